@@ -1,0 +1,547 @@
+// SPDX-License-Identifier: MIT
+//
+// Skua: an HTTP server in a library.
+//
+//     #include <skua/skua.h>
+//
+//     static void hello(skua_request *request, void *user)
+//     {
+//         (void)user;
+//         (void)skua_respond(request, 200, "text/plain", SKUA_SLICE("Hello, World!"));
+//     }
+//
+//     int main(void)
+//     {
+//         skua_server *server = skua_server_new(&(skua_config){ .listen = "127.0.0.1:8080" });
+//         if (!server || skua_route(server, "GET /{$}", hello, NULL)) return 1;
+//         return skua_run(server) ? 1 : 0;
+//     }
+//
+// Words are those of RFC 9110 and RFC 9112. Lengths of wire data are octets. Times are nanoseconds.
+//
+// Threads: a server has workers; a request belongs to one of them, and its functions are called on that
+// worker only, from handlers and callbacks. Functions that may be called elsewhere say so.
+//
+// Lifetimes: slices read from a request live until its on_end callback has returned.
+//
+// Errors: functions that can fail for a reason outside the program return skua_status and leave their
+// outputs untouched when it is not SKUA_OK. A broken contract (a NULL request, a call from the wrong
+// thread) is a programming error and stops the process with a message.
+#ifndef SKUA_H
+#define SKUA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SKUA_VERSION_MAJOR 0
+#define SKUA_VERSION_MINOR 1
+#define SKUA_VERSION_PATCH 0
+#define SKUA_VERSION "0.1.0"
+
+#if defined(__GNUC__) || defined(__clang__)
+#define SKUA_API __attribute__((visibility("default")))
+#define SKUA_NODISCARD __attribute__((warn_unused_result))
+#else
+#define SKUA_API
+#define SKUA_NODISCARD
+#endif
+
+// ---- Values -----------------------------------------------------------------------------------
+
+// Octets that somebody else owns. ptr may be NULL when len is 0; there is no terminating NUL.
+typedef struct skua_slice {
+    const char *ptr;
+    size_t len;
+} skua_slice;
+
+// A slice of a string literal.
+#ifdef __cplusplus
+#define SKUA_SLICE(literal) (skua_slice{ ("" literal), sizeof(literal) - 1 })
+#else
+#define SKUA_SLICE(literal) ((skua_slice){ ("" literal), sizeof(literal) - 1 })
+#endif
+
+// What an operation came to.
+typedef enum skua_status {
+    SKUA_OK = 0,
+    SKUA_EINVAL,       // an argument is not of the documented form
+    SKUA_ENOMEM,       // memory ran out
+    SKUA_ELIMIT,       // a documented limit would be passed
+    SKUA_EPROTOCOL,    // octets break the grammar or the protocol
+    SKUA_ECLOSED,      // the peer, the request or the server is gone
+    SKUA_ESTATE,       // not now: already answered, already running, …
+    SKUA_EEXIST,       // it is there already
+    SKUA_ENOENT,       // no such file, name or route
+    SKUA_EACCES,       // the operating system or the rules of this server refuse it
+    SKUA_EADDRINUSE,   // the address is in use by another process
+    SKUA_EADDRNOTAVAIL,// the address is not one of this machine
+    SKUA_ENOFILE,      // file descriptors ran out
+    SKUA_EIO,          // the disk or the kernel failed
+    SKUA_EUNSUPPORTED  // this platform or backend cannot do it
+} skua_status;
+
+// A few words of English for a status; never NULL.  Thread: any.
+SKUA_API const char *skua_status_text(skua_status status);
+
+// The library's version, "0.1.0".  Thread: any.
+SKUA_API const char *skua_version(void);
+
+typedef struct skua_server skua_server;
+typedef struct skua_worker skua_worker;
+typedef struct skua_request skua_request;
+
+// ---- Configuration ----------------------------------------------------------------------------
+
+// How the access log is written; see skua_config.log.
+typedef enum skua_log_format {
+    SKUA_LOG_NONE = 0,
+    SKUA_LOG_SHORT,  // 12:04:09 200 GET /index.html 5.1 KB 0.2 ms 127.0.0.1
+    SKUA_LOG_COMMON, // the Common Log Format of the NCSA server
+    SKUA_LOG_JSON    // one JSON object per line
+} skua_log_format;
+
+// Takes log lines. octets holds whole lines, each ended by LF.  Thread: the server's log writer.
+typedef void skua_log_write(skua_slice octets, void *user);
+
+// Everything a server can be told at birth. Zero means default, for every member. Strings are copied.
+// The defaults and the reasons for them are in docs/limits.md.
+typedef struct skua_config {
+    // Where to listen, or NULL to say it by skua_listen: "127.0.0.1:8080", "[::1]:8080", ":8080" (every
+    // address, IPv4 and IPv6), "localhost:8080", "unix:/run/app.sock". Port 0 lets the kernel choose.
+    const char *listen;
+    // Names that Host may carry, separated by spaces; "*" takes any. When NULL: any, unless every
+    // listening address is loopback; then only localhost and loopback addresses (421 otherwise).
+    const char *hosts;
+    unsigned workers;        // threads that serve; 0: one for each usable core
+    const char *backend;     // "auto" (default) or "epoll"
+    unsigned backlog;        // connections the kernel may queue; default 4096
+    unsigned connections_max;// open connections per worker; default 65536
+
+    // Limits, in octets unless said otherwise. The answer at the edge is in brackets.
+    size_t head_octets_max;        // request line and fields; default 16384, at most 65535 [431]
+    size_t target_octets_max;      // request target; default 8192 [414]
+    unsigned fields_max;           // field lines; default 100, at most 1000 [431]
+    unsigned params_max;           // query parameters that are looked at; default 1000
+    size_t trailer_octets_max;     // trailer section; default 8192 [431]
+    size_t chunk_ext_octets_max;   // chunk extensions of one message; default 4096 [400]
+    uint64_t content_octets_max;   // content collected by skua_content_collect; default 1048576 [413]
+    uint64_t discard_octets_max;   // unread content discarded to keep a connection; default 65536
+    uint64_t out_octets_max;       // octets queued for one connection; default 262144
+    size_t send_turn_octets_max;   // octets sent for one connection in one turn; default 2097152
+
+    // Deadlines, in nanoseconds.
+    int64_t head_timeout_ns;       // a head, from its first octet; default 10 s [408]
+    int64_t keep_alive_timeout_ns; // between requests; default 60 s
+    int64_t stall_timeout_ns;      // no octet moves though we wait for the peer; default 30 s
+    int64_t rate_window_ns;        // window in which rate_octets_min is judged; default 15 s
+    uint64_t rate_octets_min;      // octets per second the peer must move, both ways; default 128
+    int64_t handler_timeout_ns;    // a handler must answer within; default 0, never [503]
+    int64_t linger_timeout_ns;     // draining after our half of a connection is closed; default 2 s
+    uint64_t linger_octets_max;    // octets drained then; default 262144
+
+    // The access log and the error log.
+    skua_log_format log;
+    skua_log_write *log_write; // default: standard output
+    void *log_user;
+} skua_config;
+
+// ---- Server -----------------------------------------------------------------------------------
+
+// Makes a server. config: read during the call only; NULL for the defaults.
+// Returns: the server, or NULL when memory ran out.
+// A member that is out of its range is reported by skua_start.  Thread: any.
+SKUA_API SKUA_NODISCARD skua_server *skua_server_new(const skua_config *config);
+
+// Frees a server; stops it first if it runs, without grace. NULL is allowed.
+// Thread: the one that called skua_start, or any if it was never started.
+SKUA_API void skua_server_free(skua_server *server);
+
+// Adds an address to listen on, in the form of skua_config.listen; before skua_start.
+// Errors: SKUA_EINVAL not an address; SKUA_ENOMEM; SKUA_ESTATE already started.
+SKUA_API SKUA_NODISCARD skua_status skua_listen(skua_server *server, const char *address);
+
+// Listens, starts the workers and returns. After it, skua_server_address tells where.
+// Errors: SKUA_EINVAL, SKUA_EADDRINUSE, SKUA_EADDRNOTAVAIL, SKUA_EACCES, SKUA_ENOMEM, SKUA_ENOFILE,
+// SKUA_EUNSUPPORTED, SKUA_ESTATE. skua_server_error then says in a sentence what was wrong with what.
+SKUA_API SKUA_NODISCARD skua_status skua_start(skua_server *server);
+
+// Waits until every worker has ended, after skua_stop.  Thread: the one that called skua_start.
+SKUA_API void skua_wait(skua_server *server);
+
+// skua_start and skua_wait.
+SKUA_API SKUA_NODISCARD skua_status skua_run(skua_server *server);
+
+// Asks the server to stop: it accepts no more, finishes what runs, and after grace_ns closes the rest.
+// A second call with a smaller grace shortens it; 0 ends at once.
+// Thread: any, and signal handlers.
+SKUA_API void skua_stop(skua_server *server, int64_t grace_ns);
+
+// A sentence about the last error of skua_listen, skua_route or skua_start; "" when there was none.
+// Lifetime: until the next such call.
+SKUA_API const char *skua_server_error(const skua_server *server);
+
+// Address number index (from 0) that the running server listens on, as text that skua_listen takes,
+// with the real port; NULL when there is none of that index.  Lifetime: the server's.
+SKUA_API const char *skua_server_address(const skua_server *server, size_t index);
+
+// The number of workers, and the backend's name ("epoll"); after skua_start.
+SKUA_API unsigned skua_server_workers(const skua_server *server);
+SKUA_API const char *skua_server_backend(const skua_server *server);
+
+// Writes a line to the error log: "skua: …". Controls are escaped.  Thread: any.
+SKUA_API void skua_log(skua_server *server, skua_slice message);
+
+// ---- Routes -----------------------------------------------------------------------------------
+
+// Answers a request, now or later on the same worker. user: as given with the route.
+typedef void skua_handler(skua_request *request, void *user);
+
+// Sends requests that match pattern to handler. Before skua_start.
+// pattern: "[METHOD ]PATH". METHOD: one token; without it every method matches; GET serves HEAD too.
+// PATH starts with "/" and is matched against the normalised path, segment by segment: "/a" exactly
+// "/a"; "/{name}" any one segment; "/a/{name...}" everything below "/a/"; "/a/" the same without a name;
+// "/a/{$}" exactly "/a/". The most specific pattern wins: literal before {name} before {name...}.
+// A path with no pattern is answered 404; one that has only other methods 405 with Allow.
+// Errors: SKUA_EINVAL not a pattern; SKUA_EEXIST the same pattern again; SKUA_ENOMEM; SKUA_ESTATE.
+SKUA_API SKUA_NODISCARD skua_status skua_route(skua_server *server, const char *pattern,
+                                               skua_handler *handler, void *user);
+
+// What the segments matched by "{name}" and "{name...}" were, decoded; {NULL, 0} for an unknown name.
+SKUA_API skua_slice skua_request_param(const skua_request *request, const char *name);
+
+// ---- Reading a request ------------------------------------------------------------------------
+
+// A field line: the name as received, the value without white space around it.
+typedef struct skua_field {
+    skua_slice name;
+    skua_slice value;
+} skua_field;
+
+// The request's parts. method: any token. target: as received. path: normalised and decoded once,
+// starts with "/" ("*" for OPTIONS *, "" for CONNECT). query: after the first "?", undecoded, without it.
+// authority: the target's, or else Host. version: 10 or 11.
+SKUA_API skua_slice skua_request_method(const skua_request *request);
+SKUA_API skua_slice skua_request_target(const skua_request *request);
+SKUA_API skua_slice skua_request_path(const skua_request *request);
+SKUA_API skua_slice skua_request_query(const skua_request *request);
+SKUA_API skua_slice skua_request_authority(const skua_request *request);
+SKUA_API int skua_request_version(const skua_request *request);
+
+// Whether the path can name a file: false if it held an encoded slash, a backslash or an encoded one.
+SKUA_API bool skua_request_path_is_plain(const skua_request *request);
+
+// The first field of that name, whatever its case; {NULL, 0} when absent.
+SKUA_API skua_slice skua_request_field(const skua_request *request, const char *name);
+
+// Field line number index in order of arrival; false past the last.
+SKUA_API bool skua_request_field_at(const skua_request *request, size_t index, skua_field *field);
+
+// The first value of a query parameter, decoded ("+" is a space); {NULL, 0} when absent, {"", 0} when
+// empty or not decodable.  Cost: decoding takes memory of the request.
+SKUA_API skua_slice skua_request_query_param(skua_request *request, const char *name);
+
+// Cookie number index in order of arrival, undecoded; false past the last.  Spec: RFC 6265 §5.4
+SKUA_API bool skua_request_cookie_at(const skua_request *request, size_t index, skua_field *cookie);
+
+// The first cookie of that name (case matters); {NULL, 0} when absent.
+SKUA_API skua_slice skua_request_cookie(const skua_request *request, const char *name);
+
+// Writes the peer's address as text, "127.0.0.1", "::1" or "unix", with a NUL, cut to room.
+// Returns: its length without the NUL.
+SKUA_API size_t skua_request_peer(const skua_request *request, char *text, size_t room);
+
+// Memory of the request, aligned for anything, freed after on_end; NULL when memory ran out.
+SKUA_API void *skua_request_alloc(skua_request *request, size_t octets);
+
+// The worker and the server a request belongs to.
+SKUA_API skua_worker *skua_request_worker(const skua_request *request);
+SKUA_API skua_server *skua_request_server(const skua_request *request);
+
+// How a request ended.
+typedef enum skua_end {
+    SKUA_END_SENT,    // every octet of the answer was handed to the kernel
+    SKUA_END_CLOSED,  // the peer closed or reset the connection
+    SKUA_END_TIMEOUT, // a deadline passed
+    SKUA_END_ERROR,   // the answer's source failed, or the server stopped
+} skua_end;
+
+// Called once, when the answer's last octet has left or the request has died. The request is invalid
+// after it returns.
+typedef void skua_end_fn(skua_request *request, skua_end how, void *user);
+
+// Sets the function above; a later call replaces an earlier one.
+SKUA_API void skua_on_end(skua_request *request, skua_end_fn *fn, void *user);
+
+// ---- Reading its content ----------------------------------------------------------------------
+
+// What skua_content_fn is told.
+typedef enum skua_content_event {
+    SKUA_CONTENT_DATA, // octets came
+    SKUA_CONTENT_END,  // the content is complete; octets is empty
+    SKUA_CONTENT_LOST  // it will never be complete; octets is empty; on_end follows
+} skua_content_event;
+
+// Takes content as it comes. octets: valid during the call only.
+typedef void skua_content_fn(skua_request *request, skua_content_event event, skua_slice octets,
+                             void *user);
+
+// The content's length in octets; 0 without content; -1 when chunked and so unknown.
+SKUA_API int64_t skua_content_length(const skua_request *request);
+
+// Starts reading the content: fn is called with each piece until END or LOST, first perhaps before
+// this returns. Sends 100 (Continue) if the client waits for one. Of what fn was given, what
+// has not been consumed by skua_content_consume counts against a window of 64 KiB; when it is spent,
+// the socket is not read.
+// Errors: SKUA_ESTATE already reading, or answered.
+SKUA_API SKUA_NODISCARD skua_status skua_content_read(skua_request *request, skua_content_fn *fn,
+                                                      void *user);
+
+// Gives back credit for n octets, at most as many as were delivered and not yet consumed.
+SKUA_API void skua_content_consume(skua_request *request, size_t n);
+
+// Takes the whole content, or says why there is none: SKUA_OK; SKUA_ELIMIT more than octets_max (413 has
+// been answered); SKUA_ECLOSED; SKUA_ENOMEM (503 has been answered).
+// content: lives until on_end has returned.
+typedef void skua_collected_fn(skua_request *request, skua_status status, skua_slice content,
+                               void *user);
+
+// Reads the whole content into memory, then calls fn once, perhaps before this returns.
+// octets_max: 0 for skua_config.content_octets_max.
+// Errors: SKUA_ESTATE already reading, or answered.
+SKUA_API SKUA_NODISCARD skua_status skua_content_collect(skua_request *request, uint64_t octets_max,
+                                                         skua_collected_fn *fn, void *user);
+
+// The first trailer field of that name, once skua_content_fn has been told END or the content is
+// collected; {NULL, 0} when absent. Trailers never merge into fields.  Spec: RFC 9110 §6.5
+SKUA_API skua_slice skua_request_trailer(const skua_request *request, const char *name);
+
+// ---- Answering --------------------------------------------------------------------------------
+
+// Every function that answers sends a complete response, and can be called once per request.
+// status: 200..599. type: media type, copied; NULL for no Content-Type. For HEAD, 204, 205 and 304 the
+// content is not sent.
+// Errors of them all: SKUA_ESTATE answered already; SKUA_EINVAL status, type or a length out of range;
+// SKUA_ENOMEM (the connection is then closed); SKUA_ELIMIT the field section is too large.
+// On error nothing has been taken from the caller, and release is not called.
+// Date, Content-Length, Transfer-Encoding, Connection and Server-wide fields are the server's to set.
+
+// Adds a field to the answer, before it is given. name, value: copied.
+// Errors: SKUA_EINVAL not a token, CR, LF or NUL in the value, or a field that is the server's to set;
+// SKUA_ESTATE; SKUA_ENOMEM; SKUA_ELIMIT.  Spec: RFC 9110 §5
+SKUA_API SKUA_NODISCARD skua_status skua_field_add(skua_request *request, const char *name,
+                                                   skua_slice value);
+
+// Answers with a copy of content.
+SKUA_API SKUA_NODISCARD skua_status skua_respond(skua_request *request, int status,
+                                                 const char *type, skua_slice content);
+
+// Called once when lent octets are no longer needed.
+typedef void skua_release_fn(void *user);
+
+// Answers with content that stays the caller's and must not change until release has been called.
+SKUA_API SKUA_NODISCARD skua_status skua_respond_borrowed(skua_request *request, int status,
+                                                          const char *type, skua_slice content,
+                                                          skua_release_fn *release, void *user);
+
+// What a pull function came to.
+typedef enum skua_pulled {
+    SKUA_PULL_OCTETS,  // *octets octets were written, at least one
+    SKUA_PULL_END,     // no more will come; *octets may be more than 0
+    SKUA_PULL_PENDING, // none now; skua_wake will be called
+    SKUA_PULL_ERROR    // the content cannot be completed; the connection is closed
+} skua_pulled;
+
+// Writes up to room octets of content to buffer. Called when the connection can take some.
+typedef skua_pulled skua_pull_fn(skua_request *request, char *buffer, size_t room, size_t *octets,
+                                 void *user);
+
+// Answers with content that is pulled when it can be sent.
+// length: octets the source will give, or -1 when it is not known (chunked in HTTP/1.1).
+SKUA_API SKUA_NODISCARD skua_status skua_respond_pull(skua_request *request, int status,
+                                                      const char *type, int64_t length,
+                                                      skua_pull_fn *pull, void *user);
+
+// Adds a trailer field to an answer given by skua_respond_pull with length -1, at the latest while its
+// pull function returns END. It is sent if the answer is chunked, else dropped. name, value: copied.
+// Errors: SKUA_EINVAL, also for names that frame, route or authenticate; SKUA_ENOMEM; SKUA_ELIMIT.
+SKUA_API SKUA_NODISCARD skua_status skua_trailer_add(skua_request *request, const char *name,
+                                                     skua_slice value);
+
+// Says that a source that was PENDING may be pulled again.
+SKUA_API void skua_wake(skua_request *request);
+
+// Answers with a short page (or, if the client prefers it, text) that says what the status means.
+SKUA_API SKUA_NODISCARD skua_status skua_respond_error(skua_request *request, int status);
+
+// ---- Files ------------------------------------------------------------------------------------
+
+// A directory beneath which files are opened: no path, and no symbolic link, leads out of it.
+typedef struct skua_root skua_root;
+
+// An open file, reference-counted by its worker.
+typedef struct skua_file skua_file;
+
+// What a path names.
+typedef enum skua_file_kind {
+    SKUA_FILE_REGULAR,
+    SKUA_FILE_DIRECTORY,
+    SKUA_FILE_OTHER // a FIFO, a device, a socket: never opened for reading
+} skua_file_kind;
+
+// What is known of a file.
+typedef struct skua_file_info {
+    skua_file_kind kind;
+    uint64_t size;     // octets
+    uint64_t inode;
+    int64_t mtime_ns;  // last modification, since 1970
+    int64_t ctime_ns;  // last change of content or metadata, since 1970
+} skua_file_info;
+
+// Opens a directory. path: as the operating system takes it.
+// Errors: SKUA_ENOENT, SKUA_EACCES, SKUA_ENOMEM, SKUA_ENOFILE.  Thread: any.
+SKUA_API SKUA_NODISCARD skua_status skua_root_open(const char *path, skua_root **root);
+
+// Closes it; open files stay open. NULL is allowed. Not while requests use it.
+SKUA_API void skua_root_close(skua_root *root);
+
+// Told how an opening went. file: on SKUA_OK a reference the callee owns; NULL otherwise.
+// info: valid on SKUA_OK, during the call. For a directory, file can only be unreffed.
+typedef void skua_file_opened_fn(skua_worker *worker, skua_status status, skua_file *file,
+                                 const skua_file_info *info, void *user);
+
+// Opens root/path for reading and calls fn once, later or before this returns. Opening never blocks on a FIFO or a device.
+// path: relative, no leading "/"; "" or "." for the root itself; copied.
+// fn's status: SKUA_ENOENT; SKUA_EACCES unreadable, outside the root, or neither file nor directory;
+// SKUA_ENOFILE; SKUA_EIO; SKUA_ENOMEM.
+SKUA_API void skua_file_open(skua_worker *worker, skua_root *root, skua_slice path,
+                             skua_file_opened_fn *fn, void *user);
+
+// Reads up to room octets at offset, now. Meant for small files; large ones are sent, not read.
+// Errors: SKUA_EIO. *octets is 0 at the end of the file.
+SKUA_API SKUA_NODISCARD skua_status skua_file_read(skua_file *file, uint64_t offset, char *buffer,
+                                                   size_t room, size_t *octets);
+
+// One more holder, one fewer. The last one closes.  Thread: the worker that opened it.
+SKUA_API skua_file *skua_file_ref(skua_file *file);
+SKUA_API void skua_file_unref(skua_file *file);
+
+// Answers with length octets of file from offset. The request keeps its own reference.
+SKUA_API SKUA_NODISCARD skua_status skua_respond_file(skua_request *request, int status,
+                                                      const char *type, skua_file *file,
+                                                      uint64_t offset, uint64_t length);
+
+// A directory whose changes are counted.
+typedef struct skua_watch skua_watch;
+
+// Watches the directory root/path (not what is below it). One watch is shared by all who ask for the same directory.
+// Errors: SKUA_ENOENT, SKUA_ELIMIT, SKUA_ENOMEM, SKUA_EUNSUPPORTED.  Thread: any worker.
+SKUA_API SKUA_NODISCARD skua_status skua_watch_open(skua_server *server, skua_root *root,
+                                                    skua_slice path, skua_watch **watch);
+
+// Gives it back.
+SKUA_API void skua_watch_close(skua_server *server, skua_watch *watch);
+
+// How many changes of names, content or metadata have been seen in it; grows, never shrinks. Read it
+// before opening a file there: while it stays the same, the file is unchanged as far as is known.
+SKUA_API uint64_t skua_watch_changes(const skua_watch *watch);
+
+// ---- Answers made once, sent often ------------------------------------------------------------
+
+// A response made in advance: status, fields, and content from memory or a file. Reference-counted, of one worker.
+typedef struct skua_answer skua_answer;
+
+// What skua_answer_new is told. Zero means none. All slices are copied.
+typedef struct skua_answer_desc {
+    int status;               // 200..599
+    const skua_field *fields; // without those that are the server's to set
+    size_t fields_count;
+    skua_slice content;       // content in memory, or
+    skua_file *file;          // content in a file (the answer takes its own reference), and
+    uint64_t offset;          // where in it, and
+    uint64_t length;          // how much of it; also the length stated by an answer without content
+    bool has_length;          // for 304: state length though no content is sent
+} skua_answer_desc;
+
+// Makes an answer.  Errors: SKUA_EINVAL, SKUA_ENOMEM.
+SKUA_API SKUA_NODISCARD skua_status skua_answer_new(skua_worker *worker,
+                                                    const skua_answer_desc *desc,
+                                                    skua_answer **answer);
+
+// One more holder, one fewer.
+SKUA_API skua_answer *skua_answer_ref(skua_answer *answer);
+SKUA_API void skua_answer_unref(skua_answer *answer);
+
+// Answers with it. The request keeps its own reference. Fields added by skua_field_add are sent too.
+// Cost: no allocation; small content is sent with the head in one system call.
+SKUA_API SKUA_NODISCARD skua_status skua_respond_answer(skua_request *request, skua_answer *answer);
+
+// ---- Workers ----------------------------------------------------------------------------------
+
+// Something each worker has one of. make: called on the worker at its first skua_local; NULL means that
+// memory ran out and is tried again. drop: called when the worker ends, after its last request.
+typedef struct skua_local_desc {
+    void *(*make)(skua_worker *worker, void *user);
+    void (*drop)(skua_worker *worker, void *object, void *user);
+    // May be NULL. Descriptors ran out: close what can be done without; returns whether any was.
+    bool (*evict)(skua_worker *worker, void *object, void *user);
+    void *user;
+} skua_local_desc;
+
+// Registers such an object and gives its key. At most 16 per server, before skua_start.
+// Errors: SKUA_ELIMIT, SKUA_ESTATE.
+SKUA_API SKUA_NODISCARD skua_status skua_local_add(skua_server *server, const skua_local_desc *desc,
+                                                   unsigned *key);
+
+// This worker's object of that key; NULL when memory ran out.
+SKUA_API void *skua_local(skua_worker *worker, unsigned key);
+
+// A worker's number, from 0, and its server.
+SKUA_API unsigned skua_worker_index(const skua_worker *worker);
+SKUA_API skua_server *skua_worker_server(const skua_worker *worker);
+
+// The time at which this turn began: monotonic, and since 1970, in nanoseconds.
+SKUA_API int64_t skua_worker_now_ns(const skua_worker *worker);
+SKUA_API int64_t skua_worker_unix_ns(const skua_worker *worker);
+
+// Runs work on a helper thread, then done on the worker, once each. For what may block.
+// work must not touch requests. done is called even when the request that asked is gone.
+// Errors: SKUA_ELIMIT too much is queued already (1024); SKUA_ENOMEM; neither is then called.
+SKUA_API SKUA_NODISCARD skua_status skua_offload(skua_worker *worker, void (*work)(void *user),
+                                                 void (*done)(skua_worker *worker, void *user),
+                                                 void *user);
+
+// ---- Serving a directory ----------------------------------------------------------------------
+
+// How a directory is served. Zero means default. Strings are copied.
+typedef struct skua_directory_config {
+    bool list;              // answer directories without an index by a listing
+    bool dotfiles;          // serve names that begin with "."; /.well-known/ always is
+    const char *index;      // default "index.html"
+    const char *cache_control; // value of Cache-Control; default none
+    size_t cache_octets_max;   // content of small files kept, per worker; default 16 MiB
+    unsigned cache_entries_max;// files kept open, per worker; default 1024, less when descriptors are few
+    size_t small_octets_max;   // the largest file kept in memory; default 32768
+} skua_directory_config;
+
+// Serves the files below path at pattern, which ends in "/" ("/", "GET /docs/"); the rest of the
+// request's path after it is looked up beneath the directory. Answers GET and HEAD.
+// config: NULL for the defaults.
+// Errors: those of skua_route and skua_root_open; skua_server_error says more.
+SKUA_API SKUA_NODISCARD skua_status skua_route_directory(skua_server *server, const char *pattern,
+                                                         const char *path,
+                                                         const skua_directory_config *config);
+
+// The media type for a file name by its ending, with "; charset=utf-8" where it is text;
+// "application/octet-stream" when unknown.  Thread: any.
+SKUA_API const char *skua_media_type(skua_slice name);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif // SKUA_H

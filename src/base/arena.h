@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+//
+// Arena: memory that is given out piece by piece and taken back at once. Blocks come from a worker's
+// block store, pieces too large for a block from the heap.
+// Invariant: a reset arena holds no memory.
+#ifndef SKUA_BASE_ARENA_H
+#define SKUA_BASE_ARENA_H
+
+#include "base/block.h"
+
+typedef struct arena_piece arena_piece;
+
+typedef struct arena {
+    block_store *store;
+    block *blocks;       // newest first
+    arena_piece *pieces; // those from the heap
+    char *at, *end;      // what is left of the newest block
+} arena;
+
+void arena_init(arena *a, block_store *store);
+
+// octets of memory aligned for anything; NULL when memory ran out.
+void *arena_alloc_slow(arena *a, size_t octets);
+
+static inline void *arena_alloc(arena *a, size_t octets)
+{
+    size_t rounded = (octets + 15) & ~(size_t)15;
+    if (rounded >= octets && (size_t)(a->end - a->at) >= rounded) {
+        void *memory = a->at;
+        a->at += rounded;
+        return memory;
+    }
+    return arena_alloc_slow(a, octets);
+}
+
+// A copy of text that ends in NUL; {NULL, 0} when memory ran out.
+slice arena_copy(arena *a, slice text);
+
+// Gives everything back.
+void arena_reset(arena *a);
+
+#endif

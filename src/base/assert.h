@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+//
+// Programmer errors stop the process, in release builds too. Never about what a peer, the kernel or a
+// disk can cause.
+#ifndef SKUA_BASE_ASSERT_H
+#define SKUA_BASE_ASSERT_H
+
+#define SKUA_ASSERT(condition) \
+    (__builtin_expect(!(condition), 0) ? assert_failed(#condition, __FILE__, __LINE__) : (void)0)
+
+__attribute__((noreturn, cold)) void assert_failed(const char *condition, const char *file, int line);
+
+#endif

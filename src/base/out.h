@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+//
+// Output queue: the only way octets reach a transport. Segments leave in order.
+// Invariant: octets equals the sum of the segments' lengths; total_out <= total_in. Sessions push;
+// transports pop what has left.
+#ifndef SKUA_BASE_OUT_H
+#define SKUA_BASE_OUT_H
+
+#include "base/block.h"
+
+typedef enum out_kind {
+    OUT_COPIED, // octets in a block, which the segment holds a reference to
+    OUT_LENT,   // octets of somebody else's, given back by release
+    OUT_FILE    // octets of a file, given back by release
+} out_kind;
+
+typedef void out_release(void *user);
+
+typedef struct out_segment {
+    const char *ptr;      // COPIED, LENT: the next octet
+    uint64_t offset;      // FILE: of the next octet
+    uint64_t len;         // octets left
+    block *owner;         // COPIED
+    out_release *release; // LENT, FILE: called once, may be NULL
+    void *user;
+    int file;             // FILE: the io file
+    uint8_t kind;
+} out_segment;
+
+enum { OUT_SEGMENTS_MAX = 48 };
+
+typedef struct out_queue {
+    block_store *store;
+    block *tail;     // the block that copied octets go to; one reference is the queue's
+    char *at;        // its free room
+    uint64_t octets;
+    uint64_t total_in, total_out; // since init: a response has left when total_out reaches its mark
+    uint8_t first, count;         // ring of segments
+    out_segment segments[OUT_SEGMENTS_MAX];
+} out_queue;
+
+void out_init(out_queue *out, block_store *store);
+
+// Releases everything that is still queued.
+void out_deinit(out_queue *out);
+
+static inline bool out_is_full(const out_queue *out)
+{
+    return out->count >= OUT_SEGMENTS_MAX - 4;
+}
+
+static inline out_segment *out_segment_at(out_queue *out, unsigned i)
+{
+    return &out->segments[(out->first + i) % OUT_SEGMENTS_MAX];
+}
+
+// Room for at least need octets (at most BLOCK_OCTETS) in one piece, to be written and then committed;
+// *room, if not NULL, says how many there really are. NULL when memory or segments ran out.
+char *out_reserve(out_queue *out, size_t need, size_t *room);
+
+// n octets, at most as many as were reserved, are now queued.
+void out_commit(out_queue *out, size_t n);
+
+// Copies octets in. False when memory or segments ran out; some may be queued then.
+bool out_copy(out_queue *out, slice octets);
+
+// Lends octets. Not to be called when out_is_full.
+void out_lend(out_queue *out, slice octets, out_release *release, void *user);
+
+// Queues a range of an io file. Not to be called when out_is_full.
+void out_file(out_queue *out, int file, uint64_t offset, uint64_t len, out_release *release, void *user);
+
+// n octets from the front have left.
+void out_pop(out_queue *out, uint64_t n);
+
+#endif

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+//
+// Octets that somebody else owns, passed by value; it travels in two registers.
+#ifndef SKUA_BASE_SLICE_H
+#define SKUA_BASE_SLICE_H
+
+#include "skua/skua.h"
+
+#include <string.h>
+
+typedef skua_slice slice;
+
+static inline slice slice_make(const char *ptr, size_t len)
+{
+    return (slice){ ptr, len };
+}
+
+static inline slice slice_of(const char *text)
+{
+    return (slice){ text, strlen(text) };
+}
+
+static inline slice slice_from(slice s, size_t start)
+{
+    return (slice){ s.ptr + start, s.len - start };
+}
+
+static inline bool slice_equal(slice a, slice b)
+{
+    return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
+}
+
+static inline char octet_lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+}
+
+// Equal but for the case of ASCII letters.
+static inline bool slice_equal_nocase(slice a, slice b)
+{
+    if (a.len != b.len) return false;
+    for (size_t i = 0; i < a.len; i++) {
+        if (octet_lower(a.ptr[i]) != octet_lower(b.ptr[i])) return false;
+    }
+    return true;
+}
+
+// Without SP and HTAB at both ends.
+static inline slice slice_trim(slice s)
+{
+    while (s.len && (s.ptr[0] == ' ' || s.ptr[0] == '\t')) s = slice_from(s, 1);
+    while (s.len && (s.ptr[s.len - 1] == ' ' || s.ptr[s.len - 1] == '\t')) s.len--;
+    return s;
+}
+
+#endif

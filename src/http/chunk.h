@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+//
+// Chunked transfer coding, RFC 9112 §7.1, both ways.
+#ifndef SKUA_HTTP_CHUNK_H
+#define SKUA_HTTP_CHUNK_H
+
+#include "base/arena.h"
+#include "http/fault.h"
+
+typedef enum chunk_event {
+    CHUNK_MORE, // all input is used up
+    CHUNK_DATA, // *data is a piece of content, inside the input
+    CHUNK_END,  // the last chunk and the trailer section are complete; input is what follows
+    CHUNK_FAULT // fault says why
+} chunk_event;
+
+typedef struct chunk_limits {
+    size_t ext_octets_max;     // chunk extensions of the whole message [400]
+    size_t trailer_octets_max; // trailer section [431]
+    unsigned trailers_max;     // trailer field lines [431]
+} chunk_limits;
+
+typedef struct chunk_decoder {
+    const chunk_limits *limits;
+    arena *memory; // trailers are kept there
+    uint64_t left; // of the chunk's content, or the size so far
+    size_t ext_octets;
+    size_t trailer_octets;
+    char *trailer_text; // allocated when the first trailer octet comes
+    skua_field *trailers; // and the fields in it
+    unsigned trailer_count;
+    uint8_t state;
+    uint8_t digits;
+    uint32_t mark; // inside the trailer text
+    uint16_t name_len;
+    fault fault;
+} chunk_decoder;
+
+void chunk_decoder_init(chunk_decoder *decoder, const chunk_limits *limits, arena *memory);
+
+// The next event from *input, which is moved past what was used. The same events, but for where DATA is
+// cut, at every split of the input.
+// Sizes: one or more HEXDIG, no more than 15 after leading zeros, and 16 in all; CRLF exact; extensions follow
+// the grammar with quoted strings, without white space other than BWS as RFC 9112 §7.1.1 has it (refused).
+// Trailers: the field grammar; names that frame, route, authenticate or control are refused (400).
+// Memory running out is a fault of status 503.
+chunk_event chunk_next(chunk_decoder *decoder, slice *input, slice *data);
+
+// Whether a name may stand in a trailer section, RFC 9110 §6.5.1.
+bool chunk_trailer_allowed(slice name);
+
+// Writes the line before a chunk of size octets: hex digits and CRLF; at most 18 octets.
+size_t chunk_write_size(char *out, uint64_t size);
+
+#endif

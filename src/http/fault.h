@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+//
+// Fault: what a peer did wrong, as a value. status 0 means no fault.
+#ifndef SKUA_HTTP_FAULT_H
+#define SKUA_HTTP_FAULT_H
+
+#include <stdint.h>
+
+typedef enum fault_scope { FAULT_REQUEST, FAULT_STREAM, FAULT_CONNECTION } fault_scope;
+
+typedef struct fault {
+    fault_scope scope;  // REQUEST: the connection can go on
+    uint16_t status;    // what HTTP answers
+    uint16_t h2_code;   // what HTTP/2 says, RFC 9113 §7
+    const char *reason; // a few words, for the log
+} fault;
+
+#define FAULT_NONE ((fault){ FAULT_REQUEST, 0, 0, "" })
+
+// A fault in framing: nothing after it on the connection can be trusted.
+static inline fault fault_framing(uint16_t status, const char *reason)
+{
+    return (fault){ FAULT_CONNECTION, status, 1, reason };
+}
+
+// A fault of this request alone.
+static inline fault fault_request(uint16_t status, const char *reason)
+{
+    return (fault){ FAULT_REQUEST, status, 0, reason };
+}
+
+#endif

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: MIT
+//
+// The io seam: operations are submitted to a loop by an inline list push, executed by its backend, and
+// completed by callbacks in the same or a later turn, never from within the submission.
+// A backend is completion-shaped: epoll, and sim, a kernel in memory that fails on demand.
+//
+// A stream is one connected endpoint with at most one receive, one send and one close outstanding, so
+// its operations are bits in it. Everything else is an io_op.
+#ifndef SKUA_IO_IO_H
+#define SKUA_IO_IO_H
+
+#include "base/out.h"
+#include "base/pool.h"
+#include "io/timers.h"
+
+typedef struct io_loop io_loop;
+typedef struct io_stream io_stream;
+typedef struct io_op io_op;
+
+enum { IO_RECV_OCTETS = 16384 };     // lent at once, at most
+enum { IO_TURN_READS_MAX = 4 };      // receives per stream and turn
+enum { IO_TURN_ACCEPTS_MAX = 64 };   // accepts per listener and turn
+enum { IO_SEND_FILE_PIECES = 64 };   // iovecs per send
+
+// ---- Streams ----
+
+typedef enum io_end {
+    IO_END_FIN,   // the peer sends no more
+    IO_END_RESET, // the connection is dead: reset, or an error
+} io_end;
+
+// What a stream's owner is told. One table serves all streams of a loop.
+typedef struct io_stream_events {
+    // Octets came. They are lent, writable, until this returns.
+    void (*received)(io_stream *stream, char *octets, size_t len);
+    // The peer is done or dead. Comes once for FIN (after all its octets, even while receiving is stopped, then
+    // perhaps before octets still in the kernel) and once for RESET; nothing but closed follows a RESET.
+    void (*ended)(io_stream *stream, io_end how);
+    // Octets left: stream->out is shorter by n. Comes at least when out is empty, and after each short send.
+    void (*sent)(io_stream *stream, uint64_t n);
+    // Out of order: the file ended before its length (SEND_FILE answered 0) or reading it failed. The head
+    // has been sent; the owner closes.
+    void (*send_failed)(io_stream *stream);
+    // CLOSE is complete: the stream may be given back to its pool, and is not looked at again.
+    void (*closed)(io_stream *stream);
+} io_stream_events;
+
+// Stream flags; the first group is the owner's to submit with the functions below, all are the loop's to keep.
+enum {
+    IO_WANT_RECV = 1u << 0,    // RECV is armed
+    IO_WANT_SEND = 1u << 1,    // SEND is outstanding: out is borrowed
+    IO_WANT_SHUTDOWN = 1u << 2,// after what is to be sent
+    IO_WANT_CLOSE = 1u << 3,
+    IO_PENDING = 1u << 4,      // on the loop's pending list
+    IO_LATER = 1u << 5,        // on the list of the next turn
+    IO_READABLE = 1u << 6,     // there may be input the kernel has told of
+    IO_UNWRITABLE = 1u << 7,   // the kernel would take no more; an event will come
+    IO_REGISTERED = 1u << 8,   // epoll knows it
+    IO_FIN_SEEN = 1u << 9,     // RDHUP was told: read to the end
+    IO_FIN_TOLD = 1u << 10,    // ended(FIN) was called
+    IO_RESET_TOLD = 1u << 11,  // ended(RESET) was called
+    IO_SHUTDOWN_DONE = 1u << 12,
+    IO_DIRECT = 1u << 13,      // Unix socket: no TCP options
+};
+
+struct io_stream {
+    pool_item item;      // first: streams live in the loop's pool
+    io_stream *next;     // pending or later list
+    out_queue *out;      // what SEND sends; the owner's, set before io_send
+    int32_t fd;          // the backend's
+    uint32_t flags;
+};
+
+// ---- Other operations ----
+
+typedef enum io_code {
+    IO_ACCEPT,    // fd listens; completes for each connection: result is the new fd, until cancelled
+    IO_CONNECT,
+    IO_POLL,      // fd becomes readable; completes once
+    IO_FILE_OPEN, // path beneath fd: result is the file, info is filled
+    IO_FILE_STAT, // the same without opening
+    IO_FILE_READ, // length octets at offset into buffer: result is how many
+    IO_RECVMSG,
+    IO_SENDMSG,
+    IO_WAKE,      // completes each time io_wake was called, any number of calls in one
+} io_code;
+
+// The kind of thing a path names, and what is known of it.
+typedef skua_file_info io_file_info;
+
+// An address in 20 octets. family: 0 unknown, 4, 6, or 1 for a Unix socket.
+typedef struct io_address {
+    uint8_t octets[16];
+    uint16_t port;
+    uint8_t family;
+    uint8_t unused;
+} io_address;
+
+struct io_op {
+    io_op *next;
+    void (*done)(io_op *op, int64_t result); // result: >= 0, or -skua_status
+    void *user;
+    int fd;
+    uint8_t code;
+    bool active; // submitted and not complete (ACCEPT, WAKE: not cancelled)
+    io_address peer;    // ACCEPT: whose connection it is
+    slice path;         // FILE_OPEN, FILE_STAT: relative; must end in NUL
+    io_file_info info;  // FILE_OPEN, FILE_STAT: out
+    char *buffer;       // FILE_READ
+    uint64_t offset, length;
+    uint32_t slot;      // the backend's
+};
+
+// ---- The loop ----
+
+typedef struct io_backend {
+    const char *name;
+    skua_status (*open)(io_loop *loop);
+    // Starts pending operations, waits at most timeout_ns (-1: for ever) unless work is ready, and completes.
+    skua_status (*turn)(io_loop *loop, int64_t timeout_ns);
+    void (*close)(io_loop *loop);
+    // Closes a descriptor the backend made: a file from FILE_OPEN, or an accepted socket nobody wants.
+    void (*discard)(io_loop *loop, int fd);
+} io_backend;
+
+extern const io_backend io_backend_epoll;
+
+struct io_loop {
+    const io_backend *backend;
+    const io_stream_events *events;
+    pool *streams;          // io_stream comes first in its items
+    void *owner;            // for callbacks
+    void *kernel;           // the backend's own state
+    io_stream *pending, **pending_tail; // streams with something to start
+    io_op *pending_ops, **pending_ops_tail;
+    int64_t now_ns;         // monotonic, at the start of this turn
+    int64_t unix_ns;        // since 1970
+    uint64_t send_turn_octets_max;
+    bool (*evict)(io_loop *loop); // descriptors ran out: free some; returns whether any
+    uint64_t calls;         // system calls made, for budgets
+    io_timers timers;
+};
+
+// events, streams, owner, evict and send_turn_octets_max are set by the caller before.
+skua_status io_loop_open(io_loop *loop, const io_backend *backend);
+void io_loop_close(io_loop *loop); // no stream may be open, no operation active
+
+// One turn: timers that are due, then the backend's.  timeout_ns: at most; -1 for ever.
+skua_status io_turn(io_loop *loop, int64_t timeout_ns);
+
+static inline void io_push(io_loop *loop, io_stream *stream)
+{
+    if (stream->flags & (IO_PENDING | IO_LATER)) return;
+    stream->flags |= IO_PENDING;
+    stream->next = NULL;
+    *loop->pending_tail = stream;
+    loop->pending_tail = &stream->next;
+}
+
+// Adopts fd, an accepted or connected socket, non-blocking; stream is zeroed but for its item.
+static inline void io_stream_open(io_stream *stream, int fd)
+{
+    stream->fd = fd;
+    stream->flags = IO_READABLE;
+}
+
+// Starts receiving, or goes on after io_recv_stop.
+static inline void io_recv(io_loop *loop, io_stream *stream)
+{
+    if (stream->flags & IO_WANT_RECV) return;
+    stream->flags |= IO_WANT_RECV;
+    if (stream->flags & (IO_READABLE | IO_FIN_SEEN) || !(stream->flags & IO_REGISTERED)) io_push(loop, stream);
+}
+
+static inline void io_recv_stop(io_stream *stream)
+{
+    stream->flags &= ~(uint32_t)IO_WANT_RECV;
+}
+
+// Sends what stream->out holds, and what is pushed to it before the send completes.
+static inline void io_send(io_loop *loop, io_stream *stream)
+{
+    stream->flags |= IO_WANT_SEND;
+    if (!(stream->flags & IO_UNWRITABLE)) io_push(loop, stream);
+}
+
+// Half-closes after what is to be sent.
+static inline void io_shutdown(io_loop *loop, io_stream *stream)
+{
+    stream->flags |= IO_WANT_SHUTDOWN;
+    if (!(stream->flags & IO_UNWRITABLE)) io_push(loop, stream);
+}
+
+// Stops everything, closes, and completes last, by closed(). The owner must not use out any more.
+static inline void io_close(io_loop *loop, io_stream *stream)
+{
+    stream->flags |= IO_WANT_CLOSE;
+    stream->flags &= ~(uint32_t)(IO_WANT_RECV | IO_WANT_SEND | IO_WANT_SHUTDOWN);
+    io_push(loop, stream);
+}
+
+// Submits an operation. ACCEPT and WAKE stay active until cancelled.
+static inline void io_submit(io_loop *loop, io_op *op)
+{
+    op->active = true;
+    op->next = NULL;
+    *loop->pending_ops_tail = op;
+    loop->pending_ops_tail = &op->next;
+}
+
+// Ends ACCEPT, POLL or WAKE at once: done is not called any more. Sockets already accepted have been delivered.
+void io_cancel(io_loop *loop, io_op *op);
+
+// Makes the loop's turn return and its WAKE operation complete.  Thread: any, and signal handlers.
+void io_wake(io_op *wake);
+
+#endif

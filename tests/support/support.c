@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+//
+// Memory that ends at a forbidden page.
+
+#include "support/support.h"
+
+#include "base/assert.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+static size_t page_round(size_t len, size_t page)
+{
+    return (len + page - 1) / page * page;
+}
+
+char *guarded_copy(const char *octets, size_t len)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t body = page_round(len, page);
+    char *map = mmap(NULL, body + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    SKUA_ASSERT(map != MAP_FAILED);
+    SKUA_ASSERT(mprotect(map + body, page, PROT_NONE) == 0);
+    char *copy = map + body - len;
+    if (len) memcpy(copy, octets, len);
+    return copy;
+}
+
+void guarded_free(char *copy, size_t len)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t body = page_round(len, page);
+    SKUA_ASSERT(munmap(copy + len - body, body + page) == 0);
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+//
+// What unit tests and fuzz targets share.
+#ifndef TESTS_SUPPORT_H
+#define TESTS_SUPPORT_H
+
+#include "base/slice.h"
+
+// A copy of octets whose last one lies flush against a page that may not be touched: reading one octet
+// too far stops the process. len 0 gives a pointer to that page. Freed by guarded_free.
+char *guarded_copy(const char *octets, size_t len);
+void guarded_free(char *copy, size_t len);
+
+// The same for a NUL-terminated text, without the NUL.
+#define GUARDED_TEXT(text) guarded_copy(text, strlen(text))
+
+#endif
