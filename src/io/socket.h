@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+//
+// Addresses as people write them, and listening sockets.
+#ifndef SKUA_IO_SOCKET_H
+#define SKUA_IO_SOCKET_H
+
+#include "io/io.h"
+
+// An address to listen on. Holds sockaddr octets without naming their type.
+typedef struct socket_address {
+    _Alignas(8) char octets[128];
+    uint32_t len;
+    bool is_unix;
+    bool is_loopback; // 127.0.0.0/8, ::1, or a Unix socket
+    bool dual_stack;  // ":port" and "[::]:port": IPv4 too
+} socket_address;
+
+enum { SOCKET_TEXT_OCTETS = 128 };
+
+// Reads "127.0.0.1:8080", "[::1]:8080", ":8080" and "*:8080" (every address, dual-stack, or IPv4 alone where there is
+// no IPv6), "localhost:8080" (127.0.0.1), "unix:/path", "unix:@abstract". Numeric otherwise: no look-up of names.
+skua_status socket_address_read(slice text, socket_address *address);
+
+// Writes it back, NUL-terminated, in a form that socket_address_read takes.
+void socket_address_write(const socket_address *address, char text[SOCKET_TEXT_OCTETS]);
+
+// Writes a peer's address: "127.0.0.1", "::1", "unix"; IPv4-mapped IPv6 as IPv4. Returns the length.
+size_t io_address_write(const io_address *address, char *text, size_t room);
+
+// Opens a listening socket: non-blocking, close-on-exec, SO_REUSEADDR, SO_REUSEPORT if shared, TCP_NODELAY and
+// TCP_DEFER_ACCEPT (1 s) so that accepted sockets inherit them. A stale Unix socket file is replaced only
+// if nobody answers on it. address gets the port the kernel chose.
+// With shared, the first caller must have found out that nobody else listens: socket_probe.
+// Errors: SKUA_EADDRINUSE, SKUA_EADDRNOTAVAIL, SKUA_EACCES, SKUA_ENOFILE, SKUA_ENOMEM, SKUA_EINVAL, SKUA_EIO.
+skua_status socket_listen(socket_address *address, int backlog, bool shared, int *fd);
+
+// Whether another process (or server) listens there already: SO_REUSEPORT would join it silently.
+bool socket_in_use(const socket_address *address);
+
+// Closes a listening socket and removes the file of a Unix socket.
+void socket_close(const socket_address *address, int fd);
+
+#endif
