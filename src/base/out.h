@@ -41,7 +41,8 @@ typedef struct out_queue {
 
 void out_init(out_queue *out, block_store *store);
 
-// Releases everything that is still queued.
+// Releases everything that is still queued, and the block kept for the next octets. The queue is empty
+// then, may be used again, and holds no memory.
 void out_deinit(out_queue *out);
 
 static inline bool out_is_full(const out_queue *out)
@@ -54,9 +55,20 @@ static inline out_segment *out_segment_at(out_queue *out, unsigned i)
     return &out->segments[(out->first + i) % OUT_SEGMENTS_MAX];
 }
 
-// Room for at least need octets (at most BLOCK_OCTETS) in one piece, to be written and then committed;
-// *room, if not NULL, says how many there really are. NULL when memory or segments ran out.
-char *out_reserve(out_queue *out, size_t need, size_t *room);
+// The slow half of out_reserve: another block, or a reason to refuse.
+char *out_reserve_slow(out_queue *out, size_t need, size_t *room);
+
+// Room for at least need octets (at most BLOCK_OCTETS) in one piece, to be written and then committed
+// before anything else is done with the queue; *room, if not NULL, says how many there really are.
+// NULL when memory or segments ran out.
+static inline char *out_reserve(out_queue *out, size_t need, size_t *room)
+{
+    if (!out->tail || out->count == OUT_SEGMENTS_MAX) return out_reserve_slow(out, need, room);
+    size_t left = (size_t)(out->tail->data + out->tail->room - out->at);
+    if (left < need || left == 0) return out_reserve_slow(out, need, room);
+    if (room) *room = left;
+    return out->at;
+}
 
 // n octets, at most as many as were reserved, are now queued.
 void out_commit(out_queue *out, size_t n);
@@ -64,13 +76,14 @@ void out_commit(out_queue *out, size_t n);
 // Copies octets in. False when memory or segments ran out; some may be queued then.
 bool out_copy(out_queue *out, slice octets);
 
-// Lends octets. Not to be called when out_is_full.
+// Lends octets. Not to be called when out_is_full. release is called once: when the last octet has left,
+// in out_deinit, or, for no octets, before this returns.
 void out_lend(out_queue *out, slice octets, out_release *release, void *user);
 
-// Queues a range of an io file. Not to be called when out_is_full.
+// Queues a range of an io file, as out_lend does octets.
 void out_file(out_queue *out, int file, uint64_t offset, uint64_t len, out_release *release, void *user);
 
-// n octets from the front have left.
+// n octets from the front have left. Releases what has left whole; a release may push to the queue.
 void out_pop(out_queue *out, uint64_t n);
 
 #endif

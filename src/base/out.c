@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+//
+// Output queue. A block is shared by the segments in it and by the queue while octets are still copied
+// to it; whoever lets go last gives it back.
+// Invariant: if the last segment lies in the tail block, it ends where the next octet will be copied to.
+
+#include "base/out.h"
+
+#include "base/assert.h"
+
+static void out_unref_block(out_queue *out, block *b)
+{
+    SKUA_ASSERT(b->refs > 0);
+    if (--b->refs == 0) block_give(out->store, &b);
+}
+
+static void out_drop_tail(out_queue *out)
+{
+    if (!out->tail) return;
+    out_unref_block(out, out->tail);
+    out->tail = NULL;
+    out->at = NULL;
+}
+
+void out_init(out_queue *out, block_store *store)
+{
+    SKUA_ASSERT(store);
+    out->store = store;
+    out->tail = NULL;
+    out->at = NULL;
+    out->octets = 0;
+    out->total_in = 0;
+    out->total_out = 0;
+    out->first = 0;
+    out->count = 0;
+}
+
+// The first segment leaves the ring before its release is called, which finds a queue in order.
+static void out_drop_first(out_queue *out)
+{
+    out_segment gone = out->segments[out->first];
+    out->first = out->first + 1 == OUT_SEGMENTS_MAX ? 0 : (uint8_t)(out->first + 1);
+    out->count--;
+    if (gone.owner) out_unref_block(out, gone.owner);
+    if (gone.release) gone.release(gone.user);
+}
+
+void out_deinit(out_queue *out)
+{
+    while (out->count) {
+        out->octets -= out->segments[out->first].len;
+        out_drop_first(out);
+    }
+    SKUA_ASSERT(out->octets == 0);
+    out_drop_tail(out);
+}
+
+// Copied octets go on in the last segment when nothing was queued behind it.
+static bool out_goes_on(out_queue *out)
+{
+    return out->tail && out->count && out_segment_at(out, out->count - 1u)->owner == out->tail;
+}
+
+char *out_reserve_slow(out_queue *out, size_t need, size_t *room)
+{
+    SKUA_ASSERT(need <= BLOCK_OCTETS);
+    size_t left = out->tail ? (size_t)(out->tail->data + out->tail->room - out->at) : 0;
+    bool fits = left > 0 && left >= need;
+    if (out->count == OUT_SEGMENTS_MAX && !(fits && out_goes_on(out))) return NULL;
+    if (!fits) {
+        block *fresh = block_take(out->store);
+        if (!fresh) return NULL;
+        SKUA_ASSERT(fresh->refs == 1 && fresh->room >= need);
+        out_drop_tail(out);
+        out->tail = fresh;
+        out->at = fresh->data;
+        left = fresh->room;
+    }
+    if (room) *room = left;
+    return out->at;
+}
+
+static out_segment *out_push(out_queue *out, out_kind kind, uint64_t len)
+{
+    SKUA_ASSERT(out->count < OUT_SEGMENTS_MAX);
+    out_segment *segment = out_segment_at(out, out->count);
+    out->count++;
+    segment->kind = (uint8_t)kind;
+    segment->len = len;
+    segment->owner = NULL;
+    segment->release = NULL;
+    return segment;
+}
+
+static void out_count_in(out_queue *out, uint64_t n)
+{
+    out->octets += n;
+    out->total_in += n;
+}
+
+void out_commit(out_queue *out, size_t n)
+{
+    if (n == 0) return;
+    SKUA_ASSERT(out->tail);
+    SKUA_ASSERT(n <= (size_t)(out->tail->data + out->tail->room - out->at));
+    if (out_goes_on(out)) {
+        out_segment_at(out, out->count - 1u)->len += n;
+    } else {
+        out_segment *segment = out_push(out, OUT_COPIED, n);
+        segment->ptr = out->at;
+        segment->owner = out->tail;
+        out->tail->refs++;
+    }
+    out->at += n;
+    out_count_in(out, n);
+}
+
+bool out_copy(out_queue *out, slice octets)
+{
+    while (octets.len) {
+        size_t room;
+        char *to = out_reserve(out, 1, &room);
+        if (!to) return false;
+        size_t n = octets.len < room ? octets.len : room;
+        memcpy(to, octets.ptr, n);
+        out_commit(out, n);
+        octets = slice_from(octets, n);
+    }
+    return true;
+}
+
+void out_lend(out_queue *out, slice octets, out_release *release, void *user)
+{
+    if (octets.len == 0) {
+        if (release) release(user);
+        return;
+    }
+    out_segment *segment = out_push(out, OUT_LENT, octets.len);
+    segment->ptr = octets.ptr;
+    segment->release = release;
+    segment->user = user;
+    out_count_in(out, octets.len);
+}
+
+void out_file(out_queue *out, int file, uint64_t offset, uint64_t len, out_release *release, void *user)
+{
+    SKUA_ASSERT(file >= 0);
+    if (len == 0) {
+        if (release) release(user);
+        return;
+    }
+    out_segment *segment = out_push(out, OUT_FILE, len);
+    segment->ptr = NULL;
+    segment->file = file;
+    segment->offset = offset;
+    segment->release = release;
+    segment->user = user;
+    out_count_in(out, len);
+}
+
+static void out_pop_part(out_segment *segment, uint64_t n)
+{
+    segment->len -= n;
+    if (segment->kind == OUT_FILE) {
+        segment->offset += n;
+    } else {
+        segment->ptr += n;
+    }
+}
+
+void out_pop(out_queue *out, uint64_t n)
+{
+    SKUA_ASSERT(n <= out->octets);
+    while (n) {
+        out_segment *segment = &out->segments[out->first];
+        uint64_t part = n < segment->len ? n : segment->len;
+        n -= part;
+        out->octets -= part;
+        out->total_out += part;
+        if (part < segment->len) {
+            out_pop_part(segment, part);
+        } else {
+            out_drop_first(out);
+        }
+    }
+    // Nothing points into the block any more: the next answer uses the same cache lines again.
+    if (out->count == 0 && out->tail) out->at = out->tail->data;
+}
