@@ -19,13 +19,14 @@ typedef struct arena {
 
 void arena_init(arena *a, block_store *store);
 
-// octets of memory aligned for anything; NULL when memory ran out.
+// octets of memory aligned for anything; NULL only when memory ran out.
 void *arena_alloc_slow(arena *a, size_t octets);
 
 static inline void *arena_alloc(arena *a, size_t octets)
 {
     size_t rounded = (octets + 15) & ~(size_t)15;
-    if (rounded >= octets && (size_t)(a->end - a->at) >= rounded) {
+    // rounded is 0 for no octets, and for so many that the sum wrapped: both are for the slow half.
+    if (rounded - 1 < (size_t)(a->end - a->at)) {
         void *memory = a->at;
         a->at += rounded;
         return memory;
