@@ -38,11 +38,14 @@ void out_init(out_queue *out, block_store *store)
 // The first segment leaves the ring before its release is called, which finds a queue in order.
 static void out_drop_first(out_queue *out)
 {
-    out_segment gone = out->segments[out->first];
+    const out_segment *gone = &out->segments[out->first];
+    block *owner = gone->owner;
+    out_release *release = gone->release;
+    void *user = gone->user;
     out->first = out->first + 1 == OUT_SEGMENTS_MAX ? 0 : (uint8_t)(out->first + 1);
     out->count--;
-    if (gone.owner) out_unref_block(out, gone.owner);
-    if (gone.release) gone.release(gone.user);
+    if (owner) out_unref_block(out, owner);
+    if (release) release(user);
 }
 
 void out_deinit(out_queue *out)
@@ -89,6 +92,7 @@ static out_segment *out_push(out_queue *out, out_kind kind, uint64_t len)
     segment->len = len;
     segment->owner = NULL;
     segment->release = NULL;
+    segment->user = NULL;
     return segment;
 }
 
