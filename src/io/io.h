@@ -20,12 +20,12 @@ typedef struct io_op io_op;
 enum { IO_RECV_OCTETS = 16384 };     // lent at once, at most
 enum { IO_TURN_READS_MAX = 4 };      // receives per stream and turn
 enum { IO_TURN_ACCEPTS_MAX = 64 };   // accepts per listener and turn
-enum { IO_SEND_FILE_PIECES = 64 };   // iovecs per send
 
 // ---- Streams ----
 
 typedef enum io_end {
-    IO_END_FIN,   // the peer sends no more
+    IO_END_NEAR,  // the peer sends no more, but octets it sent may still be in the kernel
+    IO_END_FIN,   // the peer sends no more and every octet has been received
     IO_END_RESET, // the connection is dead: reset, or an error
 } io_end;
 
@@ -33,9 +33,11 @@ typedef enum io_end {
 typedef struct io_stream_events {
     // Octets came. They are lent, writable, until this returns.
     void (*received)(io_stream *stream, char *octets, size_t len);
-    // The peer is done or dead. Comes once for FIN (after all its octets, even while receiving is stopped, then
-    // perhaps before octets still in the kernel) and once for RESET; nothing but closed follows a RESET.
+    // The peer is done or dead. Each kind comes at most once: NEAR only while receiving is stopped, FIN only
+    // while it is not. Nothing but closed follows a RESET.
     void (*ended)(io_stream *stream, io_end how);
+    // The owner asked by io_kick to be called from the loop.
+    void (*kicked)(io_stream *stream);
     // Octets left: stream->out is shorter by n. Comes at least when out is empty, and after each short send.
     void (*sent)(io_stream *stream, uint64_t n);
     // Out of order: the file ended before its length (SEND_FILE answered 0) or reading it failed. The head
@@ -52,7 +54,7 @@ enum {
     IO_WANT_SHUTDOWN = 1u << 2,// after what is to be sent
     IO_WANT_CLOSE = 1u << 3,
     IO_PENDING = 1u << 4,      // on the loop's pending list
-    IO_LATER = 1u << 5,        // on the list of the next turn
+    IO_LATER = 1u << 5,        // used up its share of this turn: goes on in the next
     IO_READABLE = 1u << 6,     // there may be input the kernel has told of
     IO_UNWRITABLE = 1u << 7,   // the kernel would take no more; an event will come
     IO_REGISTERED = 1u << 8,   // epoll knows it
@@ -60,7 +62,8 @@ enum {
     IO_FIN_TOLD = 1u << 10,    // ended(FIN) was called
     IO_RESET_TOLD = 1u << 11,  // ended(RESET) was called
     IO_SHUTDOWN_DONE = 1u << 12,
-    IO_DIRECT = 1u << 13,      // Unix socket: no TCP options
+    IO_NEAR_TOLD = 1u << 13,   // ended(NEAR) was called
+    IO_KICK = 1u << 14,        // kicked is to be called
 };
 
 struct io_stream {
@@ -98,6 +101,7 @@ typedef struct io_address {
 
 struct io_op {
     io_op *next;
+    io_loop *loop; // set when it is submitted
     void (*done)(io_op *op, int64_t result); // result: >= 0, or -skua_status
     void *user;
     int fd;
@@ -119,6 +123,10 @@ typedef struct io_backend {
     // Starts pending operations, waits at most timeout_ns (-1: for ever) unless work is ready, and completes.
     skua_status (*turn)(io_loop *loop, int64_t timeout_ns);
     void (*close)(io_loop *loop);
+    // Ends ACCEPT, POLL or WAKE.
+    void (*cancel)(io_loop *loop, io_op *op);
+    // Makes turn return. Thread: any.
+    void (*wake)(io_op *op);
     // Closes a descriptor the backend made: a file from FILE_OPEN, or an accepted socket nobody wants.
     void (*discard)(io_loop *loop, int fd);
 } io_backend;
@@ -137,7 +145,6 @@ struct io_loop {
     int64_t unix_ns;        // since 1970
     uint64_t send_turn_octets_max;
     bool (*evict)(io_loop *loop); // descriptors ran out: free some; returns whether any
-    uint64_t calls;         // system calls made, for budgets
     io_timers timers;
 };
 
@@ -150,7 +157,7 @@ skua_status io_turn(io_loop *loop, int64_t timeout_ns);
 
 static inline void io_push(io_loop *loop, io_stream *stream)
 {
-    if (stream->flags & (IO_PENDING | IO_LATER)) return;
+    if (stream->flags & IO_PENDING) return;
     stream->flags |= IO_PENDING;
     stream->next = NULL;
     *loop->pending_tail = stream;
@@ -184,6 +191,13 @@ static inline void io_send(io_loop *loop, io_stream *stream)
     if (!(stream->flags & IO_UNWRITABLE)) io_push(loop, stream);
 }
 
+// Has kicked() called from the loop, in this turn or the next.
+static inline void io_kick(io_loop *loop, io_stream *stream)
+{
+    stream->flags |= IO_KICK;
+    io_push(loop, stream);
+}
+
 // Half-closes after what is to be sent.
 static inline void io_shutdown(io_loop *loop, io_stream *stream)
 {
@@ -203,6 +217,7 @@ static inline void io_close(io_loop *loop, io_stream *stream)
 static inline void io_submit(io_loop *loop, io_op *op)
 {
     op->active = true;
+    op->loop = loop;
     op->next = NULL;
     *loop->pending_ops_tail = op;
     loop->pending_ops_tail = &op->next;
