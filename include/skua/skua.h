@@ -185,6 +185,15 @@ SKUA_API void skua_stop(skua_server *server, int64_t grace_ns);
 // Lifetime: until the next such call.
 SKUA_API const char *skua_server_error(const skua_server *server);
 
+// Sets that sentence (copied, cut at 255 octets), for functions built on this interface.
+SKUA_API void skua_server_set_error(skua_server *server, const char *sentence);
+
+// Has release called once when the server is freed, started or not, after the last worker's objects have been
+// dropped; in the reverse order of these calls.
+// Errors: SKUA_ENOMEM; release is then never called.
+SKUA_API SKUA_NODISCARD skua_status skua_server_on_free(skua_server *server,
+                                                        void (*release)(void *user), void *user);
+
 // Address number index (from 0) that the running server listens on, as text that skua_listen takes,
 // with the real port; NULL when there is none of that index.  Lifetime: the server's.
 SKUA_API const char *skua_server_address(const skua_server *server, size_t index);
@@ -245,6 +254,10 @@ SKUA_API bool skua_request_field_at(const skua_request *request, size_t index, s
 // empty or not decodable.  Cost: decoding takes memory of the request.
 SKUA_API skua_slice skua_request_query_param(skua_request *request, const char *name);
 
+// Whether it has any of the fields If-Match, If-None-Match, If-Modified-Since, If-Unmodified-Since, If-Range
+// and Range.  Cost: a test of bits.  Spec: RFC 9110 §13.1, §14.2
+SKUA_API bool skua_request_is_conditional(const skua_request *request);
+
 // Cookie number index in order of arrival, undecoded; false past the last.  Spec: RFC 6265 §5.4
 SKUA_API bool skua_request_cookie_at(const skua_request *request, size_t index, skua_field *cookie);
 
@@ -274,7 +287,7 @@ typedef enum skua_end {
 // after it returns.
 typedef void skua_end_fn(skua_request *request, skua_end how, void *user);
 
-// Sets the function above; a later call replaces an earlier one.
+// Sets the function above; a later call replaces an earlier one. fn: NULL for none.
 SKUA_API void skua_on_end(skua_request *request, skua_end_fn *fn, void *user);
 
 // ---- Reading its content ----------------------------------------------------------------------
@@ -408,6 +421,18 @@ SKUA_API SKUA_NODISCARD skua_status skua_root_open(const char *path, skua_root *
 
 // Closes it; open files stay open. NULL is allowed. Not while requests use it.
 SKUA_API void skua_root_close(skua_root *root);
+
+// Told of an entry of a directory; returns false to hear of no more. name: as in the directory, without a
+// slash. info: a symbolic link is what it leads to, or SKUA_FILE_OTHER if it leads out of the root or nowhere.
+typedef bool skua_root_entry_fn(const char *name, const skua_file_info *info, void *user);
+
+// Calls each for every entry of the directory root/path but "." and "..", in no order. Blocks: call it
+// by skua_offload.
+// path: as for skua_file_open; a "/" at its end is allowed.
+// Errors: SKUA_ENOENT, also if it is no directory; SKUA_EACCES; SKUA_ENOMEM; SKUA_ENOFILE; SKUA_EIO.
+// Thread: any.
+SKUA_API SKUA_NODISCARD skua_status skua_root_list(skua_root *root, skua_slice path,
+                                                   skua_root_entry_fn *each, void *user);
 
 // Told how an opening went. file: on SKUA_OK a reference the callee owns; NULL otherwise.
 // info: valid on SKUA_OK, during the call. For a directory, file can only be unreffed.
