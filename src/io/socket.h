@@ -29,8 +29,8 @@ size_t io_address_write(const io_address *address, char *text, size_t room);
 
 // Opens a listening socket: non-blocking, close-on-exec, SO_REUSEADDR, SO_REUSEPORT if shared, TCP_NODELAY and
 // TCP_DEFER_ACCEPT (1 s) so that accepted sockets inherit them. A stale Unix socket file is replaced only
-// if nobody answers on it. address gets the port the kernel chose.
-// With shared, the first caller must have found out that nobody else listens: socket_probe.
+// if nobody answers on it. address gets the port the kernel chose. A Unix socket is never shared: listen once.
+// With shared, the first caller must have found out that nobody else listens: socket_in_use.
 // Errors: SKUA_EADDRINUSE, SKUA_EADDRNOTAVAIL, SKUA_EACCES, SKUA_ENOFILE, SKUA_ENOMEM, SKUA_EINVAL, SKUA_EIO.
 skua_status socket_listen(socket_address *address, int backlog, bool shared, int *fd);
 
