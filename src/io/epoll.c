@@ -46,6 +46,7 @@ static void epoll_clock(io_loop *loop)
     struct timespec t;
     (void)clock_gettime(CLOCK_MONOTONIC, &t);
     loop->now_ns = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+    io_timers_clock(&loop->timers, loop->now_ns);
     (void)clock_gettime(CLOCK_REALTIME, &t);
     loop->unix_ns = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }

@@ -20,6 +20,8 @@ enum { IO_TICK_NS = 100000000, IO_WHEEL_BUCKETS = 1024 };
 
 typedef struct io_timers {
     io_deadline *buckets[IO_WHEEL_BUCKETS];
+    uint64_t used[IO_WHEEL_BUCKETS / 64]; // one bit per bucket: something may hang in it
+    int64_t clock_ns; // what delays count from
     uint32_t now;   // tick of the last advance
     uint32_t count; // deadlines that hang in the wheel
     void (*fired)(io_deadline *deadline, void *user);
@@ -27,6 +29,13 @@ typedef struct io_timers {
 } io_timers;
 
 void io_timers_init(io_timers *timers, int64_t now_ns, void (*fired)(io_deadline *, void *), void *user);
+
+// Tells the time without firing: a backend does so when it reads the clock, since what its callbacks set after a
+// long wait counts from then and not from the last advance.
+static inline void io_timers_clock(io_timers *timers, int64_t now_ns)
+{
+    timers->clock_ns = now_ns;
+}
 
 // Sets or moves a deadline to delay_ns from now, rounded up to a tick.
 void io_deadline_set(io_timers *timers, io_deadline *deadline, int64_t delay_ns);
