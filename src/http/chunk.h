@@ -11,12 +11,12 @@ typedef enum chunk_event {
     CHUNK_MORE, // all input is used up
     CHUNK_DATA, // *data is a piece of content, inside the input
     CHUNK_END,  // the last chunk and the trailer section are complete; input is what follows
-    CHUNK_FAULT // fault says why
+    CHUNK_FAULT // fault says why; input begins with the octet that did it
 } chunk_event;
 
 typedef struct chunk_limits {
     size_t ext_octets_max;     // chunk extensions of the whole message [400]
-    size_t trailer_octets_max; // trailer section [431]
+    size_t trailer_octets_max; // trailer section: field lines with their CRLF [431]
     unsigned trailers_max;     // trailer field lines [431]
 } chunk_limits;
 
@@ -29,17 +29,17 @@ typedef struct chunk_decoder {
     char *trailer_text; // allocated when the first trailer octet comes
     skua_field *trailers; // and the fields in it
     unsigned trailer_count;
+    size_t mark;     // where the trailer being read begins in the text
+    size_t name_len; // of its name
     uint8_t state;
     uint8_t digits;
-    uint32_t mark; // inside the trailer text
-    uint16_t name_len;
     fault fault;
 } chunk_decoder;
 
 void chunk_decoder_init(chunk_decoder *decoder, const chunk_limits *limits, arena *memory);
 
 // The next event from *input, which is moved past what was used. The same events, but for where DATA is
-// cut, at every split of the input.
+// cut, at every split of the input. After END or FAULT: the same again, and no input is used.
 // Sizes: one or more HEXDIG, no more than 15 after leading zeros, and 16 in all; CRLF exact; extensions follow
 // the grammar with quoted strings, without white space other than BWS as RFC 9112 §7.1.1 has it (refused).
 // Trailers: the field grammar; names that frame, route, authenticate or control are refused (400).

@@ -53,6 +53,7 @@ typedef enum range_outcome {
 } range_outcome;
 
 // Reads a Range value against a representation of size octets. ranges_max: at most RANGES_MAX.
+// ranges: room for ranges_max, of no meaning unless PARTIAL. *count: untouched unless PARTIAL.
 range_outcome range_read(slice value, uint64_t size, unsigned ranges_max, range *ranges, unsigned *count);
 
 #endif

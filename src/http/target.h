@@ -12,9 +12,9 @@ typedef enum target_form { TARGET_ORIGIN, TARGET_ABSOLUTE, TARGET_AUTHORITY, TAR
 typedef struct target {
     target_form form;
     slice authority; // of absolute-form and authority-form; else {NULL, 0}
-    slice raw_path;  // as sent; "/" when an absolute-form has none; "*" for asterisk-form
+    slice raw_path;  // as sent; "/" when an absolute-form has none; "*" for asterisk-form; empty for authority-form
     slice query;     // without "?"; {NULL, 0} when there is none
-    bool clean;      // raw_path is its own normal form: nothing to decode, remove or merge
+    bool clean;      // raw_path is its own normal form, and plain: nothing to decode, remove or merge
 } target;
 
 // Splits and checks a target. Faults are 400: a fragment, octets outside RFC 3986, "*" for another method than

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: MIT
+//
+// Request target: one pass that checks, splits, and notices whether there is anything to normalise, so
+// that a plain path costs nothing more.
+// The normal form is made once and everything else looks only at that: a path that the router reads one
+// way and the file system another is how files outside the root are served.
+
+#include "http/target.h"
+
+#include "http/syntax.h"
+
+static fault target_fault(const char *reason)
+{
+    return fault_request(400, reason);
+}
+
+// ---- Percent-encoding -------------------------------------------------------------------------
+
+static unsigned target_digit(char c)
+{
+    return c <= '9' ? (unsigned)(c - '0') : (unsigned)((c | 0x20) - 'a') + 10;
+}
+
+// Whether text, which starts with "%", starts with a percent-encoded octet.
+static bool target_is_encoded(slice text)
+{
+    return text.len >= 3 && syntax_is(text.ptr[1], SYNTAX_HEX) &&
+           syntax_is(text.ptr[2], SYNTAX_HEX);
+}
+
+static char target_decoded(const char *encoded)
+{
+    return (char)(target_digit(encoded[1]) << 4 | target_digit(encoded[2]));
+}
+
+// ---- Path and query ---------------------------------------------------------------------------
+
+static bool target_is_dots(const char *segment, size_t len)
+{
+    if (len == 0 || len > 2 || segment[0] != '.') return false;
+    return len == 1 || segment[1] == '.';
+}
+
+// Passes over percent-encoded octets and what follows each; *at is moved. False when one is broken, or
+// is a NUL, which would end the path early for the file system.
+static bool target_pass_encoded(slice text, size_t *at)
+{
+    size_t i = *at;
+    while (i < text.len && text.ptr[i] == '%') {
+        if (!target_is_encoded(slice_from(text, i)) || target_decoded(text.ptr + i) == '\0') {
+            return false;
+        }
+        i += 3;
+        while (i < text.len && syntax_is(text.ptr[i], SYNTAX_PATH_PLAIN)) i++;
+    }
+    *at = i;
+    return true;
+}
+
+// Reads the path that text starts with; *len is its length.
+static fault target_read_path(slice text, size_t *len, bool *clean)
+{
+    size_t i = 0;
+    bool as_is = true;
+    do {
+        size_t start = ++i;
+        while (i < text.len && syntax_is(text.ptr[i], SYNTAX_PATH_PLAIN)) i++;
+        if (i < text.len && text.ptr[i] == '%') {
+            if (!target_pass_encoded(text, &i)) return target_fault("broken percent-encoding");
+            as_is = false;
+        }
+        bool last = i == text.len || text.ptr[i] != '/';
+        if (i == start && !last) as_is = false;
+        if (i - start <= 2 && target_is_dots(text.ptr + start, i - start)) as_is = false;
+    } while (i < text.len && text.ptr[i] == '/');
+    *len = i;
+    *clean = as_is;
+    return FAULT_NONE;
+}
+
+static fault target_check_query(slice query)
+{
+    if (syntax_span_target(query.ptr, query.len) != query.len) {
+        return target_fault("bad octet in the target");
+    }
+    while (query.len) {
+        const char *percent = memchr(query.ptr, '%', query.len);
+        if (!percent) break;
+        query = slice_from(query, (size_t)(percent - query.ptr));
+        if (!target_is_encoded(query)) return target_fault("broken percent-encoding");
+        query = slice_from(query, 3);
+    }
+    return FAULT_NONE;
+}
+
+// text: what follows the authority, or a whole origin-form; it starts with "/", or "?", or is empty.
+static fault target_read_rest(slice text, target *out)
+{
+    size_t len = 0;
+    if (text.len && text.ptr[0] == '/') {
+        fault f = target_read_path(text, &len, &out->clean);
+        if (f.status) return f;
+        out->raw_path = slice_make(text.ptr, len);
+    } else {
+        out->raw_path = slice_make("/", 1); // RFC 9110 §4.2.3: an empty path is "/"
+    }
+    if (len == text.len) return FAULT_NONE;
+    if (text.ptr[len] != '?') return target_fault("bad octet in the target");
+    out->query = slice_from(text, len + 1);
+    return target_check_query(out->query);
+}
+
+// ---- Forms ------------------------------------------------------------------------------------
+
+// The authority without a host is valid in a Host field, but not in a target, RFC 9110 §4.2.1.
+static fault target_check_authority(slice authority)
+{
+    if (authority.len == 0 || authority.ptr[0] == ':') return target_fault("no host in the target");
+    // "user@" makes a person read another host than the machine does, RFC 9110 §4.2.4.
+    if (memchr(authority.ptr, '@', authority.len)) return target_fault("userinfo in the target");
+    return syntax_is_host(authority) ? FAULT_NONE : target_fault("bad authority in the target");
+}
+
+static size_t target_authority_len(slice text)
+{
+    size_t len = 0;
+    while (len < text.len && text.ptr[len] != '/' && text.ptr[len] != '?' && text.ptr[len] != '#') {
+        len++;
+    }
+    return len;
+}
+
+// The length of "http://" or "https://" at the start of text; 0 when it is neither.
+static size_t target_scheme_len(slice text)
+{
+    static const char *const schemes[] = { "http://", "https://" };
+    for (size_t i = 0; i < 2; i++) {
+        slice scheme = slice_of(schemes[i]);
+        if (text.len < scheme.len) continue;
+        if (slice_equal_nocase(slice_make(text.ptr, scheme.len), scheme)) return scheme.len;
+    }
+    return 0;
+}
+
+static fault target_read_absolute(slice text, target *out)
+{
+    size_t scheme_len = target_scheme_len(text);
+    if (!scheme_len) return target_fault("target of no known form");
+    text = slice_from(text, scheme_len);
+    out->form = TARGET_ABSOLUTE;
+    out->authority = slice_make(text.ptr, target_authority_len(text));
+    fault f = target_check_authority(out->authority);
+    return f.status ? f : target_read_rest(slice_from(text, out->authority.len), out);
+}
+
+// A port of CONNECT: RFC 9110 §9.3.6 has no default, and refuses an empty or invalid one.
+static bool target_ends_in_port(slice authority)
+{
+    size_t start = authority.len;
+    unsigned long port = 0, scale = 1;
+    while (start && authority.ptr[start - 1] >= '0' && authority.ptr[start - 1] <= '9') {
+        if (authority.len - start == 5) return false;
+        port += scale * (unsigned long)(authority.ptr[--start] - '0');
+        scale *= 10;
+    }
+    return start && authority.ptr[start - 1] == ':' && port >= 1 && port <= 65535;
+}
+
+static fault target_read_authority(slice text, target *out)
+{
+    out->form = TARGET_AUTHORITY;
+    out->authority = text;
+    fault f = target_check_authority(text);
+    if (f.status) return f;
+    return target_ends_in_port(text) ? FAULT_NONE : target_fault("no valid port for CONNECT");
+}
+
+static fault target_read_asterisk(slice method, slice text, target *out)
+{
+    if (!slice_equal(method, slice_make("OPTIONS", 7))) return target_fault("* for another method than OPTIONS");
+    out->form = TARGET_ASTERISK;
+    out->raw_path = text;
+    return FAULT_NONE;
+}
+
+static fault target_read(slice method, slice text, target *out)
+{
+    if (text.len == 0) return target_fault("empty target");
+    if (slice_equal(method, slice_make("CONNECT", 7))) return target_read_authority(text, out);
+    if (text.ptr[0] == '/') return target_read_rest(text, out);
+    if (text.len == 1 && text.ptr[0] == '*') return target_read_asterisk(method, text, out);
+    return target_read_absolute(text, out);
+}
+
+fault target_parse(slice method, slice text, target *out)
+{
+    target read = { .form = TARGET_ORIGIN, .clean = true };
+    fault f = target_read(method, text, &read);
+    if (!f.status) *out = read;
+    return f;
+}
+
+// ---- The normal form --------------------------------------------------------------------------
+
+// Writes a segment decoded; moves *text to the "/" behind it or to the end. Returns its length.
+static size_t target_decode_segment(slice *text, char *out, bool *plain)
+{
+    size_t i = 0, n = 0;
+    while (i < text->len && text->ptr[i] != '/') {
+        char c = text->ptr[i] == '%' ? target_decoded(text->ptr + i) : text->ptr[i];
+        if (c == '/' || c == '\\') *plain = false;
+        if (c == '/') {
+            memcpy(out + n, "%2F", 3);
+            n += 3;
+        } else {
+            out[n++] = c;
+        }
+        i += text->ptr[i] == '%' ? 3 : 1;
+    }
+    *text = slice_from(*text, i);
+    return n;
+}
+
+// The length of path, which ends in "/", without its last segment; "/" stays "/".
+static size_t target_parent(const char *path, size_t len)
+{
+    if (len > 1) len--;
+    while (path[len - 1] != '/') len--;
+    return len;
+}
+
+// Slashes are merged before dot segments are removed, as file systems do: "/a//../b" is "/b".
+static size_t target_write_normal(slice text, char *out, bool *plain)
+{
+    size_t len = 1;
+    out[0] = '/';
+    while (text.len) {
+        text = slice_from(text, 1); // the "/"
+        size_t segment = target_decode_segment(&text, out + len, plain);
+        if (segment == 0) continue;
+        if (target_is_dots(out + len, segment)) {
+            if (segment == 2) len = target_parent(out, len);
+            continue;
+        }
+        len += segment;
+        if (text.len) out[len++] = '/';
+    }
+    return len;
+}
+
+size_t target_normalise(slice raw_path, char *out, bool *plain)
+{
+    *plain = true;
+    if (raw_path.len && raw_path.ptr[0] == '/') return target_write_normal(raw_path, out, plain);
+    if (raw_path.len) memcpy(out, raw_path.ptr, raw_path.len); // "*" is no path, and has no other form
+    return raw_path.len;
+}
+
+static size_t target_encode_octet(char c, char *out)
+{
+    if (c == '/' || syntax_is(c, SYNTAX_PATH_PLAIN)) {
+        out[0] = c;
+        return 1;
+    }
+    out[0] = '%';
+    out[1] = "0123456789ABCDEF"[(unsigned char)c >> 4];
+    out[2] = "0123456789ABCDEF"[(unsigned char)c & 15];
+    return 3;
+}
+
+// A Location of "//host" names another server: whatever path is, what is written has one slash in front.
+size_t target_encode(slice path, char *out)
+{
+    size_t n = 1;
+    out[0] = '/';
+    while (path.len && path.ptr[0] == '/') path = slice_from(path, 1);
+    for (size_t i = 0; i < path.len; i++) n += target_encode_octet(path.ptr[i], out + n);
+    return n;
+}
