@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: MIT
+#
+# A front for CMake, which is the one build system; its presets are in CMakePresets.json.
+
+DIR ?= examples/site
+PORT ?= 8080
+FUZZ_SECONDS ?= 60
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+PYTHON := build/venv/bin/python
+PYTEST := $(PYTHON) -m pytest -q
+
+.DEFAULT_GOAL := help
+.PHONY: help run build test test-all tidy unit fuzz conformance bench format clean FORCE
+
+help:
+	@echo "make run [DIR=folder] [PORT=n]   install what is missing, build, and serve a folder"
+	@echo "make test                        install what the tests need, and run them"
+	@echo "make build                       build/release/skua, and the test servers hello and echo"
+	@echo "make test-all                    make test, then the unit tests again in every other build"
+	@echo "make tidy                        the checks of tools/tidy.py"
+	@echo "make fuzz [FUZZ_SECONDS=60]      every fuzz target for that long"
+	@echo "make conformance SUITES=folder   suites of other projects, whole and an octet at a time"
+	@echo "make bench                       measure beside the peers that are installed"
+	@echo "make format                      clang-format over the tree"
+	@echo "make clean                       remove build/"
+
+run: build
+	build/release/skua "$(DIR)" --listen 127.0.0.1:$(PORT)
+
+build: build/.tools-build
+	@$(MAKE) --no-print-directory build/release/.built
+
+# A build is always asked for: ninja knows whether there is anything to do. Its rule is a file's, so that
+# presets share it.
+build/%/.built: FORCE
+	@test -f build/$*/build.ninja || cmake --preset $* >build/$*.log || { cat build/$*.log; exit 1; }
+	@cmake --build build/$* -j $(JOBS)
+
+# What is missing is installed once; tools/setup says what before it does.
+build/.tools-%: tools/setup tests/requirements.txt
+	@mkdir -p build
+	@tools/setup $*
+	@touch $@
+
+tidy:
+	@python3 tools/tidy.py
+
+unit: build/.tools-test build/asan/.built
+	@ctest --test-dir build/asan --output-on-failure -j $(JOBS) --no-tests=error
+
+# The last line printed is pytest's count.
+test: build/.tools-test
+	@$(MAKE) --no-print-directory tidy
+	@$(MAKE) --no-print-directory unit
+	@$(MAKE) --no-print-directory build/release/.built
+	@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=20
+	@if [ -n "$(SUITES)" ]; then $(MAKE) --no-print-directory conformance SUITES="$(SUITES)"; fi
+	@$(PYTEST) tests/tools tests/e2e tests/budgets
+
+test-all: test
+	@$(MAKE) --no-print-directory build/debug/.built build/tsan/.built
+	@ctest --test-dir build/debug --output-on-failure -j $(JOBS) --no-tests=error
+	@ctest --test-dir build/tsan --output-on-failure -j $(JOBS) --no-tests=error
+	@SKUA_BUILD=build/tsan $(PYTEST) tests/e2e
+
+fuzz: build/.tools-test build/fuzz/.built
+	@python3 tools/fuzz.py --seconds $(FUZZ_SECONDS) --jobs $(JOBS) build/fuzz
+
+conformance: build
+	@test -n "$(SUITES)" || { echo "make conformance needs SUITES=folder"; exit 2; }
+	@python3 tests/conformance/run.py --server build/release/echo "$(SUITES)"
+
+bench: build/.tools-bench
+	@$(MAKE) --no-print-directory build
+	@python3 bench/run.py
+
+format: build/.tools-test
+	@git ls-files '*.c' '*.h' | xargs build/venv/bin/clang-format -i
+
+clean:
+	rm -rf build
+
+FORCE:

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: MIT
+"""Servers under test: started on a free loopback port, always stopped, and judged as they end."""
+
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+
+from wire import Connection
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+BUILD = ROOT / os.environ.get("SKUA_BUILD", "build/asan")
+RELEASE = ROOT / "build/release"
+SLOW = 20.0  # seconds after which something that should have happened has failed
+
+
+def free_port(family=socket.AF_INET):
+    with socket.socket(family) as s:
+        s.bind(("::1" if family == socket.AF_INET6 else "127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def eventually(condition, within=SLOW, every=0.02):
+    """The first true value of condition(), or its last false one."""
+    end = time.monotonic() + within
+    while True:
+        value = condition()
+        if value or time.monotonic() > end:
+            return value
+        time.sleep(every)
+
+
+class Server:
+    """A process that serves. address: (host, port), or the path of a Unix socket."""
+
+    def __init__(self, words, address, *, env=None, preexec=None, wait=True, cwd=None):
+        self.words = [str(w) for w in words]
+        self.address = address
+        self.connections = []
+        self.out = tempfile.TemporaryFile()
+        self.err = tempfile.TemporaryFile()
+        self.process = subprocess.Popen(
+            self.words, stdin=subprocess.DEVNULL, stdout=self.out, stderr=self.err, preexec_fn=preexec,
+            env={**os.environ, **(env or {})}, cwd=cwd,
+        )
+        self.judged = False
+        if wait and not eventually(self._answers):
+            self.process.kill()
+            raise AssertionError(f"{self.words} does not listen: {self.error_text()}")
+
+    def _answers(self):
+        if self.process.poll() is not None:
+            raise AssertionError(f"{self.words} ended with {self.process.returncode}: {self.error_text()}")
+        try:
+            Connection(self.address).close()
+            return True
+        except OSError:
+            return False
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    @property
+    def port(self):
+        return self.address[1]
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.port}"
+
+    def connect(self, **options):
+        connection = Connection(self.address, **options)
+        self.connections.append(connection)
+        return connection
+
+    def get(self, path, *lines, method="GET", host="localhost"):
+        """One request on a connection of its own."""
+        with self.connect() as connection:
+            return connection.get(path, *lines, method=method, host=host)
+
+    def alive(self):
+        return self.process.poll() is None
+
+    def error_text(self):
+        return self._text(self.err)
+
+    def out_text(self):
+        return self._text(self.out)
+
+    @staticmethod
+    def _text(file):
+        position = 0
+        return os.pread(file.fileno(), 1 << 22, position).decode(errors="replace")
+
+    def rss_octets(self):
+        """Anonymous memory that is in use."""
+        for line in pathlib.Path(f"/proc/{self.pid}/smaps_rollup").read_text().splitlines():
+            if line.startswith("Anonymous:"):
+                return int(line.split()[1]) * 1024
+        raise AssertionError("no Anonymous line")
+
+    def signal(self, number=signal.SIGTERM):
+        self.process.send_signal(number)
+
+    def wait(self, within=SLOW):
+        """The exit status; kills and fails if there is none in time."""
+        try:
+            return self.process.wait(within)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            raise AssertionError(f"{self.words} still runs after {within} s\n{self.error_text()}") from None
+
+    def stop(self):
+        """Ends the server and checks that it ended well and that no sanitizer spoke."""
+        if self.judged:
+            return
+        self.judged = True
+        for connection in self.connections:
+            connection.close()
+        early = self.process.poll()
+        if early is None:
+            self.signal()
+        try:
+            code = self.wait()
+        finally:
+            text = self.error_text()
+            self.out.close()
+            self.err.close()
+        assert early is None, f"{self.words} ended by itself with {early}\n{text}"
+        assert code == 0, f"{self.words} ended with {code}\n{text}"
+        check_sanitizers(text)
+
+    def judge_end(self, code=0, within=SLOW):
+        """For a server that is ending already: waits, and checks its status and what it said."""
+        self.judged = True
+        found = self.wait(within)
+        text = self.error_text()
+        assert found == code, f"{self.words} ended with {found}\n{text}"
+        check_sanitizers(text)
+        return text
+
+
+def check_sanitizers(text):
+    for mark in ("Sanitizer", "runtime error", "assertion", "skua: assert"):
+        assert mark not in text, text
+
+
+def numbered(name, *words, build=BUILD, **options):
+    """A test server, which takes --port."""
+    port = free_port()
+    return Server([build / name, "--port", port, *words], ("127.0.0.1", port), **options)
+
+
+def program(folder, *words, build=BUILD, **options):
+    """The program, serving folder."""
+    port = free_port()
+    return Server(
+        [build / "skua", folder, "--listen", f"127.0.0.1:{port}", "--workers", "1", *words],
+        ("127.0.0.1", port), **options,
+    )

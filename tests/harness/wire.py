@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: MIT
+"""A client that says exactly what it is told to, and reads answers by the letter of RFC 9112."""
+
+import dataclasses
+import re
+import socket
+import struct
+import time
+
+TIMEOUT = 20.0
+TOKEN = rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
+STATUS_LINE = re.compile(rb"HTTP/1\.1 ([1-5]\d\d) ([\t\x20-\x7e\x80-\xff]*)\Z")
+FIELD_LINE = re.compile(rb"(" + TOKEN + rb"): ?((?:[\x21-\x7e\x80-\xff](?:[\t\x20-\x7e\x80-\xff]*[\x21-\x7e\x80-\xff])?)?)\Z")
+
+
+@dataclasses.dataclass
+class Response:
+    status: int
+    fields: list
+    content: bytes = b""
+    trailers: list = dataclasses.field(default_factory=list)
+    framing: str = "none"
+
+    def get(self, name, default=None):
+        """The value of a field that may occur once."""
+        values = self.all(name)
+        assert len(values) <= 1, f"{name} is repeated: {values}"
+        return values[0] if values else default
+
+    def all(self, name):
+        return [v for n, v in self.fields if n.lower() == name.lower()]
+
+    @property
+    def closes(self):
+        return "close" in (self.get("connection") or "").lower()
+
+
+class Connection:
+    """One TCP or Unix connection."""
+
+    def __init__(self, address, receive_buffer=None):
+        family = socket.AF_UNIX if isinstance(address, str) else (
+            socket.AF_INET6 if ":" in address[0] else socket.AF_INET
+        )
+        self.socket = socket.socket(family, socket.SOCK_STREAM)
+        if receive_buffer:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+        self.socket.settimeout(TIMEOUT)
+        self.socket.connect(address)
+        if family != socket.AF_UNIX:
+            self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.buffer = b""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def send(self, octets):
+        self.socket.sendall(octets)
+        return self
+
+    def send_split(self, octets, size=1, pause=0.0):
+        for i in range(0, len(octets), size):
+            self.socket.sendall(octets[i : i + size])
+            if pause:
+                time.sleep(pause)
+        return self
+
+    def get(self, path, *lines, method="GET", host="localhost"):
+        """Sends a request without content and reads the answer."""
+        self.send(request(path, *lines, method=method, host=host))
+        return self.response(method)
+
+    def half_close(self):
+        self.socket.shutdown(socket.SHUT_WR)
+        return self
+
+    def reset(self):
+        """Closes so that the peer gets RST."""
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.socket.close()
+
+    def close(self):
+        self.socket.close()
+
+    # ---- reading ----
+
+    def _more(self):
+        octets = self.socket.recv(1 << 18)
+        self.buffer += octets
+        return bool(octets)
+
+    def _take(self, n):
+        taken, self.buffer = self.buffer[:n], self.buffer[n:]
+        return taken
+
+    def exactly(self, n):
+        while len(self.buffer) < n:
+            if not self._more():
+                raise EOFError(f"closed {n - len(self.buffer)} octets early")
+        return self._take(n)
+
+    def line(self):
+        while b"\r\n" not in self.buffer:
+            if not self._more():
+                raise EOFError(f"closed inside a line: {self.buffer[:80]!r}")
+        line = self._take(self.buffer.index(b"\r\n"))
+        self._take(2)
+        assert b"\n" not in line and b"\r" not in line
+        return line
+
+    def field_section(self):
+        fields = []
+        while line := self.line():
+            match = FIELD_LINE.match(line)
+            assert match, f"not a field line: {line!r}"
+            fields.append((match.group(1).decode(), match.group(2).decode("latin-1")))
+        return fields
+
+    def head(self):
+        line = self.line()
+        match = STATUS_LINE.match(line)
+        assert match, f"not a status line: {line!r}"
+        return Response(int(match.group(1)), self.field_section())
+
+    def interim(self):
+        """A 1xx answer."""
+        response = self.head()
+        assert response.status < 200, f"{response.status} is final"
+        assert not response.get("content-length") and not response.get("transfer-encoding")
+        return response
+
+    def response(self, method="GET"):
+        """A final answer with its content, which must be framed as the RFC says (section 6.3)."""
+        response = self.head()
+        assert response.status >= 200, f"{response.status} came unasked"
+        length, coding = response.get("content-length"), response.get("transfer-encoding")
+        assert not (length and coding)
+        assert response.get("date"), "an answer has a Date"
+        if response.status == 204:
+            assert length is None and coding is None
+        elif method == "HEAD" or response.status == 304:
+            pass
+        elif coding:
+            assert coding == "chunked"
+            response.framing = "chunked"
+            response.content, response.trailers = self.chunked()
+        elif length is not None:
+            response.framing = "length"
+            response.content = self.exactly(int(length))
+        else:
+            response.framing = "close"
+            response.content = self.to_end()
+        return response
+
+    def chunked(self):
+        content = b""
+        while True:
+            line = self.line()
+            assert re.fullmatch(rb"[0-9A-Fa-f]+", line), f"not a chunk size: {line!r}"
+            size = int(line, 16)
+            if size == 0:
+                return content, self.field_section()
+            content += self.exactly(size)
+            assert self.exactly(2) == b"\r\n"
+
+    def to_end(self):
+        """Everything up to FIN. A reset is an error: it may have destroyed octets."""
+        while self._more():
+            pass
+        return self._take(len(self.buffer))
+
+    def ended(self, within=5.0):
+        """Whether the peer closes in time without sending anything more; a reset counts."""
+        self.socket.settimeout(within)
+        try:
+            return not self.buffer and not self.socket.recv(1)
+        except ConnectionError:
+            return True
+        except TimeoutError:
+            return False
+        finally:
+            self.socket.settimeout(TIMEOUT)
+
+    def silent(self, seconds):
+        """Whether nothing comes, and the connection stays open, for so long."""
+        self.socket.settimeout(seconds)
+        try:
+            self.buffer += self.socket.recv(1)
+            return False
+        except TimeoutError:
+            return True
+        finally:
+            self.socket.settimeout(TIMEOUT)
+
+
+def request(path, *lines, method="GET", host="localhost", version="1.1", content=b""):
+    """The octets of a request. host None leaves the field out."""
+    head = [f"{method} {path} HTTP/{version}"]
+    if host is not None:
+        head.append(f"Host: {host}")
+    head += lines
+    return "\r\n".join(head).encode("latin-1") + b"\r\n\r\n" + content
+
+
+def chunk(octets, extension=b""):
+    return b"%x%s\r\n%s\r\n" % (len(octets), extension, octets)

@@ -1,0 +1,449 @@
+// SPDX-License-Identifier: MIT
+//
+// A server whose handlers do each thing the rules of the library speak of, so that the end-to-end tests can
+// see on the wire what the engine makes of it: rules --port N [--files DIR] [MEMBER=NUMBER]..., where MEMBER
+// is a number of skua_config, such as head_timeout_ns. DIR is served at /files/.
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <skua/skua.h>
+
+// ---- Answers of every kind ----
+
+static skua_slice text_slice(const char *text)
+{
+    return (skua_slice){ text, strlen(text) };
+}
+
+static void must(skua_status status)
+{
+    if (status == SKUA_OK || status == SKUA_ECLOSED) return;
+    fprintf(stderr, "rules: unexpected status: %s\n", skua_status_text(status));
+    abort();
+}
+
+static uint64_t param_number(const skua_request *request, const char *name)
+{
+    skua_slice text = skua_request_param(request, name);
+    uint64_t n = 0;
+    for (size_t i = 0; i < text.len && text.ptr[i] >= '0' && text.ptr[i] <= '9' && n < UINT64_MAX / 16; i++)
+        n = n * 10 + (unsigned)(text.ptr[i] - '0');
+    return n;
+}
+
+static void answer_ok(skua_request *request, void *user)
+{
+    (void)user;
+    must(skua_respond(request, 200, "text/plain", SKUA_SLICE("ok\n")));
+}
+
+// GET /status/{code}: that status, with content that some statuses must not send.
+static void answer_status(skua_request *request, void *user)
+{
+    (void)user;
+    uint64_t code = param_number(request, "code");
+    skua_status status = skua_respond(request, (int)code, "text/plain", SKUA_SLICE("content\n"));
+    if (status == SKUA_EINVAL) status = skua_respond(request, 500, NULL, SKUA_SLICE("EINVAL"));
+    must(status);
+}
+
+// GET /error/{code}: the page of that status.
+static void answer_error(skua_request *request, void *user)
+{
+    (void)user;
+    must(skua_respond_error(request, (int)param_number(request, "code")));
+}
+
+// What the server took of a request, one thing a line.
+static void answer_echo(skua_request *request, void *user)
+{
+    (void)user;
+    char text[4096];
+    char peer[64];
+    skua_request_peer(request, peer, sizeof(peer));
+    skua_slice path = skua_request_path(request), query = skua_request_query(request);
+    skua_slice target = skua_request_target(request), authority = skua_request_authority(request);
+    skua_slice rest = skua_request_param(request, "rest"), q = skua_request_query_param(request, "q");
+    skua_slice method = skua_request_method(request);
+    int len = snprintf(text, sizeof(text),
+                       "method=%.*s\ntarget=%.*s\npath=%.*s\nquery=%.*s\nauthority=%.*s\nversion=%d\n"
+                       "plain=%d\nrest=%.*s\nq=%.*s\npeer=%s\n",
+                       (int)method.len, method.ptr, (int)target.len, target.ptr, (int)path.len, path.ptr,
+                       (int)query.len, query.ptr, (int)authority.len, authority.ptr,
+                       skua_request_version(request), skua_request_path_is_plain(request), (int)rest.len,
+                       rest.ptr, (int)q.len, q.ptr, peer);
+    must(skua_respond(request, 200, "text/plain",
+                      (skua_slice){ text, len < (int)sizeof(text) ? (size_t)len : sizeof(text) - 1 }));
+}
+
+// ---- Content that is pulled ----
+
+// What a pulled answer does: give octets octets, then end in its way.
+typedef struct source {
+    uint64_t left;
+    skua_pulled then; // END, ERROR, or PENDING for ever
+    bool trailer;
+} source;
+
+static skua_pulled source_pull(skua_request *request, char *buffer, size_t room, size_t *octets, void *user)
+{
+    source *src = user;
+    size_t n = src->left < room ? (size_t)src->left : room;
+    memset(buffer, 'x', n);
+    src->left -= n;
+    *octets = n;
+    if (n > 0) return SKUA_PULL_OCTETS;
+    if (src->trailer) must(skua_trailer_add(request, "X-Sum", SKUA_SLICE("abc")));
+    return src->then;
+}
+
+static void pull(skua_request *request, int64_t length, source what)
+{
+    source *src = skua_request_alloc(request, sizeof(*src));
+    if (!src) {
+        must(skua_respond_error(request, 503));
+        return;
+    }
+    *src = what;
+    must(skua_respond_pull(request, 200, "text/plain", length, source_pull, src));
+}
+
+// GET /pull/{n}: n octets of stated length.
+static void answer_pull(skua_request *request, void *user)
+{
+    (void)user;
+    uint64_t n = param_number(request, "n");
+    pull(request, (int64_t)n, (source){ .left = n, .then = SKUA_PULL_END });
+}
+
+// GET /chunked/{n}: n octets of unknown length, and a trailer.
+static void answer_chunked(skua_request *request, void *user)
+{
+    (void)user;
+    pull(request, -1, (source){ .left = param_number(request, "n"), .then = SKUA_PULL_END, .trailer = true });
+}
+
+// GET /short/{n}: states n, ends after half of it.  GET /long/{n}: states n, gives twice as much.
+static void answer_short(skua_request *request, void *user)
+{
+    (void)user;
+    uint64_t n = param_number(request, "n");
+    pull(request, (int64_t)n, (source){ .left = n / 2, .then = SKUA_PULL_END });
+}
+
+static void answer_long(skua_request *request, void *user)
+{
+    (void)user;
+    uint64_t n = param_number(request, "n");
+    pull(request, (int64_t)n, (source){ .left = n * 2, .then = SKUA_PULL_END });
+}
+
+// GET /fails/{n}: n octets of unknown length, then the source fails.
+static void answer_fails(skua_request *request, void *user)
+{
+    (void)user;
+    pull(request, -1, (source){ .left = param_number(request, "n"), .then = SKUA_PULL_ERROR });
+}
+
+// GET /stuck: a few octets, then none for ever, through no fault of the peer.
+static void answer_stuck(skua_request *request, void *user)
+{
+    (void)user;
+    pull(request, -1, (source){ .left = 5, .then = SKUA_PULL_PENDING });
+}
+
+// GET /silent: never answers.
+static void answer_never(skua_request *request, void *user)
+{
+    (void)request;
+    (void)user;
+}
+
+// ---- Misuse that must be an error value ----
+
+static void answer_fields(skua_request *request, void *user)
+{
+    (void)user;
+    static const char *const names[] = { "Content-Length", "Transfer-Encoding", "Connection", "Trailer",
+                                         "Date",           "bad name",          "",           "keep-alive" };
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (skua_field_add(request, names[i], SKUA_SLICE("1")) != SKUA_EINVAL) {
+            must(skua_respond(request, 500, NULL, text_slice(names[i])));
+            return;
+        }
+    static const skua_slice values[] = { { "a\r\nX: 1", 7 }, { "a\nb", 3 }, { "a\0b", 3 } };
+    for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
+        if (skua_field_add(request, "X-Value", values[i]) != SKUA_EINVAL) {
+            must(skua_respond(request, 500, NULL, SKUA_SLICE("value")));
+            return;
+        }
+    must(skua_field_add(request, "X-Good", SKUA_SLICE("yes")));
+    must(skua_field_add(request, "Set-Cookie", SKUA_SLICE("a=1")));
+    must(skua_field_add(request, "Set-Cookie", SKUA_SLICE("b=2")));
+    must(skua_respond(request, 200, "text/plain", SKUA_SLICE("refused\n")));
+}
+
+static void answer_twice(skua_request *request, void *user)
+{
+    (void)user;
+    must(skua_respond(request, 200, "text/plain", SKUA_SLICE("first\n")));
+    if (skua_respond(request, 200, "text/plain", SKUA_SLICE("second\n")) == SKUA_ESTATE) return;
+    fputs("rules: a second answer was taken\n", stderr);
+    abort();
+}
+
+// ---- Content that is read ----
+
+static void collected(skua_request *request, skua_status status, skua_slice content, void *user)
+{
+    (void)user;
+    if (status != SKUA_OK) return;
+    skua_slice sum = skua_request_trailer(request, "X-Sum");
+    if (sum.ptr) must(skua_field_add(request, "X-Trailer", sum));
+    if (skua_request_field(request, "X-Sum").ptr) must(skua_field_add(request, "X-Merged", SKUA_SLICE("yes")));
+    must(skua_respond(request, 200, "application/octet-stream", content));
+}
+
+// POST /collect: answers with the content.
+static void answer_collected(skua_request *request, void *user)
+{
+    (void)user;
+    must(skua_content_collect(request, 0, collected, NULL));
+}
+
+typedef struct tally {
+    uint64_t octets;
+    uint64_t owed; // credit that has not been given back
+    bool held;
+} tally;
+
+static void count_content(skua_request *request, skua_content_event event, skua_slice octets, void *user)
+{
+    tally *sum = user;
+    if (event == SKUA_CONTENT_DATA) {
+        sum->octets += octets.len;
+        if (sum->held) sum->owed += octets.len;
+        else skua_content_consume(request, octets.len);
+    } else if (event == SKUA_CONTENT_END) {
+        char text[32];
+        int len = snprintf(text, sizeof(text), "%" PRIu64 "\n", sum->octets);
+        must(skua_respond(request, 200, "text/plain", (skua_slice){ text, (size_t)len }));
+    }
+}
+
+static tally *tally_content(skua_request *request, bool held)
+{
+    tally *sum = skua_request_alloc(request, sizeof(*sum));
+    if (!sum) {
+        must(skua_respond_error(request, 503));
+        return NULL;
+    }
+    *sum = (tally){ .held = held };
+    must(skua_content_read(request, count_content, sum));
+    return sum;
+}
+
+// POST /count: how many octets came.
+static void answer_count(skua_request *request, void *user)
+{
+    (void)user;
+    (void)tally_content(request, false);
+}
+
+// POST /hold gives no credit back until GET /release; GET /held tells how much it has got. One at a time.
+static skua_request *held_request;
+static tally *held_tally;
+
+static void hold_ended(skua_request *request, skua_end how, void *user)
+{
+    (void)how;
+    (void)user;
+    if (held_request == request) {
+        held_request = NULL;
+        held_tally = NULL;
+    }
+}
+
+static void answer_hold(skua_request *request, void *user)
+{
+    (void)user;
+    held_request = request;
+    skua_on_end(request, hold_ended, NULL);
+    held_tally = tally_content(request, true);
+}
+
+static void answer_held(skua_request *request, void *user)
+{
+    (void)user;
+    char text[32];
+    int len = snprintf(text, sizeof(text), "%" PRIu64 "\n", held_tally ? held_tally->octets : 0);
+    must(skua_respond(request, 200, "text/plain", (skua_slice){ text, (size_t)len }));
+}
+
+static void answer_release(skua_request *request, void *user)
+{
+    if (held_request) {
+        uint64_t owed = held_tally->owed;
+        held_tally->held = false;
+        held_tally->owed = 0;
+        skua_content_consume(held_request, (size_t)owed);
+    }
+    answer_ok(request, user);
+}
+
+// ---- How requests end ----
+
+static unsigned ends[4];
+
+static void count_end(skua_request *request, skua_end how, void *user)
+{
+    (void)request;
+    (void)user;
+    ends[how]++;
+}
+
+// GET /watched/{n}: n octets, and its end is counted.  GET /watched-silent: never answered.
+static void answer_watched(skua_request *request, void *user)
+{
+    skua_on_end(request, count_end, NULL);
+    answer_pull(request, user);
+}
+
+static void answer_watched_never(skua_request *request, void *user)
+{
+    (void)user;
+    skua_on_end(request, count_end, NULL);
+}
+
+static void answer_ends(skua_request *request, void *user)
+{
+    (void)user;
+    char text[80];
+    int len = snprintf(text, sizeof(text), "sent=%u closed=%u timeout=%u error=%u\n", ends[SKUA_END_SENT],
+                       ends[SKUA_END_CLOSED], ends[SKUA_END_TIMEOUT], ends[SKUA_END_ERROR]);
+    must(skua_respond(request, 200, "text/plain", (skua_slice){ text, (size_t)len }));
+}
+
+// ---- The program ----
+
+static const struct {
+    const char *pattern;
+    skua_handler *handler;
+} routes[] = {
+    { "GET /{$}", answer_ok },
+    { "GET /status/{code}", answer_status },
+    { "GET /error/{code}", answer_error },
+    { "/echo/{rest...}", answer_echo },
+    { "GET /pull/{n}", answer_pull },
+    { "GET /chunked/{n}", answer_chunked },
+    { "GET /short/{n}", answer_short },
+    { "GET /long/{n}", answer_long },
+    { "GET /fails/{n}", answer_fails },
+    { "GET /stuck", answer_stuck },
+    { "GET /silent", answer_never },
+    { "GET /fields", answer_fields },
+    { "GET /twice", answer_twice },
+    { "POST /ignore", answer_ok },
+    { "POST /collect", answer_collected },
+    { "POST /count", answer_count },
+    { "POST /hold", answer_hold },
+    { "GET /held", answer_held },
+    { "GET /release", answer_release },
+    { "GET /watched/{n}", answer_watched },
+    { "GET /watched-silent", answer_watched_never },
+    { "GET /ends", answer_ends },
+};
+
+// Sets the member of config that "name=number" speaks of.
+static bool config_set(skua_config *config, const char *word)
+{
+    const struct {
+        const char *name;
+        int64_t *time;
+        uint64_t *count;
+        size_t *size;
+        unsigned *number;
+    } members[] = {
+        { .name = "connections_max", .number = &config->connections_max },
+        { .name = "head_octets_max", .size = &config->head_octets_max },
+        { .name = "target_octets_max", .size = &config->target_octets_max },
+        { .name = "fields_max", .number = &config->fields_max },
+        { .name = "params_max", .number = &config->params_max },
+        { .name = "trailer_octets_max", .size = &config->trailer_octets_max },
+        { .name = "chunk_ext_octets_max", .size = &config->chunk_ext_octets_max },
+        { .name = "content_octets_max", .count = &config->content_octets_max },
+        { .name = "discard_octets_max", .count = &config->discard_octets_max },
+        { .name = "out_octets_max", .count = &config->out_octets_max },
+        { .name = "head_timeout_ns", .time = &config->head_timeout_ns },
+        { .name = "keep_alive_timeout_ns", .time = &config->keep_alive_timeout_ns },
+        { .name = "stall_timeout_ns", .time = &config->stall_timeout_ns },
+        { .name = "rate_window_ns", .time = &config->rate_window_ns },
+        { .name = "rate_octets_min", .count = &config->rate_octets_min },
+        { .name = "handler_timeout_ns", .time = &config->handler_timeout_ns },
+        { .name = "linger_timeout_ns", .time = &config->linger_timeout_ns },
+        { .name = "linger_octets_max", .count = &config->linger_octets_max },
+    };
+    const char *equals = strchr(word, '=');
+    if (!equals) return false;
+    char *end;
+    unsigned long long value = strtoull(equals + 1, &end, 10);
+    if (end == equals + 1 || *end) return false;
+    for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+        if (strlen(members[i].name) != (size_t)(equals - word)) continue;
+        if (memcmp(members[i].name, word, (size_t)(equals - word)) != 0) continue;
+        if (members[i].time) *members[i].time = (int64_t)value;
+        if (members[i].count) *members[i].count = value;
+        if (members[i].size) *members[i].size = (size_t)value;
+        if (members[i].number) *members[i].number = (unsigned)value;
+        return true;
+    }
+    return false;
+}
+
+static skua_server *running;
+
+static void stop(int signal_number)
+{
+    (void)signal_number;
+    static volatile sig_atomic_t signals;
+    signals = signals + 1;
+    skua_stop(running, signals > 1 ? 0 : INT64_C(5000000000));
+}
+
+static bool serve(const skua_config *config, const char *files)
+{
+    running = skua_server_new(config);
+    if (!running) return false;
+    for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++)
+        must(skua_route(running, routes[i].pattern, routes[i].handler, NULL));
+    if (files) must(skua_route_directory(running, "/files/", files, NULL));
+    struct sigaction action = { .sa_handler = stop };
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGINT, &action, NULL);
+    skua_status status = skua_run(running);
+    if (status) fprintf(stderr, "rules: %s\n", skua_server_error(running));
+    skua_server_free(running);
+    return status == SKUA_OK;
+}
+
+int main(int argc, char **argv)
+{
+    char listen[64] = "127.0.0.1:0";
+    const char *files = NULL;
+    skua_config config = { .hosts = "*", .workers = 1 };
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--port") == 0 && i + 1 < argc) {
+            snprintf(listen, sizeof(listen), "127.0.0.1:%s", argv[++i]);
+        } else if (strcmp(argv[i], "--files") == 0 && i + 1 < argc) {
+            files = argv[++i];
+        } else if (!config_set(&config, argv[i])) {
+            fprintf(stderr, "rules: not understood: %s\n", argv[i]);
+            return 2;
+        }
+    }
+    config.listen = listen;
+    return serve(&config, files) ? 0 : 1;
+}

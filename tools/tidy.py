@@ -1,0 +1,263 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Checks what the compiler cannot: layers, banned calls, licence lines, dead files, TODOs, file sizes.
+
+Run as a test. Prints one line per finding, FILE:LINE: what is wrong and what to do, and exits with 1 if
+there is any. With a folder as argument it checks that tree instead of the one it lies in.
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+# What a folder may include of ours, besides itself and the public header. Folders that are not listed
+# (tests, bench) may include anything.
+LAYERS = {
+    "include/skua": set(),
+    "src/base": set(),
+    "src/http": {"src/base"},
+    "src/io": {"src/base"},
+    "src/net": {"src/base", "src/io"},
+    "src/server": {"src/base", "src/http", "src/io", "src/net"},
+    "src/files": {"src/base", "src/http"},
+    "program": set(),
+    "examples": set(),
+    "tests/servers": set(),
+}
+
+# Folders that know no operating system: octets in, octets out. They may include these and no others.
+PURE = {"src/http"}
+PURE_HEADERS = {
+    "stdalign.h", "stdbool.h", "stddef.h", "stdint.h", "stdlib.h", "string.h", "limits.h", "inttypes.h",
+    "immintrin.h", "emmintrin.h", "arm_neon.h", "cpuid.h",
+}
+
+# Calls that are not used, with what is used instead.
+BANNED = {
+    "strcpy": "memcpy with a length",
+    "strncpy": "memcpy with a length",
+    "strcat": "memcpy with a length",
+    "strncat": "memcpy with a length",
+    "stpcpy": "memcpy with a length",
+    "sprintf": "snprintf",
+    "vsprintf": "vsnprintf",
+    "gets": "fgets",
+    "scanf": "a bounded reader",
+    "sscanf": "a bounded reader",
+    "strtok": "slices",
+    "strtok_r": "slices",
+    "atoi": "a reader that reports overflow",
+    "atol": "a reader that reports overflow",
+    "atof": "a reader that reports overflow",
+    "rand": "getrandom",
+    "srand": "getrandom",
+    "random": "getrandom",
+    "alloca": "an arena",
+    "signal": "sigaction",
+    "gmtime": "gmtime_r",
+    "localtime": "localtime_r",
+    "ctime": "date.h",
+    "asctime": "date.h",
+    "strerror": "strerror_r",
+    "mktemp": "mkstemp",
+    "tmpnam": "mkstemp",
+    "system": "posix_spawn",
+    "popen": "posix_spawn",
+    "setjmp": "a status",
+    "longjmp": "a status",
+    "inet_ntoa": "inet_ntop",
+    "inet_addr": "inet_pton",
+    "gethostbyname": "getaddrinfo",
+}
+
+LINES_MAX = 800
+SOURCE = {".c", ".h", ".hpp", ".cpp"}
+LICENSED = SOURCE | {".py", ".sh", ".cmake"}
+LICENSED_NAMES = {"CMakeLists.txt", "Makefile", "setup", "run"}
+
+# Sources that CMake finds by pattern. Others must be named in a CMakeLists.txt.
+GLOBBED = [
+    r"src/[^/]+/[^/]+\.c",
+    r"program/[^/]+\.c",
+    r"tests/unit/[^/]+/test_[^/]+\.c",
+    r"tests/sim/test_[^/]+\.c",
+    r"tests/fuzz/fuzz_[^/]+\.c",
+]
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+CALL = re.compile(r"(?<![\w.>])(" + "|".join(BANNED) + r")\s*\(")
+TODO = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b(?!\(#\d+\))")
+ASSERT = re.compile(r"(?<![\w.>])assert\s*\(")
+
+
+class Tree:
+    def __init__(self, root):
+        self.root = root
+        self.files = sorted(self.listed())
+        self.texts = {f: (root / f).read_text(errors="replace") for f in self.files if self.is_text(f)}
+
+    def listed(self):
+        """What git knows or would add; a tree without git is walked."""
+        git = subprocess.run(
+            ["git", "-C", str(self.root), "ls-files", "-co", "--exclude-standard"],
+            capture_output=True, text=True, check=False,
+        )
+        if git.returncode == 0:
+            names = [n for n in git.stdout.splitlines() if (self.root / n).is_file()]
+        else:
+            names = [str(p.relative_to(self.root)) for p in self.root.rglob("*") if p.is_file()]
+        return [pathlib.PurePosixPath(n) for n in names]
+
+    @staticmethod
+    def is_text(file):
+        return file.suffix in LICENSED or file.name in LICENSED_NAMES
+
+    def sources(self):
+        return [f for f in self.files if f.suffix in SOURCE]
+
+
+def without_comments(text):
+    """The text with comments and literals blanked, lines kept."""
+    pattern = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
+    return pattern.sub(lambda m: re.sub(r"[^\n]", " ", m.group()), text)
+
+
+def folder_of(file):
+    """The row of LAYERS a file belongs to, or None."""
+    for folder in sorted(LAYERS, key=len, reverse=True):
+        if str(file).startswith(folder + "/"):
+            return folder
+    return None
+
+
+def resolve(tree, file, name):
+    """The file of the tree that an include of file means, or None."""
+    for place in (file.parent, *map(pathlib.PurePosixPath, ("src", "include", "tests", "."))):
+        candidate = pathlib.PurePosixPath(normal(place / name))
+        if candidate in tree.texts:
+            return candidate
+    return None
+
+
+def normal(path):
+    parts = []
+    for part in path.parts:
+        if part == ".." and parts:
+            parts.pop()
+        elif part != ".":
+            parts.append(part)
+    return "/".join(parts)
+
+
+def includes(tree, file):
+    for number, line in enumerate(tree.texts[file].splitlines(), 1):
+        match = INCLUDE.match(line)
+        if match:
+            yield number, match.group(2)
+
+
+def check_layers(tree):
+    for file in tree.sources():
+        folder = folder_of(file)
+        if not folder:
+            continue
+        for number, name in includes(tree, file):
+            target = resolve(tree, file, name)
+            if target is None:
+                if folder in PURE and name not in PURE_HEADERS:
+                    yield file, number, f"{folder} knows no operating system: <{name}>"
+                continue
+            there = folder_of(target)
+            public = there == "include/skua"
+            if public or there == folder or there in LAYERS[folder]:
+                continue
+            yield file, number, f"{folder} may not include {target}"
+
+
+def check_calls(tree):
+    for file in tree.sources():
+        text = without_comments(tree.texts[file])
+        for number, line in enumerate(text.splitlines(), 1):
+            for match in CALL.finditer(line):
+                name = match.group(1)
+                yield file, number, f"{name} is banned; use {BANNED[name]}"
+            if str(file).startswith("src/") and ASSERT.search(line):
+                yield file, number, "assert is off in release; use SKUA_ASSERT"
+
+
+def check_licence(tree):
+    for file, text in tree.texts.items():
+        if not any("SPDX-License-Identifier: MIT" in line for line in text.splitlines()[:2]):
+            yield file, 1, "needs the line SPDX-License-Identifier: MIT at its top"
+
+
+def check_dead(tree):
+    included = {resolve(tree, f, name) for f in tree.sources() for _, name in includes(tree, f)}
+    builds = {f.parent: t for f, t in tree.texts.items() if f.name == "CMakeLists.txt"}
+    for file in tree.sources():
+        if file in included or str(file).startswith("include/"):
+            continue
+        if file.suffix in {".h", ".hpp"}:
+            yield file, 1, "nothing includes it"
+        elif not any(re.fullmatch(p, str(file)) for p in GLOBBED) and not is_named(file, builds):
+            yield file, 1, "nothing builds it"
+
+
+def is_named(file, builds):
+    """Whether a CMakeLists.txt above names the file, or the stem that a foreach puts into a name."""
+    for folder, text in builds.items():
+        if folder not in file.parents:
+            continue
+        name = str(file.relative_to(folder))
+        looped = re.escape(str(pathlib.PurePosixPath(name).parent)) + r"/[\w$]*\$\{\w+\}\.c"
+        if re.search(rf"(?<![\w/]){re.escape(name)}\b", text):
+            return True
+        if re.search(looped.removeprefix(r"\./"), text) and re.search(rf"\b{file.stem.split('_')[-1]}\b", text):
+            return True
+    return is_compiled_by_tests(file)
+
+
+def is_compiled_by_tests(file):
+    """Small helpers that a test compiles for itself lie beside it."""
+    return any(
+        file.name in path.read_text(errors="replace")
+        for path in (ROOT / file.parent).glob("*.py")
+    )
+
+
+def check_todos(tree):
+    for file, text in tree.texts.items():
+        if file.name == "tidy.py" or file.name == "test_tidy.py":
+            continue
+        for number, line in enumerate(text.splitlines(), 1):
+            match = TODO.search(line)
+            if match:
+                yield file, number, f"{match.group(1)} without an issue: write {match.group(1)}(#N), or do it"
+
+
+def check_size(tree):
+    for file, text in tree.texts.items():
+        lines = text.count("\n")
+        if lines > LINES_MAX:
+            yield file, lines, f"{lines} lines: past {LINES_MAX} a file holds two nouns"
+
+
+CHECKS = [check_layers, check_calls, check_licence, check_dead, check_todos, check_size]
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+def main():
+    global ROOT
+    if len(sys.argv) > 1:
+        ROOT = pathlib.Path(sys.argv[1]).resolve()
+    tree = Tree(ROOT)
+    found = [finding for check in CHECKS for finding in check(tree)]
+    for file, number, words in found:
+        print(f"{file}:{number}: {words}")
+    print(f"tidy: {len(tree.texts)} files, {len(found) or 'no'} findings")
+    sys.exit(1 if found else 0)
+
+
+if __name__ == "__main__":
+    main()
