@@ -36,7 +36,8 @@ log_lane *log_lane_open(server_log *log);
 // Formats a request by the log's format.  Thread: the lane's worker.
 void log_request(log_lane *lane, const log_access *access);
 
-// Writes "skua: MESSAGE" with controls escaped, to standard error, or by write if that was given.  Thread: any.
+// Writes "skua: MESSAGE" with controls escaped, to standard error, or by write if that was given (then as
+// an object, if the format is JSON).  Thread: any.
 void log_message(server_log *log, slice message);
 
 #endif
