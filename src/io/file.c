@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: MIT
+//
+// Files beneath a directory. A FIFO or a device is opened without waiting, looked at, and closed: finding
+// out beforehand would cost every file two more system calls, and what such an opening may stir
+// belongs to whoever put it there.
+
+#include "io/file.h"
+
+#include "io/walk.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { BENEATH_TRIES = 8, BENEATH_PATH_OCTETS = 4096 };
+
+static _Atomic int beneath_method;
+
+// ---- Opening ----
+
+#ifdef __linux__
+
+// The kernel's struct open_how and its flags: the distribution's headers may lag the kernel.
+typedef struct beneath_how {
+    uint64_t flags, mode, resolve;
+} beneath_how;
+
+_Static_assert(sizeof(beneath_how) == 24, "the kernel's ABI");
+
+enum {
+#ifdef SYS_openat2
+    BENEATH_CALL = SYS_openat2,
+#else
+    BENEATH_CALL = 437, // everywhere but on Alpha
+#endif
+    BENEATH_NO_MAGICLINKS = 0x02,
+    BENEATH_BENEATH = 0x08
+};
+
+static int beneath_openat2(int root, const char *path, int flags)
+{
+    beneath_how how = {
+        .flags = (uint64_t)(unsigned)(flags | O_CLOEXEC),
+        .resolve = BENEATH_NO_MAGICLINKS | BENEATH_BENEATH,
+    };
+    long fd = syscall(BENEATH_CALL, root, path[0] ? path : ".", &how, sizeof how);
+    return fd >= 0 ? (int)fd : -errno;
+}
+
+// Sandboxes answer EPERM for calls they do not know.
+static file_method beneath_probe(void)
+{
+    int fd = beneath_openat2(AT_FDCWD, ".", O_PATH);
+    if (fd >= 0) (void)close(fd);
+    return fd == -ENOSYS || fd == -EPERM ? FILE_METHOD_WALK : FILE_METHOD_OPENAT2;
+}
+
+#else
+
+static int beneath_openat2(int root, const char *path, int flags)
+{
+    (void)root, (void)path, (void)flags;
+    return -EAGAIN;
+}
+
+static file_method beneath_probe(void)
+{
+    return FILE_METHOD_WALK;
+}
+
+#endif
+
+#ifdef O_PATH
+enum { BENEATH_LOOK = O_PATH };
+#else
+enum { BENEATH_LOOK = O_RDONLY | O_NONBLOCK | O_NOCTTY };
+#endif
+
+#ifdef O_LARGEFILE
+enum { BENEATH_LARGE = O_LARGEFILE }; // openat2 adds nothing by itself
+#else
+enum { BENEATH_LARGE = 0 };
+#endif
+
+enum { BENEATH_READ = O_RDONLY | O_NONBLOCK | O_NOCTTY | BENEATH_LARGE };
+
+file_method file_method_get(void)
+{
+    file_method method = (file_method)atomic_load_explicit(&beneath_method, memory_order_relaxed);
+    if (method != FILE_METHOD_UNKNOWN) return method;
+    method = beneath_probe();
+    file_method_set(method);
+    return method;
+}
+
+void file_method_set(file_method method)
+{
+    atomic_store_explicit(&beneath_method, (int)method, memory_order_relaxed);
+}
+
+// The kernel answers EAGAIN when something was renamed while it went up by "..": it cannot tell whether
+// it is still inside. After a few times the walk decides.
+static int beneath_open(int root, const char *path, int flags)
+{
+    if (file_method_get() == FILE_METHOD_OPENAT2) {
+        for (int i = 0; i < BENEATH_TRIES; i++) {
+            int fd = beneath_openat2(root, path, flags);
+            if (fd != -EAGAIN && fd != -EINTR) return fd;
+        }
+    }
+    return walk_open(root, path, flags);
+}
+
+static skua_status beneath_status(int error)
+{
+    switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+    case ENAMETOOLONG:
+    case ELOOP:
+    case EINVAL: // names that a file system does not take
+    case EILSEQ: return SKUA_ENOENT;
+    case EACCES:
+    case EPERM:
+    case EXDEV:  // out of the root
+    case ENXIO:  // a socket, or a device without a driver
+    case ENODEV: return SKUA_EACCES;
+    case EMFILE:
+    case ENFILE: return SKUA_ENOFILE;
+    case ENOMEM: return SKUA_ENOMEM;
+    default: return SKUA_EIO;
+    }
+}
+
+static int64_t beneath_time(struct timespec time)
+{
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+static void beneath_describe(const struct stat *st, io_file_info *info)
+{
+    *info = (io_file_info){
+        .kind = S_ISREG(st->st_mode)   ? SKUA_FILE_REGULAR
+                : S_ISDIR(st->st_mode) ? SKUA_FILE_DIRECTORY
+                                       : SKUA_FILE_OTHER,
+        .size = st->st_size > 0 ? (uint64_t)st->st_size : 0,
+        .inode = (uint64_t)st->st_ino,
+        .mtime_ns = beneath_time(st->st_mtim),
+        .ctime_ns = beneath_time(st->st_ctim),
+    };
+}
+
+static skua_status beneath_close(int fd, skua_status status)
+{
+    (void)close(fd);
+    return status;
+}
+
+static skua_status beneath_look(int root, const char *path, io_file_info *info)
+{
+    struct stat st;
+    int fd = beneath_open(root, path, BENEATH_LOOK);
+    if (fd < 0) return beneath_status(-fd);
+    if (fstat(fd, &st) != 0) return beneath_close(fd, beneath_status(errno));
+    beneath_describe(&st, info);
+    return beneath_close(fd, SKUA_OK);
+}
+
+skua_status file_open_beneath(int root, const char *path, bool stat_only, int *fd, io_file_info *info)
+{
+    if (stat_only) return beneath_look(root, path, info);
+    struct stat st;
+    int opened = beneath_open(root, path, BENEATH_READ);
+    if (opened < 0) return beneath_status(-opened);
+    if (fstat(opened, &st) != 0) return beneath_close(opened, beneath_status(errno));
+    if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) return beneath_close(opened, SKUA_EACCES);
+    beneath_describe(&st, info);
+    *fd = opened;
+    return SKUA_OK;
+}
+
+skua_status file_open_directory(int root, const char *path, int *fd)
+{
+    int opened = beneath_open(root, path, BENEATH_READ | O_DIRECTORY);
+    if (opened < 0) return beneath_status(-opened);
+    *fd = opened;
+    return SKUA_OK;
+}
+
+// ---- Listing ----
+
+static bool beneath_is_dots(const char *name)
+{
+    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+// What a link leads to; info stays as it is when that is outside, or nothing.
+static void beneath_follow(int root, const char *path, const char *name, io_file_info *info)
+{
+    char whole[BENEATH_PATH_OCTETS];
+    int len = snprintf(whole, sizeof whole, "%s/%s", path[0] ? path : ".", name);
+    if (len < 0 || (size_t)len >= sizeof whole) return;
+    io_file_info found;
+    if (beneath_look(root, whole, &found) == SKUA_OK) *info = found;
+}
+
+// False if the entry has gone meanwhile.
+static bool beneath_entry(int root, const char *path, DIR *directory, const char *name, io_file_info *info)
+{
+    struct stat st;
+    *info = (io_file_info){ .kind = SKUA_FILE_OTHER };
+    if (fstatat(dirfd(directory), name, &st, AT_SYMLINK_NOFOLLOW) != 0) return errno != ENOENT;
+    beneath_describe(&st, info);
+    if (S_ISLNK(st.st_mode)) beneath_follow(root, path, name, info);
+    return true;
+}
+
+typedef struct beneath_lister {
+    int root;
+    const char *path;
+    DIR *directory;
+    size_t left;
+    file_entry_fn *each;
+    void *user;
+} beneath_lister;
+
+// Tells of the next entry. *done: there are no more, or no more are wanted.
+static skua_status beneath_list_next(beneath_lister *lister, bool *done)
+{
+    errno = 0;
+    const struct dirent *entry = readdir(lister->directory);
+    if (!entry) {
+        *done = true;
+        return errno ? beneath_status(errno) : SKUA_OK;
+    }
+    io_file_info info;
+    if (beneath_is_dots(entry->d_name)) return SKUA_OK;
+    if (!beneath_entry(lister->root, lister->path, lister->directory, entry->d_name, &info)) return SKUA_OK;
+    if (lister->left-- == 0) return SKUA_ELIMIT;
+    *done = !lister->each(entry->d_name, &info, lister->user);
+    return SKUA_OK;
+}
+
+skua_status file_list_beneath(int root, const char *path, size_t entries_max, file_entry_fn *each,
+                              void *user)
+{
+    int fd = -1;
+    skua_status status = file_open_directory(root, path, &fd);
+    if (status != SKUA_OK) return status;
+    beneath_lister lister = { root, path, fdopendir(fd), entries_max, each, user };
+    if (!lister.directory) return beneath_close(fd, beneath_status(errno));
+    bool done = false;
+    while (status == SKUA_OK && !done) status = beneath_list_next(&lister, &done);
+    (void)closedir(lister.directory);
+    return status;
+}

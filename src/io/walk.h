@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+//
+// Resolves a path beneath a directory one component at a time, for kernels without openat2 and for
+// sandboxes that forbid it.
+#ifndef SKUA_IO_WALK_H
+#define SKUA_IO_WALK_H
+
+// As the kernel does it (ELOOP beyond).
+enum { WALK_LINKS_MAX = 40 };
+
+// Opens path beneath root with flags, to which O_NOFOLLOW is added: links are read and followed here.
+// Returns: the descriptor, or a negated errno; -EXDEV when path or a link would lead out of root.
+int walk_open(int root, const char *path, int flags);
+
+#endif

@@ -1,0 +1,438 @@
+// SPDX-License-Identifier: MIT
+//
+// Files beneath a directory, by openat2 and by the walk: what opens, what is refused, and that nobody who
+// renames things meanwhile gets either of them to leave the root.
+
+#include "io/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+static char base[] = "/tmp/skua-test-XXXXXX";
+static int base_fd = -1, root = -1;
+
+static void put(const char *path, const char *text)
+{
+    int fd = openat(base_fd, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    close(fd);
+}
+
+static void link_to(const char *target, const char *path)
+{
+    assert_int_equal(symlinkat(target, base_fd, path), 0);
+}
+
+static void directory(const char *path)
+{
+    assert_int_equal(mkdirat(base_fd, path, 0755), 0);
+}
+
+static void make_socket(void)
+{
+    struct sockaddr_un un = { .sun_family = AF_UNIX };
+    (void)snprintf(un.sun_path, sizeof un.sun_path, "%.32s/root/socket", base);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(fd, (const struct sockaddr *)&un, sizeof un), 0);
+    close(fd);
+}
+
+static void make_links(void)
+{
+    link_to("file", "root/in");
+    link_to("a/b", "root/in-directory");
+    link_to("../../file", "root/a/b/up");
+    link_to("../../../secret", "root/a/b/out");
+    link_to("../secret", "root/out");
+    link_to("a/../../secret", "root/out-later");
+    link_to("/etc/passwd", "root/absolute");
+    link_to("/", "root/absolute-root");
+    link_to("nothing", "root/dangling");
+    link_to("loop", "root/loop");
+    link_to("file/", "root/in-slash");
+    link_to(".", "root/self");
+    link_to("in-directory/up", "root/in-two");
+    link_to("..", "root/parent");
+    char from[24], to[24];
+    link_to("file", "root/chain-1");
+    for (int i = 2; i <= 41; i++) {
+        (void)snprintf(from, sizeof from, "root/chain-%d", i);
+        (void)snprintf(to, sizeof to, "chain-%d", i - 1);
+        link_to(to, from);
+    }
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    umask(022);
+    assert_non_null(mkdtemp(base));
+    assert_int_equal(chmod(base, 0755), 0);
+    base_fd = open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    directory("root");
+    directory("root/a");
+    directory("root/a/b");
+    directory("root/unsearchable");
+    put("secret", "outside");
+    put("root/file", "inside");
+    put("root/a/b/deep", "deep inside");
+    put("root/unreadable", "hidden");
+    put("root/unsearchable/file", "hidden");
+    assert_int_equal(fchmodat(base_fd, "root/unreadable", 0, 0), 0);
+    assert_int_equal(fchmodat(base_fd, "root/unsearchable", 0, 0), 0);
+    assert_int_equal(mkfifoat(base_fd, "root/fifo", 0644), 0);
+    make_links();
+    make_socket();
+    root = openat(base_fd, "root", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_true(root >= 0);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    char command[64];
+    close(root);
+    close(base_fd);
+    (void)snprintf(command, sizeof command, "rm -rf %.32s", base);
+    return system(command);
+}
+
+typedef struct path_case {
+    const char *path;
+    skua_status status; // of opening; looking differs where other is set
+    skua_file_kind kind;
+    bool other; // looking works and says SKUA_FILE_OTHER
+} path_case;
+
+static const path_case path_cases[] = {
+    { "file", SKUA_OK, SKUA_FILE_REGULAR, false },
+    { "a/b/deep", SKUA_OK, SKUA_FILE_REGULAR, false },
+    { "a//b/./deep", SKUA_OK, SKUA_FILE_REGULAR, false },
+    { "a/../file", SKUA_OK, SKUA_FILE_REGULAR, false },
+    { "a/b/../../file", SKUA_OK, SKUA_FILE_REGULAR, false },
+    { "a/b/..", SKUA_OK, SKUA_FILE_DIRECTORY, false },
+    { "", SKUA_OK, SKUA_FILE_DIRECTORY, false },
+    { ".", SKUA_OK, SKUA_FILE_DIRECTORY, false },
+    { "a", SKUA_OK, SKUA_FILE_DIRECTORY, false },
+    { "a/", SKUA_OK, SKUA_FILE_DIRECTORY, false },
+    { "in", SKUA_OK, SKUA_FILE_REGULAR, false },
+    { "in-directory", SKUA_OK, SKUA_FILE_DIRECTORY, false },
+    { "in-directory/", SKUA_OK, SKUA_FILE_DIRECTORY, false },
+    { "in-directory/deep", SKUA_OK, SKUA_FILE_REGULAR, false },
+    { "a/b/up", SKUA_OK, SKUA_FILE_REGULAR, false },
+    { "in-two", SKUA_OK, SKUA_FILE_REGULAR, false },
+    { "self/self/self/file", SKUA_OK, SKUA_FILE_REGULAR, false },
+    { "chain-40", SKUA_OK, SKUA_FILE_REGULAR, false },
+    { "chain-41", SKUA_ENOENT, SKUA_FILE_OTHER, false },
+    { "in-slash", SKUA_ENOENT, SKUA_FILE_OTHER, false },
+    { "nothing", SKUA_ENOENT, SKUA_FILE_OTHER, false },
+    { "nothing/file", SKUA_ENOENT, SKUA_FILE_OTHER, false },
+    { "file/", SKUA_ENOENT, SKUA_FILE_OTHER, false },
+    { "file/file", SKUA_ENOENT, SKUA_FILE_OTHER, false },
+    { "in/file", SKUA_ENOENT, SKUA_FILE_OTHER, false },
+    { "dangling", SKUA_ENOENT, SKUA_FILE_OTHER, false },
+    { "dangling/file", SKUA_ENOENT, SKUA_FILE_OTHER, false },
+    { "loop", SKUA_ENOENT, SKUA_FILE_OTHER, false },
+    { "loop/file", SKUA_ENOENT, SKUA_FILE_OTHER, false },
+    { "..", SKUA_EACCES, SKUA_FILE_OTHER, false },
+    { "../root/file", SKUA_EACCES, SKUA_FILE_OTHER, false },
+    { "../secret", SKUA_EACCES, SKUA_FILE_OTHER, false },
+    { "a/../../secret", SKUA_EACCES, SKUA_FILE_OTHER, false },
+    { "/etc/passwd", SKUA_EACCES, SKUA_FILE_OTHER, false },
+    { "/", SKUA_EACCES, SKUA_FILE_OTHER, false },
+    { "out", SKUA_EACCES, SKUA_FILE_OTHER, false },
+    { "out-later", SKUA_EACCES, SKUA_FILE_OTHER, false },
+    { "a/b/out", SKUA_EACCES, SKUA_FILE_OTHER, false },
+    { "absolute", SKUA_EACCES, SKUA_FILE_OTHER, false },
+    { "absolute-root/etc/passwd", SKUA_EACCES, SKUA_FILE_OTHER, false },
+    { "parent", SKUA_EACCES, SKUA_FILE_OTHER, false },
+    { "parent/secret", SKUA_EACCES, SKUA_FILE_OTHER, false },
+    { "fifo", SKUA_EACCES, SKUA_FILE_OTHER, true },
+    { "socket", SKUA_EACCES, SKUA_FILE_OTHER, true },
+};
+
+static void check_open(const path_case *c)
+{
+    int fd = -1;
+    io_file_info info = { .inode = 1234567 };
+    skua_status status = file_open_beneath(root, c->path, false, &fd, &info);
+    if (status != c->status) fail_msg("\"%s\": status %d, not %d", c->path, status, c->status);
+    if (status != SKUA_OK) {
+        assert_int_equal(fd, -1);
+        assert_int_equal(info.inode, 1234567);
+        return;
+    }
+    struct stat st;
+    assert_int_equal(fstat(fd, &st), 0);
+    assert_int_equal(info.kind, c->kind);
+    assert_int_equal(info.inode, st.st_ino);
+    assert_int_equal(info.size, st.st_size);
+    assert_int_equal(info.mtime_ns, (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec);
+    assert_int_equal(info.ctime_ns, (int64_t)st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec);
+    assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+    close(fd);
+}
+
+static void check_look(const path_case *c)
+{
+    io_file_info info = { .inode = 1234567 };
+    skua_status expected = c->other ? SKUA_OK : c->status;
+    skua_status status = file_open_beneath(root, c->path, true, NULL, &info);
+    if (status != expected) fail_msg("\"%s\": status %d, not %d", c->path, status, expected);
+    if (status == SKUA_OK) {
+        assert_int_equal(info.kind, c->kind);
+    } else {
+        assert_int_equal(info.inode, 1234567);
+    }
+}
+
+static int use_openat2(void **state)
+{
+    (void)state;
+    file_method_set(FILE_METHOD_UNKNOWN);
+    if (file_method_get() != FILE_METHOD_OPENAT2) print_message("no openat2 here: the walk twice\n");
+    return 0;
+}
+
+static int use_walk(void **state)
+{
+    (void)state;
+    file_method_set(FILE_METHOD_WALK);
+    return 0;
+}
+
+static unsigned descriptors(void)
+{
+    unsigned n = 0;
+    for (int fd = 0; fd < 256; fd++) n += fcntl(fd, F_GETFD) >= 0;
+    return n;
+}
+
+static void test_file_opens_beneath(void **state)
+{
+    (void)state;
+    unsigned before = descriptors();
+    for (size_t i = 0; i < sizeof path_cases / sizeof *path_cases; i++) {
+        check_open(&path_cases[i]);
+        check_look(&path_cases[i]);
+    }
+    assert_int_equal(descriptors(), before);
+}
+
+static void test_file_refuses_long_names(void **state)
+{
+    (void)state;
+    static char path[10000];
+    int fd = -1;
+    io_file_info info;
+    static const size_t lens[] = { 255, 256, 257, 4094, 4095, 4096, 4097, 9999 };
+    for (size_t i = 0; i < sizeof lens / sizeof *lens; i++) {
+        memset(path, 'x', lens[i]);
+        path[lens[i]] = 0;
+        assert_int_equal(file_open_beneath(root, path, false, &fd, &info), SKUA_ENOENT);
+        for (size_t k = 0; k < lens[i]; k++) path[k] = k % 2 ? '/' : '.';
+        skua_status status = lens[i] < 4096 ? SKUA_OK : SKUA_ENOENT;
+        assert_int_equal(file_open_beneath(root, path, true, NULL, &info), status);
+    }
+    assert_int_equal(fd, -1);
+}
+
+static void test_file_refuses_devices(void **state)
+{
+    (void)state;
+    int fd = -1, dev = open("/dev", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    io_file_info info;
+    assert_int_equal(file_open_beneath(dev, "null", false, &fd, &info), SKUA_EACCES);
+    assert_int_equal(file_open_beneath(dev, "null", true, NULL, &info), SKUA_OK);
+    assert_int_equal(info.kind, SKUA_FILE_OTHER);
+    assert_int_equal(fd, -1);
+    close(dev);
+}
+
+// Permissions don't hold root back, so root becomes somebody else for a while.
+static void test_file_refuses_the_unreadable(void **state)
+{
+    (void)state;
+    int fd = -1;
+    io_file_info info;
+    uid_t user = geteuid();
+    if (user == 0) assert_int_equal(seteuid(65534), 0);
+    skua_status unreadable = file_open_beneath(root, "unreadable", false, &fd, &info);
+    skua_status looked = file_open_beneath(root, "unreadable", true, NULL, &info);
+    skua_status below = file_open_beneath(root, "unsearchable/file", false, &fd, &info);
+    skua_status below_looked = file_open_beneath(root, "unsearchable/file", true, NULL, &info);
+    if (user == 0) assert_int_equal(seteuid(0), 0);
+    assert_int_equal(unreadable, SKUA_EACCES);
+    assert_int_equal(looked, SKUA_OK);
+    assert_int_equal(below, SKUA_EACCES);
+    assert_int_equal(below_looked, SKUA_EACCES);
+    assert_int_equal(fd, -1);
+}
+
+static void test_file_says_when_descriptors_ran_out(void **state)
+{
+    (void)state;
+    struct rlimit before, none;
+    int fd = -1;
+    io_file_info info;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    none = before;
+    none.rlim_cur = 3;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    skua_status opened = file_open_beneath(root, "a/b/deep", false, &fd, &info);
+    skua_status looked = file_open_beneath(root, "file", true, NULL, &info);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(opened, SKUA_ENOFILE);
+    assert_int_equal(looked, SKUA_ENOFILE);
+}
+
+// ---- Listing ----
+
+typedef struct listed {
+    unsigned files, directories, others, all;
+    unsigned stop_after;
+} listed;
+
+static bool on_entry(const char *name, const io_file_info *info, void *user)
+{
+    listed *seen = user;
+    assert_string_not_equal(name, ".");
+    assert_string_not_equal(name, "..");
+    seen->all++;
+    seen->files += info->kind == SKUA_FILE_REGULAR;
+    seen->directories += info->kind == SKUA_FILE_DIRECTORY;
+    seen->others += info->kind == SKUA_FILE_OTHER;
+    if (strcmp(name, "in") == 0) assert_int_equal(info->size, 6);
+    if (strcmp(name, "in-directory") == 0) assert_int_equal(info->kind, SKUA_FILE_DIRECTORY);
+    if (strcmp(name, "out") == 0) assert_int_equal(info->kind, SKUA_FILE_OTHER);
+    return seen->all != seen->stop_after;
+}
+
+static void test_file_lists_beneath(void **state)
+{
+    (void)state;
+    unsigned before = descriptors();
+    listed seen = { 0 };
+    assert_int_equal(file_list_beneath(root, "", SIZE_MAX, on_entry, &seen), SKUA_OK);
+    // file, unreadable, in, in-two, chain 1 to 40; a, unsearchable, in-directory, self; the rest.
+    assert_int_equal(seen.files, 4 + 40);
+    assert_int_equal(seen.directories, 4);
+    assert_int_equal(seen.others, 11);
+    listed deep = { 0 };
+    assert_int_equal(file_list_beneath(root, "in-directory/", SIZE_MAX, on_entry, &deep), SKUA_OK);
+    assert_int_equal(deep.all, 3);
+    assert_int_equal(deep.files, 2);
+    listed some = { .stop_after = 5 };
+    assert_int_equal(file_list_beneath(root, ".", SIZE_MAX, on_entry, &some), SKUA_OK);
+    assert_int_equal(some.all, 5);
+    listed capped = { 0 };
+    assert_int_equal(file_list_beneath(root, ".", 7, on_entry, &capped), SKUA_ELIMIT);
+    assert_int_equal(capped.all, 7);
+    listed exact = { 0 };
+    assert_int_equal(file_list_beneath(root, "a/b", 3, on_entry, &exact), SKUA_OK);
+    assert_int_equal(descriptors(), before);
+}
+
+static void test_file_lists_directories_only(void **state)
+{
+    (void)state;
+    assert_int_equal(file_list_beneath(root, "file", 9, on_entry, NULL), SKUA_ENOENT);
+    assert_int_equal(file_list_beneath(root, "fifo", 9, on_entry, NULL), SKUA_ENOENT);
+    assert_int_equal(file_list_beneath(root, "nothing", 9, on_entry, NULL), SKUA_ENOENT);
+    assert_int_equal(file_list_beneath(root, "..", 9, on_entry, NULL), SKUA_EACCES);
+    assert_int_equal(file_list_beneath(root, "parent", 9, on_entry, NULL), SKUA_EACCES);
+}
+
+// ---- Against somebody who renames ----
+
+static atomic_bool swapping;
+
+static void *swap(void *user)
+{
+    const char *const *names = user;
+    while (atomic_load(&swapping)) {
+        (void)renameat(base_fd, names[0], base_fd, names[1]);
+        (void)renameat(base_fd, names[2], base_fd, names[0]);
+        (void)renameat(base_fd, names[0], base_fd, names[2]);
+        (void)renameat(base_fd, names[1], base_fd, names[0]);
+    }
+    return NULL;
+}
+
+static void race(const char *const names[3], const char *path, ino_t secret)
+{
+    pthread_t thread;
+    io_file_info info;
+    unsigned found = 0;
+    atomic_store(&swapping, true);
+    assert_int_equal(pthread_create(&thread, NULL, swap, (void *)(uintptr_t)names), 0);
+    for (int i = 0; i < 20000 || (found == 0 && i < 2000000); i++) {
+        int fd = -1;
+        skua_status status = file_open_beneath(root, path, false, &fd, &info);
+        if (status != SKUA_OK) continue;
+        assert_int_not_equal(info.inode, secret);
+        close(fd);
+        found++;
+    }
+    atomic_store(&swapping, false);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_true(found > 0);
+}
+
+static void test_file_stays_beneath_while_renamed(void **state)
+{
+    (void)state;
+    struct stat st;
+    assert_int_equal(mkdirat(base_fd, "outside", 0755), 0);
+    put("outside/target", "outside");
+    assert_int_equal(fstatat(base_fd, "outside/target", &st, 0), 0);
+    directory("root/swapped");
+    put("root/swapped/target", "inside");
+    link_to("../outside", "root/trap");
+    // A directory changes places with a link that leads out.
+    static const char *const with_link[] = { "root/swapped", "root/kept", "root/trap" };
+    race(with_link, "swapped/target", st.st_ino);
+    // A directory is moved out while the path goes up from it.
+    directory("root/deep");
+    directory("root/deep/er");
+    put("root/deep/target", "inside");
+    static const char *const moved_out[] = { "root/deep/er", "outside/er", "outside/nothing" };
+    race(moved_out, "deep/er/../target", st.st_ino);
+    assert_int_equal(unlinkat(base_fd, "root/trap", 0), 0);
+    char command[128];
+    (void)snprintf(command, sizeof command, "cd %.32s && rm -r outside root/swapped root/deep", base);
+    assert_int_equal(system(command), 0);
+}
+
+#define BOTH(test)                                                                                       \
+    { #test " by openat2", test, use_openat2, NULL, NULL }, { #test " by the walk", test, use_walk, NULL, NULL }
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        BOTH(test_file_opens_beneath),
+        BOTH(test_file_refuses_long_names),
+        BOTH(test_file_refuses_devices),
+        BOTH(test_file_refuses_the_unreadable),
+        BOTH(test_file_says_when_descriptors_ran_out),
+        BOTH(test_file_lists_beneath),
+        BOTH(test_file_lists_directories_only),
+        BOTH(test_file_stays_beneath_while_renamed),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
