@@ -3,7 +3,8 @@
 // The head of an HTTP/1 request: request line and field section, RFC 9112 §2 to §6.
 // Incremental: the octets so far lie in one piece; after H1_MORE call again with the same octets and
 // more behind them (the piece may have moved). Faults are found as soon as the octet that makes them
-// has come, whatever the split; the outcome never depends on the split.
+// has come, whatever the split; the outcome never depends on the split. Faults that an octet makes: those
+// of the grammar; at the LF of a line, what that line means; at the last LF, what the head means.
 #ifndef SKUA_HTTP_H1_HEAD_H
 #define SKUA_HTTP_H1_HEAD_H
 
@@ -46,7 +47,8 @@ typedef struct h1_field {
 } h1_field;
 
 typedef struct h1_limits {
-    uint32_t head_octets_max;   // all of it with its last CRLF, but not empty lines before it; at most 65535 [431]
+    uint32_t head_octets_max;   // all of it with its last CRLF, but not empty lines before it (with them
+                                // no more than 65535); a head that fills it and isn't complete is [431]
     uint32_t target_octets_max; // [414]
     uint16_t fields_max;        // [431]
 } h1_limits;
@@ -62,10 +64,11 @@ typedef struct h1_head {
     const h1_limits *limits;
     h1_field *fields; // room for limits->fields_max, the caller's
 
-    // Progress, from the first octet of the input.
-    uint32_t at;      // start of the first line that is not yet read
-    uint32_t scanned; // octets known to hold no end of that line
+    // Progress: private. Offsets are from the first octet of the input.
+    uint32_t at;   // the next octet to look at: none is looked at twice
+    uint32_t mark; // start of the word it is in
     uint8_t stage;
+    uint8_t flags;
 
     // Valid after H1_DONE.
     uint8_t version;         // 10 or 11
@@ -93,8 +96,10 @@ void h1_head_init(h1_head *head, const h1_limits *limits, h1_field *fields);
 // request line (400, 505 for a major version other than 1, 414), method a token, target without controls,
 // space or octets outside RFC 3986's printable set (the full target grammar is target.h's), field lines (400),
 // limits (431), Host missing in 1.1 or repeated or of bad form (400), Content-Length repeated, a list, or
-// malformed (400, overflow 400), with Transfer-Encoding (400), Transfer-Encoding in 1.0 (400), not ending in chunked or with it twice (400), an
-// unknown coding before a final chunked (501), Expect other than 100-continue (417, HTTP/1.1 only).
+// malformed (400; more than 19 digits or than INT64_MAX 400), with Transfer-Encoding (400), Transfer-Encoding
+// in 1.0 (400), not ending in chunked or with it twice or with parameters (400), an unknown coding before a
+// final chunked (501), Expect other than 100-continue (417, HTTP/1.1 only).
+// Every fault is of the connection: what follows the head is not looked for.
 h1_result h1_head_read(h1_head *head, slice octets);
 
 static inline slice h1_method(const h1_head *head, const char *base)

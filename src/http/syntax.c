@@ -170,26 +170,27 @@ static size_t span_long(const char *ptr, size_t len, wide_class class)
 enum { SPAN_LONG_OCTETS = 64 };
 
 // The wide forms may stop early, at rare octets or short of the end: the portable form goes on from there.
-static inline size_t span(const char *ptr, size_t len, wide_class class, int classes)
+static inline size_t span(const char *ptr, size_t len, wide_class class)
 {
+    if (len == 0) return 0;
     size_t n = len >= SPAN_LONG_OCTETS ? span_long(ptr, len, class) : 0;
     if (len - n >= WIDE_OCTETS) n += span_wide(ptr + n, len - n, class);
-    return n + span_portable(ptr + n, len - n, classes);
+    return n + span_portable(ptr + n, len - n, wide_grammar(class));
 }
 
 size_t syntax_span_token(const char *ptr, size_t len)
 {
-    return span(ptr, len, WIDE_NAME, SYNTAX_TOKEN);
+    return span(ptr, len, WIDE_NAME);
 }
 
 size_t syntax_span_field(const char *ptr, size_t len)
 {
-    return span(ptr, len, WIDE_FIELD, SYNTAX_FIELD);
+    return span(ptr, len, WIDE_FIELD);
 }
 
 size_t syntax_span_target(const char *ptr, size_t len)
 {
-    return span(ptr, len, WIDE_TARGET, SYNTAX_TARGET);
+    return span(ptr, len, WIDE_TARGET);
 }
 
 bool syntax_is_token(slice text)

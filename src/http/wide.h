@@ -17,6 +17,18 @@ typedef enum wide_class {
     WIDE_TARGET // SYNTAX_TARGET exactly
 } wide_class;
 
+// The class of syntax.h that one octet at a time goes by.
+static inline int wide_grammar(wide_class class)
+{
+    switch (class) {
+    case WIDE_NAME: return SYNTAX_TOKEN;
+    case WIDE_HOST: return SYNTAX_HOST;
+    case WIDE_FIELD: return SYNTAX_FIELD;
+    case WIDE_TARGET: return SYNTAX_TARGET;
+    }
+    return 0;
+}
+
 #if !defined(SKUA_PORTABLE) && defined(__SSE2__)
 
 #include <emmintrin.h>
@@ -55,11 +67,7 @@ typedef uint32_t wide_mask;
 
 static inline wide_mask wide_outside(wide_class class, const char *ptr)
 {
-    static const uint8_t syntax_of[] = { [WIDE_NAME] = SYNTAX_TOKEN,
-                                         [WIDE_HOST] = SYNTAX_HOST,
-                                         [WIDE_FIELD] = SYNTAX_FIELD,
-                                         [WIDE_TARGET] = SYNTAX_TARGET };
-    return !syntax_is(*ptr, syntax_of[class]);
+    return !syntax_is(*ptr, wide_grammar(class));
 }
 
 #define WIDE_IS_PORTABLE 1

@@ -1,0 +1,519 @@
+// SPDX-License-Identifier: MIT
+//
+// The head of an HTTP/1 request, read stage by stage: each stage takes what it can of the input and names
+// the next. This is the hottest code of the server: a field line costs one wide look at its name, one
+// for each sixteen octets of its value, and a comparison or two.
+// Invariant: octets before head->at have been checked and are never looked at again, so a peer that sends
+// one octet at a time costs no more than linear work.
+
+#include "http/h1_head.h"
+#include "http/syntax.h"
+#include "http/wide.h"
+
+#include "base/assert.h"
+
+typedef enum h1_stage {
+    H1_STAGE_START,    // before the first octet, or after an empty line
+    H1_STAGE_EMPTY_LF, // after the CR of an empty line
+    H1_STAGE_METHOD,
+    H1_STAGE_TARGET,
+    H1_STAGE_VERSION, // and the end of the request line
+    H1_STAGE_LINE,    // before a field line
+    H1_STAGE_NAME,
+    H1_STAGE_SPACE, // between colon and value
+    H1_STAGE_VALUE,
+    H1_STAGE_VALUE_LF,
+    H1_STAGE_END_LF, // after the CR of the empty line that ends the head
+    H1_STAGE_DONE,
+    H1_STAGE_FAULTED,
+    H1_STAGE_WAIT // of no head: a stage that needs another octet says so
+} h1_stage;
+
+// What the lines so far have asked for.
+enum {
+    H1_FLAG_CLOSE = 1,
+    H1_FLAG_KEEP_ALIVE = 2,
+    H1_FLAG_CHUNKED = 4,        // chunked was the last coding
+    H1_FLAG_OTHER_CODING = 8,   // another came before
+    H1_FLAG_OTHER_EXPECTATION = 16
+};
+
+enum { H1_OFFSET_MAX = 65535, H1_LENGTH_DIGITS_MAX = 19 };
+
+// The input of one call. Lives in registers.
+typedef struct h1_reader {
+    h1_head *head;
+    const char *base, *at, *end;
+    const char *mark; // start of the word that at is in
+    h1_field *field;  // the line that is being read
+} h1_reader;
+
+__attribute__((cold, noinline)) static h1_stage h1_fail(h1_head *head, uint16_t status,
+                                                        const char *reason)
+{
+    head->fault = fault_framing(status, reason);
+    return H1_STAGE_FAULTED;
+}
+
+static inline uint16_t h1_offset(const h1_reader *in, const char *p)
+{
+    return (uint16_t)(p - in->base);
+}
+
+// ---- Names ----
+
+static inline uint32_t fold4(const char *p)
+{
+    uint32_t word;
+    memcpy(&word, p, sizeof(word));
+    return word | 0x20202020u;
+}
+
+static inline uint64_t fold8(const char *p)
+{
+    uint64_t word;
+    memcpy(&word, p, sizeof(word));
+    return word | 0x2020202020202020u;
+}
+
+// Whether p[0..len) is lower, letters in any case. len: a constant from 4 to 24. CR would pass for "-", and
+// other controls for digits, so p must have been checked to hold none.
+static inline bool folds_to(const char *p, const char *lower, size_t len)
+{
+    if (len < 8) return fold4(p) == fold4(lower) && fold4(p + len - 4) == fold4(lower + len - 4);
+    return fold8(p) == fold8(lower) && fold8(p + len - 8) == fold8(lower + len - 8) &&
+           (len <= 16 || fold8(p + 8) == fold8(lower + 8));
+}
+
+static inline field_id identify_short(const char *p, size_t len)
+{
+    switch (len) {
+    case 2: return (p[0] | 0x20) == 't' && (p[1] | 0x20) == 'e' ? FIELD_TE : FIELD_OTHER;
+    case 4: return folds_to(p, "host", 4) ? FIELD_HOST : FIELD_OTHER;
+    case 5: return folds_to(p, "range", 5) ? FIELD_RANGE : FIELD_OTHER;
+    case 6:
+        if (folds_to(p, "accept", 6)) return FIELD_ACCEPT;
+        if (folds_to(p, "cookie", 6)) return FIELD_COOKIE;
+        return folds_to(p, "expect", 6) ? FIELD_EXPECT : FIELD_OTHER;
+    case 7:
+        if (folds_to(p, "upgrade", 7)) return FIELD_UPGRADE;
+        return folds_to(p, "trailer", 7) ? FIELD_TRAILER : FIELD_OTHER;
+    default: return FIELD_OTHER;
+    }
+}
+
+// Names are told apart by their length first: few share one.
+static inline field_id identify(const char *p, size_t len)
+{
+    switch (len) {
+    case 8:
+        if (folds_to(p, "if-range", 8)) return FIELD_IF_RANGE;
+        return folds_to(p, "if-match", 8) ? FIELD_IF_MATCH : FIELD_OTHER;
+    case 10: return folds_to(p, "connection", 10) ? FIELD_CONNECTION : FIELD_OTHER;
+    case 12: return folds_to(p, "content-type", 12) ? FIELD_CONTENT_TYPE : FIELD_OTHER;
+    case 13:
+        if (folds_to(p, "if-none-match", 13)) return FIELD_IF_NONE_MATCH;
+        return folds_to(p, "authorization", 13) ? FIELD_AUTHORIZATION : FIELD_OTHER;
+    case 14: return folds_to(p, "content-length", 14) ? FIELD_CONTENT_LENGTH : FIELD_OTHER;
+    case 15: return folds_to(p, "accept-encoding", 15) ? FIELD_ACCEPT_ENCODING : FIELD_OTHER;
+    case 17:
+        if (folds_to(p, "transfer-encoding", 17)) return FIELD_TRANSFER_ENCODING;
+        return folds_to(p, "if-modified-since", 17) ? FIELD_IF_MODIFIED_SINCE : FIELD_OTHER;
+    case 19: return folds_to(p, "if-unmodified-since", 19) ? FIELD_IF_UNMODIFIED_SINCE : FIELD_OTHER;
+    default: return identify_short(p, len);
+    }
+}
+
+field_id field_identify(slice name)
+{
+    return syntax_is_token(name) ? identify(name.ptr, name.len) : FIELD_OTHER;
+}
+
+// ---- What single lines mean ----
+
+// RFC 9112 §3.2: one Host line, of the right form, in any version.
+static h1_stage line_host(h1_head *head, slice value, uint16_t index)
+{
+    if (head->host) return h1_fail(head, 400, "Host repeated");
+    if (!syntax_is_host(value)) return h1_fail(head, 400, "malformed Host");
+    head->host = (uint16_t)(index + 1);
+    return H1_STAGE_LINE;
+}
+
+static h1_stage line_connection(h1_head *head, slice value)
+{
+    slice member;
+    while (syntax_list_next(&value, &member)) {
+        if (member.len == 5 && folds_to(member.ptr, "close", 5)) head->flags |= H1_FLAG_CLOSE;
+        if (member.len == 10 && folds_to(member.ptr, "keep-alive", 10)) {
+            head->flags |= H1_FLAG_KEEP_ALIVE;
+        }
+    }
+    return H1_STAGE_LINE;
+}
+
+static bool length_read(slice value, uint64_t *length)
+{
+    if (value.len == 0 || value.len > H1_LENGTH_DIGITS_MAX) return false;
+    uint64_t n = 0; // 19 digits fit in it
+    for (size_t i = 0; i < value.len; i++) {
+        unsigned digit = (unsigned)(unsigned char)value.ptr[i] - '0';
+        if (digit > 9) return false;
+        n = n * 10 + digit;
+    }
+    if (n > INT64_MAX) return false;
+    *length = n;
+    return true;
+}
+
+static inline bool h1_saw(const h1_head *head, field_id id)
+{
+    return (head->seen & 1u << id) != 0;
+}
+
+// A list of equal lengths may be taken as one (RFC 9110 §8.6), but peers differ in whether they do: refused.
+static h1_stage line_length(h1_head *head, slice value)
+{
+    if (h1_saw(head, FIELD_CONTENT_LENGTH)) return h1_fail(head, 400, "Content-Length repeated");
+    if (h1_saw(head, FIELD_TRANSFER_ENCODING)) {
+        return h1_fail(head, 400, "Content-Length with Transfer-Encoding");
+    }
+    if (!length_read(value, &head->content_length)) {
+        return h1_fail(head, 400, "malformed Content-Length");
+    }
+    return H1_STAGE_LINE;
+}
+
+// One transfer coding, RFC 9112 §6.1 and §7: chunked comes once, and last. Nothing that is known here has
+// parameters, so a member is a token.
+static h1_stage coding_take(h1_head *head, slice coding)
+{
+    if (!syntax_is_token(coding)) return h1_fail(head, 400, "malformed Transfer-Encoding");
+    if (head->flags & H1_FLAG_CHUNKED) return h1_fail(head, 400, "a coding after chunked");
+    bool chunked = coding.len == 7 && folds_to(coding.ptr, "chunked", 7);
+    head->flags |= chunked ? H1_FLAG_CHUNKED : H1_FLAG_OTHER_CODING;
+    return H1_STAGE_LINE;
+}
+
+static h1_stage line_codings(h1_head *head, slice value)
+{
+    if (head->version == 10) return h1_fail(head, 400, "Transfer-Encoding in HTTP/1.0");
+    if (h1_saw(head, FIELD_CONTENT_LENGTH)) {
+        return h1_fail(head, 400, "Content-Length with Transfer-Encoding");
+    }
+    slice coding;
+    while (syntax_list_next(&value, &coding)) {
+        if (coding_take(head, coding) == H1_STAGE_FAULTED) return H1_STAGE_FAULTED;
+    }
+    return H1_STAGE_LINE;
+}
+
+// RFC 9110 §10.1.1: from an HTTP/1.0 client, 100-continue is to be ignored.
+static h1_stage line_expect(h1_head *head, slice value)
+{
+    if (head->version == 10) return H1_STAGE_LINE;
+    slice member;
+    while (syntax_list_next(&value, &member)) {
+        bool known = member.len == 12 && folds_to(member.ptr, "100-continue", 12);
+        if (known) head->expect_continue = true;
+        if (!known) head->flags |= H1_FLAG_OTHER_EXPECTATION;
+    }
+    return H1_STAGE_LINE;
+}
+
+__attribute__((noinline)) static h1_stage line_known(h1_head *head, const h1_field *field,
+                                                     const char *base)
+{
+    slice value = slice_make(base + field->value, field->value_len);
+    field_id id = (field_id)field->id;
+    h1_stage next = H1_STAGE_LINE;
+    if (id == FIELD_HOST) next = line_host(head, value, (uint16_t)(field - head->fields));
+    if (id == FIELD_CONNECTION) next = line_connection(head, value);
+    if (id == FIELD_CONTENT_LENGTH) next = line_length(head, value);
+    if (id == FIELD_TRANSFER_ENCODING) next = line_codings(head, value);
+    if (id == FIELD_EXPECT) next = line_expect(head, value);
+    head->seen |= 1u << id;
+    return next;
+}
+
+// ---- Stages ----
+
+// The first octet from p on that is not of the class, or end. The octets from base on are readable, so
+// the last few are looked at together with some before them.
+static inline const char *skip(const h1_reader *in, const char *p, const char *end, wide_class class)
+{
+    while (end - p >= WIDE_OCTETS) {
+        wide_mask outside = wide_outside(class, p);
+        if (outside) return p + wide_first(outside);
+        p += WIDE_OCTETS;
+    }
+    if (p < end && end - in->base >= WIDE_OCTETS) {
+        const char *last = end - WIDE_OCTETS;
+        wide_mask outside = wide_drop(wide_outside(class, last), (size_t)(p - last));
+        return outside ? p + wide_first(outside) : end;
+    }
+    while (p < end && syntax_is(*p, wide_grammar(class))) p++;
+    return p;
+}
+
+// What the wide look stopped at may still be one of the rarer token octets.
+static inline const char *skip_token(const h1_reader *in)
+{
+    const char *p = skip(in, in->at, in->end, WIDE_NAME);
+    while (p < in->end && syntax_is(*p, SYNTAX_TOKEN)) p++;
+    return p;
+}
+
+static inline h1_stage on_method(h1_reader *in)
+{
+    in->at = skip_token(in);
+    if (in->at == in->end) return H1_STAGE_WAIT;
+    if (*in->at != ' ' || in->at == in->mark) return h1_fail(in->head, 400, "malformed method");
+    in->head->method_len = (uint16_t)(in->at - in->mark);
+    in->mark = ++in->at;
+    return H1_STAGE_TARGET;
+}
+
+// No octet past the first one that is too many is looked at, so that a long target is 414 whatever follows.
+static inline h1_stage on_target(h1_reader *in)
+{
+    size_t octets_max = in->head->limits->target_octets_max;
+    const char *end = in->end;
+    if ((size_t)(end - in->mark) > octets_max) end = in->mark + octets_max + 1;
+    in->at = skip(in, in->at, end, WIDE_TARGET);
+    if ((size_t)(in->at - in->mark) > octets_max) return h1_fail(in->head, 414, "target too long");
+    if (in->at == in->end) return H1_STAGE_WAIT;
+    if (*in->at != ' ' || in->at == in->mark) return h1_fail(in->head, 400, "malformed target");
+    in->head->target = h1_offset(in, in->mark);
+    in->head->target_len = (uint16_t)(in->at - in->mark);
+    in->mark = ++in->at;
+    return H1_STAGE_VERSION;
+}
+
+// RFC 9112 §2.3: the name is case-sensitive, both versions are one digit. 1.2 and up are read as 1.1, the
+// highest minor version known here (RFC 9110 §2.5).
+static h1_stage on_any_version(h1_reader *in)
+{
+    static const char form[] = "HTTP/0.0\r\n";
+    for (; (size_t)(in->at - in->mark) < sizeof(form) - 1; in->at++) {
+        if (in->at == in->end) return H1_STAGE_WAIT;
+        char want = form[in->at - in->mark];
+        bool fits = want == '0' ? *in->at >= '0' && *in->at <= '9' : *in->at == want;
+        if (!fits) return h1_fail(in->head, 400, "malformed version");
+    }
+    if (in->mark[5] != '1') return h1_fail(in->head, 505, "major version not 1");
+    in->head->version = in->mark[7] == '0' ? 10 : 11;
+    return H1_STAGE_LINE;
+}
+
+static inline h1_stage on_version(h1_reader *in)
+{
+    if (in->end - in->mark < 10 || memcmp(in->mark, "HTTP/1.1\r\n", 10) != 0) {
+        return on_any_version(in);
+    }
+    in->at = in->mark + 10;
+    in->head->version = 11;
+    return H1_STAGE_LINE;
+}
+
+static inline h1_stage on_line(h1_reader *in)
+{
+    if (in->at == in->end) return H1_STAGE_WAIT;
+    if (*in->at == '\r') {
+        in->at++;
+        return H1_STAGE_END_LF;
+    }
+    if (in->field == in->head->fields + in->head->limits->fields_max) {
+        return h1_fail(in->head, 431, "too many fields");
+    }
+    in->mark = in->at;
+    return H1_STAGE_NAME;
+}
+
+__attribute__((cold, noinline)) static h1_stage name_fail(h1_head *head, const char *at, bool first)
+{
+    if (*at == ' ' || *at == '\t') {
+        return h1_fail(head, 400, first ? "white space before a field name" : "white space before a colon");
+    }
+    return h1_fail(head, 400, first && *at == ':' ? "empty field name" : "malformed field name");
+}
+
+static inline h1_stage on_name(h1_reader *in)
+{
+    in->at = skip_token(in);
+    if (in->at == in->end) return H1_STAGE_WAIT;
+    if (*in->at != ':' || in->at == in->mark) return name_fail(in->head, in->at, in->at == in->mark);
+    in->field->name = h1_offset(in, in->mark);
+    in->field->name_len = (uint16_t)(in->at - in->mark);
+    in->at++;
+    return H1_STAGE_SPACE;
+}
+
+static inline h1_stage on_space(h1_reader *in)
+{
+    while (in->at < in->end && (*in->at == ' ' || *in->at == '\t')) in->at++;
+    if (in->at == in->end) return H1_STAGE_WAIT;
+    in->mark = in->at;
+    return H1_STAGE_VALUE;
+}
+
+static inline h1_stage on_value(h1_reader *in)
+{
+    in->at = skip(in, in->at, in->end, WIDE_FIELD);
+    if (in->at == in->end) return H1_STAGE_WAIT;
+    if (*in->at != '\r') return h1_fail(in->head, 400, "malformed field value");
+    const char *last = in->at;
+    while (last > in->mark && (last[-1] == ' ' || last[-1] == '\t')) last--;
+    in->field->value = h1_offset(in, in->mark);
+    in->field->value_len = (uint16_t)(last - in->mark);
+    in->at++;
+    return H1_STAGE_VALUE_LF;
+}
+
+static inline h1_stage on_value_lf(h1_reader *in)
+{
+    if (in->at == in->end) return H1_STAGE_WAIT;
+    if (*in->at != '\n') return h1_fail(in->head, 400, "bare CR");
+    in->at++;
+    h1_field *field = in->field++;
+    field_id id = identify(in->base + field->name, field->name_len);
+    field->id = (uint16_t)id;
+    if (id == FIELD_OTHER) return H1_STAGE_LINE;
+    if (id <= FIELD_EXPECT) return line_known(in->head, field, in->base);
+    in->head->seen |= 1u << id;
+    return H1_STAGE_LINE;
+}
+
+// RFC 9112 §6.3. Without a final chunked a request's content has no end that both sides agree on.
+static h1_stage settle_content(h1_head *head)
+{
+    if (h1_saw(head, FIELD_TRANSFER_ENCODING)) {
+        if (!(head->flags & H1_FLAG_CHUNKED)) return h1_fail(head, 400, "chunked isn't the last coding");
+        if (head->flags & H1_FLAG_OTHER_CODING) return h1_fail(head, 501, "unknown transfer coding");
+        head->content = H1_CONTENT_CHUNKED;
+    } else if (h1_saw(head, FIELD_CONTENT_LENGTH)) {
+        head->content = H1_CONTENT_LENGTH;
+    }
+    return H1_STAGE_DONE;
+}
+
+static inline h1_stage settle(h1_head *head)
+{
+    const uint32_t framing = 1u << FIELD_CONTENT_LENGTH | 1u << FIELD_TRANSFER_ENCODING;
+    if (!head->host && head->version == 11) return h1_fail(head, 400, "Host missing");
+    if ((head->seen & framing) && settle_content(head) == H1_STAGE_FAULTED) return H1_STAGE_FAULTED;
+    if (head->flags & H1_FLAG_OTHER_EXPECTATION) return h1_fail(head, 417, "unknown expectation");
+    head->keep_alive = !(head->flags & H1_FLAG_CLOSE) &&
+                       (head->version == 11 || (head->flags & H1_FLAG_KEEP_ALIVE));
+    return H1_STAGE_DONE;
+}
+
+static inline h1_stage on_end_lf(h1_reader *in)
+{
+    if (in->at == in->end) return H1_STAGE_WAIT;
+    if (*in->at != '\n') return h1_fail(in->head, 400, "bare CR");
+    in->at++;
+    return settle(in->head);
+}
+
+// Runs stages until the head is done, is faulty, or waits: then head->stage says where.
+static inline h1_stage run(h1_reader *in, h1_stage stage)
+{
+    for (;;) {
+        h1_stage next = H1_STAGE_WAIT;
+        switch (stage) {
+        case H1_STAGE_METHOD: next = on_method(in); break;
+        case H1_STAGE_TARGET: next = on_target(in); break;
+        case H1_STAGE_VERSION: next = on_version(in); break;
+        case H1_STAGE_LINE: next = on_line(in); break;
+        case H1_STAGE_NAME: next = on_name(in); break;
+        case H1_STAGE_SPACE: next = on_space(in); break;
+        case H1_STAGE_VALUE: next = on_value(in); break;
+        case H1_STAGE_VALUE_LF: next = on_value_lf(in); break;
+        case H1_STAGE_END_LF: next = on_end_lf(in); break;
+        case H1_STAGE_START:
+        case H1_STAGE_EMPTY_LF:
+        case H1_STAGE_WAIT:
+        case H1_STAGE_DONE:
+        case H1_STAGE_FAULTED: return stage;
+        }
+        if (next == H1_STAGE_WAIT) return stage;
+        stage = next;
+    }
+}
+
+// RFC 9112 §2.2: CRLFs before the request line are skipped, a few of them.
+static h1_stage skip_empty_lines(h1_head *head, slice octets)
+{
+    h1_stage stage = (h1_stage)head->stage;
+    for (; head->at < octets.len; head->at++) {
+        char c = octets.ptr[head->at];
+        if (stage == H1_STAGE_EMPTY_LF) {
+            if (c != '\n') return h1_fail(head, 400, "bare CR");
+            stage = H1_STAGE_START;
+        } else if (c != '\r') {
+            head->start = (uint16_t)head->at;
+            head->mark = head->at;
+            return H1_STAGE_METHOD;
+        } else if (head->at == 2 * H1_EMPTY_LINES_MAX) {
+            return h1_fail(head, 400, "too many empty lines");
+        } else {
+            stage = H1_STAGE_EMPTY_LF;
+        }
+    }
+    return stage;
+}
+
+// Where the head must have ended.
+static inline size_t head_limit(const h1_head *head)
+{
+    size_t limit = (size_t)head->start + head->limits->head_octets_max;
+    return limit < H1_OFFSET_MAX ? limit : H1_OFFSET_MAX;
+}
+
+static h1_stage read_lines(h1_head *head, slice octets, size_t limit)
+{
+    size_t len = octets.len < limit ? octets.len : limit;
+    h1_reader in = { .head = head,
+                     .base = octets.ptr,
+                     .at = octets.ptr + head->at,
+                     .end = octets.ptr + len,
+                     .mark = octets.ptr + head->mark,
+                     .field = head->fields + head->count };
+    h1_stage stage = run(&in, (h1_stage)head->stage);
+    head->at = (uint32_t)(in.at - in.base);
+    head->mark = (uint32_t)(in.mark - in.base);
+    head->count = (uint16_t)(in.field - head->fields);
+    return stage;
+}
+
+// The head has used up its limit without an end. A target that long is too long.
+static h1_stage limit_fail(h1_head *head)
+{
+    if (head->stage == H1_STAGE_TARGET) return h1_fail(head, 414, "target too long");
+    return h1_fail(head, 431, "head too large");
+}
+
+void h1_head_init(h1_head *head, const h1_limits *limits, h1_field *fields)
+{
+    SKUA_ASSERT(limits->head_octets_max > 0);
+    SKUA_ASSERT(limits->head_octets_max <= H1_OFFSET_MAX);
+    *head = (h1_head){ .limits = limits, .fields = fields };
+}
+
+h1_result h1_head_read(h1_head *head, slice octets)
+{
+    SKUA_ASSERT(head->stage < H1_STAGE_DONE);
+    SKUA_ASSERT(octets.len >= head->at);
+    if (head->stage <= H1_STAGE_EMPTY_LF) head->stage = (uint8_t)skip_empty_lines(head, octets);
+    if (head->stage <= H1_STAGE_EMPTY_LF) return H1_MORE;
+    if (head->stage == H1_STAGE_FAULTED) return H1_FAULT;
+    size_t limit = head_limit(head);
+    head->stage = (uint8_t)read_lines(head, octets, limit);
+    if (head->stage == H1_STAGE_DONE) {
+        head->octets = head->at;
+        return H1_DONE;
+    }
+    if (head->stage != H1_STAGE_FAULTED && octets.len >= limit) head->stage = (uint8_t)limit_fail(head);
+    return head->stage == H1_STAGE_FAULTED ? H1_FAULT : H1_MORE;
+}
