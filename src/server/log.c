@@ -116,6 +116,19 @@ static uint64_t log_count_lines(slice octets)
     return lines;
 }
 
+static const char *log_why(int error)
+{
+    switch (error) {
+    case EPIPE: return "nobody reads it any more";
+    case ETIMEDOUT: return "its reader does not read";
+    case ENOSPC: return "the disk is full";
+    case EDQUOT: return "the disk quota is used up";
+    case EFBIG: return "the file is too large";
+    case EBADF: return "it is not open for writing";
+    default: return "input or output failed";
+    }
+}
+
 // A failure is said once, on standard error; what was lost by it is said when writing works again.
 static void sink_put(server_log *log, log_sink *sink, slice octets)
 {
@@ -128,7 +141,7 @@ static void sink_put(server_log *log, log_sink *sink, slice octets)
     sink->lost += log_count_lines(octets);
     if (!news || sink == &log->errors) return;
     char text[128], line[LOG_LINE_OCTETS_MAX];
-    (void)snprintf(text, sizeof text, "the access log cannot be written: %s", strerror(error));
+    (void)snprintf(text, sizeof text, "the access log cannot be written: %s", log_why(error));
     size_t len = log_line_message(false, &log->clock, 0, slice_of(text), line, sizeof line);
     sink_put(log, &log->errors, slice_make(line, len));
 }
