@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+//
+// Roots. The descriptor is taken once, so that a root that is renamed is still the same directory.
+
+#include "server/root.h"
+
+#include "base/assert.h"
+#include "io/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct skua_root {
+    int fd;
+};
+
+static skua_status root_status(int error)
+{
+    switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+    case ENAMETOOLONG:
+    case ELOOP: return SKUA_ENOENT;
+    case EMFILE:
+    case ENFILE: return SKUA_ENOFILE;
+    case ENOMEM: return SKUA_ENOMEM;
+    default: return SKUA_EACCES;
+    }
+}
+
+skua_status skua_root_open(const char *path, skua_root **root)
+{
+    SKUA_ASSERT(path);
+    SKUA_ASSERT(root);
+    skua_root *made = malloc(sizeof *made);
+    if (!made) return SKUA_ENOMEM;
+    made->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (made->fd < 0) {
+        skua_status status = root_status(errno);
+        free(made);
+        return status;
+    }
+    *root = made;
+    return SKUA_OK;
+}
+
+void skua_root_close(skua_root *root)
+{
+    if (!root) return;
+    (void)close(root->fd);
+    free(root);
+}
+
+int root_fd(const skua_root *root)
+{
+    SKUA_ASSERT(root);
+    return root->fd;
+}
+
+bool root_path(slice path, char text[ROOT_PATH_OCTETS])
+{
+    if (path.len >= ROOT_PATH_OCTETS) return false;
+    if (path.len == 0) {
+        text[0] = 0;
+        return true;
+    }
+    if (memchr(path.ptr, 0, path.len)) return false;
+    memcpy(text, path.ptr, path.len);
+    text[path.len] = 0;
+    return true;
+}
+
+skua_status skua_root_list(skua_root *root, skua_slice path, skua_root_entry_fn *each, void *user)
+{
+    SKUA_ASSERT(each);
+    char text[ROOT_PATH_OCTETS];
+    if (!root_path(path, text)) return SKUA_ENOENT;
+    return file_list_beneath(root_fd(root), text, SIZE_MAX, each, user);
+}

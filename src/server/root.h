@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+//
+// Roots: directories beneath which files are served.
+#ifndef SKUA_SERVER_ROOT_H
+#define SKUA_SERVER_ROOT_H
+
+#include "base/slice.h"
+
+// The root's descriptor, which stays the root's.
+int root_fd(const skua_root *root);
+
+enum { ROOT_PATH_OCTETS = 4096 };
+
+// Copies path to text, ended by NUL. False if it is longer than any path can be, or holds a NUL itself.
+bool root_path(slice path, char text[ROOT_PATH_OCTETS]);
+
+#endif

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+//
+// Watches: directories whose changes are counted, all over one inotify instance. One worker reads it;
+// every worker compares counters.
+#ifndef SKUA_SERVER_WATCH_H
+#define SKUA_SERVER_WATCH_H
+
+#include "base/slice.h"
+
+typedef struct watch_set watch_set;
+
+// NULL when memory ran out. Where the kernel has no inotify (or no instance to spare) the set is made
+// all the same, and every watch is SKUA_EUNSUPPORTED.
+watch_set *watch_set_new(void);
+
+// Every watch must be closed. NULL is allowed.
+void watch_set_free(watch_set *set);
+
+// Readable when there are changes to be read by watch_set_read; -1: never.
+int watch_set_fd(const watch_set *set);
+
+// Reads what there is, without waiting, and counts it.  Thread: one.
+void watch_set_read(watch_set *set);
+
+// The set that skua_watch_open uses.
+watch_set *server_watches(skua_server *server);
+
+#endif
