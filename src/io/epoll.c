@@ -373,7 +373,7 @@ static void epoll_retry_accepts(io_loop *loop)
 
 static void epoll_file_open(io_op *op, bool stat_only)
 {
-    int fd = -1;
+    int fd = 0; // looking opens nothing, and results below 0 are errors
     skua_status status = file_open_beneath(op->fd, op->path.ptr, stat_only, &fd, &op->info);
     op->active = false;
     op->done(op, status == SKUA_OK ? fd : -(int64_t)status);
