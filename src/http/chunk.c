@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Chunk decoder: one small function per state, fed octet by octet, but for chunk data, which is handed
-// on in the largest slices the input has and never looked at.
-// Peers disagree about bare LF, white space, signs and over-long sizes here; that is how requests are
-// smuggled, so the grammar of RFC 9112 §7.1 is taken literally and without its optional white space.
+// Chunk decoder: one small function per state, fed octet by octet, but for chunk data, which is
+// handed on in the largest slices the input has and never looked at.
+// Peers disagree about bare LF, white space, signs and over-long sizes here; that is how requests
+// are smuggled, so the grammar of RFC 9112 §7.1 is taken literally and without its optional space.
 // Invariant: a state depends on the octets so far, never on how they were cut.
 
 #include "http/chunk.h"
@@ -70,8 +70,8 @@ static chunk_state chunk_on_digit(chunk_decoder *decoder, char c)
     return CHUNK_ON_SIZE;
 }
 
-// Extensions mean nothing to us, so all they can do is cost: their octets are counted over the whole
-// message, or a peer could send them for ever without sending content.
+// Extensions mean nothing to us, so all they can do is cost: their octets are counted over the
+// whole message, or a peer could send them for ever without sending content.
 static bool chunk_ext_fits(chunk_decoder *decoder)
 {
     return ++decoder->ext_octets <= decoder->limits->ext_octets_max;
@@ -122,7 +122,7 @@ static chunk_state chunk_on_ext_value(chunk_decoder *decoder, char c)
 static chunk_state chunk_on_ext_quoted(chunk_decoder *decoder, char c)
 {
     if (decoder->state == CHUNK_ON_EXT_ESCAPED) {
-        // quoted-pair takes HTAB, SP, VCHAR and obs-text, RFC 9110 §5.6.4: what a field value takes.
+        // HTAB, SP, VCHAR and obs-text, RFC 9110 §5.6.4: what a field value takes.
         if (syntax_is(c, SYNTAX_FIELD)) return CHUNK_ON_EXT_QUOTED;
         return chunk_fail(decoder, 400, "bad octet in a chunk extension");
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Preconditions and ranges. Where a field breaks its grammar the answer is the one that does no harm: a
-// state-changing request with a broken If-Match fails, a broken If-None-Match or Range gets it all.
+// Preconditions and ranges. Where a field breaks its grammar the answer is the one that does no
+// harm: a write with a broken If-Match fails, a broken If-None-Match or Range gets it all.
 
 #include "http/conditional.h"
 
@@ -58,8 +58,8 @@ static bool etag_skip_commas(slice *list)
     return comma;
 }
 
-// Whether a list, read to its end, has a tag that matches. A comma may stand inside a tag, so the list
-// cannot be split first.
+// Whether a list, read to its end, has a tag that matches. A comma may stand inside a tag, so the
+// list cannot be split first.
 static bool etag_list_matches(slice list, slice selected, bool strong)
 {
     entity_tag own, tag;
@@ -103,7 +103,8 @@ static bool condition_expected(const preconditions *conditions, const representa
 }
 
 // Steps 3 and 4: does the client have this representation already?
-static bool condition_has_it(const preconditions *conditions, const representation *selected, bool safe)
+static bool condition_has_it(const preconditions *conditions, const representation *selected,
+                             bool safe)
 {
     if (conditions->if_none_match.ptr) {
         return condition_names(conditions->if_none_match, selected, false);
@@ -114,16 +115,16 @@ static bool condition_has_it(const preconditions *conditions, const representati
     return known && !modified;
 }
 
-condition_outcome condition_evaluate(const preconditions *conditions, const representation *selected,
-                                     bool safe)
+condition_outcome condition_evaluate(const preconditions *conditions,
+                                     const representation *selected, bool safe)
 {
     if (!condition_expected(conditions, selected)) return CONDITION_FAILED;
     if (!condition_has_it(conditions, selected, safe)) return CONDITION_PROCEED;
     return safe ? CONDITION_NOT_MODIFIED : CONDITION_FAILED;
 }
 
-// A date is a strong validator only once the second it names is over: until then the representation may
-// change again under the same date, and two halves of different files be joined. RFC 9110 §8.8.2.2.
+// A date is a strong validator only once the second it names is over: until then the representation
+// may change again under the same date, and halves of two be joined. RFC 9110 §8.8.2.2.
 static bool condition_date_is_strong(const representation *selected)
 {
     return selected->last_modified >= 0 && selected->last_modified < selected->now;
@@ -186,8 +187,8 @@ static bool range_read_spec(slice spec, uint64_t size, range *r)
 static bool range_overlaps(const range *ranges, unsigned count, range r)
 {
     for (unsigned i = 0; i < count; i++) {
-        const range *other = &ranges[i];
-        if (r.first < other->first + other->length && other->first < r.first + r.length) return true;
+        range other = ranges[i];
+        if (r.first < other.first + other.length && other.first < r.first + r.length) return true;
     }
     return false;
 }
@@ -213,9 +214,10 @@ static bool range_next_spec(slice *set, slice *spec)
     return true;
 }
 
-// Many small ranges, or overlapping ones, cost far more to answer than to ask for: those get the whole,
-// RFC 9110 §14.2. Unsatisfiable ones count too.
-range_outcome range_read(slice value, uint64_t size, unsigned ranges_max, range *ranges, unsigned *count)
+// Many small ranges, or overlapping ones, cost far more to answer than to ask for: those get the
+// whole, RFC 9110 §14.2. Unsatisfiable ones count too.
+range_outcome range_read(slice value, uint64_t size, unsigned ranges_max, range *ranges,
+                         unsigned *count)
 {
     SKUA_ASSERT(ranges_max <= RANGES_MAX);
     value = slice_trim(value);

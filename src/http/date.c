@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Dates by arithmetic on the proleptic Gregorian calendar: libc's would ask the environment for a time
-// zone and a locale, and its tables cost a lock.
+// Dates by arithmetic on the proleptic Gregorian calendar: libc's would ask the environment for a
+// time zone and a locale, and its tables cost a lock.
 
 #include "http/date.h"
 
@@ -20,8 +20,8 @@ typedef struct date_fields {
 } date_fields;
 
 // ---- The calendar -----------------------------------------------------------------------------
-// Years are counted from March, so that the leap day is a year's last, and in eras of 400 years, after
-// which the calendar repeats.
+// Years are counted from March, so that the leap day is a year's last, and in eras of 400 years,
+// after which the calendar repeats.
 
 static int64_t date_days(int year, int month, int day)
 {
@@ -113,8 +113,8 @@ static bool date_take_number(slice *text, size_t digits, int *number)
     return true;
 }
 
-// Whether it is the right weekday is not asked: to ignore a date for that would drop the condition that
-// hangs on it, and If-Unmodified-Since is there to stop a write.
+// Whether it is the right weekday is not asked: to ignore a date for that would drop the condition
+// that hangs on it, and If-Unmodified-Since is there to stop a write.
 static bool date_take_weekday(slice *text, bool whole)
 {
     for (size_t i = 0; i < 7; i++) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Request target: one pass that checks, splits, and notices whether there is anything to normalise, so
-// that a plain path costs nothing more.
-// The normal form is made once and everything else looks only at that: a path that the router reads one
-// way and the file system another is how files outside the root are served.
+// Request target: one pass that checks, splits, and notices whether there is anything to normalise,
+// so that a plain path costs nothing more.
+// The normal form is made once and everything else looks only at that: a path that the router reads
+// one way and the file system another is how files outside the root are served.
 
 #include "http/target.h"
 
@@ -41,8 +41,8 @@ static bool target_is_dots(const char *segment, size_t len)
     return len == 1 || segment[1] == '.';
 }
 
-// Passes over percent-encoded octets and what follows each; *at is moved. False when one is broken, or
-// is a NUL, which would end the path early for the file system.
+// Passes over percent-encoded octets and what follows each; *at is moved. False when one is broken,
+// or is a NUL, which would end the path early for the file system.
 static bool target_pass_encoded(slice text, size_t *at)
 {
     size_t i = *at;
@@ -93,7 +93,7 @@ static fault target_check_query(slice query)
     return FAULT_NONE;
 }
 
-// text: what follows the authority, or a whole origin-form; it starts with "/", or "?", or is empty.
+// text: what follows the authority, or a whole origin-form; starts with "/" or "?", or is empty.
 static fault target_read_rest(slice text, target *out)
 {
     size_t len = 0;
@@ -177,7 +177,9 @@ static fault target_read_authority(slice text, target *out)
 
 static fault target_read_asterisk(slice method, slice text, target *out)
 {
-    if (!slice_equal(method, slice_make("OPTIONS", 7))) return target_fault("* for another method than OPTIONS");
+    if (!slice_equal(method, slice_make("OPTIONS", 7))) {
+        return target_fault("* for another method than OPTIONS");
+    }
     out->form = TARGET_ASTERISK;
     out->raw_path = text;
     return FAULT_NONE;
@@ -252,7 +254,8 @@ size_t target_normalise(slice raw_path, char *out, bool *plain)
 {
     *plain = true;
     if (raw_path.len && raw_path.ptr[0] == '/') return target_write_normal(raw_path, out, plain);
-    if (raw_path.len) memcpy(out, raw_path.ptr, raw_path.len); // "*" is no path, and has no other form
+    // "*" is no path, and has no other form.
+    if (raw_path.len) memcpy(out, raw_path.ptr, raw_path.len);
     return raw_path.len;
 }
 
@@ -268,7 +271,8 @@ static size_t target_encode_octet(char c, char *out)
     return 3;
 }
 
-// A Location of "//host" names another server: whatever path is, what is written has one slash in front.
+// A Location of "//host" names another server: whatever path is, what is written has one slash in
+// front.
 size_t target_encode(slice path, char *out)
 {
     size_t n = 1;
