@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: MIT
+"""Running out of things, and peers that misbehave: nobody else is hurt."""
+
+import os
+import resource
+import threading
+import time
+
+from server import eventually
+from wire import request
+
+
+def few_descriptors():
+    resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40))
+
+
+def test_out_of_descriptors(serve, tmp_path):
+    """Accepting pauses and resumes; who is connected is served meanwhile."""
+    (tmp_path / "a.txt").write_text("x")
+    (tmp_path / "b.txt").write_text("y")
+    site = serve(tmp_path, preexec=few_descriptors)
+    first = site.connect()
+    assert first.get("/a.txt").content == b"x"
+    crowd = [site.connect() for _ in range(80)]
+    for connection in crowd:
+        connection.send(request("/a.txt"))
+    time.sleep(0.5)
+    for _ in range(50):
+        assert first.get("/a.txt").content == b"x"
+    # Those who wait are served as the others leave.
+    served = 0
+    while crowd:
+        ready = [c for c in crowd if not c.silent(0.01)]
+        if not ready:
+            assert eventually(lambda: [c for c in crowd if not c.silent(0.01)], within=5), f"{served} served"
+            continue
+        for connection in ready:
+            assert connection.response().status in (200, 500, 503)
+            connection.close()
+            crowd.remove(connection)
+            served += 1
+    assert served == 80
+    assert first.get("/b.txt").content == b"y"
+    for _ in range(30):
+        assert site.get("/b.txt").content == b"y"
+
+
+def test_does_not_spin_without_descriptors(serve, tmp_path):
+    """While it waits for descriptors it uses next to no processor time."""
+    (tmp_path / "a.txt").write_text("x")
+    site = serve(tmp_path, preexec=few_descriptors)
+    crowd = [site.connect() for _ in range(80)]
+    for connection in crowd:
+        connection.send(request("/a.txt"))
+    time.sleep(1)
+    before = cpu_seconds(site.pid)
+    time.sleep(1)
+    assert cpu_seconds(site.pid) - before < 0.2
+
+
+def cpu_seconds(pid):
+    with open(f"/proc/{pid}/stat") as file:
+        words = file.read().rsplit(")", 1)[1].split()
+    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def test_idle_uses_no_processor(hello):
+    connections = [hello.connect() for _ in range(50)]
+    for connection in connections:
+        connection.get("/")
+    time.sleep(0.2)
+    before = cpu_seconds(hello.pid)
+    time.sleep(2)
+    assert cpu_seconds(hello.pid) - before <= 0.05
+
+
+def test_connections_that_say_nothing(hello):
+    silent = [hello.connect() for _ in range(200)]
+    assert hello.get("/").content == b"Hello, World!"
+    for connection in silent:
+        assert connection.get("/").content == b"Hello, World!"
+
+
+def test_resets_everywhere(echo):
+    wire = request("/", "Content-Length: 100000", method="POST", content=b"a" * 100000)
+    for n in [0, 1, 10, 60, 100, 5000, 99999, len(wire)] * 10:
+        connection = echo.connect()
+        connection.send(wire[:n])
+        connection.reset()
+    assert echo.get("/").status == 200
+
+
+def test_many_clients_at_once(echo):
+    """Eight threads, each with its own connection and content, whole or in pieces."""
+    wrong = []
+
+    def client(seed):
+        content = os.urandom(5000 + seed * 997)
+        wire = request("/", f"Content-Length: {len(content)}", method="POST", content=content)
+        with echo.connect() as connection:
+            for i in range(100):
+                if i % 10:
+                    connection.send(wire)
+                else:
+                    connection.send_split(wire, 1 + seed * 100)
+                if connection.response().content != content:
+                    wrong.append(seed)
+
+    threads = [threading.Thread(target=client, args=(i,)) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert not wrong and not any(t.is_alive() for t in threads)
+
+
+def test_one_large_download_does_not_hold_others(serve, tmp_path):
+    with open(tmp_path / "big", "wb") as file:
+        file.truncate(2 << 30)
+    (tmp_path / "small").write_text("x")
+    site = serve(tmp_path)
+    stop = threading.Event()
+
+    def download():
+        with site.connect() as connection:
+            connection.send(request("/big"))
+            room = bytearray(1 << 20)
+            while not stop.is_set() and connection.socket.recv_into(room):
+                pass
+
+    thread = threading.Thread(target=download)
+    thread.start()
+    try:
+        time.sleep(0.2)
+        with site.connect() as connection:
+            slowest = 0.0
+            for _ in range(100):
+                start = time.monotonic()
+                assert connection.get("/small").content == b"x"
+                slowest = max(slowest, time.monotonic() - start)
+        assert slowest < 0.5
+    finally:
+        stop.set()
+        thread.join()

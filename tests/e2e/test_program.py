@@ -1,0 +1,328 @@
+# SPDX-License-Identifier: MIT
+"""The command: start-up and its errors, addresses, stopping, and the logs."""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import time
+
+import pytest
+from server import BUILD, Server, check_sanitizers, eventually, free_port, program
+from wire import Connection, request
+
+SKUA = BUILD / "skua"
+
+
+def run(*words, **options):
+    done = subprocess.run(
+        [SKUA, *map(str, words)], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=20, check=False, **options
+    )
+    check_sanitizers(done.stderr)
+    return done
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "index.html").write_text("<p>here</p>")
+    (tmp_path / "big").write_bytes(b"a" * 40_000_000)
+    return tmp_path
+
+
+# ---- Start ----
+
+
+def test_version():
+    done = run("--version")
+    assert done.returncode == 0 and re.fullmatch(r"skua \d+\.\d+\.\d+\b.*\n", done.stdout)
+
+
+def test_help():
+    done = run("--help")
+    assert done.returncode == 0
+    for option in ("--listen", "--workers", "--log", "--quiet", "--list", "--host", "--version", "--help"):
+        assert option in done.stdout
+
+
+@pytest.mark.parametrize(
+    "words", [["--nope"], ["--workers", "x"], ["--workers"], ["--log", "x"], ["a", "b"], ["--workers", "-1"], ["--listen"]]
+)
+def test_bad_words(words):
+    done = run(*words)
+    assert done.returncode in (1, 2) and done.stdout == "" and done.stderr.startswith("skua: ")
+
+
+def test_no_such_folder():
+    done = run("/nowhere/at/all", "--listen", "127.0.0.1:0")
+    assert done.returncode == 1 and "/nowhere/at/all" in done.stderr
+
+
+def test_not_a_folder(folder):
+    done = run(folder / "index.html", "--listen", "127.0.0.1:0")
+    assert done.returncode == 1 and "index.html" in done.stderr
+
+
+@pytest.mark.parametrize("address", ["nonsense", "127.0.0.1:99999", "127.0.0.1", "300.0.0.1:80", "[::1]", "unix:"])
+def test_bad_addresses(folder, address):
+    done = run(folder, "--listen", address)
+    assert done.returncode in (1, 2) and address in done.stderr
+
+
+def test_address_of_another_machine(folder):
+    done = run(folder, "--listen", "192.0.2.1:8080")
+    assert done.returncode == 1 and "192.0.2.1:8080" in done.stderr
+
+
+def test_address_in_use(serve, folder):
+    site = serve(folder)
+    done = run(folder, "--listen", f"127.0.0.1:{site.port}")
+    assert done.returncode == 1
+    assert f"127.0.0.1:{site.port} is in use by another process" in done.stderr
+    assert f"--listen 127.0.0.1:{site.port + 1}" in done.stderr
+    assert site.get("/").status == 200
+
+
+def test_address_in_use_by_one_that_does_not_share(folder):
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        done = run(folder, "--listen", f"127.0.0.1:{port}")
+    assert done.returncode == 1 and "in use" in done.stderr
+
+
+def test_start_line(serve, folder):
+    site = serve(folder)
+    text = eventually(lambda: site.out_text() + site.error_text())
+    assert str(site.port) in text and "epoll" in text
+    assert "\x1b" not in text, "no colours but on a terminal"
+
+
+def test_quiet(serve, folder):
+    site = serve(folder, "--quiet", "--log", "none")
+    assert site.get("/").status == 200
+    assert site.out_text() + site.error_text() == ""
+
+
+def test_port_zero(launch, folder):
+    site = launch(Server, [SKUA, folder, "--listen", "127.0.0.1:0"], ("127.0.0.1", 0), wait=False)
+    found = eventually(lambda: re.search(r"127\.0\.0\.1:(\d+)", site.out_text() + site.error_text()))
+    site.address = ("127.0.0.1", int(found.group(1)))
+    assert site.get("/").status == 200
+
+
+# ---- Addresses ----
+
+
+def test_ipv6(launch, folder):
+    port = free_port(socket.AF_INET6)
+    site = launch(Server, [SKUA, folder, "--listen", f"[::1]:{port}"], ("::1", port))
+    assert site.get("/", host=f"[::1]:{port}").status == 200
+
+
+def test_every_address_is_dual_stack(launch, folder):
+    port = free_port()
+    site = launch(Server, [SKUA, folder, "--listen", f":{port}"], ("127.0.0.1", port))
+    assert site.get("/").status == 200
+    with Connection(("::1", port)) as connection:
+        assert connection.get("/").status == 200
+
+
+def test_two_addresses_and_workers(launch, folder):
+    ports = free_port(), free_port()
+    words = [SKUA, folder, "--workers", "3"]
+    for port in ports:
+        words += ["--listen", f"127.0.0.1:{port}"]
+    site = launch(Server, words, ("127.0.0.1", ports[0]))
+    for port in ports * 20:
+        with Connection(("127.0.0.1", port)) as connection:
+            assert connection.get("/").status == 200
+
+
+def test_unix_socket(launch, folder, tmp_path_factory):
+    path = str(tmp_path_factory.mktemp("s") / "http")
+    site = launch(Server, [SKUA, folder, "--listen", f"unix:{path}"], path)
+    assert site.get("/").content == b"<p>here</p>"
+    done = run(folder, "--listen", f"unix:{path}")
+    assert done.returncode == 1 and "in use" in done.stderr
+    assert site.get("/").status == 200
+    site.stop()
+    assert not os.path.exists(path)
+
+
+def test_stale_unix_socket_is_replaced(launch, folder, tmp_path_factory):
+    path = str(tmp_path_factory.mktemp("s") / "http")
+    dead = socket.socket(socket.AF_UNIX)
+    dead.bind(path)
+    dead.close()
+    assert launch(Server, [SKUA, folder, "--listen", f"unix:{path}"], path).get("/").status == 200
+
+
+def test_a_file_is_not_replaced_by_a_socket(folder):
+    done = run(folder, "--listen", f"unix:{folder / 'index.html'}")
+    assert done.returncode == 1
+    assert (folder / "index.html").read_text() == "<p>here</p>"
+
+
+# ---- Names: a web page must not read a developer's folder by DNS rebinding ----
+
+
+@pytest.mark.parametrize("host", ["localhost", "localhost:1", "LOCALHOST", "127.0.0.1", "127.9.9.9:80", "[::1]", "[::1]:8080"])
+def test_loopback_names(serve_folder, host):
+    assert serve_folder.get("/", host=host).status == 200
+
+
+@pytest.mark.parametrize("host", ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "10.0.0.1", "[::2]", "xlocalhost"])
+def test_other_names_are_misdirected(serve_folder, host):
+    assert serve_folder.get("/", host=host).status == 421
+    assert serve_folder.get(f"http://{host}/", host="localhost").status == 421
+
+
+@pytest.fixture(scope="module")
+def serve_folder(tmp_path_factory):
+    root = tmp_path_factory.mktemp("names")
+    (root / "index.html").write_text("x")
+    server = program(root)
+    yield server
+    server.stop()
+
+
+def test_added_name(serve, folder):
+    site = serve(folder, "--host", "dev.example")
+    assert site.get("/", host="dev.example").status == 200
+    assert site.get("/", host="DEV.example:99").status == 200
+    assert site.get("/", host="evil.example").status == 421
+
+
+# ---- Stop ----
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_stop_when_idle(serve, folder, number):
+    site = serve(folder)
+    site.get("/")
+    site.signal(number)
+    site.judge_end(within=5)
+
+
+def test_stop_finishes_what_runs(serve, folder):
+    site = serve(folder)
+    connection = site.connect(receive_buffer=65536)
+    connection.send(request("/big"))
+    assert connection.head().status == 200
+    site.signal()
+    time.sleep(0.3)
+    with pytest.raises(ConnectionRefusedError):
+        Connection(site.address)
+    assert len(connection.exactly(40_000_000)) == 40_000_000
+    connection.close()
+    site.judge_end()
+
+
+def test_next_request_is_told_to_close(serve, folder):
+    site = serve(folder)
+    kept = site.connect()
+    assert not kept.get("/").closes
+    site.signal()
+    time.sleep(0.3)
+    response = kept.get("/")
+    assert response.content == b"<p>here</p>" and response.closes
+    assert kept.ended()
+    site.judge_end()
+
+
+def test_second_signal_ends_at_once(serve, folder):
+    site = serve(folder)
+    connection = site.connect(receive_buffer=4096)
+    connection.send(request("/big"))
+    connection.head()
+    site.signal()
+    time.sleep(0.3)
+    assert site.alive()
+    site.signal()
+    site.judged = True
+    site.wait(3)
+    check_sanitizers(site.error_text())
+
+
+# ---- Logs ----
+
+
+def log_of(site, count):
+    """The lines of standard output that are log lines, once there are so many."""
+    lines = lambda: [l for l in site.out_text().splitlines() if "GET" in l or "BREW" in l or "POST" in l]
+    assert eventually(lambda: len(lines()) >= count, within=5), site.out_text()
+    return lines()
+
+
+def test_short_log(serve, folder):
+    site = serve(folder, "--log", "short")
+    site.get("/")
+    site.get("/nothing?x=1")
+    first, second = log_of(site, 2)
+    assert " 200 GET / " in first and "127.0.0.1" in first and " ms" in first
+    assert " 404 GET /nothing" in second
+
+
+def test_common_log(serve, folder):
+    site = serve(folder, "--log", "common")
+    site.get("/")
+    line = log_of(site, 1)[0]
+    pattern = r'127\.0\.0\.1 - - \[\d\d/[A-Z][a-z]{2}/\d{4}:\d\d:\d\d:\d\d [+-]\d{4}\] "GET / HTTP/1\.1" 200 11'
+    assert re.match(pattern, line), line
+
+
+def test_json_log(serve, folder):
+    site = serve(folder, "--log", "json")
+    site.get("/?a=%22", 'Referer: "quoted\\"', "User-Agent: caf\xe9")
+    line = json.loads(log_of(site, 1)[0])
+    assert line["status"] == 200 and line["method"] == "GET"
+
+
+def test_logs_escape(serve, folder):
+    for form in ("short", "common", "json"):
+        site = serve(folder, "--log", form)
+        with site.connect() as connection:
+            connection.send(b'GET /%1b%0aGET HTTP/1.1\r\nHost: localhost\r\nUser-Agent: a"b\\c\x85\x9b31m\r\n\r\n')
+            connection.response()
+        line = log_of(site, 1)[0]
+        assert all(c.isprintable() for c in line), line
+        if form == "json":
+            json.loads(line)
+
+
+def test_log_none(serve, folder):
+    site = serve(folder, "--log", "none")
+    site.get("/")
+    time.sleep(0.3)
+    assert "GET" not in site.out_text()
+
+
+def test_worker_does_not_wait_for_the_log(folder):
+    """Standard output is a pipe that nobody reads."""
+    port = free_port()
+    read, write = os.pipe()
+    process = subprocess.Popen(
+        [SKUA, folder, "--listen", f"127.0.0.1:{port}", "--workers", "1", "--log", "json"],
+        stdout=write, stderr=subprocess.DEVNULL,
+    )
+    os.close(write)
+    try:
+        assert eventually(lambda: socket.socket().connect_ex(("127.0.0.1", port)) == 0)
+        with Connection(("127.0.0.1", port)) as connection:
+            for _ in range(3000):
+                assert connection.get("/", "User-Agent: " + "a" * 500).status == 200
+    finally:
+        os.set_blocking(read, False)
+        os.close(read)
+        process.terminate()
+        assert process.wait(20) == 0
+
+
+def test_unreadable_file_is_logged(serve, folder):
+    site = serve(folder)
+    os.mkfifo(folder / "fifo")
+    assert site.get("/fifo").status in (403, 404)
+    assert eventually(lambda: "/fifo" in site.out_text() + site.error_text(), within=5)

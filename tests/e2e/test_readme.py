@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: MIT
+"""The programs in the documents compile as they stand, and serve."""
+
+import re
+import subprocess
+
+import pytest
+from server import BUILD, ROOT, Server, free_port
+
+
+def from_readme():
+    return re.search(r"```c\n(.*?)```", (ROOT / "README.md").read_text(), re.S).group(1)
+
+
+def from_header():
+    lines = []
+    for line in (ROOT / "include/skua/skua.h").read_text().splitlines():
+        if line.startswith("//     "):
+            lines.append(line[7:])
+        elif lines and line != "//":
+            break
+        else:
+            lines.append("") if lines else None
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize("program", [from_readme, from_header])
+def test_example(launch, tmp_path, program):
+    text = program()
+    assert text.count("127.0.0.1:8080") == 1
+    port = free_port()
+    for name, content in (("as-written", text), ("here", text.replace(":8080", f":{port}"))):
+        (tmp_path / f"{name}.c").write_text(content)
+        subprocess.run(
+            ["cc", "-std=c17", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined", "-I", ROOT / "include",
+             tmp_path / f"{name}.c", BUILD / "libskua.a", "-pthread", "-o", tmp_path / name],
+            check=True,
+        )
+    server = Server([tmp_path / "here"], ("127.0.0.1", port))
+    try:
+        response = server.get("/")
+        assert (response.status, response.content) == (200, b"Hello, World!")
+    finally:
+        server.process.kill()
+        server.process.wait()
