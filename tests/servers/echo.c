@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+//
+// What conformance suites talk to: every method and path is answered 200 once the whole content has been
+// read. POST and PUT get the decoded content back, /echo lists the request's fields, /cookie its cookies.
+
+#include "options.h"
+
+#include <string.h>
+
+enum { CONTENT_OCTETS_MAX = 16 << 20 };
+
+// How an answer is made from a request and its content.
+typedef void answer_fn(skua_request *request, skua_slice content);
+
+typedef struct page {
+    const char *pattern;
+    answer_fn *answer;
+} page;
+
+// The same walk over fields and over cookies.
+typedef bool pair_at_fn(const skua_request *request, size_t index, skua_field *pair);
+
+static bool is_method(const skua_request *request, const char *name)
+{
+    skua_slice method = skua_request_method(request);
+    return method.len == strlen(name) && memcmp(method.ptr, name, method.len) == 0;
+}
+
+static void answer_content(skua_request *request, skua_slice content)
+{
+    bool echoes = is_method(request, "POST") || is_method(request, "PUT");
+    (void)skua_respond(request, 200, "text/plain", echoes ? content : SKUA_SLICE("OK\n"));
+}
+
+static char *append(char *at, skua_slice text)
+{
+    if (text.len) memcpy(at, text.ptr, text.len);
+    return at + text.len;
+}
+
+static void answer_pairs(skua_request *request, pair_at_fn *pair_at, skua_slice between)
+{
+    skua_field pair;
+    size_t octets = 0;
+    for (size_t i = 0; pair_at(request, i, &pair); i++) {
+        octets += pair.name.len + between.len + pair.value.len + 1;
+    }
+    char *list = skua_request_alloc(request, octets + 1), *at = list;
+    if (!list) {
+        (void)skua_respond_error(request, 503);
+        return;
+    }
+    for (size_t i = 0; pair_at(request, i, &pair); i++) {
+        at = append(append(append(at, pair.name), between), pair.value);
+        *at++ = '\n';
+    }
+    (void)skua_respond(request, 200, "text/plain", (skua_slice){ list, (size_t)(at - list) });
+}
+
+static void answer_fields(skua_request *request, skua_slice content)
+{
+    (void)content;
+    answer_pairs(request, skua_request_field_at, SKUA_SLICE(": "));
+}
+
+static void answer_cookies(skua_request *request, skua_slice content)
+{
+    (void)content;
+    answer_pairs(request, skua_request_cookie_at, SKUA_SLICE("="));
+}
+
+static void collected(skua_request *request, skua_status status, skua_slice content, void *user)
+{
+    const page *asked = user;
+    if (status == SKUA_OK) asked->answer(request, content);
+}
+
+static void handle(skua_request *request, void *user)
+{
+    if (skua_content_collect(request, CONTENT_OCTETS_MAX, collected, user)) {
+        (void)skua_respond_error(request, 500);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static page pages[] = {
+        { "/", answer_content },
+        { "/echo", answer_fields },
+        { "/cookie", answer_cookies },
+    };
+    skua_server *server = server_from_options(argc, argv);
+    for (size_t i = 0; i < sizeof pages / sizeof *pages; i++) {
+        if (skua_route(server, pages[i].pattern, handle, &pages[i])) return 1;
+    }
+    return server_serve(server, "echo");
+}

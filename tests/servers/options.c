@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+//
+// What the small servers have in common.
+
+#include "options.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static skua_server *served;
+
+static void stop(int number)
+{
+    (void)number;
+    skua_stop(served, 0);
+}
+
+static unsigned number_of(const char *text, unsigned max)
+{
+    char *end = NULL;
+    unsigned long n = strtoul(text, &end, 10);
+    if (end == text || *end || n > max) {
+        (void)fprintf(stderr, "not a number from 0 to %u: %s\n", max, text);
+        exit(2);
+    }
+    return (unsigned)n;
+}
+
+static void read_option(const char *name, const char *value, unsigned *port, skua_config *config)
+{
+    if (strcmp(name, "--port") == 0) {
+        *port = number_of(value, 65535);
+    } else if (strcmp(name, "--workers") == 0) {
+        config->workers = number_of(value, 1024);
+    } else if (strcmp(name, "--backend") == 0) {
+        config->backend = value;
+    } else {
+        (void)fprintf(stderr, "unknown option: %s\n", name);
+        exit(2);
+    }
+}
+
+skua_server *server_from_options(int argc, char **argv)
+{
+    unsigned port = 8080;
+    char address[32];
+    skua_config config = { .hosts = "*", .listen = address };
+    for (int i = 1; i < argc; i += 2) {
+        if (i + 1 == argc) {
+            (void)fprintf(stderr, "usage: %s [--port N] [--workers N] [--backend NAME]\n", argv[0]);
+            exit(2);
+        }
+        read_option(argv[i], argv[i + 1], &port, &config);
+    }
+    (void)snprintf(address, sizeof address, "127.0.0.1:%u", port);
+    skua_server *server = skua_server_new(&config);
+    if (server) return server;
+    (void)fprintf(stderr, "memory ran out\n");
+    exit(1);
+}
+
+int server_serve(skua_server *server, const char *name)
+{
+    if (skua_start(server)) {
+        (void)fprintf(stderr, "%s: %s\n", name, skua_server_error(server));
+        skua_server_free(server);
+        return 1;
+    }
+    served = server;
+    struct sigaction action = { .sa_handler = stop };
+    (void)sigaction(SIGINT, &action, NULL);
+    (void)sigaction(SIGTERM, &action, NULL);
+    (void)printf("%s: http://%s, %u workers, %s\n", name, skua_server_address(server, 0),
+                 skua_server_workers(server), skua_server_backend(server));
+    (void)fflush(stdout);
+    skua_wait(server);
+    skua_server_free(server);
+    return 0;
+}
