@@ -45,6 +45,7 @@ typedef struct h1_reader {
     h1_head *head;
     const char *base, *at, *end;
     const char *mark; // start of the word that at is in
+    const char *stop; // in a field line: the first octet from at on that no field line may hold, or end
     h1_field *field;  // the line that is being read
 } h1_reader;
 
@@ -58,6 +59,26 @@ __attribute__((cold, noinline)) static h1_stage h1_fail(h1_head *head, uint16_t 
 static inline uint16_t h1_offset(const h1_reader *in, const char *p)
 {
     return (uint16_t)(p - in->base);
+}
+
+// ---- Spans ----
+
+// The first octet from p on that is not of the class, or end. The octets from base on are readable, so
+// the last few are looked at together with some before them.
+static inline const char *skip(const char *base, const char *p, const char *end, wide_class class)
+{
+    while (end - p >= WIDE_OCTETS) {
+        wide_mask outside = wide_outside(class, p);
+        if (outside) return p + wide_first(outside);
+        p += WIDE_OCTETS;
+    }
+    if (p < end && end - base >= WIDE_OCTETS) {
+        const char *last = end - WIDE_OCTETS;
+        wide_mask outside = wide_drop(wide_outside(class, last), (size_t)(p - last));
+        return outside ? p + wide_first(outside) : end;
+    }
+    while (p < end && syntax_is(*p, wide_grammar(class))) p++;
+    return p;
 }
 
 // ---- Names ----
@@ -131,11 +152,22 @@ field_id field_identify(slice name)
 
 // ---- What single lines mean ----
 
+// Names, IPv4 addresses and their ports are told wide; what else there is, syntax.h knows.
+static bool host_is_valid(const char *base, slice value)
+{
+    const char *end = value.ptr + value.len;
+    const char *p = skip(base, value.ptr, end, WIDE_HOST);
+    if (p == end) return true;
+    if (*p != ':' || p == value.ptr) return syntax_is_host(value);
+    while (++p < end && *p >= '0' && *p <= '9') continue;
+    return p == end;
+}
+
 // RFC 9112 §3.2: one Host line, of the right form, in any version.
-static h1_stage line_host(h1_head *head, slice value, uint16_t index)
+static h1_stage line_host(h1_head *head, const char *base, slice value, uint16_t index)
 {
     if (head->host) return h1_fail(head, 400, "Host repeated");
-    if (!syntax_is_host(value)) return h1_fail(head, 400, "malformed Host");
+    if (!host_is_valid(base, value)) return h1_fail(head, 400, "malformed Host");
     head->host = (uint16_t)(index + 1);
     return H1_STAGE_LINE;
 }
@@ -227,7 +259,7 @@ __attribute__((noinline)) static h1_stage line_known(h1_head *head, const h1_fie
     slice value = slice_make(base + field->value, field->value_len);
     field_id id = (field_id)field->id;
     h1_stage next = H1_STAGE_LINE;
-    if (id == FIELD_HOST) next = line_host(head, value, (uint16_t)(field - head->fields));
+    if (id == FIELD_HOST) next = line_host(head, base, value, (uint16_t)(field - head->fields));
     if (id == FIELD_CONNECTION) next = line_connection(head, value);
     if (id == FIELD_CONTENT_LENGTH) next = line_length(head, value);
     if (id == FIELD_TRANSFER_ENCODING) next = line_codings(head, value);
@@ -238,28 +270,10 @@ __attribute__((noinline)) static h1_stage line_known(h1_head *head, const h1_fie
 
 // ---- Stages ----
 
-// The first octet from p on that is not of the class, or end. The octets from base on are readable, so
-// the last few are looked at together with some before them.
-static inline const char *skip(const h1_reader *in, const char *p, const char *end, wide_class class)
-{
-    while (end - p >= WIDE_OCTETS) {
-        wide_mask outside = wide_outside(class, p);
-        if (outside) return p + wide_first(outside);
-        p += WIDE_OCTETS;
-    }
-    if (p < end && end - in->base >= WIDE_OCTETS) {
-        const char *last = end - WIDE_OCTETS;
-        wide_mask outside = wide_drop(wide_outside(class, last), (size_t)(p - last));
-        return outside ? p + wide_first(outside) : end;
-    }
-    while (p < end && syntax_is(*p, wide_grammar(class))) p++;
-    return p;
-}
-
 // What the wide look stopped at may still be one of the rarer token octets.
 static inline const char *skip_token(const h1_reader *in)
 {
-    const char *p = skip(in, in->at, in->end, WIDE_NAME);
+    const char *p = skip(in->base, in->at, in->end, WIDE_NAME);
     while (p < in->end && syntax_is(*p, SYNTAX_TOKEN)) p++;
     return p;
 }
@@ -280,7 +294,7 @@ static inline h1_stage on_target(h1_reader *in)
     size_t octets_max = in->head->limits->target_octets_max;
     const char *end = in->end;
     if ((size_t)(end - in->mark) > octets_max) end = in->mark + octets_max + 1;
-    in->at = skip(in, in->at, end, WIDE_TARGET);
+    in->at = skip(in->base, in->at, end, WIDE_TARGET);
     if ((size_t)(in->at - in->mark) > octets_max) return h1_fail(in->head, 414, "target too long");
     if (in->at == in->end) return H1_STAGE_WAIT;
     if (*in->at != ' ' || in->at == in->mark) return h1_fail(in->head, 400, "malformed target");
@@ -316,6 +330,8 @@ static inline h1_stage on_version(h1_reader *in)
     return H1_STAGE_LINE;
 }
 
+// The end of the line is looked for first: names and values hold none of the octets that can stop the look,
+// and the next line then needn't wait until the processor has found the colon in this one.
 static inline h1_stage on_line(h1_reader *in)
 {
     if (in->at == in->end) return H1_STAGE_WAIT;
@@ -327,6 +343,7 @@ static inline h1_stage on_line(h1_reader *in)
         return h1_fail(in->head, 431, "too many fields");
     }
     in->mark = in->at;
+    in->stop = skip(in->base, in->at, in->end, WIDE_FIELD);
     return H1_STAGE_NAME;
 }
 
@@ -359,7 +376,7 @@ static inline h1_stage on_space(h1_reader *in)
 
 static inline h1_stage on_value(h1_reader *in)
 {
-    in->at = skip(in, in->at, in->end, WIDE_FIELD);
+    in->at = in->stop;
     if (in->at == in->end) return H1_STAGE_WAIT;
     if (*in->at != '\r') return h1_fail(in->head, 400, "malformed field value");
     const char *last = in->at;
@@ -480,7 +497,9 @@ static h1_stage read_lines(h1_head *head, slice octets, size_t limit)
                      .end = octets.ptr + len,
                      .mark = octets.ptr + head->mark,
                      .field = head->fields + head->count };
-    h1_stage stage = run(&in, (h1_stage)head->stage);
+    h1_stage stage = (h1_stage)head->stage;
+    if (stage > H1_STAGE_LINE) in.stop = skip(in.base, in.at, in.end, WIDE_FIELD);
+    stage = run(&in, stage);
     head->at = (uint32_t)(in.at - in.base);
     head->mark = (uint32_t)(in.mark - in.base);
     head->count = (uint16_t)(in.field - head->fields);
