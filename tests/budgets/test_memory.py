@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: MIT
+"""Memory of the release build: nothing per request in steady state, next to nothing per idle connection."""
+
+import mmap
+import pathlib
+import resource
+import struct
+import subprocess
+
+import pytest
+from server import RELEASE, Server, free_port
+from wire import Connection, chunk, request
+
+HERE = pathlib.Path(__file__).parent
+IDLE = 10_000
+
+
+@pytest.fixture(scope="module")
+def shim(tmp_path_factory):
+    library = tmp_path_factory.mktemp("shim") / "counters.so"
+    subprocess.run(
+        ["cc", "-std=c17", "-D_GNU_SOURCE", "-O2", "-shared", "-fPIC", HERE / "counters.c", "-o", library, "-ldl"], check=True
+    )
+    return library
+
+
+def many_descriptors():
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+class Counted:
+    """A server whose allocations are counted."""
+
+    def __init__(self, shim, folder, name, *words):
+        path = folder / "counters"
+        path.write_bytes(b"\0" * mmap.PAGESIZE)
+        port = free_port()
+        self.server = Server(
+            [RELEASE / name, *[str(w).format(port=port) for w in words]], ("127.0.0.1", port),
+            env={"LD_PRELOAD": str(shim), "SKUA_COUNTERS": str(path)}, preexec=many_descriptors,
+        )
+        with open(path, "r+b") as file:
+            self.map = mmap.mmap(file.fileno(), mmap.PAGESIZE)
+        assert self.calls() > 0, "the shim is not in force"
+
+    def calls(self):
+        return struct.unpack_from("Q", self.map, 0)[0]
+
+    def octets(self):
+        return struct.unpack_from("q", self.map, 8)[0]
+
+
+@pytest.fixture
+def counted(shim, tmp_path):
+    started = []
+
+    def start(name, *words):
+        started.append(Counted(shim, tmp_path, name, *words))
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.server.stop()
+
+
+def steady(counted, wires, rounds=300):
+    """Allocations in rounds of requests, after as many rounds to warm up. wires: octets, answers."""
+    connections = [counted.server.connect() for _ in range(8)]
+    for warm in (True, False):
+        before = counted.calls()
+        for _ in range(rounds):
+            for connection in connections:
+                for wire, answers in wires:
+                    connection.send(wire)
+                    for _ in range(answers):
+                        connection.response()
+    return counted.calls() - before
+
+
+def test_no_allocation_per_request(counted):
+    server = counted("hello", "--port", "{port}", "--workers", "1")
+    assert steady(server, [(request("/"), 1)]) == 0
+
+
+def test_no_allocation_with_a_browsers_head(counted):
+    server = counted("hello", "--port", "{port}", "--workers", "1")
+    fields = [f"X-Field-{i}: {'v' * 60}" for i in range(10)] + ["Cookie: " + "; ".join(f"c{i}=v{i}" for i in range(30))]
+    assert steady(server, [(request("/", *fields), 1)]) == 0
+
+
+def test_no_allocation_when_pipelined(counted):
+    server = counted("hello", "--port", "{port}", "--workers", "1")
+    assert steady(server, [(request("/") * 16, 16)], rounds=50) == 0
+
+
+def test_no_allocation_with_content(counted):
+    server = counted("echo", "--port", "{port}", "--workers", "1")
+    post = request("/", "Content-Length: 5", method="POST", content=b"hello")
+    chunked = request("/", "Transfer-Encoding: chunked", method="POST") + chunk(b"hello") + b"0\r\n\r\n"
+    assert steady(server, [(post, 1), (chunked, 1)], rounds=100) == 0
+
+
+def test_no_allocation_per_file(counted, tmp_path):
+    site = tmp_path / "site"
+    site.mkdir()
+    (site / "small.txt").write_bytes(b"a" * 4096)
+    (site / "large.bin").write_bytes(b"a" * 200_000)
+    server = counted(
+        "skua", site, "--listen", "127.0.0.1:{port}", "--workers", "1", "--log", "none", "--quiet"
+    )
+    wires = [(request("/small.txt"), 1), (request("/large.bin"), 1), (request("/none"), 1)]
+    # Entries are looked at again once a second, which opens and stats: that is not per request.
+    assert steady(server, wires, rounds=100) <= 20
+
+
+def test_no_allocation_per_connection(counted):
+    server = counted("hello", "--port", "{port}", "--workers", "1")
+    for _ in range(2):
+        before = server.calls()
+        for _ in range(300):
+            assert server.server.get("/", "Connection: close").status == 200
+    assert server.calls() - before == 0
+
+
+def test_idle_connection(counted, record_property):
+    """At most 128 octets each, by the allocator's count and by the pages in use."""
+    many_descriptors()
+    if resource.getrlimit(resource.RLIMIT_NOFILE)[0] < IDLE + 200:
+        pytest.skip(f"needs {IDLE + 200} descriptors")
+    server = counted("hello", "--port", "{port}", "--workers", "1")
+    warm = [Connection(server.server.address) for _ in range(64)]
+    for connection in warm:
+        connection.get("/")
+    octets, pages = server.octets(), server.server.rss_octets()
+    idle = []
+    try:
+        for _ in range(IDLE):
+            connection = Connection(server.server.address)
+            assert connection.get("/").status == 200
+            idle.append(connection)
+        by_count = (server.octets() - octets) / IDLE
+        by_pages = (server.server.rss_octets() - pages) / IDLE
+        record_property("octets_per_idle_connection", [round(by_count, 1), round(by_pages, 1)])
+        print(f"{by_count:.1f} octets by count, {by_pages:.1f} by pages")
+        assert by_pages <= 128 and by_count <= 128
+        assert idle[0].get("/").status == 200 and idle[-1].get("/").status == 200
+    finally:
+        for connection in idle + warm:
+            connection.close()

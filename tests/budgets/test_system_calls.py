@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: MIT
+"""System calls, as strace counts them over everything the server does while 64 connections are ready.
+
+The server is stopped while the requests are put into its sockets, so that all of them are ready when it
+goes on. Numbers are means over many rounds.
+"""
+
+import os
+import re
+import select
+import signal
+import time
+
+import pytest
+from server import RELEASE, Server, eventually, free_port
+from wire import Connection, request
+
+READY = 64
+ROUNDS = 30
+CALL = re.compile(r"^(\d+) +(\d+\.\d+) (\w+)\(")
+
+
+class Traced:
+    """A server of the release build under strace."""
+
+    def __init__(self, tmp_path, name, *words):
+        self.port = free_port()
+        self.trace = tmp_path / "trace"
+        self.server = Server(
+            ["strace", "-f", "-qq", "-ttt", "-o", self.trace, RELEASE / name, *[w.format(port=self.port) for w in words]],
+            ("127.0.0.1", self.port),
+        )
+        with open(f"/proc/{self.server.pid}/task/{self.server.pid}/children") as file:
+            self.pid = int(file.read().split()[0])
+
+    def hold(self):
+        """Stops every thread of it, as Ctrl-Z would."""
+        os.kill(self.pid, signal.SIGSTOP)
+        assert eventually(lambda: all(self._state(t) in "Tt" for t in os.listdir(f"/proc/{self.pid}/task")))
+
+    def _state(self, thread):
+        with open(f"/proc/{self.pid}/task/{thread}/stat") as file:
+            return file.read().rsplit(")", 1)[1].split()[0]
+
+    def go_on(self):
+        os.kill(self.pid, signal.SIGCONT)
+
+    def end(self):
+        """Every system call as (time, name)."""
+        os.kill(self.pid, signal.SIGTERM)
+        self.server.judged = True
+        assert self.server.wait() == 0
+        calls = []
+        for line in self.trace.read_text(errors="replace").splitlines():
+            match = CALL.match(line)
+            if match:
+                calls.append((float(match.group(2)), match.group(3)))
+        return calls
+
+
+def mean(calls, spans, per):
+    """Calls within the spans of time, in each of which per things were done; and what the calls were."""
+    counts = {}
+    for begin, end in spans:
+        for when, name in calls:
+            if begin <= when <= end:
+                counts[name] = counts.get(name, 0) + 1
+    total = sum(counts.values())
+    return total / (len(spans) * per), counts
+
+
+def read_until_all_answered(connections, wanted):
+    """Reads so many octets from each."""
+    left = {c.socket.fileno(): [c.socket, wanted] for c in connections}
+    poll = select.epoll()
+    for fd in left:
+        poll.register(fd, select.EPOLLIN)
+    end = time.monotonic() + 20
+    while left:
+        assert time.monotonic() < end, f"{len(left)} connections wait for octets"
+        for fd, _ in poll.poll(1):
+            octets = left[fd][0].recv(1 << 18)
+            assert octets, "closed"
+            left[fd][1] -= len(octets)
+            assert left[fd][1] >= 0
+            if left[fd][1] == 0:
+                poll.unregister(fd)
+                del left[fd]
+    poll.close()
+
+
+def answer_octets(connection, wire):
+    """How many octets the server says to wire."""
+    connection.send(wire)
+    connection.socket.settimeout(0.5)
+    octets = 0
+    try:
+        while True:
+            octets += len(connection.socket.recv(1 << 18))
+    except TimeoutError:
+        return octets
+
+
+def kept_alive(traced, wire):
+    """Rounds of requests on kept connections; the spans of time they took."""
+    connections = [Connection(("127.0.0.1", traced.port)) for _ in range(READY)]
+    wanted = answer_octets(connections[0], wire)
+    spans = []
+    for i in range(ROUNDS + 2):
+        traced.hold()
+        for connection in connections:
+            connection.send(wire)
+        time.sleep(0.01)
+        begin = time.time()
+        traced.go_on()
+        read_until_all_answered(connections, wanted)
+        time.sleep(0.02)
+        if i >= 2:
+            spans.append((begin, time.time()))
+    for connection in connections:
+        connection.close()
+    return spans
+
+
+@pytest.fixture
+def traced(tmp_path):
+    started = []
+
+    def start(*words):
+        started.append(Traced(tmp_path, *words))
+        return started[-1]
+
+    yield start
+    for one in started:
+        if one.server.alive():
+            os.kill(one.pid, signal.SIGKILL)
+            one.server.process.wait()
+
+
+def judge(record_property, calls, spans, per, budget):
+    found, counts = mean(calls, spans, per)
+    record_property("system_calls", round(found, 3))
+    print(f"{found:.3f} of {budget}: {counts}")
+    assert found <= budget, (found, counts)
+
+
+def test_keep_alive(traced, record_property):
+    server = traced("hello", "--port", "{port}", "--workers", "1")
+    spans = kept_alive(server, request("/"))
+    judge(record_property, server.end(), spans, READY, 2.1)
+
+
+def test_pipelined(traced, record_property):
+    server = traced("hello", "--port", "{port}", "--workers", "1")
+    spans = kept_alive(server, request("/") * 16)
+    judge(record_property, server.end(), spans, READY, 2.1)
+
+
+def test_small_file(traced, record_property, tmp_path):
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "a.txt").write_bytes(b"a" * 4096)
+    server = traced(
+        "skua", str(tmp_path / "site"), "--listen", "127.0.0.1:{port}", "--workers", "1", "--log", "none", "--quiet"
+    )
+    spans = kept_alive(server, request("/a.txt"))
+    judge(record_property, server.end(), spans, READY, 2.1)
+
+
+def test_connection_per_request(traced, record_property):
+    server = traced("hello", "--port", "{port}", "--workers", "1")
+    wire = request("/", "Connection: close")
+    spans = []
+    for i in range(ROUNDS + 2):
+        server.hold()
+        connections = [Connection(("127.0.0.1", server.port)) for _ in range(READY)]
+        for connection in connections:
+            connection.send(wire)
+        time.sleep(0.01)
+        begin = time.time()
+        server.go_on()
+        for connection in connections:
+            assert connection.to_end().endswith(b"Hello, World!")
+        time.sleep(0.02)
+        if i >= 2:
+            spans.append((begin, time.time()))
+        for connection in connections:
+            connection.close()
+    judge(record_property, server.end(), spans, READY, 4.3)
