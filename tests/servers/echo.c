@@ -20,6 +20,12 @@ typedef struct page {
 // The same walk over fields and over cookies.
 typedef bool pair_at_fn(const skua_request *request, size_t index, skua_field *pair);
 
+// An answer that fails, for lack of memory or because the peer is gone, has closed the connection.
+static void finish(skua_status status)
+{
+    (void)status;
+}
+
 static bool is_method(const skua_request *request, const char *name)
 {
     skua_slice method = skua_request_method(request);
@@ -29,7 +35,7 @@ static bool is_method(const skua_request *request, const char *name)
 static void answer_content(skua_request *request, skua_slice content)
 {
     bool echoes = is_method(request, "POST") || is_method(request, "PUT");
-    (void)skua_respond(request, 200, "text/plain", echoes ? content : SKUA_SLICE("OK\n"));
+    finish(skua_respond(request, 200, "text/plain", echoes ? content : SKUA_SLICE("OK\n")));
 }
 
 static char *append(char *at, skua_slice text)
@@ -47,14 +53,15 @@ static void answer_pairs(skua_request *request, pair_at_fn *pair_at, skua_slice 
     }
     char *list = skua_request_alloc(request, octets + 1), *at = list;
     if (!list) {
-        (void)skua_respond_error(request, 503);
+        finish(skua_respond_error(request, 503));
         return;
     }
     for (size_t i = 0; pair_at(request, i, &pair); i++) {
         at = append(append(append(at, pair.name), between), pair.value);
         *at++ = '\n';
     }
-    (void)skua_respond(request, 200, "text/plain", (skua_slice){ list, (size_t)(at - list) });
+    skua_slice content = { list, (size_t)(at - list) };
+    finish(skua_respond(request, 200, "text/plain", content));
 }
 
 static void answer_fields(skua_request *request, skua_slice content)
@@ -78,7 +85,7 @@ static void collected(skua_request *request, skua_status status, skua_slice cont
 static void handle(skua_request *request, void *user)
 {
     if (skua_content_collect(request, CONTENT_OCTETS_MAX, collected, user)) {
-        (void)skua_respond_error(request, 500);
+        finish(skua_respond_error(request, 500));
     }
 }
 

@@ -7,7 +7,8 @@
 static void hello(skua_request *request, void *user)
 {
     (void)user;
-    (void)skua_respond(request, 200, "text/plain", SKUA_SLICE("Hello, World!"));
+    // On an error, which can only be a lack of memory, the connection is closed.
+    if (skua_respond(request, 200, "text/plain", SKUA_SLICE("Hello, World!"))) return;
 }
 
 int main(int argc, char **argv)
