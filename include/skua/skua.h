@@ -268,6 +268,9 @@ SKUA_API skua_slice skua_request_cookie(const skua_request *request, const char 
 // Returns: its length without the NUL.
 SKUA_API size_t skua_request_peer(const skua_request *request, char *text, size_t room);
 
+// Whether the peer has said that it sends no more; it may still read the answer.
+SKUA_API bool skua_request_peer_is_done(const skua_request *request);
+
 // Memory of the request, aligned for anything, freed after on_end; NULL when memory ran out.
 SKUA_API void *skua_request_alloc(skua_request *request, size_t octets);
 

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+//
+// Configuration: zero means default. The table is docs/limits.md.
+
+#include "server/server.h"
+
+#define SECONDS(n) ((int64_t)(n) * 1000000000)
+
+static void config_limits(skua_config *c)
+{
+    if (!c->backlog) c->backlog = 4096;
+    if (!c->connections_max) c->connections_max = 65536;
+    if (!c->head_octets_max) c->head_octets_max = 16384;
+    if (!c->target_octets_max) c->target_octets_max = 8192;
+    if (!c->fields_max) c->fields_max = 100;
+    if (!c->params_max) c->params_max = 1000;
+    if (!c->trailer_octets_max) c->trailer_octets_max = 8192;
+    if (!c->chunk_ext_octets_max) c->chunk_ext_octets_max = 4096;
+    if (!c->content_octets_max) c->content_octets_max = 1048576;
+    if (!c->discard_octets_max) c->discard_octets_max = 65536;
+    if (!c->out_octets_max) c->out_octets_max = 262144;
+    if (!c->send_turn_octets_max) c->send_turn_octets_max = 2097152;
+    if (!c->linger_octets_max) c->linger_octets_max = 262144;
+    if (!c->rate_octets_min) c->rate_octets_min = 128;
+}
+
+static void config_deadlines(skua_config *c)
+{
+    if (!c->head_timeout_ns) c->head_timeout_ns = SECONDS(10);
+    if (!c->keep_alive_timeout_ns) c->keep_alive_timeout_ns = SECONDS(60);
+    if (!c->stall_timeout_ns) c->stall_timeout_ns = SECONDS(30);
+    if (!c->rate_window_ns) c->rate_window_ns = SECONDS(15);
+    if (!c->linger_timeout_ns) c->linger_timeout_ns = SECONDS(2);
+}
+
+#undef SECONDS
+
+static bool config_deadline_is_valid(int64_t ns)
+{
+    return ns > 0 && ns <= (int64_t)86400 * 365 * 1000000000;
+}
+
+const char *config_complete(skua_config *c, const skua_config *given)
+{
+    *c = given ? *given : (skua_config){ 0 };
+    config_limits(c);
+    config_deadlines(c);
+    if (c->workers > SERVER_WORKERS_MAX) return "workers";
+    if (c->connections_max > 16777216) return "connections_max";
+    if (c->head_octets_max < 64 || c->head_octets_max > 65535) return "head_octets_max";
+    if (c->target_octets_max > 65535) return "target_octets_max";
+    if (c->fields_max > 1000) return "fields_max";
+    if (c->linger_octets_max > UINT32_MAX / 2) return "linger_octets_max";
+    if (!config_deadline_is_valid(c->head_timeout_ns)) return "head_timeout_ns";
+    if (!config_deadline_is_valid(c->keep_alive_timeout_ns)) return "keep_alive_timeout_ns";
+    if (!config_deadline_is_valid(c->stall_timeout_ns)) return "stall_timeout_ns";
+    if (!config_deadline_is_valid(c->rate_window_ns)) return "rate_window_ns";
+    if (!config_deadline_is_valid(c->linger_timeout_ns)) return "linger_timeout_ns";
+    if (c->handler_timeout_ns && !config_deadline_is_valid(c->handler_timeout_ns)) return "handler_timeout_ns";
+    return NULL;
+}

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: MIT
+//
+// Connection: what the loop tells goes to the session; what the session needs goes to the loop.
+
+#include "server/connection.h"
+
+#include "base/assert.h"
+#include "server/server.h"
+#include "server/worker.h"
+
+static connection *connection_of(io_stream *stream)
+{
+    return (connection *)(void *)stream;
+}
+
+static void connection_deadline_set(connection *conn, int64_t ns)
+{
+    if (ns > 0) io_deadline_set(&conn->worker->loop.timers, &conn->deadline, ns);
+    else io_deadline_unset(&conn->deadline);
+}
+
+// How often progress is looked at while the peer is waited for.
+static int64_t connection_look_ns(const skua_config *config)
+{
+    return config->stall_timeout_ns < config->rate_window_ns ? config->stall_timeout_ns : config->rate_window_ns;
+}
+
+// The one setter of the state: the predecessor is checked, the deadline set.
+static void connection_set_state(connection *conn, connection_state next)
+{
+    const skua_config *config = worker_config(conn->worker);
+    SKUA_ASSERT(conn->state != CONNECTION_CLOSED);
+    SKUA_ASSERT(conn->state != CONNECTION_LINGER || next == CONNECTION_CLOSED);
+    bool same = conn->state == next;
+    conn->state = (uint8_t)next;
+    switch (next) {
+    case CONNECTION_IDLE: connection_deadline_set(conn, config->keep_alive_timeout_ns); return;
+    case CONNECTION_HEAD: // absolute, from the first octet
+        if (!same) connection_deadline_set(conn, config->head_timeout_ns);
+        return;
+    case CONNECTION_CONTENT:
+    case CONNECTION_SENDING:
+        if (same) return;
+        conn->moved = conn->session->moved;
+        conn->since_ns = conn->worker->loop.now_ns;
+        connection_deadline_set(conn, connection_look_ns(config));
+        return;
+    case CONNECTION_HANDLER:
+        if (!same) connection_deadline_set(conn, config->handler_timeout_ns);
+        return;
+    case CONNECTION_LINGER: connection_deadline_set(conn, config->linger_timeout_ns); return;
+    case CONNECTION_CLOSED: io_deadline_remove(&conn->worker->loop.timers, &conn->deadline); return;
+    }
+}
+
+// ---- Ending ----
+
+static void connection_drop_session(connection *conn, skua_end how)
+{
+    session *s = conn->session;
+    if (!s) return;
+    session_give(s, how);
+    conn->session = NULL;
+    conn->stream.out = NULL;
+}
+
+static void connection_close(connection *conn)
+{
+    connection_set_state(conn, CONNECTION_CLOSED);
+    io_close(&conn->worker->loop, &conn->stream);
+}
+
+void connection_abort(connection *conn, skua_end how)
+{
+    if (conn->state == CONNECTION_CLOSED) return;
+    connection_close(conn);
+    connection_drop_session(conn, how);
+}
+
+void connection_linger(connection *conn)
+{
+    if (conn->state >= CONNECTION_LINGER) return;
+    connection_drop_session(conn, SKUA_END_SENT);
+    if (conn->stream.flags & IO_FIN_TOLD) {
+        connection_close(conn);
+        return;
+    }
+    connection_set_state(conn, CONNECTION_LINGER);
+    io_shutdown(&conn->worker->loop, &conn->stream);
+    io_recv(&conn->worker->loop, &conn->stream);
+}
+
+// Everything is sent and nothing more is to be read. A close with input in the kernel's buffer would
+// reset the connection and destroy the answer on its way (RFC 9112 §9.6), hence the draining.
+static void connection_end(connection *conn)
+{
+    session *s = conn->session;
+    bool direct = s->direct || (conn->stream.flags & IO_FIN_TOLD);
+    connection_drop_session(conn, SKUA_END_SENT);
+    if (direct) connection_close(conn);
+    else connection_linger(conn);
+}
+
+// ---- What comes next ----
+
+static connection_state connection_waits_for(const connection *conn)
+{
+    const session *s = conn->session;
+    if (s->out.octets) return CONNECTION_SENDING;
+    const skua_request *r = s->current;
+    if (!r) return CONNECTION_IDLE;
+    switch ((request_reading)r->reading) {
+    case READING_HEAD: return CONNECTION_HEAD;
+    case READING_CONTENT: return content_is_blocked(r) ? CONNECTION_HANDLER : CONNECTION_CONTENT;
+    case READING_DONE: return CONNECTION_HANDLER;
+    }
+    return CONNECTION_HANDLER;
+}
+
+// The peer has said that it sends no more: a message that is not complete never will be.
+static bool connection_is_cut_off(const session *s)
+{
+    const skua_request *r = s->current;
+    if (!s->peer_done || !r || r->reading == READING_DONE) return false;
+    return r->reading == READING_HEAD || (s->in_len == 0 && !content_is_blocked(r));
+}
+
+static bool connection_has_ended(connection *conn)
+{
+    session *s = conn->session;
+    if (s->broken && s->out.octets == 0) {
+        connection_abort(conn, SKUA_END_ERROR);
+        return true;
+    }
+    if (connection_is_cut_off(s)) {
+        connection_abort(conn, SKUA_END_CLOSED);
+        return true;
+    }
+    if (s->current || s->leaving || s->out.octets) return false;
+    if (!s->closing && !(s->peer_done && s->in_len == 0)) return false;
+    connection_end(conn);
+    return true;
+}
+
+// After anything has happened: send, read or not, wait for the right thing.
+static void connection_settle(connection *conn)
+{
+    io_loop *loop = &conn->worker->loop;
+    session *s = conn->session;
+    if (connection_has_ended(conn)) return;
+    if (s->out.octets && !(conn->stream.flags & IO_WANT_SEND)) io_send(loop, &conn->stream);
+    if (session_wants_input(s)) io_recv(loop, &conn->stream);
+    else io_recv_stop(&conn->stream);
+    if (session_is_idle(s)) {
+        connection_drop_session(conn, SKUA_END_SENT);
+        connection_set_state(conn, CONNECTION_IDLE);
+    } else {
+        connection_set_state(conn, connection_waits_for(conn));
+    }
+}
+
+// ---- What the loop tells ----
+
+static void connection_drain(connection *conn, size_t len)
+{
+    conn->lingered += (uint32_t)len;
+    if (conn->lingered > worker_config(conn->worker)->linger_octets_max) connection_close(conn);
+}
+
+static bool connection_activate(connection *conn)
+{
+    if (conn->session) return true;
+    conn->session = session_take(conn->worker, conn);
+    if (!conn->session) {
+        connection_close(conn);
+        return false;
+    }
+    conn->stream.out = &conn->session->out;
+    return true;
+}
+
+static void connection_received(io_stream *stream, char *octets, size_t len)
+{
+    connection *conn = connection_of(stream);
+    if (conn->state == CONNECTION_LINGER) {
+        connection_drain(conn, len);
+        return;
+    }
+    if (!connection_activate(conn)) return;
+    session *s = conn->session;
+    session_received(s, octets, len);
+    // The usual case: everything is answered, and what comes next is decided when it has left.
+    if (s->out.octets && !s->current && !s->closing && !s->broken && s->in_len == 0) {
+        io_send(&conn->worker->loop, stream);
+    } else {
+        connection_settle(conn);
+    }
+}
+
+static void connection_sent(io_stream *stream, uint64_t n)
+{
+    connection *conn = connection_of(stream);
+    session *s = conn->session;
+    if (!s) return;
+    s->moved += n;
+    session_sent(s);
+    if (s->current || s->in_len) session_resume(s);
+    connection_settle(conn);
+}
+
+static void connection_kicked(io_stream *stream)
+{
+    connection *conn = connection_of(stream);
+    if (!conn->session) return;
+    session_resume(conn->session);
+    connection_settle(conn);
+}
+
+static void connection_ended(io_stream *stream, io_end how)
+{
+    connection *conn = connection_of(stream);
+    switch (how) {
+    case IO_END_RESET: connection_abort(conn, SKUA_END_CLOSED); return;
+    case IO_END_NEAR: conn->half_closed = true; return;
+    case IO_END_FIN: break;
+    }
+    conn->half_closed = true;
+    if (!conn->session) {
+        connection_close(conn);
+        return;
+    }
+    conn->session->peer_done = true;
+    connection_settle(conn);
+}
+
+static void connection_send_failed(io_stream *stream)
+{
+    connection_abort(connection_of(stream), SKUA_END_ERROR);
+}
+
+static void connection_closed(io_stream *stream)
+{
+    connection *conn = connection_of(stream);
+    skua_worker *w = conn->worker;
+    SKUA_ASSERT(!conn->session);
+    pool_give(&w->connections, conn);
+    worker_connection_gone(w);
+}
+
+const io_stream_events connection_events = {
+    .received = connection_received,
+    .ended = connection_ended,
+    .kicked = connection_kicked,
+    .sent = connection_sent,
+    .send_failed = connection_send_failed,
+    .closed = connection_closed,
+};
+
+// ---- Beginning, and deadlines ----
+
+void connection_accepted(skua_worker *w, int fd, const io_address *peer)
+{
+    connection *conn = pool_take(&w->connections);
+    if (!conn) {
+        w->loop.backend->discard(&w->loop, fd);
+        return;
+    }
+    io_stream_open(&conn->stream, fd);
+    conn->worker = w;
+    conn->peer = *peer;
+    connection_set_state(conn, CONNECTION_IDLE);
+    io_recv(&w->loop, &conn->stream);
+}
+
+void connection_kick(connection *conn)
+{
+    io_kick(&conn->worker->loop, &conn->stream);
+}
+
+// Too slow: nothing at all for stall_timeout_ns, or less than the minimum rate over the window.
+static void connection_look_at_progress(connection *conn)
+{
+    const skua_config *config = worker_config(conn->worker);
+    int64_t now = conn->worker->loop.now_ns;
+    uint64_t moved = conn->session->moved - conn->moved;
+    int64_t waited = now - conn->since_ns;
+    uint64_t owed = config->rate_octets_min * (uint64_t)(config->rate_window_ns / 1000000) / 1000;
+    if ((moved == 0 && waited >= config->stall_timeout_ns) ||
+        (waited >= config->rate_window_ns && moved < owed && moved > 0)) {
+        connection_abort(conn, SKUA_END_TIMEOUT);
+        return;
+    }
+    if (moved) {
+        conn->moved = conn->session->moved;
+        conn->since_ns = now;
+    }
+    connection_deadline_set(conn, connection_look_ns(config));
+}
+
+static void connection_give_up(connection *conn, int status)
+{
+    session_timed_out(conn->session, status);
+    connection_settle(conn);
+}
+
+void connection_deadline(io_deadline *deadline, void *user)
+{
+    (void)user;
+    connection *conn = (connection *)(void *)((char *)deadline - offsetof(connection, deadline));
+    switch ((connection_state)conn->state) {
+    case CONNECTION_IDLE:
+        // Octets are queued that the kernel would not take at all: from here on they are watched.
+        if (conn->session) connection_settle(conn);
+        else connection_linger(conn);
+        return;
+    case CONNECTION_HEAD: connection_give_up(conn, 408); return;
+    case CONNECTION_CONTENT:
+    case CONNECTION_SENDING: connection_look_at_progress(conn); return;
+    case CONNECTION_HANDLER: connection_give_up(conn, 503); return;
+    case CONNECTION_LINGER: connection_close(conn); return;
+    case CONNECTION_CLOSED: return;
+    }
+}

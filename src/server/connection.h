@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+//
+// Connection: an endpoint, whose it is, and its deadline. At most 128 octets, since there may be very many.
+#ifndef SKUA_SERVER_CONNECTION_H
+#define SKUA_SERVER_CONNECTION_H
+
+#include "io/io.h"
+#include "server/session.h"
+
+// What the connection is doing, which is what its deadline is for.
+typedef enum connection_state {
+    CONNECTION_IDLE,    // between requests
+    CONNECTION_HEAD,    // a head has begun
+    CONNECTION_CONTENT, // content is awaited
+    CONNECTION_HANDLER, // a handler is to answer
+    CONNECTION_SENDING, // the peer is to take octets
+    CONNECTION_LINGER,  // our half is closed; the rest is drained
+    CONNECTION_CLOSED   // close is under way
+} connection_state;
+
+struct connection {
+    io_stream stream; // first: the loop finds it in the pool
+    io_deadline deadline;
+    skua_worker *worker;
+    session *session; // NULL while idle
+    io_address peer;
+    uint8_t state; // connection_state
+    bool half_closed;
+    uint32_t lingered;  // octets drained
+    uint64_t moved;     // session->moved when the deadline was set
+    int64_t since_ns;   // when octets last moved, as far as was looked
+};
+
+_Static_assert(sizeof(connection) <= 128, "an idle connection costs at most 128 octets");
+
+extern const io_stream_events connection_events;
+
+// Adopts an accepted socket; refuses it when memory or connections_max ran out.
+void connection_accepted(skua_worker *w, int fd, const io_address *peer);
+
+// The deadline of a connection has come.
+void connection_deadline(io_deadline *deadline, void *user);
+
+// Ends it without ceremony; requests end as how says.
+void connection_abort(connection *conn, skua_end how);
+
+// Half-closes, drains, closes.
+void connection_linger(connection *conn);
+
+// Has the session resumed from the loop, soon.
+void connection_kick(connection *conn);
+
+#endif

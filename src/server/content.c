@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: MIT
+//
+// Content of a request: delivered against credit, collected, or discarded.
+
+#include "base/assert.h"
+#include "server/connection.h"
+#include "server/server.h"
+#include "server/worker.h"
+
+#include <stdlib.h>
+
+// Octets a reader may have been given and not consumed.
+static const size_t content_window = 65536;
+
+bool content_is_blocked(const skua_request *r)
+{
+    if (r->answering == ANSWER_QUEUED) return false; // what still comes is discarded
+    return !r->reader || r->unconsumed >= content_window;
+}
+
+static void content_tell(skua_request *r, skua_content_event event, slice octets)
+{
+    if (event != SKUA_CONTENT_DATA) {
+        if (r->lost_told) return;
+        r->lost_told = true;
+    }
+    if (r->reader) r->reader(r, event, octets, r->reader_user);
+}
+
+void content_lost(skua_request *r)
+{
+    content_tell(r, SKUA_CONTENT_LOST, (slice){ 0 });
+}
+
+static void content_complete(skua_request *r)
+{
+    r->reading = READING_DONE;
+    content_tell(r, SKUA_CONTENT_END, (slice){ 0 });
+}
+
+// After the answer, content is read only to keep the connection, and only so much of it.
+static void content_discard(skua_request *r, size_t n)
+{
+    r->discarded += n;
+    if (r->discarded > worker_config(r->worker)->discard_octets_max) r->close = true;
+}
+
+static void content_deliver(skua_request *r, slice octets)
+{
+    r->has_input = true;
+    if (r->answering == ANSWER_QUEUED || !r->reader) {
+        content_discard(r, octets.len);
+        return;
+    }
+    r->unconsumed += octets.len;
+    content_tell(r, SKUA_CONTENT_DATA, octets);
+}
+
+static size_t content_feed_length(skua_request *r, const char *octets, size_t len)
+{
+    size_t n = len < r->content_left ? len : (size_t)r->content_left;
+    if (n == 0) return 0;
+    r->content_left -= n;
+    content_deliver(r, slice_make(octets, n));
+    if (r->content_left == 0) content_complete(r);
+    return n;
+}
+
+// The framing is lost: an answer that has begun cannot be taken back, so the connection just ends.
+static void content_refuse(skua_request *r, fault why)
+{
+    r->close = true;
+    if (r->answering == ANSWER_NONE) {
+        content_lost(r);
+        if (r->answering == ANSWER_NONE) respond_fault(r, why.status, true);
+    } else if (r->answering == ANSWER_PULLED) {
+        r->session->broken = true;
+    }
+}
+
+static size_t content_feed_chunks(skua_request *r, const char *octets, size_t len)
+{
+    slice input = slice_make(octets, len), data;
+    while (!content_is_blocked(r) && !r->close) {
+        switch (chunk_next(&r->chunks, &input, &data)) {
+        case CHUNK_MORE: return len;
+        case CHUNK_DATA: content_deliver(r, data); break;
+        case CHUNK_END: content_complete(r); return len - input.len;
+        case CHUNK_FAULT: content_refuse(r, r->chunks.fault); return len - input.len;
+        }
+    }
+    return len - input.len;
+}
+
+size_t content_feed(skua_request *r, const char *octets, size_t len)
+{
+    if (len == 0 || content_is_blocked(r)) return 0;
+    if (r->head.content == H1_CONTENT_LENGTH) return content_feed_length(r, octets, len);
+    return content_feed_chunks(r, octets, len);
+}
+
+// ---- Reading ----
+
+int64_t skua_content_length(const skua_request *r)
+{
+    switch ((h1_content)r->head.content) {
+    case H1_CONTENT_NONE: return 0;
+    case H1_CONTENT_LENGTH: return r->head.content_length > INT64_MAX ? INT64_MAX : (int64_t)r->head.content_length;
+    case H1_CONTENT_CHUNKED: return -1;
+    }
+    return 0;
+}
+
+// The client may wait for it before it sends anything; unless it has sent something already (RFC 9110 §10.1.1).
+static void content_continue(skua_request *r)
+{
+    if (!r->head.expect_continue || r->continued || r->has_input || r->reading != READING_CONTENT) return;
+    r->continued = true;
+    if (!out_copy(&r->session->out, SKUA_SLICE("HTTP/1.1 100 Continue\r\n\r\n"))) r->session->broken = true;
+}
+
+skua_status skua_content_read(skua_request *r, skua_content_fn *fn, void *user)
+{
+    SKUA_ASSERT(fn);
+    if (r->reader || r->answering != ANSWER_NONE) return SKUA_ESTATE;
+    r->reader = fn;
+    r->reader_user = user;
+    content_continue(r);
+    if (r->reading == READING_DONE) content_tell(r, SKUA_CONTENT_END, (slice){ 0 });
+    else if (!r->session->running) connection_kick(r->session->conn);
+    return SKUA_OK;
+}
+
+void skua_content_consume(skua_request *r, size_t n)
+{
+    SKUA_ASSERT(n <= r->unconsumed);
+    bool blocked = r->unconsumed >= content_window;
+    r->unconsumed -= n;
+    if (blocked && r->unconsumed < content_window) connection_kick(r->session->conn);
+}
+
+slice skua_request_trailer(const skua_request *r, const char *name)
+{
+    if (r->head.content != H1_CONTENT_CHUNKED || r->reading != READING_DONE) return (slice){ 0 };
+    slice wanted = slice_of(name);
+    for (unsigned i = 0; i < r->chunks.trailer_count; i++) {
+        if (slice_equal_nocase(r->chunks.trailers[i].name, wanted)) return r->chunks.trailers[i].value;
+    }
+    return (slice){ 0 };
+}
+
+// ---- Collecting ----
+
+void content_free(skua_request *r)
+{
+    free(r->collection);
+    r->collection = NULL;
+}
+
+static void content_collected(skua_request *r, skua_status status)
+{
+    skua_collected_fn *fn = r->collected;
+    r->collected = NULL;
+    if (!fn) return;
+    slice content = status ? (slice){ 0 } : slice_make(r->collection ? r->collection : "", r->collection_len);
+    fn(r, status, content, r->collected_user);
+}
+
+// It does not fit: answered here, so that no handler has to.
+static void content_collect_fail(skua_request *r, skua_status status)
+{
+    if (r->answering == ANSWER_NONE) respond_fault(r, status == SKUA_ELIMIT ? 413 : 503, true);
+    content_collected(r, status);
+}
+
+static bool content_collect_grow(skua_request *r, size_t need)
+{
+    if (need <= r->collection_room) return true;
+    size_t room = r->collection_room ? r->collection_room : 4096;
+    while (room < need) room *= 2;
+    char *grown = realloc(r->collection, room);
+    if (!grown) return false;
+    r->collection = grown;
+    r->collection_room = room;
+    return true;
+}
+
+static void content_collect_more(skua_request *r, slice octets)
+{
+    if (!r->collected) return; // has failed; the rest is discarded
+    size_t len = r->collection_len + octets.len;
+    if (len > r->collection_max) {
+        content_collect_fail(r, SKUA_ELIMIT);
+    } else if (!content_collect_grow(r, len)) {
+        content_collect_fail(r, SKUA_ENOMEM);
+    } else {
+        memcpy(r->collection + r->collection_len, octets.ptr, octets.len);
+        r->collection_len = len;
+    }
+}
+
+static void content_collect(skua_request *r, skua_content_event event, slice octets, void *user)
+{
+    (void)user;
+    switch (event) {
+    case SKUA_CONTENT_DATA:
+        skua_content_consume(r, octets.len);
+        content_collect_more(r, octets);
+        return;
+    case SKUA_CONTENT_END: content_collected(r, SKUA_OK); return;
+    case SKUA_CONTENT_LOST: content_collected(r, SKUA_ECLOSED); return;
+    }
+}
+
+skua_status skua_content_collect(skua_request *r, uint64_t octets_max, skua_collected_fn *fn, void *user)
+{
+    SKUA_ASSERT(fn);
+    if (r->reader || r->answering != ANSWER_NONE) return SKUA_ESTATE;
+    r->collected = fn;
+    r->collected_user = user;
+    r->collection_max = octets_max ? octets_max : worker_config(r->worker)->content_octets_max;
+    if (r->head.content == H1_CONTENT_LENGTH && r->head.content_length > r->collection_max) {
+        r->reader = content_collect;
+        content_collect_fail(r, SKUA_ELIMIT);
+        return SKUA_OK;
+    }
+    return skua_content_read(r, content_collect, NULL);
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+//
+// Files, opened beneath a root through the loop.
+
+#include "base/assert.h"
+#include "server/answer.h"
+#include "server/root.h"
+#include "server/worker.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+typedef struct file_opening {
+    io_op op;
+    skua_worker *worker;
+    skua_file *file;
+    skua_file_opened_fn *fn;
+    void *user;
+    char path[];
+} file_opening;
+
+static void file_opened(io_op *op, int64_t result)
+{
+    file_opening *opening = op->user;
+    skua_worker *w = opening->worker;
+    skua_file *file = opening->file;
+    skua_status status = result < 0 ? (skua_status)-result : SKUA_OK;
+    if (status == SKUA_OK) {
+        *file = (skua_file){ .worker = w, .refs = 1, .fd = (int)result };
+    } else {
+        free(file);
+        file = NULL;
+    }
+    w->opening--;
+    opening->fn(w, status, file, &op->info, opening->user);
+    free(opening);
+}
+
+void skua_file_open(skua_worker *w, skua_root *root, slice path, skua_file_opened_fn *fn, void *user)
+{
+    file_opening *opening = malloc(sizeof *opening + path.len + 1);
+    skua_file *file = malloc(sizeof *file);
+    if (!opening || !file || (path.len && memchr(path.ptr, 0, path.len))) {
+        skua_status status = opening && file ? SKUA_ENOENT : SKUA_ENOMEM;
+        free(opening);
+        free(file);
+        fn(w, status, NULL, NULL, user);
+        return;
+    }
+    *opening = (file_opening){ .worker = w, .file = file, .fn = fn, .user = user };
+    if (path.len) memcpy(opening->path, path.ptr, path.len);
+    opening->path[path.len] = 0;
+    opening->op = (io_op){ .code = IO_FILE_OPEN, .fd = root_fd(root), .done = file_opened, .user = opening };
+    opening->op.path = slice_make(opening->path, path.len);
+    w->opening++;
+    io_submit(&w->loop, &opening->op);
+}
+
+skua_status skua_file_read(skua_file *file, uint64_t offset, char *buffer, size_t room, size_t *octets)
+{
+    ssize_t n;
+    do {
+        n = pread(file->fd, buffer, room, (off_t)offset);
+    } while (n < 0 && errno == EINTR);
+    if (n < 0) return SKUA_EIO;
+    *octets = (size_t)n;
+    return SKUA_OK;
+}
+
+skua_file *skua_file_ref(skua_file *file)
+{
+    file->refs++;
+    return file;
+}
+
+void skua_file_unref(skua_file *file)
+{
+    SKUA_ASSERT(file->refs > 0);
+    if (--file->refs) return;
+    io_loop *loop = &file->worker->loop;
+    loop->backend->discard(loop, file->fd);
+    free(file);
+}

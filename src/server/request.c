@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: MIT
+//
+// Request: from a complete head to a handler, and the end of it all.
+
+#include "server/request.h"
+
+#include "base/assert.h"
+#include "http/query.h"
+#include "server/connection.h"
+#include "server/page.h"
+#include "server/server.h"
+#include "server/worker.h"
+
+#include <stdlib.h>
+
+skua_request *request_take(skua_worker *w, session *s)
+{
+    skua_request *r = w->free_requests;
+    if (r) w->free_requests = r->next;
+    else r = malloc(sizeof *r + w->head_limits.fields_max * sizeof(h1_field));
+    if (!r) return NULL;
+    memset(r, 0, offsetof(skua_request, chunks)); // what is behind is set when it is used
+    r->worker = w;
+    r->session = s;
+    arena_init(&r->memory, &w->blocks);
+    h1_head_init(&r->head, &w->head_limits, r->head_fields);
+    return r;
+}
+
+bool request_is_watched(const skua_request *r)
+{
+    return r->end || r->worker->lane;
+}
+
+// ---- The end ----
+
+static const char *request_end_text(skua_end how)
+{
+    switch (how) {
+    case SKUA_END_SENT: return "";
+    case SKUA_END_CLOSED: return "closed";
+    case SKUA_END_TIMEOUT: return "timeout";
+    case SKUA_END_ERROR: return "error";
+    }
+    return "";
+}
+
+static void request_log(const skua_request *r, skua_end how)
+{
+    skua_worker *w = r->worker;
+    if (!w->lane || (r->status == 0 && r->method.len == 0)) return;
+    char peer[64];
+    (void)io_address_write(&r->session->conn->peer, peer, sizeof peer);
+    bool parsed = r->began_ns != 0;
+    log_request(w->lane, &(log_access){
+        .unix_ns = w->loop.unix_ns,
+        .duration_ns = parsed ? w->loop.now_ns - r->began_ns : 0,
+        .peer = peer,
+        .method = r->method,
+        .target = r->target_text,
+        .version = r->head.version ? r->head.version : 11,
+        .status = r->status,
+        .octets = r->sent_octets,
+        .referer = parsed ? skua_request_field(r, "referer") : (slice){ 0 },
+        .user_agent = parsed ? skua_request_field(r, "user-agent") : (slice){ 0 },
+        .end = request_end_text(how),
+    });
+}
+
+void request_end(skua_request *r, skua_end how)
+{
+    skua_worker *w = r->worker;
+    if (r->end) r->end(r, how, r->end_user);
+    request_log(r, how);
+    content_free(r);
+    arena_reset(&r->memory);
+    r->next = w->free_requests;
+    w->free_requests = r;
+}
+
+// ---- The beginning ----
+
+void request_refuse(skua_request *r, const char *octets, fault why)
+{
+    r->reading = READING_DONE;
+    size_t known = (size_t)r->head.target + r->head.target_len;
+    if (known < (size_t)r->head.start + r->head.method_len) known = (size_t)r->head.start + r->head.method_len;
+    slice copy = known ? arena_copy(&r->memory, slice_make(octets, known)) : (slice){ 0 };
+    if (copy.ptr) {
+        r->base = copy.ptr;
+        r->method = h1_method(&r->head, r->base);
+        r->target_text = h1_target(&r->head, r->base);
+        r->is_head = slice_equal(r->method, SKUA_SLICE("HEAD"));
+    }
+    r->head.count = 0;
+    r->head.seen = 0;
+    r->head.keep_alive = false;
+    r->reading = READING_HEAD; // nothing behind it is looked at
+    respond_fault(r, why.status, true);
+}
+
+// Finds method, target, path and authority. Answers a fault.
+static bool request_read_target(skua_request *r)
+{
+    target parts;
+    fault why = target_parse(r->method, r->target_text, &parts);
+    if (why.status) {
+        respond_fault(r, why.status, why.scope != FAULT_REQUEST);
+        return false;
+    }
+    r->query = parts.query;
+    r->authority = parts.authority;
+    if (!parts.authority.ptr && r->head.host) r->authority = h1_value(&r->head, r->base, r->head.host - 1u);
+    r->plain = true;
+    if (parts.form == TARGET_AUTHORITY) return true; // CONNECT has no path
+    r->path = parts.raw_path;
+    if (parts.clean || parts.form == TARGET_ASTERISK) return true;
+    char *normal = arena_alloc(&r->memory, parts.raw_path.len + 1);
+    if (!normal) {
+        respond_fault(r, 503, true);
+        return false;
+    }
+    r->path = slice_make(normal, target_normalise(parts.raw_path, normal, &r->plain));
+    return true;
+}
+
+// A page in a browser must not reach a server on this machine under a name of the page's choosing (DNS rebinding).
+static bool request_host_is_served(skua_request *r)
+{
+    skua_worker *w = r->worker;
+    if (w->server->hosts == HOSTS_ANY || !r->authority.ptr) return true;
+    if (r->authority.len == w->host_len && memcmp(w->host, r->authority.ptr, w->host_len) == 0) return true;
+    if (!server_takes_host(w->server, r->authority)) return false;
+    if (r->authority.len <= sizeof w->host) {
+        w->host_len = (uint8_t)r->authority.len;
+        memcpy(w->host, r->authority.ptr, r->authority.len);
+    }
+    return true;
+}
+
+static bool request_method_is_known(slice method)
+{
+    static const char *const known[] = { "GET",     "HEAD",    "POST",  "PUT",  "DELETE",
+                                         "CONNECT", "OPTIONS", "TRACE", "PATCH" };
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        if (slice_equal(method, slice_of(known[i]))) return true;
+    }
+    return false;
+}
+
+static void request_refuse_method(skua_request *r)
+{
+    router *routes = r->worker->server->router;
+    if (!request_method_is_known(r->method) && !router_knows_method(routes, r->method)) {
+        respond_fault(r, 501, false);
+        return;
+    }
+    slice allow = slice_make(r->match.allow, r->match.allow_len);
+    if (skua_field_add(r, "Allow", allow)) respond_fault(r, 503, true);
+    else respond_fault(r, 405, false);
+}
+
+static void request_dispatch(skua_request *r)
+{
+    if (r->path.len == 1 && r->path.ptr[0] == '*') { // OPTIONS *
+        if (skua_respond(r, 204, NULL, (slice){ 0 })) r->session->broken = true;
+        return;
+    }
+    if (r->path.len == 0) { // CONNECT: this server is no proxy
+        r->match.allow_len = 0;
+        request_refuse_method(r);
+        return;
+    }
+    switch (router_find(r->worker->server->router, r->method, r->path, &r->match)) {
+    case ROUTER_FOUND: r->match.route->handler(r, r->match.route->user); return;
+    case ROUTER_NO_PATH: respond_fault(r, 404, false); return;
+    case ROUTER_NO_METHOD: request_refuse_method(r); return;
+    }
+}
+
+static void request_expect_content(skua_request *r)
+{
+    switch ((h1_content)r->head.content) {
+    case H1_CONTENT_NONE: r->reading = READING_DONE; return;
+    case H1_CONTENT_LENGTH:
+        r->content_left = r->head.content_length;
+        r->reading = r->content_left ? READING_CONTENT : READING_DONE;
+        return;
+    case H1_CONTENT_CHUNKED:
+        chunk_decoder_init(&r->chunks, &r->worker->chunk_limits, &r->memory);
+        r->reading = READING_CONTENT;
+        return;
+    }
+}
+
+void request_begin(skua_request *r, const char *octets)
+{
+    char *base = arena_alloc(&r->memory, r->head.octets);
+    if (!base) {
+        r->session->broken = true;
+        return;
+    }
+    memcpy(base, octets, r->head.octets);
+    r->base = base;
+    r->began_ns = r->worker->loop.now_ns;
+    r->method = h1_method(&r->head, base);
+    r->target_text = h1_target(&r->head, base);
+    r->is_head = r->method.len == 4 && memcmp(r->method.ptr, "HEAD", 4) == 0;
+    request_expect_content(r);
+    if (!request_read_target(r)) return;
+    if (request_host_is_served(r)) request_dispatch(r);
+    else respond_fault(r, 421, false);
+}
+
+// ---- Reading ----
+
+slice skua_request_method(const skua_request *r)
+{
+    return r->method;
+}
+
+slice skua_request_target(const skua_request *r)
+{
+    return r->target_text;
+}
+
+slice skua_request_path(const skua_request *r)
+{
+    return r->path;
+}
+
+slice skua_request_query(const skua_request *r)
+{
+    return r->query;
+}
+
+slice skua_request_authority(const skua_request *r)
+{
+    return r->authority;
+}
+
+int skua_request_version(const skua_request *r)
+{
+    return r->head.version;
+}
+
+bool skua_request_path_is_plain(const skua_request *r)
+{
+    return r->plain;
+}
+
+slice skua_request_param(const skua_request *r, const char *name)
+{
+    const route *found = r->match.route;
+    for (unsigned i = 0; i < found->param_count; i++) {
+        if (slice_equal(found->params[i], slice_of(name))) return r->match.values[i];
+    }
+    return (slice){ 0 };
+}
+
+slice request_known_field(const skua_request *r, field_id id)
+{
+    if (!(r->head.seen & 1u << id)) return (slice){ 0 };
+    for (size_t i = 0; i < r->head.count; i++) {
+        if (r->head_fields[i].id == id) return h1_value(&r->head, r->base, i);
+    }
+    return (slice){ 0 };
+}
+
+slice skua_request_field(const skua_request *r, const char *name)
+{
+    slice wanted = slice_of(name);
+    field_id id = field_identify(wanted);
+    if (id) return request_known_field(r, id);
+    for (size_t i = 0; i < r->head.count; i++) {
+        if (r->head_fields[i].id == FIELD_OTHER && slice_equal_nocase(h1_name(&r->head, r->base, i), wanted)) {
+            return h1_value(&r->head, r->base, i);
+        }
+    }
+    return (slice){ 0 };
+}
+
+bool skua_request_is_conditional(const skua_request *r)
+{
+    return (r->head.seen & (1u << FIELD_IF_MATCH | 1u << FIELD_IF_NONE_MATCH | 1u << FIELD_IF_MODIFIED_SINCE |
+                            1u << FIELD_IF_UNMODIFIED_SINCE | 1u << FIELD_IF_RANGE | 1u << FIELD_RANGE)) != 0;
+}
+
+bool skua_request_field_at(const skua_request *r, size_t index, skua_field *field)
+{
+    if (index >= r->head.count) return false;
+    *field = (skua_field){ h1_name(&r->head, r->base, index), h1_value(&r->head, r->base, index) };
+    return true;
+}
+
+slice skua_request_query_param(skua_request *r, const char *name)
+{
+    slice rest = r->query, key, value, wanted = slice_of(name);
+    for (unsigned i = 0; i < worker_config(r->worker)->params_max && query_next(&rest, &key, &value); i++) {
+        if (!query_equal(key, wanted)) continue;
+        char *decoded = arena_alloc(&r->memory, value.len + 1);
+        size_t len;
+        if (!decoded || !query_decode(value, decoded, &len)) return slice_make("", 0);
+        return slice_make(decoded, len);
+    }
+    return (slice){ 0 };
+}
+
+bool skua_request_cookie_at(const skua_request *r, size_t index, skua_field *cookie)
+{
+    for (size_t i = 0; i < r->head.count; i++) {
+        if (r->head_fields[i].id != FIELD_COOKIE) continue;
+        slice rest = h1_value(&r->head, r->base, i), name, value;
+        while (cookie_next(&rest, &name, &value)) {
+            if (index-- > 0) continue;
+            *cookie = (skua_field){ name, value };
+            return true;
+        }
+    }
+    return false;
+}
+
+slice skua_request_cookie(const skua_request *r, const char *name)
+{
+    skua_field cookie;
+    slice wanted = slice_of(name);
+    for (size_t i = 0; skua_request_cookie_at(r, i, &cookie); i++) {
+        if (slice_equal(cookie.name, wanted)) return cookie.value;
+    }
+    return (slice){ 0 };
+}
+
+size_t skua_request_peer(const skua_request *r, char *text, size_t room)
+{
+    return io_address_write(&r->session->conn->peer, text, room);
+}
+
+bool skua_request_peer_is_done(const skua_request *r)
+{
+    return r->session->conn->half_closed;
+}
+
+void *skua_request_alloc(skua_request *r, size_t octets)
+{
+    return arena_alloc(&r->memory, octets);
+}
+
+skua_worker *skua_request_worker(const skua_request *r)
+{
+    return r->worker;
+}
+
+skua_server *skua_request_server(const skua_request *r)
+{
+    return r->worker->server;
+}
+
+void skua_on_end(skua_request *r, skua_end_fn *fn, void *user)
+{
+    r->end = fn;
+    r->end_user = user;
+}

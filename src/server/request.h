@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+//
+// Request: what was asked, what is known of its content, and how far its answer is.
+// Invariant: base and every slice of the head live until request_end has returned.
+#ifndef SKUA_SERVER_REQUEST_H
+#define SKUA_SERVER_REQUEST_H
+
+#include "base/arena.h"
+#include "http/chunk.h"
+#include "http/h1_head.h"
+#include "http/target.h"
+#include "server/router.h"
+
+typedef struct session session;
+
+typedef enum request_reading {
+    READING_HEAD,
+    READING_CONTENT,
+    READING_DONE
+} request_reading;
+
+typedef enum request_answering {
+    ANSWER_NONE,
+    ANSWER_PULLED, // the head is queued, content is being pulled
+    ANSWER_QUEUED  // every octet is queued
+} request_answering;
+
+struct skua_request {
+    skua_request *next; // free, or leaving
+    skua_worker *worker;
+    session *session;
+    arena memory;
+
+    uint8_t reading;   // request_reading
+    uint8_t answering; // request_answering
+    bool is_head;      // content is not sent
+    bool close;        // the connection ends after this answer
+    bool has_input;    // octets of content came together with the head
+    bool continued;    // 100 (Continue) was sent
+    bool chunked;      // the answer is
+    bool waiting;      // the source said PENDING
+    bool plain;        // skua_request_path_is_plain
+    bool failed;       // the source broke its promise: nothing more can be sent
+    bool lost_told;    // the reader knows that the content is lost, or has had its end
+
+    const char *base; // the head's octets
+    slice method, target_text, authority, path, query;
+    int64_t began_ns; // when the head was complete
+
+    // Content
+    uint64_t content_left;
+    uint64_t discarded;
+    size_t unconsumed;
+    skua_content_fn *reader;
+    void *reader_user;
+    skua_collected_fn *collected;
+    void *collected_user;
+    char *collection; // from the heap
+    size_t collection_len, collection_room;
+    uint64_t collection_max;
+
+    // Answer
+    uint16_t status;
+    char *fields; // added by the handler, as they are written
+    size_t fields_len, fields_room;
+    char *trailers;
+    size_t trailers_len, trailers_room;
+    skua_pull_fn *pull;
+    void *pull_user;
+    int64_t pull_left; // -1: unknown
+    uint64_t sent_octets; // of content, queued so far
+    uint64_t mark;     // the queue's total_in after the last octet of the answer
+    skua_end_fn *end;
+    void *end_user;
+
+    chunk_decoder chunks; // valid while chunked content is read
+    h1_head head;
+    router_match match;
+    h1_field head_fields[]; // room for limits.fields_max
+};
+
+// A request whose head is to be read; NULL when memory ran out.
+skua_request *request_take(skua_worker *w, session *s);
+
+// The head is complete: copies it, finds its parts, and calls the handler or answers itself.
+void request_begin(skua_request *r, const char *octets);
+
+// Tells on_end and the log, gives everything back.
+void request_end(skua_request *r, skua_end how);
+
+// Whether anybody will be told when it ends.
+bool request_is_watched(const skua_request *r);
+
+// The head was broken: answers the fault. octets: what has been read of it.
+void request_refuse(skua_request *r, const char *octets, fault why);
+
+// The configuration of the worker's server.
+const skua_config *worker_config(const skua_worker *w);
+
+// ---- content.c ----
+
+// Content octets came; returns how many were used. 0 with len > 0: the reader is not ready.
+size_t content_feed(skua_request *r, const char *octets, size_t len);
+
+// Nobody takes content now: the socket is not to be read.
+bool content_is_blocked(const skua_request *r);
+
+// The content will never be complete.
+void content_lost(skua_request *r);
+
+// Gives back what a collection holds.
+void content_free(skua_request *r);
+
+// ---- respond.c ----
+
+// The field of that id, if it came; its first line.
+slice request_known_field(const skua_request *r, field_id id);
+
+// Pulls content as long as there is room for it.
+void respond_fill(skua_request *r);
+
+// Answers with an error page, whatever had been added; close: and ends the connection.
+void respond_fault(skua_request *r, int status, bool close);
+
+#endif

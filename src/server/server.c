@@ -1,0 +1,493 @@
+// SPDX-License-Identifier: MIT
+//
+// Server: configuration, listening, starting, stopping.
+
+#include "server/server.h"
+
+#include "base/assert.h"
+#include "server/connection.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct server_keepsake {
+    server_keepsake *next;
+    void (*drop)(void *user);
+    void *user;
+};
+
+// ---- Words ----
+
+const char *skua_status_text(skua_status status)
+{
+    switch (status) {
+    case SKUA_OK: return "no error";
+    case SKUA_EINVAL: return "not of the documented form";
+    case SKUA_ENOMEM: return "out of memory";
+    case SKUA_ELIMIT: return "a limit would be passed";
+    case SKUA_EPROTOCOL: return "against the protocol";
+    case SKUA_ECLOSED: return "closed";
+    case SKUA_ESTATE: return "not possible in this state";
+    case SKUA_EEXIST: return "there is one already";
+    case SKUA_ENOENT: return "there is none";
+    case SKUA_EACCES: return "permission denied";
+    case SKUA_EADDRINUSE: return "in use by another process";
+    case SKUA_EADDRNOTAVAIL: return "not an address of this machine";
+    case SKUA_ENOFILE: return "out of file descriptors";
+    case SKUA_EIO: return "input or output failed";
+    case SKUA_EUNSUPPORTED: return "not supported here";
+    }
+    return "unknown status";
+}
+
+const char *skua_version(void)
+{
+    return SKUA_VERSION;
+}
+
+skua_status server_fail(skua_server *server, skua_status status, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(server->error, sizeof server->error, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+void skua_server_set_error(skua_server *server, const char *sentence)
+{
+    (void)server_fail(server, SKUA_OK, "%s", sentence);
+}
+
+const char *skua_server_error(const skua_server *server)
+{
+    return server->error;
+}
+
+// ---- Life ----
+
+static bool server_fill(skua_server *server, const skua_config *config)
+{
+    server->wrong = config_complete(&server->config, config);
+    if (server->config.hosts && !(server->hosts_text = strdup(server->config.hosts))) return false;
+    server->config.hosts = server->hosts_text;
+    server->router = router_new();
+    server->watch_set = watch_set_new();
+    server->offload = offload_new();
+    return server->router && server->watch_set && server->offload;
+}
+
+skua_server *skua_server_new(const skua_config *config)
+{
+    skua_server *server = calloc(1, sizeof *server);
+    if (!server) return NULL;
+    atomic_store(&server->shared.grace_ns, -1);
+    for (unsigned i = 0; i < WORKER_LISTENERS_MAX; i++) server->unix_fds[i] = -1;
+    if (!server_fill(server, config)) {
+        skua_server_free(server);
+        return NULL;
+    }
+    const char *listen = server->config.listen;
+    server->config.listen = NULL;
+    if (listen && skua_listen(server, listen)) server->wrong = "listen";
+    return server;
+}
+
+skua_status skua_server_on_free(skua_server *server, void (*release)(void *user), void *user)
+{
+    server_keepsake *keepsake = malloc(sizeof *keepsake);
+    if (!keepsake) return SKUA_ENOMEM;
+    *keepsake = (server_keepsake){ .next = server->keepsakes, .drop = release, .user = user };
+    server->keepsakes = keepsake;
+    return SKUA_OK;
+}
+
+static void server_close_listeners(skua_server *server, skua_worker *w)
+{
+    for (unsigned i = 0; i < server->listener_count; i++) {
+        int fd = w->listen_fds[i];
+        w->listen_fds[i] = -1;
+        if (fd >= 0 && fd != server->unix_fds[i]) socket_close(&server->listeners[i].address, fd);
+    }
+}
+
+static void server_close_workers(skua_server *server)
+{
+    for (unsigned i = 0; i < server->worker_count; i++) {
+        skua_worker *w = server->workers[i];
+        server_close_listeners(server, w);
+        worker_close(w);
+        free(w);
+    }
+    server->worker_count = 0;
+    for (unsigned i = 0; i < server->listener_count; i++) {
+        if (server->unix_fds[i] >= 0) socket_close(&server->listeners[i].address, server->unix_fds[i]);
+        server->unix_fds[i] = -1;
+    }
+    free(server->workers);
+    server->workers = NULL;
+}
+
+static void server_drop_keepsakes(skua_server *server)
+{
+    while (server->keepsakes) {
+        server_keepsake *keepsake = server->keepsakes;
+        server->keepsakes = keepsake->next;
+        keepsake->drop(keepsake->user);
+        free(keepsake);
+    }
+}
+
+void skua_server_free(skua_server *server)
+{
+    if (!server) return;
+    if (server->started) {
+        skua_stop(server, 0);
+        skua_wait(server);
+    }
+    server_drop_keepsakes(server);
+    offload_free(server->offload);
+    if (server->watch_set) watch_set_free(server->watch_set);
+    log_free(server->log);
+    router_free(server->router);
+    free(server->hosts_text);
+    free(server);
+}
+
+// ---- Before the start ----
+
+skua_status skua_listen(skua_server *server, const char *address)
+{
+    if (server->started) return server_fail(server, SKUA_ESTATE, "the server has been started already");
+    if (server->listener_count == WORKER_LISTENERS_MAX) {
+        return server_fail(server, SKUA_ELIMIT, "more than %d addresses", WORKER_LISTENERS_MAX);
+    }
+    server_listener *listener = &server->listeners[server->listener_count];
+    skua_status status = socket_address_read(slice_of(address), &listener->address);
+    if (status) {
+        return server_fail(server, status, "\"%.200s\" is not an address to listen on; write 127.0.0.1:8080, "
+                           "[::1]:8080, :8080 or unix:/path", address);
+    }
+    socket_address_write(&listener->address, listener->text);
+    server->listener_count++;
+    return SKUA_OK;
+}
+
+skua_status skua_route(skua_server *server, const char *pattern, skua_handler *handler, void *user)
+{
+    SKUA_ASSERT(handler);
+    if (server->started) return server_fail(server, SKUA_ESTATE, "the server has been started already");
+    return router_add(server->router, slice_of(pattern), handler, user, server->error, sizeof server->error);
+}
+
+skua_status skua_local_add(skua_server *server, const skua_local_desc *desc, unsigned *key)
+{
+    if (server->started) return SKUA_ESTATE;
+    if (server->local_count == WORKER_LOCALS_MAX) return SKUA_ELIMIT;
+    SKUA_ASSERT(desc->make);
+    server->locals[server->local_count] = *desc;
+    *key = server->local_count++;
+    return SKUA_OK;
+}
+
+// ---- Host ----
+
+static slice server_host_name(slice authority)
+{
+    if (authority.len && authority.ptr[0] == '[') {
+        const char *end = memchr(authority.ptr, ']', authority.len);
+        return end ? slice_make(authority.ptr, (size_t)(end - authority.ptr) + 1) : authority;
+    }
+    const char *colon = authority.len ? memchr(authority.ptr, ':', authority.len) : NULL;
+    return colon ? slice_make(authority.ptr, (size_t)(colon - authority.ptr)) : authority;
+}
+
+static bool server_host_is_loopback(slice name)
+{
+    if (name.len && name.ptr[name.len - 1] == '.') name.len--;
+    if (slice_equal_nocase(name, SKUA_SLICE("localhost")) || slice_equal(name, SKUA_SLICE("[::1]"))) return true;
+    if (name.len > 10 && slice_equal_nocase(slice_from(name, name.len - 10), SKUA_SLICE(".localhost"))) return true;
+    char text[64];
+    socket_address address;
+    if (name.len < 7 || name.len > 40 || memcmp(name.ptr, "127.", 4) != 0) return false;
+    (void)snprintf(text, sizeof text, "%.*s:1", (int)name.len, name.ptr);
+    return socket_address_read(slice_of(text), &address) == SKUA_OK && address.is_loopback;
+}
+
+bool server_takes_host(const skua_server *server, slice authority)
+{
+    slice name = server_host_name(authority);
+    if (server->hosts == HOSTS_ANY) return true;
+    if (server->hosts == HOSTS_LOOPBACK) return server_host_is_loopback(name);
+    for (const char *at = server->hosts_text; *at;) {
+        size_t len = strcspn(at, " ");
+        if (slice_equal_nocase(name, slice_make(at, len))) return true;
+        at += len;
+        at += strspn(at, " ");
+    }
+    return false;
+}
+
+static void server_decide_hosts(skua_server *server)
+{
+    server->hosts = HOSTS_LOOPBACK;
+    for (unsigned i = 0; i < server->listener_count; i++) {
+        if (!server->listeners[i].address.is_loopback) server->hosts = HOSTS_ANY;
+    }
+    if (!server->hosts_text) return;
+    server->hosts = strcmp(server->hosts_text, "*") == 0 ? HOSTS_ANY : HOSTS_NAMED;
+}
+
+// ---- The start ----
+
+static unsigned server_usable_cores(void)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+    int count = CPU_COUNT(&set);
+    return count > 0 ? (unsigned)count : 1;
+}
+
+static skua_status server_check(skua_server *server)
+{
+    if (server->started) return server_fail(server, SKUA_ESTATE, "the server has been started already");
+    if (server->wrong) {
+        if (strcmp(server->wrong, "listen") == 0) return SKUA_EINVAL; // said already
+        return server_fail(server, SKUA_EINVAL, "the configuration's %s is out of range", server->wrong);
+    }
+    const char *backend = server->config.backend;
+    if (backend && strcmp(backend, "auto") != 0 && strcmp(backend, "epoll") != 0) {
+        return server_fail(server, SKUA_EUNSUPPORTED, "there is no backend \"%.40s\" here; try epoll", backend);
+    }
+    server->config.backend = NULL;
+    return SKUA_OK;
+}
+
+static skua_status server_say_why(skua_server *server, const server_listener *listener, skua_status status)
+{
+    if (status == SKUA_EADDRINUSE) {
+        return server_fail(server, status, "%s is in use by another process", listener->text);
+    }
+    if (status == SKUA_EADDRNOTAVAIL) {
+        return server_fail(server, status, "%s is not an address of this machine", listener->text);
+    }
+    if (status == SKUA_EACCES) {
+        return server_fail(server, status, "there is no permission to listen on %s", listener->text);
+    }
+    return server_fail(server, status, "cannot listen on %s: %s", listener->text, skua_status_text(status));
+}
+
+// A Unix socket is opened once; TCP once per worker, so that the kernel spreads connections.
+static skua_status server_listen_one(skua_server *server, skua_worker *w, unsigned i)
+{
+    server_listener *listener = &server->listeners[i];
+    bool shared = server->worker_count > 1 && !listener->address.is_unix;
+    int backlog = (int)server->config.backlog;
+    if (server->unix_fds[i] >= 0) {
+        w->listen_fds[i] = server->unix_fds[i];
+        return SKUA_OK;
+    }
+    if (w->index == 0 && shared && socket_in_use(&listener->address)) {
+        return server_say_why(server, listener, SKUA_EADDRINUSE);
+    }
+    skua_status status = socket_listen(&listener->address, backlog, shared, &w->listen_fds[i]);
+    if (status) return server_say_why(server, listener, status);
+    if (listener->address.is_unix) server->unix_fds[i] = w->listen_fds[i];
+    socket_address_write(&listener->address, listener->text);
+    return SKUA_OK;
+}
+
+static skua_status server_listen_all(skua_server *server)
+{
+    for (unsigned w = 0; w < server->worker_count; w++) {
+        for (unsigned i = 0; i < server->listener_count; i++) {
+            skua_status status = server_listen_one(server, server->workers[w], i);
+            if (status) return status;
+        }
+    }
+    for (unsigned w = 0; w < server->worker_count; w++) {
+        for (unsigned i = 0; i < server->listener_count; i++) {
+            worker_listen(server->workers[w], server->workers[w]->listen_fds[i]);
+        }
+    }
+    return SKUA_OK;
+}
+
+static skua_status server_open_worker(skua_server *server, unsigned index)
+{
+    skua_worker *w = calloc(1, sizeof *w);
+    if (!w) return SKUA_ENOMEM;
+    for (unsigned i = 0; i < WORKER_LISTENERS_MAX; i++) w->listen_fds[i] = -1;
+    skua_status status = worker_open(w, server, index, server->backend);
+    if (status) {
+        free(w);
+        return status;
+    }
+    server->workers[server->worker_count++] = w;
+    return SKUA_OK;
+}
+
+static skua_status server_open_workers(skua_server *server, unsigned count)
+{
+    server->workers = calloc(count, sizeof(skua_worker *));
+    skua_status status = server->workers ? SKUA_OK : SKUA_ENOMEM;
+    for (unsigned i = 0; i < count && status == SKUA_OK; i++) status = server_open_worker(server, i);
+    if (status) return server_fail(server, status, "cannot make workers: %s", skua_status_text(status));
+    return SKUA_OK;
+}
+
+static void server_watch_done(io_op *op, int64_t result)
+{
+    skua_worker *w = op->user;
+    if (result < 0) return; // freshness then rests on looking once a second
+    watch_set_read(w->server->watch_set);
+    io_submit(&w->loop, op);
+}
+
+static void server_watch_directories(skua_server *server)
+{
+    skua_worker *w = server->workers[0];
+    int fd = watch_set_fd(server->watch_set);
+    if (fd < 0) return;
+    w->watches = (io_op){ .code = IO_POLL, .fd = fd, .done = server_watch_done, .user = w };
+    io_submit(&w->loop, &w->watches);
+}
+
+static void *server_thread(void *user)
+{
+    skua_worker *w = user;
+    while (worker_turn(w, -1)) {
+    }
+    return NULL;
+}
+
+// Workers take no signals: those are the program's, and SIGPIPE (sendfile to a peer that reset) is nobody's.
+static skua_status server_start_threads(skua_server *server)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    skua_status status = SKUA_OK;
+    for (unsigned i = 0; i < server->worker_count && status == SKUA_OK; i++) {
+        skua_worker *w = server->workers[i];
+        if (pthread_create(&w->thread, NULL, server_thread, w) == 0) w->thread_started = true;
+        else status = server_fail(server, SKUA_ENOMEM, "cannot start a thread");
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return status;
+}
+
+static skua_status server_open_log(skua_server *server)
+{
+    const skua_config *config = &server->config;
+    server->log = log_new(config->log, config->log_write, config->log_user);
+    return server->log ? SKUA_OK : server_fail(server, SKUA_ENOMEM, "cannot start the log");
+}
+
+static skua_status server_open(skua_server *server, unsigned workers, const io_backend *backend)
+{
+    server->backend = backend;
+    server->error[0] = 0;
+    atomic_store(&server->shared.grace_ns, -1);
+    skua_status status = server_open_log(server);
+    return status ? status : server_open_workers(server, workers);
+}
+
+static skua_status server_fail_start(skua_server *server, skua_status status)
+{
+    skua_stop(server, 0);
+    skua_wait(server);
+    return status;
+}
+
+skua_status skua_start(skua_server *server)
+{
+    skua_status status = server_check(server);
+    if (status) return status;
+    server_decide_hosts(server);
+    unsigned workers = server->config.workers ? server->config.workers : server_usable_cores();
+    server->started = true;
+    status = server_open(server, workers, &io_backend_epoll);
+    if (!status) status = server_listen_all(server);
+    if (status) return server_fail_start(server, status);
+    server_watch_directories(server);
+    status = server_start_threads(server);
+    return status ? server_fail_start(server, status) : SKUA_OK;
+}
+
+void skua_wait(skua_server *server)
+{
+    if (!server->started) return;
+    for (unsigned i = 0; i < server->worker_count; i++) {
+        skua_worker *w = server->workers[i];
+        if (w->thread_started) {
+            pthread_join(w->thread, NULL);
+        } else {
+            while (worker_turn(w, 0)) {
+            }
+        }
+    }
+    server_close_workers(server);
+    log_free(server->log);
+    server->log = NULL;
+    server->started = false;
+}
+
+skua_status skua_run(skua_server *server)
+{
+    skua_status status = skua_start(server);
+    if (status == SKUA_OK) skua_wait(server);
+    return status;
+}
+
+void skua_stop(skua_server *server, int64_t grace_ns)
+{
+    if (grace_ns < 0) grace_ns = 0;
+    atomic_store_explicit(&server->shared.grace_ns, grace_ns, memory_order_release);
+    for (unsigned i = 0; i < server->worker_count; i++) io_wake(&server->workers[i]->wake);
+}
+
+// ---- Over another backend ----
+
+skua_status server_start_on(skua_server *server, const io_backend *backend, void *kernel, int listener)
+{
+    skua_status status = server_check(server);
+    if (status) return status;
+    server->started = true;
+    server->sim_kernel = kernel;
+    server->hosts = server->hosts_text ? HOSTS_NAMED : HOSTS_ANY;
+    status = server_open(server, 1, backend);
+    if (status) return server_fail_start(server, status);
+    worker_listen(server->workers[0], listener);
+    return SKUA_OK;
+}
+
+// ---- What is known of it ----
+
+const char *skua_server_address(const skua_server *server, size_t index)
+{
+    return index < server->listener_count ? server->listeners[index].text : NULL;
+}
+
+unsigned skua_server_workers(const skua_server *server)
+{
+    return server->worker_count;
+}
+
+const char *skua_server_backend(const skua_server *server)
+{
+    return server->backend ? server->backend->name : "";
+}
+
+void skua_log(skua_server *server, slice message)
+{
+    if (server->log) log_message(server->log, message);
+}
+
+watch_set *server_watches(skua_server *server)
+{
+    return server->watch_set;
+}

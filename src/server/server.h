@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+//
+// Server: what its workers share. Written before they start, read by them afterwards.
+#ifndef SKUA_SERVER_SERVER_H
+#define SKUA_SERVER_SERVER_H
+
+#include "io/socket.h"
+#include "server/log.h"
+#include "server/offload.h"
+#include "server/router.h"
+#include "server/watch.h"
+#include "server/worker.h"
+
+#include <stdatomic.h>
+
+enum { SERVER_ERROR_OCTETS = 512, SERVER_WORKERS_MAX = 1024 };
+
+typedef struct server_listener {
+    socket_address address;
+    char text[SOCKET_TEXT_OCTETS];
+} server_listener;
+
+typedef enum server_hosts { HOSTS_ANY, HOSTS_LOOPBACK, HOSTS_NAMED } server_hosts;
+
+// Something that is to be called when the server is freed.
+typedef struct server_keepsake server_keepsake;
+
+struct skua_server {
+    skua_config config; // with the defaults filled in
+    const char *wrong;  // the member that is out of range, or NULL
+    char *hosts_text;
+    server_hosts hosts;
+    server_listener listeners[WORKER_LISTENERS_MAX];
+    unsigned listener_count;
+    int unix_fds[WORKER_LISTENERS_MAX]; // a Unix socket is shared by all workers
+    router *router;
+    server_log *log;
+    watch_set *watch_set;
+    offload *offload;
+    skua_local_desc locals[WORKER_LOCALS_MAX];
+    unsigned local_count;
+    server_keepsake *keepsakes;
+    const io_backend *backend;
+    void *sim_kernel; // of server_start_on; becomes loop.kernel
+    skua_worker **workers;
+    unsigned worker_count;
+    bool started;
+    char error[SERVER_ERROR_OCTETS];
+    struct {
+        atomic_llong grace_ns; // of the last skua_stop; -1: none
+    } shared;
+};
+
+// Fills in the defaults. Returns the name of a member that is out of range, or NULL.
+const char *config_complete(skua_config *config, const skua_config *given);
+
+// Whether Host, checked for its form, may be served.
+bool server_takes_host(const skua_server *server, slice authority);
+
+// Records a sentence for skua_server_error and returns status.
+skua_status server_fail(skua_server *server, skua_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+// The simulated kernel's way in: starts one worker on the calling thread, over backend, without sockets. kernel becomes
+// loop.kernel, listener the descriptor that connections come from. Ended by skua_stop, server_sim_turn and skua_server_free.
+skua_status server_start_on(skua_server *server, const io_backend *backend, void *kernel, int listener);
+
+#endif

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: MIT
+//
+// Session: the loop that reads requests from octets, one behind the other.
+
+#include "server/session.h"
+
+#include "base/assert.h"
+#include "server/connection.h"
+#include "server/worker.h"
+
+#include <stdlib.h>
+
+session *session_take(skua_worker *w, connection *conn)
+{
+    session *s = w->free_sessions;
+    if (s) w->free_sessions = s->next;
+    else s = malloc(sizeof *s);
+    if (!s) return NULL;
+    s->conn = conn;
+    s->worker = w;
+    s->current = NULL;
+    s->leaving = NULL;
+    s->leaving_tail = &s->leaving;
+    s->in = NULL;
+    s->in_len = s->in_room = 0;
+    s->moved = 0;
+    s->closing = s->direct = s->peer_done = s->broken = s->running = false;
+    out_init(&s->out, &w->blocks);
+    return s;
+}
+
+static void session_end_requests(session *s, skua_end how)
+{
+    while (s->leaving) {
+        skua_request *r = s->leaving;
+        s->leaving = r->next;
+        request_end(r, how);
+    }
+    s->leaving_tail = &s->leaving;
+    skua_request *r = s->current;
+    if (!r) return;
+    content_lost(r);
+    s->current = NULL;
+    request_end(r, how);
+}
+
+void session_give(session *s, skua_end how)
+{
+    session_end_requests(s, how);
+    out_deinit(&s->out);
+    free(s->in);
+    s->next = s->worker->free_sessions;
+    s->worker->free_sessions = s;
+}
+
+bool session_is_idle(const session *s)
+{
+    return !s->current && !s->leaving && s->in_len == 0 && s->out.octets == 0;
+}
+
+// Parsing stops while too much is queued, so that pipelined requests cannot fill the memory.
+static bool session_is_full(const session *s)
+{
+    return out_is_full(&s->out) || s->out.octets > worker_config(s->worker)->out_octets_max;
+}
+
+bool session_wants_input(const session *s)
+{
+    if (s->closing || s->broken || s->peer_done) return false;
+    const skua_request *r = s->current;
+    if (!r) return s->in_len == 0 && !session_is_full(s);
+    switch ((request_reading)r->reading) {
+    case READING_HEAD: return true;
+    case READING_CONTENT: return s->in_len == 0 && !content_is_blocked(r);
+    case READING_DONE: return false;
+    }
+    return false;
+}
+
+// ---- Leaving ----
+
+static bool session_may_leave(const skua_request *r)
+{
+    return r->answering == ANSWER_QUEUED && (r->reading == READING_DONE || r->close);
+}
+
+// The current request is answered. Whoever wants to know of its end is told when its octets have left.
+static void session_leave(session *s, skua_request *r)
+{
+    s->current = NULL;
+    if (r->close) {
+        s->closing = true;
+        s->direct = !r->head.keep_alive && r->reading == READING_DONE;
+    }
+    content_lost(r);
+    if (r->failed) s->broken = true;
+    r->mark = s->out.total_in;
+    if (!request_is_watched(r)) {
+        request_end(r, SKUA_END_SENT);
+        return;
+    }
+    r->next = NULL;
+    *s->leaving_tail = r;
+    s->leaving_tail = &r->next;
+}
+
+void session_sent(session *s)
+{
+    while (s->leaving && s->leaving->mark <= s->out.total_out) {
+        skua_request *r = s->leaving;
+        s->leaving = r->next;
+        if (!s->leaving) s->leaving_tail = &s->leaving;
+        request_end(r, r->failed ? SKUA_END_ERROR : SKUA_END_SENT);
+    }
+}
+
+// ---- Reading ----
+
+static size_t session_read_head(skua_request *r, const char *octets, size_t len)
+{
+    switch (h1_head_read(&r->head, slice_make(octets, len))) {
+    case H1_MORE: return 0;
+    case H1_FAULT: request_refuse(r, octets, r->head.fault); return 0;
+    case H1_DONE: break;
+    }
+    r->has_input = len > r->head.octets;
+    size_t used = r->head.octets;
+    request_begin(r, octets);
+    return used;
+}
+
+static size_t session_feed(skua_request *r, const char *octets, size_t len)
+{
+    switch ((request_reading)r->reading) {
+    case READING_HEAD: return len ? session_read_head(r, octets, len) : 0;
+    case READING_CONTENT: return content_feed(r, octets, len);
+    case READING_DONE: return 0;
+    }
+    return 0;
+}
+
+static bool session_next(session *s)
+{
+    if (s->current) return true;
+    s->current = request_take(s->worker, s);
+    if (!s->current) s->broken = true;
+    return s->current != NULL;
+}
+
+// Runs requests as far as the octets go. Returns how many were used.
+static size_t session_run(session *s, const char *octets, size_t len)
+{
+    size_t used = 0;
+    s->running = true;
+    while (!s->closing && !s->broken) {
+        if (!s->current && (used == len || session_is_full(s))) break;
+        if (!session_next(s)) break;
+        skua_request *r = s->current;
+        uint8_t reading = r->reading;
+        size_t n = session_feed(r, octets + used, len - used);
+        used += n;
+        if (session_may_leave(r)) session_leave(s, r);
+        else if (n == 0 && r->reading == reading) break;
+    }
+    s->running = false;
+    if (s->closing && used < len) s->direct = false;
+    return used;
+}
+
+// ---- Keeping what cannot be used yet ----
+
+static bool session_reserve(session *s, size_t room)
+{
+    if (room <= s->in_room) return true;
+    if (room < 1024) room = 1024;
+    char *grown = realloc(s->in, room);
+    if (!grown) return false;
+    s->in = grown;
+    s->in_room = (uint32_t)room;
+    return true;
+}
+
+static void session_forget_input(session *s)
+{
+    free(s->in);
+    s->in = NULL;
+    s->in_len = s->in_room = 0;
+}
+
+static void session_keep(session *s, const char *octets, size_t len)
+{
+    if (len == 0 || s->closing || s->broken) return;
+    if (!session_reserve(s, s->in_len + len)) {
+        s->broken = true;
+        return;
+    }
+    memcpy(s->in + s->in_len, octets, len);
+    s->in_len += (uint32_t)len;
+}
+
+// Runs what is kept.
+static void session_run_kept(session *s)
+{
+    size_t used = session_run(s, s->in, s->in_len);
+    if (s->closing || s->broken || used == s->in_len) {
+        session_forget_input(s);
+    } else if (used) {
+        s->in_len -= (uint32_t)used;
+        memmove(s->in, s->in + used, s->in_len);
+    }
+}
+
+// A head began in an earlier read. Only as much as a head may have is put behind it, so that what is kept
+// stays bounded; the rest is run from where it lies.
+static size_t session_complete_head(session *s, const char *octets, size_t len)
+{
+    size_t most = s->worker->head_limits.head_octets_max + 2 * (size_t)H1_EMPTY_LINES_MAX + 1;
+    size_t before = s->in_len;
+    size_t added = most > before ? most - before : 1;
+    if (added > len) added = len;
+    session_keep(s, octets, added);
+    if (s->broken) return len;
+    skua_request *head = s->current;
+    size_t used = session_read_head(head, s->in, s->in_len);
+    if (head->reading == READING_HEAD) {
+        if (!session_may_leave(head)) return added;
+        session_leave(s, head);
+        session_forget_input(s);
+        s->direct = false;
+        return len;
+    }
+    SKUA_ASSERT(used >= before);
+    session_forget_input(s);
+    if (session_may_leave(head)) session_leave(s, head);
+    return used - before;
+}
+
+void session_received(session *s, const char *octets, size_t len)
+{
+    s->moved += len;
+    size_t used = 0;
+    if (s->in_len && s->current && s->current->reading == READING_HEAD) {
+        used = session_complete_head(s, octets, len);
+    } else if (s->in_len) {
+        session_keep(s, octets, len);
+        return;
+    }
+    if (s->in_len == 0) used += session_run(s, octets + used, len - used);
+    session_keep(s, octets + used, len - used);
+}
+
+void session_resume(session *s)
+{
+    skua_request *r = s->current;
+    if (r && r->answering == ANSWER_PULLED) respond_fill(r);
+    session_run_kept(s);
+}
+
+void session_timed_out(session *s, int status)
+{
+    skua_request *r = s->current;
+    if (!r || r->answering != ANSWER_NONE) return;
+    if (r->reading == READING_HEAD) {
+        request_refuse(r, s->in, fault_framing((uint16_t)status, "too slow"));
+    } else {
+        respond_fault(r, status, true);
+    }
+    session_forget_input(s);
+    if (session_may_leave(r)) session_leave(s, r);
+}

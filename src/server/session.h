@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+//
+// Session: HTTP/1 on one connection while it is active. An idle connection has none.
+// Requests are read and answered one at a time, in order; those whose last octets are still queued wait
+// in leaving. Everything is run by a loop, never by recursion.
+#ifndef SKUA_SERVER_SESSION_H
+#define SKUA_SERVER_SESSION_H
+
+#include "base/out.h"
+#include "server/request.h"
+
+typedef struct connection connection;
+
+struct session {
+    session *next; // free
+    connection *conn;
+    skua_worker *worker;
+    skua_request *current;               // being read or answered
+    skua_request *leaving, **leaving_tail; // answered, oldest first
+    char *in;         // received and not used yet: a head in part, or what is behind a request that is being answered
+    uint32_t in_len, in_room;
+    uint64_t moved;   // octets, both ways
+    bool closing;     // no request is read any more
+    bool direct;      // the client asked for the close and has sent nothing more
+    bool peer_done;   // FIN: what has been received is all there is
+    bool broken;      // to be aborted as soon as nobody is inside
+    bool running;     // inside session_run: answers need no kick
+    out_queue out;
+};
+
+// NULL when memory ran out.
+session *session_take(skua_worker *w, connection *conn);
+
+// Ends every request as how says and gives everything back.
+void session_give(session *s, skua_end how);
+
+// Takes octets in; all are used, kept or, once closing, dropped.
+void session_received(session *s, const char *octets, size_t len);
+
+// Goes on with what waited: pulls content, reads what is kept.
+void session_resume(session *s);
+
+// n octets have left.
+void session_sent(session *s);
+
+// Whether octets from the peer would be used.
+bool session_wants_input(const session *s);
+
+// Nothing is read, answered, kept or queued.
+bool session_is_idle(const session *s);
+
+// Answers 408 or 503 when there is still somebody to tell.
+void session_timed_out(session *s, int status);
+
+#endif

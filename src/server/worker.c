@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: MIT
+//
+// Worker: its life, and the parts of the public API that are about it.
+
+#include "server/worker.h"
+
+#include "base/assert.h"
+#include "http/date.h"
+#include "server/connection.h"
+#include "server/server.h"
+
+#include <stdlib.h>
+
+enum { WORKER_BLOCKS_KEPT = 256 };
+
+const skua_config *worker_config(const skua_worker *w)
+{
+    return &w->server->config;
+}
+
+// ---- Mail ----
+
+static void worker_woken(io_op *op, int64_t result)
+{
+    (void)result;
+    skua_worker *w = op->user;
+    mailbox_deliver(&w->mail, w);
+}
+
+void worker_post(skua_worker *w, mail *letter)
+{
+    if (mailbox_post(&w->mail, letter)) io_wake(&w->wake);
+}
+
+void worker_offload_done(skua_worker *w)
+{
+    SKUA_ASSERT(w->offloaded > 0);
+    w->offloaded--;
+}
+
+// ---- Accepting ----
+
+static void worker_accepted(io_op *op, int64_t result)
+{
+    skua_worker *w = op->user;
+    if (result < 0) {
+        (void)server_fail(w->server, SKUA_EIO, "a worker cannot accept connections: %s",
+                          skua_status_text((skua_status)-result));
+        skua_log(w->server, SKUA_SLICE("a worker cannot accept connections"));
+        return;
+    }
+    connection_accepted(w, (int)result, &op->peer);
+}
+
+void worker_listen(skua_worker *w, int fd)
+{
+    SKUA_ASSERT(w->listener_count < WORKER_LISTENERS_MAX);
+    io_op *op = &w->listeners[w->listener_count++];
+    *op = (io_op){ .code = IO_ACCEPT, .fd = fd, .done = worker_accepted, .user = w };
+    io_submit(&w->loop, op);
+}
+
+static bool worker_evict(io_loop *loop)
+{
+    skua_worker *w = loop->owner;
+    bool any = false;
+    for (unsigned i = 0; i < w->server->local_count; i++) {
+        const skua_local_desc *desc = &w->server->locals[i];
+        if (w->locals[i] && desc->evict && desc->evict(w, w->locals[i], desc->user)) any = true;
+    }
+    return any;
+}
+
+// ---- Life ----
+
+static void worker_init(skua_worker *w, skua_server *server, unsigned index)
+{
+    const skua_config *config = &server->config;
+    w->server = server;
+    w->index = index;
+    pool_init(&w->connections, (sizeof(connection) + 15) & ~(size_t)15, config->connections_max);
+    block_store_init(&w->blocks, WORKER_BLOCKS_KEPT);
+    w->head_limits = (h1_limits){
+        .head_octets_max = (uint32_t)config->head_octets_max,
+        .target_octets_max = (uint32_t)config->target_octets_max,
+        .fields_max = (uint16_t)config->fields_max,
+    };
+    w->chunk_limits = (chunk_limits){
+        .ext_octets_max = config->chunk_ext_octets_max,
+        .trailer_octets_max = config->trailer_octets_max,
+        .trailers_max = config->fields_max,
+    };
+}
+
+skua_status worker_open(skua_worker *w, skua_server *server, unsigned index, const io_backend *backend)
+{
+    worker_init(w, server, index);
+    w->loop.events = &connection_events;
+    w->loop.streams = &w->connections;
+    w->loop.owner = w;
+    w->loop.evict = worker_evict;
+    w->loop.send_turn_octets_max = server->config.send_turn_octets_max;
+    w->loop.kernel = server->sim_kernel;
+    skua_status status = io_loop_open(&w->loop, backend);
+    if (status) return status;
+    io_timers_init(&w->loop.timers, w->loop.now_ns, connection_deadline, w);
+    w->wake = (io_op){ .code = IO_WAKE, .done = worker_woken, .user = w, .fd = -1 };
+    io_submit(&w->loop, &w->wake);
+    if (server->config.log != SKUA_LOG_NONE) {
+        w->lane = log_lane_open(server->log);
+        if (!w->lane) return SKUA_ENOMEM;
+    }
+    return SKUA_OK;
+}
+
+static void worker_drop_locals(skua_worker *w)
+{
+    for (unsigned i = 0; i < w->server->local_count; i++) {
+        const skua_local_desc *desc = &w->server->locals[i];
+        if (w->locals[i] && desc->drop) desc->drop(w, w->locals[i], desc->user);
+        w->locals[i] = NULL;
+    }
+}
+
+static void worker_free_lists(skua_worker *w)
+{
+    while (w->free_sessions) {
+        session *s = w->free_sessions;
+        w->free_sessions = s->next;
+        free(s);
+    }
+    while (w->free_requests) {
+        skua_request *r = w->free_requests;
+        w->free_requests = r->next;
+        free(r);
+    }
+}
+
+void worker_close(skua_worker *w)
+{
+    worker_drop_locals(w);
+    io_cancel(&w->loop, &w->watches);
+    io_cancel(&w->loop, &w->wake);
+    io_loop_close(&w->loop);
+    worker_free_lists(w);
+    pool_deinit(&w->connections);
+    block_store_deinit(&w->blocks);
+}
+
+// ---- Ending ----
+
+static void worker_stop_accepting(skua_worker *w)
+{
+    for (unsigned i = 0; i < w->listener_count; i++) io_cancel(&w->loop, &w->listeners[i]);
+    w->listener_count = 0;
+}
+
+static void worker_abort_connections(skua_worker *w)
+{
+    uint32_t slots = w->connections.slab_count * POOL_SLAB_ITEMS;
+    for (uint32_t slot = 0; slot < slots; slot++) {
+        pool_item *item = pool_at(&w->connections, slot);
+        if (item->generation & 1) connection_abort((connection *)(void *)item, SKUA_END_ERROR);
+    }
+}
+
+static void worker_look_at_stop(skua_worker *w)
+{
+    long long grace = atomic_load_explicit(&w->server->shared.grace_ns, memory_order_acquire);
+    if (grace < 0) return;
+    int64_t end = w->loop.now_ns + grace;
+    if (!w->draining || end < w->end_at_ns) w->end_at_ns = end;
+    if (!w->draining) {
+        w->draining = true;
+        worker_stop_accepting(w);
+    }
+}
+
+void worker_connection_gone(skua_worker *w)
+{
+    (void)w; // worker_turn sees it
+}
+
+static bool worker_has_ended(skua_worker *w)
+{
+    if (!w->draining) return false;
+    if (w->connections.in_use && w->loop.now_ns >= w->end_at_ns) worker_abort_connections(w);
+    return w->connections.in_use == 0 && w->offloaded == 0 && w->opening == 0;
+}
+
+static int64_t worker_wait_ns(const skua_worker *w, int64_t timeout_ns)
+{
+    if (!w->draining) return timeout_ns;
+    int64_t left = w->end_at_ns - w->loop.now_ns;
+    if (left < 0) left = w->connections.in_use ? 0 : timeout_ns;
+    return timeout_ns < 0 || left < timeout_ns ? left : timeout_ns;
+}
+
+bool worker_turn(skua_worker *w, int64_t timeout_ns)
+{
+    worker_look_at_stop(w);
+    if (worker_has_ended(w)) return false;
+    (void)io_turn(&w->loop, worker_wait_ns(w, timeout_ns));
+    return true;
+}
+
+// ---- Date ----
+
+void worker_date_renew(skua_worker *w)
+{
+    int64_t seconds = w->loop.unix_ns / 1000000000;
+    memcpy(w->date_line, "Date: ", 6);
+    date_write(w->date_line + 6, seconds);
+    memcpy(w->date_line + 6 + DATE_OCTETS, "\r\n", 2);
+    w->date_until_ns = (seconds + 1) * 1000000000;
+}
+
+// ---- Public ----
+
+unsigned skua_worker_index(const skua_worker *w)
+{
+    return w->index;
+}
+
+skua_server *skua_worker_server(const skua_worker *w)
+{
+    return w->server;
+}
+
+int64_t skua_worker_now_ns(const skua_worker *w)
+{
+    return w->loop.now_ns;
+}
+
+int64_t skua_worker_unix_ns(const skua_worker *w)
+{
+    return w->loop.unix_ns;
+}
+
+void *skua_local(skua_worker *w, unsigned key)
+{
+    SKUA_ASSERT(key < w->server->local_count);
+    if (!w->locals[key]) {
+        const skua_local_desc *desc = &w->server->locals[key];
+        w->locals[key] = desc->make(w, desc->user);
+    }
+    return w->locals[key];
+}
+
+skua_status skua_offload(skua_worker *w, void (*work)(void *user),
+                         void (*done)(skua_worker *worker, void *user), void *user)
+{
+    skua_status status = offload_submit(w->server->offload, w, work, done, user);
+    if (status == SKUA_OK) w->offloaded++;
+    return status;
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+//
+// Worker: one thread, one loop, and everything that is its own: connections, memory, date, caches.
+#ifndef SKUA_SERVER_WORKER_H
+#define SKUA_SERVER_WORKER_H
+
+#include "http/chunk.h"
+#include "http/h1_head.h"
+#include "io/io.h"
+#include "server/log.h"
+#include "server/mailbox.h"
+#include "server/request.h"
+
+#include <pthread.h>
+
+enum { WORKER_LOCALS_MAX = 16, WORKER_LISTENERS_MAX = 16, WORKER_HOST_OCTETS = 64 };
+
+// "Date: Sun, 06 Nov 1994 08:49:37 GMT" CRLF
+enum { WORKER_DATE_OCTETS = 37 };
+
+struct skua_worker {
+    io_loop loop;
+    skua_server *server;
+    unsigned index;
+    pthread_t thread;
+    bool thread_started;
+
+    pool connections;
+    block_store blocks;
+    session *free_sessions;
+    skua_request *free_requests;
+    h1_limits head_limits;
+    chunk_limits chunk_limits;
+
+    int64_t date_until_ns; // date_line holds until then
+    char date_line[WORKER_DATE_OCTETS];
+    uint8_t host_len; // the last Host that was found acceptable
+    char host[WORKER_HOST_OCTETS];
+
+    mailbox mail;
+    io_op wake;
+    io_op watches; // worker 0 reads the changes of directories for all
+    io_op listeners[WORKER_LISTENERS_MAX];
+    unsigned listener_count;
+    int listen_fds[WORKER_LISTENERS_MAX]; // the sockets themselves, the server's to close
+    log_lane *lane;
+    void *locals[WORKER_LOCALS_MAX];
+
+    unsigned offloaded; // work handed to helper threads and not come back
+    unsigned opening;   // files being opened
+    bool draining;      // no more connections; every answer closes its own
+    bool ended;
+    int64_t end_at_ns;  // when draining ends
+};
+
+// Makes a worker ready to run: memory, loop, wake-up. listeners come with worker_listen.
+skua_status worker_open(skua_worker *w, skua_server *server, unsigned index, const io_backend *backend);
+void worker_close(skua_worker *w);
+
+// Takes connections from a listening socket.
+void worker_listen(skua_worker *w, int fd);
+
+// One turn; false when the worker has ended.
+bool worker_turn(skua_worker *w, int64_t timeout_ns);
+
+// Brings a letter to the worker.  Thread: any.
+void worker_post(skua_worker *w, mail *letter);
+
+// Counts work that has come back from helper threads.
+void worker_offload_done(skua_worker *w);
+
+// The line of the second in which this turn began.
+void worker_date_renew(skua_worker *w);
+
+static inline const char *worker_date(skua_worker *w)
+{
+    if (w->loop.unix_ns >= w->date_until_ns) worker_date_renew(w);
+    return w->date_line;
+}
+
+// A connection is gone: a draining worker may end.
+void worker_connection_gone(skua_worker *w);
+
+#endif
