@@ -62,8 +62,6 @@ BANNED = {
     "strerror": "strerror_r",
     "mktemp": "mkstemp",
     "tmpnam": "mkstemp",
-    "system": "posix_spawn",
-    "popen": "posix_spawn",
     "setjmp": "a status",
     "longjmp": "a status",
     "inet_ntoa": "inet_ntop",
@@ -205,17 +203,23 @@ def check_dead(tree):
 
 
 def is_named(file, builds):
-    """Whether a CMakeLists.txt above names the file, or the stem that a foreach puts into a name."""
+    """Whether a CMakeLists.txt above names the file."""
     for folder, text in builds.items():
-        if folder not in file.parents:
-            continue
-        name = str(file.relative_to(folder))
-        looped = re.escape(str(pathlib.PurePosixPath(name).parent)) + r"/[\w$]*\$\{\w+\}\.c"
-        if re.search(rf"(?<![\w/]){re.escape(name)}\b", text):
-            return True
-        if re.search(looped.removeprefix(r"\./"), text) and re.search(rf"\b{file.stem.split('_')[-1]}\b", text):
-            return True
+        if folder in file.parents:
+            name = re.escape(str(file.relative_to(folder)))
+            if re.search(rf"(?<![\w/]){name}\b", unrolled(text)):
+                return True
     return is_compiled_by_tests(file)
+
+
+def unrolled(text):
+    """A CMakeLists.txt with the body of each foreach repeated for its items."""
+
+    def repeat(match):
+        variable, *items = match.group(1).split()
+        return "\n".join(match.group(2).replace(f"${{{variable}}}", item) for item in items)
+
+    return re.sub(r"(?s)\bforeach\(([^)]*)\)(.*?)\bendforeach\(\)", repeat, text)
 
 
 def is_compiled_by_tests(file):
