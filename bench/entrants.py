@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: MIT
+"""Who takes part: the ceilings, Skua, and every peer that is installed or can be built here.
+
+An entrant makes the command that serves a workload on a port, or None where it has no part in it. All
+serve on one core with one worker, without an access log, and with the settings that their own manuals
+give for speed.
+"""
+
+import os
+import shutil
+import subprocess
+
+import workloads
+
+BENCH = os.path.dirname(os.path.abspath(__file__))
+CONNECTIONS_MAX = 12000
+
+
+class Place:
+    """Where things lie: the build, the served folder, and a folder for what is made at run time."""
+
+    def __init__(self, build, folder):
+        self.build = build
+        self.folder = folder
+        self.www = os.path.join(folder, "www")
+        os.makedirs(self.www, exist_ok=True)
+        self.write("www/hello.txt", workloads.HELLO)
+        for octets in {w.octets for w in workloads.WORKLOADS if w.is_file}:
+            self.write(f"www/{octets}.bin", content_of(octets))
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def write(self, name, content):
+        path = self.path(name)
+        with open(path, "wb") as file:
+            file.write(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    def built(self, name):
+        path = os.path.join(self.build, name)
+        if os.access(path, os.X_OK):
+            return path
+        path = os.path.join(self.build, "bench", name)
+        return path if os.access(path, os.X_OK) else None
+
+
+def content_of(octets):
+    """Text that looks like a table of numbers, the same in every run."""
+    lines = "".join(f"{i:07d} {i * 2654435761 % 4294967296:10d}\n" for i in range(octets // 19 + 1))
+    return lines.encode()[:octets]
+
+
+class Entrant:
+    kind = "peer"
+    role = ""
+
+    def __init__(self, name):
+        self.name = name
+        self.missing = None  # why it cannot take part
+
+    def argv(self, workload, place, port):
+        raise NotImplementedError
+
+
+# ---- Ceilings ----
+
+
+class Ceiling(Entrant):
+    """The loop without HTTP. head: the octets it sends before the content, Skua's own where it runs."""
+
+    kind = "ceiling"
+
+    def __init__(self, way, place):
+        super().__init__(f"ceiling, {way}")
+        self.way = way
+        self.program = place.built("bench_ceiling_epoll")
+        self.head = None
+        if not self.program:
+            self.missing = "not built (cmake -DSKUA_BENCH=ON)"
+
+    def argv(self, workload, place, port):
+        if self.way not in workload.ceilings:
+            return None
+        head = self.head + (b"" if workload.is_file else workloads.HELLO)
+        argv = [self.program, "--port", port, "--head", place.write(f"{workload.name}.head", head)]
+        if workload.is_file:
+            argv += ["--file", os.path.join(place.www, f"{workload.octets}.bin")]
+        if self.way == "sendfile":
+            argv += ["--send", "file"]
+        return argv + (["--close"] if workload.close else [])
+
+
+def default_head(workload):
+    """A head like Skua's, for when Skua is not there to be asked."""
+    lines = ["HTTP/1.1 200 OK", "Date: Sun, 06 Nov 1994 08:49:37 GMT", f"Content-Length: {workload.octets}"]
+    if workload.is_file:
+        lines += ["Content-Type: application/octet-stream", 'ETag: "1f3a5b7c9d-1400-17f0e1d2c3b4a596"',
+                  "Last-Modified: Sun, 06 Nov 1994 08:49:37 GMT", "Accept-Ranges: bytes"]
+    else:
+        lines += ["Content-Type: text/plain"]
+    if workload.close:
+        lines += ["Connection: close"]
+    return "\r\n".join(lines + ["", ""]).encode()
+
+
+# ---- Skua ----
+
+
+class Skua(Entrant):
+    kind = "skua"
+
+    def __init__(self, place):
+        super().__init__("Skua")
+        self.hello = place.built("hello")
+        self.program = place.built("skua")
+        if not self.hello and not self.program:
+            self.missing = "not built"
+
+    def argv(self, workload, place, port):
+        if workload.is_file:
+            if not self.program:
+                return None
+            return [self.program, place.www, "--listen", f"127.0.0.1:{port}", "--workers", 1, "--log", "none", "--host", "*"]
+        return [self.hello, "--port", port, "--workers", 1] if self.hello else None
+
+
+# ---- Peers from the distribution ----
+
+
+class Packaged(Entrant):
+    """A peer that the system installed. Subclasses write its configuration."""
+
+    command = None
+
+    def __init__(self):
+        super().__init__(self.command)
+        self.program = shutil.which(self.command) or shutil.which(self.command, path="/usr/sbin:/usr/local/sbin")
+        if not self.program:
+            self.missing = "not installed"
+
+
+class Nginx(Packaged):
+    command = "nginx"
+
+    def argv(self, workload, place, port):
+        folder = place.path("nginx")
+        os.makedirs(folder, exist_ok=True)
+        temporary = "".join(f"    {kind}_temp_path {folder}/{kind};\n"
+                            for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+        path = place.write(f"nginx-{port}.conf", f"""
+daemon off;
+{"user root;" if os.geteuid() == 0 else ""}
+worker_processes 1;
+worker_rlimit_nofile 20000;
+pid {folder}/{port}.pid;
+error_log {folder}/error.log crit;
+events {{ worker_connections {CONNECTIONS_MAX}; }}
+http {{
+{temporary}
+    access_log off;
+    server_tokens off;
+    sendfile on;
+    tcp_nopush on;
+    tcp_nodelay on;
+    keepalive_timeout 300s;
+    keepalive_requests 1000000000;
+    open_file_cache max=1000 inactive=60s;
+    default_type application/octet-stream;
+    server {{
+        listen 127.0.0.1:{port} backlog=4096 deferred;
+        root {place.www};
+        location = / {{ default_type text/plain; return 200 "Hello, World!"; }}
+        location / {{ }}
+    }}
+}}
+""")
+        return [self.program, "-p", folder, "-e", f"{folder}/error.log", "-c", path]
+
+
+class H2o(Packaged):
+    command = "h2o"
+
+    def argv(self, workload, place, port):
+        path = place.write(f"h2o-{port}.conf", f"""
+num-threads: 1
+max-connections: {CONNECTIONS_MAX}
+{"user: root" if os.geteuid() == 0 else ""}
+http1-request-timeout: 300
+file.index: ['hello.txt']
+listen:
+  host: 127.0.0.1
+  port: {port}
+hosts:
+  default:
+    paths:
+      "/":
+        file.dir: {place.www}
+""")
+        return [self.program, "-c", path]
+
+
+class Lighttpd(Packaged):
+    command = "lighttpd"
+
+    def argv(self, workload, place, port):
+        path = place.write(f"lighttpd-{port}.conf", f"""
+server.bind = "127.0.0.1"
+server.port = {port}
+server.document-root = "{place.www}"
+server.max-connections = {CONNECTIONS_MAX}
+server.max-fds = 20000
+server.listen-backlog = 4096
+server.max-keep-alive-requests = 65535
+server.max-keep-alive-idle = 300
+index-file.names = ( "hello.txt" )
+mimetype.assign = ( ".txt" => "text/plain", "" => "application/octet-stream" )
+""")
+        return [self.program, "-D", "-f", path]
+
+
+class Caddy(Packaged):
+    command = "caddy"
+
+    def argv(self, workload, place, port):
+        path = place.write(f"caddy-{port}.conf", f"""
+{{
+    admin off
+    auto_https off
+}}
+:{port} {{
+    bind 127.0.0.1
+    root * {place.www}
+    respond / "Hello, World!"
+    file_server
+}}
+""")
+        homes = [f"XDG_{name}_HOME={place.path('caddy')}" for name in ("DATA", "CONFIG")]
+        return ["env"] + homes + [self.program, "run", "--config", path, "--adapter", "caddyfile"]
+
+
+# ---- Peers built from their registries ----
+
+
+class Built(Entrant):
+    """A hello of ours on somebody else's library."""
+
+    toolchain = None
+
+    def __init__(self, name, place):
+        super().__init__(name)
+        self.program = None
+        tool = shutil.which(self.toolchain) or shutil.which(self.toolchain, path=os.path.expanduser("~/.cargo/bin"))
+        if not tool:
+            self.missing = f"no {self.toolchain} here"
+            return
+        try:
+            self.program = self.build(tool, place)
+        except (OSError, subprocess.SubprocessError) as error:
+            self.missing = f"could not be built: {error}"
+
+    def build(self, tool, place):
+        raise NotImplementedError
+
+    def argv(self, workload, place, port):
+        return None if workload.is_file else [self.program, port]
+
+
+def build_quietly(argv, folder):
+    subprocess.run(argv, cwd=folder, check=True, timeout=600, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                   stderr=subprocess.DEVNULL)
+
+
+class GoHello(Built):
+    toolchain = "go"
+
+    def build(self, tool, place):
+        path = place.path("hello-go")
+        build_quietly([tool, "build", "-o", path, "."], os.path.join(BENCH, "peers", "go"))
+        return path
+
+
+class HyperHello(Built):
+    toolchain = "cargo"
+
+    def build(self, tool, place):
+        target = place.path("hello-hyper")
+        build_quietly([tool, "build", "--release", "--locked", "--jobs", "2", "--target-dir", target],
+                      os.path.join(BENCH, "peers", "hyper"))
+        return os.path.join(target, "release", "hello")
+
+
+def everyone(place):
+    ways = sorted({way for workload in workloads.WORKLOADS for way in workload.ceilings})
+    return ([Ceiling(way, place) for way in ways]
+            + [Skua(place), Nginx(), H2o(), Lighttpd(), Caddy(), GoHello("Go net/http", place), HyperHello("hyper", place)])

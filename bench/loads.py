@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: MIT
+"""Clients: each runs a workload once against a server and tells requests, errors and CPU time."""
+
+import json
+import os
+import re
+import subprocess
+
+import processes
+
+ERRORS_OF_CLIENT = ("connect_errors", "read_errors", "write_errors", "closed", "wrong_answers", "timeouts")
+
+
+def run_to_end(argv):
+    """Runs a client on its core. Returns its output and its CPU time in nanoseconds."""
+    process = subprocess.Popen(processes.pinned(processes.CLIENT_CORE, argv), stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    output = process.stdout.read().decode(errors="replace")
+    process.stdout.close()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return output, int((usage.ru_utime + usage.ru_stime) * 1e9)
+
+
+def number_after(pattern, text, otherwise=0):
+    found = re.search(pattern, text)
+    return float(found.group(1)) if found else otherwise
+
+
+class Loads:
+    def __init__(self, folder, client_path, seconds, closing_requests):
+        self.folder = folder
+        self.client_path = client_path
+        self.seconds = seconds
+        self.closing_requests = closing_requests
+
+    def run(self, workload, server):
+        """One round. Returns requests, seconds, errors (by kind), CPU times and latency where known."""
+        runners = {"wrk": self.wrk, "ab": self.ab, "own": self.own, "idle": self.idle}
+        return runners[workload.client](workload, server)
+
+    def warm_up(self, workload, server):
+        if workload.client == "wrk":
+            run_to_end(self.wrk_argv(workload, server, 1))
+        elif workload.client == "ab":
+            run_to_end(self.ab_argv(workload, server, 2000))
+
+    # ---- wrk ----
+
+    def wrk_argv(self, workload, server, seconds):
+        argv = ["wrk", "-t1", f"-c{workload.connections}", f"-d{seconds}s", "--latency"]
+        for name, value in workload.fields:
+            argv += ["-H", f"{name}: {value}"]
+        if workload.pipeline > 1:
+            argv += ["-s", self.pipeline_script(workload.pipeline)]
+        return argv + [f"http://127.0.0.1:{server.port}{workload.path}"]
+
+    def pipeline_script(self, depth):
+        path = os.path.join(self.folder, "pipeline.lua")
+        with open(path, "w") as script:
+            script.write("local batch\n"
+                         "init = function()\n"
+                         f"  batch = string.rep(wrk.format(), {depth})\n"
+                         "end\n"
+                         "request = function() return batch end\n")
+        return path
+
+    def wrk(self, workload, server):
+        before = server.cpu_ns()
+        output, client_ns = run_to_end(self.wrk_argv(workload, server, max(self.seconds, workload.seconds_min)))
+        server_ns = server.cpu_ns() - before
+        return {
+            "requests": int(number_after(r"(\d+) requests in", output)),
+            "per_second": number_after(r"Requests/sec:\s+([\d.]+)", output),
+            "errors": self.wrk_errors(output),
+            "server_ns": server_ns, "client_ns": client_ns,
+            "p50_ms": self.wrk_latency(output, 50), "p99_ms": self.wrk_latency(output, 99),
+        }
+
+    @staticmethod
+    def wrk_errors(output):
+        errors = {"not 2xx": int(number_after(r"Non-2xx or 3xx responses: (\d+)", output))}
+        for kind in ("connect", "read", "write", "timeout"):
+            errors[kind] = int(number_after(rf"Socket errors:.*{kind} (\d+)", output))
+        return {kind: count for kind, count in errors.items() if count}
+
+    @staticmethod
+    def wrk_latency(output, percent):
+        found = re.search(rf"\b{percent}%\s+([\d.]+)(us|ms|s)\b", output)
+        return float(found.group(1)) * {"us": 0.001, "ms": 1.0, "s": 1000.0}[found.group(2)] if found else None
+
+    # ---- ab ----
+
+    def ab_argv(self, workload, server, requests):
+        return ["ab", "-q", "-c", workload.connections, "-n", requests, f"http://127.0.0.1:{server.port}{workload.path}"]
+
+    def ab(self, workload, server):
+        before = server.cpu_ns()
+        output, client_ns = run_to_end(self.ab_argv(workload, server, self.closing_requests))
+        server_ns = server.cpu_ns() - before
+        errors = {
+            "failed": int(number_after(r"Failed requests:\s+(\d+)", output)),
+            "not 2xx": int(number_after(r"Non-2xx responses:\s+(\d+)", output)),
+            "write": int(number_after(r"Write errors:\s+(\d+)", output)),
+            "unfinished": self.closing_requests - int(number_after(r"Complete requests:\s+(\d+)", output)),
+        }
+        return {
+            "requests": int(number_after(r"Complete requests:\s+(\d+)", output)),
+            "per_second": number_after(r"Requests per second:\s+([\d.]+)", output),
+            "errors": {kind: count for kind, count in errors.items() if count},
+            "server_ns": server_ns, "client_ns": client_ns,
+            "p50_ms": number_after(r"\b50%\s+(\d+)", output, None), "p99_ms": number_after(r"\b99%\s+(\d+)", output, None),
+        }
+
+    # ---- client.c ----
+
+    def own_start(self, workload, server, seconds):
+        path = os.path.join(self.folder, f"{workload.name}.request")
+        with open(path, "wb") as request:
+            request.write(workload.request(server.port, "########"))
+        argv = [self.client_path, "--port", server.port, "--connections", workload.connections,
+                "--request", path, "--seconds", seconds]
+        return subprocess.Popen(processes.pinned(processes.CLIENT_CORE, argv), stdin=subprocess.PIPE,
+                                stdout=subprocess.PIPE, text=True)
+
+    @staticmethod
+    def own_say(client):
+        client.stdin.write("go\n")
+        client.stdin.flush()
+
+    def own(self, workload, server):
+        client = self.own_start(workload, server, self.seconds)
+        client.stdout.readline()
+        before, client_before = server.cpu_ns(), processes.cpu_ns(client.pid)
+        self.own_say(client)
+        line = client.stdout.readline()
+        server_ns, client_ns = server.cpu_ns() - before, processes.cpu_ns(client.pid) - client_before
+        client.communicate("end\n")
+        counts = json.loads(line) if line else {"requests": 0, "connect_errors": workload.connections}
+        return {
+            "requests": counts["requests"],
+            "per_second": counts["requests"] / self.seconds,
+            "errors": {kind: counts[kind] for kind in ERRORS_OF_CLIENT if counts.get(kind)},
+            "server_ns": server_ns, "client_ns": client_ns,
+            "p50_ms": counts.get("p50_ms"), "p99_ms": counts.get("p99_ms"),
+        }
+
+    def idle(self, workload, server):
+        """Memory, not time: what the server holds for connections that were answered once and wait."""
+        before = server.memory_octets()
+        client = self.own_start(workload, server, 0)
+        client.stdout.readline()
+        octets = server.memory_octets() - before
+        self.own_say(client)
+        line = client.stdout.readline()
+        client.communicate("end\n")
+        counts = json.loads(line) if line else {"ramp_requests": 0}
+        answered = counts["ramp_requests"]
+        return {
+            "requests": answered,
+            "errors": {kind: counts[kind] for kind in ERRORS_OF_CLIENT if counts.get(kind)},
+            "octets_per_connection": octets / answered if answered else None,
+        }

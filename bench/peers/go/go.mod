@@ -1,0 +1,3 @@
+module skua/bench/hello
+
+go 1.19

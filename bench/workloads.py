@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: MIT
+"""The workloads: what is asked, by which client, and what Skua is to reach there."""
+
+from dataclasses import dataclass, field
+from typing import Optional
+
+HELLO = b"Hello, World!"
+
+# About ten fields, as a browser sends them.
+BROWSER_FIELDS = [
+    ("User-Agent", "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/120.0.0.0 Safari/537.36"),
+    ("Accept", "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8"),
+    ("Accept-Language", "en-GB,en;q=0.7,de;q=0.3"),
+    ("Referer", "http://localhost/index.html"),
+    ("Cookie", "session=8f14e45fceea167a5a36dedd4bea2543; theme=dark; _ga=GA1.1.1234567890.1700000000; "
+               "consent=analytics%3Dno%26ads%3Dno; csrftoken=Yz0ykq7Wf3mVbJ2sN8tR5uXc1dLhQe4A"),
+    ("Upgrade-Insecure-Requests", "1"),
+    ("Sec-Fetch-Dest", "document"),
+    ("Sec-Fetch-Mode", "navigate"),
+    ("Sec-Fetch-Site", "same-origin"),
+]
+
+
+@dataclass
+class Workload:
+    name: str
+    title: str
+    client: str                     # "wrk", "ab", "own" (client.c) or "idle"
+    connections: int
+    octets: int = len(HELLO)        # of content
+    fields: list = field(default_factory=list)
+    varied: bool = False            # a running number in the query
+    pipeline: int = 1
+    close: bool = False             # a connection per request
+    ceilings: tuple = ("memory",)   # ways to send; the cheapest is the ceiling
+    ratio_target: Optional[float] = None
+    below: Optional[str] = None     # "every" peer, or every "validating" one
+    no_errors: bool = False
+    seconds_min: int = 1            # a round is no shorter
+
+    @property
+    def is_file(self):
+        return self.octets != len(HELLO)
+
+    @property
+    def path(self):
+        return f"/{self.octets}.bin" if self.is_file else "/"
+
+    def request(self, port, number=None):
+        """One request as the workload's client sends it. number: an octet string for the query, or None."""
+        query = "?n=" + (number or "00000000") if self.varied else ""
+        if self.close:  # as ab does
+            lines = [f"GET {self.path} HTTP/1.0", f"Host: 127.0.0.1:{port}", "User-Agent: ApacheBench/2.3", "Accept: */*"]
+        else:
+            lines = [f"GET {self.path}{query} HTTP/1.1", f"Host: 127.0.0.1:{port}"]
+            lines += [f"{name}: {value}" for name, value in self.fields]
+        return "\r\n".join(lines + ["", ""]).encode()
+
+
+WORKLOADS = [
+    Workload("hello", "Hello, keep-alive, 200 connections", "wrk", 200, ratio_target=1.08, below="validating"),
+    Workload("browser", "Hello, a browser's head", "wrk", 200, fields=BROWSER_FIELDS, ratio_target=1.08, below="validating"),
+    Workload("varied", "Hello, a browser's head, varied targets", "own", 200, fields=BROWSER_FIELDS, varied=True),
+    Workload("pipelined", "Hello, pipelined by 16", "wrk", 200, pipeline=16, ratio_target=1.20),
+    Workload("close", "Hello, a connection per request", "ab", 200, close=True, ratio_target=1.08, below="every"),
+    Workload("file-4k", "4 KiB file, keep-alive", "wrk", 200, octets=4096, ratio_target=1.10),
+    Workload("file-100k", "100 KiB file, 64 connections", "wrk", 64, octets=102400, ceilings=("memory", "sendfile"),
+             ratio_target=1.05, below="every"),
+    Workload("file-1m", "1 MiB file, 32 connections", "wrk", 32, octets=1048576, ceilings=("memory", "sendfile"),
+             ratio_target=1.05, below="every"),
+    Workload("many", "Hello, 10,000 connections", "own", 10000, ratio_target=1.10, no_errors=True),
+    Workload("many-wrk", "Hello, wrk with 10,000 connections", "wrk", 10000, ratio_target=1.10, no_errors=True, seconds_min=5),
+    Workload("idle", "Memory per idle connection", "idle", 10000),
+]
+
+QUICK = ("hello", "pipelined", "close", "file-4k", "file-100k")
