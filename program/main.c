@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+//
+// The skua command: serves a directory. Exit status: 0 stopped, 1 could not start, 2 not understood.
+
+#include "banner.h"
+#include "hints.h"
+#include "options.h"
+#include "say.h"
+#include "stop.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+enum { EXIT_STOPPED = 0, EXIT_NOT_STARTED = 1, EXIT_USAGE = 2 };
+
+enum { HOSTS_OCTETS_MAX = OPTIONS_HOSTS_MAX * 256 };
+
+// Each connection takes a descriptor; the soft limit of 1024 is there for programs that use select.
+static void raise_descriptor_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+    limit.rlim_cur = limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+// A reader of standard error that goes away must not end the server.
+static void ignore_broken_pipes(void)
+{
+    struct sigaction action = { .sa_handler = SIG_IGN };
+    (void)sigaction(SIGPIPE, &action, NULL);
+}
+
+static bool add_host(char hosts[HOSTS_OCTETS_MAX], const char *name)
+{
+    size_t len = strlen(hosts), more = strlen(name);
+    if (len + more + 2 > HOSTS_OCTETS_MAX) return false;
+    if (len) hosts[len++] = ' ';
+    memcpy(hosts + len, name, more + 1);
+    return true;
+}
+
+// --host adds names; this machine's own ones stay. Returns NULL when none were given.
+static const char *hosts_of(const options *o, char hosts[HOSTS_OCTETS_MAX])
+{
+    static const char *const own[] = { "localhost", "127.0.0.1", "[::1]" };
+    hosts[0] = '\0';
+    if (!o->host_count) return NULL;
+    for (size_t i = 0; i < o->host_count; i++) {
+        if (strcmp(o->hosts[i], "*") == 0) return "*";
+        if (!add_host(hosts, o->hosts[i])) say_warning("--host %s is too long", o->hosts[i]);
+    }
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) (void)add_host(hosts, own[i]);
+    return hosts;
+}
+
+static skua_server *server_of(const options *o)
+{
+    char hosts[HOSTS_OCTETS_MAX];
+    skua_config config = { .hosts = hosts_of(o, hosts), .workers = o->workers, .backend = o->backend,
+                           .log = o->log };
+    skua_server *server = skua_server_new(&config);
+    if (!server) say_error("%s", skua_status_text(SKUA_ENOMEM));
+    return server;
+}
+
+static bool begin(skua_server *server, const options *o)
+{
+    skua_status status = SKUA_OK;
+    for (size_t i = 0; i < o->listen_count && !status; i++) status = skua_listen(server, o->listens[i]);
+    if (!status) status = skua_route_directory(server, "/", o->dir, &o->directory);
+    if (!status) status = skua_start(server);
+    if (status) hints_say(server, status, o);
+    return !status;
+}
+
+static void run(skua_server *server, const options *o)
+{
+    stop_on_signals(server, o->grace_ns, o->quiet);
+    banner_warn(server);
+    if (!o->quiet) banner_show(server, o->dir);
+    skua_wait(server);
+    if (!o->quiet) say("stopped");
+    stop_forget();
+}
+
+static int serve(const options *o)
+{
+    if (!hints_check_dir(o->dir)) return EXIT_NOT_STARTED;
+    raise_descriptor_limit();
+    ignore_broken_pipes();
+    skua_server *server = server_of(o);
+    if (!server) return EXIT_NOT_STARTED;
+    bool begun = begin(server, o);
+    if (begun) run(server, o);
+    skua_server_free(server);
+    return begun ? EXIT_STOPPED : EXIT_NOT_STARTED;
+}
+
+int main(int argc, char **argv)
+{
+    options o;
+    switch (options_read(&o, argc, argv)) {
+    case OPTIONS_SERVE: return serve(&o);
+    case OPTIONS_ANSWERED: return EXIT_STOPPED;
+    case OPTIONS_WRONG: break;
+    }
+    return EXIT_USAGE;
+}

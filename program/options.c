@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: MIT
+//
+// The command line: one table that is read, shown by --help, and searched for what was meant by a
+// misspelt option.
+
+#include "options.h"
+
+#include "say.h"
+#include "suggest.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// Takes an option's value (NULL for one without); false when it is wrong and has been said to be.
+typedef bool option_take(options *o, const char *value);
+
+typedef struct option {
+    const char *name;
+    char letter;          // 0: none
+    const char *argument; // NULL: takes none
+    option_take *take;    // NULL: answered at once
+    const char *help;
+} option;
+
+// ---- Values ----
+
+static bool options_read_number(const char *text, unsigned max, unsigned *number)
+{
+    unsigned n = 0;
+    if (!*text) return false;
+    for (; *text; text++) {
+        if (*text < '0' || *text > '9') return false;
+        n = n * 10 + (unsigned)(*text - '0');
+        if (n > max) return false;
+    }
+    *number = n;
+    return true;
+}
+
+static bool take_listen(options *o, const char *value)
+{
+    if (o->listen_count == OPTIONS_LISTENS_MAX) {
+        say_error("--listen can be given %d times", OPTIONS_LISTENS_MAX);
+        return false;
+    }
+    o->listens[o->listen_count++] = value;
+    return true;
+}
+
+static bool take_host(options *o, const char *value)
+{
+    if (o->host_count == OPTIONS_HOSTS_MAX) {
+        say_error("--host can be given %d times", OPTIONS_HOSTS_MAX);
+        return false;
+    }
+    if (!*value || strpbrk(value, " \t/")) {
+        say_error("\"%s\" is not a host name; --host takes a name like www.example.org, or \"*\"", value);
+        return false;
+    }
+    o->hosts[o->host_count++] = value;
+    return true;
+}
+
+static bool take_workers(options *o, const char *value)
+{
+    if (options_read_number(value, 1024, &o->workers)) return true;
+    say_error("--workers takes a number from 1 to 1024, or 0 for one per core, not \"%s\"", value);
+    return false;
+}
+
+static bool take_backend(options *o, const char *value)
+{
+    o->backend = value;
+    return true;
+}
+
+static bool take_list(options *o, const char *value)
+{
+    (void)value;
+    o->directory.list = true;
+    return true;
+}
+
+static bool take_dotfiles(options *o, const char *value)
+{
+    (void)value;
+    o->directory.dotfiles = true;
+    return true;
+}
+
+static bool take_index(options *o, const char *value)
+{
+    o->directory.index = value;
+    if (*value && !strchr(value, '/')) return true;
+    say_error("--index takes the name of a file, like index.html, not \"%s\"", value);
+    return false;
+}
+
+static bool take_cache_control(options *o, const char *value)
+{
+    o->directory.cache_control = value;
+    return true;
+}
+
+static bool take_log(options *o, const char *value)
+{
+    static const char *const names[] = { "none", "short", "common", "json" };
+    static const skua_log_format formats[] = { SKUA_LOG_NONE, SKUA_LOG_SHORT, SKUA_LOG_COMMON,
+                                               SKUA_LOG_JSON };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(value, names[i]) != 0) continue;
+        o->log = formats[i];
+        return true;
+    }
+    say_error("--log takes none, short, common or json, not \"%s\"", value);
+    return false;
+}
+
+static bool take_quiet(options *o, const char *value)
+{
+    (void)value;
+    o->quiet = true;
+    return true;
+}
+
+static bool take_grace(options *o, const char *value)
+{
+    char *end = NULL;
+    double seconds = strtod(value, &end);
+    if (end != value && !*end && seconds >= 0 && seconds <= 86400) {
+        o->grace_ns = (int64_t)(seconds * 1e9);
+        return true;
+    }
+    say_error("--grace takes seconds, from 0 to 86400, not \"%s\"", value);
+    return false;
+}
+
+// ---- The table ----
+
+static const option options_table[] = {
+    { "listen", 'l', "ADDRESS", take_listen, "where to listen; may be repeated (127.0.0.1:8080)" },
+    { "workers", 'w', "N", take_workers, "threads that serve (one per core)" },
+    { "backend", 0, "NAME", take_backend, "how to talk to the kernel: auto or epoll (auto)" },
+    { "host", 0, "NAME", take_host, "a host name to answer for; may be repeated; \"*\" is any" },
+    { "list", 0, NULL, take_list, "list the directories that have no index" },
+    { "index", 0, "NAME", take_index, "the file that stands for its directory (index.html)" },
+    { "dotfiles", 0, NULL, take_dotfiles, "serve names that begin with \".\", too" },
+    { "cache-control", 0, "VALUE", take_cache_control, "the Cache-Control of every file (none)" },
+    { "log", 0, "FORMAT", take_log, "none, short, common or json, to standard output (short)" },
+    { "quiet", 'q', NULL, take_quiet, "no start line and no log" },
+    { "grace", 0, "SECONDS", take_grace, "how long to wait for running requests at the end (10)" },
+    { "version", 'V', NULL, NULL, "print the version" },
+    { "help", 'h', NULL, NULL, "print this" },
+};
+
+enum { OPTIONS_COUNT = sizeof options_table / sizeof *options_table };
+
+// What people who know other servers try.
+static const char *const options_synonyms[][2] = {
+    { "port", "listen" },   { "bind", "listen" },       { "address", "listen" },
+    { "addr", "listen" },   { "threads", "workers" },   { "hostname", "host" },
+    { "hidden", "dotfiles" }, { "directory-listing", "list" }, { "silent", "quiet" },
+};
+
+static void options_help(void)
+{
+    (void)puts("usage: skua [OPTION]... [DIR]\n\n"
+               "Serves the files below DIR, or below this directory, over HTTP.\n");
+    for (size_t i = 0; i < OPTIONS_COUNT; i++) {
+        const option *known = &options_table[i];
+        char name[32];
+        (void)snprintf(name, sizeof name, "%s %s", known->name, known->argument ? known->argument : "");
+        if (known->letter) (void)printf("  -%c, --%-22s%s\n", known->letter, name, known->help);
+        else (void)printf("      --%-22s%s\n", name, known->help);
+    }
+    (void)puts("\nADDRESS is 127.0.0.1:8080, [::1]:8080, :8080 (every address of this machine) or\n"
+               "unix:/path; port 0 takes a free one. What is not on this machine alone can be read by others.");
+}
+
+static options_outcome options_answer(const option *known)
+{
+    if (known->letter == 'h') options_help();
+    else (void)printf("skua %s\n", skua_version());
+    return OPTIONS_ANSWERED;
+}
+
+// ---- Reading ----
+
+static const option *options_find(const char *name, size_t len)
+{
+    for (size_t i = 0; i < OPTIONS_COUNT; i++) {
+        const char *known = options_table[i].name;
+        if (strlen(known) == len && memcmp(known, name, len) == 0) return &options_table[i];
+    }
+    return NULL;
+}
+
+static const option *options_find_letter(char letter)
+{
+    for (size_t i = 0; i < OPTIONS_COUNT; i++) {
+        if (options_table[i].letter == letter) return &options_table[i];
+    }
+    return NULL;
+}
+
+// What an unknown name may have meant; NULL when nothing is near.
+static const char *options_nearest(const char *name, size_t len)
+{
+    suggestion near = suggestion_begin(name, len);
+    for (size_t i = 0; i < OPTIONS_COUNT; i++) {
+        suggestion_offer(&near, options_table[i].name, options_table[i].name);
+    }
+    for (size_t i = 0; i < sizeof options_synonyms / sizeof *options_synonyms; i++) {
+        suggestion_offer(&near, options_synonyms[i][0], options_synonyms[i][1]);
+    }
+    return near.meant;
+}
+
+static options_outcome options_say_unknown(const char *name, size_t len)
+{
+    const char *meant = options_nearest(name, len);
+    if (meant) say_error("there is no option --%.*s; did you mean --%s?", (int)len, name, meant);
+    else say_error("there is no option --%.*s; skua --help lists them", (int)len, name);
+    return OPTIONS_WRONG;
+}
+
+// The arguments that have not been read.
+typedef struct options_rest {
+    char **at, **end;
+} options_rest;
+
+// given: the value that came with the option, or NULL.
+static options_outcome options_apply(options *o, const option *known, const char *given,
+                                     options_rest *rest)
+{
+    if (!known->argument && given) {
+        say_error("--%s takes no value", known->name);
+        return OPTIONS_WRONG;
+    }
+    if (!known->take) return options_answer(known);
+    if (known->argument && !given) {
+        if (rest->at == rest->end) {
+            say_error("--%s needs a value: --%s %s", known->name, known->name, known->argument);
+            return OPTIONS_WRONG;
+        }
+        given = *rest->at++;
+    }
+    return known->take(o, given) ? OPTIONS_SERVE : OPTIONS_WRONG;
+}
+
+static options_outcome options_read_long(options *o, const char *name, options_rest *rest)
+{
+    size_t len = strcspn(name, "=");
+    const option *known = options_find(name, len);
+    if (!known) return options_say_unknown(name, len);
+    return options_apply(o, known, name[len] ? name + len + 1 : NULL, rest);
+}
+
+// -q, -qh, -l ADDRESS, -lADDRESS
+static options_outcome options_read_letters(options *o, const char *letters, options_rest *rest)
+{
+    for (; *letters; letters++) {
+        const option *known = options_find_letter(*letters);
+        if (!known) {
+            say_error("there is no option -%c; skua --help lists them", *letters);
+            return OPTIONS_WRONG;
+        }
+        bool takes_rest = known->argument && letters[1];
+        options_outcome outcome = options_apply(o, known, takes_rest ? letters + 1 : NULL, rest);
+        if (outcome != OPTIONS_SERVE || takes_rest) return outcome;
+    }
+    return OPTIONS_SERVE;
+}
+
+static options_outcome options_read_dir(options *o, const char *dir)
+{
+    if (o->dir) {
+        say_error("one directory can be served, not both %s and %s", o->dir, dir);
+        return OPTIONS_WRONG;
+    }
+    o->dir = dir;
+    return OPTIONS_SERVE;
+}
+
+static options_outcome options_read_one(options *o, bool *only_names, options_rest *rest)
+{
+    const char *argument = *rest->at++;
+    if (*only_names || argument[0] != '-' || !argument[1]) return options_read_dir(o, argument);
+    if (strcmp(argument, "--") == 0) {
+        *only_names = true;
+        return OPTIONS_SERVE;
+    }
+    if (argument[1] == '-') return options_read_long(o, argument + 2, rest);
+    return options_read_letters(o, argument + 1, rest);
+}
+
+static void options_complete(options *o)
+{
+    if (!o->dir) o->dir = ".";
+    if (!o->listen_count) o->listens[o->listen_count++] = "127.0.0.1:8080";
+    if (o->quiet) o->log = SKUA_LOG_NONE;
+}
+
+options_outcome options_read(options *o, int argc, char **argv)
+{
+    options_rest rest = { argv + (argc > 0), argv + argc };
+    bool only_names = false;
+    *o = (options){ .log = SKUA_LOG_SHORT, .grace_ns = 10000000000 };
+    while (rest.at < rest.end) {
+        options_outcome outcome = options_read_one(o, &only_names, &rest);
+        if (outcome != OPTIONS_SERVE) return outcome;
+    }
+    options_complete(o);
+    return OPTIONS_SERVE;
+}

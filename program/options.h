@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+//
+// What the command line asks for.
+#ifndef PROGRAM_OPTIONS_H
+#define PROGRAM_OPTIONS_H
+
+#include <skua/skua.h>
+
+enum { OPTIONS_LISTENS_MAX = 8, OPTIONS_HOSTS_MAX = 32 };
+
+typedef struct options {
+    const char *dir; // NULL until given
+    const char *listens[OPTIONS_LISTENS_MAX];
+    size_t listen_count;
+    const char *hosts[OPTIONS_HOSTS_MAX];
+    size_t host_count;
+    unsigned workers;
+    const char *backend;
+    skua_directory_config directory;
+    skua_log_format log;
+    bool quiet;
+    int64_t grace_ns;
+} options;
+
+// What is to be done after reading them.
+typedef enum options_outcome {
+    OPTIONS_SERVE,
+    OPTIONS_ANSWERED, // --help or --version: it has been printed
+    OPTIONS_WRONG     // what is wrong has been said
+} options_outcome;
+
+// Fills in the defaults and reads the arguments, whose strings it keeps.
+options_outcome options_read(options *o, int argc, char **argv);
+
+#endif

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+//
+// How the program ends: the first SIGINT or SIGTERM lets running requests finish, the second does not, the
+// third ends the process whatever it does.
+#ifndef PROGRAM_STOP_H
+#define PROGRAM_STOP_H
+
+#include <skua/skua.h>
+
+// Takes the signals from now on. server: until stop_forget. quiet: says nothing when one comes.
+void stop_on_signals(skua_server *server, int64_t grace_ns, bool quiet);
+
+// Gives the signals back, before the server is freed.
+void stop_forget(void);
+
+#endif
