@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+//
+// The table and the order of use. Invariants: every entry is in exactly one bucket and in the list; count,
+// files and octets are sums over the list.
+
+#include "files/cache.h"
+
+#include "base/assert.h"
+
+#include <stdlib.h>
+
+static size_t cache_buckets_for(unsigned entries)
+{
+    size_t buckets = 16;
+    while (buckets < entries) buckets *= 2;
+    return buckets;
+}
+
+cache *cache_new(const site *s, unsigned files_max)
+{
+    cache *c = calloc(1, sizeof *c);
+    if (!c) return NULL;
+    size_t buckets = cache_buckets_for(s->cache_entries_max);
+    c->buckets = calloc(buckets, sizeof *c->buckets);
+    if (!c->buckets) {
+        free(c);
+        return NULL;
+    }
+    c->site = s;
+    c->mask = buckets - 1;
+    c->count_max = s->cache_entries_max;
+    c->files_max = files_max;
+    siphash_key_random(&c->key);
+    return c;
+}
+
+// ---- Order of use ------------------------------------------------------------------------------
+
+static void cache_unlink(cache *c, cached *entry)
+{
+    if (entry->newer) entry->newer->older = entry->older;
+    else c->newest = entry->older;
+    if (entry->older) entry->older->newer = entry->newer;
+    else c->oldest = entry->newer;
+}
+
+static void cache_link_newest(cache *c, cached *entry)
+{
+    entry->newer = NULL;
+    entry->older = c->newest;
+    if (c->newest) c->newest->newer = entry;
+    else c->oldest = entry;
+    c->newest = entry;
+}
+
+// ---- Table -------------------------------------------------------------------------------------
+
+static bool cache_is_key(const cached *entry, uint64_t hash, slice key, cached_coding coding)
+{
+    return entry->hash == hash && entry->coding == coding &&
+           slice_equal(slice_make(entry->key, entry->key_len), key);
+}
+
+cached *cache_find(cache *c, uint64_t hash, slice key, cached_coding coding)
+{
+    cached *entry = c->buckets[hash & c->mask];
+    while (entry && !cache_is_key(entry, hash, key, coding)) entry = entry->chain;
+    if (entry && entry != c->newest) {
+        cache_unlink(c, entry);
+        cache_link_newest(c, entry);
+    }
+    return entry;
+}
+
+static void cache_drop(cache *c, cached *entry)
+{
+    cached **link = &c->buckets[entry->hash & c->mask];
+    while (*link != entry) link = &(*link)->chain;
+    *link = entry->chain;
+    cache_unlink(c, entry);
+    SKUA_ASSERT(c->count > 0);
+    SKUA_ASSERT(c->octets >= entry->octets);
+    c->count--;
+    c->octets -= entry->octets;
+    if (entry->file) c->files--;
+    cached_free(entry, c->site);
+}
+
+// ---- Bounds ------------------------------------------------------------------------------------
+
+static void cache_drop_oldest_file(cache *c)
+{
+    cached *entry = c->oldest;
+    while (entry && !entry->file) entry = entry->newer;
+    SKUA_ASSERT(entry);
+    cache_drop(c, entry);
+}
+
+static void cache_shrink(cache *c)
+{
+    while (c->files > c->files_max) cache_drop_oldest_file(c);
+    while (c->count > c->count_max || c->octets > c->site->cache_octets_max) cache_drop(c, c->oldest);
+}
+
+void cache_put(cache *c, cached **given)
+{
+    cached *entry = *given;
+    *given = NULL;
+    if (entry->octets > c->site->cache_octets_max) { // it would only drive out all others
+        cached_free(entry, c->site);
+        return;
+    }
+    slice key = slice_make(entry->key, entry->key_len);
+    entry->hash = cache_hash(c, key);
+    cached *former = cache_find(c, entry->hash, key, (cached_coding)entry->coding);
+    if (former) cache_drop(c, former);
+    cached **bucket = &c->buckets[entry->hash & c->mask];
+    entry->chain = *bucket;
+    *bucket = entry;
+    cache_link_newest(c, entry);
+    c->count++;
+    c->octets += entry->octets;
+    if (entry->file) c->files++;
+    cache_shrink(c);
+}
+
+void cache_forget(cache *c, slice key, cached_coding coding)
+{
+    cached *entry = cache_find(c, cache_hash(c, key), key, coding);
+    if (entry) cache_drop(c, entry);
+}
+
+bool cache_evict(cache *c)
+{
+    if (c->files == 0) return false;
+    for (unsigned left = (c->files + 1) / 2; left; left--) cache_drop_oldest_file(c);
+    return true;
+}
+
+void cache_free(cache *c)
+{
+    while (c->oldest) cache_drop(c, c->oldest);
+    free(c->buckets);
+    free(c);
+}
+
+uint64_t cache_draw(cache *c)
+{
+    c->drawn++;
+    return siphash(&c->key, slice_make((const char *)&c->drawn, sizeof c->drawn));
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+//
+// Cache: the files a worker has made ready, found by path and coding, bounded in number, octets and
+// descriptors; who was used longest ago goes first. Paths are a peer's, so the hash is keyed.
+#ifndef SKUA_FILES_CACHE_H
+#define SKUA_FILES_CACHE_H
+
+#include "base/siphash.h"
+#include "files/cached.h"
+
+typedef struct cache {
+    const site *site;
+    siphash_key key;
+    cached **buckets;
+    size_t mask;             // buckets minus one; a power of two minus one
+    cached *newest, *oldest;
+    unsigned count;          // entries
+    unsigned files;          // of them, those with a descriptor
+    unsigned count_max, files_max;
+    size_t octets;
+    uint64_t drawn;          // boundaries of multipart answers so far
+} cache;
+
+// files_max: descriptors it may hold. NULL when memory ran out.
+cache *cache_new(const site *s, unsigned files_max);
+void cache_free(cache *c);
+
+// The cache's own hash of a path.
+static inline uint64_t cache_hash(const cache *c, slice key)
+{
+    return siphash(&c->key, key);
+}
+
+// The one of that key, which becomes the newest; NULL when there is none. Valid until the next cache_put or
+// cache_evict.
+cached *cache_find(cache *c, uint64_t hash, slice key, cached_coding coding);
+
+// Takes one, in place of another of the same key. It may be freed at once, if it is too large for the bounds.
+// *given is NULL afterwards.
+void cache_put(cache *c, cached **given);
+
+// Drops the one of that key, if there is one.
+void cache_forget(cache *c, slice key, cached_coding coding);
+
+// Drops the older half of those that hold a descriptor, at least one; returns whether there was one.
+bool cache_evict(cache *c);
+
+// A number that nobody can guess, another one each time.
+uint64_t cache_draw(cache *c);
+
+#endif

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT
+//
+// Making a file ready to be answered.
+
+#include "files/cached.h"
+
+#include "base/assert.h"
+#include "http/date.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+// A file system's clock ticks coarsely: within a tick content can change under the same ctime. After two
+// seconds no tick is that long, and the entity tag is strong.
+static const int64_t cached_settled_ns = 2000000000;
+static const int64_t cached_second_ns = 1000000000;
+
+static bool cached_is_settled(const skua_file_info *info, int64_t unix_ns)
+{
+    return info->ctime_ns <= unix_ns - cached_settled_ns;
+}
+
+static void cached_set_validators(cached *c, int64_t unix_ns)
+{
+    const skua_file_info *info = &c->info;
+    c->weak = !cached_is_settled(info, unix_ns);
+    int len = snprintf(c->etag, sizeof c->etag, "%s\"%llx-%llx-%llx-%llx\"", c->weak ? "W/" : "",
+                       (unsigned long long)info->inode, (unsigned long long)info->size,
+                       (unsigned long long)info->mtime_ns, (unsigned long long)info->ctime_ns);
+    SKUA_ASSERT(len > 0 && len < CACHED_ETAG_OCTETS);
+    c->etag_len = (uint8_t)len;
+    // A modification in the future would make Last-Modified later than Date, RFC 9110 §8.8.2.1.
+    int64_t modified_ns = info->mtime_ns < unix_ns ? info->mtime_ns : unix_ns;
+    c->last_modified = modified_ns >= 0 ? modified_ns / cached_second_ns : -1;
+}
+
+enum { CACHED_FIELDS_MAX = 5 };
+
+typedef struct cached_fields {
+    skua_field list[CACHED_FIELDS_MAX];
+    size_t count;
+} cached_fields;
+
+static void cached_add_field(cached_fields *fields, const char *name, slice value)
+{
+    SKUA_ASSERT(fields->count < CACHED_FIELDS_MAX);
+    fields->list[fields->count++] = (skua_field){ slice_of(name), value };
+}
+
+// Those that a 200 and its 304 share, RFC 9110 §15.4.5.
+static void cached_add_common(cached_fields *fields, const cached *c, const site *s)
+{
+    cached_add_field(fields, "ETag", slice_make(c->etag, c->etag_len));
+    if (s->cache_control) cached_add_field(fields, "Cache-Control", slice_of(s->cache_control));
+}
+
+static skua_status cached_make_ok(cached *c, const cached_source *source, slice content)
+{
+    char date[DATE_OCTETS];
+    cached_fields fields = { .count = 0 };
+    cached_add_field(&fields, "Content-Type", slice_of(c->type));
+    if (c->last_modified >= 0) {
+        date_write(date, c->last_modified);
+        cached_add_field(&fields, "Last-Modified", slice_make(date, sizeof date));
+    }
+    cached_add_common(&fields, c, source->site);
+    cached_add_field(&fields, "Accept-Ranges", SKUA_SLICE("bytes"));
+    skua_answer_desc desc = { .status = 200, .fields = fields.list, .fields_count = fields.count };
+    if (c->file) {
+        desc.file = c->file;
+        desc.length = c->info.size;
+    } else {
+        desc.content = content;
+    }
+    return skua_answer_new(source->worker, &desc, &c->ok);
+}
+
+static skua_status cached_make_not_modified(cached *c, const cached_source *source)
+{
+    cached_fields fields = { .count = 0 };
+    cached_add_common(&fields, c, source->site);
+    skua_answer_desc desc = { .status = 304, .fields = fields.list, .fields_count = fields.count };
+    return skua_answer_new(source->worker, &desc, &c->not_modified);
+}
+
+// Reads a small file whole. What was appended since is left for the next opening; what was cut off cannot be
+// sent under the validators of the longer file.
+static skua_status cached_read(skua_file *file, char *buffer, size_t size)
+{
+    size_t at = 0;
+    while (at < size) {
+        size_t octets = 0;
+        skua_status status = skua_file_read(file, at, buffer + at, size - at, &octets);
+        if (status) return status;
+        if (octets == 0) return SKUA_ESTATE;
+        at += octets;
+    }
+    return SKUA_OK;
+}
+
+static skua_status cached_make_small(cached *c, const cached_source *source)
+{
+    size_t size = (size_t)c->info.size;
+    char *buffer = malloc(size ? size : 1);
+    if (!buffer) return SKUA_ENOMEM;
+    skua_status status = cached_read(source->file, buffer, size);
+    if (!status) status = cached_make_ok(c, source, slice_make(buffer, size));
+    free(buffer);
+    c->octets += size;
+    return status;
+}
+
+static skua_status cached_make_answers(cached *c, const cached_source *source)
+{
+    skua_status status;
+    if (c->info.size <= source->site->small_octets_max) {
+        status = cached_make_small(c, source);
+    } else {
+        c->file = skua_file_ref(source->file);
+        status = cached_make_ok(c, source, slice_make(NULL, 0));
+    }
+    return status ? status : cached_make_not_modified(c, source);
+}
+
+skua_status cached_new(const cached_source *source, cached **made)
+{
+    SKUA_ASSERT(source->info->kind == SKUA_FILE_REGULAR);
+    cached *c = calloc(1, sizeof *c + source->key.len);
+    if (!c) return SKUA_ENOMEM;
+    c->info = *source->info;
+    c->type = source->type;
+    c->coding = (uint8_t)source->coding;
+    c->key_len = source->key.len;
+    c->octets = source->key.len;
+    if (source->key.len) memcpy(c->key, source->key.ptr, source->key.len);
+    cached_set_validators(c, skua_worker_unix_ns(source->worker));
+    skua_status status = cached_make_answers(c, source);
+    if (status) {
+        cached_free(c, source->site);
+        return status;
+    }
+    *made = c;
+    return SKUA_OK;
+}
+
+void cached_free(cached *c, const site *s)
+{
+    watches_close(&c->watches, s);
+    if (c->ok) skua_answer_unref(c->ok);
+    if (c->not_modified) skua_answer_unref(c->not_modified);
+    if (c->file) skua_file_unref(c->file);
+    free(c);
+}
+
+bool cached_is_same(const cached *c, const skua_file_info *info)
+{
+    return !c->weak && c->info.kind == info->kind && c->info.inode == info->inode &&
+           c->info.size == info->size && c->info.mtime_ns == info->mtime_ns &&
+           c->info.ctime_ns == info->ctime_ns;
+}
+
+// How long from now it may be used unseen: a second, but a weak one not past the moment it can be strong.
+static int64_t cached_fresh_ns(const cached *c, int64_t unix_ns)
+{
+    if (!c->weak) return cached_second_ns;
+    if (c->info.ctime_ns >= unix_ns) return cached_second_ns; // no overflow with dates of the far future
+    int64_t wait_ns = c->info.ctime_ns + cached_settled_ns - unix_ns;
+    return wait_ns < cached_second_ns ? wait_ns : cached_second_ns;
+}
+
+void cached_renew(cached *c, const site *s, skua_worker *worker, int64_t opened_ns, watches *taken,
+                  uint64_t changes)
+{
+    watches_close(&c->watches, s);
+    c->watches = *taken;
+    taken->count = 0;
+    c->changes = changes;
+    c->fresh_until_ns = opened_ns + cached_fresh_ns(c, skua_worker_unix_ns(worker));
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+//
+// Cached: a file made ready to be answered: validators, a whole 200, a whole 304, and either its content
+// (small files) or an open descriptor. Of one worker; what an answer on its way needs of it is
+// reference-counted by itself, so one may be freed at any time.
+#ifndef SKUA_FILES_CACHED_H
+#define SKUA_FILES_CACHED_H
+
+#include "files/watches.h"
+#include "http/conditional.h"
+
+// The content coding of a representation; part of its key.
+typedef enum cached_coding { CACHED_IDENTITY } cached_coding;
+
+// W/"inode-size-mtime-ctime", 16 hex digits each at most
+enum { CACHED_ETAG_OCTETS = 72 };
+
+typedef struct cached cached;
+
+struct cached {
+    // The cache's.
+    cached *chain;         // in its bucket
+    cached *newer, *older; // by last use
+    uint64_t hash;
+
+    int64_t fresh_until_ns; // when it has to be revalidated
+    uint64_t changes;       // the watches' sum before it was opened
+    skua_answer *ok, *not_modified;
+    uint8_t coding;         // cached_coding
+    bool weak;              // it may yet change without its ctime showing that
+    uint8_t etag_len;
+    size_t key_len;
+    size_t octets;          // of content in memory, and of the key
+
+    skua_file *file;        // NULL: the content is in ok
+    skua_file_info info;
+    int64_t last_modified;  // seconds since 1970; -1: none
+    const char *type;
+    watches watches;
+    char etag[CACHED_ETAG_OCTETS];
+    char key[];
+};
+
+// What a cached is made of.
+typedef struct cached_source {
+    const site *site;
+    skua_worker *worker;
+    slice key;
+    cached_coding coding;
+    const char *type;
+    skua_file *file;
+    const skua_file_info *info;
+} cached_source;
+
+// Makes one; watches and freshness are the caller's to set, by cached_renew.
+// Errors: SKUA_ENOMEM; SKUA_EIO; SKUA_ESTATE the file shrank while it was read: open it again.
+SKUA_NODISCARD skua_status cached_new(const cached_source *source, cached **made);
+
+void cached_free(cached *c, const site *s);
+
+// Whether what was made from a file is still good for a file opened again. Never if it is weak.
+bool cached_is_same(const cached *c, const skua_file_info *info);
+
+// Found good at a time: takes the watches and their sum from before the opening. *taken is empty afterwards.
+void cached_renew(cached *c, const site *s, skua_worker *worker, int64_t opened_ns, watches *taken,
+                  uint64_t changes);
+
+static inline bool cached_is_fresh(const cached *c, int64_t now_ns)
+{
+    return now_ns < c->fresh_until_ns && watches_changes(&c->watches) == c->changes;
+}
+
+#endif

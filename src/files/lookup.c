@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: MIT
+//
+// Opening is asynchronous and the request may be gone when it is done, so a lookup is its own object and the
+// request is known to it only as long as it lives. Entries are never held across an opening, but found again.
+
+#include "files/lookup.h"
+
+#include "files/listing_job.h"
+#include "files/reply.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+// A file that shrinks each time it is read is not going to be read; nor will descriptors come back for ever.
+enum { LOOKUP_TRIES_MAX = 3 };
+
+typedef struct lookup {
+    skua_request *request; // NULL: gone
+    skua_worker *worker;
+    const site *site;
+    cache *cache;
+    watches watches;
+    uint64_t changes;   // their sum, taken before the opening
+    int64_t opened_ns;  // when it began
+    unsigned tries;
+    size_t key_len;     // of path: as it was asked for
+    size_t path_len;    // what is opened; longer than the key by the name of the index file
+    char path[];
+} lookup;
+
+static void lookup_free(lookup *l)
+{
+    watches_close(&l->watches, l->site);
+    free(l);
+}
+
+static bool lookup_is_index(const lookup *l)
+{
+    return l->path_len != l->key_len;
+}
+
+static void lookup_request_ended(skua_request *request, skua_end how, void *user)
+{
+    (void)request, (void)how;
+    lookup *l = user;
+    l->request = NULL;
+}
+
+// ---- What cannot be answered with a file --------------------------------------------------------
+
+static void lookup_log(const lookup *l, skua_status why)
+{
+    char line[512];
+    int shown = l->path_len < 400 ? (int)l->path_len : 400;
+    int len = snprintf(line, sizeof line, "cannot read %.*s: %s", shown, l->path, skua_status_text(why));
+    if (len < 0) return;
+    skua_log(l->site->server, slice_make(line, (size_t)len < sizeof line ? (size_t)len : sizeof line - 1));
+}
+
+static void lookup_fail(const lookup *l, skua_status why)
+{
+    switch (why) {
+    case SKUA_ENOENT: reply_error(l->request, 404); return;
+    case SKUA_EACCES: reply_error(l->request, 403); return;
+    case SKUA_ENOMEM:
+    case SKUA_ENOFILE:
+    case SKUA_ESTATE: // it shrank under every attempt
+    case SKUA_ELIMIT:
+        lookup_log(l, why);
+        reply_error(l->request, 503);
+        return;
+    case SKUA_OK:
+    case SKUA_EINVAL:
+    case SKUA_EPROTOCOL:
+    case SKUA_ECLOSED:
+    case SKUA_EEXIST:
+    case SKUA_EADDRINUSE:
+    case SKUA_EADDRNOTAVAIL:
+    case SKUA_EIO:
+    case SKUA_EUNSUPPORTED:
+        lookup_log(l, why);
+        reply_error(l->request, 500);
+        return;
+    }
+}
+
+// A directory without an index file: its listing, if the site has those, or nothing.
+static void lookup_no_index(const lookup *l)
+{
+    if (l->site->list) listing_job_start(l->request, l->site);
+    else reply_error(l->request, 404);
+}
+
+// ---- What can -----------------------------------------------------------------------------------
+
+// A reply from a file that is open never needs another opening.
+static void lookup_reply(lookup *l, const cached *entry, skua_file *file)
+{
+    if (reply_file(l->request, l->cache, entry, file) == REPLY_NEEDS_FILE) reply_error(l->request, 500);
+}
+
+static skua_status lookup_serve(lookup *l, skua_file *file, const skua_file_info *info)
+{
+    slice key = slice_make(l->path, l->key_len);
+    cached *entry = cache_find(l->cache, cache_hash(l->cache, key), key, CACHED_IDENTITY);
+    if (entry && cached_is_same(entry, info)) {
+        cached_renew(entry, l->site, l->worker, l->opened_ns, &l->watches, l->changes);
+        lookup_reply(l, entry, file);
+        return SKUA_OK;
+    }
+    cached_source source = {
+        .site = l->site,
+        .worker = l->worker,
+        .key = key,
+        .coding = CACHED_IDENTITY,
+        .type = skua_media_type(slice_make(l->path, l->path_len)),
+        .file = file,
+        .info = info,
+    };
+    cached *made;
+    skua_status status = cached_new(&source, &made);
+    if (status) return status;
+    cached_renew(made, l->site, l->worker, l->opened_ns, &l->watches, l->changes);
+    lookup_reply(l, made, file);
+    cache_put(l->cache, &made);
+    return SKUA_OK;
+}
+
+static void lookup_open(lookup *l);
+
+// Whether it is worth another try: the file shrank while it was read, or our own cache may give descriptors back.
+static bool lookup_can_retry(lookup *l, skua_status why)
+{
+    if (++l->tries >= LOOKUP_TRIES_MAX) return false;
+    return why == SKUA_ESTATE || (why == SKUA_ENOFILE && cache_evict(l->cache));
+}
+
+// The answer, or SKUA_ESTATE and the like when there is none yet.
+static skua_status lookup_answer(lookup *l, skua_status status, skua_file *file,
+                                 const skua_file_info *info)
+{
+    if (status) return status;
+    switch (info->kind) {
+    case SKUA_FILE_REGULAR: return lookup_serve(l, file, info);
+    case SKUA_FILE_DIRECTORY:
+        if (lookup_is_index(l)) return SKUA_ENOENT;
+        reply_slash(l->request);
+        return SKUA_OK;
+    case SKUA_FILE_OTHER: break;
+    }
+    return SKUA_EACCES;
+}
+
+static void lookup_opened(skua_worker *worker, skua_status status, skua_file *file,
+                          const skua_file_info *info, void *user)
+{
+    (void)worker;
+    lookup *l = user;
+    if (l->request) {
+        skua_on_end(l->request, NULL, NULL);
+        status = lookup_answer(l, status, file, info);
+    }
+    if (file) skua_file_unref(file);
+    if (l->request && status && lookup_can_retry(l, status)) {
+        lookup_open(l);
+        return;
+    }
+    // What cannot be opened any more shall not keep its descriptor.
+    if (status) cache_forget(l->cache, slice_make(l->path, l->key_len), CACHED_IDENTITY);
+    if (l->request && status == SKUA_ENOENT && lookup_is_index(l)) lookup_no_index(l);
+    else if (l->request && status) lookup_fail(l, status);
+    lookup_free(l);
+}
+
+static void lookup_open(lookup *l)
+{
+    slice path = slice_make(l->path, l->path_len);
+    watches_close(&l->watches, l->site);
+    skua_on_end(l->request, lookup_request_ended, l);
+    l->opened_ns = skua_worker_now_ns(l->worker);
+    watches_open(&l->watches, l->site, path);
+    l->changes = watches_changes(&l->watches);
+    skua_file_open(l->worker, l->site->root, path, lookup_opened, l);
+}
+
+static lookup *lookup_new(skua_request *request, const site *s, cache *c, slice name)
+{
+    bool is_directory = name.len == 0 || name.ptr[name.len - 1] == '/';
+    size_t index_len = is_directory ? strlen(s->index) : 0;
+    lookup *l = malloc(sizeof *l + name.len + index_len);
+    if (!l) return NULL;
+    *l = (lookup){
+        .request = request,
+        .worker = skua_request_worker(request),
+        .site = s,
+        .cache = c,
+        .key_len = name.len,
+        .path_len = name.len + index_len,
+    };
+    if (name.len) memcpy(l->path, name.ptr, name.len);
+    if (index_len) memcpy(l->path + name.len, s->index, index_len);
+    return l;
+}
+
+void lookup_start(skua_request *request, const site *s, cache *c, slice name)
+{
+    lookup *l = lookup_new(request, s, c, name);
+    if (l) lookup_open(l);
+    else reply_error(request, 503);
+}

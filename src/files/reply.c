@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+//
+// Preconditions, ranges and redirects.
+
+#include "files/reply.h"
+
+#include "files/byteranges.h"
+#include "files/conditions.h"
+#include "http/date.h"
+#include "http/target.h"
+
+void reply_check(skua_request *request, skua_status status)
+{
+    // Answered already, by a deadline perhaps; or out of memory, and then the connection is closed.
+    if (status == SKUA_OK || status == SKUA_ESTATE || status == SKUA_ENOMEM) return;
+    if (skua_respond_error(request, 500)) return;
+}
+
+void reply_error(skua_request *request, int status)
+{
+    reply_check(request, skua_respond_error(request, status));
+}
+
+// ---- Parts --------------------------------------------------------------------------------------
+
+// What a 206 needs besides Content-Range and Content-Type. With If-Range the client has the rest
+// already, RFC 9110 §15.3.7.
+static skua_status reply_add_fields(skua_request *request, const site *s, const cached *entry,
+                                    bool has_rest)
+{
+    skua_status status = skua_field_add(request, "ETag", slice_make(entry->etag, entry->etag_len));
+    if (!status && s->cache_control) {
+        status = skua_field_add(request, "Cache-Control", slice_of(s->cache_control));
+    }
+    if (status || has_rest) return status;
+    if (entry->last_modified >= 0) {
+        char date[DATE_OCTETS];
+        date_write(date, entry->last_modified);
+        status = skua_field_add(request, "Last-Modified", slice_make(date, sizeof date));
+    }
+    return status ? status : skua_field_add(request, "Accept-Ranges", SKUA_SLICE("bytes"));
+}
+
+static reply_outcome reply_parts(skua_request *request, cache *c, const cached *entry, skua_file *file,
+                                 const preconditions *conditions)
+{
+    range list[RANGES_MAX];
+    unsigned count = 0;
+    uint64_t size = entry->info.size;
+    skua_status status = SKUA_OK;
+    switch (range_read(conditions->range, size, RANGES_MAX, list, &count)) {
+    case RANGE_WHOLE: status = skua_respond_answer(request, entry->ok); break;
+    case RANGE_UNSATISFIABLE: status = byteranges_refuse(request, size); break;
+    case RANGE_PARTIAL:
+        if (entry->file) file = entry->file;
+        if (!file) return REPLY_NEEDS_FILE;
+        status = reply_add_fields(request, c->site, entry, conditions->if_range.ptr != NULL);
+        if (status) break;
+        status = byteranges_respond(request, file, entry->type, size, list, count, cache_draw(c));
+        break;
+    }
+    reply_check(request, status);
+    return REPLY_DONE;
+}
+
+// ---- Conditions ---------------------------------------------------------------------------------
+
+// Range is defined for GET alone, RFC 9110 §14.2.
+static bool reply_wants_parts(const skua_request *request, const preconditions *conditions,
+                              const representation *selected)
+{
+    return conditions->range.ptr && slice_equal(skua_request_method(request), SKUA_SLICE("GET")) &&
+           condition_range_applies(conditions, selected);
+}
+
+static reply_outcome reply_conditional(skua_request *request, cache *c, const cached *entry,
+                                       skua_file *file)
+{
+    preconditions conditions;
+    if (conditions_gather(request, &conditions)) {
+        reply_error(request, 503);
+        return REPLY_DONE;
+    }
+    representation selected = {
+        .etag = slice_make(entry->etag, entry->etag_len),
+        .last_modified = entry->last_modified,
+        .now = skua_worker_unix_ns(skua_request_worker(request)) / 1000000000,
+    };
+    switch (condition_evaluate(&conditions, &selected, true)) {
+    case CONDITION_NOT_MODIFIED:
+        reply_check(request, skua_respond_answer(request, entry->not_modified));
+        return REPLY_DONE;
+    case CONDITION_FAILED: reply_error(request, 412); return REPLY_DONE;
+    case CONDITION_PROCEED: break;
+    }
+    if (reply_wants_parts(request, &conditions, &selected)) {
+        return reply_parts(request, c, entry, file, &conditions);
+    }
+    reply_check(request, skua_respond_answer(request, entry->ok));
+    return REPLY_DONE;
+}
+
+reply_outcome reply_file(skua_request *request, cache *c, const cached *entry, skua_file *file)
+{
+    if (skua_request_is_conditional(request)) return reply_conditional(request, c, entry, file);
+    reply_check(request, skua_respond_answer(request, entry->ok));
+    return REPLY_DONE;
+}
+
+// ---- Redirects ----------------------------------------------------------------------------------
+
+void reply_slash(skua_request *request)
+{
+    slice path = skua_request_path(request);
+    slice query = skua_request_query(request);
+    char *location = skua_request_alloc(request, 3 * path.len + query.len + 3);
+    if (!location) {
+        reply_error(request, 503);
+        return;
+    }
+    size_t len = target_encode(path, location);
+    location[len++] = '/';
+    if (query.ptr) {
+        location[len++] = '?';
+        memcpy(location + len, query.ptr, query.len);
+        len += query.len;
+    }
+    skua_status status = skua_field_add(request, "Location", slice_make(location, len));
+    if (!status) status = skua_respond(request, 301, NULL, slice_make(NULL, 0));
+    reply_check(request, status);
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+//
+// Site: a directory that is served at a path, and how. Written before the server starts, read by every
+// worker afterwards.
+#ifndef SKUA_FILES_SITE_H
+#define SKUA_FILES_SITE_H
+
+#include "base/slice.h"
+
+typedef struct site {
+    skua_server *server;
+    skua_root *root;
+    unsigned local_key;  // of the workers' caches
+    size_t prefix_len;   // octets of a request's path before the name beneath the root
+    char *index;         // name of the file that answers for its directory
+    char *cache_control; // NULL: none
+    bool list;
+    bool dotfiles;
+    size_t cache_octets_max;
+    size_t small_octets_max;
+    unsigned cache_entries_max;
+} site;
+
+// Whether one of the site's own rules hides name, a path beneath its root: a segment begins with ".", and
+// it is not the first one and ".well-known" (RFC 8615).
+bool site_hides(const site *s, slice name);
+
+// How many sites there are in this process, at least 1: they share the file descriptors.
+unsigned site_count(void);
+
+#endif

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: MIT
+//
+// Serving a directory: the route, its handler, and the caches of the workers. A file that is ready and fresh is
+// answered without a system call and without memory: one hash, one comparison, one answer made long ago.
+
+#include "files/cache.h"
+#include "files/lookup.h"
+#include "files/reply.h"
+#include "files/site.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+
+enum {
+    SITE_CACHE_OCTETS = 16 << 20,
+    SITE_CACHE_ENTRIES = 1024,
+    SITE_CACHE_ENTRIES_MAX = 1 << 20,
+    SITE_SMALL_OCTETS = 32768
+};
+
+static struct {
+    struct {
+        atomic_uint count; // sites that are alive in this process
+    } shared;
+} sites;
+
+unsigned site_count(void)
+{
+    unsigned count = atomic_load_explicit(&sites.shared.count, memory_order_relaxed);
+    return count ? count : 1;
+}
+
+bool site_hides(const site *s, slice name)
+{
+    if (s->dotfiles) return false;
+    for (size_t i = 0; i < name.len; i++) {
+        bool begins = i == 0 || name.ptr[i - 1] == '/';
+        if (!begins || name.ptr[i] != '.') continue;
+        slice well_known = SKUA_SLICE(".well-known/");
+        bool is_first = i == 0 && name.len >= well_known.len;
+        if (!is_first || memcmp(name.ptr, well_known.ptr, well_known.len) != 0) return true;
+    }
+    return false;
+}
+
+// ---- Requests -------------------------------------------------------------------------------------
+
+static void static_handle(skua_request *request, void *user)
+{
+    const site *s = user;
+    cache *c = skua_local(skua_request_worker(request), s->local_key);
+    slice name = slice_from(skua_request_path(request), s->prefix_len);
+    if (!c) {
+        reply_error(request, 503);
+        return;
+    }
+    if (!skua_request_path_is_plain(request)) {
+        reply_error(request, 404);
+        return;
+    }
+    cached *entry = cache_find(c, cache_hash(c, name), name, CACHED_IDENTITY);
+    bool fresh = entry && cached_is_fresh(entry, skua_worker_now_ns(skua_request_worker(request)));
+    if (fresh && reply_file(request, c, entry, NULL) == REPLY_DONE) return;
+    if (!entry && site_hides(s, name)) reply_error(request, 404);
+    else lookup_start(request, s, c, name);
+}
+
+// The site's own path without the "/" at its end.
+static void static_handle_bare(skua_request *request, void *user)
+{
+    (void)user;
+    reply_slash(request);
+}
+
+// ---- Caches ---------------------------------------------------------------------------------------
+
+// An eighth of what the process may open, shared by all sites and workers; none if that is less than one.
+static unsigned static_files_max(skua_worker *worker)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit)) return 0;
+    uint64_t share = limit.rlim_cur / 8 / skua_server_workers(skua_worker_server(worker)) / site_count();
+    return share < SITE_CACHE_ENTRIES_MAX ? (unsigned)share : SITE_CACHE_ENTRIES_MAX;
+}
+
+static void *static_cache_make(skua_worker *worker, void *user)
+{
+    return cache_new(user, static_files_max(worker));
+}
+
+static void static_cache_drop(skua_worker *worker, void *object, void *user)
+{
+    (void)worker, (void)user;
+    cache_free(object);
+}
+
+static bool static_cache_evict(skua_worker *worker, void *object, void *user)
+{
+    (void)worker, (void)user;
+    return cache_evict(object);
+}
+
+// ---- Routes ---------------------------------------------------------------------------------------
+
+static void site_free(void *user)
+{
+    site *s = user;
+    skua_root_close(s->root);
+    free(s->index);
+    free(s->cache_control);
+    free(s);
+    atomic_fetch_sub_explicit(&sites.shared.count, 1, memory_order_relaxed);
+}
+
+static skua_status site_fail(skua_server *server, skua_status status, const char *what, const char *why)
+{
+    char sentence[256];
+    (void)snprintf(sentence, sizeof sentence, "%s: %s", what, why);
+    skua_server_set_error(server, sentence);
+    return status;
+}
+
+// The path of a pattern, after "GET " if that is there; NULL when the pattern is none for a directory.
+static const char *site_pattern_path(const char *pattern)
+{
+    if (strncmp(pattern, "GET ", 4) == 0) pattern += 4;
+    size_t len = strlen(pattern);
+    bool is_directory = len && pattern[0] == '/' && pattern[len - 1] == '/';
+    return is_directory && !strpbrk(pattern, "{} ") ? pattern : NULL;
+}
+
+static bool site_is_name(const char *name)
+{
+    return *name && !strchr(name, '/') && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
+}
+
+static bool site_is_field_value(const char *value)
+{
+    for (; *value; value++) {
+        if ((unsigned char)*value < 0x20 && *value != '\t') return false;
+        if (*value == 0x7f) return false;
+    }
+    return true;
+}
+
+static skua_status site_check(skua_server *server, const char *pattern, const skua_directory_config *config)
+{
+    if (!site_pattern_path(pattern)) {
+        return site_fail(server, SKUA_EINVAL, pattern, "a directory's pattern is \"/…/\", perhaps with \"GET \" before it");
+    }
+    if (config->index && !site_is_name(config->index)) {
+        return site_fail(server, SKUA_EINVAL, config->index, "the index must be the name of a file, without \"/\"");
+    }
+    if (config->cache_control && !site_is_field_value(config->cache_control)) {
+        return site_fail(server, SKUA_EINVAL, pattern, "Cache-Control must not contain control characters");
+    }
+    return SKUA_OK;
+}
+
+static void site_set_bounds(site *s, const skua_directory_config *config)
+{
+    s->cache_octets_max = config->cache_octets_max ? config->cache_octets_max : SITE_CACHE_OCTETS;
+    s->cache_entries_max = config->cache_entries_max ? config->cache_entries_max : SITE_CACHE_ENTRIES;
+    if (s->cache_entries_max > SITE_CACHE_ENTRIES_MAX) s->cache_entries_max = SITE_CACHE_ENTRIES_MAX;
+    s->small_octets_max = config->small_octets_max ? config->small_octets_max : SITE_SMALL_OCTETS;
+    if (s->small_octets_max > s->cache_octets_max) s->small_octets_max = s->cache_octets_max;
+}
+
+static site *site_new(skua_server *server, const char *path, const skua_directory_config *config)
+{
+    site *s = calloc(1, sizeof *s);
+    if (!s) return NULL;
+    s->server = server;
+    s->prefix_len = strlen(path);
+    s->index = strdup(config->index ? config->index : "index.html");
+    s->cache_control = config->cache_control ? strdup(config->cache_control) : NULL;
+    s->list = config->list;
+    s->dotfiles = config->dotfiles;
+    site_set_bounds(s, config);
+    atomic_fetch_add_explicit(&sites.shared.count, 1, memory_order_relaxed);
+    if (s->index && (s->cache_control || !config->cache_control)) return s;
+    site_free(s);
+    return NULL;
+}
+
+// "/docs" is a directory asked for without its slash, unless the program has a route of its own there.
+static skua_status site_add_bare_route(skua_server *server, site *s, const char *path)
+{
+    if (s->prefix_len == 1) return SKUA_OK;
+    char *pattern = malloc(s->prefix_len + sizeof "GET ");
+    if (!pattern) return SKUA_ENOMEM;
+    memcpy(pattern, "GET ", 4);
+    memcpy(pattern + 4, path, s->prefix_len - 1);
+    pattern[4 + s->prefix_len - 1] = '\0';
+    skua_status status = skua_route(server, pattern, static_handle_bare, s);
+    free(pattern);
+    return status == SKUA_EEXIST ? SKUA_OK : status;
+}
+
+static skua_status site_add_route(skua_server *server, site *s, const char *path)
+{
+    char *pattern = malloc(s->prefix_len + sizeof "GET ");
+    if (!pattern) return SKUA_ENOMEM;
+    memcpy(pattern, "GET ", 4);
+    memcpy(pattern + 4, path, s->prefix_len + 1);
+    skua_status status = skua_route(server, pattern, static_handle, s);
+    free(pattern);
+    return status ? status : site_add_bare_route(server, s, path);
+}
+
+static skua_status site_add_caches(skua_server *server, site *s)
+{
+    skua_local_desc desc = {
+        .make = static_cache_make,
+        .drop = static_cache_drop,
+        .evict = static_cache_evict,
+        .user = s,
+    };
+    skua_status status = skua_local_add(server, &desc, &s->local_key);
+    if (status == SKUA_ELIMIT) return site_fail(server, status, "a directory", "too many are served already");
+    return status;
+}
+
+skua_status skua_route_directory(skua_server *server, const char *pattern, const char *path,
+                                 const skua_directory_config *config)
+{
+    static const skua_directory_config defaults = { 0 };
+    if (!config) config = &defaults;
+    skua_status status = site_check(server, pattern, config);
+    if (status) return status;
+    site *s = site_new(server, site_pattern_path(pattern), config);
+    if (!s) return site_fail(server, SKUA_ENOMEM, path, skua_status_text(SKUA_ENOMEM));
+    status = skua_root_open(path, &s->root);
+    if (status) (void)site_fail(server, status, path, skua_status_text(status));
+    if (!status) status = skua_server_on_free(server, site_free, s);
+    if (status) {
+        site_free(s);
+        return status;
+    }
+    status = site_add_caches(server, s); // from here on the site is the server's
+    return status ? status : site_add_route(server, s, site_pattern_path(pattern));
+}
