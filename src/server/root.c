@@ -9,12 +9,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 struct skua_root {
     int fd;
+    uint64_t id;
 };
+
+static atomic_uint_fast64_t root_ids;
 
 static skua_status root_status(int error)
 {
@@ -42,6 +46,7 @@ skua_status skua_root_open(const char *path, skua_root **root)
         free(made);
         return status;
     }
+    made->id = atomic_fetch_add_explicit(&root_ids, 1, memory_order_relaxed);
     *root = made;
     return SKUA_OK;
 }
@@ -57,6 +62,11 @@ int root_fd(const skua_root *root)
 {
     SKUA_ASSERT(root);
     return root->fd;
+}
+
+uint64_t root_id(const skua_root *root)
+{
+    return root->id;
 }
 
 bool root_path(slice path, char text[ROOT_PATH_OCTETS])

@@ -9,6 +9,9 @@
 // The root's descriptor, which stays the root's.
 int root_fd(const skua_root *root);
 
+// A number that no other root of this process has, or had.
+uint64_t root_id(const skua_root *root);
+
 enum { ROOT_PATH_OCTETS = 4096 };
 
 // Copies path to text, ended by NUL. False if it is longer than any path can be, or holds a NUL itself.

@@ -22,6 +22,10 @@ int watch_set_fd(const watch_set *set);
 // Reads what there is, without waiting, and counts it.  Thread: one.
 void watch_set_read(watch_set *set);
 
+// What skua_watch_open and skua_watch_close do, on a set.  Thread: any.
+skua_status watch_open(watch_set *set, skua_root *root, slice path, skua_watch **watch);
+void watch_close(watch_set *set, skua_watch *watch);
+
 // The set that skua_watch_open uses.
 watch_set *server_watches(skua_server *server);
 

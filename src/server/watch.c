@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: MIT
+//
+// Watches over inotify. The kernel has one watch for a directory however often it is asked, so several
+// of ours, by other paths, may share its number; it is taken back with the last of them.
+// A directory that was moved, deleted or unmounted is no longer what its path names: its watch is dead.
+// It can be found no more, and its count grows at every look, so that nobody believes it again.
+// Invariant: linked watches are in both tables; a dead one is in none.
+
+#include "server/watch.h"
+
+#include "base/assert.h"
+#include "io/file.h"
+#include "server/root.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#ifdef __linux__
+#include <sys/inotify.h>
+#endif
+
+enum { WATCH_BUCKETS = 1024, WATCH_READ_OCTETS = 16384, WATCH_READS_MAX = 64 };
+
+#define WATCH_DEAD ((uint_fast64_t)1 << 63)
+
+struct skua_watch {
+    skua_watch *key_next, *number_next;
+    atomic_uint_fast64_t changes;
+    atomic_uint_fast64_t *counter; // changes, also through a pointer to const
+    uint64_t root;
+    int number; // the kernel's
+    unsigned refs;
+    bool linked;
+    size_t path_len;
+    char path[];
+};
+
+struct watch_set {
+    int fd;
+    struct {
+        pthread_mutex_t lock; // of all the rest
+        skua_watch *by_key[WATCH_BUCKETS];
+        skua_watch *by_number[WATCH_BUCKETS];
+        size_t count;
+    } shared;
+};
+
+// ---- The kernel ----
+
+#ifdef __linux__
+
+enum {
+    WATCH_MASK = IN_MODIFY | IN_ATTRIB | IN_CLOSE_WRITE | IN_CREATE | IN_DELETE | IN_MOVED_FROM |
+                 IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR,
+    WATCH_FATAL = IN_IGNORED | IN_UNMOUNT | IN_MOVE_SELF | IN_DELETE_SELF
+};
+
+static int watch_kernel_open(void)
+{
+    return inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+}
+
+static skua_status watch_kernel_status(int error)
+{
+    switch (error) {
+    case ENOSPC: return SKUA_ELIMIT; // fs.inotify.max_user_watches
+    case ENOMEM: return SKUA_ENOMEM;
+    case EACCES: return SKUA_EACCES;
+    default: return SKUA_EUNSUPPORTED; // without /proc, for one
+    }
+}
+
+// By its descriptor, since a path could have been turned elsewhere since it was resolved.
+static skua_status watch_kernel_add(int fd, int directory, int *number)
+{
+    char path[32];
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", directory);
+    int added = inotify_add_watch(fd, path, WATCH_MASK);
+    if (added < 0) return watch_kernel_status(errno);
+    *number = added;
+    return SKUA_OK;
+}
+
+static void watch_kernel_remove(int fd, int number)
+{
+    (void)inotify_rm_watch(fd, number);
+}
+
+#else
+
+static int watch_kernel_open(void)
+{
+    return -1;
+}
+
+static skua_status watch_kernel_add(int fd, int directory, int *number)
+{
+    (void)fd, (void)directory, (void)number;
+    return SKUA_EUNSUPPORTED;
+}
+
+static void watch_kernel_remove(int fd, int number)
+{
+    (void)fd, (void)number;
+}
+
+#endif
+
+// ---- Tables ----
+
+static skua_watch **watch_key_bucket(watch_set *set, uint64_t root, slice path)
+{
+    uint64_t hash = (14695981039346656037u ^ root) * 1099511628211u;
+    for (size_t i = 0; i < path.len; i++) hash = (hash ^ (unsigned char)path.ptr[i]) * 1099511628211u;
+    return &set->shared.by_key[(hash ^ hash >> 32) % WATCH_BUCKETS];
+}
+
+static skua_watch **watch_number_bucket(watch_set *set, int number)
+{
+    return &set->shared.by_number[(unsigned)number % WATCH_BUCKETS];
+}
+
+static slice watch_path(const skua_watch *watch)
+{
+    return slice_make(watch->path, watch->path_len);
+}
+
+static skua_watch *watch_find(watch_set *set, uint64_t root, slice path)
+{
+    skua_watch *watch = *watch_key_bucket(set, root, path);
+    while (watch && !(watch->root == root && slice_equal(watch_path(watch), path))) watch = watch->key_next;
+    return watch;
+}
+
+static bool watch_number_is_used(watch_set *set, int number)
+{
+    const skua_watch *watch = *watch_number_bucket(set, number);
+    while (watch && watch->number != number) watch = watch->number_next;
+    return watch != NULL;
+}
+
+static void watch_link(watch_set *set, skua_watch *watch)
+{
+    skua_watch **key = watch_key_bucket(set, watch->root, watch_path(watch));
+    skua_watch **number = watch_number_bucket(set, watch->number);
+    watch->key_next = *key;
+    *key = watch;
+    watch->number_next = *number;
+    *number = watch;
+    watch->linked = true;
+}
+
+static void watch_unlink(watch_set *set, skua_watch *watch)
+{
+    SKUA_ASSERT(watch->linked);
+    skua_watch **key = watch_key_bucket(set, watch->root, watch_path(watch));
+    while (*key != watch) key = &(*key)->key_next;
+    *key = watch->key_next;
+    skua_watch **number = watch_number_bucket(set, watch->number);
+    while (*number != watch) number = &(*number)->number_next;
+    *number = watch->number_next;
+    watch->linked = false;
+}
+
+// ---- The set ----
+
+watch_set *watch_set_new(void)
+{
+    watch_set *set = calloc(1, sizeof *set);
+    if (!set) return NULL;
+    if (pthread_mutex_init(&set->shared.lock, NULL) != 0) {
+        free(set);
+        return NULL;
+    }
+    set->fd = watch_kernel_open();
+    return set;
+}
+
+void watch_set_free(watch_set *set)
+{
+    if (!set) return;
+    SKUA_ASSERT(set->shared.count == 0);
+    if (set->fd >= 0) (void)close(set->fd);
+    (void)pthread_mutex_destroy(&set->shared.lock);
+    free(set);
+}
+
+int watch_set_fd(const watch_set *set)
+{
+    return set->fd;
+}
+
+// ---- Opening and closing ----
+
+static skua_watch *watch_new(uint64_t root, slice path)
+{
+    skua_watch *watch = calloc(1, sizeof *watch + path.len + 1);
+    if (!watch) return NULL;
+    atomic_init(&watch->changes, 0);
+    watch->counter = &watch->changes;
+    watch->root = root;
+    watch->refs = 1;
+    watch->path_len = path.len;
+    if (path.len) memcpy(watch->path, path.ptr, path.len);
+    return watch;
+}
+
+// One more holder of the watch that is there already, or NULL.
+static skua_watch *watch_share(watch_set *set, uint64_t root, slice path)
+{
+    skua_watch *found = watch_find(set, root, path);
+    if (found) found->refs++;
+    return found;
+}
+
+// Links made, or finds that somebody else was faster. The lock is held while the kernel is asked, so that
+// no event of a number can be read before the number is in the table.
+static skua_status watch_settle(watch_set *set, int directory, skua_watch *made, skua_watch **watch)
+{
+    skua_watch *found = watch_share(set, made->root, watch_path(made));
+    if (!found) {
+        skua_status status = watch_kernel_add(set->fd, directory, &made->number);
+        if (status != SKUA_OK) return status;
+        watch_link(set, made);
+        set->shared.count++;
+        found = made;
+    }
+    *watch = found;
+    return SKUA_OK;
+}
+
+// The disk is looked at without the lock.
+static skua_status watch_start(watch_set *set, const skua_root *root, skua_watch *made, skua_watch **watch)
+{
+    int directory = -1;
+    skua_status status = file_open_directory(root_fd(root), made->path, &directory);
+    if (status != SKUA_OK) return status;
+    (void)pthread_mutex_lock(&set->shared.lock);
+    status = watch_settle(set, directory, made, watch);
+    (void)pthread_mutex_unlock(&set->shared.lock);
+    (void)close(directory);
+    return status;
+}
+
+skua_status watch_open(watch_set *set, skua_root *root, slice path, skua_watch **watch)
+{
+    if (set->fd < 0) return SKUA_EUNSUPPORTED;
+    while (path.len > 1 && path.ptr[path.len - 1] == '/') path.len--;
+    if (path.len >= ROOT_PATH_OCTETS || (path.len && memchr(path.ptr, 0, path.len))) return SKUA_ENOENT;
+    (void)pthread_mutex_lock(&set->shared.lock);
+    skua_watch *found = watch_share(set, root_id(root), path);
+    (void)pthread_mutex_unlock(&set->shared.lock);
+    if (found) {
+        *watch = found;
+        return SKUA_OK;
+    }
+    skua_watch *made = watch_new(root_id(root), path);
+    if (!made) return SKUA_ENOMEM;
+    skua_watch *settled = NULL;
+    skua_status status = watch_start(set, root, made, &settled);
+    if (settled != made) free(made);
+    if (status == SKUA_OK) *watch = settled;
+    return status;
+}
+
+void watch_close(watch_set *set, skua_watch *watch)
+{
+    (void)pthread_mutex_lock(&set->shared.lock);
+    SKUA_ASSERT(watch->refs > 0);
+    bool last = --watch->refs == 0;
+    if (last) {
+        set->shared.count--;
+        bool linked = watch->linked;
+        if (linked) watch_unlink(set, watch);
+        if (linked && !watch_number_is_used(set, watch->number)) watch_kernel_remove(set->fd, watch->number);
+    }
+    (void)pthread_mutex_unlock(&set->shared.lock);
+    if (last) free(watch);
+}
+
+// ---- Counting ----
+
+static void watch_bump(skua_watch *watch)
+{
+    (void)atomic_fetch_add_explicit(watch->counter, 1, memory_order_acq_rel);
+}
+
+#ifdef __linux__
+
+static void watch_bump_all(watch_set *set)
+{
+    for (size_t i = 0; i < WATCH_BUCKETS; i++) {
+        for (skua_watch *watch = set->shared.by_key[i]; watch; watch = watch->key_next) watch_bump(watch);
+    }
+}
+
+static void watch_bump_number(watch_set *set, int number)
+{
+    for (skua_watch *watch = *watch_number_bucket(set, number); watch; watch = watch->number_next) {
+        if (watch->number == number) watch_bump(watch);
+    }
+}
+
+static void watch_kill_number(watch_set *set, int number)
+{
+    skua_watch *next;
+    for (skua_watch *watch = *watch_number_bucket(set, number); watch; watch = next) {
+        next = watch->number_next;
+        if (watch->number != number) continue;
+        watch_unlink(set, watch);
+        (void)atomic_fetch_or_explicit(watch->counter, WATCH_DEAD, memory_order_acq_rel);
+    }
+}
+
+static void watch_event(watch_set *set, const struct inotify_event *event)
+{
+    if (event->mask & IN_Q_OVERFLOW) {
+        watch_bump_all(set);
+    } else if (event->mask & WATCH_FATAL) {
+        watch_kill_number(set, event->wd);
+        if (!(event->mask & IN_IGNORED)) watch_kernel_remove(set->fd, event->wd);
+    } else {
+        watch_bump_number(set, event->wd);
+    }
+}
+
+static void watch_events(watch_set *set, const char *octets, size_t len)
+{
+    (void)pthread_mutex_lock(&set->shared.lock);
+    for (size_t at = 0; at < len;) {
+        struct inotify_event event;
+        memcpy(&event, octets + at, sizeof event);
+        watch_event(set, &event);
+        at += sizeof event + event.len;
+    }
+    (void)pthread_mutex_unlock(&set->shared.lock);
+}
+
+void watch_set_read(watch_set *set)
+{
+    char octets[WATCH_READ_OCTETS];
+    for (int i = 0; i < WATCH_READS_MAX && set->fd >= 0; i++) {
+        ssize_t n = read(set->fd, octets, sizeof octets);
+        if (n <= 0) return;
+        watch_events(set, octets, (size_t)n);
+    }
+}
+
+#else
+
+void watch_set_read(watch_set *set)
+{
+    (void)set;
+}
+
+#endif
+
+// ---- The public interface ----
+
+skua_status skua_watch_open(skua_server *server, skua_root *root, skua_slice path, skua_watch **watch)
+{
+    SKUA_ASSERT(root);
+    SKUA_ASSERT(watch);
+    return watch_open(server_watches(server), root, path, watch);
+}
+
+void skua_watch_close(skua_server *server, skua_watch *watch)
+{
+    SKUA_ASSERT(watch);
+    watch_close(server_watches(server), watch);
+}
+
+uint64_t skua_watch_changes(const skua_watch *watch)
+{
+    uint_fast64_t changes = atomic_load_explicit(watch->counter, memory_order_acquire);
+    if (changes & WATCH_DEAD) {
+        changes = atomic_fetch_add_explicit(watch->counter, 1, memory_order_acq_rel);
+    }
+    return (uint64_t)changes;
+}
