@@ -279,34 +279,46 @@ static unsigned random_below(unsigned n)
     return (unsigned)(seed >> 33) % n;
 }
 
-enum { LIST_MAX = 40 };
+enum { LIST_MAX = 40, TEXT_OCTETS = 64 };
 
-static char list[LIST_MAX][64]; // patterns that were taken
+static char list[LIST_MAX][TEXT_OCTETS]; // patterns that were taken
 static unsigned listed;
+
+static void append(char *text, const char *more)
+{
+    size_t len = strlen(text);
+    assert_true(len + strlen(more) < TEXT_OCTETS);
+    memcpy(text + len, more, strlen(more) + 1);
+}
 
 static void random_pattern(char *out)
 {
     static const char *const methods[] = { "", "", "GET ", "GET ", "HEAD ", "POST ", "PUT " };
-    static const char *const pieces[] = { "a", "b", "cc", "{p}" };
+    static const char *const literals[] = { "/a", "/b", "/cc" };
+    static const char *const params[] = { "/{p0}", "/{p1}", "/{p2}" };
     static const char *const ends[] = { "", "", "", "/", "/{$}", "/{t...}" };
-    int at = sprintf(out, "%s", methods[random_below(7)]);
     unsigned n = random_below(4);
-    for (unsigned i = 0; i < n; i++) {
-        const char *piece = pieces[random_below(4)];
-        at += piece[0] == '{' ? sprintf(out + at, "/{p%u}", i) : sprintf(out + at, "/%s", piece);
-    }
     const char *end = ends[random_below(6)];
-    (void)sprintf(out + at, "%s", n == 0 && !*end ? "/" : end);
+    out[0] = 0;
+    append(out, methods[random_below(7)]);
+    for (unsigned i = 0; i < n; i++) append(out, random_below(4) ? literals[random_below(3)] : params[i]);
+    append(out, n == 0 && !*end ? "/" : end);
 }
 
 static void random_path(char *out)
 {
-    static const char *const pieces[] = { "a", "b", "cc", "d", "%2F" };
-    int at = 0;
+    static const char *const pieces[] = { "/a", "/b", "/cc", "/d", "/%2F" };
     unsigned n = random_below(5);
-    for (unsigned i = 0; i < n; i++) at += sprintf(out + at, "/%s", pieces[random_below(5)]);
-    if (n == 0 || random_below(3) == 0) at += sprintf(out + at, "/");
-    out[at] = 0;
+    out[0] = 0;
+    for (unsigned i = 0; i < n; i++) append(out, pieces[random_below(5)]);
+    if (n == 0 || random_below(3) == 0) append(out, "/");
+}
+
+static bool ranked(char *rank, char letter)
+{
+    rank[0] = letter;
+    rank[1] = 0;
+    return true;
 }
 
 // Ranks how a pattern's path matches, one letter per segment: a literal, b parameter, c "{$}", d tail; the
@@ -317,12 +329,13 @@ static bool naive_match(const char *pattern, const char *path, char *rank)
     for (;;) {
         size_t p = strcspn(pattern + 1, "/"), s = strcspn(path + 1, "/");
         bool pattern_last = !pattern[1 + p], path_last = !path[1 + s];
-        if (pattern_last && (p == 0 || strncmp(pattern + 1, "{t", 2) == 0)) return strcpy(rank, "d");
-        if (pattern_last && strcmp(pattern + 1, "{$}") == 0) return path_last && s == 0 && strcpy(rank, "c");
+        if (pattern_last && (p == 0 || strncmp(pattern + 1, "{t", 2) == 0)) return ranked(rank, 'd');
+        if (pattern_last && strcmp(pattern + 1, "{$}") == 0) {
+            return path_last && s == 0 && ranked(rank, 'c');
+        }
         bool param = pattern[1] == '{';
         if (param ? s == 0 : p != s || memcmp(pattern + 1, path + 1, p) != 0) return false;
-        *rank++ = param ? 'b' : 'a';
-        *rank = 0;
+        (void)ranked(rank++, param ? 'b' : 'a');
         if (pattern_last || path_last) return pattern_last && path_last;
         pattern += 1 + p;
         path += 1 + s;
@@ -341,7 +354,7 @@ static int naive_method(const char *pattern, const char *method)
 static const char *naive_find(const char *method, const char *path, bool *path_seen)
 {
     const char *best = NULL;
-    char best_rank[16] = "", rank[16];
+    char best_rank[16] = "", rank[16] = "";
     int best_method = 0;
     *path_seen = false;
     for (unsigned i = 0; i < listed; i++) {
@@ -353,7 +366,7 @@ static const char *naive_find(const char *method, const char *path, bool *path_s
         if (order > 0 || (order == 0 && m > best_method)) continue;
         best = list[i];
         best_method = m;
-        strcpy(best_rank, rank);
+        memcpy(best_rank, rank, sizeof rank);
     }
     return best;
 }
@@ -361,13 +374,14 @@ static const char *naive_find(const char *method, const char *path, bool *path_s
 static void check_allow(const char *path, const router_match *match)
 {
     static const char *const sorted[] = { "GET", "HEAD", "POST", "PUT" };
-    char expected[64] = "", rank[16];
+    char expected[TEXT_OCTETS] = "", rank[16];
     for (size_t k = 0; k < 4; k++) {
         bool has = false;
         for (unsigned i = 0; i < listed; i++) {
             has |= naive_match(list[i], path, rank) && naive_method(list[i], sorted[k]);
         }
-        if (has) (void)sprintf(expected + strlen(expected), "%s%s", *expected ? ", " : "", sorted[k]);
+        if (has && *expected) append(expected, ", ");
+        if (has) append(expected, sorted[k]);
     }
     assert_true(slice_equal(slice_make(match->allow, match->allow_len), slice_of(expected)));
 }
@@ -403,7 +417,7 @@ static void test_router_equals_a_list(void **state)
             assert_true(status == SKUA_OK || status == SKUA_EEXIST);
             if (status == SKUA_OK) listed++;
         }
-        char path[64];
+        char path[TEXT_OCTETS];
         for (int i = 0; i < 100; i++) {
             random_path(path);
             compare(r, methods[random_below(5)], path);
