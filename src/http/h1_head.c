@@ -306,16 +306,19 @@ static inline h1_stage on_target(h1_reader *in)
 
 // RFC 9112 §2.3: the name is case-sensitive, both versions are one digit. 1.2 and up are read as 1.1, the
 // highest minor version known here (RFC 9110 §2.5).
+// A version is judged as soon as it is all there: a peer that speaks another may send nothing more.
 static h1_stage on_any_version(h1_reader *in)
 {
     static const char form[] = "HTTP/0.0\r\n";
     for (; (size_t)(in->at - in->mark) < sizeof(form) - 1; in->at++) {
+        if (in->at - in->mark == 8 && in->mark[5] != '1') {
+            return h1_fail(in->head, 505, "major version not 1");
+        }
         if (in->at == in->end) return H1_STAGE_WAIT;
         char want = form[in->at - in->mark];
         bool fits = want == '0' ? *in->at >= '0' && *in->at <= '9' : *in->at == want;
         if (!fits) return h1_fail(in->head, 400, "malformed version");
     }
-    if (in->mark[5] != '1') return h1_fail(in->head, 505, "major version not 1");
     in->head->version = in->mark[7] == '0' ? 10 : 11;
     return H1_STAGE_LINE;
 }
