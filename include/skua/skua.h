@@ -467,7 +467,8 @@ SKUA_API SKUA_NODISCARD skua_status skua_respond_file(skua_request *request, int
 typedef struct skua_watch skua_watch;
 
 // Watches the directory root/path (not what is below it). One watch is shared by all who ask for the same directory.
-// Errors: SKUA_ENOENT, SKUA_ELIMIT, SKUA_ENOMEM, SKUA_EUNSUPPORTED.  Thread: any worker.
+// Errors: SKUA_ENOENT, also if it is no directory; SKUA_EACCES; SKUA_ELIMIT; SKUA_ENOMEM; SKUA_ENOFILE; SKUA_EIO;
+// SKUA_EUNSUPPORTED.  Thread: any.
 SKUA_API SKUA_NODISCARD skua_status skua_watch_open(skua_server *server, skua_root *root,
                                                     skua_slice path, skua_watch **watch);
 
@@ -476,6 +477,7 @@ SKUA_API void skua_watch_close(skua_server *server, skua_watch *watch);
 
 // How many changes of names, content or metadata have been seen in it; grows, never shrinks. Read it
 // before opening a file there: while it stays the same, the file is unchanged as far as is known.
+// When the directory was moved, deleted or unmounted it grows at every call: close the watch and open it anew.
 SKUA_API uint64_t skua_watch_changes(const skua_watch *watch);
 
 // ---- Answers made once, sent often ------------------------------------------------------------
