@@ -45,7 +45,11 @@ static void conditions_free(const preconditions *conditions)
     field_free(conditions->if_unmodified_since);
 }
 
-enum { PROCEED = CONDITION_PROCEED, FAILED = CONDITION_FAILED, NOT_MODIFIED = CONDITION_NOT_MODIFIED };
+enum {
+    PROCEED = CONDITION_PROCEED,
+    FAILED = CONDITION_FAILED,
+    NOT_MODIFIED = CONDITION_NOT_MODIFIED
+};
 
 static const struct {
     const char *match, *none_match, *unmodified_since, *modified_since;
