@@ -305,6 +305,7 @@ static void sim_bind(io_loop *loop, io_stream *stream)
     client->loop = loop;
     client->stream = stream;
     client->unwatched = sim_chance(client->kernel, SIM_REGISTER_NO_MEMORY);
+    if (client->unwatched) client->victim = true;
 }
 
 static void sim_take_streams(io_loop *loop)

@@ -72,6 +72,8 @@ uint64_t sim_fault_count(const sim_kernel *kernel, sim_fault fault);
 // Accepted sockets, and files from FILE_OPEN, that have not been closed.
 unsigned sim_sockets_open(const sim_kernel *kernel);
 unsigned sim_files_open(const sim_kernel *kernel);
+// Lets what is under way arrive, when no loop turns any more.
+void sim_drain(sim_kernel *kernel);
 // Nothing will happen any more unless a timer fires or the test does something.
 bool sim_is_quiet(const sim_kernel *kernel);
 
@@ -97,8 +99,9 @@ slice sim_client_received(const sim_client *client);
 size_t sim_client_unsent(const sim_client *client);
 bool sim_client_is_eof(const sim_client *client);   // the server's FIN came after all it sent
 bool sim_client_is_reset(const sim_client *client); // dead, by whoever's doing
-// Dead because the simulated network, or this client, or a refusal by the listener reset it, rather than the
-// server's closing with input unread.
+// A fault has ended it, or the client itself by a reset, or there was no listener, rather than the server.
 bool sim_client_is_victim(const sim_client *client);
+// Frees one whose server's end is closed, before the kernel does: for very many on one kernel.
+void sim_client_free(sim_client *client);
 
 #endif

@@ -140,7 +140,7 @@ sim_kernel *sim_kernel_new(const sim_config *config)
     return kernel;
 }
 
-static void sim_client_free(sim_client *client)
+static void sim_client_release(sim_client *client)
 {
     sim_pipe_clear(&client->outbox);
     sim_pipe_clear(&client->received);
@@ -156,7 +156,7 @@ void sim_kernel_free(sim_kernel *kernel)
         sim_client *client = kernel->clients;
         SKUA_ASSERT(client->stage != SIM_BOUND);
         kernel->clients = client->next;
-        sim_client_free(client);
+        sim_client_release(client);
     }
     free(kernel->live);
     free(kernel->works);
@@ -293,7 +293,7 @@ void sim_break(sim_client *client, bool victim)
     if (client->reset) return;
     sim_note(kernel, "reset", client->id, victim);
     client->reset = true;
-    client->victim = victim;
+    if (victim) client->victim = true;
     client->dead = true;
     sim_pipe_clear(&client->outbox);
     sim_pipe_clear(&client->wire);
@@ -420,6 +420,18 @@ void sim_deliver(sim_kernel *kernel)
     sim_forget_finished(kernel);
 }
 
+void sim_client_free(sim_client *client)
+{
+    sim_kernel *kernel = client->kernel;
+    SKUA_ASSERT(client->stage == SIM_CLOSED);
+    client->reset = true; // whatever is under way
+    sim_forget_finished(kernel);
+    sim_client **link = &kernel->clients;
+    while (*link != client) link = &(*link)->next;
+    *link = client->next;
+    sim_client_release(client);
+}
+
 static int64_t sim_up_ns(const sim_client *client)
 {
     if (client->reset) return INT64_MAX;
@@ -443,6 +455,14 @@ int64_t sim_transit_ns(const sim_kernel *kernel)
         if (down < next) next = down;
     }
     return next;
+}
+
+void sim_drain(sim_kernel *kernel)
+{
+    for (int64_t next; (next = sim_transit_ns(kernel)) != INT64_MAX;) {
+        if (next > kernel->now_ns) kernel->now_ns = next;
+        sim_deliver(kernel);
+    }
 }
 
 // ---- Clients ----
