@@ -129,13 +129,11 @@ static bool connection_has_ended(connection *conn)
 {
     session *s = conn->session;
     if (s->broken && s->out.octets == 0) {
-        connection_abort(conn, SKUA_END_ERROR);
+        connection_drop_session(conn, SKUA_END_ERROR);
+        connection_linger(conn); // the answers before it may still be on their way
         return true;
     }
-    if (connection_is_cut_off(s)) {
-        connection_abort(conn, SKUA_END_CLOSED);
-        return true;
-    }
+    if (connection_is_cut_off(s)) session_cut_off(s);
     if (s->current || s->leaving || s->out.octets) return false;
     if (!s->closing && !(s->peer_done && s->in_len == 0)) return false;
     connection_end(conn);
@@ -147,7 +145,9 @@ static void connection_settle(connection *conn)
 {
     io_loop *loop = &conn->worker->loop;
     session *s = conn->session;
+    session_sent(s); // an answer may have left before the content that came with its request was discarded
     if (connection_has_ended(conn)) return;
+    if (s->closing && !s->current && !s->peer_done) conn->stream.flags |= IO_LAST;
     if (s->out.octets && !(conn->stream.flags & IO_WANT_SEND)) io_send(loop, &conn->stream);
     if (session_wants_input(s)) io_recv(loop, &conn->stream);
     else io_recv_stop(&conn->stream);
@@ -235,7 +235,9 @@ static void connection_ended(io_stream *stream, io_end how)
 
 static void connection_send_failed(io_stream *stream)
 {
-    connection_abort(connection_of(stream), SKUA_END_ERROR);
+    connection *conn = connection_of(stream);
+    connection_drop_session(conn, SKUA_END_ERROR);
+    connection_linger(conn); // as when a source fails: the answers before it may still be on their way
 }
 
 static void connection_closed(io_stream *stream)

@@ -235,6 +235,16 @@ static size_t session_complete_head(session *s, const char *octets, size_t len)
     return used - before;
 }
 
+void session_cut_off(session *s)
+{
+    skua_request *r = s->current;
+    s->closing = true;
+    content_lost(r);
+    s->current = NULL;
+    request_end(r, SKUA_END_CLOSED);
+    session_forget_input(s);
+}
+
 void session_received(session *s, const char *octets, size_t len)
 {
     s->moved += len;

@@ -43,6 +43,9 @@ void session_resume(session *s);
 // n octets have left.
 void session_sent(session *s);
 
+// The peer is done in the middle of a message: ends its request. The answers before it may still leave.
+void session_cut_off(session *s);
+
 // Whether octets from the peer would be used.
 bool session_wants_input(const session *s);
 
