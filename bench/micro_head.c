@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What reading a request's head costs: nanoseconds per head for a few typical ones, read wide and, with
-// this file's own copy of the reader, octet by octet.
+// What reading a request's head costs: nanoseconds per head for a few typical ones, read wide and,
+// with this file's own copy of the reader, octet by octet.
 //
 //     cc -O2 -std=c17 -D_GNU_SOURCE -Isrc -Iinclude bench/micro_head.c src/http/h1_head.c
 //        src/http/syntax.c src/base/assert.c -o micro_head
@@ -37,17 +37,18 @@ static const sample samples[] = {
     { "load generator", "GET / HTTP/1.1\r\nHost: 127.0.0.1:8080\r\n\r\n" },
     { "command line", "GET /index.html HTTP/1.1\r\nHost: example.com\r\nUser-Agent: curl/7.88.1\r\n"
                       "Accept: */*\r\n\r\n" },
-    { "browser", "GET /articles/2024/spring/overview?page=2 HTTP/1.1\r\n"
-                 "Host: www.example.com\r\n"
-                 "User-Agent: Mozilla/5.0 (X11; Linux x86_64; rv:124.0) Gecko/20100101 Firefox/124.0\r\n"
-                 "Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8\r\n"
-                 "Accept-Language: en-GB,en;q=0.5\r\n"
-                 "Accept-Encoding: gzip, deflate, br\r\n"
-                 "Connection: keep-alive\r\n"
-                 "Cookie: session=3f9a2c77d1e84b0f; theme=dark; seen=1710000000\r\n"
-                 "Upgrade-Insecure-Requests: 1\r\n"
-                 "Sec-Fetch-Dest: document\r\n"
-                 "If-None-Match: \"1a2b3c-5d6e7f\"\r\n\r\n" },
+    { "browser",
+      "GET /articles/2024/spring/overview?page=2 HTTP/1.1\r\n"
+      "Host: www.example.com\r\n"
+      "User-Agent: Mozilla/5.0 (X11; Linux x86_64; rv:124.0) Gecko/20100101 Firefox/124.0\r\n"
+      "Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8\r\n"
+      "Accept-Language: en-GB,en;q=0.5\r\n"
+      "Accept-Encoding: gzip, deflate, br\r\n"
+      "Connection: keep-alive\r\n"
+      "Cookie: session=3f9a2c77d1e84b0f; theme=dark; seen=1710000000\r\n"
+      "Upgrade-Insecure-Requests: 1\r\n"
+      "Sec-Fetch-Dest: document\r\n"
+      "If-None-Match: \"1a2b3c-5d6e7f\"\r\n\r\n" },
 };
 
 static int64_t now_ns(void)
@@ -57,7 +58,9 @@ static int64_t now_ns(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-static const h1_limits limits = { .head_octets_max = 16384, .target_octets_max = 8192, .fields_max = 100 };
+static const h1_limits limits = { .head_octets_max = 16384,
+                                  .target_octets_max = 8192,
+                                  .fields_max = 100 };
 
 // The best of many short runs, since a machine that does other things only ever makes them slower.
 static double measure(init_fn *init, read_fn *read, slice octets)

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// The head of an HTTP/1 request, read stage by stage: each stage takes what it can of the input and names
-// the next. This is the hottest code of the server: a field line costs one wide look at its name, one
-// for each sixteen octets of its value, and a comparison or two.
-// Invariant: octets before head->at have been checked and are never looked at again, so a peer that sends
-// one octet at a time costs no more than linear work.
+// The head of an HTTP/1 request, read stage by stage: each stage takes what it can of the input and
+// names the next. This is the hottest code of the server: a field line costs one wide look at its
+// name, one for each sixteen octets of its whole, and a comparison or two.
+//
+// Invariant: octets before head->at have been checked and are never looked at again, so a peer that
+// sends one octet at a time costs no more than linear work.
 
 #include "http/h1_head.h"
 #include "http/syntax.h"
@@ -33,8 +34,8 @@ typedef enum h1_stage {
 enum {
     H1_FLAG_CLOSE = 1,
     H1_FLAG_KEEP_ALIVE = 2,
-    H1_FLAG_CHUNKED = 4,        // chunked was the last coding
-    H1_FLAG_OTHER_CODING = 8,   // another came before
+    H1_FLAG_CHUNKED = 4,      // chunked was the last coding
+    H1_FLAG_OTHER_CODING = 8, // another came before
     H1_FLAG_OTHER_EXPECTATION = 16
 };
 
@@ -45,8 +46,9 @@ typedef struct h1_reader {
     h1_head *head;
     const char *base, *at, *end;
     const char *mark; // start of the word that at is in
-    const char *stop; // in a field line: the first octet from at on that no field line may hold, or end
+    const char *stop; // of a field line: its first octet that no field line may hold, or end
     h1_field *field;  // the line that is being read
+    const h1_field *fields_end;
 } h1_reader;
 
 __attribute__((cold, noinline)) static h1_stage h1_fail(h1_head *head, uint16_t status,
@@ -63,9 +65,10 @@ static inline uint16_t h1_offset(const h1_reader *in, const char *p)
 
 // ---- Spans ----
 
-// The first octet from p on that is not of the class, or end. The octets from base on are readable, so
-// the last few are looked at together with some before them.
-static inline const char *skip(const char *base, const char *p, const char *end, wide_class class)
+// The first octet from p on that is not of the class, or end. The octets from base on are readable,
+// so the last few are looked at together with some before them.
+static inline const char *h1_skip(const char *base, const char *p, const char *end,
+                                  wide_class class)
 {
     while (end - p >= WIDE_OCTETS) {
         wide_mask outside = wide_outside(class, p);
@@ -77,7 +80,8 @@ static inline const char *skip(const char *base, const char *p, const char *end,
         wide_mask outside = wide_drop(wide_outside(class, last), (size_t)(p - last));
         return outside ? p + wide_first(outside) : end;
     }
-    while (p < end && syntax_is(*p, wide_grammar(class))) p++;
+    while (p < end && syntax_is(*p, wide_grammar(class)))
+        p++;
     return p;
 }
 
@@ -97,57 +101,59 @@ static inline uint64_t fold8(const char *p)
     return word | 0x2020202020202020u;
 }
 
-// Whether p[0..len) is lower, letters in any case. len: a constant from 4 to 24. CR would pass for "-", and
-// other controls for digits, so p must have been checked to hold none.
-static inline bool folds_to(const char *p, const char *lower, size_t len)
+// Whether p[0..len) is lower, letters in any case. len: a constant from 4 to 24. CR would pass for
+// "-", and other controls for digits, so p must have been checked to hold none.
+static inline bool field_folds_to(const char *p, const char *lower, size_t len)
 {
     if (len < 8) return fold4(p) == fold4(lower) && fold4(p + len - 4) == fold4(lower + len - 4);
     return fold8(p) == fold8(lower) && fold8(p + len - 8) == fold8(lower + len - 8) &&
            (len <= 16 || fold8(p + 8) == fold8(lower + 8));
 }
 
-static inline field_id identify_short(const char *p, size_t len)
+static inline field_id field_match_short(const char *p, size_t len)
 {
     switch (len) {
     case 2: return (p[0] | 0x20) == 't' && (p[1] | 0x20) == 'e' ? FIELD_TE : FIELD_OTHER;
-    case 4: return folds_to(p, "host", 4) ? FIELD_HOST : FIELD_OTHER;
-    case 5: return folds_to(p, "range", 5) ? FIELD_RANGE : FIELD_OTHER;
+    case 4: return field_folds_to(p, "host", 4) ? FIELD_HOST : FIELD_OTHER;
+    case 5: return field_folds_to(p, "range", 5) ? FIELD_RANGE : FIELD_OTHER;
     case 6:
-        if (folds_to(p, "accept", 6)) return FIELD_ACCEPT;
-        if (folds_to(p, "cookie", 6)) return FIELD_COOKIE;
-        return folds_to(p, "expect", 6) ? FIELD_EXPECT : FIELD_OTHER;
+        if (field_folds_to(p, "accept", 6)) return FIELD_ACCEPT;
+        if (field_folds_to(p, "cookie", 6)) return FIELD_COOKIE;
+        return field_folds_to(p, "expect", 6) ? FIELD_EXPECT : FIELD_OTHER;
     case 7:
-        if (folds_to(p, "upgrade", 7)) return FIELD_UPGRADE;
-        return folds_to(p, "trailer", 7) ? FIELD_TRAILER : FIELD_OTHER;
+        if (field_folds_to(p, "upgrade", 7)) return FIELD_UPGRADE;
+        return field_folds_to(p, "trailer", 7) ? FIELD_TRAILER : FIELD_OTHER;
     default: return FIELD_OTHER;
     }
 }
 
 // Names are told apart by their length first: few share one.
-static inline field_id identify(const char *p, size_t len)
+static inline field_id field_match(const char *p, size_t len)
 {
     switch (len) {
     case 8:
-        if (folds_to(p, "if-range", 8)) return FIELD_IF_RANGE;
-        return folds_to(p, "if-match", 8) ? FIELD_IF_MATCH : FIELD_OTHER;
-    case 10: return folds_to(p, "connection", 10) ? FIELD_CONNECTION : FIELD_OTHER;
-    case 12: return folds_to(p, "content-type", 12) ? FIELD_CONTENT_TYPE : FIELD_OTHER;
+        if (field_folds_to(p, "if-range", 8)) return FIELD_IF_RANGE;
+        return field_folds_to(p, "if-match", 8) ? FIELD_IF_MATCH : FIELD_OTHER;
+    case 10: return field_folds_to(p, "connection", 10) ? FIELD_CONNECTION : FIELD_OTHER;
+    case 12: return field_folds_to(p, "content-type", 12) ? FIELD_CONTENT_TYPE : FIELD_OTHER;
     case 13:
-        if (folds_to(p, "if-none-match", 13)) return FIELD_IF_NONE_MATCH;
-        return folds_to(p, "authorization", 13) ? FIELD_AUTHORIZATION : FIELD_OTHER;
-    case 14: return folds_to(p, "content-length", 14) ? FIELD_CONTENT_LENGTH : FIELD_OTHER;
-    case 15: return folds_to(p, "accept-encoding", 15) ? FIELD_ACCEPT_ENCODING : FIELD_OTHER;
+        if (field_folds_to(p, "if-none-match", 13)) return FIELD_IF_NONE_MATCH;
+        return field_folds_to(p, "authorization", 13) ? FIELD_AUTHORIZATION : FIELD_OTHER;
+    case 14: return field_folds_to(p, "content-length", 14) ? FIELD_CONTENT_LENGTH : FIELD_OTHER;
+    case 15: return field_folds_to(p, "accept-encoding", 15) ? FIELD_ACCEPT_ENCODING : FIELD_OTHER;
     case 17:
-        if (folds_to(p, "transfer-encoding", 17)) return FIELD_TRANSFER_ENCODING;
-        return folds_to(p, "if-modified-since", 17) ? FIELD_IF_MODIFIED_SINCE : FIELD_OTHER;
-    case 19: return folds_to(p, "if-unmodified-since", 19) ? FIELD_IF_UNMODIFIED_SINCE : FIELD_OTHER;
-    default: return identify_short(p, len);
+        if (field_folds_to(p, "transfer-encoding", 17)) return FIELD_TRANSFER_ENCODING;
+        return field_folds_to(p, "if-modified-since", 17) ? FIELD_IF_MODIFIED_SINCE : FIELD_OTHER;
+    case 19:
+        return field_folds_to(p, "if-unmodified-since", 19) ? FIELD_IF_UNMODIFIED_SINCE
+                                                            : FIELD_OTHER;
+    default: return field_match_short(p, len);
     }
 }
 
 field_id field_identify(slice name)
 {
-    return syntax_is_token(name) ? identify(name.ptr, name.len) : FIELD_OTHER;
+    return syntax_is_token(name) ? field_match(name.ptr, name.len) : FIELD_OTHER;
 }
 
 // ---- What single lines mean ----
@@ -156,10 +162,11 @@ field_id field_identify(slice name)
 static bool host_is_valid(const char *base, slice value)
 {
     const char *end = value.ptr + value.len;
-    const char *p = skip(base, value.ptr, end, WIDE_HOST);
+    const char *p = h1_skip(base, value.ptr, end, WIDE_HOST);
     if (p == end) return true;
     if (*p != ':' || p == value.ptr) return syntax_is_host(value);
-    while (++p < end && *p >= '0' && *p <= '9') continue;
+    while (++p < end && *p >= '0' && *p <= '9')
+        continue;
     return p == end;
 }
 
@@ -176,8 +183,8 @@ static h1_stage line_connection(h1_head *head, slice value)
 {
     slice member;
     while (syntax_list_next(&value, &member)) {
-        if (member.len == 5 && folds_to(member.ptr, "close", 5)) head->flags |= H1_FLAG_CLOSE;
-        if (member.len == 10 && folds_to(member.ptr, "keep-alive", 10)) {
+        if (member.len == 5 && field_folds_to(member.ptr, "close", 5)) head->flags |= H1_FLAG_CLOSE;
+        if (member.len == 10 && field_folds_to(member.ptr, "keep-alive", 10)) {
             head->flags |= H1_FLAG_KEEP_ALIVE;
         }
     }
@@ -203,7 +210,8 @@ static inline bool h1_saw(const h1_head *head, field_id id)
     return (head->seen & 1u << id) != 0;
 }
 
-// A list of equal lengths may be taken as one (RFC 9110 §8.6), but peers differ in whether they do: refused.
+// A list of equal lengths may be taken as one (RFC 9110 §8.6), but peers differ in whether they do:
+// refused.
 static h1_stage line_length(h1_head *head, slice value)
 {
     if (h1_saw(head, FIELD_CONTENT_LENGTH)) return h1_fail(head, 400, "Content-Length repeated");
@@ -216,13 +224,13 @@ static h1_stage line_length(h1_head *head, slice value)
     return H1_STAGE_LINE;
 }
 
-// One transfer coding, RFC 9112 §6.1 and §7: chunked comes once, and last. Nothing that is known here has
-// parameters, so a member is a token.
+// One transfer coding, RFC 9112 §6.1 and §7: chunked comes once, and last. Nothing that is known
+// here has parameters, so a member is a token.
 static h1_stage coding_take(h1_head *head, slice coding)
 {
     if (!syntax_is_token(coding)) return h1_fail(head, 400, "malformed Transfer-Encoding");
     if (head->flags & H1_FLAG_CHUNKED) return h1_fail(head, 400, "a coding after chunked");
-    bool chunked = coding.len == 7 && folds_to(coding.ptr, "chunked", 7);
+    bool chunked = coding.len == 7 && field_folds_to(coding.ptr, "chunked", 7);
     head->flags |= chunked ? H1_FLAG_CHUNKED : H1_FLAG_OTHER_CODING;
     return H1_STAGE_LINE;
 }
@@ -246,7 +254,7 @@ static h1_stage line_expect(h1_head *head, slice value)
     if (head->version == 10) return H1_STAGE_LINE;
     slice member;
     while (syntax_list_next(&value, &member)) {
-        bool known = member.len == 12 && folds_to(member.ptr, "100-continue", 12);
+        bool known = member.len == 12 && field_folds_to(member.ptr, "100-continue", 12);
         if (known) head->expect_continue = true;
         if (!known) head->flags |= H1_FLAG_OTHER_EXPECTATION;
     }
@@ -258,29 +266,43 @@ __attribute__((noinline)) static h1_stage line_known(h1_head *head, const h1_fie
 {
     slice value = slice_make(base + field->value, field->value_len);
     field_id id = (field_id)field->id;
+    uint32_t bit = 1u << id;
     h1_stage next = H1_STAGE_LINE;
-    if (id == FIELD_HOST) next = line_host(head, base, value, (uint16_t)(field - head->fields));
-    if (id == FIELD_CONNECTION) next = line_connection(head, value);
-    if (id == FIELD_CONTENT_LENGTH) next = line_length(head, value);
-    if (id == FIELD_TRANSFER_ENCODING) next = line_codings(head, value);
-    if (id == FIELD_EXPECT) next = line_expect(head, value);
-    head->seen |= 1u << id;
+    if (id == FIELD_HOST)
+        next = line_host(head, base, value, (uint16_t)(field - head->fields));
+    else if (id == FIELD_CONNECTION)
+        next = line_connection(head, value);
+    else if (id == FIELD_CONTENT_LENGTH)
+        next = line_length(head, value);
+    else if (id == FIELD_TRANSFER_ENCODING)
+        next = line_codings(head, value);
+    else if (id == FIELD_EXPECT)
+        next = line_expect(head, value);
+    head->seen |= bit;
     return next;
 }
 
 // ---- Stages ----
 
 // What the wide look stopped at may still be one of the rarer token octets.
-static inline const char *skip_token(const h1_reader *in)
+static inline const char *h1_skip_token(const h1_reader *in)
 {
-    const char *p = skip(in->base, in->at, in->end, WIDE_NAME);
-    while (p < in->end && syntax_is(*p, SYNTAX_TOKEN)) p++;
+    const char *p = h1_skip(in->base, in->at, in->end, WIDE_NAME);
+    if (p < in->end && *p == ':') return p;
+    while (p < in->end && syntax_is(*p, SYNTAX_TOKEN))
+        p++;
     return p;
 }
 
-static inline h1_stage on_method(h1_reader *in)
+// Most requests are GET: a guess that needs no look at where the method ends.
+static inline bool h1_is_get(const h1_reader *in)
 {
-    in->at = skip_token(in);
+    return in->end - in->mark >= 4 && memcmp(in->mark, "GET ", 4) == 0;
+}
+
+static inline h1_stage h1_on_method(h1_reader *in)
+{
+    in->at = h1_is_get(in) ? in->mark + 3 : h1_skip_token(in);
     if (in->at == in->end) return H1_STAGE_WAIT;
     if (*in->at != ' ' || in->at == in->mark) return h1_fail(in->head, 400, "malformed method");
     in->head->method_len = (uint16_t)(in->at - in->mark);
@@ -288,13 +310,14 @@ static inline h1_stage on_method(h1_reader *in)
     return H1_STAGE_TARGET;
 }
 
-// No octet past the first one that is too many is looked at, so that a long target is 414 whatever follows.
-static inline h1_stage on_target(h1_reader *in)
+// No octet past the first one that is too many is looked at, so that a long target is 414 whatever
+// follows.
+static inline h1_stage h1_on_target(h1_reader *in)
 {
     size_t octets_max = in->head->limits->target_octets_max;
     const char *end = in->end;
     if ((size_t)(end - in->mark) > octets_max) end = in->mark + octets_max + 1;
-    in->at = skip(in->base, in->at, end, WIDE_TARGET);
+    in->at = h1_skip(in->base, in->at, end, WIDE_TARGET);
     if ((size_t)(in->at - in->mark) > octets_max) return h1_fail(in->head, 414, "target too long");
     if (in->at == in->end) return H1_STAGE_WAIT;
     if (*in->at != ' ' || in->at == in->mark) return h1_fail(in->head, 400, "malformed target");
@@ -304,10 +327,10 @@ static inline h1_stage on_target(h1_reader *in)
     return H1_STAGE_VERSION;
 }
 
-// RFC 9112 §2.3: the name is case-sensitive, both versions are one digit. 1.2 and up are read as 1.1, the
-// highest minor version known here (RFC 9110 §2.5).
-// A version is judged as soon as it is all there: a peer that speaks another may send nothing more.
-static h1_stage on_any_version(h1_reader *in)
+// RFC 9112 §2.3: the name is case-sensitive, both versions are one digit. 1.2 and up are read
+// as 1.1, the highest minor version known here (RFC 9110 §2.5). A version is judged as soon as it
+// is all there: a peer that speaks another may send nothing more.
+static h1_stage h1_on_any_version(h1_reader *in)
 {
     static const char form[] = "HTTP/0.0\r\n";
     for (; (size_t)(in->at - in->mark) < sizeof(form) - 1; in->at++) {
@@ -323,80 +346,84 @@ static h1_stage on_any_version(h1_reader *in)
     return H1_STAGE_LINE;
 }
 
-static inline h1_stage on_version(h1_reader *in)
+static inline h1_stage h1_on_version(h1_reader *in)
 {
     if (in->end - in->mark < 10 || memcmp(in->mark, "HTTP/1.1\r\n", 10) != 0) {
-        return on_any_version(in);
+        return h1_on_any_version(in);
     }
     in->at = in->mark + 10;
     in->head->version = 11;
     return H1_STAGE_LINE;
 }
 
-// The end of the line is looked for first: names and values hold none of the octets that can stop the look,
-// and the next line then needn't wait until the processor has found the colon in this one.
-static inline h1_stage on_line(h1_reader *in)
+// The end of the line is looked for first: names and values hold none of the octets that can stop
+// the look, and the next line then needn't wait until the processor has found the colon in this
+// one.
+static inline h1_stage h1_on_line(h1_reader *in)
 {
     if (in->at == in->end) return H1_STAGE_WAIT;
     if (*in->at == '\r') {
         in->at++;
         return H1_STAGE_END_LF;
     }
-    if (in->field == in->head->fields + in->head->limits->fields_max) {
-        return h1_fail(in->head, 431, "too many fields");
-    }
+    if (in->field == in->fields_end) return h1_fail(in->head, 431, "too many fields");
     in->mark = in->at;
-    in->stop = skip(in->base, in->at, in->end, WIDE_FIELD);
+    in->stop = h1_skip(in->base, in->at, in->end, WIDE_FIELD);
     return H1_STAGE_NAME;
 }
 
-__attribute__((cold, noinline)) static h1_stage name_fail(h1_head *head, const char *at, bool first)
+__attribute__((cold, noinline)) static h1_stage h1_name_fail(h1_head *head, const char *at,
+                                                             bool first)
 {
     if (*at == ' ' || *at == '\t') {
-        return h1_fail(head, 400, first ? "white space before a field name" : "white space before a colon");
+        return h1_fail(head, 400,
+                       first ? "white space before a field name" : "white space before a colon");
     }
     return h1_fail(head, 400, first && *at == ':' ? "empty field name" : "malformed field name");
 }
 
-static inline h1_stage on_name(h1_reader *in)
+static inline h1_stage h1_on_name(h1_reader *in)
 {
-    in->at = skip_token(in);
+    in->at = h1_skip_token(in);
     if (in->at == in->end) return H1_STAGE_WAIT;
-    if (*in->at != ':' || in->at == in->mark) return name_fail(in->head, in->at, in->at == in->mark);
+    if (*in->at != ':' || in->at == in->mark)
+        return h1_name_fail(in->head, in->at, in->at == in->mark);
     in->field->name = h1_offset(in, in->mark);
     in->field->name_len = (uint16_t)(in->at - in->mark);
     in->at++;
     return H1_STAGE_SPACE;
 }
 
-static inline h1_stage on_space(h1_reader *in)
+static inline h1_stage h1_on_space(h1_reader *in)
 {
-    while (in->at < in->end && (*in->at == ' ' || *in->at == '\t')) in->at++;
+    while (in->at < in->end && (*in->at == ' ' || *in->at == '\t'))
+        in->at++;
     if (in->at == in->end) return H1_STAGE_WAIT;
     in->mark = in->at;
     return H1_STAGE_VALUE;
 }
 
-static inline h1_stage on_value(h1_reader *in)
+static inline h1_stage h1_on_value(h1_reader *in)
 {
     in->at = in->stop;
     if (in->at == in->end) return H1_STAGE_WAIT;
     if (*in->at != '\r') return h1_fail(in->head, 400, "malformed field value");
     const char *last = in->at;
-    while (last > in->mark && (last[-1] == ' ' || last[-1] == '\t')) last--;
+    while (last > in->mark && (last[-1] == ' ' || last[-1] == '\t'))
+        last--;
     in->field->value = h1_offset(in, in->mark);
     in->field->value_len = (uint16_t)(last - in->mark);
     in->at++;
     return H1_STAGE_VALUE_LF;
 }
 
-static inline h1_stage on_value_lf(h1_reader *in)
+static inline h1_stage h1_on_value_lf(h1_reader *in)
 {
     if (in->at == in->end) return H1_STAGE_WAIT;
     if (*in->at != '\n') return h1_fail(in->head, 400, "bare CR");
     in->at++;
     h1_field *field = in->field++;
-    field_id id = identify(in->base + field->name, field->name_len);
+    field_id id = field_match(in->base + field->name, field->name_len);
     field->id = (uint16_t)id;
     if (id == FIELD_OTHER) return H1_STAGE_LINE;
     if (id <= FIELD_EXPECT) return line_known(in->head, field, in->base);
@@ -405,11 +432,13 @@ static inline h1_stage on_value_lf(h1_reader *in)
 }
 
 // RFC 9112 §6.3. Without a final chunked a request's content has no end that both sides agree on.
-static h1_stage settle_content(h1_head *head)
+static h1_stage h1_settle_content(h1_head *head)
 {
     if (h1_saw(head, FIELD_TRANSFER_ENCODING)) {
-        if (!(head->flags & H1_FLAG_CHUNKED)) return h1_fail(head, 400, "chunked isn't the last coding");
-        if (head->flags & H1_FLAG_OTHER_CODING) return h1_fail(head, 501, "unknown transfer coding");
+        if (!(head->flags & H1_FLAG_CHUNKED))
+            return h1_fail(head, 400, "chunked isn't the last coding");
+        if (head->flags & H1_FLAG_OTHER_CODING)
+            return h1_fail(head, 501, "unknown transfer coding");
         head->content = H1_CONTENT_CHUNKED;
     } else if (h1_saw(head, FIELD_CONTENT_LENGTH)) {
         head->content = H1_CONTENT_LENGTH;
@@ -417,40 +446,41 @@ static h1_stage settle_content(h1_head *head)
     return H1_STAGE_DONE;
 }
 
-static inline h1_stage settle(h1_head *head)
+static inline h1_stage h1_settle(h1_head *head)
 {
     const uint32_t framing = 1u << FIELD_CONTENT_LENGTH | 1u << FIELD_TRANSFER_ENCODING;
     if (!head->host && head->version == 11) return h1_fail(head, 400, "Host missing");
-    if ((head->seen & framing) && settle_content(head) == H1_STAGE_FAULTED) return H1_STAGE_FAULTED;
+    if ((head->seen & framing) && h1_settle_content(head) == H1_STAGE_FAULTED)
+        return H1_STAGE_FAULTED;
     if (head->flags & H1_FLAG_OTHER_EXPECTATION) return h1_fail(head, 417, "unknown expectation");
     head->keep_alive = !(head->flags & H1_FLAG_CLOSE) &&
                        (head->version == 11 || (head->flags & H1_FLAG_KEEP_ALIVE));
     return H1_STAGE_DONE;
 }
 
-static inline h1_stage on_end_lf(h1_reader *in)
+static inline h1_stage h1_on_end_lf(h1_reader *in)
 {
     if (in->at == in->end) return H1_STAGE_WAIT;
     if (*in->at != '\n') return h1_fail(in->head, 400, "bare CR");
     in->at++;
-    return settle(in->head);
+    return h1_settle(in->head);
 }
 
 // Runs stages until the head is done, is faulty, or waits: then head->stage says where.
-static inline h1_stage run(h1_reader *in, h1_stage stage)
+static inline h1_stage h1_run(h1_reader *in, h1_stage stage)
 {
     for (;;) {
         h1_stage next = H1_STAGE_WAIT;
         switch (stage) {
-        case H1_STAGE_METHOD: next = on_method(in); break;
-        case H1_STAGE_TARGET: next = on_target(in); break;
-        case H1_STAGE_VERSION: next = on_version(in); break;
-        case H1_STAGE_LINE: next = on_line(in); break;
-        case H1_STAGE_NAME: next = on_name(in); break;
-        case H1_STAGE_SPACE: next = on_space(in); break;
-        case H1_STAGE_VALUE: next = on_value(in); break;
-        case H1_STAGE_VALUE_LF: next = on_value_lf(in); break;
-        case H1_STAGE_END_LF: next = on_end_lf(in); break;
+        case H1_STAGE_METHOD: next = h1_on_method(in); break;
+        case H1_STAGE_TARGET: next = h1_on_target(in); break;
+        case H1_STAGE_VERSION: next = h1_on_version(in); break;
+        case H1_STAGE_LINE: next = h1_on_line(in); break;
+        case H1_STAGE_NAME: next = h1_on_name(in); break;
+        case H1_STAGE_SPACE: next = h1_on_space(in); break;
+        case H1_STAGE_VALUE: next = h1_on_value(in); break;
+        case H1_STAGE_VALUE_LF: next = h1_on_value_lf(in); break;
+        case H1_STAGE_END_LF: next = h1_on_end_lf(in); break;
         case H1_STAGE_START:
         case H1_STAGE_EMPTY_LF:
         case H1_STAGE_WAIT:
@@ -463,7 +493,7 @@ static inline h1_stage run(h1_reader *in, h1_stage stage)
 }
 
 // RFC 9112 §2.2: CRLFs before the request line are skipped, a few of them.
-static h1_stage skip_empty_lines(h1_head *head, slice octets)
+static h1_stage h1_skip_empty_lines(h1_head *head, slice octets)
 {
     h1_stage stage = (h1_stage)head->stage;
     for (; head->at < octets.len; head->at++) {
@@ -485,13 +515,13 @@ static h1_stage skip_empty_lines(h1_head *head, slice octets)
 }
 
 // Where the head must have ended.
-static inline size_t head_limit(const h1_head *head)
+static inline size_t h1_limit(const h1_head *head)
 {
     size_t limit = (size_t)head->start + head->limits->head_octets_max;
     return limit < H1_OFFSET_MAX ? limit : H1_OFFSET_MAX;
 }
 
-static h1_stage read_lines(h1_head *head, slice octets, size_t limit)
+static h1_stage h1_read_lines(h1_head *head, slice octets, size_t limit)
 {
     size_t len = octets.len < limit ? octets.len : limit;
     h1_reader in = { .head = head,
@@ -499,10 +529,11 @@ static h1_stage read_lines(h1_head *head, slice octets, size_t limit)
                      .at = octets.ptr + head->at,
                      .end = octets.ptr + len,
                      .mark = octets.ptr + head->mark,
-                     .field = head->fields + head->count };
+                     .field = head->fields + head->count,
+                     .fields_end = head->fields + head->limits->fields_max };
     h1_stage stage = (h1_stage)head->stage;
-    if (stage > H1_STAGE_LINE) in.stop = skip(in.base, in.at, in.end, WIDE_FIELD);
-    stage = run(&in, stage);
+    if (stage > H1_STAGE_LINE) in.stop = h1_skip(in.base, in.at, in.end, WIDE_FIELD);
+    stage = h1_run(&in, stage);
     head->at = (uint32_t)(in.at - in.base);
     head->mark = (uint32_t)(in.mark - in.base);
     head->count = (uint16_t)(in.field - head->fields);
@@ -510,7 +541,7 @@ static h1_stage read_lines(h1_head *head, slice octets, size_t limit)
 }
 
 // The head has used up its limit without an end. A target that long is too long.
-static h1_stage limit_fail(h1_head *head)
+static h1_stage h1_limit_fail(h1_head *head)
 {
     if (head->stage == H1_STAGE_TARGET) return h1_fail(head, 414, "target too long");
     return h1_fail(head, 431, "head too large");
@@ -527,15 +558,16 @@ h1_result h1_head_read(h1_head *head, slice octets)
 {
     SKUA_ASSERT(head->stage < H1_STAGE_DONE);
     SKUA_ASSERT(octets.len >= head->at);
-    if (head->stage <= H1_STAGE_EMPTY_LF) head->stage = (uint8_t)skip_empty_lines(head, octets);
+    if (head->stage <= H1_STAGE_EMPTY_LF) head->stage = (uint8_t)h1_skip_empty_lines(head, octets);
     if (head->stage <= H1_STAGE_EMPTY_LF) return H1_MORE;
     if (head->stage == H1_STAGE_FAULTED) return H1_FAULT;
-    size_t limit = head_limit(head);
-    head->stage = (uint8_t)read_lines(head, octets, limit);
+    size_t limit = h1_limit(head);
+    head->stage = (uint8_t)h1_read_lines(head, octets, limit);
     if (head->stage == H1_STAGE_DONE) {
         head->octets = head->at;
         return H1_DONE;
     }
-    if (head->stage != H1_STAGE_FAULTED && octets.len >= limit) head->stage = (uint8_t)limit_fail(head);
+    if (head->stage != H1_STAGE_FAULTED && octets.len >= limit)
+        head->stage = (uint8_t)h1_limit_fail(head);
     return head->stage == H1_STAGE_FAULTED ? H1_FAULT : H1_MORE;
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
 // The head of an HTTP/1 request: request line and field section, RFC 9112 §2 to §6.
-// Incremental: the octets so far lie in one piece; after H1_MORE call again with the same octets and
-// more behind them (the piece may have moved). Faults are found as soon as the octet that makes them
-// has come, whatever the split; the outcome never depends on the split. Faults that an octet makes: those
-// of the grammar; at the LF of a line, what that line means; at the last LF, what the head means.
+// Incremental: the octets so far lie in one piece; after H1_MORE call again with the same octets
+// and more behind them (the piece may have moved). Faults are found as soon as the octet that makes
+// them has come, whatever the split; the outcome never depends on the split. Faults that an octet
+// makes: those of the grammar; at the LF of a line, what that line means; at the last LF, what the
+// head means.
 #ifndef SKUA_HTTP_H1_HEAD_H
 #define SKUA_HTTP_H1_HEAD_H
 
@@ -47,8 +48,10 @@ typedef struct h1_field {
 } h1_field;
 
 typedef struct h1_limits {
-    uint32_t head_octets_max;   // all of it with its last CRLF, but not empty lines before it (with them
-                                // no more than 65535); a head that fills it and isn't complete is [431]
+    // All of it with its last CRLF, but without empty lines before it (with them 65535). A head
+    // that fills this and isn't complete is refused, so the caller needs room for this many octets
+    // and those of empty lines. [431]
+    uint32_t head_octets_max;
     uint32_t target_octets_max; // [414]
     uint16_t fields_max;        // [431]
 } h1_limits;
@@ -71,13 +74,13 @@ typedef struct h1_head {
     uint8_t flags;
 
     // Valid after H1_DONE.
-    uint8_t version;         // 10 or 11
-    uint8_t content;         // h1_content
-    bool keep_alive;         // what version and Connection ask for, RFC 9112 §9.3
-    bool expect_continue;    // Expect: 100-continue in HTTP/1.1
-    uint16_t start;          // first octet of the request line: empty lines may come before it
-    uint16_t method_len;     // the method is at start
-    uint16_t target;         // offset
+    uint8_t version;      // 10 or 11
+    uint8_t content;      // h1_content
+    bool keep_alive;      // what version and Connection ask for, RFC 9112 §9.3
+    bool expect_continue; // Expect: 100-continue in HTTP/1.1
+    uint16_t start;       // first octet of the request line: empty lines may come before it
+    uint16_t method_len;  // the method is at start
+    uint16_t target;      // offset
     uint16_t target_len;
     uint16_t count;          // field lines
     uint16_t host;           // index of the Host line plus one; 0: none (HTTP/1.0 only)
@@ -85,7 +88,8 @@ typedef struct h1_head {
     uint64_t content_length; // for H1_CONTENT_LENGTH
     uint32_t seen;           // bit 1 << field_id for each known field that is there
 
-    fault fault; // after H1_FAULT; valid is then also what of method and target had been read (else 0)
+    // After H1_FAULT. Valid is then also what of method and target had been read; else 0.
+    fault fault;
 } h1_head;
 
 // Begins a head. Cheap: fields are not touched.
@@ -93,13 +97,14 @@ void h1_head_init(h1_head *head, const h1_limits *limits, h1_field *fields);
 
 // Reads on. octets: everything since the head's first octet.
 // Checks, with the status they answer (rules in RFC 9112, and stricter where peers disagree):
-// request line (400, 505 for a major version other than 1, 414), method a token, target without controls,
-// space or octets outside RFC 3986's printable set (the full target grammar is target.h's), field lines (400),
-// limits (431), Host missing in 1.1 or repeated or of bad form (400), Content-Length repeated, a list, or
-// malformed (400; more than 19 digits or than INT64_MAX 400), with Transfer-Encoding (400), Transfer-Encoding
-// in 1.0 (400), not ending in chunked or with it twice or with parameters (400), an unknown coding before a
-// final chunked (501), Expect other than 100-continue (417, HTTP/1.1 only).
-// Every fault is of the connection: what follows the head is not looked for.
+// request line (400, 505 for a major version other than 1, 414), method a token, target without
+// controls, space or octets outside RFC 3986's printable set (the full target grammar is
+// target.h's), field lines (400), limits (431), Host missing in 1.1 or repeated or of bad form
+// (400), Content-Length repeated, a list, or malformed (400; more than 19 digits or than INT64_MAX
+// 400), with Transfer-Encoding (400), Transfer-Encoding in 1.0 (400), not ending in chunked or with
+// it twice or with parameters (400), an unknown coding before a final chunked (501), Expect other
+// than 100-continue (417, HTTP/1.1 only). Every fault is of the connection: what follows the head
+// is not looked for.
 h1_result h1_head_read(h1_head *head, slice octets);
 
 static inline slice h1_method(const h1_head *head, const char *base)

@@ -9,7 +9,8 @@
 #include <immintrin.h>
 #endif
 
-// A row holds sixteen octets; tests/unit/http/test_syntax.c writes the same table from the grammars.
+// A row holds sixteen octets; tests/unit/http/test_syntax.c writes the same table from the
+// grammars.
 const uint8_t syntax_table[256] = {
     0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
     0x00, 0x42, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, // 0x00
@@ -48,7 +49,8 @@ const uint8_t syntax_table[256] = {
 static size_t span_portable(const char *ptr, size_t len, int classes)
 {
     size_t n = 0;
-    while (n < len && syntax_is(ptr[n], classes)) n++;
+    while (n < len && syntax_is(ptr[n], classes))
+        n++;
     return n;
 }
 
@@ -67,8 +69,8 @@ size_t syntax_span_target_portable(const char *ptr, size_t len)
     return span_portable(ptr, len, SYNTAX_TARGET);
 }
 
-// Sixteen octets at a time, the last sixteen overlapping those before. Stops at an octet outside the
-// wide class, which may still be of the class of syntax.h.
+// Sixteen octets at a time, the last sixteen overlapping those before. Stops at an octet outside
+// the wide class, which may still be of the class of syntax.h.
 static inline size_t span_wide(const char *ptr, size_t len, wide_class class)
 {
     size_t n = 0;
@@ -98,15 +100,16 @@ __attribute__((target("avx2"))) static inline uint32_t avx2_not_field(__m256i v)
     return (uint32_t)_mm256_movemask_epi8(_mm256_or_si256(_mm256_andnot_si256(tab, control), del));
 }
 
-// A class of ASCII octets as two tables: row[low nibble] has bit 1 << (high nibble) for each member.
+// A class of ASCII octets as two tables: row[low nibble] has bit 1 << (high nibble) for each
+// member.
 typedef struct avx2_class {
     uint8_t row[16];
 } avx2_class;
 
 static const avx2_class avx2_token = { { 0xe8, 0xfc, 0xf8, 0xfc, 0xfc, 0xfc, 0xfc, 0xfc, 0xf8, 0xf8,
                                          0xf4, 0x54, 0xd0, 0x54, 0xf4, 0x70 } };
-static const avx2_class avx2_target = { { 0xb8, 0xfc, 0xf8, 0xf8, 0xfc, 0xfc, 0xfc, 0xfc, 0xfc, 0xfc,
-                                          0xfc, 0x7c, 0x54, 0x7c, 0xd4, 0x7c } };
+static const avx2_class avx2_target = { { 0xb8, 0xfc, 0xf8, 0xf8, 0xfc, 0xfc, 0xfc, 0xfc, 0xfc,
+                                          0xfc, 0xfc, 0x7c, 0x54, 0x7c, 0xd4, 0x7c } };
 
 __attribute__((target("avx2"))) static inline uint32_t avx2_outside(__m256i v, __m256i rows)
 {
@@ -141,7 +144,8 @@ __attribute__((target("avx2"))) static size_t avx2_span_class(const char *ptr, s
     return n;
 }
 
-// How many octets at the start are of the class, seen thirty-two at a time; the rest is the caller's.
+// How many octets at the start are of the class, seen thirty-two at a time; the rest is the
+// caller's.
 static size_t span_long(const char *ptr, size_t len, wide_class class)
 {
     if (!__builtin_cpu_supports("avx2")) return 0;
@@ -169,8 +173,9 @@ static size_t span_long(const char *ptr, size_t len, wide_class class)
 // Below this many octets the widest registers are not worth asking for.
 enum { SPAN_LONG_OCTETS = 64 };
 
-// The wide forms may stop early, at rare octets or short of the end: the portable form goes on from there.
-static inline size_t span(const char *ptr, size_t len, wide_class class)
+// The wide forms may stop early, at rare octets or short of the end: the portable form goes on from
+// there.
+static inline size_t syntax_span(const char *ptr, size_t len, wide_class class)
 {
     if (len == 0) return 0;
     size_t n = len >= SPAN_LONG_OCTETS ? span_long(ptr, len, class) : 0;
@@ -180,17 +185,17 @@ static inline size_t span(const char *ptr, size_t len, wide_class class)
 
 size_t syntax_span_token(const char *ptr, size_t len)
 {
-    return span(ptr, len, WIDE_NAME);
+    return syntax_span(ptr, len, WIDE_NAME);
 }
 
 size_t syntax_span_field(const char *ptr, size_t len)
 {
-    return span(ptr, len, WIDE_FIELD);
+    return syntax_span(ptr, len, WIDE_FIELD);
 }
 
 size_t syntax_span_target(const char *ptr, size_t len)
 {
-    return span(ptr, len, WIDE_TARGET);
+    return syntax_span(ptr, len, WIDE_TARGET);
 }
 
 bool syntax_is_token(slice text)
@@ -203,20 +208,22 @@ bool syntax_is_field_value(slice text)
     return syntax_span_field(text.ptr, text.len) == text.len;
 }
 
-static size_t digits_at(slice text)
+static size_t host_span_digits(slice text)
 {
     size_t n = 0;
-    while (n < text.len && text.ptr[n] >= '0' && text.ptr[n] <= '9') n++;
+    while (n < text.len && text.ptr[n] >= '0' && text.ptr[n] <= '9')
+        n++;
     return n;
 }
 
 // dec-octet, RFC 3986 §3.2.2: 0 to 255 without leading zeros.
 static bool host_take_dec_octet(slice *text)
 {
-    size_t n = digits_at(*text);
+    size_t n = host_span_digits(*text);
     if (n == 0 || n > 3 || (n > 1 && text->ptr[0] == '0')) return false;
     int value = 0;
-    for (size_t i = 0; i < n; i++) value = value * 10 + (text->ptr[i] - '0');
+    for (size_t i = 0; i < n; i++)
+        value = value * 10 + (text->ptr[i] - '0');
     *text = slice_from(*text, n);
     return value <= 255;
 }
@@ -233,15 +240,17 @@ static bool host_is_ipv4(slice text)
     return text.len == 0;
 }
 
-// One side of "::", or the whole address: groups of one to four hexadecimal digits parted by ":", the last
-// of which may be an IPv4 address if ipv4_may_end. Returns the groups, 9 when it is not of that form.
+// One side of "::", or the whole address: groups of one to four hexadecimal digits parted by ":",
+// the last of which may be an IPv4 address if ipv4_may_end. Returns the groups, 9 when it is not of
+// that form.
 static unsigned host_count_groups(slice text, bool ipv4_may_end)
 {
     enum { BROKEN = 9 };
     unsigned groups = 0;
     while (text.len) {
         size_t n = 0;
-        while (n < text.len && syntax_is(text.ptr[n], SYNTAX_HEX)) n++;
+        while (n < text.len && syntax_is(text.ptr[n], SYNTAX_HEX))
+            n++;
         if (n < text.len && text.ptr[n] == '.') {
             return ipv4_may_end && groups <= 6 && host_is_ipv4(text) ? groups + 2 : BROKEN;
         }
@@ -254,7 +263,8 @@ static unsigned host_count_groups(slice text, bool ipv4_may_end)
     return groups;
 }
 
-// IPv6address, RFC 3986 §3.2.2; zones are for the host that has them only (RFC 6874), so never here.
+// IPv6address, RFC 3986 §3.2.2; zones are for the host that has them only (RFC 6874), so never
+// here.
 static bool host_is_ipv6(slice text)
 {
     for (size_t i = 0; i + 1 < text.len; i++) {
@@ -271,7 +281,8 @@ static bool host_is_ipvfuture(slice text)
 {
     if (text.len < 4 || octet_lower(text.ptr[0]) != 'v') return false;
     size_t n = 1;
-    while (n < text.len && syntax_is(text.ptr[n], SYNTAX_HEX)) n++;
+    while (n < text.len && syntax_is(text.ptr[n], SYNTAX_HEX))
+        n++;
     if (n == 1 || n + 1 >= text.len || text.ptr[n] != '.') return false;
     for (n++; n < text.len; n++) {
         if (text.ptr[n] != ':' && !syntax_is(text.ptr[n], SYNTAX_HOST)) return false;
@@ -295,7 +306,8 @@ static size_t host_span_name(slice text)
     while (n < text.len) {
         if (syntax_is(text.ptr[n], SYNTAX_HOST)) {
             n++;
-        } else if (text.ptr[n] == '%' && text.len - n >= 3 && syntax_is(text.ptr[n + 1], SYNTAX_HEX) &&
+        } else if (text.ptr[n] == '%' && text.len - n >= 3 &&
+                   syntax_is(text.ptr[n + 1], SYNTAX_HEX) &&
                    syntax_is(text.ptr[n + 2], SYNTAX_HEX)) {
             n += 3;
         } else {
@@ -316,7 +328,7 @@ bool syntax_is_host(slice text)
     if (text.len == 0) return true;
     if (text.ptr[0] != ':') return false;
     text = slice_from(text, 1);
-    return digits_at(text) == text.len;
+    return host_span_digits(text) == text.len;
 }
 
 // Octets up to the comma that ends a member; commas in quoted strings don't.

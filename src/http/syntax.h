@@ -8,13 +8,13 @@
 
 // One table, a bit per class.
 enum {
-    SYNTAX_TOKEN = 1,      // tchar, RFC 9110 §5.6.2
-    SYNTAX_FIELD = 2,      // field-vchar, SP, HTAB; obs-text too
-    SYNTAX_TARGET = 4,     // octets allowed in a request target: RFC 3986 characters and "%", not "#"
+    SYNTAX_TOKEN = 1,  // tchar, RFC 9110 §5.6.2
+    SYNTAX_FIELD = 2,  // field-vchar, SP, HTAB; obs-text too
+    SYNTAX_TARGET = 4, // octets allowed in a request target: RFC 3986 characters and "%", not "#"
     SYNTAX_PATH_PLAIN = 8, // pchar without "%" : needs no decoding; "/" is not in it
     SYNTAX_HEX = 16,
-    SYNTAX_HOST = 32,      // reg-name characters without "%"
-    SYNTAX_QUOTED = 64     // qdtext, RFC 9110 §5.6.4
+    SYNTAX_HOST = 32,  // reg-name characters without "%"
+    SYNTAX_QUOTED = 64 // qdtext, RFC 9110 §5.6.4
 };
 
 extern const uint8_t syntax_table[256];
@@ -24,8 +24,8 @@ static inline bool syntax_is(char c, int classes)
     return (syntax_table[(unsigned char)c] & classes) != 0;
 }
 
-// How many octets from the start are of the class; wide where the machine can (AVX2, SSE2, NEON), octet
-// by octet otherwise, with the same answer. Reads nothing past len.
+// How many octets from the start are of the class; wide where the machine can (AVX2, SSE2, NEON),
+// octet by octet otherwise, with the same answer. Reads nothing past len.
 size_t syntax_span_token(const char *ptr, size_t len);
 size_t syntax_span_field(const char *ptr, size_t len);
 size_t syntax_span_target(const char *ptr, size_t len);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// WIDE_OCTETS octets at once: which of them lie outside a class. SSE2 belongs to every x86-64 and NEON to
-// every AArch64, so nothing is chosen at run time here; elsewhere, and with SKUA_PORTABLE, it is one octet
-// at once and a table.
-// The classes of names and hosts may be smaller than their grammars: octets that are rare there count as
-// outside, and the caller looks at the octet that stopped it.
+// WIDE_OCTETS octets at once: which of them lie outside a class. SSE2 belongs to every x86-64 and
+// NEON to every AArch64, so nothing is chosen at run time here; elsewhere, and with SKUA_PORTABLE,
+// it is one octet at once and a table. The classes of names and hosts may be smaller than their
+// grammars: octets that are rare there count as outside, and the caller looks at the octet that
+// stopped it.
 #ifndef SKUA_HTTP_WIDE_H
 #define SKUA_HTTP_WIDE_H
 
@@ -43,7 +43,7 @@ static inline wide_mask wide_mask_of(wide truth)
     return (wide_mask)_mm_movemask_epi8((__m128i)truth);
 }
 
-#elif !defined(SKUA_PORTABLE) && defined(__aarch64__) && defined(__ARM_NEON) && \
+#elif !defined(SKUA_PORTABLE) && defined(__aarch64__) && defined(__ARM_NEON) &&                    \
     !defined(__AARCH64EB__)
 
 #include <arm_neon.h>
@@ -106,7 +106,8 @@ static inline wide wide_not_field(wide v)
     return (wide_range(v, 0, 0x1f) & ~wide_equal(v, '\t')) | wide_equal(v, 0x7f);
 }
 
-// What RFC 3986 leaves out, paired by the bit in which neighbours differ: " and #, < and >, \ and ^.
+// What RFC 3986 leaves out, paired by the bit in which neighbours differ: " and #, < and >, \ and
+// ^.
 static inline wide wide_not_target(wide v)
 {
     wide pair = v | wide_all(2);

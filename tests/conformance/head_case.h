@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// A case of the conformance tables: a request's head as octets, and what must come of it. The tables are
-// read by tests/unit/http/test_h1_head.c, which also writes them as seeds for tests/fuzz/fuzz_head.c:
+// A case of the conformance tables: a request's head as octets, and what must come of it. The
+// tables are read by tests/unit/http/test_h1_head.c, which also writes them as seeds for
+// tests/fuzz/fuzz_head.c:
 //
 //     http_test_h1_head --write-seeds tests/fuzz/seeds/head
 #ifndef TESTS_CONFORMANCE_HEAD_CASE_H
@@ -26,7 +27,8 @@ typedef struct head_want {
 typedef struct head_case {
     const char *name; // also the seed's file name: lower-case letters, digits, "-"
     const char *section;
-    skua_slice raw;   // ends with the octet that makes the outcome: no octet less may have it, none more change it
+    skua_slice raw; // ends with the octet that makes the outcome: no octet less may have it, none
+                    // more change it
     int outcome;
     head_want want;
 } head_case;

@@ -2,7 +2,8 @@
 //
 // A request's head, held to what h1_head.h promises:
 // - whole, in two pieces and octet by octet it comes to the same outcome with the same parts;
-// - that outcome comes with the octet that makes it: no octet less has it, and none more changes it;
+// - that outcome comes with the octet that makes it: no octet less has it, and none more changes
+// it;
 // - the portable reader and the wide one agree;
 // - nothing past the input is touched: it ends at a forbidden page.
 
@@ -31,8 +32,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { FIELDS = 100, SMALL_FIELDS = 3, INPUT_MAX = 4096 };
 
-static const h1_limits usual = { .head_octets_max = 2048, .target_octets_max = 512, .fields_max = FIELDS };
-static const h1_limits small = { .head_octets_max = 90, .target_octets_max = 9, .fields_max = SMALL_FIELDS };
+static const h1_limits usual = { .head_octets_max = 2048,
+                                 .target_octets_max = 512,
+                                 .fields_max = FIELDS };
+static const h1_limits small = { .head_octets_max = 90,
+                                 .target_octets_max = 9,
+                                 .fields_max = SMALL_FIELDS };
 
 typedef struct outcome {
     h1_result result;
@@ -146,7 +151,8 @@ static void check(const h1_limits *limits, slice octets, size_t split)
 static size_t hash(const uint8_t *data, size_t size)
 {
     uint32_t h = 2166136261u;
-    for (size_t i = 0; i < size; i++) h = (h ^ data[i]) * 16777619u;
+    for (size_t i = 0; i < size; i++)
+        h = (h ^ data[i]) * 16777619u;
     return h;
 }
 

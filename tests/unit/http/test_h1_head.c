@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The head of a request: the conformance tables at every split, limits at their edges, names, and that no
-// octet is looked at twice. Input ends at a forbidden page.
+// The head of a request: the conformance tables at every split, limits at their edges, names, and
+// that no octet is looked at twice. Input ends at a forbidden page.
 
 #include "http/h1_head.h"
 
@@ -17,7 +17,9 @@
 
 enum { FIELDS = 100 };
 
-static const h1_limits usual = { .head_octets_max = 16384, .target_octets_max = 8192, .fields_max = FIELDS };
+static const h1_limits usual = { .head_octets_max = 16384,
+                                 .target_octets_max = 8192,
+                                 .fields_max = FIELDS };
 
 static h1_field fields[FIELDS];
 
@@ -27,22 +29,26 @@ typedef void case_fn(const head_case *one);
 
 static void each_case(case_fn *check)
 {
-    for (size_t i = 0; i < RFC9110_CASES; i++) check(&rfc9110_cases[i]);
-    for (size_t i = 0; i < RFC9112_CASES; i++) check(&rfc9112_cases[i]);
+    for (size_t i = 0; i < RFC9110_CASES; i++)
+        check(&rfc9110_cases[i]);
+    for (size_t i = 0; i < RFC9112_CASES; i++)
+        check(&rfc9112_cases[i]);
 }
 
 static bool has_outcome(h1_result result, const h1_head *head, int outcome)
 {
     if (result == H1_MORE) return outcome == CASE_MORE;
     if (result == H1_DONE) return outcome == CASE_DONE && head->fault.status == 0;
-    return outcome == head->fault.status && head->fault.reason[0] && head->fault.scope == FAULT_CONNECTION;
+    return outcome == head->fault.status && head->fault.reason[0] &&
+           head->fault.scope == FAULT_CONNECTION;
 }
 
-static void check_outcome(const head_case *one, h1_result result, const h1_head *head, const char *how)
+static void check_outcome(const head_case *one, h1_result result, const h1_head *head,
+                          const char *how)
 {
     if (has_outcome(result, head, one->outcome)) return;
-    fail_msg("%s (§%s), %s: result %d, status %d %s; want %d", one->name, one->section, how, (int)result,
-             head->fault.status, head->fault.reason, one->outcome);
+    fail_msg("%s (§%s), %s: result %d, status %d %s; want %d", one->name, one->section, how,
+             (int)result, head->fault.status, head->fault.reason, one->outcome);
 }
 
 static void check_text(const head_case *one, const char *what, slice is, const char *want)
@@ -54,7 +60,8 @@ static void check_text(const head_case *one, const char *what, slice is, const c
 static void check_number(const head_case *one, const char *what, uint64_t is, uint64_t want)
 {
     if (is == want) return;
-    fail_msg("%s: %s is %llu, want %llu", one->name, what, (unsigned long long)is, (unsigned long long)want);
+    fail_msg("%s: %s is %llu, want %llu", one->name, what, (unsigned long long)is,
+             (unsigned long long)want);
 }
 
 static void check_field(const head_case *one, const h1_head *head, const char *base)
@@ -65,9 +72,10 @@ static void check_field(const head_case *one, const h1_head *head, const char *b
     slice name = h1_name(head, base, head->count - 1u);
     size_t cut = name.len < want.len && want.ptr[name.len] == '|' ? name.len : 0;
     slice value = h1_value(head, base, head->count - 1u);
-    if (!slice_equal(name, slice_make(want.ptr, cut)) || !slice_equal(value, slice_from(want, cut + 1))) {
-        fail_msg("%s: last field is \"%.*s|%.*s\"", one->name, (int)name.len, name.ptr, (int)value.len,
-                 value.ptr);
+    if (!slice_equal(name, slice_make(want.ptr, cut)) ||
+        !slice_equal(value, slice_from(want, cut + 1))) {
+        fail_msg("%s: last field is \"%.*s|%.*s\"", one->name, (int)name.len, name.ptr,
+                 (int)value.len, value.ptr);
     }
 }
 
@@ -79,9 +87,11 @@ static void check_done(const head_case *one, const h1_head *head, const char *ba
     const head_want *want = &one->want;
     check_number(one, "octets", head->octets, one->raw.len);
     check_number(one, "content", head->content, (uint64_t)content[want->content]);
-    if (want->content == WANT_LENGTH) check_number(one, "length", head->content_length, want->length);
+    if (want->content == WANT_LENGTH)
+        check_number(one, "length", head->content_length, want->length);
     if (want->version) check_number(one, "version", head->version, (uint64_t)want->version);
-    if (want->persistence) check_number(one, "keep_alive", head->keep_alive, want->persistence == WANT_KEEP);
+    if (want->persistence)
+        check_number(one, "keep_alive", head->keep_alive, want->persistence == WANT_KEEP);
     if (want->expectation) {
         check_number(one, "expect", head->expect_continue, want->expectation == WANT_CONTINUE);
     }
@@ -109,8 +119,8 @@ static void check_whole(const head_case *one)
     guarded_free(octets, len);
 }
 
-// In two pieces. No piece that lacks an octet may have the outcome: faults are found by the octet that
-// makes them, neither earlier nor later.
+// In two pieces. No piece that lacks an octet may have the outcome: faults are found by the octet
+// that makes them, neither earlier nor later.
 static void check_split(const head_case *one, size_t split)
 {
     h1_head head;
@@ -128,7 +138,8 @@ static void check_split(const head_case *one, size_t split)
 
 static void check_splits(const head_case *one)
 {
-    for (size_t split = 0; split < one->raw.len; split++) check_split(one, split);
+    for (size_t split = 0; split < one->raw.len; split++)
+        check_split(one, split);
 }
 
 // One octet more in each read.
@@ -197,8 +208,8 @@ static void test_h1_head_octets_at_the_limit(void **state)
     expect_status(&limits, after_empty_line, 431);
 }
 
-// A head that fills its limit is refused by its last octet, not by one more: a caller with room for no more
-// than the limit would wait for it forever.
+// A head that fills its limit is refused by its last octet, not by one more: a caller with room for
+// no more than the limit would wait for it forever.
 static void test_h1_head_full_is_refused_at_once(void **state)
 {
     (void)state;
@@ -244,7 +255,8 @@ static void test_h1_head_target_at_the_limit(void **state)
     h1_limits limits = usual;
     limits.target_octets_max = 20;
     expect_status(&limits, SKUA_SLICE("GET /2345678901234567890 HTTP/1.1\r\nHost: a\r\n\r\n"), 0);
-    expect_status(&limits, SKUA_SLICE("GET /23456789012345678901 HTTP/1.1\r\nHost: a\r\n\r\n"), 414);
+    expect_status(&limits, SKUA_SLICE("GET /23456789012345678901 HTTP/1.1\r\nHost: a\r\n\r\n"),
+                  414);
     expect_status(&limits, SKUA_SLICE("GET /23456789012345678901"), 414);
     expect_status(&limits, SKUA_SLICE("GET /2345678901234567890#"), 400);
     expect_status(&limits, SKUA_SLICE("GET /23456789012345678901#"), 414);
@@ -256,7 +268,8 @@ static void test_h1_head_fields_at_the_limit(void **state)
     h1_limits limits = usual;
     limits.fields_max = 3;
     expect_status(&limits, SKUA_SLICE("GET / HTTP/1.1\r\nHost: a\r\nB: c\r\nD: e\r\n\r\n"), 0);
-    expect_status(&limits, SKUA_SLICE("GET / HTTP/1.1\r\nHost: a\r\nB: c\r\nD: e\r\nF: g\r\n\r\n"), 431);
+    expect_status(&limits, SKUA_SLICE("GET / HTTP/1.1\r\nHost: a\r\nB: c\r\nD: e\r\nF: g\r\n\r\n"),
+                  431);
     expect_status(&limits, SKUA_SLICE("GET / HTTP/1.1\r\nHost: a\r\nB: c\r\nD: e\r\nF"), 431);
     limits.fields_max = 0;
     expect_status(&limits, SKUA_SLICE("GET / HTTP/1.0\r\n\r\n"), 0);
@@ -359,7 +372,8 @@ static field_id identify_slowly(slice name)
     return FIELD_OTHER;
 }
 
-// Every name with every octet in every place: the quick comparison takes nothing for a name that isn't it.
+// Every name with every octet in every place: the quick comparison takes nothing for a name that
+// isn't it.
 static void check_variants(slice name)
 {
     char *text = guarded_copy(name.ptr, name.len);
@@ -404,16 +418,19 @@ static double seconds_for_octets(const h1_limits *limits, slice text)
     return (double)(clock() - start) / CLOCKS_PER_SEC;
 }
 
-// A peer that sends one octet at a time costs as much for each of them, however long the line already is:
-// 32 times as many octets may take 32 times as long, and a quadratic reader would need 1,024 times.
+// A peer that sends one octet at a time costs as much for each of them, however long the line
+// already is: 32 times as many octets may take 32 times as long, and a quadratic reader would need
+// 1,024 times.
 static void test_h1_head_slow_peer_costs_linear_work(void **state)
 {
     (void)state;
     enum { LONG = 64000, SHORT = LONG / 32 };
-    static const char *const starts[] = { "", "GET /", "GET / HTTP/1.1\r\nA", "GET / HTTP/1.1\r\nA: b",
-                                          "GET / HTTP/1.1\r\nA:" };
+    static const char *const starts[] = { "", "GET /", "GET / HTTP/1.1\r\nA",
+                                          "GET / HTTP/1.1\r\nA: b", "GET / HTTP/1.1\r\nA:" };
     static char text[LONG];
-    const h1_limits limits = { .head_octets_max = 65535, .target_octets_max = 65535, .fields_max = FIELDS };
+    const h1_limits limits = { .head_octets_max = 65535,
+                               .target_octets_max = 65535,
+                               .fields_max = FIELDS };
     for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {
         memset(text, i == 4 ? ' ' : 'b', LONG);
         memcpy(text, starts[i], strlen(starts[i]));
