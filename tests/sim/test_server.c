@@ -1,0 +1,646 @@
+// SPDX-License-Identifier: MIT
+//
+// The whole server on the simulated kernel. Every seed makes clients with scripts of requests, a kernel with
+// its own mix of faults and a server with its own limits, and plays them against each other in an order that
+// follows from the seed. What each client has received is then read strictly and compared with what it asked.
+// SKUA_SIM_SEED=N runs that seed alone, with a trace of everything that happened.
+
+#include "support/answers.h"
+#include "support/site.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+enum { SEEDS = 3000, CLIENTS_MAX = 4, ASKED_MAX = 10, TURNS_MAX = 300000 };
+
+static const int64_t second_ns = 1000000000;
+
+static char folder[64];
+
+// ---- What clients ask ----
+
+typedef enum ask {
+    ASK_HELLO,
+    ASK_HEAD,
+    ASK_ECHO_LENGTH,
+    ASK_ECHO_CHUNKED,
+    ASK_ECHO_EXPECT,  // with Expect: 100-continue, and the content only when that has come
+    ASK_COUNT_LENGTH,
+    ASK_COUNT_CHUNKED,
+    ASK_PULL,
+    ASK_LENGTH,
+    ASK_LENT,
+    ASK_LATER,
+    ASK_FILE,
+    ASK_DIRECTORY,
+    ASK_MISSING,      // 404
+    ASK_BAD_METHOD,   // 405
+    ASK_IGNORED,      // content that the handler does not read
+    ASK_KINDS,        // those that may come at any place end here
+    ASK_FAIL,         // the source fails
+    ASK_BROKEN,       // 400, and the end of the connection
+    ASK_OLD,          // HTTP/1.0: of unknown length, ended by the connection's end
+    ASK_CLOSE,        // Connection: close
+} ask;
+
+typedef struct asked {
+    ask kind;
+    uint64_t tag, len;
+    size_t end; // where it ends in the script
+} asked;
+
+// What a client does after its script.
+typedef enum after {
+    AFTER_SHUTDOWN, // half-closes
+    AFTER_STAY,     // until the server closes
+    AFTER_RESET,    // at some time
+    AFTER_CUT,      // half-closes somewhere within
+    AFTER_STALL,    // sends nothing more from somewhere within
+} after;
+
+typedef struct client {
+    sim_client *end;
+    char *script;
+    size_t len, room, upto, stop; // stop: no further than that
+    size_t barrier;   // not beyond it before a 100 has come; 0: none
+    bool finned, reset;
+    asked asked[ASKED_MAX];
+    unsigned asked_count;
+    after after;
+} client;
+
+typedef struct play {
+    uint64_t seed;
+    site site;
+    client clients[CLIENTS_MAX];
+    int client_count;
+    bool files_fail;   // the kernel may refuse files
+    bool few;          // connections are refused
+    bool sluggish;     // deadlines may pass
+} play;
+
+static uint64_t dice(play *p, uint64_t n)
+{
+    return sim_random(p->site.kernel) % n;
+}
+
+// ---- Scripts ----
+
+static void put(client *c, const char *octets, size_t len)
+{
+    if (c->len + len > c->room) {
+        c->room = 2 * (c->len + len);
+        c->script = realloc(c->script, c->room);
+        assert_non_null(c->script);
+    }
+    memcpy(c->script + c->len, octets, len);
+    c->len += len;
+}
+
+static void put_text(client *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void put_text(client *c, const char *format, ...)
+{
+    char text[512];
+    va_list arguments;
+    va_start(arguments, format);
+    int len = vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    assert_in_range(len, 0, sizeof text - 1);
+    put(c, text, (size_t)len);
+}
+
+static void put_pattern(client *c, const asked *a, uint64_t from, uint64_t len)
+{
+    for (uint64_t i = 0; i < len; i++) {
+        char octet = site_octet(a->tag, from + i);
+        put(c, &octet, 1);
+    }
+}
+
+static void put_chunks(play *p, client *c, const asked *a)
+{
+    for (uint64_t at = 0; at < a->len;) {
+        uint64_t n = 1 + dice(p, a->len - at < 5000 ? a->len - at : 5000);
+        put_text(c, dice(p, 2) ? "%" PRIx64 "\r\n" : "%" PRIx64 ";a=b;c\r\n", n);
+        put_pattern(c, a, at, n);
+        put(c, "\r\n", 2);
+        at += n;
+    }
+    put_text(c, dice(p, 2) ? "0\r\n\r\n" : "0\r\nX-Sum: 1\r\nX-More: 2\r\n\r\n");
+}
+
+static void put_head(play *p, client *c, const char *line)
+{
+    put_text(c, "%s\r\nHost: sim.example\r\n", line);
+    for (uint64_t n = dice(p, 4); n; n--) put_text(c, "X-Field-%" PRIu64 ": %" PRIx64 "\r\n", n, dice(p, UINT64_MAX));
+}
+
+static void put_upload(play *p, client *c, const asked *a, const char *path, bool chunked)
+{
+    char line[64];
+    (void)snprintf(line, sizeof line, "POST %s HTTP/1.1", path);
+    put_head(p, c, line);
+    if (chunked) put_text(c, "Transfer-Encoding: chunked\r\n");
+    else put_text(c, "Content-Length: %" PRIu64 "\r\n", a->len);
+    if (a->kind == ASK_ECHO_EXPECT) put_text(c, "Expect: 100-continue\r\n");
+    put(c, "\r\n", 2);
+    if (a->kind == ASK_ECHO_EXPECT) c->barrier = c->len;
+    if (chunked) put_chunks(p, c, a);
+    else put_pattern(c, a, 0, a->len);
+}
+
+static void put_get(play *p, client *c, const asked *a, const char *path)
+{
+    char line[64];
+    (void)snprintf(line, sizeof line, "GET /%s/%" PRIu64 "/%" PRIu64 " HTTP/1.%d", path, a->tag, a->len,
+                   a->kind != ASK_OLD);
+    put_head(p, c, line);
+    put(c, "\r\n", 2);
+}
+
+static void put_line(play *p, client *c, const char *line, const char *field)
+{
+    put_head(p, c, line);
+    put_text(c, "%s\r\n", field);
+}
+
+static const char *broken_head(play *p)
+{
+    static const char *const heads[] = {
+        "GET /hello HTTP/1.1\r\n\r\n",
+        "GET /hello HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
+        "GET /hello HTTP/1.1\nHost: a\r\n\r\n",
+        "GET /hello HTTP/1.1\r\nHost : a\r\n\r\n",
+        "POST /hello HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
+        "POST /hello HTTP/1.1\r\nHost: a\r\nContent-Length: 1,1\r\n\r\n",
+        "GET /a b HTTP/1.1\r\nHost: a\r\n\r\n",
+    };
+    return heads[dice(p, sizeof heads / sizeof *heads)];
+}
+
+static void put_asked(play *p, client *c, const asked *a)
+{
+    switch (a->kind) {
+    case ASK_HELLO: put_line(p, c, "GET /hello HTTP/1.1", ""); return;
+    case ASK_HEAD: put_line(p, c, "HEAD /hello HTTP/1.1", ""); return;
+    case ASK_ECHO_EXPECT:
+    case ASK_ECHO_LENGTH: put_upload(p, c, a, "/echo", false); return;
+    case ASK_ECHO_CHUNKED: put_upload(p, c, a, "/echo", true); return;
+    case ASK_COUNT_LENGTH: put_upload(p, c, a, "/count", false); return;
+    case ASK_COUNT_CHUNKED: put_upload(p, c, a, "/count", true); return;
+    case ASK_OLD:
+    case ASK_PULL: put_get(p, c, a, "pull"); return;
+    case ASK_LENGTH: put_get(p, c, a, "length"); return;
+    case ASK_LENT: put_get(p, c, a, "lent"); return;
+    case ASK_LATER: put_get(p, c, a, "later"); return;
+    case ASK_FAIL: put_get(p, c, a, "fail"); return;
+    case ASK_FILE: put_line(p, c, "GET /file HTTP/1.1", ""); return;
+    case ASK_DIRECTORY: put_line(p, c, "GET /dir/file HTTP/1.1", ""); return;
+    case ASK_MISSING: put_line(p, c, "GET /missing HTTP/1.1", ""); return;
+    case ASK_BAD_METHOD: put_line(p, c, "DELETE /count HTTP/1.1", ""); return;
+    case ASK_IGNORED: put_upload(p, c, a, "/hello", a->tag & 1); return;
+    case ASK_BROKEN: put_text(c, "%s", broken_head(p)); return;
+    case ASK_CLOSE: put_line(p, c, "GET /hello HTTP/1.1", "Connection: close\r\n"); return;
+    case ASK_KINDS: return;
+    }
+}
+
+static bool ask_ends(ask kind)
+{
+    return kind > ASK_KINDS;
+}
+
+// A client that has asked for the close sends nothing behind it; one whose request is refused may well have.
+static bool ask_is_last(ask kind)
+{
+    return kind == ASK_OLD || kind == ASK_CLOSE;
+}
+
+static void client_ask(play *p, client *c, ask kind)
+{
+    static const uint64_t lens[] = { 0, 1, 7, 100, 1500, 9000, 30000, 120000 };
+    asked *a = &c->asked[c->asked_count++];
+    *a = (asked){ .kind = kind, .tag = dice(p, 100), .len = lens[dice(p, dice(p, 4) ? 6 : 8)] };
+    if (kind == ASK_ECHO_EXPECT && (c->barrier || a->len == 0)) a->kind = ASK_ECHO_LENGTH;
+    put_asked(p, c, a);
+    a->end = c->len;
+}
+
+static void client_write_script(play *p, client *c)
+{
+    unsigned count = 1 + (unsigned)dice(p, ASKED_MAX);
+    while (c->asked_count < count) {
+        ask kind = (ask)dice(p, ASK_KINDS);
+        if (dice(p, 12) == 0) kind = (ask)(ASK_KINDS + 1 + dice(p, 4));
+        client_ask(p, c, kind);
+        if (ask_is_last(kind)) break;
+    }
+    static const after afters[] = { AFTER_SHUTDOWN, AFTER_SHUTDOWN, AFTER_STAY, AFTER_STAY,
+                                    AFTER_RESET,    AFTER_CUT,      AFTER_STALL };
+    c->after = afters[dice(p, sizeof afters / sizeof *afters)];
+    c->stop = c->len;
+    if (c->after == AFTER_CUT || c->after == AFTER_STALL) c->stop = (size_t)dice(p, c->len);
+}
+
+// ---- Playing ----
+
+static bool client_has_continue(const client *c)
+{
+    static const char line[] = "HTTP/1.1 100 Continue\r\n\r\n";
+    slice got = sim_client_received(c->end);
+    return got.len && memmem(got.ptr, got.len, line, sizeof line - 1);
+}
+
+static void client_send(client *c, size_t most)
+{
+    size_t until = c->stop;
+    if (c->barrier && until > c->barrier && !client_has_continue(c)) until = c->barrier;
+    size_t n = until > c->upto ? until - c->upto : 0;
+    if (n > most) n = most;
+    if (n) assert_true(sim_client_send(c->end, slice_make(c->script + c->upto, n)));
+    c->upto += n;
+    bool fins = c->after == AFTER_SHUTDOWN || c->after == AFTER_CUT;
+    if (c->upto == c->stop && fins && !c->finned) {
+        c->finned = true;
+        sim_client_shutdown(c->end);
+    }
+}
+
+static void client_step(play *p, client *c)
+{
+    uint64_t what = dice(p, 100);
+    if (what < 10) sim_client_pause(c->end, true);
+    else if (what < 35) sim_client_pause(c->end, false);
+    else if (c->after == AFTER_RESET && what > 96 && !c->reset) {
+        c->reset = true;
+        sim_client_reset(c->end);
+    } else if (!c->finned) {
+        client_send(c, 1 + (size_t)dice(p, dice(p, 2) ? 40 : 20000));
+    }
+}
+
+static bool client_is_over(const client *c)
+{
+    return sim_client_is_eof(c->end) || sim_client_is_reset(c->end);
+}
+
+static void play_turn(play *p, int64_t timeout_ns)
+{
+    site_turn(&p->site, timeout_ns);
+}
+
+static void play_step(play *p)
+{
+    client_step(p, &p->clients[dice(p, (uint64_t)p->client_count)]);
+    if (dice(p, 3) == 0) (void)site_act(&p->site);
+    int64_t timeout = (int64_t)dice(p, 3) * (p->sluggish ? second_ns : second_ns / 2000);
+    for (uint64_t n = dice(p, 4); n; n--) play_turn(p, timeout);
+}
+
+static bool play_is_over(const play *p)
+{
+    if (p->site.over) return true;
+    for (int i = 0; i < p->client_count; i++) {
+        if (!client_is_over(&p->clients[i])) return false;
+    }
+    return true;
+}
+
+// What a traced run was about.
+static void print_client(const client *c, int number)
+{
+    slice got = sim_client_received(c->end);
+    fprintf(stderr, "client %d: after %d, sent %zu of %zu until %zu, received %zu%s%s%s\n", number, (int)c->after,
+            c->upto, c->len, c->stop, got.len, sim_client_is_eof(c->end) ? ", eof" : "",
+            sim_client_is_reset(c->end) ? ", reset" : "", sim_client_is_victim(c->end) ? ", by a fault" : "");
+    for (unsigned i = 0; i < c->asked_count; i++) {
+        const asked *a = &c->asked[i];
+        fprintf(stderr, "    %u: kind %d, tag %" PRIu64 ", length %" PRIu64 ", ends at %zu\n", i, (int)a->kind, a->tag,
+                a->len, a->end);
+    }
+    fprintf(stderr, "%.*s\n", got.len < 1000 ? (int)got.len : 1000, got.len ? got.ptr : "");
+}
+
+static void play_finish(play *p)
+{
+    for (int turn = 0; turn < TURNS_MAX; turn++) {
+        for (int i = 0; i < p->client_count; i++) {
+            client *c = &p->clients[i];
+            sim_client_pause(c->end, false);
+            if (!c->finned && !c->reset) client_send(c, SIZE_MAX);
+        }
+        bool acted = site_act(&p->site);
+        if (play_is_over(p)) {
+            sim_drain(p->site.kernel);
+            return;
+        }
+        play_turn(p, acted ? 0 : -1);
+    }
+    for (int i = 0; i < p->client_count; i++) print_client(&p->clients[i], i);
+    fail_msg("seed %" PRIu64 ": the run does not end", p->seed);
+}
+
+// ---- What must have come of it ----
+
+static void wrong(const play *p, const client *c, unsigned i, const char *what)
+{
+    fail_msg("seed %" PRIu64 ", client %d, request %u: %s", p->seed, (int)(c - p->clients), i, what);
+}
+
+static char count_octet(const asked *a, uint64_t i, uint64_t *len)
+{
+    char text[64];
+    uint64_t sum = 0;
+    for (uint64_t k = 0; k < a->len; k++) sum = site_sum(sum, site_octet(a->tag, k));
+    site_count_text(text, a->len, sum);
+    *len = strlen(text);
+    return i < *len ? text[i] : 0;
+}
+
+// How long the content of the answer is, and an octet of it.
+static char wanted_octet(const asked *a, uint64_t i, uint64_t *len)
+{
+    switch (a->kind) {
+    case ASK_HELLO:
+    case ASK_IGNORED:
+    case ASK_CLOSE: *len = 5; return "Hello"[i < 5 ? i : 5];
+    case ASK_COUNT_LENGTH:
+    case ASK_COUNT_CHUNKED: return count_octet(a, i, len);
+    case ASK_FILE:
+    case ASK_DIRECTORY: *len = SITE_FILE_OCTETS; return site_octet(SITE_FILE_TAG, i);
+    case ASK_ECHO_LENGTH:
+    case ASK_ECHO_CHUNKED:
+    case ASK_ECHO_EXPECT:
+    case ASK_PULL:
+    case ASK_LENGTH:
+    case ASK_LENT:
+    case ASK_LATER:
+    case ASK_FAIL:
+    case ASK_OLD: *len = a->len; return site_octet(a->tag, i);
+    case ASK_HEAD:
+    case ASK_MISSING:
+    case ASK_BAD_METHOD:
+    case ASK_BROKEN:
+    case ASK_KINDS: break;
+    }
+    *len = 0;
+    return 0;
+}
+
+static int wanted_status(ask kind)
+{
+    if (kind == ASK_MISSING) return 404;
+    if (kind == ASK_BAD_METHOD) return 405;
+    return kind == ASK_BROKEN ? 400 : 200;
+}
+
+static bool content_is_wanted(const asked *a, const answer *got, bool whole)
+{
+    uint64_t len = 0;
+    if (got->status != 200) return true; // an error page
+    (void)wanted_octet(a, 0, &len);
+    if (got->content_len > len || (whole && got->content_len != len)) return false;
+    if (a->kind == ASK_COUNT_LENGTH || a->kind == ASK_COUNT_CHUNKED) {
+        return got->content_len == 0 || got->content[0] == wanted_octet(a, 0, &len);
+    }
+    for (size_t i = 0; i < got->content_len; i++) {
+        if (got->content[i] != wanted_octet(a, i, &len)) return false;
+    }
+    return true;
+}
+
+static bool count_is_wanted(const asked *a, const answer *got)
+{
+    uint64_t len = 0;
+    if (a->kind != ASK_COUNT_LENGTH && a->kind != ASK_COUNT_CHUNKED) return true;
+    for (size_t i = 0; i < got->content_len; i += 7) {
+        if (got->content[i] != count_octet(a, i, &len)) return false;
+    }
+    return true;
+}
+
+static bool status_is_wanted(const play *p, const asked *a, const answer *got)
+{
+    bool file = a->kind == ASK_FILE || a->kind == ASK_DIRECTORY;
+    if (file && p->files_fail && got->status >= 500) return true;
+    return got->status == wanted_status(a->kind);
+}
+
+static void check_answer(const play *p, const client *c, unsigned i, const answer *got, bool whole)
+{
+    const asked *a = &c->asked[i];
+    if (!got->has_head) return;
+    if (!status_is_wanted(p, a, got)) wrong(p, c, i, "another status");
+    if (!content_is_wanted(a, got, whole) || !count_is_wanted(a, got)) wrong(p, c, i, "other content");
+    if (!whole) return;
+    if (a->kind == ASK_FAIL) wrong(p, c, i, "a source that failed looks complete");
+    if (a->kind == ASK_BAD_METHOD && !answer_field(got->head, "allow").ptr) wrong(p, c, i, "405 without Allow");
+    if (a->kind == ASK_PULL && !answer_field(got->trailers, "x-octets").ptr) wrong(p, c, i, "no trailer");
+    if ((a->kind == ASK_OLD) != got->delimited) wrong(p, c, i, "framed for another version");
+    if (ask_ends(a->kind) && !got->close) wrong(p, c, i, "no Connection: close");
+}
+
+// Whether the connection may end behind the answer to a request that does not ask for it.
+static bool may_end(const play *p, const asked *a)
+{
+    return ask_ends(a->kind) || (a->kind == ASK_IGNORED && a->len > 65536) ||
+           (p->files_fail && (a->kind == ASK_FILE || a->kind == ASK_DIRECTORY));
+}
+
+// Nothing but the server itself decided how the connection went.
+static bool is_undisturbed(const play *p, const client *c)
+{
+    return !c->reset && !sim_client_is_victim(c->end) && !p->site.stopped && !p->few && !p->sluggish;
+}
+
+// A refusal of a head that has hardly begun has content, whatever the head was to be.
+static bool client_has_sent_method(const client *c, unsigned i)
+{
+    return c->upto >= (i ? c->asked[i - 1].end : 0) + sizeof "HEAD";
+}
+
+static answer_state next_final(const play *p, const client *c, unsigned i, slice *in, answer *got)
+{
+    for (;;) {
+        bool to_head = i < c->asked_count && c->asked[i].kind == ASK_HEAD && client_has_sent_method(c, i);
+        bool at_end = sim_client_is_eof(c->end) && is_undisturbed(p, c); // cut, it looks complete in HTTP/1.0
+        answer_state state = answer_read(in, to_head, at_end, got);
+        if (state == ANSWER_IS_BROKEN) wrong(p, c, i, got->why);
+        if (state != ANSWER_IS_WHOLE || got->status >= 200) return state;
+        if (c->asked[i].kind != ASK_ECHO_EXPECT) wrong(p, c, i, "100 to one who did not ask");
+    }
+}
+
+// The answer to a client that stopped in the middle of a request.
+static bool is_timeout(const play *p, const client *c, unsigned i, const answer *got)
+{
+    if (got->status != 408 || !got->close) return false;
+    size_t begin = i ? c->asked[i - 1].end : 0;
+    bool within = i < c->asked_count && c->stop > begin && c->stop < c->asked[i].end;
+    return within || p->sluggish;
+}
+
+static unsigned check_received(const play *p, const client *c, bool *ended)
+{
+    slice in = sim_client_received(c->end);
+    unsigned i = 0;
+    for (*ended = false; !*ended;) {
+        answer got;
+        answer_state state = next_final(p, c, i, &in, &got);
+        bool whole = state == ANSWER_IS_WHOLE, timeout = whole && is_timeout(p, c, i, &got);
+        if (i == c->asked_count && state != ANSWER_IS_NONE && !timeout) wrong(p, c, i, "nobody asked for that");
+        if (!timeout && state != ANSWER_IS_NONE) check_answer(p, c, i, &got, whole);
+        if (whole && !timeout && got.close && !may_end(p, &c->asked[i]) && is_undisturbed(p, c)) {
+            wrong(p, c, i, "Connection: close for no reason");
+        }
+        *ended = !whole || got.close || timeout;
+        if (whole && *ended && in.len) wrong(p, c, i, "octets behind Connection: close");
+        if (whole && !timeout) i++;
+        answer_free(&got);
+    }
+    return i;
+}
+
+// Everything that was asked whole must have been answered, unless the connection had a reason to end before.
+// Returns how many answers were whole.
+static unsigned check_client(const play *p, const client *c)
+{
+    bool ended;
+    unsigned answered = check_received(p, c, &ended);
+    if (!is_undisturbed(p, c)) return answered;
+    if (sim_client_is_reset(c->end)) wrong(p, c, answered, "reset by the server");
+    for (unsigned i = 0; i < c->asked_count && c->asked[i].end <= c->upto; i++) {
+        if (i == answered && !may_end(p, &c->asked[i])) wrong(p, c, i, "no answer");
+        if (may_end(p, &c->asked[i]) && i + 1 >= answered) break;
+    }
+    return answered;
+}
+
+// ---- Seeds ----
+
+static sim_config play_kernel(uint64_t seed, bool trace)
+{
+    sim_config config = { .seed = seed, .trace = trace ? stderr : NULL };
+    uint64_t z = seed * UINT64_C(0x9e3779b97f4a7c15);
+    bool resets = seed % 3 == 0; // most runs are to come to a good end
+    for (int i = 0; i < SIM_FAULTS; i++) {
+        z = z * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        uint16_t most = i == SIM_RESET || i == SIM_REGISTER_NO_MEMORY ? 10 : 300;
+        bool hard = i == SIM_RESET || i == SIM_REGISTER_NO_MEMORY || i == SIM_ACCEPT_ABORTED;
+        bool file = i >= SIM_OPEN_NO_FILE;
+        if ((hard && !resets) || (file && seed % 4)) continue;
+        if (z >> 62) config.permille[i] = (uint16_t)((z >> 33) % most);
+    }
+    if (seed % 5 == 0) config.recv_buffer_octets = 1 + (uint32_t)(z >> 40) % 2000;
+    if (seed % 7 == 0) config.send_buffer_octets = 1 + (uint32_t)(z >> 37) % 2000;
+    if (seed % 8 == 0) config.descriptors_max = 2 + (uint32_t)(z >> 35) % 4;
+    return config;
+}
+
+static skua_config play_config(uint64_t seed)
+{
+    skua_config config = { .workers = 1 };
+    if (seed % 6 == 1) config.out_octets_max = 1000;
+    if (seed % 6 == 2) config.send_turn_octets_max = 700;
+    if (seed % 13 == 0) config.connections_max = 2;
+    return config;
+}
+
+static void play_begin(play *p, uint64_t seed, bool trace)
+{
+    skua_config config = play_config(seed);
+    sim_config kernel = play_kernel(seed, trace);
+    *p = (play){ .seed = seed, .few = config.connections_max > 0, .sluggish = seed % 16 == 7 };
+    p->files_fail = seed % 4 == 0 || kernel.descriptors_max;
+    assert_true(site_open(&p->site, &config, &kernel, folder));
+    p->client_count = 1 + (int)dice(p, CLIENTS_MAX);
+    for (int i = 0; i < p->client_count; i++) {
+        client *c = &p->clients[i];
+        client_write_script(p, c);
+        c->end = sim_connect(p->site.kernel, p->site.listener);
+        assert_non_null(c->end);
+    }
+}
+
+static void play_maybe_stop(play *p, int step)
+{
+    static const int64_t graces[] = { 0, 1000000, 100000000, 10000000000 };
+    if (p->seed % 9 != 4 || step != 30) return;
+    site_stop(&p->site, graces[dice(p, 4)]);
+    if (dice(p, 2)) site_stop(&p->site, graces[dice(p, 4)]);
+}
+
+// What all runs came to together.
+typedef struct tally {
+    uint64_t faults[SIM_FAULTS];
+    uint64_t asked, answered;
+} tally;
+
+static uint64_t play_run(uint64_t seed, bool trace, tally *sum)
+{
+    play *p = malloc(sizeof *p);
+    assert_non_null(p);
+    play_begin(p, seed, trace);
+    for (int step = 0; step < 80; step++) {
+        play_maybe_stop(p, step);
+        play_step(p);
+    }
+    play_finish(p);
+    for (int i = 0; trace && i < p->client_count; i++) print_client(&p->clients[i], i);
+    for (int i = 0; i < p->client_count; i++) {
+        sum->asked += p->clients[i].asked_count;
+        sum->answered += check_client(p, &p->clients[i]);
+    }
+    for (int i = 0; i < SIM_FAULTS; i++) sum->faults[i] += sim_fault_count(p->site.kernel, (sim_fault)i);
+    uint64_t hash = sim_hash(p->site.kernel);
+    const char *why = site_close(&p->site);
+    if (why) fail_msg("seed %" PRIu64 ": %s", seed, why);
+    for (int i = 0; i < p->client_count; i++) free(p->clients[i].script);
+    free(p);
+    return hash;
+}
+
+static void test_seeds(void **state)
+{
+    (void)state;
+    tally sum = { .asked = 0 }, ignored = { .asked = 0 };
+    const char *alone = getenv("SKUA_SIM_SEED");
+    if (alone) {
+        (void)play_run(strtoull(alone, NULL, 10), true, &ignored);
+        return;
+    }
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        uint64_t hash = play_run(seed, false, &sum);
+        if (seed % 20 == 0 && play_run(seed, false, &ignored) != hash) {
+            fail_msg("seed %" PRIu64 " does not replay", seed);
+        }
+    }
+    for (int i = 0; i < SIM_FAULTS; i++) assert_true(sum.faults[i] > 0);
+    assert_true(sum.answered > sum.asked / 2); // or the runs would not say much
+}
+
+static int make_folder(void **state)
+{
+    (void)state;
+    return site_folder_make(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    site_folder_remove(folder);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_seeds),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

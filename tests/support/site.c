@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: MIT
+//
+// Handlers that do everything the public API offers, now or later, and count what must balance in the end.
+
+#include "support/site.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+typedef enum visit_wait {
+    VISIT_WAITS_NOT,
+    VISIT_WAITS_ANSWER,  // to be answered
+    VISIT_WAITS_WAKE,    // its source said PENDING
+    VISIT_WAITS_CONSUME, // it holds content that it has not given credit for
+} visit_wait;
+
+// One call of a handler; outlives its request.
+struct site_visit {
+    site_visit *next;
+    site *site;
+    skua_request *request; // NULL once it has ended
+    unsigned ended;
+    visit_wait wait;
+    uint64_t tag, len, at;
+    bool fails, adds_trailer, reader_done;
+    size_t unconsumed;
+    uint64_t octets, sum;
+};
+
+// ---- Visits ----
+
+static void visit_ended(skua_request *request, skua_end how, void *user)
+{
+    site_visit *v = user;
+    (void)how;
+    if (v->request != request) abort(); // a second time, or another's
+    v->request = NULL;
+    v->ended++;
+    v->wait = VISIT_WAITS_NOT;
+    v->site->ended++;
+}
+
+static uint64_t visit_number(skua_request *request, const char *name)
+{
+    skua_slice text = skua_request_param(request, name);
+    uint64_t n = 0;
+    for (size_t i = 0; i < text.len && i < 7; i++) n = n * 10 + (unsigned)(text.ptr[i] - '0') % 10;
+    return n;
+}
+
+static site_visit *visit_begin(site *s, skua_request *request)
+{
+    site_visit *v = calloc(1, sizeof *v);
+    if (!v) abort();
+    v->site = s;
+    v->request = request;
+    v->next = s->visits;
+    s->visits = v;
+    s->begun++;
+    skua_on_end(request, visit_ended, v);
+    return v;
+}
+
+static site_visit *visit_begin_pattern(site *s, skua_request *request)
+{
+    site_visit *v = visit_begin(s, request);
+    v->tag = visit_number(request, "tag");
+    v->len = visit_number(request, "len");
+    return v;
+}
+
+static char *visit_pattern(const site_visit *v)
+{
+    char *octets = malloc(v->len + 1);
+    if (!octets) abort();
+    for (uint64_t i = 0; i < v->len; i++) octets[i] = site_octet(v->tag, i);
+    return octets;
+}
+
+static bool visit_tosses(const site_visit *v, unsigned n)
+{
+    return sim_random(v->site->kernel) % n == 0;
+}
+
+// An answer that fails leaves the request to die with its connection, which the run's balance shows.
+static void visit_answer(site_visit *v, int status, skua_slice content)
+{
+    if (skua_respond(v->request, status, "text/plain", content) == SKUA_ESTATE) abort();
+}
+
+// ---- Handlers ----
+
+static void on_hello(skua_request *request, void *user)
+{
+    site *s = user;
+    if (sim_random(s->kernel) % 2) { // a request nobody watches is ended in another way
+        if (skua_respond(request, 200, "text/plain", SKUA_SLICE("Hello")) == SKUA_ESTATE) abort();
+        return;
+    }
+    visit_answer(visit_begin(s, request), 200, SKUA_SLICE("Hello"));
+}
+
+static void echo_collected(skua_request *request, skua_status status, skua_slice content, void *user)
+{
+    site_visit *v = user;
+    if (v->reader_done || v->request != request) abort();
+    v->reader_done = true;
+    if (status == SKUA_OK) visit_answer(v, 200, content);
+}
+
+static void on_echo(skua_request *request, void *user)
+{
+    site_visit *v = visit_begin(user, request);
+    if (skua_content_collect(request, 0, echo_collected, v)) abort();
+}
+
+static void count_event(skua_request *request, skua_content_event event, skua_slice octets, void *user)
+{
+    site_visit *v = user;
+    if (v->reader_done || v->request != request) abort();
+    char text[64];
+    switch (event) {
+    case SKUA_CONTENT_DATA:
+        for (size_t i = 0; i < octets.len; i++) v->sum = site_sum(v->sum, octets.ptr[i]);
+        v->octets += octets.len;
+        v->unconsumed += octets.len;
+        v->wait = VISIT_WAITS_CONSUME;
+        return;
+    case SKUA_CONTENT_END:
+        v->reader_done = true;
+        v->wait = VISIT_WAITS_NOT;
+        site_count_text(text, v->octets, v->sum);
+        visit_answer(v, 200, slice_of(text));
+        return;
+    case SKUA_CONTENT_LOST:
+        v->reader_done = true;
+        v->wait = VISIT_WAITS_NOT;
+        return;
+    }
+}
+
+static void on_count(skua_request *request, void *user)
+{
+    site_visit *v = visit_begin(user, request);
+    if (skua_content_read(request, count_event, v)) abort();
+}
+
+static skua_pulled pull_end(site_visit *v)
+{
+    if (v->fails) return SKUA_PULL_ERROR;
+    if (v->adds_trailer && skua_trailer_add(v->request, "X-Octets", SKUA_SLICE("all"))) abort();
+    return SKUA_PULL_END;
+}
+
+static skua_pulled pull_some(skua_request *request, char *buffer, size_t room, size_t *octets, void *user)
+{
+    site_visit *v = user;
+    if (v->request != request || room == 0) abort();
+    if (visit_tosses(v, 6)) {
+        if (visit_tosses(v, 2)) skua_wake(request); // from within: it counts
+        else v->wait = VISIT_WAITS_WAKE;
+        return SKUA_PULL_PENDING;
+    }
+    size_t n = v->len - v->at < room ? (size_t)(v->len - v->at) : room;
+    if (n > 1 && visit_tosses(v, 3)) n = 1 + (size_t)(sim_random(v->site->kernel) % (n - 1));
+    for (size_t i = 0; i < n; i++) buffer[i] = site_octet(v->tag, v->at + i);
+    v->at += n;
+    *octets = n;
+    if (n == 0 || (v->at == v->len && visit_tosses(v, 2))) return pull_end(v);
+    return SKUA_PULL_OCTETS;
+}
+
+static void on_pull(skua_request *request, void *user)
+{
+    site_visit *v = visit_begin_pattern(user, request);
+    v->adds_trailer = true;
+    if (skua_respond_pull(request, 200, "text/plain", -1, pull_some, v) == SKUA_ESTATE) abort();
+}
+
+static void on_length(skua_request *request, void *user)
+{
+    site_visit *v = visit_begin_pattern(user, request);
+    if (skua_respond_pull(request, 200, "text/plain", (int64_t)v->len, pull_some, v) == SKUA_ESTATE) abort();
+}
+
+static void on_fail(skua_request *request, void *user)
+{
+    site_visit *v = visit_begin_pattern(user, request);
+    v->fails = true;
+    int64_t length = visit_tosses(v, 2) ? -1 : (int64_t)v->len + 5;
+    if (skua_respond_pull(request, 200, "text/plain", length, pull_some, v) == SKUA_ESTATE) abort();
+}
+
+typedef struct loan {
+    site *site;
+    char *octets;
+} loan;
+
+static void lent_released(void *user)
+{
+    loan *l = user;
+    l->site->released++;
+    free(l->octets);
+    free(l);
+}
+
+static void on_lent(skua_request *request, void *user)
+{
+    site_visit *v = visit_begin_pattern(user, request);
+    loan *l = malloc(sizeof *l);
+    if (!l) abort();
+    *l = (loan){ .site = user, .octets = visit_pattern(v) };
+    v->site->lent++;
+    skua_slice octets = { l->octets, (size_t)v->len };
+    if (skua_respond_borrowed(request, 200, "text/plain", octets, lent_released, l)) lent_released(l);
+}
+
+static void on_later(skua_request *request, void *user)
+{
+    visit_begin_pattern(user, request)->wait = VISIT_WAITS_ANSWER;
+}
+
+static void file_opened(skua_worker *worker, skua_status status, skua_file *file, const skua_file_info *info,
+                        void *user)
+{
+    (void)worker;
+    site_visit *v = user;
+    if (status) {
+        if (v->request) visit_answer(v, 503, SKUA_SLICE("no file"));
+        return;
+    }
+    if (v->request && skua_respond_file(v->request, 200, "text/plain", file, 0, info->size) == SKUA_ESTATE) abort();
+    skua_file_unref(file);
+}
+
+static void on_file(skua_request *request, void *user)
+{
+    site_visit *v = visit_begin(user, request);
+    skua_file_open(skua_request_worker(request), v->site->root, SKUA_SLICE("file"), file_opened, v);
+}
+
+// ---- What was put off ----
+
+static void visit_act(site_visit *v)
+{
+    visit_wait wait = v->wait;
+    if (wait == VISIT_WAITS_CONSUME) {
+        size_t n = visit_tosses(v, 2) ? v->unconsumed : 1 + (size_t)(sim_random(v->site->kernel) % v->unconsumed);
+        v->unconsumed -= n;
+        if (v->unconsumed == 0) v->wait = VISIT_WAITS_NOT;
+        skua_content_consume(v->request, n);
+        return;
+    }
+    v->wait = VISIT_WAITS_NOT;
+    if (wait == VISIT_WAITS_WAKE) {
+        skua_wake(v->request);
+    } else {
+        char *octets = visit_pattern(v);
+        visit_answer(v, 200, (skua_slice){ octets, (size_t)v->len });
+        free(octets);
+    }
+}
+
+bool site_act(site *s)
+{
+    site_visit *chosen = NULL;
+    unsigned waiting = 0;
+    for (site_visit *v = s->visits; v; v = v->next) {
+        if (v->wait == VISIT_WAITS_NOT) continue;
+        if (sim_random(s->kernel) % ++waiting == 0) chosen = v;
+    }
+    if (chosen) visit_act(chosen);
+    return chosen;
+}
+
+void site_count_text(char *text, uint64_t octets, uint64_t sum)
+{
+    (void)snprintf(text, 64, "%llu octets, sum %llu", (unsigned long long)octets, (unsigned long long)sum);
+}
+
+// ---- The site ----
+
+static void site_file_path(char *path, size_t room, const char *folder)
+{
+    if (snprintf(path, room, "%s/file", folder) >= (int)room) abort();
+}
+
+bool site_folder_make(char *path)
+{
+    char name[80];
+    (void)snprintf(path, 64, "/tmp/skua-site-XXXXXX");
+    if (!mkdtemp(path)) return false;
+    site_file_path(name, sizeof name, path);
+    FILE *file = fopen(name, "w");
+    if (!file) return false;
+    for (uint64_t i = 0; i < SITE_FILE_OCTETS; i++) (void)fputc(site_octet(SITE_FILE_TAG, i), file);
+    return fclose(file) == 0;
+}
+
+void site_folder_remove(const char *path)
+{
+    char name[80];
+    site_file_path(name, sizeof name, path);
+    (void)unlink(name);
+    (void)rmdir(path);
+}
+
+static bool site_route(site *s, const char *folder)
+{
+    static const struct {
+        const char *pattern;
+        skua_handler *handler;
+    } routes[] = {
+        { "/hello", on_hello },
+        { "POST /echo", on_echo },
+        { "POST /count", on_count },
+        { "GET /pull/{tag}/{len}", on_pull },
+        { "GET /length/{tag}/{len}", on_length },
+        { "GET /lent/{tag}/{len}", on_lent },
+        { "GET /later/{tag}/{len}", on_later },
+        { "GET /fail/{tag}/{len}", on_fail },
+        { "GET /file", on_file },
+    };
+    for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
+        if (skua_route(s->server, routes[i].pattern, routes[i].handler, s)) return false;
+    }
+    return skua_route_directory(s->server, "GET /dir/", folder, NULL) == SKUA_OK;
+}
+
+bool site_open(site *s, const skua_config *config, const sim_config *sim, const char *folder)
+{
+    *s = (site){ .listener = -1 };
+    s->kernel = sim_kernel_new(sim);
+    s->server = skua_server_new(config);
+    if (!s->kernel || !s->server || skua_root_open(folder, &s->root)) return false;
+    s->listener = sim_listen(s->kernel);
+    return site_route(s, folder) && server_start_on(s->server, &io_backend_sim, s->kernel, s->listener) == SKUA_OK;
+}
+
+void site_turn(site *s, int64_t timeout_ns)
+{
+    if (!s->over && !worker_turn(s->server->workers[0], timeout_ns)) s->over = true;
+}
+
+void site_stop(site *s, int64_t grace_ns)
+{
+    s->stopped = true;
+    if (!s->over) skua_stop(s->server, grace_ns);
+}
+
+static const char *site_free_visits(site *s)
+{
+    const char *wrong = NULL;
+    while (s->visits) {
+        site_visit *v = s->visits;
+        s->visits = v->next;
+        if (v->ended != 1) wrong = "a request did not end exactly once";
+        free(v);
+    }
+    if (s->begun != s->ended) wrong = "requests began that did not end";
+    if (s->lent != s->released) wrong = "lent octets were not released";
+    return wrong;
+}
+
+const char *site_close(site *s)
+{
+    site_stop(s, 0);
+    for (int i = 0; i < 100000 && !s->over; i++) site_turn(s, -1);
+    const char *wrong = s->over ? NULL : "the server does not stop";
+    sim_listener_close(s->kernel, s->listener);
+    skua_server_free(s->server);
+    skua_root_close(s->root);
+    if (!wrong) wrong = site_free_visits(s);
+    if (!wrong && sim_sockets_open(s->kernel)) wrong = "a socket is still open";
+    if (!wrong && sim_files_open(s->kernel)) wrong = "a file is still open";
+    sim_kernel_free(s->kernel);
+    return wrong;
+}
