@@ -44,15 +44,14 @@ static bool is_loopback(const char *address)
 static void banner_write_url(const char *address, char url[BANNER_URL_OCTETS])
 {
     const char *port = strrchr(address, ':');
-    if (begins_with(address, "unix:")) {
+    if (begins_with(address, "unix:") || !port) {
         (void)snprintf(url, BANNER_URL_OCTETS, "%s", address);
-    } else if (is_every_address(address) && port) {
-        (void)snprintf(url, BANNER_URL_OCTETS, "http://localhost%s", port);
-    } else {
-        bool is_usual = port && strcmp(port, ":80") == 0;
-        int len = (int)(is_usual ? (size_t)(port - address) : strlen(address));
-        (void)snprintf(url, BANNER_URL_OCTETS, "http://%.*s", len, address);
+        return;
     }
+    const char *host = is_every_address(address) ? "localhost" : address;
+    int host_len = host == address ? (int)(port - address) : (int)strlen(host);
+    (void)snprintf(url, BANNER_URL_OCTETS, "http://%.*s%s", host_len, host,
+                   strcmp(port, ":80") == 0 ? "" : port);
 }
 
 // "." says nothing to someone who comes back to the terminal an hour later.

@@ -175,7 +175,7 @@ static void options_help(void)
         else (void)printf("      --%-22s%s\n", name, known->help);
     }
     (void)puts("\nADDRESS is 127.0.0.1:8080, [::1]:8080, :8080 (every address of this machine) or\n"
-               "unix:/path; port 0 takes a free one. What is not on this machine alone can be read by others.");
+               "unix:/path; port 0 takes a free one. Ctrl-C lets running requests finish, twice does not.");
 }
 
 static options_outcome options_answer(const option *known)

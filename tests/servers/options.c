@@ -72,7 +72,7 @@ int server_serve(skua_server *server, const char *name)
     struct sigaction action = { .sa_handler = stop };
     (void)sigaction(SIGINT, &action, NULL);
     (void)sigaction(SIGTERM, &action, NULL);
-    (void)printf("%s: http://%s, %u workers, %s\n", name, skua_server_address(server, 0),
+    (void)printf("%s: http://%s, workers: %u, backend: %s\n", name, skua_server_address(server, 0),
                  skua_server_workers(server), skua_server_backend(server));
     (void)fflush(stdout);
     skua_wait(server);
