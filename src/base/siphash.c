@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// SipHash-1-3 (Aumasson and Bernstein, 2012): one round for each eight octets, three at the end. That is
-// the variant for hash tables; as a signature it would be too short.
+// SipHash-1-3 (Aumasson and Bernstein, 2012): one round for each eight octets, three at the end.
+// That is the variant for hash tables; as a signature it would be too short.
 
 #include "base/siphash.h"
 
@@ -58,7 +58,8 @@ static uint64_t siphash_tail(slice text)
     if (text.len > 8) {
         return word | siphash_load(text.ptr + text.len - 8) >> (8 * (8 - left));
     }
-    for (size_t i = 0; i < left; i++) word |= (uint64_t)(unsigned char)text.ptr[i] << (8 * i);
+    for (size_t i = 0; i < left; i++)
+        word |= (uint64_t)(unsigned char)text.ptr[i] << (8 * i);
     return word;
 }
 
@@ -66,7 +67,8 @@ uint64_t siphash(const siphash_key *key, slice text)
 {
     siphash_state s = { key->low ^ 0x736f6d6570736575u, key->high ^ 0x646f72616e646f6du,
                         key->low ^ 0x6c7967656e657261u, key->high ^ 0x7465646279746573u };
-    for (size_t i = 0; i + 8 <= text.len; i += 8) siphash_absorb(&s, siphash_load(text.ptr + i));
+    for (size_t i = 0; i + 8 <= text.len; i += 8)
+        siphash_absorb(&s, siphash_load(text.ptr + i));
     siphash_absorb(&s, siphash_tail(text));
     s.v2 ^= 0xff;
     siphash_round(&s);
@@ -75,13 +77,14 @@ uint64_t siphash(const siphash_key *key, slice text)
     return s.v0 ^ s.v1 ^ s.v2 ^ s.v3;
 }
 
-// A kernel without random octets (before 3.17, or one that forbids them) still gives where things lie and
-// what time it is, which is better than a key that is in this file.
+// A kernel without random octets (before 3.17, or one that forbids them) still gives where things
+// lie and what time it is, which is better than a key that is in this file.
 void siphash_key_random(siphash_key *key)
 {
     if (getentropy(key, sizeof *key) == 0) return;
     struct timespec now;
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
     key->low = (uint64_t)now.tv_nsec * 0x9e3779b97f4a7c15u ^ (uint64_t)(uintptr_t)key;
-    key->high = (uint64_t)now.tv_sec * 0xc2b2ae3d27d4eb4fu ^ (uint64_t)(uintptr_t)&siphash_key_random;
+    key->high =
+        (uint64_t)now.tv_sec * 0xc2b2ae3d27d4eb4fu ^ (uint64_t)(uintptr_t)&siphash_key_random;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Ranges as answers. The multipart content is never put together in memory: it is pulled, part by part.
+// Ranges as answers. The multipart content is never put together in memory: it is pulled, part by
+// part.
 
 #include "files/byteranges.h"
 
@@ -10,12 +11,14 @@
 
 // ---- The multipart content, octets only ---------------------------------------------------------
 
-void byteranges_init(byteranges *b, uint64_t boundary, const char *type, uint64_t size, const range *list,
-                     unsigned count)
+void byteranges_init(byteranges *b, uint64_t boundary, const char *type, uint64_t size,
+                     const range *list, unsigned count)
 {
     SKUA_ASSERT(count >= 2);
     SKUA_ASSERT(count <= RANGES_MAX);
-    *b = (byteranges){ .boundary = boundary, .size = size, .type = type, .count = count, .in_head = true };
+    *b = (byteranges){
+        .boundary = boundary, .size = size, .type = type, .count = count, .in_head = true
+    };
     memcpy(b->list, list, count * sizeof *list);
 }
 
@@ -25,8 +28,8 @@ static int byteranges_write_field(char *text, size_t room, range r, uint64_t siz
                     (unsigned long long)(r.first + r.length - 1), (unsigned long long)size);
 }
 
-// The delimiter before part number i and its fields, or the closing one. Every delimiter but the first begins
-// with the CRLF that ends the part before it, RFC 2046 §5.1.1.
+// The delimiter before part number i and its fields, or the closing one. Every delimiter but the
+// first begins with the CRLF that ends the part before it, RFC 2046 §5.1.1.
 static size_t byteranges_write_head(const byteranges *b, unsigned i, char *head)
 {
     int len;
@@ -101,8 +104,8 @@ static void byteranges_ended(skua_request *request, skua_end how, void *user)
 }
 
 // Gives at most room octets of a piece; 0: the file ended early or cannot be read.
-static size_t byteranges_give(const byteranges_job *job, const byteranges_piece *piece, char *buffer,
-                              size_t room)
+static size_t byteranges_give(const byteranges_job *job, const byteranges_piece *piece,
+                              char *buffer, size_t room)
 {
     size_t n = piece->length < room ? (size_t)piece->length : room;
     if (piece->head) {
@@ -141,8 +144,8 @@ static skua_status byteranges_respond_one(skua_request *request, skua_file *file
     return status ? status : skua_respond_file(request, 206, type, file, r.first, r.length);
 }
 
-skua_status byteranges_respond(skua_request *request, skua_file *file, const char *type, uint64_t size,
-                               const range *list, unsigned count, uint64_t boundary)
+skua_status byteranges_respond(skua_request *request, skua_file *file, const char *type,
+                               uint64_t size, const range *list, unsigned count, uint64_t boundary)
 {
     if (count == 1) return byteranges_respond_one(request, file, type, size, list[0]);
     byteranges_job *job = skua_request_alloc(request, sizeof *job);

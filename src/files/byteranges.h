@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Byte ranges of a file as an answer: one as 206 with Content-Range, several as multipart/byteranges,
-// none that fit as 416. RFC 9110 §14 and §15.3.7.
+// Byte ranges of a file as an answer: one as 206 with Content-Range, several as
+// multipart/byteranges, none that fit as 416. RFC 9110 §14 and §15.3.7.
 #ifndef SKUA_FILES_BYTERANGES_H
 #define SKUA_FILES_BYTERANGES_H
 
@@ -21,21 +21,21 @@ typedef struct byteranges {
     unsigned count;
     range list[RANGES_MAX];
 
-    unsigned part;  // that is being sent; count: the closing delimiter
-    bool in_head;   // of that part, else in its content
-    uint64_t at;    // octets of the head or the content already given
+    unsigned part; // that is being sent; count: the closing delimiter
+    bool in_head;  // of that part, else in its content
+    uint64_t at;   // octets of the head or the content already given
 } byteranges;
 
 // What comes next: octets of a head, to be given as they are, or content at an offset of the file.
 typedef struct byteranges_piece {
     const char *head; // NULL: content
     uint64_t offset;
-    uint64_t length;  // 0: the end
+    uint64_t length; // 0: the end
 } byteranges_piece;
 
 // type: of the file; must outlive b.
-void byteranges_init(byteranges *b, uint64_t boundary, const char *type, uint64_t size, const range *list,
-                     unsigned count);
+void byteranges_init(byteranges *b, uint64_t boundary, const char *type, uint64_t size,
+                     const range *list, unsigned count);
 
 // Octets of the whole multipart content.
 uint64_t byteranges_length(const byteranges *b);
@@ -51,9 +51,9 @@ void byteranges_type(const byteranges *b, char text[BYTERANGES_TYPE_OCTETS]);
 
 // Answers with 206. boundary: unguessable, so that no file can contain it on purpose. The fields
 // of the representation must have been added; Content-Range is added here.
-SKUA_NODISCARD skua_status byteranges_respond(skua_request *request, skua_file *file, const char *type,
-                                              uint64_t size, const range *list, unsigned count,
-                                              uint64_t boundary);
+SKUA_NODISCARD skua_status byteranges_respond(skua_request *request, skua_file *file,
+                                              const char *type, uint64_t size, const range *list,
+                                              unsigned count, uint64_t boundary);
 
 // Answers with 416.
 SKUA_NODISCARD skua_status byteranges_refuse(skua_request *request, uint64_t size);

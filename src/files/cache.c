@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The table and the order of use. Invariants: every entry is in exactly one bucket and in the list; count,
-// files and octets are sums over the list.
+// The table and the order of use. Invariants: every entry is in exactly one bucket and in the list;
+// count, files and octets are sums over the list.
 
 #include "files/cache.h"
 
@@ -12,7 +12,8 @@
 static size_t cache_buckets_for(unsigned entries)
 {
     size_t buckets = 16;
-    while (buckets < entries) buckets *= 2;
+    while (buckets < entries)
+        buckets *= 2;
     return buckets;
 }
 
@@ -38,18 +39,24 @@ cache *cache_new(const site *s, unsigned files_max)
 
 static void cache_unlink(cache *c, cached *entry)
 {
-    if (entry->newer) entry->newer->older = entry->older;
-    else c->newest = entry->older;
-    if (entry->older) entry->older->newer = entry->newer;
-    else c->oldest = entry->newer;
+    if (entry->newer)
+        entry->newer->older = entry->older;
+    else
+        c->newest = entry->older;
+    if (entry->older)
+        entry->older->newer = entry->newer;
+    else
+        c->oldest = entry->newer;
 }
 
 static void cache_link_newest(cache *c, cached *entry)
 {
     entry->newer = NULL;
     entry->older = c->newest;
-    if (c->newest) c->newest->newer = entry;
-    else c->oldest = entry;
+    if (c->newest)
+        c->newest->newer = entry;
+    else
+        c->oldest = entry;
     c->newest = entry;
 }
 
@@ -64,7 +71,8 @@ static bool cache_is_key(const cached *entry, uint64_t hash, slice key, cached_c
 cached *cache_find(cache *c, uint64_t hash, slice key, cached_coding coding)
 {
     cached *entry = c->buckets[hash & c->mask];
-    while (entry && !cache_is_key(entry, hash, key, coding)) entry = entry->chain;
+    while (entry && !cache_is_key(entry, hash, key, coding))
+        entry = entry->chain;
     if (entry && entry != c->newest) {
         cache_unlink(c, entry);
         cache_link_newest(c, entry);
@@ -75,7 +83,8 @@ cached *cache_find(cache *c, uint64_t hash, slice key, cached_coding coding)
 static void cache_drop(cache *c, cached *entry)
 {
     cached **link = &c->buckets[entry->hash & c->mask];
-    while (*link != entry) link = &(*link)->chain;
+    while (*link != entry)
+        link = &(*link)->chain;
     *link = entry->chain;
     cache_unlink(c, entry);
     SKUA_ASSERT(c->count > 0);
@@ -91,15 +100,18 @@ static void cache_drop(cache *c, cached *entry)
 static void cache_drop_oldest_file(cache *c)
 {
     cached *entry = c->oldest;
-    while (entry && !entry->file) entry = entry->newer;
+    while (entry && !entry->file)
+        entry = entry->newer;
     SKUA_ASSERT(entry);
     cache_drop(c, entry);
 }
 
 static void cache_shrink(cache *c)
 {
-    while (c->files > c->files_max) cache_drop_oldest_file(c);
-    while (c->count > c->count_max || c->octets > c->site->cache_octets_max) cache_drop(c, c->oldest);
+    while (c->files > c->files_max)
+        cache_drop_oldest_file(c);
+    while (c->count > c->count_max || c->octets > c->site->cache_octets_max)
+        cache_drop(c, c->oldest);
 }
 
 void cache_put(cache *c, cached **given)
@@ -133,13 +145,15 @@ void cache_forget(cache *c, slice key, cached_coding coding)
 bool cache_evict(cache *c)
 {
     if (c->files == 0) return false;
-    for (unsigned left = (c->files + 1) / 2; left; left--) cache_drop_oldest_file(c);
+    for (unsigned left = (c->files + 1) / 2; left; left--)
+        cache_drop_oldest_file(c);
     return true;
 }
 
 void cache_free(cache *c)
 {
-    while (c->oldest) cache_drop(c, c->oldest);
+    while (c->oldest)
+        cache_drop(c, c->oldest);
     free(c->buckets);
     free(c);
 }

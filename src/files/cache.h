@@ -12,13 +12,13 @@ typedef struct cache {
     const site *site;
     siphash_key key;
     cached **buckets;
-    size_t mask;             // buckets minus one; a power of two minus one
+    size_t mask; // buckets minus one; a power of two minus one
     cached *newest, *oldest;
-    unsigned count;          // entries
-    unsigned files;          // of them, those with a descriptor
+    unsigned count; // entries
+    unsigned files; // of them, those with a descriptor
     unsigned count_max, files_max;
     size_t octets;
-    uint64_t drawn;          // boundaries of multipart answers so far
+    uint64_t drawn; // boundaries of multipart answers so far
 } cache;
 
 // files_max: descriptors it may hold. NULL when memory ran out.
@@ -31,18 +31,19 @@ static inline uint64_t cache_hash(const cache *c, slice key)
     return siphash(&c->key, key);
 }
 
-// The one of that key, which becomes the newest; NULL when there is none. Valid until the next cache_put or
-// cache_evict.
+// The one of that key, which becomes the newest; NULL when there is none. Valid until the next
+// cache_put or cache_evict.
 cached *cache_find(cache *c, uint64_t hash, slice key, cached_coding coding);
 
-// Takes one, in place of another of the same key. It may be freed at once, if it is too large for the bounds.
-// *given is NULL afterwards.
+// Takes one, in place of another of the same key. It may be freed at once, if it is too large for
+// the bounds. *given is NULL afterwards.
 void cache_put(cache *c, cached **given);
 
 // Drops the one of that key, if there is one.
 void cache_forget(cache *c, slice key, cached_coding coding);
 
-// Drops the older half of those that hold a descriptor, at least one; returns whether there was one.
+// Drops the older half of those that hold a descriptor, at least one; returns whether there was
+// one.
 bool cache_evict(cache *c);
 
 // A number that nobody can guess, another one each time.

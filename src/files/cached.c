@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-// A file system's clock ticks coarsely: within a tick content can change under the same ctime. After two
-// seconds no tick is that long, and the entity tag is strong.
+// A file system's clock ticks coarsely: within a tick content can change under the same ctime.
+// After two seconds no tick is that long, and the entity tag is strong.
 static const int64_t cached_settled_ns = 2000000000;
 static const int64_t cached_second_ns = 1000000000;
 
@@ -83,8 +83,8 @@ static skua_status cached_make_not_modified(cached *c, const cached_source *sour
     return skua_answer_new(source->worker, &desc, &c->not_modified);
 }
 
-// Reads a small file whole. What was appended since is left for the next opening; what was cut off cannot be
-// sent under the validators of the longer file.
+// Reads a small file whole. What was appended since is left for the next opening; what was cut off
+// cannot be sent under the validators of the longer file.
 static skua_status cached_read(skua_file *file, char *buffer, size_t size)
 {
     size_t at = 0;
@@ -159,11 +159,13 @@ bool cached_is_same(const cached *c, const skua_file_info *info)
            c->info.ctime_ns == info->ctime_ns;
 }
 
-// How long from now it may be used unseen: a second, but a weak one not past the moment it can be strong.
+// How long from now it may be used unseen: a second, but a weak one not past the moment it can be
+// strong.
 static int64_t cached_fresh_ns(const cached *c, int64_t unix_ns)
 {
     if (!c->weak) return cached_second_ns;
-    if (c->info.ctime_ns >= unix_ns) return cached_second_ns; // no overflow with dates of the far future
+    if (c->info.ctime_ns >= unix_ns)
+        return cached_second_ns; // no overflow with dates of the far future
     int64_t wait_ns = c->info.ctime_ns + cached_settled_ns - unix_ns;
     return wait_ns < cached_second_ns ? wait_ns : cached_second_ns;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Cached: a file made ready to be answered: validators, a whole 200, a whole 304, and either its content
-// (small files) or an open descriptor. Of one worker; what an answer on its way needs of it is
-// reference-counted by itself, so one may be freed at any time.
+// Cached: a file made ready to be answered: validators, a whole 200, a whole 304, and either its
+// content (small files) or an open descriptor. Of one worker; what an answer on its way needs of it
+// is reference-counted by itself, so one may be freed at any time.
 #ifndef SKUA_FILES_CACHED_H
 #define SKUA_FILES_CACHED_H
 
@@ -26,15 +26,15 @@ struct cached {
     int64_t fresh_until_ns; // when it has to be revalidated
     uint64_t changes;       // the watches' sum before it was opened
     skua_answer *ok, *not_modified;
-    uint8_t coding;         // cached_coding
-    bool weak;              // it may yet change without its ctime showing that
+    uint8_t coding; // cached_coding
+    bool weak;      // it may yet change without its ctime showing that
     uint8_t etag_len;
     size_t key_len;
-    size_t octets;          // of content in memory, and of the key
+    size_t octets; // of content in memory, and of the key
 
-    skua_file *file;        // NULL: the content is in ok
+    skua_file *file; // NULL: the content is in ok
     skua_file_info info;
-    int64_t last_modified;  // seconds since 1970; -1: none
+    int64_t last_modified; // seconds since 1970; -1: none
     const char *type;
     watches watches;
     char etag[CACHED_ETAG_OCTETS];
@@ -61,7 +61,8 @@ void cached_free(cached *c, const site *s);
 // Whether what was made from a file is still good for a file opened again. Never if it is weak.
 bool cached_is_same(const cached *c, const skua_file_info *info);
 
-// Found good at a time: takes the watches and their sum from before the opening. *taken is empty afterwards.
+// Found good at a time: takes the watches and their sum from before the opening. *taken is empty
+// afterwards.
 void cached_renew(cached *c, const site *s, skua_worker *worker, int64_t opened_ns, watches *taken,
                   uint64_t changes);
 

@@ -6,7 +6,7 @@
 
 typedef struct conditions_target {
     const char *name;
-    bool is_list; // lines of one name are one list (RFC 9110 §5.3); of the others a second one is a mistake
+    bool is_list; // its lines are one list, RFC 9110 §5.3; of the others a second line is a mistake
     size_t offset;
 } conditions_target;
 
@@ -24,7 +24,8 @@ enum { CONDITIONS_TARGETS = sizeof conditions_targets / sizeof *conditions_targe
 static const conditions_target *conditions_find(slice name)
 {
     for (size_t i = 0; i < CONDITIONS_TARGETS; i++) {
-        if (slice_equal_nocase(name, slice_of(conditions_targets[i].name))) return &conditions_targets[i];
+        if (slice_equal_nocase(name, slice_of(conditions_targets[i].name)))
+            return &conditions_targets[i];
     }
     return NULL;
 }
@@ -66,7 +67,8 @@ skua_status conditions_gather(skua_request *request, preconditions *conditions)
     for (size_t i = 0; i < CONDITIONS_TARGETS; i++) {
         slice *value = (slice *)(void *)((char *)&found + conditions_targets[i].offset);
         if (!repeated[i]) continue;
-        if (value == &found.if_range) found.range = slice_make(NULL, 0); // nobody knows which one it depends on
+        if (value == &found.if_range)
+            found.range = slice_make(NULL, 0); // nobody knows which one it depends on
         *value = slice_make(NULL, 0);
     }
     *conditions = found;

@@ -40,7 +40,8 @@ bool listing_add(const char *name, const skua_file_info *info, void *user)
 
 void listing_free(listing *l)
 {
-    for (size_t i = 0; i < l->count; i++) free(l->entries[i].name);
+    for (size_t i = 0; i < l->count; i++)
+        free(l->entries[i].name);
     free(l->entries);
     *l = (listing){ 0 };
 }
@@ -55,11 +56,15 @@ static bool listing_is_digit(char c)
 // Compares the numbers that *a and *b begin with, and moves both past them.
 static int listing_compare_numbers(const char **a, const char **b)
 {
-    while (**a == '0') ++*a;
-    while (**b == '0') ++*b;
+    while (**a == '0')
+        ++*a;
+    while (**b == '0')
+        ++*b;
     size_t a_len = 0, b_len = 0;
-    while (listing_is_digit((*a)[a_len])) a_len++;
-    while (listing_is_digit((*b)[b_len])) b_len++;
+    while (listing_is_digit((*a)[a_len]))
+        a_len++;
+    while (listing_is_digit((*b)[b_len]))
+        b_len++;
     int order = a_len == b_len ? memcmp(*a, *b, a_len) : a_len < b_len ? -1 : 1;
     *a += a_len;
     *b += b_len;
@@ -130,7 +135,8 @@ void listing_order(listing *l, listing_sort sort, bool descending)
     qsort(l->entries, l->count, sizeof *l->entries, compare[sort]);
     if (!descending) return;
     size_t directories = 0;
-    while (directories < l->count && l->entries[directories].kind == SKUA_FILE_DIRECTORY) directories++;
+    while (directories < l->count && l->entries[directories].kind == SKUA_FILE_DIRECTORY)
+        directories++;
     listing_reverse(l->entries, directories);
     listing_reverse(l->entries + directories, l->count - directories);
 }

@@ -6,7 +6,8 @@
 
 #include "base/slice.h"
 
-// More entries than that are left out, and the page says so: nobody reads them, and each costs memory.
+// More entries than that are left out, and the page says so: nobody reads them, and each costs
+// memory.
 enum { LISTING_ENTRIES_MAX = 10000 };
 
 typedef enum listing_sort { LISTING_BY_NAME, LISTING_BY_SIZE, LISTING_BY_TIME } listing_sort;
@@ -29,8 +30,8 @@ typedef struct listing {
 // Adds an entry; a skua_root_entry_fn whose user is a listing, all zero at first but for dotfiles.
 bool listing_add(const char *name, const skua_file_info *info, void *user);
 
-// Directories first; then by what is said, and by name where that is equal. Names without regard to the case of
-// ASCII letters, and numbers in them by value, so that "10" comes after "9".
+// Directories first; then by what is said, and by name where that is equal. Names without regard to
+// the case of ASCII letters, and numbers in them by value, so that "10" comes after "9".
 void listing_order(listing *l, listing_sort sort, bool descending);
 
 void listing_free(listing *l);

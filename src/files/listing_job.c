@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// A job belongs to the helper thread from skua_offload until its done function runs; what the worker may touch
-// meanwhile is request alone, which the helper never looks at. Pages wait in memory for clients that may
-// read slowly, so all pages of the process together are bounded.
+// A job belongs to the helper thread from skua_offload until its done function runs; what the
+// worker may touch meanwhile is request alone, which the helper never looks at. Pages wait in
+// memory for clients that may read slowly, so all pages of the process together are bounded.
 
 #include "files/listing_job.h"
 
@@ -42,7 +42,8 @@ static void listing_job_free(void *user)
     free(job);
 }
 
-// ---- On the helper thread -------------------------------------------------------------------------
+// ---- On the helper thread
+// -------------------------------------------------------------------------
 
 static slice listing_job_name(const listing_job *job)
 {
@@ -52,7 +53,8 @@ static slice listing_job_name(const listing_job *job)
 static skua_status listing_job_count(listing_job *job)
 {
     job->counted = job->page.room;
-    size_t before = atomic_fetch_add_explicit(&listing_jobs.shared.octets, job->counted, memory_order_relaxed);
+    size_t before =
+        atomic_fetch_add_explicit(&listing_jobs.shared.octets, job->counted, memory_order_relaxed);
     return before > listing_job_octets_max ? SKUA_ELIMIT : SKUA_OK;
 }
 
@@ -79,7 +81,8 @@ static void listing_job_work(void *user)
     listing_free(&l);
 }
 
-// ---- On the worker --------------------------------------------------------------------------------
+// ---- On the worker
+// --------------------------------------------------------------------------------
 
 static void listing_job_ended(skua_request *request, skua_end how, void *user)
 {
@@ -102,8 +105,9 @@ static void listing_job_send(listing_job *job)
     skua_request *request = job->request;
     skua_status status = listing_job_add_fields(request);
     if (!status) {
-        status = skua_respond_borrowed(request, 200, "text/html; charset=utf-8",
-                                       slice_make(job->page.ptr, job->page.len), listing_job_free, job);
+        status =
+            skua_respond_borrowed(request, 200, "text/html; charset=utf-8",
+                                  slice_make(job->page.ptr, job->page.len), listing_job_free, job);
     }
     if (!status) return;
     listing_job_free(job);
@@ -117,7 +121,8 @@ static void listing_job_log(const listing_job *job)
     int len = snprintf(line, sizeof line, "cannot list %.*s: %s", shown, job->path,
                        skua_status_text(job->status));
     if (len < 0) return;
-    skua_log(job->site->server, slice_make(line, (size_t)len < sizeof line ? (size_t)len : sizeof line - 1));
+    skua_log(job->site->server,
+             slice_make(line, (size_t)len < sizeof line ? (size_t)len : sizeof line - 1));
 }
 
 static void listing_job_refuse(listing_job *job)
@@ -125,7 +130,8 @@ static void listing_job_refuse(listing_job *job)
     int status = 500;
     if (job->status == SKUA_ENOENT) status = 404;
     if (job->status == SKUA_EACCES) status = 403;
-    if (job->status == SKUA_ENOMEM || job->status == SKUA_ELIMIT || job->status == SKUA_ENOFILE) status = 503;
+    if (job->status == SKUA_ENOMEM || job->status == SKUA_ELIMIT || job->status == SKUA_ENOFILE)
+        status = 503;
     if (status >= 500) listing_job_log(job);
     reply_error(job->request, status);
     listing_job_free(job);
@@ -140,11 +146,14 @@ static void listing_job_done(skua_worker *worker, void *user)
         return;
     }
     skua_on_end(job->request, NULL, NULL);
-    if (job->status) listing_job_refuse(job);
-    else listing_job_send(job);
+    if (job->status)
+        listing_job_refuse(job);
+    else
+        listing_job_send(job);
 }
 
-// ---- The beginning --------------------------------------------------------------------------------
+// ---- The beginning
+// --------------------------------------------------------------------------------
 
 static listing_sort listing_job_sort(skua_request *request)
 {
@@ -176,7 +185,8 @@ void listing_job_start(skua_request *request, const site *s)
         return;
     }
     skua_on_end(request, listing_job_ended, job);
-    if (!skua_offload(skua_request_worker(request), listing_job_work, listing_job_done, job)) return;
+    if (!skua_offload(skua_request_worker(request), listing_job_work, listing_job_done, job))
+        return;
     skua_on_end(request, NULL, NULL);
     listing_job_free(job);
     reply_error(request, 503);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Writing of the page. Each href is relative, begins with "./" or "../" and is percent-encoded; what is shown goes
-// through markup_text.
+// Writing of the page. Each href is relative, begins with "./" or "../" and is percent-encoded;
+// what is shown goes through markup_text.
 
 #include "files/listing_page.h"
 
@@ -11,23 +11,32 @@
 // Outlines of 16 by 16: one for each kind of file, drawn once and used by name.
 static const char listing_page_icons[] =
     "<svg hidden>"
-    "<symbol id=\"dir\" viewBox=\"0 0 16 16\"><path d=\"M1.5 12V4.2c0-.7.5-1.2 1.2-1.2h3l1.6 1.8h6c.7 0 1.2.5"
+    "<symbol id=\"dir\" viewBox=\"0 0 16 16\"><path d=\"M1.5 12V4.2c0-.7.5-1.2 1.2-1.2h3l1.6 "
+    "1.8h6c.7 0 1.2.5"
     " 1.2 1.2v6c0 .7-.5 1.2-1.2 1.2H2.7c-.7 0-1.2-.5-1.2-1.2z\"/></symbol>"
     "<symbol id=\"up\" viewBox=\"0 0 16 16\"><path d=\"M8 13V3.5M4 7.2l4-4 4 4\"/></symbol>"
-    "<symbol id=\"file\" viewBox=\"0 0 16 16\"><path d=\"M9.3 1.7H4.2c-.7 0-1.2.5-1.2 1.2v10.2c0 .7.5 1.2 1.2"
+    "<symbol id=\"file\" viewBox=\"0 0 16 16\"><path d=\"M9.3 1.7H4.2c-.7 0-1.2.5-1.2 1.2v10.2c0 "
+    ".7.5 1.2 1.2"
     " 1.2h7.6c.7 0 1.2-.5 1.2-1.2V5.4zM9.3 1.7v3.7H13\"/></symbol>"
-    "<symbol id=\"text\" viewBox=\"0 0 16 16\"><path d=\"M9.3 1.7H4.2c-.7 0-1.2.5-1.2 1.2v10.2c0 .7.5 1.2 1.2"
+    "<symbol id=\"text\" viewBox=\"0 0 16 16\"><path d=\"M9.3 1.7H4.2c-.7 0-1.2.5-1.2 1.2v10.2c0 "
+    ".7.5 1.2 1.2"
     " 1.2h7.6c.7 0 1.2-.5 1.2-1.2V5.4zM9.3 1.7v3.7H13M5.5 8.5h5M5.5 11h5\"/></symbol>"
-    "<symbol id=\"pic\" viewBox=\"0 0 16 16\"><rect x=\"1.8\" y=\"2.5\" width=\"12.4\" height=\"11\" rx=\"1.3\"/>"
-    "<circle cx=\"5.4\" cy=\"6\" r=\"1.1\"/><path d=\"M2 11.6l3.4-2.9 2.4 2 3-3.2 3.3 3.4\"/></symbol>"
-    "<symbol id=\"play\" viewBox=\"0 0 16 16\"><rect x=\"1.8\" y=\"2.5\" width=\"12.4\" height=\"11\" rx=\"1.3\"/>"
+    "<symbol id=\"pic\" viewBox=\"0 0 16 16\"><rect x=\"1.8\" y=\"2.5\" width=\"12.4\" "
+    "height=\"11\" rx=\"1.3\"/>"
+    "<circle cx=\"5.4\" cy=\"6\" r=\"1.1\"/><path d=\"M2 11.6l3.4-2.9 2.4 2 3-3.2 3.3 "
+    "3.4\"/></symbol>"
+    "<symbol id=\"play\" viewBox=\"0 0 16 16\"><rect x=\"1.8\" y=\"2.5\" width=\"12.4\" "
+    "height=\"11\" rx=\"1.3\"/>"
     "<path d=\"M6.6 5.6v4.8l4-2.4z\"/></symbol>"
-    "<symbol id=\"pack\" viewBox=\"0 0 16 16\"><path d=\"M2.2 5v7.6c0 .6.4 1 1 1h9.6c.6 0 1-.4 1-1V5M1.5"
+    "<symbol id=\"pack\" viewBox=\"0 0 16 16\"><path d=\"M2.2 5v7.6c0 .6.4 1 1 1h9.6c.6 0 1-.4 "
+    "1-1V5M1.5"
     " 2.4h13V5h-13zM6.3 7.8h3.4\"/></symbol>"
-    "<symbol id=\"none\" viewBox=\"0 0 16 16\"><circle cx=\"8\" cy=\"8\" r=\"6\"/><path d=\"M3.8 12.2l8.4-8.4\"/>"
+    "<symbol id=\"none\" viewBox=\"0 0 16 16\"><circle cx=\"8\" cy=\"8\" r=\"6\"/><path d=\"M3.8 "
+    "12.2l8.4-8.4\"/>"
     "</symbol></svg>\n";
 
-// ---- Values ---------------------------------------------------------------------------------------
+// ---- Values
+// ---------------------------------------------------------------------------------------
 
 static void listing_page_size(markup *m, uint64_t octets)
 {
@@ -41,8 +50,8 @@ static void listing_page_size(markup *m, uint64_t octets)
             octets /= 1000;
             unit++;
         }
-        (void)snprintf(text, sizeof text, octets < 99950 ? "%.1f %s" : "%.0f %s", (double)octets / 1000,
-                       units[unit]);
+        (void)snprintf(text, sizeof text, octets < 99950 ? "%.1f %s" : "%.0f %s",
+                       (double)octets / 1000, units[unit]);
     }
     markup_literal(m, text);
 }
@@ -53,7 +62,8 @@ static void listing_page_time(markup *m, int64_t time_ns)
     struct tm utc;
     char text[96];
     if (!gmtime_r(&seconds, &utc) || utc.tm_year < 0 || utc.tm_year > 8099) return;
-    (void)snprintf(text, sizeof text, "<time datetime=\"%04d-%02d-%02dT%02d:%02dZ\">%04d-%02d-%02d %02d:%02d</time>",
+    (void)snprintf(text, sizeof text,
+                   "<time datetime=\"%04d-%02d-%02dT%02d:%02dZ\">%04d-%02d-%02d %02d:%02d</time>",
                    utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min,
                    utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min);
     markup_literal(m, text);
@@ -69,12 +79,24 @@ static const char *listing_page_icon(const listing_entry *entry)
     static const struct {
         const char *type, *icon;
     } icons[] = {
-        { "image/", "pic" },           { "video/", "play" },           { "audio/", "play" },
-        { "text/", "text" },           { "application/json", "text" }, { "application/xml", "text" },
-        { "application/yaml", "text" }, { "application/toml", "text" }, { "application/sql", "text" },
-        { "application/pdf", "doc" },  { "application/zip", "pack" },  { "application/gzip", "pack" },
-        { "application/x-tar", "pack" }, { "application/x-xz", "pack" }, { "application/x-bzip2", "pack" },
-        { "application/zstd", "pack" }, { "application/x-7z", "pack" }, { "application/vnd.rar", "pack" },
+        { "image/", "pic" },
+        { "video/", "play" },
+        { "audio/", "play" },
+        { "text/", "text" },
+        { "application/json", "text" },
+        { "application/xml", "text" },
+        { "application/yaml", "text" },
+        { "application/toml", "text" },
+        { "application/sql", "text" },
+        { "application/pdf", "doc" },
+        { "application/zip", "pack" },
+        { "application/gzip", "pack" },
+        { "application/x-tar", "pack" },
+        { "application/x-xz", "pack" },
+        { "application/x-bzip2", "pack" },
+        { "application/zstd", "pack" },
+        { "application/x-7z", "pack" },
+        { "application/vnd.rar", "pack" },
         { "application/java-archive", "pack" },
     };
     if (entry->kind == SKUA_FILE_DIRECTORY) return "dir";
@@ -96,7 +118,8 @@ static void listing_page_put_icon(markup *m, const char *icon)
     markup_literal(m, "\"/></svg>");
 }
 
-// ---- Links ----------------------------------------------------------------------------------------
+// ---- Links
+// ----------------------------------------------------------------------------------------
 
 static const char *const listing_page_sorts[] = { "name", "size", "time" };
 
@@ -118,16 +141,19 @@ static bool listing_page_can_link(const listing_entry *entry)
 static void listing_page_up(markup *m, size_t levels, const listing_view *view)
 {
     if (levels == 0) markup_literal(m, "./");
-    while (levels--) markup_literal(m, "../");
+    while (levels--)
+        markup_literal(m, "../");
     listing_page_query(m, view->sort, view->descending);
 }
 
-// ---- Parts of the page ----------------------------------------------------------------------------
+// ---- Parts of the page
+// ----------------------------------------------------------------------------
 
 static size_t listing_page_depth(slice below)
 {
     size_t depth = 0;
-    for (size_t i = 0; i < below.len; i++) depth += below.ptr[i] == '/';
+    for (size_t i = 0; i < below.len; i++)
+        depth += below.ptr[i] == '/';
     return depth;
 }
 
@@ -153,7 +179,8 @@ static void listing_page_crumbs(markup *m, const listing_view *view)
     listing_page_crumb(m, view, slice_make(view->path.ptr, view->prefix_len), levels);
     for (const char *separator = " "; levels; separator = "<span>/</span>") {
         slice name = slice_make(below.ptr, 0);
-        while (name.ptr[name.len] != '/') name.len++;
+        while (name.ptr[name.len] != '/')
+            name.len++;
         below = slice_from(below, name.len + 1);
         markup_literal(m, separator);
         listing_page_crumb(m, view, name, --levels);
@@ -189,13 +216,16 @@ static void listing_page_summary(markup *m, const listing *l)
     markup_literal(m, "</p>\n");
 }
 
-// The link turns the order around if this column has it already. Large and new come first otherwise.
-static void listing_page_column(markup *m, const listing_view *view, listing_sort sort, const char *title)
+// The link turns the order around if this column has it already. Large and new come first
+// otherwise.
+static void listing_page_column(markup *m, const listing_view *view, listing_sort sort,
+                                const char *title)
 {
     bool current = view->sort == sort;
     markup_literal(m, "<th scope=\"col\"");
     if (current) {
-        markup_literal(m, view->descending ? " aria-sort=\"descending\"" : " aria-sort=\"ascending\"");
+        markup_literal(m,
+                       view->descending ? " aria-sort=\"descending\"" : " aria-sort=\"ascending\"");
     }
     markup_literal(m, "><a href=\"./");
     listing_page_query(m, sort, current ? !view->descending : sort != LISTING_BY_NAME);
@@ -252,9 +282,11 @@ static void listing_page_rows(markup *m, const listing *l, const listing_view *v
         listing_page_put_icon(m, "up");
         markup_literal(m, "<bdi>..</bdi></a></td><td></td><td></td></tr>\n");
     }
-    for (size_t i = 0; i < l->count; i++) listing_page_row(m, view, &l->entries[i]);
+    for (size_t i = 0; i < l->count; i++)
+        listing_page_row(m, view, &l->entries[i]);
     if (l->count == 0) {
-        markup_literal(m, "<tr><td class=\"plain\" colspan=\"3\"><p>This folder is empty.</p></td></tr>\n");
+        markup_literal(
+            m, "<tr><td class=\"plain\" colspan=\"3\"><p>This folder is empty.</p></td></tr>\n");
     }
 }
 
@@ -271,8 +303,9 @@ static void listing_page_table(markup *m, const listing *l, const listing_view *
 
 void listing_page_write(const listing *l, const listing_view *view, markup *m)
 {
-    markup_literal(m, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-                      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>");
+    markup_literal(
+        m, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+           "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>");
     markup_text(m, view->path, false);
     markup_literal(m, "</title>\n<style>");
     markup_literal(m, listing_page_style);

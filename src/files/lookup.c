@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Opening is asynchronous and the request may be gone when it is done, so a lookup is its own object and the
-// request is known to it only as long as it lives. Entries are never held across an opening, but found again.
+// Opening is asynchronous and the request may be gone when it is done, so a lookup is its own
+// object and the request is known to it only as long as it lives. Entries are never held across an
+// opening, but found again.
 
 #include "files/lookup.h"
 
@@ -11,7 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-// A file that shrinks each time it is read is not going to be read; nor will descriptors come back for ever.
+// A file that shrinks each time it is read is not going to be read; nor will descriptors come back
+// for ever.
 enum { LOOKUP_TRIES_MAX = 3 };
 
 typedef struct lookup {
@@ -20,11 +22,11 @@ typedef struct lookup {
     const site *site;
     cache *cache;
     watches watches;
-    uint64_t changes;   // their sum, taken before the opening
-    int64_t opened_ns;  // when it began
+    uint64_t changes;  // their sum, taken before the opening
+    int64_t opened_ns; // when it began
     unsigned tries;
-    size_t key_len;     // of path: as it was asked for
-    size_t path_len;    // what is opened; longer than the key by the name of the index file
+    size_t key_len;  // of path: as it was asked for
+    size_t path_len; // what is opened; longer than the key by the name of the index file
     char path[];
 } lookup;
 
@@ -52,9 +54,11 @@ static void lookup_log(const lookup *l, skua_status why)
 {
     char line[512];
     int shown = l->path_len < 400 ? (int)l->path_len : 400;
-    int len = snprintf(line, sizeof line, "cannot read %.*s: %s", shown, l->path, skua_status_text(why));
+    int len =
+        snprintf(line, sizeof line, "cannot read %.*s: %s", shown, l->path, skua_status_text(why));
     if (len < 0) return;
-    skua_log(l->site->server, slice_make(line, (size_t)len < sizeof line ? (size_t)len : sizeof line - 1));
+    skua_log(l->site->server,
+             slice_make(line, (size_t)len < sizeof line ? (size_t)len : sizeof line - 1));
 }
 
 static void lookup_fail(const lookup *l, skua_status why)
@@ -87,8 +91,10 @@ static void lookup_fail(const lookup *l, skua_status why)
 // A directory without an index file: its listing, if the site has those, or nothing.
 static void lookup_no_index(const lookup *l)
 {
-    if (l->site->list) listing_job_start(l->request, l->site);
-    else reply_error(l->request, 404);
+    if (l->site->list)
+        listing_job_start(l->request, l->site);
+    else
+        reply_error(l->request, 404);
 }
 
 // ---- What can -----------------------------------------------------------------------------------
@@ -96,7 +102,8 @@ static void lookup_no_index(const lookup *l)
 // A reply from a file that is open never needs another opening.
 static void lookup_reply(lookup *l, const cached *entry, skua_file *file)
 {
-    if (reply_file(l->request, l->cache, entry, file) == REPLY_NEEDS_FILE) reply_error(l->request, 500);
+    if (reply_file(l->request, l->cache, entry, file) == REPLY_NEEDS_FILE)
+        reply_error(l->request, 500);
 }
 
 static skua_status lookup_serve(lookup *l, skua_file *file, const skua_file_info *info)
@@ -128,7 +135,8 @@ static skua_status lookup_serve(lookup *l, skua_file *file, const skua_file_info
 
 static void lookup_open(lookup *l);
 
-// Whether it is worth another try: the file shrank while it was read, or our own cache may give descriptors back.
+// Whether it is worth another try: the file shrank while it was read, or our own cache may give
+// descriptors back.
 static bool lookup_can_retry(lookup *l, skua_status why)
 {
     if (++l->tries >= LOOKUP_TRIES_MAX) return false;
@@ -167,8 +175,10 @@ static void lookup_opened(skua_worker *worker, skua_status status, skua_file *fi
     }
     // What cannot be opened any more shall not keep its descriptor.
     if (status) cache_forget(l->cache, slice_make(l->path, l->key_len), CACHED_IDENTITY);
-    if (l->request && status == SKUA_ENOENT && lookup_is_index(l)) lookup_no_index(l);
-    else if (l->request && status) lookup_fail(l, status);
+    if (l->request && status == SKUA_ENOENT && lookup_is_index(l))
+        lookup_no_index(l);
+    else if (l->request && status)
+        lookup_fail(l, status);
     lookup_free(l);
 }
 
@@ -205,6 +215,8 @@ static lookup *lookup_new(skua_request *request, const site *s, cache *c, slice 
 void lookup_start(skua_request *request, const site *s, cache *c, slice name)
 {
     lookup *l = lookup_new(request, s, c, name);
-    if (l) lookup_open(l);
-    else reply_error(request, 503);
+    if (l)
+        lookup_open(l);
+    else
+        reply_error(request, 503);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Writing of HTML. Names of files are any octets but "/" and NUL, and may have been chosen by an enemy.
+// Writing of HTML. Names of files are any octets but "/" and NUL, and may have been chosen by an
+// enemy.
 
 #include "files/markup.h"
 
@@ -47,7 +48,8 @@ void markup_number(markup *m, uint64_t number)
 {
     char digits[20];
     size_t at = sizeof digits;
-    do digits[--at] = (char)('0' + number % 10);
+    do
+        digits[--at] = (char)('0' + number % 10);
     while (number /= 10);
     markup_put(m, slice_make(digits + at, sizeof digits - at));
 }
@@ -69,8 +71,8 @@ static size_t markup_utf8_expect(unsigned first)
     return first < 0xf5 ? 4 : 0;
 }
 
-// Octets of the character at the front of text, which is not empty, and the character; 0 when it is no
-// valid UTF-8 (RFC 3629: shortest forms only, no surrogates, nothing past U+10FFFF).
+// Octets of the character at the front of text, which is not empty, and the character; 0 when it is
+// no valid UTF-8 (RFC 3629: shortest forms only, no surrogates, nothing past U+10FFFF).
 static size_t markup_utf8(slice text, uint32_t *character)
 {
     static const uint32_t shortest[5] = { 0, 0, 0x80, 0x800, 0x10000 };
@@ -92,8 +94,9 @@ typedef struct markup_span {
     uint32_t first, last;
 } markup_span;
 
-// C0, DEL and C1; marks, embeddings, overrides and isolates of direction; what has no width or ends lines;
-// tags and noncharacters that carry text nobody sees. The joiners U+200C and U+200D stay: scripts and emoji need them.
+// C0, DEL and C1; marks, embeddings, overrides and isolates of direction; what has no width or ends
+// lines; tags and noncharacters that carry text nobody sees. The joiners U+200C and U+200D stay:
+// scripts and emoji need them.
 static const markup_span markup_hidden[] = {
     { 0x00, 0x1f },     { 0x7f, 0x9f },     { 0xad, 0xad },     { 0x34f, 0x34f },
     { 0x61c, 0x61c },   { 0x115f, 0x1160 }, { 0x180e, 0x180e }, { 0x200b, 0x200b },
@@ -117,7 +120,8 @@ static const char markup_digits[] = "0123456789ABCDEF";
 static void markup_hex(markup *m, uint32_t value, unsigned digits)
 {
     char text[8];
-    for (unsigned i = digits; i-- > 0; value >>= 4) text[i] = markup_digits[value & 15];
+    for (unsigned i = digits; i-- > 0; value >>= 4)
+        text[i] = markup_digits[value & 15];
     markup_put(m, slice_make(text, digits));
 }
 
@@ -154,10 +158,14 @@ void markup_text(markup *m, slice text, bool marked)
         uint32_t character = 0;
         size_t len = markup_utf8(text, &character);
         const char *reference = len == 1 ? markup_reference(character) : NULL;
-        if (len == 0) markup_escape(m, markup_octet(text, 0), true, marked);
-        else if (markup_is_hidden(character)) markup_escape(m, character, false, marked);
-        else if (reference) markup_literal(m, reference);
-        else markup_put(m, slice_make(text.ptr, len));
+        if (len == 0)
+            markup_escape(m, markup_octet(text, 0), true, marked);
+        else if (markup_is_hidden(character))
+            markup_escape(m, character, false, marked);
+        else if (reference)
+            markup_literal(m, reference);
+        else
+            markup_put(m, slice_make(text.ptr, len));
         text = slice_from(text, len ? len : 1);
     }
 }
@@ -166,8 +174,8 @@ void markup_text(markup *m, slice text, bool marked)
 static bool markup_is_unreserved(char c)
 {
     char lower = octet_lower(c);
-    return (lower >= 'a' && lower <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_' ||
-           c == '~';
+    return (lower >= 'a' && lower <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
+           c == '_' || c == '~';
 }
 
 void markup_segment(markup *m, slice segment)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Markup: HTML in a growing piece of memory. Everything that is not ours goes through markup_text or
-// markup_segment, which let nothing out of its place and nothing deceive the eye.
+// Markup: HTML in a growing piece of memory. Everything that is not ours goes through markup_text
+// or markup_segment, which let nothing out of its place and nothing deceive the eye.
 #ifndef SKUA_FILES_MARKUP_H
 #define SKUA_FILES_MARKUP_H
 
@@ -21,9 +21,10 @@ void markup_put(markup *m, slice octets);
 void markup_literal(markup *m, const char *text);
 void markup_number(markup *m, uint64_t number);
 
-// As text, and inside attribute values in double quotes where marked is false. "&", "<", ">", quotes as
-// references; invalid UTF-8, controls, and characters that turn the direction of text or cannot be seen, as
-// escapes (\xFF, \u{202E}); marked: inside <i>, which the style sets apart from a name that only looks like one.
+// As text, and inside attribute values in double quotes where marked is false. "&", "<", ">",
+// quotes as references; invalid UTF-8, controls, and characters that turn the direction of text or
+// cannot be seen, as escapes (\xFF, \u{202E}); marked: inside <i>, which the style sets apart from
+// a name that only looks like one.
 void markup_text(markup *m, slice text, bool marked);
 
 // As one percent-encoded segment of a path: nothing but unreserved characters stands for itself.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Media types by the ending of a file's name, from the IANA registry, and for text always in UTF-8. JavaScript
-// is text/javascript (RFC 9239); a charset is added only where the type defines one.
+// Media types by the ending of a file's name, from the IANA registry, and for text always in UTF-8.
+// JavaScript is text/javascript (RFC 9239); a charset is added only where the type defines one.
 
 #include "base/slice.h"
 
@@ -131,8 +131,8 @@ static const media_entry media_entries[] = {
 
 enum { MEDIA_ENTRIES = sizeof media_entries / sizeof *media_entries };
 
-// The octets after the last "." of the last segment; none if that is where the name begins: ".profile" is a
-// name without an ending.
+// The octets after the last "." of the last segment; none if that is where the name begins:
+// ".profile" is a name without an ending.
 static slice media_ending(slice name)
 {
     for (size_t i = name.len; i-- > 1;) {
@@ -157,13 +157,16 @@ static int media_compare(slice ending, const char *of_entry)
 const char *skua_media_type(skua_slice name)
 {
     slice ending = media_ending(name);
-    size_t low = 0, high = ending.len && ending.len < sizeof media_entries[0].ending ? MEDIA_ENTRIES : 0;
+    size_t low = 0,
+           high = ending.len && ending.len < sizeof media_entries[0].ending ? MEDIA_ENTRIES : 0;
     while (low < high) {
         size_t middle = (low + high) / 2;
         int order = media_compare(ending, media_entries[middle].ending);
         if (order == 0) return media_entries[middle].type;
-        if (order < 0) high = middle;
-        else low = middle + 1;
+        if (order < 0)
+            high = middle;
+        else
+            low = middle + 1;
     }
     return "application/octet-stream";
 }

@@ -41,8 +41,8 @@ static skua_status reply_add_fields(skua_request *request, const site *s, const 
     return status ? status : skua_field_add(request, "Accept-Ranges", SKUA_SLICE("bytes"));
 }
 
-static reply_outcome reply_parts(skua_request *request, cache *c, const cached *entry, skua_file *file,
-                                 const preconditions *conditions)
+static reply_outcome reply_parts(skua_request *request, cache *c, const cached *entry,
+                                 skua_file *file, const preconditions *conditions)
 {
     range list[RANGES_MAX];
     unsigned count = 0;

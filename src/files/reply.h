@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Reply: what a request gets of a file that is ready: all of it, a part, 304 or 412. Whoever replies has the
-// last word: an answer that cannot be given becomes an error page, so that no request is left waiting.
+// Reply: what a request gets of a file that is ready: all of it, a part, 304 or 412. Whoever
+// replies has the last word: an answer that cannot be given becomes an error page, so that no
+// request is left waiting.
 #ifndef SKUA_FILES_REPLY_H
 #define SKUA_FILES_REPLY_H
 
@@ -9,7 +10,8 @@
 
 typedef enum reply_outcome {
     REPLY_DONE,
-    REPLY_NEEDS_FILE // a part is asked for, and neither entry nor caller has the file open; not answered
+    REPLY_NEEDS_FILE // a part is asked for, and neither entry nor caller has the file open; not
+                     // answered
 } reply_outcome;
 
 // Answers with an entry. file: the same file, open, or NULL. c: for a boundary.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Site: a directory that is served at a path, and how. Written before the server starts, read by every
-// worker afterwards.
+// Site: a directory that is served at a path, and how. Written before the server starts, read by
+// every worker afterwards.
 #ifndef SKUA_FILES_SITE_H
 #define SKUA_FILES_SITE_H
 
@@ -21,8 +21,8 @@ typedef struct site {
     unsigned cache_entries_max;
 } site;
 
-// Whether one of the site's own rules hides name, a path beneath its root: a segment begins with ".", and
-// it is not the first one and ".well-known" (RFC 8615).
+// Whether one of the site's own rules hides name, a path beneath its root: a segment begins with
+// ".", and it is not the first one and ".well-known" (RFC 8615).
 bool site_hides(const site *s, slice name);
 
 // How many sites there are in this process, at least 1: they share the file descriptors.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Serving a directory: the route, its handler, and the caches of the workers. A file that is ready and fresh is
-// answered without a system call and without memory: one hash, one comparison, one answer made long ago.
+// Serving a directory: the route, its handler, and the caches of the workers. A file that is ready
+// and fresh is answered without a system call and without memory: one hash, one comparison, one
+// answer made long ago.
 
 #include "files/cache.h"
 #include "files/lookup.h"
@@ -45,7 +46,8 @@ bool site_hides(const site *s, slice name)
     return false;
 }
 
-// ---- Requests -------------------------------------------------------------------------------------
+// ---- Requests
+// -------------------------------------------------------------------------------------
 
 static void static_handle(skua_request *request, void *user)
 {
@@ -63,8 +65,10 @@ static void static_handle(skua_request *request, void *user)
     cached *entry = cache_find(c, cache_hash(c, name), name, CACHED_IDENTITY);
     bool fresh = entry && cached_is_fresh(entry, skua_worker_now_ns(skua_request_worker(request)));
     if (fresh && reply_file(request, c, entry, NULL) == REPLY_DONE) return;
-    if (!entry && site_hides(s, name)) reply_error(request, 404);
-    else lookup_start(request, s, c, name);
+    if (!entry && site_hides(s, name))
+        reply_error(request, 404);
+    else
+        lookup_start(request, s, c, name);
 }
 
 // The site's own path without the "/" at its end.
@@ -74,14 +78,17 @@ static void static_handle_bare(skua_request *request, void *user)
     reply_slash(request);
 }
 
-// ---- Caches ---------------------------------------------------------------------------------------
+// ---- Caches
+// ---------------------------------------------------------------------------------------
 
-// An eighth of what the process may open, shared by all sites and workers; none if that is less than one.
+// An eighth of what the process may open, shared by all sites and workers; none if that is less
+// than one.
 static unsigned static_files_max(skua_worker *worker)
 {
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit)) return 0;
-    uint64_t share = limit.rlim_cur / 8 / skua_server_workers(skua_worker_server(worker)) / site_count();
+    uint64_t share =
+        limit.rlim_cur / 8 / skua_server_workers(skua_worker_server(worker)) / site_count();
     return share < SITE_CACHE_ENTRIES_MAX ? (unsigned)share : SITE_CACHE_ENTRIES_MAX;
 }
 
@@ -102,7 +109,8 @@ static bool static_cache_evict(skua_worker *worker, void *object, void *user)
     return cache_evict(object);
 }
 
-// ---- Routes ---------------------------------------------------------------------------------------
+// ---- Routes
+// ---------------------------------------------------------------------------------------
 
 static void site_free(void *user)
 {
@@ -114,7 +122,8 @@ static void site_free(void *user)
     atomic_fetch_sub_explicit(&sites.shared.count, 1, memory_order_relaxed);
 }
 
-static skua_status site_fail(skua_server *server, skua_status status, const char *what, const char *why)
+static skua_status site_fail(skua_server *server, skua_status status, const char *what,
+                             const char *why)
 {
     char sentence[256];
     (void)snprintf(sentence, sizeof sentence, "%s: %s", what, why);
@@ -122,7 +131,8 @@ static skua_status site_fail(skua_server *server, skua_status status, const char
     return status;
 }
 
-// The path of a pattern, after "GET " if that is there; NULL when the pattern is none for a directory.
+// The path of a pattern, after "GET " if that is there; NULL when the pattern is none for a
+// directory.
 static const char *site_pattern_path(const char *pattern)
 {
     if (strncmp(pattern, "GET ", 4) == 0) pattern += 4;
@@ -145,16 +155,20 @@ static bool site_is_field_value(const char *value)
     return true;
 }
 
-static skua_status site_check(skua_server *server, const char *pattern, const skua_directory_config *config)
+static skua_status site_check(skua_server *server, const char *pattern,
+                              const skua_directory_config *config)
 {
     if (!site_pattern_path(pattern)) {
-        return site_fail(server, SKUA_EINVAL, pattern, "a directory's pattern is \"/…/\", perhaps with \"GET \" before it");
+        return site_fail(server, SKUA_EINVAL, pattern,
+                         "a directory's pattern is \"/…/\", perhaps with \"GET \" before it");
     }
     if (config->index && !site_is_name(config->index)) {
-        return site_fail(server, SKUA_EINVAL, config->index, "the index must be the name of a file, without \"/\"");
+        return site_fail(server, SKUA_EINVAL, config->index,
+                         "the index must be the name of a file, without \"/\"");
     }
     if (config->cache_control && !site_is_field_value(config->cache_control)) {
-        return site_fail(server, SKUA_EINVAL, pattern, "Cache-Control must not contain control characters");
+        return site_fail(server, SKUA_EINVAL, pattern,
+                         "Cache-Control must not contain control characters");
     }
     return SKUA_OK;
 }
@@ -162,8 +176,10 @@ static skua_status site_check(skua_server *server, const char *pattern, const sk
 static void site_set_bounds(site *s, const skua_directory_config *config)
 {
     s->cache_octets_max = config->cache_octets_max ? config->cache_octets_max : SITE_CACHE_OCTETS;
-    s->cache_entries_max = config->cache_entries_max ? config->cache_entries_max : SITE_CACHE_ENTRIES;
-    if (s->cache_entries_max > SITE_CACHE_ENTRIES_MAX) s->cache_entries_max = SITE_CACHE_ENTRIES_MAX;
+    s->cache_entries_max =
+        config->cache_entries_max ? config->cache_entries_max : SITE_CACHE_ENTRIES;
+    if (s->cache_entries_max > SITE_CACHE_ENTRIES_MAX)
+        s->cache_entries_max = SITE_CACHE_ENTRIES_MAX;
     s->small_octets_max = config->small_octets_max ? config->small_octets_max : SITE_SMALL_OCTETS;
     if (s->small_octets_max > s->cache_octets_max) s->small_octets_max = s->cache_octets_max;
 }
@@ -185,7 +201,8 @@ static site *site_new(skua_server *server, const char *path, const skua_director
     return NULL;
 }
 
-// "/docs" is a directory asked for without its slash, unless the program has a route of its own there.
+// "/docs" is a directory asked for without its slash, unless the program has a route of its own
+// there.
 static skua_status site_add_bare_route(skua_server *server, site *s, const char *path)
 {
     if (s->prefix_len == 1) return SKUA_OK;
@@ -219,7 +236,8 @@ static skua_status site_add_caches(skua_server *server, site *s)
         .user = s,
     };
     skua_status status = skua_local_add(server, &desc, &s->local_key);
-    if (status == SKUA_ELIMIT) return site_fail(server, status, "a directory", "too many are served already");
+    if (status == SKUA_ELIMIT)
+        return site_fail(server, status, "a directory", "too many are served already");
     return status;
 }
 

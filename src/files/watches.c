@@ -23,5 +23,6 @@ void watches_open(watches *w, const site *s, slice path)
 
 void watches_close(watches *w, const site *s)
 {
-    while (w->count) skua_watch_close(s->server, w->list[--w->count]);
+    while (w->count)
+        skua_watch_close(s->server, w->list[--w->count]);
 }

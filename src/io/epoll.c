@@ -154,7 +154,8 @@ static void epoll_receive(io_loop *loop, io_stream *stream)
     }
 }
 
-// The memory segments at the front in one call.
+// The memory segments at the front in one call. The last ones wait for the FIN that follows at once, so
+// that both leave in one segment: a third of the cost of a connection per request.
 static ssize_t epoll_send_memory(io_stream *stream, uint64_t *asked)
 {
     out_queue *out = stream->out;
@@ -169,7 +170,7 @@ static ssize_t epoll_send_memory(io_stream *stream, uint64_t *asked)
         octets += segment->len;
     }
     *asked = octets;
-    int flags = MSG_NOSIGNAL | (n < out->count ? MSG_MORE : 0);
+    int flags = MSG_NOSIGNAL | (n < out->count || (stream->flags & IO_LAST) ? MSG_MORE : 0);
     if (n == 1) return send(stream->fd, iov[0].iov_base, iov[0].iov_len, flags);
     struct msghdr message = { .msg_iov = iov, .msg_iovlen = n };
     return sendmsg(stream->fd, &message, flags);
@@ -290,6 +291,13 @@ static skua_status epoll_watch_fd(io_loop *loop, io_op *op)
     return SKUA_ELIMIT;
 }
 
+static skua_status epoll_open_wake(io_loop *loop, io_op *op)
+{
+    op->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (op->fd < 0) return errno == EMFILE || errno == ENFILE ? SKUA_ENOFILE : SKUA_ENOMEM;
+    return epoll_watch_fd(loop, op);
+}
+
 static void epoll_forget_fd(io_loop *loop, io_op *op)
 {
     epoll_kernel *kernel = loop->kernel;
@@ -400,7 +408,7 @@ static void epoll_op_start(io_loop *loop, io_op *op)
     case IO_FILE_OPEN: epoll_file_open(op, false); return;
     case IO_FILE_STAT: epoll_file_open(op, true); return;
     case IO_FILE_READ: epoll_file_read(op); return;
-    case IO_WAKE:
+    case IO_WAKE: status = epoll_open_wake(loop, op); break;
     case IO_ACCEPT:
     case IO_POLL: status = epoll_watch_fd(loop, op); break;
     case IO_CONNECT:
@@ -447,6 +455,7 @@ static void epoll_op_event(io_loop *loop, io_op *op)
 static void epoll_cancel(io_loop *loop, io_op *op)
 {
     epoll_forget_fd(loop, op);
+    if (op->code == IO_WAKE && op->fd >= 0) (void)close(op->fd);
 }
 
 static void epoll_wake(io_op *op)

@@ -64,6 +64,7 @@ enum {
     IO_SHUTDOWN_DONE = 1u << 12,
     IO_NEAR_TOLD = 1u << 13,   // ended(NEAR) was called
     IO_KICK = 1u << 14,        // kicked is to be called
+    IO_LAST = 1u << 15,        // the owner's promise: once out is empty it closes or shuts down
 };
 
 struct io_stream {

@@ -22,7 +22,7 @@ const skua_config *worker_config(const skua_worker *w)
 
 static void worker_woken(io_op *op, int64_t result)
 {
-    (void)result;
+    if (result < 0) return; // worker_open sees it
     skua_worker *w = op->user;
     mailbox_deliver(&w->mail, w);
 }
@@ -92,27 +92,6 @@ static void worker_init(skua_worker *w, skua_server *server, unsigned index)
     };
 }
 
-skua_status worker_open(skua_worker *w, skua_server *server, unsigned index, const io_backend *backend)
-{
-    worker_init(w, server, index);
-    w->loop.events = &connection_events;
-    w->loop.streams = &w->connections;
-    w->loop.owner = w;
-    w->loop.evict = worker_evict;
-    w->loop.send_turn_octets_max = server->config.send_turn_octets_max;
-    w->loop.kernel = server->sim_kernel;
-    skua_status status = io_loop_open(&w->loop, backend);
-    if (status) return status;
-    io_timers_init(&w->loop.timers, w->loop.now_ns, connection_deadline, w);
-    w->wake = (io_op){ .code = IO_WAKE, .done = worker_woken, .user = w, .fd = -1 };
-    io_submit(&w->loop, &w->wake);
-    if (server->config.log != SKUA_LOG_NONE) {
-        w->lane = log_lane_open(server->log);
-        if (!w->lane) return SKUA_ENOMEM;
-    }
-    return SKUA_OK;
-}
-
 static void worker_drop_locals(skua_worker *w)
 {
     for (unsigned i = 0; i < w->server->local_count; i++) {
@@ -145,6 +124,29 @@ void worker_close(skua_worker *w)
     worker_free_lists(w);
     pool_deinit(&w->connections);
     block_store_deinit(&w->blocks);
+}
+
+skua_status worker_open(skua_worker *w, skua_server *server, unsigned index, const io_backend *backend)
+{
+    worker_init(w, server, index);
+    w->loop.events = &connection_events;
+    w->loop.streams = &w->connections;
+    w->loop.owner = w;
+    w->loop.evict = worker_evict;
+    w->loop.send_turn_octets_max = server->config.send_turn_octets_max;
+    w->loop.kernel = server->sim_kernel;
+    skua_status status = io_loop_open(&w->loop, backend);
+    if (status) return status;
+    io_timers_init(&w->loop.timers, w->loop.now_ns, connection_deadline, w);
+    w->wake = (io_op){ .code = IO_WAKE, .done = worker_woken, .user = w, .fd = -1 };
+    io_submit(&w->loop, &w->wake);
+    status = io_turn(&w->loop, 0); // it can be woken from here on
+    if (!status && !w->wake.active) status = SKUA_ENOFILE;
+    if (!status && server->config.log != SKUA_LOG_NONE && !(w->lane = log_lane_open(server->log))) {
+        status = SKUA_ENOMEM;
+    }
+    if (status) worker_close(w);
+    return status;
 }
 
 // ---- Ending ----
