@@ -201,7 +201,7 @@ static void session_keep(session *s, const char *octets, size_t len)
 // Runs what is kept.
 static void session_run_kept(session *s)
 {
-    size_t used = session_run(s, s->in, s->in_len);
+    size_t used = session_run(s, s->in ? s->in : "", s->in_len);
     if (s->closing || s->broken || used == s->in_len) {
         session_forget_input(s);
     } else if (used) {
