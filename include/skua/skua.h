@@ -560,6 +560,7 @@ typedef struct skua_directory_config {
 
 // Serves the files below path at pattern, which ends in "/" ("/", "GET /docs/"); the rest of the
 // request's path after it is looked up beneath the directory. Answers GET and HEAD.
+// A path without the "/" at the pattern's end is redirected to it, unless it has a route of its own by then.
 // config: NULL for the defaults.
 // Errors: those of skua_route and skua_root_open; skua_server_error says more.
 SKUA_API SKUA_NODISCARD skua_status skua_route_directory(skua_server *server, const char *pattern,
