@@ -277,7 +277,7 @@ static void options_read(int argc, char **argv)
     the.step = SIZE_MAX >> 1;
     for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         switch (option) {
-        case 'p': the.port = atoi(optarg); break;
+        case 'p': the.port = (int)strtoul(optarg, NULL, 10); break;
         case 'h': head = optarg; break;
         case 'f': file = optarg; break;
         case 's': the.by_sendfile = strcmp(optarg, "file") == 0; break;
@@ -293,7 +293,7 @@ static void options_read(int argc, char **argv)
 int main(int argc, char **argv)
 {
     struct epoll_event events[EVENTS_MAX];
-    signal(SIGPIPE, SIG_IGN);
+    sigaction(SIGPIPE, &(struct sigaction){ .sa_handler = SIG_IGN }, NULL);
     options_read(argc, argv);
     listener_open();
     for (;;) {

@@ -378,12 +378,12 @@ static void options_read(int argc, char **argv)
     the.timeout_s = 5;
     for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         switch (option) {
-        case 'p': the.port = atoi(optarg); break;
-        case 'c': the.connections = (unsigned)atoi(optarg); break;
+        case 'p': the.port = (int)strtoul(optarg, NULL, 10); break;
+        case 'c': the.connections = (unsigned)strtoul(optarg, NULL, 10); break;
         case 'r': request = optarg; break;
-        case 's': the.seconds = (unsigned)atoi(optarg); break;
-        case 'a': the.pace = (unsigned)atoi(optarg); break;
-        case 't': the.timeout_s = (unsigned)atoi(optarg); break;
+        case 's': the.seconds = (unsigned)strtoul(optarg, NULL, 10); break;
+        case 'a': the.pace = (unsigned)strtoul(optarg, NULL, 10); break;
+        case 't': the.timeout_s = (unsigned)strtoul(optarg, NULL, 10); break;
         default: exit(2);
         }
     }

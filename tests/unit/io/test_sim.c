@@ -4,17 +4,14 @@
 // and each promise of io.h asserted in the callbacks.
 
 #include "io/sim.h"
-
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <cmocka.h>
 
 enum { SEEDS = 3000, CLIENTS_MAX = 6, OUT_HIGH = 20000, OUT_LOW = 4000, TURNS_MAX = 200000 };
-
 static const int64_t second_ns = 1000000000;
 
 typedef struct echo {
@@ -98,10 +95,8 @@ static void echo_ended(io_stream *stream, io_end how)
 
 static void echo_kicked(io_stream *stream)
 {
-    bench *b = bench_of(stream);
-    echo *e = (echo *)(void *)stream;
-    assert_false(e->closing);
-    b->kicks++;
+    assert_false(((echo *)(void *)stream)->closing);
+    bench_of(stream)->kicks++;
 }
 
 static void echo_sent(io_stream *stream, uint64_t n)
