@@ -63,7 +63,8 @@ static void banner_write_dir(const char *dir, char path[BANNER_PATH_OCTETS])
     if (!realpath(dir, whole)) (void)snprintf(whole, sizeof whole, "%s", dir);
     bool in_home = home_len > 1 && strncmp(whole, home, home_len) == 0 &&
                    (whole[home_len] == '/' || !whole[home_len]);
-    (void)snprintf(path, BANNER_PATH_OCTETS, "%s%s", in_home ? "~" : "", whole + (in_home ? home_len : 0));
+    (void)snprintf(path, BANNER_PATH_OCTETS, "%s%s", in_home ? "~" : "",
+                   whole + (in_home ? home_len : 0));
     say_clean(path);
 }
 
@@ -84,8 +85,8 @@ void banner_show(const skua_server *server, const char *dir)
     char path[BANNER_PATH_OCTETS];
     unsigned workers = skua_server_workers(server);
     banner_write_dir(dir, path);
-    (void)fprintf(stderr, "%sskua%s %s serves %s%s%s", paint.name, paint.off, skua_version(), paint.dir,
-                  path, paint.off);
+    (void)fprintf(stderr, "%sskua%s %s serves %s%s%s", paint.name, paint.off, skua_version(),
+                  paint.dir, path, paint.off);
     banner_show_addresses(server, &paint);
     (void)fprintf(stderr, " with %u worker%s (%s).%s\n", workers, workers == 1 ? "" : "s",
                   skua_server_backend(server), isatty(STDERR_FILENO) ? " Ctrl-C stops it." : "");
@@ -96,6 +97,7 @@ void banner_warn(const skua_server *server)
     const char *address;
     for (size_t i = 0; (address = skua_server_address(server, i)); i++) {
         if (is_loopback(address)) continue;
-        say_warning("other machines can reach %s and read everything that is served there", address);
+        say_warning("other machines can reach %s and read everything that is served there",
+                    address);
     }
 }

@@ -31,7 +31,8 @@ static bool is_port(const char *text)
 static void say_dir_missing(const char *dir)
 {
     if (is_port(dir)) {
-        say_error("there is no directory %s; to listen on that port, say --listen 127.0.0.1:%s", dir, dir);
+        say_error("there is no directory %s; to listen on that port, say --listen 127.0.0.1:%s",
+                  dir, dir);
     } else {
         say_error("there is no directory %s", *dir ? dir : "with an empty name");
     }
@@ -41,8 +42,10 @@ bool hints_check_dir(const char *dir)
 {
     struct stat info;
     if (stat(dir, &info) != 0) {
-        if (errno == EACCES) say_error("there is no permission to look at %s", dir);
-        else say_dir_missing(dir);
+        if (errno == EACCES)
+            say_error("there is no permission to look at %s", dir);
+        else
+            say_dir_missing(dir);
         return false;
     }
     if (!S_ISDIR(info.st_mode)) {
@@ -56,7 +59,8 @@ bool hints_check_dir(const char *dir)
     return true;
 }
 
-// The address that an error is about: the sentence of the library names it as the user or the kernel wrote it.
+// The address that an error is about: the sentence of the library names it as the user or the
+// kernel wrote it.
 static const char *address_in(const char *sentence, const options *o)
 {
     for (size_t i = 0; i < o->listen_count; i++) {
@@ -72,7 +76,8 @@ static void hint_other_port(const char *address, long port, char hint[HINT_OCTET
     (void)snprintf(hint, HINT_OCTETS, "; try --listen %.*s:%ld", host_len, address, port);
 }
 
-static void hint_write(const char *sentence, skua_status status, const options *o, char hint[HINT_OCTETS])
+static void hint_write(const char *sentence, skua_status status, const options *o,
+                       char hint[HINT_OCTETS])
 {
     const char *address = address_in(sentence, o);
     long port = address ? port_of(address) : 0;

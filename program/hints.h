@@ -6,7 +6,8 @@
 
 #include "options.h"
 
-// Says on standard error why the directory cannot be served, if so. Returns whether it looks as if it could.
+// Says on standard error why the directory cannot be served, if so. Returns whether it looks as if
+// it could.
 bool hints_check_dir(const char *dir);
 
 // Says what went wrong with the server, and what to try.

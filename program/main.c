@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The skua command: serves a directory. Exit status: 0 stopped, 1 could not start, 2 not understood.
+// The skua command: serves a directory. Exit status: 0 stopped, 1 could not start, 2 not
+// understood.
 
 #include "banner.h"
 #include "hints.h"
@@ -52,15 +53,17 @@ static const char *hosts_of(const options *o, char hosts[HOSTS_OCTETS_MAX])
         if (strcmp(o->hosts[i], "*") == 0) return "*";
         if (!add_host(hosts, o->hosts[i])) say_warning("--host %s is too long", o->hosts[i]);
     }
-    for (size_t i = 0; i < sizeof own / sizeof *own; i++) (void)add_host(hosts, own[i]);
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        (void)add_host(hosts, own[i]);
     return hosts;
 }
 
 static skua_server *server_of(const options *o)
 {
     char hosts[HOSTS_OCTETS_MAX];
-    skua_config config = { .hosts = hosts_of(o, hosts), .workers = o->workers, .backend = o->backend,
-                           .log = o->log };
+    skua_config config = {
+        .hosts = hosts_of(o, hosts), .workers = o->workers, .backend = o->backend, .log = o->log
+    };
     skua_server *server = skua_server_new(&config);
     if (!server) say_error("%s", skua_status_text(SKUA_ENOMEM));
     return server;
@@ -69,7 +72,8 @@ static skua_server *server_of(const options *o)
 static bool begin(skua_server *server, const options *o)
 {
     skua_status status = SKUA_OK;
-    for (size_t i = 0; i < o->listen_count && !status; i++) status = skua_listen(server, o->listens[i]);
+    for (size_t i = 0; i < o->listen_count && !status; i++)
+        status = skua_listen(server, o->listens[i]);
     if (!status) status = skua_route_directory(server, "/", o->dir, &o->directory);
     if (!status) status = skua_start(server);
     if (status) hints_say(server, status, o);

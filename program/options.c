@@ -55,7 +55,8 @@ static bool take_host(options *o, const char *value)
         return false;
     }
     if (!*value || strpbrk(value, " \t/")) {
-        say_error("\"%s\" is not a host name; --host takes a name like www.example.org, or \"*\"", value);
+        say_error("\"%s\" is not a host name; --host takes a name like www.example.org, or \"*\"",
+                  value);
         return false;
     }
     o->hosts[o->host_count++] = value;
@@ -158,9 +159,11 @@ enum { OPTIONS_COUNT = sizeof options_table / sizeof *options_table };
 
 // What people who know other servers try.
 static const char *const options_synonyms[][2] = {
-    { "port", "listen" },   { "bind", "listen" },       { "address", "listen" },
-    { "addr", "listen" },   { "threads", "workers" },   { "hostname", "host" },
-    { "hidden", "dotfiles" }, { "directory-listing", "list" }, { "silent", "quiet" },
+    { "port", "listen" },     { "bind", "listen" },
+    { "address", "listen" },  { "addr", "listen" },
+    { "threads", "workers" }, { "hostname", "host" },
+    { "hidden", "dotfiles" }, { "directory-listing", "list" },
+    { "silent", "quiet" },
 };
 
 static void options_help(void)
@@ -170,18 +173,24 @@ static void options_help(void)
     for (size_t i = 0; i < OPTIONS_COUNT; i++) {
         const option *known = &options_table[i];
         char name[32];
-        (void)snprintf(name, sizeof name, "%s %s", known->name, known->argument ? known->argument : "");
-        if (known->letter) (void)printf("  -%c, --%-22s%s\n", known->letter, name, known->help);
-        else (void)printf("      --%-22s%s\n", name, known->help);
+        (void)snprintf(name, sizeof name, "%s %s", known->name,
+                       known->argument ? known->argument : "");
+        if (known->letter)
+            (void)printf("  -%c, --%-22s%s\n", known->letter, name, known->help);
+        else
+            (void)printf("      --%-22s%s\n", name, known->help);
     }
     (void)puts("\nADDRESS is 127.0.0.1:8080, [::1]:8080, :8080 (every address of this machine) or\n"
-               "unix:/path; port 0 takes a free one. Ctrl-C lets running requests finish, twice does not.");
+               "unix:/path; port 0 takes a free one. Ctrl-C lets running requests finish, twice "
+               "does not.");
 }
 
 static options_outcome options_answer(const option *known)
 {
-    if (known->letter == 'h') options_help();
-    else (void)printf("skua %s\n", skua_version());
+    if (known->letter == 'h')
+        options_help();
+    else
+        (void)printf("skua %s\n", skua_version());
     return OPTIONS_ANSWERED;
 }
 
@@ -220,8 +229,10 @@ static const char *options_nearest(const char *name, size_t len)
 static options_outcome options_say_unknown(const char *name, size_t len)
 {
     const char *meant = options_nearest(name, len);
-    if (meant) say_error("there is no option --%.*s; did you mean --%s?", (int)len, name, meant);
-    else say_error("there is no option --%.*s; skua --help lists them", (int)len, name);
+    if (meant)
+        say_error("there is no option --%.*s; did you mean --%s?", (int)len, name, meant);
+    else
+        say_error("there is no option --%.*s; skua --help lists them", (int)len, name);
     return OPTIONS_WRONG;
 }
 

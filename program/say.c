@@ -33,8 +33,8 @@ __attribute__((format(printf, 3, 0))) static void say_as(const char *colour, con
     bool coloured = *colour && say_is_coloured();
     if (vsnprintf(text, sizeof text, format, arguments) < 0) return;
     say_clean(text);
-    (void)fprintf(stderr, "%sskua:%s%s %s\n", coloured ? colour : "", grade, coloured ? "\033[0m" : "",
-                  text);
+    (void)fprintf(stderr, "%sskua:%s%s %s\n", coloured ? colour : "", grade,
+                  coloured ? "\033[0m" : "", text);
 }
 
 void say(const char *format, ...)

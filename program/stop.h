@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// How the program ends: the first SIGINT or SIGTERM lets running requests finish, the second does not, the
-// third ends the process whatever it does.
+// How the program ends: the first SIGINT or SIGTERM lets running requests finish, the second does
+// not, the third ends the process whatever it does.
 #ifndef PROGRAM_STOP_H
 #define PROGRAM_STOP_H
 

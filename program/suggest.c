@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Nearness is Damerau and Levenshtein's: how many letters were left out, added, replaced, or swapped with
-// their neighbour. A word of which only the beginning was written is near, too.
+// Nearness is Damerau and Levenshtein's: how many letters were left out, added, replaced, or
+// swapped with their neighbour. A word of which only the beginning was written is near, too.
 
 #include "suggest.h"
 
@@ -18,8 +18,10 @@ static size_t least(size_t a, size_t b)
 static size_t word_distance(const char *a, size_t a_len, const char *b, size_t b_len)
 {
     size_t rows[SUGGEST_OCTETS_MAX + 1][SUGGEST_OCTETS_MAX + 1];
-    for (size_t i = 0; i <= a_len; i++) rows[i][0] = i;
-    for (size_t j = 0; j <= b_len; j++) rows[0][j] = j;
+    for (size_t i = 0; i <= a_len; i++)
+        rows[i][0] = i;
+    for (size_t j = 0; j <= b_len; j++)
+        rows[0][j] = j;
     for (size_t i = 1; i <= a_len; i++) {
         for (size_t j = 1; j <= b_len; j++) {
             bool equal = a[i - 1] == b[j - 1];

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// The logs. Each lane is a ring of whole lines with one producer and one consumer; only the writer thread
-// touches a descriptor, so that a full disk or a paused terminal never holds up a worker.
-// Waking costs a system call, so a worker does it only for a writer that sleeps, or when its ring has
-// become half full; otherwise the writer looks by itself every 50 ms, and sleeps once nothing has come.
-// Invariant of a lane: tail <= head <= tail + LANE_OCTETS, and what lies between them is whole lines.
+// The logs. Each lane is a ring of whole lines with one producer and one consumer; only the writer
+// thread touches a descriptor, so that a full disk or a paused terminal never holds up a worker.
+// Waking costs a system call, so a worker does it only for a writer that sleeps, or when its ring
+// has become half full; otherwise the writer looks by itself every 50 ms, and sleeps once nothing
+// has come. Invariant of a lane: tail <= head <= tail + LANE_OCTETS, and what lies between them is
+// whole lines.
 
 #include "server/log_line.h"
 
@@ -85,7 +86,8 @@ static void sink_init(log_sink *sink, int fd)
     *sink = (log_sink){ .fd = fd, .waits = fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) };
 }
 
-// Whether the descriptor takes PIPE_BUF octets. A reader that has stalled must not keep the process from ending.
+// Whether the descriptor takes PIPE_BUF octets. A reader that has stalled must not keep the process
+// from ending.
 static bool sink_is_ready(server_log *log, const log_sink *sink)
 {
     struct pollfd poll_fd = { .fd = sink->fd, .events = POLLOUT };
@@ -103,8 +105,10 @@ static int sink_write(server_log *log, const log_sink *sink, slice *octets)
         if (sink->waits && !sink_is_ready(log, sink)) return ETIMEDOUT;
         size_t piece = sink->waits && octets->len > PIPE_BUF ? PIPE_BUF : octets->len;
         ssize_t n = write(sink->fd, octets->ptr, piece);
-        if (n >= 0) *octets = slice_from(*octets, (size_t)n);
-        else if (errno != EINTR && errno != EAGAIN) return errno;
+        if (n >= 0)
+            *octets = slice_from(*octets, (size_t)n);
+        else if (errno != EINTR && errno != EAGAIN)
+            return errno;
     }
     return 0;
 }
@@ -112,7 +116,8 @@ static int sink_write(server_log *log, const log_sink *sink, slice *octets)
 static uint64_t log_count_lines(slice octets)
 {
     uint64_t lines = 0;
-    for (size_t i = 0; i < octets.len; i++) lines += octets.ptr[i] == '\n';
+    for (size_t i = 0; i < octets.len; i++)
+        lines += octets.ptr[i] == '\n';
     return lines;
 }
 
@@ -148,13 +153,16 @@ static void sink_put(server_log *log, log_sink *sink, slice octets)
 
 static void log_put(server_log *log, log_sink *sink, slice octets)
 {
-    if (log->write) log->write(octets, log->user);
-    else sink_put(log, sink, octets);
+    if (log->write)
+        log->write(octets, log->user);
+    else
+        sink_put(log, sink, octets);
 }
 
 // ---- The writer ----
 
-// Copies what a lane holds, so that its ring is free before the write begins. Returns how much it was.
+// Copies what a lane holds, so that its ring is free before the write begins. Returns how much it
+// was.
 static size_t lane_take(log_lane *lane, char *out)
 {
     uint64_t tail = atomic_load_explicit(&lane->tail, memory_order_relaxed);
@@ -240,8 +248,9 @@ static struct timespec log_nap_end(void)
     return t;
 }
 
-// Rests until woken, or for a nap. The order is what matters: first it is said that the writer sleeps, then
-// the lanes are looked at; a producer first publishes its line, then looks whether the writer sleeps.
+// Rests until woken, or for a nap. The order is what matters: first it is said that the writer
+// sleeps, then the lanes are looked at; a producer first publishes its line, then looks whether the
+// writer sleeps.
 static void log_rest_now(server_log *log, log_rest rest)
 {
     struct timespec until = log_nap_end();
@@ -288,7 +297,8 @@ static log_lane *lane_new(server_log *log)
     return lane;
 }
 
-// Whether a line of len octets fits; looks at the writer's tail only when it did not fit by the last look.
+// Whether a line of len octets fits; looks at the writer's tail only when it did not fit by the
+// last look.
 static bool lane_has_room(log_lane *lane, uint64_t head, size_t len)
 {
     if (head + len - lane->tail_seen <= LANE_OCTETS) return true;
@@ -359,7 +369,8 @@ static bool log_wake_init(server_log *log)
     return done;
 }
 
-// The writer takes no signals: SIGPIPE becomes EPIPE, and the others go where the program wants them.
+// The writer takes no signals: SIGPIPE becomes EPIPE, and the others go where the program wants
+// them.
 static bool log_thread_start(server_log *log)
 {
     sigset_t all, before;
@@ -422,7 +433,8 @@ log_lane *log_lane_open(server_log *log)
     log_lane *lane = lane_new(log);
     if (!lane) return NULL;
     lane->next = atomic_load(&log->shared.lanes);
-    while (!atomic_compare_exchange_weak(&log->shared.lanes, &lane->next, lane)) continue;
+    while (!atomic_compare_exchange_weak(&log->shared.lanes, &lane->next, lane))
+        continue;
     return lane;
 }
 
@@ -431,8 +443,8 @@ void log_request(log_lane *lane, const log_access *access)
     server_log *log = lane->log;
     if (log->format == SKUA_LOG_NONE) return;
     char line[LOG_LINE_OCTETS_MAX];
-    size_t len = log_line_request(log->format, log->coloured, &lane->clock, access, line,
-                                  sizeof line);
+    size_t len =
+        log_line_request(log->format, log->coloured, &lane->clock, access, line, sizeof line);
     lane_push(lane, slice_make(line, len));
 }
 

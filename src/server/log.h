@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The logs. A worker formats a line into its own lane, a ring of octets with one writer and one reader;
-// a thread reads the lanes and owns the descriptor. A worker never waits: a line that does not fit is
-// counted, and the count is written as a line of its own once there is room.
+// The logs. A worker formats a line into its own lane, a ring of octets with one writer and one
+// reader; a thread reads the lanes and owns the descriptor. A worker never waits: a line that does
+// not fit is counted, and the count is written as a line of its own once there is room.
 #ifndef SKUA_SERVER_LOG_H
 #define SKUA_SERVER_LOG_H
 
@@ -17,11 +17,11 @@ typedef struct log_access {
     int64_t duration_ns; // since its head was complete
     const char *peer;    // address as text
     slice method, target;
-    int version;         // 10 or 11
+    int version; // 10 or 11
     int status;
-    uint64_t octets;     // of content sent
+    uint64_t octets; // of content sent
     slice referer, user_agent;
-    const char *end;     // "" for an answer that was sent whole, else "closed", "timeout", "error"
+    const char *end; // "" for an answer that was sent whole, else "closed", "timeout", "error"
 } log_access;
 
 // write: NULL for standard output. NULL when memory or threads ran out. The thread starts at once.
@@ -36,8 +36,8 @@ log_lane *log_lane_open(server_log *log);
 // Formats a request by the log's format.  Thread: the lane's worker.
 void log_request(log_lane *lane, const log_access *access);
 
-// Writes "skua: MESSAGE" with controls escaped, to standard error, or by write if that was given (then as
-// an object, if the format is JSON).  Thread: any.
+// Writes "skua: MESSAGE" with controls escaped, to standard error, or by write if that was given
+// (then as an object, if the format is JSON).  Thread: any.
 void log_message(server_log *log, slice message);
 
 #endif

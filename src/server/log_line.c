@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Log lines. Everything that a peer chose is escaped, so that a line can neither end early, nor move a
-// terminal's cursor, nor break a parser: C0, DEL, C1 (also as U+0080 to U+009F), what reorders text or
-// separates lines, quotes, backslashes, and octets that are not UTF-8.
+// Log lines. Everything that a peer chose is escaped, so that a line can neither end early, nor
+// move a terminal's cursor, nor break a parser: C0, DEL, C1 (also as U+0080 to U+009F), what
+// reorders text or separates lines, quotes, backslashes, and octets that are not UTF-8.
 
 #include "server/log_line.h"
 
@@ -80,8 +80,8 @@ static size_t line_utf8_len(unsigned char first)
     return first < 0xf5 ? 4 : 0;
 }
 
-// How many octets the well-formed character at the start of s has (Unicode §3.9, table 3-7), and which
-// one it is; 0 if it is not UTF-8.
+// How many octets the well-formed character at the start of s has (Unicode §3.9, table 3-7), and
+// which one it is; 0 if it is not UTF-8.
 static size_t line_utf8(slice s, uint32_t *point)
 {
     const unsigned char *p = (const unsigned char *)s.ptr;
@@ -98,8 +98,8 @@ static size_t line_utf8(slice s, uint32_t *point)
     return len;
 }
 
-// Line and paragraph separators, and the characters that reorder what is shown: with them a peer could
-// make a line read as another one (CVE-2021-42574).
+// Line and paragraph separators, and the characters that reorder what is shown: with them a peer
+// could make a line read as another one (CVE-2021-42574).
 static bool line_is_treacherous(uint32_t point)
 {
     return point < 0x20 || (point >= 0x7f && point < 0xa0) || point == 0x61c || point == 0x200e ||
@@ -114,7 +114,8 @@ static void line_put_hex(line_text *text, uint32_t value, int digits)
     }
 }
 
-// Octets as \xNN. JSON has no such escape, so there it is the text \xNN, with its backslash escaped.
+// Octets as \xNN. JSON has no such escape, so there it is the text \xNN, with its backslash
+// escaped.
 static void line_put_octets(line_text *text, slice s, line_place place)
 {
     for (size_t i = 0; i < s.len; i++) {
@@ -149,7 +150,8 @@ static size_t line_put_character(line_text *text, slice s, line_place place)
 static size_t line_span_harmless(slice s, size_t max)
 {
     size_t n = 0, len = s.len < max ? s.len : max;
-    while (n < len && s.ptr[n] > ' ' && s.ptr[n] < 0x7f && s.ptr[n] != '"' && s.ptr[n] != '\\') n++;
+    while (n < len && s.ptr[n] > ' ' && s.ptr[n] < 0x7f && s.ptr[n] != '"' && s.ptr[n] != '\\')
+        n++;
     return n;
 }
 
@@ -170,8 +172,10 @@ static void line_put_escaped(line_text *text, slice s, line_place place, size_t 
 
 static void line_put_or_dash(line_text *text, slice s, line_place place, size_t max)
 {
-    if (s.len) line_put_escaped(text, s, place, max);
-    else line_putc(text, '-');
+    if (s.len)
+        line_put_escaped(text, s, place, max);
+    else
+        line_putc(text, '-');
 }
 
 // ---- Time ----
@@ -231,8 +235,10 @@ static int64_t clock_read(log_clock *clock, int64_t unix_ns)
 
 static void line_put_status(line_text *text, int status)
 {
-    if (status > 0) line_put_number(text, (uint64_t)status, 3);
-    else line_putc(text, '-');
+    if (status > 0)
+        line_put_number(text, (uint64_t)status, 3);
+    else
+        line_putc(text, '-');
 }
 
 // Green, cyan, yellow and red for 2xx, 3xx, 4xx and 5xx.
@@ -288,8 +294,10 @@ static void line_short(line_text *text, const log_clock *clock, bool coloured,
 {
     line_put(text, clock->of_day, 8);
     line_putc(text, ' ');
-    if (coloured) line_put_coloured_status(text, access->status);
-    else line_put_status(text, access->status);
+    if (coloured)
+        line_put_coloured_status(text, access->status);
+    else
+        line_put_status(text, access->status);
     line_putc(text, ' ');
     line_put_or_dash(text, access->method, LINE_BARE, LINE_METHOD_MAX);
     line_putc(text, ' ');
@@ -322,8 +330,10 @@ static void line_common(line_text *text, const log_clock *clock, const log_acces
     line_puts(text, "\" ");
     line_put_status(text, access->status);
     line_putc(text, ' ');
-    if (access->octets) line_put_number(text, access->octets, 1);
-    else line_putc(text, '-');
+    if (access->octets)
+        line_put_number(text, access->octets, 1);
+    else
+        line_putc(text, '-');
 }
 
 static void line_put_time_member(line_text *text, const log_clock *clock, int64_t ns)

@@ -10,7 +10,7 @@ enum { LOG_LINE_OCTETS_MAX = 16384 };
 
 // The texts of a second, made once in it. Zero is a clock that has not been read.
 typedef struct log_clock {
-    int64_t second; // since 1970, plus one
+    int64_t second;   // since 1970, plus one
     char of_day[9];   // local: 12:04:09
     char common[27];  // local: 10/Oct/2000:13:55:36 -0700
     char rfc3339[20]; // UTC: 2000-10-10T20:55:36

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Error pages and reason phrases. The only thing of the request's that a page repeats is the method, cut
-// and escaped; the style is allowed by its hash, so that a page can load and run nothing else.
+// Error pages and reason phrases. The only thing of the request's that a page repeats is the
+// method, cut and escaped; the style is allowed by its hash, so that a page can load and run
+// nothing else.
 
 #include "server/page.h"
 
@@ -121,8 +122,9 @@ static char *page_put_status(char *at, int status)
     return page_put(at, reason);
 }
 
-// A method is a token, and of those only letters, digits and a few marks say anything to a reader; what
-// is none of these, "&" and "'" among them, is shown as "?", which is safe in HTML and in a terminal.
+// A method is a token, and of those only letters, digits and a few marks say anything to a reader;
+// what is none of these, "&" and "'" among them, is shown as "?", which is safe in HTML and in a
+// terminal.
 static char *page_put_method(char *at, slice method)
 {
     size_t len = method.len < PAGE_METHOD_MAX ? method.len : PAGE_METHOD_MAX;

@@ -14,9 +14,9 @@ extern const char *const page_policy;
 // The reason phrase registered for a status code, "" for a code that has none.
 const char *page_reason(int status);
 
-// Writes a small HTML page in UTF-8 that says what status means. method: the request's, untrusted, may
-// be empty. room: at least PAGE_OCTETS_MAX.
-// Returns: how many octets were written; there is no NUL.
+// Writes a small HTML page in UTF-8 that says what status means. method: the request's, untrusted,
+// may be empty. room: at least PAGE_OCTETS_MAX. Returns: how many octets were written; there is no
+// NUL.
 size_t page_write(int status, slice method, char *out, size_t room);
 
 // The same as a line of text/plain. room: at least PAGE_TEXT_OCTETS_MAX.

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
-// What the small servers have in common: --port N --workers N --backend NAME, a line when ready, and an
-// end at SIGINT or SIGTERM.
+// What the small servers have in common: --port N --workers N --backend NAME, a line when ready,
+// and an end at SIGINT or SIGTERM.
 #ifndef TESTS_SERVERS_OPTIONS_H
 #define TESTS_SERVERS_OPTIONS_H
 
 #include <skua/skua.h>
 
-// Reads the options of a server that listens on 127.0.0.1 for any host name. Ends the process with 2 when
-// they are not understood, with 1 when memory runs out.
+// Reads the options of a server that listens on 127.0.0.1 for any host name. Ends the process with
+// 2 when they are not understood, with 1 when memory runs out.
 skua_server *server_from_options(int argc, char **argv);
 
 // Starts the server, says where, waits for a signal, and frees it. Returns the exit status.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The logs' lanes and writer: lines arrive whole and in order, a writer that is held up holds up nobody,
-// and what was lost is said.
+// The logs' lanes and writer: lines arrive whole and in order, a writer that is held up holds up
+// nobody, and what was lost is said.
 
 #include "server/log.h"
 
@@ -38,7 +38,7 @@ static void catcher_deinit(catcher *c)
     free(c->text);
 }
 
-static void catch(skua_slice octets, void *user)
+static void catch (skua_slice octets, void *user)
 {
     catcher *c = user;
     atomic_store(&c->entered, true);
@@ -65,7 +65,8 @@ static void nap(long ms)
 
 static void expect_lines_within(catcher *c, uint64_t lines, int ms)
 {
-    for (int waited = 0; atomic_load(&c->lines) < lines && waited < ms; waited++) nap(1);
+    for (int waited = 0; atomic_load(&c->lines) < lines && waited < ms; waited++)
+        nap(1);
     assert_true(atomic_load(&c->lines) >= lines);
 }
 
@@ -73,8 +74,12 @@ static void put(log_lane *lane, unsigned writer, unsigned number)
 {
     char target[32];
     int n = snprintf(target, sizeof target, "/%u/%u", writer, number);
-    log_access access = { .peer = "::1", .method = slice_of("GET"), .version = 11, .status = 200,
-                          .target = slice_make(target, (size_t)n), .end = "" };
+    log_access access = { .peer = "::1",
+                          .method = slice_of("GET"),
+                          .version = 11,
+                          .status = 200,
+                          .target = slice_make(target, (size_t)n),
+                          .end = "" };
     log_request(lane, &access);
 }
 
@@ -122,7 +127,8 @@ static void what_is_queued_is_written_by_free(void **state)
     catcher_init(&c);
     server_log *log = log_new(SKUA_LOG_JSON, catch, &c);
     log_lane *lane = log_lane_open(log);
-    for (unsigned i = 0; i < 500; i++) put(lane, 0, i);
+    for (unsigned i = 0; i < 500; i++)
+        put(lane, 0, i);
     log_message(log, slice_of("done"));
     log_free(log);
     assert_int_equal(c.lines, 501);
@@ -160,14 +166,16 @@ static void lines_of_each_lane_arrive_whole_and_in_order(void **state)
         producers[i] = (producer){ log, log_lane_open(log), i, LINES };
         assert_int_equal(pthread_create(&threads[i], NULL, produce, &producers[i]), 0);
     }
-    for (unsigned i = 0; i < PRODUCERS; i++) pthread_join(threads[i], NULL);
+    for (unsigned i = 0; i < PRODUCERS; i++)
+        pthread_join(threads[i], NULL);
     log_free(log);
     long next[PRODUCERS] = { 0 }, seen = 0, milestones = 0, lost = 0;
     char *rest = c.text;
     for (char *line; (line = next_line(&rest));) {
         long number = number_after(line, "\"GET /");
         if (number >= 0) {
-            assert_true(number < PRODUCERS && strcmp(line + strlen(line) - 15, "HTTP/1.1\" 200 -") == 0);
+            assert_true(number < PRODUCERS &&
+                        strcmp(line + strlen(line) - 15, "HTTP/1.1\" 200 -") == 0);
             long i = number_after(strstr(line, "GET /") + 5, "/");
             assert_true(i >= next[number]);
             next[number] = i + 1;
@@ -194,16 +202,20 @@ static void a_writer_that_is_held_up_loses_lines_and_says_how_many(void **state)
     log_lane *lane = log_lane_open(log);
     pthread_mutex_lock(&c.gate);
     put(lane, 9, 0);
-    while (!atomic_load(&c.entered)) nap(1);
-    for (unsigned i = 0; i < LINES; i++) put(lane, 1, i); // would hang here if a worker could wait
+    while (!atomic_load(&c.entered))
+        nap(1);
+    for (unsigned i = 0; i < LINES; i++)
+        put(lane, 1, i); // would hang here if a worker could wait
     pthread_mutex_unlock(&c.gate);
     log_free(log);
     long seen = 0, lost = 0;
     char *rest = c.text;
     for (char *line; (line = next_line(&rest));) {
         long n = number_after(line, "skua: the log could not keep up: ");
-        if (n > 0) lost += n;
-        else seen++;
+        if (n > 0)
+            lost += n;
+        else
+            seen++;
     }
     assert_true(lost > 0 && seen > 1000);
     assert_int_equal(seen + lost, LINES + 1);
@@ -302,13 +314,15 @@ static void a_reader_that_does_not_read_does_not_keep_the_process(void **state)
     redirected(ends[1], fileno(err), saved);
     server_log *log = log_new(SKUA_LOG_SHORT, NULL, NULL);
     log_lane *lane = log_lane_open(log);
-    for (unsigned i = 0; i < 3000; i++) put(lane, 0, i); // more than a pipe holds
+    for (unsigned i = 0; i < 3000; i++)
+        put(lane, 0, i); // more than a pipe holds
     log_free(log);
     restored(saved);
     close(ends[0]);
     close(ends[1]);
     read_all(err, text, sizeof text);
-    assert_non_null(strstr(text, "skua: the access log cannot be written: its reader does not read\n"));
+    assert_non_null(
+        strstr(text, "skua: the access log cannot be written: its reader does not read\n"));
 }
 
 int main(void)

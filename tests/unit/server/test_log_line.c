@@ -44,8 +44,9 @@ static void formats(void **state)
     log_access access = sample();
     expect(SKUA_LOG_SHORT, false, &access,
            "13:55:36 200 GET /index.html?q=1 5.1 KB 0.2 ms 127.0.0.1\n");
-    expect(SKUA_LOG_COMMON, false, &access,
-           "127.0.0.1 - - [10/Oct/2000:13:55:36 -0700] \"GET /index.html?q=1 HTTP/1.1\" 200 5120\n");
+    expect(
+        SKUA_LOG_COMMON, false, &access,
+        "127.0.0.1 - - [10/Oct/2000:13:55:36 -0700] \"GET /index.html?q=1 HTTP/1.1\" 200 5120\n");
     expect(SKUA_LOG_JSON, false, &access,
            "{\"time\":\"2000-10-10T20:55:36.123456Z\",\"peer\":\"127.0.0.1\",\"method\":\"GET\","
            "\"target\":\"/index.html?q=1\",\"version\":\"1.1\",\"status\":200,\"octets\":5120,"
@@ -80,9 +81,10 @@ static void formats_of_a_request_that_could_not_be_read(void **state)
     tzset();
     expect(SKUA_LOG_SHORT, false, &access, "00:00:00 - - - 0 B 0.00 ms - timeout\n");
     expect(SKUA_LOG_COMMON, false, &access, "- - - [01/Jan/1970:00:00:00 +0000] \"-\" - -\n");
-    expect(SKUA_LOG_JSON, false, &access,
-           "{\"time\":\"1970-01-01T00:00:00.000000Z\",\"peer\":\"\",\"method\":\"\",\"target\":\"\","
-           "\"version\":\"1.1\",\"status\":0,\"octets\":0,\"duration_ns\":0,\"end\":\"timeout\"}\n");
+    expect(
+        SKUA_LOG_JSON, false, &access,
+        "{\"time\":\"1970-01-01T00:00:00.000000Z\",\"peer\":\"\",\"method\":\"\",\"target\":\"\","
+        "\"version\":\"1.1\",\"status\":0,\"octets\":0,\"duration_ns\":0,\"end\":\"timeout\"}\n");
     setenv("TZ", "PDT7", 1);
     tzset();
 }
@@ -94,14 +96,18 @@ static void colours(void **state)
     static const struct {
         int status;
         const char *colour;
-    } cases[] = { { 200, "\033[32m200" }, { 304, "\033[36m304" }, { 404, "\033[33m404" },
-                  { 503, "\033[31m503" }, { 0, "\033[2m-" } };
+    } cases[] = { { 200, "\033[32m200" },
+                  { 304, "\033[36m304" },
+                  { 404, "\033[33m404" },
+                  { 503, "\033[31m503" },
+                  { 0, "\033[2m-" } };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char expected[256];
         access.status = cases[i].status;
-        (void)snprintf(expected, sizeof expected,
-                       "13:55:36 %s\033[0m GET /index.html?q=1 \033[2m5.1 KB 0.2 ms 127.0.0.1\033[0m\n",
-                       cases[i].colour);
+        (void)snprintf(
+            expected, sizeof expected,
+            "13:55:36 %s\033[0m GET /index.html?q=1 \033[2m5.1 KB 0.2 ms 127.0.0.1\033[0m\n",
+            cases[i].colour);
         expect(SKUA_LOG_SHORT, true, &access, expected);
     }
 }
@@ -167,11 +173,12 @@ static void escapes(void **state)
         { "é€😀", "é€😀", "é€😀", "é€😀" },
         { "\xe2\x80\xae\xe2\x80\xa8", "\\xe2\\x80\\xae\\xe2\\x80\\xa8",
           "\\xe2\\x80\\xae\\xe2\\x80\\xa8", "\\u202e\\u2028" },
-        { "\xc0\xaf", "\\xc0\\xaf", "\\xc0\\xaf", "\\\\xc0\\\\xaf" },             // overlong
+        { "\xc0\xaf", "\\xc0\\xaf", "\\xc0\\xaf", "\\\\xc0\\\\xaf" }, // overlong
         { "\xe0\x80\xaf", "\\xe0\\x80\\xaf", "\\xe0\\x80\\xaf", "\\\\xe0\\\\x80\\\\xaf" },
-        { "\xed\xa0\x80", "\\xed\\xa0\\x80", "\\xed\\xa0\\x80", "\\\\xed\\\\xa0\\\\x80" }, // surrogate
+        { "\xed\xa0\x80", "\\xed\\xa0\\x80", "\\xed\\xa0\\x80",
+          "\\\\xed\\\\xa0\\\\x80" }, // surrogate
         { "\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80", "\\xf4\\x90\\x80\\x80",
-          "\\\\xf4\\\\x90\\\\x80\\\\x80" }, // past U+10FFFF
+          "\\\\xf4\\\\x90\\\\x80\\\\x80" },                           // past U+10FFFF
         { "\xe2\x82", "\\xe2\\x82", "\\xe2\\x82", "\\\\xe2\\\\x82" }, // cut
         { "\xff\xfe", "\\xff\\xfe", "\\xff\\xfe", "\\\\xff\\\\xfe" },
     };
@@ -225,8 +232,10 @@ static bool is_flat_json_object(const char *at)
     if (*at++ != '{') return false;
     for (;;) {
         if (*at != '"' || !(at = skip_json_string(at)) || *at++ != ':') return false;
-        if (*at == '"') at = skip_json_string(at);
-        else at += strspn(at, "0123456789");
+        if (*at == '"')
+            at = skip_json_string(at);
+        else
+            at += strspn(at, "0123456789");
         if (!at) return false;
         if (*at == '}') return strcmp(at, "}\n") == 0;
         if (*at++ != ',') return false;
@@ -260,7 +269,8 @@ static void random_octets_never_break_a_line(void **state)
         for (size_t i = 0; i < sizeof parts; i++) {
             seed = seed * 1664525 + 1013904223;
             uint32_t pick = seed >> 24;
-            parts[i / 24][i % 24] = pick & 1 ? spice[(pick >> 1) % (sizeof spice - 1)] : (char)(seed >> 16);
+            parts[i / 24][i % 24] =
+                pick & 1 ? spice[(pick >> 1) % (sizeof spice - 1)] : (char)(seed >> 16);
         }
         log_access access = sample();
         access.method = slice_make(parts[0], 24);
@@ -269,7 +279,8 @@ static void random_octets_never_break_a_line(void **state)
         access.user_agent = slice_make(parts[3], 24);
         for (skua_log_format format = SKUA_LOG_SHORT; format <= SKUA_LOG_JSON; format++) {
             log_clock clock = { 0 };
-            size_t len = log_line_request(format, false, &clock, &access, line, LOG_LINE_OCTETS_MAX);
+            size_t len =
+                log_line_request(format, false, &clock, &access, line, LOG_LINE_OCTETS_MAX);
             line[len] = '\0';
             assert_int_equal(line[len - 1], '\n');
             assert_true(is_clean_utf8(line, len - 1));
@@ -282,10 +293,12 @@ static void long_parts_are_cut_and_marked(void **state)
 {
     (void)state;
     static char line[LOG_LINE_OCTETS_MAX + 1], part[65536];
-    static const char *const fills[] = { "a", "\"", "\x01", "\xff", "\xe2\x80\xae", "\xf0\x9f\x98\x80" };
+    static const char *const fills[] = { "a",    "\"",           "\x01",
+                                         "\xff", "\xe2\x80\xae", "\xf0\x9f\x98\x80" };
     for (size_t i = 0; i < sizeof fills / sizeof *fills; i++) {
         size_t n = strlen(fills[i]);
-        for (size_t at = 0; at < sizeof part; at++) part[at] = fills[i][at % n];
+        for (size_t at = 0; at < sizeof part; at++)
+            part[at] = fills[i][at % n];
         slice whole = slice_make(part, sizeof part);
         log_access access = sample();
         access.method = access.target = access.referer = access.user_agent = whole;

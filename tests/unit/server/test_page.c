@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Error pages: every registered code has its phrase, the style matches the policy's hash, and nothing of
-// the request's gets into a page unescaped.
+// Error pages: every registered code has its phrase, the style matches the policy's hash, and
+// nothing of the request's gets into a page unescaped.
 
 #include "server/page.h"
 
@@ -52,7 +52,8 @@ static void sha_block(uint32_t state[8], const unsigned char *octets)
         s[4] += t1;
         s[0] = t1 + t2;
     }
-    for (int i = 0; i < 8; i++) state[i] += s[i];
+    for (int i = 0; i < 8; i++)
+        state[i] += s[i];
 }
 
 static void sha256(slice text, unsigned char digest[32])
@@ -64,9 +65,12 @@ static void sha256(slice text, unsigned char digest[32])
     assert_true(len <= sizeof padded);
     memcpy(padded, text.ptr, text.len);
     padded[text.len] = 0x80;
-    for (size_t i = 0; i < 8; i++) padded[len - 1 - i] = (unsigned char)(text.len * 8 >> 8 * i);
-    for (size_t at = 0; at < len; at += 64) sha_block(state, padded + at);
-    for (size_t i = 0; i < 32; i++) digest[i] = (unsigned char)(state[i / 4] >> (24 - i % 4 * 8));
+    for (size_t i = 0; i < 8; i++)
+        padded[len - 1 - i] = (unsigned char)(text.len * 8 >> 8 * i);
+    for (size_t at = 0; at < len; at += 64)
+        sha_block(state, padded + at);
+    for (size_t i = 0; i < 32; i++)
+        digest[i] = (unsigned char)(state[i / 4] >> (24 - i % 4 * 8));
 }
 
 static void base64(const unsigned char digest[32], char text[45])
@@ -115,16 +119,27 @@ static void reasons(void **state)
         int status;
         const char *reason;
     } cases[] = {
-        { 100, "Continue" },          { 103, "Early Hints" },
-        { 200, "OK" },                { 206, "Partial Content" },
-        { 304, "Not Modified" },      { 308, "Permanent Redirect" },
-        { 404, "Not Found" },         { 413, "Content Too Large" },
-        { 421, "Misdirected Request" }, { 422, "Unprocessable Content" },
+        { 100, "Continue" },
+        { 103, "Early Hints" },
+        { 200, "OK" },
+        { 206, "Partial Content" },
+        { 304, "Not Modified" },
+        { 308, "Permanent Redirect" },
+        { 404, "Not Found" },
+        { 413, "Content Too Large" },
+        { 421, "Misdirected Request" },
+        { 422, "Unprocessable Content" },
         { 431, "Request Header Fields Too Large" },
         { 451, "Unavailable For Legal Reasons" },
         { 505, "HTTP Version Not Supported" },
         { 511, "Network Authentication Required" },
-        { 306, "" }, { 418, "" }, { 299, "" }, { 599, "" }, { 0, "" }, { -1, "" }, { 65940, "" },
+        { 306, "" },
+        { 418, "" },
+        { 299, "" },
+        { 599, "" },
+        { 0, "" },
+        { -1, "" },
+        { 65940, "" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         assert_string_equal(page_reason(cases[i].status), cases[i].reason);
@@ -138,7 +153,8 @@ static void every_page_fits_and_names_its_status(void **state)
     memset(method, 'M', sizeof method);
     for (int status = 100; status <= 999; status++) {
         size_t len = page_write(status, slice_make(method, sizeof method), page, sizeof page);
-        size_t text_len = page_write_text(status, slice_make(method, sizeof method), text, sizeof text);
+        size_t text_len =
+            page_write_text(status, slice_make(method, sizeof method), text, sizeof text);
         assert_true(len <= sizeof page && text_len <= sizeof text);
         const char *reason = page_reason(status);
         int n = snprintf(head, sizeof head, "%d%s%s", status, *reason ? " " : "", reason);
@@ -157,7 +173,8 @@ static void only_405_and_501_name_the_method(void **state)
     page[page_write(404, slice_of("BREW-2"), page, PAGE_OCTETS_MAX)] = '\0';
     assert_null(strstr(page, "BREW"));
     text[page_write_text(501, slice_of(""), text, PAGE_TEXT_OCTETS_MAX)] = '\0';
-    assert_string_equal(text, "501 Not Implemented. The server does not know the method of the request.\n");
+    assert_string_equal(
+        text, "501 Not Implemented. The server does not know the method of the request.\n");
 }
 
 static void a_method_cannot_bring_markup(void **state)
