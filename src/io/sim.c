@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// The simulated backend: runs what a loop has submitted on the simulated kernel, one completion at a time, in
-// an order that chance decides. Within a stream the order is that of the epoll backend: kick, send, shutdown,
-// receive. A turn that did anything does not wait; one that waits jumps to when something will be due.
+// The simulated backend: runs what a loop has submitted on the simulated kernel, one completion at
+// a time, in an order that chance decides. Within a stream the order is that of the epoll backend:
+// kick, send, shutdown, receive. A turn that did anything does not wait; one that waits jumps to
+// when something will be due.
 
 #include "io/sim_kernel.h"
 
@@ -62,7 +63,8 @@ static void sim_discard(io_loop *loop, int fd)
 static bool sim_can_send(const sim_client *client)
 {
     const io_stream *stream = client->stream;
-    if (!(stream->flags & IO_WANT_SEND) || client->turn_sent >= client->loop->send_turn_octets_max) return false;
+    if (!(stream->flags & IO_WANT_SEND) || client->turn_sent >= client->loop->send_turn_octets_max)
+        return false;
     return client->dead || stream->out->octets == 0 ||
            client->wire.len < client->kernel->config.send_buffer_octets;
 }
@@ -110,7 +112,8 @@ static void sim_told(sim_client *client, io_end how)
     io_stream *stream = client->stream;
     stream->flags |= told[how];
     if (how == IO_END_FIN) stream->flags &= ~(uint32_t)(IO_READABLE | IO_WANT_RECV);
-    if (how == IO_END_RESET) stream->flags &= ~(uint32_t)(IO_WANT_RECV | IO_WANT_SEND | IO_WANT_SHUTDOWN);
+    if (how == IO_END_RESET)
+        stream->flags &= ~(uint32_t)(IO_WANT_RECV | IO_WANT_SEND | IO_WANT_SHUTDOWN);
     sim_note(client->kernel, "told", client->id, how);
     client->loop->events->ended(stream, how);
 }
@@ -129,7 +132,8 @@ static void sim_receive_octets(sim_client *client)
     }
     memcpy(octets, client->inbox.octets + client->inbox.start, len);
     sim_pipe_pop(&client->inbox, len);
-    if (!client->inbox.len && !client->fin_arrived && !client->dead) stream->flags &= ~(uint32_t)IO_READABLE;
+    if (!client->inbox.len && !client->fin_arrived && !client->dead)
+        stream->flags &= ~(uint32_t)IO_READABLE;
     client->turn_reads++;
     sim_note(kernel, "received", client->id, len);
     client->loop->events->received(stream, octets, len);
@@ -284,12 +288,18 @@ static void sim_run_stream(sim_client *client)
         return;
     }
     if (sim_is_hindered(client)) return;
-    if (closes) sim_finish(client);
-    else if (client->unwatched && !(flags & IO_RESET_TOLD)) sim_told(client, IO_END_RESET);
-    else if (sim_can_send(client) && client->send_ns <= now) sim_send(client);
-    else if (sim_can_shutdown(client)) sim_shutdown(client);
-    else if (sim_can_receive(client) && client->recv_ns <= now) sim_receive(client);
-    else if (sim_can_tell(client)) sim_told(client, client->dead ? IO_END_RESET : IO_END_NEAR);
+    if (closes)
+        sim_finish(client);
+    else if (client->unwatched && !(flags & IO_RESET_TOLD))
+        sim_told(client, IO_END_RESET);
+    else if (sim_can_send(client) && client->send_ns <= now)
+        sim_send(client);
+    else if (sim_can_shutdown(client))
+        sim_shutdown(client);
+    else if (sim_can_receive(client) && client->recv_ns <= now)
+        sim_receive(client);
+    else if (sim_can_tell(client))
+        sim_told(client, client->dead ? IO_END_RESET : IO_END_NEAR);
 }
 
 static void sim_bind(io_loop *loop, io_stream *stream)
@@ -409,7 +419,8 @@ static int64_t sim_accept_ns(sim_kernel *kernel, const io_op *op)
 static int64_t sim_poll_ns(sim_kernel *kernel, const sim_work *work)
 {
     const sim_client *client = sim_find(kernel, work->op->fd);
-    bool readable = client ? client->inbox.len || client->fin_arrived || client->dead : work->readable;
+    bool readable =
+        client ? client->inbox.len || client->fin_arrived || client->dead : work->readable;
     return readable ? work->due_ns : INT64_MAX;
 }
 
@@ -543,8 +554,10 @@ static int64_t sim_item_ns(const io_loop *loop, size_t i)
 static void sim_run_item(io_loop *loop, size_t i)
 {
     sim_kernel *kernel = loop->kernel;
-    if (i >= kernel->live_count) sim_run_work(loop, i - kernel->live_count);
-    else sim_run_stream(kernel->live[i]);
+    if (i >= kernel->live_count)
+        sim_run_work(loop, i - kernel->live_count);
+    else
+        sim_run_stream(kernel->live[i]);
 }
 
 // One of the items that are due, each as likely as the others. False: none is.
@@ -619,7 +632,8 @@ static void sim_end_turn(io_loop *loop)
         client->turn_kicked = false;
         client->turn_over = false;
     }
-    for (int i = 0; i < SIM_LISTENERS_MAX; i++) kernel->listeners[i].turn_accepts = 0;
+    for (int i = 0; i < SIM_LISTENERS_MAX; i++)
+        kernel->listeners[i].turn_accepts = 0;
 }
 
 // Real descriptors are looked at once per turn; what happens to them is outside of the simulation.
@@ -628,7 +642,8 @@ static void sim_poll_descriptors(const io_loop *loop)
     sim_kernel *kernel = loop->kernel;
     for (size_t i = 0; i < kernel->work_count; i++) {
         sim_work *work = &kernel->works[i];
-        if (work->op->code != IO_POLL || work->op->loop != loop || work->op->fd >= SIM_FD_FIRST) continue;
+        if (work->op->code != IO_POLL || work->op->loop != loop || work->op->fd >= SIM_FD_FIRST)
+            continue;
         struct pollfd fd = { .fd = work->op->fd, .events = POLLIN };
         work->readable = poll(&fd, 1, 0) > 0;
     }

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// The simulated backend: a kernel in memory with a clock of its own, driven by one seed. Whole servers run on
-// it, with clients that are plain function calls, and every fault a real kernel may answer with happens as
-// often as the configuration says. The same seed and the same calls give the same run, octet for octet.
+// The simulated backend: a kernel in memory with a clock of its own, driven by one seed. Whole
+// servers run on it, with clients that are plain function calls, and every fault a real kernel may
+// answer with happens as often as the configuration says. The same seed and the same calls give the
+// same run, octet for octet.
 //
-//     sim_kernel *kernel = sim_kernel_new(&(sim_config){ .seed = 7, .permille = { [SIM_SHORT_RECV] = 500 } });
-//     loop.kernel = kernel;
-//     status = io_loop_open(&loop, &io_backend_sim);
-//     accept.fd = sim_listen(kernel);
-//     sim_client *client = sim_connect(kernel, accept.fd);
+//     sim_kernel *kernel = sim_kernel_new(&(sim_config){ .seed = 7, .permille = { [SIM_SHORT_RECV]
+//     = 500 } }); loop.kernel = kernel; status = io_loop_open(&loop, &io_backend_sim); accept.fd =
+//     sim_listen(kernel); sim_client *client = sim_connect(kernel, accept.fd);
 //     sim_client_send(client, SKUA_SLICE("GET / HTTP/1.1\r\nHost: a\r\n\r\n"));
 //     while (!sim_client_is_eof(client)) status = io_turn(&loop, -1);
 //
@@ -81,7 +80,8 @@ bool sim_is_quiet(const sim_kernel *kernel);
 
 // A listener, for an IO_ACCEPT. -1 when memory ran out.
 int sim_listen(sim_kernel *kernel);
-// Resets what waits in its queue; connecting to it is refused by a reset. Its ACCEPT is cancelled before.
+// Resets what waits in its queue; connecting to it is refused by a reset. Its ACCEPT is cancelled
+// before.
 void sim_listener_close(sim_kernel *kernel, int listener);
 
 // Connects. NULL when memory ran out. The client is the kernel's.
@@ -89,8 +89,8 @@ sim_client *sim_connect(sim_kernel *kernel, int listener);
 
 // Queues octets, which arrive in pieces and in order. False when memory ran out.
 bool sim_client_send(sim_client *client, slice octets);
-void sim_client_shutdown(sim_client *client); // FIN after what was queued
-void sim_client_reset(sim_client *client);    // RST now
+void sim_client_shutdown(sim_client *client);           // FIN after what was queued
+void sim_client_reset(sim_client *client);              // RST now
 void sim_client_pause(sim_client *client, bool paused); // reads no more, or again
 
 // All octets so far; valid until the next turn.
@@ -99,7 +99,8 @@ slice sim_client_received(const sim_client *client);
 size_t sim_client_unsent(const sim_client *client);
 bool sim_client_is_eof(const sim_client *client);   // the server's FIN came after all it sent
 bool sim_client_is_reset(const sim_client *client); // dead, by whoever's doing
-// A fault has ended it, or the client itself by a reset, or there was no listener, rather than the server.
+// A fault has ended it, or the client itself by a reset, or there was no listener, rather than the
+// server.
 bool sim_client_is_victim(const sim_client *client);
 // Frees one whose server's end is closed, before the kernel does: for very many on one kernel.
 void sim_client_free(sim_client *client);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
-// What the files of the simulated kernel share: its state. The net half moves octets between clients and
-// sockets; the backend half runs operations on sockets.
+// What the files of the simulated kernel share: its state. The net half moves octets between
+// clients and sockets; the backend half runs operations on sockets.
 #ifndef SKUA_IO_SIM_KERNEL_H
 #define SKUA_IO_SIM_KERNEL_H
 
 #include "io/sim.h"
 
 enum {
-    SIM_FD_FIRST = 1 << 24,   // handles of sockets: no real descriptor is that large
+    SIM_FD_FIRST = 1 << 24, // handles of sockets: no real descriptor is that large
     SIM_LISTENER_FIRST = 1 << 28,
     SIM_LISTENERS_MAX = 16
 };
@@ -38,31 +38,31 @@ struct sim_client {
     int listener;
     sim_stage stage;
     // The client's end.
-    sim_pipe outbox;   // queued, not at the server's socket
+    sim_pipe outbox; // queued, not at the server's socket
     sim_pipe received;
     bool fin_queued, paused, eof, reset, victim;
-    int64_t up_ns;     // the next piece arrives at the server's socket not before
-    int64_t down_ns;   // and at the client
+    int64_t up_ns;   // the next piece arrives at the server's socket not before
+    int64_t down_ns; // and at the client
     // The server's end.
-    sim_pipe inbox;    // the receive buffer
-    sim_pipe wire;     // the send buffer and what is under way
+    sim_pipe inbox; // the receive buffer
+    sim_pipe wire;  // the send buffer and what is under way
     bool fin_arrived, fin_sent;
-    bool dead;         // a reset has arrived
-    bool unwatched;    // the kernel had no memory to watch it
+    bool dead;      // a reset has arrived
+    bool unwatched; // the kernel had no memory to watch it
     io_loop *loop;
     io_stream *stream;
-    int64_t run_ns;    // the next completion comes not before,
-    int64_t recv_ns;   // nor input,
-    int64_t send_ns;   // nor room
+    int64_t run_ns;  // the next completion comes not before,
+    int64_t recv_ns; // nor input,
+    int64_t send_ns; // nor room
     uint64_t turn_sent;
     unsigned turn_reads;
     bool turn_kicked;
-    bool turn_over;    // goes on in the next turn
+    bool turn_over; // goes on in the next turn
 };
 
 typedef struct sim_listener {
     bool open;
-    bool paused;       // for want of descriptors or memory
+    bool paused; // for want of descriptors or memory
     int64_t retry_ns;
     unsigned turn_accepts;
 } sim_listener;
@@ -70,9 +70,9 @@ typedef struct sim_listener {
 // An operation that is under way.
 typedef struct sim_work {
     io_op *op;
-    int64_t due_ns;     // FILE_*: when it completes
-    uint64_t wakes_seen;// WAKE
-    bool readable;      // POLL of a real descriptor
+    int64_t due_ns;      // FILE_*: when it completes
+    uint64_t wakes_seen; // WAKE
+    bool readable;       // POLL of a real descriptor
 } sim_work;
 
 struct sim_kernel {

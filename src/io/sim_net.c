@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The simulated network: connections with a client at one end and a socket at the other, and what is under
-// way between them. Octets of one direction of one connection never overtake each other; everything else may.
+// The simulated network: connections with a client at one end and a socket at the other, and what
+// is under way between them. Octets of one direction of one connection never overtake each other;
+// everything else may.
 
 #include "io/sim_kernel.h"
 
@@ -65,17 +66,20 @@ static void sim_hash_add(sim_kernel *kernel, uint64_t word)
 void sim_note(sim_kernel *kernel, const char *what, uint32_t id, uint64_t n)
 {
     sim_hash_add(kernel, (uint64_t)kernel->now_ns);
-    for (const char *at = what; *at; at++) sim_hash_add(kernel, (unsigned char)*at);
+    for (const char *at = what; *at; at++)
+        sim_hash_add(kernel, (unsigned char)*at);
     sim_hash_add(kernel, id);
     sim_hash_add(kernel, n);
     FILE *trace = kernel->config.trace;
     if (!trace) return;
-    fprintf(trace, "%12.6f ms  %4" PRIu32 "  %-10s %" PRIu64 "\n", (double)kernel->now_ns / 1e6, id, what, n);
+    fprintf(trace, "%12.6f ms  %4" PRIu32 "  %-10s %" PRIu64 "\n", (double)kernel->now_ns / 1e6, id,
+            what, n);
 }
 
 static void sim_note_octets(sim_kernel *kernel, const char *octets, size_t len)
 {
-    for (size_t i = 0; i < len; i++) sim_hash_add(kernel, (unsigned char)octets[i]);
+    for (size_t i = 0; i < len; i++)
+        sim_hash_add(kernel, (unsigned char)octets[i]);
 }
 
 // ---- Pipes ----
@@ -300,8 +304,8 @@ void sim_break(sim_client *client, bool victim)
     if (sim_random(kernel) & 1) sim_pipe_clear(&client->inbox);
 }
 
-// Closing with input unread answers with a reset, and so does input that comes later (RFC 9112 §9.6): that
-// is what a server's lingering is for.
+// Closing with input unread answers with a reset, and so does input that comes later (RFC 9112
+// §9.6): that is what a server's lingering is for.
 void sim_close(sim_client *client)
 {
     sim_kernel *kernel = client->kernel;
@@ -314,7 +318,8 @@ void sim_close(sim_client *client)
     client->fin_sent = true;
     if (client->inbox.len) sim_break(client, false);
     sim_pipe_clear(&client->inbox);
-    for (int i = 0; i < SIM_LISTENERS_MAX; i++) kernel->listeners[i].paused = false;
+    for (int i = 0; i < SIM_LISTENERS_MAX; i++)
+        kernel->listeners[i].paused = false;
 }
 
 // ---- In transit ----
@@ -368,7 +373,8 @@ static void sim_up(sim_client *client)
         sim_break(client, false);
         return;
     }
-    size_t len = client->outbox.len < sim_inbox_room(client) ? client->outbox.len : sim_inbox_room(client);
+    size_t len =
+        client->outbox.len < sim_inbox_room(client) ? client->outbox.len : sim_inbox_room(client);
     len = sim_piece(kernel, SIM_SHORT_RECV, len);
     if (!sim_move(client, &client->outbox, &client->inbox, len)) return;
     sim_note(kernel, "up", client->id, len);
@@ -427,7 +433,8 @@ void sim_client_free(sim_client *client)
     client->reset = true; // whatever is under way
     sim_forget_finished(kernel);
     sim_client **link = &kernel->clients;
-    while (*link != client) link = &(*link)->next;
+    while (*link != client)
+        link = &(*link)->next;
     *link = client->next;
     sim_client_release(client);
 }
@@ -435,7 +442,8 @@ void sim_client_free(sim_client *client)
 static int64_t sim_up_ns(const sim_client *client)
 {
     if (client->reset) return INT64_MAX;
-    if (client->outbox.len && client->stage != SIM_CLOSED && sim_inbox_room(client) == 0) return INT64_MAX;
+    if (client->outbox.len && client->stage != SIM_CLOSED && sim_inbox_room(client) == 0)
+        return INT64_MAX;
     if (client->outbox.len || (client->fin_queued && !client->fin_arrived)) return client->up_ns;
     return INT64_MAX;
 }
@@ -497,7 +505,7 @@ void sim_client_pause(sim_client *client, bool paused)
 
 slice sim_client_received(const sim_client *client)
 {
-    return slice_make(client->received.octets + client->received.start, client->received.len);
+    return slice_make(client->received.octets, client->received.len); // nothing is popped from it
 }
 
 size_t sim_client_unsent(const sim_client *client)

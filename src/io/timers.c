@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// A wheel of buckets, one per tick. Invariant: a deadline hangs in the bucket of its tick `bucket`, which is
-// later than `now`, at most a turn of the wheel away, and not later than `due` unless that has passed.
+// A wheel of buckets, one per tick. Invariant: a deadline hangs in the bucket of its tick `bucket`,
+// which is later than `now`, at most a turn of the wheel away, and not later than `due` unless that
+// has passed.
 
 #include "io/timers.h"
 
@@ -53,7 +54,8 @@ static void timers_unlink(io_timers *timers, io_deadline *deadline)
     timers->count--;
 }
 
-void io_timers_init(io_timers *timers, int64_t now_ns, void (*fired)(io_deadline *, void *), void *user)
+void io_timers_init(io_timers *timers, int64_t now_ns, void (*fired)(io_deadline *, void *),
+                    void *user)
 {
     memset(timers, 0, sizeof *timers);
     timers->clock_ns = now_ns;
@@ -91,13 +93,14 @@ static void timers_visit(io_timers *timers, io_deadline *deadline)
     timers->fired(deadline, timers->user);
 }
 
-// One tick. Nothing is hung into the bucket meanwhile, since that would be a whole turn away, but anything may
-// be removed from it by fired(): so always from the head.
+// One tick. Nothing is hung into the bucket meanwhile, since that would be a whole turn away, but
+// anything may be removed from it by fired(): so always from the head.
 static void timers_step(io_timers *timers)
 {
     uint32_t slot = ++timers->now % IO_WHEEL_BUCKETS;
     timers->used[slot / 64] &= ~(UINT64_C(1) << slot % 64);
-    while (timers->buckets[slot]) timers_visit(timers, timers->buckets[slot]);
+    while (timers->buckets[slot])
+        timers_visit(timers, timers->buckets[slot]);
 }
 
 void io_timers_advance(io_timers *timers, int64_t now_ns)
@@ -107,7 +110,8 @@ void io_timers_advance(io_timers *timers, int64_t now_ns)
     if (tick <= timers->now) return;
     // After a long sleep one turn of the wheel comes by everything.
     if (tick - timers->now > IO_WHEEL_BUCKETS) timers->now = tick - IO_WHEEL_BUCKETS;
-    while (timers->now < tick) timers_step(timers);
+    while (timers->now < tick)
+        timers_step(timers);
 }
 
 // Ticks from now to the first bucket in use, at least 1; 0: none is.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Deadlines: coarse and lazy. Setting one stores a tick; its place in the wheel is corrected only when
-// the wheel comes to it, so that a request costs one store. They may fire up to a tick late, never early.
+// Deadlines: coarse and lazy. Setting one stores a tick; its place in the wheel is corrected only
+// when the wheel comes to it, so that a request costs one store. They may fire up to a tick late,
+// never early.
 #ifndef SKUA_IO_TIMERS_H
 #define SKUA_IO_TIMERS_H
 
@@ -12,8 +13,8 @@ typedef struct io_deadline io_deadline;
 
 struct io_deadline {
     io_deadline *next, **link; // in its bucket
-    uint32_t due;    // tick; 0: unset
-    uint32_t bucket; // tick of the bucket it hangs in
+    uint32_t due;              // tick; 0: unset
+    uint32_t bucket;           // tick of the bucket it hangs in
 };
 
 enum { IO_TICK_NS = 100000000, IO_WHEEL_BUCKETS = 1024 };
@@ -21,17 +22,18 @@ enum { IO_TICK_NS = 100000000, IO_WHEEL_BUCKETS = 1024 };
 typedef struct io_timers {
     io_deadline *buckets[IO_WHEEL_BUCKETS];
     uint64_t used[IO_WHEEL_BUCKETS / 64]; // one bit per bucket: something may hang in it
-    int64_t clock_ns; // what delays count from
-    uint32_t now;   // tick of the last advance
-    uint32_t count; // deadlines that hang in the wheel
+    int64_t clock_ns;                     // what delays count from
+    uint32_t now;                         // tick of the last advance
+    uint32_t count;                       // deadlines that hang in the wheel
     void (*fired)(io_deadline *deadline, void *user);
     void *user;
 } io_timers;
 
-void io_timers_init(io_timers *timers, int64_t now_ns, void (*fired)(io_deadline *, void *), void *user);
+void io_timers_init(io_timers *timers, int64_t now_ns, void (*fired)(io_deadline *, void *),
+                    void *user);
 
-// Tells the time without firing: a backend does so when it reads the clock, since what its callbacks set after a
-// long wait counts from then and not from the last advance.
+// Tells the time without firing: a backend does so when it reads the clock, since what its
+// callbacks set after a long wait counts from then and not from the last advance.
 static inline void io_timers_clock(io_timers *timers, int64_t now_ns)
 {
     timers->clock_ns = now_ns;

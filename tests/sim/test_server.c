@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// The whole server on the simulated kernel. Every seed makes clients with scripts of requests, a kernel with
-// its own mix of faults and a server with its own limits, and plays them against each other in an order that
-// follows from the seed. What each client has received is then read strictly and compared with what it asked.
-// SKUA_SIM_SEED=N runs that seed alone, with a trace of everything that happened.
+// The whole server on the simulated kernel. Every seed makes clients with scripts of requests, a
+// kernel with its own mix of faults and a server with its own limits, and plays them against each
+// other in an order that follows from the seed. What each client has received is then read strictly
+// and compared with what it asked. SKUA_SIM_SEED=N runs that seed alone, with a trace of everything
+// that happened.
 
 #include "support/answers.h"
 #include "support/site.h"
@@ -28,7 +29,7 @@ typedef enum ask {
     ASK_HEAD,
     ASK_ECHO_LENGTH,
     ASK_ECHO_CHUNKED,
-    ASK_ECHO_EXPECT,  // with Expect: 100-continue, and the content only when that has come
+    ASK_ECHO_EXPECT, // with Expect: 100-continue, and the content only when that has come
     ASK_COUNT_LENGTH,
     ASK_COUNT_CHUNKED,
     ASK_PULL,
@@ -37,14 +38,14 @@ typedef enum ask {
     ASK_LATER,
     ASK_FILE,
     ASK_DIRECTORY,
-    ASK_MISSING,      // 404
-    ASK_BAD_METHOD,   // 405
-    ASK_IGNORED,      // content that the handler does not read
-    ASK_KINDS,        // those that may come at any place end here
-    ASK_FAIL,         // the source fails
-    ASK_BROKEN,       // 400, and the end of the connection
-    ASK_OLD,          // HTTP/1.0: of unknown length, ended by the connection's end
-    ASK_CLOSE,        // Connection: close
+    ASK_MISSING,    // 404
+    ASK_BAD_METHOD, // 405
+    ASK_IGNORED,    // content that the handler does not read
+    ASK_KINDS,      // those that may come at any place end here
+    ASK_FAIL,       // the source fails
+    ASK_BROKEN,     // 400, and the end of the connection
+    ASK_OLD,        // HTTP/1.0: of unknown length, ended by the connection's end
+    ASK_CLOSE,      // Connection: close
 } ask;
 
 typedef struct asked {
@@ -66,7 +67,7 @@ typedef struct client {
     sim_client *end;
     char *script;
     size_t len, room, upto, stop; // stop: no further than that
-    size_t barrier;   // not beyond it before a 100 has come; 0: none
+    size_t barrier;               // not beyond it before a 100 has come; 0: none
     bool finned, reset;
     asked asked[ASKED_MAX];
     unsigned asked_count;
@@ -78,9 +79,9 @@ typedef struct play {
     site site;
     client clients[CLIENTS_MAX];
     int client_count;
-    bool files_fail;   // the kernel may refuse files
-    bool few;          // connections are refused
-    bool sluggish;     // deadlines may pass
+    bool files_fail; // the kernel may refuse files
+    bool few;        // connections are refused
+    bool sluggish;   // deadlines may pass
 } play;
 
 static uint64_t dice(play *p, uint64_t n)
@@ -137,7 +138,8 @@ static void put_chunks(play *p, client *c, const asked *a)
 static void put_head(play *p, client *c, const char *line)
 {
     put_text(c, "%s\r\nHost: sim.example\r\n", line);
-    for (uint64_t n = dice(p, 4); n; n--) put_text(c, "X-Field-%" PRIu64 ": %" PRIx64 "\r\n", n, dice(p, UINT64_MAX));
+    for (uint64_t n = dice(p, 4); n; n--)
+        put_text(c, "X-Field-%" PRIu64 ": %" PRIx64 "\r\n", n, dice(p, UINT64_MAX));
 }
 
 static void put_upload(play *p, client *c, const asked *a, const char *path, bool chunked)
@@ -145,20 +147,24 @@ static void put_upload(play *p, client *c, const asked *a, const char *path, boo
     char line[64];
     (void)snprintf(line, sizeof line, "POST %s HTTP/1.1", path);
     put_head(p, c, line);
-    if (chunked) put_text(c, "Transfer-Encoding: chunked\r\n");
-    else put_text(c, "Content-Length: %" PRIu64 "\r\n", a->len);
+    if (chunked)
+        put_text(c, "Transfer-Encoding: chunked\r\n");
+    else
+        put_text(c, "Content-Length: %" PRIu64 "\r\n", a->len);
     if (a->kind == ASK_ECHO_EXPECT) put_text(c, "Expect: 100-continue\r\n");
     put(c, "\r\n", 2);
     if (a->kind == ASK_ECHO_EXPECT) c->barrier = c->len;
-    if (chunked) put_chunks(p, c, a);
-    else put_pattern(c, a, 0, a->len);
+    if (chunked)
+        put_chunks(p, c, a);
+    else
+        put_pattern(c, a, 0, a->len);
 }
 
 static void put_get(play *p, client *c, const asked *a, const char *path)
 {
     char line[64];
-    (void)snprintf(line, sizeof line, "GET /%s/%" PRIu64 "/%" PRIu64 " HTTP/1.%d", path, a->tag, a->len,
-                   a->kind != ASK_OLD);
+    (void)snprintf(line, sizeof line, "GET /%s/%" PRIu64 "/%" PRIu64 " HTTP/1.%d", path, a->tag,
+                   a->len, a->kind != ASK_OLD);
     put_head(p, c, line);
     put(c, "\r\n", 2);
 }
@@ -176,7 +182,8 @@ static const char *broken_head(play *p)
         "GET /hello HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
         "GET /hello HTTP/1.1\nHost: a\r\n\r\n",
         "GET /hello HTTP/1.1\r\nHost : a\r\n\r\n",
-        "POST /hello HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
+        ("POST /hello HTTP/1.1\r\nHost: a\r\n"
+         "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n"),
         "POST /hello HTTP/1.1\r\nHost: a\r\nContent-Length: 1,1\r\n\r\n",
         "GET /a b HTTP/1.1\r\nHost: a\r\n\r\n",
     };
@@ -215,7 +222,8 @@ static bool ask_ends(ask kind)
     return kind > ASK_KINDS;
 }
 
-// A client that has asked for the close sends nothing behind it; one whose request is refused may well have.
+// A client that has asked for the close sends nothing behind it; one whose request is refused may
+// well have.
 static bool ask_is_last(ask kind)
 {
     return kind == ASK_OLD || kind == ASK_CLOSE;
@@ -274,8 +282,10 @@ static void client_send(client *c, size_t most)
 static void client_step(play *p, client *c)
 {
     uint64_t what = dice(p, 100);
-    if (what < 10) sim_client_pause(c->end, true);
-    else if (what < 35) sim_client_pause(c->end, false);
+    if (what < 10)
+        sim_client_pause(c->end, true);
+    else if (what < 35)
+        sim_client_pause(c->end, false);
     else if (c->after == AFTER_RESET && what > 96 && !c->reset) {
         c->reset = true;
         sim_client_reset(c->end);
@@ -299,7 +309,8 @@ static void play_step(play *p)
     client_step(p, &p->clients[dice(p, (uint64_t)p->client_count)]);
     if (dice(p, 3) == 0) (void)site_act(&p->site);
     int64_t timeout = (int64_t)dice(p, 3) * (p->sluggish ? second_ns : second_ns / 2000);
-    for (uint64_t n = dice(p, 4); n; n--) play_turn(p, timeout);
+    for (uint64_t n = dice(p, 4); n; n--)
+        play_turn(p, timeout);
 }
 
 static bool play_is_over(const play *p)
@@ -315,13 +326,14 @@ static bool play_is_over(const play *p)
 static void print_client(const client *c, int number)
 {
     slice got = sim_client_received(c->end);
-    fprintf(stderr, "client %d: after %d, sent %zu of %zu until %zu, received %zu%s%s%s\n", number, (int)c->after,
-            c->upto, c->len, c->stop, got.len, sim_client_is_eof(c->end) ? ", eof" : "",
-            sim_client_is_reset(c->end) ? ", reset" : "", sim_client_is_victim(c->end) ? ", by a fault" : "");
+    fprintf(stderr, "client %d: after %d, sent %zu of %zu until %zu, received %zu%s%s%s\n", number,
+            (int)c->after, c->upto, c->len, c->stop, got.len,
+            sim_client_is_eof(c->end) ? ", eof" : "", sim_client_is_reset(c->end) ? ", reset" : "",
+            sim_client_is_victim(c->end) ? ", by a fault" : "");
     for (unsigned i = 0; i < c->asked_count; i++) {
         const asked *a = &c->asked[i];
-        fprintf(stderr, "    %u: kind %d, tag %" PRIu64 ", length %" PRIu64 ", ends at %zu\n", i, (int)a->kind, a->tag,
-                a->len, a->end);
+        fprintf(stderr, "    %u: kind %d, tag %" PRIu64 ", length %" PRIu64 ", ends at %zu\n", i,
+                (int)a->kind, a->tag, a->len, a->end);
     }
     fprintf(stderr, "%.*s\n", got.len < 1000 ? (int)got.len : 1000, got.len ? got.ptr : "");
 }
@@ -341,7 +353,8 @@ static void play_finish(play *p)
         }
         play_turn(p, acted ? 0 : -1);
     }
-    for (int i = 0; i < p->client_count; i++) print_client(&p->clients[i], i);
+    for (int i = 0; i < p->client_count; i++)
+        print_client(&p->clients[i], i);
     fail_msg("seed %" PRIu64 ": the run does not end", p->seed);
 }
 
@@ -349,14 +362,16 @@ static void play_finish(play *p)
 
 static void wrong(const play *p, const client *c, unsigned i, const char *what)
 {
-    fail_msg("seed %" PRIu64 ", client %d, request %u: %s", p->seed, (int)(c - p->clients), i, what);
+    fail_msg("seed %" PRIu64 ", client %d, request %u: %s", p->seed, (int)(c - p->clients), i,
+             what);
 }
 
 static char count_octet(const asked *a, uint64_t i, uint64_t *len)
 {
     char text[64];
     uint64_t sum = 0;
-    for (uint64_t k = 0; k < a->len; k++) sum = site_sum(sum, site_octet(a->tag, k));
+    for (uint64_t k = 0; k < a->len; k++)
+        sum = site_sum(sum, site_octet(a->tag, k));
     site_count_text(text, a->len, sum);
     *len = strlen(text);
     return i < *len ? text[i] : 0;
@@ -436,11 +451,14 @@ static void check_answer(const play *p, const client *c, unsigned i, const answe
     const asked *a = &c->asked[i];
     if (!got->has_head) return;
     if (!status_is_wanted(p, a, got)) wrong(p, c, i, "another status");
-    if (!content_is_wanted(a, got, whole) || !count_is_wanted(a, got)) wrong(p, c, i, "other content");
+    if (!content_is_wanted(a, got, whole) || !count_is_wanted(a, got))
+        wrong(p, c, i, "other content");
     if (!whole) return;
     if (a->kind == ASK_FAIL) wrong(p, c, i, "a source that failed looks complete");
-    if (a->kind == ASK_BAD_METHOD && !answer_field(got->head, "allow").ptr) wrong(p, c, i, "405 without Allow");
-    if (a->kind == ASK_PULL && !answer_field(got->trailers, "x-octets").ptr) wrong(p, c, i, "no trailer");
+    if (a->kind == ASK_BAD_METHOD && !answer_field(got->head, "allow").ptr)
+        wrong(p, c, i, "405 without Allow");
+    if (a->kind == ASK_PULL && !answer_field(got->trailers, "x-octets").ptr)
+        wrong(p, c, i, "no trailer");
     if ((a->kind == ASK_OLD) != got->delimited) wrong(p, c, i, "framed for another version");
     if (ask_ends(a->kind) && !got->close) wrong(p, c, i, "no Connection: close");
 }
@@ -455,7 +473,8 @@ static bool may_end(const play *p, const asked *a)
 // Nothing but the server itself decided how the connection went.
 static bool is_undisturbed(const play *p, const client *c)
 {
-    return !c->reset && !sim_client_is_victim(c->end) && !p->site.stopped && !p->few && !p->sluggish;
+    return !c->reset && !sim_client_is_victim(c->end) && !p->site.stopped && !p->few &&
+           !p->sluggish;
 }
 
 // A refusal of a head that has hardly begun has content, whatever the head was to be.
@@ -467,8 +486,10 @@ static bool client_has_sent_method(const client *c, unsigned i)
 static answer_state next_final(const play *p, const client *c, unsigned i, slice *in, answer *got)
 {
     for (;;) {
-        bool to_head = i < c->asked_count && c->asked[i].kind == ASK_HEAD && client_has_sent_method(c, i);
-        bool at_end = sim_client_is_eof(c->end) && is_undisturbed(p, c); // cut, it looks complete in HTTP/1.0
+        bool to_head =
+            i < c->asked_count && c->asked[i].kind == ASK_HEAD && client_has_sent_method(c, i);
+        bool at_end =
+            sim_client_is_eof(c->end) && is_undisturbed(p, c); // cut, it looks complete in HTTP/1.0
         answer_state state = answer_read(in, to_head, at_end, got);
         if (state == ANSWER_IS_BROKEN) wrong(p, c, i, got->why);
         if (state != ANSWER_IS_WHOLE || got->status >= 200) return state;
@@ -493,7 +514,8 @@ static unsigned check_received(const play *p, const client *c, bool *ended)
         answer got;
         answer_state state = next_final(p, c, i, &in, &got);
         bool whole = state == ANSWER_IS_WHOLE, timeout = whole && is_timeout(p, c, i, &got);
-        if (i == c->asked_count && state != ANSWER_IS_NONE && !timeout) wrong(p, c, i, "nobody asked for that");
+        if (i == c->asked_count && state != ANSWER_IS_NONE && !timeout)
+            wrong(p, c, i, "nobody asked for that");
         if (!timeout && state != ANSWER_IS_NONE) check_answer(p, c, i, &got, whole);
         if (whole && !timeout && got.close && !may_end(p, &c->asked[i]) && is_undisturbed(p, c)) {
             wrong(p, c, i, "Connection: close for no reason");
@@ -506,8 +528,8 @@ static unsigned check_received(const play *p, const client *c, bool *ended)
     return i;
 }
 
-// Everything that was asked whole must have been answered, unless the connection had a reason to end before.
-// Returns how many answers were whole.
+// Everything that was asked whole must have been answered, unless the connection had a reason to
+// end before. Returns how many answers were whole.
 static unsigned check_client(const play *p, const client *c)
 {
     bool ended;
@@ -591,16 +613,19 @@ static uint64_t play_run(uint64_t seed, bool trace, tally *sum)
         play_step(p);
     }
     play_finish(p);
-    for (int i = 0; trace && i < p->client_count; i++) print_client(&p->clients[i], i);
+    for (int i = 0; trace && i < p->client_count; i++)
+        print_client(&p->clients[i], i);
     for (int i = 0; i < p->client_count; i++) {
         sum->asked += p->clients[i].asked_count;
         sum->answered += check_client(p, &p->clients[i]);
     }
-    for (int i = 0; i < SIM_FAULTS; i++) sum->faults[i] += sim_fault_count(p->site.kernel, (sim_fault)i);
+    for (int i = 0; i < SIM_FAULTS; i++)
+        sum->faults[i] += sim_fault_count(p->site.kernel, (sim_fault)i);
     uint64_t hash = sim_hash(p->site.kernel);
     const char *why = site_close(&p->site);
     if (why) fail_msg("seed %" PRIu64 ": %s", seed, why);
-    for (int i = 0; i < p->client_count; i++) free(p->clients[i].script);
+    for (int i = 0; i < p->client_count; i++)
+        free(p->clients[i].script);
     free(p);
     return hash;
 }
@@ -620,7 +645,8 @@ static void test_seeds(void **state)
             fail_msg("seed %" PRIu64 " does not replay", seed);
         }
     }
-    for (int i = 0; i < SIM_FAULTS; i++) assert_true(sum.faults[i] > 0);
+    for (int i = 0; i < SIM_FAULTS; i++)
+        assert_true(sum.faults[i] > 0);
     assert_true(sum.answered > sum.asked / 2); // or the runs would not say much
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Reads responses by RFC 9112 §4 to §7, and checks those of a server's duties that can be seen in a head.
+// Reads responses by RFC 9112 §4 to §7, and checks those of a server's duties that can be seen in a
+// head.
 
 #include "support/answers.h"
 
@@ -23,7 +24,8 @@ static bool answers_is_token(slice s)
     for (size_t i = 0; i < s.len; i++) {
         char c = s.ptr[i];
         bool letter = (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
-        if (!letter && !(c >= '0' && c <= '9') && (c == 0 || !strchr("!#$%&'*+-.^_`|~", c))) return false;
+        if (!letter && !(c >= '0' && c <= '9') && (c == 0 || !strchr("!#$%&'*+-.^_`|~", c)))
+            return false;
     }
     return s.len > 0;
 }
@@ -63,7 +65,8 @@ static bool answers_number(slice s, unsigned base, uint64_t *n)
     uint64_t sum = 0;
     if (s.len == 0 || s.len > 15) return false;
     for (size_t i = 0; i < s.len; i++) {
-        const char *digits = "0123456789abcdef", *at = s.ptr[i] ? strchr(digits, octet_lower(s.ptr[i])) : NULL;
+        const char *digits = "0123456789abcdef",
+                   *at = s.ptr[i] ? strchr(digits, octet_lower(s.ptr[i])) : NULL;
         if (!at || (unsigned)(at - digits) >= base) return false;
         sum = sum * base + (unsigned)(at - digits);
     }
@@ -86,13 +89,16 @@ static const char *answers_take_field(answer *a, slice name, slice value, unsign
     if (!answers_is_token(name)) return "a field name is not a token";
     if (!answers_is_value(value)) return "a field value is not of its grammar";
     if (slice_equal_nocase(name, slice_of("date"))) ++*dates;
-    if (slice_equal_nocase(name, slice_of("connection"))) a->close = slice_equal_nocase(value, slice_of("close"));
+    if (slice_equal_nocase(name, slice_of("connection")))
+        a->close = slice_equal_nocase(value, slice_of("close"));
     if (slice_equal_nocase(name, slice_of("transfer-encoding"))) {
-        if (a->chunked || !slice_equal(value, slice_of("chunked"))) return "Transfer-Encoding is not one chunked";
+        if (a->chunked || !slice_equal(value, slice_of("chunked")))
+            return "Transfer-Encoding is not one chunked";
         a->chunked = true;
     }
     if (slice_equal_nocase(name, slice_of("content-length"))) {
-        if (a->has_length || !answers_number(value, 10, &a->length)) return "Content-Length is not one number";
+        if (a->has_length || !answers_number(value, 10, &a->length))
+            return "Content-Length is not one number";
         a->has_length = true;
     }
     return NULL;
@@ -112,7 +118,8 @@ static const char *answers_check_head(const answer *a, unsigned dates)
 
 static const char *answers_head(answer *a)
 {
-    slice line = answers_until(a->head, "\r\n"), fields = slice_from(a->head, line.len + 2), name, value;
+    slice line = answers_until(a->head, "\r\n"), fields = slice_from(a->head, line.len + 2), name,
+          value;
     unsigned dates = 0;
     if (!answers_status_line(line, &a->status)) return "not a status line";
     while (answers_next_field(&fields, &name, &value)) {
@@ -153,7 +160,8 @@ static answer_state answers_trailers(slice *input, answer *a)
     *input = slice_from(*input, end.len + 4);
     slice rest = a->trailers, name, value;
     while (answers_next_field(&rest, &name, &value)) {
-        if (!answers_is_token(name) || !answers_is_value(value)) return answers_broken(a, "a trailer is broken");
+        if (!answers_is_token(name) || !answers_is_value(value))
+            return answers_broken(a, "a trailer is broken");
     }
     return ANSWER_IS_WHOLE;
 }
@@ -166,7 +174,8 @@ static answer_state answers_chunk(slice *input, answer *a, uint64_t *size)
     *input = slice_from(*input, line.len + 2);
     if (*size == 0) return answers_trailers(input, a);
     if (!answers_take(input, *size, a) || input->len < 2) return ANSWER_IS_PART;
-    if (memcmp(input->ptr, "\r\n", 2) != 0) return answers_broken(a, "a chunk is longer than it says");
+    if (memcmp(input->ptr, "\r\n", 2) != 0)
+        return answers_broken(a, "a chunk is longer than it says");
     *input = slice_from(*input, 2);
     return ANSWER_IS_WHOLE;
 }
@@ -175,7 +184,8 @@ static answer_state answers_chunks(slice *input, answer *a)
 {
     uint64_t size = 1;
     answer_state state = ANSWER_IS_WHOLE;
-    while (state == ANSWER_IS_WHOLE && size) state = answers_chunk(input, a, &size);
+    while (state == ANSWER_IS_WHOLE && size)
+        state = answers_chunk(input, a, &size);
     return state;
 }
 

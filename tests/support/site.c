@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Handlers that do everything the public API offers, now or later, and count what must balance in the end.
+// Handlers that do everything the public API offers, now or later, and count what must balance in
+// the end.
 
 #include "support/site.h"
 
@@ -44,7 +45,8 @@ static uint64_t visit_number(skua_request *request, const char *name)
 {
     skua_slice text = skua_request_param(request, name);
     uint64_t n = 0;
-    for (size_t i = 0; i < text.len && i < 7; i++) n = n * 10 + (unsigned)(text.ptr[i] - '0') % 10;
+    for (size_t i = 0; i < text.len && i < 7; i++)
+        n = n * 10 + (unsigned)(text.ptr[i] - '0') % 10;
     return n;
 }
 
@@ -73,7 +75,8 @@ static char *visit_pattern(const site_visit *v)
 {
     char *octets = malloc(v->len + 1);
     if (!octets) abort();
-    for (uint64_t i = 0; i < v->len; i++) octets[i] = site_octet(v->tag, i);
+    for (uint64_t i = 0; i < v->len; i++)
+        octets[i] = site_octet(v->tag, i);
     return octets;
 }
 
@@ -82,7 +85,8 @@ static bool visit_tosses(const site_visit *v, unsigned n)
     return sim_random(v->site->kernel) % n == 0;
 }
 
-// An answer that fails leaves the request to die with its connection, which the run's balance shows.
+// An answer that fails leaves the request to die with its connection, which the run's balance
+// shows.
 static void visit_answer(site_visit *v, int status, skua_slice content)
 {
     if (skua_respond(v->request, status, "text/plain", content) == SKUA_ESTATE) abort();
@@ -100,7 +104,8 @@ static void on_hello(skua_request *request, void *user)
     visit_answer(visit_begin(s, request), 200, SKUA_SLICE("Hello"));
 }
 
-static void echo_collected(skua_request *request, skua_status status, skua_slice content, void *user)
+static void echo_collected(skua_request *request, skua_status status, skua_slice content,
+                           void *user)
 {
     site_visit *v = user;
     if (v->reader_done || v->request != request) abort();
@@ -114,14 +119,16 @@ static void on_echo(skua_request *request, void *user)
     if (skua_content_collect(request, 0, echo_collected, v)) abort();
 }
 
-static void count_event(skua_request *request, skua_content_event event, skua_slice octets, void *user)
+static void count_event(skua_request *request, skua_content_event event, skua_slice octets,
+                        void *user)
 {
     site_visit *v = user;
     if (v->reader_done || v->request != request) abort();
     char text[64];
     switch (event) {
     case SKUA_CONTENT_DATA:
-        for (size_t i = 0; i < octets.len; i++) v->sum = site_sum(v->sum, octets.ptr[i]);
+        for (size_t i = 0; i < octets.len; i++)
+            v->sum = site_sum(v->sum, octets.ptr[i]);
         v->octets += octets.len;
         v->unconsumed += octets.len;
         v->wait = VISIT_WAITS_CONSUME;
@@ -152,18 +159,22 @@ static skua_pulled pull_end(site_visit *v)
     return SKUA_PULL_END;
 }
 
-static skua_pulled pull_some(skua_request *request, char *buffer, size_t room, size_t *octets, void *user)
+static skua_pulled pull_some(skua_request *request, char *buffer, size_t room, size_t *octets,
+                             void *user)
 {
     site_visit *v = user;
     if (v->request != request || room == 0) abort();
     if (visit_tosses(v, 6)) {
-        if (visit_tosses(v, 2)) skua_wake(request); // from within: it counts
-        else v->wait = VISIT_WAITS_WAKE;
+        if (visit_tosses(v, 2))
+            skua_wake(request); // from within: it counts
+        else
+            v->wait = VISIT_WAITS_WAKE;
         return SKUA_PULL_PENDING;
     }
     size_t n = v->len - v->at < room ? (size_t)(v->len - v->at) : room;
     if (n > 1 && visit_tosses(v, 3)) n = 1 + (size_t)(sim_random(v->site->kernel) % (n - 1));
-    for (size_t i = 0; i < n; i++) buffer[i] = site_octet(v->tag, v->at + i);
+    for (size_t i = 0; i < n; i++)
+        buffer[i] = site_octet(v->tag, v->at + i);
     v->at += n;
     *octets = n;
     if (n == 0 || (v->at == v->len && visit_tosses(v, 2))) return pull_end(v);
@@ -180,7 +191,8 @@ static void on_pull(skua_request *request, void *user)
 static void on_length(skua_request *request, void *user)
 {
     site_visit *v = visit_begin_pattern(user, request);
-    if (skua_respond_pull(request, 200, "text/plain", (int64_t)v->len, pull_some, v) == SKUA_ESTATE) abort();
+    if (skua_respond_pull(request, 200, "text/plain", (int64_t)v->len, pull_some, v) == SKUA_ESTATE)
+        abort();
 }
 
 static void on_fail(skua_request *request, void *user)
@@ -212,7 +224,8 @@ static void on_lent(skua_request *request, void *user)
     *l = (loan){ .site = user, .octets = visit_pattern(v) };
     v->site->lent++;
     skua_slice octets = { l->octets, (size_t)v->len };
-    if (skua_respond_borrowed(request, 200, "text/plain", octets, lent_released, l)) lent_released(l);
+    if (skua_respond_borrowed(request, 200, "text/plain", octets, lent_released, l))
+        lent_released(l);
 }
 
 static void on_later(skua_request *request, void *user)
@@ -220,8 +233,8 @@ static void on_later(skua_request *request, void *user)
     visit_begin_pattern(user, request)->wait = VISIT_WAITS_ANSWER;
 }
 
-static void file_opened(skua_worker *worker, skua_status status, skua_file *file, const skua_file_info *info,
-                        void *user)
+static void file_opened(skua_worker *worker, skua_status status, skua_file *file,
+                        const skua_file_info *info, void *user)
 {
     (void)worker;
     site_visit *v = user;
@@ -229,7 +242,9 @@ static void file_opened(skua_worker *worker, skua_status status, skua_file *file
         if (v->request) visit_answer(v, 503, SKUA_SLICE("no file"));
         return;
     }
-    if (v->request && skua_respond_file(v->request, 200, "text/plain", file, 0, info->size) == SKUA_ESTATE) abort();
+    if (v->request &&
+        skua_respond_file(v->request, 200, "text/plain", file, 0, info->size) == SKUA_ESTATE)
+        abort();
     skua_file_unref(file);
 }
 
@@ -245,7 +260,8 @@ static void visit_act(site_visit *v)
 {
     visit_wait wait = v->wait;
     if (wait == VISIT_WAITS_CONSUME) {
-        size_t n = visit_tosses(v, 2) ? v->unconsumed : 1 + (size_t)(sim_random(v->site->kernel) % v->unconsumed);
+        size_t n = visit_tosses(v, 2) ? v->unconsumed
+                                      : 1 + (size_t)(sim_random(v->site->kernel) % v->unconsumed);
         v->unconsumed -= n;
         if (v->unconsumed == 0) v->wait = VISIT_WAITS_NOT;
         skua_content_consume(v->request, n);
@@ -275,7 +291,8 @@ bool site_act(site *s)
 
 void site_count_text(char *text, uint64_t octets, uint64_t sum)
 {
-    (void)snprintf(text, 64, "%llu octets, sum %llu", (unsigned long long)octets, (unsigned long long)sum);
+    (void)snprintf(text, 64, "%llu octets, sum %llu", (unsigned long long)octets,
+                   (unsigned long long)sum);
 }
 
 // ---- The site ----
@@ -293,7 +310,8 @@ bool site_folder_make(char *path)
     site_file_path(name, sizeof name, path);
     FILE *file = fopen(name, "w");
     if (!file) return false;
-    for (uint64_t i = 0; i < SITE_FILE_OCTETS; i++) (void)fputc(site_octet(SITE_FILE_TAG, i), file);
+    for (uint64_t i = 0; i < SITE_FILE_OCTETS; i++)
+        (void)fputc(site_octet(SITE_FILE_TAG, i), file);
     return fclose(file) == 0;
 }
 
@@ -334,7 +352,8 @@ bool site_open(site *s, const skua_config *config, const sim_config *sim, const 
     s->server = skua_server_new(config);
     if (!s->kernel || !s->server || skua_root_open(folder, &s->root)) return false;
     s->listener = sim_listen(s->kernel);
-    return site_route(s, folder) && server_start_on(s->server, &io_backend_sim, s->kernel, s->listener) == SKUA_OK;
+    return site_route(s, folder) &&
+           server_start_on(s->server, &io_backend_sim, s->kernel, s->listener) == SKUA_OK;
 }
 
 void site_turn(site *s, int64_t timeout_ns)
@@ -365,7 +384,8 @@ static const char *site_free_visits(site *s)
 const char *site_close(site *s)
 {
     site_stop(s, 0);
-    for (int i = 0; i < 100000 && !s->over; i++) site_turn(s, -1);
+    for (int i = 0; i < 100000 && !s->over; i++)
+        site_turn(s, -1);
     const char *wrong = s->over ? NULL : "the server does not stop";
     sim_listener_close(s->kernel, s->listener);
     skua_server_free(s->server);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A server over the simulated kernel, with a handler for each way of reading and answering, for tests of the
-// whole. Everything it leaves to chance comes from the kernel's seed.
+// A server over the simulated kernel, with a handler for each way of reading and answering, for
+// tests of the whole. Everything it leaves to chance comes from the kernel's seed.
 //
 //     /hello          answers "Hello", whatever content comes with it
 //     /echo           collects the content and answers with it
@@ -34,7 +34,8 @@ typedef struct site {
     bool stopped, over;
 } site;
 
-// Makes the folder with the file in it, once per process, and removes it. path has room for 64 octets.
+// Makes the folder with the file in it, once per process, and removes it. path has room for 64
+// octets.
 bool site_folder_make(char *path);
 void site_folder_remove(const char *path);
 

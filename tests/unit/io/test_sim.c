@@ -1,283 +1,82 @@
 // SPDX-License-Identifier: MIT
 //
-// The simulated kernel under an echo server written on the io seam alone: thousands of seeds with every fault,
-// and each promise of io.h asserted in the callbacks.
+// The simulated kernel under an echo server written on the io seam alone: thousands of seeds with
+// every fault, and each promise of io.h asserted in the callbacks.
 
-#include "io/sim.h"
+#include "support/echo.h"
+
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <cmocka.h>
 
-enum { SEEDS = 3000, CLIENTS_MAX = 6, OUT_HIGH = 20000, OUT_LOW = 4000, TURNS_MAX = 200000 };
+enum { SEEDS = 3000, SENDERS_MAX = 6, TURNS_MAX = 200000 };
+
 static const int64_t second_ns = 1000000000;
-
-typedef struct echo {
-    io_stream stream;
-    out_queue out;
-    bool near_told, fin_told, reset_told, closing;
-    io_deadline deadline;
-} echo;
-
-typedef struct bench {
-    io_loop loop;
-    pool echoes;
-    block_store store;
-    sim_kernel *kernel;
-    io_op accept;
-    sim_client *clients[CLIENTS_MAX];
-    char *sent[CLIENTS_MAX]; // what each client has to send, and how much of it it has
-    size_t sent_len[CLIENTS_MAX], sent_upto[CLIENTS_MAX];
-    bool stingy;       // never reads: for what is told while receiving is stopped
-    unsigned accepted, closed, evictions, kicks, timeouts;
-    echo *last;
-} bench;
-
-static bench *the_bench; // events carry no user pointer; one bench runs at a time
-
-static bench *bench_of(const io_stream *stream)
-{
-    assert_non_null(stream);
-    return the_bench;
-}
-
-// ---- The echo server ----
-
-static void echo_close(bench *b, echo *e)
-{
-    if (e->closing) return;
-    e->closing = true;
-    io_close(&b->loop, &e->stream);
-}
-
-static void echo_received(io_stream *stream, char *octets, size_t len)
-{
-    bench *b = bench_of(stream);
-    echo *e = (echo *)(void *)stream;
-    assert_false(e->closing || e->fin_told || e->reset_told);
-    assert_true(stream->flags & IO_WANT_RECV);
-    assert_in_range(len, 1, IO_RECV_OCTETS);
-    if (!out_copy(&e->out, slice_make(octets, len))) {
-        echo_close(b, e);
-        return;
-    }
-    memset(octets, 'x', len); // lent writable
-    io_send(&b->loop, stream);
-    if (e->out.octets > OUT_HIGH || out_is_full(&e->out)) io_recv_stop(stream);
-    if (len % 7 == 0) io_kick(&b->loop, stream);
-}
-
-static void echo_ended(io_stream *stream, io_end how)
-{
-    bench *b = bench_of(stream);
-    echo *e = (echo *)(void *)stream;
-    assert_false(e->closing || e->reset_told);
-    switch (how) {
-    case IO_END_NEAR:
-        assert_false(e->near_told || e->fin_told);
-        assert_false(stream->flags & IO_WANT_RECV);
-        e->near_told = true;
-        break;
-    case IO_END_FIN:
-        assert_false(e->fin_told);
-        e->fin_told = true;
-        if (e->out.octets) io_shutdown(&b->loop, stream);
-        else echo_close(b, e);
-        break;
-    case IO_END_RESET:
-        e->reset_told = true;
-        echo_close(b, e);
-        break;
-    }
-}
-
-static void echo_kicked(io_stream *stream)
-{
-    assert_false(((echo *)(void *)stream)->closing);
-    bench_of(stream)->kicks++;
-}
-
-static void echo_sent(io_stream *stream, uint64_t n)
-{
-    bench *b = bench_of(stream);
-    echo *e = (echo *)(void *)stream;
-    assert_true(n > 0);
-    assert_false(e->closing || e->reset_told);
-    assert_int_equal((stream->flags & IO_WANT_SEND) == 0, e->out.octets == 0);
-    if (e->fin_told && e->out.octets == 0) echo_close(b, e);
-    else if (!e->fin_told && e->out.octets < OUT_LOW && !b->stingy) io_recv(&b->loop, stream);
-}
-
-static void echo_send_failed(io_stream *stream)
-{
-    echo_close(bench_of(stream), (echo *)(void *)stream);
-}
-
-static void echo_closed(io_stream *stream)
-{
-    bench *b = bench_of(stream);
-    echo *e = (echo *)(void *)stream;
-    assert_true(e->closing);
-    io_deadline_remove(&b->loop.timers, &e->deadline);
-    out_deinit(&e->out);
-    pool_give(&b->echoes, e);
-    b->closed++;
-    if (b->last == e) b->last = NULL;
-}
-
-static const io_stream_events echo_events = {
-    .received = echo_received,
-    .ended = echo_ended,
-    .kicked = echo_kicked,
-    .sent = echo_sent,
-    .send_failed = echo_send_failed,
-    .closed = echo_closed,
-};
-
-static void echo_accepted(io_op *op, int64_t result)
-{
-    bench *b = op->user;
-    assert_true(result >= 0);
-    assert_int_equal(op->peer.family, 4);
-    assert_true(op->active);
-    b->accepted++;
-    echo *e = pool_take(&b->echoes);
-    if (!e) {
-        b->loop.backend->discard(&b->loop, (int)result);
-        return;
-    }
-    out_init(&e->out, &b->store);
-    io_stream_open(&e->stream, (int)result);
-    e->stream.out = &e->out;
-    b->last = e;
-    if (b->stingy) io_kick(&b->loop, &e->stream);
-    else io_recv(&b->loop, &e->stream);
-}
-
-static bool bench_evict(io_loop *loop)
-{
-    bench *b = loop->owner;
-    b->evictions++;
-    return false;
-}
-
-static void bench_fired(io_deadline *deadline, void *user)
-{
-    (void)deadline;
-    ((bench *)user)->timeouts++;
-}
-
-// ---- The bench ----
-
-static void bench_open(bench *b, const sim_config *config)
-{
-    *b = (bench){ .accepted = 0 };
-    the_bench = b;
-    pool_init(&b->echoes, (sizeof(echo) + 15) / 16 * 16, 1000);
-    block_store_init(&b->store, 4);
-    b->kernel = sim_kernel_new(config);
-    assert_non_null(b->kernel);
-    b->loop.events = &echo_events;
-    b->loop.streams = &b->echoes;
-    b->loop.owner = b;
-    b->loop.evict = bench_evict;
-    b->loop.send_turn_octets_max = 50000;
-    b->loop.kernel = b->kernel;
-    assert_int_equal(io_loop_open(&b->loop, &io_backend_sim), SKUA_OK);
-    io_timers_init(&b->loop.timers, b->loop.now_ns, bench_fired, b);
-    b->accept = (io_op){ .code = IO_ACCEPT, .done = echo_accepted, .user = b, .fd = sim_listen(b->kernel) };
-    assert_true(b->accept.fd >= 0);
-    io_submit(&b->loop, &b->accept);
-}
-
-static void bench_turn(bench *b, int64_t timeout_ns)
-{
-    assert_int_equal(io_turn(&b->loop, timeout_ns), SKUA_OK);
-}
-
-static void bench_settle(bench *b)
-{
-    for (int i = 0; i < TURNS_MAX; i++) {
-        bench_turn(b, -1);
-        if (sim_is_quiet(b->kernel)) return;
-    }
-    fail_msg("the run does not end");
-}
-
-static void bench_close(bench *b)
-{
-    io_cancel(&b->loop, &b->accept);
-    assert_int_equal(b->echoes.in_use, 0);
-    assert_int_equal(b->store.out_count, 0);
-    assert_int_equal(sim_sockets_open(b->kernel), 0);
-    assert_int_equal(sim_files_open(b->kernel), 0);
-    io_loop_close(&b->loop);
-    sim_kernel_free(b->kernel);
-    block_store_deinit(&b->store);
-    pool_deinit(&b->echoes);
-    for (int i = 0; i < CLIENTS_MAX; i++) free(b->sent[i]);
-    the_bench = NULL;
-}
-
-static sim_client *bench_connect(bench *b)
-{
-    sim_client *client = sim_connect(b->kernel, b->accept.fd);
-    assert_non_null(client);
-    return client;
-}
 
 // ---- Seeds ----
 
-static void client_begin(bench *b, int i)
+// A client, and what it has to send.
+typedef struct sender {
+    sim_client *end;
+    char *octets;
+    size_t len, upto;
+} sender;
+
+static sender sender_begin(echo_bench *b)
 {
     static const size_t lens[] = { 0, 1, 100, 3000, 40000, 150000 };
-    b->sent_len[i] = lens[sim_random(b->kernel) % 6];
-    b->sent[i] = malloc(b->sent_len[i] + 1);
-    assert_non_null(b->sent[i]);
-    for (size_t k = 0; k < b->sent_len[i]; k++) b->sent[i][k] = (char)sim_random(b->kernel);
-    b->clients[i] = bench_connect(b);
+    sender s = { .len = lens[sim_random(b->kernel) % 6] };
+    s.octets = malloc(s.len + 1);
+    assert_non_null(s.octets);
+    for (size_t i = 0; i < s.len; i++)
+        s.octets[i] = (char)sim_random(b->kernel);
+    s.end = echo_connect(b);
+    return s;
+}
+
+static void sender_send(sender *s, size_t len)
+{
+    assert_true(sim_client_send(s->end, slice_make(s->octets + s->upto, len)));
+    s->upto += len;
+    if (s->upto == s->len) sim_client_shutdown(s->end);
 }
 
 // One thing a client may do.
-static void client_step(bench *b, int i)
+static void sender_step(echo_bench *b, sender *s)
 {
-    sim_client *client = b->clients[i];
-    size_t left = b->sent_len[i] - b->sent_upto[i];
     uint64_t dice = sim_random(b->kernel) % 100;
     if (dice < 10) {
-        sim_client_pause(client, true);
+        sim_client_pause(s->end, true);
     } else if (dice < 40) {
-        sim_client_pause(client, false);
+        sim_client_pause(s->end, false);
     } else if (dice == 99 && sim_random(b->kernel) % 4 == 0) {
-        sim_client_reset(client);
-    } else if (left) {
-        size_t n = 1 + sim_random(b->kernel) % left;
-        assert_true(sim_client_send(client, slice_make(b->sent[i] + b->sent_upto[i], n)));
-        b->sent_upto[i] += n;
-        if (b->sent_upto[i] == b->sent_len[i]) sim_client_shutdown(client);
+        sim_client_reset(s->end);
+    } else if (s->upto < s->len) {
+        sender_send(s, 1 + sim_random(b->kernel) % (s->len - s->upto));
     }
 }
 
-static void client_finish(bench *b, int i)
+static void sender_finish(sender *s)
 {
-    sim_client *client = b->clients[i];
-    size_t left = b->sent_len[i] - b->sent_upto[i];
-    sim_client_pause(client, false);
-    if (left) assert_true(sim_client_send(client, slice_make(b->sent[i] + b->sent_upto[i], left)));
-    sim_client_shutdown(client);
+    sim_client_pause(s->end, false);
+    if (s->upto < s->len) sender_send(s, s->len - s->upto);
+    sim_client_shutdown(s->end);
 }
 
-static void client_check(const bench *b, int i)
+// Returns whether everything came back.
+static bool sender_check(const sender *s)
 {
-    const sim_client *client = b->clients[i];
-    slice got = sim_client_received(client);
-    assert_true(got.len <= b->sent_len[i]);
-    if (got.len) assert_memory_equal(got.ptr, b->sent[i], got.len);
-    if (sim_client_is_reset(client)) return;
-    assert_true(sim_client_is_eof(client));
-    assert_int_equal(got.len, b->sent_len[i]);
+    slice got = sim_client_received(s->end);
+    assert_true(got.len <= s->len);
+    if (got.len) assert_memory_equal(got.ptr, s->octets, got.len);
+    if (sim_client_is_reset(s->end)) return false;
+    assert_true(sim_client_is_eof(s->end));
+    assert_int_equal(got.len, s->len);
+    return true;
 }
 
 static sim_config wild_config(uint64_t seed)
@@ -303,33 +102,45 @@ typedef struct outcome {
     bool whole; // every client got everything
 } outcome;
 
-static void wild_steps(bench *b, int clients)
+static void wild_steps(echo_bench *b, sender *senders, uint64_t count)
 {
     for (int step = 0; step < 60; step++) {
-        client_step(b, (int)(sim_random(b->kernel) % (uint64_t)clients));
+        sender_step(b, &senders[sim_random(b->kernel) % count]);
         int turns = (int)(sim_random(b->kernel) % 4);
-        for (int i = 0; i < turns; i++) bench_turn(b, step % 2 ? 0 : second_ns / 1000);
+        for (int i = 0; i < turns; i++)
+            echo_turn(b, step % 2 ? 0 : second_ns / 1000);
     }
+}
+
+static outcome wild_outcome(const echo_bench *b)
+{
+    outcome result = { .hash = sim_hash(b->kernel), .evictions = b->evictions, .kicks = b->kicks };
+    for (int i = 0; i < SIM_FAULTS; i++)
+        result.faults[i] = sim_fault_count(b->kernel, (sim_fault)i);
+    return result;
 }
 
 static outcome wild_run(uint64_t seed)
 {
-    bench b;
+    echo_bench b;
+    sender senders[SENDERS_MAX];
     sim_config config = wild_config(seed);
-    bench_open(&b, &config);
-    int clients = 1 + (int)(sim_random(b.kernel) % CLIENTS_MAX);
-    for (int i = 0; i < clients; i++) client_begin(&b, i);
-    wild_steps(&b, clients);
-    for (int i = 0; i < clients; i++) client_finish(&b, i);
-    bench_settle(&b);
-    outcome result = { .hash = sim_hash(b.kernel), .evictions = b.evictions, .kicks = b.kicks, .whole = true };
-    for (int i = 0; i < clients; i++) {
-        client_check(&b, i);
-        if (sim_client_is_reset(b.clients[i])) result.whole = false;
-    }
+    echo_open(&b, &config);
+    uint64_t count = 1 + sim_random(b.kernel) % SENDERS_MAX;
+    for (uint64_t i = 0; i < count; i++)
+        senders[i] = sender_begin(&b);
+    wild_steps(&b, senders, count);
+    for (uint64_t i = 0; i < count; i++)
+        sender_finish(&senders[i]);
+    echo_settle(&b);
     assert_int_equal(b.accepted, b.closed);
-    for (int i = 0; i < SIM_FAULTS; i++) result.faults[i] = sim_fault_count(b.kernel, (sim_fault)i);
-    bench_close(&b);
+    outcome result = wild_outcome(&b);
+    result.whole = true;
+    for (uint64_t i = 0; i < count; i++) {
+        if (!sender_check(&senders[i])) result.whole = false;
+        free(senders[i].octets);
+    }
+    echo_finish(&b);
     return result;
 }
 
@@ -341,14 +152,16 @@ static void test_seeds_with_every_fault(void **state)
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         outcome one = wild_run(seed);
         if (seed % 10 == 0) assert_int_equal(wild_run(seed).hash, one.hash);
-        for (int i = 0; i < SIM_FAULTS; i++) sum.faults[i] += one.faults[i];
+        for (int i = 0; i < SIM_FAULTS; i++)
+            sum.faults[i] += one.faults[i];
         sum.evictions += one.evictions;
         sum.kicks += one.kicks;
         whole += one.whole;
         assert_true(one.hash != sum.hash);
         sum.hash = one.hash;
     }
-    for (int i = 0; i < SIM_OPEN_NO_FILE; i++) assert_true(sum.faults[i] > 0);
+    for (int i = 0; i < SIM_OPEN_NO_FILE; i++)
+        assert_true(sum.faults[i] > 0);
     assert_true(sum.evictions > 0);
     assert_true(sum.kicks > 0);
     assert_in_range(whole, SEEDS / 10, SEEDS - SEEDS / 10); // neither nothing but resets nor none
@@ -359,166 +172,174 @@ static void test_seeds_with_every_fault(void **state)
 static void test_a_calm_kernel_echoes(void **state)
 {
     (void)state;
-    bench b;
-    bench_open(&b, &(sim_config){ .seed = 1 });
-    sim_client *client = bench_connect(&b);
+    echo_bench b;
+    echo_open(&b, &(sim_config){ .seed = 1 });
+    sim_client *client = echo_connect(&b);
     assert_true(sim_client_send(client, slice_of("hello")));
-    bench_settle(&b);
+    echo_settle(&b);
     slice got = sim_client_received(client);
     assert_int_equal(got.len, 5);
     assert_memory_equal(got.ptr, "hello", 5);
     assert_false(sim_client_is_eof(client));
     sim_client_shutdown(client);
-    bench_settle(&b);
+    echo_settle(&b);
     assert_true(sim_client_is_eof(client));
     assert_false(sim_client_is_reset(client));
-    bench_close(&b);
+    echo_finish(&b);
 }
 
 static void test_a_paused_client_stops_the_server(void **state)
 {
     (void)state;
     enum { LEN = 200000 };
-    bench b;
-    bench_open(&b, &(sim_config){ .seed = 2, .send_buffer_octets = 5000, .recv_buffer_octets = 7000 });
+    echo_bench b;
+    echo_open(&b,
+              &(sim_config){ .seed = 2, .send_buffer_octets = 5000, .recv_buffer_octets = 7000 });
     char *octets = calloc(1, LEN);
     assert_non_null(octets);
-    sim_client *client = bench_connect(&b);
+    sim_client *client = echo_connect(&b);
     sim_client_pause(client, true);
     assert_true(sim_client_send(client, slice_make(octets, LEN)));
-    bench_settle(&b);
+    echo_settle(&b);
     assert_int_equal(sim_client_received(client).len, 0);
-    assert_in_range(sim_client_unsent(client), LEN - 5000 - 7000 - OUT_HIGH - IO_RECV_OCTETS, LEN);
+    assert_in_range(sim_client_unsent(client), LEN - 5000 - 7000 - ECHO_OUT_HIGH - IO_RECV_OCTETS,
+                    LEN);
     sim_client_pause(client, false);
     sim_client_shutdown(client);
-    bench_settle(&b);
+    echo_settle(&b);
     assert_int_equal(sim_client_received(client).len, LEN);
     assert_true(sim_client_is_eof(client));
     free(octets);
-    bench_close(&b);
+    echo_finish(&b);
 }
 
 static void test_near_and_reset_are_told_while_receiving_is_stopped(void **state)
 {
     (void)state;
-    bench b;
-    bench_open(&b, &(sim_config){ .seed = 3 });
+    echo_bench b;
+    echo_open(&b, &(sim_config){ .seed = 3 });
     b.stingy = true;
-    sim_client *client = bench_connect(&b);
+    sim_client *client = echo_connect(&b);
     assert_true(sim_client_send(client, slice_of("unread")));
     sim_client_shutdown(client);
-    bench_settle(&b);
+    echo_settle(&b);
     assert_non_null(b.last);
     assert_true(b.last->near_told);
     assert_false(b.last->fin_told);
     sim_client_reset(client);
-    bench_settle(&b);
+    echo_settle(&b);
     assert_int_equal(b.closed, 1);
-    bench_close(&b);
+    echo_finish(&b);
 }
 
 static void test_closing_with_input_unread_resets(void **state)
 {
     (void)state;
-    bench b;
-    bench_open(&b, &(sim_config){ .seed = 4 });
+    echo_bench b;
+    echo_open(&b, &(sim_config){ .seed = 4 });
     b.stingy = true;
-    sim_client *client = bench_connect(&b);
+    sim_client *client = echo_connect(&b);
     assert_true(sim_client_send(client, slice_of("unread")));
-    bench_settle(&b);
+    echo_settle(&b);
     echo_close(&b, b.last);
-    bench_settle(&b);
+    echo_settle(&b);
     assert_true(sim_client_is_reset(client));
     assert_false(sim_client_is_victim(client));
-    bench_close(&b);
+    echo_finish(&b);
 }
 
 static void test_sending_to_a_closed_socket_resets(void **state)
 {
     (void)state;
-    bench b;
-    bench_open(&b, &(sim_config){ .seed = 5 });
-    sim_client *client = bench_connect(&b);
-    bench_settle(&b);
+    echo_bench b;
+    echo_open(&b, &(sim_config){ .seed = 5 });
+    sim_client *client = echo_connect(&b);
+    echo_settle(&b);
     echo_close(&b, b.last);
-    bench_settle(&b);
+    echo_settle(&b);
     assert_true(sim_client_is_eof(client));
     assert_true(sim_client_send(client, slice_of("late")));
-    bench_settle(&b);
+    echo_settle(&b);
     assert_true(sim_client_is_reset(client));
-    bench_close(&b);
+    echo_finish(&b);
 }
 
 static void test_accepting_goes_on_when_descriptors_are_free_again(void **state)
 {
     (void)state;
-    bench b;
-    bench_open(&b, &(sim_config){ .seed = 6, .descriptors_max = 2 });
-    for (int i = 0; i < 4; i++) b.clients[i] = bench_connect(&b);
+    echo_bench b;
+    sim_client *clients[4];
+    echo_open(&b, &(sim_config){ .seed = 6, .descriptors_max = 2 });
+    for (int i = 0; i < 4; i++)
+        clients[i] = echo_connect(&b);
     int64_t start = sim_now(b.kernel);
-    while (sim_now(b.kernel) < start + second_ns) bench_turn(&b, second_ns / 10);
+    while (sim_now(b.kernel) < start + second_ns)
+        echo_turn(&b, second_ns / 10);
     assert_int_equal(b.accepted, 2);
     assert_in_range(b.evictions, 5, 15); // every 100 ms, not in every turn
     unsigned evictions = b.evictions;
-    sim_client_shutdown(b.clients[0]);
+    sim_client_shutdown(clients[0]);
     start = sim_now(b.kernel);
-    while (b.accepted < 3) bench_turn(&b, second_ns);
+    while (b.accepted < 3)
+        echo_turn(&b, second_ns);
     assert_true(sim_now(b.kernel) < start + second_ns / 10);
     assert_in_range(b.evictions, evictions, evictions + 3);
-    for (int i = 1; i < 4; i++) sim_client_shutdown(b.clients[i]);
-    while (b.closed < 4) bench_turn(&b, second_ns);
-    bench_close(&b);
+    for (int i = 1; i < 4; i++)
+        sim_client_shutdown(clients[i]);
+    while (b.closed < 4)
+        echo_turn(&b, second_ns);
+    echo_finish(&b);
 }
 
 static void test_unwanted_sockets_are_discarded(void **state)
 {
     (void)state;
-    bench b;
-    bench_open(&b, &(sim_config){ .seed = 7 });
+    echo_bench b;
+    echo_open(&b, &(sim_config){ .seed = 7 });
     b.echoes.items_max = 0;
-    sim_client *client = bench_connect(&b);
-    bench_settle(&b);
+    sim_client *client = echo_connect(&b);
+    echo_settle(&b);
     assert_int_equal(b.accepted, 1);
     assert_true(sim_client_is_eof(client));
-    bench_close(&b);
+    echo_finish(&b);
 }
 
 static void test_a_closed_listener_resets_its_queue(void **state)
 {
     (void)state;
-    bench b;
-    bench_open(&b, &(sim_config){ .seed = 8 });
+    echo_bench b;
+    echo_open(&b, &(sim_config){ .seed = 8 });
     io_cancel(&b.loop, &b.accept);
-    sim_client *early = bench_connect(&b);
-    bench_turn(&b, 0);
+    sim_client *early = echo_connect(&b);
+    echo_turn(&b, 0);
     assert_false(sim_client_is_reset(early));
     sim_listener_close(b.kernel, b.accept.fd);
     assert_true(sim_client_is_reset(early));
-    assert_true(sim_client_is_reset(bench_connect(&b)));
+    assert_true(sim_client_is_reset(echo_connect(&b)));
     assert_int_equal(b.accepted, 0);
-    bench_close(&b);
+    echo_finish(&b);
 }
 
 static void test_time_passes_only_by_turns(void **state)
 {
     (void)state;
-    bench b;
-    bench_open(&b, &(sim_config){ .seed = 9 });
+    echo_bench b;
+    echo_open(&b, &(sim_config){ .seed = 9 });
     int64_t start = sim_now(b.kernel);
     io_deadline deadline = { .due = 0 };
     io_deadline_set(&b.loop.timers, &deadline, 3600 * second_ns);
     for (int i = 0; i < 4000 && !b.timeouts; i++) {
         assert_true(sim_now(b.kernel) < start + 3601 * second_ns);
-        bench_turn(&b, -1);
+        echo_turn(&b, -1);
     }
     assert_int_equal(b.timeouts, 1);
     assert_true(sim_now(b.kernel) >= start + 3600 * second_ns);
     start = sim_now(b.kernel);
-    bench_turn(&b, second_ns);
+    echo_turn(&b, second_ns);
     assert_in_range(sim_now(b.kernel) - start, second_ns, second_ns + 1000000);
-    bench_turn(&b, -1); // nothing to wait for: it returns
+    echo_turn(&b, -1); // nothing to wait for: it returns
     assert_true(sim_now(b.kernel) < start + second_ns + 1000000);
-    bench_close(&b);
+    echo_finish(&b);
 }
 
 static void count_done(io_op *op, int64_t result)
@@ -530,48 +351,48 @@ static void count_done(io_op *op, int64_t result)
 static void test_wake_completes_once_for_many_calls(void **state)
 {
     (void)state;
-    bench b;
-    bench_open(&b, &(sim_config){ .seed = 10 });
+    echo_bench b;
+    echo_open(&b, &(sim_config){ .seed = 10 });
     unsigned count = 0;
     io_op wake = { .code = IO_WAKE, .done = count_done, .user = &count, .fd = -1 };
     io_submit(&b.loop, &wake);
-    bench_turn(&b, 0);
+    echo_turn(&b, 0);
     assert_int_equal(count, 0);
     io_wake(&wake);
     io_wake(&wake);
-    bench_turn(&b, -1);
-    bench_turn(&b, 0);
+    echo_turn(&b, -1);
+    echo_turn(&b, 0);
     assert_int_equal(count, 1);
     io_wake(&wake);
-    bench_turn(&b, -1);
+    echo_turn(&b, -1);
     assert_int_equal(count, 2);
     io_cancel(&b.loop, &wake);
     io_wake(&wake);
-    bench_turn(&b, 0);
+    echo_turn(&b, 0);
     assert_int_equal(count, 2);
-    bench_close(&b);
+    echo_finish(&b);
 }
 
 static void test_poll_of_a_real_descriptor(void **state)
 {
     (void)state;
-    bench b;
-    bench_open(&b, &(sim_config){ .seed = 11 });
+    echo_bench b;
+    echo_open(&b, &(sim_config){ .seed = 11 });
     int ends[2];
     assert_int_equal(pipe(ends), 0);
     unsigned count = 0;
     io_op op = { .code = IO_POLL, .done = count_done, .user = &count, .fd = ends[0] };
     io_submit(&b.loop, &op);
-    bench_turn(&b, 0);
+    echo_turn(&b, 0);
     assert_int_equal(count, 0);
     assert_int_equal(write(ends[1], "x", 1), 1);
-    bench_turn(&b, 0);
-    bench_turn(&b, 0);
+    echo_turn(&b, 0);
+    echo_turn(&b, 0);
     assert_int_equal(count, 1);
     assert_false(op.active);
     close(ends[0]);
     close(ends[1]);
-    bench_close(&b);
+    echo_finish(&b);
 }
 
 static void keep_result(io_op *op, int64_t result)
@@ -579,14 +400,15 @@ static void keep_result(io_op *op, int64_t result)
     *(int64_t *)op->user = result;
 }
 
-static int64_t run_op(bench *b, io_op *op)
+static int64_t run_op(echo_bench *b, io_op *op)
 {
     int64_t result = INT64_MIN;
     op->done = keep_result;
     op->user = &result;
     io_submit(&b->loop, op);
     assert_int_equal(result, INT64_MIN); // never from within the submission
-    for (int i = 0; i < 1000 && op->active; i++) bench_turn(b, -1);
+    for (int i = 0; i < 1000 && op->active; i++)
+        echo_turn(b, -1);
     assert_false(op->active);
     return result;
 }
@@ -595,13 +417,13 @@ static void test_unsupported_operations_say_so(void **state)
 {
     (void)state;
     static const uint8_t codes[] = { IO_CONNECT, IO_RECVMSG, IO_SENDMSG };
-    bench b;
-    bench_open(&b, &(sim_config){ .seed = 12 });
+    echo_bench b;
+    echo_open(&b, &(sim_config){ .seed = 12 });
     for (size_t i = 0; i < sizeof codes; i++) {
         io_op op = { .code = codes[i], .fd = -1 };
         assert_int_equal(run_op(&b, &op), -(int64_t)SKUA_EUNSUPPORTED);
     }
-    bench_close(&b);
+    echo_finish(&b);
 }
 
 // ---- Files ----
@@ -633,7 +455,8 @@ static void folder_make(folder *f)
     folder_file(f, path, sizeof path);
     FILE *file = fopen(path, "w");
     assert_non_null(file);
-    for (size_t i = 0; i < FILE_LEN; i++) assert_true(fputc((unsigned char)file_octet(i), file) != EOF);
+    for (size_t i = 0; i < FILE_LEN; i++)
+        assert_true(fputc((unsigned char)file_octet(i), file) != EOF);
     assert_int_equal(fclose(file), 0);
 }
 
@@ -649,10 +472,10 @@ static void folder_remove(const folder *f)
 static void test_files_are_opened_looked_at_and_read(void **state)
 {
     (void)state;
-    bench b;
+    echo_bench b;
     folder f;
     folder_make(&f);
-    bench_open(&b, &(sim_config){ .seed = 13, .permille = { [SIM_DELAY] = 500 } });
+    echo_open(&b, &(sim_config){ .seed = 13, .permille = { [SIM_DELAY] = 500 } });
     io_op op = { .code = IO_FILE_STAT, .fd = f.root, .path = slice_of("file") };
     assert_true(run_op(&b, &op) < 1 << 20);
     assert_int_equal(op.info.size, FILE_LEN);
@@ -663,15 +486,18 @@ static void test_files_are_opened_looked_at_and_read(void **state)
     assert_int_equal(op.info.size, FILE_LEN);
     assert_int_equal(sim_files_open(b.kernel), 1);
     char octets[100];
-    op = (io_op){ .code = IO_FILE_READ, .fd = (int)file, .buffer = octets, .offset = 5000, .length = 100 };
+    op = (io_op){
+        .code = IO_FILE_READ, .fd = (int)file, .buffer = octets, .offset = 5000, .length = 100
+    };
     assert_int_equal(run_op(&b, &op), 100);
-    for (size_t i = 0; i < 100; i++) assert_int_equal(octets[i], file_octet(5000 + i));
+    for (size_t i = 0; i < 100; i++)
+        assert_int_equal(octets[i], file_octet(5000 + i));
     b.loop.backend->discard(&b.loop, (int)file);
     op = (io_op){ .code = IO_FILE_OPEN, .fd = f.root, .path = slice_of("none") };
     assert_int_equal(run_op(&b, &op), -(int64_t)SKUA_ENOENT);
     op = (io_op){ .code = IO_FILE_OPEN, .fd = f.root, .path = slice_of("../etc") };
     assert_int_equal(run_op(&b, &op), -(int64_t)SKUA_EACCES);
-    bench_close(&b);
+    echo_finish(&b);
     folder_remove(&f);
 }
 
@@ -691,14 +517,18 @@ static void test_file_faults(void **state)
     folder f;
     folder_make(&f);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        bench b;
-        bench_open(&b, &(sim_config){ .seed = i });
+        echo_bench b;
+        echo_open(&b, &(sim_config){ .seed = i });
         sim_set_permille(b.kernel, cases[i].fault, 1000);
         char octet;
-        io_op op = { .code = cases[i].code, .fd = f.root, .path = slice_of("file"), .buffer = &octet, .length = 1 };
+        io_op op = { .code = cases[i].code,
+                     .fd = f.root,
+                     .path = slice_of("file"),
+                     .buffer = &octet,
+                     .length = 1 };
         assert_int_equal(run_op(&b, &op), -(int64_t)cases[i].status);
         assert_int_equal(sim_fault_count(b.kernel, cases[i].fault), 1);
-        bench_close(&b);
+        echo_finish(&b);
     }
     folder_remove(&f);
 }
@@ -709,13 +539,14 @@ static void count_release(void *user)
 }
 
 // Sends head, file and tail on the first connection, with len claimed for the file.
-static sim_client *send_file(bench *b, const folder *f, uint64_t len, unsigned *released)
+static sim_client *send_file(echo_bench *b, const folder *f, uint64_t len, unsigned *released)
 {
     char path[80];
     folder_file(f, path, sizeof path);
     b->stingy = true;
-    sim_client *client = bench_connect(b);
-    while (!b->last) bench_turn(b, -1);
+    sim_client *client = echo_connect(b);
+    while (!b->last)
+        echo_turn(b, -1);
     echo *e = b->last;
     int file = open(path, O_RDONLY | O_CLOEXEC);
     assert_true(file >= 0);
@@ -724,9 +555,10 @@ static sim_client *send_file(bench *b, const folder *f, uint64_t len, unsigned *
     out_lend(&e->out, slice_of("tail"), count_release, released);
     io_send(&b->loop, &e->stream);
     io_shutdown(&b->loop, &e->stream);
-    for (int i = 0; i < TURNS_MAX && !sim_client_is_eof(client) && !b->closed; i++) bench_turn(b, -1);
+    for (int i = 0; i < TURNS_MAX && !sim_client_is_eof(client) && !b->closed; i++)
+        echo_turn(b, -1);
     if (b->last) echo_close(b, b->last);
-    bench_settle(b);
+    echo_settle(b);
     close(file);
     return client;
 }
@@ -737,19 +569,20 @@ static void test_files_are_sent_between_memory(void **state)
     folder f;
     folder_make(&f);
     for (uint64_t seed = 1; seed <= 50; seed++) {
-        bench b;
+        echo_bench b;
         unsigned released = 0;
-        bench_open(&b, &(sim_config){ .seed = seed,
-                                      .permille = { [SIM_SHORT_SEND] = 300, [SIM_SEND_AGAIN] = 200 },
-                                      .send_buffer_octets = 3000 });
+        echo_open(&b, &(sim_config){ .seed = seed,
+                                     .permille = { [SIM_SHORT_SEND] = 300, [SIM_SEND_AGAIN] = 200 },
+                                     .send_buffer_octets = 3000 });
         sim_client *client = send_file(&b, &f, FILE_LEN, &released);
         slice got = sim_client_received(client);
         assert_int_equal(got.len, FILE_LEN + 8);
         assert_memory_equal(got.ptr, "head", 4);
         assert_memory_equal(got.ptr + FILE_LEN + 4, "tail", 4);
-        for (size_t i = 0; i < FILE_LEN; i++) assert_true(got.ptr[4 + i] == file_octet(i));
+        for (size_t i = 0; i < FILE_LEN; i++)
+            assert_true(got.ptr[4 + i] == file_octet(i));
         assert_int_equal(released, 2);
-        bench_close(&b);
+        echo_finish(&b);
     }
     folder_remove(&f);
 }
@@ -760,17 +593,18 @@ static void test_a_file_that_shrinks_fails_the_send(void **state)
     folder f;
     folder_make(&f);
     for (int kind = 0; kind < 3; kind++) {
-        bench b;
+        echo_bench b;
         unsigned released = 0;
-        bench_open(&b, &(sim_config){ .seed = 1 });
+        echo_open(&b, &(sim_config){ .seed = 1 });
         if (kind == 1) sim_set_permille(b.kernel, SIM_FILE_SHRINKS, 300);
         if (kind == 2) sim_set_permille(b.kernel, SIM_READ_FAILS, 300);
         sim_client *client = send_file(&b, &f, kind ? FILE_LEN : FILE_LEN + 1, &released);
         slice got = sim_client_received(client);
         assert_in_range(got.len, 4, FILE_LEN + 4);
-        for (size_t i = 4; i < got.len; i++) assert_true(got.ptr[i] == file_octet(i - 4));
+        for (size_t i = 4; i < got.len; i++)
+            assert_true(got.ptr[i] == file_octet(i - 4));
         assert_int_equal(released, 2);
-        bench_close(&b);
+        echo_finish(&b);
     }
     folder_remove(&f);
 }

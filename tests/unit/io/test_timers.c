@@ -54,7 +54,8 @@ static void bench_fired(io_deadline *deadline, void *user)
 static void bench_init(bench *b, int64_t now_ns)
 {
     *b = (bench){ .now_ns = now_ns, .random = 88172645463325252u };
-    for (int i = 0; i < ITEMS; i++) b->items[i].due_ns = -1;
+    for (int i = 0; i < ITEMS; i++)
+        b->items[i].due_ns = -1;
     io_timers_init(&b->timers, now_ns, bench_fired, b);
 }
 
@@ -77,8 +78,17 @@ static void test_fires_between_due_and_a_tick_later(void **state)
 {
     (void)state;
     static const int64_t delays[] = {
-        0, 1, IO_TICK_NS - 1, IO_TICK_NS, IO_TICK_NS + 1, 10000000000, 102300000000, 102400000000,
-        102500000000, 3600000000000, 86400000000000,
+        0,
+        1,
+        IO_TICK_NS - 1,
+        IO_TICK_NS,
+        IO_TICK_NS + 1,
+        10000000000,
+        102300000000,
+        102400000000,
+        102500000000,
+        3600000000000,
+        86400000000000,
     };
     static const int64_t starts[] = { 0, 1, IO_TICK_NS - 1, IO_TICK_NS, 123456789012345 };
     for (size_t d = 0; d < sizeof delays / sizeof *delays; d++) {
@@ -145,9 +155,11 @@ static void test_long_sleep_fires_everything_once(void **state)
     (void)state;
     bench b;
     bench_init(&b, second_ns);
-    for (int i = 0; i < ITEMS; i++) bench_set(&b, &b.items[i], i * 17 * second_ns);
+    for (int i = 0; i < ITEMS; i++)
+        bench_set(&b, &b.items[i], i * 17 * second_ns);
     bench_advance(&b, 1000000 * second_ns);
-    for (int i = 0; i < ITEMS; i++) assert_int_equal(b.items[i].fired, 1);
+    for (int i = 0; i < ITEMS; i++)
+        assert_int_equal(b.items[i].fired, 1);
 }
 
 static void test_fired_may_remove_its_neighbour(void **state)
@@ -155,7 +167,8 @@ static void test_fired_may_remove_its_neighbour(void **state)
     (void)state;
     bench b;
     bench_init(&b, 0);
-    for (int i = 0; i < 3; i++) bench_set(&b, &b.items[i], second_ns);
+    for (int i = 0; i < 3; i++)
+        bench_set(&b, &b.items[i], second_ns);
     b.removes = &b.items[1]; // the last one linked fires first, and this one is next in its bucket
     bench_advance(&b, 2 * second_ns);
     assert_int_equal(b.items[0].fired, 1);
@@ -212,7 +225,8 @@ static void test_random_operations_against_the_list(void **state)
         bench b;
         bench_init(&b, (int64_t)seed * 1234567);
         b.random ^= seed * 0x9e3779b97f4a7c15u;
-        for (int i = 0; i < ROUNDS; i++) random_step(&b);
+        for (int i = 0; i < ROUNDS; i++)
+            random_step(&b);
         bench_advance(&b, b.now_ns + 1000 * second_ns);
         assert_int_equal(b.timers.count, 0);
     }

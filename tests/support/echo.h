@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+//
+// An echo server written on the io seam alone, over the simulated kernel. Its callbacks hold the
+// backend to what io.h promises: anything against it stops the process.
+#ifndef TESTS_ECHO_H
+#define TESTS_ECHO_H
+
+#include "io/sim.h"
+
+enum { ECHO_OUT_HIGH = 20000 }; // it stops receiving when more is to be sent
+
+typedef struct echo {
+    io_stream stream;
+    out_queue out;
+    bool near_told, fin_told, reset_told, closing;
+    io_deadline deadline;
+} echo;
+
+typedef struct echo_bench {
+    io_loop loop;
+    pool echoes;
+    block_store store;
+    sim_kernel *kernel;
+    io_op accept;
+    bool stingy; // never reads: for what is told while receiving is stopped
+    unsigned accepted, closed, evictions, kicks, timeouts;
+    echo *last;
+} echo_bench;
+
+// Events carry no user pointer, so one bench runs at a time.
+void echo_open(echo_bench *b, const sim_config *config);
+void echo_turn(echo_bench *b, int64_t timeout_ns);
+// Turns until nothing happens any more.
+void echo_settle(echo_bench *b);
+// Everything must have been given back.
+void echo_finish(echo_bench *b);
+
+sim_client *echo_connect(echo_bench *b);
+void echo_close(echo_bench *b, echo *e);
+
+#endif
