@@ -46,7 +46,7 @@ static void listing_page_size(markup *m, uint64_t octets)
         (void)snprintf(text, sizeof text, "%u B", (unsigned)octets);
     } else {
         size_t unit = 0;
-        while (octets >= 999950 && unit < 5) {
+        while (octets >= 999500 && unit < 5) {
             octets /= 1000;
             unit++;
         }
