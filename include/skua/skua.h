@@ -7,7 +7,8 @@
 //     static void hello(skua_request *request, void *user)
 //     {
 //         (void)user;
-//         (void)skua_respond(request, 200, "text/plain", SKUA_SLICE("Hello, World!"));
+//         if (skua_respond(request, 200, "text/plain", SKUA_SLICE("Hello, World!")))
+//             skua_log(skua_request_server(request), SKUA_SLICE("no memory for an answer"));
 //     }
 //
 //     int main(void)
