@@ -26,7 +26,7 @@ def deviations(path):
     for number, line in enumerate(path.read_text().splitlines(), 1):
         cells = [c.strip().replace("\\|", "|") for c in re.split(r"(?<!\\)\|", line)]
         if len(cells) == 6 and cells[1] and not set(cells[1]) <= {"-", ":"} and cells[1] != "suite":
-            rows[(cells[1], cells[2].strip("`"))] = number
+            rows[(cells[1], cells[2])] = number
     return rows
 
 
@@ -61,6 +61,11 @@ def replay(suites, corpus, port, out, *options):
     return json.loads(out.read_text()), done.stdout
 
 
+def differing(said):
+    """The cases that --compare found different, by suite|case as far as it is printed."""
+    return set(re.findall(r"^DIFF (.*?) \| here ", said, re.M))
+
+
 def check(suites, corpus, port, scratch, known):
     """Findings about one corpus, as lines."""
     whole_out, split_out = scratch / "whole.json", scratch / "split.json"
@@ -71,13 +76,16 @@ def check(suites, corpus, port, scratch, known):
         options += ["--alive", "--idle", "0.25"]
     print(f"{corpus.stem}, whole and one octet at a time:")
     whole, said = replay(suites, corpus, port, whole_out, *options)
-    split, said_split = replay(
-        suites, corpus, port, split_out, *options, "--split", "1", "--compare", str(whole_out), "--fail-list"
-    )
+    options += ["--split", "1", "--compare", str(whole_out), "--fail-list"]
+    split, said_split = replay(suites, corpus, port, split_out, *options)
     found = [f"the server died: {corpus.stem}" for text in (said, said_split) if "SERVER DEAD" in text]
-    differ = re.search(r"^(\d+) of \d+ differ", said_split, re.M)
-    if not differ or differ.group(1) != "0":
-        found.append(f"{corpus.stem}: the split run differs from the whole one")
+    different = differing(said_split)
+    # A client that goes on sending after it has said close may meet a reset, which can take the answer
+    # away before it is read: that is a matter of luck. What differs each time is a matter of parsing.
+    for _ in range(3):
+        if different:
+            different &= differing(replay(suites, corpus, port, split_out, *options)[1])
+    found += [f"{case}: answered differently one octet at a time" for case in sorted(different)]
     for results, how in ((whole, "whole"), (split, "split")):
         for key, result in results.items():
             suite, case = key.split("|", 1)
