@@ -454,6 +454,11 @@ static void epoll_op_event(io_loop *loop, io_op *op)
 
 static void epoll_cancel(io_loop *loop, io_op *op)
 {
+    if (op->code == IO_ACCEPT) { // what the kernel has accepted already is delivered
+        op->active = true;
+        epoll_accept(loop, op);
+        op->active = false;
+    }
     epoll_forget_fd(loop, op);
     if (op->code == IO_WAKE && op->fd >= 0) (void)close(op->fd);
 }
@@ -467,13 +472,25 @@ static void epoll_wake(io_op *op)
 
 // ---- The turn ----
 
+// Polls come first: a change of a directory is seen before the requests that came behind it.
+static void epoll_dispatch_polls(io_loop *loop, int n)
+{
+    epoll_kernel *kernel = loop->kernel;
+    for (int i = 0; i < n; i++) {
+        uint64_t slot = kernel->events[i].data.u64;
+        if (slot >= EPOLL_OPS_MAX || !kernel->ops[slot] || kernel->ops[slot]->code != IO_POLL) continue;
+        epoll_op_event(loop, kernel->ops[slot]);
+    }
+}
+
 static void epoll_dispatch(io_loop *loop, const struct epoll_event *event)
 {
     epoll_kernel *kernel = loop->kernel;
     uint32_t generation = (uint32_t)(event->data.u64 >> 32);
     uint32_t slot = (uint32_t)event->data.u64;
     if (generation == 0) {
-        if (kernel->ops[slot]) epoll_op_event(loop, kernel->ops[slot]);
+        io_op *op = kernel->ops[slot];
+        if (op && op->code != IO_POLL) epoll_op_event(loop, op);
     } else {
         io_stream *stream = pool_find(loop->streams, slot, generation);
         if (stream) epoll_stream_event(loop, stream, event->events);
@@ -516,6 +533,7 @@ static skua_status epoll_turn(io_loop *loop, int64_t timeout_ns)
     int n = epoll_wait(kernel->fd, kernel->events, EPOLL_EVENTS, epoll_timeout_ms(loop, timeout_ns));
     epoll_clock(loop);
     if (n < 0 && errno != EINTR) return SKUA_EIO;
+    epoll_dispatch_polls(loop, n);
     for (int i = 0; i < n; i++) epoll_dispatch(loop, &kernel->events[i]);
     if (kernel->paused && loop->now_ns >= kernel->retry_ns) epoll_retry_accepts(loop);
     return SKUA_OK;

@@ -6,11 +6,20 @@
 
 #include "base/assert.h"
 
+#include <time.h>
+
 static int64_t loop_wait_ns(const io_loop *loop, int64_t timeout_ns)
 {
     int64_t timers = io_timers_wait_ns(&loop->timers, loop->now_ns);
     if (timers < 0) return timeout_ns;
     return timeout_ns < 0 || timers < timeout_ns ? timers : timeout_ns;
+}
+
+int64_t io_clock_ns(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
 skua_status io_loop_open(io_loop *loop, const io_backend *backend)

@@ -224,6 +224,9 @@ static inline void io_submit(io_loop *loop, io_op *op)
     loop->pending_ops_tail = &op->next;
 }
 
+// The monotonic clock, now: for what is measured within a turn.  Thread: any.
+int64_t io_clock_ns(void);
+
 // Ends ACCEPT, POLL or WAKE at once: done is not called any more. Sockets already accepted have been delivered.
 void io_cancel(io_loop *loop, io_op *op);
 

@@ -54,7 +54,7 @@ static void request_log(const skua_request *r, skua_end how)
     bool parsed = r->began_ns != 0;
     log_request(w->lane, &(log_access){
         .unix_ns = w->loop.unix_ns,
-        .duration_ns = parsed ? w->loop.now_ns - r->began_ns : 0,
+        .duration_ns = parsed ? io_clock_ns() - r->began_ns : 0,
         .peer = peer,
         .method = r->method,
         .target = r->target_text,
@@ -105,7 +105,7 @@ static bool request_read_target(skua_request *r)
     target parts;
     fault why = target_parse(r->method, r->target_text, &parts);
     if (why.status) {
-        respond_fault(r, why.status, why.scope != FAULT_REQUEST);
+        respond_fault(r, why.status, true);
         return false;
     }
     r->query = parts.query;
@@ -202,7 +202,7 @@ void request_begin(skua_request *r, const char *octets)
     }
     memcpy(base, octets, r->head.octets);
     r->base = base;
-    r->began_ns = r->worker->loop.now_ns;
+    r->began_ns = r->worker->lane ? io_clock_ns() : r->worker->loop.now_ns;
     r->method = h1_method(&r->head, base);
     r->target_text = h1_target(&r->head, base);
     r->is_head = r->method.len == 4 && memcmp(r->method.ptr, "HEAD", 4) == 0;

@@ -105,7 +105,7 @@ skua_status skua_server_on_free(skua_server *server, void (*release)(void *user)
     return SKUA_OK;
 }
 
-static void server_close_listeners(skua_server *server, skua_worker *w)
+void server_close_listeners(skua_server *server, skua_worker *w)
 {
     for (unsigned i = 0; i < server->listener_count; i++) {
         int fd = w->listen_fds[i];
@@ -238,7 +238,8 @@ static void server_decide_hosts(skua_server *server)
         if (!server->listeners[i].address.is_loopback) server->hosts = HOSTS_ANY;
     }
     if (!server->hosts_text) return;
-    server->hosts = strcmp(server->hosts_text, "*") == 0 ? HOSTS_ANY : HOSTS_NAMED;
+    server->hosts = HOSTS_NAMED;
+    if (server_takes_host(server, SKUA_SLICE("*"))) server->hosts = HOSTS_ANY;
 }
 
 // ---- The start ----
@@ -349,11 +350,12 @@ static void server_watch_done(io_op *op, int64_t result)
 
 static void server_watch_directories(skua_server *server)
 {
-    skua_worker *w = server->workers[0];
     int fd = watch_set_fd(server->watch_set);
-    if (fd < 0) return;
-    w->watches = (io_op){ .code = IO_POLL, .fd = fd, .done = server_watch_done, .user = w };
-    io_submit(&w->loop, &w->watches);
+    for (unsigned i = 0; i < server->worker_count && fd >= 0; i++) {
+        skua_worker *w = server->workers[i];
+        w->watches = (io_op){ .code = IO_POLL, .fd = fd, .done = server_watch_done, .user = w };
+        io_submit(&w->loop, &w->watches);
+    }
 }
 
 static void *server_thread(void *user)

@@ -57,6 +57,9 @@ const char *config_complete(skua_config *config, const skua_config *given);
 // Whether Host, checked for its form, may be served.
 bool server_takes_host(const skua_server *server, slice authority);
 
+// Closes the worker's own listening sockets; a Unix socket, which all share, is closed with the last of them.
+void server_close_listeners(skua_server *server, skua_worker *w);
+
 // Records a sentence for skua_server_error and returns status.
 skua_status server_fail(skua_server *server, skua_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

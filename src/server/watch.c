@@ -330,24 +330,24 @@ static void watch_event(watch_set *set, const struct inotify_event *event)
 
 static void watch_events(watch_set *set, const char *octets, size_t len)
 {
-    (void)pthread_mutex_lock(&set->shared.lock);
     for (size_t at = 0; at < len;) {
         struct inotify_event event;
         memcpy(&event, octets + at, sizeof event);
         watch_event(set, &event);
         at += sizeof event + event.len;
     }
-    (void)pthread_mutex_unlock(&set->shared.lock);
 }
 
 void watch_set_read(watch_set *set)
 {
     char octets[WATCH_READ_OCTETS];
-    for (int i = 0; i < WATCH_READS_MAX && set->fd >= 0; i++) {
-        ssize_t n = read(set->fd, octets, sizeof octets);
-        if (n <= 0) return;
-        watch_events(set, octets, (size_t)n);
+    ssize_t n = 1;
+    (void)pthread_mutex_lock(&set->shared.lock); // over the reading too: events are counted in their order
+    for (int i = 0; i < WATCH_READS_MAX && set->fd >= 0 && n > 0; i++) {
+        n = read(set->fd, octets, sizeof octets);
+        if (n > 0) watch_events(set, octets, (size_t)n);
     }
+    (void)pthread_mutex_unlock(&set->shared.lock);
 }
 
 #else

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Watches: directories whose changes are counted, all over one inotify instance. One worker reads it;
-// every worker compares counters.
+// Watches: directories whose changes are counted, all over one inotify instance. Every worker polls it, so that
+// what was changed before a request was sent is counted before that request is served; whoever is first reads.
 #ifndef SKUA_SERVER_WATCH_H
 #define SKUA_SERVER_WATCH_H
 
@@ -19,7 +19,7 @@ void watch_set_free(watch_set *set);
 // Readable when there are changes to be read by watch_set_read; -1: never.
 int watch_set_fd(const watch_set *set);
 
-// Reads what there is, without waiting, and counts it.  Thread: one.
+// Reads what there is, without waiting, and counts it.  Thread: any.
 void watch_set_read(watch_set *set);
 
 // What skua_watch_open and skua_watch_close do, on a set.  Thread: any.

@@ -155,6 +155,7 @@ static void worker_stop_accepting(skua_worker *w)
 {
     for (unsigned i = 0; i < w->listener_count; i++) io_cancel(&w->loop, &w->listeners[i]);
     w->listener_count = 0;
+    server_close_listeners(w->server, w); // from here on, clients are refused and not left waiting
 }
 
 static void worker_abort_connections(skua_worker *w)

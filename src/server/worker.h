@@ -39,7 +39,7 @@ struct skua_worker {
 
     mailbox mail;
     io_op wake;
-    io_op watches; // worker 0 reads the changes of directories for all
+    io_op watches; // changes of directories
     io_op listeners[WORKER_LISTENERS_MAX];
     unsigned listener_count;
     int listen_fds[WORKER_LISTENERS_MAX]; // the sockets themselves, the server's to close

@@ -36,7 +36,7 @@ typedef struct fixture {
 
 static void write_file(const fixture *f, const char *name, const char *content, size_t len)
 {
-    char path[128];
+    char path[512];
     (void)snprintf(path, sizeof path, "%s/%s", f->folder, name);
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     assert_true(fd >= 0);
@@ -46,7 +46,7 @@ static void write_file(const fixture *f, const char *name, const char *content, 
 
 static void remove_file(const fixture *f, const char *name)
 {
-    char path[128];
+    char path[512];
     (void)snprintf(path, sizeof path, "%s/%s", f->folder, name);
     assert_int_equal(unlink(path), 0);
 }
