@@ -386,16 +386,6 @@ static void sim_take_ops(io_loop *loop)
     }
 }
 
-static void sim_cancel(io_loop *loop, io_op *op)
-{
-    sim_kernel *kernel = loop->kernel;
-    for (size_t i = 0; i < kernel->work_count; i++) {
-        if (kernel->works[i].op != op) continue;
-        sim_forget_work(kernel, i);
-        return;
-    }
-}
-
 static void sim_wake(io_op *op)
 {
     sim_kernel *kernel = op->loop->kernel;
@@ -419,8 +409,8 @@ static int64_t sim_accept_ns(sim_kernel *kernel, const io_op *op)
 static int64_t sim_poll_ns(sim_kernel *kernel, const sim_work *work)
 {
     const sim_client *client = sim_find(kernel, work->op->fd);
-    bool readable =
-        client ? client->inbox.len || client->fin_arrived || client->dead : work->readable;
+    if (!client) return INT64_MAX; // a real one: sim_poll_descriptors sees to it
+    bool readable = client->inbox.len || client->fin_arrived || client->dead;
     return readable ? work->due_ns : INT64_MAX;
 }
 
@@ -486,13 +476,37 @@ static void sim_accept(io_loop *loop, io_op *op)
     op->done(op, SIM_FD_FIRST + (int64_t)client->id);
 }
 
+// What the kernel has accepted already is delivered, as far as there are descriptors for it.
+static void sim_accept_rest(io_loop *loop, io_op *op)
+{
+    sim_kernel *kernel = loop->kernel;
+    const sim_listener *listener = sim_find_listener(kernel, op->fd);
+    op->active = true;
+    for (int i = 0; i < IO_TURN_ACCEPTS_MAX && sim_queued(kernel, op->fd); i++) {
+        sim_accept(loop, op);
+        if (listener->paused) break;
+    }
+    op->active = false;
+}
+
+static void sim_cancel(io_loop *loop, io_op *op)
+{
+    sim_kernel *kernel = loop->kernel;
+    for (size_t i = 0; i < kernel->work_count; i++) {
+        if (kernel->works[i].op != op) continue;
+        sim_forget_work(kernel, i);
+        if (op->code == IO_ACCEPT) sim_accept_rest(loop, op);
+        return;
+    }
+}
+
 static int64_t sim_file_open(sim_kernel *kernel, io_op *op, bool stat_only)
 {
     if (sim_chance(kernel, SIM_OPEN_NO_MEMORY)) return -(int64_t)SKUA_ENOMEM;
     if (!stat_only && (!sim_has_descriptors(kernel) || sim_chance(kernel, SIM_OPEN_NO_FILE))) {
         return -(int64_t)SKUA_ENOFILE;
     }
-    int fd = -1;
+    int fd = 0; // looking opens nothing, and results below 0 are errors
     skua_status status = file_open_beneath(op->fd, op->path.ptr, stat_only, &fd, &op->info);
     if (status) return -(int64_t)status;
     if (!stat_only) kernel->files_open++;
@@ -636,16 +650,21 @@ static void sim_end_turn(io_loop *loop)
         kernel->listeners[i].turn_accepts = 0;
 }
 
-// Real descriptors are looked at once per turn; what happens to them is outside of the simulation.
-static void sim_poll_descriptors(const io_loop *loop)
+// Real descriptors are looked at once per turn, before anything else, so that what they tell is
+// known before the requests that came behind it. What happens to them is outside of the simulation.
+static void sim_poll_descriptors(io_loop *loop)
 {
     sim_kernel *kernel = loop->kernel;
-    for (size_t i = 0; i < kernel->work_count; i++) {
-        sim_work *work = &kernel->works[i];
-        if (work->op->code != IO_POLL || work->op->loop != loop || work->op->fd >= SIM_FD_FIRST)
-            continue;
-        struct pollfd fd = { .fd = work->op->fd, .events = POLLIN };
-        work->readable = poll(&fd, 1, 0) > 0;
+    for (size_t i = 0; i < kernel->work_count;) {
+        io_op *op = kernel->works[i].op;
+        struct pollfd fd = { .fd = op->fd, .events = POLLIN };
+        bool is_real = op->code == IO_POLL && op->loop == loop && op->fd < SIM_FD_FIRST;
+        if (is_real && poll(&fd, 1, 0) > 0) {
+            sim_forget_work(kernel, i);
+            sim_op_done(op, 0);
+        } else {
+            i++;
+        }
     }
 }
 

@@ -72,7 +72,6 @@ typedef struct sim_work {
     io_op *op;
     int64_t due_ns;      // FILE_*: when it completes
     uint64_t wakes_seen; // WAKE
-    bool readable;       // POLL of a real descriptor
 } sim_work;
 
 struct sim_kernel {

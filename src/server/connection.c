@@ -41,8 +41,7 @@ static void connection_set_state(connection *conn, connection_state next)
     case CONNECTION_CONTENT:
     case CONNECTION_SENDING:
         if (same) return;
-        conn->moved = conn->session->moved;
-        conn->since_ns = conn->worker->loop.now_ns;
+        session_watch_progress(conn->session);
         connection_deadline_set(conn, connection_look_ns(config));
         return;
     case CONNECTION_HANDLER:
@@ -279,24 +278,10 @@ void connection_kick(connection *conn)
     io_kick(&conn->worker->loop, &conn->stream);
 }
 
-// Too slow: nothing at all for stall_timeout_ns, or less than the minimum rate over the window.
 static void connection_look_at_progress(connection *conn)
 {
-    const skua_config *config = worker_config(conn->worker);
-    int64_t now = conn->worker->loop.now_ns;
-    uint64_t moved = conn->session->moved - conn->moved;
-    int64_t waited = now - conn->since_ns;
-    uint64_t owed = config->rate_octets_min * (uint64_t)(config->rate_window_ns / 1000000) / 1000;
-    if ((moved == 0 && waited >= config->stall_timeout_ns) ||
-        (waited >= config->rate_window_ns && moved < owed && moved > 0)) {
-        connection_abort(conn, SKUA_END_TIMEOUT);
-        return;
-    }
-    if (moved) {
-        conn->moved = conn->session->moved;
-        conn->since_ns = now;
-    }
-    connection_deadline_set(conn, connection_look_ns(config));
+    if (session_is_too_slow(conn->session)) connection_abort(conn, SKUA_END_TIMEOUT);
+    else connection_deadline_set(conn, connection_look_ns(worker_config(conn->worker)));
 }
 
 static void connection_give_up(connection *conn, int status)

@@ -27,8 +27,6 @@ struct connection {
     uint8_t state; // connection_state
     bool half_closed;
     uint32_t lingered;  // octets drained
-    uint64_t moved;     // session->moved when the deadline was set
-    int64_t since_ns;   // when octets last moved, as far as was looked
 };
 
 _Static_assert(sizeof(connection) <= 128, "an idle connection costs at most 128 octets");

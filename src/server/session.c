@@ -266,6 +266,29 @@ void session_resume(session *s)
     session_run_kept(s);
 }
 
+void session_watch_progress(session *s)
+{
+    s->looked_moved = s->window_moved = s->moved;
+    s->still_ns = s->window_ns = s->worker->loop.now_ns;
+}
+
+bool session_is_too_slow(session *s)
+{
+    const skua_config *config = worker_config(s->worker);
+    int64_t now = s->worker->loop.now_ns;
+    if (s->looked_moved != s->moved) {
+        s->looked_moved = s->moved;
+        s->still_ns = now;
+    }
+    if (now - s->still_ns >= config->stall_timeout_ns) return true;
+    if (now - s->window_ns < config->rate_window_ns) return false;
+    uint64_t moved = s->moved - s->window_moved;
+    uint64_t owed = config->rate_octets_min * (uint64_t)(config->rate_window_ns / 1000000) / 1000;
+    s->window_moved = s->moved;
+    s->window_ns = now;
+    return moved > 0 && moved < owed;
+}
+
 void session_timed_out(session *s, int status)
 {
     skua_request *r = s->current;

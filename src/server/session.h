@@ -20,6 +20,8 @@ struct session {
     char *in;         // received and not used yet: a head in part, or what is behind a request that is being answered
     uint32_t in_len, in_room;
     uint64_t moved;   // octets, both ways
+    uint64_t looked_moved, window_moved; // as it was at the last look, and when the rate's window began
+    int64_t still_ns, window_ns;         // since when nothing moved, and when the window began
     bool closing;     // no request is read any more
     bool direct;      // the client asked for the close and has sent nothing more
     bool peer_done;   // FIN: what has been received is all there is
@@ -51,6 +53,13 @@ bool session_wants_input(const session *s);
 
 // Nothing is read, answered, kept or queued.
 bool session_is_idle(const session *s);
+
+// The peer is waited for from here on.
+void session_watch_progress(session *s);
+
+// Looks at what has moved since: nothing for stall_timeout_ns, or something, but less than the minimum rate over its
+// window, is too slow.
+bool session_is_too_slow(session *s);
 
 // Answers 408 or 503 when there is still somebody to tell.
 void session_timed_out(session *s, int status);
