@@ -153,7 +153,8 @@ slice skua_request_trailer(const skua_request *r, const char *name)
 
 void content_free(skua_request *r)
 {
-    free(r->collection);
+    if (r->collection_block) block_give(&r->worker->blocks, &r->collection_block);
+    else free(r->collection);
     r->collection = NULL;
 }
 
@@ -173,13 +174,27 @@ static void content_collect_fail(skua_request *r, skua_status status)
     content_collected(r, status);
 }
 
+static bool content_collect_begin(skua_request *r)
+{
+    r->collection_block = block_take(&r->worker->blocks);
+    if (!r->collection_block) return false;
+    r->collection = r->collection_block->data;
+    r->collection_room = r->collection_block->room;
+    return true;
+}
+
 static bool content_collect_grow(skua_request *r, size_t need)
 {
+    if (!r->collection && !content_collect_begin(r)) return false;
     if (need <= r->collection_room) return true;
-    size_t room = r->collection_room ? r->collection_room : 4096;
+    size_t room = r->collection_room;
     while (room < need) room *= 2;
-    char *grown = realloc(r->collection, room);
+    char *grown = realloc(r->collection_block ? NULL : r->collection, room);
     if (!grown) return false;
+    if (r->collection_block) {
+        memcpy(grown, r->collection, r->collection_len);
+        block_give(&r->worker->blocks, &r->collection_block);
+    }
     r->collection = grown;
     r->collection_room = room;
     return true;

@@ -55,7 +55,8 @@ struct skua_request {
     void *reader_user;
     skua_collected_fn *collected;
     void *collected_user;
-    char *collection; // from the heap
+    char *collection;        // in the block while it fits, then from the heap
+    block *collection_block;
     size_t collection_len, collection_room;
     uint64_t collection_max;
 

@@ -89,8 +89,10 @@ static void session_leave(session *s, skua_request *r)
 {
     s->current = NULL;
     if (r->close) {
+        // Behind content some clients send a CRLF that nobody asked for (RFC 9112 §2.2); it must not find
+        // the socket closed, or the reset would destroy the answer.
         s->closing = true;
-        s->direct = !r->head.keep_alive && r->reading == READING_DONE;
+        s->direct = !r->head.keep_alive && r->reading == READING_DONE && r->head.content == H1_CONTENT_NONE;
     }
     content_lost(r);
     if (r->failed) s->broken = true;
