@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
 // The ceiling: what this kernel lets any server do. It receives, finds blank lines and sends canned
-// octets, one answer for each; it knows nothing else of HTTP. A server's cost per request is divided by
-// this program's, measured side by side.
+// octets, one answer for each; it knows nothing else of HTTP. A server's cost per request is
+// divided by this program's, measured side by side.
 //
-// Every answer is the octets of --head followed by those of --file. From memory both leave in one send,
-// pipelined answers in one send together; with --send file the content goes by sendfile in steps.
+// Every answer is the octets of --head followed by those of --file. From memory both leave in one
+// send, pipelined answers in one send together; with --send file the content goes by sendfile in
+// steps.
 //
-// Invariant: owed counts the octets still to be sent on a connection, and answers are all alike, so owed
-// alone says where in an answer the next octet lies.
+// Invariant: owed counts the octets still to be sent on a connection, and answers are all alike, so
+// owed alone says where in an answer the next octet lies.
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -26,7 +27,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { CONNS_MAX = 65536, EVENTS_MAX = 512, ACCEPTS_MAX = 64, INPUT_OCTETS = 65536, COPIES_OCTETS = 65536 };
+enum {
+    CONNS_MAX = 65536,
+    EVENTS_MAX = 512,
+    ACCEPTS_MAX = 64,
+    INPUT_OCTETS = 65536,
+    COPIES_OCTETS = 65536
+};
 
 typedef struct conn {
     size_t owed;           // octets still to be sent
@@ -38,9 +45,9 @@ typedef struct ceiling {
     int port;
     bool close_after; // one request per connection
     bool by_sendfile;
-    size_t step;             // octets per sendfile at most
-    size_t head, answer;     // octets of a head, of a whole answer
-    char *canned;            // as many answers as there are in one send
+    size_t step;         // octets per sendfile at most
+    size_t head, answer; // octets of a head, of a whole answer
+    char *canned;        // as many answers as there are in one send
     size_t canned_octets;
     conn conns[CONNS_MAX];
     char input[INPUT_OCTETS];
@@ -116,8 +123,8 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-// Before a close the last octets wait (MSG_MORE) for the FIN and leave in one segment with it: a fifth
-// less of the server's time than two segments take.
+// Before a close the last octets wait (MSG_MORE) for the FIN and leave in one segment with it: a
+// fifth less of the server's time than two segments take.
 static ssize_t send_from_memory(int fd, const conn *c)
 {
     size_t place = place_in_answer(c);
@@ -128,7 +135,8 @@ static ssize_t send_from_memory(int fd, const conn *c)
 static ssize_t send_from_file(int fd, const conn *c)
 {
     size_t place = place_in_answer(c);
-    if (place < the.head) return send(fd, the.canned + place, the.head - place, MSG_NOSIGNAL | MSG_MORE);
+    if (place < the.head)
+        return send(fd, the.canned + place, the.head - place, MSG_NOSIGNAL | MSG_MORE);
     off_t offset = (off_t)(place - the.head);
     return sendfile(fd, the.file, &offset, least(the.step, the.answer - place));
 }
@@ -161,7 +169,8 @@ static bool conn_receive(int fd, conn *c, bool ending)
 
 static void conn_watch(int fd)
 {
-    struct epoll_event event = { .events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, .data.fd = fd };
+    struct epoll_event event = { .events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET,
+                                 .data.fd = fd };
     if (epoll_ctl(the.epoll, EPOLL_CTL_ADD, fd, &event)) die("epoll_ctl");
 }
 
@@ -175,8 +184,8 @@ static void conn_on_event(int fd, uint32_t events)
     if (!alive) close(fd);
 }
 
-// With one request per connection the request has come with the accept (TCP_DEFER_ACCEPT), so that most
-// connections live and die here and epoll never hears of them.
+// With one request per connection the request has come with the accept (TCP_DEFER_ACCEPT), so that
+// most connections live and die here and epoll never hears of them.
 static void accept_one(int fd)
 {
     conn *c = &the.conns[fd];
@@ -214,6 +223,10 @@ static void listener_open(void)
     listener_option(SOL_SOCKET, SO_REUSEADDR, 1);
     listener_option(IPPROTO_TCP, TCP_NODELAY, 1);
     if (the.close_after) listener_option(IPPROTO_TCP, TCP_DEFER_ACCEPT, 1);
+    // A congestion control that paces (BBR) sets a timer for each segment after the first, which on
+    // loopback costs more than the segment and wins nothing. Every kernel has Reno, and accepted
+    // sockets inherit it.
+    (void)setsockopt(the.listener, IPPROTO_TCP, TCP_CONGESTION, "reno", 4);
     if (bind(the.listener, (struct sockaddr *)&address, sizeof address)) die("bind");
     if (listen(the.listener, 4096)) die("listen");
     the.epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -254,13 +267,15 @@ static void answer_load(const char *head_path, const char *file_path)
     if (!the.canned) die("malloc");
     file_read(head, the.canned, the.head);
     if (file_path) file_read(the.file, the.canned + the.head, content);
-    for (size_t i = 1; i < copies; i++) memcpy(the.canned + i * the.answer, the.canned, the.answer);
+    for (size_t i = 1; i < copies; i++)
+        memcpy(the.canned + i * the.answer, the.canned, the.answer);
     close(head);
 }
 
 static void usage(void)
 {
-    fputs("usage: ceiling_epoll --port N --head FILE [--file FILE] [--send memory|file] [--step OCTETS] [--close]\n",
+    fputs("usage: ceiling_epoll --port N --head FILE [--file FILE] [--send memory|file] [--step "
+          "OCTETS] [--close]\n",
           stderr);
     exit(2);
 }
@@ -268,9 +283,12 @@ static void usage(void)
 static void options_read(int argc, char **argv)
 {
     static const struct option options[] = {
-        { "port", required_argument, NULL, 'p' }, { "head", required_argument, NULL, 'h' },
-        { "file", required_argument, NULL, 'f' }, { "send", required_argument, NULL, 's' },
-        { "step", required_argument, NULL, 't' }, { "close", no_argument, NULL, 'c' },
+        { "port", required_argument, NULL, 'p' },
+        { "head", required_argument, NULL, 'h' },
+        { "file", required_argument, NULL, 'f' },
+        { "send", required_argument, NULL, 's' },
+        { "step", required_argument, NULL, 't' },
+        { "close", no_argument, NULL, 'c' },
         { NULL, 0, NULL, 0 },
     };
     const char *head = NULL, *file = NULL;

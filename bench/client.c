@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// The bench's client for what wrk cannot do: thousands of connections opened at a bounded pace, targets
-// that differ from request to request, every kind of error counted, and idle connections.
+// The bench's client for what wrk cannot do: thousands of connections opened at a bounded pace,
+// targets that differ from request to request, every kind of error counted, and idle connections.
 //
-// It opens the connections, asks once on each, prints "ready" and waits for a line; then it asks for
-// --seconds, prints its counts as one line of JSON, and waits for a line (or the end of input) before it
-// lets go of the connections. The bench reads the server's CPU time and memory while it waits.
+// It opens the connections, asks once on each, prints "ready" and waits for a line; then it asks
+// for
+// --seconds, prints its counts as one line of JSON, and waits for a line (or the end of input)
+// before it lets go of the connections. The bench reads the server's CPU time and memory while it
+// waits.
 //
 // If the request holds "########", a running number stands there instead.
 #include <arpa/inet.h>
@@ -27,7 +29,13 @@
 enum { REQUEST_OCTETS_MAX = 16384, INPUT_OCTETS = 65536, HEAD_OCTETS_MAX = 4096, EVENTS_MAX = 512 };
 enum { LATENCY_STEP_US = 50, LATENCY_STEPS = 40000 }; // to two seconds
 
-typedef enum phase { PHASE_CLOSED, PHASE_CONNECTING, PHASE_ASKED, PHASE_CONTENT, PHASE_QUIET } phase;
+typedef enum phase {
+    PHASE_CLOSED,
+    PHASE_CONNECTING,
+    PHASE_ASKED,
+    PHASE_CONTENT,
+    PHASE_QUIET
+} phase;
 
 typedef struct conn {
     int fd;
@@ -85,7 +93,8 @@ static void conn_close(conn *c, uint64_t *reason)
 static void request_number(void)
 {
     uint64_t n = the.serial++;
-    for (char *digit = the.number + 8; digit-- > the.number; n /= 10) *digit = (char)('0' + n % 10);
+    for (char *digit = the.number + 8; digit-- > the.number; n /= 10)
+        *digit = (char)('0' + n % 10);
 }
 
 static void conn_ask(conn *c)
@@ -94,14 +103,16 @@ static void conn_ask(conn *c)
     ssize_t n = send(c->fd, the.request, the.request_octets, MSG_NOSIGNAL);
     c->asked_ns = the.now_ns;
     c->phase = PHASE_ASKED;
-    // A request that does not fit into an empty socket buffer would mean that the previous one is still there.
+    // A request that does not fit into an empty socket buffer would mean that the previous one is
+    // still there.
     if (n != (ssize_t)the.request_octets) conn_close(c, &the.counts.write_errors);
 }
 
 static void conn_open(conn *c)
 {
     struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons((uint16_t)the.port) };
-    struct epoll_event event = { .events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, .data.ptr = c };
+    struct epoll_event event = { .events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET,
+                                 .data.ptr = c };
     int one = 1;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     c->fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -156,7 +167,8 @@ static int64_t content_length(const char *head, const char *end)
 {
     static const char name[] = "content-length:";
     for (const char *line = head; line && line + sizeof name < end;) {
-        if (strncasecmp(line, name, sizeof name - 1) == 0) return strtoll(line + sizeof name - 1, NULL, 10);
+        if (strncasecmp(line, name, sizeof name - 1) == 0)
+            return strtoll(line + sizeof name - 1, NULL, 10);
         line = memchr(line, '\n', (size_t)(end - line));
         if (line) line++;
     }
@@ -274,7 +286,8 @@ static void turn(int timeout_ms)
     struct epoll_event events[EVENTS_MAX];
     int n = epoll_wait(the.epoll, events, EVENTS_MAX, timeout_ms);
     the.now_ns = clock_ns();
-    for (int i = 0; i < n; i++) conn_on_event(events[i].data.ptr, events[i].events);
+    for (int i = 0; i < n; i++)
+        conn_on_event(events[i].data.ptr, events[i].events);
 }
 
 static void late_ones_close(void)
@@ -292,7 +305,8 @@ static void late_ones_close(void)
 static uint64_t errors(void)
 {
     const counts *n = &the.counts;
-    return n->connect_errors + n->read_errors + n->write_errors + n->closed + n->wrong_answers + n->timeouts;
+    return n->connect_errors + n->read_errors + n->write_errors + n->closed + n->wrong_answers +
+           n->timeouts;
 }
 
 // Opens the connections, at most `pace` at a time on their way, and has each answered once.
@@ -318,7 +332,8 @@ static void load(void)
     for (unsigned i = 0; i < the.connections; i++) {
         if (the.conns[i].phase == PHASE_QUIET) conn_ask(&the.conns[i]);
     }
-    while (the.now_ns < end_ns) turn(50);
+    while (the.now_ns < end_ns)
+        turn(50);
     the.asking = false;
 }
 
@@ -326,14 +341,16 @@ static void load(void)
 static void finish(void)
 {
     int64_t end_ns = the.now_ns + the.timeout_s * 1000000000LL;
-    while (the.quiet + errors() < the.connections && the.now_ns < end_ns) turn(50);
+    while (the.quiet + errors() < the.connections && the.now_ns < end_ns)
+        turn(50);
     late_ones_close();
 }
 
 static double latency_ms(double share)
 {
     uint64_t total = 0, seen = 0;
-    for (int i = 0; i < LATENCY_STEPS; i++) total += the.counts.latency[i];
+    for (int i = 0; i < LATENCY_STEPS; i++)
+        total += the.counts.latency[i];
     for (int i = 0; i < LATENCY_STEPS; i++) {
         seen += the.counts.latency[i];
         if ((double)seen >= share * (double)total) return (i + 1) * LATENCY_STEP_US / 1000.0;
@@ -344,14 +361,15 @@ static double latency_ms(double share)
 static void report(uint64_t ramp_requests)
 {
     const counts *n = &the.counts;
-    printf("{\"requests\": %llu, \"ramp_requests\": %llu, \"octets\": %llu, \"connect_errors\": %llu, "
-           "\"read_errors\": %llu, \"write_errors\": %llu, \"closed\": %llu, \"wrong_answers\": %llu, "
-           "\"timeouts\": %llu, \"p50_ms\": %.2f, \"p99_ms\": %.2f, \"p999_ms\": %.2f}\n",
-           (unsigned long long)(n->requests - ramp_requests), (unsigned long long)ramp_requests,
-           (unsigned long long)n->octets, (unsigned long long)n->connect_errors,
-           (unsigned long long)n->read_errors, (unsigned long long)n->write_errors,
-           (unsigned long long)n->closed, (unsigned long long)n->wrong_answers,
-           (unsigned long long)n->timeouts, latency_ms(0.5), latency_ms(0.99), latency_ms(0.999));
+    printf(
+        "{\"requests\": %llu, \"ramp_requests\": %llu, \"octets\": %llu, \"connect_errors\": %llu, "
+        "\"read_errors\": %llu, \"write_errors\": %llu, \"closed\": %llu, \"wrong_answers\": %llu, "
+        "\"timeouts\": %llu, \"p50_ms\": %.2f, \"p99_ms\": %.2f, \"p999_ms\": %.2f}\n",
+        (unsigned long long)(n->requests - ramp_requests), (unsigned long long)ramp_requests,
+        (unsigned long long)n->octets, (unsigned long long)n->connect_errors,
+        (unsigned long long)n->read_errors, (unsigned long long)n->write_errors,
+        (unsigned long long)n->closed, (unsigned long long)n->wrong_answers,
+        (unsigned long long)n->timeouts, latency_ms(0.5), latency_ms(0.99), latency_ms(0.999));
     fflush(stdout);
 }
 
@@ -368,9 +386,12 @@ static void request_load(const char *path)
 static void options_read(int argc, char **argv)
 {
     static const struct option options[] = {
-        { "port", required_argument, NULL, 'p' },    { "connections", required_argument, NULL, 'c' },
-        { "request", required_argument, NULL, 'r' }, { "seconds", required_argument, NULL, 's' },
-        { "pace", required_argument, NULL, 'a' },    { "timeout", required_argument, NULL, 't' },
+        { "port", required_argument, NULL, 'p' },
+        { "connections", required_argument, NULL, 'c' },
+        { "request", required_argument, NULL, 'r' },
+        { "seconds", required_argument, NULL, 's' },
+        { "pace", required_argument, NULL, 'a' },
+        { "timeout", required_argument, NULL, 't' },
         { NULL, 0, NULL, 0 },
     };
     const char *request = NULL;
@@ -388,7 +409,9 @@ static void options_read(int argc, char **argv)
         }
     }
     if (!request || !the.port || !the.connections || !the.pace) {
-        fputs("usage: client --port N --connections N --request FILE [--seconds N] [--pace N] [--timeout N]\n", stderr);
+        fputs("usage: client --port N --connections N --request FILE [--seconds N] [--pace N] "
+              "[--timeout N]\n",
+              stderr);
         exit(2);
     }
     request_load(request);

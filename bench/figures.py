@@ -57,6 +57,8 @@ def judge(comparison, target):
     """A target is met when the lower end of the interval is at or under it."""
     if comparison is None:
         return "not measured"
+    if not comparison["is_interval"]:
+        return f"{'under' if comparison['ratio'] <= target else 'over'}, of too few rounds to say"
     if comparison["low"] > target:
         return "missed"
     return "met, whole interval" if comparison["high"] <= target else "met"
