@@ -90,8 +90,8 @@ void request_refuse(skua_request *r, const char *octets, fault why)
         r->base = copy.ptr;
         r->method = h1_method(&r->head, r->base);
         r->target_text = h1_target(&r->head, r->base);
-        r->is_head = slice_equal(r->method, SKUA_SLICE("HEAD"));
     }
+    r->is_head = known && slice_equal(h1_method(&r->head, octets), SKUA_SLICE("HEAD"));
     r->head.count = 0;
     r->head.seen = 0;
     r->head.keep_alive = false;
