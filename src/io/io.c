@@ -8,8 +8,11 @@
 
 #include <time.h>
 
+// What is pending may set deadlines, or be what the caller's loop ends for: the turn that does it does
+// not wait.
 static int64_t loop_wait_ns(const io_loop *loop, int64_t timeout_ns)
 {
+    if (loop->pending || loop->pending_ops) return 0;
     int64_t timers = io_timers_wait_ns(&loop->timers, loop->now_ns);
     if (timers < 0) return timeout_ns;
     return timeout_ns < 0 || timers < timeout_ns ? timers : timeout_ns;

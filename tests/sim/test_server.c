@@ -3,10 +3,11 @@
 // The whole server on the simulated kernel. Every seed makes clients with scripts of requests, a
 // kernel with its own mix of faults and a server with its own limits, and plays them against each
 // other in an order that follows from the seed. What each client has received is then read strictly
-// and compared with what it asked. SKUA_SIM_SEED=N runs that seed alone, with a trace of everything
-// that happened.
+// and compared with what it asked. SKUA_SIM_SEED=N plays that seed alone, with a trace of
+// everything that happened.
 
 #include "support/answers.h"
+#include "support/memory.h"
 #include "support/site.h"
 
 #include <inttypes.h>
@@ -79,9 +80,11 @@ typedef struct play {
     site site;
     client clients[CLIENTS_MAX];
     int client_count;
-    bool files_fail; // the kernel may refuse files
-    bool few;        // connections are refused
-    bool sluggish;   // deadlines may pass
+    bool files_fail;  // the kernel may refuse files
+    bool few;         // connections are refused
+    bool sluggish;    // deadlines may pass
+    unsigned starved; // so many of a thousand allocations of the server fail
+    uint64_t memory;  // which ones
 } play;
 
 static uint64_t dice(play *p, uint64_t n)
@@ -301,13 +304,23 @@ static bool client_is_over(const client *c)
 
 static void play_turn(play *p, int64_t timeout_ns)
 {
+    if (p->starved) memory_starve(&p->memory, p->starved);
     site_turn(&p->site, timeout_ns);
+    memory_relax();
+}
+
+static bool play_act(play *p)
+{
+    if (p->starved) memory_starve(&p->memory, p->starved);
+    bool acted = site_act(&p->site);
+    memory_relax();
+    return acted;
 }
 
 static void play_step(play *p)
 {
     client_step(p, &p->clients[dice(p, (uint64_t)p->client_count)]);
-    if (dice(p, 3) == 0) (void)site_act(&p->site);
+    if (dice(p, 3) == 0) (void)play_act(p);
     int64_t timeout = (int64_t)dice(p, 3) * (p->sluggish ? second_ns : second_ns / 2000);
     for (uint64_t n = dice(p, 4); n; n--)
         play_turn(p, timeout);
@@ -346,7 +359,7 @@ static void play_finish(play *p)
             sim_client_pause(c->end, false);
             if (!c->finned && !c->reset) client_send(c, SIZE_MAX);
         }
-        bool acted = site_act(&p->site);
+        bool acted = play_act(p);
         if (play_is_over(p)) {
             sim_drain(p->site.kernel);
             return;
@@ -443,6 +456,7 @@ static bool status_is_wanted(const play *p, const asked *a, const answer *got)
 {
     bool file = a->kind == ASK_FILE || a->kind == ASK_DIRECTORY;
     if (file && p->files_fail && got->status >= 500) return true;
+    if (p->starved && got->status == 503) return true;
     return got->status == wanted_status(a->kind);
 }
 
@@ -474,7 +488,7 @@ static bool may_end(const play *p, const asked *a)
 static bool is_undisturbed(const play *p, const client *c)
 {
     return !c->reset && !sim_client_is_victim(c->end) && !p->site.stopped && !p->few &&
-           !p->sluggish;
+           !p->sluggish && !p->starved;
 }
 
 // A refusal of a head that has hardly begun has content, whatever the head was to be.
@@ -575,13 +589,16 @@ static skua_config play_config(uint64_t seed)
     return config;
 }
 
-static void play_begin(play *p, uint64_t seed, bool trace)
+static void play_begin(play *p, uint64_t seed, bool starved, bool trace)
 {
     skua_config config = play_config(seed);
     sim_config kernel = play_kernel(seed, trace);
     *p = (play){ .seed = seed, .few = config.connections_max > 0, .sluggish = seed % 16 == 7 };
     p->files_fail = seed % 4 == 0 || kernel.descriptors_max;
     assert_true(site_open(&p->site, &config, &kernel, folder));
+    site_turn(&p->site, 0); // it listens now
+    if (starved) p->starved = 5 + (unsigned)(seed % 150);
+    p->memory = seed;
     p->client_count = 1 + (int)dice(p, CLIENTS_MAX);
     for (int i = 0; i < p->client_count; i++) {
         client *c = &p->clients[i];
@@ -605,11 +622,11 @@ typedef struct tally {
     uint64_t asked, answered;
 } tally;
 
-static uint64_t play_run(uint64_t seed, bool trace, tally *sum)
+static uint64_t play_run(uint64_t seed, bool starved, bool trace, tally *sum)
 {
     play *p = malloc(sizeof *p);
     assert_non_null(p);
-    play_begin(p, seed, trace);
+    play_begin(p, seed, starved, trace);
     for (int step = 0; step < 80; step++) {
         play_maybe_stop(p, step);
         play_step(p);
@@ -632,24 +649,40 @@ static uint64_t play_run(uint64_t seed, bool trace, tally *sum)
     return hash;
 }
 
+static void play_seeds(uint64_t first, uint64_t last, bool starved, tally *sum)
+{
+    tally ignored = { .asked = 0 };
+    const char *alone = getenv("SKUA_SIM_SEED");
+    if (alone) {
+        (void)play_run(strtoull(alone, NULL, 10), starved, true, sum);
+        skip();
+    }
+    for (uint64_t seed = first; seed <= last; seed++) {
+        uint64_t hash = play_run(seed, starved, false, sum);
+        if (seed % 20 == 0 && play_run(seed, starved, false, &ignored) != hash)
+            fail_msg("seed %" PRIu64 " does not replay", seed);
+    }
+}
+
 static void test_seeds(void **state)
 {
     (void)state;
-    tally sum = { .asked = 0 }, ignored = { .asked = 0 };
-    const char *alone = getenv("SKUA_SIM_SEED");
-    if (alone) {
-        (void)play_run(strtoull(alone, NULL, 10), true, &ignored);
-        return;
-    }
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        uint64_t hash = play_run(seed, false, &sum);
-        if (seed % 20 == 0 && play_run(seed, false, &ignored) != hash) {
-            fail_msg("seed %" PRIu64 " does not replay", seed);
-        }
-    }
+    tally sum = { .asked = 0 };
+    play_seeds(1, SEEDS, false, &sum);
     for (int i = 0; i < SIM_FAULTS; i++)
         assert_true(sum.faults[i] > 0);
     assert_true(sum.answered > sum.asked / 2); // or the runs would not say much
+}
+
+// The server goes on without memory: connections end, requests end, nothing is lost track of.
+static void test_seeds_without_memory(void **state)
+{
+    (void)state;
+    tally sum = { .asked = 0 };
+    uint64_t before = memory_failures();
+    play_seeds(1, SEEDS / 3, true, &sum);
+    assert_true(memory_failures() - before > SEEDS / 3);
+    assert_true(sum.answered > sum.asked / 10);
 }
 
 static int make_folder(void **state)
@@ -669,6 +702,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_seeds),
+        cmocka_unit_test(test_seeds_without_memory),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -28,6 +28,16 @@ struct site_visit {
     uint64_t octets, sum;
 };
 
+// What the tests themselves need is there even where the server's allocations are made to fail.
+static void *site_alloc(size_t octets)
+{
+    void *memory = NULL;
+    for (int i = 0; i < 1000 && !memory; i++)
+        memory = calloc(1, octets);
+    if (!memory) abort();
+    return memory;
+}
+
 // ---- Visits ----
 
 static void visit_ended(skua_request *request, skua_end how, void *user)
@@ -52,8 +62,7 @@ static uint64_t visit_number(skua_request *request, const char *name)
 
 static site_visit *visit_begin(site *s, skua_request *request)
 {
-    site_visit *v = calloc(1, sizeof *v);
-    if (!v) abort();
+    site_visit *v = site_alloc(sizeof *v);
     v->site = s;
     v->request = request;
     v->next = s->visits;
@@ -73,8 +82,7 @@ static site_visit *visit_begin_pattern(site *s, skua_request *request)
 
 static char *visit_pattern(const site_visit *v)
 {
-    char *octets = malloc(v->len + 1);
-    if (!octets) abort();
+    char *octets = site_alloc(v->len + 1);
     for (uint64_t i = 0; i < v->len; i++)
         octets[i] = site_octet(v->tag, i);
     return octets;
@@ -155,8 +163,10 @@ static void on_count(skua_request *request, void *user)
 static skua_pulled pull_end(site_visit *v)
 {
     if (v->fails) return SKUA_PULL_ERROR;
-    if (v->adds_trailer && skua_trailer_add(v->request, "X-Octets", SKUA_SLICE("all"))) abort();
-    return SKUA_PULL_END;
+    if (!v->adds_trailer) return SKUA_PULL_END;
+    skua_status added = skua_trailer_add(v->request, "X-Octets", SKUA_SLICE("all"));
+    if (added && added != SKUA_ENOMEM) abort();
+    return added ? SKUA_PULL_ERROR : SKUA_PULL_END;
 }
 
 static skua_pulled pull_some(skua_request *request, char *buffer, size_t room, size_t *octets,
@@ -219,8 +229,7 @@ static void lent_released(void *user)
 static void on_lent(skua_request *request, void *user)
 {
     site_visit *v = visit_begin_pattern(user, request);
-    loan *l = malloc(sizeof *l);
-    if (!l) abort();
+    loan *l = site_alloc(sizeof *l);
     *l = (loan){ .site = user, .octets = visit_pattern(v) };
     v->site->lent++;
     skua_slice octets = { l->octets, (size_t)v->len };
