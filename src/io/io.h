@@ -57,7 +57,7 @@ enum {
     IO_LATER = 1u << 5,        // used up its share of this turn: goes on in the next
     IO_READABLE = 1u << 6,     // there may be input the kernel has told of
     IO_UNWRITABLE = 1u << 7,   // the kernel would take no more; an event will come
-    IO_REGISTERED = 1u << 8,   // epoll knows it
+    IO_REGISTERED = 1u << 8,   // the kernel was asked to tell of it
     IO_FIN_SEEN = 1u << 9,     // RDHUP was told: read to the end
     IO_FIN_TOLD = 1u << 10,    // ended(FIN) was called
     IO_RESET_TOLD = 1u << 11,  // ended(RESET) was called

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+//
+// Readiness: what the backends have in common that are told of readiness and then do the work themselves,
+// epoll and kqueue. They wait, and say what became ready; receiving, sending, accepting, each turn's
+// bounds, and what happens when descriptors run out are here.
+#ifndef SKUA_IO_READINESS_H
+#define SKUA_IO_READINESS_H
+
+#include "io/io.h"
+
+enum { READINESS_OPS_MAX = 64 }; // listeners, wake-ups and polls of one loop
+
+// What became ready.
+enum {
+    READY_IN = 1u << 0,
+    READY_OUT = 1u << 1,
+    READY_END = 1u << 2,  // the peer has ended its side, or both are closed
+    READY_ERROR = 1u << 3 // the connection is dead
+};
+
+// What a kernel does differently. All are cold: once in the life of a connection at most, mostly.
+typedef struct readiness_poller {
+    // Has a stream told about, edge-triggered. Returns false if the kernel refuses.
+    bool (*join)(io_loop *loop, io_stream *stream);
+    // A joined stream took no more, and waits to be writable. NULL: join asks for both.
+    void (*join_out)(io_loop *loop, io_stream *stream);
+    // A joined stream is about to be closed. NULL: that the descriptor closes is enough.
+    void (*leave)(io_loop *loop, io_stream *stream);
+    // Has an ACCEPT, POLL or WAKE told about, level-triggered, by its slot. WAKE gets its fd here.
+    skua_status (*watch)(io_loop *loop, io_op *op);
+    void (*forget)(io_loop *loop, io_op *op);
+    // Stops, or starts again, telling about an ACCEPT.
+    void (*mute)(io_loop *loop, io_op *op, bool mute);
+    // Takes in what woke; returns whether that was io_wake.
+    bool (*woken)(io_op *op);
+} readiness_poller;
+
+// The first member of the backend's own state.
+typedef struct readiness {
+    const readiness_poller *poller;
+    bool paused;           // some ACCEPT waits for descriptors
+    int64_t retry_ns;      // when it is tried again
+    io_stream *later;      // streams that used up their share of this turn
+    io_op *ops[READINESS_OPS_MAX];
+    bool refused[READINESS_OPS_MAX]; // ACCEPT muted until the retry
+    char buffer[IO_RECV_OCTETS];
+} readiness;
+
+// What a kernel hands back with an event: a stream's slot and generation, which is never 0, or an operation's slot.
+static inline uint64_t readiness_stream_key(const io_stream *stream)
+{
+    return (uint64_t)stream->item.generation << 32 | stream->item.slot;
+}
+
+// Reads the clocks: at the opening, and after each wait.
+void readiness_clock(io_loop *loop);
+
+// Starts what was submitted. A turn begins with it.
+void readiness_begin(io_loop *loop);
+
+// How long to wait at most, given what the turn was asked; -1: for ever.
+int64_t readiness_wait_ns(const io_loop *loop, int64_t timeout_ns);
+
+// One event of a turn. Polls are told first, all of them, then the rest: a change of a directory is seen before the
+// requests that came behind it.
+void readiness_tell_poll(io_loop *loop, uint64_t key);
+void readiness_tell(io_loop *loop, uint64_t key, unsigned ready);
+
+// The kernel refused what join or watch had asked for, and says so only now.
+void readiness_refuse(io_loop *loop, uint64_t key);
+
+// Ends a turn.
+void readiness_end(io_loop *loop);
+
+// Of io_backend.
+void readiness_cancel(io_loop *loop, io_op *op);
+void readiness_discard(io_loop *loop, int fd);
+
+#endif

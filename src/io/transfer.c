@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+//
+// Transfer, over Linux, FreeBSD and macOS.
+
+#include "io/transfer.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#ifdef SKUA_KQUEUE_SHIM
+#include "shim.h" // FreeBSD's sendfile
+#elif defined(__linux__)
+#include <sys/sendfile.h>
+#endif
+
+#ifdef __APPLE__
+#include <fcntl.h>
+#endif
+
+enum {
+    TRANSFER_IOV_MAX = 64,
+    TRANSFER_FILE_STEP = 65536 // see transfer_file_len
+};
+
+// ---- Accepting ----
+
+static void transfer_read_peer(io_address *address, const struct sockaddr_storage *from)
+{
+    *address = (io_address){ .family = 1 };
+    if (from->ss_family == AF_INET) {
+        struct sockaddr_in in;
+        memcpy(&in, from, sizeof in);
+        address->family = 4;
+        address->port = ntohs(in.sin_port);
+        memcpy(address->octets, &in.sin_addr, 4);
+    } else if (from->ss_family == AF_INET6) {
+        struct sockaddr_in6 in;
+        memcpy(&in, from, sizeof in);
+        address->family = 6;
+        address->port = ntohs(in.sin6_port);
+        memcpy(address->octets, &in.sin6_addr, 16);
+    }
+}
+
+#ifdef __APPLE__
+
+// There is no accept4. A descriptor may be inherited by a program that another thread starts between the
+// two calls; the kernel offers nothing against it.
+static int transfer_accept_from(int listener, struct sockaddr_storage *from, socklen_t *len)
+{
+    int fd = accept(listener, (struct sockaddr *)from, len);
+    if (fd < 0) return fd;
+    int on = 1;
+    (void)setsockopt(fd, SOL_SOCKET, SO_NOSIGPIPE, &on, sizeof on); // refused once the peer has reset
+    if (fcntl(fd, F_SETFD, FD_CLOEXEC) == 0 && fcntl(fd, F_SETFL, O_NONBLOCK) == 0) return fd;
+    (void)close(fd);
+    errno = ECONNABORTED;
+    return -1;
+}
+
+#else
+
+static int transfer_accept_from(int listener, struct sockaddr_storage *from, socklen_t *len)
+{
+    return accept4(listener, (struct sockaddr *)from, len, SOCK_NONBLOCK | SOCK_CLOEXEC);
+}
+
+#endif
+
+int transfer_accept(int listener, io_address *peer)
+{
+    struct sockaddr_storage from;
+    socklen_t len = sizeof from;
+    from.ss_family = AF_UNSPEC; // a peer that has gone already may leave no address
+    int fd = transfer_accept_from(listener, &from, &len);
+    if (fd >= 0) transfer_read_peer(peer, &from);
+    return fd;
+}
+
+// ---- Memory ----
+
+#if defined(__linux__) && !defined(SKUA_KQUEUE_SHIM)
+enum { TRANSFER_MORE = MSG_MORE };
+#else
+enum { TRANSFER_MORE = 0 };
+#endif
+
+#ifdef __APPLE__
+enum { TRANSFER_QUIET = 0 }; // SO_NOSIGPIPE was set
+#else
+enum { TRANSFER_QUIET = MSG_NOSIGNAL };
+#endif
+
+// What a file follows waits for it. The last octets wait for the FIN that follows at once, so
+// that both leave in one segment: a third of the cost of a connection per request.
+ssize_t transfer_send(int fd, out_queue *out, bool last, uint64_t *asked)
+{
+    struct iovec iov[TRANSFER_IOV_MAX];
+    unsigned n = 0;
+    uint64_t octets = 0;
+    while (n < out->count && n < TRANSFER_IOV_MAX) {
+        out_segment *segment = out_segment_at(out, n);
+        if (segment->kind == OUT_FILE) break;
+        union { const char *from; void *to; } ptr = { .from = segment->ptr };
+        iov[n++] = (struct iovec){ .iov_base = ptr.to, .iov_len = (size_t)segment->len };
+        octets += segment->len;
+    }
+    *asked = octets;
+    int flags = TRANSFER_QUIET | (n < out->count || last ? TRANSFER_MORE : 0);
+    if (n == 1) return send(fd, iov[0].iov_base, iov[0].iov_len, flags);
+    struct msghdr message = { .msg_iov = iov, .msg_iovlen = n };
+    return sendmsg(fd, &message, flags);
+}
+
+// ---- Files ----
+
+// Small files go in steps of the size that a socket takes at once.
+static uint64_t transfer_file_len(const out_segment *segment, uint64_t most)
+{
+    uint64_t len = segment->len < most ? segment->len : most;
+    bool small = segment->len < 4 * (uint64_t)TRANSFER_FILE_STEP;
+    return small && len > TRANSFER_FILE_STEP ? TRANSFER_FILE_STEP : len;
+}
+
+#if defined(__linux__) && !defined(SKUA_KQUEUE_SHIM)
+
+static ssize_t transfer_file(int fd, int file, off_t offset, uint64_t len)
+{
+    return sendfile(fd, file, &offset, (size_t)len);
+}
+
+#else
+
+// Both say how much left even when they failed; a length of 0 would mean all of the file.
+static ssize_t transfer_file(int fd, int file, off_t offset, uint64_t len)
+{
+#ifdef __APPLE__
+    off_t sent = (off_t)len;
+    int failed = sendfile(file, fd, offset, &sent, NULL, 0);
+#else
+    off_t sent = 0;
+    int failed = sendfile(file, fd, offset, (size_t)len, NULL, &sent, 0);
+#endif
+    return failed && sent == 0 ? -1 : (ssize_t)sent;
+}
+
+#endif
+
+ssize_t transfer_send_file(int fd, out_queue *out, uint64_t most, uint64_t *asked)
+{
+    const out_segment *segment = out_segment_at(out, 0);
+    *asked = transfer_file_len(segment, most);
+    return transfer_file(fd, segment->file, (off_t)segment->offset, *asked);
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+//
+// Transfer: accepting, sending and sending files, which every kernel spells differently, in one spelling.
+#ifndef SKUA_IO_TRANSFER_H
+#define SKUA_IO_TRANSFER_H
+
+#include "io/io.h"
+
+#include <sys/types.h>
+
+// Accepts a connection: non-blocking, close-on-exec, and never the cause of a SIGPIPE. peer: whose it is.
+// Returns: the descriptor, or -1 and errno.
+int transfer_accept(int listener, io_address *peer);
+
+// Sends the memory segments at the front of out in one call. last: once out is empty, FIN follows at once.
+// *asked: how many octets it tried.  Returns: octets sent, or -1 and errno.
+ssize_t transfer_send(int fd, out_queue *out, bool last, uint64_t *asked);
+
+// Sends at most most octets of the file segment at the front of out.
+// *asked: how many octets it tried.  Returns: octets sent, 0 where the file ends, or -1 and errno.
+ssize_t transfer_send_file(int fd, out_queue *out, uint64_t most, uint64_t *asked);
+
+#endif
