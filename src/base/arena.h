@@ -14,10 +14,17 @@ typedef struct arena {
     block_store *store;
     block *blocks;       // newest first
     arena_piece *pieces; // those from the heap
-    char *at, *end;      // what is left of the newest block
+    char *at, *end;      // what is left of the newest block, or of what was lent
 } arena;
 
 void arena_init(arena *a, block_store *store);
+
+// Lends a fresh arena octets to give out before it takes a block, until it is reset. room: aligned for anything.
+static inline void arena_lend(arena *a, char *room, size_t octets)
+{
+    a->at = room;
+    a->end = room + octets;
+}
 
 // octets of memory aligned for anything; NULL only when memory ran out.
 void *arena_alloc_slow(arena *a, size_t octets);

@@ -8,6 +8,11 @@
 
 char *h1_write_number(char *at, uint64_t n)
 {
+    if (n < 100) { // the lengths of the shortest answers, where it matters most
+        if (n >= 10) *at++ = (char)('0' + n / 10);
+        *at++ = (char)('0' + n % 10);
+        return at;
+    }
     char digits[H1_NUMBER_OCTETS_MAX];
     size_t i = sizeof digits;
     do {

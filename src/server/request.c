@@ -13,16 +13,26 @@
 
 #include <stdlib.h>
 
+// A usual head and what is made of it fit in here: only larger requests take a block.
+enum { REQUEST_ROOM_OCTETS = 1024 };
+
+static size_t request_octets(const skua_worker *w)
+{
+    size_t fields = (w->head_limits.fields_max * sizeof(h1_field) + 15) & ~(size_t)15;
+    return ((sizeof(skua_request) + 15) & ~(size_t)15) + fields + REQUEST_ROOM_OCTETS;
+}
+
 skua_request *request_take(skua_worker *w, session *s)
 {
     skua_request *r = w->free_requests;
     if (r) w->free_requests = r->next;
-    else r = malloc(sizeof *r + w->head_limits.fields_max * sizeof(h1_field));
+    else r = malloc(request_octets(w));
     if (!r) return NULL;
     memset(r, 0, offsetof(skua_request, chunks)); // what is behind is set when it is used
     r->worker = w;
     r->session = s;
     arena_init(&r->memory, &w->blocks);
+    arena_lend(&r->memory, (char *)r + request_octets(w) - REQUEST_ROOM_OCTETS, REQUEST_ROOM_OCTETS);
     h1_head_init(&r->head, &w->head_limits, r->head_fields);
     return r;
 }

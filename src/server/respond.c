@@ -123,11 +123,21 @@ static char *respond_write_length(const skua_request *r, char *at, int status, c
     return r->chunked ? H1_WRITE(at, "Transfer-Encoding: chunked\r\n") : at;
 }
 
-// Status line, Date, what is ready-made, what the handler added, framing, and the empty line.
+// Content that is copied is written behind the head while both fit in a block for sure.
+static bool respond_is_one_piece(const answer_source *source, size_t head_room)
+{
+    return source->kind == SOURCE_COPIED && source->octets.len - 1 < RESPOND_COPY_MAX &&
+           source->octets.len + head_room <= BLOCK_OCTETS;
+}
+
+// Status line, Date, what is ready-made, what the handler added, framing, and the empty line; content if it is a
+// copy and short, and source then is left with none.
 static bool respond_write_head(skua_request *r, int status, slice line, slice made, slice type,
-                               const answer_source *source)
+                               answer_source *source)
 {
     size_t room = H1_STATUS_LINE_OCTETS_MAX + WORKER_DATE_OCTETS + made.len + r->fields_len + type.len + 160;
+    bool one_piece = respond_has_content(r, status) && respond_is_one_piece(source, room);
+    if (one_piece) room += source->octets.len;
     char *start = out_reserve(&r->session->out, room, NULL);
     if (!start) return false;
     char *at = line.len ? h1_write_slice(start, line)
@@ -143,6 +153,10 @@ static bool respond_write_head(skua_request *r, int status, slice line, slice ma
     }
     at = respond_write_length(r, at, status, source);
     at = H1_WRITE(at, "\r\n");
+    if (one_piece) {
+        at = h1_write_slice(at, source->octets);
+        source->kind = SOURCE_NONE;
+    }
     out_commit(&r->session->out, (size_t)(at - start));
     return true;
 }
@@ -203,7 +217,7 @@ static skua_status respond_out_of_memory(skua_request *r)
 
 // Gives an answer that has been checked. What the source lends is released on success, once.
 static skua_status respond_give(skua_request *r, int status, slice line, slice made, slice type,
-                                const answer_source *source)
+                                answer_source *source)
 {
     session *s = r->session;
     bool has_content = respond_has_content(r, status);

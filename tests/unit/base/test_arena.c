@@ -73,6 +73,24 @@ static void test_arena_block_fills_to_its_end(void **state)
     arena_reset(&a);
 }
 
+static void test_arena_lent_octets_go_first(void **state)
+{
+    (void)state;
+    _Alignas(16) char room[64];
+    arena a;
+    arena_init(&a, &store);
+    arena_lend(&a, room, sizeof room);
+    assert_ptr_equal(arena_alloc(&a, 40), room);
+    assert_ptr_equal(arena_alloc(&a, 16), room + 48);
+    assert_int_equal(store.out_count, 0);
+    assert_non_null(arena_alloc(&a, 1));
+    assert_int_equal(store.out_count, 1);
+    arena_reset(&a);
+    assert_non_null(arena_alloc(&a, 1)); // and are not given out again
+    assert_int_equal(store.out_count, 1);
+    arena_reset(&a);
+}
+
 static void test_arena_large_piece_leaves_the_block(void **state)
 {
     (void)state;
@@ -140,6 +158,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_arena_fresh_holds_no_memory, setup, teardown),
         cmocka_unit_test_setup_teardown(test_arena_pieces_are_apart_and_aligned, setup, teardown),
         cmocka_unit_test_setup_teardown(test_arena_block_fills_to_its_end, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_arena_lent_octets_go_first, setup, teardown),
         cmocka_unit_test_setup_teardown(test_arena_large_piece_leaves_the_block, setup, teardown),
         cmocka_unit_test_setup_teardown(test_arena_zero_octets_are_memory_too, setup, teardown),
         cmocka_unit_test_setup_teardown(test_arena_refuses_what_wraps, setup, teardown),
