@@ -395,6 +395,64 @@ SKUA_API void skua_wake(skua_request *request);
 // Answers with a short page (or, if the client prefers it, text) that says what the status means.
 SKUA_API SKUA_NODISCARD skua_status skua_respond_error(skua_request *request, int status);
 
+// Answers with text in UTF-8, ended by NUL: text/plain, or text/html.
+SKUA_API SKUA_NODISCARD skua_status skua_respond_text(skua_request *request, int status,
+                                                      const char *text);
+SKUA_API SKUA_NODISCARD skua_status skua_respond_html(skua_request *request, int status,
+                                                      const char *html);
+
+// Answers with application/json. json: a JSON text in UTF-8, which is not looked into; copied.
+SKUA_API SKUA_NODISCARD skua_status skua_respond_json(skua_request *request, int status,
+                                                      skua_slice json);
+
+// Sends the client to another address. status: 301, 302, 303, 307 or 308.
+// location: a URI or a path, copied. Octets that no URI may have (controls, spaces, what is not ASCII) are
+// percent-encoded; escapes that are there already stay. One that begins with "//" names another host without
+// saying so and is refused: write its scheme.
+// Errors: those above; SKUA_EINVAL also an empty location, or one with "//" at its front; SKUA_ELIMIT longer than
+// skua_config.target_octets_max.  Spec: RFC 9110 §15.4, §10.2.2
+SKUA_API SKUA_NODISCARD skua_status skua_redirect(skua_request *request, int status,
+                                                  const char *location);
+
+// Sends an interim response with these fields at once, before the answer: 102 (Processing), 103 (Early Hints)
+// or another 1xx but 101. To HTTP/1.0 clients nothing is sent; and 100 (Continue), which skua_content_read
+// sends by itself, only once and only to a client that waits for it.
+// fields: copied; may be NULL when count is 0.
+// Errors: SKUA_ESTATE answered already; SKUA_EINVAL another status, or a field that skua_field_add would refuse;
+// SKUA_ELIMIT more than 8192 octets of fields, or more than out_octets_max is queued; SKUA_ENOMEM. Nothing is
+// sent then, and the request goes on.  Spec: RFC 9110 §15.2, RFC 8297
+SKUA_API SKUA_NODISCARD skua_status skua_inform(skua_request *request, int status,
+                                                const skua_field *fields, size_t count);
+
+// With which requests from other sites a cookie goes.
+typedef enum skua_same_site {
+    SKUA_SAME_SITE_DEFAULT = 0, // nothing is said; user agents take it as Lax, more or less
+    SKUA_SAME_SITE_LAX,         // when the user follows a link
+    SKUA_SAME_SITE_STRICT,      // with none
+    SKUA_SAME_SITE_NONE         // with all; needs secure
+} skua_same_site;
+
+// A cookie to be set. Zero means none, for every member but name. Everything is copied.
+typedef struct skua_cookie {
+    const char *name;       // a token
+    skua_slice value;       // visible ASCII without DQUOTE, comma, semicolon and backslash; may stand in DQUOTEs
+    const char *path;       // starts with "/"; NULL: the directory of the request's path
+    const char *domain;     // that host and all below it; NULL: the request's host alone
+    int64_t max_age_s;      // seconds it is kept; 0: until the session ends; below 0: it is deleted now
+    bool secure;            // only over secure connections
+    bool http_only;         // not for scripts
+    skua_same_site same_site;
+    bool partitioned;       // kept apart for each top-level site; needs secure
+} skua_cookie;
+
+// Adds a Set-Cookie field to the answer, before it is given. To delete a cookie give the path and domain it was set with.
+// Errors: those of skua_field_add; SKUA_EINVAL also for what is against the grammar, and for what user agents
+// would drop: "__Secure-" without secure, "__Host-" without secure and path "/" or with a domain,
+// SKUA_SAME_SITE_NONE or partitioned without secure; SKUA_ELIMIT also for more than 4096 octets of name
+// and value or 1024 of path or domain.  Spec: RFC 6265bis §4.1
+SKUA_API SKUA_NODISCARD skua_status skua_cookie_set(skua_request *request,
+                                                    const skua_cookie *cookie);
+
 // ---- Files ------------------------------------------------------------------------------------
 
 // A directory beneath which files are opened: no path, and no symbolic link, leads out of it.

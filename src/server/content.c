@@ -112,9 +112,14 @@ int64_t skua_content_length(const skua_request *r)
 }
 
 // The client may wait for it before it sends anything; unless it has sent something already (RFC 9110 §10.1.1).
+bool request_awaits_continue(const skua_request *r)
+{
+    return r->head.expect_continue && !r->continued && !r->has_input && r->reading == READING_CONTENT;
+}
+
 static void content_continue(skua_request *r)
 {
-    if (!r->head.expect_continue || r->continued || r->has_input || r->reading != READING_CONTENT) return;
+    if (!request_awaits_continue(r)) return;
     r->continued = true;
     if (!out_copy(&r->session->out, SKUA_SLICE("HTTP/1.1 100 Continue\r\n\r\n"))) r->session->broken = true;
 }

@@ -109,6 +109,9 @@ bool content_is_blocked(const skua_request *r);
 // The content will never be complete.
 void content_lost(skua_request *r);
 
+// The client waits for a 100 (Continue) before it sends content.
+bool request_awaits_continue(const skua_request *r);
+
 // Gives back what a collection holds.
 void content_free(skua_request *r);
 
