@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: MIT
+//
+// Part of skua.hpp: a request, as handlers see it.
+#ifndef SKUA_CPP_REQUEST_HPP
+#define SKUA_CPP_REQUEST_HPP
+
+#include "values.hpp"
+
+#include <chrono>
+#include <utility>
+
+namespace skua {
+
+class request;
+
+namespace detail {
+
+// What a coroutine waits for, and how it stops waiting when the request goes; NULL: it goes on waiting, since
+// something still runs.
+struct waiter {
+    void (*cancel)(waiter *self) = nullptr;
+    void (*drained)(waiter *self) = nullptr;
+};
+
+// A coroutine's hold on its request; lives in the coroutine's outermost frame.
+struct life {
+    skua_request *raw = nullptr;
+    skua_worker *worker = nullptr;
+    waiter *waits = nullptr;
+    bool streams = false;
+};
+
+// Called when a request ends, newest first; lives in the request's memory.
+struct ending {
+    ending *next;
+    void (*run)(ending *self, skua_request *raw, skua_end how);
+};
+
+// What this header keeps in a request's memory.
+struct extra {
+    life *alive = nullptr;
+    ending *endings = nullptr;
+};
+
+inline const char extra_key = 0;
+
+inline void request_ended(skua_request *raw, skua_end how, void *user)
+{
+    auto *kept = static_cast<extra *>(user);
+    if (life *alive = kept->alive) {
+        kept->alive = nullptr;
+        alive->raw = nullptr;
+        waiter *waits = std::exchange(alive->waits, nullptr);
+        if (waits && waits->cancel) waits->cancel(waits);
+        else alive->waits = waits;
+    }
+    for (ending *at = kept->endings; at;) {
+        ending *next = at->next;
+        at->run(at, raw, how);
+        at = next;
+    }
+}
+
+inline extra &extra_of(skua_request *raw)
+{
+    if (void *kept = skua_request_get(raw, &extra_key)) return *static_cast<extra *>(kept);
+    void *memory = skua_request_alloc(raw, sizeof(extra));
+    if (!memory) throw std::bad_alloc();
+    auto *kept = new (memory) extra;
+    check(skua_request_set(raw, &extra_key, kept));
+    skua_on_end(raw, request_ended, kept);
+    return *kept;
+}
+
+} // namespace detail
+
+struct cookie {
+    std::string name, value;
+    std::string path = "/", domain;
+    std::chrono::seconds max_age{ 0 }; // 0: until the browser closes; less: delete it
+    bool secure = true, http_only = true, partitioned = false;
+    skua_same_site same_site = SKUA_SAME_SITE_LAX;
+};
+
+struct event {
+    std::string_view data, name = {}, id = {};
+    std::chrono::milliseconds retry{ 0 };
+    bool comment = false;
+};
+
+// A view of a request; copying it copies a pointer. Empty (false) when the request is gone.
+class request {
+public:
+    request() = default;
+    explicit request(skua_request *raw, detail::life *alive = nullptr) noexcept : raw_(raw), life_(alive) {}
+
+    explicit operator bool() const noexcept { return life_ ? life_->raw != nullptr : raw_ != nullptr; }
+
+    // The C library's request. Throws cancelled if it is gone.
+    skua_request *raw() const
+    {
+        skua_request *now = life_ ? life_->raw : raw_;
+        if (!now) throw cancelled();
+        return now;
+    }
+
+    // -- What was asked --
+
+    std::string_view method() const { return view(skua_request_method(raw())); }
+    std::string_view target() const { return view(skua_request_target(raw())); }
+    std::string_view path() const { return view(skua_request_path(raw())); }
+    std::string_view query() const { return view(skua_request_query(raw())); }
+    std::string_view authority() const { return view(skua_request_authority(raw())); }
+    int version() const { return skua_request_version(raw()); }
+    std::string peer() const
+    {
+        char text[128];
+        return std::string(text, skua_request_peer(raw(), text, sizeof text));
+    }
+
+    // The first field of that name, or nothing.
+    std::optional<std::string_view> field(const char *name) const { return maybe(skua_request_field(raw(), name)); }
+
+    template <std::invocable<std::string_view, std::string_view> F> void each_field(F &&each) const
+    {
+        skua_field line;
+        for (std::size_t i = 0; skua_request_field_at(raw(), i, &line); i++) each(view(line.name), view(line.value));
+    }
+
+    // What "{name}" of the pattern matched; 400 if it is no T.
+    template <class T = std::string_view> T param(const char *name) const
+    {
+        return read<T>(view(skua_request_param(raw(), name)), name);
+    }
+
+    // A query parameter, decoded; nothing when absent, 400 if it is no T.
+    template <class T = std::string_view> std::optional<T> query(const char *name) const
+    {
+        skua_slice text = skua_request_query_param(raw(), name);
+        if (!text.ptr) return std::nullopt;
+        return read<T>(view(text), name);
+    }
+
+    template <class T> T query(const char *name, T otherwise) const { return query<T>(name).value_or(otherwise); }
+
+    std::optional<std::string_view> cookie(const char *name) const { return maybe(skua_request_cookie(raw(), name)); }
+
+    bool peer_is_done() const { return skua_request_peer_is_done(raw()); }
+
+    // -- Answering. Each throws error(SKUA_ESTATE) if the request is answered already. --
+
+    // Adds a field to the answer to come.
+    request &set(const char *name, std::string_view value)
+    {
+        check(skua_field_add(raw(), name, slice(value)));
+        return *this;
+    }
+
+    request &set(const skua::cookie &c)
+    {
+        skua_cookie desc{};
+        desc.name = c.name.c_str();
+        desc.value = slice(c.value);
+        desc.path = c.path.empty() ? nullptr : c.path.c_str();
+        desc.domain = c.domain.empty() ? nullptr : c.domain.c_str();
+        desc.max_age_s = c.max_age.count();
+        desc.secure = c.secure;
+        desc.http_only = c.http_only;
+        desc.same_site = c.same_site;
+        desc.partitioned = c.partitioned;
+        check(skua_cookie_set(raw(), &desc));
+        return *this;
+    }
+
+    // The status of the answer to come; 200 unless said.
+    request &status(int code) noexcept
+    {
+        status_ = code;
+        return *this;
+    }
+
+    void respond(const char *type, std::string_view content)
+    {
+        check(skua_respond(raw(), status_, type, slice(content)));
+    }
+    // A status without content.
+    void respond(int status) { check(skua_respond(raw(), status, nullptr, skua_slice{})); }
+    // Pieces are put together in the request's memory.
+    template <std::convertible_to<std::string_view>... T> void text(const T &...pieces)
+    {
+        respond("text/plain; charset=utf-8", join(pieces...));
+    }
+    template <std::convertible_to<std::string_view>... T> void html(const T &...pieces)
+    {
+        respond("text/html; charset=utf-8", join(pieces...));
+    }
+    template <std::convertible_to<std::string_view>... T> void json(const T &...pieces)
+    {
+        respond("application/json", join(pieces...));
+    }
+    void error(int status) { check(skua_respond_error(raw(), status)); }
+    void redirect(const char *location, int status = 303) { check(skua_redirect(raw(), status, location)); }
+
+    // 103 (Early Hints) and its kind, before the answer.
+    void inform(int status, std::span<const skua_field> fields) { check(skua_inform(raw(), status, fields.data(), fields.size())); }
+
+    // Has fn(how) called once when the answer's last octet has left or the request has died.
+    // Cost: memory of the request.
+    template <std::invocable<skua_end> F> void on_end(F fn)
+    {
+        struct held : detail::ending {
+            explicit held(F &&f) : ending{}, fn(std::move(f)) {}
+            F fn;
+        };
+        detail::extra &kept = detail::extra_of(raw());
+        void *memory = skua_request_alloc(raw(), sizeof(held));
+        if (!memory) throw std::bad_alloc();
+        auto *node = new (memory) held(std::move(fn));
+        node->run = [](detail::ending *self, skua_request *raw, skua_end how) {
+            auto *me = static_cast<held *>(self);
+            guard(raw, [&] { me->fn(how); });
+            me->~held();
+        };
+        node->next = std::exchange(kept.endings, node);
+    }
+
+    // -- Streams of content --
+
+    // Begins an answer whose content is written piece by piece.
+    void stream(int status, const char *type, std::int64_t length = -1)
+    {
+        check(skua_respond_stream(raw(), status, type, length, life_ ? drained : nullptr, life_));
+        if (life_) life_->streams = true;
+    }
+    // Queues octets, all or none; false: no room now (in a coroutine, co_await send instead).
+    bool write(std::string_view octets)
+    {
+        skua_status status = skua_write(raw(), slice(octets));
+        if (status == SKUA_ELIMIT) return false;
+        check(status);
+        return true;
+    }
+    void finish()
+    {
+        if (life_) life_->streams = false;
+        check(skua_finish(raw()));
+    }
+    void events()
+    {
+        check(skua_events_open(raw(), life_ ? drained : nullptr, life_));
+        if (life_) life_->streams = true;
+    }
+    bool emit(const event &e)
+    {
+        skua_event out{};
+        out.data = slice(e.data);
+        out.name = slice(e.name);
+        out.id = slice(e.id);
+        out.retry_ms = e.retry.count();
+        out.comment = e.comment;
+        skua_status status = skua_event_send(raw(), &out);
+        if (status == SKUA_ELIMIT) return false;
+        check(status);
+        return true;
+    }
+
+    // -- In a coroutine --
+
+    // The whole content; throws http_error(413) past limit, cancelled if it will never be complete.
+    auto body(std::uint64_t limit = 0);
+    // Writes all of octets, which must live until this is done, waiting for room; begins a stream if need be.
+    auto send(std::string_view octets);
+
+    // -- With a callback --
+
+    // Calls fn(request &, std::string_view) with the whole content; not when it is refused or lost.
+    template <std::invocable<request &, std::string_view> F> void collect(std::uint64_t limit, F fn)
+    {
+        void *memory = skua_request_alloc(raw(), sizeof(F));
+        if (!memory) throw std::bad_alloc();
+        auto *kept = new (memory) F(std::move(fn));
+        skua_status status = skua_content_collect(
+            raw(), limit,
+            [](skua_request *of, skua_status came, skua_slice content, void *user) {
+                auto *held = static_cast<F *>(user);
+                if (came == SKUA_OK) {
+                    guard(of, [&] {
+                        request self(of);
+                        (*held)(self, view(content));
+                    });
+                }
+                held->~F();
+            },
+            kept);
+        if (status) {
+            kept->~F();
+            check(status);
+        }
+    }
+
+    skua_worker *worker() const { return skua_request_worker(raw()); }
+
+    // Runs fn, which may throw, for a C callback: an exception is answered and logged.
+    template <class F> static void guard(skua_request *raw, F &&fn) noexcept
+    {
+        try {
+            fn();
+        } catch (...) {
+            fail(raw);
+        }
+    }
+
+    // To be called from a catch block. raw: NULL when the request is gone.
+    static void fail(skua_request *raw) noexcept
+    {
+        int status = 500;
+        try {
+            throw;
+        } catch (const cancelled &) {
+            return;
+        } catch (const http_error &e) {
+            status = e.status();
+        } catch (const std::bad_alloc &) {
+            status = 503;
+        } catch (const std::exception &e) {
+            if (raw) skua_log(skua_request_server(raw), slice(std::string_view(e.what())));
+        } catch (...) {
+            if (raw) skua_log(skua_request_server(raw), SKUA_SLICE("a handler threw what is no std::exception"));
+        }
+        if (!raw) return;
+        if (skua_respond_error(raw, status) == SKUA_ESTATE) skua_request_abort(raw);
+    }
+
+private:
+    static std::optional<std::string_view> maybe(skua_slice text)
+    {
+        if (!text.ptr) return std::nullopt;
+        return view(text);
+    }
+
+    template <class T> static T read(std::string_view text, const char *name)
+    {
+        static_assert(!std::same_as<T, const char *>, "a view has no terminating NUL; ask for std::string");
+        if (auto value = parse<T>(text)) return *std::move(value);
+        throw http_error(400, std::string("parameter ") + name + " is not of its type");
+    }
+
+    static void drained(skua_request *, void *user)
+    {
+        auto *alive = static_cast<detail::life *>(user);
+        if (alive->waits && alive->waits->drained) alive->waits->drained(alive->waits);
+    }
+
+    template <class... T> std::string_view join(const T &...pieces)
+    {
+        if constexpr (sizeof...(pieces) == 1) {
+            return (std::string_view(pieces), ...);
+        } else {
+            std::size_t len = (std::size_t(0) + ... + std::string_view(pieces).size());
+            char *start = static_cast<char *>(skua_request_alloc(raw(), len + 1)), *at = start;
+            if (!start) throw std::bad_alloc();
+            ((at += std::string_view(pieces).copy(at, len)), ...);
+            return { start, len };
+        }
+    }
+
+    skua_request *raw_ = nullptr;
+    detail::life *life_ = nullptr;
+    int status_ = 200;
+};
+
+} // namespace skua
+
+#endif // SKUA_CPP_REQUEST_HPP

@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: MIT
+//
+// Part of skua.hpp: a server and the handlers it owns, tickets, timers, and what else outlives a request.
+#ifndef SKUA_CPP_SERVER_HPP
+#define SKUA_CPP_SERVER_HPP
+
+#include "request.hpp"
+#include "task.hpp"
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace skua {
+
+// ---- From other threads -----------------------------------------------------------------------
+
+// A request to be answered later, from any thread. Resumed at most once; copies share that.
+class ticket {
+public:
+    explicit ticket(const request &of) { check(skua_ticket_take(of.raw(), &raw_)); }
+
+    // Has fn(request &) run once on the request's worker, with an empty request if it is gone by then.
+    // Returns whether it will run: false when it was resumed already or the request is gone already.
+    template <std::invocable<request &> F> bool resume(F fn) const
+    {
+        auto held = std::make_unique<F>(std::move(fn));
+        skua_status status = skua_resume(
+            raw_,
+            [](skua_request *raw, void *user) {
+                std::unique_ptr<F> given(static_cast<F *>(user));
+                request::guard(raw, [&] {
+                    request self(raw);
+                    (*given)(self);
+                });
+            },
+            held.get());
+        if (status) return false;
+        (void)held.release();
+        return true;
+    }
+
+private:
+    skua_ticket raw_{};
+};
+
+// ---- Blocking handlers ------------------------------------------------------------------------
+
+// What a blocking handler may read of its request, on a thread of the pool.
+class snapshot {
+public:
+    snapshot(const skua_request *raw, skua_slice content) noexcept : raw_(raw), content_(view(content)) {}
+
+    std::string_view method() const noexcept { return view(skua_request_method(raw_)); }
+    std::string_view path() const noexcept { return view(skua_request_path(raw_)); }
+    std::string_view query() const noexcept { return view(skua_request_query(raw_)); }
+    std::string_view content() const noexcept { return content_; }
+    std::optional<std::string_view> field(const char *name) const noexcept { return maybe(skua_request_field(raw_, name)); }
+    std::optional<std::string_view> cookie(const char *name) const noexcept { return maybe(skua_request_cookie(raw_, name)); }
+    template <class T = std::string_view> T param(const char *name) const
+    {
+        if (auto value = parse<T>(view(skua_request_param(raw_, name)))) return *std::move(value);
+        throw http_error(400, std::string("parameter ") + name + " is not of its type");
+    }
+
+private:
+    static std::optional<std::string_view> maybe(skua_slice text) noexcept
+    {
+        if (!text.ptr) return std::nullopt;
+        return view(text);
+    }
+
+    const skua_request *raw_;
+    std::string_view content_;
+};
+
+// What a blocking handler answers; sent when it returns.
+class reply {
+public:
+    explicit reply(skua_reply *raw) noexcept : raw_(raw) {}
+
+    reply &set(const char *name, std::string_view value)
+    {
+        check(skua_reply_field(raw_, name, slice(value)));
+        return *this;
+    }
+    reply &status(int code) noexcept
+    {
+        status_ = code;
+        return *this;
+    }
+    void respond(const char *type, std::string_view content) { check(skua_reply_give(raw_, status_, type, slice(content))); }
+    void text(std::string_view content) { respond("text/plain; charset=utf-8", content); }
+    void html(std::string_view content) { respond("text/html; charset=utf-8", content); }
+    void json(std::string_view content) { respond("application/json", content); }
+    bool peer_is_gone() const noexcept { return skua_reply_peer_is_gone(raw_); }
+
+private:
+    skua_reply *raw_;
+    int status_ = 200;
+};
+
+// ---- Timers -----------------------------------------------------------------------------------
+
+// Calls a function on a worker, once or again and again, until it is destroyed, which must happen there too.
+class timer {
+public:
+    template <std::invocable F>
+    timer(skua_worker *worker, std::chrono::nanoseconds delay, std::chrono::nanoseconds period, F fn)
+        : held_(std::make_unique<state>(worker, std::move(fn)))
+    {
+        check(skua_timer_start(worker, delay.count(), period.count(), run, held_.get(), &held_->raw));
+        held_->repeats = period.count() > 0;
+    }
+    timer(timer &&) noexcept = default;
+    timer &operator=(timer &&) = delete;
+    ~timer()
+    {
+        if (held_ && held_->raw) skua_timer_stop(held_->worker, held_->raw);
+    }
+
+private:
+    struct state {
+        state(skua_worker *w, std::function<void()> f) : worker(w), fn(std::move(f)) {}
+        skua_worker *worker;
+        std::function<void()> fn;
+        skua_timer *raw = nullptr;
+        bool repeats = false;
+    };
+
+    static void run(skua_worker *worker, void *user)
+    {
+        auto *self = static_cast<state *>(user);
+        if (!self->repeats) self->raw = nullptr;
+        try {
+            self->fn();
+        } catch (...) {
+            skua_log(skua_worker_server(worker), SKUA_SLICE("a timer's function threw an exception"));
+        }
+    }
+
+    std::unique_ptr<state> held_;
+};
+
+// ---- Configuration ----------------------------------------------------------------------------
+
+// skua_config with chrono's units, for designated initialisers. 0 and nullptr mean default. What is not here is
+// set in the skua_config that it becomes.
+struct config {
+    using time = std::chrono::nanoseconds;
+
+    const char *listen = nullptr, *hosts = nullptr, *backend = nullptr;
+    unsigned workers = 0, backlog = 0, connections_max = 0;
+    std::size_t head_octets_max = 0, target_octets_max = 0;
+    unsigned fields_max = 0, params_max = 0;
+    std::uint64_t content_octets_max = 0, discard_octets_max = 0, out_octets_max = 0;
+    time head_timeout{}, keep_alive_timeout{}, stall_timeout{}, rate_window{}, handler_timeout{}, linger_timeout{};
+    std::uint64_t rate_octets_min = 0;
+    skua_log_format log = SKUA_LOG_NONE;
+    skua_log_write *log_write = nullptr;
+    void *log_user = nullptr;
+
+    operator skua_config() const noexcept
+    {
+        skua_config c{};
+        c.listen = listen;
+        c.hosts = hosts;
+        c.backend = backend;
+        c.workers = workers;
+        c.backlog = backlog;
+        c.connections_max = connections_max;
+        c.head_octets_max = head_octets_max;
+        c.target_octets_max = target_octets_max;
+        c.fields_max = fields_max;
+        c.params_max = params_max;
+        c.content_octets_max = content_octets_max;
+        c.discard_octets_max = discard_octets_max;
+        c.out_octets_max = out_octets_max;
+        c.head_timeout_ns = head_timeout.count();
+        c.keep_alive_timeout_ns = keep_alive_timeout.count();
+        c.stall_timeout_ns = stall_timeout.count();
+        c.rate_window_ns = rate_window.count();
+        c.handler_timeout_ns = handler_timeout.count();
+        c.linger_timeout_ns = linger_timeout.count();
+        c.rate_octets_min = rate_octets_min;
+        c.log = log;
+        c.log_write = log_write;
+        c.log_user = log_user;
+        return c;
+    }
+};
+
+// ---- Servers ----------------------------------------------------------------------------------
+
+namespace detail {
+
+template <class F>
+concept coroutine_handler = requires(F &fn, request r) {
+    { fn(std::move(r)) } -> std::same_as<task<void>>;
+};
+
+template <class F>
+concept plain_handler = requires(F &fn, request &r) {
+    { fn(r) } -> std::same_as<void>;
+};
+
+template <class F> void handle(skua_request *raw, void *user) noexcept
+{
+    F &fn = *static_cast<F *>(user);
+    if constexpr (coroutine_handler<F>) {
+        flight_run(fn, raw);
+    } else {
+        request self(raw);
+        request::guard(raw, [&] { fn(self); });
+    }
+}
+
+} // namespace detail
+
+template <class F>
+concept handler = detail::plain_handler<F> || detail::coroutine_handler<F>;
+
+// A server. Everything it was given (handlers, and what they captured) lives until it is destroyed.
+class server {
+public:
+    explicit server(const config &desc = {}) : server(static_cast<skua_config>(desc)) {}
+    template <std::same_as<skua_config> C> explicit server(const C &desc) : raw_(skua_server_new(&desc))
+    {
+        if (!raw_) throw std::bad_alloc();
+    }
+
+    skua_server *raw() const noexcept { return raw_.get(); }
+
+    // pattern: as skua_route takes it, "GET /users/{id}".
+    template <handler F> server &route(const char *pattern, F fn)
+    {
+        F *held = keep(std::move(fn));
+        return judge(skua_route(raw(), pattern, detail::handle<F>, held));
+    }
+    template <handler F> server &get(std::string_view path, F fn) { return method("GET ", path, std::move(fn)); }
+    template <handler F> server &post(std::string_view path, F fn) { return method("POST ", path, std::move(fn)); }
+    template <handler F> server &put(std::string_view path, F fn) { return method("PUT ", path, std::move(fn)); }
+    template <handler F> server &patch(std::string_view path, F fn) { return method("PATCH ", path, std::move(fn)); }
+    template <handler F> server &del(std::string_view path, F fn) { return method("DELETE ", path, std::move(fn)); }
+    template <handler F> server &any(std::string_view path, F fn) { return method("", path, std::move(fn)); }
+
+    // A member function of an object that outlives the server: app.route("GET /x", object, &type::on_x).
+    template <class T, class R> server &route(const char *pattern, T &object, R (T::*member)(request &))
+    {
+        return route(pattern, [&object, member](request &r) { (object.*member)(r); });
+    }
+    template <class T> server &route(const char *pattern, T &object, task<> (T::*member)(request))
+    {
+        return route(pattern, [&object, member](request r) { return (object.*member)(r); });
+    }
+
+    // fn(const snapshot &, reply &) runs on a thread of the pool, after the content has been collected.
+    template <std::invocable<const snapshot &, reply &> F> server &blocking(const char *pattern, F fn)
+    {
+        F *held = keep(std::move(fn));
+        return judge(skua_route_blocking(
+            raw(), pattern,
+            [](const skua_request *raw, skua_slice content, skua_reply *out, void *user) {
+                reply answer(out);
+                run_blocking(raw, answer, [&] { (*static_cast<F *>(user))(snapshot(raw, content), answer); });
+            },
+            held));
+    }
+
+    // Middleware for every request at or below prefix. before(request &): answers, or returns and the request goes on.
+    template <std::invocable<request &> F> server &before(const char *prefix, F fn)
+    {
+        F *held = keep(std::move(fn));
+        skua_middleware desc{};
+        desc.before = [](skua_request *raw, void *user) {
+            request::guard(raw, [&] {
+                request self(raw);
+                (*static_cast<F *>(user))(self);
+            });
+            if (skua_request_status(raw) == 0) skua_next(raw);
+        };
+        desc.user = held;
+        return judge(skua_use(raw(), prefix, &desc));
+    }
+    // fn(request &, int status): the answer's head is about to be written; it may add fields.
+    template <std::invocable<request &, int> F> server &on_head(const char *prefix, F fn)
+    {
+        F *held = keep(std::move(fn));
+        skua_middleware desc{};
+        desc.head = [](skua_request *raw, int status, void *user) {
+            log_throw(skua_request_server(raw), [&] {
+                request self(raw);
+                (*static_cast<F *>(user))(self, status);
+            });
+        };
+        desc.user = held;
+        return judge(skua_use(raw(), prefix, &desc));
+    }
+    // fn(request &, skua_end): the request has ended.
+    template <std::invocable<request &, skua_end> F> server &on_end(const char *prefix, F fn)
+    {
+        F *held = keep(std::move(fn));
+        skua_middleware desc{};
+        desc.end = [](skua_request *raw, skua_end how, void *user) {
+            log_throw(skua_request_server(raw), [&] {
+                request self(raw);
+                (*static_cast<F *>(user))(self, how);
+            });
+        };
+        desc.user = held;
+        return judge(skua_use(raw(), prefix, &desc));
+    }
+
+    server &directory(const char *pattern, const char *path, const skua_directory_config &config = {})
+    {
+        return judge(skua_route_directory(raw(), pattern, path, &config));
+    }
+
+    server &listen(const char *address) { return judge(skua_listen(raw(), address)); }
+    void start() { judge(skua_start(raw())); }
+    void wait() { skua_wait(raw()); }
+    void run() { judge(skua_run(raw())); }
+    void stop(std::chrono::nanoseconds grace = std::chrono::seconds(10)) noexcept { skua_stop(raw(), grace.count()); }
+
+    // Where it listens, with the real port; empty past the last.
+    std::string_view address(std::size_t index = 0) const
+    {
+        const char *text = skua_server_address(raw(), index);
+        return text ? text : "";
+    }
+
+    // Runs fn(skua_worker *) on worker number index.  Thread: any.
+    template <std::invocable<skua_worker *> F> void post_to(unsigned index, F fn)
+    {
+        auto held = std::make_unique<F>(std::move(fn));
+        check(skua_post(
+            raw(), index,
+            [](skua_worker *worker, void *user) {
+                std::unique_ptr<F> given(static_cast<F *>(user));
+                log_throw(skua_worker_server(worker), [&] { (*given)(worker); });
+            },
+            held.get()));
+        (void)held.release();
+    }
+
+    // Plays octets as one client's connection, without a socket, and returns what it would have received.
+    std::string test(std::string_view octets)
+    {
+        skua_slice answer{};
+        judge(skua_test_request(raw(), slice(octets), &answer));
+        std::string text(view(answer));
+        skua_test_free(answer);
+        return text;
+    }
+
+private:
+    struct kept {
+        void *object;
+        void (*drop)(void *object);
+        kept(void *o, void (*d)(void *)) noexcept : object(o), drop(d) {}
+        kept(kept &&other) noexcept : object(std::exchange(other.object, nullptr)), drop(other.drop) {}
+        kept &operator=(kept &&) = delete;
+        ~kept()
+        {
+            if (object) drop(object);
+        }
+    };
+
+    struct freer {
+        void operator()(skua_server *raw) const noexcept { skua_server_free(raw); }
+    };
+
+    template <class F> F *keep(F &&fn)
+    {
+        using held = std::remove_cvref_t<F>;
+        auto made = std::make_unique<held>(std::forward<F>(fn));
+        objects_.emplace_back(made.get(), [](void *object) { delete static_cast<held *>(object); });
+        return made.release();
+    }
+
+    server &judge(skua_status status)
+    {
+        if (status) throw error(status, skua_server_error(raw()));
+        return *this;
+    }
+
+    template <class F> server &method(const char *name, std::string_view path, F fn)
+    {
+        return route((name + std::string(path)).c_str(), std::move(fn));
+    }
+
+    template <class F> static void log_throw(skua_server *of, F &&fn) noexcept
+    {
+        try {
+            fn();
+        } catch (const std::exception &e) {
+            skua_log(of, slice(std::string_view(e.what())));
+        } catch (...) {
+            skua_log(of, SKUA_SLICE("a callback threw what is no std::exception"));
+        }
+    }
+
+    template <class F> static void run_blocking(const skua_request *raw, reply &answer, F &&fn) noexcept
+    {
+        int status = 500;
+        try {
+            fn();
+            return;
+        } catch (const http_error &e) {
+            status = e.status();
+        } catch (const std::exception &e) {
+            skua_log(skua_request_server(raw), slice(std::string_view(e.what())));
+        } catch (...) {
+            skua_log(skua_request_server(raw), SKUA_SLICE("a blocking handler threw what is no std::exception"));
+        }
+        log_throw(skua_request_server(raw), [&] { answer.status(status).text(std::to_string(status)); });
+    }
+
+    std::vector<kept> objects_; // destroyed after the server, whose handlers use them
+    std::unique_ptr<skua_server, freer> raw_;
+};
+
+} // namespace skua
+
+#endif // SKUA_CPP_SERVER_HPP

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+//
+// Part of skua.hpp: slices and views, errors, and text as numbers.
+#ifndef SKUA_CPP_VALUES_HPP
+#define SKUA_CPP_VALUES_HPP
+
+#include "../skua.h"
+
+#include <charconv>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <new>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+namespace skua {
+
+
+inline std::string_view view(skua_slice octets) noexcept
+{
+    return octets.len ? std::string_view(octets.ptr, octets.len) : std::string_view();
+}
+
+inline skua_slice slice(std::string_view octets) noexcept
+{
+    return { octets.data(), octets.size() };
+}
+
+inline skua_slice slice(std::span<const std::byte> octets) noexcept
+{
+    return { reinterpret_cast<const char *>(octets.data()), octets.size() };
+}
+
+inline namespace literals {
+constexpr std::uint64_t operator""_KiB(unsigned long long n) { return n << 10; }
+constexpr std::uint64_t operator""_MiB(unsigned long long n) { return n << 20; }
+} // namespace literals
+
+// A function of skua.h failed.
+class error : public std::runtime_error {
+public:
+    explicit error(skua_status status) : error(status, skua_status_text(status)) {}
+    error(skua_status status, const std::string &sentence) : std::runtime_error(sentence), status_(status) {}
+    skua_status status() const noexcept { return status_; }
+
+private:
+    skua_status status_;
+};
+
+// Thrown by a handler: the request is answered with this status and its page.
+class http_error : public std::runtime_error {
+public:
+    explicit http_error(int status) : http_error(status, "HTTP status " + std::to_string(status)) {}
+    http_error(int status, const std::string &sentence) : std::runtime_error(sentence), status_(status) {}
+    int status() const noexcept { return status_; }
+
+private:
+    int status_;
+};
+
+// Thrown by what a coroutine awaits, and by its request, once the request is gone.
+class cancelled : public std::exception {
+public:
+    const char *what() const noexcept override { return "the request is gone"; }
+};
+
+inline void check(skua_status status)
+{
+    if (status == SKUA_OK) return;
+    if (status == SKUA_ENOMEM) throw std::bad_alloc();
+    throw error(status);
+}
+
+// Text as a number or another type; nothing if it is not wholly one. bool is "true", "false", "1" or "0".
+template <class T> std::optional<T> parse(std::string_view text)
+{
+    if constexpr (std::same_as<T, std::string_view> || std::same_as<T, std::string>) {
+        return T(text);
+    } else if constexpr (std::same_as<T, bool>) {
+        if (text == "true" || text == "1") return true;
+        if (text == "false" || text == "0") return false;
+        return std::nullopt;
+    } else {
+        static_assert(std::is_arithmetic_v<T>, "skua::parse reads text, bool, integers and floating point");
+        T value{};
+        auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
+        if (text.empty() || failed != std::errc() || end != text.data() + text.size()) return std::nullopt;
+        return value;
+    }
+}
+
+} // namespace skua
+
+#endif // SKUA_CPP_VALUES_HPP

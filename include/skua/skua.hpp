@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+//
+// Skua for C++20: lambdas, typed parameters, RAII, exceptions and coroutines over skua.h.
+//
+//     #include <skua/skua.hpp>
+//
+//     int main()
+//     {
+//         skua::server app;
+//         app.get("/hello/{name}", [](skua::request &req) {
+//             req.text("Hello, ", req.param("name"), "!");
+//         });
+//         app.listen("127.0.0.1:8080");
+//         app.run();
+//     }
+//
+// Handlers are lambdas or objects; they live as long as the server. A handler that takes skua::request & runs
+// to its end or answers later through a ticket; one that returns skua::task<> is a coroutine, takes its
+// skua::request by value, and is resumed on the worker that owns the request.
+//
+// Exceptions never cross into C. What leaves a handler answers 500 and is logged; skua::http_error answers its
+// own status. Of its own, this header allocates nothing per request for plain lambdas, and one frame (the
+// compiler's) per coroutine.
+//
+// Lifetimes: views from a request live as long as the request; in a coroutine, as long as the coroutine.
+// Threads: as in skua.h, whose names stay usable beside these.
+#ifndef SKUA_HPP
+#define SKUA_HPP
+
+#include "cpp/request.hpp"
+#include "cpp/server.hpp"
+#include "cpp/task.hpp"
+
+#endif // SKUA_HPP
