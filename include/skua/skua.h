@@ -145,6 +145,10 @@ typedef struct skua_config {
     int64_t linger_timeout_ns;     // draining after our half of a connection is closed; default 2 s
     uint64_t linger_octets_max;    // octets drained then; default 262144
 
+    // Blocking routes.
+    unsigned blocking_threads;   // handlers that run at a time; default 16, at most 1024
+    unsigned blocking_queue_max; // requests that wait for one of them; default 256 [503]
+
     // The access log and the error log.
     skua_log_format log;
     skua_log_write *log_write; // default: standard output
@@ -603,6 +607,76 @@ SKUA_API int64_t skua_worker_unix_ns(const skua_worker *worker);
 SKUA_API SKUA_NODISCARD skua_status skua_offload(skua_worker *worker, void (*work)(void *user),
                                                  void (*done)(skua_worker *worker, void *user),
                                                  void *user);
+
+// ---- Threads ----------------------------------------------------------------------------------
+
+// A handler that has to wait does it in one of two ways, and neither can touch a request that is gone: it takes a
+// ticket, returns, and is answered for later by skua_resume from any thread; or its route is a blocking one, and
+// it runs on a thread that may wait.
+
+// A request that will be answered later. A plain value: copy it, keep it, pass it to threads; {0} is none. It
+// never dangles: after the request, or the server, it is refused.
+typedef struct skua_ticket {
+    uint64_t value;
+} skua_ticket;
+
+// Takes a ticket for a request, as many as are wanted. Nothing has to be given back.
+// Errors: SKUA_ENOMEM; SKUA_ELIMIT there are 16,777,216 tickets of living requests in this process.
+// Thread: owning worker.  Cost: no lock and no allocation but for every hundredth or so.
+SKUA_API SKUA_NODISCARD skua_status skua_ticket_take(skua_request *request, skua_ticket *ticket);
+
+// Takes up a request again, on its worker. request: NULL if it is gone by then: its connection has died,
+// handler_timeout_ns has passed, or the server was stopped.
+typedef void skua_resume_fn(skua_request *request, void *user);
+
+// Has fn called once on the ticket's worker, later, never before this returns on that worker. A ticket is good
+// for one resumption.
+// Returns: SKUA_OK, and then fn runs exactly once, also while the server stops. On an error fn never runs.
+// Errors: SKUA_ESTATE resumed already; SKUA_ECLOSED the request was gone already, or the server was freed, or the
+// ticket is none. When a request that was resumed is gone too, it is SKUA_ECLOSED.
+// Thread: any; several may try, one succeeds.  Cost: a compare-exchange and a wake-up; nothing that can fail.
+SKUA_API SKUA_NODISCARD skua_status skua_resume(skua_ticket ticket, skua_resume_fn *fn, void *user);
+
+// Runs fn on worker number index, in the order of posting by one thread.
+// Returns: SKUA_OK, and then fn runs exactly once, also while the server stops. On an error it never runs.
+// Errors: SKUA_ENOMEM; SKUA_EINVAL there is no such worker; SKUA_ECLOSED the server does not run, or that worker
+// has ended.  Thread: any.
+SKUA_API SKUA_NODISCARD skua_status skua_post(skua_server *server, unsigned index,
+                                              void (*fn)(skua_worker *worker, void *user), void *user);
+
+// What a blocking handler answers; sent from the worker when the handler has returned.
+typedef struct skua_reply skua_reply;
+
+// Answers a request on a thread of the server's pool, where it may wait. request, content and what is read of them
+// live until it returns, whatever becomes of the peer; it may call the functions that take a const skua_request,
+// and skua_reply_… ; of the connection they tell what was known when the handler was called.
+// content: the whole of it.
+typedef void skua_blocking_handler(const skua_request *request, skua_slice content, skua_reply *reply,
+                                   void *user);
+
+// Sends requests that match pattern to a blocking handler; otherwise like skua_route. The content is collected
+// first, at most skua_config.content_octets_max of it [413]. Up to blocking_threads handlers run at a time and
+// blocking_queue_max wait [503]. A handler that gives no answer: 500 and a line in the log.
+// A request that is gone before a thread was free for it is not handled. skua_stop does not end a handler: past
+// its deadline it logs how many still run, and skua_wait and skua_server_free wait for them.
+// Errors: those of skua_route.
+SKUA_API SKUA_NODISCARD skua_status skua_route_blocking(skua_server *server, const char *pattern,
+                                                        skua_blocking_handler *handler, void *user);
+
+// Adds a field to the answer, before it is given; see skua_field_add.
+// Errors: SKUA_EINVAL, SKUA_ESTATE, SKUA_ENOMEM, SKUA_ELIMIT.  Thread: the handler's.
+SKUA_API SKUA_NODISCARD skua_status skua_reply_field(skua_reply *reply, const char *name,
+                                                     skua_slice value);
+
+// Gives the answer, once. type: NULL for no Content-Type; type and content are copied.
+// Errors: SKUA_EINVAL status or type; SKUA_ESTATE given already; SKUA_ENOMEM; SKUA_ELIMIT the type is too long.
+// Nothing is given then.  Thread: the handler's.
+SKUA_API SKUA_NODISCARD skua_status skua_reply_give(skua_reply *reply, int status, const char *type,
+                                                    skua_slice content);
+
+// Whether nobody waits for the answer any more: the connection has died, or handler_timeout_ns has passed. A long
+// handler may look at it and give up.  Thread: the handler's.
+SKUA_API bool skua_reply_peer_is_gone(const skua_reply *reply);
 
 // ---- Serving a directory ----------------------------------------------------------------------
 

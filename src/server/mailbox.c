@@ -4,7 +4,20 @@
 
 #include "server/mailbox.h"
 
+#include "base/assert.h"
+
+#include <sched.h>
 #include <stddef.h>
+
+void mailbox_enter(mailbox *box)
+{
+    atomic_fetch_add_explicit(&box->shared.writers, 1, memory_order_relaxed); // the letter carries the order
+}
+
+void mailbox_leave(mailbox *box)
+{
+    atomic_fetch_sub_explicit(&box->shared.writers, 1, memory_order_release);
+}
 
 bool mailbox_post(mailbox *box, mail *letter)
 {
@@ -31,4 +44,10 @@ void mailbox_deliver(mailbox *box, void *reader)
         oldest->deliver(oldest, reader);
         oldest = next;
     }
+}
+
+void mailbox_end(mailbox *box)
+{
+    SKUA_ASSERT(!atomic_load_explicit(&box->shared.newest, memory_order_relaxed));
+    while (atomic_load_explicit(&box->shared.writers, memory_order_acquire)) sched_yield();
 }

@@ -6,9 +6,11 @@
 
 #include "base/assert.h"
 #include "http/query.h"
+#include "server/blocking.h"
 #include "server/connection.h"
 #include "server/page.h"
 #include "server/server.h"
+#include "server/ticket.h"
 #include "server/worker.h"
 
 #include <stdlib.h>
@@ -77,11 +79,24 @@ static void request_log(const skua_request *r, skua_end how)
     });
 }
 
+void request_let_go(skua_request *r)
+{
+    if (r->tickets) ticket_close_all(r);
+    if (r->reply) blocking_let_go(r->reply);
+}
+
 void request_end(skua_request *r, skua_end how)
 {
-    skua_worker *w = r->worker;
     if (r->end) r->end(r, how, r->end_user);
     request_log(r, how);
+    request_let_go(r);
+    if (r->reply) blocking_request_ended(r->reply);
+    else request_give_back(r);
+}
+
+void request_give_back(skua_request *r)
+{
+    skua_worker *w = r->worker;
     content_free(r);
     arena_reset(&r->memory);
     r->next = w->free_requests;
@@ -342,12 +357,12 @@ slice skua_request_cookie(const skua_request *r, const char *name)
 
 size_t skua_request_peer(const skua_request *r, char *text, size_t room)
 {
-    return io_address_write(&r->session->conn->peer, text, room);
+    return io_address_write(r->reply ? blocking_peer(r->reply) : &r->session->conn->peer, text, room);
 }
 
 bool skua_request_peer_is_done(const skua_request *r)
 {
-    return r->session->conn->half_closed;
+    return r->reply ? blocking_peer_was_done(r->reply) : r->session->conn->half_closed;
 }
 
 void *skua_request_alloc(skua_request *r, size_t octets)

@@ -12,6 +12,7 @@
 #include "server/router.h"
 
 typedef struct session session;
+typedef struct ticket_slot ticket_slot;
 
 typedef enum request_reading {
     READING_HEAD,
@@ -42,6 +43,9 @@ struct skua_request {
     bool plain;        // skua_request_path_is_plain
     bool failed;       // the source broke its promise: nothing more can be sent
     bool lost_told;    // the reader knows that the content is lost, or has had its end
+
+    ticket_slot *tickets; // a ring; NULL: none was taken
+    skua_reply *reply;    // a blocking handler has it; NULL: none
 
     const char *base; // the head's octets
     slice method, target_text, authority, path, query;
@@ -86,8 +90,14 @@ skua_request *request_take(skua_worker *w, session *s);
 // The head is complete: copies it, finds its parts, and calls the handler or answers itself.
 void request_begin(skua_request *r, const char *octets);
 
-// Tells on_end and the log, gives everything back.
+// Tells on_end and the log, gives everything back; what a blocking handler is looking at only when it has returned.
 void request_end(skua_request *r, skua_end how);
+
+// Gives back the memory of a request that has ended.
+void request_give_back(skua_request *r);
+
+// Whoever was to answer it later, by a ticket or as a blocking handler, is told that it is gone.
+void request_let_go(skua_request *r);
 
 // Whether anybody will be told when it ends.
 bool request_is_watched(const skua_request *r);

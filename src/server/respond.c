@@ -17,7 +17,6 @@
 #include <stdlib.h>
 
 enum {
-    RESPOND_FIELDS_OCTETS_MAX = 8192, // added by a handler
     RESPOND_COPY_MAX = 8192,          // content up to this is copied behind the head: one piece, one send
     RESPOND_PULL_QUEUED = 65536,      // pulling stops above it
     RESPOND_CHUNK_HEAD = 6,           // four digits and CRLF
@@ -246,11 +245,15 @@ static skua_status respond_give(skua_request *r, int status, slice line, slice m
 
 // ---- The ways to answer ----
 
-static skua_status respond_check(const skua_request *r, int status, slice type)
+skua_status respond_check_type(int status, slice type)
 {
-    if (r->answering != ANSWER_NONE) return SKUA_ESTATE;
     if (status < 200 || status > 599 || !syntax_is_field_value(type)) return SKUA_EINVAL;
     return type.len > RESPOND_FIELDS_OCTETS_MAX / 2 ? SKUA_ELIMIT : SKUA_OK;
+}
+
+static skua_status respond_check(const skua_request *r, int status, slice type)
+{
+    return r->answering != ANSWER_NONE ? SKUA_ESTATE : respond_check_type(status, type);
 }
 
 static slice respond_type(const char *type)

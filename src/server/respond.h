@@ -6,7 +6,12 @@
 
 #include "base/slice.h"
 
+enum { RESPOND_FIELDS_OCTETS_MAX = 8192 }; // fields added by a handler
+
 // Whether a handler may set this field.
 bool respond_takes_field(slice name, slice value);
+
+// Whether an answer may have this status and media type.
+skua_status respond_check_type(int status, slice type);
 
 #endif

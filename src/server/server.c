@@ -76,8 +76,8 @@ static bool server_fill(skua_server *server, const skua_config *config)
     server->config.hosts = server->hosts_text;
     server->router = router_new();
     server->watch_set = watch_set_new();
-    server->offload = offload_new();
-    return server->router && server->watch_set && server->offload;
+    server->helpers = crew_new(OFFLOAD_THREADS, OFFLOAD_QUEUE_MAX);
+    return server->router && server->watch_set && server->helpers;
 }
 
 skua_server *skua_server_new(const skua_config *config)
@@ -116,6 +116,8 @@ void server_close_listeners(skua_server *server, skua_worker *w)
 
 static void server_close_workers(skua_server *server)
 {
+    gate_close(&server->running);
+    gate_wait(&server->running);
     for (unsigned i = 0; i < server->worker_count; i++) {
         skua_worker *w = server->workers[i];
         server_close_listeners(server, w);
@@ -149,7 +151,8 @@ void skua_server_free(skua_server *server)
         skua_wait(server);
     }
     server_drop_keepsakes(server);
-    offload_free(server->offload);
+    blocking_free(server->blocking);
+    crew_free(server->helpers);
     if (server->watch_set) watch_set_free(server->watch_set);
     log_free(server->log);
     router_free(server->router);
@@ -394,8 +397,11 @@ static skua_status server_open(skua_server *server, unsigned workers, const io_b
     server->backend = backend;
     server->error[0] = 0;
     atomic_store(&server->shared.grace_ns, -1);
+    atomic_store(&server->shared.late_told, false);
     skua_status status = server_open_log(server);
-    return status ? status : server_open_workers(server, workers);
+    if (!status) status = server_open_workers(server, workers);
+    if (!status) gate_open(&server->running);
+    return status;
 }
 
 static skua_status server_fail_start(skua_server *server, skua_status status)
@@ -449,7 +455,9 @@ void skua_stop(skua_server *server, int64_t grace_ns)
 {
     if (grace_ns < 0) grace_ns = 0;
     atomic_store_explicit(&server->shared.grace_ns, grace_ns, memory_order_release);
+    if (!gate_enter(&server->running)) return; // workers look at it when they start
     for (unsigned i = 0; i < server->worker_count; i++) io_wake(&server->workers[i]->wake);
+    gate_leave(&server->running);
 }
 
 // ---- Over another backend ----

@@ -5,6 +5,8 @@
 #define SKUA_SERVER_SERVER_H
 
 #include "io/socket.h"
+#include "server/blocking.h"
+#include "server/gate.h"
 #include "server/log.h"
 #include "server/offload.h"
 #include "server/router.h"
@@ -36,7 +38,8 @@ struct skua_server {
     router *router;
     server_log *log;
     watch_set *watch_set;
-    offload *offload;
+    crew *helpers;      // for skua_offload
+    blocking *blocking; // NULL: no route of that kind
     skua_local_desc locals[WORKER_LOCALS_MAX];
     unsigned local_count;
     server_keepsake *keepsakes;
@@ -45,9 +48,11 @@ struct skua_server {
     skua_worker **workers;
     unsigned worker_count;
     bool started;
+    gate running; // inside: whoever uses workers from elsewhere
     char error[SERVER_ERROR_OCTETS];
     struct {
         atomic_llong grace_ns; // of the last skua_stop; -1: none
+        atomic_bool late_told; // that blocking handlers run past it
     } shared;
 };
 

@@ -299,6 +299,7 @@ void session_timed_out(session *s, int status)
         request_refuse(r, s->in, fault_framing((uint16_t)status, "too slow"));
     } else {
         respond_fault(r, status, true);
+        request_let_go(r);
     }
     session_forget_input(s);
     if (session_may_leave(r)) session_leave(s, r);

@@ -6,8 +6,10 @@
 
 #include "base/assert.h"
 #include "http/date.h"
+#include "server/blocking.h"
 #include "server/connection.h"
 #include "server/server.h"
+#include "server/ticket.h"
 
 #include <stdlib.h>
 
@@ -29,7 +31,9 @@ static void worker_woken(io_op *op, int64_t result)
 
 void worker_post(skua_worker *w, mail *letter)
 {
+    mailbox_enter(&w->mail);
     if (mailbox_post(&w->mail, letter)) io_wake(&w->wake);
+    mailbox_leave(&w->mail);
 }
 
 void worker_offload_done(skua_worker *w)
@@ -117,7 +121,9 @@ static void worker_free_lists(skua_worker *w)
 
 void worker_close(skua_worker *w)
 {
+    mailbox_end(&w->mail);
     worker_drop_locals(w);
+    ticket_give_back(w);
     io_cancel(&w->loop, &w->watches);
     io_cancel(&w->loop, &w->wake);
     io_loop_close(&w->loop);
@@ -140,6 +146,7 @@ skua_status worker_open(skua_worker *w, skua_server *server, unsigned index, con
     io_timers_init(&w->loop.timers, w->loop.now_ns, connection_deadline, w);
     w->wake = (io_op){ .code = IO_WAKE, .done = worker_woken, .user = w, .fd = -1 };
     io_submit(&w->loop, &w->wake);
+    gate_open(&w->posting);
     status = io_turn(&w->loop, 0); // it can be woken from here on
     if (!status && !w->wake.active) status = SKUA_ENOFILE;
     if (!status && server->config.log != SKUA_LOG_NONE && !(w->lane = log_lane_open(server->log))) {
@@ -184,11 +191,24 @@ void worker_connection_gone(skua_worker *w)
     (void)w; // worker_turn sees it
 }
 
+// Everything that could still send it a letter, but for skua_post.
+static bool worker_is_done(const skua_worker *w)
+{
+    return w->connections.in_use == 0 && w->offloaded == 0 && w->opening == 0 && w->orphans == 0 && w->blocking == 0;
+}
+
+// What was posted is delivered; what is posted from there on is refused, or functions that post themselves would
+// never let it end.
 static bool worker_has_ended(skua_worker *w)
 {
     if (!w->draining) return false;
-    if (w->connections.in_use && w->loop.now_ns >= w->end_at_ns) worker_abort_connections(w);
-    return w->connections.in_use == 0 && w->offloaded == 0 && w->opening == 0;
+    if (w->loop.now_ns >= w->end_at_ns) {
+        if (w->connections.in_use) worker_abort_connections(w);
+        if (w->blocking) blocking_tell_late(w->server);
+    }
+    if (!worker_is_done(w)) return false;
+    gate_close(&w->posting);
+    return gate_is_empty(&w->posting);
 }
 
 static int64_t worker_wait_ns(const skua_worker *w, int64_t timeout_ns)
@@ -253,7 +273,7 @@ void *skua_local(skua_worker *w, unsigned key)
 skua_status skua_offload(skua_worker *w, void (*work)(void *user),
                          void (*done)(skua_worker *worker, void *user), void *user)
 {
-    skua_status status = offload_submit(w->server->offload, w, work, done, user);
+    skua_status status = offload_submit(w->server->helpers, w, work, done, user);
     if (status == SKUA_OK) w->offloaded++;
     return status;
 }

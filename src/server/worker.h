@@ -7,6 +7,7 @@
 #include "http/chunk.h"
 #include "http/h1_head.h"
 #include "io/io.h"
+#include "server/gate.h"
 #include "server/log.h"
 #include "server/mailbox.h"
 #include "server/request.h"
@@ -29,6 +30,7 @@ struct skua_worker {
     block_store blocks;
     session *free_sessions;
     skua_request *free_requests;
+    ticket_slot *free_tickets;
     h1_limits head_limits;
     chunk_limits chunk_limits;
 
@@ -38,6 +40,7 @@ struct skua_worker {
     char host[WORKER_HOST_OCTETS];
 
     mailbox mail;
+    gate posting; // inside: what skua_post has taken and is not delivered
     io_op wake;
     io_op watches; // changes of directories
     io_op listeners[WORKER_LISTENERS_MAX];
@@ -48,6 +51,8 @@ struct skua_worker {
 
     unsigned offloaded; // work handed to helper threads and not come back
     unsigned opening;   // files being opened
+    unsigned orphans;   // tickets resumed whose request has gone before fn was called
+    unsigned blocking;  // requests that blocking handlers have
     bool draining;      // no more connections; every answer closes its own
     bool ended;
     int64_t end_at_ns;  // when draining ends

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: MIT
+//
+// Blocking routes: the content is collected, the reply goes to the crew with the request pinned beneath it, and
+// comes home as a letter.
+
+#include "server/blocking.h"
+
+#include "base/assert.h"
+#include "server/connection.h"
+#include "server/crew.h"
+#include "server/respond.h"
+#include "server/server.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct blocking_route blocking_route;
+
+struct blocking_route {
+    blocking_route *next;
+    skua_blocking_handler *handler;
+    void *user;
+};
+
+struct blocking {
+    crew *crew;
+    blocking_route *routes;
+};
+
+typedef struct reply_field reply_field;
+
+struct reply_field {
+    reply_field *next;
+    const char *name;
+    slice value;
+};
+
+struct skua_reply {
+    task task;   // first
+    mail letter;
+    skua_request *request;
+    const blocking_route *entry;
+    slice content; // of the request
+    io_address peer;
+    bool peer_was_done;
+    bool ended;    // the request has; the worker's
+    struct {
+        atomic_bool gone;
+    } shared;
+
+    // The handler's until it returns.
+    block_store blocks;
+    arena memory;
+    reply_field *fields, **fields_tail;
+    size_t fields_octets;
+    int status; // 0: not given
+    const char *type;
+    char *octets;
+    size_t octets_len;
+};
+
+// ---- What the handler says ----
+
+skua_status skua_reply_field(skua_reply *reply, const char *name, slice value)
+{
+    if (reply->status) return SKUA_ESTATE;
+    slice key = slice_of(name);
+    if (!respond_takes_field(key, value)) return SKUA_EINVAL;
+    size_t octets = key.len + value.len + 4;
+    if (octets > RESPOND_FIELDS_OCTETS_MAX - reply->fields_octets) return SKUA_ELIMIT;
+    reply_field *field = arena_alloc(&reply->memory, sizeof *field);
+    slice name_copy = arena_copy(&reply->memory, key);
+    slice value_copy = arena_copy(&reply->memory, value);
+    if (!field || !name_copy.ptr || !value_copy.ptr) return SKUA_ENOMEM;
+    *field = (reply_field){ .name = name_copy.ptr, .value = value_copy };
+    *reply->fields_tail = field;
+    reply->fields_tail = &field->next;
+    reply->fields_octets += octets;
+    return SKUA_OK;
+}
+
+static skua_status reply_copy_content(skua_reply *reply, slice content)
+{
+    char *copy = malloc(content.len ? content.len : 1);
+    if (!copy) return SKUA_ENOMEM;
+    if (content.len) memcpy(copy, content.ptr, content.len);
+    reply->octets = copy;
+    reply->octets_len = content.len;
+    return SKUA_OK;
+}
+
+skua_status skua_reply_give(skua_reply *reply, int status, const char *type, slice content)
+{
+    if (reply->status) return SKUA_ESTATE;
+    slice media = type ? slice_of(type) : (slice){ 0 };
+    skua_status checked = respond_check_type(status, media);
+    if (checked) return checked;
+    slice type_copy = type ? arena_copy(&reply->memory, media) : (slice){ 0 };
+    if (type && !type_copy.ptr) return SKUA_ENOMEM;
+    skua_status copied = reply_copy_content(reply, content);
+    if (copied) return copied;
+    reply->type = type_copy.ptr;
+    reply->status = status;
+    return SKUA_OK;
+}
+
+bool skua_reply_peer_is_gone(const skua_reply *reply)
+{
+    return atomic_load_explicit(&reply->shared.gone, memory_order_relaxed);
+}
+
+// ---- Back on the worker ----
+
+static void reply_free(skua_reply *reply)
+{
+    arena_reset(&reply->memory);
+    block_store_deinit(&reply->blocks);
+    free(reply->octets);
+    free(reply);
+}
+
+static int reply_text_len(slice text)
+{
+    return text.len < 100 ? (int)text.len : 100;
+}
+
+static void reply_complain(const skua_request *r)
+{
+    char text[256];
+    int len = snprintf(text, sizeof text, "a blocking handler gave no answer to %.*s %.*s", reply_text_len(r->method),
+                       r->method.ptr, reply_text_len(r->path), r->path.ptr);
+    skua_log(r->worker->server, slice_make(text, (size_t)len));
+}
+
+static skua_status reply_send(skua_reply *reply, skua_request *r)
+{
+    for (const reply_field *field = reply->fields; field; field = field->next) {
+        skua_status added = skua_field_add(r, field->name, field->value);
+        if (added) return added;
+    }
+    slice content = slice_make(reply->octets, reply->octets_len);
+    skua_status given = skua_respond_borrowed(r, reply->status, reply->type, content, free, reply->octets);
+    if (given == SKUA_OK) reply->octets = NULL;
+    return given;
+}
+
+static void reply_answer(skua_reply *reply, skua_request *r)
+{
+    if (r->answering != ANSWER_NONE) return; // by handler_timeout_ns
+    if (!reply->status) {
+        reply_complain(r);
+        respond_fault(r, 500, false);
+    } else if (reply_send(reply, r) != SKUA_OK && r->answering == ANSWER_NONE) {
+        respond_fault(r, 503, false);
+    }
+}
+
+static void reply_deliver(mail *letter, void *reader)
+{
+    skua_worker *w = reader;
+    skua_reply *reply = (skua_reply *)(void *)((char *)letter - offsetof(skua_reply, letter));
+    skua_request *r = reply->request;
+    SKUA_ASSERT(w->blocking > 0);
+    w->blocking--;
+    r->reply = NULL;
+    if (reply->ended) request_give_back(r);
+    else reply_answer(reply, r);
+    reply_free(reply);
+}
+
+void blocking_let_go(skua_reply *reply)
+{
+    atomic_store_explicit(&reply->shared.gone, true, memory_order_relaxed);
+}
+
+void blocking_request_ended(skua_reply *reply)
+{
+    SKUA_ASSERT(!reply->ended);
+    reply->ended = true;
+}
+
+const io_address *blocking_peer(const skua_reply *reply)
+{
+    return &reply->peer;
+}
+
+bool blocking_peer_was_done(const skua_reply *reply)
+{
+    return reply->peer_was_done;
+}
+
+// ---- The way there ----
+
+static void reply_run(task *self)
+{
+    skua_reply *reply = (skua_reply *)(void *)self;
+    skua_worker *home = reply->request->worker;
+    if (!skua_reply_peer_is_gone(reply)) {
+        reply->entry->handler(reply->request, reply->content, reply, reply->entry->user);
+    }
+    worker_post(home, &reply->letter);
+}
+
+static skua_reply *reply_new(skua_request *r, const blocking_route *entry, slice content)
+{
+    skua_reply *reply = calloc(1, sizeof *reply);
+    if (!reply) return NULL;
+    reply->task.run = reply_run;
+    reply->letter.deliver = reply_deliver;
+    reply->request = r;
+    reply->entry = entry;
+    reply->content = content;
+    reply->peer = r->session->conn->peer;
+    reply->peer_was_done = r->session->conn->half_closed;
+    reply->fields_tail = &reply->fields;
+    block_store_init(&reply->blocks, 0);
+    arena_init(&reply->memory, &reply->blocks);
+    return reply;
+}
+
+// The simulated kernel has no threads: there the handler runs at once, so that runs replay.
+static skua_status reply_submit(skua_server *server, skua_reply *reply)
+{
+    if (!server->sim_kernel) return crew_submit(server->blocking->crew, &reply->task);
+    reply_run(&reply->task);
+    return SKUA_OK;
+}
+
+static void blocking_collected(skua_request *r, skua_status status, slice content, void *user)
+{
+    if (status || r->answering != ANSWER_NONE) return;
+    skua_worker *w = r->worker;
+    skua_reply *reply = reply_new(r, user, content);
+    if (reply) {
+        r->reply = reply;
+        w->blocking++;
+        if (reply_submit(w->server, reply) == SKUA_OK) return;
+        w->blocking--;
+        r->reply = NULL;
+        reply_free(reply);
+    }
+    respond_fault(r, 503, false);
+}
+
+static void blocking_begin(skua_request *r, void *user)
+{
+    if (skua_content_collect(r, 0, blocking_collected, user) == SKUA_OK || r->answering != ANSWER_NONE) return;
+    respond_fault(r, 500, true); // somebody before it has begun to read the content
+}
+
+// ---- Routes ----
+
+static blocking *blocking_new(const skua_config *config)
+{
+    blocking *b = calloc(1, sizeof *b);
+    if (!b) return NULL;
+    b->crew = crew_new(config->blocking_threads, config->blocking_queue_max);
+    if (b->crew) return b;
+    free(b);
+    return NULL;
+}
+
+void blocking_free(blocking *b)
+{
+    if (!b) return;
+    crew_free(b->crew);
+    while (b->routes) {
+        blocking_route *entry = b->routes;
+        b->routes = entry->next;
+        free(entry);
+    }
+    free(b);
+}
+
+void blocking_tell_late(skua_server *server)
+{
+    unsigned late = crew_busy(server->blocking->crew);
+    if (late == 0 || atomic_exchange_explicit(&server->shared.late_told, true, memory_order_relaxed)) return;
+    char text[96];
+    int len = snprintf(text, sizeof text, "%u blocking handler%s past the deadline of skua_stop", late,
+                       late == 1 ? " still runs" : "s still run");
+    skua_log(server, slice_make(text, (size_t)len));
+}
+
+skua_status skua_route_blocking(skua_server *server, const char *pattern, skua_blocking_handler *handler, void *user)
+{
+    SKUA_ASSERT(handler);
+    if (server->started) return server_fail(server, SKUA_ESTATE, "the server has been started already");
+    if (!server->blocking) server->blocking = blocking_new(&server->config);
+    blocking_route *entry = server->blocking ? malloc(sizeof *entry) : NULL;
+    if (!entry) return server_fail(server, SKUA_ENOMEM, "out of memory for a route");
+    skua_status status = skua_route(server, pattern, blocking_begin, entry);
+    if (status) {
+        free(entry);
+        return status;
+    }
+    *entry = (blocking_route){ .next = server->blocking->routes, .handler = handler, .user = user };
+    server->blocking->routes = entry;
+    return SKUA_OK;
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+//
+// Blocking routes: a handler runs on a thread that may wait, over a request that is kept for it.
+// Invariant: while request->reply is set, the request's head, params, content and memory stay as they are.
+#ifndef SKUA_SERVER_BLOCKING_H
+#define SKUA_SERVER_BLOCKING_H
+
+#include "io/io.h"
+#include "server/request.h"
+
+// What a server with such routes has: the routes and the threads.
+typedef struct blocking blocking;
+
+// NULL is allowed. No handler may run.
+void blocking_free(blocking *b);
+
+// The request's connection has died, or a deadline passed: nobody waits for the reply.
+void blocking_let_go(skua_reply *reply);
+
+// The request has ended; it is given back when the handler has returned.
+void blocking_request_ended(skua_reply *reply);
+
+// What was known of the connection when the handler was called.
+const io_address *blocking_peer(const skua_reply *reply);
+bool blocking_peer_was_done(const skua_reply *reply);
+
+// The deadline of skua_stop has passed: says once how many handlers still run.
+void blocking_tell_late(skua_server *server);
+
+#endif

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+//
+// Crew: a queue, a lock that is held for a few instructions, and threads that end when told.
+// Invariant: idle counts the threads that are not inside a task, among them those just started; while threads
+// may be added, no task waits for one that is busy.
+
+#include "server/crew.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+
+struct crew {
+    unsigned threads_max, queue_max;
+    struct {
+        pthread_mutex_t lock;
+        pthread_cond_t more;
+        task *first, **last;
+        unsigned queued, idle, threads;
+        bool ending;
+    } shared;
+    pthread_t thread[]; // room for threads_max
+};
+
+crew *crew_new(unsigned threads_max, unsigned queue_max)
+{
+    crew *c = calloc(1, sizeof *c + threads_max * sizeof(pthread_t));
+    if (!c) return NULL;
+    c->threads_max = threads_max;
+    c->queue_max = queue_max;
+    pthread_mutex_init(&c->shared.lock, NULL);
+    pthread_cond_init(&c->shared.more, NULL);
+    c->shared.last = &c->shared.first;
+    return c;
+}
+
+void crew_free(crew *c)
+{
+    if (!c) return;
+    pthread_mutex_lock(&c->shared.lock);
+    c->shared.ending = true;
+    unsigned threads = c->shared.threads;
+    pthread_cond_broadcast(&c->shared.more);
+    pthread_mutex_unlock(&c->shared.lock);
+    for (unsigned i = 0; i < threads; i++) pthread_join(c->thread[i], NULL);
+    pthread_cond_destroy(&c->shared.more);
+    pthread_mutex_destroy(&c->shared.lock);
+    free(c);
+}
+
+// The next task; NULL when there will be none.
+static task *crew_next(crew *c)
+{
+    while (!c->shared.first && !c->shared.ending) pthread_cond_wait(&c->shared.more, &c->shared.lock);
+    task *work = c->shared.first;
+    if (!work) return NULL;
+    c->shared.first = work->next;
+    if (!c->shared.first) c->shared.last = &c->shared.first;
+    c->shared.queued--;
+    return work;
+}
+
+static void *crew_thread(void *user)
+{
+    crew *c = user;
+    pthread_mutex_lock(&c->shared.lock);
+    for (task *work; (work = crew_next(c));) {
+        c->shared.idle--;
+        pthread_mutex_unlock(&c->shared.lock);
+        work->run(work);
+        pthread_mutex_lock(&c->shared.lock);
+        c->shared.idle++;
+    }
+    pthread_mutex_unlock(&c->shared.lock);
+    return NULL;
+}
+
+// Called with the lock held. These threads take no signals: those are the program's.
+static void crew_grow(crew *c)
+{
+    if (c->shared.idle > c->shared.queued || c->shared.threads == c->threads_max) return;
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    if (pthread_create(&c->thread[c->shared.threads], NULL, crew_thread, c) == 0) {
+        c->shared.threads++;
+        c->shared.idle++;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+// Called with the lock held.
+static skua_status crew_put(crew *c, task *work)
+{
+    crew_grow(c);
+    if (c->shared.threads == 0) return SKUA_ENOMEM;
+    if (c->shared.queued >= (uint64_t)c->queue_max + c->shared.idle) return SKUA_ELIMIT;
+    work->next = NULL;
+    *c->shared.last = work;
+    c->shared.last = &work->next;
+    c->shared.queued++;
+    pthread_cond_signal(&c->shared.more);
+    return SKUA_OK;
+}
+
+skua_status crew_submit(crew *c, task *work)
+{
+    pthread_mutex_lock(&c->shared.lock);
+    skua_status status = crew_put(c, work);
+    pthread_mutex_unlock(&c->shared.lock);
+    return status;
+}
+
+unsigned crew_busy(crew *c)
+{
+    pthread_mutex_lock(&c->shared.lock);
+    unsigned busy = c->shared.threads - c->shared.idle;
+    pthread_mutex_unlock(&c->shared.lock);
+    return busy;
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+//
+// Post: a function for a worker, brought by a letter of its own.
+
+#include "base/assert.h"
+#include "server/server.h"
+
+#include <stdlib.h>
+
+typedef struct post {
+    mail letter; // first
+    void (*fn)(skua_worker *worker, void *user);
+    void *user;
+} post;
+
+static void post_deliver(mail *letter, void *reader)
+{
+    skua_worker *w = reader;
+    post p = *(post *)(void *)letter;
+    free(letter);
+    p.fn(w, p.user);
+    gate_leave(&w->posting);
+}
+
+static skua_status post_to(skua_worker *w, void (*fn)(skua_worker *worker, void *user), void *user)
+{
+    post *p = malloc(sizeof *p);
+    if (!p) return SKUA_ENOMEM;
+    *p = (post){ .letter = { .deliver = post_deliver }, .fn = fn, .user = user };
+    if (!gate_enter(&w->posting)) {
+        free(p);
+        return SKUA_ECLOSED;
+    }
+    worker_post(w, &p->letter);
+    return SKUA_OK;
+}
+
+skua_status skua_post(skua_server *server, unsigned index, void (*fn)(skua_worker *worker, void *user), void *user)
+{
+    SKUA_ASSERT(fn);
+    if (!gate_enter(&server->running)) return SKUA_ECLOSED;
+    skua_status status = index < server->worker_count ? post_to(server->workers[index], fn, user) : SKUA_EINVAL;
+    gate_leave(&server->running);
+    return status;
+}
