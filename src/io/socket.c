@@ -283,6 +283,11 @@ static void socket_set_speed(const socket_address *address, int fd)
 #ifdef TCP_DEFER_ACCEPT
     (void)socket_set(fd, IPPROTO_TCP, TCP_DEFER_ACCEPT, 1);
 #endif
+#ifdef TCP_CONGESTION
+    // A congestion control that paces (BBR) sets a timer for each segment after the first. On loopback, where a
+    // proxy in front or a developer's browser is, nothing can be congested: a file costs a third less without.
+    if (address->is_loopback) (void)setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "reno", 4);
+#endif
 }
 
 // Opens and binds. Returns the descriptor, or a negated errno.

@@ -21,10 +21,7 @@
 #include <fcntl.h>
 #endif
 
-enum {
-    TRANSFER_IOV_MAX = 64,
-    TRANSFER_FILE_STEP = 65536 // see transfer_file_len
-};
+enum { TRANSFER_IOV_MAX = 64 };
 
 // ---- Accepting ----
 
@@ -118,14 +115,6 @@ ssize_t transfer_send(int fd, out_queue *out, bool last, uint64_t *asked)
 
 // ---- Files ----
 
-// Small files go in steps of the size that a socket takes at once.
-static uint64_t transfer_file_len(const out_segment *segment, uint64_t most)
-{
-    uint64_t len = segment->len < most ? segment->len : most;
-    bool small = segment->len < 4 * (uint64_t)TRANSFER_FILE_STEP;
-    return small && len > TRANSFER_FILE_STEP ? TRANSFER_FILE_STEP : len;
-}
-
 #if defined(__linux__) && !defined(SKUA_KQUEUE_SHIM)
 
 static ssize_t transfer_file(int fd, int file, off_t offset, uint64_t len)
@@ -153,6 +142,6 @@ static ssize_t transfer_file(int fd, int file, off_t offset, uint64_t len)
 ssize_t transfer_send_file(int fd, out_queue *out, uint64_t most, uint64_t *asked)
 {
     const out_segment *segment = out_segment_at(out, 0);
-    *asked = transfer_file_len(segment, most);
+    *asked = segment->len < most ? segment->len : most;
     return transfer_file(fd, segment->file, (off_t)segment->offset, *asked);
 }

@@ -191,6 +191,34 @@ static void test_socket_listens(void **state)
     assert_int_equal(connect_to(&address), -1);
 }
 
+static void socket_read_congestion(const char *text, char name[16])
+{
+    socket_address address;
+    int fd;
+    socklen_t len = 16;
+    memset(name, 0, 16);
+    assert_int_equal(socket_address_read(slice_of(text), &address), SKUA_OK);
+    assert_int_equal(socket_listen(&address, 1, false, &fd), SKUA_OK);
+    assert_int_equal(getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, &len), 0);
+    socket_close(&address, fd);
+}
+
+// Elsewhere the choice is the operator's.
+static void test_socket_paces_nothing_on_loopback(void **state)
+{
+    (void)state;
+    char here[16], everywhere[16], usual[16] = { 0 };
+    socklen_t len = sizeof usual;
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    assert_true(fd >= 0);
+    assert_int_equal(getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, usual, &len), 0);
+    assert_int_equal(close(fd), 0);
+    socket_read_congestion("127.0.0.1:0", here);
+    socket_read_congestion("0.0.0.0:0", everywhere);
+    assert_string_equal(here, "reno");
+    assert_string_equal(everywhere, usual);
+}
+
 static void test_socket_tells_who_listens(void **state)
 {
     (void)state;
@@ -328,6 +356,7 @@ int main(void)
         cmocka_unit_test(test_socket_address_refuses_nul),
         cmocka_unit_test(test_io_address_writes),
         cmocka_unit_test(test_socket_listens),
+        cmocka_unit_test(test_socket_paces_nothing_on_loopback),
         cmocka_unit_test(test_socket_tells_who_listens),
         cmocka_unit_test(test_socket_listens_on_every_address),
         cmocka_unit_test(test_socket_says_why_not),
