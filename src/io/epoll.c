@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { EPOLL_EVENTS = 256 };
@@ -19,6 +20,7 @@ enum { EPOLL_EVENTS = 256 };
 typedef struct epoll_kernel {
     readiness readiness; // first
     int fd;
+    bool is_coarse; // there is no epoll_pwait2
     struct epoll_event events[EPOLL_EVENTS];
 } epoll_kernel;
 
@@ -125,19 +127,51 @@ static unsigned epoll_ready(uint32_t events)
     return ready;
 }
 
-static int epoll_timeout_ms(int64_t timeout_ns)
+static int epoll_fd(const io_loop *loop)
 {
-    if (timeout_ns < 0) return -1;
-    int64_t ms = (timeout_ns + 999999) / 1000000;
-    return ms > 60000 ? 60000 : (int)ms;
+    const epoll_kernel *kernel = loop->kernel;
+    return kernel->fd;
+}
+
+// To the nanosecond where the kernel can (Linux 5.11). Where it cannot, or a filter of system calls does not know
+// the call, is_coarse is set.
+static int epoll_wait_precisely(epoll_kernel *kernel, int64_t timeout_ns)
+{
+#ifdef SYS_epoll_pwait2
+    // The kernel's own layout, on every architecture.
+    const struct { int64_t seconds, nanoseconds; } timeout = { timeout_ns / 1000000000, timeout_ns % 1000000000 };
+    long n = syscall(SYS_epoll_pwait2, kernel->fd, kernel->events, EPOLL_EVENTS, &timeout, NULL, (size_t)0);
+    if (n < 0 && (errno == ENOSYS || errno == EPERM)) kernel->is_coarse = true;
+    return (int)n;
+#else
+    (void)timeout_ns;
+    kernel->is_coarse = true;
+    return -1;
+#endif
+}
+
+static int epoll_wait_coarsely(epoll_kernel *kernel, int64_t timeout_ns)
+{
+    int64_t ms = timeout_ns < 0 ? -1 : (timeout_ns + 999999) / 1000000;
+    return epoll_wait(kernel->fd, kernel->events, EPOLL_EVENTS, ms > 60000 ? 60000 : (int)ms);
+}
+
+// Deadlines of connections are coarse; only alarms, when there are any, ask for precision.
+static int epoll_wait_events(const io_loop *loop, int64_t timeout_ns)
+{
+    epoll_kernel *kernel = loop->kernel;
+    if (timeout_ns > 0 && loop->alarms.count && !kernel->is_coarse) {
+        int n = epoll_wait_precisely(kernel, timeout_ns);
+        if (!kernel->is_coarse) return n;
+    }
+    return epoll_wait_coarsely(kernel, timeout_ns);
 }
 
 static skua_status epoll_turn(io_loop *loop, int64_t timeout_ns)
 {
     epoll_kernel *kernel = loop->kernel;
     readiness_begin(loop);
-    int timeout_ms = epoll_timeout_ms(readiness_wait_ns(loop, timeout_ns));
-    int n = epoll_wait(kernel->fd, kernel->events, EPOLL_EVENTS, timeout_ms);
+    int n = epoll_wait_events(loop, readiness_wait_ns(loop, timeout_ns));
     int error = errno;
     readiness_clock(loop);
     if (n < 0 && error != EINTR) return SKUA_EIO;
@@ -157,6 +191,8 @@ const io_backend io_backend_epoll = {
     .cancel = readiness_cancel,
     .wake = epoll_wake,
     .discard = readiness_discard,
+    .fd = epoll_fd,
+    .wait_ns = readiness_wait_ns,
 };
 
 #endif

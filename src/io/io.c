@@ -8,14 +8,28 @@
 
 #include <time.h>
 
+enum { LOOP_FLUSH_TURNS_MAX = 64 };
+
+// The shorter of two waits; -1 is for ever.
+static int64_t loop_shorter_ns(int64_t a, int64_t b)
+{
+    if (a < 0) return b;
+    return b < 0 || a < b ? a : b;
+}
+
 // What is pending may set deadlines, or be what the caller's loop ends for: the turn that does it does
 // not wait.
 static int64_t loop_wait_ns(const io_loop *loop, int64_t timeout_ns)
 {
     if (loop->pending || loop->pending_ops) return 0;
-    int64_t timers = io_timers_wait_ns(&loop->timers, loop->now_ns);
-    if (timers < 0) return timeout_ns;
-    return timeout_ns < 0 || timers < timeout_ns ? timers : timeout_ns;
+    int64_t wait = loop_shorter_ns(timeout_ns, io_timers_wait_ns(&loop->timers, loop->now_ns));
+    return loop_shorter_ns(wait, io_alarms_wait_ns(&loop->alarms, loop->now_ns));
+}
+
+int64_t io_wait_ns(const io_loop *loop)
+{
+    int64_t wait = loop_wait_ns(loop, -1);
+    return loop->backend->wait_ns ? loop->backend->wait_ns(loop, wait) : wait;
 }
 
 int64_t io_clock_ns(void)
@@ -34,20 +48,44 @@ skua_status io_loop_open(io_loop *loop, const io_backend *backend)
     loop->pending_tail = &loop->pending;
     loop->pending_ops = NULL;
     loop->pending_ops_tail = &loop->pending_ops;
+    io_alarms_init(&loop->alarms, loop->owner);
     return backend->open(loop);
 }
 
 void io_loop_close(io_loop *loop)
 {
     SKUA_ASSERT(loop->streams->in_use == 0);
+    io_alarms_deinit(&loop->alarms);
     loop->backend->close(loop);
 }
 
+int64_t io_loop_clock_ns(const io_loop *loop)
+{
+    return loop->backend->clock_ns ? loop->backend->clock_ns(loop) : io_clock_ns();
+}
+
+void io_refresh(io_loop *loop)
+{
+    loop->now_ns = io_loop_clock_ns(loop);
+    io_timers_clock(&loop->timers, loop->now_ns);
+}
+
+// A precise wait counts from now and not from when this loop last looked at the clock: callbacks take their time.
 skua_status io_turn(io_loop *loop, int64_t timeout_ns)
 {
+    if (loop->alarms.count) io_refresh(loop);
     skua_status status = loop->backend->turn(loop, loop_wait_ns(loop, timeout_ns));
     io_timers_advance(&loop->timers, loop->now_ns);
+    io_alarms_fire(&loop->alarms, loop->now_ns);
     return status;
+}
+
+// Each turn starts all that is pending; completions may ask for more, which a peer must not use to keep us here.
+void io_flush(io_loop *loop)
+{
+    for (int i = 0; i < LOOP_FLUSH_TURNS_MAX && (loop->pending || loop->pending_ops); i++) {
+        if (loop->backend->turn(loop, 0)) return;
+    }
 }
 
 void io_cancel(io_loop *loop, io_op *op)

@@ -11,6 +11,7 @@
 
 #include "base/out.h"
 #include "base/pool.h"
+#include "io/alarms.h"
 #include "io/timers.h"
 
 typedef struct io_loop io_loop;
@@ -130,6 +131,14 @@ typedef struct io_backend {
     void (*wake)(io_op *op);
     // Closes a descriptor the backend made: a file from FILE_OPEN, or an accepted socket nobody wants.
     void (*discard)(io_loop *loop, int fd);
+
+    // The rest may be NULL. A descriptor that is readable when a turn has something to complete; without it the
+    // loop cannot be part of another one.
+    int (*fd)(const io_loop *loop);
+    // How long a turn with that timeout would wait, from now_ns on: not at all when work is left over.
+    int64_t (*wait_ns)(const io_loop *loop, int64_t timeout_ns);
+    // The monotonic clock that turns go by, now; NULL: io_clock_ns.
+    int64_t (*clock_ns)(const io_loop *loop);
 } io_backend;
 
 extern const io_backend io_backend_epoll;
@@ -147,14 +156,27 @@ struct io_loop {
     uint64_t send_turn_octets_max;
     bool (*evict)(io_loop *loop); // descriptors ran out: free some; returns whether any
     io_timers timers;
+    io_alarms alarms;
 };
 
 // events, streams, owner, evict and send_turn_octets_max are set by the caller before.
 skua_status io_loop_open(io_loop *loop, const io_backend *backend);
 void io_loop_close(io_loop *loop); // no stream may be open, no operation active
 
-// One turn: timers that are due, then the backend's.  timeout_ns: at most; -1 for ever.
+// One turn: the backend's, then the timers that are due.  timeout_ns: at most; -1 for ever.
 skua_status io_turn(io_loop *loop, int64_t timeout_ns);
+
+// Starts what the timers of the last turn have left pending, so that nothing waits for the next one.
+void io_flush(io_loop *loop);
+
+// How long the next turn will wait if nothing happens, from now_ns on; -1: for ever.
+int64_t io_wait_ns(const io_loop *loop);
+
+// Reads the loop's clock anew, for what is set between turns.
+void io_refresh(io_loop *loop);
+
+// The loop's clock, now: later than now_ns when this turn has taken its time.
+int64_t io_loop_clock_ns(const io_loop *loop);
 
 static inline void io_push(io_loop *loop, io_stream *stream)
 {

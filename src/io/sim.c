@@ -27,6 +27,11 @@ static void sim_clock(io_loop *loop)
     io_timers_clock(&loop->timers, loop->now_ns);
 }
 
+static int64_t sim_clock_ns(const io_loop *loop)
+{
+    return sim_now(loop->kernel);
+}
+
 static skua_status sim_open(io_loop *loop)
 {
     SKUA_ASSERT(loop->kernel);
@@ -710,4 +715,5 @@ const io_backend io_backend_sim = {
     .cancel = sim_cancel,
     .wake = sim_wake,
     .discard = sim_discard,
+    .clock_ns = sim_clock_ns,
 };
