@@ -153,6 +153,12 @@ typedef struct skua_config {
     skua_log_format log;
     skua_log_write *log_write; // default: standard output
     void *log_user;
+
+    // Hooks. Called on the worker's thread, when it begins to turn and when it has ended, after its last request; in
+    // between, timers can be started on it. May be NULL.
+    void (*on_worker_start)(skua_worker *worker, void *user);
+    void (*on_worker_end)(skua_worker *worker, void *user);
+    void *hook_user;           // user of all hooks
 } skua_config;
 
 // ---- Server -----------------------------------------------------------------------------------
@@ -185,6 +191,37 @@ SKUA_API SKUA_NODISCARD skua_status skua_run(skua_server *server);
 // A second call with a smaller grace shortens it; 0 ends at once.
 // Thread: any, and signal handlers.
 SKUA_API void skua_stop(skua_server *server, int64_t grace_ns);
+
+// Opens the server to be turned by the caller, in a loop of its own, instead of by threads: listens, with one
+// worker whatever skua_config.workers says. After it, when skua_fd becomes readable or skua_timeout_ns has passed,
+// skua_turn is to be called:
+//
+//     struct pollfd fds[] = { { skua_fd(server), POLLIN, 0 }, { mine, POLLIN, 0 } };
+//     while (skua_turn(server, 0) == SKUA_OK) {
+//         int64_t ns = skua_timeout_ns(server);
+//         poll(fds, 2, ns < 0 ? -1 : (int)((ns + 999999) / 1000000));
+//     }
+//
+// Handlers and callbacks run inside skua_turn. Several servers can be open in one thread.
+// Errors: those of skua_start; SKUA_EUNSUPPORTED: the backend has no descriptor to wait for.
+// Thread: the one that then calls skua_fd, skua_timeout_ns, skua_turn and skua_server_free; another one there is a
+// programming error, and so is calling skua_turn from a callback.
+SKUA_API SKUA_NODISCARD skua_status skua_open(skua_server *server);
+
+// A descriptor that is readable when skua_turn has something to do; it stays the server's, and the same until the
+// server has ended. -1 when the server is not open. The caller only waits for it.
+SKUA_API int skua_fd(const skua_server *server);
+
+// How long the caller may wait for skua_fd before it must call skua_turn all the same; 0: not at all; -1: for ever.
+// To be asked after each skua_turn, and after anything that was done with the server outside of one.
+SKUA_API int64_t skua_timeout_ns(const skua_server *server);
+
+// One turn: waits until there is something to do, does it, and returns.
+// timeout_ns: how long to wait, at most; 0 not at all; -1 for ever.
+// What was asked of the kernel is on its way when it returns. SIGPIPE is neither raised nor left pending.
+// Returns: SKUA_OK; SKUA_ECLOSED once the server has ended after skua_stop, or was not open. Its resources are then
+// given back, and skua_open may be called again.
+SKUA_API SKUA_NODISCARD skua_status skua_turn(skua_server *server, int64_t timeout_ns);
 
 // A sentence about the last error of skua_listen, skua_route or skua_start; "" when there was none.
 // Lifetime: until the next such call.
@@ -600,6 +637,22 @@ SKUA_API skua_server *skua_worker_server(const skua_worker *worker);
 // The time at which this turn began: monotonic, and since 1970, in nanoseconds.
 SKUA_API int64_t skua_worker_now_ns(const skua_worker *worker);
 SKUA_API int64_t skua_worker_unix_ns(const skua_worker *worker);
+
+// A function to be called by a worker at a time.
+typedef struct skua_timer skua_timer;
+
+// Called when a timer is due, never early.
+typedef void skua_timer_fn(skua_worker *worker, void *user);
+
+// Has fn called delay_ns from now, and then every period_ns; beats that were missed are left out.
+// period_ns: 0: once. timer: for skua_timer_stop; may be NULL. One that fires once is freed when its fn has returned.
+// Timers end with their worker, whether they have fired or not, and do not keep it from ending.
+// Errors: SKUA_ENOMEM.
+SKUA_API SKUA_NODISCARD skua_status skua_timer_start(skua_worker *worker, int64_t delay_ns, int64_t period_ns,
+                                                     skua_timer_fn *fn, void *user, skua_timer **timer);
+
+// Stops and frees a timer: its fn is not called any more. Also from inside that. NULL is allowed.
+SKUA_API void skua_timer_stop(skua_worker *worker, skua_timer *timer);
 
 // Runs work on a helper thread, then done on the worker, once each. For what may block.
 // work must not touch requests. done is called even when the request that asked is gone.

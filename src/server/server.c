@@ -364,8 +364,10 @@ static void server_watch_directories(skua_server *server)
 static void *server_thread(void *user)
 {
     skua_worker *w = user;
+    worker_begin(w);
     while (worker_turn(w, -1)) {
     }
+    worker_end(w);
     return NULL;
 }
 
@@ -411,37 +413,54 @@ static skua_status server_fail_start(skua_server *server, skua_status status)
     return status;
 }
 
-skua_status skua_start(skua_server *server)
+skua_status server_prepare(skua_server *server, unsigned workers)
 {
     skua_status status = server_check(server);
     if (status) return status;
     server_decide_hosts(server);
-    unsigned workers = server->config.workers ? server->config.workers : server_usable_cores();
     server->started = true;
     status = server_open(server, workers, &io_backend_epoll);
     if (!status) status = server_listen_all(server);
     if (status) return server_fail_start(server, status);
     server_watch_directories(server);
+    return SKUA_OK;
+}
+
+skua_status skua_start(skua_server *server)
+{
+    skua_status status = server_prepare(server, server->config.workers ? server->config.workers
+                                                                       : server_usable_cores());
+    if (status) return status;
     status = server_start_threads(server);
     return status ? server_fail_start(server, status) : SKUA_OK;
+}
+
+void server_end(skua_server *server)
+{
+    for (unsigned i = 0; i < server->worker_count; i++) worker_end(server->workers[i]);
+    server_close_workers(server);
+    log_free(server->log);
+    server->log = NULL;
+    server->foreign.open = false;
+    server->started = false;
+}
+
+static void server_wait_for(skua_worker *w)
+{
+    if (w->thread_started) {
+        pthread_join(w->thread, NULL);
+    } else {
+        while (worker_turn(w, 0)) {
+        }
+    }
 }
 
 void skua_wait(skua_server *server)
 {
     if (!server->started) return;
-    for (unsigned i = 0; i < server->worker_count; i++) {
-        skua_worker *w = server->workers[i];
-        if (w->thread_started) {
-            pthread_join(w->thread, NULL);
-        } else {
-            while (worker_turn(w, 0)) {
-            }
-        }
-    }
-    server_close_workers(server);
-    log_free(server->log);
-    server->log = NULL;
-    server->started = false;
+    if (server->foreign.open) foreign_wait(server);
+    else for (unsigned i = 0; i < server->worker_count; i++) server_wait_for(server->workers[i]);
+    server_end(server);
 }
 
 skua_status skua_run(skua_server *server)
@@ -472,6 +491,7 @@ skua_status server_start_on(skua_server *server, const io_backend *backend, void
     status = server_open(server, 1, backend);
     if (status) return server_fail_start(server, status);
     worker_listen(server->workers[0], listener);
+    worker_begin(server->workers[0]);
     return SKUA_OK;
 }
 

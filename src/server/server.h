@@ -6,6 +6,7 @@
 
 #include "io/socket.h"
 #include "server/blocking.h"
+#include "server/foreign.h"
 #include "server/gate.h"
 #include "server/log.h"
 #include "server/offload.h"
@@ -49,6 +50,7 @@ struct skua_server {
     unsigned worker_count;
     bool started;
     gate running; // inside: whoever uses workers from elsewhere
+    foreign foreign;
     char error[SERVER_ERROR_OCTETS];
     struct {
         atomic_llong grace_ns; // of the last skua_stop; -1: none
@@ -68,6 +70,12 @@ void server_close_listeners(skua_server *server, skua_worker *w);
 // Records a sentence for skua_server_error and returns status.
 skua_status server_fail(skua_server *server, skua_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+// Listens and makes the workers ready, without threads.
+skua_status server_prepare(skua_server *server, unsigned workers);
+
+// Every worker has ended: closes them, the listeners and the log.
+void server_end(skua_server *server);
 
 // The simulated kernel's way in: starts one worker on the calling thread, over backend, without sockets. kernel becomes
 // loop.kernel, listener the descriptor that connections come from. Ended by skua_stop, server_sim_turn and skua_server_free.

@@ -10,6 +10,7 @@
 #include "server/connection.h"
 #include "server/server.h"
 #include "server/ticket.h"
+#include "server/timer.h"
 
 #include <stdlib.h>
 
@@ -124,6 +125,7 @@ void worker_close(skua_worker *w)
     mailbox_end(&w->mail);
     worker_drop_locals(w);
     ticket_give_back(w);
+    timers_drop(w);
     io_cancel(&w->loop, &w->watches);
     io_cancel(&w->loop, &w->wake);
     io_loop_close(&w->loop);
@@ -219,12 +221,37 @@ static int64_t worker_wait_ns(const skua_worker *w, int64_t timeout_ns)
     return timeout_ns < 0 || left < timeout_ns ? left : timeout_ns;
 }
 
-bool worker_turn(skua_worker *w, int64_t timeout_ns)
+bool worker_goes_on(skua_worker *w)
 {
     worker_look_at_stop(w);
-    if (worker_has_ended(w)) return false;
+    return !worker_has_ended(w);
+}
+
+bool worker_turn(skua_worker *w, int64_t timeout_ns)
+{
+    if (!worker_goes_on(w)) return false;
     (void)io_turn(&w->loop, worker_wait_ns(w, timeout_ns));
     return true;
+}
+
+int64_t worker_timeout_ns(const skua_worker *w)
+{
+    return worker_wait_ns(w, io_wait_ns(&w->loop));
+}
+
+void worker_begin(skua_worker *w)
+{
+    const skua_config *config = worker_config(w);
+    w->began = true;
+    if (config->on_worker_start) config->on_worker_start(w, config->hook_user);
+}
+
+void worker_end(skua_worker *w)
+{
+    const skua_config *config = worker_config(w);
+    if (!w->began) return;
+    w->began = false;
+    if (config->on_worker_end) config->on_worker_end(w, config->hook_user);
 }
 
 // ---- Date ----

@@ -54,7 +54,7 @@ struct skua_worker {
     unsigned orphans;   // tickets resumed whose request has gone before fn was called
     unsigned blocking;  // requests that blocking handlers have
     bool draining;      // no more connections; every answer closes its own
-    bool ended;
+    bool began;         // on_worker_start was called, and on_worker_end not yet
     int64_t end_at_ns;  // when draining ends
 };
 
@@ -65,8 +65,18 @@ void worker_close(skua_worker *w);
 // Takes connections from a listening socket.
 void worker_listen(skua_worker *w, int fd);
 
+// Tells the program that the worker begins to turn, on the thread that turns it, and that it has ended.
+void worker_begin(skua_worker *w);
+void worker_end(skua_worker *w);
+
 // One turn; false when the worker has ended.
 bool worker_turn(skua_worker *w, int64_t timeout_ns);
+
+// Sees to a stop that was asked for; false when the worker has ended.
+bool worker_goes_on(skua_worker *w);
+
+// How long the next turn will wait if nothing happens; -1: for ever.
+int64_t worker_timeout_ns(const skua_worker *w);
 
 // Brings a letter to the worker.  Thread: any.
 void worker_post(skua_worker *w, mail *letter);

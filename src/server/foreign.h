@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+//
+// Foreign loops: one worker, turned by the caller.
+#ifndef SKUA_SERVER_FOREIGN_H
+#define SKUA_SERVER_FOREIGN_H
+
+#include "skua/skua.h"
+
+#include <pthread.h>
+
+// What a server that is turned by its caller knows of it.
+typedef struct foreign {
+    bool open;      // skua_open, and not ended
+    bool turning;   // inside skua_turn
+    pthread_t thread;
+} foreign;
+
+// Turns a server that has been opened until it has ended.
+void foreign_wait(skua_server *server);
+
+#endif

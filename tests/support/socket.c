@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+//
+// Clients' ends of real sockets.
+
+#include "support/socket.h"
+
+#include "io/socket.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+int socket_connect_to(const char *address)
+{
+    socket_address to;
+    if (socket_address_read(slice_of(address), &to)) abort();
+    const struct sockaddr *name = (const struct sockaddr *)(const void *)to.octets;
+    int fd = socket(name->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0 || connect(fd, name, to.len) != 0) {
+        perror(address);
+        abort();
+    }
+    return fd;
+}
+
+void socket_reset(int fd)
+{
+    struct linger at_once = { .l_onoff = 1 };
+    (void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    (void)close(fd);
+}
+
+void signal_default(int number)
+{
+    struct sigaction action = { .sa_handler = SIG_DFL };
+    sigset_t set;
+    (void)sigaction(number, &action, NULL);
+    sigemptyset(&set);
+    sigaddset(&set, number);
+    (void)sigprocmask(SIG_UNBLOCK, &set, NULL);
+}

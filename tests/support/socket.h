@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+//
+// Real sockets for tests that run a server in their own process.
+#ifndef TESTS_SOCKET_H
+#define TESTS_SOCKET_H
+
+// Connects to an address as skua_server_address gives it. Exits if that fails.
+int socket_connect_to(const char *address);
+
+// Closes with a reset.
+void socket_reset(int fd);
+
+// Puts a signal back to its default, unblocked.
+void signal_default(int number);
+
+#endif
