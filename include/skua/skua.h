@@ -316,6 +316,15 @@ SKUA_API bool skua_request_peer_is_done(const skua_request *request);
 // Memory of the request, aligned for anything, freed after on_end; NULL when memory ran out.
 SKUA_API void *skua_request_alloc(skua_request *request, size_t octets);
 
+// Keeps a request's memory, and so every slice of it, after on_end and until as many calls of skua_request_drop.
+// Then only what was asked may be read of it. The worker does not end before.
+SKUA_API void skua_request_hold(skua_request *request);
+SKUA_API void skua_request_drop(skua_request *request);
+
+// Gives up: the answer is not completed, the connection is closed, and on_end is told SKUA_END_ERROR.
+// Octets queued before may still leave. An answer that is complete is not affected.
+SKUA_API void skua_request_abort(skua_request *request);
+
 // The worker and the server a request belongs to.
 SKUA_API skua_worker *skua_request_worker(const skua_request *request);
 SKUA_API skua_server *skua_request_server(const skua_request *request);

@@ -97,10 +97,27 @@ void request_end(skua_request *r, skua_end how)
 void request_give_back(skua_request *r)
 {
     skua_worker *w = r->worker;
+    r->ended = true;
+    if (r->holds) return;
     content_free(r);
     arena_reset(&r->memory);
     r->next = w->free_requests;
     w->free_requests = r;
+}
+
+void skua_request_hold(skua_request *r)
+{
+    SKUA_ASSERT(!r->ended);
+    r->holds++;
+    r->worker->held++;
+}
+
+void skua_request_drop(skua_request *r)
+{
+    SKUA_ASSERT(r->holds > 0);
+    r->holds--;
+    r->worker->held--;
+    if (r->ended) request_give_back(r);
 }
 
 // ---- The beginning ----

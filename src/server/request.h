@@ -43,6 +43,8 @@ struct skua_request {
     bool plain;        // skua_request_path_is_plain
     bool failed;       // the source broke its promise: nothing more can be sent
     bool lost_told;    // the reader knows that the content is lost, or has had its end
+    bool ended;        // only its memory is left, for those who hold it
+    uint32_t holds;
 
     ticket_slot *tickets; // a ring; NULL: none was taken
     skua_reply *reply;    // a blocking handler has it; NULL: none

@@ -360,6 +360,14 @@ static void respond_break(skua_request *r)
     r->answering = ANSWER_QUEUED;
 }
 
+// What has left the session already is complete.
+void skua_request_abort(skua_request *r)
+{
+    if (r != r->session->current) return;
+    respond_break(r);
+    connection_kick(r->session->conn);
+}
+
 static void respond_log_too_long(skua_request *r)
 {
     skua_log(r->worker->server, SKUA_SLICE("a content source gave more octets than it had stated; the rest was cut"));

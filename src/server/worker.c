@@ -196,7 +196,8 @@ void worker_connection_gone(skua_worker *w)
 // Everything that could still send it a letter, but for skua_post.
 static bool worker_is_done(const skua_worker *w)
 {
-    return w->connections.in_use == 0 && w->offloaded == 0 && w->opening == 0 && w->orphans == 0 && w->blocking == 0;
+    return w->connections.in_use == 0 && w->offloaded == 0 && w->opening == 0 && w->orphans == 0 && w->blocking == 0 &&
+           w->held == 0;
 }
 
 // What was posted is delivered; what is posted from there on is refused, or functions that post themselves would

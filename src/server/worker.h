@@ -49,6 +49,7 @@ struct skua_worker {
     log_lane *lane;
     void *locals[WORKER_LOCALS_MAX];
 
+    unsigned held;      // holds of requests, some of which may have ended
     unsigned offloaded; // work handed to helper threads and not come back
     unsigned opening;   // files being opened
     unsigned orphans;   // tickets resumed whose request has gone before fn was called

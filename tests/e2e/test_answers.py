@@ -371,6 +371,26 @@ def test_on_end_when_the_peer_resets(launch_rules):
     assert ends(rules)["sent"] == 0
 
 
+def test_a_handler_gives_up(rules):
+    connection = rules.connect()
+    connection.send(request("/aborted/5000"))
+    assert connection.head().status == 200
+    rest = connection.to_end()
+    assert rest.count(b"x") == 5000 and b"0\r\n\r\n" not in rest
+    assert rules.get("/").status == 200
+
+
+def test_what_is_held_outlives_its_request(launch_rules):
+    rules = launch_rules()
+    connection = rules.connect()
+    connection.send(request("/kept/some-text"))
+    assert connection.head().status == 200
+    connection.reset()
+    for _ in range(20):  # would take its memory, if it were free
+        assert rules.get("/echo/" + "x" * 200).status == 200
+    assert eventually(lambda: rules.get("/kept").content) == b"some-text"
+
+
 # ---- Many small things don't add up ----
 
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <skua/skua.h>
 
@@ -139,6 +140,58 @@ static void answer_long(skua_request *request, void *user)
     (void)user;
     uint64_t n = param_number(request, "n");
     pull(request, (int64_t)n, (source){ .left = n * 2, .then = SKUA_PULL_END });
+}
+
+// GET /aborted/{n}: n octets of unknown length, then the handler gives up.
+static skua_pulled aborting_pull(skua_request *request, char *buffer, size_t room, size_t *octets, void *user)
+{
+    skua_pulled pulled = source_pull(request, buffer, room, octets, user);
+    if (pulled == SKUA_PULL_PENDING) skua_request_abort(request);
+    return pulled;
+}
+
+static void answer_aborted(skua_request *request, void *user)
+{
+    (void)user;
+    source *src = skua_request_alloc(request, sizeof(*src));
+    if (!src) {
+        must(skua_respond_error(request, 503));
+        return;
+    }
+    *src = (source){ .left = param_number(request, "n"), .then = SKUA_PULL_PENDING };
+    must(skua_respond_pull(request, 200, "text/plain", -1, aborting_pull, src));
+}
+
+// GET /kept/{text}: answered at once; its path is read again on another thread, a while after the request has ended.
+// GET /kept: what was read so the last time.
+static char kept_text[64];
+
+static void kept_wait(void *user)
+{
+    (void)user;
+    nanosleep(&(struct timespec){ .tv_nsec = 200000000 }, NULL);
+}
+
+static void kept_read(skua_worker *worker, void *user)
+{
+    (void)worker;
+    skua_slice text = skua_request_param(user, "text");
+    snprintf(kept_text, sizeof(kept_text), "%.*s", (int)text.len, text.ptr);
+    skua_request_drop(user);
+}
+
+static void answer_kept(skua_request *request, void *user)
+{
+    (void)user;
+    skua_request_hold(request);
+    must(skua_offload(skua_request_worker(request), kept_wait, kept_read, request));
+    must(skua_respond(request, 200, "text/plain", SKUA_SLICE("holding\n")));
+}
+
+static void answer_kept_text(skua_request *request, void *user)
+{
+    (void)user;
+    must(skua_respond(request, 200, "text/plain", text_slice(kept_text)));
 }
 
 // GET /fails/{n}: n octets of unknown length, then the source fails.
@@ -341,6 +394,9 @@ static const struct {
     { "GET /chunked/{n}", answer_chunked },
     { "GET /short/{n}", answer_short },
     { "GET /long/{n}", answer_long },
+    { "GET /aborted/{n}", answer_aborted },
+    { "GET /kept/{text}", answer_kept },
+    { "GET /kept", answer_kept_text },
     { "GET /fails/{n}", answer_fails },
     { "GET /stuck", answer_stuck },
     { "GET /silent", answer_never },
@@ -350,7 +406,7 @@ static const struct {
     { "POST /collect", answer_collected },
     { "POST /count", answer_count },
     { "POST /hold", answer_hold },
-    { "GET /held", answer_held },
+    { "GET /kept", answer_held },
     { "GET /release", answer_release },
     { "GET /watched/{n}", answer_watched },
     { "GET /watched-silent", answer_watched_never },
