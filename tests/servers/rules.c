@@ -406,7 +406,7 @@ static const struct {
     { "POST /collect", answer_collected },
     { "POST /count", answer_count },
     { "POST /hold", answer_hold },
-    { "GET /kept", answer_held },
+    { "GET /held", answer_held },
     { "GET /release", answer_release },
     { "GET /watched/{n}", answer_watched },
     { "GET /watched-silent", answer_watched_never },
