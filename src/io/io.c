@@ -6,6 +6,7 @@
 
 #include "base/assert.h"
 
+#include <string.h>
 #include <time.h>
 
 enum { LOOP_FLUSH_TURNS_MAX = 64 };
@@ -15,6 +16,30 @@ static int64_t loop_shorter_ns(int64_t a, int64_t b)
 {
     if (a < 0) return b;
     return b < 0 || a < b ? a : b;
+}
+
+// What this system has, the preferred one first.
+static const io_backend *const io_backends[] = {
+#ifdef IO_HAS_KQUEUE
+    &io_backend_kqueue,
+#endif
+#ifdef __linux__
+    &io_backend_epoll,
+#endif
+};
+
+const io_backend *io_backend_find(const char *name)
+{
+    if (!name || strcmp(name, "auto") == 0) return io_backends[0];
+    for (size_t i = 0; i < sizeof io_backends / sizeof *io_backends; i++) {
+        if (strcmp(io_backends[i]->name, name) == 0) return io_backends[i];
+    }
+    return NULL;
+}
+
+const char *io_backend_preferred(void)
+{
+    return io_backends[0]->name;
 }
 
 // What is pending may set deadlines, or be what the caller's loop ends for: the turn that does it does

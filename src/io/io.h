@@ -65,6 +65,7 @@ enum {
     IO_SHUTDOWN_DONE = 1u << 12,
     IO_NEAR_TOLD = 1u << 13,   // ended(NEAR) was called
     IO_KICK = 1u << 14,        // kicked is to be called
+    IO_REGISTERED_OUT = 1u << 16, // and for writing: kqueue asks apart
     IO_LAST = 1u << 15,        // the owner's promise: once out is empty it closes or shuts down
 };
 
@@ -141,7 +142,18 @@ typedef struct io_backend {
     int64_t (*clock_ns)(const io_loop *loop);
 } io_backend;
 
+#if defined(__APPLE__) || defined(__FreeBSD__) || defined(__DragonFly__) || defined(SKUA_KQUEUE_SHIM)
+#define IO_HAS_KQUEUE // on Linux over a shim, in the tests
+#endif
+
 extern const io_backend io_backend_epoll;
+extern const io_backend io_backend_kqueue;
+
+// The backend of that name, or NULL if this system has none of it. "auto", or NULL: the one that is preferred here.
+const io_backend *io_backend_find(const char *name);
+
+// The name of the one that is preferred.
+const char *io_backend_preferred(void);
 
 struct io_loop {
     const io_backend *backend;

@@ -53,22 +53,24 @@ static void ready_postpone(io_loop *loop, io_stream *stream)
     state->later = stream;
 }
 
+// No memory, or a limit of the kernel's: this one connection pays.
 static void ready_join(io_loop *loop, io_stream *stream)
 {
     const readiness *state = loop->kernel;
-    if (!state->poller->join(loop, stream)) {
-        ready_told(loop, stream, IO_END_RESET); // no memory, or a limit of the kernel's: this one connection pays
-        return;
+    bool joined = state->poller->join(loop, stream);
+    if (joined) stream->flags |= IO_REGISTERED;
+    if (joined && (stream->flags & IO_UNWRITABLE) && state->poller->join_out) {
+        joined = state->poller->join_out(loop, stream);
     }
-    stream->flags |= IO_REGISTERED;
-    if ((stream->flags & IO_UNWRITABLE) && state->poller->join_out) state->poller->join_out(loop, stream);
+    if (!joined) ready_told(loop, stream, IO_END_RESET);
 }
 
 static void ready_unwritable(io_loop *loop, io_stream *stream)
 {
     const readiness *state = loop->kernel;
     stream->flags |= IO_UNWRITABLE;
-    if ((stream->flags & IO_REGISTERED) && state->poller->join_out) state->poller->join_out(loop, stream);
+    if (!(stream->flags & IO_REGISTERED) || !state->poller->join_out) return;
+    if (!state->poller->join_out(loop, stream)) ready_told(loop, stream, IO_END_RESET);
 }
 
 // A failed receive or send that is not for want of octets or room: try again next turn, or dead.

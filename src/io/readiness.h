@@ -22,8 +22,8 @@ enum {
 typedef struct readiness_poller {
     // Has a stream told about, edge-triggered. Returns false if the kernel refuses.
     bool (*join)(io_loop *loop, io_stream *stream);
-    // A joined stream took no more, and waits to be writable. NULL: join asks for both.
-    void (*join_out)(io_loop *loop, io_stream *stream);
+    // A joined stream took no more, and waits to be writable: the same for that. NULL: join asks for both.
+    bool (*join_out)(io_loop *loop, io_stream *stream);
     // A joined stream is about to be closed. NULL: that the descriptor closes is enough.
     void (*leave)(io_loop *loop, io_stream *stream);
     // Has an ACCEPT, POLL or WAKE told about, level-triggered, by its slot. WAKE gets its fd here.

@@ -263,8 +263,10 @@ static skua_status server_check(skua_server *server)
         return server_fail(server, SKUA_EINVAL, "the configuration's %s is out of range", server->wrong);
     }
     const char *backend = server->config.backend;
-    if (backend && strcmp(backend, "auto") != 0 && strcmp(backend, "epoll") != 0) {
-        return server_fail(server, SKUA_EUNSUPPORTED, "there is no backend \"%.40s\" here; try epoll", backend);
+    if (backend || !server->backend) server->backend = io_backend_find(backend);
+    if (!server->backend) {
+        return server_fail(server, SKUA_EUNSUPPORTED, "there is no backend \"%.40s\" here; try %s", backend,
+                           io_backend_preferred());
     }
     server->config.backend = NULL;
     return SKUA_OK;
@@ -419,7 +421,7 @@ skua_status server_prepare(skua_server *server, unsigned workers)
     if (status) return status;
     server_decide_hosts(server);
     server->started = true;
-    status = server_open(server, workers, &io_backend_epoll);
+    status = server_open(server, workers, server->backend);
     if (!status) status = server_listen_all(server);
     if (status) return server_fail_start(server, status);
     server_watch_directories(server);
