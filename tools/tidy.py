@@ -70,6 +70,7 @@ BANNED = {
 }
 
 LINES_MAX = 800
+WHOLE = {"include/skua/skua.h"}  # one header is the interface, and most of it is comment
 SOURCE = {".c", ".h", ".hpp", ".cpp"}
 LICENSED = SOURCE | {".py", ".sh", ".cmake"}
 LICENSED_NAMES = {"CMakeLists.txt", "Makefile", "setup", "run"}
@@ -243,7 +244,7 @@ def check_todos(tree):
 def check_size(tree):
     for file, text in tree.texts.items():
         lines = text.count("\n")
-        if lines > LINES_MAX:
+        if lines > LINES_MAX and str(file) not in WHOLE:
             yield file, lines, f"{lines} lines: past {LINES_MAX} a file holds two nouns"
 
 
