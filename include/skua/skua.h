@@ -119,7 +119,7 @@ typedef struct skua_config {
     // listening address is loopback; then only localhost and loopback addresses (421 otherwise).
     const char *hosts;
     unsigned workers;        // threads that serve; 0: one for each usable core
-    const char *backend;     // "auto" (default), "epoll", or "uring": io_uring, or epoll where it is refused
+    const char *backend;     // "auto" (default) or "epoll"
     unsigned backlog;        // connections the kernel may queue; default 4096
     unsigned connections_max;// open connections per worker; default 65536
 
@@ -144,6 +144,7 @@ typedef struct skua_config {
     int64_t handler_timeout_ns;    // a handler must answer within; default 0, never [503]
     int64_t linger_timeout_ns;     // draining after our half of a connection is closed; default 2 s
     uint64_t linger_octets_max;    // octets drained then; default 262144
+    int64_t stream_idle_timeout_ns;// event streams and tunnels: nothing moved either way; default 600 s
 
     // Blocking routes.
     unsigned blocking_threads;   // handlers that run at a time; default 16, at most 1024
@@ -361,10 +362,12 @@ typedef void skua_content_fn(skua_request *request, skua_content_event event, sk
 SKUA_API int64_t skua_content_length(const skua_request *request);
 
 // Starts reading the content: fn is called with each piece until END or LOST, first perhaps before
-// this returns. Sends 100 (Continue) if the client waits for one. Of what fn was given, what
-// has not been consumed by skua_content_consume counts against a window of 64 KiB; when it is spent,
+// this returns. Sends 100 (Continue) if the client waits for one and the answer has not begun. Of what fn was
+// given, what has not been consumed by skua_content_consume counts against a window of 64 KiB; when it is spent,
 // the socket is not read.
-// Errors: SKUA_ESTATE already reading, or answered.
+// Content can be read while the answer is given piece by piece (skua_respond_pull, skua_respond_stream), begun
+// before or after the answer's head. What has not come when the answer ends is discarded: fn is told LOST.
+// Errors: SKUA_ESTATE already reading, or answered in full.
 SKUA_API SKUA_NODISCARD skua_status skua_content_read(skua_request *request, skua_content_fn *fn,
                                                       void *user);
 
@@ -434,13 +437,74 @@ SKUA_API SKUA_NODISCARD skua_status skua_respond_pull(skua_request *request, int
                                                       skua_pull_fn *pull, void *user);
 
 // Adds a trailer field to an answer given by skua_respond_pull with length -1, at the latest while its
-// pull function returns END. It is sent if the answer is chunked, else dropped. name, value: copied.
+// pull function returns END, or by skua_respond_stream, before skua_finish. It is sent if the answer is chunked, else dropped. name, value: copied.
 // Errors: SKUA_EINVAL, also for names that frame, route or authenticate; SKUA_ENOMEM; SKUA_ELIMIT.
 SKUA_API SKUA_NODISCARD skua_status skua_trailer_add(skua_request *request, const char *name,
                                                      skua_slice value);
 
 // Says that a source that was PENDING may be pulled again.
 SKUA_API void skua_wake(skua_request *request);
+
+// Called from the loop, never from within a function of this interface: there is room again.
+typedef void skua_drained_fn(skua_request *request, void *user);
+
+// Answers with content that the handler writes when it has some, by skua_write, and ends by skua_finish. The head
+// leaves at the end of the turn. For HEAD, 204, 205 and 304 what is written is taken and dropped.
+// length: octets that will be written, or -1 when it is not known (chunked in HTTP/1.1).
+// drained: called once when at least half of skua_config.out_octets_max is free again, after a write was refused
+// with SKUA_ELIMIT or left less than that; after a refusal, not before what was refused fits. NULL: not called.
+SKUA_API SKUA_NODISCARD skua_status skua_respond_stream(skua_request *request, int status,
+                                                        const char *type, int64_t length,
+                                                        skua_drained_fn *drained, void *user);
+
+// Writes a copy of octets: all of them or, on error, none. Many small writes of one turn leave together.
+// Errors: SKUA_ELIMIT more than out_octets_max would be queued, or in too many pieces: try again when drained is
+// called; SKUA_EINVAL more than out_octets_max at once, or than the stated length in all; SKUA_ENOMEM;
+// SKUA_ECLOSED the connection is about to end; SKUA_ESTATE no such answer has been begun, or it is finished.
+SKUA_API SKUA_NODISCARD skua_status skua_write(skua_request *request, skua_slice octets);
+
+// How many octets skua_write would take now; 0 when nothing can be written any more.
+SKUA_API uint64_t skua_write_room(const skua_request *request);
+
+// Ends what skua_respond_stream began: adds trailers (skua_trailer_add, before) and lets the request end when all has left.
+// Errors: SKUA_EINVAL less than the stated length was written; SKUA_ENOMEM: in both cases the connection is closed
+// without completing the answer; SKUA_ESTATE no such answer has been begun, or it is finished.
+SKUA_API SKUA_NODISCARD skua_status skua_finish(skua_request *request);
+
+// Begins an event stream (Server-Sent Events): 200, text/event-stream, Cache-Control: no-store, of unknown length.
+// Until skua_finish it is written by skua_event_send. It may be quiet for skua_config.stream_idle_timeout_ns; send
+// a comment now and then to keep it, and the path to the client, open. The answer to HEAD is over at once.
+// drained, errors: as with skua_respond_stream.  Spec: HTML Living Standard §9.2
+SKUA_API SKUA_NODISCARD skua_status skua_events_open(skua_request *request,
+                                                     skua_drained_fn *drained, void *user);
+
+// One event. Zero means none, for every member.
+typedef struct skua_event {
+    skua_slice data;  // UTF-8; split at CRLF, CR and LF, and joined by LF again by the client. ptr NULL: no
+                      // data, and so nothing is dispatched; an empty slice with a ptr is empty data
+    skua_slice name;  // the event's type; without it "message"
+    skua_slice id;    // kept by the client for Last-Event-ID; empty with a ptr: forgets it
+    int64_t retry_ms; // milliseconds the client waits before it connects again
+    bool comment;     // data is a comment, which no one is told of; the other members are not sent
+} skua_event;
+
+// Sends an event: all of it or, on error, none. event: read during the call only.
+// Errors: those of skua_write; SKUA_EINVAL also CR, LF or NUL in name or id, or retry_ms below 0;
+// SKUA_ESTATE also when the answer is no event stream.
+SKUA_API SKUA_NODISCARD skua_status skua_event_send(skua_request *request, const skua_event *event);
+
+// Takes the connection over for another protocol, by 101 with the fields that were added. Then the content is what
+// the client sends from here on, as it comes: skua_content_read tells DATA, and END when the client closes its
+// half. skua_write sends octets as they are; skua_finish closes our half, and the request ends when both are
+// closed, or at once if nobody reads. No other request is read from the connection.
+// protocol: as the client offered it, "websocket". drained: as with skua_respond_stream.
+// Errors: SKUA_EPROTOCOL the client does not ask for that protocol (Upgrade and Connection, HTTP/1.1): answer 426 with
+// an Upgrade field, or 400, or as if nothing had been asked; SKUA_EINVAL not a protocol's name; SKUA_ESTATE
+// answered already, or the request's content has not been read; SKUA_ENOMEM.
+// CONNECT, which asks for a proxy's tunnel, has no path and so no route: it is answered 405.
+// Spec: RFC 9110 §7.8, §15.2.2
+SKUA_API SKUA_NODISCARD skua_status skua_upgrade(skua_request *request, const char *protocol,
+                                                 skua_drained_fn *drained, void *user);
 
 // Answers with a short page (or, if the client prefers it, text) that says what the status means.
 SKUA_API SKUA_NODISCARD skua_status skua_respond_error(skua_request *request, int status);
@@ -571,6 +635,13 @@ SKUA_API void skua_file_unref(skua_file *file);
 SKUA_API SKUA_NODISCARD skua_status skua_respond_file(skua_request *request, int status,
                                                       const char *type, skua_file *file,
                                                       uint64_t offset, uint64_t length);
+
+// Writes to an answer begun by skua_respond_stream, skua_events_open or skua_upgrade: length octets of file from offset, however many,
+// without copying them. The request keeps its own reference.
+// Errors: those of skua_write; SKUA_ELIMIT when out_octets_max are queued already. A file that turns out
+// to be shorter ends the connection.
+SKUA_API SKUA_NODISCARD skua_status skua_write_file(skua_request *request, skua_file *file,
+                                                    uint64_t offset, uint64_t length);
 
 // A directory whose changes are counted.
 typedef struct skua_watch skua_watch;

@@ -6,6 +6,7 @@
 
 #include "base/assert.h"
 #include "server/server.h"
+#include "server/stream.h"
 #include "server/worker.h"
 
 static connection *connection_of(io_stream *stream)
@@ -47,6 +48,7 @@ static void connection_set_state(connection *conn, connection_state next)
     case CONNECTION_HANDLER:
         if (!same) connection_deadline_set(conn, config->handler_timeout_ns);
         return;
+    case CONNECTION_STREAM: connection_deadline_set(conn, config->stream_idle_timeout_ns); return;
     case CONNECTION_LINGER: connection_deadline_set(conn, config->linger_timeout_ns); return;
     case CONNECTION_CLOSED: io_deadline_remove(&conn->worker->loop.timers, &conn->deadline); return;
     }
@@ -108,9 +110,11 @@ static connection_state connection_waits_for(const connection *conn)
     if (s->out.octets) return CONNECTION_SENDING;
     const skua_request *r = s->current;
     if (!r) return CONNECTION_IDLE;
+    if (stream_idles(r)) return CONNECTION_STREAM;
     switch ((request_reading)r->reading) {
     case READING_HEAD: return CONNECTION_HEAD;
     case READING_CONTENT: return content_is_blocked(r) ? CONNECTION_HANDLER : CONNECTION_CONTENT;
+    case READING_TUNNEL:
     case READING_DONE: return CONNECTION_HANDLER;
     }
     return CONNECTION_HANDLER;
@@ -120,7 +124,7 @@ static connection_state connection_waits_for(const connection *conn)
 static bool connection_is_cut_off(const session *s)
 {
     const skua_request *r = s->current;
-    if (!s->peer_done || !r || r->reading == READING_DONE) return false;
+    if (!s->peer_done || !r || r->reading == READING_DONE || r->reading == READING_TUNNEL) return false;
     return r->reading == READING_HEAD || (s->in_len == 0 && !content_is_blocked(r));
 }
 
@@ -148,6 +152,7 @@ static void connection_settle(connection *conn)
     if (connection_has_ended(conn)) return;
     if (s->closing && !s->current && !s->peer_done) conn->stream.flags |= IO_LAST;
     if (s->out.octets && !(conn->stream.flags & IO_WANT_SEND)) io_send(loop, &conn->stream);
+    if (s->current && tunnel_closes_half(s->current)) io_shutdown(loop, &conn->stream);
     if (session_wants_input(s)) io_recv(loop, &conn->stream);
     else io_recv_stop(&conn->stream);
     if (session_is_idle(s)) {
@@ -228,7 +233,7 @@ static void connection_ended(io_stream *stream, io_end how)
         connection_close(conn);
         return;
     }
-    conn->session->peer_done = true;
+    session_peer_done(conn->session);
     connection_settle(conn);
 }
 
@@ -304,6 +309,7 @@ void connection_deadline(io_deadline *deadline, void *user)
     case CONNECTION_CONTENT:
     case CONNECTION_SENDING: connection_look_at_progress(conn); return;
     case CONNECTION_HANDLER: connection_give_up(conn, 503); return;
+    case CONNECTION_STREAM: connection_abort(conn, SKUA_END_TIMEOUT); return;
     case CONNECTION_LINGER: connection_close(conn); return;
     case CONNECTION_CLOSED: return;
     }

@@ -14,6 +14,7 @@ typedef enum connection_state {
     CONNECTION_CONTENT, // content is awaited
     CONNECTION_HANDLER, // a handler is to answer
     CONNECTION_SENDING, // the peer is to take octets
+    CONNECTION_STREAM,  // an event stream or a tunnel: anything may come, or nothing
     CONNECTION_LINGER,  // our half is closed; the rest is drained
     CONNECTION_CLOSED   // close is under way
 } connection_state;

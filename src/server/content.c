@@ -32,7 +32,7 @@ void content_lost(skua_request *r)
     content_tell(r, SKUA_CONTENT_LOST, (slice){ 0 });
 }
 
-static void content_complete(skua_request *r)
+void content_end(skua_request *r)
 {
     r->reading = READING_DONE;
     content_tell(r, SKUA_CONTENT_END, (slice){ 0 });
@@ -62,7 +62,7 @@ static size_t content_feed_length(skua_request *r, const char *octets, size_t le
     if (n == 0) return 0;
     r->content_left -= n;
     content_deliver(r, slice_make(octets, n));
-    if (r->content_left == 0) content_complete(r);
+    if (r->content_left == 0) content_end(r);
     return n;
 }
 
@@ -73,7 +73,7 @@ static void content_refuse(skua_request *r, fault why)
     if (r->answering == ANSWER_NONE) {
         content_lost(r);
         if (r->answering == ANSWER_NONE) respond_fault(r, why.status, true);
-    } else if (r->answering == ANSWER_PULLED) {
+    } else if (r->answering != ANSWER_QUEUED) {
         r->session->broken = true;
     }
 }
@@ -81,11 +81,11 @@ static void content_refuse(skua_request *r, fault why)
 static size_t content_feed_chunks(skua_request *r, const char *octets, size_t len)
 {
     slice input = slice_make(octets, len), data;
-    while (!content_is_blocked(r) && !r->close) {
+    while (!content_is_blocked(r) && !(r->close && r->answering == ANSWER_QUEUED)) {
         switch (chunk_next(&r->chunks, &input, &data)) {
         case CHUNK_MORE: return len;
         case CHUNK_DATA: content_deliver(r, data); break;
-        case CHUNK_END: content_complete(r); return len - input.len;
+        case CHUNK_END: content_end(r); return len - input.len;
         case CHUNK_FAULT: content_refuse(r, r->chunks.fault); return len - input.len;
         }
     }
@@ -95,6 +95,10 @@ static size_t content_feed_chunks(skua_request *r, const char *octets, size_t le
 size_t content_feed(skua_request *r, const char *octets, size_t len)
 {
     if (len == 0 || content_is_blocked(r)) return 0;
+    if (r->reading == READING_TUNNEL) {
+        content_deliver(r, slice_make(octets, len));
+        return len;
+    }
     if (r->head.content == H1_CONTENT_LENGTH) return content_feed_length(r, octets, len);
     return content_feed_chunks(r, octets, len);
 }
@@ -114,7 +118,8 @@ int64_t skua_content_length(const skua_request *r)
 // The client may wait for it before it sends anything; unless it has sent something already (RFC 9110 §10.1.1).
 bool request_awaits_continue(const skua_request *r)
 {
-    return r->head.expect_continue && !r->continued && !r->has_input && r->reading == READING_CONTENT;
+    return r->head.expect_continue && !r->continued && !r->has_input && r->reading == READING_CONTENT &&
+           r->answering == ANSWER_NONE;
 }
 
 static void content_continue(skua_request *r)
@@ -127,7 +132,7 @@ static void content_continue(skua_request *r)
 skua_status skua_content_read(skua_request *r, skua_content_fn *fn, void *user)
 {
     SKUA_ASSERT(fn);
-    if (r->reader || r->answering != ANSWER_NONE) return SKUA_ESTATE;
+    if (r->reader || r->answering == ANSWER_QUEUED) return SKUA_ESTATE;
     r->reader = fn;
     r->reader_user = user;
     content_continue(r);

@@ -17,14 +17,25 @@ typedef struct ticket_slot ticket_slot;
 typedef enum request_reading {
     READING_HEAD,
     READING_CONTENT,
+    READING_TUNNEL, // whatever comes, until the peer is done
     READING_DONE
 } request_reading;
 
 typedef enum request_answering {
     ANSWER_NONE,
     ANSWER_PULLED, // the head is queued, content is being pulled
+    ANSWER_PUSHED, // the head is queued, content is written by the handler
     ANSWER_QUEUED  // every octet is queued
 } request_answering;
+
+// What is written by the handler. From PUSH_EVENTS on it may be quiet for long.
+typedef enum request_push {
+    PUSH_NONE, // not, or plain content
+    PUSH_EVENTS,
+    PUSH_TUNNEL,
+    PUSH_TUNNEL_DONE, // our half is to be closed
+    PUSH_TUNNEL_SHUT  // our half is closed, or will be when what is queued has left
+} request_push;
 
 struct skua_request {
     skua_request *next; // free, or leaving
@@ -34,12 +45,14 @@ struct skua_request {
 
     uint8_t reading;   // request_reading
     uint8_t answering; // request_answering
+    uint8_t push;      // request_push
     bool is_head;      // content is not sent
     bool close;        // the connection ends after this answer
     bool has_input;    // octets of content came together with the head
     bool continued;    // 100 (Continue) was sent
     bool chunked;      // the answer is
     bool waiting;      // the source said PENDING
+    bool muted;        // what the handler writes is dropped: HEAD, 204, 304
     bool plain;        // skua_request_path_is_plain
     bool failed;       // the source broke its promise: nothing more can be sent
     bool lost_told;    // the reader knows that the content is lost, or has had its end
@@ -74,7 +87,10 @@ struct skua_request {
     size_t trailers_len, trailers_room;
     skua_pull_fn *pull;
     void *pull_user;
-    int64_t pull_left; // -1: unknown
+    int64_t pull_left; // -1: unknown; for what is written too
+    skua_drained_fn *drained;
+    void *drained_user;
+    uint64_t wanted;   // drained is called when there is so much room; 0: not
     uint64_t sent_octets; // of content, queued so far
     uint64_t mark;     // the queue's total_in after the last octet of the answer
     skua_end_fn *end;
@@ -118,7 +134,8 @@ size_t content_feed(skua_request *r, const char *octets, size_t len);
 // Nobody takes content now: the socket is not to be read.
 bool content_is_blocked(const skua_request *r);
 
-// The content will never be complete.
+// The content is complete, or will never be.
+void content_end(skua_request *r);
 void content_lost(skua_request *r);
 
 // The client waits for a 100 (Continue) before it sends content.

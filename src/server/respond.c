@@ -24,7 +24,14 @@ enum {
 };
 
 // Where the content of an answer comes from.
-typedef enum source_kind { SOURCE_NONE, SOURCE_COPIED, SOURCE_LENT, SOURCE_FILE, SOURCE_PULL } source_kind;
+typedef enum source_kind {
+    SOURCE_NONE,
+    SOURCE_COPIED,
+    SOURCE_LENT,
+    SOURCE_FILE,
+    SOURCE_PULL,
+    SOURCE_PUSH
+} source_kind;
 
 typedef struct answer_source {
     source_kind kind;
@@ -94,17 +101,21 @@ static bool respond_has_content(const skua_request *r, int status)
 }
 
 // Whether the connection can serve another request after this answer, RFC 9112 §9.3 and RFC 9110 §10.1.1.
-static bool respond_keeps_connection(const skua_request *r)
+// Beside an answer that goes on for a while the content may be read to its end.
+static bool respond_keeps_connection(const skua_request *r, bool streamed)
 {
     if (!r->head.keep_alive || r->close || r->worker->draining || r->session->closing) return false;
     if (r->reading != READING_CONTENT) return true;
     if (r->head.expect_continue && !r->continued && !r->has_input) return false;
-    return r->head.content != H1_CONTENT_LENGTH ||
+    return r->head.content != H1_CONTENT_LENGTH || (streamed && r->reader) ||
            r->content_left <= worker_config(r->worker)->discard_octets_max;
 }
 
-static char *respond_write_connection(const skua_request *r, char *at)
+// Who sends Upgrade names it in Connection, and a 426 has to have one (RFC 9110 §7.8, §15.5.22).
+static char *respond_write_connection(const skua_request *r, char *at, int status)
 {
+    if (status == 426 && !r->close) return H1_WRITE(at, "Connection: upgrade\r\n");
+    if (status == 426) return H1_WRITE(at, "Connection: close, upgrade\r\n");
     if (r->close) return H1_WRITE(at, "Connection: close\r\n");
     if (r->head.version == 10) return H1_WRITE(at, "Connection: keep-alive\r\n");
     return at;
@@ -142,7 +153,7 @@ static bool respond_write_head(skua_request *r, int status, slice line, slice ma
     char *at = line.len ? h1_write_slice(start, line)
                         : h1_write_status(start, status, status == 200 ? (slice){ 0 } : slice_of(page_reason(status)));
     at = h1_write_octets(at, worker_date(r->worker), WORKER_DATE_OCTETS);
-    if (r->close || r->head.version == 10) at = respond_write_connection(r, at);
+    if (r->close || r->head.version == 10 || status == 426) at = respond_write_connection(r, at, status);
     if (made.len) at = h1_write_slice(at, made);
     if (r->fields_len) at = h1_write_octets(at, r->fields, r->fields_len);
     if (type.len) {
@@ -194,7 +205,8 @@ static bool respond_queue(skua_request *r, const answer_source *source)
     out_queue *out = &r->session->out;
     switch (source->kind) {
     case SOURCE_NONE:
-    case SOURCE_PULL: return true;
+    case SOURCE_PULL:
+    case SOURCE_PUSH: return true;
     case SOURCE_COPIED: return respond_queue_copy(out, source->octets);
     case SOURCE_LENT: return respond_queue_lent(out, source);
     case SOURCE_FILE:
@@ -220,16 +232,18 @@ static skua_status respond_give(skua_request *r, int status, slice line, slice m
 {
     session *s = r->session;
     bool has_content = respond_has_content(r, status);
-    if (!respond_keeps_connection(r)) r->close = true;
-    if (source->kind == SOURCE_PULL && source->length < 0) {
+    bool streamed = source->kind == SOURCE_PULL || source->kind == SOURCE_PUSH;
+    if (!respond_keeps_connection(r, streamed)) r->close = true;
+    if (streamed && source->length < 0) {
         r->chunked = r->head.version != 10;
         if (!r->chunked) r->close = true; // close-delimited, RFC 9112 §6.3
     }
     r->status = (uint16_t)status;
     if (!respond_write_head(r, status, line, made, type, source)) return respond_out_of_memory(r);
-    if (has_content && source->kind == SOURCE_PULL) {
-        r->answering = ANSWER_PULLED;
-        connection_kick(s->conn);
+    if (source->kind == SOURCE_PUSH || (has_content && source->kind == SOURCE_PULL)) {
+        r->answering = source->kind == SOURCE_PUSH ? ANSWER_PUSHED : ANSWER_PULLED;
+        r->muted = !has_content;
+        if (r->answering == ANSWER_PULLED || r != s->current || !s->running) connection_kick(s->conn);
         return SKUA_OK;
     }
     if (has_content) {
@@ -346,14 +360,42 @@ skua_status skua_respond_pull(skua_request *r, int status, const char *type, int
     return respond_give(r, status, (slice){ 0 }, (slice){ 0 }, media, &source);
 }
 
+// ---- Pushing ----
+
+skua_status respond_push(skua_request *r, int status, const char *type, int64_t length)
+{
+    slice media = respond_type(type);
+    skua_status checked = respond_check(r, status, media);
+    if (checked) return checked;
+    if (length < -1) return SKUA_EINVAL;
+    r->pull_left = length;
+    answer_source source = { .kind = SOURCE_PUSH, .length = length, .no_length = status == 304 };
+    return respond_give(r, status, (slice){ 0 }, (slice){ 0 }, media, &source);
+}
+
+// Nothing is said of closing: the connection is the tunnel's, and ends with it.
+skua_status respond_switch(skua_request *r, slice lines)
+{
+    answer_source source = { .kind = SOURCE_PUSH, .length = -1, .no_length = true };
+    r->close = false;
+    r->status = 101;
+    if (!respond_write_head(r, 101, (slice){ 0 }, lines, (slice){ 0 }, &source)) return respond_out_of_memory(r);
+    r->close = true;
+    r->pull_left = -1;
+    r->answering = ANSWER_PUSHED;
+    if (r != r->session->current || !r->session->running) connection_kick(r->session->conn);
+    return SKUA_OK;
+}
+
+// ---- What pulled and pushed content share ----
+
 void skua_wake(skua_request *r)
 {
     r->waiting = false;
     connection_kick(r->session->conn);
 }
 
-// The content cannot be completed: the peer learns it from a close without the last chunk.
-static void respond_break(skua_request *r)
+void respond_break(skua_request *r)
 {
     r->failed = true;
     r->close = true;
@@ -373,7 +415,7 @@ static void respond_log_too_long(skua_request *r)
     skua_log(r->worker->server, SKUA_SLICE("a content source gave more octets than it had stated; the rest was cut"));
 }
 
-static void respond_finish(skua_request *r)
+void respond_finish(skua_request *r)
 {
     if (r->pull_left > 0) {
         respond_break(r);

@@ -4,7 +4,7 @@
 #ifndef SKUA_SERVER_RESPOND_H
 #define SKUA_SERVER_RESPOND_H
 
-#include "base/slice.h"
+#include "server/request.h"
 
 enum { RESPOND_FIELDS_OCTETS_MAX = 8192 }; // fields added by a handler
 
@@ -13,5 +13,17 @@ bool respond_takes_field(slice name, slice value);
 
 // Whether an answer may have this status and media type.
 skua_status respond_check_type(int status, slice type);
+
+// Queues the head of an answer whose content is written by the handler.
+skua_status respond_push(skua_request *r, int status, const char *type, int64_t length);
+
+// Queues a 101 with these field lines; from here on the octets are the handler's.
+skua_status respond_switch(skua_request *r, slice lines);
+
+// The content of a pulled or pushed answer ends here: with less than was stated, or without memory, it fails.
+void respond_finish(skua_request *r);
+
+// The content cannot be completed: the peer learns it from a close without the last chunk.
+void respond_break(skua_request *r);
 
 #endif

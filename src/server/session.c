@@ -6,6 +6,7 @@
 
 #include "base/assert.h"
 #include "server/connection.h"
+#include "server/stream.h"
 #include "server/worker.h"
 
 #include <stdlib.h>
@@ -71,7 +72,8 @@ bool session_wants_input(const session *s)
     if (!r) return s->in_len == 0 && !session_is_full(s);
     switch ((request_reading)r->reading) {
     case READING_HEAD: return true;
-    case READING_CONTENT: return s->in_len == 0 && !content_is_blocked(r);
+    case READING_CONTENT:
+    case READING_TUNNEL: return s->in_len == 0 && !content_is_blocked(r);
     case READING_DONE: return false;
     }
     return false;
@@ -135,7 +137,8 @@ static size_t session_feed(skua_request *r, const char *octets, size_t len)
 {
     switch ((request_reading)r->reading) {
     case READING_HEAD: return len ? session_read_head(r, octets, len) : 0;
-    case READING_CONTENT: return content_feed(r, octets, len);
+    case READING_CONTENT:
+    case READING_TUNNEL: return content_feed(r, octets, len);
     case READING_DONE: return 0;
     }
     return 0;
@@ -261,11 +264,37 @@ void session_received(session *s, const char *octets, size_t len)
     session_keep(s, octets + used, len - used);
 }
 
+// In a tunnel the peer's being done is news for the handler, once every octet before it has been read.
+static void session_end_tunnel_input(session *s)
+{
+    skua_request *r = s->current;
+    if (!r || r->reading != READING_TUNNEL || !r->reader || !s->peer_done || s->in_len) return;
+    s->running = true;
+    tunnel_end_input(r);
+    s->running = false;
+    if (session_may_leave(r)) session_leave(s, r);
+}
+
+static void session_drain(session *s, skua_request *r)
+{
+    s->running = true;
+    stream_drain(r);
+    s->running = false;
+}
+
 void session_resume(session *s)
 {
     skua_request *r = s->current;
     if (r && r->answering == ANSWER_PULLED) respond_fill(r);
+    else if (r && r->answering == ANSWER_PUSHED) session_drain(s, r);
     session_run_kept(s);
+    session_end_tunnel_input(s);
+}
+
+void session_peer_done(session *s)
+{
+    s->peer_done = true;
+    session_end_tunnel_input(s);
 }
 
 void session_watch_progress(session *s)
@@ -283,7 +312,7 @@ bool session_is_too_slow(session *s)
         s->still_ns = now;
     }
     if (now - s->still_ns >= config->stall_timeout_ns) return true;
-    if (now - s->window_ns < config->rate_window_ns) return false;
+    if (now - s->window_ns < config->rate_window_ns || (s->current && stream_idles(s->current))) return false;
     uint64_t moved = s->moved - s->window_moved;
     uint64_t owed = config->rate_octets_min * (uint64_t)(config->rate_window_ns / 1000000) / 1000;
     s->window_moved = s->moved;

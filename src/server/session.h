@@ -42,6 +42,9 @@ void session_received(session *s, const char *octets, size_t len);
 // Goes on with what waited: pulls content, reads what is kept.
 void session_resume(session *s);
 
+// The peer has said that it sends no more.
+void session_peer_done(session *s);
+
 // n octets have left.
 void session_sent(session *s);
 
