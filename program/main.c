@@ -97,6 +97,7 @@ static int serve(const options *o)
     ignore_broken_pipes();
     skua_server *server = server_of(o);
     if (!server) return EXIT_NOT_STARTED;
+    stop_hold_signals();
     bool begun = begin(server, o);
     if (begun) run(server, o);
     skua_server_free(server);

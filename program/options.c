@@ -142,7 +142,7 @@ static bool take_grace(options *o, const char *value)
 static const option options_table[] = {
     { "listen", 'l', "ADDRESS", take_listen, "where to listen; may be repeated (127.0.0.1:8080)" },
     { "workers", 'w', "N", take_workers, "threads that serve (one per core)" },
-    { "backend", 0, "NAME", take_backend, "how to talk to the kernel: auto or epoll (auto)" },
+    { "backend", 0, "NAME", take_backend, "how to talk to the kernel: auto, epoll or uring (auto)" },
     { "host", 0, "NAME", take_host, "a host name to answer for; may be repeated; \"*\" is any" },
     { "list", 0, NULL, take_list, "list the directories that have no index" },
     { "index", 0, "NAME", take_index, "the file that stands for its directory (index.html)" },

@@ -52,12 +52,27 @@ static void stop_write_notice(void)
     stopping.notice_len = n > 0 ? (size_t)n : 0;
 }
 
+static void stop_mask(int how)
+{
+    sigset_t signals;
+    (void)sigemptyset(&signals);
+    (void)sigaddset(&signals, SIGINT);
+    (void)sigaddset(&signals, SIGTERM);
+    (void)sigprocmask(how, &signals, NULL);
+}
+
+void stop_hold_signals(void)
+{
+    stop_mask(SIG_BLOCK);
+}
+
 void stop_on_signals(skua_server *server, int64_t grace_ns, bool quiet)
 {
     stopping.server = server;
     stopping.grace_ns = grace_ns;
     if (!quiet && grace_ns > 0) stop_write_notice();
     stop_set_action(stop_asked);
+    stop_mask(SIG_UNBLOCK);
 }
 
 void stop_forget(void)

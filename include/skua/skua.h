@@ -119,7 +119,7 @@ typedef struct skua_config {
     // listening address is loopback; then only localhost and loopback addresses (421 otherwise).
     const char *hosts;
     unsigned workers;        // threads that serve; 0: one for each usable core
-    const char *backend;     // "auto" (default) or "epoll"
+    const char *backend;     // "auto" (default), "epoll", or "uring": io_uring, or epoll where it is refused
     unsigned backlog;        // connections the kernel may queue; default 4096
     unsigned connections_max;// open connections per worker; default 65536
 

@@ -25,6 +25,7 @@ static const io_backend *const io_backends[] = {
 #endif
 #ifdef __linux__
     &io_backend_epoll,
+    &io_backend_uring,
 #endif
 };
 

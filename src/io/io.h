@@ -140,6 +140,10 @@ typedef struct io_backend {
     int64_t (*wait_ns)(const io_loop *loop, int64_t timeout_ns);
     // The monotonic clock that turns go by, now; NULL: io_clock_ns.
     int64_t (*clock_ns)(const io_loop *loop);
+    // Whether the kernel has it and lets this process use it; NULL: always.
+    // *call: on failure, the system call that failed.
+    // Errors: SKUA_EACCES; SKUA_EUNSUPPORTED; SKUA_ENOMEM; SKUA_ENOFILE.
+    skua_status (*probe)(const char **call);
 } io_backend;
 
 #if defined(__APPLE__) || defined(__FreeBSD__) || defined(__DragonFly__) || defined(SKUA_KQUEUE_SHIM)
@@ -148,11 +152,12 @@ typedef struct io_backend {
 
 extern const io_backend io_backend_epoll;
 extern const io_backend io_backend_kqueue;
+extern const io_backend io_backend_uring;
 
 // The backend of that name, or NULL if this system has none of it. "auto", or NULL: the one that is preferred here.
 const io_backend *io_backend_find(const char *name);
 
-// The name of the one that is preferred.
+// The name of the one that is preferred. It is always offered.
 const char *io_backend_preferred(void);
 
 struct io_loop {

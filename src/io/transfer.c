@@ -25,21 +25,21 @@ enum { TRANSFER_IOV_MAX = 64 };
 
 // ---- Accepting ----
 
-static void transfer_read_peer(io_address *address, const struct sockaddr_storage *from)
+void transfer_read_peer(io_address *peer, const struct sockaddr_storage *from)
 {
-    *address = (io_address){ .family = 1 };
+    *peer = (io_address){ .family = 1 };
     if (from->ss_family == AF_INET) {
         struct sockaddr_in in;
         memcpy(&in, from, sizeof in);
-        address->family = 4;
-        address->port = ntohs(in.sin_port);
-        memcpy(address->octets, &in.sin_addr, 4);
+        peer->family = 4;
+        peer->port = ntohs(in.sin_port);
+        memcpy(peer->octets, &in.sin_addr, 4);
     } else if (from->ss_family == AF_INET6) {
         struct sockaddr_in6 in;
         memcpy(&in, from, sizeof in);
-        address->family = 6;
-        address->port = ntohs(in.sin6_port);
-        memcpy(address->octets, &in.sin6_addr, 16);
+        peer->family = 6;
+        peer->port = ntohs(in.sin6_port);
+        memcpy(peer->octets, &in.sin6_addr, 16);
     }
 }
 

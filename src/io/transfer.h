@@ -6,7 +6,11 @@
 
 #include "io/io.h"
 
+#include <sys/socket.h>
 #include <sys/types.h>
+
+// Reads a peer's address; one that is neither IPv4 nor IPv6 is a Unix socket's.
+void transfer_read_peer(io_address *peer, const struct sockaddr_storage *from);
 
 // Accepts a connection: non-blocking, close-on-exec, and never the cause of a SIGPIPE. peer: whose it is.
 // Returns: the descriptor, or -1 and errno.

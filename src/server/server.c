@@ -408,6 +408,26 @@ static skua_status server_open(skua_server *server, unsigned workers, const io_b
     return status;
 }
 
+static void server_say_fallback(skua_server *server, const char *refused, const char *call, skua_status why)
+{
+    char sentence[SERVER_ERROR_OCTETS];
+    int len = snprintf(sentence, sizeof sentence, "%s cannot be used (%s: %s); %s is", refused, call,
+                       skua_status_text(why), server->backend->name);
+    if (len > 0) skua_log(server, slice_make(sentence, (size_t)len));
+}
+
+// A backend that was asked for may be missing in this kernel, or forbidden: then it is the preferred one.
+static skua_status server_open_chosen(skua_server *server, unsigned workers)
+{
+    const io_backend *chosen = server->backend;
+    const char *call = NULL;
+    skua_status refusal = chosen->probe ? chosen->probe(&call) : SKUA_OK;
+    if (!refusal) return server_open(server, workers, chosen);
+    skua_status status = server_open(server, workers, io_backend_find(NULL));
+    if (!status) server_say_fallback(server, chosen->name, call, refusal);
+    return status;
+}
+
 static skua_status server_fail_start(skua_server *server, skua_status status)
 {
     skua_stop(server, 0);
@@ -421,7 +441,7 @@ skua_status server_prepare(skua_server *server, unsigned workers)
     if (status) return status;
     server_decide_hosts(server);
     server->started = true;
-    status = server_open(server, workers, server->backend);
+    status = server_open_chosen(server, workers);
     if (!status) status = server_listen_all(server);
     if (status) return server_fail_start(server, status);
     server_watch_directories(server);

@@ -10,7 +10,7 @@ import subprocess
 import time
 
 import pytest
-from server import BUILD, Server, check_sanitizers, eventually, free_port, program
+from server import BACKEND, BUILD, Server, check_sanitizers, eventually, free_port, program
 from wire import Connection, request
 
 SKUA = BUILD / "skua"
@@ -96,7 +96,7 @@ def test_address_in_use_by_one_that_does_not_share(folder):
 def test_start_line(serve, folder):
     site = serve(folder)
     text = eventually(lambda: site.out_text() + site.error_text())
-    assert str(site.port) in text and any(name in text for name in ("epoll", "kqueue", "uring"))
+    assert str(site.port) in text and any(name in text for name in ([BACKEND] if BACKEND else ["epoll", "kqueue"]))
     assert "\x1b" not in text, "no colours but on a terminal"
 
 
@@ -231,6 +231,15 @@ def test_next_request_is_told_to_close(serve, folder):
     assert response.content == b"<p>here</p>" and response.closes
     assert kept.ended()
     site.judge_end(within=6)  # two seconds of lingering, and not the whole grace
+
+
+def test_signal_as_soon_as_it_answers(launch, folder):
+    """It answers before its start is over; a signal then is no less heard."""
+    for _ in range(10):
+        port = free_port()
+        site = launch(Server, [SKUA, folder, "--listen", f"127.0.0.1:{port}"], ("127.0.0.1", port))
+        site.signal()
+        site.judge_end(0)
 
 
 def test_second_signal_ends_at_once(serve, folder):

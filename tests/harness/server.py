@@ -14,6 +14,8 @@ from wire import Connection
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BUILD = ROOT / os.environ.get("SKUA_BUILD", "build/asan")
 RELEASE = ROOT / "build/release"
+BACKEND = os.environ.get("SKUA_BACKEND")  # what every server is started with; none: what it prefers
+CHOOSES = {"skua", "hello", "echo", "rules"}  # programs that take --backend
 SLOW = 20.0  # seconds after which something that should have happened has failed
 
 
@@ -33,11 +35,19 @@ def eventually(condition, within=SLOW, every=0.02):
         time.sleep(every)
 
 
+def on_backend(words):
+    """A command that asks for the backend under test, unless it asks for one itself."""
+    words = [str(w) for w in words]
+    if not BACKEND or "--backend" in words or not any(os.path.basename(w) in CHOOSES for w in words):
+        return words
+    return [*words, "--backend", BACKEND]
+
+
 class Server:
     """A process that serves. address: (host, port), or the path of a Unix socket."""
 
     def __init__(self, words, address, *, env=None, preexec=None, wait=True, cwd=None):
-        self.words = [str(w) for w in words]
+        self.words = on_backend(words)
         self.address = address
         self.connections = []
         self.out = tempfile.TemporaryFile()

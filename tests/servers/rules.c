@@ -495,6 +495,8 @@ int main(int argc, char **argv)
             snprintf(listen, sizeof(listen), "127.0.0.1:%s", argv[++i]);
         } else if (strcmp(argv[i], "--files") == 0 && i + 1 < argc) {
             files = argv[++i];
+        } else if (strcmp(argv[i], "--backend") == 0 && i + 1 < argc) {
+            config.backend = argv[++i];
         } else if (!config_set(&config, argv[i])) {
             fprintf(stderr, "rules: not understood: %s\n", argv[i]);
             return 2;

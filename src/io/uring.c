@@ -1,0 +1,441 @@
+// SPDX-License-Identifier: MIT
+//
+// The io_uring backend: operations that are no stream's, and the turn, which enters the kernel once: to submit
+// what was started since the last time, and to wait.
+// The ring belongs to the thread that turns the loop. A loop is opened, and turned once so that it can be woken,
+// by the thread that starts the server; so the ring is enabled by the first turn that has more to do than that.
+
+#include "io/uring_kernel.h"
+
+#ifdef __linux__
+
+#include "io/file.h"
+#include "io/readiness.h"
+#include "io/transfer.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+// Accepting that was refused for want of descriptors or memory is tried again this often.
+static const int64_t uring_retry_ns = 100000000;
+
+// ---- Life ----
+
+static skua_status uring_open(io_loop *loop)
+{
+    const char *call;
+    uring_kernel *kernel = calloc(1, sizeof *kernel);
+    if (!kernel) return SKUA_ENOMEM;
+    skua_status status = uring_ring_open(&kernel->ring, &call);
+    if (status) {
+        free(kernel);
+        return status;
+    }
+    kernel->multishot = true;
+    loop->kernel = kernel;
+    readiness_clock(loop);
+    return SKUA_OK;
+}
+
+static void uring_close(io_loop *loop)
+{
+    uring_kernel *kernel = loop->kernel;
+    uring_ring_close(&kernel->ring);
+    free(kernel);
+    loop->kernel = NULL;
+}
+
+// ---- Submitting ----
+
+// A send that the kernel was too short of memory to take points to what its stream may give back by the time
+// it is submitted again. It becomes nothing, and completes as nothing sent.
+static void uring_defuse_sends(uring_kernel *kernel)
+{
+    uring_ring *ring = &kernel->ring;
+    for (uint32_t i = atomic_load_explicit(ring->sq_head, memory_order_acquire); i != ring->sq_local; i++) {
+        uring_sqe *sqe = &ring->sqes[i & ring->sq_mask];
+        if (sqe->opcode != URING_SEND && sqe->opcode != URING_SENDMSG) continue;
+        *sqe = (uring_sqe){ .opcode = URING_NOP, .user_data = sqe->user_data };
+    }
+}
+
+static skua_status uring_enter_once(io_loop *loop, int64_t timeout_ns)
+{
+    uring_kernel *kernel = loop->kernel;
+    uring_stream_submit_sends(loop);
+    if (kernel->later || loop->pending) timeout_ns = 0;
+    skua_status status = uring_ring_enter(&kernel->ring, timeout_ns);
+    uring_defuse_sends(kernel);
+    return status;
+}
+
+// ---- Operations ----
+
+static uint64_t uring_op_key(const uring_kernel *kernel, const uring_op *entry)
+{
+    return (uint64_t)URING_OF_OP << 24 | (uint64_t)(entry - kernel->ops);
+}
+
+static bool uring_arm_op(io_loop *loop, uring_op *entry)
+{
+    uring_kernel *kernel = loop->kernel;
+    uring_sqe *sqe = uring_ring_submission(&kernel->ring);
+    if (!sqe) return false;
+    sqe->fd = entry->op->fd;
+    sqe->user_data = uring_op_key(kernel, entry);
+    entry->armed = true;
+    if (entry->code == IO_ACCEPT) {
+        sqe->opcode = URING_ACCEPT;
+        sqe->ioprio = URING_ACCEPT_MULTISHOT;
+        sqe->op_flags = SOCK_NONBLOCK | SOCK_CLOEXEC;
+    } else if (entry->code == IO_POLL) {
+        sqe->opcode = URING_POLL_ADD;
+        sqe->op_flags = uring_poll_events(POLLIN);
+        kernel->polls++;
+    } else {
+        sqe->opcode = URING_READ;
+        sqe->addr = (uint64_t)(uintptr_t)&entry->wakes;
+        sqe->len = sizeof entry->wakes;
+    }
+    return true;
+}
+
+// Arms what should be armed and is not: at the beginning, or because there was no room for it before.
+static void uring_arm_ops(io_loop *loop)
+{
+    uring_kernel *kernel = loop->kernel;
+    if (!kernel->unarmed) return;
+    kernel->unarmed = false;
+    for (unsigned i = 0; i < URING_OPS_MAX; i++) {
+        uring_op *entry = &kernel->ops[i];
+        if (!entry->op || entry->armed || entry->refused) continue;
+        if (!uring_arm_op(loop, entry)) kernel->unarmed = true;
+    }
+}
+
+static skua_status uring_add_op(io_loop *loop, io_op *op)
+{
+    uring_kernel *kernel = loop->kernel;
+    for (uint32_t i = 0; i < URING_OPS_MAX; i++) {
+        uring_op *entry = &kernel->ops[i];
+        if (entry->op || entry->armed) continue;
+        *entry = (uring_op){ .op = op, .code = op->code };
+        op->slot = i;
+        kernel->unarmed = true;
+        if (op->code != IO_WAKE) kernel->busy = true;
+        return SKUA_OK;
+    }
+    return SKUA_ELIMIT;
+}
+
+// Not non-blocking: the ring would not wait for it.
+static skua_status uring_add_wake(io_loop *loop, io_op *op)
+{
+    op->fd = eventfd(0, EFD_CLOEXEC);
+    if (op->fd < 0) return errno == EMFILE || errno == ENFILE ? SKUA_ENOFILE : SKUA_ENOMEM;
+    skua_status status = uring_add_op(loop, op);
+    if (status) (void)close(op->fd);
+    return status;
+}
+
+static void uring_wake(io_op *op)
+{
+    uint64_t one = 1;
+    ssize_t n = write(op->fd, &one, sizeof one);
+    (void)n;
+}
+
+static void uring_file_open(io_op *op, bool stat_only)
+{
+    int fd = 0; // looking opens nothing, and results below 0 are errors
+    skua_status status = file_open_beneath(op->fd, op->path.ptr, stat_only, &fd, &op->info);
+    op->active = false;
+    op->done(op, status == SKUA_OK ? fd : -(int64_t)status);
+}
+
+static void uring_file_read(io_op *op)
+{
+    ssize_t n = pread(op->fd, op->buffer, (size_t)op->length, (off_t)op->offset);
+    op->active = false;
+    op->done(op, n >= 0 ? n : -(int64_t)SKUA_EIO);
+}
+
+static void uring_op_failed(io_op *op, skua_status status)
+{
+    op->active = false;
+    op->done(op, -(int64_t)status);
+}
+
+static void uring_start_op(io_loop *loop, io_op *op)
+{
+    skua_status status = SKUA_OK;
+    if (!op->active) return; // cancelled before it began
+    switch ((io_code)op->code) {
+    case IO_FILE_OPEN: uring_file_open(op, false); return;
+    case IO_FILE_STAT: uring_file_open(op, true); return;
+    case IO_FILE_READ: uring_file_read(op); return;
+    case IO_WAKE: status = uring_add_wake(loop, op); break;
+    case IO_ACCEPT:
+    case IO_POLL: status = uring_add_op(loop, op); break;
+    case IO_CONNECT:
+    case IO_RECVMSG:
+    case IO_SENDMSG: status = SKUA_EUNSUPPORTED; break;
+    }
+    if (status) uring_op_failed(op, status);
+}
+
+static void uring_drain(io_loop *loop)
+{
+    do {
+        uring_run_streams(loop);
+        io_op *op = loop->pending_ops;
+        if (!op) break;
+        loop->pending_ops = op->next;
+        if (!loop->pending_ops) loop->pending_ops_tail = &loop->pending_ops;
+        uring_start_op(loop, op);
+    } while (loop->pending || loop->pending_ops);
+    uring_arm_ops(loop);
+}
+
+// ---- Accepting ----
+
+// The kernel accepts many at once and has room for one address only, so it is asked for.
+static void uring_read_peer(int fd, io_address *peer)
+{
+    struct sockaddr_storage from;
+    socklen_t len = sizeof from;
+    from.ss_family = AF_UNSPEC;
+    if (getpeername(fd, (struct sockaddr *)&from, &len) != 0) from.ss_family = AF_UNSPEC;
+    transfer_read_peer(peer, &from);
+}
+
+static void uring_pause(io_loop *loop, uring_op *entry)
+{
+    uring_kernel *kernel = loop->kernel;
+    if (loop->evict && loop->evict(loop)) return;
+    kernel->paused = true;
+    kernel->retry_ns = loop->now_ns + uring_retry_ns;
+    entry->refused = true;
+}
+
+void uring_retry_accepts(io_loop *loop)
+{
+    uring_kernel *kernel = loop->kernel;
+    kernel->paused = false;
+    kernel->unarmed = true;
+    for (unsigned i = 0; i < URING_OPS_MAX; i++)
+        kernel->ops[i].refused = false;
+}
+
+static void uring_accept_failed(io_loop *loop, uring_op *entry, int error)
+{
+    io_op *op = entry->op;
+    switch (error) {
+    case EMFILE:
+    case ENFILE:
+    case ENOBUFS:
+    case ENOMEM: uring_pause(loop, entry); return;
+    case EBADF:
+    case EINVAL:
+    case ENOTSOCK:
+    case EOPNOTSUPP:
+        entry->op = NULL;
+        uring_op_failed(op, SKUA_EIO);
+        return;
+    default: return; // this connection died in the queue; others wait behind it
+    }
+}
+
+static void uring_accepted(io_loop *loop, uring_op *entry, int32_t res)
+{
+    io_op *op = entry->op;
+    if (res < 0) {
+        if (!entry->cancels) uring_accept_failed(loop, entry, -res);
+        return;
+    }
+    uring_read_peer(res, &op->peer);
+    op->done(op, res);
+    uring_run_streams(loop);
+}
+
+// What has come to a listener that is not armed any more.
+static void uring_accept_rest(io_loop *loop, io_op *op)
+{
+    for (int i = 0; i < IO_TURN_ACCEPTS_MAX; i++) {
+        int fd = transfer_accept(op->fd, &op->peer);
+        if (fd < 0) return;
+        op->done(op, fd);
+        uring_run_streams(loop);
+    }
+}
+
+// ---- Completions ----
+
+static void uring_op_completed(io_loop *loop, const uring_cqe *cqe)
+{
+    uring_kernel *kernel = loop->kernel;
+    uring_op *entry = &kernel->ops[cqe->user_data & (URING_OPS_MAX - 1)];
+    io_op *op = entry->op;
+    if (!(cqe->flags & URING_CQE_MORE)) {
+        entry->armed = false;
+        kernel->unarmed = true;
+        if (entry->code == IO_POLL) kernel->polls--;
+    }
+    if (!op) { // cancelled: what it carries is released
+        if (entry->code == IO_ACCEPT && cqe->res >= 0) (void)close(cqe->res);
+    } else if (entry->code == IO_ACCEPT) {
+        uring_accepted(loop, entry, cqe->res);
+    } else if (entry->code == IO_POLL) {
+        entry->op = NULL;
+        op->active = false;
+        op->done(op, 0);
+    } else if (cqe->res > 0) {
+        op->done(op, 0);
+    }
+}
+
+// Polls come first: a change of a directory is seen before the requests that came behind it.
+static void uring_complete_polls(io_loop *loop)
+{
+    uring_kernel *kernel = loop->kernel;
+    const uring_ring *ring = &kernel->ring;
+    uint32_t tail = atomic_load_explicit(ring->cq_tail, memory_order_acquire);
+    for (uint32_t i = atomic_load_explicit(ring->cq_head, memory_order_relaxed); i != tail; i++) {
+        uring_cqe *cqe = &ring->cqes[i & ring->cq_mask];
+        uint64_t slot = cqe->user_data & 0xffffff;
+        if (cqe->user_data >> 24 != URING_OF_OP || kernel->ops[slot].code != IO_POLL) continue;
+        uring_op_completed(loop, cqe);
+        cqe->user_data = URING_OF_NOTHING;
+    }
+}
+
+static void uring_complete(io_loop *loop)
+{
+    uring_kernel *kernel = loop->kernel;
+    uring_cqe cqe;
+    if (kernel->polls) uring_complete_polls(loop);
+    while (uring_ring_take(&kernel->ring, &cqe)) {
+        uring_kind kind = (uring_kind)(cqe.user_data >> 24 & 0xff);
+        if (kind == URING_OF_OP) uring_op_completed(loop, &cqe);
+        else if (kind != URING_OF_NOTHING) uring_stream_completed(loop, kind, &cqe);
+    }
+}
+
+// ---- Cancelling ----
+
+static void uring_cancel_op(io_loop *loop, uring_op *entry)
+{
+    uring_kernel *kernel = loop->kernel;
+    uring_sqe *sqe = uring_ring_submission(&kernel->ring);
+    if (!sqe) return;
+    sqe->opcode = URING_ASYNC_CANCEL;
+    sqe->flags = URING_SQE_SKIP_SUCCESS;
+    sqe->addr = uring_op_key(kernel, entry);
+    entry->cancels = true;
+}
+
+// What the kernel has accepted already is delivered.
+static void uring_end_accept(io_loop *loop, uring_op *entry)
+{
+    io_op *op = entry->op;
+    op->active = true;
+    while (entry->armed) {
+        if (!entry->cancels) uring_cancel_op(loop, entry);
+        if (uring_enter_once(loop, -1)) break;
+        uring_complete(loop);
+        uring_run_streams(loop);
+    }
+    uring_accept_rest(loop, op);
+    op->active = false;
+}
+
+static void uring_cancel(io_loop *loop, io_op *op)
+{
+    uring_kernel *kernel = loop->kernel;
+    uring_op *entry = op->slot < URING_OPS_MAX ? &kernel->ops[op->slot] : NULL;
+    if (!entry || entry->op != op) return;
+    if (op->code == IO_ACCEPT) uring_end_accept(loop, entry);
+    else if (entry->armed) uring_cancel_op(loop, entry);
+    entry->op = NULL;
+    if (op->code == IO_WAKE) (void)close(op->fd);
+}
+
+// ---- The turn ----
+
+static void uring_take_later(io_loop *loop)
+{
+    uring_kernel *kernel = loop->kernel;
+    io_stream *stream = kernel->later;
+    kernel->later = NULL;
+    while (stream) {
+        io_stream *next = stream->next;
+        stream->flags &= ~(uint32_t)(IO_LATER | IO_PENDING);
+        io_push(loop, stream);
+        stream = next;
+    }
+}
+
+static int64_t uring_retry_wait_ns(const io_loop *loop, int64_t timeout_ns)
+{
+    const uring_kernel *kernel = loop->kernel;
+    if (!kernel->paused) return timeout_ns;
+    int64_t retry = kernel->retry_ns - loop->now_ns;
+    if (retry < 0) retry = 0;
+    return timeout_ns < 0 || retry < timeout_ns ? retry : timeout_ns;
+}
+
+static int uring_fd(const io_loop *loop)
+{
+    const uring_kernel *kernel = loop->kernel;
+    return kernel->ring.fd;
+}
+
+static int64_t uring_wait_ns(const io_loop *loop, int64_t timeout_ns)
+{
+    const uring_kernel *kernel = loop->kernel;
+    bool left = kernel->later || kernel->send_count || kernel->unarmed || uring_ring_queued(&kernel->ring);
+    return left ? 0 : uring_retry_wait_ns(loop, timeout_ns);
+}
+
+// The first turn that has more to do than to be woken is the thread's whose the ring is.
+static skua_status uring_settle_down(uring_kernel *kernel, int64_t timeout_ns)
+{
+    if (kernel->ring.enabled || (!kernel->busy && timeout_ns == 0)) return SKUA_OK;
+    return uring_ring_enable(&kernel->ring);
+}
+
+static skua_status uring_turn(io_loop *loop, int64_t timeout_ns)
+{
+    uring_kernel *kernel = loop->kernel;
+    uring_take_later(loop);
+    uring_drain(loop);
+    skua_status status = uring_settle_down(kernel, timeout_ns);
+    if (status || !kernel->ring.enabled) return status;
+    status = uring_enter_once(loop, uring_retry_wait_ns(loop, timeout_ns));
+    readiness_clock(loop);
+    if (status) return status;
+    uring_complete(loop);
+    if (kernel->paused && loop->now_ns >= kernel->retry_ns) uring_retry_accepts(loop);
+    uring_drain(loop);
+    // Who does not wait here waits elsewhere: nothing is left for the next turn.
+    return timeout_ns == 0 ? uring_enter_once(loop, 0) : SKUA_OK;
+}
+
+const io_backend io_backend_uring = {
+    .name = "uring",
+    .open = uring_open,
+    .turn = uring_turn,
+    .close = uring_close,
+    .cancel = uring_cancel,
+    .wake = uring_wake,
+    .discard = readiness_discard,
+    .fd = uring_fd,
+    .wait_ns = uring_wait_ns,
+    .probe = uring_ring_probe,
+};
+
+#endif

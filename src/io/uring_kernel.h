@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+//
+// What the files of the io_uring backend share: its state. One half runs streams, the other operations
+// and the turn.
+#ifndef SKUA_IO_URING_KERNEL_H
+#define SKUA_IO_URING_KERNEL_H
+
+#include "io/io.h"
+#include "io/uring_ring.h"
+
+#include <sys/socket.h>
+
+enum {
+    URING_OPS_MAX = 64,         // listeners, wake-ups and polls of one loop
+    URING_SENDS_MAX = 256,      // sends that are submitted together
+    URING_VECTORS = 8,          // segments of one send
+    URING_HELD_BUCKETS = 256,
+    URING_MULTISHOT_OCTETS = 4 * IO_RECV_OCTETS // what may come before receiving can be stopped
+};
+
+// Flags of a stream that are this backend's. Each of the first four is an operation that the kernel has, and
+// holds the socket with: CLOSE waits for its completion.
+enum {
+    URING_RECEIVES = 1u << 17,
+    URING_SENDS = 1u << 18,
+    URING_WAITS_OUT = 1u << 19, // for room
+    URING_WAITS_END = 1u << 20, // for the peer's closing, while receiving is stopped
+    URING_BUSY = URING_RECEIVES | URING_SENDS | URING_WAITS_OUT | URING_WAITS_END,
+    URING_STOPS = 1u << 21,     // the receive is being cancelled
+    URING_CANCELS = 1u << 22,   // everything is, as it closes
+    URING_HOLDS = 1u << 23,     // octets came while receiving was stopped
+    URING_QUEUED = 1u << 24,    // to be sent with the next submission
+    URING_HUNG_UP = 1u << 25,   // both sides are closed: there is nothing to wait for
+};
+
+// What a completion is of: the low word of its user data, above the slot. The high word is the stream's
+// generation.
+typedef enum uring_kind {
+    URING_OF_NOTHING,
+    URING_OF_OP,
+    URING_OF_RECEIVE,
+    URING_OF_SEND,
+    URING_OF_WAIT_OUT,
+    URING_OF_WAIT_END,
+} uring_kind;
+
+// Octets that came while receiving was stopped, oldest first.
+typedef struct uring_held uring_held;
+
+struct uring_held {
+    uring_held *next;
+    uint32_t slot; // whose they are
+    size_t len;
+    char octets[];
+};
+
+typedef struct uring_op {
+    io_op *op;     // NULL: free, or cancelled
+    uint8_t code;  // of the operation that the kernel has
+    bool armed;    // the kernel has it
+    bool refused;  // ACCEPT: not armed until the retry
+    bool cancels;  // ACCEPT: the kernel has been asked to end it
+    uint64_t wakes; // WAKE: read from the eventfd
+} uring_op;
+
+// What one submission sends; read by the kernel as it is submitted.
+typedef struct uring_message {
+    struct msghdr header;
+    struct iovec iov[URING_VECTORS];
+} uring_message;
+
+typedef struct uring_kernel {
+    uring_ring ring;
+    bool busy;        // there is more than wake-ups: the ring is the turning thread's from here on
+    bool multishot;   // receives are armed once; else once for each completion
+    bool unarmed;     // some operation is to be armed
+    bool paused;      // some ACCEPT waits for descriptors
+    int64_t retry_ns; // when it is tried again
+    io_stream *later; // streams that used up their share of this turn
+    unsigned polls;   // POLLs that the kernel has
+    uring_op ops[URING_OPS_MAX];
+    unsigned send_count;
+    pool_item sends[URING_SENDS_MAX]; // streams that send with the next submission
+    uring_message messages[URING_SENDS_MAX];
+    uring_held *held[URING_HELD_BUCKETS];
+    char buffer[IO_RECV_OCTETS];
+} uring_kernel;
+
+static inline uint64_t uring_stream_key(uring_kind kind, const io_stream *stream)
+{
+    return (uint64_t)stream->item.generation << 32 | (uint64_t)kind << 24 | stream->item.slot;
+}
+
+// On big-endian machines the halves are swapped, so that the narrow field of old lies at its place.
+static inline uint32_t uring_poll_events(uint32_t events)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    return events << 16 | events >> 16;
+#else
+    return events;
+#endif
+}
+
+// ---- Streams ----
+
+// Does what the stream's flags ask for and the kernel may grant.
+void uring_stream_run(io_loop *loop, io_stream *stream);
+
+// A completion of a stream's.
+void uring_stream_completed(io_loop *loop, uring_kind kind, const uring_cqe *cqe);
+
+// Makes submissions of the sends that are queued. They point to what the streams have to send, so nothing is called
+// back before the kernel has them.
+void uring_stream_submit_sends(io_loop *loop);
+
+// Runs every stream that is pending.
+void uring_run_streams(io_loop *loop);
+
+// Has the stream run again in the next turn.
+void uring_postpone(io_loop *loop, io_stream *stream);
+
+// ---- Operations, and the turn ----
+
+// A descriptor has become free: listeners that wait for one go on.
+void uring_retry_accepts(io_loop *loop);
+
+#endif
