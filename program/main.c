@@ -69,11 +69,20 @@ static skua_server *server_of(const options *o)
     return server;
 }
 
-static bool begin(skua_server *server, const options *o)
+// Sockets that the process was started with take the place of the default address.
+static skua_status listen_to(skua_server *server, const options *o)
 {
-    skua_status status = SKUA_OK;
+    unsigned inherited = 0;
+    skua_status status = skua_listen_inherited(server, &inherited);
+    if (inherited && o->listens_by_default) return status;
     for (size_t i = 0; i < o->listen_count && !status; i++)
         status = skua_listen(server, o->listens[i]);
+    return status;
+}
+
+static bool begin(skua_server *server, const options *o)
+{
+    skua_status status = listen_to(server, o);
     if (!status) status = skua_route_directory(server, "/", o->dir, &o->directory);
     if (!status) status = skua_start(server);
     if (status) hints_say(server, status, o);

@@ -309,6 +309,7 @@ static options_outcome options_read_one(options *o, bool *only_names, options_re
 static void options_complete(options *o)
 {
     if (!o->dir) o->dir = ".";
+    o->listens_by_default = !o->listen_count;
     if (!o->listen_count) o->listens[o->listen_count++] = "127.0.0.1:8080";
     if (o->quiet) o->log = SKUA_LOG_NONE;
 }

@@ -12,6 +12,7 @@ typedef struct options {
     const char *dir; // NULL until given
     const char *listens[OPTIONS_LISTENS_MAX];
     size_t listen_count;
+    bool listens_by_default; // none was given
     const char *hosts[OPTIONS_HOSTS_MAX];
     size_t host_count;
     unsigned workers;

@@ -95,6 +95,7 @@ SKUA_API const char *skua_version(void);
 typedef struct skua_server skua_server;
 typedef struct skua_worker skua_worker;
 typedef struct skua_request skua_request;
+typedef struct skua_connection skua_connection;
 
 // ---- Configuration ----------------------------------------------------------------------------
 
@@ -118,7 +119,8 @@ typedef struct skua_config {
     // Names that Host may carry, separated by spaces; "*" takes any. When NULL: any, unless every
     // listening address is loopback; then only localhost and loopback addresses (421 otherwise).
     const char *hosts;
-    unsigned workers;        // threads that serve; 0: one for each usable core
+    unsigned workers;        // threads that serve; 0: one for each core this process may use, by its
+                             // affinity and the quotas of its control groups
     const char *backend;     // "auto" (default), "epoll", or "uring": io_uring, or epoll where it is refused
     unsigned backlog;        // connections the kernel may queue; default 4096
     unsigned connections_max;// open connections per worker; default 65536
@@ -159,6 +161,10 @@ typedef struct skua_config {
     // between, timers can be started on it. May be NULL.
     void (*on_worker_start)(skua_worker *worker, void *user);
     void (*on_worker_end)(skua_worker *worker, void *user);
+    // Told of each connection before anything is read from it, or written; false refuses it: it is closed at once. The
+    // other is told of each that was not refused, when it is closed and its last request has ended.
+    bool (*on_connect)(skua_connection *connection, void *user);
+    void (*on_close)(skua_connection *connection, void *user);
     void *hook_user;           // user of all hooks
 } skua_config;
 
@@ -176,6 +182,19 @@ SKUA_API void skua_server_free(skua_server *server);
 // Adds an address to listen on, in the form of skua_config.listen; before skua_start.
 // Errors: SKUA_EINVAL not an address; SKUA_ENOMEM; SKUA_ESTATE already started.
 SKUA_API SKUA_NODISCARD skua_status skua_listen(skua_server *server, const char *address);
+
+// Listens on a socket that the caller has opened, bound and made listen: TCP or Unix; before skua_start. All workers
+// accept from it.
+// fd: on success the server's, which closes it when it has ended, has failed to start or is freed.
+// Errors: SKUA_EINVAL not a listening stream socket; SKUA_ELIMIT more than 16 addresses; SKUA_ESTATE.
+SKUA_API SKUA_NODISCARD skua_status skua_listen_fd(skua_server *server, int fd);
+
+// Does so with the sockets this process was started with, if any: systemd's LISTEN_FDS, when LISTEN_PID is this
+// process. These variables and LISTEN_FDNAMES are then taken out of the environment, so that no child believes in them.
+// count: how many there were; may be NULL.
+// Errors: those of skua_listen_fd; SKUA_EINVAL also for variables that are no numbers.
+// Thread: while there is no other that uses the environment.
+SKUA_API SKUA_NODISCARD skua_status skua_listen_inherited(skua_server *server, unsigned *count);
 
 // Listens, starts the workers and returns. After it, skua_server_address tells where.
 // Errors: SKUA_EINVAL, SKUA_EADDRINUSE, SKUA_EADDRNOTAVAIL, SKUA_EACCES, SKUA_ENOMEM, SKUA_ENOFILE,
@@ -329,6 +348,14 @@ SKUA_API void skua_request_abort(skua_request *request);
 // The worker and the server a request belongs to.
 SKUA_API skua_worker *skua_request_worker(const skua_request *request);
 SKUA_API skua_server *skua_request_server(const skua_request *request);
+
+// The connection a request came by.
+SKUA_API skua_connection *skua_request_connection(const skua_request *request);
+
+// Has the connection end after this answer: it says "Connection: close". Nothing that comes behind the request is
+// served. Once the answer is given with its whole content it is too late, and nothing happens.
+// Spec: RFC 9112 §9.6
+SKUA_API void skua_request_close(skua_request *request);
 
 // How a request ended.
 typedef enum skua_end {
@@ -810,6 +837,23 @@ SKUA_API SKUA_NODISCARD skua_status skua_reply_give(skua_reply *reply, int statu
 // Whether nobody waits for the answer any more: the connection has died, or handler_timeout_ns has passed. A long
 // handler may look at it and give up.  Thread: the handler's.
 SKUA_API bool skua_reply_peer_is_gone(const skua_reply *reply);
+
+// ---- Connections ------------------------------------------------------------------------------
+
+// A connection is valid from skua_config.on_connect until on_close has returned, on its worker.
+
+// Writes the peer's address, as skua_request_peer does.
+SKUA_API size_t skua_connection_peer(const skua_connection *connection, char *text, size_t room);
+
+// Its number, from 1, among all that the server has accepted since its start; those of worker i begin at i << 48.
+SKUA_API uint64_t skua_connection_id(const skua_connection *connection);
+
+// The worker it belongs to.
+SKUA_API skua_worker *skua_connection_worker(const skua_connection *connection);
+
+// Keeps a pointer of the program's with it, NULL at first.
+SKUA_API void skua_connection_set(skua_connection *connection, void *object);
+SKUA_API void *skua_connection_get(const skua_connection *connection);
 
 // ---- Serving a directory ----------------------------------------------------------------------
 

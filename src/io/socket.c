@@ -10,6 +10,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -378,6 +379,51 @@ skua_status socket_listen(socket_address *address, int backlog, bool shared, int
     }
     *address = chosen;
     *fd = made;
+    return SKUA_OK;
+}
+
+// ---- Sockets of others ----
+
+static int socket_get(int fd, int name)
+{
+    int value;
+    socklen_t len = sizeof value;
+    return getsockopt(fd, SOL_SOCKET, name, &value, &len) == 0 ? value : -1;
+}
+
+static bool socket_address_of(int fd, socket_address *address)
+{
+    struct sockaddr_storage storage = { .ss_family = AF_UNSPEC };
+    socklen_t len = sizeof storage;
+    if (getsockname(fd, (struct sockaddr *)&storage, &len) != 0) return false;
+    if (storage.ss_family == AF_INET) {
+        struct sockaddr_in in;
+        memcpy(&in, &storage, sizeof in);
+        socket_set_ip4(address, (const uint8_t *)&in.sin_addr, ntohs(in.sin_port));
+    } else if (storage.ss_family == AF_INET6) {
+        struct sockaddr_in6 in;
+        memcpy(&in, &storage, sizeof in);
+        socket_set_ip6(address, in.sin6_addr.s6_addr, ntohs(in.sin6_port));
+    } else if (storage.ss_family == AF_UNIX && len <= sizeof(struct sockaddr_un)) {
+        *address = (socket_address){ .len = len, .is_unix = true, .is_loopback = true };
+        memcpy(address->octets, &storage, len);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+skua_status socket_adopt(int fd, socket_address *address)
+{
+    socket_address found;
+    if (socket_get(fd, SO_TYPE) != SOCK_STREAM || socket_get(fd, SO_ACCEPTCONN) != 1) return SKUA_EINVAL;
+    if (!socket_address_of(fd, &found)) return SKUA_EINVAL;
+    int flags = fcntl(fd, F_GETFL);
+    if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) != 0) {
+        return SKUA_EINVAL;
+    }
+    socket_set_speed(&found, fd);
+    *address = found;
     return SKUA_OK;
 }
 

@@ -249,6 +249,8 @@ static void connection_closed(io_stream *stream)
     connection *conn = connection_of(stream);
     skua_worker *w = conn->worker;
     SKUA_ASSERT(!conn->session);
+    const skua_config *config = worker_config(w);
+    if (config->on_close) config->on_close(conn, config->hook_user);
     pool_give(&w->connections, conn);
     worker_connection_gone(w);
 }
@@ -264,16 +266,35 @@ const io_stream_events connection_events = {
 
 // ---- Beginning, and deadlines ----
 
-void connection_accepted(skua_worker *w, int fd, const io_address *peer)
+static bool connection_is_welcome(connection *conn)
+{
+    const skua_config *config = worker_config(conn->worker);
+    return !config->on_connect || config->on_connect(conn, config->hook_user);
+}
+
+static connection *connection_take(skua_worker *w, const io_address *peer)
 {
     connection *conn = pool_take(&w->connections);
+    if (!conn) return NULL;
+    uint64_t number = ++w->accepted;
+    conn->worker = w;
+    conn->peer = *peer;
+    conn->id_high = (uint16_t)(number >> 32);
+    conn->id_low = (uint32_t)number;
+    if (connection_is_welcome(conn)) return conn;
+    pool_give(&w->connections, conn);
+    return NULL;
+}
+
+void connection_accepted(skua_worker *w, int fd, const io_address *peer)
+{
+    connection *conn = connection_take(w, peer);
     if (!conn) {
+        w->refused++;
         w->loop.backend->discard(&w->loop, fd);
         return;
     }
     io_stream_open(&conn->stream, fd);
-    conn->worker = w;
-    conn->peer = *peer;
     connection_set_state(conn, CONNECTION_IDLE);
     io_recv(&w->loop, &conn->stream);
 }
@@ -313,4 +334,41 @@ void connection_deadline(io_deadline *deadline, void *user)
     case CONNECTION_LINGER: connection_close(conn); return;
     case CONNECTION_CLOSED: return;
     }
+}
+
+// ---- Public ----
+
+size_t skua_connection_peer(const skua_connection *conn, char *text, size_t room)
+{
+    return io_address_write(&conn->peer, text, room);
+}
+
+uint64_t skua_connection_id(const skua_connection *conn)
+{
+    return (uint64_t)conn->worker->index << 48 | (uint64_t)conn->id_high << 32 | conn->id_low;
+}
+
+skua_worker *skua_connection_worker(const skua_connection *conn)
+{
+    return conn->worker;
+}
+
+void skua_connection_set(skua_connection *conn, void *object)
+{
+    conn->object = object;
+}
+
+void *skua_connection_get(const skua_connection *conn)
+{
+    return conn->object;
+}
+
+skua_connection *skua_request_connection(const skua_request *r)
+{
+    return r->session->conn;
+}
+
+void skua_request_close(skua_request *r)
+{
+    if (r->answering != ANSWER_QUEUED) r->close = true;
 }

@@ -19,7 +19,7 @@ typedef enum connection_state {
     CONNECTION_CLOSED   // close is under way
 } connection_state;
 
-struct connection {
+struct skua_connection {
     io_stream stream; // first: the loop finds it in the pool
     io_deadline deadline;
     skua_worker *worker;
@@ -27,14 +27,17 @@ struct connection {
     io_address peer;
     uint8_t state; // connection_state
     bool half_closed;
+    uint16_t id_high;   // its number among the worker's connections
+    uint32_t id_low;
     uint32_t lingered;  // octets drained
+    void *object;       // the program's
 };
 
 _Static_assert(sizeof(connection) <= 128, "an idle connection costs at most 128 octets");
 
 extern const io_stream_events connection_events;
 
-// Adopts an accepted socket; refuses it when memory or connections_max ran out.
+// Adopts an accepted socket; refuses it when memory or connections_max ran out, or on_connect says so.
 void connection_accepted(skua_worker *w, int fd, const io_address *peer);
 
 // The deadline of a connection has come.

@@ -5,9 +5,9 @@
 #include "server/server.h"
 
 #include "base/assert.h"
+#include "io/cores.h"
 #include "server/connection.h"
 
-#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -85,7 +85,7 @@ skua_server *skua_server_new(const skua_config *config)
     skua_server *server = calloc(1, sizeof *server);
     if (!server) return NULL;
     atomic_store(&server->shared.grace_ns, -1);
-    for (unsigned i = 0; i < WORKER_LISTENERS_MAX; i++) server->unix_fds[i] = -1;
+    for (unsigned i = 0; i < WORKER_LISTENERS_MAX; i++) server->shared_fds[i] = -1;
     if (!server_fill(server, config)) {
         skua_server_free(server);
         return NULL;
@@ -110,7 +110,7 @@ void server_close_listeners(skua_server *server, skua_worker *w)
     for (unsigned i = 0; i < server->listener_count; i++) {
         int fd = w->listen_fds[i];
         w->listen_fds[i] = -1;
-        if (fd >= 0 && fd != server->unix_fds[i]) socket_close(&server->listeners[i].address, fd);
+        if (fd >= 0 && fd != server->shared_fds[i]) socket_close(&server->listeners[i].address, fd);
     }
 }
 
@@ -126,9 +126,11 @@ static void server_close_workers(skua_server *server)
     }
     server->worker_count = 0;
     for (unsigned i = 0; i < server->listener_count; i++) {
-        if (server->unix_fds[i] >= 0) socket_close(&server->listeners[i].address, server->unix_fds[i]);
-        server->unix_fds[i] = -1;
+        server_listener *listener = &server->listeners[i];
+        if (server->shared_fds[i] >= 0 && !listener->is_given) socket_close(&listener->address, server->shared_fds[i]);
+        server->shared_fds[i] = -1;
     }
+    server_close_given(server);
     free(server->workers);
     server->workers = NULL;
 }
@@ -150,6 +152,7 @@ void skua_server_free(skua_server *server)
         skua_stop(server, 0);
         skua_wait(server);
     }
+    server_close_given(server);
     server_drop_keepsakes(server);
     blocking_free(server->blocking);
     crew_free(server->helpers);
@@ -162,14 +165,25 @@ void skua_server_free(skua_server *server)
 
 // ---- Before the start ----
 
+server_listener *server_listener_next(skua_server *server, skua_status *status)
+{
+    *status = SKUA_OK;
+    if (server->started) *status = server_fail(server, SKUA_ESTATE, "the server has been started already");
+    else if (server->listener_count == WORKER_LISTENERS_MAX) {
+        *status = server_fail(server, SKUA_ELIMIT, "more than %d addresses", WORKER_LISTENERS_MAX);
+    }
+    if (*status) return NULL;
+    server_listener *listener = &server->listeners[server->listener_count];
+    *listener = (server_listener){ .given = -1 };
+    return listener;
+}
+
 skua_status skua_listen(skua_server *server, const char *address)
 {
-    if (server->started) return server_fail(server, SKUA_ESTATE, "the server has been started already");
-    if (server->listener_count == WORKER_LISTENERS_MAX) {
-        return server_fail(server, SKUA_ELIMIT, "more than %d addresses", WORKER_LISTENERS_MAX);
-    }
-    server_listener *listener = &server->listeners[server->listener_count];
-    skua_status status = socket_address_read(slice_of(address), &listener->address);
+    skua_status status;
+    server_listener *listener = server_listener_next(server, &status);
+    if (!listener) return status;
+    status = socket_address_read(slice_of(address), &listener->address);
     if (status) {
         return server_fail(server, status, "\"%.200s\" is not an address to listen on; write 127.0.0.1:8080, "
                            "[::1]:8080, :8080 or unix:/path", address);
@@ -247,14 +261,6 @@ static void server_decide_hosts(skua_server *server)
 
 // ---- The start ----
 
-static unsigned server_usable_cores(void)
-{
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
-    int count = CPU_COUNT(&set);
-    return count > 0 ? (unsigned)count : 1;
-}
-
 static skua_status server_check(skua_server *server)
 {
     if (server->started) return server_fail(server, SKUA_ESTATE, "the server has been started already");
@@ -286,14 +292,18 @@ static skua_status server_say_why(skua_server *server, const server_listener *li
     return server_fail(server, status, "cannot listen on %s: %s", listener->text, skua_status_text(status));
 }
 
-// A Unix socket is opened once; TCP once per worker, so that the kernel spreads connections.
+// A Unix socket is opened once, one that was given is there already; TCP is opened once per worker, so that the kernel spreads connections.
 static skua_status server_listen_one(skua_server *server, skua_worker *w, unsigned i)
 {
     server_listener *listener = &server->listeners[i];
     bool shared = server->worker_count > 1 && !listener->address.is_unix;
     int backlog = (int)server->config.backlog;
-    if (server->unix_fds[i] >= 0) {
-        w->listen_fds[i] = server->unix_fds[i];
+    if (listener->is_given && listener->given < 0) {
+        return server_fail(server, SKUA_ESTATE, "the socket given for %s has been closed", listener->text);
+    }
+    if (listener->is_given) server->shared_fds[i] = listener->given;
+    if (server->shared_fds[i] >= 0) {
+        w->listen_fds[i] = server->shared_fds[i];
         return SKUA_OK;
     }
     if (w->index == 0 && shared && socket_in_use(&listener->address)) {
@@ -301,7 +311,7 @@ static skua_status server_listen_one(skua_server *server, skua_worker *w, unsign
     }
     skua_status status = socket_listen(&listener->address, backlog, shared, &w->listen_fds[i]);
     if (status) return server_say_why(server, listener, status);
-    if (listener->address.is_unix) server->unix_fds[i] = w->listen_fds[i];
+    if (listener->address.is_unix) server->shared_fds[i] = w->listen_fds[i];
     socket_address_write(&listener->address, listener->text);
     return SKUA_OK;
 }
@@ -450,8 +460,7 @@ skua_status server_prepare(skua_server *server, unsigned workers)
 
 skua_status skua_start(skua_server *server)
 {
-    skua_status status = server_prepare(server, server->config.workers ? server->config.workers
-                                                                       : server_usable_cores());
+    skua_status status = server_prepare(server, server->config.workers ? server->config.workers : cores_usable());
     if (status) return status;
     status = server_start_threads(server);
     return status ? server_fail_start(server, status) : SKUA_OK;

@@ -21,6 +21,8 @@ enum { SERVER_ERROR_OCTETS = 512, SERVER_WORKERS_MAX = 1024 };
 typedef struct server_listener {
     socket_address address;
     char text[SOCKET_TEXT_OCTETS];
+    bool is_given; // by skua_listen_fd
+    int given;     // until it is closed; then -1
 } server_listener;
 
 typedef enum server_hosts { HOSTS_ANY, HOSTS_LOOPBACK, HOSTS_NAMED } server_hosts;
@@ -35,7 +37,7 @@ struct skua_server {
     server_hosts hosts;
     server_listener listeners[WORKER_LISTENERS_MAX];
     unsigned listener_count;
-    int unix_fds[WORKER_LISTENERS_MAX]; // a Unix socket is shared by all workers
+    int shared_fds[WORKER_LISTENERS_MAX]; // a Unix socket, or one that was given, is shared by all workers
     router *router;
     server_log *log;
     watch_set *watch_set;
@@ -64,7 +66,14 @@ const char *config_complete(skua_config *config, const skua_config *given);
 // Whether Host, checked for its form, may be served.
 bool server_takes_host(const skua_server *server, slice authority);
 
-// Closes the worker's own listening sockets; a Unix socket, which all share, is closed with the last of them.
+// Room for one more listener; NULL, and the error recorded with its status, when there is none or the server has been
+// started. It is added by listener_count++.
+server_listener *server_listener_next(skua_server *server, skua_status *status);
+
+// Closes the sockets given by skua_listen_fd.
+void server_close_given(skua_server *server);
+
+// Closes the worker's own listening sockets; a shared one is closed with the last of them.
 void server_close_listeners(skua_server *server, skua_worker *w);
 
 // Records a sentence for skua_server_error and returns status.

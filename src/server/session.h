@@ -9,7 +9,7 @@
 #include "base/out.h"
 #include "server/request.h"
 
-typedef struct connection connection;
+typedef struct skua_connection connection;
 
 struct session {
     session *next; // free

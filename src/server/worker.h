@@ -49,6 +49,8 @@ struct skua_worker {
     log_lane *lane;
     void *locals[WORKER_LOCALS_MAX];
 
+    uint64_t accepted;  // connections, refused ones among them
+    uint64_t refused;   // for want of memory, beyond connections_max, or by on_connect
     unsigned held;      // holds of requests, some of which may have ended
     unsigned offloaded; // work handed to helper threads and not come back
     unsigned opening;   // files being opened

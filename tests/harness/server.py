@@ -46,7 +46,7 @@ def on_backend(words):
 class Server:
     """A process that serves. address: (host, port), or the path of a Unix socket."""
 
-    def __init__(self, words, address, *, env=None, preexec=None, wait=True, cwd=None):
+    def __init__(self, words, address, *, env=None, preexec=None, wait=True, cwd=None, fds=()):
         self.words = on_backend(words)
         self.address = address
         self.connections = []
@@ -54,7 +54,7 @@ class Server:
         self.err = tempfile.TemporaryFile()
         self.process = subprocess.Popen(
             self.words, stdin=subprocess.DEVNULL, stdout=self.out, stderr=self.err, preexec_fn=preexec,
-            env={**os.environ, **(env or {})}, cwd=cwd,
+            env={**os.environ, **(env or {})}, cwd=cwd, pass_fds=fds,
         )
         self.judged = False
         if wait and not eventually(self._answers):

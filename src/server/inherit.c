@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+//
+// Listening sockets that are there already: given by the caller, or by whoever started the process.
+
+#include "server/server.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { INHERIT_FD_FIRST = 3 }; // sd_listen_fds(3)
+
+void server_close_given(skua_server *server)
+{
+    for (unsigned i = 0; i < server->listener_count; i++) {
+        server_listener *listener = &server->listeners[i];
+        if (listener->is_given && listener->given >= 0) (void)close(listener->given);
+        if (listener->is_given) listener->given = -1;
+    }
+}
+
+skua_status skua_listen_fd(skua_server *server, int fd)
+{
+    skua_status status;
+    server_listener *listener = server_listener_next(server, &status);
+    if (!listener) return status;
+    status = socket_adopt(fd, &listener->address);
+    if (status) return server_fail(server, status, "descriptor %d is not a listening stream socket", fd);
+    listener->is_given = true;
+    listener->given = fd;
+    socket_address_write(&listener->address, listener->text);
+    server->listener_count++;
+    return SKUA_OK;
+}
+
+// A decimal number up to most; false for anything else, and for none.
+static bool inherit_number(const char *name, uint64_t most, uint64_t *number)
+{
+    const char *text = getenv(name);
+    if (!text || !*text) return false;
+    uint64_t n = 0;
+    for (; *text; text++) {
+        unsigned digit = (unsigned)(unsigned char)*text - '0';
+        if (digit > 9 || n > (most - digit) / 10) return false;
+        n = n * 10 + digit;
+    }
+    *number = n;
+    return true;
+}
+
+static void inherit_forget(void)
+{
+    (void)unsetenv("LISTEN_PID");
+    (void)unsetenv("LISTEN_FDS");
+    (void)unsetenv("LISTEN_FDNAMES");
+}
+
+static skua_status inherit_all(skua_server *server, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        skua_status status = skua_listen_fd(server, INHERIT_FD_FIRST + (int)i);
+        if (status) return status;
+    }
+    return SKUA_OK;
+}
+
+skua_status skua_listen_inherited(skua_server *server, unsigned *count)
+{
+    if (count) *count = 0;
+    if (!getenv("LISTEN_PID") || !getenv("LISTEN_FDS")) return SKUA_OK;
+    uint64_t pid, fds;
+    if (!inherit_number("LISTEN_PID", INT32_MAX, &pid) || !inherit_number("LISTEN_FDS", INT32_MAX - 3, &fds)) {
+        return server_fail(server, SKUA_EINVAL, "LISTEN_PID or LISTEN_FDS in the environment is not a number");
+    }
+    if (pid != (uint64_t)getpid()) return SKUA_OK; // meant for our parent
+    skua_status status = inherit_all(server, (unsigned)fds);
+    if (status) return status;
+    inherit_forget();
+    if (count) *count = (unsigned)fds;
+    return SKUA_OK;
+}
