@@ -37,6 +37,8 @@ typedef enum ask {
     ASK_LENGTH,
     ASK_LENT,
     ASK_LATER,
+    ASK_TICKET,
+    ASK_BLOCKING,
     ASK_FILE,
     ASK_DIRECTORY,
     ASK_MISSING,    // 404
@@ -208,6 +210,8 @@ static void put_asked(play *p, client *c, const asked *a)
     case ASK_LENGTH: put_get(p, c, a, "length"); return;
     case ASK_LENT: put_get(p, c, a, "lent"); return;
     case ASK_LATER: put_get(p, c, a, "later"); return;
+    case ASK_TICKET: put_get(p, c, a, "ticket"); return;
+    case ASK_BLOCKING: put_upload(p, c, a, "/blocking", a->tag & 1); return;
     case ASK_FAIL: put_get(p, c, a, "fail"); return;
     case ASK_FILE: put_line(p, c, "GET /file HTTP/1.1", ""); return;
     case ASK_DIRECTORY: put_line(p, c, "GET /dir/file HTTP/1.1", ""); return;
@@ -408,6 +412,8 @@ static char wanted_octet(const asked *a, uint64_t i, uint64_t *len)
     case ASK_LENGTH:
     case ASK_LENT:
     case ASK_LATER:
+    case ASK_TICKET:
+    case ASK_BLOCKING:
     case ASK_FAIL:
     case ASK_OLD: *len = a->len; return site_octet(a->tag, i);
     case ASK_HEAD:
@@ -445,6 +451,7 @@ static bool content_is_wanted(const asked *a, const answer *got, bool whole)
 static bool count_is_wanted(const asked *a, const answer *got)
 {
     uint64_t len = 0;
+    if (got->status != 200) return true; // an error page
     if (a->kind != ASK_COUNT_LENGTH && a->kind != ASK_COUNT_CHUNKED) return true;
     for (size_t i = 0; i < got->content_len; i += 7) {
         if (got->content[i] != count_octet(a, i, &len)) return false;
@@ -457,6 +464,7 @@ static bool status_is_wanted(const play *p, const asked *a, const answer *got)
     bool file = a->kind == ASK_FILE || a->kind == ASK_DIRECTORY;
     if (file && p->files_fail && got->status >= 500) return true;
     if (p->starved && got->status == 503) return true;
+    if (p->starved && a->kind == ASK_BLOCKING && got->status == 500) return true; // it could not answer
     return got->status == wanted_status(a->kind);
 }
 
@@ -491,17 +499,21 @@ static bool is_undisturbed(const play *p, const client *c)
            !p->sluggish && !p->starved;
 }
 
-// A refusal of a head that has hardly begun has content, whatever the head was to be.
-static bool client_has_sent_method(const client *c, unsigned i)
+// A refusal of a head that has hardly begun has content, whatever the head was to be; and of what a client has
+// sent, a slow network may not have brought the method in time.
+static bool client_asks_for_head(const client *c, unsigned i, slice in)
 {
-    return c->upto >= (i ? c->asked[i - 1].end : 0) + sizeof "HEAD";
+    static const char late[] = "HTTP/1.1 408 ";
+    if (i >= c->asked_count || c->asked[i].kind != ASK_HEAD) return false;
+    if (c->upto < (i ? c->asked[i - 1].end : 0) + sizeof "HEAD") return false;
+    if (in.len < sizeof late || memcmp(in.ptr, late, sizeof late - 1) != 0) return true;
+    return memcmp(in.ptr + in.len - 4, "\r\n\r\n", 4) == 0;
 }
 
 static answer_state next_final(const play *p, const client *c, unsigned i, slice *in, answer *got)
 {
     for (;;) {
-        bool to_head =
-            i < c->asked_count && c->asked[i].kind == ASK_HEAD && client_has_sent_method(c, i);
+        bool to_head = client_asks_for_head(c, i, *in);
         bool at_end =
             sim_client_is_eof(c->end) && is_undisturbed(p, c); // cut, it looks complete in HTTP/1.0
         answer_state state = answer_read(in, to_head, at_end, got);

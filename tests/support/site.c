@@ -13,6 +13,7 @@ typedef enum visit_wait {
     VISIT_WAITS_ANSWER,  // to be answered
     VISIT_WAITS_WAKE,    // its source said PENDING
     VISIT_WAITS_CONSUME, // it holds content that it has not given credit for
+    VISIT_WAITS_RESUME,  // its ticket is to be resumed, though it may have ended
 } visit_wait;
 
 // One call of a handler; outlives its request.
@@ -24,6 +25,7 @@ struct site_visit {
     visit_wait wait;
     uint64_t tag, len, at;
     bool fails, adds_trailer, reader_done;
+    skua_ticket ticket;
     size_t unconsumed;
     uint64_t octets, sum;
 };
@@ -47,7 +49,7 @@ static void visit_ended(skua_request *request, skua_end how, void *user)
     if (v->request != request) abort(); // a second time, or another's
     v->request = NULL;
     v->ended++;
-    v->wait = VISIT_WAITS_NOT;
+    if (v->wait != VISIT_WAITS_RESUME) v->wait = VISIT_WAITS_NOT;
     v->site->ended++;
 }
 
@@ -242,6 +244,29 @@ static void on_later(skua_request *request, void *user)
     visit_begin_pattern(user, request)->wait = VISIT_WAITS_ANSWER;
 }
 
+static void ticket_posted(skua_worker *worker, void *user)
+{
+    site *s = user;
+    if (skua_worker_index(worker) != 0) abort();
+    s->ran++;
+}
+
+static void on_ticket(skua_request *request, void *user)
+{
+    site_visit *v = visit_begin_pattern(user, request);
+    if (skua_post(v->site->server, 0, ticket_posted, v->site) == SKUA_OK) v->site->posted++;
+    bool taken = skua_ticket_take(request, &v->ticket) == SKUA_OK;
+    v->wait = taken ? VISIT_WAITS_RESUME : VISIT_WAITS_ANSWER;
+}
+
+static void on_blocking(const skua_request *request, skua_slice content, skua_reply *reply, void *user)
+{
+    (void)user;
+    if (skua_request_method(request).len != 4 || skua_reply_peer_is_gone(reply)) abort();
+    if (skua_reply_field(reply, "X-Blocking", SKUA_SLICE("yes"))) return;
+    if (skua_reply_give(reply, 200, "text/plain", content) == SKUA_ESTATE) abort();
+}
+
 static void file_opened(skua_worker *worker, skua_status status, skua_file *file,
                         const skua_file_info *info, void *user)
 {
@@ -265,6 +290,31 @@ static void on_file(skua_request *request, void *user)
 
 // ---- What was put off ----
 
+static void visit_answer_pattern(site_visit *v)
+{
+    char *octets = visit_pattern(v);
+    visit_answer(v, 200, (skua_slice){ octets, (size_t)v->len });
+    free(octets);
+}
+
+static void visit_taken_up(skua_request *request, void *user)
+{
+    site_visit *v = user;
+    if (v->request != request) abort(); // NULL, both of them, when it has ended
+    v->site->resumed++;
+    if (request) visit_answer_pattern(v);
+}
+
+static void visit_resume(site_visit *v)
+{
+    bool gone = !v->request;
+    skua_status status = skua_resume(v->ticket, visit_taken_up, v);
+    if (status != (gone ? SKUA_ECLOSED : SKUA_OK)) abort();
+    if (status) return;
+    v->site->granted++;
+    if (skua_resume(v->ticket, visit_taken_up, v) != SKUA_ESTATE) abort();
+}
+
 static void visit_act(site_visit *v)
 {
     visit_wait wait = v->wait;
@@ -277,13 +327,12 @@ static void visit_act(site_visit *v)
         return;
     }
     v->wait = VISIT_WAITS_NOT;
-    if (wait == VISIT_WAITS_WAKE) {
+    if (wait == VISIT_WAITS_WAKE)
         skua_wake(v->request);
-    } else {
-        char *octets = visit_pattern(v);
-        visit_answer(v, 200, (skua_slice){ octets, (size_t)v->len });
-        free(octets);
-    }
+    else if (wait == VISIT_WAITS_RESUME)
+        visit_resume(v);
+    else
+        visit_answer_pattern(v);
 }
 
 bool site_act(site *s)
@@ -345,12 +394,14 @@ static bool site_route(site *s, const char *folder)
         { "GET /length/{tag}/{len}", on_length },
         { "GET /lent/{tag}/{len}", on_lent },
         { "GET /later/{tag}/{len}", on_later },
+        { "GET /ticket/{tag}/{len}", on_ticket },
         { "GET /fail/{tag}/{len}", on_fail },
         { "GET /file", on_file },
     };
     for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
         if (skua_route(s->server, routes[i].pattern, routes[i].handler, s)) return false;
     }
+    if (skua_route_blocking(s->server, "POST /blocking", on_blocking, s)) return false;
     return skua_route_directory(s->server, "GET /dir/", folder, NULL) == SKUA_OK;
 }
 
@@ -387,6 +438,8 @@ static const char *site_free_visits(site *s)
     }
     if (s->begun != s->ended) wrong = "requests began that did not end";
     if (s->lent != s->released) wrong = "lent octets were not released";
+    if (s->granted != s->resumed) wrong = "a resumption was lost, or came twice";
+    if (s->posted != s->ran) wrong = "a posted function was lost, or ran twice";
     return wrong;
 }
 

@@ -10,6 +10,8 @@
 //     /length/TAG/LEN the same with its length known
 //     /lent/TAG/LEN   lends them
 //     /later/TAG/LEN  answers them when site_act comes to it
+//     /ticket/TAG/LEN the same by a ticket, perhaps when it is too late
+//     /blocking       a blocking handler answers with the content
 //     /fail/TAG/LEN   a source that fails after LEN octets
 //     /file           the file that is beneath the site's folder, and
 //     /dir/file       the same by skua_route_directory
@@ -31,6 +33,8 @@ typedef struct site {
     site_visit *visits;
     unsigned begun, ended; // calls of handlers, and of their on_end
     unsigned lent, released;
+    unsigned granted, resumed; // resumptions, and calls of their function
+    unsigned posted, ran;      // functions posted, and called
     bool stopped, over;
 } site;
 
