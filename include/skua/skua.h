@@ -314,7 +314,7 @@ SKUA_API bool skua_request_field_at(const skua_request *request, size_t index, s
 
 // The first value of a query parameter, decoded ("+" is a space); {NULL, 0} when absent, {"", 0} when
 // empty or not decodable.  Cost: decoding takes memory of the request.
-SKUA_API skua_slice skua_request_query_param(skua_request *request, const char *name);
+SKUA_API skua_slice skua_request_query_param(const skua_request *request, const char *name);
 
 // Whether it has any of the fields If-Match, If-None-Match, If-Modified-Since, If-Unmodified-Since, If-Range
 // and Range.  Cost: a test of bits.  Spec: RFC 9110 §13.1, §14.2

@@ -43,7 +43,6 @@ struct skua_reply {
     slice content; // of the request
     io_address peer;
     bool peer_was_done;
-    bool ended;    // the request has; the worker's
     struct {
         atomic_bool gone;
     } shared;
@@ -155,28 +154,29 @@ static void reply_answer(skua_reply *reply, skua_request *r)
     }
 }
 
+// The request is the worker's alone again.
+static void reply_take_back(skua_reply *reply, skua_worker *w)
+{
+    SKUA_ASSERT(w->blocking > 0);
+    w->blocking--;
+    reply->request->reply = NULL;
+    reply->request->decoded = &reply->request->memory;
+}
+
 static void reply_deliver(mail *letter, void *reader)
 {
     skua_worker *w = reader;
     skua_reply *reply = (skua_reply *)(void *)((char *)letter - offsetof(skua_reply, letter));
     skua_request *r = reply->request;
-    SKUA_ASSERT(w->blocking > 0);
-    w->blocking--;
-    r->reply = NULL;
-    if (reply->ended) request_give_back(r);
-    else reply_answer(reply, r);
+    reply_take_back(reply, w);
+    if (!r->ended) reply_answer(reply, r);
+    skua_request_drop(r);
     reply_free(reply);
 }
 
 void blocking_let_go(skua_reply *reply)
 {
     atomic_store_explicit(&reply->shared.gone, true, memory_order_relaxed);
-}
-
-void blocking_request_ended(skua_reply *reply)
-{
-    SKUA_ASSERT(!reply->ended);
-    reply->ended = true;
 }
 
 const io_address *blocking_peer(const skua_reply *reply)
@@ -233,10 +233,12 @@ static void blocking_collected(skua_request *r, skua_status status, slice conten
     skua_reply *reply = reply_new(r, user, content);
     if (reply) {
         r->reply = reply;
+        r->decoded = &reply->memory;
         w->blocking++;
+        skua_request_hold(r);
         if (reply_submit(w->server, reply) == SKUA_OK) return;
-        w->blocking--;
-        r->reply = NULL;
+        reply_take_back(reply, w);
+        skua_request_drop(r);
         reply_free(reply);
     }
     respond_fault(r, 503, false);

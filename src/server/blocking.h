@@ -17,9 +17,6 @@ void blocking_free(blocking *b);
 // The request's connection has died, or a deadline passed: nobody waits for the reply.
 void blocking_let_go(skua_reply *reply);
 
-// The request has ended; it is given back when the handler has returned.
-void blocking_request_ended(skua_reply *reply);
-
 // What was known of the connection when the handler was called.
 const io_address *blocking_peer(const skua_reply *reply);
 bool blocking_peer_was_done(const skua_reply *reply);

@@ -33,6 +33,7 @@ skua_request *request_take(skua_worker *w, session *s)
     memset(r, 0, offsetof(skua_request, chunks)); // what is behind is set when it is used
     r->worker = w;
     r->session = s;
+    r->decoded = &r->memory;
     arena_init(&r->memory, &w->blocks);
     arena_lend(&r->memory, (char *)r + request_octets(w) - REQUEST_ROOM_OCTETS, REQUEST_ROOM_OCTETS);
     h1_head_init(&r->head, &w->head_limits, r->head_fields);
@@ -85,16 +86,7 @@ void request_let_go(skua_request *r)
     if (r->reply) blocking_let_go(r->reply);
 }
 
-void request_end(skua_request *r, skua_end how)
-{
-    if (r->end) r->end(r, how, r->end_user);
-    request_log(r, how);
-    request_let_go(r);
-    if (r->reply) blocking_request_ended(r->reply);
-    else request_give_back(r);
-}
-
-void request_give_back(skua_request *r)
+static void request_give_back(skua_request *r)
 {
     skua_worker *w = r->worker;
     r->ended = true;
@@ -103,6 +95,14 @@ void request_give_back(skua_request *r)
     arena_reset(&r->memory);
     r->next = w->free_requests;
     w->free_requests = r;
+}
+
+void request_end(skua_request *r, skua_end how)
+{
+    if (r->end) r->end(r, how, r->end_user);
+    request_log(r, how);
+    request_let_go(r);
+    request_give_back(r);
 }
 
 void skua_request_hold(skua_request *r)
@@ -335,12 +335,12 @@ bool skua_request_field_at(const skua_request *r, size_t index, skua_field *fiel
     return true;
 }
 
-slice skua_request_query_param(skua_request *r, const char *name)
+slice skua_request_query_param(const skua_request *r, const char *name)
 {
     slice rest = r->query, key, value, wanted = slice_of(name);
     for (unsigned i = 0; i < worker_config(r->worker)->params_max && query_next(&rest, &key, &value); i++) {
         if (!query_equal(key, wanted)) continue;
-        char *decoded = arena_alloc(&r->memory, value.len + 1);
+        char *decoded = arena_alloc(r->decoded, value.len + 1);
         size_t len;
         if (!decoded || !query_decode(value, decoded, &len)) return slice_make("", 0);
         return slice_make(decoded, len);

@@ -61,6 +61,7 @@ struct skua_request {
 
     ticket_slot *tickets; // a ring; NULL: none was taken
     skua_reply *reply;    // a blocking handler has it; NULL: none
+    arena *decoded;       // where what is read of it decoded goes: memory, or the blocking handler's own
 
     const char *base; // the head's octets
     slice method, target_text, authority, path, query;
@@ -108,11 +109,8 @@ skua_request *request_take(skua_worker *w, session *s);
 // The head is complete: copies it, finds its parts, and calls the handler or answers itself.
 void request_begin(skua_request *r, const char *octets);
 
-// Tells on_end and the log, gives everything back; what a blocking handler is looking at only when it has returned.
+// Tells on_end and the log, gives everything back; what is held only when it has been dropped.
 void request_end(skua_request *r, skua_end how);
-
-// Gives back the memory of a request that has ended.
-void request_give_back(skua_request *r);
 
 // Whoever was to answer it later, by a ticket or as a blocking handler, is told that it is gone.
 void request_let_go(skua_request *r);

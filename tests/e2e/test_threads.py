@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: MIT
+"""Answering later: tickets resumed by other threads, posted functions, and handlers that block."""
+
+import re
+import threading
+import time
+
+import pytest
+from server import eventually, numbered
+from wire import chunk, request
+
+
+@pytest.fixture
+def launch_threads(launch):
+    return lambda *words, **options: launch(numbered, "threads", *words, **options)
+
+
+@pytest.fixture(scope="module")
+def threads():
+    server = numbered("threads")
+    yield server
+    server.stop()
+
+
+def counts(server):
+    text = server.get("/counts").content.decode()
+    return {name: int(n) for name, n in re.findall(r"(\w+)=(\d+)", text)}
+
+
+def post(path, content, *lines, method="POST"):
+    return request(path, f"Content-Length: {len(content)}", *lines, method=method, content=content)
+
+
+def together(functions):
+    """Runs them at the same time. Their results, and how long it took."""
+    results = [None] * len(functions)
+
+    def run(i):
+        results[i] = functions[i]()
+
+    started = time.monotonic()
+    running = [threading.Thread(target=run, args=(i,)) for i in range(len(functions))]
+    for thread in running:
+        thread.start()
+    for thread in running:
+        thread.join()
+    return results, time.monotonic() - started
+
+
+# ---- Tickets ----
+
+
+def test_another_thread_answers(threads):
+    with threads.connect() as connection:
+        for ms in (0, 1, 50):
+            response = connection.get(f"/later/{ms}")
+            assert (response.status, response.content) == (200, b"later\n")
+        assert connection.get("/").content == b"ok\n"
+
+
+def test_the_worker_serves_others_meanwhile(threads):
+    with threads.connect() as slow, threads.connect() as quick:
+        slow.send(request("/later/400"))
+        started = time.monotonic()
+        for _ in range(20):
+            assert quick.get("/").status == 200
+        assert time.monotonic() - started < 0.4
+        assert slow.response().content == b"later\n"
+
+
+def test_pipelined_requests_wait_their_turn(threads):
+    with threads.connect() as connection:
+        connection.send(request("/later/30") + request("/") + request("/later/0") + request("/"))
+        assert [connection.response().content for _ in range(4)] == [b"later\n", b"ok\n"] * 2
+
+
+def test_many_tickets_at_a_time(threads):
+    def ask():
+        with threads.connect() as connection:
+            return [connection.get("/later/5").content for _ in range(10)]
+
+    results, _ = together([ask] * 16)
+    assert results == [[b"later\n"] * 10] * 16
+
+
+def test_resumed_once(launch_threads):
+    server = launch_threads()
+    with server.connect() as connection:
+        connection.send(request("/hold"))
+        assert eventually(lambda: server.get("/resume").content == b"no error")
+        assert connection.response().content == b"later\n"
+        assert server.get("/resume").content == b"closed"
+
+
+def test_the_request_has_gone(launch_threads):
+    server = launch_threads()
+    before = counts(server)["without"]
+    connection = server.connect()
+    connection.send(request("/later/200"))
+    held = server.connect()
+    held.send(request("/hold"))
+    time.sleep(0.1)
+    connection.reset()
+    held.reset()
+    time.sleep(0.2)
+    assert server.get("/resume").content == b"closed"
+    assert counts(server)["without"] == before  # it was gone before it was resumed: refused
+
+
+def test_the_handlers_deadline(launch_threads):
+    server = launch_threads("handler_timeout_ns=300000000")
+    with server.connect() as connection:
+        response = connection.get("/hold")
+        assert response.status == 503 and response.closes
+    assert server.get("/resume").content == b"closed"
+    assert server.get("/later/10").content == b"later\n"
+
+
+def test_stopping_with_tickets_out(launch_threads):
+    server = launch_threads()
+    held, later = server.connect(), server.connect()
+    held.send(request("/hold"))
+    later.send(request("/later/100"))
+    time.sleep(0.05)
+    server.signal()
+    assert later.response().content == b"later\n"  # within the grace
+    server.judge_end()
+
+
+def test_posts_run_in_order(threads):
+    assert threads.get("/post").status == 200
+    results, _ = together([lambda: threads.get("/post").status] * 4)
+    assert results == [200] * 4
+
+
+# ---- Blocking ----
+
+
+def lines(response):
+    return dict(line.split("=", 1) for line in response.content.decode().splitlines())
+
+
+def test_everything_can_be_read(threads):
+    with threads.connect() as connection:
+        connection.send(post("/block/echo/a%20b?q=1%2B1+2", b"hello", "User-Agent: test", "Cookie: a=b; c=d", method="PUT"))
+        response = connection.response()
+        assert response.status == 201 and response.framing == "length"
+        assert lines(response) == {
+            "method": "PUT", "path": "/block/echo/a b", "id": "a b", "q": "1+1 2", "agent": "test", "cookie": "d",
+            "sum": "", "peer": "127.0.0.1", "content": "hello",
+        }
+        assert connection.get("/").status == 200
+
+
+def test_chunked_content_and_trailers(threads):
+    with threads.connect() as connection:
+        connection.send(b"POST /block/echo/x HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n")
+        for _ in range(100):
+            connection.send(chunk(b"c" * 1000))
+        connection.send(b"0\r\nX-Sum: 77\r\n\r\n")
+        response = connection.response()
+        assert response.get("x-length") == "100000" and lines(response)["sum"] == "77"
+
+
+def test_the_client_is_told_to_continue(threads):
+    with threads.connect() as connection:
+        connection.send(b"POST /block/echo/x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n"
+                        b"Expect: 100-continue\r\n\r\n")
+        assert connection.interim().status == 100
+        connection.send(b"hi")
+        assert lines(connection.response())["content"] == "hi"
+
+
+def test_methods_and_paths_are_as_for_other_routes(threads):
+    response = threads.get("/block/sleep/0", method="POST")
+    assert response.status == 405 and response.get("allow") == "GET, HEAD"
+    assert threads.get("/block/none").status == 404
+    with threads.connect() as connection:
+        connection.send(request("/block/large/3", method="HEAD"))
+        head = connection.response("HEAD")
+        assert head.status == 200 and head.get("content-length") == "3072"
+        assert connection.get("/").status == 200
+
+
+@pytest.mark.parametrize("kib", [0, 1, 8, 9, 3000])
+def test_the_answers_content_is_a_copy(threads, kib):
+    response = threads.get(f"/block/large/{kib}")
+    assert response.content == b"y" * (kib * 1024)
+
+
+def test_no_answer_is_500(launch_threads):
+    server = launch_threads()
+    with server.connect() as connection:
+        response = connection.get("/block/nothing")
+        assert response.status == 500 and response.get("x-lost") is None
+        assert connection.get("/").status == 200
+    assert eventually(lambda: "gave no answer to GET /block/nothing" in server.error_text())
+
+
+def test_misuse_is_an_error_value(threads):
+    response = threads.get("/block/misuse")
+    assert (response.status, response.content) == (200, b"first\n")
+    assert response.get("x-good") == "yes" and response.get("x-late") is None and response.get("x-long") is None
+
+
+def test_blocking_handlers_run_beside_each_other(threads):
+    results, seconds = together([lambda: threads.get("/block/sleep/300").status] * 8 +
+                                [lambda: threads.get("/").status] * 8)
+    assert results == [200] * 16
+    assert seconds < 8 * 0.3
+
+
+def test_a_full_queue_is_503(launch_threads):
+    server = launch_threads("blocking_threads=2", "blocking_queue_max=1")
+    slow = [server.connect() for _ in range(3)]
+    for i, connection in enumerate(slow):
+        connection.send(request("/block/sleep/800"))
+        assert eventually(lambda n=min(i + 1, 2): counts(server)["begun"] >= n)
+    time.sleep(0.1)  # the third waits in the queue
+    with server.connect() as connection:
+        assert connection.get("/block/sleep/0").status == 503
+        assert connection.get("/").status == 200
+    assert [connection.response().status for connection in slow] == [200] * 3
+    assert server.get("/block/sleep/0").status == 200
+
+
+def test_too_much_content(launch_threads):
+    server = launch_threads("content_octets_max=10")
+    with server.connect() as connection:
+        connection.send(post("/block/echo/x", b"0123456789"))
+        assert connection.response().status == 201
+        connection.send(post("/block/echo/x", b"0123456789a"))
+        assert connection.response().status == 413
+
+
+def test_what_a_handler_reads_outlives_the_connection(launch_threads):
+    server = launch_threads()
+    connections = [server.connect() for _ in range(5)]
+    for connection in connections:
+        connection.send(post("/block/until-gone/alpha", b"z" * 50000, "User-Agent: test"))
+    assert eventually(lambda: counts(server)["begun"] == 5)
+    for connection in connections:
+        connection.reset()
+    assert eventually(lambda: counts(server)["gone"] == 5)
+    for _ in range(200):  # memory of requests is used again
+        assert server.get("/?" + "w" * 2000).status == 200
+    assert eventually(lambda: counts(server)["finished"] == 5)
+    assert counts(server)["intact"] == 5
+
+
+def test_the_deadline_of_a_blocking_handler(launch_threads):
+    server = launch_threads("handler_timeout_ns=300000000")
+    with server.connect() as connection:
+        connection.send(post("/block/until-gone/alpha", b"z" * 50000, "User-Agent: test"))
+        response = connection.response()
+        assert response.status == 503 and response.closes
+    assert eventually(lambda: counts(server)["finished"] == 1)
+    assert counts(server)["intact"] == 1
+
+
+def test_a_request_that_left_the_queue_is_not_handled(launch_threads):
+    server = launch_threads("blocking_threads=1")
+    first, second = server.connect(), server.connect()
+    first.send(request("/block/sleep/400"))
+    assert eventually(lambda: counts(server)["begun"] == 1)
+    second.send(request("/block/sleep/0"))
+    time.sleep(0.1)
+    second.reset()
+    assert first.response().status == 200
+    assert server.get("/block/sleep/0").status == 200
+    assert counts(server)["begun"] == 2
+
+
+def test_stopping_waits_and_says_for_whom(launch_threads):
+    server = launch_threads()
+    slow = [server.connect() for _ in range(2)]
+    for connection in slow:
+        connection.send(request("/block/sleep/1500"))
+    assert eventually(lambda: counts(server)["begun"] == 2)
+    started = time.monotonic()
+    server.signal()  # a grace of 200 ms
+    text = server.judge_end()
+    assert time.monotonic() - started > 0.5
+    assert text.count("2 blocking handlers still run past the deadline of skua_stop") == 1

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: MIT
+//
+// A server whose handlers answer later, from other threads, or block, so that the end-to-end tests can see what
+// becomes of it: threads --port N [MEMBER=NUMBER]..., where MEMBER is a number of skua_config.
+#include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <skua/skua.h>
+
+static skua_server *running;
+
+static void must(skua_status status)
+{
+    if (status == SKUA_OK || status == SKUA_ECLOSED) return;
+    fprintf(stderr, "threads: unexpected status: %s\n", skua_status_text(status));
+    abort();
+}
+
+static void must_be(skua_status status, skua_status wanted)
+{
+    if (status == wanted) return;
+    fprintf(stderr, "threads: %s where %s was to be\n", skua_status_text(status), skua_status_text(wanted));
+    abort();
+}
+
+static skua_slice text_slice(const char *text)
+{
+    return (skua_slice){ text, strlen(text) };
+}
+
+static unsigned param_number(const skua_request *request, const char *name)
+{
+    skua_slice text = skua_request_param(request, name);
+    unsigned n = 0;
+    for (size_t i = 0; i < text.len && text.ptr[i] >= '0' && text.ptr[i] <= '9' && n < 100000; i++)
+        n = n * 10 + (unsigned)(text.ptr[i] - '0');
+    return n;
+}
+
+static void wait_ms(unsigned ms)
+{
+    struct timespec rest = { .tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000 };
+    nanosleep(&rest, NULL);
+}
+
+static void answer_ok(skua_request *request, void *user)
+{
+    (void)user;
+    must(skua_respond(request, 200, "text/plain", SKUA_SLICE("ok\n")));
+}
+
+// What has happened, for GET /counts.
+static struct {
+    atomic_uint begun, finished, gone, intact, without;
+} counts;
+
+static void answer_counts(skua_request *request, void *user)
+{
+    (void)user;
+    char text[128];
+    int len = snprintf(text, sizeof(text), "begun=%u finished=%u gone=%u intact=%u without=%u\n", counts.begun,
+                       counts.finished, counts.gone, counts.intact, counts.without);
+    must(skua_respond(request, 200, "text/plain", (skua_slice){ text, (size_t)len }));
+}
+
+// ---- Tickets ----
+
+// What a thread that answers later knows.
+typedef struct errand {
+    skua_ticket ticket;
+    unsigned ms, posted, ran;
+    bool in_order;
+} errand;
+
+static void answer_later(skua_request *request, void *user)
+{
+    (void)user;
+    if (request) must(skua_respond(request, 200, "text/plain", SKUA_SLICE("later\n")));
+    else counts.without++;
+}
+
+static void *errand_sleep(void *user)
+{
+    errand *e = user;
+    wait_ms(e->ms);
+    skua_status status = skua_resume(e->ticket, answer_later, NULL);
+    must(status);
+    if (skua_resume(e->ticket, answer_later, NULL) == SKUA_OK) abort(); // once is all there is
+    free(e);
+    return NULL;
+}
+
+static void errand_start(skua_request *request, unsigned ms, void *(*run)(void *user))
+{
+    errand *e = calloc(1, sizeof(*e));
+    pthread_t thread;
+    if (!e) abort();
+    e->ms = ms;
+    e->in_order = true;
+    must(skua_ticket_take(request, &e->ticket));
+    if (pthread_create(&thread, NULL, run, e) != 0) abort();
+    pthread_detach(thread);
+}
+
+// GET /later/{ms}: answered by another thread, after so long.
+static void handle_later(skua_request *request, void *user)
+{
+    (void)user;
+    errand_start(request, param_number(request, "ms"), errand_sleep);
+}
+
+// GET /hold is answered when GET /resume comes, which tells what skua_resume said. One at a time.
+static skua_ticket held;
+
+static void handle_hold(skua_request *request, void *user)
+{
+    (void)user;
+    must(skua_ticket_take(request, &held));
+}
+
+static void handle_resume(skua_request *request, void *user)
+{
+    (void)user;
+    const char *said = skua_status_text(skua_resume(held, answer_later, NULL));
+    must(skua_respond(request, 200, "text/plain", text_slice(said)));
+}
+
+// ---- Posting ----
+
+enum { POSTS = 1000 };
+
+typedef struct numbered_post {
+    errand *errand;
+    unsigned number;
+} numbered_post;
+
+static void post_ran(skua_worker *worker, void *user)
+{
+    numbered_post *post = user;
+    if (skua_worker_index(worker) != 0 || post->errand->ran++ != post->number) post->errand->in_order = false;
+    free(post);
+}
+
+static void answer_posts(skua_request *request, void *user)
+{
+    errand *e = user;
+    bool right = e->in_order && e->ran == POSTS;
+    if (request) must(skua_respond(request, right ? 200 : 500, "text/plain", SKUA_SLICE("posted\n")));
+    free(e);
+}
+
+static void *errand_post(void *user)
+{
+    errand *e = user;
+    for (unsigned i = 0; i < POSTS; i++) {
+        numbered_post *post = malloc(sizeof(*post));
+        if (!post) abort();
+        *post = (numbered_post){ .errand = e, .number = i };
+        must_be(skua_post(running, 0, post_ran, post), SKUA_OK);
+    }
+    must_be(skua_post(running, 1, post_ran, NULL), SKUA_EINVAL); // there is one worker
+    must_be(skua_resume(e->ticket, answer_posts, e), SKUA_OK);
+    return NULL;
+}
+
+// GET /post: a thread posts a thousand functions, which find themselves in order.
+static void handle_post(skua_request *request, void *user)
+{
+    (void)user;
+    errand_start(request, 0, errand_post);
+}
+
+// ---- Blocking ----
+
+// /block/echo/{id}: everything that can be read there, one thing a line.
+static void block_echo(const skua_request *request, skua_slice content, skua_reply *reply, void *user)
+{
+    (void)user;
+    char text[1024], peer[64];
+    skua_request_peer(request, peer, sizeof(peer));
+    skua_slice method = skua_request_method(request), path = skua_request_path(request);
+    skua_slice id = skua_request_param(request, "id"), q = skua_request_query_param(request, "q");
+    skua_slice agent = skua_request_field(request, "user-agent"), sum = skua_request_trailer(request, "x-sum");
+    skua_slice cookie = skua_request_cookie(request, "c");
+    int len = snprintf(text, sizeof(text),
+                       "method=%.*s\npath=%.*s\nid=%.*s\nq=%.*s\nagent=%.*s\ncookie=%.*s\nsum=%.*s\npeer=%s\ncontent=%.*s\n",
+                       (int)method.len, method.ptr, (int)path.len, path.ptr, (int)id.len, id.ptr, (int)q.len, q.ptr,
+                       (int)agent.len, agent.ptr, (int)cookie.len, cookie.ptr, (int)sum.len, sum.ptr, peer,
+                       content.len < 100 ? (int)content.len : 100, content.ptr);
+    must(skua_reply_field(reply, "X-Length", text_slice(content.len == 100000 ? "100000" : "other")));
+    must(skua_reply_give(reply, 201, "text/plain", (skua_slice){ text, (size_t)len }));
+}
+
+// GET /block/sleep/{ms}
+static void block_sleep(const skua_request *request, skua_slice content, skua_reply *reply, void *user)
+{
+    (void)user;
+    counts.begun++;
+    wait_ms(param_number(request, "ms"));
+    must(skua_reply_give(reply, 200, "text/plain", content));
+    counts.finished++;
+}
+
+// GET /block/large/{kib}
+static void block_large(const skua_request *request, skua_slice content, skua_reply *reply, void *user)
+{
+    (void)content;
+    (void)user;
+    size_t len = (size_t)param_number(request, "kib") * 1024;
+    char *octets = malloc(len + 1);
+    if (!octets) abort();
+    memset(octets, 'y', len);
+    must(skua_reply_give(reply, 200, NULL, (skua_slice){ octets, len }));
+    memset(octets, 'n', len); // it was copied
+    free(octets);
+}
+
+static void block_nothing(const skua_request *request, skua_slice content, skua_reply *reply, void *user)
+{
+    (void)request;
+    (void)content;
+    (void)user;
+    must(skua_reply_field(reply, "X-Lost", SKUA_SLICE("yes")));
+}
+
+// GET /block/misuse: everything wrong is an error value, and the answer is still good.
+static void block_misuse(const skua_request *request, skua_slice content, skua_reply *reply, void *user)
+{
+    (void)request;
+    (void)user;
+    static char long_text[9000];
+    memset(long_text, 'x', sizeof(long_text) - 1);
+    must_be(skua_reply_field(reply, "Content-Length", SKUA_SLICE("1")), SKUA_EINVAL);
+    must_be(skua_reply_field(reply, "bad name", SKUA_SLICE("1")), SKUA_EINVAL);
+    must_be(skua_reply_field(reply, "X-Split", SKUA_SLICE("a\r\nX: b")), SKUA_EINVAL);
+    must_be(skua_reply_field(reply, "X-Long", text_slice(long_text)), SKUA_ELIMIT);
+    must_be(skua_reply_give(reply, 199, "text/plain", content), SKUA_EINVAL);
+    must_be(skua_reply_give(reply, 600, "text/plain", content), SKUA_EINVAL);
+    must_be(skua_reply_give(reply, 200, "a\nb", content), SKUA_EINVAL);
+    must_be(skua_reply_give(reply, 200, long_text, content), SKUA_ELIMIT);
+    must_be(skua_reply_field(reply, "X-Good", SKUA_SLICE("yes")), SKUA_OK);
+    must_be(skua_reply_give(reply, 200, "text/plain", SKUA_SLICE("first\n")), SKUA_OK);
+    must_be(skua_reply_give(reply, 200, "text/plain", SKUA_SLICE("second\n")), SKUA_ESTATE);
+    must_be(skua_reply_field(reply, "X-Late", SKUA_SLICE("yes")), SKUA_ESTATE);
+}
+
+// POST /block/until-gone/{id}: waits until nobody waits for it, and looks whether everything is still there.
+static void block_until_gone(const skua_request *request, skua_slice content, skua_reply *reply, void *user)
+{
+    (void)user;
+    counts.begun++;
+    while (!skua_reply_peer_is_gone(reply)) wait_ms(1);
+    counts.gone++;
+    wait_ms(50); // the worker has long gone on
+    skua_slice id = skua_request_param(request, "id"), agent = skua_request_field(request, "user-agent");
+    bool intact = id.len == 5 && memcmp(id.ptr, "alpha", 5) == 0 && agent.len == 4 && memcmp(agent.ptr, "test", 4) == 0;
+    for (size_t i = 0; i < content.len; i++) intact = intact && content.ptr[i] == 'z';
+    char peer[64];
+    intact = intact && content.len == 50000 && skua_request_peer(request, peer, sizeof(peer)) == 9 &&
+             !skua_request_peer_is_done(request);
+    if (intact) counts.intact++;
+    must(skua_reply_give(reply, 200, "text/plain", content));
+    counts.finished++;
+}
+
+// ---- The program ----
+
+static void add_routes(void)
+{
+    must(skua_route(running, "GET /{$}", answer_ok, NULL));
+    must(skua_route(running, "GET /counts", answer_counts, NULL));
+    must(skua_route(running, "GET /later/{ms}", handle_later, NULL));
+    must(skua_route(running, "GET /hold", handle_hold, NULL));
+    must(skua_route(running, "GET /resume", handle_resume, NULL));
+    must(skua_route(running, "GET /post", handle_post, NULL));
+    must(skua_route_blocking(running, "/block/echo/{id}", block_echo, NULL));
+    must(skua_route_blocking(running, "GET /block/sleep/{ms}", block_sleep, NULL));
+    must(skua_route_blocking(running, "GET /block/large/{kib}", block_large, NULL));
+    must(skua_route_blocking(running, "GET /block/nothing", block_nothing, NULL));
+    must(skua_route_blocking(running, "GET /block/misuse", block_misuse, NULL));
+    must(skua_route_blocking(running, "POST /block/until-gone/{id}", block_until_gone, NULL));
+    must_be(skua_route_blocking(running, "GET /block/misuse", block_misuse, NULL), SKUA_EEXIST);
+    must_be(skua_route_blocking(running, "nonsense", block_misuse, NULL), SKUA_EINVAL);
+    must_be(skua_post(running, 0, post_ran, NULL), SKUA_ECLOSED); // it does not run yet
+}
+
+static bool config_set(skua_config *config, const char *word)
+{
+    const char *equals = strchr(word, '=');
+    if (!equals) return false;
+    size_t len = (size_t)(equals - word);
+    int64_t value = strtoll(equals + 1, NULL, 10);
+    if (len == 16 && memcmp(word, "blocking_threads", len) == 0) config->blocking_threads = (unsigned)value;
+    else if (len == 18 && memcmp(word, "blocking_queue_max", len) == 0) config->blocking_queue_max = (unsigned)value;
+    else if (len == 18 && memcmp(word, "content_octets_max", len) == 0) config->content_octets_max = (uint64_t)value;
+    else if (len == 18 && memcmp(word, "handler_timeout_ns", len) == 0) config->handler_timeout_ns = value;
+    else return false;
+    return true;
+}
+
+static void stop(int signal_number)
+{
+    (void)signal_number;
+    skua_stop(running, INT64_C(200000000));
+}
+
+static int serve(const skua_config *config)
+{
+    running = skua_server_new(config);
+    if (!running) return 1;
+    add_routes();
+    struct sigaction action = { .sa_handler = stop };
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGINT, &action, NULL);
+    skua_status status = skua_run(running);
+    if (status) fprintf(stderr, "threads: %s\n", skua_server_error(running));
+    else must_be(skua_post(running, 0, post_ran, NULL), SKUA_ECLOSED);
+    skua_server_free(running);
+    if (held.value) must_be(skua_resume(held, answer_later, NULL), SKUA_ECLOSED);
+    return status ? 1 : 0;
+}
+
+int main(int argc, char **argv)
+{
+    char listen[64] = "127.0.0.1:0";
+    skua_config config = { .hosts = "*", .workers = 1 };
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--port") == 0 && i + 1 < argc) {
+            snprintf(listen, sizeof(listen), "127.0.0.1:%s", argv[++i]);
+        } else if (!config_set(&config, argv[i])) {
+            fprintf(stderr, "threads: not understood: %s\n", argv[i]);
+            return 2;
+        }
+    }
+    config.listen = listen;
+    return serve(&config);
+}
