@@ -243,7 +243,7 @@ SKUA_API int64_t skua_timeout_ns(const skua_server *server);
 // given back, and skua_open may be called again.
 SKUA_API SKUA_NODISCARD skua_status skua_turn(skua_server *server, int64_t timeout_ns);
 
-// A sentence about the last error of skua_listen, skua_route or skua_start; "" when there was none.
+// A sentence about the last error of skua_listen, skua_route, skua_use or skua_start; "" when there was none.
 // Lifetime: until the next such call.
 SKUA_API const char *skua_server_error(const skua_server *server);
 
@@ -273,17 +273,26 @@ SKUA_API void skua_log(skua_server *server, skua_slice message);
 typedef void skua_handler(skua_request *request, void *user);
 
 // Sends requests that match pattern to handler. Before skua_start.
-// pattern: "[METHOD ]PATH". METHOD: one token; without it every method matches; GET serves HEAD too.
+// pattern: "[METHOD ][HOST]/PATH". METHOD: one token; without it every method matches; GET serves HEAD too.
+// HOST: a name without port, compared without case ("example.com"); "{name}.example.com" takes any one label
+// before the rest; without it every host matches. A Host must still be one that skua_config.hosts takes.
 // PATH starts with "/" and is matched against the normalised path, segment by segment: "/a" exactly
 // "/a"; "/{name}" any one segment; "/a/{name...}" everything below "/a/"; "/a/" the same without a name;
-// "/a/{$}" exactly "/a/". The most specific pattern wins: literal before {name} before {name...}.
+// "/a/{$}" exactly "/a/". The most specific pattern wins: by host (a name before {name} before none), then by
+// path (literal before {name} before {name...}), then by method. Two that match some of the same requests while
+// neither is more specific, such as "/a/{x}" and "/{y}/b", are refused, in whatever order they come.
 // A path with no pattern is answered 404; one that has only other methods 405 with Allow.
-// Errors: SKUA_EINVAL not a pattern; SKUA_EEXIST the same pattern again; SKUA_ENOMEM; SKUA_ESTATE.
+// Errors: SKUA_EINVAL not a pattern; SKUA_EEXIST one that it conflicts with is there (skua_server_error names
+// both); SKUA_ENOMEM; SKUA_ESTATE.  Cost: that of a path, for finding, whether there are ten or ten thousand.
 SKUA_API SKUA_NODISCARD skua_status skua_route(skua_server *server, const char *pattern,
                                                skua_handler *handler, void *user);
 
-// What the segments matched by "{name}" and "{name...}" were, decoded; {NULL, 0} for an unknown name.
+// What the parts matched by "{name}" and "{name...}" were, segments decoded, a host's label as received;
+// {NULL, 0} for an unknown name.
 SKUA_API skua_slice skua_request_param(const skua_request *request, const char *name);
+
+// The pattern that matched, for logs and metrics; NULL for none (404, 405).  Lifetime: the server's.
+SKUA_API const char *skua_request_pattern(const skua_request *request);
 
 // ---- Reading a request ------------------------------------------------------------------------
 
@@ -305,6 +314,9 @@ SKUA_API int skua_request_version(const skua_request *request);
 
 // Whether the path can name a file: false if it held an encoded slash, a backslash or an encoded one.
 SKUA_API bool skua_request_path_is_plain(const skua_request *request);
+
+// Parameter number index of the pattern that matched, in its order; false past the last.
+SKUA_API bool skua_request_param_at(const skua_request *request, size_t index, skua_field *param);
 
 // The first field of that name, whatever its case; {NULL, 0} when absent.
 SKUA_API skua_slice skua_request_field(const skua_request *request, const char *name);
@@ -416,6 +428,48 @@ SKUA_API SKUA_NODISCARD skua_status skua_content_collect(skua_request *request, 
 // The first trailer field of that name, once skua_content_fn has been told END or the content is
 // collected; {NULL, 0} when absent. Trailers never merge into fields.  Spec: RFC 9110 §6.5
 SKUA_API skua_slice skua_request_trailer(const skua_request *request, const char *name);
+
+// ---- Middleware -------------------------------------------------------------------------------
+
+// Functions around handlers. Each member may be NULL, and then does nothing.
+typedef struct skua_middleware {
+    // Called before the handler. Answers, or calls skua_next, now or later on the same worker. The route is
+    // known by then: skua_request_param and skua_request_pattern work.
+    void (*before)(skua_request *request, void *user);
+    // Called when the answer's status is known and its head not written: skua_field_add works here, answering
+    // does not. Also for the server's own answers (404, 405, 413, 503, …).
+    void (*head)(skua_request *request, int status, void *user);
+    // Called once when the request ends, answered or not; before its on_end.
+    void (*end)(skua_request *request, skua_end how, void *user);
+    void *user;
+} skua_middleware;
+
+// Puts middleware before every request at or below prefix that has a well-formed head and a host that is served,
+// also before those that end in 404 or 405.
+// prefix: "[METHOD ][HOST]/PATH" as for skua_route, without {name} in the path: "/" is every request, "/a" those
+// of "/a" and below "/a/", "/a/" the latter only. Copied, as is *middleware.
+// before runs in the order of these calls, head and end in reverse, for exactly those whose turn came: when one
+// answers, those behind it never hear of the request.
+// Before skua_start. Errors: SKUA_EINVAL not a prefix; SKUA_ELIMIT more than 64; SKUA_ENOMEM; SKUA_ESTATE.
+// Cost: none while there is none; then a comparison for each, per request.
+SKUA_API SKUA_NODISCARD skua_status skua_use(skua_server *server, const char *prefix,
+                                             const skua_middleware *middleware);
+
+// Passes the request on from before: to the next middleware, or to the handler. Once for each; does nothing
+// when the request has been answered meanwhile (by a timeout).
+SKUA_API void skua_next(skua_request *request);
+
+// Keeps an object with the request under a key, for those that come later: the address of something of the
+// caller's, so that no two clash. The same key again replaces it.
+// Errors: SKUA_ENOMEM.
+SKUA_API SKUA_NODISCARD skua_status skua_request_set(skua_request *request, const void *key, void *object);
+
+// The object of that key; NULL when there is none.
+SKUA_API void *skua_request_get(const skua_request *request, const void *key);
+
+// The status of the answer; 0 while there is none. The octets of its content queued so far.
+SKUA_API int skua_request_status(const skua_request *request);
+SKUA_API uint64_t skua_request_sent(const skua_request *request);
 
 // ---- Answering --------------------------------------------------------------------------------
 

@@ -357,6 +357,15 @@ static size_t list_member_len(slice text)
     return n;
 }
 
+slice syntax_host_name(slice authority)
+{
+    bool address = authority.len && authority.ptr[0] == '[';
+    const char *end = authority.len ? memchr(authority.ptr, address ? ']' : ':', authority.len) : NULL;
+    if (end) authority.len = (size_t)(end - authority.ptr) + (address ? 1 : 0);
+    if (authority.len > 1 && authority.ptr[authority.len - 1] == '.') authority.len--;
+    return authority;
+}
+
 bool syntax_list_next(slice *rest, slice *member)
 {
     while (rest->len) {

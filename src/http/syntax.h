@@ -41,6 +41,9 @@ bool syntax_is_field_value(slice text); // may be empty
 // uri-host [":" port] as Host carries it, RFC 9112 §3.2; an empty one is valid.
 bool syntax_is_host(slice text);
 
+// The host of "host [":" port]", without a dot at its end.
+slice syntax_host_name(slice authority);
+
 // The next member of a comma-separated list, trimmed; skips empty members, honours quoted strings.
 // Returns false when there is none. *rest is moved past it.
 bool syntax_list_next(slice *rest, slice *member);

@@ -31,6 +31,7 @@ skua_request *request_take(skua_worker *w, session *s)
     else r = malloc(request_octets(w));
     if (!r) return NULL;
     memset(r, 0, offsetof(skua_request, chunks)); // what is behind is set when it is used
+    r->match.route = NULL;
     r->worker = w;
     r->session = s;
     r->decoded = &r->memory;
@@ -42,7 +43,7 @@ skua_request *request_take(skua_worker *w, session *s)
 
 bool request_is_watched(const skua_request *r)
 {
-    return r->end || r->worker->lane;
+    return r->end || r->worker->lane || r->entered;
 }
 
 // ---- The end ----
@@ -99,6 +100,7 @@ static void request_give_back(skua_request *r)
 
 void request_end(skua_request *r, skua_end how)
 {
+    if (r->entered) middleware_end(r, how);
     if (r->end) r->end(r, how, r->end_user);
     request_log(r, how);
     request_let_go(r);
@@ -202,22 +204,37 @@ static void request_refuse_method(skua_request *r)
     else respond_fault(r, 405, false);
 }
 
-static void request_dispatch(skua_request *r)
+// OPTIONS * is answered for the server as a whole; CONNECT has no path, and this server is no proxy.
+static bool request_answer_pathless(skua_request *r)
 {
-    if (r->path.len == 1 && r->path.ptr[0] == '*') { // OPTIONS *
-        if (skua_respond(r, 204, NULL, (slice){ 0 })) r->session->broken = true;
-        return;
-    }
-    if (r->path.len == 0) { // CONNECT: this server is no proxy
+    if (r->path.len > 0 && r->path.ptr[0] == '/') return false;
+    if (r->path.len == 0) {
         r->match.allow_len = 0;
         request_refuse_method(r);
-        return;
+    } else if (skua_respond(r, 204, NULL, (slice){ 0 })) {
+        r->session->broken = true;
     }
-    switch (router_find(r->worker->server->router, r->method, r->path, &r->match)) {
+    return true;
+}
+
+void request_answer(skua_request *r)
+{
+    switch ((router_outcome)r->outcome) {
     case ROUTER_FOUND: r->match.route->handler(r, r->match.route->user); return;
-    case ROUTER_NO_PATH: respond_fault(r, 404, false); return;
+    case ROUTER_NO_PATH:
+        if (!request_answer_pathless(r)) respond_fault(r, 404, false);
+        return;
     case ROUTER_NO_METHOD: request_refuse_method(r); return;
     }
+}
+
+static void request_dispatch(skua_request *r)
+{
+    const skua_server *server = r->worker->server;
+    router_query query = { .method = r->method, .authority = r->authority, .path = r->path };
+    r->outcome = (uint8_t)router_find(server->router, &query, &r->match);
+    if (server->middleware) middleware_begin(r);
+    else request_answer(r);
 }
 
 static void request_expect_content(skua_request *r)
@@ -294,10 +311,23 @@ bool skua_request_path_is_plain(const skua_request *r)
 slice skua_request_param(const skua_request *r, const char *name)
 {
     const route *found = r->match.route;
-    for (unsigned i = 0; i < found->param_count; i++) {
-        if (slice_equal(found->params[i], slice_of(name))) return r->match.values[i];
+    for (unsigned i = 0; found && i < found->pattern.param_count; i++) {
+        if (slice_equal(found->pattern.params[i], slice_of(name))) return r->match.values[i];
     }
     return (slice){ 0 };
+}
+
+bool skua_request_param_at(const skua_request *r, size_t index, skua_field *param)
+{
+    const route *found = r->match.route;
+    if (!found || index >= found->pattern.param_count) return false;
+    *param = (skua_field){ found->pattern.params[index], r->match.values[index] };
+    return true;
+}
+
+const char *skua_request_pattern(const skua_request *r)
+{
+    return r->match.route ? r->match.route->pattern.text.ptr : NULL;
 }
 
 slice request_known_field(const skua_request *r, field_id id)
@@ -380,6 +410,16 @@ size_t skua_request_peer(const skua_request *r, char *text, size_t room)
 bool skua_request_peer_is_done(const skua_request *r)
 {
     return r->reply ? blocking_peer_was_done(r->reply) : r->session->conn->half_closed;
+}
+
+int skua_request_status(const skua_request *r)
+{
+    return r->status;
+}
+
+uint64_t skua_request_sent(const skua_request *r)
+{
+    return r->sent_octets;
 }
 
 void *skua_request_alloc(skua_request *r, size_t octets)

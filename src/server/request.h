@@ -9,10 +9,12 @@
 #include "http/chunk.h"
 #include "http/h1_head.h"
 #include "http/target.h"
+#include "server/middleware.h"
 #include "server/router.h"
 
 typedef struct session session;
 typedef struct ticket_slot ticket_slot;
+typedef struct request_object request_object;
 
 typedef enum request_reading {
     READING_HEAD,
@@ -58,6 +60,12 @@ struct skua_request {
     bool lost_told;    // the reader knows that the content is lost, or has had its end
     bool ended;        // only its memory is left, for those who hold it
     uint32_t holds;
+    bool heading;      // middleware is told of the answer's head: fields may be added, no answer given
+    uint8_t outcome;   // router_outcome
+    uint8_t passing;   // middleware_state
+    uint64_t concerned; // middleware that it has yet to come to, and
+    uint64_t entered;   // that it has come to: bit i is number i of the set
+    request_object *objects; // of skua_request_set
 
     ticket_slot *tickets; // a ring; NULL: none was taken
     skua_reply *reply;    // a blocking handler has it; NULL: none
@@ -109,7 +117,10 @@ skua_request *request_take(skua_worker *w, session *s);
 // The head is complete: copies it, finds its parts, and calls the handler or answers itself.
 void request_begin(skua_request *r, const char *octets);
 
-// Tells on_end and the log, gives everything back; what is held only when it has been dropped.
+// Hands the request to the handler that was found, or answers that there is none.
+void request_answer(skua_request *r);
+
+// Tells middleware, on_end and the log, gives everything back; what is held only when it has been dropped.
 void request_end(skua_request *r, skua_end how);
 
 // Whoever was to answer it later, by a ticket or as a blocking handler, is told that it is gone.

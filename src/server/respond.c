@@ -232,13 +232,14 @@ static skua_status respond_give(skua_request *r, int status, slice line, slice m
 {
     session *s = r->session;
     bool has_content = respond_has_content(r, status);
+    r->status = (uint16_t)status;
+    if (r->entered) middleware_head(r, status);
     bool streamed = source->kind == SOURCE_PULL || source->kind == SOURCE_PUSH;
     if (!respond_keeps_connection(r, streamed)) r->close = true;
     if (streamed && source->length < 0) {
         r->chunked = r->head.version != 10;
         if (!r->chunked) r->close = true; // close-delimited, RFC 9112 §6.3
     }
-    r->status = (uint16_t)status;
     if (!respond_write_head(r, status, line, made, type, source)) return respond_out_of_memory(r);
     if (source->kind == SOURCE_PUSH || (has_content && source->kind == SOURCE_PULL)) {
         r->answering = source->kind == SOURCE_PUSH ? ANSWER_PUSHED : ANSWER_PULLED;
@@ -267,7 +268,7 @@ skua_status respond_check_type(int status, slice type)
 
 static skua_status respond_check(const skua_request *r, int status, slice type)
 {
-    return r->answering != ANSWER_NONE ? SKUA_ESTATE : respond_check_type(status, type);
+    return r->answering != ANSWER_NONE || r->heading ? SKUA_ESTATE : respond_check_type(status, type);
 }
 
 static slice respond_type(const char *type)
@@ -322,7 +323,7 @@ skua_status skua_respond_file(skua_request *r, int status, const char *type, sku
 
 skua_status skua_respond_answer(skua_request *r, skua_answer *answer)
 {
-    if (r->answering != ANSWER_NONE) return SKUA_ESTATE;
+    if (r->answering != ANSWER_NONE || r->heading) return SKUA_ESTATE;
     answer_source source = { .length = (int64_t)answer->length, .no_length = true };
     bool held = false;
     if (answer->file) {
@@ -503,6 +504,7 @@ static bool respond_wants_html(const skua_request *r)
 skua_status skua_respond_error(skua_request *r, int status)
 {
     if (status < 400 || status > 599) return SKUA_EINVAL;
+    if (r->heading) return SKUA_ESTATE;
     char page[PAGE_OCTETS_MAX];
     if (!respond_wants_html(r)) {
         size_t len = page_write_text(status, r->method, page, sizeof page);

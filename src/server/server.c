@@ -5,6 +5,7 @@
 #include "server/server.h"
 
 #include "base/assert.h"
+#include "http/syntax.h"
 #include "io/cores.h"
 #include "server/connection.h"
 
@@ -158,6 +159,7 @@ void skua_server_free(skua_server *server)
     crew_free(server->helpers);
     if (server->watch_set) watch_set_free(server->watch_set);
     log_free(server->log);
+    middleware_free(server->middleware);
     router_free(server->router);
     free(server->hosts_text);
     free(server);
@@ -200,6 +202,13 @@ skua_status skua_route(skua_server *server, const char *pattern, skua_handler *h
     return router_add(server->router, slice_of(pattern), handler, user, server->error, sizeof server->error);
 }
 
+skua_status skua_use(skua_server *server, const char *prefix, const skua_middleware *m)
+{
+    SKUA_ASSERT(m);
+    if (server->started) return server_fail(server, SKUA_ESTATE, "the server has been started already");
+    return middleware_add(&server->middleware, prefix, m, server->error, sizeof server->error);
+}
+
 skua_status skua_local_add(skua_server *server, const skua_local_desc *desc, unsigned *key)
 {
     if (server->started) return SKUA_ESTATE;
@@ -212,19 +221,8 @@ skua_status skua_local_add(skua_server *server, const skua_local_desc *desc, uns
 
 // ---- Host ----
 
-static slice server_host_name(slice authority)
-{
-    if (authority.len && authority.ptr[0] == '[') {
-        const char *end = memchr(authority.ptr, ']', authority.len);
-        return end ? slice_make(authority.ptr, (size_t)(end - authority.ptr) + 1) : authority;
-    }
-    const char *colon = authority.len ? memchr(authority.ptr, ':', authority.len) : NULL;
-    return colon ? slice_make(authority.ptr, (size_t)(colon - authority.ptr)) : authority;
-}
-
 static bool server_host_is_loopback(slice name)
 {
-    if (name.len && name.ptr[name.len - 1] == '.') name.len--;
     if (slice_equal_nocase(name, SKUA_SLICE("localhost")) || slice_equal(name, SKUA_SLICE("[::1]"))) return true;
     if (name.len > 10 && slice_equal_nocase(slice_from(name, name.len - 10), SKUA_SLICE(".localhost"))) return true;
     char text[64];
@@ -236,7 +234,7 @@ static bool server_host_is_loopback(slice name)
 
 bool server_takes_host(const skua_server *server, slice authority)
 {
-    slice name = server_host_name(authority);
+    slice name = syntax_host_name(authority);
     if (server->hosts == HOSTS_ANY) return true;
     if (server->hosts == HOSTS_LOOPBACK) return server_host_is_loopback(name);
     for (const char *at = server->hosts_text; *at;) {

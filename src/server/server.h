@@ -10,6 +10,7 @@
 #include "server/gate.h"
 #include "server/log.h"
 #include "server/offload.h"
+#include "server/middleware.h"
 #include "server/router.h"
 #include "server/watch.h"
 #include "server/worker.h"
@@ -39,6 +40,7 @@ struct skua_server {
     unsigned listener_count;
     int shared_fds[WORKER_LISTENERS_MAX]; // a Unix socket, or one that was given, is shared by all workers
     router *router;
+    middleware_set *middleware; // NULL: none
     server_log *log;
     watch_set *watch_set;
     crew *helpers;      // for skua_offload

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The router: patterns that are refused, the order of precedence, Allow, and a comparison with a matcher
-// that looks at every pattern of a list.
+// The router: patterns that are refused, the order of precedence, hosts, Allow, and what finding costs.
 
 #include "server/router.h"
 
@@ -24,6 +23,16 @@ static skua_status add(router *r, const char *pattern)
     return router_add(r, slice_of(pattern), handle, NULL, why, sizeof why);
 }
 
+static router_outcome find_at(const router *r, const char *host, slice method, slice path, router_match *match)
+{
+    return router_find(r, &(router_query){ .method = method, .authority = slice_of(host), .path = path }, match);
+}
+
+static router_outcome find(const router *r, slice method, slice path, router_match *match)
+{
+    return find_at(r, "", method, path, match);
+}
+
 static router *router_of(const char *const *patterns)
 {
     router *r = router_new();
@@ -42,6 +51,7 @@ static void test_router_takes_patterns(void **state)
     static const char *const good[] = {
         "/",          "/{$}",          "/a",        "/a/",       "/a/{$}",     "GET /a",
         "M-SEARCH /", "/{name}",       "/{_n1}",    "/{a}/{b}",  "/{rest...}", "/a/{x}/b/{y...}",
+        "example.com/", "GET example.com/a b", "{tenant}.example.com/{x}", "POST 127.0.0.1/", "[::1]/a", "a_b.c/",
         "/a b",       "GET /a b",      "/\xc3\xa9", "/.a",       "/...",       "/a:b",
         "/100%",      "POST /{x}/{$}", "/a/b/c/d/", "GET /a%2Fb",
     };
@@ -61,7 +71,9 @@ static void test_router_refuses_patterns(void **state)
         "/{}",       "/{",       "/}",        "/{a",           "/a}",         "/x{a}",      "/{a}x",
         "/{a}{b}",   "/{a...}/b", "/{$}/a",   "/{...}",        "/{a..}",      "/{1a}",      "/{a-b}",
         "/{a}/{a}",  "/{a}/{a...}", "/a?b",   "/a#b",          "/a\tb",       "/a\x7f",     "/{a.}",
-        "/{a}/{$",   "http://x/", "/{ a}",    "/{$...}",
+        "/{a}/{$",   "http://x/", "/{ a}",    "/{$...}",       "a.b",         "a..b/",      ".a/",       "a./",
+        "a:80/",     "{a}/",      "{a}./",    "{a}b.c/",       "a.{b}.c/",    "{a}.[::1]/", "{1}.b/",    "[::1/",
+        "GET a b/",  "{a}.b/{a}", "a%20b/",   "GET  a/",       "{a/b}.c/",    "{a}.b",      "[]/",       "\xc3\xa9.a/",
         "/{a}/{b}/{c}/{d}/{e}/{f}/{g}/{h}/{i}/{j}/{k}/{l}/{m}/{n}/{o}/{p}/{q}",
     };
     router *r = router_new();
@@ -71,7 +83,7 @@ static void test_router_refuses_patterns(void **state)
         assert_non_null(strstr(why, bad[i]));
     }
     router_match match;
-    assert_int_equal(router_find(r, SKUA_SLICE("GET"), SKUA_SLICE("/"), &match), ROUTER_NO_PATH);
+    assert_int_equal(find(r, SKUA_SLICE("GET"), SKUA_SLICE("/"), &match), ROUTER_NO_PATH);
     router_free(r);
 }
 
@@ -116,6 +128,26 @@ static void test_router_names_conflicts(void **state)
         }
         router_free(r);
     }
+    static const char *const doubtful[][2] = {
+        { "/a/{x}", "/{y}/b" },
+        { "GET /a/{x}", "/{y}/b" },
+        { "HEAD /a/{x}", "GET /{y}/b" },
+        { "/a/", "/{x}/b" },
+        { "/a/{x...}", "/{x}/{y}" },
+        { "/{x}/{$}", "/a/" },
+        { "h.x/a/{x}", "H.X/{y}/b" },
+        { "{t}.x/a/{x}", "{u}.X/{y}/b" },
+    };
+    for (size_t i = 0; i < 2 * (sizeof doubtful / sizeof *doubtful); i++) {
+        const char *const *pair = doubtful[i / 2];
+        router *r = router_new();
+        assert_int_equal(add(r, pair[i % 2]), SKUA_OK);
+        assert_int_equal(add(r, pair[1 - i % 2]), SKUA_EEXIST);
+        assert_non_null(strstr(why, pair[0]));
+        assert_non_null(strstr(why, pair[1]));
+        assert_non_null(strstr(why, "neither is more specific"));
+        router_free(r);
+    }
     static const char *const apart[] = { "/a",     "GET /a",      "HEAD /a", "POST /a", "PUT /a", "/a/", "/a/{$}",
                                          "/a/{x}", "GET /a/{x}/", "/{x}",    "/{x...}", "/{$}",   NULL };
     router_free(router_of(apart));
@@ -140,18 +172,18 @@ static void check_values(const find_case *c, const router_match *match)
         assert_true(match->values[n].ptr >= c->path && match->values[n].ptr <= end);
     }
     assert_int_equal(match->count, n);
-    assert_int_equal(match->route->param_count, n);
+    assert_int_equal(match->route->pattern.param_count, n);
 }
 
 static void check_find(const router *r, const find_case *c)
 {
     router_match match;
-    router_outcome outcome = router_find(r, slice_of(c->method), slice_of(c->path), &match);
+    router_outcome outcome = find(r, slice_of(c->method), slice_of(c->path), &match);
     router_outcome expected = c->pattern ? ROUTER_FOUND : c->allow ? ROUTER_NO_METHOD : ROUTER_NO_PATH;
     if (outcome != expected) fail_msg("%s %s: outcome %d", c->method, c->path, (int)outcome);
     if (c->pattern) {
-        if (!slice_equal(match.route->pattern, slice_of(c->pattern))) {
-            fail_msg("%s %s: %s", c->method, c->path, match.route->pattern.ptr);
+        if (!slice_equal(match.route->pattern.text, slice_of(c->pattern))) {
+            fail_msg("%s %s: %s", c->method, c->path, match.route->pattern.text.ptr);
         }
         check_values(c, &match);
     } else if (c->allow) {
@@ -164,7 +196,7 @@ static void test_router_finds_the_most_specific(void **state)
     (void)state;
     static const char *const patterns[] = {
         "/{$}",      "GET /a",       "POST /a",           "/a/",           "/a/{$}",           "/a/{x}",
-        "/a/b",      "GET /a/{x}/c", "/a/{x}/{rest...}",  "/{any}/b",      "GET /deep/",
+        "/a/b",      "GET /a/{x}/c", "/a/{x}/{rest...}",  "/{any}/",       "GET /deep/",
         "HEAD /h",   "GET /h",       "BREW /pot/{$}",     "DELETE /{any}", "/m/{x}/y",         "/m/lit/z",
         "/f/{name}", NULL,
     };
@@ -187,20 +219,20 @@ static void test_router_finds_the_most_specific(void **state)
         { "GET", "/a/q/c/d", "/a/{x}/{rest...}", NULL, { "q", "c/d" } },
         { "GET", "/a/b/c", "GET /a/{x}/c", NULL, { "b" } },
         { "GET", "/a//", "/a/", NULL, { NULL } },
-        { "GET", "/z/b", "/{any}/b", NULL, { "z" } },
+        { "GET", "/z/b", "/{any}/", NULL, { "z" } },
         { "GET", "/z", NULL, "DELETE", { NULL } },
-        { "GET", "/z/", NULL, NULL, { NULL } },
+        { "GET", "/z/", "/{any}/", NULL, { "z" } },
         { "GET", "/deep/x/y", "GET /deep/", NULL, { NULL } },
-        { "POST", "/deep/x/y", NULL, "GET, HEAD", { NULL } },
+        { "POST", "/deep/x/y", "/{any}/", NULL, { "deep" } },
         { "HEAD", "/h", "HEAD /h", NULL, { NULL } },
         { "GET", "/h", "GET /h", NULL, { NULL } },
         { "PUT", "/h", NULL, "DELETE, GET, HEAD", { NULL } },
-        { "GET", "/pot/", NULL, "BREW", { NULL } },
-        { "GET", "/pot/x", NULL, NULL, { NULL } },
+        { "GET", "/pot/", "/{any}/", NULL, { "pot" } },
+        { "GET", "/pot/x", "/{any}/", NULL, { "pot" } },
         { "GET", "/m/lit/y", "/m/{x}/y", NULL, { "lit" } },
         { "GET", "/m/lit/z", "/m/lit/z", NULL, { NULL } },
-        { "GET", "/m/lit/x", NULL, NULL, { NULL } },
-        { "GET", "/f/", NULL, NULL, { NULL } },
+        { "GET", "/m/lit/x", "/{any}/", NULL, { "m" } },
+        { "GET", "/f/", "/{any}/", NULL, { "f" } },
         { "GET", "/f/x", "/f/{name}", NULL, { "x" } },
         { "GET", "/A", NULL, "DELETE", { NULL } },
         { "GET", "*", NULL, NULL, { NULL } },
@@ -210,7 +242,67 @@ static void test_router_finds_the_most_specific(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) check_find(r, &cases[i]);
     assert_int_equal(add(r, "PUT /deep/{x...}"), SKUA_OK);
     check_find(r, &(find_case){ "PUT", "/deep/a/b", "PUT /deep/{x...}", NULL, { "a/b" } });
-    check_find(r, &(find_case){ "POST", "/deep/a/b", NULL, "GET, HEAD, PUT", { NULL } });
+    check_find(r, &(find_case){ "POST", "/deep/a/b", "/{any}/", NULL, { "deep" } });
+    router_free(r);
+}
+
+static void check_host(const router *r, const char *host, const char *path, const char *pattern, const char *label)
+{
+    router_match match;
+    router_outcome outcome = find_at(r, host, SKUA_SLICE("GET"), slice_of(path), &match);
+    assert_int_equal(outcome, pattern ? ROUTER_FOUND : ROUTER_NO_PATH);
+    if (!pattern) return;
+    if (!slice_equal(match.route->pattern.text, slice_of(pattern))) {
+        fail_msg("%s%s: %s", host, path, match.route->pattern.text.ptr);
+    }
+    if (label) assert_true(slice_equal(match.values[0], slice_of(label)));
+}
+
+static void test_router_finds_by_host(void **state)
+{
+    (void)state;
+    static const char *const patterns[] = {
+        "/a", "a.example.com/a", "{t}.example.com/a", "{t}.example.com/{x}/{rest...}", "example.com/", "[::1]/a",
+        "GET 127.0.0.1/a", NULL,
+    };
+    router *r = router_of(patterns);
+    check_host(r, "", "/a", "/a", NULL);
+    check_host(r, "other", "/a", "/a", NULL);
+    check_host(r, "a.example.com", "/a", "a.example.com/a", NULL);
+    check_host(r, "A.Example.COM:8080", "/a", "a.example.com/a", NULL);
+    check_host(r, "a.example.com.", "/a", "a.example.com/a", NULL);
+    check_host(r, "B.example.com", "/a", "{t}.example.com/a", "B");
+    check_host(r, "c.b.example.com", "/a", "/a", NULL);
+    check_host(r, ".example.com", "/a", "/a", NULL);
+    check_host(r, "a.example.com", "/b/c", "{t}.example.com/{x}/{rest...}", "a");
+    check_host(r, "a.example.com", "/b", NULL, NULL);
+    check_host(r, "example.com", "/a", "example.com/", NULL);
+    check_host(r, "example.com", "/b/c", "example.com/", NULL);
+    check_host(r, "[::1]:80", "/a", "[::1]/a", NULL);
+    check_host(r, "127.0.0.1:80", "/a", "GET 127.0.0.1/a", NULL);
+    router_match match;
+    (void)find_at(r, "x.example.com:1", SKUA_SLICE("GET"), SKUA_SLICE("/b/c/d"), &match);
+    assert_int_equal(match.count, 3);
+    assert_true(slice_equal(match.values[0], SKUA_SLICE("x")));
+    assert_true(slice_equal(match.values[1], SKUA_SLICE("b")));
+    assert_true(slice_equal(match.values[2], SKUA_SLICE("c/d")));
+    router_free(r);
+}
+
+static void test_router_states_allow_per_host(void **state)
+{
+    (void)state;
+    static const char *const patterns[] = { "PUT /a", "GET h.x/a", "POST {t}.x/a", "DELETE h.y/a", NULL };
+    static const char *const hosts[][2] = {
+        { "h.x", "GET, HEAD, POST, PUT" }, { "i.x", "POST, PUT" }, { "h.y", "DELETE, PUT" }, { "z", "PUT" }, { "", "PUT" },
+    };
+    router *r = router_of(patterns);
+    for (size_t i = 0; i < sizeof hosts / sizeof *hosts; i++) {
+        router_match match;
+        router_outcome outcome = find_at(r, hosts[i][0], SKUA_SLICE("BREW"), SKUA_SLICE("/a"), &match);
+        assert_int_equal(outcome, ROUTER_NO_METHOD);
+        assert_true(slice_equal(slice_make(match.allow, match.allow_len), slice_of(hosts[i][1])));
+    }
     router_free(r);
 }
 
@@ -242,11 +334,41 @@ static void test_router_bounds_methods(void **state)
     assert_non_null(strstr(why, "too many"));
     assert_int_equal(add(r, "METHOD-00 /b"), SKUA_OK);
     router_match match;
-    assert_int_equal(router_find(r, SKUA_SLICE("GET"), SKUA_SLICE("/a"), &match), ROUTER_NO_METHOD);
+    assert_int_equal(find(r, SKUA_SLICE("GET"), SKUA_SLICE("/a"), &match), ROUTER_NO_METHOD);
     // Whole names only: 23 of nine octets, and commas between.
     assert_int_equal(match.allow_len, 23 * 9 + 22 * 2);
     assert_memory_equal(match.allow + match.allow_len - 9, "METHOD-22", 9);
     router_free(r);
+}
+
+// Steps are the nodes and children that a search looked at.
+static unsigned steps_among(int routes, const char *path)
+{
+    router *r = router_new();
+    char pattern[64];
+    for (int i = 0; i < routes; i++) {
+        (void)snprintf(pattern, sizeof pattern, "GET /route-%d/{id}/%d", i, i % 100);
+        assert_int_equal(add(r, pattern), SKUA_OK);
+        (void)snprintf(pattern, sizeof pattern, "POST host-%d.x/a/b", i);
+        assert_int_equal(add(r, pattern), SKUA_OK);
+    }
+    assert_int_equal(add(r, "/{x...}"), SKUA_OK);
+    router_match match;
+    assert_int_equal(find_at(r, "host-1.x", SKUA_SLICE("GET"), slice_of(path), &match), ROUTER_FOUND);
+    router_free(r);
+    return match.steps;
+}
+
+// The constant allows for neighbours in the tables, which are at most half full.
+static void test_router_costs_the_path(void **state)
+{
+    (void)state;
+    static const char *const paths[] = { "/", "/route-5/x/5", "/route-7/x", "/nowhere/at/all", "/a/b" };
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        unsigned few = steps_among(10, paths[i]), many = steps_among(10000, paths[i]);
+        assert_true(many <= few + 8);
+        assert_true(many < 32);
+    }
 }
 
 static void test_router_finds_among_thousands(void **state)
@@ -267,165 +389,6 @@ static void test_router_finds_among_thousands(void **state)
     router_free(r);
 }
 
-// ---- Against a list ----
-
-static uint64_t seed;
-
-static unsigned random_below(unsigned n)
-{
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return (unsigned)(seed >> 33) % n;
-}
-
-enum { LIST_MAX = 40, TEXT_OCTETS = 64 };
-
-static char list[LIST_MAX][TEXT_OCTETS]; // patterns that were taken
-static unsigned listed;
-
-static void append(char *text, const char *more)
-{
-    size_t len = strlen(text);
-    assert_true(len + strlen(more) < TEXT_OCTETS);
-    memcpy(text + len, more, strlen(more) + 1);
-}
-
-static void random_pattern(char *out)
-{
-    static const char *const methods[] = { "", "", "GET ", "GET ", "HEAD ", "POST ", "PUT " };
-    static const char *const literals[] = { "/a", "/b", "/cc" };
-    static const char *const params[] = { "/{p0}", "/{p1}", "/{p2}" };
-    static const char *const ends[] = { "", "", "", "/", "/{$}", "/{t...}" };
-    unsigned n = random_below(4);
-    const char *end = ends[random_below(6)];
-    out[0] = 0;
-    append(out, methods[random_below(7)]);
-    for (unsigned i = 0; i < n; i++) append(out, random_below(4) ? literals[random_below(3)] : params[i]);
-    append(out, n == 0 && !*end ? "/" : end);
-}
-
-static void random_path(char *out)
-{
-    static const char *const pieces[] = { "/a", "/b", "/cc", "/d", "/%2F" };
-    unsigned n = random_below(5);
-    out[0] = 0;
-    for (unsigned i = 0; i < n; i++) append(out, pieces[random_below(5)]);
-    if (n == 0 || random_below(3) == 0) append(out, "/");
-}
-
-static bool ranked(char *rank, char letter)
-{
-    rank[0] = letter;
-    rank[1] = 0;
-    return true;
-}
-
-// Ranks how a pattern's path matches, one letter per segment: a literal, b parameter, c "{$}", d tail; the
-// least in order of letters wins. False if it does not match.
-static bool naive_match(const char *pattern, const char *path, char *rank)
-{
-    pattern = strchr(pattern, '/');
-    for (;;) {
-        size_t p = strcspn(pattern + 1, "/"), s = strcspn(path + 1, "/");
-        bool pattern_last = !pattern[1 + p], path_last = !path[1 + s];
-        if (pattern_last && (p == 0 || strncmp(pattern + 1, "{t", 2) == 0)) return ranked(rank, 'd');
-        if (pattern_last && strcmp(pattern + 1, "{$}") == 0) {
-            return path_last && s == 0 && ranked(rank, 'c');
-        }
-        bool param = pattern[1] == '{';
-        if (param ? s == 0 : p != s || memcmp(pattern + 1, path + 1, p) != 0) return false;
-        (void)ranked(rank++, param ? 'b' : 'a');
-        if (pattern_last || path_last) return pattern_last && path_last;
-        pattern += 1 + p;
-        path += 1 + s;
-    }
-}
-
-// 0: does not take it; else the smaller the more specific.
-static int naive_method(const char *pattern, const char *method)
-{
-    size_t len = (size_t)(strchr(pattern, '/') - pattern);
-    if (len == 0) return 3;
-    if (len - 1 == strlen(method) && memcmp(pattern, method, len - 1) == 0) return 1;
-    return strcmp(method, "HEAD") == 0 && strncmp(pattern, "GET ", 4) == 0 ? 2 : 0;
-}
-
-static const char *naive_find(const char *method, const char *path, bool *path_seen)
-{
-    const char *best = NULL;
-    char best_rank[16] = "", rank[16] = "";
-    int best_method = 0;
-    *path_seen = false;
-    for (unsigned i = 0; i < listed; i++) {
-        if (!naive_match(list[i], path, rank)) continue;
-        *path_seen = true;
-        int m = naive_method(list[i], method);
-        if (m == 0) continue;
-        int order = best ? strcmp(rank, best_rank) : -1;
-        if (order > 0 || (order == 0 && m > best_method)) continue;
-        best = list[i];
-        best_method = m;
-        memcpy(best_rank, rank, sizeof rank);
-    }
-    return best;
-}
-
-static void check_allow(const char *path, const router_match *match)
-{
-    static const char *const sorted[] = { "GET", "HEAD", "POST", "PUT" };
-    char expected[TEXT_OCTETS] = "", rank[16];
-    for (size_t k = 0; k < 4; k++) {
-        bool has = false;
-        for (unsigned i = 0; i < listed; i++) {
-            has |= naive_match(list[i], path, rank) && naive_method(list[i], sorted[k]);
-        }
-        if (has && *expected) append(expected, ", ");
-        if (has) append(expected, sorted[k]);
-    }
-    assert_true(slice_equal(slice_make(match->allow, match->allow_len), slice_of(expected)));
-}
-
-static void compare(const router *r, const char *method, const char *path)
-{
-    bool path_seen;
-    router_match match;
-    const char *expected = naive_find(method, path, &path_seen);
-    router_outcome outcome = router_find(r, slice_of(method), slice_of(path), &match);
-    if (expected) {
-        if (outcome != ROUTER_FOUND || !slice_equal(match.route->pattern, slice_of(expected))) {
-            fail_msg("%s %s: not %s", method, path, expected);
-        }
-    } else {
-        assert_int_equal(outcome, path_seen ? ROUTER_NO_METHOD : ROUTER_NO_PATH);
-        if (path_seen) check_allow(path, &match);
-    }
-}
-
-static void test_router_equals_a_list(void **state)
-{
-    (void)state;
-    static const char *const methods[] = { "GET", "HEAD", "POST", "PUT", "BREW" };
-    for (uint64_t round = 1; round <= 2000; round++) {
-        seed = round * 0x9e3779b97f4a7c15u;
-        router *r = router_new();
-        listed = 0;
-        unsigned n = 1 + random_below(LIST_MAX);
-        for (unsigned i = 0; i < n; i++) {
-            random_pattern(list[listed]);
-            skua_status status = add(r, list[listed]);
-            assert_true(status == SKUA_OK || status == SKUA_EEXIST);
-            if (status == SKUA_OK) listed++;
-        }
-        char path[TEXT_OCTETS];
-        for (int i = 0; i < 100; i++) {
-            random_path(path);
-            compare(r, methods[random_below(5)], path);
-        }
-        router_free(r);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -436,8 +399,10 @@ int main(void)
         cmocka_unit_test(test_router_finds_the_most_specific),
         cmocka_unit_test(test_router_knows_methods),
         cmocka_unit_test(test_router_bounds_methods),
+        cmocka_unit_test(test_router_costs_the_path),
         cmocka_unit_test(test_router_finds_among_thousands),
-        cmocka_unit_test(test_router_equals_a_list),
+        cmocka_unit_test(test_router_finds_by_host),
+        cmocka_unit_test(test_router_states_allow_per_host),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
