@@ -14,6 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+enum { READY_ROUNDS_MAX = 16 }; // how often a stream is run in a drain before the others have their turn
+
 // Accepting that was refused for want of descriptors or memory is tried again this often.
 static const int64_t readiness_retry_ns = 100000000;
 
@@ -184,14 +186,26 @@ static void ready_run(io_loop *loop, io_stream *stream)
     if (!(stream->flags & (IO_REGISTERED | IO_PENDING | IO_RESET_TOLD))) ready_join(loop, stream);
 }
 
+static io_stream *ready_take_pending(io_loop *loop)
+{
+    io_stream *streams = loop->pending;
+    loop->pending = NULL;
+    loop->pending_tail = &loop->pending;
+    return streams;
+}
+
+// Running a stream may make it pending again: it has sent something and its source has more. A peer that takes
+// all of it at once would keep the worker for itself, so after some rounds the rest waits for the next turn.
 static void ready_drain_streams(io_loop *loop)
 {
-    while (loop->pending) {
-        io_stream *stream = loop->pending;
-        loop->pending = stream->next;
-        if (!loop->pending) loop->pending_tail = &loop->pending;
-        stream->flags &= ~(uint32_t)IO_PENDING;
-        ready_run(loop, stream);
+    for (int round = 0; loop->pending; round++) {
+        io_stream *next, *stream = ready_take_pending(loop);
+        for (; stream; stream = next) {
+            next = stream->next;
+            stream->flags &= ~(uint32_t)IO_PENDING;
+            if (round < READY_ROUNDS_MAX) ready_run(loop, stream);
+            else ready_postpone(loop, stream);
+        }
     }
 }
 
