@@ -11,6 +11,9 @@
 
 #include <stdlib.h>
 
+// Each holds its head until its answer has left: of small answers very many fit into out_octets_max.
+enum { SESSION_LEAVING_MAX = 64 };
+
 session *session_take(skua_worker *w, connection *conn)
 {
     session *s = w->free_sessions;
@@ -22,6 +25,7 @@ session *session_take(skua_worker *w, connection *conn)
     s->current = NULL;
     s->leaving = NULL;
     s->leaving_tail = &s->leaving;
+    s->leaving_count = 0;
     s->in = NULL;
     s->in_len = s->in_room = 0;
     s->moved = 0;
@@ -38,6 +42,7 @@ static void session_end_requests(session *s, skua_end how)
         request_end(r, how);
     }
     s->leaving_tail = &s->leaving;
+    s->leaving_count = 0;
     skua_request *r = s->current;
     if (!r) return;
     content_lost(r);
@@ -62,7 +67,8 @@ bool session_is_idle(const session *s)
 // Parsing stops while too much is queued, so that pipelined requests cannot fill the memory.
 static bool session_is_full(const session *s)
 {
-    return out_is_full(&s->out) || s->out.octets > worker_config(s->worker)->out_octets_max;
+    return out_is_full(&s->out) || s->leaving_count >= SESSION_LEAVING_MAX ||
+           s->out.octets > worker_config(s->worker)->out_octets_max;
 }
 
 bool session_wants_input(const session *s)
@@ -106,6 +112,7 @@ static void session_leave(session *s, skua_request *r)
     r->next = NULL;
     *s->leaving_tail = r;
     s->leaving_tail = &r->next;
+    s->leaving_count++;
 }
 
 void session_sent(session *s)
@@ -114,6 +121,7 @@ void session_sent(session *s)
         skua_request *r = s->leaving;
         s->leaving = r->next;
         if (!s->leaving) s->leaving_tail = &s->leaving;
+        s->leaving_count--;
         request_end(r, r->failed ? SKUA_END_ERROR : SKUA_END_SENT);
     }
 }

@@ -17,6 +17,7 @@ struct session {
     skua_worker *worker;
     skua_request *current;               // being read or answered
     skua_request *leaving, **leaving_tail; // answered, oldest first
+    unsigned leaving_count;
     char *in;         // received and not used yet: a head in part, or what is behind a request that is being answered
     uint32_t in_len, in_room;
     uint64_t moved;   // octets, both ways

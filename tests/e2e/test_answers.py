@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Answering: how messages are framed, and how connections are kept and closed."""
 
+import contextlib
 import time
 
 import pytest
@@ -407,3 +408,19 @@ def test_pipelined_requests_for_large_answers_do_not_pile_up(launch_rules):
     time.sleep(1)
     assert rules.rss_octets() - before < 8 * 2 * 1024 * 1024
     assert rules.get("/").status == 200
+
+
+def test_pipelined_requests_for_small_answers_do_not_pile_up(serve, tmp_path):
+    """A request is kept until its answer has left when its end is logged: so the number is bounded too."""
+    (tmp_path / "index.html").write_text("x")
+    site = serve(tmp_path)
+    wire = request("/", host="localhost")
+    wire *= (32 << 20) // len(wire)
+    site.get("/")
+    before = site.rss_octets()
+    for connection in [site.connect(receive_buffer=4096) for _ in range(4)]:
+        connection.socket.settimeout(1)
+        with contextlib.suppress(TimeoutError):
+            connection.socket.sendall(wire)
+    assert site.rss_octets() - before < 4 * 4 * 1024 * 1024
+    assert site.get("/").content == b"x"
