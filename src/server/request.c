@@ -173,7 +173,9 @@ static bool request_host_is_served(skua_request *r)
 {
     skua_worker *w = r->worker;
     if (w->server->hosts == HOSTS_ANY || !r->authority.ptr) return true;
-    if (r->authority.len == w->host_len && memcmp(w->host, r->authority.ptr, w->host_len) == 0) return true;
+    if (w->host_len && r->authority.len == w->host_len && memcmp(w->host, r->authority.ptr, w->host_len) == 0) {
+        return true;
+    }
     if (!server_takes_host(w->server, r->authority)) return false;
     if (r->authority.len <= sizeof w->host) {
         w->host_len = (uint8_t)r->authority.len;

@@ -180,6 +180,14 @@ def test_other_names_are_misdirected(serve_folder, host):
     assert serve_folder.get(f"http://{host}/", host="localhost").status == 421
 
 
+def test_no_name_is_misdirected(serve, folder):
+    """Also when it is the first: nothing has been found acceptable yet."""
+    site = serve(folder)
+    assert site.get("/", host="").status == 421
+    assert site.get("/", host="localhost").status == 200
+    assert site.get("/", host="").status == 421
+
+
 @pytest.fixture(scope="module")
 def serve_folder(tmp_path_factory):
     root = tmp_path_factory.mktemp("names")
