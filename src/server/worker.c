@@ -12,6 +12,7 @@
 #include "server/ticket.h"
 #include "server/timer.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { WORKER_BLOCKS_KEPT = 256 };
@@ -49,9 +50,11 @@ static void worker_accepted(io_op *op, int64_t result)
 {
     skua_worker *w = op->user;
     if (result < 0) {
-        (void)server_fail(w->server, SKUA_EIO, "a worker cannot accept connections: %s",
-                          skua_status_text((skua_status)-result));
-        skua_log(w->server, SKUA_SLICE("a worker cannot accept connections"));
+        // Not for skua_server_error: the server has started, and that sentence belongs to another thread.
+        char line[128];
+        (void)snprintf(line, sizeof line, "worker %u cannot accept connections: %s", w->index,
+                       skua_status_text((skua_status)-result));
+        skua_log(w->server, slice_of(line));
         return;
     }
     connection_accepted(w, (int)result, &op->peer);
@@ -263,7 +266,7 @@ void worker_date_renew(skua_worker *w)
     memcpy(w->date_line, "Date: ", 6);
     date_write(w->date_line + 6, seconds);
     memcpy(w->date_line + 6 + DATE_OCTETS, "\r\n", 2);
-    w->date_until_ns = (seconds + 1) * 1000000000;
+    w->date_from_ns = seconds * 1000000000;
 }
 
 // ---- Public ----

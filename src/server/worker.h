@@ -34,7 +34,7 @@ struct skua_worker {
     h1_limits head_limits;
     chunk_limits chunk_limits;
 
-    int64_t date_until_ns; // date_line holds until then
+    int64_t date_from_ns; // date_line holds for a second from then
     char date_line[WORKER_DATE_OCTETS];
     uint8_t host_len; // the last Host that was found acceptable
     char host[WORKER_HOST_OCTETS];
@@ -92,7 +92,8 @@ void worker_date_renew(skua_worker *w);
 
 static inline const char *worker_date(skua_worker *w)
 {
-    if (w->loop.unix_ns >= w->date_until_ns) worker_date_renew(w);
+    // Unsigned: so does a clock that was set back.
+    if ((uint64_t)(w->loop.unix_ns - w->date_from_ns) >= 1000000000) worker_date_renew(w);
     return w->date_line;
 }
 
