@@ -127,5 +127,6 @@ void reply_slash(skua_request *request)
     }
     skua_status status = skua_field_add(request, "Location", slice_make(location, len));
     if (!status) status = skua_respond(request, 301, NULL, slice_make(NULL, 0));
-    reply_check(request, status);
+    if (status == SKUA_ELIMIT) reply_error(request, 414); // so would the request be that follows it
+    else reply_check(request, status);
 }

@@ -148,6 +148,11 @@ def test_redirect_to_folder(site, path, location):
     assert response.get("location") == location
 
 
+def test_redirect_that_would_be_too_long(site):
+    assert site.get("/sub?" + "q" * 8000).status == 301
+    assert site.get("/sub?" + "q" * 8185).status == 414
+
+
 @pytest.mark.parametrize("path", ["/sub/a%20b%25c.txt", "/sub/%61%20b%25c.txt", "/./sub//x/../a%20b%25c.txt"])
 def test_encoded_names(site, path):
     assert site.get(path).content == b"odd"
