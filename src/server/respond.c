@@ -133,6 +133,12 @@ static char *respond_write_length(const skua_request *r, char *at, int status, c
     return r->chunked ? H1_WRITE(at, "Transfer-Encoding: chunked\r\n") : at;
 }
 
+// The most octets that a head may take, with Date and framing.
+static size_t respond_head_room(const skua_request *r, slice made, slice type)
+{
+    return H1_STATUS_LINE_OCTETS_MAX + WORKER_DATE_OCTETS + made.len + r->fields_len + type.len + 160;
+}
+
 // Content that is copied is written behind the head while both fit in a block for sure.
 static bool respond_is_one_piece(const answer_source *source, size_t head_room)
 {
@@ -145,7 +151,7 @@ static bool respond_is_one_piece(const answer_source *source, size_t head_room)
 static bool respond_write_head(skua_request *r, int status, slice line, slice made, slice type,
                                answer_source *source)
 {
-    size_t room = H1_STATUS_LINE_OCTETS_MAX + WORKER_DATE_OCTETS + made.len + r->fields_len + type.len + 160;
+    size_t room = respond_head_room(r, made, type);
     bool one_piece = respond_has_content(r, status) && respond_is_one_piece(source, room);
     if (one_piece) room += source->octets.len;
     char *start = out_reserve(&r->session->out, room, NULL);
@@ -220,6 +226,7 @@ static bool respond_queue(skua_request *r, const answer_source *source)
 static skua_status respond_out_of_memory(skua_request *r)
 {
     r->session->broken = true;
+    r->failed = true;
     r->answering = ANSWER_QUEUED;
     r->close = true;
     connection_kick(r->session->conn);
@@ -234,6 +241,7 @@ static skua_status respond_give(skua_request *r, int status, slice line, slice m
     bool has_content = respond_has_content(r, status);
     r->status = (uint16_t)status;
     if (r->entered) middleware_head(r, status);
+    if (respond_head_room(r, made, type) > BLOCK_OCTETS) return SKUA_ELIMIT; // a head is written in one piece
     bool streamed = source->kind == SOURCE_PULL || source->kind == SOURCE_PUSH;
     if (!respond_keeps_connection(r, streamed)) r->close = true;
     if (streamed && source->length < 0) {

@@ -111,6 +111,12 @@ def test_fields_are_the_servers(rules):
     assert response.all("set-cookie") == ["a=1", "b=2"]
 
 
+def test_fields_that_do_not_fit_are_an_error_value(rules):
+    assert len(rules.get("/large/8000").get("x-added")) == 8000
+    response = rules.get("/large/8150")
+    assert (response.status, response.content) == (500, b"ELIMIT")
+
+
 def test_second_answer_is_an_error_value(rules):
     with rules.connect() as connection:
         assert connection.get("/twice").content == b"first\n"

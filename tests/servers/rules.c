@@ -248,6 +248,29 @@ static void answer_twice(skua_request *request, void *user)
     abort();
 }
 
+// GET /large/{n}: an answer made in advance with n octets of fields, to which as many are added. More than a head
+// may hold is an error value, and the request can still be answered.
+static void answer_large(skua_request *request, void *user)
+{
+    (void)user;
+    char value[8192];
+    size_t n = (size_t)param_number(request, "n");
+    if (n > sizeof(value)) n = sizeof(value);
+    memset(value, 'v', sizeof(value));
+    skua_field field = { SKUA_SLICE("X-Made"), { value, n } };
+    skua_answer *answer;
+    skua_status status = skua_answer_new(skua_request_worker(request),
+                                         &(skua_answer_desc){ .status = 200, .fields = &field, .fields_count = 1 },
+                                         &answer);
+    if (status == SKUA_OK) {
+        must(skua_field_add(request, "X-Added", (skua_slice){ value, n }));
+        status = skua_respond_answer(request, answer);
+        skua_answer_unref(answer);
+    }
+    if (status == SKUA_ELIMIT) status = skua_respond(request, 500, NULL, SKUA_SLICE("ELIMIT"));
+    must(status);
+}
+
 // ---- Content that is read ----
 
 static void collected(skua_request *request, skua_status status, skua_slice content, void *user)
@@ -402,6 +425,7 @@ static const struct {
     { "GET /silent", answer_never },
     { "GET /fields", answer_fields },
     { "GET /twice", answer_twice },
+    { "GET /large/{n}", answer_large },
     { "POST /ignore", answer_ok },
     { "POST /collect", answer_collected },
     { "POST /count", answer_count },
