@@ -10,7 +10,7 @@ enum { GATE_OPEN = 1, GATE_VISITOR = 2 };
 
 void gate_open(gate *g)
 {
-    atomic_fetch_or_explicit(&g->shared.word, GATE_OPEN, memory_order_release);
+    atomic_fetch_or_explicit(&g->shared.word, GATE_OPEN, memory_order_acq_rel);
 }
 
 void gate_close(gate *g)
