@@ -28,6 +28,7 @@ enum { WATCH_BUCKETS = 1024, WATCH_READ_OCTETS = 16384, WATCH_READS_MAX = 64 };
 #define WATCH_DEAD ((uint_fast64_t)1 << 63)
 
 struct skua_watch {
+    watch_set *set;
     skua_watch *key_next, *number_next;
     atomic_uint_fast64_t changes;
     atomic_uint_fast64_t *counter; // changes, also through a pointer to const
@@ -42,6 +43,7 @@ struct skua_watch {
 struct watch_set {
     int fd;
     struct {
+        atomic_bool reading;  // events may have left the kernel that are not counted yet
         pthread_mutex_t lock; // of all the rest
         skua_watch *by_key[WATCH_BUCKETS];
         skua_watch *by_number[WATCH_BUCKETS];
@@ -196,10 +198,11 @@ int watch_set_fd(const watch_set *set)
 
 // ---- Opening and closing ----
 
-static skua_watch *watch_new(uint64_t root, slice path)
+static skua_watch *watch_new(watch_set *set, uint64_t root, slice path)
 {
     skua_watch *watch = calloc(1, sizeof *watch + path.len + 1);
     if (!watch) return NULL;
+    watch->set = set;
     atomic_init(&watch->changes, 0);
     watch->counter = &watch->changes;
     watch->root = root;
@@ -258,7 +261,7 @@ skua_status watch_open(watch_set *set, skua_root *root, slice path, skua_watch *
         *watch = found;
         return SKUA_OK;
     }
-    skua_watch *made = watch_new(root_id(root), path);
+    skua_watch *made = watch_new(set, root_id(root), path);
     if (!made) return SKUA_ENOMEM;
     skua_watch *settled = NULL;
     skua_status status = watch_start(set, root, made, &settled);
@@ -343,10 +346,12 @@ void watch_set_read(watch_set *set)
     char octets[WATCH_READ_OCTETS];
     ssize_t n = 1;
     (void)pthread_mutex_lock(&set->shared.lock); // over the reading too: events are counted in their order
+    atomic_store(&set->shared.reading, true);
     for (int i = 0; i < WATCH_READS_MAX && set->fd >= 0 && n > 0; i++) {
         n = read(set->fd, octets, sizeof octets);
         if (n > 0) watch_events(set, octets, (size_t)n);
     }
+    atomic_store(&set->shared.reading, false);
     (void)pthread_mutex_unlock(&set->shared.lock);
 }
 
@@ -374,8 +379,18 @@ void skua_watch_close(skua_server *server, skua_watch *watch)
     watch_close(server_watches(server), watch);
 }
 
+// Another worker has taken events from the kernel: this one was not told of them, and must not serve what they
+// are about before they are counted.
+static void watch_wait_for_reader(watch_set *set)
+{
+    if (!atomic_load(&set->shared.reading)) return;
+    (void)pthread_mutex_lock(&set->shared.lock);
+    (void)pthread_mutex_unlock(&set->shared.lock);
+}
+
 uint64_t skua_watch_changes(const skua_watch *watch)
 {
+    watch_wait_for_reader(watch->set);
     uint_fast64_t changes = atomic_load_explicit(watch->counter, memory_order_acquire);
     if (changes & WATCH_DEAD) {
         changes = atomic_fetch_add_explicit(watch->counter, 1, memory_order_acq_rel);

@@ -6,6 +6,7 @@
 #include "server/watch.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -320,6 +321,36 @@ static void test_watch_from_many_threads(void **state)
     watch_close(set, watch);
 }
 
+static void *read_events(void *user)
+{
+    while (atomic_load(&running)) {
+        struct pollfd told = { .fd = watch_set_fd(set), .events = POLLIN };
+        if (poll(&told, 1, 1) > 0) watch_set_read(set);
+    }
+    return user;
+}
+
+// Who is not told by the kernel, because somebody else has just read the event, must find it counted.
+static void test_watch_is_counted_when_another_has_read(void **state)
+{
+    (void)state;
+    pthread_t readers[3];
+    skua_watch *watch = open_watch("a");
+    atomic_store(&running, true);
+    for (int i = 0; i < 3; i++) assert_int_equal(pthread_create(&readers[i], NULL, read_events, NULL), 0);
+    unsigned stale = 0;
+    for (int i = 0; i < 1000; i++) {
+        uint64_t before = skua_watch_changes(watch);
+        assert_int_equal(fchmodat(base_fd, "a", i & 1 ? 0755 : 0750, 0), 0);
+        struct pollfd told = { .fd = watch_set_fd(set), .events = POLLIN };
+        if (poll(&told, 1, 0) == 0 && skua_watch_changes(watch) == before) stale++;
+    }
+    atomic_store(&running, false);
+    for (int i = 0; i < 3; i++) assert_int_equal(pthread_join(readers[i], NULL), 0);
+    watch_close(set, watch);
+    assert_int_equal(stale, 0);
+}
+
 #define EACH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -335,6 +366,7 @@ int main(void)
         EACH(test_watch_counts_an_overflow_everywhere),
         EACH(test_watch_without_inotify),
         EACH(test_watch_from_many_threads),
+        EACH(test_watch_is_counted_when_another_has_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
