@@ -10,7 +10,7 @@ PYTHON := build/venv/bin/python
 PYTEST := $(PYTHON) -m pytest -q
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-all tidy unit fuzz conformance bench format clean FORCE
+.PHONY: help run build test test-all tidy unit tsan fuzz conformance bench format clean FORCE
 
 help:
 	@echo "make run [DIR=folder] [PORT=n]   install what is missing, build, and serve a folder"
@@ -18,6 +18,7 @@ help:
 	@echo "make build                       build/release/skua, and the test servers hello and echo"
 	@echo "make test-all                    make test, then the unit tests again in every other build"
 	@echo "make tidy                        the checks of tools/tidy.py"
+	@echo "make tsan                        what crosses threads, under the thread sanitizer"
 	@echo "make fuzz [FUZZ_SECONDS=60]      every fuzz target for that long"
 	@echo "make conformance SUITES=folder   suites of other projects, whole and an octet at a time"
 	@echo "make bench                       measure beside the peers that are installed"
@@ -48,10 +49,19 @@ tidy:
 unit: build/.tools-test build/asan/.built
 	@ctest --test-dir build/asan --output-on-failure -j $(JOBS) --no-tests=error
 
+# What crosses threads, under the thread sanitizer.
+TSAN_UNITS := mailbox server log watch
+tsan: build/.tools-test
+	@test -f build/tsan/build.ninja || cmake --preset tsan >build/tsan.log || { cat build/tsan.log; exit 1; }
+	@cmake --build build/tsan -j $(JOBS) --target skua echo $(TSAN_UNITS:%=server_test_%)
+	@ctest --test-dir build/tsan --output-on-failure -j $(JOBS) --no-tests=error -R '^server/test_($(subst $() $(),|,$(TSAN_UNITS)))$$'
+	@SKUA_BUILD=build/tsan $(PYTEST) tests/e2e/test_workers.py
+
 # The last line printed is pytest's count.
 test: build/.tools-test
 	@$(MAKE) --no-print-directory tidy
 	@$(MAKE) --no-print-directory unit
+	@$(MAKE) --no-print-directory tsan
 	@$(MAKE) --no-print-directory build/release/.built
 	@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=20
 	@if [ -n "$(SUITES)" ]; then $(MAKE) --no-print-directory conformance SUITES="$(SUITES)"; fi

@@ -24,6 +24,12 @@ def from_header():
     return "\n".join(lines) + "\n"
 
 
+def sanitizers():
+    """What the library was built with, which its program has to link with too."""
+    found = re.search(r"^SKUA_SANITIZE:\w+=(\S+)$", (BUILD / "CMakeCache.txt").read_text(), re.M)
+    return [f"-fsanitize={found.group(1)}"] if found else []
+
+
 @pytest.mark.parametrize("program", [from_readme, from_header])
 def test_example(launch, tmp_path, program):
     text = program()
@@ -32,7 +38,7 @@ def test_example(launch, tmp_path, program):
     for name, content in (("as-written", text), ("here", text.replace(":8080", f":{port}"))):
         (tmp_path / f"{name}.c").write_text(content)
         subprocess.run(
-            ["cc", "-std=c17", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined", "-I", ROOT / "include",
+            ["cc", "-std=c17", "-Wall", "-Wextra", "-Werror", *sanitizers(), "-I", ROOT / "include",
              tmp_path / f"{name}.c", BUILD / "libskua.a", "-pthread", "-o", tmp_path / name],
             check=True,
         )

@@ -6,8 +6,8 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <cmocka.h>
 
 static const int64_t second_ns = 1000000000;
@@ -15,11 +15,10 @@ static const int64_t second_ns = 1000000000;
 static void check_date(skua_worker *w, int64_t unix_ns, const char *date)
 {
     w->loop.unix_ns = unix_ns;
-    char line[WORKER_DATE_OCTETS + 1] = "";
-    memcpy(line, worker_date(w), WORKER_DATE_OCTETS);
-    char expected[64] = "Date: ";
-    strcat(strcat(expected, date), "\r\n");
-    assert_string_equal(line, expected);
+    char expected[64];
+    int len = snprintf(expected, sizeof expected, "Date: %s\r\n", date);
+    assert_int_equal(len, WORKER_DATE_OCTETS);
+    assert_memory_equal(worker_date(w), expected, WORKER_DATE_OCTETS);
 }
 
 static void test_date_follows_the_clock(void **state)

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: MIT
+"""Several workers at once: what they share, under load. `make test` runs this with the thread sanitizer too."""
+
+import threading
+import time
+
+import pytest
+from server import BUILD, Server, check_sanitizers, free_port, numbered
+from wire import request
+
+
+@pytest.fixture
+def site(launch, tmp_path):
+    """A folder with a listing, served by four workers that log every request."""
+    (tmp_path / "index.html").write_text("0")
+    (tmp_path / "big").write_bytes(b"b" * 300_000)
+    (tmp_path / "listed").mkdir()
+    for i in range(50):
+        (tmp_path / "listed" / f"{i}.txt").write_text(str(i))
+    port = free_port()
+    make = lambda: Server(
+        [BUILD / "skua", tmp_path, "--listen", f"127.0.0.1:{port}", "--workers", "4", "--list", "--log", "json"],
+        ("127.0.0.1", port),
+    )
+    server = launch(make)
+    server.folder = tmp_path
+    return server
+
+
+def at_once(*actions, seconds=2.0):
+    """Runs each action again and again in a thread of its own; returns how often, and what was raised."""
+    end, raised, counts = time.monotonic() + seconds, [], [0] * len(actions)
+
+    def again(i, action):
+        try:
+            while time.monotonic() < end:
+                action()
+                counts[i] += 1
+        except Exception as error:  # the thread's, for the test to judge
+            raised.append(error)
+
+    threads = [threading.Thread(target=again, args=pair) for pair in enumerate(actions)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert not any(t.is_alive() for t in threads)
+    return counts, raised
+
+
+def test_files_that_change_under_load(site):
+    """Watches and caches: whoever asks after a change gets the change, from whichever worker."""
+    written = 0
+
+    def change():
+        nonlocal written
+        (site.folder / "index.html").write_text(str(written + 1))
+        written += 1
+        time.sleep(0.05)  # until every worker has ended the turn that it may be in
+        assert int(site.get("/").content) == written
+
+    def read():
+        before = written
+        assert int(site.get("/").content or before) >= before
+
+    def read_big():
+        assert len(site.get("/big").content) == 300_000
+
+    counts, raised = at_once(change, read, read, read_big)
+    assert not raised, raised
+    assert min(counts) > 10
+
+
+def test_listings_under_load(site):
+    def read():
+        page = site.get("/listed/").content
+        assert page.count(b".txt</bdi>") >= 50
+
+    def leave():
+        with site.connect() as connection:
+            connection.send(request("/listed/"))
+            connection.reset()
+        time.sleep(0.005)  # or the helpers' queue fills, and others get 503
+
+    def come_and_go():
+        name = site.folder / "listed" / "new.txt"
+        name.write_text("x")
+        name.unlink()
+
+    counts, raised = at_once(read, read, read, leave, come_and_go)
+    assert not raised, raised
+    assert min(counts) > 10
+
+
+def test_every_request_is_logged_once(site):
+    counts, raised = at_once(*[lambda: site.get("/")] * 4, seconds=1.0)
+    assert not raised, raised
+    site.signal()
+    site.process.wait(20)
+    lines = site.out_text().splitlines()
+    assert sum('"target":"/"' in line and '"status":200' in line for line in lines) == sum(counts)
+    site.judge_end()
+
+
+@pytest.mark.parametrize("signals", [1, 2])
+def test_stop_under_load(site, signals):
+    """Clients are served whole or not at all, and the end comes, by a drain or by force."""
+
+    def stop():
+        time.sleep(0.5)
+        for _ in range(signals):
+            site.signal()
+            time.sleep(0.05)
+        time.sleep(5)
+
+    def read():
+        try:
+            assert site.get("/listed/").status == 200
+        except (OSError, EOFError):
+            time.sleep(0.05)
+
+    _, raised = at_once(stop, read, read, read, seconds=1.0)
+    assert not raised, raised
+    text = site.judge_end(within=20)
+    check_sanitizers(text)
+
+
+def test_echo_over_many_workers(launch):
+    echo = launch(numbered, "echo", "--workers", "4")
+    content = bytes(range(256)) * 200
+
+    def send():
+        with echo.connect() as connection:
+            for _ in range(5):
+                connection.send(request("/", f"Content-Length: {len(content)}", method="POST", content=content))
+                assert connection.response().content == content
+
+    counts, raised = at_once(*[send] * 4)
+    assert not raised, raised
+    assert min(counts) > 1
