@@ -215,9 +215,18 @@ def test_stop_when_idle(serve, folder, number):
     site.judge_end(within=5)
 
 
+def test_stop_as_soon_as_it_listens(folder):
+    """A signal between the start and the first line is not the end of a process that serves already."""
+    for _ in range(10):
+        site = program(folder, wait=False)
+        assert eventually(site._answers, every=0.0)
+        site.signal()
+        site.judge_end(within=15)
+
+
 def test_stop_finishes_what_runs(serve, folder):
     site = serve(folder)
-    connection = site.connect(receive_buffer=65536)
+    connection = site.connect(receive_buffer=1 << 20)
     connection.send(request("/big"))
     assert connection.head().status == 200
     site.signal()
