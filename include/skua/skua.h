@@ -835,8 +835,8 @@ typedef struct skua_ticket {
 } skua_ticket;
 
 // Takes a ticket for a request, as many as are wanted. Nothing has to be given back.
-// Errors: SKUA_ENOMEM; SKUA_ELIMIT there are 16,777,216 tickets of living requests in this process.
-// Thread: owning worker.  Cost: no lock and no allocation but for every hundredth or so.
+// Errors: SKUA_ENOMEM; SKUA_ELIMIT there are 16,777,088 tickets of living requests in this process.
+// Thread: owning worker.  Cost: no lock and no allocation, unless more are out than ever before.
 SKUA_API SKUA_NODISCARD skua_status skua_ticket_take(skua_request *request, skua_ticket *ticket);
 
 // Takes up a request again, on its worker. request: NULL if it is gone by then: its connection has died,
@@ -863,7 +863,8 @@ typedef struct skua_reply skua_reply;
 
 // Answers a request on a thread of the server's pool, where it may wait. request, content and what is read of them
 // live until it returns, whatever becomes of the peer; it may call the functions that take a const skua_request,
-// and skua_reply_… ; of the connection they tell what was known when the handler was called.
+// and skua_reply_… ; of the connection they tell what was known when the handler was called. Not the functions
+// about the answer, nor those that lead to the worker's own things (its connection, objects set by middleware).
 // content: the whole of it.
 typedef void skua_blocking_handler(const skua_request *request, skua_slice content, skua_reply *reply,
                                    void *user);
