@@ -44,12 +44,21 @@ extern "C" {
 #define SKUA_VERSION_PATCH 0
 #define SKUA_VERSION "0.1.0"
 
+// What stands before each declaration, and before those whose status must be looked at. Either may be
+// defined before this header is included.
+#ifndef SKUA_API
 #if defined(__GNUC__) || defined(__clang__)
 #define SKUA_API __attribute__((visibility("default")))
-#define SKUA_NODISCARD __attribute__((warn_unused_result))
 #else
 #define SKUA_API
+#endif
+#endif
+#ifndef SKUA_NODISCARD
+#if defined(__GNUC__) || defined(__clang__)
+#define SKUA_NODISCARD __attribute__((warn_unused_result))
+#else
 #define SKUA_NODISCARD
+#endif
 #endif
 
 // ---- Values -----------------------------------------------------------------------------------

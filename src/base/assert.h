@@ -5,8 +5,11 @@
 #ifndef SKUA_BASE_ASSERT_H
 #define SKUA_BASE_ASSERT_H
 
+// A program may define its own, which must not return when the condition is false.
+#ifndef SKUA_ASSERT
 #define SKUA_ASSERT(condition) \
     (__builtin_expect(!(condition), 0) ? assert_failed(#condition, __FILE__, __LINE__) : (void)0)
+#endif
 
 __attribute__((noreturn, cold)) void assert_failed(const char *condition, const char *file, int line);
 

@@ -458,6 +458,7 @@ static void sim_accept(io_loop *loop, io_op *op)
 {
     sim_kernel *kernel = loop->kernel;
     sim_listener *listener = sim_find_listener(kernel, op->fd);
+    SKUA_ASSERT(listener);
     listener->paused = false;
     listener->turn_accepts++;
     if (sim_accept_is_refused(kernel)) {

@@ -60,9 +60,11 @@ static skua_status ticket_slot_new(ticket_slot **slot)
         atomic_store_explicit(&ticket_registry.shared.chunks[chunk], slots, memory_order_release);
     }
     ticket_registry.used++;
-    *slot = ticket_find(index);
-    (*slot)->index = index;
-    atomic_store_explicit(&(*slot)->shared.word, 1 << 1 | 1, memory_order_relaxed);
+    ticket_slot *made = ticket_find(index);
+    SKUA_ASSERT(made);
+    made->index = index;
+    atomic_store_explicit(&made->shared.word, 1 << 1 | 1, memory_order_relaxed);
+    *slot = made;
     return SKUA_OK;
 }
 
