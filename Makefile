@@ -8,14 +8,17 @@ FUZZ_SECONDS ?= 60
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 PYTHON := build/venv/bin/python
 PYTEST := $(PYTHON) -m pytest -q
+PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-all tidy unit tsan fuzz conformance bench format clean FORCE
+.PHONY: help run build test test-all forms dist install tidy unit tsan fuzz conformance bench format clean FORCE
 
 help:
 	@echo "make run [DIR=folder] [PORT=n]   install what is missing, build, and serve a folder"
 	@echo "make test                        install what the tests need, and run them"
 	@echo "make build                       build/release/skua, and the test servers hello and echo"
+	@echo "make dist                        dist/skua.h, the library in one header"
+	@echo "make install [PREFIX=folder]     the program, the libraries, the headers; DESTDIR is heeded"
 	@echo "make test-all                    make test, then the unit tests again in every other build"
 	@echo "make tidy                        the checks of tools/tidy.py"
 	@echo "make tsan                        what crosses threads, under the thread sanitizer"
@@ -37,6 +40,17 @@ build/%/.built: FORCE
 	@test -f build/$*/build.ninja || cmake --preset $* >build/$*.log || { cat build/$*.log; exit 1; }
 	@cmake --build build/$* -j $(JOBS)
 
+dist: build/.tools-dist
+	@python3 tools/dist.py
+	@echo "dist/skua.h: $$(wc -l <dist/skua.h) lines"
+
+install: build/.tools-build
+	@mkdir -p build/install
+	@cmake -S . -B build/install -G Ninja -DCMAKE_BUILD_TYPE=Release -DSKUA_SHARED=ON \
+	    -DCMAKE_INSTALL_PREFIX="$(PREFIX)" >build/install.log || { cat build/install.log; exit 1; }
+	@cmake --build build/install -j $(JOBS)
+	@DESTDIR="$(DESTDIR)" cmake --install build/install
+
 # What is missing is installed once; tools/setup says what before it does.
 build/.tools-%: tools/setup tests/requirements.txt
 	@mkdir -p build
@@ -57,21 +71,30 @@ tsan: build/.tools-test
 	@ctest --test-dir build/tsan --output-on-failure -j $(JOBS) --no-tests=error -R '^server/test_($(subst $() $(),|,$(TSAN_UNITS)))$$'
 	@SKUA_BUILD=build/tsan $(PYTEST) tests/e2e/test_workers.py
 
+# The library in its other two forms: every unit test, and the server made from the single header over a socket.
+forms: build/.tools-test
+	@for form in unity single; do \
+	    $(MAKE) --no-print-directory build/$$form/.built && \
+	    ctest --test-dir build/$$form --output-on-failure -j $(JOBS) --no-tests=error || exit 1; \
+	done
+	@SKUA_BUILD=build/single $(PYTEST) tests/e2e/test_requests.py tests/e2e/test_files.py
+
 # The last line printed is pytest's count.
 test: build/.tools-test
 	@$(MAKE) --no-print-directory tidy
 	@$(MAKE) --no-print-directory unit
 	@$(MAKE) --no-print-directory tsan
 	@$(MAKE) --no-print-directory build/release/.built
+	@$(MAKE) --no-print-directory forms
 	@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=20
 	@if [ -n "$(SUITES)" ]; then $(MAKE) --no-print-directory conformance SUITES="$(SUITES)"; fi
-	@$(PYTEST) tests/tools tests/e2e tests/budgets
+	@$(PYTEST) tests/tools tests/dist tests/e2e tests/budgets
 
 test-all: test
 	@$(MAKE) --no-print-directory build/debug/.built build/tsan/.built
 	@ctest --test-dir build/debug --output-on-failure -j $(JOBS) --no-tests=error
 	@ctest --test-dir build/tsan --output-on-failure -j $(JOBS) --no-tests=error
-	@SKUA_BUILD=build/tsan $(PYTEST) tests/e2e
+	@for build in tsan unity single; do SKUA_BUILD=build/$$build $(PYTEST) tests/e2e || exit 1; done
 
 fuzz: build/.tools-test build/fuzz/.built
 	@python3 tools/fuzz.py --seconds $(FUZZ_SECONDS) --jobs $(JOBS) build/fuzz
@@ -88,6 +111,6 @@ format: build/.tools-test
 	@git ls-files '*.c' '*.h' | xargs build/venv/bin/clang-format -i
 
 clean:
-	rm -rf build
+	rm -rf build dist
 
 FORCE:

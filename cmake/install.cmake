@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: MIT
+#
+# What make install leaves: the program, the libraries, the headers, and how CMake and pkg-config find them.
+# Nothing of it holds the path it was installed to, so the tree may be moved.
+
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(SKUA_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/Skua)
+set(SKUA_LIBRARIES skua_library)
+if(SKUA_SHARED)
+    list(APPEND SKUA_LIBRARIES skua_shared)
+endif()
+
+if(SKUA_PROGRAM)
+    install(TARGETS skua RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+set_target_properties(skua_library PROPERTIES EXPORT_NAME skua)
+install(TARGETS ${SKUA_LIBRARIES} EXPORT SkuaTargets
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/skua DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+
+install(EXPORT SkuaTargets NAMESPACE Skua:: DESTINATION ${SKUA_CMAKE_DIR})
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/SkuaConfig.cmake.in
+    ${PROJECT_BINARY_DIR}/SkuaConfig.cmake INSTALL_DESTINATION ${SKUA_CMAKE_DIR})
+# Before 1.0 only the same minor version will do.
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/SkuaConfigVersion.cmake
+    COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/SkuaConfig.cmake ${PROJECT_BINARY_DIR}/SkuaConfigVersion.cmake
+    DESTINATION ${SKUA_CMAKE_DIR})
+
+file(RELATIVE_PATH SKUA_PC_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+configure_file(${CMAKE_CURRENT_LIST_DIR}/skua.pc.in ${PROJECT_BINARY_DIR}/skua.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/skua.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: MIT
+"""dist/skua.h compiles wherever it is put, keeps its names to itself, and is a server."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+from compiling import APP, C_WARNINGS, CXX_WARNINGS, answers, make_header, refused, run, symbols
+from server import ROOT
+
+IMPLEMENTATION = '#define SKUA_IMPLEMENTATION\n#include "skua.h"\n'
+HELLO_OCTETS_MAX = 300_000
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with skua.h in it, and its implementation in impl.c and compiled in impl.o."""
+    folder = tmp_path_factory.mktemp("header")
+    make_header(folder / "skua.h")
+    (folder / "impl.c").write_text(IMPLEMENTATION)
+    run(["cc", "-std=c11", "-O2", *C_WARNINGS, "-c", "impl.c", "-o", "impl.o"], cwd=folder)
+    return folder
+
+
+def compile_text(folder, name, text, words):
+    (folder / name).write_text(text)
+    return [*words, "-I", folder, "-c", folder / name, "-o", folder / f"{name}.o"]
+
+
+@pytest.mark.parametrize("standard,level", [("c11", "-O0"), ("c17", "-O0"), ("gnu17", "-O3"), ("c2x", "-O2")])
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_implementation_compiles_clean(folder, compiler, standard, level):
+    words = [compiler, f"-std={standard}", level, *C_WARNINGS]
+    run(compile_text(folder, f"{compiler}-{standard}{level}.c", IMPLEMENTATION, words))
+
+
+@pytest.mark.parametrize("standard", ["c11", "gnu17", "c2x"])
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_declarations_compile_clean(folder, compiler, standard):
+    words = [compiler, f"-std={standard}", *C_WARNINGS]
+    run(compile_text(folder, f"declares-{compiler}-{standard}.c", '#include "skua.h"\n#include "skua.h"\n', words))
+
+
+@pytest.mark.parametrize("standard", ["c++17", "c++20", "gnu++20"])
+@pytest.mark.parametrize("compiler", ["g++", "clang++"])
+def test_declarations_compile_clean_as_cxx(folder, compiler, standard):
+    text = '#include "skua.h"\nskua_slice slice() { return SKUA_SLICE("x"); }\n'
+    run(compile_text(folder, f"{compiler}-{standard}.cpp", text, [compiler, f"-std={standard}", *CXX_WARNINGS]))
+
+
+HOSTILE = """
+#include <curses.h>
+#include <errno.h>
+#undef OK
+#define OK 1 2 3
+#define min(a, b) ((a) < (b) ? (a) : (b))
+#define max [
+#define status ]
+#undef linux
+#undef unix
+#define linux windows
+#define unix {
+#include "skua.h"
+int hostile(const int *numbers);
+int hostile(const int *numbers) unix return min(numbers max 1 status, 2); }
+"""
+
+
+@pytest.mark.parametrize("define", ["", "#define SKUA_IMPLEMENTATION\n"])
+@pytest.mark.parametrize("standard", ["c11", "gnu17"])
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_after_headers_and_macros_of_others(folder, compiler, standard, define):
+    text = define + HOSTILE
+    words = [compiler, f"-std={standard}", "-fsyntax-only", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror"]
+    run(compile_text(folder, "hostile.c", text, words))
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize("before", ["#include <errno.h>\n#include <stdio.h>\n", '#include <stdint.h>\n#define _GNU_SOURCE\n',
+                                    '#include "skua.h"\n'])
+def test_system_header_first_without_features(folder, compiler, before):
+    words = compile_text(folder, "late.c", before + IMPLEMENTATION, [compiler, "-std=c11", "-fsyntax-only"])
+    said = refused(words)
+    assert said.count("error:") == 1
+    assert "skua.h needs _GNU_SOURCE" in said and "-D_GNU_SOURCE" in said
+    run([*words, "-D_GNU_SOURCE", "-Wno-macro-redefined"])
+
+
+@pytest.mark.parametrize("compiler", ["g++", "clang++"])
+def test_implementation_in_cxx(folder, compiler):
+    said = refused(compile_text(folder, "impl.cpp", IMPLEMENTATION, [compiler]))
+    assert said.count("error:") == 1
+    assert "define it in a .c file" in said
+
+
+def test_several_translation_units(folder):
+    """The implementation in one, the declarations in others, one of them C++: and it serves."""
+    main = APP.replace("<skua.h>", '"skua.h"').replace("return 0;", "return unit() + other();")
+    main = main.replace("int main", "int unit(void);\nint other(void);\n\nint main")
+    run(compile_text(folder, "main.c", main, ["cc", "-std=c11"]))
+    run(compile_text(folder, "unit.c", '#include "skua.h"\nint unit(void) { return skua_version()[0] != \'0\'; }\n', ["cc"]))
+    other = '#include "skua.h"\nextern "C" int other() { return skua_status_text(SKUA_OK) == nullptr; }\n'
+    run(compile_text(folder, "other.cpp", other, ["c++"]))
+    objects = [folder / n for n in ("impl.o", "main.c.o", "unit.c.o", "other.cpp.o")]
+    run(["cc", *objects, "-o", folder / "several", "-lpthread"])
+    assert answers(folder / "several") == b"Hello, World!"
+
+
+def test_bare_program_is_small(folder):
+    """cc -O2 hello.c -lpthread, with skua.h beside it, is all; stripped, the program stays small."""
+    text = "#define SKUA_IMPLEMENTATION\n" + APP.replace("<skua.h>", '"skua.h"')
+    (folder / "hello.c").write_text(text)
+    run(["cc", "-O2", "hello.c", "-lpthread", "-o", "hello"], cwd=folder)
+    assert answers(folder / "hello") == b"Hello, World!"
+    run(["strip", folder / "hello"])
+    assert (folder / "hello").stat().st_size < HELLO_OCTETS_MAX
+
+
+def test_only_public_names_are_exported(folder):
+    exported = symbols(folder / "impl.o", "-g", "--defined-only")
+    assert len(exported) > 50
+    assert [name for name in exported if not re.match(r"skua_[a-z]", name)] == []
+
+
+def test_names_in_the_object(folder):
+    """Static functions and objects too; what a function keeps for itself is named NAME.NUMBER by the compiler."""
+    for name in symbols(folder / "impl.o", "--defined-only"):
+        assert re.match(r"skua__?[a-zA-Z]", name) or re.search(r"\.\d+$", name) or name.startswith("."), name
+
+
+def test_names_in_the_text(folder):
+    sys.path.insert(0, str(ROOT / "tools"))
+    try:
+        from c_names import Source
+    finally:
+        sys.path.pop(0)
+    source = Source((folder / "skua.h").read_text())
+    names = {n.text for n in [*source.file_scope_names(), *source.nested_names()]}
+    assert len(names) > 1000
+    system = {"_GNU_SOURCE", "_DARWIN_C_SOURCE", "_FILE_OFFSET_BITS"}
+    assert {n for n in names if not n.startswith(("skua_", "SKUA_"))} == system
+
+
+def test_macros_are_undefined_at_the_end(folder):
+    text = run(["cc", "-E", "-dM", folder / "impl.c"])
+    left = {line.split()[1].split("(")[0] for line in text.splitlines()}
+    assert "SKUA_H" in left
+    assert {n for n in left if n.startswith("skua_")} == set()
+    written = set(re.findall(r"^\s*#\s*define\s+(\w+)", "".join(p.read_text() for p in (ROOT / "src").glob("*/*.[ch]")), re.M))
+    assert left & written == set()
+
+
+def test_static_api(folder):
+    """SKUA_API=static, in a program of one file, exports nothing, and warns of nothing."""
+    text = '#define SKUA_API static\n' + IMPLEMENTATION
+    for compiler in ("gcc", "clang"):
+        run(compile_text(folder, "static.c", text, [compiler, "-std=c11", "-O1", *C_WARNINGS]))
+        assert symbols(folder / "static.c.o", "-g", "--defined-only") == {}
+
+
+def test_portable(folder):
+    run(compile_text(folder, "portable.c", "#define SKUA_PORTABLE\n" + IMPLEMENTATION, ["cc", *C_WARNINGS]))
+
+
+def test_own_assertion(folder):
+    """A program's SKUA_ASSERT is used, and is still there afterwards."""
+    text = """
+#define SKUA_ASSERT(condition) ((condition) ? (void)0 : give_up(#condition))
+_Noreturn void give_up(const char *condition);
+#define SKUA_IMPLEMENTATION
+#include "skua.h"
+#include <stdlib.h>
+_Noreturn void give_up(const char *condition) { exit(condition[0] ? 7 : 8); }
+int main(void)
+{
+    SKUA_ASSERT(1 + 1 == 2);
+    skua_server *server = skua_server_new(NULL);
+    return skua_route(server, "GET /", NULL, NULL) == SKUA_OK;
+}
+"""
+    (folder / "assert.c").write_text(text)
+    run(["cc", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", folder / "assert.c", "-o", folder / "assert", "-lpthread"])
+    assert subprocess.run([folder / "assert"], check=False).returncode == 7
+
+
+def test_reproducible(folder, tmp_path):
+    text = (folder / "skua.h").read_text()
+    assert make_header(tmp_path / "again.h").read_text() == text
+    assert re.search(r"^// Skua \d+\.\d+\.\d+, commit (unknown|[0-9a-f]{12})", text, re.M)
+    assert str(ROOT) not in text
+    assert text.count("SPDX-License-Identifier: MIT") > 50 and "WITHOUT WARRANTY OF ANY KIND" in text

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: MIT
+"""Compiling small programs, for the tests of the single header and of the packages."""
+
+import socket
+import subprocess
+import sys
+
+from server import ROOT, SLOW
+
+# What STYLE asks of C, and what a careful C++ program asks of the declarations.
+C_WARNINGS = (
+    "-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes "
+    "-Wswitch-enum -Wvla -Wcast-qual -Wundef -Wwrite-strings -Wformat=2 -Wnull-dereference -Werror"
+).split()
+CXX_WARNINGS = "-Wall -Wextra -Wpedantic -Werror".split()
+
+# A program whose server answers one address, printed as soon as it listens, until its standard input ends.
+APP = """
+#include <skua.h>
+
+#include <stdio.h>
+
+static void hello(skua_request *request, void *user)
+{
+    (void)user;
+    if (skua_respond(request, 200, "text/plain", SKUA_SLICE("Hello, World!"))) return;
+}
+
+int main(void)
+{
+    const skua_config config = { .listen = "127.0.0.1:0", .workers = 1 };
+    skua_server *server = skua_server_new(&config);
+    if (!server || skua_route(server, "GET /", hello, NULL) || skua_start(server)) return 1;
+    puts(skua_server_address(server, 0));
+    fflush(stdout);
+    while (getchar() != EOF) {
+    }
+    skua_stop(server, 0);
+    skua_wait(server);
+    skua_server_free(server);
+    return 0;
+}
+"""
+
+
+def run(words, **options):
+    """Runs a command that must succeed; what it says is in the failure if it doesn't."""
+    done = subprocess.run([str(w) for w in words], capture_output=True, text=True, check=False, **options)
+    assert done.returncode == 0, f"{' '.join(map(str, words))}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def refused(words, **options):
+    """What a command that must fail says."""
+    done = subprocess.run([str(w) for w in words], capture_output=True, text=True, check=False, **options)
+    assert done.returncode != 0, f"{' '.join(map(str, words))} succeeded"
+    return done.stderr
+
+
+def make_header(out, root=ROOT, names=None):
+    words = [sys.executable, ROOT / "tools/dist.py", "--root", root, "--out", out]
+    run(words + (["--names", names] if names else []))
+    return out
+
+
+def symbols(file, *options):
+    """The names that nm lists, with their letters."""
+    lines = [line.split() for line in run(["nm", *options, file]).splitlines()]
+    return {line[-1]: line[-2] for line in lines if len(line) >= 2}
+
+
+def answers(program, **options):
+    """Starts a program made from APP, fetches from it and ends it; the content it answered."""
+    process = subprocess.Popen([str(program)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **options)
+    try:
+        host, port = process.stdout.readline().strip().rsplit(":", 1)
+        with socket.create_connection((host, int(port)), timeout=SLOW) as peer:
+            peer.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            answer = b"".join(iter(lambda: peer.recv(65536), b""))
+        process.stdin.close()
+        assert process.wait(SLOW) == 0
+    finally:
+        process.kill()
+        process.wait()
+    assert answer.startswith(b"HTTP/1.1 200 "), answer
+    return answer.split(b"\r\n\r\n", 1)[1]
