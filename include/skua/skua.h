@@ -330,12 +330,22 @@ SKUA_API bool skua_request_param_at(const skua_request *request, size_t index, s
 // The first field of that name, whatever its case; {NULL, 0} when absent.
 SKUA_API skua_slice skua_request_field(const skua_request *request, const char *name);
 
+// The next field of that name, whatever its case. *index: 0 for the first, and kept between calls.
+// Returns false, and leaves both as they are, when there is none.
+SKUA_API bool skua_request_field_next(const skua_request *request, const char *name, size_t *index,
+                                      skua_slice *value);
+
 // Field line number index in order of arrival; false past the last.
 SKUA_API bool skua_request_field_at(const skua_request *request, size_t index, skua_field *field);
 
 // The first value of a query parameter, decoded ("+" is a space); {NULL, 0} when absent, {"", 0} when
 // empty or not decodable.  Cost: decoding takes memory of the request.
 SKUA_API skua_slice skua_request_query_param(const skua_request *request, const char *name);
+
+// Query parameter number index in order of arrival, decoded, its name too; false past the last, and past
+// skua_config.params_max; and when memory ran out.
+// Cost: all are decoded at the first call and kept.
+SKUA_API bool skua_request_query_at(const skua_request *request, size_t index, skua_field *param);
 
 // Whether it has any of the fields If-Match, If-None-Match, If-Modified-Since, If-Unmodified-Since, If-Range
 // and Range.  Cost: a test of bits.  Spec: RFC 9110 §13.1, §14.2
@@ -434,9 +444,25 @@ typedef void skua_collected_fn(skua_request *request, skua_status status, skua_s
 SKUA_API SKUA_NODISCARD skua_status skua_content_collect(skua_request *request, uint64_t octets_max,
                                                          skua_collected_fn *fn, void *user);
 
+// Bounds the content, whoever reads it and however: once more has come than octets_max, or at once when the
+// stated length is more, 413 is answered (the connection ends if an answer has begun), and a reader is told LOST.
+// For middleware and for handlers that stream; a later call replaces an earlier one.
+// octets_max: 0 for no bound.
+// Errors: SKUA_ELIMIT 413 has been answered; SKUA_ESTATE answered.  Spec: RFC 9110 §15.5.14
+SKUA_API SKUA_NODISCARD skua_status skua_content_limit(skua_request *request, uint64_t octets_max);
+
 // The first trailer field of that name, once skua_content_fn has been told END or the content is
 // collected; {NULL, 0} when absent. Trailers never merge into fields.  Spec: RFC 9110 §6.5
 SKUA_API skua_slice skua_request_trailer(const skua_request *request, const char *name);
+
+// Parameters of a form, application/x-www-form-urlencoded, decoded. content: as collected; whether the client
+// called it a form (Content-Type) is for the caller to look at.
+// The first of that name; {NULL, 0} when absent or memory ran out, {"", 0} when empty or not decodable.
+SKUA_API skua_slice skua_form_param(const skua_request *request, skua_slice content, const char *name);
+
+// Number index in order of arrival; false past the last, and past skua_config.params_max; and when memory ran out.
+// Cost: all are decoded at the first call for one content and kept.
+SKUA_API bool skua_form_at(const skua_request *request, skua_slice content, size_t index, skua_field *param);
 
 // ---- Middleware -------------------------------------------------------------------------------
 

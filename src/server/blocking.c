@@ -50,6 +50,7 @@ struct skua_reply {
     // The handler's until it returns.
     block_store blocks;
     arena memory;
+    request_decoding decoding;
     reply_field *fields, **fields_tail;
     size_t fields_octets;
     int status; // 0: not given
@@ -160,7 +161,7 @@ static void reply_take_back(skua_reply *reply, skua_worker *w)
     SKUA_ASSERT(w->blocking > 0);
     w->blocking--;
     reply->request->reply = NULL;
-    reply->request->decoded = &reply->request->memory;
+    reply->request->decoding = &reply->request->own_decoding;
 }
 
 static void reply_deliver(mail *letter, void *reader)
@@ -215,6 +216,7 @@ static skua_reply *reply_new(skua_request *r, const blocking_route *entry, slice
     reply->fields_tail = &reply->fields;
     block_store_init(&reply->blocks, 0);
     arena_init(&reply->memory, &reply->blocks);
+    reply->decoding.memory = &reply->memory;
     return reply;
 }
 
@@ -233,7 +235,7 @@ static void blocking_collected(skua_request *r, skua_status status, slice conten
     skua_reply *reply = reply_new(r, user, content);
     if (reply) {
         r->reply = reply;
-        r->decoded = &reply->memory;
+        r->decoding = &reply->decoding;
         w->blocking++;
         skua_request_hold(r);
         if (reply_submit(w->server, reply) == SKUA_OK) return;

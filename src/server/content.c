@@ -78,13 +78,30 @@ static void content_refuse(skua_request *r, fault why)
     }
 }
 
+// Said before the reader hears that the content is lost: the answer is the server's.
+static void content_refuse_length(skua_request *r)
+{
+    r->close = true;
+    r->too_long = true;
+    if (r->answering == ANSWER_NONE) respond_fault(r, 413, true);
+    else if (r->answering != ANSWER_QUEUED) r->session->broken = true;
+    content_lost(r);
+}
+
+static void content_deliver_chunk(skua_request *r, slice octets)
+{
+    r->content_got += octets.len;
+    if (r->content_max && r->content_got > r->content_max) content_refuse_length(r);
+    else content_deliver(r, octets);
+}
+
 static size_t content_feed_chunks(skua_request *r, const char *octets, size_t len)
 {
     slice input = slice_make(octets, len), data;
     while (!content_is_blocked(r) && !(r->close && r->answering == ANSWER_QUEUED)) {
         switch (chunk_next(&r->chunks, &input, &data)) {
         case CHUNK_MORE: return len;
-        case CHUNK_DATA: content_deliver(r, data); break;
+        case CHUNK_DATA: content_deliver_chunk(r, data); break;
         case CHUNK_END: content_end(r); return len - input.len;
         case CHUNK_FAULT: content_refuse(r, r->chunks.fault); return len - input.len;
         }
@@ -139,6 +156,18 @@ skua_status skua_content_read(skua_request *r, skua_content_fn *fn, void *user)
     if (r->reading == READING_DONE) content_tell(r, SKUA_CONTENT_END, (slice){ 0 });
     else if (!r->session->running) connection_kick(r->session->conn);
     return SKUA_OK;
+}
+
+skua_status skua_content_limit(skua_request *r, uint64_t octets_max)
+{
+    if (r->answering == ANSWER_QUEUED || r->heading) return SKUA_ESTATE;
+    r->content_max = octets_max;
+    if (octets_max == 0) return SKUA_OK;
+    uint64_t known = r->head.content == H1_CONTENT_LENGTH ? r->head.content_length : r->content_got;
+    if (known <= octets_max) return SKUA_OK;
+    content_refuse_length(r);
+    if (!r->session->running) connection_kick(r->session->conn);
+    return SKUA_ELIMIT;
 }
 
 void skua_content_consume(skua_request *r, size_t n)
@@ -233,7 +262,7 @@ static void content_collect(skua_request *r, skua_content_event event, slice oct
         content_collect_more(r, octets);
         return;
     case SKUA_CONTENT_END: content_collected(r, SKUA_OK); return;
-    case SKUA_CONTENT_LOST: content_collected(r, SKUA_ECLOSED); return;
+    case SKUA_CONTENT_LOST: content_collected(r, r->too_long ? SKUA_ELIMIT : SKUA_ECLOSED); return;
     }
 }
 

@@ -34,7 +34,8 @@ skua_request *request_take(skua_worker *w, session *s)
     r->match.route = NULL;
     r->worker = w;
     r->session = s;
-    r->decoded = &r->memory;
+    r->decoding = &r->own_decoding;
+    r->own_decoding.memory = &r->memory;
     arena_init(&r->memory, &w->blocks);
     arena_lend(&r->memory, (char *)r + request_octets(w) - REQUEST_ROOM_OCTETS, REQUEST_ROOM_OCTETS);
     h1_head_init(&r->head, &w->head_limits, r->head_fields);
@@ -354,6 +355,18 @@ slice skua_request_field(const skua_request *r, const char *name)
     return (slice){ 0 };
 }
 
+bool skua_request_field_next(const skua_request *r, const char *name, size_t *index, slice *value)
+{
+    slice wanted = slice_of(name);
+    for (size_t i = *index; i < r->head.count; i++) {
+        if (!slice_equal_nocase(h1_name(&r->head, r->base, i), wanted)) continue;
+        *value = h1_value(&r->head, r->base, i);
+        *index = i + 1;
+        return true;
+    }
+    return false;
+}
+
 bool skua_request_is_conditional(const skua_request *r)
 {
     return (r->head.seen & (1u << FIELD_IF_MATCH | 1u << FIELD_IF_NONE_MATCH | 1u << FIELD_IF_MODIFIED_SINCE |
@@ -372,7 +385,7 @@ slice skua_request_query_param(const skua_request *r, const char *name)
     slice rest = r->query, key, value, wanted = slice_of(name);
     for (unsigned i = 0; i < worker_config(r->worker)->params_max && query_next(&rest, &key, &value); i++) {
         if (!query_equal(key, wanted)) continue;
-        char *decoded = arena_alloc(r->decoded, value.len + 1);
+        char *decoded = arena_alloc(r->decoding->memory, value.len + 1);
         size_t len;
         if (!decoded || !query_decode(value, decoded, &len)) return slice_make("", 0);
         return slice_make(decoded, len);

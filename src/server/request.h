@@ -39,6 +39,14 @@ typedef enum request_push {
     PUSH_TUNNEL_SHUT  // our half is closed, or will be when what is queued has left
 } request_push;
 
+typedef struct param_list param_list;
+
+// What is read of a request decoded, and where it is kept.
+typedef struct request_decoding {
+    arena *memory;
+    param_list *query, *form; // NULL: not asked for yet
+} request_decoding;
+
 struct skua_request {
     skua_request *next; // free, or leaving
     skua_worker *worker;
@@ -60,6 +68,7 @@ struct skua_request {
     bool lost_told;    // the reader knows that the content is lost, or has had its end
     bool ended;        // only its memory is left, for those who hold it
     uint32_t holds;
+    bool too_long;     // more content came than content_max: 413
     bool heading;      // middleware is told of the answer's head: fields may be added, no answer given
     uint8_t outcome;   // router_outcome
     uint8_t passing;   // middleware_state
@@ -69,7 +78,8 @@ struct skua_request {
 
     ticket_slot *tickets; // a ring; NULL: none was taken
     skua_reply *reply;    // a blocking handler has it; NULL: none
-    arena *decoded;       // where what is read of it decoded goes: memory, or the blocking handler's own
+    request_decoding *decoding; // its own, or the blocking handler's
+    request_decoding own_decoding;
 
     const char *base; // the head's octets
     slice method, target_text, authority, path, query;
@@ -77,6 +87,8 @@ struct skua_request {
 
     // Content
     uint64_t content_left;
+    uint64_t content_max; // of skua_content_limit; 0: none
+    uint64_t content_got; // decoded from chunks
     uint64_t discarded;
     size_t unconsumed;
     skua_content_fn *reader;

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT
+//
+// A server that reads content in every way the library has, so that the end-to-end tests can see what comes of it:
+// uploads --port N.
+#include "options.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void must(skua_status status)
+{
+    if (status == SKUA_OK || status == SKUA_ECLOSED) return;
+    (void)fprintf(stderr, "uploads: unexpected status: %s\n", skua_status_text(status));
+    abort();
+}
+
+static uint64_t query_number(const skua_request *request, const char *name)
+{
+    skua_slice text = skua_request_query_param(request, name);
+    uint64_t n = 0;
+    for (size_t i = 0; i < text.len; i++) n = n * 10 + (uint64_t)(text.ptr[i] - '0');
+    return n;
+}
+
+// ---- Text that grows ----
+
+typedef struct report {
+    skua_request *request;
+    char *text;
+    size_t len, room;
+} report;
+
+static void report_octets(report *r, const char *octets, size_t len)
+{
+    while (r->len + len > r->room) {
+        size_t room = r->room ? r->room * 2 : 1024;
+        char *grown = skua_request_alloc(r->request, room);
+        if (!grown) abort();
+        if (r->len) memcpy(grown, r->text, r->len);
+        r->text = grown;
+        r->room = room;
+    }
+    if (len) memcpy(r->text + r->len, octets, len);
+    r->len += len;
+}
+
+static void report_slice(report *r, skua_slice text)
+{
+    report_octets(r, text.ptr, text.len);
+}
+
+static void report_number(report *r, uint64_t n)
+{
+    char digits[24];
+    int len = snprintf(digits, sizeof digits, "%llu", (unsigned long long)n);
+    report_octets(r, digits, (size_t)len);
+}
+
+static void report_pair(report *r, skua_field pair)
+{
+    report_slice(r, pair.name);
+    report_octets(r, "=", 1);
+    report_slice(r, pair.value);
+    report_octets(r, "\n", 1);
+}
+
+static void report_send(report *r)
+{
+    must(skua_respond(r->request, 200, "text/plain", (skua_slice){ r->text, r->len }));
+}
+
+// ---- Fields, queries, forms ----
+
+// GET /fields: the values of X-A, a line each.
+static void answer_fields(skua_request *request, void *user)
+{
+    (void)user;
+    report text = { .request = request };
+    skua_slice value;
+    for (size_t i = 0; skua_request_field_next(request, "x-a", &i, &value);) {
+        report_slice(&text, value);
+        report_octets(&text, "\n", 1);
+    }
+    report_send(&text);
+}
+
+static void answer_query(skua_request *request, void *user)
+{
+    (void)user;
+    report text = { .request = request };
+    skua_field pair;
+    for (size_t i = 0; skua_request_query_at(request, i, &pair); i++) report_pair(&text, pair);
+    report_send(&text);
+}
+
+static void answer_form(skua_request *request, skua_status status, skua_slice content, void *user)
+{
+    (void)user;
+    if (status) return;
+    report text = { .request = request };
+    skua_field pair;
+    for (size_t i = 0; skua_form_at(request, content, i, &pair); i++) report_pair(&text, pair);
+    report_octets(&text, "name: ", 6);
+    report_slice(&text, skua_form_param(request, content, "name"));
+    report_send(&text);
+}
+
+static void collect_form(skua_request *request, void *user)
+{
+    must(skua_content_collect(request, 0, answer_form, user));
+}
+
+// ---- Limits ----
+
+static char told[4096];
+static size_t told_len;
+
+static void tell(const char *text)
+{
+    int n = snprintf(told + told_len, sizeof told - told_len, "%s\n", text);
+    if (n > 0 && (size_t)n < sizeof told - told_len) told_len += (size_t)n;
+}
+
+static void answer_told(skua_request *request, void *user)
+{
+    (void)user;
+    must(skua_respond(request, 200, "text/plain", (skua_slice){ told, told_len }));
+    told_len = 0;
+}
+
+typedef struct counting {
+    uint64_t octets;
+} counting;
+
+static void count_piece(skua_request *request, skua_content_event event, skua_slice octets, void *user)
+{
+    counting *count = user;
+    report text = { .request = request };
+    switch (event) {
+    case SKUA_CONTENT_DATA:
+        count->octets += octets.len;
+        skua_content_consume(request, octets.len);
+        return;
+    case SKUA_CONTENT_END:
+        report_number(&text, count->octets);
+        report_send(&text);
+        return;
+    case SKUA_CONTENT_LOST: tell("lost"); return;
+    }
+}
+
+// POST /limit?n=N: streamed, at most N octets.
+static void answer_limited(skua_request *request, void *user)
+{
+    (void)user;
+    counting *count = skua_request_alloc(request, sizeof *count);
+    if (!count) abort();
+    *count = (counting){ 0 };
+    skua_status limited = skua_content_limit(request, query_number(request, "n"));
+    if (limited == SKUA_ELIMIT) tell("at once");
+    else must(limited);
+    if (!limited) must(skua_content_read(request, count_piece, count));
+}
+
+static void tell_collected(skua_request *request, skua_status status, skua_slice content, void *user)
+{
+    (void)user;
+    if (status) tell(skua_status_text(status));
+    else must(skua_respond(request, 200, "text/plain", content));
+}
+
+// POST /guarded/collect?n=N: the limit is set by middleware, before the handler collects.
+static void guard_content(skua_request *request, void *user)
+{
+    (void)user;
+    if (!skua_content_limit(request, query_number(request, "n"))) skua_next(request);
+}
+
+static void answer_collected(skua_request *request, void *user)
+{
+    must(skua_content_collect(request, 0, tell_collected, user));
+}
+
+static void put(skua_server *server, const char *pattern, skua_handler *handler)
+{
+    if (skua_route(server, pattern, handler, NULL) == SKUA_OK) return;
+    (void)fprintf(stderr, "uploads: %s\n", skua_server_error(server));
+    abort();
+}
+
+int main(int argc, char **argv)
+{
+    skua_server *server = server_from_options(argc, argv);
+    put(server, "GET /fields", answer_fields);
+    put(server, "GET /query", answer_query);
+    put(server, "POST /form", collect_form);
+    put(server, "POST /limit", answer_limited);
+    put(server, "POST /guarded/collect", answer_collected);
+    put(server, "GET /told", answer_told);
+    must(skua_use(server, "/guarded", &(skua_middleware){ .before = guard_content }));
+    return server_serve(server, "uploads");
+}
