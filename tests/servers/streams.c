@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // A server with a handler for each way of answering that goes on for a while or says something before
-// the end, for the end-to-end tests: streams --port N [--files DIR] [MEMBER=NUMBER]..., where MEMBER is a
-// number of skua_config.
+// the end, for the end-to-end tests: streams --port N [--backend NAME] [--files DIR] [MEMBER=NUMBER]...,
+// where MEMBER is a number of skua_config.
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -654,6 +654,8 @@ int main(int argc, char **argv)
             snprintf(listen, sizeof(listen), "127.0.0.1:%s", argv[++i]);
         } else if (strcmp(argv[i], "--files") == 0 && i + 1 < argc) {
             must(skua_root_open(argv[++i], &root));
+        } else if (strcmp(argv[i], "--backend") == 0 && i + 1 < argc) {
+            config.backend = argv[++i];
         } else if (!config_set(&config, argv[i])) {
             fprintf(stderr, "streams: not understood: %s\n", argv[i]);
             return 2;

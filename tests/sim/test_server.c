@@ -44,11 +44,15 @@ typedef enum ask {
     ASK_MISSING,    // 404
     ASK_BAD_METHOD, // 405
     ASK_IGNORED,    // content that the handler does not read
+    ASK_STREAM,     // written piece by piece
+    ASK_DUPLEX_LENGTH, // content that comes back while it is still coming
+    ASK_DUPLEX_CHUNKED,
     ASK_KINDS,      // those that may come at any place end here
     ASK_FAIL,       // the source fails
     ASK_BROKEN,     // 400, and the end of the connection
     ASK_OLD,        // HTTP/1.0: of unknown length, ended by the connection's end
     ASK_CLOSE,      // Connection: close
+    ASK_TUNNEL,     // 101, and what is sent behind the head comes back
 } ask;
 
 typedef struct asked {
@@ -180,6 +184,22 @@ static void put_line(play *p, client *c, const char *line, const char *field)
     put_text(c, "%s\r\n", field);
 }
 
+static void put_duplex(play *p, client *c, const asked *a, bool chunked)
+{
+    char path[48];
+    (void)snprintf(path, sizeof path, "/duplex/%" PRIu64 "/%" PRIu64, a->tag, a->len);
+    put_upload(p, c, a, path, chunked);
+}
+
+// What is behind the head may arrive with it.
+static void put_tunnel(play *p, client *c, const asked *a)
+{
+    char line[64];
+    (void)snprintf(line, sizeof line, "GET /tunnel/%" PRIu64 "/%" PRIu64 " HTTP/1.1", a->tag, a->len);
+    put_line(p, c, line, "Connection: Upgrade\r\nUpgrade: echo\r\n");
+    put_pattern(c, a, 0, a->len);
+}
+
 static const char *broken_head(play *p)
 {
     static const char *const heads[] = {
@@ -219,7 +239,11 @@ static void put_asked(play *p, client *c, const asked *a)
     case ASK_BAD_METHOD: put_line(p, c, "DELETE /count HTTP/1.1", ""); return;
     case ASK_IGNORED: put_upload(p, c, a, "/hello", a->tag & 1); return;
     case ASK_BROKEN: put_text(c, "%s", broken_head(p)); return;
+    case ASK_STREAM: put_get(p, c, a, "stream"); return;
+    case ASK_DUPLEX_LENGTH: put_duplex(p, c, a, false); return;
+    case ASK_DUPLEX_CHUNKED: put_duplex(p, c, a, true); return;
     case ASK_CLOSE: put_line(p, c, "GET /hello HTTP/1.1", "Connection: close\r\n"); return;
+    case ASK_TUNNEL: put_tunnel(p, c, a); return;
     case ASK_KINDS: return;
     }
 }
@@ -233,7 +257,7 @@ static bool ask_ends(ask kind)
 // well have.
 static bool ask_is_last(ask kind)
 {
-    return kind == ASK_OLD || kind == ASK_CLOSE;
+    return kind == ASK_OLD || kind == ASK_CLOSE || kind == ASK_TUNNEL;
 }
 
 static void client_ask(play *p, client *c, ask kind)
@@ -251,7 +275,7 @@ static void client_write_script(play *p, client *c)
     unsigned count = 1 + (unsigned)dice(p, ASKED_MAX);
     while (c->asked_count < count) {
         ask kind = (ask)dice(p, ASK_KINDS);
-        if (dice(p, 12) == 0) kind = (ask)(ASK_KINDS + 1 + dice(p, 4));
+        if (dice(p, 12) == 0) kind = (ask)(ASK_KINDS + 1 + dice(p, 5));
         client_ask(p, c, kind);
         if (ask_is_last(kind)) break;
     }
@@ -413,6 +437,10 @@ static char wanted_octet(const asked *a, uint64_t i, uint64_t *len)
     case ASK_LENT:
     case ASK_LATER:
     case ASK_TICKET:
+    case ASK_STREAM:
+    case ASK_DUPLEX_LENGTH:
+    case ASK_DUPLEX_CHUNKED:
+    case ASK_TUNNEL:
     case ASK_BLOCKING:
     case ASK_FAIL:
     case ASK_OLD: *len = a->len; return site_octet(a->tag, i);
@@ -489,6 +517,7 @@ static void check_answer(const play *p, const client *c, unsigned i, const answe
 static bool may_end(const play *p, const asked *a)
 {
     return ask_ends(a->kind) || (a->kind == ASK_IGNORED && a->len > 65536) ||
+           (a->kind == ASK_DUPLEX_LENGTH && a->len > 65536) || // the answer began before the reading
            (p->files_fail && (a->kind == ASK_FILE || a->kind == ASK_DIRECTORY));
 }
 
@@ -532,11 +561,35 @@ static bool is_timeout(const play *p, const client *c, unsigned i, const answer 
     return within || p->sluggish;
 }
 
+// Whether a tunnel has been opened; then what came through it is what went into it, and all of that if nothing
+// was in its way.
+static bool check_tunnel(const play *p, const client *c, unsigned i, slice in)
+{
+    if (i >= c->asked_count || c->asked[i].kind != ASK_TUNNEL) return false;
+    const asked *a = &c->asked[i];
+    answer got;
+    answer_state state = answer_read(&in, false, false, &got);
+    answer_free(&got);
+    if (state != ANSWER_IS_WHOLE || got.status != 101) return false;
+    if (got.close || !slice_equal(answer_field(got.head, "upgrade"), slice_of("echo")))
+        wrong(p, c, i, "a 101 without its fields");
+    if (in.len > a->len) wrong(p, c, i, "more came through the tunnel than went into it");
+    for (size_t k = 0; k < in.len; k++) {
+        if (in.ptr[k] != site_octet(a->tag, k)) wrong(p, c, i, "something else came through the tunnel");
+    }
+    if (is_undisturbed(p, c) && c->upto >= a->end && in.len < a->len) wrong(p, c, i, "the tunnel lost octets");
+    return true;
+}
+
 static unsigned check_received(const play *p, const client *c, bool *ended)
 {
     slice in = sim_client_received(c->end);
     unsigned i = 0;
     for (*ended = false; !*ended;) {
+        if (check_tunnel(p, c, i, in)) {
+            *ended = true;
+            return i + 1;
+        }
         answer got;
         answer_state state = next_final(p, c, i, &in, &got);
         bool whole = state == ANSWER_IS_WHOLE, timeout = is_timeout(p, c, i, &got);

@@ -13,6 +13,7 @@ typedef enum visit_wait {
     VISIT_WAITS_ANSWER,  // to be answered
     VISIT_WAITS_WAKE,    // its source said PENDING
     VISIT_WAITS_CONSUME, // it holds content that it has not given credit for
+    VISIT_WAITS_PUSH,    // it has more to write
     VISIT_WAITS_RESUME,  // its ticket is to be resumed, though it may have ended
 } visit_wait;
 
@@ -28,6 +29,11 @@ struct site_visit {
     skua_ticket ticket;
     size_t unconsumed;
     uint64_t octets, sum;
+    char *held; // octets to be written; at says how many have been
+    size_t held_len;
+    bool held_all;       // no more will come
+    bool begun;          // the answer has
+    bool pushing;        // within visit_push
 };
 
 // What the tests themselves need is there even where the server's allocations are made to fail.
@@ -215,6 +221,125 @@ static void on_fail(skua_request *request, void *user)
     if (skua_respond_pull(request, 200, "text/plain", length, pull_some, v) == SKUA_ESTATE) abort();
 }
 
+// ---- Handlers that write ----
+
+static bool visit_write(site_visit *v)
+{
+    uint64_t limit = v->site->server->config.out_octets_max;
+    size_t left = v->held_len - (size_t)v->at, most = limit < 20000 ? (size_t)limit : 20000;
+    size_t n = 1 + (size_t)(sim_random(v->site->kernel) % (left < most ? left : most));
+    uint64_t room = skua_write_room(v->request);
+    switch ((int)skua_write(v->request, (skua_slice){ v->held + v->at, n })) {
+    case SKUA_OK:
+        if (n > room) abort();
+        v->at += n;
+        return true;
+    case SKUA_ELIMIT: // drained will be called
+        if (n <= room) abort();
+        return false;
+    case SKUA_ENOMEM: v->wait = VISIT_WAITS_PUSH; return false;
+    case SKUA_ECLOSED: return false;
+    default: abort();
+    }
+}
+
+static void visit_finish(site_visit *v)
+{
+    v->begun = false;
+    skua_status status = SKUA_OK;
+    if (v->adds_trailer) status = skua_trailer_add(v->request, "X-Octets", SKUA_SLICE("all"));
+    if (status == SKUA_ENOMEM) {
+        skua_request_abort(v->request);
+        return;
+    }
+    if (status) abort();
+    status = skua_finish(v->request);
+    if (status && status != SKUA_ENOMEM) abort();
+}
+
+// Writes what is held, until it is refused or put off; then the end.
+static void visit_push(site_visit *v)
+{
+    if (v->pushing) abort(); // drained is never called from within
+    if (!v->begun || !v->request) return;
+    v->pushing = true;
+    v->wait = VISIT_WAITS_NOT;
+    bool goes_on = true;
+    while (goes_on && v->at < v->held_len) {
+        goes_on = !visit_tosses(v, 8);
+        if (!goes_on) v->wait = VISIT_WAITS_PUSH;
+        else goes_on = visit_write(v);
+    }
+    if (v->held_all && v->at == v->held_len) visit_finish(v);
+    v->pushing = false;
+}
+
+static void visit_drained(skua_request *request, void *user)
+{
+    site_visit *v = user;
+    if (v->request != request) abort();
+    visit_push(v);
+}
+
+static void on_stream(skua_request *request, void *user)
+{
+    site_visit *v = visit_begin_pattern(user, request);
+    bool known = visit_tosses(v, 2);
+    v->held = visit_pattern(v);
+    v->held_len = (size_t)v->len;
+    v->held_all = true;
+    v->adds_trailer = !known;
+    int64_t length = known ? (int64_t)v->len : -1;
+    skua_status status =
+        skua_respond_stream(request, 200, "text/plain", length, visit_drained, v);
+    if (status == SKUA_ESTATE) abort();
+    v->begun = status == SKUA_OK;
+    visit_push(v);
+}
+
+static void push_event(skua_request *request, skua_content_event event, skua_slice octets,
+                       void *user)
+{
+    site_visit *v = user;
+    if (v->reader_done || v->request != request) abort();
+    if (event == SKUA_CONTENT_DATA) {
+        if (octets.len > v->len - v->held_len) abort();
+        memcpy(v->held + v->held_len, octets.ptr, octets.len);
+        v->held_len += octets.len;
+        skua_content_consume(request, octets.len);
+    } else {
+        v->reader_done = true;
+        v->held_all = event == SKUA_CONTENT_END;
+    }
+    if (event != SKUA_CONTENT_LOST) visit_push(v);
+}
+
+// Reading begins before the answer, or behind its head.
+static void on_duplex(skua_request *request, void *user)
+{
+    site_visit *v = visit_begin_pattern(user, request);
+    v->held = site_alloc((size_t)v->len + 1);
+    bool reads_first = visit_tosses(v, 2);
+    if (reads_first && skua_content_read(request, push_event, v)) abort();
+    skua_status status = skua_respond_stream(request, 200, "text/plain", -1, visit_drained, v);
+    if (status && status != SKUA_ENOMEM) abort();
+    if (status) return;
+    v->begun = true;
+    if (!reads_first && skua_content_read(request, push_event, v)) abort();
+    visit_push(v);
+}
+
+static void on_tunnel(skua_request *request, void *user)
+{
+    site_visit *v = visit_begin_pattern(user, request);
+    v->held = site_alloc((size_t)v->len + 1);
+    skua_status status = skua_upgrade(request, "echo", visit_drained, v);
+    if (status && status != SKUA_ENOMEM) abort();
+    if (status) return;
+    v->begun = true;
+    if (skua_content_read(request, push_event, v)) abort();
+}
+
 typedef struct loan {
     site *site;
     char *octets;
@@ -329,6 +454,8 @@ static void visit_act(site_visit *v)
     v->wait = VISIT_WAITS_NOT;
     if (wait == VISIT_WAITS_WAKE)
         skua_wake(v->request);
+    else if (wait == VISIT_WAITS_PUSH)
+        visit_push(v);
     else if (wait == VISIT_WAITS_RESUME)
         visit_resume(v);
     else
@@ -395,6 +522,9 @@ static bool site_route(site *s, const char *folder)
         { "GET /lent/{tag}/{len}", on_lent },
         { "GET /later/{tag}/{len}", on_later },
         { "GET /ticket/{tag}/{len}", on_ticket },
+        { "GET /stream/{tag}/{len}", on_stream },
+        { "POST /duplex/{tag}/{len}", on_duplex },
+        { "GET /tunnel/{tag}/{len}", on_tunnel },
         { "GET /fail/{tag}/{len}", on_fail },
         { "GET /file", on_file },
     };
@@ -434,6 +564,7 @@ static const char *site_free_visits(site *s)
         site_visit *v = s->visits;
         s->visits = v->next;
         if (v->ended != 1) wrong = "a request did not end exactly once";
+        free(v->held);
         free(v);
     }
     if (s->begun != s->ended) wrong = "requests began that did not end";

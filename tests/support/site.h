@@ -12,6 +12,9 @@
 //     /later/TAG/LEN  answers them when site_act comes to it
 //     /ticket/TAG/LEN the same by a ticket, perhaps when it is too late
 //     /blocking       a blocking handler answers with the content
+//     /stream/TAG/LEN writes them piece by piece, of a length known or not
+//     /duplex/TAG/LEN writes the content while it is still coming
+//     /tunnel/TAG/LEN becomes a tunnel that sends back up to LEN octets
 //     /fail/TAG/LEN   a source that fails after LEN octets
 //     /file           the file that is beneath the site's folder, and
 //     /dir/file       the same by skua_route_directory
