@@ -64,12 +64,12 @@ unit: build/.tools-test build/asan/.built
 	@ctest --test-dir build/asan --output-on-failure -j $(JOBS) --no-tests=error
 
 # What crosses threads, under the thread sanitizer.
-TSAN_UNITS := mailbox server log watch
+TSAN_UNITS := mailbox server log watch gate crew post ticket threads
 tsan: build/.tools-test
 	@test -f build/tsan/build.ninja || cmake --preset tsan >build/tsan.log || { cat build/tsan.log; exit 1; }
-	@cmake --build build/tsan -j $(JOBS) --target skua echo $(TSAN_UNITS:%=server_test_%)
+	@cmake --build build/tsan -j $(JOBS) --target skua echo threads $(TSAN_UNITS:%=server_test_%)
 	@ctest --test-dir build/tsan --output-on-failure -j $(JOBS) --no-tests=error -R '^server/test_($(subst $() $(),|,$(TSAN_UNITS)))$$'
-	@SKUA_BUILD=build/tsan $(PYTEST) tests/e2e/test_workers.py
+	@SKUA_BUILD=build/tsan $(PYTEST) tests/e2e/test_workers.py tests/e2e/test_threads.py
 
 # The library in its other two forms: every unit test, and the server made from the single header over a socket.
 forms: build/.tools-test
