@@ -247,7 +247,8 @@ SKUA_API int64_t skua_timeout_ns(const skua_server *server);
 
 // One turn: waits until there is something to do, does it, and returns.
 // timeout_ns: how long to wait, at most; 0 not at all; -1 for ever.
-// What was asked of the kernel is on its way when it returns. SIGPIPE is neither raised nor left pending.
+// What was asked of the kernel is on its way when it returns, or skua_timeout_ns is 0; the first always when
+// timeout_ns is 0. SIGPIPE is neither raised nor left pending.
 // Returns: SKUA_OK; SKUA_ECLOSED once the server has ended after skua_stop, or was not open. Its resources are then
 // given back, and skua_open may be called again.
 SKUA_API SKUA_NODISCARD skua_status skua_turn(skua_server *server, int64_t timeout_ns);
