@@ -972,6 +972,31 @@ SKUA_API SKUA_NODISCARD skua_status skua_route_directory(skua_server *server, co
 // "application/octet-stream" when unknown.  Thread: any.
 SKUA_API const char *skua_media_type(skua_slice name);
 
+// ---- Testing ----------------------------------------------------------------------------------
+
+// Plays octets as what one client sends on a connection of its own, to a server that is not started: in this process,
+// without a socket, by the handlers, limits and deadlines of the real one. Gives everything the server sent until it
+// closed, or had answered all and waited for more.
+//
+//     skua_slice answer;
+//     if (skua_test_request(server, SKUA_SLICE("GET / HTTP/1.1\r\nHost: a\r\n\r\n"), &answer) == SKUA_OK) {
+//         assert(strstr(answer.ptr, "200 OK"));
+//         skua_test_free(answer);
+//     }
+//
+// The first call starts the server, with one worker and without listening; it is ended by skua_server_free, so that
+// what handlers keep lives from one call to the next. The same calls give the same octets, but for the dates.
+// Its clock jumps to the next timer when there is nothing else to do: a request that stops in the middle is answered
+// 408 at once. Handlers that wait for skua_offload, tickets or skua_post are waited for, for 10 seconds.
+// octets: any number of requests, or what is none. answer: to be freed by skua_test_free; a NUL follows it.
+// Errors: those of skua_start; SKUA_ESTATE it was started otherwise; SKUA_ECLOSED it was stopped; SKUA_ENOMEM;
+// SKUA_ELIMIT nobody answered, or the answer has more than 64 MiB.
+// Thread: one and the same for all calls, and for skua_server_free. Not from a callback.
+SKUA_API SKUA_NODISCARD skua_status skua_test_request(skua_server *server, skua_slice octets, skua_slice *answer);
+
+// Frees an answer.
+SKUA_API void skua_test_free(skua_slice answer);
+
 #ifdef __cplusplus
 }
 #endif

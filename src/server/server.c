@@ -154,6 +154,7 @@ void skua_server_free(skua_server *server)
         skua_wait(server);
     }
     server_close_given(server);
+    testbed_free(server->testbed);
     server_drop_keepsakes(server);
     blocking_free(server->blocking);
     crew_free(server->helpers);
@@ -246,15 +247,21 @@ bool server_takes_host(const skua_server *server, slice authority)
     return false;
 }
 
-static void server_decide_hosts(skua_server *server)
+// without: what is taken when the configuration names none.
+static void server_decide_hosts(skua_server *server, server_hosts without)
 {
-    server->hosts = HOSTS_LOOPBACK;
-    for (unsigned i = 0; i < server->listener_count; i++) {
-        if (!server->listeners[i].address.is_loopback) server->hosts = HOSTS_ANY;
-    }
+    server->hosts = without;
     if (!server->hosts_text) return;
     server->hosts = HOSTS_NAMED;
     if (server_takes_host(server, SKUA_SLICE("*"))) server->hosts = HOSTS_ANY;
+}
+
+static bool server_is_on_loopback(const skua_server *server)
+{
+    for (unsigned i = 0; i < server->listener_count; i++) {
+        if (!server->listeners[i].address.is_loopback) return false;
+    }
+    return true;
 }
 
 // ---- The start ----
@@ -447,8 +454,9 @@ skua_status server_prepare(skua_server *server, unsigned workers)
 {
     skua_status status = server_check(server);
     if (status) return status;
-    server_decide_hosts(server);
+    server_decide_hosts(server, server_is_on_loopback(server) ? HOSTS_LOOPBACK : HOSTS_ANY);
     server->started = true;
+    server->sim_kernel = NULL;
     status = server_open_chosen(server, workers);
     if (!status) status = server_listen_all(server);
     if (status) return server_fail_start(server, status);
@@ -516,7 +524,7 @@ skua_status server_start_on(skua_server *server, const io_backend *backend, void
     if (status) return status;
     server->started = true;
     server->sim_kernel = kernel;
-    server->hosts = server->hosts_text ? HOSTS_NAMED : HOSTS_ANY;
+    server_decide_hosts(server, HOSTS_ANY);
     status = server_open(server, 1, backend);
     if (status) return server_fail_start(server, status);
     worker_listen(server->workers[0], listener);

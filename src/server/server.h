@@ -12,6 +12,7 @@
 #include "server/offload.h"
 #include "server/middleware.h"
 #include "server/router.h"
+#include "server/testbed.h"
 #include "server/watch.h"
 #include "server/worker.h"
 
@@ -49,6 +50,7 @@ struct skua_server {
     unsigned local_count;
     server_keepsake *keepsakes;
     const io_backend *backend;
+    testbed *testbed; // of skua_test_request; NULL: not used
     void *sim_kernel; // of server_start_on; becomes loop.kernel
     skua_worker **workers;
     unsigned worker_count;
