@@ -7,6 +7,7 @@
 #ifdef __linux__
 
 #include "io/readiness.h"
+#include "io/transfer.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -191,6 +192,7 @@ const io_backend io_backend_epoll = {
     .cancel = readiness_cancel,
     .wake = epoll_wake,
     .discard = readiness_discard,
+    .unsent = transfer_unsent,
     .fd = epoll_fd,
     .wait_ns = readiness_wait_ns,
 };

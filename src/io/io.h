@@ -133,7 +133,9 @@ typedef struct io_backend {
     // Closes a descriptor the backend made: a file from FILE_OPEN, or an accepted socket nobody wants.
     void (*discard)(io_loop *loop, int fd);
 
-    // The rest may be NULL. A descriptor that is readable when a turn has something to complete; without it the
+    // The rest may be NULL. How many octets have been sent that the peer's side has not acknowledged.
+    uint64_t (*unsent)(const io_stream *stream);
+    // A descriptor that is readable when a turn has something to complete; without it the
     // loop cannot be part of another one.
     int (*fd)(const io_loop *loop);
     // How long a turn with that timeout would wait, from now_ns on: not at all when work is left over.
@@ -243,6 +245,12 @@ static inline void io_shutdown(io_loop *loop, io_stream *stream)
 {
     stream->flags |= IO_WANT_SHUTDOWN;
     if (!(stream->flags & IO_UNWRITABLE)) io_push(loop, stream);
+}
+
+// Octets that have left out and lie in the kernel still; 0 where it does not tell. Costs a system call.
+static inline uint64_t io_unsent(const io_loop *loop, const io_stream *stream)
+{
+    return loop->backend->unsent ? loop->backend->unsent(stream) : 0;
 }
 
 // Stops everything, closes, and completes last, by closed(). The owner must not use out any more.

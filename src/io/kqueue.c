@@ -8,6 +8,7 @@
 #ifdef IO_HAS_KQUEUE
 
 #include "io/readiness.h"
+#include "io/transfer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -248,6 +249,7 @@ const io_backend io_backend_kqueue = {
     .cancel = readiness_cancel,
     .wake = kqueue_wake,
     .discard = readiness_discard,
+    .unsent = transfer_unsent,
     .fd = kqueue_fd,
     .wait_ns = kqueue_wait_ns,
 };

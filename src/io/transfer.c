@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 #ifdef SKUA_KQUEUE_SHIM
 #include "shim.h" // FreeBSD's sendfile
 #elif defined(__linux__)
+#include <linux/sockios.h>
 #include <sys/sendfile.h>
 #endif
 
@@ -144,4 +146,15 @@ ssize_t transfer_send_file(int fd, out_queue *out, uint64_t most, uint64_t *aske
     const out_segment *segment = out_segment_at(out, 0);
     *asked = segment->len < most ? segment->len : most;
     return transfer_file(fd, segment->file, (off_t)segment->offset, *asked);
+}
+
+uint64_t transfer_unsent(const io_stream *stream)
+{
+#ifdef SIOCOUTQ
+    int octets = 0;
+    return ioctl(stream->fd, SIOCOUTQ, &octets) == 0 && octets > 0 ? (uint64_t)octets : 0;
+#else
+    (void)stream;
+    return 0;
+#endif
 }

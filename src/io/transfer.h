@@ -24,4 +24,7 @@ ssize_t transfer_send(int fd, out_queue *out, bool last, uint64_t *asked);
 // *asked: how many octets it tried.  Returns: octets sent, 0 where the file ends, or -1 and errno.
 ssize_t transfer_send_file(int fd, out_queue *out, uint64_t most, uint64_t *asked);
 
+// Octets in the socket that the peer's side has not acknowledged; 0 where the system does not tell.
+uint64_t transfer_unsent(const io_stream *stream);
+
 #endif

@@ -433,6 +433,7 @@ const io_backend io_backend_uring = {
     .cancel = uring_cancel,
     .wake = uring_wake,
     .discard = readiness_discard,
+    .unsent = transfer_unsent,
     .fd = uring_fd,
     .wait_ns = uring_wait_ns,
     .probe = uring_ring_probe,

@@ -23,7 +23,8 @@ static void connection_deadline_set(connection *conn, int64_t ns)
 // How often progress is looked at while the peer is waited for.
 static int64_t connection_look_ns(const skua_config *config)
 {
-    return config->stall_timeout_ns < config->rate_window_ns ? config->stall_timeout_ns : config->rate_window_ns;
+    int64_t least = config->stall_timeout_ns < config->rate_window_ns ? config->stall_timeout_ns : config->rate_window_ns;
+    return least / 4 + 1;
 }
 
 // The one setter of the state: the predecessor is checked, the deadline set.

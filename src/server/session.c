@@ -307,23 +307,46 @@ void session_peer_done(session *s)
 
 void session_watch_progress(session *s)
 {
-    s->looked_moved = s->window_moved = s->moved;
+    s->looked = false; // nor is the kernel asked: this is on the path of requests
+    s->watched_moved = s->moved;
     s->still_ns = s->window_ns = s->worker->loop.now_ns;
+}
+
+// The kernel takes megabytes at once, and then nothing until a third of them is gone: for a slow peer that is
+// longer than any deadline. So what counts is what has reached it.
+static uint64_t session_gone(const session *s)
+{
+    return s->moved - io_unsent(&s->worker->loop, &s->conn->stream);
+}
+
+static void session_look_first(session *s, uint64_t gone)
+{
+    s->looked = true;
+    s->looked_gone = s->window_gone = gone;
+    s->window_ns = s->worker->loop.now_ns;
+    if (s->moved != s->watched_moved) s->still_ns = s->window_ns;
+}
+
+static bool session_is_still(session *s, uint64_t gone)
+{
+    if (gone != s->looked_gone) {
+        s->looked_gone = gone;
+        s->still_ns = s->worker->loop.now_ns;
+    }
+    return s->worker->loop.now_ns - s->still_ns >= worker_config(s->worker)->stall_timeout_ns;
 }
 
 bool session_is_too_slow(session *s)
 {
     const skua_config *config = worker_config(s->worker);
     int64_t now = s->worker->loop.now_ns;
-    if (s->looked_moved != s->moved) {
-        s->looked_moved = s->moved;
-        s->still_ns = now;
-    }
-    if (now - s->still_ns >= config->stall_timeout_ns) return true;
+    uint64_t gone = session_gone(s);
+    if (!s->looked) session_look_first(s, gone);
+    if (session_is_still(s, gone)) return true;
     if (now - s->window_ns < config->rate_window_ns || (s->current && stream_idles(s->current))) return false;
-    uint64_t moved = s->moved - s->window_moved;
+    uint64_t moved = gone - s->window_gone;
     uint64_t owed = config->rate_octets_min * (uint64_t)(config->rate_window_ns / 1000000) / 1000;
-    s->window_moved = s->moved;
+    s->window_gone = gone;
     s->window_ns = now;
     return moved > 0 && moved < owed;
 }

@@ -21,12 +21,14 @@ struct session {
     char *in;         // received and not used yet: a head in part, or what is behind a request that is being answered
     uint32_t in_len, in_room;
     uint64_t moved;   // octets, both ways
-    uint64_t looked_moved, window_moved; // as it was at the last look, and when the rate's window began
+    uint64_t watched_moved;              // moved, when the watch began
+    uint64_t looked_gone, window_gone;   // what had reached the peer at the last look, and when the rate's window began
     int64_t still_ns, window_ns;         // since when nothing moved, and when the window began
     bool closing;     // no request is read any more
     bool direct;      // the client asked for the close and has sent nothing more
     bool peer_done;   // FIN: what has been received is all there is
     bool broken;      // to be aborted as soon as nobody is inside
+    bool looked;      // since the watch began
     bool running;     // inside session_run: answers need no kick
     out_queue out;
 };

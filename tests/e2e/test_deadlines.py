@@ -135,6 +135,20 @@ def test_client_that_reads_a_file_slowly_then_stops(launch_rules, tmp_path):
         assert got < 30_000_000
 
 
+def test_client_that_reads_slowly_but_steadily(launch_rules, tmp_path):
+    """The kernel takes nothing for seconds, for it holds megabytes; the peer reads all the time."""
+    (tmp_path / "big").write_bytes(b"a" * 30_000_000)
+    rules = launch_rules("--files", tmp_path, f"stall_timeout_ns={300 * MS}")
+    with rules.connect(receive_buffer=262144) as connection:
+        connection.send(request("/files/big"))
+        assert connection.head().status == 200
+        end = time.monotonic() + 8
+        while time.monotonic() < end:
+            assert connection.socket.recv(20_000)
+            time.sleep(0.02)
+        assert connection.exactly(1_000_000)
+
+
 def test_client_that_reads_too_slowly(launch_rules):
     """It reads all the time, a few megabytes a second, where fifty are asked for."""
     rules = launch_rules(
