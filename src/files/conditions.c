@@ -30,14 +30,31 @@ static const conditions_target *conditions_find(slice name)
     return NULL;
 }
 
-static skua_status conditions_join(skua_request *request, slice *list, slice more)
+// The octets that all lines of that name have together, each with ", " behind it.
+static size_t conditions_octets(const skua_request *request, const char *name)
 {
-    char *joined = skua_request_alloc(request, list->len + 2 + more.len);
+    size_t octets = 0;
+    skua_field field;
+    for (size_t i = 0; skua_request_field_at(request, i, &field); i++) {
+        if (slice_equal_nocase(field.name, slice_of(name))) octets += field.value.len + 2;
+    }
+    return octets;
+}
+
+// All lines of that name as one list. Made at once: line by line, a thousand lines would copy half a million.
+static skua_status conditions_join(skua_request *request, const char *name, slice *list)
+{
+    char *joined = skua_request_alloc(request, conditions_octets(request, name));
     if (!joined) return SKUA_ENOMEM;
-    if (list->len) memcpy(joined, list->ptr, list->len);
-    memcpy(joined + list->len, ", ", 2);
-    if (more.len) memcpy(joined + list->len + 2, more.ptr, more.len);
-    *list = slice_make(joined, list->len + 2 + more.len);
+    char *at = joined;
+    skua_field field;
+    for (size_t i = 0; skua_request_field_at(request, i, &field); i++) {
+        if (!slice_equal_nocase(field.name, slice_of(name))) continue;
+        if (field.value.len) memcpy(at, field.value.ptr, field.value.len);
+        memcpy(at + field.value.len, ", ", 2);
+        at += field.value.len + 2;
+    }
+    *list = slice_make(joined, (size_t)(at - joined) - 2);
     return SKUA_OK;
 }
 
@@ -56,17 +73,17 @@ skua_status conditions_gather(skua_request *request, preconditions *conditions)
         const conditions_target *target = conditions_find(field.name);
         if (!target) continue;
         slice *value = (slice *)(void *)((char *)&found + target->offset);
-        if (!value->ptr) {
-            *value = conditions_present(field.value);
-        } else if (target->is_list) {
-            if (conditions_join(request, value, field.value)) return SKUA_ENOMEM;
-        } else {
-            repeated[target - conditions_targets] = true;
-        }
+        if (value->ptr) repeated[target - conditions_targets] = true;
+        else *value = conditions_present(field.value);
     }
     for (size_t i = 0; i < CONDITIONS_TARGETS; i++) {
-        slice *value = (slice *)(void *)((char *)&found + conditions_targets[i].offset);
+        const conditions_target *target = &conditions_targets[i];
+        slice *value = (slice *)(void *)((char *)&found + target->offset);
         if (!repeated[i]) continue;
+        if (target->is_list) {
+            if (conditions_join(request, target->name, value)) return SKUA_ENOMEM;
+            continue;
+        }
         if (value == &found.if_range)
             found.range = slice_make(NULL, 0); // nobody knows which one it depends on
         *value = slice_make(NULL, 0);

@@ -407,12 +407,16 @@ bool skua_request_cookie_at(const skua_request *r, size_t index, skua_field *coo
     return false;
 }
 
+// Not by skua_request_cookie_at, which begins anew for each index: a head holds thousands of cookies.
 slice skua_request_cookie(const skua_request *r, const char *name)
 {
-    skua_field cookie;
     slice wanted = slice_of(name);
-    for (size_t i = 0; skua_request_cookie_at(r, i, &cookie); i++) {
-        if (slice_equal(cookie.name, wanted)) return cookie.value;
+    for (size_t i = 0; i < r->head.count; i++) {
+        if (r->head_fields[i].id != FIELD_COOKIE) continue;
+        slice rest = h1_value(&r->head, r->base, i), found, value;
+        while (cookie_next(&rest, &found, &value)) {
+            if (slice_equal(found, wanted)) return value;
+        }
     }
     return (slice){ 0 };
 }

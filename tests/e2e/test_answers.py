@@ -416,6 +416,14 @@ def test_pipelined_requests_for_large_answers_do_not_pile_up(launch_rules):
     assert rules.get("/").status == 200
 
 
+def test_thousands_of_cookies_cost_little(launch_rules):
+    rules = launch_rules("head_octets_max=65535")
+    start = time.monotonic()
+    assert rules.get("/cookie/b", "Cookie: " + "a=;" * 21_000).status == 404
+    assert time.monotonic() - start < 1
+    assert rules.get("/cookie/b", "Cookie: a=1; b=2", "Cookie: b=3").content == b"2"
+
+
 def test_pipelined_requests_for_small_answers_do_not_pile_up(serve, tmp_path):
     """A request is kept until its answer has left when its end is logged: so the number is bounded too."""
     (tmp_path / "index.html").write_text("x")

@@ -421,6 +421,16 @@ def test_if_range(site, validators, line, status):
     assert site.get("/text.bin", "Range: bytes=0-9", line).status == status
 
 
+def test_lists_over_many_lines(launch_rules, tmp_path):
+    (tmp_path / "file").write_text("x")
+    site = launch_rules("--files", tmp_path, "head_octets_max=65535", "fields_max=1000")
+    tag = site.get("/files/file").get("etag")
+    others = [f'If-None-Match: "{i:050}"' for i in range(900)]
+    assert site.get("/files/file", *others).status == 200
+    assert site.get("/files/file", *others, f"If-None-Match: {tag}").status == 304
+    assert site.get("/files/file", f"If-None-Match: {tag}", *others, "If-None-Match:").status == 304
+
+
 def test_conditions_before_ranges(site, validators):
     assert site.get("/text.bin", "Range: bytes=0-9", f"If-None-Match: {validators[0]}").status == 304
     assert site.get("/text.bin", "Range: bytes=99999-", 'If-Match: "a"').status == 412

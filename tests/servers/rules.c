@@ -248,6 +248,17 @@ static void answer_twice(skua_request *request, void *user)
     abort();
 }
 
+// GET /cookie/{name}: that cookie.
+static void answer_cookie(skua_request *request, void *user)
+{
+    (void)user;
+    skua_slice param = skua_request_param(request, "name");
+    char name[64] = "";
+    if (param.len < sizeof(name)) memcpy(name, param.ptr, param.len);
+    skua_slice cookie = skua_request_cookie(request, name);
+    must(skua_respond(request, cookie.ptr ? 200 : 404, "text/plain", cookie));
+}
+
 // GET /large/{n}: an answer made in advance with n octets of fields, to which as many are added. More than a head
 // may hold is an error value, and the request can still be answered.
 static void answer_large(skua_request *request, void *user)
@@ -426,6 +437,7 @@ static const struct {
     { "GET /fields", answer_fields },
     { "GET /twice", answer_twice },
     { "GET /large/{n}", answer_large },
+    { "GET /cookie/{name}", answer_cookie },
     { "POST /ignore", answer_ok },
     { "POST /collect", answer_collected },
     { "POST /count", answer_count },
