@@ -294,12 +294,6 @@ static void watch_bump(skua_watch *watch)
 
 #ifdef __linux__
 
-static void watch_bump_all(watch_set *set)
-{
-    for (size_t i = 0; i < WATCH_BUCKETS; i++) {
-        for (skua_watch *watch = set->shared.by_key[i]; watch; watch = watch->key_next) watch_bump(watch);
-    }
-}
 
 static void watch_bump_number(watch_set *set, int number)
 {
@@ -319,10 +313,22 @@ static void watch_kill_number(watch_set *set, int number)
     }
 }
 
+// What was lost may have been the move of a directory: no watch is known to be where its path is.
+static void watch_kill_all(watch_set *set)
+{
+    for (size_t i = 0; i < WATCH_BUCKETS; i++) {
+        while (set->shared.by_key[i]) {
+            int number = set->shared.by_key[i]->number;
+            watch_kill_number(set, number);
+            watch_kernel_remove(set->fd, number);
+        }
+    }
+}
+
 static void watch_event(watch_set *set, const struct inotify_event *event)
 {
     if (event->mask & IN_Q_OVERFLOW) {
-        watch_bump_all(set);
+        watch_kill_all(set);
     } else if (event->mask & WATCH_FATAL) {
         watch_kill_number(set, event->wd);
         if (!(event->mask & IN_IGNORED)) watch_kernel_remove(set->fd, event->wd);
