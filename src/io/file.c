@@ -17,6 +17,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+_Static_assert(sizeof(off_t) == 8, "files over 2 GiB: compile with _FILE_OFFSET_BITS=64");
+
 enum { BENEATH_TRIES = 8, BENEATH_PATH_OCTETS = 4096 };
 
 static _Atomic int beneath_method;
