@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: MIT
+"""Limits of docs/limits.md at their edge, as far as other files do not show them (test_requests, test_deadlines)."""
+
+import pytest
+from wire import chunk, request
+
+
+def test_parameters(launch_rules):
+    rules = launch_rules("params_max=3")
+    assert b"\nq=v\n" in rules.get("/echo/x?a=1&b=2&q=v").content
+    assert b"\nq=\n" in rules.get("/echo/x?a=1&b=2&c=3&q=v").content
+
+
+@pytest.mark.parametrize("octets,kept", [(1000, True), (1001, False)])
+@pytest.mark.parametrize("chunked", [False, True])
+def test_discarded_content(launch_rules, octets, kept, chunked):
+    rules = launch_rules("discard_octets_max=1000")
+    with rules.connect() as connection:
+        field = "Transfer-Encoding: chunked" if chunked else f"Content-Length: {octets}"
+        content = chunk(b"a" * octets) + b"0\r\n\r\n" if chunked else b"a" * octets
+        connection.send(request("/ignore", field, method="POST"))
+        assert connection.response().closes == (not kept and not chunked)
+        connection.send(content)
+        if kept:
+            assert connection.get("/").status == 200
+        else:
+            connection.send(request("/"))
+            assert connection.ended()
+
+
+def test_lingering(launch_rules):
+    """What a client still sends is drained, until it is too much: then it is reset."""
+    rules = launch_rules("linger_octets_max=10000", f"linger_timeout_ns={60 * 10**9}")
+    with rules.connect() as connection:
+        connection.send(b"bad\r\n\r\n")
+        assert connection.response().status == 400
+        assert connection.ended()
+        connection.send(b"a" * 5000)
+        connection.send(b"a" * 4000)
+        with pytest.raises(ConnectionError):
+            for _ in range(1000):
+                connection.send(b"a" * 1000)
+
+
+def test_queued_octets(launch_rules):
+    """Beyond it nothing is parsed: of many pipelined requests only the first reach a handler."""
+    rules = launch_rules("out_octets_max=1")
+    with rules.connect(receive_buffer=65536) as connection:
+        connection.send(request("/watched/8000000") + request("/watched/1") * 3)
+        connection.head()
+        assert b"sent=0" in rules.get("/ends").content
+        connection.exactly(8_000_000)
+        for _ in range(3):
+            assert connection.response().content == b"x"
