@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: MIT
+"""Projects outside of this one find the library in each way that the documents name, and serve with it."""
+
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+from compiling import APP, C_WARNINGS, answers, make_header, run, symbols
+from server import ROOT
+
+CMAKE_LISTS = """
+cmake_minimum_required(VERSION 3.21)
+project(outside LANGUAGES C)
+{find}
+add_executable(app app.c)
+target_link_libraries(app PRIVATE {library})
+# Targets of these names are the project's own.
+add_executable(hello app.c)
+target_link_libraries(hello PRIVATE {library})
+add_executable(skua app.c)
+target_link_libraries(skua PRIVATE {library})
+"""
+ADD = 'add_subdirectory("{root}" skua-build)'
+FETCH = 'include(FetchContent)\nFetchContent_Declare(Skua SOURCE_DIR "{root}")\nFetchContent_MakeAvailable(Skua)'
+FIND = "find_package(Skua 0.1 REQUIRED)"
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """What make install leaves, moved away from where it was told to go."""
+    stage = tmp_path_factory.mktemp("install")
+    run(["make", "install", "PREFIX=/opt/skua", f"DESTDIR={stage}"], cwd=ROOT)
+    moved = stage / "elsewhere"
+    shutil.move(stage / "opt/skua", moved)
+    return moved
+
+
+def lib(installed):
+    return next(installed.rglob("libskua.a")).parent
+
+
+@pytest.fixture
+def project(tmp_path):
+    (tmp_path / "app.c").write_text(APP.replace("<skua.h>", "<skua/skua.h>"))
+    return tmp_path
+
+
+def build(project, find, library, *options):
+    (project / "CMakeLists.txt").write_text(CMAKE_LISTS.format(find=find, library=library))
+    run(["cmake", "-S", project, "-B", project / "build", "-G", "Ninja", *options])
+    run(["cmake", "--build", project / "build", "-j", "2"])
+    return project / "build"
+
+
+@pytest.mark.parametrize("find", [ADD, FETCH])
+def test_built_along(project, find):
+    """As part of another project it brings its library and nothing else: no program, no test, no install rule."""
+    folder = build(project, find.format(root=ROOT), "Skua::skua", f"-DCMAKE_INSTALL_PREFIX={project}/to")
+    assert answers(folder / "app") == b"Hello, World!"
+    run(["cmake", "--install", folder])
+    assert not (project / "to").exists()
+
+
+@pytest.mark.parametrize("library", ["Skua::skua", "Skua::shared"])
+def test_find_package(project, installed, library):
+    folder = build(project, FIND, library, f"-DCMAKE_PREFIX_PATH={installed}")
+    assert answers(folder / "app") == b"Hello, World!"
+    assert ("libskua.so.0.1" in run(["ldd", folder / "app"])) == (library == "Skua::shared")
+
+
+def test_find_package_of_another_version(project, installed):
+    (project / "CMakeLists.txt").write_text(CMAKE_LISTS.format(find=FIND.replace("0.1", "0.0"), library="Skua::skua"))
+    done = subprocess.run(["cmake", "-S", project, "-B", project / "build", f"-DCMAKE_PREFIX_PATH={installed}"],
+                          capture_output=True, text=True, check=False)
+    assert done.returncode != 0 and "SkuaConfig.cmake, version: 0.1.0" in done.stderr
+
+
+@pytest.mark.parametrize("static", [True, False])
+def test_pkg_config(project, installed, static):
+    env = {**os.environ, "PKG_CONFIG_PATH": str(lib(installed) / "pkgconfig"), "LD_LIBRARY_PATH": str(lib(installed))}
+    flags = run(["pkg-config", "--cflags", "--libs", "skua"], env=env).split()
+    if static:
+        flags = ["-static", *flags]
+    run(["cc", *C_WARNINGS, project / "app.c", *flags, "-o", project / "app"])
+    assert answers(project / "app", env=env) == b"Hello, World!"
+    assert run(["pkg-config", "--modversion", "skua"], env=env).strip() == "0.1.0"
+
+
+def test_bare_header(project):
+    """The header in the folder, and nothing but cc."""
+    make_header(project / "skua.h")
+    (project / "app.c").write_text("#define SKUA_IMPLEMENTATION\n" + APP.replace("<skua.h>", '"skua.h"'))
+    run(["cc", "app.c", "-lpthread"], cwd=project)
+    assert answers(project / "a.out") == b"Hello, World!"
+
+
+def test_installed_program(installed):
+    assert run([installed / "bin/skua", "--version"]).startswith("skua 0.1.0")
+
+
+@pytest.mark.parametrize("name,option", [("libskua.a", "-g"), ("libskua.so", "-D")])
+def test_only_public_names_are_exported(installed, name, option):
+    exported = symbols(lib(installed) / name, option, "--defined-only")
+    assert len(exported) > 50
+    assert [n for n in exported if not re.match(r"skua_[a-z]", n)] == []
+
+
+def test_both_libraries_and_the_header_export_the_same(installed, tmp_path):
+    make_header(tmp_path / "skua.h")
+    (tmp_path / "impl.c").write_text('#define SKUA_IMPLEMENTATION\n#include "skua.h"\n')
+    run(["cc", "-c", "impl.c"], cwd=tmp_path)
+    static = set(symbols(lib(installed) / "libskua.a", "-g", "--defined-only"))
+    assert static == set(symbols(lib(installed) / "libskua.so", "-D", "--defined-only"))
+    assert static == set(symbols(tmp_path / "impl.o", "-g", "--defined-only"))
+
+
+def test_shared_library_has_a_version(installed):
+    assert "Library soname: [libskua.so.0.1]" in run(["readelf", "-d", lib(installed) / "libskua.so"])
+
+
+def test_nothing_holds_the_place_it_was_installed_to(installed):
+    for file in [*installed.rglob("*.cmake"), *installed.rglob("*.pc"), *installed.rglob("*.h")]:
+        text = file.read_text()
+        assert "/opt/skua" not in text and str(ROOT) not in text, file
+
+
+def test_forms_are_checked(tmp_path):
+    done = subprocess.run(["cmake", "-S", ROOT, "-B", tmp_path, "-DSKUA_FORM=round"],
+                          capture_output=True, text=True, check=False)
+    assert done.returncode != 0 and "it can be split, unity or single" in done.stderr
