@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Limits of docs/limits.md at their edge, as far as other files do not show them (test_requests, test_deadlines)."""
 
+import time
+
 import pytest
 from wire import chunk, request
 
@@ -40,6 +42,7 @@ def test_lingering(launch_rules):
         with pytest.raises(ConnectionError):
             for _ in range(1000):
                 connection.send(b"a" * 1000)
+                time.sleep(0.01)
 
 
 def test_queued_octets(launch_rules):
