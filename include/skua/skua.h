@@ -146,6 +146,12 @@ typedef struct skua_config {
     uint64_t out_octets_max;       // octets queued for one connection; default 262144
     size_t send_turn_octets_max;   // octets sent for one connection in one turn; default 2097152
 
+    // Forms that are multipart/form-data.
+    unsigned parts_max;            // parts; default 128 [413]
+    size_t part_head_octets_max;   // fields of a part; default 8192, at most 65536 [413]
+    unsigned part_files_max;       // parts of one form that are kept in files; default 32 [413]
+    const char *spool_directory;   // for content too large for memory; default $TMPDIR, or else /tmp
+
     // Deadlines, in nanoseconds.
     int64_t head_timeout_ns;       // a head, from its first octet; default 10 s [408]
     int64_t keep_alive_timeout_ns; // between requests; default 60 s
@@ -464,6 +470,36 @@ SKUA_API skua_slice skua_form_param(const skua_request *request, skua_slice cont
 // Number index in order of arrival; false past the last, and past skua_config.params_max; and when memory ran out.
 // Cost: all are decoded at the first call for one content and kept.
 SKUA_API bool skua_form_at(const skua_request *request, skua_slice content, size_t index, skua_field *param);
+
+// A part of multipart/form-data. name, filename: of Content-Disposition, as the client says, quotes and backslashes
+// undone; filename is {NULL, 0} when there is none. It is never to be used as a path. type: Content-Type, or {NULL, 0}.
+// fields: all of the part's fields; a quoted name or filename has been undone where it lies.
+typedef struct skua_part {
+    skua_slice name, filename, type;
+    const skua_field *fields;
+    size_t fields_count;
+} skua_part;
+
+// What skua_part_fn is told.
+typedef enum skua_part_event {
+    SKUA_PART_BEGIN,  // a part's head has come
+    SKUA_PART_DATA,   // octets of its content
+    SKUA_PART_END,    // it is complete
+    SKUA_PARTS_END,   // all are; part is NULL
+    SKUA_PARTS_FAILED // 400 or 413 has been answered, or the content is lost; part is NULL
+} skua_part_event;
+
+// Takes parts as they come, one after the other. part: valid from its BEGIN until its END has been told.
+// octets: of DATA, during the call only; empty otherwise.
+typedef void skua_part_fn(skua_request *request, skua_part_event event, const skua_part *part,
+                          skua_slice octets, void *user);
+
+// Reads multipart/form-data part by part, as skua_content_read reads octets: what fn is told by DATA is to be
+// given back by skua_content_consume. The grammar is taken strictly; at most skua_config.parts_max parts, with
+// heads of at most skua_config.part_head_octets_max [413]. Content is bounded by skua_content_limit.
+// Errors: SKUA_EINVAL the request's Content-Type is no multipart/form-data with a boundary (415 or 400 is the
+// caller's to answer); SKUA_ENOMEM; SKUA_ESTATE already reading, or answered.  Spec: RFC 7578, RFC 2046 §5.1
+SKUA_API SKUA_NODISCARD skua_status skua_multipart_read(skua_request *request, skua_part_fn *fn, void *user);
 
 // ---- Middleware -------------------------------------------------------------------------------
 

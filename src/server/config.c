@@ -22,6 +22,9 @@ static void config_limits(skua_config *c)
     if (!c->send_turn_octets_max) c->send_turn_octets_max = 2097152;
     if (!c->linger_octets_max) c->linger_octets_max = 262144;
     if (!c->rate_octets_min) c->rate_octets_min = 128;
+    if (!c->parts_max) c->parts_max = 128;
+    if (!c->part_head_octets_max) c->part_head_octets_max = 8192;
+    if (!c->part_files_max) c->part_files_max = 32;
     if (!c->blocking_threads) c->blocking_threads = 16;
     if (!c->blocking_queue_max) c->blocking_queue_max = 256;
 }
@@ -53,6 +56,7 @@ const char *config_complete(skua_config *c, const skua_config *given)
     if (c->head_octets_max < 64 || c->head_octets_max > 65535) return "head_octets_max";
     if (c->target_octets_max > 65535) return "target_octets_max";
     if (c->fields_max > 1000) return "fields_max";
+    if (c->part_head_octets_max < 64 || c->part_head_octets_max > 65536) return "part_head_octets_max";
     if (c->blocking_threads > 1024) return "blocking_threads";
     if (c->linger_octets_max > UINT32_MAX / 2) return "linger_octets_max";
     if (!config_deadline_is_valid(c->head_timeout_ns)) return "head_timeout_ns";

@@ -182,6 +182,64 @@ static void answer_collected(skua_request *request, void *user)
     must(skua_content_collect(request, 0, tell_collected, user));
 }
 
+// ---- Parts ----
+
+// POST /parts: every part with its fields and its content. With ?hold=1 credit is given back only at a part's end,
+// with ?refuse=1 it is answered at the first part.
+typedef struct part_report {
+    report text;
+    uint64_t hold;
+    size_t held;
+} part_report;
+
+static void report_part(report *text, const skua_part *part)
+{
+    report_octets(text, "[", 1);
+    report_slice(text, part->name);
+    report_octets(text, "|", 1);
+    report_slice(text, part->filename.ptr ? part->filename : SKUA_SLICE("-"));
+    report_octets(text, "|", 1);
+    report_slice(text, part->type.ptr ? part->type : SKUA_SLICE("-"));
+    report_octets(text, "|", 1);
+    report_number(text, part->fields_count);
+    report_octets(text, ":", 1);
+}
+
+static void read_part(skua_request *request, skua_part_event event, const skua_part *part, skua_slice octets,
+                      void *user)
+{
+    part_report *r = user;
+    switch (event) {
+    case SKUA_PART_BEGIN:
+        report_part(&r->text, part);
+        if (query_number(request, "refuse")) must(skua_respond(request, 403, NULL, SKUA_SLICE("no")));
+        return;
+    case SKUA_PART_DATA:
+        report_slice(&r->text, octets);
+        if (r->hold) r->held += octets.len;
+        else skua_content_consume(request, octets.len);
+        return;
+    case SKUA_PART_END:
+        report_octets(&r->text, "]", 1);
+        skua_content_consume(request, r->held);
+        r->held = 0;
+        return;
+    case SKUA_PARTS_END: report_send(&r->text); return;
+    case SKUA_PARTS_FAILED: tell("failed"); return;
+    }
+}
+
+static void answer_parts(skua_request *request, void *user)
+{
+    (void)user;
+    part_report *r = skua_request_alloc(request, sizeof *r);
+    if (!r) abort();
+    *r = (part_report){ .text = { .request = request }, .hold = query_number(request, "hold") };
+    skua_status status = skua_multipart_read(request, read_part, r);
+    if (status == SKUA_EINVAL) must(skua_respond_error(request, 415));
+    else must(status);
+}
+
 static void put(skua_server *server, const char *pattern, skua_handler *handler)
 {
     if (skua_route(server, pattern, handler, NULL) == SKUA_OK) return;
@@ -198,6 +256,7 @@ int main(int argc, char **argv)
     put(server, "POST /limit", answer_limited);
     put(server, "POST /guarded/collect", answer_collected);
     put(server, "GET /told", answer_told);
+    put(server, "POST /parts", answer_parts);
     must(skua_use(server, "/guarded", &(skua_middleware){ .before = guard_content }));
     return server_serve(server, "uploads");
 }
