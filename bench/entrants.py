@@ -110,8 +110,11 @@ def default_head(workload):
 class Skua(Entrant):
     kind = "skua"
 
-    def __init__(self, place):
-        super().__init__("Skua")
+    def __init__(self, place, backend=None):
+        super().__init__(f"Skua on {backend}" if backend else "Skua")
+        if backend:
+            self.kind = "backend"
+        self.choice = ["--backend", backend] if backend else []
         self.hello = place.built("hello")
         self.program = place.built("skua")
         if not self.hello and not self.program:
@@ -121,8 +124,9 @@ class Skua(Entrant):
         if workload.is_file:
             if not self.program:
                 return None
-            return [self.program, place.www, "--listen", f"127.0.0.1:{port}", "--workers", 1, "--log", "none", "--host", "*"]
-        return [self.hello, "--port", port, "--workers", 1] if self.hello else None
+            return [self.program, place.www, "--listen", f"127.0.0.1:{port}", "--workers", 1, "--log", "none", "--host", "*",
+                    *self.choice]
+        return [self.hello, "--port", port, "--workers", 1, *self.choice] if self.hello else None
 
 
 # ---- Peers from the distribution ----
@@ -290,7 +294,8 @@ class HyperHello(Built):
         return os.path.join(target, "release", "hello")
 
 
-def everyone(place):
+def everyone(place, backends=()):
     ways = sorted({way for workload in workloads.WORKLOADS for way in workload.ceilings})
     return ([Ceiling(way, place) for way in ways]
-            + [Skua(place), Nginx(), H2o(), Lighttpd(), Caddy(), GoHello("Go net/http", place), HyperHello("hyper", place)])
+            + [Skua(place)] + [Skua(place, backend) for backend in backends]
+            + [Nginx(), H2o(), Lighttpd(), Caddy(), GoHello("Go net/http", place), HyperHello("hyper", place)])

@@ -29,6 +29,7 @@ def arguments():
     parser.add_argument("--seconds", type=int, default=2, help="of each keep-alive round (default 2)")
     parser.add_argument("--workloads", help="names, separated by commas: " + ", ".join(w.name for w in workloads.WORKLOADS))
     parser.add_argument("--servers", help="names or beginnings of names, separated by commas; ceilings always run")
+    parser.add_argument("--backends", default="", help="Skua's backends to measure beside the one it prefers: uring")
     parser.add_argument("--quick", action="store_true", help="five workloads, three rounds of a second: a look, not a proof")
     parser.add_argument("--build", default=os.path.join(ROOT, "build", "release"), help="where the programs were built")
     parser.add_argument("--out", default=os.path.join(ROOT, "bench", "results"), help="folder for bench.md, bench.json, bench.svg")
@@ -49,7 +50,7 @@ def chosen_workloads(options):
 
 
 def chosen_entrants(options, place):
-    everyone = entrants.everyone(place)
+    everyone = entrants.everyone(place, [name for name in options.backends.split(",") if name])
     if not options.servers:
         return everyone
     wanted = [name.lower() for name in options.servers.split(",")]
