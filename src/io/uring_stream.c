@@ -457,7 +457,7 @@ static void uring_may_end(io_loop *loop, io_stream *stream, int32_t res)
     stream->flags |= IO_FIN_SEEN;
     if (stream->flags & IO_WANT_RECV) return; // receiving tells
     if (res & POLLERR) uring_told(loop, stream, IO_END_RESET);
-    else uring_told(loop, stream, IO_END_NEAR);
+    else if (!(stream->flags & IO_FIN_TOLD)) uring_told(loop, stream, IO_END_NEAR);
 }
 
 void uring_stream_completed(io_loop *loop, uring_kind kind, const uring_cqe *cqe)
