@@ -9,6 +9,8 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 PYTHON := build/venv/bin/python
 PYTEST := $(PYTHON) -m pytest -q
 PREFIX ?= /usr/local
+# Which of the end-to-end tests make test also runs on io_uring; test-all runs every one.
+URING_TESTS := requests files deadlines faults clients
 
 .DEFAULT_GOAL := help
 .PHONY: help run build test test-all forms dist install tidy unit tsan fuzz conformance bench format clean FORCE
@@ -88,9 +90,11 @@ test: build/.tools-test
 	@$(MAKE) --no-print-directory forms
 	@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=20
 	@if [ -n "$(SUITES)" ]; then $(MAKE) --no-print-directory conformance SUITES="$(SUITES)"; fi
+	@SKUA_BACKEND=uring $(PYTEST) $(addprefix tests/e2e/test_,$(addsuffix .py,$(URING_TESTS)))
 	@$(PYTEST) tests/tools tests/dist tests/e2e tests/budgets
 
 test-all: test
+	@SKUA_BACKEND=uring $(PYTEST) tests/e2e
 	@$(MAKE) --no-print-directory build/debug/.built build/tsan/.built
 	@ctest --test-dir build/debug --output-on-failure -j $(JOBS) --no-tests=error
 	@ctest --test-dir build/tsan --output-on-failure -j $(JOBS) --no-tests=error

@@ -426,7 +426,7 @@ static skua_status server_open(skua_server *server, unsigned workers, const io_b
 static void server_say_fallback(skua_server *server, const char *refused, const char *call, skua_status why)
 {
     char sentence[SERVER_ERROR_OCTETS];
-    int len = snprintf(sentence, sizeof sentence, "%s cannot be used (%s: %s); %s is", refused, call,
+    int len = snprintf(sentence, sizeof sentence, "%s cannot be used (%s: %s); %s is used", refused, call,
                        skua_status_text(why), server->backend->name);
     if (len > 0) skua_log(server, slice_make(sentence, (size_t)len));
 }
