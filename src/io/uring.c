@@ -188,16 +188,21 @@ static void uring_start_op(io_loop *loop, io_op *op)
     if (status) uring_op_failed(op, status);
 }
 
-static void uring_drain(io_loop *loop)
+static void uring_run(io_loop *loop)
 {
-    do {
+    while (loop->pending || loop->pending_ops) {
         uring_run_streams(loop);
         io_op *op = loop->pending_ops;
-        if (!op) break;
+        if (!op) return;
         loop->pending_ops = op->next;
         if (!loop->pending_ops) loop->pending_ops_tail = &loop->pending_ops;
         uring_start_op(loop, op);
-    } while (loop->pending || loop->pending_ops);
+    }
+}
+
+static void uring_drain(io_loop *loop)
+{
+    uring_run(loop);
     uring_arm_ops(loop);
 }
 
@@ -313,6 +318,7 @@ static void uring_complete_polls(io_loop *loop)
     }
 }
 
+// What each started is run before the next: a file that one request opens is there for those behind it.
 static void uring_complete(io_loop *loop)
 {
     uring_kernel *kernel = loop->kernel;
@@ -322,6 +328,7 @@ static void uring_complete(io_loop *loop)
         uring_kind kind = (uring_kind)(cqe.user_data >> 24 & 0xff);
         if (kind == URING_OF_OP) uring_op_completed(loop, &cqe);
         else if (kind != URING_OF_NOTHING) uring_stream_completed(loop, kind, &cqe);
+        uring_run(loop);
     }
 }
 
@@ -347,7 +354,6 @@ static void uring_end_accept(io_loop *loop, uring_op *entry)
         if (!entry->cancels) uring_cancel_op(loop, entry);
         if (uring_enter_once(loop, -1)) break;
         uring_complete(loop);
-        uring_run_streams(loop);
     }
     uring_accept_rest(loop, op);
     op->active = false;

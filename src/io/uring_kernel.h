@@ -15,6 +15,7 @@ enum {
     URING_SENDS_MAX = 256,      // sends that are submitted together
     URING_VECTORS = 8,          // segments of one send
     URING_HELD_BUCKETS = 256,
+    URING_ROUNDS_MAX = 16,      // how often a stream is run before the others have their turn
     URING_MULTISHOT_OCTETS = 4 * IO_RECV_OCTETS // what may come before receiving can be stopped
 };
 
@@ -102,9 +103,6 @@ static inline uint32_t uring_poll_events(uint32_t events)
 }
 
 // ---- Streams ----
-
-// Does what the stream's flags ask for and the kernel may grant.
-void uring_stream_run(io_loop *loop, io_stream *stream);
 
 // A completion of a stream's.
 void uring_stream_completed(io_loop *loop, uring_kind kind, const uring_cqe *cqe);

@@ -334,7 +334,8 @@ static void uring_close_stream(io_loop *loop, io_stream *stream)
 
 // ---- Running ----
 
-void uring_stream_run(io_loop *loop, io_stream *stream)
+// Does what the stream's flags ask for and the kernel may grant.
+static void uring_stream_run(io_loop *loop, io_stream *stream)
 {
     if (stream->flags & IO_WANT_CLOSE) {
         uring_close_stream(loop, stream);
@@ -355,14 +356,20 @@ void uring_stream_run(io_loop *loop, io_stream *stream)
     if (!(stream->flags & (IO_PENDING | IO_RESET_TOLD))) uring_arm(loop, stream);
 }
 
+// Running a stream may make it pending again: it has sent something and its source has more. A peer that takes
+// all of it at once would keep the worker for itself, so after some rounds the rest waits for the next turn.
 void uring_run_streams(io_loop *loop)
 {
-    while (loop->pending) {
-        io_stream *stream = loop->pending;
-        loop->pending = stream->next;
-        if (!loop->pending) loop->pending_tail = &loop->pending;
-        stream->flags &= ~(uint32_t)IO_PENDING;
-        uring_stream_run(loop, stream);
+    for (int round = 0; loop->pending; round++) {
+        io_stream *next, *stream = loop->pending;
+        loop->pending = NULL;
+        loop->pending_tail = &loop->pending;
+        for (; stream; stream = next) {
+            next = stream->next;
+            stream->flags &= ~(uint32_t)IO_PENDING;
+            if (round < URING_ROUNDS_MAX) uring_stream_run(loop, stream);
+            else uring_postpone(loop, stream);
+        }
     }
 }
 
