@@ -69,6 +69,10 @@ BANNED = {
     "gethostbyname": "getaddrinfo",
 }
 
+# Calls that only one file of src/ may make.
+ONLY_IN_MEMORY = "src/base/memory.c"
+MEMORY_CALL = re.compile(r"(?<![\w.>*])(malloc|calloc|realloc|reallocarray|aligned_alloc|posix_memalign|strdup|strndup|free)\s*\(")
+
 LINES_MAX = 800
 WHOLE = {"include/skua/skua.h"}  # one header is the interface, and most of it is comment
 SOURCE = {".c", ".h", ".hpp", ".cpp"}
@@ -181,6 +185,8 @@ def check_calls(tree):
             for match in CALL.finditer(line):
                 name = match.group(1)
                 yield file, number, f"{name} is banned; use {BANNED[name]}"
+            if str(file).startswith("src/") and str(file) != ONLY_IN_MEMORY and MEMORY_CALL.search(line):
+                yield file, number, "memory comes from base/memory.h, so that a program can supply its own"
             if str(file).startswith("src/") and ASSERT.search(line):
                 yield file, number, "assert is off in release; use SKUA_ASSERT"
 

@@ -119,6 +119,15 @@ typedef enum skua_log_format {
 // Takes log lines. octets holds whole lines, each ended by LF.  Thread: the server's log writer.
 typedef void skua_log_write(skua_slice octets, void *user);
 
+// Where memory comes from, instead of malloc. The functions behave as malloc, realloc (memory is never NULL, octets never
+// 0) and free, and may be called from any thread at once.
+typedef struct skua_allocator {
+    void *(*alloc)(size_t octets, void *user);
+    void *(*resize)(void *memory, size_t octets, void *user);
+    void (*free)(void *memory, void *user);
+    void *user;
+} skua_allocator;
+
 // Everything a server can be told at birth. Zero means default, for every member. Strings are copied.
 // The defaults and the reasons for them are in docs/limits.md.
 typedef struct skua_config {
@@ -181,6 +190,14 @@ typedef struct skua_config {
     bool (*on_connect)(skua_connection *connection, void *user);
     void (*on_close)(skua_connection *connection, void *user);
     void *hook_user;           // user of all hooks
+
+    // For the process. All servers that are alive at one time must name the same allocator, or skua_start fails with
+    // SKUA_EINVAL; it is in use from the first's birth until the last is freed. Copied; NULL for malloc. What
+    // may outlive servers (a skua_root, an answer of skua_test_request, the registry of tickets) always is malloc's.
+    const skua_allocator *allocator;
+    // Told of a programming error before the process is aborted, instead of standard error. The last server made with
+    // one decides. Thread: the one with the error.
+    void (*panic)(const char *sentence);
 } skua_config;
 
 // ---- Server -----------------------------------------------------------------------------------

@@ -6,8 +6,7 @@
 #include "base/arena.h"
 
 #include "base/assert.h"
-
-#include <stdlib.h>
+#include "base/memory.h"
 
 struct arena_piece {
     arena_piece *next;
@@ -23,7 +22,7 @@ void arena_init(arena *a, block_store *store)
 static void *arena_alloc_piece(arena *a, size_t octets)
 {
     if (octets > SIZE_MAX - sizeof(arena_piece)) return NULL;
-    arena_piece *piece = malloc(sizeof *piece + octets);
+    arena_piece *piece = memory_alloc(sizeof *piece + octets);
     if (!piece) return NULL;
     piece->next = a->pieces;
     a->pieces = piece;
@@ -68,7 +67,7 @@ void arena_reset(arena *a)
     while (a->pieces) {
         arena_piece *piece = a->pieces;
         a->pieces = piece->next;
-        free(piece);
+        memory_free(piece);
     }
     a->at = a->end = NULL;
 }

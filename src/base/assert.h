@@ -13,4 +13,7 @@
 
 __attribute__((noreturn, cold)) void assert_failed(const char *condition, const char *file, int line);
 
+// Has tell told, instead of standard error; NULL: standard error.  Thread: any.
+void assert_tell(void (*tell)(const char *sentence));
+
 #endif

@@ -6,8 +6,7 @@
 #include "base/block.h"
 
 #include "base/assert.h"
-
-#include <stdlib.h>
+#include "base/memory.h"
 
 void block_store_init(block_store *store, uint32_t free_max)
 {
@@ -19,7 +18,7 @@ void block_store_deinit(block_store *store)
     SKUA_ASSERT(store->out_count == 0);
     while (store->free) {
         block *next = store->free->next;
-        free(store->free);
+        memory_free(store->free);
         store->free = next;
     }
     store->free_count = 0;
@@ -35,7 +34,7 @@ static block *block_pop(block_store *store)
 
 block *block_take(block_store *store)
 {
-    block *b = store->free ? block_pop(store) : malloc(sizeof *b + BLOCK_OCTETS);
+    block *b = store->free ? block_pop(store) : memory_alloc(sizeof *b + BLOCK_OCTETS);
     if (!b) return NULL;
     b->next = NULL;
     b->refs = 1;
@@ -52,7 +51,7 @@ void block_give(block_store *store, block **b)
     *b = NULL;
     store->out_count--;
     if (store->free_count >= store->free_max) {
-        free(given);
+        memory_free(given);
         return;
     }
     given->next = store->free;

@@ -8,9 +8,9 @@
 #include "base/pool.h"
 
 #include "base/assert.h"
+#include "base/memory.h"
 
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { POOL_SLABS_FIRST = 8 };
@@ -30,8 +30,8 @@ void pool_init(pool *p, size_t item_octets, uint32_t items_max)
 void pool_deinit(pool *p)
 {
     SKUA_ASSERT(p->in_use == 0);
-    for (uint32_t i = 0; i < p->slab_count; i++) free(p->slabs[i]);
-    free(p->slabs);
+    for (uint32_t i = 0; i < p->slab_count; i++) memory_free(p->slabs[i]);
+    memory_free(p->slabs);
     pool_init(p, p->item_octets, p->items_max);
 }
 
@@ -52,7 +52,7 @@ static bool pool_make_slab_room(pool *p)
 {
     if (p->slab_count < p->slab_room) return true;
     uint32_t room = p->slab_room ? p->slab_room * 2 : POOL_SLABS_FIRST;
-    char **slabs = realloc(p->slabs, room * sizeof *slabs);
+    char **slabs = memory_resize(p->slabs, room * sizeof *slabs);
     if (!slabs) return false;
     p->slabs = slabs;
     p->slab_room = room;
@@ -63,7 +63,7 @@ static bool pool_make_slab_room(pool *p)
 static bool pool_grow(pool *p)
 {
     if (!pool_make_slab_room(p)) return false;
-    char *slab = calloc(POOL_SLAB_ITEMS, p->item_octets);
+    char *slab = memory_array(POOL_SLAB_ITEMS, p->item_octets);
     if (!slab) return false;
     uint32_t first = p->slab_count * POOL_SLAB_ITEMS;
     uint32_t last = first + POOL_SLAB_ITEMS - 1;

@@ -6,8 +6,7 @@
 #include "files/cache.h"
 
 #include "base/assert.h"
-
-#include <stdlib.h>
+#include "base/memory.h"
 
 static size_t cache_buckets_for(unsigned entries)
 {
@@ -19,12 +18,12 @@ static size_t cache_buckets_for(unsigned entries)
 
 cache *cache_new(const site *s, unsigned files_max)
 {
-    cache *c = calloc(1, sizeof *c);
+    cache *c = memory_zeroed(sizeof *c);
     if (!c) return NULL;
     size_t buckets = cache_buckets_for(s->cache_entries_max);
-    c->buckets = calloc(buckets, sizeof *c->buckets);
+    c->buckets = memory_array(buckets, sizeof *c->buckets);
     if (!c->buckets) {
-        free(c);
+        memory_free(c);
         return NULL;
     }
     c->site = s;
@@ -154,8 +153,8 @@ void cache_free(cache *c)
 {
     while (c->oldest)
         cache_drop(c, c->oldest);
-    free(c->buckets);
-    free(c);
+    memory_free(c->buckets);
+    memory_free(c);
 }
 
 uint64_t cache_draw(cache *c)

@@ -5,10 +5,10 @@
 #include "files/cached.h"
 
 #include "base/assert.h"
+#include "base/memory.h"
 #include "http/date.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 // A file system's clock ticks coarsely: within a tick content can change under the same ctime.
 // After two seconds no tick is that long, and the entity tag is strong.
@@ -101,11 +101,11 @@ static skua_status cached_read(skua_file *file, char *buffer, size_t size)
 static skua_status cached_make_small(cached *c, const cached_source *source)
 {
     size_t size = (size_t)c->info.size;
-    char *buffer = malloc(size ? size : 1);
+    char *buffer = memory_alloc(size ? size : 1);
     if (!buffer) return SKUA_ENOMEM;
     skua_status status = cached_read(source->file, buffer, size);
     if (!status) status = cached_make_ok(c, source, slice_make(buffer, size));
-    free(buffer);
+    memory_free(buffer);
     c->octets += size;
     return status;
 }
@@ -125,7 +125,7 @@ static skua_status cached_make_answers(cached *c, const cached_source *source)
 skua_status cached_new(const cached_source *source, cached **made)
 {
     SKUA_ASSERT(source->info->kind == SKUA_FILE_REGULAR);
-    cached *c = calloc(1, sizeof *c + source->key.len);
+    cached *c = memory_zeroed(sizeof *c + source->key.len);
     if (!c) return SKUA_ENOMEM;
     c->info = *source->info;
     c->type = source->type;
@@ -149,7 +149,7 @@ void cached_free(cached *c, const site *s)
     if (c->ok) skua_answer_unref(c->ok);
     if (c->not_modified) skua_answer_unref(c->not_modified);
     if (c->file) skua_file_unref(c->file);
-    free(c);
+    memory_free(c);
 }
 
 bool cached_is_same(const cached *c, const skua_file_info *info)

@@ -4,12 +4,14 @@
 
 #include "files/listing.h"
 
+#include "base/memory.h"
+
 #include <stdlib.h>
 
 static bool listing_grow(listing *l)
 {
     size_t room = l->room ? 2 * l->room : 64;
-    listing_entry *grown = realloc(l->entries, room * sizeof *grown);
+    listing_entry *grown = memory_resize(l->entries, room * sizeof *grown);
     if (!grown) return false;
     l->entries = grown;
     l->room = room;
@@ -19,7 +21,7 @@ static bool listing_grow(listing *l)
 static bool listing_keep(listing *l, const char *name, const skua_file_info *info)
 {
     if (l->count == l->room && !listing_grow(l)) return false;
-    char *copy = strdup(name);
+    char *copy = memory_text(name);
     if (!copy) return false;
     l->entries[l->count++] = (listing_entry){ copy, info->size, info->mtime_ns, info->kind };
     return true;
@@ -41,8 +43,8 @@ bool listing_add(const char *name, const skua_file_info *info, void *user)
 void listing_free(listing *l)
 {
     for (size_t i = 0; i < l->count; i++)
-        free(l->entries[i].name);
-    free(l->entries);
+        memory_free(l->entries[i].name);
+    memory_free(l->entries);
     *l = (listing){ 0 };
 }
 

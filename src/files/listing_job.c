@@ -6,12 +6,12 @@
 
 #include "files/listing_job.h"
 
+#include "base/memory.h"
 #include "files/listing_page.h"
 #include "files/reply.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 // Some thirty pages of the largest kind.
 static const size_t listing_job_octets_max = (size_t)64 << 20;
@@ -39,7 +39,7 @@ static void listing_job_free(void *user)
     listing_job *job = user;
     atomic_fetch_sub_explicit(&listing_jobs.shared.octets, job->counted, memory_order_relaxed);
     markup_free(&job->page);
-    free(job);
+    memory_free(job);
 }
 
 // ---- On the helper thread
@@ -166,7 +166,7 @@ static listing_sort listing_job_sort(skua_request *request)
 static listing_job *listing_job_new(skua_request *request, const site *s)
 {
     slice path = skua_request_path(request);
-    listing_job *job = calloc(1, sizeof *job + path.len);
+    listing_job *job = memory_zeroed(sizeof *job + path.len);
     if (!job) return NULL;
     job->request = request;
     job->site = s;

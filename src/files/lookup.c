@@ -6,11 +6,11 @@
 
 #include "files/lookup.h"
 
+#include "base/memory.h"
 #include "files/listing_job.h"
 #include "files/reply.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 // A file that shrinks each time it is read is not going to be read; nor will descriptors come back
 // for ever.
@@ -33,7 +33,7 @@ typedef struct lookup {
 static void lookup_free(lookup *l)
 {
     watches_close(&l->watches, l->site);
-    free(l);
+    memory_free(l);
 }
 
 static bool lookup_is_index(const lookup *l)
@@ -197,7 +197,7 @@ static lookup *lookup_new(skua_request *request, const site *s, cache *c, slice 
 {
     bool is_directory = name.len == 0 || name.ptr[name.len - 1] == '/';
     size_t index_len = is_directory ? strlen(s->index) : 0;
-    lookup *l = malloc(sizeof *l + name.len + index_len);
+    lookup *l = memory_alloc(sizeof *l + name.len + index_len);
     if (!l) return NULL;
     *l = (lookup){
         .request = request,

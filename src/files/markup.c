@@ -5,12 +5,13 @@
 
 #include "files/markup.h"
 
+#include "base/memory.h"
+
 #include <stdint.h>
-#include <stdlib.h>
 
 void markup_free(markup *m)
 {
-    free(m->ptr);
+    memory_free(m->ptr);
     *m = (markup){ 0 };
 }
 
@@ -21,7 +22,7 @@ static bool markup_grow(markup *m, size_t need)
         if (room > SIZE_MAX / 2) return false;
         room *= 2;
     }
-    char *grown = realloc(m->ptr, room);
+    char *grown = memory_resize(m->ptr, room);
     if (!grown) return false;
     m->ptr = grown;
     m->room = room;

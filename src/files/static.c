@@ -5,13 +5,13 @@
 // answer made long ago.
 
 #include "files/cache.h"
+#include "base/memory.h"
 #include "files/lookup.h"
 #include "files/reply.h"
 #include "files/site.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 
 enum {
@@ -116,9 +116,9 @@ static void site_free(void *user)
 {
     site *s = user;
     skua_root_close(s->root);
-    free(s->index);
-    free(s->cache_control);
-    free(s);
+    memory_free(s->index);
+    memory_free(s->cache_control);
+    memory_free(s);
     atomic_fetch_sub_explicit(&sites.shared.count, 1, memory_order_relaxed);
 }
 
@@ -186,12 +186,12 @@ static void site_set_bounds(site *s, const skua_directory_config *config)
 
 static site *site_new(skua_server *server, const char *path, const skua_directory_config *config)
 {
-    site *s = calloc(1, sizeof *s);
+    site *s = memory_zeroed(sizeof *s);
     if (!s) return NULL;
     s->server = server;
     s->prefix_len = strlen(path);
-    s->index = strdup(config->index ? config->index : "index.html");
-    s->cache_control = config->cache_control ? strdup(config->cache_control) : NULL;
+    s->index = memory_text(config->index ? config->index : "index.html");
+    s->cache_control = config->cache_control ? memory_text(config->cache_control) : NULL;
     s->list = config->list;
     s->dotfiles = config->dotfiles;
     site_set_bounds(s, config);
@@ -206,24 +206,24 @@ static site *site_new(skua_server *server, const char *path, const skua_director
 static skua_status site_add_bare_route(skua_server *server, site *s, const char *path)
 {
     if (s->prefix_len == 1) return SKUA_OK;
-    char *pattern = malloc(s->prefix_len + sizeof "GET ");
+    char *pattern = memory_alloc(s->prefix_len + sizeof "GET ");
     if (!pattern) return SKUA_ENOMEM;
     memcpy(pattern, "GET ", 4);
     memcpy(pattern + 4, path, s->prefix_len - 1);
     pattern[4 + s->prefix_len - 1] = '\0';
     skua_status status = skua_route(server, pattern, static_handle_bare, s);
-    free(pattern);
+    memory_free(pattern);
     return status == SKUA_EEXIST ? SKUA_OK : status;
 }
 
 static skua_status site_add_route(skua_server *server, site *s, const char *path)
 {
-    char *pattern = malloc(s->prefix_len + sizeof "GET ");
+    char *pattern = memory_alloc(s->prefix_len + sizeof "GET ");
     if (!pattern) return SKUA_ENOMEM;
     memcpy(pattern, "GET ", 4);
     memcpy(pattern + 4, path, s->prefix_len + 1);
     skua_status status = skua_route(server, pattern, static_handle, s);
-    free(pattern);
+    memory_free(pattern);
     return status ? status : site_add_bare_route(server, s, path);
 }
 

@@ -5,8 +5,7 @@
 #include "io/alarms.h"
 
 #include "base/assert.h"
-
-#include <stdlib.h>
+#include "base/memory.h"
 
 enum { ALARMS_ROOM_MIN = 16 };
 
@@ -18,7 +17,7 @@ void io_alarms_init(io_alarms *alarms, void *user)
 void io_alarms_deinit(io_alarms *alarms)
 {
     SKUA_ASSERT(alarms->count == 0);
-    free(alarms->heap);
+    memory_free(alarms->heap);
     *alarms = (io_alarms){ .count = 0 };
 }
 
@@ -55,7 +54,7 @@ static bool alarms_reserve(io_alarms *alarms)
 {
     if (alarms->count + 1 < alarms->room) return true;
     size_t room = alarms->room ? 2 * alarms->room : ALARMS_ROOM_MIN;
-    io_alarm **heap = realloc(alarms->heap, room * sizeof *heap);
+    io_alarm **heap = memory_resize(alarms->heap, room * sizeof *heap);
     if (!heap) return false;
     alarms->heap = heap;
     alarms->room = room;

@@ -4,13 +4,14 @@
 
 #include "io/io.h"
 
+#include "base/memory.h"
+
 #ifdef __linux__
 
 #include "io/readiness.h"
 #include "io/transfer.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
@@ -95,12 +96,12 @@ static const readiness_poller epoll_poller = {
 
 static skua_status epoll_open(io_loop *loop)
 {
-    epoll_kernel *kernel = calloc(1, sizeof *kernel);
+    epoll_kernel *kernel = memory_zeroed(sizeof *kernel);
     if (!kernel) return SKUA_ENOMEM;
     kernel->readiness.poller = &epoll_poller;
     kernel->fd = epoll_create1(EPOLL_CLOEXEC);
     if (kernel->fd < 0) {
-        free(kernel);
+        memory_free(kernel);
         return errno == EMFILE || errno == ENFILE ? SKUA_ENOFILE : SKUA_ENOMEM;
     }
     loop->kernel = kernel;
@@ -112,7 +113,7 @@ static void epoll_close(io_loop *loop)
 {
     epoll_kernel *kernel = loop->kernel;
     (void)close(kernel->fd);
-    free(kernel);
+    memory_free(kernel);
     loop->kernel = NULL;
 }
 

@@ -5,6 +5,8 @@
 
 #include "io/io.h"
 
+#include "base/memory.h"
+
 #ifdef IO_HAS_KQUEUE
 
 #include "io/readiness.h"
@@ -12,7 +14,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <sys/event.h>
 #include <time.h>
 #include <unistd.h>
@@ -158,13 +159,13 @@ static const readiness_poller kqueue_poller = {
 
 static skua_status kqueue_open(io_loop *loop)
 {
-    kqueue_kernel *kernel = calloc(1, sizeof *kernel);
+    kqueue_kernel *kernel = memory_zeroed(sizeof *kernel);
     if (!kernel) return SKUA_ENOMEM;
     kernel->readiness.poller = &kqueue_poller;
     kernel->fd = kqueue();
     if (kernel->fd < 0) {
         skua_status status = errno == EMFILE || errno == ENFILE ? SKUA_ENOFILE : SKUA_ENOMEM;
-        free(kernel);
+        memory_free(kernel);
         return status;
     }
     (void)fcntl(kernel->fd, F_SETFD, FD_CLOEXEC);
@@ -177,7 +178,7 @@ static void kqueue_close(io_loop *loop)
 {
     kqueue_kernel *kernel = loop->kernel;
     (void)close(kernel->fd);
-    free(kernel);
+    memory_free(kernel);
     loop->kernel = NULL;
 }
 

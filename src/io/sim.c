@@ -8,10 +8,10 @@
 #include "io/sim_kernel.h"
 
 #include "base/assert.h"
+#include "base/memory.h"
 #include "io/file.h"
 
 #include <poll.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 enum { SIM_TURN_RUNS = 24, SIM_TURN_TICK_NS = 20000 };
@@ -130,7 +130,7 @@ static void sim_receive_octets(sim_client *client)
     io_stream *stream = client->stream;
     size_t len = client->inbox.len < IO_RECV_OCTETS ? client->inbox.len : IO_RECV_OCTETS;
     len = sim_piece(kernel, SIM_SHORT_RECV, len);
-    char *octets = malloc(len);
+    char *octets = memory_alloc(len);
     if (!octets) {
         client->turn_over = true;
         return;
@@ -142,7 +142,7 @@ static void sim_receive_octets(sim_client *client)
     client->turn_reads++;
     sim_note(kernel, "received", client->id, len);
     client->loop->events->received(stream, octets, len);
-    free(octets);
+    memory_free(octets);
 }
 
 static void sim_receive(sim_client *client)
@@ -354,7 +354,7 @@ static skua_status sim_add_work(sim_kernel *kernel, io_op *op)
 {
     if (kernel->work_count == kernel->work_room) {
         size_t room = kernel->work_room ? 2 * kernel->work_room : 16;
-        sim_work *works = realloc(kernel->works, room * sizeof *works);
+        sim_work *works = memory_resize(kernel->works, room * sizeof *works);
         if (!works) return SKUA_ENOMEM;
         kernel->works = works;
         kernel->work_room = room;

@@ -7,9 +7,9 @@
 #include "io/sim_kernel.h"
 
 #include "base/assert.h"
+#include "base/memory.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 
 static const int64_t sim_start_ns = 1000000000;
 
@@ -93,7 +93,7 @@ static bool sim_pipe_room(sim_pipe *pipe, size_t len)
         return true;
     }
     size_t room = 2 * (pipe->start + pipe->len + len);
-    char *octets = realloc(pipe->octets, room);
+    char *octets = memory_resize(pipe->octets, room);
     if (!octets) return false;
     pipe->octets = octets;
     pipe->room = room;
@@ -119,7 +119,7 @@ void sim_pipe_pop(sim_pipe *pipe, size_t len)
 
 void sim_pipe_clear(sim_pipe *pipe)
 {
-    free(pipe->octets);
+    memory_free(pipe->octets);
     *pipe = (sim_pipe){ .len = 0 };
 }
 
@@ -135,7 +135,7 @@ static void sim_defaults(sim_config *config)
 
 sim_kernel *sim_kernel_new(const sim_config *config)
 {
-    sim_kernel *kernel = calloc(1, sizeof *kernel);
+    sim_kernel *kernel = memory_zeroed(sizeof *kernel);
     if (!kernel) return NULL;
     kernel->config = *config;
     kernel->random = config->seed;
@@ -150,7 +150,7 @@ static void sim_client_release(sim_client *client)
     sim_pipe_clear(&client->received);
     sim_pipe_clear(&client->inbox);
     sim_pipe_clear(&client->wire);
-    free(client);
+    memory_free(client);
 }
 
 void sim_kernel_free(sim_kernel *kernel)
@@ -162,9 +162,9 @@ void sim_kernel_free(sim_kernel *kernel)
         kernel->clients = client->next;
         sim_client_release(client);
     }
-    free(kernel->live);
-    free(kernel->works);
-    free(kernel);
+    memory_free(kernel->live);
+    memory_free(kernel->works);
+    memory_free(kernel);
 }
 
 void sim_set_permille(sim_kernel *kernel, sim_fault fault, uint16_t permille)
@@ -237,7 +237,7 @@ static bool sim_enlist(sim_kernel *kernel, sim_client *client)
 {
     if (kernel->live_count == kernel->live_room) {
         size_t room = kernel->live_room ? 2 * kernel->live_room : 16;
-        sim_client **live = realloc(kernel->live, room * sizeof(sim_client *));
+        sim_client **live = memory_resize(kernel->live, room * sizeof(sim_client *));
         if (!live) return false;
         kernel->live = live;
         kernel->live_room = room;
@@ -250,10 +250,10 @@ sim_client *sim_connect(sim_kernel *kernel, int listener)
 {
     const sim_listener *listens = sim_find_listener(kernel, listener);
     SKUA_ASSERT(listens);
-    sim_client *client = calloc(1, sizeof *client);
+    sim_client *client = memory_zeroed(sizeof *client);
     if (!client) return NULL;
     if (!sim_enlist(kernel, client)) {
-        free(client);
+        memory_free(client);
         return NULL;
     }
     client->kernel = kernel;

@@ -7,6 +7,8 @@
 
 #include "io/uring_kernel.h"
 
+#include "base/memory.h"
+
 #ifdef __linux__
 
 #include "io/file.h"
@@ -16,7 +18,6 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -28,11 +29,11 @@ static const int64_t uring_retry_ns = 100000000;
 static skua_status uring_open(io_loop *loop)
 {
     const char *call;
-    uring_kernel *kernel = calloc(1, sizeof *kernel);
+    uring_kernel *kernel = memory_zeroed(sizeof *kernel);
     if (!kernel) return SKUA_ENOMEM;
     skua_status status = uring_ring_open(&kernel->ring, &call);
     if (status) {
-        free(kernel);
+        memory_free(kernel);
         return status;
     }
     kernel->multishot = true;
@@ -45,7 +46,7 @@ static void uring_close(io_loop *loop)
 {
     uring_kernel *kernel = loop->kernel;
     uring_ring_close(&kernel->ring);
-    free(kernel);
+    memory_free(kernel);
     loop->kernel = NULL;
 }
 

@@ -11,11 +11,11 @@
 #ifdef __linux__
 
 #include "base/assert.h"
+#include "base/memory.h"
 #include "io/transfer.h"
 
 #include <errno.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 static void uring_told(io_loop *loop, io_stream *stream, io_end how)
@@ -60,7 +60,7 @@ static uring_held **uring_held_of(uring_kernel *kernel, const io_stream *stream)
 // Goes behind what is held of it already, which may be of any length.
 static bool uring_hold(uring_kernel *kernel, io_stream *stream, const char *octets, size_t len)
 {
-    uring_held *held = malloc(sizeof *held + len);
+    uring_held *held = memory_alloc(sizeof *held + len);
     if (!held) return false;
     held->next = NULL;
     held->slot = stream->item.slot;
@@ -87,7 +87,7 @@ static uring_held *uring_held_take(uring_kernel *kernel, io_stream *stream)
 static void uring_held_drop(uring_kernel *kernel, io_stream *stream)
 {
     while (stream->flags & URING_HOLDS)
-        free(uring_held_take(kernel, stream));
+        memory_free(uring_held_take(kernel, stream));
 }
 
 static void uring_held_deliver(io_loop *loop, io_stream *stream)
@@ -95,7 +95,7 @@ static void uring_held_deliver(io_loop *loop, io_stream *stream)
     while ((stream->flags & (URING_HOLDS | IO_WANT_RECV | IO_PENDING)) == (URING_HOLDS | IO_WANT_RECV)) {
         uring_held *held = uring_held_take(loop->kernel, stream);
         loop->events->received(stream, held->octets, held->len);
-        free(held);
+        memory_free(held);
     }
 }
 

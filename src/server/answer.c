@@ -5,12 +5,11 @@
 #include "server/answer.h"
 
 #include "base/assert.h"
+#include "base/memory.h"
 #include "http/h1_write.h"
 #include "http/syntax.h"
 #include "server/page.h"
 #include "server/respond.h"
-
-#include <stdlib.h>
 
 enum { ANSWER_FIELDS_OCTETS_MAX = 8192 };
 
@@ -43,7 +42,7 @@ skua_status skua_answer_new(skua_worker *worker, const skua_answer_desc *desc, s
     if (answer_fields_octets(desc) > ANSWER_FIELDS_OCTETS_MAX) return SKUA_EINVAL;
     bool in_memory = !desc->file && desc->content.len;
     size_t room = H1_STATUS_LINE_OCTETS_MAX + answer_fields_octets(desc) + 64 + desc->content.len;
-    skua_answer *a = malloc(sizeof *a + room);
+    skua_answer *a = memory_alloc(sizeof *a + room);
     if (!a) return SKUA_ENOMEM;
     uint64_t length = in_memory ? desc->content.len : desc->length;
     *a = (skua_answer){
@@ -82,5 +81,5 @@ void skua_answer_unref(skua_answer *answer)
     SKUA_ASSERT(answer->refs > 0);
     if (--answer->refs) return;
     if (answer->file) skua_file_unref(answer->file);
-    free(answer);
+    memory_free(answer);
 }

@@ -6,13 +6,13 @@
 #include "server/blocking.h"
 
 #include "base/assert.h"
+#include "base/memory.h"
 #include "server/connection.h"
 #include "server/crew.h"
 #include "server/respond.h"
 #include "server/server.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 typedef struct blocking_route blocking_route;
 
@@ -81,7 +81,7 @@ skua_status skua_reply_field(skua_reply *reply, const char *name, slice value)
 
 static skua_status reply_copy_content(skua_reply *reply, slice content)
 {
-    char *copy = malloc(content.len ? content.len : 1);
+    char *copy = memory_alloc(content.len ? content.len : 1);
     if (!copy) return SKUA_ENOMEM;
     if (content.len) memcpy(copy, content.ptr, content.len);
     reply->octets = copy;
@@ -115,8 +115,8 @@ static void reply_free(skua_reply *reply)
 {
     arena_reset(&reply->memory);
     block_store_deinit(&reply->blocks);
-    free(reply->octets);
-    free(reply);
+    memory_free(reply->octets);
+    memory_free(reply);
 }
 
 static int reply_text_len(slice text)
@@ -139,7 +139,7 @@ static skua_status reply_send(skua_reply *reply, skua_request *r)
         if (added) return added;
     }
     slice content = slice_make(reply->octets, reply->octets_len);
-    skua_status given = skua_respond_borrowed(r, reply->status, reply->type, content, free, reply->octets);
+    skua_status given = skua_respond_borrowed(r, reply->status, reply->type, content, memory_free, reply->octets);
     if (given == SKUA_OK) reply->octets = NULL;
     return given;
 }
@@ -204,7 +204,7 @@ static void reply_run(task *self)
 
 static skua_reply *reply_new(skua_request *r, const blocking_route *entry, slice content)
 {
-    skua_reply *reply = calloc(1, sizeof *reply);
+    skua_reply *reply = memory_zeroed(sizeof *reply);
     if (!reply) return NULL;
     reply->task.run = reply_run;
     reply->letter.deliver = reply_deliver;
@@ -256,11 +256,11 @@ static void blocking_begin(skua_request *r, void *user)
 
 static blocking *blocking_new(const skua_config *config)
 {
-    blocking *b = calloc(1, sizeof *b);
+    blocking *b = memory_zeroed(sizeof *b);
     if (!b) return NULL;
     b->crew = crew_new(config->blocking_threads, config->blocking_queue_max);
     if (b->crew) return b;
-    free(b);
+    memory_free(b);
     return NULL;
 }
 
@@ -271,9 +271,9 @@ void blocking_free(blocking *b)
     while (b->routes) {
         blocking_route *entry = b->routes;
         b->routes = entry->next;
-        free(entry);
+        memory_free(entry);
     }
-    free(b);
+    memory_free(b);
 }
 
 void blocking_tell_late(skua_server *server)
@@ -291,11 +291,11 @@ skua_status skua_route_blocking(skua_server *server, const char *pattern, skua_b
     SKUA_ASSERT(handler);
     if (server->started) return server_fail(server, SKUA_ESTATE, "the server has been started already");
     if (!server->blocking) server->blocking = blocking_new(&server->config);
-    blocking_route *entry = server->blocking ? malloc(sizeof *entry) : NULL;
+    blocking_route *entry = server->blocking ? memory_alloc(sizeof *entry) : NULL;
     if (!entry) return server_fail(server, SKUA_ENOMEM, "out of memory for a route");
     skua_status status = skua_route(server, pattern, blocking_begin, entry);
     if (status) {
-        free(entry);
+        memory_free(entry);
         return status;
     }
     *entry = (blocking_route){ .next = server->blocking->routes, .handler = handler, .user = user };

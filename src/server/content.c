@@ -3,11 +3,10 @@
 // Content of a request: delivered against credit, collected, or discarded.
 
 #include "base/assert.h"
+#include "base/memory.h"
 #include "server/connection.h"
 #include "server/server.h"
 #include "server/worker.h"
-
-#include <stdlib.h>
 
 // Octets a reader may have been given and not consumed.
 static const size_t content_window = 65536;
@@ -193,7 +192,7 @@ slice skua_request_trailer(const skua_request *r, const char *name)
 void content_free(skua_request *r)
 {
     if (r->collection_block) block_give(&r->worker->blocks, &r->collection_block);
-    else free(r->collection);
+    else memory_free(r->collection);
     r->collection = NULL;
 }
 
@@ -228,7 +227,7 @@ static bool content_collect_grow(skua_request *r, size_t need)
     if (need <= r->collection_room) return true;
     size_t room = r->collection_room;
     while (room < need) room *= 2;
-    char *grown = realloc(r->collection_block ? NULL : r->collection, room);
+    char *grown = memory_resize(r->collection_block ? NULL : r->collection, room);
     if (!grown) return false;
     if (r->collection_block) {
         memcpy(grown, r->collection, r->collection_len);

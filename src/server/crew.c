@@ -6,9 +6,10 @@
 
 #include "server/crew.h"
 
+#include "base/memory.h"
+
 #include <pthread.h>
 #include <signal.h>
-#include <stdlib.h>
 
 struct crew {
     unsigned threads_max, queue_max;
@@ -24,7 +25,7 @@ struct crew {
 
 crew *crew_new(unsigned threads_max, unsigned queue_max)
 {
-    crew *c = calloc(1, sizeof *c + threads_max * sizeof(pthread_t));
+    crew *c = memory_zeroed(sizeof *c + threads_max * sizeof(pthread_t));
     if (!c) return NULL;
     c->threads_max = threads_max;
     c->queue_max = queue_max;
@@ -45,7 +46,7 @@ void crew_free(crew *c)
     for (unsigned i = 0; i < threads; i++) pthread_join(c->thread[i], NULL);
     pthread_cond_destroy(&c->shared.more);
     pthread_mutex_destroy(&c->shared.lock);
-    free(c);
+    memory_free(c);
 }
 
 // The next task; NULL when there will be none.

@@ -3,12 +3,12 @@
 // Files, opened beneath a root through the loop.
 
 #include "base/assert.h"
+#include "base/memory.h"
 #include "server/answer.h"
 #include "server/root.h"
 #include "server/worker.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 typedef struct file_opening {
@@ -29,22 +29,22 @@ static void file_opened(io_op *op, int64_t result)
     if (status == SKUA_OK) {
         *file = (skua_file){ .worker = w, .refs = 1, .fd = (int)result };
     } else {
-        free(file);
+        memory_free(file);
         file = NULL;
     }
     w->opening--;
     opening->fn(w, status, file, &op->info, opening->user);
-    free(opening);
+    memory_free(opening);
 }
 
 void skua_file_open(skua_worker *w, skua_root *root, slice path, skua_file_opened_fn *fn, void *user)
 {
-    file_opening *opening = malloc(sizeof *opening + path.len + 1);
-    skua_file *file = malloc(sizeof *file);
+    file_opening *opening = memory_alloc(sizeof *opening + path.len + 1);
+    skua_file *file = memory_alloc(sizeof *file);
     if (!opening || !file || (path.len && memchr(path.ptr, 0, path.len))) {
         skua_status status = opening && file ? SKUA_ENOENT : SKUA_ENOMEM;
-        free(opening);
-        free(file);
+        memory_free(opening);
+        memory_free(file);
         fn(w, status, NULL, NULL, user);
         return;
     }
@@ -80,5 +80,5 @@ void skua_file_unref(skua_file *file)
     if (--file->refs) return;
     io_loop *loop = &file->worker->loop;
     loop->backend->discard(loop, file->fd);
-    free(file);
+    memory_free(file);
 }

@@ -10,6 +10,7 @@
 #include "server/log_line.h"
 
 #include "base/assert.h"
+#include "base/memory.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -290,7 +291,7 @@ static void log_wake(server_log *log)
 
 static log_lane *lane_new(server_log *log)
 {
-    log_lane *lane = aligned_alloc(64, sizeof *lane);
+    log_lane *lane = memory_aligned(64, sizeof *lane);
     if (!lane) return NULL;
     memset(lane, 0, offsetof(log_lane, ring)); // the ring is touched only as far as it is used
     lane->log = log;
@@ -395,7 +396,7 @@ static bool log_open(server_log *log)
 
 server_log *log_new(skua_log_format format, skua_log_write *write, void *user)
 {
-    server_log *log = malloc(sizeof *log);
+    server_log *log = memory_alloc(sizeof *log);
     if (!log) return NULL;
     memset(log, 0, offsetof(server_log, scratch));
     log->format = format;
@@ -406,8 +407,8 @@ server_log *log_new(skua_log_format format, skua_log_write *write, void *user)
     log->coloured = log_shows_colours(log);
     tzset();
     if (log_open(log)) return log;
-    free(log->shared.messages);
-    free(log);
+    memory_aligned_free(log->shared.messages);
+    memory_free(log);
     return NULL;
 }
 
@@ -421,11 +422,11 @@ void log_free(server_log *log)
     log_lane *lane = atomic_load(&log->shared.lanes);
     while (lane) {
         log_lane *next = lane->next;
-        free(lane);
+        memory_aligned_free(lane);
         lane = next;
     }
-    free(log->shared.messages);
-    free(log);
+    memory_aligned_free(log->shared.messages);
+    memory_free(log);
 }
 
 log_lane *log_lane_open(server_log *log)

@@ -6,6 +6,7 @@
 #include "server/middleware.h"
 
 #include "base/assert.h"
+#include "base/memory.h"
 #include "http/syntax.h"
 #include "server/pattern.h"
 #include "server/session.h"
@@ -13,7 +14,6 @@
 #include "server/worker.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 typedef struct middleware {
     skua_middleware hooks;
@@ -37,7 +37,7 @@ static skua_status middleware_refuse(skua_status status, char *why, size_t room,
 
 static skua_status middleware_read(middleware *item, const char *prefix)
 {
-    item->text = strdup(prefix);
+    item->text = memory_text(prefix);
     if (!item->text) return SKUA_ENOMEM;
     if (!pattern_read(slice_of(item->text), &item->prefix)) return SKUA_EINVAL;
     slice path = item->prefix.path;
@@ -48,7 +48,7 @@ static skua_status middleware_read(middleware *item, const char *prefix)
 skua_status middleware_add(middleware_set **set, const char *prefix, const skua_middleware *m, char *why,
                            size_t room)
 {
-    if (!*set) *set = calloc(1, sizeof **set);
+    if (!*set) *set = memory_zeroed(sizeof **set);
     if (!*set) return middleware_refuse(SKUA_ENOMEM, why, room, prefix, "memory ran out");
     if ((*set)->count == MIDDLEWARE_MAX) {
         return middleware_refuse(SKUA_ELIMIT, why, room, prefix, "there are 64 already");
@@ -56,7 +56,7 @@ skua_status middleware_add(middleware_set **set, const char *prefix, const skua_
     middleware *item = &(*set)->items[(*set)->count];
     skua_status status = middleware_read(item, prefix);
     if (status) {
-        free(item->text);
+        memory_free(item->text);
         return middleware_refuse(status, why, room, prefix,
                                  status == SKUA_ENOMEM ? "memory ran out" : "is not \"[METHOD ][HOST]/PREFIX\"");
     }
@@ -68,8 +68,8 @@ skua_status middleware_add(middleware_set **set, const char *prefix, const skua_
 void middleware_free(middleware_set *set)
 {
     if (!set) return;
-    for (unsigned i = 0; i < set->count; i++) free(set->items[i].text);
-    free(set);
+    for (unsigned i = 0; i < set->count; i++) memory_free(set->items[i].text);
+    memory_free(set);
 }
 
 // ---- Whom a request concerns ----

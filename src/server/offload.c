@@ -4,9 +4,8 @@
 
 #include "server/offload.h"
 
+#include "base/memory.h"
 #include "server/worker.h"
-
-#include <stdlib.h>
 
 typedef struct offload_job {
     task task;   // first
@@ -22,7 +21,7 @@ static void offload_deliver(mail *letter, void *reader)
     offload_job *job = (offload_job *)(void *)((char *)letter - offsetof(offload_job, letter));
     job->done(reader, job->user);
     worker_offload_done(reader);
-    free(job);
+    memory_free(job);
 }
 
 static void offload_run(task *self)
@@ -36,10 +35,10 @@ static void offload_run(task *self)
 skua_status offload_submit(crew *helpers, skua_worker *worker, void (*work)(void *user),
                            void (*done)(skua_worker *worker, void *user), void *user)
 {
-    offload_job *job = malloc(sizeof *job);
+    offload_job *job = memory_alloc(sizeof *job);
     if (!job) return SKUA_ENOMEM;
     *job = (offload_job){ .task = { .run = offload_run }, .worker = worker, .work = work, .done = done, .user = user };
     skua_status status = crew_submit(helpers, &job->task);
-    if (status) free(job);
+    if (status) memory_free(job);
     return status;
 }

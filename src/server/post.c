@@ -3,9 +3,8 @@
 // Post: a function for a worker, brought by a letter of its own.
 
 #include "base/assert.h"
+#include "base/memory.h"
 #include "server/server.h"
-
-#include <stdlib.h>
 
 typedef struct post {
     mail letter; // first
@@ -17,18 +16,18 @@ static void post_deliver(mail *letter, void *reader)
 {
     skua_worker *w = reader;
     post p = *(post *)(void *)letter;
-    free(letter);
+    memory_free(letter);
     p.fn(w, p.user);
     gate_leave(&w->posting);
 }
 
 static skua_status post_to(skua_worker *w, void (*fn)(skua_worker *worker, void *user), void *user)
 {
-    post *p = malloc(sizeof *p);
+    post *p = memory_alloc(sizeof *p);
     if (!p) return SKUA_ENOMEM;
     *p = (post){ .letter = { .deliver = post_deliver }, .fn = fn, .user = user };
     if (!gate_enter(&w->posting)) {
-        free(p);
+        memory_free(p);
         return SKUA_ECLOSED;
     }
     worker_post(w, &p->letter);

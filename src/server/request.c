@@ -5,6 +5,7 @@
 #include "server/request.h"
 
 #include "base/assert.h"
+#include "base/memory.h"
 #include "http/query.h"
 #include "server/blocking.h"
 #include "server/connection.h"
@@ -12,8 +13,6 @@
 #include "server/server.h"
 #include "server/ticket.h"
 #include "server/worker.h"
-
-#include <stdlib.h>
 
 // A usual head and what is made of it fit in here: only larger requests take a block.
 enum { REQUEST_ROOM_OCTETS = 1024 };
@@ -28,7 +27,7 @@ skua_request *request_take(skua_worker *w, session *s)
 {
     skua_request *r = w->free_requests;
     if (r) w->free_requests = r->next;
-    else r = malloc(request_octets(w));
+    else r = memory_alloc(request_octets(w));
     if (!r) return NULL;
     memset(r, 0, offsetof(skua_request, chunks)); // what is behind is set when it is used
     r->match.route = NULL;

@@ -6,6 +6,7 @@
 #include "server/respond.h"
 
 #include "base/assert.h"
+#include "base/memory.h"
 #include "http/h1_write.h"
 #include "http/syntax.h"
 #include "server/answer.h"
@@ -13,8 +14,6 @@
 #include "server/page.h"
 #include "server/server.h"
 #include "server/worker.h"
-
-#include <stdlib.h>
 
 enum {
     RESPOND_COPY_MAX = 8192,          // content up to this is copied behind the head: one piece, one send
@@ -181,14 +180,14 @@ static bool respond_write_head(skua_request *r, int status, slice line, slice ma
 
 static void respond_free(void *user)
 {
-    free(user);
+    memory_free(user);
 }
 
 // Octets that the caller keeps: copied, behind the head when they are few.
 static bool respond_queue_copy(out_queue *out, slice octets)
 {
     if (octets.len <= RESPOND_COPY_MAX) return out_copy(out, octets);
-    char *copy = malloc(octets.len);
+    char *copy = memory_alloc(octets.len);
     if (!copy) return false;
     memcpy(copy, octets.ptr, octets.len);
     out_lend(out, slice_make(copy, octets.len), respond_free, copy);

@@ -5,12 +5,12 @@
 #include "server/root.h"
 
 #include "base/assert.h"
+#include "base/memory.h"
 #include "io/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 struct skua_root {
@@ -38,12 +38,12 @@ skua_status skua_root_open(const char *path, skua_root **root)
 {
     SKUA_ASSERT(path);
     SKUA_ASSERT(root);
-    skua_root *made = malloc(sizeof *made);
+    skua_root *made = memory_lasting(sizeof *made);
     if (!made) return SKUA_ENOMEM;
     made->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (made->fd < 0) {
         skua_status status = root_status(errno);
-        free(made);
+        memory_lasting_free(made);
         return status;
     }
     made->id = atomic_fetch_add_explicit(&root_ids, 1, memory_order_relaxed);
@@ -55,7 +55,7 @@ void skua_root_close(skua_root *root)
 {
     if (!root) return;
     (void)close(root->fd);
-    free(root);
+    memory_lasting_free(root);
 }
 
 int root_fd(const skua_root *root)

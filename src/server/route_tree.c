@@ -5,8 +5,7 @@
 #include "server/route_tree.h"
 
 #include "base/assert.h"
-
-#include <stdlib.h>
+#include "base/memory.h"
 
 enum { ROUTE_SCAN_MAX = 8 };
 
@@ -14,10 +13,10 @@ enum { ROUTE_SCAN_MAX = 8 };
 
 static void route_node_deinit(route_node *node)
 {
-    free(node->literals.slots);
-    free((void *)node->exact.others);
-    free((void *)node->slash.others);
-    free((void *)node->tail.others);
+    memory_free(node->literals.slots);
+    memory_free((void *)node->exact.others);
+    memory_free((void *)node->slash.others);
+    memory_free((void *)node->tail.others);
 }
 
 // Patterns are at most PATTERN_DEPTH_MAX segments deep, and so is this.
@@ -26,14 +25,14 @@ static void route_node_free_below(route_node *node)
     if (node->param) {
         route_node_free_below(node->param);
         route_node_deinit(node->param);
-        free(node->param);
+        memory_free(node->param);
     }
     for (unsigned i = 0; i < node->literals.room; i++) {
         route_node *child = node->literals.slots[i];
         if (!child) continue;
         route_node_free_below(child);
         route_node_deinit(child);
-        free(child);
+        memory_free(child);
     }
 }
 
@@ -92,19 +91,19 @@ static bool route_children_grow(route_children *children)
                                                   : children->count * 2 >= children->room;
     if (!full) return true;
     route_children grown = { .room = children->room ? children->room * 4 : 2 };
-    grown.slots = calloc(grown.room, sizeof *grown.slots);
+    grown.slots = memory_array(grown.room, sizeof *grown.slots);
     if (!grown.slots) return false;
     for (unsigned i = 0; i < children->room; i++) {
         if (children->slots[i]) route_children_put(&grown, children->slots[i]);
     }
-    free(children->slots);
+    memory_free(children->slots);
     *children = grown;
     return true;
 }
 
 static route_node *route_node_new(route_node *parent)
 {
-    route_node *node = calloc(1, sizeof *node);
+    route_node *node = memory_zeroed(sizeof *node);
     if (node) node->parent = parent;
     return node;
 }
@@ -220,7 +219,7 @@ bool route_end_put(route_end *end, const route *rt)
         end->head = rt;
     } else {
         const route **others =
-            realloc((void *)end->others, (end->other_count + 1) * sizeof *others);
+            memory_resize((void *)end->others, (end->other_count + 1) * sizeof *others);
         if (!others) return false;
         others[end->other_count++] = rt;
         end->others = others;

@@ -7,11 +7,11 @@
 #include "server/router.h"
 
 #include "base/assert.h"
+#include "base/memory.h"
 #include "http/syntax.h"
 #include "server/route_tree.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 typedef struct router_entry router_entry;
 
@@ -40,7 +40,7 @@ struct router {
 
 router *router_new(void)
 {
-    return calloc(1, sizeof(router));
+    return memory_zeroed(sizeof(router));
 }
 
 void router_free(router *r)
@@ -49,16 +49,16 @@ void router_free(router *r)
     for (unsigned i = 0; i < r->host_room; i++) {
         if (!r->hosts[i]) continue;
         route_tree_deinit(&r->hosts[i]->tree);
-        free(r->hosts[i]);
+        memory_free(r->hosts[i]);
     }
-    free((void *)r->hosts);
+    memory_free((void *)r->hosts);
     route_tree_deinit(&r->any_host);
     while (r->entries) {
         router_entry *entry = r->entries;
         r->entries = entry->next;
-        free(entry);
+        memory_free(entry);
     }
-    free(r);
+    memory_free(r);
 }
 
 // ---- Hosts ----
@@ -84,13 +84,13 @@ static bool router_hosts_grow(router *r)
 {
     if (r->host_count * 2 < r->host_room) return true;
     unsigned room = r->host_room ? r->host_room * 2 : 8;
-    router_host **grown = calloc(room, sizeof *grown);
+    router_host **grown = memory_array(room, sizeof *grown);
     if (!grown) return false;
     for (unsigned i = 0; i < r->host_room; i++) {
         router_host *host = r->hosts[i];
         if (host) *router_host_slot(grown, room, host->name, host->param) = host;
     }
-    free((void *)r->hosts);
+    memory_free((void *)r->hosts);
     r->hosts = grown;
     r->host_room = room;
     return true;
@@ -103,7 +103,7 @@ static route_tree *router_tree(router *r, const route_pattern *p)
     if (!router_hosts_grow(r)) return NULL;
     router_host **slot = router_host_slot(r->hosts, r->host_room, p->host, p->host_param);
     if (*slot) return &(*slot)->tree;
-    router_host *host = calloc(1, sizeof *host);
+    router_host *host = memory_zeroed(sizeof *host);
     if (!host) return NULL;
     host->name = p->host;
     host->param = p->host_param;
@@ -141,7 +141,7 @@ static skua_status router_refuse_conflict(const route *there, bool same, char *w
 
 static router_entry *router_entry_new(slice text, skua_handler *handler, void *user)
 {
-    router_entry *entry = calloc(1, sizeof *entry + text.len + 1);
+    router_entry *entry = memory_zeroed(sizeof *entry + text.len + 1);
     if (!entry) return NULL;
     memcpy(entry->text, text.ptr, text.len);
     entry->route.handler = handler;
@@ -176,7 +176,7 @@ skua_status router_add(router *r, slice text, skua_handler *handler, void *user,
     router_entry *entry = text.len ? router_entry_new(text, handler, user) : NULL;
     if (text.len && !entry) return router_refuse(SKUA_ENOMEM, why, room, text, "memory ran out");
     if (!entry || !pattern_read(slice_make(entry->text, text.len), &entry->route.pattern)) {
-        free(entry);
+        memory_free(entry);
         return router_refuse(SKUA_EINVAL, why, room, text, "is not \"[METHOD ][HOST]/PATH\"");
     }
     entry->next = r->entries;

@@ -5,6 +5,7 @@
 #include "server/server.h"
 
 #include "base/assert.h"
+#include "base/memory.h"
 #include "http/syntax.h"
 #include "io/cores.h"
 #include "server/connection.h"
@@ -12,7 +13,6 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 struct server_keepsake {
     server_keepsake *next;
@@ -72,8 +72,10 @@ const char *skua_server_error(const skua_server *server)
 
 static bool server_fill(skua_server *server, const skua_config *config)
 {
-    server->wrong = config_complete(&server->config, config);
-    if (server->config.hosts && !(server->hosts_text = strdup(server->config.hosts))) return false;
+    const char *wrong = config_complete(&server->config, config);
+    if (wrong) server->wrong = wrong;
+    if (server->config.panic) assert_tell(server->config.panic);
+    if (server->config.hosts && !(server->hosts_text = memory_text(server->config.hosts))) return false;
     server->config.hosts = server->hosts_text;
     server->router = router_new();
     server->watch_set = watch_set_new();
@@ -83,8 +85,13 @@ static bool server_fill(skua_server *server, const skua_config *config)
 
 skua_server *skua_server_new(const skua_config *config)
 {
-    skua_server *server = calloc(1, sizeof *server);
-    if (!server) return NULL;
+    bool same_memory = memory_join(config ? config->allocator : NULL);
+    skua_server *server = memory_zeroed(sizeof *server);
+    if (!server) {
+        memory_leave();
+        return NULL;
+    }
+    if (!same_memory) server->wrong = "allocator";
     atomic_store(&server->shared.grace_ns, -1);
     for (unsigned i = 0; i < WORKER_LISTENERS_MAX; i++) server->shared_fds[i] = -1;
     if (!server_fill(server, config)) {
@@ -99,7 +106,7 @@ skua_server *skua_server_new(const skua_config *config)
 
 skua_status skua_server_on_free(skua_server *server, void (*release)(void *user), void *user)
 {
-    server_keepsake *keepsake = malloc(sizeof *keepsake);
+    server_keepsake *keepsake = memory_alloc(sizeof *keepsake);
     if (!keepsake) return SKUA_ENOMEM;
     *keepsake = (server_keepsake){ .next = server->keepsakes, .drop = release, .user = user };
     server->keepsakes = keepsake;
@@ -123,7 +130,7 @@ static void server_close_workers(skua_server *server)
         skua_worker *w = server->workers[i];
         server_close_listeners(server, w);
         worker_close(w);
-        free(w);
+        memory_free(w);
     }
     server->worker_count = 0;
     for (unsigned i = 0; i < server->listener_count; i++) {
@@ -132,7 +139,7 @@ static void server_close_workers(skua_server *server)
         server->shared_fds[i] = -1;
     }
     server_close_given(server);
-    free(server->workers);
+    memory_free(server->workers);
     server->workers = NULL;
 }
 
@@ -142,7 +149,7 @@ static void server_drop_keepsakes(skua_server *server)
         server_keepsake *keepsake = server->keepsakes;
         server->keepsakes = keepsake->next;
         keepsake->drop(keepsake->user);
-        free(keepsake);
+        memory_free(keepsake);
     }
 }
 
@@ -162,8 +169,9 @@ void skua_server_free(skua_server *server)
     log_free(server->log);
     middleware_free(server->middleware);
     router_free(server->router);
-    free(server->hosts_text);
-    free(server);
+    memory_free(server->hosts_text);
+    memory_free(server);
+    memory_leave();
 }
 
 // ---- Before the start ----
@@ -339,12 +347,12 @@ static skua_status server_listen_all(skua_server *server)
 
 static skua_status server_open_worker(skua_server *server, unsigned index)
 {
-    skua_worker *w = calloc(1, sizeof *w);
+    skua_worker *w = memory_zeroed(sizeof *w);
     if (!w) return SKUA_ENOMEM;
     for (unsigned i = 0; i < WORKER_LISTENERS_MAX; i++) w->listen_fds[i] = -1;
     skua_status status = worker_open(w, server, index, server->backend);
     if (status) {
-        free(w);
+        memory_free(w);
         return status;
     }
     server->workers[server->worker_count++] = w;
@@ -353,7 +361,7 @@ static skua_status server_open_worker(skua_server *server, unsigned index)
 
 static skua_status server_open_workers(skua_server *server, unsigned count)
 {
-    server->workers = calloc(count, sizeof(skua_worker *));
+    server->workers = memory_array(count, sizeof(skua_worker *));
     skua_status status = server->workers ? SKUA_OK : SKUA_ENOMEM;
     for (unsigned i = 0; i < count && status == SKUA_OK; i++) status = server_open_worker(server, i);
     if (status) return server_fail(server, status, "cannot make workers: %s", skua_status_text(status));

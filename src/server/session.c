@@ -5,11 +5,10 @@
 #include "server/session.h"
 
 #include "base/assert.h"
+#include "base/memory.h"
 #include "server/connection.h"
 #include "server/stream.h"
 #include "server/worker.h"
-
-#include <stdlib.h>
 
 // Each holds its head until its answer has left: of small answers very many fit into out_octets_max.
 enum { SESSION_LEAVING_MAX = 64 };
@@ -18,7 +17,7 @@ session *session_take(skua_worker *w, connection *conn)
 {
     session *s = w->free_sessions;
     if (s) w->free_sessions = s->next;
-    else s = malloc(sizeof *s);
+    else s = memory_alloc(sizeof *s);
     if (!s) return NULL;
     s->conn = conn;
     s->worker = w;
@@ -54,7 +53,7 @@ void session_give(session *s, skua_end how)
 {
     session_end_requests(s, how);
     out_deinit(&s->out);
-    free(s->in);
+    memory_free(s->in);
     s->next = s->worker->free_sessions;
     s->worker->free_sessions = s;
 }
@@ -186,7 +185,7 @@ static bool session_reserve(session *s, size_t room)
 {
     if (room <= s->in_room) return true;
     if (room < 1024) room = 1024;
-    char *grown = realloc(s->in, room);
+    char *grown = memory_resize(s->in, room);
     if (!grown) return false;
     s->in = grown;
     s->in_room = (uint32_t)room;
@@ -195,7 +194,7 @@ static bool session_reserve(session *s, size_t room)
 
 static void session_forget_input(session *s)
 {
-    free(s->in);
+    memory_free(s->in);
     s->in = NULL;
     s->in_len = s->in_room = 0;
 }

@@ -5,13 +5,12 @@
 
 #include "server/stream.h"
 
+#include "base/memory.h"
 #include "server/answer.h"
 #include "server/connection.h"
 #include "server/respond.h"
 #include "server/server.h"
 #include "server/worker.h"
-
-#include <stdlib.h>
 
 enum {
     STREAM_FRAME_OCTETS = 20,  // around a chunk: at most 16 digits and twice CRLF
@@ -77,7 +76,7 @@ static skua_status stream_refuse(skua_request *r, uint64_t octets)
 static bool stream_take_memory(skua_request *r, stream_piece *piece, size_t room)
 {
     piece->lent = piece->len > STREAM_COPY_MAX;
-    piece->frame = piece->lent ? malloc(room) : out_reserve(&r->session->out, room, NULL);
+    piece->frame = piece->lent ? memory_alloc(room) : out_reserve(&r->session->out, room, NULL);
     return piece->frame != NULL;
 }
 
@@ -102,7 +101,7 @@ skua_status stream_reserve(skua_request *r, size_t len, stream_piece *piece)
 
 static void stream_free(void *user)
 {
-    free(user);
+    memory_free(user);
 }
 
 // What has been queued is counted; the connection sends it at the end of the turn.

@@ -6,11 +6,11 @@
 #include "server/testbed.h"
 
 #include "base/assert.h"
+#include "base/memory.h"
 #include "io/sim.h"
 #include "server/connection.h"
 #include "server/server.h"
 
-#include <stdlib.h>
 #include <time.h>
 
 enum {
@@ -40,12 +40,12 @@ void testbed_free(testbed *bed)
 {
     if (!bed) return;
     sim_kernel_free(bed->kernel);
-    free(bed);
+    memory_free(bed);
 }
 
 static skua_status testbed_make(skua_server *server)
 {
-    testbed *bed = calloc(1, sizeof *bed);
+    testbed *bed = memory_zeroed(sizeof *bed);
     if (!bed) return SKUA_ENOMEM;
     bed->kernel = sim_kernel_new(&(sim_config){ .seed = 1 });
     bed->listener = bed->kernel ? sim_listen(bed->kernel) : -1;
@@ -149,7 +149,7 @@ static skua_status testbed_run(testbed_play *play)
 
 static skua_status testbed_copy(slice octets, slice *answer)
 {
-    char *copy = malloc(octets.len + 1);
+    char *copy = memory_lasting(octets.len + 1);
     if (!copy) return SKUA_ENOMEM;
     if (octets.len) memcpy(copy, octets.ptr, octets.len);
     copy[octets.len] = 0;
@@ -185,5 +185,5 @@ skua_status skua_test_request(skua_server *server, slice octets, slice *answer)
 void skua_test_free(slice answer)
 {
     union { const char *from; void *memory; } octets = { .from = answer.ptr };
-    free(octets.memory);
+    memory_lasting_free(octets.memory);
 }

@@ -8,10 +8,10 @@
 #include "server/ticket.h"
 
 #include "base/assert.h"
+#include "base/memory.h"
 #include "server/worker.h"
 
 #include <pthread.h>
-#include <stdlib.h>
 
 // Chunk number k has room for TICKET_FIRST << k slots. A worker takes TICKET_BATCH at a time.
 enum { TICKET_FIRST = 128, TICKET_CHUNKS = 17, TICKET_BATCH = 64 };
@@ -55,7 +55,7 @@ static skua_status ticket_slot_new(ticket_slot **slot)
     unsigned chunk = ticket_chunk_of(index);
     if (chunk >= TICKET_CHUNKS) return SKUA_ELIMIT;
     if (index == ticket_chunk_start(chunk)) {
-        ticket_slot *slots = calloc((size_t)TICKET_FIRST << chunk, sizeof *slots);
+        ticket_slot *slots = memory_lasting(((size_t)TICKET_FIRST << chunk) * sizeof *slots);
         if (!slots) return SKUA_ENOMEM;
         atomic_store_explicit(&ticket_registry.shared.chunks[chunk], slots, memory_order_release);
     }

@@ -6,9 +6,9 @@
 #include "server/timer.h"
 
 #include "base/assert.h"
+#include "base/memory.h"
 
 #include <stddef.h>
-#include <stdlib.h>
 
 struct skua_timer {
     io_alarm alarm; // first
@@ -46,14 +46,14 @@ static void timer_fired(io_alarm *alarm, void *user)
     timer->firing = true;
     timer->fn(w, timer->user);
     timer->firing = false;
-    if (timer->stopped || timer->period_ns == 0) free(timer);
+    if (timer->stopped || timer->period_ns == 0) memory_free(timer);
 }
 
 skua_status skua_timer_start(skua_worker *w, int64_t delay_ns, int64_t period_ns, skua_timer_fn *fn, void *user,
                              skua_timer **timer)
 {
     SKUA_ASSERT(fn);
-    skua_timer *made = calloc(1, sizeof *made);
+    skua_timer *made = memory_zeroed(sizeof *made);
     if (!made) return SKUA_ENOMEM;
     made->alarm.fired = timer_fired;
     made->fn = fn;
@@ -62,7 +62,7 @@ skua_status skua_timer_start(skua_worker *w, int64_t delay_ns, int64_t period_ns
     int64_t due_ns = io_loop_clock_ns(&w->loop) + timer_bound_ns(delay_ns);
     skua_status status = io_alarm_set(&w->loop.alarms, &made->alarm, due_ns);
     if (status) {
-        free(made);
+        memory_free(made);
         return status;
     }
     if (timer) *timer = made;
@@ -75,13 +75,13 @@ void skua_timer_stop(skua_worker *w, skua_timer *timer)
     SKUA_ASSERT(!timer->stopped);
     timer->stopped = true;
     io_alarm_unset(&w->loop.alarms, &timer->alarm);
-    if (!timer->firing) free(timer);
+    if (!timer->firing) memory_free(timer);
 }
 
 void timers_drop(skua_worker *w)
 {
     for (io_alarm *alarm; (alarm = io_alarms_first(&w->loop.alarms));) {
         io_alarm_unset(&w->loop.alarms, alarm);
-        free((skua_timer *)(void *)alarm);
+        memory_free((skua_timer *)(void *)alarm);
     }
 }

@@ -9,6 +9,7 @@
 #include "server/watch.h"
 
 #include "base/assert.h"
+#include "base/memory.h"
 #include "io/file.h"
 #include "server/root.h"
 
@@ -16,7 +17,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #ifdef __linux__
@@ -172,10 +172,10 @@ static void watch_unlink(watch_set *set, skua_watch *watch)
 
 watch_set *watch_set_new(void)
 {
-    watch_set *set = calloc(1, sizeof *set);
+    watch_set *set = memory_zeroed(sizeof *set);
     if (!set) return NULL;
     if (pthread_mutex_init(&set->shared.lock, NULL) != 0) {
-        free(set);
+        memory_free(set);
         return NULL;
     }
     set->fd = watch_kernel_open();
@@ -188,7 +188,7 @@ void watch_set_free(watch_set *set)
     SKUA_ASSERT(set->shared.count == 0);
     if (set->fd >= 0) (void)close(set->fd);
     (void)pthread_mutex_destroy(&set->shared.lock);
-    free(set);
+    memory_free(set);
 }
 
 int watch_set_fd(const watch_set *set)
@@ -200,7 +200,7 @@ int watch_set_fd(const watch_set *set)
 
 static skua_watch *watch_new(watch_set *set, uint64_t root, slice path)
 {
-    skua_watch *watch = calloc(1, sizeof *watch + path.len + 1);
+    skua_watch *watch = memory_zeroed(sizeof *watch + path.len + 1);
     if (!watch) return NULL;
     watch->set = set;
     atomic_init(&watch->changes, 0);
@@ -265,7 +265,7 @@ skua_status watch_open(watch_set *set, skua_root *root, slice path, skua_watch *
     if (!made) return SKUA_ENOMEM;
     skua_watch *settled = NULL;
     skua_status status = watch_start(set, root, made, &settled);
-    if (settled != made) free(made);
+    if (settled != made) memory_free(made);
     if (status == SKUA_OK) *watch = settled;
     return status;
 }
@@ -282,7 +282,7 @@ void watch_close(watch_set *set, skua_watch *watch)
         if (linked && !watch_number_is_used(set, watch->number)) watch_kernel_remove(set->fd, watch->number);
     }
     (void)pthread_mutex_unlock(&set->shared.lock);
-    if (last) free(watch);
+    if (last) memory_free(watch);
 }
 
 // ---- Counting ----
@@ -293,7 +293,6 @@ static void watch_bump(skua_watch *watch)
 }
 
 #ifdef __linux__
-
 
 static void watch_bump_number(watch_set *set, int number)
 {

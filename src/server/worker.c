@@ -5,6 +5,7 @@
 #include "server/worker.h"
 
 #include "base/assert.h"
+#include "base/memory.h"
 #include "http/date.h"
 #include "server/blocking.h"
 #include "server/connection.h"
@@ -13,7 +14,6 @@
 #include "server/timer.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 enum { WORKER_BLOCKS_KEPT = 256 };
 
@@ -114,12 +114,12 @@ static void worker_free_lists(skua_worker *w)
     while (w->free_sessions) {
         session *s = w->free_sessions;
         w->free_sessions = s->next;
-        free(s);
+        memory_free(s);
     }
     while (w->free_requests) {
         skua_request *r = w->free_requests;
         w->free_requests = r->next;
-        free(r);
+        memory_free(r);
     }
 }
 

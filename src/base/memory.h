@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+//
+// Memory: the one place it comes from, so that a program can supply its own allocator. It is the process's: set by
+// the first server, given back by the last. What may outlive servers is lasting and comes from the system.
+#ifndef SKUA_BASE_MEMORY_H
+#define SKUA_BASE_MEMORY_H
+
+#include "skua/skua.h"
+
+// One more server, which wants that allocator (NULL: the system's; copied). Returns whether it is the one in use: as the
+// first it decides.  Thread: any.
+bool memory_join(const skua_allocator *allocator);
+
+// One server fewer. All it had is given back, itself too.
+void memory_leave(void);
+
+// All return NULL when memory ran out. Thread: any.
+void *memory_alloc(size_t octets);
+void *memory_zeroed(size_t octets);
+void *memory_array(size_t count, size_t octets); // zeroed; NULL also when the product is too large
+void *memory_resize(void *memory, size_t octets); // memory: NULL for none; stays as it is on failure
+char *memory_text(const char *text);             // a copy with its NUL
+void memory_free(void *memory);                  // NULL is allowed
+
+// Aligned, to a power of two, for what must not share a cache line; given back by the second.
+void *memory_aligned(size_t alignment, size_t octets);
+void memory_aligned_free(void *memory);
+
+// The system's, zeroed, whatever the allocator is.
+void *memory_lasting(size_t octets);
+void memory_lasting_free(void *memory);
+
+#endif
