@@ -151,6 +151,7 @@ typedef struct skua_config {
     size_t trailer_octets_max;     // trailer section; default 8192 [431]
     size_t chunk_ext_octets_max;   // chunk extensions of one message; default 4096 [400]
     uint64_t content_octets_max;   // content collected by skua_content_collect; default 1048576 [413]
+    size_t content_window_octets;  // content given to skua_content_fn and not consumed; default 65536
     uint64_t discard_octets_max;   // unread content discarded to keep a connection; default 65536
     uint64_t out_octets_max;       // octets queued for one connection; default 262144
     size_t send_turn_octets_max;   // octets sent for one connection in one turn; default 2097152
@@ -445,7 +446,7 @@ SKUA_API int64_t skua_content_length(const skua_request *request);
 
 // Starts reading the content: fn is called with each piece until END or LOST, first perhaps before
 // this returns. Sends 100 (Continue) if the client waits for one and the answer has not begun. Of what fn was
-// given, what has not been consumed by skua_content_consume counts against a window of 64 KiB; when it is spent,
+// given, what has not been consumed by skua_content_consume counts against skua_config.content_window_octets; when that is spent,
 // the socket is not read.
 // Content can be read while the answer is given piece by piece (skua_respond_pull, skua_respond_stream), begun
 // before or after the answer's head. What has not come when the answer ends is discarded: fn is told LOST.
@@ -1010,6 +1011,7 @@ typedef struct skua_directory_config {
     size_t cache_octets_max;   // content of small files kept, per worker; default 16 MiB
     unsigned cache_entries_max;// files kept open, per worker; default 1024, less when descriptors are few
     size_t small_octets_max;   // the largest file kept in memory; default 32768
+    unsigned ranges_max;       // ranges answered of one request, more answer the whole; default 16, at most 16
 } skua_directory_config;
 
 // Serves the files below path at pattern, which ends in "/" ("/", "GET /docs/"); the rest of the

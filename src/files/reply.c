@@ -48,7 +48,7 @@ static reply_outcome reply_parts(skua_request *request, cache *c, const cached *
     unsigned count = 0;
     uint64_t size = entry->info.size;
     skua_status status = SKUA_OK;
-    switch (range_read(conditions->range, size, RANGES_MAX, list, &count)) {
+    switch (range_read(conditions->range, size, c->site->ranges_max, list, &count)) {
     case RANGE_WHOLE: status = skua_respond_answer(request, entry->ok); break;
     case RANGE_UNSATISFIABLE: status = byteranges_refuse(request, size); break;
     case RANGE_PARTIAL:

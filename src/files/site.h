@@ -19,6 +19,7 @@ typedef struct site {
     size_t cache_octets_max;
     size_t small_octets_max;
     unsigned cache_entries_max;
+    unsigned ranges_max; // at most RANGES_MAX
 } site;
 
 // Whether one of the site's own rules hides name, a path beneath its root: a segment begins with

@@ -4,11 +4,12 @@
 // and fresh is answered without a system call and without memory: one hash, one comparison, one
 // answer made long ago.
 
-#include "files/cache.h"
 #include "base/memory.h"
+#include "files/cache.h"
 #include "files/lookup.h"
 #include "files/reply.h"
 #include "files/site.h"
+#include "http/conditional.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -166,6 +167,9 @@ static skua_status site_check(skua_server *server, const char *pattern,
         return site_fail(server, SKUA_EINVAL, config->index,
                          "the index must be the name of a file, without \"/\"");
     }
+    if (config->ranges_max > RANGES_MAX) {
+        return site_fail(server, SKUA_EINVAL, "ranges_max", "is more than 16");
+    }
     if (config->cache_control && !site_is_field_value(config->cache_control)) {
         return site_fail(server, SKUA_EINVAL, pattern,
                          "Cache-Control must not contain control characters");
@@ -180,6 +184,7 @@ static void site_set_bounds(site *s, const skua_directory_config *config)
         config->cache_entries_max ? config->cache_entries_max : SITE_CACHE_ENTRIES;
     if (s->cache_entries_max > SITE_CACHE_ENTRIES_MAX)
         s->cache_entries_max = SITE_CACHE_ENTRIES_MAX;
+    s->ranges_max = config->ranges_max ? config->ranges_max : RANGES_MAX;
     s->small_octets_max = config->small_octets_max ? config->small_octets_max : SITE_SMALL_OCTETS;
     if (s->small_octets_max > s->cache_octets_max) s->small_octets_max = s->cache_octets_max;
 }

@@ -17,6 +17,7 @@ static void config_limits(skua_config *c)
     if (!c->trailer_octets_max) c->trailer_octets_max = 8192;
     if (!c->chunk_ext_octets_max) c->chunk_ext_octets_max = 4096;
     if (!c->content_octets_max) c->content_octets_max = 1048576;
+    if (!c->content_window_octets) c->content_window_octets = 65536;
     if (!c->discard_octets_max) c->discard_octets_max = 65536;
     if (!c->out_octets_max) c->out_octets_max = 262144;
     if (!c->send_turn_octets_max) c->send_turn_octets_max = 2097152;

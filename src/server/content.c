@@ -9,12 +9,15 @@
 #include "server/worker.h"
 
 // Octets a reader may have been given and not consumed.
-static const size_t content_window = 65536;
+static size_t content_window(const skua_request *r)
+{
+    return worker_config(r->worker)->content_window_octets;
+}
 
 bool content_is_blocked(const skua_request *r)
 {
     if (r->answering == ANSWER_QUEUED) return false; // what still comes is discarded
-    return !r->reader || r->unconsumed >= content_window;
+    return !r->reader || r->unconsumed >= content_window(r);
 }
 
 static void content_tell(skua_request *r, skua_content_event event, slice octets)
@@ -172,9 +175,9 @@ skua_status skua_content_limit(skua_request *r, uint64_t octets_max)
 void skua_content_consume(skua_request *r, size_t n)
 {
     SKUA_ASSERT(n <= r->unconsumed);
-    bool blocked = r->unconsumed >= content_window;
+    bool blocked = r->unconsumed >= content_window(r);
     r->unconsumed -= n;
-    if (blocked && r->unconsumed < content_window) connection_kick(r->session->conn);
+    if (blocked && r->unconsumed < content_window(r)) connection_kick(r->session->conn);
 }
 
 slice skua_request_trailer(const skua_request *r, const char *name)

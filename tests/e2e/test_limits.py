@@ -4,6 +4,7 @@
 import time
 
 import pytest
+from server import eventually
 from wire import chunk, request
 
 
@@ -55,3 +56,18 @@ def test_queued_octets(launch_rules):
         connection.exactly(8_000_000)
         for _ in range(3):
             assert connection.response().content == b"x"
+
+
+
+@pytest.mark.parametrize("window", [1000, 30_000])
+def test_content_that_nobody_consumes(launch_rules, window):
+    """The handler is given its window, within a receive of 16 KiB, and the rest when it consumes."""
+    rules = launch_rules(f"content_window_octets={window}")
+    with rules.connect() as connection:
+        connection.send(request("/hold", "Content-Length: 100000", method="POST"))
+        connection.send(b"a" * 100_000)
+        assert eventually(lambda: window <= int(rules.get("/held").content) <= window + 16384)
+        time.sleep(0.1)
+        assert int(rules.get("/held").content) <= window + 16384
+        rules.get("/release")
+        assert connection.response().content == b"100000\n"

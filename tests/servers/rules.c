@@ -467,6 +467,7 @@ static bool config_set(skua_config *config, const char *word)
         { .name = "trailer_octets_max", .size = &config->trailer_octets_max },
         { .name = "chunk_ext_octets_max", .size = &config->chunk_ext_octets_max },
         { .name = "content_octets_max", .count = &config->content_octets_max },
+        { .name = "content_window_octets", .size = &config->content_window_octets },
         { .name = "discard_octets_max", .count = &config->discard_octets_max },
         { .name = "out_octets_max", .count = &config->out_octets_max },
         { .name = "head_timeout_ns", .time = &config->head_timeout_ns },

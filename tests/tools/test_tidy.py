@@ -40,6 +40,8 @@ def test_good_tree(tmp_path):
         ("src/http/a.c", SPDX + "#include <unistd.h>\n", "knows no operating system"),
         ("src/io/a.c", SPDX + "void f(void)\n{\n    strcpy(a, b);\n}\n", "a.c:4: strcpy is banned"),
         ("src/io/a.c", SPDX + "int x = atoi(y);\n", "atoi is banned"),
+        ("src/io/a.c", SPDX + "void *x = malloc(1);\n", "memory comes from base/memory.h"),
+        ("src/io/a.c", SPDX + "void f(void) { free(x); }\n", "memory comes from base/memory.h"),
         ("src/io/a.c", SPDX + "void f(void) { assert(x); }\n", "use SKUA_ASSERT"),
         ("src/io/a.c", "int x;\n", "needs the line SPDX"),
         ("src/io/a.h", SPDX, "src/io/a.h:1: nothing includes it"),

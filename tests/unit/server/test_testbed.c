@@ -313,6 +313,28 @@ static void the_configuration_holds(void **state)
     skua_server_free(server);
 }
 
+static void a_directory_answers_so_many_ranges(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/skua-test-XXXXXX", path[64];
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(path, sizeof path, "%s/digits", folder);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_int_equal(fputs("0123456789", file) >= 0 && fclose(file) == 0, 1);
+    skua_server *server = server_of(NULL);
+    assert_int_equal(skua_route_directory(server, "/two/", folder, &(skua_directory_config){ .ranges_max = 2 }), SKUA_OK);
+    assert_int_equal(skua_route_directory(server, "/many/", folder, NULL), SKUA_OK);
+    assert_int_equal(skua_route_directory(server, "/x/", folder, &(skua_directory_config){ .ranges_max = 17 }), SKUA_EINVAL);
+    assert_non_null(strstr(skua_server_error(server), "ranges_max"));
+    assert_answers(server, "GET /two/digits HTTP/1.1" HOST "Range: bytes=0-0,2-2\r\n\r\n", "HTTP/1.1 206", "");
+    assert_answers(server, "GET /two/digits HTTP/1.1" HOST "Range: bytes=0-0,2-2,4-4\r\n\r\n", "HTTP/1.1 200", "0123456789");
+    assert_answers(server, "GET /many/digits HTTP/1.1" HOST "Range: bytes=0-0,2-2,4-4\r\n\r\n", "HTTP/1.1 206", "");
+    skua_server_free(server);
+    assert_int_equal(remove(path), 0);
+    assert_int_equal(remove(folder), 0);
+}
+
 static void a_server_is_tested_or_started(void **state)
 {
     (void)state;
@@ -339,6 +361,7 @@ int main(void)
         cmocka_unit_test(deadlines_pass_at_once),
         cmocka_unit_test(threads_are_waited_for),
         cmocka_unit_test(the_configuration_holds),
+        cmocka_unit_test(a_directory_answers_so_many_ranges),
         cmocka_unit_test(a_server_is_tested_or_started),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

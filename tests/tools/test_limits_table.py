@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: MIT
+"""docs/limits.md and the configuration say the same: every limit is a member, every member is in a table, and the
+defaults are equal."""
+
+import re
+
+import pytest
+from server import ROOT
+
+HEADER = (ROOT / "include/skua/skua.h").read_text()
+ROWS = [
+    [cell.strip() for cell in line.strip("|\n").split("|")]
+    for line in (ROOT / "docs/limits.md").read_text().splitlines()
+    if line.startswith("|") and not line.startswith(("|---", "| member"))
+]
+LIMIT = re.compile(r"(_max|_min|_ns|_octets|backlog|blocking_threads)$")
+UNITS = {"s": 10**9, "MiB": 1 << 20}
+
+# What only the program can make grow, or a protocol has fixed: by its own calls, in its own answers.
+FIXED = {
+    "fields of a part", "middleware", "answers queued", "tickets of living requests", "fields of a reply",
+    "fields of an interim response", "name and value of a cookie set", "path or domain of a cookie set",
+}
+
+
+def members(struct):
+    """The names of a struct's members, each with its comment."""
+    body = re.search(rf"typedef struct {struct} {{(.*?)^}} {struct};", HEADER, re.S | re.M).group(1)
+    return dict(re.findall(r"^    [a-z_0-9 ]+[ *](\w+);[ ]*// ?(.*(?:\n {20,}//.*)*)", body, re.M))
+
+
+MEMBERS = {**members("skua_config"), **members("skua_directory_config")}
+
+
+def number(text):
+    """The first number of a text in the table or a comment: octets, a count, or nanoseconds."""
+    found = re.search(r"(\d[\d,]*)(?: (s|MiB)\b)?", text)
+    return found and int(found.group(1).replace(",", "")) * UNITS.get(found.group(2), 1)
+
+
+def test_the_tables_were_read():
+    assert len(ROWS) > 25
+    assert len(MEMBERS) > 25
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0])
+def test_every_limit_is_a_member_or_known_to_be_fixed(row):
+    name = row[0].strip("`")
+    if name.endswith(", fixed"):
+        assert name.removesuffix(", fixed") in FIXED
+    else:
+        assert name in MEMBERS
+
+
+@pytest.mark.parametrize("name", sorted(name for name in MEMBERS if LIMIT.search(name)))
+def test_every_member_that_limits_is_in_a_table_with_its_default(name):
+    if name == "rate_window_ns":  # in the row of rate_octets_min
+        return
+    row = next((row for row in ROWS if row[0] == f"`{name}`"), None)
+    assert row, f"{name} is not in docs/limits.md"
+    default = re.search(r"default ([^;\[]*)", MEMBERS[name])
+    assert default, f"{name} has no default in skua.h"
+    if "never" in default.group(1):
+        assert row[1] == "none"
+    else:
+        assert number(default.group(1)) == number(row[1])
