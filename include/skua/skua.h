@@ -817,6 +817,10 @@ SKUA_API SKUA_NODISCARD skua_status skua_write_file(skua_request *request, skua_
 // A directory whose changes are counted.
 typedef struct skua_watch skua_watch;
 
+// Whether a directory's watch also counts when a file in it is written to in place, as on Linux. Where not (macOS and
+// FreeBSD), it counts what comes, goes or is renamed, and a file can be watched as well, by its own path.
+SKUA_API bool skua_watch_includes_writes(void);
+
 // Watches the directory root/path (not what is below it). One watch is shared by all who ask for the same directory.
 // Errors: SKUA_ENOENT, also if it is no directory; SKUA_EACCES; SKUA_ELIMIT; SKUA_ENOMEM; SKUA_ENOFILE; SKUA_EIO;
 // SKUA_EUNSUPPORTED.  Thread: any.

@@ -5,6 +5,7 @@
 
 #include "base/siphash.h"
 
+#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 

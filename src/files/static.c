@@ -89,7 +89,7 @@ static unsigned static_files_max(skua_worker *worker)
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit)) return 0;
     uint64_t share =
-        limit.rlim_cur / 8 / skua_server_workers(skua_worker_server(worker)) / site_count();
+        (uint64_t)limit.rlim_cur / 8 / skua_server_workers(skua_worker_server(worker)) / site_count();
     return share < SITE_CACHE_ENTRIES_MAX ? (unsigned)share : SITE_CACHE_ENTRIES_MAX;
 }
 

@@ -19,6 +19,7 @@ void watches_open(watches *w, const site *s, slice path)
     for (size_t i = 1; i < path.len; i++) {
         if (path.ptr[i] == '/') watches_add(w, s, slice_make(path.ptr, i));
     }
+    if (!skua_watch_includes_writes()) watches_add(w, s, path);
 }
 
 void watches_close(watches *w, const site *s)

@@ -14,8 +14,11 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
+
+#ifdef __linux__
+#include <sys/syscall.h>
+#endif
 
 _Static_assert(sizeof(off_t) == 8, "files over 2 GiB: compile with _FILE_OFFSET_BITS=64");
 
@@ -144,6 +147,14 @@ static int64_t beneath_time(struct timespec time)
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
+#ifdef __APPLE__
+static struct timespec beneath_mtime(const struct stat *st) { return st->st_mtimespec; }
+static struct timespec beneath_ctime(const struct stat *st) { return st->st_ctimespec; }
+#else
+static struct timespec beneath_mtime(const struct stat *st) { return st->st_mtim; }
+static struct timespec beneath_ctime(const struct stat *st) { return st->st_ctim; }
+#endif
+
 static void beneath_describe(const struct stat *st, io_file_info *info)
 {
     *info = (io_file_info){
@@ -152,8 +163,8 @@ static void beneath_describe(const struct stat *st, io_file_info *info)
                                        : SKUA_FILE_OTHER,
         .size = st->st_size > 0 ? (uint64_t)st->st_size : 0,
         .inode = (uint64_t)st->st_ino,
-        .mtime_ns = beneath_time(st->st_mtim),
-        .ctime_ns = beneath_time(st->st_ctim),
+        .mtime_ns = beneath_time(beneath_mtime(st)),
+        .ctime_ns = beneath_time(beneath_ctime(st)),
     };
 }
 

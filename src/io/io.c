@@ -112,6 +112,7 @@ void io_flush(io_loop *loop)
     for (int i = 0; i < LOOP_FLUSH_TURNS_MAX && (loop->pending || loop->pending_ops); i++) {
         if (loop->backend->turn(loop, 0)) return;
     }
+    if (loop->backend->flush) loop->backend->flush(loop);
 }
 
 void io_cancel(io_loop *loop, io_op *op)

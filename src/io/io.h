@@ -140,6 +140,8 @@ typedef struct io_backend {
     int (*fd)(const io_loop *loop);
     // How long a turn with that timeout would wait, from now_ns on: not at all when work is left over.
     int64_t (*wait_ns)(const io_loop *loop, int64_t timeout_ns);
+    // Hands the kernel what was kept for the next turn: somebody else waits on fd meanwhile. NULL: nothing is kept.
+    void (*flush)(io_loop *loop);
     // The monotonic clock that turns go by, now; NULL: io_clock_ns.
     int64_t (*clock_ns)(const io_loop *loop);
     // Whether the kernel has it and lets this process use it; NULL: always.

@@ -235,7 +235,13 @@ static int kqueue_fd(const io_loop *loop)
     return kernel->fd;
 }
 
-// Registrations that have not been handed over yet are work: who waits on the descriptor would miss them.
+static void kqueue_hand_over(io_loop *loop)
+{
+    kqueue_kernel *kernel = loop->kernel;
+    if (kernel->change_count) kqueue_flush(kernel);
+}
+
+// What could not be handed over is work: the next turn tells of it.
 static int64_t kqueue_wait_ns(const io_loop *loop, int64_t timeout_ns)
 {
     const kqueue_kernel *kernel = loop->kernel;
@@ -253,6 +259,7 @@ const io_backend io_backend_kqueue = {
     .unsent = transfer_unsent,
     .fd = kqueue_fd,
     .wait_ns = kqueue_wait_ns,
+    .flush = kqueue_hand_over,
 };
 
 #endif

@@ -22,6 +22,12 @@
 _Static_assert(sizeof(struct sockaddr_un) <= sizeof((socket_address){ 0 }.octets),
                "every address fits");
 
+#ifdef __linux__
+enum { SOCKET_HAS_ABSTRACT = 1 };
+#else
+enum { SOCKET_HAS_ABSTRACT = 0 };
+#endif
+
 enum { SOCKET_UNIX_ROOM = sizeof((struct sockaddr_un){ 0 }.sun_path) };
 
 // ---- Reading ----
@@ -76,7 +82,7 @@ static skua_status socket_read_unix(slice path, socket_address *address)
 {
     if (path.len == 0 || path.len >= SOCKET_UNIX_ROOM || memchr(path.ptr, 0, path.len)) return SKUA_EINVAL;
     bool abstract = path.ptr[0] == '@';
-    if (abstract && path.len == 1) return SKUA_EINVAL;
+    if (abstract && (path.len == 1 || !SOCKET_HAS_ABSTRACT)) return SKUA_EINVAL;
     struct sockaddr_un un = { .sun_family = AF_UNIX };
     memcpy(un.sun_path, path.ptr, path.len);
     if (abstract) un.sun_path[0] = 0;
@@ -130,9 +136,9 @@ skua_status socket_address_read(slice text, socket_address *address)
     if (text.len >= unix_prefix.len && memcmp(text.ptr, unix_prefix.ptr, unix_prefix.len) == 0) {
         return socket_read_unix(slice_from(text, unix_prefix.len), address);
     }
-    const char *colon = text.len ? memrchr(text.ptr, ':', text.len) : NULL;
-    if (!colon) return SKUA_EINVAL;
-    size_t host_len = (size_t)(colon - text.ptr);
+    size_t host_len = text.len;
+    while (host_len && text.ptr[host_len - 1] != ':') host_len--;
+    if (host_len-- == 0) return SKUA_EINVAL; // the colon is not the host's
     uint16_t port;
     if (!socket_read_port(slice_from(text, host_len + 1), &port)) return SKUA_EINVAL;
     return socket_read_host(slice_make(text.ptr, host_len), port, address) ? SKUA_OK : SKUA_EINVAL;
@@ -261,17 +267,42 @@ static bool socket_set(int fd, int level, int name, int value)
     return setsockopt(fd, level, name, &value, sizeof value) == 0;
 }
 
+#ifdef __APPLE__
+
+static int socket_make(const socket_address *address)
+{
+    int fd = socket(socket_family(address), SOCK_STREAM, 0);
+    if (fd < 0) return fd;
+    (void)socket_set(fd, SOL_SOCKET, SO_NOSIGPIPE, 1);
+    if (fcntl(fd, F_SETFD, FD_CLOEXEC) == 0 && fcntl(fd, F_SETFL, O_NONBLOCK) == 0) return fd;
+    int error = errno;
+    (void)close(fd);
+    errno = error;
+    return -1;
+}
+
+#else
+
 static int socket_make(const socket_address *address)
 {
     return socket(socket_family(address), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 }
+
+#endif
+
+// FreeBSD spreads connections over those who share only if told so; macOS never does.
+#ifdef SO_REUSEPORT_LB
+enum { SOCKET_SHARE = SO_REUSEPORT_LB };
+#else
+enum { SOCKET_SHARE = SO_REUSEPORT };
+#endif
 
 // What decides whether a bind succeeds.
 static bool socket_set_sharing(const socket_address *address, int fd, bool shared)
 {
     if (address->is_unix) return true;
     if (!socket_set(fd, SOL_SOCKET, SO_REUSEADDR, 1)) return false;
-    if (shared && !socket_set(fd, SOL_SOCKET, SO_REUSEPORT, 1)) return false;
+    if (shared && !socket_set(fd, SOL_SOCKET, SOCKET_SHARE, 1)) return false;
     if (socket_family(address) != AF_INET6) return true;
     return socket_set(fd, IPPROTO_IPV6, IPV6_V6ONLY, !address->dual_stack);
 }

@@ -111,7 +111,7 @@ ssize_t transfer_send(int fd, out_queue *out, bool last, uint64_t *asked)
     *asked = octets;
     int flags = TRANSFER_QUIET | (n < out->count || last ? TRANSFER_MORE : 0);
     if (n == 1) return send(fd, iov[0].iov_base, iov[0].iov_len, flags);
-    struct msghdr message = { .msg_iov = iov, .msg_iovlen = n };
+    struct msghdr message = { .msg_iov = iov, .msg_iovlen = (unsigned short)n }; // an int, or a size_t
     return sendmsg(fd, &message, flags);
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/assert.h"
 #include "base/memory.h"
+#include "io/condition.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -27,6 +28,7 @@
 enum {
     LANE_OCTETS = 262144, // a power of two
     LOG_NAP_MS = 50,
+    LOG_NAP_NS = LOG_NAP_MS * 1000000,
     LOG_STALL_MS = 1000 // how long an ending writer waits for a reader that does not read
 };
 
@@ -239,31 +241,19 @@ static bool log_has_lines(server_log *log)
     return false;
 }
 
-static struct timespec log_nap_end(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    t.tv_nsec += LOG_NAP_MS * 1000000;
-    t.tv_sec += t.tv_nsec / 1000000000;
-    t.tv_nsec %= 1000000000;
-    return t;
-}
-
 // Rests until woken, or for a nap. The order is what matters: first it is said that the writer
 // sleeps, then the lanes are looked at; a producer first publishes its line, then looks whether the
 // writer sleeps.
 static void log_rest_now(server_log *log, log_rest rest)
 {
-    struct timespec until = log_nap_end();
-    int timed_out = 0;
+    bool timed_out = false;
     pthread_mutex_lock(&log->shared.lock);
     atomic_store(&log->shared.rest, (int)rest);
     bool idle = rest == LOG_NAPS || !log_has_lines(log);
     while (idle && !timed_out && !atomic_load(&log->shared.ends) &&
            atomic_load(&log->shared.rest) != LOG_AWAKE) {
-        timed_out = rest == LOG_NAPS
-                        ? pthread_cond_timedwait(&log->shared.wake, &log->shared.lock, &until)
-                        : pthread_cond_wait(&log->shared.wake, &log->shared.lock);
+        if (rest == LOG_NAPS) timed_out = !condition_wait_ns(&log->shared.wake, &log->shared.lock, LOG_NAP_NS);
+        else pthread_cond_wait(&log->shared.wake, &log->shared.lock);
     }
     atomic_store(&log->shared.rest, LOG_AWAKE);
     pthread_mutex_unlock(&log->shared.lock);
@@ -360,16 +350,6 @@ static void log_locks_deinit(server_log *log)
     pthread_mutex_destroy(&log->shared.message_lock);
 }
 
-static bool log_wake_init(server_log *log)
-{
-    pthread_condattr_t attributes;
-    if (pthread_condattr_init(&attributes)) return false;
-    bool done = pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0 &&
-                pthread_cond_init(&log->shared.wake, &attributes) == 0;
-    pthread_condattr_destroy(&attributes);
-    return done;
-}
-
 // The writer takes no signals: SIGPIPE becomes EPIPE, and the others go where the program wants
 // them.
 static bool log_thread_start(server_log *log)
@@ -386,7 +366,7 @@ static bool log_open(server_log *log)
 {
     log->shared.messages = lane_new(log);
     if (!log->shared.messages) return false;
-    if (!log_wake_init(log)) return false;
+    if (!condition_init(&log->shared.wake)) return false;
     pthread_mutex_init(&log->shared.lock, NULL);
     pthread_mutex_init(&log->shared.message_lock, NULL);
     if (log_thread_start(log)) return true;

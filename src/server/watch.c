@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Watches over inotify. The kernel has one watch for a directory however often it is asked, so several
-// of ours, by other paths, may share its number; it is taken back with the last of them.
+// Watches over the kernel's changes. It may have one number for a directory however often it is asked, so
+// several of ours, by other paths, may share it; it is taken back with the last of them.
 // A directory that was moved, deleted or unmounted is no longer what its path names: its watch is dead.
 // It can be found no more, and its count grows at every look, so that nobody believes it again.
 // Invariant: linked watches are in both tables; a dead one is in none.
@@ -10,20 +10,15 @@
 
 #include "base/assert.h"
 #include "base/memory.h"
+#include "io/changes.h"
 #include "io/file.h"
 #include "server/root.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <unistd.h>
 
-#ifdef __linux__
-#include <sys/inotify.h>
-#endif
-
-enum { WATCH_BUCKETS = 1024, WATCH_READ_OCTETS = 16384, WATCH_READS_MAX = 64 };
+enum { WATCH_BUCKETS = 1024 };
 
 #define WATCH_DEAD ((uint_fast64_t)1 << 63)
 
@@ -50,67 +45,6 @@ struct watch_set {
         size_t count;
     } shared;
 };
-
-// ---- The kernel ----
-
-#ifdef __linux__
-
-enum {
-    WATCH_MASK = IN_MODIFY | IN_ATTRIB | IN_CLOSE_WRITE | IN_CREATE | IN_DELETE | IN_MOVED_FROM |
-                 IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR,
-    WATCH_FATAL = IN_IGNORED | IN_UNMOUNT | IN_MOVE_SELF | IN_DELETE_SELF
-};
-
-static int watch_kernel_open(void)
-{
-    return inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-}
-
-static skua_status watch_kernel_status(int error)
-{
-    switch (error) {
-    case ENOSPC: return SKUA_ELIMIT; // fs.inotify.max_user_watches
-    case ENOMEM: return SKUA_ENOMEM;
-    case EACCES: return SKUA_EACCES;
-    default: return SKUA_EUNSUPPORTED; // without /proc, for one
-    }
-}
-
-// By its descriptor, since a path could have been turned elsewhere since it was resolved.
-static skua_status watch_kernel_add(int fd, int directory, int *number)
-{
-    char path[32];
-    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", directory);
-    int added = inotify_add_watch(fd, path, WATCH_MASK);
-    if (added < 0) return watch_kernel_status(errno);
-    *number = added;
-    return SKUA_OK;
-}
-
-static void watch_kernel_remove(int fd, int number)
-{
-    (void)inotify_rm_watch(fd, number);
-}
-
-#else
-
-static int watch_kernel_open(void)
-{
-    return -1;
-}
-
-static skua_status watch_kernel_add(int fd, int directory, int *number)
-{
-    (void)fd, (void)directory, (void)number;
-    return SKUA_EUNSUPPORTED;
-}
-
-static void watch_kernel_remove(int fd, int number)
-{
-    (void)fd, (void)number;
-}
-
-#endif
 
 // ---- Tables ----
 
@@ -178,7 +112,7 @@ watch_set *watch_set_new(void)
         memory_free(set);
         return NULL;
     }
-    set->fd = watch_kernel_open();
+    set->fd = changes_open();
     return set;
 }
 
@@ -186,7 +120,7 @@ void watch_set_free(watch_set *set)
 {
     if (!set) return;
     SKUA_ASSERT(set->shared.count == 0);
-    if (set->fd >= 0) (void)close(set->fd);
+    changes_close(set->fd);
     (void)pthread_mutex_destroy(&set->shared.lock);
     memory_free(set);
 }
@@ -226,7 +160,7 @@ static skua_status watch_settle(watch_set *set, int directory, skua_watch *made,
 {
     skua_watch *found = watch_share(set, made->root, watch_path(made));
     if (!found) {
-        skua_status status = watch_kernel_add(set->fd, directory, &made->number);
+        skua_status status = changes_add(set->fd, directory, &made->number);
         if (status != SKUA_OK) return status;
         watch_link(set, made);
         set->shared.count++;
@@ -236,11 +170,18 @@ static skua_status watch_settle(watch_set *set, int directory, skua_watch *made,
     return SKUA_OK;
 }
 
+static skua_status watch_open_path(const skua_root *root, const char *path, int *fd)
+{
+    io_file_info info;
+    if (changes_include_writes()) return file_open_directory(root_fd(root), path, fd);
+    return file_open_beneath(root_fd(root), path, false, fd, &info);
+}
+
 // The disk is looked at without the lock.
 static skua_status watch_start(watch_set *set, const skua_root *root, skua_watch *made, skua_watch **watch)
 {
     int directory = -1;
-    skua_status status = file_open_directory(root_fd(root), made->path, &directory);
+    skua_status status = watch_open_path(root, made->path, &directory);
     if (status != SKUA_OK) return status;
     (void)pthread_mutex_lock(&set->shared.lock);
     status = watch_settle(set, directory, made, watch);
@@ -279,7 +220,7 @@ void watch_close(watch_set *set, skua_watch *watch)
         set->shared.count--;
         bool linked = watch->linked;
         if (linked) watch_unlink(set, watch);
-        if (linked && !watch_number_is_used(set, watch->number)) watch_kernel_remove(set->fd, watch->number);
+        if (linked && !watch_number_is_used(set, watch->number)) changes_remove(set->fd, watch->number);
     }
     (void)pthread_mutex_unlock(&set->shared.lock);
     if (last) memory_free(watch);
@@ -291,8 +232,6 @@ static void watch_bump(skua_watch *watch)
 {
     (void)atomic_fetch_add_explicit(watch->counter, 1, memory_order_acq_rel);
 }
-
-#ifdef __linux__
 
 static void watch_bump_number(watch_set *set, int number)
 {
@@ -319,55 +258,29 @@ static void watch_kill_all(watch_set *set)
         while (set->shared.by_key[i]) {
             int number = set->shared.by_key[i]->number;
             watch_kill_number(set, number);
-            watch_kernel_remove(set->fd, number);
+            changes_remove(set->fd, number);
         }
     }
 }
 
-static void watch_event(watch_set *set, const struct inotify_event *event)
+static void watch_told(change_kind kind, int number, void *user)
 {
-    if (event->mask & IN_Q_OVERFLOW) {
-        watch_kill_all(set);
-    } else if (event->mask & WATCH_FATAL) {
-        watch_kill_number(set, event->wd);
-        if (!(event->mask & IN_IGNORED)) watch_kernel_remove(set->fd, event->wd);
-    } else {
-        watch_bump_number(set, event->wd);
-    }
-}
-
-static void watch_events(watch_set *set, const char *octets, size_t len)
-{
-    for (size_t at = 0; at < len;) {
-        struct inotify_event event;
-        memcpy(&event, octets + at, sizeof event);
-        watch_event(set, &event);
-        at += sizeof event + event.len;
+    watch_set *set = user;
+    switch (kind) {
+    case CHANGE_INSIDE: watch_bump_number(set, number); return;
+    case CHANGE_GONE: watch_kill_number(set, number); return;
+    case CHANGE_LOST: watch_kill_all(set); return;
     }
 }
 
 void watch_set_read(watch_set *set)
 {
-    char octets[WATCH_READ_OCTETS];
-    ssize_t n = 1;
     (void)pthread_mutex_lock(&set->shared.lock); // over the reading too: events are counted in their order
     atomic_store(&set->shared.reading, true);
-    for (int i = 0; i < WATCH_READS_MAX && set->fd >= 0 && n > 0; i++) {
-        n = read(set->fd, octets, sizeof octets);
-        if (n > 0) watch_events(set, octets, (size_t)n);
-    }
+    if (set->fd >= 0) changes_read(set->fd, watch_told, set);
     atomic_store(&set->shared.reading, false);
     (void)pthread_mutex_unlock(&set->shared.lock);
 }
-
-#else
-
-void watch_set_read(watch_set *set)
-{
-    (void)set;
-}
-
-#endif
 
 // ---- The public interface ----
 
@@ -376,6 +289,11 @@ skua_status skua_watch_open(skua_server *server, skua_root *root, skua_slice pat
     SKUA_ASSERT(root);
     SKUA_ASSERT(watch);
     return watch_open(server_watches(server), root, path, watch);
+}
+
+bool skua_watch_includes_writes(void)
+{
+    return changes_include_writes();
 }
 
 void skua_watch_close(skua_server *server, skua_watch *watch)

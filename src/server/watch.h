@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Watches: directories whose changes are counted, all over one inotify instance. Every worker polls it, so that
+// Watches: directories whose changes are counted, all over one instance of the kernel's. Every worker polls it, so that
 // what was changed before a request was sent is counted before that request is served; whoever is first reads.
 #ifndef SKUA_SERVER_WATCH_H
 #define SKUA_SERVER_WATCH_H
@@ -9,7 +9,7 @@
 
 typedef struct watch_set watch_set;
 
-// NULL when memory ran out. Where the kernel has no inotify (or no instance to spare) the set is made
+// NULL when memory ran out. Where the kernel tells of no changes (or has no instance to spare) the set is made
 // all the same, and every watch is SKUA_EUNSUPPORTED.
 watch_set *watch_set_new(void);
 

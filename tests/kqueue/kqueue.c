@@ -6,6 +6,7 @@
 #include "shim.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -198,26 +199,31 @@ static int64_t shim_now_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static int shim_left_ms(int64_t end_ns)
+static int64_t shim_left_ns(int64_t end_ns)
 {
     if (end_ns < 0) return -1;
     int64_t left = end_ns - shim_now_ns();
-    if (left <= 0) return 0;
-    return left >= 60000000000 ? 60000 : (int)((left + 999999) / 1000000);
+    return left > 0 ? left : 0;
+}
+
+// To the nanosecond, as kevent waits.
+static int shim_poll(const shim_queue *queue, int64_t left_ns)
+{
+    struct pollfd fd = { .fd = queue->fd, .events = POLLIN };
+    struct timespec left = { .tv_sec = (time_t)(left_ns / 1000000000), .tv_nsec = (long)(left_ns % 1000000000) };
+    return ppoll(&fd, 1, left_ns < 0 ? NULL : &left, NULL);
 }
 
 // Waits until something is collected or the end has come. What woke the queue may have gone meanwhile.
 static int shim_wait(shim_queue *queue, struct kevent *events, int room, int64_t end_ns)
 {
     for (;;) {
-        struct epoll_event ready;
-        int left = shim_left_ms(end_ns);
-        int woken = epoll_wait(queue->fd, &ready, 1, left);
+        int woken = shim_poll(queue, shim_left_ns(end_ns));
         if (woken < 0) return -1;
         (void)pthread_mutex_lock(&shim_lock);
-        int n = woken ? shim_collect(queue, events, room) : 0;
+        int n = shim_collect(queue, events, room);
         (void)pthread_mutex_unlock(&shim_lock);
-        if (n || (end_ns >= 0 && shim_left_ms(end_ns) == 0)) return n;
+        if (n || (end_ns >= 0 && shim_left_ns(end_ns) == 0)) return n;
     }
 }
 

@@ -87,9 +87,11 @@ int shim_vnode_change(shim_queue *queue, const struct kevent *change)
     return 0;
 }
 
-static unsigned vnode_fflags(uint32_t mask)
+// inotify tells a directory of its entries' attributes too, by their names; a vnode is told of its own.
+static unsigned vnode_fflags(const struct inotify_event *event)
 {
     unsigned fflags = 0;
+    uint32_t mask = event->len ? event->mask & ~(uint32_t)IN_ATTRIB : event->mask;
     if (mask & (IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO)) fflags |= NOTE_WRITE;
     if (mask & IN_MODIFY) fflags |= NOTE_WRITE | NOTE_EXTEND;
     if (mask & IN_ATTRIB) fflags |= NOTE_ATTRIB;
@@ -103,11 +105,12 @@ static void vnode_note_event(shim_queue *queue, const struct inotify_event *even
 {
     for (size_t i = 0; i < SHIM_VNODES_MAX; i++) {
         shim_note *note = &queue->vnodes[i];
-        if (note->used && note->watch == event->wd) note->pending |= vnode_fflags(event->mask) & note->wanted;
+        if (note->used && note->watch == event->wd) note->pending |= vnode_fflags(event) & note->wanted;
     }
 }
 
-// The descriptor keeps what was deleted, so that inotify says nothing of it: its count of links does.
+// The descriptor keeps what was deleted, so that inotify says nothing of it: its count of links does, whenever
+// the queue is looked at. That does not wake a waiter.
 static void vnode_note_deletions(shim_queue *queue)
 {
     for (size_t i = 0; i < SHIM_VNODES_MAX; i++) {
@@ -129,7 +132,6 @@ static void vnode_read(shim_queue *queue)
         vnode_note_event(queue, &event);
         at += (ssize_t)(sizeof event + event.len);
     }
-    vnode_note_deletions(queue);
 }
 
 int shim_vnode_collect(shim_queue *queue, struct kevent *events, int room)
@@ -137,6 +139,7 @@ int shim_vnode_collect(shim_queue *queue, struct kevent *events, int room)
     int n = 0;
     if (queue->inotify < 0) return 0;
     vnode_read(queue);
+    vnode_note_deletions(queue);
     for (size_t i = 0; i < SHIM_VNODES_MAX && n < room; i++) {
         shim_note *note = &queue->vnodes[i];
         if (!note->used || !note->pending || (note->flags & EV_DISABLE)) continue;
