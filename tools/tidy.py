@@ -86,6 +86,7 @@ GLOBBED = [
     r"tests/unit/[^/]+/test_[^/]+\.c",
     r"tests/sim/test_[^/]+\.c",
     r"tests/fuzz/fuzz_[^/]+\.c",
+    r"examples/[^/]+\.(c|cpp)",
 ]
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')

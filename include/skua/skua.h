@@ -101,6 +101,7 @@ SKUA_API const char *skua_status_text(skua_status status);
 // The library's version, "0.1.0".  Thread: any.
 SKUA_API const char *skua_version(void);
 
+// What is served, by whom, and one exchange of it; each made and freed by the library.
 typedef struct skua_server skua_server;
 typedef struct skua_worker skua_worker;
 typedef struct skua_request skua_request;

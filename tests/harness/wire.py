@@ -205,5 +205,10 @@ def request(path, *lines, method="GET", host="localhost", version="1.1", content
     return "\r\n".join(head).encode("latin-1") + b"\r\n\r\n" + content
 
 
+def posted(path, content=b"", *lines, method="POST", **options):
+    """The octets of a request that states its content's length."""
+    return request(path, f"Content-Length: {len(content)}", *lines, method=method, content=content, **options)
+
+
 def chunk(octets, extension=b""):
     return b"%x%s\r\n%s\r\n" % (len(octets), extension, octets)

@@ -75,8 +75,8 @@ inline extra &extra_of(skua_request *raw)
 } // namespace detail
 
 struct cookie {
-    std::string name, value;
-    std::string path = "/", domain;
+    std::string name = {}, value = {};
+    std::string path = "/", domain = {};
     std::chrono::seconds max_age{ 0 }; // 0: until the browser closes; less: delete it
     bool secure = true, http_only = true, partitioned = false;
     skua_same_site same_site = SKUA_SAME_SITE_LAX;

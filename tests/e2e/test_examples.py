@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: MIT
+"""The examples, each used as its first lines say."""
+
+import json
+import os
+import signal
+import subprocess
+import threading
+
+import pytest
+from server import BUILD, ROOT, Server, eventually, free_port
+from wire import posted, request
+
+EXAMPLES = sorted(p for p in (ROOT / "examples").iterdir() if p.suffix in (".c", ".cpp"))
+
+
+@pytest.fixture
+def example():
+    started = []
+
+    def start(name, *words, port=None, **options):
+        port = port or free_port()
+        address = options.pop("word", f"127.0.0.1:{port}")
+        server = Server([BUILD / f"example_{name}", address, *words], ("127.0.0.1", port), **options)
+        started.append(server)
+        return server
+
+    yield start
+    for server in started:
+        if not server.judged:
+            end(server)
+
+
+def end(server):
+    """They handle no signals, most of them: ended by one is well ended."""
+    server.signal(signal.SIGTERM)
+    code = server.process.wait(15)
+    server.judged = True
+    assert code in (0, -signal.SIGTERM), server.error_text()
+    assert "Sanitizer" not in server.error_text(), server.error_text()
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.name)
+def test_each_is_short(path):
+    assert len(path.read_text().splitlines()) <= 80
+    assert (BUILD / f"example_{path.name.replace('.', '_')}").exists()
+
+
+@pytest.mark.parametrize("name", ["hello_c", "hello_cpp"])
+def test_hello(example, name):
+    server = example(name)
+    assert server.get("/hello/you").content == b"Hello, you!\n"
+    assert server.get("/").status == 404
+
+
+def test_hello_cpp_sum(example):
+    server = example("hello_cpp")
+    assert server.get("/sum/2/-5").content == b"-3"
+    assert server.get("/sum/2/x").status == 400
+
+
+def test_rest(example):
+    server = example("rest_c")
+    with server.connect() as connection:
+        connection.send(posted("/tasks", b'{"title": "write"}'))
+        made = connection.response()
+        assert made.status == 201 and json.loads(made.content) == {"id": "1", "title": "write"}
+        connection.send(posted("/tasks", b"{"))
+        assert connection.response().status == 400
+        assert json.loads(connection.get("/tasks").content) == {"1": "write"}
+        assert json.loads(connection.get("/tasks/1").content) == {"title": "write"}
+        assert connection.get("/tasks/1", method="DELETE").status == 204
+        assert connection.get("/tasks/1").status == 404
+        assert connection.get("/tasks/1", method="PUT").get("allow") == "DELETE, GET, HEAD"
+
+
+def test_upload_with_progress(example):
+    server = example("upload_c")
+    connection = server.connect()
+    connection.send(b"PUT /upload/3 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 200000\r\n\r\n" + b"\x01" * 150_000)
+    assert eventually(lambda: server.get("/progress/3").content == b"150000 octets so far\n")
+    connection.send(b"\x01" * 50_000)
+    answer = connection.response()
+    assert (answer.status, answer.content) == (201, b"200000 is the sum\n")
+    assert server.get("/progress/x").status == 404
+
+
+def test_generate(example):
+    server = example("generate_c")
+    lines = server.get("/squares/100000.csv").content.decode().splitlines()
+    assert lines == [f"{n},{n * n}" for n in range(1, 100_001)]
+    assert server.get("/squares/x").status == 404
+
+
+def test_events(example):
+    server = example("events_c")
+    assert b"EventSource" in server.get("/").content
+    connection = server.connect()
+    connection.send(request("/ticks"))
+    assert connection.head().get("content-type") == "text/event-stream"
+    seen = bytes(connection.buffer)
+    while seen.count(b"\n\n") < 2:
+        seen += connection.socket.recv(4096)
+    assert b"event: tick\ndata: 1\n\n" in seen or b"data: 1\n" in seen
+    connection.reset()
+    assert server.get("/").status == 200
+
+
+def test_thread(example):
+    server = example("thread_c")
+    answers = []
+    threads = [threading.Thread(target=lambda: answers.append(server.get("/measure").content)) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(answers) == 8 and all(text.endswith(b" C\n") for text in answers)
+    gone = server.connect()
+    gone.send(request("/measure"))
+    gone.reset()
+    assert server.get("/measure").status == 200
+
+
+def test_sqlite(example, tmp_path):
+    server = example("sqlite_c", tmp_path / "notes.db")
+    with server.connect() as connection:
+        connection.send(posted("/notes", "a nöte".encode()))
+        assert connection.response().content == b"1\n"
+        assert connection.get("/notes/1").content == "a nöte".encode()
+        assert connection.get("/notes/2").status == 404
+        assert connection.get("/notes/1'%20OR%201=1").status == 404
+
+
+def test_foreign_loop():
+    port = free_port()
+    process = subprocess.Popen([BUILD / "example_foreign_loop_c", f"127.0.0.1:{port}"], stdin=subprocess.PIPE)
+    try:
+        get = lambda: subprocess.run(["curl", "-s", f"http://127.0.0.1:{port}/"], capture_output=True).stdout
+        assert eventually(lambda: get() == b"nothing yet\n")
+        process.stdin.write(b"typed\n")
+        process.stdin.flush()
+        assert eventually(lambda: get() == b"typed\n")
+        process.stdin.close()
+        assert process.wait(10) == 0
+    finally:
+        process.kill()
+
+
+def test_middleware(example):
+    server = example("middleware_c")
+    home = server.get("/")
+    assert home.content == b"home\n" and home.get("server-timing").startswith("total;dur=")
+    assert server.get("/none").get("server-timing")
+    refused = server.get("/admin/")
+    assert refused.status == 401 and refused.get("www-authenticate") == 'Basic realm="admin"'
+    assert server.get("/admin/", "Authorization: Basic YWRtaW46c2VjcmV0").content == b"admin\n"
+    assert server.get("/admin/", "Authorization: Basic YWRtaW46c2VjcmV1").status == 401
+
+
+def test_restart(example):
+    port = free_port()
+    server = example("restart_c", port=port, word=str(port))
+    first = int(server.get("/").content)
+    assert first == server.pid
+    errors, stop = [], threading.Event()
+
+    def load():
+        while not stop.is_set():
+            try:
+                if server.get("/").status != 200:
+                    errors.append("status")
+            except OSError as e:
+                errors.append(e)
+
+    loader = threading.Thread(target=load)
+    loader.start()
+    server.signal(signal.SIGHUP)
+    second = eventually(lambda: (int(server.get("/").content) != first and int(server.get("/").content)) or None)
+    stop.set()
+    loader.join()
+    try:
+        assert server.process.wait(15) == 0 and not errors
+        assert int(server.get("/").content) == second
+    finally:
+        os.kill(second, signal.SIGTERM)
+
+
+def test_relay(example):
+    source = example("generate_c")
+    port = free_port()
+    relay = example("relay_cpp", f"127.0.0.1:{port}", word=f"127.0.0.1:{source.port}", port=port)
+    assert relay.get("/squares/200000.csv").content == source.get("/squares/200000.csv").content
+    assert relay.get("/none").status == 404
+    end(source)
+    assert relay.get("/squares/1.csv").status == 502

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: MIT
+//
+// Everything skua.hpp offers, behind routes that the end-to-end tests ask for: cpp --port N [--workers N].
+#include <skua/skua.hpp>
+
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+using namespace skua::literals;
+using namespace std::chrono_literals;
+
+// Of C++'s allocations, so far: allocations.cpp counts them.
+extern std::atomic<unsigned long> allocations;
+
+// ---- Handlers with state ----
+
+class counter {
+public:
+    void add(skua::request &req) { req.text(std::to_string(++count_)); }
+    skua::task<> add_later(skua::request req)
+    {
+        co_await skua::sleep(1ms);
+        req.text(std::to_string(++count_));
+    }
+
+private:
+    std::atomic<int> count_{ 0 };
+};
+
+// Counts coroutine frames that are there, and those that learnt that their request was gone.
+static std::atomic<int> frames{ 0 }, cancels{ 0 };
+
+struct frame_count {
+    frame_count() { frames++; }
+    ~frame_count() { frames--; }
+};
+
+static skua::task<std::size_t> count_body(skua::request req)
+{
+    std::string_view body = co_await req.body(1_MiB);
+    co_return body.size();
+}
+
+static skua::task<> slow(skua::request req, std::chrono::milliseconds pause)
+{
+    frame_count here;
+    try {
+        co_await skua::sleep(pause);
+        req.text("slept");
+    } catch (const skua::cancelled &) {
+        cancels++;
+        throw;
+    }
+}
+
+static void add_plain(skua::server &app)
+{
+    app.get("/hello/{name}", [](skua::request &req) { req.text("Hello, ", req.param("name"), "!"); });
+    app.get("/square/{n}", [](skua::request &req) {
+        int n = req.param<int>("n");
+        req.json(std::to_string(n * n + req.query<int>("plus", 0)));
+    });
+    app.get("/flag", [](skua::request &req) { req.text(req.query<bool>("on").value_or(false) ? "on" : "off"); });
+    app.get("/teapot", [](skua::request &req) { req.status(418).set("X-Kind", "pot").text("short and stout"); });
+    app.get("/cookie", [](skua::request &req) {
+        req.set(skua::cookie{ .name = "id", .value = "a1", .max_age = 60s });
+        req.text(req.cookie("id").value_or("none"));
+    });
+    app.get("/throws", [](skua::request &) { throw std::runtime_error("thrown by a handler"); });
+    app.get("/throws/{code}", [](skua::request &req) { throw skua::http_error(req.param<int>("code")); });
+    app.get("/twice", [](skua::request &req) {
+        req.text("first");
+        req.text("second");
+    });
+    app.get("/fields", [](skua::request &req) {
+        std::string all;
+        req.each_field([&](std::string_view name, std::string_view value) {
+            all.append(name).append("=").append(value).append("\n");
+        });
+        req.text(all);
+    });
+    app.post("/collect", [](skua::request &req) {
+        req.collect(100, [](skua::request &self, std::string_view content) { self.text("got ", content); });
+    });
+    app.get("/allocations", [](skua::request &req) {
+        char text[24];
+        int len = std::snprintf(text, sizeof text, "%lu", allocations.load());
+        req.text(std::string_view(text, static_cast<std::size_t>(len)));
+    });
+    app.get("/frames", [](skua::request &req) {
+        req.text(std::to_string(frames.load()), " ", std::to_string(cancels.load()));
+    });
+}
+
+static void add_late(skua::server &app)
+{
+    app.get("/ticket", [](skua::request &req) {
+        std::thread([later = skua::ticket(req)] {
+            std::this_thread::sleep_for(10ms);
+            later.resume([](skua::request &self) {
+                if (self) self.text("from a thread");
+            });
+        }).detach();
+    });
+    app.blocking("POST /blocking/{n}", [](const skua::snapshot &asked, skua::reply &out) {
+        int n = asked.param<int>("n");
+        if (n == 13) throw std::runtime_error("unlucky");
+        if (n == 14) throw skua::http_error(409);
+        out.set("X-N", std::to_string(n)).status(201).text(asked.content());
+    });
+}
+
+static void add_coroutines(skua::server &app)
+{
+    app.post("/count", [](skua::request req) -> skua::task<> {
+        frame_count here;
+        std::size_t n = co_await count_body(req);
+        std::size_t twice = co_await skua::blocking([&] { return 2 * n; });
+        req.text(std::to_string(twice));
+    });
+    app.get("/co/throws", [](skua::request) -> skua::task<> {
+        co_await skua::sleep(1ms);
+        throw std::runtime_error("thrown by a coroutine");
+    });
+    app.get("/co/blocking-throws", [](skua::request req) -> skua::task<> {
+        try {
+            co_await skua::blocking([]() -> int { throw std::out_of_range("row"); });
+        } catch (const std::out_of_range &e) {
+            req.text("caught ", e.what());
+        }
+    });
+    app.get("/co/nothing", [](skua::request) -> skua::task<> { co_return; });
+    app.get("/co/stream/{n}", [](skua::request req) -> skua::task<> {
+        frame_count here;
+        req.stream(200, "text/plain");
+        std::string piece(4096, 'x');
+        for (int n = req.param<int>("n"); n > 0; n--) co_await req.send(piece);
+    });
+    app.get("/co/breaks", [](skua::request req) -> skua::task<> {
+        co_await req.send("begun");
+        throw std::runtime_error("thrown in the middle");
+    });
+    app.get("/co/sleep/{ms}", [](skua::request req) { return slow(req, std::chrono::milliseconds(req.param<int>("ms"))); });
+    app.get("/co/work/{ms}", [](skua::request req) -> skua::task<> {
+        frame_count here;
+        int ms = req.param<int>("ms");
+        std::string_view path = req.path(); // of the request's memory, which stays while the frame does
+        auto copy = co_await skua::blocking([=] {
+            std::this_thread::sleep_for(std::chrono::milliseconds(ms));
+            return std::string(path);
+        });
+        req.text(copy);
+    });
+}
+
+static void add_middleware(skua::server &app)
+{
+    app.on_head("/guarded/", [](skua::request &req, int status) { req.set("X-Status", std::to_string(status)); });
+    app.before("/guarded/", [](skua::request &req) {
+        if (req.field("authorization") != "Bearer sesame") throw skua::http_error(401);
+    });
+    app.get("/guarded/{rest...}", [](skua::request &req) { req.text("inside"); });
+    app.get("/ended", [count = std::make_shared<std::atomic<int>>(0)](skua::request &req) {
+        req.on_end([count](skua_end how) { *count += how == SKUA_END_SENT; });
+        req.on_end([count](skua_end) { *count += 100; });
+        req.text(std::to_string(count->load()));
+    });
+}
+
+static skua::server *running;
+
+static bool self_test()
+{
+    skua::server app;
+    add_plain(app);
+    std::string answer = app.test("GET /hello/test HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    return answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.ends_with("\r\n\r\nHello, test!");
+}
+
+static int serve(const skua::config &config)
+{
+    counter counts;
+    skua::server app(config);
+    add_plain(app);
+    add_late(app);
+    add_coroutines(app);
+    add_middleware(app);
+    app.route("GET /counter", counts, &counter::add).route("GET /counter-later", counts, &counter::add_later);
+    if (!self_test()) {
+        std::fputs("cpp: the server does not answer itself\n", stderr);
+        return 1;
+    }
+    running = &app;
+    struct sigaction action = {};
+    action.sa_handler = [](int) { running->stop(5s); };
+    sigaction(SIGTERM, &action, nullptr);
+    app.run();
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    std::string listen = "127.0.0.1:0";
+    skua::config config{ .hosts = "*", .workers = 1 };
+    for (int i = 1; i + 1 < argc; i += 2) {
+        if (std::strcmp(argv[i], "--port") == 0) listen = "127.0.0.1:" + std::string(argv[i + 1]);
+        if (std::strcmp(argv[i], "--workers") == 0) config.workers = skua::parse<unsigned>(argv[i + 1]).value_or(1);
+    }
+    config.listen = listen.c_str();
+    try {
+        return serve(config);
+    } catch (const std::exception &e) {
+        std::fprintf(stderr, "cpp: %s\n", e.what());
+        return 1;
+    }
+}
