@@ -172,8 +172,9 @@ static void rig_turn(rig *r)
 
 #define RIG_UNTIL(r, condition)                                                                        \
     do {                                                                                               \
-        for (int turns_ = 0; !(condition); turns_++) {                                                 \
-            if (turns_ == TURNS_MAX) fail_msg("never: %s", #condition);                                \
+        int turns_ = 0;                                                                                \
+        while (!(condition)) {                                                                         \
+            if (++turns_ == TURNS_MAX) fail_msg("never: %s", #condition);                              \
             rig_turn(r);                                                                               \
         }                                                                                              \
     } while (0)
