@@ -105,6 +105,9 @@ SKUA_API const char *skua_version(void);
 typedef struct skua_server skua_server;
 typedef struct skua_worker skua_worker;
 typedef struct skua_request skua_request;
+
+// An open file, reference-counted by its worker.
+typedef struct skua_file skua_file;
 typedef struct skua_connection skua_connection;
 
 // ---- Configuration ----------------------------------------------------------------------------
@@ -520,6 +523,49 @@ typedef void skua_part_fn(skua_request *request, skua_part_event event, const sk
 // caller's to answer); SKUA_ENOMEM; SKUA_ESTATE already reading, or answered.  Spec: RFC 7578, RFC 2046 §5.1
 SKUA_API SKUA_NODISCARD skua_status skua_multipart_read(skua_request *request, skua_part_fn *fn, void *user);
 
+// Content that was kept whole. file: NULL while it is in memory; then octets has it.
+// Both live until on_end has returned; skua_file_ref keeps the file longer.
+typedef struct skua_upload {
+    skua_slice octets;
+    skua_file *file;
+    uint64_t length;
+} skua_upload;
+
+// Takes what was kept, or says why there is none: SKUA_OK; SKUA_ELIMIT (413 has been answered); SKUA_ECLOSED;
+// SKUA_ENOMEM, SKUA_ENOFILE (503 has been answered); SKUA_EIO, SKUA_EACCES, SKUA_ENOENT the spool directory cannot be
+// written to (500 has been answered). upload: during the call; NULL unless SKUA_OK.
+typedef void skua_spooled_fn(skua_request *request, skua_status status, const skua_upload *upload,
+                             void *user);
+
+// Reads the whole content, into memory while it is small, else into a file without a name in
+// skua_config.spool_directory, and calls fn once, perhaps before this returns. The file is written by
+// helper threads; a disk that is slower than the client slows the client.
+// memory_max: octets kept in memory; 0 for 65536.  octets_max: 0 for skua_config.content_octets_max.
+// Errors: SKUA_ENOMEM; SKUA_ESTATE already reading, or answered.
+SKUA_API SKUA_NODISCARD skua_status skua_content_spool(skua_request *request, size_t memory_max,
+                                                       uint64_t octets_max, skua_spooled_fn *fn,
+                                                       void *user);
+
+// A part of a form, kept whole. Its slices live until on_end has returned.
+typedef struct skua_form_part {
+    skua_part part;
+    skua_upload upload;
+} skua_form_part;
+
+// Takes the parts in order of arrival, or says why there are none: as skua_spooled_fn; SKUA_EPROTOCOL the form is
+// broken (400 has been answered).
+typedef void skua_form_fn(skua_request *request, skua_status status, const skua_form_part *parts,
+                          size_t count, void *user);
+
+// Reads a form, multipart/form-data, as a whole and calls fn once, perhaps before this returns.
+// memory_max: octets of all parts together that are kept in memory; 0 for 65536. A part that does not fit beside
+// those before it goes to a file of its own; at most skua_config.part_files_max [413].
+// octets_max: of the whole content; 0 for skua_config.content_octets_max.
+// Errors: those of skua_multipart_read.
+SKUA_API SKUA_NODISCARD skua_status skua_multipart_collect(skua_request *request, size_t memory_max,
+                                                           uint64_t octets_max, skua_form_fn *fn,
+                                                           void *user);
+
 // ---- Middleware -------------------------------------------------------------------------------
 
 // Functions around handlers. Each member may be NULL, and then does nothing.
@@ -744,9 +790,6 @@ SKUA_API SKUA_NODISCARD skua_status skua_cookie_set(skua_request *request,
 // A directory beneath which files are opened: no path, and no symbolic link, leads out of it.
 typedef struct skua_root skua_root;
 
-// An open file, reference-counted by its worker.
-typedef struct skua_file skua_file;
-
 // What a path names.
 typedef enum skua_file_kind {
     SKUA_FILE_REGULAR,
@@ -802,6 +845,13 @@ SKUA_API SKUA_NODISCARD skua_status skua_file_read(skua_file *file, uint64_t off
 // One more holder, one fewer. The last one closes.  Thread: the worker that opened it.
 SKUA_API skua_file *skua_file_ref(skua_file *file);
 SKUA_API void skua_file_unref(skua_file *file);
+
+// Gives a file without a name, which skua_content_spool or skua_multipart_collect has written, a name: root/path,
+// mode 0600. What is there is never replaced. Takes a moment of the disk's; skua_offload can call it.
+// path: as for skua_file_open; its directory must be there.
+// Errors: SKUA_EEXIST; SKUA_EUNSUPPORTED it has a name, or skua_config.spool_directory is on another file system than
+// root, or on one without such files; SKUA_EINVAL no name; SKUA_ENOENT; SKUA_EACCES; SKUA_EIO.  Thread: any.
+SKUA_API SKUA_NODISCARD skua_status skua_file_keep(skua_file *file, skua_root *root, skua_slice path);
 
 // Answers with length octets of file from offset. The request keeps its own reference.
 SKUA_API SKUA_NODISCARD skua_status skua_respond_file(skua_request *request, int status,

@@ -10,6 +10,7 @@ struct skua_file {
     skua_worker *worker;
     unsigned refs;
     int fd;
+    bool is_scratch; // without a name: of a spool
 };
 
 struct skua_answer {

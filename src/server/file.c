@@ -4,6 +4,8 @@
 
 #include "base/assert.h"
 #include "base/memory.h"
+#include "io/file.h"
+#include "io/scratch.h"
 #include "server/answer.h"
 #include "server/root.h"
 #include "server/worker.h"
@@ -74,11 +76,54 @@ skua_file *skua_file_ref(skua_file *file)
     return file;
 }
 
+static void file_close_scratch(void *user)
+{
+    skua_file *file = user;
+    (void)close(file->fd);
+}
+
+static void file_scratch_closed(skua_worker *w, void *user)
+{
+    (void)w;
+    memory_free(user);
+}
+
+// The kernel gives back the room of a file without a name when it is closed, which takes time for a large one.
+static void file_drop_scratch(skua_file *file)
+{
+    if (!file->worker->draining &&
+        skua_offload(file->worker, file_close_scratch, file_scratch_closed, file) == SKUA_OK) {
+        return;
+    }
+    file_close_scratch(file);
+    memory_free(file);
+}
+
 void skua_file_unref(skua_file *file)
 {
     SKUA_ASSERT(file->refs > 0);
     if (--file->refs) return;
+    if (file->is_scratch) {
+        file_drop_scratch(file);
+        return;
+    }
     io_loop *loop = &file->worker->loop;
     loop->backend->discard(loop, file->fd);
     memory_free(file);
+}
+
+skua_status skua_file_keep(skua_file *file, skua_root *root, slice path)
+{
+    char text[ROOT_PATH_OCTETS];
+    if (!file->is_scratch) return SKUA_EUNSUPPORTED;
+    if (!root_path(path, text)) return SKUA_ENOENT;
+    char *slash = strrchr(text, '/'), *name = slash ? slash + 1 : text;
+    if (!*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0) return SKUA_EINVAL;
+    if (slash) *slash = 0;
+    int directory;
+    skua_status status = file_open_directory(root_fd(root), slash ? text : "", &directory);
+    if (status) return status;
+    status = scratch_link(file->fd, directory, name);
+    (void)close(directory);
+    return status;
 }

@@ -72,6 +72,13 @@ static void parts_read(skua_request *r, skua_content_event event, slice octets, 
     }
 }
 
+bool request_is_multipart(const skua_request *r)
+{
+    char boundary[MULTIPART_BOUNDARY_MAX];
+    size_t len;
+    return multipart_boundary(skua_request_field(r, "content-type"), boundary, &len);
+}
+
 skua_status skua_multipart_read(skua_request *r, skua_part_fn *fn, void *user)
 {
     SKUA_ASSERT(fn);

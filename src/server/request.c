@@ -11,6 +11,7 @@
 #include "server/connection.h"
 #include "server/page.h"
 #include "server/server.h"
+#include "server/spool.h"
 #include "server/ticket.h"
 #include "server/worker.h"
 
@@ -85,6 +86,7 @@ void request_let_go(skua_request *r)
 {
     if (r->tickets) ticket_close_all(r);
     if (r->reply) blocking_let_go(r->reply);
+    if (r->spools) spool_let_go(r);
 }
 
 static void request_give_back(skua_request *r)
@@ -93,6 +95,7 @@ static void request_give_back(skua_request *r)
     r->ended = true;
     if (r->holds) return;
     content_free(r);
+    if (r->spools) spool_free_all(r);
     arena_reset(&r->memory);
     r->next = w->free_requests;
     w->free_requests = r;

@@ -13,6 +13,7 @@
 #include "server/router.h"
 
 typedef struct session session;
+typedef struct spool spool;
 typedef struct ticket_slot ticket_slot;
 typedef struct request_object request_object;
 
@@ -99,6 +100,7 @@ struct skua_request {
     block *collection_block;
     size_t collection_len, collection_room;
     uint64_t collection_max;
+    spool *spools; // what is kept of it, in memory or files
 
     // Answer
     uint16_t status;
@@ -164,6 +166,9 @@ bool request_awaits_continue(const skua_request *r);
 
 // Gives back what a collection holds.
 void content_free(skua_request *r);
+
+// Whether it is multipart/form-data with a boundary.
+bool request_is_multipart(const skua_request *r);
 
 // ---- respond.c ----
 

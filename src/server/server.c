@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "http/syntax.h"
 #include "io/cores.h"
+#include "io/scratch.h"
 #include "server/connection.h"
 
 #include <signal.h>
@@ -70,6 +71,14 @@ const char *skua_server_error(const skua_server *server)
 
 // ---- Life ----
 
+static bool server_fill_spool_directory(skua_server *server)
+{
+    const char *directory = server->config.spool_directory;
+    server->spool_text = memory_text(directory ? directory : scratch_directory());
+    server->config.spool_directory = server->spool_text;
+    return server->spool_text != NULL;
+}
+
 static bool server_fill(skua_server *server, const skua_config *config)
 {
     const char *wrong = config_complete(&server->config, config);
@@ -77,6 +86,7 @@ static bool server_fill(skua_server *server, const skua_config *config)
     if (server->config.panic) assert_tell(server->config.panic);
     if (server->config.hosts && !(server->hosts_text = memory_text(server->config.hosts))) return false;
     server->config.hosts = server->hosts_text;
+    if (!server_fill_spool_directory(server)) return false;
     server->router = router_new();
     server->watch_set = watch_set_new();
     server->helpers = crew_new(OFFLOAD_THREADS, OFFLOAD_QUEUE_MAX);
@@ -170,6 +180,7 @@ void skua_server_free(skua_server *server)
     middleware_free(server->middleware);
     router_free(server->router);
     memory_free(server->hosts_text);
+    memory_free(server->spool_text);
     memory_free(server);
     memory_leave();
 }

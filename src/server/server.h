@@ -36,6 +36,7 @@ struct skua_server {
     skua_config config; // with the defaults filled in
     const char *wrong;  // the member that is out of range, or NULL
     char *hosts_text;
+    char *spool_text; // config.spool_directory
     server_hosts hosts;
     server_listener listeners[WORKER_LISTENERS_MAX];
     unsigned listener_count;

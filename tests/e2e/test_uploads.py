@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Multipart forms and content in files."""
 
+import pathlib
+
 import pytest
 from server import eventually, numbered
 from wire import chunk, request
@@ -92,3 +94,156 @@ def test_peers_that_leave_fail_the_form(uploads):
     with uploads.connect() as connection:
         connection.send(request("/parts", TYPE, "Content-Length: 1000", method="POST", content=part("a", b"1")))
     assert told(uploads) == ["failed"]
+
+
+# ---- The whole content ----
+
+
+@pytest.fixture
+def folders(tmp_path):
+    for name in ("spool", "root"):
+        (tmp_path / name).mkdir()
+    return tmp_path
+
+
+@pytest.fixture
+def spooling(launch, folders):
+    env = {"TMPDIR": str(folders / "spool"), "UPLOADS_ROOT": str(folders / "root")}
+    return launch(numbered, "uploads", "--workers", "1", env=env)
+
+
+def octets(n):
+    return (b"0123456789abcdef" * (n // 16 + 1))[:n]
+
+
+@pytest.mark.parametrize("n, kept", [(0, "memory"), (1, "memory"), (65536, "memory"), (65537, "file"), (900_001, "file")])
+def test_large_content_goes_to_a_file(uploads, n, kept):
+    response = post(uploads, "/spool", octets(n))
+    assert (response.status, response.get("x-kept"), response.content == octets(n)) == (200, kept, True)
+
+
+@pytest.mark.parametrize("memory", [1, 100, 5000])
+def test_memory_is_what_the_caller_allows(uploads, memory):
+    assert post(uploads, f"/spool?memory={memory}", octets(memory)).get("x-kept") == "memory"
+    response = post(uploads, f"/spool?memory={memory}", octets(memory + 1))
+    assert (response.get("x-kept"), response.content) == ("file", octets(memory + 1))
+
+
+def test_content_in_many_pieces(uploads):
+    content = octets(300_000)
+    with uploads.connect() as connection:
+        connection.send(request("/spool", "Transfer-Encoding: chunked", method="POST"))
+        for i in range(0, len(content), 1777):
+            connection.send(chunk(content[i : i + 1777]))
+        connection.send(b"0\r\n\r\n" + request("/told"))
+        response = connection.response()
+        assert (response.get("x-kept"), response.content) == ("file", content)
+        assert connection.response().status == 200
+
+
+def test_spooling_has_limits(uploads):
+    assert post(uploads, "/spool?max=1000", octets(1000)).status == 200
+    assert post(uploads, "/spool?max=1000", octets(1001)).status == 413
+    assert told(uploads) == ["a limit would be passed"]
+    assert post(uploads, "/spool", octets(1_048_577)).status == 413
+    assert told(uploads) == ["a limit would be passed"]
+    assert post(uploads, "/guarded/spool?n=10&max=1000", octets(11)).status == 413
+    for path in ("/spool?max=70000&memory=1", "/spool?max=1000"):
+        with uploads.connect() as connection:
+            connection.send(request(path, "Transfer-Encoding: chunked", method="POST"))
+            connection.send(chunk(octets(60_000)) + chunk(octets(60_000)))
+            assert connection.response().status == 413
+        assert told(uploads) == ["a limit would be passed"]
+
+
+def test_a_large_upload_takes_no_memory(launch, folders):
+    env = {"TMPDIR": str(folders / "spool"), "ASAN_OPTIONS": "quarantine_size_mb=1"}
+    uploads = launch(numbered, "uploads", "--workers", "1", env=env)
+    content = octets(1 << 20)
+    with uploads.connect() as connection:
+        connection.send(request("/spool?max=1000000000", f"Content-Length: {64 << 20}", method="POST"))
+        before = uploads.rss_octets()
+        for _ in range(64):
+            connection.send(content)
+        head = connection.head()
+        assert uploads.rss_octets() - before < 16 << 20
+        assert head.status == 200 and head.get("x-kept") == "file"
+        assert connection.exactly(64 << 20)[-16:] == content[-16:]
+    assert list((folders / "spool").iterdir()) == []
+
+
+def descriptors(server):
+    return len(list(pathlib.Path(f"/proc/{server.pid}/fd").iterdir()))
+
+
+def test_peers_that_leave_leave_no_file(spooling):
+    assert post(spooling, "/spool?memory=1", octets(5)).status == 200
+    assert eventually(lambda: descriptors(spooling) > 0)
+    before = descriptors(spooling)
+    for _ in range(20):
+        with spooling.connect() as connection:
+            connection.send(request("/spool?memory=1", "Content-Length: 200000", method="POST", content=octets(100_000)))
+    assert eventually(lambda: descriptors(spooling) <= before)
+    lines = []
+    assert eventually(lambda: lines.extend(told(spooling)) or len(lines) == 20)
+    assert set(lines) == {"closed"}
+
+
+def test_a_spool_directory_that_is_not_there(launch, folders):
+    uploads = launch(numbered, "uploads", "--workers", "1", env={"TMPDIR": str(folders / "none")})
+    assert post(uploads, "/spool", octets(100)).status == 200
+    response = post(uploads, "/spool", octets(70_000))
+    assert response.status == 500 and response.closes
+    assert told(uploads) == ["there is none"]
+    assert "cannot keep content in" in uploads.error_text()
+    response = post(uploads, "/collect?memory=1", form(part("a", b"12"), part("b", b"34")))
+    assert response.status == 500
+
+
+def test_files_can_be_given_a_name(spooling, folders):
+    (folders / "root" / "in").mkdir()
+    for name, word in [("a", b"no error"), ("a", b"there is one already"), ("in/b", b"no error"), ("x/b", b"there is none"),
+                       ("", b"not of the documented form"), ("in/", b"not of the documented form"), ("..", b"not of the documented form")]:
+        assert post(spooling, f"/keep?name={name}", name.encode() + b" content").content == word, name
+    assert post(spooling, "/keep?name=../out", b"content").content == b"permission denied"
+    assert (folders / "root" / "a").read_bytes() == b"a content"
+    assert (folders / "root" / "in" / "b").read_bytes() == b"in/b content"
+    assert (folders / "root" / "a").stat().st_mode & 0o777 == 0o600
+    assert not (folders / "out").exists()
+
+
+# ---- Whole forms ----
+
+
+def test_forms_are_kept_in_memory_while_they_fit(spooling):
+    content = form(part("a", b"1"), part("f", octets(9), '; filename="n"\r\nContent-Type: text/x'), part("e", b""))
+    assert post(spooling, "/collect", content).content == b"[a|-|-|1:M1][f|n|text/x|2:M012345678][e|-|-|1:M]"
+    assert post(spooling, "/collect", form()).content == b""
+    assert post(spooling, "/collect", content, kind="X: y").status == 415
+
+
+def test_parts_that_do_not_fit_go_to_files(spooling):
+    content = form(part("a", octets(10)), part("b", octets(100)), part("c", octets(6)), part("d", octets(5)), part("e", b""))
+    expected = b"".join(b"[%s|-|-|1:%s%s]" % (name, kind, octets(n)) for name, kind, n in [
+        (b"a", b"M", 10), (b"b", b"F", 100), (b"c", b"M", 6), (b"d", b"F", 5), (b"e", b"M", 0)])
+    assert post(spooling, "/collect?memory=16", content).content == expected
+
+
+def test_a_large_form(spooling):
+    sizes = [70_000, 3, 200_000, 65_536, 1, 400_000]
+    content = form(*[part(str(n), octets(n)) for n in sizes])
+    response = post(spooling, "/collect", content)
+    kinds = ["F", "M", "F", "F", "M", "F"]
+    assert response.content == b"".join(b"[%d|-|-|1:%s%s]" % (n, k.encode(), octets(n)) for n, k in zip(sizes, kinds))
+
+
+def test_forms_have_limits(spooling):
+    assert post(spooling, "/collect?memory=1", form(*[part("a", b"12")] * 32)).status == 200
+    assert post(spooling, "/collect?memory=1", form(*[part("a", b"12")] * 33)).status == 413
+    assert told(spooling) == ["a limit would be passed"]
+    assert post(spooling, "/collect?max=100", form(part("a", octets(100)))).status == 413
+    assert told(spooling) == ["a limit would be passed"]
+    assert post(spooling, "/collect", form(*[part("a", b"1")] * 129)).status == 413
+    assert told(spooling) == ["a limit would be passed"]
+    assert post(spooling, "/collect", part("a", b"1")).status == 400
+    assert told(spooling) == ["against the protocol"]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // A server that reads content in every way the library has, so that the end-to-end tests can see what comes of it:
-// uploads --port N.
+// uploads --port N. Spooled content goes to TMPDIR, and is named beneath UPLOADS_ROOT.
 #include "options.h"
 
 #include <stdio.h>
@@ -240,6 +240,85 @@ static void answer_parts(skua_request *request, void *user)
     else must(status);
 }
 
+// ---- Kept whole ----
+
+// POST /spool?memory=N&max=N: answers with what was kept, and X-Kept says where.
+static void answer_upload(skua_request *request, skua_status status, const skua_upload *upload, void *user)
+{
+    (void)user;
+    if (status) {
+        tell(skua_status_text(status));
+        return;
+    }
+    must(skua_field_add(request, "X-Kept", upload->file ? SKUA_SLICE("file") : SKUA_SLICE("memory")));
+    if (upload->file) must(skua_respond_file(request, 200, NULL, upload->file, 0, upload->length));
+    else must(skua_respond(request, 200, NULL, upload->octets));
+}
+
+static void spool(skua_request *request, void *user)
+{
+    must(skua_content_spool(request, (size_t)query_number(request, "memory"), query_number(request, "max"),
+                            answer_upload, user));
+}
+
+// POST /keep?name=NAME: gives it a name beneath UPLOADS_ROOT; in memory there is nothing to name.
+static skua_root *root;
+
+static void keep_upload(skua_request *request, skua_status status, const skua_upload *upload, void *user)
+{
+    (void)user;
+    if (status || !upload->file || !root) {
+        must(skua_respond_error(request, 500));
+        return;
+    }
+    const char *word = skua_status_text(skua_file_keep(upload->file, root, skua_request_query_param(request, "name")));
+    must(skua_respond_text(request, 200, word));
+}
+
+static void keep(skua_request *request, void *user)
+{
+    must(skua_content_spool(request, 1, 1 << 20, keep_upload, user));
+}
+
+// POST /collect?memory=N&max=N: every part, where it was kept, and its content.
+static void report_upload(report *text, const skua_upload *upload)
+{
+    report_octets(text, upload->file ? "F" : "M", 1);
+    report_slice(text, upload->octets);
+    char octets[4096];
+    size_t n;
+    for (uint64_t at = 0; upload->file && at < upload->length; at += n) {
+        must(skua_file_read(upload->file, at, octets, sizeof octets, &n));
+        if (n == 0) abort();
+        report_octets(text, octets, n);
+    }
+}
+
+static void answer_collected_form(skua_request *request, skua_status status, const skua_form_part *parts, size_t count,
+                                  void *user)
+{
+    (void)user;
+    if (status) {
+        tell(skua_status_text(status));
+        return;
+    }
+    report text = { .request = request };
+    for (size_t i = 0; i < count; i++) {
+        report_part(&text, &parts[i].part);
+        report_upload(&text, &parts[i].upload);
+        report_octets(&text, "]", 1);
+    }
+    report_send(&text);
+}
+
+static void collect_parts(skua_request *request, void *user)
+{
+    skua_status status = skua_multipart_collect(request, (size_t)query_number(request, "memory"),
+                                                query_number(request, "max"), answer_collected_form, user);
+    if (status == SKUA_EINVAL) must(skua_respond_error(request, 415));
+    else must(status);
+}
+
 static void put(skua_server *server, const char *pattern, skua_handler *handler)
 {
     if (skua_route(server, pattern, handler, NULL) == SKUA_OK) return;
@@ -257,6 +336,14 @@ int main(int argc, char **argv)
     put(server, "POST /guarded/collect", answer_collected);
     put(server, "GET /told", answer_told);
     put(server, "POST /parts", answer_parts);
+    put(server, "POST /spool", spool);
+    put(server, "POST /guarded/spool", spool);
+    put(server, "POST /keep", keep);
+    put(server, "POST /collect", collect_parts);
     must(skua_use(server, "/guarded", &(skua_middleware){ .before = guard_content }));
-    return server_serve(server, "uploads");
+    const char *folder = getenv("UPLOADS_ROOT");
+    if (folder) must(skua_root_open(folder, &root));
+    int code = server_serve(server, "uploads");
+    skua_root_close(root);
+    return code;
 }
