@@ -52,7 +52,8 @@ static inline bool out_is_full(const out_queue *out)
 
 static inline out_segment *out_segment_at(out_queue *out, unsigned i)
 {
-    return &out->segments[(out->first + i) % OUT_SEGMENTS_MAX];
+    unsigned at = out->first + i;
+    return &out->segments[at < OUT_SEGMENTS_MAX ? at : at - OUT_SEGMENTS_MAX];
 }
 
 // The slow half of out_reserve: another block, or a reason to refuse.

@@ -224,5 +224,6 @@ bool route_end_put(route_end *end, const route *rt)
         others[end->other_count++] = rt;
         end->others = others;
     }
+    end->used = true;
     return true;
 }

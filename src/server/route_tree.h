@@ -14,6 +14,7 @@ typedef struct route_end {
     const route *any, *get, *head;
     const route **others;
     unsigned other_count;
+    bool used; // some route ends here
 } route_end;
 
 typedef struct route_node route_node;

@@ -192,16 +192,20 @@ bool router_knows_method(const router *r, slice method)
 
 // ---- Finding ----
 
-typedef enum router_verb { VERB_GET, VERB_HEAD, VERB_OTHER } router_verb;
+typedef enum router_verb {
+    VERB_GET,
+    VERB_HEAD,
+    VERB_OTHER,
+    VERB_EVERY // for Allow: look at every route that has the path, and take none
+} router_verb;
 
 typedef struct router_search {
     slice method;
     router_verb verb;
     bool path_seen;  // some route has the path, if not the method
-    bool collecting; // for Allow: look at every route that has the path, and take none
     unsigned steps;
     unsigned method_count;
-    slice *methods; // collecting: sorted
+    slice *methods; // VERB_EVERY: sorted
     slice *values;
 } router_search;
 
@@ -229,21 +233,25 @@ static void router_collect_end(router_search *s, const route_end *end)
     for (unsigned i = 0; i < end->other_count; i++) router_collect(s, end->others[i]->pattern.method);
 }
 
-static const route *router_pick(router_search *s, const route_end *end)
+static const route *router_pick_any(router_search *s, const route_end *end)
 {
     const route *found = NULL;
-    if (s->collecting) {
-        router_collect_end(s, end);
-        return NULL;
-    }
     switch (s->verb) {
     case VERB_GET: found = end->get; break;
     case VERB_HEAD: found = end->head ? end->head : end->get; break;
     case VERB_OTHER: found = route_end_other(end, s->method); break;
+    case VERB_EVERY: router_collect_end(s, end); return NULL;
     }
     if (!found) found = end->any;
     if (!found && (end->get || end->head || end->other_count)) s->path_seen = true;
     return found;
+}
+
+// Most places are the end of no route, and most requests are GET.
+static inline const route *router_pick(router_search *s, const route_end *end)
+{
+    if (!end->used) return NULL;
+    return s->verb == VERB_GET && end->get ? end->get : router_pick_any(s, end);
 }
 
 static const route *router_seek(router_search *s, const route_node *node, slice rest, unsigned count);
@@ -256,7 +264,7 @@ static const route *router_seek_below(router_search *s, const route_node *node, 
     const route_node *child = route_child(node, segment, &s->steps);
     const route *found = child ? router_seek(s, child, rest, count) : NULL;
     if (found || !node->param || segment.len == 0) return found;
-    if (!s->collecting) s->values[count] = segment;
+    if (s->verb != VERB_EVERY) s->values[count] = segment;
     return router_seek(s, node->param, rest, count + 1);
 }
 
@@ -286,7 +294,7 @@ __attribute__((noinline)) static const route *router_seek_hosts(router_search *s
     slice label = slice_make(name.ptr, (size_t)(dot - name.ptr));
     host = *router_host_slot(r->hosts, r->host_room, slice_from(name, label.len + 1), true);
     if (!host) return NULL;
-    if (!s->collecting) s->values[0] = label;
+    if (s->verb != VERB_EVERY) s->values[0] = label;
     return router_seek(s, &host->tree.root, query->path, 1);
 }
 
@@ -313,7 +321,7 @@ static void router_write_allow(const router_search *s, router_match *match)
 __attribute__((noinline)) static void router_allow(const router *r, const router_query *query, router_match *match)
 {
     slice methods[ROUTE_METHODS_MAX + 1];
-    router_search s = { .collecting = true, .methods = methods };
+    router_search s = { .verb = VERB_EVERY, .methods = methods };
     (void)router_seek_all(&s, r, query);
     router_write_allow(&s, match);
 }
