@@ -129,10 +129,98 @@ static void echo_collected(skua_request *request, skua_status status, skua_slice
     if (status == SKUA_OK) visit_answer(v, 200, content);
 }
 
+static void echo_spooled(skua_request *request, skua_status status, const skua_upload *upload,
+                         void *user)
+{
+    site_visit *v = user;
+    if (v->reader_done || v->request != request || (status == SKUA_OK) != (upload != NULL)) abort();
+    v->reader_done = true;
+    if (status) return;
+    if (!upload->file) {
+        visit_answer(v, 200, upload->octets);
+        return;
+    }
+    // Read here, since the kernel may fail what is sent from a file.
+    char *octets = site_alloc((size_t)upload->length);
+    size_t n;
+    if (skua_file_read(upload->file, 0, octets, (size_t)upload->length, &n) || n != upload->length) abort();
+    visit_answer(v, 200, (skua_slice){ octets, n });
+    free(octets);
+}
+
+// Kept in one way or another, the answer is the same.
 static void on_echo(skua_request *request, void *user)
 {
     site_visit *v = visit_begin(user, request);
-    if (skua_content_collect(request, 0, echo_collected, v)) abort();
+    if (visit_tosses(v, 2)) {
+        if (skua_content_collect(request, 0, echo_collected, v)) abort();
+        return;
+    }
+    size_t memory_max = 1 + sim_random(v->site->kernel) % 20000;
+    skua_status status = skua_content_spool(request, memory_max, 0, echo_spooled, v);
+    if (status == SKUA_ESTATE) abort();
+    if (status && skua_respond_error(request, 503) == SKUA_ESTATE) abort();
+}
+
+// ---- Middleware: passes on at once or later, and is told of heads and ends in their order ----
+
+typedef struct site_pass {
+    site *site;
+    skua_request *request; // NULL: it has ended
+    bool coming, headed;
+} site_pass;
+
+static const char site_pass_key;
+
+static void pass_work(void *user)
+{
+    (void)user;
+}
+
+static void pass_done(skua_worker *worker, void *user)
+{
+    (void)worker;
+    site_pass *pass = user;
+    pass->coming = false;
+    if (pass->request) skua_next(pass->request);
+    else free(pass);
+}
+
+static void pass_before(skua_request *request, void *user)
+{
+    site *s = user;
+    site_pass *pass = site_alloc(sizeof *pass);
+    *pass = (site_pass){ .site = s, .request = request };
+    s->entered++;
+    if (skua_request_set(request, &site_pass_key, pass)) {
+        free(pass);
+        skua_next(request);
+        return;
+    }
+    pass->coming = sim_random(s->kernel) % 2 &&
+                   !skua_offload(skua_request_worker(request), pass_work, pass_done, pass);
+    if (!pass->coming) skua_next(request);
+}
+
+static void pass_head(skua_request *request, int status, void *user)
+{
+    (void)user;
+    site_pass *pass = skua_request_get(request, &site_pass_key);
+    if (status < 200 || status != skua_request_status(request)) abort();
+    if (!pass) return;
+    if (pass->headed) abort();
+    pass->headed = true;
+}
+
+static void pass_end(skua_request *request, skua_end how, void *user)
+{
+    site *s = user;
+    site_pass *pass = skua_request_get(request, &site_pass_key);
+    s->left++;
+    if (!pass) return;
+    if (how == SKUA_END_SENT && !pass->headed) abort();
+    pass->request = NULL;
+    if (!pass->coming) free(pass);
 }
 
 static void count_event(skua_request *request, skua_content_event event, skua_slice octets,
@@ -531,6 +619,8 @@ static bool site_route(site *s, const char *folder)
     for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
         if (skua_route(s->server, routes[i].pattern, routes[i].handler, s)) return false;
     }
+    const skua_middleware pass = { pass_before, pass_head, pass_end, s };
+    if (skua_use(s->server, "POST /", &pass) || skua_use(s->server, "/missing", &pass)) return false;
     if (skua_route_blocking(s->server, "POST /blocking", on_blocking, s)) return false;
     return skua_route_directory(s->server, "GET /dir/", folder, NULL) == SKUA_OK;
 }
@@ -568,6 +658,7 @@ static const char *site_free_visits(site *s)
         free(v);
     }
     if (s->begun != s->ended) wrong = "requests began that did not end";
+    if (s->entered != s->left) wrong = "middleware was entered that was not told of the end";
     if (s->lent != s->released) wrong = "lent octets were not released";
     if (s->granted != s->resumed) wrong = "a resumption was lost, or came twice";
     if (s->posted != s->ran) wrong = "a posted function was lost, or ran twice";

@@ -4,7 +4,7 @@
 // tests of the whole. Everything it leaves to chance comes from the kernel's seed.
 //
 //     /hello          answers "Hello", whatever content comes with it
-//     /echo           collects the content and answers with it
+//     /echo           collects or spools the content and answers with it
 //     /count          reads the content piece by piece and answers with its length and sum
 //     /pull/TAG/LEN   answers octets of the pattern, of a length not known before, with a trailer
 //     /length/TAG/LEN the same with its length known
@@ -35,6 +35,7 @@ typedef struct site {
     int listener;
     site_visit *visits;
     unsigned begun, ended; // calls of handlers, and of their on_end
+    unsigned entered, left; // calls of middleware's before, and of its end
     unsigned lent, released;
     unsigned granted, resumed; // resumptions, and calls of their function
     unsigned posted, ran;      // functions posted, and called
