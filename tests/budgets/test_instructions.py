@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: MIT
+"""Instructions in user space per request of the release build, as valgrind's callgrind counts them.
+
+A server that answers N requests and one that answers 2 N differ by what N requests cost: starting and stopping
+cancel out, and the count hardly depends on the machine or on who else uses it. It depends on the compiler, so that
+instructions.json has budgets for each that is known; a budget may only fall. After a change that makes requests
+cheaper, this writes the new figures down:
+
+    SKUA_RECORD=1 build/venv/bin/python -m pytest tests/budgets/test_instructions.py
+"""
+
+import json
+import math
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+
+import pytest
+from server import RELEASE, Server, free_port
+from wire import Connection, request
+
+BUDGETS = pathlib.Path(__file__).with_name("instructions.json")
+SLACK = 1.02  # what the Date of another second, or a wake-up more, may add
+REQUESTS = 1600
+VALGRIND = shutil.which("valgrind")
+
+
+def compiler():
+    """The compiler of the release build and what it compiles for: "gcc 12 x86_64"."""
+    cache = (RELEASE / "CMakeCache.txt").read_text()
+    path = re.search(r"^CMAKE_C_COMPILER:\w+=(.*)$", cache, re.MULTILINE).group(1)
+    name = "clang" if "clang" in subprocess.check_output([path, "--version"], text=True) else "gcc"
+    version, machine = (subprocess.check_output([path, word], text=True) for word in ("-dumpversion", "-dumpmachine"))
+    return f"{name} {version.split('.')[0].strip()} {machine.split('-')[0]}"
+
+
+def executed(folder, requests, depth):
+    """Instructions of a whole run that answers so many requests on one connection, depth at a time."""
+    port = free_port()
+    counts = folder / f"callgrind.{requests}"
+    server = Server(
+        [VALGRIND, "--tool=callgrind", "--quiet", f"--callgrind-out-file={counts}", RELEASE / "hello", "--port", port,
+         "--workers", "1", "--backend", "epoll"],
+        ("127.0.0.1", port),
+    )
+    try:
+        batch = request("/") * depth
+        with Connection(server.address) as connection:
+            for _ in range(requests // depth):
+                connection.send(batch)
+                for _ in range(depth):
+                    assert connection.response("GET").content == b"Hello, World!"
+    finally:
+        server.stop()
+    return int(re.search(r"^totals: (\d+)", counts.read_text(), re.MULTILINE).group(1))
+
+
+def per_request(folder, depth, enough):
+    """Of up to three runs the least: whatever disturbs one only adds to it. enough: what needs no second look."""
+    few = many = math.inf
+    for _ in range(3):
+        few = min(few, executed(folder, REQUESTS, depth))
+        many = min(many, executed(folder, 2 * REQUESTS, depth))
+        if (many - few) / REQUESTS <= enough:
+            break
+    return (many - few) / REQUESTS
+
+
+def record(budgets, key, name, found):
+    """Writes a figure down when it is lower than the one that is there, or the first."""
+    known = budgets.setdefault(key, {})
+    known[name] = min(round(found), known.get(name, round(found)))
+    BUDGETS.write_text(json.dumps(budgets, indent=4, sort_keys=True) + "\n")
+
+
+@pytest.mark.skipif(not VALGRIND, reason="valgrind is not installed")
+@pytest.mark.parametrize("name, depth", [("keep-alive", 1), ("pipelined by 16", 16)])
+def test_instructions(name, depth, tmp_path, record_property):
+    budgets = json.loads(BUDGETS.read_text())
+    key = compiler()
+    budget = budgets.get(key, {}).get(name)
+    recording = bool(os.environ.get("SKUA_RECORD"))
+    found = per_request(tmp_path, depth, 0 if recording else (budget or math.inf) * SLACK)
+    record_property("instructions", round(found))
+    if recording:
+        record(budgets, key, name, found)
+        budget = budgets[key][name]
+    print(f"{name}: {found:.0f} instructions per request, of {budget} ({key})")
+    if budget is None:
+        pytest.skip(f"no budget is known for {key}: {found:.0f} instructions per request")
+    if found < budget / SLACK:
+        print(f"The budget can be lowered: see {pathlib.Path(__file__).name}")
+    assert found <= budget * SLACK, f"{name}: {found:.0f} instructions per request, of {budget}"
+    assert found > 100, "this counts something else"
