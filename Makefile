@@ -10,7 +10,7 @@ PYTHON := build/venv/bin/python
 PYTEST := $(PYTHON) -m pytest -q
 PREFIX ?= /usr/local
 # Which of the end-to-end tests make test also runs on io_uring; test-all runs every one.
-URING_TESTS := requests files deadlines faults clients
+URING_TESTS := requests files deadlines faults clients accept
 
 .DEFAULT_GOAL := help
 .PHONY: help run build test test-all forms dist install tidy unit tsan fuzz conformance bench format clean FORCE
@@ -69,9 +69,9 @@ unit: build/.tools-test build/asan/.built
 TSAN_UNITS := mailbox server log watch blocking crew gate post ticket threads
 tsan: build/.tools-test
 	@test -f build/tsan/build.ninja || cmake --preset tsan >build/tsan.log || { cat build/tsan.log; exit 1; }
-	@cmake --build build/tsan -j $(JOBS) --target skua echo threads $(TSAN_UNITS:%=server_test_%)
+	@cmake --build build/tsan -j $(JOBS) --target skua echo threads workers $(TSAN_UNITS:%=server_test_%)
 	@ctest --test-dir build/tsan --output-on-failure -j $(JOBS) --no-tests=error -R '^server/test_($(subst $() $(),|,$(TSAN_UNITS)))$$'
-	@SKUA_BUILD=build/tsan $(PYTEST) tests/e2e/test_workers.py tests/e2e/test_threads.py
+	@SKUA_BUILD=build/tsan $(PYTEST) tests/e2e/test_workers.py tests/e2e/test_accept.py tests/e2e/test_threads.py
 
 # The library in its other two forms: every unit test, and the server made from the single header over a socket.
 forms: build/.tools-test

@@ -62,7 +62,8 @@ static skua_server *server_of(const options *o)
 {
     char hosts[HOSTS_OCTETS_MAX];
     skua_config config = {
-        .hosts = hosts_of(o, hosts), .workers = o->workers, .backend = o->backend, .log = o->log
+        .hosts = hosts_of(o, hosts), .workers = o->workers, .backend = o->backend,
+        .accept = o->accept, .log = o->log
     };
     skua_server *server = skua_server_new(&config);
     if (!server) say_error("%s", skua_status_text(SKUA_ENOMEM));

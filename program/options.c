@@ -76,6 +76,15 @@ static bool take_backend(options *o, const char *value)
     return true;
 }
 
+static bool take_accept(options *o, const char *value)
+{
+    o->accept = value;
+    if (strcmp(value, "auto") == 0 || strcmp(value, "reuseport") == 0) return true;
+    if (strcmp(value, "handoff") == 0) return true;
+    say_error("--accept takes auto, reuseport or handoff, not \"%s\"", value);
+    return false;
+}
+
 static bool take_list(options *o, const char *value)
 {
     (void)value;
@@ -143,6 +152,7 @@ static const option options_table[] = {
     { "listen", 'l', "ADDRESS", take_listen, "where to listen; may be repeated (127.0.0.1:8080)" },
     { "workers", 'w', "N", take_workers, "threads that serve (one per core)" },
     { "backend", 0, "NAME", take_backend, "how to talk to the kernel: auto, epoll or uring (auto)" },
+    { "accept", 0, "WAY", take_accept, "how workers get connections: auto, reuseport or handoff (auto)" },
     { "host", 0, "NAME", take_host, "a host name to answer for; may be repeated; \"*\" is any" },
     { "list", 0, NULL, take_list, "list the directories that have no index" },
     { "index", 0, "NAME", take_index, "the file that stands for its directory (index.html)" },

@@ -17,6 +17,7 @@ typedef struct options {
     size_t host_count;
     unsigned workers;
     const char *backend;
+    const char *accept;
     skua_directory_config directory;
     skua_log_format log;
     bool quiet;

@@ -292,10 +292,17 @@ static int socket_make(const socket_address *address)
 
 // FreeBSD spreads connections over those who share only if told so; macOS never does.
 #ifdef SO_REUSEPORT_LB
-enum { SOCKET_SHARE = SO_REUSEPORT_LB };
+enum { SOCKET_SHARE = SO_REUSEPORT_LB, SOCKET_BALANCES = 1 };
+#elif defined(__linux__)
+enum { SOCKET_SHARE = SO_REUSEPORT, SOCKET_BALANCES = 1 };
 #else
-enum { SOCKET_SHARE = SO_REUSEPORT };
+enum { SOCKET_SHARE = SO_REUSEPORT, SOCKET_BALANCES = 0 };
 #endif
+
+bool socket_sharing_balances(void)
+{
+    return SOCKET_BALANCES;
+}
 
 // What decides whether a bind succeeds.
 static bool socket_set_sharing(const socket_address *address, int fd, bool shared)

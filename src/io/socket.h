@@ -34,6 +34,9 @@ size_t io_address_write(const io_address *address, char *text, size_t room);
 // Errors: SKUA_EADDRINUSE, SKUA_EADDRNOTAVAIL, SKUA_EACCES, SKUA_ENOFILE, SKUA_ENOMEM, SKUA_EINVAL, SKUA_EIO.
 skua_status socket_listen(socket_address *address, int backlog, bool shared, int *fd);
 
+// Whether the kernel spreads connections over the sockets that share an address.
+bool socket_sharing_balances(void);
+
 // Takes over a listening socket that somebody else has opened, and finds out its address. fd: becomes non-blocking,
 // close-on-exec, and hands TCP_NODELAY on to what it accepts; untouched on failure.
 // Errors: SKUA_EINVAL not a listening stream socket of IPv4, IPv6 or Unix.

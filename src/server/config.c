@@ -4,6 +4,8 @@
 
 #include "server/server.h"
 
+#include <string.h>
+
 #define SECONDS(n) ((int64_t)(n) * 1000000000)
 
 static void config_limits(skua_config *c)
@@ -45,6 +47,14 @@ static void config_deadlines(skua_config *c)
 static bool config_deadline_is_valid(int64_t ns)
 {
     return ns > 0 && ns <= (int64_t)86400 * 365 * 1000000000;
+}
+
+bool config_accept(const char *accept, bool *handoff)
+{
+    *handoff = !socket_sharing_balances();
+    if (!accept || strcmp(accept, "auto") == 0) return true;
+    *handoff = strcmp(accept, "handoff") == 0;
+    return *handoff || strcmp(accept, "reuseport") == 0;
 }
 
 const char *config_complete(skua_config *c, const skua_config *given)

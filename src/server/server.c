@@ -83,6 +83,8 @@ static bool server_fill(skua_server *server, const skua_config *config)
 {
     const char *wrong = config_complete(&server->config, config);
     if (wrong) server->wrong = wrong;
+    if (!config_accept(server->config.accept, &server->asks_handoff)) server->wrong = "accept";
+    server->config.accept = NULL; // the caller's
     if (server->config.panic) assert_tell(server->config.panic);
     if (server->config.hosts && !(server->hosts_text = memory_text(server->config.hosts))) return false;
     server->config.hosts = server->hosts_text;
@@ -316,11 +318,18 @@ static skua_status server_say_why(skua_server *server, const server_listener *li
     return server_fail(server, status, "cannot listen on %s: %s", listener->text, skua_status_text(status));
 }
 
-// A Unix socket is opened once, one that was given is there already; TCP is opened once per worker, so that the kernel spreads connections.
+// The workers that accept, from number 0 on.
+static unsigned server_acceptors(const skua_server *server)
+{
+    return server->hands_off ? 1 : server->worker_count;
+}
+
+// A Unix socket is opened once, one that was given is there already; TCP is opened once for each worker that accepts, so
+// that the kernel spreads connections.
 static skua_status server_listen_one(skua_server *server, skua_worker *w, unsigned i)
 {
     server_listener *listener = &server->listeners[i];
-    bool shared = server->worker_count > 1 && !listener->address.is_unix;
+    bool shared = server_acceptors(server) > 1 && !listener->address.is_unix;
     int backlog = (int)server->config.backlog;
     if (listener->is_given && listener->given < 0) {
         return server_fail(server, SKUA_ESTATE, "the socket given for %s has been closed", listener->text);
@@ -342,13 +351,14 @@ static skua_status server_listen_one(skua_server *server, skua_worker *w, unsign
 
 static skua_status server_listen_all(skua_server *server)
 {
-    for (unsigned w = 0; w < server->worker_count; w++) {
+    unsigned acceptors = server_acceptors(server);
+    for (unsigned w = 0; w < acceptors; w++) {
         for (unsigned i = 0; i < server->listener_count; i++) {
             skua_status status = server_listen_one(server, server->workers[w], i);
             if (status) return status;
         }
     }
-    for (unsigned w = 0; w < server->worker_count; w++) {
+    for (unsigned w = 0; w < acceptors; w++) {
         for (unsigned i = 0; i < server->listener_count; i++) {
             worker_listen(server->workers[w], server->workers[w]->listen_fds[i]);
         }
@@ -476,6 +486,7 @@ skua_status server_prepare(skua_server *server, unsigned workers)
     server_decide_hosts(server, server_is_on_loopback(server) ? HOSTS_LOOPBACK : HOSTS_ANY);
     server->started = true;
     server->sim_kernel = NULL;
+    server->hands_off = server->asks_handoff && workers > 1;
     status = server_open_chosen(server, workers);
     if (!status) status = server_listen_all(server);
     if (status) return server_fail_start(server, status);
@@ -542,6 +553,7 @@ skua_status server_start_on(skua_server *server, const io_backend *backend, void
     skua_status status = server_check(server);
     if (status) return status;
     server->started = true;
+    server->hands_off = false;
     server->sim_kernel = kernel;
     server_decide_hosts(server, HOSTS_ANY);
     status = server_open(server, 1, backend);

@@ -40,6 +40,8 @@ struct skua_server {
     server_hosts hosts;
     server_listener listeners[WORKER_LISTENERS_MAX];
     unsigned listener_count;
+    bool asks_handoff; // skua_config.accept, or what is best here
+    bool hands_off;    // worker 0 accepts for all
     int shared_fds[WORKER_LISTENERS_MAX]; // a Unix socket, or one that was given, is shared by all workers
     router *router;
     middleware_set *middleware; // NULL: none
@@ -67,6 +69,9 @@ struct skua_server {
 
 // Fills in the defaults. Returns the name of a member that is out of range, or NULL.
 const char *config_complete(skua_config *config, const skua_config *given);
+
+// Reads skua_config.accept, NULL for none given. Returns false if it is not understood.
+bool config_accept(const char *accept, bool *handoff);
 
 // Whether Host, checked for its form, may be served.
 bool server_takes_host(const skua_server *server, slice authority);

@@ -9,6 +9,7 @@
 #include "http/date.h"
 #include "server/blocking.h"
 #include "server/connection.h"
+#include "server/handoff.h"
 #include "server/server.h"
 #include "server/ticket.h"
 #include "server/timer.h"
@@ -57,7 +58,8 @@ static void worker_accepted(io_op *op, int64_t result)
         skua_log(w->server, slice_of(line));
         return;
     }
-    connection_accepted(w, (int)result, &op->peer);
+    if (w->server->hands_off) handoff_accepted(w, (int)result, &op->peer);
+    else connection_accepted(w, (int)result, &op->peer);
 }
 
 void worker_listen(skua_worker *w, int fd)
@@ -68,15 +70,28 @@ void worker_listen(skua_worker *w, int fd)
     io_submit(&w->loop, op);
 }
 
-static bool worker_evict(io_loop *loop)
+bool worker_has_room(const skua_worker *w)
 {
-    skua_worker *w = loop->owner;
+    return w->connections.in_use < w->connections.items_max;
+}
+
+bool worker_evict(skua_worker *w)
+{
     bool any = false;
     for (unsigned i = 0; i < w->server->local_count; i++) {
         const skua_local_desc *desc = &w->server->locals[i];
         if (w->locals[i] && desc->evict && desc->evict(w, w->locals[i], desc->user)) any = true;
     }
     return any;
+}
+
+// Whether accepting may be tried again at once.
+static bool worker_lacks_descriptors(io_loop *loop)
+{
+    skua_worker *w = loop->owner;
+    if (worker_evict(w)) return true;
+    if (w->server->hands_off) handoff_evict(w);
+    return false;
 }
 
 // ---- Life ----
@@ -132,6 +147,7 @@ void worker_close(skua_worker *w)
     io_cancel(&w->loop, &w->watches);
     io_cancel(&w->loop, &w->wake);
     io_loop_close(&w->loop);
+    handoff_end(w);
     worker_free_lists(w);
     pool_deinit(&w->connections);
     block_store_deinit(&w->blocks);
@@ -143,7 +159,7 @@ skua_status worker_open(skua_worker *w, skua_server *server, unsigned index, con
     w->loop.events = &connection_events;
     w->loop.streams = &w->connections;
     w->loop.owner = w;
-    w->loop.evict = worker_evict;
+    w->loop.evict = worker_lacks_descriptors;
     w->loop.send_turn_octets_max = server->config.send_turn_octets_max;
     w->loop.kernel = server->sim_kernel;
     skua_status status = io_loop_open(&w->loop, backend);

@@ -19,6 +19,9 @@ enum { WORKER_LOCALS_MAX = 16, WORKER_LISTENERS_MAX = 16, WORKER_HOST_OCTETS = 6
 // "Date: Sun, 06 Nov 1994 08:49:37 GMT" CRLF
 enum { WORKER_DATE_OCTETS = 37 };
 
+// A socket on its way from the worker that accepted it to another.
+typedef struct handed handed;
+
 struct skua_worker {
     io_loop loop;
     skua_server *server;
@@ -40,12 +43,16 @@ struct skua_worker {
     char host[WORKER_HOST_OCTETS];
 
     mailbox mail;
-    gate posting; // inside: what skua_post has taken and is not delivered
+    gate posting; // inside: what skua_post has taken, and sockets handed over, not yet delivered
     io_op wake;
     io_op watches; // changes of directories
     io_op listeners[WORKER_LISTENERS_MAX];
     unsigned listener_count;
     int listen_fds[WORKER_LISTENERS_MAX]; // the sockets themselves, the server's to close
+    mailbox handed_back; // letters of its own that others have taken the socket from
+    handed *free_handed;
+    unsigned turn;       // the worker that gets the next socket
+    mail evict_letter;   // under way while shared.evicting
     log_lane *lane;
     void *locals[WORKER_LOCALS_MAX];
 
@@ -59,6 +66,9 @@ struct skua_worker {
     bool draining;      // no more connections; every answer closes its own
     bool began;         // on_worker_start was called, and on_worker_end not yet
     int64_t end_at_ns;  // when draining ends
+    struct {
+        atomic_bool evicting; // it has been told to close descriptors, and has not heard it yet
+    } shared;
 };
 
 // Makes a worker ready to run: memory, loop, wake-up. listeners come with worker_listen.
@@ -83,6 +93,12 @@ int64_t worker_timeout_ns(const skua_worker *w);
 
 // Brings a letter to the worker.  Thread: any.
 void worker_post(skua_worker *w, mail *letter);
+
+// Whether one more connection may be opened.
+bool worker_has_room(const skua_worker *w);
+
+// Closes cached descriptors; returns whether there were any.
+bool worker_evict(skua_worker *w);
 
 // Counts work that has come back from helper threads.
 void worker_offload_done(skua_worker *w);

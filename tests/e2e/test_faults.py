@@ -6,6 +6,7 @@ import resource
 import threading
 import time
 
+import pytest
 from server import eventually
 from wire import request
 
@@ -14,11 +15,12 @@ def few_descriptors():
     resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40))
 
 
-def test_out_of_descriptors(serve, tmp_path):
+@pytest.mark.parametrize("words", [(), ("--workers", "3", "--accept", "handoff")], ids=["alone", "handoff"])
+def test_out_of_descriptors(serve, tmp_path, words):
     """Accepting pauses and resumes; who is connected is served meanwhile."""
     (tmp_path / "a.txt").write_text("x")
     (tmp_path / "b.txt").write_text("y")
-    site = serve(tmp_path, preexec=few_descriptors)
+    site = serve(tmp_path, *words, preexec=few_descriptors)
     first = site.connect()
     assert first.get("/a.txt").content == b"x"
     crowd = [site.connect() for _ in range(80)]

@@ -10,8 +10,8 @@ from server import BUILD, Server, check_sanitizers, free_port, numbered
 from wire import request
 
 
-@pytest.fixture
-def site(launch, tmp_path):
+@pytest.fixture(params=["reuseport", "handoff"])
+def site(request, launch, tmp_path):
     """A folder with a listing, served by four workers that log every request."""
     (tmp_path / "index.html").write_text("0")
     (tmp_path / "big").write_bytes(b"b" * 300_000)
@@ -20,7 +20,8 @@ def site(launch, tmp_path):
         (tmp_path / "listed" / f"{i}.txt").write_text(str(i))
     port = free_port()
     make = lambda: Server(
-        [BUILD / "skua", tmp_path, "--listen", f"127.0.0.1:{port}", "--workers", "4", "--list", "--log", "json"],
+        [BUILD / "skua", tmp_path, "--listen", f"127.0.0.1:{port}", "--workers", "4", "--list", "--log", "json",
+         "--accept", request.param],
         ("127.0.0.1", port),
     )
     server = launch(make)

@@ -15,7 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BUILD = ROOT / os.environ.get("SKUA_BUILD", "build/asan")
 RELEASE = ROOT / "build/release"
 BACKEND = os.environ.get("SKUA_BACKEND")  # what every server is started with; none: what it prefers
-CHOOSES = {"skua", "hello", "echo", "rules", "streams"}  # programs that take --backend
+CHOOSES = {"skua", "hello", "echo", "rules", "streams", "workers"}  # programs that take --backend
 SLOW = 20.0  # seconds after which something that should have happened has failed
 
 

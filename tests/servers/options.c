@@ -36,6 +36,10 @@ static void read_option(const char *name, const char *value, unsigned *port, sku
         config->workers = number_of(value, 1024);
     } else if (strcmp(name, "--backend") == 0) {
         config->backend = value;
+    } else if (strcmp(name, "--accept") == 0) {
+        config->accept = value;
+    } else if (strcmp(name, "--connections-max") == 0) {
+        config->connections_max = number_of(value, 65536);
     } else if (strcmp(name, "--handler-timeout-ms") == 0) {
         config->handler_timeout_ns = (int64_t)number_of(value, 3600000) * 1000000;
     } else {

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+//
+// Handoff. A socket travels in a letter of the worker that accepted it, which comes back when it has been adopted, so
+// that in steady state nothing is allocated. The receiver's posting gate keeps it from ending while a letter
+// is under way; a worker whose gate is closed is passed over.
+
+#include "server/handoff.h"
+
+#include "base/memory.h"
+#include "server/connection.h"
+#include "server/server.h"
+
+struct handed {
+    mail letter; // first
+    handed *next;
+    skua_worker *owner;
+    io_address peer;
+    int fd;
+    unsigned turn;  // the worker that is tried next
+    unsigned tries; // how many are left
+};
+
+// ---- Letters ----
+
+static void handed_came_back(mail *letter, void *reader)
+{
+    skua_worker *w = reader;
+    handed *h = (handed *)(void *)letter;
+    h->next = w->free_handed;
+    w->free_handed = h;
+}
+
+// Nobody is woken for it: the owner looks when it has none left.
+static void handed_give_back(handed *h)
+{
+    h->letter.deliver = handed_came_back;
+    (void)mailbox_post(&h->owner->handed_back, &h->letter);
+}
+
+static handed *handed_take(skua_worker *w)
+{
+    if (!w->free_handed) mailbox_deliver(&w->handed_back, w);
+    handed *h = w->free_handed;
+    if (!h) return memory_alloc(sizeof *h);
+    w->free_handed = h->next;
+    return h;
+}
+
+void handoff_end(skua_worker *w)
+{
+    mailbox_deliver(&w->handed_back, w);
+    while (w->free_handed) {
+        handed *h = w->free_handed;
+        w->free_handed = h->next;
+        memory_free(h);
+    }
+}
+
+// ---- Handing on ----
+
+static void handed_adopt(skua_worker *w, handed *h)
+{
+    connection_accepted(w, h->fd, &h->peer);
+    handed_give_back(h);
+}
+
+static bool handoff_send(skua_worker *to, handed *h)
+{
+    if (!gate_enter(&to->posting)) return false;
+    worker_post(to, &h->letter);
+    return true;
+}
+
+// Each worker is tried once. The last resort refuses it, which closes and counts.
+static void handoff_pass(skua_worker *w, handed *h)
+{
+    const skua_server *server = w->server;
+    while (h->tries) {
+        skua_worker *to = server->workers[h->turn];
+        h->turn = (h->turn + 1) % server->worker_count;
+        h->tries--;
+        if (to == w) {
+            if (worker_has_room(w)) break;
+        } else if (handoff_send(to, h)) {
+            return;
+        }
+    }
+    handed_adopt(w, h);
+}
+
+static void handed_deliver(mail *letter, void *reader)
+{
+    skua_worker *w = reader;
+    handed *h = (handed *)(void *)letter;
+    if (worker_has_room(w)) handed_adopt(w, h);
+    else handoff_pass(w, h);
+    gate_leave(&w->posting);
+}
+
+void handoff_accepted(skua_worker *w, int fd, const io_address *peer)
+{
+    unsigned turn = w->turn;
+    w->turn = (turn + 1) % w->server->worker_count;
+    handed *h = turn == w->index && worker_has_room(w) ? NULL : handed_take(w);
+    if (!h) { // its own, or there is no memory for a letter
+        connection_accepted(w, fd, peer);
+        return;
+    }
+    *h = (handed){ .letter = { .deliver = handed_deliver }, .owner = w, .peer = *peer, .fd = fd, .turn = turn };
+    h->tries = w->server->worker_count;
+    handoff_pass(w, h);
+}
+
+// ---- Descriptors ----
+
+static void handoff_told_to_evict(mail *letter, void *reader)
+{
+    (void)letter;
+    skua_worker *w = reader;
+    atomic_store_explicit(&w->shared.evicting, false, memory_order_release);
+    (void)worker_evict(w);
+    gate_leave(&w->posting);
+}
+
+static void handoff_tell_to_evict(skua_worker *to)
+{
+    if (atomic_exchange_explicit(&to->shared.evicting, true, memory_order_acquire)) return;
+    if (!gate_enter(&to->posting)) return; // it is ending, and closes everything
+    to->evict_letter.deliver = handoff_told_to_evict;
+    worker_post(to, &to->evict_letter);
+}
+
+void handoff_evict(skua_worker *w)
+{
+    const skua_server *server = w->server;
+    for (unsigned i = 0; i < server->worker_count; i++) {
+        if (server->workers[i] != w) handoff_tell_to_evict(server->workers[i]);
+    }
+}
