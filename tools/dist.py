@@ -4,6 +4,8 @@
 
     tools/dist.py [--root FOLDER] [--out dist/skua.h] [--names FILE]
 
+The C++ wrapper is written beside it, as one header too: skua.hpp, which includes skua.h.
+
 Every .c file of src/ is taken, after the headers it includes. Names at file scope, tags, enumerators and
 macros get the prefix skua__; members and locals keep theirs. It refuses, with FILE:LINE, what cannot be
 one file: two files that declare the same static name, a public name that skua.h does not declare.
@@ -21,6 +23,7 @@ from c_names import BLANK, Source, tokenize
 
 PREFIX = "skua__"
 PUBLIC = "include/skua/skua.h"
+WRAPPER = "include/skua/skua.hpp"
 
 # The order of folders; within one, a file comes after those it includes.
 FOLDERS = ["base", "http", "io", "net", "server", "files"]
@@ -212,15 +215,28 @@ def place(file, name):
     return f"{file.path}:{name.line}"
 
 
+def declared_in_headers(files):
+    """Functions that a header declares: files for different systems may each define them."""
+    return {
+        name.text
+        for file in files
+        if str(file.path).endswith(".h")
+        for name in file.source.file_scope_names()
+        if name.what == "function" and not name.is_definition
+    }
+
+
 def check_clashes(files):
     """Names that one file keeps to itself must not be declared by another."""
-    owners = {}
+    owners, seams = {}, declared_in_headers(files)
     for file in files:
         for name in file.source.file_scope_names():
             if name.text == file.guard or not (name.is_definition or name.what == "typedef"):
                 continue
             space = "tag" if name.space == "tag" else "ordinary"
             other, known = owners.setdefault((space, name.text), (file, name))
+            if name.text in seams and name.what == known.what == "function":
+                continue  # two at once the compiler finds
             if other is not file and not (name.words and name.words == known.words):
                 raise Refused(
                     f"{place(file, name)}: {name.what} {name.text} is also in {place(other, known)}; "
@@ -407,6 +423,24 @@ def names_header(shared):
     )
 
 
+def wrapper(root):
+    """skua.hpp with the headers of its own in the place of their includes, each once."""
+    done = set()
+
+    def take(path):
+        out = []
+        for line in path.read_text().splitlines():
+            own = re.fullmatch(r'#include "(\S+\.hpp)"', line)
+            if own and path.parent / own.group(1) not in done:
+                done.add(path.parent / own.group(1))
+                out += take(path.parent / own.group(1))
+            elif not own:
+                out.append('#include "skua.h"' if line == '#include "../skua.h"' else line)
+        return out
+
+    return "\n".join(take(root / WRAPPER)) + "\n"
+
+
 def commit_of(root):
     """The commit the tree is at, and whether it was changed since; "unknown" without git."""
 
@@ -443,7 +477,10 @@ def main():
         text, shared = header(words.root, files, public, commit_of(words.root))
     except Refused as why:
         sys.exit(str(why))
-    write(words.out or words.root / "dist/skua.h", text)
+    out = words.out or words.root / "dist/skua.h"
+    write(out, text)
+    if (words.root / WRAPPER).exists():
+        write(out.with_suffix(".hpp"), wrapper(words.root))
     if words.names:
         write(words.names, names_header(shared))
 

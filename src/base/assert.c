@@ -10,7 +10,7 @@
 
 typedef void assert_teller(const char *sentence);
 
-static _Atomic(assert_teller *) assert_told;
+static assert_teller *_Atomic assert_told;
 
 void assert_tell(void (*tell)(const char *sentence))
 {

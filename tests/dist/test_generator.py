@@ -102,6 +102,16 @@ def test_prefixes(text, words):
     assert words in text
 
 
+def test_a_seam_of_systems_may_be_defined_twice(tmp_path):
+    files = {
+        "src/base/seam.h": SPDX + "#ifndef SKUA_BASE_SEAM_H\n#define SKUA_BASE_SEAM_H\nint seam(void);\n#endif\n",
+        "src/base/one.c": SPDX + '#include "base/seam.h"\n#ifdef __linux__\nint seam(void) { return 1; }\n#endif\n',
+        "src/base/two.c": SPDX + '#include "base/seam.h"\n#ifndef __linux__\nint seam(void) { return 2; }\n#endif\n',
+    }
+    text = make_header(tmp_path / "out/skua.h", tree(tmp_path, files), tmp_path / "out/names.h").read_text()
+    assert text.count("int skua__seam(void) {") == 2
+
+
 def test_own_includes_and_guards_are_gone(text):
     assert re.findall(r'#include "', text.split("#define SKUA_IMPLEMENTED")[1]) == []
     assert "SKUA_BASE_POINT_H" not in text

@@ -49,6 +49,32 @@ def test_declarations_compile_clean_as_cxx(folder, compiler, standard):
     run(compile_text(folder, f"{compiler}-{standard}.cpp", text, [compiler, f"-std={standard}", *CXX_WARNINGS]))
 
 
+WRAPPED = """#include "skua.hpp"
+#include <cstdio>
+int main()
+{
+    skua::server app;
+    app.get("/{name}", [](skua::request req) -> skua::task<> {
+        std::size_t n = co_await skua::blocking([&] { return req.param("name").size(); });
+        req.text(std::to_string(n));
+    });
+    std::string answer = app.test("GET /five5 HTTP/1.1\\r\\nHost: a\\r\\n\\r\\n");
+    std::puts(answer.c_str());
+    return answer.ends_with("\\r\\n\\r\\n5") ? 0 : 1;
+}
+"""
+
+
+@pytest.mark.parametrize("compiler", ["g++", "clang++"])
+def test_wrapper_beside_it(folder, compiler):
+    """dist/skua.hpp: one file, clean, and working over the C implementation."""
+    words = [compiler, "-std=c++20", *CXX_WARNINGS]
+    run(compile_text(folder, f"wrapped-{compiler}.cpp", WRAPPED, words))
+    program = folder / f"wrapped-{compiler}"
+    run([compiler, folder / f"wrapped-{compiler}.cpp.o", folder / "impl.o", "-lpthread", "-o", program])
+    run([program])
+
+
 HOSTILE = """
 #include <curses.h>
 #include <errno.h>
