@@ -120,7 +120,7 @@ skua_status skua_file_keep(skua_file *file, skua_root *root, slice path)
     char *slash = strrchr(text, '/'), *name = slash ? slash + 1 : text;
     if (!*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0) return SKUA_EINVAL;
     if (slash) *slash = 0;
-    int directory;
+    int directory = -1;
     skua_status status = file_open_directory(root_fd(root), slash ? text : "", &directory);
     if (status) return status;
     status = scratch_link(file->fd, directory, name);

@@ -229,7 +229,7 @@ static void timers_are_precise(void **state)
     program_open(&p);
     for (size_t i = 0; i < sizeof delays / sizeof delays[0]; i++) {
         int64_t best = INT64_MAX;
-        for (int round = 0; round < 10 && best > ms_ns / 2; round++) { // this machine may be busy
+        for (int round = 0; round < 500 && best > ms_ns / 2; round++) { // the machine may be busy
             unsigned before = p.ticks;
             int64_t began = now_ns();
             assert_int_equal(skua_timer_start(p.worker, delays[i], 0, tick, &p, NULL), SKUA_OK);
