@@ -13,7 +13,7 @@ PREFIX ?= /usr/local
 URING_TESTS := requests files deadlines faults clients accept
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-all forms dist install tidy unit tsan fuzz conformance bench format clean FORCE
+.PHONY: help run build test test-all forms dist install tidy unit tsan kqueue cross fuzz conformance bench format clean FORCE
 
 help:
 	@echo "make run [DIR=folder] [PORT=n]   install what is missing, build, and serve a folder"
@@ -81,6 +81,19 @@ forms: build/.tools-test
 	done
 	@SKUA_BUILD=build/single $(PYTEST) tests/e2e/test_requests.py tests/e2e/test_files.py
 
+# The kqueue backend, over the shim of tests/kqueue.
+KQUEUE_UNITS := kqueue_test_kqueue server_test_watch server_test_foreign
+KQUEUE_TESTS := requests files faults clients
+kqueue: build/.tools-test
+	@test -f build/kqueue/build.ninja || cmake --preset kqueue >build/kqueue.log || { cat build/kqueue.log; exit 1; }
+	@cmake --build build/kqueue -j $(JOBS) --target skua hello echo rules $(KQUEUE_UNITS)
+	@ctest --test-dir build/kqueue --output-on-failure -j $(JOBS) --no-tests=error -R '/test_(kqueue|watch|foreign)$$'
+	@SKUA_BUILD=build/kqueue SKUA_BACKEND=kqueue $(PYTEST) $(KQUEUE_TESTS:%=tests/e2e/test_%.py)
+
+# Other systems and processors, with zig's C compiler.
+cross: build/.tools-test
+	@$(PYTEST) tests/cross
+
 # The last line printed is pytest's count.
 test: build/.tools-test
 	@$(MAKE) --no-print-directory tidy
@@ -88,6 +101,8 @@ test: build/.tools-test
 	@$(MAKE) --no-print-directory tsan
 	@$(MAKE) --no-print-directory build/release/.built
 	@$(MAKE) --no-print-directory forms
+	@$(MAKE) --no-print-directory kqueue
+	@$(MAKE) --no-print-directory cross
 	@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=20
 	@if [ -n "$(SUITES)" ]; then $(MAKE) --no-print-directory conformance SUITES="$(SUITES)"; fi
 	@SKUA_BACKEND=uring $(PYTEST) $(addprefix tests/e2e/test_,$(addsuffix .py,$(URING_TESTS)))

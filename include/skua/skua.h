@@ -143,7 +143,7 @@ typedef struct skua_config {
     const char *hosts;
     unsigned workers;        // threads that serve; 0: one for each core this process may use, by its
                              // affinity and the quotas of its control groups
-    const char *backend;     // "auto" (default), "epoll", or "uring": io_uring, or epoll where it is refused
+    const char *backend;     // "auto" (default), "epoll", "uring": io_uring, or epoll where it is refused; "kqueue"
     const char *accept;      // how connections come to several workers: "reuseport", a listening socket for each, over
                              // which the kernel spreads them; "handoff", one, whose worker hands them to all
                              // in turn; "auto" (default): what the kernel is good at, here

@@ -284,7 +284,7 @@ static void uring_submit_send(io_loop *loop, io_stream *stream, uring_message *m
         sqe->addr = (uint64_t)(uintptr_t)message->iov[0].iov_base;
         sqe->len = (uint32_t)message->iov[0].iov_len;
     } else {
-        message->header = (struct msghdr){ .msg_iov = message->iov, .msg_iovlen = n };
+        message->header = (struct msghdr){ .msg_iov = message->iov, .msg_iovlen = (unsigned short)n };
         sqe->opcode = URING_SENDMSG;
         sqe->addr = (uint64_t)(uintptr_t)&message->header;
         sqe->len = 1;
