@@ -7,6 +7,7 @@
 #include "hints.h"
 #include "options.h"
 #include "say.h"
+#include "self_test.h"
 #include "stop.h"
 
 #include <signal.h>
@@ -114,11 +115,18 @@ static int serve(const options *o)
     return begun ? EXIT_STOPPED : EXIT_NOT_STARTED;
 }
 
+static int measure(void)
+{
+    ignore_broken_pipes();
+    return self_test_run() ? EXIT_STOPPED : EXIT_NOT_STARTED;
+}
+
 int main(int argc, char **argv)
 {
     options o;
     switch (options_read(&o, argc, argv)) {
     case OPTIONS_SERVE: return serve(&o);
+    case OPTIONS_SELF_TEST: return measure();
     case OPTIONS_ANSWERED: return EXIT_STOPPED;
     case OPTIONS_WRONG: break;
     }

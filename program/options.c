@@ -161,6 +161,7 @@ static const option options_table[] = {
     { "log", 0, "FORMAT", take_log, "none, short, common or json, to standard output (short)" },
     { "quiet", 'q', NULL, take_quiet, "no start line and no log" },
     { "grace", 0, "SECONDS", take_grace, "how long to wait for running requests at the end (10)" },
+    { "self-test", 0, NULL, NULL, "measure what suits this machine, for a second or two" },
     { "version", 'V', NULL, NULL, "print the version" },
     { "help", 'h', NULL, NULL, "print this" },
 };
@@ -173,7 +174,7 @@ static const char *const options_synonyms[][2] = {
     { "address", "listen" },  { "addr", "listen" },
     { "threads", "workers" }, { "hostname", "host" },
     { "hidden", "dotfiles" }, { "directory-listing", "list" },
-    { "silent", "quiet" },
+    { "silent", "quiet" },    { "benchmark", "self-test" },
 };
 
 static void options_help(void)
@@ -197,6 +198,7 @@ static void options_help(void)
 
 static options_outcome options_answer(const option *known)
 {
+    if (!known->letter) return OPTIONS_SELF_TEST;
     if (known->letter == 'h')
         options_help();
     else

@@ -27,8 +27,9 @@ typedef struct options {
 // What is to be done after reading them.
 typedef enum options_outcome {
     OPTIONS_SERVE,
-    OPTIONS_ANSWERED, // --help or --version: it has been printed
-    OPTIONS_WRONG     // what is wrong has been said
+    OPTIONS_SELF_TEST, // --self-test: nothing is served
+    OPTIONS_ANSWERED,  // --help or --version: it has been printed
+    OPTIONS_WRONG      // what is wrong has been said
 } options_outcome;
 
 // Fills in the defaults and reads the arguments, whose strings it keeps.

@@ -1,39 +1,16 @@
 # SPDX-License-Identifier: MIT
 """Which backend serves, and what is said when it is not the one that was asked for."""
 
-import ctypes
 import errno
 import platform
-import struct
 import subprocess
 
 import pytest
+from seccomp import URING_ENTER, URING_REGISTER, URING_SETUP, forbid
 from server import BUILD, eventually
 
-URING_SETUP, URING_ENTER, URING_REGISTER = 425, 426, 427
 CALLS = {"io_uring_setup": URING_SETUP, "io_uring_enter": URING_ENTER, "io_uring_register": URING_REGISTER}
 WORDS = {errno.EPERM: "permission denied", errno.ENOSYS: "not supported here", errno.ENOMEM: "out of memory"}
-
-SECCOMP_ALLOW, SECCOMP_ERRNO = 0x7FFF0000, 0x00050000
-PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS, SECCOMP_MODE_FILTER = 22, 38, 2
-LOAD_NUMBER, JUMP_EQUAL, RETURN = 0x20, 0x15, 0x06
-
-
-def forbid(number, error):
-    """For preexec: the system call fails with error from here on, as in a container that does not allow it."""
-    program = b"".join(struct.pack("HBBI", *op) for op in (
-        (LOAD_NUMBER, 0, 0, 0), (JUMP_EQUAL, 0, 1, number), (RETURN, 0, 0, SECCOMP_ERRNO | error),
-        (RETURN, 0, 0, SECCOMP_ALLOW)))
-    libc = ctypes.CDLL(None, use_errno=True)
-    octets = ctypes.create_string_buffer(program, len(program))
-    filters = struct.pack("HxxxxxxP" if struct.calcsize("P") == 8 else "HxxP", 4, ctypes.addressof(octets))
-
-    def install():
-        if libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) or libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, filters, 0, 0):
-            raise OSError(ctypes.get_errno(), "seccomp")
-
-    install.octets = octets
-    return install
 
 
 @pytest.fixture
