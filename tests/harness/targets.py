@@ -36,7 +36,7 @@ def warnings():
     """The project's own list, as CMakeLists.txt has it; this compiler is clang."""
     text = (ROOT / "CMakeLists.txt").read_text()
     block = re.search(r"target_compile_options\(skua_options INTERFACE\n(.*?)\)", text, re.S).group(1)
-    return block.split()
+    return re.sub(r"\$<\$<COMPILE_LANGUAGE:C>:([^>]*)>", r"\1", block).split()
 
 
 def environment():
