@@ -13,7 +13,7 @@ PREFIX ?= /usr/local
 URING_TESTS := requests files deadlines faults clients accept
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-all forms dist install tidy unit tsan kqueue cross fuzz conformance bench format clean FORCE
+.PHONY: help run build test test-all forms dist install tidy unit tsan kqueue cross fuzz conformance bench bench-micro format clean FORCE
 
 help:
 	@echo "make run [DIR=folder] [PORT=n]   install what is missing, build, and serve a folder"
@@ -27,6 +27,7 @@ help:
 	@echo "make fuzz [FUZZ_SECONDS=60]      every fuzz target for that long"
 	@echo "make conformance SUITES=folder   suites of other projects, whole and an octet at a time"
 	@echo "make bench                       measure beside the peers that are installed"
+	@echo "make bench-micro                 parts by themselves, in nanoseconds and instructions"
 	@echo "make format                      clang-format over the tree"
 	@echo "make clean                       remove build/"
 
@@ -125,6 +126,10 @@ conformance: build
 bench: build/.tools-bench
 	@$(MAKE) --no-print-directory build
 	@python3 bench/run.py
+
+bench-micro: build/.tools-bench
+	@$(MAKE) --no-print-directory build/release/.built
+	@python3 bench/micro.py
 
 format: build/.tools-test
 	@git ls-files '*.c' '*.h' | xargs build/venv/bin/clang-format -i
