@@ -120,6 +120,18 @@ def test_shared_library_has_a_version(installed):
     assert "Library soname: [libskua.so.0.1]" in run(["readelf", "-d", lib(installed) / "libskua.so"])
 
 
+def test_compat_header_is_installed(installed, tmp_path):
+    """A program for httpserver.h is compiled with what was installed, by pkg-config."""
+    env = {**os.environ, "PKG_CONFIG_PATH": str(lib(installed) / "pkgconfig")}
+    (tmp_path / "app.cpp").write_text("""#define HTTPSERVER_IMPL
+#include <skua/compat/httpserver.h>
+int main() { return http_server_init(0, nullptr) ? 0 : 1; }
+""")
+    flags = run(["pkg-config", "--cflags", "--libs", "skua"], env=env).split()
+    run(["c++", tmp_path / "app.cpp", "-static", *flags, "-o", tmp_path / "app"])
+    run([tmp_path / "app"])
+
+
 def test_nothing_holds_the_place_it_was_installed_to(installed):
     for file in [*installed.rglob("*.cmake"), *installed.rglob("*.pc"), *installed.rglob("*.h")]:
         text = file.read_text()

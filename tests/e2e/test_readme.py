@@ -5,6 +5,7 @@ import re
 import subprocess
 
 import pytest
+from compiling import sanitizers
 from server import BUILD, ROOT, Server, free_port
 
 
@@ -22,12 +23,6 @@ def from_header():
         else:
             lines.append("") if lines else None
     return "\n".join(lines) + "\n"
-
-
-def sanitizers():
-    """What the library was built with, which its program has to link with too."""
-    found = re.search(r"^SKUA_SANITIZE:\w+=(\S+)$", (BUILD / "CMakeCache.txt").read_text(), re.M)
-    return [f"-fsanitize={found.group(1)}"] if found else []
 
 
 @pytest.mark.parametrize("program", [from_readme, from_header])

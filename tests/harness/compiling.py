@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Compiling small programs, for the tests of the single header and of the packages."""
 
+import re
 import socket
 import subprocess
 import sys
 
-from server import ROOT, SLOW
+from server import BUILD, ROOT, SLOW
 
 # What STYLE asks of C, and what a careful C++ program asks of the declarations.
 C_WARNINGS = (
@@ -41,6 +42,12 @@ int main(void)
     return 0;
 }
 """
+
+
+def sanitizers():
+    """What the library was built with, which its program has to link with too."""
+    found = re.search(r"^SKUA_SANITIZE:\w+=(\S+)$", (BUILD / "CMakeCache.txt").read_text(), re.M)
+    return [f"-fsanitize={found.group(1)}"] if found else []
 
 
 def run(words, **options):
