@@ -82,6 +82,13 @@ static job *job_new(struct http_request_s *request, long left)
     return j;
 }
 
+static job *job_of(struct http_request_s *request)
+{
+    job *j = http_request_userdata(request);
+    if (!j) abort();
+    return j;
+}
+
 static void job_free(job *j)
 {
     if (j->timer >= 0) close(j->timer);
@@ -191,7 +198,7 @@ static void answer_polling(struct http_request_s *request)
 // /chunks/N: N numbered pieces, a trailer.
 static void next_chunk(struct http_request_s *request)
 {
-    job *j = http_request_userdata(request);
+    job *j = job_of(request);
     struct http_response_s *response = http_response_init();
     if (j->done == j->left) {
         http_response_header(response, "X-Chunks", "all");
@@ -212,7 +219,7 @@ static void next_chunk(struct http_request_s *request)
 static void next_bulk(struct http_request_s *request)
 {
     static char octets[1 << 20];
-    job *j = http_request_userdata(request);
+    job *j = job_of(request);
     struct http_response_s *response = http_response_init();
     if (j->done == j->left) {
         http_respond_chunk_end(request, response);
@@ -242,7 +249,7 @@ static void answer_heedless(struct http_request_s *request)
 
 static void next_content(struct http_request_s *request)
 {
-    job *j = http_request_userdata(request);
+    job *j = job_of(request);
     struct http_string_s chunk = http_request_chunk(request);
     for (int i = 0; i < chunk.len; i++) j->sum = j->sum * 31 + (unsigned char)chunk.buf[i];
     j->done += chunk.len;
