@@ -5,6 +5,9 @@
 DIR ?= examples/site
 PORT ?= 8080
 FUZZ_SECONDS ?= 60
+# Of make bench-seeds.
+SECONDS ?= 10
+ROUNDS ?= 1
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 PYTHON := build/venv/bin/python
 PYTEST := $(PYTHON) -m pytest -q
@@ -13,7 +16,7 @@ PREFIX ?= /usr/local
 URING_TESTS := requests files deadlines faults clients accept
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-all forms dist install tidy unit tsan kqueue cross fuzz conformance bench bench-micro format clean FORCE
+.PHONY: help run build test test-all forms dist install tidy unit tsan kqueue cross fuzz conformance bench bench-micro bench-seeds format clean FORCE
 
 help:
 	@echo "make run [DIR=folder] [PORT=n]   install what is missing, build, and serve a folder"
@@ -27,6 +30,7 @@ help:
 	@echo "make fuzz [FUZZ_SECONDS=60]      every fuzz target for that long"
 	@echo "make conformance SUITES=folder   suites of other projects, whole and an octet at a time"
 	@echo "make bench                       measure beside the peers that are installed"
+	@echo "make bench-seeds [SECONDS=10]    the commands of five other small servers' reports, here"
 	@echo "make bench-micro                 parts by themselves, in nanoseconds and instructions"
 	@echo "make format                      clang-format over the tree"
 	@echo "make clean                       remove build/"
@@ -130,6 +134,10 @@ bench: build/.tools-bench
 bench-micro: build/.tools-bench
 	@$(MAKE) --no-print-directory build/release/.built
 	@python3 bench/micro.py
+
+bench-seeds: build/.tools-bench
+	@$(MAKE) --no-print-directory build
+	@python3 bench/seeds.py --seconds $(SECONDS) --rounds $(ROUNDS)
 
 format: build/.tools-test
 	@git ls-files '*.c' '*.h' | xargs build/venv/bin/clang-format -i

@@ -27,6 +27,47 @@ def number_after(pattern, text, otherwise=0):
     return float(found.group(1)) if found else otherwise
 
 
+# ---- What clients print ----
+
+
+def wrk_errors(output):
+    errors = {"not 2xx": int(number_after(r"Non-2xx or 3xx responses: (\d+)", output))}
+    for kind in ("connect", "read", "write", "timeout"):
+        errors[kind] = int(number_after(rf"Socket errors:.*{kind} (\d+)", output))
+    return {kind: count for kind, count in errors.items() if count}
+
+
+def wrk_latency(output, percent):
+    found = re.search(rf"\b{percent}%\s+([\d.]+)(us|ms|s)\b", output)
+    return float(found.group(1)) * {"us": 0.001, "ms": 1.0, "s": 1000.0}[found.group(2)] if found else None
+
+
+def wrk_figures(output):
+    return {
+        "requests": int(number_after(r"(\d+) requests in", output)),
+        "per_second": number_after(r"Requests/sec:\s+([\d.]+)", output),
+        "errors": wrk_errors(output),
+        "p50_ms": wrk_latency(output, 50), "p99_ms": wrk_latency(output, 99),
+    }
+
+
+def ab_figures(output, wanted):
+    """wanted: how many requests it was to make."""
+    complete = int(number_after(r"Complete requests:\s+(\d+)", output))
+    errors = {
+        "failed": int(number_after(r"Failed requests:\s+(\d+)", output)),
+        "not 2xx": int(number_after(r"Non-2xx responses:\s+(\d+)", output)),
+        "write": int(number_after(r"Write errors:\s+(\d+)", output)),
+        "unfinished": wanted - complete,
+    }
+    return {
+        "requests": complete,
+        "per_second": number_after(r"Requests per second:\s+([\d.]+)", output),
+        "errors": {kind: count for kind, count in errors.items() if count},
+        "p50_ms": number_after(r"\b50%\s+(\d+)", output, None), "p99_ms": number_after(r"\b99%\s+(\d+)", output, None),
+    }
+
+
 class Loads:
     def __init__(self, folder, client_path, seconds, closing_requests):
         self.folder = folder
@@ -69,25 +110,7 @@ class Loads:
         before = server.cpu_ns()
         output, client_ns = run_to_end(self.wrk_argv(workload, server, max(self.seconds, workload.seconds_min)))
         server_ns = server.cpu_ns() - before
-        return {
-            "requests": int(number_after(r"(\d+) requests in", output)),
-            "per_second": number_after(r"Requests/sec:\s+([\d.]+)", output),
-            "errors": self.wrk_errors(output),
-            "server_ns": server_ns, "client_ns": client_ns,
-            "p50_ms": self.wrk_latency(output, 50), "p99_ms": self.wrk_latency(output, 99),
-        }
-
-    @staticmethod
-    def wrk_errors(output):
-        errors = {"not 2xx": int(number_after(r"Non-2xx or 3xx responses: (\d+)", output))}
-        for kind in ("connect", "read", "write", "timeout"):
-            errors[kind] = int(number_after(rf"Socket errors:.*{kind} (\d+)", output))
-        return {kind: count for kind, count in errors.items() if count}
-
-    @staticmethod
-    def wrk_latency(output, percent):
-        found = re.search(rf"\b{percent}%\s+([\d.]+)(us|ms|s)\b", output)
-        return float(found.group(1)) * {"us": 0.001, "ms": 1.0, "s": 1000.0}[found.group(2)] if found else None
+        return {**wrk_figures(output), "server_ns": server_ns, "client_ns": client_ns}
 
     # ---- ab ----
 
@@ -98,19 +121,7 @@ class Loads:
         before = server.cpu_ns()
         output, client_ns = run_to_end(self.ab_argv(workload, server, self.closing_requests))
         server_ns = server.cpu_ns() - before
-        errors = {
-            "failed": int(number_after(r"Failed requests:\s+(\d+)", output)),
-            "not 2xx": int(number_after(r"Non-2xx responses:\s+(\d+)", output)),
-            "write": int(number_after(r"Write errors:\s+(\d+)", output)),
-            "unfinished": self.closing_requests - int(number_after(r"Complete requests:\s+(\d+)", output)),
-        }
-        return {
-            "requests": int(number_after(r"Complete requests:\s+(\d+)", output)),
-            "per_second": number_after(r"Requests per second:\s+([\d.]+)", output),
-            "errors": {kind: count for kind, count in errors.items() if count},
-            "server_ns": server_ns, "client_ns": client_ns,
-            "p50_ms": number_after(r"\b50%\s+(\d+)", output, None), "p99_ms": number_after(r"\b99%\s+(\d+)", output, None),
-        }
+        return {**ab_figures(output, self.closing_requests), "server_ns": server_ns, "client_ns": client_ns}
 
     # ---- client.c ----
 
