@@ -22,6 +22,11 @@ def test_compiles_and_links(target):
     assert magic == (b"\xcf\xfa\xed\xfe" if "macos" in target else b"\x7fELF")
 
 
+@pytest.mark.parametrize("target", targets.ELSEWHERE)
+def test_single_header_compiles(target):
+    assert targets.build_single(target).stat().st_size > 50_000
+
+
 @pytest.fixture(scope="module", params=targets.RUN)
 def target(request):
     emulator = targets.RUN[request.param]

@@ -24,7 +24,7 @@ RUN = {
     "riscv64-linux-musl": ["qemu-riscv64-static"],
 }
 
-# The sources of each form of the library; the single header joins them here.
+# The sources of the library, split.
 LIBRARY = sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("src/*/*.c"))
 PROGRAMS = {
     "skua": sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("program/*.c")),
@@ -44,16 +44,40 @@ def environment():
     return {**os.environ, "ZIG_GLOBAL_CACHE_DIR": cache, "ZIG_LOCAL_CACHE_DIR": cache}
 
 
-def build(target, name):
-    """Builds a program for a target, warnings as errors. Returns where it is."""
+def compile_for(target, name, words):
+    """Compiles and links for a target, warnings as errors. Returns where the program is."""
     folder = OUT / target
     folder.mkdir(parents=True, exist_ok=True)
     made = folder / name
     static = ["-static"] if "musl" in target else []
     command = [
-        sys.executable, "-m", "ziglang", "cc", "-target", target, "-std=c17", "-Os", "-s", *static, *warnings(),
-        "-Werror", "-D_GNU_SOURCE", "-D_FILE_OFFSET_BITS=64", "-Iinclude", "-Isrc", *LIBRARY, *PROGRAMS[name], "-o", str(made),
+        sys.executable, "-m", "ziglang", "cc", "-target", target, "-Os", "-s", *static, *warnings(), "-Werror",
+        "-D_GNU_SOURCE", "-D_FILE_OFFSET_BITS=64", *words, "-o", str(made),
     ]
     done = subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False)
     assert done.returncode == 0 and not done.stderr.strip(), f"{target}: {done.stderr[-4000:]}"
     return made
+
+
+def build(target, name):
+    """A program over the split library."""
+    return compile_for(target, name, ["-std=c17", "-Iinclude", "-Isrc", *LIBRARY, *PROGRAMS[name]])
+
+
+SINGLE = """#define SKUA_IMPLEMENTATION
+#include "skua.h"
+int main(void)
+{
+    skua_server *server = skua_server_new(&(skua_config){ .listen = "127.0.0.1:8080" });
+    return server && skua_run(server) == SKUA_OK ? 0 : 1;
+}
+"""
+
+
+def build_single(target):
+    """A program that is the single header and ten lines."""
+    folder = OUT / "single"
+    folder.mkdir(parents=True, exist_ok=True)
+    subprocess.run([sys.executable, "tools/dist.py", "--out", str(folder / "skua.h")], cwd=ROOT, check=True)
+    (folder / "app.c").write_text(SINGLE)
+    return compile_for(target, "single", ["-std=c11", f"-I{folder}", str(folder / "app.c")])
