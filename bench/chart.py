@@ -80,7 +80,7 @@ def value_text(summary, server):
     if summary["unit"].startswith("octets"):
         return f"{server['median']:,.0f} octets"
     digits = 2 if server["median"] < 10 else 1 if server["median"] < 100 else 0
-    cost = f"{server['median']:.{digits}f} µs"
+    cost = f"{server['median']:.{digits}f} {'ms' if summary['unit'].startswith('ms') else 'µs'}"
     ratio = server["to_ceiling"]
     return cost + (f"  ×\u2009{ratio['ratio']:.2f}" if ratio and server["kind"] != "ceiling" else "")
 

@@ -10,6 +10,11 @@
 // waits.
 //
 // If the request holds "########", a running number stands there instead.
+//
+// With --rate it is an open loop: requests are due by the clock, whatever the answers do, and
+// latency is counted from when a request was due. One that finds every connection busy waits, and
+// its waiting counts: a client that asks only after an answer would leave out just the requests
+// that a slow moment hurts.
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +32,7 @@
 #include <unistd.h>
 
 enum { REQUEST_OCTETS_MAX = 16384, INPUT_OCTETS = 65536, HEAD_OCTETS_MAX = 4096, EVENTS_MAX = 512 };
-enum { LATENCY_STEP_US = 50, LATENCY_STEPS = 40000 }; // to two seconds
+enum { LATENCY_STEP_US = 5, LATENCY_STEPS = 400000 }; // to two seconds
 
 typedef enum phase {
     PHASE_CLOSED,
@@ -59,7 +64,10 @@ static struct {
     size_t request_octets;
     char *number; // where the running number stands in it, or NULL
     uint64_t serial;
-    bool asking; // go on asking after an answer
+    bool asking;   // go on asking after an answer
+    unsigned rate; // requests per second; 0: as fast as the answers come
+    conn **idle;   // a ring: those that have waited longest are asked next
+    unsigned idle_first, idle_count;
     unsigned connecting, opened, quiet;
     int64_t now_ns;
     conn *conns;
@@ -150,6 +158,24 @@ static void latency_count(int64_t ns)
     the.counts.latency[step < LATENCY_STEPS ? step : LATENCY_STEPS - 1]++;
 }
 
+static void idle_put(conn *c)
+{
+    the.idle[(the.idle_first + the.idle_count++) % the.connections] = c;
+}
+
+// NULL when every connection is busy. Those that were closed while they waited are passed over.
+static conn *idle_take(void)
+{
+    while (the.idle_count) {
+        conn *c = the.idle[the.idle_first];
+        the.idle_first = (the.idle_first + 1) % the.connections;
+        the.idle_count--;
+        the.quiet--;
+        if (c->phase == PHASE_QUIET) return c;
+    }
+    return NULL;
+}
+
 static void answer_done(conn *c)
 {
     the.counts.requests++;
@@ -160,6 +186,7 @@ static void answer_done(conn *c)
     }
     c->phase = PHASE_QUIET;
     the.quiet++;
+    if (the.rate) idle_put(c);
 }
 
 // The value of Content-Length in a head, or -1. The head ends with an empty line.
@@ -337,6 +364,41 @@ static void load(void)
     the.asking = false;
 }
 
+// ---- The open loop ----
+
+static int64_t due_ns(int64_t start_ns, uint64_t number)
+{
+    return start_ns + (int64_t)(number * 1000000000 / the.rate);
+}
+
+// Asks what is due, of total requests, as long as there are connections for it. Returns how many
+// have been asked.
+static uint64_t due_ask(int64_t start_ns, uint64_t asked, uint64_t total)
+{
+    while (asked < total && due_ns(start_ns, asked) <= the.now_ns) {
+        conn *c = idle_take();
+        if (!c) break;
+        conn_ask(c);
+        if (c->phase == PHASE_ASKED) c->asked_ns = due_ns(start_ns, asked);
+        asked++;
+    }
+    return asked;
+}
+
+// Never sleeps: a timer would be late by as much as an answer takes. Returns how many were due and
+// could not be asked.
+static uint64_t load_open(void)
+{
+    uint64_t total = (uint64_t)the.rate * the.seconds, asked = 0;
+    int64_t start_ns = the.now_ns = clock_ns();
+    int64_t end_ns = start_ns + (int64_t)(the.seconds + the.timeout_s) * 1000000000;
+    while (asked < total && the.now_ns < end_ns) {
+        asked = due_ask(start_ns, asked, total);
+        turn(0);
+    }
+    return total - asked;
+}
+
 // Waits for the answers that are on their way, so that every request paid for is counted.
 static void finish(void)
 {
@@ -364,7 +426,7 @@ static void report(uint64_t ramp_requests)
     printf(
         "{\"requests\": %llu, \"ramp_requests\": %llu, \"octets\": %llu, \"connect_errors\": %llu, "
         "\"read_errors\": %llu, \"write_errors\": %llu, \"closed\": %llu, \"wrong_answers\": %llu, "
-        "\"timeouts\": %llu, \"p50_ms\": %.2f, \"p99_ms\": %.2f, \"p999_ms\": %.2f}\n",
+        "\"timeouts\": %llu, \"p50_ms\": %.3f, \"p99_ms\": %.3f, \"p999_ms\": %.3f}\n",
         (unsigned long long)(n->requests - ramp_requests), (unsigned long long)ramp_requests,
         (unsigned long long)n->octets, (unsigned long long)n->connect_errors,
         (unsigned long long)n->read_errors, (unsigned long long)n->write_errors,
@@ -392,6 +454,7 @@ static void options_read(int argc, char **argv)
         { "seconds", required_argument, NULL, 's' },
         { "pace", required_argument, NULL, 'a' },
         { "timeout", required_argument, NULL, 't' },
+        { "rate", required_argument, NULL, 'R' },
         { NULL, 0, NULL, 0 },
     };
     const char *request = NULL;
@@ -405,12 +468,13 @@ static void options_read(int argc, char **argv)
         case 's': the.seconds = (unsigned)strtoul(optarg, NULL, 10); break;
         case 'a': the.pace = (unsigned)strtoul(optarg, NULL, 10); break;
         case 't': the.timeout_s = (unsigned)strtoul(optarg, NULL, 10); break;
+        case 'R': the.rate = (unsigned)strtoul(optarg, NULL, 10); break;
         default: exit(2);
         }
     }
     if (!request || !the.port || !the.connections || !the.pace) {
         fputs("usage: client --port N --connections N --request FILE [--seconds N] [--pace N] "
-              "[--timeout N]\n",
+              "[--timeout N] [--rate N]\n",
               stderr);
         exit(2);
     }
@@ -422,8 +486,9 @@ int main(int argc, char **argv)
     char line[16];
     options_read(argc, argv);
     the.conns = calloc(the.connections, sizeof *the.conns);
+    the.idle = calloc(the.connections, sizeof(conn *));
     the.epoll = epoll_create1(EPOLL_CLOEXEC);
-    if (!the.conns || the.epoll < 0) die("setting up");
+    if (!the.conns || !the.idle || the.epoll < 0) die("setting up");
     ramp();
     uint64_t ramp_requests = the.counts.requests;
     memset(the.counts.latency, 0, sizeof the.counts.latency);
@@ -431,8 +496,13 @@ int main(int argc, char **argv)
     fflush(stdout);
     if (!fgets(line, sizeof line, stdin)) return 1;
     if (the.seconds) {
-        load();
+        uint64_t unasked = 0;
+        if (the.rate)
+            unasked = load_open();
+        else
+            load();
         finish();
+        the.counts.timeouts += unasked;
     }
     report(ramp_requests);
     (void)!fgets(line, sizeof line, stdin);

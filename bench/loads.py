@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Clients: each runs a workload once against a server and tells requests, errors and CPU time."""
 
+import dataclasses
 import json
 import os
 import re
@@ -74,6 +75,7 @@ class Loads:
         self.client_path = client_path
         self.seconds = seconds
         self.closing_requests = closing_requests
+        self.capacity = None  # requests per second of the slowest peer, once it has been measured
 
     def run(self, workload, server):
         """One round. Returns requests, seconds, errors (by kind), CPU times and latency where known."""
@@ -131,6 +133,8 @@ class Loads:
             request.write(workload.request(server.port, "########"))
         argv = [self.client_path, "--port", server.port, "--connections", workload.connections,
                 "--request", path, "--seconds", seconds]
+        if workload.is_open:
+            argv += ["--rate", max(1, int(workload.share * self.capacity))]
         return subprocess.Popen(processes.pinned(processes.CLIENT_CORE, argv), stdin=subprocess.PIPE,
                                 stdout=subprocess.PIPE, text=True)
 
@@ -155,6 +159,14 @@ class Loads:
             "server_ns": server_ns, "client_ns": client_ns,
             "p50_ms": counts.get("p50_ms"), "p99_ms": counts.get("p99_ms"),
         }
+
+    def find_capacity(self, workload, servers):
+        """How many requests per second the slowest of the servers answers, asked as fast as it answers: its best of
+        three runs, since what else the machine does is not the server's. Measured once."""
+        closed = dataclasses.replace(workload, share=0)
+        if self.capacity is None:
+            self.capacity = min(max(self.own(closed, server)["per_second"] for _ in range(3)) for server in servers)
+        return self.capacity
 
     def idle(self, workload, server):
         """Memory, not time: what the server holds for connections that were answered once and wait."""

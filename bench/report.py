@@ -32,13 +32,20 @@ def server_summary(entrant, results, octets):
     }
 
 
+def unit_of(workload):
+    if workload.client == "idle":
+        return "octets per connection"
+    return "ms until 99 % were answered" if workload.is_open else "µs of server CPU per request"
+
+
 def workload_summary(workload, crowd, results, octets, skipped):
     servers = [server_summary(entrant, results[entrant.name], octets[entrant.name])
                for entrant in crowd if entrant.name in results]
     summary = {
         "name": workload.name, "title": workload.title, "skipped": skipped, "servers": servers,
-        "unit": "octets per connection" if workload.client == "idle" else "µs of server CPU per request",
-        "targets": {"ratio": workload.ratio_target, "below": workload.below, "no_errors": workload.no_errors},
+        "unit": unit_of(workload),
+        "targets": {"ratio": workload.ratio_target, "below": workload.below, "no_errors": workload.no_errors,
+                    "peer_ratio": workload.peer_ratio},
     }
     summary["ceiling"] = ceiling_of(summary)
     add_ratios(summary)
@@ -91,6 +98,11 @@ def judge_workload(outcome, summary):
         for peer in rivals(outcome, summary):
             found = figures.compare(skua["rounds"], peer["rounds"])
             verdicts.append({"asked": f"below {peer['name']}", "found": found, "verdict": figures.judge(found, 1.0)})
+    if targets["peer_ratio"]:
+        best = min((s for s in summary["servers"] if s["kind"] == "peer" and s["median"]), key=lambda s: s["median"], default=None)
+        found = figures.compare(skua["rounds"], best["rounds"]) if best else None
+        verdicts.append({"asked": f"≤ {targets['peer_ratio']:.2f} × the best peer" + (f", {best['name']}" if best else ""),
+                         "found": found, "verdict": figures.judge(found, targets["peer_ratio"])})
     if targets["no_errors"]:
         count = sum(skua["errors"].values())
         verdicts.append({"asked": "no errors", "found": None, "verdict": "met" if count == 0 else f"missed: {count} errors"})

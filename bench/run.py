@@ -99,10 +99,20 @@ def start_all(crowd, workload, place, skipped):
 
 
 def figure_of(workload, result):
-    """What is compared: microseconds of server CPU per request, or octets per idle connection."""
+    """What is compared: microseconds of server CPU per request, octets per idle connection, or in an open loop p99."""
     if workload.client == "idle":
         return result["octets_per_connection"]
+    if workload.is_open:
+        return result["p99_ms"] if result["requests"] else None
     return result["server_ns"] / 1000 / result["requests"] if result["requests"] else None
+
+
+def tell_capacity(workload, crowd, running, client):
+    """Before an open loop: what the slowest peer can do, or the slowest of those there are."""
+    kinds = {entrant.name: entrant.kind for entrant in crowd}
+    peers = [server for name, server in running.items() if kinds[name] == "peer"]
+    capacity = client.find_capacity(workload, peers or list(running.values()))
+    print(f"  {workload.share * capacity:,.0f} requests/s, of {capacity:,.0f} that the slowest peer answers", flush=True)
 
 
 def rounds_run(workload, running, client, rounds):
@@ -128,6 +138,8 @@ def measure(workload, crowd, place, client, rounds):
     running = start_all(crowd, workload, place, skipped)
     try:
         # Memory that one round took is there for the next, so there is one round.
+        if workload.is_open and running:
+            tell_capacity(workload, crowd, running, client)
         results = rounds_run(workload, running, client, 1 if workload.client == "idle" else rounds)
     finally:
         for server in running.values():

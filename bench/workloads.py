@@ -37,10 +37,16 @@ class Workload:
     below: Optional[str] = None     # "every" peer, or every "validating" one
     no_errors: bool = False
     seconds_min: int = 1            # a round is no shorter
+    share: float = 0                # of the slowest peer's capacity, asked by the clock; 0: as fast as answers come
+    peer_ratio: Optional[float] = None  # to the best peer
 
     @property
     def is_file(self):
         return self.octets != len(HELLO)
+
+    @property
+    def is_open(self):
+        return self.share > 0
 
     @property
     def path(self):
@@ -70,6 +76,9 @@ WORKLOADS = [
              ratio_target=1.05, below="every"),
     Workload("many", "Hello, 10,000 connections", "own", 10000, ratio_target=1.10, no_errors=True),
     Workload("many-wrk", "Hello, wrk with 10,000 connections", "wrk", 10000, ratio_target=1.10, no_errors=True, seconds_min=5),
+    Workload("open-50", "Hello, open loop at half of the slowest peer's capacity", "own", 200, share=0.5, peer_ratio=1.1,
+             no_errors=True),
+    Workload("open-80", "Hello, open loop at four fifths of it", "own", 200, share=0.8, peer_ratio=1.1, no_errors=True),
     Workload("idle", "Memory per idle connection", "idle", 10000),
 ]
 

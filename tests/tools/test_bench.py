@@ -2,11 +2,15 @@
 """The bench's small parts: that they run, and that they read what clients print."""
 
 import json
+import os
 import pathlib
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
+from server import numbered
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 RELEASE = ROOT / "build/release"
@@ -43,6 +47,50 @@ def test_micro():
         assert all(ns > 0 for ns in case["ns"]), case
         if found["counted_by"] in ("callgrind", "perf_event_open"):
             assert all(count > 20 for count in case["instructions"]), case
+
+
+@pytest.fixture
+def ask(launch, tmp_path):
+    """ask(rate, during) runs the bench's client for a second and gives its counts; during(server) runs meanwhile."""
+    if not (RELEASE / "bench_client").exists():
+        pytest.skip("the bench is not built")
+    server = launch(numbered, "hello", "--workers", "1", build=RELEASE)
+    (tmp_path / "request").write_bytes(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+
+    def run(rate, during=None):
+        argv = [RELEASE / "bench_client", "--port", str(server.port), "--connections", "4", "--request", tmp_path / "request",
+                "--seconds", "1", "--rate", str(rate)]
+        with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as client:
+            assert client.stdout.readline() == "ready\n"
+            client.stdin.write("go\n")
+            client.stdin.flush()
+            if during:
+                during(server)
+            counts = json.loads(client.stdout.readline())
+            client.communicate("end\n")
+        assert client.returncode == 0
+        return counts
+
+    return run
+
+
+def test_open_loop_asks_by_the_clock(ask):
+    counts = ask(500)
+    assert counts["requests"] == 500 and not any(counts[kind] for kind in loads.ERRORS_OF_CLIENT)
+
+
+def test_open_loop_counts_what_a_stall_delays(ask):
+    """A closed loop would see four slow answers in a thousand; four hundred were late."""
+
+    def stall(server):
+        time.sleep(0.3)
+        os.kill(server.pid, signal.SIGSTOP)
+        time.sleep(0.4)
+        os.kill(server.pid, signal.SIGCONT)
+
+    counts = ask(1000, stall)
+    assert counts["requests"] == 1000 and not any(counts[kind] for kind in loads.ERRORS_OF_CLIENT)
+    assert 300 < counts["p99_ms"] < 2000, counts
 
 
 def test_ab_is_read():
