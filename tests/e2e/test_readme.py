@@ -13,9 +13,13 @@ def from_readme():
     return re.search(r"```c\n(.*?)```", (ROOT / "README.md").read_text(), re.S).group(1)
 
 
-def from_header():
+def from_guide():
+    return re.search(r"```c\n(.*?)```", (ROOT / "docs/guide.md").read_text(), re.S).group(1)
+
+
+def from_header(name="skua.h"):
     lines = []
-    for line in (ROOT / "include/skua/skua.h").read_text().splitlines():
+    for line in (ROOT / "include/skua" / name).read_text().splitlines():
         if line.startswith("//     "):
             lines.append(line[7:])
         elif lines and line != "//":
@@ -25,7 +29,7 @@ def from_header():
     return "\n".join(lines) + "\n"
 
 
-@pytest.mark.parametrize("program", [from_readme, from_header])
+@pytest.mark.parametrize("program", [from_readme, from_guide, from_header])
 def test_example(launch, tmp_path, program):
     text = program()
     assert text.count("127.0.0.1:8080") == 1
@@ -41,6 +45,33 @@ def test_example(launch, tmp_path, program):
     try:
         response = server.get("/")
         assert (response.status, response.content) == (200, b"Hello, World!")
+    finally:
+        server.process.kill()
+        server.process.wait()
+
+
+def cpp_from_guide():
+    return re.search(r"```cpp\n(.*?)```", (ROOT / "docs/guide.md").read_text(), re.S).group(1)
+
+
+def cpp_from_header():
+    return from_header("skua.hpp")
+
+
+@pytest.mark.parametrize("program", [cpp_from_guide, cpp_from_header])
+def test_example_in_cpp(tmp_path, program):
+    text = program()
+    assert text.count("127.0.0.1:8080") == 1
+    port = free_port()
+    (tmp_path / "here.cpp").write_text(text.replace(":8080", f":{port}"))
+    subprocess.run(
+        ["c++", "-std=c++20", "-Wall", "-Wextra", "-Werror", *sanitizers(), "-I", ROOT / "include",
+         tmp_path / "here.cpp", BUILD / "libskua.a", "-pthread", "-o", tmp_path / "here"],
+        check=True,
+    )
+    server = Server([tmp_path / "here"], ("127.0.0.1", port))
+    try:
+        assert server.get("/hello/you").content == b"Hello, you!"
     finally:
         server.process.kill()
         server.process.wait()
