@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The skua command: serves a directory. Exit status: 0 stopped, 1 could not start, 2 not
+// The skua command: serves a directory. Exit status: 0 stopped, 1 could not start or go on, 2 not
 // understood.
 
 #include "banner.h"
@@ -15,7 +15,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-enum { EXIT_STOPPED = 0, EXIT_NOT_STARTED = 1, EXIT_USAGE = 2 };
+enum { EXIT_STOPPED = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
 enum { HOSTS_OCTETS_MAX = OPTIONS_HOSTS_MAX * 256 };
 
@@ -91,34 +91,35 @@ static bool begin(skua_server *server, const options *o)
     return !status;
 }
 
-static void run(skua_server *server, const options *o)
+// Returns whether it was stopped, and did not end by itself; the library has then logged why.
+static bool run(skua_server *server, const options *o)
 {
     stop_on_signals(server, o->grace_ns, o->quiet);
     banner_warn(server);
     if (!o->quiet) banner_show(server, o->dir);
-    skua_wait(server);
-    if (!o->quiet) say("stopped");
+    bool stopped = skua_wait(server) == SKUA_OK;
+    if (stopped && !o->quiet) say("stopped");
     stop_forget();
+    return stopped;
 }
 
 static int serve(const options *o)
 {
-    if (!hints_check_dir(o->dir)) return EXIT_NOT_STARTED;
+    if (!hints_check_dir(o->dir)) return EXIT_FAILED;
     raise_descriptor_limit();
     ignore_broken_pipes();
     skua_server *server = server_of(o);
-    if (!server) return EXIT_NOT_STARTED;
+    if (!server) return EXIT_FAILED;
     stop_hold_signals();
-    bool begun = begin(server, o);
-    if (begun) run(server, o);
+    bool served = begin(server, o) && run(server, o);
     skua_server_free(server);
-    return begun ? EXIT_STOPPED : EXIT_NOT_STARTED;
+    return served ? EXIT_STOPPED : EXIT_FAILED;
 }
 
 static int measure(void)
 {
     ignore_broken_pipes();
-    return self_test_run() ? EXIT_STOPPED : EXIT_NOT_STARTED;
+    return self_test_run() ? EXIT_STOPPED : EXIT_FAILED;
 }
 
 int main(int argc, char **argv)

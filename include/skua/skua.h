@@ -241,8 +241,12 @@ SKUA_API SKUA_NODISCARD skua_status skua_listen_inherited(skua_server *server, u
 // SKUA_EUNSUPPORTED, SKUA_ESTATE. skua_server_error then says in a sentence what was wrong with what.
 SKUA_API SKUA_NODISCARD skua_status skua_start(skua_server *server);
 
-// Waits until every worker has ended, after skua_stop.  Thread: the one that called skua_start.
-SKUA_API void skua_wait(skua_server *server);
+// Waits until every worker has ended, after skua_stop. When one cannot go on, because the kernel does not let it wait or
+// accept any more, the server stops by itself, with a line in the log and a second's grace for the others.
+// Returns: SKUA_OK after skua_stop, or if the server does not run.
+// Errors: SKUA_EIO it has stopped by itself; skua_server_error says why.
+// Thread: the one that called skua_start.
+SKUA_API skua_status skua_wait(skua_server *server);
 
 // skua_start and skua_wait.
 SKUA_API SKUA_NODISCARD skua_status skua_run(skua_server *server);
@@ -280,11 +284,11 @@ SKUA_API int64_t skua_timeout_ns(const skua_server *server);
 // timeout_ns: how long to wait, at most; 0 not at all; -1 for ever.
 // What was asked of the kernel is on its way when it returns, or skua_timeout_ns is 0; the first always when
 // timeout_ns is 0. SIGPIPE is neither raised nor left pending.
-// Returns: SKUA_OK; SKUA_ECLOSED once the server has ended after skua_stop, or was not open. Its resources are then
-// given back, and skua_open may be called again.
+// Returns: SKUA_OK; SKUA_ECLOSED once the server has ended after skua_stop, or was not open; SKUA_EIO once it has ended by
+// itself, as skua_wait describes. Its resources are then given back, and skua_open may be called again.
 SKUA_API SKUA_NODISCARD skua_status skua_turn(skua_server *server, int64_t timeout_ns);
 
-// A sentence about the last error of skua_listen, skua_route, skua_use or skua_start; "" when there was none.
+// A sentence about the last error of skua_listen, skua_route, skua_use, skua_start or skua_wait; "" when there was none.
 // Lifetime: until the next such call.
 SKUA_API const char *skua_server_error(const skua_server *server);
 

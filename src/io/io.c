@@ -106,6 +106,11 @@ skua_status io_turn(io_loop *loop, int64_t timeout_ns)
     return status;
 }
 
+void io_abandon(io_loop *loop)
+{
+    if (loop->backend->abandon) loop->backend->abandon(loop);
+}
+
 // Each turn starts all that is pending; completions may ask for more, which a peer must not use to keep us here.
 void io_flush(io_loop *loop)
 {

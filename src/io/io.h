@@ -142,6 +142,9 @@ typedef struct io_backend {
     int64_t (*wait_ns)(const io_loop *loop, int64_t timeout_ns);
     // Hands the kernel what was kept for the next turn: somebody else waits on fd meanwhile. NULL: nothing is kept.
     void (*flush)(io_loop *loop);
+    // turn has failed for good: frees the streams from what the kernel has, so that closing them completes in turns
+    // that fail. NULL: they are free.
+    void (*abandon)(io_loop *loop);
     // The monotonic clock that turns go by, now; NULL: io_clock_ns.
     int64_t (*clock_ns)(const io_loop *loop);
     // Whether the kernel has it and lets this process use it; NULL: always.
@@ -185,7 +188,11 @@ skua_status io_loop_open(io_loop *loop, const io_backend *backend);
 void io_loop_close(io_loop *loop); // no stream may be open, no operation active
 
 // One turn: the backend's, then the timers that are due.  timeout_ns: at most; -1 for ever.
+// Errors: SKUA_EIO the kernel does not let the loop go on.
 skua_status io_turn(io_loop *loop, int64_t timeout_ns);
+
+// After a turn that failed, which is for good: the streams that are closed now still complete, in turns that fail too.
+void io_abandon(io_loop *loop);
 
 // Starts what the timers of the last turn have left pending, so that nothing waits for the next one.
 void io_flush(io_loop *loop);

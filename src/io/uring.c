@@ -415,9 +415,30 @@ static skua_status uring_settle_down(uring_kernel *kernel, int64_t timeout_ns)
     return uring_ring_enable(&kernel->ring);
 }
 
+// Its memory stays until the loop is closed, as the kernel may still write to it.
+static void uring_abandon(io_loop *loop)
+{
+    uring_kernel *kernel = loop->kernel;
+    if (kernel->dead) return;
+    uring_complete(loop); // sockets it has accepted are among these
+    kernel->dead = true;
+    kernel->send_count = 0;
+    for (unsigned i = 0; i < URING_OPS_MAX; i++) kernel->ops[i].armed = false;
+    uring_release_streams(loop);
+}
+
+static skua_status uring_turn_dead(io_loop *loop)
+{
+    uring_take_later(loop);
+    uring_run(loop);
+    readiness_clock(loop);
+    return SKUA_EIO;
+}
+
 static skua_status uring_turn(io_loop *loop, int64_t timeout_ns)
 {
     uring_kernel *kernel = loop->kernel;
+    if (kernel->dead) return uring_turn_dead(loop);
     uring_take_later(loop);
     uring_drain(loop);
     skua_status status = uring_settle_down(kernel, timeout_ns);
@@ -443,6 +464,7 @@ const io_backend io_backend_uring = {
     .unsent = transfer_unsent,
     .fd = uring_fd,
     .wait_ns = uring_wait_ns,
+    .abandon = uring_abandon,
     .probe = uring_ring_probe,
 };
 

@@ -72,6 +72,7 @@ typedef struct uring_message {
 
 typedef struct uring_kernel {
     uring_ring ring;
+    bool dead;        // the ring has failed: nothing is heard of it any more
     bool busy;        // there is more than wake-ups: the ring is the turning thread's from here on
     bool multishot;   // receives are armed once; else once for each completion
     bool unarmed;     // some operation is to be armed
@@ -113,6 +114,9 @@ void uring_stream_submit_sends(io_loop *loop);
 
 // Runs every stream that is pending.
 void uring_run_streams(io_loop *loop);
+
+// Frees every stream from what the kernel has of it.
+void uring_release_streams(io_loop *loop);
 
 // Has the stream run again in the next turn.
 void uring_postpone(io_loop *loop, io_stream *stream);

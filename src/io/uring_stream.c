@@ -332,6 +332,21 @@ static void uring_close_stream(io_loop *loop, io_stream *stream)
     if (kernel->paused) uring_retry_accepts(loop);
 }
 
+static void uring_release(io_loop *loop, io_stream *stream)
+{
+    stream->flags &= ~(uint32_t)(URING_BUSY | URING_QUEUED);
+    if (stream->flags & IO_WANT_CLOSE) io_push(loop, stream);
+}
+
+void uring_release_streams(io_loop *loop)
+{
+    uint32_t slots = loop->streams->slab_count * POOL_SLAB_ITEMS;
+    for (uint32_t slot = 0; slot < slots; slot++) {
+        pool_item *item = pool_at(loop->streams, slot);
+        if (item->generation & 1) uring_release(loop, (io_stream *)(void *)item);
+    }
+}
+
 // ---- Running ----
 
 // Does what the stream's flags ask for and the kernel may grant.

@@ -289,7 +289,7 @@ static connection *connection_take(skua_worker *w, const io_address *peer)
 
 void connection_accepted(skua_worker *w, int fd, const io_address *peer)
 {
-    connection *conn = connection_take(w, peer);
+    connection *conn = worker_has_room(w) ? connection_take(w, peer) : NULL;
     if (!conn) {
         w->refused++;
         w->loop.backend->discard(&w->loop, fd);

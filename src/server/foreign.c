@@ -15,7 +15,7 @@ static skua_status foreign_unsupported(skua_server *server)
     (void)server_fail(server, SKUA_EUNSUPPORTED, "the backend %s cannot be turned by another loop",
                       server->backend->name);
     skua_stop(server, 0);
-    skua_wait(server);
+    (void)skua_wait(server);
     return SKUA_EUNSUPPORTED;
 }
 
@@ -114,8 +114,7 @@ skua_status skua_turn(skua_server *server, int64_t timeout_ns)
     if (!server->foreign.open) return SKUA_ECLOSED;
     skua_worker *w = foreign_worker(server);
     if (foreign_guarded_turn(server, w, timeout_ns)) return SKUA_OK;
-    server_end(server);
-    return SKUA_ECLOSED;
+    return server_end(server) ? SKUA_EIO : SKUA_ECLOSED;
 }
 
 void foreign_wait(skua_server *server)

@@ -15,6 +15,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+// For what others are answering when a worker cannot go on. Somebody waits to start the process anew.
+static const int64_t server_break_grace_ns = 1000000000;
+
 struct server_keepsake {
     server_keepsake *next;
     void (*drop)(void *user);
@@ -170,7 +173,7 @@ void skua_server_free(skua_server *server)
     if (!server) return;
     if (server->started) {
         skua_stop(server, 0);
-        skua_wait(server);
+        (void)skua_wait(server);
     }
     server_close_given(server);
     testbed_free(server->testbed);
@@ -446,6 +449,7 @@ static skua_status server_open(skua_server *server, unsigned workers, const io_b
     server->error[0] = 0;
     atomic_store(&server->shared.grace_ns, -1);
     atomic_store(&server->shared.late_told, false);
+    atomic_store(&server->shared.broken, false);
     skua_status status = server_open_log(server);
     if (!status) status = server_open_workers(server, workers);
     if (!status) gate_open(&server->running);
@@ -475,7 +479,7 @@ static skua_status server_open_chosen(skua_server *server, unsigned workers)
 static skua_status server_fail_start(skua_server *server, skua_status status)
 {
     skua_stop(server, 0);
-    skua_wait(server);
+    (void)skua_wait(server);
     return status;
 }
 
@@ -502,7 +506,7 @@ skua_status skua_start(skua_server *server)
     return status ? server_fail_start(server, status) : SKUA_OK;
 }
 
-void server_end(skua_server *server)
+skua_status server_end(skua_server *server)
 {
     for (unsigned i = 0; i < server->worker_count; i++) worker_end(server->workers[i]);
     server_close_workers(server);
@@ -510,6 +514,8 @@ void server_end(skua_server *server)
     server->log = NULL;
     server->foreign.open = false;
     server->started = false;
+    if (!atomic_load(&server->shared.broken)) return SKUA_OK;
+    return server_fail(server, SKUA_EIO, "%s", server->break_reason);
 }
 
 static void server_wait_for(skua_worker *w)
@@ -522,28 +528,47 @@ static void server_wait_for(skua_worker *w)
     }
 }
 
-void skua_wait(skua_server *server)
+skua_status skua_wait(skua_server *server)
 {
-    if (!server->started) return;
+    if (!server->started) return SKUA_OK;
     if (server->foreign.open) foreign_wait(server);
     else for (unsigned i = 0; i < server->worker_count; i++) server_wait_for(server->workers[i]);
-    server_end(server);
+    return server_end(server);
 }
 
 skua_status skua_run(skua_server *server)
 {
     skua_status status = skua_start(server);
-    if (status == SKUA_OK) skua_wait(server);
-    return status;
+    return status ? status : skua_wait(server);
+}
+
+static void server_wake_workers(skua_server *server)
+{
+    if (!gate_enter(&server->running)) return; // workers look at it when they start
+    for (unsigned i = 0; i < server->worker_count; i++) io_wake(&server->workers[i]->wake);
+    gate_leave(&server->running);
 }
 
 void skua_stop(skua_server *server, int64_t grace_ns)
 {
     if (grace_ns < 0) grace_ns = 0;
     atomic_store_explicit(&server->shared.grace_ns, grace_ns, memory_order_release);
-    if (!gate_enter(&server->running)) return; // workers look at it when they start
-    for (unsigned i = 0; i < server->worker_count; i++) io_wake(&server->workers[i]->wake);
-    gate_leave(&server->running);
+    server_wake_workers(server);
+}
+
+void server_break(skua_server *server, const char *format, ...)
+{
+    char sentence[SERVER_ERROR_OCTETS];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(sentence, sizeof sentence, format, arguments);
+    va_end(arguments);
+    skua_log(server, slice_of(sentence));
+    if (atomic_exchange(&server->shared.broken, true)) return;
+    memcpy(server->break_reason, sentence, sizeof sentence);
+    long long none = -1; // a stop that was asked for stays as it is
+    (void)atomic_compare_exchange_strong(&server->shared.grace_ns, &none, server_break_grace_ns);
+    server_wake_workers(server);
 }
 
 // ---- Over another backend ----

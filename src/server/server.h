@@ -61,9 +61,11 @@ struct skua_server {
     gate running; // inside: whoever uses workers from elsewhere
     foreign foreign;
     char error[SERVER_ERROR_OCTETS];
+    char break_reason[SERVER_ERROR_OCTETS]; // the first one's to write, read when every worker has ended
     struct {
         atomic_llong grace_ns; // of the last skua_stop; -1: none
         atomic_bool late_told; // that blocking handlers run past it
+        atomic_bool broken;    // server_break was called
     } shared;
 };
 
@@ -94,7 +96,12 @@ skua_status server_fail(skua_server *server, skua_status status, const char *for
 skua_status server_prepare(skua_server *server, unsigned workers);
 
 // Every worker has ended: closes them, the listeners and the log.
-void server_end(skua_server *server);
+// Errors: SKUA_EIO it has ended by server_break; the reason is recorded for skua_server_error.
+skua_status server_end(skua_server *server);
+
+// A worker cannot go on: logs why and stops the server, as half of one would leave some clients without an answer.
+// Thread: any worker's.
+void server_break(skua_server *server, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 // The simulated kernel's way in: starts one worker on the calling thread, over backend, without sockets. kernel becomes
 // loop.kernel, listener the descriptor that connections come from. Ended by skua_stop, server_sim_turn and skua_server_free.

@@ -14,9 +14,11 @@
 #include "server/ticket.h"
 #include "server/timer.h"
 
-#include <stdio.h>
+#include <time.h>
 
 enum { WORKER_BLOCKS_KEPT = 256 };
+
+static const int64_t worker_nap_ns = 1000000; // between looks at the mail, when nothing else tells of it
 
 const skua_config *worker_config(const skua_worker *w)
 {
@@ -51,11 +53,9 @@ static void worker_accepted(io_op *op, int64_t result)
 {
     skua_worker *w = op->user;
     if (result < 0) {
-        // Not for skua_server_error: the server has started, and that sentence belongs to another thread.
-        char line[128];
-        (void)snprintf(line, sizeof line, "worker %u cannot accept connections: %s", w->index,
-                       skua_status_text((skua_status)-result));
-        skua_log(w->server, slice_of(line));
+        // Those whom the kernel sends here would wait for ever, though other workers may be well.
+        server_break(w->server, "worker %u cannot accept connections: %s", w->index,
+                     skua_status_text((skua_status)-result));
         return;
     }
     if (w->server->hands_off) handoff_accepted(w, (int)result, &op->peer);
@@ -72,7 +72,7 @@ void worker_listen(skua_worker *w, int fd)
 
 bool worker_has_room(const skua_worker *w)
 {
-    return w->connections.in_use < w->connections.items_max;
+    return !w->failed && w->connections.in_use < w->connections.items_max;
 }
 
 bool worker_evict(skua_worker *w)
@@ -224,7 +224,7 @@ static bool worker_is_done(const skua_worker *w)
 static bool worker_has_ended(skua_worker *w)
 {
     if (!w->draining) return false;
-    if (w->loop.now_ns >= w->end_at_ns) {
+    if (w->failed || w->loop.now_ns >= w->end_at_ns) {
         if (w->connections.in_use) worker_abort_connections(w);
         if (w->blocking) blocking_tell_late(w->server);
     }
@@ -235,6 +235,7 @@ static bool worker_has_ended(skua_worker *w)
 
 static int64_t worker_wait_ns(const skua_worker *w, int64_t timeout_ns)
 {
+    if (w->failed) return timeout_ns == 0 ? 0 : worker_nap_ns;
     if (!w->draining) return timeout_ns;
     int64_t left = w->end_at_ns - w->loop.now_ns;
     if (left < 0) left = w->connections.in_use ? 0 : timeout_ns;
@@ -247,10 +248,29 @@ bool worker_goes_on(skua_worker *w)
     return !worker_has_ended(w);
 }
 
+// Connections are lost, but whoever has work of this worker's finds it until that has come back.
+static void worker_fail(skua_worker *w)
+{
+    w->failed = true;
+    io_abandon(&w->loop);
+    worker_abort_connections(w);
+    server_break(w->server, "worker %u cannot go on: %s has failed", w->index, w->loop.backend->name);
+}
+
+// Nothing wakes it any more.
+static void worker_turn_failed(skua_worker *w, int64_t wait_ns)
+{
+    (void)io_turn(&w->loop, 0);
+    mailbox_deliver(&w->mail, w);
+    if (wait_ns) nanosleep(&(struct timespec){ .tv_nsec = (long)wait_ns }, NULL);
+}
+
 bool worker_turn(skua_worker *w, int64_t timeout_ns)
 {
     if (!worker_goes_on(w)) return false;
-    (void)io_turn(&w->loop, worker_wait_ns(w, timeout_ns));
+    int64_t wait_ns = worker_wait_ns(w, timeout_ns);
+    if (w->failed) worker_turn_failed(w, wait_ns);
+    else if (io_turn(&w->loop, wait_ns)) worker_fail(w);
     return true;
 }
 

@@ -64,6 +64,7 @@ struct skua_worker {
     unsigned orphans;   // tickets resumed whose request has gone before fn was called
     unsigned blocking;  // requests that blocking handlers have
     bool draining;      // no more connections; every answer closes its own
+    bool failed;        // its loop cannot go on: it closes everything, and has its mail by looking
     bool began;         // on_worker_start was called, and on_worker_end not yet
     int64_t end_at_ns;  // when draining ends
     struct {

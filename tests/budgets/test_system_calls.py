@@ -127,6 +127,21 @@ def kept_alive(traced, wire):
     return spans
 
 
+def under_load(traced, wire):
+    """The same without stopping the server, whose threads would wait anew as they go on; the span of time."""
+    connections = [Connection(("127.0.0.1", traced.port)) for _ in range(READY)]
+    wanted = answer_octets(connections[0], wire)
+    begin = time.time()
+    for _ in range(ROUNDS):
+        for connection in connections:
+            connection.send(wire)
+        read_until_all_answered(connections, wanted)
+    end = time.time()
+    for connection in connections:
+        connection.close()
+    return begin, end
+
+
 @pytest.fixture
 def traced(tmp_path):
     started = []
@@ -198,3 +213,15 @@ def test_connection_per_request(traced, backend, budget, record_property):
         for connection in connections:
             connection.close()
     judge(record_property, server.end(), spans, READY, budget)
+
+
+@pytest.mark.parametrize("backend", ["epoll", "uring"])
+@pytest.mark.parametrize("way", ["reuseport", "handoff"])
+def test_no_lock(traced, backend, way):
+    """Workers never wait for each other: while they serve, none asks the kernel to sleep on a lock or to wake a sleeper."""
+    server = traced(backend, "hello", "--port", "{port}", "--workers", "4", "--accept", way)
+    spans = [under_load(server, request("/"))]
+    _, counts = mean(server.end(), spans, READY)
+    print(counts)
+    assert counts.get("sendto", 0) + counts.get("io_uring_enter", 0) > ROUNDS
+    assert "futex" not in counts, counts

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Several workers at once: what they share, under load. `make test` runs this with the thread sanitizer too."""
 
+import re
 import signal
 import threading
 import time
@@ -145,3 +146,24 @@ def test_echo_over_many_workers(launch):
     counts, raised = at_once(*[send] * 4)
     assert not raised, raised
     assert min(counts) > 1
+
+
+def test_one_that_fails_takes_the_program_down(tmp_path):
+    """Its wait for events is refused by the kernel: the process says so and ends, for somebody to start it anew."""
+    (tmp_path / "a").write_text("x")
+    port = free_port()
+    wait = "inject=epoll_wait,epoll_pwait,io_uring_enter:error=EBADF:when=20+"
+    site = Server(
+        ["strace", "-f", "-qq", "-o", "/dev/null", "-e", wait, BUILD / "skua", tmp_path, "--listen", f"127.0.0.1:{port}",
+         "--workers", "3", "--accept", "handoff", "--log", "none"],
+        ("127.0.0.1", port), env={"ASAN_OPTIONS": "detect_leaks=0"},  # which a traced process cannot look for
+    )
+    idle = site.connect()
+    assert idle.get("/a").content == b"x"
+    with pytest.raises((OSError, EOFError)):
+        for _ in range(1000):
+            assert site.get("/a").content == b"x"
+    said = site.judge_end(1)
+    assert idle.ended()
+    assert re.search(r"^skua: worker \d cannot go on: (epoll|uring) has failed$", said, re.M), said
+    assert "stopped" not in said

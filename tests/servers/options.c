@@ -81,7 +81,7 @@ int server_serve(skua_server *server, const char *name)
     (void)printf("%s: http://%s, workers: %u, backend: %s\n", name, skua_server_address(server, 0),
                  skua_server_workers(server), skua_server_backend(server));
     (void)fflush(stdout);
-    skua_wait(server);
+    bool failed = skua_wait(server) != SKUA_OK;
     skua_server_free(server);
-    return 0;
+    return failed;
 }

@@ -318,7 +318,7 @@ public:
 
     server &listen(const char *address) { return judge(skua_listen(raw(), address)); }
     void start() { judge(skua_start(raw())); }
-    void wait() { skua_wait(raw()); }
+    void wait() { judge(skua_wait(raw())); }
     void run() { judge(skua_run(raw())); }
     void stop(std::chrono::nanoseconds grace = std::chrono::seconds(10)) noexcept { skua_stop(raw(), grace.count()); }
 
