@@ -214,5 +214,6 @@ static int over(const char *name)
 
 int main(void)
 {
-    return over("epoll") + over("uring") + over("kqueue");
+    // Not over the tests' own kqueue, which looks its queues up by number and would not see that one was replaced.
+    return over("epoll") + over("uring");
 }
