@@ -11,6 +11,8 @@ ROUNDS ?= 1
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 PYTHON := build/venv/bin/python
 PYTEST := $(PYTHON) -m pytest -q
+# Most end-to-end tests wait more than they work.
+PYTEST_MANY := $(PYTEST) -n 4
 PREFIX ?= /usr/local
 # Which of the end-to-end tests make test also runs on io_uring; test-all runs every one.
 URING_TESTS := requests files deadlines faults clients accept
@@ -76,7 +78,7 @@ tsan: build/.tools-test
 	@test -f build/tsan/build.ninja || cmake --preset tsan >build/tsan.log || { cat build/tsan.log; exit 1; }
 	@cmake --build build/tsan -j $(JOBS) --target skua echo threads workers $(TSAN_UNITS:%=server_test_%)
 	@ctest --test-dir build/tsan --output-on-failure -j $(JOBS) --no-tests=error -R '^server/test_($(subst $() $(),|,$(TSAN_UNITS)))$$'
-	@SKUA_BUILD=build/tsan $(PYTEST) tests/e2e/test_workers.py tests/e2e/test_accept.py tests/e2e/test_threads.py
+	@SKUA_BUILD=build/tsan $(PYTEST_MANY) tests/e2e/test_workers.py tests/e2e/test_accept.py tests/e2e/test_threads.py
 
 # The library in its other two forms: every unit test, and the server made from the single header over a socket.
 forms: build/.tools-test
@@ -84,7 +86,7 @@ forms: build/.tools-test
 	    $(MAKE) --no-print-directory build/$$form/.built && \
 	    ctest --test-dir build/$$form --output-on-failure -j $(JOBS) --no-tests=error || exit 1; \
 	done
-	@SKUA_BUILD=build/single $(PYTEST) tests/e2e/test_requests.py tests/e2e/test_files.py
+	@SKUA_BUILD=build/single $(PYTEST_MANY) tests/e2e/test_requests.py tests/e2e/test_files.py
 
 # The kqueue backend, over the shim of tests/kqueue.
 KQUEUE_UNITS := kqueue_test_kqueue server_test_watch server_test_foreign
@@ -93,11 +95,11 @@ kqueue: build/.tools-test
 	@test -f build/kqueue/build.ninja || cmake --preset kqueue >build/kqueue.log || { cat build/kqueue.log; exit 1; }
 	@cmake --build build/kqueue -j $(JOBS) --target skua hello echo rules $(KQUEUE_UNITS)
 	@ctest --test-dir build/kqueue --output-on-failure -j $(JOBS) --no-tests=error -R '/test_(kqueue|watch|foreign)$$'
-	@SKUA_BUILD=build/kqueue SKUA_BACKEND=kqueue $(PYTEST) $(KQUEUE_TESTS:%=tests/e2e/test_%.py)
+	@SKUA_BUILD=build/kqueue SKUA_BACKEND=kqueue $(PYTEST_MANY) $(KQUEUE_TESTS:%=tests/e2e/test_%.py)
 
 # Other systems and processors, with zig's C compiler.
 cross: build/.tools-test
-	@$(PYTEST) tests/cross
+	@$(PYTEST) -n $(JOBS) tests/cross
 
 # The last line printed is pytest's count.
 test: build/.tools-test
@@ -110,15 +112,16 @@ test: build/.tools-test
 	@$(MAKE) --no-print-directory cross
 	@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=20
 	@if [ -n "$(SUITES)" ]; then $(MAKE) --no-print-directory conformance SUITES="$(SUITES)"; fi
-	@SKUA_BACKEND=uring $(PYTEST) $(addprefix tests/e2e/test_,$(addsuffix .py,$(URING_TESTS)))
-	@$(PYTEST) tests/tools tests/dist tests/e2e tests/budgets
+	@SKUA_BACKEND=uring $(PYTEST_MANY) $(addprefix tests/e2e/test_,$(addsuffix .py,$(URING_TESTS)))
+	@$(PYTEST) tests/budgets
+	@$(PYTEST_MANY) tests/tools tests/dist tests/e2e
 
 test-all: test
-	@SKUA_BACKEND=uring $(PYTEST) tests/e2e
+	@SKUA_BACKEND=uring $(PYTEST_MANY) tests/e2e
 	@$(MAKE) --no-print-directory build/debug/.built build/tsan/.built
 	@ctest --test-dir build/debug --output-on-failure -j $(JOBS) --no-tests=error
 	@ctest --test-dir build/tsan --output-on-failure -j $(JOBS) --no-tests=error
-	@for build in tsan unity single; do SKUA_BUILD=build/$$build $(PYTEST) tests/e2e || exit 1; done
+	@for build in tsan unity single; do SKUA_BUILD=build/$$build $(PYTEST_MANY) tests/e2e || exit 1; done
 
 fuzz: build/.tools-test build/fuzz/.built
 	@python3 tools/fuzz.py --seconds $(FUZZ_SECONDS) --jobs $(JOBS) build/fuzz

@@ -48,14 +48,15 @@ def compile_for(target, name, words):
     """Compiles and links for a target, warnings as errors. Returns where the program is."""
     folder = OUT / target
     folder.mkdir(parents=True, exist_ok=True)
-    made = folder / name
+    made, own = folder / name, folder / f"{name}.{os.getpid()}"  # others may be making it too
     static = ["-static"] if "musl" in target else []
     command = [
         sys.executable, "-m", "ziglang", "cc", "-target", target, "-Os", "-s", *static, *warnings(), "-Werror",
-        "-D_GNU_SOURCE", "-D_FILE_OFFSET_BITS=64", *words, "-o", str(made),
+        "-D_GNU_SOURCE", "-D_FILE_OFFSET_BITS=64", *words, "-o", str(own),
     ]
     done = subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False)
     assert done.returncode == 0 and not done.stderr.strip(), f"{target}: {done.stderr[-4000:]}"
+    own.replace(made)
     return made
 
 
@@ -76,7 +77,7 @@ int main(void)
 
 def build_single(target):
     """A program that is the single header and ten lines."""
-    folder = OUT / "single"
+    folder = OUT / "single" / target
     folder.mkdir(parents=True, exist_ok=True)
     subprocess.run([sys.executable, "tools/dist.py", "--out", str(folder / "skua.h")], cwd=ROOT, check=True)
     (folder / "app.c").write_text(SINGLE)
