@@ -50,6 +50,10 @@ def test_example(launch, tmp_path, program):
         server.process.wait()
 
 
+def cpp_from_readme():
+    return re.search(r"```cpp\n(.*?)```", (ROOT / "README.md").read_text(), re.S).group(1)
+
+
 def cpp_from_guide():
     return re.search(r"```cpp\n(.*?)```", (ROOT / "docs/guide.md").read_text(), re.S).group(1)
 
@@ -58,7 +62,7 @@ def cpp_from_header():
     return from_header("skua.hpp")
 
 
-@pytest.mark.parametrize("program", [cpp_from_guide, cpp_from_header])
+@pytest.mark.parametrize("program", [cpp_from_readme, cpp_from_guide, cpp_from_header])
 def test_example_in_cpp(tmp_path, program):
     text = program()
     assert text.count("127.0.0.1:8080") == 1
