@@ -109,12 +109,11 @@ test: build/.tools-test
 	@$(MAKE) --no-print-directory build/release/.built
 	@$(MAKE) --no-print-directory forms
 	@$(MAKE) --no-print-directory kqueue
-	@$(MAKE) --no-print-directory cross
 	@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=20
 	@if [ -n "$(SUITES)" ]; then $(MAKE) --no-print-directory conformance SUITES="$(SUITES)"; fi
 	@SKUA_BACKEND=uring $(PYTEST_MANY) $(addprefix tests/e2e/test_,$(addsuffix .py,$(URING_TESTS)))
 	@$(PYTEST) tests/budgets
-	@$(PYTEST_MANY) tests/tools tests/dist tests/e2e
+	@$(PYTEST_MANY) tests/cross tests/dist tests/tools tests/e2e
 
 test-all: test
 	@SKUA_BACKEND=uring $(PYTEST_MANY) tests/e2e
