@@ -167,13 +167,13 @@ def test_a_peer_that_goes_cancels_the_wait(fresh):
 def test_work_that_runs_is_waited_for(fresh):
     """The frame stays until what it awaits has come back, though the peer is gone."""
     connection = fresh.connect()
-    connection.send(request("/co/work/800"))
+    connection.send(request("/co/job/800"))
     assert eventually(lambda: frames(fresh)[0] == 1)
     connection.reset()
     time.sleep(0.2)
     assert frames(fresh)[0] == 1
     assert eventually(lambda: frames(fresh)[0] == 0)
-    assert fresh.get("/co/work/1").content == b"/co/work/1"
+    assert fresh.get("/co/job/1").content == b"/co/job/1"
 
 
 def test_stopping_ends_what_waits(fresh):

@@ -146,7 +146,7 @@ static void add_coroutines(skua::server &app)
         throw std::runtime_error("thrown in the middle");
     });
     app.get("/co/sleep/{ms}", [](skua::request req) { return slow(req, std::chrono::milliseconds(req.param<int>("ms"))); });
-    app.get("/co/work/{ms}", [](skua::request req) -> skua::task<> {
+    app.get("/co/job/{ms}", [](skua::request req) -> skua::task<> {
         frame_count here;
         int ms = req.param<int>("ms");
         std::string_view path = req.path(); // of the request's memory, which stays while the frame does
