@@ -67,17 +67,30 @@ skua_server *server_from_options(int argc, char **argv)
     exit(1);
 }
 
+// A worker may answer before skua_start has returned, and whoever has an answer may stop us: signals wait.
+static skua_status start_before_signals(skua_server *server)
+{
+    sigset_t ends, before;
+    (void)sigemptyset(&ends);
+    (void)sigaddset(&ends, SIGINT);
+    (void)sigaddset(&ends, SIGTERM);
+    (void)sigprocmask(SIG_BLOCK, &ends, &before);
+    skua_status status = skua_start(server);
+    served = server;
+    struct sigaction action = { .sa_handler = stop };
+    if (status == SKUA_OK) (void)sigaction(SIGINT, &action, NULL);
+    if (status == SKUA_OK) (void)sigaction(SIGTERM, &action, NULL);
+    (void)sigprocmask(SIG_SETMASK, &before, NULL);
+    return status;
+}
+
 int server_serve(skua_server *server, const char *name)
 {
-    if (skua_start(server)) {
+    if (start_before_signals(server)) {
         (void)fprintf(stderr, "%s: %s\n", name, skua_server_error(server));
         skua_server_free(server);
         return 1;
     }
-    served = server;
-    struct sigaction action = { .sa_handler = stop };
-    (void)sigaction(SIGINT, &action, NULL);
-    (void)sigaction(SIGTERM, &action, NULL);
     (void)printf("%s: http://%s, workers: %u, backend: %s\n", name, skua_server_address(server, 0),
                  skua_server_workers(server), skua_server_backend(server));
     (void)fflush(stdout);
