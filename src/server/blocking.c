@@ -59,6 +59,14 @@ struct skua_reply {
     size_t octets_len;
 };
 
+// The reply whose handler runs on this thread.
+static _Thread_local const skua_reply *reply_here;
+
+request_decoding *blocking_decoding(skua_reply *reply)
+{
+    return reply == reply_here ? &reply->decoding : NULL;
+}
+
 // ---- What the handler says ----
 
 skua_status skua_reply_field(skua_reply *reply, const char *name, slice value)
@@ -161,7 +169,6 @@ static void reply_take_back(skua_reply *reply, skua_worker *w)
     SKUA_ASSERT(w->blocking > 0);
     w->blocking--;
     reply->request->reply = NULL;
-    reply->request->decoding = &reply->request->own_decoding;
 }
 
 static void reply_deliver(mail *letter, void *reader)
@@ -197,7 +204,9 @@ static void reply_run(task *self)
     skua_reply *reply = (skua_reply *)(void *)self;
     skua_worker *home = reply->request->worker;
     if (!skua_reply_peer_is_gone(reply)) {
+        reply_here = reply;
         reply->entry->handler(reply->request, reply->content, reply, reply->entry->user);
+        reply_here = NULL;
     }
     worker_post(home, &reply->letter);
 }
@@ -235,7 +244,6 @@ static void blocking_collected(skua_request *r, skua_status status, slice conten
     skua_reply *reply = reply_new(r, user, content);
     if (reply) {
         r->reply = reply;
-        r->decoding = &reply->decoding;
         w->blocking++;
         skua_request_hold(r);
         if (reply_submit(w->server, reply) == SKUA_OK) return;

@@ -21,6 +21,10 @@ void blocking_let_go(skua_reply *reply);
 const io_address *blocking_peer(const skua_reply *reply);
 bool blocking_peer_was_done(const skua_reply *reply);
 
+// Where the handler of reply keeps what it decodes, if this is its thread; else NULL. The worker may decode for a
+// middleware at the same time, and then uses the request's own.
+request_decoding *blocking_decoding(skua_reply *reply);
+
 // The deadline of skua_stop has passed: says once how many handlers still run.
 void blocking_tell_late(skua_server *server);
 

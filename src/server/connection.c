@@ -253,7 +253,6 @@ static void connection_closed(io_stream *stream)
     const skua_config *config = worker_config(w);
     if (config->on_close) config->on_close(conn, config->hook_user);
     pool_give(&w->connections, conn);
-    worker_connection_gone(w);
 }
 
 const io_stream_events connection_events = {

@@ -15,7 +15,7 @@ struct param_list {
 
 static param_list *param_list_new(const skua_request *r, slice source)
 {
-    arena *memory = r->decoding->memory;
+    arena *memory = request_decoding_here(r)->memory;
     unsigned count = form_count(source, worker_config(r->worker)->params_max);
     param_list *list = arena_alloc(memory, sizeof *list + count * sizeof list->pairs[0]);
     char *text = arena_alloc(memory, source.len + 1);
@@ -41,17 +41,17 @@ static bool param_at(const param_list *list, size_t index, skua_field *param)
 
 bool skua_request_query_at(const skua_request *r, size_t index, skua_field *param)
 {
-    return param_at(param_list_of(r, &r->decoding->query, r->query), index, param);
+    return param_at(param_list_of(r, &request_decoding_here(r)->query, r->query), index, param);
 }
 
 bool skua_form_at(const skua_request *r, slice content, size_t index, skua_field *param)
 {
-    return param_at(param_list_of(r, &r->decoding->form, content), index, param);
+    return param_at(param_list_of(r, &request_decoding_here(r)->form, content), index, param);
 }
 
 slice skua_form_param(const skua_request *r, slice content, const char *name)
 {
-    const param_list *list = param_list_of(r, &r->decoding->form, content);
+    const param_list *list = param_list_of(r, &request_decoding_here(r)->form, content);
     slice wanted = slice_of(name);
     for (unsigned i = 0; list && i < list->count; i++) {
         if (slice_equal(list->pairs[i].name, wanted)) return list->pairs[i].value;

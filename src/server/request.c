@@ -125,6 +125,12 @@ void skua_request_drop(skua_request *r)
     if (r->ended) request_give_back(r);
 }
 
+request_decoding *request_decoding_here(const skua_request *r)
+{
+    request_decoding *handlers = r->reply ? blocking_decoding(r->reply) : NULL;
+    return handlers ? handlers : r->decoding;
+}
+
 // ---- The beginning ----
 
 void request_refuse(skua_request *r, const char *octets, fault why)
@@ -387,7 +393,7 @@ slice skua_request_query_param(const skua_request *r, const char *name)
     slice rest = r->query, key, value, wanted = slice_of(name);
     for (unsigned i = 0; i < worker_config(r->worker)->params_max && query_next(&rest, &key, &value); i++) {
         if (!query_equal(key, wanted)) continue;
-        char *decoded = arena_alloc(r->decoding->memory, value.len + 1);
+        char *decoded = arena_alloc(request_decoding_here(r)->memory, value.len + 1);
         size_t len;
         if (!decoded || !query_decode(value, decoded, &len)) return slice_make("", 0);
         return slice_make(decoded, len);

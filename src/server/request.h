@@ -79,7 +79,7 @@ struct skua_request {
 
     ticket_slot *tickets; // a ring; NULL: none was taken
     skua_reply *reply;    // a blocking handler has it; NULL: none
-    request_decoding *decoding; // its own, or the blocking handler's
+    request_decoding *decoding; // its own; see request_decoding_here
     request_decoding own_decoding;
 
     const char *base; // the head's octets
@@ -127,6 +127,9 @@ struct skua_request {
 
 // A request whose head is to be read; NULL when memory ran out.
 skua_request *request_take(skua_worker *w, session *s);
+
+// Where this thread keeps what it reads of the request decoded.
+request_decoding *request_decoding_here(const skua_request *r);
 
 // The head is complete: copies it, finds its parts, and calls the handler or answers itself.
 void request_begin(skua_request *r, const char *octets);

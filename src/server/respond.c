@@ -467,6 +467,7 @@ static bool respond_pull_once(skua_request *r)
     r->waiting = true; // a wake from within the source counts
     skua_pulled pulled = r->pull(r, at + (r->chunked ? RESPOND_CHUNK_HEAD : 0), room - framing, &octets, r->pull_user);
     SKUA_ASSERT(octets <= room - framing);
+    SKUA_ASSERT(octets > 0 || pulled != SKUA_PULL_OCTETS); // it would be asked for ever
     if (pulled == SKUA_PULL_ERROR || r->session->broken) {
         respond_break(r);
         return false;

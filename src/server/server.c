@@ -91,6 +91,8 @@ static bool server_fill(skua_server *server, const skua_config *config)
     if (server->config.panic) assert_tell(server->config.panic);
     if (server->config.hosts && !(server->hosts_text = memory_text(server->config.hosts))) return false;
     server->config.hosts = server->hosts_text;
+    if (server->config.backend && !(server->backend_text = memory_text(server->config.backend))) return false;
+    server->config.backend = server->backend_text;
     if (!server_fill_spool_directory(server)) return false;
     server->router = router_new();
     server->watch_set = watch_set_new();
@@ -186,6 +188,7 @@ void skua_server_free(skua_server *server)
     router_free(server->router);
     memory_free(server->hosts_text);
     memory_free(server->spool_text);
+    memory_free(server->backend_text);
     memory_free(server);
     memory_leave();
 }

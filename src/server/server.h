@@ -37,6 +37,7 @@ struct skua_server {
     const char *wrong;  // the member that is out of range, or NULL
     char *hosts_text;
     char *spool_text; // config.spool_directory
+    char *backend_text; // NULL: the preferred one
     server_hosts hosts;
     server_listener listeners[WORKER_LISTENERS_MAX];
     unsigned listener_count;

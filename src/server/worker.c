@@ -207,11 +207,6 @@ static void worker_look_at_stop(skua_worker *w)
     }
 }
 
-void worker_connection_gone(skua_worker *w)
-{
-    (void)w; // worker_turn sees it
-}
-
 // Everything that could still send it a letter, but for skua_post.
 static bool worker_is_done(const skua_worker *w)
 {

@@ -114,7 +114,4 @@ static inline const char *worker_date(skua_worker *w)
     return w->date_line;
 }
 
-// A connection is gone: a draining worker may end.
-void worker_connection_gone(skua_worker *w);
-
 #endif

@@ -119,7 +119,7 @@ public:
     }
 
     // The first field of that name, or nothing.
-    std::optional<std::string_view> field(const char *name) const { return maybe(skua_request_field(raw(), name)); }
+    std::optional<std::string_view> field(const char *name) const { return detail::maybe(skua_request_field(raw(), name)); }
 
     template <std::invocable<std::string_view, std::string_view> F> void each_field(F &&each) const
     {
@@ -130,7 +130,7 @@ public:
     // What "{name}" of the pattern matched; 400 if it is no T.
     template <class T = std::string_view> T param(const char *name) const
     {
-        return read<T>(view(skua_request_param(raw(), name)), name);
+        return detail::parameter<T>(view(skua_request_param(raw(), name)), name);
     }
 
     // A query parameter, decoded; nothing when absent, 400 if it is no T.
@@ -138,12 +138,12 @@ public:
     {
         skua_slice text = skua_request_query_param(raw(), name);
         if (!text.ptr) return std::nullopt;
-        return read<T>(view(text), name);
+        return detail::parameter<T>(view(text), name);
     }
 
     template <class T> T query(const char *name, T otherwise) const { return query<T>(name).value_or(otherwise); }
 
-    std::optional<std::string_view> cookie(const char *name) const { return maybe(skua_request_cookie(raw(), name)); }
+    std::optional<std::string_view> cookie(const char *name) const { return detail::maybe(skua_request_cookie(raw(), name)); }
 
     bool peer_is_done() const { return skua_request_peer_is_done(raw()); }
 
@@ -332,19 +332,6 @@ public:
     }
 
 private:
-    static std::optional<std::string_view> maybe(skua_slice text)
-    {
-        if (!text.ptr) return std::nullopt;
-        return view(text);
-    }
-
-    template <class T> static T read(std::string_view text, const char *name)
-    {
-        static_assert(!std::same_as<T, const char *>, "a view has no terminating NUL; ask for std::string");
-        if (auto value = parse<T>(text)) return *std::move(value);
-        throw http_error(400, std::string("parameter ") + name + " is not of its type");
-    }
-
     static void drained(skua_request *, void *user)
     {
         auto *alive = static_cast<detail::life *>(user);

@@ -55,21 +55,14 @@ public:
     std::string_view path() const noexcept { return view(skua_request_path(raw_)); }
     std::string_view query() const noexcept { return view(skua_request_query(raw_)); }
     std::string_view content() const noexcept { return content_; }
-    std::optional<std::string_view> field(const char *name) const noexcept { return maybe(skua_request_field(raw_, name)); }
-    std::optional<std::string_view> cookie(const char *name) const noexcept { return maybe(skua_request_cookie(raw_, name)); }
+    std::optional<std::string_view> field(const char *name) const noexcept { return detail::maybe(skua_request_field(raw_, name)); }
+    std::optional<std::string_view> cookie(const char *name) const noexcept { return detail::maybe(skua_request_cookie(raw_, name)); }
     template <class T = std::string_view> T param(const char *name) const
     {
-        if (auto value = parse<T>(view(skua_request_param(raw_, name)))) return *std::move(value);
-        throw http_error(400, std::string("parameter ") + name + " is not of its type");
+        return detail::parameter<T>(view(skua_request_param(raw_, name)), name);
     }
 
 private:
-    static std::optional<std::string_view> maybe(skua_slice text) noexcept
-    {
-        if (!text.ptr) return std::nullopt;
-        return view(text);
-    }
-
     const skua_request *raw_;
     std::string_view content_;
 };

@@ -108,7 +108,6 @@ struct flight {
         void unhandled_exception() noexcept { std::terminate(); } // flight_run catches everything
         // What is awaited finds the request through the promise.
         struct told {
-            promise_type *self = nullptr;
             life *alive;
             bool await_ready() noexcept { return false; }
             bool await_suspend(std::coroutine_handle<promise_type> frame) noexcept
@@ -164,7 +163,7 @@ template <class F> flight flight_run(F &fn, skua_request *raw)
     life alive;
     try {
         hold tie(raw, alive);
-        co_await flight::promise_type::told{ nullptr, &alive };
+        co_await flight::promise_type::told{ &alive };
         try {
             co_await fn(request(raw, &alive));
             flight_settle(alive);

@@ -95,6 +95,23 @@ template <class T> std::optional<T> parse(std::string_view text)
     }
 }
 
+namespace detail {
+
+inline std::optional<std::string_view> maybe(skua_slice text) noexcept
+{
+    if (!text.ptr) return std::nullopt;
+    return view(text);
+}
+
+template <class T> T parameter(std::string_view text, const char *name)
+{
+    static_assert(!std::same_as<T, const char *>, "a view has no terminating NUL; ask for std::string");
+    if (auto value = parse<T>(text)) return *std::move(value);
+    throw http_error(400, std::string("parameter ") + name + " is not of its type");
+}
+
+} // namespace detail
+
 } // namespace skua
 
 #endif // SKUA_CPP_VALUES_HPP

@@ -124,12 +124,32 @@ static void test_server_says_what_is_out_of_range(void **state)
     skua_server_free(server);
 }
 
+// The descriptor is the caller's until skua_server_new returns, and no longer.
+static void test_server_keeps_no_text_of_its_caller(void **state)
+{
+    (void)state;
+    char backend[] = "auto", hosts[] = "localhost", spool[] = "/tmp";
+    skua_config config = {
+        .listen = "127.0.0.1:0", .workers = 1, .backend = backend, .hosts = hosts, .spool_directory = spool
+    };
+    skua_server *server = skua_server_new(&config);
+    assert_non_null(server);
+    memset(backend, '?', sizeof backend - 1);
+    memset(hosts, '?', sizeof hosts - 1);
+    memset(spool, '?', sizeof spool - 1);
+    assert_int_equal(skua_start(server), SKUA_OK);
+    skua_stop(server, 0);
+    skua_wait(server);
+    skua_server_free(server);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_server_is_stopped_from_another_thread),
         cmocka_unit_test(test_server_outlives_its_helpers),
         cmocka_unit_test(test_server_says_what_is_out_of_range),
+        cmocka_unit_test(test_server_keeps_no_text_of_its_caller),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
