@@ -1,200 +1,42 @@
 // SPDX-License-Identifier: MIT
 //
-// The ceiling: what this kernel lets any server do. It receives, finds blank lines and sends canned
-// octets, one answer for each; it knows nothing else of HTTP. A server's cost per request is
-// divided by this program's, measured side by side.
-//
-// Every answer is the octets of --head followed by those of --file. From memory both leave in one
-// send, pipelined answers in one send together; with --send file the content goes by sendfile in
-// steps.
-//
-// Invariant: owed counts the octets still to be sent on a connection, and answers are all alike, so
-// owed alone says where in an answer the next octet lies.
-#include <errno.h>
-#include <fcntl.h>
-#include <getopt.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <signal.h>
-#include <stdbool.h>
+// The ceiling on epoll: edges, receiving by recv until it comes short, answering at once.
+#include "ceiling.h"
+
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
-#include <sys/sendfile.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-enum {
-    CONNS_MAX = 65536,
-    EVENTS_MAX = 512,
-    ACCEPTS_MAX = 64,
-    INPUT_OCTETS = 65536,
-    COPIES_OCTETS = 65536
-};
+enum { EVENTS_MAX = 512, ACCEPTS_MAX = 64 };
 
-typedef struct conn {
-    size_t owed;           // octets still to be sent
-    unsigned char matched; // octets of CR LF CR LF seen at the end of the last read
-} conn;
+static int epoll;
 
-typedef struct ceiling {
-    int epoll, listener, file;
-    int port;
-    bool close_after; // one request per connection
-    bool by_sendfile;
-    size_t step;         // octets per sendfile at most
-    size_t head, answer; // octets of a head, of a whole answer
-    char *canned;        // as many answers as there are in one send
-    size_t canned_octets;
-    conn conns[CONNS_MAX];
-    char input[INPUT_OCTETS];
-} ceiling;
-
-static ceiling the;
-
-static _Noreturn void die(const char *what)
+static void epoll_watch(int fd, uint32_t events)
 {
-    perror(what);
-    exit(1);
-}
-
-// ---- Finding requests ----
-
-// Goes on with a blank line that the previous read began. Returns the octets used up.
-static size_t blank_line_resume(conn *c, const char *octets, size_t len, unsigned *found)
-{
-    size_t at = 0;
-    while (c->matched && at < len) {
-        char wanted = "\r\n\r\n"[c->matched];
-        if (octets[at] == wanted) {
-            at++;
-            if (++c->matched < 4) continue;
-            ++*found;
-        }
-        c->matched = 0;
-    }
-    return at;
-}
-
-// How many octets at the end may be the beginning of CR LF CR LF.
-static unsigned char blank_line_begun(const char *octets, size_t len)
-{
-    for (size_t n = len < 3 ? len : 3; n > 0; n--) {
-        if (memcmp(octets + len - n, "\r\n\r\n", n) == 0) return (unsigned char)n;
-    }
-    return 0;
-}
-
-// Looks at every fourth octet only: a blank line cannot pass unseen.
-static unsigned blank_lines(conn *c, const char *octets, size_t len)
-{
-    unsigned found = 0;
-    size_t at = blank_line_resume(c, octets, len, &found);
-    size_t last = at;
-    for (at += 3; at < len;) {
-        char octet = octets[at];
-        if (octet != '\r' && octet != '\n') {
-            at += 4;
-        } else if (octet == '\n' && memcmp(octets + at - 3, "\r\n\r", 3) == 0) {
-            found++;
-            last = at + 1;
-            at += 4;
-        } else {
-            at++;
-        }
-    }
-    if (last < len) c->matched = blank_line_begun(octets + last, len - last);
-    return found;
-}
-
-// ---- Sending ----
-
-static size_t place_in_answer(const conn *c)
-{
-    size_t rest = c->owed % the.answer;
-    return rest ? the.answer - rest : 0;
-}
-
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-// Before a close the last octets wait (MSG_MORE) for the FIN and leave in one segment with it: a
-// fifth less of the server's time than two segments take.
-static ssize_t send_from_memory(int fd, const conn *c)
-{
-    size_t place = place_in_answer(c);
-    int flags = MSG_NOSIGNAL | (the.close_after ? MSG_MORE : 0);
-    return send(fd, the.canned + place, least(c->owed, the.canned_octets - place), flags);
-}
-
-static ssize_t send_from_file(int fd, const conn *c)
-{
-    size_t place = place_in_answer(c);
-    if (place < the.head)
-        return send(fd, the.canned + place, the.head - place, MSG_NOSIGNAL | MSG_MORE);
-    off_t offset = (off_t)(place - the.head);
-    return sendfile(fd, the.file, &offset, least(the.step, the.answer - place));
-}
-
-// Sends until nothing is owed or the socket is full; the edge tells when there is room again.
-static bool conn_send(int fd, conn *c)
-{
-    while (c->owed) {
-        ssize_t n = the.by_sendfile ? send_from_file(fd, c) : send_from_memory(fd, c);
-        if (n < 0) return errno == EAGAIN;
-        if (n == 0) return false;
-        c->owed -= (size_t)n;
-    }
-    return !the.close_after;
-}
-
-// ---- Connections ----
-
-// A short read is the end of what there is, unless the peer's FIN came with it.
-static bool conn_receive(int fd, conn *c, bool ending)
-{
-    for (;;) {
-        ssize_t n = recv(fd, the.input, sizeof the.input, 0);
-        if (n < 0) return errno == EAGAIN;
-        if (n == 0) return false;
-        c->owed += blank_lines(c, the.input, (size_t)n) * the.answer;
-        if ((size_t)n < sizeof the.input && !ending) return true;
-    }
-}
-
-static void conn_watch(int fd)
-{
-    struct epoll_event event = { .events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET,
-                                 .data.fd = fd };
-    if (epoll_ctl(the.epoll, EPOLL_CTL_ADD, fd, &event)) die("epoll_ctl");
+    struct epoll_event event = { .events = events, .data.fd = fd };
+    if (epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event)) ceiling_die("epoll_ctl");
 }
 
 static void conn_on_event(int fd, uint32_t events)
 {
-    conn *c = &the.conns[fd];
+    ceiling_conn *c = &the.conns[fd];
     bool ending = events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR);
     bool alive = true;
-    if (events & ~(uint32_t)EPOLLOUT) alive = conn_receive(fd, c, ending);
-    if (alive && c->owed) alive = conn_send(fd, c);
+    if (events & ~(uint32_t)EPOLLOUT) alive = ceiling_receive(fd, c, ending);
+    if (alive && c->owed) alive = ceiling_send(fd, c);
     if (!alive) close(fd);
 }
 
-// With one request per connection the request has come with the accept (TCP_DEFER_ACCEPT), so that
-// most connections live and die here and epoll never hears of them.
+// Of a connection that was served here epoll never hears.
 static void accept_one(int fd)
 {
-    conn *c = &the.conns[fd];
-    *c = (conn){ 0 };
-    if (the.close_after && (!conn_receive(fd, c, false) || (c->owed && !conn_send(fd, c)))) {
+    ceiling_conn *c = ceiling_conn_new(fd);
+    if (the.close_after && !ceiling_serve_accepted(fd, c)) {
         close(fd);
         return;
     }
-    conn_watch(fd);
+    epoll_watch(fd, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET);
 }
 
 static void accept_all(void)
@@ -202,120 +44,19 @@ static void accept_all(void)
     for (int i = 0; i < ACCEPTS_MAX; i++) {
         int fd = accept4(the.listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd < 0) return;
-        if (fd >= CONNS_MAX) die("too many connections");
         accept_one(fd);
     }
-}
-
-// ---- Setting up ----
-
-static void listener_option(int level, int name, int value)
-{
-    if (setsockopt(the.listener, level, name, &value, sizeof value)) die("setsockopt");
-}
-
-static void listener_open(void)
-{
-    struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons((uint16_t)the.port) };
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    the.listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (the.listener < 0) die("socket");
-    listener_option(SOL_SOCKET, SO_REUSEADDR, 1);
-    listener_option(IPPROTO_TCP, TCP_NODELAY, 1);
-    if (the.close_after) listener_option(IPPROTO_TCP, TCP_DEFER_ACCEPT, 1);
-    // A congestion control that paces (BBR) sets a timer for each segment after the first, which on
-    // loopback costs more than the segment and wins nothing. Every kernel has Reno, and accepted
-    // sockets inherit it.
-    (void)setsockopt(the.listener, IPPROTO_TCP, TCP_CONGESTION, "reno", 4);
-    if (bind(the.listener, (struct sockaddr *)&address, sizeof address)) die("bind");
-    if (listen(the.listener, 4096)) die("listen");
-    the.epoll = epoll_create1(EPOLL_CLOEXEC);
-    if (the.epoll < 0) die("epoll_create1");
-    struct epoll_event event = { .events = EPOLLIN, .data.fd = the.listener };
-    if (epoll_ctl(the.epoll, EPOLL_CTL_ADD, the.listener, &event)) die("epoll_ctl");
-}
-
-// Returns an open file and its size.
-static int file_open(const char *path, size_t *octets)
-{
-    struct stat about;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || fstat(fd, &about)) die(path);
-    *octets = (size_t)about.st_size;
-    return fd;
-}
-
-static void file_read(int fd, char *into, size_t octets)
-{
-    for (size_t at = 0; at < octets;) {
-        ssize_t n = pread(fd, into + at, octets - at, (off_t)at);
-        if (n <= 0) die("pread");
-        at += (size_t)n;
-    }
-}
-
-static void answer_load(const char *head_path, const char *file_path)
-{
-    size_t content = 0;
-    int head = file_open(head_path, &the.head);
-    if (file_path) the.file = file_open(file_path, &content);
-    the.answer = the.head + content;
-    if (the.answer == 0) die("nothing to send");
-    size_t copies = the.by_sendfile || the.answer >= COPIES_OCTETS ? 1 : COPIES_OCTETS / the.answer;
-    the.canned_octets = the.answer * copies;
-    the.canned = malloc(the.canned_octets);
-    if (!the.canned) die("malloc");
-    file_read(head, the.canned, the.head);
-    if (file_path) file_read(the.file, the.canned + the.head, content);
-    for (size_t i = 1; i < copies; i++)
-        memcpy(the.canned + i * the.answer, the.canned, the.answer);
-    close(head);
-}
-
-static void usage(void)
-{
-    fputs("usage: ceiling_epoll --port N --head FILE [--file FILE] [--send memory|file] [--step "
-          "OCTETS] [--close]\n",
-          stderr);
-    exit(2);
-}
-
-static void options_read(int argc, char **argv)
-{
-    static const struct option options[] = {
-        { "port", required_argument, NULL, 'p' },
-        { "head", required_argument, NULL, 'h' },
-        { "file", required_argument, NULL, 'f' },
-        { "send", required_argument, NULL, 's' },
-        { "step", required_argument, NULL, 't' },
-        { "close", no_argument, NULL, 'c' },
-        { NULL, 0, NULL, 0 },
-    };
-    const char *head = NULL, *file = NULL;
-    the.step = SIZE_MAX >> 1;
-    for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
-        switch (option) {
-        case 'p': the.port = (int)strtoul(optarg, NULL, 10); break;
-        case 'h': head = optarg; break;
-        case 'f': file = optarg; break;
-        case 's': the.by_sendfile = strcmp(optarg, "file") == 0; break;
-        case 't': the.step = strtoull(optarg, NULL, 10); break;
-        case 'c': the.close_after = true; break;
-        default: usage();
-        }
-    }
-    if (!head || !the.port || !the.step || (the.by_sendfile && !file)) usage();
-    answer_load(head, file);
 }
 
 int main(int argc, char **argv)
 {
     struct epoll_event events[EVENTS_MAX];
-    sigaction(SIGPIPE, &(struct sigaction){ .sa_handler = SIG_IGN }, NULL);
-    options_read(argc, argv);
-    listener_open();
+    ceiling_open(argc, argv);
+    epoll = epoll_create1(EPOLL_CLOEXEC);
+    if (epoll < 0) ceiling_die("epoll_create1");
+    epoll_watch(the.listener, EPOLLIN);
     for (;;) {
-        int n = epoll_wait(the.epoll, events, EVENTS_MAX, -1);
+        int n = epoll_wait(epoll, events, EVENTS_MAX, -1);
         for (int i = 0; i < n; i++) {
             if (events[i].data.fd == the.listener)
                 accept_all();

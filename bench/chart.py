@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The picture: for every workload a row of bars, ratio to the ceiling, drawn as SVG for light and dark pages."""
+"""The picture: for every workload a panel of bars beside the better ceiling, drawn as SVG for light and dark pages."""
 
 import sys
 from xml.sax.saxutils import escape
@@ -9,7 +9,7 @@ import report
 WIDTH = 860
 PANEL_WIDTH = 400
 GAP = 20
-NAME_WIDTH = 92
+NAME_WIDTH = 108
 VALUE_WIDTH = 92
 BAR_HEIGHT = 15
 BAR_PITCH = 22
@@ -66,15 +66,14 @@ def line(x1, y1, x2, y2, classes):
 
 
 def length(summary, server):
-    """What a bar shows: the paired ratio times the ceiling, so that a slow moment of the machine shows in no bar."""
-    ceiling = report.find(summary, summary["ceiling"])
-    return server["to_ceiling"]["ratio"] * ceiling["median"] if ceiling and server["to_ceiling"] else server["median"]
+    """What a bar shows: the paired ratio times the reference, so that a slow moment of the machine shows in no bar."""
+    return server["ratio"]["ratio"] * report.reference(summary)["median"] if server["ratio"] else server["median"]
 
 
 def shown(summary):
-    """The cheapest ceiling, then everybody else by cost."""
+    """The better ceiling, then everybody else by cost."""
     servers = [s for s in summary["servers"]
-               if s["median"] is not None and (s["kind"] != "ceiling" or s["name"] == summary["ceiling"])]
+               if s["median"] is not None and (s["kind"] != "ceiling" or s["name"] == summary["reference"])]
     return sorted(servers, key=lambda s: (s["kind"] != "ceiling", length(summary, s)))
 
 
@@ -83,16 +82,16 @@ def value_text(summary, server):
         return f"{server['median']:,.0f} octets"
     digits = 2 if server["median"] < 10 else 1 if server["median"] < 100 else 0
     cost = f"{server['median']:.{digits}f} {'ms' if summary['unit'].startswith('ms') else 'µs'}"
-    ratio = server["to_ceiling"]
+    ratio = server["ratio"]
     return cost + (f"  ×\u2009{ratio['ratio']:.2f}" if ratio and server["kind"] != "ceiling" else "")
 
 
 def whiskers(summary, server, left, y, scale):
     """The interval, drawn where it fits. Returns the parts and where they end."""
-    ratio, ceiling = server["to_ceiling"], report.find(summary, summary["ceiling"])
-    if not ratio or ratio["rounds"] < 2 or server["kind"] == "ceiling" or ratio["high"] > RATIO_MAX:
+    ratio, against = server["ratio"], report.reference(summary)
+    if not ratio or ratio["rounds"] < 2 or server is against or ratio["high"] > RATIO_MAX:
         return [], left
-    low, high = (left + ratio[end] * ceiling["median"] * scale for end in ("low", "high"))
+    low, high = (left + ratio[end] * against["median"] * scale for end in ("low", "high"))
     middle = y + BAR_HEIGHT / 2
     return [line(low, middle, high, middle, "spread")] + [line(x, y + 4, x, y + BAR_HEIGHT - 4, "spread") for x in (low, high)], high
 
@@ -100,7 +99,7 @@ def whiskers(summary, server, left, y, scale):
 def bar(summary, server, x, y, scale, room):
     left = x + NAME_WIDTH + 8
     ours = " ours" if server["kind"] == "skua" else ""
-    name = "ceiling" if server["kind"] == "ceiling" else server["name"]
+    name = server["name"].removesuffix(" by sendfile")
     end = left + min(length(summary, server) * scale, room)
     spread, spread_end = whiskers(summary, server, left, y, scale)
     parts = [text(left - 8, y + 12, name, "name" + ours + (" faint" if server["kind"] == "ceiling" else "")),
@@ -111,12 +110,11 @@ def bar(summary, server, x, y, scale, room):
 
 
 def scale_of(summary, servers, room):
-    """Bars past RATIO_MAX ceilings are cut, or they would leave nothing of the others."""
-    ceiling = report.find(summary, summary["ceiling"])
-    longest = max(max(length(summary, s), (s["to_ceiling"] or {}).get("high", 0) * (ceiling or {"median": 0})["median"])
-                  for s in servers)
-    if ceiling:
-        longest = min(longest, RATIO_MAX * ceiling["median"])
+    """Bars past RATIO_MAX times the reference are cut, or they would leave nothing of the others."""
+    against = report.reference(summary) or {"median": 0}
+    longest = max(max(length(summary, s), (s["ratio"] or {}).get("high", 0) * against["median"]) for s in servers)
+    if against["median"]:
+        longest = min(longest, RATIO_MAX * against["median"])
     return room / longest if longest > 0 else 0
 
 

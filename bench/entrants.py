@@ -65,16 +65,19 @@ class Entrant:
 
 # ---- Ceilings ----
 
+# The kernel's interfaces that there is a ceiling on, by name, and its program.
+PROGRAM_OF = {"epoll": "epoll", "io_uring": "uring"}
+
 
 class Ceiling(Entrant):
     """The loop without HTTP. head: the octets it sends before the content, Skua's own where it runs."""
 
     kind = "ceiling"
 
-    def __init__(self, way, place):
-        super().__init__(f"ceiling, {way}")
+    def __init__(self, interface, way, place):
+        super().__init__(f"ceiling, {interface}" + (" by sendfile" if way == "sendfile" else ""))
         self.way = way
-        self.program = place.built("bench_ceiling_epoll")
+        self.program = place.built("bench_ceiling_" + PROGRAM_OF[interface])
         self.head = None
         if not self.program:
             self.missing = "not built (cmake -DSKUA_BENCH=ON)"
@@ -296,6 +299,6 @@ class HyperHello(Built):
 
 def everyone(place, backends=()):
     ways = sorted({way for workload in workloads.WORKLOADS for way in workload.ceilings})
-    return ([Ceiling(way, place) for way in ways]
+    return ([Ceiling(interface, way, place) for interface in PROGRAM_OF for way in ways]
             + [Skua(place)] + [Skua(place, backend) for backend in backends]
             + [Nginx(), H2o(), Lighttpd(), Caddy(), GoHello("Go net/http", place), HyperHello("hyper", place)])

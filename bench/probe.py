@@ -88,10 +88,6 @@ MALFORMED = {
                                   b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
 }
 
-# Peers that pass more than half count as validating: a library may leave Host to its user, and RFC 9112
-# §6.3 lets a server drop a Content-Length that came with chunked.
-VALIDATING_MIN = 4
-
 
 def strictness(port):
     """Which malformed requests were refused: answered 4xx or 5xx, or the connection closed without an answer."""

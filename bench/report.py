@@ -2,7 +2,6 @@
 """From rounds to verdicts, and the table that people read."""
 
 import figures
-import probe
 
 
 def totals(errors_of_rounds):
@@ -44,74 +43,83 @@ def workload_summary(workload, crowd, results, octets, skipped):
     summary = {
         "name": workload.name, "title": workload.title, "skipped": skipped, "servers": servers,
         "unit": unit_of(workload),
-        "targets": {"ratio": workload.ratio_target, "below": workload.below, "no_errors": workload.no_errors,
+        "targets": {"ratio": workload.ratio_target, "below_peers": workload.below_peers, "no_errors": workload.no_errors,
                     "peer_ratio": workload.peer_ratio},
     }
-    summary["ceiling"] = ceiling_of(summary)
-    add_ratios(summary)
+    compare_servers(summary, reference_kind(workload))
+    summary["verdicts"] = judge_workload(summary)
     return summary
 
 
-def ceiling_of(summary):
-    """The name of the cheapest ceiling: the best that this kernel lets anyone do. Memory has none: it is nothing."""
-    if summary["unit"].startswith("octets"):
+# ---- Against whom ----
+
+
+def reference_kind(workload):
+    """What the figures are held against: CPU against the best that this kernel lets anyone do, an open loop's latency
+    against the best that anyone does, and memory against nothing."""
+    if workload.client == "idle":
         return None
-    ceilings = [s for s in summary["servers"] if s["kind"] == "ceiling" and s["median"]]
-    return min(ceilings, key=lambda s: s["median"])["name"] if ceilings else None
+    return "peer" if workload.is_open else "ceiling"
+
+
+def of_kind(summary, kind):
+    return [server for server in summary["servers"] if server["kind"] == kind]
+
+
+def best(servers):
+    """The one of the smallest median, or None. Who failed in some rounds comes behind all who were there in more:
+    their medians are not of the same moments."""
+    measured = [server for server in servers if server["median"]]
+    return min(measured, key=lambda s: (sum(figure is None for figure in s["rounds"]), s["median"]), default=None)
 
 
 def find(summary, name):
     return next((s for s in summary["servers"] if s["name"] == name), None)
 
 
-def add_ratios(summary):
-    """Each server against the ceiling, round by round."""
-    ceiling = find(summary, summary["ceiling"]) if summary["ceiling"] else None
+def reference(summary):
+    """The server that all are compared with, or None."""
+    return find(summary, summary["reference"])
+
+
+def compare_servers(summary, kind):
+    """Each server round by round against everyone of the kind; "ratio" is that to the best of them, the reference."""
+    against = of_kind(summary, kind)
+    chosen = best(against)
+    summary["reference_kind"] = kind
+    summary["reference"] = chosen["name"] if chosen else None
     for server in summary["servers"]:
-        server["to_ceiling"] = figures.compare(server["rounds"], ceiling["rounds"]) if ceiling else None
+        server["ratios"] = {other["name"]: figures.compare(server["rounds"], other["rounds"]) for other in against}
+        server["ratio"] = server["ratios"].get(summary["reference"])
 
 
 # ---- Verdicts ----
 
 
-def validating(outcome, name):
-    return len(outcome["refused"].get(name, [])) >= probe.VALIDATING_MIN
-
-
-def rivals(outcome, summary):
-    which = summary["targets"]["below"]
-    return [s for s in summary["servers"]
-            if s["kind"] == "peer" and s["median"] and (which == "every" or validating(outcome, s["name"]))]
-
-
-def judge_workload(outcome, summary):
-    """Skua's targets here: what is asked, what was found, the verdict."""
-    verdicts = []
-    skua = next((s for s in summary["servers"] if s["kind"] == "skua"), None)
+def judge_server(summary, server):
+    """A Skua's targets here: what is asked, what was found, the verdict."""
     targets = summary["targets"]
-    if not skua or not skua["median"]:
-        return verdicts
+    named = f", {summary['reference']}" if summary["reference"] else ""
     if targets["ratio"]:
-        verdicts.append({"asked": f"≤ {targets['ratio']:.2f} × the ceiling", "found": skua["to_ceiling"],
-                         "verdict": figures.judge(skua["to_ceiling"], targets["ratio"])})
-    if targets["below"]:
-        for peer in rivals(outcome, summary):
-            found = figures.compare(skua["rounds"], peer["rounds"])
-            verdicts.append({"asked": f"below {peer['name']}", "found": found, "verdict": figures.judge(found, 1.0)})
+        yield f"≤ {targets['ratio']:.2f} × the ceiling", server["ratio"], figures.judge(server["ratio"], targets["ratio"])
+    if targets["below_peers"]:
+        for peer in of_kind(summary, "peer"):
+            found = figures.compare(server["rounds"], peer["rounds"])
+            if found:
+                yield f"below {peer['name']}", found, figures.judge(found, 1.0)
     if targets["peer_ratio"]:
-        best = min((s for s in summary["servers"] if s["kind"] == "peer" and s["median"]), key=lambda s: s["median"], default=None)
-        found = figures.compare(skua["rounds"], best["rounds"]) if best else None
-        verdicts.append({"asked": f"≤ {targets['peer_ratio']:.2f} × the best peer" + (f", {best['name']}" if best else ""),
-                         "found": found, "verdict": figures.judge(found, targets["peer_ratio"])})
+        yield (f"≤ {targets['peer_ratio']:.2f} × the best peer{named}", server["ratio"],
+               figures.judge(server["ratio"], targets["peer_ratio"]))
     if targets["no_errors"]:
-        count = sum(skua["errors"].values())
-        verdicts.append({"asked": "no errors", "found": None, "verdict": "met" if count == 0 else f"missed: {count} errors"})
-    return verdicts
+        count = sum(server["errors"].values())
+        yield "no errors", None, "met" if count == 0 else f"missed: {count} errors"
 
 
-def judge_all(outcome):
-    for summary in outcome["workloads"]:
-        summary["verdicts"] = judge_workload(outcome, summary)
+def judge_workload(summary):
+    """On the backend that it prefers, and on each other that was asked for."""
+    return [{"server": server["name"], "asked": asked, "found": found, "verdict": verdict}
+            for server in of_kind(summary, "skua") + of_kind(summary, "backend") if server["median"]
+            for asked, found, verdict in judge_server(summary, server)]
 
 
 # ---- The table ----
@@ -133,10 +141,28 @@ def errors_text(errors):
     return ", ".join(f"{count} {kind.replace('_', ' ')}" for kind, count in errors.items()) or "0"
 
 
+# The columns that tell something, by what is compared.
+COLUMNS = {
+    "ceiling": ["to the ceiling", "client µs", "requests/s", "p99 ms"],
+    "peer": ["to the best peer", "p50 ms", "requests/s"],
+    None: [],
+}
+
+
+def server_cells(server):
+    return {
+        "to the ceiling": ratio_text(server["ratio"]), "to the best peer": ratio_text(server["ratio"]),
+        "client µs": number(server["client_us"]), "requests/s": number(server["per_second"], 0),
+        "p50 ms": number(server["p50_ms"], 3), "p99 ms": number(server["p99_ms"]),
+    }
+
+
 def server_row(summary, server):
-    name = server["name"] + (" ◂" if server["name"] == summary["ceiling"] else "")
-    return [name, number(server["median"]), ratio_text(server["to_ceiling"]), number(server["client_us"]),
-            number(server["per_second"], 0), number(server["p99_ms"]), str(server["answer_octets"]), errors_text(server["errors"])]
+    name = server["name"] + (" ◂" if server["name"] == summary["reference"] else "")
+    cells = server_cells(server)
+    return ([name, number(server["median"], 3 if summary["reference_kind"] == "peer" else 2)]
+            + [cells[column] for column in COLUMNS[summary["reference_kind"]]]
+            + [str(server["answer_octets"]), errors_text(server["errors"])])
 
 
 def markdown(head, rows):
@@ -147,12 +173,26 @@ def markdown(head, rows):
 def workload_section(summary):
     lines = ["", f"## {summary['title']} (`{summary['name']}`)", ""]
     rows = [server_row(summary, server) for server in sorted(summary["servers"], key=lambda s: s["median"] or float("inf"))]
-    lines += markdown(["server", summary["unit"], "to the ceiling", "client µs", "requests/s", "p99 ms", "octets", "errors"], rows)
-    lines += [""] * bool(summary.get("verdicts"))
-    lines += [f"- {v['asked']}: {ratio_text(v['found']) + ', ' if v['found'] else ''}**{v['verdict']}**"
-              for v in summary.get("verdicts", [])]
-    lines += [f"- {name} left out: {why}" for name, why in summary["skipped"].items()]
-    return lines
+    lines += markdown(["server", summary["unit"], *COLUMNS[summary["reference_kind"]], "octets", "errors"], rows)
+    notes = reference_notes(summary) + verdict_notes(summary)
+    notes += [f"- {name} left out: {why}" for name, why in summary["skipped"].items()]
+    return lines + [""] * bool(notes) + notes
+
+
+def reference_notes(summary):
+    """Which one the ratios are to. One of several ceilings is only the better of those that took part."""
+    kind = summary["reference_kind"]
+    if kind is None:
+        return []
+    if not summary["reference"]:
+        return [f"- No {kind} was measured, so there are no ratios"]
+    others = [f"{s['name']} {number(s['median'])}" for s in of_kind(summary, kind) if s["name"] != summary["reference"]]
+    return [f"- The best {kind} ◂: {summary['reference']}" + (f"; the others: {'; '.join(others)}" if others else ", the only one")]
+
+
+def verdict_notes(summary):
+    return [f"- {v['server']} {v['asked']}: {ratio_text(v['found']) + ', ' if v['found'] else ''}**{v['verdict']}**"
+            for v in summary["verdicts"]]
 
 
 def machine_text(outcome):
@@ -167,6 +207,7 @@ def table(outcome):
     lines += [f"{rounds} interleaved rounds of {outcome['seconds']} s. Medians; in brackets the "
               + ("95 % interval of the median of the paired ratios." if figures.order_rank(rounds)
                  else "smallest and largest of the paired ratios (too few rounds for an interval).")]
+    lines += [""] * bool(outcome["missing"]) + [f"- {name} took no part: {why}" for name, why in outcome["missing"].items()]
     for summary in outcome["workloads"]:
         lines += workload_section(summary)
     lines += ["", "## Malformed requests refused", ""]

@@ -214,19 +214,18 @@ def main():
             wanted = [w for w in wanted if w.client != tool]
     place = entrants.Place(options.build, os.path.join(ROOT, "build", "bench"))
     crowd = chosen_entrants(options, place)
-    for entrant in crowd:
-        if entrant.missing:
-            print(f"{entrant.name}: {entrant.missing}")
+    missing = {entrant.name: entrant.missing for entrant in crowd if entrant.missing}
+    for name, why in missing.items():
+        print(f"{name}: {why}")
     crowd = [entrant for entrant in crowd if not entrant.missing]
     client = loads.Loads(place.folder, place.built("bench_client"), options.seconds, 10000 if options.quick else 20000 * options.seconds)
     if not client.client_path:
         wanted = [w for w in wanted if w.client not in ("own", "idle")]
-    outcome = {"machine": machine(limit), "rounds": options.rounds, "seconds": options.seconds,
+    outcome = {"machine": machine(limit), "rounds": options.rounds, "seconds": options.seconds, "missing": missing,
                "malformed": sorted(probe.MALFORMED), "refused": strictness_of(crowd, place), "workloads": []}
     os.makedirs(options.out, exist_ok=True)
     for workload in wanted:
         outcome["workloads"].append(measure(workload, crowd, place, client, options.rounds))
-        report.judge_all(outcome)
         write(outcome, options.out)
     print(report.table(outcome))
     print(f"Written to {options.out}: bench.md, bench.json, bench.svg")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The bench's small parts: that they run, and that they read what clients print."""
 
+import dataclasses
 import json
 import os
 import pathlib
@@ -8,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import xml.etree.ElementTree
 
 import pytest
 from server import numbered
@@ -15,8 +17,11 @@ from server import numbered
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 RELEASE = ROOT / "build/release"
 sys.path.insert(0, str(ROOT / "bench"))
-import loads  # noqa: E402  (the bench is no package)
+import chart  # noqa: E402  (the bench is no package)
+import loads  # noqa: E402
+import report  # noqa: E402
 import seeds  # noqa: E402
+from workloads import Workload  # noqa: E402
 
 AB = """
 Complete requests:      980
@@ -111,3 +116,117 @@ def test_seeds_show_medians_and_every_error():
     assert seeds.cell(results["Skua"]) == "150/s (7.0 µs); 3 read errors"
     assert seeds.ratio(results, "Skua", "nginx") == "1.50"
     assert seeds.ratio({"Skua": results["Skua"]}, "Skua", "nginx") == "–"
+
+
+# ---- The report ----
+
+CLOSED = Workload("hello", "Hello", "wrk", 200, ratio_target=1.05, below_peers=True)
+OPEN = Workload("open-50", "Open", "own", 200, share=0.5, peer_ratio=1.1, no_errors=True)
+IDLE = Workload("idle", "Idle", "idle", 100)
+
+
+@dataclasses.dataclass
+class Entrant:
+    name: str
+    kind: str
+
+
+def result(figure):
+    return {"figure": figure, "requests": 1000, "errors": {}, "client_ns": 7000000, "per_second": 5000.0, "p50_ms": 0.125,
+            "p99_ms": 0.5}
+
+
+def summed_up(workload, skipped=(), **rounds):
+    """rounds: by kind and name joined by "__", the figures."""
+    crowd = [Entrant(key.partition("__")[2].replace("_", " "), key.partition("__")[0]) for key in rounds]
+    results = {entrant.name: [result(figure) for figure in figures] for entrant, figures in zip(crowd, rounds.values())}
+    return report.workload_summary(workload, crowd, results, {entrant.name: 100 for entrant in crowd}, dict(skipped))
+
+
+def shown(*summaries, missing=()):
+    here = {"processor": "P", "cores": 2, "kernel": "6", "congestion_control": "reno", "date": "2026-01-01", "versions": {}}
+    return {"machine": here, "rounds": 7, "seconds": 1, "missing": dict(missing), "malformed": [], "refused": {},
+            "workloads": list(summaries)}
+
+
+def of(summary, name):
+    return report.find(summary, name)
+
+
+def test_the_ceiling_is_the_one_of_the_smaller_median():
+    """By medians, not by its luckiest round or its mean; ratios are then to it, round by round."""
+    summary = summed_up(CLOSED, ceiling__epoll=[6, 6, 2, 6, 6, 6, 6], ceiling__io_uring=[5, 5, 5, 9, 50, 5, 5],
+                        skua__Skua=[6, 6, 6, 9, 60, 6, 5.5])
+    assert summary["reference"] == "io uring"
+    assert of(summary, "Skua")["ratio"] == {"ratio": 1.2, "low": 1.0, "high": 1.2, "rounds": 7, "is_interval": True}
+    assert of(summary, "Skua")["ratios"]["io uring"] == of(summary, "Skua")["ratio"]
+    assert of(summary, "Skua")["ratios"]["epoll"]["ratio"] == 1.0
+    assert of(summary, "io uring")["ratio"]["ratio"] == 1.0
+    assert of(summary, "epoll")["ratio"]["ratio"] == 1.2
+
+
+def test_each_workload_has_its_own_ceiling():
+    dearer = summed_up(CLOSED, ceiling__epoll=[5] * 7, ceiling__io_uring=[6] * 7, skua__Skua=[6] * 7)
+    assert dearer["reference"] == "epoll"
+    assert [v["verdict"] for v in dearer["verdicts"]] == ["missed"]
+
+
+def test_a_ceiling_that_failed_in_some_rounds_is_behind():
+    """What it did in the few may have been in quiet moments."""
+    summary = summed_up(CLOSED, ceiling__epoll=[6] * 7, ceiling__io_uring=[3, None, None, None, None, None, 3],
+                        skua__Skua=[6] * 7)
+    assert summary["reference"] == "epoll"
+    assert summed_up(CLOSED, ceiling__epoll=[None] * 7, skua__Skua=[6] * 7)["reference"] is None
+
+
+def test_a_ceiling_that_is_refused_is_left_out_and_named():
+    why = {"ceiling, io_uring": "io_uring_setup: Operation not permitted"}
+    summary = summed_up(CLOSED, why, ceiling__epoll=[6] * 7, skua__Skua=[6] * 7)
+    text = report.table(shown(summary, missing={"caddy": "not installed"}))
+    assert "- ceiling, io_uring left out: io_uring_setup: Operation not permitted" in text
+    assert "- The best ceiling ◂: epoll, the only one" in text
+    assert "- caddy took no part: not installed" in text
+
+
+def test_the_table_names_the_ceiling_and_shows_the_other():
+    summary = summed_up(CLOSED, ceiling__epoll=[6] * 7, ceiling__io_uring=[5] * 7, skua__Skua=[5.5] * 7,
+                        backend__Skua_on_uring=[5.1] * 7, peer__nginx=[8] * 7)
+    lines = report.table(shown(summary)).splitlines()
+    assert "| io uring ◂ | 5.00 | 1.00 (1.00–1.00) | 7.00 | 5,000 | 0.50 | 100 | 0 |" in lines
+    assert "| epoll | 6.00 | 1.20 (1.20–1.20) | 7.00 | 5,000 | 0.50 | 100 | 0 |" in lines
+    assert "- The best ceiling ◂: io uring; the others: epoll 6.00" in lines
+    assert "- Skua ≤ 1.05 × the ceiling: 1.10 (1.10–1.10), **missed**" in lines
+    assert "- Skua on uring ≤ 1.05 × the ceiling: 1.02 (1.02–1.02), **met, whole interval**" in lines
+    assert "- Skua below nginx: 0.69 (0.69–0.69), **met, whole interval**" in lines
+
+
+def test_an_open_loop_is_held_against_the_best_peer():
+    summary = summed_up(OPEN, ceiling__epoll=[0.1] * 7, skua__Skua=[0.21] * 7, peer__nginx=[0.2] * 7, peer__hyper=[0.3] * 7)
+    assert summary["reference"] == "nginx"
+    lines = report.table(shown(summary)).splitlines()
+    assert "| Skua | 0.210 | 1.05 (1.05–1.05) | 0.125 | 5,000 | 100 | 0 |" in lines
+    assert "| hyper | 0.300 | 1.50 (1.50–1.50) | 0.125 | 5,000 | 100 | 0 |" in lines
+    assert "- Skua ≤ 1.10 × the best peer, nginx: 1.05 (1.05–1.05), **met, whole interval**" in lines
+    assert "- Skua no errors: **met**" in lines
+
+
+def test_an_open_loop_without_peers_has_no_ratios():
+    lines = report.table(shown(summed_up(OPEN, skua__Skua=[0.21] * 7))).splitlines()
+    assert "| Skua | 0.210 | – | 0.125 | 5,000 | 100 | 0 |" in lines
+    assert "- Skua ≤ 1.10 × the best peer: **not measured**" in lines
+
+
+def test_memory_is_held_against_nothing():
+    summary = summed_up(IDLE, ceiling__epoll=[0.5], skua__Skua=[528])
+    assert summary["reference"] is None and of(summary, "Skua")["ratio"] is None
+    assert "| Skua | 528 | 100 | 0 |" in report.table(shown(summary)).splitlines()
+
+
+def test_the_picture_marks_the_better_ceiling_only():
+    closed = summed_up(CLOSED, ceiling__epoll=[6] * 7, ceiling__io_uring=[5] * 7, skua__Skua=[5.5] * 7)
+    opened = summed_up(OPEN, ceiling__epoll=[0.1] * 7, skua__Skua=[0.22] * 7, peer__nginx=[0.2] * 7)
+    idle = summed_up(IDLE, ceiling__epoll=[0.5], skua__Skua=[528])
+    drawn = chart.draw(shown(closed, opened, idle))
+    words = [element.text for element in xml.etree.ElementTree.fromstring(drawn).iter("{http://www.w3.org/2000/svg}text")]
+    assert "io uring" in words and "epoll" not in words
+    assert "5.50 µs  ×\u20091.10" in words and "0.22 ms  ×\u20091.10" in words and "528 octets" in words

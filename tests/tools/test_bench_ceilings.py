@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: MIT
+"""The bench's ceilings: little as they do, they must do it right, or nothing can be held against them."""
+
+import errno
+import pathlib
+import platform
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import time
+
+import pytest
+from seccomp import URING_ENTER, URING_REGISTER, URING_SETUP, forbid
+from server import eventually
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+RELEASE = ROOT / "build/release"
+sys.path.insert(0, str(ROOT / "bench"))
+import processes  # noqa: E402  (the bench is no package)
+
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"
+REQUEST = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
+LARGE = bytes(range(256)) * 8192  # two MiB: more than a socket takes
+
+pytestmark = pytest.mark.skipif(not (RELEASE / "bench_ceiling_uring").exists(), reason="the bench is not built")
+
+
+class Ceiling:
+    def __init__(self, folder, name, *options, content=b"", **popen):
+        (folder / "head").write_bytes(HEAD)
+        (folder / "content").write_bytes(content)
+        self.answer = HEAD + content
+        self.port = processes.free_port()
+        argv = [RELEASE / f"bench_ceiling_{name}", "--port", str(self.port), "--head", folder / "head", *options]
+        argv += ["--file", folder / "content"] if content else []
+        self.process = subprocess.Popen(argv, stderr=subprocess.PIPE, text=True, **popen)
+
+    def connect(self):
+        return socket.create_connection(("127.0.0.1", self.port), timeout=20)
+
+    def is_open(self):
+        try:
+            self.connect().close()
+            return True
+        except ConnectionRefusedError:
+            return False
+
+    def sockets(self):
+        """How many of its connections are not closed, by the kernel's list: it may hold them without a descriptor."""
+        rows = [line.split() for line in pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]]
+        done = ("06", "0A")  # TIME_WAIT, LISTEN
+        return sum(row[1].endswith(f":{self.port:04X}") and row[3] not in done for row in rows)
+
+    def stop(self):
+        self.process.kill()
+        self.process.communicate()
+
+
+@pytest.fixture(params=["epoll", "uring"])
+def ceiling(request, tmp_path):
+    started = []
+
+    def start(*options, **more):
+        started.append(Ceiling(tmp_path, request.param, *options, **more))
+        if not eventually(lambda: started[-1].process.poll() is not None or started[-1].is_open()) or started[-1].process.poll():
+            pytest.skip("this kernel refuses: " + started[-1].process.stderr.read())
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.stop()
+
+
+def receive(connection, octets):
+    got = bytearray()
+    while len(got) < octets:
+        more = connection.recv(min(1 << 20, octets - len(got)))
+        assert more, f"closed after {len(got)} octets"
+        got += more
+    return bytes(got)
+
+
+def is_quiet(connection):
+    """Nothing more comes, and it is not closed."""
+    connection.settimeout(0.1)
+    try:
+        return connection.recv(1) is None
+    except TimeoutError:
+        return True
+    finally:
+        connection.settimeout(20)
+
+
+def test_every_request_is_answered_however_it_comes(ceiling):
+    server = ceiling(content=b"hello")
+    with server.connect() as connection:
+        for pieces in ([REQUEST * 40], [REQUEST[:9], REQUEST[9:] + REQUEST], [bytes([octet]) for octet in REQUEST * 2]):
+            for piece in pieces:
+                connection.sendall(piece)
+            wanted = server.answer * b"".join(pieces).count(b"\r\n\r\n")
+            assert receive(connection, len(wanted)) == wanted
+        assert is_quiet(connection)
+
+
+@pytest.mark.parametrize("way", ["memory", "file"])
+def test_what_a_socket_cannot_take_goes_on_later(ceiling, way):
+    """Two answers are asked for while the first cannot leave, and two more behind them."""
+    server = ceiling("--send", way, content=LARGE)
+    with server.connect() as connection:
+        connection.sendall(REQUEST * 2)
+        time.sleep(0.2)
+        connection.sendall(REQUEST * 2)
+        for _ in range(4):
+            assert receive(connection, len(server.answer)) == server.answer
+        assert is_quiet(connection)
+
+
+@pytest.mark.parametrize("pieces", [[REQUEST], [REQUEST[:20], REQUEST[20:]]], ids=["whole", "in two"])
+@pytest.mark.parametrize("content", [b"hello", LARGE], ids=["small", "large"])
+def test_a_connection_for_each_request(ceiling, pieces, content):
+    server = ceiling("--close", content=content)
+    for _ in range(3):
+        with server.connect() as connection:
+            for piece in pieces:
+                connection.sendall(piece)
+                time.sleep(0.05)
+            assert receive(connection, len(server.answer)) == server.answer
+            assert connection.recv(1) == b""
+
+
+def reset(connection):
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    connection.close()
+
+
+@pytest.mark.parametrize("way", ["memory", "file"])
+def test_who_goes_away_leaves_nothing_behind(ceiling, way):
+    """Descriptors come back, and nothing that is meant for one connection comes to the next with the same."""
+    server = ceiling("--send", way, content=LARGE)
+    for leave in (socket.socket.close, reset) * 20:
+        connections = [server.connect() for _ in range(8)]
+        for connection in connections:
+            connection.sendall(REQUEST * 3)
+        for connection in connections:
+            receive(connection, 4096)
+            leave(connection)
+    assert eventually(lambda: server.sockets() == 0)
+    with server.connect() as connection:
+        connection.sendall(REQUEST)
+        assert receive(connection, len(server.answer)) == server.answer
+        assert is_quiet(connection)
+
+
+def test_more_at_once_than_there_are_buffers(ceiling):
+    """Where receives end for want of one, they are armed again."""
+    server = ceiling(content=b"hello")
+    connections = [server.connect() for _ in range(600)]
+    for _ in range(3):
+        server.process.send_signal(signal.SIGSTOP)
+        for connection in connections:
+            connection.sendall(REQUEST * 2)
+        server.process.send_signal(signal.SIGCONT)
+        for connection in connections:
+            assert receive(connection, 2 * len(server.answer)) == server.answer * 2
+    for connection in connections:
+        connection.close()
+
+
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "aarch64", "riscv64"), reason="the numbers are not known")
+@pytest.mark.parametrize("call", [URING_SETUP, URING_ENTER, URING_REGISTER])
+def test_a_kernel_that_refuses(tmp_path, call):
+    """It ends with the reason, without having listened, so that the bench leaves it out."""
+    server = Ceiling(tmp_path, "uring", preexec_fn=forbid(call, errno.EPERM))
+    _, said = server.process.communicate(timeout=20)
+    assert server.process.returncode == 1
+    assert said.startswith("io_uring_") and said.endswith(": Operation not permitted\n")
