@@ -116,7 +116,7 @@ static void conn_end(int fd, ceiling_conn *c)
 {
     c->flags |= CONN_OVER;
     if (!(c->flags & CONN_RECEIVES)) return;
-    uring_sqe *sqe = submission(URING_ASYNC_CANCEL, -1, OF_NOTHING);
+    uring_sqe *sqe = submission(URING_ASYNC_CANCEL, fd, OF_NOTHING);
     sqe->flags = URING_SQE_SKIP_SUCCESS;
     sqe->addr = (uint64_t)OF_RECEIVE << 32 | (uint32_t)fd;
 }
