@@ -149,11 +149,12 @@ def draw(outcome):
         y += max(panel_height(summary) for summary in pair) + 8
     height = y + 6
     head = [text(margin, 34, "What a request costs the server", "title"),
-            text(margin, 54, "Shorter is better. The ceiling is a loop that only receives and sends; dashes mark it.", "small faint"),
+            text(margin, 54, "Shorter is better. ×: to the ceiling (dashes), the better of two loops that only receive and send; "
+                 "in open loops, to the best peer.", "small faint"),
             text(margin, 70, report.machine_text(outcome), "small faint")]
     return "\n".join(
         [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" role="img" '
-         'aria-label="Server CPU per request, Skua beside its ceiling and its peers">', f"<style>{STYLE}</style>",
+         'aria-label="Server CPU per request, Skua beside the better ceiling and its peers">', f"<style>{STYLE}</style>",
          rect(0.5, 0.5, WIDTH - 1, height - 1, "page", 8)] + head + body + ["</svg>", ""])
 
 

@@ -7,6 +7,7 @@ give for speed.
 """
 
 import os
+import re
 import shutil
 import subprocess
 
@@ -61,6 +62,10 @@ class Entrant:
 
     def argv(self, workload, place, port):
         raise NotImplementedError
+
+    def backend_of(self, words):
+        """Which backend it runs on, by what it said as it started; None where there is no choice."""
+        return None
 
 
 # ---- Ceilings ----
@@ -130,6 +135,14 @@ class Skua(Entrant):
             return [self.program, place.www, "--listen", f"127.0.0.1:{port}", "--workers", 1, "--log", "none", "--host", "*",
                     *self.choice]
         return [self.hello, "--port", port, "--workers", 1, *self.choice] if self.hello else None
+
+    def backend_of(self, words):
+        """Raises when another than the one it is named after has come in its place."""
+        refused = re.search(r"^.*cannot be used.*$", words, re.MULTILINE)
+        if refused:
+            raise RuntimeError(refused.group())
+        found = re.search(r"backend: (\w+)|\((\w+)\)\.?$", words, re.MULTILINE)
+        return (found.group(1) or found.group(2)) if found else None
 
 
 # ---- Peers from the distribution ----

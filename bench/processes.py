@@ -116,10 +116,13 @@ class Server:
         self.stop()
         raise RuntimeError(self.last_words() or "did not start")
 
-    def last_words(self):
+    def words(self):
+        """What it has said."""
         with open(self.log_path, errors="replace") as log:
-            lines = [line.strip() for line in log if line.strip()]
-        return lines[-1] if lines else ""
+            return log.read().strip()
+
+    def last_words(self):
+        return self.words().rpartition("\n")[2].strip()
 
     @property
     def alive(self):

@@ -20,10 +20,10 @@ def median_of(results, key):
     return figures.median([r[key] for r in results if r.get(key) is not None])
 
 
-def server_summary(entrant, results, octets):
+def server_summary(entrant, results, about):
     rounds = [result["figure"] for result in results]
     return {
-        "name": entrant.name, "kind": entrant.kind, "answer_octets": octets,
+        "name": entrant.name, "kind": entrant.kind, **about,
         "median": figures.median([figure for figure in rounds if figure is not None]), "rounds": rounds,
         "client_us": client_us(results), "per_second": median_of(results, "per_second"),
         "p50_ms": median_of(results, "p50_ms"), "p99_ms": median_of(results, "p99_ms"),
@@ -37,8 +37,9 @@ def unit_of(workload):
     return "ms until 99 % were answered" if workload.is_open else "µs of server CPU per request"
 
 
-def workload_summary(workload, crowd, results, octets, skipped):
-    servers = [server_summary(entrant, results[entrant.name], octets[entrant.name])
+def workload_summary(workload, crowd, results, about, skipped):
+    """about: by name, the octets of an answer and the backend."""
+    servers = [server_summary(entrant, results[entrant.name], about[entrant.name])
                for entrant in crowd if entrant.name in results]
     summary = {
         "name": workload.name, "title": workload.title, "skipped": skipped, "servers": servers,
@@ -158,7 +159,8 @@ def server_cells(server):
 
 
 def server_row(summary, server):
-    name = server["name"] + (" ◂" if server["name"] == summary["reference"] else "")
+    name = server["name"] + (f" ({server['backend']})" if server["kind"] == "skua" and server["backend"] else "")
+    name += (" ◂" if server["name"] == summary["reference"] else "")
     cells = server_cells(server)
     return ([name, number(server["median"], 3 if summary["reference_kind"] == "peer" else 2)]
             + [cells[column] for column in COLUMNS[summary["reference_kind"]]]

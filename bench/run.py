@@ -71,6 +71,7 @@ def start(entrant, workload, place):
         expected = entrants.content_of(workload.octets) if workload.is_file else workloads.HELLO
         server.answer_octets = probe.check(workload, port, expected)
         server.head = probe.fetch(workload, port)[0]
+        server.backend = entrant.backend_of(server.words())
     except Exception:
         server.stop()
         raise
@@ -144,8 +145,8 @@ def measure(workload, crowd, place, client, rounds):
     finally:
         for server in running.values():
             server.stop()
-    octets = {name: server.answer_octets for name, server in running.items()}
-    return report.workload_summary(workload, crowd, results, octets, skipped)
+    about = {name: {"answer_octets": server.answer_octets, "backend": server.backend} for name, server in running.items()}
+    return report.workload_summary(workload, crowd, results, about, skipped)
 
 
 def strictness_of(crowd, place):

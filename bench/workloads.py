@@ -76,9 +76,9 @@ WORKLOADS = [
              ratio_target=1.03, below_peers=True),
     Workload("many", "Hello, 10,000 connections", "own", 10000, ratio_target=1.07, no_errors=True),
     Workload("many-wrk", "Hello, wrk with 10,000 connections", "wrk", 10000, ratio_target=1.07, no_errors=True, seconds_min=5),
-    Workload("open-50", "Hello, open loop at half of the slowest peer's capacity", "own", 200, share=0.5, peer_ratio=1.1,
+    Workload("open-50", "Open loop, 50 % of the slowest peer's capacity", "own", 200, share=0.5, peer_ratio=1.1,
              no_errors=True),
-    Workload("open-80", "Hello, open loop at four fifths of it", "own", 200, share=0.8, peer_ratio=1.1, no_errors=True),
+    Workload("open-80", "Open loop, 80 % of the slowest peer's capacity", "own", 200, share=0.8, peer_ratio=1.1, no_errors=True),
     Workload("idle", "Memory per idle connection", "idle", 10000),
 ]
 

@@ -18,6 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 RELEASE = ROOT / "build/release"
 sys.path.insert(0, str(ROOT / "bench"))
 import chart  # noqa: E402  (the bench is no package)
+import entrants  # noqa: E402
 import loads  # noqa: E402
 import report  # noqa: E402
 import seeds  # noqa: E402
@@ -125,6 +126,14 @@ OPEN = Workload("open-50", "Open", "own", 200, share=0.5, peer_ratio=1.1, no_err
 IDLE = Workload("idle", "Idle", "idle", 100)
 
 
+class NothingBuilt:
+    """A place without programs."""
+
+    @staticmethod
+    def built(name):
+        return None
+
+
 @dataclasses.dataclass
 class Entrant:
     name: str
@@ -140,7 +149,8 @@ def summed_up(workload, skipped=(), **rounds):
     """rounds: by kind and name joined by "__", the figures."""
     crowd = [Entrant(key.partition("__")[2].replace("_", " "), key.partition("__")[0]) for key in rounds]
     results = {entrant.name: [result(figure) for figure in figures] for entrant, figures in zip(crowd, rounds.values())}
-    return report.workload_summary(workload, crowd, results, {entrant.name: 100 for entrant in crowd}, dict(skipped))
+    about = {entrant.name: {"answer_octets": 100, "backend": "epoll" if entrant.kind == "skua" else None} for entrant in crowd}
+    return report.workload_summary(workload, crowd, results, about, dict(skipped))
 
 
 def shown(*summaries, missing=()):
@@ -204,7 +214,7 @@ def test_an_open_loop_is_held_against_the_best_peer():
     summary = summed_up(OPEN, ceiling__epoll=[0.1] * 7, skua__Skua=[0.21] * 7, peer__nginx=[0.2] * 7, peer__hyper=[0.3] * 7)
     assert summary["reference"] == "nginx"
     lines = report.table(shown(summary)).splitlines()
-    assert "| Skua | 0.210 | 1.05 (1.05–1.05) | 0.125 | 5,000 | 100 | 0 |" in lines
+    assert "| Skua (epoll) | 0.210 | 1.05 (1.05–1.05) | 0.125 | 5,000 | 100 | 0 |" in lines
     assert "| hyper | 0.300 | 1.50 (1.50–1.50) | 0.125 | 5,000 | 100 | 0 |" in lines
     assert "- Skua ≤ 1.10 × the best peer, nginx: 1.05 (1.05–1.05), **met, whole interval**" in lines
     assert "- Skua no errors: **met**" in lines
@@ -212,14 +222,29 @@ def test_an_open_loop_is_held_against_the_best_peer():
 
 def test_an_open_loop_without_peers_has_no_ratios():
     lines = report.table(shown(summed_up(OPEN, skua__Skua=[0.21] * 7))).splitlines()
-    assert "| Skua | 0.210 | – | 0.125 | 5,000 | 100 | 0 |" in lines
+    assert "| Skua (epoll) | 0.210 | – | 0.125 | 5,000 | 100 | 0 |" in lines
     assert "- Skua ≤ 1.10 × the best peer: **not measured**" in lines
 
 
 def test_memory_is_held_against_nothing():
     summary = summed_up(IDLE, ceiling__epoll=[0.5], skua__Skua=[528])
     assert summary["reference"] is None and of(summary, "Skua")["ratio"] is None
-    assert "| Skua | 528 | 100 | 0 |" in report.table(shown(summary)).splitlines()
+    assert "| Skua (epoll) | 528 | 100 | 0 |" in report.table(shown(summary)).splitlines()
+
+
+@pytest.mark.parametrize("words, backend", [
+    ("hello: http://127.0.0.1:18007, workers: 1, backend: epoll", "epoll"),
+    ("skua 0.1.0 serves /srv at http://127.0.0.1:18013 with 1 worker (uring).", "uring"),
+    ("", None),
+])
+def test_which_backend_it_was_is_read(words, backend):
+    assert entrants.Skua(NothingBuilt, "uring").backend_of(words) == backend
+
+
+def test_a_backend_that_was_replaced_is_not_measured():
+    words = "skua: uring cannot be used (io_uring_setup: permission denied); epoll is used\nhello: backend: epoll"
+    with pytest.raises(RuntimeError, match=r"^skua: uring cannot be used .*; epoll is used$"):
+        entrants.Skua(NothingBuilt, "uring").backend_of(words)
 
 
 def test_the_picture_marks_the_better_ceiling_only():
