@@ -209,14 +209,22 @@ static void uring_drain(io_loop *loop)
 
 // ---- Accepting ----
 
+// Of a peer that has reset the connection by now, getpeername says nothing; this does, given the address's exact size.
+static bool uring_read_lost_peer(int fd, struct sockaddr_storage *from)
+{
+    socklen_t in6 = sizeof(struct sockaddr_in6), in = sizeof(struct sockaddr_in);
+    return getsockopt(fd, SOL_SOCKET, SO_PEERNAME, from, &in6) == 0 ||
+           getsockopt(fd, SOL_SOCKET, SO_PEERNAME, from, &in) == 0;
+}
+
 // The kernel accepts many at once and has room for one address only, so it is asked for.
 static void uring_read_peer(int fd, io_address *peer)
 {
     struct sockaddr_storage from;
     socklen_t len = sizeof from;
-    from.ss_family = AF_UNSPEC;
-    if (getpeername(fd, (struct sockaddr *)&from, &len) != 0) from.ss_family = AF_UNSPEC;
-    transfer_read_peer(peer, &from);
+    *peer = (io_address){ .family = 0 };
+    if (getpeername(fd, (struct sockaddr *)&from, &len) == 0 || uring_read_lost_peer(fd, &from))
+        transfer_read_peer(peer, &from);
 }
 
 static void uring_pause(io_loop *loop, uring_op *entry)

@@ -511,6 +511,19 @@ static void check_cancel_accept(rig *r)
     assert_int_equal(r->closed, CLIENTS);
 }
 
+// Who it was is known even of those who have reset the connection by then.
+static void check_accept_the_dead(rig *r)
+{
+    rig_turns(r, 3);
+    for (unsigned i = 1; i <= 3; i++) {
+        int fd = rig_connect(r);
+        write_all(fd, "gone", 4);
+        reset_client(fd);
+        RIG_UNTIL(r, r->accepted == i); // rig_accepted looks at the address
+        rig_close(r, r->last);
+    }
+}
+
 // Leaves one number that a descriptor can still get; the limit counts from when accepting is armed.
 static int fill_descriptors(int fillers[64], struct rlimit *before, int highest)
 {
@@ -679,6 +692,7 @@ ON_EACH(shutdown_after_send)
 ON_EACH(close)
 ON_EACH(close_with_octets_held)
 ON_EACH(cancel_accept)
+ON_EACH(accept_the_dead)
 ON_EACH(out_of_descriptors)
 ON_EACH(wake)
 ON_EACH(poll_comes_first)
@@ -791,7 +805,7 @@ int main(void)
         EACH(stop_and_resume), EACH(stopped_for_long), EACH(end_while_stopped), EACH(reset_while_stopped),
         EACH(reset_after_fin), EACH(buffers_run_out), EACH(short_sends), EACH(send_to_the_dead),
         EACH(shutdown_after_send), EACH(close), EACH(close_with_octets_held), EACH(cancel_accept),
-        EACH(out_of_descriptors), EACH(wake), EACH(poll_comes_first), EACH(cancelled_poll),
+        EACH(accept_the_dead), EACH(out_of_descriptors), EACH(wake), EACH(poll_comes_first), EACH(cancelled_poll),
         cmocka_unit_test(test_sends_not_taken),
         cmocka_unit_test(test_held_octets_are_bounded),
         cmocka_unit_test(test_turned_by_another_thread),
