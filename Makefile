@@ -14,8 +14,9 @@ PYTEST := $(PYTHON) -m pytest -q
 # Most end-to-end tests wait more than they work.
 PYTEST_MANY := $(PYTEST) -n 4
 PREFIX ?= /usr/local
-# Which of the end-to-end tests make test also runs on io_uring; test-all runs every one.
-URING_TESTS := requests files deadlines faults clients accept
+# Which of the end-to-end tests make test also runs on the backend that is not preferred, of epoll and io_uring; test-all
+# runs every one.
+OTHER_TESTS := requests files deadlines faults clients accept
 
 .DEFAULT_GOAL := help
 .PHONY: help run build test test-all forms dist install tidy unit tsan kqueue cross fuzz conformance bench bench-micro bench-seeds format clean FORCE
@@ -111,13 +112,13 @@ test: build/.tools-test
 	@$(MAKE) --no-print-directory kqueue
 	@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=20
 	@if [ -n "$(SUITES)" ]; then $(MAKE) --no-print-directory conformance SUITES="$(SUITES)"; fi
-	@SKUA_BACKEND=uring $(PYTEST_MANY) $(addprefix tests/e2e/test_,$(addsuffix .py,$(URING_TESTS)))
+	@SKUA_BACKEND=other $(PYTEST_MANY) $(OTHER_TESTS:%=tests/e2e/test_%.py)
 	@$(PYTEST) tests/budgets
 	@$(PYTEST_MANY) tests/cross tests/dist tests/tools tests/e2e -k "not riscv64 and not x86-linux-musl"
 
 test-all: test
 	@$(MAKE) --no-print-directory cross
-	@SKUA_BACKEND=uring $(PYTEST_MANY) tests/e2e
+	@SKUA_BACKEND=other $(PYTEST_MANY) tests/e2e
 	@$(MAKE) --no-print-directory build/debug/.built build/tsan/.built
 	@ctest --test-dir build/debug --output-on-failure -j $(JOBS) --no-tests=error
 	@ctest --test-dir build/tsan --output-on-failure -j $(JOBS) --no-tests=error

@@ -96,7 +96,7 @@ def test_address_in_use_by_one_that_does_not_share(folder):
 def test_start_line(serve, folder):
     site = serve(folder)
     text = eventually(lambda: site.out_text() + site.error_text())
-    assert str(site.port) in text and any(name in text for name in ([BACKEND] if BACKEND else ["epoll", "kqueue"]))
+    assert str(site.port) in text and any(name in text for name in ([BACKEND] if BACKEND else ["epoll", "kqueue", "uring"]))
     assert "\x1b" not in text, "no colours but on a terminal"
 
 

@@ -14,9 +14,24 @@ from wire import Connection
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BUILD = ROOT / os.environ.get("SKUA_BUILD", "build/asan")
 RELEASE = ROOT / "build/release"
-BACKEND = os.environ.get("SKUA_BACKEND")  # what every server is started with; none: what it prefers
 CHOOSES = {"skua", "hello", "echo", "rules", "streams", "workers"}  # programs that take --backend
 SLOW = 20.0  # seconds after which something that should have happened has failed
+
+
+def other_backend():
+    """Of epoll and io_uring the one that a server here does not prefer."""
+    skua = subprocess.Popen([BUILD / "skua", ROOT / "examples/site", "--listen", "127.0.0.1:0"], stdin=subprocess.DEVNULL,
+                            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    with skua:
+        said = skua.stderr.readline()
+        skua.terminate()
+    return "epoll" if b"(uring)" in said else "uring"
+
+
+# What every server is started with; none: what it prefers; "other": what it does not.
+BACKEND = os.environ.get("SKUA_BACKEND")
+if BACKEND == "other":
+    BACKEND = other_backend()
 
 
 def free_port(family=socket.AF_INET):
