@@ -143,7 +143,8 @@ typedef struct skua_config {
     const char *hosts;
     unsigned workers;        // threads that serve; 0: one for each core this process may use, by its
                              // affinity and the quotas of its control groups
-    const char *backend;     // "auto" (default), "epoll", "uring": io_uring, or epoll where it is refused; "kqueue"
+    const char *backend;     // "auto" (default), "epoll", "kqueue", "uring": io_uring, or where it is refused epoll, with
+                             // a line in the log; "auto" takes what it can get and says nothing
     const char *accept;      // how connections come to several workers: "reuseport", a listening socket for each, over
                              // which the kernel spreads them; "handoff", one, whose worker hands them to all
                              // in turn; "auto" (default): what the kernel is good at, here
@@ -266,8 +267,9 @@ SKUA_API void skua_stop(skua_server *server, int64_t grace_ns);
 //         poll(fds, 2, ns < 0 ? -1 : (int)((ns + 999999) / 1000000));
 //     }
 //
-// Handlers and callbacks run inside skua_turn. Several servers can be open in one thread.
-// Errors: those of skua_start; SKUA_EUNSUPPORTED: the backend has no descriptor to wait for.
+// Handlers and callbacks run inside skua_turn. Several servers can be open in one thread. io_uring has no descriptor to
+// wait for: epoll is used in its place.
+// Errors: those of skua_start.
 // Thread: the one that then calls skua_fd, skua_timeout_ns, skua_turn and skua_server_free; another one there is a
 // programming error, and so is calling skua_turn from a callback.
 SKUA_API SKUA_NODISCARD skua_status skua_open(skua_server *server);
@@ -305,7 +307,7 @@ SKUA_API SKUA_NODISCARD skua_status skua_server_on_free(skua_server *server,
 // with the real port; NULL when there is none of that index.  Lifetime: the server's.
 SKUA_API const char *skua_server_address(const skua_server *server, size_t index);
 
-// The number of workers, and the backend's name ("epoll"); after skua_start.
+// The number of workers, and the name of the backend in use ("epoll"); after skua_start.
 SKUA_API unsigned skua_server_workers(const skua_server *server);
 SKUA_API const char *skua_server_backend(const skua_server *server);
 

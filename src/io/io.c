@@ -18,7 +18,7 @@ static int64_t loop_shorter_ns(int64_t a, int64_t b)
     return b < 0 || a < b ? a : b;
 }
 
-// What this system has, the preferred one first.
+// What this system has, in the order of preference. One that can be refused is followed by one that cannot, in a ring.
 static const io_backend *const io_backends[] = {
 #ifdef IO_HAS_KQUEUE
     &io_backend_kqueue,
@@ -29,18 +29,28 @@ static const io_backend *const io_backends[] = {
 #endif
 };
 
+enum { IO_BACKENDS = sizeof io_backends / sizeof *io_backends };
+
+bool io_backend_is_open(const char *name)
+{
+    return !name || strcmp(name, "auto") == 0;
+}
+
 const io_backend *io_backend_find(const char *name)
 {
-    if (!name || strcmp(name, "auto") == 0) return io_backends[0];
-    for (size_t i = 0; i < sizeof io_backends / sizeof *io_backends; i++) {
+    if (io_backend_is_open(name)) return io_backends[0];
+    for (size_t i = 0; i < IO_BACKENDS; i++) {
         if (strcmp(io_backends[i]->name, name) == 0) return io_backends[i];
     }
     return NULL;
 }
 
-const char *io_backend_preferred(void)
+const io_backend *io_backend_instead(const io_backend *refused)
 {
-    return io_backends[0]->name;
+    if (!refused->probe) return NULL;
+    size_t i = 0;
+    while (io_backends[i] != refused) i++;
+    return io_backends[(i + 1) % IO_BACKENDS];
 }
 
 // What is pending may set deadlines, or be what the caller's loop ends for: the turn that does it does
@@ -76,6 +86,11 @@ skua_status io_loop_open(io_loop *loop, const io_backend *backend)
     loop->pending_ops_tail = &loop->pending_ops;
     io_alarms_init(&loop->alarms, loop->owner);
     return backend->open(loop);
+}
+
+skua_status io_settle(io_loop *loop)
+{
+    return loop->backend->settle ? loop->backend->settle(loop) : SKUA_OK;
 }
 
 void io_loop_close(io_loop *loop)

@@ -123,6 +123,9 @@ struct io_op {
 typedef struct io_backend {
     const char *name;
     skua_status (*open)(io_loop *loop);
+    // Called once by the thread that is to turn it from then on; the turns before only make it ready to be woken. NULL:
+    // any thread may. Errors: those of probe.
+    skua_status (*settle)(io_loop *loop);
     // Starts pending operations, waits at most timeout_ns (-1: for ever) unless work is ready, and completes.
     skua_status (*turn)(io_loop *loop, int64_t timeout_ns);
     void (*close)(io_loop *loop);
@@ -147,7 +150,7 @@ typedef struct io_backend {
     void (*abandon)(io_loop *loop);
     // The monotonic clock that turns go by, now; NULL: io_clock_ns.
     int64_t (*clock_ns)(const io_loop *loop);
-    // Whether the kernel has it and lets this process use it; NULL: always.
+    // Whether the kernel has it and lets this process use it; NULL: always. The calling thread is left as it was.
     // *call: on failure, the system call that failed.
     // Errors: SKUA_EACCES; SKUA_EUNSUPPORTED; SKUA_ENOMEM; SKUA_ENOFILE.
     skua_status (*probe)(const char **call);
@@ -164,8 +167,11 @@ extern const io_backend io_backend_uring;
 // The backend of that name, or NULL if this system has none of it. "auto", or NULL: the one that is preferred here.
 const io_backend *io_backend_find(const char *name);
 
-// The name of the one that is preferred. It is always offered.
-const char *io_backend_preferred(void);
+// Whether that name leaves the choice open: "auto", or NULL.
+bool io_backend_is_open(const char *name);
+
+// What to take instead of a backend that was refused; NULL: this one cannot be, so what fails is not its fault.
+const io_backend *io_backend_instead(const io_backend *refused);
 
 struct io_loop {
     const io_backend *backend;
@@ -186,6 +192,9 @@ struct io_loop {
 // events, streams, owner, evict and send_turn_octets_max are set by the caller before.
 skua_status io_loop_open(io_loop *loop, const io_backend *backend);
 void io_loop_close(io_loop *loop); // no stream may be open, no operation active
+
+// Makes it the calling thread's to turn. Before, turns of 0 ns by another thread start what needs no waiting.
+skua_status io_settle(io_loop *loop);
 
 // One turn: the backend's, then the timers that are due.  timeout_ns: at most; -1 for ever.
 // Errors: SKUA_EIO the kernel does not let the loop go on.

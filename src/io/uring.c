@@ -2,8 +2,9 @@
 //
 // The io_uring backend: operations that are no stream's, and the turn, which enters the kernel once: to submit
 // what was started since the last time, and to wait.
-// The ring belongs to the thread that turns the loop. A loop is opened, and turned once so that it can be woken,
-// by the thread that starts the server; so the ring is enabled by the first turn that has more to do than that.
+// The ring belongs to the thread that turns the loop, and is disabled until that one has settled. A loop is opened, and
+// turned once so that it can be woken, by the thread that starts the server. There is no descriptor for another loop to wait
+// on: a ring of this kind (DEFER_TASKRUN) makes its completions when it is entered, and tells nobody who polls it.
 
 #include "io/uring_kernel.h"
 
@@ -40,6 +41,13 @@ static skua_status uring_open(io_loop *loop)
     loop->kernel = kernel;
     readiness_clock(loop);
     return SKUA_OK;
+}
+
+static skua_status uring_settle(io_loop *loop)
+{
+    const char *call;
+    uring_kernel *kernel = loop->kernel;
+    return uring_ring_enable(&kernel->ring, &call);
 }
 
 static void uring_close(io_loop *loop)
@@ -127,7 +135,6 @@ static skua_status uring_add_op(io_loop *loop, io_op *op)
         *entry = (uring_op){ .op = op, .code = op->code };
         op->slot = i;
         kernel->unarmed = true;
-        if (op->code != IO_WAKE) kernel->busy = true;
         return SKUA_OK;
     }
     return SKUA_ELIMIT;
@@ -403,26 +410,6 @@ static int64_t uring_retry_wait_ns(const io_loop *loop, int64_t timeout_ns)
     return timeout_ns < 0 || retry < timeout_ns ? retry : timeout_ns;
 }
 
-static int uring_fd(const io_loop *loop)
-{
-    const uring_kernel *kernel = loop->kernel;
-    return kernel->ring.fd;
-}
-
-static int64_t uring_wait_ns(const io_loop *loop, int64_t timeout_ns)
-{
-    const uring_kernel *kernel = loop->kernel;
-    bool left = kernel->later || kernel->send_count || kernel->unarmed || uring_ring_queued(&kernel->ring);
-    return left ? 0 : uring_retry_wait_ns(loop, timeout_ns);
-}
-
-// The first turn that has more to do than to be woken is the thread's whose the ring is.
-static skua_status uring_settle_down(uring_kernel *kernel, int64_t timeout_ns)
-{
-    if (kernel->ring.enabled || (!kernel->busy && timeout_ns == 0)) return SKUA_OK;
-    return uring_ring_enable(&kernel->ring);
-}
-
 // Its memory stays until the loop is closed, as the kernel may still write to it.
 static void uring_abandon(io_loop *loop)
 {
@@ -449,29 +436,26 @@ static skua_status uring_turn(io_loop *loop, int64_t timeout_ns)
     if (kernel->dead) return uring_turn_dead(loop);
     uring_take_later(loop);
     uring_drain(loop);
-    skua_status status = uring_settle_down(kernel, timeout_ns);
-    if (status || !kernel->ring.enabled) return status;
-    status = uring_enter_once(loop, uring_retry_wait_ns(loop, timeout_ns));
+    if (!kernel->ring.enabled) return SKUA_OK;
+    skua_status status = uring_enter_once(loop, uring_retry_wait_ns(loop, timeout_ns));
     readiness_clock(loop);
     if (status) return status;
     uring_complete(loop);
     if (kernel->paused && loop->now_ns >= kernel->retry_ns) uring_retry_accepts(loop);
     uring_drain(loop);
-    // Who does not wait here waits elsewhere: nothing is left for the next turn.
-    return timeout_ns == 0 ? uring_enter_once(loop, 0) : SKUA_OK;
+    return SKUA_OK;
 }
 
 const io_backend io_backend_uring = {
     .name = "uring",
     .open = uring_open,
+    .settle = uring_settle,
     .turn = uring_turn,
     .close = uring_close,
     .cancel = uring_cancel,
     .wake = uring_wake,
     .discard = readiness_discard,
     .unsent = transfer_unsent,
-    .fd = uring_fd,
-    .wait_ns = uring_wait_ns,
     .abandon = uring_abandon,
     .probe = uring_ring_probe,
 };

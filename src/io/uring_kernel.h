@@ -73,7 +73,6 @@ typedef struct uring_message {
 typedef struct uring_kernel {
     uring_ring ring;
     bool dead;        // the ring has failed: nothing is heard of it any more
-    bool busy;        // there is more than wake-ups: the ring is the turning thread's from here on
     bool multishot;   // receives are armed once; else once for each completion
     bool unarmed;     // some operation is to be armed
     bool paused;      // some ACCEPT waits for descriptors

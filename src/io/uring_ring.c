@@ -9,6 +9,8 @@
 #include "base/assert.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -146,14 +148,6 @@ static skua_status uring_ring_make(uring_ring *ring, const char **call)
     return SKUA_OK;
 }
 
-skua_status uring_ring_open(uring_ring *ring, const char **call)
-{
-    *ring = (uring_ring){ .fd = -1 };
-    skua_status status = uring_ring_make(ring, call);
-    if (status) uring_ring_close(ring);
-    return status;
-}
-
 static void uring_unmap(void *map, size_t octets)
 {
     if (map) (void)munmap(map, octets);
@@ -169,10 +163,20 @@ void uring_ring_close(uring_ring *ring)
     *ring = (uring_ring){ .fd = -1 };
 }
 
-skua_status uring_ring_enable(uring_ring *ring)
+static skua_status uring_ring_open_here(uring_ring *ring, const char **call)
+{
+    *ring = (uring_ring){ .fd = -1 };
+    skua_status status = uring_ring_make(ring, call);
+    if (status) uring_ring_close(ring);
+    return status;
+}
+
+// ---- Enabling ----
+
+skua_status uring_ring_enable(uring_ring *ring, const char **call)
 {
     SKUA_ASSERT(!ring->enabled);
-    if (uring_register(ring->fd, URING_REGISTER_ENABLE_RINGS, NULL, 0) != 0) return SKUA_EIO;
+    if (uring_register(ring->fd, URING_REGISTER_ENABLE_RINGS, NULL, 0) != 0) return uring_fail(call, "io_uring_register");
     ring->enabled = true;
     return SKUA_OK;
 }
@@ -231,15 +235,65 @@ static bool uring_ring_runs(uring_ring *ring)
     return uring_ring_enter(ring, 1000000000) == SKUA_OK && uring_ring_take(ring, &cqe) && cqe.res == 0;
 }
 
+static skua_status uring_ring_try(uring_ring *ring, const char **call)
+{
+    skua_status status = uring_ring_open_here(ring, call);
+    if (status) return status;
+    status = uring_ring_enable(ring, call);
+    if (!status && !uring_ring_runs(ring)) status = uring_fail(call, "io_uring_enter");
+    uring_ring_close(ring);
+    return status;
+}
+
+// ---- On a thread of their own ----
+
+// The kernel takes a ring apart some milliseconds after it was closed, and interrupts every living thread that has opened or
+// entered it: a call that blocks there, epoll_wait or a recv with a timeout, fails with EINTR, long after anything that would
+// explain it. So the program's threads, which start and stop servers, touch no ring.
+typedef struct uring_errand {
+    skua_status (*run)(uring_ring *ring, const char **call);
+    uring_ring *ring;
+    const char *call;
+    skua_status status;
+} uring_errand;
+
+static void *uring_errand_thread(void *user)
+{
+    uring_errand *errand = user;
+    errand->status = errand->run(errand->ring, &errand->call);
+    return NULL;
+}
+
+// It takes no signals: those are the program's.
+static int uring_errand_start(uring_errand *errand, pthread_t *thread)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    int error = pthread_create(thread, NULL, uring_errand_thread, errand);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return error;
+}
+
+static skua_status uring_errand_do(uring_errand *errand, const char **call)
+{
+    pthread_t thread;
+    errno = uring_errand_start(errand, &thread);
+    if (errno) return uring_fail(call, "clone");
+    pthread_join(thread, NULL);
+    if (errand->status) *call = errand->call;
+    return errand->status;
+}
+
+skua_status uring_ring_open(uring_ring *ring, const char **call)
+{
+    return uring_errand_do(&(uring_errand){ .run = uring_ring_open_here, .ring = ring }, call);
+}
+
 skua_status uring_ring_probe(const char **call)
 {
     uring_ring ring;
-    skua_status status = uring_ring_open(&ring, call);
-    if (status) return status;
-    if (uring_ring_enable(&ring)) status = uring_fail(call, "io_uring_register");
-    else if (!uring_ring_runs(&ring)) status = uring_fail(call, "io_uring_enter");
-    uring_ring_close(&ring);
-    return status;
+    return uring_errand_do(&(uring_errand){ .run = uring_ring_try, .ring = &ring }, call);
 }
 
 #endif

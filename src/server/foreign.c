@@ -10,20 +10,10 @@
 
 #include <signal.h>
 
-static skua_status foreign_unsupported(skua_server *server)
-{
-    (void)server_fail(server, SKUA_EUNSUPPORTED, "the backend %s cannot be turned by another loop",
-                      server->backend->name);
-    skua_stop(server, 0);
-    (void)skua_wait(server);
-    return SKUA_EUNSUPPORTED;
-}
-
 skua_status skua_open(skua_server *server)
 {
-    skua_status status = server_prepare(server, 1);
+    skua_status status = server_prepare(server, (server_need){ .workers = 1 });
     if (status) return status;
-    if (!server->backend->fd) return foreign_unsupported(server);
     server->foreign = (foreign){ .open = true, .thread = pthread_self() };
     worker_begin(server->workers[0]);
     io_flush(&server->workers[0]->loop);

@@ -109,6 +109,7 @@ skua_server *skua_server_new(const skua_config *config)
         return NULL;
     }
     if (!same_memory) server->wrong = "allocator";
+    muster_init(&server->muster);
     atomic_store(&server->shared.grace_ns, -1);
     for (unsigned i = 0; i < WORKER_LISTENERS_MAX; i++) server->shared_fds[i] = -1;
     if (!server_fill(server, config)) {
@@ -139,7 +140,7 @@ void server_close_listeners(skua_server *server, skua_worker *w)
     }
 }
 
-static void server_close_workers(skua_server *server)
+static void server_drop_workers(skua_server *server)
 {
     gate_close(&server->running);
     gate_wait(&server->running);
@@ -150,14 +151,19 @@ static void server_close_workers(skua_server *server)
         memory_free(w);
     }
     server->worker_count = 0;
+    memory_free(server->workers);
+    server->workers = NULL;
+}
+
+static void server_close_workers(skua_server *server)
+{
+    server_drop_workers(server);
     for (unsigned i = 0; i < server->listener_count; i++) {
         server_listener *listener = &server->listeners[i];
         if (server->shared_fds[i] >= 0 && !listener->is_given) socket_close(&listener->address, server->shared_fds[i]);
         server->shared_fds[i] = -1;
     }
     server_close_given(server);
-    memory_free(server->workers);
-    server->workers = NULL;
 }
 
 static void server_drop_keepsakes(skua_server *server)
@@ -178,6 +184,7 @@ void skua_server_free(skua_server *server)
         (void)skua_wait(server);
     }
     server_close_given(server);
+    muster_deinit(&server->muster);
     testbed_free(server->testbed);
     server_drop_keepsakes(server);
     blocking_free(server->blocking);
@@ -300,13 +307,11 @@ static skua_status server_check(skua_server *server)
         if (strcmp(server->wrong, "listen") == 0) return SKUA_EINVAL; // said already
         return server_fail(server, SKUA_EINVAL, "the configuration's %s is out of range", server->wrong);
     }
-    const char *backend = server->config.backend;
-    if (backend || !server->backend) server->backend = io_backend_find(backend);
-    if (!server->backend) {
-        return server_fail(server, SKUA_EUNSUPPORTED, "there is no backend \"%.40s\" here; try %s", backend,
-                           io_backend_preferred());
+    server->asked = io_backend_find(server->backend_text);
+    if (!server->asked) {
+        return server_fail(server, SKUA_EUNSUPPORTED, "there is no backend \"%.40s\" here; try %s",
+                           server->backend_text, io_backend_find(NULL)->name);
     }
-    server->config.backend = NULL;
     return SKUA_OK;
 }
 
@@ -386,13 +391,63 @@ static skua_status server_open_worker(skua_server *server, unsigned index)
     return SKUA_OK;
 }
 
-static skua_status server_open_workers(skua_server *server, unsigned count)
+static skua_status server_open_workers(skua_server *server, unsigned count, const io_backend *backend)
 {
+    server->backend = backend;
     server->workers = memory_array(count, sizeof(skua_worker *));
     skua_status status = server->workers ? SKUA_OK : SKUA_ENOMEM;
     for (unsigned i = 0; i < count && status == SKUA_OK; i++) status = server_open_worker(server, i);
-    if (status) return server_fail(server, status, "cannot make workers: %s", skua_status_text(status));
-    return SKUA_OK;
+    return status;
+}
+
+static void *server_thread(void *user)
+{
+    skua_worker *w = user;
+    muster_order order = muster_report(&w->server->muster, io_settle(&w->loop));
+    if (order == MUSTER_LEAVE) return NULL;
+    if (order == MUSTER_SERVE) worker_begin(w);
+    while (worker_turn(w, -1)) {
+    }
+    worker_end(w);
+    return NULL;
+}
+
+// Workers take no signals: those are the program's, and SIGPIPE (sendfile to a peer that reset) is nobody's.
+// Returns how many there are.
+static unsigned server_make_threads(skua_server *server)
+{
+    sigset_t all, before;
+    unsigned made = 0;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    for (; made < server->worker_count; made++) {
+        skua_worker *w = server->workers[made];
+        if (pthread_create(&w->thread, NULL, server_thread, w) != 0) break;
+        w->thread_started = true;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return made;
+}
+
+static void server_dismiss_threads(skua_server *server)
+{
+    muster_tell(&server->muster, MUSTER_LEAVE);
+    for (unsigned i = 0; i < server->worker_count; i++) {
+        skua_worker *w = server->workers[i];
+        if (w->thread_started) pthread_join(w->thread, NULL);
+        w->thread_started = false;
+    }
+}
+
+// All of them settled, or none.
+static skua_status server_start_threads(skua_server *server)
+{
+    muster_again(&server->muster);
+    unsigned made = server_make_threads(server);
+    skua_status status = muster_hear(&server->muster, made);
+    if (made < server->worker_count) status = server_fail(server, SKUA_ENOMEM, "cannot start a thread");
+    if (status) server_dismiss_threads(server);
+    return status;
 }
 
 static void server_watch_done(io_op *op, int64_t result)
@@ -413,32 +468,6 @@ static void server_watch_directories(skua_server *server)
     }
 }
 
-static void *server_thread(void *user)
-{
-    skua_worker *w = user;
-    worker_begin(w);
-    while (worker_turn(w, -1)) {
-    }
-    worker_end(w);
-    return NULL;
-}
-
-// Workers take no signals: those are the program's, and SIGPIPE (sendfile to a peer that reset) is nobody's.
-static skua_status server_start_threads(skua_server *server)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before);
-    skua_status status = SKUA_OK;
-    for (unsigned i = 0; i < server->worker_count && status == SKUA_OK; i++) {
-        skua_worker *w = server->workers[i];
-        if (pthread_create(&w->thread, NULL, server_thread, w) == 0) w->thread_started = true;
-        else status = server_fail(server, SKUA_ENOMEM, "cannot start a thread");
-    }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return status;
-}
-
 static skua_status server_open_log(skua_server *server)
 {
     const skua_config *config = &server->config;
@@ -446,55 +475,96 @@ static skua_status server_open_log(skua_server *server)
     return server->log ? SKUA_OK : server_fail(server, SKUA_ENOMEM, "cannot start the log");
 }
 
-static skua_status server_open(skua_server *server, unsigned workers, const io_backend *backend)
+static skua_status server_open(skua_server *server)
 {
-    server->backend = backend;
     server->error[0] = 0;
     atomic_store(&server->shared.grace_ns, -1);
     atomic_store(&server->shared.late_told, false);
     atomic_store(&server->shared.broken, false);
-    skua_status status = server_open_log(server);
-    if (!status) status = server_open_workers(server, workers);
-    if (!status) gate_open(&server->running);
-    return status;
+    return server_open_log(server);
 }
 
-static void server_say_fallback(skua_server *server, const char *refused, const char *call, skua_status why)
+// Why a backend is not the one in use.
+typedef struct server_refusal {
+    const io_backend *backend; // NULL: none was refused
+    const char *by;            // a system call
+    skua_status why;
+} server_refusal;
+
+// Who left the choice open is told by the name of what is used.
+static void server_say_refusal(skua_server *server, const server_refusal *refusal)
 {
     char sentence[SERVER_ERROR_OCTETS];
-    int len = snprintf(sentence, sizeof sentence, "%s cannot be used (%s: %s); %s is used", refused, call,
-                       skua_status_text(why), server->backend->name);
+    if (!refusal->backend || io_backend_is_open(server->backend_text)) return;
+    int len = snprintf(sentence, sizeof sentence, "%s cannot be used (%s: %s); %s is used", refusal->backend->name,
+                       refusal->by, skua_status_text(refusal->why), server->backend->name);
     if (len > 0) skua_log(server, slice_make(sentence, (size_t)len));
 }
 
-// A backend that was asked for may be missing in this kernel, or forbidden: then it is the preferred one.
-static skua_status server_open_chosen(skua_server *server, unsigned workers)
+// Makes workers, each ready on the thread that will turn it: one of its own, or this one.
+static skua_status server_staff(skua_server *server, server_need need, const io_backend *backend)
 {
-    const io_backend *chosen = server->backend;
-    const char *call = NULL;
-    skua_status refusal = chosen->probe ? chosen->probe(&call) : SKUA_OK;
-    if (!refusal) return server_open(server, workers, chosen);
-    skua_status status = server_open(server, workers, io_backend_find(NULL));
-    if (!status) server_say_fallback(server, chosen->name, call, refusal);
+    skua_status status = server_open_workers(server, need.workers, backend);
+    if (!status) status = need.threads ? server_start_threads(server) : io_settle(&server->workers[0]->loop);
+    if (!status) gate_open(&server->running);
+    else server_drop_workers(server);
+    return status;
+}
+
+static skua_status server_refuse_foreign(skua_server *server, const io_backend *backend, const char **by)
+{
+    *by = "skua_open";
+    return server_fail(server, SKUA_EUNSUPPORTED, "the backend %s cannot be turned by another loop", backend->name);
+}
+
+// *by: what refused.
+static skua_status server_staff_on(skua_server *server, server_need need, const io_backend *backend, const char **by)
+{
+    if (!need.threads && !backend->fd) return server_refuse_foreign(server, backend, by);
+    skua_status status = backend->probe ? backend->probe(by) : SKUA_OK;
+    if (status) return status;
+    *by = "a worker";
+    return server_staff(server, need, backend);
+}
+
+// A backend may be missing in this kernel, or forbidden, or short of something by the time that the last worker opens.
+// Then all workers have the next.
+static skua_status server_staff_chosen(skua_server *server, server_need need)
+{
+    server_refusal first = { .backend = NULL };
+    const io_backend *backend = server->asked;
+    skua_status status = SKUA_OK;
+    while (backend) {
+        const char *by = NULL;
+        server->error[0] = 0;
+        status = server_staff_on(server, need, backend, &by);
+        if (!status) break;
+        if (!first.backend) first = (server_refusal){ .backend = backend, .by = by, .why = status };
+        backend = io_backend_instead(backend);
+    }
+    if (!status) server_say_refusal(server, &first);
+    else if (!server->error[0]) (void)server_fail(server, status, "cannot make workers: %s", skua_status_text(status));
     return status;
 }
 
 static skua_status server_fail_start(skua_server *server, skua_status status)
 {
     skua_stop(server, 0);
+    muster_tell(&server->muster, MUSTER_END);
     (void)skua_wait(server);
     return status;
 }
 
-skua_status server_prepare(skua_server *server, unsigned workers)
+skua_status server_prepare(skua_server *server, server_need need)
 {
     skua_status status = server_check(server);
     if (status) return status;
     server_decide_hosts(server, server_is_on_loopback(server) ? HOSTS_LOOPBACK : HOSTS_ANY);
     server->started = true;
     server->sim_kernel = NULL;
-    server->hands_off = server->asks_handoff && workers > 1;
-    status = server_open_chosen(server, workers);
+    server->hands_off = server->asks_handoff && need.workers > 1;
+    status = server_open(server);
+    if (!status) status = server_staff_chosen(server, need);
     if (!status) status = server_listen_all(server);
     if (status) return server_fail_start(server, status);
     server_watch_directories(server);
@@ -503,10 +573,10 @@ skua_status server_prepare(skua_server *server, unsigned workers)
 
 skua_status skua_start(skua_server *server)
 {
-    skua_status status = server_prepare(server, server->config.workers ? server->config.workers : cores_usable());
-    if (status) return status;
-    status = server_start_threads(server);
-    return status ? server_fail_start(server, status) : SKUA_OK;
+    unsigned workers = server->config.workers ? server->config.workers : cores_usable();
+    skua_status status = server_prepare(server, (server_need){ .workers = workers, .threads = true });
+    if (!status) muster_tell(&server->muster, MUSTER_SERVE);
+    return status;
 }
 
 skua_status server_end(skua_server *server)
@@ -584,7 +654,8 @@ skua_status server_start_on(skua_server *server, const io_backend *backend, void
     server->hands_off = false;
     server->sim_kernel = kernel;
     server_decide_hosts(server, HOSTS_ANY);
-    status = server_open(server, 1, backend);
+    status = server_open(server);
+    if (!status) status = server_staff(server, (server_need){ .workers = 1 }, backend);
     if (status) return server_fail_start(server, status);
     worker_listen(server->workers[0], listener);
     worker_begin(server->workers[0]);

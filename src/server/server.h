@@ -9,6 +9,7 @@
 #include "server/foreign.h"
 #include "server/gate.h"
 #include "server/log.h"
+#include "server/muster.h"
 #include "server/offload.h"
 #include "server/middleware.h"
 #include "server/router.h"
@@ -37,7 +38,7 @@ struct skua_server {
     const char *wrong;  // the member that is out of range, or NULL
     char *hosts_text;
     char *spool_text; // config.spool_directory
-    char *backend_text; // NULL: the preferred one
+    char *backend_text; // config.backend
     server_hosts hosts;
     server_listener listeners[WORKER_LISTENERS_MAX];
     unsigned listener_count;
@@ -53,12 +54,14 @@ struct skua_server {
     skua_local_desc locals[WORKER_LOCALS_MAX];
     unsigned local_count;
     server_keepsake *keepsakes;
-    const io_backend *backend;
+    const io_backend *asked;   // skua_config.backend, or what is preferred here
+    const io_backend *backend; // that is used
     testbed *testbed; // of skua_test_request; NULL: not used
     void *sim_kernel; // of server_start_on; becomes loop.kernel
     skua_worker **workers;
     unsigned worker_count;
     bool started;
+    muster muster; // of the workers' threads
     gate running; // inside: whoever uses workers from elsewhere
     foreign foreign;
     char error[SERVER_ERROR_OCTETS];
@@ -93,8 +96,14 @@ void server_close_listeners(skua_server *server, skua_worker *w);
 skua_status server_fail(skua_server *server, skua_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-// Listens and makes the workers ready, without threads.
-skua_status server_prepare(skua_server *server, unsigned workers);
+// The workers that a start is to make.
+typedef struct server_need {
+    unsigned workers;
+    bool threads; // one for each; else the calling thread turns the one worker
+} server_need;
+
+// Listens and makes the workers ready. Their threads wait to be told to serve.
+skua_status server_prepare(skua_server *server, server_need need);
 
 // Every worker has ended: closes them, the listeners and the log.
 // Errors: SKUA_EIO it has ended by server_break; the reason is recorded for skua_server_error.

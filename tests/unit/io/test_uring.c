@@ -154,6 +154,7 @@ static bool rig_open(rig *r, rig_kind kind)
         return false;
     }
     assert_int_equal(status, SKUA_OK);
+    assert_int_equal(io_settle(&r->loop), SKUA_OK);
     if (kind != RIG_EPOLL) ((uring_kernel *)r->loop.kernel)->multishot = kind == RIG_MULTISHOT;
     io_timers_init(&r->loop.timers, r->loop.now_ns, NULL, r);
     r->accept = (io_op){ .code = IO_ACCEPT, .done = rig_accepted, .user = r };
@@ -762,43 +763,6 @@ static void test_held_octets_are_bounded(void **state)
     rig_finish(&r);
 }
 
-// A loop that is opened and turned by one thread, then by another: the ring is the second's.
-static void *turn_elsewhere(void *user)
-{
-    rig *r = user;
-    int fd = rig_client(r);
-    peer *p = r->last;
-    write_all(fd, "hello", 5);
-    RIG_UNTIL(r, p->got_octets == 5);
-    rig_close(r, p);
-    (void)close(fd);
-    io_cancel(&r->loop, &r->accept);
-    return NULL;
-}
-
-static void test_turned_by_another_thread(void **state)
-{
-    (void)state;
-    rig r;
-    unsigned woken = 0;
-    pthread_t thread;
-    if (!rig_open(&r, RIG_MULTISHOT)) skip();
-    io_op *listening = r.loop.pending_ops;
-    r.loop.pending_ops = NULL;
-    r.loop.pending_ops_tail = &r.loop.pending_ops;
-    io_op wake = { .code = IO_WAKE, .done = count_done, .user = &woken, .fd = -1 };
-    io_submit(&r.loop, &wake);
-    assert_int_equal(io_turn(&r.loop, 0), SKUA_OK);
-    assert_true(wake.fd >= 0);
-    io_submit(&r.loop, listening);
-    io_wake(&wake);
-    assert_int_equal(pthread_create(&thread, NULL, turn_elsewhere, &r), 0);
-    assert_int_equal(pthread_join(thread, NULL), 0);
-    assert_int_equal(woken, 1);
-    io_cancel(&r.loop, &wake); // its thread is gone
-    rig_finish(&r);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -808,7 +772,6 @@ int main(void)
         EACH(accept_the_dead), EACH(out_of_descriptors), EACH(wake), EACH(poll_comes_first), EACH(cancelled_poll),
         cmocka_unit_test(test_sends_not_taken),
         cmocka_unit_test(test_held_octets_are_bounded),
-        cmocka_unit_test(test_turned_by_another_thread),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -142,7 +142,7 @@ static bool ring_is_offered(uring_ring *ring)
         print_message("io_uring is not to be had here: %s\n", call);
         return false;
     }
-    assert_int_equal(uring_ring_enable(ring), SKUA_OK);
+    assert_int_equal(uring_ring_enable(ring, &call), SKUA_OK);
     return true;
 }
 

@@ -5,6 +5,7 @@
 
 #include "support/socket.h"
 
+#include "io/uring_kernel.h"
 #include "server/server.h"
 
 #include <fcntl.h>
@@ -76,7 +77,8 @@ static void break_loop(skua_worker *worker, void *user)
 {
     (void)user;
     int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    int fd = worker->loop.backend->fd(&worker->loop);
+    const io_loop *loop = &worker->loop;
+    int fd = loop->backend->fd ? loop->backend->fd(loop) : ((const uring_kernel *)loop->kernel)->ring.fd;
     assert_true(null >= 0 && fd >= 0);
     assert_int_equal(dup2(null, fd), fd);
     assert_int_equal(close(null), 0);
