@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <sys/epoll.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -298,6 +299,37 @@ static void test_started_again_by_another_thread(void **state)
     skua_server_free(server);
 }
 
+// What a child has of the server are copies of its descriptors and memory, which change nothing here: neither while it
+// lives, nor when it ends.
+static void test_a_child_without_exec(void **state)
+{
+    (void)state;
+    int life[2];
+    char octet;
+    skua_server *server = server_of(backend);
+    assert_int_equal(skua_start(server), SKUA_OK);
+    assert_serves(server);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(pipe(life), 0);
+        pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            close(life[1]);
+            _exit(read(life[0], &octet, 1) != 0);
+        }
+        close(life[0]);
+        assert_serves(server);
+        if (i == 1) stop(server);
+        close(life[1]);
+        int status;
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_int_equal(status, 0);
+        if (i == 0) assert_serves(server);
+    }
+    assert_waits_undisturbed();
+    skua_server_free(server);
+}
+
 static void count_hook(skua_worker *worker, void *user)
 {
     (void)worker;
@@ -331,6 +363,7 @@ static int over(const char *name)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_interrupts_nobody),
         cmocka_unit_test(test_started_again_by_another_thread),
+        cmocka_unit_test(test_a_child_without_exec),
         cmocka_unit_test(test_a_start_that_fails),
     };
     backend = name;
