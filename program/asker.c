@@ -5,7 +5,6 @@
 #include "asker.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdint.h>
@@ -52,17 +51,6 @@ static ssize_t asker_content_octets(const char *text, size_t len)
     return -1;
 }
 
-// io_uring interrupts the thread that opened a ring, though no signal comes; with a timeout set,
-// recv is not taken up again by itself.
-static ssize_t asker_receive(int fd, char *octets, size_t room)
-{
-    ssize_t n;
-    do {
-        n = recv(fd, octets, room, 0);
-    } while (n < 0 && errno == EINTR);
-    return n;
-}
-
 // Reads a head and what came with it. Returns how much of the content that is, or -1.
 static ssize_t asker_read_head(int fd)
 {
@@ -71,7 +59,7 @@ static ssize_t asker_read_head(int fd)
     size_t len = 0;
     ssize_t content = -1;
     while (content < 0) {
-        ssize_t n = len < sizeof text ? asker_receive(fd, text + len, sizeof text - len) : -1;
+        ssize_t n = len < sizeof text ? recv(fd, text + len, sizeof text - len, 0) : -1;
         if (n <= 0) return -1;
         len += (size_t)n;
         content = asker_content_octets(text, len);
@@ -85,7 +73,7 @@ static bool asker_read(int fd, size_t octets)
     ssize_t came = asker_read_head(fd);
     if (came < 0 || (size_t)came > octets) return false;
     for (size_t left = octets - (size_t)came; left;) {
-        ssize_t n = asker_receive(fd, piece, left < sizeof piece ? left : sizeof piece);
+        ssize_t n = recv(fd, piece, left < sizeof piece ? left : sizeof piece, 0);
         if (n <= 0) return false;
         left -= (size_t)n;
     }
