@@ -181,6 +181,9 @@ typedef struct skua_config {
     uint64_t linger_octets_max;    // octets drained then; default 262144
     int64_t stream_idle_timeout_ns;// event streams and tunnels: nothing moved either way; default 600 s
 
+    // Files.
+    unsigned disk_threads;   // that open and read what is not in memory; default 16, at most 1024
+
     // Blocking routes.
     unsigned blocking_threads;   // handlers that run at a time; default 16, at most 1024
     unsigned blocking_queue_max; // requests that wait for one of them; default 256 [503]
@@ -846,7 +849,17 @@ typedef void skua_file_opened_fn(skua_worker *worker, skua_status status, skua_f
 SKUA_API void skua_file_open(skua_worker *worker, skua_root *root, skua_slice path,
                              skua_file_opened_fn *fn, void *user);
 
-// Reads up to room octets at offset, now. Meant for small files; large ones are sent, not read.
+// Told how a reading went. octets: fewer than there was room for only where the file ends.
+typedef void skua_file_loaded_fn(skua_worker *worker, skua_status status, size_t octets, void *user);
+
+// Reads up to room octets at offset and calls fn once, later or before this returns. The worker does not wait for the disk:
+// what is not in memory is read by another thread.
+// buffer: to stay until fn is called; so does the file.
+// fn's status: SKUA_EIO; SKUA_ENOMEM.
+SKUA_API void skua_file_load(skua_file *file, uint64_t offset, char *buffer, size_t room,
+                             skua_file_loaded_fn *fn, void *user);
+
+// Reads up to room octets at offset, now, though the disk be slow. Meant for small files; large ones are sent, not read.
 // Errors: SKUA_EIO. *octets is 0 at the end of the file.
 SKUA_API SKUA_NODISCARD skua_status skua_file_read(skua_file *file, uint64_t offset, char *buffer,
                                                    size_t room, size_t *octets);
@@ -882,10 +895,16 @@ typedef struct skua_watch skua_watch;
 SKUA_API bool skua_watch_includes_writes(void);
 
 // Watches the directory root/path (not what is below it). One watch is shared by all who ask for the same directory.
+// The first one may have to wait for the disk: skua_offload can call it.
 // Errors: SKUA_ENOENT, also if it is no directory; SKUA_EACCES; SKUA_ELIMIT; SKUA_ENOMEM; SKUA_ENOFILE; SKUA_EIO;
 // SKUA_EUNSUPPORTED.  Thread: any.
 SKUA_API SKUA_NODISCARD skua_status skua_watch_open(skua_server *server, skua_root *root,
                                                     skua_slice path, skua_watch **watch);
+
+// The same if nobody has to wait for it. Returns false, having done nothing, if the disk may have to be asked.
+// *status: of skua_watch_open; untouched on false.  Thread: any.
+SKUA_API SKUA_NODISCARD bool skua_watch_try(skua_server *server, skua_root *root, skua_slice path,
+                                            skua_watch **watch, skua_status *status);
 
 // Gives it back.
 SKUA_API void skua_watch_close(skua_server *server, skua_watch *watch);

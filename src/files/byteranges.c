@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Ranges as answers. The multipart content is never put together in memory: it is pulled, part by
-// part.
+// Ranges as answers. The multipart content is never put together in memory: it is written part by
+// part, and the parts leave from the file.
 
 #include "files/byteranges.h"
 
@@ -103,36 +103,23 @@ static void byteranges_ended(skua_request *request, skua_end how, void *user)
     skua_file_unref(job->file);
 }
 
-// Gives at most room octets of a piece; 0: the file ended early or cannot be read.
-static size_t byteranges_give(const byteranges_job *job, const byteranges_piece *piece,
-                              char *buffer, size_t room)
+// Writes what there is room for; called again when there is more.
+static void byteranges_write(skua_request *request, void *user)
 {
-    size_t n = piece->length < room ? (size_t)piece->length : room;
-    if (piece->head) {
-        memcpy(buffer, piece->head, n);
-        return n;
-    }
-    size_t octets = 0;
-    return skua_file_read(job->file, piece->offset, buffer, n, &octets) ? 0 : octets;
-}
-
-static skua_pulled byteranges_pull(skua_request *request, char *buffer, size_t room, size_t *octets,
-                                   void *user)
-{
-    (void)request;
     byteranges_job *job = user;
     char head[BYTERANGES_PART_OCTETS];
-    size_t given = 0;
-    while (given < room) {
-        byteranges_piece piece = byteranges_next(&job->content, head);
-        if (piece.length == 0) break;
-        size_t n = byteranges_give(job, &piece, buffer + given, room - given);
-        if (n == 0) return SKUA_PULL_ERROR;
-        byteranges_advance(&job->content, n, &piece);
-        given += n;
+    byteranges_piece piece = byteranges_next(&job->content, head);
+    skua_status status = SKUA_OK;
+    while (!status && piece.length) {
+        status = piece.head
+                     ? skua_write(request, slice_make(piece.head, (size_t)piece.length))
+                     : skua_write_file(request, job->file, piece.offset, piece.length);
+        if (status) break;
+        byteranges_advance(&job->content, piece.length, &piece);
+        piece = byteranges_next(&job->content, head);
     }
-    *octets = given;
-    return byteranges_next(&job->content, head).length ? SKUA_PULL_OCTETS : SKUA_PULL_END;
+    if (!status) status = skua_finish(request);
+    if (status && status != SKUA_ELIMIT) skua_request_abort(request);
 }
 
 static skua_status byteranges_respond_one(skua_request *request, skua_file *file, const char *type,
@@ -158,12 +145,14 @@ skua_status byteranges_respond(skua_request *request, skua_file *file, const cha
     job->file = skua_file_ref(file);
     skua_on_end(request, byteranges_ended, job);
     skua_status status =
-        skua_respond_pull(request, 206, multipart, (int64_t)length, byteranges_pull, job);
+        skua_respond_stream(request, 206, multipart, (int64_t)length, byteranges_write, job);
     if (status) {
         skua_on_end(request, NULL, NULL);
         skua_file_unref(file);
+        return status;
     }
-    return status;
+    byteranges_write(request, job);
+    return SKUA_OK;
 }
 
 skua_status byteranges_refuse(skua_request *request, uint64_t size)

@@ -54,7 +54,7 @@ static void cached_add_common(cached_fields *fields, const cached *c, const site
     if (s->cache_control) cached_add_field(fields, "Cache-Control", slice_of(s->cache_control));
 }
 
-static skua_status cached_make_ok(cached *c, const cached_source *source, slice content)
+static skua_status cached_make_ok(cached *c, const cached_source *source)
 {
     char date[DATE_OCTETS];
     cached_fields fields = { .count = 0 };
@@ -70,7 +70,7 @@ static skua_status cached_make_ok(cached *c, const cached_source *source, slice 
         desc.file = c->file;
         desc.length = c->info.size;
     } else {
-        desc.content = content;
+        desc.content = source->content;
     }
     return skua_answer_new(source->worker, &desc, &c->ok);
 }
@@ -83,42 +83,20 @@ static skua_status cached_make_not_modified(cached *c, const cached_source *sour
     return skua_answer_new(source->worker, &desc, &c->not_modified);
 }
 
-// Reads a small file whole. What was appended since is left for the next opening; what was cut off
-// cannot be sent under the validators of the longer file.
-static skua_status cached_read(skua_file *file, char *buffer, size_t size)
+bool cached_is_small(const site *s, const skua_file_info *info)
 {
-    size_t at = 0;
-    while (at < size) {
-        size_t octets = 0;
-        skua_status status = skua_file_read(file, at, buffer + at, size - at, &octets);
-        if (status) return status;
-        if (octets == 0) return SKUA_ESTATE;
-        at += octets;
-    }
-    return SKUA_OK;
-}
-
-static skua_status cached_make_small(cached *c, const cached_source *source)
-{
-    size_t size = (size_t)c->info.size;
-    char *buffer = memory_alloc(size ? size : 1);
-    if (!buffer) return SKUA_ENOMEM;
-    skua_status status = cached_read(source->file, buffer, size);
-    if (!status) status = cached_make_ok(c, source, slice_make(buffer, size));
-    memory_free(buffer);
-    c->octets += size;
-    return status;
+    return info->size <= s->small_octets_max;
 }
 
 static skua_status cached_make_answers(cached *c, const cached_source *source)
 {
-    skua_status status;
-    if (c->info.size <= source->site->small_octets_max) {
-        status = cached_make_small(c, source);
+    if (cached_is_small(source->site, &c->info)) {
+        SKUA_ASSERT(source->content.len == c->info.size);
+        c->octets += source->content.len;
     } else {
         c->file = skua_file_ref(source->file);
-        status = cached_make_ok(c, source, slice_make(NULL, 0));
     }
+    skua_status status = cached_make_ok(c, source);
     return status ? status : cached_make_not_modified(c, source);
 }
 

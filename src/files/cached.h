@@ -50,10 +50,14 @@ typedef struct cached_source {
     const char *type;
     skua_file *file;
     const skua_file_info *info;
+    slice content; // all of a small file
 } cached_source;
 
+// Whether a file is answered from memory.
+bool cached_is_small(const site *s, const skua_file_info *info);
+
 // Makes one; watches and freshness are the caller's to set, by cached_renew.
-// Errors: SKUA_ENOMEM; SKUA_EIO; SKUA_ESTATE the file shrank while it was read: open it again.
+// Errors: SKUA_ENOMEM.
 SKUA_NODISCARD skua_status cached_new(const cached_source *source, cached **made);
 
 void cached_free(cached *c, const site *s);

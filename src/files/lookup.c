@@ -25,13 +25,25 @@ typedef struct lookup {
     uint64_t changes;  // their sum, taken before the opening
     int64_t opened_ns; // when it began
     unsigned tries;
+    skua_file *file; // NULL: not open
+    skua_file_info info;
+    char *content; // of a small file; NULL: not read
     size_t key_len;  // of path: as it was asked for
     size_t path_len; // what is opened; longer than the key by the name of the index file
     char path[];
 } lookup;
 
+static void lookup_close_file(lookup *l)
+{
+    if (l->file) skua_file_unref(l->file);
+    l->file = NULL;
+    memory_free(l->content);
+    l->content = NULL;
+}
+
 static void lookup_free(lookup *l)
 {
+    lookup_close_file(l);
     watches_close(&l->watches, l->site);
     memory_free(l);
 }
@@ -100,35 +112,43 @@ static void lookup_no_index(const lookup *l)
 // ---- What can -----------------------------------------------------------------------------------
 
 // A reply from a file that is open never needs another opening.
-static void lookup_reply(lookup *l, const cached *entry, skua_file *file)
+static void lookup_reply(lookup *l, const cached *entry)
 {
-    if (reply_file(l->request, l->cache, entry, file) == REPLY_NEEDS_FILE)
+    if (reply_file(l->request, l->cache, entry, l->file) == REPLY_NEEDS_FILE)
         reply_error(l->request, 500);
 }
 
-static skua_status lookup_serve(lookup *l, skua_file *file, const skua_file_info *info)
+// The entry that was made of the file as it is now.
+static cached *lookup_find(const lookup *l)
 {
     slice key = slice_make(l->path, l->key_len);
     cached *entry = cache_find(l->cache, cache_hash(l->cache, key), key, CACHED_IDENTITY);
-    if (entry && cached_is_same(entry, info)) {
+    return entry && cached_is_same(entry, &l->info) ? entry : NULL;
+}
+
+static skua_status lookup_serve(lookup *l)
+{
+    cached *entry = lookup_find(l);
+    if (entry) {
         cached_renew(entry, l->site, l->worker, l->opened_ns, &l->watches, l->changes);
-        lookup_reply(l, entry, file);
+        lookup_reply(l, entry);
         return SKUA_OK;
     }
     cached_source source = {
         .site = l->site,
         .worker = l->worker,
-        .key = key,
+        .key = slice_make(l->path, l->key_len),
         .coding = CACHED_IDENTITY,
         .type = skua_media_type(slice_make(l->path, l->path_len)),
-        .file = file,
-        .info = info,
+        .file = l->file,
+        .info = &l->info,
+        .content = slice_make(l->content, l->content ? (size_t)l->info.size : 0),
     };
     cached *made;
     skua_status status = cached_new(&source, &made);
     if (status) return status;
     cached_renew(made, l->site, l->worker, l->opened_ns, &l->watches, l->changes);
-    lookup_reply(l, made, file);
+    lookup_reply(l, made);
     cache_put(l->cache, &made);
     return SKUA_OK;
 }
@@ -144,12 +164,11 @@ static bool lookup_can_retry(lookup *l, skua_status why)
 }
 
 // The answer, or SKUA_ESTATE and the like when there is none yet.
-static skua_status lookup_answer(lookup *l, skua_status status, skua_file *file,
-                                 const skua_file_info *info)
+static skua_status lookup_answer(lookup *l, skua_status status)
 {
     if (status) return status;
-    switch (info->kind) {
-    case SKUA_FILE_REGULAR: return lookup_serve(l, file, info);
+    switch (l->info.kind) {
+    case SKUA_FILE_REGULAR: return lookup_serve(l);
     case SKUA_FILE_DIRECTORY:
         if (lookup_is_index(l)) return SKUA_ENOENT;
         reply_slash(l->request);
@@ -159,16 +178,13 @@ static skua_status lookup_answer(lookup *l, skua_status status, skua_file *file,
     return SKUA_EACCES;
 }
 
-static void lookup_opened(skua_worker *worker, skua_status status, skua_file *file,
-                          const skua_file_info *info, void *user)
+static void lookup_conclude(lookup *l, skua_status status)
 {
-    (void)worker;
-    lookup *l = user;
     if (l->request) {
         skua_on_end(l->request, NULL, NULL);
-        status = lookup_answer(l, status, file, info);
+        status = lookup_answer(l, status);
     }
-    if (file) skua_file_unref(file);
+    lookup_close_file(l);
     if (l->request && status && lookup_can_retry(l, status)) {
         lookup_open(l);
         return;
@@ -182,15 +198,70 @@ static void lookup_opened(skua_worker *worker, skua_status status, skua_file *fi
     lookup_free(l);
 }
 
-static void lookup_open(lookup *l)
+// ---- Watching, opening, reading -----------------------------------------------------------------
+
+// What was appended since the opening is left for the next one; what was cut off cannot be sent
+// under the validators of the longer file.
+static void lookup_loaded(skua_worker *worker, skua_status status, size_t octets, void *user)
+{
+    (void)worker;
+    lookup *l = user;
+    if (!status && octets < l->info.size) status = SKUA_ESTATE;
+    lookup_conclude(l, status);
+}
+
+static bool lookup_needs_content(const lookup *l)
+{
+    return l->request && l->info.kind == SKUA_FILE_REGULAR && l->info.size > 0 &&
+           cached_is_small(l->site, &l->info) && !lookup_find(l);
+}
+
+static void lookup_opened(skua_worker *worker, skua_status status, skua_file *file,
+                          const skua_file_info *info, void *user)
+{
+    (void)worker;
+    lookup *l = user;
+    l->file = file;
+    if (!status) l->info = *info;
+    if (status || !lookup_needs_content(l)) {
+        lookup_conclude(l, status);
+        return;
+    }
+    l->content = memory_alloc((size_t)l->info.size);
+    if (l->content)
+        skua_file_load(l->file, 0, l->content, (size_t)l->info.size, lookup_loaded, l);
+    else
+        lookup_conclude(l, SKUA_ENOMEM);
+}
+
+static void lookup_open_file(lookup *l)
 {
     slice path = slice_make(l->path, l->path_len);
+    l->changes = watches_changes(&l->watches);
+    skua_file_open(l->worker, l->site->root, path, lookup_opened, l);
+}
+
+static void lookup_watch(void *user)
+{
+    lookup *l = user;
+    watches_open(&l->watches, l->site, slice_make(l->path, l->path_len));
+}
+
+static void lookup_watched(skua_worker *worker, void *user)
+{
+    (void)worker;
+    lookup_open_file(user);
+}
+
+static void lookup_open(lookup *l)
+{
     watches_close(&l->watches, l->site);
     skua_on_end(l->request, lookup_request_ended, l);
     l->opened_ns = skua_worker_now_ns(l->worker);
-    watches_open(&l->watches, l->site, path);
-    l->changes = watches_changes(&l->watches);
-    skua_file_open(l->worker, l->site->root, path, lookup_opened, l);
+    if (watches_try(&l->watches, l->site, slice_make(l->path, l->path_len)) ||
+        skua_offload(l->worker, lookup_watch, lookup_watched, l)) {
+        lookup_open_file(l);
+    }
 }
 
 static lookup *lookup_new(skua_request *request, const site *s, cache *c, slice name)

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #ifdef __linux__
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #endif
 
@@ -43,15 +44,17 @@ enum {
 #else
     BENEATH_CALL = 437, // everywhere but on Alpha
 #endif
+    BENEATH_NO_XDEV = 0x01,
     BENEATH_NO_MAGICLINKS = 0x02,
-    BENEATH_BENEATH = 0x08
+    BENEATH_BENEATH = 0x08,
+    BENEATH_CACHED = 0x20
 };
 
-static int beneath_openat2(int root, const char *path, int flags)
+static int beneath_openat2(int root, const char *path, int flags, uint64_t resolve)
 {
     beneath_how how = {
         .flags = (uint64_t)(unsigned)(flags | O_CLOEXEC),
-        .resolve = BENEATH_NO_MAGICLINKS | BENEATH_BENEATH,
+        .resolve = BENEATH_NO_MAGICLINKS | BENEATH_BENEATH | resolve,
     };
     long fd = syscall(BENEATH_CALL, root, path[0] ? path : ".", &how, sizeof how);
     return fd >= 0 ? (int)fd : -errno;
@@ -60,17 +63,42 @@ static int beneath_openat2(int root, const char *path, int flags)
 // Sandboxes answer EPERM for calls they do not know.
 static file_method beneath_probe(void)
 {
-    int fd = beneath_openat2(AT_FDCWD, ".", O_PATH);
+    int fd = beneath_openat2(AT_FDCWD, ".", O_PATH, 0);
     if (fd >= 0) (void)close(fd);
     return fd == -ENOSYS || fd == -EPERM ? FILE_METHOD_WALK : FILE_METHOD_OPENAT2;
 }
 
+// Those whose disk is this machine's and which open without asking another process.
+bool file_is_remote(int directory)
+{
+    static const uint32_t local[] = {
+        0xef53 /* ext4 */, 0x58465342 /* XFS */, 0x9123683e /* btrfs */, 0x01021994 /* tmpfs */, 0x858458f6 /* ramfs */,
+        0x794c7630 /* overlayfs */, 0xf2f52010 /* F2FS */, 0x2fc12fc1 /* ZFS */, 0xca451a4e /* bcachefs */,
+        0x73717368 /* squashfs */, 0xe0f5e1e2 /* EROFS */, 0x9660 /* ISO 9660 */, 0x4d44 /* FAT */,
+        0x2011bab0 /* exFAT */, 0x7366746e /* NTFS */,
+    };
+    struct statfs fs;
+    if (fstatfs(directory, &fs) != 0) return true;
+    for (size_t i = 0; i < sizeof local / sizeof *local; i++) {
+        if ((uint32_t)fs.f_type == local[i]) return false;
+    }
+    return true;
+}
+
 #else
 
-static int beneath_openat2(int root, const char *path, int flags)
+enum { BENEATH_NO_XDEV, BENEATH_CACHED };
+
+static int beneath_openat2(int root, const char *path, int flags, uint64_t resolve)
 {
-    (void)root, (void)path, (void)flags;
+    (void)root, (void)path, (void)flags, (void)resolve;
     return -EAGAIN;
+}
+
+bool file_is_remote(int directory)
+{
+    (void)directory;
+    return true;
 }
 
 static file_method beneath_probe(void)
@@ -114,7 +142,7 @@ static int beneath_open(int root, const char *path, int flags)
 {
     if (file_method_get() == FILE_METHOD_OPENAT2) {
         for (int i = 0; i < BENEATH_TRIES; i++) {
-            int fd = beneath_openat2(root, path, flags);
+            int fd = beneath_openat2(root, path, flags, 0);
             if (fd != -EAGAIN && fd != -EINTR) return fd;
         }
     }
@@ -174,27 +202,34 @@ static skua_status beneath_close(int fd, skua_status status)
     return status;
 }
 
-static skua_status beneath_look(int root, const char *path, io_file_info *info)
+// opened: the descriptor, or an error below 0.
+static skua_status beneath_settle(int opened, bool stat_only, int *fd, io_file_info *info)
 {
     struct stat st;
-    int fd = beneath_open(root, path, BENEATH_LOOK);
-    if (fd < 0) return beneath_status(-fd);
-    if (fstat(fd, &st) != 0) return beneath_close(fd, beneath_status(errno));
+    if (opened < 0) return beneath_status(-opened);
+    if (fstat(opened, &st) != 0) return beneath_close(opened, beneath_status(errno));
+    if (!stat_only && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) return beneath_close(opened, SKUA_EACCES);
     beneath_describe(&st, info);
-    return beneath_close(fd, SKUA_OK);
+    if (stat_only) return beneath_close(opened, SKUA_OK);
+    *fd = opened;
+    return SKUA_OK;
 }
 
 skua_status file_open_beneath(int root, const char *path, bool stat_only, int *fd, io_file_info *info)
 {
-    if (stat_only) return beneath_look(root, path, info);
-    struct stat st;
-    int opened = beneath_open(root, path, BENEATH_READ);
-    if (opened < 0) return beneath_status(-opened);
-    if (fstat(opened, &st) != 0) return beneath_close(opened, beneath_status(errno));
-    if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) return beneath_close(opened, SKUA_EACCES);
-    beneath_describe(&st, info);
-    *fd = opened;
-    return SKUA_OK;
+    return beneath_settle(beneath_open(root, path, stat_only ? BENEATH_LOOK : BENEATH_READ), stat_only, fd, info);
+}
+
+// EAGAIN: not all of the way is in memory. EXDEV may be another file system's, which need not be local, and EINVAL a
+// kernel's that cannot tell (before 5.12).
+bool file_open_cached(int root, const char *path, bool stat_only, int *fd, io_file_info *info, skua_status *status)
+{
+    if (file_method_get() != FILE_METHOD_OPENAT2) return false;
+    int flags = stat_only ? BENEATH_LOOK : BENEATH_READ;
+    int opened = beneath_openat2(root, path, flags, BENEATH_CACHED | BENEATH_NO_XDEV);
+    if (opened == -EAGAIN || opened == -EXDEV || opened == -EINVAL || opened == -EINTR) return false;
+    *status = beneath_settle(opened, stat_only, fd, info);
+    return true;
 }
 
 skua_status file_open_directory(int root, const char *path, int *fd)
@@ -219,7 +254,7 @@ static void beneath_follow(int root, const char *path, const char *name, io_file
     int len = snprintf(whole, sizeof whole, "%s/%s", path[0] ? path : ".", name);
     if (len < 0 || (size_t)len >= sizeof whole) return;
     io_file_info found;
-    if (beneath_look(root, whole, &found) == SKUA_OK) *info = found;
+    if (file_open_beneath(root, whole, true, NULL, &found) == SKUA_OK) *info = found;
 }
 
 // False if the entry has gone meanwhile.

@@ -17,6 +17,14 @@
 // SKUA_ENOMEM; SKUA_EIO.
 skua_status file_open_beneath(int root, const char *path, bool stat_only, int *fd, io_file_info *info);
 
+// The same if it can be done from the kernel's memory. Returns false if it would have to wait for a disk, or nobody can
+// tell; nothing has been done then. Only for a root that is not remote.
+bool file_open_cached(int root, const char *path, bool stat_only, int *fd, io_file_info *info, skua_status *status);
+
+// Whether opening beneath a directory may wait though everything is in the kernel's memory, as it asks another machine
+// or process (NFS, FUSE); or nobody can tell.
+bool file_is_remote(int directory);
+
 // Opens the directory path beneath root, to be read or watched: a descriptor that is close-on-exec.
 // Errors: as above; SKUA_ENOENT also if it is no directory.
 skua_status file_open_directory(int root, const char *path, int *fd);

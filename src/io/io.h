@@ -67,6 +67,7 @@ enum {
     IO_KICK = 1u << 14,        // kicked is to be called
     IO_REGISTERED_OUT = 1u << 16, // and for writing: kqueue asks apart
     IO_LAST = 1u << 15,        // the owner's promise: once out is empty it closes or shuts down
+    IO_COLD = 1u << 26,        // what is to be sent is being loaded from the disk
 };
 
 struct io_stream {
@@ -86,6 +87,7 @@ typedef enum io_code {
     IO_FILE_OPEN, // path beneath fd: result is the file, info is filled
     IO_FILE_STAT, // the same without opening
     IO_FILE_READ, // length octets at offset into buffer: result is how many
+    IO_FILE_LOAD, // length octets at offset into the kernel's memory
     IO_RECVMSG,
     IO_SENDMSG,
     IO_WAKE,      // completes each time io_wake was called, any number of calls in one
@@ -112,10 +114,12 @@ struct io_op {
     bool active; // submitted and not complete (ACCEPT, WAKE: not cancelled)
     io_address peer;    // ACCEPT: whose connection it is
     slice path;         // FILE_OPEN, FILE_STAT: relative; must end in NUL
+    bool remote;        // FILE_OPEN, FILE_STAT: opening beneath fd may wait for another process or machine at any time
     io_file_info info;  // FILE_OPEN, FILE_STAT: out
     char *buffer;       // FILE_READ
     uint64_t offset, length;
     uint32_t slot;      // the backend's
+    int64_t result;     // FILE_*: of io_perform
 };
 
 // ---- The loop ----
@@ -173,6 +177,15 @@ bool io_backend_is_open(const char *name);
 // What to take instead of a backend that was refused; NULL: this one cannot be, so what fails is not its fault.
 const io_backend *io_backend_instead(const io_backend *refused);
 
+enum { IO_RESIDENT_MAX = 64 };
+
+// Part of a file that was found in the kernel's memory, where a busy file stays.
+typedef struct io_resident {
+    int fd;
+    uint64_t from, to;
+    int64_t until_ns; // believed till then
+} io_resident;
+
 struct io_loop {
     const io_backend *backend;
     const io_stream_events *events;
@@ -185,11 +198,15 @@ struct io_loop {
     int64_t unix_ns;        // since 1970
     uint64_t send_turn_octets_max;
     bool (*evict)(io_loop *loop); // descriptors ran out: free some; returns whether any
+    // Has io_perform called on another thread, and then io_complete on the loop's own, as the operation may wait for the
+    // disk. Returns false if it cannot. NULL: such operations make the loop wait.
+    bool (*elsewhere)(io_loop *loop, io_op *op);
+    io_resident resident[IO_RESIDENT_MAX]; // by descriptor
     io_timers timers;
     io_alarms alarms;
 };
 
-// events, streams, owner, evict and send_turn_octets_max are set by the caller before.
+// events, streams, owner, evict, elsewhere and send_turn_octets_max are set by the caller before.
 skua_status io_loop_open(io_loop *loop, const io_backend *backend);
 void io_loop_close(io_loop *loop); // no stream may be open, no operation active
 
@@ -294,6 +311,12 @@ int64_t io_clock_ns(void);
 
 // Ends ACCEPT, POLL or WAKE at once: done is not called any more. Sockets already accepted have been delivered.
 void io_cancel(io_loop *loop, io_op *op);
+
+// Does a FILE operation, however long the disk takes.  Thread: any.
+void io_perform(io_op *op);
+
+// Completes an operation that io_perform has done.
+void io_complete(io_op *op);
 
 // Makes the loop's turn return and its WAKE operation complete.  Thread: any, and signal handlers.
 void io_wake(io_op *wake);

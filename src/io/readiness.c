@@ -6,7 +6,7 @@
 #include "io/readiness.h"
 
 #include "base/assert.h"
-#include "io/file.h"
+#include "io/disk.h"
 #include "io/transfer.h"
 
 #include <errno.h>
@@ -31,7 +31,7 @@ void readiness_clock(io_loop *loop)
 
 void readiness_discard(io_loop *loop, int fd)
 {
-    (void)loop;
+    disk_forget(loop, fd);
     (void)close(fd);
 }
 
@@ -131,8 +131,10 @@ static void ready_send(io_loop *loop, io_stream *stream)
             break;
         }
         uint64_t asked;
+        uint64_t most = loop->send_turn_octets_max - total;
         bool is_file = out_segment_at(out, 0)->kind == OUT_FILE;
-        ssize_t n = is_file ? transfer_send_file(stream->fd, out, loop->send_turn_octets_max - total, &asked)
+        if (is_file && (most = disk_ready(loop, stream, most)) == 0) break;
+        ssize_t n = is_file ? transfer_send_file(stream->fd, out, most, &asked)
                             : transfer_send(stream->fd, out, stream->flags & IO_LAST, &asked);
         if (n < 0) {
             if (ready_would_block()) ready_unwritable(loop, stream);
@@ -177,7 +179,7 @@ static void ready_run(io_loop *loop, io_stream *stream)
         stream->flags &= ~(uint32_t)IO_KICK;
         loop->events->kicked(stream);
     }
-    if ((stream->flags & (IO_WANT_SEND | IO_UNWRITABLE)) == IO_WANT_SEND) ready_send(loop, stream);
+    if ((stream->flags & (IO_WANT_SEND | IO_UNWRITABLE | IO_COLD)) == IO_WANT_SEND) ready_send(loop, stream);
     if ((stream->flags & (IO_WANT_SHUTDOWN | IO_WANT_SEND)) == IO_WANT_SHUTDOWN) {
         stream->flags &= ~(uint32_t)IO_WANT_SHUTDOWN;
         (void)shutdown(stream->fd, SHUT_WR);
@@ -298,21 +300,6 @@ static void ready_retry_accepts(io_loop *loop)
     }
 }
 
-static void ready_file_open(io_op *op, bool stat_only)
-{
-    int fd = 0; // looking opens nothing, and results below 0 are errors
-    skua_status status = file_open_beneath(op->fd, op->path.ptr, stat_only, &fd, &op->info);
-    op->active = false;
-    op->done(op, status == SKUA_OK ? fd : -(int64_t)status);
-}
-
-static void ready_file_read(io_op *op)
-{
-    ssize_t n = pread(op->fd, op->buffer, (size_t)op->length, (off_t)op->offset);
-    op->active = false;
-    op->done(op, n >= 0 ? n : -(int64_t)SKUA_EIO);
-}
-
 static void ready_op_failed(io_op *op, skua_status status)
 {
     op->active = false;
@@ -324,12 +311,13 @@ static void ready_op_start(io_loop *loop, io_op *op)
     skua_status status = SKUA_OK;
     if (!op->active) return; // cancelled before it began
     switch ((io_code)op->code) {
-    case IO_FILE_OPEN: ready_file_open(op, false); return;
-    case IO_FILE_STAT: ready_file_open(op, true); return;
-    case IO_FILE_READ: ready_file_read(op); return;
+    case IO_FILE_OPEN:
+    case IO_FILE_STAT:
+    case IO_FILE_READ: disk_start(loop, op); return;
     case IO_WAKE:
     case IO_ACCEPT:
     case IO_POLL: status = ready_watch(loop, op); break;
+    case IO_FILE_LOAD:
     case IO_CONNECT:
     case IO_RECVMSG:
     case IO_SENDMSG: status = SKUA_EUNSUPPORTED; break;
@@ -366,6 +354,7 @@ static void ready_op_event(io_loop *loop, io_op *op)
     case IO_FILE_OPEN:
     case IO_FILE_STAT:
     case IO_FILE_READ:
+    case IO_FILE_LOAD:
     case IO_RECVMSG:
     case IO_SENDMSG: return;
     }

@@ -372,6 +372,7 @@ static skua_status sim_start(sim_kernel *kernel, io_op *op)
     case IO_FILE_OPEN:
     case IO_FILE_STAT:
     case IO_FILE_READ: return sim_add_work(kernel, op);
+    case IO_FILE_LOAD:
     case IO_CONNECT:
     case IO_RECVMSG:
     case IO_SENDMSG: break;
@@ -428,6 +429,7 @@ static int64_t sim_work_ns(sim_kernel *kernel, const sim_work *work)
     case IO_FILE_OPEN:
     case IO_FILE_STAT:
     case IO_FILE_READ: return work->due_ns;
+    case IO_FILE_LOAD:
     case IO_CONNECT:
     case IO_RECVMSG:
     case IO_SENDMSG: break;
@@ -535,6 +537,7 @@ static int64_t sim_result(sim_kernel *kernel, io_op *op)
     case IO_ACCEPT:
     case IO_WAKE:
     case IO_POLL:
+    case IO_FILE_LOAD:
     case IO_CONNECT:
     case IO_RECVMSG:
     case IO_SENDMSG: break;

@@ -20,6 +20,13 @@ int transfer_accept(int listener, io_address *peer);
 // *asked: how many octets it tried.  Returns: octets sent, or -1 and errno.
 ssize_t transfer_send(int fd, out_queue *out, bool last, uint64_t *asked);
 
+// Whether sending a file waits for the disk. FreeBSD's sendfile reads it by itself.
+#ifdef __FreeBSD__
+enum { TRANSFER_FILE_WAITS = 0 };
+#else
+enum { TRANSFER_FILE_WAITS = 1 };
+#endif
+
 // Sends at most most octets of the file segment at the front of out.
 // *asked: how many octets it tried.  Returns: octets sent, 0 where the file ends, or -1 and errno.
 ssize_t transfer_send_file(int fd, out_queue *out, uint64_t most, uint64_t *asked);

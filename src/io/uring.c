@@ -12,7 +12,7 @@
 
 #ifdef __linux__
 
-#include "io/file.h"
+#include "io/disk.h"
 #include "io/readiness.h"
 #include "io/transfer.h"
 
@@ -157,21 +157,6 @@ static void uring_wake(io_op *op)
     (void)n;
 }
 
-static void uring_file_open(io_op *op, bool stat_only)
-{
-    int fd = 0; // looking opens nothing, and results below 0 are errors
-    skua_status status = file_open_beneath(op->fd, op->path.ptr, stat_only, &fd, &op->info);
-    op->active = false;
-    op->done(op, status == SKUA_OK ? fd : -(int64_t)status);
-}
-
-static void uring_file_read(io_op *op)
-{
-    ssize_t n = pread(op->fd, op->buffer, (size_t)op->length, (off_t)op->offset);
-    op->active = false;
-    op->done(op, n >= 0 ? n : -(int64_t)SKUA_EIO);
-}
-
 static void uring_op_failed(io_op *op, skua_status status)
 {
     op->active = false;
@@ -183,12 +168,13 @@ static void uring_start_op(io_loop *loop, io_op *op)
     skua_status status = SKUA_OK;
     if (!op->active) return; // cancelled before it began
     switch ((io_code)op->code) {
-    case IO_FILE_OPEN: uring_file_open(op, false); return;
-    case IO_FILE_STAT: uring_file_open(op, true); return;
-    case IO_FILE_READ: uring_file_read(op); return;
+    case IO_FILE_OPEN:
+    case IO_FILE_STAT:
+    case IO_FILE_READ: disk_start(loop, op); return;
     case IO_WAKE: status = uring_add_wake(loop, op); break;
     case IO_ACCEPT:
     case IO_POLL: status = uring_add_op(loop, op); break;
+    case IO_FILE_LOAD:
     case IO_CONNECT:
     case IO_RECVMSG:
     case IO_SENDMSG: status = SKUA_EUNSUPPORTED; break;

@@ -12,6 +12,7 @@
 
 #include "base/assert.h"
 #include "base/memory.h"
+#include "io/disk.h"
 #include "io/transfer.h"
 
 #include <errno.h>
@@ -206,8 +207,10 @@ static void uring_send_directly(io_loop *loop, io_stream *stream)
             break;
         }
         uint64_t asked;
+        uint64_t most = loop->send_turn_octets_max - total;
         bool is_file = out_segment_at(out, 0)->kind == OUT_FILE;
-        ssize_t n = is_file ? transfer_send_file(stream->fd, out, loop->send_turn_octets_max - total, &asked)
+        if (is_file && (most = disk_ready(loop, stream, most)) == 0) break;
+        ssize_t n = is_file ? transfer_send_file(stream->fd, out, most, &asked)
                             : transfer_send(stream->fd, out, stream->flags & IO_LAST, &asked);
         if (n < 0) {
             if (uring_failed(loop, stream, errno)) stream->flags |= IO_UNWRITABLE;
@@ -360,7 +363,7 @@ static void uring_stream_run(io_loop *loop, io_stream *stream)
         stream->flags &= ~(uint32_t)IO_KICK;
         loop->events->kicked(stream);
     }
-    uint32_t sending = IO_WANT_SEND | IO_UNWRITABLE | URING_SENDS | URING_QUEUED;
+    uint32_t sending = IO_WANT_SEND | IO_UNWRITABLE | IO_COLD | URING_SENDS | URING_QUEUED;
     if ((stream->flags & sending) == IO_WANT_SEND) uring_send(loop, stream);
     if ((stream->flags & (IO_WANT_SHUTDOWN | IO_WANT_SEND)) == IO_WANT_SHUTDOWN) {
         stream->flags &= ~(uint32_t)IO_WANT_SHUTDOWN;

@@ -28,6 +28,7 @@ static void config_limits(skua_config *c)
     if (!c->parts_max) c->parts_max = 128;
     if (!c->part_head_octets_max) c->part_head_octets_max = 8192;
     if (!c->part_files_max) c->part_files_max = 32;
+    if (!c->disk_threads) c->disk_threads = 16;
     if (!c->blocking_threads) c->blocking_threads = 16;
     if (!c->blocking_queue_max) c->blocking_queue_max = 256;
 }
@@ -68,6 +69,7 @@ const char *config_complete(skua_config *c, const skua_config *given)
     if (c->target_octets_max > 65535) return "target_octets_max";
     if (c->fields_max > 1000) return "fields_max";
     if (c->part_head_octets_max < 64 || c->part_head_octets_max > 65536) return "part_head_octets_max";
+    if (c->disk_threads > 1024) return "disk_threads";
     if (c->blocking_threads > 1024) return "blocking_threads";
     if (c->linger_octets_max > UINT32_MAX / 2) return "linger_octets_max";
     if (!config_deadline_is_valid(c->head_timeout_ns)) return "head_timeout_ns";

@@ -304,10 +304,12 @@ void connection_kick(connection *conn)
     io_kick(&conn->worker->loop, &conn->stream);
 }
 
+// While our disk is slow, nobody can say that the peer is.
 static void connection_look_at_progress(connection *conn)
 {
-    if (session_is_too_slow(conn->session)) connection_abort(conn, SKUA_END_TIMEOUT);
-    else connection_deadline_set(conn, connection_look_ns(worker_config(conn->worker)));
+    if (conn->stream.flags & IO_COLD) conn->session->looked = false;
+    else if (session_is_too_slow(conn->session)) connection_abort(conn, SKUA_END_TIMEOUT);
+    if (conn->state != CONNECTION_CLOSED) connection_deadline_set(conn, connection_look_ns(worker_config(conn->worker)));
 }
 
 static void connection_give_up(connection *conn, int status)

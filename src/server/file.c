@@ -13,6 +13,8 @@
 #include <errno.h>
 #include <unistd.h>
 
+// ---- Opening ----
+
 typedef struct file_opening {
     io_op op;
     skua_worker *worker;
@@ -34,7 +36,7 @@ static void file_opened(io_op *op, int64_t result)
         memory_free(file);
         file = NULL;
     }
-    w->opening--;
+    w->file_ops--;
     opening->fn(w, status, file, &op->info, opening->user);
     memory_free(opening);
 }
@@ -55,8 +57,55 @@ void skua_file_open(skua_worker *w, skua_root *root, slice path, skua_file_opene
     opening->path[path.len] = 0;
     opening->op = (io_op){ .code = IO_FILE_OPEN, .fd = root_fd(root), .done = file_opened, .user = opening };
     opening->op.path = slice_make(opening->path, path.len);
-    w->opening++;
+    opening->op.remote = root_is_remote(root);
+    w->file_ops++;
     io_submit(&w->loop, &opening->op);
+}
+
+// ---- Reading ----
+
+typedef struct file_loading {
+    io_op op;
+    skua_file *file; // a reference
+    size_t octets;   // that have been read
+    skua_file_loaded_fn *fn;
+    void *user;
+} file_loading;
+
+static void file_loaded_some(io_op *op, int64_t result)
+{
+    file_loading *loading = op->user;
+    skua_file *file = loading->file;
+    skua_worker *w = file->worker;
+    if (result > 0 && (uint64_t)result < op->length) { // the file need not end there
+        loading->octets += (size_t)result;
+        op->buffer += result;
+        op->offset += (uint64_t)result;
+        op->length -= (uint64_t)result;
+        io_submit(&w->loop, op);
+        return;
+    }
+    w->file_ops--;
+    if (result >= 0) loading->fn(w, SKUA_OK, loading->octets + (size_t)result, loading->user);
+    else loading->fn(w, (skua_status)-result, 0, loading->user);
+    skua_file_unref(file);
+    memory_free(loading);
+}
+
+void skua_file_load(skua_file *file, uint64_t offset, char *buffer, size_t room, skua_file_loaded_fn *fn, void *user)
+{
+    file_loading *loading = memory_alloc(sizeof *loading);
+    if (!loading) {
+        fn(file->worker, SKUA_ENOMEM, 0, user);
+        return;
+    }
+    *loading = (file_loading){ .file = skua_file_ref(file), .fn = fn, .user = user };
+    loading->op = (io_op){ .code = IO_FILE_READ, .fd = file->fd, .done = file_loaded_some, .user = loading };
+    loading->op.buffer = buffer;
+    loading->op.offset = offset;
+    loading->op.length = room;
+    file->worker->file_ops++;
+    io_submit(&file->worker->loop, &loading->op);
 }
 
 skua_status skua_file_read(skua_file *file, uint64_t offset, char *buffer, size_t room, size_t *octets)
@@ -69,6 +118,8 @@ skua_status skua_file_read(skua_file *file, uint64_t offset, char *buffer, size_
     *octets = (size_t)n;
     return SKUA_OK;
 }
+
+// ---- Holding, and keeping ----
 
 skua_file *skua_file_ref(skua_file *file)
 {

@@ -15,6 +15,7 @@
 
 struct skua_root {
     int fd;
+    bool remote;
     uint64_t id;
 };
 
@@ -46,6 +47,7 @@ skua_status skua_root_open(const char *path, skua_root **root)
         memory_lasting_free(made);
         return status;
     }
+    made->remote = file_is_remote(made->fd);
     made->id = atomic_fetch_add_explicit(&root_ids, 1, memory_order_relaxed);
     *root = made;
     return SKUA_OK;
@@ -62,6 +64,11 @@ int root_fd(const skua_root *root)
 {
     SKUA_ASSERT(root);
     return root->fd;
+}
+
+bool root_is_remote(const skua_root *root)
+{
+    return root->remote;
 }
 
 uint64_t root_id(const skua_root *root)

@@ -9,6 +9,9 @@
 // The root's descriptor, which stays the root's.
 int root_fd(const skua_root *root);
 
+// Whether looking anything up beneath it may ask another machine or process. See file_is_remote.
+bool root_is_remote(const skua_root *root);
+
 // A number that no other root of this process has, or had.
 uint64_t root_id(const skua_root *root);
 

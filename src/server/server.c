@@ -11,6 +11,7 @@
 #include "io/scratch.h"
 #include "server/connection.h"
 
+#include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -97,7 +98,8 @@ static bool server_fill(skua_server *server, const skua_config *config)
     server->router = router_new();
     server->watch_set = watch_set_new();
     server->helpers = crew_new(OFFLOAD_THREADS, OFFLOAD_QUEUE_MAX);
-    return server->router && server->watch_set && server->helpers;
+    server->disk = crew_new(server->config.disk_threads, UINT_MAX);
+    return server->router && server->watch_set && server->helpers && server->disk;
 }
 
 skua_server *skua_server_new(const skua_config *config)
@@ -189,6 +191,7 @@ void skua_server_free(skua_server *server)
     server_drop_keepsakes(server);
     blocking_free(server->blocking);
     crew_free(server->helpers);
+    crew_free(server->disk);
     if (server->watch_set) watch_set_free(server->watch_set);
     log_free(server->log);
     middleware_free(server->middleware);

@@ -50,6 +50,7 @@ struct skua_server {
     server_log *log;
     watch_set *watch_set;
     crew *helpers;      // for skua_offload
+    crew *disk;         // for what is not in memory
     blocking *blocking; // NULL: no route of that kind
     skua_local_desc locals[WORKER_LOCALS_MAX];
     unsigned local_count;

@@ -177,38 +177,78 @@ static skua_status watch_open_path(const skua_root *root, const char *path, int 
     return file_open_beneath(root_fd(root), path, false, fd, &info);
 }
 
-// The disk is looked at without the lock.
-static skua_status watch_start(watch_set *set, const skua_root *root, skua_watch *made, skua_watch **watch)
+// The same without waiting; false if it might.
+static bool watch_open_path_cached(const skua_root *root, const char *path, int *fd, skua_status *status)
 {
-    int directory = -1;
-    skua_status status = watch_open_path(root, made->path, &directory);
-    if (status != SKUA_OK) return status;
+    io_file_info info;
+    if (root_is_remote(root) || !file_open_cached(root_fd(root), path, false, fd, &info, status)) return false;
+    if (*status == SKUA_OK && info.kind != SKUA_FILE_DIRECTORY && changes_include_writes()) {
+        (void)close(*fd);
+        *status = SKUA_ENOENT;
+    }
+    return true;
+}
+
+// directory: is closed. The disk has been looked at without the lock.
+static skua_status watch_start(watch_set *set, int directory, skua_watch *made, skua_watch **watch)
+{
     (void)pthread_mutex_lock(&set->shared.lock);
-    status = watch_settle(set, directory, made, watch);
+    skua_status status = watch_settle(set, directory, made, watch);
     (void)pthread_mutex_unlock(&set->shared.lock);
     (void)close(directory);
     return status;
 }
 
+// What there is already, or a new one that is not started. *status: SKUA_OK goes on.
+static skua_watch *watch_find_or_make(watch_set *set, const skua_root *root, slice path, bool *found, skua_status *status)
+{
+    *found = false;
+    *status = set->fd < 0 ? SKUA_EUNSUPPORTED : SKUA_ENOENT;
+    if (set->fd < 0) return NULL;
+    while (path.len > 1 && path.ptr[path.len - 1] == '/') path.len--;
+    if (path.len >= ROOT_PATH_OCTETS || (path.len && memchr(path.ptr, 0, path.len))) return NULL;
+    (void)pthread_mutex_lock(&set->shared.lock);
+    skua_watch *watch = watch_share(set, root_id(root), path);
+    (void)pthread_mutex_unlock(&set->shared.lock);
+    *found = watch != NULL;
+    if (!watch) watch = watch_new(set, root_id(root), path);
+    *status = watch ? SKUA_OK : SKUA_ENOMEM;
+    return watch;
+}
+
+// wait: whether it may. Returns false if it would have to, and must not.
+static bool watch_get(watch_set *set, const skua_root *root, slice path, bool wait, skua_watch **watch, skua_status *status)
+{
+    bool found;
+    skua_watch *made = watch_find_or_make(set, root, path, &found, status), *settled = found ? made : NULL;
+    if (made && !found) {
+        int directory = -1;
+        if (wait) {
+            *status = watch_open_path(root, made->path, &directory);
+        } else if (!watch_open_path_cached(root, made->path, &directory, status)) {
+            memory_free(made);
+            return false;
+        }
+        if (*status == SKUA_OK) *status = watch_start(set, directory, made, &settled);
+        if (settled != made) memory_free(made);
+    }
+    if (*status == SKUA_OK) *watch = settled;
+    return true;
+}
+
 skua_status watch_open(watch_set *set, skua_root *root, slice path, skua_watch **watch)
 {
-    if (set->fd < 0) return SKUA_EUNSUPPORTED;
-    while (path.len > 1 && path.ptr[path.len - 1] == '/') path.len--;
-    if (path.len >= ROOT_PATH_OCTETS || (path.len && memchr(path.ptr, 0, path.len))) return SKUA_ENOENT;
-    (void)pthread_mutex_lock(&set->shared.lock);
-    skua_watch *found = watch_share(set, root_id(root), path);
-    (void)pthread_mutex_unlock(&set->shared.lock);
-    if (found) {
-        *watch = found;
-        return SKUA_OK;
-    }
-    skua_watch *made = watch_new(set, root_id(root), path);
-    if (!made) return SKUA_ENOMEM;
-    skua_watch *settled = NULL;
-    skua_status status = watch_start(set, root, made, &settled);
-    if (settled != made) memory_free(made);
-    if (status == SKUA_OK) *watch = settled;
+    skua_status status = SKUA_OK;
+    (void)watch_get(set, root, path, true, watch, &status);
     return status;
+}
+
+bool watch_try(watch_set *set, skua_root *root, slice path, skua_watch **watch, skua_status *status)
+{
+    skua_status result = SKUA_OK;
+    if (!watch_get(set, root, path, false, watch, &result)) return false;
+    *status = result;
+    return true;
 }
 
 void watch_close(watch_set *set, skua_watch *watch)
@@ -289,6 +329,14 @@ skua_status skua_watch_open(skua_server *server, skua_root *root, skua_slice pat
     SKUA_ASSERT(root);
     SKUA_ASSERT(watch);
     return watch_open(server_watches(server), root, path, watch);
+}
+
+bool skua_watch_try(skua_server *server, skua_root *root, skua_slice path, skua_watch **watch, skua_status *status)
+{
+    SKUA_ASSERT(root);
+    SKUA_ASSERT(watch);
+    SKUA_ASSERT(status);
+    return watch_try(server_watches(server), root, path, watch, status);
 }
 
 bool skua_watch_includes_writes(void)

@@ -9,6 +9,7 @@
 #include "http/date.h"
 #include "server/blocking.h"
 #include "server/connection.h"
+#include "server/fetch.h"
 #include "server/handoff.h"
 #include "server/server.h"
 #include "server/ticket.h"
@@ -160,6 +161,7 @@ skua_status worker_open(skua_worker *w, skua_server *server, unsigned index, con
     w->loop.streams = &w->connections;
     w->loop.owner = w;
     w->loop.evict = worker_lacks_descriptors;
+    w->loop.elsewhere = fetch_elsewhere;
     w->loop.send_turn_octets_max = server->config.send_turn_octets_max;
     w->loop.kernel = server->sim_kernel;
     skua_status status = io_loop_open(&w->loop, backend);
@@ -210,8 +212,8 @@ static void worker_look_at_stop(skua_worker *w)
 // Everything that could still send it a letter, but for skua_post.
 static bool worker_is_done(const skua_worker *w)
 {
-    return w->connections.in_use == 0 && w->offloaded == 0 && w->opening == 0 && w->orphans == 0 && w->blocking == 0 &&
-           w->held == 0;
+    return w->connections.in_use == 0 && w->offloaded == 0 && w->file_ops == 0 && w->fetching == 0 &&
+           w->orphans == 0 && w->blocking == 0 && w->held == 0;
 }
 
 // What was posted is delivered; what is posted from there on is refused, or functions that post themselves would

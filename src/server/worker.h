@@ -60,7 +60,8 @@ struct skua_worker {
     uint64_t refused;   // for want of memory, beyond connections_max, or by on_connect
     unsigned held;      // holds of requests, some of which may have ended
     unsigned offloaded; // work handed to helper threads and not come back
-    unsigned opening;   // files being opened
+    unsigned file_ops;  // openings and readings of files that are not complete
+    unsigned fetching;  // file operations that other threads have
     unsigned orphans;   // tickets resumed whose request has gone before fn was called
     unsigned blocking;  // requests that blocking handlers have
     bool draining;      // no more connections; every answer closes its own

@@ -13,7 +13,7 @@ ROWS = [
     for line in (ROOT / "docs/limits.md").read_text().splitlines()
     if line.startswith("|") and not line.startswith(("|---", "| member"))
 ]
-LIMIT = re.compile(r"(_max|_min|_ns|_octets|backlog|blocking_threads)$")
+LIMIT = re.compile(r"(_max|_min|_ns|_octets|backlog|blocking_threads|disk_threads)$")
 UNITS = {"s": 10**9, "MiB": 1 << 20}
 
 # What only the program can make grow, or a protocol has fixed: by its own calls, in its own answers.

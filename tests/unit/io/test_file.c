@@ -166,12 +166,28 @@ static const path_case path_cases[] = {
     { "socket", SKUA_EACCES, SKUA_FILE_OTHER, true },
 };
 
+// What was opened just now is in memory. Another file system beneath the root, or a way out of it, is for those who may wait.
+static void check_cached(const path_case *c)
+{
+    int fd = -1;
+    io_file_info info;
+    skua_status status = SKUA_EIO;
+    bool done = file_open_cached(root, c->path, false, &fd, &info, &status);
+    if (done) assert_int_equal(status, c->status);
+    if (done && status == SKUA_OK) {
+        assert_int_equal(info.kind, c->kind);
+        close(fd);
+    }
+    if (c->status == SKUA_OK) assert_int_equal(done, file_method_get() == FILE_METHOD_OPENAT2);
+}
+
 static void check_open(const path_case *c)
 {
     int fd = -1;
     io_file_info info = { .inode = 1234567 };
     skua_status status = file_open_beneath(root, c->path, false, &fd, &info);
     if (status != c->status) fail_msg("\"%s\": status %d, not %d", c->path, status, c->status);
+    check_cached(c);
     if (status != SKUA_OK) {
         assert_int_equal(fd, -1);
         assert_int_equal(info.inode, 1234567);
@@ -250,6 +266,15 @@ static void test_file_refuses_long_names(void **state)
         assert_int_equal(file_open_beneath(root, path, true, NULL, &info), status);
     }
     assert_int_equal(fd, -1);
+}
+
+static void test_file_is_remote_where_others_answer(void **state)
+{
+    (void)state;
+    int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_true(file_is_remote(proc));
+    close(proc);
+    assert_false(file_is_remote(root));
 }
 
 static void test_file_refuses_devices(void **state)
@@ -427,6 +452,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         BOTH(test_file_opens_beneath),
         BOTH(test_file_refuses_long_names),
+        cmocka_unit_test(test_file_is_remote_where_others_answer),
         BOTH(test_file_refuses_devices),
         BOTH(test_file_refuses_the_unreadable),
         BOTH(test_file_says_when_descriptors_ran_out),

@@ -119,6 +119,11 @@ static void test_server_says_what_is_out_of_range(void **state)
     skua_server *server = skua_server_new(&config);
     assert_int_equal(skua_start(server), SKUA_EINVAL);
     assert_non_null(strstr(skua_server_error(server), "head_octets_max"));
+    skua_server_free(server);
+    config = (skua_config){ .listen = "127.0.0.1:0", .disk_threads = 1025 };
+    server = skua_server_new(&config);
+    assert_int_equal(skua_start(server), SKUA_EINVAL);
+    assert_non_null(strstr(skua_server_error(server), "disk_threads"));
     skua_stop(server, 0); // nothing is running
     skua_wait(server);
     skua_server_free(server);

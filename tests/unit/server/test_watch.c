@@ -2,6 +2,7 @@
 //
 // Watches: what is counted and what is not, sharing, directories that go away, and an overflowing queue.
 
+#include "io/file.h"
 #include "server/root.h"
 #include "server/watch.h"
 
@@ -172,6 +173,40 @@ static void test_watch_is_shared(void **state)
     skua_watch *fresh = open_watch("a");
     assert_int_equal(skua_watch_changes(fresh), 0);
     watch_close(set, fresh);
+}
+
+// What is in memory is watched as if there were time; else only what is watched already.
+static void test_watch_without_waiting(void **state)
+{
+    (void)state;
+    skua_watch *watch = NULL;
+    skua_status status = SKUA_EIO;
+    if (file_method_get() != FILE_METHOD_OPENAT2) skip();
+    assert_true(watch_try(set, root, SKUA_SLICE("a"), &watch, &status));
+    assert_int_equal(status, SKUA_OK);
+    uint64_t last = skua_watch_changes(watch);
+    put("a/new", "tried");
+    assert_true(changed(watch, &last));
+    assert_int_equal(unlinkat(base_fd, "a/new", 0), 0);
+    skua_watch *none = NULL;
+    assert_int_equal(faccessat(base_fd, "none", F_OK, 0), -1); // from here on the kernel knows that there is none
+    assert_true(watch_try(set, root, SKUA_SLICE("none"), &none, &status));
+    assert_int_equal(status, SKUA_ENOENT);
+    if (skua_watch_includes_writes()) {
+        assert_true(watch_try(set, root, SKUA_SLICE("a/file"), &none, &status));
+        assert_int_equal(status, SKUA_ENOENT);
+    }
+    file_method_set(FILE_METHOD_WALK); // nobody can tell whether it would wait
+    skua_watch *again = NULL;
+    status = SKUA_EIO;
+    assert_false(watch_try(set, root, SKUA_SLICE("b"), &again, &status));
+    assert_int_equal(status, SKUA_EIO);
+    assert_true(watch_try(set, root, SKUA_SLICE("a"), &again, &status));
+    assert_int_equal(status, SKUA_OK);
+    assert_ptr_equal(again, watch);
+    file_method_set(FILE_METHOD_UNKNOWN);
+    watch_close(set, again);
+    watch_close(set, watch);
 }
 
 static void test_watch_of_the_root(void **state)
@@ -391,6 +426,7 @@ int main(void)
         EACH(test_watch_of_a_file),
         EACH(test_watch_does_not_count_reading),
         EACH(test_watch_is_shared),
+        EACH(test_watch_without_waiting),
         EACH(test_watch_of_the_root),
         EACH(test_watch_dies_with_its_directory),
         EACH(test_watch_dies_when_its_directory_moves),

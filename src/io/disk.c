@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+//
+// Disk. Where the kernel cannot tell whether it would wait, it is taken to.
+// A file that has been found in memory is believed to stay there for a second, so that a busy one costs nothing.
+
+#include "io/disk.h"
+
+#include "base/memory.h"
+#include "io/file.h"
+#include "io/page_cache.h"
+#include "io/transfer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+enum { DISK_LOAD_OCTETS = 1048576 }; // looked for, or loaded, at once
+
+static const int64_t disk_believed_ns = 1000000000;
+
+// ---- Operations ----
+
+static void disk_open(io_op *op)
+{
+    int fd = 0; // looking opens nothing, and results below 0 are errors
+    skua_status status = file_open_beneath(op->fd, op->path.ptr, op->code == IO_FILE_STAT, &fd, &op->info);
+    op->result = status ? -(int64_t)status : fd;
+}
+
+static void disk_read(io_op *op)
+{
+    ssize_t n;
+    do {
+        n = pread(op->fd, op->buffer, (size_t)op->length, (off_t)op->offset);
+    } while (n < 0 && errno == EINTR);
+    op->result = n >= 0 ? n : -(int64_t)SKUA_EIO;
+}
+
+void io_perform(io_op *op)
+{
+    op->result = 0;
+    if (op->code == IO_FILE_READ) disk_read(op);
+    else if (op->code == IO_FILE_LOAD) page_cache_load(op->fd, op->offset, op->length);
+    else disk_open(op);
+}
+
+void io_complete(io_op *op)
+{
+    op->active = false;
+    op->done(op, op->result);
+}
+
+static bool disk_open_at_once(io_op *op)
+{
+    int fd = 0;
+    skua_status status;
+    if (op->remote || !file_open_cached(op->fd, op->path.ptr, op->code == IO_FILE_STAT, &fd, &op->info, &status)) return false;
+    op->result = status ? -(int64_t)status : fd;
+    return true;
+}
+
+static bool disk_read_at_once(io_op *op)
+{
+    op->result = page_cache_read(op->fd, op->buffer, (size_t)op->length, op->offset);
+    return op->result >= 0;
+}
+
+void disk_start(io_loop *loop, io_op *op)
+{
+    bool done = op->code == IO_FILE_READ ? disk_read_at_once(op) : disk_open_at_once(op);
+    if (!done && loop->elsewhere && loop->elsewhere(loop, op)) return;
+    if (!done) io_perform(op);
+    io_complete(op);
+}
+
+// ---- Sending ----
+
+typedef struct disk_load {
+    io_op op;
+    pool_item stream; // may have been closed meanwhile
+    int fd;           // of the file; the operation has a descriptor of its own
+} disk_load;
+
+static io_resident *disk_resident(io_loop *loop, int fd)
+{
+    return &loop->resident[(unsigned)fd % IO_RESIDENT_MAX];
+}
+
+void disk_forget(io_loop *loop, int fd)
+{
+    io_resident *resident = disk_resident(loop, fd);
+    if (resident->fd == fd) resident->until_ns = 0;
+}
+
+// Joined to what is believed of the file already, until that has to be looked at again.
+static void disk_believe(io_loop *loop, int fd, uint64_t from, uint64_t to)
+{
+    io_resident *resident = disk_resident(loop, fd);
+    bool joins = resident->fd == fd && loop->now_ns < resident->until_ns && from <= resident->to && to >= resident->from;
+    if (!joins) {
+        *resident = (io_resident){ .fd = fd, .from = from, .to = to, .until_ns = loop->now_ns + disk_believed_ns };
+        return;
+    }
+    if (from < resident->from) resident->from = from;
+    if (to > resident->to) resident->to = to;
+}
+
+static void disk_loaded(io_op *op, int64_t result)
+{
+    (void)result; // if it failed, sending fails
+    disk_load *load = op->user;
+    io_loop *loop = op->loop;
+    io_stream *stream = pool_find(loop->streams, load->stream.slot, load->stream.generation);
+    if (stream) {
+        disk_believe(loop, load->fd, op->offset, op->offset + op->length);
+        stream->flags &= ~(uint32_t)IO_COLD;
+        io_push(loop, stream);
+    }
+    (void)close(op->fd);
+    memory_free(load);
+}
+
+// The file may be closed before it has been loaded.
+static bool disk_load_elsewhere(io_loop *loop, const io_stream *stream, const out_segment *segment, uint64_t length)
+{
+    disk_load *load = loop->elsewhere ? memory_alloc(sizeof *load) : NULL;
+    if (!load) return false;
+    *load = (disk_load){ .stream = stream->item, .fd = segment->file };
+    load->op = (io_op){ .code = IO_FILE_LOAD, .active = true, .loop = loop, .done = disk_loaded, .user = load };
+    load->op.offset = segment->offset;
+    load->op.length = length;
+    load->op.fd = fcntl(segment->file, F_DUPFD_CLOEXEC, 0);
+    if (load->op.fd >= 0 && loop->elsewhere(loop, &load->op)) return true;
+    if (load->op.fd >= 0) (void)close(load->op.fd);
+    memory_free(load);
+    return false;
+}
+
+static uint64_t disk_smaller(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+uint64_t disk_ready(io_loop *loop, io_stream *stream, uint64_t most)
+{
+    const out_segment *segment = out_segment_at(stream->out, 0);
+    const io_resident *resident = disk_resident(loop, segment->file);
+    uint64_t from = segment->offset, to = from + disk_smaller(segment->len, DISK_LOAD_OCTETS);
+    if (!TRANSFER_FILE_WAITS) return most;
+    if (resident->fd == segment->file && loop->now_ns < resident->until_ns && from >= resident->from && from < resident->to) {
+        return disk_smaller(most, resident->to - from);
+    }
+    if (!page_cache_holds(segment->file, from, to - from) && disk_load_elsewhere(loop, stream, segment, to - from)) {
+        stream->flags |= IO_COLD;
+        return 0;
+    }
+    // What nobody can load is sent all the same.
+    disk_believe(loop, segment->file, from, to);
+    return disk_smaller(most, to - from);
+}

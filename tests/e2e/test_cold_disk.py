@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: MIT
+"""One client pulls files that the disk is slow to give; everybody else is served as ever, by the same worker."""
+
+import contextlib
+import itertools
+import os
+import signal
+import threading
+import time
+
+import pytest
+import slow_disk
+from server import BACKEND, eventually, program
+
+DELAY = 0.25  # seconds, of every look-up, opening and reading
+LONG_DELAY = 1.0  # longer than a busy machine takes for anything
+PULLERS = 6
+ASKED = 400  # requests whose times are compared
+SMALL, LARGE = 3000, 3_000_000  # kept in memory, and sent from the file
+BACKENDS = [BACKEND] if BACKEND else ["epoll", "uring"]
+numbers = itertools.count(1)
+
+
+def cold(octets):
+    """The name of a file that nobody has asked for."""
+    return f"{next(numbers)}.{octets}"
+
+
+@pytest.fixture
+def delay():
+    return DELAY
+
+
+@pytest.fixture
+def slow(tmp_path, delay):
+    folder = tmp_path / "site" / "slow"
+    folder.mkdir(parents=True)
+    (tmp_path / "site" / "fast.txt").write_bytes(b"x" * 1000)
+    (tmp_path / "site" / "large").write_bytes(b"y" * 200_000)
+    with slow_disk.mounted(folder, delay) as disk:
+        if disk is None:
+            pytest.skip("no file system can be mounted here")
+        yield tmp_path / "site"
+
+
+@pytest.fixture(params=BACKENDS)
+def server(slow, launch, request):
+    return launch(program, slow, "--workers", "1", "--list", "--backend", request.param)
+
+
+class Pullers:
+    """Clients that fetch cold files until they are told to stop, and look at what they get."""
+
+    def __init__(self, server):
+        self.server, self.over, self.got, self.wrong = server, False, 0, []
+        self.threads = [threading.Thread(target=self._pull, args=(size,)) for size in [SMALL, LARGE] * (PULLERS // 2)]
+
+    def _pull(self, size):
+        with self.server.connect() as connection:
+            while not self.over:
+                name = cold(size)
+                answer = connection.get(f"/slow/{name}")
+                if answer.status != 200 or answer.content != slow_disk.content(name, 0, size):
+                    self.wrong.append((name, answer.status, len(answer.content)))
+                self.got += 1
+
+    def __enter__(self):
+        for thread in self.threads:
+            thread.start()
+        time.sleep(DELAY)
+        return self
+
+    def __exit__(self, *_):
+        self.over = True
+        for thread in self.threads:
+            thread.join()
+
+
+def times(server, path, octets, count):
+    """How long each of so many requests took, sorted, in seconds."""
+    found = []
+    with server.connect() as connection:
+        for _ in range(count):
+            begin = time.monotonic()
+            assert len(connection.get(path).content) == octets
+            found.append(time.monotonic() - begin)
+            time.sleep(0.005)
+    return sorted(found)
+
+
+@pytest.mark.parametrize("delay", [LONG_DELAY])
+def test_everybody_else_is_served_as_ever(server, delay, record_property):
+    alone = times(server, "/fast.txt", 1000, ASKED)
+    with Pullers(server) as pullers:
+        beside = times(server, "/fast.txt", 1000, ASKED)
+        beside_large = times(server, "/large", 200_000, ASKED // 4)
+    assert pullers.wrong == []
+    assert pullers.got >= PULLERS
+    p99 = [found[len(found) * 99 // 100] for found in (alone, beside, beside_large)]
+    record_property("p99", p99)
+    print(f"p99: {p99[0] * 1e3:.2f} ms alone, {p99[1] * 1e3:.2f} ms and {p99[2] * 1e3:.2f} ms (a file) beside {pullers.got} cold files")
+    # A worker that waited for the disk would wait for whole delays, most of the time.
+    assert p99[1] < delay / 4
+    assert p99[2] < delay / 4
+
+
+def test_parts_of_a_cold_file(server):
+    name = cold(LARGE)
+    answer = server.get(f"/slow/{name}", "Range: bytes=1000000-1000009")
+    assert (answer.status, answer.content) == (206, slow_disk.content(name, 1_000_000, 10))
+    several = server.get(f"/slow/{name}", "Range: bytes=0-9,2000000-2000019")
+    assert several.status == 206
+    assert slow_disk.content(name, 0, 10) in several.content
+    assert slow_disk.content(name, 2_000_000, 20) in several.content
+
+
+def test_what_is_not_there(server):
+    assert server.get("/slow/none").status == 404
+    assert server.get("/slow/none/at/all").status == 404
+    assert server.get("/slow").status == 301
+    assert server.get("/slow/").status == 200  # the listing
+
+
+def test_a_client_that_leaves_meanwhile(server):
+    for size in (SMALL, LARGE):
+        for wait in (0, DELAY / 2, 1.5 * DELAY, 2.5 * DELAY, 3.5 * DELAY):
+            connection = server.connect()
+            connection.send(f"GET /slow/{cold(size)} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+            time.sleep(wait)
+            connection.reset()
+    # The cache may keep a descriptor of each large file, and nobody a second one, or one of a small file.
+    assert eventually(lambda: len(slow_links(server)) == len(set(slow_links(server))), within=5)
+    assert not any(link.endswith(f".{SMALL}") for link in slow_links(server))
+    assert server.get("/fast.txt").status == 200
+
+
+def slow_links(server):
+    """The files of the slow disk that a server has open, each as often as it does."""
+    found = []
+    for name in os.listdir(f"/proc/{server.pid}/fd"):
+        with contextlib.suppress(FileNotFoundError):
+            found.append(os.readlink(f"/proc/{server.pid}/fd/{name}"))
+    return [link for link in found if "/slow/" in link]
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE])
+def test_a_stop_waits_for_who_waits_for_the_disk(server, size):
+    name = cold(size)
+    connection = server.connect()
+    connection.send(f"GET /slow/{name} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+    time.sleep(DELAY / 2)
+    server.signal(signal.SIGTERM)
+    assert connection.response().content == slow_disk.content(name, 0, size)
+    assert server.wait() == 0
+    server.judged = True
