@@ -112,7 +112,7 @@ struct io_op {
     int fd;
     uint8_t code;
     bool active; // submitted and not complete (ACCEPT, WAKE: not cancelled)
-    io_address peer;    // ACCEPT: whose connection it is
+    io_address peer;    // ACCEPT: whose connection it is; unknown: see io_backend.peer
     slice path;         // FILE_OPEN, FILE_STAT: relative; must end in NUL
     bool remote;        // FILE_OPEN, FILE_STAT: opening beneath fd may wait for another process or machine at any time
     io_file_info info;  // FILE_OPEN, FILE_STAT: out
@@ -140,7 +140,10 @@ typedef struct io_backend {
     // Closes a descriptor the backend made: a file from FILE_OPEN, or an accepted socket nobody wants.
     void (*discard)(io_loop *loop, int fd);
 
-    // The rest may be NULL. How many octets have been sent that the peer's side has not acknowledged.
+    // The rest may be NULL. Whose connection an accepted stream is; asked for where ACCEPT leaves that unknown, as it
+    // costs a system call.
+    void (*peer)(const io_stream *stream, io_address *peer);
+    // How many octets have been sent that the peer's side has not acknowledged.
     uint64_t (*unsent)(const io_stream *stream);
     // A descriptor that is readable when a turn has something to complete; without it the
     // loop cannot be part of another one.

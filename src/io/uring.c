@@ -210,13 +210,11 @@ static bool uring_read_lost_peer(int fd, struct sockaddr_storage *from)
            getsockopt(fd, SOL_SOCKET, SO_PEERNAME, from, &in) == 0;
 }
 
-// The kernel accepts many at once and has room for one address only, so it is asked for.
-static void uring_read_peer(int fd, io_address *peer)
+static void uring_read_peer(const io_stream *stream, io_address *peer)
 {
     struct sockaddr_storage from;
     socklen_t len = sizeof from;
-    *peer = (io_address){ .family = 0 };
-    if (getpeername(fd, (struct sockaddr *)&from, &len) == 0 || uring_read_lost_peer(fd, &from))
+    if (getpeername(stream->fd, (struct sockaddr *)&from, &len) == 0 || uring_read_lost_peer(stream->fd, &from))
         transfer_read_peer(peer, &from);
 }
 
@@ -264,7 +262,7 @@ static void uring_accepted(io_loop *loop, uring_op *entry, int32_t res)
         if (!entry->cancels) uring_accept_failed(loop, entry, -res);
         return;
     }
-    uring_read_peer(res, &op->peer);
+    op->peer = (io_address){ .family = 0 }; // many are accepted at once, with room for one address only
     op->done(op, res);
     uring_run_streams(loop);
 }
@@ -441,6 +439,7 @@ const io_backend io_backend_uring = {
     .cancel = uring_cancel,
     .wake = uring_wake,
     .discard = readiness_discard,
+    .peer = uring_read_peer,
     .unsent = transfer_unsent,
     .abandon = uring_abandon,
     .probe = uring_ring_probe,

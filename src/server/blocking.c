@@ -220,7 +220,7 @@ static skua_reply *reply_new(skua_request *r, const blocking_route *entry, slice
     reply->request = r;
     reply->entry = entry;
     reply->content = content;
-    reply->peer = r->session->conn->peer;
+    reply->peer = *connection_peer(r->session->conn);
     reply->peer_was_done = r->session->conn->half_closed;
     reply->fields_tail = &reply->fields;
     block_store_init(&reply->blocks, 0);

@@ -272,15 +272,17 @@ static bool connection_is_welcome(connection *conn)
     return !config->on_connect || config->on_connect(conn, config->hook_user);
 }
 
-static connection *connection_take(skua_worker *w, const io_address *peer)
+static connection *connection_take(skua_worker *w, int fd, const io_address *peer)
 {
     connection *conn = pool_take(&w->connections);
     if (!conn) return NULL;
+    io_stream_open(&conn->stream, fd);
     uint64_t number = ++w->accepted;
     conn->worker = w;
     conn->peer = *peer;
     conn->id_high = (uint16_t)(number >> 32);
     conn->id_low = (uint32_t)number;
+    if (worker_config(w)->on_close) (void)connection_peer(conn); // then it is too late to ask
     if (connection_is_welcome(conn)) return conn;
     pool_give(&w->connections, conn);
     return NULL;
@@ -288,15 +290,21 @@ static connection *connection_take(skua_worker *w, const io_address *peer)
 
 void connection_accepted(skua_worker *w, int fd, const io_address *peer)
 {
-    connection *conn = worker_has_room(w) ? connection_take(w, peer) : NULL;
+    connection *conn = worker_has_room(w) ? connection_take(w, fd, peer) : NULL;
     if (!conn) {
         w->refused++;
         w->loop.backend->discard(&w->loop, fd);
         return;
     }
-    io_stream_open(&conn->stream, fd);
     connection_set_state(conn, CONNECTION_IDLE);
     io_recv(&w->loop, &conn->stream);
+}
+
+const io_address *connection_peer(connection *conn)
+{
+    const io_backend *backend = conn->worker->loop.backend;
+    if (conn->peer.family == 0 && backend->peer) backend->peer(&conn->stream, &conn->peer);
+    return &conn->peer;
 }
 
 void connection_kick(connection *conn)
@@ -342,7 +350,8 @@ void connection_deadline(io_deadline *deadline, void *user)
 
 size_t skua_connection_peer(const skua_connection *conn, char *text, size_t room)
 {
-    return io_address_write(&conn->peer, text, room);
+    void *itself = pool_at(&conn->worker->connections, conn->stream.item.slot);
+    return io_address_write(connection_peer(itself), text, room);
 }
 
 uint64_t skua_connection_id(const skua_connection *conn)

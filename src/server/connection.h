@@ -49,6 +49,9 @@ void connection_abort(connection *conn, skua_end how);
 // Half-closes, drains, closes.
 void connection_linger(connection *conn);
 
+// Whose it is; until it is closed.
+const io_address *connection_peer(connection *conn);
+
 // Has the session resumed from the loop, soon.
 void connection_kick(connection *conn);
 

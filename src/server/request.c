@@ -65,7 +65,7 @@ static void request_log(const skua_request *r, skua_end how)
     skua_worker *w = r->worker;
     if (!w->lane || (r->status == 0 && r->method.len == 0)) return;
     char peer[64];
-    (void)io_address_write(&r->session->conn->peer, peer, sizeof peer);
+    (void)io_address_write(connection_peer(r->session->conn), peer, sizeof peer);
     bool parsed = r->began_ns != 0;
     log_request(w->lane, &(log_access){
         .unix_ns = w->loop.unix_ns,
@@ -431,7 +431,7 @@ slice skua_request_cookie(const skua_request *r, const char *name)
 
 size_t skua_request_peer(const skua_request *r, char *text, size_t room)
 {
-    return io_address_write(r->reply ? blocking_peer(r->reply) : &r->session->conn->peer, text, room);
+    return io_address_write(r->reply ? blocking_peer(r->reply) : connection_peer(r->session->conn), text, room);
 }
 
 bool skua_request_peer_is_done(const skua_request *r)

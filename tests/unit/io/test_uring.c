@@ -117,11 +117,13 @@ static void rig_accepted(io_op *op, int64_t result)
 {
     rig *r = op->user;
     SKUA_ASSERT(result >= 0 && op->active);
-    SKUA_ASSERT(op->peer.family == 4 && op->peer.octets[0] == 127);
     peer *p = pool_take(&r->peers);
     SKUA_ASSERT(p);
     out_init(&p->out, &r->store);
     io_stream_open(&p->stream, (int)result);
+    io_address from = op->peer;
+    if (from.family == 0) r->loop.backend->peer(&p->stream, &from);
+    SKUA_ASSERT(from.family == 4 && from.octets[0] == 127);
     p->stream.out = &p->out;
     r->last = p;
     r->accepted++;

@@ -33,16 +33,23 @@ typedef struct house {
     bool closes_answer;
 } house;
 
-static bool connects(skua_connection *conn, void *user)
+static const char *backend; // NULL: the preferred one
+
+static void check_peer(const skua_connection *conn)
 {
-    house *h = user;
     char peer[64];
-    uint64_t id = skua_connection_id(conn);
-    assert_true(id > h->last_id);
-    h->last_id = id;
     size_t len = skua_connection_peer(conn, peer, sizeof peer);
     assert_int_equal(len, strlen(peer));
     assert_string_equal(peer, "127.0.0.1");
+}
+
+static bool connects(skua_connection *conn, void *user)
+{
+    house *h = user;
+    uint64_t id = skua_connection_id(conn);
+    assert_true(id > h->last_id);
+    h->last_id = id;
+    check_peer(conn);
     assert_int_equal(skua_worker_index(skua_connection_worker(conn)), 0);
     assert_null(skua_connection_get(conn));
     if (h->refusals_left) {
@@ -57,6 +64,7 @@ static bool connects(skua_connection *conn, void *user)
 static void closes(skua_connection *conn, void *user)
 {
     house *h = user;
+    check_peer(conn);
     assert_ptr_equal(skua_connection_get(conn), &h->connects);
     assert_int_equal(h->ends, h->closes + 1); // its request's end came before
     h->closes++;
@@ -85,8 +93,8 @@ static void answer(skua_request *request, void *user)
 static void house_make(house *h, const char *listen)
 {
     *h = (house){ .last_id = 0 };
-    h->server = skua_server_new(&(skua_config){ .listen = listen, .on_connect = connects, .on_close = closes,
-                                                .hook_user = h });
+    h->server = skua_server_new(&(skua_config){ .listen = listen, .backend = backend, .on_connect = connects,
+                                                .on_close = closes, .hook_user = h });
     assert_non_null(h->server);
     assert_int_equal(skua_route(h->server, "/", answer, h), SKUA_OK);
 }
@@ -363,5 +371,10 @@ int main(void)
         cmocka_unit_test(one_that_never_starts_closes_it_too),
         cmocka_unit_test(inherited_sockets_are_taken_over),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = cmocka_run_group_tests_name("the preferred backend", tests, NULL, NULL);
+#ifdef __linux__
+    backend = "uring";
+    failed += cmocka_run_group_tests_name("io_uring", tests, NULL, NULL);
+#endif
+    return failed;
 }
