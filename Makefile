@@ -74,7 +74,7 @@ unit: build/.tools-test build/asan/.built
 	@ctest --test-dir build/asan --output-on-failure -j $(JOBS) --no-tests=error
 
 # What crosses threads, under the thread sanitizer.
-TSAN_UNITS := mailbox server log watch blocking crew gate post ticket failure threads
+TSAN_UNITS := backend mailbox server log watch blocking crew gate post ticket failure threads
 tsan: build/.tools-test
 	@test -f build/tsan/build.ninja || cmake --preset tsan >build/tsan.log || { cat build/tsan.log; exit 1; }
 	@cmake --build build/tsan -j $(JOBS) --target skua echo threads workers $(TSAN_UNITS:%=server_test_%)
