@@ -195,7 +195,7 @@ def test_a_spool_directory_that_is_not_there(launch, folders):
     response = post(uploads, "/spool", octets(70_000))
     assert response.status == 500 and response.closes
     assert told(uploads) == ["there is none"]
-    assert "cannot keep content in" in uploads.error_text()
+    assert eventually(lambda: "cannot keep content in" in uploads.error_text())
     response = post(uploads, "/collect?memory=1", form(part("a", b"12"), part("b", b"34")))
     assert response.status == 500
 
