@@ -47,8 +47,6 @@ typedef struct h1_reader {
     const char *base, *at, *end;
     const char *mark; // start of the word that at is in
     const char *stop; // of a field line: its first octet that no field line may hold, or end
-    h1_field *field;  // the line that is being read
-    const h1_field *fields_end;
 } h1_reader;
 
 __attribute__((cold, noinline)) static h1_stage h1_fail(h1_head *head, uint16_t status,
@@ -58,9 +56,15 @@ __attribute__((cold, noinline)) static h1_stage h1_fail(h1_head *head, uint16_t 
     return H1_STAGE_FAULTED;
 }
 
-static inline uint16_t h1_offset(const h1_reader *in, const char *p)
+static inline uint16_t h1_offset(const char *base, const char *p)
 {
-    return (uint16_t)(p - in->base);
+    return (uint16_t)(p - base);
+}
+
+// The line that is being read.
+static inline h1_field *h1_line(const h1_head *head)
+{
+    return &head->fields[head->count];
 }
 
 // ---- Spans ----
@@ -70,19 +74,32 @@ static inline uint16_t h1_offset(const h1_reader *in, const char *p)
 static inline const char *h1_skip(const char *base, const char *p, const char *end,
                                   wide_class class)
 {
-    while (end - p >= WIDE_OCTETS) {
+    if (end - base < WIDE_OCTETS) {
+        while (p < end && syntax_is(*p, wide_grammar(class)))
+            p++;
+        return p;
+    }
+    const char *last = end - WIDE_OCTETS;
+    for (; p <= last; p += WIDE_OCTETS) {
         wide_mask outside = wide_outside(class, p);
         if (outside) return p + wide_first(outside);
-        p += WIDE_OCTETS;
     }
-    if (p < end && end - base >= WIDE_OCTETS) {
-        const char *last = end - WIDE_OCTETS;
-        wide_mask outside = wide_drop(wide_outside(class, last), (size_t)(p - last));
-        return outside ? p + wide_first(outside) : end;
-    }
-    while (p < end && syntax_is(*p, wide_grammar(class)))
-        p++;
-    return p;
+    if (p == end) return p;
+    wide_mask outside = wide_drop(wide_outside(class, last), (size_t)(p - last));
+    return outside ? p + wide_first(outside) : end;
+}
+
+__attribute__((noinline)) static const char *h1_skip_any_field(const char *base, const char *p,
+                                                               const char *end)
+{
+    return h1_skip(base, p, end, WIDE_FIELD);
+}
+
+// The first octet from p on that no field line may hold, or end. HTAB and obs-text are rare.
+static inline const char *h1_skip_field(const char *base, const char *p, const char *end)
+{
+    p = h1_skip(base, p, end, WIDE_TEXT);
+    return p == end || *p == '\r' ? p : h1_skip_any_field(base, p, end);
 }
 
 // ---- Names ----
@@ -110,27 +127,24 @@ static inline bool field_folds_to(const char *p, const char *lower, size_t len)
            (len <= 16 || fold8(p + 8) == fold8(lower + 8));
 }
 
-static inline field_id field_match_short(const char *p, size_t len)
+static inline field_id field_match_6(const char *p)
 {
-    switch (len) {
-    case 2: return (p[0] | 0x20) == 't' && (p[1] | 0x20) == 'e' ? FIELD_TE : FIELD_OTHER;
-    case 4: return field_folds_to(p, "host", 4) ? FIELD_HOST : FIELD_OTHER;
-    case 5: return field_folds_to(p, "range", 5) ? FIELD_RANGE : FIELD_OTHER;
-    case 6:
-        if (field_folds_to(p, "accept", 6)) return FIELD_ACCEPT;
-        if (field_folds_to(p, "cookie", 6)) return FIELD_COOKIE;
-        return field_folds_to(p, "expect", 6) ? FIELD_EXPECT : FIELD_OTHER;
-    case 7:
-        if (field_folds_to(p, "upgrade", 7)) return FIELD_UPGRADE;
-        return field_folds_to(p, "trailer", 7) ? FIELD_TRAILER : FIELD_OTHER;
-    default: return FIELD_OTHER;
-    }
+    if (field_folds_to(p, "accept", 6)) return FIELD_ACCEPT;
+    if (field_folds_to(p, "cookie", 6)) return FIELD_COOKIE;
+    return field_folds_to(p, "expect", 6) ? FIELD_EXPECT : FIELD_OTHER;
 }
 
 // Names are told apart by their length first: few share one.
 static inline field_id field_match(const char *p, size_t len)
 {
     switch (len) {
+    case 2: return (p[0] | 0x20) == 't' && (p[1] | 0x20) == 'e' ? FIELD_TE : FIELD_OTHER;
+    case 4: return field_folds_to(p, "host", 4) ? FIELD_HOST : FIELD_OTHER;
+    case 5: return field_folds_to(p, "range", 5) ? FIELD_RANGE : FIELD_OTHER;
+    case 6: return field_match_6(p);
+    case 7:
+        if (field_folds_to(p, "upgrade", 7)) return FIELD_UPGRADE;
+        return field_folds_to(p, "trailer", 7) ? FIELD_TRAILER : FIELD_OTHER;
     case 8:
         if (field_folds_to(p, "if-range", 8)) return FIELD_IF_RANGE;
         return field_folds_to(p, "if-match", 8) ? FIELD_IF_MATCH : FIELD_OTHER;
@@ -147,7 +161,7 @@ static inline field_id field_match(const char *p, size_t len)
     case 19:
         return field_folds_to(p, "if-unmodified-since", 19) ? FIELD_IF_UNMODIFIED_SINCE
                                                             : FIELD_OTHER;
-    default: return field_match_short(p, len);
+    default: return FIELD_OTHER;
     }
 }
 
@@ -179,15 +193,20 @@ static h1_stage line_host(h1_head *head, const char *base, slice value, uint16_t
     return H1_STAGE_LINE;
 }
 
+// The flag for a member of Connection, or 0.
+static uint8_t connection_flag(slice member)
+{
+    if (member.len == 5 && field_folds_to(member.ptr, "close", 5)) return H1_FLAG_CLOSE;
+    if (member.len == 10 && field_folds_to(member.ptr, "keep-alive", 10)) return H1_FLAG_KEEP_ALIVE;
+    return 0;
+}
+
 static h1_stage line_connection(h1_head *head, slice value)
 {
     slice member;
-    while (syntax_list_next(&value, &member)) {
-        if (member.len == 5 && field_folds_to(member.ptr, "close", 5)) head->flags |= H1_FLAG_CLOSE;
-        if (member.len == 10 && field_folds_to(member.ptr, "keep-alive", 10)) {
-            head->flags |= H1_FLAG_KEEP_ALIVE;
-        }
-    }
+    uint8_t flag = connection_flag(value); // one member is what most clients send
+    head->flags |= flag;
+    while (!flag && syntax_list_next(&value, &member)) head->flags |= connection_flag(member);
     return H1_STAGE_LINE;
 }
 
@@ -261,37 +280,50 @@ static h1_stage line_expect(h1_head *head, slice value)
     return H1_STAGE_LINE;
 }
 
-__attribute__((noinline)) static h1_stage line_known(h1_head *head, const h1_field *field,
-                                                     const char *base)
+// What a line says that the engine must know of at once.
+__attribute__((noinline)) static h1_stage line_known(h1_head *head, const h1_field *field, const char *base)
 {
     slice value = slice_make(base + field->value, field->value_len);
     field_id id = (field_id)field->id;
-    uint32_t bit = 1u << id;
-    h1_stage next = H1_STAGE_LINE;
-    if (id == FIELD_HOST)
-        next = line_host(head, base, value, (uint16_t)(field - head->fields));
-    else if (id == FIELD_CONNECTION)
-        next = line_connection(head, value);
-    else if (id == FIELD_CONTENT_LENGTH)
-        next = line_length(head, value);
-    else if (id == FIELD_TRANSFER_ENCODING)
-        next = line_codings(head, value);
-    else if (id == FIELD_EXPECT)
-        next = line_expect(head, value);
-    head->seen |= bit;
-    return next;
+    if (id == FIELD_HOST) return line_host(head, base, value, (uint16_t)(field - head->fields));
+    if (id == FIELD_CONNECTION) return line_connection(head, value);
+    if (id == FIELD_CONTENT_LENGTH) return line_length(head, value);
+    if (id == FIELD_TRANSFER_ENCODING) return line_codings(head, value);
+    return line_expect(head, value);
 }
 
 // ---- Stages ----
 
 // What the wide look stopped at may still be one of the rarer token octets.
-static inline const char *h1_skip_token(const h1_reader *in)
+__attribute__((noinline)) static const char *h1_skip_any_token(const char *base, const char *p,
+                                                               const char *end)
 {
-    const char *p = h1_skip(in->base, in->at, in->end, WIDE_NAME);
-    if (p < in->end && *p == ':') return p;
-    while (p < in->end && syntax_is(*p, SYNTAX_TOKEN))
+    p = h1_skip(base, p, end, WIDE_NAME);
+    while (p < end && syntax_is(*p, SYNTAX_TOKEN))
         p++;
     return p;
+}
+
+// One look is enough for most names.
+static inline const char *h1_skip_token(const char *base, const char *p, const char *end)
+{
+    wide_mask outside = end - p >= WIDE_OCTETS ? wide_outside(WIDE_NAME, p) : 0;
+    if (outside && p[wide_first(outside)] == ':') return p + wide_first(outside);
+    return h1_skip_any_token(base, p, end);
+}
+
+__attribute__((noinline)) static const char *h1_skip_any_target(const char *base, const char *p,
+                                                                const char *end)
+{
+    return h1_skip(base, p, end, WIDE_TARGET);
+}
+
+// And for many targets, of the octets that most are made of.
+static inline const char *h1_skip_target(const char *base, const char *p, const char *end)
+{
+    wide_mask outside = end - p >= WIDE_OCTETS ? wide_outside(WIDE_PATH, p) : 0;
+    if (outside && p[wide_first(outside)] == ' ') return p + wide_first(outside);
+    return h1_skip_any_target(base, p, end);
 }
 
 // Most requests are GET: a guess that needs no look at where the method ends.
@@ -302,9 +334,13 @@ static inline bool h1_is_get(const h1_reader *in)
 
 static inline h1_stage h1_on_method(h1_reader *in)
 {
-    in->at = h1_is_get(in) ? in->mark + 3 : h1_skip_token(in);
-    if (in->at == in->end) return H1_STAGE_WAIT;
-    if (*in->at != ' ' || in->at == in->mark) return h1_fail(in->head, 400, "malformed method");
+    if (h1_is_get(in)) {
+        in->at = in->mark + 3;
+    } else {
+        in->at = h1_skip_token(in->base, in->at, in->end);
+        if (in->at == in->end) return H1_STAGE_WAIT;
+        if (*in->at != ' ' || in->at == in->mark) return h1_fail(in->head, 400, "malformed method");
+    }
     in->head->method_len = (uint16_t)(in->at - in->mark);
     in->mark = ++in->at;
     return H1_STAGE_TARGET;
@@ -317,11 +353,11 @@ static inline h1_stage h1_on_target(h1_reader *in)
     size_t octets_max = in->head->limits->target_octets_max;
     const char *end = in->end;
     if ((size_t)(end - in->mark) > octets_max) end = in->mark + octets_max + 1;
-    in->at = h1_skip(in->base, in->at, end, WIDE_TARGET);
+    in->at = h1_skip_target(in->base, in->at, end);
     if ((size_t)(in->at - in->mark) > octets_max) return h1_fail(in->head, 414, "target too long");
     if (in->at == in->end) return H1_STAGE_WAIT;
     if (*in->at != ' ' || in->at == in->mark) return h1_fail(in->head, 400, "malformed target");
-    in->head->target = h1_offset(in, in->mark);
+    in->head->target = h1_offset(in->base, in->mark);
     in->head->target_len = (uint16_t)(in->at - in->mark);
     in->mark = ++in->at;
     return H1_STAGE_VERSION;
@@ -356,9 +392,6 @@ static inline h1_stage h1_on_version(h1_reader *in)
     return H1_STAGE_LINE;
 }
 
-// The end of the line is looked for first: names and values hold none of the octets that can stop
-// the look, and the next line then needn't wait until the processor has found the colon in this
-// one.
 static inline h1_stage h1_on_line(h1_reader *in)
 {
     if (in->at == in->end) return H1_STAGE_WAIT;
@@ -366,9 +399,9 @@ static inline h1_stage h1_on_line(h1_reader *in)
         in->at++;
         return H1_STAGE_END_LF;
     }
-    if (in->field == in->fields_end) return h1_fail(in->head, 431, "too many fields");
+    if (in->head->count == in->head->limits->fields_max) return h1_fail(in->head, 431, "too many fields");
     in->mark = in->at;
-    in->stop = h1_skip(in->base, in->at, in->end, WIDE_FIELD);
+    in->stop = h1_skip_field(in->base, in->at, in->end);
     return H1_STAGE_NAME;
 }
 
@@ -382,14 +415,19 @@ __attribute__((cold, noinline)) static h1_stage h1_name_fail(h1_head *head, cons
     return h1_fail(head, 400, first && *at == ':' ? "empty field name" : "malformed field name");
 }
 
+static inline void h1_set_name(h1_field *field, const char *base, const char *from, const char *to)
+{
+    field->name = h1_offset(base, from);
+    field->name_len = (uint16_t)(to - from);
+}
+
 static inline h1_stage h1_on_name(h1_reader *in)
 {
-    in->at = h1_skip_token(in);
+    in->at = h1_skip_token(in->base, in->at, in->end);
     if (in->at == in->end) return H1_STAGE_WAIT;
     if (*in->at != ':' || in->at == in->mark)
         return h1_name_fail(in->head, in->at, in->at == in->mark);
-    in->field->name = h1_offset(in, in->mark);
-    in->field->name_len = (uint16_t)(in->at - in->mark);
+    h1_set_name(h1_line(in->head), in->base, in->mark, in->at);
     in->at++;
     return H1_STAGE_SPACE;
 }
@@ -403,16 +441,36 @@ static inline h1_stage h1_on_space(h1_reader *in)
     return H1_STAGE_VALUE;
 }
 
+// [from, to), without white space around it. Of the octets a field line may hold, SP and HTAB are the least.
+static inline void h1_set_value(h1_field *field, const char *base, const char *from, const char *to)
+{
+    if (from < to && *from == ' ') from++; // usually all there is
+    while (from < to && (unsigned char)*from <= ' ')
+        from++;
+    while (from < to && (unsigned char)to[-1] <= ' ')
+        to--;
+    field->value = h1_offset(base, from);
+    field->value_len = (uint16_t)(to - from);
+}
+
+// The line is complete.
+static inline h1_stage h1_end_line(h1_head *head, h1_field *field, const char *base)
+{
+    field_id id = field_match(base + field->name, field->name_len);
+    h1_stage next = H1_STAGE_LINE;
+    field->id = (uint16_t)id;
+    if (id != FIELD_OTHER && id <= FIELD_EXPECT) next = line_known(head, field, base);
+    head->count++;
+    head->seen |= 1u << id & ~(1u << FIELD_OTHER);
+    return next;
+}
+
 static inline h1_stage h1_on_value(h1_reader *in)
 {
     in->at = in->stop;
     if (in->at == in->end) return H1_STAGE_WAIT;
     if (*in->at != '\r') return h1_fail(in->head, 400, "malformed field value");
-    const char *last = in->at;
-    while (last > in->mark && (last[-1] == ' ' || last[-1] == '\t'))
-        last--;
-    in->field->value = h1_offset(in, in->mark);
-    in->field->value_len = (uint16_t)(last - in->mark);
+    h1_set_value(h1_line(in->head), in->base, in->mark, in->at);
     in->at++;
     return H1_STAGE_VALUE_LF;
 }
@@ -422,13 +480,42 @@ static inline h1_stage h1_on_value_lf(h1_reader *in)
     if (in->at == in->end) return H1_STAGE_WAIT;
     if (*in->at != '\n') return h1_fail(in->head, 400, "bare CR");
     in->at++;
-    h1_field *field = in->field++;
-    field_id id = field_match(in->base + field->name, field->name_len);
-    field->id = (uint16_t)id;
-    if (id == FIELD_OTHER) return H1_STAGE_LINE;
-    if (id <= FIELD_EXPECT) return line_known(in->head, field, in->base);
-    in->head->seen |= 1u << id;
-    return H1_STAGE_LINE;
+    return h1_end_line(in->head, h1_line(in->head), in->base);
+}
+
+// A line that lies in the input whole is read at once, and *at moved behind it; of any other, and of one
+// with a fault that its octets make, nothing is, and the stages see to it: WAIT. Its end is looked for
+// first: names and values hold none of the octets that can stop the look, and the next line then needn't
+// wait until the processor has found the colon in this one.
+static inline h1_stage h1_take_line(h1_head *head, h1_field *field, const char *base,
+                                    const char **at, const char *end)
+{
+    const char *cr = h1_skip_field(base, *at, end);
+    if (end - cr < 2 || cr[0] != '\r' || cr[1] != '\n') return H1_STAGE_WAIT;
+    const char *colon = h1_skip_token(base, *at, end);
+    if (*colon != ':' || colon == *at) return H1_STAGE_WAIT;
+    h1_set_name(field, base, *at, colon);
+    h1_set_value(field, base, colon + 1, cr);
+    *at = cr + 2;
+    return h1_end_line(head, field, base);
+}
+
+// Takes lines as long as it can. Returns: the octet after them; head->fault says whether there was one. A
+// function of its own, with few arguments: inside of the stages it would have to share registers.
+__attribute__((noinline)) static const char *h1_take_lines(h1_head *head, const char *base, const char *at,
+                                                           const char *end)
+{
+    const h1_field *fields_end = head->fields + head->limits->fields_max;
+    for (h1_field *field = h1_line(head); at < end && *at != '\r' && field < fields_end; field++) {
+        if (h1_take_line(head, field, base, &at, end) != H1_STAGE_LINE) break;
+    }
+    return at;
+}
+
+static inline h1_stage h1_on_lines(h1_reader *in)
+{
+    in->at = h1_take_lines(in->head, in->base, in->at, in->end);
+    return in->head->fault.status ? H1_STAGE_FAULTED : h1_on_line(in);
 }
 
 // RFC 9112 §6.3. Without a final chunked a request's content has no end that both sides agree on.
@@ -475,7 +562,7 @@ static inline h1_stage h1_run(h1_reader *in, h1_stage stage)
         case H1_STAGE_METHOD: next = h1_on_method(in); break;
         case H1_STAGE_TARGET: next = h1_on_target(in); break;
         case H1_STAGE_VERSION: next = h1_on_version(in); break;
-        case H1_STAGE_LINE: next = h1_on_line(in); break;
+        case H1_STAGE_LINE: next = h1_on_lines(in); break;
         case H1_STAGE_NAME: next = h1_on_name(in); break;
         case H1_STAGE_SPACE: next = h1_on_space(in); break;
         case H1_STAGE_VALUE: next = h1_on_value(in); break;
@@ -528,15 +615,12 @@ static h1_stage h1_read_lines(h1_head *head, slice octets, size_t limit)
                      .base = octets.ptr,
                      .at = octets.ptr + head->at,
                      .end = octets.ptr + len,
-                     .mark = octets.ptr + head->mark,
-                     .field = head->fields + head->count,
-                     .fields_end = head->fields + head->limits->fields_max };
+                     .mark = octets.ptr + head->mark };
     h1_stage stage = (h1_stage)head->stage;
-    if (stage > H1_STAGE_LINE) in.stop = h1_skip(in.base, in.at, in.end, WIDE_FIELD);
+    if (stage > H1_STAGE_LINE) in.stop = h1_skip_field(in.base, in.at, in.end);
     stage = h1_run(&in, stage);
     head->at = (uint32_t)(in.at - in.base);
     head->mark = (uint32_t)(in.mark - in.base);
-    head->count = (uint16_t)(in.field - head->fields);
     return stage;
 }
 
@@ -547,14 +631,14 @@ static h1_stage h1_limit_fail(h1_head *head)
     return h1_fail(head, 431, "head too large");
 }
 
-void h1_head_init(h1_head *head, const h1_limits *limits, h1_field *fields)
+inline void h1_head_init(h1_head *head, const h1_limits *limits, h1_field *fields)
 {
     SKUA_ASSERT(limits->head_octets_max > 0);
     SKUA_ASSERT(limits->head_octets_max <= H1_OFFSET_MAX);
     *head = (h1_head){ .limits = limits, .fields = fields };
 }
 
-h1_result h1_head_read(h1_head *head, slice octets)
+inline h1_result h1_head_read(h1_head *head, slice octets)
 {
     SKUA_ASSERT(head->stage < H1_STAGE_DONE);
     SKUA_ASSERT(octets.len >= head->at);

@@ -153,7 +153,9 @@ static size_t span_long(const char *ptr, size_t len, wide_class class)
     case WIDE_NAME: return avx2_span_class(ptr, len, &avx2_token);
     case WIDE_FIELD: return avx2_span_field(ptr, len);
     case WIDE_TARGET: return avx2_span_class(ptr, len, &avx2_target);
-    case WIDE_HOST: break;
+    case WIDE_HOST:
+    case WIDE_TEXT:
+    case WIDE_PATH: break;
     }
     return 0;
 }
@@ -188,20 +190,10 @@ size_t syntax_span_token(const char *ptr, size_t len)
     return syntax_span(ptr, len, WIDE_NAME);
 }
 
-// Whether one of eight octets is a control: each octet's high bit of word tells, at least for the first.
-static inline bool span_has_control(const char *ptr)
-{
-    const uint64_t ones = UINT64_C(0x0101010101010101), highs = ones << 7;
-    uint64_t word, del;
-    memcpy(&word, ptr, sizeof word);
-    del = word ^ ones * 0x7f;
-    return (((word - ones * 0x20) & ~word) | ((del - ones) & ~del)) & highs;
-}
-
-// Media types and short values are of 8 to 15 octets: two looks that overlap.
+// Media types and short values are of 8 to 16 octets.
 size_t syntax_span_field(const char *ptr, size_t len)
 {
-    if (len - 8 < 8 && !span_has_control(ptr) && !span_has_control(ptr + len - 8)) return len;
+    if (len - 8 <= 8 && wide_holds_few(WIDE_TEXT, ptr, len)) return len;
     return syntax_span(ptr, len, WIDE_FIELD);
 }
 

@@ -78,7 +78,7 @@ static fault target_read_path(slice text, size_t *len, bool *clean)
     return FAULT_NONE;
 }
 
-static fault target_check_query(slice query)
+__attribute__((noinline)) static fault target_check_query(slice query)
 {
     if (syntax_span_target(query.ptr, query.len) != query.len) {
         return target_fault("bad octet in the target");
@@ -94,7 +94,7 @@ static fault target_check_query(slice query)
 }
 
 // text: what follows the authority, or a whole origin-form; starts with "/" or "?", or is empty.
-static fault target_read_rest(slice text, target *out)
+static inline fault target_read_rest(slice text, target *out)
 {
     size_t len = 0;
     if (text.len && text.ptr[0] == '/') {
@@ -142,7 +142,7 @@ static size_t target_scheme_len(slice text)
     return 0;
 }
 
-static fault target_read_absolute(slice text, target *out)
+__attribute__((noinline)) static fault target_read_absolute(slice text, target *out)
 {
     size_t scheme_len = target_scheme_len(text);
     if (!scheme_len) return target_fault("target of no known form");
@@ -194,7 +194,7 @@ static fault target_read(slice method, slice text, target *out)
     return target_read_absolute(text, out);
 }
 
-fault target_parse(slice method, slice text, target *out)
+inline fault target_parse(slice method, slice text, target *out)
 {
     target read = { .form = TARGET_ORIGIN, .clean = true };
     fault f = target_read(method, text, &read);
