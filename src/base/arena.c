@@ -57,7 +57,7 @@ slice arena_copy(arena *a, slice text)
     return slice_make(copy, text.len);
 }
 
-void arena_reset(arena *a)
+void arena_reset_slow(arena *a)
 {
     while (a->blocks) {
         block *b = a->blocks;
@@ -69,5 +69,4 @@ void arena_reset(arena *a)
         a->pieces = piece->next;
         memory_free(piece);
     }
-    a->at = a->end = NULL;
 }

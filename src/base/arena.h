@@ -27,7 +27,7 @@ static inline void arena_lend(arena *a, char *room, size_t octets)
 }
 
 // octets of memory aligned for anything; NULL only when memory ran out.
-void *arena_alloc_slow(arena *a, size_t octets);
+__attribute__((noinline)) void *arena_alloc_slow(arena *a, size_t octets);
 
 static inline void *arena_alloc(arena *a, size_t octets)
 {
@@ -44,7 +44,14 @@ static inline void *arena_alloc(arena *a, size_t octets)
 // A copy of text that ends in NUL; {NULL, 0} when memory ran out.
 slice arena_copy(arena *a, slice text);
 
+// The slow half of arena_reset: there is something to give back.
+__attribute__((noinline)) void arena_reset_slow(arena *a);
+
 // Gives everything back.
-void arena_reset(arena *a);
+static inline void arena_reset(arena *a)
+{
+    if (a->blocks || a->pieces) arena_reset_slow(a);
+    a->at = a->end = NULL;
+}
 
 #endif

@@ -2,7 +2,8 @@
 //
 // Output queue. A block is shared by the segments in it and by the queue while octets are still copied
 // to it; whoever lets go last gives it back.
-// Invariant: if the last segment lies in the tail block, it ends where the next octet will be copied to.
+// Invariant: if the last segment lies in the tail block, it ends where the next octet will be copied to, and
+// is the open one. Without a tail block, at and end are both NULL.
 
 #include "base/out.h"
 
@@ -19,7 +20,8 @@ static void out_drop_tail(out_queue *out)
     if (!out->tail) return;
     out_unref_block(out, out->tail);
     out->tail = NULL;
-    out->at = NULL;
+    out->at = out->end = NULL;
+    out->open = NULL;
 }
 
 void out_init(out_queue *out, block_store *store)
@@ -27,7 +29,8 @@ void out_init(out_queue *out, block_store *store)
     SKUA_ASSERT(store);
     out->store = store;
     out->tail = NULL;
-    out->at = NULL;
+    out->at = out->end = NULL;
+    out->open = NULL;
     out->octets = 0;
     out->total_in = 0;
     out->total_out = 0;
@@ -44,6 +47,7 @@ static void out_drop_first(out_queue *out)
     void *user = gone->user;
     out->first = out->first + 1 == OUT_SEGMENTS_MAX ? 0 : (uint8_t)(out->first + 1);
     out->count--;
+    if (out->count == 0) out->open = NULL;
     if (owner) out_unref_block(out, owner);
     if (release) release(user);
 }
@@ -58,18 +62,12 @@ void out_deinit(out_queue *out)
     out_drop_tail(out);
 }
 
-// Copied octets go on in the last segment when nothing was queued behind it.
-static bool out_goes_on(out_queue *out)
-{
-    return out->tail && out->count && out_segment_at(out, out->count - 1u)->owner == out->tail;
-}
-
 char *out_reserve_slow(out_queue *out, size_t need, size_t *room)
 {
     SKUA_ASSERT(need <= BLOCK_OCTETS);
-    size_t left = out->tail ? (size_t)(out->tail->data + out->tail->room - out->at) : 0;
+    size_t left = (size_t)(out->end - out->at);
     bool fits = left > 0 && left >= need;
-    if (out->count == OUT_SEGMENTS_MAX && !(fits && out_goes_on(out))) return NULL;
+    if (out->count == OUT_SEGMENTS_MAX && !(fits && out->open)) return NULL;
     if (!fits) {
         block *fresh = block_take(out->store);
         if (!fresh) return NULL;
@@ -77,6 +75,7 @@ char *out_reserve_slow(out_queue *out, size_t need, size_t *room)
         out_drop_tail(out);
         out->tail = fresh;
         out->at = fresh->data;
+        out->end = fresh->data + fresh->room;
         left = fresh->room;
     }
     if (room) *room = left;
@@ -88,6 +87,7 @@ static out_segment *out_push(out_queue *out, out_kind kind, uint64_t len)
     SKUA_ASSERT(out->count < OUT_SEGMENTS_MAX);
     out_segment *segment = out_segment_at(out, out->count);
     out->count++;
+    out->open = kind == OUT_COPIED ? segment : NULL;
     segment->kind = (uint8_t)kind;
     segment->len = len;
     segment->owner = NULL;
@@ -102,19 +102,15 @@ static void out_count_in(out_queue *out, uint64_t n)
     out->total_in += n;
 }
 
-void out_commit(out_queue *out, size_t n)
+void out_commit_slow(out_queue *out, size_t n)
 {
     if (n == 0) return;
     SKUA_ASSERT(out->tail);
-    SKUA_ASSERT(n <= (size_t)(out->tail->data + out->tail->room - out->at));
-    if (out_goes_on(out)) {
-        out_segment_at(out, out->count - 1u)->len += n;
-    } else {
-        out_segment *segment = out_push(out, OUT_COPIED, n);
-        segment->ptr = out->at;
-        segment->owner = out->tail;
-        out->tail->refs++;
-    }
+    SKUA_ASSERT(!out->open);
+    out_segment *segment = out_push(out, OUT_COPIED, n);
+    segment->ptr = out->at;
+    segment->owner = out->tail;
+    out->tail->refs++;
     out->at += n;
     out_count_in(out, n);
 }

@@ -6,6 +6,7 @@
 #ifndef SKUA_BASE_OUT_H
 #define SKUA_BASE_OUT_H
 
+#include "base/assert.h"
 #include "base/block.h"
 
 typedef enum out_kind {
@@ -31,8 +32,9 @@ enum { OUT_SEGMENTS_MAX = 48 };
 
 typedef struct out_queue {
     block_store *store;
-    block *tail;     // the block that copied octets go to; one reference is the queue's
-    char *at;        // its free room
+    block *tail;       // the block that copied octets go to; one reference is the queue's
+    char *at, *end;    // its free room
+    out_segment *open; // the last segment if it ends at at, so that copied octets go on in it; else NULL
     uint64_t octets;
     uint64_t total_in, total_out; // since init: a response has left when total_out reaches its mark
     uint8_t first, count;         // ring of segments
@@ -57,22 +59,35 @@ static inline out_segment *out_segment_at(out_queue *out, unsigned i)
 }
 
 // The slow half of out_reserve: another block, or a reason to refuse.
-char *out_reserve_slow(out_queue *out, size_t need, size_t *room);
+__attribute__((noinline)) char *out_reserve_slow(out_queue *out, size_t need, size_t *room);
 
 // Room for at least need octets (at most BLOCK_OCTETS) in one piece, to be written and then committed
 // before anything else is done with the queue; *room, if not NULL, says how many there really are.
 // NULL when memory or segments ran out.
 static inline char *out_reserve(out_queue *out, size_t need, size_t *room)
 {
-    if (!out->tail || out->count == OUT_SEGMENTS_MAX) return out_reserve_slow(out, need, room);
-    size_t left = (size_t)(out->tail->data + out->tail->room - out->at);
-    if (left < need || left == 0) return out_reserve_slow(out, need, room);
+    size_t left = (size_t)(out->end - out->at);
+    if (left < need || left == 0 || out->count == OUT_SEGMENTS_MAX) return out_reserve_slow(out, need, room);
     if (room) *room = left;
     return out->at;
 }
 
+// The slow half of out_commit: a segment that has to begin.
+__attribute__((noinline)) void out_commit_slow(out_queue *out, size_t n);
+
 // n octets, at most as many as were reserved, are now queued.
-void out_commit(out_queue *out, size_t n);
+static inline void out_commit(out_queue *out, size_t n)
+{
+    SKUA_ASSERT(n <= (size_t)(out->end - out->at));
+    if (!out->open) {
+        out_commit_slow(out, n);
+        return;
+    }
+    out->open->len += n;
+    out->at += n;
+    out->octets += n;
+    out->total_in += n;
+}
 
 // Copies octets in. False when memory or segments ran out; some may be queued then.
 bool out_copy(out_queue *out, slice octets);

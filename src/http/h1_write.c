@@ -8,11 +8,6 @@
 
 char *h1_write_number(char *at, uint64_t n)
 {
-    if (n < 100) { // the lengths of the shortest answers, where it matters most
-        if (n >= 10) *at++ = (char)('0' + n / 10);
-        *at++ = (char)('0' + n % 10);
-        return at;
-    }
     char digits[H1_NUMBER_OCTETS_MAX];
     size_t i = sizeof digits;
     do {
@@ -25,7 +20,6 @@ char *h1_write_number(char *at, uint64_t n)
 char *h1_write_status(char *at, int status, slice reason)
 {
     SKUA_ASSERT(status >= 100 && status <= 999);
-    if (status == 200) return H1_WRITE(at, "HTTP/1.1 200 OK\r\n");
     SKUA_ASSERT(reason.len <= 40);
     at = H1_WRITE(at, "HTTP/1.1 ");
     at = h1_write_number(at, (uint64_t)status);

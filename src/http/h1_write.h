@@ -28,6 +28,16 @@ static inline char *h1_write_slice(char *at, slice text)
 // Decimal digits; at most H1_NUMBER_OCTETS_MAX.
 char *h1_write_number(char *at, uint64_t n);
 
+// The same, where most numbers are small and it has to be quick.
+static inline char *h1_write_length(char *at, uint64_t n)
+{
+    if (n >= 100) return h1_write_number(at, n);
+    unsigned tens = (unsigned)n / 10, ones = (unsigned)n - 10 * tens;
+    if (tens) *at++ = (char)('0' + tens);
+    *at++ = (char)('0' + ones);
+    return at;
+}
+
 // "HTTP/1.1 200 OK" CRLF. reason: at most 40 octets.
 char *h1_write_status(char *at, int status, slice reason);
 

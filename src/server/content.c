@@ -272,6 +272,10 @@ skua_status skua_content_collect(skua_request *r, uint64_t octets_max, skua_coll
 {
     SKUA_ASSERT(fn);
     if (r->reader || r->answering != ANSWER_NONE) return SKUA_ESTATE;
+    r->collects = true;
+    r->collection = NULL;
+    r->collection_block = NULL;
+    r->collection_len = r->collection_room = 0;
     r->collected = fn;
     r->collected_user = user;
     r->collection_max = octets_max ? octets_max : worker_config(r->worker)->content_octets_max;

@@ -54,6 +54,7 @@ struct skua_request {
     session *session;
     arena memory;
 
+    // All of it is zero when the request is taken, down to base.
     uint8_t reading;   // request_reading
     uint8_t answering; // request_answering
     uint8_t push;      // request_push
@@ -68,31 +69,39 @@ struct skua_request {
     bool failed;       // the source broke its promise: nothing more can be sent
     bool lost_told;    // the reader knows that the content is lost, or has had its end
     bool ended;        // only its memory is left, for those who hold it
-    uint32_t holds;
     bool too_long;     // more content came than content_max: 413
     bool heading;      // middleware is told of the answer's head: fields may be added, no answer given
+    bool collects;     // its content was asked for in one piece: collected and what goes with it are set
     uint8_t outcome;   // router_outcome
     uint8_t passing;   // middleware_state
-    uint64_t concerned; // middleware that it has yet to come to, and
-    uint64_t entered;   // that it has come to: bit i is number i of the set
+    uint16_t status;   // of the answer
+    uint32_t holds;
+    uint64_t entered;  // middleware that it has come to: bit i is number i of the set
     request_object *objects; // of skua_request_set
-
-    ticket_slot *tickets; // a ring; NULL: none was taken
-    skua_reply *reply;    // a blocking handler has it; NULL: none
-    request_decoding *decoding; // its own; see request_decoding_here
-    request_decoding own_decoding;
-
-    const char *base; // the head's octets
+    ticket_slot *tickets;    // a ring; NULL: none was taken
+    skua_reply *reply;       // a blocking handler has it; NULL: none
+    spool *spools;           // what is kept of its content, in memory or files
     slice method, target_text, authority, path, query;
-    int64_t began_ns; // when the head was complete
-
-    // Content
-    uint64_t content_left;
-    uint64_t content_max; // of skua_content_limit; 0: none
-    uint64_t content_got; // decoded from chunks
+    int64_t began_ns;        // when the head was complete
+    uint64_t content_max;    // of skua_content_limit; 0: none
+    uint64_t content_got;    // decoded from chunks
     uint64_t discarded;
     size_t unconsumed;
     skua_content_fn *reader;
+    size_t fields_len, fields_room; // added by the handler, as they are written
+    size_t trailers_len, trailers_room;
+    uint64_t sent_octets;    // of content, queued so far
+    skua_end_fn *end;
+
+    // Nothing of what follows is of any use before it has been set.
+    const char *base;           // the head's octets
+    request_decoding *decoding; // its own; see request_decoding_here
+    request_decoding own_decoding;
+    uint64_t concerned; // middleware that it has yet to come to, as in entered
+    void *end_user;
+
+    // Content
+    uint64_t content_left; // of H1_CONTENT_LENGTH
     void *reader_user;
     skua_collected_fn *collected;
     void *collected_user;
@@ -100,26 +109,18 @@ struct skua_request {
     block *collection_block;
     size_t collection_len, collection_room;
     uint64_t collection_max;
-    spool *spools; // what is kept of it, in memory or files
 
     // Answer
-    uint16_t status;
-    char *fields; // added by the handler, as they are written
-    size_t fields_len, fields_room;
-    char *trailers;
-    size_t trailers_len, trailers_room;
+    char *fields, *trailers;
     skua_pull_fn *pull;
     void *pull_user;
     int64_t pull_left; // -1: unknown; for what is written too
     skua_drained_fn *drained;
     void *drained_user;
-    uint64_t wanted;   // drained is called when there is so much room; 0: not
-    uint64_t sent_octets; // of content, queued so far
-    uint64_t mark;     // the queue's total_in after the last octet of the answer
-    skua_end_fn *end;
-    void *end_user;
+    uint64_t wanted; // drained is called when there is so much room; 0: not
+    uint64_t mark;   // the queue's total_in after the last octet of the answer
 
-    chunk_decoder chunks; // valid while chunked content is read
+    chunk_decoder chunks; // of H1_CONTENT_CHUNKED
     h1_head head;
     router_match match;
     h1_field head_fields[]; // room for limits.fields_max
@@ -140,10 +141,13 @@ void request_answer(skua_request *r);
 // Tells middleware, on_end and the log, gives everything back; what is held only when it has been dropped.
 void request_end(skua_request *r, skua_end how);
 
+// Gives everything back, for a request that nobody is to be told of.
+void request_dismiss(skua_request *r);
+
 // Whoever was to answer it later, by a ticket or as a blocking handler, is told that it is gone.
 void request_let_go(skua_request *r);
 
-// Whether anybody will be told when it ends.
+// Whether anybody is to be told when it ends.
 bool request_is_watched(const skua_request *r);
 
 // The head was broken: answers the fault. octets: what has been read of it.

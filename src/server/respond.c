@@ -94,9 +94,10 @@ skua_status skua_trailer_add(skua_request *r, const char *name, slice value)
 
 // ---- The head ----
 
-static bool respond_has_content(const skua_request *r, int status)
+// Whether answers of this status are without content, whatever was asked, RFC 9110 §6.4.1.
+static inline bool respond_is_bare(int status)
 {
-    return !r->is_head && status != 204 && status != 205 && status != 304;
+    return status == 204 || status == 205 || status == 304;
 }
 
 // Whether the connection can serve another request after this answer, RFC 9112 §9.3 and RFC 9110 §10.1.1.
@@ -120,13 +121,19 @@ static char *respond_write_connection(const skua_request *r, char *at, int statu
     return at;
 }
 
-static char *respond_write_length(const skua_request *r, char *at, int status, const answer_source *source)
+static inline char *respond_write_status(char *at, int status)
 {
-    if (status == 204 || source->no_length) return at;
-    if (status == 205) return H1_WRITE(at, "Content-Length: 0\r\n");
+    if (status == 200) return H1_WRITE(at, "HTTP/1.1 200 OK\r\n");
+    return h1_write_status(at, status, slice_of(page_reason(status)));
+}
+
+static inline char *respond_write_length(const skua_request *r, char *at, int status, const answer_source *source)
+{
+    if (source->no_length) return at;
+    if (respond_is_bare(status) && status != 304) return status == 205 ? H1_WRITE(at, "Content-Length: 0\r\n") : at;
     if (source->length >= 0) {
         at = H1_WRITE(at, "Content-Length: ");
-        at = h1_write_number(at, (uint64_t)source->length);
+        at = h1_write_length(at, (uint64_t)source->length);
         return H1_WRITE(at, "\r\n");
     }
     return r->chunked ? H1_WRITE(at, "Transfer-Encoding: chunked\r\n") : at;
@@ -147,16 +154,16 @@ static bool respond_is_one_piece(const answer_source *source, size_t head_room)
 
 // Status line, Date, what is ready-made, what the handler added, framing, and the empty line; content if it is a
 // copy and short, and source then is left with none.
-static bool respond_write_head(skua_request *r, int status, slice line, slice made, slice type,
-                               answer_source *source)
+static inline __attribute__((always_inline)) bool respond_write_head_here(skua_request *r, int status, slice line,
+                                                                          slice made, slice type,
+                                                                          answer_source *source)
 {
     size_t room = respond_head_room(r, made, type);
-    bool one_piece = respond_has_content(r, status) && respond_is_one_piece(source, room);
+    bool one_piece = !r->is_head && !respond_is_bare(status) && respond_is_one_piece(source, room);
     if (one_piece) room += source->octets.len;
     char *start = out_reserve(&r->session->out, room, NULL);
     if (!start) return false;
-    char *at = line.len ? h1_write_slice(start, line)
-                        : h1_write_status(start, status, status == 200 ? (slice){ 0 } : slice_of(page_reason(status)));
+    char *at = line.len ? h1_write_slice(start, line) : respond_write_status(start, status);
     at = h1_write_octets(at, worker_date(r->worker), WORKER_DATE_OCTETS);
     if (r->close || r->head.version == 10 || status == 426) at = respond_write_connection(r, at, status);
     if (made.len) at = h1_write_slice(at, made);
@@ -174,6 +181,12 @@ static bool respond_write_head(skua_request *r, int status, slice line, slice ma
     }
     out_commit(&r->session->out, (size_t)(at - start));
     return true;
+}
+
+__attribute__((noinline)) static bool respond_write_head(skua_request *r, int status, slice line, slice made,
+                                                         slice type, answer_source *source)
+{
+    return respond_write_head_here(r, status, line, made, type, source);
 }
 
 // ---- The content ----
@@ -222,7 +235,7 @@ static bool respond_queue(skua_request *r, const answer_source *source)
 }
 
 // Memory ran out with a head half written: only closing is left.
-static skua_status respond_out_of_memory(skua_request *r)
+__attribute__((cold, noinline)) static skua_status respond_out_of_memory(skua_request *r)
 {
     r->session->broken = true;
     r->failed = true;
@@ -232,26 +245,13 @@ static skua_status respond_out_of_memory(skua_request *r)
     return SKUA_ENOMEM;
 }
 
-// Gives an answer that has been checked. What the source lends is released on success, once.
-static skua_status respond_give(skua_request *r, int status, slice line, slice made, slice type,
-                                answer_source *source)
+// What comes behind the head: content, or a source that goes on.
+static skua_status respond_give_content(skua_request *r, int status, const answer_source *source)
 {
-    session *s = r->session;
-    bool has_content = respond_has_content(r, status);
-    r->status = (uint16_t)status;
-    if (r->entered) middleware_head(r, status);
-    if (respond_head_room(r, made, type) > BLOCK_OCTETS) return SKUA_ELIMIT; // a head is written in one piece
-    bool streamed = source->kind == SOURCE_PULL || source->kind == SOURCE_PUSH;
-    if (!respond_keeps_connection(r, streamed)) r->close = true;
-    if (streamed && source->length < 0) {
-        r->chunked = r->head.version != 10;
-        if (!r->chunked) r->close = true; // close-delimited, RFC 9112 §6.3
-    }
-    if (!respond_write_head(r, status, line, made, type, source)) return respond_out_of_memory(r);
+    bool has_content = !r->is_head && !respond_is_bare(status);
     if (source->kind == SOURCE_PUSH || (has_content && source->kind == SOURCE_PULL)) {
         r->answering = source->kind == SOURCE_PUSH ? ANSWER_PUSHED : ANSWER_PULLED;
         r->muted = !has_content;
-        if (r->answering == ANSWER_PULLED || r != s->current || !s->running) connection_kick(s->conn);
         return SKUA_OK;
     }
     if (has_content) {
@@ -261,8 +261,54 @@ static skua_status respond_give(skua_request *r, int status, slice line, slice m
         source->release(source->user);
     }
     r->answering = ANSWER_QUEUED;
-    if (r != s->current || !s->running) connection_kick(s->conn);
     return SKUA_OK;
+}
+
+// Has the connection go on with an answer, unless it is about to.
+static inline void respond_kick(const skua_request *r)
+{
+    const session *s = r->session;
+    if (r != s->current || !s->running || r->answering == ANSWER_PULLED) connection_kick(s->conn);
+}
+
+// What is to be known before the head is written.
+static inline skua_status respond_prepare(skua_request *r, int status, slice made, slice type,
+                                          const answer_source *source)
+{
+    r->status = (uint16_t)status;
+    if (r->entered) middleware_head(r, status);
+    if (respond_head_room(r, made, type) > BLOCK_OCTETS) return SKUA_ELIMIT; // a head is written in one piece
+    bool streamed = source->kind == SOURCE_PULL || source->kind == SOURCE_PUSH;
+    if (!respond_keeps_connection(r, streamed)) r->close = true;
+    if (streamed && source->length < 0) {
+        r->chunked = r->head.version != 10;
+        if (!r->chunked) r->close = true; // close-delimited, RFC 9112 §6.3
+    }
+    return SKUA_OK;
+}
+
+// The head is written.
+static inline skua_status respond_complete(skua_request *r, int status, const answer_source *source)
+{
+    if (source->kind == SOURCE_NONE) { // it is behind the head already
+        r->sent_octets = (uint64_t)source->length;
+        r->answering = ANSWER_QUEUED;
+    } else {
+        skua_status given = respond_give_content(r, status, source);
+        if (given) return given;
+    }
+    respond_kick(r);
+    return SKUA_OK;
+}
+
+// Gives an answer that has been checked. What the source lends is released on success, once.
+static skua_status respond_give(skua_request *r, int status, slice line, slice made, slice type,
+                                answer_source *source)
+{
+    skua_status prepared = respond_prepare(r, status, made, type, source);
+    if (prepared) return prepared;
+    if (!respond_write_head(r, status, line, made, type, source)) return respond_out_of_memory(r);
+    return respond_complete(r, status, source);
 }
 
 // ---- The ways to answer ----
@@ -283,6 +329,7 @@ static slice respond_type(const char *type)
     return type ? slice_of(type) : (slice){ 0 };
 }
 
+// What most answers are: as respond_give, but all of it in one place, where the compiler knows what it is not.
 skua_status skua_respond(skua_request *r, int status, const char *type, slice content)
 {
     slice media = respond_type(type);
@@ -290,7 +337,10 @@ skua_status skua_respond(skua_request *r, int status, const char *type, slice co
     if (checked) return checked;
     answer_source source = { .kind = SOURCE_COPIED, .octets = content, .length = (int64_t)content.len };
     if (status == 304) source.no_length = true;
-    return respond_give(r, status, (slice){ 0 }, (slice){ 0 }, media, &source);
+    checked = respond_prepare(r, status, (slice){ 0 }, media, &source);
+    if (checked) return checked;
+    if (!respond_write_head_here(r, status, (slice){ 0 }, (slice){ 0 }, media, &source)) return respond_out_of_memory(r);
+    return respond_complete(r, status, &source);
 }
 
 skua_status skua_respond_borrowed(skua_request *r, int status, const char *type, slice content,
@@ -377,6 +427,7 @@ skua_status respond_push(skua_request *r, int status, const char *type, int64_t 
     if (checked) return checked;
     if (length < -1) return SKUA_EINVAL;
     r->pull_left = length;
+    r->wanted = 0;
     answer_source source = { .kind = SOURCE_PUSH, .length = length, .no_length = status == 304 };
     return respond_give(r, status, (slice){ 0 }, (slice){ 0 }, media, &source);
 }
@@ -390,6 +441,7 @@ skua_status respond_switch(skua_request *r, slice lines)
     if (!respond_write_head(r, 101, (slice){ 0 }, lines, (slice){ 0 }, &source)) return respond_out_of_memory(r);
     r->close = true;
     r->pull_left = -1;
+    r->wanted = 0;
     r->answering = ANSWER_PUSHED;
     if (r != r->session->current || !r->session->running) connection_kick(r->session->conn);
     return SKUA_OK;

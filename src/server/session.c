@@ -103,11 +103,11 @@ static void session_leave(session *s, skua_request *r)
     }
     content_lost(r);
     if (r->failed) s->broken = true;
-    r->mark = s->out.total_in;
     if (!request_is_watched(r)) {
-        request_end(r, SKUA_END_SENT);
+        request_dismiss(r);
         return;
     }
+    r->mark = s->out.total_in;
     r->next = NULL;
     *s->leaving_tail = r;
     s->leaving_tail = &r->next;
