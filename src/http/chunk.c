@@ -49,7 +49,7 @@ void chunk_decoder_init(chunk_decoder *decoder, const chunk_limits *limits, aren
     };
 }
 
-__attribute__((cold, noinline)) static chunk_state chunk_fail(chunk_decoder *decoder, uint16_t status, const char *reason)
+static chunk_state chunk_fail(chunk_decoder *decoder, uint16_t status, const char *reason)
 {
     decoder->fault = fault_framing(status, reason);
     return CHUNK_FAILED;

@@ -6,6 +6,7 @@
 #include "http/wide.h"
 
 #if defined(__x86_64__) && !defined(SKUA_PORTABLE)
+#include <cpuid.h>
 #include <immintrin.h>
 #endif
 
@@ -144,11 +145,33 @@ __attribute__((target("avx2"))) static size_t avx2_span_class(const char *ptr, s
     return n;
 }
 
+// Whether the processor has AVX2 and the system keeps the registers whole. Compilers offer to ask, but what
+// they link for that knows every processor there is, and is larger than all of this file.
+__attribute__((target("xsave"))) static bool avx2_ask(void)
+{
+    enum { WHOLE = 6 }; // both halves, in the system's register of what it keeps
+    unsigned a, b, c, d;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE) || (_xgetbv(0) & WHOLE) != WHOLE) return false;
+    return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & bit_AVX2);
+}
+
+static bool avx2_is_there(void)
+{
+    enum { UNKNOWN, ABSENT, PRESENT };
+    static int known; // set by whoever asks first, and all come to the same
+    int there = __atomic_load_n(&known, __ATOMIC_RELAXED);
+    if (there == UNKNOWN) {
+        there = avx2_ask() ? PRESENT : ABSENT;
+        __atomic_store_n(&known, there, __ATOMIC_RELAXED);
+    }
+    return there == PRESENT;
+}
+
 // How many octets at the start are of the class, seen thirty-two at a time; the rest is the
 // caller's.
 static size_t span_long(const char *ptr, size_t len, wide_class class)
 {
-    if (!__builtin_cpu_supports("avx2")) return 0;
+    if (!avx2_is_there()) return 0;
     switch (class) {
     case WIDE_NAME: return avx2_span_class(ptr, len, &avx2_token);
     case WIDE_FIELD: return avx2_span_field(ptr, len);
