@@ -29,6 +29,9 @@ enum { URING_SQE_BUFFER_SELECT = 1 << 5, URING_SQE_SKIP_SUCCESS = 1 << 6 };
 // uring_sqe.ioprio of ACCEPT and RECV
 enum { URING_ACCEPT_MULTISHOT = 1 << 0, URING_RECV_MULTISHOT = 1 << 1 };
 
+// uring_sqe.len of POLL_ADD
+enum { URING_POLL_MULTISHOT = 1 << 0 };
+
 // uring_sqe.op_flags of ASYNC_CANCEL
 enum { URING_CANCEL_ALL = 1 << 0, URING_CANCEL_FD = 1 << 1 };
 

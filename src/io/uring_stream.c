@@ -156,20 +156,16 @@ static void uring_arm_receive(io_loop *loop, io_stream *stream)
     stream->flags |= URING_RECEIVES;
 }
 
+// The kernel tells of RDHUP, asked or not, and so a poll completes at once, each time, when the peer has sent FIN. One
+// that goes on tells of it once, and then only of what is new.
 static void uring_arm_wait(io_loop *loop, io_stream *stream, uring_kind kind, uint32_t flag, uint32_t events)
 {
     uring_sqe *sqe = uring_submission(loop, stream, kind);
     if (!sqe) return;
     sqe->opcode = URING_POLL_ADD;
     sqe->op_flags = uring_poll_events(events);
+    if (stream->flags & (IO_FIN_SEEN | IO_FIN_TOLD)) sqe->len = URING_POLL_MULTISHOT;
     stream->flags |= flag;
-}
-
-// After FIN there is still a reset to be heard of.
-static void uring_arm_end(io_loop *loop, io_stream *stream)
-{
-    uint32_t done = IO_FIN_SEEN | IO_FIN_TOLD;
-    uring_arm_wait(loop, stream, URING_OF_WAIT_END, URING_WAITS_END, stream->flags & done ? 0 : POLLRDHUP);
 }
 
 // Has the kernel tell of what the stream waits for.
@@ -181,7 +177,8 @@ static void uring_arm(io_loop *loop, io_stream *stream)
     }
     if (flags & URING_RECEIVES) return;
     if (!(flags & IO_WANT_RECV)) {
-        if (!(flags & (URING_WAITS_END | URING_HUNG_UP))) uring_arm_end(loop, stream);
+        if (flags & (URING_WAITS_END | URING_HUNG_UP)) return;
+        uring_arm_wait(loop, stream, URING_OF_WAIT_END, URING_WAITS_END, POLLRDHUP); // or a reset, after FIN
     } else if (!(flags & (URING_HOLDS | IO_READABLE))) {
         uring_arm_receive(loop, stream);
     }
@@ -473,9 +470,10 @@ static void uring_sent(io_loop *loop, io_stream *stream, int32_t res)
     if (stream->flags & (IO_WANT_SEND | IO_WANT_SHUTDOWN)) io_push(loop, stream);
 }
 
-static void uring_may_end(io_loop *loop, io_stream *stream, int32_t res)
+static void uring_may_end(io_loop *loop, io_stream *stream, const uring_cqe *cqe)
 {
-    stream->flags &= ~(uint32_t)URING_WAITS_END;
+    int32_t res = cqe->res;
+    if (!(cqe->flags & URING_CQE_MORE)) stream->flags &= ~(uint32_t)URING_WAITS_END;
     io_push(loop, stream);
     if (stream->flags & (IO_WANT_CLOSE | IO_RESET_TOLD) || res < 0) return;
     if (res & POLLHUP) stream->flags |= URING_HUNG_UP;
@@ -483,6 +481,14 @@ static void uring_may_end(io_loop *loop, io_stream *stream, int32_t res)
     if (stream->flags & IO_WANT_RECV) return; // receiving tells
     if (res & POLLERR) uring_told(loop, stream, IO_END_RESET);
     else if (!(stream->flags & IO_FIN_TOLD)) uring_told(loop, stream, IO_END_NEAR);
+}
+
+static void uring_may_send(io_loop *loop, io_stream *stream, const uring_cqe *cqe)
+{
+    if (!(cqe->flags & URING_CQE_MORE)) stream->flags &= ~(uint32_t)URING_WAITS_OUT;
+    if (cqe->res < 0 || cqe->res & (POLLOUT | POLLERR | POLLHUP)) stream->flags &= ~(uint32_t)IO_UNWRITABLE;
+    else stream->flags |= IO_FIN_SEEN;
+    io_push(loop, stream);
 }
 
 void uring_stream_completed(io_loop *loop, uring_kind kind, const uring_cqe *cqe)
@@ -493,11 +499,8 @@ void uring_stream_completed(io_loop *loop, uring_kind kind, const uring_cqe *cqe
     switch (kind) {
     case URING_OF_RECEIVE: uring_received(loop, stream, cqe); return;
     case URING_OF_SEND: uring_sent(loop, stream, cqe->res); return;
-    case URING_OF_WAIT_END: uring_may_end(loop, stream, cqe->res); return;
-    case URING_OF_WAIT_OUT:
-        stream->flags &= ~(uint32_t)(URING_WAITS_OUT | IO_UNWRITABLE);
-        io_push(loop, stream);
-        return;
+    case URING_OF_WAIT_END: uring_may_end(loop, stream, cqe); return;
+    case URING_OF_WAIT_OUT: uring_may_send(loop, stream, cqe); return;
     case URING_OF_NOTHING:
     case URING_OF_OP: return;
     }
