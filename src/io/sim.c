@@ -17,13 +17,12 @@
 enum { SIM_TURN_RUNS = 24, SIM_TURN_TICK_NS = 20000 };
 
 static const int64_t sim_accept_retry_ns = 100000000;
-static const int64_t sim_unix_offset_ns = 1700000000000000000;
 
 static void sim_clock(io_loop *loop)
 {
     const sim_kernel *kernel = loop->kernel;
     loop->now_ns = kernel->now_ns;
-    loop->unix_ns = kernel->now_ns + sim_unix_offset_ns;
+    loop->unix_ns = kernel->now_ns + kernel->unix_offset_ns;
     io_timers_clock(&loop->timers, loop->now_ns);
 }
 

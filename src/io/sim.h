@@ -46,6 +46,7 @@ typedef struct sim_config {
     uint32_t send_buffer_octets;   // default 65536
     uint32_t descriptors_max;      // accepted sockets and open files together; default: any number
     int64_t delay_max_ns;          // default 5 ms
+    int64_t unix_ns;               // the time of day at its beginning; default in November 2023
     FILE *trace;                   // a line for everything that happens, to read a failing seed by
 } sim_config;
 

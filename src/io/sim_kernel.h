@@ -79,6 +79,7 @@ struct sim_kernel {
     uint64_t random;
     uint64_t hash;
     int64_t now_ns;
+    int64_t unix_offset_ns; // of the time of day from it
     uint64_t faults[SIM_FAULTS];
     unsigned sockets_open, files_open;
     sim_client *clients;

@@ -12,6 +12,7 @@
 #include <inttypes.h>
 
 static const int64_t sim_start_ns = 1000000000;
+static const int64_t sim_unix_start_ns = 1700000001000000000;
 
 // ---- Chance ----
 
@@ -131,6 +132,7 @@ static void sim_defaults(sim_config *config)
     if (!config->send_buffer_octets) config->send_buffer_octets = 65536;
     if (!config->descriptors_max) config->descriptors_max = UINT32_MAX;
     if (!config->delay_max_ns) config->delay_max_ns = 5000000;
+    if (!config->unix_ns) config->unix_ns = sim_unix_start_ns;
 }
 
 sim_kernel *sim_kernel_new(const sim_config *config)
@@ -141,6 +143,7 @@ sim_kernel *sim_kernel_new(const sim_config *config)
     kernel->random = config->seed;
     kernel->now_ns = sim_start_ns;
     sim_defaults(&kernel->config);
+    kernel->unix_offset_ns = kernel->config.unix_ns - sim_start_ns;
     return kernel;
 }
 
