@@ -74,11 +74,14 @@ unit: build/.tools-test build/asan/.built
 	@ctest --test-dir build/asan --output-on-failure -j $(JOBS) --no-tests=error
 
 # What crosses threads, under the thread sanitizer.
+TSAN_SCENARIOS := threads connections
 TSAN_UNITS := backend mailbox server log watch blocking crew gate post ticket failure threads
 tsan: build/.tools-test
 	@test -f build/tsan/build.ninja || cmake --preset tsan >build/tsan.log || { cat build/tsan.log; exit 1; }
-	@cmake --build build/tsan -j $(JOBS) --target skua echo threads workers $(TSAN_UNITS:%=server_test_%)
-	@ctest --test-dir build/tsan --output-on-failure -j $(JOBS) --no-tests=error -R '^server/test_($(subst $() $(),|,$(TSAN_UNITS)))$$'
+	@cmake --build build/tsan -j $(JOBS) --target skua echo threads workers $(TSAN_UNITS:%=server_test_%) \
+	    $(TSAN_SCENARIOS:%=scenarios_test_%)
+	@ctest --test-dir build/tsan --output-on-failure -j $(JOBS) --no-tests=error \
+	    -R '^server/test_($(subst $() $(),|,$(TSAN_UNITS)))$$|^scenarios/test_($(subst $() $(),|,$(TSAN_SCENARIOS)))/'
 	@SKUA_BUILD=build/tsan $(PYTEST_MANY) tests/e2e/test_workers.py tests/e2e/test_accept.py tests/e2e/test_threads.py
 
 # The library in its other two forms: every unit test, and the server made from the single header over a socket.
@@ -92,10 +95,13 @@ forms: build/.tools-test
 # The kqueue backend, over the shim of tests/kqueue.
 KQUEUE_UNITS := kqueue_test_kqueue server_test_watch server_test_foreign
 KQUEUE_TESTS := requests files faults clients
+KQUEUE_SCENARIOS := $(basename $(notdir $(wildcard tests/scenarios/test_*.c)))
 kqueue: build/.tools-test
 	@test -f build/kqueue/build.ninja || cmake --preset kqueue >build/kqueue.log || { cat build/kqueue.log; exit 1; }
-	@cmake --build build/kqueue -j $(JOBS) --target skua hello echo rules $(KQUEUE_UNITS)
-	@ctest --test-dir build/kqueue --output-on-failure -j $(JOBS) --no-tests=error -R '/test_(kqueue|watch|foreign)$$'
+	@cmake --build build/kqueue -j $(JOBS) --target skua hello echo rules $(KQUEUE_UNITS) \
+	    $(KQUEUE_SCENARIOS:%=scenarios_%)
+	@ctest --test-dir build/kqueue --output-on-failure -j $(JOBS) --no-tests=error \
+	    -R '/test_(kqueue|watch|foreign)$$|^scenarios/.*/kqueue$$'
 	@SKUA_BUILD=build/kqueue SKUA_BACKEND=kqueue $(PYTEST_MANY) $(KQUEUE_TESTS:%=tests/e2e/test_%.py)
 
 # Other systems and processors, with zig's C compiler.

@@ -86,6 +86,7 @@ GLOBBED = [
     r"program/[^/]+\.c",
     r"tests/unit/[^/]+/test_[^/]+\.c",
     r"tests/sim/test_[^/]+\.c",
+    r"tests/scenarios/test_[^/]+\.c",
     r"tests/fuzz/fuzz_[^/]+\.c",
     r"examples/[^/]+\.(c|cpp)",
 ]

@@ -131,10 +131,14 @@ static const char *answers_head(answer *a)
 
 static bool answers_keep(answer *a, slice octets)
 {
-    char *content = realloc(a->content, a->content_len + octets.len + 1);
-    if (!content) return false;
-    if (octets.len) memcpy(content + a->content_len, octets.ptr, octets.len);
-    a->content = content;
+    if (!a->content || octets.len > a->content_room - a->content_len) {
+        size_t room = 2 * (a->content_len + octets.len) + 1;
+        char *content = realloc(a->content, room);
+        if (!content) return false;
+        a->content = content;
+        a->content_room = room;
+    }
+    if (octets.len) memcpy(a->content + a->content_len, octets.ptr, octets.len);
     a->content_len += octets.len;
     return true;
 }

@@ -26,7 +26,7 @@ typedef struct answer {
     slice head;      // status line and fields
     slice trailers;
     char *content; // decoded; from the heap, free it by answer_free
-    size_t content_len;
+    size_t content_len, content_room;
     const char *why; // BROKEN: the rule
 } answer;
 

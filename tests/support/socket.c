@@ -14,10 +14,17 @@
 
 int socket_connect_to(const char *address)
 {
+    return socket_connect_small(address, 0);
+}
+
+// The buffer is set before the connection is made, or the window offered is large already.
+int socket_connect_small(const char *address, int receive_octets)
+{
     socket_address to;
     if (socket_address_read(slice_of(address), &to)) abort();
     const struct sockaddr *name = (const struct sockaddr *)(const void *)to.octets;
     int fd = socket(name->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (receive_octets) (void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &receive_octets, sizeof receive_octets);
     if (fd < 0 || connect(fd, name, to.len) != 0) {
         perror(address);
         abort();

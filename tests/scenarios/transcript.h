@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+//
+// How a transcript is written: text as lines, much of it as a sum, and what differs from run to run as "…".
+#ifndef TESTS_SCENARIOS_TRANSCRIPT_H
+#define TESTS_SCENARIOS_TRANSCRIPT_H
+
+#include "scenarios/text.h"
+
+#include <stdbool.h>
+
+// Writes octets, each line with indent before it; what is no text, or long, as its length and a sum.
+void transcript_octets(text *t, const char *indent, slice octets);
+
+// Writes a status line and fields, or trailers, without values that depend on the time or the machine.
+void transcript_fields(text *t, const char *indent, slice fields);
+
+// Writes a line of the JSON log to the one of the two it belongs to, without times and the peer.
+void transcript_log_line(text *access, text *messages, slice line);
+
+// Puts the lines of a text in order.
+void transcript_sort(text *t);
+
+// Whether both are equal; else says on standard error where they part.
+bool transcript_equals(slice got, slice wanted);
+
+#endif

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+//
+// The client's end of a connection.
+
+#include "scenarios/wire.h"
+
+#include "support/socket.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { WIRE_PIECE_OCTETS = 65536 };
+
+// Octets are to arrive as they are sent, in pieces.
+static void wire_connect_real(wire *w, const char *address, int receive_octets)
+{
+    int one = 1;
+    w->fd = socket_connect_small(address, receive_octets);
+    (void)setsockopt(w->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    if (fcntl(w->fd, F_SETFL, O_NONBLOCK) != 0) abort();
+}
+
+void wire_connect(wire *w, const host *h, int receive_octets)
+{
+    *w = (wire){ .fd = -1 };
+    if (!h->kernel) {
+        wire_connect_real(w, h->address, receive_octets);
+        return;
+    }
+    w->end = sim_connect(h->kernel, h->listener);
+    if (!w->end) abort();
+}
+
+void wire_hang_up(wire *w)
+{
+    if (w->end && !w->finned) wire_finish(w);
+    if (w->fd >= 0) (void)close(w->fd);
+    w->fd = -1;
+}
+
+void wire_free(wire *w)
+{
+    if (w->fd >= 0) (void)close(w->fd);
+    text_free(&w->got);
+}
+
+static size_t wire_send_real(wire *w, slice octets)
+{
+    if (w->fd < 0 || w->lost) return octets.len;
+    ssize_t n = send(w->fd, octets.ptr, octets.len, MSG_NOSIGNAL);
+    if (n >= 0) return (size_t)n;
+    if (errno == EAGAIN || errno == EINTR) return 0;
+    w->lost = true; // what came before can still be read
+    return octets.len;
+}
+
+size_t wire_send(wire *w, slice octets)
+{
+    if (!w->end) return wire_send_real(w, octets);
+    if (!sim_client_send(w->end, octets)) abort();
+    return octets.len;
+}
+
+void wire_finish(wire *w)
+{
+    w->finned = true;
+    if (w->end) sim_client_shutdown(w->end);
+    else if (w->fd >= 0) (void)shutdown(w->fd, SHUT_WR);
+}
+
+void wire_reset(wire *w)
+{
+    if (w->end) sim_client_reset(w->end);
+    else socket_reset(w->fd);
+    w->fd = -1;
+    w->reset = true;
+}
+
+void wire_pause(wire *w, bool paused)
+{
+    w->paused = paused;
+    if (w->end) sim_client_pause(w->end, paused);
+}
+
+static bool wire_receive_piece(wire *w)
+{
+    static char octets[WIRE_PIECE_OCTETS];
+    ssize_t n = recv(w->fd, octets, sizeof octets, 0);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+    if (n > 0) text_add(&w->got, slice_make(octets, (size_t)n));
+    w->eof = n == 0;
+    w->reset = n < 0;
+    return true;
+}
+
+bool wire_receive(wire *w)
+{
+    bool any = false;
+    while (!w->end && w->fd >= 0 && !w->paused && !w->eof && !w->reset && wire_receive_piece(w)) any = true;
+    return any;
+}
+
+slice wire_received(const wire *w)
+{
+    return w->end ? sim_client_received(w->end) : text_slice(&w->got);
+}
+
+bool wire_is_eof(const wire *w)
+{
+    return w->end ? sim_client_is_eof(w->end) : w->eof;
+}
+
+bool wire_is_reset(const wire *w)
+{
+    return w->end ? sim_client_is_reset(w->end) : w->reset;
+}

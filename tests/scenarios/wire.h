@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+//
+// The client's end of a connection to a host: a real socket, or one of the simulated kernel. Nothing here blocks.
+#ifndef TESTS_SCENARIOS_WIRE_H
+#define TESTS_SCENARIOS_WIRE_H
+
+#include "scenarios/host.h"
+#include "scenarios/text.h"
+
+typedef struct wire {
+    sim_client *end; // NULL: a real socket
+    int fd;          // -1: closed
+    text got;        // by the real socket
+    bool paused, eof, reset, lost, finned;
+} wire;
+
+// receive_octets: of the real socket's receive buffer; 0: what the kernel likes.
+void wire_connect(wire *w, const host *h, int receive_octets);
+void wire_hang_up(wire *w); // when the server has ended its side
+void wire_free(wire *w);
+
+// Returns how much was taken. A dead connection takes everything, as a real one does at first.
+size_t wire_send(wire *w, slice octets);
+void wire_finish(wire *w); // FIN
+void wire_reset(wire *w);
+
+void wire_pause(wire *w, bool paused);
+
+// Takes what has come. Returns whether anything has.
+bool wire_receive(wire *w);
+
+// All octets so far; valid until the next wire_receive.
+slice wire_received(const wire *w);
+bool wire_is_eof(const wire *w);
+bool wire_is_reset(const wire *w);
+
+#endif
