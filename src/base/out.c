@@ -115,7 +115,7 @@ void out_commit_slow(out_queue *out, size_t n)
     out_count_in(out, n);
 }
 
-bool out_copy(out_queue *out, slice octets)
+__attribute__((noinline)) bool out_copy(out_queue *out, slice octets)
 {
     while (octets.len) {
         size_t room;
@@ -129,7 +129,7 @@ bool out_copy(out_queue *out, slice octets)
     return true;
 }
 
-void out_lend(out_queue *out, slice octets, out_release *release, void *user)
+__attribute__((noinline)) void out_lend(out_queue *out, slice octets, out_release *release, void *user)
 {
     if (octets.len == 0) {
         if (release) release(user);
@@ -142,7 +142,7 @@ void out_lend(out_queue *out, slice octets, out_release *release, void *user)
     out_count_in(out, octets.len);
 }
 
-void out_file(out_queue *out, int file, uint64_t offset, uint64_t len, out_release *release, void *user)
+__attribute__((noinline)) void out_file(out_queue *out, int file, uint64_t offset, uint64_t len, out_release *release, void *user)
 {
     SKUA_ASSERT(file >= 0);
     if (len == 0) {

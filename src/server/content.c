@@ -69,7 +69,7 @@ static size_t content_feed_length(skua_request *r, const char *octets, size_t le
 }
 
 // The framing is lost: an answer that has begun cannot be taken back, so the connection just ends.
-static void content_refuse(skua_request *r, fault why)
+__attribute__((cold)) static void content_refuse(skua_request *r, fault why)
 {
     r->close = true;
     if (r->answering == ANSWER_NONE) {
@@ -81,7 +81,7 @@ static void content_refuse(skua_request *r, fault why)
 }
 
 // Said before the reader hears that the content is lost: the answer is the server's.
-static void content_refuse_length(skua_request *r)
+__attribute__((cold)) static void content_refuse_length(skua_request *r)
 {
     r->close = true;
     r->too_long = true;

@@ -158,7 +158,7 @@ request_decoding *request_decoding_here(const skua_request *r)
 
 // ---- The beginning ----
 
-void request_refuse(skua_request *r, const char *octets, fault why)
+__attribute__((cold)) void request_refuse(skua_request *r, const char *octets, fault why)
 {
     r->reading = READING_DONE;
     size_t known = (size_t)r->head.target + r->head.target_len;
@@ -228,7 +228,7 @@ static bool request_method_is_known(slice method)
     return false;
 }
 
-static void request_refuse_method(skua_request *r)
+__attribute__((cold)) static void request_refuse_method(skua_request *r)
 {
     router *routes = r->worker->server->router;
     if (!request_method_is_known(r->method) && !router_knows_method(routes, r->method)) {
@@ -241,7 +241,7 @@ static void request_refuse_method(skua_request *r)
 }
 
 // OPTIONS * is answered for the server as a whole; CONNECT has no path, and this server is no proxy.
-static bool request_answer_pathless(skua_request *r)
+__attribute__((cold)) static bool request_answer_pathless(skua_request *r)
 {
     if (r->path.len > 0 && r->path.ptr[0] == '/') return false;
     if (r->path.len == 0) {

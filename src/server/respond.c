@@ -470,7 +470,7 @@ void skua_request_abort(skua_request *r)
     connection_kick(r->session->conn);
 }
 
-static void respond_log_too_long(skua_request *r)
+__attribute__((cold)) static void respond_log_too_long(skua_request *r)
 {
     skua_log(r->worker->server, SKUA_SLICE("a content source gave more octets than it had stated; the rest was cut"));
 }
@@ -578,7 +578,7 @@ skua_status skua_respond_error(skua_request *r, int status)
 }
 
 // Allow belongs to a 405 that request.c has just added it for; anything else a handler added is dropped.
-void respond_fault(skua_request *r, int status, bool close)
+__attribute__((cold)) void respond_fault(skua_request *r, int status, bool close)
 {
     SKUA_ASSERT(r->answering == ANSWER_NONE);
     if (status != 405) r->fields_len = 0;

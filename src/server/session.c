@@ -224,7 +224,7 @@ static void session_run_kept(session *s)
 
 // A head began in an earlier read. Only as much as a head may have is put behind it, so that what is kept
 // stays bounded; the rest is run from where it lies.
-static size_t session_complete_head(session *s, const char *octets, size_t len)
+__attribute__((noinline)) static size_t session_complete_head(session *s, const char *octets, size_t len)
 {
     size_t most = s->worker->head_limits.head_octets_max + 2 * (size_t)H1_EMPTY_LINES_MAX + 1;
     size_t before = s->in_len;
@@ -247,7 +247,7 @@ static size_t session_complete_head(session *s, const char *octets, size_t len)
     return used - before;
 }
 
-void session_cut_off(session *s)
+__attribute__((cold)) void session_cut_off(session *s)
 {
     skua_request *r = s->current;
     s->closing = true;
@@ -350,7 +350,7 @@ bool session_is_too_slow(session *s)
     return moved > 0 && moved < owed;
 }
 
-void session_timed_out(session *s, int status)
+__attribute__((cold)) void session_timed_out(session *s, int status)
 {
     skua_request *r = s->current;
     if (!r || r->answering != ANSWER_NONE) return;
