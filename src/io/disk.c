@@ -36,11 +36,17 @@ static void disk_read(io_op *op)
     op->result = n >= 0 ? n : -(int64_t)SKUA_EIO;
 }
 
+static void disk_bring_in(io_op *op)
+{
+    if (atomic_load_explicit(&op->gone, memory_order_relaxed)) return;
+    page_cache_load(op->fd, op->offset, op->length);
+}
+
 void io_perform(io_op *op)
 {
     op->result = 0;
     if (op->code == IO_FILE_READ) disk_read(op);
-    else if (op->code == IO_FILE_LOAD) page_cache_load(op->fd, op->offset, op->length);
+    else if (op->code == IO_FILE_LOAD) disk_bring_in(op);
     else disk_open(op);
 }
 
@@ -75,11 +81,37 @@ void disk_start(io_loop *loop, io_op *op)
 
 // ---- Sending ----
 
-typedef struct disk_load {
+typedef struct disk_load disk_load;
+
+struct disk_load {
     io_op op;
+    disk_load *next;  // of its bucket
     pool_item stream; // may have been closed meanwhile
     int fd;           // of the file; the operation has a descriptor of its own
-} disk_load;
+};
+
+static disk_load **disk_bucket(io_loop *loop, uint32_t slot)
+{
+    return &loop->loads[slot % IO_LOAD_BUCKETS];
+}
+
+static void disk_unlink(io_loop *loop, const disk_load *load)
+{
+    disk_load **at = disk_bucket(loop, load->stream.slot);
+    while (*at != load) at = &(*at)->next;
+    *at = load->next;
+}
+
+// Else clients that go away and come again would leave more and more work, and files open, to a slow disk.
+void disk_abandon(io_loop *loop, const io_stream *stream)
+{
+    if (!(stream->flags & IO_COLD)) return;
+    disk_load *load = *disk_bucket(loop, stream->item.slot);
+    for (; load; load = load->next) {
+        bool same = load->stream.slot == stream->item.slot && load->stream.generation == stream->item.generation;
+        if (same) atomic_store_explicit(&load->op.gone, true, memory_order_relaxed);
+    }
+}
 
 static io_resident *disk_resident(io_loop *loop, int fd)
 {
@@ -111,8 +143,11 @@ static void disk_loaded(io_op *op, int64_t result)
     disk_load *load = op->user;
     io_loop *loop = op->loop;
     io_stream *stream = pool_find(loop->streams, load->stream.slot, load->stream.generation);
+    disk_unlink(loop, load);
     if (stream) {
-        disk_believe(loop, load->fd, op->offset, op->offset + op->length);
+        // One that is about to close has let go of the file, whose number may be another's.
+        bool sends = stream->flags & IO_WANT_SEND;
+        if (sends) disk_believe(loop, load->fd, op->offset, op->offset + op->length);
         stream->flags &= ~(uint32_t)IO_COLD;
         io_push(loop, stream);
     }
@@ -121,16 +156,28 @@ static void disk_loaded(io_op *op, int64_t result)
 }
 
 // The file may be closed before it has been loaded.
-static bool disk_load_elsewhere(io_loop *loop, const io_stream *stream, const out_segment *segment, uint64_t length)
+static int disk_duplicate(io_loop *loop, int fd)
+{
+    int made = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    if (made < 0 && errno == EMFILE && loop->evict && loop->evict(loop)) made = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    return made;
+}
+
+static bool disk_load_elsewhere(io_loop *loop, const io_stream *stream, out_segment segment, uint64_t length)
 {
     disk_load *load = loop->elsewhere ? memory_alloc(sizeof *load) : NULL;
     if (!load) return false;
-    *load = (disk_load){ .stream = stream->item, .fd = segment->file };
+    *load = (disk_load){ .stream = stream->item, .fd = segment.file };
     load->op = (io_op){ .code = IO_FILE_LOAD, .active = true, .loop = loop, .done = disk_loaded, .user = load };
-    load->op.offset = segment->offset;
+    load->op.offset = segment.offset;
     load->op.length = length;
-    load->op.fd = fcntl(segment->file, F_DUPFD_CLOEXEC, 0);
-    if (load->op.fd >= 0 && loop->elsewhere(loop, &load->op)) return true;
+    load->op.fd = disk_duplicate(loop, segment.file);
+    if (load->op.fd >= 0 && loop->elsewhere(loop, &load->op)) {
+        disk_load **bucket = disk_bucket(loop, stream->item.slot);
+        load->next = *bucket;
+        *bucket = load;
+        return true;
+    }
     if (load->op.fd >= 0) (void)close(load->op.fd);
     memory_free(load);
     return false;
@@ -143,18 +190,19 @@ static uint64_t disk_smaller(uint64_t a, uint64_t b)
 
 uint64_t disk_ready(io_loop *loop, io_stream *stream, uint64_t most)
 {
-    const out_segment *segment = out_segment_at(stream->out, 0);
-    const io_resident *resident = disk_resident(loop, segment->file);
-    uint64_t from = segment->offset, to = from + disk_smaller(segment->len, DISK_LOAD_OCTETS);
+    out_segment segment = *out_segment_at(stream->out, 0);
+    const io_resident *resident = disk_resident(loop, segment.file);
+    uint64_t from = segment.offset, to = from + disk_smaller(segment.len, DISK_LOAD_OCTETS);
     if (!TRANSFER_FILE_WAITS) return most;
-    if (resident->fd == segment->file && loop->now_ns < resident->until_ns && from >= resident->from && from < resident->to) {
+    if (resident->fd == segment.file && loop->now_ns < resident->until_ns && from >= resident->from && from < resident->to) {
         return disk_smaller(most, resident->to - from);
     }
-    if (!page_cache_holds(segment->file, from, to - from) && disk_load_elsewhere(loop, stream, segment, to - from)) {
+    if (!page_cache_holds(segment.file, from, to - from) && disk_load_elsewhere(loop, stream, segment, to - from)) {
         stream->flags |= IO_COLD;
         return 0;
     }
+    if (stream->flags & IO_WANT_CLOSE) return 0; // to give up descriptors
     // What nobody can load is sent all the same.
-    disk_believe(loop, segment->file, from, to);
+    disk_believe(loop, segment.file, from, to);
     return disk_smaller(most, to - from);
 }

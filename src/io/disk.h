@@ -14,6 +14,9 @@ void disk_start(io_loop *loop, io_op *op);
 // are being loaded, and IO_COLD is set until the stream is pending again.
 uint64_t disk_ready(io_loop *loop, io_stream *stream, uint64_t most);
 
+// stream is being closed: what it waits for need not be loaded.
+void disk_abandon(io_loop *loop, const io_stream *stream);
+
 // fd is about to be closed, and may soon name something else.
 void disk_forget(io_loop *loop, int fd);
 

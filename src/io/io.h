@@ -14,6 +14,8 @@
 #include "io/alarms.h"
 #include "io/timers.h"
 
+#include <stdatomic.h>
+
 typedef struct io_loop io_loop;
 typedef struct io_stream io_stream;
 typedef struct io_op io_op;
@@ -120,6 +122,7 @@ struct io_op {
     uint64_t offset, length;
     uint32_t slot;      // the backend's
     int64_t result;     // FILE_*: of io_perform
+    atomic_bool gone;   // FILE_LOAD: nobody waits for it any more
 };
 
 // ---- The loop ----
@@ -180,7 +183,7 @@ bool io_backend_is_open(const char *name);
 // What to take instead of a backend that was refused; NULL: this one cannot be, so what fails is not its fault.
 const io_backend *io_backend_instead(const io_backend *refused);
 
-enum { IO_RESIDENT_MAX = 64 };
+enum { IO_RESIDENT_MAX = 64, IO_LOAD_BUCKETS = 64 };
 
 // Part of a file that was found in the kernel's memory, where a busy file stays.
 typedef struct io_resident {
@@ -205,6 +208,7 @@ struct io_loop {
     // disk. Returns false if it cannot. NULL: such operations make the loop wait.
     bool (*elsewhere)(io_loop *loop, io_op *op);
     io_resident resident[IO_RESIDENT_MAX]; // by descriptor
+    struct disk_load *loads[IO_LOAD_BUCKETS]; // that streams wait for, or waited for, by their slots
     io_timers timers;
     io_alarms alarms;
 };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Page cache. Linux tells of a range whether its pages are there (cachestat, 6.5), though some may still be on their way
-// from the disk; and refuses to read what is not ready (RWF_NOWAIT), which copies. So a few octets are read here and there.
+// from the disk; and refuses to read what is not ready (RWF_NOWAIT), which copies. So a few octets are read here and there,
+// but only of what may be there: before it refuses, the kernel begins to read, and that waits where the disk has enough to do.
 // Where the first is missing, or not allowed for other people's files, the few octets decide.
 
 #include "io/page_cache.h"
@@ -65,14 +66,16 @@ bool page_cache_holds(int fd, uint64_t offset, uint64_t length)
 {
     char octet;
     if (length == 0) return true;
+    if (page_cache_lacks(fd, offset, length)) return false;
     for (uint64_t at = 0; at < length; at += PAGE_CACHE_STRIDE) {
         if (page_cache_try(fd, &octet, 1, offset + at) < 0) return false;
     }
-    return page_cache_try(fd, &octet, 1, offset + length - 1) >= 0 && !page_cache_lacks(fd, offset, length);
+    return page_cache_try(fd, &octet, 1, offset + length - 1) >= 0;
 }
 
 ssize_t page_cache_read(int fd, char *buffer, size_t length, uint64_t offset)
 {
+    if (length && page_cache_lacks(fd, offset, length)) return -1;
     ssize_t n = page_cache_try(fd, buffer, length, offset);
     return n == (ssize_t)length ? n : -1;
 }

@@ -321,6 +321,7 @@ static void uring_cancel_all(io_loop *loop, io_stream *stream)
 static void uring_close_stream(io_loop *loop, io_stream *stream)
 {
     uring_kernel *kernel = loop->kernel;
+    disk_abandon(loop, stream);
     if (stream->flags & URING_BUSY) {
         if (!(stream->flags & URING_CANCELS)) uring_cancel_all(loop, stream);
         return;
