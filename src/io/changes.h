@@ -20,6 +20,10 @@ typedef void changes_fn(change_kind kind, int number, void *user);
 // Whether a directory's changes include those of the content of its files. Where not, a file can be watched itself.
 bool changes_include_writes(void);
 
+// Whether a directory can be watched that another machine or process answers for (file_is_remote). inotify looks it up, and
+// may wait for them; and tells of nothing that others do to it.
+bool changes_include_remote(void);
+
 // Returns: a descriptor that is readable when changes_read has something to tell, close-on-exec; or -1: nothing can
 // be watched here.
 int changes_open(void);

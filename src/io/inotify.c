@@ -25,6 +25,11 @@ bool changes_include_writes(void)
     return true;
 }
 
+bool changes_include_remote(void)
+{
+    return false;
+}
+
 int changes_open(void)
 {
     return inotify_init1(IN_NONBLOCK | IN_CLOEXEC);

@@ -25,6 +25,11 @@ bool changes_include_writes(void)
     return false;
 }
 
+bool changes_include_remote(void)
+{
+    return true;
+}
+
 int changes_open(void)
 {
     int fd = kqueue();

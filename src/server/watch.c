@@ -170,11 +170,20 @@ static skua_status watch_settle(watch_set *set, int directory, skua_watch *made,
     return SKUA_OK;
 }
 
+// Another file system may be mounted beneath the root.
 static skua_status watch_open_path(const skua_root *root, const char *path, int *fd)
 {
     io_file_info info;
-    if (changes_include_writes()) return file_open_directory(root_fd(root), path, fd);
-    return file_open_beneath(root_fd(root), path, false, fd, &info);
+    int opened = -1;
+    skua_status status = changes_include_writes() ? file_open_directory(root_fd(root), path, &opened)
+                                                  : file_open_beneath(root_fd(root), path, false, &opened, &info);
+    if (status) return status;
+    if (!changes_include_remote() && file_is_remote(opened)) {
+        (void)close(opened);
+        return SKUA_EUNSUPPORTED;
+    }
+    *fd = opened;
+    return SKUA_OK;
 }
 
 // The same without waiting; false if it might.
@@ -202,9 +211,10 @@ static skua_status watch_start(watch_set *set, int directory, skua_watch *made, 
 // What there is already, or a new one that is not started. *status: SKUA_OK goes on.
 static skua_watch *watch_find_or_make(watch_set *set, const skua_root *root, slice path, bool *found, skua_status *status)
 {
+    bool possible = set->fd >= 0 && (changes_include_remote() || !root_is_remote(root));
     *found = false;
-    *status = set->fd < 0 ? SKUA_EUNSUPPORTED : SKUA_ENOENT;
-    if (set->fd < 0) return NULL;
+    *status = possible ? SKUA_ENOENT : SKUA_EUNSUPPORTED;
+    if (!possible) return NULL;
     while (path.len > 1 && path.ptr[path.len - 1] == '/') path.len--;
     if (path.len >= ROOT_PATH_OCTETS || (path.len && memchr(path.ptr, 0, path.len))) return NULL;
     (void)pthread_mutex_lock(&set->shared.lock);

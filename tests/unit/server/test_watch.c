@@ -209,6 +209,25 @@ static void test_watch_without_waiting(void **state)
     watch_close(set, watch);
 }
 
+// The kernel may have to ask whoever answers for them, while everybody who looks for a watch would wait.
+static void test_watch_of_what_others_answer_for(void **state)
+{
+    (void)state;
+    skua_root *others, *top;
+    skua_watch *watch = NULL;
+    skua_status status = SKUA_EIO;
+    if (!skua_watch_includes_writes()) skip();
+    assert_int_equal(skua_root_open("/proc", &others), SKUA_OK);
+    assert_int_equal(watch_open(set, others, SKUA_SLICE("self"), &watch), SKUA_EUNSUPPORTED);
+    assert_true(watch_try(set, others, SKUA_SLICE("self"), &watch, &status));
+    assert_int_equal(status, SKUA_EUNSUPPORTED);
+    skua_root_close(others);
+    assert_int_equal(skua_root_open("/", &top), SKUA_OK);
+    assert_int_equal(watch_open(set, top, SKUA_SLICE("proc/self"), &watch), SKUA_EUNSUPPORTED);
+    assert_null(watch);
+    skua_root_close(top);
+}
+
 static void test_watch_of_the_root(void **state)
 {
     (void)state;
@@ -427,6 +446,7 @@ int main(void)
         EACH(test_watch_does_not_count_reading),
         EACH(test_watch_is_shared),
         EACH(test_watch_without_waiting),
+        EACH(test_watch_of_what_others_answer_for),
         EACH(test_watch_of_the_root),
         EACH(test_watch_dies_with_its_directory),
         EACH(test_watch_dies_when_its_directory_moves),
