@@ -845,7 +845,7 @@ typedef void skua_file_opened_fn(skua_worker *worker, skua_status status, skua_f
 // Opens root/path for reading and calls fn once, later or before this returns. Opening never blocks on a FIFO or a device.
 // path: relative, no leading "/"; "" or "." for the root itself; copied.
 // fn's status: SKUA_ENOENT; SKUA_EACCES unreadable, outside the root, or neither file nor directory;
-// SKUA_ENOFILE; SKUA_EIO; SKUA_ENOMEM.
+// SKUA_ENOFILE; SKUA_EIO; SKUA_ENOMEM; SKUA_ELIMIT as many are waiting for the disk as there can be connections.
 SKUA_API void skua_file_open(skua_worker *worker, skua_root *root, skua_slice path,
                              skua_file_opened_fn *fn, void *user);
 
@@ -855,7 +855,7 @@ typedef void skua_file_loaded_fn(skua_worker *worker, skua_status status, size_t
 // Reads up to room octets at offset and calls fn once, later or before this returns. The worker does not wait for the disk:
 // what is not in memory is read by another thread.
 // buffer: to stay until fn is called; so does the file.
-// fn's status: SKUA_EIO; SKUA_ENOMEM.
+// fn's status: SKUA_EIO; SKUA_ENOMEM; SKUA_ELIMIT as many are waiting for the disk as there can be connections.
 SKUA_API void skua_file_load(skua_file *file, uint64_t offset, char *buffer, size_t room,
                              skua_file_loaded_fn *fn, void *user);
 
@@ -897,7 +897,7 @@ SKUA_API bool skua_watch_includes_writes(void);
 // Watches the directory root/path (not what is below it). One watch is shared by all who ask for the same directory.
 // The first one may have to wait for the disk: skua_offload can call it.
 // Errors: SKUA_ENOENT, also if it is no directory; SKUA_EACCES; SKUA_ELIMIT; SKUA_ENOMEM; SKUA_ENOFILE; SKUA_EIO;
-// SKUA_EUNSUPPORTED.  Thread: any.
+// SKUA_EUNSUPPORTED, on Linux also for what another machine or process answers for (NFS, FUSE).  Thread: any.
 SKUA_API SKUA_NODISCARD skua_status skua_watch_open(skua_server *server, skua_root *root,
                                                     skua_slice path, skua_watch **watch);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Fetch: an errand is the task that goes out and the letter that comes home. There are at most as many as connections, so
-// that the queue in front of the threads needs no bound of its own.
+// Fetch: an errand is the task that goes out and the letter that comes home. Each connection has at most one loading that is
+// not over at once. Openings and readings may be for clients that have gone, who may come again for more: when there are as
+// many errands as there can be connections, they are refused, so that the queue in front of the threads needs no bound.
 
 #include "server/fetch.h"
 
@@ -35,9 +36,19 @@ static void fetch_run(task *self)
     worker_post(home, &errand->letter);
 }
 
+static bool fetch_is_too_much(const skua_worker *w, const io_op *op)
+{
+    return op->code != IO_FILE_LOAD && w->fetching >= worker_config(w)->connections_max;
+}
+
 bool fetch_elsewhere(io_loop *loop, io_op *op)
 {
     skua_worker *w = loop->owner;
+    if (fetch_is_too_much(w, op)) {
+        op->result = -(int64_t)SKUA_ELIMIT;
+        io_complete(op);
+        return true;
+    }
     fetch_errand *errand = memory_alloc(sizeof *errand);
     if (!errand) return false;
     *errand = (fetch_errand){ .task = { .run = fetch_run }, .letter = { .deliver = fetch_deliver }, .op = op };

@@ -4,6 +4,7 @@
 
 #include "base/assert.h"
 #include "base/memory.h"
+#include "io/disk.h"
 #include "io/file.h"
 #include "io/scratch.h"
 #include "server/answer.h"
@@ -142,6 +143,7 @@ static void file_scratch_closed(skua_worker *w, void *user)
 // The kernel gives back the room of a file without a name when it is closed, which takes time for a large one.
 static void file_drop_scratch(skua_file *file)
 {
+    disk_forget(&file->worker->loop, file->fd);
     if (!file->worker->draining &&
         skua_offload(file->worker, file_close_scratch, file_scratch_closed, file) == SKUA_OK) {
         return;

@@ -3,7 +3,10 @@
 // Reading a file without waiting for the disk, as a program does it, over a socket: by threads of the server's where
 // it has to be waited for.
 
+#include "base/memory.h"
 #include "io/file.h"
+#include "server/answer.h"
+#include "server/worker.h"
 #include "support/socket.h"
 
 #include "skua/skua.h"
@@ -146,11 +149,98 @@ static void test_file_loads_where_nobody_can_tell(void **state)
     run(FILE_METHOD_WALK);
 }
 
+enum { OPENINGS = 6, CONNECTIONS = 2 };
+
+typedef struct opening {
+    skua_root *root;
+    skua_request *request;
+    unsigned opened, refused;
+} opening;
+
+static void opened_or_refused(skua_worker *worker, skua_status status, skua_file *file, const skua_file_info *info, void *user)
+{
+    (void)worker, (void)info;
+    opening *o = user;
+    if (status == SKUA_OK) skua_file_unref(file);
+    else assert_int_equal(status, SKUA_ELIMIT);
+    if (status == SKUA_OK) o->opened++;
+    else o->refused++;
+    if (o->opened + o->refused < OPENINGS) return;
+    assert_int_equal(skua_respond(o->request, 200, NULL, SKUA_SLICE("done")), SKUA_OK);
+}
+
+static void open_many(skua_request *request, void *user)
+{
+    opening *o = user;
+    o->request = request;
+    for (int i = 0; i < OPENINGS; i++) {
+        skua_file_open(skua_request_worker(request), o->root, SKUA_SLICE("file"), opened_or_refused, o);
+    }
+}
+
+// Those who go away and come again while the disk is slow do not fill the memory.
+static void test_file_opens_no_more_than_there_can_be_connections(void **state)
+{
+    (void)state;
+    opening o = { .opened = 0 };
+    char folder[] = "/tmp/skua-load-XXXXXX";
+    make_folder(folder);
+    file_method_set(FILE_METHOD_WALK);
+    assert_int_equal(skua_root_open(folder, &o.root), SKUA_OK);
+    skua_server *server =
+        skua_server_new(&(skua_config){ .listen = "127.0.0.1:0", .workers = 1, .connections_max = CONNECTIONS });
+    assert_non_null(server);
+    assert_int_equal(skua_route(server, "/", open_many, &o), SKUA_OK);
+    assert_int_equal(skua_start(server), SKUA_OK);
+    ask(server);
+    assert_int_equal(o.opened, CONNECTIONS);
+    assert_int_equal(o.refused, OPENINGS - CONNECTIONS);
+    skua_stop(server, 1000000000);
+    assert_int_equal(skua_wait(server), SKUA_OK);
+    skua_server_free(server);
+    skua_root_close(o.root);
+    file_method_set(FILE_METHOD_UNKNOWN);
+    remove_folder(folder);
+}
+
+// What is believed of a file's number is forgotten with the file, also where another thread closes it.
+static void drop_scratch(skua_request *request, void *user)
+{
+    bool *forgotten = user;
+    skua_worker *w = skua_request_worker(request);
+    skua_file *file = memory_zeroed(sizeof *file);
+    assert_non_null(file);
+    *file = (skua_file){ .worker = w, .refs = 1, .is_scratch = true };
+    file->fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    io_resident *resident = &w->loop.resident[(unsigned)file->fd % IO_RESIDENT_MAX];
+    *resident = (io_resident){ .fd = file->fd, .to = 1, .until_ns = INT64_MAX };
+    skua_file_unref(file);
+    *forgotten = resident->until_ns == 0;
+    assert_int_equal(skua_respond(request, 200, NULL, SKUA_SLICE("done")), SKUA_OK);
+}
+
+static void test_file_without_a_name_is_forgotten(void **state)
+{
+    (void)state;
+    bool forgotten = false;
+    skua_server *server = skua_server_new(&(skua_config){ .listen = "127.0.0.1:0", .workers = 1 });
+    assert_non_null(server);
+    assert_int_equal(skua_route(server, "/", drop_scratch, &forgotten), SKUA_OK);
+    assert_int_equal(skua_start(server), SKUA_OK);
+    ask(server);
+    assert_true(forgotten);
+    skua_stop(server, 1000000000);
+    assert_int_equal(skua_wait(server), SKUA_OK);
+    skua_server_free(server);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_file_loads),
         cmocka_unit_test(test_file_loads_where_nobody_can_tell),
+        cmocka_unit_test(test_file_opens_no_more_than_there_can_be_connections),
+        cmocka_unit_test(test_file_without_a_name_is_forgotten),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
