@@ -523,7 +523,8 @@ static int64_t sim_file_open(sim_kernel *kernel, io_op *op, bool stat_only)
 static int64_t sim_file_read(sim_kernel *kernel, const io_op *op)
 {
     if (sim_chance(kernel, SIM_READ_FAILS)) return -(int64_t)SKUA_EIO;
-    ssize_t n = pread(op->fd, op->buffer, (size_t)op->length, (off_t)op->offset);
+    size_t length = sim_piece(kernel, SIM_SHORT_READ, (size_t)op->length);
+    ssize_t n = pread(op->fd, op->buffer, length, (off_t)op->offset);
     return n >= 0 ? n : -(int64_t)SKUA_EIO;
 }
 

@@ -34,6 +34,7 @@ typedef enum sim_fault {
     SIM_ACCEPT_ABORTED,     // the connection died in the queue
     SIM_OPEN_NO_FILE,       // ENFILE
     SIM_OPEN_NO_MEMORY,     // ENOMEM
+    SIM_SHORT_READ,         // a piece of what is there, in FILE_READ
     SIM_READ_FAILS,         // EIO, in FILE_READ and where a file is sent
     SIM_FILE_SHRINKS,       // sending a file answers 0 before its length
     SIM_FAULTS

@@ -570,6 +570,25 @@ void site_count_text(char *text, uint64_t octets, uint64_t sum)
 
 // ---- The site ----
 
+const char site_parts_line[] = "Range: bytes=10-19,40000-89989\r\n";
+
+// Each part's octets come behind its head, and then a delimiter.
+bool site_parts_are_right(slice content)
+{
+    static const size_t from[] = { 10, 40000 }, until[] = { 20, 89990 };
+    const char *at = content.ptr, *end = content.ptr + content.len;
+    for (int part = 0; part < 2; part++) {
+        const char *head = memmem(at, (size_t)(end - at), "\r\n\r\n", 4);
+        if (!head || (size_t)(end - head) < 4 + until[part] - from[part]) return false;
+        at = head + 4;
+        for (size_t i = from[part]; i < until[part]; i++) {
+            if (*at++ != site_octet(SITE_FILE_TAG, i)) return false;
+        }
+        if (end - at < 9 || memcmp(at, "\r\n--skua-", 9) != 0) return false;
+    }
+    return memcmp(end - 4, "--\r\n", 4) == 0;
+}
+
 static void site_file_path(char *path, size_t room, const char *folder)
 {
     if (snprintf(path, room, "%s/file", folder) >= (int)room) abort();
@@ -622,7 +641,10 @@ static bool site_route(site *s, const char *folder)
     const skua_middleware pass = { pass_before, pass_head, pass_end, s };
     if (skua_use(s->server, "POST /", &pass) || skua_use(s->server, "/missing", &pass)) return false;
     if (skua_route_blocking(s->server, "POST /blocking", on_blocking, s)) return false;
-    return skua_route_directory(s->server, "GET /dir/", folder, NULL) == SKUA_OK;
+    // The same file, sent from where it is, and kept in memory.
+    const skua_directory_config kept = { .small_octets_max = SITE_FILE_OCTETS };
+    return skua_route_directory(s->server, "GET /dir/", folder, NULL) == SKUA_OK &&
+           skua_route_directory(s->server, "GET /kept/", folder, &kept) == SKUA_OK;
 }
 
 bool site_open(site *s, const skua_config *config, const sim_config *sim, const char *folder)

@@ -26,6 +26,12 @@
 
 enum { SITE_FILE_OCTETS = 90000, SITE_FILE_TAG = 7 };
 
+// Asks for two parts of the file.
+extern const char site_parts_line[];
+
+// Whether content is a whole answer to that.
+bool site_parts_are_right(slice content);
+
 typedef struct site_visit site_visit;
 
 typedef struct site {
