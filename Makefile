@@ -75,14 +75,15 @@ unit: build/.tools-test build/asan/.built
 
 # What crosses threads, under the thread sanitizer.
 TSAN_SCENARIOS := threads connections
-TSAN_UNITS := backend mailbox server log watch blocking crew gate post ticket failure threads
+TSAN_UNITS := io/disk $(addprefix server/,backend mailbox server log watch blocking crew gate post ticket failure threads file)
+TSAN_TESTS := workers accept threads cold_disk
 tsan: build/.tools-test
 	@test -f build/tsan/build.ninja || cmake --preset tsan >build/tsan.log || { cat build/tsan.log; exit 1; }
-	@cmake --build build/tsan -j $(JOBS) --target skua echo threads workers $(TSAN_UNITS:%=server_test_%) \
+	@cmake --build build/tsan -j $(JOBS) --target skua echo rules threads workers $(subst /,_test_,$(TSAN_UNITS)) \
 	    $(TSAN_SCENARIOS:%=scenarios_test_%)
 	@ctest --test-dir build/tsan --output-on-failure -j $(JOBS) --no-tests=error \
-	    -R '^server/test_($(subst $() $(),|,$(TSAN_UNITS)))$$|^scenarios/test_($(subst $() $(),|,$(TSAN_SCENARIOS)))/'
-	@SKUA_BUILD=build/tsan $(PYTEST_MANY) tests/e2e/test_workers.py tests/e2e/test_accept.py tests/e2e/test_threads.py
+	    -R '^($(subst $() $(),|,$(subst /,/test_,$(TSAN_UNITS))))$$|^scenarios/test_($(subst $() $(),|,$(TSAN_SCENARIOS)))/'
+	@SKUA_BUILD=build/tsan $(PYTEST_MANY) $(TSAN_TESTS:%=tests/e2e/test_%.py)
 
 # The library in its other two forms: every unit test, and the server made from the single header over a socket.
 forms: build/.tools-test

@@ -10,7 +10,7 @@ import time
 
 import pytest
 import slow_disk
-from server import BACKEND, eventually, program
+from server import BACKEND, eventually, numbered, program
 
 DELAY = 0.25  # seconds, of every look-up, opening and reading
 LONG_DELAY = 1.0  # longer than a busy machine takes for anything
@@ -132,6 +132,62 @@ def test_a_client_that_leaves_meanwhile(server):
     assert eventually(lambda: len(slow_links(server)) == len(set(slow_links(server))), within=5)
     assert not any(link.endswith(f".{SMALL}") for link in slow_links(server))
     assert server.get("/fast.txt").status == 200
+
+
+def ask(path, *lines, method="GET"):
+    """The octets of a request."""
+    return "\r\n".join([f"{method} {path} HTTP/1.1", "Host: localhost", *lines, "", ""]).encode()
+
+
+def test_requests_behind_a_cold_one_wait_for_their_turn(server):
+    small, large = cold(SMALL), cold(LARGE)
+    with server.connect() as connection:
+        connection.send(ask(f"/slow/{small}") + ask("/fast.txt") + ask(f"/slow/{large}") + ask("/fast.txt"))
+        assert connection.response().content == slow_disk.content(small, 0, SMALL)
+        assert connection.response().content == b"x" * 1000
+        assert connection.response().content == slow_disk.content(large, 0, LARGE)
+        assert connection.response().content == b"x" * 1000
+
+
+def test_parts_for_a_slow_reader_and_what_follows(server):
+    name = cold(LARGE)
+    with server.connect() as connection:
+        connection.send(ask(f"/slow/{name}", "Range: bytes=0-1399999,1500000-2999999") + ask("/fast.txt"))
+        time.sleep(4 * DELAY)  # the socket is full, and then nobody reads
+        parts = connection.response()
+        assert parts.status == 206
+        assert slow_disk.content(name, 0, 1_400_000) in parts.content
+        assert slow_disk.content(name, 1_500_000, 1_500_000) in parts.content
+        assert connection.response().content == b"x" * 1000
+        # Range is defined for GET alone, RFC 9110 section 14.2.
+        head = connection.get(f"/slow/{name}", "Range: bytes=0-9,20-29", method="HEAD")
+        assert (head.status, head.get("content-length"), head.content) == (200, str(LARGE), b"")
+        assert connection.get("/fast.txt").status == 200
+
+
+@pytest.fixture(params=BACKENDS)
+def rules(slow, launch, request):
+    def start(*words):
+        return launch(numbered, "rules", "--files", str(slow), "--backend", request.param, *words)
+
+    return start
+
+
+@pytest.mark.parametrize("delay", [LONG_DELAY])
+def test_an_answer_that_the_disk_keeps_too_long(rules):
+    server = rules(f"handler_timeout_ns={int(LONG_DELAY * 0.4e9)}")
+    for size in (SMALL, LARGE):
+        assert server.get(f"/files/slow/{cold(size)}").status == 503
+    time.sleep(3 * LONG_DELAY)  # what was looked for comes, and nobody waits for it
+    assert server.get("/files/fast.txt").content == b"x" * 1000
+    assert server.alive()
+
+
+@pytest.mark.parametrize("delay", [LONG_DELAY])
+def test_a_slow_disk_is_no_slow_peer(rules):
+    server = rules(*(f"{name}_ns={int(LONG_DELAY * 0.4e9)}" for name in ("stall_timeout", "rate_window")))
+    name = cold(LARGE)
+    assert server.get(f"/files/slow/{name}").content == slow_disk.content(name, 0, LARGE)
 
 
 def slow_links(server):
