@@ -5,6 +5,7 @@
 
 #include "support/socket.h"
 
+#include "io/file.h"
 #include "io/uring_kernel.h"
 #include "server/server.h"
 
@@ -24,7 +25,8 @@ static const char *backend; // under test
 
 typedef struct house {
     skua_server *server;
-    atomic_uint begun, ended, offloaded, resumed;
+    skua_root *root;
+    atomic_uint begun, ended, offloaded, opened, resumed;
     skua_ticket tickets[CLIENTS];
 } house;
 
@@ -44,11 +46,21 @@ static void work_long(void *user)
     nanosleep(&(struct timespec){ .tv_nsec = 100000000 }, NULL);
 }
 
+static void file_opened(skua_worker *worker, skua_status status, skua_file *file, const skua_file_info *info, void *user)
+{
+    (void)worker, (void)info;
+    house *h = user;
+    assert_int_equal(status, SKUA_OK);
+    skua_file_unref(file);
+    atomic_fetch_add(&h->opened, 1);
+}
+
+// What is begun by a worker that has failed meanwhile comes to an end as well.
 static void work_done(skua_worker *worker, void *user)
 {
-    (void)worker;
     house *h = user;
     atomic_fetch_add(&h->offloaded, 1);
+    skua_file_open(worker, h->root, SKUA_SLICE("."), file_opened, h);
 }
 
 // Never answers.
@@ -135,6 +147,7 @@ static void fail_one(const char *accept, unsigned index)
     house h;
     int clients[CLIENTS];
     house_open(&h, accept, WORKERS);
+    assert_int_equal(skua_root_open("/", &h.root), SKUA_OK);
     assert_int_equal(skua_start(h.server), SKUA_OK);
     clients_ask(&h, clients);
     wait_for(&h.begun, CLIENTS);
@@ -145,9 +158,11 @@ static void fail_one(const char *accept, unsigned index)
     judge_reason(&h, index);
     assert_int_equal(atomic_load(&h.ended), CLIENTS);
     assert_int_equal(atomic_load(&h.offloaded), CLIENTS);
+    assert_int_equal(atomic_load(&h.opened), CLIENTS);
     assert_int_equal(atomic_load(&h.resumed), promised);
     clients_are_closed(clients);
     skua_server_free(h.server);
+    skua_root_close(h.root);
 }
 
 static void test_any_worker(void **state)
@@ -155,7 +170,9 @@ static void test_any_worker(void **state)
     (void)state;
     fail_one("reuseport", 1);
     fail_one("handoff", 0);
+    file_method_set(FILE_METHOD_WALK); // every opening is another thread's
     fail_one("handoff", WORKERS - 1);
+    file_method_set(FILE_METHOD_UNKNOWN);
 }
 
 // A ring that failed holds its listener until the kernel has taken it apart, on a thread of its own.
