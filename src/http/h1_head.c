@@ -625,7 +625,7 @@ static h1_stage h1_read_lines(h1_head *head, slice octets, size_t limit)
 }
 
 // The head has used up its limit without an end. A target that long is too long.
-static h1_stage h1_limit_fail(h1_head *head)
+__attribute__((cold)) static h1_stage h1_limit_fail(h1_head *head)
 {
     if (head->stage == H1_STAGE_TARGET) return h1_fail(head, 414, "target too long");
     return h1_fail(head, 431, "head too large");

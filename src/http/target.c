@@ -9,7 +9,7 @@
 
 #include "http/syntax.h"
 
-static fault target_fault(const char *reason)
+__attribute__((cold)) static fault target_fault(const char *reason)
 {
     return fault_request(400, reason);
 }
@@ -142,7 +142,7 @@ static size_t target_scheme_len(slice text)
     return 0;
 }
 
-__attribute__((noinline)) static fault target_read_absolute(slice text, target *out)
+__attribute__((cold, noinline)) static fault target_read_absolute(slice text, target *out)
 {
     size_t scheme_len = target_scheme_len(text);
     if (!scheme_len) return target_fault("target of no known form");
@@ -166,7 +166,7 @@ static bool target_ends_in_port(slice authority)
     return start && authority.ptr[start - 1] == ':' && port >= 1 && port <= 65535;
 }
 
-static fault target_read_authority(slice text, target *out)
+__attribute__((cold)) static fault target_read_authority(slice text, target *out)
 {
     out->form = TARGET_AUTHORITY;
     out->authority = text;

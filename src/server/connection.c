@@ -72,7 +72,7 @@ static void connection_close(connection *conn)
     io_close(&conn->worker->loop, &conn->stream);
 }
 
-void connection_abort(connection *conn, skua_end how)
+__attribute__((cold)) void connection_abort(connection *conn, skua_end how)
 {
     if (conn->state == CONNECTION_CLOSED) return;
     connection_close(conn);
@@ -166,7 +166,7 @@ static void connection_settle(connection *conn)
 
 // ---- What the loop tells ----
 
-static void connection_drain(connection *conn, size_t len)
+__attribute__((cold)) static void connection_drain(connection *conn, size_t len)
 {
     conn->lingered += (uint32_t)len;
     if (conn->lingered > worker_config(conn->worker)->linger_octets_max) connection_close(conn);
@@ -313,14 +313,14 @@ void connection_kick(connection *conn)
 }
 
 // While our disk is slow, nobody can say that the peer is.
-static void connection_look_at_progress(connection *conn)
+__attribute__((cold)) static void connection_look_at_progress(connection *conn)
 {
     if (conn->stream.flags & IO_COLD) conn->session->looked = false;
     else if (session_is_too_slow(conn->session)) connection_abort(conn, SKUA_END_TIMEOUT);
     if (conn->state != CONNECTION_CLOSED) connection_deadline_set(conn, connection_look_ns(worker_config(conn->worker)));
 }
 
-static void connection_give_up(connection *conn, int status)
+__attribute__((cold)) static void connection_give_up(connection *conn, int status)
 {
     session_timed_out(conn->session, status);
     connection_settle(conn);

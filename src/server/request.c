@@ -218,7 +218,7 @@ static bool request_host_is_served(skua_request *r)
     return true;
 }
 
-static bool request_method_is_known(slice method)
+__attribute__((cold)) static bool request_method_is_known(slice method)
 {
     static const char *const known[] = { "GET",     "HEAD",    "POST",  "PUT",  "DELETE",
                                          "CONNECT", "OPTIONS", "TRACE", "PATCH" };

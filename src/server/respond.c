@@ -455,7 +455,7 @@ void skua_wake(skua_request *r)
     connection_kick(r->session->conn);
 }
 
-void respond_break(skua_request *r)
+__attribute__((cold)) void respond_break(skua_request *r)
 {
     r->failed = true;
     r->close = true;
@@ -463,7 +463,7 @@ void respond_break(skua_request *r)
 }
 
 // What has left the session already is complete.
-void skua_request_abort(skua_request *r)
+__attribute__((cold)) void skua_request_abort(skua_request *r)
 {
     if (r != r->session->current) return;
     respond_break(r);
