@@ -46,7 +46,8 @@ typedef struct io_stream_events {
     // Out of order: the file ended before its length (SEND_FILE answered 0) or reading it failed. The head
     // has been sent; the owner closes.
     void (*send_failed)(io_stream *stream);
-    // CLOSE is complete: the stream may be given back to its pool, and is not looked at again.
+    // CLOSE is complete: the stream may be given back to its pool, and is not looked at again. Its descriptor is closed
+    // by the end of the next turn, or of the loop.
     void (*closed)(io_stream *stream);
 } io_stream_events;
 

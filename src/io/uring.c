@@ -53,6 +53,7 @@ static skua_status uring_settle(io_loop *loop)
 static void uring_close(io_loop *loop)
 {
     uring_kernel *kernel = loop->kernel;
+    uring_close_unsubmitted(kernel);
     uring_ring_close(&kernel->ring);
     memory_free(kernel);
     loop->kernel = NULL;
@@ -394,6 +395,12 @@ static int64_t uring_retry_wait_ns(const io_loop *loop, int64_t timeout_ns)
     return timeout_ns < 0 || retry < timeout_ns ? retry : timeout_ns;
 }
 
+static void uring_flush(io_loop *loop)
+{
+    const uring_kernel *kernel = loop->kernel;
+    if (kernel->ring.enabled && !kernel->dead && uring_ring_queued(&kernel->ring)) (void)uring_enter_once(loop, 0);
+}
+
 // Its memory stays until the loop is closed, as the kernel may still write to it.
 static void uring_abandon(io_loop *loop)
 {
@@ -402,6 +409,7 @@ static void uring_abandon(io_loop *loop)
     uring_complete(loop); // sockets it has accepted are among these
     kernel->dead = true;
     kernel->send_count = 0;
+    uring_close_unsubmitted(kernel);
     for (unsigned i = 0; i < URING_OPS_MAX; i++) kernel->ops[i].armed = false;
     uring_release_streams(loop);
 }
@@ -441,6 +449,7 @@ const io_backend io_backend_uring = {
     .discard = readiness_discard,
     .peer = uring_read_peer,
     .unsent = transfer_unsent,
+    .flush = uring_flush,
     .abandon = uring_abandon,
     .probe = uring_ring_probe,
 };

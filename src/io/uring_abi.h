@@ -18,6 +18,7 @@ typedef enum uring_opcode {
     URING_SENDMSG = 9,
     URING_ACCEPT = 13,
     URING_ASYNC_CANCEL = 14,
+    URING_CLOSE = 19,
     URING_READ = 22,
     URING_SEND = 26,
     URING_RECV = 27,

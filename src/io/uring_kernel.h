@@ -114,6 +114,9 @@ void uring_stream_submit_sends(io_loop *loop);
 // Runs every stream that is pending.
 void uring_run_streams(io_loop *loop);
 
+// Closes the sockets whose closing waits for the next submission, of which there will be none.
+void uring_close_unsubmitted(uring_kernel *kernel);
+
 // Frees every stream from what the kernel has of it.
 void uring_release_streams(io_loop *loop);
 

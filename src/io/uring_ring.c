@@ -116,7 +116,7 @@ static bool uring_ring_offer_buffers(uring_ring *ring)
 static bool uring_ring_has_operations(const uring_ring *ring)
 {
     static const uint8_t needed[] = { URING_POLL_ADD, URING_SENDMSG, URING_ACCEPT, URING_ASYNC_CANCEL,
-                                      URING_READ,     URING_SEND,    URING_RECV };
+                                      URING_READ,     URING_SEND,    URING_RECV,   URING_CLOSE };
     uring_probe probe;
     memset(&probe, 0, sizeof probe);
     if (uring_register(ring->fd, URING_REGISTER_PROBE, &probe, URING_PROBE_OPS) != 0) return false;

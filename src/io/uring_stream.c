@@ -318,6 +318,30 @@ static void uring_cancel_all(io_loop *loop, io_stream *stream)
     stream->flags |= URING_CANCELS;
 }
 
+// With the next submission, which costs the least; at once where somebody waits for a descriptor.
+static void uring_close_socket(uring_kernel *kernel, int fd)
+{
+    uring_sqe *sqe = kernel->paused || kernel->dead ? NULL : uring_ring_submission(&kernel->ring);
+    if (!sqe) {
+        (void)close(fd);
+        return;
+    }
+    sqe->opcode = URING_CLOSE;
+    sqe->flags = URING_SQE_SKIP_SUCCESS;
+    sqe->fd = fd;
+}
+
+void uring_close_unsubmitted(uring_kernel *kernel)
+{
+    const uring_ring *ring = &kernel->ring;
+    for (uint32_t i = atomic_load_explicit(ring->sq_head, memory_order_acquire); i != ring->sq_local; i++) {
+        uring_sqe *sqe = &ring->sqes[i & ring->sq_mask];
+        if (sqe->opcode != URING_CLOSE) continue;
+        (void)close(sqe->fd);
+        *sqe = (uring_sqe){ .opcode = URING_NOP };
+    }
+}
+
 static void uring_close_stream(io_loop *loop, io_stream *stream)
 {
     uring_kernel *kernel = loop->kernel;
@@ -327,7 +351,7 @@ static void uring_close_stream(io_loop *loop, io_stream *stream)
         return;
     }
     uring_held_drop(kernel, stream);
-    (void)close(stream->fd);
+    uring_close_socket(kernel, stream->fd);
     stream->fd = -1;
     loop->events->closed(stream);
     if (kernel->paused) uring_retry_accepts(loop);

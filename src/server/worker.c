@@ -264,7 +264,10 @@ static void worker_turn_failed(skua_worker *w, int64_t wait_ns)
 
 bool worker_turn(skua_worker *w, int64_t timeout_ns)
 {
-    if (!worker_goes_on(w)) return false;
+    if (!worker_goes_on(w)) {
+        io_flush(&w->loop); // what was closed last
+        return false;
+    }
     int64_t wait_ns = worker_wait_ns(w, timeout_ns);
     if (w->failed) worker_turn_failed(w, wait_ns);
     else if (io_turn(&w->loop, wait_ns)) worker_fail(w);

@@ -17,7 +17,7 @@ from wire import Connection, request
 
 # What one thing may cost on each backend.
 EVERY = pytest.mark.parametrize("backend, budget", [("epoll", 2.1), ("uring", 0.3)])
-CLOSE = pytest.mark.parametrize("backend, budget", [("epoll", 4.3), ("uring", 3.3)])
+CLOSE = pytest.mark.parametrize("backend, budget", [("epoll", 4.3), ("uring", 2.3)])
 READY = 64
 ROUNDS = 30
 CALL = re.compile(r"^(\d+) +(\d+\.\d+) (\w+)\(")

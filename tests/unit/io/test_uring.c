@@ -219,6 +219,7 @@ static void rig_close(rig *r, peer *p)
     io_close(&r->loop, &p->stream);
     out_deinit(&p->out);
     RIG_UNTIL(r, r->closed > before);
+    rig_turn(r); // in which the descriptor is closed, at the latest
 }
 
 static char *pattern_of(size_t len)

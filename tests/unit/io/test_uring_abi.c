@@ -97,6 +97,7 @@ static void test_numbers(void **state)
         { "SENDMSG", URING_SENDMSG, IORING_OP_SENDMSG },
         { "ACCEPT", URING_ACCEPT, IORING_OP_ACCEPT },
         { "ASYNC_CANCEL", URING_ASYNC_CANCEL, IORING_OP_ASYNC_CANCEL },
+        { "CLOSE", URING_CLOSE, IORING_OP_CLOSE },
         { "READ", URING_READ, IORING_OP_READ },
         { "SEND", URING_SEND, IORING_OP_SEND },
         { "RECV", URING_RECV, IORING_OP_RECV },
