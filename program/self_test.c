@@ -26,7 +26,7 @@ enum { SELF_UNKNOWN = -2, SELF_REFUSED = -1 }; // in place of a cost
 typedef int64_t self_cost;
 
 // In the order of preference: the first is chosen unless another one leads.
-static const char *const self_backends[SELF_BACKENDS] = { "epoll", "kqueue", "uring" };
+static const char *const self_backends[SELF_BACKENDS] = { "kqueue", "uring", "epoll" };
 
 typedef struct self_server {
     gauge gauge;

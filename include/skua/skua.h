@@ -143,8 +143,8 @@ typedef struct skua_config {
     const char *hosts;
     unsigned workers;        // threads that serve; 0: one for each core this process may use, by its
                              // affinity and the quotas of its control groups
-    const char *backend;     // "auto" (default), "epoll", "kqueue", "uring": io_uring, or where it is refused epoll, with
-                             // a line in the log; "auto" takes what it can get and says nothing
+    const char *backend;     // "epoll", "kqueue", "uring": io_uring, or where it is refused epoll, with a line in the
+                             // log; "auto" (default): the same on Linux without the line, else kqueue
     const char *accept;      // how connections come to several workers: "reuseport", a listening socket for each, over
                              // which the kernel spreads them; "handoff", one, whose worker hands them to all
                              // in turn; "auto" (default): what the kernel is good at, here
@@ -310,7 +310,7 @@ SKUA_API SKUA_NODISCARD skua_status skua_server_on_free(skua_server *server,
 // with the real port; NULL when there is none of that index.  Lifetime: the server's.
 SKUA_API const char *skua_server_address(const skua_server *server, size_t index);
 
-// The number of workers, and the name of the backend in use ("epoll"); after skua_start.
+// The number of workers, and the name of the backend in use ("uring"); after skua_start.
 SKUA_API unsigned skua_server_workers(const skua_server *server);
 SKUA_API const char *skua_server_backend(const skua_server *server);
 

@@ -24,8 +24,8 @@ static const io_backend *const io_backends[] = {
     &io_backend_kqueue,
 #endif
 #ifdef __linux__
-    &io_backend_epoll,
     &io_backend_uring,
+    &io_backend_epoll,
 #endif
 };
 
