@@ -638,7 +638,7 @@ inline void h1_head_init(h1_head *head, const h1_limits *limits, h1_field *field
     *head = (h1_head){ .limits = limits, .fields = fields };
 }
 
-inline h1_result h1_head_read(h1_head *head, slice octets)
+h1_result h1_head_read(h1_head *head, slice octets)
 {
     SKUA_ASSERT(head->stage < H1_STAGE_DONE);
     SKUA_ASSERT(octets.len >= head->at);

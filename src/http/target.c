@@ -94,7 +94,7 @@ __attribute__((noinline)) static fault target_check_query(slice query)
 }
 
 // text: what follows the authority, or a whole origin-form; starts with "/" or "?", or is empty.
-static inline fault target_read_rest(slice text, target *out)
+static fault target_read_rest(slice text, target *out)
 {
     size_t len = 0;
     if (text.len && text.ptr[0] == '/') {
@@ -142,15 +142,16 @@ static size_t target_scheme_len(slice text)
     return 0;
 }
 
-__attribute__((cold, noinline)) static fault target_read_absolute(slice text, target *out)
+// Reads scheme and authority; *text is then what follows them.
+__attribute__((cold, noinline)) static fault target_read_origin(slice *text, target *out)
 {
-    size_t scheme_len = target_scheme_len(text);
+    size_t scheme_len = target_scheme_len(*text);
     if (!scheme_len) return target_fault("target of no known form");
-    text = slice_from(text, scheme_len);
+    slice rest = slice_from(*text, scheme_len);
     out->form = TARGET_ABSOLUTE;
-    out->authority = slice_make(text.ptr, target_authority_len(text));
-    fault f = target_check_authority(out->authority);
-    return f.status ? f : target_read_rest(slice_from(text, out->authority.len), out);
+    out->authority = slice_make(rest.ptr, target_authority_len(rest));
+    *text = slice_from(rest, out->authority.len);
+    return target_check_authority(out->authority);
 }
 
 // A port of CONNECT: RFC 9110 §9.3.6 has no default, and refuses an empty or invalid one.
@@ -189,12 +190,15 @@ static fault target_read(slice method, slice text, target *out)
 {
     if (text.len == 0) return target_fault("empty target");
     if (slice_equal(method, slice_make("CONNECT", 7))) return target_read_authority(text, out);
-    if (text.ptr[0] == '/') return target_read_rest(text, out);
-    if (text.len == 1 && text.ptr[0] == '*') return target_read_asterisk(method, text, out);
-    return target_read_absolute(text, out);
+    if (text.ptr[0] != '/') {
+        if (text.len == 1 && text.ptr[0] == '*') return target_read_asterisk(method, text, out);
+        fault f = target_read_origin(&text, out);
+        if (f.status) return f;
+    }
+    return target_read_rest(text, out);
 }
 
-inline fault target_parse(slice method, slice text, target *out)
+fault target_parse(slice method, slice text, target *out)
 {
     target read = { .form = TARGET_ORIGIN, .clean = true };
     fault f = target_read(method, text, &read);

@@ -39,7 +39,7 @@ static inline void request_clear(skua_request *r)
     }
 }
 
-inline skua_request *request_take(skua_worker *w, session *s)
+skua_request *request_take(skua_worker *w, session *s)
 {
     skua_request *r = w->free_requests;
     if (r) w->free_requests = r->next;
@@ -121,7 +121,7 @@ static inline void request_give_back(skua_request *r)
     w->free_requests = r;
 }
 
-inline void request_dismiss(skua_request *r)
+void request_dismiss(skua_request *r)
 {
     if (r->tickets || r->reply || r->spools) request_let_go(r);
     request_give_back(r);
@@ -253,7 +253,7 @@ __attribute__((cold)) static bool request_answer_pathless(skua_request *r)
     return true;
 }
 
-inline void request_answer(skua_request *r)
+void request_answer(skua_request *r)
 {
     switch ((router_outcome)r->outcome) {
     case ROUTER_FOUND: r->match.route->handler(r, r->match.route->user); return;
@@ -288,7 +288,7 @@ static void request_expect_content(skua_request *r)
     }
 }
 
-inline void request_begin(skua_request *r, const char *octets)
+void request_begin(skua_request *r, const char *octets)
 {
     char *base = arena_alloc(&r->memory, r->head.octets);
     if (!base) {

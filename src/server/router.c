@@ -326,7 +326,7 @@ __attribute__((noinline)) static void router_allow(const router *r, const router
     router_write_allow(&s, match);
 }
 
-inline router_outcome router_find(const router *r, const router_query *query, router_match *match)
+router_outcome router_find(const router *r, const router_query *query, router_match *match)
 {
     match->steps = 0;
     if (query->path.len == 0 || query->path.ptr[0] != '/') return ROUTER_NO_PATH;
