@@ -246,8 +246,8 @@ static skua_status site_add_caches(skua_server *server, site *s)
     return status;
 }
 
-skua_status skua_route_directory(skua_server *server, const char *pattern, const char *path,
-                                 const skua_directory_config *config)
+__attribute__((cold)) skua_status skua_route_directory(skua_server *server, const char *pattern, const char *path,
+                                                       const skua_directory_config *config)
 {
     static const skua_directory_config defaults = { 0 };
     if (!config) config = &defaults;

@@ -123,7 +123,7 @@ static unsigned cores_of_line(const char *root, slice line)
                        cores_of_groups(root, "/sys/fs/cgroup/cpu,cpuacct", group, cores_of_group1));
 }
 
-unsigned cores_allowed(const char *root)
+__attribute__((cold)) unsigned cores_allowed(const char *root)
 {
     char text[CORES_TEXT_OCTETS];
     if (!cores_read(root, "/proc/self", "/cgroup", text)) return 0;

@@ -94,7 +94,7 @@ static const readiness_poller epoll_poller = {
 
 // ---- Life ----
 
-static skua_status epoll_open(io_loop *loop)
+__attribute__((cold)) static skua_status epoll_open(io_loop *loop)
 {
     epoll_kernel *kernel = memory_zeroed(sizeof *kernel);
     if (!kernel) return SKUA_ENOMEM;

@@ -130,7 +130,7 @@ static bool socket_read_host(slice host, uint16_t port, socket_address *address)
     return socket_read_host6(slice_make(host.ptr + 1, host.len - 2), port, address);
 }
 
-skua_status socket_address_read(slice text, socket_address *address)
+__attribute__((cold)) skua_status socket_address_read(slice text, socket_address *address)
 {
     slice unix_prefix = SKUA_SLICE("unix:");
     if (text.len >= unix_prefix.len && memcmp(text.ptr, unix_prefix.ptr, unix_prefix.len) == 0) {
@@ -181,7 +181,7 @@ static void socket_write_ip6(const socket_address *address, char text[SOCKET_TEX
     (void)snprintf(text, SOCKET_TEXT_OCTETS, "[%s]:%u", host, (unsigned)ntohs(in.sin6_port));
 }
 
-void socket_address_write(const socket_address *address, char text[SOCKET_TEXT_OCTETS])
+__attribute__((cold)) void socket_address_write(const socket_address *address, char text[SOCKET_TEXT_OCTETS])
 {
     if (address->is_unix) {
         socket_write_unix(address, text);
@@ -404,7 +404,7 @@ static bool socket_ask_port(socket_address *address, int fd)
     return true;
 }
 
-skua_status socket_listen(socket_address *address, int backlog, bool shared, int *fd)
+__attribute__((cold)) skua_status socket_listen(socket_address *address, int backlog, bool shared, int *fd)
 {
     socket_address chosen = *address;
     int made = socket_bind_anyhow(&chosen, shared);
@@ -451,7 +451,7 @@ static bool socket_address_of(int fd, socket_address *address)
     return true;
 }
 
-skua_status socket_adopt(int fd, socket_address *address)
+__attribute__((cold)) skua_status socket_adopt(int fd, socket_address *address)
 {
     socket_address found;
     if (socket_get(fd, SO_TYPE) != SOCK_STREAM || socket_get(fd, SO_ACCEPTCONN) != 1) return SKUA_EINVAL;

@@ -27,7 +27,7 @@ static const int64_t uring_retry_ns = 100000000;
 
 // ---- Life ----
 
-static skua_status uring_open(io_loop *loop)
+__attribute__((cold)) static skua_status uring_open(io_loop *loop)
 {
     const char *call;
     uring_kernel *kernel = memory_zeroed(sizeof *kernel);

@@ -153,7 +153,7 @@ static void uring_unmap(void *map, size_t octets)
     if (map) (void)munmap(map, octets);
 }
 
-void uring_ring_close(uring_ring *ring)
+__attribute__((cold)) void uring_ring_close(uring_ring *ring)
 {
     if (ring->fd >= 0) (void)close(ring->fd);
     uring_unmap(ring->rings, ring->rings_octets);
@@ -285,12 +285,12 @@ static skua_status uring_errand_do(uring_errand *errand, const char **call)
     return errand->status;
 }
 
-skua_status uring_ring_open(uring_ring *ring, const char **call)
+__attribute__((cold)) skua_status uring_ring_open(uring_ring *ring, const char **call)
 {
     return uring_errand_do(&(uring_errand){ .run = uring_ring_open_here, .ring = ring }, call);
 }
 
-skua_status uring_ring_probe(const char **call)
+__attribute__((cold)) skua_status uring_ring_probe(const char **call)
 {
     uring_ring ring;
     return uring_errand_do(&(uring_errand){ .run = uring_ring_try, .ring = &ring }, call);

@@ -294,7 +294,7 @@ void blocking_tell_late(skua_server *server)
     skua_log(server, slice_make(text, (size_t)len));
 }
 
-skua_status skua_route_blocking(skua_server *server, const char *pattern, skua_blocking_handler *handler, void *user)
+__attribute__((cold)) skua_status skua_route_blocking(skua_server *server, const char *pattern, skua_blocking_handler *handler, void *user)
 {
     SKUA_ASSERT(handler);
     if (server->started) return server_fail(server, SKUA_ESTATE, "the server has been started already");

@@ -18,7 +18,7 @@ void server_close_given(skua_server *server)
     }
 }
 
-skua_status skua_listen_fd(skua_server *server, int fd)
+__attribute__((cold)) skua_status skua_listen_fd(skua_server *server, int fd)
 {
     skua_status status;
     server_listener *listener = server_listener_next(server, &status);
@@ -63,7 +63,7 @@ static skua_status inherit_all(skua_server *server, unsigned count)
     return SKUA_OK;
 }
 
-skua_status skua_listen_inherited(skua_server *server, unsigned *count)
+__attribute__((cold)) skua_status skua_listen_inherited(skua_server *server, unsigned *count)
 {
     if (count) *count = 0;
     if (!getenv("LISTEN_PID") || !getenv("LISTEN_FDS")) return SKUA_OK;

@@ -131,7 +131,7 @@ static bool pattern_read_host(route_pattern *p, slice host)
            pattern_is_host(p->host);
 }
 
-bool pattern_read(slice text, route_pattern *p)
+__attribute__((cold)) bool pattern_read(slice text, route_pattern *p)
 {
     *p = (route_pattern){ .text = text };
     const char *slash = text.len ? memchr(text.ptr, '/', text.len) : NULL;

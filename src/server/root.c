@@ -35,7 +35,7 @@ static skua_status root_status(int error)
     }
 }
 
-skua_status skua_root_open(const char *path, skua_root **root)
+__attribute__((cold)) skua_status skua_root_open(const char *path, skua_root **root)
 {
     SKUA_ASSERT(path);
     SKUA_ASSERT(root);

@@ -119,7 +119,7 @@ static void conflict_walk(conflict_search *s, const route_node *node, unsigned d
     conflict_at(s, &node->tail, narrower | NARROWER_NEW);
 }
 
-const route *route_conflict_find(const route_tree *tree, const route *rt, bool *same)
+__attribute__((cold)) const route *route_conflict_find(const route_tree *tree, const route *rt, bool *same)
 {
     conflict_search s = { .rt = rt };
     slice rest = rt->pattern.path;

@@ -54,7 +54,7 @@ const char *skua_version(void)
     return SKUA_VERSION;
 }
 
-skua_status server_fail(skua_server *server, skua_status status, const char *format, ...)
+__attribute__((cold)) skua_status server_fail(skua_server *server, skua_status status, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -102,7 +102,7 @@ static bool server_fill(skua_server *server, const skua_config *config)
     return server->router && server->watch_set && server->helpers && server->disk;
 }
 
-skua_server *skua_server_new(const skua_config *config)
+__attribute__((cold)) skua_server *skua_server_new(const skua_config *config)
 {
     bool same_memory = memory_join(config ? config->allocator : NULL);
     skua_server *server = memory_zeroed(sizeof *server);
@@ -178,7 +178,7 @@ static void server_drop_keepsakes(skua_server *server)
     }
 }
 
-void skua_server_free(skua_server *server)
+__attribute__((cold)) void skua_server_free(skua_server *server)
 {
     if (!server) return;
     if (server->started) {
@@ -218,7 +218,7 @@ server_listener *server_listener_next(skua_server *server, skua_status *status)
     return listener;
 }
 
-skua_status skua_listen(skua_server *server, const char *address)
+__attribute__((cold)) skua_status skua_listen(skua_server *server, const char *address)
 {
     skua_status status;
     server_listener *listener = server_listener_next(server, &status);
@@ -233,14 +233,14 @@ skua_status skua_listen(skua_server *server, const char *address)
     return SKUA_OK;
 }
 
-skua_status skua_route(skua_server *server, const char *pattern, skua_handler *handler, void *user)
+__attribute__((cold)) skua_status skua_route(skua_server *server, const char *pattern, skua_handler *handler, void *user)
 {
     SKUA_ASSERT(handler);
     if (server->started) return server_fail(server, SKUA_ESTATE, "the server has been started already");
     return router_add(server->router, slice_of(pattern), handler, user, server->error, sizeof server->error);
 }
 
-skua_status skua_use(skua_server *server, const char *prefix, const skua_middleware *m)
+__attribute__((cold)) skua_status skua_use(skua_server *server, const char *prefix, const skua_middleware *m)
 {
     SKUA_ASSERT(m);
     if (server->started) return server_fail(server, SKUA_ESTATE, "the server has been started already");
@@ -558,7 +558,7 @@ static skua_status server_fail_start(skua_server *server, skua_status status)
     return status;
 }
 
-skua_status server_prepare(skua_server *server, server_need need)
+__attribute__((cold)) skua_status server_prepare(skua_server *server, server_need need)
 {
     skua_status status = server_check(server);
     if (status) return status;
@@ -582,7 +582,7 @@ skua_status skua_start(skua_server *server)
     return status;
 }
 
-skua_status server_end(skua_server *server)
+__attribute__((cold)) skua_status server_end(skua_server *server)
 {
     for (unsigned i = 0; i < server->worker_count; i++) worker_end(server->workers[i]);
     server_close_workers(server);
@@ -632,7 +632,7 @@ void skua_stop(skua_server *server, int64_t grace_ns)
     server_wake_workers(server);
 }
 
-void server_break(skua_server *server, const char *format, ...)
+__attribute__((cold)) void server_break(skua_server *server, const char *format, ...)
 {
     char sentence[SERVER_ERROR_OCTETS];
     va_list arguments;

@@ -168,7 +168,7 @@ static void testbed_hang_up(testbed_play *play)
     if (!worker_goes_on(play->worker)) play->ended = true; // a handler has stopped the server
 }
 
-skua_status skua_test_request(skua_server *server, slice octets, slice *answer)
+__attribute__((cold)) skua_status skua_test_request(skua_server *server, slice octets, slice *answer)
 {
     skua_status status = testbed_open(server);
     if (status) return status;

@@ -139,7 +139,7 @@ static void worker_free_lists(skua_worker *w)
     }
 }
 
-void worker_close(skua_worker *w)
+__attribute__((cold)) void worker_close(skua_worker *w)
 {
     mailbox_end(&w->mail);
     worker_drop_locals(w);
@@ -154,7 +154,7 @@ void worker_close(skua_worker *w)
     block_store_deinit(&w->blocks);
 }
 
-skua_status worker_open(skua_worker *w, skua_server *server, unsigned index, const io_backend *backend)
+__attribute__((cold)) skua_status worker_open(skua_worker *w, skua_server *server, unsigned index, const io_backend *backend)
 {
     worker_init(w, server, index);
     w->loop.events = &connection_events;
