@@ -31,14 +31,14 @@ static const io_backend *const io_backends[] = {
 
 enum { IO_BACKENDS = sizeof io_backends / sizeof *io_backends };
 
-bool io_backend_is_open(const char *name)
+bool io_backend_is_auto(const char *name)
 {
     return !name || strcmp(name, "auto") == 0;
 }
 
 const io_backend *io_backend_find(const char *name)
 {
-    if (io_backend_is_open(name)) return io_backends[0];
+    if (io_backend_is_auto(name)) return io_backends[0];
     for (size_t i = 0; i < IO_BACKENDS; i++) {
         if (strcmp(io_backends[i]->name, name) == 0) return io_backends[i];
     }

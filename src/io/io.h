@@ -179,7 +179,7 @@ extern const io_backend io_backend_uring;
 const io_backend *io_backend_find(const char *name);
 
 // Whether that name leaves the choice open: "auto", or NULL.
-bool io_backend_is_open(const char *name);
+bool io_backend_is_auto(const char *name);
 
 // What to take instead of a backend that was refused; NULL: this one cannot be, so what fails is not its fault.
 const io_backend *io_backend_instead(const io_backend *refused);

@@ -498,7 +498,7 @@ typedef struct server_refusal {
 static void server_say_refusal(skua_server *server, const server_refusal *refusal)
 {
     char sentence[SERVER_ERROR_OCTETS];
-    if (!refusal->backend || io_backend_is_open(server->backend_text)) return;
+    if (!refusal->backend || io_backend_is_auto(server->backend_text)) return;
     int len = snprintf(sentence, sizeof sentence, "%s cannot be used (%s: %s); %s is used", refusal->backend->name,
                        refusal->by, skua_status_text(refusal->why), server->backend->name);
     if (len > 0) skua_log(server, slice_make(sentence, (size_t)len));
