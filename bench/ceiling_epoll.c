@@ -58,10 +58,8 @@ int main(int argc, char **argv)
     for (;;) {
         int n = epoll_wait(epoll, events, EVENTS_MAX, -1);
         for (int i = 0; i < n; i++) {
-            if (events[i].data.fd == the.listener)
-                accept_all();
-            else
-                conn_on_event(events[i].data.fd, events[i].events);
+            if (events[i].data.fd == the.listener) accept_all();
+            else conn_on_event(events[i].data.fd, events[i].events);
         }
     }
 }

@@ -50,10 +50,8 @@ static void listener_accept(void)
 {
     uring_sqe *sqe = submission(URING_ACCEPT, the.listener, OF_ACCEPT);
     sqe->ioprio = URING_ACCEPT_MULTISHOT;
-    if (the.by_sendfile)
-        sqe->op_flags = SOCK_NONBLOCK | SOCK_CLOEXEC;
-    else
-        sqe->optlen = ring_any_slot;
+    if (the.by_sendfile) sqe->op_flags = SOCK_NONBLOCK | SOCK_CLOEXEC;
+    else sqe->optlen = ring_any_slot;
 }
 
 // ---- What a connection submits ----
@@ -123,20 +121,15 @@ static void conn_end(int fd, ceiling_conn *c)
 
 static void conn_send_file(int fd, ceiling_conn *c)
 {
-    if (!ceiling_send(fd, c))
-        conn_end(fd, c);
-    else if (c->owed)
-        conn_wait_for_room(fd, c);
+    if (!ceiling_send(fd, c)) conn_end(fd, c);
+    else if (c->owed) conn_wait_for_room(fd, c);
 }
 
 static void conn_answer(int fd, ceiling_conn *c)
 {
-    if (the.by_sendfile)
-        conn_send_file(fd, c);
-    else if (the.close_after)
-        conn_send_and_close(fd, c);
-    else
-        conn_send(fd, c, OF_SEND);
+    if (the.by_sendfile) conn_send_file(fd, c);
+    else if (the.close_after) conn_send_and_close(fd, c);
+    else conn_send(fd, c, OF_SEND);
 }
 
 // Goes on with whatever may be next.
@@ -160,20 +153,16 @@ static void on_received(ceiling_conn *c, const uring_cqe *cqe)
 {
     uint32_t id = cqe->flags >> URING_CQE_BUFFER_SHIFT;
     if (!(cqe->flags & URING_CQE_MORE)) c->flags &= (unsigned char)~CONN_RECEIVES;
-    if (cqe->res > 0)
-        ceiling_count(c, ring_buffer(id), (size_t)cqe->res);
-    else if (cqe->res != -ENOBUFS)
-        c->flags |= CONN_OVER;
+    if (cqe->res > 0) ceiling_count(c, ring_buffer(id), (size_t)cqe->res);
+    else if (cqe->res != -ENOBUFS) c->flags |= CONN_OVER;
     if (cqe->flags & URING_CQE_BUFFER) ring_give(id);
 }
 
 static void on_sent(int fd, ceiling_conn *c, const uring_cqe *cqe)
 {
     c->flags &= (unsigned char)~CONN_SENDS;
-    if (cqe->res > 0)
-        c->owed -= (size_t)cqe->res;
-    else
-        conn_end(fd, c);
+    if (cqe->res > 0) c->owed -= (size_t)cqe->res;
+    else conn_end(fd, c);
 }
 
 static void on_completed(const uring_cqe *cqe)

@@ -497,10 +497,8 @@ int main(int argc, char **argv)
     if (!fgets(line, sizeof line, stdin)) return 1;
     if (the.seconds) {
         uint64_t unasked = 0;
-        if (the.rate)
-            unasked = load_open();
-        else
-            load();
+        if (the.rate) unasked = load_open();
+        else load();
         finish();
         the.counts.timeouts += unasked;
     }

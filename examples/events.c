@@ -33,7 +33,8 @@ static void on_second(skua_worker *worker, void *user)
     int len = snprintf(text, sizeof text, "%u", ++t->n);
     skua_event event = { .name = SKUA_SLICE("tick"), .data = { text, (size_t)len } };
     skua_status status = skua_event_send(t->request, &event);
-    if (status && status != SKUA_ELIMIT) skua_request_abort(t->request); // ELIMIT: a slow reader misses a tick
+    // ELIMIT: a slow reader misses a tick
+    if (status && status != SKUA_ELIMIT) skua_request_abort(t->request);
 }
 
 static void on_end(skua_request *request, skua_end how, void *user)
@@ -61,8 +62,10 @@ static void on_ticks(skua_request *request, void *user)
 
 int main(int argc, char **argv)
 {
-    skua_server *server = skua_server_new(&(skua_config){ .listen = argc > 1 ? argv[1] : "127.0.0.1:8080" });
-    if (!server || skua_route(server, "GET /{$}", on_page, NULL) || skua_route(server, "GET /ticks", on_ticks, NULL))
+    skua_server *server =
+        skua_server_new(&(skua_config){ .listen = argc > 1 ? argv[1] : "127.0.0.1:8080" });
+    if (!server || skua_route(server, "GET /{$}", on_page, NULL) ||
+        skua_route(server, "GET /ticks", on_ticks, NULL))
         return 1;
     if (skua_run(server)) (void)fprintf(stderr, "events: %s\n", skua_server_error(server));
     skua_server_free(server);

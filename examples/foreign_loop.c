@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A server inside a program that has a loop of its own: here poll(2) over standard input and the server.
+// A server inside a program that has a loop of its own: here poll(2) over standard input and the
+// server.
 // Lines typed are what the page shows. curl http://127.0.0.1:8080/
 #include <skua/skua.h>
 
@@ -15,7 +16,8 @@ static size_t line_len = 12;
 static void on_page(skua_request *request, void *user)
 {
     (void)user;
-    if (skua_respond(request, 200, "text/plain", (skua_slice){ line, line_len })) skua_request_abort(request);
+    if (skua_respond(request, 200, "text/plain", (skua_slice){ line, line_len }))
+        skua_request_abort(request);
 }
 
 // The wait poll takes, in milliseconds and never shorter than asked for.
@@ -47,7 +49,8 @@ static void loop(skua_server *server)
 
 int main(int argc, char **argv)
 {
-    skua_server *server = skua_server_new(&(skua_config){ .listen = argc > 1 ? argv[1] : "127.0.0.1:8080" });
+    skua_server *server =
+        skua_server_new(&(skua_config){ .listen = argc > 1 ? argv[1] : "127.0.0.1:8080" });
     if (!server || skua_route(server, "GET /{$}", on_page, NULL)) return 1;
     if (skua_open(server)) {
         (void)fprintf(stderr, "foreign_loop: %s\n", skua_server_error(server));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // A download that is made while it is sent: curl http://127.0.0.1:8080/squares/1000000.csv
-// The source is asked for as much as the connection can take, so that a slow reader costs no memory.
+// The source is asked for as much as the connection can take, so that a slow reader costs no
+// memory.
 #include <skua/skua.h>
 
 #include <stdio.h>
@@ -13,13 +14,15 @@ typedef struct squares {
     unsigned long long next, last;
 } squares;
 
-static skua_pulled pull(skua_request *request, char *buffer, size_t room, size_t *octets, void *user)
+static skua_pulled pull(skua_request *request, char *buffer, size_t room, size_t *octets,
+                        void *user)
 {
     (void)request;
     squares *s = user;
     size_t len = 0;
     while (s->next <= s->last && room - len >= LINE_OCTETS_MAX) {
-        len += (size_t)snprintf(buffer + len, room - len, "%llu,%llu\n", s->next, s->next * s->next);
+        len +=
+            (size_t)snprintf(buffer + len, room - len, "%llu,%llu\n", s->next, s->next * s->next);
         s->next++;
     }
     *octets = len;
@@ -49,7 +52,8 @@ static void on_squares(skua_request *request, void *user)
 
 int main(int argc, char **argv)
 {
-    skua_server *server = skua_server_new(&(skua_config){ .listen = argc > 1 ? argv[1] : "127.0.0.1:8080" });
+    skua_server *server =
+        skua_server_new(&(skua_config){ .listen = argc > 1 ? argv[1] : "127.0.0.1:8080" });
     if (!server || skua_route(server, "GET /squares/{name}", on_squares, NULL)) return 1;
     if (skua_run(server)) (void)fprintf(stderr, "generate: %s\n", skua_server_error(server));
     skua_server_free(server);

@@ -10,7 +10,8 @@ static void hello(skua_request *request, void *user)
     (void)user;
     char text[256];
     skua_slice name = skua_request_param(request, "name");
-    int len = snprintf(text, sizeof text, "Hello, %.*s!\n", (int)(name.len < 200 ? name.len : 200), name.ptr);
+    int len = snprintf(text, sizeof text, "Hello, %.*s!\n", (int)(name.len < 200 ? name.len : 200),
+                       name.ptr);
     if (skua_respond(request, 200, "text/plain; charset=utf-8", (skua_slice){ text, (size_t)len }))
         skua_log(skua_request_server(request), SKUA_SLICE("no memory for an answer"));
 }
@@ -18,7 +19,8 @@ static void hello(skua_request *request, void *user)
 int main(int argc, char **argv)
 {
     const char *address = argc > 1 ? argv[1] : "127.0.0.1:8080";
-    skua_server *server = skua_server_new(&(skua_config){ .listen = address, .log = SKUA_LOG_SHORT });
+    skua_server *server =
+        skua_server_new(&(skua_config){ .listen = address, .log = SKUA_LOG_SHORT });
     if (!server || skua_route(server, "GET /hello/{name}", hello, NULL)) return 1;
     if (skua_run(server)) {
         (void)fprintf(stderr, "hello: %s\n", skua_server_error(server));

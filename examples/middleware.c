@@ -22,7 +22,8 @@ static void timing_before(skua_request *request, void *user)
     (void)user;
     long long *began = skua_request_alloc(request, sizeof *began);
     if (began) *began = clock_us();
-    if (began && skua_request_set(request, &timing_key, began)) skua_log(skua_request_server(request), SKUA_SLICE("untimed"));
+    if (began && skua_request_set(request, &timing_key, began))
+        skua_log(skua_request_server(request), SKUA_SLICE("untimed"));
     skua_next(request);
 }
 
@@ -62,10 +63,13 @@ static void on_any(skua_request *request, void *user)
 int main(int argc, char **argv)
 {
     static char home[] = "home\n", admin[] = "admin\n";
-    skua_server *server = skua_server_new(&(skua_config){ .listen = argc > 1 ? argv[1] : "127.0.0.1:8080" });
-    skua_middleware timing = { .before = timing_before, .head = timing_head }, guard = { .before = guard_before };
+    skua_server *server =
+        skua_server_new(&(skua_config){ .listen = argc > 1 ? argv[1] : "127.0.0.1:8080" });
+    skua_middleware timing = { .before = timing_before, .head = timing_head },
+                    guard = { .before = guard_before };
     if (!server || skua_use(server, "/", &timing) || skua_use(server, "/admin/", &guard) ||
-        skua_route(server, "GET /{$}", on_any, home) || skua_route(server, "GET /admin/", on_any, admin))
+        skua_route(server, "GET /{$}", on_any, home) ||
+        skua_route(server, "GET /admin/", on_any, admin))
         return 1;
     if (skua_run(server)) (void)fprintf(stderr, "middleware: %s\n", skua_server_error(server));
     skua_server_free(server);

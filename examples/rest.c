@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// A small REST interface with JSON (by the library jansson) and one worker, so that nothing is locked:
-// curl -d '{"title":"write"}' http://127.0.0.1:8080/tasks ; curl -X DELETE http://127.0.0.1:8080/tasks/1
+// A small REST interface with JSON (by the library jansson) and one worker, so that nothing is
+// locked:
+// curl -d '{"title":"write"}' http://127.0.0.1:8080/tasks ; curl -X DELETE
+// http://127.0.0.1:8080/tasks/1
 #include <skua/skua.h>
 
 #include <jansson.h>
@@ -15,7 +17,8 @@ static unsigned last_id;
 static void give(skua_request *request, int status, json_t *value)
 {
     char *text = value ? json_dumps(value, JSON_COMPACT) : NULL;
-    if (!text || skua_respond_json(request, status, (skua_slice){ text, strlen(text) })) skua_request_abort(request);
+    if (!text || skua_respond_json(request, status, (skua_slice){ text, strlen(text) }))
+        skua_request_abort(request);
     free(text);
     json_decref(value);
 }
@@ -44,7 +47,8 @@ static void added(skua_request *request, skua_status status, skua_slice content,
 {
     (void)user;
     if (status) return; // answered, or gone
-    json_t *task = json_loadb(content.ptr, content.len, 0, NULL), *title = json_object_get(task, "title");
+    json_t *task = json_loadb(content.ptr, content.len, 0, NULL),
+           *title = json_object_get(task, "title");
     char id[16];
     (void)snprintf(id, sizeof id, "%u", last_id + 1);
     bool good = json_is_string(title) && json_object_set(tasks, id, title) == 0;
@@ -71,7 +75,8 @@ int main(int argc, char **argv)
     skua_config config = { .listen = argc > 1 ? argv[1] : "127.0.0.1:8080", .workers = 1 };
     skua_server *server = skua_server_new(&config);
     if (!server || !(tasks = json_object()) || skua_route(server, "GET /tasks", on_list, NULL) ||
-        skua_route(server, "POST /tasks", on_add, NULL) || skua_route(server, "GET /tasks/{id}", on_get, NULL) ||
+        skua_route(server, "POST /tasks", on_add, NULL) ||
+        skua_route(server, "GET /tasks/{id}", on_get, NULL) ||
         skua_route(server, "DELETE /tasks/{id}", on_delete, NULL))
         return 1;
     if (skua_run(server)) (void)fprintf(stderr, "rest: %s\n", skua_server_error(server));

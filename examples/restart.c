@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// A restart that no client notices: on SIGHUP a new process takes over the listening socket, and the old one
-// finishes what it has begun. kill -HUP PID; the process's number is what http://127.0.0.1:8080/ answers.
+// A restart that no client notices: on SIGHUP a new process takes over the listening socket, and
+// the old one finishes what it has begun. kill -HUP PID; the process's number is what
+// http://127.0.0.1:8080/ answers.
 #include <skua/skua.h>
 
 #include <arpa/inet.h>
@@ -20,10 +21,12 @@ static void on_page(skua_request *request, void *user)
     if (skua_respond_text(request, 200, text)) skua_request_abort(request);
 }
 
-// The first process makes the socket; it stays at LISTEN_FD, without close-on-exec, for those that follow.
+// The first process makes the socket; it stays at LISTEN_FD, without close-on-exec, for those that
+// follow.
 static bool make_socket(const char *port)
 {
-    struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons((uint16_t)strtoul(port, NULL, 10)) };
+    struct sockaddr_in address = { .sin_family = AF_INET,
+                                   .sin_port = htons((uint16_t)strtoul(port, NULL, 10)) };
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     int fd = socket(AF_INET, SOCK_STREAM, 0), one = 1;
     if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one)) return false;
@@ -57,7 +60,9 @@ int main(int argc, char **argv)
         return 1;
     }
     skua_server *server = skua_server_new(NULL);
-    if (!server || skua_listen_fd(server, dup(LISTEN_FD)) || skua_route(server, "GET /{$}", on_page, NULL)) return 1;
+    if (!server || skua_listen_fd(server, dup(LISTEN_FD)) ||
+        skua_route(server, "GET /{$}", on_page, NULL))
+        return 1;
     if (skua_start(server)) {
         (void)fprintf(stderr, "restart: %s\n", skua_server_error(server));
         return 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// An answer from another thread: the handler takes a ticket and returns; a thread that the program has anyway
-// answers when it is done. curl http://127.0.0.1:8080/measure
+// An answer from another thread: the handler takes a ticket and returns; a thread that the program
+// has anyway answers when it is done. curl http://127.0.0.1:8080/measure
 #include <skua/skua.h>
 
 #include <pthread.h>
@@ -20,7 +20,8 @@ static int queued;
 static void measured(skua_request *request, void *user)
 {
     char *text = user;
-    if (request && skua_respond(request, 200, "text/plain", (skua_slice){ text, 8 })) skua_request_abort(request);
+    if (request && skua_respond(request, 200, "text/plain", (skua_slice){ text, 8 }))
+        skua_request_abort(request);
     free(text);
 }
 
@@ -37,7 +38,8 @@ static void *measure(void *user)
         char *text = malloc(9);
         if (!text) continue; // the request then ends by its handler_timeout_ns
         (void)snprintf(text, 9, "%05u C\n", (unsigned)clock() % 100000u);
-        if (skua_resume(ticket, measured, text)) free(text); // it will not be called: the request is gone
+        // it will not be called: the request is gone
+        if (skua_resume(ticket, measured, text)) free(text);
     }
     return NULL;
 }
@@ -57,7 +59,8 @@ static void on_measure(skua_request *request, void *user)
 int main(int argc, char **argv)
 {
     pthread_t thread;
-    skua_config config = { .listen = argc > 1 ? argv[1] : "127.0.0.1:8080", .handler_timeout_ns = 5000000000 };
+    skua_config config = { .listen = argc > 1 ? argv[1] : "127.0.0.1:8080",
+                           .handler_timeout_ns = 5000000000 };
     skua_server *server = skua_server_new(&config);
     if (!server || skua_route(server, "GET /measure", on_measure, NULL)) return 1;
     if (pthread_create(&thread, NULL, measure, NULL)) return 1;

@@ -29,7 +29,8 @@ static void answer(skua_request *request, int status, unsigned long long n, cons
 {
     char text[64];
     int len = snprintf(text, sizeof text, "%llu %s\n", n, unit);
-    if (skua_respond(request, status, "text/plain", (skua_slice){ text, (size_t)len })) skua_request_abort(request);
+    if (skua_respond(request, status, "text/plain", (skua_slice){ text, (size_t)len }))
+        skua_request_abort(request);
 }
 
 static void take(skua_request *request, skua_content_event event, skua_slice octets, void *user)
@@ -43,7 +44,8 @@ static void take(skua_request *request, skua_content_event event, skua_slice oct
     for (size_t i = 0; i < octets.len; i++)
         u->sum += (unsigned char)octets.ptr[i];
     atomic_fetch_add(&got[u->number], octets.len);
-    skua_content_consume(request, octets.len); // more may come: what is not consumed holds the peer back
+    // more may come: what is not consumed holds the peer back
+    skua_content_consume(request, octets.len);
 }
 
 static void on_upload(skua_request *request, void *user)
@@ -70,7 +72,8 @@ static void on_progress(skua_request *request, void *user)
 
 int main(int argc, char **argv)
 {
-    skua_server *server = skua_server_new(&(skua_config){ .listen = argc > 1 ? argv[1] : "127.0.0.1:8080" });
+    skua_server *server =
+        skua_server_new(&(skua_config){ .listen = argc > 1 ? argv[1] : "127.0.0.1:8080" });
     if (!server || skua_route(server, "PUT /upload/{number}", on_upload, NULL) ||
         skua_route(server, "GET /progress/{number}", on_progress, NULL))
         return 1;

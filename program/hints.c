@@ -42,10 +42,8 @@ bool hints_check_dir(const char *dir)
 {
     struct stat info;
     if (stat(dir, &info) != 0) {
-        if (errno == EACCES)
-            say_error("there is no permission to look at %s", dir);
-        else
-            say_dir_missing(dir);
+        if (errno == EACCES) say_error("there is no permission to look at %s", dir);
+        else say_dir_missing(dir);
         return false;
     }
     if (!S_ISDIR(info.st_mode)) {

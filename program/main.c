@@ -62,10 +62,11 @@ static const char *hosts_of(const options *o, char hosts[HOSTS_OCTETS_MAX])
 static skua_server *server_of(const options *o)
 {
     char hosts[HOSTS_OCTETS_MAX];
-    skua_config config = {
-        .hosts = hosts_of(o, hosts), .workers = o->workers, .backend = o->backend,
-        .accept = o->accept, .log = o->log
-    };
+    skua_config config = { .hosts = hosts_of(o, hosts),
+                           .workers = o->workers,
+                           .backend = o->backend,
+                           .accept = o->accept,
+                           .log = o->log };
     skua_server *server = skua_server_new(&config);
     if (!server) say_error("%s", skua_status_text(SKUA_ENOMEM));
     return server;

@@ -151,8 +151,10 @@ static bool take_grace(options *o, const char *value)
 static const option options_table[] = {
     { "listen", 'l', "ADDRESS", take_listen, "where to listen; may be repeated (127.0.0.1:8080)" },
     { "workers", 'w', "N", take_workers, "threads that serve (one per core)" },
-    { "backend", 0, "NAME", take_backend, "how to talk to the kernel: auto, epoll or uring (auto)" },
-    { "accept", 0, "WAY", take_accept, "how workers get connections: auto, reuseport or handoff (auto)" },
+    { "backend", 0, "NAME", take_backend,
+      "how to talk to the kernel: auto, epoll or uring (auto)" },
+    { "accept", 0, "WAY", take_accept,
+      "how workers get connections: auto, reuseport or handoff (auto)" },
     { "host", 0, "NAME", take_host, "a host name to answer for; may be repeated; \"*\" is any" },
     { "list", 0, NULL, take_list, "list the directories that have no index" },
     { "index", 0, "NAME", take_index, "the file that stands for its directory (index.html)" },
@@ -186,10 +188,8 @@ static void options_help(void)
         char name[32];
         (void)snprintf(name, sizeof name, "%s %s", known->name,
                        known->argument ? known->argument : "");
-        if (known->letter)
-            (void)printf("  -%c, --%-22s%s\n", known->letter, name, known->help);
-        else
-            (void)printf("      --%-22s%s\n", name, known->help);
+        if (known->letter) (void)printf("  -%c, --%-22s%s\n", known->letter, name, known->help);
+        else (void)printf("      --%-22s%s\n", name, known->help);
     }
     (void)puts("\nADDRESS is 127.0.0.1:8080, [::1]:8080, :8080 (every address of this machine) or\n"
                "unix:/path; port 0 takes a free one. Ctrl-C lets running requests finish, twice "
@@ -199,10 +199,8 @@ static void options_help(void)
 static options_outcome options_answer(const option *known)
 {
     if (!known->letter) return OPTIONS_SELF_TEST;
-    if (known->letter == 'h')
-        options_help();
-    else
-        (void)printf("skua %s\n", skua_version());
+    if (known->letter == 'h') options_help();
+    else (void)printf("skua %s\n", skua_version());
     return OPTIONS_ANSWERED;
 }
 
@@ -241,10 +239,8 @@ static const char *options_nearest(const char *name, size_t len)
 static options_outcome options_say_unknown(const char *name, size_t len)
 {
     const char *meant = options_nearest(name, len);
-    if (meant)
-        say_error("there is no option --%.*s; did you mean --%s?", (int)len, name, meant);
-    else
-        say_error("there is no option --%.*s; skua --help lists them", (int)len, name);
+    if (meant) say_error("there is no option --%.*s; did you mean --%s?", (int)len, name, meant);
+    else say_error("there is no option --%.*s; skua --help lists them", (int)len, name);
     return OPTIONS_WRONG;
 }
 

@@ -167,10 +167,8 @@ static void self_show_backends(const self_figures *figures)
     for (size_t i = 0; i < SELF_BACKENDS; i++) {
         if (figures->hello[i] == SELF_UNKNOWN) continue;
         (void)printf("%-10s", self_backends[i]);
-        if (figures->hello[i] == SELF_REFUSED)
-            (void)printf("%15s", "refused here");
-        else
-            self_show_cost(figures->hello[i]);
+        if (figures->hello[i] == SELF_REFUSED) (void)printf("%15s", "refused here");
+        else self_show_cost(figures->hello[i]);
         (void)puts("");
     }
 }
@@ -194,10 +192,8 @@ static void self_show(const self_figures *figures, size_t pick)
     self_show_backends(figures);
     self_show_files(figures);
     (void)printf("\nwould pick: backend %s, ", self_backends[pick]);
-    if (kib)
-        (void)printf("files up to %u KiB from memory\n", kib);
-    else
-        (void)puts("no file from memory");
+    if (kib) (void)printf("files up to %u KiB from memory\n", kib);
+    else (void)puts("no file from memory");
 }
 
 // ---- All of it ----

@@ -20,14 +20,14 @@
 //
 // Words are those of RFC 9110 and RFC 9112. Lengths of wire data are octets. Times are nanoseconds.
 //
-// Threads: a server has workers; a request belongs to one of them, and its functions are called on that
-// worker only, from handlers and callbacks. Functions that may be called elsewhere say so.
+// Threads: a server has workers; a request belongs to one of them, and its functions are called on
+// that worker only, from handlers and callbacks. Functions that may be called elsewhere say so.
 //
 // Lifetimes: slices read from a request live until its on_end callback has returned.
 //
-// Errors: functions that can fail for a reason outside the program return skua_status and leave their
-// outputs untouched when it is not SKUA_OK. A broken contract (a NULL request, a call from the wrong
-// thread) is a programming error and stops the process with a message.
+// Errors: functions that can fail for a reason outside the program return skua_status and leave
+// their outputs untouched when it is not SKUA_OK. A broken contract (a NULL request, a call from
+// the wrong thread) is a programming error and stops the process with a message.
 #ifndef SKUA_H
 #define SKUA_H
 
@@ -44,8 +44,8 @@ extern "C" {
 #define SKUA_VERSION_PATCH 0
 #define SKUA_VERSION "0.1.0"
 
-// What stands before each declaration, and before those whose status must be looked at. Either may be
-// defined before this header is included.
+// What stands before each declaration, and before those whose status must be looked at. Either may
+// be defined before this header is included.
 #ifndef SKUA_API
 #if defined(__GNUC__) || defined(__clang__)
 #define SKUA_API __attribute__((visibility("default")))
@@ -79,20 +79,20 @@ typedef struct skua_slice {
 // What an operation came to.
 typedef enum skua_status {
     SKUA_OK = 0,
-    SKUA_EINVAL,       // an argument is not of the documented form
-    SKUA_ENOMEM,       // memory ran out
-    SKUA_ELIMIT,       // a documented limit would be passed
-    SKUA_EPROTOCOL,    // octets break the grammar or the protocol
-    SKUA_ECLOSED,      // the peer, the request or the server is gone
-    SKUA_ESTATE,       // not now: already answered, already running, …
-    SKUA_EEXIST,       // it is there already
-    SKUA_ENOENT,       // no such file, name or route
-    SKUA_EACCES,       // the operating system or the rules of this server refuse it
-    SKUA_EADDRINUSE,   // the address is in use by another process
-    SKUA_EADDRNOTAVAIL,// the address is not one of this machine
-    SKUA_ENOFILE,      // file descriptors ran out
-    SKUA_EIO,          // the disk or the kernel failed
-    SKUA_EUNSUPPORTED  // this platform or backend cannot do it
+    SKUA_EINVAL,        // an argument is not of the documented form
+    SKUA_ENOMEM,        // memory ran out
+    SKUA_ELIMIT,        // a documented limit would be passed
+    SKUA_EPROTOCOL,     // octets break the grammar or the protocol
+    SKUA_ECLOSED,       // the peer, the request or the server is gone
+    SKUA_ESTATE,        // not now: already answered, already running, …
+    SKUA_EEXIST,        // it is there already
+    SKUA_ENOENT,        // no such file, name or route
+    SKUA_EACCES,        // the operating system or the rules of this server refuse it
+    SKUA_EADDRINUSE,    // the address is in use by another process
+    SKUA_EADDRNOTAVAIL, // the address is not one of this machine
+    SKUA_ENOFILE,       // file descriptors ran out
+    SKUA_EIO,           // the disk or the kernel failed
+    SKUA_EUNSUPPORTED   // this platform or backend cannot do it
 } skua_status;
 
 // A few words of English for a status; never NULL.  Thread: any.
@@ -123,8 +123,8 @@ typedef enum skua_log_format {
 // Takes log lines. octets holds whole lines, each ended by LF.  Thread: the server's log writer.
 typedef void skua_log_write(skua_slice octets, void *user);
 
-// Where memory comes from, instead of malloc. The functions behave as malloc, realloc (memory is never NULL, octets never
-// 0) and free, and may be called from any thread at once.
+// Where memory comes from, instead of malloc. The functions behave as malloc, realloc (memory is
+// never NULL, octets never 0) and free, and may be called from any thread at once.
 typedef struct skua_allocator {
     void *(*alloc)(size_t octets, void *user);
     void *(*resize)(void *memory, size_t octets, void *user);
@@ -132,43 +132,51 @@ typedef struct skua_allocator {
     void *user;
 } skua_allocator;
 
-// Everything a server can be told at birth. Zero means default, for every member. Strings are copied.
+// Everything a server can be told at birth. Zero means default, for every member. Strings are
+// copied.
 // The defaults and the reasons for them are in docs/limits.md.
 typedef struct skua_config {
-    // Where to listen, or NULL to say it by skua_listen: "127.0.0.1:8080", "[::1]:8080", ":8080" (every
-    // address, IPv4 and IPv6), "localhost:8080", "unix:/run/app.sock". Port 0 lets the kernel choose.
+    // Where to listen, or NULL to say it by skua_listen: "127.0.0.1:8080", "[::1]:8080", ":8080"
+    // (every address, IPv4 and IPv6), "localhost:8080", "unix:/run/app.sock". Port 0 lets the
+    // kernel choose.
     const char *listen;
     // Names that Host may carry, separated by spaces; "*" takes any. When NULL: any, unless every
     // listening address is loopback; then only localhost and loopback addresses (421 otherwise).
     const char *hosts;
-    unsigned workers;        // threads that serve; 0: one for each core this process may use, by its
-                             // affinity and the quotas of its control groups
-    const char *backend;     // "epoll", "kqueue", "uring": io_uring, or where it is refused epoll, with a line in the
-                             // log; "auto" (default): the same on Linux without the line, else kqueue
-    const char *accept;      // how connections come to several workers: "reuseport", a listening socket for each, over
-                             // which the kernel spreads them; "handoff", one, whose worker hands them to all
-                             // in turn; "auto" (default): what the kernel is good at, here
-    unsigned backlog;        // connections the kernel may queue; default 4096
-    unsigned connections_max;// open connections per worker; default 65536
+    // threads that serve; 0: one for each core this process may use, by its affinity and the quotas
+    // of its control groups
+    unsigned workers;
+    // "epoll", "kqueue", "uring": io_uring, or where it is refused epoll, with a line in the log;
+    // "auto" (default): the same on Linux without the line, else kqueue
+    const char *backend;
+    // how connections come to several workers: "reuseport", a listening socket for each, over which
+    // the kernel spreads them; "handoff", one, whose worker hands them to all in turn; "auto"
+    // (default): what the kernel is good at, here
+    const char *accept;
+    unsigned backlog;         // connections the kernel may queue; default 4096
+    unsigned connections_max; // open connections per worker; default 65536
 
     // Limits, in octets unless said otherwise. The answer at the edge is in brackets.
-    size_t head_octets_max;        // request line and fields; default 16384, at most 65535 [431]
-    size_t target_octets_max;      // request target; default 8192 [414]
-    unsigned fields_max;           // field lines; default 100, at most 1000 [431]
-    unsigned params_max;           // query parameters that are looked at; default 1000
-    size_t trailer_octets_max;     // trailer section; default 8192 [431]
-    size_t chunk_ext_octets_max;   // chunk extensions of one message; default 4096 [400]
-    uint64_t content_octets_max;   // content collected by skua_content_collect; default 1048576 [413]
-    size_t content_window_octets;  // content given to skua_content_fn and not consumed; default 65536
-    uint64_t discard_octets_max;   // unread content discarded to keep a connection; default 65536
-    uint64_t out_octets_max;       // octets queued for one connection; default 262144
-    size_t send_turn_octets_max;   // octets sent for one connection in one turn; default 2097152
+    size_t head_octets_max;      // request line and fields; default 16384, at most 65535 [431]
+    size_t target_octets_max;    // request target; default 8192 [414]
+    unsigned fields_max;         // field lines; default 100, at most 1000 [431]
+    unsigned params_max;         // query parameters that are looked at; default 1000
+    size_t trailer_octets_max;   // trailer section; default 8192 [431]
+    size_t chunk_ext_octets_max; // chunk extensions of one message; default 4096 [400]
+    // content collected by skua_content_collect; default 1048576 [413]
+    uint64_t content_octets_max;
+    // content given to skua_content_fn and not consumed; default 65536
+    size_t content_window_octets;
+    uint64_t discard_octets_max; // unread content discarded to keep a connection; default 65536
+    uint64_t out_octets_max;     // octets queued for one connection; default 262144
+    size_t send_turn_octets_max; // octets sent for one connection in one turn; default 2097152
 
     // Forms that are multipart/form-data.
-    unsigned parts_max;            // parts; default 128 [413]
-    size_t part_head_octets_max;   // fields of a part; default 8192, at most 65536 [413]
-    unsigned part_files_max;       // parts of one form that are kept in files; default 32 [413]
-    const char *spool_directory;   // for content too large for memory; default $TMPDIR, or else /tmp
+    unsigned parts_max;          // parts; default 128 [413]
+    size_t part_head_octets_max; // fields of a part; default 8192, at most 65536 [413]
+    unsigned part_files_max;     // parts of one form that are kept in files; default 32 [413]
+    // for content too large for memory; default $TMPDIR, or else /tmp
+    const char *spool_directory;
 
     // Deadlines, in nanoseconds.
     int64_t head_timeout_ns;       // a head, from its first octet; default 10 s [408]
@@ -179,10 +187,11 @@ typedef struct skua_config {
     int64_t handler_timeout_ns;    // a handler must answer within; default 0, never [503]
     int64_t linger_timeout_ns;     // draining after our half of a connection is closed; default 2 s
     uint64_t linger_octets_max;    // octets drained then; default 262144
-    int64_t stream_idle_timeout_ns;// event streams and tunnels: nothing moved either way; default 600 s
+    // event streams and tunnels: nothing moved either way; default 600 s
+    int64_t stream_idle_timeout_ns;
 
     // Files.
-    unsigned disk_threads;   // that open and read what is not in memory; default 16, at most 1024
+    unsigned disk_threads; // that open and read what is not in memory; default 16, at most 1024
 
     // Blocking routes.
     unsigned blocking_threads;   // handlers that run at a time; default 16, at most 1024
@@ -193,22 +202,24 @@ typedef struct skua_config {
     skua_log_write *log_write; // default: standard output
     void *log_user;
 
-    // Hooks. Called on the worker's thread, when it begins to turn and when it has ended, after its last request; in
-    // between, timers can be started on it. May be NULL.
+    // Hooks. Called on the worker's thread, when it begins to turn and when it has ended, after its
+    // last request; in between, timers can be started on it. May be NULL.
     void (*on_worker_start)(skua_worker *worker, void *user);
     void (*on_worker_end)(skua_worker *worker, void *user);
-    // Told of each connection before anything is read from it, or written; false refuses it: it is closed at once. The
-    // other is told of each that was not refused, when it is closed and its last request has ended.
+    // Told of each connection before anything is read from it, or written; false refuses it: it is
+    // closed at once. The other is told of each that was not refused, when it is closed and its
+    // last request has ended.
     bool (*on_connect)(skua_connection *connection, void *user);
     void (*on_close)(skua_connection *connection, void *user);
-    void *hook_user;           // user of all hooks
+    void *hook_user; // user of all hooks
 
-    // For the process. All servers that are alive at one time must name the same allocator, or skua_start fails with
-    // SKUA_EINVAL; it is in use from the first's birth until the last is freed. Copied; NULL for malloc. What
-    // may outlive servers (a skua_root, an answer of skua_test_request, the registry of tickets) always is malloc's.
+    // For the process. All servers that are alive at one time must name the same allocator, or
+    // skua_start fails with SKUA_EINVAL; it is in use from the first's birth until the last is
+    // freed. Copied; NULL for malloc. What may outlive servers (a skua_root, an answer of
+    // skua_test_request, the registry of tickets) always is malloc's.
     const skua_allocator *allocator;
-    // Told of a programming error before the process is aborted, instead of standard error. The last server made with
-    // one decides. Thread: the one with the error.
+    // Told of a programming error before the process is aborted, instead of standard error. The
+    // last server made with one decides. Thread: the one with the error.
     void (*panic)(const char *sentence);
 } skua_config;
 
@@ -227,14 +238,16 @@ SKUA_API void skua_server_free(skua_server *server);
 // Errors: SKUA_EINVAL not an address; SKUA_ENOMEM; SKUA_ESTATE already started.
 SKUA_API SKUA_NODISCARD skua_status skua_listen(skua_server *server, const char *address);
 
-// Listens on a socket that the caller has opened, bound and made listen: TCP or Unix; before skua_start. All workers
-// accept from it.
+// Listens on a socket that the caller has opened, bound and made listen: TCP or Unix; before
+// skua_start. All workers accept from it.
 // fd: on success the server's, which closes it when it has ended, has failed to start or is freed.
-// Errors: SKUA_EINVAL not a listening stream socket; SKUA_ELIMIT more than 16 addresses; SKUA_ESTATE.
+// Errors: SKUA_EINVAL not a listening stream socket; SKUA_ELIMIT more than 16 addresses;
+// SKUA_ESTATE.
 SKUA_API SKUA_NODISCARD skua_status skua_listen_fd(skua_server *server, int fd);
 
-// Does so with the sockets this process was started with, if any: systemd's LISTEN_FDS, when LISTEN_PID is this
-// process. These variables and LISTEN_FDNAMES are then taken out of the environment, so that no child believes in them.
+// Does so with the sockets this process was started with, if any: systemd's LISTEN_FDS, when
+// LISTEN_PID is this process. These variables and LISTEN_FDNAMES are then taken out of the
+// environment, so that no child believes in them.
 // count: how many there were; may be NULL.
 // Errors: those of skua_listen_fd; SKUA_EINVAL also for variables that are no numbers.
 // Thread: while there is no other that uses the environment.
@@ -242,11 +255,13 @@ SKUA_API SKUA_NODISCARD skua_status skua_listen_inherited(skua_server *server, u
 
 // Listens, starts the workers and returns. After it, skua_server_address tells where.
 // Errors: SKUA_EINVAL, SKUA_EADDRINUSE, SKUA_EADDRNOTAVAIL, SKUA_EACCES, SKUA_ENOMEM, SKUA_ENOFILE,
-// SKUA_EUNSUPPORTED, SKUA_ESTATE. skua_server_error then says in a sentence what was wrong with what.
+// SKUA_EUNSUPPORTED, SKUA_ESTATE. skua_server_error then says in a sentence what was wrong with
+// what.
 SKUA_API SKUA_NODISCARD skua_status skua_start(skua_server *server);
 
-// Waits until every worker has ended, after skua_stop. When one cannot go on, because the kernel does not let it wait or
-// accept any more, the server stops by itself, with a line in the log and a second's grace for the others.
+// Waits until every worker has ended, after skua_stop. When one cannot go on, because the kernel
+// does not let it wait or accept any more, the server stops by itself, with a line in the log and a
+// second's grace for the others.
 // Returns: SKUA_OK after skua_stop, or if the server does not run.
 // Errors: SKUA_EIO it has stopped by itself; skua_server_error says why.
 // Thread: the one that called skua_start.
@@ -255,14 +270,15 @@ SKUA_API skua_status skua_wait(skua_server *server);
 // skua_start and skua_wait.
 SKUA_API SKUA_NODISCARD skua_status skua_run(skua_server *server);
 
-// Asks the server to stop: it accepts no more, finishes what runs, and after grace_ns closes the rest.
+// Asks the server to stop: it accepts no more, finishes what runs, and after grace_ns closes the
+// rest.
 // A second call with a smaller grace shortens it; 0 ends at once.
 // Thread: any, and signal handlers.
 SKUA_API void skua_stop(skua_server *server, int64_t grace_ns);
 
-// Opens the server to be turned by the caller, in a loop of its own, instead of by threads: listens, with one
-// worker whatever skua_config.workers says. After it, when skua_fd becomes readable or skua_timeout_ns has passed,
-// skua_turn is to be called:
+// Opens the server to be turned by the caller, in a loop of its own, instead of by threads:
+// listens, with one worker whatever skua_config.workers says. After it, when skua_fd becomes
+// readable or skua_timeout_ns has passed, skua_turn is to be called:
 //
 //     struct pollfd fds[] = { { skua_fd(server), POLLIN, 0 }, { mine, POLLIN, 0 } };
 //     while (skua_turn(server, 0) == SKUA_OK) {
@@ -270,38 +286,43 @@ SKUA_API void skua_stop(skua_server *server, int64_t grace_ns);
 //         poll(fds, 2, ns < 0 ? -1 : (int)((ns + 999999) / 1000000));
 //     }
 //
-// Handlers and callbacks run inside skua_turn. Several servers can be open in one thread. io_uring has no descriptor to
+// Handlers and callbacks run inside skua_turn. Several servers can be open in one thread. io_uring
+// has no descriptor to
 // wait for: epoll is used in its place.
 // Errors: those of skua_start.
-// Thread: the one that then calls skua_fd, skua_timeout_ns, skua_turn and skua_server_free; another one there is a
-// programming error, and so is calling skua_turn from a callback.
+// Thread: the one that then calls skua_fd, skua_timeout_ns, skua_turn and skua_server_free; another
+// one there is a programming error, and so is calling skua_turn from a callback.
 SKUA_API SKUA_NODISCARD skua_status skua_open(skua_server *server);
 
-// A descriptor that is readable when skua_turn has something to do; it stays the server's, and the same until the
-// server has ended. -1 when the server is not open. The caller only waits for it.
+// A descriptor that is readable when skua_turn has something to do; it stays the server's, and the
+// same until the server has ended. -1 when the server is not open. The caller only waits for it.
 SKUA_API int skua_fd(const skua_server *server);
 
-// How long the caller may wait for skua_fd before it must call skua_turn all the same; 0: not at all; -1: for ever.
-// To be asked after each skua_turn, and after anything that was done with the server outside of one.
+// How long the caller may wait for skua_fd before it must call skua_turn all the same; 0: not at
+// all; -1: for ever.
+// To be asked after each skua_turn, and after anything that was done with the server outside of
+// one.
 SKUA_API int64_t skua_timeout_ns(const skua_server *server);
 
 // One turn: waits until there is something to do, does it, and returns.
 // timeout_ns: how long to wait, at most; 0 not at all; -1 for ever.
-// What was asked of the kernel is on its way when it returns, or skua_timeout_ns is 0; the first always when
-// timeout_ns is 0. SIGPIPE is neither raised nor left pending.
-// Returns: SKUA_OK; SKUA_ECLOSED once the server has ended after skua_stop, or was not open; SKUA_EIO once it has ended by
-// itself, as skua_wait describes. Its resources are then given back, and skua_open may be called again.
+// What was asked of the kernel is on its way when it returns, or skua_timeout_ns is 0; the first
+// always when timeout_ns is 0. SIGPIPE is neither raised nor left pending.
+// Returns: SKUA_OK; SKUA_ECLOSED once the server has ended after skua_stop, or was not open;
+// SKUA_EIO once it has ended by itself, as skua_wait describes. Its resources are then given back,
+// and skua_open may be called again.
 SKUA_API SKUA_NODISCARD skua_status skua_turn(skua_server *server, int64_t timeout_ns);
 
-// A sentence about the last error of skua_listen, skua_route, skua_use, skua_start or skua_wait; "" when there was none.
+// A sentence about the last error of skua_listen, skua_route, skua_use, skua_start or skua_wait; ""
+// when there was none.
 // Lifetime: until the next such call.
 SKUA_API const char *skua_server_error(const skua_server *server);
 
 // Sets that sentence (copied, cut at 255 octets), for functions built on this interface.
 SKUA_API void skua_server_set_error(skua_server *server, const char *sentence);
 
-// Has release called once when the server is freed, started or not, after the last worker's objects have been
-// dropped; in the reverse order of these calls.
+// Has release called once when the server is freed, started or not, after the last worker's objects
+// have been dropped; in the reverse order of these calls.
 // Errors: SKUA_ENOMEM; release is then never called.
 SKUA_API SKUA_NODISCARD skua_status skua_server_on_free(skua_server *server,
                                                         void (*release)(void *user), void *user);
@@ -323,25 +344,31 @@ SKUA_API void skua_log(skua_server *server, skua_slice message);
 typedef void skua_handler(skua_request *request, void *user);
 
 // Sends requests that match pattern to handler. Before skua_start.
-// pattern: "[METHOD ][HOST]/PATH". METHOD: one token; without it every method matches; GET serves HEAD too.
-// HOST: a name without port, compared without case ("example.com"); "{name}.example.com" takes any one label
-// before the rest; without it every host matches. A Host must still be one that skua_config.hosts takes.
+// pattern: "[METHOD ][HOST]/PATH". METHOD: one token; without it every method matches; GET serves
+// HEAD too.
+// HOST: a name without port, compared without case ("example.com"); "{name}.example.com" takes any
+// one label before the rest; without it every host matches. A Host must still be one that
+// skua_config.hosts takes.
 // PATH starts with "/" and is matched against the normalised path, segment by segment: "/a" exactly
-// "/a"; "/{name}" any one segment; "/a/{name...}" everything below "/a/"; "/a/" the same without a name;
-// "/a/{$}" exactly "/a/". The most specific pattern wins: by host (a name before {name} before none), then by
-// path (literal before {name} before {name...}), then by method. Two that match some of the same requests while
-// neither is more specific, such as "/a/{x}" and "/{y}/b", are refused, in whatever order they come.
+// "/a"; "/{name}" any one segment; "/a/{name...}" everything below "/a/"; "/a/" the same without a
+// name;
+// "/a/{$}" exactly "/a/". The most specific pattern wins: by host (a name before {name} before
+// none), then by path (literal before {name} before {name...}), then by method. Two that match some
+// of the same requests while neither is more specific, such as "/a/{x}" and "/{y}/b", are refused,
+// in whatever order they come.
 // A path with no pattern is answered 404; one that has only other methods 405 with Allow.
-// Errors: SKUA_EINVAL not a pattern; SKUA_EEXIST one that it conflicts with is there (skua_server_error names
-// both); SKUA_ENOMEM; SKUA_ESTATE.  Cost: that of a path, for finding, whether there are ten or ten thousand.
+// Errors: SKUA_EINVAL not a pattern; SKUA_EEXIST one that it conflicts with is there
+// (skua_server_error names both); SKUA_ENOMEM; SKUA_ESTATE. Cost: that of a path, for finding,
+// whether there are ten or ten thousand.
 SKUA_API SKUA_NODISCARD skua_status skua_route(skua_server *server, const char *pattern,
                                                skua_handler *handler, void *user);
 
-// What the parts matched by "{name}" and "{name...}" were, segments decoded, a host's label as received;
+// What the parts matched by "{name}" and "{name...}" were, segments decoded, a host's label as
+// received;
 // {NULL, 0} for an unknown name.
 SKUA_API skua_slice skua_request_param(const skua_request *request, const char *name);
 
-// The pattern that matched, for logs and metrics; NULL for none (404, 405).  Lifetime: the server's.
+// The pattern that matched, for logs and metrics; NULL for none (404, 405). Lifetime: the server's.
 SKUA_API const char *skua_request_pattern(const skua_request *request);
 
 // ---- Reading a request ------------------------------------------------------------------------
@@ -353,7 +380,8 @@ typedef struct skua_field {
 } skua_field;
 
 // The request's parts. method: any token. target: as received. path: normalised and decoded once,
-// starts with "/" ("*" for OPTIONS *, "" for CONNECT). query: after the first "?", undecoded, without it.
+// starts with "/" ("*" for OPTIONS *, "" for CONNECT). query: after the first "?", undecoded,
+// without it.
 // authority: the target's, or else Host. version: 10 or 11.
 SKUA_API skua_slice skua_request_method(const skua_request *request);
 SKUA_API skua_slice skua_request_target(const skua_request *request);
@@ -362,7 +390,8 @@ SKUA_API skua_slice skua_request_query(const skua_request *request);
 SKUA_API skua_slice skua_request_authority(const skua_request *request);
 SKUA_API int skua_request_version(const skua_request *request);
 
-// Whether the path can name a file: false if it held an encoded slash, a backslash or an encoded one.
+// Whether the path can name a file: false if it held an encoded slash, a backslash or an encoded
+// one.
 SKUA_API bool skua_request_path_is_plain(const skua_request *request);
 
 // Parameter number index of the pattern that matched, in its order; false past the last.
@@ -379,17 +408,17 @@ SKUA_API bool skua_request_field_next(const skua_request *request, const char *n
 // Field line number index in order of arrival; false past the last.
 SKUA_API bool skua_request_field_at(const skua_request *request, size_t index, skua_field *field);
 
-// The first value of a query parameter, decoded ("+" is a space); {NULL, 0} when absent, {"", 0} when
-// empty or not decodable.  Cost: decoding takes memory of the request.
+// The first value of a query parameter, decoded ("+" is a space); {NULL, 0} when absent, {"", 0}
+// when empty or not decodable. Cost: decoding takes memory of the request.
 SKUA_API skua_slice skua_request_query_param(const skua_request *request, const char *name);
 
-// Query parameter number index in order of arrival, decoded, its name too; false past the last, and past
-// skua_config.params_max; and when memory ran out.
+// Query parameter number index in order of arrival, decoded, its name too; false past the last, and
+// past skua_config.params_max; and when memory ran out.
 // Cost: all are decoded at the first call and kept.
 SKUA_API bool skua_request_query_at(const skua_request *request, size_t index, skua_field *param);
 
-// Whether it has any of the fields If-Match, If-None-Match, If-Modified-Since, If-Unmodified-Since, If-Range
-// and Range.  Cost: a test of bits.  Spec: RFC 9110 §13.1, §14.2
+// Whether it has any of the fields If-Match, If-None-Match, If-Modified-Since, If-Unmodified-Since,
+// If-Range and Range. Cost: a test of bits. Spec: RFC 9110 §13.1, §14.2
 SKUA_API bool skua_request_is_conditional(const skua_request *request);
 
 // Cookie number index in order of arrival, undecoded; false past the last.  Spec: RFC 6265 §5.4
@@ -408,12 +437,14 @@ SKUA_API bool skua_request_peer_is_done(const skua_request *request);
 // Memory of the request, aligned for anything, freed after on_end; NULL when memory ran out.
 SKUA_API void *skua_request_alloc(skua_request *request, size_t octets);
 
-// Keeps a request's memory, and so every slice of it, after on_end and until as many calls of skua_request_drop.
+// Keeps a request's memory, and so every slice of it, after on_end and until as many calls of
+// skua_request_drop.
 // Then only what was asked may be read of it. The worker does not end before.
 SKUA_API void skua_request_hold(skua_request *request);
 SKUA_API void skua_request_drop(skua_request *request);
 
-// Gives up: the answer is not completed, the connection is closed, and on_end is told SKUA_END_ERROR.
+// Gives up: the answer is not completed, the connection is closed, and on_end is told
+// SKUA_END_ERROR.
 // Octets queued before may still leave. An answer that is complete is not affected.
 SKUA_API void skua_request_abort(skua_request *request);
 
@@ -424,8 +455,9 @@ SKUA_API skua_server *skua_request_server(const skua_request *request);
 // The connection a request came by.
 SKUA_API skua_connection *skua_request_connection(const skua_request *request);
 
-// Has the connection end after this answer: it says "Connection: close". Nothing that comes behind the request is
-// served. Once the answer is given with its whole content it is too late, and nothing happens.
+// Has the connection end after this answer: it says "Connection: close". Nothing that comes behind
+// the request is served. Once the answer is given with its whole content it is too late, and
+// nothing happens.
 // Spec: RFC 9112 §9.6
 SKUA_API void skua_request_close(skua_request *request);
 
@@ -437,8 +469,8 @@ typedef enum skua_end {
     SKUA_END_ERROR,   // the answer's source failed, or the server stopped
 } skua_end;
 
-// Called once, when the answer's last octet has left or the request has died. The request is invalid
-// after it returns.
+// Called once, when the answer's last octet has left or the request has died. The request is
+// invalid after it returns.
 typedef void skua_end_fn(skua_request *request, skua_end how, void *user);
 
 // Sets the function above; a later call replaces an earlier one. fn: NULL for none.
@@ -461,11 +493,12 @@ typedef void skua_content_fn(skua_request *request, skua_content_event event, sk
 SKUA_API int64_t skua_content_length(const skua_request *request);
 
 // Starts reading the content: fn is called with each piece until END or LOST, first perhaps before
-// this returns. Sends 100 (Continue) if the client waits for one and the answer has not begun. Of what fn was
-// given, what has not been consumed by skua_content_consume counts against skua_config.content_window_octets; when that is spent,
-// the socket is not read.
-// Content can be read while the answer is given piece by piece (skua_respond_pull, skua_respond_stream), begun
-// before or after the answer's head. What has not come when the answer ends is discarded: fn is told LOST.
+// this returns. Sends 100 (Continue) if the client waits for one and the answer has not begun. Of
+// what fn was given, what has not been consumed by skua_content_consume counts against
+// skua_config.content_window_octets; when that is spent, the socket is not read.
+// Content can be read while the answer is given piece by piece (skua_respond_pull,
+// skua_respond_stream), begun before or after the answer's head. What has not come when the answer
+// ends is discarded: fn is told LOST.
 // Errors: SKUA_ESTATE already reading, or answered in full.
 SKUA_API SKUA_NODISCARD skua_status skua_content_read(skua_request *request, skua_content_fn *fn,
                                                       void *user);
@@ -473,8 +506,8 @@ SKUA_API SKUA_NODISCARD skua_status skua_content_read(skua_request *request, sku
 // Gives back credit for n octets, at most as many as were delivered and not yet consumed.
 SKUA_API void skua_content_consume(skua_request *request, size_t n);
 
-// Takes the whole content, or says why there is none: SKUA_OK; SKUA_ELIMIT more than octets_max (413 has
-// been answered); SKUA_ECLOSED; SKUA_ENOMEM (503 has been answered).
+// Takes the whole content, or says why there is none: SKUA_OK; SKUA_ELIMIT more than octets_max
+// (413 has been answered); SKUA_ECLOSED; SKUA_ENOMEM (503 has been answered).
 // content: lives until on_end has returned.
 typedef void skua_collected_fn(skua_request *request, skua_status status, skua_slice content,
                                void *user);
@@ -485,8 +518,9 @@ typedef void skua_collected_fn(skua_request *request, skua_status status, skua_s
 SKUA_API SKUA_NODISCARD skua_status skua_content_collect(skua_request *request, uint64_t octets_max,
                                                          skua_collected_fn *fn, void *user);
 
-// Bounds the content, whoever reads it and however: once more has come than octets_max, or at once when the
-// stated length is more, 413 is answered (the connection ends if an answer has begun), and a reader is told LOST.
+// Bounds the content, whoever reads it and however: once more has come than octets_max, or at once
+// when the stated length is more, 413 is answered (the connection ends if an answer has begun), and
+// a reader is told LOST.
 // For middleware and for handlers that stream; a later call replaces an earlier one.
 // octets_max: 0 for no bound.
 // Errors: SKUA_ELIMIT 413 has been answered; SKUA_ESTATE answered.  Spec: RFC 9110 §15.5.14
@@ -496,17 +530,22 @@ SKUA_API SKUA_NODISCARD skua_status skua_content_limit(skua_request *request, ui
 // collected; {NULL, 0} when absent. Trailers never merge into fields.  Spec: RFC 9110 §6.5
 SKUA_API skua_slice skua_request_trailer(const skua_request *request, const char *name);
 
-// Parameters of a form, application/x-www-form-urlencoded, decoded. content: as collected; whether the client
-// called it a form (Content-Type) is for the caller to look at.
-// The first of that name; {NULL, 0} when absent or memory ran out, {"", 0} when empty or not decodable.
-SKUA_API skua_slice skua_form_param(const skua_request *request, skua_slice content, const char *name);
+// Parameters of a form, application/x-www-form-urlencoded, decoded. content: as collected; whether
+// the client called it a form (Content-Type) is for the caller to look at.
+// The first of that name; {NULL, 0} when absent or memory ran out, {"", 0} when empty or not
+// decodable.
+SKUA_API skua_slice skua_form_param(const skua_request *request, skua_slice content,
+                                    const char *name);
 
-// Number index in order of arrival; false past the last, and past skua_config.params_max; and when memory ran out.
+// Number index in order of arrival; false past the last, and past skua_config.params_max; and when
+// memory ran out.
 // Cost: all are decoded at the first call for one content and kept.
-SKUA_API bool skua_form_at(const skua_request *request, skua_slice content, size_t index, skua_field *param);
+SKUA_API bool skua_form_at(const skua_request *request, skua_slice content, size_t index,
+                           skua_field *param);
 
-// A part of multipart/form-data. name, filename: of Content-Disposition, as the client says, quotes and backslashes
-// undone; filename is {NULL, 0} when there is none. It is never to be used as a path. type: Content-Type, or {NULL, 0}.
+// A part of multipart/form-data. name, filename: of Content-Disposition, as the client says, quotes
+// and backslashes undone; filename is {NULL, 0} when there is none. It is never to be used as a
+// path. type: Content-Type, or {NULL, 0}.
 // fields: all of the part's fields; a quoted name or filename has been undone where it lies.
 typedef struct skua_part {
     skua_slice name, filename, type;
@@ -523,17 +562,21 @@ typedef enum skua_part_event {
     SKUA_PARTS_FAILED // 400 or 413 has been answered, or the content is lost; part is NULL
 } skua_part_event;
 
-// Takes parts as they come, one after the other. part: valid from its BEGIN until its END has been told.
+// Takes parts as they come, one after the other. part: valid from its BEGIN until its END has been
+// told.
 // octets: of DATA, during the call only; empty otherwise.
 typedef void skua_part_fn(skua_request *request, skua_part_event event, const skua_part *part,
                           skua_slice octets, void *user);
 
-// Reads multipart/form-data part by part, as skua_content_read reads octets: what fn is told by DATA is to be
-// given back by skua_content_consume. The grammar is taken strictly; at most skua_config.parts_max parts, with
-// heads of at most skua_config.part_head_octets_max [413]. Content is bounded by skua_content_limit.
-// Errors: SKUA_EINVAL the request's Content-Type is no multipart/form-data with a boundary (415 or 400 is the
-// caller's to answer); SKUA_ENOMEM; SKUA_ESTATE already reading, or answered.  Spec: RFC 7578, RFC 2046 §5.1
-SKUA_API SKUA_NODISCARD skua_status skua_multipart_read(skua_request *request, skua_part_fn *fn, void *user);
+// Reads multipart/form-data part by part, as skua_content_read reads octets: what fn is told by
+// DATA is to be given back by skua_content_consume. The grammar is taken strictly; at most
+// skua_config.parts_max parts, with heads of at most skua_config.part_head_octets_max [413].
+// Content is bounded by skua_content_limit.
+// Errors: SKUA_EINVAL the request's Content-Type is no multipart/form-data with a boundary (415 or
+// 400 is the caller's to answer); SKUA_ENOMEM; SKUA_ESTATE already reading, or answered. Spec: RFC
+// 7578, RFC 2046 §5.1
+SKUA_API SKUA_NODISCARD skua_status skua_multipart_read(skua_request *request, skua_part_fn *fn,
+                                                        void *user);
 
 // Content that was kept whole. file: NULL while it is in memory; then octets has it.
 // Both live until on_end has returned; skua_file_ref keeps the file longer.
@@ -543,16 +586,18 @@ typedef struct skua_upload {
     uint64_t length;
 } skua_upload;
 
-// Takes what was kept, or says why there is none: SKUA_OK; SKUA_ELIMIT (413 has been answered); SKUA_ECLOSED;
-// SKUA_ENOMEM, SKUA_ENOFILE (503 has been answered); SKUA_EIO, SKUA_EACCES, SKUA_ENOENT the spool directory cannot be
-// written to (500 has been answered). upload: during the call; NULL unless SKUA_OK.
+// Takes what was kept, or says why there is none: SKUA_OK; SKUA_ELIMIT (413 has been answered);
+// SKUA_ECLOSED;
+// SKUA_ENOMEM, SKUA_ENOFILE (503 has been answered); SKUA_EIO, SKUA_EACCES, SKUA_ENOENT the spool
+// directory cannot be written to (500 has been answered). upload: during the call; NULL unless
+// SKUA_OK.
 typedef void skua_spooled_fn(skua_request *request, skua_status status, const skua_upload *upload,
                              void *user);
 
 // Reads the whole content, into memory while it is small, else into a file without a name in
-// skua_config.spool_directory, and calls fn once, perhaps before this returns. The file is written by
-// helper threads; a disk that is slower than the client slows the client.
-// memory_max: octets kept in memory; 0 for 65536.  octets_max: 0 for skua_config.content_octets_max.
+// skua_config.spool_directory, and calls fn once, perhaps before this returns. The file is written
+// by helper threads; a disk that is slower than the client slows the client.
+// memory_max: octets kept in memory; 0 for 65536. octets_max: 0 for skua_config.content_octets_max.
 // Errors: SKUA_ENOMEM; SKUA_ESTATE already reading, or answered.
 SKUA_API SKUA_NODISCARD skua_status skua_content_spool(skua_request *request, size_t memory_max,
                                                        uint64_t octets_max, skua_spooled_fn *fn,
@@ -564,14 +609,15 @@ typedef struct skua_form_part {
     skua_upload upload;
 } skua_form_part;
 
-// Takes the parts in order of arrival, or says why there are none: as skua_spooled_fn; SKUA_EPROTOCOL the form is
-// broken (400 has been answered).
+// Takes the parts in order of arrival, or says why there are none: as skua_spooled_fn;
+// SKUA_EPROTOCOL the form is broken (400 has been answered).
 typedef void skua_form_fn(skua_request *request, skua_status status, const skua_form_part *parts,
                           size_t count, void *user);
 
 // Reads a form, multipart/form-data, as a whole and calls fn once, perhaps before this returns.
-// memory_max: octets of all parts together that are kept in memory; 0 for 65536. A part that does not fit beside
-// those before it goes to a file of its own; at most skua_config.part_files_max [413].
+// memory_max: octets of all parts together that are kept in memory; 0 for 65536. A part that does
+// not fit beside those before it goes to a file of its own; at most skua_config.part_files_max
+// [413].
 // octets_max: of the whole content; 0 for skua_config.content_octets_max.
 // Errors: those of skua_multipart_read.
 SKUA_API SKUA_NODISCARD skua_status skua_multipart_collect(skua_request *request, size_t memory_max,
@@ -582,36 +628,39 @@ SKUA_API SKUA_NODISCARD skua_status skua_multipart_collect(skua_request *request
 
 // Functions around handlers. Each member may be NULL, and then does nothing.
 typedef struct skua_middleware {
-    // Called before the handler. Answers, or calls skua_next, now or later on the same worker. The route is
+    // Called before the handler. Answers, or calls skua_next, now or later on the same worker. The
+    // route is
     // known by then: skua_request_param and skua_request_pattern work.
     void (*before)(skua_request *request, void *user);
-    // Called when the answer's status is known and its head not written: skua_field_add works here, answering
-    // does not. Also for the server's own answers (404, 405, 413, 503, …).
+    // Called when the answer's status is known and its head not written: skua_field_add works here,
+    // answering does not. Also for the server's own answers (404, 405, 413, 503, …).
     void (*head)(skua_request *request, int status, void *user);
     // Called once when the request ends, answered or not; before its on_end.
     void (*end)(skua_request *request, skua_end how, void *user);
     void *user;
 } skua_middleware;
 
-// Puts middleware before every request at or below prefix that has a well-formed head and a host that is served,
-// also before those that end in 404 or 405.
-// prefix: "[METHOD ][HOST]/PATH" as for skua_route, without {name} in the path: "/" is every request, "/a" those
-// of "/a" and below "/a/", "/a/" the latter only. Copied, as is *middleware.
-// before runs in the order of these calls, head and end in reverse, for exactly those whose turn came: when one
-// answers, those behind it never hear of the request.
-// Before skua_start. Errors: SKUA_EINVAL not a prefix; SKUA_ELIMIT more than 64; SKUA_ENOMEM; SKUA_ESTATE.
+// Puts middleware before every request at or below prefix that has a well-formed head and a host
+// that is served, also before those that end in 404 or 405.
+// prefix: "[METHOD ][HOST]/PATH" as for skua_route, without {name} in the path: "/" is every
+// request, "/a" those of "/a" and below "/a/", "/a/" the latter only. Copied, as is *middleware.
+// before runs in the order of these calls, head and end in reverse, for exactly those whose turn
+// came: when one answers, those behind it never hear of the request.
+// Before skua_start. Errors: SKUA_EINVAL not a prefix; SKUA_ELIMIT more than 64; SKUA_ENOMEM;
+// SKUA_ESTATE.
 // Cost: none while there is none; then a comparison for each, per request.
 SKUA_API SKUA_NODISCARD skua_status skua_use(skua_server *server, const char *prefix,
                                              const skua_middleware *middleware);
 
-// Passes the request on from before: to the next middleware, or to the handler. Once for each; does nothing
-// when the request has been answered meanwhile (by a timeout).
+// Passes the request on from before: to the next middleware, or to the handler. Once for each; does
+// nothing when the request has been answered meanwhile (by a timeout).
 SKUA_API void skua_next(skua_request *request);
 
-// Keeps an object with the request under a key, for those that come later: the address of something of the
-// caller's, so that no two clash. The same key again replaces it.
+// Keeps an object with the request under a key, for those that come later: the address of something
+// of the caller's, so that no two clash. The same key again replaces it.
 // Errors: SKUA_ENOMEM.
-SKUA_API SKUA_NODISCARD skua_status skua_request_set(skua_request *request, const void *key, void *object);
+SKUA_API SKUA_NODISCARD skua_status skua_request_set(skua_request *request, const void *key,
+                                                     void *object);
 
 // The object of that key; NULL when there is none.
 SKUA_API void *skua_request_get(const skua_request *request, const void *key);
@@ -623,15 +672,18 @@ SKUA_API uint64_t skua_request_sent(const skua_request *request);
 // ---- Answering --------------------------------------------------------------------------------
 
 // Every function that answers sends a complete response, and can be called once per request.
-// status: 200..599. type: media type, copied; NULL for no Content-Type. For HEAD, 204, 205 and 304 the
-// content is not sent.
-// Errors of them all: SKUA_ESTATE answered already; SKUA_EINVAL status, type or a length out of range;
+// status: 200..599. type: media type, copied; NULL for no Content-Type. For HEAD, 204, 205 and 304
+// the content is not sent.
+// Errors of them all: SKUA_ESTATE answered already; SKUA_EINVAL status, type or a length out of
+// range;
 // SKUA_ENOMEM (the connection is then closed); SKUA_ELIMIT the field section is too large.
 // On error nothing has been taken from the caller, and release is not called.
-// Date, Content-Length, Transfer-Encoding, Connection and Server-wide fields are the server's to set.
+// Date, Content-Length, Transfer-Encoding, Connection and Server-wide fields are the server's to
+// set.
 
 // Adds a field to the answer, before it is given. name, value: copied.
-// Errors: SKUA_EINVAL not a token, CR, LF or NUL in the value, or a field that is the server's to set;
+// Errors: SKUA_EINVAL not a token, CR, LF or NUL in the value, or a field that is the server's to
+// set;
 // SKUA_ESTATE; SKUA_ENOMEM; SKUA_ELIMIT.  Spec: RFC 9110 §5
 SKUA_API SKUA_NODISCARD skua_status skua_field_add(skua_request *request, const char *name,
                                                    skua_slice value);
@@ -666,8 +718,9 @@ SKUA_API SKUA_NODISCARD skua_status skua_respond_pull(skua_request *request, int
                                                       const char *type, int64_t length,
                                                       skua_pull_fn *pull, void *user);
 
-// Adds a trailer field to an answer given by skua_respond_pull with length -1, at the latest while its
-// pull function returns END, or by skua_respond_stream, before skua_finish. It is sent if the answer is chunked, else dropped. name, value: copied.
+// Adds a trailer field to an answer given by skua_respond_pull with length -1, at the latest while
+// its pull function returns END, or by skua_respond_stream, before skua_finish. It is sent if the
+// answer is chunked, else dropped. name, value: copied.
 // Errors: SKUA_EINVAL, also for names that frame, route or authenticate; SKUA_ENOMEM; SKUA_ELIMIT.
 SKUA_API SKUA_NODISCARD skua_status skua_trailer_add(skua_request *request, const char *name,
                                                      skua_slice value);
@@ -678,40 +731,50 @@ SKUA_API void skua_wake(skua_request *request);
 // Called from the loop, never from within a function of this interface: there is room again.
 typedef void skua_drained_fn(skua_request *request, void *user);
 
-// Answers with content that the handler writes when it has some, by skua_write, and ends by skua_finish. The head
-// leaves at the end of the turn. For HEAD, 204, 205 and 304 what is written is taken and dropped.
+// Answers with content that the handler writes when it has some, by skua_write, and ends by
+// skua_finish. The head leaves at the end of the turn. For HEAD, 204, 205 and 304 what is written
+// is taken and dropped.
 // length: octets that will be written, or -1 when it is not known (chunked in HTTP/1.1).
-// drained: called once when at least half of skua_config.out_octets_max is free again, after a write was refused
-// with SKUA_ELIMIT or left less than that; after a refusal, not before what was refused fits. NULL: not called.
+// drained: called once when at least half of skua_config.out_octets_max is free again, after a
+// write was refused with SKUA_ELIMIT or left less than that; after a refusal, not before what was
+// refused fits. NULL: not called.
 SKUA_API SKUA_NODISCARD skua_status skua_respond_stream(skua_request *request, int status,
                                                         const char *type, int64_t length,
                                                         skua_drained_fn *drained, void *user);
 
-// Writes a copy of octets: all of them or, on error, none. Many small writes of one turn leave together.
-// Errors: SKUA_ELIMIT more than out_octets_max would be queued, or in too many pieces: try again when drained is
-// called; SKUA_EINVAL more than out_octets_max at once, or than the stated length in all; SKUA_ENOMEM;
-// SKUA_ECLOSED the connection is about to end; SKUA_ESTATE no such answer has been begun, or it is finished.
+// Writes a copy of octets: all of them or, on error, none. Many small writes of one turn leave
+// together.
+// Errors: SKUA_ELIMIT more than out_octets_max would be queued, or in too many pieces: try again
+// when drained is called; SKUA_EINVAL more than out_octets_max at once, or than the stated length
+// in all; SKUA_ENOMEM;
+// SKUA_ECLOSED the connection is about to end; SKUA_ESTATE no such answer has been begun, or it is
+// finished.
 SKUA_API SKUA_NODISCARD skua_status skua_write(skua_request *request, skua_slice octets);
 
 // How many octets skua_write would take now; 0 when nothing can be written any more.
 SKUA_API uint64_t skua_write_room(const skua_request *request);
 
-// Ends what skua_respond_stream began: adds trailers (skua_trailer_add, before) and lets the request end when all has left.
-// Errors: SKUA_EINVAL less than the stated length was written; SKUA_ENOMEM: in both cases the connection is closed
-// without completing the answer; SKUA_ESTATE no such answer has been begun, or it is finished.
+// Ends what skua_respond_stream began: adds trailers (skua_trailer_add, before) and lets the
+// request end when all has left.
+// Errors: SKUA_EINVAL less than the stated length was written; SKUA_ENOMEM: in both cases the
+// connection is closed without completing the answer; SKUA_ESTATE no such answer has been begun, or
+// it is finished.
 SKUA_API SKUA_NODISCARD skua_status skua_finish(skua_request *request);
 
-// Begins an event stream (Server-Sent Events): 200, text/event-stream, Cache-Control: no-store, of unknown length.
-// Until skua_finish it is written by skua_event_send. It may be quiet for skua_config.stream_idle_timeout_ns; send
-// a comment now and then to keep it, and the path to the client, open. The answer to HEAD is over at once.
+// Begins an event stream (Server-Sent Events): 200, text/event-stream, Cache-Control: no-store, of
+// unknown length.
+// Until skua_finish it is written by skua_event_send. It may be quiet for
+// skua_config.stream_idle_timeout_ns; send a comment now and then to keep it, and the path to the
+// client, open. The answer to HEAD is over at once.
 // drained, errors: as with skua_respond_stream.  Spec: HTML Living Standard §9.2
 SKUA_API SKUA_NODISCARD skua_status skua_events_open(skua_request *request,
                                                      skua_drained_fn *drained, void *user);
 
 // One event. Zero means none, for every member.
 typedef struct skua_event {
-    skua_slice data;  // UTF-8; split at CRLF, CR and LF, and joined by LF again by the client. ptr NULL: no
-                      // data, and so nothing is dispatched; an empty slice with a ptr is empty data
+    // UTF-8; split at CRLF, CR and LF, and joined by LF again by the client. ptr NULL: no data, and
+    // so nothing is dispatched; an empty slice with a ptr is empty data
+    skua_slice data;
     skua_slice name;  // the event's type; without it "message"
     skua_slice id;    // kept by the client for Last-Event-ID; empty with a ptr: forgets it
     int64_t retry_ms; // milliseconds the client waits before it connects again
@@ -723,14 +786,16 @@ typedef struct skua_event {
 // SKUA_ESTATE also when the answer is no event stream.
 SKUA_API SKUA_NODISCARD skua_status skua_event_send(skua_request *request, const skua_event *event);
 
-// Takes the connection over for another protocol, by 101 with the fields that were added. Then the content is what
-// the client sends from here on, as it comes: skua_content_read tells DATA, and END when the client closes its
-// half. skua_write sends octets as they are; skua_finish closes our half, and the request ends when both are
-// closed, or at once if nobody reads. No other request is read from the connection.
+// Takes the connection over for another protocol, by 101 with the fields that were added. Then the
+// content is what the client sends from here on, as it comes: skua_content_read tells DATA, and END
+// when the client closes its half. skua_write sends octets as they are; skua_finish closes our
+// half, and the request ends when both are closed, or at once if nobody reads. No other request is
+// read from the connection.
 // protocol: as the client offered it, "websocket". drained: as with skua_respond_stream.
-// Errors: SKUA_EPROTOCOL the client does not ask for that protocol (Upgrade and Connection, HTTP/1.1): answer 426 with
-// an Upgrade field, or 400, or as if nothing had been asked; SKUA_EINVAL not a protocol's name; SKUA_ESTATE
-// answered already, or the request's content has not been read; SKUA_ENOMEM.
+// Errors: SKUA_EPROTOCOL the client does not ask for that protocol (Upgrade and Connection,
+// HTTP/1.1): answer 426 with an Upgrade field, or 400, or as if nothing had been asked; SKUA_EINVAL
+// not a protocol's name; SKUA_ESTATE answered already, or the request's content has not been read;
+// SKUA_ENOMEM.
 // CONNECT, which asks for a proxy's tunnel, has no path and so no route: it is answered 405.
 // Spec: RFC 9110 §7.8, §15.2.2
 SKUA_API SKUA_NODISCARD skua_status skua_upgrade(skua_request *request, const char *protocol,
@@ -750,21 +815,23 @@ SKUA_API SKUA_NODISCARD skua_status skua_respond_json(skua_request *request, int
                                                       skua_slice json);
 
 // Sends the client to another address. status: 301, 302, 303, 307 or 308.
-// location: a URI or a path, copied. Octets that no URI may have (controls, spaces, what is not ASCII) are
-// percent-encoded; escapes that are there already stay. One that begins with "//" names another host without
+// location: a URI or a path, copied. Octets that no URI may have (controls, spaces, what is not
+// ASCII) are percent-encoded; escapes that are there already stay. One that begins with "//" names
+// another host without
 // saying so and is refused: write its scheme.
-// Errors: those above; SKUA_EINVAL also an empty location, or one with "//" at its front; SKUA_ELIMIT longer than
-// skua_config.target_octets_max.  Spec: RFC 9110 §15.4, §10.2.2
+// Errors: those above; SKUA_EINVAL also an empty location, or one with "//" at its front;
+// SKUA_ELIMIT longer than skua_config.target_octets_max. Spec: RFC 9110 §15.4, §10.2.2
 SKUA_API SKUA_NODISCARD skua_status skua_redirect(skua_request *request, int status,
                                                   const char *location);
 
-// Sends an interim response with these fields at once, before the answer: 102 (Processing), 103 (Early Hints)
-// or another 1xx but 101. To HTTP/1.0 clients nothing is sent; and 100 (Continue), which skua_content_read
-// sends by itself, only once and only to a client that waits for it.
+// Sends an interim response with these fields at once, before the answer: 102 (Processing), 103
+// (Early Hints) or another 1xx but 101. To HTTP/1.0 clients nothing is sent; and 100 (Continue),
+// which skua_content_read sends by itself, only once and only to a client that waits for it.
 // fields: copied; may be NULL when count is 0.
-// Errors: SKUA_ESTATE answered already; SKUA_EINVAL another status, or a field that skua_field_add would refuse;
-// SKUA_ELIMIT more than 8192 octets of fields, or more than out_octets_max is queued; SKUA_ENOMEM. Nothing is
-// sent then, and the request goes on.  Spec: RFC 9110 §15.2, RFC 8297
+// Errors: SKUA_ESTATE answered already; SKUA_EINVAL another status, or a field that skua_field_add
+// would refuse;
+// SKUA_ELIMIT more than 8192 octets of fields, or more than out_octets_max is queued; SKUA_ENOMEM.
+// Nothing is sent then, and the request goes on. Spec: RFC 9110 §15.2, RFC 8297
 SKUA_API SKUA_NODISCARD skua_status skua_inform(skua_request *request, int status,
                                                 const skua_field *fields, size_t count);
 
@@ -778,22 +845,26 @@ typedef enum skua_same_site {
 
 // A cookie to be set. Zero means none, for every member but name. Everything is copied.
 typedef struct skua_cookie {
-    const char *name;       // a token
-    skua_slice value;       // visible ASCII without DQUOTE, comma, semicolon and backslash; may stand in DQUOTEs
-    const char *path;       // starts with "/"; NULL: the directory of the request's path
-    const char *domain;     // that host and all below it; NULL: the request's host alone
-    int64_t max_age_s;      // seconds it is kept; 0: until the session ends; below 0: it is deleted now
-    bool secure;            // only over secure connections
-    bool http_only;         // not for scripts
+    const char *name; // a token
+    // visible ASCII without DQUOTE, comma, semicolon and backslash; may stand in DQUOTEs
+    skua_slice value;
+    const char *path;   // starts with "/"; NULL: the directory of the request's path
+    const char *domain; // that host and all below it; NULL: the request's host alone
+    // seconds it is kept; 0: until the session ends; below 0: it is deleted now
+    int64_t max_age_s;
+    bool secure;    // only over secure connections
+    bool http_only; // not for scripts
     skua_same_site same_site;
-    bool partitioned;       // kept apart for each top-level site; needs secure
+    bool partitioned; // kept apart for each top-level site; needs secure
 } skua_cookie;
 
-// Adds a Set-Cookie field to the answer, before it is given. To delete a cookie give the path and domain it was set with.
-// Errors: those of skua_field_add; SKUA_EINVAL also for what is against the grammar, and for what user agents
+// Adds a Set-Cookie field to the answer, before it is given. To delete a cookie give the path and
+// domain it was set with.
+// Errors: those of skua_field_add; SKUA_EINVAL also for what is against the grammar, and for what
+// user agents
 // would drop: "__Secure-" without secure, "__Host-" without secure and path "/" or with a domain,
-// SKUA_SAME_SITE_NONE or partitioned without secure; SKUA_ELIMIT also for more than 4096 octets of name
-// and value or 1024 of path or domain.  Spec: RFC 6265bis §4.1
+// SKUA_SAME_SITE_NONE or partitioned without secure; SKUA_ELIMIT also for more than 4096 octets of
+// name and value or 1024 of path or domain. Spec: RFC 6265bis §4.1
 SKUA_API SKUA_NODISCARD skua_status skua_cookie_set(skua_request *request,
                                                     const skua_cookie *cookie);
 
@@ -812,10 +883,10 @@ typedef enum skua_file_kind {
 // What is known of a file.
 typedef struct skua_file_info {
     skua_file_kind kind;
-    uint64_t size;     // octets
+    uint64_t size; // octets
     uint64_t inode;
-    int64_t mtime_ns;  // last modification, since 1970
-    int64_t ctime_ns;  // last change of content or metadata, since 1970
+    int64_t mtime_ns; // last modification, since 1970
+    int64_t ctime_ns; // last change of content or metadata, since 1970
 } skua_file_info;
 
 // Opens a directory. path: as the operating system takes it.
@@ -825,14 +896,16 @@ SKUA_API SKUA_NODISCARD skua_status skua_root_open(const char *path, skua_root *
 // Closes it; open files stay open. NULL is allowed. Not while requests use it.
 SKUA_API void skua_root_close(skua_root *root);
 
-// Told of an entry of a directory; returns false to hear of no more. name: as in the directory, without a
-// slash. info: a symbolic link is what it leads to, or SKUA_FILE_OTHER if it leads out of the root or nowhere.
+// Told of an entry of a directory; returns false to hear of no more. name: as in the directory,
+// without a slash. info: a symbolic link is what it leads to, or SKUA_FILE_OTHER if it leads out of
+// the root or nowhere.
 typedef bool skua_root_entry_fn(const char *name, const skua_file_info *info, void *user);
 
-// Calls each for every entry of the directory root/path but "." and "..", in no order. Blocks: call it
-// by skua_offload.
+// Calls each for every entry of the directory root/path but "." and "..", in no order. Blocks: call
+// it by skua_offload.
 // path: as for skua_file_open; a "/" at its end is allowed.
-// Errors: SKUA_ENOENT, also if it is no directory; SKUA_EACCES; SKUA_ENOMEM; SKUA_ENOFILE; SKUA_EIO.
+// Errors: SKUA_ENOENT, also if it is no directory; SKUA_EACCES; SKUA_ENOMEM; SKUA_ENOFILE;
+// SKUA_EIO.
 // Thread: any.
 SKUA_API SKUA_NODISCARD skua_status skua_root_list(skua_root *root, skua_slice path,
                                                    skua_root_entry_fn *each, void *user);
@@ -842,24 +915,31 @@ SKUA_API SKUA_NODISCARD skua_status skua_root_list(skua_root *root, skua_slice p
 typedef void skua_file_opened_fn(skua_worker *worker, skua_status status, skua_file *file,
                                  const skua_file_info *info, void *user);
 
-// Opens root/path for reading and calls fn once, later or before this returns. Opening never blocks on a FIFO or a device.
+// Opens root/path for reading and calls fn once, later or before this returns. Opening never blocks
+// on a FIFO or a device.
 // path: relative, no leading "/"; "" or "." for the root itself; copied.
-// fn's status: SKUA_ENOENT; SKUA_EACCES unreadable, outside the root, or neither file nor directory;
-// SKUA_ENOFILE; SKUA_EIO; SKUA_ENOMEM; SKUA_ELIMIT as many are waiting for the disk as there can be connections.
+// fn's status: SKUA_ENOENT; SKUA_EACCES unreadable, outside the root, or neither file nor
+// directory;
+// SKUA_ENOFILE; SKUA_EIO; SKUA_ENOMEM; SKUA_ELIMIT as many are waiting for the disk as there can be
+// connections.
 SKUA_API void skua_file_open(skua_worker *worker, skua_root *root, skua_slice path,
                              skua_file_opened_fn *fn, void *user);
 
 // Told how a reading went. octets: fewer than there was room for only where the file ends.
-typedef void skua_file_loaded_fn(skua_worker *worker, skua_status status, size_t octets, void *user);
+typedef void skua_file_loaded_fn(skua_worker *worker, skua_status status, size_t octets,
+                                 void *user);
 
-// Reads up to room octets at offset and calls fn once, later or before this returns. The worker does not wait for the disk:
+// Reads up to room octets at offset and calls fn once, later or before this returns. The worker
+// does not wait for the disk:
 // what is not in memory is read by another thread.
 // buffer: to stay until fn is called; so does the file.
-// fn's status: SKUA_EIO; SKUA_ENOMEM; SKUA_ELIMIT as many are waiting for the disk as there can be connections.
+// fn's status: SKUA_EIO; SKUA_ENOMEM; SKUA_ELIMIT as many are waiting for the disk as there can be
+// connections.
 SKUA_API void skua_file_load(skua_file *file, uint64_t offset, char *buffer, size_t room,
                              skua_file_loaded_fn *fn, void *user);
 
-// Reads up to room octets at offset, now, though the disk be slow. Meant for small files; large ones are sent, not read.
+// Reads up to room octets at offset, now, though the disk be slow. Meant for small files; large
+// ones are sent, not read.
 // Errors: SKUA_EIO. *octets is 0 at the end of the file.
 SKUA_API SKUA_NODISCARD skua_status skua_file_read(skua_file *file, uint64_t offset, char *buffer,
                                                    size_t room, size_t *octets);
@@ -868,40 +948,48 @@ SKUA_API SKUA_NODISCARD skua_status skua_file_read(skua_file *file, uint64_t off
 SKUA_API skua_file *skua_file_ref(skua_file *file);
 SKUA_API void skua_file_unref(skua_file *file);
 
-// Gives a file without a name, which skua_content_spool or skua_multipart_collect has written, a name: root/path,
-// mode 0600. What is there is never replaced. Takes a moment of the disk's; skua_offload can call it.
+// Gives a file without a name, which skua_content_spool or skua_multipart_collect has written, a
+// name: root/path, mode 0600. What is there is never replaced. Takes a moment of the disk's;
+// skua_offload can call it.
 // path: as for skua_file_open; its directory must be there.
-// Errors: SKUA_EEXIST; SKUA_EUNSUPPORTED it has a name, or skua_config.spool_directory is on another file system than
-// root, or on one without such files; SKUA_EINVAL no name; SKUA_ENOENT; SKUA_EACCES; SKUA_EIO.  Thread: any.
-SKUA_API SKUA_NODISCARD skua_status skua_file_keep(skua_file *file, skua_root *root, skua_slice path);
+// Errors: SKUA_EEXIST; SKUA_EUNSUPPORTED it has a name, or skua_config.spool_directory is on
+// another file system than root, or on one without such files; SKUA_EINVAL no name; SKUA_ENOENT;
+// SKUA_EACCES; SKUA_EIO. Thread: any.
+SKUA_API SKUA_NODISCARD skua_status skua_file_keep(skua_file *file, skua_root *root,
+                                                   skua_slice path);
 
 // Answers with length octets of file from offset. The request keeps its own reference.
 SKUA_API SKUA_NODISCARD skua_status skua_respond_file(skua_request *request, int status,
                                                       const char *type, skua_file *file,
                                                       uint64_t offset, uint64_t length);
 
-// Writes to an answer begun by skua_respond_stream, skua_events_open or skua_upgrade: length octets of file from offset, however many,
-// without copying them. The request keeps its own reference.
-// Errors: those of skua_write; SKUA_ELIMIT when out_octets_max are queued already. A file that turns out
-// to be shorter ends the connection.
+// Writes to an answer begun by skua_respond_stream, skua_events_open or skua_upgrade: length octets
+// of file from offset, however many, without copying them. The request keeps its own reference.
+// Errors: those of skua_write; SKUA_ELIMIT when out_octets_max are queued already. A file that
+// turns out to be shorter ends the connection.
 SKUA_API SKUA_NODISCARD skua_status skua_write_file(skua_request *request, skua_file *file,
                                                     uint64_t offset, uint64_t length);
 
 // A directory whose changes are counted.
 typedef struct skua_watch skua_watch;
 
-// Whether a directory's watch also counts when a file in it is written to in place, as on Linux. Where not (macOS and
-// FreeBSD), it counts what comes, goes or is renamed, and a file can be watched as well, by its own path.
+// Whether a directory's watch also counts when a file in it is written to in place, as on Linux.
+// Where not (macOS and FreeBSD), it counts what comes, goes or is renamed, and a file can be
+// watched as well, by its own path.
 SKUA_API bool skua_watch_includes_writes(void);
 
-// Watches the directory root/path (not what is below it). One watch is shared by all who ask for the same directory.
+// Watches the directory root/path (not what is below it). One watch is shared by all who ask for
+// the same directory.
 // The first one may have to wait for the disk: skua_offload can call it.
-// Errors: SKUA_ENOENT, also if it is no directory; SKUA_EACCES; SKUA_ELIMIT; SKUA_ENOMEM; SKUA_ENOFILE; SKUA_EIO;
-// SKUA_EUNSUPPORTED, on Linux also for what another machine or process answers for (NFS, FUSE).  Thread: any.
+// Errors: SKUA_ENOENT, also if it is no directory; SKUA_EACCES; SKUA_ELIMIT; SKUA_ENOMEM;
+// SKUA_ENOFILE; SKUA_EIO;
+// SKUA_EUNSUPPORTED, on Linux also for what another machine or process answers for (NFS, FUSE).
+// Thread: any.
 SKUA_API SKUA_NODISCARD skua_status skua_watch_open(skua_server *server, skua_root *root,
                                                     skua_slice path, skua_watch **watch);
 
-// The same if nobody has to wait for it. Returns false, having done nothing, if the disk may have to be asked.
+// The same if nobody has to wait for it. Returns false, having done nothing, if the disk may have
+// to be asked.
 // *status: of skua_watch_open; untouched on false.  Thread: any.
 SKUA_API SKUA_NODISCARD bool skua_watch_try(skua_server *server, skua_root *root, skua_slice path,
                                             skua_watch **watch, skua_status *status);
@@ -909,14 +997,17 @@ SKUA_API SKUA_NODISCARD bool skua_watch_try(skua_server *server, skua_root *root
 // Gives it back.
 SKUA_API void skua_watch_close(skua_server *server, skua_watch *watch);
 
-// How many changes of names, content or metadata have been seen in it; grows, never shrinks. Read it
+// How many changes of names, content or metadata have been seen in it; grows, never shrinks. Read
+// it
 // before opening a file there: while it stays the same, the file is unchanged as far as is known.
-// When the directory was moved, deleted or unmounted it grows at every call: close the watch and open it anew.
+// When the directory was moved, deleted or unmounted it grows at every call: close the watch and
+// open it anew.
 SKUA_API uint64_t skua_watch_changes(const skua_watch *watch);
 
 // ---- Answers made once, sent often ------------------------------------------------------------
 
-// A response made in advance: status, fields, and content from memory or a file. Reference-counted, of one worker.
+// A response made in advance: status, fields, and content from memory or a file. Reference-counted,
+// of one worker.
 typedef struct skua_answer skua_answer;
 
 // What skua_answer_new is told. Zero means none. All slices are copied.
@@ -924,11 +1015,11 @@ typedef struct skua_answer_desc {
     int status;               // 200..599
     const skua_field *fields; // without those that are the server's to set
     size_t fields_count;
-    skua_slice content;       // content in memory, or
-    skua_file *file;          // content in a file (the answer takes its own reference), and
-    uint64_t offset;          // where in it, and
-    uint64_t length;          // how much of it; also the length stated by an answer without content
-    bool has_length;          // for 304: state length though no content is sent
+    skua_slice content; // content in memory, or
+    skua_file *file;    // content in a file (the answer takes its own reference), and
+    uint64_t offset;    // where in it, and
+    uint64_t length;    // how much of it; also the length stated by an answer without content
+    bool has_length;    // for 304: state length though no content is sent
 } skua_answer_desc;
 
 // Makes an answer.  Errors: SKUA_EINVAL, SKUA_ENOMEM.
@@ -940,14 +1031,16 @@ SKUA_API SKUA_NODISCARD skua_status skua_answer_new(skua_worker *worker,
 SKUA_API skua_answer *skua_answer_ref(skua_answer *answer);
 SKUA_API void skua_answer_unref(skua_answer *answer);
 
-// Answers with it. The request keeps its own reference. Fields added by skua_field_add are sent too.
+// Answers with it. The request keeps its own reference. Fields added by skua_field_add are sent
+// too.
 // Cost: no allocation; small content is sent with the head in one system call.
 SKUA_API SKUA_NODISCARD skua_status skua_respond_answer(skua_request *request, skua_answer *answer);
 
 // ---- Workers ----------------------------------------------------------------------------------
 
-// Something each worker has one of. make: called on the worker at its first skua_local; NULL means that
-// memory ran out and is tried again. drop: called when the worker ends, after its last request.
+// Something each worker has one of. make: called on the worker at its first skua_local; NULL means
+// that memory ran out and is tried again. drop: called when the worker ends, after its last
+// request.
 typedef struct skua_local_desc {
     void *(*make)(skua_worker *worker, void *user);
     void (*drop)(skua_worker *worker, void *object, void *user);
@@ -979,11 +1072,13 @@ typedef struct skua_timer skua_timer;
 typedef void skua_timer_fn(skua_worker *worker, void *user);
 
 // Has fn called delay_ns from now, and then every period_ns; beats that were missed are left out.
-// period_ns: 0: once. timer: for skua_timer_stop; may be NULL. One that fires once is freed when its fn has returned.
+// period_ns: 0: once. timer: for skua_timer_stop; may be NULL. One that fires once is freed when
+// its fn has returned.
 // Timers end with their worker, whether they have fired or not, and do not keep it from ending.
 // Errors: SKUA_ENOMEM.
-SKUA_API SKUA_NODISCARD skua_status skua_timer_start(skua_worker *worker, int64_t delay_ns, int64_t period_ns,
-                                                     skua_timer_fn *fn, void *user, skua_timer **timer);
+SKUA_API SKUA_NODISCARD skua_status skua_timer_start(skua_worker *worker, int64_t delay_ns,
+                                                     int64_t period_ns, skua_timer_fn *fn,
+                                                     void *user, skua_timer **timer);
 
 // Stops and frees a timer: its fn is not called any more. Also from inside that. NULL is allowed.
 SKUA_API void skua_timer_stop(skua_worker *worker, skua_timer *timer);
@@ -997,11 +1092,12 @@ SKUA_API SKUA_NODISCARD skua_status skua_offload(skua_worker *worker, void (*wor
 
 // ---- Threads ----------------------------------------------------------------------------------
 
-// A handler that has to wait does it in one of two ways, and neither can touch a request that is gone: it takes a
-// ticket, returns, and is answered for later by skua_resume from any thread; or its route is a blocking one, and
-// it runs on a thread that may wait.
+// A handler that has to wait does it in one of two ways, and neither can touch a request that is
+// gone: it takes a ticket, returns, and is answered for later by skua_resume from any thread; or
+// its route is a blocking one, and it runs on a thread that may wait.
 
-// A request that will be answered later. A plain value: copy it, keep it, pass it to threads; {0} is none. It
+// A request that will be answered later. A plain value: copy it, keep it, pass it to threads; {0}
+// is none. It
 // never dangles: after the request, or the server, it is refused.
 typedef struct skua_ticket {
     uint64_t value;
@@ -1012,41 +1108,48 @@ typedef struct skua_ticket {
 // Thread: owning worker.  Cost: no lock and no allocation, unless more are out than ever before.
 SKUA_API SKUA_NODISCARD skua_status skua_ticket_take(skua_request *request, skua_ticket *ticket);
 
-// Takes up a request again, on its worker. request: NULL if it is gone by then: its connection has died,
-// handler_timeout_ns has passed, or the server was stopped.
+// Takes up a request again, on its worker. request: NULL if it is gone by then: its connection has
+// died, handler_timeout_ns has passed, or the server was stopped.
 typedef void skua_resume_fn(skua_request *request, void *user);
 
-// Has fn called once on the ticket's worker, later, never before this returns on that worker. A ticket is good
-// for one resumption.
-// Returns: SKUA_OK, and then fn runs exactly once, also while the server stops. On an error fn never runs.
-// Errors: SKUA_ESTATE resumed already; SKUA_ECLOSED the request was gone already, or the server was freed, or the
-// ticket is none. When a request that was resumed is gone too, it is SKUA_ECLOSED.
-// Thread: any; several may try, one succeeds.  Cost: a compare-exchange and a wake-up; nothing that can fail.
+// Has fn called once on the ticket's worker, later, never before this returns on that worker. A
+// ticket is good for one resumption.
+// Returns: SKUA_OK, and then fn runs exactly once, also while the server stops. On an error fn
+// never runs.
+// Errors: SKUA_ESTATE resumed already; SKUA_ECLOSED the request was gone already, or the server was
+// freed, or the ticket is none. When a request that was resumed is gone too, it is SKUA_ECLOSED.
+// Thread: any; several may try, one succeeds. Cost: a compare-exchange and a wake-up; nothing that
+// can fail.
 SKUA_API SKUA_NODISCARD skua_status skua_resume(skua_ticket ticket, skua_resume_fn *fn, void *user);
 
 // Runs fn on worker number index, in the order of posting by one thread.
-// Returns: SKUA_OK, and then fn runs exactly once, also while the server stops. On an error it never runs.
-// Errors: SKUA_ENOMEM; SKUA_EINVAL there is no such worker; SKUA_ECLOSED the server does not run, or that worker
-// has ended.  Thread: any.
+// Returns: SKUA_OK, and then fn runs exactly once, also while the server stops. On an error it
+// never runs.
+// Errors: SKUA_ENOMEM; SKUA_EINVAL there is no such worker; SKUA_ECLOSED the server does not run,
+// or that worker has ended. Thread: any.
 SKUA_API SKUA_NODISCARD skua_status skua_post(skua_server *server, unsigned index,
-                                              void (*fn)(skua_worker *worker, void *user), void *user);
+                                              void (*fn)(skua_worker *worker, void *user),
+                                              void *user);
 
 // What a blocking handler answers; sent from the worker when the handler has returned.
 typedef struct skua_reply skua_reply;
 
-// Answers a request on a thread of the server's pool, where it may wait. request, content and what is read of them
-// live until it returns, whatever becomes of the peer; it may call the functions that take a const skua_request,
-// and skua_reply_… ; of the connection they tell what was known when the handler was called. Not the functions
-// about the answer, nor those that lead to the worker's own things (its connection, objects set by middleware).
+// Answers a request on a thread of the server's pool, where it may wait. request, content and what
+// is read of them live until it returns, whatever becomes of the peer; it may call the functions
+// that take a const skua_request, and skua_reply_… ; of the connection they tell what was known
+// when the handler was called. Not the functions about the answer, nor those that lead to the
+// worker's own things (its connection, objects set by middleware).
 // content: the whole of it.
-typedef void skua_blocking_handler(const skua_request *request, skua_slice content, skua_reply *reply,
-                                   void *user);
+typedef void skua_blocking_handler(const skua_request *request, skua_slice content,
+                                   skua_reply *reply, void *user);
 
-// Sends requests that match pattern to a blocking handler; otherwise like skua_route. The content is collected
-// first, at most skua_config.content_octets_max of it [413]. Up to blocking_threads handlers run at a time and
-// blocking_queue_max wait [503]. A handler that gives no answer: 500 and a line in the log.
-// A request that is gone before a thread was free for it is not handled. skua_stop does not end a handler: past
-// its deadline it logs how many still run, and skua_wait and skua_server_free wait for them.
+// Sends requests that match pattern to a blocking handler; otherwise like skua_route. The content
+// is collected first, at most skua_config.content_octets_max of it [413]. Up to blocking_threads
+// handlers run at a time and blocking_queue_max wait [503]. A handler that gives no answer: 500 and
+// a line in the log.
+// A request that is gone before a thread was free for it is not handled. skua_stop does not end a
+// handler: past its deadline it logs how many still run, and skua_wait and skua_server_free wait
+// for them.
 // Errors: those of skua_route.
 SKUA_API SKUA_NODISCARD skua_status skua_route_blocking(skua_server *server, const char *pattern,
                                                         skua_blocking_handler *handler, void *user);
@@ -1057,13 +1160,14 @@ SKUA_API SKUA_NODISCARD skua_status skua_reply_field(skua_reply *reply, const ch
                                                      skua_slice value);
 
 // Gives the answer, once. type: NULL for no Content-Type; type and content are copied.
-// Errors: SKUA_EINVAL status or type; SKUA_ESTATE given already; SKUA_ENOMEM; SKUA_ELIMIT the type is too long.
+// Errors: SKUA_EINVAL status or type; SKUA_ESTATE given already; SKUA_ENOMEM; SKUA_ELIMIT the type
+// is too long.
 // Nothing is given then.  Thread: the handler's.
 SKUA_API SKUA_NODISCARD skua_status skua_reply_give(skua_reply *reply, int status, const char *type,
                                                     skua_slice content);
 
-// Whether nobody waits for the answer any more: the connection has died, or handler_timeout_ns has passed. A long
-// handler may look at it and give up.  Thread: the handler's.
+// Whether nobody waits for the answer any more: the connection has died, or handler_timeout_ns has
+// passed. A long handler may look at it and give up. Thread: the handler's.
 SKUA_API bool skua_reply_peer_is_gone(const skua_reply *reply);
 
 // ---- Connections ------------------------------------------------------------------------------
@@ -1073,7 +1177,8 @@ SKUA_API bool skua_reply_peer_is_gone(const skua_reply *reply);
 // Writes the peer's address, as skua_request_peer does.
 SKUA_API size_t skua_connection_peer(const skua_connection *connection, char *text, size_t room);
 
-// Its number, from 1, among all that the server has accepted since its start; those of worker i begin at i << 48.
+// Its number, from 1, among all that the server has accepted since its start; those of worker i
+// begin at i << 48.
 SKUA_API uint64_t skua_connection_id(const skua_connection *connection);
 
 // The worker it belongs to.
@@ -1087,19 +1192,22 @@ SKUA_API void *skua_connection_get(const skua_connection *connection);
 
 // How a directory is served. Zero means default. Strings are copied.
 typedef struct skua_directory_config {
-    bool list;              // answer directories without an index by a listing
-    bool dotfiles;          // serve names that begin with "."; /.well-known/ always is
-    const char *index;      // default "index.html"
+    bool list;                 // answer directories without an index by a listing
+    bool dotfiles;             // serve names that begin with "."; /.well-known/ always is
+    const char *index;         // default "index.html"
     const char *cache_control; // value of Cache-Control; default none
     size_t cache_octets_max;   // content of small files kept, per worker; default 16 MiB
-    unsigned cache_entries_max;// files kept open, per worker; default 1024, less when descriptors are few
-    size_t small_octets_max;   // the largest file kept in memory; default 32768
-    unsigned ranges_max;       // ranges answered of one request, more answer the whole; default 16, at most 16
+    // files kept open, per worker; default 1024, less when descriptors are few
+    unsigned cache_entries_max;
+    size_t small_octets_max; // the largest file kept in memory; default 32768
+    // ranges answered of one request, more answer the whole; default 16, at most 16
+    unsigned ranges_max;
 } skua_directory_config;
 
 // Serves the files below path at pattern, which ends in "/" ("/", "GET /docs/"); the rest of the
 // request's path after it is looked up beneath the directory. Answers GET and HEAD.
-// A path without the "/" at the pattern's end is redirected to it, unless it has a route of its own by then.
+// A path without the "/" at the pattern's end is redirected to it, unless it has a route of its own
+// by then.
 // config: NULL for the defaults.
 // Errors: those of skua_route and skua_root_open; skua_server_error says more.
 SKUA_API SKUA_NODISCARD skua_status skua_route_directory(skua_server *server, const char *pattern,
@@ -1112,25 +1220,31 @@ SKUA_API const char *skua_media_type(skua_slice name);
 
 // ---- Testing ----------------------------------------------------------------------------------
 
-// Plays octets as what one client sends on a connection of its own, to a server that is not started: in this process,
-// without a socket, by the handlers, limits and deadlines of the real one. Gives everything the server sent until it
-// closed, or had answered all and waited for more.
+// Plays octets as what one client sends on a connection of its own, to a server that is not
+// started: in this process, without a socket, by the handlers, limits and deadlines of the real
+// one. Gives everything the server sent until it closed, or had answered all and waited for more.
 //
 //     skua_slice answer;
-//     if (skua_test_request(server, SKUA_SLICE("GET / HTTP/1.1\r\nHost: a\r\n\r\n"), &answer) == SKUA_OK) {
+//     if (skua_test_request(server, SKUA_SLICE("GET / HTTP/1.1\r\nHost: a\r\n\r\n"), &answer) ==
+//     SKUA_OK) {
 //         assert(strstr(answer.ptr, "200 OK"));
 //         skua_test_free(answer);
 //     }
 //
-// The first call starts the server, with one worker and without listening; it is ended by skua_server_free, so that
-// what handlers keep lives from one call to the next. The same calls give the same octets, but for the dates.
-// Its clock jumps to the next timer when there is nothing else to do: a request that stops in the middle is answered
-// 408 at once. Handlers that wait for skua_offload, tickets or skua_post are waited for, for 10 seconds.
-// octets: any number of requests, or what is none. answer: to be freed by skua_test_free; a NUL follows it.
-// Errors: those of skua_start; SKUA_ESTATE it was started otherwise; SKUA_ECLOSED it was stopped; SKUA_ENOMEM;
+// The first call starts the server, with one worker and without listening; it is ended by
+// skua_server_free, so that what handlers keep lives from one call to the next. The same calls give
+// the same octets, but for the dates.
+// Its clock jumps to the next timer when there is nothing else to do: a request that stops in the
+// middle is answered 408 at once. Handlers that wait for skua_offload, tickets or skua_post are
+// waited for, for 10 seconds.
+// octets: any number of requests, or what is none. answer: to be freed by skua_test_free; a NUL
+// follows it.
+// Errors: those of skua_start; SKUA_ESTATE it was started otherwise; SKUA_ECLOSED it was stopped;
+// SKUA_ENOMEM;
 // SKUA_ELIMIT nobody answered, or the answer has more than 64 MiB.
 // Thread: one and the same for all calls, and for skua_server_free. Not from a callback.
-SKUA_API SKUA_NODISCARD skua_status skua_test_request(skua_server *server, skua_slice octets, skua_slice *answer);
+SKUA_API SKUA_NODISCARD skua_status skua_test_request(skua_server *server, skua_slice octets,
+                                                      skua_slice *answer);
 
 // Frees an answer.
 SKUA_API void skua_test_free(skua_slice answer);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Arena: the slow half, where a block is used up or a piece does not fit into any.
-// Invariant: at and end lie in the newest block; while there is none, in what was lent, or are both NULL.
+// Invariant: at and end lie in the newest block; while there is none, in what was lent, or are both
+// NULL.
 
 #include "base/arena.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Arena: memory that is given out piece by piece and taken back at once. Blocks come from a worker's
-// block store, pieces too large for a block from the heap.
+// Arena: memory that is given out piece by piece and taken back at once. Blocks come from a
+// worker's block store, pieces too large for a block from the heap.
 // Invariant: a reset arena holds no memory.
 #ifndef SKUA_BASE_ARENA_H
 #define SKUA_BASE_ARENA_H
@@ -19,7 +19,8 @@ typedef struct arena {
 
 void arena_init(arena *a, block_store *store);
 
-// Lends a fresh arena octets to give out before it takes a block, until it is reset. room: aligned for anything.
+// Lends a fresh arena octets to give out before it takes a block, until it is reset. room: aligned
+// for anything.
 static inline void arena_lend(arena *a, char *room, size_t octets)
 {
     a->at = room;

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT
 //
-// Programmer errors stop the process, in release builds too. Never about what a peer, the kernel or a
-// disk can cause.
+// Programmer errors stop the process, in release builds too. Never about what a peer, the kernel or
+// a disk can cause.
 #ifndef SKUA_BASE_ASSERT_H
 #define SKUA_BASE_ASSERT_H
 
 // A program may define its own, which must not return when the condition is false.
 #ifndef SKUA_ASSERT
-#define SKUA_ASSERT(condition) \
+#define SKUA_ASSERT(condition)                                                                     \
     (__builtin_expect(!(condition), 0) ? assert_failed(#condition, __FILE__, __LINE__) : (void)0)
 #endif
 
-__attribute__((noreturn, cold)) void assert_failed(const char *condition, const char *file, int line);
+__attribute__((noreturn, cold)) void assert_failed(const char *condition, const char *file,
+                                                   int line);
 
 // Has tell told, instead of standard error; NULL: standard error.  Thread: any.
 void assert_tell(void (*tell)(const char *sentence));

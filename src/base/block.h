@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Blocks: 16 KiB pieces of memory that input, output and arenas are made of, kept in a worker's store.
+// Blocks: 16 KiB pieces of memory that input, output and arenas are made of, kept in a worker's
+// store.
 // Last in, first out: the block just given back is the one still in the cache.
 #ifndef SKUA_BASE_BLOCK_H
 #define SKUA_BASE_BLOCK_H
@@ -21,7 +22,7 @@ typedef struct block {
 typedef struct block_store {
     block *free;
     uint32_t free_count;
-    uint32_t free_max; // more than that go back to the heap
+    uint32_t free_max;  // more than that go back to the heap
     uint32_t out_count; // given out and not given back
 } block_store;
 

@@ -16,15 +16,15 @@ static struct {
         pthread_mutex_t lock;
         unsigned servers;
     } shared;
-    skua_allocator given; // written before it is published
+    skua_allocator given;                 // written before it is published
     _Atomic(const skua_allocator *) used; // NULL: the system's
 } memory = { .shared.lock = PTHREAD_MUTEX_INITIALIZER };
 
 static bool memory_is(const skua_allocator *used, const skua_allocator *wanted)
 {
     if (!used || !wanted) return used == wanted;
-    return used->alloc == wanted->alloc && used->resize == wanted->resize && used->free == wanted->free &&
-           used->user == wanted->user;
+    return used->alloc == wanted->alloc && used->resize == wanted->resize &&
+           used->free == wanted->free && used->user == wanted->user;
 }
 
 static const skua_allocator *memory_allocator(void)
@@ -48,7 +48,8 @@ void memory_leave(void)
 {
     pthread_mutex_lock(&memory.shared.lock);
     SKUA_ASSERT(memory.shared.servers > 0);
-    if (--memory.shared.servers == 0) atomic_store_explicit(&memory.used, NULL, memory_order_release);
+    if (--memory.shared.servers == 0)
+        atomic_store_explicit(&memory.used, NULL, memory_order_release);
     pthread_mutex_unlock(&memory.shared.lock);
 }
 

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// Memory: the one place it comes from, so that a program can supply its own allocator. It is the process's: set by
-// the first server, given back by the last. What may outlive servers is lasting and comes from the system.
+// Memory: the one place it comes from, so that a program can supply its own allocator. It is the
+// process's: set by the first server, given back by the last. What may outlive servers is lasting
+// and comes from the system.
 #ifndef SKUA_BASE_MEMORY_H
 #define SKUA_BASE_MEMORY_H
 
 #include "skua/skua.h"
 
-// One more server, which wants that allocator (NULL: the system's; copied). Returns whether it is the one in use: as the
-// first it decides.  Thread: any.
+// One more server, which wants that allocator (NULL: the system's; copied). Returns whether it is
+// the one in use: as the first it decides. Thread: any.
 bool memory_join(const skua_allocator *allocator);
 
 // One server fewer. All it had is given back, itself too.
@@ -18,9 +19,10 @@ void memory_leave(void);
 void *memory_alloc(size_t octets);
 void *memory_zeroed(size_t octets);
 void *memory_array(size_t count, size_t octets); // zeroed; NULL also when the product is too large
-void *memory_resize(void *memory, size_t octets); // memory: NULL for none; stays as it is on failure
-char *memory_text(const char *text);             // a copy with its NUL
-void memory_free(void *memory);                  // NULL is allowed
+// memory: NULL for none; stays as it is on failure
+void *memory_resize(void *memory, size_t octets);
+char *memory_text(const char *text); // a copy with its NUL
+void memory_free(void *memory);      // NULL is allowed
 
 // Aligned, to a power of two, for what must not share a cache line; given back by the second.
 void *memory_aligned(size_t alignment, size_t octets);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Output queue. A block is shared by the segments in it and by the queue while octets are still copied
-// to it; whoever lets go last gives it back.
-// Invariant: if the last segment lies in the tail block, it ends where the next octet will be copied to, and
-// is the open one. Without a tail block, at and end are both NULL.
+// Output queue. A block is shared by the segments in it and by the queue while octets are still
+// copied to it; whoever lets go last gives it back.
+// Invariant: if the last segment lies in the tail block, it ends where the next octet will be
+// copied to, and is the open one. Without a tail block, at and end are both NULL.
 
 #include "base/out.h"
 
@@ -129,7 +129,8 @@ __attribute__((noinline)) bool out_copy(out_queue *out, slice octets)
     return true;
 }
 
-__attribute__((noinline)) void out_lend(out_queue *out, slice octets, out_release *release, void *user)
+__attribute__((noinline)) void out_lend(out_queue *out, slice octets, out_release *release,
+                                        void *user)
 {
     if (octets.len == 0) {
         if (release) release(user);
@@ -142,7 +143,8 @@ __attribute__((noinline)) void out_lend(out_queue *out, slice octets, out_releas
     out_count_in(out, octets.len);
 }
 
-__attribute__((noinline)) void out_file(out_queue *out, int file, uint64_t offset, uint64_t len, out_release *release, void *user)
+__attribute__((noinline)) void out_file(out_queue *out, int file, uint64_t offset, uint64_t len,
+                                        out_release *release, void *user)
 {
     SKUA_ASSERT(file >= 0);
     if (len == 0) {

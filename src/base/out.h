@@ -24,7 +24,7 @@ typedef struct out_segment {
     block *owner;         // COPIED
     out_release *release; // LENT, FILE: called once, may be NULL
     void *user;
-    int file;             // FILE: the io file
+    int file; // FILE: the io file
     uint8_t kind;
 } out_segment;
 
@@ -32,9 +32,10 @@ enum { OUT_SEGMENTS_MAX = 48 };
 
 typedef struct out_queue {
     block_store *store;
-    block *tail;       // the block that copied octets go to; one reference is the queue's
-    char *at, *end;    // its free room
-    out_segment *open; // the last segment if it ends at at, so that copied octets go on in it; else NULL
+    block *tail;    // the block that copied octets go to; one reference is the queue's
+    char *at, *end; // its free room
+    // the last segment if it ends at at, so that copied octets go on in it; else NULL
+    out_segment *open;
     uint64_t octets;
     uint64_t total_in, total_out; // since init: a response has left when total_out reaches its mark
     uint8_t first, count;         // ring of segments
@@ -43,8 +44,8 @@ typedef struct out_queue {
 
 void out_init(out_queue *out, block_store *store);
 
-// Releases everything that is still queued, and the block kept for the next octets. The queue is empty
-// then, may be used again, and holds no memory.
+// Releases everything that is still queued, and the block kept for the next octets. The queue is
+// empty then, may be used again, and holds no memory.
 void out_deinit(out_queue *out);
 
 static inline bool out_is_full(const out_queue *out)
@@ -61,13 +62,15 @@ static inline out_segment *out_segment_at(out_queue *out, unsigned i)
 // The slow half of out_reserve: another block, or a reason to refuse.
 __attribute__((noinline)) char *out_reserve_slow(out_queue *out, size_t need, size_t *room);
 
-// Room for at least need octets (at most BLOCK_OCTETS) in one piece, to be written and then committed
-// before anything else is done with the queue; *room, if not NULL, says how many there really are.
+// Room for at least need octets (at most BLOCK_OCTETS) in one piece, to be written and then
+// committed before anything else is done with the queue; *room, if not NULL, says how many there
+// really are.
 // NULL when memory or segments ran out.
 static inline char *out_reserve(out_queue *out, size_t need, size_t *room)
 {
     size_t left = (size_t)(out->end - out->at);
-    if (left < need || left == 0 || out->count == OUT_SEGMENTS_MAX) return out_reserve_slow(out, need, room);
+    if (left < need || left == 0 || out->count == OUT_SEGMENTS_MAX)
+        return out_reserve_slow(out, need, room);
     if (room) *room = left;
     return out->at;
 }
@@ -92,12 +95,13 @@ static inline void out_commit(out_queue *out, size_t n)
 // Copies octets in. False when memory or segments ran out; some may be queued then.
 bool out_copy(out_queue *out, slice octets);
 
-// Lends octets. Not to be called when out_is_full. release is called once: when the last octet has left,
-// in out_deinit, or, for no octets, before this returns.
+// Lends octets. Not to be called when out_is_full. release is called once: when the last octet has
+// left, in out_deinit, or, for no octets, before this returns.
 void out_lend(out_queue *out, slice octets, out_release *release, void *user);
 
 // Queues a range of an io file, as out_lend does octets.
-void out_file(out_queue *out, int file, uint64_t offset, uint64_t len, out_release *release, void *user);
+void out_file(out_queue *out, int file, uint64_t offset, uint64_t len, out_release *release,
+              void *user);
 
 // n octets from the front have left. Releases what has left whole; a release may push to the queue.
 void out_pop(out_queue *out, uint64_t n);

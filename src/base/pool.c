@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Pool: slots are handed out last in, first out. A free item holds the distance to the next free slot,
-// less one, so that a slab fresh from calloc is already a list in order, and no page of it is touched
-// before it is needed.
+// Pool: slots are handed out last in, first out. A free item holds the distance to the next free
+// slot, less one, so that a slab fresh from calloc is already a list in order, and no page of it is
+// touched before it is needed.
 // Invariant: an item's generation is odd exactly while it is in use; it never goes back.
 
 #include "base/pool.h"
@@ -24,13 +24,16 @@ void pool_init(pool *p, size_t item_octets, uint32_t items_max)
     SKUA_ASSERT(item_octets <= UINT32_MAX);
     // Slots are numbered below the end of a whole slab, and none is POOL_NONE.
     SKUA_ASSERT(items_max <= UINT32_MAX - POOL_SLAB_ITEMS);
-    *p = (pool){ .item_octets = (uint32_t)item_octets, .items_max = items_max, .free_slot = POOL_NONE };
+    *p = (pool){ .item_octets = (uint32_t)item_octets,
+                 .items_max = items_max,
+                 .free_slot = POOL_NONE };
 }
 
 void pool_deinit(pool *p)
 {
     SKUA_ASSERT(p->in_use == 0);
-    for (uint32_t i = 0; i < p->slab_count; i++) memory_free(p->slabs[i]);
+    for (uint32_t i = 0; i < p->slab_count; i++)
+        memory_free(p->slabs[i]);
     memory_free(p->slabs);
     pool_init(p, p->item_octets, p->items_max);
 }

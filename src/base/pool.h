@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Pool: objects of one size in slabs, found by slot and generation, so that a late event for an object
-// that is gone finds nothing. Slabs are kept until the pool ends.
+// Pool: objects of one size in slabs, found by slot and generation, so that a late event for an
+// object that is gone finds nothing. Slabs are kept until the pool ends.
 // Every pooled object begins with a pool_item.
 #ifndef SKUA_BASE_POOL_H
 #define SKUA_BASE_POOL_H
@@ -23,7 +23,8 @@ typedef struct pool {
     uint32_t item_octets;
     uint32_t in_use;
     uint32_t items_max;
-    uint32_t free_slot; // head of the list of free items, through the word after pool_item; UINT32_MAX: none
+    // head of the list of free items, through the word after pool_item; UINT32_MAX: none
+    uint32_t free_slot;
 } pool;
 
 // item_octets: a multiple of 16, at least 16.

@@ -48,8 +48,10 @@ static inline bool slice_equal_nocase(slice a, slice b)
 // Without SP and HTAB at both ends.
 static inline slice slice_trim(slice s)
 {
-    while (s.len && (s.ptr[0] == ' ' || s.ptr[0] == '\t')) s = slice_from(s, 1);
-    while (s.len && (s.ptr[s.len - 1] == ' ' || s.ptr[s.len - 1] == '\t')) s.len--;
+    while (s.len && (s.ptr[0] == ' ' || s.ptr[0] == '\t'))
+        s = slice_from(s, 1);
+    while (s.len && (s.ptr[s.len - 1] == ' ' || s.ptr[s.len - 1] == '\t'))
+        s.len--;
     return s;
 }
 

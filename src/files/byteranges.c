@@ -111,9 +111,8 @@ static void byteranges_write(skua_request *request, void *user)
     byteranges_piece piece = byteranges_next(&job->content, head);
     skua_status status = SKUA_OK;
     while (!status && piece.length) {
-        status = piece.head
-                     ? skua_write(request, slice_make(piece.head, (size_t)piece.length))
-                     : skua_write_file(request, job->file, piece.offset, piece.length);
+        status = piece.head ? skua_write(request, slice_make(piece.head, (size_t)piece.length))
+                            : skua_write_file(request, job->file, piece.offset, piece.length);
         if (status) break;
         byteranges_advance(&job->content, piece.length, &piece);
         piece = byteranges_next(&job->content, head);

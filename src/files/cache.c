@@ -38,24 +38,18 @@ cache *cache_new(const site *s, unsigned files_max)
 
 static void cache_unlink(cache *c, cached *entry)
 {
-    if (entry->newer)
-        entry->newer->older = entry->older;
-    else
-        c->newest = entry->older;
-    if (entry->older)
-        entry->older->newer = entry->newer;
-    else
-        c->oldest = entry->newer;
+    if (entry->newer) entry->newer->older = entry->older;
+    else c->newest = entry->older;
+    if (entry->older) entry->older->newer = entry->newer;
+    else c->oldest = entry->newer;
 }
 
 static void cache_link_newest(cache *c, cached *entry)
 {
     entry->newer = NULL;
     entry->older = c->newest;
-    if (c->newest)
-        c->newest->newer = entry;
-    else
-        c->oldest = entry;
+    if (c->newest) c->newest->newer = entry;
+    else c->oldest = entry;
     c->newest = entry;
 }
 

@@ -41,7 +41,8 @@ static size_t conditions_octets(const skua_request *request, const char *name)
     return octets;
 }
 
-// All lines of that name as one list. Made at once: line by line, a thousand lines would copy half a million.
+// All lines of that name as one list. Made at once: line by line, a thousand lines would copy half
+// a million.
 static skua_status conditions_join(skua_request *request, const char *name, slice *list)
 {
     char *joined = skua_request_alloc(request, conditions_octets(request, name));

@@ -146,10 +146,8 @@ static void listing_job_done(skua_worker *worker, void *user)
         return;
     }
     skua_on_end(job->request, NULL, NULL);
-    if (job->status)
-        listing_job_refuse(job);
-    else
-        listing_job_send(job);
+    if (job->status) listing_job_refuse(job);
+    else listing_job_send(job);
 }
 
 // ---- The beginning

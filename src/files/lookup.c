@@ -27,7 +27,7 @@ typedef struct lookup {
     unsigned tries;
     skua_file *file; // NULL: not open
     skua_file_info info;
-    char *content; // of a small file; NULL: not read
+    char *content;   // of a small file; NULL: not read
     size_t key_len;  // of path: as it was asked for
     size_t path_len; // what is opened; longer than the key by the name of the index file
     char path[];
@@ -103,10 +103,8 @@ static void lookup_fail(const lookup *l, skua_status why)
 // A directory without an index file: its listing, if the site has those, or nothing.
 static void lookup_no_index(const lookup *l)
 {
-    if (l->site->list)
-        listing_job_start(l->request, l->site);
-    else
-        reply_error(l->request, 404);
+    if (l->site->list) listing_job_start(l->request, l->site);
+    else reply_error(l->request, 404);
 }
 
 // ---- What can -----------------------------------------------------------------------------------
@@ -191,10 +189,8 @@ static void lookup_conclude(lookup *l, skua_status status)
     }
     // What cannot be opened any more shall not keep its descriptor.
     if (status) cache_forget(l->cache, slice_make(l->path, l->key_len), CACHED_IDENTITY);
-    if (l->request && status == SKUA_ENOENT && lookup_is_index(l))
-        lookup_no_index(l);
-    else if (l->request && status)
-        lookup_fail(l, status);
+    if (l->request && status == SKUA_ENOENT && lookup_is_index(l)) lookup_no_index(l);
+    else if (l->request && status) lookup_fail(l, status);
     lookup_free(l);
 }
 
@@ -228,10 +224,8 @@ static void lookup_opened(skua_worker *worker, skua_status status, skua_file *fi
         return;
     }
     l->content = memory_alloc((size_t)l->info.size);
-    if (l->content)
-        skua_file_load(l->file, 0, l->content, (size_t)l->info.size, lookup_loaded, l);
-    else
-        lookup_conclude(l, SKUA_ENOMEM);
+    if (l->content) skua_file_load(l->file, 0, l->content, (size_t)l->info.size, lookup_loaded, l);
+    else lookup_conclude(l, SKUA_ENOMEM);
 }
 
 static void lookup_open_file(lookup *l)
@@ -286,8 +280,6 @@ static lookup *lookup_new(skua_request *request, const site *s, cache *c, slice 
 void lookup_start(skua_request *request, const site *s, cache *c, slice name)
 {
     lookup *l = lookup_new(request, s, c, name);
-    if (l)
-        lookup_open(l);
-    else
-        reply_error(request, 503);
+    if (l) lookup_open(l);
+    else reply_error(request, 503);
 }

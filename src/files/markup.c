@@ -159,14 +159,10 @@ void markup_text(markup *m, slice text, bool marked)
         uint32_t character = 0;
         size_t len = markup_utf8(text, &character);
         const char *reference = len == 1 ? markup_reference(character) : NULL;
-        if (len == 0)
-            markup_escape(m, markup_octet(text, 0), true, marked);
-        else if (markup_is_hidden(character))
-            markup_escape(m, character, false, marked);
-        else if (reference)
-            markup_literal(m, reference);
-        else
-            markup_put(m, slice_make(text.ptr, len));
+        if (len == 0) markup_escape(m, markup_octet(text, 0), true, marked);
+        else if (markup_is_hidden(character)) markup_escape(m, character, false, marked);
+        else if (reference) markup_literal(m, reference);
+        else markup_put(m, slice_make(text.ptr, len));
         text = slice_from(text, len ? len : 1);
     }
 }

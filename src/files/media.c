@@ -163,10 +163,8 @@ const char *skua_media_type(skua_slice name)
         size_t middle = (low + high) / 2;
         int order = media_compare(ending, media_entries[middle].ending);
         if (order == 0) return media_entries[middle].type;
-        if (order < 0)
-            high = middle;
-        else
-            low = middle + 1;
+        if (order < 0) high = middle;
+        else low = middle + 1;
     }
     return "application/octet-stream";
 }

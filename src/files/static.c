@@ -66,10 +66,8 @@ static void static_handle(skua_request *request, void *user)
     cached *entry = cache_find(c, cache_hash(c, name), name, CACHED_IDENTITY);
     bool fresh = entry && cached_is_fresh(entry, skua_worker_now_ns(skua_request_worker(request)));
     if (fresh && reply_file(request, c, entry, NULL) == REPLY_DONE) return;
-    if (!entry && site_hides(s, name))
-        reply_error(request, 404);
-    else
-        lookup_start(request, s, c, name);
+    if (!entry && site_hides(s, name)) reply_error(request, 404);
+    else lookup_start(request, s, c, name);
 }
 
 // The site's own path without the "/" at its end.
@@ -88,8 +86,8 @@ static unsigned static_files_max(skua_worker *worker)
 {
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit)) return 0;
-    uint64_t share =
-        (uint64_t)limit.rlim_cur / 8 / skua_server_workers(skua_worker_server(worker)) / site_count();
+    uint64_t share = (uint64_t)limit.rlim_cur / 8 /
+                     skua_server_workers(skua_worker_server(worker)) / site_count();
     return share < SITE_CACHE_ENTRIES_MAX ? (unsigned)share : SITE_CACHE_ENTRIES_MAX;
 }
 
@@ -246,7 +244,8 @@ static skua_status site_add_caches(skua_server *server, site *s)
     return status;
 }
 
-__attribute__((cold)) skua_status skua_route_directory(skua_server *server, const char *pattern, const char *path,
+__attribute__((cold)) skua_status skua_route_directory(skua_server *server, const char *pattern,
+                                                       const char *path,
                                                        const skua_directory_config *config)
 {
     static const skua_directory_config defaults = { 0 };

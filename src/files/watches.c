@@ -10,10 +10,8 @@ static bool watches_add(watches *w, const site *s, slice directory, bool wait)
     skua_watch *watch;
     skua_status status;
     if (w->count == WATCHES_MAX) return true;
-    if (wait)
-        status = skua_watch_open(s->server, s->root, directory, &watch);
-    else if (!skua_watch_try(s->server, s->root, directory, &watch, &status))
-        return false;
+    if (wait) status = skua_watch_open(s->server, s->root, directory, &watch);
+    else if (!skua_watch_try(s->server, s->root, directory, &watch, &status)) return false;
     if (!status) w->list[w->count++] = watch;
     return true;
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // Chunk decoder: one small function per state, fed octet by octet, but for chunk data, which is
-// handed on in the largest slices the input has and never looked at. What usually stands between two
-// chunks, and runs inside an extension, are taken at once where the input holds them; whatever is rare
-// or faulty in them is left for the states.
+// handed on in the largest slices the input has and never looked at. What usually stands between
+// two chunks, and runs inside an extension, are taken at once where the input holds them; whatever
+// is rare or faulty in them is left for the states.
 // Peers disagree about bare LF, white space, signs and over-long sizes here; that is how requests
 // are smuggled, so the grammar of RFC 9112 §7.1 is taken literally and without its optional space.
 // Invariant: a state depends on the octets so far, never on how they were cut.
@@ -35,9 +35,9 @@ typedef enum chunk_state {
 } chunk_state;
 
 enum {
-    CHUNK_DIGITS_MAX = 16,       // in all
-    CHUNK_DIGITS_SURE = 15,      // so many are never too long, whatever they are
-    CHUNK_FULL_SHIFT = 4 * 14,   // a size with a digit above this has its 15 significant ones
+    CHUNK_DIGITS_MAX = 16,     // in all
+    CHUNK_DIGITS_SURE = 15,    // so many are never too long, whatever they are
+    CHUNK_FULL_SHIFT = 4 * 14, // a size with a digit above this has its 15 significant ones
     CHUNK_LIMIT_STATUS = 431,
     CHUNK_MEMORY_STATUS = 503
 };
@@ -337,7 +337,8 @@ static void chunk_take_size_line(chunk_decoder *decoder, slice *input)
 {
     size_t most = input->len < CHUNK_DIGITS_SURE ? input->len : CHUNK_DIGITS_SURE, n = 0;
     uint64_t size = 0;
-    for (; n < most && syntax_is(input->ptr[n], SYNTAX_HEX); n++) size = size << 4 | chunk_digit(input->ptr[n]);
+    for (; n < most && syntax_is(input->ptr[n], SYNTAX_HEX); n++)
+        size = size << 4 | chunk_digit(input->ptr[n]);
     if (n == 0 || !chunk_begins_line(*input, n)) return;
     *input = slice_from(*input, n + 2);
     decoder->left = size;
@@ -350,7 +351,8 @@ static void chunk_take_ext_run(chunk_decoder *decoder, slice *input)
     int class = decoder->state == CHUNK_ON_EXT_QUOTED ? SYNTAX_QUOTED : SYNTAX_TOKEN;
     size_t most = decoder->limits->ext_octets_max - decoder->ext_octets, n = 0;
     if (most > input->len) most = input->len;
-    while (n < most && syntax_is(input->ptr[n], class)) n++;
+    while (n < most && syntax_is(input->ptr[n], class))
+        n++;
     decoder->ext_octets += n;
     *input = slice_from(*input, n);
 }
@@ -362,7 +364,8 @@ static bool chunk_is_in_ext_run(const chunk_decoder *decoder)
 }
 
 // Octet by octet, but for runs, to the next event.
-__attribute__((noinline)) static chunk_event chunk_run(chunk_decoder *decoder, slice *input, slice *data)
+__attribute__((noinline)) static chunk_event chunk_run(chunk_decoder *decoder, slice *input,
+                                                       slice *data)
 {
     for (;;) {
         if (chunk_is_in_ext_run(decoder)) chunk_take_ext_run(decoder, input);
@@ -379,7 +382,8 @@ __attribute__((noinline)) static chunk_event chunk_run(chunk_decoder *decoder, s
 chunk_event chunk_next(chunk_decoder *decoder, slice *input, slice *data)
 {
     if (decoder->state == CHUNK_ON_DATA_CR) chunk_take_data_end(decoder, input);
-    if (decoder->state == CHUNK_ON_SIZE && decoder->digits == 0) chunk_take_size_line(decoder, input);
+    if (decoder->state == CHUNK_ON_SIZE && decoder->digits == 0)
+        chunk_take_size_line(decoder, input);
     if (decoder->state == CHUNK_ON_DATA && input->len) return chunk_take_data(decoder, input, data);
     return chunk_run(decoder, input, data);
 }
@@ -387,8 +391,10 @@ chunk_event chunk_next(chunk_decoder *decoder, slice *input, slice *data)
 size_t chunk_write_size(char *out, uint64_t size)
 {
     size_t digits = 1;
-    while (digits < 16 && size >> (4 * digits)) digits++;
-    for (size_t i = digits; i-- > 0; size >>= 4) out[i] = "0123456789abcdef"[size & 15];
+    while (digits < 16 && size >> (4 * digits))
+        digits++;
+    for (size_t i = digits; i-- > 0; size >>= 4)
+        out[i] = "0123456789abcdef"[size & 15];
     out[digits] = '\r';
     out[digits + 1] = '\n';
     return digits + 2;

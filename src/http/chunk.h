@@ -26,7 +26,7 @@ typedef struct chunk_decoder {
     uint64_t left; // of the chunk's content, or the size so far
     size_t ext_octets;
     size_t trailer_octets;
-    char *trailer_text; // allocated when the first trailer octet comes
+    char *trailer_text;   // allocated when the first trailer octet comes
     skua_field *trailers; // and the fields in it
     unsigned trailer_count;
     size_t mark;     // where the trailer being read begins in the text
@@ -38,10 +38,12 @@ typedef struct chunk_decoder {
 
 void chunk_decoder_init(chunk_decoder *decoder, const chunk_limits *limits, arena *memory);
 
-// The next event from *input, which is moved past what was used. The same events, but for where DATA is
-// cut, at every split of the input. After END or FAULT: the same again, and no input is used.
-// Sizes: one or more HEXDIG, no more than 15 after leading zeros, and 16 in all; CRLF exact; extensions follow
-// the grammar with quoted strings, without white space other than BWS as RFC 9112 §7.1.1 has it (refused).
+// The next event from *input, which is moved past what was used. The same events, but for where
+// DATA is cut, at every split of the input. After END or FAULT: the same again, and no input is
+// used.
+// Sizes: one or more HEXDIG, no more than 15 after leading zeros, and 16 in all; CRLF exact;
+// extensions follow the grammar with quoted strings, without white space other than BWS as RFC 9112
+// §7.1.1 has it (refused).
 // Trailers: the field grammar; names that frame, route, authenticate or control are refused (400).
 // Memory running out is a fault of status 503.
 chunk_event chunk_next(chunk_decoder *decoder, slice *input, slice *data);

@@ -29,7 +29,8 @@ static bool etag_take(slice *text, entity_tag *tag)
     if (weak) rest = slice_from(rest, 2);
     if (rest.len == 0 || rest.ptr[0] != '"') return false;
     size_t len = 1;
-    while (len < rest.len && etag_is_octet(rest.ptr[len])) len++;
+    while (len < rest.len && etag_is_octet(rest.ptr[len]))
+        len++;
     if (len == rest.len || rest.ptr[len] != '"') return false;
     *tag = (entity_tag){ slice_make(rest.ptr, len + 1), weak };
     *text = slice_from(rest, len + 1);

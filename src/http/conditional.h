@@ -10,13 +10,13 @@
 
 // What is known of the selected representation.
 typedef struct representation {
-    slice etag;           // with its quotes, and W/ if weak; {NULL, 0}: none
+    slice etag;            // with its quotes, and W/ if weak; {NULL, 0}: none
     int64_t last_modified; // seconds since 1970; -1: none
     int64_t now;           // the Date of this answer
 } representation;
 
-// The fields of the request; {NULL, 0} when absent. If one is repeated, the lines are joined by ", "
-// beforehand, or the request has no such field for If-Range, Range and dates.
+// The fields of the request; {NULL, 0} when absent. If one is repeated, the lines are joined by ",
+// " beforehand, or the request has no such field for If-Range, Range and dates.
 typedef struct preconditions {
     slice if_match;
     slice if_none_match;
@@ -34,8 +34,8 @@ typedef enum condition_outcome {
 
 // safe: GET or HEAD. Malformed dates are ignored; malformed entity-tag lists match nothing
 // ("*" is only "*").
-condition_outcome condition_evaluate(const preconditions *conditions, const representation *selected,
-                                     bool safe);
+condition_outcome condition_evaluate(const preconditions *conditions,
+                                     const representation *selected, bool safe);
 
 // Whether Range may be honoured: no If-Range, or one that matches strongly (§13.1.5).
 bool condition_range_applies(const preconditions *conditions, const representation *selected);
@@ -54,6 +54,7 @@ typedef enum range_outcome {
 
 // Reads a Range value against a representation of size octets. ranges_max: at most RANGES_MAX.
 // ranges: room for ranges_max, of no meaning unless PARTIAL. *count: untouched unless PARTIAL.
-range_outcome range_read(slice value, uint64_t size, unsigned ranges_max, range *ranges, unsigned *count);
+range_outcome range_read(slice value, uint64_t size, unsigned ranges_max, range *ranges,
+                         unsigned *count);
 
 #endif

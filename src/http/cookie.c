@@ -51,7 +51,8 @@ static bool cookie_is_domain(slice domain)
         char c = domain.ptr[i];
         bool first = i == 0 || domain.ptr[i - 1] == '.';
         bool last = i + 1 == domain.len || domain.ptr[i + 1] == '.';
-        if (!cookie_is_letter_or_digit(c) && (first || last || (c != '-' && c != '.'))) return false;
+        if (!cookie_is_letter_or_digit(c) && (first || last || (c != '-' && c != '.')))
+            return false;
     }
     return domain.len > 0;
 }
@@ -60,9 +61,12 @@ static bool cookie_is_domain(slice domain)
 static bool cookie_keeps_prefix(const skua_cookie *cookie, slice name)
 {
     slice host = SKUA_SLICE("__Host-"), secure = SKUA_SLICE("__Secure-");
-    if (name.len >= secure.len && slice_equal_nocase(slice_make(name.ptr, secure.len), secure)) return cookie->secure;
-    if (name.len < host.len || !slice_equal_nocase(slice_make(name.ptr, host.len), host)) return true;
-    return cookie->secure && !cookie->domain && cookie->path && cookie->path[0] == '/' && cookie->path[1] == 0;
+    if (name.len >= secure.len && slice_equal_nocase(slice_make(name.ptr, secure.len), secure))
+        return cookie->secure;
+    if (name.len < host.len || !slice_equal_nocase(slice_make(name.ptr, host.len), host))
+        return true;
+    return cookie->secure && !cookie->domain && cookie->path && cookie->path[0] == '/' &&
+           cookie->path[1] == 0;
 }
 
 // User agents drop cookies that ask for these without Secure.
@@ -77,8 +81,10 @@ skua_status cookie_check(const skua_cookie *cookie)
     slice name = slice_of(cookie->name);
     slice path = cookie->path ? slice_of(cookie->path) : SKUA_SLICE("/");
     slice domain = cookie->domain ? slice_of(cookie->domain) : SKUA_SLICE("a");
-    if (name.len > COOKIE_PAIR_OCTETS_MAX || cookie->value.len > COOKIE_PAIR_OCTETS_MAX - name.len) return SKUA_ELIMIT;
-    if (path.len > COOKIE_ATTRIBUTE_OCTETS_MAX || domain.len > COOKIE_ATTRIBUTE_OCTETS_MAX) return SKUA_ELIMIT;
+    if (name.len > COOKIE_PAIR_OCTETS_MAX || cookie->value.len > COOKIE_PAIR_OCTETS_MAX - name.len)
+        return SKUA_ELIMIT;
+    if (path.len > COOKIE_ATTRIBUTE_OCTETS_MAX || domain.len > COOKIE_ATTRIBUTE_OCTETS_MAX)
+        return SKUA_ELIMIT;
     if (!syntax_is_token(name) || !cookie_is_value(cookie->value)) return SKUA_EINVAL;
     if (!cookie_is_path(path) || !cookie_is_domain(domain)) return SKUA_EINVAL;
     if ((unsigned)cookie->same_site > SKUA_SAME_SITE_NONE) return SKUA_EINVAL;

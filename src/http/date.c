@@ -65,7 +65,8 @@ static int64_t date_clamp(int64_t seconds)
 
 static void date_put(char *out, unsigned value, unsigned digits)
 {
-    for (; digits; value /= 10) out[--digits] = (char)('0' + value % 10);
+    for (; digits; value /= 10)
+        out[--digits] = (char)('0' + value % 10);
 }
 
 void date_write(char *out, int64_t unix_seconds)
@@ -183,7 +184,8 @@ static void date_add_century(date_fields *f, int64_t now)
 {
     int year_now = date_civil(now / DATE_DAY_SECONDS).year;
     f->year += year_now - year_now % 100 + 100;
-    while (date_is_ahead(*f, 50, now)) f->year -= 100;
+    while (date_is_ahead(*f, 50, now))
+        f->year -= 100;
 }
 
 static bool date_is_valid(const date_fields *f)

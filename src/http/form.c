@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Forms. A decoded text is never longer than the encoded one, so that one piece of memory does for all.
+// Forms. A decoded text is never longer than the encoded one, so that one piece of memory does for
+// all.
 
 #include "http/form.h"
 
@@ -10,7 +11,8 @@ unsigned form_count(slice encoded, unsigned max)
 {
     unsigned count = 0;
     slice name, value;
-    while (count < max && query_next(&encoded, &name, &value)) count++;
+    while (count < max && query_next(&encoded, &name, &value))
+        count++;
     return count;
 }
 

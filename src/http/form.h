@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// application/x-www-form-urlencoded, decoded at once: the pairs of a query or of a form's content, WHATWG URL §5.1.
+// application/x-www-form-urlencoded, decoded at once: the pairs of a query or of a form's content,
+// WHATWG URL §5.1.
 #ifndef SKUA_HTTP_FORM_H
 #define SKUA_HTTP_FORM_H
 
@@ -9,7 +10,8 @@
 // How many pairs there are; counting ends at max.
 unsigned form_count(slice encoded, unsigned max);
 
-// Decodes the first count pairs, of those that there are. text: room for encoded.len octets, which pairs point into.
+// Decodes the first count pairs, of those that there are. text: room for encoded.len octets, which
+// pairs point into.
 // A name or value whose percent-encoding is broken is empty.
 void form_decode(slice encoded, skua_field *pairs, unsigned count, char *text);
 

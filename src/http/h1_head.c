@@ -206,7 +206,8 @@ static h1_stage line_connection(h1_head *head, slice value)
     slice member;
     uint8_t flag = connection_flag(value); // one member is what most clients send
     head->flags |= flag;
-    while (!flag && syntax_list_next(&value, &member)) head->flags |= connection_flag(member);
+    while (!flag && syntax_list_next(&value, &member))
+        head->flags |= connection_flag(member);
     return H1_STAGE_LINE;
 }
 
@@ -281,7 +282,8 @@ static h1_stage line_expect(h1_head *head, slice value)
 }
 
 // What a line says that the engine must know of at once.
-__attribute__((noinline)) static h1_stage line_known(h1_head *head, const h1_field *field, const char *base)
+__attribute__((noinline)) static h1_stage line_known(h1_head *head, const h1_field *field,
+                                                     const char *base)
 {
     slice value = slice_make(base + field->value, field->value_len);
     field_id id = (field_id)field->id;
@@ -399,7 +401,8 @@ static inline h1_stage h1_on_line(h1_reader *in)
         in->at++;
         return H1_STAGE_END_LF;
     }
-    if (in->head->count == in->head->limits->fields_max) return h1_fail(in->head, 431, "too many fields");
+    if (in->head->count == in->head->limits->fields_max)
+        return h1_fail(in->head, 431, "too many fields");
     in->mark = in->at;
     in->stop = h1_skip_field(in->base, in->at, in->end);
     return H1_STAGE_NAME;
@@ -441,7 +444,8 @@ static inline h1_stage h1_on_space(h1_reader *in)
     return H1_STAGE_VALUE;
 }
 
-// [from, to), without white space around it. Of the octets a field line may hold, SP and HTAB are the least.
+// [from, to), without white space around it. Of the octets a field line may hold, SP and HTAB are
+// the least.
 static inline void h1_set_value(h1_field *field, const char *base, const char *from, const char *to)
 {
     if (from < to && *from == ' ') from++; // usually all there is
@@ -483,10 +487,11 @@ static inline h1_stage h1_on_value_lf(h1_reader *in)
     return h1_end_line(in->head, h1_line(in->head), in->base);
 }
 
-// A line that lies in the input whole is read at once, and *at moved behind it; of any other, and of one
-// with a fault that its octets make, nothing is, and the stages see to it: WAIT. Its end is looked for
-// first: names and values hold none of the octets that can stop the look, and the next line then needn't
-// wait until the processor has found the colon in this one.
+// A line that lies in the input whole is read at once, and *at moved behind it; of any other, and
+// of one with a fault that its octets make, nothing is, and the stages see to it: WAIT. Its end is
+// looked for
+// first: names and values hold none of the octets that can stop the look, and the next line then
+// needn't wait until the processor has found the colon in this one.
 static inline h1_stage h1_take_line(h1_head *head, h1_field *field, const char *base,
                                     const char **at, const char *end)
 {
@@ -500,10 +505,11 @@ static inline h1_stage h1_take_line(h1_head *head, h1_field *field, const char *
     return h1_end_line(head, field, base);
 }
 
-// Takes lines as long as it can. Returns: the octet after them; head->fault says whether there was one. A
-// function of its own, with few arguments: inside of the stages it would have to share registers.
-__attribute__((noinline)) static const char *h1_take_lines(h1_head *head, const char *base, const char *at,
-                                                           const char *end)
+// Takes lines as long as it can. Returns: the octet after them; head->fault says whether there was
+// one. A function of its own, with few arguments: inside of the stages it would have to share
+// registers.
+__attribute__((noinline)) static const char *h1_take_lines(h1_head *head, const char *base,
+                                                           const char *at, const char *end)
 {
     const h1_field *fields_end = head->fields + head->limits->fields_max;
     for (h1_field *field = h1_line(head); at < end && *at != '\r' && field < fields_end; field++) {

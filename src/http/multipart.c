@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Multipart. The delimiter begins with CR, and no CR is in a boundary: what has been matched of it and turns out to
-// be content is content whole, and the search goes on with the octet that did not match.
+// Multipart. The delimiter begins with CR, and no CR is in a boundary: what has been matched of it
+// and turns out to be content is content whole, and the search goes on with the octet that did not
+// match.
 
 #include "http/multipart.h"
 
@@ -17,7 +18,7 @@ typedef enum multipart_state {
     MULTIPART_HEAD,
     MULTIPART_HEAD_LF,
     MULTIPART_CONTENT,
-    MULTIPART_CLOSED,    // behind the close-delimiter: padding, or CR
+    MULTIPART_CLOSED, // behind the close-delimiter: padding, or CR
     MULTIPART_CLOSED_LF,
     MULTIPART_EPILOGUE,
     MULTIPART_FAILED
@@ -26,7 +27,8 @@ typedef enum multipart_state {
 // bcharsnospace, RFC 2046 §5.1.1; a space only within.
 static bool multipart_is_boundary(slice text)
 {
-    if (text.len == 0 || text.len > MULTIPART_BOUNDARY_MAX || text.ptr[text.len - 1] == ' ') return false;
+    if (text.len == 0 || text.len > MULTIPART_BOUNDARY_MAX || text.ptr[text.len - 1] == ' ')
+        return false;
     for (size_t i = 0; i < text.len; i++) {
         char c = text.ptr[i], lower = octet_lower(c);
         bool plain = (lower >= 'a' && lower <= 'z') || (c >= '0' && c <= '9');
@@ -92,8 +94,8 @@ static bool multipart_match(multipart *m, slice *input)
     return true;
 }
 
-// The next piece of what is between delimiters, up to where one may begin; empty when the input is used up, or a
-// delimiter is complete.
+// The next piece of what is between delimiters, up to where one may begin; empty when the input is
+// used up, or a delimiter is complete.
 static slice multipart_between(multipart *m, slice *input)
 {
     while (input->len) {
@@ -124,7 +126,8 @@ static multipart_event on_preamble(multipart *m, slice *input)
 {
     for (;;) {
         slice piece = multipart_between(m, input);
-        if (!multipart_is_around(m, piece.len)) return multipart_fail(m, 413, "too much before the first part");
+        if (!multipart_is_around(m, piece.len))
+            return multipart_fail(m, 413, "too much before the first part");
         if (piece.len) continue;
         (void)multipart_is_delimited(m);
         return MULTIPART_MORE;
@@ -138,8 +141,8 @@ static multipart_event on_content(multipart *m, slice *input, slice *data)
     return multipart_is_delimited(m) ? MULTIPART_END : MULTIPART_MORE;
 }
 
-// What follows a boundary is "--", or white space to the line's end (RFC 2046 §5.1.1). Anything else would be a
-// longer boundary to some readers and this one to others.
+// What follows a boundary is "--", or white space to the line's end (RFC 2046 §5.1.1). Anything
+// else would be a longer boundary to some readers and this one to others.
 static multipart_event on_delimited(multipart *m, char c)
 {
     if (c == '-' && m->state == MULTIPART_DELIMITED) {
@@ -152,7 +155,8 @@ static multipart_event on_delimited(multipart *m, char c)
     }
     if (c != ' ' && c != '\t') return multipart_fail(m, 400, "octets behind a boundary");
     m->state = MULTIPART_PADDING;
-    return multipart_is_around(m, 1) ? MULTIPART_MORE : multipart_fail(m, 413, "padding behind a boundary");
+    return multipart_is_around(m, 1) ? MULTIPART_MORE
+                                     : multipart_fail(m, 413, "padding behind a boundary");
 }
 
 static multipart_event on_delimiter_lf(multipart *m, char c)
@@ -178,7 +182,8 @@ static multipart_event on_closed(multipart *m, char c)
         return MULTIPART_MORE;
     }
     if (c != ' ' && c != '\t') return multipart_fail(m, 400, "octets behind the last boundary");
-    return multipart_is_around(m, 1) ? MULTIPART_MORE : multipart_fail(m, 413, "padding behind a boundary");
+    return multipart_is_around(m, 1) ? MULTIPART_MORE
+                                     : multipart_fail(m, 413, "padding behind a boundary");
 }
 
 static multipart_event on_closed_lf(multipart *m, char c)
@@ -196,13 +201,15 @@ static multipart_event multipart_begin(multipart *m)
     const char *why = part_head_read(slice_make(m->head, m->head_len), m->fields, &count, &m->part);
     if (why) return multipart_fail(m, 400, why);
     m->state = MULTIPART_CONTENT;
-    m->matched = 2; // a part without content may leave the empty line's CRLF to the delimiter, RFC 2046 §5.1.1
+    // a part without content may leave the empty line's CRLF to the delimiter, RFC 2046 §5.1.1
+    m->matched = 2;
     return MULTIPART_BEGIN;
 }
 
 static multipart_event on_head(multipart *m, char c)
 {
-    if (m->head_len == m->limits->head_octets_max) return multipart_fail(m, 413, "a part's head is too long");
+    if (m->head_len == m->limits->head_octets_max)
+        return multipart_fail(m, 413, "a part's head is too long");
     m->head[m->head_len++] = c;
     if (m->state == MULTIPART_HEAD) {
         if (c == '\n') return multipart_fail(m, 400, "LF without CR in a part's head");

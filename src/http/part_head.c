@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Heads of parts. What two readers could take for two things is refused: a name twice, a line folded.
+// Heads of parts. What two readers could take for two things is refused: a name twice, a line
+// folded.
 
 #include "http/part_head.h"
 
@@ -18,7 +19,8 @@ slice param_head(slice *rest)
 
 static bool param_is_escape(slice text, size_t at)
 {
-    return text.ptr[at] == '\\' && at + 1 < text.len && (text.ptr[at + 1] == '"' || text.ptr[at + 1] == '\\');
+    return text.ptr[at] == '\\' && at + 1 < text.len &&
+           (text.ptr[at + 1] == '"' || text.ptr[at + 1] == '\\');
 }
 
 // The length of a token or a quoted string; 0 if there is neither.
@@ -35,7 +37,8 @@ static size_t param_value_len(slice text)
 bool param_next(slice *rest, slice *name, slice *value)
 {
     slice text = slice_trim(*rest);
-    while (text.len && text.ptr[0] == ';') text = slice_trim(slice_from(text, 1));
+    while (text.len && text.ptr[0] == ';')
+        text = slice_trim(slice_from(text, 1));
     bool separated = text.ptr > rest->ptr && memchr(rest->ptr, ';', (size_t)(text.ptr - rest->ptr));
     *rest = text;
     size_t n = text.len && separated ? syntax_span_token(text.ptr, text.len) : 0;
@@ -77,7 +80,8 @@ static const char *part_field_read(slice line, skua_field *field)
     size_t n = syntax_span_token(line.ptr, line.len);
     if (n == 0 || n == line.len || line.ptr[n] != ':') return "a part's head is no field";
     *field = (skua_field){ slice_make(line.ptr, n), slice_trim(slice_from(line, n + 1)) };
-    return syntax_is_field_value(field->value) ? NULL : "octets that no field may have in a part's head";
+    return syntax_is_field_value(field->value) ? NULL
+                                               : "octets that no field may have in a part's head";
 }
 
 // A value of the head, which is the parser's own memory and may be written to.
@@ -89,7 +93,8 @@ static slice part_unquote(slice value)
 static const char *part_disposition_read(slice value, skua_part *part)
 {
     if (part->name.ptr) return "Content-Disposition twice";
-    if (!slice_equal_nocase(param_head(&value), SKUA_SLICE("form-data"))) return "a part that is no form-data";
+    if (!slice_equal_nocase(param_head(&value), SKUA_SLICE("form-data")))
+        return "a part that is no form-data";
     slice name, content;
     while (param_next(&value, &name, &content)) {
         slice *place = slice_equal_nocase(name, SKUA_SLICE("name"))       ? &part->name
@@ -106,7 +111,8 @@ static const char *part_disposition_read(slice value, skua_part *part)
 // RFC 7578 §4.7: not to be sent; these change nothing, the others would.
 static const char *part_encoding_check(slice value)
 {
-    bool plain = slice_equal_nocase(value, SKUA_SLICE("binary")) || slice_equal_nocase(value, SKUA_SLICE("8bit")) ||
+    bool plain = slice_equal_nocase(value, SKUA_SLICE("binary")) ||
+                 slice_equal_nocase(value, SKUA_SLICE("8bit")) ||
                  slice_equal_nocase(value, SKUA_SLICE("7bit"));
     return plain ? NULL : "a part that is encoded";
 }

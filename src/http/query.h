@@ -6,18 +6,20 @@
 
 #include "base/slice.h"
 
-// The next pair of name=value text, still encoded, from *rest; false at the end. Empty pieces are skipped.
+// The next pair of name=value text, still encoded, from *rest; false at the end. Empty pieces are
+// skipped.
 bool query_next(slice *rest, slice *name, slice *value);
 
-// Decodes "+" and percent-encoding into out, which has room for text.len octets. Returns false when the
-// encoding is broken; *len is untouched then.
+// Decodes "+" and percent-encoding into out, which has room for text.len octets. Returns false when
+// the encoding is broken; *len is untouched then.
 bool query_decode(slice text, char *out, size_t *len);
 
 // Whether encoded text decodes to plain, without writing it.
 bool query_equal(slice encoded, slice plain);
 
-// The next pair of a Cookie field value, RFC 6265 §5.4 as servers read it: split at ";", white space around
-// trimmed, one pair of double quotes around the value removed; pieces without "=" are skipped.
+// The next pair of a Cookie field value, RFC 6265 §5.4 as servers read it: split at ";", white
+// space around trimmed, one pair of double quotes around the value removed; pieces without "=" are
+// skipped.
 bool cookie_next(slice *rest, slice *name, slice *value);
 
 #endif

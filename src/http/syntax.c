@@ -145,13 +145,14 @@ __attribute__((target("avx2"))) static size_t avx2_span_class(const char *ptr, s
     return n;
 }
 
-// Whether the processor has AVX2 and the system keeps the registers whole. Compilers offer to ask, but what
-// they link for that knows every processor there is, and is larger than all of this file.
+// Whether the processor has AVX2 and the system keeps the registers whole. Compilers offer to ask,
+// but what they link for that knows every processor there is, and is larger than all of this file.
 __attribute__((target("xsave"))) static bool avx2_ask(void)
 {
     enum { WHOLE = 6 }; // both halves, in the system's register of what it keeps
     unsigned a, b, c, d;
-    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE) || (_xgetbv(0) & WHOLE) != WHOLE) return false;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE) || (_xgetbv(0) & WHOLE) != WHOLE)
+        return false;
     return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & bit_AVX2);
 }
 
@@ -375,7 +376,8 @@ static size_t list_member_len(slice text)
 slice syntax_host_name(slice authority)
 {
     bool address = authority.len && authority.ptr[0] == '[';
-    const char *end = authority.len ? memchr(authority.ptr, address ? ']' : ':', authority.len) : NULL;
+    const char *end =
+        authority.len ? memchr(authority.ptr, address ? ']' : ':', authority.len) : NULL;
     if (end) authority.len = (size_t)(end - authority.ptr) + (address ? 1 : 0);
     if (authority.len > 1 && authority.ptr[authority.len - 1] == '.') authority.len--;
     return authority;

@@ -51,7 +51,8 @@ static bool target_pass_encoded(slice text, size_t *at)
             return false;
         }
         i += 3;
-        while (i < text.len && syntax_is(text.ptr[i], SYNTAX_PATH_PLAIN)) i++;
+        while (i < text.len && syntax_is(text.ptr[i], SYNTAX_PATH_PLAIN))
+            i++;
     }
     *at = i;
     return true;
@@ -64,7 +65,8 @@ static fault target_read_path(slice text, size_t *len, bool *clean)
     bool as_is = true;
     do {
         size_t start = ++i;
-        while (i < text.len && syntax_is(text.ptr[i], SYNTAX_PATH_PLAIN)) i++;
+        while (i < text.len && syntax_is(text.ptr[i], SYNTAX_PATH_PLAIN))
+            i++;
         if (i < text.len && text.ptr[i] == '%') {
             if (!target_pass_encoded(text, &i)) return target_fault("broken percent-encoding");
             as_is = false;
@@ -231,7 +233,8 @@ static size_t target_decode_segment(slice *text, char *out, bool *plain)
 static size_t target_parent(const char *path, size_t len)
 {
     if (len > 1) len--;
-    while (path[len - 1] != '/') len--;
+    while (path[len - 1] != '/')
+        len--;
     return len;
 }
 
@@ -281,7 +284,9 @@ size_t target_encode(slice path, char *out)
 {
     size_t n = 1;
     out[0] = '/';
-    while (path.len && path.ptr[0] == '/') path = slice_from(path, 1);
-    for (size_t i = 0; i < path.len; i++) n += target_encode_octet(path.ptr[i], out + n);
+    while (path.len && path.ptr[0] == '/')
+        path = slice_from(path, 1);
+    for (size_t i = 0; i < path.len; i++)
+        n += target_encode_octet(path.ptr[i], out + n);
     return n;
 }

@@ -97,8 +97,8 @@ static inline wide wide_equal(wide v, uint8_t octet)
     return (wide)(v == wide_all(octet));
 }
 
-// Octets from first to first + more: shifted to the least there are with a sign, since processors order
-// octets with one.
+// Octets from first to first + more: shifted to the least there are with a sign, since processors
+// order octets with one.
 static inline wide wide_range(wide v, uint8_t first, uint8_t more)
 {
     wide shifted = v - wide_all((uint8_t)(first + 0x80));
@@ -163,7 +163,8 @@ static inline wide_mask wide_outside(wide_class class, const char *ptr)
     return wide_outside_of(class, v);
 }
 
-// Whether len octets, 8 to 16, are all of the class: the first eight and the last eight, in one look.
+// Whether len octets, 8 to 16, are all of the class: the first eight and the last eight, in one
+// look.
 static inline bool wide_holds_few(wide_class class, const char *ptr, size_t len)
 {
     typedef uint64_t wide_halves __attribute__((vector_size(16)));

@@ -43,7 +43,8 @@ static void alarms_sift_up(io_alarms *alarms, size_t index, io_alarm *alarm)
 static void alarms_sift_down(io_alarms *alarms, size_t index, io_alarm *alarm)
 {
     for (size_t child; (child = 2 * index) <= alarms->count; index = child) {
-        if (child < alarms->count && alarm_is_before(alarms->heap[child + 1], alarms->heap[child])) child++;
+        if (child < alarms->count && alarm_is_before(alarms->heap[child + 1], alarms->heap[child]))
+            child++;
         if (!alarm_is_before(alarms->heap[child], alarm)) break;
         alarms_put(alarms, index, alarms->heap[child]);
     }
@@ -79,7 +80,8 @@ void io_alarm_unset(io_alarms *alarms, io_alarm *alarm)
     alarm->index = 0;
     io_alarm *last = alarms->heap[alarms->count--];
     if (last == alarm) return;
-    if (index > 1 && alarm_is_before(last, alarms->heap[index / 2])) alarms_sift_up(alarms, index, last);
+    if (index > 1 && alarm_is_before(last, alarms->heap[index / 2]))
+        alarms_sift_up(alarms, index, last);
     else alarms_sift_down(alarms, index, last);
 }
 

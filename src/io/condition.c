@@ -9,7 +9,8 @@
 
 static struct timespec condition_time(int64_t ns)
 {
-    return (struct timespec){ .tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000) };
+    return (struct timespec){ .tv_sec = (time_t)(ns / 1000000000),
+                              .tv_nsec = (long)(ns % 1000000000) };
 }
 
 #ifdef __APPLE__
@@ -41,7 +42,8 @@ bool condition_wait_ns(pthread_cond_t *condition, pthread_mutex_t *lock, int64_t
 {
     struct timespec now;
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    struct timespec until = condition_time((int64_t)now.tv_sec * 1000000000 + now.tv_nsec + delay_ns);
+    struct timespec until =
+        condition_time((int64_t)now.tv_sec * 1000000000 + now.tv_nsec + delay_ns);
     return pthread_cond_timedwait(condition, lock, &until) != ETIMEDOUT;
 }
 

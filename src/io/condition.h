@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Waiting for another thread for a while, by the monotonic clock: a clock that is set must not hold anybody up.
+// Waiting for another thread for a while, by the monotonic clock: a clock that is set must not hold
+// anybody up.
 #ifndef SKUA_IO_CONDITION_H
 #define SKUA_IO_CONDITION_H
 
@@ -11,8 +12,8 @@
 // Makes a condition for condition_wait_ns.  Returns false when the system has no room for it.
 bool condition_init(pthread_cond_t *condition);
 
-// Waits to be signalled, for delay_ns at most.  Returns false when that time passed. It may return true too
-// early, as pthread_cond_wait may.
+// Waits to be signalled, for delay_ns at most. Returns false when that time passed. It may return
+// true too early, as pthread_cond_wait may.
 bool condition_wait_ns(pthread_cond_t *condition, pthread_mutex_t *lock, int64_t delay_ns);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Cores. A container is usually held by a quota of time, which the affinity mask does not show: a server with a
-// thread for each core of the machine is then stopped in the middle of every period.
+// Cores. A container is usually held by a quota of time, which the affinity mask does not show: a
+// server with a thread for each core of the machine is then stopped in the middle of every period.
 
 #include "io/cores.h"
 
@@ -18,7 +18,8 @@
 enum { CORES_TEXT_OCTETS = 4096, CORES_PATH_OCTETS = 1024 };
 
 // The whole of a small file, NUL-terminated; false when there is none, or it is not small.
-static bool cores_read(const char *root, const char *folder, const char *name, char text[CORES_TEXT_OCTETS])
+static bool cores_read(const char *root, const char *folder, const char *name,
+                       char text[CORES_TEXT_OCTETS])
 {
     char path[CORES_PATH_OCTETS];
     int len = snprintf(path, sizeof path, "%s%s%s", root, folder, name);
@@ -35,7 +36,8 @@ static bool cores_read(const char *root, const char *folder, const char *name, c
 // A decimal number at *at, which moves behind it; -1: there is none ("max", or "-1").
 static int64_t cores_number(const char **at)
 {
-    while (**at == ' ') (*at)++;
+    while (**at == ' ')
+        (*at)++;
     if (**at < '0' || **at > '9') return -1;
     int64_t n = 0;
     for (; **at >= '0' && **at <= '9'; (*at)++) {
@@ -77,8 +79,8 @@ static unsigned cores_of_group1(const char *root, const char *folder)
     return cores_of_share(cores_number(&quota_at), cores_number(&period_at));
 }
 
-// The strictest of a group and all above it. Inside of a container the path may be the host's, of which only the
-// end of the way up, the mount itself, is there.
+// The strictest of a group and all above it. Inside of a container the path may be the host's, of
+// which only the end of the way up, the mount itself, is there.
 static unsigned cores_of_groups(const char *root, const char *mount, slice group,
                                 unsigned (*of_group)(const char *root, const char *folder))
 {
@@ -86,7 +88,8 @@ static unsigned cores_of_groups(const char *root, const char *mount, slice group
     char folder[CORES_PATH_OCTETS];
     for (;;) {
         int len = snprintf(folder, sizeof folder, "%s%.*s", mount, (int)group.len, group.ptr);
-        if (len > 0 && (size_t)len < sizeof folder) cores = cores_fewer(cores, of_group(root, folder));
+        if (len > 0 && (size_t)len < sizeof folder)
+            cores = cores_fewer(cores, of_group(root, folder));
         if (group.len == 0) return cores;
         while (group.len && group.ptr[--group.len] != '/') {
         }
@@ -141,7 +144,8 @@ static unsigned cores_reachable(void)
 {
 #ifdef __linux__
     cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0) return (unsigned)CPU_COUNT(&set);
+    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0)
+        return (unsigned)CPU_COUNT(&set);
 #endif
     long online = sysconf(_SC_NPROCESSORS_ONLN);
     return online > 0 ? (unsigned)online : 1;

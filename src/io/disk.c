@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Disk. Where the kernel cannot tell whether it would wait, it is taken to.
-// A file that has been found in memory is believed to stay there for a second, so that a busy one costs nothing.
+// A file that has been found in memory is believed to stay there for a second, so that a busy one
+// costs nothing.
 
 #include "io/disk.h"
 
@@ -23,7 +24,8 @@ static const int64_t disk_believed_ns = 1000000000;
 static void disk_open(io_op *op)
 {
     int fd = 0; // looking opens nothing, and results below 0 are errors
-    skua_status status = file_open_beneath(op->fd, op->path.ptr, op->code == IO_FILE_STAT, &fd, &op->info);
+    skua_status status =
+        file_open_beneath(op->fd, op->path.ptr, op->code == IO_FILE_STAT, &fd, &op->info);
     op->result = status ? -(int64_t)status : fd;
 }
 
@@ -60,7 +62,9 @@ static bool disk_open_at_once(io_op *op)
 {
     int fd = 0;
     skua_status status;
-    if (op->remote || !file_open_cached(op->fd, op->path.ptr, op->code == IO_FILE_STAT, &fd, &op->info, &status)) return false;
+    if (op->remote ||
+        !file_open_cached(op->fd, op->path.ptr, op->code == IO_FILE_STAT, &fd, &op->info, &status))
+        return false;
     op->result = status ? -(int64_t)status : fd;
     return true;
 }
@@ -98,17 +102,20 @@ static disk_load **disk_bucket(io_loop *loop, uint32_t slot)
 static void disk_unlink(io_loop *loop, const disk_load *load)
 {
     disk_load **at = disk_bucket(loop, load->stream.slot);
-    while (*at != load) at = &(*at)->next;
+    while (*at != load)
+        at = &(*at)->next;
     *at = load->next;
 }
 
-// Else clients that go away and come again would leave more and more work, and files open, to a slow disk.
+// Else clients that go away and come again would leave more and more work, and files open, to a
+// slow disk.
 void disk_abandon(io_loop *loop, const io_stream *stream)
 {
     if (!(stream->flags & IO_COLD)) return;
     disk_load *load = *disk_bucket(loop, stream->item.slot);
     for (; load; load = load->next) {
-        bool same = load->stream.slot == stream->item.slot && load->stream.generation == stream->item.generation;
+        bool same = load->stream.slot == stream->item.slot &&
+                    load->stream.generation == stream->item.generation;
         if (same) atomic_store_explicit(&load->op.gone, true, memory_order_relaxed);
     }
 }
@@ -128,9 +135,12 @@ void disk_forget(io_loop *loop, int fd)
 static void disk_believe(io_loop *loop, int fd, uint64_t from, uint64_t to)
 {
     io_resident *resident = disk_resident(loop, fd);
-    bool joins = resident->fd == fd && loop->now_ns < resident->until_ns && from <= resident->to && to >= resident->from;
+    bool joins = resident->fd == fd && loop->now_ns < resident->until_ns && from <= resident->to &&
+                 to >= resident->from;
     if (!joins) {
-        *resident = (io_resident){ .fd = fd, .from = from, .to = to, .until_ns = loop->now_ns + disk_believed_ns };
+        *resident = (io_resident){
+            .fd = fd, .from = from, .to = to, .until_ns = loop->now_ns + disk_believed_ns
+        };
         return;
     }
     if (from < resident->from) resident->from = from;
@@ -159,16 +169,20 @@ static void disk_loaded(io_op *op, int64_t result)
 static int disk_duplicate(io_loop *loop, int fd)
 {
     int made = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    if (made < 0 && errno == EMFILE && loop->evict && loop->evict(loop)) made = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    if (made < 0 && errno == EMFILE && loop->evict && loop->evict(loop))
+        made = fcntl(fd, F_DUPFD_CLOEXEC, 0);
     return made;
 }
 
-static bool disk_load_elsewhere(io_loop *loop, const io_stream *stream, out_segment segment, uint64_t length)
+static bool disk_load_elsewhere(io_loop *loop, const io_stream *stream, out_segment segment,
+                                uint64_t length)
 {
     disk_load *load = loop->elsewhere ? memory_alloc(sizeof *load) : NULL;
     if (!load) return false;
     *load = (disk_load){ .stream = stream->item, .fd = segment.file };
-    load->op = (io_op){ .code = IO_FILE_LOAD, .active = true, .loop = loop, .done = disk_loaded, .user = load };
+    load->op = (io_op){
+        .code = IO_FILE_LOAD, .active = true, .loop = loop, .done = disk_loaded, .user = load
+    };
     load->op.offset = segment.offset;
     load->op.length = length;
     load->op.fd = disk_duplicate(loop, segment.file);
@@ -194,10 +208,12 @@ uint64_t disk_ready(io_loop *loop, io_stream *stream, uint64_t most)
     const io_resident *resident = disk_resident(loop, segment.file);
     uint64_t from = segment.offset, to = from + disk_smaller(segment.len, DISK_LOAD_OCTETS);
     if (!TRANSFER_FILE_WAITS) return most;
-    if (resident->fd == segment.file && loop->now_ns < resident->until_ns && from >= resident->from && from < resident->to) {
+    if (resident->fd == segment.file && loop->now_ns < resident->until_ns &&
+        from >= resident->from && from < resident->to) {
         return disk_smaller(most, resident->to - from);
     }
-    if (!page_cache_holds(segment.file, from, to - from) && disk_load_elsewhere(loop, stream, segment, to - from)) {
+    if (!page_cache_holds(segment.file, from, to - from) &&
+        disk_load_elsewhere(loop, stream, segment, to - from)) {
         stream->flags |= IO_COLD;
         return 0;
     }

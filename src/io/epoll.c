@@ -135,14 +135,17 @@ static int epoll_fd(const io_loop *loop)
     return kernel->fd;
 }
 
-// To the nanosecond where the kernel can (Linux 5.11). Where it cannot, or a filter of system calls does not know
-// the call, is_coarse is set.
+// To the nanosecond where the kernel can (Linux 5.11). Where it cannot, or a filter of system calls
+// does not know the call, is_coarse is set.
 static int epoll_wait_precisely(epoll_kernel *kernel, int64_t timeout_ns)
 {
 #ifdef SYS_epoll_pwait2
     // The kernel's own layout, on every architecture.
-    const struct { int64_t seconds, nanoseconds; } timeout = { timeout_ns / 1000000000, timeout_ns % 1000000000 };
-    long n = syscall(SYS_epoll_pwait2, kernel->fd, kernel->events, EPOLL_EVENTS, &timeout, NULL, (size_t)0);
+    const struct {
+        int64_t seconds, nanoseconds;
+    } timeout = { timeout_ns / 1000000000, timeout_ns % 1000000000 };
+    long n = syscall(SYS_epoll_pwait2, kernel->fd, kernel->events, EPOLL_EVENTS, &timeout, NULL,
+                     (size_t)0);
     if (n < 0 && (errno == ENOSYS || errno == EPERM)) kernel->is_coarse = true;
     return (int)n;
 #else
@@ -177,7 +180,8 @@ static skua_status epoll_turn(io_loop *loop, int64_t timeout_ns)
     int error = errno;
     readiness_clock(loop);
     if (n < 0 && error != EINTR) return SKUA_EIO;
-    for (int i = 0; i < n; i++) readiness_tell_poll(loop, kernel->events[i].data.u64);
+    for (int i = 0; i < n; i++)
+        readiness_tell_poll(loop, kernel->events[i].data.u64);
     for (int i = 0; i < n; i++) {
         readiness_tell(loop, kernel->events[i].data.u64, epoll_ready(kernel->events[i].events));
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Files beneath a directory. A FIFO or a device is opened without waiting, looked at, and closed: finding
-// out beforehand would cost every file two more system calls, and what such an opening may stir
-// belongs to whoever put it there.
+// Files beneath a directory. A FIFO or a device is opened without waiting, looked at, and closed:
+// finding out beforehand would cost every file two more system calls, and what such an opening may
+// stir belongs to whoever put it there.
 
 #include "io/file.h"
 
@@ -72,10 +72,11 @@ static file_method beneath_probe(void)
 bool file_is_remote(int directory)
 {
     static const uint32_t local[] = {
-        0xef53 /* ext4 */, 0x58465342 /* XFS */, 0x9123683e /* btrfs */, 0x01021994 /* tmpfs */, 0x858458f6 /* ramfs */,
-        0x794c7630 /* overlayfs */, 0xf2f52010 /* F2FS */, 0x2fc12fc1 /* ZFS */, 0xca451a4e /* bcachefs */,
-        0x73717368 /* squashfs */, 0xe0f5e1e2 /* EROFS */, 0x9660 /* ISO 9660 */, 0x4d44 /* FAT */,
-        0x2011bab0 /* exFAT */, 0x7366746e /* NTFS */,
+        0xef53 /* ext4 */,         0x58465342 /* XFS */,   0x9123683e /* btrfs */,
+        0x01021994 /* tmpfs */,    0x858458f6 /* ramfs */, 0x794c7630 /* overlayfs */,
+        0xf2f52010 /* F2FS */,     0x2fc12fc1 /* ZFS */,   0xca451a4e /* bcachefs */,
+        0x73717368 /* squashfs */, 0xe0f5e1e2 /* EROFS */, 0x9660 /* ISO 9660 */,
+        0x4d44 /* FAT */,          0x2011bab0 /* exFAT */, 0x7366746e /* NTFS */,
     };
     struct statfs fs;
     if (fstatfs(directory, &fs) != 0) return true;
@@ -136,8 +137,8 @@ void file_method_set(file_method method)
     atomic_store_explicit(&beneath_method, (int)method, memory_order_relaxed);
 }
 
-// The kernel answers EAGAIN when something was renamed while it went up by "..": it cannot tell whether
-// it is still inside. After a few times the walk decides.
+// The kernel answers EAGAIN when something was renamed while it went up by "..": it cannot tell
+// whether it is still inside. After a few times the walk decides.
 static int beneath_open(int root, const char *path, int flags)
 {
     if (file_method_get() == FILE_METHOD_OPENAT2) {
@@ -160,8 +161,8 @@ static skua_status beneath_status(int error)
     case EILSEQ: return SKUA_ENOENT;
     case EACCES:
     case EPERM:
-    case EXDEV:  // out of the root
-    case ENXIO:  // a socket, or a device without a driver
+    case EXDEV: // out of the root
+    case ENXIO: // a socket, or a device without a driver
     case ENODEV: return SKUA_EACCES;
     case EMFILE:
     case ENFILE: return SKUA_ENOFILE;
@@ -176,11 +177,23 @@ static int64_t beneath_time(struct timespec time)
 }
 
 #ifdef __APPLE__
-static struct timespec beneath_mtime(const struct stat *st) { return st->st_mtimespec; }
-static struct timespec beneath_ctime(const struct stat *st) { return st->st_ctimespec; }
+static struct timespec beneath_mtime(const struct stat *st)
+{
+    return st->st_mtimespec;
+}
+static struct timespec beneath_ctime(const struct stat *st)
+{
+    return st->st_ctimespec;
+}
 #else
-static struct timespec beneath_mtime(const struct stat *st) { return st->st_mtim; }
-static struct timespec beneath_ctime(const struct stat *st) { return st->st_ctim; }
+static struct timespec beneath_mtime(const struct stat *st)
+{
+    return st->st_mtim;
+}
+static struct timespec beneath_ctime(const struct stat *st)
+{
+    return st->st_ctim;
+}
 #endif
 
 static void beneath_describe(const struct stat *st, io_file_info *info)
@@ -208,26 +221,31 @@ static skua_status beneath_settle(int opened, bool stat_only, int *fd, io_file_i
     struct stat st;
     if (opened < 0) return beneath_status(-opened);
     if (fstat(opened, &st) != 0) return beneath_close(opened, beneath_status(errno));
-    if (!stat_only && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) return beneath_close(opened, SKUA_EACCES);
+    if (!stat_only && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+        return beneath_close(opened, SKUA_EACCES);
     beneath_describe(&st, info);
     if (stat_only) return beneath_close(opened, SKUA_OK);
     *fd = opened;
     return SKUA_OK;
 }
 
-skua_status file_open_beneath(int root, const char *path, bool stat_only, int *fd, io_file_info *info)
+skua_status file_open_beneath(int root, const char *path, bool stat_only, int *fd,
+                              io_file_info *info)
 {
-    return beneath_settle(beneath_open(root, path, stat_only ? BENEATH_LOOK : BENEATH_READ), stat_only, fd, info);
+    return beneath_settle(beneath_open(root, path, stat_only ? BENEATH_LOOK : BENEATH_READ),
+                          stat_only, fd, info);
 }
 
-// EAGAIN: not all of the way is in memory. EXDEV may be another file system's, which need not be local, and EINVAL a
-// kernel's that cannot tell (before 5.12).
-bool file_open_cached(int root, const char *path, bool stat_only, int *fd, io_file_info *info, skua_status *status)
+// EAGAIN: not all of the way is in memory. EXDEV may be another file system's, which need not be
+// local, and EINVAL a kernel's that cannot tell (before 5.12).
+bool file_open_cached(int root, const char *path, bool stat_only, int *fd, io_file_info *info,
+                      skua_status *status)
 {
     if (file_method_get() != FILE_METHOD_OPENAT2) return false;
     int flags = stat_only ? BENEATH_LOOK : BENEATH_READ;
     int opened = beneath_openat2(root, path, flags, BENEATH_CACHED | BENEATH_NO_XDEV);
-    if (opened == -EAGAIN || opened == -EXDEV || opened == -EINVAL || opened == -EINTR) return false;
+    if (opened == -EAGAIN || opened == -EXDEV || opened == -EINVAL || opened == -EINTR)
+        return false;
     *status = beneath_settle(opened, stat_only, fd, info);
     return true;
 }
@@ -258,7 +276,8 @@ static void beneath_follow(int root, const char *path, const char *name, io_file
 }
 
 // False if the entry has gone meanwhile.
-static bool beneath_entry(int root, const char *path, DIR *directory, const char *name, io_file_info *info)
+static bool beneath_entry(int root, const char *path, DIR *directory, const char *name,
+                          io_file_info *info)
 {
     struct stat st;
     *info = (io_file_info){ .kind = SKUA_FILE_OTHER };
@@ -288,7 +307,8 @@ static skua_status beneath_list_next(beneath_lister *lister, bool *done)
     }
     io_file_info info;
     if (beneath_is_dots(entry->d_name)) return SKUA_OK;
-    if (!beneath_entry(lister->root, lister->path, lister->directory, entry->d_name, &info)) return SKUA_OK;
+    if (!beneath_entry(lister->root, lister->path, lister->directory, entry->d_name, &info))
+        return SKUA_OK;
     if (lister->left-- == 0) return SKUA_ELIMIT;
     *done = !lister->each(entry->d_name, &info, lister->user);
     return SKUA_OK;
@@ -303,7 +323,8 @@ skua_status file_list_beneath(int root, const char *path, size_t entries_max, fi
     beneath_lister lister = { root, path, fdopendir(fd), entries_max, each, user };
     if (!lister.directory) return beneath_close(fd, beneath_status(errno));
     bool done = false;
-    while (status == SKUA_OK && !done) status = beneath_list_next(&lister, &done);
+    while (status == SKUA_OK && !done)
+        status = beneath_list_next(&lister, &done);
     (void)closedir(lister.directory);
     return status;
 }

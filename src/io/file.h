@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Files beneath a directory: no path and no symbolic link leads out of it. Relative links inside it work;
+// Files beneath a directory: no path and no symbolic link leads out of it. Relative links inside it
+// work;
 // absolute ones are refused, as nobody could say whether they would stay inside.
 // By openat2 where the kernel has it and lets us, component by component where not.
 #ifndef SKUA_IO_FILE_H
@@ -8,29 +9,33 @@
 
 #include "io/io.h"
 
-// Opens path beneath the directory root for reading, close-on-exec and without ever waiting, or only
-// looks at it if stat_only.
+// Opens path beneath the directory root for reading, close-on-exec and without ever waiting, or
+// only looks at it if stat_only.
 // path: relative, ended by NUL; "" is root itself.
 // *fd: untouched if stat_only, and may then be NULL. *info is filled in both cases.
-// A directory is opened too: info->kind tells. Anything else but a regular file is refused, unless stat_only.
-// Errors: SKUA_ENOENT; SKUA_EACCES unreadable, outside root, or neither file nor directory; SKUA_ENOFILE;
+// A directory is opened too: info->kind tells. Anything else but a regular file is refused, unless
+// stat_only.
+// Errors: SKUA_ENOENT; SKUA_EACCES unreadable, outside root, or neither file nor directory;
+// SKUA_ENOFILE;
 // SKUA_ENOMEM; SKUA_EIO.
-skua_status file_open_beneath(int root, const char *path, bool stat_only, int *fd, io_file_info *info);
+skua_status file_open_beneath(int root, const char *path, bool stat_only, int *fd,
+                              io_file_info *info);
 
-// The same if it can be done from the kernel's memory. Returns false if it would have to wait for a disk, or nobody can
-// tell; nothing has been done then. Only for a root that is not remote.
-bool file_open_cached(int root, const char *path, bool stat_only, int *fd, io_file_info *info, skua_status *status);
+// The same if it can be done from the kernel's memory. Returns false if it would have to wait for a
+// disk, or nobody can tell; nothing has been done then. Only for a root that is not remote.
+bool file_open_cached(int root, const char *path, bool stat_only, int *fd, io_file_info *info,
+                      skua_status *status);
 
-// Whether opening beneath a directory may wait though everything is in the kernel's memory, as it asks another machine
-// or process (NFS, FUSE); or nobody can tell.
+// Whether opening beneath a directory may wait though everything is in the kernel's memory, as it
+// asks another machine or process (NFS, FUSE); or nobody can tell.
 bool file_is_remote(int directory);
 
 // Opens the directory path beneath root, to be read or watched: a descriptor that is close-on-exec.
 // Errors: as above; SKUA_ENOENT also if it is no directory.
 skua_status file_open_directory(int root, const char *path, int *fd);
 
-// Told of an entry; returns false to hear of no more. A symbolic link is what it leads to beneath root,
-// or of kind SKUA_FILE_OTHER if it leads out or nowhere.
+// Told of an entry; returns false to hear of no more. A symbolic link is what it leads to beneath
+// root, or of kind SKUA_FILE_OTHER if it leads out or nowhere.
 typedef bool file_entry_fn(const char *name, const io_file_info *info, void *user);
 
 // Calls each for the entries of the directory path beneath root but "." and "..", in no order.

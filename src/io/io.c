@@ -18,7 +18,8 @@ static int64_t loop_shorter_ns(int64_t a, int64_t b)
     return b < 0 || a < b ? a : b;
 }
 
-// What this system has, in the order of preference. One that can be refused is followed by one that cannot, in a ring.
+// What this system has, in the order of preference. One that can be refused is followed by one that
+// cannot, in a ring.
 static const io_backend *const io_backends[] = {
 #ifdef IO_HAS_KQUEUE
     &io_backend_kqueue,
@@ -49,12 +50,13 @@ const io_backend *io_backend_instead(const io_backend *refused)
 {
     if (!refused->probe) return NULL;
     size_t i = 0;
-    while (io_backends[i] != refused) i++;
+    while (io_backends[i] != refused)
+        i++;
     return io_backends[(i + 1) % IO_BACKENDS];
 }
 
-// What is pending may set deadlines, or be what the caller's loop ends for: the turn that does it does
-// not wait.
+// What is pending may set deadlines, or be what the caller's loop ends for: the turn that does it
+// does not wait.
 static int64_t loop_wait_ns(const io_loop *loop, int64_t timeout_ns)
 {
     if (loop->pending || loop->pending_ops) return 0;
@@ -111,7 +113,8 @@ void io_refresh(io_loop *loop)
     io_timers_clock(&loop->timers, loop->now_ns);
 }
 
-// A precise wait counts from now and not from when this loop last looked at the clock: callbacks take their time.
+// A precise wait counts from now and not from when this loop last looked at the clock: callbacks
+// take their time.
 skua_status io_turn(io_loop *loop, int64_t timeout_ns)
 {
     if (loop->alarms.count) io_refresh(loop);
@@ -126,7 +129,8 @@ void io_abandon(io_loop *loop)
     if (loop->backend->abandon) loop->backend->abandon(loop);
 }
 
-// Each turn starts all that is pending; completions may ask for more, which a peer must not use to keep us here.
+// Each turn starts all that is pending; completions may ask for more, which a peer must not use to
+// keep us here.
 void io_flush(io_loop *loop)
 {
     for (int i = 0; i < LOOP_FLUSH_TURNS_MAX && (loop->pending || loop->pending_ops); i++) {

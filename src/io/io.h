@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// The io seam: operations are submitted to a loop by an inline list push, executed by its backend, and
-// completed by callbacks in the same or a later turn, never from within the submission.
+// The io seam: operations are submitted to a loop by an inline list push, executed by its backend,
+// and completed by callbacks in the same or a later turn, never from within the submission.
 // A backend is completion-shaped: epoll, and sim, a kernel in memory that fails on demand.
 //
-// A stream is one connected endpoint with at most one receive, one send and one close outstanding, so
-// its operations are bits in it. Everything else is an io_op.
+// A stream is one connected endpoint with at most one receive, one send and one close outstanding,
+// so its operations are bits in it. Everything else is an io_op.
 #ifndef SKUA_IO_IO_H
 #define SKUA_IO_IO_H
 
@@ -20,9 +20,9 @@ typedef struct io_loop io_loop;
 typedef struct io_stream io_stream;
 typedef struct io_op io_op;
 
-enum { IO_RECV_OCTETS = 16384 };     // lent at once, at most
-enum { IO_TURN_READS_MAX = 4 };      // receives per stream and turn
-enum { IO_TURN_ACCEPTS_MAX = 64 };   // accepts per listener and turn
+enum { IO_RECV_OCTETS = 16384 };   // lent at once, at most
+enum { IO_TURN_READS_MAX = 4 };    // receives per stream and turn
+enum { IO_TURN_ACCEPTS_MAX = 64 }; // accepts per listener and turn
 
 // ---- Streams ----
 
@@ -36,55 +36,58 @@ typedef enum io_end {
 typedef struct io_stream_events {
     // Octets came. They are lent, writable, until this returns.
     void (*received)(io_stream *stream, char *octets, size_t len);
-    // The peer is done or dead. Each kind comes at most once: NEAR only while receiving is stopped, FIN only
-    // while it is not. Nothing but closed follows a RESET.
+    // The peer is done or dead. Each kind comes at most once: NEAR only while receiving is stopped,
+    // FIN only while it is not. Nothing but closed follows a RESET.
     void (*ended)(io_stream *stream, io_end how);
     // The owner asked by io_kick to be called from the loop.
     void (*kicked)(io_stream *stream);
-    // Octets left: stream->out is shorter by n. Comes at least when out is empty, and after each short send.
+    // Octets left: stream->out is shorter by n. Comes at least when out is empty, and after each
+    // short send.
     void (*sent)(io_stream *stream, uint64_t n);
-    // Out of order: the file ended before its length (SEND_FILE answered 0) or reading it failed. The head
-    // has been sent; the owner closes.
+    // Out of order: the file ended before its length (SEND_FILE answered 0) or reading it failed.
+    // The head has been sent; the owner closes.
     void (*send_failed)(io_stream *stream);
-    // CLOSE is complete: the stream may be given back to its pool, and is not looked at again. Its descriptor is closed
-    // by the end of the next turn, or of the loop.
+    // CLOSE is complete: the stream may be given back to its pool, and is not looked at again. Its
+    // descriptor is closed by the end of the next turn, or of the loop.
     void (*closed)(io_stream *stream);
 } io_stream_events;
 
-// Stream flags; the first group is the owner's to submit with the functions below, all are the loop's to keep.
+// Stream flags; the first group is the owner's to submit with the functions below, all are the
+// loop's to keep.
 enum {
-    IO_WANT_RECV = 1u << 0,    // RECV is armed
-    IO_WANT_SEND = 1u << 1,    // SEND is outstanding: out is borrowed
-    IO_WANT_SHUTDOWN = 1u << 2,// after what is to be sent
+    IO_WANT_RECV = 1u << 0,     // RECV is armed
+    IO_WANT_SEND = 1u << 1,     // SEND is outstanding: out is borrowed
+    IO_WANT_SHUTDOWN = 1u << 2, // after what is to be sent
     IO_WANT_CLOSE = 1u << 3,
-    IO_PENDING = 1u << 4,      // on the loop's pending list
-    IO_LATER = 1u << 5,        // used up its share of this turn: goes on in the next
-    IO_READABLE = 1u << 6,     // there may be input the kernel has told of
-    IO_UNWRITABLE = 1u << 7,   // the kernel would take no more; an event will come
-    IO_REGISTERED = 1u << 8,   // the kernel was asked to tell of it
-    IO_FIN_SEEN = 1u << 9,     // RDHUP was told: read to the end
-    IO_FIN_TOLD = 1u << 10,    // ended(FIN) was called
-    IO_RESET_TOLD = 1u << 11,  // ended(RESET) was called
+    IO_PENDING = 1u << 4,     // on the loop's pending list
+    IO_LATER = 1u << 5,       // used up its share of this turn: goes on in the next
+    IO_READABLE = 1u << 6,    // there may be input the kernel has told of
+    IO_UNWRITABLE = 1u << 7,  // the kernel would take no more; an event will come
+    IO_REGISTERED = 1u << 8,  // the kernel was asked to tell of it
+    IO_FIN_SEEN = 1u << 9,    // RDHUP was told: read to the end
+    IO_FIN_TOLD = 1u << 10,   // ended(FIN) was called
+    IO_RESET_TOLD = 1u << 11, // ended(RESET) was called
     IO_SHUTDOWN_DONE = 1u << 12,
-    IO_NEAR_TOLD = 1u << 13,   // ended(NEAR) was called
-    IO_KICK = 1u << 14,        // kicked is to be called
+    IO_NEAR_TOLD = 1u << 13,      // ended(NEAR) was called
+    IO_KICK = 1u << 14,           // kicked is to be called
     IO_REGISTERED_OUT = 1u << 16, // and for writing: kqueue asks apart
-    IO_LAST = 1u << 15,        // the owner's promise: once out is empty it closes or shuts down
-    IO_COLD = 1u << 26,        // what is to be sent is being loaded from the disk
+    IO_LAST = 1u << 15,           // the owner's promise: once out is empty it closes or shuts down
+    IO_COLD = 1u << 26,           // what is to be sent is being loaded from the disk
 };
 
 struct io_stream {
-    pool_item item;      // first: streams live in the loop's pool
-    io_stream *next;     // pending or later list
-    out_queue *out;      // what SEND sends; the owner's, set before io_send
-    int32_t fd;          // the backend's
+    pool_item item;  // first: streams live in the loop's pool
+    io_stream *next; // pending or later list
+    out_queue *out;  // what SEND sends; the owner's, set before io_send
+    int32_t fd;      // the backend's
     uint32_t flags;
 };
 
 // ---- Other operations ----
 
 typedef enum io_code {
-    IO_ACCEPT,    // fd listens; completes for each connection: result is the new fd, until cancelled
+    // fd listens; completes for each connection: result is the new fd, until cancelled
+    IO_ACCEPT,
     IO_CONNECT,
     IO_POLL,      // fd becomes readable; completes once
     IO_FILE_OPEN, // path beneath fd: result is the file, info is filled
@@ -93,7 +96,7 @@ typedef enum io_code {
     IO_FILE_LOAD, // length octets at offset into the kernel's memory
     IO_RECVMSG,
     IO_SENDMSG,
-    IO_WAKE,      // completes each time io_wake was called, any number of calls in one
+    IO_WAKE, // completes each time io_wake was called, any number of calls in one
 } io_code;
 
 // The kind of thing a path names, and what is known of it.
@@ -109,21 +112,22 @@ typedef struct io_address {
 
 struct io_op {
     io_op *next;
-    io_loop *loop; // set when it is submitted
+    io_loop *loop;                           // set when it is submitted
     void (*done)(io_op *op, int64_t result); // result: >= 0, or -skua_status
     void *user;
     int fd;
     uint8_t code;
-    bool active; // submitted and not complete (ACCEPT, WAKE: not cancelled)
-    io_address peer;    // ACCEPT: whose connection it is; unknown: see io_backend.peer
-    slice path;         // FILE_OPEN, FILE_STAT: relative; must end in NUL
-    bool remote;        // FILE_OPEN, FILE_STAT: opening beneath fd may wait for another process or machine at any time
-    io_file_info info;  // FILE_OPEN, FILE_STAT: out
-    char *buffer;       // FILE_READ
+    bool active;     // submitted and not complete (ACCEPT, WAKE: not cancelled)
+    io_address peer; // ACCEPT: whose connection it is; unknown: see io_backend.peer
+    slice path;      // FILE_OPEN, FILE_STAT: relative; must end in NUL
+    // FILE_OPEN, FILE_STAT: opening beneath fd may wait for another process or machine at any time
+    bool remote;
+    io_file_info info; // FILE_OPEN, FILE_STAT: out
+    char *buffer;      // FILE_READ
     uint64_t offset, length;
-    uint32_t slot;      // the backend's
-    int64_t result;     // FILE_*: of io_perform
-    atomic_bool gone;   // FILE_LOAD: nobody waits for it any more
+    uint32_t slot;    // the backend's
+    int64_t result;   // FILE_*: of io_perform
+    atomic_bool gone; // FILE_LOAD: nobody waits for it any more
 };
 
 // ---- The loop ----
@@ -131,43 +135,50 @@ struct io_op {
 typedef struct io_backend {
     const char *name;
     skua_status (*open)(io_loop *loop);
-    // Called once by the thread that is to turn it from then on; the turns before only make it ready to be woken. NULL:
+    // Called once by the thread that is to turn it from then on; the turns before only make it
+    // ready to be woken. NULL:
     // any thread may. Errors: those of probe.
     skua_status (*settle)(io_loop *loop);
-    // Starts pending operations, waits at most timeout_ns (-1: for ever) unless work is ready, and completes.
+    // Starts pending operations, waits at most timeout_ns (-1: for ever) unless work is ready, and
+    // completes.
     skua_status (*turn)(io_loop *loop, int64_t timeout_ns);
     void (*close)(io_loop *loop);
     // Ends ACCEPT, POLL or WAKE.
     void (*cancel)(io_loop *loop, io_op *op);
     // Makes turn return. Thread: any.
     void (*wake)(io_op *op);
-    // Closes a descriptor the backend made: a file from FILE_OPEN, or an accepted socket nobody wants.
+    // Closes a descriptor the backend made: a file from FILE_OPEN, or an accepted socket nobody
+    // wants.
     void (*discard)(io_loop *loop, int fd);
 
-    // The rest may be NULL. Whose connection an accepted stream is; asked for where ACCEPT leaves that unknown, as it
-    // costs a system call.
+    // The rest may be NULL. Whose connection an accepted stream is; asked for where ACCEPT leaves
+    // that unknown, as it costs a system call.
     void (*peer)(const io_stream *stream, io_address *peer);
     // How many octets have been sent that the peer's side has not acknowledged.
     uint64_t (*unsent)(const io_stream *stream);
     // A descriptor that is readable when a turn has something to complete; without it the
     // loop cannot be part of another one.
     int (*fd)(const io_loop *loop);
-    // How long a turn with that timeout would wait, from now_ns on: not at all when work is left over.
+    // How long a turn with that timeout would wait, from now_ns on: not at all when work is left
+    // over.
     int64_t (*wait_ns)(const io_loop *loop, int64_t timeout_ns);
-    // Hands the kernel what was kept for the next turn: somebody else waits on fd meanwhile. NULL: nothing is kept.
+    // Hands the kernel what was kept for the next turn: somebody else waits on fd meanwhile. NULL:
+    // nothing is kept.
     void (*flush)(io_loop *loop);
-    // turn has failed for good: frees the streams from what the kernel has, so that closing them completes in turns
-    // that fail. NULL: they are free.
+    // turn has failed for good: frees the streams from what the kernel has, so that closing them
+    // completes in turns that fail. NULL: they are free.
     void (*abandon)(io_loop *loop);
     // The monotonic clock that turns go by, now; NULL: io_clock_ns.
     int64_t (*clock_ns)(const io_loop *loop);
-    // Whether the kernel has it and lets this process use it; NULL: always. The calling thread is left as it was.
+    // Whether the kernel has it and lets this process use it; NULL: always. The calling thread is
+    // left as it was.
     // *call: on failure, the system call that failed.
     // Errors: SKUA_EACCES; SKUA_EUNSUPPORTED; SKUA_ENOMEM; SKUA_ENOFILE.
     skua_status (*probe)(const char **call);
 } io_backend;
 
-#if defined(__APPLE__) || defined(__FreeBSD__) || defined(__DragonFly__) || defined(SKUA_KQUEUE_SHIM)
+#if defined(__APPLE__) || defined(__FreeBSD__) || defined(__DragonFly__) ||                        \
+    defined(SKUA_KQUEUE_SHIM)
 #define IO_HAS_KQUEUE // on Linux over a shim, in the tests
 #endif
 
@@ -175,13 +186,15 @@ extern const io_backend io_backend_epoll;
 extern const io_backend io_backend_kqueue;
 extern const io_backend io_backend_uring;
 
-// The backend of that name, or NULL if this system has none of it. "auto", or NULL: the one that is preferred here.
+// The backend of that name, or NULL if this system has none of it. "auto", or NULL: the one that is
+// preferred here.
 const io_backend *io_backend_find(const char *name);
 
 // Whether that name leaves the choice open: "auto", or NULL.
 bool io_backend_is_auto(const char *name);
 
-// What to take instead of a backend that was refused; NULL: this one cannot be, so what fails is not its fault.
+// What to take instead of a backend that was refused; NULL: this one cannot be, so what fails is
+// not its fault.
 const io_backend *io_backend_instead(const io_backend *refused);
 
 enum { IO_RESIDENT_MAX = 64, IO_LOAD_BUCKETS = 64 };
@@ -196,20 +209,22 @@ typedef struct io_resident {
 struct io_loop {
     const io_backend *backend;
     const io_stream_events *events;
-    pool *streams;          // io_stream comes first in its items
-    void *owner;            // for callbacks
-    void *kernel;           // the backend's own state
+    pool *streams;                      // io_stream comes first in its items
+    void *owner;                        // for callbacks
+    void *kernel;                       // the backend's own state
     io_stream *pending, **pending_tail; // streams with something to start
     io_op *pending_ops, **pending_ops_tail;
-    int64_t now_ns;         // monotonic, at the start of this turn
-    int64_t unix_ns;        // since 1970
+    int64_t now_ns;  // monotonic, at the start of this turn
+    int64_t unix_ns; // since 1970
     uint64_t send_turn_octets_max;
     bool (*evict)(io_loop *loop); // descriptors ran out: free some; returns whether any
-    // Has io_perform called on another thread, and then io_complete on the loop's own, as the operation may wait for the
-    // disk. Returns false if it cannot. NULL: such operations make the loop wait.
+    // Has io_perform called on another thread, and then io_complete on the loop's own, as the
+    // operation may wait for the disk. Returns false if it cannot. NULL: such operations make the
+    // loop wait.
     bool (*elsewhere)(io_loop *loop, io_op *op);
     io_resident resident[IO_RESIDENT_MAX]; // by descriptor
-    struct disk_load *loads[IO_LOAD_BUCKETS]; // that streams wait for, or waited for, by their slots
+    // that streams wait for, or waited for, by their slots
+    struct disk_load *loads[IO_LOAD_BUCKETS];
     io_timers timers;
     io_alarms alarms;
 };
@@ -218,17 +233,20 @@ struct io_loop {
 skua_status io_loop_open(io_loop *loop, const io_backend *backend);
 void io_loop_close(io_loop *loop); // no stream may be open, no operation active
 
-// Makes it the calling thread's to turn. Before, turns of 0 ns by another thread start what needs no waiting.
+// Makes it the calling thread's to turn. Before, turns of 0 ns by another thread start what needs
+// no waiting.
 skua_status io_settle(io_loop *loop);
 
 // One turn: the backend's, then the timers that are due.  timeout_ns: at most; -1 for ever.
 // Errors: SKUA_EIO the kernel does not let the loop go on.
 skua_status io_turn(io_loop *loop, int64_t timeout_ns);
 
-// After a turn that failed, which is for good: the streams that are closed now still complete, in turns that fail too.
+// After a turn that failed, which is for good: the streams that are closed now still complete, in
+// turns that fail too.
 void io_abandon(io_loop *loop);
 
-// Starts what the timers of the last turn have left pending, so that nothing waits for the next one.
+// Starts what the timers of the last turn have left pending, so that nothing waits for the next
+// one.
 void io_flush(io_loop *loop);
 
 // How long the next turn will wait if nothing happens, from now_ns on; -1: for ever.
@@ -261,7 +279,8 @@ static inline void io_recv(io_loop *loop, io_stream *stream)
 {
     if (stream->flags & IO_WANT_RECV) return;
     stream->flags |= IO_WANT_RECV;
-    if (stream->flags & (IO_READABLE | IO_FIN_SEEN) || !(stream->flags & IO_REGISTERED)) io_push(loop, stream);
+    if (stream->flags & (IO_READABLE | IO_FIN_SEEN) || !(stream->flags & IO_REGISTERED))
+        io_push(loop, stream);
 }
 
 static inline void io_recv_stop(io_stream *stream)
@@ -290,7 +309,8 @@ static inline void io_shutdown(io_loop *loop, io_stream *stream)
     if (!(stream->flags & IO_UNWRITABLE)) io_push(loop, stream);
 }
 
-// Octets that have left out and lie in the kernel still; 0 where it does not tell. Costs a system call.
+// Octets that have left out and lie in the kernel still; 0 where it does not tell. Costs a system
+// call.
 static inline uint64_t io_unsent(const io_loop *loop, const io_stream *stream)
 {
     return loop->backend->unsent ? loop->backend->unsent(stream) : 0;
@@ -317,7 +337,8 @@ static inline void io_submit(io_loop *loop, io_op *op)
 // The monotonic clock, now: for what is measured within a turn.  Thread: any.
 int64_t io_clock_ns(void);
 
-// Ends ACCEPT, POLL or WAKE at once: done is not called any more. Sockets already accepted have been delivered.
+// Ends ACCEPT, POLL or WAKE at once: done is not called any more. Sockets already accepted have
+// been delivered.
 void io_cancel(io_loop *loop, io_op *op);
 
 // Does a FILE operation, however long the disk takes.  Thread: any.

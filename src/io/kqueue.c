@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The kqueue backend: how the BSDs and macOS wait for readiness. Registrations are kept and go with the next
-// kevent, so that a turn is one system call; what the kernel refuses comes back as an event of its own.
+// The kqueue backend: how the BSDs and macOS wait for readiness. Registrations are kept and go with
+// the next kevent, so that a turn is one system call; what the kernel refuses comes back as an
+// event of its own.
 
 #include "io/io.h"
 
@@ -18,8 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
-// As many events as changes: a change that failed takes the place of an event, and a kevent without room for
-// it fails altogether.
+// As many events as changes: a change that failed takes the place of an event, and a kevent without
+// room for it fails altogether.
 enum { KQUEUE_EVENTS = 256, KQUEUE_CHANGES = KQUEUE_EVENTS };
 
 _Static_assert(sizeof(void *) >= sizeof(uint64_t), "udata holds a slot and its generation");
@@ -35,7 +36,8 @@ typedef struct kqueue_kernel {
 
 // ---- Changes ----
 
-// The key of a change whose failure concerns nobody: what it deletes may have gone with its descriptor.
+// The key of a change whose failure concerns nobody: what it deletes may have gone with its
+// descriptor.
 static const uint64_t kqueue_nobody = UINT32_MAX;
 
 // udata points to nothing: it is a number that is handed back.
@@ -54,16 +56,19 @@ static struct kevent kqueue_make(uintptr_t ident, int filter, unsigned flags, ui
     };
 }
 
-// More changes in a turn than there is room for. Asked for receipts, kevent hands back no events: those are for
-// the turn to take. What failed stays, to fail again where it can be told of.
+// More changes in a turn than there is room for. Asked for receipts, kevent hands back no events:
+// those are for the turn to take. What failed stays, to fail again where it can be told of.
 static void kqueue_flush(kqueue_kernel *kernel)
 {
     static const struct timespec at_once;
-    for (int i = 0; i < kernel->change_count; i++) kernel->changes[i].flags |= EV_RECEIPT;
-    int n = kevent(kernel->fd, kernel->changes, kernel->change_count, kernel->receipts, KQUEUE_CHANGES, &at_once);
+    for (int i = 0; i < kernel->change_count; i++)
+        kernel->changes[i].flags |= EV_RECEIPT;
+    int n = kevent(kernel->fd, kernel->changes, kernel->change_count, kernel->receipts,
+                   KQUEUE_CHANGES, &at_once);
     int kept = 0;
     for (int i = 0; i < n; i++) {
-        if (kernel->receipts[i].data == 0 || kqueue_key(&kernel->changes[i]) == kqueue_nobody) continue;
+        if (kernel->receipts[i].data == 0 || kqueue_key(&kernel->changes[i]) == kqueue_nobody)
+            continue;
         kernel->changes[kept] = kernel->changes[i];
         kernel->changes[kept++].flags &= (unsigned short)~EV_RECEIPT;
     }
@@ -84,7 +89,8 @@ static bool kqueue_change(kqueue_kernel *kernel, struct kevent change)
 static bool kqueue_join(io_loop *loop, io_stream *stream)
 {
     uint64_t key = readiness_stream_key(stream);
-    return kqueue_change(loop->kernel, kqueue_make((uintptr_t)stream->fd, EVFILT_READ, EV_ADD | EV_CLEAR, key));
+    return kqueue_change(loop->kernel,
+                         kqueue_make((uintptr_t)stream->fd, EVFILT_READ, EV_ADD | EV_CLEAR, key));
 }
 
 // Most connections always find room to send: they never ask.
@@ -93,7 +99,8 @@ static bool kqueue_join_out(io_loop *loop, io_stream *stream)
     if (stream->flags & IO_REGISTERED_OUT) return true;
     stream->flags |= IO_REGISTERED_OUT;
     uint64_t key = readiness_stream_key(stream);
-    return kqueue_change(loop->kernel, kqueue_make((uintptr_t)stream->fd, EVFILT_WRITE, EV_ADD | EV_CLEAR, key));
+    return kqueue_change(loop->kernel,
+                         kqueue_make((uintptr_t)stream->fd, EVFILT_WRITE, EV_ADD | EV_CLEAR, key));
 }
 
 // What is registered goes with the descriptor. What is still to be registered must not: the
@@ -129,7 +136,8 @@ static void kqueue_forget(io_loop *loop, io_op *op)
 
 static void kqueue_mute(io_loop *loop, io_op *op, bool mute)
 {
-    (void)kqueue_change(loop->kernel, kqueue_op_change(op, mute ? EV_DISABLE : EV_ENABLE, op->slot));
+    (void)kqueue_change(loop->kernel,
+                        kqueue_op_change(op, mute ? EV_DISABLE : EV_ENABLE, op->slot));
 }
 
 static bool kqueue_woken(io_op *op)
@@ -204,11 +212,11 @@ static void kqueue_tell(io_loop *loop, const struct kevent *event)
 
 static int kqueue_wait(kqueue_kernel *kernel, int64_t timeout_ns)
 {
-    struct timespec timeout = {
-        .tv_sec = (time_t)(timeout_ns / 1000000000), .tv_nsec = (long)(timeout_ns % 1000000000)
-    };
+    struct timespec timeout = { .tv_sec = (time_t)(timeout_ns / 1000000000),
+                                .tv_nsec = (long)(timeout_ns % 1000000000) };
     const struct timespec *most = timeout_ns < 0 ? NULL : &timeout;
-    int n = kevent(kernel->fd, kernel->changes, kernel->change_count, kernel->events, KQUEUE_EVENTS, most);
+    int n = kevent(kernel->fd, kernel->changes, kernel->change_count, kernel->events, KQUEUE_EVENTS,
+                   most);
     kernel->change_count = 0; // applied also when a signal ended the wait
     return n;
 }
@@ -222,9 +230,11 @@ static skua_status kqueue_turn(io_loop *loop, int64_t timeout_ns)
     readiness_clock(loop);
     if (n < 0 && error != EINTR) return SKUA_EIO;
     for (int i = 0; i < n; i++) {
-        if (!(kernel->events[i].flags & EV_ERROR)) readiness_tell_poll(loop, kqueue_key(&kernel->events[i]));
+        if (!(kernel->events[i].flags & EV_ERROR))
+            readiness_tell_poll(loop, kqueue_key(&kernel->events[i]));
     }
-    for (int i = 0; i < n; i++) kqueue_tell(loop, &kernel->events[i]);
+    for (int i = 0; i < n; i++)
+        kqueue_tell(loop, &kernel->events[i]);
     readiness_end(loop);
     return SKUA_OK;
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Page cache. Linux tells of a range whether its pages are there (cachestat, 6.5), though some may still be on their way
-// from the disk; and refuses to read what is not ready (RWF_NOWAIT), which copies. So a few octets are read here and there,
-// but only of what may be there: before it refuses, the kernel begins to read, and that waits where the disk has enough to do.
+// Page cache. Linux tells of a range whether its pages are there (cachestat, 6.5), though some may
+// still be on their way from the disk; and refuses to read what is not ready (RWF_NOWAIT), which
+// copies. So a few octets are read here and there,
+// but only of what may be there: before it refuses, the kernel begins to read, and that waits where
+// the disk has enough to do.
 // Where the first is missing, or not allowed for other people's files, the few octets decide.
 
 #include "io/page_cache.h"
@@ -18,10 +20,11 @@
 #endif
 
 enum {
-    PAGE_CACHE_STRIDE = 32768,        // readahead comes in larger pieces
-    PAGE_CACHE_AHEAD = 2 * 1048576,   // begun with, beyond what is loaded
-    PAGE_CACHE_PIECE = 131072,        // some kernels begin with no more than a readahead's length when they are told
-    PAGE_CACHE_READ_OCTETS = 32768    // at a time; threads of some libraries have little stack
+    PAGE_CACHE_STRIDE = 32768,      // readahead comes in larger pieces
+    PAGE_CACHE_AHEAD = 2 * 1048576, // begun with, beyond what is loaded
+    // some kernels begin with no more than a readahead's length when they are told
+    PAGE_CACHE_PIECE = 131072,
+    PAGE_CACHE_READ_OCTETS = 32768 // at a time; threads of some libraries have little stack
 };
 
 #if defined(__linux__) && defined(RWF_NOWAIT) && defined(SYS_preadv2)
@@ -96,7 +99,8 @@ ssize_t page_cache_read(int fd, char *buffer, size_t length, uint64_t offset)
 
 #endif
 
-// No reading of the kernel's own choice: sending would begin it, and may then wait for room in a queue.
+// No reading of the kernel's own choice: sending would begin it, and may then wait for room in a
+// queue.
 static void page_cache_begin(int fd, uint64_t offset, uint64_t length)
 {
 #ifdef POSIX_FADV_WILLNEED
@@ -115,7 +119,8 @@ void page_cache_load(int fd, uint64_t offset, uint64_t length)
     page_cache_begin(fd, offset, length + PAGE_CACHE_AHEAD);
     for (uint64_t at = 0; at < length;) {
         uint64_t left = length - at;
-        ssize_t n = pread(fd, octets, left < sizeof octets ? (size_t)left : sizeof octets, (off_t)(offset + at));
+        ssize_t n = pread(fd, octets, left < sizeof octets ? (size_t)left : sizeof octets,
+                          (off_t)(offset + at));
         if (n < 0 && errno == EINTR) continue;
         if (n <= 0) return; // sending it will tell
         at += (uint64_t)n;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Page cache: what of a file the kernel has in its memory, so that reading or sending it does not wait for a disk.
+// Page cache: what of a file the kernel has in its memory, so that reading or sending it does not
+// wait for a disk.
 #ifndef SKUA_IO_PAGE_CACHE_H
 #define SKUA_IO_PAGE_CACHE_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Readiness. A stream joins only when the loop has to wait for it, so that a connection whose request is
-// there when it is accepted never costs a registration.
+// Readiness. A stream joins only when the loop has to wait for it, so that a connection whose
+// request is there when it is accepted never costs a registration.
 
 #include "io/readiness.h"
 
@@ -14,7 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { READY_ROUNDS_MAX = 16 }; // how often a stream is run in a drain before the others have their turn
+// how often a stream is run in a drain before the others have their turn
+enum { READY_ROUNDS_MAX = 16 };
 
 // Accepting that was refused for want of descriptors or memory is tried again this often.
 static const int64_t readiness_retry_ns = 100000000;
@@ -42,7 +43,8 @@ static void ready_told(io_loop *loop, io_stream *stream, io_end how)
     static const uint32_t told[] = { IO_NEAR_TOLD, IO_FIN_TOLD, IO_RESET_TOLD };
     if (stream->flags & (told[how] | IO_RESET_TOLD | IO_WANT_CLOSE)) return;
     stream->flags |= told[how];
-    if (how == IO_END_RESET) stream->flags &= ~(uint32_t)(IO_WANT_RECV | IO_WANT_SEND | IO_WANT_SHUTDOWN);
+    if (how == IO_END_RESET)
+        stream->flags &= ~(uint32_t)(IO_WANT_RECV | IO_WANT_SEND | IO_WANT_SHUTDOWN);
     loop->events->ended(stream, how);
 }
 
@@ -92,7 +94,8 @@ static bool ready_would_block(void)
     return errno == EAGAIN || errno == EWOULDBLOCK;
 }
 
-// A short read means that the kernel has no more, unless FIN is behind it: data and FIN are one event.
+// A short read means that the kernel has no more, unless FIN is behind it: data and FIN are one
+// event.
 static void ready_receive(io_loop *loop, io_stream *stream)
 {
     readiness *state = loop->kernel;
@@ -180,7 +183,8 @@ static void ready_run(io_loop *loop, io_stream *stream)
         stream->flags &= ~(uint32_t)IO_KICK;
         loop->events->kicked(stream);
     }
-    if ((stream->flags & (IO_WANT_SEND | IO_UNWRITABLE | IO_COLD)) == IO_WANT_SEND) ready_send(loop, stream);
+    if ((stream->flags & (IO_WANT_SEND | IO_UNWRITABLE | IO_COLD)) == IO_WANT_SEND)
+        ready_send(loop, stream);
     if ((stream->flags & (IO_WANT_SHUTDOWN | IO_WANT_SEND)) == IO_WANT_SHUTDOWN) {
         stream->flags &= ~(uint32_t)IO_WANT_SHUTDOWN;
         (void)shutdown(stream->fd, SHUT_WR);
@@ -197,8 +201,9 @@ static io_stream *ready_take_pending(io_loop *loop)
     return streams;
 }
 
-// Running a stream may make it pending again: it has sent something and its source has more. A peer that takes
-// all of it at once would keep the worker for itself, so after some rounds the rest waits for the next turn.
+// Running a stream may make it pending again: it has sent something and its source has more. A peer
+// that takes all of it at once would keep the worker for itself, so after some rounds the rest
+// waits for the next turn.
 static void ready_drain_streams(io_loop *loop)
 {
     for (int round = 0; loop->pending; round++) {
@@ -251,7 +256,8 @@ static void ready_forget(io_loop *loop, io_op *op)
     state->poller->forget(loop, op);
 }
 
-// Out of descriptors or memory. Level-triggered, the listener would spin: it is muted until the retry.
+// Out of descriptors or memory. Level-triggered, the listener would spin: it is muted until the
+// retry.
 static void ready_mute(io_loop *loop, io_op *op)
 {
     readiness *state = loop->kernel;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Readiness: what the backends have in common that are told of readiness and then do the work themselves,
-// epoll and kqueue. They wait, and say what became ready; receiving, sending, accepting, each turn's
-// bounds, and what happens when descriptors run out are here.
+// Readiness: what the backends have in common that are told of readiness and then do the work
+// themselves, epoll and kqueue. They wait, and say what became ready; receiving, sending,
+// accepting, each turn's bounds, and what happens when descriptors run out are here.
 #ifndef SKUA_IO_READINESS_H
 #define SKUA_IO_READINESS_H
 
@@ -22,7 +22,8 @@ enum {
 typedef struct readiness_poller {
     // Has a stream told about, edge-triggered. Returns false if the kernel refuses.
     bool (*join)(io_loop *loop, io_stream *stream);
-    // A joined stream took no more, and waits to be writable: the same for that. NULL: join asks for both.
+    // A joined stream took no more, and waits to be writable: the same for that. NULL: join asks
+    // for both.
     bool (*join_out)(io_loop *loop, io_stream *stream);
     // A joined stream is about to be closed. NULL: that the descriptor closes is enough.
     void (*leave)(io_loop *loop, io_stream *stream);
@@ -38,15 +39,16 @@ typedef struct readiness_poller {
 // The first member of the backend's own state.
 typedef struct readiness {
     const readiness_poller *poller;
-    bool paused;           // some ACCEPT waits for descriptors
-    int64_t retry_ns;      // when it is tried again
-    io_stream *later;      // streams that used up their share of this turn
+    bool paused;      // some ACCEPT waits for descriptors
+    int64_t retry_ns; // when it is tried again
+    io_stream *later; // streams that used up their share of this turn
     io_op *ops[READINESS_OPS_MAX];
     bool refused[READINESS_OPS_MAX]; // ACCEPT muted until the retry
     char buffer[IO_RECV_OCTETS];
 } readiness;
 
-// What a kernel hands back with an event: a stream's slot and generation, which is never 0, or an operation's slot.
+// What a kernel hands back with an event: a stream's slot and generation, which is never 0, or an
+// operation's slot.
 static inline uint64_t readiness_stream_key(const io_stream *stream)
 {
     return (uint64_t)stream->item.generation << 32 | stream->item.slot;
@@ -61,8 +63,8 @@ void readiness_begin(io_loop *loop);
 // How long to wait at most, given what the turn was asked; -1: for ever.
 int64_t readiness_wait_ns(const io_loop *loop, int64_t timeout_ns);
 
-// One event of a turn. Polls are told first, all of them, then the rest: a change of a directory is seen before the
-// requests that came behind it.
+// One event of a turn. Polls are told first, all of them, then the rest: a change of a directory is
+// seen before the requests that came behind it.
 void readiness_tell_poll(io_loop *loop, uint64_t key);
 void readiness_tell(io_loop *loop, uint64_t key, unsigned ready);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Scratch files, by O_TMPFILE where the file system has it. Elsewhere by a name that is taken away at once; such a
-// file can never be given one again.
+// Scratch files, by O_TMPFILE where the file system has it. Elsewhere by a name that is taken away
+// at once; such a file can never be given one again.
 
 #include "io/scratch.h"
 

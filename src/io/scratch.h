@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Scratch files: files without a name, which the kernel forgets when the last descriptor is closed. All calls block.
+// Scratch files: files without a name, which the kernel forgets when the last descriptor is closed.
+// All calls block.
 #ifndef SKUA_IO_SCRATCH_H
 #define SKUA_IO_SCRATCH_H
 
@@ -17,7 +18,8 @@ skua_status scratch_open(const char *directory, int *fd);
 skua_status scratch_write(int fd, uint64_t offset, slice octets);
 
 // Gives the file a name in a directory.
-// Errors: SKUA_EEXIST; SKUA_EUNSUPPORTED it is of another file system, or this one cannot make files without a name;
+// Errors: SKUA_EEXIST; SKUA_EUNSUPPORTED it is of another file system, or this one cannot make
+// files without a name;
 // SKUA_ENOENT; SKUA_EACCES; SKUA_EIO.
 skua_status scratch_link(int fd, int directory, const char *name);
 

@@ -292,18 +292,12 @@ static void sim_run_stream(sim_client *client)
         return;
     }
     if (sim_is_hindered(client)) return;
-    if (closes)
-        sim_finish(client);
-    else if (client->unwatched && !(flags & IO_RESET_TOLD))
-        sim_told(client, IO_END_RESET);
-    else if (sim_can_send(client) && client->send_ns <= now)
-        sim_send(client);
-    else if (sim_can_shutdown(client))
-        sim_shutdown(client);
-    else if (sim_can_receive(client) && client->recv_ns <= now)
-        sim_receive(client);
-    else if (sim_can_tell(client))
-        sim_told(client, client->dead ? IO_END_RESET : IO_END_NEAR);
+    if (closes) sim_finish(client);
+    else if (client->unwatched && !(flags & IO_RESET_TOLD)) sim_told(client, IO_END_RESET);
+    else if (sim_can_send(client) && client->send_ns <= now) sim_send(client);
+    else if (sim_can_shutdown(client)) sim_shutdown(client);
+    else if (sim_can_receive(client) && client->recv_ns <= now) sim_receive(client);
+    else if (sim_can_tell(client)) sim_told(client, client->dead ? IO_END_RESET : IO_END_NEAR);
 }
 
 static void sim_bind(io_loop *loop, io_stream *stream)
@@ -577,10 +571,8 @@ static int64_t sim_item_ns(const io_loop *loop, size_t i)
 static void sim_run_item(io_loop *loop, size_t i)
 {
     sim_kernel *kernel = loop->kernel;
-    if (i >= kernel->live_count)
-        sim_run_work(loop, i - kernel->live_count);
-    else
-        sim_run_stream(kernel->live[i]);
+    if (i >= kernel->live_count) sim_run_work(loop, i - kernel->live_count);
+    else sim_run_stream(kernel->live[i]);
 }
 
 // One of the items that are due, each as likely as the others. False: none is.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Addresses and listening sockets over the BSD interface.
-// Invariant: a socket_address holds a sockaddr_in, sockaddr_in6 or sockaddr_un of len octets; an IPv4
-// address written as IPv6 is held as IPv4.
+// Invariant: a socket_address holds a sockaddr_in, sockaddr_in6 or sockaddr_un of len octets; an
+// IPv4 address written as IPv6 is held as IPv4.
 
 #include "io/socket.h"
 
@@ -80,7 +80,8 @@ static void socket_set_ip6(socket_address *address, const uint8_t octets[16], ui
 // A path, or after "@" a name without a file, which the kernel marks by a NUL in front.
 static skua_status socket_read_unix(slice path, socket_address *address)
 {
-    if (path.len == 0 || path.len >= SOCKET_UNIX_ROOM || memchr(path.ptr, 0, path.len)) return SKUA_EINVAL;
+    if (path.len == 0 || path.len >= SOCKET_UNIX_ROOM || memchr(path.ptr, 0, path.len))
+        return SKUA_EINVAL;
     bool abstract = path.ptr[0] == '@';
     if (abstract && (path.len == 1 || !SOCKET_HAS_ABSTRACT)) return SKUA_EINVAL;
     struct sockaddr_un un = { .sun_family = AF_UNIX };
@@ -137,7 +138,8 @@ __attribute__((cold)) skua_status socket_address_read(slice text, socket_address
         return socket_read_unix(slice_from(text, unix_prefix.len), address);
     }
     size_t host_len = text.len;
-    while (host_len && text.ptr[host_len - 1] != ':') host_len--;
+    while (host_len && text.ptr[host_len - 1] != ':')
+        host_len--;
     if (host_len-- == 0) return SKUA_EINVAL; // the colon is not the host's
     uint16_t port;
     if (!socket_read_port(slice_from(text, host_len + 1), &port)) return SKUA_EINVAL;
@@ -181,7 +183,8 @@ static void socket_write_ip6(const socket_address *address, char text[SOCKET_TEX
     (void)snprintf(text, SOCKET_TEXT_OCTETS, "[%s]:%u", host, (unsigned)ntohs(in.sin6_port));
 }
 
-__attribute__((cold)) void socket_address_write(const socket_address *address, char text[SOCKET_TEXT_OCTETS])
+__attribute__((cold)) void socket_address_write(const socket_address *address,
+                                                char text[SOCKET_TEXT_OCTETS])
 {
     if (address->is_unix) {
         socket_write_unix(address, text);
@@ -192,7 +195,8 @@ __attribute__((cold)) void socket_address_write(const socket_address *address, c
     }
 }
 
-// By hand: it is done for each connection that is logged, and snprintf takes longer than the rest of the line.
+// By hand: it is done for each connection that is logged, and snprintf takes longer than the rest
+// of the line.
 static size_t socket_write_quad(const uint8_t octets[4], char text[INET_ADDRSTRLEN])
 {
     char *at = text;
@@ -323,8 +327,9 @@ static void socket_set_speed(const socket_address *address, int fd)
     (void)socket_set(fd, IPPROTO_TCP, TCP_DEFER_ACCEPT, 1);
 #endif
 #ifdef TCP_CONGESTION
-    // A congestion control that paces (BBR) sets a timer for each segment after the first. On loopback, where a
-    // proxy in front or a developer's browser is, nothing can be congested: a file costs a third less without.
+    // A congestion control that paces (BBR) sets a timer for each segment after the first. On
+    // loopback, where a proxy in front or a developer's browser is, nothing can be congested: a
+    // file costs a third less without.
     if (address->is_loopback) (void)setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "reno", 4);
 #endif
 }
@@ -334,7 +339,8 @@ static int socket_bind(const socket_address *address, bool shared)
 {
     int fd = socket_make(address);
     if (fd < 0) return -errno;
-    if (socket_set_sharing(address, fd, shared) && bind(fd, socket_sockaddr(address), address->len) == 0) {
+    if (socket_set_sharing(address, fd, shared) &&
+        bind(fd, socket_sockaddr(address), address->len) == 0) {
         return fd;
     }
     int error = errno;
@@ -342,7 +348,8 @@ static int socket_bind(const socket_address *address, bool shared)
     return -error;
 }
 
-// Every address, on a machine without IPv6 (or with it turned off, which only bind tells), is IPv4's.
+// Every address, on a machine without IPv6 (or with it turned off, which only bind tells), is
+// IPv4's.
 static bool socket_fall_back(socket_address *address, int error)
 {
     if (!address->dual_stack || (error != EAFNOSUPPORT && error != EADDRNOTAVAIL)) return false;
@@ -379,7 +386,8 @@ static bool socket_is_stale(const socket_address *address)
 
 static void socket_unlink_stale(const socket_address *address)
 {
-    if (socket_is_stale(address)) (void)unlink(address->octets + offsetof(struct sockaddr_un, sun_path));
+    if (socket_is_stale(address))
+        (void)unlink(address->octets + offsetof(struct sockaddr_un, sun_path));
 }
 
 static int socket_bind_anyhow(socket_address *address, bool shared)
@@ -404,7 +412,8 @@ static bool socket_ask_port(socket_address *address, int fd)
     return true;
 }
 
-__attribute__((cold)) skua_status socket_listen(socket_address *address, int backlog, bool shared, int *fd)
+__attribute__((cold)) skua_status socket_listen(socket_address *address, int backlog, bool shared,
+                                                int *fd)
 {
     socket_address chosen = *address;
     int made = socket_bind_anyhow(&chosen, shared);
@@ -454,10 +463,12 @@ static bool socket_address_of(int fd, socket_address *address)
 __attribute__((cold)) skua_status socket_adopt(int fd, socket_address *address)
 {
     socket_address found;
-    if (socket_get(fd, SO_TYPE) != SOCK_STREAM || socket_get(fd, SO_ACCEPTCONN) != 1) return SKUA_EINVAL;
+    if (socket_get(fd, SO_TYPE) != SOCK_STREAM || socket_get(fd, SO_ACCEPTCONN) != 1)
+        return SKUA_EINVAL;
     if (!socket_address_of(fd, &found)) return SKUA_EINVAL;
     int flags = fcntl(fd, F_GETFL);
-    if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) != 0) {
+    if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0 ||
+        fcntl(fd, F_SETFD, FD_CLOEXEC) != 0) {
         return SKUA_EINVAL;
     }
     socket_set_speed(&found, fd);

@@ -17,28 +17,33 @@ typedef struct socket_address {
 
 enum { SOCKET_TEXT_OCTETS = 128 };
 
-// Reads "127.0.0.1:8080", "[::1]:8080", ":8080" and "*:8080" (every address, dual-stack, or IPv4 alone where there is
-// no IPv6), "localhost:8080" (127.0.0.1), "unix:/path", "unix:@abstract". Numeric otherwise: no look-up of names.
+// Reads "127.0.0.1:8080", "[::1]:8080", ":8080" and "*:8080" (every address, dual-stack, or IPv4
+// alone where there is no IPv6), "localhost:8080" (127.0.0.1), "unix:/path", "unix:@abstract".
+// Numeric otherwise: no look-up of names.
 skua_status socket_address_read(slice text, socket_address *address);
 
 // Writes it back, NUL-terminated, in a form that socket_address_read takes.
 void socket_address_write(const socket_address *address, char text[SOCKET_TEXT_OCTETS]);
 
-// Writes a peer's address: "127.0.0.1", "::1", "unix"; IPv4-mapped IPv6 as IPv4. Returns the length.
+// Writes a peer's address: "127.0.0.1", "::1", "unix"; IPv4-mapped IPv6 as IPv4. Returns the
+// length.
 size_t io_address_write(const io_address *address, char *text, size_t room);
 
-// Opens a listening socket: non-blocking, close-on-exec, SO_REUSEADDR, SO_REUSEPORT if shared, TCP_NODELAY and
-// TCP_DEFER_ACCEPT (1 s) so that accepted sockets inherit them. A stale Unix socket file is replaced only
-// if nobody answers on it. address gets the port the kernel chose. A Unix socket is never shared: listen once.
+// Opens a listening socket: non-blocking, close-on-exec, SO_REUSEADDR, SO_REUSEPORT if shared,
+// TCP_NODELAY and TCP_DEFER_ACCEPT (1 s) so that accepted sockets inherit them. A stale Unix socket
+// file is replaced only if nobody answers on it. address gets the port the kernel chose. A Unix
+// socket is never shared: listen once.
 // With shared, the first caller must have found out that nobody else listens: socket_in_use.
-// Errors: SKUA_EADDRINUSE, SKUA_EADDRNOTAVAIL, SKUA_EACCES, SKUA_ENOFILE, SKUA_ENOMEM, SKUA_EINVAL, SKUA_EIO.
+// Errors: SKUA_EADDRINUSE, SKUA_EADDRNOTAVAIL, SKUA_EACCES, SKUA_ENOFILE, SKUA_ENOMEM, SKUA_EINVAL,
+// SKUA_EIO.
 skua_status socket_listen(socket_address *address, int backlog, bool shared, int *fd);
 
 // Whether the kernel spreads connections over the sockets that share an address.
 bool socket_sharing_balances(void);
 
-// Takes over a listening socket that somebody else has opened, and finds out its address. fd: becomes non-blocking,
-// close-on-exec, and hands TCP_NODELAY on to what it accepts; untouched on failure.
+// Takes over a listening socket that somebody else has opened, and finds out its address. fd:
+// becomes non-blocking, close-on-exec, and hands TCP_NODELAY on to what it accepts; untouched on
+// failure.
 // Errors: SKUA_EINVAL not a listening stream socket of IPv4, IPv6 or Unix.
 skua_status socket_adopt(int fd, socket_address *address);
 

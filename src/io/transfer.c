@@ -47,14 +47,15 @@ void transfer_read_peer(io_address *peer, const struct sockaddr_storage *from)
 
 #ifdef __APPLE__
 
-// There is no accept4. A descriptor may be inherited by a program that another thread starts between the
-// two calls; the kernel offers nothing against it.
+// There is no accept4. A descriptor may be inherited by a program that another thread starts
+// between the two calls; the kernel offers nothing against it.
 static int transfer_accept_from(int listener, struct sockaddr_storage *from, socklen_t *len)
 {
     int fd = accept(listener, (struct sockaddr *)from, len);
     if (fd < 0) return fd;
     int on = 1;
-    (void)setsockopt(fd, SOL_SOCKET, SO_NOSIGPIPE, &on, sizeof on); // refused once the peer has reset
+    // refused once the peer has reset
+    (void)setsockopt(fd, SOL_SOCKET, SO_NOSIGPIPE, &on, sizeof on);
     if (fcntl(fd, F_SETFD, FD_CLOEXEC) == 0 && fcntl(fd, F_SETFL, O_NONBLOCK) == 0) return fd;
     (void)close(fd);
     errno = ECONNABORTED;
@@ -104,14 +105,18 @@ ssize_t transfer_send(int fd, out_queue *out, bool last, uint64_t *asked)
     while (n < out->count && n < TRANSFER_IOV_MAX) {
         out_segment *segment = out_segment_at(out, n);
         if (segment->kind == OUT_FILE) break;
-        union { const char *from; void *to; } ptr = { .from = segment->ptr };
+        union {
+            const char *from;
+            void *to;
+        } ptr = { .from = segment->ptr };
         iov[n++] = (struct iovec){ .iov_base = ptr.to, .iov_len = (size_t)segment->len };
         octets += segment->len;
     }
     *asked = octets;
     int flags = TRANSFER_QUIET | (n < out->count || last ? TRANSFER_MORE : 0);
     if (n == 1) return send(fd, iov[0].iov_base, iov[0].iov_len, flags);
-    struct msghdr message = { .msg_iov = iov, .msg_iovlen = (unsigned short)n }; // an int, or a size_t
+    // an int, or a size_t
+    struct msghdr message = { .msg_iov = iov, .msg_iovlen = (unsigned short)n };
     return sendmsg(fd, &message, flags);
 }
 

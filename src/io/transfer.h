@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Transfer: accepting, sending and sending files, which every kernel spells differently, in one spelling.
+// Transfer: accepting, sending and sending files, which every kernel spells differently, in one
+// spelling.
 #ifndef SKUA_IO_TRANSFER_H
 #define SKUA_IO_TRANSFER_H
 
@@ -12,11 +13,13 @@
 // Reads a peer's address; one that is neither IPv4 nor IPv6 is a Unix socket's.
 void transfer_read_peer(io_address *peer, const struct sockaddr_storage *from);
 
-// Accepts a connection: non-blocking, close-on-exec, and never the cause of a SIGPIPE. peer: whose it is.
+// Accepts a connection: non-blocking, close-on-exec, and never the cause of a SIGPIPE. peer: whose
+// it is.
 // Returns: the descriptor, or -1 and errno.
 int transfer_accept(int listener, io_address *peer);
 
-// Sends the memory segments at the front of out in one call. last: once out is empty, FIN follows at once.
+// Sends the memory segments at the front of out in one call. last: once out is empty, FIN follows
+// at once.
 // *asked: how many octets it tried.  Returns: octets sent, or -1 and errno.
 ssize_t transfer_send(int fd, out_queue *out, bool last, uint64_t *asked);
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// The io_uring backend: operations that are no stream's, and the turn, which enters the kernel once: to submit
-// what was started since the last time, and to wait.
-// The ring belongs to the thread that turns the loop, and is disabled until that one has settled. A loop is opened, and
-// turned once so that it can be woken, by the thread that starts the server. There is no descriptor for another loop to wait
-// on: a ring of this kind (DEFER_TASKRUN) makes its completions when it is entered, and tells nobody who polls it.
+// The io_uring backend: operations that are no stream's, and the turn, which enters the kernel
+// once: to submit what was started since the last time, and to wait.
+// The ring belongs to the thread that turns the loop, and is disabled until that one has settled. A
+// loop is opened, and turned once so that it can be woken, by the thread that starts the server.
+// There is no descriptor for another loop to wait
+// on: a ring of this kind (DEFER_TASKRUN) makes its completions when it is entered, and tells
+// nobody who polls it.
 
 #include "io/uring_kernel.h"
 
@@ -61,12 +63,13 @@ static void uring_close(io_loop *loop)
 
 // ---- Submitting ----
 
-// A send that the kernel was too short of memory to take points to what its stream may give back by the time
-// it is submitted again. It becomes nothing, and completes as nothing sent.
+// A send that the kernel was too short of memory to take points to what its stream may give back by
+// the time it is submitted again. It becomes nothing, and completes as nothing sent.
 static void uring_defuse_sends(uring_kernel *kernel)
 {
     uring_ring *ring = &kernel->ring;
-    for (uint32_t i = atomic_load_explicit(ring->sq_head, memory_order_acquire); i != ring->sq_local; i++) {
+    for (uint32_t i = atomic_load_explicit(ring->sq_head, memory_order_acquire);
+         i != ring->sq_local; i++) {
         uring_sqe *sqe = &ring->sqes[i & ring->sq_mask];
         if (sqe->opcode != URING_SEND && sqe->opcode != URING_SENDMSG) continue;
         *sqe = (uring_sqe){ .opcode = URING_NOP, .user_data = sqe->user_data };
@@ -114,7 +117,8 @@ static bool uring_arm_op(io_loop *loop, uring_op *entry)
     return true;
 }
 
-// Arms what should be armed and is not: at the beginning, or because there was no room for it before.
+// Arms what should be armed and is not: at the beginning, or because there was no room for it
+// before.
 static void uring_arm_ops(io_loop *loop)
 {
     uring_kernel *kernel = loop->kernel;
@@ -203,7 +207,8 @@ static void uring_drain(io_loop *loop)
 
 // ---- Accepting ----
 
-// Of a peer that has reset the connection by now, getpeername says nothing; this does, given the address's exact size.
+// Of a peer that has reset the connection by now, getpeername says nothing; this does, given the
+// address's exact size.
 static bool uring_read_lost_peer(int fd, struct sockaddr_storage *from)
 {
     socklen_t in6 = sizeof(struct sockaddr_in6), in = sizeof(struct sockaddr_in);
@@ -215,7 +220,8 @@ static void uring_read_peer(const io_stream *stream, io_address *peer)
 {
     struct sockaddr_storage from;
     socklen_t len = sizeof from;
-    if (getpeername(stream->fd, (struct sockaddr *)&from, &len) == 0 || uring_read_lost_peer(stream->fd, &from))
+    if (getpeername(stream->fd, (struct sockaddr *)&from, &len) == 0 ||
+        uring_read_lost_peer(stream->fd, &from))
         transfer_read_peer(peer, &from);
 }
 
@@ -263,7 +269,8 @@ static void uring_accepted(io_loop *loop, uring_op *entry, int32_t res)
         if (!entry->cancels) uring_accept_failed(loop, entry, -res);
         return;
     }
-    op->peer = (io_address){ .family = 0 }; // many are accepted at once, with room for one address only
+    // many are accepted at once, with room for one address only
+    op->peer = (io_address){ .family = 0 };
     op->done(op, res);
     uring_run_streams(loop);
 }
@@ -319,7 +326,8 @@ static void uring_complete_polls(io_loop *loop)
     }
 }
 
-// What each started is run before the next: a file that one request opens is there for those behind it.
+// What each started is run before the next: a file that one request opens is there for those behind
+// it.
 static void uring_complete(io_loop *loop)
 {
     uring_kernel *kernel = loop->kernel;
@@ -398,7 +406,8 @@ static int64_t uring_retry_wait_ns(const io_loop *loop, int64_t timeout_ns)
 static void uring_flush(io_loop *loop)
 {
     const uring_kernel *kernel = loop->kernel;
-    if (kernel->ring.enabled && !kernel->dead && uring_ring_queued(&kernel->ring)) (void)uring_enter_once(loop, 0);
+    if (kernel->ring.enabled && !kernel->dead && uring_ring_queued(&kernel->ring))
+        (void)uring_enter_once(loop, 0);
 }
 
 // Its memory stays until the loop is closed, as the kernel may still write to it.
@@ -410,7 +419,8 @@ static void uring_abandon(io_loop *loop)
     kernel->dead = true;
     kernel->send_count = 0;
     uring_close_unsubmitted(kernel);
-    for (unsigned i = 0; i < URING_OPS_MAX; i++) kernel->ops[i].armed = false;
+    for (unsigned i = 0; i < URING_OPS_MAX; i++)
+        kernel->ops[i].armed = false;
     uring_release_streams(loop);
 }
 

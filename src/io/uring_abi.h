@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The kernel's interface of io_uring, as far as Skua uses it: our own declarations, because the headers of a
-// distribution lag behind its kernel. Layouts are asserted here, and compared with liburing's in the tests.
+// The kernel's interface of io_uring, as far as Skua uses it: our own declarations, because the
+// headers of a distribution lag behind its kernel. Layouts are asserted here, and compared with
+// liburing's in the tests.
 #ifndef SKUA_IO_URING_ABI_H
 #define SKUA_IO_URING_ABI_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What the files of the io_uring backend share: its state. One half runs streams, the other operations
-// and the turn.
+// What the files of the io_uring backend share: its state. One half runs streams, the other
+// operations and the turn.
 #ifndef SKUA_IO_URING_KERNEL_H
 #define SKUA_IO_URING_KERNEL_H
 
@@ -11,15 +11,16 @@
 #include <sys/socket.h>
 
 enum {
-    URING_OPS_MAX = 64,         // listeners, wake-ups and polls of one loop
-    URING_SENDS_MAX = 256,      // sends that are submitted together
-    URING_VECTORS = 8,          // segments of one send
+    URING_OPS_MAX = 64,    // listeners, wake-ups and polls of one loop
+    URING_SENDS_MAX = 256, // sends that are submitted together
+    URING_VECTORS = 8,     // segments of one send
     URING_HELD_BUCKETS = 256,
-    URING_ROUNDS_MAX = 16,      // how often a stream is run before the others have their turn
+    URING_ROUNDS_MAX = 16, // how often a stream is run before the others have their turn
     URING_MULTISHOT_OCTETS = 4 * IO_RECV_OCTETS // what may come before receiving can be stopped
 };
 
-// Flags of a stream that are this backend's. Each of the first four is an operation that the kernel has, and
+// Flags of a stream that are this backend's. Each of the first four is an operation that the kernel
+// has, and
 // holds the socket with: CLOSE waits for its completion.
 enum {
     URING_RECEIVES = 1u << 17,
@@ -27,15 +28,15 @@ enum {
     URING_WAITS_OUT = 1u << 19, // for room
     URING_WAITS_END = 1u << 20, // for the peer's closing, while receiving is stopped
     URING_BUSY = URING_RECEIVES | URING_SENDS | URING_WAITS_OUT | URING_WAITS_END,
-    URING_STOPS = 1u << 21,     // the receive is being cancelled
-    URING_CANCELS = 1u << 22,   // everything is, as it closes
-    URING_HOLDS = 1u << 23,     // octets came while receiving was stopped
-    URING_QUEUED = 1u << 24,    // to be sent with the next submission
-    URING_HUNG_UP = 1u << 25,   // both sides are closed: there is nothing to wait for
+    URING_STOPS = 1u << 21,   // the receive is being cancelled
+    URING_CANCELS = 1u << 22, // everything is, as it closes
+    URING_HOLDS = 1u << 23,   // octets came while receiving was stopped
+    URING_QUEUED = 1u << 24,  // to be sent with the next submission
+    URING_HUNG_UP = 1u << 25, // both sides are closed: there is nothing to wait for
 };
 
-// What a completion is of: the low word of its user data, above the slot. The high word is the stream's
-// generation.
+// What a completion is of: the low word of its user data, above the slot. The high word is the
+// stream's generation.
 typedef enum uring_kind {
     URING_OF_NOTHING,
     URING_OF_OP,
@@ -56,11 +57,11 @@ struct uring_held {
 };
 
 typedef struct uring_op {
-    io_op *op;     // NULL: free, or cancelled
-    uint8_t code;  // of the operation that the kernel has
-    bool armed;    // the kernel has it
-    bool refused;  // ACCEPT: not armed until the retry
-    bool cancels;  // ACCEPT: the kernel has been asked to end it
+    io_op *op;      // NULL: free, or cancelled
+    uint8_t code;   // of the operation that the kernel has
+    bool armed;     // the kernel has it
+    bool refused;   // ACCEPT: not armed until the retry
+    bool cancels;   // ACCEPT: the kernel has been asked to end it
     uint64_t wakes; // WAKE: read from the eventfd
 } uring_op;
 
@@ -107,8 +108,8 @@ static inline uint32_t uring_poll_events(uint32_t events)
 // A completion of a stream's.
 void uring_stream_completed(io_loop *loop, uring_kind kind, const uring_cqe *cqe);
 
-// Makes submissions of the sends that are queued. They point to what the streams have to send, so nothing is called
-// back before the kernel has them.
+// Makes submissions of the sends that are queued. They point to what the streams have to send, so
+// nothing is called back before the kernel has them.
 void uring_stream_submit_sends(io_loop *loop);
 
 // Runs every stream that is pending.

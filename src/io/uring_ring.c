@@ -18,7 +18,8 @@
 
 enum {
     URING_SETUP_FLAGS = URING_SETUP_CQSIZE | URING_SETUP_R_DISABLED | URING_SETUP_SUBMIT_ALL |
-                        URING_SETUP_COOP_TASKRUN | URING_SETUP_SINGLE_ISSUER | URING_SETUP_DEFER_TASKRUN,
+                        URING_SETUP_COOP_TASKRUN | URING_SETUP_SINGLE_ISSUER |
+                        URING_SETUP_DEFER_TASKRUN,
     URING_FEATURES_NEEDED = URING_FEAT_SINGLE_MMAP | URING_FEAT_NODROP | URING_FEAT_SUBMIT_STABLE |
                             URING_FEAT_FAST_POLL | URING_FEAT_EXT_ARG | URING_FEAT_CQE_SKIP
 };
@@ -36,7 +37,8 @@ static int uring_register(int fd, unsigned opcode, void *argument, unsigned coun
     return (int)syscall(URING_SYS_REGISTER, fd, opcode, argument, count);
 }
 
-static int uring_enter(int fd, uint32_t submit, uint32_t wait, uint32_t flags, const uring_wait_arg *arg)
+static int uring_enter(int fd, uint32_t submit, uint32_t wait, uint32_t flags,
+                       const uring_wait_arg *arg)
 {
     return (int)syscall(URING_SYS_ENTER, fd, submit, wait, flags, arg, sizeof *arg);
 }
@@ -106,7 +108,8 @@ static bool uring_ring_map(uring_ring *ring, const uring_params *params)
 
 static bool uring_ring_offer_buffers(uring_ring *ring)
 {
-    uring_buffer_reg reg = { .ring_addr = (uint64_t)(uintptr_t)ring->buffers, .ring_entries = URING_BUFFERS };
+    uring_buffer_reg reg = { .ring_addr = (uint64_t)(uintptr_t)ring->buffers,
+                             .ring_entries = URING_BUFFERS };
     if (uring_register(ring->fd, URING_REGISTER_PBUF_RING, &reg, 1) != 0) return false;
     for (uint32_t id = 0; id < URING_BUFFERS; id++)
         uring_ring_give(ring, id);
@@ -115,8 +118,9 @@ static bool uring_ring_offer_buffers(uring_ring *ring)
 
 static bool uring_ring_has_operations(const uring_ring *ring)
 {
-    static const uint8_t needed[] = { URING_POLL_ADD, URING_SENDMSG, URING_ACCEPT, URING_ASYNC_CANCEL,
-                                      URING_READ,     URING_SEND,    URING_RECV,   URING_CLOSE };
+    static const uint8_t needed[] = { URING_POLL_ADD,     URING_SENDMSG, URING_ACCEPT,
+                                      URING_ASYNC_CANCEL, URING_READ,    URING_SEND,
+                                      URING_RECV,         URING_CLOSE };
     uring_probe probe;
     memset(&probe, 0, sizeof probe);
     if (uring_register(ring->fd, URING_REGISTER_PROBE, &probe, URING_PROBE_OPS) != 0) return false;
@@ -176,7 +180,8 @@ static skua_status uring_ring_open_here(uring_ring *ring, const char **call)
 skua_status uring_ring_enable(uring_ring *ring, const char **call)
 {
     SKUA_ASSERT(!ring->enabled);
-    if (uring_register(ring->fd, URING_REGISTER_ENABLE_RINGS, NULL, 0) != 0) return uring_fail(call, "io_uring_register");
+    if (uring_register(ring->fd, URING_REGISTER_ENABLE_RINGS, NULL, 0) != 0)
+        return uring_fail(call, "io_uring_register");
     ring->enabled = true;
     return SKUA_OK;
 }
@@ -195,8 +200,8 @@ uring_sqe *uring_ring_submission(uring_ring *ring)
     return sqe;
 }
 
-// What is no failure of the ring: the time is over, a signal came, or the kernel is short of memory and is to
-// be asked again.
+// What is no failure of the ring: the time is over, a signal came, or the kernel is short of memory
+// and is to be asked again.
 static bool uring_is_passing(int error)
 {
     return error == ETIME || error == EINTR || error == EAGAIN || error == EBUSY || error == ENOMEM;
@@ -232,7 +237,8 @@ static bool uring_ring_runs(uring_ring *ring)
     uring_sqe *sqe = uring_ring_submission(ring);
     if (!sqe) return false;
     sqe->opcode = URING_NOP;
-    return uring_ring_enter(ring, 1000000000) == SKUA_OK && uring_ring_take(ring, &cqe) && cqe.res == 0;
+    return uring_ring_enter(ring, 1000000000) == SKUA_OK && uring_ring_take(ring, &cqe) &&
+           cqe.res == 0;
 }
 
 static skua_status uring_ring_try(uring_ring *ring, const char **call)
@@ -247,9 +253,11 @@ static skua_status uring_ring_try(uring_ring *ring, const char **call)
 
 // ---- On a thread of their own ----
 
-// The kernel takes a ring apart some milliseconds after it was closed, and interrupts every living thread that has opened or
-// entered it: a call that blocks there, epoll_wait or a recv with a timeout, fails with EINTR, long after anything that would
-// explain it. So the program's threads, which start and stop servers, touch no ring.
+// The kernel takes a ring apart some milliseconds after it was closed, and interrupts every living
+// thread that has opened or
+// entered it: a call that blocks there, epoll_wait or a recv with a timeout, fails with EINTR, long
+// after anything that would explain it. So the program's threads, which start and stop servers,
+// touch no ring.
 typedef struct uring_errand {
     skua_status (*run)(uring_ring *ring, const char **call);
     uring_ring *ring;

@@ -36,11 +36,11 @@ typedef struct uring_ring {
     uint16_t buffers_tail;
 } uring_ring;
 
-// Opens a disabled ring with buffers, on a thread that ends with that. The thread that enables it is to end too: the kernel
-// interrupts whoever has used a ring, when it was closed.
+// Opens a disabled ring with buffers, on a thread that ends with that. The thread that enables it
+// is to end too: the kernel interrupts whoever has used a ring, when it was closed.
 // *call: on failure, the system call that failed.
-// Errors: SKUA_EACCES a sandbox or a setting of the system's forbids it; SKUA_EUNSUPPORTED the kernel lacks
-// something; SKUA_ENOMEM, SKUA_ENOFILE.
+// Errors: SKUA_EACCES a sandbox or a setting of the system's forbids it; SKUA_EUNSUPPORTED the
+// kernel lacks something; SKUA_ENOMEM, SKUA_ENOFILE.
 skua_status uring_ring_open(uring_ring *ring, const char **call);
 void uring_ring_close(uring_ring *ring);
 
@@ -51,8 +51,8 @@ skua_status uring_ring_enable(uring_ring *ring, const char **call);
 // Room for a submission, zeroed; NULL when there is none even after submitting what was queued.
 uring_sqe *uring_ring_submission(uring_ring *ring);
 
-// Submits what is queued and makes completions that are due. Waits at most timeout_ns (-1: for ever) for one
-// if there is none. What the kernel would not take now stays queued.
+// Submits what is queued and makes completions that are due. Waits at most timeout_ns (-1: for
+// ever) for one if there is none. What the kernel would not take now stays queued.
 skua_status uring_ring_enter(uring_ring *ring, int64_t timeout_ns);
 
 // How many submissions the kernel has not taken.
@@ -79,7 +79,8 @@ static inline char *uring_ring_buffer(const uring_ring *ring, uint32_t id)
 // Gives a buffer back to the kernel.
 void uring_ring_give(uring_ring *ring, uint32_t id);
 
-// Whether this process can use rings: opens one, enables it and runs it once, on a thread of its own.
+// Whether this process can use rings: opens one, enables it and runs it once, on a thread of its
+// own.
 // *call and errors: as uring_ring_open.
 skua_status uring_ring_probe(const char **call);
 

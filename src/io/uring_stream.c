@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Streams over io_uring. A receive is armed once and completes repeatedly, into buffers that all streams of the
-// loop share. Sends are submitted together, and never wait: they have their result when they have been
-// submitted, so that what they point to is borrowed no longer than that.
-// Until a stream has to wait for something, it is served by plain system calls, so that a connection whose
-// request is there when it is accepted costs nothing of this.
+// Streams over io_uring. A receive is armed once and completes repeatedly, into buffers that all
+// streams of the loop share. Sends are submitted together, and never wait: they have their result
+// when they have been submitted, so that what they point to is borrowed no longer than that.
+// Until a stream has to wait for something, it is served by plain system calls, so that a
+// connection whose request is there when it is accepted costs nothing of this.
 
 #include "io/uring_kernel.h"
 
@@ -24,7 +24,8 @@ static void uring_told(io_loop *loop, io_stream *stream, io_end how)
     static const uint32_t told[] = { IO_NEAR_TOLD, IO_FIN_TOLD, IO_RESET_TOLD };
     if (stream->flags & (told[how] | IO_RESET_TOLD | IO_WANT_CLOSE)) return;
     stream->flags |= told[how];
-    if (how == IO_END_RESET) stream->flags &= ~(uint32_t)(IO_WANT_RECV | IO_WANT_SEND | IO_WANT_SHUTDOWN);
+    if (how == IO_END_RESET)
+        stream->flags &= ~(uint32_t)(IO_WANT_RECV | IO_WANT_SEND | IO_WANT_SHUTDOWN);
     loop->events->ended(stream, how);
 }
 
@@ -37,7 +38,8 @@ void uring_postpone(io_loop *loop, io_stream *stream)
     kernel->later = stream;
 }
 
-// A failed receive or send: again when there is something to wait for, in the next turn, at once, or dead.
+// A failed receive or send: again when there is something to wait for, in the next turn, at once,
+// or dead.
 // Returns whether waiting helps.
 static bool uring_failed(io_loop *loop, io_stream *stream, int error)
 {
@@ -93,7 +95,8 @@ static void uring_held_drop(uring_kernel *kernel, io_stream *stream)
 
 static void uring_held_deliver(io_loop *loop, io_stream *stream)
 {
-    while ((stream->flags & (URING_HOLDS | IO_WANT_RECV | IO_PENDING)) == (URING_HOLDS | IO_WANT_RECV)) {
+    while ((stream->flags & (URING_HOLDS | IO_WANT_RECV | IO_PENDING)) ==
+           (URING_HOLDS | IO_WANT_RECV)) {
         uring_held *held = uring_held_take(loop->kernel, stream);
         loop->events->received(stream, held->octets, held->len);
         memory_free(held);
@@ -156,9 +159,10 @@ static void uring_arm_receive(io_loop *loop, io_stream *stream)
     stream->flags |= URING_RECEIVES;
 }
 
-// The kernel tells of RDHUP, asked or not, and so a poll completes at once, each time, when the peer has sent FIN. One
-// that goes on tells of it once, and then only of what is new.
-static void uring_arm_wait(io_loop *loop, io_stream *stream, uring_kind kind, uint32_t flag, uint32_t events)
+// The kernel tells of RDHUP, asked or not, and so a poll completes at once, each time, when the
+// peer has sent FIN. One that goes on tells of it once, and then only of what is new.
+static void uring_arm_wait(io_loop *loop, io_stream *stream, uring_kind kind, uint32_t flag,
+                           uint32_t events)
 {
     uring_sqe *sqe = uring_submission(loop, stream, kind);
     if (!sqe) return;
@@ -178,7 +182,8 @@ static void uring_arm(io_loop *loop, io_stream *stream)
     if (flags & URING_RECEIVES) return;
     if (!(flags & IO_WANT_RECV)) {
         if (flags & (URING_WAITS_END | URING_HUNG_UP)) return;
-        uring_arm_wait(loop, stream, URING_OF_WAIT_END, URING_WAITS_END, POLLRDHUP); // or a reset, after FIN
+        // or a reset, after FIN
+        uring_arm_wait(loop, stream, URING_OF_WAIT_END, URING_WAITS_END, POLLRDHUP);
     } else if (!(flags & (URING_HOLDS | IO_READABLE))) {
         uring_arm_receive(loop, stream);
     }
@@ -234,7 +239,8 @@ static bool uring_sends_file(const io_stream *stream)
     return false;
 }
 
-// Splicing a file is always given to a thread of the kernel's, so files go by sendfile, and what is before them too.
+// Splicing a file is always given to a thread of the kernel's, so files go by sendfile, and what is
+// before them too.
 static void uring_send(io_loop *loop, io_stream *stream)
 {
     uring_kernel *kernel = loop->kernel;
@@ -251,7 +257,8 @@ static void uring_send(io_loop *loop, io_stream *stream)
 }
 
 // The memory at the front, within what one turn may send. Returns how many segments.
-static unsigned uring_gather(const io_loop *loop, io_stream *stream, struct iovec iov[URING_VECTORS])
+static unsigned uring_gather(const io_loop *loop, io_stream *stream,
+                             struct iovec iov[URING_VECTORS])
 {
     unsigned n = 0;
     uint64_t left = loop->send_turn_octets_max;
@@ -259,7 +266,10 @@ static unsigned uring_gather(const io_loop *loop, io_stream *stream, struct iove
         const out_segment *segment = out_segment_at(stream->out, n);
         if (segment->kind == OUT_FILE) break;
         uint64_t len = segment->len < left ? segment->len : left;
-        union { const char *from; void *to; } ptr = { .from = segment->ptr };
+        union {
+            const char *from;
+            void *to;
+        } ptr = { .from = segment->ptr };
         iov[n++] = (struct iovec){ .iov_base = ptr.to, .iov_len = (size_t)len };
         left -= len;
     }
@@ -284,7 +294,8 @@ static void uring_submit_send(io_loop *loop, io_stream *stream, uring_message *m
         sqe->addr = (uint64_t)(uintptr_t)message->iov[0].iov_base;
         sqe->len = (uint32_t)message->iov[0].iov_len;
     } else {
-        message->header = (struct msghdr){ .msg_iov = message->iov, .msg_iovlen = (unsigned short)n };
+        message->header =
+            (struct msghdr){ .msg_iov = message->iov, .msg_iovlen = (unsigned short)n };
         sqe->opcode = URING_SENDMSG;
         sqe->addr = (uint64_t)(uintptr_t)&message->header;
         sqe->len = 1;
@@ -296,7 +307,8 @@ void uring_stream_submit_sends(io_loop *loop)
 {
     uring_kernel *kernel = loop->kernel;
     for (unsigned i = 0; i < kernel->send_count; i++) {
-        io_stream *stream = pool_find(loop->streams, kernel->sends[i].slot, kernel->sends[i].generation);
+        io_stream *stream =
+            pool_find(loop->streams, kernel->sends[i].slot, kernel->sends[i].generation);
         if (!stream) continue;
         stream->flags &= ~(uint32_t)URING_QUEUED;
         if (!(stream->flags & IO_WANT_SEND) || stream->out->octets == 0) continue;
@@ -318,7 +330,8 @@ static void uring_cancel_all(io_loop *loop, io_stream *stream)
     stream->flags |= URING_CANCELS;
 }
 
-// The thread sanitizer hears of close alone, and takes whoever gets the number next for the same socket.
+// The thread sanitizer hears of close alone, and takes whoever gets the number next for the same
+// socket.
 #ifdef __SANITIZE_THREAD__
 enum { URING_CLOSES_AT_ONCE = 1 };
 #else
@@ -342,7 +355,8 @@ static void uring_close_socket(uring_kernel *kernel, int fd)
 void uring_close_unsubmitted(uring_kernel *kernel)
 {
     const uring_ring *ring = &kernel->ring;
-    for (uint32_t i = atomic_load_explicit(ring->sq_head, memory_order_acquire); i != ring->sq_local; i++) {
+    for (uint32_t i = atomic_load_explicit(ring->sq_head, memory_order_acquire);
+         i != ring->sq_local; i++) {
         uring_sqe *sqe = &ring->sqes[i & ring->sq_mask];
         if (sqe->opcode != URING_CLOSE) continue;
         (void)close(sqe->fd);
@@ -404,8 +418,9 @@ static void uring_stream_run(io_loop *loop, io_stream *stream)
     if (!(stream->flags & (IO_PENDING | IO_RESET_TOLD))) uring_arm(loop, stream);
 }
 
-// Running a stream may make it pending again: it has sent something and its source has more. A peer that takes
-// all of it at once would keep the worker for itself, so after some rounds the rest waits for the next turn.
+// Running a stream may make it pending again: it has sent something and its source has more. A peer
+// that takes all of it at once would keep the worker for itself, so after some rounds the rest
+// waits for the next turn.
 void uring_run_streams(io_loop *loop)
 {
     for (int round = 0; loop->pending; round++) {
@@ -462,7 +477,8 @@ static void uring_received_end(io_loop *loop, io_stream *stream)
 static void uring_receive_failed(io_loop *loop, io_stream *stream, int error)
 {
     uring_kernel *kernel = loop->kernel;
-    if (error == ECANCELED || error == ENOBUFS) return; // stopped; or the buffers were all in use, and are not now
+    // stopped; or the buffers were all in use, and are not now
+    if (error == ECANCELED || error == ENOBUFS) return;
     if (error == EINVAL && kernel->multishot) {
         kernel->multishot = false; // the kernel cannot limit it: no stream could be stopped in time
         return;
@@ -477,7 +493,9 @@ static void uring_received(io_loop *loop, io_stream *stream, const uring_cqe *cq
     uint32_t id = cqe->flags >> URING_CQE_BUFFER_SHIFT;
     if (over) stream->flags &= ~(uint32_t)(URING_RECEIVES | URING_STOPS);
     if (!(stream->flags & (IO_WANT_CLOSE | IO_RESET_TOLD))) {
-        if (cqe->res > 0) uring_received_octets(loop, stream, uring_ring_buffer(&kernel->ring, id), (size_t)cqe->res);
+        if (cqe->res > 0)
+            uring_received_octets(loop, stream, uring_ring_buffer(&kernel->ring, id),
+                                  (size_t)cqe->res);
         else if (cqe->res == 0) uring_received_end(loop, stream);
         else uring_receive_failed(loop, stream, -cqe->res);
     }
@@ -519,7 +537,8 @@ static void uring_may_end(io_loop *loop, io_stream *stream, const uring_cqe *cqe
 static void uring_may_send(io_loop *loop, io_stream *stream, const uring_cqe *cqe)
 {
     if (!(cqe->flags & URING_CQE_MORE)) stream->flags &= ~(uint32_t)URING_WAITS_OUT;
-    if (cqe->res < 0 || cqe->res & (POLLOUT | POLLERR | POLLHUP)) stream->flags &= ~(uint32_t)IO_UNWRITABLE;
+    if (cqe->res < 0 || cqe->res & (POLLOUT | POLLERR | POLLHUP))
+        stream->flags &= ~(uint32_t)IO_UNWRITABLE;
     else stream->flags |= IO_FIN_SEEN;
     io_push(loop, stream);
 }

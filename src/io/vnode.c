@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Changes, over kqueue's vnode filter. Each directory is kept open while it is watched: its descriptor is its number,
-// and closing that ends the watch.
+// Changes, over kqueue's vnode filter. Each directory is kept open while it is watched: its
+// descriptor is its number, and closing that ends the watch.
 
 #include "io/changes.h"
 #include "io/io.h"
@@ -75,7 +75,9 @@ skua_status changes_add(int fd, int directory, int *number)
 
 void changes_remove(int fd, int number)
 {
-    struct kevent change = { .ident = (uintptr_t)number, .filter = EVFILT_VNODE, .flags = EV_DELETE };
+    struct kevent change = { .ident = (uintptr_t)number,
+                             .filter = EVFILT_VNODE,
+                             .flags = EV_DELETE };
     (void)kevent(fd, &change, 1, NULL, 0, NULL);
     (void)close(number);
 }
@@ -95,7 +97,8 @@ void changes_read(int fd, changes_fn *told, void *user)
     int n = VNODE_EVENTS;
     for (int i = 0; i < VNODE_READS_MAX && n == VNODE_EVENTS; i++) {
         n = kevent(fd, NULL, 0, events, VNODE_EVENTS, &at_once);
-        for (int k = 0; k < n; k++) vnode_tell(fd, &events[k], told, user);
+        for (int k = 0; k < n; k++)
+            vnode_tell(fd, &events[k], told, user);
     }
 }
 

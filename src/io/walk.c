@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Walk. Every component is opened without following links, so that nobody who changes the tree meanwhile
-// can lead the walk out of it; a link's text takes the place of its name in the rest of the path.
-// ".." starts again from the root without the last component: opening ".." itself would escape from a
-// directory that has just been moved out.
+// Walk. Every component is opened without following links, so that nobody who changes the tree
+// meanwhile can lead the walk out of it; a link's text takes the place of its name in the rest of
+// the path.
+// ".." starts again from the root without the last component: opening ".." itself would escape from
+// a directory that has just been moved out.
 // Invariant: at is the directory that done names, and no component of done was a link.
 
 #include "io/walk.h"
@@ -57,7 +58,8 @@ static int walk_put_before(walk *w, const char *before, size_t len)
 static int walk_up(walk *w)
 {
     if (w->done_len == 0) return -EXDEV;
-    while (w->done_len && w->done[w->done_len - 1] != '/') w->done_len--;
+    while (w->done_len && w->done[w->done_len - 1] != '/')
+        w->done_len--;
     size_t len = w->done_len;
     w->done_len = 0;
     walk_to(w, w->root);
@@ -115,11 +117,12 @@ static int walk_last(walk *w, const char *name, int *fd)
     return walk_may_be_link(-opened) ? walk_follow(w, name, -opened) : opened;
 }
 
-// One component, or what is left when there are no more: the directory itself, as a slash at the end asks
-// for. *fd is set when it was the last.
+// One component, or what is left when there are no more: the directory itself, as a slash at the
+// end asks for. *fd is set when it was the last.
 static int walk_step(walk *w, int *fd)
 {
-    while (w->rest[0] == '/') w->rest++;
+    while (w->rest[0] == '/')
+        w->rest++;
     size_t len = strcspn(w->rest, "/");
     char name[WALK_NAME_OCTETS];
     if (len >= sizeof name) return -ENAMETOOLONG;
@@ -145,7 +148,8 @@ int walk_open(int root, const char *path, int flags)
     w.rest = w.texts[0];
     memcpy(w.rest, path, len + 1);
     int fd = -1, error = 0;
-    while (fd < 0 && error == 0) error = ++w.steps > WALK_STEPS_MAX ? -ELOOP : walk_step(&w, &fd);
+    while (fd < 0 && error == 0)
+        error = ++w.steps > WALK_STEPS_MAX ? -ELOOP : walk_step(&w, &fd);
     walk_to(&w, root);
     return error ? error : fd;
 }

@@ -8,7 +8,8 @@
 // As the kernel does it (ELOOP beyond).
 enum { WALK_LINKS_MAX = 40 };
 
-// Opens path beneath root with flags, to which O_NOFOLLOW is added: links are read and followed here.
+// Opens path beneath root with flags, to which O_NOFOLLOW is added: links are read and followed
+// here.
 // Returns: the descriptor, or a negated errno; -EXDEV when path or a link would lead out of root.
 int walk_open(int root, const char *path, int flags);
 

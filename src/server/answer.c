@@ -38,7 +38,8 @@ static bool answer_states_length(const skua_answer_desc *desc)
 
 skua_status skua_answer_new(skua_worker *worker, const skua_answer_desc *desc, skua_answer **answer)
 {
-    if (desc->status < 200 || desc->status > 599 || !answer_fields_are_valid(desc)) return SKUA_EINVAL;
+    if (desc->status < 200 || desc->status > 599 || !answer_fields_are_valid(desc))
+        return SKUA_EINVAL;
     if (answer_fields_octets(desc) > ANSWER_FIELDS_OCTETS_MAX) return SKUA_EINVAL;
     bool in_memory = !desc->file && desc->content.len;
     size_t room = H1_STATUS_LINE_OCTETS_MAX + answer_fields_octets(desc) + 64 + desc->content.len;
@@ -57,7 +58,8 @@ skua_status skua_answer_new(skua_worker *worker, const skua_answer_desc *desc, s
     char *at = h1_write_status(a->text, desc->status, slice_of(page_reason(desc->status)));
     a->status_line = slice_make(a->text, (size_t)(at - a->text));
     char *fields = at;
-    for (size_t i = 0; i < desc->fields_count; i++) at = h1_write_field(at, desc->fields[i].name, desc->fields[i].value);
+    for (size_t i = 0; i < desc->fields_count; i++)
+        at = h1_write_field(at, desc->fields[i].name, desc->fields[i].value);
     if (a->has_length) {
         at = H1_WRITE(at, "Content-Length: ");
         at = h1_write_number(at, length);

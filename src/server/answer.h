@@ -17,8 +17,8 @@ struct skua_answer {
     skua_worker *worker;
     unsigned refs;
     uint16_t status;
-    bool has_length;     // Content-Length is among the fields
-    skua_file *file;     // NULL: content in memory
+    bool has_length; // Content-Length is among the fields
+    skua_file *file; // NULL: content in memory
     uint64_t offset;
     uint64_t length;     // of the content
     slice status_line;   // "HTTP/1.1 200 OK" CRLF

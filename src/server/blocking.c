@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Blocking routes: the content is collected, the reply goes to the crew with the request pinned beneath it, and
-// comes home as a letter.
+// Blocking routes: the content is collected, the reply goes to the crew with the request pinned
+// beneath it, and comes home as a letter.
 
 #include "server/blocking.h"
 
@@ -36,7 +36,7 @@ struct reply_field {
 };
 
 struct skua_reply {
-    task task;   // first
+    task task; // first
     mail letter;
     skua_request *request;
     const blocking_route *entry;
@@ -135,8 +135,9 @@ static int reply_text_len(slice text)
 static void reply_complain(const skua_request *r)
 {
     char text[256];
-    int len = snprintf(text, sizeof text, "a blocking handler gave no answer to %.*s %.*s", reply_text_len(r->method),
-                       r->method.ptr, reply_text_len(r->path), r->path.ptr);
+    int len =
+        snprintf(text, sizeof text, "a blocking handler gave no answer to %.*s %.*s",
+                 reply_text_len(r->method), r->method.ptr, reply_text_len(r->path), r->path.ptr);
     skua_log(r->worker->server, slice_make(text, (size_t)len));
 }
 
@@ -147,7 +148,8 @@ static skua_status reply_send(skua_reply *reply, skua_request *r)
         if (added) return added;
     }
     slice content = slice_make(reply->octets, reply->octets_len);
-    skua_status given = skua_respond_borrowed(r, reply->status, reply->type, content, memory_free, reply->octets);
+    skua_status given =
+        skua_respond_borrowed(r, reply->status, reply->type, content, memory_free, reply->octets);
     if (given == SKUA_OK) reply->octets = NULL;
     return given;
 }
@@ -256,7 +258,9 @@ static void blocking_collected(skua_request *r, skua_status status, slice conten
 
 static void blocking_begin(skua_request *r, void *user)
 {
-    if (skua_content_collect(r, 0, blocking_collected, user) == SKUA_OK || r->answering != ANSWER_NONE) return;
+    if (skua_content_collect(r, 0, blocking_collected, user) == SKUA_OK ||
+        r->answering != ANSWER_NONE)
+        return;
     respond_fault(r, 500, true); // somebody before it has begun to read the content
 }
 
@@ -287,17 +291,21 @@ void blocking_free(blocking *b)
 void blocking_tell_late(skua_server *server)
 {
     unsigned late = crew_busy(server->blocking->crew);
-    if (late == 0 || atomic_exchange_explicit(&server->shared.late_told, true, memory_order_relaxed)) return;
+    if (late == 0 ||
+        atomic_exchange_explicit(&server->shared.late_told, true, memory_order_relaxed))
+        return;
     char text[96];
-    int len = snprintf(text, sizeof text, "%u blocking handler%s past the deadline of skua_stop", late,
-                       late == 1 ? " still runs" : "s still run");
+    int len = snprintf(text, sizeof text, "%u blocking handler%s past the deadline of skua_stop",
+                       late, late == 1 ? " still runs" : "s still run");
     skua_log(server, slice_make(text, (size_t)len));
 }
 
-__attribute__((cold)) skua_status skua_route_blocking(skua_server *server, const char *pattern, skua_blocking_handler *handler, void *user)
+__attribute__((cold)) skua_status skua_route_blocking(skua_server *server, const char *pattern,
+                                                      skua_blocking_handler *handler, void *user)
 {
     SKUA_ASSERT(handler);
-    if (server->started) return server_fail(server, SKUA_ESTATE, "the server has been started already");
+    if (server->started)
+        return server_fail(server, SKUA_ESTATE, "the server has been started already");
     if (!server->blocking) server->blocking = blocking_new(&server->config);
     blocking_route *entry = server->blocking ? memory_alloc(sizeof *entry) : NULL;
     if (!entry) return server_fail(server, SKUA_ENOMEM, "out of memory for a route");

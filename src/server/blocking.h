@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Blocking routes: a handler runs on a thread that may wait, over a request that is kept for it.
-// Invariant: while request->reply is set, the request's head, params, content and memory stay as they are.
+// Invariant: while request->reply is set, the request's head, params, content and memory stay as
+// they are.
 #ifndef SKUA_SERVER_BLOCKING_H
 #define SKUA_SERVER_BLOCKING_H
 
@@ -21,8 +22,8 @@ void blocking_let_go(skua_reply *reply);
 const io_address *blocking_peer(const skua_reply *reply);
 bool blocking_peer_was_done(const skua_reply *reply);
 
-// Where the handler of reply keeps what it decodes, if this is its thread; else NULL. The worker may decode for a
-// middleware at the same time, and then uses the request's own.
+// Where the handler of reply keeps what it decodes, if this is its thread; else NULL. The worker
+// may decode for a middleware at the same time, and then uses the request's own.
 request_decoding *blocking_decoding(skua_reply *reply);
 
 // The deadline of skua_stop has passed: says once how many handlers still run.

@@ -68,7 +68,8 @@ const char *config_complete(skua_config *c, const skua_config *given)
     if (c->head_octets_max < 64 || c->head_octets_max > 65535) return "head_octets_max";
     if (c->target_octets_max > 65535) return "target_octets_max";
     if (c->fields_max > 1000) return "fields_max";
-    if (c->part_head_octets_max < 64 || c->part_head_octets_max > 65536) return "part_head_octets_max";
+    if (c->part_head_octets_max < 64 || c->part_head_octets_max > 65536)
+        return "part_head_octets_max";
     if (c->disk_threads > 1024) return "disk_threads";
     if (c->blocking_threads > 1024) return "blocking_threads";
     if (c->linger_octets_max > UINT32_MAX / 2) return "linger_octets_max";
@@ -78,6 +79,7 @@ const char *config_complete(skua_config *c, const skua_config *given)
     if (!config_deadline_is_valid(c->rate_window_ns)) return "rate_window_ns";
     if (!config_deadline_is_valid(c->linger_timeout_ns)) return "linger_timeout_ns";
     if (!config_deadline_is_valid(c->stream_idle_timeout_ns)) return "stream_idle_timeout_ns";
-    if (c->handler_timeout_ns && !config_deadline_is_valid(c->handler_timeout_ns)) return "handler_timeout_ns";
+    if (c->handler_timeout_ns && !config_deadline_is_valid(c->handler_timeout_ns))
+        return "handler_timeout_ns";
     return NULL;
 }

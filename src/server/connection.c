@@ -23,7 +23,8 @@ static void connection_deadline_set(connection *conn, int64_t ns)
 // How often progress is looked at while the peer is waited for.
 static int64_t connection_look_ns(const skua_config *config)
 {
-    int64_t least = config->stall_timeout_ns < config->rate_window_ns ? config->stall_timeout_ns : config->rate_window_ns;
+    int64_t least = config->stall_timeout_ns < config->rate_window_ns ? config->stall_timeout_ns
+                                                                      : config->rate_window_ns;
     return least / 4 + 1;
 }
 
@@ -92,8 +93,8 @@ void connection_linger(connection *conn)
     io_recv(&conn->worker->loop, &conn->stream);
 }
 
-// Everything is sent and nothing more is to be read. A close with input in the kernel's buffer would
-// reset the connection and destroy the answer on its way (RFC 9112 §9.6), hence the draining.
+// Everything is sent and nothing more is to be read. A close with input in the kernel's buffer
+// would reset the connection and destroy the answer on its way (RFC 9112 §9.6), hence the draining.
 static void connection_end(connection *conn)
 {
     session *s = conn->session;
@@ -125,7 +126,8 @@ static connection_state connection_waits_for(const connection *conn)
 static bool connection_is_cut_off(const session *s)
 {
     const skua_request *r = s->current;
-    if (!s->peer_done || !r || r->reading == READING_DONE || r->reading == READING_TUNNEL) return false;
+    if (!s->peer_done || !r || r->reading == READING_DONE || r->reading == READING_TUNNEL)
+        return false;
     return r->reading == READING_HEAD || (s->in_len == 0 && !content_is_blocked(r));
 }
 
@@ -149,7 +151,8 @@ static void connection_settle(connection *conn)
 {
     io_loop *loop = &conn->worker->loop;
     session *s = conn->session;
-    session_sent(s); // an answer may have left before the content that came with its request was discarded
+    // an answer may have left before the content that came with its request was discarded
+    session_sent(s);
     if (connection_has_ended(conn)) return;
     if (s->closing && !s->current && !s->peer_done) conn->stream.flags |= IO_LAST;
     if (s->out.octets && !(conn->stream.flags & IO_WANT_SEND)) io_send(loop, &conn->stream);
@@ -242,7 +245,8 @@ static void connection_send_failed(io_stream *stream)
 {
     connection *conn = connection_of(stream);
     connection_drop_session(conn, SKUA_END_ERROR);
-    connection_linger(conn); // as when a source fails: the answers before it may still be on their way
+    // as when a source fails: the answers before it may still be on their way
+    connection_linger(conn);
 }
 
 static void connection_closed(io_stream *stream)
@@ -317,7 +321,8 @@ __attribute__((cold)) static void connection_look_at_progress(connection *conn)
 {
     if (conn->stream.flags & IO_COLD) conn->session->looked = false;
     else if (session_is_too_slow(conn->session)) connection_abort(conn, SKUA_END_TIMEOUT);
-    if (conn->state != CONNECTION_CLOSED) connection_deadline_set(conn, connection_look_ns(worker_config(conn->worker)));
+    if (conn->state != CONNECTION_CLOSED)
+        connection_deadline_set(conn, connection_look_ns(worker_config(conn->worker)));
 }
 
 __attribute__((cold)) static void connection_give_up(connection *conn, int status)

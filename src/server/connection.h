@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Connection: an endpoint, whose it is, and its deadline. At most 128 octets, since there may be very many.
+// Connection: an endpoint, whose it is, and its deadline. At most 128 octets, since there may be
+// very many.
 #ifndef SKUA_SERVER_CONNECTION_H
 #define SKUA_SERVER_CONNECTION_H
 
@@ -27,17 +28,18 @@ struct skua_connection {
     io_address peer;
     uint8_t state; // connection_state
     bool half_closed;
-    uint16_t id_high;   // its number among the worker's connections
+    uint16_t id_high; // its number among the worker's connections
     uint32_t id_low;
-    uint32_t lingered;  // octets drained
-    void *object;       // the program's
+    uint32_t lingered; // octets drained
+    void *object;      // the program's
 };
 
 _Static_assert(sizeof(connection) <= 128, "an idle connection costs at most 128 octets");
 
 extern const io_stream_events connection_events;
 
-// Adopts an accepted socket; refuses it when memory or connections_max ran out, or on_connect says so.
+// Adopts an accepted socket; refuses it when memory or connections_max ran out, or on_connect says
+// so.
 void connection_accepted(skua_worker *w, int fd, const io_address *peer);
 
 // The deadline of a connection has come.

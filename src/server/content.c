@@ -128,24 +128,27 @@ int64_t skua_content_length(const skua_request *r)
 {
     switch ((h1_content)r->head.content) {
     case H1_CONTENT_NONE: return 0;
-    case H1_CONTENT_LENGTH: return r->head.content_length > INT64_MAX ? INT64_MAX : (int64_t)r->head.content_length;
+    case H1_CONTENT_LENGTH:
+        return r->head.content_length > INT64_MAX ? INT64_MAX : (int64_t)r->head.content_length;
     case H1_CONTENT_CHUNKED: return -1;
     }
     return 0;
 }
 
-// The client may wait for it before it sends anything; unless it has sent something already (RFC 9110 §10.1.1).
+// The client may wait for it before it sends anything; unless it has sent something already (RFC
+// 9110 §10.1.1).
 bool request_awaits_continue(const skua_request *r)
 {
-    return r->head.expect_continue && !r->continued && !r->has_input && r->reading == READING_CONTENT &&
-           r->answering == ANSWER_NONE;
+    return r->head.expect_continue && !r->continued && !r->has_input &&
+           r->reading == READING_CONTENT && r->answering == ANSWER_NONE;
 }
 
 static void content_continue(skua_request *r)
 {
     if (!request_awaits_continue(r)) return;
     r->continued = true;
-    if (!out_copy(&r->session->out, SKUA_SLICE("HTTP/1.1 100 Continue\r\n\r\n"))) r->session->broken = true;
+    if (!out_copy(&r->session->out, SKUA_SLICE("HTTP/1.1 100 Continue\r\n\r\n")))
+        r->session->broken = true;
 }
 
 skua_status skua_content_read(skua_request *r, skua_content_fn *fn, void *user)
@@ -185,7 +188,8 @@ slice skua_request_trailer(const skua_request *r, const char *name)
     if (r->head.content != H1_CONTENT_CHUNKED || r->reading != READING_DONE) return (slice){ 0 };
     slice wanted = slice_of(name);
     for (unsigned i = 0; i < r->chunks.trailer_count; i++) {
-        if (slice_equal_nocase(r->chunks.trailers[i].name, wanted)) return r->chunks.trailers[i].value;
+        if (slice_equal_nocase(r->chunks.trailers[i].name, wanted))
+            return r->chunks.trailers[i].value;
     }
     return (slice){ 0 };
 }
@@ -204,7 +208,8 @@ static void content_collected(skua_request *r, skua_status status)
     skua_collected_fn *fn = r->collected;
     r->collected = NULL;
     if (!fn) return;
-    slice content = status ? (slice){ 0 } : slice_make(r->collection ? r->collection : "", r->collection_len);
+    slice content =
+        status ? (slice){ 0 } : slice_make(r->collection ? r->collection : "", r->collection_len);
     fn(r, status, content, r->collected_user);
 }
 
@@ -229,7 +234,8 @@ static bool content_collect_grow(skua_request *r, size_t need)
     if (!r->collection && !content_collect_begin(r)) return false;
     if (need <= r->collection_room) return true;
     size_t room = r->collection_room;
-    while (room < need) room *= 2;
+    while (room < need)
+        room *= 2;
     char *grown = memory_resize(r->collection_block ? NULL : r->collection, room);
     if (!grown) return false;
     if (r->collection_block) {
@@ -268,7 +274,8 @@ static void content_collect(skua_request *r, skua_content_event event, slice oct
     }
 }
 
-skua_status skua_content_collect(skua_request *r, uint64_t octets_max, skua_collected_fn *fn, void *user)
+skua_status skua_content_collect(skua_request *r, uint64_t octets_max, skua_collected_fn *fn,
+                                 void *user)
 {
     SKUA_ASSERT(fn);
     if (r->reader || r->answering != ANSWER_NONE) return SKUA_ESTATE;

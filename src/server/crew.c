@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Crew: a queue, a lock that is held for a few instructions, and threads that end when told.
-// Invariant: idle counts the threads that are not inside a task, among them those just started; while threads
-// may be added, no task waits for one that is busy.
+// Invariant: idle counts the threads that are not inside a task, among them those just started;
+// while threads may be added, no task waits for one that is busy.
 
 #include "server/crew.h"
 
@@ -43,7 +43,8 @@ void crew_free(crew *c)
     unsigned threads = c->shared.threads;
     pthread_cond_broadcast(&c->shared.more);
     pthread_mutex_unlock(&c->shared.lock);
-    for (unsigned i = 0; i < threads; i++) pthread_join(c->thread[i], NULL);
+    for (unsigned i = 0; i < threads; i++)
+        pthread_join(c->thread[i], NULL);
     pthread_cond_destroy(&c->shared.more);
     pthread_mutex_destroy(&c->shared.lock);
     memory_free(c);
@@ -52,7 +53,8 @@ void crew_free(crew *c)
 // The next task; NULL when there will be none.
 static task *crew_next(crew *c)
 {
-    while (!c->shared.first && !c->shared.ending) pthread_cond_wait(&c->shared.more, &c->shared.lock);
+    while (!c->shared.first && !c->shared.ending)
+        pthread_cond_wait(&c->shared.more, &c->shared.lock);
     task *work = c->shared.first;
     if (!work) return NULL;
     c->shared.first = work->next;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Crew: a bounded number of threads, started when there is work, and a bounded queue in front of them.
+// Crew: a bounded number of threads, started when there is work, and a bounded queue in front of
+// them.
 #ifndef SKUA_SERVER_CREW_H
 #define SKUA_SERVER_CREW_H
 
@@ -9,7 +10,8 @@
 typedef struct crew crew;
 typedef struct task task;
 
-// A piece of work, in memory of whoever hands it over. It is run's from then on, and may be gone when run returns.
+// A piece of work, in memory of whoever hands it over. It is run's from then on, and may be gone
+// when run returns.
 struct task {
     task *next;
     void (*run)(task *self);

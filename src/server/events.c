@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Server-Sent Events, HTML Living Standard §9.2: text/event-stream written so that every reader gets back the
-// lines that were given.
+// Server-Sent Events, HTML Living Standard §9.2: text/event-stream written so that every reader
+// gets back the lines that were given.
 
 #include "http/h1_write.h"
 #include "server/stream.h"
@@ -25,11 +25,13 @@ static void event_put_line(event_cursor *c, slice name, slice value)
     event_put(c, SKUA_SLICE("\n"));
 }
 
-// The next line of *rest, which ends at CRLF, CR or LF (§9.2.5). *more: another follows, if an empty one.
+// The next line of *rest, which ends at CRLF, CR or LF (§9.2.5). *more: another follows, if an
+// empty one.
 static slice event_next_line(slice *rest, bool *more)
 {
     size_t len = 0;
-    while (len < rest->len && rest->ptr[len] != '\r' && rest->ptr[len] != '\n') len++;
+    while (len < rest->len && rest->ptr[len] != '\r' && rest->ptr[len] != '\n')
+        len++;
     slice line = slice_make(rest->ptr, len);
     *more = len < rest->len;
     if (*more) {
@@ -80,7 +82,8 @@ static bool event_is_one_line(slice text)
 skua_status skua_event_send(skua_request *r, const skua_event *event)
 {
     if (r->push != PUSH_EVENTS) return SKUA_ESTATE;
-    if (!event_is_one_line(event->name) || !event_is_one_line(event->id) || event->retry_ms < 0) return SKUA_EINVAL;
+    if (!event_is_one_line(event->name) || !event_is_one_line(event->id) || event->retry_ms < 0)
+        return SKUA_EINVAL;
     event_cursor counted = { .at = NULL };
     event_write(&counted, event);
     stream_piece piece;

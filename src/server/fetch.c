@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Fetch: an errand is the task that goes out and the letter that comes home. Each connection has at most one loading that is
-// not over at once. Openings and readings may be for clients that have gone, who may come again for more: when there are as
-// many errands as there can be connections, they are refused, so that the queue in front of the threads needs no bound.
+// Fetch: an errand is the task that goes out and the letter that comes home. Each connection has at
+// most one loading that is not over at once. Openings and readings may be for clients that have
+// gone, who may come again for more: when there are as many errands as there can be connections,
+// they are refused, so that the queue in front of the threads needs no bound.
 
 #include "server/fetch.h"
 
@@ -20,7 +21,8 @@ typedef struct fetch_errand {
 
 static void fetch_deliver(mail *letter, void *reader)
 {
-    fetch_errand *errand = (fetch_errand *)(void *)((char *)letter - offsetof(fetch_errand, letter));
+    fetch_errand *errand =
+        (fetch_errand *)(void *)((char *)letter - offsetof(fetch_errand, letter));
     skua_worker *w = reader;
     SKUA_ASSERT(w->fetching > 0);
     w->fetching--;
@@ -51,7 +53,9 @@ bool fetch_elsewhere(io_loop *loop, io_op *op)
     }
     fetch_errand *errand = memory_alloc(sizeof *errand);
     if (!errand) return false;
-    *errand = (fetch_errand){ .task = { .run = fetch_run }, .letter = { .deliver = fetch_deliver }, .op = op };
+    *errand = (fetch_errand){ .task = { .run = fetch_run },
+                              .letter = { .deliver = fetch_deliver },
+                              .op = op };
     if (crew_submit(w->server->disk, &errand->task) == SKUA_OK) {
         w->fetching++;
         return true;

@@ -42,7 +42,8 @@ static void file_opened(io_op *op, int64_t result)
     memory_free(opening);
 }
 
-void skua_file_open(skua_worker *w, skua_root *root, slice path, skua_file_opened_fn *fn, void *user)
+void skua_file_open(skua_worker *w, skua_root *root, slice path, skua_file_opened_fn *fn,
+                    void *user)
 {
     file_opening *opening = memory_alloc(sizeof *opening + path.len + 1);
     skua_file *file = memory_alloc(sizeof *file);
@@ -56,7 +57,8 @@ void skua_file_open(skua_worker *w, skua_root *root, slice path, skua_file_opene
     *opening = (file_opening){ .worker = w, .file = file, .fn = fn, .user = user };
     if (path.len) memcpy(opening->path, path.ptr, path.len);
     opening->path[path.len] = 0;
-    opening->op = (io_op){ .code = IO_FILE_OPEN, .fd = root_fd(root), .done = file_opened, .user = opening };
+    opening->op =
+        (io_op){ .code = IO_FILE_OPEN, .fd = root_fd(root), .done = file_opened, .user = opening };
     opening->op.path = slice_make(opening->path, path.len);
     opening->op.remote = root_is_remote(root);
     w->file_ops++;
@@ -93,7 +95,8 @@ static void file_loaded_some(io_op *op, int64_t result)
     memory_free(loading);
 }
 
-void skua_file_load(skua_file *file, uint64_t offset, char *buffer, size_t room, skua_file_loaded_fn *fn, void *user)
+void skua_file_load(skua_file *file, uint64_t offset, char *buffer, size_t room,
+                    skua_file_loaded_fn *fn, void *user)
 {
     file_loading *loading = memory_alloc(sizeof *loading);
     if (!loading) {
@@ -101,7 +104,8 @@ void skua_file_load(skua_file *file, uint64_t offset, char *buffer, size_t room,
         return;
     }
     *loading = (file_loading){ .file = skua_file_ref(file), .fn = fn, .user = user };
-    loading->op = (io_op){ .code = IO_FILE_READ, .fd = file->fd, .done = file_loaded_some, .user = loading };
+    loading->op =
+        (io_op){ .code = IO_FILE_READ, .fd = file->fd, .done = file_loaded_some, .user = loading };
     loading->op.buffer = buffer;
     loading->op.offset = offset;
     loading->op.length = room;
@@ -109,7 +113,8 @@ void skua_file_load(skua_file *file, uint64_t offset, char *buffer, size_t room,
     io_submit(&file->worker->loop, &loading->op);
 }
 
-skua_status skua_file_read(skua_file *file, uint64_t offset, char *buffer, size_t room, size_t *octets)
+skua_status skua_file_read(skua_file *file, uint64_t offset, char *buffer, size_t room,
+                           size_t *octets)
 {
     ssize_t n;
     do {
@@ -140,7 +145,8 @@ static void file_scratch_closed(skua_worker *w, void *user)
     memory_free(user);
 }
 
-// The kernel gives back the room of a file without a name when it is closed, which takes time for a large one.
+// The kernel gives back the room of a file without a name when it is closed, which takes time for a
+// large one.
 static void file_drop_scratch(skua_file *file)
 {
     disk_forget(&file->worker->loop, file->fd);

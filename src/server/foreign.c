@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Foreign loops: the caller waits for skua_fd and skua_timeout_ns together with what else it waits for, and
-// turns the server's one worker when either says so.
+// Foreign loops: the caller waits for skua_fd and skua_timeout_ns together with what else it waits
+// for, and turns the server's one worker when either says so.
 
 #include "server/foreign.h"
 
@@ -43,8 +43,9 @@ int64_t skua_timeout_ns(const skua_server *server)
 
 // ---- SIGPIPE ----
 
-// sendfile has no MSG_NOSIGNAL: it raises SIGPIPE in this thread when the peer has reset. The caller's thread must
-// neither die of that nor find it pending afterwards, and its handlers stay as they are.
+// sendfile has no MSG_NOSIGNAL: it raises SIGPIPE in this thread when the peer has reset. The
+// caller's thread must neither die of that nor find it pending afterwards, and its handlers stay as
+// they are.
 typedef struct pipe_guard {
     sigset_t pipe;
     bool was_blocked;

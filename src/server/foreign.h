@@ -10,8 +10,8 @@
 
 // What a server that is turned by its caller knows of it.
 typedef struct foreign {
-    bool open;      // skua_open, and not ended
-    bool turning;   // inside skua_turn
+    bool open;    // skua_open, and not ended
+    bool turning; // inside skua_turn
     pthread_t thread;
 } foreign;
 

@@ -56,7 +56,8 @@ static void content_spool(skua_request *r, skua_content_event event, slice octet
     content_spooling *c = user;
     switch (event) {
     case SKUA_CONTENT_DATA:
-        if (!spool_is_file(c->kept) && spool_in_memory(c->kept) + octets.len > c->memory_max) spool_to_file(c->kept);
+        if (!spool_is_file(c->kept) && spool_in_memory(c->kept) + octets.len > c->memory_max)
+            spool_to_file(c->kept);
         spool_add(c->kept, octets);
         return;
     case SKUA_CONTENT_END: spool_end(c->kept); return;
@@ -64,14 +65,18 @@ static void content_spool(skua_request *r, skua_content_event event, slice octet
     }
 }
 
-skua_status skua_content_spool(skua_request *r, size_t memory_max, uint64_t octets_max, skua_spooled_fn *fn, void *user)
+skua_status skua_content_spool(skua_request *r, size_t memory_max, uint64_t octets_max,
+                               skua_spooled_fn *fn, void *user)
 {
     SKUA_ASSERT(fn);
     if (r->reader || r->answering != ANSWER_NONE || r->heading) return SKUA_ESTATE;
     content_spooling *c = arena_alloc(&r->memory, sizeof *c);
     spool *kept = c ? spool_new(r, content_spool_settled, c) : NULL;
     if (!kept) return SKUA_ENOMEM;
-    *c = (content_spooling){ .kept = kept, .memory_max = memory_max ? memory_max : FORM_MEMORY_OCTETS, .fn = fn, .user = user };
+    *c = (content_spooling){ .kept = kept,
+                             .memory_max = memory_max ? memory_max : FORM_MEMORY_OCTETS,
+                             .fn = fn,
+                             .user = user };
     skua_status limited = form_limit(r, octets_max);
     if (!limited) return skua_content_read(r, content_spool, c);
     content_spooled(r, c, limited);
@@ -97,7 +102,8 @@ typedef struct form_collecting {
     void *user;
 } form_collecting;
 
-static void form_tell(skua_request *r, form_collecting *form, skua_status status, const skua_form_part *parts)
+static void form_tell(skua_request *r, form_collecting *form, skua_status status,
+                      const skua_form_part *parts)
 {
     skua_form_fn *fn = form->fn;
     form->fn = NULL;
@@ -151,8 +157,8 @@ static bool form_copy_part(arena *memory, const skua_part *from, skua_part *to)
     skua_field *fields = arena_alloc(memory, (from->fields_count + 1) * sizeof *fields);
     *to = *from;
     to->fields = fields;
-    bool ok = fields && form_copy_slice(memory, &to->name) && form_copy_slice(memory, &to->filename) &&
-              form_copy_slice(memory, &to->type);
+    bool ok = fields && form_copy_slice(memory, &to->name) &&
+              form_copy_slice(memory, &to->filename) && form_copy_slice(memory, &to->type);
     for (size_t i = 0; i < from->fields_count && ok; i++) {
         fields[i] = from->fields[i];
         ok = form_copy_slice(memory, &fields[i].name) && form_copy_slice(memory, &fields[i].value);
@@ -176,7 +182,8 @@ static void form_begin(skua_request *r, form_collecting *form, const skua_part *
     form->settling++;
 }
 
-// What does not fit into memory beside the other parts goes to a file, and what it had there is free again.
+// What does not fit into memory beside the other parts goes to a file, and what it had there is
+// free again.
 static bool form_make_room(skua_request *r, form_collecting *form, spool *kept, size_t octets)
 {
     if (spool_is_file(kept)) return true;
@@ -193,11 +200,13 @@ static bool form_make_room(skua_request *r, form_collecting *form, spool *kept, 
 
 static void form_add(skua_request *r, form_collecting *form, slice octets)
 {
-    if (!form_make_room(r, form, form->current->kept, octets.len)) form_refuse(r, form, SKUA_ELIMIT);
+    if (!form_make_room(r, form, form->current->kept, octets.len))
+        form_refuse(r, form, SKUA_ELIMIT);
     else spool_add(form->current->kept, octets);
 }
 
-static void form_read(skua_request *r, skua_part_event event, const skua_part *part, slice octets, void *user)
+static void form_read(skua_request *r, skua_part_event event, const skua_part *part, slice octets,
+                      void *user)
 {
     form_collecting *form = user;
     if (!form->fn) return; // told already: what comes is not read any more
@@ -213,13 +222,16 @@ static void form_read(skua_request *r, skua_part_event event, const skua_part *p
     }
 }
 
-skua_status skua_multipart_collect(skua_request *r, size_t memory_max, uint64_t octets_max, skua_form_fn *fn, void *user)
+skua_status skua_multipart_collect(skua_request *r, size_t memory_max, uint64_t octets_max,
+                                   skua_form_fn *fn, void *user)
 {
     SKUA_ASSERT(fn);
     if (r->reader || r->answering != ANSWER_NONE || r->heading) return SKUA_ESTATE;
     form_collecting *form = arena_alloc(&r->memory, sizeof *form);
     if (!form) return SKUA_ENOMEM;
-    *form = (form_collecting){ .memory_max = memory_max ? memory_max : FORM_MEMORY_OCTETS, .fn = fn, .user = user };
+    *form = (form_collecting){ .memory_max = memory_max ? memory_max : FORM_MEMORY_OCTETS,
+                               .fn = fn,
+                               .user = user };
     form->last = &form->first;
     if (!request_is_multipart(r)) return SKUA_EINVAL;
     if (!form_limit(r, octets_max)) return skua_multipart_read(r, form_read, form);

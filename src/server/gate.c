@@ -20,7 +20,8 @@ void gate_close(gate *g)
 
 bool gate_enter(gate *g)
 {
-    unsigned before = atomic_fetch_add_explicit(&g->shared.word, GATE_VISITOR, memory_order_acq_rel);
+    unsigned before =
+        atomic_fetch_add_explicit(&g->shared.word, GATE_VISITOR, memory_order_acq_rel);
     if (before & GATE_OPEN) return true;
     gate_leave(g);
     return false;
@@ -38,5 +39,6 @@ bool gate_is_empty(const gate *g)
 
 void gate_wait(const gate *g)
 {
-    while (!gate_is_empty(g)) sched_yield();
+    while (!gate_is_empty(g))
+        sched_yield();
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Gate: lets threads in until it is closed, and then tells when the last of them has left. Zeroed, it is closed.
+// Gate: lets threads in until it is closed, and then tells when the last of them has left. Zeroed,
+// it is closed.
 #ifndef SKUA_SERVER_GATE_H
 #define SKUA_SERVER_GATE_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Handoff. A socket travels in a letter of the worker that accepted it, which comes back when it has been adopted, so
-// that in steady state nothing is allocated. The receiver's posting gate keeps it from ending while a letter
-// is under way; a worker whose gate is closed is passed over.
+// Handoff. A socket travels in a letter of the worker that accepted it, which comes back when it
+// has been adopted, so that in steady state nothing is allocated. The receiver's posting gate keeps
+// it from ending while a letter is under way; a worker whose gate is closed is passed over.
 
 #include "server/handoff.h"
 
@@ -106,7 +106,9 @@ void handoff_accepted(skua_worker *w, int fd, const io_address *peer)
         connection_accepted(w, fd, peer);
         return;
     }
-    *h = (handed){ .letter = { .deliver = handed_deliver }, .owner = w, .peer = *peer, .fd = fd, .turn = turn };
+    *h = (handed){
+        .letter = { .deliver = handed_deliver }, .owner = w, .peer = *peer, .fd = fd, .turn = turn
+    };
     h->tries = w->server->worker_count;
     handoff_pass(w, h);
 }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
-// Handoff: where the kernel does not spread connections over listeners that share an address, one worker accepts
-// for all and gives each socket to the next worker in turn.
+// Handoff: where the kernel does not spread connections over listeners that share an address, one
+// worker accepts for all and gives each socket to the next worker in turn.
 #ifndef SKUA_SERVER_HANDOFF_H
 #define SKUA_SERVER_HANDOFF_H
 
 #include "server/worker.h"
 
-// Gives a socket that w has accepted to the worker whose turn it is, or to the next one that has room for it;
+// Gives a socket that w has accepted to the worker whose turn it is, or to the next one that has
+// room for it;
 // refuses it when none has.
 void handoff_accepted(skua_worker *w, int fd, const io_address *peer);
 

@@ -24,7 +24,8 @@ __attribute__((cold)) skua_status skua_listen_fd(skua_server *server, int fd)
     server_listener *listener = server_listener_next(server, &status);
     if (!listener) return status;
     status = socket_adopt(fd, &listener->address);
-    if (status) return server_fail(server, status, "descriptor %d is not a listening stream socket", fd);
+    if (status)
+        return server_fail(server, status, "descriptor %d is not a listening stream socket", fd);
     listener->is_given = true;
     listener->given = fd;
     socket_address_write(&listener->address, listener->text);
@@ -68,8 +69,10 @@ __attribute__((cold)) skua_status skua_listen_inherited(skua_server *server, uns
     if (count) *count = 0;
     if (!getenv("LISTEN_PID") || !getenv("LISTEN_FDS")) return SKUA_OK;
     uint64_t pid, fds;
-    if (!inherit_number("LISTEN_PID", INT32_MAX, &pid) || !inherit_number("LISTEN_FDS", INT32_MAX - 3, &fds)) {
-        return server_fail(server, SKUA_EINVAL, "LISTEN_PID or LISTEN_FDS in the environment is not a number");
+    if (!inherit_number("LISTEN_PID", INT32_MAX, &pid) ||
+        !inherit_number("LISTEN_FDS", INT32_MAX - 3, &fds)) {
+        return server_fail(server, SKUA_EINVAL,
+                           "LISTEN_PID or LISTEN_FDS in the environment is not a number");
     }
     if (pid != (uint64_t)getpid()) return SKUA_OK; // meant for our parent
     skua_status status = inherit_all(server, (unsigned)fds);

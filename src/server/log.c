@@ -108,10 +108,8 @@ static int sink_write(server_log *log, const log_sink *sink, slice *octets)
         if (sink->waits && !sink_is_ready(log, sink)) return ETIMEDOUT;
         size_t piece = sink->waits && octets->len > PIPE_BUF ? PIPE_BUF : octets->len;
         ssize_t n = write(sink->fd, octets->ptr, piece);
-        if (n >= 0)
-            *octets = slice_from(*octets, (size_t)n);
-        else if (errno != EINTR && errno != EAGAIN)
-            return errno;
+        if (n >= 0) *octets = slice_from(*octets, (size_t)n);
+        else if (errno != EINTR && errno != EAGAIN) return errno;
     }
     return 0;
 }
@@ -156,10 +154,8 @@ static void sink_put(server_log *log, log_sink *sink, slice octets)
 
 static void log_put(server_log *log, log_sink *sink, slice octets)
 {
-    if (log->write)
-        log->write(octets, log->user);
-    else
-        sink_put(log, sink, octets);
+    if (log->write) log->write(octets, log->user);
+    else sink_put(log, sink, octets);
 }
 
 // ---- The writer ----
@@ -252,7 +248,8 @@ static void log_rest_now(server_log *log, log_rest rest)
     bool idle = rest == LOG_NAPS || !log_has_lines(log);
     while (idle && !timed_out && !atomic_load(&log->shared.ends) &&
            atomic_load(&log->shared.rest) != LOG_AWAKE) {
-        if (rest == LOG_NAPS) timed_out = !condition_wait_ns(&log->shared.wake, &log->shared.lock, LOG_NAP_NS);
+        if (rest == LOG_NAPS)
+            timed_out = !condition_wait_ns(&log->shared.wake, &log->shared.lock, LOG_NAP_NS);
         else pthread_cond_wait(&log->shared.wake, &log->shared.lock);
     }
     atomic_store(&log->shared.rest, LOG_AWAKE);

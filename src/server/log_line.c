@@ -172,10 +172,8 @@ static void line_put_escaped(line_text *text, slice s, line_place place, size_t 
 
 static void line_put_or_dash(line_text *text, slice s, line_place place, size_t max)
 {
-    if (s.len)
-        line_put_escaped(text, s, place, max);
-    else
-        line_putc(text, '-');
+    if (s.len) line_put_escaped(text, s, place, max);
+    else line_putc(text, '-');
 }
 
 // ---- Time ----
@@ -235,10 +233,8 @@ static int64_t clock_read(log_clock *clock, int64_t unix_ns)
 
 static void line_put_status(line_text *text, int status)
 {
-    if (status > 0)
-        line_put_number(text, (uint64_t)status, 3);
-    else
-        line_putc(text, '-');
+    if (status > 0) line_put_number(text, (uint64_t)status, 3);
+    else line_putc(text, '-');
 }
 
 // Green, cyan, yellow and red for 2xx, 3xx, 4xx and 5xx.
@@ -294,10 +290,8 @@ static void line_short(line_text *text, const log_clock *clock, bool coloured,
 {
     line_put(text, clock->of_day, 8);
     line_putc(text, ' ');
-    if (coloured)
-        line_put_coloured_status(text, access->status);
-    else
-        line_put_status(text, access->status);
+    if (coloured) line_put_coloured_status(text, access->status);
+    else line_put_status(text, access->status);
     line_putc(text, ' ');
     line_put_or_dash(text, access->method, LINE_BARE, LINE_METHOD_MAX);
     line_putc(text, ' ');
@@ -330,10 +324,8 @@ static void line_common(line_text *text, const log_clock *clock, const log_acces
     line_puts(text, "\" ");
     line_put_status(text, access->status);
     line_putc(text, ' ');
-    if (access->octets)
-        line_put_number(text, access->octets, 1);
-    else
-        line_putc(text, '-');
+    if (access->octets) line_put_number(text, access->octets, 1);
+    else line_putc(text, '-');
 }
 
 static void line_put_time_member(line_text *text, const log_clock *clock, int64_t ns)

@@ -11,7 +11,8 @@
 
 void mailbox_enter(mailbox *box)
 {
-    atomic_fetch_add_explicit(&box->shared.writers, 1, memory_order_relaxed); // the letter carries the order
+    // the letter carries the order
+    atomic_fetch_add_explicit(&box->shared.writers, 1, memory_order_relaxed);
 }
 
 void mailbox_leave(mailbox *box)
@@ -49,5 +50,6 @@ void mailbox_deliver(mailbox *box, void *reader)
 void mailbox_end(mailbox *box)
 {
     SKUA_ASSERT(!atomic_load_explicit(&box->shared.newest, memory_order_relaxed));
-    while (atomic_load_explicit(&box->shared.writers, memory_order_acquire)) sched_yield();
+    while (atomic_load_explicit(&box->shared.writers, memory_order_acquire))
+        sched_yield();
 }

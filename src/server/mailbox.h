@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Mailbox: what crosses from other threads to a worker. Many writers, one reader, no lock; the order of
-// one writer's mail is kept.
-// Invariant: a letter that is under way keeps its worker from ending; each kind of letter is counted by whoever
-// sends it (worker_has_ended). So a letter is always delivered, and the box is empty at its end.
+// Mailbox: what crosses from other threads to a worker. Many writers, one reader, no lock; the
+// order of one writer's mail is kept.
+// Invariant: a letter that is under way keeps its worker from ending; each kind of letter is
+// counted by whoever sends it (worker_has_ended). So a letter is always delivered, and the box is
+// empty at its end.
 #ifndef SKUA_SERVER_MAILBOX_H
 #define SKUA_SERVER_MAILBOX_H
 
@@ -25,8 +26,8 @@ typedef struct mailbox {
     } shared;
 } mailbox;
 
-// Around posting and the wake-up that follows: a letter may be delivered, and its reader be about to end, before
-// its writer has woken it.  Thread: any.
+// Around posting and the wake-up that follows: a letter may be delivered, and its reader be about
+// to end, before its writer has woken it. Thread: any.
 void mailbox_enter(mailbox *box);
 void mailbox_leave(mailbox *box);
 

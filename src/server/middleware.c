@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Middleware. Which of them concern a request is found once and kept as bits; those that have been entered too,
-// so that head and end are told to exactly those. Passing on is a loop: one that passes on at once only says so.
+// Middleware. Which of them concern a request is found once and kept as bits; those that have been
+// entered too, so that head and end are told to exactly those. Passing on is a loop: one that
+// passes on at once only says so.
 
 #include "server/middleware.h"
 
@@ -29,7 +30,8 @@ struct middleware_set {
 
 // ---- Adding ----
 
-static skua_status middleware_refuse(skua_status status, char *why, size_t room, const char *prefix, const char *reason)
+static skua_status middleware_refuse(skua_status status, char *why, size_t room, const char *prefix,
+                                     const char *reason)
 {
     (void)snprintf(why, room, "middleware \"%.200s\": %s", prefix, reason);
     return status;
@@ -45,8 +47,8 @@ static skua_status middleware_read(middleware *item, const char *prefix)
     return memchr(path.ptr, '{', path.len) ? SKUA_EINVAL : SKUA_OK;
 }
 
-skua_status middleware_add(middleware_set **set, const char *prefix, const skua_middleware *m, char *why,
-                           size_t room)
+skua_status middleware_add(middleware_set **set, const char *prefix, const skua_middleware *m,
+                           char *why, size_t room)
 {
     if (!*set) *set = memory_zeroed(sizeof **set);
     if (!*set) return middleware_refuse(SKUA_ENOMEM, why, room, prefix, "memory ran out");
@@ -58,7 +60,8 @@ skua_status middleware_add(middleware_set **set, const char *prefix, const skua_
     if (status) {
         memory_free(item->text);
         return middleware_refuse(status, why, room, prefix,
-                                 status == SKUA_ENOMEM ? "memory ran out" : "is not \"[METHOD ][HOST]/PREFIX\"");
+                                 status == SKUA_ENOMEM ? "memory ran out"
+                                                       : "is not \"[METHOD ][HOST]/PREFIX\"");
     }
     item->hooks = *m;
     (*set)->count++;
@@ -68,7 +71,8 @@ skua_status middleware_add(middleware_set **set, const char *prefix, const skua_
 void middleware_free(middleware_set *set)
 {
     if (!set) return;
-    for (unsigned i = 0; i < set->count; i++) memory_free(set->items[i].text);
+    for (unsigned i = 0; i < set->count; i++)
+        memory_free(set->items[i].text);
     memory_free(set);
 }
 
@@ -85,7 +89,8 @@ static bool middleware_takes_host(const route_pattern *p, slice name)
     if (p->host.len == 0) return true;
     if (!p->host_param) return slice_equal_nocase(p->host, name);
     const char *dot = name.len ? memchr(name.ptr, '.', name.len) : NULL;
-    return dot && dot > name.ptr && slice_equal_nocase(p->host, slice_from(name, (size_t)(dot - name.ptr) + 1));
+    return dot && dot > name.ptr &&
+           slice_equal_nocase(p->host, slice_from(name, (size_t)(dot - name.ptr) + 1));
 }
 
 // "*" and the empty path of CONNECT are below "/" too: they concern the server as a whole.
@@ -103,7 +108,8 @@ static uint64_t middleware_concerned(const middleware_set *set, const skua_reque
     uint64_t concerned = 0;
     for (unsigned i = 0; i < set->count; i++) {
         const middleware *item = &set->items[i];
-        bool takes = middleware_takes_method(&item->prefix, r->method) && middleware_takes_host(&item->prefix, host) &&
+        bool takes = middleware_takes_method(&item->prefix, r->method) &&
+                     middleware_takes_host(&item->prefix, host) &&
                      middleware_takes_path(item, r->path);
         if (takes) concerned |= (uint64_t)1 << i;
     }
@@ -189,7 +195,8 @@ struct request_object {
 static request_object *middleware_object(const skua_request *r, const void *key)
 {
     request_object *at = r->objects;
-    while (at && at->key != key) at = at->next;
+    while (at && at->key != key)
+        at = at->next;
     return at;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Middleware: functions around the handlers of whole parts of a server. A server without any has no set, and
-// pays one test for it.
+// Middleware: functions around the handlers of whole parts of a server. A server without any has no
+// set, and pays one test for it.
 #ifndef SKUA_SERVER_MIDDLEWARE_H
 #define SKUA_SERVER_MIDDLEWARE_H
 
@@ -12,8 +12,8 @@ enum { MIDDLEWARE_MAX = 64 };
 typedef struct middleware_set middleware_set;
 
 // See skua_use. *set is made with the first. why, room octets, then holds a sentence.
-skua_status middleware_add(middleware_set **set, const char *prefix, const skua_middleware *m, char *why,
-                           size_t room);
+skua_status middleware_add(middleware_set **set, const char *prefix, const skua_middleware *m,
+                           char *why, size_t room);
 
 void middleware_free(middleware_set *set); // NULL is allowed
 
@@ -26,7 +26,8 @@ typedef enum middleware_state {
     MIDDLEWARE_DONE     // the handler has it, or it was answered
 } middleware_state;
 
-// Runs the before functions of those that concern the request; request_answer follows when all have passed it on.
+// Runs the before functions of those that concern the request; request_answer follows when all have
+// passed it on.
 void middleware_begin(skua_request *r);
 
 // The answer's status is known; to be called when r->entered is not 0.

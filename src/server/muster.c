@@ -30,7 +30,8 @@ muster_order muster_report(muster *m, skua_status status)
     m->shared.reported++;
     if (!m->shared.status) m->shared.status = status;
     pthread_cond_broadcast(&m->shared.changed);
-    while (m->shared.order == MUSTER_WAIT) pthread_cond_wait(&m->shared.changed, &m->shared.lock);
+    while (m->shared.order == MUSTER_WAIT)
+        pthread_cond_wait(&m->shared.changed, &m->shared.lock);
     muster_order order = m->shared.order;
     pthread_mutex_unlock(&m->shared.lock);
     return order;
@@ -39,7 +40,8 @@ muster_order muster_report(muster *m, skua_status status)
 skua_status muster_hear(muster *m, unsigned threads)
 {
     pthread_mutex_lock(&m->shared.lock);
-    while (m->shared.reported < threads) pthread_cond_wait(&m->shared.changed, &m->shared.lock);
+    while (m->shared.reported < threads)
+        pthread_cond_wait(&m->shared.changed, &m->shared.lock);
     skua_status status = m->shared.status;
     pthread_mutex_unlock(&m->shared.lock);
     return status;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Muster: threads that have been started say whether they can serve, and wait to be told what to do; one thread hears
-// them all before it tells them.
+// Muster: threads that have been started say whether they can serve, and wait to be told what to
+// do; one thread hears them all before it tells them.
 #ifndef SKUA_SERVER_MUSTER_H
 #define SKUA_SERVER_MUSTER_H
 

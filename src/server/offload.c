@@ -9,7 +9,7 @@
 #include "server/worker.h"
 
 typedef struct offload_job {
-    task task;   // first
+    task task; // first
     mail letter;
     skua_worker *worker;
     void (*work)(void *user);
@@ -38,7 +38,9 @@ skua_status offload_submit(crew *helpers, skua_worker *worker, void (*work)(void
 {
     offload_job *job = memory_alloc(sizeof *job);
     if (!job) return SKUA_ENOMEM;
-    *job = (offload_job){ .task = { .run = offload_run }, .worker = worker, .work = work, .done = done, .user = user };
+    *job = (offload_job){
+        .task = { .run = offload_run }, .worker = worker, .work = work, .done = done, .user = user
+    };
     if (worker->server->sim_kernel) { // there the work runs at once, so that runs replay
         offload_run(&job->task);
         return SKUA_OK;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Parameters of a query or a form by number. All are decoded at the first question and kept, since asking for
-// one after the other would otherwise cost the square of what a client has sent.
+// Parameters of a query or a form by number. All are decoded at the first question and kept, since
+// asking for one after the other would otherwise cost the square of what a client has sent.
 
 #include "http/form.h"
 #include "server/request.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Parts of multipart/form-data as they come. The parser sits between the content and the program: of what it is
-// given, the program gives back the credit of what it was told, and this of the rest.
+// Parts of multipart/form-data as they come. The parser sits between the content and the program:
+// of what it is given, the program gives back the credit of what it was told, and this of the rest.
 
 #include "base/assert.h"
 #include "http/multipart.h"
@@ -86,14 +86,16 @@ skua_status skua_multipart_read(skua_request *r, skua_part_fn *fn, void *user)
     size_t boundary_len;
     const skua_config *config = worker_config(r->worker);
     if (r->reader || r->answering == ANSWER_QUEUED) return SKUA_ESTATE;
-    if (!multipart_boundary(skua_request_field(r, "content-type"), boundary, &boundary_len)) return SKUA_EINVAL;
+    if (!multipart_boundary(skua_request_field(r, "content-type"), boundary, &boundary_len))
+        return SKUA_EINVAL;
     parts_reader *parts = arena_alloc(&r->memory, sizeof *parts);
     char *head = arena_alloc(&r->memory, config->part_head_octets_max);
     if (!parts || !head) return SKUA_ENOMEM;
     parts->fn = fn;
     parts->user = user;
     parts->over = false;
-    parts->limits = (multipart_limits){ .parts_max = config->parts_max, .head_octets_max = config->part_head_octets_max };
+    parts->limits = (multipart_limits){ .parts_max = config->parts_max,
+                                        .head_octets_max = config->part_head_octets_max };
     multipart_init(&parts->parser, &parts->limits, slice_make(boundary, boundary_len), head);
     return skua_content_read(r, parts_read, parts);
 }

@@ -90,7 +90,8 @@ static bool pattern_read_path(route_pattern *p)
         slice inside;
         pattern_piece piece = pattern_next(&rest, &last, &inside);
         if (piece == PIECE_WRONG || depth == PATTERN_DEPTH_MAX) return false;
-        if ((piece == PIECE_PARAM || piece == PIECE_TAIL) && !pattern_add_param(p, inside)) return false;
+        if ((piece == PIECE_PARAM || piece == PIECE_TAIL) && !pattern_add_param(p, inside))
+            return false;
     }
     return true;
 }
@@ -127,8 +128,8 @@ static bool pattern_read_host(route_pattern *p, slice host)
     slice name = slice_make(host.ptr + 1, len - 1);
     p->host = slice_from(host, len + 2);
     p->host_param = true;
-    return pattern_is_name(name) && pattern_add_param(p, name) && p->host.len && p->host.ptr[0] != '[' &&
-           pattern_is_host(p->host);
+    return pattern_is_name(name) && pattern_add_param(p, name) && p->host.len &&
+           p->host.ptr[0] != '[' && pattern_is_host(p->host);
 }
 
 __attribute__((cold)) bool pattern_read(slice text, route_pattern *p)

@@ -34,11 +34,13 @@ static skua_status post_to(skua_worker *w, void (*fn)(skua_worker *worker, void 
     return SKUA_OK;
 }
 
-skua_status skua_post(skua_server *server, unsigned index, void (*fn)(skua_worker *worker, void *user), void *user)
+skua_status skua_post(skua_server *server, unsigned index,
+                      void (*fn)(skua_worker *worker, void *user), void *user)
 {
     SKUA_ASSERT(fn);
     if (!gate_enter(&server->running)) return SKUA_ECLOSED;
-    skua_status status = index < server->worker_count ? post_to(server->workers[index], fn, user) : SKUA_EINVAL;
+    skua_status status =
+        index < server->worker_count ? post_to(server->workers[index], fn, user) : SKUA_EINVAL;
     gate_leave(&server->running);
     return status;
 }

@@ -2,9 +2,10 @@
 //
 // Request: from a complete head to a handler, and the end of it all.
 //
-// What every request goes through is called in one place each, here and in the router, the target and the
-// head: it is defined inline, so that where the caller is compiled together with it (one header, all files
-// at once, at link time) there is no call left.
+// What every request goes through is called in one place each, here and in the router, the target
+// and the
+// head: it is defined inline, so that where the caller is compiled together with it (one header,
+// all files at once, at link time) there is no call left.
 
 #include "server/request.h"
 
@@ -28,8 +29,8 @@ static size_t request_octets(const skua_worker *w)
     return ((sizeof(skua_request) + 15) & ~(size_t)15) + fields + REQUEST_ROOM_OCTETS;
 }
 
-// A few cache lines: stores clear them sooner than the instruction for long strings, which compilers choose
-// for the whole.
+// A few cache lines: stores clear them sooner than the instruction for long strings, which
+// compilers choose for the whole.
 static inline void request_clear(skua_request *r)
 {
     enum { LINE_OCTETS = 64 };
@@ -52,7 +53,8 @@ skua_request *request_take(skua_worker *w, session *s)
     r->decoding = &r->own_decoding;
     r->own_decoding = (request_decoding){ .memory = &r->memory };
     arena_init(&r->memory, &w->blocks);
-    arena_lend(&r->memory, (char *)r + request_octets(w) - REQUEST_ROOM_OCTETS, REQUEST_ROOM_OCTETS);
+    arena_lend(&r->memory, (char *)r + request_octets(w) - REQUEST_ROOM_OCTETS,
+               REQUEST_ROOM_OCTETS);
     h1_head_init(&r->head, &w->head_limits, r->head_fields);
     return r;
 }
@@ -82,19 +84,20 @@ static void request_log(const skua_request *r, skua_end how)
     char peer[64];
     (void)io_address_write(connection_peer(r->session->conn), peer, sizeof peer);
     bool parsed = r->began_ns != 0;
-    log_request(w->lane, &(log_access){
-        .unix_ns = w->loop.unix_ns,
-        .duration_ns = parsed ? io_clock_ns() - r->began_ns : 0,
-        .peer = peer,
-        .method = r->method,
-        .target = r->target_text,
-        .version = r->head.version ? r->head.version : 11,
-        .status = r->status,
-        .octets = r->sent_octets,
-        .referer = parsed ? skua_request_field(r, "referer") : (slice){ 0 },
-        .user_agent = parsed ? skua_request_field(r, "user-agent") : (slice){ 0 },
-        .end = request_end_text(how),
-    });
+    log_request(w->lane,
+                &(log_access){
+                    .unix_ns = w->loop.unix_ns,
+                    .duration_ns = parsed ? io_clock_ns() - r->began_ns : 0,
+                    .peer = peer,
+                    .method = r->method,
+                    .target = r->target_text,
+                    .version = r->head.version ? r->head.version : 11,
+                    .status = r->status,
+                    .octets = r->sent_octets,
+                    .referer = parsed ? skua_request_field(r, "referer") : (slice){ 0 },
+                    .user_agent = parsed ? skua_request_field(r, "user-agent") : (slice){ 0 },
+                    .end = request_end_text(how),
+                });
 }
 
 void request_let_go(skua_request *r)
@@ -162,7 +165,8 @@ __attribute__((cold)) void request_refuse(skua_request *r, const char *octets, f
 {
     r->reading = READING_DONE;
     size_t known = (size_t)r->head.target + r->head.target_len;
-    if (known < (size_t)r->head.start + r->head.method_len) known = (size_t)r->head.start + r->head.method_len;
+    if (known < (size_t)r->head.start + r->head.method_len)
+        known = (size_t)r->head.start + r->head.method_len;
     slice copy = known ? arena_copy(&r->memory, slice_make(octets, known)) : (slice){ 0 };
     if (copy.ptr) {
         r->base = copy.ptr;
@@ -188,7 +192,8 @@ static bool request_read_target(skua_request *r)
     }
     r->query = parts.query;
     r->authority = parts.authority;
-    if (!parts.authority.ptr && r->head.host) r->authority = h1_value(&r->head, r->base, r->head.host - 1u);
+    if (!parts.authority.ptr && r->head.host)
+        r->authority = h1_value(&r->head, r->base, r->head.host - 1u);
     r->plain = true;
     if (parts.form == TARGET_AUTHORITY) return true; // CONNECT has no path
     r->path = parts.raw_path;
@@ -202,12 +207,14 @@ static bool request_read_target(skua_request *r)
     return true;
 }
 
-// A page in a browser must not reach a server on this machine under a name of the page's choosing (DNS rebinding).
+// A page in a browser must not reach a server on this machine under a name of the page's choosing
+// (DNS rebinding).
 static bool request_host_is_served(skua_request *r)
 {
     skua_worker *w = r->worker;
     if (w->server->hosts == HOSTS_ANY || !r->authority.ptr) return true;
-    if (w->host_len && r->authority.len == w->host_len && memcmp(w->host, r->authority.ptr, w->host_len) == 0) {
+    if (w->host_len && r->authority.len == w->host_len &&
+        memcmp(w->host, r->authority.ptr, w->host_len) == 0) {
         return true;
     }
     if (!server_takes_host(w->server, r->authority)) return false;
@@ -240,7 +247,8 @@ __attribute__((cold)) static void request_refuse_method(skua_request *r)
     else respond_fault(r, 405, false);
 }
 
-// OPTIONS * is answered for the server as a whole; CONNECT has no path, and this server is no proxy.
+// OPTIONS * is answered for the server as a whole; CONNECT has no path, and this server is no
+// proxy.
 __attribute__((cold)) static bool request_answer_pathless(skua_request *r)
 {
     if (r->path.len > 0 && r->path.ptr[0] == '/') return false;
@@ -381,7 +389,8 @@ slice skua_request_field(const skua_request *r, const char *name)
     field_id id = field_identify(wanted);
     if (id) return request_known_field(r, id);
     for (size_t i = 0; i < r->head.count; i++) {
-        if (r->head_fields[i].id == FIELD_OTHER && slice_equal_nocase(h1_name(&r->head, r->base, i), wanted)) {
+        if (r->head_fields[i].id == FIELD_OTHER &&
+            slice_equal_nocase(h1_name(&r->head, r->base, i), wanted)) {
             return h1_value(&r->head, r->base, i);
         }
     }
@@ -402,8 +411,9 @@ bool skua_request_field_next(const skua_request *r, const char *name, size_t *in
 
 bool skua_request_is_conditional(const skua_request *r)
 {
-    return (r->head.seen & (1u << FIELD_IF_MATCH | 1u << FIELD_IF_NONE_MATCH | 1u << FIELD_IF_MODIFIED_SINCE |
-                            1u << FIELD_IF_UNMODIFIED_SINCE | 1u << FIELD_IF_RANGE | 1u << FIELD_RANGE)) != 0;
+    return (r->head.seen &
+            (1u << FIELD_IF_MATCH | 1u << FIELD_IF_NONE_MATCH | 1u << FIELD_IF_MODIFIED_SINCE |
+             1u << FIELD_IF_UNMODIFIED_SINCE | 1u << FIELD_IF_RANGE | 1u << FIELD_RANGE)) != 0;
 }
 
 bool skua_request_field_at(const skua_request *r, size_t index, skua_field *field)
@@ -416,7 +426,8 @@ bool skua_request_field_at(const skua_request *r, size_t index, skua_field *fiel
 slice skua_request_query_param(const skua_request *r, const char *name)
 {
     slice rest = r->query, key, value, wanted = slice_of(name);
-    for (unsigned i = 0; i < worker_config(r->worker)->params_max && query_next(&rest, &key, &value); i++) {
+    for (unsigned i = 0;
+         i < worker_config(r->worker)->params_max && query_next(&rest, &key, &value); i++) {
         if (!query_equal(key, wanted)) continue;
         char *decoded = arena_alloc(request_decoding_here(r)->memory, value.len + 1);
         size_t len;
@@ -440,7 +451,8 @@ bool skua_request_cookie_at(const skua_request *r, size_t index, skua_field *coo
     return false;
 }
 
-// Not by skua_request_cookie_at, which begins anew for each index: a head holds thousands of cookies.
+// Not by skua_request_cookie_at, which begins anew for each index: a head holds thousands of
+// cookies.
 slice skua_request_cookie(const skua_request *r, const char *name)
 {
     slice wanted = slice_of(name);
@@ -456,7 +468,8 @@ slice skua_request_cookie(const skua_request *r, const char *name)
 
 size_t skua_request_peer(const skua_request *r, char *text, size_t room)
 {
-    return io_address_write(r->reply ? blocking_peer(r->reply) : connection_peer(r->session->conn), text, room);
+    return io_address_write(r->reply ? blocking_peer(r->reply) : connection_peer(r->session->conn),
+                            text, room);
 }
 
 bool skua_request_peer_is_done(const skua_request *r)

@@ -70,27 +70,29 @@ struct skua_request {
     bool lost_told;    // the reader knows that the content is lost, or has had its end
     bool ended;        // only its memory is left, for those who hold it
     bool too_long;     // more content came than content_max: 413
-    bool heading;      // middleware is told of the answer's head: fields may be added, no answer given
-    bool collects;     // its content was asked for in one piece: collected and what goes with it are set
-    uint8_t outcome;   // router_outcome
-    uint8_t passing;   // middleware_state
-    uint16_t status;   // of the answer
+    // middleware is told of the answer's head: fields may be added, no answer given
+    bool heading;
+    // its content was asked for in one piece: collected and what goes with it are set
+    bool collects;
+    uint8_t outcome; // router_outcome
+    uint8_t passing; // middleware_state
+    uint16_t status; // of the answer
     uint32_t holds;
-    uint64_t entered;  // middleware that it has come to: bit i is number i of the set
+    uint64_t entered;        // middleware that it has come to: bit i is number i of the set
     request_object *objects; // of skua_request_set
     ticket_slot *tickets;    // a ring; NULL: none was taken
     skua_reply *reply;       // a blocking handler has it; NULL: none
     spool *spools;           // what is kept of its content, in memory or files
     slice method, target_text, authority, path, query;
-    int64_t began_ns;        // when the head was complete
-    uint64_t content_max;    // of skua_content_limit; 0: none
-    uint64_t content_got;    // decoded from chunks
+    int64_t began_ns;     // when the head was complete
+    uint64_t content_max; // of skua_content_limit; 0: none
+    uint64_t content_got; // decoded from chunks
     uint64_t discarded;
     size_t unconsumed;
     skua_content_fn *reader;
     size_t fields_len, fields_room; // added by the handler, as they are written
     size_t trailers_len, trailers_room;
-    uint64_t sent_octets;    // of content, queued so far
+    uint64_t sent_octets; // of content, queued so far
     skua_end_fn *end;
 
     // Nothing of what follows is of any use before it has been set.
@@ -105,7 +107,7 @@ struct skua_request {
     void *reader_user;
     skua_collected_fn *collected;
     void *collected_user;
-    char *collection;        // in the block while it fits, then from the heap
+    char *collection; // in the block while it fits, then from the heap
     block *collection_block;
     size_t collection_len, collection_room;
     uint64_t collection_max;
@@ -138,7 +140,8 @@ void request_begin(skua_request *r, const char *octets);
 // Hands the request to the handler that was found, or answers that there is none.
 void request_answer(skua_request *r);
 
-// Tells middleware, on_end and the log, gives everything back; what is held only when it has been dropped.
+// Tells middleware, on_end and the log, gives everything back; what is held only when it has been
+// dropped.
 void request_end(skua_request *r, skua_end how);
 
 // Gives everything back, for a request that nobody is to be told of.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Answering: the one response path. Every answer is a status, fields and a content source; here they
-// become an HTTP/1 message in the connection's output queue, framed as the request allows.
+// Answering: the one response path. Every answer is a status, fields and a content source; here
+// they become an HTTP/1 message in the connection's output queue, framed as the request allows.
 
 #include "server/respond.h"
 
@@ -16,9 +16,10 @@
 #include "server/worker.h"
 
 enum {
-    RESPOND_COPY_MAX = 8192,          // content up to this is copied behind the head: one piece, one send
-    RESPOND_PULL_QUEUED = 65536,      // pulling stops above it
-    RESPOND_CHUNK_HEAD = 6,           // four digits and CRLF
+    // content up to this is copied behind the head: one piece, one send
+    RESPOND_COPY_MAX = 8192,
+    RESPOND_PULL_QUEUED = 65536, // pulling stops above it
+    RESPOND_CHUNK_HEAD = 6,      // four digits and CRLF
     RESPOND_CHUNK_MIN = 512
 };
 
@@ -39,8 +40,8 @@ typedef struct answer_source {
     void *user;
     int file;
     uint64_t offset;
-    int64_t length;       // -1: not known; for SOURCE_NONE: what Content-Length states
-    bool no_length;       // nothing is stated
+    int64_t length; // -1: not known; for SOURCE_NONE: what Content-Length states
+    bool no_length; // nothing is stated
 } answer_source;
 
 // ---- Fields ----
@@ -57,7 +58,8 @@ bool respond_takes_field(slice name, slice value)
 }
 
 // Appends "name: value" CRLF to a growing text in the request's memory.
-static skua_status field_append(skua_request *r, char **text, size_t *len, size_t *room, slice name, slice value)
+static skua_status field_append(skua_request *r, char **text, size_t *len, size_t *room, slice name,
+                                slice value)
 {
     size_t need = *len + name.len + value.len + 4;
     if (name.len > RESPOND_FIELDS_OCTETS_MAX || value.len > RESPOND_FIELDS_OCTETS_MAX ||
@@ -88,7 +90,8 @@ skua_status skua_trailer_add(skua_request *r, const char *name, slice value)
 {
     slice key = slice_of(name);
     if (r->answering == ANSWER_QUEUED) return SKUA_ESTATE;
-    if (!syntax_is_token(key) || !syntax_is_field_value(value) || !chunk_trailer_allowed(key)) return SKUA_EINVAL;
+    if (!syntax_is_token(key) || !syntax_is_field_value(value) || !chunk_trailer_allowed(key))
+        return SKUA_EINVAL;
     return field_append(r, &r->trailers, &r->trailers_len, &r->trailers_room, key, value);
 }
 
@@ -100,7 +103,8 @@ static inline bool respond_is_bare(int status)
     return status == 204 || status == 205 || status == 304;
 }
 
-// Whether the connection can serve another request after this answer, RFC 9112 §9.3 and RFC 9110 §10.1.1.
+// Whether the connection can serve another request after this answer, RFC 9112 §9.3 and RFC 9110
+// §10.1.1.
 // Beside an answer that goes on for a while the content may be read to its end.
 static bool respond_keeps_connection(const skua_request *r, bool streamed)
 {
@@ -127,10 +131,12 @@ static inline char *respond_write_status(char *at, int status)
     return h1_write_status(at, status, slice_of(page_reason(status)));
 }
 
-static inline char *respond_write_length(const skua_request *r, char *at, int status, const answer_source *source)
+static inline char *respond_write_length(const skua_request *r, char *at, int status,
+                                         const answer_source *source)
 {
     if (source->no_length) return at;
-    if (respond_is_bare(status) && status != 304) return status == 205 ? H1_WRITE(at, "Content-Length: 0\r\n") : at;
+    if (respond_is_bare(status) && status != 304)
+        return status == 205 ? H1_WRITE(at, "Content-Length: 0\r\n") : at;
     if (source->length >= 0) {
         at = H1_WRITE(at, "Content-Length: ");
         at = h1_write_length(at, (uint64_t)source->length);
@@ -142,7 +148,8 @@ static inline char *respond_write_length(const skua_request *r, char *at, int st
 // The most octets that a head may take, with Date and framing.
 static size_t respond_head_room(const skua_request *r, slice made, slice type)
 {
-    return H1_STATUS_LINE_OCTETS_MAX + WORKER_DATE_OCTETS + made.len + r->fields_len + type.len + 160;
+    return H1_STATUS_LINE_OCTETS_MAX + WORKER_DATE_OCTETS + made.len + r->fields_len + type.len +
+           160;
 }
 
 // Content that is copied is written behind the head while both fit in a block for sure.
@@ -152,9 +159,10 @@ static bool respond_is_one_piece(const answer_source *source, size_t head_room)
            source->octets.len + head_room <= BLOCK_OCTETS;
 }
 
-// Status line, Date, what is ready-made, what the handler added, framing, and the empty line; content if it is a
-// copy and short, and source then is left with none.
-static inline __attribute__((always_inline)) bool respond_write_head_here(skua_request *r, int status, slice line,
+// Status line, Date, what is ready-made, what the handler added, framing, and the empty line;
+// content if it is a copy and short, and source then is left with none.
+static inline __attribute__((always_inline)) bool respond_write_head_here(skua_request *r,
+                                                                          int status, slice line,
                                                                           slice made, slice type,
                                                                           answer_source *source)
 {
@@ -165,7 +173,8 @@ static inline __attribute__((always_inline)) bool respond_write_head_here(skua_r
     if (!start) return false;
     char *at = line.len ? h1_write_slice(start, line) : respond_write_status(start, status);
     at = h1_write_octets(at, worker_date(r->worker), WORKER_DATE_OCTETS);
-    if (r->close || r->head.version == 10 || status == 426) at = respond_write_connection(r, at, status);
+    if (r->close || r->head.version == 10 || status == 426)
+        at = respond_write_connection(r, at, status);
     if (made.len) at = h1_write_slice(at, made);
     if (r->fields_len) at = h1_write_octets(at, r->fields, r->fields_len);
     if (type.len) {
@@ -183,8 +192,9 @@ static inline __attribute__((always_inline)) bool respond_write_head_here(skua_r
     return true;
 }
 
-__attribute__((noinline)) static bool respond_write_head(skua_request *r, int status, slice line, slice made,
-                                                         slice type, answer_source *source)
+__attribute__((noinline)) static bool respond_write_head(skua_request *r, int status, slice line,
+                                                         slice made, slice type,
+                                                         answer_source *source)
 {
     return respond_write_head_here(r, status, line, made, type, source);
 }
@@ -228,7 +238,8 @@ static bool respond_queue(skua_request *r, const answer_source *source)
     case SOURCE_COPIED: return respond_queue_copy(out, source->octets);
     case SOURCE_LENT: return respond_queue_lent(out, source);
     case SOURCE_FILE:
-        out_file(out, source->file, source->offset, (uint64_t)source->length, source->release, source->user);
+        out_file(out, source->file, source->offset, (uint64_t)source->length, source->release,
+                 source->user);
         return true;
     }
     return true;
@@ -277,7 +288,8 @@ static inline skua_status respond_prepare(skua_request *r, int status, slice mad
 {
     r->status = (uint16_t)status;
     if (r->entered) middleware_head(r, status);
-    if (respond_head_room(r, made, type) > BLOCK_OCTETS) return SKUA_ELIMIT; // a head is written in one piece
+    // a head is written in one piece
+    if (respond_head_room(r, made, type) > BLOCK_OCTETS) return SKUA_ELIMIT;
     bool streamed = source->kind == SOURCE_PULL || source->kind == SOURCE_PUSH;
     if (!respond_keeps_connection(r, streamed)) r->close = true;
     if (streamed && source->length < 0) {
@@ -321,7 +333,8 @@ skua_status respond_check_type(int status, slice type)
 
 static skua_status respond_check(const skua_request *r, int status, slice type)
 {
-    return r->answering != ANSWER_NONE || r->heading ? SKUA_ESTATE : respond_check_type(status, type);
+    return r->answering != ANSWER_NONE || r->heading ? SKUA_ESTATE
+                                                     : respond_check_type(status, type);
 }
 
 static slice respond_type(const char *type)
@@ -329,17 +342,21 @@ static slice respond_type(const char *type)
     return type ? slice_of(type) : (slice){ 0 };
 }
 
-// What most answers are: as respond_give, but all of it in one place, where the compiler knows what it is not.
+// What most answers are: as respond_give, but all of it in one place, where the compiler knows what
+// it is not.
 skua_status skua_respond(skua_request *r, int status, const char *type, slice content)
 {
     slice media = respond_type(type);
     skua_status checked = respond_check(r, status, media);
     if (checked) return checked;
-    answer_source source = { .kind = SOURCE_COPIED, .octets = content, .length = (int64_t)content.len };
+    answer_source source = { .kind = SOURCE_COPIED,
+                             .octets = content,
+                             .length = (int64_t)content.len };
     if (status == 304) source.no_length = true;
     checked = respond_prepare(r, status, (slice){ 0 }, media, &source);
     if (checked) return checked;
-    if (!respond_write_head_here(r, status, (slice){ 0 }, (slice){ 0 }, media, &source)) return respond_out_of_memory(r);
+    if (!respond_write_head_here(r, status, (slice){ 0 }, (slice){ 0 }, media, &source))
+        return respond_out_of_memory(r);
     return respond_complete(r, status, &source);
 }
 
@@ -349,8 +366,12 @@ skua_status skua_respond_borrowed(skua_request *r, int status, const char *type,
     slice media = respond_type(type);
     skua_status checked = respond_check(r, status, media);
     if (checked) return checked;
-    answer_source source = { .kind = SOURCE_LENT, .octets = content, .length = (int64_t)content.len,
-                             .release = release, .user = user, .no_length = status == 304 };
+    answer_source source = { .kind = SOURCE_LENT,
+                             .octets = content,
+                             .length = (int64_t)content.len,
+                             .release = release,
+                             .user = user,
+                             .no_length = status == 304 };
     return respond_give(r, status, (slice){ 0 }, (slice){ 0 }, media, &source);
 }
 
@@ -371,8 +392,12 @@ skua_status skua_respond_file(skua_request *r, int status, const char *type, sku
     skua_status checked = respond_check(r, status, media);
     if (checked) return checked;
     if (length > INT64_MAX || offset > INT64_MAX - length) return SKUA_EINVAL;
-    answer_source source = { .kind = SOURCE_FILE, .file = file->fd, .offset = offset, .length = (int64_t)length,
-                             .release = respond_unref_file, .user = skua_file_ref(file) };
+    answer_source source = { .kind = SOURCE_FILE,
+                             .file = file->fd,
+                             .offset = offset,
+                             .length = (int64_t)length,
+                             .release = respond_unref_file,
+                             .user = skua_file_ref(file) };
     skua_status given = respond_give(r, status, (slice){ 0 }, (slice){ 0 }, media, &source);
     if (given) skua_file_unref(file);
     return given;
@@ -397,15 +422,16 @@ skua_status skua_respond_answer(skua_request *r, skua_answer *answer)
         source.release = respond_unref_answer;
         source.user = skua_answer_ref(answer);
     }
-    skua_status given = respond_give(r, answer->status, answer->status_line, answer->fields, (slice){ 0 }, &source);
+    skua_status given =
+        respond_give(r, answer->status, answer->status_line, answer->fields, (slice){ 0 }, &source);
     if (given && held) skua_answer_unref(answer);
     return given;
 }
 
 // ---- Pulling ----
 
-skua_status skua_respond_pull(skua_request *r, int status, const char *type, int64_t length, skua_pull_fn *pull,
-                              void *user)
+skua_status skua_respond_pull(skua_request *r, int status, const char *type, int64_t length,
+                              skua_pull_fn *pull, void *user)
 {
     slice media = respond_type(type);
     skua_status checked = respond_check(r, status, media);
@@ -438,7 +464,8 @@ skua_status respond_switch(skua_request *r, slice lines)
     answer_source source = { .kind = SOURCE_PUSH, .length = -1, .no_length = true };
     r->close = false;
     r->status = 101;
-    if (!respond_write_head(r, 101, (slice){ 0 }, lines, (slice){ 0 }, &source)) return respond_out_of_memory(r);
+    if (!respond_write_head(r, 101, (slice){ 0 }, lines, (slice){ 0 }, &source))
+        return respond_out_of_memory(r);
     r->close = true;
     r->pull_left = -1;
     r->wanted = 0;
@@ -472,7 +499,8 @@ __attribute__((cold)) void skua_request_abort(skua_request *r)
 
 __attribute__((cold)) static void respond_log_too_long(skua_request *r)
 {
-    skua_log(r->worker->server, SKUA_SLICE("a content source gave more octets than it had stated; the rest was cut"));
+    skua_log(r->worker->server,
+             SKUA_SLICE("a content source gave more octets than it had stated; the rest was cut"));
 }
 
 void respond_finish(skua_request *r)
@@ -484,7 +512,8 @@ void respond_finish(skua_request *r)
     out_queue *out = &r->session->out;
     bool ok = true;
     if (r->chunked) {
-        ok = out_copy(out, SKUA_SLICE("0\r\n")) && out_copy(out, slice_make(r->trailers, r->trailers_len)) &&
+        ok = out_copy(out, SKUA_SLICE("0\r\n")) &&
+             out_copy(out, slice_make(r->trailers, r->trailers_len)) &&
              out_copy(out, SKUA_SLICE("\r\n"));
     }
     if (ok) r->answering = ANSWER_QUEUED;
@@ -498,7 +527,8 @@ static void respond_frame(skua_request *r, char *at, size_t octets)
         out_commit(&r->session->out, octets);
         return;
     }
-    for (int i = 0; i < 4; i++) at[i] = digits[octets >> (12 - 4 * i) & 15];
+    for (int i = 0; i < 4; i++)
+        at[i] = digits[octets >> (12 - 4 * i) & 15];
     at[4] = '\r';
     at[5] = '\n';
     at[RESPOND_CHUNK_HEAD + octets] = '\r';
@@ -517,7 +547,8 @@ static bool respond_pull_once(skua_request *r)
         return false;
     }
     r->waiting = true; // a wake from within the source counts
-    skua_pulled pulled = r->pull(r, at + (r->chunked ? RESPOND_CHUNK_HEAD : 0), room - framing, &octets, r->pull_user);
+    skua_pulled pulled = r->pull(r, at + (r->chunked ? RESPOND_CHUNK_HEAD : 0), room - framing,
+                                 &octets, r->pull_user);
     SKUA_ASSERT(octets <= room - framing);
     SKUA_ASSERT(octets > 0 || pulled != SKUA_PULL_OCTETS); // it would be asked for ever
     if (pulled == SKUA_PULL_ERROR || r->session->broken) {
@@ -544,7 +575,8 @@ static bool respond_pull_once(skua_request *r)
 void respond_fill(skua_request *r)
 {
     out_queue *out = &r->session->out;
-    while (!r->waiting && r->answering == ANSWER_PULLED && out->octets < RESPOND_PULL_QUEUED && !out_is_full(out)) {
+    while (!r->waiting && r->answering == ANSWER_PULLED && out->octets < RESPOND_PULL_QUEUED &&
+           !out_is_full(out)) {
         if (!respond_pull_once(r)) return;
     }
 }
@@ -556,7 +588,9 @@ static bool respond_wants_html(const skua_request *r)
     if (r->head.count == 0) return true;
     slice rest = request_known_field(r, FIELD_ACCEPT), member;
     while (syntax_list_next(&rest, &member)) {
-        if (member.len >= 9 && slice_equal_nocase(slice_make(member.ptr, 9), SKUA_SLICE("text/html"))) return true;
+        if (member.len >= 9 &&
+            slice_equal_nocase(slice_make(member.ptr, 9), SKUA_SLICE("text/html")))
+            return true;
     }
     return false;
 }
@@ -577,11 +611,13 @@ skua_status skua_respond_error(skua_request *r, int status)
     return skua_respond(r, status, "text/html; charset=utf-8", slice_make(page, len));
 }
 
-// Allow belongs to a 405 that request.c has just added it for; anything else a handler added is dropped.
+// Allow belongs to a 405 that request.c has just added it for; anything else a handler added is
+// dropped.
 __attribute__((cold)) void respond_fault(skua_request *r, int status, bool close)
 {
     SKUA_ASSERT(r->answering == ANSWER_NONE);
     if (status != 405) r->fields_len = 0;
     if (close) r->close = true;
-    if (skua_respond_error(r, status) != SKUA_OK && r->answering == ANSWER_NONE) (void)respond_out_of_memory(r);
+    if (skua_respond_error(r, status) != SKUA_OK && r->answering == ANSWER_NONE)
+        (void)respond_out_of_memory(r);
 }

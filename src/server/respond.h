@@ -20,7 +20,8 @@ skua_status respond_push(skua_request *r, int status, const char *type, int64_t 
 // Queues a 101 with these field lines; from here on the octets are the handler's.
 skua_status respond_switch(skua_request *r, slice lines);
 
-// The content of a pulled or pushed answer ends here: with less than was stated, or without memory, it fails.
+// The content of a pulled or pushed answer ends here: with less than was stated, or without memory,
+// it fails.
 void respond_finish(skua_request *r);
 
 // The content cannot be completed: the peer learns it from a close without the last chunk.

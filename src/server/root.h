@@ -17,7 +17,8 @@ uint64_t root_id(const skua_root *root);
 
 enum { ROOT_PATH_OCTETS = 4096 };
 
-// Copies path to text, ended by NUL. False if it is longer than any path can be, or holds a NUL itself.
+// Copies path to text, ended by NUL. False if it is longer than any path can be, or holds a NUL
+// itself.
 bool root_path(slice path, char text[ROOT_PATH_OCTETS]);
 
 #endif

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// Route conflicts. Two patterns that share requests are in order when the paths of one are among those of the
-// other, or, their paths being the same, the methods. Otherwise nobody could say who is to have the shared ones:
-// "/a/{x}" and "/{y}/b" both match "/a/b", and neither is the narrower. A new pattern is walked along the
-// tree with every node that it shares paths with, and what was narrower on the way is remembered. Since
-// doubt needs one of each, a subtree of literals alone is not looked at while the new pattern is nowhere
-// narrower, nor one that is not deep enough: that keeps adding thousands of routes quick.
+// Route conflicts. Two patterns that share requests are in order when the paths of one are among
+// those of the other, or, their paths being the same, the methods. Otherwise nobody could say who
+// is to have the shared ones:
+// "/a/{x}" and "/{y}/b" both match "/a/b", and neither is the narrower. A new pattern is walked
+// along the tree with every node that it shares paths with, and what was narrower on the way is
+// remembered. Since doubt needs one of each, a subtree of literals alone is not looked at while the
+// new pattern is nowhere narrower, nor one that is not deep enough: that keeps adding thousands of
+// routes quick.
 
 #include "server/route_tree.h"
 
@@ -31,7 +33,8 @@ typedef struct conflict_search {
     bool same;
 } conflict_search;
 
-static void conflict_walk(conflict_search *s, const route_node *node, unsigned depth, unsigned narrower);
+static void conflict_walk(conflict_search *s, const route_node *node, unsigned depth,
+                          unsigned narrower);
 
 static void conflict_at(conflict_search *s, const route_end *end, unsigned narrower)
 {
@@ -69,7 +72,8 @@ static void conflict_tail(conflict_search *s, const route_node *node, unsigned n
     }
 }
 
-static void conflict_literal(conflict_search *s, const route_node *node, unsigned depth, unsigned narrower)
+static void conflict_literal(conflict_search *s, const route_node *node, unsigned depth,
+                             unsigned narrower)
 {
     unsigned steps = 0;
     const route_node *child = route_child(node, s->segments[depth].literal, &steps);
@@ -81,11 +85,13 @@ static void conflict_literal(conflict_search *s, const route_node *node, unsigne
 static bool conflict_is_reached(const conflict_search *s, const route_node *child, unsigned depth)
 {
     unsigned left = s->count - depth;
-    bool open = s->segments[s->count - 1].piece == PIECE_TAIL || s->segments[s->count - 1].piece == PIECE_SLASH;
+    bool open = s->segments[s->count - 1].piece == PIECE_TAIL ||
+                s->segments[s->count - 1].piece == PIECE_SLASH;
     return child->reach >= left - (open && left ? 1 : 0);
 }
 
-static void conflict_param(conflict_search *s, const route_node *node, unsigned depth, unsigned narrower)
+static void conflict_param(conflict_search *s, const route_node *node, unsigned depth,
+                           unsigned narrower)
 {
     if (node->param) conflict_walk(s, node->param, depth + 1, narrower);
     unsigned below = narrower | NARROWER_OLD;
@@ -97,12 +103,14 @@ static void conflict_param(conflict_search *s, const route_node *node, unsigned 
     }
     for (unsigned i = 0; i < node->literals.room && !s->found; i++) {
         const route_node *child = node->literals.slots[i];
-        if (child && conflict_is_reached(s, child, depth + 1)) conflict_walk(s, child, depth + 1, below);
+        if (child && conflict_is_reached(s, child, depth + 1))
+            conflict_walk(s, child, depth + 1, below);
     }
 }
 
 // depth: how many segments of the new pattern have led to node.
-static void conflict_walk(conflict_search *s, const route_node *node, unsigned depth, unsigned narrower)
+static void conflict_walk(conflict_search *s, const route_node *node, unsigned depth,
+                          unsigned narrower)
 {
     if (s->found) return;
     if (depth == s->count) {
@@ -119,7 +127,8 @@ static void conflict_walk(conflict_search *s, const route_node *node, unsigned d
     conflict_at(s, &node->tail, narrower | NARROWER_NEW);
 }
 
-__attribute__((cold)) const route *route_conflict_find(const route_tree *tree, const route *rt, bool *same)
+__attribute__((cold)) const route *route_conflict_find(const route_tree *tree, const route *rt,
+                                                       bool *same)
 {
     conflict_search s = { .rt = rt };
     slice rest = rt->pattern.path;

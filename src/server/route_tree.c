@@ -47,7 +47,8 @@ void route_tree_deinit(route_tree *tree)
 static unsigned route_hash(slice text)
 {
     uint32_t hash = 2166136261u;
-    for (size_t i = 0; i < text.len; i++) hash = (hash ^ (unsigned char)text.ptr[i]) * 16777619u;
+    for (size_t i = 0; i < text.len; i++)
+        hash = (hash ^ (unsigned char)text.ptr[i]) * 16777619u;
     return hash ^ hash >> 15;
 }
 
@@ -79,7 +80,8 @@ static void route_children_put(route_children *children, route_node *child)
     unsigned i = children->count;
     if (!route_children_are_list(children)) {
         i = route_hash(child->literal) & (children->room - 1);
-        while (children->slots[i]) i = (i + 1) & (children->room - 1);
+        while (children->slots[i])
+            i = (i + 1) & (children->room - 1);
     }
     children->slots[i] = child;
     children->count++;

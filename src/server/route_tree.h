@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Route tree: the paths of one host's patterns, segment by segment. A node is what a path has led to; three
+// Route tree: the paths of one host's patterns, segment by segment. A node is what a path has led
+// to; three
 // kinds of routes can end at it: "…" exactly, "…/" exactly ("{$}"), and "…/" with everything below.
-// Invariant: names of parameters are the routes', not the tree's: patterns that differ in names only share
-// their nodes, and so their conflicts are found.
+// Invariant: names of parameters are the routes', not the tree's: patterns that differ in names
+// only share their nodes, and so their conflicts are found.
 #ifndef SKUA_SERVER_ROUTE_TREE_H
 #define SKUA_SERVER_ROUTE_TREE_H
 
@@ -19,8 +20,8 @@ typedef struct route_end {
 
 typedef struct route_node route_node;
 
-// Children by their literal: a list while they are few, a hash table of twice their number later. Keys
-// are the program's own, so nobody can aim at a slot.
+// Children by their literal: a list while they are few, a hash table of twice their number later.
+// Keys are the program's own, so nobody can aim at a slot.
 typedef struct route_children {
     route_node **slots;
     unsigned room, count;
@@ -31,9 +32,10 @@ struct route_node {
     route_children literals;
     route_node *param;
     route_end exact, slash, tail;
-    route_node *parent;    // NULL: the root
-    bool wild;             // a parameter or a tail is in it or below
-    uint8_t reach;         // segments to the deepest route below; UINT8_MAX: a tail is in it or below
+    route_node *parent; // NULL: the root
+    bool wild;          // a parameter or a tail is in it or below
+    // segments to the deepest route below; UINT8_MAX: a tail is in it or below
+    uint8_t reach;
     route_node *wilds;     // those of literals that are wild
     route_node *wild_next; // of the parent's wilds
 };
@@ -47,7 +49,8 @@ void route_tree_deinit(route_tree *tree);
 // The child for a literal segment, or NULL. *steps grows by the children that were looked at.
 const route_node *route_child(const route_node *node, slice literal, unsigned *steps);
 
-// Goes along the path of a pattern and makes what is missing. Where it ends, or NULL when memory ran out.
+// Goes along the path of a pattern and makes what is missing. Where it ends, or NULL when memory
+// ran out.
 route_end *route_place(route_tree *tree, slice path);
 
 // Whether method is exactly GET, or HEAD.
@@ -66,8 +69,8 @@ const route *route_end_sharing(const route_end *end, slice method);
 // False when memory ran out.
 bool route_end_put(route_end *end, const route *rt);
 
-// A route of the tree that makes it doubtful which of it and rt is to have some request, or that has the very same
-// ones; NULL if there is none. *same: the latter.
+// A route of the tree that makes it doubtful which of it and rt is to have some request, or that
+// has the very same ones; NULL if there is none. *same: the latter.
 const route *route_conflict_find(const route_tree *tree, const route *rt, bool *same);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Router. A search goes from left to right, most specific child first, and turns back when a branch comes to
-// nothing, so that each node is seen at most once. Since no two routes are in doubt over a request
-// (route_conflict.c), the first one found is the most specific.
+// Router. A search goes from left to right, most specific child first, and turns back when a branch
+// comes to nothing, so that each node is seen at most once. Since no two routes are in doubt over a
+// request (route_conflict.c), the first one found is the most specific.
 
 #include "server/router.h"
 
@@ -66,7 +66,8 @@ void router_free(router *r)
 static unsigned router_host_hash(slice name)
 {
     uint32_t hash = 2166136261u;
-    for (size_t i = 0; i < name.len; i++) hash = (hash ^ (unsigned char)octet_lower(name.ptr[i])) * 16777619u;
+    for (size_t i = 0; i < name.len; i++)
+        hash = (hash ^ (unsigned char)octet_lower(name.ptr[i])) * 16777619u;
     return hash ^ hash >> 15;
 }
 
@@ -122,20 +123,23 @@ static bool router_method_known(const router *r, slice method)
     return false;
 }
 
-static skua_status router_refuse(skua_status status, char *why, size_t room, slice text, const char *reason)
+static skua_status router_refuse(skua_status status, char *why, size_t room, slice text,
+                                 const char *reason)
 {
     int len = text.len > 200 ? 200 : (int)text.len;
     (void)snprintf(why, room, "route \"%.*s\": %s", len, len ? text.ptr : "", reason);
     return status;
 }
 
-static skua_status router_refuse_conflict(const route *there, bool same, char *why, size_t room, slice text)
+static skua_status router_refuse_conflict(const route *there, bool same, char *why, size_t room,
+                                          slice text)
 {
     char reason[300];
     slice other = there->pattern.text;
     int len = other.len > 200 ? 200 : (int)other.len;
     (void)snprintf(reason, sizeof reason, "\"%.*s\" matches %s", len, other.ptr,
-                   same ? "the same requests" : "some of the same requests, and neither is more specific");
+                   same ? "the same requests"
+                        : "some of the same requests, and neither is more specific");
     return router_refuse(SKUA_EEXIST, why, room, text, reason);
 }
 
@@ -170,7 +174,8 @@ static skua_status router_insert(router *r, const route *rt, char *why, size_t r
     return SKUA_OK;
 }
 
-skua_status router_add(router *r, slice text, skua_handler *handler, void *user, char *why, size_t room)
+skua_status router_add(router *r, slice text, skua_handler *handler, void *user, char *why,
+                       size_t room)
 {
     SKUA_ASSERT(handler);
     router_entry *entry = text.len ? router_entry_new(text, handler, user) : NULL;
@@ -202,15 +207,15 @@ typedef enum router_verb {
 typedef struct router_search {
     slice method;
     router_verb verb;
-    bool path_seen;  // some route has the path, if not the method
+    bool path_seen; // some route has the path, if not the method
     unsigned steps;
     unsigned method_count;
     slice *methods; // VERB_EVERY: sorted
     slice *values;
 } router_search;
 
-// Routes of one path may repeat methods of another, less specific one. Past the last the list is cut: more
-// than fit can only come from a program with that many methods.
+// Routes of one path may repeat methods of another, less specific one. Past the last the list is
+// cut: more than fit can only come from a program with that many methods.
 static void router_collect(router_search *s, slice method)
 {
     unsigned i = 0;
@@ -230,7 +235,8 @@ static void router_collect_end(router_search *s, const route_end *end)
 {
     if (end->get) router_collect(s, SKUA_SLICE("GET"));
     if (end->get || end->head) router_collect(s, SKUA_SLICE("HEAD"));
-    for (unsigned i = 0; i < end->other_count; i++) router_collect(s, end->others[i]->pattern.method);
+    for (unsigned i = 0; i < end->other_count; i++)
+        router_collect(s, end->others[i]->pattern.method);
 }
 
 static const route *router_pick_any(router_search *s, const route_end *end)
@@ -254,10 +260,12 @@ static inline const route *router_pick(router_search *s, const route_end *end)
     return s->verb == VERB_GET && end->get ? end->get : router_pick_any(s, end);
 }
 
-static const route *router_seek(router_search *s, const route_node *node, slice rest, unsigned count);
+static const route *router_seek(router_search *s, const route_node *node, slice rest,
+                                unsigned count);
 
 // One segment and what follows it: literal before parameter.
-static const route *router_seek_below(router_search *s, const route_node *node, slice rest, unsigned count)
+static const route *router_seek_below(router_search *s, const route_node *node, slice rest,
+                                      unsigned count)
 {
     bool last;
     slice segment = pattern_segment(&rest, &last);
@@ -269,12 +277,13 @@ static const route *router_seek_below(router_search *s, const route_node *node, 
 }
 
 // rest: what of the path comes after node, empty or from its slash on. count: values so far.
-static const route *router_seek(router_search *s, const route_node *node, slice rest, unsigned count)
+static const route *router_seek(router_search *s, const route_node *node, slice rest,
+                                unsigned count)
 {
     s->steps++;
     if (rest.len == 0) return router_pick(s, &node->exact);
-    const route *found = rest.len == 1 ? router_pick(s, &node->slash)
-                                       : router_seek_below(s, node, rest, count);
+    const route *found =
+        rest.len == 1 ? router_pick(s, &node->slash) : router_seek_below(s, node, rest, count);
     if (found) return found;
     found = router_pick(s, &node->tail);
     if (found && found->pattern.param_count > count) s->values[count] = slice_from(rest, 1);
@@ -283,7 +292,7 @@ static const route *router_seek(router_search *s, const route_node *node, slice 
 
 // The trees of the host itself, and of those that take any first label.
 __attribute__((noinline)) static const route *router_seek_hosts(router_search *s, const router *r,
-                                                                 const router_query *query)
+                                                                const router_query *query)
 {
     slice name = syntax_host_name(query->authority);
     if (name.len == 0) return NULL;
@@ -318,7 +327,8 @@ static void router_write_allow(const router_search *s, router_match *match)
     match->allow_len = at;
 }
 
-__attribute__((noinline)) static void router_allow(const router *r, const router_query *query, router_match *match)
+__attribute__((noinline)) static void router_allow(const router *r, const router_query *query,
+                                                   router_match *match)
 {
     slice methods[ROUTE_METHODS_MAX + 1];
     router_search s = { .verb = VERB_EVERY, .methods = methods };
@@ -333,7 +343,9 @@ router_outcome router_find(const router *r, const router_query *query, router_ma
     slice method = query->method;
     router_search s = {
         .method = method,
-        .verb = route_method_is_get(method) ? VERB_GET : route_method_is_head(method) ? VERB_HEAD : VERB_OTHER,
+        .verb = route_method_is_get(method)    ? VERB_GET
+                : route_method_is_head(method) ? VERB_HEAD
+                                               : VERB_OTHER,
         .values = match->values,
     };
     const route *found = router_seek_all(&s, r, query);

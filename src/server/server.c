@@ -16,7 +16,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-// For what others are answering when a worker cannot go on. Somebody waits to start the process anew.
+// For what others are answering when a worker cannot go on. Somebody waits to start the process
+// anew.
 static const int64_t server_break_grace_ns = 1000000000;
 
 struct server_keepsake {
@@ -54,7 +55,8 @@ const char *skua_version(void)
     return SKUA_VERSION;
 }
 
-__attribute__((cold)) skua_status server_fail(skua_server *server, skua_status status, const char *format, ...)
+__attribute__((cold)) skua_status server_fail(skua_server *server, skua_status status,
+                                              const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -90,9 +92,11 @@ static bool server_fill(skua_server *server, const skua_config *config)
     if (!config_accept(server->config.accept, &server->asks_handoff)) server->wrong = "accept";
     server->config.accept = NULL; // the caller's
     if (server->config.panic) assert_tell(server->config.panic);
-    if (server->config.hosts && !(server->hosts_text = memory_text(server->config.hosts))) return false;
+    if (server->config.hosts && !(server->hosts_text = memory_text(server->config.hosts)))
+        return false;
     server->config.hosts = server->hosts_text;
-    if (server->config.backend && !(server->backend_text = memory_text(server->config.backend))) return false;
+    if (server->config.backend && !(server->backend_text = memory_text(server->config.backend)))
+        return false;
     server->config.backend = server->backend_text;
     if (!server_fill_spool_directory(server)) return false;
     server->router = router_new();
@@ -113,7 +117,8 @@ __attribute__((cold)) skua_server *skua_server_new(const skua_config *config)
     if (!same_memory) server->wrong = "allocator";
     muster_init(&server->muster);
     atomic_store(&server->shared.grace_ns, -1);
-    for (unsigned i = 0; i < WORKER_LISTENERS_MAX; i++) server->shared_fds[i] = -1;
+    for (unsigned i = 0; i < WORKER_LISTENERS_MAX; i++)
+        server->shared_fds[i] = -1;
     if (!server_fill(server, config)) {
         skua_server_free(server);
         return NULL;
@@ -162,7 +167,8 @@ static void server_close_workers(skua_server *server)
     server_drop_workers(server);
     for (unsigned i = 0; i < server->listener_count; i++) {
         server_listener *listener = &server->listeners[i];
-        if (server->shared_fds[i] >= 0 && !listener->is_given) socket_close(&listener->address, server->shared_fds[i]);
+        if (server->shared_fds[i] >= 0 && !listener->is_given)
+            socket_close(&listener->address, server->shared_fds[i]);
         server->shared_fds[i] = -1;
     }
     server_close_given(server);
@@ -208,7 +214,8 @@ __attribute__((cold)) void skua_server_free(skua_server *server)
 server_listener *server_listener_next(skua_server *server, skua_status *status)
 {
     *status = SKUA_OK;
-    if (server->started) *status = server_fail(server, SKUA_ESTATE, "the server has been started already");
+    if (server->started)
+        *status = server_fail(server, SKUA_ESTATE, "the server has been started already");
     else if (server->listener_count == WORKER_LISTENERS_MAX) {
         *status = server_fail(server, SKUA_ELIMIT, "more than %d addresses", WORKER_LISTENERS_MAX);
     }
@@ -225,25 +232,32 @@ __attribute__((cold)) skua_status skua_listen(skua_server *server, const char *a
     if (!listener) return status;
     status = socket_address_read(slice_of(address), &listener->address);
     if (status) {
-        return server_fail(server, status, "\"%.200s\" is not an address to listen on; write 127.0.0.1:8080, "
-                           "[::1]:8080, :8080 or unix:/path", address);
+        return server_fail(server, status,
+                           "\"%.200s\" is not an address to listen on; write 127.0.0.1:8080, "
+                           "[::1]:8080, :8080 or unix:/path",
+                           address);
     }
     socket_address_write(&listener->address, listener->text);
     server->listener_count++;
     return SKUA_OK;
 }
 
-__attribute__((cold)) skua_status skua_route(skua_server *server, const char *pattern, skua_handler *handler, void *user)
+__attribute__((cold)) skua_status skua_route(skua_server *server, const char *pattern,
+                                             skua_handler *handler, void *user)
 {
     SKUA_ASSERT(handler);
-    if (server->started) return server_fail(server, SKUA_ESTATE, "the server has been started already");
-    return router_add(server->router, slice_of(pattern), handler, user, server->error, sizeof server->error);
+    if (server->started)
+        return server_fail(server, SKUA_ESTATE, "the server has been started already");
+    return router_add(server->router, slice_of(pattern), handler, user, server->error,
+                      sizeof server->error);
 }
 
-__attribute__((cold)) skua_status skua_use(skua_server *server, const char *prefix, const skua_middleware *m)
+__attribute__((cold)) skua_status skua_use(skua_server *server, const char *prefix,
+                                           const skua_middleware *m)
 {
     SKUA_ASSERT(m);
-    if (server->started) return server_fail(server, SKUA_ESTATE, "the server has been started already");
+    if (server->started)
+        return server_fail(server, SKUA_ESTATE, "the server has been started already");
     return middleware_add(&server->middleware, prefix, m, server->error, sizeof server->error);
 }
 
@@ -261,8 +275,11 @@ skua_status skua_local_add(skua_server *server, const skua_local_desc *desc, uns
 
 static bool server_host_is_loopback(slice name)
 {
-    if (slice_equal_nocase(name, SKUA_SLICE("localhost")) || slice_equal(name, SKUA_SLICE("[::1]"))) return true;
-    if (name.len > 10 && slice_equal_nocase(slice_from(name, name.len - 10), SKUA_SLICE(".localhost"))) return true;
+    if (slice_equal_nocase(name, SKUA_SLICE("localhost")) || slice_equal(name, SKUA_SLICE("[::1]")))
+        return true;
+    if (name.len > 10 &&
+        slice_equal_nocase(slice_from(name, name.len - 10), SKUA_SLICE(".localhost")))
+        return true;
     char text[64];
     socket_address address;
     if (name.len < 7 || name.len > 40 || memcmp(name.ptr, "127.", 4) != 0) return false;
@@ -305,10 +322,12 @@ static bool server_is_on_loopback(const skua_server *server)
 
 static skua_status server_check(skua_server *server)
 {
-    if (server->started) return server_fail(server, SKUA_ESTATE, "the server has been started already");
+    if (server->started)
+        return server_fail(server, SKUA_ESTATE, "the server has been started already");
     if (server->wrong) {
         if (strcmp(server->wrong, "listen") == 0) return SKUA_EINVAL; // said already
-        return server_fail(server, SKUA_EINVAL, "the configuration's %s is out of range", server->wrong);
+        return server_fail(server, SKUA_EINVAL, "the configuration's %s is out of range",
+                           server->wrong);
     }
     server->asked = io_backend_find(server->backend_text);
     if (!server->asked) {
@@ -318,7 +337,8 @@ static skua_status server_check(skua_server *server)
     return SKUA_OK;
 }
 
-static skua_status server_say_why(skua_server *server, const server_listener *listener, skua_status status)
+static skua_status server_say_why(skua_server *server, const server_listener *listener,
+                                  skua_status status)
 {
     if (status == SKUA_EADDRINUSE) {
         return server_fail(server, status, "%s is in use by another process", listener->text);
@@ -327,9 +347,11 @@ static skua_status server_say_why(skua_server *server, const server_listener *li
         return server_fail(server, status, "%s is not an address of this machine", listener->text);
     }
     if (status == SKUA_EACCES) {
-        return server_fail(server, status, "there is no permission to listen on %s", listener->text);
+        return server_fail(server, status, "there is no permission to listen on %s",
+                           listener->text);
     }
-    return server_fail(server, status, "cannot listen on %s: %s", listener->text, skua_status_text(status));
+    return server_fail(server, status, "cannot listen on %s: %s", listener->text,
+                       skua_status_text(status));
 }
 
 // The workers that accept, from number 0 on.
@@ -338,15 +360,16 @@ static unsigned server_acceptors(const skua_server *server)
     return server->hands_off ? 1 : server->worker_count;
 }
 
-// A Unix socket is opened once, one that was given is there already; TCP is opened once for each worker that accepts, so
-// that the kernel spreads connections.
+// A Unix socket is opened once, one that was given is there already; TCP is opened once for each
+// worker that accepts, so that the kernel spreads connections.
 static skua_status server_listen_one(skua_server *server, skua_worker *w, unsigned i)
 {
     server_listener *listener = &server->listeners[i];
     bool shared = server_acceptors(server) > 1 && !listener->address.is_unix;
     int backlog = (int)server->config.backlog;
     if (listener->is_given && listener->given < 0) {
-        return server_fail(server, SKUA_ESTATE, "the socket given for %s has been closed", listener->text);
+        return server_fail(server, SKUA_ESTATE, "the socket given for %s has been closed",
+                           listener->text);
     }
     if (listener->is_given) server->shared_fds[i] = listener->given;
     if (server->shared_fds[i] >= 0) {
@@ -384,7 +407,8 @@ static skua_status server_open_worker(skua_server *server, unsigned index)
 {
     skua_worker *w = memory_zeroed(sizeof *w);
     if (!w) return SKUA_ENOMEM;
-    for (unsigned i = 0; i < WORKER_LISTENERS_MAX; i++) w->listen_fds[i] = -1;
+    for (unsigned i = 0; i < WORKER_LISTENERS_MAX; i++)
+        w->listen_fds[i] = -1;
     skua_status status = worker_open(w, server, index, server->backend);
     if (status) {
         memory_free(w);
@@ -394,12 +418,14 @@ static skua_status server_open_worker(skua_server *server, unsigned index)
     return SKUA_OK;
 }
 
-static skua_status server_open_workers(skua_server *server, unsigned count, const io_backend *backend)
+static skua_status server_open_workers(skua_server *server, unsigned count,
+                                       const io_backend *backend)
 {
     server->backend = backend;
     server->workers = memory_array(count, sizeof(skua_worker *));
     skua_status status = server->workers ? SKUA_OK : SKUA_ENOMEM;
-    for (unsigned i = 0; i < count && status == SKUA_OK; i++) status = server_open_worker(server, i);
+    for (unsigned i = 0; i < count && status == SKUA_OK; i++)
+        status = server_open_worker(server, i);
     return status;
 }
 
@@ -415,7 +441,8 @@ static void *server_thread(void *user)
     return NULL;
 }
 
-// Workers take no signals: those are the program's, and SIGPIPE (sendfile to a peer that reset) is nobody's.
+// Workers take no signals: those are the program's, and SIGPIPE (sendfile to a peer that reset) is
+// nobody's.
 // Returns how many there are.
 static unsigned server_make_threads(skua_server *server)
 {
@@ -448,7 +475,8 @@ static skua_status server_start_threads(skua_server *server)
     muster_again(&server->muster);
     unsigned made = server_make_threads(server);
     skua_status status = muster_hear(&server->muster, made);
-    if (made < server->worker_count) status = server_fail(server, SKUA_ENOMEM, "cannot start a thread");
+    if (made < server->worker_count)
+        status = server_fail(server, SKUA_ENOMEM, "cannot start a thread");
     if (status) server_dismiss_threads(server);
     return status;
 }
@@ -499,8 +527,9 @@ static void server_say_refusal(skua_server *server, const server_refusal *refusa
 {
     char sentence[SERVER_ERROR_OCTETS];
     if (!refusal->backend || io_backend_is_auto(server->backend_text)) return;
-    int len = snprintf(sentence, sizeof sentence, "%s cannot be used (%s: %s); %s is used", refusal->backend->name,
-                       refusal->by, skua_status_text(refusal->why), server->backend->name);
+    int len = snprintf(sentence, sizeof sentence, "%s cannot be used (%s: %s); %s is used",
+                       refusal->backend->name, refusal->by, skua_status_text(refusal->why),
+                       server->backend->name);
     if (len > 0) skua_log(server, slice_make(sentence, (size_t)len));
 }
 
@@ -508,20 +537,24 @@ static void server_say_refusal(skua_server *server, const server_refusal *refusa
 static skua_status server_staff(skua_server *server, server_need need, const io_backend *backend)
 {
     skua_status status = server_open_workers(server, need.workers, backend);
-    if (!status) status = need.threads ? server_start_threads(server) : io_settle(&server->workers[0]->loop);
+    if (!status)
+        status = need.threads ? server_start_threads(server) : io_settle(&server->workers[0]->loop);
     if (!status) gate_open(&server->running);
     else server_drop_workers(server);
     return status;
 }
 
-static skua_status server_refuse_foreign(skua_server *server, const io_backend *backend, const char **by)
+static skua_status server_refuse_foreign(skua_server *server, const io_backend *backend,
+                                         const char **by)
 {
     *by = "skua_open";
-    return server_fail(server, SKUA_EUNSUPPORTED, "the backend %s cannot be turned by another loop", backend->name);
+    return server_fail(server, SKUA_EUNSUPPORTED, "the backend %s cannot be turned by another loop",
+                       backend->name);
 }
 
 // *by: what refused.
-static skua_status server_staff_on(skua_server *server, server_need need, const io_backend *backend, const char **by)
+static skua_status server_staff_on(skua_server *server, server_need need, const io_backend *backend,
+                                   const char **by)
 {
     if (!need.threads && !backend->fd) return server_refuse_foreign(server, backend, by);
     skua_status status = backend->probe ? backend->probe(by) : SKUA_OK;
@@ -530,7 +563,8 @@ static skua_status server_staff_on(skua_server *server, server_need need, const 
     return server_staff(server, need, backend);
 }
 
-// A backend may be missing in this kernel, or forbidden, or short of something by the time that the last worker opens.
+// A backend may be missing in this kernel, or forbidden, or short of something by the time that the
+// last worker opens.
 // Then all workers have the next.
 static skua_status server_staff_chosen(skua_server *server, server_need need)
 {
@@ -546,7 +580,8 @@ static skua_status server_staff_chosen(skua_server *server, server_need need)
         backend = io_backend_instead(backend);
     }
     if (!status) server_say_refusal(server, &first);
-    else if (!server->error[0]) (void)server_fail(server, status, "cannot make workers: %s", skua_status_text(status));
+    else if (!server->error[0])
+        (void)server_fail(server, status, "cannot make workers: %s", skua_status_text(status));
     return status;
 }
 
@@ -577,14 +612,16 @@ __attribute__((cold)) skua_status server_prepare(skua_server *server, server_nee
 skua_status skua_start(skua_server *server)
 {
     unsigned workers = server->config.workers ? server->config.workers : cores_usable();
-    skua_status status = server_prepare(server, (server_need){ .workers = workers, .threads = true });
+    skua_status status =
+        server_prepare(server, (server_need){ .workers = workers, .threads = true });
     if (!status) muster_tell(&server->muster, MUSTER_SERVE);
     return status;
 }
 
 __attribute__((cold)) skua_status server_end(skua_server *server)
 {
-    for (unsigned i = 0; i < server->worker_count; i++) worker_end(server->workers[i]);
+    for (unsigned i = 0; i < server->worker_count; i++)
+        worker_end(server->workers[i]);
     server_close_workers(server);
     log_free(server->log);
     server->log = NULL;
@@ -608,7 +645,9 @@ skua_status skua_wait(skua_server *server)
 {
     if (!server->started) return SKUA_OK;
     if (server->foreign.open) foreign_wait(server);
-    else for (unsigned i = 0; i < server->worker_count; i++) server_wait_for(server->workers[i]);
+    else
+        for (unsigned i = 0; i < server->worker_count; i++)
+            server_wait_for(server->workers[i]);
     return server_end(server);
 }
 
@@ -621,7 +660,8 @@ skua_status skua_run(skua_server *server)
 static void server_wake_workers(skua_server *server)
 {
     if (!gate_enter(&server->running)) return; // workers look at it when they start
-    for (unsigned i = 0; i < server->worker_count; i++) io_wake(&server->workers[i]->wake);
+    for (unsigned i = 0; i < server->worker_count; i++)
+        io_wake(&server->workers[i]->wake);
     gate_leave(&server->running);
 }
 
@@ -649,7 +689,8 @@ __attribute__((cold)) void server_break(skua_server *server, const char *format,
 
 // ---- Over another backend ----
 
-skua_status server_start_on(skua_server *server, const io_backend *backend, void *kernel, int listener)
+skua_status server_start_on(skua_server *server, const io_backend *backend, void *kernel,
+                            int listener)
 {
     skua_status status = server_check(server);
     if (status) return status;

@@ -37,14 +37,15 @@ struct skua_server {
     skua_config config; // with the defaults filled in
     const char *wrong;  // the member that is out of range, or NULL
     char *hosts_text;
-    char *spool_text; // config.spool_directory
+    char *spool_text;   // config.spool_directory
     char *backend_text; // config.backend
     server_hosts hosts;
     server_listener listeners[WORKER_LISTENERS_MAX];
     unsigned listener_count;
     bool asks_handoff; // skua_config.accept, or what is best here
     bool hands_off;    // worker 0 accepts for all
-    int shared_fds[WORKER_LISTENERS_MAX]; // a Unix socket, or one that was given, is shared by all workers
+    // a Unix socket, or one that was given, is shared by all workers
+    int shared_fds[WORKER_LISTENERS_MAX];
     router *router;
     middleware_set *middleware; // NULL: none
     server_log *log;
@@ -57,16 +58,17 @@ struct skua_server {
     server_keepsake *keepsakes;
     const io_backend *asked;   // skua_config.backend, or what is preferred here
     const io_backend *backend; // that is used
-    testbed *testbed; // of skua_test_request; NULL: not used
-    void *sim_kernel; // of server_start_on; becomes loop.kernel
+    testbed *testbed;          // of skua_test_request; NULL: not used
+    void *sim_kernel;          // of server_start_on; becomes loop.kernel
     skua_worker **workers;
     unsigned worker_count;
     bool started;
     muster muster; // of the workers' threads
-    gate running; // inside: whoever uses workers from elsewhere
+    gate running;  // inside: whoever uses workers from elsewhere
     foreign foreign;
     char error[SERVER_ERROR_OCTETS];
-    char break_reason[SERVER_ERROR_OCTETS]; // the first one's to write, read when every worker has ended
+    // the first one's to write, read when every worker has ended
+    char break_reason[SERVER_ERROR_OCTETS];
     struct {
         atomic_llong grace_ns; // of the last skua_stop; -1: none
         atomic_bool late_told; // that blocking handlers run past it
@@ -83,8 +85,8 @@ bool config_accept(const char *accept, bool *handoff);
 // Whether Host, checked for its form, may be served.
 bool server_takes_host(const skua_server *server, slice authority);
 
-// Room for one more listener; NULL, and the error recorded with its status, when there is none or the server has been
-// started. It is added by listener_count++.
+// Room for one more listener; NULL, and the error recorded with its status, when there is none or
+// the server has been started. It is added by listener_count++.
 server_listener *server_listener_next(skua_server *server, skua_status *status);
 
 // Closes the sockets given by skua_listen_fd.
@@ -110,12 +112,16 @@ skua_status server_prepare(skua_server *server, server_need need);
 // Errors: SKUA_EIO it has ended by server_break; the reason is recorded for skua_server_error.
 skua_status server_end(skua_server *server);
 
-// A worker cannot go on: logs why and stops the server, as half of one would leave some clients without an answer.
+// A worker cannot go on: logs why and stops the server, as half of one would leave some clients
+// without an answer.
 // Thread: any worker's.
-void server_break(skua_server *server, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void server_break(skua_server *server, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
-// The simulated kernel's way in: starts one worker on the calling thread, over backend, without sockets. kernel becomes
-// loop.kernel, listener the descriptor that connections come from. Ended by skua_stop, server_sim_turn and skua_server_free.
-skua_status server_start_on(skua_server *server, const io_backend *backend, void *kernel, int listener);
+// The simulated kernel's way in: starts one worker on the calling thread, over backend, without
+// sockets. kernel becomes loop.kernel, listener the descriptor that connections come from. Ended by
+// skua_stop, server_sim_turn and skua_server_free.
+skua_status server_start_on(skua_server *server, const io_backend *backend, void *kernel,
+                            int listener);
 
 #endif

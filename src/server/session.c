@@ -10,7 +10,8 @@
 #include "server/stream.h"
 #include "server/worker.h"
 
-// Each holds its head until its answer has left: of small answers very many fit into out_octets_max.
+// Each holds its head until its answer has left: of small answers very many fit into
+// out_octets_max.
 enum { SESSION_LEAVING_MAX = 64 };
 
 session *session_take(skua_worker *w, connection *conn)
@@ -91,15 +92,17 @@ static bool session_may_leave(const skua_request *r)
     return r->answering == ANSWER_QUEUED && (r->reading == READING_DONE || r->close);
 }
 
-// The current request is answered. Whoever wants to know of its end is told when its octets have left.
+// The current request is answered. Whoever wants to know of its end is told when its octets have
+// left.
 static void session_leave(session *s, skua_request *r)
 {
     s->current = NULL;
     if (r->close) {
-        // Behind content some clients send a CRLF that nobody asked for (RFC 9112 §2.2); it must not find
-        // the socket closed, or the reset would destroy the answer.
+        // Behind content some clients send a CRLF that nobody asked for (RFC 9112 §2.2); it must
+        // not find the socket closed, or the reset would destroy the answer.
         s->closing = true;
-        s->direct = !r->head.keep_alive && r->reading == READING_DONE && r->head.content == H1_CONTENT_NONE;
+        s->direct =
+            !r->head.keep_alive && r->reading == READING_DONE && r->head.content == H1_CONTENT_NONE;
     }
     content_lost(r);
     if (r->failed) s->broken = true;
@@ -222,9 +225,10 @@ static void session_run_kept(session *s)
     }
 }
 
-// A head began in an earlier read. Only as much as a head may have is put behind it, so that what is kept
-// stays bounded; the rest is run from where it lies.
-__attribute__((noinline)) static size_t session_complete_head(session *s, const char *octets, size_t len)
+// A head began in an earlier read. Only as much as a head may have is put behind it, so that what
+// is kept stays bounded; the rest is run from where it lies.
+__attribute__((noinline)) static size_t session_complete_head(session *s, const char *octets,
+                                                              size_t len)
 {
     size_t most = s->worker->head_limits.head_octets_max + 2 * (size_t)H1_EMPTY_LINES_MAX + 1;
     size_t before = s->in_len;
@@ -271,7 +275,8 @@ void session_received(session *s, const char *octets, size_t len)
     session_keep(s, octets + used, len - used);
 }
 
-// In a tunnel the peer's being done is news for the handler, once every octet before it has been read.
+// In a tunnel the peer's being done is news for the handler, once every octet before it has been
+// read.
 static void session_end_tunnel_input(session *s)
 {
     skua_request *r = s->current;
@@ -311,8 +316,8 @@ void session_watch_progress(session *s)
     s->still_ns = s->window_ns = s->worker->loop.now_ns;
 }
 
-// The kernel takes megabytes at once, and then nothing until a third of them is gone: for a slow peer that is
-// longer than any deadline. So what counts is what has reached it.
+// The kernel takes megabytes at once, and then nothing until a third of them is gone: for a slow
+// peer that is longer than any deadline. So what counts is what has reached it.
 static uint64_t session_gone(const session *s)
 {
     return s->moved - io_unsent(&s->worker->loop, &s->conn->stream);
@@ -342,7 +347,8 @@ bool session_is_too_slow(session *s)
     uint64_t gone = session_gone(s);
     if (!s->looked) session_look_first(s, gone);
     if (session_is_still(s, gone)) return true;
-    if (now - s->window_ns < config->rate_window_ns || (s->current && stream_idles(s->current))) return false;
+    if (now - s->window_ns < config->rate_window_ns || (s->current && stream_idles(s->current)))
+        return false;
     uint64_t moved = gone - s->window_gone;
     uint64_t owed = config->rate_octets_min * (uint64_t)(config->rate_window_ns / 1000000) / 1000;
     s->window_gone = gone;

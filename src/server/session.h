@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Session: HTTP/1 on one connection while it is active. An idle connection has none.
-// Requests are read and answered one at a time, in order; those whose last octets are still queued wait
-// in leaving. Everything is run by a loop, never by recursion.
+// Requests are read and answered one at a time, in order; those whose last octets are still queued
+// wait in leaving. Everything is run by a loop, never by recursion.
 #ifndef SKUA_SERVER_SESSION_H
 #define SKUA_SERVER_SESSION_H
 
@@ -15,21 +15,23 @@ struct session {
     session *next; // free
     connection *conn;
     skua_worker *worker;
-    skua_request *current;               // being read or answered
+    skua_request *current;                 // being read or answered
     skua_request *leaving, **leaving_tail; // answered, oldest first
     unsigned leaving_count;
-    char *in;         // received and not used yet: a head in part, or what is behind a request that is being answered
+    // received and not used yet: a head in part, or what is behind a request that is being answered
+    char *in;
     uint32_t in_len, in_room;
-    uint64_t moved;   // octets, both ways
-    uint64_t watched_moved;              // moved, when the watch began
-    uint64_t looked_gone, window_gone;   // what had reached the peer at the last look, and when the rate's window began
-    int64_t still_ns, window_ns;         // since when nothing moved, and when the window began
-    bool closing;     // no request is read any more
-    bool direct;      // the client asked for the close and has sent nothing more
-    bool peer_done;   // FIN: what has been received is all there is
-    bool broken;      // to be aborted as soon as nobody is inside
-    bool looked;      // since the watch began
-    bool running;     // inside session_run: answers need no kick
+    uint64_t moved;         // octets, both ways
+    uint64_t watched_moved; // moved, when the watch began
+    // what had reached the peer at the last look, and when the rate's window began
+    uint64_t looked_gone, window_gone;
+    int64_t still_ns, window_ns; // since when nothing moved, and when the window began
+    bool closing;                // no request is read any more
+    bool direct;                 // the client asked for the close and has sent nothing more
+    bool peer_done;              // FIN: what has been received is all there is
+    bool broken;                 // to be aborted as soon as nobody is inside
+    bool looked;                 // since the watch began
+    bool running;                // inside session_run: answers need no kick
     out_queue out;
 };
 
@@ -51,7 +53,8 @@ void session_peer_done(session *s);
 // n octets have left.
 void session_sent(session *s);
 
-// The peer is done in the middle of a message: ends its request. The answers before it may still leave.
+// The peer is done in the middle of a message: ends its request. The answers before it may still
+// leave.
 void session_cut_off(session *s);
 
 // Whether octets from the peer would be used.
@@ -63,8 +66,8 @@ bool session_is_idle(const session *s);
 // The peer is waited for from here on.
 void session_watch_progress(session *s);
 
-// Looks at what has moved since: nothing for stall_timeout_ns, or something, but less than the minimum rate over its
-// window, is too slow.
+// Looks at what has moved since: nothing for stall_timeout_ns, or something, but less than the
+// minimum rate over its window, is too slow.
 bool session_is_too_slow(session *s);
 
 // Answers 408 or 503 when there is still somebody to tell.

@@ -31,7 +31,8 @@ static bool shorthand_is_redirect(int status)
 
 static bool location_is_escape(slice rest)
 {
-    return rest.len >= 3 && syntax_is(rest.ptr[1], SYNTAX_HEX) && syntax_is(rest.ptr[2], SYNTAX_HEX);
+    return rest.len >= 3 && syntax_is(rest.ptr[1], SYNTAX_HEX) &&
+           syntax_is(rest.ptr[2], SYNTAX_HEX);
 }
 
 // Octets of RFC 3986 stand for themselves, "#" among them, and an escape that is one already.
@@ -65,12 +66,14 @@ skua_status skua_redirect(skua_request *r, int status, const char *location)
     if (r->answering != ANSWER_NONE) return SKUA_ESTATE;
     slice to = slice_of(location);
     if (!shorthand_is_redirect(status) || to.len == 0) return SKUA_EINVAL;
-    // What was meant as a path of this site, put together from a request, would lead to another (open redirect).
+    // What was meant as a path of this site, put together from a request, would lead to another
+    // (open redirect).
     if (to.len >= 2 && to.ptr[0] == '/' && to.ptr[1] == '/') return SKUA_EINVAL;
     if (to.len > worker_config(r->worker)->target_octets_max) return SKUA_ELIMIT;
     char *escaped = arena_alloc(&r->memory, 3 * to.len);
     if (!escaped) return SKUA_ENOMEM;
-    skua_status added = skua_field_add(r, "Location", slice_make(escaped, location_write(to, escaped)));
+    skua_status added =
+        skua_field_add(r, "Location", slice_make(escaped, location_write(to, escaped)));
     return added ? added : skua_respond(r, status, NULL, (slice){ 0 });
 }
 

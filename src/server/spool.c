@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Spools. One write at a time: what comes meanwhile is the next one, and cannot be more than the window.
+// Spools. One write at a time: what comes meanwhile is the next one, and cannot be more than the
+// window.
 
 #include "server/spool.h"
 
@@ -16,7 +17,7 @@
 #include <unistd.h>
 
 struct spool {
-    spool *next; // of the request
+    spool *next;           // of the request
     skua_request *request; // NULL: it has ended
     skua_worker *worker;
     spool_settled_fn *settled; // NULL: told
@@ -84,7 +85,9 @@ static void spool_work(void *user)
     spool *s = user;
     s->job.status = SKUA_OK;
     if (s->job.fd < 0) s->job.status = scratch_open(s->job.directory, &s->job.fd);
-    if (!s->job.status) s->job.status = scratch_write(s->job.fd, s->job.offset, slice_make(s->job.octets, s->job.len));
+    if (!s->job.status)
+        s->job.status =
+            scratch_write(s->job.fd, s->job.offset, slice_make(s->job.octets, s->job.len));
 }
 
 static void spool_write(spool *s);
@@ -154,7 +157,8 @@ static bool spool_reserve(spool *s, size_t need)
 {
     if (need <= s->room) return true;
     size_t room = s->room ? s->room : 4096;
-    while (room < need) room *= 2;
+    while (room < need)
+        room *= 2;
     char *grown = memory_resize(s->octets, room);
     if (!grown) return false;
     s->octets = grown;
@@ -208,7 +212,8 @@ skua_status spool_status(const spool *s)
 void spool_upload(const spool *s, skua_upload *upload)
 {
     slice octets = s->in_file ? (slice){ 0 } : slice_make(s->octets ? s->octets : "", s->len);
-    *upload = (skua_upload){ .octets = octets, .file = s->in_file ? s->file : NULL, .length = s->length };
+    *upload =
+        (skua_upload){ .octets = octets, .file = s->in_file ? s->file : NULL, .length = s->length };
 }
 
 // ---- Ends ----
@@ -217,7 +222,8 @@ void spool_refuse(skua_request *r, skua_status status)
 {
     const char *directory = worker_config(r->worker)->spool_directory;
     char text[256];
-    int len = snprintf(text, sizeof text, "cannot keep content in %.150s: %s", directory, skua_status_text(status));
+    int len = snprintf(text, sizeof text, "cannot keep content in %.150s: %s", directory,
+                       skua_status_text(status));
     if (status != SKUA_ENOMEM) skua_log(r->worker->server, slice_make(text, (size_t)len));
     bool later = status == SKUA_ENOMEM || status == SKUA_ENOFILE;
     if (r->answering == ANSWER_NONE) respond_fault(r, later ? 503 : 500, true);
@@ -226,7 +232,8 @@ void spool_refuse(skua_request *r, skua_status status)
 
 void spool_let_go(skua_request *r)
 {
-    for (spool *s = r->spools; s; s = s->next) s->request = NULL;
+    for (spool *s = r->spools; s; s = s->next)
+        s->request = NULL;
 }
 
 void spool_free_all(skua_request *r)

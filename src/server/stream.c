@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Streams: content that the handler writes when it has some. Each write is framed where it is queued and taken
-// whole or not at all; sending waits for the end of the turn, so that many small writes leave together.
+// Streams: content that the handler writes when it has some. Each write is framed where it is
+// queued and taken whole or not at all; sending waits for the end of the turn, so that many small
+// writes leave together.
 
 #include "server/stream.h"
 
@@ -13,8 +14,9 @@
 #include "server/worker.h"
 
 enum {
-    STREAM_FRAME_OCTETS = 20,  // around a chunk: at most 16 digits and twice CRLF
-    STREAM_COPY_MAX = 8192     // pieces up to this go into the queue's block, larger ones get memory of their own
+    STREAM_FRAME_OCTETS = 20, // around a chunk: at most 16 digits and twice CRLF
+    // pieces up to this go into the queue's block, larger ones get memory of their own
+    STREAM_COPY_MAX = 8192
 };
 
 // ---- Room ----
@@ -31,7 +33,8 @@ static uint64_t stream_room(const skua_request *r)
     return out_is_full(out) || out->octets >= limit ? 0 : limit - out->octets;
 }
 
-// The handler is told when this much room is there again: half of the limit, so that it writes more than drops.
+// The handler is told when this much room is there again: half of the limit, so that it writes more
+// than drops.
 static void stream_want(skua_request *r, uint64_t octets)
 {
     uint64_t half = stream_limit(r) / 2;
@@ -48,7 +51,8 @@ void stream_drain(skua_request *r)
 
 uint64_t skua_write_room(const skua_request *r)
 {
-    if (r->answering != ANSWER_PUSHED || r->push >= PUSH_TUNNEL_DONE || r->session->broken) return 0;
+    if (r->answering != ANSWER_PUSHED || r->push >= PUSH_TUNNEL_DONE || r->session->broken)
+        return 0;
     return r->muted ? stream_limit(r) : stream_room(r);
 }
 
@@ -118,7 +122,8 @@ void stream_commit(skua_request *r, const stream_piece *piece)
 {
     if (!piece->at) return;
     out_queue *out = &r->session->out;
-    if (piece->lent) out_lend(out, slice_make(piece->frame, piece->frame_len), stream_free, piece->frame);
+    if (piece->lent)
+        out_lend(out, slice_make(piece->frame, piece->frame_len), stream_free, piece->frame);
     else out_commit(out, piece->frame_len);
     stream_queued(r, piece->len);
 }
@@ -159,8 +164,8 @@ skua_status skua_write_file(skua_request *r, skua_file *file, uint64_t offset, u
 
 // ---- Beginning and ending ----
 
-skua_status stream_begin(skua_request *r, int status, const char *type, int64_t length, skua_drained_fn *drained,
-                         void *user)
+skua_status stream_begin(skua_request *r, int status, const char *type, int64_t length,
+                         skua_drained_fn *drained, void *user)
 {
     skua_status given = respond_push(r, status, type, length);
     if (given) return given;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Content that the handler writes piece by piece, and tunnels, as the server's other parts see them.
+// Content that the handler writes piece by piece, and tunnels, as the server's other parts see
+// them.
 #ifndef SKUA_SERVER_STREAM_H
 #define SKUA_SERVER_STREAM_H
 
@@ -8,21 +9,21 @@
 
 // Room in the connection's queue for one piece, framed.
 typedef struct stream_piece {
-    char *at;         // len octets go here; NULL: they are dropped
+    char *at; // len octets go here; NULL: they are dropped
     size_t len;
-    char *frame;      // what is queued
+    char *frame; // what is queued
     size_t frame_len;
-    bool lent;        // from the heap
+    bool lent; // from the heap
 } stream_piece;
 
-// Room for len octets, or why there is none: the errors of skua_write. To be filled and committed before anything
-// else is done with the request.
+// Room for len octets, or why there is none: the errors of skua_write. To be filled and committed
+// before anything else is done with the request.
 skua_status stream_reserve(skua_request *r, size_t len, stream_piece *piece);
 void stream_commit(skua_request *r, const stream_piece *piece);
 
 // Begins an answer that is pushed: the head is queued.
-skua_status stream_begin(skua_request *r, int status, const char *type, int64_t length, skua_drained_fn *drained,
-                         void *user);
+skua_status stream_begin(skua_request *r, int status, const char *type, int64_t length,
+                         skua_drained_fn *drained, void *user);
 
 // Tells the handler, from the loop, that there is room again, if it waits for that.
 void stream_drain(skua_request *r);

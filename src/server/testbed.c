@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Testbed. Its kernel has no faults and its own clock, which jumps to the next timer whenever nothing else is left to
-// do: what takes a minute on the wire takes no time here. Only threads are waited for, on the clock of this world.
+// Testbed. Its kernel has no faults and its own clock, which jumps to the next timer whenever
+// nothing else is left to
+// do: what takes a minute on the wire takes no time here. Only threads are waited for, on the clock
+// of this world.
 
 #include "server/testbed.h"
 
@@ -14,13 +16,15 @@
 #include <time.h>
 
 enum {
-    TESTBED_TURNS_MAX = 10000000,        // of a request that never comes to an end, though time passes
+    // of a request that never comes to an end, though time passes
+    TESTBED_TURNS_MAX = 10000000,
     TESTBED_ANSWER_OCTETS_MAX = 64 << 20,
-    TESTBED_NAP_NS = 50000               // between looks at whether a thread has finished
+    TESTBED_NAP_NS = 50000 // between looks at whether a thread has finished
 };
 
 static const int64_t testbed_patience_ns = 10000000000; // for threads
-static const int64_t testbed_idle_ns = 20000000;        // of threads, before the next timer is let fire
+// of threads, before the next timer is let fire
+static const int64_t testbed_idle_ns = 20000000;
 
 struct testbed {
     sim_kernel *kernel;
@@ -49,7 +53,9 @@ static skua_status testbed_make(skua_server *server)
     if (!bed) return SKUA_ENOMEM;
     bed->kernel = sim_kernel_new(&(sim_config){ .seed = 1 });
     bed->listener = bed->kernel ? sim_listen(bed->kernel) : -1;
-    skua_status status = bed->kernel ? server_start_on(server, &io_backend_sim, bed->kernel, bed->listener) : SKUA_ENOMEM;
+    skua_status status = bed->kernel
+                             ? server_start_on(server, &io_backend_sim, bed->kernel, bed->listener)
+                             : SKUA_ENOMEM;
     if (status) testbed_free(bed);
     else server->testbed = bed;
     return status;
@@ -74,10 +80,12 @@ static connection *testbed_connection(const skua_worker *w)
     return NULL;
 }
 
-// Everything has been said: the connection is over, or all is answered and the server waits for more.
+// Everything has been said: the connection is over, or all is answered and the server waits for
+// more.
 static bool testbed_is_over(const testbed_play *play)
 {
-    if (play->ended || sim_client_is_eof(play->client) || sim_client_is_reset(play->client)) return true;
+    if (play->ended || sim_client_is_eof(play->client) || sim_client_is_reset(play->client))
+        return true;
     if (!sim_is_quiet(play->bed->kernel) || sim_client_unsent(play->client)) return false;
     const connection *conn = testbed_connection(play->worker);
     return conn && conn->state == CONNECTION_IDLE && !conn->session;
@@ -111,14 +119,15 @@ static void testbed_turn(testbed_play *play, int64_t timeout_ns)
     if (!worker_turn(play->worker, timeout_ns)) play->ended = true;
 }
 
-// While threads work, deadlines of the simulated clock must not pass, or a test would fail on a slow machine; but a
-// timer of the program's may be what the request really waits for.
+// While threads work, deadlines of the simulated clock must not pass, or a test would fail on a
+// slow machine; but a timer of the program's may be what the request really waits for.
 static bool testbed_wait_for_threads(testbed_play *play)
 {
     const skua_worker *w = play->worker;
     if (!testbed_nap(play)) return false;
     bool idle = io_clock_ns() - play->quiet_since_ns > testbed_idle_ns;
-    if (idle && w->loop.alarms.count) testbed_turn(play, io_alarms_wait_ns(&w->loop.alarms, w->loop.now_ns));
+    if (idle && w->loop.alarms.count)
+        testbed_turn(play, io_alarms_wait_ns(&w->loop.alarms, w->loop.now_ns));
     return true;
 }
 
@@ -140,7 +149,9 @@ static skua_status testbed_run(testbed_play *play)
 {
     for (int turn = 0; turn < TESTBED_TURNS_MAX; turn++) {
         if (testbed_is_over(play)) return SKUA_OK;
-        if (sim_client_received(play->client).len > TESTBED_ANSWER_OCTETS_MAX || !testbed_go_on(play)) break;
+        if (sim_client_received(play->client).len > TESTBED_ANSWER_OCTETS_MAX ||
+            !testbed_go_on(play))
+            break;
     }
     return SKUA_ELIMIT;
 }
@@ -164,11 +175,12 @@ static void testbed_hang_up(testbed_play *play)
     while (!play->ended && (play->worker->connections.in_use || !sim_is_quiet(play->bed->kernel))) {
         testbed_turn(play, 0);
     }
-    if (!play->ended) sim_client_free(play->client); // or else with the kernel
+    if (!play->ended) sim_client_free(play->client);       // or else with the kernel
     if (!worker_goes_on(play->worker)) play->ended = true; // a handler has stopped the server
 }
 
-__attribute__((cold)) skua_status skua_test_request(skua_server *server, slice octets, slice *answer)
+__attribute__((cold)) skua_status skua_test_request(skua_server *server, slice octets,
+                                                    slice *answer)
 {
     skua_status status = testbed_open(server);
     if (status) return status;
@@ -184,6 +196,9 @@ __attribute__((cold)) skua_status skua_test_request(skua_server *server, slice o
 
 void skua_test_free(slice answer)
 {
-    union { const char *from; void *memory; } octets = { .from = answer.ptr };
+    union {
+        const char *from;
+        void *memory;
+    } octets = { .from = answer.ptr };
     memory_lasting_free(octets.memory);
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // Ticket: the registry, and a slot's way: free, out, resumed, spent, and free again.
-// Invariant: only the owning worker takes and closes; whoever turns the word of a slot that is out from 2g to 2g + 1
-// has resumed it, and until the letter is delivered the worker neither reuses the slot nor ends. So a generation
-// is resumed once or never, and the letter always finds its reader.
+// Invariant: only the owning worker takes and closes; whoever turns the word of a slot that is out
+// from 2g to 2g + 1 has resumed it, and until the letter is delivered the worker neither reuses the
+// slot nor ends. So a generation is resumed once or never, and the letter always finds its reader.
 
 #include "server/ticket.h"
 
@@ -44,7 +44,8 @@ ticket_slot *ticket_find(uint32_t index)
 {
     unsigned chunk = ticket_chunk_of(index);
     if (chunk >= TICKET_CHUNKS) return NULL;
-    ticket_slot *slots = atomic_load_explicit(&ticket_registry.shared.chunks[chunk], memory_order_acquire);
+    ticket_slot *slots =
+        atomic_load_explicit(&ticket_registry.shared.chunks[chunk], memory_order_acquire);
     return slots ? &slots[index - ticket_chunk_start(chunk)] : NULL;
 }
 
@@ -206,7 +207,8 @@ skua_status skua_resume(skua_ticket ticket, skua_resume_fn *fn, void *user)
 {
     SKUA_ASSERT(fn);
     uint64_t generation = ticket.value >> TICKET_SLOT_BITS;
-    ticket_slot *slot = ticket_find((uint32_t)(ticket.value & ((UINT32_C(1) << TICKET_SLOT_BITS) - 1)));
+    ticket_slot *slot =
+        ticket_find((uint32_t)(ticket.value & ((UINT32_C(1) << TICKET_SLOT_BITS) - 1)));
     if (!slot || generation == 0) return SKUA_ECLOSED;
     uint64_t word = generation << 1;
     if (!atomic_compare_exchange_strong_explicit(&slot->shared.word, &word, generation << 1 | 1,
@@ -228,7 +230,8 @@ static void ticket_close(skua_worker *w, ticket_slot *slot)
     if (slot->spent) {
         ticket_advance(slot);
         ticket_put(w, slot);
-    } else if (atomic_compare_exchange_strong_explicit(&slot->shared.word, &word, word + 3, memory_order_acq_rel,
+    } else if (atomic_compare_exchange_strong_explicit(&slot->shared.word, &word, word + 3,
+                                                       memory_order_acq_rel,
                                                        memory_order_relaxed)) {
         ticket_put(w, slot);
     } else { // its letter is under way

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Ticket: the right to take up a request again, once, from any thread. It names a slot of a registry that the
-// process keeps for ever, so that the oldest ticket can still be looked up, and refused.
+// Ticket: the right to take up a request again, once, from any thread. It names a slot of a
+// registry that the process keeps for ever, so that the oldest ticket can still be looked up, and
+// refused.
 #ifndef SKUA_SERVER_TICKET_H
 #define SKUA_SERVER_TICKET_H
 
@@ -18,20 +19,22 @@ struct ticket_slot {
     skua_resume_fn *fn;
     void *user;
     struct {
-        // The generation, times two; and one unless a ticket of this generation is out and can be resumed.
+        // The generation, times two; and one unless a ticket of this generation is out and can be
+        // resumed.
         _Atomic(uint64_t) word;
     } shared;
     ticket_slot *next, *previous; // next: also of the free ones
     skua_worker *worker;
     skua_request *request; // the worker's to look at; NULL: gone, or the slot is free
     uint32_t index;
-    bool spent;            // resumed and delivered
+    bool spent; // resumed and delivered
 };
 
 // The slot of that index, whatever it is used for now; NULL when there was never any.  Thread: any.
 ticket_slot *ticket_find(uint32_t index);
 
-// No ticket of the request can be resumed from here on; those that have been are told that it is gone.
+// No ticket of the request can be resumed from here on; those that have been are told that it is
+// gone.
 // Only for requests that have tickets.
 void ticket_close_all(skua_request *r);
 

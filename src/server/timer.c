@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Timers of a worker. One is freed when it is stopped, when it has fired for the last time, or with its worker;
+// Timers of a worker. One is freed when it is stopped, when it has fired for the last time, or with
+// its worker;
 // while its function runs, only once that has returned.
 
 #include "server/timer.h"
@@ -28,7 +29,8 @@ static int64_t timer_bound_ns(int64_t ns)
     return ns < timer_delay_max_ns ? ns : timer_delay_max_ns;
 }
 
-// A repeating timer keeps its beat. Beats that were missed are left out, so that a late worker is not made later.
+// A repeating timer keeps its beat. Beats that were missed are left out, so that a late worker is
+// not made later.
 static int64_t timer_next_ns(const skua_timer *timer, int64_t now_ns)
 {
     int64_t late = now_ns - timer->alarm.due_ns;
@@ -40,7 +42,8 @@ static void timer_fired(io_alarm *alarm, void *user)
     skua_worker *w = user;
     skua_timer *timer = (skua_timer *)(void *)alarm;
     if (timer->period_ns) { // before fn, which may take the place that is free in the heap
-        skua_status set = io_alarm_set(&w->loop.alarms, alarm, timer_next_ns(timer, w->loop.now_ns));
+        skua_status set =
+            io_alarm_set(&w->loop.alarms, alarm, timer_next_ns(timer, w->loop.now_ns));
         SKUA_ASSERT(set == SKUA_OK);
     }
     timer->firing = true;
@@ -49,8 +52,8 @@ static void timer_fired(io_alarm *alarm, void *user)
     if (timer->stopped || timer->period_ns == 0) memory_free(timer);
 }
 
-skua_status skua_timer_start(skua_worker *w, int64_t delay_ns, int64_t period_ns, skua_timer_fn *fn, void *user,
-                             skua_timer **timer)
+skua_status skua_timer_start(skua_worker *w, int64_t delay_ns, int64_t period_ns, skua_timer_fn *fn,
+                             void *user, skua_timer **timer)
 {
     SKUA_ASSERT(fn);
     skua_timer *made = memory_zeroed(sizeof *made);

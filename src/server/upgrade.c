@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Upgrade, RFC 9110 §7.8: after a 101 the connection is a tunnel of octets. What lies behind the request's head is
-// its first input, and no other request is read.
+// Upgrade, RFC 9110 §7.8: after a 101 the connection is a tunnel of octets. What lies behind the
+// request's head is its first input, and no other request is read.
 
 #include "http/h1_write.h"
 #include "http/syntax.h"
@@ -18,7 +18,8 @@ static bool upgrade_is_protocol(slice protocol)
     if (protocol.len > UPGRADE_PROTOCOL_OCTETS_MAX) return false;
     if (!slash) return syntax_is_token(protocol);
     size_t name_len = (size_t)(slash - protocol.ptr);
-    return syntax_is_token(slice_make(protocol.ptr, name_len)) && syntax_is_token(slice_from(protocol, name_len + 1));
+    return syntax_is_token(slice_make(protocol.ptr, name_len)) &&
+           syntax_is_token(slice_from(protocol, name_len + 1));
 }
 
 // Whether a list field has that member, on any of its lines.
@@ -34,7 +35,8 @@ static bool upgrade_lists(const skua_request *r, field_id id, slice wanted)
     return false;
 }
 
-// A server ignores Upgrade in HTTP/1.0, and where Connection does not name it: it was not meant for this hop.
+// A server ignores Upgrade in HTTP/1.0, and where Connection does not name it: it was not meant for
+// this hop.
 static bool upgrade_is_asked(const skua_request *r, slice protocol)
 {
     return r->head.version >= 11 && upgrade_lists(r, FIELD_CONNECTION, SKUA_SLICE("upgrade")) &&
@@ -66,7 +68,8 @@ skua_status skua_upgrade(skua_request *r, const char *name, skua_drained_fn *dra
     r->drained = drained;
     r->drained_user = user;
     r->reading = READING_TUNNEL;
-    r->reader = NULL; // the request's content has been read; from here on another may read the tunnel's
+    // the request's content has been read; from here on another may read the tunnel's
+    r->reader = NULL;
     r->lost_told = false;
     return SKUA_OK;
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Watches over the kernel's changes. It may have one number for a directory however often it is asked, so
-// several of ours, by other paths, may share it; it is taken back with the last of them.
-// A directory that was moved, deleted or unmounted is no longer what its path names: its watch is dead.
+// Watches over the kernel's changes. It may have one number for a directory however often it is
+// asked, so several of ours, by other paths, may share it; it is taken back with the last of them.
+// A directory that was moved, deleted or unmounted is no longer what its path names: its watch is
+// dead.
 // It can be found no more, and its count grows at every look, so that nobody believes it again.
 // Invariant: linked watches are in both tables; a dead one is in none.
 
@@ -51,7 +52,8 @@ struct watch_set {
 static skua_watch **watch_key_bucket(watch_set *set, uint64_t root, slice path)
 {
     uint64_t hash = (14695981039346656037u ^ root) * 1099511628211u;
-    for (size_t i = 0; i < path.len; i++) hash = (hash ^ (unsigned char)path.ptr[i]) * 1099511628211u;
+    for (size_t i = 0; i < path.len; i++)
+        hash = (hash ^ (unsigned char)path.ptr[i]) * 1099511628211u;
     return &set->shared.by_key[(hash ^ hash >> 32) % WATCH_BUCKETS];
 }
 
@@ -68,14 +70,16 @@ static slice watch_path(const skua_watch *watch)
 static skua_watch *watch_find(watch_set *set, uint64_t root, slice path)
 {
     skua_watch *watch = *watch_key_bucket(set, root, path);
-    while (watch && !(watch->root == root && slice_equal(watch_path(watch), path))) watch = watch->key_next;
+    while (watch && !(watch->root == root && slice_equal(watch_path(watch), path)))
+        watch = watch->key_next;
     return watch;
 }
 
 static bool watch_number_is_used(watch_set *set, int number)
 {
     const skua_watch *watch = *watch_number_bucket(set, number);
-    while (watch && watch->number != number) watch = watch->number_next;
+    while (watch && watch->number != number)
+        watch = watch->number_next;
     return watch != NULL;
 }
 
@@ -94,10 +98,12 @@ static void watch_unlink(watch_set *set, skua_watch *watch)
 {
     SKUA_ASSERT(watch->linked);
     skua_watch **key = watch_key_bucket(set, watch->root, watch_path(watch));
-    while (*key != watch) key = &(*key)->key_next;
+    while (*key != watch)
+        key = &(*key)->key_next;
     *key = watch->key_next;
     skua_watch **number = watch_number_bucket(set, watch->number);
-    while (*number != watch) number = &(*number)->number_next;
+    while (*number != watch)
+        number = &(*number)->number_next;
     *number = watch->number_next;
     watch->linked = false;
 }
@@ -154,8 +160,8 @@ static skua_watch *watch_share(watch_set *set, uint64_t root, slice path)
     return found;
 }
 
-// Links made, or finds that somebody else was faster. The lock is held while the kernel is asked, so that
-// no event of a number can be read before the number is in the table.
+// Links made, or finds that somebody else was faster. The lock is held while the kernel is asked,
+// so that no event of a number can be read before the number is in the table.
 static skua_status watch_settle(watch_set *set, int directory, skua_watch *made, skua_watch **watch)
 {
     skua_watch *found = watch_share(set, made->root, watch_path(made));
@@ -175,8 +181,9 @@ static skua_status watch_open_path(const skua_root *root, const char *path, int 
 {
     io_file_info info;
     int opened = -1;
-    skua_status status = changes_include_writes() ? file_open_directory(root_fd(root), path, &opened)
-                                                  : file_open_beneath(root_fd(root), path, false, &opened, &info);
+    skua_status status = changes_include_writes()
+                             ? file_open_directory(root_fd(root), path, &opened)
+                             : file_open_beneath(root_fd(root), path, false, &opened, &info);
     if (status) return status;
     if (!changes_include_remote() && file_is_remote(opened)) {
         (void)close(opened);
@@ -187,10 +194,12 @@ static skua_status watch_open_path(const skua_root *root, const char *path, int 
 }
 
 // The same without waiting; false if it might.
-static bool watch_open_path_cached(const skua_root *root, const char *path, int *fd, skua_status *status)
+static bool watch_open_path_cached(const skua_root *root, const char *path, int *fd,
+                                   skua_status *status)
 {
     io_file_info info;
-    if (root_is_remote(root) || !file_open_cached(root_fd(root), path, false, fd, &info, status)) return false;
+    if (root_is_remote(root) || !file_open_cached(root_fd(root), path, false, fd, &info, status))
+        return false;
     if (*status == SKUA_OK && info.kind != SKUA_FILE_DIRECTORY && changes_include_writes()) {
         (void)close(*fd);
         *status = SKUA_ENOENT;
@@ -209,13 +218,15 @@ static skua_status watch_start(watch_set *set, int directory, skua_watch *made, 
 }
 
 // What there is already, or a new one that is not started. *status: SKUA_OK goes on.
-static skua_watch *watch_find_or_make(watch_set *set, const skua_root *root, slice path, bool *found, skua_status *status)
+static skua_watch *watch_find_or_make(watch_set *set, const skua_root *root, slice path,
+                                      bool *found, skua_status *status)
 {
     bool possible = set->fd >= 0 && (changes_include_remote() || !root_is_remote(root));
     *found = false;
     *status = possible ? SKUA_ENOENT : SKUA_EUNSUPPORTED;
     if (!possible) return NULL;
-    while (path.len > 1 && path.ptr[path.len - 1] == '/') path.len--;
+    while (path.len > 1 && path.ptr[path.len - 1] == '/')
+        path.len--;
     if (path.len >= ROOT_PATH_OCTETS || (path.len && memchr(path.ptr, 0, path.len))) return NULL;
     (void)pthread_mutex_lock(&set->shared.lock);
     skua_watch *watch = watch_share(set, root_id(root), path);
@@ -227,10 +238,12 @@ static skua_watch *watch_find_or_make(watch_set *set, const skua_root *root, sli
 }
 
 // wait: whether it may. Returns false if it would have to, and must not.
-static bool watch_get(watch_set *set, const skua_root *root, slice path, bool wait, skua_watch **watch, skua_status *status)
+static bool watch_get(watch_set *set, const skua_root *root, slice path, bool wait,
+                      skua_watch **watch, skua_status *status)
 {
     bool found;
-    skua_watch *made = watch_find_or_make(set, root, path, &found, status), *settled = found ? made : NULL;
+    skua_watch *made = watch_find_or_make(set, root, path, &found, status),
+               *settled = found ? made : NULL;
     if (made && !found) {
         int directory = -1;
         if (wait) {
@@ -270,7 +283,8 @@ void watch_close(watch_set *set, skua_watch *watch)
         set->shared.count--;
         bool linked = watch->linked;
         if (linked) watch_unlink(set, watch);
-        if (linked && !watch_number_is_used(set, watch->number)) changes_remove(set->fd, watch->number);
+        if (linked && !watch_number_is_used(set, watch->number))
+            changes_remove(set->fd, watch->number);
     }
     (void)pthread_mutex_unlock(&set->shared.lock);
     if (last) memory_free(watch);
@@ -325,7 +339,8 @@ static void watch_told(change_kind kind, int number, void *user)
 
 void watch_set_read(watch_set *set)
 {
-    (void)pthread_mutex_lock(&set->shared.lock); // over the reading too: events are counted in their order
+    // over the reading too: events are counted in their order
+    (void)pthread_mutex_lock(&set->shared.lock);
     atomic_store(&set->shared.reading, true);
     if (set->fd >= 0) changes_read(set->fd, watch_told, set);
     atomic_store(&set->shared.reading, false);
@@ -334,14 +349,16 @@ void watch_set_read(watch_set *set)
 
 // ---- The public interface ----
 
-skua_status skua_watch_open(skua_server *server, skua_root *root, skua_slice path, skua_watch **watch)
+skua_status skua_watch_open(skua_server *server, skua_root *root, skua_slice path,
+                            skua_watch **watch)
 {
     SKUA_ASSERT(root);
     SKUA_ASSERT(watch);
     return watch_open(server_watches(server), root, path, watch);
 }
 
-bool skua_watch_try(skua_server *server, skua_root *root, skua_slice path, skua_watch **watch, skua_status *status)
+bool skua_watch_try(skua_server *server, skua_root *root, skua_slice path, skua_watch **watch,
+                    skua_status *status)
 {
     SKUA_ASSERT(root);
     SKUA_ASSERT(watch);
@@ -360,8 +377,8 @@ void skua_watch_close(skua_server *server, skua_watch *watch)
     watch_close(server_watches(server), watch);
 }
 
-// Another worker has taken events from the kernel: this one was not told of them, and must not serve what they
-// are about before they are counted.
+// Another worker has taken events from the kernel: this one was not told of them, and must not
+// serve what they are about before they are counted.
 static void watch_wait_for_reader(watch_set *set)
 {
     if (!atomic_load(&set->shared.reading)) return;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Watches: directories whose changes are counted, all over one instance of the kernel's. Every worker polls it, so that
-// what was changed before a request was sent is counted before that request is served; whoever is first reads.
+// Watches: directories whose changes are counted, all over one instance of the kernel's. Every
+// worker polls it, so that what was changed before a request was sent is counted before that
+// request is served; whoever is first reads.
 #ifndef SKUA_SERVER_WATCH_H
 #define SKUA_SERVER_WATCH_H
 
@@ -9,8 +10,8 @@
 
 typedef struct watch_set watch_set;
 
-// NULL when memory ran out. Where the kernel tells of no changes (or has no instance to spare) the set is made
-// all the same, and every watch is SKUA_EUNSUPPORTED.
+// NULL when memory ran out. Where the kernel tells of no changes (or has no instance to spare) the
+// set is made all the same, and every watch is SKUA_EUNSUPPORTED.
 watch_set *watch_set_new(void);
 
 // Every watch must be closed. NULL is allowed.
@@ -24,7 +25,8 @@ void watch_set_read(watch_set *set);
 
 // What skua_watch_open, skua_watch_try and skua_watch_close do, on a set.  Thread: any.
 skua_status watch_open(watch_set *set, skua_root *root, slice path, skua_watch **watch);
-bool watch_try(watch_set *set, skua_root *root, slice path, skua_watch **watch, skua_status *status);
+bool watch_try(watch_set *set, skua_root *root, slice path, skua_watch **watch,
+               skua_status *status);
 void watch_close(watch_set *set, skua_watch *watch);
 
 // The set that skua_watch_open uses.

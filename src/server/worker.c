@@ -19,7 +19,8 @@
 
 enum { WORKER_BLOCKS_KEPT = 256 };
 
-static const int64_t worker_nap_ns = 1000000; // between looks at the mail, when nothing else tells of it
+// between looks at the mail, when nothing else tells of it
+static const int64_t worker_nap_ns = 1000000;
 
 const skua_config *worker_config(const skua_worker *w)
 {
@@ -154,7 +155,8 @@ __attribute__((cold)) void worker_close(skua_worker *w)
     block_store_deinit(&w->blocks);
 }
 
-__attribute__((cold)) skua_status worker_open(skua_worker *w, skua_server *server, unsigned index, const io_backend *backend)
+__attribute__((cold)) skua_status worker_open(skua_worker *w, skua_server *server, unsigned index,
+                                              const io_backend *backend)
 {
     worker_init(w, server, index);
     w->loop.events = &connection_events;
@@ -183,7 +185,8 @@ __attribute__((cold)) skua_status worker_open(skua_worker *w, skua_server *serve
 
 static void worker_stop_accepting(skua_worker *w)
 {
-    for (unsigned i = 0; i < w->listener_count; i++) io_cancel(&w->loop, &w->listeners[i]);
+    for (unsigned i = 0; i < w->listener_count; i++)
+        io_cancel(&w->loop, &w->listeners[i]);
     w->listener_count = 0;
     server_close_listeners(w->server, w); // from here on, clients are refused and not left waiting
 }
@@ -212,12 +215,12 @@ static void worker_look_at_stop(skua_worker *w)
 // Everything that could still send it a letter, but for skua_post.
 static bool worker_is_done(const skua_worker *w)
 {
-    return w->connections.in_use == 0 && w->offloaded == 0 && w->file_ops == 0 && w->fetching == 0 &&
-           w->orphans == 0 && w->blocking == 0 && w->held == 0;
+    return w->connections.in_use == 0 && w->offloaded == 0 && w->file_ops == 0 &&
+           w->fetching == 0 && w->orphans == 0 && w->blocking == 0 && w->held == 0;
 }
 
-// What was posted is delivered; what is posted from there on is refused, or functions that post themselves would
-// never let it end.
+// What was posted is delivered; what is posted from there on is refused, or functions that post
+// themselves would never let it end.
 static bool worker_has_ended(skua_worker *w)
 {
     if (!w->draining) return false;
@@ -251,7 +254,8 @@ static void worker_fail(skua_worker *w)
     w->failed = true;
     io_abandon(&w->loop);
     worker_abort_connections(w);
-    server_break(w->server, "worker %u cannot go on: %s has failed", w->index, w->loop.backend->name);
+    server_break(w->server, "worker %u cannot go on: %s has failed", w->index,
+                 w->loop.backend->name);
 }
 
 // Nothing wakes it any more.

@@ -51,8 +51,8 @@ struct skua_worker {
     int listen_fds[WORKER_LISTENERS_MAX]; // the sockets themselves, the server's to close
     mailbox handed_back; // letters of its own that others have taken the socket from
     handed *free_handed;
-    unsigned turn;       // the worker that gets the next socket
-    mail evict_letter;   // under way while shared.evicting
+    unsigned turn;     // the worker that gets the next socket
+    mail evict_letter; // under way while shared.evicting
     log_lane *lane;
     void *locals[WORKER_LOCALS_MAX];
 
@@ -74,13 +74,15 @@ struct skua_worker {
 };
 
 // Makes a worker ready to run: memory, loop, wake-up. listeners come with worker_listen.
-skua_status worker_open(skua_worker *w, skua_server *server, unsigned index, const io_backend *backend);
+skua_status worker_open(skua_worker *w, skua_server *server, unsigned index,
+                        const io_backend *backend);
 void worker_close(skua_worker *w);
 
 // Takes connections from a listening socket.
 void worker_listen(skua_worker *w, int fd);
 
-// Tells the program that the worker begins to turn, on the thread that turns it, and that it has ended.
+// Tells the program that the worker begins to turn, on the thread that turns it, and that it has
+// ended.
 void worker_begin(skua_worker *w);
 void worker_end(skua_worker *w);
 

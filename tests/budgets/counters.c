@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Preloaded into a server, counts what it takes from the heap and from mmap. The counters lie in the file that
-// SKUA_COUNTERS names, shared, so that a test reads them while the server runs.
+// Preloaded into a server, counts what it takes from the heap and from mmap. The counters lie in
+// the file that SKUA_COUNTERS names, shared, so that a test reads them while the server runs.
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -98,7 +98,8 @@ void free(void *ptr)
 
 void *mmap(void *address, size_t size, int protection, int flags, int fd, off_t offset)
 {
-    if (!next_mmap) next_mmap = (void *(*)(void *, size_t, int, int, int, off_t))dlsym(RTLD_NEXT, "mmap");
+    if (!next_mmap)
+        next_mmap = (void *(*)(void *, size_t, int, int, int, off_t))dlsym(RTLD_NEXT, "mmap");
     void *map = next_mmap(address, size, protection, flags, fd, offset);
     if (map != MAP_FAILED && shared != &unshared) {
         atomic_fetch_add(&shared->calls, 1);

@@ -19,9 +19,9 @@ typedef struct decoding {
     size_t used;
 } decoding;
 
-static const chunk_limits limits = {
-    .ext_octets_max = 64, .trailer_octets_max = 128, .trailers_max = 4
-};
+static const chunk_limits limits = { .ext_octets_max = 64,
+                                     .trailer_octets_max = 128,
+                                     .trailers_max = 4 };
 
 static block_store store;
 
@@ -126,7 +126,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *octets, size_t len)
     decode(&halves, slice_make(wire.ptr, split));
     decode(&halves, slice_from(wire, split));
     decoding_begin(&single, wire.len);
-    for (size_t i = 0; i < wire.len; i++) decode(&single, slice_make(wire.ptr + i, 1));
+    for (size_t i = 0; i < wire.len; i++)
+        decode(&single, slice_make(wire.ptr + i, 1));
     require_same(&whole, &halves);
     require_same(&whole, &single);
     require_round_trip(slice_make(whole.content, whole.content_len), number % 37 + 1);

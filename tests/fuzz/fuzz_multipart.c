@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The multipart parser. However the wire is cut, it comes to the same parts and the same end or fault; and what a
-// part holds has no delimiter in it.
+// The multipart parser. However the wire is cut, it comes to the same parts and the same end or
+// fault; and what a part holds has no delimiter in it.
 // Input: two octets that choose the split, then the wire; the boundary is "AaB03x".
 
 #include "http/multipart.h"
@@ -66,7 +66,8 @@ static void check_content(const telling *t)
 {
     size_t len = t->len - t->part, n = sizeof delimiter - 1;
     const char *content = t->text + t->part;
-    for (size_t i = 0; i + n <= len; i++) require(memcmp(content + i, delimiter, n) != 0);
+    for (size_t i = 0; i + n <= len; i++)
+        require(memcmp(content + i, delimiter, n) != 0);
     require(len < n - 2 || memcmp(content, delimiter + 2, n - 2) != 0);
 }
 
@@ -87,7 +88,9 @@ static void tell(telling *t, slice wire)
             check_content(t);
             write_down(t, SKUA_SLICE("E"));
             break;
-        case MULTIPART_FAULT: require(t->parser.fault.status == 400 || t->parser.fault.status == 413); break;
+        case MULTIPART_FAULT:
+            require(t->parser.fault.status == 400 || t->parser.fault.status == 413);
+            break;
         }
         require(wire.len <= before);
     }
@@ -103,7 +106,8 @@ static void tell_pieces(telling *t, slice wire, size_t first, size_t step)
     }
     write_number(t, multipart_finish(&t->parser));
     write_number(t, t->parser.fault.status);
-    if (t->parser.fault.reason) write_down(t, slice_make(t->parser.fault.reason, strlen(t->parser.fault.reason)));
+    if (t->parser.fault.reason)
+        write_down(t, slice_make(t->parser.fault.reason, strlen(t->parser.fault.reason)));
 }
 
 static void require_same(const telling *a, const telling *b)
@@ -130,6 +134,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *octets, size_t len)
     free(some.text);
     char boundary[MULTIPART_BOUNDARY_MAX];
     size_t boundary_len;
-    if (multipart_boundary(wire, boundary, &boundary_len)) require(boundary_len > 0 && boundary_len <= sizeof boundary);
+    if (multipart_boundary(wire, boundary, &boundary_len))
+        require(boundary_len > 0 && boundary_len <= sizeof boundary);
     return 0;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Ranges. Those that are granted lie inside the representation, are not empty, do not overlap and are
-// no more than was allowed; written out plainly they are read as the same.
+// Ranges. Those that are granted lie inside the representation, are not empty, do not overlap and
+// are no more than was allowed; written out plainly they are read as the same.
 // Input: eight octets of size, one of ranges_max, then the value of Range.
 
 #include "http/conditional.h"
@@ -29,7 +29,8 @@ static void require_sound(const range *ranges, unsigned count, uint64_t size)
         require(ranges[i].length > 0);
         require(ranges[i].first < size);
         require(ranges[i].length <= size - ranges[i].first);
-        for (unsigned j = 0; j < i; j++) require_apart(&ranges[i], &ranges[j]);
+        for (unsigned j = 0; j < i; j++)
+            require_apart(&ranges[i], &ranges[j]);
     }
 }
 
@@ -62,7 +63,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *octets, size_t len)
 {
     if (len < HEAD_OCTETS) return 0;
     uint64_t size = 0;
-    for (unsigned i = 0; i < 8; i++) size = size << 8 | octets[i];
+    for (unsigned i = 0; i < 8; i++)
+        size = size << 8 | octets[i];
     unsigned max = octets[8] % (RANGES_MAX + 1), count = 77;
     slice value = slice_make((const char *)octets + HEAD_OCTETS, len - HEAD_OCTETS);
     range ranges[RANGES_MAX];

@@ -41,7 +41,8 @@ static bool ends_in(slice text, const char *end)
 
 static void require_parts(slice method, slice text, const target *t)
 {
-    require(lies_inside(t->raw_path, text) || (t->form == TARGET_ABSOLUTE && is_slash(t->raw_path)));
+    require(lies_inside(t->raw_path, text) ||
+            (t->form == TARGET_ABSOLUTE && is_slash(t->raw_path)));
     require(lies_inside(t->query, text));
     require(lies_inside(t->authority, text));
     require((t->form == TARGET_AUTHORITY) == slice_equal(method, slice_of("CONNECT")));

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// EVFILT_READ and EVFILT_WRITE of sockets, pipes and queues. Each has an epoll instance of its own: were they
-// one, an edge of one filter would tell the state of the other again, and hide that a program missed it.
-// Linux forgets a descriptor in epoll when it is closed, as kqueue does; what is noted of it here is
-// found stale when its number is registered anew.
+// EVFILT_READ and EVFILT_WRITE of sockets, pipes and queues. Each has an epoll instance of its own:
+// were they one, an edge of one filter would tell the state of the other again, and hide that a
+// program missed it.
+// Linux forgets a descriptor in epoll when it is closed, as kqueue does; what is noted of it here
+// is found stale when its number is registered anew.
 
 #include "shim.h"
 
@@ -49,7 +50,8 @@ static bool side_is_alive(const shim_side *side, shim_side_name name, const shim
 }
 
 // A disabled filter is not in epoll at all: that would tell of errors even if asked for nothing.
-static int side_apply(const shim_side *side, shim_side_name name, const shim_note *note, bool was_in)
+static int side_apply(const shim_side *side, shim_side_name name, const shim_note *note,
+                      bool was_in)
 {
     int fd = (int)note->ident;
     struct epoll_event event = side_event(name, note);
@@ -131,8 +133,10 @@ static bool side_has_shut(int fd)
     }
 }
 
-// EV_EOF: no more can come, or go; fflags: the socket's error, which is not taken from the socket by that.
-// Linux tells of an error, but to ask which would take it: a connection's is a reset, as good as always.
+// EV_EOF: no more can come, or go; fflags: the socket's error, which is not taken from the socket
+// by that.
+// Linux tells of an error, but to ask which would take it: a connection's is a reset, as good as
+// always.
 static void side_describe(struct kevent *event, shim_side_name name, uint32_t ready)
 {
     int fd = (int)event->ident;

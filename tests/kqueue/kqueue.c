@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// kqueue(2) and kevent(2). A queue is an epoll instance that holds one for reading and one for writing, an eventfd
-// for the user filters and an inotify instance for the vnode filters.
+// kqueue(2) and kevent(2). A queue is an epoll instance that holds one for reading and one for
+// writing, an eventfd for the user filters and an inotify instance for the vnode filters.
 
 #include "shim.h"
 
@@ -51,7 +51,8 @@ bool shim_include(const shim_queue *queue, int fd)
 
 static void shim_dispose(shim_queue *queue)
 {
-    int fds[] = { queue->sides[SHIM_READ].epoll, queue->sides[SHIM_WRITE].epoll, queue->user_fd, queue->inotify };
+    int fds[] = { queue->sides[SHIM_READ].epoll, queue->sides[SHIM_WRITE].epoll, queue->user_fd,
+                  queue->inotify };
     for (size_t i = 0; i < sizeof fds / sizeof *fds; i++) {
         if (fds[i] >= 0) (void)close(fds[i]);
     }
@@ -69,7 +70,8 @@ static shim_queue *shim_queue_new(int fd)
     queue->sides[SHIM_READ].epoll = epoll_create1(EPOLL_CLOEXEC);
     queue->sides[SHIM_WRITE].epoll = epoll_create1(EPOLL_CLOEXEC);
     queue->user_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    if (shim_include(queue, queue->sides[SHIM_READ].epoll) && shim_include(queue, queue->sides[SHIM_WRITE].epoll) &&
+    if (shim_include(queue, queue->sides[SHIM_READ].epoll) &&
+        shim_include(queue, queue->sides[SHIM_WRITE].epoll) &&
         shim_include(queue, queue->user_fd)) {
         return queue;
     }
@@ -122,7 +124,8 @@ int shim_user_change(shim_queue *queue, const struct kevent *change)
     shim_note_set(note, change);
     if (change->fflags & NOTE_TRIGGER) note->triggered = true;
     uint64_t one = 1;
-    if (note->triggered && !(note->flags & EV_DISABLE)) (void)!write(queue->user_fd, &one, sizeof one);
+    if (note->triggered && !(note->flags & EV_DISABLE))
+        (void)!write(queue->user_fd, &one, sizeof one);
     return 0;
 }
 
@@ -162,11 +165,13 @@ static int shim_change(shim_queue *queue, const struct kevent *change)
     }
 }
 
-// "If an error occurs while processing an element of the changelist and there is enough room in the eventlist,
-// then the event will be placed in the eventlist with EV_ERROR set in flags and the system error in data.
+// "If an error occurs while processing an element of the changelist and there is enough room in the
+// eventlist, then the event will be placed in the eventlist with EV_ERROR set in flags and the
+// system error in data.
 // Otherwise, -1 will be returned." EV_RECEIPT asks for that of successes too, with a data of 0.
 // Returns: how many were placed, or -1 and errno.
-static int shim_changes(shim_queue *queue, const struct kevent *changes, int count, struct kevent *events, int room)
+static int shim_changes(shim_queue *queue, const struct kevent *changes, int count,
+                        struct kevent *events, int room)
 {
     int n = 0;
     for (int i = 0; i < count; i++) {
@@ -210,11 +215,13 @@ static int64_t shim_left_ns(int64_t end_ns)
 static int shim_poll(const shim_queue *queue, int64_t left_ns)
 {
     struct pollfd fd = { .fd = queue->fd, .events = POLLIN };
-    struct timespec left = { .tv_sec = (time_t)(left_ns / 1000000000), .tv_nsec = (long)(left_ns % 1000000000) };
+    struct timespec left = { .tv_sec = (time_t)(left_ns / 1000000000),
+                             .tv_nsec = (long)(left_ns % 1000000000) };
     return ppoll(&fd, 1, left_ns < 0 ? NULL : &left, NULL);
 }
 
-// Waits until something is collected or the end has come. What woke the queue may have gone meanwhile.
+// Waits until something is collected or the end has come. What woke the queue may have gone
+// meanwhile.
 static int shim_wait(shim_queue *queue, struct kevent *events, int room, int64_t end_ns)
 {
     for (;;) {
@@ -227,10 +234,11 @@ static int shim_wait(shim_queue *queue, struct kevent *events, int room, int64_t
     }
 }
 
-int kevent(int kq, const struct kevent *changelist, int nchanges, struct kevent *eventlist, int nevents,
-           const struct timespec *timeout)
+int kevent(int kq, const struct kevent *changelist, int nchanges, struct kevent *eventlist,
+           int nevents, const struct timespec *timeout)
 {
-    int64_t end_ns = timeout ? shim_now_ns() + (int64_t)timeout->tv_sec * 1000000000 + timeout->tv_nsec : -1;
+    int64_t end_ns =
+        timeout ? shim_now_ns() + (int64_t)timeout->tv_sec * 1000000000 + timeout->tv_nsec : -1;
     (void)pthread_mutex_lock(&shim_lock);
     shim_queue *queue = kq >= 0 && kq < QUEUES_MAX ? shim_queues[kq] : NULL;
     errno = EBADF;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// FreeBSD's sendfile over Linux's. It goes on until all is sent, the file ends, or the socket is full: then it
-// says EAGAIN, and in sbytes what had left before.
+// FreeBSD's sendfile over Linux's. It goes on until all is sent, the file ends, or the socket is
+// full: then it says EAGAIN, and in sbytes what had left before.
 
 #include <sys/socket.h>
 
@@ -13,7 +13,8 @@ extern ssize_t sendfile(int to, int from, off_t *offset, size_t count);
 
 enum { SHIM_WHOLE_FILE = 0x7ffff000 }; // as much as Linux sends at once
 
-int shim_sendfile(int fd, int s, off_t offset, size_t nbytes, struct sf_hdtr *hdtr, off_t *sbytes, int flags)
+int shim_sendfile(int fd, int s, off_t offset, size_t nbytes, struct sf_hdtr *hdtr, off_t *sbytes,
+                  int flags)
 {
     off_t sent = 0;
     ssize_t n = hdtr || flags ? -1 : 1;

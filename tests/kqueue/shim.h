@@ -12,7 +12,8 @@ enum { SHIM_USERS_MAX = 64, SHIM_VNODES_MAX = 1024 };
 
 typedef enum shim_side_name { SHIM_READ, SHIM_WRITE, SHIM_SIDES } shim_side_name;
 
-// A registration. flags: EV_CLEAR, EV_ONESHOT and EV_DISPATCH as they were given, EV_DISABLE as it is now.
+// A registration. flags: EV_CLEAR, EV_ONESHOT and EV_DISPATCH as they were given, EV_DISABLE as it
+// is now.
 typedef struct shim_note {
     uintptr_t ident;
     void *udata;

@@ -68,9 +68,10 @@ static int tear_down(void **state)
 
 static struct kevent make(int ident, int filter, int flags, void *udata)
 {
-    return (struct kevent){
-        .ident = (uintptr_t)ident, .filter = (short)filter, .flags = (unsigned short)flags, .udata = udata
-    };
+    return (struct kevent){ .ident = (uintptr_t)ident,
+                            .filter = (short)filter,
+                            .flags = (unsigned short)flags,
+                            .udata = udata };
 }
 
 // Applies one change, taking no events. Returns 0 or the errno.
@@ -113,7 +114,8 @@ static void clear_tells_each_arrival_once(void **state)
     assert_ptr_equal(got[0].udata, &near);
     assert_int_equal(got[0].ident, near);
     assert_int_equal(got[0].filter, EVFILT_READ);
-    assert_int_equal(got[0].data, 10); // "data contains the number of bytes in the protocol buffer available to read"
+    // "data contains the number of bytes in the protocol buffer available to read"
+    assert_int_equal(got[0].data, 10);
     assert_int_equal(got[0].flags & (EV_EOF | EV_ERROR), 0);
     assert_int_equal(wait_ms(0), 0);
     say(far, 5);
@@ -142,8 +144,9 @@ static void adding_tells_what_is_there_already(void **state)
     assert_int_equal(got[0].data, 10);
 }
 
-// "If the read direction of the socket has shutdown, then the filter also sets EV_EOF in flags. It is possible for EOF
-// to be returned (indicating the connection is gone) while there is still data pending in the socket buffer."
+// "If the read direction of the socket has shutdown, then the filter also sets EV_EOF in flags. It
+// is possible for EOF to be returned (indicating the connection is gone) while there is still data
+// pending in the socket buffer."
 static void eof_comes_with_the_data_before_it(void **state)
 {
     (void)state;
@@ -176,17 +179,19 @@ static void a_reset_is_in_fflags_and_stays_in_the_socket(void **state)
     assert_int_equal(errno, ECONNRESET);
 }
 
-// "Sockets which have previously been passed to listen() return when there is an incoming connection pending. data
-// contains the size of the listen backlog."
+// "Sockets which have previously been passed to listen() return when there is an incoming
+// connection pending. data contains the size of the listen backlog."
 static void a_listener_counts_who_waits(void **state)
 {
     (void)state;
     assert_int_equal(change(listener, EVFILT_READ, EV_ADD, NULL), 0);
     int clients[3];
-    for (int i = 0; i < 3; i++) clients[i] = connect_there(&address);
+    for (int i = 0; i < 3; i++)
+        clients[i] = connect_there(&address);
     assert_int_equal(wait_ms(1000), 1);
     assert_int_equal(got[0].data, 3);
-    for (int i = 0; i < 3; i++) close(clients[i]);
+    for (int i = 0; i < 3; i++)
+        close(clients[i]);
 }
 
 // ---- EVFILT_WRITE ----
@@ -197,7 +202,8 @@ static void writing_is_told_when_there_is_room_again(void **state)
     assert_int_equal(change(near, EVFILT_WRITE, EV_ADD | EV_CLEAR, NULL), 0);
     assert_int_equal(wait_ms(1000), 1);
     assert_int_equal(got[0].filter, EVFILT_WRITE);
-    assert_true(got[0].data > 0); // "data will contain the amount of space remaining in the write buffer"
+    // "data will contain the amount of space remaining in the write buffer"
+    assert_true(got[0].data > 0);
     assert_int_equal(wait_ms(0), 0);
     static const char text[65536];
     while (send(near, text, sizeof text, MSG_NOSIGNAL) > 0) {
@@ -235,9 +241,9 @@ static void own_shutdown_is_an_end_without_an_error(void **state)
 
 // ---- Changes ----
 
-// "EV_RECEIPT: This flag is useful for making bulk changes to a kqueue without draining any pending events. When
-// passed as input, it forces EV_ERROR to always be returned. When a filter is successfully added the data field will
-// be zero."
+// "EV_RECEIPT: This flag is useful for making bulk changes to a kqueue without draining any pending
+// events. When passed as input, it forces EV_ERROR to always be returned. When a filter is
+// successfully added the data field will be zero."
 static void receipts_leave_events_alone(void **state)
 {
     (void)state;
@@ -250,18 +256,20 @@ static void receipts_leave_events_alone(void **state)
     assert_true(got[0].flags & EV_ERROR);
     assert_int_equal(got[0].data, 0);
     assert_ptr_equal(got[0].udata, &near);
-    assert_int_equal(got[1].data, ENOENT); // "The event could not be found to be modified or deleted."
+    // "The event could not be found to be modified or deleted."
+    assert_int_equal(got[1].data, ENOENT);
     assert_ptr_equal(got[1].udata, &far);
     assert_int_equal(wait_ms(1000), 1);
 }
 
-// "If an error occurs while processing an element of the changelist and there is enough room in the eventlist, then
-// the event will be placed in the eventlist with EV_ERROR set in flags and the system error in data. Otherwise, -1
-// will be returned." Nothing is waited for then.
+// "If an error occurs while processing an element of the changelist and there is enough room in the
+// eventlist, then the event will be placed in the eventlist with EV_ERROR set in flags and the
+// system error in data. Otherwise, -1 will be returned." Nothing is waited for then.
 static void errors_take_the_place_of_events(void **state)
 {
     (void)state;
-    struct kevent changes[] = { make(1000, EVFILT_READ, EV_ADD, &far), make(near, EVFILT_READ, EV_ADD, NULL) };
+    struct kevent changes[] = { make(1000, EVFILT_READ, EV_ADD, &far),
+                                make(near, EVFILT_READ, EV_ADD, NULL) };
     assert_int_equal(kevent(queue, changes, 2, got, 8, NULL), 1);
     assert_true(got[0].flags & EV_ERROR);
     assert_int_equal(got[0].data, EBADF);
@@ -301,8 +309,8 @@ static void oneshot_and_dispatch_are_told_once(void **state)
     assert_int_equal(wait_ms(1000), 1);
 }
 
-// "Calling close() on a file descriptor will remove any kevents that reference the descriptor." Another that gets its
-// number has none.
+// "Calling close() on a file descriptor will remove any kevents that reference the descriptor."
+// Another that gets its number has none.
 static void closing_forgets(void **state)
 {
     (void)state;
@@ -376,7 +384,8 @@ static void the_timeout_is_kept(void **state)
     (void)clock_gettime(CLOCK_MONOTONIC, &before);
     assert_int_equal(wait_ms(30), 0);
     (void)clock_gettime(CLOCK_MONOTONIC, &after);
-    int64_t ns = (int64_t)(after.tv_sec - before.tv_sec) * 1000000000 + after.tv_nsec - before.tv_nsec;
+    int64_t ns =
+        (int64_t)(after.tv_sec - before.tv_sec) * 1000000000 + after.tv_nsec - before.tv_nsec;
     assert_in_range(ns, 30000000, 5000000000);
 }
 
@@ -418,7 +427,8 @@ static void a_directory_tells_of_its_entries_only(void **state)
     assert_true(got[0].fflags & NOTE_WRITE);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(wait_ms(1000), 2);
-    for (int i = 0; i < 2; i++) assert_true(got[i].fflags & ((int)got[i].ident == file ? NOTE_DELETE : NOTE_WRITE));
+    for (int i = 0; i < 2; i++)
+        assert_true(got[i].fflags & ((int)got[i].ident == file ? NOTE_DELETE : NOTE_WRITE));
     (void)snprintf(moved, sizeof moved, "%s-moved", folder);
     assert_int_equal(rename(folder, moved), 0);
     assert_true(wait_ms(1000) >= 1);
@@ -429,7 +439,8 @@ static void a_directory_tells_of_its_entries_only(void **state)
 
 // ---- sendfile ----
 
-// "... the number of bytes sent on the socket in *sbytes", also with EAGAIN, and 0 with success at the file's end.
+// "... the number of bytes sent on the socket in *sbytes", also with EAGAIN, and 0 with success at
+// the file's end.
 static void sendfile_says_what_was_sent(void **state)
 {
     (void)state;

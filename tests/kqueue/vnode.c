@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// EVFILT_VNODE over inotify. Of a directory NOTE_WRITE tells that entries came, went or were renamed, and
-// not that a file in it was written to: as vnodes have it.
+// EVFILT_VNODE over inotify. Of a directory NOTE_WRITE tells that entries came, went or were
+// renamed, and not that a file in it was written to: as vnodes have it.
 
 #include "shim.h"
 
@@ -87,7 +87,8 @@ int shim_vnode_change(shim_queue *queue, const struct kevent *change)
     return 0;
 }
 
-// inotify tells a directory of its entries' attributes too, by their names; a vnode is told of its own.
+// inotify tells a directory of its entries' attributes too, by their names; a vnode is told of its
+// own.
 static unsigned vnode_fflags(const struct inotify_event *event)
 {
     unsigned fflags = 0;
@@ -105,12 +106,13 @@ static void vnode_note_event(shim_queue *queue, const struct inotify_event *even
 {
     for (size_t i = 0; i < SHIM_VNODES_MAX; i++) {
         shim_note *note = &queue->vnodes[i];
-        if (note->used && note->watch == event->wd) note->pending |= vnode_fflags(event) & note->wanted;
+        if (note->used && note->watch == event->wd)
+            note->pending |= vnode_fflags(event) & note->wanted;
     }
 }
 
-// The descriptor keeps what was deleted, so that inotify says nothing of it: its count of links does, whenever
-// the queue is looked at. That does not wake a waiter.
+// The descriptor keeps what was deleted, so that inotify says nothing of it: its count of links
+// does, whenever the queue is looked at. That does not wake a waiter.
 static void vnode_note_deletions(shim_queue *queue)
 {
     for (size_t i = 0; i < SHIM_VNODES_MAX; i++) {

@@ -32,7 +32,8 @@ static void host_start_sim(host *h, const sim_config *sim)
 {
     h->kernel = sim_kernel_new(sim);
     h->listener = h->kernel ? sim_listen(h->kernel) : -1;
-    if (!h->kernel || server_start_on(h->server, &io_backend_sim, h->kernel, h->listener)) host_fails("start", h);
+    if (!h->kernel || server_start_on(h->server, &io_backend_sim, h->kernel, h->listener))
+        host_fails("start", h);
     (void)worker_turn(h->server->workers[0], 0); // it listens now
 }
 
@@ -42,7 +43,8 @@ static int host_listen(char *address, size_t room)
     socklen_t len = sizeof name;
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     struct sockaddr *any = (struct sockaddr *)(void *)&name;
-    if (fd < 0 || bind(fd, any, len) || listen(fd, HOST_BACKLOG) || getsockname(fd, any, &len)) abort();
+    if (fd < 0 || bind(fd, any, len) || listen(fd, HOST_BACKLOG) || getsockname(fd, any, &len))
+        abort();
     (void)snprintf(address, room, "127.0.0.1:%u", ntohs(name.sin_port));
     return fd;
 }
@@ -117,7 +119,8 @@ bool host_turn(host *h, host_time time)
 void host_end(host *h)
 {
     skua_stop(h->server, 0);
-    for (int i = 0; i < HOST_TURNS_MAX && !h->over; i++) (void)host_turn(h, HOST_TIME_PASSES);
+    for (int i = 0; i < HOST_TURNS_MAX && !h->over; i++)
+        (void)host_turn(h, HOST_TIME_PASSES);
     if (!h->over) host_fails("the server does not stop", h);
     if (h->kernel) sim_listener_close(h->kernel, h->listener);
     else (void)close(h->listener);

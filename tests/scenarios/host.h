@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A server on one of the backends, turned by the test's own thread: over real sockets, or on the simulated kernel.
+// A server on one of the backends, turned by the test's own thread: over real sockets, or on the
+// simulated kernel.
 #ifndef TESTS_SCENARIOS_HOST_H
 #define TESTS_SCENARIOS_HOST_H
 
@@ -25,7 +26,8 @@ typedef enum host_time {
 bool host_has_backend(const char *backend);
 
 // Starts a server that was made for that backend. sim: of its kernel, on "sim".
-// Returns false where this kernel refuses the backend. Anything else that goes wrong stops the process.
+// Returns false where this kernel refuses the backend. Anything else that goes wrong stops the
+// process.
 bool host_start(host *h, skua_server *server, const char *backend, const sim_config *sim);
 
 // One turn, or a millisecond without one. Returns whether there was anything to do.

@@ -92,7 +92,8 @@ static void hook_before(skua_request *request, void *user)
 {
     visit *v = visit_new(user, request);
     skua_slice method = skua_request_method(request), asked = skua_request_target(request);
-    visit_note(v, "%.*s %.*s", (int)method.len, method.ptr, asked.len < 80 ? (int)asked.len : 80, asked.ptr);
+    visit_note(v, "%.*s %.*s", (int)method.len, method.ptr, asked.len < 80 ? (int)asked.len : 80,
+               asked.ptr);
     house_must(skua_request_set(request, &house_key, v));
     skua_on_end(request, visit_ended, v);
     skua_next(request);
@@ -122,7 +123,8 @@ static uint64_t param_number(skua_request *request, const char *name)
 {
     skua_slice digits = skua_request_param(request, name);
     uint64_t n = 0;
-    for (size_t i = 0; i < digits.len && i < 9; i++) n = n * 10 + (unsigned)(digits.ptr[i] - '0') % 10;
+    for (size_t i = 0; i < digits.len && i < 9; i++)
+        n = n * 10 + (unsigned)(digits.ptr[i] - '0') % 10;
     return n;
 }
 
@@ -137,14 +139,16 @@ visit *house_enter(skua_request *request)
 size_t visit_fill(visit *v, char *buffer, size_t room)
 {
     size_t n = v->len - v->at < room ? (size_t)(v->len - v->at) : room;
-    for (size_t i = 0; i < n; i++) buffer[i] = site_octet(v->tag, v->at + i);
+    for (size_t i = 0; i < n; i++)
+        buffer[i] = site_octet(v->tag, v->at + i);
     v->at += n;
     return n;
 }
 
 void house_add(run *r, skua_server *server, const house_route *routes, size_t count)
 {
-    for (size_t i = 0; i < count; i++) house_must(skua_route(server, routes[i].pattern, routes[i].handler, r));
+    for (size_t i = 0; i < count; i++)
+        house_must(skua_route(server, routes[i].pattern, routes[i].handler, r));
 }
 
 // ---- Held requests ----
@@ -154,7 +158,8 @@ void house_release(run *r)
     visit *v = r->held;
     if (!v) abort();
     r->held = NULL;
-    visit_note(v, skua_request_peer_is_done(v->request) ? "is taken up, its client sends no more" : "is taken up");
+    visit_note(v, skua_request_peer_is_done(v->request) ? "is taken up, its client sends no more"
+                                                        : "is taken up");
     house_must(skua_respond_text(v->request, 200, "Held"));
 }
 
@@ -200,7 +205,9 @@ static void on_hello(skua_request *request, void *user)
 
 void house_furnish(run *r, skua_server *server)
 {
-    static const house_route routes[] = { { "/hello", on_hello }, { "GET /hold", on_hold }, { "GET /only", on_hello } };
+    static const house_route routes[] = { { "/hello", on_hello },
+                                          { "GET /hold", on_hold },
+                                          { "GET /only", on_hello } };
     const skua_middleware hooks = { hook_before, hook_head, hook_end, r };
     if (!r->scenario->unwatched) house_must(skua_use(server, "/", &hooks));
     house_add(r, server, routes, sizeof routes / sizeof *routes);

@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: MIT
 //
-// The application of the scenarios: a route for each way of reading and answering, and hooks that write down what it
-// is told of each request.
+// The application of the scenarios: a route for each way of reading and answering, and hooks that
+// write down what it is told of each request.
 //
 //     /hello             answers "Hello", whatever content comes with it
 //     GET /tell          what is known of the request
-//     POST /echo         collects the content and answers with it;  POST /spool keeps it in a file meanwhile
-//     POST /count        reads the content and answers with its length;  POST /count/slowly gives credit now and then
+//     POST /echo collects the content and answers with it; POST /spool keeps it in a file meanwhile
+//     POST /count reads the content and answers with its length; POST /count/slowly gives credit
+//     now and then
 //     POST /at-most/{len}  the same, bounded
 //     POST /form         answers with the parts of a form
 //     POST /refuse/{len} answers without reading
 //     GET /pull/{tag}/{len}   octets of the pattern, of unknown length, with waits and a trailer
 //     GET /length/{tag}/{len} the same of stated length, without waits
-//     GET /short/{tag}/{len}  states more than it has;  GET /fail/{tag}/{len} has a source that fails
+//     GET /short/{tag}/{len} states more than it has; GET /fail/{tag}/{len} has a source that fails
 //     GET /lent/{tag}/{len}   lends them
 //     GET /stream/{tag}/{len} writes them as there is room, with a trailer
 //     POST /duplex       writes the content while it comes
-//     GET /tunnel        becomes a tunnel that sends back what comes;  GET /tunnel/first one that closes its half
+//     GET /tunnel becomes a tunnel that sends back what comes; GET /tunnel/first one that closes
+//     its half
 //     GET /events        three events, and another one later;  GET /events/open one, and no end
 //     GET /hold          is answered when the scenario says so
 //     GET /hints, /redirect, /cookie, /status/{len}, /error/{len}, /abort, /abort/late, /close
@@ -38,10 +40,10 @@ struct visit {
     skua_request *request;       // NULL once it has ended
     bool told;                   // on_end was called
     text story;
-    uint64_t tag, len, at;       // of what is answered
-    bool waited;                 // the source was PENDING at this place
+    uint64_t tag, len, at; // of what is answered
+    bool waited;           // the source was PENDING at this place
     bool fails;
-    text content;                // as far as it has come
+    text content; // as far as it has come
     bool complete;
     size_t unconsumed;
     skua_ticket ticket;

@@ -27,8 +27,10 @@ static void on_tell(skua_request *request, void *user)
     tell_slice(&t, "query", skua_request_query(request));
     tell_slice(&t, "authority", skua_request_authority(request));
     text_addf(&t, "version: %d\n", skua_request_version(request));
-    for (size_t i = 0; skua_request_query_at(request, i, &field); i++) tell_slice(&t, "parameter", field.value);
-    for (size_t i = 0; skua_request_field_at(request, i, &field); i++) tell_slice(&t, "field", field.value);
+    for (size_t i = 0; skua_request_query_at(request, i, &field); i++)
+        tell_slice(&t, "parameter", field.value);
+    for (size_t i = 0; skua_request_field_at(request, i, &field); i++)
+        tell_slice(&t, "field", field.value);
     house_must(skua_respond(request, 200, "text/plain", text_slice(&t)));
     text_free(&t);
 }
@@ -55,7 +57,8 @@ static void on_redirect(skua_request *request, void *user)
 static void on_cookie(skua_request *request, void *user)
 {
     (void)user;
-    house_must(skua_cookie_set(request, &(skua_cookie){ .name = "a", .value = SKUA_SLICE("1"), .http_only = true }));
+    house_must(skua_cookie_set(
+        request, &(skua_cookie){ .name = "a", .value = SKUA_SLICE("1"), .http_only = true }));
     house_must(skua_respond_json(request, 200, SKUA_SLICE("{}")));
 }
 
@@ -90,13 +93,15 @@ static void pull_woken(skua_worker *worker, void *user)
 }
 
 // Waits once at each step; the trailer comes with the end.
-static skua_pulled pull_step(skua_request *request, char *buffer, size_t room, size_t *octets, void *user)
+static skua_pulled pull_step(skua_request *request, char *buffer, size_t room, size_t *octets,
+                             void *user)
 {
     visit *v = user;
     uint64_t left = PULL_STEP_OCTETS - v->at % PULL_STEP_OCTETS;
     if (v->at % PULL_STEP_OCTETS == 0 && !v->waited && v->at < v->len) {
         v->waited = true;
-        house_must(skua_timer_start(skua_request_worker(request), pull_wait_ns, 0, pull_woken, v, NULL));
+        house_must(
+            skua_timer_start(skua_request_worker(request), pull_wait_ns, 0, pull_woken, v, NULL));
         return SKUA_PULL_PENDING;
     }
     v->waited = false;
@@ -112,7 +117,8 @@ static void on_pull(skua_request *request, void *user)
     house_must(skua_respond_pull(request, 200, "text/plain", -1, pull_step, house_enter(request)));
 }
 
-static skua_pulled pull_at_once(skua_request *request, char *buffer, size_t room, size_t *octets, void *user)
+static skua_pulled pull_at_once(skua_request *request, char *buffer, size_t room, size_t *octets,
+                                void *user)
 {
     visit *v = user;
     (void)request;
@@ -132,7 +138,8 @@ static void on_short(skua_request *request, void *user)
 {
     (void)user;
     visit *v = house_enter(request);
-    house_must(skua_respond_pull(request, 200, "text/plain", (int64_t)v->len + 10, pull_at_once, v));
+    house_must(
+        skua_respond_pull(request, 200, "text/plain", (int64_t)v->len + 10, pull_at_once, v));
 }
 
 static void on_fail(skua_request *request, void *user)
@@ -168,17 +175,26 @@ static void on_lent(skua_request *request, void *user)
     if (!l->octets) abort();
     (void)visit_fill(v, l->octets, len);
     l->run->lent++;
-    house_must(skua_respond_borrowed(request, 200, "text/plain", (skua_slice){ l->octets, len }, lent_back, l));
+    house_must(skua_respond_borrowed(request, 200, "text/plain", (skua_slice){ l->octets, len },
+                                     lent_back, l));
 }
 
 void house_add_answers(run *r, skua_server *server)
 {
     static const house_route routes[] = {
-        { "GET /tell", on_tell },          { "GET /status/{len}", on_status }, { "GET /error/{len}", on_error },
-        { "GET /redirect", on_redirect },  { "GET /cookie", on_cookie },       { "GET /hints", on_hints },
-        { "GET /close", on_close },        { "GET /abort", on_abort },         { "GET /pull/{tag}/{len}", on_pull },
-        { "GET /length/{tag}/{len}", on_length }, { "GET /short/{tag}/{len}", on_short },
-        { "GET /fail/{tag}/{len}", on_fail },     { "GET /lent/{tag}/{len}", on_lent },
+        { "GET /tell", on_tell },
+        { "GET /status/{len}", on_status },
+        { "GET /error/{len}", on_error },
+        { "GET /redirect", on_redirect },
+        { "GET /cookie", on_cookie },
+        { "GET /hints", on_hints },
+        { "GET /close", on_close },
+        { "GET /abort", on_abort },
+        { "GET /pull/{tag}/{len}", on_pull },
+        { "GET /length/{tag}/{len}", on_length },
+        { "GET /short/{tag}/{len}", on_short },
+        { "GET /fail/{tag}/{len}", on_fail },
+        { "GET /lent/{tag}/{len}", on_lent },
     };
     house_add(r, server, routes, sizeof routes / sizeof *routes);
 }

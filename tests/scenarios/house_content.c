@@ -17,7 +17,8 @@ static void note_content(visit *v, const char *what, slice octets)
 
 // ---- Collected ----
 
-static void echo_collected(skua_request *request, skua_status status, skua_slice content, void *user)
+static void echo_collected(skua_request *request, skua_status status, skua_slice content,
+                           void *user)
 {
     visit *v = user;
     note_content(v, skua_status_text(status), content);
@@ -32,13 +33,16 @@ static void on_echo(skua_request *request, void *user)
     house_must(skua_content_collect(request, 0, echo_collected, house_visit(request)));
 }
 
-static void spooled(skua_request *request, skua_status status, const skua_upload *upload, void *user)
+static void spooled(skua_request *request, skua_status status, const skua_upload *upload,
+                    void *user)
 {
     visit *v = user;
     visit_note(v, "spooled: %s", skua_status_text(status));
     if (status) return;
-    visit_note(v, "%llu octets in %s", (unsigned long long)upload->length, upload->file ? "a file" : "memory");
-    if (upload->file) house_must(skua_respond_file(request, 200, "text/plain", upload->file, 0, upload->length));
+    visit_note(v, "%llu octets in %s", (unsigned long long)upload->length,
+               upload->file ? "a file" : "memory");
+    if (upload->file)
+        house_must(skua_respond_file(request, 200, "text/plain", upload->file, 0, upload->length));
     else house_must(skua_respond(request, 200, "text/plain", upload->octets));
 }
 
@@ -48,14 +52,16 @@ static void on_spool(skua_request *request, void *user)
     house_must(skua_content_spool(request, 1000, 0, spooled, house_visit(request)));
 }
 
-static void form_read(skua_request *request, skua_status status, const skua_form_part *parts, size_t count, void *user)
+static void form_read(skua_request *request, skua_status status, const skua_form_part *parts,
+                      size_t count, void *user)
 {
     visit *v = user;
     visit_note(v, "form: %s, %zu parts", skua_status_text(status), count);
     for (size_t i = 0; i < count; i++) {
         skua_slice name = parts[i].part.name;
         visit_note(v, "part %.*s, %llu octets in %s", (int)name.len, name.ptr,
-                   (unsigned long long)parts[i].upload.length, parts[i].upload.file ? "a file" : "memory");
+                   (unsigned long long)parts[i].upload.length,
+                   parts[i].upload.file ? "a file" : "memory");
     }
     if (status == SKUA_OK) house_must(skua_respond_text(request, 200, "a form"));
 }
@@ -79,7 +85,8 @@ static void count_answer(visit *v)
     house_must(skua_respond(v->request, 200, "text/plain", (skua_slice){ words, (size_t)len }));
 }
 
-static void count_content(skua_request *request, skua_content_event event, skua_slice octets, void *user)
+static void count_content(skua_request *request, skua_content_event event, skua_slice octets,
+                          void *user)
 {
     visit *v = user;
     switch (event) {
@@ -127,7 +134,8 @@ static void credit_given(skua_worker *worker, void *user)
 }
 
 // More than a window must not come before it is given back.
-static void count_slowly(skua_request *request, skua_content_event event, skua_slice octets, void *user)
+static void count_slowly(skua_request *request, skua_content_event event, skua_slice octets,
+                         void *user)
 {
     visit *v = user;
     if (event != SKUA_CONTENT_DATA) {
@@ -159,9 +167,12 @@ static void on_refuse(skua_request *request, void *user)
 void house_add_content(run *r, skua_server *server)
 {
     static const house_route routes[] = {
-        { "POST /echo", on_echo },           { "POST /spool", on_spool },
-        { "POST /form", on_form },           { "POST /count", on_count },
-        { "POST /count/slowly", on_count_slowly }, { "POST /at-most/{len}", on_at_most },
+        { "POST /echo", on_echo },
+        { "POST /spool", on_spool },
+        { "POST /form", on_form },
+        { "POST /count", on_count },
+        { "POST /count/slowly", on_count_slowly },
+        { "POST /at-most/{len}", on_at_most },
         { "POST /refuse/{len}", on_refuse },
     };
     house_add(r, server, routes, sizeof routes / sizeof *routes);

@@ -17,7 +17,9 @@
 static const struct {
     const char *name;
     size_t octets;
-} folder_files[] = { { "small.txt", 300 }, { "empty.txt", 0 }, { "large.bin", 1500000 }, { "index.html", 40 } };
+} folder_files[] = {
+    { "small.txt", 300 }, { "empty.txt", 0 }, { "large.bin", 1500000 }, { "index.html", 40 }
+};
 
 enum { FOLDER_FILES = sizeof folder_files / sizeof *folder_files, FOLDER_PATH_OCTETS = 96 };
 
@@ -25,14 +27,17 @@ static const time_t folder_mtime = 1577836800; // 2020: Last-Modified is to be t
 
 static void folder_path(char *path, const char *folder, size_t i)
 {
-    if (snprintf(path, FOLDER_PATH_OCTETS, "%s/%s", folder, folder_files[i].name) >= FOLDER_PATH_OCTETS) abort();
+    if (snprintf(path, FOLDER_PATH_OCTETS, "%s/%s", folder, folder_files[i].name) >=
+        FOLDER_PATH_OCTETS)
+        abort();
 }
 
 static bool folder_write(const char *path, size_t octets)
 {
     FILE *file = fopen(path, "w");
     if (!file) return false;
-    for (size_t i = 0; i < octets; i++) (void)fputc(site_octet(3, i), file);
+    for (size_t i = 0; i < octets; i++)
+        (void)fputc(site_octet(3, i), file);
     struct timespec times[2] = { { .tv_sec = folder_mtime }, { .tv_sec = folder_mtime } };
     return fflush(file) == 0 && futimens(fileno(file), times) == 0 && fclose(file) == 0;
 }
@@ -61,30 +66,35 @@ void house_folder_remove(const char *folder)
 
 // ---- A file of the handler's ----
 
-static void file_opened(skua_worker *worker, skua_status status, skua_file *file, const skua_file_info *info, void *user)
+static void file_opened(skua_worker *worker, skua_status status, skua_file *file,
+                        const skua_file_info *info, void *user)
 {
     (void)worker;
     visit *v = user;
     visit_note(v, "open: %s", skua_status_text(status));
     if (status && v->request) house_must(skua_respond_error(v->request, 404));
     if (status) return;
-    if (v->request) house_must(skua_respond_file(v->request, 200, "text/plain", file, 10, info->size - 10));
+    if (v->request)
+        house_must(skua_respond_file(v->request, 200, "text/plain", file, 10, info->size - 10));
     skua_file_unref(file);
 }
 
 static void on_file(skua_request *request, void *user)
 {
     run *r = user;
-    skua_file_open(skua_request_worker(request), r->root, SKUA_SLICE("large.bin"), file_opened, house_visit(request));
+    skua_file_open(skua_request_worker(request), r->root, SKUA_SLICE("large.bin"), file_opened,
+                   house_visit(request));
 }
 
 static void on_file_missing(skua_request *request, void *user)
 {
     run *r = user;
-    skua_file_open(skua_request_worker(request), r->root, SKUA_SLICE("missing"), file_opened, house_visit(request));
+    skua_file_open(skua_request_worker(request), r->root, SKUA_SLICE("missing"), file_opened,
+                   house_visit(request));
 }
 
-static void file_written(skua_worker *worker, skua_status status, skua_file *file, const skua_file_info *info, void *user)
+static void file_written(skua_worker *worker, skua_status status, skua_file *file,
+                         const skua_file_info *info, void *user)
 {
     (void)worker;
     (void)info;
@@ -102,7 +112,8 @@ static void file_written(skua_worker *worker, skua_status status, skua_file *fil
 static void on_written(skua_request *request, void *user)
 {
     run *r = user;
-    skua_file_open(skua_request_worker(request), r->root, SKUA_SLICE("small.txt"), file_written, house_visit(request));
+    skua_file_open(skua_request_worker(request), r->root, SKUA_SLICE("small.txt"), file_written,
+                   house_visit(request));
 }
 
 void house_add_files(run *r, skua_server *server)

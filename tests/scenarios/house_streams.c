@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The application of the scenarios: answers that are written piece by piece, both ways at once, and tunnels.
+// The application of the scenarios: answers that are written piece by piece, both ways at once, and
+// tunnels.
 
 #include "scenarios/house.h"
 
@@ -75,7 +76,8 @@ static void back_drained(skua_request *request, void *user)
     back_go(user);
 }
 
-static void back_content(skua_request *request, skua_content_event event, skua_slice octets, void *user)
+static void back_content(skua_request *request, skua_content_event event, skua_slice octets,
+                         void *user)
 {
     visit *v = user;
     (void)request;
@@ -131,10 +133,14 @@ static void on_events(skua_request *request, void *user)
 {
     (void)user;
     house_must(skua_events_open(request, NULL, NULL));
-    house_must(skua_event_send(request, &(skua_event){ .data = SKUA_SLICE("one"), .id = SKUA_SLICE("7") }));
-    house_must(skua_event_send(request, &(skua_event){ .data = SKUA_SLICE("quiet"), .comment = true }));
-    house_must(skua_event_send(request, &(skua_event){ .data = SKUA_SLICE("two\nlines"), .name = SKUA_SLICE("tick") }));
-    house_must(skua_timer_start(skua_request_worker(request), event_wait_ns, 0, events_more, house_visit(request), NULL));
+    house_must(skua_event_send(request,
+                               &(skua_event){ .data = SKUA_SLICE("one"), .id = SKUA_SLICE("7") }));
+    house_must(
+        skua_event_send(request, &(skua_event){ .data = SKUA_SLICE("quiet"), .comment = true }));
+    house_must(skua_event_send(
+        request, &(skua_event){ .data = SKUA_SLICE("two\nlines"), .name = SKUA_SLICE("tick") }));
+    house_must(skua_timer_start(skua_request_worker(request), event_wait_ns, 0, events_more,
+                                house_visit(request), NULL));
 }
 
 static void on_events_open(skua_request *request, void *user)
@@ -147,9 +153,12 @@ static void on_events_open(skua_request *request, void *user)
 void house_add_streams(run *r, skua_server *server)
 {
     static const house_route routes[] = {
-        { "GET /stream/{tag}/{len}", on_stream }, { "GET /abort/late", on_abort_late },
-        { "POST /duplex", on_duplex },            { "GET /tunnel", on_tunnel },
-        { "GET /tunnel/first", on_tunnel_first }, { "GET /events", on_events },
+        { "GET /stream/{tag}/{len}", on_stream },
+        { "GET /abort/late", on_abort_late },
+        { "POST /duplex", on_duplex },
+        { "GET /tunnel", on_tunnel },
+        { "GET /tunnel/first", on_tunnel_first },
+        { "GET /events", on_events },
         { "GET /events/open", on_events_open },
     };
     house_add(r, server, routes, sizeof routes / sizeof *routes);

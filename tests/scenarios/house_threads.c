@@ -109,10 +109,12 @@ static void offloaded_done(skua_worker *worker, void *user)
 static void on_offloaded(skua_request *request, void *user)
 {
     (void)user;
-    house_must(skua_offload(skua_request_worker(request), offloaded_work, offloaded_done, house_visit(request)));
+    house_must(skua_offload(skua_request_worker(request), offloaded_work, offloaded_done,
+                            house_visit(request)));
 }
 
-static void on_blocking(const skua_request *request, skua_slice content, skua_reply *reply, void *user)
+static void on_blocking(const skua_request *request, skua_slice content, skua_reply *reply,
+                        void *user)
 {
     (void)user;
     if (skua_request_method(request).len != 4) abort();
@@ -120,7 +122,8 @@ static void on_blocking(const skua_request *request, skua_slice content, skua_re
     house_must(skua_reply_give(reply, 200, "text/plain", content));
 }
 
-static void on_blocking_silent(const skua_request *request, skua_slice content, skua_reply *reply, void *user)
+static void on_blocking_silent(const skua_request *request, skua_slice content, skua_reply *reply,
+                               void *user)
 {
     (void)request;
     (void)content;

@@ -35,14 +35,17 @@ static bool run_has_threads(const run *r)
 bool run_round(run *r, host_time time)
 {
     bool any = false;
-    for (client *c = r->clients; c; c = c->next) any |= client_round(c);
+    for (client *c = r->clients; c; c = c->next)
+        any |= client_round(c);
     if (atomic_load(&r->outside)) time = HOST_TIME_STANDS;
     any |= host_turn(&r->host, time);
-    for (client *c = r->clients; c; c = c->next) any |= wire_receive(&c->wire);
+    for (client *c = r->clients; c; c = c->next)
+        any |= wire_receive(&c->wire);
     return any || run_has_threads(r);
 }
 
-// On a real kernel, what is on its way between two sockets of loopback is seen within so many rounds that wait in vain.
+// On a real kernel, what is on its way between two sockets of loopback is seen within so many
+// rounds that wait in vain.
 // A backend that finds something to do for ever never comes to rest, and so fails here.
 void run_rest(run *r)
 {
@@ -63,11 +66,13 @@ void run_be_patient(const run *r, int64_t *since_ns, const char *what)
             run_has_threads(r) ? ", threads have work" : "");
     for (const client *c = r->clients; c; c = c->next) {
         slice got = wire_received(&c->wire);
-        fprintf(stderr, "client %u has %zu octets, %zu of them seen%s%s\n%s", c->number, got.len, c->seen,
-                wire_is_eof(&c->wire) ? ", and the end" : "", wire_is_reset(&c->wire) ? ", and a reset" : "",
+        fprintf(stderr, "client %u has %zu octets, %zu of them seen%s%s\n%s", c->number, got.len,
+                c->seen, wire_is_eof(&c->wire) ? ", and the end" : "",
+                wire_is_reset(&c->wire) ? ", and a reset" : "",
                 c->story.octets ? c->story.octets : "");
     }
-    for (const visit *v = r->visits; v; v = v->next) fprintf(stderr, "request:\n%s", v->story.octets);
+    for (const visit *v = r->visits; v; v = v->next)
+        fprintf(stderr, "request:\n%s", v->story.octets);
     fail_msg("%s, on %s: %s takes too long", r->scenario->name, r->backend, what);
 }
 
@@ -106,7 +111,8 @@ static int64_t run_unix_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-// What a kernel may do to octets on their way without anyone noticing; what does harm is not for here.
+// What a kernel may do to octets on their way without anyone noticing; what does harm is not for
+// here.
 static sim_config run_kernel(uint64_t seed)
 {
     sim_config sim = { .seed = seed, .delay_max_ns = 50000, .unix_ns = run_unix_ns() };
@@ -201,7 +207,8 @@ static void run_free(run *r)
     free(r);
 }
 
-bool run_play(const scenario *s, const char *backend, const char *folder, run_cut cut, uint64_t seed, text *transcript)
+bool run_play(const scenario *s, const char *backend, const char *folder, run_cut cut,
+              uint64_t seed, text *transcript)
 {
     run *r = calloc(1, sizeof *r);
     if (!r) abort();

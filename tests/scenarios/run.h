@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// One run of a scenario: a server on one backend, its clients, and what each side was told, which is kept apart: per
-// client, per request and per log, since the order between those is nobody's promise.
+// One run of a scenario: a server on one backend, its clients, and what each side was told, which
+// is kept apart: per client, per request and per log, since the order between those is nobody's
+// promise.
 #ifndef TESTS_SCENARIOS_RUN_H
 #define TESTS_SCENARIOS_RUN_H
 
@@ -23,11 +24,11 @@ typedef enum run_cut {
 typedef struct scenario {
     const char *name;
     void (*play)(run *r);
-    skua_config config;    // what differs from the default
-    bool unwatched;        // no middleware, no hooks, no log: nobody hears of requests
-    bool waits;            // for a deadline, which takes its time on a real kernel
-    bool serves_folder;    // whose files are to be old enough for strong entity tags
-    int receive_octets;    // of the clients' receive buffers; 0: what the kernel likes
+    skua_config config; // what differs from the default
+    bool unwatched;     // no middleware, no hooks, no log: nobody hears of requests
+    bool waits;         // for a deadline, which takes its time on a real kernel
+    bool serves_folder; // whose files are to be old enough for strong entity tags
+    int receive_octets; // of the clients' receive buffers; 0: what the kernel likes
 } scenario;
 
 struct run {
@@ -43,13 +44,14 @@ struct run {
     visit *held; // waits for the scenario
     unsigned client_count, connected, closed;
     unsigned lent, released;
-    atomic_uint outside; // threads that are about to call back
+    atomic_uint outside;   // threads that are about to call back
     text access, messages; // the log writer's, until the server is freed
 };
 
 // Plays a scenario. seed: of the cuts, and of the simulated kernel, which is calm when it is 0.
 // transcript: is added to. Returns false where the kernel refuses the backend.
-bool run_play(const scenario *s, const char *backend, const char *folder, run_cut cut, uint64_t seed, text *transcript);
+bool run_play(const scenario *s, const char *backend, const char *folder, run_cut cut,
+              uint64_t seed, text *transcript);
 
 // One round: clients send and receive, the server turns. Returns whether anything happened.
 bool run_round(run *r, host_time time);

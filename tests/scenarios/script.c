@@ -38,13 +38,16 @@ void client_free(client *c)
 
 // ---- Sending ----
 
-// How much goes at once: tiny pieces at first, which split lines, larger ones later, or it would take for ever.
+// How much goes at once: tiny pieces at first, which split lines, larger ones later, or it would
+// take for ever.
 static size_t client_piece(const client *c, size_t left)
 {
     run *r = c->run;
     size_t piece = left;
-    if (r->cut == RUN_OCTETS) piece = c->out_at < SCRIPT_OCTETS ? 1 : 1 + run_random(r) % SCRIPT_LARGE;
-    if (r->cut == RUN_RANDOM) piece = 1 + run_random(r) % (run_random(r) % 2 ? SCRIPT_SMALL : SCRIPT_LARGE);
+    if (r->cut == RUN_OCTETS)
+        piece = c->out_at < SCRIPT_OCTETS ? 1 : 1 + run_random(r) % SCRIPT_LARGE;
+    if (r->cut == RUN_RANDOM)
+        piece = 1 + run_random(r) % (run_random(r) % 2 ? SCRIPT_SMALL : SCRIPT_LARGE);
     return piece < left ? piece : left;
 }
 
@@ -52,7 +55,8 @@ static bool client_push(client *c)
 {
     size_t left = c->outbox.len - c->out_at;
     if (left) {
-        size_t sent = wire_send(&c->wire, slice_make(c->outbox.octets + c->out_at, client_piece(c, left)));
+        size_t sent =
+            wire_send(&c->wire, slice_make(c->outbox.octets + c->out_at, client_piece(c, left)));
         c->out_at += sent;
         return sent > 0;
     }
@@ -167,11 +171,13 @@ static void client_fail(const client *c, const char *what)
 {
     slice unseen = client_unseen(c);
     fprintf(stderr, "its story so far:\n%s", c->story.octets ? c->story.octets : "");
-    fail_msg("%s, on %s: client %u: %s; left over: %.*s", c->run->scenario->name, c->run->backend, c->number, what,
-             (int)(unseen.len < SCRIPT_PRINTED ? unseen.len : SCRIPT_PRINTED), unseen.len ? unseen.ptr : "");
+    fail_msg("%s, on %s: client %u: %s; left over: %.*s", c->run->scenario->name, c->run->backend,
+             c->number, what, (int)(unseen.len < SCRIPT_PRINTED ? unseen.len : SCRIPT_PRINTED),
+             unseen.len ? unseen.ptr : "");
 }
 
-// How long a step has waited. Time passes only once nothing else happens, and what is waited for was looked for again.
+// How long a step has waited. Time passes only once nothing else happens, and what is waited for
+// was looked for again.
 typedef struct patience {
     int64_t since_ns;
     bool busy;
@@ -186,7 +192,8 @@ static void client_wait(client *c, patience *p, const char *what)
 static void client_show_content(client *c, const answer *a)
 {
     if (a->content_len == 0) return;
-    transcript_octets(&c->story, a->chunked ? "  < chunked| " : "  < | ", slice_make(a->content, a->content_len));
+    transcript_octets(&c->story, a->chunked ? "  < chunked| " : "  < | ",
+                      slice_make(a->content, a->content_len));
 }
 
 static void client_show(client *c, const answer *a)
@@ -222,7 +229,8 @@ static void client_expect_answer(client *c, bool to_head)
     patience p = { .busy = true };
     c->needs = c->peeked = 0;
     c->states = false;
-    while (!client_peek(c, to_head, !p.busy, &a, &rest)) client_wait(c, &p, "waiting for an answer");
+    while (!client_peek(c, to_head, !p.busy, &a, &rest))
+        client_wait(c, &p, "waiting for an answer");
     client_show(c, &a);
     c->seen = wire_received(&c->wire).len - rest.len;
     answer_free(&a);
@@ -241,7 +249,8 @@ void client_expect_to_head(client *c)
 static void client_wait_for_end(client *c)
 {
     patience p = { .busy = true };
-    while (!client_is_ended(c)) client_wait(c, &p, "waiting for the end");
+    while (!client_is_ended(c))
+        client_wait(c, &p, "waiting for the end");
 }
 
 void client_expect_part(client *c)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// What a client does in a scenario, step by step. Each step is in its transcript; each "expect" waits for what it
-// says, however long the pieces it comes in, and fails the test when it does not come.
+// What a client does in a scenario, step by step. Each step is in its transcript; each "expect"
+// waits for what it says, however long the pieces it comes in, and fails the test when it does not
+// come.
 #ifndef TESTS_SCENARIOS_SCRIPT_H
 #define TESTS_SCENARIOS_SCRIPT_H
 
@@ -12,14 +13,14 @@ struct client {
     run *run;
     unsigned number;
     wire wire;
-    text outbox;      // not sent yet,
-    size_t out_at;    // from here on
-    bool finishes;    // FIN behind it
-    bool over;        // its end has been seen
-    size_t seen;      // so much of what was received is in the transcript
-    size_t needs;     // so much is to be received before it is worth looking
-    size_t peeked;    // so much had been when that was done last
-    bool states;      // the answer that is awaited states its length
+    text outbox;   // not sent yet,
+    size_t out_at; // from here on
+    bool finishes; // FIN behind it
+    bool over;     // its end has been seen
+    size_t seen;   // so much of what was received is in the transcript
+    size_t needs;  // so much is to be received before it is worth looking
+    size_t peeked; // so much had been when that was done last
+    bool states;   // the answer that is awaited states its length
     text story;
 };
 

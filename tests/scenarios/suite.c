@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Plays scenarios on every backend. A scenario's transcript must be the same on all of them, however its octets are
-// cut up and whatever the simulated kernel's seed.
+// Plays scenarios on every backend. A scenario's transcript must be the same on all of them,
+// however its octets are cut up and whatever the simulated kernel's seed.
 
 #include "scenarios/suite.h"
 
@@ -19,11 +19,12 @@
 
 enum {
     SUITE_SEEDS_SIM = 24,
-    SUITE_SEEDS_REAL = 3,   // for cutting
+    SUITE_SEEDS_REAL = 3, // for cutting
     SUITE_BACKENDS_MAX = 8
 };
 
-static const int64_t suite_settled_ns = 2100000000; // how old a file is to be for a strong entity tag
+// how old a file is to be for a strong entity tag
+static const int64_t suite_settled_ns = 2100000000;
 
 static const char section_mark[] = "==== ";
 
@@ -113,7 +114,8 @@ static bool suite_play(const suite_item *item, run_cut cut, uint64_t seed)
     if (!run_play(item->scenario, item->backend, suite.folder, cut, seed, &got)) return false;
     suite.played++;
     if (suite.records && cut == RUN_WHOLE) suite_keep(item, &got);
-    else if (!suite.records && !transcript_equals(text_slice(&got), suite_section(item->scenario->name)))
+    else if (!suite.records &&
+             !transcript_equals(text_slice(&got), suite_section(item->scenario->name)))
         fail_msg("%s: another transcript, cut %d, seed %" PRIu64, item->name, (int)cut, seed);
     text_free(&got);
     return true;
@@ -122,10 +124,12 @@ static bool suite_play(const suite_item *item, run_cut cut, uint64_t seed)
 static void suite_let_files_age(void)
 {
     int64_t left = suite.folder_ns + suite_settled_ns - io_clock_ns();
-    if (left > 0) nanosleep(&(struct timespec){ left / 1000000000, (long)(left % 1000000000) }, NULL);
+    if (left > 0)
+        nanosleep(&(struct timespec){ left / 1000000000, (long)(left % 1000000000) }, NULL);
 }
 
-// Scenarios that wait for deadlines do so once on a real kernel, and on the simulated one as often as any.
+// Scenarios that wait for deadlines do so once on a real kernel, and on the simulated one as often
+// as any.
 static void suite_test(void **state)
 {
     const suite_item *item = *state;
@@ -137,7 +141,8 @@ static void suite_test(void **state)
         skip();
     }
     if (suite.records) return;
-    for (uint64_t seed = 1; seed <= seeds; seed++) (void)suite_play(item, (run_cut)(seed % 3), seed);
+    for (uint64_t seed = 1; seed <= seeds; seed++)
+        (void)suite_play(item, (run_cut)(seed % 3), seed);
 }
 
 // ---- The program ----
@@ -166,18 +171,21 @@ static size_t suite_backends(const char **backends, int argc, char **argv)
 {
     static const char *const all[] = { "epoll", "uring", "kqueue", "sim" };
     size_t count = 0;
-    for (int i = 1; i < argc && count < SUITE_BACKENDS_MAX; i++) backends[count++] = argv[i];
+    for (int i = 1; i < argc && count < SUITE_BACKENDS_MAX; i++)
+        backends[count++] = argv[i];
     for (size_t i = 0; argc == 1 && i < sizeof all / sizeof *all; i++) {
         if (host_has_backend(all[i])) backends[count++] = all[i];
     }
     return count;
 }
 
-static void suite_set_test(struct CMUnitTest *test, suite_item *item, const scenario *s, const char *backend)
+static void suite_set_test(struct CMUnitTest *test, suite_item *item, const scenario *s,
+                           const char *backend)
 {
     *item = (suite_item){ .scenario = s, .backend = backend };
     (void)snprintf(item->name, sizeof item->name, "%s, on %s", s->name, backend);
-    *test = (struct CMUnitTest){ .name = item->name, .test_func = suite_test, .initial_state = item };
+    *test =
+        (struct CMUnitTest){ .name = item->name, .test_func = suite_test, .initial_state = item };
 }
 
 // A scenario that is no more leaves no transcript behind.
@@ -198,7 +206,8 @@ int suite_main(const char *group, const scenario *scenarios, size_t count, int a
     suite.group = group;
     for (size_t i = 0; i < total; i++)
         suite_set_test(&tests[i], &items[i], &scenarios[i % count], backends[i / count]);
-    tests[total] = (struct CMUnitTest){ .name = "no transcript is left over", .test_func = suite_test_kept,
+    tests[total] = (struct CMUnitTest){ .name = "no transcript is left over",
+                                        .test_func = suite_test_kept,
                                         .initial_state = &count };
     int failed = _cmocka_run_group_tests(group, tests, total + 1, suite_begin, suite_end);
     free(tests);

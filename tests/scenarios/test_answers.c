@@ -20,8 +20,8 @@ static void play_gets(run *r, const char *const *targets, size_t count)
 
 static void play_statuses(run *r)
 {
-    static const char *const targets[] = { "/status/200", "/status/204", "/status/205", "/status/304", "/status/404",
-                                           "/error/503" };
+    static const char *const targets[] = { "/status/200", "/status/204", "/status/205",
+                                           "/status/304", "/status/404", "/error/503" };
     play_gets(r, targets, sizeof targets / sizeof *targets);
 }
 
@@ -33,8 +33,9 @@ static void play_shorthands(run *r)
 
 static void play_sources(run *r)
 {
-    static const char *const targets[] = { "/length/1/0", "/length/1/1", "/length/2/300000", "/lent/3/0",
-                                           "/lent/3/200000", "/pull/4/0", "/pull/4/35000" };
+    static const char *const targets[] = { "/length/1/0",  "/length/1/1",    "/length/2/300000",
+                                           "/lent/3/0",    "/lent/3/200000", "/pull/4/0",
+                                           "/pull/4/35000" };
     play_gets(r, targets, sizeof targets / sizeof *targets);
 }
 
@@ -124,10 +125,12 @@ static void play_paused_pipeline(run *r)
 {
     client *c = client_connect(r);
     client_pause(c);
-    for (int i = 0; i < 30; i++) client_send(c, "GET /length/2/100000 HTTP/1.1\r\nHost: a\r\n\r\n");
+    for (int i = 0; i < 30; i++)
+        client_send(c, "GET /length/2/100000 HTTP/1.1\r\nHost: a\r\n\r\n");
     client_rest(c);
     client_resume(c);
-    for (int i = 0; i < 30; i++) client_expect(c);
+    for (int i = 0; i < 30; i++)
+        client_expect(c);
     client_finish(c);
     client_expect_end(c);
 }
@@ -145,9 +148,15 @@ int main(int argc, char **argv)
         { .name = "a handler that gives up half-way", .play = play_abort_late },
         { .name = "a handler that gives up", .play = play_abort },
         { .name = "a handler that closes", .play = play_close },
-        { .name = "a client that pauses before a source", .play = play_paused_source, .receive_octets = 4096 },
-        { .name = "a client that pauses before lent octets", .play = play_paused_loan, .receive_octets = 4096 },
-        { .name = "a client that pauses before a pipeline", .play = play_paused_pipeline, .receive_octets = 4096 },
+        { .name = "a client that pauses before a source",
+          .play = play_paused_source,
+          .receive_octets = 4096 },
+        { .name = "a client that pauses before lent octets",
+          .play = play_paused_loan,
+          .receive_octets = 4096 },
+        { .name = "a client that pauses before a pipeline",
+          .play = play_paused_pipeline,
+          .receive_octets = 4096 },
     };
     return suite_main("answers", scenarios, sizeof scenarios / sizeof *scenarios, argc, argv);
 }

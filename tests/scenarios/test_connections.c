@@ -60,7 +60,8 @@ static void play_pipelined_behind_held(run *r)
     client_rest(c);
     house_release(r);
     client_finish(c);
-    for (int i = 0; i < 3; i++) client_expect(c);
+    for (int i = 0; i < 3; i++)
+        client_expect(c);
     client_expect_end(c);
 }
 
@@ -143,9 +144,12 @@ int main(int argc, char **argv)
         { .name = "a reset behind the end of what was sent", .play = play_reset_half_closed },
         { .name = "a reset in the content", .play = play_reset_in_content },
         { .name = "requests behind one that takes its time", .play = play_pipelined_behind_held },
-        { .name = "a client that goes on sending", .play = play_lingers_no_longer,
+        { .name = "a client that goes on sending",
+          .play = play_lingers_no_longer,
           .config = { .linger_octets_max = 1000 } },
-        { .name = "too many connections", .play = play_too_many, .config = { .connections_max = 1 } },
+        { .name = "too many connections",
+          .play = play_too_many,
+          .config = { .connections_max = 1 } },
         { .name = "stopping with a request under way", .play = play_stop_held },
         { .name = "stopping at once", .play = play_stop_at_once },
         { .name = "stopping between requests", .play = play_stop_idle },

@@ -38,7 +38,8 @@ static void play_counted(run *r)
     client_send(c, "POST /count HTTP/1.1\r\nHost: a\r\nContent-Length: 400000\r\n\r\n");
     client_send_pattern(c, 5, 400000);
     client_expect(c);
-    client_send(c, "POST /count HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n");
+    client_send(c,
+                "POST /count HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n");
     client_expect(c);
     play_end(c);
 }
@@ -65,7 +66,8 @@ static void play_slowly_and_done(run *r)
 static void play_continue(run *r)
 {
     client *c = client_connect(r);
-    client_send(c, "POST /echo HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n");
+    client_send(
+        c, "POST /echo HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n");
     client_expect(c);
     client_send(c, "abcde");
     client_expect(c);
@@ -75,7 +77,9 @@ static void play_continue(run *r)
 static void play_continue_refused(run *r)
 {
     client *c = client_connect(r);
-    client_send(c, "POST /refuse/403 HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n");
+    client_send(
+        c,
+        "POST /refuse/403 HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n");
     client_expect(c);
     client_expect_end(c);
 }
@@ -83,7 +87,9 @@ static void play_continue_refused(run *r)
 static void play_continue_too_much(run *r)
 {
     client *c = client_connect(r);
-    client_send(c, "POST /at-most/4 HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n");
+    client_send(
+        c,
+        "POST /at-most/4 HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n");
     client_expect(c);
     client_expect_end(c);
 }
@@ -136,12 +142,16 @@ static void play_spooled(run *r)
 static void play_form(run *r)
 {
     client *c = client_connect(r);
-    client_send(c, "POST /form HTTP/1.1\r\nHost: a\r\nContent-Type: multipart/form-data; boundary=cut\r\n"
-                   "Transfer-Encoding: chunked\r\n\r\n"
-                   "76\r\n--cut\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n"
-                   "--cut\r\nContent-Disposition: form-data; name=\"b\"\r\n\r\n22\r\n--cut--\r\n\r\n0\r\n\r\n");
+    client_send(
+        c,
+        "POST /form HTTP/1.1\r\nHost: a\r\nContent-Type: multipart/form-data; boundary=cut\r\n"
+        "Transfer-Encoding: chunked\r\n\r\n"
+        "76\r\n--cut\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n"
+        "--cut\r\nContent-Disposition: form-data; name=\"b\"\r\n\r\n22\r\n--cut--\r\n\r\n0\r\n\r\n");
     client_expect(c);
-    client_send(c, "POST /form HTTP/1.1\r\nHost: a\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nab");
+    client_send(
+        c,
+        "POST /form HTTP/1.1\r\nHost: a\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nab");
     client_expect(c);
     play_end(c);
 }
@@ -153,7 +163,8 @@ int main(int argc, char **argv)
         { .name = "chunked content with trailers", .play = play_chunked },
         { .name = "content that is read as it comes", .play = play_counted },
         { .name = "content that is read slowly", .play = play_slowly },
-        { .name = "content that is read slowly, and no more behind it", .play = play_slowly_and_done },
+        { .name = "content that is read slowly, and no more behind it",
+          .play = play_slowly_and_done },
         { .name = "100 (Continue)", .play = play_continue },
         { .name = "an expectation that is not met", .play = play_continue_refused },
         { .name = "an expectation to send too much", .play = play_continue_too_much },

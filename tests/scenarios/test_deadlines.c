@@ -89,7 +89,8 @@ static void play_events(run *r)
 static void play_tunnel(run *r)
 {
     client *c = client_connect(r);
-    client_send(c, "GET /tunnel HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n");
+    client_send(c,
+                "GET /tunnel HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n");
     client_expect(c);
     client_send(c, "ping");
     client_expect_octets(c, 4);
@@ -99,22 +100,47 @@ static void play_tunnel(run *r)
 int main(int argc, char **argv)
 {
     static const scenario scenarios[] = {
-        { .name = "of a head", .play = play_head, .waits = true, .config = { .head_timeout_ns = DEADLINE_NS } },
-        { .name = "of a head behind a request", .play = play_second_head, .waits = true,
+        { .name = "of a head",
+          .play = play_head,
+          .waits = true,
           .config = { .head_timeout_ns = DEADLINE_NS } },
-        { .name = "between requests", .play = play_keep_alive, .waits = true,
+        { .name = "of a head behind a request",
+          .play = play_second_head,
+          .waits = true,
+          .config = { .head_timeout_ns = DEADLINE_NS } },
+        { .name = "between requests",
+          .play = play_keep_alive,
+          .waits = true,
           .config = { .keep_alive_timeout_ns = DEADLINE_NS } },
-        { .name = "before the first request", .play = play_silence, .waits = true,
+        { .name = "before the first request",
+          .play = play_silence,
+          .waits = true,
           .config = { .keep_alive_timeout_ns = DEADLINE_NS, .head_timeout_ns = DEADLINE_NS } },
-        { .name = "of content", .play = play_content, .waits = true, .config = { .stall_timeout_ns = DEADLINE_NS } },
-        { .name = "of a client that takes nothing", .play = play_paused, .waits = true, .receive_octets = 4096,
+        { .name = "of content",
+          .play = play_content,
+          .waits = true,
           .config = { .stall_timeout_ns = DEADLINE_NS } },
-        { .name = "of a handler", .play = play_handler, .waits = true, .config = { .handler_timeout_ns = DEADLINE_NS } },
-        { .name = "of a handler with a ticket", .play = play_ticket, .waits = true,
+        { .name = "of a client that takes nothing",
+          .play = play_paused,
+          .waits = true,
+          .receive_octets = 4096,
+          .config = { .stall_timeout_ns = DEADLINE_NS } },
+        { .name = "of a handler",
+          .play = play_handler,
+          .waits = true,
           .config = { .handler_timeout_ns = DEADLINE_NS } },
-        { .name = "of an event stream", .play = play_events, .waits = true,
+        { .name = "of a handler with a ticket",
+          .play = play_ticket,
+          .waits = true,
+          .config = { .handler_timeout_ns = DEADLINE_NS } },
+        { .name = "of an event stream",
+          .play = play_events,
+          .waits = true,
           .config = { .stream_idle_timeout_ns = DEADLINE_NS } },
-        { .name = "of a tunnel", .play = play_tunnel, .waits = true, .config = { .stream_idle_timeout_ns = DEADLINE_NS } },
+        { .name = "of a tunnel",
+          .play = play_tunnel,
+          .waits = true,
+          .config = { .stream_idle_timeout_ns = DEADLINE_NS } },
     };
     return suite_main("deadlines", scenarios, sizeof scenarios / sizeof *scenarios, argc, argv);
 }

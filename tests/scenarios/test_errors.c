@@ -44,7 +44,9 @@ static void play_two_framings(run *r)
 
 static void play_broken_chunk(run *r)
 {
-    play_refused(r, "POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabcd\r\n0\r\n\r\n");
+    play_refused(
+        r,
+        "POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabcd\r\n0\r\n\r\n");
 }
 
 static void play_missing(run *r)
@@ -69,7 +71,8 @@ static void play_other_host(run *r)
 
 static void play_long_target(run *r)
 {
-    play_refused(r, "GET /aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa HTTP/1.1\r\nHost: a\r\n\r\n");
+    play_refused(
+        r, "GET /aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa HTTP/1.1\r\nHost: a\r\n\r\n");
 }
 
 static void play_many_fields(run *r)
@@ -88,7 +91,8 @@ static void play_large_head(run *r)
 
 static void play_other_coding(run *r)
 {
-    play_refused(r, "POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n");
+    play_refused(
+        r, "POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n");
 }
 
 static void play_other_version(run *r)
@@ -98,7 +102,8 @@ static void play_other_version(run *r)
 
 static void play_other_expectation(run *r)
 {
-    play_refused(r, "POST /echo HTTP/1.1\r\nHost: a\r\nExpect: tea\r\nContent-Length: 3\r\n\r\nabc");
+    play_refused(r,
+                 "POST /echo HTTP/1.1\r\nHost: a\r\nExpect: tea\r\nContent-Length: 3\r\n\r\nabc");
 }
 
 static void play_too_much_collected(run *r)
@@ -122,9 +127,11 @@ static void play_too_much_chunked(run *r)
 static void play_behind_good_ones(run *r)
 {
     client *c = client_connect(r);
-    client_send(c, "GET /hello HTTP/1.1\r\nHost: a\r\n\r\nGET /length/1/60000 HTTP/1.1\r\nHost: a\r\n\r\n"
-                   "GET /hello HTTP/1.1\r\nHost : a\r\n\r\nGET /hello HTTP/1.1\r\nHost: a\r\n\r\n");
-    for (int i = 0; i < 3; i++) client_expect(c);
+    client_send(
+        c, "GET /hello HTTP/1.1\r\nHost: a\r\n\r\nGET /length/1/60000 HTTP/1.1\r\nHost: a\r\n\r\n"
+           "GET /hello HTTP/1.1\r\nHost : a\r\n\r\nGET /hello HTTP/1.1\r\nHost: a\r\n\r\n");
+    for (int i = 0; i < 3; i++)
+        client_expect(c);
     client_expect_end(c);
 }
 
@@ -139,15 +146,19 @@ int main(int argc, char **argv)
         { .name = "another method", .play = play_other_method },
         { .name = "CONNECT", .play = play_connect },
         { .name = "another host", .play = play_other_host, .config = { .hosts = "a" } },
-        { .name = "a long target", .play = play_long_target, .config = { .target_octets_max = 50 } },
+        { .name = "a long target",
+          .play = play_long_target,
+          .config = { .target_octets_max = 50 } },
         { .name = "many fields", .play = play_many_fields, .config = { .fields_max = 4 } },
         { .name = "a large head", .play = play_large_head, .config = { .head_octets_max = 500 } },
         { .name = "another coding", .play = play_other_coding },
         { .name = "another version", .play = play_other_version },
         { .name = "another expectation", .play = play_other_expectation },
-        { .name = "more content than is collected", .play = play_too_much_collected,
+        { .name = "more content than is collected",
+          .play = play_too_much_collected,
           .config = { .content_octets_max = 1000 } },
-        { .name = "more chunks than are collected", .play = play_too_much_chunked,
+        { .name = "more chunks than are collected",
+          .play = play_too_much_chunked,
           .config = { .content_octets_max = 1000 } },
         { .name = "a fault behind good requests", .play = play_behind_good_ones },
     };

@@ -47,7 +47,9 @@ static void play_names(run *r)
 static void play_head(run *r)
 {
     client *c = client_connect(r);
-    client_send(c, "HEAD /files/large.bin HTTP/1.1\r\nHost: a\r\n\r\nHEAD /files/small.txt HTTP/1.1\r\nHost: a\r\n\r\n");
+    client_send(
+        c,
+        "HEAD /files/large.bin HTTP/1.1\r\nHost: a\r\n\r\nHEAD /files/small.txt HTTP/1.1\r\nHost: a\r\n\r\n");
     client_expect_to_head(c);
     client_expect_to_head(c);
     play_end(c);
@@ -74,18 +76,23 @@ static void play_conditions(run *r)
     play_get(c, "/files/small.txt", "If-Match: \"other\"\r\n");
     play_get(c, "/files/large.bin", "If-Modified-Since: Wed, 01 Jan 2020 00:00:00 GMT\r\n");
     play_get(c, "/files/small.txt", "If-Unmodified-Since: Tue, 31 Dec 2019 23:59:59 GMT\r\n");
-    play_get(c, "/files/small.txt", "If-Range: Wed, 01 Jan 2020 00:00:00 GMT\r\nRange: bytes=0-4\r\n");
-    play_get(c, "/files/small.txt", "If-Range: Thu, 02 Jan 2020 00:00:00 GMT\r\nRange: bytes=0-4\r\n");
+    play_get(c, "/files/small.txt",
+             "If-Range: Wed, 01 Jan 2020 00:00:00 GMT\r\nRange: bytes=0-4\r\n");
+    play_get(c, "/files/small.txt",
+             "If-Range: Thu, 02 Jan 2020 00:00:00 GMT\r\nRange: bytes=0-4\r\n");
     play_end(c);
 }
 
 static void play_pipelined(run *r)
 {
     client *c = client_connect(r);
-    client_send(c, "GET /files/large.bin HTTP/1.1\r\nHost: a\r\n\r\nGET /files/small.txt HTTP/1.1\r\nHost: a\r\n\r\n"
-                   "GET /hello HTTP/1.1\r\nHost: a\r\n\r\nGET /files/large.bin HTTP/1.1\r\nHost: a\r\n\r\n"
-                   "GET /missing HTTP/1.1\r\nHost: a\r\n\r\nGET /files/index.html HTTP/1.0\r\n\r\n");
-    for (int i = 0; i < 6; i++) client_expect(c);
+    client_send(
+        c,
+        "GET /files/large.bin HTTP/1.1\r\nHost: a\r\n\r\nGET /files/small.txt HTTP/1.1\r\nHost: a\r\n\r\n"
+        "GET /hello HTTP/1.1\r\nHost: a\r\n\r\nGET /files/large.bin HTTP/1.1\r\nHost: a\r\n\r\n"
+        "GET /missing HTTP/1.1\r\nHost: a\r\n\r\nGET /files/index.html HTTP/1.0\r\n\r\n");
+    for (int i = 0; i < 6; i++)
+        client_expect(c);
     client_expect_end(c);
 }
 
@@ -93,11 +100,13 @@ static void play_paused(run *r)
 {
     client *c = client_connect(r);
     client_pause(c);
-    for (int i = 0; i < 5; i++) client_send(c, "GET /files/large.bin HTTP/1.1\r\nHost: a\r\n\r\n");
+    for (int i = 0; i < 5; i++)
+        client_send(c, "GET /files/large.bin HTTP/1.1\r\nHost: a\r\n\r\n");
     client_finish(c);
     client_rest(c);
     client_resume(c);
-    for (int i = 0; i < 5; i++) client_expect(c);
+    for (int i = 0; i < 5; i++)
+        client_expect(c);
     client_expect_end(c);
 }
 
@@ -105,7 +114,8 @@ static void play_reset(run *r)
 {
     client *c = client_connect(r);
     client_pause(c);
-    for (int i = 0; i < 5; i++) client_send(c, "GET /files/large.bin HTTP/1.1\r\nHost: a\r\n\r\n");
+    for (int i = 0; i < 5; i++)
+        client_send(c, "GET /files/large.bin HTTP/1.1\r\nHost: a\r\n\r\n");
     client_rest(c);
     client_reset(c);
     client_rest(c);
@@ -137,12 +147,19 @@ int main(int argc, char **argv)
         { .name = "ranges", .play = play_ranges, .serves_folder = true },
         { .name = "conditions", .play = play_conditions, .serves_folder = true },
         { .name = "files in a pipeline", .play = play_pipelined, .serves_folder = true },
-        { .name = "a pipeline that nobody watches", .play = play_pipelined, .serves_folder = true,
+        { .name = "a pipeline that nobody watches",
+          .play = play_pipelined,
+          .serves_folder = true,
           .unwatched = true },
-        { .name = "a client that pauses before files", .play = play_paused, .serves_folder = true,
+        { .name = "a client that pauses before files",
+          .play = play_paused,
+          .serves_folder = true,
           .receive_octets = 4096 },
-        { .name = "a client that resets before files", .play = play_reset, .serves_folder = true,
-          .receive_octets = 4096, .unwatched = true },
+        { .name = "a client that resets before files",
+          .play = play_reset,
+          .serves_folder = true,
+          .receive_octets = 4096,
+          .unwatched = true },
         { .name = "files that handlers open", .play = play_handlers, .serves_folder = true },
         { .name = "a method that files do not take", .play = play_method, .serves_folder = true },
     };

@@ -35,7 +35,8 @@ static void play_pipelined(run *r)
                    "GET /missing HTTP/1.1\r\nHost: a\r\n\r\n"
                    "GET /pull/1/500 HTTP/1.1\r\nHost: a\r\n\r\n"
                    "GET /hello HTTP/1.1\r\nHost: a\r\n\r\n");
-    for (int i = 0; i < 5; i++) client_expect(c);
+    for (int i = 0; i < 5; i++)
+        client_expect(c);
     client_finish(c);
     client_expect_end(c);
 }
@@ -44,8 +45,10 @@ static void play_unwatched(run *r)
 {
     client *c = client_connect(r);
     for (int i = 0; i < 10; i++)
-        client_send(c, "GET /hello HTTP/1.1\r\nHost: a\r\n\r\nGET /only HTTP/1.1\r\nHost: a\r\n\r\n");
-    for (int i = 0; i < 20; i++) client_expect(c);
+        client_send(c,
+                    "GET /hello HTTP/1.1\r\nHost: a\r\n\r\nGET /only HTTP/1.1\r\nHost: a\r\n\r\n");
+    for (int i = 0; i < 20; i++)
+        client_expect(c);
     client_finish(c);
     client_expect_end(c);
 }
@@ -65,9 +68,11 @@ static void play_tell(run *r)
 static void play_head(run *r)
 {
     client *c = client_connect(r);
-    client_send(c, "HEAD /hello HTTP/1.1\r\nHost: a\r\n\r\nHEAD /pull/1/5000 HTTP/1.1\r\nHost: a\r\n\r\n"
-                   "HEAD /missing HTTP/1.1\r\nHost: a\r\n\r\n");
-    for (int i = 0; i < 3; i++) client_expect_to_head(c);
+    client_send(
+        c, "HEAD /hello HTTP/1.1\r\nHost: a\r\n\r\nHEAD /pull/1/5000 HTTP/1.1\r\nHost: a\r\n\r\n"
+           "HEAD /missing HTTP/1.1\r\nHost: a\r\n\r\n");
+    for (int i = 0; i < 3; i++)
+        client_expect_to_head(c);
     client_finish(c);
     client_expect_end(c);
 }
@@ -124,10 +129,12 @@ static void play_half_closed(run *r)
 static void play_half_closed_pipeline(run *r)
 {
     client *c = client_connect(r);
-    client_send(c, "GET /hello HTTP/1.1\r\nHost: a\r\n\r\nGET /length/3/70000 HTTP/1.1\r\nHost: a\r\n\r\n"
-                   "GET /hello HTTP/1.1\r\nHost: a\r\n\r\n");
+    client_send(
+        c, "GET /hello HTTP/1.1\r\nHost: a\r\n\r\nGET /length/3/70000 HTTP/1.1\r\nHost: a\r\n\r\n"
+           "GET /hello HTTP/1.1\r\nHost: a\r\n\r\n");
     client_finish(c);
-    for (int i = 0; i < 3; i++) client_expect(c);
+    for (int i = 0; i < 3; i++)
+        client_expect(c);
     client_expect_end(c);
 }
 
@@ -188,7 +195,8 @@ int main(int argc, char **argv)
         { .name = "OPTIONS", .play = play_options },
         { .name = "a client that asks for the close", .play = play_asked_to_close },
         { .name = "a client that sends no more before the answer", .play = play_half_closed },
-        { .name = "a client that sends no more behind a pipeline", .play = play_half_closed_pipeline },
+        { .name = "a client that sends no more behind a pipeline",
+          .play = play_half_closed_pipeline },
         { .name = "a head that breaks off", .play = play_cut_off_in_head },
         { .name = "content that breaks off", .play = play_cut_off_in_content },
         { .name = "three clients", .play = play_three_clients },

@@ -15,9 +15,12 @@ static void play_end(client *c)
 static void play_stream(run *r)
 {
     client *c = client_connect(r);
-    client_send(c, "GET /stream/1/0 HTTP/1.1\r\nHost: a\r\n\r\nGET /stream/2/200000 HTTP/1.1\r\nHost: a\r\n\r\n"
-                   "GET /hello HTTP/1.1\r\nHost: a\r\n\r\n");
-    for (int i = 0; i < 3; i++) client_expect(c);
+    client_send(
+        c,
+        "GET /stream/1/0 HTTP/1.1\r\nHost: a\r\n\r\nGET /stream/2/200000 HTTP/1.1\r\nHost: a\r\n\r\n"
+        "GET /hello HTTP/1.1\r\nHost: a\r\n\r\n");
+    for (int i = 0; i < 3; i++)
+        client_expect(c);
     play_end(c);
 }
 
@@ -62,7 +65,8 @@ static void play_duplex(run *r)
 {
     client *c = client_connect(r);
     client_send(c, "POST /duplex HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n");
-    for (unsigned i = 0; i < 5; i++) client_send_chunk(c, i, 30000);
+    for (unsigned i = 0; i < 5; i++)
+        client_send_chunk(c, i, 30000);
     client_rest(c);
     client_send(c, "0\r\n\r\n");
     client_expect(c);
@@ -127,10 +131,16 @@ int main(int argc, char **argv)
         { .name = "streams in a pipeline", .play = play_stream },
         { .name = "a stream for HEAD", .play = play_stream_to_head },
         { .name = "a stream for an old client", .play = play_old_stream },
-        { .name = "a client that pauses before a stream", .play = play_paused, .receive_octets = 4096 },
-        { .name = "a client that resets before a stream's end", .play = play_reset, .receive_octets = 4096 },
+        { .name = "a client that pauses before a stream",
+          .play = play_paused,
+          .receive_octets = 4096 },
+        { .name = "a client that resets before a stream's end",
+          .play = play_reset,
+          .receive_octets = 4096 },
         { .name = "content both ways", .play = play_duplex },
-        { .name = "content both ways, which is read late", .play = play_duplex_paused, .receive_octets = 4096 },
+        { .name = "content both ways, which is read late",
+          .play = play_duplex_paused,
+          .receive_octets = 4096 },
         { .name = "content both ways, which breaks off", .play = play_duplex_cut_off },
         { .name = "events", .play = play_events },
         { .name = "events for an old client", .play = play_old_events },

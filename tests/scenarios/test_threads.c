@@ -10,30 +10,37 @@ static void play_gets(run *r, const char *requests, int answers)
 {
     client *c = client_connect(r);
     client_send(c, requests);
-    for (int i = 0; i < answers; i++) client_expect(c);
+    for (int i = 0; i < answers; i++)
+        client_expect(c);
     client_finish(c);
     client_expect_end(c);
 }
 
 static void play_ticket(run *r)
 {
-    play_gets(r, "GET /ticket HTTP/1.1\r\nHost: a\r\n\r\nGET /ticket HTTP/1.1\r\nHost: a\r\n\r\n", 2);
+    play_gets(r, "GET /ticket HTTP/1.1\r\nHost: a\r\n\r\nGET /ticket HTTP/1.1\r\nHost: a\r\n\r\n",
+              2);
 }
 
 static void play_posted(run *r)
 {
-    play_gets(r, "GET /posted HTTP/1.1\r\nHost: a\r\n\r\nGET /posted HTTP/1.1\r\nHost: a\r\n\r\n", 2);
+    play_gets(r, "GET /posted HTTP/1.1\r\nHost: a\r\n\r\nGET /posted HTTP/1.1\r\nHost: a\r\n\r\n",
+              2);
 }
 
 static void play_offloaded(run *r)
 {
-    play_gets(r, "GET /offloaded HTTP/1.1\r\nHost: a\r\n\r\nGET /hello HTTP/1.1\r\nHost: a\r\n\r\n", 2);
+    play_gets(r, "GET /offloaded HTTP/1.1\r\nHost: a\r\n\r\nGET /hello HTTP/1.1\r\nHost: a\r\n\r\n",
+              2);
 }
 
 static void play_blocking(run *r)
 {
-    play_gets(r, "POST /blocking HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc"
-                 "POST /blocking HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n4\r\ndefg\r\n0\r\n\r\n", 2);
+    play_gets(
+        r,
+        "POST /blocking HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc"
+        "POST /blocking HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n4\r\ndefg\r\n0\r\n\r\n",
+        2);
 }
 
 static void play_blocking_silent(run *r)
@@ -102,7 +109,8 @@ int main(int argc, char **argv)
         { .name = "a blocking handler that does not answer", .play = play_blocking_silent },
         { .name = "a ticket that is resumed later", .play = play_ticket_held },
         { .name = "a ticket that is resumed too late", .play = play_ticket_too_late },
-        { .name = "a ticket that is resumed when the server has stopped", .play = play_stop_with_ticket },
+        { .name = "a ticket that is resumed when the server has stopped",
+          .play = play_stop_with_ticket },
         { .name = "two clients", .play = play_two },
     };
     return suite_main("threads", scenarios, sizeof scenarios / sizeof *scenarios, argc, argv);

@@ -6,7 +6,8 @@
 #include "scenarios/script.h"
 #include "scenarios/suite.h"
 
-static const char tunnel_request[] = "GET /tunnel HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n";
+static const char tunnel_request[] =
+    "GET /tunnel HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n";
 
 static void play_there_and_back(run *r)
 {
@@ -24,8 +25,10 @@ static void play_there_and_back(run *r)
 static void play_behind_the_head(run *r)
 {
     client *c = client_connect(r);
-    client_send(c, "GET /hello HTTP/1.1\r\nHost: a\r\n\r\n"
-                   "GET /tunnel HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\nat once");
+    client_send(
+        c,
+        "GET /hello HTTP/1.1\r\nHost: a\r\n\r\n"
+        "GET /tunnel HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\nat once");
     client_expect(c);
     client_expect(c);
     client_expect_octets(c, 7);
@@ -47,7 +50,8 @@ static void play_much(run *r)
 static void play_first(run *r)
 {
     client *c = client_connect(r);
-    client_send(c, "GET /tunnel/first HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n");
+    client_send(
+        c, "GET /tunnel/first HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n");
     client_expect(c);
     client_expect_octets(c, 8);
     client_expect_end(c);

@@ -10,7 +10,8 @@
 
 enum { TRANSCRIPT_TEXT_OCTETS_MAX = 900, TRANSCRIPT_BOUNDARY_DIGITS = 16 };
 
-static const char boundary_mark[] = "skua-"; // of multipart/byteranges, before digits that nobody can guess
+// of multipart/byteranges, before digits that nobody can guess
+static const char boundary_mark[] = "skua-";
 
 // ---- Lines ----
 
@@ -68,7 +69,8 @@ static bool is_text(slice octets)
 static uint64_t sum_of(slice octets)
 {
     uint64_t sum = UINT64_C(0xcbf29ce484222325); // FNV-1a
-    for (size_t i = 0; i < octets.len; i++) sum = (sum ^ (unsigned char)octets.ptr[i]) * UINT64_C(0x100000001b3);
+    for (size_t i = 0; i < octets.len; i++)
+        sum = (sum ^ (unsigned char)octets.ptr[i]) * UINT64_C(0x100000001b3);
     return sum;
 }
 
@@ -92,7 +94,8 @@ void transcript_octets(text *t, const char *indent, slice octets)
     if (rest.len > TRANSCRIPT_TEXT_OCTETS_MAX || !is_text(rest)) {
         text_addf(t, "%s(%zu octets, sum %016" PRIx64 ")\n", indent, octets.len, sum_of(rest));
     } else {
-        while (rest.len) put_line(t, indent, next_line(&rest));
+        while (rest.len)
+            put_line(t, indent, next_line(&rest));
     }
     text_free(&plain);
 }
@@ -126,17 +129,20 @@ static void add_without_number(text *t, slice line, const char *member, const ch
         text_add(t, line);
         return;
     }
-    while (end < line.len && line.ptr[end] >= '0' && line.ptr[end] <= '9') end++;
+    while (end < line.len && line.ptr[end] >= '0' && line.ptr[end] <= '9')
+        end++;
     text_add(t, slice_make(line.ptr, at));
     text_add(t, slice_of(instead));
     text_add(t, slice_from(line, end));
 }
 
-// How much of an answer had been sent when its connection died is the kernel's affair, and so is how long it took.
+// How much of an answer had been sent when its connection died is the kernel's affair, and so is
+// how long it took.
 static void put_access(text *t, slice line)
 {
     text timeless = { .len = 0 };
-    add_without_number(&timeless, slice_from(line, find(line, "\"method\"")), ",\"duration_ns\":", "");
+    add_without_number(&timeless, slice_from(line, find(line, "\"method\"")),
+                       ",\"duration_ns\":", "");
     slice rest = text_slice(&timeless);
     bool broken = find(rest, "\"end\":") != rest.len;
     text_addf(t, "  {");
@@ -175,7 +181,8 @@ void transcript_sort(text *t)
         lines[count++] = next_line(&rest);
     }
     qsort(lines, count, sizeof *lines, compare_lines);
-    for (size_t i = 0; i < count; i++) text_add(&sorted, lines[i]);
+    for (size_t i = 0; i < count; i++)
+        text_add(&sorted, lines[i]);
     text_free(t);
     *t = sorted;
 }
@@ -188,9 +195,11 @@ bool transcript_equals(slice got, slice wanted)
     for (unsigned number = 1; got_rest.len || wanted_rest.len; number++) {
         slice got_line = next_line(&got_rest), wanted_line = next_line(&wanted_rest);
         if (slice_equal(got_line, wanted_line)) continue;
-        fprintf(stderr, "line %u of the transcript was\n  %.*s\n, and is now\n  %.*s\n; the whole of it now:\n%.*s\n",
-                number, (int)wanted_line.len, wanted_line.len ? wanted_line.ptr : "", (int)got_line.len,
-                got_line.len ? got_line.ptr : "", (int)got.len, got.len ? got.ptr : "");
+        fprintf(
+            stderr,
+            "line %u of the transcript was\n  %.*s\n, and is now\n  %.*s\n; the whole of it now:\n%.*s\n",
+            number, (int)wanted_line.len, wanted_line.len ? wanted_line.ptr : "", (int)got_line.len,
+            got_line.len ? got_line.ptr : "", (int)got.len, got.len ? got.ptr : "");
         return false;
     }
     return true;

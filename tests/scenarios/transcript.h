@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// How a transcript is written: text as lines, much of it as a sum, and what differs from run to run as "…".
+// How a transcript is written: text as lines, much of it as a sum, and what differs from run to run
+// as "…".
 #ifndef TESTS_SCENARIOS_TRANSCRIPT_H
 #define TESTS_SCENARIOS_TRANSCRIPT_H
 
@@ -8,10 +9,12 @@
 
 #include <stdbool.h>
 
-// Writes octets, each line with indent before it; what is no text, or long, as its length and a sum.
+// Writes octets, each line with indent before it; what is no text, or long, as its length and a
+// sum.
 void transcript_octets(text *t, const char *indent, slice octets);
 
-// Writes a status line and fields, or trailers, without values that depend on the time or the machine.
+// Writes a status line and fields, or trailers, without values that depend on the time or the
+// machine.
 void transcript_fields(text *t, const char *indent, slice fields);
 
 // Writes a line of the JSON log to the one of the two it belongs to, without times and the peer.

@@ -101,7 +101,8 @@ static bool wire_receive_piece(wire *w)
 bool wire_receive(wire *w)
 {
     bool any = false;
-    while (!w->end && w->fd >= 0 && !w->paused && !w->eof && !w->reset && wire_receive_piece(w)) any = true;
+    while (!w->end && w->fd >= 0 && !w->paused && !w->eof && !w->reset && wire_receive_piece(w))
+        any = true;
     return any;
 }
 

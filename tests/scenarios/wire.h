@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The client's end of a connection to a host: a real socket, or one of the simulated kernel. Nothing here blocks.
+// The client's end of a connection to a host: a real socket, or one of the simulated kernel.
+// Nothing here blocks.
 #ifndef TESTS_SCENARIOS_WIRE_H
 #define TESTS_SCENARIOS_WIRE_H
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// A server written to the interface of httpserver.h, for the end-to-end tests: compat --port N [--poll]. With --poll
-// it has a loop of its own; without, http_server_listen has it. Its settings are small, so that tests reach them.
+// A server written to the interface of httpserver.h, for the end-to-end tests: compat --port N
+// [--poll]. With --poll it has a loop of its own; without, http_server_listen has it. Its settings
+// are small, so that tests reach them.
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -45,7 +46,8 @@ static bool is_under(struct http_string_s target, const char *prefix)
 static long last_number(struct http_string_s target)
 {
     char text[64] = "";
-    memcpy(text, target.buf, (size_t)target.len < sizeof(text) - 1 ? (size_t)target.len : sizeof(text) - 1);
+    memcpy(text, target.buf,
+           (size_t)target.len < sizeof(text) - 1 ? (size_t)target.len : sizeof(text) - 1);
     const char *slash = strrchr(text, '/');
     return slash ? strtol(slash + 1, NULL, 10) : 0;
 }
@@ -72,7 +74,8 @@ static job *job_new(struct http_request_s *request, long left)
     job *j = calloc(1, sizeof(*j));
     if (!j) abort();
     size_t i = 0;
-    while (jobs[i]) i++;
+    while (jobs[i])
+        i++;
     jobs[i] = j;
     j->place = &jobs[i];
     j->request = request;
@@ -105,20 +108,25 @@ static void answer_headers(struct http_request_s *request)
     int iter = 0;
     struct http_string_s key, value;
     while (http_request_iterate_headers(request, &key, &value, &iter))
-        len += (size_t)snprintf(text + len, sizeof(text) - len, "%.*s=%.*s\n", key.len, key.buf, value.len, value.buf);
+        len += (size_t)snprintf(text + len, sizeof(text) - len, "%.*s=%.*s\n", key.len, key.buf,
+                                value.len, value.buf);
     respond(request, 200, text, len);
 }
 
-// What a request is seen as: method, target, a field, the octets of its body, whether it is streamed.
+// What a request is seen as: method, target, a field, the octets of its body, whether it is
+// streamed.
 static void answer_seen(struct http_request_s *request)
 {
     char text[512];
-    struct http_string_s method = http_request_method(request), target = http_request_target(request);
-    struct http_string_s field = http_request_header(request, "x-seen"), body = http_request_body(request);
-    int len = snprintf(text, sizeof(text), "%.*s %.*s [%.*s] %d %s%d %d", method.len, method.buf, target.len, target.buf,
-                       field.len, field.buf ? field.buf : "", body.len, body.buf ? "" : "NULL ",
-                       http_request_has_flag(request, HTTP_FLG_STREAMED),
-                       http_request_has_flag(request, HTTP_KEEP_ALIVE | HTTP_AUTOMATIC | HTTP_CLOSE));
+    struct http_string_s method = http_request_method(request),
+                         target = http_request_target(request);
+    struct http_string_s field = http_request_header(request, "x-seen"),
+                         body = http_request_body(request);
+    int len =
+        snprintf(text, sizeof(text), "%.*s %.*s [%.*s] %d %s%d %d", method.len, method.buf,
+                 target.len, target.buf, field.len, field.buf ? field.buf : "", body.len,
+                 body.buf ? "" : "NULL ", http_request_has_flag(request, HTTP_FLG_STREAMED),
+                 http_request_has_flag(request, HTTP_KEEP_ALIVE | HTTP_AUTOMATIC | HTTP_CLOSE));
     respond(request, 200, text, (size_t)len);
 }
 
@@ -168,8 +176,10 @@ static void answer_alive(struct http_request_s *request)
 {
     char text[64];
     unsigned alive = 0;
-    for (size_t i = 0; i < hsk_handles.count; i++) alive += hsk_handles.slots[i].request != NULL;
-    int len = snprintf(text, sizeof(text), "%u %u %llu", alive, handled, (unsigned long long)the_server->memory);
+    for (size_t i = 0; i < hsk_handles.count; i++)
+        alive += hsk_handles.slots[i].request != NULL;
+    int len = snprintf(text, sizeof(text), "%u %u %llu", alive, handled,
+                       (unsigned long long)the_server->memory);
     respond(request, 200, text, (size_t)len);
 }
 
@@ -180,7 +190,8 @@ static void answer_freed(struct http_request_s *request)
     http_request_free_buffer(request);
     bool empty = http_request_body(request).len == 0 && http_request_target(request).len == 0 &&
                  http_request_header(request, "Host").len == 0;
-    bool kept = http_request_userdata(request) == j && http_request_server_userdata(request) == &the_server;
+    bool kept =
+        http_request_userdata(request) == j && http_request_server_userdata(request) == &the_server;
     respond_text(request, 200, empty && kept ? "freed" : "not freed");
     job_free(j);
 }
@@ -215,7 +226,8 @@ static void next_chunk(struct http_request_s *request)
     memset(text, '!', sizeof(text));
 }
 
-// /bulk/N: N pieces of 1 MiB, each larger than the output queue, from memory that is reused at once.
+// /bulk/N: N pieces of 1 MiB, each larger than the output queue, from memory that is reused at
+// once.
 static void next_bulk(struct http_request_s *request)
 {
     static char octets[1 << 20];
@@ -232,7 +244,8 @@ static void next_bulk(struct http_request_s *request)
     memset(octets, '!', sizeof(octets));
 }
 
-// /heedless: two pieces and the end without waiting to be told, and a complete answer to end others.
+// /heedless: two pieces and the end without waiting to be told, and a complete answer to end
+// others.
 static void answer_heedless(struct http_request_s *request)
 {
     static char octets[600000];
@@ -251,7 +264,8 @@ static void next_content(struct http_request_s *request)
 {
     job *j = job_of(request);
     struct http_string_s chunk = http_request_chunk(request);
-    for (int i = 0; i < chunk.len; i++) j->sum = j->sum * 31 + (unsigned char)chunk.buf[i];
+    for (int i = 0; i < chunk.len; i++)
+        j->sum = j->sum * 31 + (unsigned char)chunk.buf[i];
     j->done += chunk.len;
     if (chunk.len) {
         http_request_read_chunk(request, next_content);
@@ -272,7 +286,8 @@ static void on_timer(struct epoll_event *event)
     uint64_t beats;
     if (read(j->timer, &beats, sizeof(beats)) < 0) return;
     struct http_string_s field = http_request_header(j->request, "X-Seen");
-    bool same = http_request_userdata(j->request) == j && field.len == 4 && memcmp(field.buf, "seen", 4) == 0;
+    bool same = http_request_userdata(j->request) == j && field.len == 4 &&
+                memcmp(field.buf, "seen", 4) == 0;
     struct http_string_s body = http_request_body(j->request);
     const char *gone = http_request_has_flag(j->request, HTTP_FLG_GONE) ? "gone" : "here";
     fprintf(stderr, "compat: later, %s, %s, %d\n", gone, same ? "same" : "not the same", body.len);
@@ -311,7 +326,8 @@ static void later(struct http_request_s *request, long ms, epoll_cb_t handler, b
 
 // ---- All of them ----
 
-// /idle: answered from the program's own loop, when it polls no more. With http_server_listen there is none.
+// /idle: answered from the program's own loop, when it polls no more. With http_server_listen there
+// is none.
 static struct http_request_s *idle;
 
 static void answer_simple(struct http_request_s *request, struct http_string_s target)
@@ -327,7 +343,8 @@ static void answer_simple(struct http_request_s *request, struct http_string_s t
     else if (is_under(target, "/alive")) answer_alive(request);
     else if (is_under(target, "/freed")) answer_freed(request);
     else if (is_under(target, "/polling")) answer_polling(request);
-    else if (is_under(target, "/status/")) respond_text(request, (int)last_number(target), "status");
+    else if (is_under(target, "/status/"))
+        respond_text(request, (int)last_number(target), "status");
     else respond_text(request, 200, "Hello, World!");
 }
 
@@ -335,7 +352,8 @@ static void handle_request(struct http_request_s *request)
 {
     struct http_string_s target = http_request_target(request);
     handled++;
-    if (is_under(target, "/connection/")) http_request_connection(request, (int)last_number(target));
+    if (is_under(target, "/connection/"))
+        http_request_connection(request, (int)last_number(target));
     if (is_under(target, "/chunks/")) {
         job_new(request, last_number(target));
         next_chunk(request);
@@ -375,7 +393,9 @@ static void watch_signals(ev_cb_t *callback)
     sigprocmask(SIG_BLOCK, &set, NULL);
     struct epoll_event event = { .events = EPOLLIN, .data.ptr = callback };
     callback->handler = on_signal;
-    if (epoll_ctl(http_server_loop(the_server), EPOLL_CTL_ADD, signalfd(-1, &set, SFD_CLOEXEC), &event)) abort();
+    if (epoll_ctl(http_server_loop(the_server), EPOLL_CTL_ADD, signalfd(-1, &set, SFD_CLOEXEC),
+                  &event))
+        abort();
 }
 
 static void answer_idle(void)

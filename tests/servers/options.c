@@ -67,7 +67,8 @@ skua_server *server_from_options(int argc, char **argv)
     exit(1);
 }
 
-// A worker may answer before skua_start has returned, and whoever has an answer may stop us: signals wait.
+// A worker may answer before skua_start has returned, and whoever has an answer may stop us:
+// signals wait.
 static skua_status start_before_signals(skua_server *server)
 {
     sigset_t ends, before;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// A server whose handlers do each thing the rules of the library speak of, so that the end-to-end tests can
-// see on the wire what the engine makes of it: rules --port N [--files DIR] [MEMBER=NUMBER]..., where MEMBER
-// is a number of skua_config, such as head_timeout_ns. DIR is served at /files/.
+// A server whose handlers do each thing the rules of the library speak of, so that the end-to-end
+// tests can see on the wire what the engine makes of it: rules --port N [--files DIR]
+// [MEMBER=NUMBER]..., where MEMBER is a number of skua_config, such as head_timeout_ns. DIR is
+// served at /files/.
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -30,7 +31,8 @@ static uint64_t param_number(const skua_request *request, const char *name)
 {
     skua_slice text = skua_request_param(request, name);
     uint64_t n = 0;
-    for (size_t i = 0; i < text.len && text.ptr[i] >= '0' && text.ptr[i] <= '9' && n < UINT64_MAX / 16; i++)
+    for (size_t i = 0;
+         i < text.len && text.ptr[i] >= '0' && text.ptr[i] <= '9' && n < UINT64_MAX / 16; i++)
         n = n * 10 + (unsigned)(text.ptr[i] - '0');
     return n;
 }
@@ -67,17 +69,19 @@ static void answer_echo(skua_request *request, void *user)
     skua_request_peer(request, peer, sizeof(peer));
     skua_slice path = skua_request_path(request), query = skua_request_query(request);
     skua_slice target = skua_request_target(request), authority = skua_request_authority(request);
-    skua_slice rest = skua_request_param(request, "rest"), q = skua_request_query_param(request, "q");
+    skua_slice rest = skua_request_param(request, "rest"),
+               q = skua_request_query_param(request, "q");
     skua_slice method = skua_request_method(request);
-    int len = snprintf(text, sizeof(text),
-                       "method=%.*s\ntarget=%.*s\npath=%.*s\nquery=%.*s\nauthority=%.*s\nversion=%d\n"
-                       "plain=%d\nrest=%.*s\nq=%.*s\npeer=%s\n",
-                       (int)method.len, method.ptr, (int)target.len, target.ptr, (int)path.len, path.ptr,
-                       (int)query.len, query.ptr, (int)authority.len, authority.ptr,
-                       skua_request_version(request), skua_request_path_is_plain(request), (int)rest.len,
-                       rest.ptr, (int)q.len, q.ptr, peer);
-    must(skua_respond(request, 200, "text/plain",
-                      (skua_slice){ text, len < (int)sizeof(text) ? (size_t)len : sizeof(text) - 1 }));
+    int len = snprintf(
+        text, sizeof(text),
+        "method=%.*s\ntarget=%.*s\npath=%.*s\nquery=%.*s\nauthority=%.*s\nversion=%d\n"
+        "plain=%d\nrest=%.*s\nq=%.*s\npeer=%s\n",
+        (int)method.len, method.ptr, (int)target.len, target.ptr, (int)path.len, path.ptr,
+        (int)query.len, query.ptr, (int)authority.len, authority.ptr, skua_request_version(request),
+        skua_request_path_is_plain(request), (int)rest.len, rest.ptr, (int)q.len, q.ptr, peer);
+    must(skua_respond(
+        request, 200, "text/plain",
+        (skua_slice){ text, len < (int)sizeof(text) ? (size_t)len : sizeof(text) - 1 }));
 }
 
 // ---- Content that is pulled ----
@@ -89,7 +93,8 @@ typedef struct source {
     bool trailer;
 } source;
 
-static skua_pulled source_pull(skua_request *request, char *buffer, size_t room, size_t *octets, void *user)
+static skua_pulled source_pull(skua_request *request, char *buffer, size_t room, size_t *octets,
+                               void *user)
 {
     source *src = user;
     size_t n = src->left < room ? (size_t)src->left : room;
@@ -124,7 +129,8 @@ static void answer_pull(skua_request *request, void *user)
 static void answer_chunked(skua_request *request, void *user)
 {
     (void)user;
-    pull(request, -1, (source){ .left = param_number(request, "n"), .then = SKUA_PULL_END, .trailer = true });
+    pull(request, -1,
+         (source){ .left = param_number(request, "n"), .then = SKUA_PULL_END, .trailer = true });
 }
 
 // GET /short/{n}: states n, ends after half of it.  GET /long/{n}: states n, gives twice as much.
@@ -143,7 +149,8 @@ static void answer_long(skua_request *request, void *user)
 }
 
 // GET /aborted/{n}: n octets of unknown length, then the handler gives up.
-static skua_pulled aborting_pull(skua_request *request, char *buffer, size_t room, size_t *octets, void *user)
+static skua_pulled aborting_pull(skua_request *request, char *buffer, size_t room, size_t *octets,
+                                 void *user)
 {
     skua_pulled pulled = source_pull(request, buffer, room, octets, user);
     if (pulled == SKUA_PULL_PENDING) skua_request_abort(request);
@@ -162,7 +169,8 @@ static void answer_aborted(skua_request *request, void *user)
     must(skua_respond_pull(request, 200, "text/plain", -1, aborting_pull, src));
 }
 
-// GET /kept/{text}: answered at once; its path is read again on another thread, a while after the request has ended.
+// GET /kept/{text}: answered at once; its path is read again on another thread, a while after the
+// request has ended.
 // GET /kept: what was read so the last time.
 static char kept_text[64];
 
@@ -220,8 +228,10 @@ static void answer_never(skua_request *request, void *user)
 static void answer_fields(skua_request *request, void *user)
 {
     (void)user;
-    static const char *const names[] = { "Content-Length", "Transfer-Encoding", "Connection", "Trailer",
-                                         "Date",           "bad name",          "",           "keep-alive" };
+    static const char *const names[] = {
+        "Content-Length", "Transfer-Encoding", "Connection", "Trailer",
+        "Date",           "bad name",          "",           "keep-alive"
+    };
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (skua_field_add(request, names[i], SKUA_SLICE("1")) != SKUA_EINVAL) {
             must(skua_respond(request, 500, NULL, text_slice(names[i])));
@@ -259,8 +269,8 @@ static void answer_cookie(skua_request *request, void *user)
     must(skua_respond(request, cookie.ptr ? 200 : 404, "text/plain", cookie));
 }
 
-// GET /large/{n}: an answer made in advance with n octets of fields, to which as many are added. More than a head
-// may hold is an error value, and the request can still be answered.
+// GET /large/{n}: an answer made in advance with n octets of fields, to which as many are added.
+// More than a head may hold is an error value, and the request can still be answered.
 static void answer_large(skua_request *request, void *user)
 {
     (void)user;
@@ -270,9 +280,9 @@ static void answer_large(skua_request *request, void *user)
     memset(value, 'v', sizeof(value));
     skua_field field = { SKUA_SLICE("X-Made"), { value, n } };
     skua_answer *answer;
-    skua_status status = skua_answer_new(skua_request_worker(request),
-                                         &(skua_answer_desc){ .status = 200, .fields = &field, .fields_count = 1 },
-                                         &answer);
+    skua_status status = skua_answer_new(
+        skua_request_worker(request),
+        &(skua_answer_desc){ .status = 200, .fields = &field, .fields_count = 1 }, &answer);
     if (status == SKUA_OK) {
         must(skua_field_add(request, "X-Added", (skua_slice){ value, n }));
         status = skua_respond_answer(request, answer);
@@ -290,7 +300,8 @@ static void collected(skua_request *request, skua_status status, skua_slice cont
     if (status != SKUA_OK) return;
     skua_slice sum = skua_request_trailer(request, "X-Sum");
     if (sum.ptr) must(skua_field_add(request, "X-Trailer", sum));
-    if (skua_request_field(request, "X-Sum").ptr) must(skua_field_add(request, "X-Merged", SKUA_SLICE("yes")));
+    if (skua_request_field(request, "X-Sum").ptr)
+        must(skua_field_add(request, "X-Merged", SKUA_SLICE("yes")));
     must(skua_respond(request, 200, "application/octet-stream", content));
 }
 
@@ -307,7 +318,8 @@ typedef struct tally {
     bool held;
 } tally;
 
-static void count_content(skua_request *request, skua_content_event event, skua_slice octets, void *user)
+static void count_content(skua_request *request, skua_content_event event, skua_slice octets,
+                          void *user)
 {
     tally *sum = user;
     if (event == SKUA_CONTENT_DATA) {
@@ -340,7 +352,8 @@ static void answer_count(skua_request *request, void *user)
     (void)tally_content(request, false);
 }
 
-// POST /hold gives no credit back until GET /release; GET /held tells how much it has got. One at a time.
+// POST /hold gives no credit back until GET /release; GET /held tells how much it has got. One at a
+// time.
 static skua_request *held_request;
 static tally *held_tally;
 
@@ -409,8 +422,9 @@ static void answer_ends(skua_request *request, void *user)
 {
     (void)user;
     char text[80];
-    int len = snprintf(text, sizeof(text), "sent=%u closed=%u timeout=%u error=%u\n", ends[SKUA_END_SENT],
-                       ends[SKUA_END_CLOSED], ends[SKUA_END_TIMEOUT], ends[SKUA_END_ERROR]);
+    int len =
+        snprintf(text, sizeof(text), "sent=%u closed=%u timeout=%u error=%u\n", ends[SKUA_END_SENT],
+                 ends[SKUA_END_CLOSED], ends[SKUA_END_TIMEOUT], ends[SKUA_END_ERROR]);
     must(skua_respond(request, 200, "text/plain", (skua_slice){ text, (size_t)len }));
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// A server with a handler for each way of answering that goes on for a while or says something before
-// the end, for the end-to-end tests: streams --port N [--backend NAME] [--files DIR] [MEMBER=NUMBER]...,
-// where MEMBER is a number of skua_config.
+// A server with a handler for each way of answering that goes on for a while or says something
+// before the end, for the end-to-end tests: streams --port N [--backend NAME] [--files DIR]
+// [MEMBER=NUMBER]..., where MEMBER is a number of skua_config.
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -74,7 +74,8 @@ static void answer_redirect(skua_request *request, void *user)
 {
     (void)user;
     const char *to = query_text(request, "to");
-    skua_status status = skua_redirect(request, (int)query_number(request, "status", 302), to ? to : "");
+    skua_status status =
+        skua_redirect(request, (int)query_number(request, "status", 302), to ? to : "");
     if (status) tell_status(request, status);
 }
 
@@ -148,7 +149,8 @@ static void answer_go(skua_request *request, void *user)
 }
 
 // POST /continue: says 100 three times, then collects and answers with the content.
-static void echo_collected(skua_request *request, skua_status status, skua_slice content, void *user)
+static void echo_collected(skua_request *request, skua_status status, skua_slice content,
+                           void *user)
 {
     (void)user;
     if (status == SKUA_OK) must(skua_respond(request, 200, "text/plain", content));
@@ -157,7 +159,8 @@ static void echo_collected(skua_request *request, skua_status status, skua_slice
 static void answer_continue(skua_request *request, void *user)
 {
     (void)user;
-    for (int i = 0; i < 3; i++) must(skua_inform(request, 100, NULL, 0));
+    for (int i = 0; i < 3; i++)
+        must(skua_inform(request, 100, NULL, 0));
     must(skua_content_collect(request, 0, echo_collected, NULL));
 }
 
@@ -177,8 +180,8 @@ static void answer_ends(skua_request *request, void *user)
 {
     (void)user;
     char text[80];
-    snprintf(text, sizeof(text), "sent=%u closed=%u timeout=%u error=%u", ends[SKUA_END_SENT], ends[SKUA_END_CLOSED],
-             ends[SKUA_END_TIMEOUT], ends[SKUA_END_ERROR]);
+    snprintf(text, sizeof(text), "sent=%u closed=%u timeout=%u error=%u", ends[SKUA_END_SENT],
+             ends[SKUA_END_CLOSED], ends[SKUA_END_TIMEOUT], ends[SKUA_END_ERROR]);
     must(skua_respond_text(request, 200, text));
 }
 
@@ -206,7 +209,8 @@ static skua_status writer_write(skua_request *request, writer *w)
 {
     static char buffer[1 << 20];
     uint64_t n = w->len - w->at < w->piece ? w->len - w->at : w->piece;
-    for (uint64_t i = 0; i < n; i++) buffer[i] = writer_octet(w->at + i);
+    for (uint64_t i = 0; i < n; i++)
+        buffer[i] = writer_octet(w->at + i);
     uint64_t room = skua_write_room(request);
     skua_status status = skua_write(request, (skua_slice){ buffer, (size_t)n });
     if ((status == SKUA_OK) != (n <= room) && status != SKUA_EINVAL) abort();
@@ -233,7 +237,8 @@ static void writer_go(skua_request *request, writer *w)
     if (w->writing) abort(); // drained was called from within skua_write
     w->writing = true;
     skua_status status = SKUA_OK;
-    while (w->at < w->len && !status) status = writer_write(request, w);
+    while (w->at < w->len && !status)
+        status = writer_write(request, w);
     w->writing = false;
     if (status == SKUA_ELIMIT) {
         w->refused++;
@@ -269,7 +274,8 @@ static void answer_stream(skua_request *request, void *user)
     };
     skua_on_end(request, count_end, NULL);
     int status = (int)query_number(request, "status", 200);
-    skua_status begun = skua_respond_stream(request, status, "text/plain", w->length, writer_drained, w);
+    skua_status begun =
+        skua_respond_stream(request, status, "text/plain", w->length, writer_drained, w);
     if (begun) {
         tell_status(request, begun);
         return;
@@ -292,7 +298,8 @@ static void opened(skua_request *request, skua_status begun)
 static void answer_open(skua_request *request, void *user)
 {
     (void)user;
-    opened(request, skua_respond_stream(request, 200, "text/plain", query_number(request, "length", -1), NULL, NULL));
+    opened(request, skua_respond_stream(request, 200, "text/plain",
+                                        query_number(request, "length", -1), NULL, NULL));
 }
 
 static void answer_events(skua_request *request, void *user)
@@ -301,7 +308,8 @@ static void answer_events(skua_request *request, void *user)
     opened(request, skua_events_open(request, NULL, NULL));
 }
 
-// GET /write?data=D&times=N, /finish, /abort, /room, /event?data=D&name=N&id=I&retry=R&comment=1: what comes of it.
+// GET /write?data=D&times=N, /finish, /abort, /room, /event?data=D&name=N&id=I&retry=R&comment=1:
+// what comes of it.
 static void answer_write(skua_request *request, void *user)
 {
     (void)user;
@@ -357,26 +365,31 @@ static void answer_ticks(skua_request *request, void *user)
     (void)user;
     skua_on_end(request, count_end, NULL);
     must(skua_events_open(request, NULL, NULL));
-    must(skua_event_send(request, &(skua_event){ .data = SKUA_SLICE("one"), .id = SKUA_SLICE("7") }));
-    must(skua_event_send(request, &(skua_event){ .data = SKUA_SLICE("be quiet"), .comment = true }));
-    must(skua_event_send(request, &(skua_event){ .data = SKUA_SLICE("two\nlines"), .name = SKUA_SLICE("tick") }));
+    must(skua_event_send(request,
+                         &(skua_event){ .data = SKUA_SLICE("one"), .id = SKUA_SLICE("7") }));
+    must(
+        skua_event_send(request, &(skua_event){ .data = SKUA_SLICE("be quiet"), .comment = true }));
+    must(skua_event_send(
+        request, &(skua_event){ .data = SKUA_SLICE("two\nlines"), .name = SKUA_SLICE("tick") }));
     must(skua_event_send(request, &(skua_event){ .data = SKUA_SLICE("last"), .retry_ms = 600000 }));
     must(skua_finish(request));
 }
 
-// GET /page: a page in a browser that listens to /ticks and ends loading when it has heard the last.
+// GET /page: a page in a browser that listens to /ticks and ends loading when it has heard the
+// last.
 static void answer_page(skua_request *request, void *user)
 {
     (void)user;
-    must(skua_respond_html(request, 200,
-                           "<!doctype html><title>events</title><body><img src='/wait'><script>\n"
-                           "const heard = [], source = new EventSource('/ticks');\n"
-                           "const hear = (e) => { heard.push(e.type + ':' + e.data.replace('\\n', '|') + ':' +"
-                           " e.lastEventId);\n"
-                           "  if (e.data != 'last') return;\n"
-                           "  source.close(); document.body.append(heard.join(' ')); fetch('/go?end=1'); };\n"
-                           "source.onmessage = hear; source.addEventListener('tick', hear);\n"
-                           "</script></body>"));
+    must(skua_respond_html(
+        request, 200,
+        "<!doctype html><title>events</title><body><img src='/wait'><script>\n"
+        "const heard = [], source = new EventSource('/ticks');\n"
+        "const hear = (e) => { heard.push(e.type + ':' + e.data.replace('\\n', '|') + ':' +"
+        " e.lastEventId);\n"
+        "  if (e.data != 'last') return;\n"
+        "  source.close(); document.body.append(heard.join(' ')); fetch('/go?end=1'); };\n"
+        "source.onmessage = hear; source.addEventListener('tick', hear);\n"
+        "</script></body>"));
 }
 
 // ---- Both ways at once ----
@@ -403,7 +416,8 @@ static void echo_drained(skua_request *request, void *user)
     echo_credit(request, user);
 }
 
-static void echo_content(skua_request *request, skua_content_event event, skua_slice octets, void *user)
+static void echo_content(skua_request *request, skua_content_event event, skua_slice octets,
+                         void *user)
 {
     echo_state *e = user;
     if (event == SKUA_CONTENT_DATA) {
@@ -476,7 +490,8 @@ static void answer_tunnel(skua_request *request, void *user)
 static uint64_t quiet_octets;
 static unsigned quiet_ends;
 
-static void quiet_content(skua_request *request, skua_content_event event, skua_slice octets, void *user)
+static void quiet_content(skua_request *request, skua_content_event event, skua_slice octets,
+                          void *user)
 {
     (void)user;
     quiet_octets += octets.len;
@@ -489,7 +504,8 @@ static void answer_quiet_tunnel(skua_request *request, void *user)
     (void)user;
     quiet_octets = quiet_ends = 0;
     skua_status status = skua_upgrade(request, "echo", NULL, NULL);
-    if (!status && query_number(request, "read", 1)) must(skua_content_read(request, quiet_content, NULL));
+    if (!status && query_number(request, "read", 1))
+        must(skua_content_read(request, quiet_content, NULL));
     opened(request, status);
 }
 
@@ -502,7 +518,8 @@ static void answer_quiet(skua_request *request, void *user)
 }
 
 // POST /after: the content first, then the tunnel, which begins with it.
-static void after_collected(skua_request *request, skua_status status, skua_slice content, void *user)
+static void after_collected(skua_request *request, skua_status status, skua_slice content,
+                            void *user)
 {
     (void)user;
     if (status) return;
@@ -531,8 +548,8 @@ static void answer_after(skua_request *request, void *user)
 
 static skua_root *root;
 
-static void file_opened(skua_worker *worker, skua_status status, skua_file *file, const skua_file_info *info,
-                        void *user)
+static void file_opened(skua_worker *worker, skua_status status, skua_file *file,
+                        const skua_file_info *info, void *user)
 {
     (void)worker;
     skua_request *request = user;
@@ -540,7 +557,8 @@ static void file_opened(skua_worker *worker, skua_status status, skua_file *file
         tell_status(request, status);
         return;
     }
-    must(skua_respond_stream(request, 200, "text/plain", query_number(request, "length", -1), NULL, NULL));
+    must(skua_respond_stream(request, 200, "text/plain", query_number(request, "length", -1), NULL,
+                             NULL));
     must(skua_write(request, SKUA_SLICE("<")));
     must(skua_write_file(request, file, 0, info->size));
     must(skua_write_file(request, file, 0, 0));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A server whose handlers answer later, from other threads, or block, so that the end-to-end tests can see what
+// A server whose handlers answer later, from other threads, or block, so that the end-to-end tests
+// can see what
 // becomes of it: threads --port N [MEMBER=NUMBER]..., where MEMBER is a number of skua_config.
 #include <inttypes.h>
 #include <pthread.h>
@@ -25,7 +26,8 @@ static void must(skua_status status)
 static void must_be(skua_status status, skua_status wanted)
 {
     if (status == wanted) return;
-    fprintf(stderr, "threads: %s where %s was to be\n", skua_status_text(status), skua_status_text(wanted));
+    fprintf(stderr, "threads: %s where %s was to be\n", skua_status_text(status),
+            skua_status_text(wanted));
     abort();
 }
 
@@ -64,8 +66,8 @@ static void answer_counts(skua_request *request, void *user)
 {
     (void)user;
     char text[128];
-    int len = snprintf(text, sizeof(text), "begun=%u finished=%u gone=%u intact=%u without=%u\n", counts.begun,
-                       counts.finished, counts.gone, counts.intact, counts.without);
+    int len = snprintf(text, sizeof(text), "begun=%u finished=%u gone=%u intact=%u without=%u\n",
+                       counts.begun, counts.finished, counts.gone, counts.intact, counts.without);
     must(skua_respond(request, 200, "text/plain", (skua_slice){ text, (size_t)len }));
 }
 
@@ -143,7 +145,8 @@ typedef struct numbered_post {
 static void post_ran(skua_worker *worker, void *user)
 {
     numbered_post *post = user;
-    if (skua_worker_index(worker) != 0 || post->errand->ran++ != post->number) post->errand->in_order = false;
+    if (skua_worker_index(worker) != 0 || post->errand->ran++ != post->number)
+        post->errand->in_order = false;
     free(post);
 }
 
@@ -151,7 +154,8 @@ static void answer_posts(skua_request *request, void *user)
 {
     errand *e = user;
     bool right = e->in_order && e->ran == POSTS;
-    if (request) must(skua_respond(request, right ? 200 : 500, "text/plain", SKUA_SLICE("posted\n")));
+    if (request)
+        must(skua_respond(request, right ? 200 : 500, "text/plain", SKUA_SLICE("posted\n")));
     free(e);
 }
 
@@ -179,26 +183,31 @@ static void handle_post(skua_request *request, void *user)
 // ---- Blocking ----
 
 // /block/echo/{id}: everything that can be read there, one thing a line.
-static void block_echo(const skua_request *request, skua_slice content, skua_reply *reply, void *user)
+static void block_echo(const skua_request *request, skua_slice content, skua_reply *reply,
+                       void *user)
 {
     (void)user;
     char text[1024], peer[64];
     skua_request_peer(request, peer, sizeof(peer));
     skua_slice method = skua_request_method(request), path = skua_request_path(request);
     skua_slice id = skua_request_param(request, "id"), q = skua_request_query_param(request, "q");
-    skua_slice agent = skua_request_field(request, "user-agent"), sum = skua_request_trailer(request, "x-sum");
+    skua_slice agent = skua_request_field(request, "user-agent"),
+               sum = skua_request_trailer(request, "x-sum");
     skua_slice cookie = skua_request_cookie(request, "c");
-    int len = snprintf(text, sizeof(text),
-                       "method=%.*s\npath=%.*s\nid=%.*s\nq=%.*s\nagent=%.*s\ncookie=%.*s\nsum=%.*s\npeer=%s\ncontent=%.*s\n",
-                       (int)method.len, method.ptr, (int)path.len, path.ptr, (int)id.len, id.ptr, (int)q.len, q.ptr,
-                       (int)agent.len, agent.ptr, (int)cookie.len, cookie.ptr, (int)sum.len, sum.ptr, peer,
-                       content.len < 100 ? (int)content.len : 100, content.ptr);
-    must(skua_reply_field(reply, "X-Length", text_slice(content.len == 100000 ? "100000" : "other")));
+    int len = snprintf(
+        text, sizeof(text),
+        "method=%.*s\npath=%.*s\nid=%.*s\nq=%.*s\nagent=%.*s\ncookie=%.*s\nsum=%.*s\npeer=%s\ncontent=%.*s\n",
+        (int)method.len, method.ptr, (int)path.len, path.ptr, (int)id.len, id.ptr, (int)q.len,
+        q.ptr, (int)agent.len, agent.ptr, (int)cookie.len, cookie.ptr, (int)sum.len, sum.ptr, peer,
+        content.len < 100 ? (int)content.len : 100, content.ptr);
+    must(skua_reply_field(reply, "X-Length",
+                          text_slice(content.len == 100000 ? "100000" : "other")));
     must(skua_reply_give(reply, 201, "text/plain", (skua_slice){ text, (size_t)len }));
 }
 
 // GET /block/sleep/{ms}
-static void block_sleep(const skua_request *request, skua_slice content, skua_reply *reply, void *user)
+static void block_sleep(const skua_request *request, skua_slice content, skua_reply *reply,
+                        void *user)
 {
     (void)user;
     counts.begun++;
@@ -208,7 +217,8 @@ static void block_sleep(const skua_request *request, skua_slice content, skua_re
 }
 
 // GET /block/large/{kib}
-static void block_large(const skua_request *request, skua_slice content, skua_reply *reply, void *user)
+static void block_large(const skua_request *request, skua_slice content, skua_reply *reply,
+                        void *user)
 {
     (void)content;
     (void)user;
@@ -221,7 +231,8 @@ static void block_large(const skua_request *request, skua_slice content, skua_re
     free(octets);
 }
 
-static void block_nothing(const skua_request *request, skua_slice content, skua_reply *reply, void *user)
+static void block_nothing(const skua_request *request, skua_slice content, skua_reply *reply,
+                          void *user)
 {
     (void)request;
     (void)content;
@@ -230,7 +241,8 @@ static void block_nothing(const skua_request *request, skua_slice content, skua_
 }
 
 // GET /block/misuse: everything wrong is an error value, and the answer is still good.
-static void block_misuse(const skua_request *request, skua_slice content, skua_reply *reply, void *user)
+static void block_misuse(const skua_request *request, skua_slice content, skua_reply *reply,
+                         void *user)
 {
     (void)request;
     (void)user;
@@ -250,19 +262,26 @@ static void block_misuse(const skua_request *request, skua_slice content, skua_r
     must_be(skua_reply_field(reply, "X-Late", SKUA_SLICE("yes")), SKUA_ESTATE);
 }
 
-// POST /block/until-gone/{id}: waits until nobody waits for it, and looks whether everything is still there.
-static void block_until_gone(const skua_request *request, skua_slice content, skua_reply *reply, void *user)
+// POST /block/until-gone/{id}: waits until nobody waits for it, and looks whether everything is
+// still there.
+static void block_until_gone(const skua_request *request, skua_slice content, skua_reply *reply,
+                             void *user)
 {
     (void)user;
     counts.begun++;
-    while (!skua_reply_peer_is_gone(reply)) wait_ms(1);
+    while (!skua_reply_peer_is_gone(reply))
+        wait_ms(1);
     counts.gone++;
     wait_ms(50); // the worker has long gone on
-    skua_slice id = skua_request_param(request, "id"), agent = skua_request_field(request, "user-agent");
-    bool intact = id.len == 5 && memcmp(id.ptr, "alpha", 5) == 0 && agent.len == 4 && memcmp(agent.ptr, "test", 4) == 0;
-    for (size_t i = 0; i < content.len; i++) intact = intact && content.ptr[i] == 'z';
+    skua_slice id = skua_request_param(request, "id"),
+               agent = skua_request_field(request, "user-agent");
+    bool intact = id.len == 5 && memcmp(id.ptr, "alpha", 5) == 0 && agent.len == 4 &&
+                  memcmp(agent.ptr, "test", 4) == 0;
+    for (size_t i = 0; i < content.len; i++)
+        intact = intact && content.ptr[i] == 'z';
     char peer[64];
-    intact = intact && content.len == 50000 && skua_request_peer(request, peer, sizeof(peer)) == 9 &&
+    intact = intact && content.len == 50000 &&
+             skua_request_peer(request, peer, sizeof(peer)) == 9 &&
              !skua_request_peer_is_done(request);
     if (intact) counts.intact++;
     must(skua_reply_give(reply, 200, "text/plain", content));
@@ -296,10 +315,14 @@ static bool config_set(skua_config *config, const char *word)
     if (!equals) return false;
     size_t len = (size_t)(equals - word);
     int64_t value = strtoll(equals + 1, NULL, 10);
-    if (len == 16 && memcmp(word, "blocking_threads", len) == 0) config->blocking_threads = (unsigned)value;
-    else if (len == 18 && memcmp(word, "blocking_queue_max", len) == 0) config->blocking_queue_max = (unsigned)value;
-    else if (len == 18 && memcmp(word, "content_octets_max", len) == 0) config->content_octets_max = (uint64_t)value;
-    else if (len == 18 && memcmp(word, "handler_timeout_ns", len) == 0) config->handler_timeout_ns = value;
+    if (len == 16 && memcmp(word, "blocking_threads", len) == 0)
+        config->blocking_threads = (unsigned)value;
+    else if (len == 18 && memcmp(word, "blocking_queue_max", len) == 0)
+        config->blocking_queue_max = (unsigned)value;
+    else if (len == 18 && memcmp(word, "content_octets_max", len) == 0)
+        config->content_octets_max = (uint64_t)value;
+    else if (len == 18 && memcmp(word, "handler_timeout_ns", len) == 0)
+        config->handler_timeout_ns = value;
     else return false;
     return true;
 }

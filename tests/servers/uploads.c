@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A server that reads content in every way the library has, so that the end-to-end tests can see what comes of it:
+// A server that reads content in every way the library has, so that the end-to-end tests can see
+// what comes of it:
 // uploads --port N. Spooled content goes to TMPDIR, and is named beneath UPLOADS_ROOT.
 #include "options.h"
 
@@ -19,7 +20,8 @@ static uint64_t query_number(const skua_request *request, const char *name)
 {
     skua_slice text = skua_request_query_param(request, name);
     uint64_t n = 0;
-    for (size_t i = 0; i < text.len; i++) n = n * 10 + (uint64_t)(text.ptr[i] - '0');
+    for (size_t i = 0; i < text.len; i++)
+        n = n * 10 + (uint64_t)(text.ptr[i] - '0');
     return n;
 }
 
@@ -90,7 +92,8 @@ static void answer_query(skua_request *request, void *user)
     (void)user;
     report text = { .request = request };
     skua_field pair;
-    for (size_t i = 0; skua_request_query_at(request, i, &pair); i++) report_pair(&text, pair);
+    for (size_t i = 0; skua_request_query_at(request, i, &pair); i++)
+        report_pair(&text, pair);
     report_send(&text);
 }
 
@@ -100,7 +103,8 @@ static void answer_form(skua_request *request, skua_status status, skua_slice co
     if (status) return;
     report text = { .request = request };
     skua_field pair;
-    for (size_t i = 0; skua_form_at(request, content, i, &pair); i++) report_pair(&text, pair);
+    for (size_t i = 0; skua_form_at(request, content, i, &pair); i++)
+        report_pair(&text, pair);
     report_octets(&text, "name: ", 6);
     report_slice(&text, skua_form_param(request, content, "name"));
     report_send(&text);
@@ -133,7 +137,8 @@ typedef struct counting {
     uint64_t octets;
 } counting;
 
-static void count_piece(skua_request *request, skua_content_event event, skua_slice octets, void *user)
+static void count_piece(skua_request *request, skua_content_event event, skua_slice octets,
+                        void *user)
 {
     counting *count = user;
     report text = { .request = request };
@@ -163,7 +168,8 @@ static void answer_limited(skua_request *request, void *user)
     if (!limited) must(skua_content_read(request, count_piece, count));
 }
 
-static void tell_collected(skua_request *request, skua_status status, skua_slice content, void *user)
+static void tell_collected(skua_request *request, skua_status status, skua_slice content,
+                           void *user)
 {
     (void)user;
     if (status) tell(skua_status_text(status));
@@ -184,8 +190,8 @@ static void answer_collected(skua_request *request, void *user)
 
 // ---- Parts ----
 
-// POST /parts: every part with its fields and its content. With ?hold=1 credit is given back only at a part's end,
-// with ?refuse=1 it is answered at the first part.
+// POST /parts: every part with its fields and its content. With ?hold=1 credit is given back only
+// at a part's end, with ?refuse=1 it is answered at the first part.
 typedef struct part_report {
     report text;
     uint64_t hold;
@@ -205,14 +211,15 @@ static void report_part(report *text, const skua_part *part)
     report_octets(text, ":", 1);
 }
 
-static void read_part(skua_request *request, skua_part_event event, const skua_part *part, skua_slice octets,
-                      void *user)
+static void read_part(skua_request *request, skua_part_event event, const skua_part *part,
+                      skua_slice octets, void *user)
 {
     part_report *r = user;
     switch (event) {
     case SKUA_PART_BEGIN:
         report_part(&r->text, part);
-        if (query_number(request, "refuse")) must(skua_respond(request, 403, NULL, SKUA_SLICE("no")));
+        if (query_number(request, "refuse"))
+            must(skua_respond(request, 403, NULL, SKUA_SLICE("no")));
         return;
     case SKUA_PART_DATA:
         report_slice(&r->text, octets);
@@ -243,35 +250,39 @@ static void answer_parts(skua_request *request, void *user)
 // ---- Kept whole ----
 
 // POST /spool?memory=N&max=N: answers with what was kept, and X-Kept says where.
-static void answer_upload(skua_request *request, skua_status status, const skua_upload *upload, void *user)
+static void answer_upload(skua_request *request, skua_status status, const skua_upload *upload,
+                          void *user)
 {
     (void)user;
     if (status) {
         tell(skua_status_text(status));
         return;
     }
-    must(skua_field_add(request, "X-Kept", upload->file ? SKUA_SLICE("file") : SKUA_SLICE("memory")));
+    must(skua_field_add(request, "X-Kept",
+                        upload->file ? SKUA_SLICE("file") : SKUA_SLICE("memory")));
     if (upload->file) must(skua_respond_file(request, 200, NULL, upload->file, 0, upload->length));
     else must(skua_respond(request, 200, NULL, upload->octets));
 }
 
 static void spool(skua_request *request, void *user)
 {
-    must(skua_content_spool(request, (size_t)query_number(request, "memory"), query_number(request, "max"),
-                            answer_upload, user));
+    must(skua_content_spool(request, (size_t)query_number(request, "memory"),
+                            query_number(request, "max"), answer_upload, user));
 }
 
 // POST /keep?name=NAME: gives it a name beneath UPLOADS_ROOT; in memory there is nothing to name.
 static skua_root *root;
 
-static void keep_upload(skua_request *request, skua_status status, const skua_upload *upload, void *user)
+static void keep_upload(skua_request *request, skua_status status, const skua_upload *upload,
+                        void *user)
 {
     (void)user;
     if (status || !upload->file || !root) {
         must(skua_respond_error(request, 500));
         return;
     }
-    const char *word = skua_status_text(skua_file_keep(upload->file, root, skua_request_query_param(request, "name")));
+    const char *word = skua_status_text(
+        skua_file_keep(upload->file, root, skua_request_query_param(request, "name")));
     must(skua_respond_text(request, 200, word));
 }
 
@@ -294,8 +305,8 @@ static void report_upload(report *text, const skua_upload *upload)
     }
 }
 
-static void answer_collected_form(skua_request *request, skua_status status, const skua_form_part *parts, size_t count,
-                                  void *user)
+static void answer_collected_form(skua_request *request, skua_status status,
+                                  const skua_form_part *parts, size_t count, void *user)
 {
     (void)user;
     if (status) {
@@ -313,8 +324,9 @@ static void answer_collected_form(skua_request *request, skua_status status, con
 
 static void collect_parts(skua_request *request, void *user)
 {
-    skua_status status = skua_multipart_collect(request, (size_t)query_number(request, "memory"),
-                                                query_number(request, "max"), answer_collected_form, user);
+    skua_status status =
+        skua_multipart_collect(request, (size_t)query_number(request, "memory"),
+                               query_number(request, "max"), answer_collected_form, user);
     if (status == SKUA_EINVAL) must(skua_respond_error(request, 415));
     else must(status);
 }

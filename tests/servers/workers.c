@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A server that says which of its workers answers, so that the end-to-end tests can see how connections are spread.
+// A server that says which of its workers answers, so that the end-to-end tests can see how
+// connections are spread.
 
 #include "options.h"
 

@@ -17,7 +17,13 @@
 #include <stdarg.h>
 #include <cmocka.h>
 
-enum { SEEDS = 3000, REPLAYED = 20 /* one in so many runs twice */, CLIENTS_MAX = 4, ASKED_MAX = 10, TURNS_MAX = 1000000 };
+enum {
+    SEEDS = 3000,
+    REPLAYED = 20 /* one in so many runs twice */,
+    CLIENTS_MAX = 4,
+    ASKED_MAX = 10,
+    TURNS_MAX = 1000000
+};
 
 static const int64_t second_ns = 1000000000;
 
@@ -41,20 +47,20 @@ typedef enum ask {
     ASK_BLOCKING,
     ASK_FILE,
     ASK_DIRECTORY,
-    ASK_KEPT,       // a file that is read
-    ASK_PARTS,      // of a file, as multipart/byteranges
-    ASK_MISSING,    // 404
-    ASK_BAD_METHOD, // 405
-    ASK_IGNORED,    // content that the handler does not read
-    ASK_STREAM,     // written piece by piece
+    ASK_KEPT,          // a file that is read
+    ASK_PARTS,         // of a file, as multipart/byteranges
+    ASK_MISSING,       // 404
+    ASK_BAD_METHOD,    // 405
+    ASK_IGNORED,       // content that the handler does not read
+    ASK_STREAM,        // written piece by piece
     ASK_DUPLEX_LENGTH, // content that comes back while it is still coming
     ASK_DUPLEX_CHUNKED,
-    ASK_KINDS,      // those that may come at any place end here
-    ASK_FAIL,       // the source fails
-    ASK_BROKEN,     // 400, and the end of the connection
-    ASK_OLD,        // HTTP/1.0: of unknown length, ended by the connection's end
-    ASK_CLOSE,      // Connection: close
-    ASK_TUNNEL,     // 101, and what is sent behind the head comes back
+    ASK_KINDS,  // those that may come at any place end here
+    ASK_FAIL,   // the source fails
+    ASK_BROKEN, // 400, and the end of the connection
+    ASK_OLD,    // HTTP/1.0: of unknown length, ended by the connection's end
+    ASK_CLOSE,  // Connection: close
+    ASK_TUNNEL, // 101, and what is sent behind the head comes back
 } ask;
 
 typedef struct asked {
@@ -158,17 +164,13 @@ static void put_upload(play *p, client *c, const asked *a, const char *path, boo
     char line[64];
     (void)snprintf(line, sizeof line, "POST %s HTTP/1.1", path);
     put_head(p, c, line);
-    if (chunked)
-        put_text(c, "Transfer-Encoding: chunked\r\n");
-    else
-        put_text(c, "Content-Length: %" PRIu64 "\r\n", a->len);
+    if (chunked) put_text(c, "Transfer-Encoding: chunked\r\n");
+    else put_text(c, "Content-Length: %" PRIu64 "\r\n", a->len);
     if (a->kind == ASK_ECHO_EXPECT) put_text(c, "Expect: 100-continue\r\n");
     put(c, "\r\n", 2);
     if (a->kind == ASK_ECHO_EXPECT) c->barrier = c->len;
-    if (chunked)
-        put_chunks(p, c, a);
-    else
-        put_pattern(c, a, 0, a->len);
+    if (chunked) put_chunks(p, c, a);
+    else put_pattern(c, a, 0, a->len);
 }
 
 static void put_get(play *p, client *c, const asked *a, const char *path)
@@ -197,7 +199,8 @@ static void put_duplex(play *p, client *c, const asked *a, bool chunked)
 static void put_tunnel(play *p, client *c, const asked *a)
 {
     char line[64];
-    (void)snprintf(line, sizeof line, "GET /tunnel/%" PRIu64 "/%" PRIu64 " HTTP/1.1", a->tag, a->len);
+    (void)snprintf(line, sizeof line, "GET /tunnel/%" PRIu64 "/%" PRIu64 " HTTP/1.1", a->tag,
+                   a->len);
     put_line(p, c, line, "Connection: Upgrade\r\nUpgrade: echo\r\n");
     put_pattern(c, a, 0, a->len);
 }
@@ -239,7 +242,8 @@ static void put_asked(play *p, client *c, const asked *a)
     case ASK_DIRECTORY: put_line(p, c, "GET /dir/file HTTP/1.1", ""); return;
     case ASK_KEPT: put_line(p, c, "GET /kept/file HTTP/1.1", ""); return;
     case ASK_PARTS:
-        put_line(p, c, a->tag & 1 ? "GET /dir/file HTTP/1.1" : "GET /kept/file HTTP/1.1", site_parts_line);
+        put_line(p, c, a->tag & 1 ? "GET /dir/file HTTP/1.1" : "GET /kept/file HTTP/1.1",
+                 site_parts_line);
         return;
     case ASK_MISSING: put_line(p, c, "GET /missing HTTP/1.1", ""); return;
     case ASK_BAD_METHOD: put_line(p, c, "DELETE /count HTTP/1.1", ""); return;
@@ -272,7 +276,8 @@ static void client_ask(play *p, client *c, ask kind)
     asked *a = &c->asked[c->asked_count++];
     *a = (asked){ .kind = kind, .tag = dice(p, 100), .len = lens[dice(p, dice(p, 4) ? 6 : 8)] };
     if (kind == ASK_ECHO_EXPECT && (c->barrier || a->len == 0)) a->kind = ASK_ECHO_LENGTH;
-    if (kind == ASK_PARTS && p->seed % REPLAYED == 0) a->kind = ASK_KEPT; // a boundary is never the same again
+    // a boundary is never the same again
+    if (kind == ASK_PARTS && p->seed % REPLAYED == 0) a->kind = ASK_KEPT;
     put_asked(p, c, a);
     a->end = c->len;
 }
@@ -320,10 +325,8 @@ static void client_send(client *c, size_t most)
 static void client_step(play *p, client *c)
 {
     uint64_t what = dice(p, 100);
-    if (what < 10)
-        sim_client_pause(c->end, true);
-    else if (what < 35)
-        sim_client_pause(c->end, false);
+    if (what < 10) sim_client_pause(c->end, true);
+    else if (what < 35) sim_client_pause(c->end, false);
     else if (c->after == AFTER_RESET && what > 96 && !c->reset) {
         c->reset = true;
         sim_client_reset(c->end);
@@ -501,14 +504,16 @@ static bool count_is_wanted(const asked *a, const answer *got)
 
 static bool asks_for_file(const asked *a)
 {
-    return a->kind == ASK_FILE || a->kind == ASK_DIRECTORY || a->kind == ASK_KEPT || a->kind == ASK_PARTS;
+    return a->kind == ASK_FILE || a->kind == ASK_DIRECTORY || a->kind == ASK_KEPT ||
+           a->kind == ASK_PARTS;
 }
 
 static bool status_is_wanted(const play *p, const asked *a, const answer *got)
 {
     if (asks_for_file(a) && p->files_fail && got->status >= 500) return true;
     if (p->starved && got->status == 503) return true;
-    if (p->starved && a->kind == ASK_BLOCKING && got->status == 500) return true; // it could not answer
+    // it could not answer
+    if (p->starved && a->kind == ASK_BLOCKING && got->status == 500) return true;
     return got->status == wanted_status(a->kind);
 }
 
@@ -533,8 +538,8 @@ static void check_answer(const play *p, const client *c, unsigned i, const answe
 static bool may_end(const play *p, const asked *a)
 {
     return ask_ends(a->kind) || (a->kind == ASK_IGNORED && a->len > 65536) ||
-           (a->kind == ASK_DUPLEX_LENGTH && a->len > 65536) || // the answer began before the reading
-           (p->files_fail && asks_for_file(a));
+           // the answer began before the reading
+           (a->kind == ASK_DUPLEX_LENGTH && a->len > 65536) || (p->files_fail && asks_for_file(a));
 }
 
 // Nothing but the server itself decided how the connection went.
@@ -544,8 +549,8 @@ static bool is_undisturbed(const play *p, const client *c)
            !p->sluggish && !p->starved;
 }
 
-// A refusal of a head that has hardly begun has content, whatever the head was to be; and of what a client has
-// sent, a slow network may not have brought the method in time.
+// A refusal of a head that has hardly begun has content, whatever the head was to be; and of what a
+// client has sent, a slow network may not have brought the method in time.
 static bool client_asks_for_head(const client *c, unsigned i, slice in)
 {
     static const char late[] = "HTTP/1.1 408 ";
@@ -577,8 +582,8 @@ static bool is_timeout(const play *p, const client *c, unsigned i, const answer 
     return within || p->sluggish;
 }
 
-// Whether a tunnel has been opened; then what came through it is what went into it, and all of that if nothing
-// was in its way.
+// Whether a tunnel has been opened; then what came through it is what went into it, and all of that
+// if nothing was in its way.
 static bool check_tunnel(const play *p, const client *c, unsigned i, slice in)
 {
     if (i >= c->asked_count || c->asked[i].kind != ASK_TUNNEL) return false;
@@ -591,9 +596,11 @@ static bool check_tunnel(const play *p, const client *c, unsigned i, slice in)
         wrong(p, c, i, "a 101 without its fields");
     if (in.len > a->len) wrong(p, c, i, "more came through the tunnel than went into it");
     for (size_t k = 0; k < in.len; k++) {
-        if (in.ptr[k] != site_octet(a->tag, k)) wrong(p, c, i, "something else came through the tunnel");
+        if (in.ptr[k] != site_octet(a->tag, k))
+            wrong(p, c, i, "something else came through the tunnel");
     }
-    if (is_undisturbed(p, c) && c->upto >= a->end && in.len < a->len) wrong(p, c, i, "the tunnel lost octets");
+    if (is_undisturbed(p, c) && c->upto >= a->end && in.len < a->len)
+        wrong(p, c, i, "the tunnel lost octets");
     return true;
 }
 

@@ -56,10 +56,8 @@ static void echo_ended(io_stream *stream, io_end how)
     case IO_END_FIN:
         SKUA_ASSERT(!e->fin_told);
         e->fin_told = true;
-        if (e->out.octets)
-            io_shutdown(&b->loop, stream);
-        else
-            echo_close(b, e);
+        if (e->out.octets) io_shutdown(&b->loop, stream);
+        else echo_close(b, e);
         break;
     case IO_END_RESET:
         e->reset_told = true;
@@ -81,10 +79,8 @@ static void echo_sent(io_stream *stream, uint64_t n)
     SKUA_ASSERT(n > 0);
     SKUA_ASSERT(!(e->closing || e->reset_told));
     SKUA_ASSERT(((stream->flags & IO_WANT_SEND) == 0) == (e->out.octets == 0));
-    if (e->fin_told && e->out.octets == 0)
-        echo_close(b, e);
-    else if (!e->fin_told && e->out.octets < ECHO_OUT_LOW && !b->stingy)
-        io_recv(&b->loop, stream);
+    if (e->fin_told && e->out.octets == 0) echo_close(b, e);
+    else if (!e->fin_told && e->out.octets < ECHO_OUT_LOW && !b->stingy) io_recv(&b->loop, stream);
 }
 
 static void echo_send_failed(io_stream *stream)
@@ -129,10 +125,8 @@ static void echo_accepted(io_op *op, int64_t result)
     io_stream_open(&e->stream, (int)result);
     e->stream.out = &e->out;
     b->last = e;
-    if (b->stingy)
-        io_kick(&b->loop, &e->stream);
-    else
-        io_recv(&b->loop, &e->stream);
+    if (b->stingy) io_kick(&b->loop, &e->stream);
+    else io_recv(&b->loop, &e->stream);
 }
 
 static bool bench_evict(io_loop *loop)

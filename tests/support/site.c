@@ -31,9 +31,9 @@ struct site_visit {
     uint64_t octets, sum;
     char *held; // octets to be written; at says how many have been
     size_t held_len;
-    bool held_all;       // no more will come
-    bool begun;          // the answer has
-    bool pushing;        // within visit_push
+    bool held_all; // no more will come
+    bool begun;    // the answer has
+    bool pushing;  // within visit_push
 };
 
 // What the tests themselves need is there even where the server's allocations are made to fail.
@@ -143,7 +143,8 @@ static void echo_spooled(skua_request *request, skua_status status, const skua_u
     // Read here, since the kernel may fail what is sent from a file.
     char *octets = site_alloc((size_t)upload->length);
     size_t n;
-    if (skua_file_read(upload->file, 0, octets, (size_t)upload->length, &n) || n != upload->length) abort();
+    if (skua_file_read(upload->file, 0, octets, (size_t)upload->length, &n) || n != upload->length)
+        abort();
     visit_answer(v, 200, (skua_slice){ octets, n });
     free(octets);
 }
@@ -271,10 +272,8 @@ static skua_pulled pull_some(skua_request *request, char *buffer, size_t room, s
     site_visit *v = user;
     if (v->request != request || room == 0) abort();
     if (visit_tosses(v, 6)) {
-        if (visit_tosses(v, 2))
-            skua_wake(request); // from within: it counts
-        else
-            v->wait = VISIT_WAITS_WAKE;
+        if (visit_tosses(v, 2)) skua_wake(request); // from within: it counts
+        else v->wait = VISIT_WAITS_WAKE;
         return SKUA_PULL_PENDING;
     }
     size_t n = v->len - v->at < room ? (size_t)(v->len - v->at) : room;
@@ -378,8 +377,7 @@ static void on_stream(skua_request *request, void *user)
     v->held_all = true;
     v->adds_trailer = !known;
     int64_t length = known ? (int64_t)v->len : -1;
-    skua_status status =
-        skua_respond_stream(request, 200, "text/plain", length, visit_drained, v);
+    skua_status status = skua_respond_stream(request, 200, "text/plain", length, visit_drained, v);
     if (status == SKUA_ESTATE) abort();
     v->begun = status == SKUA_OK;
     visit_push(v);
@@ -472,7 +470,8 @@ static void on_ticket(skua_request *request, void *user)
     v->wait = taken ? VISIT_WAITS_RESUME : VISIT_WAITS_ANSWER;
 }
 
-static void on_blocking(const skua_request *request, skua_slice content, skua_reply *reply, void *user)
+static void on_blocking(const skua_request *request, skua_slice content, skua_reply *reply,
+                        void *user)
 {
     (void)user;
     if (skua_request_method(request).len != 4 || skua_reply_peer_is_gone(reply)) abort();
@@ -540,14 +539,10 @@ static void visit_act(site_visit *v)
         return;
     }
     v->wait = VISIT_WAITS_NOT;
-    if (wait == VISIT_WAITS_WAKE)
-        skua_wake(v->request);
-    else if (wait == VISIT_WAITS_PUSH)
-        visit_push(v);
-    else if (wait == VISIT_WAITS_RESUME)
-        visit_resume(v);
-    else
-        visit_answer_pattern(v);
+    if (wait == VISIT_WAITS_WAKE) skua_wake(v->request);
+    else if (wait == VISIT_WAITS_PUSH) visit_push(v);
+    else if (wait == VISIT_WAITS_RESUME) visit_resume(v);
+    else visit_answer_pattern(v);
 }
 
 bool site_act(site *s)
@@ -639,7 +634,8 @@ static bool site_route(site *s, const char *folder)
         if (skua_route(s->server, routes[i].pattern, routes[i].handler, s)) return false;
     }
     const skua_middleware pass = { pass_before, pass_head, pass_end, s };
-    if (skua_use(s->server, "POST /", &pass) || skua_use(s->server, "/missing", &pass)) return false;
+    if (skua_use(s->server, "POST /", &pass) || skua_use(s->server, "/missing", &pass))
+        return false;
     if (skua_route_blocking(s->server, "POST /blocking", on_blocking, s)) return false;
     // The same file, sent from where it is, and kept in memory.
     const skua_directory_config kept = { .small_octets_max = SITE_FILE_OCTETS };

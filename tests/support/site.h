@@ -40,7 +40,7 @@ typedef struct site {
     skua_root *root;
     int listener;
     site_visit *visits;
-    unsigned begun, ended; // calls of handlers, and of their on_end
+    unsigned begun, ended;  // calls of handlers, and of their on_end
     unsigned entered, left; // calls of middleware's before, and of its end
     unsigned lent, released;
     unsigned granted, resumed; // resumptions, and calls of their function

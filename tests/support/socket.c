@@ -24,7 +24,8 @@ int socket_connect_small(const char *address, int receive_octets)
     if (socket_address_read(slice_of(address), &to)) abort();
     const struct sockaddr *name = (const struct sockaddr *)(const void *)to.octets;
     int fd = socket(name->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (receive_octets) (void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &receive_octets, sizeof receive_octets);
+    if (receive_octets)
+        (void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &receive_octets, sizeof receive_octets);
     if (fd < 0 || connect(fd, name, to.len) != 0) {
         perror(address);
         abort();

@@ -6,8 +6,8 @@
 
 #include "base/slice.h"
 
-// A copy of octets whose last one lies flush against a page that may not be touched: reading one octet
-// too far stops the process. len 0 gives a pointer to that page. Freed by guarded_free.
+// A copy of octets whose last one lies flush against a page that may not be touched: reading one
+// octet too far stops the process. len 0 gives a pointer to that page. Freed by guarded_free.
 char *guarded_copy(const char *octets, size_t len);
 void guarded_free(char *copy, size_t len);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The interface of jeremycw/httpserver.h 0.9 over Skua: a program that was written for it moves by changing one
-// include, and is linked with libskua and -pthread.
+// The interface of jeremycw/httpserver.h 0.9 over Skua: a program that was written for it moves by
+// changing one include, and is linked with libskua and -pthread.
 //
 //     #define HTTPSERVER_IMPL
 //     #include <skua/compat/httpserver.h>
@@ -23,15 +23,17 @@
 //         return http_server_listen(server);
 //     }
 //
-// One C or C++ file defines HTTPSERVER_IMPL before it includes this one; the others only include it. With Skua as a
-// single header include that first; its SKUA_IMPLEMENTATION goes into a C file.
+// One C or C++ file defines HTTPSERVER_IMPL before it includes this one; the others only include
+// it. With Skua as a single header include that first; its SKUA_IMPLEMENTATION goes into a C file.
 //
-// What is different, because it was a fault: docs/guide.md, "Moving from httpserver.h". In short: a request that is
-// not HTTP is answered 400; pipelined requests are all answered, in order; a request may be answered after its
-// client has gone or its time is over, and answered twice, and nothing happens.
+// What is different, because it was a fault: docs/guide.md, "Moving from httpserver.h". In short: a
+// request that is not HTTP is answered 400; pipelined requests are all answered, in order; a
+// request may be answered after its client has gone or its time is over, and answered twice, and
+// nothing happens.
 //
-// The structs below have no members to be used. A request is a number in the dress of a pointer, never followed,
-// so that one that is stale is recognised. A server, its requests and responses belong to the thread that listens.
+// The structs below have no members to be used. A request is a number in the dress of a pointer,
+// never followed, so that one that is stale is recognised. A server, its requests and responses
+// belong to the thread that listens.
 #ifndef SKUA_COMPAT_HTTPSERVER_H
 #define SKUA_COMPAT_HTTPSERVER_H
 
@@ -57,32 +59,37 @@ extern "C" {
 #define HTTP_REQUEST_BUF_SIZE 1024 // octets a buffer for content begins with
 #endif
 #ifndef HTTP_RESPONSE_BUF_SIZE
-#define HTTP_RESPONSE_BUF_SIZE 1024 // octets a buffer begins with that keeps what could not be sent at once
+// octets a buffer begins with that keeps what could not be sent at once
+#define HTTP_RESPONSE_BUF_SIZE 1024
 #endif
 #ifndef HTTP_REQUEST_TIMEOUT
-#define HTTP_REQUEST_TIMEOUT 20 // seconds without progress in the middle of a request: by the client, or by the program
+// seconds without progress in the middle of a request: by the client, or by the program
+#define HTTP_REQUEST_TIMEOUT 20
 #endif
 #ifndef HTTP_KEEP_ALIVE_TIMEOUT
 #define HTTP_KEEP_ALIVE_TIMEOUT 120 // seconds between requests
 #endif
 #ifndef HTTP_MAX_TOTAL_EST_MEM_USAGE
-#define HTTP_MAX_TOTAL_EST_MEM_USAGE 4294967296 // octets in all buffers; beyond them new requests get 503
+// octets in all buffers; beyond them new requests get 503
+#define HTTP_MAX_TOTAL_EST_MEM_USAGE 4294967296
 #endif
 #ifndef HTTP_MAX_TOKEN_LENGTH
 #define HTTP_MAX_TOKEN_LENGTH 8192 // octets of a target (414), of a field's name or value (431)
 #endif
 #ifndef HTTP_MAX_REQUEST_BUF_SIZE
-#define HTTP_MAX_REQUEST_BUF_SIZE 8388608 // octets of head and content; with more, the content is streamed
+// octets of head and content; with more, the content is streamed
+#define HTTP_MAX_REQUEST_BUF_SIZE 8388608
 #endif
 
-// For http_request_connection. Closing can be asked for; keeping a connection against the client's will cannot.
+// For http_request_connection. Closing can be asked for; keeping a connection against the client's
+// will cannot.
 #define HTTP_CLOSE 0
 #define HTTP_KEEP_ALIVE 1
 #define HTTP_AUTOMATIC 0x8
 
 // For http_request_has_flag: the content is chunked, or too large to be held, and is read by
-// http_request_read_chunk; the request is gone, and answers to it are dropped. Bits of their own, so that no other
-// constant of this file is taken for one.
+// http_request_read_chunk; the request is gone, and answers to it are dropped. Bits of their own,
+// so that no other constant of this file is taken for one.
 #define HTTP_FLG_STREAMED 0x100
 #define HTTP_FLAG_STREAMED HTTP_FLG_STREAMED
 #define HTTP_FLG_GONE 0x200
@@ -117,24 +124,28 @@ typedef struct http_ev_cb_s {
 
 // ---- Server -------------------------------------------------------------------------------------
 
-// Makes a server for a port, 0 for any; NULL when memory or descriptors ran out. handler is called for each request.
+// Makes a server for a port, 0 for any; NULL when memory or descriptors ran out. handler is called
+// for each request.
 struct http_server_s *http_server_init(int port, void (*handler)(struct http_request_s *));
 
-// Listens on every interface, or on the one of ipaddr (NULL: every), and serves. Returns only if that fails, not 0;
+// Listens on every interface, or on the one of ipaddr (NULL: every), and serves. Returns only if
+// that fails, not 0;
 // standard error has been told why.
 int http_server_listen(struct http_server_s *server);
 int http_server_listen_addr(struct http_server_s *server, const char *ipaddr);
 
-// Listens only, for a program with a loop of its own that calls http_server_poll. Returns 0, or not 0 as above.
+// Listens only, for a program with a loop of its own that calls http_server_poll. Returns 0, or not
+// 0 as above.
 int http_server_listen_poll(struct http_server_s *server);
 int http_server_listen_addr_poll(struct http_server_s *server, const char *ipaddr);
 
-// Does what can be done without waiting, and has one request handled if one is ready: returns 1 then, else 0. To be
-// called until it returns 0, each time round the program's loop.
+// Does what can be done without waiting, and has one request handled if one is ready: returns 1
+// then, else 0. To be called until it returns 0, each time round the program's loop.
 int http_server_poll(struct http_server_s *server);
 
-// The epoll descriptor (kqueue on BSD) the server waits with. A program adds events of its own to it, with user data
-// as of ev_cb_t, and has their handlers called; or waits until it is readable and calls http_server_poll.
+// The epoll descriptor (kqueue on BSD) the server waits with. A program adds events of its own to
+// it, with user data as of ev_cb_t, and has their handlers called; or waits until it is readable
+// and calls http_server_poll.
 int http_server_loop(struct http_server_s *server);
 
 // Keeps a pointer of the program's, for http_request_server_userdata.
@@ -159,10 +170,11 @@ int http_request_iterate_headers(struct http_request_s *request, struct http_str
 // 1 if the flag is set, else 0.
 int http_request_has_flag(struct http_request_s *request, int flag);
 
-// Has chunk_cb called once with the next piece of the content, perhaps before this returns; http_request_chunk tells
-// it, and an empty one is the end. It is valid until the next such call. If the client goes before the end chunk_cb
-// is not called, and the request is over.
-void http_request_read_chunk(struct http_request_s *request, void (*chunk_cb)(struct http_request_s *));
+// Has chunk_cb called once with the next piece of the content, perhaps before this returns;
+// http_request_chunk tells it, and an empty one is the end. It is valid until the next such call.
+// If the client goes before the end chunk_cb is not called, and the request is over.
+void http_request_read_chunk(struct http_request_s *request,
+                             void (*chunk_cb)(struct http_request_s *));
 struct http_string_s http_request_chunk(struct http_request_s *request);
 #define http_request_read_body http_request_read_chunk
 
@@ -170,31 +182,38 @@ struct http_string_s http_request_chunk(struct http_request_s *request);
 void http_request_set_userdata(struct http_request_s *request, void *data);
 void *http_request_userdata(struct http_request_s *request);
 
-// Whether the connection ends after the answer: HTTP_CLOSE; HTTP_KEEP_ALIVE and HTTP_AUTOMATIC: as the client wants.
+// Whether the connection ends after the answer: HTTP_CLOSE; HTTP_KEEP_ALIVE and HTTP_AUTOMATIC: as
+// the client wants.
 void http_request_connection(struct http_request_s *request, int directive);
 
-// Frees the content that is held. The strings of the request are not to be used any more, and empty.
+// Frees the content that is held. The strings of the request are not to be used any more, and
+// empty.
 void http_request_free_buffer(struct http_request_s *request);
 
 // ---- Answering ----------------------------------------------------------------------------------
 
-// Makes a response, 200 and empty. http_respond, http_respond_chunk and http_respond_chunk_end free it.
+// Makes a response, 200 and empty. http_respond, http_respond_chunk and http_respond_chunk_end free
+// it.
 struct http_response_s *http_response_init(void);
 
-// Its status, 100 to 599; another one is 500. With 1xx http_respond sends an interim response, and is called again.
+// Its status, 100 to 599; another one is 500. With 1xx http_respond sends an interim response, and
+// is called again.
 void http_response_status(struct http_response_s *response, int status);
 
 // Adds a field, and sets the content. What is pointed to must live until the response is given.
-// Content-Length, Transfer-Encoding, Date and Connection are the server's to send; "Connection: close" is obeyed.
-// A field that is none (CR or LF in its value), or is too long to be sent, is left out, and the log says so.
+// Content-Length, Transfer-Encoding, Date and Connection are the server's to send; "Connection:
+// close" is obeyed.
+// A field that is none (CR or LF in its value), or is too long to be sent, is left out, and the log
+// says so.
 void http_response_header(struct http_response_s *response, char const *key, char const *value);
 void http_response_body(struct http_response_s *response, char const *body, int length);
 
 // Answers a request: now, or later from the thread of the server.
 void http_respond(struct http_request_s *request, struct http_response_s *response);
 
-// Sends a piece of an answer, with the status and the fields of the first one. notify_done is called, never from
-// within, when it was written and there is room for the next; not if the client has gone: the request is over then.
+// Sends a piece of an answer, with the status and the fields of the first one. notify_done is
+// called, never from within, when it was written and there is room for the next; not if the client
+// has gone: the request is over then.
 void http_respond_chunk(struct http_request_s *request, struct http_response_s *response,
                         void (*notify_done)(struct http_request_s *));
 
@@ -264,8 +283,8 @@ typedef struct hsk_buffer {
     size_t start, len, capacity;
 } hsk_buffer;
 
-// Referred to by Skua until it has ended, by the program until it has answered or cannot any more, by the queue it
-// is in, and by the function that calls the program.
+// Referred to by Skua until it has ended, by the program until it has answered or cannot any more,
+// by the queue it is in, and by the function that calls the program.
 struct hsk_request {
     http_server_t *server;
     skua_request *skua; // readable until it has ended, and then if it is held
@@ -277,8 +296,8 @@ struct hsk_request {
     hsk_buffer chunk;   // the program looks at
     hsk_buffer unsent;  // of the answer
     int references, directive;
-    bool streamed, reading, complete, delivering;   // the content
-    bool shown, begun, finishing, answered;         // to the program; by the program
+    bool streamed, reading, complete, delivering; // the content
+    bool shown, begun, finishing, answered;       // to the program; by the program
     bool gone, held, forgotten, emptied, queued;
 };
 
@@ -315,7 +334,8 @@ static bool hsk_slots_grow(void)
     memset(slots + before, 0, (count - before) * sizeof(*slots));
     hsk_handles.slots = slots;
     hsk_handles.count = count;
-    for (size_t number = before + 1; number <= count; number++) hsk_slot_free(number);
+    for (size_t number = before + 1; number <= count; number++)
+        hsk_slot_free(number);
     return true;
 }
 
@@ -361,7 +381,8 @@ static bool hsk_buffer_grow(http_server_t *server, hsk_buffer *b, size_t more, s
 {
     if (more > SIZE_MAX / 4 - b->len) return false;
     size_t capacity = b->capacity ? b->capacity : at_first + 1;
-    while (capacity < b->len + more) capacity *= 2;
+    while (capacity < b->len + more)
+        capacity *= 2;
     char *octets = (char *)realloc(b->octets, capacity);
     if (!octets) return false;
     server->memory += capacity - b->capacity;
@@ -375,7 +396,8 @@ static bool hsk_buffer_add(http_server_t *server, hsk_buffer *b, skua_slice octe
     if (octets.len == 0) return true;
     if (b->start) memmove(b->octets, b->octets + b->start, b->len);
     b->start = 0;
-    if (b->capacity - b->len < octets.len && !hsk_buffer_grow(server, b, octets.len, at_first)) return false;
+    if (b->capacity - b->len < octets.len && !hsk_buffer_grow(server, b, octets.len, at_first))
+        return false;
     memcpy(b->octets + b->len, octets.ptr, octets.len);
     b->len += octets.len;
     return true;
@@ -391,7 +413,8 @@ static skua_slice hsk_slice(const char *ptr, size_t len)
 
 static http_string_t hsk_string(skua_slice slice)
 {
-    http_string_t string = { slice.len ? slice.ptr : NULL, slice.len > INT_MAX ? INT_MAX : (int)slice.len };
+    http_string_t string = { slice.len ? slice.ptr : NULL,
+                             slice.len > INT_MAX ? INT_MAX : (int)slice.len };
     return string;
 }
 
@@ -429,8 +452,8 @@ static void hsk_forget(hsk_request *r)
     hsk_unref(r);
 }
 
-// A program that still owes an answer may look at the request until it gives one. If it waits to be called there is
-// nothing it could do, and if it never saw the request nothing it should.
+// A program that still owes an answer may look at the request until it gives one. If it waits to be
+// called there is nothing it could do, and if it never saw the request nothing it should.
 static void hsk_on_end(skua_request *skua, skua_end how, void *user)
 {
     (void)how;
@@ -511,7 +534,8 @@ static void hsk_deliver(hsk_request *r)
     hsk_unref(r);
 }
 
-static void hsk_on_content(skua_request *skua, skua_content_event event, skua_slice octets, void *user)
+static void hsk_on_content(skua_request *skua, skua_content_event event, skua_slice octets,
+                           void *user)
 {
     hsk_request *r = (hsk_request *)user;
     if (event == SKUA_CONTENT_LOST) return; // its end follows
@@ -534,7 +558,8 @@ static uint64_t hsk_head_octets(const skua_request *skua)
     uint64_t octets = skua_request_target(skua).len + skua_request_method(skua).len;
     skua_field field;
     for (size_t i = 0; skua_request_field_at(skua, i, &field); i++) {
-        if (field.name.len > HTTP_MAX_TOKEN_LENGTH || field.value.len > HTTP_MAX_TOKEN_LENGTH) return 0;
+        if (field.name.len > HTTP_MAX_TOKEN_LENGTH || field.value.len > HTTP_MAX_TOKEN_LENGTH)
+            return 0;
         octets += field.name.len + field.value.len + 4;
     }
     return octets;
@@ -607,7 +632,8 @@ static int hsk_loop_new(void)
 
 enum { HSK_CLOCK_MONOTONIC = 1 }; // the kernel's; <time.h> hides its name from strict C
 
-// Whoever waits for the loop from outside is woken now, and each second, for the server's deadlines.
+// Whoever waits for the loop from outside is woken now, and each second, for the server's
+// deadlines.
 static void hsk_loop_wake(http_server_t *server)
 {
     struct itimerspec beat;
@@ -656,7 +682,8 @@ static bool hsk_loop_fill(http_server_t *server)
     return kevent(server->loop, changes, server->is_polled ? 2 : 1, NULL, 0, NULL) == 0;
 }
 
-// Whoever waits for the loop from outside is woken; each second he is anyway, for the server's deadlines.
+// Whoever waits for the loop from outside is woken; each second he is anyway, for the server's
+// deadlines.
 static void hsk_loop_wake(http_server_t *server)
 {
     struct kevent change;
@@ -675,7 +702,8 @@ static void hsk_loop_wait(http_server_t *server, int64_t ns)
 
 static void hsk_tell(http_server_t *server)
 {
-    hsk_queue told = server->told; // those that are added meanwhile wait for a turn in which they can be sent
+    // those that are added meanwhile wait for a turn in which they can be sent
+    hsk_queue told = server->told;
     server->told.first = server->told.last = NULL;
     for (hsk_request *r = hsk_queue_take(&told); r; r = hsk_queue_take(&told)) {
         hsk_callback notify_done = r->notify_done;
@@ -709,8 +737,8 @@ static skua_server *hsk_server_new(const http_server_t *server, const char *ipad
 {
     char address[128];
     bool is_ipv6 = ipaddr && strchr(ipaddr, ':');
-    int len = snprintf(address, sizeof(address), "%s%s%s:%d", is_ipv6 ? "[" : "", ipaddr ? ipaddr : "",
-                       is_ipv6 ? "]" : "", server->port);
+    int len = snprintf(address, sizeof(address), "%s%s%s:%d", is_ipv6 ? "[" : "",
+                       ipaddr ? ipaddr : "", is_ipv6 ? "]" : "", server->port);
     skua_config config;
     memset(&config, 0, sizeof(config));
     config.listen = len > 0 && (size_t)len < sizeof(address) ? address : "";
@@ -761,7 +789,8 @@ int http_server_listen_addr(struct http_server_s *server, const char *ipaddr)
     int failed = hsk_open(server, ipaddr);
     if (failed) return failed;
     skua_status status;
-    do status = hsk_wait_and_turn(server);
+    do
+        status = hsk_wait_and_turn(server);
     while (status == SKUA_OK);
     return (int)status;
 }
@@ -783,13 +812,14 @@ int http_server_listen_poll(struct http_server_s *server)
     return http_server_listen_addr_poll(server, NULL);
 }
 
-// What can be gone on with at once is, also the next pieces of answers; but not for ever: the program has other things
-// to do.
+// What can be gone on with at once is, also the next pieces of answers; but not for ever: the
+// program has other things to do.
 static void hsk_poll_turns(http_server_t *server)
 {
     hsk_loop_wait(server, 0);
     for (int turns = 0; turns < HSK_POLL_TURNS_MAX; turns++)
-        if (hsk_turn(server, 0) || (!server->told.first && skua_timeout_ns(server->skua) != 0)) return;
+        if (hsk_turn(server, 0) || (!server->told.first && skua_timeout_ns(server->skua) != 0))
+            return;
     hsk_loop_wake(server);
 }
 
@@ -814,7 +844,8 @@ int http_server_poll(struct http_server_s *server)
     return handled;
 }
 
-// An answer that is given while nobody turns the server leaves with the next turn, which is not to be waited for.
+// An answer that is given while nobody turns the server leaves with the next turn, which is not to
+// be waited for.
 static void hsk_answered_outside(http_server_t *server)
 {
     if (server->is_polled && !server->is_polling) hsk_loop_wake(server);
@@ -890,7 +921,8 @@ int http_request_has_flag(struct http_request_s *request, int flag)
     return (flags & flag) != 0;
 }
 
-void http_request_read_chunk(struct http_request_s *request, void (*chunk_cb)(struct http_request_s *))
+void http_request_read_chunk(struct http_request_s *request,
+                             void (*chunk_cb)(struct http_request_s *))
 {
     hsk_request *r = hsk_find(request);
     if (!r || r->answered) return;
@@ -997,7 +1029,8 @@ static void hsk_response_free(http_response_t *response)
 // Those that say how a message is framed come from the one who frames it.
 static bool hsk_is_servers(const hsk_line *line)
 {
-    static const char *const names[] = { "connection", "content-length", "transfer-encoding", "date" };
+    static const char *const names[] = { "connection", "content-length", "transfer-encoding",
+                                         "date" };
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
         if (!strcasecmp(line->name, names[i])) return true;
     return false;
@@ -1015,9 +1048,11 @@ static void hsk_add_fields(hsk_request *r, const http_response_t *response)
 {
     for (size_t i = 0; i < response->count; i++) {
         const hsk_line *line = &response->lines[i];
-        if (!strcasecmp(line->name, "connection") && !strcasecmp(line->value, "close")) r->directive = HTTP_CLOSE;
+        if (!strcasecmp(line->name, "connection") && !strcasecmp(line->value, "close"))
+            r->directive = HTTP_CLOSE;
         if (hsk_is_servers(line)) continue;
-        skua_status status = skua_field_add(r->skua, line->name, hsk_slice(line->value, strlen(line->value)));
+        skua_status status =
+            skua_field_add(r->skua, line->name, hsk_slice(line->value, strlen(line->value)));
         if (status && status != SKUA_ESTATE) hsk_log_line(r, line);
     }
     if (r->directive == HTTP_CLOSE) skua_request_close(r->skua);
@@ -1027,11 +1062,13 @@ static void hsk_add_trailers(hsk_request *r, const http_response_t *response)
 {
     for (size_t i = 0; i < response->count; i++) {
         const hsk_line *line = &response->lines[i];
-        if (skua_trailer_add(r->skua, line->name, hsk_slice(line->value, strlen(line->value)))) hsk_log_line(r, line);
+        if (skua_trailer_add(r->skua, line->name, hsk_slice(line->value, strlen(line->value))))
+            hsk_log_line(r, line);
     }
 }
 
-// Sends an interim response and lets the request go on. 101 is not one: there is no protocol to switch to.
+// Sends an interim response and lets the request go on. 101 is not one: there is no protocol to
+// switch to.
 static bool hsk_inform(hsk_request *r, const http_response_t *response)
 {
     size_t octets = response->count * sizeof(skua_field);
@@ -1044,8 +1081,8 @@ static bool hsk_inform(hsk_request *r, const http_response_t *response)
     return skua_inform(r->skua, response->status, fields, response->count) == SKUA_OK;
 }
 
-// What failed because the server has answered meanwhile (a timeout) is over; what failed otherwise is said once more
-// without anything that could be at fault.
+// What failed because the server has answered meanwhile (a timeout) is over; what failed otherwise
+// is said once more without anything that could be at fault.
 static void hsk_settle(const hsk_request *r, skua_status status)
 {
     if (!status || status == SKUA_ESTATE || r->gone) return;
@@ -1065,14 +1102,16 @@ static void hsk_answer(hsk_request *r, const http_response_t *response)
 
 // ---- Answering in pieces ----
 
-// Writes as much as there is room for. Returns how much; less than all: hsk_on_drained will be called, or the end.
+// Writes as much as there is room for. Returns how much; less than all: hsk_on_drained will be
+// called, or the end.
 static size_t hsk_write(hsk_request *r, skua_slice octets)
 {
     size_t written = 0;
     while (written < octets.len && !r->gone) {
         uint64_t room = skua_write_room(r->skua);
         size_t n = octets.len - written;
-        if (n > room) n = room ? (size_t)room : 1; // to be refused, and told when there is room again
+        // to be refused, and told when there is room again
+        if (n > room) n = room ? (size_t)room : 1;
         if (skua_write(r->skua, hsk_slice(octets.ptr + written, n))) break;
         written += n;
     }
@@ -1090,7 +1129,8 @@ static void hsk_go_on(hsk_request *r)
 {
     if (r->unsent.len || r->gone) return;
     if (r->finishing) hsk_finish(r);
-    else if (r->notify_done && skua_write_room(r->skua) >= HSK_OUT_OCTETS / 2) hsk_queue_add(&r->server->told, r);
+    else if (r->notify_done && skua_write_room(r->skua) >= HSK_OUT_OCTETS / 2)
+        hsk_queue_add(&r->server->told, r);
 }
 
 static void hsk_on_drained(skua_request *skua, void *user)
@@ -1122,7 +1162,8 @@ static void hsk_send(hsk_request *r, skua_slice body)
     size_t written = r->unsent.len ? 0 : hsk_write(r, body);
     if (written == body.len) return;
     skua_slice rest = hsk_slice(body.ptr + written, body.len - written);
-    if (!hsk_buffer_add(r->server, &r->unsent, rest, HTTP_RESPONSE_BUF_SIZE)) skua_request_abort(r->skua);
+    if (!hsk_buffer_add(r->server, &r->unsent, rest, HTTP_RESPONSE_BUF_SIZE))
+        skua_request_abort(r->skua);
 }
 
 static void hsk_send_chunk(hsk_request *r, skua_slice body, hsk_callback notify_done)
@@ -1135,7 +1176,8 @@ static void hsk_send_chunk(hsk_request *r, skua_slice body, hsk_callback notify_
     else hsk_go_on(r);
 }
 
-// The answer the program owes, and the program's part in it: over, unless the response is an interim one.
+// The answer the program owes, and the program's part in it: over, unless the response is an
+// interim one.
 static hsk_request *hsk_owed(const struct http_request_s *request, const http_response_t *response)
 {
     hsk_request *r = hsk_find(request);
@@ -1169,7 +1211,8 @@ void http_respond_chunk(struct http_request_s *request, struct http_response_s *
     if (r && !r->answered) {
         hsk_answered_outside(r->server);
         if (!r->gone && !response) skua_request_abort(r->skua);
-        if (!r->gone && response && hsk_begin(r, response)) hsk_send_chunk(r, response->body, notify_done);
+        if (!r->gone && response && hsk_begin(r, response))
+            hsk_send_chunk(r, response->body, notify_done);
         else if (notify_done) hsk_forget(r); // it waits for what will not come
     }
     hsk_response_free(response);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// FreeBSD's <sys/event.h> over Linux's epoll and inotify, so that the kqueue backend runs where it is developed.
-// Only what Skua uses is here, and that as kqueue(2) of FreeBSD says it: EVFILT_READ, EVFILT_WRITE, EVFILT_USER
-// and EVFILT_VNODE; no timers, processes or signals.
+// FreeBSD's <sys/event.h> over Linux's epoll and inotify, so that the kqueue backend runs where it
+// is developed.
+// Only what Skua uses is here, and that as kqueue(2) of FreeBSD says it: EVFILT_READ, EVFILT_WRITE,
+// EVFILT_USER and EVFILT_VNODE; no timers, processes or signals.
 #ifndef SKUA_TESTS_KQUEUE_EVENT_H
 #define SKUA_TESTS_KQUEUE_EVENT_H
 
@@ -47,7 +48,7 @@ struct kevent {
 };
 
 int kqueue(void);
-int kevent(int kq, const struct kevent *changelist, int nchanges, struct kevent *eventlist, int nevents,
-           const struct timespec *timeout);
+int kevent(int kq, const struct kevent *changelist, int nchanges, struct kevent *eventlist,
+           int nevents, const struct timespec *timeout);
 
 #endif

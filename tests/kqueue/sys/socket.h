@@ -11,8 +11,10 @@
 
 struct sf_hdtr;
 
-// Sends nbytes of fd from offset, or all of it if that is 0. *sbytes: how many left, also when it failed.
-int shim_sendfile(int fd, int s, off_t offset, size_t nbytes, struct sf_hdtr *hdtr, off_t *sbytes, int flags);
+// Sends nbytes of fd from offset, or all of it if that is 0. *sbytes: how many left, also when it
+// failed.
+int shim_sendfile(int fd, int s, off_t offset, size_t nbytes, struct sf_hdtr *hdtr, off_t *sbytes,
+                  int flags);
 
 #define sendfile shim_sendfile
 

@@ -41,8 +41,9 @@ enum { PIECES = 400 };
 static void test_arena_pieces_are_apart_and_aligned(void **state)
 {
     (void)state;
-    static const size_t sizes[] = { 0, 1, 15, 16, 17, 100, 1000, 5000, BLOCK_OCTETS - 1,
-                                    BLOCK_OCTETS, BLOCK_OCTETS + 1, 70000 };
+    static const size_t sizes[] = {
+        0, 1, 15, 16, 17, 100, 1000, 5000, BLOCK_OCTETS - 1, BLOCK_OCTETS, BLOCK_OCTETS + 1, 70000
+    };
     unsigned char *pieces[PIECES];
     size_t lengths[PIECES];
     arena a;
@@ -55,7 +56,8 @@ static void test_arena_pieces_are_apart_and_aligned(void **state)
         memset(pieces[i], (int)(i & 0xff), lengths[i]);
     }
     for (size_t i = 0; i < PIECES; i++) {
-        for (size_t j = 0; j < lengths[i]; j++) assert_int_equal(pieces[i][j], i & 0xff);
+        for (size_t j = 0; j < lengths[i]; j++)
+            assert_int_equal(pieces[i][j], i & 0xff);
     }
     arena_reset(&a);
     assert_int_equal(store.out_count, 0);
@@ -66,7 +68,8 @@ static void test_arena_block_fills_to_its_end(void **state)
     (void)state;
     arena a;
     arena_init(&a, &store);
-    for (size_t i = 0; i < BLOCK_OCTETS / 16; i++) assert_non_null(arena_alloc(&a, 16));
+    for (size_t i = 0; i < BLOCK_OCTETS / 16; i++)
+        assert_non_null(arena_alloc(&a, 16));
     assert_int_equal(store.out_count, 1);
     assert_non_null(arena_alloc(&a, 1));
     assert_int_equal(store.out_count, 2);
@@ -119,7 +122,8 @@ static void test_arena_refuses_what_wraps(void **state)
     arena a;
     arena_init(&a, &store);
     assert_non_null(arena_alloc(&a, 1));
-    for (size_t less = 0; less < 16; less++) assert_null(arena_alloc(&a, SIZE_MAX - less));
+    for (size_t less = 0; less < 16; less++)
+        assert_null(arena_alloc(&a, SIZE_MAX - less));
     arena_reset(&a);
 }
 

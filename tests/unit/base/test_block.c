@@ -56,13 +56,16 @@ static void check_kept(uint32_t free_max, uint32_t taken, uint32_t kept)
     block_store store;
     block *held[8];
     block_store_init(&store, free_max);
-    for (uint32_t i = 0; i < taken; i++) held[i] = block_take(&store);
+    for (uint32_t i = 0; i < taken; i++)
+        held[i] = block_take(&store);
     assert_int_equal(store.out_count, taken);
-    for (uint32_t i = 0; i < taken; i++) block_give(&store, &held[i]);
+    for (uint32_t i = 0; i < taken; i++)
+        block_give(&store, &held[i]);
     assert_int_equal(store.out_count, 0);
     assert_int_equal(store.free_count, kept);
     uint32_t length = 0;
-    for (block *b = store.free; b; b = b->next) length++;
+    for (block *b = store.free; b; b = b->next)
+        length++;
     assert_int_equal(length, kept);
     block_store_deinit(&store);
     assert_null(store.free);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The allocator and the panic hook: everything a server allocates comes from the one it was given and goes back to it.
+// The allocator and the panic hook: everything a server allocates comes from the one it was given
+// and goes back to it.
 
 #include "base/memory.h"
 
@@ -63,13 +64,16 @@ static void counting_free(void *memory, void *user)
 
 static skua_allocator counting_allocator(counting *c)
 {
-    return (skua_allocator){ .alloc = counting_alloc, .resize = counting_resize, .free = counting_free, .user = c };
+    return (skua_allocator){
+        .alloc = counting_alloc, .resize = counting_resize, .free = counting_free, .user = c
+    };
 }
 
 static void on_collected(skua_request *request, skua_status status, skua_slice content, void *user)
 {
     (void)user;
-    if (status == SKUA_OK) assert_int_equal(skua_respond(request, 200, "text/plain", content), SKUA_OK);
+    if (status == SKUA_OK)
+        assert_int_equal(skua_respond(request, 200, "text/plain", content), SKUA_OK);
 }
 
 static void on_echo(skua_request *request, void *user)
@@ -90,13 +94,19 @@ static void a_server_lives_in_the_memory_it_is_given(void **state)
     assert_non_null(server);
     allocator = (skua_allocator){ .user = NULL }; // it was copied
     assert_int_equal(skua_route(server, "POST /echo", on_echo, NULL), SKUA_OK);
-    assert_int_equal(skua_route_directory(server, "/files/", folder, &(skua_directory_config){ .list = true }), SKUA_OK);
-    int len = snprintf(request, sizeof request, "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 50000\r\n\r\n");
+    assert_int_equal(
+        skua_route_directory(server, "/files/", folder, &(skua_directory_config){ .list = true }),
+        SKUA_OK);
+    int len = snprintf(request, sizeof request,
+                       "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 50000\r\n\r\n");
     memset(request + len, 'x', 50000);
     skua_slice answer, listing;
-    assert_int_equal(skua_test_request(server, (skua_slice){ request, (size_t)len + 50000 }, &answer), SKUA_OK);
+    assert_int_equal(
+        skua_test_request(server, (skua_slice){ request, (size_t)len + 50000 }, &answer), SKUA_OK);
     assert_true(answer.len > 50000);
-    assert_int_equal(skua_test_request(server, SKUA_SLICE("GET /files/ HTTP/1.1\r\nHost: a\r\n\r\n"), &listing), SKUA_OK);
+    assert_int_equal(
+        skua_test_request(server, SKUA_SLICE("GET /files/ HTTP/1.1\r\nHost: a\r\n\r\n"), &listing),
+        SKUA_OK);
     assert_true(strncmp(listing.ptr, "HTTP/1.1 200 ", 13) == 0);
     assert_true(c.calls > 10);
     assert_true(c.in_use > 5);
@@ -167,7 +177,8 @@ static void arrays_do_not_overflow(void **state)
     (void)state;
     assert_null(memory_array(SIZE_MAX / 2, 3));
     char *array = memory_array(3, 5);
-    for (int i = 0; i < 15; i++) assert_int_equal(array[i], 0);
+    for (int i = 0; i < 15; i++)
+        assert_int_equal(array[i], 0);
     memory_free(array);
     memory_free(NULL);
 }

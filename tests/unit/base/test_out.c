@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The output queue against a plain string: whatever is pushed leaves once, in order, and every block and
-// everything lent comes back.
+// The output queue against a plain string: whatever is pushed leaves once, in order, and every
+// block and everything lent comes back.
 
 #include "base/out.h"
 
@@ -75,7 +75,8 @@ static void push_reserved(out_queue *out)
     }
     assert_true(room >= need && room > 0);
     size_t n = random_below((need ? need : room) + 1);
-    for (size_t i = 0; i < n; i++) to[i] = (char)random_next();
+    for (size_t i = 0; i < n; i++)
+        to[i] = (char)random_next();
     out_commit(out, n);
     model_push(to, n);
 }
@@ -131,7 +132,8 @@ static void check_queue(out_queue *out)
     }
     assert_int_equal(at, the.tail);
     unsigned due = the.released;
-    while (due < the.lent && the.release_at[due % MODEL_RELEASES] <= out->total_out) due++;
+    while (due < the.lent && the.release_at[due % MODEL_RELEASES] <= out->total_out)
+        due++;
     assert_int_equal(due, the.released);
 }
 
@@ -164,7 +166,8 @@ static void run(uint64_t seed, size_t steps)
 {
     memset(&the, 0, sizeof the);
     the.seed = seed * 2654435761u + 1;
-    for (size_t i = 0; i < sizeof source; i++) source[i] = (char)random_next();
+    for (size_t i = 0; i < sizeof source; i++)
+        source[i] = (char)random_next();
     block_store store;
     block_store_init(&store, 4);
     out_queue out;
@@ -183,7 +186,8 @@ static void run(uint64_t seed, size_t steps)
 static void test_out_equals_a_string(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= 40; seed++) run(seed, 500);
+    for (uint64_t seed = 1; seed <= 40; seed++)
+        run(seed, 500);
 }
 
 static void test_out_extends_one_segment(void **state)
@@ -193,10 +197,12 @@ static void test_out_extends_one_segment(void **state)
     block_store_init(&store, 4);
     out_queue out;
     out_init(&out, &store);
-    for (int i = 0; i < 1000; i++) assert_true(out_copy(&out, slice_of("0123456789")));
+    for (int i = 0; i < 1000; i++)
+        assert_true(out_copy(&out, slice_of("0123456789")));
     assert_int_equal(out.count, 1);
     assert_int_equal(store.out_count, 1);
-    for (int i = 0; i < 1000; i++) assert_true(out_copy(&out, slice_of("0123456789")));
+    for (int i = 0; i < 1000; i++)
+        assert_true(out_copy(&out, slice_of("0123456789")));
     assert_int_equal(out.count, 2);
     assert_int_equal(store.out_count, 2);
     out_pop(&out, BLOCK_OCTETS);
@@ -243,7 +249,8 @@ static void test_out_refuses_past_its_segments(void **state)
     out_queue out;
     out_init(&out, &store);
     unsigned released = 0;
-    while (!out_is_full(&out)) out_lend(&out, slice_of("lent"), count_release, &released);
+    while (!out_is_full(&out))
+        out_lend(&out, slice_of("lent"), count_release, &released);
     // The four left over are for copied octets around what is lent.
     for (unsigned i = out.count; i + 1 < OUT_SEGMENTS_MAX; i++) {
         out_lend(&out, slice_of("lent"), count_release, &released);

@@ -21,7 +21,8 @@ static thing *take(pool *p)
 {
     thing *t = pool_take(p);
     assert_non_null(t);
-    for (size_t i = 0; i < sizeof t->content; i++) assert_int_equal(t->content[i], 0);
+    for (size_t i = 0; i < sizeof t->content; i++)
+        assert_int_equal(t->content[i], 0);
     memset(t->content, 'x', sizeof t->content);
     return t;
 }
@@ -61,8 +62,10 @@ static void test_pool_slots_come_in_order_over_slabs(void **state)
         assert_int_equal(things[i]->item.slot, i);
     }
     assert_int_equal(p.slab_count, 4);
-    for (uint32_t i = 0; i < THINGS; i++) assert_ptr_equal(pool_find(&p, i, 1), things[i]);
-    for (uint32_t i = 0; i < THINGS; i++) pool_give(&p, things[i]);
+    for (uint32_t i = 0; i < THINGS; i++)
+        assert_ptr_equal(pool_find(&p, i, 1), things[i]);
+    for (uint32_t i = 0; i < THINGS; i++)
+        pool_give(&p, things[i]);
     pool_deinit(&p);
 }
 
@@ -94,7 +97,8 @@ static void test_pool_smallest_item(void **state)
         items[i] = pool_take(&p);
         assert_non_null(items[i]);
     }
-    for (size_t i = 0; i <= POOL_SLAB_ITEMS; i++) pool_give(&p, items[i]);
+    for (size_t i = 0; i <= POOL_SLAB_ITEMS; i++)
+        pool_give(&p, items[i]);
     pool_deinit(&p);
 }
 

@@ -161,10 +161,8 @@ static void test_cache_equals_a_list(void **state)
         assert_int_equal(find(c, key) != NULL, known);
         if (!known && !(seed >> 60)) continue;
         if (!known) put(c, key, 1);
-        if (!known && count == ROOM)
-            at = 0;
-        else if (!known)
-            count++;
+        if (!known && count == ROOM) at = 0;
+        else if (!known) count++;
         memmove(list + at, list + at + 1, (count - 1 - at) * sizeof *list);
         list[count - 1] = number;
         assert_int_equal(c->count, count);

@@ -28,10 +28,8 @@ static uint32_t root_fraction(uint64_t prime, unsigned degree)
         wide middle = (low + high) / 2;
         wide power = middle * middle;
         bool over = power > target || (degree == 3 && power > target / middle);
-        if (over)
-            high = middle;
-        else
-            low = middle;
+        if (over) high = middle;
+        else low = middle;
     }
     return (uint32_t)low;
 }

@@ -13,9 +13,9 @@
 
 enum { OUT_OCTETS = 4096, MORE = 0, END = 1 }; // other outcomes are a fault's status
 
-static const chunk_limits limits = {
-    .ext_octets_max = 20, .trailer_octets_max = 40, .trailers_max = 3
-};
+static const chunk_limits limits = { .ext_octets_max = 20,
+                                     .trailer_octets_max = 40,
+                                     .trailers_max = 3 };
 
 static block_store store;
 
@@ -84,7 +84,8 @@ static const chunk_case cases[] = {
     { "15 after a zero", "0" FIFTEEN_F "\r\nx", "x", MORE, 0 },
     { "16 significant digits", "f" FIFTEEN_F "\r\n", "", 400, 3 },
     { "16 significant digits, small", "1000000000000000\r\n", "", 400, 3 },
-    { "data holds CRLF and zeros", "9\r\n\r\n0\r\n\r\n0\r\r\n0\r\n\r\n", "\r\n0\r\n\r\n0\r", END, 0 },
+    { "data holds CRLF and zeros", "9\r\n\r\n0\r\n\r\n0\r\r\n0\r\n\r\n", "\r\n0\r\n\r\n0\r", END,
+      0 },
 
     { "no size", "\r\n", "", 400, 2 },
     { "no size before an extension", ";x\r\n", "", 400, 4 },
@@ -193,7 +194,8 @@ static void test_chunk_octet_by_octet(void **state)
         slice wire = slice_of(cases[i].wire);
         decoding d;
         decoding_begin(&d, &limits);
-        for (size_t at = 0; at < wire.len; at++) decode_rest(&d, slice_make(wire.ptr + at, 1));
+        for (size_t at = 0; at < wire.len; at++)
+            decode_rest(&d, slice_make(wire.ptr + at, 1));
         check(&cases[i], &d);
         decoding_end(&d);
     }
@@ -277,7 +279,9 @@ static void test_chunk_takes_no_memory_without_trailers(void **state)
 static void test_chunk_memory_running_out_is_503(void **state)
 {
     (void)state;
-    chunk_limits endless = { .ext_octets_max = 1, .trailer_octets_max = SIZE_MAX, .trailers_max = 1 };
+    chunk_limits endless = { .ext_octets_max = 1,
+                             .trailer_octets_max = SIZE_MAX,
+                             .trailers_max = 1 };
     decoding d;
     decoding_begin(&d, &endless);
     decode(&d, slice_of("0\r\nx: y\r\n\r\n"));
@@ -320,10 +324,16 @@ static void test_chunk_data_is_handed_on_whole(void **state)
 static void test_chunk_trailer_allowed(void **state)
 {
     (void)state;
-    static const char *const refused[] = { "te", "Host", "HOST", "content-length", "Set-Cookie",
-                                           "If-Unmodified-Since", "Proxy-Authorization", "Trailer" };
-    static const char *const allowed[] = { "x", "ETag", "Server-Timing", "Content-Digest", "hosts",
-                                           "hos", "Authentication-Info", "" };
+    static const char *const refused[] = { "te",
+                                           "Host",
+                                           "HOST",
+                                           "content-length",
+                                           "Set-Cookie",
+                                           "If-Unmodified-Since",
+                                           "Proxy-Authorization",
+                                           "Trailer" };
+    static const char *const allowed[] = { "x",     "ETag", "Server-Timing",       "Content-Digest",
+                                           "hosts", "hos",  "Authentication-Info", "" };
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
         assert_false(chunk_trailer_allowed(slice_of(refused[i])));
     }
@@ -335,7 +345,9 @@ static void test_chunk_trailer_allowed(void **state)
 static void test_chunk_write_size(void **state)
 {
     (void)state;
-    static const uint64_t sizes[] = { 0, 1, 9, 10, 15, 16, 255, 256, 16384, UINT32_MAX, UINT64_MAX };
+    static const uint64_t sizes[] = {
+        0, 1, 9, 10, 15, 16, 255, 256, 16384, UINT32_MAX, UINT64_MAX
+    };
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         char expected[32], out[32];
         int len = snprintf(expected, sizeof expected, "%llx\r\n", (unsigned long long)sizes[i]);

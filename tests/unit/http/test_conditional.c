@@ -121,9 +121,9 @@ static void test_condition_order(void **state)
     (void)state;
     representation selected = { slice_of("\"a\""), MODIFIED, NOW };
     for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++) {
-        preconditions conditions = conditions_of(orders[i].match, orders[i].none_match,
-                                                 orders[i].unmodified_since,
-                                                 orders[i].modified_since);
+        preconditions conditions =
+            conditions_of(orders[i].match, orders[i].none_match, orders[i].unmodified_since,
+                          orders[i].modified_since);
         int reading = (int)condition_evaluate(&conditions, &selected, true);
         int writing = (int)condition_evaluate(&conditions, &selected, false);
         bool right = reading == orders[i].reading && writing == orders[i].writing;

@@ -24,7 +24,8 @@ static const written_case written[] = {
     { { .name = "a", .value = { "\"b\"", 3 } }, "a=\"b\"" },
     { { .name = "a", .value = { "\"\"", 2 } }, "a=\"\"" },
     { { .name = "a", .value = { "b=c", 3 } }, "a=b=c" },
-    { { .name = "a", .value = { "!#$%&'()*+-./:<=>?@[]^_`{|}~", 28 } }, "a=!#$%&'()*+-./:<=>?@[]^_`{|}~" },
+    { { .name = "a", .value = { "!#$%&'()*+-./:<=>?@[]^_`{|}~", 28 } },
+      "a=!#$%&'()*+-./:<=>?@[]^_`{|}~" },
     { { A_COOKIE, .path = "/" }, "a=1; Path=/" },
     { { A_COOKIE, .path = "/x y" }, "a=1; Path=/x y" },
     { { A_COOKIE, .domain = "example.com" }, "a=1; Domain=example.com" },
@@ -36,10 +37,12 @@ static const written_case written[] = {
     { { A_COOKIE, .http_only = true }, "a=1; HttpOnly" },
     { { A_COOKIE, .same_site = SKUA_SAME_SITE_LAX }, "a=1; SameSite=Lax" },
     { { A_COOKIE, .same_site = SKUA_SAME_SITE_STRICT }, "a=1; SameSite=Strict" },
-    { { A_COOKIE, .same_site = SKUA_SAME_SITE_NONE, .secure = true }, "a=1; Secure; SameSite=None" },
+    { { A_COOKIE, .same_site = SKUA_SAME_SITE_NONE, .secure = true },
+      "a=1; Secure; SameSite=None" },
     { { A_COOKIE, .partitioned = true, .secure = true }, "a=1; Secure; Partitioned" },
     { { .name = "__Host-a", .path = "/", .secure = true }, "__Host-a=; Path=/; Secure" },
-    { { .name = "__Secure-a", .domain = "b.c", .secure = true }, "__Secure-a=; Domain=b.c; Secure" },
+    { { .name = "__Secure-a", .domain = "b.c", .secure = true },
+      "__Secure-a=; Domain=b.c; Secure" },
     { { A_COOKIE, .path = "/p", .domain = "d", .max_age_s = -9, .secure = true, .http_only = true,
         .same_site = SKUA_SAME_SITE_STRICT, .partitioned = true },
       "a=1; Path=/p; Domain=d; Expires=Thu, 01 Jan 1970 00:00:00 GMT; Secure; HttpOnly; SameSite=Strict; "
@@ -118,7 +121,8 @@ static void test_limits(void **state)
     static char text[4200];
     memset(text, 'x', sizeof text - 1);
     assert_int_equal(cookie_check(&(skua_cookie){ .name = "a", .value = { text, 4095 } }), SKUA_OK);
-    assert_int_equal(cookie_check(&(skua_cookie){ .name = "a", .value = { text, 4096 } }), SKUA_ELIMIT);
+    assert_int_equal(cookie_check(&(skua_cookie){ .name = "a", .value = { text, 4096 } }),
+                     SKUA_ELIMIT);
     assert_int_equal(cookie_check(&(skua_cookie){ .name = text }), SKUA_ELIMIT);
     text[1024] = 0;
     assert_int_equal(cookie_check(&(skua_cookie){ A_COOKIE, .domain = text }), SKUA_OK);

@@ -72,11 +72,11 @@ static const struct {
     { "Fri, 31 Dec 9999 23:59:59 GMT", 253402300799 },
     { "Sat, 31 Dec 2016 23:59:60 GMT", 1483228800 }, // a leap second
     { "Tue, 29 Feb 2000 00:00:00 GMT", 951782400 },
-    { "Wednesday, 31-Dec-75 23:59:59 GMT", 3345062399 },  // 2075: less than 50 years ahead
-    { "Thursday, 01-Jan-76 00:00:00 GMT", 3345062400 },   // 2076: 50 years, but not more
-    { "Thursday, 01-Jan-76 00:00:01 GMT", 189302401 },    // 1976
-    { "Thursday, 01-Jan-70 00:00:00 GMT", 3155760000 },   // 2070
-    { "Saturday, 01-Jan-00 00:00:00 GMT", 946684800 },    // 2000
+    { "Wednesday, 31-Dec-75 23:59:59 GMT", 3345062399 }, // 2075: less than 50 years ahead
+    { "Thursday, 01-Jan-76 00:00:00 GMT", 3345062400 },  // 2076: 50 years, but not more
+    { "Thursday, 01-Jan-76 00:00:01 GMT", 189302401 },   // 1976
+    { "Thursday, 01-Jan-70 00:00:00 GMT", 3155760000 },  // 2070
+    { "Saturday, 01-Jan-00 00:00:00 GMT", 946684800 },   // 2000
     { "Tuesday, 29-Feb-00 00:00:00 GMT", 951782400 },
 };
 

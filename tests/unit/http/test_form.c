@@ -30,8 +30,10 @@ static void check_form(const form_case *c)
     form_decode(input, pairs, count, text);
     for (unsigned i = 0; i < count; i++) {
         assert_non_null(c->pairs[2 * i]);
-        if (!slice_equal(pairs[i].name, slice_of(c->pairs[2 * i]))) fail_msg("%s: name %u", c->encoded, i);
-        if (!slice_equal(pairs[i].value, slice_of(c->pairs[2 * i + 1]))) fail_msg("%s: value %u", c->encoded, i);
+        if (!slice_equal(pairs[i].name, slice_of(c->pairs[2 * i])))
+            fail_msg("%s: name %u", c->encoded, i);
+        if (!slice_equal(pairs[i].value, slice_of(c->pairs[2 * i + 1])))
+            fail_msg("%s: value %u", c->encoded, i);
     }
     assert_null(c->pairs[2 * count]);
     free(text);
@@ -54,7 +56,8 @@ static void test_form_decodes_pairs(void **state)
         { "%1=x&c=%", { "", "x", "c", "", NULL } },
         { "a=1&a=2&&a=3", { "a", "1", "a", "2", "a", "3", NULL } },
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) check_form(&cases[i]);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        check_form(&cases[i]);
 }
 
 static void test_form_counts_up_to_a_bound(void **state)

@@ -105,10 +105,12 @@ static void check(const multipart_case *c)
         feed_guarded(&t, c->wire, split);
         feed_guarded(&t, c->wire + split, len - split);
         finish(&t);
-        if (strcmp(t.text, c->told) != 0) fail_msg("%s, split %zu: %s (%s)", c->name, split, t.text, t.parser.fault.reason);
+        if (strcmp(t.text, c->told) != 0)
+            fail_msg("%s, split %zu: %s (%s)", c->name, split, t.text, t.parser.fault.reason);
     }
     begin(&t, "bb");
-    for (size_t i = 0; i < len; i++) feed_guarded(&t, c->wire + i, 1);
+    for (size_t i = 0; i < len; i++)
+        feed_guarded(&t, c->wire + i, 1);
     finish(&t);
     assert_string_equal(t.text, c->told);
 }
@@ -130,21 +132,33 @@ static void test_multipart_reads_parts(void **state)
         { "preamble", "This is\r\n--b not\r\n" PART_A "x\r\n--bb--", "[a|-|-|1:x]." },
         { "empty line before", "\r\n" PART_A "x\r\n--bb--", "[a|-|-|1:x]." },
         { "epilogue", PART_A "x\r\n--bb--\r\nanything \r\n--bb\r\n", "[a|-|-|1:x]." },
-        { "padding", "--bb \t\r\n" HEAD_A "x\r\n--bb\t\r\n" HEAD_A "y\r\n--bb-- \t", "[a|-|-|1:x][a|-|-|1:y]." },
-        { "nearly a delimiter", PART_A "\r\n--b\r\n-\r\r\n\r--bb\n--bb\r\n--ab\r\n--bb--", "[a|-|-|1:\r\n--b\r\n-\r\r\n\r--bb\n--bb\r\n--ab]." },
+        { "padding", "--bb \t\r\n" HEAD_A "x\r\n--bb\t\r\n" HEAD_A "y\r\n--bb-- \t",
+          "[a|-|-|1:x][a|-|-|1:y]." },
+        { "nearly a delimiter", PART_A "\r\n--b\r\n-\r\r\n\r--bb\n--bb\r\n--ab\r\n--bb--",
+          "[a|-|-|1:\r\n--b\r\n-\r\r\n\r--bb\n--bb\r\n--ab]." },
         { "begins like one", PART_A "--b\r\n--bb--", "[a|-|-|1:--b]." },
         { "CR before it", PART_A "x\r\r\n--bb--", "[a|-|-|1:x\r]." },
         { "LF before it", PART_A "x\n\r\n--bb--", "[a|-|-|1:x\n]." },
-        { "file", "--bb\r\ncontent-disposition:Form-Data;NAME=f ; filename=\"a b;\\\"c\\\".txt\"\r\nContent-Type: text/x; y=z\r\n\r\n1\r\n--bb--",
+        { "file",
+          "--bb\r\ncontent-disposition:Form-Data;NAME=f ; filename=\"a b;\\\"c\\\".txt\"\r\nContent-Type: text/x; y=z\r\n\r\n1\r\n--bb--",
           "[f|a b;\"c\".txt|text/x; y=z|2:1]." },
-        { "path of a browser", "--bb\r\nContent-Disposition: form-data; name=\"f\"; filename=\"C:\\dir\\a.txt\"\r\n\r\n1\r\n--bb--",
+        { "path of a browser",
+          "--bb\r\nContent-Disposition: form-data; name=\"f\"; filename=\"C:\\dir\\a.txt\"\r\n\r\n1\r\n--bb--",
           "[f|C:\\dir\\a.txt|-|1:1]." },
-        { "empty names", "--bb\r\nContent-Disposition: form-data; name=\"\"; filename=\"\"\r\n\r\n1\r\n--bb--", "[||-|1:1]." },
-        { "other parameters", "--bb\r\nContent-Disposition: form-data; x=1; name=a; filename*=utf-8''b;\r\n\r\n1\r\n--bb--", "[a|-|-|1:1]." },
-        { "harmless encoding", "--bb\r\nContent-Disposition: form-data; name=a\r\nContent-Transfer-Encoding: 8BIT\r\n\r\n1\r\n--bb--", "[a|-|-|2:1]." },
-        { "UTF-8", "--bb\r\nContent-Disposition: form-data; name=\"\xc3\xa9\"\r\n\r\n1\r\n--bb--", "[\xc3\xa9|-|-|1:1]." },
+        { "empty names",
+          "--bb\r\nContent-Disposition: form-data; name=\"\"; filename=\"\"\r\n\r\n1\r\n--bb--",
+          "[||-|1:1]." },
+        { "other parameters",
+          "--bb\r\nContent-Disposition: form-data; x=1; name=a; filename*=utf-8''b;\r\n\r\n1\r\n--bb--",
+          "[a|-|-|1:1]." },
+        { "harmless encoding",
+          "--bb\r\nContent-Disposition: form-data; name=a\r\nContent-Transfer-Encoding: 8BIT\r\n\r\n1\r\n--bb--",
+          "[a|-|-|2:1]." },
+        { "UTF-8", "--bb\r\nContent-Disposition: form-data; name=\"\xc3\xa9\"\r\n\r\n1\r\n--bb--",
+          "[\xc3\xa9|-|-|1:1]." },
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) check(&cases[i]);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        check(&cases[i]);
 }
 
 static void test_multipart_refuses(void **state)
@@ -164,31 +178,52 @@ static void test_multipart_refuses(void **state)
         { "bare LF behind a boundary", "--bb\n" HEAD_A "x\r\n--bb--", "<400>" },
         { "bare CR behind a boundary", "--bb\rx", "<400>" },
         { "bare CR behind the last", "--bb--\rx", "<400>" },
-        { "bare LF in a head", "--bb\r\nContent-Disposition: form-data; name=a\n\r\nx\r\n--bb--", "<400>" },
-        { "bare CR in a head", "--bb\r\nContent-Disposition: form-data; name=a\rX\r\n\r\nx\r\n--bb--", "<400>" },
+        { "bare LF in a head", "--bb\r\nContent-Disposition: form-data; name=a\n\r\nx\r\n--bb--",
+          "<400>" },
+        { "bare CR in a head",
+          "--bb\r\nContent-Disposition: form-data; name=a\rX\r\n\r\nx\r\n--bb--", "<400>" },
         { "no head", "--bb\r\n\r\nx\r\n--bb--", "<400>" },
         { "no disposition", "--bb\r\nContent-Type: text/plain\r\n\r\nx\r\n--bb--", "<400>" },
-        { "no name", "--bb\r\nContent-Disposition: form-data; filename=a\r\n\r\nx\r\n--bb--", "<400>" },
-        { "another disposition", "--bb\r\nContent-Disposition: attachment; name=a\r\n\r\nx\r\n--bb--", "<400>" },
-        { "disposition twice", "--bb\r\nContent-Disposition: form-data; name=a\r\nContent-Disposition: form-data; name=b\r\n\r\nx\r\n--bb--", "<400>" },
-        { "name twice", "--bb\r\nContent-Disposition: form-data; name=a; name=b\r\n\r\nx\r\n--bb--", "<400>" },
-        { "filename twice", "--bb\r\nContent-Disposition: form-data; name=a; filename=x; FileName=y\r\n\r\nx\r\n--bb--", "<400>" },
-        { "type twice", "--bb\r\nContent-Type: a/b\r\nContent-Type: a/b\r\nContent-Disposition: form-data; name=a\r\n\r\nx\r\n--bb--", "<400>" },
-        { "quote not closed", "--bb\r\nContent-Disposition: form-data; name=\"a\r\n\r\nx\r\n--bb--", "<400>" },
-        { "quote escaped away", "--bb\r\nContent-Disposition: form-data; name=\"a\\\"\r\n\r\nx\r\n--bb--", "<400>" },
-        { "octets behind a value", "--bb\r\nContent-Disposition: form-data; name=\"a\"b\r\n\r\nx\r\n--bb--", "<400>" },
+        { "no name", "--bb\r\nContent-Disposition: form-data; filename=a\r\n\r\nx\r\n--bb--",
+          "<400>" },
+        { "another disposition",
+          "--bb\r\nContent-Disposition: attachment; name=a\r\n\r\nx\r\n--bb--", "<400>" },
+        { "disposition twice",
+          "--bb\r\nContent-Disposition: form-data; name=a\r\nContent-Disposition: form-data; name=b\r\n\r\nx\r\n--bb--",
+          "<400>" },
+        { "name twice", "--bb\r\nContent-Disposition: form-data; name=a; name=b\r\n\r\nx\r\n--bb--",
+          "<400>" },
+        { "filename twice",
+          "--bb\r\nContent-Disposition: form-data; name=a; filename=x; FileName=y\r\n\r\nx\r\n--bb--",
+          "<400>" },
+        { "type twice",
+          "--bb\r\nContent-Type: a/b\r\nContent-Type: a/b\r\nContent-Disposition: form-data; name=a\r\n\r\nx\r\n--bb--",
+          "<400>" },
+        { "quote not closed", "--bb\r\nContent-Disposition: form-data; name=\"a\r\n\r\nx\r\n--bb--",
+          "<400>" },
+        { "quote escaped away",
+          "--bb\r\nContent-Disposition: form-data; name=\"a\\\"\r\n\r\nx\r\n--bb--", "<400>" },
+        { "octets behind a value",
+          "--bb\r\nContent-Disposition: form-data; name=\"a\"b\r\n\r\nx\r\n--bb--", "<400>" },
         { "no value", "--bb\r\nContent-Disposition: form-data; name=\r\n\r\nx\r\n--bb--", "<400>" },
-        { "folding", "--bb\r\nContent-Disposition: form-data;\r\n name=a\r\n\r\nx\r\n--bb--", "<400>" },
-        { "space before the colon", "--bb\r\nContent-Disposition : form-data; name=a\r\n\r\nx\r\n--bb--", "<400>" },
-        { "control", "--bb\r\nContent-Disposition: form-data; name=\"a\x01\"\r\n\r\nx\r\n--bb--", "<400>" },
-        { "base64", "--bb\r\nContent-Disposition: form-data; name=a\r\nContent-Transfer-Encoding: base64\r\n\r\nx\r\n--bb--", "<400>" },
+        { "folding", "--bb\r\nContent-Disposition: form-data;\r\n name=a\r\n\r\nx\r\n--bb--",
+          "<400>" },
+        { "space before the colon",
+          "--bb\r\nContent-Disposition : form-data; name=a\r\n\r\nx\r\n--bb--", "<400>" },
+        { "control", "--bb\r\nContent-Disposition: form-data; name=\"a\x01\"\r\n\r\nx\r\n--bb--",
+          "<400>" },
+        { "base64",
+          "--bb\r\nContent-Disposition: form-data; name=a\r\nContent-Transfer-Encoding: base64\r\n\r\nx\r\n--bb--",
+          "<400>" },
         { "mixed", "--bb\r\nContent-Disposition: file; filename=a\r\n\r\nx\r\n--bb--", "<400>" },
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) check(&cases[i]);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        check(&cases[i]);
 }
 
 // n spaces between two texts.
-static void check_built(const char *name, const char *told, const char *before, int n, const char *after)
+static void check_built(const char *name, const char *told, const char *before, int n,
+                        const char *after)
 {
     char wire[8192];
     (void)snprintf(wire, sizeof wire, "%s%*s%s", before, n, "", after);
@@ -198,12 +233,16 @@ static void check_built(const char *name, const char *told, const char *before, 
 static void test_multipart_has_limits(void **state)
 {
     (void)state;
-    check(&(multipart_case){ "three parts", PART_A "\r\n" PART_A "\r\n" PART_A "\r\n--bb--", "[a|-|-|1:][a|-|-|1:][a|-|-|1:]." });
-    check(&(multipart_case){ "four parts", PART_A "\r\n" PART_A "\r\n" PART_A "\r\n" PART_A "\r\n--bb--",
+    check(&(multipart_case){ "three parts", PART_A "\r\n" PART_A "\r\n" PART_A "\r\n--bb--",
+                             "[a|-|-|1:][a|-|-|1:][a|-|-|1:]." });
+    check(&(multipart_case){ "four parts",
+                             PART_A "\r\n" PART_A "\r\n" PART_A "\r\n" PART_A "\r\n--bb--",
                              "[a|-|-|1:][a|-|-|1:][a|-|-|1:]<413>" });
     // "Content-Disposition: form-data; name=a" CRLF is 40 octets, "X:" CRLF 4, the empty line 2.
-    check_built("head of 100", "[a|-|-|2:x].", "--bb\r\nContent-Disposition: form-data; name=a\r\nX:", 54, "\r\n\r\nx\r\n--bb--");
-    check_built("head of 101", "<413>", "--bb\r\nContent-Disposition: form-data; name=a\r\nX:", 55, "\r\n\r\nx\r\n--bb--");
+    check_built("head of 100", "[a|-|-|2:x].",
+                "--bb\r\nContent-Disposition: form-data; name=a\r\nX:", 54, "\r\n\r\nx\r\n--bb--");
+    check_built("head of 101", "<413>", "--bb\r\nContent-Disposition: form-data; name=a\r\nX:", 55,
+                "\r\n\r\nx\r\n--bb--");
     check_built("preamble of 100", "[a|-|-|1:x].", "", 100, "\r\n" PART_A "x\r\n--bb--");
     check_built("preamble of 101", "<413>", "", 101, "\r\n" PART_A "x\r\n--bb--");
     check_built("padding of 100", "[a|-|-|1:x].", "--bb", 100, "\r\n" HEAD_A "x\r\n--bb--");
@@ -221,7 +260,8 @@ static void test_multipart_bounds_fields(void **state)
         memset(&t, 0, sizeof t);
         multipart_init(&t.parser, &wide, SKUA_SLICE("bb"), head);
         feed(&t, SKUA_SLICE("--bb\r\nContent-Disposition: form-data; name=a\r\n"));
-        for (int i = 0; i < extra; i++) feed(&t, SKUA_SLICE("X: y\r\n"));
+        for (int i = 0; i < extra; i++)
+            feed(&t, SKUA_SLICE("X: y\r\n"));
         feed(&t, SKUA_SLICE("\r\nx\r\n--bb--"));
         finish(&t);
         assert_string_equal(t.text, extra < MULTIPART_FIELDS_MAX ? "[a|-|-|32:x]." : "<400>");
@@ -231,7 +271,8 @@ static void test_multipart_bounds_fields(void **state)
 static void test_multipart_boundaries(void **state)
 {
     (void)state;
-    static const char seventy[] = "1234567890123456789012345678901234567890123456789012345678901234567890";
+    static const char seventy[] =
+        "1234567890123456789012345678901234567890123456789012345678901234567890";
     char long_one[200];
     static const char *const cases[][2] = {
         { "multipart/form-data; boundary=AaB03x", "AaB03x" },

@@ -93,21 +93,10 @@ static const struct {
     const char *plain; // NULL: broken
     size_t plain_len;
 } decodings[] = {
-    { "", "", 0 },
-    { "abc", "abc", 3 },
-    { "a+b%20c", "a b c", 5 },
-    { "%2B%2b", "++", 2 },
-    { "%41%7a", "Az", 2 },
-    { "%00", "\0", 1 },
-    { "%C3%A9", "\xc3\xa9", 2 },
-    { "%2541", "%41", 3 },
-    { "%", NULL, 0 },
-    { "%4", NULL, 0 },
-    { "a%", NULL, 0 },
-    { "%4g", NULL, 0 },
-    { "%g4", NULL, 0 },
-    { "%%41", NULL, 0 },
-    { "ok%+1", NULL, 0 },
+    { "", "", 0 },         { "abc", "abc", 3 }, { "a+b%20c", "a b c", 5 },   { "%2B%2b", "++", 2 },
+    { "%41%7a", "Az", 2 }, { "%00", "\0", 1 },  { "%C3%A9", "\xc3\xa9", 2 }, { "%2541", "%41", 3 },
+    { "%", NULL, 0 },      { "%4", NULL, 0 },   { "a%", NULL, 0 },           { "%4g", NULL, 0 },
+    { "%g4", NULL, 0 },    { "%%41", NULL, 0 }, { "ok%+1", NULL, 0 },
 };
 
 static void test_query_decodings(void **state)

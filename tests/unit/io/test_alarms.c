@@ -72,7 +72,8 @@ static void play_init(play *p)
 
 static void play_end(play *p)
 {
-    for (int i = 0; i < ITEMS; i++) unset(p, &p->items[i]);
+    for (int i = 0; i < ITEMS; i++)
+        unset(p, &p->items[i]);
     io_alarms_deinit(&p->alarms);
 }
 
@@ -94,7 +95,8 @@ static void advance(play *p, int64_t ns)
     io_alarms_fire(&p->alarms, p->now_ns);
     int64_t earliest = earliest_ns(p);
     assert_true(earliest < 0 || earliest > p->now_ns);
-    assert_int_equal(io_alarms_wait_ns(&p->alarms, p->now_ns), earliest < 0 ? -1 : earliest - p->now_ns);
+    assert_int_equal(io_alarms_wait_ns(&p->alarms, p->now_ns),
+                     earliest < 0 ? -1 : earliest - p->now_ns);
 }
 
 static void fires_what_a_list_would(void **state)
@@ -117,7 +119,8 @@ static void those_of_one_time_fire_in_order_of_setting(void **state)
     (void)state;
     static play p;
     play_init(&p);
-    for (int i = 0; i < ITEMS; i++) set(&p, &p.items[i], 5);
+    for (int i = 0; i < ITEMS; i++)
+        set(&p, &p.items[i], 5);
     advance(&p, 5);
     assert_int_equal(p.fired, ITEMS);
     play_end(&p);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Disk, with real files that have been driven out of the kernel's memory: what is not there is done elsewhere, which is a
-// list here that the test works off when it likes, and the loop goes on meanwhile.
+// Disk, with real files that have been driven out of the kernel's memory: what is not there is done
+// elsewhere, which is a list here that the test works off when it likes, and the loop goes on
+// meanwhile.
 
 #include "io/disk.h"
 #include "io/file.h"
@@ -79,7 +80,8 @@ static void end_closed(io_stream *stream)
     ((end *)(void *)stream)->closed = true;
 }
 
-static const io_stream_events end_events = { end_received, end_ended, end_kicked, end_sent, end_send_failed, end_closed };
+static const io_stream_events end_events = { end_received, end_ended,       end_kicked,
+                                             end_sent,     end_send_failed, end_closed };
 
 static bool take_errand(io_loop *loop, io_op *op)
 {
@@ -106,7 +108,8 @@ static void write_file(rig *r)
 {
     char *octets = malloc(FILE_OCTETS);
     assert_non_null(octets);
-    for (uint64_t i = 0; i < FILE_OCTETS; i++) octets[i] = pattern(i);
+    for (uint64_t i = 0; i < FILE_OCTETS; i++)
+        octets[i] = pattern(i);
     int fd = openat(r->root, "file", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     assert_true(fd >= 0);
     for (size_t at = 0; at < FILE_OCTETS;) {
@@ -162,7 +165,8 @@ static void drive_out(const rig *r)
     if (page_cache_holds(r->file, 0, FILE_OCTETS)) skip();
 }
 
-// Found out without looking at the file, which could begin to read it. What has begun may take its time.
+// Found out without looking at the file, which could begin to read it. What has begun may take its
+// time.
 static bool is_driven_out(const rig *r)
 {
     enum { PAGES = FILE_OCTETS / 4096 + 1 };
@@ -195,7 +199,8 @@ static void end_close(rig *r, end *e)
 {
     out_deinit(&e->out);
     io_close(&r->loop, &e->stream);
-    for (int i = 0; i < TURNS_MAX && !e->closed; i++) assert_int_equal(io_turn(&r->loop, 0), SKUA_OK);
+    for (int i = 0; i < TURNS_MAX && !e->closed; i++)
+        assert_int_equal(io_turn(&r->loop, 0), SKUA_OK);
     assert_true(e->closed);
     (void)close(e->peer);
     pool_give(&r->ends, e);
@@ -206,14 +211,16 @@ static void end_drain(end *e, uint64_t offset)
     static char octets[65536];
     ssize_t n;
     while ((n = recv(e->peer, octets, sizeof octets, 0)) > 0) {
-        for (ssize_t i = 0; i < n; i++) assert_int_equal(octets[i], pattern(offset + e->got + (uint64_t)i));
+        for (ssize_t i = 0; i < n; i++)
+            assert_int_equal(octets[i], pattern(offset + e->got + (uint64_t)i));
         e->got += (uint64_t)n;
     }
 }
 
 static void turn_some(rig *r)
 {
-    for (int i = 0; i < 4; i++) assert_int_equal(io_turn(&r->loop, 0), SKUA_OK);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(io_turn(&r->loop, 0), SKUA_OK);
 }
 
 static unsigned open_descriptors(void)
@@ -221,7 +228,8 @@ static unsigned open_descriptors(void)
     unsigned count = 0;
     DIR *list = opendir("/proc/self/fd");
     assert_non_null(list);
-    while (readdir(list)) count++;
+    while (readdir(list))
+        count++;
     (void)closedir(list);
     return count;
 }
@@ -238,7 +246,8 @@ static void test_page_cache_knows_what_is_there(const io_backend *backend)
     page_cache_load(r.file, 1048576, 65536);
     assert_true(page_cache_holds(r.file, 1048576, 65536));
     assert_int_equal(page_cache_read(r.file, octets, sizeof octets, 1048576), sizeof octets);
-    for (uint64_t i = 0; i < sizeof octets; i++) assert_int_equal(octets[i], pattern(1048576 + i));
+    for (uint64_t i = 0; i < sizeof octets; i++)
+        assert_int_equal(octets[i], pattern(1048576 + i));
     assert_true(page_cache_holds(r.file, 0, 0));
     // Less than was asked for is for those who may wait.
     assert_int_equal(page_cache_read(r.file, octets, sizeof octets, FILE_OCTETS - 10), -1);
@@ -252,7 +261,8 @@ static bool kernel_tells(int fd)
     return syscall(451, fd, range, stat, 0) == 0;
 }
 
-// Where the kernel can tell what is there, asking begins no reading, which would wait where the disk has enough to do.
+// Where the kernel can tell what is there, asking begins no reading, which would wait where the
+// disk has enough to do.
 static void test_page_cache_is_looked_at_only(const io_backend *backend)
 {
     rig r;
@@ -292,7 +302,11 @@ static void test_disk_reads_elsewhere_what_is_not_there(const io_backend *backen
     drive_out(&r);
     char octets[100] = { 0 };
     int64_t result = INT64_MIN;
-    io_op op = { .code = IO_FILE_READ, .fd = r.file, .buffer = octets, .length = sizeof octets, .offset = 2000000 };
+    io_op op = { .code = IO_FILE_READ,
+                 .fd = r.file,
+                 .buffer = octets,
+                 .length = sizeof octets,
+                 .offset = 2000000 };
     op.done = note_result;
     op.user = &result;
     io_submit(&r.loop, &op);
@@ -504,11 +518,12 @@ static void test_disk_sends_a_file_that_ended_early(const io_backend *backend)
 typedef void disk_test(const io_backend *backend);
 
 static disk_test *const disk_tests[] = {
-    test_page_cache_knows_what_is_there,      test_page_cache_is_looked_at_only, test_disk_reads_elsewhere_what_is_not_there,
-    test_disk_opens_elsewhere_what_may_wait,  test_disk_sends_when_it_has_been_loaded,
-    test_disk_sends_at_once_what_is_there,    test_disk_loads_nothing_for_who_has_gone,
-    test_disk_waits_if_nobody_else_can,       test_disk_sends_a_file_that_ended_early,
-    test_disk_believes_nothing_of_who_is_going, test_disk_loads_with_a_descriptor_given_up,
+    test_page_cache_knows_what_is_there,         test_page_cache_is_looked_at_only,
+    test_disk_reads_elsewhere_what_is_not_there, test_disk_opens_elsewhere_what_may_wait,
+    test_disk_sends_when_it_has_been_loaded,     test_disk_sends_at_once_what_is_there,
+    test_disk_loads_nothing_for_who_has_gone,    test_disk_waits_if_nobody_else_can,
+    test_disk_sends_a_file_that_ended_early,     test_disk_believes_nothing_of_who_is_going,
+    test_disk_loads_with_a_descriptor_given_up,
 };
 
 enum { DISK_TESTS = sizeof disk_tests / sizeof *disk_tests };
@@ -526,14 +541,27 @@ static void test_disk_on_uring(void **state)
 int main(void)
 {
     static const char *const names[DISK_TESTS] = {
-        "the page cache", "looking only", "reading", "opening", "sending what is loaded", "sending what is there", "one who has gone",
-        "nobody else", "a file that ended early", "one who is going", "a descriptor given up",
+        "the page cache",
+        "looking only",
+        "reading",
+        "opening",
+        "sending what is loaded",
+        "sending what is there",
+        "one who has gone",
+        "nobody else",
+        "a file that ended early",
+        "one who is going",
+        "a descriptor given up",
     };
     struct CMUnitTest tests[2 * DISK_TESTS];
     for (size_t i = 0; i < DISK_TESTS; i++) {
-        union { disk_test *const *from; void *to; } which = { .from = &disk_tests[i] };
+        union {
+            disk_test *const *from;
+            void *to;
+        } which = { .from = &disk_tests[i] };
         tests[2 * i] = (struct CMUnitTest){ names[i], test_disk_on_epoll, NULL, NULL, which.to };
-        tests[2 * i + 1] = (struct CMUnitTest){ names[i], test_disk_on_uring, NULL, NULL, which.to };
+        tests[2 * i + 1] =
+            (struct CMUnitTest){ names[i], test_disk_on_uring, NULL, NULL, which.to };
     }
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

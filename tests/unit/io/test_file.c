@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Files beneath a directory, by openat2 and by the walk: what opens, what is refused, and that nobody who
-// renames things meanwhile gets either of them to leave the root.
+// Files beneath a directory, by openat2 and by the walk: what opens, what is refused, and that
+// nobody who renames things meanwhile gets either of them to leave the root.
 
 #include "io/file.h"
 
@@ -166,7 +166,8 @@ static const path_case path_cases[] = {
     { "socket", SKUA_EACCES, SKUA_FILE_OTHER, true },
 };
 
-// What was opened just now is in memory. Another file system beneath the root, or a way out of it, is for those who may wait.
+// What was opened just now is in memory. Another file system beneath the root, or a way out of it,
+// is for those who may wait.
 static void check_cached(const path_case *c)
 {
     int fd = -1;
@@ -221,7 +222,8 @@ static int use_openat2(void **state)
 {
     (void)state;
     file_method_set(FILE_METHOD_UNKNOWN);
-    if (file_method_get() != FILE_METHOD_OPENAT2) print_message("no openat2 here: the walk twice\n");
+    if (file_method_get() != FILE_METHOD_OPENAT2)
+        print_message("no openat2 here: the walk twice\n");
     return 0;
 }
 
@@ -235,7 +237,8 @@ static int use_walk(void **state)
 static unsigned descriptors(void)
 {
     unsigned n = 0;
-    for (int fd = 0; fd < 256; fd++) n += fcntl(fd, F_GETFD) >= 0;
+    for (int fd = 0; fd < 256; fd++)
+        n += fcntl(fd, F_GETFD) >= 0;
     return n;
 }
 
@@ -261,7 +264,8 @@ static void test_file_refuses_long_names(void **state)
         memset(path, 'x', lens[i]);
         path[lens[i]] = 0;
         assert_int_equal(file_open_beneath(root, path, false, &fd, &info), SKUA_ENOENT);
-        for (size_t k = 0; k < lens[i]; k++) path[k] = k % 2 ? '/' : '.';
+        for (size_t k = 0; k < lens[i]; k++)
+            path[k] = k % 2 ? '/' : '.';
         skua_status status = lens[i] < 4096 ? SKUA_OK : SKUA_ENOENT;
         assert_int_equal(file_open_beneath(root, path, true, NULL, &info), status);
     }
@@ -440,12 +444,16 @@ static void test_file_stays_beneath_while_renamed(void **state)
     race(moved_out, "deep/er/../target", st.st_ino);
     assert_int_equal(unlinkat(base_fd, "root/trap", 0), 0);
     char command[128];
-    (void)snprintf(command, sizeof command, "cd %.32s && rm -r outside root/swapped root/deep", base);
+    (void)snprintf(command, sizeof command, "cd %.32s && rm -r outside root/swapped root/deep",
+                   base);
     assert_int_equal(system(command), 0);
 }
 
-#define BOTH(test)                                                                                       \
-    { #test " by openat2", test, use_openat2, NULL, NULL }, { #test " by the walk", test, use_walk, NULL, NULL }
+#define BOTH(test)                                                                                 \
+    { #test " by openat2", test, use_openat2, NULL, NULL },                                        \
+    {                                                                                              \
+        #test " by the walk", test, use_walk, NULL, NULL                                           \
+    }
 
 int main(void)
 {

@@ -20,7 +20,7 @@
 #include <stdarg.h>
 #include <cmocka.h>
 
-#define LONG_PATH_107                                                                                    \
+#define LONG_PATH_107                                                                                   \
     "/234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567" \
     "8901234567"
 
@@ -82,7 +82,8 @@ static void test_socket_address_reads_and_writes(void **state)
         const address_case *c = &address_cases[i];
         socket_address address;
         skua_status status = socket_address_read(slice_of(c->text), &address);
-        if (status != (c->written ? SKUA_OK : SKUA_EINVAL)) fail_msg("%s: status %d", c->text, status);
+        if (status != (c->written ? SKUA_OK : SKUA_EINVAL))
+            fail_msg("%s: status %d", c->text, status);
         if (!c->written) continue;
         char text[SOCKET_TEXT_OCTETS];
         socket_address_write(&address, text);
@@ -126,7 +127,8 @@ static void test_io_address_writes(void **state)
     check_peer(&(io_address){ .family = 4, .octets = { 127, 0, 0, 1 } }, "127.0.0.1");
     check_peer(&(io_address){ .family = 4, .octets = { 255, 10, 200, 109 } }, "255.10.200.109");
     check_peer(&(io_address){ .family = 6, .octets = { [15] = 1 } }, "::1");
-    check_peer(&(io_address){ .family = 6, .octets = { 0x20, 1, 0xd, 0xb8, [15] = 0xff } }, "2001:db8::ff");
+    check_peer(&(io_address){ .family = 6, .octets = { 0x20, 1, 0xd, 0xb8, [15] = 0xff } },
+               "2001:db8::ff");
     check_peer(&(io_address){ .family = 6, .octets = { [10] = 255, [11] = 255, 10, 0, 7, 99 } },
                "10.0.7.99");
     check_peer(&(io_address){ .family = 1 }, "unix");
@@ -144,10 +146,13 @@ static socket_address address_of(const char *text)
 
 static int connect_to(const socket_address *address)
 {
-    int family = address->is_unix ? AF_UNIX : address->len == sizeof(struct sockaddr_in) ? AF_INET : AF_INET6;
+    int family = address->is_unix                             ? AF_UNIX
+                 : address->len == sizeof(struct sockaddr_in) ? AF_INET
+                                                              : AF_INET6;
     int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_true(fd >= 0);
-    if (connect(fd, (const struct sockaddr *)(const void *)address->octets, address->len) == 0) return fd;
+    if (connect(fd, (const struct sockaddr *)(const void *)address->octets, address->len) == 0)
+        return fd;
     close(fd);
     return -1;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What io.h promises, asked of real sockets: of io_uring with receives armed once and with receives armed
-// each time (as kernels before 6.17 need it), and of epoll, which must not differ.
+// What io.h promises, asked of real sockets: of io_uring with receives armed once and with receives
+// armed each time (as kernels before 6.17 need it), and of epoll, which must not differ.
 
 #include "base/assert.h"
 #include "io/socket.h"
@@ -150,7 +150,8 @@ static bool rig_open(rig *r, rig_kind kind)
     r->loop.owner = r;
     r->loop.evict = rig_evict;
     r->loop.send_turn_octets_max = 1 << 20;
-    skua_status status = io_loop_open(&r->loop, kind == RIG_EPOLL ? &io_backend_epoll : &io_backend_uring);
+    skua_status status =
+        io_loop_open(&r->loop, kind == RIG_EPOLL ? &io_backend_epoll : &io_backend_uring);
     if (status == SKUA_EACCES || status == SKUA_EUNSUPPORTED) {
         print_message("io_uring is not to be had here: %s\n", skua_status_text(status));
         return false;
@@ -163,7 +164,8 @@ static bool rig_open(rig *r, rig_kind kind)
     assert_int_equal(socket_address_read(SKUA_SLICE("127.0.0.1:0"), &r->address), SKUA_OK);
     assert_int_equal(socket_listen(&r->address, 512, false, &r->accept.fd), SKUA_OK);
     int never = 0; // a client that says nothing is accepted at once
-    assert_int_equal(setsockopt(r->accept.fd, IPPROTO_TCP, 9 /* TCP_DEFER_ACCEPT */, &never, sizeof never), 0);
+    assert_int_equal(
+        setsockopt(r->accept.fd, IPPROTO_TCP, 9 /* TCP_DEFER_ACCEPT */, &never, sizeof never), 0);
     io_submit(&r->loop, &r->accept);
     return true;
 }
@@ -173,18 +175,19 @@ static void rig_turn(rig *r)
     assert_int_equal(io_turn(&r->loop, 2000000), SKUA_OK);
 }
 
-#define RIG_UNTIL(r, condition)                                                                        \
-    do {                                                                                               \
-        int turns_ = 0;                                                                                \
-        while (!(condition)) {                                                                         \
-            if (++turns_ == TURNS_MAX) fail_msg("never: %s", #condition);                              \
-            rig_turn(r);                                                                               \
-        }                                                                                              \
+#define RIG_UNTIL(r, condition)                                                                    \
+    do {                                                                                           \
+        int turns_ = 0;                                                                            \
+        while (!(condition)) {                                                                     \
+            if (++turns_ == TURNS_MAX) fail_msg("never: %s", #condition);                          \
+            rig_turn(r);                                                                           \
+        }                                                                                          \
     } while (0)
 
 static void rig_turns(rig *r, int n)
 {
-    while (n--) rig_turn(r);
+    while (n--)
+        rig_turn(r);
 }
 
 static void rig_finish(rig *r)
@@ -226,7 +229,8 @@ static char *pattern_of(size_t len)
 {
     char *octets = malloc(len);
     assert_non_null(octets);
-    for (size_t i = 0; i < len; i++) octets[i] = (char)(i * 2654435761u >> 11);
+    for (size_t i = 0; i < len; i++)
+        octets[i] = (char)(i * 2654435761u >> 11);
     return octets;
 }
 
@@ -264,7 +268,8 @@ static void check_stop_and_resume(rig *r)
         if (n > 0) done += (size_t)n;
         size_t before = p->got_octets;
         rig_turns(r, turns % 3);
-        assert_true(p->got_octets - before <= IO_RECV_OCTETS); // it has been stopped by the first piece
+        // it has been stopped by the first piece
+        assert_true(p->got_octets - before <= IO_RECV_OCTETS);
         io_recv(&r->loop, &p->stream);
         rig_turn(r);
     }
@@ -368,8 +373,10 @@ static void check_buffers_run_out(rig *r)
     }
     rig_turns(r, 3);
     for (int round = 0; round < 5; round++) {
-        for (int i = 0; i < CLIENTS; i++) write_all(fds[i], sent, OCTETS);
-        for (int i = 0; i < CLIENTS; i++) RIG_UNTIL(r, peers[i]->got_octets == (size_t)(round + 1) * OCTETS);
+        for (int i = 0; i < CLIENTS; i++)
+            write_all(fds[i], sent, OCTETS);
+        for (int i = 0; i < CLIENTS; i++)
+            RIG_UNTIL(r, peers[i]->got_octets == (size_t)(round + 1) * OCTETS);
     }
     for (int i = 0; i < CLIENTS; i++) {
         assert_memory_equal(peers[i]->got + 4 * OCTETS, sent, OCTETS);
@@ -471,7 +478,8 @@ static void check_close(rig *r)
         assert_int_equal(given_back, sends > 0);
         char room[65536];
         ssize_t n;
-        while ((n = recv(fd, room, sizeof room, 0)) > 0) continue;
+        while ((n = recv(fd, room, sizeof room, 0)) > 0)
+            continue;
         assert_int_equal(n, 0);
         (void)close(fd);
     }
@@ -499,14 +507,16 @@ static void check_cancel_accept(rig *r)
     enum { CLIENTS = 20 };
     int fds[CLIENTS];
     fds[0] = rig_client(r);
-    for (int i = 1; i < CLIENTS; i++) fds[i] = rig_connect(r);
+    for (int i = 1; i < CLIENTS; i++)
+        fds[i] = rig_connect(r);
     io_cancel(&r->loop, &r->accept);
     assert_int_equal(r->accepted, CLIENTS);
     assert_false(r->accept.active);
     int late = rig_connect(r); // into the listener's queue, where nobody takes it
     rig_turns(r, 5);
     assert_int_equal(r->accepted, CLIENTS);
-    for (int i = 0; i < CLIENTS; i++) (void)close(fds[i]);
+    for (int i = 0; i < CLIENTS; i++)
+        (void)close(fds[i]);
     (void)close(late);
     for (uint32_t slot = 0; slot < CLIENTS; slot++) {
         peer *p = pool_at(&r->peers, slot);
@@ -553,12 +563,14 @@ static void check_out_of_descriptors(rig *r)
     enum { CLIENTS = 4 };
     struct rlimit before;
     int crowd[CLIENTS], fillers[64];
-    for (int i = 0; i < CLIENTS; i++) crowd[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    for (int i = 0; i < CLIENTS; i++)
+        crowd[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     int filled = fill_descriptors(fillers, &before, crowd[CLIENTS - 1]);
     connect_socket(r, crowd[0]);
     RIG_UNTIL(r, r->accepted == 1);
     peer *first = r->last;
-    for (int i = 1; i < CLIENTS; i++) connect_socket(r, crowd[i]);
+    for (int i = 1; i < CLIENTS; i++)
+        connect_socket(r, crowd[i]);
     RIG_UNTIL(r, r->evictions > 0);
     unsigned evictions = r->evictions;
     rig_turns(r, 10); // some 20 ms: it waits and does not spin
@@ -570,8 +582,10 @@ static void check_out_of_descriptors(rig *r)
     RIG_UNTIL(r, r->accepted == 2); // at once, as a number is free
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
     RIG_UNTIL(r, r->accepted == CLIENTS); // by the timer
-    for (int i = 0; i < CLIENTS; i++) (void)close(crowd[i]);
-    while (filled) (void)close(fillers[--filled]);
+    for (int i = 0; i < CLIENTS; i++)
+        (void)close(crowd[i]);
+    while (filled)
+        (void)close(fillers[--filled]);
     for (uint32_t slot = 0; slot < CLIENTS; slot++) {
         peer *left = pool_at(&r->peers, slot);
         if (left->stream.item.generation & 1) rig_close(r, left);
@@ -588,7 +602,8 @@ static void count_done(io_op *op, int64_t result)
 
 static void *wake_often(void *user)
 {
-    for (int i = 0; i < 200; i++) io_wake(user);
+    for (int i = 0; i < 200; i++)
+        io_wake(user);
     return NULL;
 }
 
@@ -645,7 +660,8 @@ static void check_poll_comes_first(rig *r)
     io_submit(&r->loop, &watch); // it is ready still
     RIG_UNTIL(r, order.done == 2);
     rig_close(r, order.peer);
-    for (int i = 0; i < 2; i++) (void)close(ends[i]);
+    for (int i = 0; i < 2; i++)
+        (void)close(ends[i]);
     (void)close(fd);
 }
 
@@ -664,7 +680,8 @@ static void check_cancelled_poll(rig *r)
         rig_turns(r, 2);
         assert_int_equal(done, 0);
     }
-    for (int i = 0; i < 2; i++) (void)close(ends[i]);
+    for (int i = 0; i < 2; i++)
+        (void)close(ends[i]);
 }
 
 // ---- Each on each ----
@@ -679,10 +696,22 @@ static void run_on(rig_kind kind, check *checks)
     rig_finish(&r);
 }
 
-#define ON_EACH(name)                                                                                  \
-    static void test_##name(void **state) { (void)state; run_on(RIG_MULTISHOT, check_##name); }        \
-    static void test_##name##_each(void **state) { (void)state; run_on(RIG_EACH, check_##name); }      \
-    static void test_##name##_epoll(void **state) { (void)state; run_on(RIG_EPOLL, check_##name); }
+#define ON_EACH(name)                                                                              \
+    static void test_##name(void **state)                                                          \
+    {                                                                                              \
+        (void)state;                                                                               \
+        run_on(RIG_MULTISHOT, check_##name);                                                       \
+    }                                                                                              \
+    static void test_##name##_each(void **state)                                                   \
+    {                                                                                              \
+        (void)state;                                                                               \
+        run_on(RIG_EACH, check_##name);                                                            \
+    }                                                                                              \
+    static void test_##name##_epoll(void **state)                                                  \
+    {                                                                                              \
+        (void)state;                                                                               \
+        run_on(RIG_EPOLL, check_##name);                                                           \
+    }
 
 ON_EACH(stop_and_resume)
 ON_EACH(stopped_for_long)
@@ -702,13 +731,14 @@ ON_EACH(wake)
 ON_EACH(poll_comes_first)
 ON_EACH(cancelled_poll)
 
-#define EACH(name)                                                                                     \
-    cmocka_unit_test(test_##name), cmocka_unit_test(test_##name##_each), cmocka_unit_test(test_##name##_epoll)
+#define EACH(name)                                                                                 \
+    cmocka_unit_test(test_##name), cmocka_unit_test(test_##name##_each),                           \
+        cmocka_unit_test(test_##name##_epoll)
 
 // ---- Of io_uring alone ----
 
-// Sends that the kernel would not take point to what may be gone by the next turn: they become nothing, and
-// are made again.
+// Sends that the kernel would not take point to what may be gone by the next turn: they become
+// nothing, and are made again.
 static void test_sends_not_taken(void **state)
 {
     (void)state;
@@ -756,7 +786,8 @@ static void test_held_octets_are_bounded(void **state)
     }
     size_t held = 0;
     for (unsigned i = 0; i < URING_HELD_BUCKETS; i++) {
-        for (const uring_held *h = kernel->held[i]; h; h = h->next) held += h->len;
+        for (const uring_held *h = kernel->held[i]; h; h = h->next)
+            held += h->len;
     }
     assert_true(held > 0);
     assert_true(held <= URING_MULTISHOT_OCTETS + URING_BUFFER_OCTETS);
@@ -769,10 +800,23 @@ static void test_held_octets_are_bounded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        EACH(stop_and_resume), EACH(stopped_for_long), EACH(end_while_stopped), EACH(reset_while_stopped),
-        EACH(reset_after_fin), EACH(buffers_run_out), EACH(short_sends), EACH(send_to_the_dead),
-        EACH(shutdown_after_send), EACH(close), EACH(close_with_octets_held), EACH(cancel_accept),
-        EACH(accept_the_dead), EACH(out_of_descriptors), EACH(wake), EACH(poll_comes_first), EACH(cancelled_poll),
+        EACH(stop_and_resume),
+        EACH(stopped_for_long),
+        EACH(end_while_stopped),
+        EACH(reset_while_stopped),
+        EACH(reset_after_fin),
+        EACH(buffers_run_out),
+        EACH(short_sends),
+        EACH(send_to_the_dead),
+        EACH(shutdown_after_send),
+        EACH(close),
+        EACH(close_with_octets_held),
+        EACH(cancel_accept),
+        EACH(accept_the_dead),
+        EACH(out_of_descriptors),
+        EACH(wake),
+        EACH(poll_comes_first),
+        EACH(cancelled_poll),
         cmocka_unit_test(test_sends_not_taken),
         cmocka_unit_test(test_held_octets_are_bounded),
     };

@@ -13,10 +13,11 @@
 #include <stdarg.h>
 #include <cmocka.h>
 
-#define SAME_MEMBER(ours, our_member, theirs, their_member)                                            \
-    do {                                                                                               \
-        assert_int_equal(offsetof(ours, our_member), offsetof(struct theirs, their_member));           \
-        assert_int_equal(sizeof((ours){ 0 }.our_member), sizeof((struct theirs){ 0 }.their_member));   \
+#define SAME_MEMBER(ours, our_member, theirs, their_member)                                        \
+    do {                                                                                           \
+        assert_int_equal(offsetof(ours, our_member), offsetof(struct theirs, their_member));       \
+        assert_int_equal(sizeof((ours){ 0 }.our_member),                                           \
+                         sizeof((struct theirs){ 0 }.their_member));                               \
     } while (0)
 
 static void test_layouts(void **state)
@@ -88,7 +89,10 @@ static void test_layouts_of_registration(void **state)
 static void test_numbers(void **state)
 {
     (void)state;
-    static const struct { const char *name; uint64_t ours, theirs; } numbers[] = {
+    static const struct {
+        const char *name;
+        uint64_t ours, theirs;
+    } numbers[] = {
         { "io_uring_setup", URING_SYS_SETUP, __NR_io_uring_setup },
         { "io_uring_enter", URING_SYS_ENTER, __NR_io_uring_enter },
         { "io_uring_register", URING_SYS_REGISTER, __NR_io_uring_register },
@@ -194,7 +198,8 @@ static void test_more_submissions_than_room(void **state)
     }
     while (done < 3 * URING_SQ_ENTRIES) {
         assert_int_equal(uring_ring_enter(&ring, 1000000000), SKUA_OK);
-        while (uring_ring_take(&ring, &cqe)) assert_int_equal(cqe.user_data, done++);
+        while (uring_ring_take(&ring, &cqe))
+            assert_int_equal(cqe.user_data, done++);
     }
     uring_ring_close(&ring);
 }

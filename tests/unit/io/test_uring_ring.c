@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Rings and the program's own threads: whoever opens one, tries one or closes one goes on to wait for something else, and
-// that call must not fail with EINTR when the kernel takes the ring apart.
+// Rings and the program's own threads: whoever opens one, tries one or closes one goes on to wait
+// for something else, and that call must not fail with EINTR when the kernel takes the ring apart.
 
 #include "io/uring_kernel.h"
 
@@ -36,7 +36,8 @@ static void assert_waits_undisturbed(void)
     assert_int_equal(setsockopt(pair[0], SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience), 0);
     assert_int_equal(recv(pair[0], &octet, 1, 0), -1);
     assert_int_equal(errno, EAGAIN);
-    for (int i = 0; i < 2; i++) (void)close(pair[i]);
+    for (int i = 0; i < 2; i++)
+        (void)close(pair[i]);
     (void)close(queue);
 }
 
@@ -83,12 +84,13 @@ static void *turn_elsewhere(void *user)
 {
     elsewhere *e = user;
     assert_int_equal(io_settle(&e->loop), SKUA_OK);
-    while (!e->woken) assert_int_equal(io_turn(&e->loop, 1000000000), SKUA_OK);
+    while (!e->woken)
+        assert_int_equal(io_turn(&e->loop, 1000000000), SKUA_OK);
     return NULL;
 }
 
-// A loop that is opened by one thread, turned by another that ends, and closed by the first. A wake-up from before
-// anybody waits is not lost.
+// A loop that is opened by one thread, turned by another that ends, and closed by the first. A
+// wake-up from before anybody waits is not lost.
 static void test_used_elsewhere(void **state)
 {
     (void)state;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Which backend serves: the one that was asked for or preferred, or for all workers another one when the kernel refuses it,
-// as late as for the last of them. And on each, what a program may expect of starts and stops.
+// Which backend serves: the one that was asked for or preferred, or for all workers another one
+// when the kernel refuses it, as late as for the last of them. And on each, what a program may
+// expect of starts and stops.
 
 #include "support/socket.h"
 
@@ -24,7 +25,8 @@ enum { WORKERS = 3, ROUNDS = 3, ENTER_EACH = 6 };
 
 // ---- A kernel that refuses ----
 
-// The call of that number, and for io_uring_register that operation, fails from its count'th time on. 0: none does.
+// The call of that number, and for io_uring_register that operation, fails from its count'th time
+// on. 0: none does.
 static struct {
     long number;
     int operation, error;
@@ -45,7 +47,8 @@ long syscall(long number, ...)
     long a[ENTER_EACH];
     va_list arguments;
     va_start(arguments, number);
-    for (int i = 0; i < ENTER_EACH; i++) a[i] = va_arg(arguments, long);
+    for (int i = 0; i < ENTER_EACH; i++)
+        a[i] = va_arg(arguments, long);
     va_end(arguments);
     if (is_refused(number, (int)a[1])) {
         errno = refusal.error;
@@ -111,7 +114,10 @@ static void answer(skua_request *request, void *user)
 
 static skua_server *server_of(const char *backend)
 {
-    skua_config config = { .listen = "127.0.0.1:0", .workers = WORKERS, .backend = backend, .log_write = keep_log,
+    skua_config config = { .listen = "127.0.0.1:0",
+                           .workers = WORKERS,
+                           .backend = backend,
+                           .log_write = keep_log,
                            .log = SKUA_LOG_NONE };
     skua_server *server = skua_server_new(&config);
     assert_non_null(server);
@@ -122,7 +128,8 @@ static skua_server *server_of(const char *backend)
 // Of each worker, sooner or later.
 static void assert_serves(const skua_server *server)
 {
-    static const char wire[] = "GET /hello HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    static const char wire[] =
+        "GET /hello HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
     for (int i = 0; i < 4 * WORKERS; i++) {
         char octets[512];
         int fd = socket_connect_to(skua_server_address(server, 0));
@@ -137,7 +144,8 @@ static void assert_same_for_all(const skua_server *server, const char *name)
 {
     assert_string_equal(skua_server_backend(server), name);
     assert_int_equal(skua_server_workers(server), WORKERS);
-    for (unsigned i = 0; i < WORKERS; i++) assert_string_equal(server->workers[i]->loop.backend->name, name);
+    for (unsigned i = 0; i < WORKERS; i++)
+        assert_string_equal(server->workers[i]->loop.backend->name, name);
 }
 
 // The lines are there when the server has ended.
@@ -245,7 +253,8 @@ static void test_turned_by_the_caller(void **state)
     assert_string_not_equal(skua_server_backend(server), "uring");
     assert_true(skua_fd(server) >= 0);
     stop(server);
-    assert_non_null(strstr(logged.text, "skua: uring cannot be used (skua_open: not supported here); "));
+    assert_non_null(
+        strstr(logged.text, "skua: uring cannot be used (skua_open: not supported here); "));
     skua_server_free(server);
 }
 
@@ -258,7 +267,8 @@ static void assert_waits_undisturbed(void)
     struct epoll_event event;
     int queue = epoll_create1(EPOLL_CLOEXEC);
     assert_true(queue >= 0);
-    for (int i = 0; i < 2; i++) assert_int_equal(epoll_wait(queue, &event, 1, 50), 0);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(epoll_wait(queue, &event, 1, 50), 0);
     close(queue);
 }
 
@@ -299,8 +309,8 @@ static void test_started_again_by_another_thread(void **state)
     skua_server_free(server);
 }
 
-// What a child has of the server are copies of its descriptors and memory, which change nothing here: neither while it
-// lives, nor when it ends.
+// What a child has of the server are copies of its descriptors and memory, which change nothing
+// here: neither while it lives, nor when it ends.
 static void test_a_child_without_exec(void **state)
 {
     (void)state;
@@ -343,12 +353,17 @@ static void test_a_start_that_fails(void **state)
     atomic_int hooks = 0;
     skua_server *first = server_of(backend);
     assert_int_equal(skua_start(first), SKUA_OK);
-    skua_config config = { .listen = skua_server_address(first, 0), .workers = WORKERS, .backend = backend,
-                           .on_worker_start = count_hook, .on_worker_end = count_hook, .hook_user = &hooks,
+    skua_config config = { .listen = skua_server_address(first, 0),
+                           .workers = WORKERS,
+                           .backend = backend,
+                           .on_worker_start = count_hook,
+                           .on_worker_end = count_hook,
+                           .hook_user = &hooks,
                            .log_write = keep_log };
     skua_server *second = skua_server_new(&config);
     assert_non_null(second);
-    for (int i = 0; i < ROUNDS; i++) assert_int_equal(skua_start(second), SKUA_EADDRINUSE);
+    for (int i = 0; i < ROUNDS; i++)
+        assert_int_equal(skua_start(second), SKUA_EADDRINUSE);
     assert_int_equal(atomic_load(&hooks), 0);
     stop(first);
     assert_int_equal(skua_start(second), SKUA_OK);

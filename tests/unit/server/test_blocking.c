@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Blocking routes on real threads: what is registered wrongly, and what of a request a handler may count on while
-// its connection is gone and its server stops. The rest is told end to end.
+// Blocking routes on real threads: what is registered wrongly, and what of a request a handler may
+// count on while its connection is gone and its server stops. The rest is told end to end.
 
 #include "server/blocking.h"
 
@@ -38,7 +38,8 @@ static void doze(void)
 
 static void wait_for(const atomic_uint *number, unsigned n)
 {
-    for (int i = 0; i < 20000 && atomic_load(number) < n; i++) doze();
+    for (int i = 0; i < 20000 && atomic_load(number) < n; i++)
+        doze();
     assert_int_equal(atomic_load(number), n);
 }
 
@@ -54,14 +55,16 @@ static void handle(const skua_request *request, skua_slice content, skua_reply *
 {
     scene *s = user;
     atomic_fetch_add(&s->begun, 1);
-    while (!atomic_load(&s->go_on)) { // the request ends meanwhile, and the worker decodes too: see told_of_end
+    // the request ends meanwhile, and the worker decodes too: see told_of_end
+    while (!atomic_load(&s->go_on)) {
         doze();
         (void)skua_request_query_param(request, "q");
     }
     skua_slice q = skua_request_query_param(request, "q"), id = skua_request_param(request, "id");
-    bool intact = content_is_intact(content) && q.len == 3 && memcmp(q.ptr, "x y", 3) == 0 && id.len == 4 &&
-                  memcmp(id.ptr, "abcd", 4) == 0;
-    if (intact && skua_reply_give(reply, 200, NULL, content) == SKUA_OK) atomic_fetch_add(&s->intact, 1);
+    bool intact = content_is_intact(content) && q.len == 3 && memcmp(q.ptr, "x y", 3) == 0 &&
+                  id.len == 4 && memcmp(id.ptr, "abcd", 4) == 0;
+    if (intact && skua_reply_give(reply, 200, NULL, content) == SKUA_OK)
+        atomic_fetch_add(&s->intact, 1);
 }
 
 static void told_of_end(skua_request *request, skua_end how, void *user)
@@ -86,8 +89,8 @@ static void take_log(skua_slice octets, void *user)
 static skua_server *scene_open(scene *s)
 {
     memset(s, 0, sizeof *s);
-    skua_server *server = skua_server_new(&(skua_config){ .listen = "127.0.0.1:0", .workers = 2, .log_write = take_log,
-                                                          .log_user = s });
+    skua_server *server = skua_server_new(&(skua_config){
+        .listen = "127.0.0.1:0", .workers = 2, .log_write = take_log, .log_user = s });
     assert_non_null(server);
     assert_int_equal(skua_route_blocking(server, "POST /{id}", handle, s), SKUA_OK);
     assert_int_equal(skua_use(server, "/", &(skua_middleware){ .end = told_of_end }), SKUA_OK);
@@ -97,13 +100,16 @@ static skua_server *scene_open(scene *s)
 static int ask(const skua_server *server)
 {
     const char *port = strrchr(skua_server_address(server, 0), ':') + 1;
-    struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons((uint16_t)strtol(port, NULL, 10)),
+    struct sockaddr_in to = { .sin_family = AF_INET,
+                              .sin_port = htons((uint16_t)strtol(port, NULL, 10)),
                               .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
     char text[256];
     char *content = malloc(CONTENT);
     assert_non_null(content);
-    for (size_t i = 0; i < CONTENT; i++) content[i] = (char)('a' + i % 26);
-    int len = snprintf(text, sizeof text, "POST /abcd?q=x+y HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n",
+    for (size_t i = 0; i < CONTENT; i++)
+        content[i] = (char)('a' + i % 26);
+    int len = snprintf(text, sizeof text,
+                       "POST /abcd?q=x+y HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n",
                        CONTENT);
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_true(fd >= 0);
@@ -134,7 +140,8 @@ static void test_blocking_routes_that_are_none(void **state)
 static void test_blocking_more_threads_than_there_may_be(void **state)
 {
     (void)state;
-    skua_server *server = skua_server_new(&(skua_config){ .listen = "127.0.0.1:0", .blocking_threads = 1025 });
+    skua_server *server =
+        skua_server_new(&(skua_config){ .listen = "127.0.0.1:0", .blocking_threads = 1025 });
     assert_non_null(server);
     assert_int_equal(skua_start(server), SKUA_EINVAL);
     assert_non_null(strstr(skua_server_error(server), "blocking_threads"));
@@ -144,7 +151,8 @@ static void test_blocking_more_threads_than_there_may_be(void **state)
 static void *let_go(void *user)
 {
     scene *s = user;
-    for (int i = 0; i < 300; i++) doze();
+    for (int i = 0; i < 300; i++)
+        doze();
     atomic_store(&s->go_on, true);
     return NULL;
 }
@@ -158,7 +166,8 @@ static void test_blocking_handlers_outlive_connections_and_the_stop(void **state
     skua_server *server = scene_open(&s);
     assert_int_equal(skua_start(server), SKUA_OK);
     int peers[4];
-    for (int i = 0; i < 4; i++) peers[i] = ask(server);
+    for (int i = 0; i < 4; i++)
+        peers[i] = ask(server);
     wait_for(&s.begun, 4);
     struct linger abrupt = { .l_onoff = 1 };
     for (int i = 0; i < 2; i++) {

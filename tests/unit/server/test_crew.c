@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Crews: as many tasks at a time as there may be threads, as many waiting as there is room, each run once.
+// Crews: as many tasks at a time as there may be threads, as many waiting as there is room, each
+// run once.
 
 #include "server/crew.h"
 
@@ -32,21 +33,25 @@ static void guest_run(task *self)
     guest *g = (guest *)(void *)self;
     g->runs++;
     atomic_fetch_add(&g->hall->inside, 1);
-    while (!atomic_load(&g->hall->open)) sched_yield();
+    while (!atomic_load(&g->hall->open))
+        sched_yield();
     atomic_fetch_add(&g->hall->done, 1);
 }
 
 static void guests_init(guest *guests, hall *h)
 {
-    for (int i = 0; i < TASKS; i++) guests[i] = (guest){ .task = { .run = guest_run }, .hall = h };
+    for (int i = 0; i < TASKS; i++)
+        guests[i] = (guest){ .task = { .run = guest_run }, .hall = h };
 }
 
 static void wait_for(const atomic_uint *number, unsigned n)
 {
-    while (atomic_load(number) < n) sched_yield();
+    while (atomic_load(number) < n)
+        sched_yield();
 }
 
-// No task waits for one that runs while a thread may still be started: one might be waiting for the other.
+// No task waits for one that runs while a thread may still be started: one might be waiting for the
+// other.
 static void test_crew_grows_at_once(void **state)
 {
     (void)state;
@@ -59,14 +64,17 @@ static void test_crew_grows_at_once(void **state)
     wait_for(&h.inside, 1);
     atomic_store(&h.open, true);
     wait_for(&h.done, 1);
-    while (crew_busy(c)) sched_yield(); // one thread is there and idle
+    while (crew_busy(c))
+        sched_yield(); // one thread is there and idle
     atomic_store(&h.open, false);
-    for (int i = 1; i <= 8; i++) assert_int_equal(crew_submit(c, &guests[i].task), SKUA_OK);
+    for (int i = 1; i <= 8; i++)
+        assert_int_equal(crew_submit(c, &guests[i].task), SKUA_OK);
     wait_for(&h.inside, 9);
     assert_int_equal(crew_busy(c), 8);
     atomic_store(&h.open, true);
     crew_free(c);
-    for (int i = 0; i <= 8; i++) assert_int_equal(guests[i].runs, 1);
+    for (int i = 0; i <= 8; i++)
+        assert_int_equal(guests[i].runs, 1);
 }
 
 static void test_crew_refuses_when_it_is_full(void **state)
@@ -77,14 +85,16 @@ static void test_crew_refuses_when_it_is_full(void **state)
     guests_init(guests, &h);
     crew *c = crew_new(2, 3);
     assert_non_null(c);
-    for (int i = 0; i < 5; i++) assert_int_equal(crew_submit(c, &guests[i].task), SKUA_OK);
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(crew_submit(c, &guests[i].task), SKUA_OK);
     assert_int_equal(crew_submit(c, &guests[5].task), SKUA_ELIMIT);
     wait_for(&h.inside, 2);
     assert_int_equal(crew_submit(c, &guests[5].task), SKUA_ELIMIT);
     assert_int_equal(crew_busy(c), 2);
     atomic_store(&h.open, true);
     wait_for(&h.done, 5);
-    while (crew_busy(c)) sched_yield();
+    while (crew_busy(c))
+        sched_yield();
     assert_int_equal(crew_submit(c, &guests[6].task), SKUA_OK);
     crew_free(c);
     assert_int_equal(guests[5].runs, 0);
@@ -99,9 +109,11 @@ static void test_crew_runs_what_is_queued_before_it_ends(void **state)
     guests_init(guests, &h);
     crew *c = crew_new(3, TASKS);
     assert_non_null(c);
-    for (int i = 0; i < TASKS; i++) assert_int_equal(crew_submit(c, &guests[i].task), SKUA_OK);
+    for (int i = 0; i < TASKS; i++)
+        assert_int_equal(crew_submit(c, &guests[i].task), SKUA_OK);
     crew_free(c);
-    for (int i = 0; i < TASKS; i++) assert_int_equal(guests[i].runs, 1);
+    for (int i = 0; i < TASKS; i++)
+        assert_int_equal(guests[i].runs, 1);
 }
 
 static void test_crew_without_work(void **state)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A worker that cannot go on takes the server down, whole: every connection is closed, every promise to call back is
-// kept, and whoever waits for the server is told.
+// A worker that cannot go on takes the server down, whole: every connection is closed, every
+// promise to call back is kept, and whoever waits for the server is told.
 
 #include "support/socket.h"
 
@@ -46,7 +46,8 @@ static void work_long(void *user)
     nanosleep(&(struct timespec){ .tv_nsec = 100000000 }, NULL);
 }
 
-static void file_opened(skua_worker *worker, skua_status status, skua_file *file, const skua_file_info *info, void *user)
+static void file_opened(skua_worker *worker, skua_status status, skua_file *file,
+                        const skua_file_info *info, void *user)
 {
     (void)worker, (void)info;
     house *h = user;
@@ -90,7 +91,8 @@ static void break_loop(skua_worker *worker, void *user)
     (void)user;
     int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
     const io_loop *loop = &worker->loop;
-    int fd = loop->backend->fd ? loop->backend->fd(loop) : ((const uring_kernel *)loop->kernel)->ring.fd;
+    int fd =
+        loop->backend->fd ? loop->backend->fd(loop) : ((const uring_kernel *)loop->kernel)->ring.fd;
     assert_true(null >= 0 && fd >= 0);
     assert_int_equal(dup2(null, fd), fd);
     assert_int_equal(close(null), 0);
@@ -101,7 +103,9 @@ static void break_loop(skua_worker *worker, void *user)
 static void house_open(house *h, const char *accept, unsigned workers)
 {
     *h = (house){ 0 };
-    skua_config config = { .listen = "127.0.0.1:0", .workers = workers, .backend = backend, .accept = accept };
+    skua_config config = {
+        .listen = "127.0.0.1:0", .workers = workers, .backend = backend, .accept = accept
+    };
     h->server = skua_server_new(&config);
     assert_non_null(h->server);
     assert_int_equal(skua_route(h->server, "/keep", keep, h), SKUA_OK);
@@ -153,7 +157,8 @@ static void fail_one(const char *accept, unsigned index)
     wait_for(&h.begun, CLIENTS);
     assert_int_equal(skua_post(h.server, index, break_loop, NULL), SKUA_OK);
     unsigned promised = 0;
-    for (int i = 0; i < CLIENTS; i++) promised += skua_resume(h.tickets[i], resumed, &h) == SKUA_OK;
+    for (int i = 0; i < CLIENTS; i++)
+        promised += skua_resume(h.tickets[i], resumed, &h) == SKUA_OK;
     assert_int_equal(skua_wait(h.server), SKUA_EIO);
     judge_reason(&h, index);
     assert_int_equal(atomic_load(&h.ended), CLIENTS);
@@ -175,7 +180,8 @@ static void test_any_worker(void **state)
     file_method_set(FILE_METHOD_UNKNOWN);
 }
 
-// A ring that failed holds its listener until the kernel has taken it apart, on a thread of its own.
+// A ring that failed holds its listener until the kernel has taken it apart, on a thread of its
+// own.
 static skua_status start_patiently(skua_server *server)
 {
     skua_status status = skua_start(server);
@@ -210,7 +216,8 @@ static void test_turned_by_the_caller(void **state)
     house_open(&h, NULL, 1);
     assert_int_equal(skua_open(h.server), SKUA_OK);
     assert_int_equal(skua_post(h.server, 0, break_loop, NULL), SKUA_OK);
-    for (int i = 0; i < 10000 && status == SKUA_OK; i++) status = skua_turn(h.server, skua_timeout_ns(h.server));
+    for (int i = 0; i < 10000 && status == SKUA_OK; i++)
+        status = skua_turn(h.server, skua_timeout_ns(h.server));
     assert_int_equal(status, SKUA_EIO);
     judge_reason(&h, 0);
     assert_int_equal(skua_turn(h.server, 0), SKUA_ECLOSED);
@@ -233,6 +240,7 @@ static int over(const char *name)
 
 int main(void)
 {
-    // Not over the tests' own kqueue, which looks its queues up by number and would not see that one was replaced.
+    // Not over the tests' own kqueue, which looks its queues up by number and would not see that
+    // one was replaced.
     return over("epoll") + over("uring");
 }

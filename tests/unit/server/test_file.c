@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Reading a file without waiting for the disk, as a program does it, over a socket: by threads of the server's where
-// it has to be waited for.
+// Reading a file without waiting for the disk, as a program does it, over a socket: by threads of
+// the server's where it has to be waited for.
 
 #include "base/memory.h"
 #include "io/file.h"
@@ -40,8 +40,8 @@ static char octet(size_t at)
     return (char)('a' + at % 23);
 }
 
-// What the test and the worker share goes to and fro with a request and its answer, of which the thread sanitizer knows
-// nothing on io_uring.
+// What the test and the worker share goes to and fro with a request and its answer, of which the
+// thread sanitizer knows nothing on io_uring.
 static atomic_uint baton;
 
 static void pass_baton(void)
@@ -60,7 +60,8 @@ static void loaded(skua_worker *worker, skua_status status, size_t octets, void 
     assert_int_equal(skua_respond(l->request, 200, NULL, SKUA_SLICE("done")), SKUA_OK);
 }
 
-static void opened(skua_worker *worker, skua_status status, skua_file *file, const skua_file_info *info, void *user)
+static void opened(skua_worker *worker, skua_status status, skua_file *file,
+                   const skua_file_info *info, void *user)
 {
     (void)worker;
     loading *l = user;
@@ -86,14 +87,16 @@ static void ask(const skua_server *server)
     pass_baton();
     assert_int_equal(send(fd, wire, sizeof wire - 1, MSG_NOSIGNAL), sizeof wire - 1);
     size_t len = 0;
-    for (ssize_t n; (n = recv(fd, answer + len, sizeof answer - 1 - len, 0)) > 0;) len += (size_t)n;
+    for (ssize_t n; (n = recv(fd, answer + len, sizeof answer - 1 - len, 0)) > 0;)
+        len += (size_t)n;
     answer[len] = 0;
     assert_non_null(strstr(answer, "200 OK"));
     pass_baton();
     close(fd);
 }
 
-static void check(loading *l, const skua_server *server, uint64_t offset, size_t room, size_t octets)
+static void check(loading *l, const skua_server *server, uint64_t offset, size_t room,
+                  size_t octets)
 {
     l->offset = offset;
     l->room = room;
@@ -102,15 +105,18 @@ static void check(loading *l, const skua_server *server, uint64_t offset, size_t
     ask(server);
     assert_int_equal(l->status, SKUA_OK);
     assert_int_equal(l->octets, octets);
-    for (size_t i = 0; i < octets; i++) assert_int_equal(l->buffer[i], octet(offset + i));
-    for (size_t i = octets; i < ROOM; i++) assert_int_equal(l->buffer[i], 0);
+    for (size_t i = 0; i < octets; i++)
+        assert_int_equal(l->buffer[i], octet(offset + i));
+    for (size_t i = octets; i < ROOM; i++)
+        assert_int_equal(l->buffer[i], 0);
 }
 
 static void make_folder(char *folder)
 {
     char path[64], octets[FILE_OCTETS];
     assert_non_null(mkdtemp(folder));
-    for (size_t i = 0; i < FILE_OCTETS; i++) octets[i] = octet(i);
+    for (size_t i = 0; i < FILE_OCTETS; i++)
+        octets[i] = octet(i);
     (void)snprintf(path, sizeof path, "%s/file", folder);
     int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     assert_int_equal(write(fd, octets, sizeof octets), sizeof octets);
@@ -132,7 +138,8 @@ static void run(file_method method)
     make_folder(folder);
     file_method_set(method);
     assert_int_equal(skua_root_open(folder, &l.root), SKUA_OK);
-    skua_server *server = skua_server_new(&(skua_config){ .listen = "127.0.0.1:0", .workers = 1, .disk_threads = 1 });
+    skua_server *server =
+        skua_server_new(&(skua_config){ .listen = "127.0.0.1:0", .workers = 1, .disk_threads = 1 });
     assert_non_null(server);
     assert_int_equal(skua_route(server, "/", load, &l), SKUA_OK);
     assert_int_equal(skua_start(server), SKUA_OK);
@@ -171,7 +178,8 @@ typedef struct opening {
     unsigned opened, refused;
 } opening;
 
-static void opened_or_refused(skua_worker *worker, skua_status status, skua_file *file, const skua_file_info *info, void *user)
+static void opened_or_refused(skua_worker *worker, skua_status status, skua_file *file,
+                              const skua_file_info *info, void *user)
 {
     (void)worker, (void)info;
     opening *o = user;
@@ -190,7 +198,8 @@ static void open_many(skua_request *request, void *user)
     pass_baton();
     o->request = request;
     for (int i = 0; i < OPENINGS; i++) {
-        skua_file_open(skua_request_worker(request), o->root, SKUA_SLICE("file"), opened_or_refused, o);
+        skua_file_open(skua_request_worker(request), o->root, SKUA_SLICE("file"), opened_or_refused,
+                       o);
     }
 }
 
@@ -203,8 +212,8 @@ static void test_file_opens_no_more_than_there_can_be_connections(void **state)
     make_folder(folder);
     file_method_set(FILE_METHOD_WALK);
     assert_int_equal(skua_root_open(folder, &o.root), SKUA_OK);
-    skua_server *server =
-        skua_server_new(&(skua_config){ .listen = "127.0.0.1:0", .workers = 1, .connections_max = CONNECTIONS });
+    skua_server *server = skua_server_new(
+        &(skua_config){ .listen = "127.0.0.1:0", .workers = 1, .connections_max = CONNECTIONS });
     assert_non_null(server);
     assert_int_equal(skua_route(server, "/", open_many, &o), SKUA_OK);
     assert_int_equal(skua_start(server), SKUA_OK);
@@ -219,7 +228,8 @@ static void test_file_opens_no_more_than_there_can_be_connections(void **state)
     remove_folder(folder);
 }
 
-// What is believed of a file's number is forgotten with the file, also where another thread closes it.
+// What is believed of a file's number is forgotten with the file, also where another thread closes
+// it.
 static void drop_scratch(skua_request *request, void *user)
 {
     bool *forgotten = user;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Foreign loops, over real sockets: turned by poll alone, several in one thread, their timers, and their end.
+// Foreign loops, over real sockets: turned by poll alone, several in one thread, their timers, and
+// their end.
 
 #include "support/socket.h"
 
@@ -70,8 +71,11 @@ static void worker_ends(skua_worker *worker, void *user)
 static void program_open(program *p)
 {
     *p = (program){ .held = NULL };
-    p->server = skua_server_new(&(skua_config){ .listen = "127.0.0.1:0", .workers = 3, .backend = backend,
-                                                .on_worker_start = worker_starts, .on_worker_end = worker_ends,
+    p->server = skua_server_new(&(skua_config){ .listen = "127.0.0.1:0",
+                                                .workers = 3,
+                                                .backend = backend,
+                                                .on_worker_start = worker_starts,
+                                                .on_worker_end = worker_ends,
                                                 .hook_user = p });
     assert_non_null(p->server);
     assert_int_equal(skua_route(p->server, "/hello", answer_hello, p), SKUA_OK);
@@ -82,7 +86,8 @@ static void program_open(program *p)
     assert_true(skua_fd(p->server) >= 0);
 }
 
-// Waits as a caller would: for the descriptor and the time, no longer. Returns whether there was something to do.
+// Waits as a caller would: for the descriptor and the time, no longer. Returns whether there was
+// something to do.
 static bool program_wait(const program *p, int most_ms)
 {
     int64_t ns = skua_timeout_ns(p->server);
@@ -149,7 +154,8 @@ static void several_servers_share_a_thread(void **state)
         clients[i] = connect_to(&p[i]);
         send_text(clients[i], hello_request);
     }
-    for (int i = PROGRAMS; i-- > 0;) program_serve(&p[i], clients[i], answer, sizeof answer, "Hello");
+    for (int i = PROGRAMS; i-- > 0;)
+        program_serve(&p[i], clients[i], answer, sizeof answer, "Hello");
     for (int i = 0; i < PROGRAMS; i++) {
         assert_int_equal(p[i].requests, 1);
         close(clients[i]);
@@ -196,7 +202,8 @@ static void whoever_waits_is_woken(void **state)
     program_open(&p);
     int client = connect_to(&p);
     for (int i = 0; i < 3; i++) {
-        while (program_wait(&p, 5)) assert_int_equal(skua_turn(p.server, 0), SKUA_OK);
+        while (program_wait(&p, 5))
+            assert_int_equal(skua_turn(p.server, 0), SKUA_OK);
         int64_t begin = now_ns();
         assert_int_equal(pthread_create(&thread, NULL, ask_in_a_while, &client), 0);
         assert_true(program_wait(&p, 10000));
@@ -239,7 +246,8 @@ static void a_turn_starts_what_its_timers_have_answered(void **state)
     program_open(&p);
     int client = connect_to(&p);
     send_text(client, "GET /hold HTTP/1.1\r\nHost: localhost\r\n\r\n");
-    while (!p.held) assert_int_equal(skua_turn(p.server, 20 * ms_ns), SKUA_OK);
+    while (!p.held)
+        assert_int_equal(skua_turn(p.server, 20 * ms_ns), SKUA_OK);
     assert_int_equal(skua_timer_start(p.worker, 5 * ms_ns, 0, respond_held, &p, NULL), SKUA_OK);
     nanosleep(&(struct timespec){ .tv_nsec = 6 * ms_ns }, NULL);
     assert_int_equal(skua_timeout_ns(p.server), 0);
@@ -262,7 +270,8 @@ static void timers_are_precise(void **state)
             unsigned before = p.ticks;
             int64_t began = now_ns();
             assert_int_equal(skua_timer_start(p.worker, delays[i], 0, tick, &p, NULL), SKUA_OK);
-            while (p.ticks == before) assert_int_equal(skua_turn(p.server, -1), SKUA_OK);
+            while (p.ticks == before)
+                assert_int_equal(skua_turn(p.server, -1), SKUA_OK);
             int64_t late = p.ticked_ns - began - delays[i];
             assert_true(late >= 0);
             if (late < best) best = late;
@@ -278,11 +287,14 @@ static void a_repeating_timer_keeps_its_beat_and_stops_itself(void **state)
     program p;
     program_open(&p);
     int64_t began = now_ns();
-    assert_int_equal(skua_timer_start(p.worker, ms_ns, 2 * ms_ns, tick_three, &p, &p.timer), SKUA_OK);
-    while (p.ticks < 3) assert_int_equal(skua_turn(p.server, -1), SKUA_OK);
+    assert_int_equal(skua_timer_start(p.worker, ms_ns, 2 * ms_ns, tick_three, &p, &p.timer),
+                     SKUA_OK);
+    while (p.ticks < 3)
+        assert_int_equal(skua_turn(p.server, -1), SKUA_OK);
     assert_true(p.ticked_ns - began >= 5 * ms_ns);
     int64_t until = now_ns() + 20 * ms_ns;
-    while (now_ns() < until) assert_int_equal(skua_turn(p.server, ms_ns), SKUA_OK);
+    while (now_ns() < until)
+        assert_int_equal(skua_turn(p.server, ms_ns), SKUA_OK);
     assert_int_equal(p.ticks, 3);
     skua_server_free(p.server);
 }
@@ -298,7 +310,8 @@ static void missed_beats_are_left_out(void **state)
     assert_int_equal(p.ticks, 1);
     skua_timer_stop(p.worker, p.timer);
     skua_timer_stop(p.worker, NULL);
-    assert_int_equal(skua_timer_start(p.worker, 1000000 * ms_ns, 0, tick, &p, NULL), SKUA_OK); // freed with the worker
+    // freed with the worker
+    assert_int_equal(skua_timer_start(p.worker, 1000000 * ms_ns, 0, tick, &p, NULL), SKUA_OK);
     skua_server_free(p.server);
 }
 
@@ -332,7 +345,8 @@ static void a_stop_waits_for_what_runs_until_its_grace_is_over(void **state)
     program_open(&p);
     int client = connect_to(&p);
     send_text(client, "GET /hold HTTP/1.1\r\nHost: localhost\r\n\r\n");
-    while (!p.held) assert_int_equal(skua_turn(p.server, 20 * ms_ns), SKUA_OK);
+    while (!p.held)
+        assert_int_equal(skua_turn(p.server, 20 * ms_ns), SKUA_OK);
     int64_t began = now_ns();
     skua_stop(p.server, 50 * ms_ns);
     skua_status status = SKUA_OK;
@@ -352,12 +366,14 @@ static void a_stop_ends_as_soon_as_the_last_answer_has_left(void **state)
     program_open(&p);
     int client = connect_to(&p);
     send_text(client, "GET /hold HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
-    while (!p.held) assert_int_equal(skua_turn(p.server, 20 * ms_ns), SKUA_OK);
+    while (!p.held)
+        assert_int_equal(skua_turn(p.server, 20 * ms_ns), SKUA_OK);
     skua_stop(p.server, 60000 * ms_ns);
     assert_int_equal(skua_turn(p.server, 0), SKUA_OK);
     assert_int_equal(skua_respond(p.held, 200, NULL, SKUA_SLICE("Last")), SKUA_OK);
     int64_t began = now_ns();
-    while (skua_turn(p.server, -1) == SKUA_OK) assert_true(now_ns() < began + 5000 * ms_ns);
+    while (skua_turn(p.server, -1) == SKUA_OK)
+        assert_true(now_ns() < began + 5000 * ms_ns);
     close(client);
     skua_server_free(p.server);
 }
@@ -369,8 +385,8 @@ static void send_file(skua_request *request, void *user)
     assert_int_equal(skua_respond_file(request, 200, NULL, user, 0, 8 << 20), SKUA_OK);
 }
 
-static void file_opened(skua_worker *worker, skua_status status, skua_file *file, const skua_file_info *info,
-                        void *user)
+static void file_opened(skua_worker *worker, skua_status status, skua_file *file,
+                        const skua_file_info *info, void *user)
 {
     (void)worker;
     (void)info;
@@ -378,8 +394,9 @@ static void file_opened(skua_worker *worker, skua_status status, skua_file *file
     *(skua_file **)user = file;
 }
 
-// The peer resets while a large file is sent to it; SIGPIPE is at its default. After a half-close the error that a reset
-// leaves is EPIPE, which comes with the signal. Turns are short, so that they begin with sending.
+// The peer resets while a large file is sent to it; SIGPIPE is at its default. After a half-close
+// the error that a reset leaves is EPIPE, which comes with the signal. Turns are short, so that
+// they begin with sending.
 static void a_peer_that_resets_raises_no_signal(void **state)
 {
     (void)state;
@@ -396,19 +413,21 @@ static void a_peer_that_resets_raises_no_signal(void **state)
     skua_file *file = NULL;
     assert_int_equal(skua_root_open(folder, &root), SKUA_OK);
     skua_file_open(p.worker, root, SKUA_SLICE("file"), file_opened, &file);
-    while (!file) assert_int_equal(skua_turn(p.server, 0), SKUA_OK);
-    skua_server *server =
-        skua_server_new(&(skua_config){ .listen = "127.0.0.1:0", .backend = backend,
-                                         .send_turn_octets_max = 65536 });
+    while (!file)
+        assert_int_equal(skua_turn(p.server, 0), SKUA_OK);
+    skua_server *server = skua_server_new(&(skua_config){
+        .listen = "127.0.0.1:0", .backend = backend, .send_turn_octets_max = 65536 });
     assert_int_equal(skua_route(server, "/", send_file, file), SKUA_OK);
     assert_int_equal(skua_open(server), SKUA_OK);
     for (int round = 0; round < 20; round++) {
         int client = socket_connect_to(skua_server_address(server, 0));
         send_text(client, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
         assert_int_equal(shutdown(client, SHUT_WR), 0);
-        for (int turn = 0; turn < 3; turn++) assert_int_equal(skua_turn(server, ms_ns), SKUA_OK);
+        for (int turn = 0; turn < 3; turn++)
+            assert_int_equal(skua_turn(server, ms_ns), SKUA_OK);
         socket_reset(client);
-        for (int turn = 0; turn < 3; turn++) assert_int_equal(skua_turn(server, ms_ns), SKUA_OK);
+        for (int turn = 0; turn < 3; turn++)
+            assert_int_equal(skua_turn(server, ms_ns), SKUA_OK);
     }
     skua_server_free(server);
     skua_file_unref(file);
@@ -477,7 +496,8 @@ static void other_threads_and_callbacks_may_not_turn(void **state)
 // Whether it is one of this system's, and one that can be turned by another loop.
 static bool backend_is_there(const char *name)
 {
-    skua_server *server = skua_server_new(&(skua_config){ .listen = "127.0.0.1:0", .backend = name });
+    skua_server *server =
+        skua_server_new(&(skua_config){ .listen = "127.0.0.1:0", .backend = name });
     bool there = skua_open(server) == SKUA_OK && strcmp(skua_server_backend(server), name) == 0;
     skua_server_free(server);
     return there;

@@ -71,14 +71,17 @@ static void test_gate_is_empty_when_it_says_so(void **state)
         house h = { .room = &room };
         pthread_t threads[VISITORS];
         gate_open(&h.gate);
-        for (int i = 0; i < VISITORS; i++) assert_int_equal(pthread_create(&threads[i], NULL, visit, &h), 0);
-        while (atomic_load(&h.visits) == 0) sched_yield();
+        for (int i = 0; i < VISITORS; i++)
+            assert_int_equal(pthread_create(&threads[i], NULL, visit, &h), 0);
+        while (atomic_load(&h.visits) == 0)
+            sched_yield();
         gate_close(&h.gate);
         gate_wait(&h.gate);
         room = 8;
         h.room = NULL;
         unsigned visits = atomic_load(&h.visits);
-        for (int i = 0; i < VISITORS; i++) pthread_join(threads[i], NULL);
+        for (int i = 0; i < VISITORS; i++)
+            pthread_join(threads[i], NULL);
         assert_int_equal(atomic_load(&h.visits), visits);
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Hooks on connections, over real sockets: refusing, once each, what a connection is asked, and its end after an
-// answer; and the sockets of others.
+// Hooks on connections, over real sockets: refusing, once each, what a connection is asked, and its
+// end after an answer; and the sockets of others.
 
 #include "support/socket.h"
 
@@ -93,8 +93,11 @@ static void answer(skua_request *request, void *user)
 static void house_make(house *h, const char *listen)
 {
     *h = (house){ .last_id = 0 };
-    h->server = skua_server_new(&(skua_config){ .listen = listen, .backend = backend, .on_connect = connects,
-                                                .on_close = closes, .hook_user = h });
+    h->server = skua_server_new(&(skua_config){ .listen = listen,
+                                                .backend = backend,
+                                                .on_connect = connects,
+                                                .on_close = closes,
+                                                .hook_user = h });
     assert_non_null(h->server);
     assert_int_equal(skua_route(h->server, "/", answer, h), SKUA_OK);
 }
@@ -107,7 +110,8 @@ static void house_open(house *h)
 
 static void turn(house *h, int times)
 {
-    for (int i = 0; i < times; i++) assert_int_equal(skua_turn(h->server, ms_ns), SKUA_OK);
+    for (int i = 0; i < times; i++)
+        assert_int_equal(skua_turn(h->server, ms_ns), SKUA_OK);
 }
 
 // Reads until the server's FIN, turning it meanwhile; -1 for a reset.
@@ -144,11 +148,13 @@ static void each_connection_is_told_of_once(void **state)
     for (unsigned i = 1; i <= 5; i++) {
         int client = socket_connect_to(skua_server_address(h.server, 0));
         send_requests(client, 1);
-        while (h.ends < i) turn(&h, 1);
+        while (h.ends < i)
+            turn(&h, 1);
         assert_int_equal(h.connects, i);
         assert_int_equal(h.closes, i - 1);
         close(client);
-        while (h.closes < i) turn(&h, 1);
+        while (h.closes < i)
+            turn(&h, 1);
     }
     skua_server_free(h.server);
     assert_int_equal(h.closes, 5);
@@ -161,7 +167,8 @@ static void those_that_are_open_are_told_of_when_the_server_ends(void **state)
     house_open(&h);
     int client = socket_connect_to(skua_server_address(h.server, 0));
     send_requests(client, 1);
-    while (h.ends < 1) turn(&h, 1);
+    while (h.ends < 1)
+        turn(&h, 1);
     skua_server_free(h.server);
     assert_int_equal(h.closes, 1);
     close(client);
@@ -177,7 +184,8 @@ static void refused_connections_are_closed_and_counted(void **state)
     for (int i = 0; i < 3; i++) {
         int client = socket_connect_to(skua_server_address(h.server, 0));
         send_requests(client, 1);
-        assert_in_range(read_all(&h, client, text, sizeof text) + 1, 0, 1); // FIN or RST, and not an octet
+        // FIN or RST, and not an octet
+        assert_in_range(read_all(&h, client, text, sizeof text) + 1, 0, 1);
         close(client);
     }
     assert_int_equal(h.server->workers[0]->refused, 3);
@@ -185,7 +193,8 @@ static void refused_connections_are_closed_and_counted(void **state)
     assert_int_equal(h.closes, 0);
     int client = socket_connect_to(skua_server_address(h.server, 0));
     send_requests(client, 1);
-    while (h.ends < 1) turn(&h, 1);
+    while (h.ends < 1)
+        turn(&h, 1);
     assert_int_equal(h.connects, 1);
     close(client);
     skua_server_free(h.server);
@@ -238,7 +247,8 @@ static void a_given_socket_is_served_and_closed(void **state)
     assert_int_equal(skua_open(h.server), SKUA_OK);
     int client = socket_connect_to(skua_server_address(h.server, 0));
     send_requests(client, 1);
-    while (h.ends < 1) turn(&h, 1);
+    while (h.ends < 1)
+        turn(&h, 1);
     skua_stop(h.server, 0);
     while (skua_turn(h.server, 0) == SKUA_OK) {
     }
@@ -291,7 +301,8 @@ static void what_does_not_listen_is_refused(void **state)
 {
     (void)state;
     skua_server *server = skua_server_new(NULL);
-    int udp = socket(AF_INET, SOCK_DGRAM, 0), tcp = socket(AF_INET, SOCK_STREAM, 0), file = open("/dev/null", O_RDONLY);
+    int udp = socket(AF_INET, SOCK_DGRAM, 0), tcp = socket(AF_INET, SOCK_STREAM, 0),
+        file = open("/dev/null", O_RDONLY);
     assert_int_equal(skua_listen_fd(server, udp), SKUA_EINVAL);
     assert_int_equal(skua_listen_fd(server, tcp), SKUA_EINVAL);
     assert_int_equal(skua_listen_fd(server, file), SKUA_EINVAL);
@@ -315,7 +326,8 @@ static void one_that_never_starts_closes_it_too(void **state)
 }
 
 // In a process of its own, as descriptors 3 and 4 would be in use here. Returns its exit status.
-static int inherit(const char *pid, const char *fds, skua_status expected, unsigned expected_count, bool forgets)
+static int inherit(const char *pid, const char *fds, skua_status expected, unsigned expected_count,
+                   bool forgets)
 {
     pid_t child = fork();
     if (child == 0) {
@@ -331,8 +343,10 @@ static int inherit(const char *pid, const char *fds, skua_status expected, unsig
         unsigned count = 99;
         skua_server *server = skua_server_new(NULL);
         skua_status status = skua_listen_inherited(server, &count);
-        bool ok = status == expected && count == expected_count && !getenv("LISTEN_FDNAMES") == forgets;
-        if (ok && expected_count) ok = skua_server_address(server, expected_count - 1) && skua_open(server) == SKUA_OK;
+        bool ok =
+            status == expected && count == expected_count && !getenv("LISTEN_FDNAMES") == forgets;
+        if (ok && expected_count)
+            ok = skua_server_address(server, expected_count - 1) && skua_open(server) == SKUA_OK;
         skua_server_free(server);
         _exit(ok ? 0 : 1);
     }

@@ -212,10 +212,8 @@ static void a_writer_that_is_held_up_loses_lines_and_says_how_many(void **state)
     char *rest = c.text;
     for (char *line; (line = next_line(&rest));) {
         long n = number_after(line, "skua: the log could not keep up: ");
-        if (n > 0)
-            lost += n;
-        else
-            seen++;
+        if (n > 0) lost += n;
+        else seen++;
     }
     assert_true(lost > 0 && seen > 1000);
     assert_int_equal(seen + lost, LINES + 1);

@@ -232,10 +232,8 @@ static bool is_flat_json_object(const char *at)
     if (*at++ != '{') return false;
     for (;;) {
         if (*at != '"' || !(at = skip_json_string(at)) || *at++ != ':') return false;
-        if (*at == '"')
-            at = skip_json_string(at);
-        else
-            at += strspn(at, "0123456789");
+        if (*at == '"') at = skip_json_string(at);
+        else at += strspn(at, "0123456789");
         if (!at) return false;
         if (*at == '}') return strcmp(at, "}\n") == 0;
         if (*at++ != ',') return false;

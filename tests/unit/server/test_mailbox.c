@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Mailbox: many writers, one reader; each letter comes once, in its writer's order, and whoever finds the box
-// empty is told to wake the reader.
+// Mailbox: many writers, one reader; each letter comes once, in its writer's order, and whoever
+// finds the box empty is told to wake the reader.
 
 #include "server/mailbox.h"
 
@@ -72,7 +72,8 @@ static void test_mailbox_from_many_threads(void **state)
         woken++;
         mailbox_deliver(&box, &r);
     }
-    for (unsigned i = 0; i < WRITERS; i++) assert_int_equal(pthread_join(threads[i], NULL), 0);
+    for (unsigned i = 0; i < WRITERS; i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
     assert_false(r.wrong);
     assert_int_equal(r.delivered, WRITERS * LETTERS);
     free(letters);

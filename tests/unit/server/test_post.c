@@ -43,7 +43,8 @@ static void bench_start(bench *b)
 static void bench_run_to_its_end(bench *b)
 {
     int turns = 0;
-    while (worker_turn(b->server->workers[0], 20000000)) assert_true(++turns < 1000);
+    while (worker_turn(b->server->workers[0], 20000000))
+        assert_true(++turns < 1000);
 }
 
 static void bench_close(bench *b)
@@ -77,7 +78,8 @@ static void test_posts_run_in_order(void **state)
     assert_true(worker_turn(b.server->workers[0], 0));
     assert_int_equal(order, POSTS);
     bench_close(&b);
-    for (unsigned i = 0; i < POSTS; i++) assert_int_equal(notes[i].runs, 1);
+    for (unsigned i = 0; i < POSTS; i++)
+        assert_int_equal(notes[i].runs, 1);
 }
 
 static void test_posts_to_nobody(void **state)
@@ -129,7 +131,8 @@ static void test_posts_of_posts_do_not_keep_it_from_ending(void **state)
     bench_open(&b);
     bench_start(&b);
     assert_int_equal(skua_post(b.server, 0, note_run_again, &n), SKUA_OK);
-    for (int i = 0; i < 10; i++) assert_true(worker_turn(b.server->workers[0], 0));
+    for (int i = 0; i < 10; i++)
+        assert_true(worker_turn(b.server->workers[0], 0));
     assert_int_equal(n.again, SKUA_OK);
     assert_true(n.runs >= 9);
     skua_stop(b.server, 0);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Conflicts: random patterns beside sets of requests. A small world of hosts, paths and methods is counted
-// out, a pattern is the set of requests that it takes, and what skua.h says of specificity is said of sets.
+// Conflicts: random patterns beside sets of requests. A small world of hosts, paths and methods is
+// counted out, a pattern is the set of requests that it takes, and what skua.h says of specificity
+// is said of sets.
 
 #include "server/router.h"
 
@@ -38,9 +39,18 @@ static unsigned random_below(unsigned n)
 
 // ---- The world ----
 
-enum { TEXT_OCTETS = 64, PIECES = 4, DEPTH = 4, PATHS = 682, HOSTS = 8, METHODS = 5, LIST_MAX = 40 };
+enum {
+    TEXT_OCTETS = 64,
+    PIECES = 4,
+    DEPTH = 4,
+    PATHS = 682,
+    HOSTS = 8,
+    METHODS = 5,
+    LIST_MAX = 40
+};
 
-static const char *const world_hosts[HOSTS] = { "", "h", "x.h", "y.h", "x.k", "y.k", "a.x.h", "b.x.h" };
+static const char *const world_hosts[HOSTS] = { "",    "h",   "x.h",   "y.h",
+                                                "x.k", "y.k", "a.x.h", "b.x.h" };
 static const char *const world_methods[METHODS] = { "BREW", "GET", "HEAD", "POST", "PUT" };
 static char world_paths[PATHS][TEXT_OCTETS];
 
@@ -59,7 +69,8 @@ static void world_make(void)
     for (unsigned depth = 0; depth <= DEPTH; depth++, of_depth *= PIECES) {
         for (unsigned n = 0; n < 2 * of_depth; n++) {
             char *path = world_paths[count++];
-            for (unsigned i = 0, digits = n / 2; i < depth; i++, digits /= PIECES) append(path, pieces[digits % PIECES]);
+            for (unsigned i = 0, digits = n / 2; i < depth; i++, digits /= PIECES)
+                append(path, pieces[digits % PIECES]);
             if (n % 2 || depth == 0) append(path, "/");
         }
     }
@@ -102,25 +113,32 @@ static bool naive_path(const char *pattern, const char *path)
 
 static bool naive_method(const char *method, const char *name)
 {
-    return !*method || strcmp(method, name) == 0 || (strcmp(method, "GET") == 0 && strcmp(name, "HEAD") == 0);
+    return !*method || strcmp(method, name) == 0 ||
+           (strcmp(method, "GET") == 0 && strcmp(name, "HEAD") == 0);
 }
 
 static void random_pattern(pattern_set *out)
 {
     static const char *const methods[] = { "", "", "GET", "GET", "HEAD", "POST", "PUT" };
-    static const char *const hosts[] = { "", "", "", "h", "x.h", "{w}.h", "{w}.x.h", "{w}.k", "x.k" };
+    static const char *const hosts[] = {
+        "", "", "", "h", "x.h", "{w}.h", "{w}.x.h", "{w}.k", "x.k"
+    };
     static const char *const literals[] = { "/a", "/b", "/cc" };
     static const char *const params[] = { "/{p0}", "/{p1}", "/{p2}" };
     static const char *const ends[] = { "", "", "", "/", "/{$}", "/{t...}" };
-    const char *method = methods[random_below(7)], *host = hosts[random_below(9)], *end = ends[random_below(6)];
+    const char *method = methods[random_below(7)], *host = hosts[random_below(9)],
+               *end = ends[random_below(6)];
     char path[TEXT_OCTETS] = "";
     unsigned n = random_below(4);
-    for (unsigned i = 0; i < n; i++) append(path, random_below(4) ? literals[random_below(3)] : params[i]);
+    for (unsigned i = 0; i < n; i++)
+        append(path, random_below(4) ? literals[random_below(3)] : params[i]);
     append(path, n == 0 && !*end ? "/" : end);
     *out = (pattern_set){ 0 };
     (void)snprintf(out->text, sizeof out->text, "%s%s%s%s", method, *method ? " " : "", host, path);
-    for (unsigned i = 0; i < HOSTS; i++) out->hosts |= (unsigned)naive_host(host, world_hosts[i]) << i;
-    for (unsigned i = 0; i < METHODS; i++) out->methods |= (unsigned)naive_method(method, world_methods[i]) << i;
+    for (unsigned i = 0; i < HOSTS; i++)
+        out->hosts |= (unsigned)naive_host(host, world_hosts[i]) << i;
+    for (unsigned i = 0; i < METHODS; i++)
+        out->methods |= (unsigned)naive_method(method, world_methods[i]) << i;
     for (unsigned i = 0; i < PATHS; i++) {
         if (naive_path(path, world_paths[i])) out->paths[i / 64] |= (uint64_t)1 << (i % 64);
     }
@@ -202,8 +220,11 @@ static const pattern_set *naive_find(unsigned method, unsigned host, unsigned pa
         if (!best || order_patterns(&list[i], best) == NARROWER) best = &list[i];
     }
     for (unsigned i = 0; i < listed && best; i++) {
-        if (&list[i] == best || !set_takes(&list[i], host, path) || !(list[i].methods >> method & 1)) continue;
-        if (order_patterns(best, &list[i]) != NARROWER) fail_msg("%s beside %s", best->text, list[i].text);
+        if (&list[i] == best || !set_takes(&list[i], host, path) ||
+            !(list[i].methods >> method & 1))
+            continue;
+        if (order_patterns(best, &list[i]) != NARROWER)
+            fail_msg("%s beside %s", best->text, list[i].text);
     }
     return best;
 }
@@ -226,18 +247,22 @@ static void check_allow(unsigned host, unsigned path, const router_match *match)
 static void compare(const router *r)
 {
     unsigned method = random_below(METHODS), host = random_below(HOSTS), path = random_below(PATHS);
-    router_query query = { slice_of(world_methods[method]), slice_of(world_hosts[host]), slice_of(world_paths[path]) };
+    router_query query = { slice_of(world_methods[method]), slice_of(world_hosts[host]),
+                           slice_of(world_paths[path]) };
     router_match match;
     router_outcome outcome = router_find(r, &query, &match);
     const pattern_set *expected = naive_find(method, host, path);
     if (expected) {
-        if (outcome != ROUTER_FOUND || !slice_equal(match.route->pattern.text, slice_of(expected->text))) {
-            fail_msg("%s %s %s: not %s", world_methods[method], world_hosts[host], world_paths[path], expected->text);
+        if (outcome != ROUTER_FOUND ||
+            !slice_equal(match.route->pattern.text, slice_of(expected->text))) {
+            fail_msg("%s %s %s: not %s", world_methods[method], world_hosts[host],
+                     world_paths[path], expected->text);
         }
         return;
     }
     bool path_seen = false;
-    for (unsigned i = 0; i < listed; i++) path_seen |= set_takes(&list[i], host, path);
+    for (unsigned i = 0; i < listed; i++)
+        path_seen |= set_takes(&list[i], host, path);
     assert_int_equal(outcome, path_seen ? ROUTER_NO_METHOD : ROUTER_NO_PATH);
     if (path_seen) check_allow(host, path, &match);
 }
@@ -247,8 +272,10 @@ static void register_in_reverse(void)
 {
     router *r = router_new();
     assert_non_null(r);
-    for (unsigned i = listed; i > 0; i--) assert_int_equal(add(r, list[i - 1].text), SKUA_OK);
-    for (int i = 0; i < 30; i++) compare(r);
+    for (unsigned i = listed; i > 0; i--)
+        assert_int_equal(add(r, list[i - 1].text), SKUA_OK);
+    for (int i = 0; i < 30; i++)
+        compare(r);
     router_free(r);
 }
 
@@ -261,8 +288,10 @@ static void test_conflicts_are_those_of_sets(void **state)
         assert_non_null(r);
         listed = 0;
         unsigned n = 1 + random_below(LIST_MAX);
-        for (unsigned i = 0; i < n; i++) take(r);
-        for (int i = 0; i < 60; i++) compare(r);
+        for (unsigned i = 0; i < n; i++)
+            take(r);
+        for (int i = 0; i < 60; i++)
+            compare(r);
         router_free(r);
         register_in_reverse();
     }
@@ -277,20 +306,24 @@ static double cpu_seconds(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-// Literals, parameters at either end, and tails, three thousand of each kind side by side, within seconds even when
-// sanitized. If each were compared with each, it would be more than a hundred million comparisons of strings.
+// Literals, parameters at either end, and tails, three thousand of each kind side by side, within
+// seconds even when sanitized. If each were compared with each, it would be more than a hundred
+// million comparisons of strings.
 static void test_conflicts_are_found_quickly(void **state)
 {
     (void)state;
-    static const char *const kinds[] = { "GET /literal-%d/x/y", "GET /api/{id}/part-%d", "GET /{tenant}/page-%d",
-                                         "POST /files/%d/", "PUT host-%d.example.com/{x}/{$}", "/deep/a/b/c/%d/{x}/{y}/z" };
+    static const char *const kinds[] = {
+        "GET /literal-%d/x/y", "GET /api/{id}/part-%d",           "GET /{tenant}/page-%d",
+        "POST /files/%d/",     "PUT host-%d.example.com/{x}/{$}", "/deep/a/b/c/%d/{x}/{y}/z"
+    };
     double began = cpu_seconds();
     router *r = router_new();
     for (int i = 0; i < 3000; i++) {
         for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
             char pattern[TEXT_OCTETS];
             const char *percent = strchr(kinds[k], '%');
-            (void)snprintf(pattern, sizeof pattern, "%.*s%d%s", (int)(percent - kinds[k]), kinds[k], i, percent + 2);
+            (void)snprintf(pattern, sizeof pattern, "%.*s%d%s", (int)(percent - kinds[k]), kinds[k],
+                           i, percent + 2);
             if (add(r, pattern) != SKUA_OK) fail_msg("%s: %s", pattern, why);
         }
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The router: patterns that are refused, the order of precedence, hosts, Allow, and what finding costs.
+// The router: patterns that are refused, the order of precedence, hosts, Allow, and what finding
+// costs.
 
 #include "server/router.h"
 
@@ -23,9 +24,11 @@ static skua_status add(router *r, const char *pattern)
     return router_add(r, slice_of(pattern), handle, NULL, why, sizeof why);
 }
 
-static router_outcome find_at(const router *r, const char *host, slice method, slice path, router_match *match)
+static router_outcome find_at(const router *r, const char *host, slice method, slice path,
+                              router_match *match)
 {
-    return router_find(r, &(router_query){ .method = method, .authority = slice_of(host), .path = path }, match);
+    return router_find(
+        r, &(router_query){ .method = method, .authority = slice_of(host), .path = path }, match);
 }
 
 static router_outcome find(const router *r, slice method, slice path, router_match *match)
@@ -49,11 +52,34 @@ static void test_router_takes_patterns(void **state)
 {
     (void)state;
     static const char *const good[] = {
-        "/",          "/{$}",          "/a",        "/a/",       "/a/{$}",     "GET /a",
-        "M-SEARCH /", "/{name}",       "/{_n1}",    "/{a}/{b}",  "/{rest...}", "/a/{x}/b/{y...}",
-        "example.com/", "GET example.com/a b", "{tenant}.example.com/{x}", "POST 127.0.0.1/", "[::1]/a", "a_b.c/",
-        "/a b",       "GET /a b",      "/\xc3\xa9", "/.a",       "/...",       "/a:b",
-        "/100%",      "POST /{x}/{$}", "/a/b/c/d/", "GET /a%2Fb",
+        "/",
+        "/{$}",
+        "/a",
+        "/a/",
+        "/a/{$}",
+        "GET /a",
+        "M-SEARCH /",
+        "/{name}",
+        "/{_n1}",
+        "/{a}/{b}",
+        "/{rest...}",
+        "/a/{x}/b/{y...}",
+        "example.com/",
+        "GET example.com/a b",
+        "{tenant}.example.com/{x}",
+        "POST 127.0.0.1/",
+        "[::1]/a",
+        "a_b.c/",
+        "/a b",
+        "GET /a b",
+        "/\xc3\xa9",
+        "/.a",
+        "/...",
+        "/a:b",
+        "/100%",
+        "POST /{x}/{$}",
+        "/a/b/c/d/",
+        "GET /a%2Fb",
     };
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         router *r = router_new();
@@ -66,14 +92,65 @@ static void test_router_refuses_patterns(void **state)
 {
     (void)state;
     static const char *const bad[] = {
-        "",          "a",        "GET",       "GET ",          "GET  /",      " /",         "GET\t/",
-        "G(T /",     "*",        "/a//b",     "//",            "/a/./b",      "/a/..",      "/..",
-        "/{}",       "/{",       "/}",        "/{a",           "/a}",         "/x{a}",      "/{a}x",
-        "/{a}{b}",   "/{a...}/b", "/{$}/a",   "/{...}",        "/{a..}",      "/{1a}",      "/{a-b}",
-        "/{a}/{a}",  "/{a}/{a...}", "/a?b",   "/a#b",          "/a\tb",       "/a\x7f",     "/{a.}",
-        "/{a}/{$",   "http://x/", "/{ a}",    "/{$...}",       "a.b",         "a..b/",      ".a/",       "a./",
-        "a:80/",     "{a}/",      "{a}./",    "{a}b.c/",       "a.{b}.c/",    "{a}.[::1]/", "{1}.b/",    "[::1/",
-        "GET a b/",  "{a}.b/{a}", "a%20b/",   "GET  a/",       "{a/b}.c/",    "{a}.b",      "[]/",       "\xc3\xa9.a/",
+        "",
+        "a",
+        "GET",
+        "GET ",
+        "GET  /",
+        " /",
+        "GET\t/",
+        "G(T /",
+        "*",
+        "/a//b",
+        "//",
+        "/a/./b",
+        "/a/..",
+        "/..",
+        "/{}",
+        "/{",
+        "/}",
+        "/{a",
+        "/a}",
+        "/x{a}",
+        "/{a}x",
+        "/{a}{b}",
+        "/{a...}/b",
+        "/{$}/a",
+        "/{...}",
+        "/{a..}",
+        "/{1a}",
+        "/{a-b}",
+        "/{a}/{a}",
+        "/{a}/{a...}",
+        "/a?b",
+        "/a#b",
+        "/a\tb",
+        "/a\x7f",
+        "/{a.}",
+        "/{a}/{$",
+        "http://x/",
+        "/{ a}",
+        "/{$...}",
+        "a.b",
+        "a..b/",
+        ".a/",
+        "a./",
+        "a:80/",
+        "{a}/",
+        "{a}./",
+        "{a}b.c/",
+        "a.{b}.c/",
+        "{a}.[::1]/",
+        "{1}.b/",
+        "[::1/",
+        "GET a b/",
+        "{a}.b/{a}",
+        "a%20b/",
+        "GET  a/",
+        "{a/b}.c/",
+        "{a}.b",
+        "[]/",
+        "\xc3\xa9.a/",
         "/{a}/{b}/{c}/{d}/{e}/{f}/{g}/{h}/{i}/{j}/{k}/{l}/{m}/{n}/{o}/{p}/{q}",
     };
     router *r = router_new();
@@ -97,7 +174,8 @@ static void test_router_refuses_long_patterns(void **state)
     assert_int_equal(add(r, pattern), SKUA_EINVAL);
     pattern[4096] = 0;
     assert_int_equal(add(r, pattern), SKUA_OK);
-    for (size_t i = 0; i < 4096; i++) pattern[i] = i % 2 ? 'a' : '/';
+    for (size_t i = 0; i < 4096; i++)
+        pattern[i] = i % 2 ? 'a' : '/';
     assert_int_equal(add(r, pattern), SKUA_EINVAL);
     pattern[2 * 64] = 0;
     assert_int_equal(add(r, pattern), SKUA_OK);
@@ -129,14 +207,10 @@ static void test_router_names_conflicts(void **state)
         router_free(r);
     }
     static const char *const doubtful[][2] = {
-        { "/a/{x}", "/{y}/b" },
-        { "GET /a/{x}", "/{y}/b" },
-        { "HEAD /a/{x}", "GET /{y}/b" },
-        { "/a/", "/{x}/b" },
-        { "/a/{x...}", "/{x}/{y}" },
-        { "/{x}/{$}", "/a/" },
-        { "h.x/a/{x}", "H.X/{y}/b" },
-        { "{t}.x/a/{x}", "{u}.X/{y}/b" },
+        { "/a/{x}", "/{y}/b" },          { "GET /a/{x}", "/{y}/b" },
+        { "HEAD /a/{x}", "GET /{y}/b" }, { "/a/", "/{x}/b" },
+        { "/a/{x...}", "/{x}/{y}" },     { "/{x}/{$}", "/a/" },
+        { "h.x/a/{x}", "H.X/{y}/b" },    { "{t}.x/a/{x}", "{u}.X/{y}/b" },
     };
     for (size_t i = 0; i < 2 * (sizeof doubtful / sizeof *doubtful); i++) {
         const char *const *pair = doubtful[i / 2];
@@ -148,8 +222,9 @@ static void test_router_names_conflicts(void **state)
         assert_non_null(strstr(why, "neither is more specific"));
         router_free(r);
     }
-    static const char *const apart[] = { "/a",     "GET /a",      "HEAD /a", "POST /a", "PUT /a", "/a/", "/a/{$}",
-                                         "/a/{x}", "GET /a/{x}/", "/{x}",    "/{x...}", "/{$}",   NULL };
+    static const char *const apart[] = { "/a",      "GET /a", "HEAD /a", "POST /a",     "PUT /a",
+                                         "/a/",     "/a/{$}", "/a/{x}",  "GET /a/{x}/", "/{x}",
+                                         "/{x...}", "/{$}",   NULL };
     router_free(router_of(apart));
 }
 
@@ -179,7 +254,9 @@ static void check_find(const router *r, const find_case *c)
 {
     router_match match;
     router_outcome outcome = find(r, slice_of(c->method), slice_of(c->path), &match);
-    router_outcome expected = c->pattern ? ROUTER_FOUND : c->allow ? ROUTER_NO_METHOD : ROUTER_NO_PATH;
+    router_outcome expected = c->pattern ? ROUTER_FOUND
+                              : c->allow ? ROUTER_NO_METHOD
+                                         : ROUTER_NO_PATH;
     if (outcome != expected) fail_msg("%s %s: outcome %d", c->method, c->path, (int)outcome);
     if (c->pattern) {
         if (!slice_equal(match.route->pattern.text, slice_of(c->pattern))) {
@@ -195,10 +272,10 @@ static void test_router_finds_the_most_specific(void **state)
 {
     (void)state;
     static const char *const patterns[] = {
-        "/{$}",      "GET /a",       "POST /a",           "/a/",           "/a/{$}",           "/a/{x}",
-        "/a/b",      "GET /a/{x}/c", "/a/{x}/{rest...}",  "/{any}/",       "GET /deep/",
-        "HEAD /h",   "GET /h",       "BREW /pot/{$}",     "DELETE /{any}", "/m/{x}/y",         "/m/lit/z",
-        "/f/{name}", NULL,
+        "/{$}",   "GET /a",        "POST /a",          "/a/",      "/a/{$}",     "/a/{x}",
+        "/a/b",   "GET /a/{x}/c",  "/a/{x}/{rest...}", "/{any}/",  "GET /deep/", "HEAD /h",
+        "GET /h", "BREW /pot/{$}", "DELETE /{any}",    "/m/{x}/y", "/m/lit/z",   "/f/{name}",
+        NULL,
     };
     static const find_case cases[] = {
         { "GET", "/", "/{$}", NULL, { NULL } },
@@ -239,14 +316,16 @@ static void test_router_finds_the_most_specific(void **state)
         { "GET", "", NULL, NULL, { NULL } },
     };
     router *r = router_of(patterns);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) check_find(r, &cases[i]);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        check_find(r, &cases[i]);
     assert_int_equal(add(r, "PUT /deep/{x...}"), SKUA_OK);
     check_find(r, &(find_case){ "PUT", "/deep/a/b", "PUT /deep/{x...}", NULL, { "a/b" } });
     check_find(r, &(find_case){ "POST", "/deep/a/b", "/{any}/", NULL, { "deep" } });
     router_free(r);
 }
 
-static void check_host(const router *r, const char *host, const char *path, const char *pattern, const char *label)
+static void check_host(const router *r, const char *host, const char *path, const char *pattern,
+                       const char *label)
 {
     router_match match;
     router_outcome outcome = find_at(r, host, SKUA_SLICE("GET"), slice_of(path), &match);
@@ -262,8 +341,8 @@ static void test_router_finds_by_host(void **state)
 {
     (void)state;
     static const char *const patterns[] = {
-        "/a", "a.example.com/a", "{t}.example.com/a", "{t}.example.com/{x}/{rest...}", "example.com/", "[::1]/a",
-        "GET 127.0.0.1/a", NULL,
+        "/a",           "a.example.com/a", "{t}.example.com/a", "{t}.example.com/{x}/{rest...}",
+        "example.com/", "[::1]/a",         "GET 127.0.0.1/a",   NULL,
     };
     router *r = router_of(patterns);
     check_host(r, "", "/a", "/a", NULL);
@@ -292,14 +371,20 @@ static void test_router_finds_by_host(void **state)
 static void test_router_states_allow_per_host(void **state)
 {
     (void)state;
-    static const char *const patterns[] = { "PUT /a", "GET h.x/a", "POST {t}.x/a", "DELETE h.y/a", NULL };
+    static const char *const patterns[] = { "PUT /a", "GET h.x/a", "POST {t}.x/a", "DELETE h.y/a",
+                                            NULL };
     static const char *const hosts[][2] = {
-        { "h.x", "GET, HEAD, POST, PUT" }, { "i.x", "POST, PUT" }, { "h.y", "DELETE, PUT" }, { "z", "PUT" }, { "", "PUT" },
+        { "h.x", "GET, HEAD, POST, PUT" },
+        { "i.x", "POST, PUT" },
+        { "h.y", "DELETE, PUT" },
+        { "z", "PUT" },
+        { "", "PUT" },
     };
     router *r = router_of(patterns);
     for (size_t i = 0; i < sizeof hosts / sizeof *hosts; i++) {
         router_match match;
-        router_outcome outcome = find_at(r, hosts[i][0], SKUA_SLICE("BREW"), SKUA_SLICE("/a"), &match);
+        router_outcome outcome =
+            find_at(r, hosts[i][0], SKUA_SLICE("BREW"), SKUA_SLICE("/a"), &match);
         assert_int_equal(outcome, ROUTER_NO_METHOD);
         assert_true(slice_equal(slice_make(match.allow, match.allow_len), slice_of(hosts[i][1])));
     }
@@ -354,7 +439,8 @@ static unsigned steps_among(int routes, const char *path)
     }
     assert_int_equal(add(r, "/{x...}"), SKUA_OK);
     router_match match;
-    assert_int_equal(find_at(r, "host-1.x", SKUA_SLICE("GET"), slice_of(path), &match), ROUTER_FOUND);
+    assert_int_equal(find_at(r, "host-1.x", SKUA_SLICE("GET"), slice_of(path), &match),
+                     ROUTER_FOUND);
     router_free(r);
     return match.steps;
 }
@@ -363,7 +449,8 @@ static unsigned steps_among(int routes, const char *path)
 static void test_router_costs_the_path(void **state)
 {
     (void)state;
-    static const char *const paths[] = { "/", "/route-5/x/5", "/route-7/x", "/nowhere/at/all", "/a/b" };
+    static const char *const paths[] = { "/", "/route-5/x/5", "/route-7/x", "/nowhere/at/all",
+                                         "/a/b" };
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
         unsigned few = steps_among(10, paths[i]), many = steps_among(10000, paths[i]);
         assert_true(many <= few + 8);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Server: stopped from anywhere, at any time, with work on helper threads, and started again. What these tests
-// find, the thread and address sanitizers say.
+// Server: stopped from anywhere, at any time, with work on helper threads, and started again. What
+// these tests find, the thread and address sanitizers say.
 
 #include "skua/skua.h"
 
@@ -34,7 +34,8 @@ static atomic_bool stopping;
 
 static void *stop_again_and_again(void *user)
 {
-    while (atomic_load(&stopping)) skua_stop(user, 0);
+    while (atomic_load(&stopping))
+        skua_stop(user, 0);
     return NULL;
 }
 
@@ -45,7 +46,8 @@ static void test_server_is_stopped_from_another_thread(void **state)
     pthread_t stopper;
     atomic_store(&stopping, true);
     assert_int_equal(pthread_create(&stopper, NULL, stop_again_and_again, server), 0);
-    for (int i = 0; i < ROUNDS; i++) assert_int_equal(skua_run(server), SKUA_OK);
+    for (int i = 0; i < ROUNDS; i++)
+        assert_int_equal(skua_run(server), SKUA_OK);
     atomic_store(&stopping, false);
     assert_int_equal(pthread_join(stopper, NULL), 0);
     skua_server_free(server);
@@ -72,7 +74,8 @@ static void answer_by_helper(skua_request *request, void *user)
     (void)user;
     skua_server *server = skua_request_server(request);
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(skua_offload(skua_request_worker(request), work_and_stop, work_done, server), SKUA_OK);
+        assert_int_equal(
+            skua_offload(skua_request_worker(request), work_and_stop, work_done, server), SKUA_OK);
     }
     assert_int_equal(skua_respond(request, 200, NULL, SKUA_SLICE("x")), SKUA_OK);
 }
@@ -88,7 +91,8 @@ static int connect_to(const skua_server *server)
     return fd;
 }
 
-// The work stops the server: its workers are woken by that, and may have ended before the helper wakes them.
+// The work stops the server: its workers are woken by that, and may have ended before the helper
+// wakes them.
 static void test_server_outlives_its_helpers(void **state)
 {
     (void)state;
@@ -98,13 +102,16 @@ static void test_server_outlives_its_helpers(void **state)
     for (int i = 0; i < ROUNDS; i++) {
         int fds[CLIENTS];
         assert_int_equal(skua_start(server), SKUA_OK);
-        for (int k = 0; k < CLIENTS; k++) fds[k] = connect_to(server);
+        for (int k = 0; k < CLIENTS; k++)
+            fds[k] = connect_to(server);
         for (int k = 0; k < CLIENTS; k++) {
-            (void)!send(fds[k], wire, sizeof wire - 1, MSG_NOSIGNAL); // the server may have ended already
+            // the server may have ended already
+            (void)!send(fds[k], wire, sizeof wire - 1, MSG_NOSIGNAL);
         }
         skua_wait(server);
         assert_int_equal(atomic_load(&worked), atomic_load(&done));
-        for (int k = 0; k < CLIENTS; k++) close(fds[k]);
+        for (int k = 0; k < CLIENTS; k++)
+            close(fds[k]);
     }
     assert_true(atomic_load(&done) >= ROUNDS);
     skua_server_free(server);
@@ -134,9 +141,11 @@ static void test_server_keeps_no_text_of_its_caller(void **state)
 {
     (void)state;
     char backend[] = "auto", hosts[] = "localhost", spool[] = "/tmp";
-    skua_config config = {
-        .listen = "127.0.0.1:0", .workers = 1, .backend = backend, .hosts = hosts, .spool_directory = spool
-    };
+    skua_config config = { .listen = "127.0.0.1:0",
+                           .workers = 1,
+                           .backend = backend,
+                           .hosts = hosts,
+                           .spool_directory = spool };
     skua_server *server = skua_server_new(&config);
     assert_non_null(server);
     memset(backend, '?', sizeof backend - 1);

@@ -82,7 +82,8 @@ static void on_offload(skua_request *request, void *user)
 {
     errand *e = user;
     e->request = request;
-    assert_int_equal(skua_offload(skua_request_worker(request), errand_work, errand_done, e), SKUA_OK);
+    assert_int_equal(skua_offload(skua_request_worker(request), errand_work, errand_done, e),
+                     SKUA_OK);
 }
 
 static void resumed(skua_request *request, void *user)
@@ -119,7 +120,8 @@ static void on_minute(skua_request *request, void *user)
 {
     errand *e = user;
     assert_int_equal(skua_ticket_take(request, &e->ticket), SKUA_OK);
-    assert_int_equal(skua_timer_start(skua_request_worker(request), 60000 * ms_ns, 0, timed, e, NULL), SKUA_OK);
+    assert_int_equal(
+        skua_timer_start(skua_request_worker(request), 60000 * ms_ns, 0, timed, e, NULL), SKUA_OK);
 }
 
 static void posted(skua_worker *worker, void *user)
@@ -145,7 +147,8 @@ static void on_post(skua_request *request, void *user)
     assert_int_equal(pthread_create(&e->thread, NULL, post_thread, e), 0);
 }
 
-static void on_blocking(const skua_request *request, skua_slice content, skua_reply *reply, void *user)
+static void on_blocking(const skua_request *request, skua_slice content, skua_reply *reply,
+                        void *user)
 {
     (void)request;
     (void)user;
@@ -189,11 +192,13 @@ static skua_server *server_of(const skua_config *config)
 static unsigned count(skua_slice answer, const char *piece)
 {
     unsigned n = 0;
-    for (const char *at = answer.ptr; (at = strstr(at, piece)); at++) n++;
+    for (const char *at = answer.ptr; (at = strstr(at, piece)); at++)
+        n++;
     return n;
 }
 
-static void assert_answers(skua_server *server, const char *octets, const char *start, const char *end)
+static void assert_answers(skua_server *server, const char *octets, const char *start,
+                           const char *end)
 {
     skua_slice answer;
     assert_int_equal(skua_test_request(server, text_of(octets), &answer), SKUA_OK);
@@ -215,10 +220,12 @@ static void requests_are_answered_one_after_the_other(void **state)
     skua_server *server = server_of(NULL);
     visits = 0;
     for (unsigned i = 1; i <= 3; i++) {
-        assert_answers(server, "GET /hello HTTP/1.1" HOST "\r\n", "HTTP/1.1 200 OK\r\n", "\r\n\r\nHello");
+        assert_answers(server, "GET /hello HTTP/1.1" HOST "\r\n", "HTTP/1.1 200 OK\r\n",
+                       "\r\n\r\nHello");
         assert_int_equal(visits, i);
     }
-    assert_answers(server, "POST /echo HTTP/1.1" HOST "Content-Length: 5\r\n\r\nabcde", "HTTP/1.1 200", "\r\n\r\nabcde");
+    assert_answers(server, "POST /echo HTTP/1.1" HOST "Content-Length: 5\r\n\r\nabcde",
+                   "HTTP/1.1 200", "\r\n\r\nabcde");
     assert_answers(server, "GET /nothing HTTP/1.1" HOST "\r\n", "HTTP/1.1 404", "");
     assert_answers(server, "POST /hello HTTP/1.1" HOST "\r\n", "HTTP/1.1 405", "");
     assert_answers(server, "GET /hello HTTP/1.1\r\n\r\n", "HTTP/1.1 400", "");
@@ -231,8 +238,9 @@ static void pipelined_requests_are_all_answered(void **state)
 {
     (void)state;
     skua_server *server = server_of(NULL);
-    skua_slice answer, three = SKUA_SLICE("GET /hello HTTP/1.1" HOST "\r\nGET /hello HTTP/1.1" HOST "\r\n"
-                                          "GET /hello HTTP/1.1" HOST "Connection: close\r\n\r\n");
+    skua_slice answer,
+        three = SKUA_SLICE("GET /hello HTTP/1.1" HOST "\r\nGET /hello HTTP/1.1" HOST "\r\n"
+                           "GET /hello HTTP/1.1" HOST "Connection: close\r\n\r\n");
     assert_int_equal(skua_test_request(server, three, &answer), SKUA_OK);
     assert_int_equal(count(answer, "HTTP/1.1 200 OK\r\n"), 3);
     assert_int_equal(count(answer, "Connection: close\r\n"), 1);
@@ -243,11 +251,14 @@ static void pipelined_requests_are_all_answered(void **state)
 static void equal_calls_give_equal_octets(void **state)
 {
     (void)state;
-    static const char *const calls[] = { "GET /hello HTTP/1.1" HOST "\r\n", "GET /minute HTTP/1.1" HOST "\r\n",
-                                         "POST /echo HTTP/1.1" HOST "Content-Length: 2\r\n\r\nab", "GET / HTTP/1.1" };
+    static const char *const calls[] = { "GET /hello HTTP/1.1" HOST "\r\n",
+                                         "GET /minute HTTP/1.1" HOST "\r\n",
+                                         "POST /echo HTTP/1.1" HOST "Content-Length: 2\r\n\r\nab",
+                                         "GET / HTTP/1.1" };
     skua_slice first[4], again;
     skua_server *one = server_of(NULL);
-    for (int i = 0; i < 4; i++) assert_int_equal(skua_test_request(one, text_of(calls[i]), &first[i]), SKUA_OK);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(skua_test_request(one, text_of(calls[i]), &first[i]), SKUA_OK);
     skua_server_free(one);
     skua_server *two = server_of(NULL);
     for (int i = 0; i < 4; i++) {
@@ -284,7 +295,8 @@ static void threads_are_waited_for(void **state)
     server = server_of(NULL);
     assert_answers(server, "GET /post HTTP/1.1" HOST "\r\n", "HTTP/1.1 200", "Posted");
     pthread_join(errands[3].thread, NULL);
-    assert_answers(server, "POST /blocking HTTP/1.1" HOST "Content-Length: 3\r\n\r\nabc", "HTTP/1.1 200", "abc");
+    assert_answers(server, "POST /blocking HTTP/1.1" HOST "Content-Length: 3\r\n\r\nabc",
+                   "HTTP/1.1 200", "abc");
     skua_server_free(server);
 }
 
@@ -323,13 +335,20 @@ static void a_directory_answers_so_many_ranges(void **state)
     assert_non_null(file);
     assert_int_equal(fputs("0123456789", file) >= 0 && fclose(file) == 0, 1);
     skua_server *server = server_of(NULL);
-    assert_int_equal(skua_route_directory(server, "/two/", folder, &(skua_directory_config){ .ranges_max = 2 }), SKUA_OK);
+    assert_int_equal(
+        skua_route_directory(server, "/two/", folder, &(skua_directory_config){ .ranges_max = 2 }),
+        SKUA_OK);
     assert_int_equal(skua_route_directory(server, "/many/", folder, NULL), SKUA_OK);
-    assert_int_equal(skua_route_directory(server, "/x/", folder, &(skua_directory_config){ .ranges_max = 17 }), SKUA_EINVAL);
+    assert_int_equal(
+        skua_route_directory(server, "/x/", folder, &(skua_directory_config){ .ranges_max = 17 }),
+        SKUA_EINVAL);
     assert_non_null(strstr(skua_server_error(server), "ranges_max"));
-    assert_answers(server, "GET /two/digits HTTP/1.1" HOST "Range: bytes=0-0,2-2\r\n\r\n", "HTTP/1.1 206", "");
-    assert_answers(server, "GET /two/digits HTTP/1.1" HOST "Range: bytes=0-0,2-2,4-4\r\n\r\n", "HTTP/1.1 200", "0123456789");
-    assert_answers(server, "GET /many/digits HTTP/1.1" HOST "Range: bytes=0-0,2-2,4-4\r\n\r\n", "HTTP/1.1 206", "");
+    assert_answers(server, "GET /two/digits HTTP/1.1" HOST "Range: bytes=0-0,2-2\r\n\r\n",
+                   "HTTP/1.1 206", "");
+    assert_answers(server, "GET /two/digits HTTP/1.1" HOST "Range: bytes=0-0,2-2,4-4\r\n\r\n",
+                   "HTTP/1.1 200", "0123456789");
+    assert_answers(server, "GET /many/digits HTTP/1.1" HOST "Range: bytes=0-0,2-2,4-4\r\n\r\n",
+                   "HTTP/1.1 206", "");
     skua_server_free(server);
     assert_int_equal(remove(path), 0);
     assert_int_equal(remove(folder), 0);
@@ -341,14 +360,18 @@ static void a_server_is_tested_or_started(void **state)
     skua_slice answer = { .len = 77 };
     skua_server *server = server_of(&(skua_config){ .listen = "127.0.0.1:0", .workers = 1 });
     assert_int_equal(skua_start(server), SKUA_OK);
-    assert_int_equal(skua_test_request(server, SKUA_SLICE("GET /hello HTTP/1.1" HOST "\r\n"), &answer), SKUA_ESTATE);
+    assert_int_equal(
+        skua_test_request(server, SKUA_SLICE("GET /hello HTTP/1.1" HOST "\r\n"), &answer),
+        SKUA_ESTATE);
     assert_int_equal(answer.len, 77);
     skua_server_free(server);
     server = server_of(NULL);
     assert_answers(server, "GET /hello HTTP/1.1" HOST "\r\n", "HTTP/1.1 200", "Hello");
     assert_int_equal(skua_start(server), SKUA_ESTATE);
     assert_answers(server, "GET /stop HTTP/1.1" HOST "\r\n", "", "");
-    assert_int_equal(skua_test_request(server, SKUA_SLICE("GET /hello HTTP/1.1" HOST "\r\n"), &answer), SKUA_ECLOSED);
+    assert_int_equal(
+        skua_test_request(server, SKUA_SLICE("GET /hello HTTP/1.1" HOST "\r\n"), &answer),
+        SKUA_ECLOSED);
     skua_server_free(server);
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Everything that crosses threads, at once and under stress: tickets resumed from several threads, functions posted,
-// blocking handlers, clients that go away at any moment, and servers that are stopped and freed in the middle of
-// it. Whatever the order, each thing has happened exactly once or been refused. SKUA_STRESS_SECONDS=N plays longer.
+// Everything that crosses threads, at once and under stress: tickets resumed from several threads,
+// functions posted, blocking handlers, clients that go away at any moment, and servers that are
+// stopped and freed in the middle of it. Whatever the order, each thing has happened exactly once
+// or been refused. SKUA_STRESS_SECONDS=N plays longer.
 
 #include "skua/skua.h"
 
@@ -142,20 +143,25 @@ static void handle_later(skua_request *request, void *user)
 static void handle_now(skua_request *request, void *user)
 {
     (void)user;
-    if (visit_begin(request) && skua_respond(request, 200, "text/plain", SKUA_SLICE("now"))) atomic_store(&now.over, true);
+    if (visit_begin(request) && skua_respond(request, 200, "text/plain", SKUA_SLICE("now")))
+        atomic_store(&now.over, true);
 }
 
-static void handle_blocking(const skua_request *request, skua_slice content, skua_reply *reply, void *user)
+static void handle_blocking(const skua_request *request, skua_slice content, skua_reply *reply,
+                            void *user)
 {
     (void)user;
     atomic_fetch_add(&now.begun, 1);
     char peer[64];
-    bool right = skua_request_peer(request, peer, sizeof peer) == 9 && skua_request_field(request, "host").len == 9;
-    for (unsigned n = dice(4); n && !skua_reply_peer_is_gone(reply); n--) doze(300);
+    bool right = skua_request_peer(request, peer, sizeof peer) == 9 &&
+                 skua_request_field(request, "host").len == 9;
+    for (unsigned n = dice(4); n && !skua_reply_peer_is_gone(reply); n--)
+        doze(300);
     skua_slice id = skua_request_param(request, "id"); // it is still there
     right = right && id.len == 4 && memcmp(id.ptr, "abcd", 4) == 0 && content.len == 5 &&
             memcmp(content.ptr, "hello", 5) == 0 && skua_reply_field(reply, "X-Id", id) == SKUA_OK;
-    if (!right || (dice(8) && skua_reply_give(reply, 200, "text/plain", content))) atomic_store(&now.over, true);
+    if (!right || (dice(8) && skua_reply_give(reply, 200, "text/plain", content)))
+        atomic_store(&now.over, true);
     else atomic_fetch_add(&now.handled, 1);
 }
 
@@ -177,7 +183,8 @@ static int client_connect(void)
 {
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0) return -1;
-    struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons((uint16_t)atomic_load(&now.port)),
+    struct sockaddr_in to = { .sin_family = AF_INET,
+                              .sin_port = htons((uint16_t)atomic_load(&now.port)),
                               .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
     struct timeval patience = { .tv_usec = 200000 };
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
@@ -228,7 +235,8 @@ static void *client(void *user)
             ssize_t got = recv(fd, octets, sizeof octets, 0);
             if (got <= 0) break;
             atomic_fetch_add(&now.answered, 1);
-            if (got > 12 && memmem(octets, (size_t)got, "X-Id: abcd", 10)) atomic_fetch_add(&now.replies, 1);
+            if (got > 12 && memmem(octets, (size_t)got, "X-Id: abcd", 10))
+                atomic_fetch_add(&now.replies, 1);
         }
         if (dice(2)) doze(dice(2000));
         client_leave(fd);
@@ -254,7 +262,8 @@ static void *resumer(void *user)
 static void *poster(void *server)
 {
     while (!atomic_load(&now.closing)) {
-        if (skua_post(server, dice(WORKERS + 1), posted, NULL) == SKUA_OK) atomic_fetch_add(&now.posted, 1);
+        if (skua_post(server, dice(WORKERS + 1), posted, NULL) == SKUA_OK)
+            atomic_fetch_add(&now.posted, 1);
         doze(dice(300));
     }
     return NULL;
@@ -264,13 +273,18 @@ static void *poster(void *server)
 
 static skua_server *server_start(void)
 {
-    skua_config config = { .listen = "127.0.0.1:0", .workers = WORKERS, .log_write = discard_log, .blocking_threads = 4,
-                           .blocking_queue_max = 8, .handler_timeout_ns = dice(2) ? 20000000 : 0 };
+    skua_config config = { .listen = "127.0.0.1:0",
+                           .workers = WORKERS,
+                           .log_write = discard_log,
+                           .blocking_threads = 4,
+                           .blocking_queue_max = 8,
+                           .handler_timeout_ns = dice(2) ? 20000000 : 0 };
     skua_server *server = skua_server_new(&config);
     assert_non_null(server);
     assert_int_equal(skua_route(server, "GET /later", handle_later, NULL), SKUA_OK);
     assert_int_equal(skua_route(server, "GET /now", handle_now, NULL), SKUA_OK);
-    assert_int_equal(skua_route_blocking(server, "POST /blocking/{id}", handle_blocking, NULL), SKUA_OK);
+    assert_int_equal(skua_route_blocking(server, "POST /blocking/{id}", handle_blocking, NULL),
+                     SKUA_OK);
     assert_int_equal(skua_start(server), SKUA_OK);
     const char *address = skua_server_address(server, 0);
     atomic_store(&now.port, (int)strtol(strrchr(address, ':') + 1, NULL, 10));
@@ -283,12 +297,14 @@ static void play_round(void)
     pthread_t posters[POSTERS];
     skua_server *server = server_start();
     atomic_store(&now.closing, false);
-    for (int i = 0; i < POSTERS; i++) assert_int_equal(pthread_create(&posters[i], NULL, poster, server), 0);
+    for (int i = 0; i < POSTERS; i++)
+        assert_int_equal(pthread_create(&posters[i], NULL, poster, server), 0);
     doze(100000 + dice(300000));
     skua_stop(server, graces[dice(3)]);
     if (dice(2)) skua_wait(server); // posters find it gone
     atomic_store(&now.closing, true);
-    for (int i = 0; i < POSTERS; i++) pthread_join(posters[i], NULL);
+    for (int i = 0; i < POSTERS; i++)
+        pthread_join(posters[i], NULL);
     skua_server_free(server);
     assert_int_equal(atomic_load(&now.posted), atomic_load(&now.ran));
 }
@@ -312,9 +328,11 @@ static void check_book(void)
         visits++;
         free(v);
     }
-    printf("%lu requests, %lu tickets, %lu resumed, %lu too late, %lu refused; %lu posted; %lu blocking, %lu of them "
-           "seen; %lu reads of answers\n", visits, vouchers, granted, now.without, now.refused, now.posted, now.handled,
-           now.replies, now.answered);
+    printf(
+        "%lu requests, %lu tickets, %lu resumed, %lu too late, %lu refused; %lu posted; %lu blocking, %lu of them "
+        "seen; %lu reads of answers\n",
+        visits, vouchers, granted, now.without, now.refused, now.posted, now.handled, now.replies,
+        now.answered);
     assert_true(granted > 1000 && granted == now.resumed + now.without);
     assert_true(now.without > 0 && now.refused > 0 && now.posted > 100);
     assert_true(now.handled > 50 && now.handled == now.begun && now.replies > 0);
@@ -326,13 +344,18 @@ static void test_threads_under_stress(void **state)
     const char *longer = getenv("SKUA_STRESS_SECONDS");
     double end = clock_seconds() + (longer ? strtod(longer, NULL) : SECONDS);
     pthread_t clients[CLIENTS], resumers[RESUMERS];
-    for (int i = 0; i < CLIENTS; i++) assert_int_equal(pthread_create(&clients[i], NULL, client, NULL), 0);
-    for (int i = 0; i < RESUMERS; i++) assert_int_equal(pthread_create(&resumers[i], NULL, resumer, NULL), 0);
-    while (clock_seconds() < end && !atomic_load(&now.over)) play_round();
+    for (int i = 0; i < CLIENTS; i++)
+        assert_int_equal(pthread_create(&clients[i], NULL, client, NULL), 0);
+    for (int i = 0; i < RESUMERS; i++)
+        assert_int_equal(pthread_create(&resumers[i], NULL, resumer, NULL), 0);
+    while (clock_seconds() < end && !atomic_load(&now.over))
+        play_round();
     assert_false(atomic_load(&now.over)); // a handler found something wrong
     atomic_store(&now.over, true);
-    for (int i = 0; i < CLIENTS; i++) pthread_join(clients[i], NULL);
-    for (int i = 0; i < RESUMERS; i++) pthread_join(resumers[i], NULL);
+    for (int i = 0; i < CLIENTS; i++)
+        pthread_join(clients[i], NULL);
+    for (int i = 0; i < RESUMERS; i++)
+        pthread_join(resumers[i], NULL);
     check_book();
 }
 

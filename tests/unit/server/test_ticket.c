@@ -56,7 +56,8 @@ static void bench_wait(skua_request *request, void *user)
     }
 }
 
-static void bench_open_over(bench *b, unsigned take, const skua_config *config, const sim_config *kernel)
+static void bench_open_over(bench *b, unsigned take, const skua_config *config,
+                            const sim_config *kernel)
 {
     *b = (bench){ .take = take };
     b->kernel = sim_kernel_new(kernel);
@@ -76,16 +77,19 @@ static void bench_open(bench *b, unsigned take, const skua_config *config)
 
 static void bench_turns(bench *b, int count)
 {
-    for (int i = 0; i < count; i++) assert_true(worker_turn(b->server->workers[0], 20000000));
+    for (int i = 0; i < count; i++)
+        assert_true(worker_turn(b->server->workers[0], 20000000));
 }
 
 static void bench_ask(bench *b)
 {
     unsigned before = b->begun;
-    if (!b->client || sim_client_is_reset(b->client)) b->client = sim_connect(b->kernel, b->listener);
+    if (!b->client || sim_client_is_reset(b->client))
+        b->client = sim_connect(b->kernel, b->listener);
     assert_non_null(b->client);
     assert_true(sim_client_send(b->client, SKUA_SLICE("GET /wait HTTP/1.1\r\nHost: a\r\n\r\n")));
-    for (int i = 0; i < 100 && b->begun == before; i++) bench_turns(b, 1);
+    for (int i = 0; i < 100 && b->begun == before; i++)
+        bench_turns(b, 1);
     assert_int_equal(b->begun, before + 1);
     assert_non_null(b->request);
 }
@@ -94,7 +98,8 @@ static void bench_reset(bench *b)
 {
     unsigned before = b->ended;
     sim_client_reset(b->client);
-    for (int i = 0; i < 100 && b->ended == before; i++) bench_turns(b, 1);
+    for (int i = 0; i < 100 && b->ended == before; i++)
+        bench_turns(b, 1);
     assert_int_equal(b->ended, before + 1);
 }
 
@@ -166,7 +171,8 @@ static void test_ticket_spent_is_told_from_gone(void **state)
     assert_int_equal(skua_resume(b.tickets[0], resumed, &s), SKUA_OK);
     bench_turns(&b, 1);
     assert_int_equal(s.calls, 1);
-    assert_int_equal(skua_resume(b.tickets[0], never, NULL), SKUA_ESTATE); // while the request lives
+    // while the request lives
+    assert_int_equal(skua_resume(b.tickets[0], never, NULL), SKUA_ESTATE);
     bench_reset(&b);
     assert_int_equal(skua_resume(b.tickets[0], never, NULL), SKUA_ECLOSED);
     bench_close(&b);
@@ -193,14 +199,16 @@ static void test_ticket_on_its_way_when_the_request_dies(void **state)
     bench_open(&b, 2, NULL);
     bench_ask(&b);
     sim_client_reset(b.client);
-    for (int i = 0; i < 100 && b.ended == 0; i++) bench_turns(&b, 1);
+    for (int i = 0; i < 100 && b.ended == 0; i++)
+        bench_turns(&b, 1);
     assert_int_equal(skua_resume(b.tickets[0], never, NULL), SKUA_ECLOSED);
     bench_ask(&b);
     assert_int_equal(skua_resume(b.tickets[0], resumed, &s), SKUA_OK);
     connection_abort(b.request->session->conn, SKUA_END_CLOSED);
     assert_null(b.request);
     assert_int_equal(s.calls, 0);
-    assert_int_equal(skua_resume(b.tickets[0], never, NULL), SKUA_ESTATE);  // its function is still to run
+    // its function is still to run
+    assert_int_equal(skua_resume(b.tickets[0], never, NULL), SKUA_ESTATE);
     assert_int_equal(skua_resume(b.tickets[1], never, NULL), SKUA_ECLOSED);
     bench_turns(&b, 3);
     assert_int_equal(s.calls, 1);
@@ -239,7 +247,8 @@ static void test_ticket_resumed_while_the_server_stops(void **state)
     seen s = { .answer = false };
     bench_open(&b, 3, NULL);
     bench_ask(&b);
-    for (int i = 0; i < 3; i++) assert_int_equal(skua_resume(b.tickets[i], resumed, &s), SKUA_OK);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(skua_resume(b.tickets[i], resumed, &s), SKUA_OK);
     bench_close(&b);
     assert_int_equal(s.calls, 3);
 }
@@ -328,10 +337,12 @@ static void test_ticket_after_the_handlers_deadline(void **state)
     assert_int_equal(skua_resume(b.tickets[0], resumed, &s), SKUA_OK);
     bench_turns(&b, 2);
     assert_ptr_equal(s.last, b.request);
-    for (int i = 0; i < 1000 && b.request->answering == ANSWER_NONE; i++) bench_turns(&b, 1);
+    for (int i = 0; i < 1000 && b.request->answering == ANSWER_NONE; i++)
+        bench_turns(&b, 1);
     assert_non_null(b.request);
     assert_int_equal(b.request->status, 503);
-    for (int i = 0; i < 3; i++) assert_int_equal(skua_resume(b.tickets[i], never, NULL), SKUA_ECLOSED);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(skua_resume(b.tickets[i], never, NULL), SKUA_ECLOSED);
     sim_client_pause(b.client, false);
     bench_turns(&b, 30);
     assert_int_equal(b.ended, 1);

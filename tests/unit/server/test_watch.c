@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Watches: what is counted and what is not, sharing, directories that go away, and an overflowing queue.
+// Watches: what is counted and what is not, sharing, directories that go away, and an overflowing
+// queue.
 
 #include "io/file.h"
 #include "server/root.h"
@@ -189,7 +190,8 @@ static void test_watch_without_waiting(void **state)
     assert_true(changed(watch, &last));
     assert_int_equal(unlinkat(base_fd, "a/new", 0), 0);
     skua_watch *none = NULL;
-    assert_int_equal(faccessat(base_fd, "none", F_OK, 0), -1); // from here on the kernel knows that there is none
+    // from here on the kernel knows that there is none
+    assert_int_equal(faccessat(base_fd, "none", F_OK, 0), -1);
     assert_true(watch_try(set, root, SKUA_SLICE("none"), &none, &status));
     assert_int_equal(status, SKUA_ENOENT);
     if (skua_watch_includes_writes()) {
@@ -209,7 +211,8 @@ static void test_watch_without_waiting(void **state)
     watch_close(set, watch);
 }
 
-// The kernel may have to ask whoever answers for them, while everybody who looks for a watch would wait.
+// The kernel may have to ask whoever answers for them, while everybody who looks for a watch would
+// wait.
 static void test_watch_of_what_others_answer_for(void **state)
 {
     (void)state;
@@ -244,7 +247,8 @@ static void test_watch_of_the_root(void **state)
 static void check_dead(skua_watch *watch, const char *path)
 {
     uint64_t seen = 0;
-    for (int i = 0; i < 5; i++) assert_true(changed(watch, &seen));
+    for (int i = 0; i < 5; i++)
+        assert_true(changed(watch, &seen));
     assert_int_equal(mkdirat(base_fd, path, 0755), 0);
     skua_watch *fresh = open_watch(path);
     assert_ptr_not_equal(fresh, watch);
@@ -276,7 +280,8 @@ static void test_watch_dies_when_its_directory_moves(void **state)
     assert_int_equal(renameat(base_fd, "a", base_fd, "moved"), 0);
     check_dead(watch, "a");
     uint64_t seen = 0;
-    for (int i = 0; i < 5; i++) assert_true(changed(linked, &seen));
+    for (int i = 0; i < 5; i++)
+        assert_true(changed(linked, &seen));
     watch_close(set, linked);
 }
 
@@ -395,7 +400,8 @@ static void test_watch_from_many_threads(void **state)
     }
     skua_watch *watch = open_watch("b");
     uint64_t seen = 0;
-    for (int i = 0; i < 1000 || seen == 0; i++) (void)changed(watch, &seen);
+    for (int i = 0; i < 1000 || seen == 0; i++)
+        (void)changed(watch, &seen);
     for (int i = 0; i < 4; i++) {
         void *failed = &running;
         assert_int_equal(pthread_join(openers[i], &failed), 0);
@@ -415,14 +421,16 @@ static void *read_events(void *user)
     return user;
 }
 
-// Who is not told by the kernel, because somebody else has just read the event, must find it counted.
+// Who is not told by the kernel, because somebody else has just read the event, must find it
+// counted.
 static void test_watch_is_counted_when_another_has_read(void **state)
 {
     (void)state;
     pthread_t readers[3];
     skua_watch *watch = open_watch("a");
     atomic_store(&running, true);
-    for (int i = 0; i < 3; i++) assert_int_equal(pthread_create(&readers[i], NULL, read_events, NULL), 0);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(pthread_create(&readers[i], NULL, read_events, NULL), 0);
     unsigned stale = 0;
     for (int i = 0; i < 1000; i++) {
         uint64_t before = skua_watch_changes(watch);
@@ -431,7 +439,8 @@ static void test_watch_is_counted_when_another_has_read(void **state)
         if (poll(&told, 1, 0) == 0 && skua_watch_changes(watch) == before) stale++;
     }
     atomic_store(&running, false);
-    for (int i = 0; i < 3; i++) assert_int_equal(pthread_join(readers[i], NULL), 0);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(pthread_join(readers[i], NULL), 0);
     watch_close(set, watch);
     assert_int_equal(stale, 0);
 }
