@@ -75,7 +75,8 @@ unit: build/.tools-test build/asan/.built
 
 # What crosses threads, under the thread sanitizer.
 TSAN_SCENARIOS := threads connections
-TSAN_UNITS := io/disk $(addprefix server/,backend mailbox server log watch blocking crew gate post ticket failure threads file)
+TSAN_UNITS := io/disk $(addprefix thread/,mailbox thread_pool gate) log/log $(addprefix server/,backend server watch blocking post \
+    ticket failure threads file)
 TSAN_TESTS := workers accept threads cold_disk
 tsan: build/.tools-test
 	@test -f build/tsan/build.ninja || cmake --preset tsan >build/tsan.log || { cat build/tsan.log; exit 1; }

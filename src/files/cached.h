@@ -7,7 +7,7 @@
 #define SKUA_FILES_CACHED_H
 
 #include "files/watches.h"
-#include "http/conditional.h"
+#include "http/preconditions.h"
 
 // The content coding of a representation; part of its key.
 typedef enum cached_coding { CACHED_IDENTITY } cached_coding;

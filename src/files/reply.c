@@ -5,7 +5,7 @@
 #include "files/reply.h"
 
 #include "files/byteranges.h"
-#include "files/conditions.h"
+#include "files/file_preconditions.h"
 #include "http/date.h"
 #include "http/target.h"
 
@@ -70,14 +70,14 @@ static bool reply_wants_parts(const skua_request *request, const preconditions *
                               const representation *selected)
 {
     return conditions->range.ptr && slice_equal(skua_request_method(request), SKUA_SLICE("GET")) &&
-           condition_range_applies(conditions, selected);
+           precondition_range_applies(conditions, selected);
 }
 
 static reply_outcome reply_conditional(skua_request *request, cache *c, const cached *entry,
                                        skua_file *file)
 {
     preconditions conditions;
-    if (conditions_gather(request, &conditions)) {
+    if (file_preconditions_gather(request, &conditions)) {
         reply_error(request, 503);
         return REPLY_DONE;
     }
@@ -86,12 +86,12 @@ static reply_outcome reply_conditional(skua_request *request, cache *c, const ca
         .last_modified = entry->last_modified,
         .now = skua_worker_unix_ns(skua_request_worker(request)) / 1000000000,
     };
-    switch (condition_evaluate(&conditions, &selected, true)) {
-    case CONDITION_NOT_MODIFIED:
+    switch (precondition_evaluate(&conditions, &selected, true)) {
+    case PRECONDITION_NOT_MODIFIED:
         reply_check(request, skua_respond_answer(request, entry->not_modified));
         return REPLY_DONE;
-    case CONDITION_FAILED: reply_error(request, 412); return REPLY_DONE;
-    case CONDITION_PROCEED: break;
+    case PRECONDITION_FAILED: reply_error(request, 412); return REPLY_DONE;
+    case PRECONDITION_PROCEED: break;
     }
     if (reply_wants_parts(request, &conditions, &selected)) {
         return reply_parts(request, c, entry, file, &conditions);

@@ -9,7 +9,7 @@
 #include "files/lookup.h"
 #include "files/reply.h"
 #include "files/site.h"
-#include "http/conditional.h"
+#include "http/preconditions.h"
 
 #include <stdatomic.h>
 #include <stdio.h>

@@ -5,9 +5,12 @@
 // answer with happens as often as the configuration says. The same seed and the same calls give the
 // same run, octet for octet.
 //
-//     sim_kernel *kernel = sim_kernel_new(&(sim_config){ .seed = 7, .permille = { [SIM_SHORT_RECV]
-//     = 500 } }); loop.kernel = kernel; status = io_loop_open(&loop, &io_backend_sim); accept.fd =
-//     sim_listen(kernel); sim_client *client = sim_connect(kernel, accept.fd);
+//     sim_config config = { .seed = 7, .permille = { [SIM_SHORT_RECV] = 500 } };
+//     sim_kernel *kernel = sim_kernel_new(&config);
+//     loop.kernel = kernel;
+//     status = io_loop_open(&loop, &io_backend_sim);
+//     accept.fd = sim_listen(kernel);
+//     sim_client *client = sim_connect(kernel, accept.fd);
 //     sim_client_send(client, SKUA_SLICE("GET / HTTP/1.1\r\nHost: a\r\n\r\n"));
 //     while (!sim_client_is_eof(client)) status = io_turn(&loop, -1);
 //

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Blocking routes: the content is collected, the reply goes to the crew with the request pinned
+// Blocking routes: the content is collected, the reply goes to the pool with the request pinned
 // beneath it, and comes home as a letter.
 
 #include "server/blocking.h"
@@ -8,7 +8,7 @@
 #include "base/assert.h"
 #include "base/memory.h"
 #include "server/connection.h"
-#include "server/crew.h"
+#include "thread/thread_pool.h"
 #include "server/respond.h"
 #include "server/server.h"
 
@@ -23,7 +23,7 @@ struct blocking_route {
 };
 
 struct blocking {
-    crew *crew;
+    thread_pool *pool;
     blocking_route *routes;
 };
 
@@ -234,7 +234,7 @@ static skua_reply *reply_new(skua_request *r, const blocking_route *entry, slice
 // The simulated kernel has no threads: there the handler runs at once, so that runs replay.
 static skua_status reply_submit(skua_server *server, skua_reply *reply)
 {
-    if (!server->sim_kernel) return crew_submit(server->blocking->crew, &reply->task);
+    if (!server->sim_kernel) return thread_pool_submit(server->blocking->pool, &reply->task);
     reply_run(&reply->task);
     return SKUA_OK;
 }
@@ -270,8 +270,8 @@ static blocking *blocking_new(const skua_config *config)
 {
     blocking *b = memory_zeroed(sizeof *b);
     if (!b) return NULL;
-    b->crew = crew_new(config->blocking_threads, config->blocking_queue_max);
-    if (b->crew) return b;
+    b->pool = thread_pool_new(config->blocking_threads, config->blocking_queue_max);
+    if (b->pool) return b;
     memory_free(b);
     return NULL;
 }
@@ -279,7 +279,7 @@ static blocking *blocking_new(const skua_config *config)
 void blocking_free(blocking *b)
 {
     if (!b) return;
-    crew_free(b->crew);
+    thread_pool_free(b->pool);
     while (b->routes) {
         blocking_route *entry = b->routes;
         b->routes = entry->next;
@@ -290,7 +290,7 @@ void blocking_free(blocking *b)
 
 void blocking_tell_late(skua_server *server)
 {
-    unsigned late = crew_busy(server->blocking->crew);
+    unsigned late = thread_pool_busy(server->blocking->pool);
     if (late == 0 ||
         atomic_exchange_explicit(&server->shared.late_told, true, memory_order_relaxed))
         return;

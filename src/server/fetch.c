@@ -9,7 +9,7 @@
 
 #include "base/assert.h"
 #include "base/memory.h"
-#include "server/crew.h"
+#include "thread/thread_pool.h"
 #include "server/server.h"
 #include "server/worker.h"
 
@@ -56,7 +56,7 @@ bool fetch_elsewhere(io_loop *loop, io_op *op)
     *errand = (fetch_errand){ .task = { .run = fetch_run },
                               .letter = { .deliver = fetch_deliver },
                               .op = op };
-    if (crew_submit(w->server->disk, &errand->task) == SKUA_OK) {
+    if (thread_pool_submit(w->server->disk, &errand->task) == SKUA_OK) {
         w->fetching++;
         return true;
     }

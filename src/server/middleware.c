@@ -9,7 +9,7 @@
 #include "base/assert.h"
 #include "base/memory.h"
 #include "http/syntax.h"
-#include "server/pattern.h"
+#include "route/pattern.h"
 #include "server/session.h"
 #include "server/server.h"
 #include "server/worker.h"

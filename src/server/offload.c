@@ -33,7 +33,7 @@ static void offload_run(task *self)
     worker_post(job->worker, &job->letter);
 }
 
-skua_status offload_submit(crew *helpers, skua_worker *worker, void (*work)(void *user),
+skua_status offload_submit(thread_pool *helpers, skua_worker *worker, void (*work)(void *user),
                            void (*done)(skua_worker *worker, void *user), void *user)
 {
     offload_job *job = memory_alloc(sizeof *job);
@@ -45,7 +45,7 @@ skua_status offload_submit(crew *helpers, skua_worker *worker, void (*work)(void
         offload_run(&job->task);
         return SKUA_OK;
     }
-    skua_status status = crew_submit(helpers, &job->task);
+    skua_status status = thread_pool_submit(helpers, &job->task);
     if (status) memory_free(job);
     return status;
 }

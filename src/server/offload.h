@@ -4,12 +4,12 @@
 #ifndef SKUA_SERVER_OFFLOAD_H
 #define SKUA_SERVER_OFFLOAD_H
 
-#include "server/crew.h"
+#include "thread/thread_pool.h"
 
 enum { OFFLOAD_THREADS = 4, OFFLOAD_QUEUE_MAX = 1024 };
 
 // See skua_offload.
-skua_status offload_submit(crew *helpers, skua_worker *worker, void (*work)(void *user),
+skua_status offload_submit(thread_pool *helpers, skua_worker *worker, void (*work)(void *user),
                            void (*done)(skua_worker *worker, void *user), void *user);
 
 #endif

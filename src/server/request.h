@@ -10,7 +10,7 @@
 #include "http/h1_head.h"
 #include "http/target.h"
 #include "server/middleware.h"
-#include "server/router.h"
+#include "route/router.h"
 
 typedef struct session session;
 typedef struct spool spool;

@@ -7,7 +7,7 @@
 #include "base/assert.h"
 #include "base/memory.h"
 #include "http/syntax.h"
-#include "io/cores.h"
+#include "thread/cores.h"
 #include "io/scratch.h"
 #include "server/connection.h"
 
@@ -101,8 +101,8 @@ static bool server_fill(skua_server *server, const skua_config *config)
     if (!server_fill_spool_directory(server)) return false;
     server->router = router_new();
     server->watch_set = watch_set_new();
-    server->helpers = crew_new(OFFLOAD_THREADS, OFFLOAD_QUEUE_MAX);
-    server->disk = crew_new(server->config.disk_threads, UINT_MAX);
+    server->helpers = thread_pool_new(OFFLOAD_THREADS, OFFLOAD_QUEUE_MAX);
+    server->disk = thread_pool_new(server->config.disk_threads, UINT_MAX);
     return server->router && server->watch_set && server->helpers && server->disk;
 }
 
@@ -115,7 +115,7 @@ __attribute__((cold)) skua_server *skua_server_new(const skua_config *config)
         return NULL;
     }
     if (!same_memory) server->wrong = "allocator";
-    muster_init(&server->muster);
+    start_barrier_init(&server->barrier);
     atomic_store(&server->shared.grace_ns, -1);
     for (unsigned i = 0; i < WORKER_LISTENERS_MAX; i++)
         server->shared_fds[i] = -1;
@@ -192,12 +192,12 @@ __attribute__((cold)) void skua_server_free(skua_server *server)
         (void)skua_wait(server);
     }
     server_close_given(server);
-    muster_deinit(&server->muster);
+    start_barrier_deinit(&server->barrier);
     testbed_free(server->testbed);
     server_drop_keepsakes(server);
     blocking_free(server->blocking);
-    crew_free(server->helpers);
-    crew_free(server->disk);
+    thread_pool_free(server->helpers);
+    thread_pool_free(server->disk);
     if (server->watch_set) watch_set_free(server->watch_set);
     log_free(server->log);
     middleware_free(server->middleware);
@@ -432,9 +432,9 @@ static skua_status server_open_workers(skua_server *server, unsigned count,
 static void *server_thread(void *user)
 {
     skua_worker *w = user;
-    muster_order order = muster_report(&w->server->muster, io_settle(&w->loop));
-    if (order == MUSTER_LEAVE) return NULL;
-    if (order == MUSTER_SERVE) worker_begin(w);
+    start_barrier_order order = start_barrier_report(&w->server->barrier, io_settle(&w->loop));
+    if (order == START_BARRIER_LEAVE) return NULL;
+    if (order == START_BARRIER_SERVE) worker_begin(w);
     while (worker_turn(w, -1)) {
     }
     worker_end(w);
@@ -461,7 +461,7 @@ static unsigned server_make_threads(skua_server *server)
 
 static void server_dismiss_threads(skua_server *server)
 {
-    muster_tell(&server->muster, MUSTER_LEAVE);
+    start_barrier_tell(&server->barrier, START_BARRIER_LEAVE);
     for (unsigned i = 0; i < server->worker_count; i++) {
         skua_worker *w = server->workers[i];
         if (w->thread_started) pthread_join(w->thread, NULL);
@@ -472,9 +472,9 @@ static void server_dismiss_threads(skua_server *server)
 // All of them settled, or none.
 static skua_status server_start_threads(skua_server *server)
 {
-    muster_again(&server->muster);
+    start_barrier_again(&server->barrier);
     unsigned made = server_make_threads(server);
-    skua_status status = muster_hear(&server->muster, made);
+    skua_status status = start_barrier_hear(&server->barrier, made);
     if (made < server->worker_count)
         status = server_fail(server, SKUA_ENOMEM, "cannot start a thread");
     if (status) server_dismiss_threads(server);
@@ -588,7 +588,7 @@ static skua_status server_staff_chosen(skua_server *server, server_need need)
 static skua_status server_fail_start(skua_server *server, skua_status status)
 {
     skua_stop(server, 0);
-    muster_tell(&server->muster, MUSTER_END);
+    start_barrier_tell(&server->barrier, START_BARRIER_END);
     (void)skua_wait(server);
     return status;
 }
@@ -614,7 +614,7 @@ skua_status skua_start(skua_server *server)
     unsigned workers = server->config.workers ? server->config.workers : cores_usable();
     skua_status status =
         server_prepare(server, (server_need){ .workers = workers, .threads = true });
-    if (!status) muster_tell(&server->muster, MUSTER_SERVE);
+    if (!status) start_barrier_tell(&server->barrier, START_BARRIER_SERVE);
     return status;
 }
 

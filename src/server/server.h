@@ -7,12 +7,12 @@
 #include "io/socket.h"
 #include "server/blocking.h"
 #include "server/foreign.h"
-#include "server/gate.h"
-#include "server/log.h"
-#include "server/muster.h"
+#include "thread/gate.h"
+#include "log/log.h"
+#include "thread/start_barrier.h"
 #include "server/offload.h"
 #include "server/middleware.h"
-#include "server/router.h"
+#include "route/router.h"
 #include "server/testbed.h"
 #include "server/watch.h"
 #include "server/worker.h"
@@ -50,9 +50,9 @@ struct skua_server {
     middleware_set *middleware; // NULL: none
     server_log *log;
     watch_set *watch_set;
-    crew *helpers;      // for skua_offload
-    crew *disk;         // for what is not in memory
-    blocking *blocking; // NULL: no route of that kind
+    thread_pool *helpers; // for skua_offload
+    thread_pool *disk;    // for what is not in memory
+    blocking *blocking;   // NULL: no route of that kind
     skua_local_desc locals[WORKER_LOCALS_MAX];
     unsigned local_count;
     server_keepsake *keepsakes;
@@ -63,8 +63,8 @@ struct skua_server {
     skua_worker **workers;
     unsigned worker_count;
     bool started;
-    muster muster; // of the workers' threads
-    gate running;  // inside: whoever uses workers from elsewhere
+    start_barrier barrier; // of the workers' threads
+    gate running;          // inside: whoever uses workers from elsewhere
     foreign foreign;
     char error[SERVER_ERROR_OCTETS];
     // the first one's to write, read when every worker has ended

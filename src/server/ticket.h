@@ -6,7 +6,7 @@
 #ifndef SKUA_SERVER_TICKET_H
 #define SKUA_SERVER_TICKET_H
 
-#include "server/mailbox.h"
+#include "thread/mailbox.h"
 #include "server/request.h"
 
 enum { TICKET_SLOT_BITS = 24, TICKET_GENERATION_BITS = 40 };

@@ -7,9 +7,9 @@
 #include "http/chunk.h"
 #include "http/h1_head.h"
 #include "io/io.h"
-#include "server/gate.h"
-#include "server/log.h"
-#include "server/mailbox.h"
+#include "thread/gate.h"
+#include "log/log.h"
+#include "thread/mailbox.h"
 #include "server/request.h"
 
 #include <pthread.h>

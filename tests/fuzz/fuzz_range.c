@@ -4,7 +4,7 @@
 // are no more than was allowed; written out plainly they are read as the same.
 // Input: eight octets of size, one of ranges_max, then the value of Range.
 
-#include "http/conditional.h"
+#include "http/preconditions.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+//
+// The logs. A worker formats a line into its own lane, a ring of octets with one writer and one
+// reader; a thread reads the lanes and owns the descriptor. A worker never waits: a line that does
+// not fit is counted, and the count is written as a line of its own once there is room.
+#ifndef SKUA_LOG_LOG_H
+#define SKUA_LOG_LOG_H
+
+#include "base/slice.h"
+
+typedef struct server_log server_log;
+typedef struct log_lane log_lane;
+
+// What is known of a request that has ended. Slices are untrusted: everything is escaped.
+typedef struct log_access {
+    int64_t unix_ns;     // when the request ended
+    int64_t duration_ns; // since its head was complete
+    const char *peer;    // address as text
+    slice method, target;
+    int version; // 10 or 11
+    int status;
+    uint64_t octets; // of content sent
+    slice referer, user_agent;
+    const char *end; // "" for an answer that was sent whole, else "closed", "timeout", "error"
+} log_access;
+
+// write: NULL for standard output. NULL when memory or threads ran out. The thread starts at once.
+server_log *log_new(skua_log_format format, skua_log_write *write, void *user);
+
+// Writes what is queued and ends the thread. NULL is allowed.
+void log_free(server_log *log);
+
+// A lane for one worker; NULL when memory ran out. Closed by log_free.
+log_lane *log_lane_open(server_log *log);
+
+// Formats a request by the log's format.  Thread: the lane's worker.
+void log_request(log_lane *lane, const log_access *access);
+
+// Writes "skua: MESSAGE" with controls escaped, to standard error, or by write if that was given
+// (then as an object, if the format is JSON).  Thread: any.
+void log_message(server_log *log, slice message);
+
+#endif

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+//
+// Log lines: one request or one message as a line of text that nothing in it can break out of.
+#ifndef SKUA_LOG_LOG_LINE_H
+#define SKUA_LOG_LOG_LINE_H
+
+#include "log/log.h"
+
+enum { LOG_LINE_OCTETS_MAX = 16384 };
+
+// The texts of a second, made once in it. Zero is a clock that has not been read.
+typedef struct log_clock {
+    int64_t second;   // since 1970, plus one
+    char of_day[9];   // local: 12:04:09
+    char common[27];  // local: 10/Oct/2000:13:55:36 -0700
+    char rfc3339[20]; // UTC: 2000-10-10T20:55:36
+} log_clock;
+
+// Writes access in a format other than NONE, ended by LF. coloured: SHORT only, for a terminal.
+// room: at least LOG_LINE_OCTETS_MAX.  Returns: the line's length.
+size_t log_line_request(skua_log_format format, bool coloured, log_clock *clock,
+                        const log_access *access, char *out, size_t room);
+
+// Writes "skua: MESSAGE" and LF, cut to what fits; as a JSON object when json. room: the same.
+size_t log_line_message(bool json, log_clock *clock, int64_t unix_ns, slice message, char *out,
+                        size_t room);
+
+#endif

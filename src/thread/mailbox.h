@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+//
+// Mailbox: what crosses from other threads to a worker. Many writers, one reader, no lock; the
+// order of one writer's mail is kept.
+// Invariant: a letter that is under way keeps its worker from ending; each kind of letter is
+// counted by whoever sends it (worker_has_ended). So a letter is always delivered, and the box is
+// empty at its end.
+#ifndef SKUA_THREAD_MAILBOX_H
+#define SKUA_THREAD_MAILBOX_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+typedef struct mail mail;
+
+// A letter, in memory of the sender's that stays until it is delivered.
+struct mail {
+    mail *next;
+    void (*deliver)(mail *letter, void *reader);
+};
+
+typedef struct mailbox {
+    struct {
+        _Atomic(mail *) newest;
+        atomic_uint writers; // posting, or waking the reader afterwards
+    } shared;
+} mailbox;
+
+// Around posting and the wake-up that follows: a letter may be delivered, and its reader be about
+// to end, before its writer has woken it. Thread: any.
+void mailbox_enter(mailbox *box);
+void mailbox_leave(mailbox *box);
+
+// Returns whether the box was empty: the reader must be woken then.  Thread: any.
+bool mailbox_post(mailbox *box, mail *letter);
+
+// Delivers everything, oldest first.  Thread: the reader's.
+void mailbox_deliver(mailbox *box, void *reader);
+
+// Waits until every writer has left. No letter may be under way.  Thread: the reader's.
+void mailbox_end(mailbox *box);
+
+#endif

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+//
+// Start barrier: threads that have been started say whether they can serve, and wait to be told what to
+// do; one thread hears them all before it tells them.
+#ifndef SKUA_THREAD_START_BARRIER_H
+#define SKUA_THREAD_START_BARRIER_H
+
+#include <skua/skua.h>
+
+#include <pthread.h>
+
+typedef enum start_barrier_order {
+    START_BARRIER_WAIT,
+    START_BARRIER_SERVE,
+    START_BARRIER_END,   // without having served
+    START_BARRIER_LEAVE, // at once: somebody else will serve
+} start_barrier_order;
+
+typedef struct start_barrier {
+    struct {
+        pthread_mutex_t lock;
+        pthread_cond_t changed;
+        unsigned reported;
+        skua_status status; // the first that is bad
+        start_barrier_order order;
+    } shared;
+} start_barrier;
+
+void start_barrier_init(start_barrier *b);
+void start_barrier_deinit(start_barrier *b);
+
+// Says how the calling thread stands, and waits for the order.
+start_barrier_order start_barrier_report(start_barrier *b, skua_status status);
+
+// Waits until so many have reported. Returns the first status that is bad, or SKUA_OK.
+skua_status start_barrier_hear(start_barrier *b, unsigned threads);
+
+// Tells all who have reported or will; until start_barrier_again.
+void start_barrier_tell(start_barrier *b, start_barrier_order order);
+
+// Begins anew. Nobody may be waiting.
+void start_barrier_again(start_barrier *b);
+
+#endif

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: MIT
+//
+// The logs' lanes and writer: lines arrive whole and in order, a writer that is held up holds up
+// nobody, and what was lost is said.
+
+#include "log/log.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+// Takes what the writer writes.
+typedef struct catcher {
+    pthread_mutex_t gate; // held by a test that wants the writer to wait
+    char *text;
+    size_t len, room;
+    _Atomic uint64_t lines;
+    atomic_bool entered;
+} catcher;
+
+static void catcher_init(catcher *c)
+{
+    memset(c, 0, sizeof *c);
+    pthread_mutex_init(&c->gate, NULL);
+}
+
+static void catcher_deinit(catcher *c)
+{
+    pthread_mutex_destroy(&c->gate);
+    free(c->text);
+}
+
+static void catch (skua_slice octets, void *user)
+{
+    catcher *c = user;
+    atomic_store(&c->entered, true);
+    pthread_mutex_lock(&c->gate);
+    if (c->len + octets.len >= c->room) {
+        c->room = (c->len + octets.len) * 2 + 1;
+        c->text = realloc(c->text, c->room);
+        if (!c->text) abort();
+    }
+    memcpy(c->text + c->len, octets.ptr, octets.len);
+    c->len += octets.len;
+    c->text[c->len] = '\0';
+    for (size_t i = 0; i < octets.len; i++) {
+        if (octets.ptr[i] == '\n') atomic_fetch_add(&c->lines, 1);
+    }
+    if (octets.ptr[octets.len - 1] != '\n') abort(); // whole lines only
+    pthread_mutex_unlock(&c->gate);
+}
+
+static void nap(long ms)
+{
+    (void)nanosleep(&(struct timespec){ 0, ms * 1000000 }, NULL);
+}
+
+static void expect_lines_within(catcher *c, uint64_t lines, int ms)
+{
+    for (int waited = 0; atomic_load(&c->lines) < lines && waited < ms; waited++)
+        nap(1);
+    assert_true(atomic_load(&c->lines) >= lines);
+}
+
+static void put(log_lane *lane, unsigned writer, unsigned number)
+{
+    char target[32];
+    int n = snprintf(target, sizeof target, "/%u/%u", writer, number);
+    log_access access = { .peer = "::1",
+                          .method = slice_of("GET"),
+                          .version = 11,
+                          .status = 200,
+                          .target = slice_make(target, (size_t)n),
+                          .end = "" };
+    log_request(lane, &access);
+}
+
+// The next line of *rest, without its LF; NULL when there is none.
+static char *next_line(char **rest)
+{
+    char *line = *rest, *end = line ? strchr(line, '\n') : NULL;
+    if (!end) return NULL;
+    *end = '\0';
+    *rest = end + 1;
+    return line;
+}
+
+// The number after prefix in line; -1 when there is none.
+static long number_after(const char *line, const char *prefix)
+{
+    const char *at = strstr(line, prefix);
+    return at ? strtol(at + strlen(prefix), NULL, 10) : -1;
+}
+
+// ---- Tests ----
+
+static void a_line_comes_soon_and_again_after_sleep(void **state)
+{
+    (void)state;
+    catcher c;
+    catcher_init(&c);
+    server_log *log = log_new(SKUA_LOG_SHORT, catch, &c);
+    log_lane *lane = log_lane_open(log);
+    for (unsigned i = 0; i < 3; i++) {
+        put(lane, 0, i);
+        expect_lines_within(&c, i + 1, 5000);
+        nap(130); // two naps: the writer sleeps until it is woken
+    }
+    log_free(log);
+    assert_non_null(strstr(c.text, " 200 GET /0/0 "));
+    assert_non_null(strstr(c.text, " 200 GET /0/2 "));
+    catcher_deinit(&c);
+}
+
+static void what_is_queued_is_written_by_free(void **state)
+{
+    (void)state;
+    catcher c;
+    catcher_init(&c);
+    server_log *log = log_new(SKUA_LOG_JSON, catch, &c);
+    log_lane *lane = log_lane_open(log);
+    for (unsigned i = 0; i < 500; i++)
+        put(lane, 0, i);
+    log_message(log, slice_of("done"));
+    log_free(log);
+    assert_int_equal(c.lines, 501);
+    assert_non_null(strstr(c.text, "\"message\":\"done\"}"));
+    catcher_deinit(&c);
+}
+
+typedef struct producer {
+    server_log *log;
+    log_lane *lane;
+    unsigned number, count;
+} producer;
+
+static void *produce(void *user)
+{
+    producer *p = user;
+    for (unsigned i = 0; i < p->count; i++) {
+        put(p->lane, p->number, i);
+        if (i % 1000 == 0) log_message(p->log, slice_of("milestone"));
+        if (i % 200 == 0) nap(1); // slow enough for a writer that is woken at half full
+    }
+    return NULL;
+}
+
+static void lines_of_each_lane_arrive_whole_and_in_order(void **state)
+{
+    (void)state;
+    enum { PRODUCERS = 3, LINES = 20000 };
+    catcher c;
+    catcher_init(&c);
+    server_log *log = log_new(SKUA_LOG_COMMON, catch, &c);
+    producer producers[PRODUCERS];
+    pthread_t threads[PRODUCERS];
+    for (unsigned i = 0; i < PRODUCERS; i++) {
+        producers[i] = (producer){ log, log_lane_open(log), i, LINES };
+        assert_int_equal(pthread_create(&threads[i], NULL, produce, &producers[i]), 0);
+    }
+    for (unsigned i = 0; i < PRODUCERS; i++)
+        pthread_join(threads[i], NULL);
+    log_free(log);
+    long next[PRODUCERS] = { 0 }, seen = 0, milestones = 0, lost = 0;
+    char *rest = c.text;
+    for (char *line; (line = next_line(&rest));) {
+        long number = number_after(line, "\"GET /");
+        if (number >= 0) {
+            assert_true(number < PRODUCERS &&
+                        strcmp(line + strlen(line) - 15, "HTTP/1.1\" 200 -") == 0);
+            long i = number_after(strstr(line, "GET /") + 5, "/");
+            assert_true(i >= next[number]);
+            next[number] = i + 1;
+            seen++;
+        } else if (strcmp(line, "skua: milestone") == 0) {
+            milestones++;
+        } else {
+            assert_true(number_after(line, "skua: the log could not keep up: ") > 0);
+            lost += number_after(line, "skua: the log could not keep up: ");
+        }
+    }
+    assert_int_equal(milestones, PRODUCERS * LINES / 1000);
+    assert_int_equal(seen + lost, PRODUCERS * LINES);
+    catcher_deinit(&c);
+}
+
+static void a_writer_that_is_held_up_loses_lines_and_says_how_many(void **state)
+{
+    (void)state;
+    enum { LINES = 100000 };
+    catcher c;
+    catcher_init(&c);
+    server_log *log = log_new(SKUA_LOG_COMMON, catch, &c);
+    log_lane *lane = log_lane_open(log);
+    pthread_mutex_lock(&c.gate);
+    put(lane, 9, 0);
+    while (!atomic_load(&c.entered))
+        nap(1);
+    for (unsigned i = 0; i < LINES; i++)
+        put(lane, 1, i); // would hang here if a worker could wait
+    pthread_mutex_unlock(&c.gate);
+    log_free(log);
+    long seen = 0, lost = 0;
+    char *rest = c.text;
+    for (char *line; (line = next_line(&rest));) {
+        long n = number_after(line, "skua: the log could not keep up: ");
+        if (n > 0) lost += n;
+        else seen++;
+    }
+    assert_true(lost > 0 && seen > 1000);
+    assert_int_equal(seen + lost, LINES + 1);
+    catcher_deinit(&c);
+}
+
+static void no_format_writes_messages_only(void **state)
+{
+    (void)state;
+    catcher c;
+    catcher_init(&c);
+    server_log *log = log_new(SKUA_LOG_NONE, catch, &c);
+    log_lane *lane = log_lane_open(log);
+    put(lane, 0, 0);
+    log_message(log, slice_of("a\nb"));
+    log_free(log);
+    log_free(NULL);
+    assert_string_equal(c.text, "skua: a\\x0ab\n");
+    catcher_deinit(&c);
+}
+
+// Runs with standard output and standard error in files or pipes of the test's.
+static void redirected(int out, int err, int saved[2])
+{
+    (void)fflush(NULL);
+    saved[0] = dup(STDOUT_FILENO);
+    saved[1] = dup(STDERR_FILENO);
+    dup2(out, STDOUT_FILENO);
+    dup2(err, STDERR_FILENO);
+}
+
+static void restored(const int saved[2])
+{
+    for (int i = 0; i < 2; i++) {
+        dup2(saved[i], i ? STDERR_FILENO : STDOUT_FILENO);
+        close(saved[i]);
+    }
+}
+
+static size_t read_all(FILE *file, char *text, size_t room)
+{
+    rewind(file);
+    size_t len = fread(text, 1, room - 1, file);
+    text[len] = '\0';
+    (void)fclose(file);
+    return len;
+}
+
+static void without_a_write_function_it_goes_to_the_standard_streams(void **state)
+{
+    (void)state;
+    FILE *out = tmpfile(), *err = tmpfile();
+    char text[4096];
+    int saved[2];
+    redirected(fileno(out), fileno(err), saved);
+    server_log *log = log_new(SKUA_LOG_JSON, NULL, NULL);
+    put(log_lane_open(log), 4, 2);
+    log_message(log, slice_of("hello"));
+    log_free(log);
+    restored(saved);
+    read_all(out, text, sizeof text);
+    assert_non_null(strstr(text, "\"target\":\"/4/2\""));
+    read_all(err, text, sizeof text);
+    assert_string_equal(text, "skua: hello\n");
+}
+
+static void a_reader_that_is_gone_is_said_once(void **state)
+{
+    (void)state;
+    FILE *err = tmpfile();
+    char text[4096];
+    int ends[2], saved[2];
+    assert_int_equal(pipe(ends), 0);
+    close(ends[0]);
+    redirected(ends[1], fileno(err), saved);
+    server_log *log = log_new(SKUA_LOG_SHORT, NULL, NULL);
+    log_lane *lane = log_lane_open(log);
+    for (unsigned i = 0; i < 3; i++) {
+        put(lane, 0, i);
+        nap(120);
+    }
+    log_free(log);
+    restored(saved);
+    close(ends[1]);
+    read_all(err, text, sizeof text);
+    assert_string_equal(text, "skua: the access log cannot be written: nobody reads it any more\n");
+}
+
+static void a_reader_that_does_not_read_does_not_keep_the_process(void **state)
+{
+    (void)state;
+    FILE *err = tmpfile();
+    char text[4096];
+    int ends[2], saved[2];
+    assert_int_equal(pipe(ends), 0);
+    redirected(ends[1], fileno(err), saved);
+    server_log *log = log_new(SKUA_LOG_SHORT, NULL, NULL);
+    log_lane *lane = log_lane_open(log);
+    for (unsigned i = 0; i < 3000; i++)
+        put(lane, 0, i); // more than a pipe holds
+    log_free(log);
+    restored(saved);
+    close(ends[0]);
+    close(ends[1]);
+    read_all(err, text, sizeof text);
+    assert_non_null(
+        strstr(text, "skua: the access log cannot be written: its reader does not read\n"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_line_comes_soon_and_again_after_sleep),
+        cmocka_unit_test(what_is_queued_is_written_by_free),
+        cmocka_unit_test(lines_of_each_lane_arrive_whole_and_in_order),
+        cmocka_unit_test(a_writer_that_is_held_up_loses_lines_and_says_how_many),
+        cmocka_unit_test(no_format_writes_messages_only),
+        cmocka_unit_test(without_a_write_function_it_goes_to_the_standard_streams),
+        cmocka_unit_test(a_reader_that_is_gone_is_said_once),
+        cmocka_unit_test(a_reader_that_does_not_read_does_not_keep_the_process),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

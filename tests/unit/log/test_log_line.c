@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: MIT
+//
+// Log lines: what each format looks like, and that nothing a peer sends can break out of one.
+
+#include "log/log_line.h"
+#include "support/support.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <cmocka.h>
+
+static log_access sample(void)
+{
+    return (log_access){
+        .unix_ns = 971211336123456789, // 2000-10-10T20:55:36Z
+        .duration_ns = 234567,
+        .peer = "127.0.0.1",
+        .method = slice_of("GET"),
+        .target = slice_of("/index.html?q=1"),
+        .version = 11,
+        .status = 200,
+        .octets = 5120,
+        .end = "",
+    };
+}
+
+static void expect(skua_log_format format, bool coloured, const log_access *access,
+                   const char *expected)
+{
+    static char line[LOG_LINE_OCTETS_MAX + 1];
+    log_clock clock = { 0 };
+    size_t len = log_line_request(format, coloured, &clock, access, line, LOG_LINE_OCTETS_MAX);
+    line[len] = '\0';
+    assert_string_equal(line, expected);
+}
+
+static void formats(void **state)
+{
+    (void)state;
+    log_access access = sample();
+    expect(SKUA_LOG_SHORT, false, &access,
+           "13:55:36 200 GET /index.html?q=1 5.1 KB 0.2 ms 127.0.0.1\n");
+    expect(
+        SKUA_LOG_COMMON, false, &access,
+        "127.0.0.1 - - [10/Oct/2000:13:55:36 -0700] \"GET /index.html?q=1 HTTP/1.1\" 200 5120\n");
+    expect(SKUA_LOG_JSON, false, &access,
+           "{\"time\":\"2000-10-10T20:55:36.123456Z\",\"peer\":\"127.0.0.1\",\"method\":\"GET\","
+           "\"target\":\"/index.html?q=1\",\"version\":\"1.1\",\"status\":200,\"octets\":5120,"
+           "\"duration_ns\":234567}\n");
+}
+
+static void formats_of_a_request_cut_short(void **state)
+{
+    (void)state;
+    log_access access = sample();
+    access.octets = 0;
+    access.version = 10;
+    access.end = "closed";
+    access.referer = slice_of("http://a/");
+    access.user_agent = slice_of("curl \"8\"");
+    expect(SKUA_LOG_SHORT, false, &access,
+           "13:55:36 200 GET /index.html?q=1 0 B 0.2 ms 127.0.0.1 closed\n");
+    expect(SKUA_LOG_COMMON, false, &access,
+           "127.0.0.1 - - [10/Oct/2000:13:55:36 -0700] \"GET /index.html?q=1 HTTP/1.0\" 200 -\n");
+    expect(SKUA_LOG_JSON, false, &access,
+           "{\"time\":\"2000-10-10T20:55:36.123456Z\",\"peer\":\"127.0.0.1\",\"method\":\"GET\","
+           "\"target\":\"/index.html?q=1\",\"version\":\"1.0\",\"status\":200,\"octets\":0,"
+           "\"duration_ns\":234567,\"referer\":\"http://a/\",\"user_agent\":\"curl \\\"8\\\"\","
+           "\"end\":\"closed\"}\n");
+}
+
+static void formats_of_a_request_that_could_not_be_read(void **state)
+{
+    (void)state;
+    log_access access = { .peer = "", .end = "timeout", .version = 11, .duration_ns = -1 };
+    setenv("TZ", "UTC0", 1);
+    tzset();
+    expect(SKUA_LOG_SHORT, false, &access, "00:00:00 - - - 0 B 0.00 ms - timeout\n");
+    expect(SKUA_LOG_COMMON, false, &access, "- - - [01/Jan/1970:00:00:00 +0000] \"-\" - -\n");
+    expect(
+        SKUA_LOG_JSON, false, &access,
+        "{\"time\":\"1970-01-01T00:00:00.000000Z\",\"peer\":\"\",\"method\":\"\",\"target\":\"\","
+        "\"version\":\"1.1\",\"status\":0,\"octets\":0,\"duration_ns\":0,\"end\":\"timeout\"}\n");
+    setenv("TZ", "PDT7", 1);
+    tzset();
+}
+
+static void colours(void **state)
+{
+    (void)state;
+    log_access access = sample();
+    static const struct {
+        int status;
+        const char *colour;
+    } cases[] = { { 200, "\033[32m200" },
+                  { 304, "\033[36m304" },
+                  { 404, "\033[33m404" },
+                  { 503, "\033[31m503" },
+                  { 0, "\033[2m-" } };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char expected[256];
+        access.status = cases[i].status;
+        (void)snprintf(
+            expected, sizeof expected,
+            "13:55:36 %s\033[0m GET /index.html?q=1 \033[2m5.1 KB 0.2 ms 127.0.0.1\033[0m\n",
+            cases[i].colour);
+        expect(SKUA_LOG_SHORT, true, &access, expected);
+    }
+}
+
+static void sizes_and_durations(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t octets;
+        int64_t duration_ns;
+        const char *text;
+    } cases[] = {
+        { 0, 0, "0 B 0.00 ms" },
+        { 999, 99999, "999 B 0.09 ms" },
+        { 1000, 100000, "1.0 KB 0.1 ms" },
+        { 999999, 9999999, "999.9 KB 9.9 ms" },
+        { 1000000, 10000000, "1.0 MB 10 ms" },
+        { 2500000000, 999999999, "2.5 GB 999 ms" },
+        { 7000000000000, 1000000000, "7.0 TB 1.0 s" },
+        { UINT64_MAX, 90000000000, "18446744.0 TB 90.0 s" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char expected[128];
+        log_access access = sample();
+        access.octets = cases[i].octets;
+        access.duration_ns = cases[i].duration_ns;
+        (void)snprintf(expected, sizeof expected, "13:55:36 200 GET /index.html?q=1 %s 127.0.0.1\n",
+                       cases[i].text);
+        expect(SKUA_LOG_SHORT, false, &access, expected);
+    }
+}
+
+static void clock_moves_on(void **state)
+{
+    (void)state;
+    char line[LOG_LINE_OCTETS_MAX];
+    log_clock clock = { 0 };
+    log_access access = sample();
+    for (int i = 0; i < 5; i++) {
+        char expected[32];
+        (void)log_line_request(SKUA_LOG_SHORT, false, &clock, &access, line, sizeof line);
+        int n = snprintf(expected, sizeof expected, "13:55:%02d 200 ", 36 + i);
+        assert_memory_equal(line, expected, (size_t)n);
+        access.unix_ns += 1000000000;
+    }
+}
+
+// What a text becomes in SHORT, in COMMON and in JSON.
+static void escapes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *bare, *quoted, *json;
+    } cases[] = {
+        { "/a\r\nb", "/a\\x0d\\x0ab", "/a\\x0d\\x0ab", "/a\\u000d\\u000ab" },
+        { "\x1b[2J", "\\x1b[2J", "\\x1b[2J", "\\u001b[2J" },
+        { "a\x7f", "a\\x7f", "a\\x7f", "a\\u007f" },
+        { "\"\\", "\\\"\\\\", "\\\"\\\\", "\\\"\\\\" },
+        { "a b\t", "a\\x20b\\x09", "a b\\x09", "a b\\u0009" },
+        { "\xc2\x80\xc2\x9b\xc2\x9f\xc2\xa0", "\\xc2\\x80\\xc2\\x9b\\xc2\\x9f\xc2\xa0",
+          "\\xc2\\x80\\xc2\\x9b\\xc2\\x9f\xc2\xa0", "\\u0080\\u009b\\u009f\xc2\xa0" },
+        { "\x9b!", "\\x9b!", "\\x9b!", "\\\\x9b!" },
+        { "é€😀", "é€😀", "é€😀", "é€😀" },
+        { "\xe2\x80\xae\xe2\x80\xa8", "\\xe2\\x80\\xae\\xe2\\x80\\xa8",
+          "\\xe2\\x80\\xae\\xe2\\x80\\xa8", "\\u202e\\u2028" },
+        { "\xc0\xaf", "\\xc0\\xaf", "\\xc0\\xaf", "\\\\xc0\\\\xaf" }, // overlong
+        { "\xe0\x80\xaf", "\\xe0\\x80\\xaf", "\\xe0\\x80\\xaf", "\\\\xe0\\\\x80\\\\xaf" },
+        { "\xed\xa0\x80", "\\xed\\xa0\\x80", "\\xed\\xa0\\x80",
+          "\\\\xed\\\\xa0\\\\x80" }, // surrogate
+        { "\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80", "\\xf4\\x90\\x80\\x80",
+          "\\\\xf4\\\\x90\\\\x80\\\\x80" },                           // past U+10FFFF
+        { "\xe2\x82", "\\xe2\\x82", "\\xe2\\x82", "\\\\xe2\\\\x82" }, // cut
+        { "\xff\xfe", "\\xff\\xfe", "\\xff\\xfe", "\\\\xff\\\\xfe" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char expected[512];
+        size_t len = strlen(cases[i].text);
+        char *guarded = guarded_copy(cases[i].text, len);
+        log_access access = sample();
+        access.target = slice_make(guarded, len);
+        (void)snprintf(expected, sizeof expected, "13:55:36 200 GET %s 5.1 KB 0.2 ms 127.0.0.1\n",
+                       cases[i].bare);
+        expect(SKUA_LOG_SHORT, false, &access, expected);
+        (void)snprintf(expected, sizeof expected,
+                       "127.0.0.1 - - [10/Oct/2000:13:55:36 -0700] \"GET %s HTTP/1.1\" 200 5120\n",
+                       cases[i].quoted);
+        expect(SKUA_LOG_COMMON, false, &access, expected);
+        (void)snprintf(expected, sizeof expected,
+                       "{\"time\":\"2000-10-10T20:55:36.123456Z\",\"peer\":\"127.0.0.1\","
+                       "\"method\":\"GET\",\"target\":\"%s\",\"version\":\"1.1\",\"status\":200,"
+                       "\"octets\":5120,\"duration_ns\":234567}\n",
+                       cases[i].json);
+        expect(SKUA_LOG_JSON, false, &access, expected);
+        guarded_free(guarded, len);
+    }
+}
+
+// ---- Random octets ----
+
+// Reads a JSON string's inside up to its closing quote; NULL when it is not valid.
+static const char *skip_json_string(const char *at)
+{
+    for (at++; *at != '"'; at++) {
+        if ((unsigned char)*at < 0x20) return NULL;
+        if (*at != '\\') continue;
+        at++;
+        if (*at == 'u') {
+            for (int i = 0; i < 4; i++) {
+                at++;
+                if (!strchr("0123456789abcdef", *at) || !*at) return NULL;
+            }
+        } else if (*at != '"' && *at != '\\') {
+            return NULL;
+        }
+    }
+    return at + 1;
+}
+
+// {"name":"string" or number, …} and nothing else.
+static bool is_flat_json_object(const char *at)
+{
+    if (*at++ != '{') return false;
+    for (;;) {
+        if (*at != '"' || !(at = skip_json_string(at)) || *at++ != ':') return false;
+        if (*at == '"') at = skip_json_string(at);
+        else at += strspn(at, "0123456789");
+        if (!at) return false;
+        if (*at == '}') return strcmp(at, "}\n") == 0;
+        if (*at++ != ',') return false;
+    }
+}
+
+// Whether a line is UTF-8 without C0, DEL and C1.
+static bool is_clean_utf8(const char *line, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        unsigned char c = (unsigned char)line[i];
+        size_t more = c < 0x80 ? 0 : c < 0xc0 ? SIZE_MAX : c < 0xe0 ? 1 : c < 0xf0 ? 2 : 3;
+        if (more == SIZE_MAX || i + more >= len) return false;
+        if (c < 0x20 || c == 0x7f) return false;
+        if (c == 0xc2 && (unsigned char)line[i + 1] < 0xa0) return false;
+        for (; more; more--) {
+            if (((unsigned char)line[++i] & 0xc0) != 0x80) return false;
+        }
+    }
+    return true;
+}
+
+static void random_octets_never_break_a_line(void **state)
+{
+    (void)state;
+    static char line[LOG_LINE_OCTETS_MAX + 1];
+    static const char spice[] = "\"\\\r\n\x1b\xc2\x80\x9b\xe2\x80\xae\xf0\x9f\x98\x80 ";
+    uint32_t seed = 1;
+    for (int round = 0; round < 20000; round++) {
+        char parts[4][24];
+        for (size_t i = 0; i < sizeof parts; i++) {
+            seed = seed * 1664525 + 1013904223;
+            uint32_t pick = seed >> 24;
+            parts[i / 24][i % 24] =
+                pick & 1 ? spice[(pick >> 1) % (sizeof spice - 1)] : (char)(seed >> 16);
+        }
+        log_access access = sample();
+        access.method = slice_make(parts[0], 24);
+        access.target = slice_make(parts[1], 24);
+        access.referer = slice_make(parts[2], 24);
+        access.user_agent = slice_make(parts[3], 24);
+        for (skua_log_format format = SKUA_LOG_SHORT; format <= SKUA_LOG_JSON; format++) {
+            log_clock clock = { 0 };
+            size_t len =
+                log_line_request(format, false, &clock, &access, line, LOG_LINE_OCTETS_MAX);
+            line[len] = '\0';
+            assert_int_equal(line[len - 1], '\n');
+            assert_true(is_clean_utf8(line, len - 1));
+            if (format == SKUA_LOG_JSON) assert_true(is_flat_json_object(line));
+        }
+    }
+}
+
+static void long_parts_are_cut_and_marked(void **state)
+{
+    (void)state;
+    static char line[LOG_LINE_OCTETS_MAX + 1], part[65536];
+    static const char *const fills[] = { "a",    "\"",           "\x01",
+                                         "\xff", "\xe2\x80\xae", "\xf0\x9f\x98\x80" };
+    for (size_t i = 0; i < sizeof fills / sizeof *fills; i++) {
+        size_t n = strlen(fills[i]);
+        for (size_t at = 0; at < sizeof part; at++)
+            part[at] = fills[i][at % n];
+        slice whole = slice_make(part, sizeof part);
+        log_access access = sample();
+        access.method = access.target = access.referer = access.user_agent = whole;
+        for (skua_log_format format = SKUA_LOG_SHORT; format <= SKUA_LOG_JSON; format++) {
+            log_clock clock = { 0 };
+            size_t len = log_line_request(format, true, &clock, &access, line, LOG_LINE_OCTETS_MAX);
+            line[len] = '\0';
+            assert_non_null(strstr(line, "..."));
+            if (format == SKUA_LOG_JSON) assert_true(is_flat_json_object(line));
+        }
+        log_clock clock = { 0 };
+        size_t len = log_line_message(true, &clock, 0, whole, line, LOG_LINE_OCTETS_MAX);
+        line[len] = '\0';
+        assert_true(is_flat_json_object(line));
+    }
+}
+
+static void messages(void **state)
+{
+    (void)state;
+    char line[LOG_LINE_OCTETS_MAX + 1];
+    log_clock clock = { 0 };
+    slice message = slice_of("say \"hi\"\n\x1b\\");
+    line[log_line_message(false, &clock, 0, message, line, LOG_LINE_OCTETS_MAX)] = '\0';
+    assert_string_equal(line, "skua: say \"hi\"\\x0a\\x1b\\\\\n");
+    line[log_line_message(true, &clock, 0, message, line, LOG_LINE_OCTETS_MAX)] = '\0';
+    assert_string_equal(line, "{\"time\":\"1970-01-01T00:00:00.000000Z\","
+                              "\"message\":\"say \\\"hi\\\"\\u000a\\u001b\\\\\"}\n");
+}
+
+int main(void)
+{
+    setenv("TZ", "PDT7", 1);
+    tzset();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(formats),
+        cmocka_unit_test(formats_of_a_request_cut_short),
+        cmocka_unit_test(formats_of_a_request_that_could_not_be_read),
+        cmocka_unit_test(colours),
+        cmocka_unit_test(sizes_and_durations),
+        cmocka_unit_test(clock_moves_on),
+        cmocka_unit_test(escapes),
+        cmocka_unit_test(random_octets_never_break_a_line),
+        cmocka_unit_test(long_parts_are_cut_and_marked),
+        cmocka_unit_test(messages),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
