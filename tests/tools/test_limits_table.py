@@ -24,9 +24,16 @@ FIXED = {
 
 
 def members(struct):
-    """The names of a struct's members, each with its comment."""
+    """The names of a struct's members, each with its comment: behind it, or else on the lines above it."""
     body = re.search(rf"typedef struct {struct} {{(.*?)^}} {struct};", HEADER, re.S | re.M).group(1)
-    return dict(re.findall(r"^    [a-z_0-9 ]+[ *](\w+);[ ]*// ?(.*(?:\n {20,}//.*)*)", body, re.M))
+    found, above = {}, ""
+    for line in body.splitlines():
+        member = re.match(r"^    [a-z_0-9 ]+[ *](\w+);(?:[ ]*// ?(.*))?$", line)
+        if member:
+            found[member.group(1)] = member.group(2) or above
+        comment = re.match(r"^    // ?(.*)$", line)
+        above = f"{above} {comment.group(1)}".strip() if comment else ""
+    return found
 
 
 MEMBERS = {**members("skua_config"), **members("skua_directory_config")}
