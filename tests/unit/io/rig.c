@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT
+
+#include "rig.h"
+
+#include "io/uring_kernel.h"
+
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static rig *the_rig;
+
+// ---- The owner of the streams ----
+
+static void peer_received(io_stream *stream, char *octets, size_t len)
+{
+    peer *p = (peer *)(void *)stream;
+    SKUA_ASSERT(stream->flags & IO_WANT_RECV);
+    SKUA_ASSERT(!(p->fin || p->reset || p->closed));
+    SKUA_ASSERT(len > 0 && len <= IO_RECV_OCTETS);
+    if (p->got_octets + len > p->got_room) {
+        p->got_room = 2 * (p->got_octets + len);
+        p->got = realloc(p->got, p->got_room);
+        SKUA_ASSERT(p->got);
+    }
+    memcpy(p->got + p->got_octets, octets, len);
+    p->got_octets += len;
+    memset(octets, 'x', len); // lent writable
+    if (p->stops) io_recv_stop(stream);
+}
+
+static void peer_ended(io_stream *stream, io_end how)
+{
+    peer *p = (peer *)(void *)stream;
+    SKUA_ASSERT(!p->reset);
+    if (how == IO_END_NEAR) {
+        SKUA_ASSERT(!p->near && !p->fin && !(stream->flags & IO_WANT_RECV));
+        p->near = true;
+    } else if (how == IO_END_FIN) {
+        SKUA_ASSERT(!p->fin);
+        p->fin = true;
+    } else {
+        p->reset = true;
+    }
+}
+
+static void peer_kicked(io_stream *stream)
+{
+    SKUA_ASSERT(stream);
+}
+
+static void peer_sent(io_stream *stream, uint64_t n)
+{
+    peer *p = (peer *)(void *)stream;
+    SKUA_ASSERT(n > 0);
+    SKUA_ASSERT(((stream->flags & IO_WANT_SEND) == 0) == (p->out.octets == 0));
+    p->sent += n;
+}
+
+static void peer_closed(io_stream *stream)
+{
+    peer *p = (peer *)(void *)stream;
+    SKUA_ASSERT(stream->flags & IO_WANT_CLOSE);
+    if (the_rig->last == p) the_rig->last = NULL;
+    free(p->got);
+    pool_give(&the_rig->peers, p);
+    the_rig->closed++;
+}
+
+static const io_stream_events peer_events = {
+    .received = peer_received,
+    .ended = peer_ended,
+    .kicked = peer_kicked,
+    .sent = peer_sent,
+    .send_failed = peer_kicked,
+    .closed = peer_closed,
+};
+
+static void rig_accepted(io_op *op, int64_t result)
+{
+    rig *r = op->user;
+    SKUA_ASSERT(result >= 0 && op->active);
+    peer *p = pool_take(&r->peers);
+    SKUA_ASSERT(p);
+    out_init(&p->out, &r->store);
+    io_stream_open(&p->stream, (int)result);
+    io_address from = op->peer;
+    if (from.family == 0) r->loop.backend->peer(&p->stream, &from);
+    SKUA_ASSERT(from.family == 4 && from.octets[0] == 127);
+    p->stream.out = &p->out;
+    r->last = p;
+    r->accepted++;
+    if (r->shy) io_kick(&r->loop, &p->stream);
+    else io_recv(&r->loop, &p->stream);
+}
+
+static bool rig_evict(io_loop *loop)
+{
+    ((rig *)loop->owner)->evictions++;
+    return false;
+}
+
+// ---- The rig ----
+
+bool rig_open(rig *r, rig_kind kind)
+{
+    *r = (rig){ .accepted = 0 };
+    the_rig = r;
+    pool_init(&r->peers, (sizeof(peer) + 15) / 16 * 16, PEERS_MAX);
+    block_store_init(&r->store, 4);
+    r->loop.events = &peer_events;
+    r->loop.streams = &r->peers;
+    r->loop.owner = r;
+    r->loop.evict = rig_evict;
+    r->loop.send_turn_octets_max = 1 << 20;
+    skua_status status =
+        io_loop_open(&r->loop, kind == RIG_EPOLL ? &io_backend_epoll : &io_backend_uring);
+    if (status == SKUA_EACCES || status == SKUA_EUNSUPPORTED) {
+        print_message("io_uring is not to be had here: %s\n", skua_status_text(status));
+        return false;
+    }
+    assert_int_equal(status, SKUA_OK);
+    assert_int_equal(io_settle(&r->loop), SKUA_OK);
+    if (kind != RIG_EPOLL) ((uring_kernel *)r->loop.kernel)->multishot = kind == RIG_MULTISHOT;
+    io_timers_init(&r->loop.timers, r->loop.now_ns, NULL, r);
+    r->accept = (io_op){ .code = IO_ACCEPT, .done = rig_accepted, .user = r };
+    assert_int_equal(socket_address_read(SKUA_SLICE("127.0.0.1:0"), &r->address), SKUA_OK);
+    assert_int_equal(socket_listen(&r->address, 512, false, &r->accept.fd), SKUA_OK);
+    int never = 0; // a client that says nothing is accepted at once
+    assert_int_equal(
+        setsockopt(r->accept.fd, IPPROTO_TCP, 9 /* TCP_DEFER_ACCEPT */, &never, sizeof never), 0);
+    io_submit(&r->loop, &r->accept);
+    return true;
+}
+
+void rig_turn(rig *r)
+{
+    assert_int_equal(io_turn(&r->loop, 2000000), SKUA_OK);
+}
+
+void rig_turns(rig *r, int n)
+{
+    while (n--)
+        rig_turn(r);
+}
+
+void rig_finish(rig *r)
+{
+    io_cancel(&r->loop, &r->accept);
+    socket_close(&r->address, r->accept.fd);
+    assert_int_equal(r->peers.in_use, 0);
+    io_loop_close(&r->loop);
+    block_store_deinit(&r->store);
+    pool_deinit(&r->peers);
+}
+
+int rig_connect(rig *r)
+{
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_true(fd >= 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)(void *)r->address.octets, r->address.len), 0);
+    return fd;
+}
+
+int rig_client(rig *r)
+{
+    unsigned before = r->accepted;
+    int fd = rig_connect(r);
+    RIG_UNTIL(r, r->accepted > before);
+    return fd;
+}
+
+void rig_close(rig *r, peer *p)
+{
+    unsigned before = r->closed;
+    io_close(&r->loop, &p->stream);
+    out_deinit(&p->out);
+    RIG_UNTIL(r, r->closed > before);
+    rig_turn(r); // in which the descriptor is closed, at the latest
+}
+
+char *pattern_of(size_t len)
+{
+    char *octets = malloc(len);
+    assert_non_null(octets);
+    for (size_t i = 0; i < len; i++)
+        octets[i] = (char)(i * 2654435761u >> 11);
+    return octets;
+}
+
+void write_all(int fd, const char *octets, size_t len)
+{
+    while (len) {
+        ssize_t n = send(fd, octets, len, MSG_NOSIGNAL);
+        assert_true(n > 0);
+        octets += n;
+        len -= (size_t)n;
+    }
+}
+
+void reset_client(int fd)
+{
+    struct linger now = { .l_onoff = 1 };
+    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof now), 0);
+    (void)close(fd);
+}
+
+void rig_run(rig_kind kind, check *checks)
+{
+    rig r;
+    if (!rig_open(&r, kind)) skip();
+    checks(&r);
+    rig_finish(&r);
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+//
+// A loop with real sockets: a listener, clients that are plain descriptors, and streams whose owner
+// checks in each callback what io.h promises. The same check runs on io_uring with receives armed
+// once, on io_uring with receives armed each time (as kernels before 6.17 need it), and on epoll.
+#ifndef SKUA_TESTS_RIG_H
+#define SKUA_TESTS_RIG_H
+
+#include "base/assert.h"
+#include "io/socket.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+enum { PEERS_MAX = 512, TURNS_MAX = 20000 };
+
+// A stream of the loop, and what has happened to it.
+typedef struct peer {
+    io_stream stream;
+    out_queue out;
+    char *got;
+    size_t got_octets, got_room;
+    uint64_t sent;
+    bool near, fin, reset, closed, stops;
+} peer;
+
+// How the loop talks to the kernel.
+typedef enum rig_kind { RIG_MULTISHOT, RIG_EACH, RIG_EPOLL } rig_kind;
+
+typedef struct rig {
+    io_loop loop;
+    pool peers;
+    block_store store;
+    socket_address address;
+    io_op accept;
+    unsigned accepted, closed, evictions;
+    bool shy; // accepted streams do not receive
+    peer *last;
+} rig;
+
+// Returns false if this system has no such backend.
+bool rig_open(rig *r, rig_kind kind);
+
+// Closes the loop. Every peer must have been closed.
+void rig_finish(rig *r);
+
+// One turn of 2 ms at most, or n of them.
+void rig_turn(rig *r);
+void rig_turns(rig *r, int n);
+
+#define RIG_UNTIL(r, condition)                                                                    \
+    do {                                                                                           \
+        int turns_ = 0;                                                                            \
+        while (!(condition)) {                                                                     \
+            if (++turns_ == TURNS_MAX) fail_msg("never: %s", #condition);                          \
+            rig_turn(r);                                                                           \
+        }                                                                                          \
+    } while (0)
+
+// A client's descriptor, connected; rig_client's has been accepted and is r->last.
+int rig_connect(rig *r);
+int rig_client(rig *r);
+
+// Closes a peer and waits until that is complete.
+void rig_close(rig *r, peer *p);
+
+// Octets that tell where they belong. The caller frees them.
+char *pattern_of(size_t len);
+
+void write_all(int fd, const char *octets, size_t len);
+
+// Closes a client's descriptor with a reset.
+void reset_client(int fd);
+
+// ---- A check on each backend ----
+
+typedef void check(rig *r);
+
+// Opens a rig, checks, and closes it. Skips where there is no such backend.
+void rig_run(rig_kind kind, check *checks);
+
+#define ON_EACH(name)                                                                              \
+    static void test_##name(void **state)                                                          \
+    {                                                                                              \
+        (void)state;                                                                               \
+        rig_run(RIG_MULTISHOT, check_##name);                                                      \
+    }                                                                                              \
+    static void test_##name##_each(void **state)                                                   \
+    {                                                                                              \
+        (void)state;                                                                               \
+        rig_run(RIG_EACH, check_##name);                                                           \
+    }                                                                                              \
+    static void test_##name##_epoll(void **state)                                                  \
+    {                                                                                              \
+        (void)state;                                                                               \
+        rig_run(RIG_EPOLL, check_##name);                                                          \
+    }
+
+#define EACH(name)                                                                                 \
+    cmocka_unit_test(test_##name), cmocka_unit_test(test_##name##_each),                           \
+        cmocka_unit_test(test_##name##_epoll)
+
+#endif

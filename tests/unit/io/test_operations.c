@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: MIT
+//
+// What io.h promises of operations that are no stream's (accepting, waking, polling), asked of real
+// descriptors on each backend.
+
+#include "rig.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+// ---- Accepting ----
+
+// Whoever has connected by the time accepting ends is delivered.
+static void check_cancel_accept(rig *r)
+{
+    enum { CLIENTS = 20 };
+    int fds[CLIENTS];
+    fds[0] = rig_client(r);
+    for (int i = 1; i < CLIENTS; i++)
+        fds[i] = rig_connect(r);
+    io_cancel(&r->loop, &r->accept);
+    assert_int_equal(r->accepted, CLIENTS);
+    assert_false(r->accept.active);
+    int late = rig_connect(r); // into the listener's queue, where nobody takes it
+    rig_turns(r, 5);
+    assert_int_equal(r->accepted, CLIENTS);
+    for (int i = 0; i < CLIENTS; i++)
+        (void)close(fds[i]);
+    (void)close(late);
+    for (uint32_t slot = 0; slot < CLIENTS; slot++) {
+        peer *p = pool_at(&r->peers, slot);
+        if (p->stream.item.generation & 1) rig_close(r, p);
+    }
+    assert_int_equal(r->closed, CLIENTS);
+}
+
+// Who it was is known even of those who have reset the connection by then.
+static void check_accept_the_dead(rig *r)
+{
+    rig_turns(r, 3);
+    for (unsigned i = 1; i <= 3; i++) {
+        int fd = rig_connect(r);
+        write_all(fd, "gone", 4);
+        reset_client(fd);
+        RIG_UNTIL(r, r->accepted == i); // rig_accepted looks at the address
+        rig_close(r, r->last);
+    }
+}
+
+// Leaves one number that a descriptor can still get; the limit counts from when accepting is armed.
+static int fill_descriptors(int fillers[64], struct rlimit *before, int highest)
+{
+    int n = 0;
+    do {
+        assert_true(n < 64);
+        fillers[n] = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
+    } while (fillers[n++] <= highest);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, before), 0);
+    struct rlimit few = { .rlim_cur = (rlim_t)fillers[n - 1] + 1, .rlim_max = before->rlim_max };
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    (void)close(fillers[--n]);
+    return n;
+}
+
+static void connect_socket(rig *r, int fd)
+{
+    assert_int_equal(connect(fd, (struct sockaddr *)(void *)r->address.octets, r->address.len), 0);
+}
+
+static void check_out_of_descriptors(rig *r)
+{
+    enum { CLIENTS = 4 };
+    struct rlimit before;
+    int crowd[CLIENTS], fillers[64];
+    for (int i = 0; i < CLIENTS; i++)
+        crowd[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int filled = fill_descriptors(fillers, &before, crowd[CLIENTS - 1]);
+    connect_socket(r, crowd[0]);
+    RIG_UNTIL(r, r->accepted == 1);
+    peer *first = r->last;
+    for (int i = 1; i < CLIENTS; i++)
+        connect_socket(r, crowd[i]);
+    RIG_UNTIL(r, r->evictions > 0);
+    unsigned evictions = r->evictions;
+    rig_turns(r, 10); // some 20 ms: it waits and does not spin
+    assert_true(r->evictions <= evictions + 2);
+    write_all(crowd[0], "here", 4);
+    RIG_UNTIL(r, first->got_octets == 4); // who is connected is served
+    assert_int_equal(r->accepted, 1);
+    rig_close(r, first);
+    RIG_UNTIL(r, r->accepted == 2); // at once, as a number is free
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    RIG_UNTIL(r, r->accepted == CLIENTS); // by the timer
+    for (int i = 0; i < CLIENTS; i++)
+        (void)close(crowd[i]);
+    while (filled)
+        (void)close(fillers[--filled]);
+    for (uint32_t slot = 0; slot < CLIENTS; slot++) {
+        peer *left = pool_at(&r->peers, slot);
+        if (left->stream.item.generation & 1) rig_close(r, left);
+    }
+}
+
+// ---- Other operations ----
+
+static void count_done(io_op *op, int64_t result)
+{
+    assert_int_equal(result, 0);
+    ++*(unsigned *)op->user;
+}
+
+static void *wake_often(void *user)
+{
+    for (int i = 0; i < 200; i++)
+        io_wake(user);
+    return NULL;
+}
+
+static void check_wake(rig *r)
+{
+    unsigned woken = 0;
+    io_op wake = { .code = IO_WAKE, .done = count_done, .user = &woken, .fd = -1 };
+    pthread_t thread;
+    io_submit(&r->loop, &wake);
+    assert_int_equal(io_turn(&r->loop, 0), SKUA_OK);
+    assert_int_equal(pthread_create(&thread, NULL, wake_often, &wake), 0);
+    RIG_UNTIL(r, woken > 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    rig_turns(r, 5);
+    unsigned before = woken;
+    io_wake(&wake);
+    RIG_UNTIL(r, woken == before + 1);
+    io_cancel(&r->loop, &wake);
+    rig_turns(r, 3);
+    assert_int_equal(woken, before + 1);
+}
+
+typedef struct poll_order {
+    peer *peer;
+    size_t got_before;
+    unsigned done;
+} poll_order;
+
+static void note_order(io_op *op, int64_t result)
+{
+    poll_order *order = op->user;
+    assert_int_equal(result, 0);
+    order->got_before = order->peer->got_octets;
+    order->done++;
+}
+
+// What is told of other descriptors comes before the octets that came with it.
+static void check_poll_comes_first(rig *r)
+{
+    int ends[2];
+    int fd = rig_client(r);
+    poll_order order = { .peer = r->last };
+    io_op watch = { .code = IO_POLL, .done = note_order, .user = &order };
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    watch.fd = ends[0];
+    io_submit(&r->loop, &watch);
+    rig_turns(r, 3);
+    write_all(fd, "request", 7);
+    assert_int_equal(write(ends[1], "x", 1), 1);
+    RIG_UNTIL(r, order.peer->got_octets == 7);
+    assert_int_equal(order.done, 1);
+    assert_int_equal(order.got_before, 0);
+    assert_false(watch.active);
+    io_submit(&r->loop, &watch); // it is ready still
+    RIG_UNTIL(r, order.done == 2);
+    rig_close(r, order.peer);
+    for (int i = 0; i < 2; i++)
+        (void)close(ends[i]);
+    (void)close(fd);
+}
+
+static void check_cancelled_poll(rig *r)
+{
+    int ends[2];
+    unsigned done = 0;
+    io_op watch = { .code = IO_POLL, .done = count_done, .user = &done };
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    watch.fd = ends[0];
+    for (int turns = 0; turns < 3; turns++) {
+        io_submit(&r->loop, &watch);
+        rig_turns(r, turns);
+        if (turns == 2) assert_int_equal(write(ends[1], "x", 1), 1);
+        io_cancel(&r->loop, &watch);
+        rig_turns(r, 2);
+        assert_int_equal(done, 0);
+    }
+    for (int i = 0; i < 2; i++)
+        (void)close(ends[i]);
+}
+
+ON_EACH(cancel_accept)
+ON_EACH(accept_the_dead)
+ON_EACH(out_of_descriptors)
+ON_EACH(wake)
+ON_EACH(poll_comes_first)
+ON_EACH(cancelled_poll)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        EACH(cancel_accept), EACH(accept_the_dead),  EACH(out_of_descriptors),
+        EACH(wake),          EACH(poll_comes_first), EACH(cancelled_poll),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: MIT
+//
+// What io.h promises of streams, asked of real sockets on each backend.
+
+#include "io/uring_ring.h"
+#include "rig.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+// ---- Receiving ----
+
+static void check_stop_and_resume(rig *r)
+{
+    enum { OCTETS = 700000 };
+    char *sent = pattern_of(OCTETS);
+    int fd = rig_client(r);
+    peer *p = r->last;
+    assert_int_equal(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
+    p->stops = true;
+    size_t done = 0;
+    for (int turns = 0; p->got_octets < OCTETS; turns++) {
+        assert_true(turns < TURNS_MAX);
+        ssize_t n = done < OCTETS ? send(fd, sent + done, OCTETS - done, MSG_NOSIGNAL) : 0;
+        if (n > 0) done += (size_t)n;
+        size_t before = p->got_octets;
+        rig_turns(r, turns % 3);
+        // it has been stopped by the first piece
+        assert_true(p->got_octets - before <= IO_RECV_OCTETS);
+        io_recv(&r->loop, &p->stream);
+        rig_turn(r);
+    }
+    assert_memory_equal(p->got, sent, OCTETS);
+    (void)close(fd);
+    io_recv(&r->loop, &p->stream);
+    RIG_UNTIL(r, p->fin);
+    rig_close(r, p);
+    free(sent);
+}
+
+// What is held of a stopped stream is bounded, and the rest stays with the kernel.
+static void check_stopped_for_long(rig *r)
+{
+    enum { OCTETS = 4 << 20 };
+    char *sent = pattern_of(OCTETS);
+    int fd = rig_client(r);
+    peer *p = r->last;
+    rig_turns(r, 3);
+    io_recv_stop(&p->stream);
+    assert_int_equal(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
+    size_t done = 0;
+    for (int i = 0; i < 50; i++) {
+        ssize_t n = send(fd, sent + done, OCTETS - done, MSG_NOSIGNAL);
+        if (n > 0) done += (size_t)n;
+        rig_turn(r);
+    }
+    assert_int_equal(p->got_octets, 0);
+    for (size_t before = 0; p->got_octets < done || done < OCTETS;) {
+        ssize_t n = done < OCTETS ? send(fd, sent + done, OCTETS - done, MSG_NOSIGNAL) : 0;
+        if (n > 0) done += (size_t)n;
+        io_recv(&r->loop, &p->stream);
+        rig_turn(r);
+        assert_true(p->got_octets >= before);
+        before = p->got_octets;
+    }
+    assert_memory_equal(p->got, sent, OCTETS);
+    rig_close(r, p);
+    (void)close(fd);
+    free(sent);
+}
+
+static void check_end_while_stopped(rig *r)
+{
+    for (int with_octets = 0; with_octets < 3; with_octets++) {
+        int fd = rig_client(r);
+        peer *p = r->last;
+        rig_turns(r, 3); // receiving is armed
+        io_recv_stop(&p->stream);
+        if (with_octets) write_all(fd, "late", 4);
+        if (with_octets == 2) rig_turns(r, 5); // they come before the FIN
+        assert_int_equal(shutdown(fd, SHUT_WR), 0);
+        RIG_UNTIL(r, p->near);
+        assert_int_equal(p->got_octets, 0);
+        assert_false(p->fin);
+        io_recv(&r->loop, &p->stream);
+        RIG_UNTIL(r, p->fin);
+        assert_int_equal(p->got_octets, with_octets ? 4 : 0);
+        rig_close(r, p);
+        (void)close(fd);
+    }
+}
+
+static void check_reset_while_stopped(rig *r)
+{
+    for (int with_octets = 0; with_octets < 2; with_octets++) {
+        int fd = rig_client(r);
+        peer *p = r->last;
+        rig_turns(r, 3);
+        io_recv_stop(&p->stream);
+        if (with_octets) write_all(fd, "late", 4);
+        rig_turns(r, 5);
+        reset_client(fd);
+        RIG_UNTIL(r, p->reset);
+        rig_close(r, p);
+    }
+}
+
+static void check_reset_after_fin(rig *r)
+{
+    int fd = rig_client(r);
+    peer *p = r->last;
+    assert_int_equal(shutdown(fd, SHUT_WR), 0);
+    RIG_UNTIL(r, p->fin);
+    rig_turns(r, 3);
+    reset_client(fd);
+    RIG_UNTIL(r, p->reset);
+    rig_close(r, p);
+}
+
+// More streams have input than there are buffers.
+static void check_buffers_run_out(rig *r)
+{
+    enum { CLIENTS = URING_BUFFERS + 150, OCTETS = 20000 };
+    static int fds[CLIENTS];
+    static peer *peers[CLIENTS];
+    char *sent = pattern_of(OCTETS);
+    for (int i = 0; i < CLIENTS; i++) {
+        fds[i] = rig_client(r);
+        peers[i] = r->last;
+    }
+    rig_turns(r, 3);
+    for (int round = 0; round < 5; round++) {
+        for (int i = 0; i < CLIENTS; i++)
+            write_all(fds[i], sent, OCTETS);
+        for (int i = 0; i < CLIENTS; i++)
+            RIG_UNTIL(r, peers[i]->got_octets == (size_t)(round + 1) * OCTETS);
+    }
+    for (int i = 0; i < CLIENTS; i++) {
+        assert_memory_equal(peers[i]->got + 4 * OCTETS, sent, OCTETS);
+        rig_close(r, peers[i]);
+        (void)close(fds[i]);
+    }
+    free(sent);
+}
+
+// ---- Sending ----
+
+static void released(void *user)
+{
+    ++*(int *)user;
+}
+
+static void check_short_sends(rig *r)
+{
+    enum { OCTETS = 12 << 20 };
+    char *lent = pattern_of(OCTETS), *room = malloc(OCTETS);
+    int fd = rig_client(r), given_back = 0;
+    peer *p = r->last;
+    assert_non_null(room);
+    rig_turns(r, 3);
+    for (size_t at = 0; at < OCTETS; at += OCTETS / 12)
+        out_lend(&p->out, slice_make(lent + at, OCTETS / 12), released, &given_back);
+    io_send(&r->loop, &p->stream);
+    rig_turns(r, 20);
+    assert_true(p->sent < OCTETS); // the peer has read nothing
+    size_t got = 0;
+    while (got < OCTETS) {
+        ssize_t n = recv(fd, room + got, OCTETS - got, MSG_DONTWAIT);
+        if (n > 0) got += (size_t)n;
+        rig_turn(r);
+    }
+    RIG_UNTIL(r, p->sent == OCTETS);
+    assert_memory_equal(lent, room, OCTETS);
+    assert_int_equal(given_back, 12);
+    rig_close(r, p);
+    (void)close(fd);
+    free(lent);
+    free(room);
+}
+
+static void check_send_to_the_dead(rig *r)
+{
+    char *lent = pattern_of(8 << 20);
+    int given_back = 0;
+    int fd = rig_client(r);
+    peer *p = r->last;
+    rig_turns(r, 3);
+    io_recv_stop(&p->stream);
+    out_lend(&p->out, slice_make(lent, 8 << 20), released, &given_back);
+    io_send(&r->loop, &p->stream);
+    rig_turns(r, 5);
+    reset_client(fd);
+    RIG_UNTIL(r, p->reset);
+    rig_close(r, p);
+    assert_int_equal(given_back, 1);
+    free(lent);
+}
+
+static void check_shutdown_after_send(rig *r)
+{
+    char room[16];
+    int fd = rig_client(r);
+    peer *p = r->last;
+    rig_turns(r, 3);
+    assert_true(out_copy(&p->out, SKUA_SLICE("farewell")));
+    io_send(&r->loop, &p->stream);
+    io_shutdown(&r->loop, &p->stream);
+    RIG_UNTIL(r, p->sent == 8);
+    RIG_UNTIL(r, recv(fd, room, sizeof room, MSG_PEEK | MSG_DONTWAIT) == 8);
+    assert_int_equal(recv(fd, room, sizeof room, 0), 8);
+    RIG_UNTIL(r, recv(fd, room, sizeof room, MSG_DONTWAIT) == 0);
+    write_all(fd, "still", 5);
+    RIG_UNTIL(r, p->got_octets == 5);
+    rig_close(r, p);
+    (void)close(fd);
+}
+
+// ---- Closing ----
+
+// An armed receive, a send that waits for room: none keeps the socket open.
+static void check_close(rig *r)
+{
+    char *lent = pattern_of(8 << 20);
+    for (int sends = 0; sends < 3; sends++) {
+        int given_back = 0;
+        int fd = rig_client(r);
+        peer *p = r->last;
+        rig_turns(r, 3);
+        if (sends) {
+            out_lend(&p->out, slice_make(lent, 8 << 20), released, &given_back);
+            io_send(&r->loop, &p->stream);
+        }
+        if (sends == 2) rig_turns(r, 5);
+        rig_close(r, p);
+        assert_int_equal(given_back, sends > 0);
+        char room[65536];
+        ssize_t n;
+        while ((n = recv(fd, room, sizeof room, 0)) > 0)
+            continue;
+        assert_int_equal(n, 0);
+        (void)close(fd);
+    }
+    free(lent);
+}
+
+static void check_close_with_octets_held(rig *r)
+{
+    int fd = rig_client(r);
+    peer *p = r->last;
+    rig_turns(r, 3);
+    io_recv_stop(&p->stream);
+    write_all(fd, "unread", 6);
+    rig_turns(r, 5);
+    rig_close(r, p);
+    assert_int_equal(p->got_octets, 0);
+    (void)close(fd);
+}
+
+ON_EACH(stop_and_resume)
+ON_EACH(stopped_for_long)
+ON_EACH(end_while_stopped)
+ON_EACH(reset_while_stopped)
+ON_EACH(reset_after_fin)
+ON_EACH(buffers_run_out)
+ON_EACH(short_sends)
+ON_EACH(send_to_the_dead)
+ON_EACH(shutdown_after_send)
+ON_EACH(close)
+ON_EACH(close_with_octets_held)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        EACH(stop_and_resume),
+        EACH(stopped_for_long),
+        EACH(end_while_stopped),
+        EACH(reset_while_stopped),
+        EACH(reset_after_fin),
+        EACH(buffers_run_out),
+        EACH(short_sends),
+        EACH(send_to_the_dead),
+        EACH(shutdown_after_send),
+        EACH(close),
+        EACH(close_with_octets_held),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
