@@ -24,9 +24,10 @@ static void out_drop_tail(out_queue *out)
     out->open = NULL;
 }
 
-void out_init(out_queue *out, block_store *store)
+void out_init(out_queue *out, block_store *store, out_segment *segments, unsigned room)
 {
     SKUA_ASSERT(store);
+    SKUA_ASSERT(room > OUT_SEGMENTS_KEPT && room <= OUT_SEGMENTS_MAX);
     out->store = store;
     out->tail = NULL;
     out->at = out->end = NULL;
@@ -34,8 +35,10 @@ void out_init(out_queue *out, block_store *store)
     out->octets = 0;
     out->total_in = 0;
     out->total_out = 0;
+    out->segments = segments;
     out->first = 0;
     out->count = 0;
+    out->room = (uint8_t)room;
 }
 
 // The first segment leaves the ring before its release is called, which finds a queue in order.
@@ -45,9 +48,11 @@ static void out_drop_first(out_queue *out)
     block *owner = gone->owner;
     out_release *release = gone->release;
     void *user = gone->user;
-    out->first = out->first + 1 == OUT_SEGMENTS_MAX ? 0 : (uint8_t)(out->first + 1);
-    out->count--;
-    if (out->count == 0) out->open = NULL;
+    out->first = out->first + 1 == out->room ? 0 : (uint8_t)(out->first + 1);
+    if (--out->count == 0) {
+        out->open = NULL;
+        out->first = 0; // the segment that is still in the processor's cache
+    }
     if (owner) out_unref_block(out, owner);
     if (release) release(user);
 }
@@ -67,7 +72,7 @@ char *out_reserve_slow(out_queue *out, size_t need, size_t *room)
     SKUA_ASSERT(need <= BLOCK_OCTETS);
     size_t left = (size_t)(out->end - out->at);
     bool fits = left > 0 && left >= need;
-    if (out->count == OUT_SEGMENTS_MAX && !(fits && out->open)) return NULL;
+    if (out->count == out->room && !(fits && out->open)) return NULL;
     if (!fits) {
         block *fresh = block_take(out->store);
         if (!fresh) return NULL;
@@ -84,7 +89,7 @@ char *out_reserve_slow(out_queue *out, size_t need, size_t *room)
 
 static out_segment *out_push(out_queue *out, out_kind kind, uint64_t len)
 {
-    SKUA_ASSERT(out->count < OUT_SEGMENTS_MAX);
+    SKUA_ASSERT(out->count < out->room);
     out_segment *segment = out_segment_at(out, out->count);
     out->count++;
     out->open = kind == OUT_COPIED ? segment : NULL;

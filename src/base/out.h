@@ -28,7 +28,8 @@ typedef struct out_segment {
     uint8_t kind;
 } out_segment;
 
-enum { OUT_SEGMENTS_MAX = 48 };
+// The last ones are kept free for the framing around what is lent: a queue needs more than these.
+enum { OUT_SEGMENTS_KEPT = 4, OUT_SEGMENTS_MAX = 255 };
 
 typedef struct out_queue {
     block_store *store;
@@ -38,11 +39,13 @@ typedef struct out_queue {
     out_segment *open;
     uint64_t octets;
     uint64_t total_in, total_out; // since init: a response has left when total_out reaches its mark
-    uint8_t first, count;         // ring of segments
-    out_segment segments[OUT_SEGMENTS_MAX];
+    out_segment *segments; // a ring, the owner's
+    uint8_t first, count, room;
 } out_queue;
 
-void out_init(out_queue *out, block_store *store);
+// segments: room of them, more than OUT_SEGMENTS_KEPT and at most OUT_SEGMENTS_MAX. They belong to
+// the caller and live as long as the queue; they need not be set.
+void out_init(out_queue *out, block_store *store, out_segment *segments, unsigned room);
 
 // Releases everything that is still queued, and the block kept for the next octets. The queue is
 // empty then, may be used again, and holds no memory.
@@ -50,13 +53,13 @@ void out_deinit(out_queue *out);
 
 static inline bool out_is_full(const out_queue *out)
 {
-    return out->count >= OUT_SEGMENTS_MAX - 4;
+    return out->count + OUT_SEGMENTS_KEPT >= out->room;
 }
 
 static inline out_segment *out_segment_at(out_queue *out, unsigned i)
 {
     unsigned at = out->first + i;
-    return &out->segments[at < OUT_SEGMENTS_MAX ? at : at - OUT_SEGMENTS_MAX];
+    return &out->segments[at < out->room ? at : at - out->room];
 }
 
 // The slow half of out_reserve: another block, or a reason to refuse.
@@ -69,7 +72,7 @@ __attribute__((noinline)) char *out_reserve_slow(out_queue *out, size_t need, si
 static inline char *out_reserve(out_queue *out, size_t need, size_t *room)
 {
     size_t left = (size_t)(out->end - out->at);
-    if (left < need || left == 0 || out->count == OUT_SEGMENTS_MAX)
+    if (left < need || left == 0 || out->count == out->room)
         return out_reserve_slow(out, need, room);
     if (room) *room = left;
     return out->at;

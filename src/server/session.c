@@ -30,7 +30,7 @@ session *session_take(skua_worker *w, connection *conn)
     s->in_len = s->in_room = 0;
     s->moved = 0;
     s->closing = s->direct = s->peer_done = s->broken = s->running = false;
-    out_init(&s->out, &w->blocks);
+    out_init(&s->out, &w->blocks, s->segments, SESSION_SEGMENTS);
     return s;
 }
 

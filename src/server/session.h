@@ -11,6 +11,8 @@
 
 typedef struct skua_connection connection;
 
+enum { SESSION_SEGMENTS = 48 };
+
 struct session {
     session *next; // free
     connection *conn;
@@ -33,6 +35,7 @@ struct session {
     bool looked;                 // since the watch began
     bool running;                // inside session_run: answers need no kick
     out_queue out;
+    out_segment segments[SESSION_SEGMENTS]; // of out
 };
 
 // NULL when memory ran out.

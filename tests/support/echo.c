@@ -121,7 +121,7 @@ static void echo_accepted(io_op *op, int64_t result)
         b->loop.backend->discard(&b->loop, (int)result);
         return;
     }
-    out_init(&e->out, &b->store);
+    out_init(&e->out, &b->store, e->segments, ECHO_SEGMENTS);
     io_stream_open(&e->stream, (int)result);
     e->stream.out = &e->out;
     b->last = e;

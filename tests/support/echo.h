@@ -8,10 +8,12 @@
 #include "io/sim.h"
 
 enum { ECHO_OUT_HIGH = 20000 }; // it stops receiving when more is to be sent
+enum { ECHO_SEGMENTS = 48 };
 
 typedef struct echo {
     io_stream stream;
     out_queue out;
+    out_segment segments[ECHO_SEGMENTS]; // of out
     bool near_told, fin_told, reset_told, closing;
     io_deadline deadline;
 } echo;

@@ -9,7 +9,9 @@
 #include <stdarg.h>
 #include <cmocka.h>
 
-enum { MODEL_OCTETS = 1 << 20, MODEL_RELEASES = 4096 };
+enum { MODEL_OCTETS = 1 << 20, MODEL_RELEASES = 4096, SEGMENTS = 48 };
+
+static out_segment segments[SEGMENTS];
 
 // What should be in the queue.
 typedef struct model {
@@ -70,7 +72,7 @@ static void push_reserved(out_queue *out)
     size_t room = 0;
     char *to = out_reserve(out, need, &room);
     if (!to) {
-        assert_int_equal(out->count, OUT_SEGMENTS_MAX);
+        assert_int_equal(out->count, out->room);
         return;
     }
     assert_true(room >= need && room > 0);
@@ -85,7 +87,7 @@ static void push_copied(out_queue *out)
 {
     size_t n = random_below(random_below(20) ? 700 : 40000);
     slice octets = slice_make(source + random_below(sizeof source - n), n);
-    if (out->count >= OUT_SEGMENTS_MAX - 4) return;
+    if (out_is_full(out)) return;
     assert_true(out_copy(out, octets));
     model_push(octets.ptr, n);
 }
@@ -171,7 +173,8 @@ static void run(uint64_t seed, size_t steps)
     block_store store;
     block_store_init(&store, 4);
     out_queue out;
-    out_init(&out, &store);
+    out_init(&out, &store, segments,
+             OUT_SEGMENTS_KEPT + 1 + (unsigned)random_below(SEGMENTS - OUT_SEGMENTS_KEPT));
     for (size_t i = 0; i < steps; i++) {
         step(&out);
         check_queue(&out);
@@ -196,7 +199,7 @@ static void test_out_extends_one_segment(void **state)
     block_store store;
     block_store_init(&store, 4);
     out_queue out;
-    out_init(&out, &store);
+    out_init(&out, &store, segments, SEGMENTS);
     for (int i = 0; i < 1000; i++)
         assert_true(out_copy(&out, slice_of("0123456789")));
     assert_int_equal(out.count, 1);
@@ -217,7 +220,7 @@ static void test_out_starts_its_block_again_when_empty(void **state)
     block_store store;
     block_store_init(&store, 4);
     out_queue out;
-    out_init(&out, &store);
+    out_init(&out, &store, segments, SEGMENTS);
     const char *first = out_reserve(&out, 300, NULL);
     for (int i = 0; i < 1000; i++) {
         char *to = out_reserve(&out, 300, NULL);
@@ -247,16 +250,16 @@ static void test_out_refuses_past_its_segments(void **state)
     block_store store;
     block_store_init(&store, 4);
     out_queue out;
-    out_init(&out, &store);
+    out_init(&out, &store, segments, SEGMENTS);
     unsigned released = 0;
     while (!out_is_full(&out))
         out_lend(&out, slice_of("lent"), count_release, &released);
     // The four left over are for copied octets around what is lent.
-    for (unsigned i = out.count; i + 1 < OUT_SEGMENTS_MAX; i++) {
+    for (unsigned i = out.count; i + 1 < SEGMENTS; i++) {
         out_lend(&out, slice_of("lent"), count_release, &released);
     }
     assert_true(out_copy(&out, slice_of("fits")));
-    assert_int_equal(out.count, OUT_SEGMENTS_MAX);
+    assert_int_equal(out.count, SEGMENTS);
     assert_true(out_copy(&out, slice_of("goes on")));
     assert_null(out_reserve(&out, BLOCK_OCTETS, NULL));
     uint64_t before = out.octets;
@@ -267,7 +270,7 @@ static void test_out_refuses_past_its_segments(void **state)
     assert_int_equal(released, 1);
     assert_non_null(out_reserve(&out, BLOCK_OCTETS, NULL));
     out_deinit(&out);
-    assert_int_equal(released, OUT_SEGMENTS_MAX - 1);
+    assert_int_equal(released, SEGMENTS - 1);
     block_store_deinit(&store);
 }
 
@@ -277,7 +280,7 @@ static void test_out_releases_nothing_lent_at_once(void **state)
     block_store store;
     block_store_init(&store, 4);
     out_queue out;
-    out_init(&out, &store);
+    out_init(&out, &store, segments, SEGMENTS);
     unsigned released = 0;
     out_lend(&out, slice_make(NULL, 0), count_release, &released);
     out_file(&out, 3, 9, 0, count_release, &released);
@@ -299,7 +302,7 @@ static void test_out_takes_octets_from_a_release(void **state)
     block_store store;
     block_store_init(&store, 4);
     out_queue out;
-    out_init(&out, &store);
+    out_init(&out, &store, segments, SEGMENTS);
     assert_true(out_copy(&out, slice_of("head")));
     out_lend(&out, slice_of("content"), push_from_release, &out);
     out_pop(&out, 11);

@@ -83,7 +83,7 @@ static void rig_accepted(io_op *op, int64_t result)
     SKUA_ASSERT(result >= 0 && op->active);
     peer *p = pool_take(&r->peers);
     SKUA_ASSERT(p);
-    out_init(&p->out, &r->store);
+    out_init(&p->out, &r->store, p->segments, 48);
     io_stream_open(&p->stream, (int)result);
     io_address from = op->peer;
     if (from.family == 0) r->loop.backend->peer(&p->stream, &from);

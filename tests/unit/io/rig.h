@@ -20,6 +20,7 @@ enum { PEERS_MAX = 512, TURNS_MAX = 20000 };
 typedef struct peer {
     io_stream stream;
     out_queue out;
+    out_segment segments[48]; // of out
     char *got;
     size_t got_octets, got_room;
     uint64_t sent;

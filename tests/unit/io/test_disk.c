@@ -27,6 +27,7 @@ enum { FILE_OCTETS = 2500000, ERRANDS_MAX = 8, TURNS_MAX = 20000 };
 typedef struct end {
     io_stream stream;
     out_queue out;
+    out_segment segments[16];
     int peer;
     uint64_t got; // octets that the peer has received, all of them right
     bool closed, failed;
@@ -190,7 +191,7 @@ static end *end_open(rig *r)
     assert_non_null(e);
     io_stream_open(&e->stream, pair[0]);
     e->peer = pair[1];
-    out_init(&e->out, &r->store);
+    out_init(&e->out, &r->store, e->segments, 16);
     e->stream.out = &e->out;
     return e;
 }
