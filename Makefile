@@ -95,7 +95,7 @@ forms: build/.tools-test
 	@SKUA_BUILD=build/single $(PYTEST_MANY) tests/e2e/test_requests.py tests/e2e/test_files.py
 
 # The kqueue backend, over the shim of tests/kqueue.
-KQUEUE_UNITS := kqueue_test_kqueue server_test_watch server_test_foreign
+KQUEUE_UNITS := kqueue_test_kqueue io_test_streams io_test_operations server_test_watch server_test_foreign
 KQUEUE_TESTS := requests files faults clients
 KQUEUE_SCENARIOS := $(basename $(notdir $(wildcard tests/scenarios/test_*.c)))
 kqueue: build/.tools-test
@@ -103,7 +103,7 @@ kqueue: build/.tools-test
 	@cmake --build build/kqueue -j $(JOBS) --target skua hello echo rules $(KQUEUE_UNITS) \
 	    $(KQUEUE_SCENARIOS:%=scenarios_%)
 	@ctest --test-dir build/kqueue --output-on-failure -j $(JOBS) --no-tests=error \
-	    -R '/test_(kqueue|watch|foreign)$$|^scenarios/.*/kqueue$$'
+	    -R '/test_(kqueue|streams|operations|watch|foreign)$$|^scenarios/.*/kqueue$$'
 	@SKUA_BUILD=build/kqueue SKUA_BACKEND=kqueue $(PYTEST_MANY) $(KQUEUE_TESTS:%=tests/e2e/test_%.py)
 
 # Other systems and processors, with zig's C compiler.

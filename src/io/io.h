@@ -59,15 +59,15 @@ enum {
     IO_WANT_SEND = 1u << 1,     // SEND is outstanding: out is borrowed
     IO_WANT_SHUTDOWN = 1u << 2, // after what is to be sent
     IO_WANT_CLOSE = 1u << 3,
-    IO_PENDING = 1u << 4,     // on the loop's pending list
-    IO_LATER = 1u << 5,       // used up its share of this turn: goes on in the next
-    IO_READABLE = 1u << 6,    // there may be input the kernel has told of
-    IO_UNWRITABLE = 1u << 7,  // the kernel would take no more; an event will come
-    IO_REGISTERED = 1u << 8,  // the kernel was asked to tell of it
-    IO_FIN_SEEN = 1u << 9,    // RDHUP was told: read to the end
-    IO_FIN_TOLD = 1u << 10,   // ended(FIN) was called
-    IO_RESET_TOLD = 1u << 11, // ended(RESET) was called
-    IO_SHUTDOWN_DONE = 1u << 12,
+    IO_PENDING = 1u << 4,         // on the loop's pending list
+    IO_LATER = 1u << 5,           // used up its share of this turn: goes on in the next
+    IO_READABLE = 1u << 6,        // there may be input the kernel has told of
+    IO_UNWRITABLE = 1u << 7,      // the kernel would take no more; an event will come
+    IO_REGISTERED = 1u << 8,      // the kernel was asked to tell of it
+    IO_FIN_SEEN = 1u << 9,        // RDHUP was told: read to the end
+    IO_FIN_TOLD = 1u << 10,       // ended(FIN) was called
+    IO_RESET_TOLD = 1u << 11,     // ended(RESET) was called
+    IO_RESETS = 1u << 12,         // CLOSE drops what was not sent, and resets
     IO_NEAR_TOLD = 1u << 13,      // ended(NEAR) was called
     IO_KICK = 1u << 14,           // kicked is to be called
     IO_REGISTERED_OUT = 1u << 16, // and for writing: kqueue asks apart
@@ -322,6 +322,15 @@ static inline void io_close(io_loop *loop, io_stream *stream)
     stream->flags |= IO_WANT_CLOSE;
     stream->flags &= ~(uint32_t)(IO_WANT_RECV | IO_WANT_SEND | IO_WANT_SHUTDOWN);
     io_push(loop, stream);
+}
+
+// Closes as io_close does, but gives up on the peer: what the kernel has not sent is dropped, its
+// memory is free at once, and the peer gets a reset. For a peer that takes nothing any more; one
+// that is to read a last answer needs io_close. A Unix socket is closed as by io_close.
+static inline void io_reset(io_loop *loop, io_stream *stream)
+{
+    stream->flags |= IO_RESETS;
+    io_close(loop, stream);
 }
 
 // Submits an operation. ACCEPT and WAKE stay active until cancelled.

@@ -166,6 +166,7 @@ static void ready_finish(io_loop *loop, io_stream *stream)
     const readiness *state = loop->kernel;
     if ((stream->flags & IO_REGISTERED) && state->poller->leave) state->poller->leave(loop, stream);
     disk_abandon(loop, stream);
+    if (stream->flags & IO_RESETS) transfer_close_resets(stream->fd);
     (void)close(stream->fd);
     stream->fd = -1;
     loop->events->closed(stream);

@@ -251,6 +251,7 @@ static void sim_finish(sim_client *client)
 {
     io_loop *loop = client->loop;
     io_stream *stream = client->stream;
+    if (stream->flags & IO_RESETS) sim_break(client, false);
     sim_close(client);
     stream->fd = -1;
     loop->events->closed(stream);

@@ -153,6 +153,13 @@ ssize_t transfer_send_file(int fd, out_queue *out, uint64_t most, uint64_t *aske
     return transfer_file(fd, segment->file, (off_t)segment->offset, *asked);
 }
 
+// It fails only where the peer has ended the connection already.
+void transfer_close_resets(int fd)
+{
+    struct linger now = { .l_onoff = 1, .l_linger = 0 };
+    (void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof now);
+}
+
 uint64_t transfer_unsent(const io_stream *stream)
 {
 #ifdef SIOCOUTQ

@@ -34,6 +34,10 @@ enum { TRANSFER_FILE_WAITS = 1 };
 // *asked: how many octets it tried.  Returns: octets sent, 0 where the file ends, or -1 and errno.
 ssize_t transfer_send_file(int fd, out_queue *out, uint64_t most, uint64_t *asked);
 
+// Lets the socket's closing reset the connection and drop what was not sent. Does nothing to a Unix
+// socket.
+void transfer_close_resets(int fd);
+
 // Octets in the socket that the peer's side has not acknowledged; 0 where the system does not tell.
 uint64_t transfer_unsent(const io_stream *stream);
 

@@ -373,6 +373,7 @@ static void uring_close_stream(io_loop *loop, io_stream *stream)
         return;
     }
     uring_held_drop(kernel, stream);
+    if (stream->flags & IO_RESETS) transfer_close_resets(stream->fd);
     uring_close_socket(kernel, stream->fd);
     stream->fd = -1;
     loop->events->closed(stream);

@@ -103,8 +103,26 @@ static bool rig_evict(io_loop *loop)
 
 // ---- The rig ----
 
+// The backend of that kind; NULL: not here.
+static const io_backend *rig_backend(rig_kind kind)
+{
+    switch (kind) {
+    case RIG_MULTISHOT:
+    case RIG_EACH: return &io_backend_uring;
+    case RIG_EPOLL: return &io_backend_epoll;
+    case RIG_KQUEUE: break;
+    }
+#ifdef IO_HAS_KQUEUE
+    return &io_backend_kqueue;
+#else
+    return NULL;
+#endif
+}
+
 bool rig_open(rig *r, rig_kind kind)
 {
+    const io_backend *backend = rig_backend(kind);
+    if (!backend) return false;
     *r = (rig){ .accepted = 0 };
     the_rig = r;
     pool_init(&r->peers, (sizeof(peer) + 15) / 16 * 16, PEERS_MAX);
@@ -114,15 +132,15 @@ bool rig_open(rig *r, rig_kind kind)
     r->loop.owner = r;
     r->loop.evict = rig_evict;
     r->loop.send_turn_octets_max = 1 << 20;
-    skua_status status =
-        io_loop_open(&r->loop, kind == RIG_EPOLL ? &io_backend_epoll : &io_backend_uring);
+    skua_status status = io_loop_open(&r->loop, backend);
     if (status == SKUA_EACCES || status == SKUA_EUNSUPPORTED) {
         print_message("io_uring is not to be had here: %s\n", skua_status_text(status));
         return false;
     }
     assert_int_equal(status, SKUA_OK);
     assert_int_equal(io_settle(&r->loop), SKUA_OK);
-    if (kind != RIG_EPOLL) ((uring_kernel *)r->loop.kernel)->multishot = kind == RIG_MULTISHOT;
+    if (backend == &io_backend_uring)
+        ((uring_kernel *)r->loop.kernel)->multishot = kind == RIG_MULTISHOT;
     io_timers_init(&r->loop.timers, r->loop.now_ns, NULL, r);
     r->accept = (io_op){ .code = IO_ACCEPT, .done = rig_accepted, .user = r };
     assert_int_equal(socket_address_read(SKUA_SLICE("127.0.0.1:0"), &r->address), SKUA_OK);
@@ -174,7 +192,8 @@ int rig_client(rig *r)
 void rig_close(rig *r, peer *p)
 {
     unsigned before = r->closed;
-    io_close(&r->loop, &p->stream);
+    if (p->resets) io_reset(&r->loop, &p->stream);
+    else io_close(&r->loop, &p->stream);
     out_deinit(&p->out);
     RIG_UNTIL(r, r->closed > before);
     rig_turn(r); // in which the descriptor is closed, at the latest

@@ -2,7 +2,8 @@
 //
 // A loop with real sockets: a listener, clients that are plain descriptors, and streams whose owner
 // checks in each callback what io.h promises. The same check runs on io_uring with receives armed
-// once, on io_uring with receives armed each time (as kernels before 6.17 need it), and on epoll.
+// once, on io_uring with receives armed each time (as kernels before 6.17 need it), on epoll, and on
+// kqueue where the build has the shim.
 #ifndef SKUA_TESTS_RIG_H
 #define SKUA_TESTS_RIG_H
 
@@ -25,10 +26,11 @@ typedef struct peer {
     size_t got_octets, got_room;
     uint64_t sent;
     bool near, fin, reset, closed, stops;
+    bool resets; // rig_close resets
 } peer;
 
 // How the loop talks to the kernel.
-typedef enum rig_kind { RIG_MULTISHOT, RIG_EACH, RIG_EPOLL } rig_kind;
+typedef enum rig_kind { RIG_MULTISHOT, RIG_EACH, RIG_EPOLL, RIG_KQUEUE } rig_kind;
 
 typedef struct rig {
     io_loop loop;
@@ -82,25 +84,32 @@ typedef void check(rig *r);
 // Opens a rig, checks, and closes it. Skips where there is no such backend.
 void rig_run(rig_kind kind, check *checks);
 
-#define ON_EACH(name)                                                                              \
-    static void test_##name(void **state)                                                          \
+// A test is a check on one backend.
+#define RIG_ON(name, where, kind)                                                                  \
+    static void test_##name##_##where(void **state)                                                \
     {                                                                                              \
         (void)state;                                                                               \
-        rig_run(RIG_MULTISHOT, check_##name);                                                      \
-    }                                                                                              \
-    static void test_##name##_each(void **state)                                                   \
-    {                                                                                              \
-        (void)state;                                                                               \
-        rig_run(RIG_EACH, check_##name);                                                           \
-    }                                                                                              \
-    static void test_##name##_epoll(void **state)                                                  \
-    {                                                                                              \
-        (void)state;                                                                               \
-        rig_run(RIG_EPOLL, check_##name);                                                          \
+        rig_run(kind, check_##name);                                                               \
     }
+#define RIG_TEST(name, where) cmocka_unit_test(test_##name##_##where)
+
+// kqueue's tests exist only where it does: in the build over the shim.
+#ifdef IO_HAS_KQUEUE
+#define RIG_ON_KQUEUE(name) RIG_ON(name, kqueue, RIG_KQUEUE)
+#define RIG_TEST_KQUEUE(name) , RIG_TEST(name, kqueue)
+#else
+#define RIG_ON_KQUEUE(name)
+#define RIG_TEST_KQUEUE(name)
+#endif
+
+// ON_EACH defines the tests of check_name, and EACH lists them for cmocka.
+#define ON_EACH(name)                                                                              \
+    RIG_ON(name, multishot, RIG_MULTISHOT)                                                         \
+    RIG_ON(name, each, RIG_EACH)                                                                   \
+    RIG_ON(name, epoll, RIG_EPOLL)                                                                 \
+    RIG_ON_KQUEUE(name)
 
 #define EACH(name)                                                                                 \
-    cmocka_unit_test(test_##name), cmocka_unit_test(test_##name##_each),                           \
-        cmocka_unit_test(test_##name##_epoll)
+    RIG_TEST(name, multishot), RIG_TEST(name, each), RIG_TEST(name, epoll) RIG_TEST_KQUEUE(name)
 
 #endif

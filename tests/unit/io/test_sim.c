@@ -248,6 +248,33 @@ static void test_closing_with_input_unread_resets(void **state)
     echo_finish(&b);
 }
 
+// What the peer does not take is dropped, and FIN never comes.
+static void test_a_stream_can_be_reset(void **state)
+{
+    (void)state;
+    enum { LEN = 60000 };
+    echo_bench b;
+    echo_open(&b, &(sim_config){ .seed = 4, .send_buffer_octets = 1000 });
+    char *octets = calloc(1, LEN);
+    assert_non_null(octets);
+    sim_client *client = echo_connect(&b);
+    sim_client_pause(client, true);
+    assert_true(sim_client_send(client, slice_make(octets, LEN)));
+    echo_settle(&b);
+    b.last->closing = true;
+    io_reset(&b.loop, &b.last->stream);
+    echo_settle(&b);
+    sim_client_pause(client, false);
+    echo_settle(&b);
+    assert_int_equal(b.closed, 1);
+    assert_true(sim_client_is_reset(client));
+    assert_false(sim_client_is_victim(client));
+    assert_false(sim_client_is_eof(client));
+    assert_int_equal(sim_client_received(client).len, 0);
+    free(octets);
+    echo_finish(&b);
+}
+
 static void test_sending_to_a_closed_socket_resets(void **state)
 {
     (void)state;
@@ -632,6 +659,7 @@ int main(void)
         cmocka_unit_test(test_a_paused_client_stops_the_server),
         cmocka_unit_test(test_near_and_reset_are_told_while_receiving_is_stopped),
         cmocka_unit_test(test_closing_with_input_unread_resets),
+        cmocka_unit_test(test_a_stream_can_be_reset),
         cmocka_unit_test(test_sending_to_a_closed_socket_resets),
         cmocka_unit_test(test_accepting_goes_on_when_descriptors_are_free_again),
         cmocka_unit_test(test_unwanted_sockets_are_discarded),

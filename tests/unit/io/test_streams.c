@@ -5,6 +5,7 @@
 #include "io/uring_ring.h"
 #include "rig.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -258,6 +259,33 @@ static void check_close_with_octets_held(rig *r)
     (void)close(fd);
 }
 
+// The peer does not read, and is told by a reset that nothing more will come.
+static void check_reset(rig *r)
+{
+    enum { OCTETS = 8 << 20 };
+    static char room[65536];
+    char *lent = pattern_of(OCTETS);
+    for (int turns = 0; turns < 6; turns += 5) {
+        int fd = rig_client(r), given_back = 0;
+        peer *p = r->last;
+        rig_turns(r, 3);
+        out_lend(&p->out, slice_make(lent, OCTETS), released, &given_back);
+        io_send(&r->loop, &p->stream);
+        rig_turns(r, turns);
+        p->resets = true;
+        rig_close(r, p);
+        assert_int_equal(given_back, 1);
+        ssize_t n, total = 0;
+        while ((n = recv(fd, room, sizeof room, 0)) > 0)
+            total += n;
+        assert_int_equal(n, -1);
+        assert_int_equal(errno, ECONNRESET);
+        assert_true(total < OCTETS);
+        (void)close(fd);
+    }
+    free(lent);
+}
+
 ON_EACH(stop_and_resume)
 ON_EACH(stopped_for_long)
 ON_EACH(end_while_stopped)
@@ -269,6 +297,7 @@ ON_EACH(send_to_the_dead)
 ON_EACH(shutdown_after_send)
 ON_EACH(close)
 ON_EACH(close_with_octets_held)
+ON_EACH(reset)
 
 int main(void)
 {
@@ -284,6 +313,7 @@ int main(void)
         EACH(shutdown_after_send),
         EACH(close),
         EACH(close_with_octets_held),
+        EACH(reset),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
