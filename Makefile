@@ -16,7 +16,7 @@ PYTEST_MANY := $(PYTEST) -n 4
 PREFIX ?= /usr/local
 # Which of the end-to-end tests make test also runs on the backend that is not preferred, of epoll and io_uring; test-all
 # runs every one.
-OTHER_TESTS := requests files deadlines faults clients accept
+OTHER_TESTS := requests files deadlines faults clients accept logs
 
 .DEFAULT_GOAL := help
 .PHONY: help run build test test-all forms dist install tidy unit tsan kqueue cross fuzz conformance bench bench-micro bench-seeds format clean FORCE

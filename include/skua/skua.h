@@ -112,7 +112,10 @@ typedef struct skua_connection skua_connection;
 
 // ---- Configuration ----------------------------------------------------------------------------
 
-// How the access log is written; see skua_config.log.
+// How the access log is written; see skua_config.log. The octets of a line are those of content
+// that were handed to the kernel. Behind an answer that was not sent whole comes "closed", "timeout"
+// or "error" (in JSON the member "end"), and behind a request that was refused the reason (in JSON
+// "reason"), with as much of the request as was understood.
 typedef enum skua_log_format {
     SKUA_LOG_NONE = 0,
     SKUA_LOG_SHORT,  // 12:04:09 200 GET /index.html 5.1 KB 0.2 ms 127.0.0.1
@@ -665,7 +668,8 @@ SKUA_API SKUA_NODISCARD skua_status skua_request_set(skua_request *request, cons
 // The object of that key; NULL when there is none.
 SKUA_API void *skua_request_get(const skua_request *request, const void *key);
 
-// The status of the answer; 0 while there is none. The octets of its content queued so far.
+// The status of the answer; 0 while there is none. The octets of its content: queued so far, and in
+// skua_on_end and middleware's end those that were handed to the kernel.
 SKUA_API int skua_request_status(const skua_request *request);
 SKUA_API uint64_t skua_request_sent(const skua_request *request);
 

@@ -378,7 +378,7 @@ static h1_stage h1_on_any_version(h1_reader *in)
         if (in->at == in->end) return H1_STAGE_WAIT;
         char want = form[in->at - in->mark];
         bool fits = want == '0' ? *in->at >= '0' && *in->at <= '9' : *in->at == want;
-        if (!fits) return h1_fail(in->head, 400, "malformed version");
+        if (!fits) return h1_fail(in->head, 400, *in->at == '\n' ? "bare LF" : "malformed version");
     }
     in->head->version = in->mark[7] == '0' ? 10 : 11;
     return H1_STAGE_LINE;

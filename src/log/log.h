@@ -17,11 +17,12 @@ typedef struct log_access {
     int64_t duration_ns; // since its head was complete
     const char *peer;    // address as text
     slice method, target;
-    int version; // 10 or 11
+    int version; // 10 or 11; 0: the request line could not be read
     int status;
-    uint64_t octets; // of content sent
+    uint64_t octets; // of content handed to the kernel
     slice referer, user_agent;
-    const char *end; // "" for an answer that was sent whole, else "closed", "timeout", "error"
+    const char *end;    // "" for an answer that was sent whole, else "closed", "timeout", "error"
+    const char *reason; // why it was refused, a few words; NULL for none
 } log_access;
 
 // write: NULL for standard output. NULL when memory or threads ran out. The thread starts at once.

@@ -20,6 +20,7 @@ enum {
     LINE_PEER_MAX = 128,
     LINE_TARGET_MAX = 8192,
     LINE_FIELD_MAX = 2048, // Referer, User-Agent
+    LINE_REASON_MAX = 256,
     LINE_MESSAGE_MAX = 8192,
     LINE_ESCAPE_MAX = 16 // the longest escape of one character
 };
@@ -285,6 +286,19 @@ static void line_put_duration(line_text *text, int64_t duration_ns)
     }
 }
 
+// How an answer that was cut ended, and why a request was refused.
+static void line_put_outcome(line_text *text, const log_access *access)
+{
+    if (*access->end) {
+        line_putc(text, ' ');
+        line_put_escaped(text, slice_of(access->end), LINE_BARE, LINE_METHOD_MAX);
+    }
+    if (!access->reason) return;
+    line_puts(text, " (");
+    line_put_escaped(text, slice_of(access->reason), LINE_PROSE, LINE_REASON_MAX);
+    line_putc(text, ')');
+}
+
 static void line_short(line_text *text, const log_clock *clock, bool coloured,
                        const log_access *access)
 {
@@ -303,29 +317,30 @@ static void line_short(line_text *text, const log_clock *clock, bool coloured,
     line_putc(text, ' ');
     line_put_or_dash(text, slice_of(access->peer), LINE_BARE, LINE_PEER_MAX);
     if (coloured) line_puts(text, "\033[0m");
-    if (!*access->end) return;
-    line_putc(text, ' ');
-    line_put_escaped(text, slice_of(access->end), LINE_BARE, LINE_METHOD_MAX);
+    line_put_outcome(text, access);
 }
 
 // host ident authuser [date] "request" status octets; an unknown one is "-", and so are 0 octets.
+// The form has no place for a cut or a reason: they come behind what its readers look for. A request
+// line that could not be read is shown as it came.
 static void line_common(line_text *text, const log_clock *clock, const log_access *access)
 {
     line_put_or_dash(text, slice_of(access->peer), LINE_BARE, LINE_PEER_MAX);
     line_puts(text, " - - [");
     line_put(text, clock->common, 26);
     line_puts(text, "] \"");
-    line_put_or_dash(text, access->method, LINE_QUOTED, LINE_METHOD_MAX);
     if (access->method.len) {
+        line_put_escaped(text, access->method, LINE_QUOTED, LINE_METHOD_MAX);
         line_putc(text, ' ');
-        line_put_or_dash(text, access->target, LINE_QUOTED, LINE_TARGET_MAX);
-        line_puts(text, access->version == 10 ? " HTTP/1.0" : " HTTP/1.1");
     }
+    line_put_or_dash(text, access->target, LINE_QUOTED, LINE_TARGET_MAX);
+    if (access->version) line_puts(text, access->version == 10 ? " HTTP/1.0" : " HTTP/1.1");
     line_puts(text, "\" ");
     line_put_status(text, access->status);
     line_putc(text, ' ');
     if (access->octets) line_put_number(text, access->octets, 1);
     else line_putc(text, '-');
+    line_put_outcome(text, access);
 }
 
 static void line_put_time_member(line_text *text, const log_clock *clock, int64_t ns)
@@ -351,7 +366,8 @@ static void line_json(line_text *text, const log_clock *clock, int64_t ns, const
     line_put_member(text, ",\"peer\":\"", slice_of(access->peer), LINE_PEER_MAX);
     line_put_member(text, ",\"method\":\"", access->method, LINE_METHOD_MAX);
     line_put_member(text, ",\"target\":\"", access->target, LINE_TARGET_MAX);
-    line_puts(text, access->version == 10 ? ",\"version\":\"1.0\"" : ",\"version\":\"1.1\"");
+    if (access->version)
+        line_puts(text, access->version == 10 ? ",\"version\":\"1.0\"" : ",\"version\":\"1.1\"");
     line_puts(text, ",\"status\":");
     line_put_number(text, access->status > 0 ? (uint64_t)access->status : 0, 1);
     line_puts(text, ",\"octets\":");
@@ -365,6 +381,8 @@ static void line_json(line_text *text, const log_clock *clock, int64_t ns, const
         line_put_member(text, ",\"user_agent\":\"", access->user_agent, LINE_FIELD_MAX);
     }
     if (*access->end) line_put_member(text, ",\"end\":\"", slice_of(access->end), LINE_METHOD_MAX);
+    if (access->reason)
+        line_put_member(text, ",\"reason\":\"", slice_of(access->reason), LINE_REASON_MAX);
     line_putc(text, '}');
 }
 

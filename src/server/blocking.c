@@ -253,6 +253,7 @@ static void blocking_collected(skua_request *r, skua_status status, slice conten
         skua_request_drop(r);
         reply_free(reply);
     }
+    request_blame(r, "too many wait for blocking_threads");
     respond_fault(r, 503, false);
 }
 

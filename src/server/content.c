@@ -72,6 +72,7 @@ static size_t content_feed_length(skua_request *r, const char *octets, size_t le
 __attribute__((cold)) static void content_refuse(skua_request *r, fault why)
 {
     r->close = true;
+    request_blame(r, why.reason);
     if (r->answering == ANSWER_NONE) {
         content_lost(r);
         if (r->answering == ANSWER_NONE) respond_fault(r, why.status, true);
@@ -85,6 +86,7 @@ __attribute__((cold)) static void content_refuse_length(skua_request *r)
 {
     r->close = true;
     r->too_long = true;
+    request_blame(r, "content too long");
     if (r->answering == ANSWER_NONE) respond_fault(r, 413, true);
     else if (r->answering != ANSWER_QUEUED) r->session->broken = true;
     content_lost(r);
@@ -216,6 +218,7 @@ static void content_collected(skua_request *r, skua_status status)
 // It does not fit: answered here, so that no handler has to.
 static void content_collect_fail(skua_request *r, skua_status status)
 {
+    request_blame(r, status == SKUA_ELIMIT ? "content too long" : "out of memory");
     if (r->answering == ANSWER_NONE) respond_fault(r, status == SKUA_ELIMIT ? 413 : 503, true);
     content_collected(r, status);
 }

@@ -114,6 +114,7 @@ static void form_tell(skua_request *r, form_collecting *form, skua_status status
 static void form_refuse(skua_request *r, form_collecting *form, skua_status status)
 {
     if (!form->fn) return;
+    if (status == SKUA_ELIMIT) request_blame(r, "a form beyond its limits");
     if (status != SKUA_ELIMIT) spool_refuse(r, status);
     else if (r->answering == ANSWER_NONE) respond_fault(r, 413, true);
     form_tell(r, form, status, NULL);

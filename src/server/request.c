@@ -91,12 +91,13 @@ static void request_log(const skua_request *r, skua_end how)
                     .peer = peer,
                     .method = r->method,
                     .target = r->target_text,
-                    .version = r->head.version ? r->head.version : 11,
+                    .version = r->head.version,
                     .status = r->status,
                     .octets = r->sent_octets,
                     .referer = parsed ? skua_request_field(r, "referer") : (slice){ 0 },
                     .user_agent = parsed ? skua_request_field(r, "user-agent") : (slice){ 0 },
                     .end = request_end_text(how),
+                    .reason = r->blamed ? r->reason : NULL,
                 });
 }
 
@@ -130,8 +131,19 @@ void request_dismiss(skua_request *r)
     request_give_back(r);
 }
 
+// The content is the last of an answer's octets, so what has not left of the answer is content, as
+// far as there is any. The framing of chunks that have not left counts as content, too: what is
+// stated has left for sure.
+static void request_count_sent(skua_request *r)
+{
+    uint64_t left = r->session->out.total_out;
+    uint64_t unsent = r->mark > left ? r->mark - left : 0;
+    r->sent_octets -= unsent < r->sent_octets ? unsent : r->sent_octets;
+}
+
 void request_end(skua_request *r, skua_end how)
 {
+    if (how != SKUA_END_SENT) request_count_sent(r);
     if (r->entered) middleware_end(r, how);
     if (r->end) r->end(r, how, r->end_user);
     if (r->worker->lane) request_log(r, how);
@@ -161,19 +173,51 @@ request_decoding *request_decoding_here(const skua_request *r)
 
 // ---- The beginning ----
 
-__attribute__((cold)) void request_refuse(skua_request *r, const char *octets, fault why)
+void request_blame(skua_request *r, const char *reason)
+{
+    if (r->blamed) return;
+    r->blamed = true;
+    r->reason = reason;
+}
+
+// The record that every connection of TLS begins with, RFC 8446 §5.1: somebody wrote https.
+static bool request_is_tls(slice octets)
+{
+    return octets.len >= 2 && octets.ptr[0] == 0x16 && octets.ptr[1] == 0x03;
+}
+
+// As much of the line as there is from octet number at on.
+static slice request_rest_of_line(slice octets, size_t at)
+{
+    size_t end = at;
+    while (end < octets.len && octets.ptr[end] != '\r' && octets.ptr[end] != '\n')
+        end++;
+    return slice_make(octets.ptr + at, end - at);
+}
+
+// Finds what was asked, for the log. Where the request line could not be read to its end, what
+// follows the method is shown as it came.
+static void request_keep_asked(skua_request *r, slice octets)
+{
+    enum { ASKED_OCTETS_MAX = 1024 };
+    h1_head *head = &r->head;
+    slice asked = h1_target(head, octets.ptr);
+    if (!head->version) {
+        size_t at = (size_t)head->start + head->method_len + (head->method_len > 0);
+        asked = request_rest_of_line(octets, at < octets.len ? at : octets.len);
+        if (asked.len > ASKED_OCTETS_MAX) asked.len = ASKED_OCTETS_MAX;
+    }
+    r->method = arena_copy(&r->memory, h1_method(head, octets.ptr));
+    r->target_text = arena_copy(&r->memory, asked);
+}
+
+__attribute__((cold)) void request_refuse(skua_request *r, slice octets, fault why)
 {
     r->reading = READING_DONE;
-    size_t known = (size_t)r->head.target + r->head.target_len;
-    if (known < (size_t)r->head.start + r->head.method_len)
-        known = (size_t)r->head.start + r->head.method_len;
-    slice copy = known ? arena_copy(&r->memory, slice_make(octets, known)) : (slice){ 0 };
-    if (copy.ptr) {
-        r->base = copy.ptr;
-        r->method = h1_method(&r->head, r->base);
-        r->target_text = h1_target(&r->head, r->base);
-    }
-    r->is_head = known && slice_equal(h1_method(&r->head, octets), SKUA_SLICE("HEAD"));
+    request_blame(r, request_is_tls(octets) ? "a TLS handshake, which is not spoken here"
+                                            : why.reason);
+    if (octets.len) request_keep_asked(r, octets);
+    r->is_head = slice_equal(r->method, SKUA_SLICE("HEAD"));
     r->head.count = 0;
     r->head.seen = 0;
     r->head.keep_alive = false;
@@ -187,6 +231,7 @@ static bool request_read_target(skua_request *r)
     target parts;
     fault why = target_parse(r->method, r->target_text, &parts);
     if (why.status) {
+        request_blame(r, why.reason);
         respond_fault(r, why.status, true);
         return false;
     }
@@ -311,8 +356,12 @@ void request_begin(skua_request *r, const char *octets)
     r->is_head = r->method.len == 4 && memcmp(r->method.ptr, "HEAD", 4) == 0;
     request_expect_content(r);
     if (!request_read_target(r)) return;
-    if (request_host_is_served(r)) request_dispatch(r);
-    else respond_fault(r, 421, false);
+    if (request_host_is_served(r)) {
+        request_dispatch(r);
+        return;
+    }
+    request_blame(r, "a host that is not served");
+    respond_fault(r, 421, false);
 }
 
 // ---- Reading ----

@@ -74,6 +74,7 @@ struct skua_request {
     bool heading;
     // its content was asked for in one piece: collected and what goes with it are set
     bool collects;
+    bool blamed;     // reason says why it was refused
     uint8_t outcome; // router_outcome
     uint8_t passing; // middleware_state
     uint16_t status; // of the answer
@@ -92,7 +93,7 @@ struct skua_request {
     skua_content_fn *reader;
     size_t fields_len, fields_room; // added by the handler, as they are written
     size_t trailers_len, trailers_room;
-    uint64_t sent_octets; // of content, queued so far
+    uint64_t sent_octets; // of content: queued so far, and in the end handed to the kernel
     skua_end_fn *end;
 
     // Nothing of what follows is of any use before it has been set.
@@ -101,6 +102,7 @@ struct skua_request {
     request_decoding own_decoding;
     uint64_t concerned; // middleware that it has yet to come to, as in entered
     void *end_user;
+    const char *reason; // a few words for the log, if blamed
 
     // Content
     uint64_t content_left; // of H1_CONTENT_LENGTH
@@ -154,7 +156,10 @@ void request_let_go(skua_request *r);
 bool request_is_watched(const skua_request *r);
 
 // The head was broken: answers the fault. octets: what has been read of it.
-void request_refuse(skua_request *r, const char *octets, fault why);
+void request_refuse(skua_request *r, slice octets, fault why);
+
+// Says in the log why the request is refused; the first reason stays. reason: a literal.
+void request_blame(skua_request *r, const char *reason);
 
 // The configuration of the worker's server.
 const skua_config *worker_config(const skua_worker *w);

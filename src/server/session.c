@@ -34,6 +34,16 @@ session *session_take(skua_worker *w, connection *conn)
     return s;
 }
 
+// The request that is being read or answered will not come to its end by itself.
+static void session_end_current(session *s, skua_end how)
+{
+    skua_request *r = s->current;
+    content_lost(r);
+    s->current = NULL;
+    r->mark = s->out.total_in;
+    request_end(r, how);
+}
+
 static void session_end_requests(session *s, skua_end how)
 {
     while (s->leaving) {
@@ -43,11 +53,7 @@ static void session_end_requests(session *s, skua_end how)
     }
     s->leaving_tail = &s->leaving;
     s->leaving_count = 0;
-    skua_request *r = s->current;
-    if (!r) return;
-    content_lost(r);
-    s->current = NULL;
-    request_end(r, how);
+    if (s->current) session_end_current(s, how);
 }
 
 void session_give(session *s, skua_end how)
@@ -134,7 +140,7 @@ static size_t session_read_head(skua_request *r, const char *octets, size_t len)
 {
     switch (h1_head_read(&r->head, slice_make(octets, len))) {
     case H1_MORE: return 0;
-    case H1_FAULT: request_refuse(r, octets, r->head.fault); return 0;
+    case H1_FAULT: request_refuse(r, slice_make(octets, len), r->head.fault); return 0;
     case H1_DONE: break;
     }
     r->has_input = len > r->head.octets;
@@ -253,11 +259,8 @@ __attribute__((noinline)) static size_t session_complete_head(session *s, const 
 
 __attribute__((cold)) void session_cut_off(session *s)
 {
-    skua_request *r = s->current;
     s->closing = true;
-    content_lost(r);
-    s->current = NULL;
-    request_end(r, SKUA_END_CLOSED);
+    session_end_current(s, SKUA_END_CLOSED);
     session_forget_input(s);
 }
 
@@ -361,8 +364,10 @@ __attribute__((cold)) void session_timed_out(session *s, int status)
     skua_request *r = s->current;
     if (!r || r->answering != ANSWER_NONE) return;
     if (r->reading == READING_HEAD) {
-        request_refuse(r, s->in, fault_framing((uint16_t)status, "too slow"));
+        request_refuse(r, slice_make(s->in, s->in_len),
+                       fault_framing((uint16_t)status, "the head did not come in time"));
     } else {
+        request_blame(r, "no answer in time");
         respond_fault(r, status, true);
         request_let_go(r);
     }

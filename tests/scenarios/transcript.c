@@ -136,19 +136,32 @@ static void add_without_number(text *t, slice line, const char *member, const ch
     text_add(t, slice_from(line, end));
 }
 
+// Shows a line up to and with begin, and goes on with end.
+static void add_without_middle(text *t, slice line, const char *begin, const char *end)
+{
+    size_t from = find(line, begin) + strlen(begin);
+    text_add(t, slice_make(line.ptr, from));
+    text_add(t, slice_from(line, find(line, end)));
+}
+
 // How much of an answer had been sent when its connection died is the kernel's affair, and so is
-// how long it took.
+// how long it took, and how much had come of a request line that was refused before its end.
 static void put_access(text *t, slice line)
 {
-    text timeless = { .len = 0 };
+    text timeless = { .len = 0 }, known = { .len = 0 };
     add_without_number(&timeless, slice_from(line, find(line, "\"method\"")),
                        ",\"duration_ns\":", "");
     slice rest = text_slice(&timeless);
+    if (find(rest, "\"version\"") == rest.len) {
+        add_without_middle(&known, rest, "\"target\":\"", "\",\"status\"");
+        rest = text_slice(&known);
+    }
     bool broken = find(rest, "\"end\":") != rest.len;
     text_addf(t, "  {");
     if (broken) add_without_number(t, rest, "\"octets\":", "\"octets\":...");
     else text_add(t, rest);
     text_free(&timeless);
+    text_free(&known);
 }
 
 void transcript_log_line(text *access, text *messages, slice line)

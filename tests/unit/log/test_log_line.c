@@ -64,8 +64,9 @@ static void formats_of_a_request_cut_short(void **state)
     access.user_agent = slice_of("curl \"8\"");
     expect(SKUA_LOG_SHORT, false, &access,
            "13:55:36 200 GET /index.html?q=1 0 B 0.2 ms 127.0.0.1 closed\n");
-    expect(SKUA_LOG_COMMON, false, &access,
-           "127.0.0.1 - - [10/Oct/2000:13:55:36 -0700] \"GET /index.html?q=1 HTTP/1.0\" 200 -\n");
+    expect(
+        SKUA_LOG_COMMON, false, &access,
+        "127.0.0.1 - - [10/Oct/2000:13:55:36 -0700] \"GET /index.html?q=1 HTTP/1.0\" 200 - closed\n");
     expect(SKUA_LOG_JSON, false, &access,
            "{\"time\":\"2000-10-10T20:55:36.123456Z\",\"peer\":\"127.0.0.1\",\"method\":\"GET\","
            "\"target\":\"/index.html?q=1\",\"version\":\"1.0\",\"status\":200,\"octets\":0,"
@@ -76,17 +77,40 @@ static void formats_of_a_request_cut_short(void **state)
 static void formats_of_a_request_that_could_not_be_read(void **state)
 {
     (void)state;
-    log_access access = { .peer = "", .end = "timeout", .version = 11, .duration_ns = -1 };
+    log_access access = { .peer = "", .end = "timeout", .duration_ns = -1 };
     setenv("TZ", "UTC0", 1);
     tzset();
     expect(SKUA_LOG_SHORT, false, &access, "00:00:00 - - - 0 B 0.00 ms - timeout\n");
-    expect(SKUA_LOG_COMMON, false, &access, "- - - [01/Jan/1970:00:00:00 +0000] \"-\" - -\n");
+    expect(SKUA_LOG_COMMON, false, &access,
+           "- - - [01/Jan/1970:00:00:00 +0000] \"-\" - - timeout\n");
     expect(
         SKUA_LOG_JSON, false, &access,
         "{\"time\":\"1970-01-01T00:00:00.000000Z\",\"peer\":\"\",\"method\":\"\",\"target\":\"\","
-        "\"version\":\"1.1\",\"status\":0,\"octets\":0,\"duration_ns\":0,\"end\":\"timeout\"}\n");
+        "\"status\":0,\"octets\":0,\"duration_ns\":0,\"end\":\"timeout\"}\n");
     setenv("TZ", "PDT7", 1);
     tzset();
+}
+
+static void formats_of_a_request_that_was_refused(void **state)
+{
+    (void)state;
+    log_access access = sample();
+    access.version = 0;
+    access.status = 400;
+    access.method = slice_of("PUT");
+    access.target = slice_of("/a b");
+    access.reason = "a \"b\"";
+    expect(SKUA_LOG_SHORT, false, &access,
+           "13:55:36 400 PUT /a\\x20b 5.1 KB 0.2 ms 127.0.0.1 (a \"b\")\n");
+    expect(SKUA_LOG_COMMON, false, &access,
+           "127.0.0.1 - - [10/Oct/2000:13:55:36 -0700] \"PUT /a b\" 400 5120 (a \"b\")\n");
+    expect(SKUA_LOG_JSON, false, &access,
+           "{\"time\":\"2000-10-10T20:55:36.123456Z\",\"peer\":\"127.0.0.1\",\"method\":\"PUT\","
+           "\"target\":\"/a b\",\"status\":400,\"octets\":5120,"
+           "\"duration_ns\":234567,\"reason\":\"a \\\"b\\\"\"}\n");
+    access.method = slice_of("");
+    expect(SKUA_LOG_COMMON, false, &access,
+           "127.0.0.1 - - [10/Oct/2000:13:55:36 -0700] \"/a b\" 400 5120 (a \"b\")\n");
 }
 
 static void colours(void **state)
@@ -335,6 +359,7 @@ int main(void)
         cmocka_unit_test(formats),
         cmocka_unit_test(formats_of_a_request_cut_short),
         cmocka_unit_test(formats_of_a_request_that_could_not_be_read),
+        cmocka_unit_test(formats_of_a_request_that_was_refused),
         cmocka_unit_test(colours),
         cmocka_unit_test(sizes_and_durations),
         cmocka_unit_test(clock_moves_on),

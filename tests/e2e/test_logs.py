@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: MIT
+"""What the access log says of answers that were cut, and of requests that could not be served."""
+
+import json
+import re
+
+import pytest
+from server import eventually
+from wire import request
+
+BIG = 40_000_000
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "index.html").write_text("<p>here</p>")
+    (tmp_path / "big").write_bytes(b"a" * BIG)
+    return tmp_path
+
+
+def lines_of(site, count=1):
+    """The lines of the access log, once there are so many."""
+    lines = lambda: site.out_text().splitlines()
+    assert eventually(lambda: len(lines()) >= count, within=5), site.out_text() + site.error_text()
+    return lines()
+
+
+def cut(site, octets):
+    """A download of which a client takes so many octets, and then resets."""
+    with site.connect(receive_buffer=4096) as connection:
+        connection.send(request("/big"))
+        assert connection.head().status == 200
+        connection.exactly(octets)
+        connection.reset()
+
+
+# ---- Octets ----
+
+
+@pytest.mark.parametrize("octets", [3000, 3_000_000])
+def test_a_cut_download_is_logged_by_what_left(serve, folder, octets):
+    site = serve(folder, "--log", "json")
+    cut(site, octets)
+    line = json.loads(lines_of(site)[0])
+    assert line["status"] == 200 and line["end"] == "closed"
+    assert octets <= line["octets"] < BIG, "what the kernel took, and not what was promised"
+
+
+def test_the_common_log_shows_a_cut(serve, folder):
+    site = serve(folder, "--log", "common")
+    cut(site, 3000)
+    site.get("/")
+    first, second = lines_of(site, 2)
+    found = re.search(r'"GET /big HTTP/1\.1" 200 (\d+) closed$', first)
+    assert found and 3000 <= int(found.group(1)) < BIG, first
+    assert re.search(r'"GET / HTTP/1\.1" 200 11$', second), second
+
+
+def test_an_answer_before_the_one_that_is_cut_is_whole(serve, folder):
+    site = serve(folder, "--log", "json")
+    with site.connect(receive_buffer=4096) as connection:
+        connection.send(request("/") + request("/big"))
+        assert connection.response().content == b"<p>here</p>"
+        assert connection.head().status == 200
+        connection.exactly(3000)
+        connection.reset()
+    whole, part = (json.loads(line) for line in lines_of(site, 2))
+    assert whole["octets"] == 11 and "end" not in whole
+    assert 3000 <= part["octets"] < BIG and part["end"] == "closed"
+
+
+# ---- Faults ----
+
+HOST = b"Host: localhost\r\n\r\n"
+TLS = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"
+FAULTS = [
+    (b"GET /a b HTTP/1.1\r\n" + HOST, 400, "GET", r"/a b HTTP/1.1", "malformed version"),
+    (b"GET /a\x01b HTTP/1.1\r\n" + HOST, 400, "GET", "/a\x01b HTTP/1.1", "malformed target"),
+    (b"GE(T /a HTTP/1.1\r\n" + HOST, 400, "", "GE(T /a HTTP/1.1", "malformed method"),
+    (b"GET /a HTTP/2.0\r\n" + HOST, 505, "GET", "/a HTTP/2.0", "major version not 1"),
+    (b"GET /a%zz HTTP/1.1\r\n" + HOST, 400, "GET", "/a%zz", None),
+    (b"GET /a HTTP/1.1\r\nHost : localhost\r\n\r\n", 400, "GET", "/a", "white space before a colon"),
+    (b"GET /a HTTP/1.1\r\n\r\n", 400, "GET", "/a", "Host missing"),
+    (b"GET /a HTTP/1.1\r\nHost: evil.example\r\n\r\n", 421, "GET", "/a", None),
+    (TLS, 400, "", TLS.decode("latin-1"), "a TLS handshake, which is not spoken here"),
+]
+
+
+@pytest.mark.parametrize("octets, status, method, target, reason", FAULTS, ids=[f[4] or str(f[1]) for f in FAULTS])
+def test_a_fault_is_logged_with_its_reason_and_what_was_asked(serve, folder, octets, status, method, target, reason):
+    site = serve(folder, "--log", "json")
+    with site.connect() as connection:
+        connection.send(octets)
+        assert connection.response().status == status
+    line = json.loads(lines_of(site)[0])
+    shown = re.sub(r"\\x([0-9a-f]{2})", lambda found: chr(int(found.group(1), 16)), line["target"])
+    assert (line["status"], line["method"], shown) == (status, method, target)
+    assert line["reason"] == reason if reason else line["reason"]
