@@ -46,9 +46,15 @@ build: build/.tools-build
 
 # A build is always asked for: ninja knows whether there is anything to do. Its rule is a file's, so that
 # presets share it.
-build/%/.built: FORCE
-	@test -f build/$*/build.ninja || cmake --preset $* >build/$*.log || { cat build/$*.log; exit 1; }
+build/%/.built: build/%/build.ninja FORCE
 	@cmake --build build/$* -j $(JOBS)
+
+# Configured again when the presets change, so that what an older one left in the cache is not kept.
+.PRECIOUS: build/%/build.ninja
+build/%/build.ninja: CMakePresets.json
+	@mkdir -p build
+	@cmake --preset $* >build/$*.log || { cat build/$*.log; exit 1; }
+	@touch $@
 
 dist: build/.tools-dist
 	@python3 tools/dist.py
@@ -56,7 +62,7 @@ dist: build/.tools-dist
 
 install: build/.tools-build
 	@mkdir -p build/install
-	@cmake -S . -B build/install -G Ninja -DCMAKE_BUILD_TYPE=Release -DSKUA_SHARED=ON \
+	@cmake -S . -B build/install -G Ninja -DCMAKE_BUILD_TYPE=Release -DSKUA_FORM=single -DSKUA_SHARED=ON \
 	    -DCMAKE_INSTALL_PREFIX="$(PREFIX)" >build/install.log || { cat build/install.log; exit 1; }
 	@cmake --build build/install -j $(JOBS)
 	@DESTDIR="$(DESTDIR)" cmake --install build/install
@@ -78,28 +84,23 @@ TSAN_SCENARIOS := threads connections
 TSAN_UNITS := io/disk $(addprefix thread/,mailbox thread_pool gate) log/log $(addprefix server/,backend server watch blocking post \
     ticket failure threads file)
 TSAN_TESTS := workers accept threads cold_disk
-tsan: build/.tools-test
-	@test -f build/tsan/build.ninja || cmake --preset tsan >build/tsan.log || { cat build/tsan.log; exit 1; }
+tsan: build/.tools-test build/tsan/build.ninja
 	@cmake --build build/tsan -j $(JOBS) --target skua echo rules threads workers $(subst /,_test_,$(TSAN_UNITS)) \
 	    $(TSAN_SCENARIOS:%=scenarios_test_%)
 	@ctest --test-dir build/tsan --output-on-failure -j $(JOBS) --no-tests=error \
 	    -R '^($(subst $() $(),|,$(subst /,/test_,$(TSAN_UNITS))))$$|^scenarios/test_($(subst $() $(),|,$(TSAN_SCENARIOS)))/'
 	@SKUA_BUILD=build/tsan $(PYTEST_MANY) $(TSAN_TESTS:%=tests/e2e/test_%.py)
 
-# The library in its other two forms: every unit test, and the server made from the single header over a socket.
-forms: build/.tools-test
-	@for form in unity single; do \
-	    $(MAKE) --no-print-directory build/$$form/.built && \
-	    ctest --test-dir build/$$form --output-on-failure -j $(JOBS) --no-tests=error || exit 1; \
-	done
+# The library in the form that is installed: every unit test, and the server made from the single header over a socket.
+forms: build/.tools-test build/single/.built
+	@ctest --test-dir build/single --output-on-failure -j $(JOBS) --no-tests=error
 	@SKUA_BUILD=build/single $(PYTEST_MANY) tests/e2e/test_requests.py tests/e2e/test_files.py
 
 # The kqueue backend, over the shim of tests/kqueue.
 KQUEUE_UNITS := kqueue_test_kqueue io_test_streams io_test_operations server_test_watch server_test_foreign
 KQUEUE_TESTS := requests files faults clients
 KQUEUE_SCENARIOS := $(basename $(notdir $(wildcard tests/scenarios/test_*.c)))
-kqueue: build/.tools-test
-	@test -f build/kqueue/build.ninja || cmake --preset kqueue >build/kqueue.log || { cat build/kqueue.log; exit 1; }
+kqueue: build/.tools-test build/kqueue/build.ninja
 	@cmake --build build/kqueue -j $(JOBS) --target skua hello echo rules $(KQUEUE_UNITS) \
 	    $(KQUEUE_SCENARIOS:%=scenarios_%)
 	@ctest --test-dir build/kqueue --output-on-failure -j $(JOBS) --no-tests=error \
@@ -130,7 +131,7 @@ test-all: test
 	@$(MAKE) --no-print-directory build/debug/.built build/tsan/.built
 	@ctest --test-dir build/debug --output-on-failure -j $(JOBS) --no-tests=error
 	@ctest --test-dir build/tsan --output-on-failure -j $(JOBS) --no-tests=error
-	@for build in tsan unity single; do SKUA_BUILD=build/$$build $(PYTEST_MANY) tests/e2e || exit 1; done
+	@for build in tsan single; do SKUA_BUILD=build/$$build $(PYTEST_MANY) tests/e2e || exit 1; done
 
 fuzz: build/.tools-test build/fuzz/.built
 	@python3 tools/fuzz.py --seconds $(FUZZ_SECONDS) --jobs $(JOBS) build/fuzz

@@ -3,6 +3,13 @@
 # What make install leaves: the program, the libraries, the headers, and how CMake and pkg-config find them.
 # Nothing of it holds the path it was installed to, so the tree may be moved.
 
+if(SKUA_FORM STREQUAL "split" OR SKUA_TESTS OR SKUA_FUZZ)
+    # The static library of such a build shows names that are not public.
+    install(CODE "message(FATAL_ERROR \"This build is for work on Skua and is not installed. Use make install, \"
+        \"or the preset release: SKUA_FORM single, no SKUA_TESTS, no SKUA_FUZZ.\")")
+    return()
+endif()
+
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 

@@ -2,8 +2,10 @@
 #
 # The library, in the form that SKUA_FORM says, and the shared one beside it.
 #
-# Whatever the form, what the files share among them is hidden. A static library keeps hidden names for its
-# linker all the same, so those of a library that leaves the project are made local; the unit tests need them.
+# What is installed or built along with another project is single: one file, from the text that tools/dist.py
+# writes. What the files share is static in it, so that the compiler sees all of its uses, and a static
+# library exports what is public and nothing else. Work on the library uses split, where a change compiles
+# one file again.
 
 file(GLOB SKUA_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*/*.c)
 file(GLOB SKUA_HEADERS CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*/*.h)
@@ -12,15 +14,19 @@ file(GLOB SKUA_HEADERS CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*/*.h)
 function(skua_add_library target kind)
     if(SKUA_FORM STREQUAL "single")
         add_library(${target} ${kind} ${SKUA_SINGLE}/skua.c ${SKUA_SINGLE}/skua/skua.h)
-        target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${SKUA_SINGLE}>)
+        add_dependencies(${target} skua_single)
+        # The tests see the header itself; others see the one in include/, which is the same without what it implements.
+        if(SKUA_TESTS)
+            target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${SKUA_SINGLE}>)
+        else()
+            target_include_directories(${target} PRIVATE ${SKUA_SINGLE})
+        endif()
+        # With one file there is nothing to optimise across files, and whoever links may not use this compiler.
+        set_target_properties(${target} PROPERTIES INTERPROCEDURAL_OPTIMIZATION OFF)
+        target_compile_options(${target} PRIVATE -fno-lto)
     else()
         add_library(${target} ${kind} ${SKUA_SOURCES})
         target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src)
-    endif()
-    if(SKUA_FORM STREQUAL "unity")
-        # A local may bear the name of what another file declares.
-        set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0
-            UNITY_BUILD_CODE_BEFORE_INCLUDE "#pragma GCC diagnostic ignored \"-Wshadow\"")
     endif()
     set_target_properties(${target} PROPERTIES OUTPUT_NAME skua)
     target_include_directories(${target} PUBLIC
@@ -29,19 +35,21 @@ function(skua_add_library target kind)
 endfunction()
 
 if(SKUA_FORM STREQUAL "single")
-    find_package(Python3 REQUIRED COMPONENTS Interpreter)
+    find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
     set(SKUA_SINGLE ${PROJECT_BINARY_DIR}/single)
     add_custom_command(
         OUTPUT ${SKUA_SINGLE}/skua/skua.h ${SKUA_SINGLE}/names.h
-        COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/dist.py
+        COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/dist.py --lines
             --out ${SKUA_SINGLE}/skua/skua.h --names ${SKUA_SINGLE}/names.h
         COMMAND ${CMAKE_COMMAND} -E touch ${SKUA_SINGLE}/skua/skua.h ${SKUA_SINGLE}/names.h
         DEPENDS ${SKUA_SOURCES} ${SKUA_HEADERS} include/skua/skua.h tools/dist.py tools/c_names.py
         COMMENT "Writing the single header")
+    # Both libraries need it; by a target of its own it is written once.
+    add_custom_target(skua_single DEPENDS ${SKUA_SINGLE}/skua/skua.h)
     file(CONFIGURE OUTPUT ${SKUA_SINGLE}/skua.c
         CONTENT "#define SKUA_IMPLEMENTATION\n#include <skua/skua.h>\n" @ONLY)
-elseif(NOT SKUA_FORM MATCHES "^(split|unity)$")
-    message(FATAL_ERROR "SKUA_FORM is ${SKUA_FORM}; it can be split, unity or single")
+elseif(NOT SKUA_FORM STREQUAL "split")
+    message(FATAL_ERROR "SKUA_FORM is ${SKUA_FORM}; it can be split or single")
 endif()
 
 skua_add_library(skua_library STATIC)
@@ -50,9 +58,6 @@ add_library(Skua::skua ALIAS skua_library)
 if(SKUA_FORM STREQUAL "single" AND SKUA_TESTS)
     # The unit tests include the headers of src/; the names in them are found with their prefix.
     target_compile_definitions(skua_library PRIVATE skua__shared= skua__shared_object=extern)
-elseif(SKUA_FORM STREQUAL "unity" AND CMAKE_OBJCOPY AND NOT APPLE AND NOT SKUA_TESTS AND NOT SKUA_FUZZ)
-    add_custom_command(TARGET skua_library POST_BUILD
-        COMMAND ${CMAKE_OBJCOPY} --localize-hidden $<TARGET_FILE:skua_library>)
 endif()
 
 if(SKUA_SHARED)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Writes the library as one header: what is public, then the implementation under SKUA_IMPLEMENTATION.
 
-    tools/dist.py [--root FOLDER] [--out dist/skua.h] [--names FILE]
+    tools/dist.py [--root FOLDER] [--out dist/skua.h] [--names FILE] [--lines]
 
 The C++ wrapper is written beside it, as one header too: skua.hpp, which includes skua.h.
 
@@ -11,6 +11,8 @@ macros get the prefix skua__; members and locals keep theirs. It refuses, with F
 one file: two files that declare the same static name, a public name that skua.h does not declare.
 --names writes a header of its own, #define NAME skua__NAME for each function and object that files share,
 by which the unit tests find them in the single header's implementation.
+--lines keeps each file's lines and says by #line which they are, so that compilers, debuggers and assertions
+name the source and not the header. The library that is built from here is compiled from such a text.
 """
 
 import argparse
@@ -329,7 +331,7 @@ def mark_shared(each, what):
         each.first.text = f"{PREFIX}shared {each.first.text}"
 
 
-def body_of(file):
+def body_of(file, with_lines):
     """The file's text without its guard and its includes of ours."""
     lines = file.source.directives
     dropped = [line for line in lines if included(line)]
@@ -337,11 +339,13 @@ def body_of(file):
         dropped += [lines[0], lines[1], lines[-1]]
     dropped = {id(line) for line in dropped}
     text = "".join(t.text for t in file.source.tokens if id(t.directive) not in dropped)
+    if with_lines:
+        return f'#line 1 "{file.path}"\n{text}'
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
 
 
-def implementation(files):
-    return "".join(f"\n// {file.path}\n\n{body_of(file)}" for file in files)
+def implementation(files, with_lines):
+    return "".join(f"\n// {file.path}\n\n{body_of(file, with_lines)}" for file in files)
 
 
 def macros_left(files, ordinary):
@@ -367,7 +371,7 @@ def option_guards():
     return before, after
 
 
-def header(root, files, public, commit):
+def header(root, files, public, commit, with_lines=False):
     version = re.search(r'#define SKUA_VERSION "([^"]+)"', public).group(1)
     ordinary, tags = collect(files)
     types = typedefs(files, public)
@@ -377,7 +381,7 @@ def header(root, files, public, commit):
     for file in files:
         renamer.run(file.source.tokens)
     shared = share(files)
-    body = implementation(files)
+    body = implementation(files, with_lines)
     options_before, options_after = option_guards()
     undefined = "".join(f"#undef {name}\n" for name in macros_left(files, ordinary)) + options_after
     text = (
@@ -467,6 +471,7 @@ def main():
     parser.add_argument("--root", type=pathlib.Path, default=here)
     parser.add_argument("--out", type=pathlib.Path)
     parser.add_argument("--names", type=pathlib.Path)
+    parser.add_argument("--lines", action="store_true")
     words = parser.parse_args()
     try:
         files = in_order(read_tree(words.root))
@@ -474,7 +479,7 @@ def main():
         check_text(files)
         check_clashes(files)
         check_exports(files, public)
-        text, shared = header(words.root, files, public, commit_of(words.root))
+        text, shared = header(words.root, files, public, commit_of(words.root), words.lines)
     except Refused as why:
         sys.exit(str(why))
     out = words.out or words.root / "dist/skua.h"

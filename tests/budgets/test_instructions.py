@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Instructions in user space per request of the release build, as valgrind's callgrind counts them.
+"""Instructions in user space per request, of the library as it is installed, as valgrind's callgrind counts them.
 
 A server that answers N requests and one that answers 2 N differ by what N requests cost: starting and stopping
 cancel out, and the count hardly depends on the machine or on who else uses it. It depends on the compiler, so that
@@ -18,7 +18,8 @@ import shutil
 import subprocess
 
 import pytest
-from server import RELEASE, Server, free_port
+from compiling import run
+from server import RELEASE, ROOT, Server, free_port
 from wire import Connection, request
 
 BUDGETS = pathlib.Path(__file__).with_name("instructions.json")
@@ -27,21 +28,36 @@ REQUESTS = 1600
 VALGRIND = shutil.which("valgrind")
 
 
+def compiler_path():
+    cache = (RELEASE / "CMakeCache.txt").read_text()
+    return re.search(r"^CMAKE_C_COMPILER:\w+=(.*)$", cache, re.MULTILINE).group(1)
+
+
 def compiler():
     """The compiler of the release build and what it compiles for: "gcc 12 x86_64"."""
-    cache = (RELEASE / "CMakeCache.txt").read_text()
-    path = re.search(r"^CMAKE_C_COMPILER:\w+=(.*)$", cache, re.MULTILINE).group(1)
+    path = compiler_path()
     name = "clang" if "clang" in subprocess.check_output([path, "--version"], text=True) else "gcc"
     version, machine = (subprocess.check_output([path, word], text=True) for word in ("-dumpversion", "-dumpmachine"))
     return f"{name} {version.split('.')[0].strip()} {machine.split('-')[0]}"
 
 
-def executed(folder, requests, depth):
+@pytest.fixture(scope="module")
+def hello(tmp_path_factory):
+    """A small server, compiled with what the release build installs."""
+    prefix = tmp_path_factory.mktemp("installed")
+    servers = ROOT / "tests/servers"
+    run(["cmake", "--install", RELEASE, "--prefix", prefix])
+    run([compiler_path(), "-std=c17", "-O2", "-D_GNU_SOURCE", "-I", prefix / "include", servers / "hello.c", servers / "options.c",
+         next(prefix.rglob("libskua.a")), "-pthread", "-o", prefix / "hello"])
+    return prefix / "hello"
+
+
+def executed(hello, folder, requests, depth):
     """Instructions of a whole run that answers so many requests on one connection, depth at a time."""
     port = free_port()
     counts = folder / f"callgrind.{requests}"
     server = Server(
-        [VALGRIND, "--tool=callgrind", "--quiet", f"--callgrind-out-file={counts}", RELEASE / "hello", "--port", port,
+        [VALGRIND, "--tool=callgrind", "--quiet", f"--callgrind-out-file={counts}", hello, "--port", port,
          "--workers", "1", "--backend", "epoll"],
         ("127.0.0.1", port),
     )
@@ -57,12 +73,12 @@ def executed(folder, requests, depth):
     return int(re.search(r"^totals: (\d+)", counts.read_text(), re.MULTILINE).group(1))
 
 
-def per_request(folder, depth, enough):
+def per_request(hello, folder, depth, enough):
     """Of up to three runs the least: whatever disturbs one only adds to it. enough: what needs no second look."""
     few = many = math.inf
     for _ in range(3):
-        few = min(few, executed(folder, REQUESTS, depth))
-        many = min(many, executed(folder, 2 * REQUESTS, depth))
+        few = min(few, executed(hello, folder, REQUESTS, depth))
+        many = min(many, executed(hello, folder, 2 * REQUESTS, depth))
         if (many - few) / REQUESTS <= enough:
             break
     return (many - few) / REQUESTS
@@ -77,12 +93,12 @@ def record(budgets, key, name, found):
 
 @pytest.mark.skipif(not VALGRIND, reason="valgrind is not installed")
 @pytest.mark.parametrize("name, depth", [("keep-alive", 1), ("pipelined by 16", 16)])
-def test_instructions(name, depth, tmp_path, record_property):
+def test_instructions(hello, name, depth, tmp_path, record_property):
     budgets = json.loads(BUDGETS.read_text())
     key = compiler()
     budget = budgets.get(key, {}).get(name)
     recording = bool(os.environ.get("SKUA_RECORD"))
-    found = per_request(tmp_path, depth, 0 if recording else (budget or math.inf) * SLACK)
+    found = per_request(hello, tmp_path, depth, 0 if recording else (budget or math.inf) * SLACK)
     record_property("instructions", round(found))
     if recording:
         record(budgets, key, name, found)

@@ -117,6 +117,16 @@ def test_own_includes_and_guards_are_gone(text):
     assert "SKUA_BASE_POINT_H" not in text
 
 
+def test_lines_are_those_of_the_sources(tmp_path):
+    """With --lines whatever a compiler or an assertion says names the file and the line that a person edits."""
+    run(["python3", ROOT / "tools/dist.py", "--root", tree(tmp_path), "--out", tmp_path / "skua.h", "--lines"])
+    for path in ("src/base/point.h", "src/base/point.c"):
+        written = (tmp_path / "skua.h").read_text().split(f'#line 1 "{path}"\n')[1].splitlines()
+        for number, line in enumerate(GOOD[path].splitlines()):
+            ours = not line.startswith(('#include "', "#ifndef", "#endif", "#define SKUA_BASE"))
+            assert re.sub(r"skua__(shared(_object)? )?", "", written[number]) == (line.removeprefix("extern ") if ours else "")
+
+
 def test_names_of_what_files_share(text, tmp_path):
     names = (tmp_path / "out/names.h").read_text()
     assert re.findall(r"#define (\w+) skua__\1\n", names) == ["cold", "limits", "value"]

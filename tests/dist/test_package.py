@@ -7,7 +7,7 @@ import shutil
 import subprocess
 
 import pytest
-from compiling import APP, C_WARNINGS, answers, make_header, run, symbols
+from compiling import APP, C_WARNINGS, answers, make_header, refused, run, symbols
 from server import ROOT
 
 CMAKE_LISTS = """
@@ -35,6 +35,21 @@ def installed(tmp_path_factory):
     moved = stage / "elsewhere"
     shutil.move(stage / "opt/skua", moved)
     return moved
+
+
+@pytest.fixture(scope="module")
+def installed_as_documented(tmp_path_factory):
+    """What the README's commands leave."""
+    commands = re.search(r"^(cmake --preset .*?)&& sudo (cmake --install .*)$", (ROOT / "README.md").read_text(), re.M)
+    prefix = tmp_path_factory.mktemp("documented")
+    run(["sh", "-c", f"{commands.group(1)} && {commands.group(2)} --prefix {prefix}"], cwd=ROOT)
+    return prefix
+
+
+@pytest.fixture(params=["installed", "installed_as_documented"])
+def archive(request):
+    """The static library, whichever way it was installed."""
+    return next(request.getfixturevalue(request.param).rglob("libskua.a"))
 
 
 def lib(installed):
@@ -100,11 +115,64 @@ def test_installed_program(installed):
     assert run([installed / "bin/skua", "--version"]).startswith("skua 0.1.0")
 
 
-@pytest.mark.parametrize("name,option", [("libskua.a", "-g"), ("libskua.so", "-D")])
-def test_only_public_names_are_exported(installed, name, option):
-    exported = symbols(lib(installed) / name, option, "--defined-only")
+def private(exported):
     assert len(exported) > 50
-    assert [n for n in exported if not re.match(r"skua_[a-z]", n)] == []
+    return [n for n in exported if not re.match(r"skua_[a-z]", n)]
+
+
+def test_only_public_names_are_in_the_archive(archive):
+    assert private(symbols(archive, "-g", "--defined-only")) == []
+
+
+def test_only_public_names_are_in_the_shared_library(installed):
+    assert private(symbols(lib(installed) / "libskua.so", "-D", "--defined-only")) == []
+
+
+def is_machine_code(file):
+    """Whether no compiler has to finish what is in the objects of an archive."""
+    return ".gnu.lto" not in run(["objdump", "-h", file]) and not run(["readelf", "-h", file]).count("<unknown>")
+
+
+LINKERS = [["gcc"], ["gcc", "-fno-lto"], ["gcc", "-flto"], ["clang"], ["clang", "-static"]]
+
+
+@pytest.mark.parametrize("linker", LINKERS, ids=" ".join)
+def test_archive_links(project, archive, linker):
+    assert is_machine_code(archive)
+    run([*linker, "-I", ROOT / "include", project / "app.c", archive, "-pthread", "-o", project / "app"])
+    assert answers(project / "app") == b"Hello, World!"
+
+
+def test_archive_beside_the_same_names(project, archive, tmp_path):
+    """A program may define every name that the library's files share."""
+    make_header(tmp_path / "skua.h", names=tmp_path / "names.h")
+    names = re.findall(r"#define (\w+) (\w+)", (tmp_path / "names.h").read_text())
+    assert len(names) > 300
+    own = [f"int {name}(void);\nint {name}(void) {{ return 1; }}\n" for pair in names for name in pair]
+    (project / "own.c").write_text("".join(own))
+    run(["cc", "-I", ROOT / "include", "-fno-builtin", "app.c", "own.c", archive, "-pthread", "-o", "app"], cwd=project)
+    assert answers(project / "app") == b"Hello, World!"
+
+
+@pytest.mark.parametrize("option", ["-DCMAKE_C_FLAGS=-flto", "-DCMAKE_INTERPROCEDURAL_OPTIMIZATION=ON"])
+def test_archive_of_a_build_with_lto(option, tmp_path):
+    """What a distribution asks of all of its packages changes nothing in it."""
+    run(["cmake", "-S", ROOT, "-B", tmp_path, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Debug", option])
+    run(["cmake", "--build", tmp_path, "--target", "skua_library"])
+    assert is_machine_code(tmp_path / "libskua.a")
+    assert private(symbols(tmp_path / "libskua.a", "-g", "--defined-only")) == []
+
+
+@pytest.mark.parametrize("option", ["-DSKUA_FORM=split", "-DSKUA_TESTS=ON"])
+def test_builds_for_work_on_the_library_are_not_installed(option, tmp_path):
+    run(["cmake", "-S", ROOT, "-B", tmp_path / "build", "-G", "Ninja", option])
+    said = refused(["cmake", "--install", tmp_path / "build", "--prefix", tmp_path / "to"])
+    assert "make install" in said and not (tmp_path / "to").exists()
+
+
+def test_release_is_the_default(tmp_path):
+    run(["cmake", "-S", ROOT, "-B", tmp_path, "-G", "Ninja"])
+    assert "CMAKE_BUILD_TYPE:STRING=Release" in (tmp_path / "CMakeCache.txt").read_text()
 
 
 def test_both_libraries_and_the_header_export_the_same(installed, tmp_path):
@@ -139,6 +207,4 @@ def test_nothing_holds_the_place_it_was_installed_to(installed):
 
 
 def test_forms_are_checked(tmp_path):
-    done = subprocess.run(["cmake", "-S", ROOT, "-B", tmp_path, "-DSKUA_FORM=round"],
-                          capture_output=True, text=True, check=False)
-    assert done.returncode != 0 and "it can be split, unity or single" in done.stderr
+    assert "it can be split or single" in refused(["cmake", "-S", ROOT, "-B", tmp_path, "-DSKUA_FORM=round"])
