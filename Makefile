@@ -19,7 +19,7 @@ PREFIX ?= /usr/local
 OTHER_TESTS := requests files deadlines faults clients accept logs
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-all forms dist install tidy unit tsan kqueue cross fuzz conformance bench bench-micro bench-seeds format clean FORCE
+.PHONY: help run build test test-all forms dist install uninstall tidy unit tsan kqueue cross fuzz conformance bench bench-micro bench-seeds format clean FORCE
 
 help:
 	@echo "make run [DIR=folder] [PORT=n]   install what is missing, build, and serve a folder"
@@ -27,6 +27,7 @@ help:
 	@echo "make build                       build/release/skua, and the test servers hello and echo"
 	@echo "make dist                        dist/skua.h, the library in one header"
 	@echo "make install [PREFIX=folder]     the program, the libraries, the headers; DESTDIR is heeded"
+	@echo "make uninstall [PREFIX=folder]   what was installed there last, away again"
 	@echo "make test-all                    make test, then the unit tests again in every other build"
 	@echo "make tidy                        the checks of tools/tidy.py"
 	@echo "make tsan                        what crosses threads, under the thread sanitizer"
@@ -66,6 +67,9 @@ install: build/.tools-build
 	    -DCMAKE_INSTALL_PREFIX="$(PREFIX)" >build/install.log || { cat build/install.log; exit 1; }
 	@cmake --build build/install -j $(JOBS)
 	@DESTDIR="$(DESTDIR)" cmake --install build/install
+
+uninstall:
+	@DESTDIR="$(DESTDIR)" cmake -D MANIFEST=build/install/install_manifest.txt -D PREFIX="$(PREFIX)" -P cmake/uninstall.cmake
 
 # What is missing is installed once; tools/setup says what before it does.
 build/.tools-%: tools/setup tests/requirements.txt

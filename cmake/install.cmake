@@ -27,6 +27,8 @@ install(TARGETS ${SKUA_LIBRARIES} EXPORT SkuaTargets
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/skua DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
 install(EXPORT SkuaTargets NAMESPACE Skua:: DESTINATION ${SKUA_CMAKE_DIR})
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/SkuaConfig.cmake.in
     ${PROJECT_BINARY_DIR}/SkuaConfig.cmake INSTALL_DESTINATION ${SKUA_CMAKE_DIR})
@@ -39,3 +41,7 @@ install(FILES ${PROJECT_BINARY_DIR}/SkuaConfig.cmake ${PROJECT_BINARY_DIR}/SkuaC
 file(RELATIVE_PATH SKUA_PC_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
 configure_file(${CMAKE_CURRENT_LIST_DIR}/skua.pc.in ${PROJECT_BINARY_DIR}/skua.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/skua.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+# What was installed last is removed again, with the folders that were made for it.
+add_custom_target(uninstall COMMAND ${CMAKE_COMMAND}
+    -D MANIFEST=${PROJECT_BINARY_DIR}/install_manifest.txt -P ${CMAKE_CURRENT_LIST_DIR}/uninstall.cmake)

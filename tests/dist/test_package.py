@@ -175,6 +175,37 @@ def test_release_is_the_default(tmp_path):
     assert "CMAKE_BUILD_TYPE:STRING=Release" in (tmp_path / "CMakeCache.txt").read_text()
 
 
+def test_licence_is_installed(installed, archive):
+    for place in (installed, archive.parent.parent):
+        (text,) = place.rglob("doc/skua/LICENSE")
+        assert text.read_text() == (ROOT / "LICENSE").read_text()
+
+
+def files_below(folder):
+    return sorted(p.relative_to(folder) for p in folder.rglob("*") if not p.is_dir())
+
+
+def test_uninstall(tmp_path):
+    """It removes what make install has put there, its own folders too, and nothing else."""
+    words = ["PREFIX=/opt/skua", f"DESTDIR={tmp_path}/stage"]
+    others = tmp_path / "stage/opt/skua/include/others.h"
+    others.parent.mkdir(parents=True)
+    others.write_text("")
+    run(["make", "install", *words], cwd=ROOT)
+    assert len(files_below(tmp_path)) > 10
+    run(["make", "uninstall", *words], cwd=ROOT)
+    assert files_below(tmp_path / "stage/opt/skua") == [others.relative_to(tmp_path / "stage/opt/skua")]
+    assert not list((tmp_path / "stage").rglob("*skua/*skua*"))
+    run(["make", "uninstall", *words], cwd=ROOT)  # nothing is left to do
+
+
+def test_uninstall_of_what_went_elsewhere(tmp_path):
+    """It is not guessed where a library went that was installed to another place than the last one."""
+    run(["make", "install", "PREFIX=/opt/skua", f"DESTDIR={tmp_path}"], cwd=ROOT)
+    said = refused(["make", "uninstall", "PREFIX=/usr", f"DESTDIR={tmp_path}"], cwd=ROOT)
+    assert "PREFIX=/opt/skua" in said and next(tmp_path.rglob("libskua.a"))
+
+
 def test_both_libraries_and_the_header_export_the_same(installed, tmp_path):
     make_header(tmp_path / "skua.h")
     (tmp_path / "impl.c").write_text('#define SKUA_IMPLEMENTATION\n#include "skua.h"\n')
