@@ -35,6 +35,10 @@ PURE_HEADERS = {
     "immintrin.h", "emmintrin.h", "arm_neon.h", "cpuid.h",
 }
 
+# Folders that are to compile where there is libc and no header of the kernel's.
+LIBC_ALONE = ("include/", "src/", "program/", "examples/")
+KERNEL_HEADER = re.compile(r"(linux|asm|asm-generic)/")
+
 # Calls that are not used, with what is used instead.
 BANNED = {
     "strcpy": "memcpy with a length",
@@ -183,6 +187,14 @@ def check_layers(tree):
             yield file, number, f"{folder} may not include {target}"
 
 
+def check_kernel_headers(tree):
+    for file in tree.sources():
+        if str(file).startswith(LIBC_ALONE):
+            for number, name in includes(tree, file):
+                if KERNEL_HEADER.match(name):
+                    yield file, number, f"<{name}> is the kernel's: libc alone means libc alone; declare what is needed"
+
+
 def check_calls(tree):
     for file in tree.sources():
         text = without_comments(tree.texts[file])
@@ -259,7 +271,7 @@ def check_size(tree):
             yield file, lines, f"{lines} lines: past {LINES_MAX} a file holds two nouns"
 
 
-CHECKS = [check_layers, check_calls, check_licence, check_dead, check_todos, check_size]
+CHECKS = [check_layers, check_kernel_headers, check_calls, check_licence, check_dead, check_todos, check_size]
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 

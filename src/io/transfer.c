@@ -15,7 +15,6 @@
 #ifdef SKUA_KQUEUE_SHIM
 #include "shim.h" // FreeBSD's sendfile
 #elif defined(__linux__)
-#include <linux/sockios.h>
 #include <sys/sendfile.h>
 #endif
 
@@ -162,9 +161,10 @@ void transfer_close_resets(int fd)
 
 uint64_t transfer_unsent(const io_stream *stream)
 {
-#ifdef SIOCOUTQ
+#if defined(__linux__) && !defined(SKUA_KQUEUE_SHIM)
+    // TIOCOUTQ is what the kernel's headers call SIOCOUTQ for sockets: libc has only the former.
     int octets = 0;
-    return ioctl(stream->fd, SIOCOUTQ, &octets) == 0 && octets > 0 ? (uint64_t)octets : 0;
+    return ioctl(stream->fd, TIOCOUTQ, &octets) == 0 && octets > 0 ? (uint64_t)octets : 0;
 #else
     (void)stream;
     return 0;

@@ -2,6 +2,7 @@
 """dist/skua.h compiles wherever it is put, keeps its names to itself, and is a server."""
 
 import re
+import shutil
 import subprocess
 import sys
 
@@ -141,6 +142,17 @@ def test_bare_program_is_small(folder):
     assert answers(folder / "hello") == b"Hello, World!"
     run(["strip", folder / "hello"])
     assert (folder / "hello").stat().st_size < HELLO_OCTETS_MAX
+
+
+@pytest.mark.skipif(not shutil.which("musl-gcc"), reason="musl-gcc is not installed")
+def test_libc_alone(folder):
+    """musl-gcc of Debian's musl-tools sees the headers of that libc and none of the kernel's."""
+    (folder / "no_kernel.c").write_text("#include <linux/types.h>\n")
+    assert "No such file" in refused(["musl-gcc", "-E", folder / "no_kernel.c"])
+    text = "#define SKUA_IMPLEMENTATION\n" + APP.replace("<skua.h>", '"skua.h"')
+    (folder / "musl.c").write_text(text)
+    run(["musl-gcc", "-std=c11", "-O1", *C_WARNINGS, "-static", "musl.c", "-lpthread", "-o", "musl"], cwd=folder)
+    assert answers(folder / "musl") == b"Hello, World!"
 
 
 def test_only_public_names_are_exported(folder):

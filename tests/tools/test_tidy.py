@@ -38,6 +38,7 @@ def test_good_tree(tmp_path):
         ("src/base/a.c", SPDX + '#include "../io/io.h"\n', "src/base may not include src/io/io.h"),
         ("program/a.c", SPDX + '#include "base/slice.h"\n', "program may not include src/base/slice.h"),
         ("src/http/a.c", SPDX + "#include <unistd.h>\n", "knows no operating system"),
+        ("src/io/a.c", SPDX + "#include <linux/sockios.h>\n", "libc alone"),
         ("src/io/a.c", SPDX + "void f(void)\n{\n    strcpy(a, b);\n}\n", "a.c:4: strcpy is banned"),
         ("src/io/a.c", SPDX + "int x = atoi(y);\n", "atoi is banned"),
         ("src/io/a.c", SPDX + "void *x = malloc(1);\n", "memory comes from base/memory.h"),
