@@ -808,6 +808,14 @@ SKUA_API SKUA_NODISCARD skua_status skua_upgrade(skua_request *request, const ch
 // Answers with a short page (or, if the client prefers it, text) that says what the status means.
 SKUA_API SKUA_NODISCARD skua_status skua_respond_error(skua_request *request, int status);
 
+// Answers with the page of skua_respond_error, which says sentence in place of what the status
+// means in general.
+// status: 400..599. sentence: UTF-8, copied, escaped where the page is HTML, cut at 500 octets;
+// empty for the general one.
+// Errors: those above.
+SKUA_API SKUA_NODISCARD skua_status skua_refuse(skua_request *request, int status,
+                                                skua_slice sentence);
+
 // Answers with text in UTF-8, ended by NUL: text/plain, or text/html.
 SKUA_API SKUA_NODISCARD skua_status skua_respond_text(skua_request *request, int status,
                                                       const char *text);

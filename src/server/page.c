@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Error pages and reason phrases. The only thing of the request's that a page repeats is the
-// method, cut and escaped; the style is allowed by its hash, so that a page can load and run
-// nothing else.
+// Error pages and reason phrases. What is not ours in a page, the request's method and a sentence of
+// the program's, is cut and escaped; the style is allowed by its hash, so that a page can load and
+// run nothing else.
 
 #include "server/page.h"
 
@@ -137,6 +137,31 @@ static char *page_put_method(char *at, slice method)
     return len < method.len ? page_put(at, "...") : at;
 }
 
+// Cut before a character that does not fit: the octets 10xxxxxx continue one.
+static slice page_cut(slice sentence)
+{
+    if (sentence.len <= PAGE_SENTENCE_OCTETS_MAX) return sentence;
+    size_t len = PAGE_SENTENCE_OCTETS_MAX;
+    while (len && ((unsigned char)sentence.ptr[len] & 0xc0) == 0x80)
+        len--;
+    return slice_make(sentence.ptr, len);
+}
+
+static char *page_put_escaped(char *at, slice sentence)
+{
+    sentence = page_cut(sentence);
+    for (size_t i = 0; i < sentence.len; i++) {
+        switch (sentence.ptr[i]) {
+        case '<': at = page_put(at, "&lt;"); break;
+        case '>': at = page_put(at, "&gt;"); break;
+        case '&': at = page_put(at, "&amp;"); break;
+        case '"': at = page_put(at, "&quot;"); break;
+        default: *at++ = sentence.ptr[i];
+        }
+    }
+    return at;
+}
+
 // 405 and 501 are about the method, so their sentence goes on with it.
 static char *page_put_sentence(char *at, const page_entry *entry, slice method)
 {
@@ -152,7 +177,7 @@ static char *page_put_sentence(char *at, const page_entry *entry, slice method)
     return at;
 }
 
-size_t page_write(int status, slice method, char *out, size_t room)
+size_t page_write(int status, slice method, slice sentence, char *out, size_t room)
 {
     SKUA_ASSERT(status >= 100 && status <= 999);
     SKUA_ASSERT(room >= PAGE_OCTETS_MAX);
@@ -165,21 +190,26 @@ size_t page_write(int status, slice method, char *out, size_t room)
     at = page_put(at, "</style>\n<h1>");
     at = page_put_status(at, status);
     at = page_put(at, "</h1>\n");
-    if (entry && entry->sentence) {
+    if (sentence.len || (entry && entry->sentence)) {
         at = page_put(at, "<p>");
-        at = page_put_sentence(at, entry, method);
+        at = sentence.len ? page_put_escaped(at, sentence) : page_put_sentence(at, entry, method);
         at = page_put(at, "</p>\n");
     }
     return (size_t)(at - out);
 }
 
-size_t page_write_text(int status, slice method, char *out, size_t room)
+size_t page_write_text(int status, slice method, slice sentence, char *out, size_t room)
 {
     SKUA_ASSERT(status >= 100 && status <= 999);
     SKUA_ASSERT(room >= PAGE_TEXT_OCTETS_MAX);
     const page_entry *entry = page_find(status);
     char *at = page_put_status(out, status);
-    if (entry && entry->sentence) {
+    if (sentence.len) {
+        sentence = page_cut(sentence);
+        at = page_put(at, ". ");
+        memcpy(at, sentence.ptr, sentence.len);
+        at += sentence.len;
+    } else if (entry && entry->sentence) {
         at = page_put(at, ". ");
         at = page_put_sentence(at, entry, method);
     }

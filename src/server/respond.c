@@ -492,7 +492,7 @@ __attribute__((cold)) void respond_break(skua_request *r)
 // What has left the session already is complete.
 __attribute__((cold)) void skua_request_abort(skua_request *r)
 {
-    if (r != r->session->current) return;
+    if (r != r->session->current || r->answering == ANSWER_QUEUED) return;
     respond_break(r);
     connection_kick(r->session->conn);
 }
@@ -595,20 +595,25 @@ static bool respond_wants_html(const skua_request *r)
     return false;
 }
 
-skua_status skua_respond_error(skua_request *r, int status)
+skua_status skua_refuse(skua_request *r, int status, slice sentence)
 {
     if (status < 400 || status > 599) return SKUA_EINVAL;
     if (r->heading) return SKUA_ESTATE;
     char page[PAGE_OCTETS_MAX];
     if (!respond_wants_html(r)) {
-        size_t len = page_write_text(status, r->method, page, sizeof page);
+        size_t len = page_write_text(status, r->method, sentence, page, sizeof page);
         return skua_respond(r, status, "text/plain; charset=utf-8", slice_make(page, len));
     }
-    size_t len = page_write(status, r->method, page, sizeof page);
+    size_t len = page_write(status, r->method, sentence, page, sizeof page);
     skua_status added = skua_field_add(r, "Content-Security-Policy", slice_of(page_policy));
     if (!added) added = skua_field_add(r, "X-Content-Type-Options", SKUA_SLICE("nosniff"));
     if (added) return added;
     return skua_respond(r, status, "text/html; charset=utf-8", slice_make(page, len));
+}
+
+skua_status skua_respond_error(skua_request *r, int status)
+{
+    return skua_refuse(r, status, (slice){ 0 });
 }
 
 // Allow belongs to a 405 that request.c has just added it for; anything else a handler added is
