@@ -18,8 +18,8 @@
 // to its end or answers later through a ticket; one that returns skua::task<> is a coroutine, takes its
 // skua::request by value, and is resumed on the worker that owns the request.
 //
-// Exceptions never cross into C. What leaves a handler answers 500 and is logged; skua::http_error answers its
-// own status. Of its own, this header allocates nothing per request for plain lambdas, and one frame (the
+// Exceptions never cross into C. What leaves a handler answers 500 and is logged with the request; skua::http_error
+// answers its own status, and its sentence is sent. Of its own, this header allocates nothing per request for plain lambdas, and one frame (the
 // compiler's) per coroutine.
 //
 // Lifetimes: views from a request live as long as the request; in a coroutine, as long as the coroutine.
@@ -27,8 +27,13 @@
 #ifndef SKUA_HPP
 #define SKUA_HPP
 
+// Without C++20 nothing of what follows would compile, and the reason would be lost among hundreds of errors.
+#if !defined(__cplusplus) || (__cplusplus < 201709L && !(defined(_MSVC_LANG) && _MSVC_LANG >= 202002L))
+#error "skua.hpp is C++20: compile with -std=c++20, or include skua.h, which is C and any C++"
+#else
 #include "cpp/request.hpp"
 #include "cpp/server.hpp"
 #include "cpp/task.hpp"
+#endif
 
 #endif // SKUA_HPP

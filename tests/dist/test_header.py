@@ -76,6 +76,14 @@ def test_wrapper_beside_it(folder, compiler):
     run([program])
 
 
+@pytest.mark.parametrize("compiler,standard", [("g++", "c++17"), ("g++", "c++11"), ("clang++", "c++17"), ("gcc", "c17")])
+def test_wrapper_before_cxx20_says_so_once(folder, compiler, standard):
+    language = "c" if compiler == "gcc" else "c++"
+    words = [compiler, "-x", language, f"-std={standard}", "-fsyntax-only"]
+    said = refused(compile_text(folder, "early.cpp", '#include "skua.hpp"\n', words))
+    assert said.count("error:") == 1 and "-std=c++20" in said
+
+
 HOSTILE = """
 #include <curses.h>
 #include <errno.h>

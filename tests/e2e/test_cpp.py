@@ -54,11 +54,55 @@ def test_exceptions_become_answers(cpp):
     assert cpp.get("/throws").status == 500
     assert eventually(lambda: "thrown by a handler" in cpp.out_text() + cpp.error_text())
     assert cpp.get("/throws/403").status == 403
+    assert cpp.get("/throws/200").status == 500  # no status of an error
     assert cpp.get("/co/throws").status == 500
     assert cpp.get("/co/nothing").status == 500
     assert cpp.get("/co/blocking-throws").content == b"caught row"
-    twice = cpp.get("/twice")
-    assert twice.content == b"first"
+    with cpp.connect() as connection:
+        assert connection.get("/twice").content == b"first"
+        assert connection.get("/twice").content == b"first"  # the answer was complete, and so the connection goes on
+
+
+def test_the_log_names_the_request_of_an_exception(fresh):
+    fresh.get("/throws?a=b")
+    fresh.get("/co/throws")
+    fresh.get("/throws/500/the%20database%20is%20down")
+    with fresh.connect() as connection:
+        connection.send(posted("/blocking/13"))
+        assert connection.response().status == 500
+    fresh.get("/throws/404/not%20for%20the%20log")
+    lines = ("GET /throws?a=b: thrown by a handler", "GET /co/throws: thrown by a coroutine",
+             "GET /throws/500/the%20database%20is%20down: the database is down", "POST /blocking/13: unlucky")
+    assert eventually(lambda: all(f"skua: {line}\n" in fresh.error_text() for line in lines))
+    assert "not for the log" not in fresh.error_text()
+
+
+def test_the_sentence_of_an_http_error_is_sent(cpp):
+    plain = cpp.get("/throws/404/no%20such%20pot", "Accept: text/plain")
+    assert (plain.status, plain.content) == (404, b"404 Not Found. no such pot\n")
+    page = cpp.get("/throws/409/%3Cb%3E%26%22", "Accept: text/html")
+    assert page.status == 409 and b"<p>&lt;b&gt;&amp;&quot;</p>" in page.content
+    assert page.get("content-security-policy") and page.get("x-content-type-options") == "nosniff"
+    bare = cpp.get("/throws/404", "Accept: text/plain")
+    assert bare.content == b"404 Not Found. There is nothing at this address.\n"
+    with cpp.connect() as connection:
+        connection.send(posted("/blocking/15"))
+        answer = connection.response()
+        assert (answer.status, answer.content) == (503, b"the <database> is down")
+
+
+def test_a_long_sentence_is_cut(cpp):
+    answer = cpp.get("/throws/400/" + "x" * 5000, "Accept: text/plain")
+    assert answer.status == 400 and answer.content == b"400 Bad Request. " + b"x" * 500 + b"\n"
+
+
+def test_a_status_set_on_a_copy_is_kept(cpp):
+    for path in ("/copied", "/co/copied"):
+        answer = cpp.get(path)
+        assert (answer.status, answer.content) == (404, b"not here")
+    with cpp.connect() as connection:
+        connection.send(posted("/blocking/16"))
+        assert connection.response().status == 404
 
 
 def test_an_exception_in_the_middle_of_a_stream_breaks_it(cpp):
@@ -137,6 +181,19 @@ def test_body_past_its_limit(cpp):
     with cpp.connect() as connection:
         connection.send(posted("/count", b"x" * (1024 * 1024 + 1)))
         assert connection.response().status == 413
+
+
+@pytest.mark.parametrize("head", ["Content-Length: 11", "Transfer-Encoding: chunked"])
+def test_content_past_its_limit_is_not_acted_on(fresh, head):
+    content = b"elevenocts!" if "Length" in head else b"b\r\nelevenocts!\r\n0\r\n\r\n"
+    with fresh.connect() as connection:
+        connection.send(request("/co/store", head, method="POST") + content)
+        assert connection.response().status == 413
+    assert fresh.get("/co/stored").content == b"0"
+    with fresh.connect() as connection:
+        connection.send(posted("/co/store", b"ten octets"))
+        assert connection.response().content == b"stored ten octets"
+    assert fresh.get("/co/stored").content == b"1"
 
 
 @pytest.mark.parametrize("n", [0, 1, 5000])

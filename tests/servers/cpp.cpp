@@ -46,6 +46,12 @@ static skua::task<std::size_t> count_body(skua::request req)
     co_return body.size();
 }
 
+// Sets what a handler's own copy of the request answers with.
+static void say_not_found(skua::request copy)
+{
+    copy.status(404);
+}
+
 static skua::task<> slow(skua::request req, std::chrono::milliseconds pause)
 {
     frame_count here;
@@ -71,8 +77,15 @@ static void add_plain(skua::server &app)
         req.set(skua::cookie{ .name = "id", .value = "a1", .max_age = 60s });
         req.text(req.cookie("id").value_or("none"));
     });
+    app.get("/copied", [](skua::request &req) {
+        say_not_found(req);
+        req.text("not here");
+    });
     app.get("/throws", [](skua::request &) { throw std::runtime_error("thrown by a handler"); });
     app.get("/throws/{code}", [](skua::request &req) { throw skua::http_error(req.param<int>("code")); });
+    app.get("/throws/{code}/{why}", [](skua::request &req) {
+        throw skua::http_error(req.param<int>("code"), req.param<std::string>("why"));
+    });
     app.get("/twice", [](skua::request &req) {
         req.text("first");
         req.text("second");
@@ -111,6 +124,10 @@ static void add_late(skua::server &app)
         int n = asked.param<int>("n");
         if (n == 13) throw std::runtime_error("unlucky");
         if (n == 14) throw skua::http_error(409);
+        if (n == 15) throw skua::http_error(503, "the <database> is down");
+        skua::reply copy = out;
+        if (n == 16) copy.status(404);
+        if (n == 16) return out.text("not here");
         out.set("X-N", std::to_string(n)).status(201).text(asked.content());
     });
 }
@@ -122,6 +139,19 @@ static void add_coroutines(skua::server &app)
         std::size_t n = co_await count_body(req);
         std::size_t twice = co_await skua::blocking([&] { return 2 * n; });
         req.text(std::to_string(twice));
+    });
+    // Stores what was sent, unless there is more than ten octets of it.
+    auto stored = std::make_shared<int>(0);
+    app.post("/co/store", [stored](skua::request req) -> skua::task<> {
+        std::string_view body = co_await req.body(10);
+        ++*stored;
+        req.text("stored ", body);
+    });
+    app.get("/co/stored", [stored](skua::request &req) { req.text(std::to_string(*stored)); });
+    app.get("/co/copied", [](skua::request req) -> skua::task<> {
+        say_not_found(req);
+        co_await skua::sleep(1ms);
+        req.text("not here");
     });
     app.get("/co/throws", [](skua::request) -> skua::task<> {
         co_await skua::sleep(1ms);

@@ -6,7 +6,9 @@
 
 #include "values.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <utility>
 
 namespace skua {
@@ -43,6 +45,56 @@ struct extra {
 };
 
 inline const char extra_key = 0;
+
+// The key of the status of the answer to come; all copies of a request share it.
+inline const char status_key = 0;
+
+// Writes to the log what snprintf has put together in room octets.
+inline void log_line(skua_server *of, const char *line, int len, std::size_t room) noexcept
+{
+    if (len > 0) skua_log(of, { line, std::min(static_cast<std::size_t>(len), room - 1) });
+}
+
+// Writes to the log what went wrong, and with which request. Allocates nothing: memory may be what ran out.
+inline void complain(const skua_request *raw, const char *what) noexcept
+{
+    char line[1024];
+    skua_slice method = skua_request_method(raw), target = skua_request_target(raw);
+    int len = std::snprintf(line, sizeof line, "%.*s %.*s: %s", static_cast<int>(std::min<std::size_t>(method.len, 32)),
+                            method.ptr ? method.ptr : "", static_cast<int>(std::min<std::size_t>(target.len, 500)),
+                            target.ptr ? target.ptr : "", what);
+    log_line(skua_request_server(raw), line, len, sizeof line);
+}
+
+// Runs fn, which may throw, where no request waits for an answer: an exception is logged, after what it came from.
+template <class F> void log_throw(skua_server *of, const char *where, F &&fn) noexcept
+{
+    char line[1024];
+    int len = 0;
+    try {
+        fn();
+        return;
+    } catch (const cancelled &) {
+        return;
+    } catch (const std::exception &e) {
+        len = std::snprintf(line, sizeof line, "%s: %s", where, e.what());
+    } catch (...) {
+        len = std::snprintf(line, sizeof line, "%s threw what is no std::exception", where);
+    }
+    log_line(of, line, len, sizeof line);
+}
+
+// The same for a callback about a request, which the log then names.
+template <class F> void log_throw_of(const skua_request *raw, F &&fn) noexcept
+{
+    try {
+        fn();
+    } catch (const std::exception &e) {
+        complain(raw, e.what());
+    } catch (...) {
+        complain(raw, "a callback threw what is no std::exception");
+    }
+}
 
 inline void request_ended(skua_request *raw, skua_end how, void *user)
 {
@@ -172,16 +224,16 @@ public:
         return *this;
     }
 
-    // The status of the answer to come; 200 unless said.
-    request &status(int code) noexcept
+    // The status of the answer to come, whichever copy of the request gives it; 200 unless said.
+    request &status(int code)
     {
-        status_ = code;
+        check(skua_request_set(raw(), &detail::status_key, reinterpret_cast<void *>(static_cast<std::intptr_t>(code))));
         return *this;
     }
 
     void respond(const char *type, std::string_view content)
     {
-        check(skua_respond(raw(), status_, type, slice(content)));
+        check(skua_respond(raw(), status(), type, slice(content)));
     }
     // A status without content.
     void respond(int status) { check(skua_respond(raw(), status, nullptr, skua_slice{})); }
@@ -218,7 +270,7 @@ public:
         auto *node = new (memory) held(std::move(fn));
         node->run = [](detail::ending *self, skua_request *raw, skua_end how) {
             auto *me = static_cast<held *>(self);
-            guard(raw, [&] { me->fn(how); });
+            detail::log_throw_of(raw, [&] { me->fn(how); });
             me->~held();
         };
         node->next = std::exchange(kept.endings, node);
@@ -310,28 +362,46 @@ public:
         }
     }
 
-    // To be called from a catch block. raw: NULL when the request is gone.
-    static void fail(skua_request *raw) noexcept
+    // To be called from a catch block: answers and logs. raw: the request, or the memory that is held of it; then
+    // gone says that nobody waits for an answer.
+    static void fail(skua_request *raw, bool gone = false) noexcept
     {
-        int status = 500;
         try {
             throw;
         } catch (const cancelled &) {
-            return;
         } catch (const http_error &e) {
-            status = e.status();
-        } catch (const std::bad_alloc &) {
-            status = 503;
+            if (e.status() >= 500 && !e.sentence().empty()) detail::complain(raw, e.what());
+            if (!gone) refuse(raw, e.status(), e.sentence());
+        } catch (const std::bad_alloc &e) {
+            detail::complain(raw, e.what());
+            if (!gone) refuse(raw, 503);
         } catch (const std::exception &e) {
-            if (raw) skua_log(skua_request_server(raw), slice(std::string_view(e.what())));
+            detail::complain(raw, e.what());
+            if (!gone) refuse(raw, 500);
         } catch (...) {
-            if (raw) skua_log(skua_request_server(raw), SKUA_SLICE("a handler threw what is no std::exception"));
+            detail::complain(raw, "a handler threw what is no std::exception");
+            if (!gone) refuse(raw, 500);
         }
-        if (!raw) return;
-        if (skua_respond_error(raw, status) == SKUA_ESTATE) skua_request_abort(raw);
     }
 
 private:
+    // Answers an error, or ends what has been begun already: nobody is left waiting.
+    static void refuse(skua_request *raw, int status, std::string_view sentence = {}) noexcept
+    {
+        skua_status given = skua_refuse(raw, status, slice(sentence));
+        if (given == SKUA_EINVAL) {
+            detail::complain(raw, "a skua::http_error has a status that is no error");
+            given = skua_respond_error(raw, 500);
+        }
+        if (given) skua_request_abort(raw);
+    }
+
+    int status() const
+    {
+        auto code = reinterpret_cast<std::intptr_t>(skua_request_get(raw(), &detail::status_key));
+        return code ? static_cast<int>(code) : 200;
+    }
+
     static void drained(skua_request *, void *user)
     {
         auto *alive = static_cast<detail::life *>(user);
@@ -353,7 +423,6 @@ private:
 
     skua_request *raw_ = nullptr;
     detail::life *life_ = nullptr;
-    int status_ = 200;
 };
 
 } // namespace skua

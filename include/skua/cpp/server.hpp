@@ -18,21 +18,27 @@ namespace skua {
 // A request to be answered later, from any thread. Resumed at most once; copies share that.
 class ticket {
 public:
-    explicit ticket(const request &of) { check(skua_ticket_take(of.raw(), &raw_)); }
+    explicit ticket(const request &of) : server_(skua_request_server(of.raw()))
+    {
+        check(skua_ticket_take(of.raw(), &raw_));
+    }
 
     // Has fn(request &) run once on the request's worker, with an empty request if it is gone by then.
     // Returns whether it will run: false when it was resumed already or the request is gone already.
     template <std::invocable<request &> F> bool resume(F fn) const
     {
-        auto held = std::make_unique<F>(std::move(fn));
+        struct given {
+            F fn;
+            skua_server *server;
+        };
+        auto held = std::make_unique<given>(given{ std::move(fn), server_ });
         skua_status status = skua_resume(
             raw_,
             [](skua_request *raw, void *user) {
-                std::unique_ptr<F> given(static_cast<F *>(user));
-                request::guard(raw, [&] {
-                    request self(raw);
-                    (*given)(self);
-                });
+                std::unique_ptr<given> now(static_cast<given *>(user));
+                request self(raw);
+                if (raw) request::guard(raw, [&] { now->fn(self); });
+                else detail::log_throw(now->server, "a ticket's function", [&] { now->fn(self); });
             },
             held.get());
         if (status) return false;
@@ -42,6 +48,7 @@ public:
 
 private:
     skua_ticket raw_{};
+    skua_server *server_;
 };
 
 // ---- Blocking handlers ------------------------------------------------------------------------
@@ -67,10 +74,11 @@ private:
     std::string_view content_;
 };
 
-// What a blocking handler answers; sent when it returns.
+// What a blocking handler answers; sent when it returns. Copies are of the same answer.
 class reply {
 public:
-    explicit reply(skua_reply *raw) noexcept : raw_(raw) {}
+    // status: of the answer to come; shared by all copies, which it outlives.
+    reply(skua_reply *raw, int &status) noexcept : raw_(raw), status_(&status) {}
 
     reply &set(const char *name, std::string_view value)
     {
@@ -79,10 +87,13 @@ public:
     }
     reply &status(int code) noexcept
     {
-        status_ = code;
+        *status_ = code;
         return *this;
     }
-    void respond(const char *type, std::string_view content) { check(skua_reply_give(raw_, status_, type, slice(content))); }
+    void respond(const char *type, std::string_view content)
+    {
+        check(skua_reply_give(raw_, *status_, type, slice(content)));
+    }
     void text(std::string_view content) { respond("text/plain; charset=utf-8", content); }
     void html(std::string_view content) { respond("text/html; charset=utf-8", content); }
     void json(std::string_view content) { respond("application/json", content); }
@@ -90,7 +101,7 @@ public:
 
 private:
     skua_reply *raw_;
-    int status_ = 200;
+    int *status_;
 };
 
 // ---- Timers -----------------------------------------------------------------------------------
@@ -125,11 +136,7 @@ private:
     {
         auto *self = static_cast<state *>(user);
         if (!self->repeats) self->raw = nullptr;
-        try {
-            self->fn();
-        } catch (...) {
-            skua_log(skua_worker_server(worker), SKUA_SLICE("a timer's function threw an exception"));
-        }
+        detail::log_throw(skua_worker_server(worker), "a timer's function", [&] { self->fn(); });
     }
 
     std::unique_ptr<state> held_;
@@ -254,7 +261,8 @@ public:
         return judge(skua_route_blocking(
             raw(), pattern,
             [](const skua_request *raw, skua_slice content, skua_reply *out, void *user) {
-                reply answer(out);
+                int code = 200;
+                reply answer(out, code);
                 run_blocking(raw, answer, [&] { (*static_cast<F *>(user))(snapshot(raw, content), answer); });
             },
             held));
@@ -281,7 +289,7 @@ public:
         F *held = keep(std::move(fn));
         skua_middleware desc{};
         desc.head = [](skua_request *raw, int status, void *user) {
-            log_throw(skua_request_server(raw), [&] {
+            detail::log_throw_of(raw, [&] {
                 request self(raw);
                 (*static_cast<F *>(user))(self, status);
             });
@@ -295,7 +303,7 @@ public:
         F *held = keep(std::move(fn));
         skua_middleware desc{};
         desc.end = [](skua_request *raw, skua_end how, void *user) {
-            log_throw(skua_request_server(raw), [&] {
+            detail::log_throw_of(raw, [&] {
                 request self(raw);
                 (*static_cast<F *>(user))(self, how);
             });
@@ -330,7 +338,7 @@ public:
             raw(), index,
             [](skua_worker *worker, void *user) {
                 std::unique_ptr<F> given(static_cast<F *>(user));
-                log_throw(skua_worker_server(worker), [&] { (*given)(worker); });
+                detail::log_throw(skua_worker_server(worker), "a posted function", [&] { (*given)(worker); });
             },
             held.get()));
         (void)held.release();
@@ -382,31 +390,26 @@ private:
         return route((name + std::string(path)).c_str(), std::move(fn));
     }
 
-    template <class F> static void log_throw(skua_server *of, F &&fn) noexcept
-    {
-        try {
-            fn();
-        } catch (const std::exception &e) {
-            skua_log(of, slice(std::string_view(e.what())));
-        } catch (...) {
-            skua_log(of, SKUA_SLICE("a callback threw what is no std::exception"));
-        }
-    }
-
     template <class F> static void run_blocking(const skua_request *raw, reply &answer, F &&fn) noexcept
     {
         int status = 500;
+        std::string sentence;
         try {
             fn();
             return;
         } catch (const http_error &e) {
             status = e.status();
+            if (status >= 500 && !e.sentence().empty()) detail::complain(raw, e.what());
+            detail::log_throw_of(raw, [&] { sentence = e.sentence(); });
         } catch (const std::exception &e) {
-            skua_log(skua_request_server(raw), slice(std::string_view(e.what())));
+            detail::complain(raw, e.what());
         } catch (...) {
-            skua_log(skua_request_server(raw), SKUA_SLICE("a blocking handler threw what is no std::exception"));
+            detail::complain(raw, "a blocking handler threw what is no std::exception");
         }
-        log_throw(skua_request_server(raw), [&] { answer.status(status).text(std::to_string(status)); });
+        detail::log_throw_of(raw, [&] {
+            if (sentence.empty()) sentence = std::to_string(status);
+            answer.status(status).text(sentence);
+        });
     }
 
     std::vector<kept> objects_; // destroyed after the server, whose handlers use them

@@ -168,7 +168,7 @@ template <class F> flight flight_run(F &fn, skua_request *raw)
             co_await fn(request(raw, &alive));
             flight_settle(alive);
         } catch (...) {
-            request::fail(alive.raw);
+            request::fail(raw, !alive.raw);
         }
     } catch (...) {
         request::fail(raw); // no memory to begin with
@@ -214,13 +214,10 @@ struct body_awaiter : once {
     bool await_ready() const noexcept { return false; }
     template <of_request P> bool await_suspend(std::coroutine_handle<P> h)
     {
-        status = skua_content_collect(of.raw(), limit, collected, this);
-        if (status) {
-            called = true;
-            alive = h.promise().alive;
-            return false;
-        }
-        return begun(h.promise().alive, h);
+        skua_status begins = skua_content_collect(of.raw(), limit, collected, this);
+        if (begins == SKUA_OK) return begun(h.promise().alive, h); // collected may have said why not already
+        status = begins;
+        return false;
     }
     static void collected(skua_request *, skua_status status, skua_slice content, void *user)
     {

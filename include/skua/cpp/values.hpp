@@ -53,15 +53,23 @@ private:
     skua_status status_;
 };
 
-// Thrown by a handler: the request is answered with this status and its page.
+// Thrown by a handler: the request is answered with this status and its page. status: 400..599.
+// sentence: what the page says, to the client, in place of what the status means in general; from status 500 on it
+// is also written to the log, with the request.
 class http_error : public std::runtime_error {
 public:
-    explicit http_error(int status) : http_error(status, "HTTP status " + std::to_string(status)) {}
-    http_error(int status, const std::string &sentence) : std::runtime_error(sentence), status_(status) {}
+    explicit http_error(int status)
+        : std::runtime_error("HTTP status " + std::to_string(status)), status_(status), says_(false)
+    {
+    }
+    http_error(int status, const std::string &sentence) : std::runtime_error(sentence), status_(status), says_(true) {}
     int status() const noexcept { return status_; }
+    // What the page is to say; empty when nothing was given.
+    std::string_view sentence() const noexcept { return says_ ? std::string_view(what()) : std::string_view(); }
 
 private:
     int status_;
+    bool says_;
 };
 
 // Thrown by what a coroutine awaits, and by its request, once the request is gone.
