@@ -85,7 +85,7 @@ unit: build/.tools-test build/asan/.built
 
 # What crosses threads, under the thread sanitizer.
 TSAN_SCENARIOS := threads connections
-TSAN_UNITS := io/disk $(addprefix thread/,mailbox thread_pool gate) log/log $(addprefix server/,backend server watch blocking post \
+TSAN_UNITS := io/disk $(addprefix thread/,mailbox thread_pool gate) log/log $(addprefix server/,backend server stop watch blocking post \
     ticket failure threads file)
 TSAN_TESTS := workers accept threads cold_disk
 tsan: build/.tools-test build/tsan/build.ninja
@@ -101,14 +101,15 @@ forms: build/.tools-test build/single/.built
 	@SKUA_BUILD=build/single $(PYTEST_MANY) tests/e2e/test_requests.py tests/e2e/test_files.py
 
 # The kqueue backend, over the shim of tests/kqueue.
-KQUEUE_UNITS := kqueue_test_kqueue io_test_streams io_test_operations server_test_watch server_test_foreign
+KQUEUE_UNITS := kqueue_test_kqueue io_test_streams io_test_operations server_test_watch server_test_foreign \
+    server_test_stop
 KQUEUE_TESTS := requests files faults clients
 KQUEUE_SCENARIOS := $(basename $(notdir $(wildcard tests/scenarios/test_*.c)))
 kqueue: build/.tools-test build/kqueue/build.ninja
 	@cmake --build build/kqueue -j $(JOBS) --target skua hello echo rules $(KQUEUE_UNITS) \
 	    $(KQUEUE_SCENARIOS:%=scenarios_%)
 	@ctest --test-dir build/kqueue --output-on-failure -j $(JOBS) --no-tests=error \
-	    -R '/test_(kqueue|streams|operations|watch|foreign)$$|^scenarios/.*/kqueue$$'
+	    -R '/test_(kqueue|streams|operations|watch|foreign|stop)$$|^scenarios/.*/kqueue$$'
 	@SKUA_BUILD=build/kqueue SKUA_BACKEND=kqueue $(PYTEST_MANY) $(KQUEUE_TESTS:%=tests/e2e/test_%.py)
 
 # Other systems and processors, with zig's C compiler.

@@ -659,7 +659,7 @@ skua_status skua_run(skua_server *server)
 
 static void server_wake_workers(skua_server *server)
 {
-    if (!gate_enter(&server->running)) return; // workers look at it when they start
+    if (!gate_enter(&server->running)) return; // it opens later, and workers look when they start
     for (unsigned i = 0; i < server->worker_count; i++)
         io_wake(&server->workers[i]->wake);
     gate_leave(&server->running);
@@ -668,7 +668,7 @@ static void server_wake_workers(skua_server *server)
 void skua_stop(skua_server *server, int64_t grace_ns)
 {
     if (grace_ns < 0) grace_ns = 0;
-    atomic_store_explicit(&server->shared.grace_ns, grace_ns, memory_order_release);
+    atomic_store(&server->shared.grace_ns, grace_ns);
     server_wake_workers(server);
 }
 

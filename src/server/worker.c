@@ -202,7 +202,7 @@ static void worker_abort_connections(skua_worker *w)
 
 static void worker_look_at_stop(skua_worker *w)
 {
-    long long grace = atomic_load_explicit(&w->server->shared.grace_ns, memory_order_acquire);
+    long long grace = atomic_load(&w->server->shared.grace_ns);
     if (grace < 0) return;
     int64_t end = w->loop.now_ns + grace;
     if (!w->draining || end < w->end_at_ns) w->end_at_ns = end;

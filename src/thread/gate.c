@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Gate: one word, so that entering and closing are in an order that both sides agree on.
+// Gate: one word, so that entering and closing are in an order that both sides agree on. Whoever is
+// refused has never written to it: a gate that is closed and empty stays so, and whoever closed it
+// need not look again.
+// The order is that of all sequentially consistent operations, so that it also holds against other
+// words: a thread that writes one and then finds the gate closed has written before it opens.
 
 #include "thread/gate.h"
 
@@ -10,20 +14,20 @@ enum { GATE_OPEN = 1, GATE_VISITOR = 2 };
 
 void gate_open(gate *g)
 {
-    atomic_fetch_or_explicit(&g->shared.word, GATE_OPEN, memory_order_acq_rel);
+    atomic_fetch_or(&g->shared.word, GATE_OPEN);
 }
 
 void gate_close(gate *g)
 {
-    atomic_fetch_and_explicit(&g->shared.word, ~(unsigned)GATE_OPEN, memory_order_acq_rel);
+    atomic_fetch_and(&g->shared.word, ~(unsigned)GATE_OPEN);
 }
 
 bool gate_enter(gate *g)
 {
-    unsigned before =
-        atomic_fetch_add_explicit(&g->shared.word, GATE_VISITOR, memory_order_acq_rel);
-    if (before & GATE_OPEN) return true;
-    gate_leave(g);
+    unsigned word = atomic_load(&g->shared.word);
+    while (word & GATE_OPEN) {
+        if (atomic_compare_exchange_weak(&g->shared.word, &word, word + GATE_VISITOR)) return true;
+    }
     return false;
 }
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// Memory that ends at a forbidden page.
+// Memory that ends at a forbidden page, and how long stress tests play.
 
 #include "support/support.h"
 
 #include "base/assert.h"
 
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -31,4 +32,10 @@ void guarded_free(char *copy, size_t len)
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     size_t body = page_round(len, page);
     SKUA_ASSERT(munmap(copy + len - body, body + page) == 0);
+}
+
+unsigned support_rounds(unsigned usual)
+{
+    const char *rounds = getenv("SKUA_SOAK_ROUNDS");
+    return rounds ? (unsigned)strtoul(rounds, NULL, 10) : usual;
 }

@@ -14,4 +14,7 @@ void guarded_free(char *copy, size_t len);
 // The same for a NUL-terminated text, without the NUL.
 #define GUARDED_TEXT(text) guarded_copy(text, strlen(text))
 
+// How many rounds a stress test plays: usual, or what SKUA_SOAK_ROUNDS says, for longer runs.
+unsigned support_rounds(unsigned usual);
+
 #endif

@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-enum { VISITORS = 4, ROUNDS = 50 };
+enum { VISITORS = 4, ROUNDS = 50, LOOKS = 200000 };
 
 static void test_gate_zeroed_is_closed(void **state)
 {
@@ -86,12 +86,43 @@ static void test_gate_is_empty_when_it_says_so(void **state)
     }
 }
 
+// Whoever closes looks once, and is woken by nobody when a visitor that was refused goes away.
+typedef struct closed_house {
+    gate gate;
+    atomic_bool left;
+} closed_house;
+
+static void *knock(void *user)
+{
+    closed_house *h = user;
+    while (!atomic_load(&h->left))
+        assert_false(gate_enter(&h->gate));
+    return NULL;
+}
+
+static void test_gate_that_is_closed_stays_empty(void **state)
+{
+    (void)state;
+    closed_house h = { .left = false };
+    pthread_t threads[VISITORS];
+    unsigned long times_not_empty = 0;
+    for (int i = 0; i < VISITORS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, knock, &h), 0);
+    for (int i = 0; i < LOOKS; i++)
+        times_not_empty += !gate_is_empty(&h.gate);
+    atomic_store(&h.left, true);
+    for (int i = 0; i < VISITORS; i++)
+        pthread_join(threads[i], NULL);
+    assert_int_equal(times_not_empty, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gate_zeroed_is_closed),
         cmocka_unit_test(test_gate_waits_for_those_inside),
         cmocka_unit_test(test_gate_is_empty_when_it_says_so),
+        cmocka_unit_test(test_gate_that_is_closed_stays_empty),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
