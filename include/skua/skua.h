@@ -338,7 +338,8 @@ SKUA_API const char *skua_server_address(const skua_server *server, size_t index
 SKUA_API unsigned skua_server_workers(const skua_server *server);
 SKUA_API const char *skua_server_backend(const skua_server *server);
 
-// Writes a line to the error log: "skua: …". Controls are escaped.  Thread: any.
+// Writes a line to the error log: "skua: …". Controls are escaped. A server that does not run has no
+// log: from skua_wait's return to the next start, nothing is written.  Thread: any.
 SKUA_API void skua_log(skua_server *server, skua_slice message);
 
 // ---- Routes -----------------------------------------------------------------------------------

@@ -199,7 +199,6 @@ __attribute__((cold)) void skua_server_free(skua_server *server)
     thread_pool_free(server->helpers);
     thread_pool_free(server->disk);
     if (server->watch_set) watch_set_free(server->watch_set);
-    log_free(server->log);
     middleware_free(server->middleware);
     router_free(server->router);
     memory_free(server->hosts_text);
@@ -503,7 +502,18 @@ static skua_status server_open_log(skua_server *server)
 {
     const skua_config *config = &server->config;
     server->log = log_new(config->log, config->log_write, config->log_user);
-    return server->log ? SKUA_OK : server_fail(server, SKUA_ENOMEM, "cannot start the log");
+    if (!server->log) return server_fail(server, SKUA_ENOMEM, "cannot start the log");
+    gate_open(&server->logging);
+    return SKUA_OK;
+}
+
+// Threads that are the program's may be writing to it.
+static void server_close_log(skua_server *server)
+{
+    gate_close(&server->logging);
+    gate_wait(&server->logging);
+    log_free(server->log);
+    server->log = NULL;
 }
 
 static skua_status server_open(skua_server *server)
@@ -623,8 +633,7 @@ __attribute__((cold)) skua_status server_end(skua_server *server)
     for (unsigned i = 0; i < server->worker_count; i++)
         worker_end(server->workers[i]);
     server_close_workers(server);
-    log_free(server->log);
-    server->log = NULL;
+    server_close_log(server);
     server->foreign.open = false;
     server->started = false;
     if (!atomic_load(&server->shared.broken)) return SKUA_OK;
@@ -725,7 +734,9 @@ const char *skua_server_backend(const skua_server *server)
 
 void skua_log(skua_server *server, slice message)
 {
-    if (server->log) log_message(server->log, message);
+    if (!gate_enter(&server->logging)) return;
+    log_message(server->log, message);
+    gate_leave(&server->logging);
 }
 
 watch_set *server_watches(skua_server *server)

@@ -18,7 +18,7 @@
 #include <stdarg.h>
 #include <cmocka.h>
 
-enum { WORKERS = 2, POSTERS = 2, ROUNDS = 10, PATIENCE_SECONDS = 30 };
+enum { WORKERS = 2, POSTERS = 2, LOGGERS = 2, ROUNDS = 10, PATIENCE_SECONDS = 30 };
 
 static const char *backend; // under test
 
@@ -103,10 +103,58 @@ static void test_posters_do_not_hold_it_up(void **state)
     alarm(0);
 }
 
+// ---- Logging meanwhile ----
+
+static atomic_ulong lines_written;
+
+static void count_lines(skua_slice octets, void *user)
+{
+    (void)user;
+    for (size_t i = 0; i < octets.len; i++)
+        if (octets.ptr[i] == '\n') atomic_fetch_add(&lines_written, 1);
+}
+
+static void *log_without_rest(void *user)
+{
+    crowd *c = user;
+    while (!atomic_load(&c->over)) {
+        skua_log(c->server, SKUA_SLICE("still here"));
+        sched_yield();
+    }
+    return NULL;
+}
+
+// The log ends with each run, while others write to it.
+static void test_a_log_that_ends_is_left_alone(void **state)
+{
+    (void)state;
+    pthread_t loggers[LOGGERS];
+    crowd c = { .over = false };
+    c.server = server_of(&(skua_config){ .workers = 1, .log_write = count_lines });
+    atomic_store(&lines_written, 0);
+    for (int i = 0; i < LOGGERS; i++)
+        assert_int_equal(pthread_create(&loggers[i], NULL, log_without_rest, &c), 0);
+    for (unsigned round = support_rounds(ROUNDS); round; round--) {
+        alarm(PATIENCE_SECONDS);
+        unsigned long before = atomic_load(&lines_written);
+        assert_int_equal(skua_start(c.server), SKUA_OK);
+        while (atomic_load(&lines_written) == before)
+            sched_yield();
+        skua_stop(c.server, 0);
+        assert_int_equal(skua_wait(c.server), SKUA_OK);
+    }
+    atomic_store(&c.over, true);
+    for (int i = 0; i < LOGGERS; i++)
+        pthread_join(loggers[i], NULL);
+    skua_server_free(c.server);
+    alarm(0);
+}
+
 static int over(const char *name)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_posters_do_not_hold_it_up),
+        cmocka_unit_test(test_a_log_that_ends_is_left_alone),
     };
     const io_backend *found = io_backend_find(name);
     const char *call;
