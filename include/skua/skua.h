@@ -1215,6 +1215,9 @@ typedef struct skua_directory_config {
     size_t small_octets_max; // the largest file kept in memory; default 32768
     // ranges answered of one request, more answer the whole; default 16, at most 16
     unsigned ranges_max;
+    // Octets of listings kept while their pages are being read, per worker; default 16 MiB. A page
+    // whose listing is not kept is sent on after its directory has been read again.
+    size_t listings_octets_max;
 } skua_directory_config;
 
 // Serves the files below path at pattern, which ends in "/" ("/", "GET /docs/"); the rest of the

@@ -30,6 +30,7 @@ cache *cache_new(const site *s, unsigned files_max)
     c->mask = buckets - 1;
     c->count_max = s->cache_entries_max;
     c->files_max = files_max;
+    c->listings.octets_max = s->listings_octets_max;
     siphash_key_random(&c->key);
     return c;
 }
@@ -147,6 +148,7 @@ void cache_free(cache *c)
 {
     while (c->oldest)
         cache_drop(c, c->oldest);
+    listing_shelf_deinit(&c->listings);
     memory_free(c->buckets);
     memory_free(c);
 }

@@ -7,6 +7,7 @@
 
 #include "base/siphash.h"
 #include "files/cached.h"
+#include "files/listing_shelf.h"
 
 typedef struct cache {
     const site *site;
@@ -19,6 +20,7 @@ typedef struct cache {
     unsigned count_max, files_max;
     size_t octets;
     uint64_t drawn; // boundaries of multipart answers so far
+    listing_shelf listings; // that pages are being written from
 } cache;
 
 // files_max: descriptors it may hold. NULL when memory ran out.

@@ -8,11 +8,15 @@
 
 #include <stdlib.h>
 
+// What a name on the heap takes beside its octets, roughly.
+enum { LISTING_NAME_OCTETS = 16 };
+
 static bool listing_grow(listing *l)
 {
     size_t room = l->room ? 2 * l->room : 64;
     listing_entry *grown = memory_resize(l->entries, room * sizeof *grown);
     if (!grown) return false;
+    l->octets += (room - l->room) * sizeof *grown;
     l->entries = grown;
     l->room = room;
     return true;
@@ -23,6 +27,7 @@ static bool listing_keep(listing *l, const char *name, const skua_file_info *inf
     if (l->count == l->room && !listing_grow(l)) return false;
     char *copy = memory_text(name);
     if (!copy) return false;
+    l->octets += strlen(name) + LISTING_NAME_OCTETS;
     l->entries[l->count++] = (listing_entry){ copy, info->size, info->mtime_ns, info->kind };
     return true;
 }
@@ -129,16 +134,41 @@ static void listing_reverse(listing_entry *entries, size_t count)
     }
 }
 
+static int (*const listing_compare[])(const void *, const void *) = {
+    listing_by_name,
+    listing_by_size,
+    listing_by_time,
+};
+
 void listing_order(listing *l, listing_sort sort, bool descending)
 {
-    static int (*const compare[])(const void *, const void *) = { listing_by_name, listing_by_size,
-                                                                  listing_by_time };
     if (l->count == 0) return;
-    qsort(l->entries, l->count, sizeof *l->entries, compare[sort]);
+    qsort(l->entries, l->count, sizeof *l->entries, listing_compare[sort]);
     if (!descending) return;
     size_t directories = 0;
     while (directories < l->count && l->entries[directories].kind == SKUA_FILE_DIRECTORY)
         directories++;
     listing_reverse(l->entries, directories);
     listing_reverse(l->entries + directories, l->count - directories);
+}
+
+static bool listing_comes_after(const listing_entry *entry, const listing_entry *last,
+                                listing_sort sort, bool descending)
+{
+    int order = listing_compare_kinds(entry, last);
+    if (order) return order > 0;
+    order = listing_compare[sort](entry, last);
+    return descending ? order < 0 : order > 0;
+}
+
+size_t listing_after(const listing *l, const listing_entry *last, listing_sort sort,
+                     bool descending)
+{
+    size_t low = 0, high = l->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (listing_comes_after(&l->entries[middle], last, sort, descending)) high = middle;
+        else low = middle + 1;
+    }
+    return low;
 }

@@ -22,6 +22,7 @@ typedef struct listing_entry {
 typedef struct listing {
     listing_entry *entries;
     size_t count, room;
+    size_t octets; // of memory that the entries take
     bool dotfiles; // names that begin with "." are taken too
     bool cut;      // there were more
     bool failed;   // memory ran out
@@ -33,6 +34,11 @@ bool listing_add(const char *name, const skua_file_info *info, void *user);
 // Directories first; then by what is said, and by name where that is equal. Names without regard to
 // the case of ASCII letters, and numbers in them by value, so that "10" comes after "9".
 void listing_order(listing *l, listing_sort sort, bool descending);
+
+// The number of the first entry, of a listing in that order, that comes after last, which need not
+// be among them; the listing's count if none does.
+size_t listing_after(const listing *l, const listing_entry *last, listing_sort sort,
+                     bool descending);
 
 void listing_free(listing *l);
 

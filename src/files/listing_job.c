@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// A job belongs to the helper thread from skua_offload until its done function runs; what the
-// worker may touch meanwhile is request alone, which the helper never looks at. Pages wait in
-// memory for clients that may read slowly, so all pages of the process together are bounded.
+// A job is the worker's while it rests or waits, and the helper's from skua_offload until its done
+// function runs; what the worker may touch meanwhile is request alone, which the helper never looks
+// at.
+// A client may read a page as slowly as it likes, so a job keeps no more than one piece of it. The
+// listing that pieces are written from lies on the shelf in between, from where others may drive
+// it out. Then the directory is read again, and the page goes on behind the entry it had come to.
 
 #include "files/listing_job.h"
 
+#include "base/assert.h"
 #include "base/memory.h"
 #include "files/listing_page.h"
 #include "files/reply.h"
@@ -13,105 +17,155 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-// Some thirty pages of the largest kind.
-static const size_t listing_job_octets_max = (size_t)64 << 20;
+enum {
+    LISTING_PIECE_OCTETS = 24576, // of entries; with the last of them at most some 28 KiB
+    LISTING_COMING_OCTETS_MAX = 64 << 20
+};
+
+// Helpers that had more to do than they could queue are asked again this often.
+static const int64_t listing_retry_ns = 100000000;
 
 static struct {
     struct {
-        atomic_size_t octets; // of pages that are not yet sent
+        atomic_size_t coming; // octets of listings that were read and are not on a shelf yet
     } shared;
 } listing_jobs;
 
 typedef struct listing_job {
     skua_request *request; // the worker's; NULL: gone
+    skua_worker *worker;
     const site *site;
+    listing_shelf *shelf;
+    skua_timer *retry; // NULL: not set
     listing_sort sort;
     bool descending;
+    bool helped; // a helper has it
+    bool begun;  // the head of the answer, and the first piece of the page
+    bool ended;  // this piece is the page's last
     skua_status status;
-    markup page;
-    size_t counted; // of the page, in shared.octets
+    shelved *taken;     // from the shelf, or NULL
+    shelved *made;      // for the shelf, or NULL
+    size_t coming;      // octets of it, in shared.coming; 0: it is not kept
+    listing_entry last; // the last one that was written; without a name: none was
+    markup piece;
+    size_t given; // octets of the piece
     size_t path_len;
     char path[]; // of the request, normalised
 } listing_job;
 
+static slice listing_job_path(const listing_job *job)
+{
+    return slice_make(job->path, job->path_len);
+}
+
 static void listing_job_free(void *user)
 {
     listing_job *job = user;
-    atomic_fetch_sub_explicit(&listing_jobs.shared.octets, job->counted, memory_order_relaxed);
-    markup_free(&job->page);
+    SKUA_ASSERT(!job->helped && !job->retry);
+    SKUA_ASSERT(!job->taken && !job->made);
+    markup_free(&job->piece);
+    memory_free(job->last.name);
     memory_free(job);
 }
 
-// ---- On the helper thread
-// -------------------------------------------------------------------------
+// ---- On the helper thread -----------------------------------------------------------------------
 
-static slice listing_job_name(const listing_job *job)
+static skua_status listing_job_read(const listing_job *job, listing *l)
 {
-    return slice_from(slice_make(job->path, job->path_len), job->site->prefix_len);
+    slice name = slice_from(listing_job_path(job), job->site->prefix_len);
+    l->dotfiles = job->site->dotfiles;
+    skua_status status = skua_root_list(job->site->root, name, listing_add, l);
+    if (status) return status;
+    if (l->failed) return SKUA_ENOMEM;
+    listing_order(l, job->sort, job->descending);
+    return SKUA_OK;
 }
 
-static skua_status listing_job_count(listing_job *job)
+static skua_status listing_job_remember(listing_job *job, const listing_entry *last)
 {
-    job->counted = job->page.room;
-    size_t before =
-        atomic_fetch_add_explicit(&listing_jobs.shared.octets, job->counted, memory_order_relaxed);
-    return before > listing_job_octets_max ? SKUA_ELIMIT : SKUA_OK;
+    memory_free(job->last.name);
+    job->last = *last;
+    job->last.name = memory_text(last->name);
+    return job->last.name ? SKUA_OK : SKUA_ENOMEM;
 }
 
-static skua_status listing_job_write(listing_job *job, listing *l)
+static skua_status listing_job_write(listing_job *job, const listing *l)
 {
     listing_view view = {
-        .path = slice_make(job->path, job->path_len),
+        .path = listing_job_path(job),
         .prefix_len = job->site->prefix_len,
         .sort = job->sort,
         .descending = job->descending,
     };
-    listing_order(l, job->sort, job->descending);
-    listing_page_write(l, &view, &job->page);
-    return job->page.failed ? SKUA_ENOMEM : listing_job_count(job);
+    markup *m = &job->piece;
+    size_t row = 0;
+    if (!job->begun) listing_page_begin(l, &view, m);
+    else row = listing_after(l, &job->last, job->sort, job->descending);
+    row = listing_page_write(l, &view, row, m->len + LISTING_PIECE_OCTETS, m);
+    job->ended = row == l->count;
+    if (job->ended) listing_page_end(m);
+    if (m->failed) return SKUA_ENOMEM;
+    return job->ended ? SKUA_OK : listing_job_remember(job, &l->entries[row - 1]);
+}
+
+// Whether what was read is kept for the next piece. A worker that is held up must not let it pile up.
+static bool listing_job_is_kept(listing_job *job)
+{
+    size_t octets = job->made->listing.octets;
+    if (job->status || job->ended) return false;
+    size_t before =
+        atomic_fetch_add_explicit(&listing_jobs.shared.coming, octets, memory_order_relaxed);
+    if (before <= LISTING_COMING_OCTETS_MAX) job->coming = octets;
+    else atomic_fetch_sub_explicit(&listing_jobs.shared.coming, octets, memory_order_relaxed);
+    return job->coming > 0;
 }
 
 static void listing_job_work(void *user)
 {
     listing_job *job = user;
-    listing l = { .dotfiles = job->site->dotfiles };
-    job->status = skua_root_list(job->site->root, listing_job_name(job), listing_add, &l);
-    if (!job->status && l.failed) job->status = SKUA_ENOMEM;
-    if (!job->status) job->status = listing_job_write(job, &l);
-    listing_free(&l);
+    listing *l = job->made ? &job->made->listing : &job->taken->listing;
+    job->status = job->made ? listing_job_read(job, l) : SKUA_OK;
+    if (!job->status) job->status = listing_job_write(job, l);
+    if (job->made && !listing_job_is_kept(job)) listing_free(l);
 }
 
-// ---- On the worker
-// --------------------------------------------------------------------------------
+// ---- Between worker and helper ------------------------------------------------------------------
 
-static void listing_job_ended(skua_request *request, skua_end how, void *user)
+static void listing_job_done(skua_worker *worker, void *user);
+
+// keep: what was read of the directory is worth being put on the shelf.
+static void listing_job_put_back(listing_job *job, bool keep)
+{
+    if (job->taken) listing_shelf_give(job->shelf, job->taken);
+    job->taken = NULL;
+    if (job->made && keep) listing_shelf_put(job->shelf, &job->made);
+    shelved_free(job->made);
+    job->made = NULL;
+}
+
+// A page begins with the directory as it is now, and goes on with what is on the shelf.
+static skua_status listing_job_hand_over(listing_job *job)
+{
+    slice path = listing_job_path(job);
+    if (job->begun) job->taken = listing_shelf_take(job->shelf, path, job->sort, job->descending);
+    if (!job->taken) job->made = shelved_new(path, job->sort, job->descending);
+    if (!job->taken && !job->made) return SKUA_ENOMEM;
+    skua_status status = skua_offload(job->worker, listing_job_work, listing_job_done, job);
+    if (status) listing_job_put_back(job, false);
+    else job->helped = true;
+    return status;
+}
+
+// ---- On the worker ------------------------------------------------------------------------------
+
+static void listing_job_gone(skua_request *request, skua_end how, void *user)
 {
     (void)request, (void)how;
     listing_job *job = user;
     job->request = NULL;
-}
-
-static skua_status listing_job_add_fields(skua_request *request)
-{
-    skua_status status =
-        skua_field_add(request, "Content-Security-Policy", slice_of(listing_page_policy));
-    if (!status) status = skua_field_add(request, "X-Content-Type-Options", SKUA_SLICE("nosniff"));
-    return status ? status : skua_field_add(request, "Cache-Control", SKUA_SLICE("no-cache"));
-}
-
-// The page stays where it is until it has been sent.
-static void listing_job_send(listing_job *job)
-{
-    skua_request *request = job->request;
-    skua_status status = listing_job_add_fields(request);
-    if (!status) {
-        status =
-            skua_respond_borrowed(request, 200, "text/html; charset=utf-8",
-                                  slice_make(job->page.ptr, job->page.len), listing_job_free, job);
-    }
-    if (!status) return;
-    listing_job_free(job);
-    reply_check(request, status);
+    skua_timer_stop(job->worker, job->retry);
+    job->retry = NULL;
+    if (!job->helped) listing_job_free(job);
 }
 
 static void listing_job_log(const listing_job *job)
@@ -125,33 +179,96 @@ static void listing_job_log(const listing_job *job)
              slice_make(line, (size_t)len < sizeof line ? (size_t)len : sizeof line - 1));
 }
 
-static void listing_job_refuse(listing_job *job)
+static void listing_job_retry(skua_worker *worker, void *user)
 {
-    int status = 500;
-    if (job->status == SKUA_ENOENT) status = 404;
-    if (job->status == SKUA_EACCES) status = 403;
-    if (job->status == SKUA_ENOMEM || job->status == SKUA_ELIMIT || job->status == SKUA_ENOFILE)
-        status = 503;
-    if (status >= 500) listing_job_log(job);
-    reply_error(job->request, status);
+    (void)worker;
+    listing_job *job = user;
+    job->retry = NULL;
+    skua_wake(job->request);
+}
+
+// Has the next piece written, now or when helpers have time. False when memory ran out.
+static bool listing_job_go_on(listing_job *job)
+{
+    if (!listing_job_hand_over(job)) return true;
+    return !skua_timer_start(job->worker, listing_retry_ns, 0, listing_job_retry, job, &job->retry);
+}
+
+static skua_pulled listing_job_pull(skua_request *request, char *buffer, size_t room,
+                                    size_t *octets, void *user)
+{
+    (void)request;
+    listing_job *job = user;
+    if (job->helped || job->retry) return SKUA_PULL_PENDING;
+    if (job->status) return SKUA_PULL_ERROR;
+    size_t left = job->piece.len - job->given;
+    size_t n = left < room ? left : room;
+    if (n) memcpy(buffer, job->piece.ptr + job->given, n);
+    job->given += n;
+    *octets = n;
+    if (job->ended && n == left) return SKUA_PULL_END;
+    if (n) return SKUA_PULL_OCTETS;
+    markup_free(&job->piece);
+    job->given = 0;
+    return listing_job_go_on(job) ? SKUA_PULL_PENDING : SKUA_PULL_ERROR;
+}
+
+static skua_status listing_job_add_fields(skua_request *request)
+{
+    skua_status status =
+        skua_field_add(request, "Content-Security-Policy", slice_of(listing_page_policy));
+    if (!status) status = skua_field_add(request, "X-Content-Type-Options", SKUA_SLICE("nosniff"));
+    return status ? status : skua_field_add(request, "Cache-Control", SKUA_SLICE("no-cache"));
+}
+
+// A page that is written already has a length. Any other one is freed when its request ends.
+static skua_status listing_job_begin(listing_job *job)
+{
+    static const char type[] = "text/html; charset=utf-8";
+    skua_request *request = job->request;
+    skua_status status = listing_job_add_fields(request);
+    job->begun = true;
+    if (status) return status;
+    if (!job->ended) return skua_respond_pull(request, 200, type, -1, listing_job_pull, job);
+    skua_on_end(request, NULL, NULL);
+    return skua_respond_borrowed(request, 200, type, slice_make(job->piece.ptr, job->piece.len),
+                                 listing_job_free, job);
+}
+
+static int listing_job_error(skua_status why)
+{
+    if (why == SKUA_ENOENT) return 404;
+    if (why == SKUA_EACCES) return 403;
+    return why == SKUA_ENOMEM || why == SKUA_ENOFILE ? 503 : 500;
+}
+
+static void listing_job_answer(listing_job *job)
+{
+    skua_request *request = job->request;
+    skua_status read = job->status, status = read ? read : listing_job_begin(job);
+    if (!status) return;
+    skua_on_end(request, NULL, NULL);
     listing_job_free(job);
+    if (read) reply_error(request, listing_job_error(read));
+    else reply_check(request, status);
 }
 
 static void listing_job_done(skua_worker *worker, void *user)
 {
     (void)worker;
     listing_job *job = user;
-    if (!job->request) {
-        listing_job_free(job);
-        return;
-    }
-    skua_on_end(job->request, NULL, NULL);
-    if (job->status) listing_job_refuse(job);
-    else listing_job_send(job);
+    int error = listing_job_error(job->status);
+    job->helped = false;
+    atomic_fetch_sub_explicit(&listing_jobs.shared.coming, job->coming, memory_order_relaxed);
+    listing_job_put_back(job, job->coming > 0);
+    job->coming = 0;
+    if (job->status && (job->begun || error >= 500)) listing_job_log(job);
+    if (!job->request) listing_job_free(job);
+    else if (job->begun) skua_wake(job->request);
+    else listing_job_answer(job);
 }
 
-// ---- The beginning
-// --------------------------------------------------------------------------------
+// ---- The beginning ------------------------------------------------------------------------------
 
 static listing_sort listing_job_sort(skua_request *request)
 {
@@ -161,13 +278,15 @@ static listing_sort listing_job_sort(skua_request *request)
     return LISTING_BY_NAME;
 }
 
-static listing_job *listing_job_new(skua_request *request, const site *s)
+static listing_job *listing_job_new(skua_request *request, const site *s, listing_shelf *shelf)
 {
     slice path = skua_request_path(request);
     listing_job *job = memory_zeroed(sizeof *job + path.len);
     if (!job) return NULL;
     job->request = request;
+    job->worker = skua_request_worker(request);
     job->site = s;
+    job->shelf = shelf;
     job->sort = listing_job_sort(request);
     job->descending = slice_equal(skua_request_query_param(request, "order"), SKUA_SLICE("desc"));
     job->path_len = path.len;
@@ -175,17 +294,12 @@ static listing_job *listing_job_new(skua_request *request, const site *s)
     return job;
 }
 
-void listing_job_start(skua_request *request, const site *s)
+void listing_job_start(skua_request *request, const site *s, listing_shelf *shelf)
 {
-    listing_job *job = listing_job_new(request, s);
-    if (!job) {
-        reply_error(request, 503);
-        return;
-    }
-    skua_on_end(request, listing_job_ended, job);
-    if (!skua_offload(skua_request_worker(request), listing_job_work, listing_job_done, job))
-        return;
-    skua_on_end(request, NULL, NULL);
-    listing_job_free(job);
+    listing_job *job = listing_job_new(request, s, shelf);
+    if (job) skua_on_end(request, listing_job_gone, job);
+    if (job && !listing_job_hand_over(job)) return;
+    if (job) skua_on_end(request, NULL, NULL);
+    if (job) listing_job_free(job);
     reply_error(request, 503);
 }

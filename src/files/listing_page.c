@@ -273,7 +273,7 @@ static void listing_page_row(markup *m, const listing_view *view, const listing_
     markup_literal(m, "</td></tr>\n");
 }
 
-static void listing_page_rows(markup *m, const listing *l, const listing_view *view)
+static void listing_page_top_rows(markup *m, const listing *l, const listing_view *view)
 {
     if (view->path.len > view->prefix_len) {
         markup_literal(m, "<tr><td><a href=\"");
@@ -282,8 +282,6 @@ static void listing_page_rows(markup *m, const listing *l, const listing_view *v
         listing_page_put_icon(m, "up");
         markup_literal(m, "<bdi>..</bdi></a></td><td></td><td></td></tr>\n");
     }
-    for (size_t i = 0; i < l->count; i++)
-        listing_page_row(m, view, &l->entries[i]);
     if (l->count == 0) {
         markup_literal(
             m, "<tr><td class=\"plain\" colspan=\"3\"><p>This folder is empty.</p></td></tr>\n");
@@ -297,11 +295,10 @@ static void listing_page_table(markup *m, const listing *l, const listing_view *
     listing_page_column(m, view, LISTING_BY_SIZE, "Size");
     listing_page_column(m, view, LISTING_BY_TIME, "Modified (UTC)");
     markup_literal(m, "</tr></thead>\n<tbody>\n");
-    listing_page_rows(m, l, view);
-    markup_literal(m, "</tbody>\n</table>\n");
+    listing_page_top_rows(m, l, view);
 }
 
-void listing_page_write(const listing *l, const listing_view *view, markup *m)
+void listing_page_begin(const listing *l, const listing_view *view, markup *m)
 {
     markup_literal(
         m, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
@@ -315,5 +312,17 @@ void listing_page_write(const listing *l, const listing_view *view, markup *m)
     listing_page_crumbs(m, view);
     listing_page_summary(m, l);
     listing_page_table(m, l, view);
-    markup_literal(m, "</main>\n</body>\n</html>\n");
+}
+
+size_t listing_page_write(const listing *l, const listing_view *view, size_t first, size_t octets,
+                          markup *m)
+{
+    while (first < l->count && m->len < octets && !m->failed)
+        listing_page_row(m, view, &l->entries[first++]);
+    return first;
+}
+
+void listing_page_end(markup *m)
+{
+    markup_literal(m, "</tbody>\n</table>\n</main>\n</body>\n</html>\n");
 }

@@ -21,6 +21,15 @@ typedef struct listing_view {
     bool descending;
 } listing_view;
 
-void listing_page_write(const listing *l, const listing_view *view, markup *m);
+// The page in three steps: all that stands before its entries, which sums them up; then the
+// entries; then its end.
+void listing_page_begin(const listing *l, const listing_view *view, markup *m);
+
+// Writes the entry of number first and those behind it, until m holds octets or more. Returns the
+// number of the next.
+size_t listing_page_write(const listing *l, const listing_view *view, size_t first, size_t octets,
+                          markup *m);
+
+void listing_page_end(markup *m);
 
 #endif

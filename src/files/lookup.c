@@ -103,7 +103,7 @@ static void lookup_fail(const lookup *l, skua_status why)
 // A directory without an index file: its listing, if the site has those, or nothing.
 static void lookup_no_index(const lookup *l)
 {
-    if (l->site->list) listing_job_start(l->request, l->site);
+    if (l->site->list) listing_job_start(l->request, l->site, &l->cache->listings);
     else reply_error(l->request, 404);
 }
 

@@ -18,6 +18,7 @@ typedef struct site {
     bool dotfiles;
     size_t cache_octets_max;
     size_t small_octets_max;
+    size_t listings_octets_max;
     unsigned cache_entries_max;
     unsigned ranges_max; // at most RANGES_MAX
 } site;

@@ -19,7 +19,8 @@ enum {
     SITE_CACHE_OCTETS = 16 << 20,
     SITE_CACHE_ENTRIES = 1024,
     SITE_CACHE_ENTRIES_MAX = 1 << 20,
-    SITE_SMALL_OCTETS = 32768
+    SITE_SMALL_OCTETS = 32768,
+    SITE_LISTINGS_OCTETS = 16 << 20
 };
 
 static struct {
@@ -184,6 +185,8 @@ static void site_set_bounds(site *s, const skua_directory_config *config)
         s->cache_entries_max = SITE_CACHE_ENTRIES_MAX;
     s->ranges_max = config->ranges_max ? config->ranges_max : RANGES_MAX;
     s->small_octets_max = config->small_octets_max ? config->small_octets_max : SITE_SMALL_OCTETS;
+    s->listings_octets_max =
+        config->listings_octets_max ? config->listings_octets_max : SITE_LISTINGS_OCTETS;
     if (s->small_octets_max > s->cache_octets_max) s->small_octets_max = s->cache_octets_max;
 }
 

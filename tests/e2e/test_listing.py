@@ -6,10 +6,12 @@ A name with a backslash cannot be asked for, so a listing need not have it.
 
 import html.parser
 import os
+import re
 import urllib.parse
 
 import pytest
 from server import program
+from wire import request
 
 NAMES = [
     b"plain.txt", b"a&b<c>.txt", b"javascript:alert(1)", b"data:text,x", b"\"quote'.txt", "\u00fcn\u00ef.txt".encode(),
@@ -116,3 +118,63 @@ def test_redirect_comes_first(listed):
 def test_new_entry_shows(listed, folder):
     (folder / "odd" / "folder" / "later").write_text("x")
     assert "./later" in entries(page(listed, "/odd/folder/")[1])
+
+
+# ---- Large listings ----
+
+ENTRIES = 10_000  # as many as a page shows
+
+
+@pytest.fixture(scope="module")
+def large_folder(tmp_path_factory):
+    """Names so long that the page is larger than what any socket takes at once."""
+    root = tmp_path_factory.mktemp("large")
+    for i in range(ENTRIES):
+        (root / f"{'name-' * 40}{i:05}").touch()
+    return root
+
+
+@pytest.fixture(scope="module")
+def large_listed(large_folder):
+    server = program(large_folder, "--list")
+    yield server
+    server.stop()
+
+
+def shown(response):
+    """The numbers at the end of the names that a listing shows, in its order."""
+    assert response.status == 200
+    text = response.content.decode()
+    assert text.endswith("</html>\n")
+    return [int(n) for n in re.findall(r'href="./(?:name-){40}(\d+)"', text)]
+
+
+def test_slow_readers_of_a_large_listing_deny_nobody(large_listed):
+    """Each of them holds a piece of its page. More listings are begun than are kept meanwhile, and what they still have
+    to read is right when they come to it."""
+    slow = [large_listed.connect(receive_buffer=65536) for _ in range(12)]
+    for connection in slow:
+        connection.send(request("/"))
+        assert connection.head().status == 200
+    assert shown(large_listed.get("/?order=desc")) == list(reversed(range(ENTRIES)))
+    slow[0].buffer = b"HTTP/1.1 200 OK\r\nDate: x\r\nTransfer-Encoding: chunked\r\n\r\n" + slow[0].buffer
+    assert shown(slow[0].response()) == list(range(ENTRIES))
+
+
+def test_a_large_listing_in_http_1_0_and_to_head(large_listed):
+    with large_listed.connect() as connection:
+        connection.send(request("/?sort=time", version="1.0"))
+        response = connection.response()
+        assert response.framing == "close" and sorted(shown(response)) == list(range(ENTRIES))
+    with large_listed.connect() as connection:
+        assert connection.get("/", method="HEAD").status == 200
+        assert connection.get("/missing").status == 404
+
+
+def test_a_listing_that_is_cut_says_so(large_listed, large_folder):
+    (large_folder / "zoo").touch()
+    response = large_listed.get("/?sort=size")
+    (large_folder / "zoo").unlink()
+    numbers = shown(response)
+    assert ENTRIES - 1 <= len(numbers) <= ENTRIES and numbers == sorted(numbers)
+    assert b"only the first 10000 entries" in response.content

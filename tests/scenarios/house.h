@@ -25,7 +25,8 @@
 //     GET /ticket, /posted, /offloaded, POST /blocking: other threads answer
 //     GET /ticket/held   is resumed when the scenario says so
 //     GET /file          a file, opened by the handler;  GET /written writes one into a stream
-//     GET /files/        the folder
+//     GET /files/        the folder;  GET /kept/ and /lost/ with listings, kept between pieces or
+//     not
 //     GET /only          for 405
 #ifndef TESTS_SCENARIOS_HOUSE_H
 #define TESTS_SCENARIOS_HOUSE_H

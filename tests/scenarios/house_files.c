@@ -21,7 +21,11 @@ static const struct {
     { "small.txt", 300 }, { "empty.txt", 0 }, { "large.bin", 1500000 }, { "index.html", 40 }
 };
 
-enum { FOLDER_FILES = sizeof folder_files / sizeof *folder_files, FOLDER_PATH_OCTETS = 96 };
+enum {
+    FOLDER_FILES = sizeof folder_files / sizeof *folder_files,
+    FOLDER_MANY = 150, // files of "many", whose listing is several pieces long
+    FOLDER_PATH_OCTETS = 160
+};
 
 static const time_t folder_mtime = 1577836800; // 2020: Last-Modified is to be the same each time
 
@@ -29,6 +33,14 @@ static void folder_path(char *path, const char *folder, size_t i)
 {
     if (snprintf(path, FOLDER_PATH_OCTETS, "%s/%s", folder, folder_files[i].name) >=
         FOLDER_PATH_OCTETS)
+        abort();
+}
+
+static void folder_path_of_many(char *path, const char *folder, unsigned i)
+{
+    if (snprintf(path, FOLDER_PATH_OCTETS,
+                 "%s/many/%03u-of-very-many-files-that-all-have-long-names", folder,
+                 i) >= FOLDER_PATH_OCTETS)
         abort();
 }
 
@@ -42,6 +54,29 @@ static bool folder_write(const char *path, size_t octets)
     return fflush(file) == 0 && futimens(fileno(file), times) == 0 && fclose(file) == 0;
 }
 
+static bool house_folder_make_many(const char *folder)
+{
+    char path[FOLDER_PATH_OCTETS];
+    (void)snprintf(path, sizeof path, "%s/many", folder);
+    if (mkdir(path, 0777) != 0) return false;
+    for (unsigned i = 0; i < FOLDER_MANY; i++) {
+        folder_path_of_many(path, folder, i);
+        if (!folder_write(path, i)) return false;
+    }
+    return true;
+}
+
+static void house_folder_remove_many(const char *folder)
+{
+    char path[FOLDER_PATH_OCTETS];
+    for (unsigned i = 0; i < FOLDER_MANY; i++) {
+        folder_path_of_many(path, folder, i);
+        (void)unlink(path);
+    }
+    (void)snprintf(path, sizeof path, "%s/many", folder);
+    (void)rmdir(path);
+}
+
 bool house_folder_make(char *folder)
 {
     char path[FOLDER_PATH_OCTETS];
@@ -51,12 +86,13 @@ bool house_folder_make(char *folder)
         folder_path(path, folder, i);
         if (!folder_write(path, folder_files[i].octets)) return false;
     }
-    return true;
+    return house_folder_make_many(folder);
 }
 
 void house_folder_remove(const char *folder)
 {
     char path[FOLDER_PATH_OCTETS];
+    house_folder_remove_many(folder);
     for (size_t i = 0; i < FOLDER_FILES; i++) {
         folder_path(path, folder, i);
         (void)unlink(path);
@@ -125,4 +161,8 @@ void house_add_files(run *r, skua_server *server)
     };
     house_add(r, server, routes, sizeof routes / sizeof *routes);
     house_must(skua_route_directory(server, "GET /files/", r->folder, NULL));
+    const skua_directory_config kept = { .list = true };
+    const skua_directory_config forgotten = { .list = true, .listings_octets_max = 1 };
+    house_must(skua_route_directory(server, "GET /kept/", r->folder, &kept));
+    house_must(skua_route_directory(server, "GET /lost/", r->folder, &forgotten));
 }

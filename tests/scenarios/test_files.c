@@ -121,6 +121,46 @@ static void play_reset(run *r)
     client_rest(c);
 }
 
+// A page is the same whether its listing is kept between its pieces or not; but for the path in it.
+static void play_listings(run *r)
+{
+    client *c = client_connect(r);
+    play_get(c, "/kept/many/?sort=size&order=desc", "");
+    play_get(c, "/kept/many/", "");
+    play_get(c, "/lost/many/", "");
+    client_send(c, "HEAD /lost/many/ HTTP/1.1\r\nHost: a\r\n\r\n");
+    client_expect_to_head(c);
+    play_get(c, "/files/many/", "");
+    client_send(c, "GET /kept/many/ HTTP/1.0\r\nHost: a\r\n\r\n");
+    client_expect(c);
+    client_expect_end(c);
+}
+
+static void play_paused_listings(run *r)
+{
+    client *c = client_connect(r);
+    client_pause(c);
+    client_send(
+        c,
+        "GET /lost/many/?sort=time HTTP/1.1\r\nHost: a\r\n\r\nGET /hello HTTP/1.1\r\nHost: a\r\n\r\n"
+        "GET /kept/many/?order=desc HTTP/1.1\r\nHost: a\r\n\r\n");
+    client_rest(c);
+    client_resume(c);
+    for (int i = 0; i < 3; i++)
+        client_expect(c);
+    play_end(c);
+}
+
+static void play_reset_listings(run *r)
+{
+    client *c = client_connect(r);
+    client_pause(c);
+    client_send(c, "GET /lost/many/ HTTP/1.1\r\nHost: a\r\n\r\n");
+    client_rest(c);
+    client_reset(c);
+    client_rest(c);
+}
+
 static void play_handlers(run *r)
 {
     client *c = client_connect(r);
@@ -157,6 +197,16 @@ int main(int argc, char **argv)
           .receive_octets = 4096 },
         { .name = "a client that resets before files",
           .play = play_reset,
+          .serves_folder = true,
+          .receive_octets = 4096,
+          .unwatched = true },
+        { .name = "listings", .play = play_listings, .serves_folder = true },
+        { .name = "a client that pauses in listings",
+          .play = play_paused_listings,
+          .serves_folder = true,
+          .receive_octets = 4096 },
+        { .name = "a client that resets in a listing",
+          .play = play_reset_listings,
           .serves_folder = true,
           .receive_octets = 4096,
           .unwatched = true },

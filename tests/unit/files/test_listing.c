@@ -116,6 +116,28 @@ static void test_listing_order_is_total(void **state)
     }
 }
 
+// In each order and from each entry on, whether it is there still or has been removed.
+static void test_listing_goes_on_after_an_entry(void **state)
+{
+    (void)state;
+    for (unsigned order = 0; order < 6; order++) {
+        listing_sort sort = (listing_sort)(order / 2);
+        bool descending = order % 2 != 0;
+        listing l;
+        fill(&l);
+        listing_order(&l, sort, descending);
+        for (size_t i = 0; i < l.count; i++) {
+            listing_entry last = l.entries[i];
+            assert_int_equal(listing_after(&l, &last, sort, descending), i + 1);
+            listing others = { .entries = l.entries, .count = i }; // as if last had been the end
+            assert_int_equal(listing_after(&others, &last, sort, descending), i);
+            others = (listing){ .entries = l.entries + i + 1, .count = l.count - i - 1 };
+            assert_int_equal(listing_after(&others, &last, sort, descending), 0);
+        }
+        listing_free(&l);
+    }
+}
+
 static void test_listing_hides_dotfiles(void **state)
 {
     (void)state;
@@ -162,6 +184,7 @@ int main(void)
         cmocka_unit_test(test_listing_orders),
         cmocka_unit_test(test_listing_orders_numbers_by_value),
         cmocka_unit_test(test_listing_order_is_total),
+        cmocka_unit_test(test_listing_goes_on_after_an_entry),
         cmocka_unit_test(test_listing_hides_dotfiles),
         cmocka_unit_test(test_listing_is_cut_at_its_limit),
         cmocka_unit_test(test_listing_of_nothing),

@@ -138,7 +138,9 @@ static void test_policy_allows_the_style(void **state)
 static char *page_of(const listing *l, const listing_view *view)
 {
     markup m = { 0 };
-    listing_page_write(l, view, &m);
+    listing_page_begin(l, view, &m);
+    assert_int_equal(listing_page_write(l, view, 0, SIZE_MAX, &m), l->count);
+    listing_page_end(&m);
     markup_put(&m, slice_make("", 1));
     assert_false(m.failed);
     return m.ptr;
