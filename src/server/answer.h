@@ -5,13 +5,7 @@
 #define SKUA_SERVER_ANSWER_H
 
 #include "base/slice.h"
-
-struct skua_file {
-    skua_worker *worker;
-    unsigned refs;
-    int fd;
-    bool is_scratch; // without a name: of a spool
-};
+#include "disk/file.h"
 
 struct skua_answer {
     skua_worker *worker;

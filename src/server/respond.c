@@ -108,7 +108,7 @@ static inline bool respond_is_bare(int status)
 // Beside an answer that goes on for a while the content may be read to its end.
 static bool respond_keeps_connection(const skua_request *r, bool streamed)
 {
-    if (!r->head.keep_alive || r->close || r->worker->draining || r->session->closing) return false;
+    if (!r->head.keep_alive || r->close || r->worker->disk.draining || r->session->closing) return false;
     if (r->reading != READING_CONTENT) return true;
     if (r->head.expect_continue && !r->continued && !r->has_input) return false;
     return r->head.content != H1_CONTENT_LENGTH || (streamed && r->reader) ||

@@ -738,8 +738,3 @@ void skua_log(skua_server *server, slice message)
     log_message(server->log, message);
     gate_leave(&server->logging);
 }
-
-watch_set *server_watches(skua_server *server)
-{
-    return server->watch_set;
-}

@@ -10,11 +10,11 @@
 #include "thread/gate.h"
 #include "log/log.h"
 #include "thread/start_barrier.h"
-#include "server/offload.h"
+#include "disk/offload.h"
 #include "server/middleware.h"
 #include "route/router.h"
 #include "server/testbed.h"
-#include "server/watch.h"
+#include "disk/watch.h"
 #include "server/worker.h"
 
 #include <stdatomic.h>

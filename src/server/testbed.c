@@ -96,7 +96,7 @@ static bool testbed_has_threads(const testbed_play *play)
     const skua_worker *w = play->worker;
     const connection *conn = testbed_connection(w);
     const session *s = conn ? conn->session : NULL;
-    return w->offloaded || w->blocking || (s && s->current && s->current->tickets);
+    return w->disk.offloaded || w->blocking || (s && s->current && s->current->tickets);
 }
 
 static bool testbed_has_timers(const skua_worker *w)

@@ -9,7 +9,7 @@
 #include "http/date.h"
 #include "server/blocking.h"
 #include "server/connection.h"
-#include "server/fetch.h"
+#include "disk/fetch.h"
 #include "server/handoff.h"
 #include "server/server.h"
 #include "server/ticket.h"
@@ -41,12 +41,6 @@ void worker_post(skua_worker *w, mail *letter)
     mailbox_enter(&w->mail);
     if (mailbox_post(&w->mail, letter)) io_wake(&w->wake);
     mailbox_leave(&w->mail);
-}
-
-void worker_offload_done(skua_worker *w)
-{
-    SKUA_ASSERT(w->offloaded > 0);
-    w->offloaded--;
 }
 
 // ---- Accepting ----
@@ -166,6 +160,14 @@ __attribute__((cold)) skua_status worker_open(skua_worker *w, skua_server *serve
     w->loop.elsewhere = fetch_elsewhere;
     w->loop.send_turn_octets_max = server->config.send_turn_octets_max;
     w->loop.kernel = server->sim_kernel;
+    w->disk = (disk_home){
+        .loop = &w->loop,
+        .disk_threads = server->disk,
+        .helper_threads = server->helpers,
+        .post = worker_post,
+        .fetching_max = server->config.connections_max,
+        .inline_work = server->sim_kernel != NULL,
+    };
     skua_status status = io_loop_open(&w->loop, backend);
     if (status) return status;
     io_timers_init(&w->loop.timers, w->loop.now_ns, connection_deadline, w);
@@ -205,9 +207,9 @@ static void worker_look_at_stop(skua_worker *w)
     long long grace = atomic_load(&w->server->shared.grace_ns);
     if (grace < 0) return;
     int64_t end = w->loop.now_ns + grace;
-    if (!w->draining || end < w->end_at_ns) w->end_at_ns = end;
-    if (!w->draining) {
-        w->draining = true;
+    if (!w->disk.draining || end < w->end_at_ns) w->end_at_ns = end;
+    if (!w->disk.draining) {
+        w->disk.draining = true;
         worker_stop_accepting(w);
     }
 }
@@ -215,15 +217,15 @@ static void worker_look_at_stop(skua_worker *w)
 // Everything that could still send it a letter, but for skua_post.
 static bool worker_is_done(const skua_worker *w)
 {
-    return w->connections.in_use == 0 && w->offloaded == 0 && w->file_ops == 0 &&
-           w->fetching == 0 && w->orphans == 0 && w->blocking == 0 && w->held == 0;
+    return w->connections.in_use == 0 && w->disk.offloaded == 0 && w->disk.file_ops == 0 &&
+           w->disk.fetching == 0 && w->orphans == 0 && w->blocking == 0 && w->held == 0;
 }
 
 // What was posted is delivered; what is posted from there on is refused, or functions that post
 // themselves would never let it end.
 static bool worker_has_ended(skua_worker *w)
 {
-    if (!w->draining) return false;
+    if (!w->disk.draining) return false;
     if (w->failed || w->loop.now_ns >= w->end_at_ns) {
         if (w->connections.in_use) worker_abort_connections(w);
         if (w->blocking) blocking_tell_late(w->server);
@@ -236,7 +238,7 @@ static bool worker_has_ended(skua_worker *w)
 static int64_t worker_wait_ns(const skua_worker *w, int64_t timeout_ns)
 {
     if (w->failed) return timeout_ns == 0 ? 0 : worker_nap_ns;
-    if (!w->draining) return timeout_ns;
+    if (!w->disk.draining) return timeout_ns;
     int64_t left = w->end_at_ns - w->loop.now_ns;
     if (left < 0) left = w->connections.in_use ? 0 : timeout_ns;
     return timeout_ns < 0 || left < timeout_ns ? left : timeout_ns;
@@ -339,12 +341,4 @@ void *skua_local(skua_worker *w, unsigned key)
         w->locals[key] = desc->make(w, desc->user);
     }
     return w->locals[key];
-}
-
-skua_status skua_offload(skua_worker *w, void (*work)(void *user),
-                         void (*done)(skua_worker *worker, void *user), void *user)
-{
-    skua_status status = offload_submit(w->server->helpers, w, work, done, user);
-    if (status == SKUA_OK) w->offloaded++;
-    return status;
 }

@@ -6,6 +6,7 @@
 
 #include "http/chunk.h"
 #include "http/h1_head.h"
+#include "disk/home.h"
 #include "io/io.h"
 #include "thread/gate.h"
 #include "log/log.h"
@@ -23,6 +24,7 @@ enum { WORKER_DATE_OCTETS = 37 };
 typedef struct handed handed;
 
 struct skua_worker {
+    disk_home disk; // first: see disk_home_of
     io_loop loop;
     skua_server *server;
     unsigned index;
@@ -59,12 +61,8 @@ struct skua_worker {
     uint64_t accepted;  // connections, refused ones among them
     uint64_t refused;   // for want of memory, beyond connections_max, or by on_connect
     unsigned held;      // holds of requests, some of which may have ended
-    unsigned offloaded; // work handed to helper threads and not come back
-    unsigned file_ops;  // openings and readings of files that are not complete
-    unsigned fetching;  // file operations that other threads have
     unsigned orphans;   // tickets resumed whose request has gone before fn was called
     unsigned blocking;  // requests that blocking handlers have
-    bool draining;      // no more connections; every answer closes its own
     bool failed;        // its loop cannot go on: it closes everything, and has its mail by looking
     bool began;         // on_worker_start was called, and on_worker_end not yet
     int64_t end_at_ns;  // when draining ends
@@ -72,6 +70,8 @@ struct skua_worker {
         atomic_bool evicting; // it has been told to close descriptors, and has not heard it yet
     } shared;
 };
+
+_Static_assert(offsetof(skua_worker, disk) == 0, "disk_home_of");
 
 // Makes a worker ready to run: memory, loop, wake-up. listeners come with worker_listen.
 skua_status worker_open(skua_worker *w, skua_server *server, unsigned index,
@@ -103,9 +103,6 @@ bool worker_has_room(const skua_worker *w);
 
 // Closes cached descriptors; returns whether there were any.
 bool worker_evict(skua_worker *w);
-
-// Counts work that has come back from helper threads.
-void worker_offload_done(skua_worker *w);
 
 // The line of the second in which this turn began.
 void worker_date_renew(skua_worker *w);

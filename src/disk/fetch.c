@@ -5,13 +5,11 @@
 // gone, who may come again for more: when there are as many errands as there can be connections,
 // they are refused, so that the queue in front of the threads needs no bound.
 
-#include "server/fetch.h"
+#include "disk/fetch.h"
 
 #include "base/assert.h"
 #include "base/memory.h"
-#include "thread/thread_pool.h"
-#include "server/server.h"
-#include "server/worker.h"
+#include "disk/home.h"
 
 typedef struct fetch_errand {
     task task; // first
@@ -23,9 +21,9 @@ static void fetch_deliver(mail *letter, void *reader)
 {
     fetch_errand *errand =
         (fetch_errand *)(void *)((char *)letter - offsetof(fetch_errand, letter));
-    skua_worker *w = reader;
-    SKUA_ASSERT(w->fetching > 0);
-    w->fetching--;
+    disk_home *home = disk_home_of(reader);
+    SKUA_ASSERT(home->fetching > 0);
+    home->fetching--;
     io_complete(errand->op);
     memory_free(errand);
 }
@@ -35,18 +33,18 @@ static void fetch_run(task *self)
     fetch_errand *errand = (fetch_errand *)(void *)self;
     skua_worker *home = errand->op->loop->owner;
     io_perform(errand->op);
-    worker_post(home, &errand->letter);
+    disk_home_of(home)->post(home, &errand->letter);
 }
 
-static bool fetch_is_too_much(const skua_worker *w, const io_op *op)
+static bool fetch_is_too_much(const disk_home *home, const io_op *op)
 {
-    return op->code != IO_FILE_LOAD && w->fetching >= worker_config(w)->connections_max;
+    return op->code != IO_FILE_LOAD && home->fetching >= home->fetching_max;
 }
 
 bool fetch_elsewhere(io_loop *loop, io_op *op)
 {
-    skua_worker *w = loop->owner;
-    if (fetch_is_too_much(w, op)) {
+    disk_home *home = disk_home_of(loop->owner);
+    if (fetch_is_too_much(home, op)) {
         op->result = -(int64_t)SKUA_ELIMIT;
         io_complete(op);
         return true;
@@ -56,8 +54,8 @@ bool fetch_elsewhere(io_loop *loop, io_op *op)
     *errand = (fetch_errand){ .task = { .run = fetch_run },
                               .letter = { .deliver = fetch_deliver },
                               .op = op };
-    if (thread_pool_submit(w->server->disk, &errand->task) == SKUA_OK) {
-        w->fetching++;
+    if (thread_pool_submit(home->disk_threads, &errand->task) == SKUA_OK) {
+        home->fetching++;
         return true;
     }
     memory_free(errand);

@@ -2,14 +2,15 @@
 //
 // Files, opened beneath a root through the loop.
 
+#include "disk/file.h"
+
 #include "base/assert.h"
 #include "base/memory.h"
 #include "io/disk.h"
 #include "io/file.h"
 #include "io/scratch.h"
-#include "server/answer.h"
-#include "server/root.h"
-#include "server/worker.h"
+#include "disk/home.h"
+#include "disk/root.h"
 
 #include <errno.h>
 #include <unistd.h>
@@ -37,7 +38,7 @@ static void file_opened(io_op *op, int64_t result)
         memory_free(file);
         file = NULL;
     }
-    w->file_ops--;
+    disk_home_of(w)->file_ops--;
     opening->fn(w, status, file, &op->info, opening->user);
     memory_free(opening);
 }
@@ -61,8 +62,9 @@ void skua_file_open(skua_worker *w, skua_root *root, slice path, skua_file_opene
         (io_op){ .code = IO_FILE_OPEN, .fd = root_fd(root), .done = file_opened, .user = opening };
     opening->op.path = slice_make(opening->path, path.len);
     opening->op.remote = root_is_remote(root);
-    w->file_ops++;
-    io_submit(&w->loop, &opening->op);
+    disk_home *home = disk_home_of(w);
+    home->file_ops++;
+    io_submit(home->loop, &opening->op);
 }
 
 // ---- Reading ----
@@ -79,18 +81,18 @@ static void file_loaded_some(io_op *op, int64_t result)
 {
     file_loading *loading = op->user;
     skua_file *file = loading->file;
-    skua_worker *w = file->worker;
+    disk_home *home = disk_home_of(file->worker);
     if (result > 0 && (uint64_t)result < op->length) { // the file need not end there
         loading->octets += (size_t)result;
         op->buffer += result;
         op->offset += (uint64_t)result;
         op->length -= (uint64_t)result;
-        io_submit(&w->loop, op);
+        io_submit(home->loop, op);
         return;
     }
-    w->file_ops--;
-    if (result >= 0) loading->fn(w, SKUA_OK, loading->octets + (size_t)result, loading->user);
-    else loading->fn(w, (skua_status)-result, 0, loading->user);
+    home->file_ops--;
+    if (result >= 0) loading->fn(file->worker, SKUA_OK, loading->octets + (size_t)result, loading->user);
+    else loading->fn(file->worker, (skua_status)-result, 0, loading->user);
     skua_file_unref(file);
     memory_free(loading);
 }
@@ -109,8 +111,9 @@ void skua_file_load(skua_file *file, uint64_t offset, char *buffer, size_t room,
     loading->op.buffer = buffer;
     loading->op.offset = offset;
     loading->op.length = room;
-    file->worker->file_ops++;
-    io_submit(&file->worker->loop, &loading->op);
+    disk_home *home = disk_home_of(file->worker);
+    home->file_ops++;
+    io_submit(home->loop, &loading->op);
 }
 
 skua_status skua_file_read(skua_file *file, uint64_t offset, char *buffer, size_t room,
@@ -149,8 +152,9 @@ static void file_scratch_closed(skua_worker *w, void *user)
 // large one.
 static void file_drop_scratch(skua_file *file)
 {
-    disk_forget(&file->worker->loop, file->fd);
-    if (!file->worker->draining &&
+    disk_home *home = disk_home_of(file->worker);
+    disk_forget(home->loop, file->fd);
+    if (!home->draining &&
         skua_offload(file->worker, file_close_scratch, file_scratch_closed, file) == SKUA_OK) {
         return;
     }
@@ -166,7 +170,7 @@ void skua_file_unref(skua_file *file)
         file_drop_scratch(file);
         return;
     }
-    io_loop *loop = &file->worker->loop;
+    io_loop *loop = disk_home_of(file->worker)->loop;
     loop->backend->discard(loop, file->fd);
     memory_free(file);
 }

@@ -7,13 +7,13 @@
 // It can be found no more, and its count grows at every look, so that nobody believes it again.
 // Invariant: linked watches are in both tables; a dead one is in none.
 
-#include "server/watch.h"
+#include "disk/watch.h"
 
 #include "base/assert.h"
 #include "base/memory.h"
 #include "io/changes.h"
 #include "io/file.h"
-#include "server/root.h"
+#include "disk/root.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -349,32 +349,9 @@ void watch_set_read(watch_set *set)
 
 // ---- The public interface ----
 
-skua_status skua_watch_open(skua_server *server, skua_root *root, skua_slice path,
-                            skua_watch **watch)
-{
-    SKUA_ASSERT(root);
-    SKUA_ASSERT(watch);
-    return watch_open(server_watches(server), root, path, watch);
-}
-
-bool skua_watch_try(skua_server *server, skua_root *root, skua_slice path, skua_watch **watch,
-                    skua_status *status)
-{
-    SKUA_ASSERT(root);
-    SKUA_ASSERT(watch);
-    SKUA_ASSERT(status);
-    return watch_try(server_watches(server), root, path, watch, status);
-}
-
 bool skua_watch_includes_writes(void)
 {
     return changes_include_writes();
-}
-
-void skua_watch_close(skua_server *server, skua_watch *watch)
-{
-    SKUA_ASSERT(watch);
-    watch_close(server_watches(server), watch);
 }
 
 // Another worker has taken events from the kernel: this one was not told of them, and must not

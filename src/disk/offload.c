@@ -2,11 +2,11 @@
 //
 // Offload: a job is the task that goes out and the letter that comes home.
 
-#include "server/offload.h"
+#include "disk/offload.h"
 
+#include "base/assert.h"
 #include "base/memory.h"
-#include "server/server.h"
-#include "server/worker.h"
+#include "disk/home.h"
 
 typedef struct offload_job {
     task task; // first
@@ -21,7 +21,9 @@ static void offload_deliver(mail *letter, void *reader)
 {
     offload_job *job = (offload_job *)(void *)((char *)letter - offsetof(offload_job, letter));
     job->done(reader, job->user);
-    worker_offload_done(reader);
+    disk_home *home = disk_home_of(reader);
+    SKUA_ASSERT(home->offloaded > 0);
+    home->offloaded--;
     memory_free(job);
 }
 
@@ -30,22 +32,27 @@ static void offload_run(task *self)
     offload_job *job = (offload_job *)(void *)self;
     job->work(job->user);
     job->letter.deliver = offload_deliver;
-    worker_post(job->worker, &job->letter);
+    disk_home_of(job->worker)->post(job->worker, &job->letter);
 }
 
-skua_status offload_submit(thread_pool *helpers, skua_worker *worker, void (*work)(void *user),
-                           void (*done)(skua_worker *worker, void *user), void *user)
+static skua_status offload_submit(disk_home *home, offload_job *job)
 {
+    if (!home->inline_work) return thread_pool_submit(home->helper_threads, &job->task);
+    offload_run(&job->task); // so that runs replay
+    return SKUA_OK;
+}
+
+skua_status skua_offload(skua_worker *w, void (*work)(void *user),
+                         void (*done)(skua_worker *worker, void *user), void *user)
+{
+    disk_home *home = disk_home_of(w);
     offload_job *job = memory_alloc(sizeof *job);
     if (!job) return SKUA_ENOMEM;
     *job = (offload_job){
-        .task = { .run = offload_run }, .worker = worker, .work = work, .done = done, .user = user
+        .task = { .run = offload_run }, .worker = w, .work = work, .done = done, .user = user
     };
-    if (worker->server->sim_kernel) { // there the work runs at once, so that runs replay
-        offload_run(&job->task);
-        return SKUA_OK;
-    }
-    skua_status status = thread_pool_submit(helpers, &job->task);
+    skua_status status = offload_submit(home, job);
     if (status) memory_free(job);
+    else home->offloaded++;
     return status;
 }

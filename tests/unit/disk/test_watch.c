@@ -4,8 +4,8 @@
 // queue.
 
 #include "io/file.h"
-#include "server/root.h"
-#include "server/watch.h"
+#include "disk/root.h"
+#include "disk/watch.h"
 
 #include <fcntl.h>
 #include <poll.h>

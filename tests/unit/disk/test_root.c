@@ -2,7 +2,7 @@
 //
 // Roots: directories only, each with a number of its own, and what they list.
 
-#include "server/root.h"
+#include "disk/root.h"
 
 #include <fcntl.h>
 #include <stdio.h>

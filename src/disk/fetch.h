@@ -2,8 +2,8 @@
 //
 // Fetch: file operations that may wait for the disk are done by threads of their own, which open
 // and read and do nothing else, so that no handler's work is in their way, nor they in its.
-#ifndef SKUA_SERVER_FETCH_H
-#define SKUA_SERVER_FETCH_H
+#ifndef SKUA_DISK_FETCH_H
+#define SKUA_DISK_FETCH_H
 
 #include "io/io.h"
 

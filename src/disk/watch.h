@@ -3,8 +3,8 @@
 // Watches: directories whose changes are counted, all over one instance of the kernel's. Every
 // worker polls it, so that what was changed before a request was sent is counted before that
 // request is served; whoever is first reads.
-#ifndef SKUA_SERVER_WATCH_H
-#define SKUA_SERVER_WATCH_H
+#ifndef SKUA_DISK_WATCH_H
+#define SKUA_DISK_WATCH_H
 
 #include "base/slice.h"
 
@@ -28,8 +28,5 @@ skua_status watch_open(watch_set *set, skua_root *root, slice path, skua_watch *
 bool watch_try(watch_set *set, skua_root *root, slice path, skua_watch **watch,
                skua_status *status);
 void watch_close(watch_set *set, skua_watch *watch);
-
-// The set that skua_watch_open uses.
-watch_set *server_watches(skua_server *server);
 
 #endif

@@ -2,7 +2,7 @@
 //
 // Roots. The descriptor is taken once, so that a root that is renamed is still the same directory.
 
-#include "server/root.h"
+#include "disk/root.h"
 
 #include "base/assert.h"
 #include "base/memory.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Roots: directories beneath which files are served.
-#ifndef SKUA_SERVER_ROOT_H
-#define SKUA_SERVER_ROOT_H
+#ifndef SKUA_DISK_ROOT_H
+#define SKUA_DISK_ROOT_H
 
 #include "base/slice.h"
 

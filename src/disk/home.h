@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+//
+// Home: what files take from the worker that they belong to. Every skua_worker begins with one.
+#ifndef SKUA_DISK_HOME_H
+#define SKUA_DISK_HOME_H
+
+#include "io/io.h"
+#include "thread/mailbox.h"
+#include "thread/thread_pool.h"
+
+typedef struct disk_home {
+    io_loop *loop;
+    thread_pool *disk_threads;   // open and read what is not in memory
+    thread_pool *helper_threads; // of skua_offload
+    // Brings a letter to the worker.  Thread: any.
+    void (*post)(skua_worker *worker, mail *letter);
+    unsigned fetching_max; // openings and readings that threads may have at once
+    unsigned file_ops;     // openings and readings of files that are not complete
+    unsigned fetching;     // file operations that threads have
+    unsigned offloaded;    // work that helper threads have
+    bool inline_work;      // offloaded work runs at once, as the simulated kernel has no threads
+    bool draining;         // the server is stopping: every response closes its connection
+} disk_home;
+
+static inline disk_home *disk_home_of(skua_worker *w)
+{
+    return (disk_home *)(void *)w;
+}
+
+#endif
