@@ -309,6 +309,12 @@ static inline void io_shutdown(io_loop *loop, io_stream *stream)
     if (!(stream->flags & IO_UNWRITABLE)) io_push(loop, stream);
 }
 
+// Whose connection it is: asks for that where *peer is not known yet, at the cost of a system call.
+static inline void io_peer(const io_loop *loop, const io_stream *stream, io_address *peer)
+{
+    if (peer->family == 0 && loop->backend->peer) loop->backend->peer(stream, peer);
+}
+
 // Octets that have left out and lie in the kernel still; 0 where it does not tell. Costs a system
 // call.
 static inline uint64_t io_unsent(const io_loop *loop, const io_stream *stream)

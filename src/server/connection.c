@@ -6,7 +6,7 @@
 
 #include "base/assert.h"
 #include "server/server.h"
-#include "server/stream.h"
+#include "exchange/push.h"
 #include "server/worker.h"
 
 static connection *connection_of(io_stream *stream)
@@ -16,7 +16,7 @@ static connection *connection_of(io_stream *stream)
 
 static void connection_deadline_set(connection *conn, int64_t ns)
 {
-    if (ns > 0) io_deadline_set(&conn->worker->loop.timers, &conn->deadline, ns);
+    if (ns > 0) io_deadline_set(&conn->worker->self.loop.timers, &conn->deadline, ns);
     else io_deadline_unset(&conn->deadline);
 }
 
@@ -31,7 +31,7 @@ static int64_t connection_look_ns(const skua_config *config)
 // The one setter of the state: the predecessor is checked, the deadline set.
 static void connection_set_state(connection *conn, connection_state next)
 {
-    const skua_config *config = worker_config(conn->worker);
+    const skua_config *config = worker_config(&conn->worker->self);
     SKUA_ASSERT(conn->state != CONNECTION_CLOSED);
     SKUA_ASSERT(conn->state != CONNECTION_LINGER || next == CONNECTION_CLOSED);
     bool same = conn->state == next;
@@ -52,7 +52,9 @@ static void connection_set_state(connection *conn, connection_state next)
         return;
     case CONNECTION_STREAM: connection_deadline_set(conn, config->stream_idle_timeout_ns); return;
     case CONNECTION_LINGER: connection_deadline_set(conn, config->linger_timeout_ns); return;
-    case CONNECTION_CLOSED: io_deadline_remove(&conn->worker->loop.timers, &conn->deadline); return;
+    case CONNECTION_CLOSED:
+        io_deadline_remove(&conn->worker->self.loop.timers, &conn->deadline);
+        return;
     }
 }
 
@@ -70,7 +72,7 @@ static void connection_drop_session(connection *conn, skua_end how)
 static void connection_close(connection *conn)
 {
     connection_set_state(conn, CONNECTION_CLOSED);
-    io_close(&conn->worker->loop, &conn->stream);
+    io_close(&conn->worker->self.loop, &conn->stream);
 }
 
 __attribute__((cold)) void connection_abort(connection *conn, skua_end how)
@@ -89,8 +91,8 @@ void connection_linger(connection *conn)
         return;
     }
     connection_set_state(conn, CONNECTION_LINGER);
-    io_shutdown(&conn->worker->loop, &conn->stream);
-    io_recv(&conn->worker->loop, &conn->stream);
+    io_shutdown(&conn->worker->self.loop, &conn->stream);
+    io_recv(&conn->worker->self.loop, &conn->stream);
 }
 
 // Everything is sent and nothing more is to be read. A close with input in the kernel's buffer
@@ -109,8 +111,8 @@ static void connection_end(connection *conn)
 static connection_state connection_waits_for(const connection *conn)
 {
     const session *s = conn->session;
-    if (s->out.octets) return CONNECTION_SENDING;
-    const skua_request *r = s->current;
+    if (s->carrier.out.octets) return CONNECTION_SENDING;
+    const skua_request *r = s->carrier.current;
     if (!r) return CONNECTION_IDLE;
     if (stream_idles(r)) return CONNECTION_STREAM;
     switch ((request_reading)r->reading) {
@@ -125,7 +127,7 @@ static connection_state connection_waits_for(const connection *conn)
 // The peer has said that it sends no more: a message that is not complete never will be.
 static bool connection_is_cut_off(const session *s)
 {
-    const skua_request *r = s->current;
+    const skua_request *r = s->carrier.current;
     if (!s->peer_done || !r || r->reading == READING_DONE || r->reading == READING_TUNNEL)
         return false;
     return r->reading == READING_HEAD || (s->in_len == 0 && !content_is_blocked(r));
@@ -134,13 +136,13 @@ static bool connection_is_cut_off(const session *s)
 static bool connection_has_ended(connection *conn)
 {
     session *s = conn->session;
-    if (s->broken && s->out.octets == 0) {
+    if (s->carrier.broken && s->carrier.out.octets == 0) {
         connection_drop_session(conn, SKUA_END_ERROR);
         connection_linger(conn); // the answers before it may still be on their way
         return true;
     }
     if (connection_is_cut_off(s)) session_cut_off(s);
-    if (s->current || s->leaving || s->out.octets) return false;
+    if (s->carrier.current || s->leaving || s->carrier.out.octets) return false;
     if (!s->closing && !(s->peer_done && s->in_len == 0)) return false;
     connection_end(conn);
     return true;
@@ -149,14 +151,15 @@ static bool connection_has_ended(connection *conn)
 // After anything has happened: send, read or not, wait for the right thing.
 static void connection_settle(connection *conn)
 {
-    io_loop *loop = &conn->worker->loop;
+    io_loop *loop = &conn->worker->self.loop;
     session *s = conn->session;
     // an answer may have left before the content that came with its request was discarded
     session_sent(s);
     if (connection_has_ended(conn)) return;
-    if (s->closing && !s->current && !s->peer_done) conn->stream.flags |= IO_LAST;
-    if (s->out.octets && !(conn->stream.flags & IO_WANT_SEND)) io_send(loop, &conn->stream);
-    if (s->current && tunnel_closes_half(s->current)) io_shutdown(loop, &conn->stream);
+    if (s->closing && !s->carrier.current && !s->peer_done) conn->stream.flags |= IO_LAST;
+    if (s->carrier.out.octets && !(conn->stream.flags & IO_WANT_SEND)) io_send(loop, &conn->stream);
+    if (s->carrier.current && tunnel_closes_half(s->carrier.current))
+        io_shutdown(loop, &conn->stream);
     if (session_wants_input(s)) io_recv(loop, &conn->stream);
     else io_recv_stop(&conn->stream);
     if (session_is_idle(s)) {
@@ -172,18 +175,22 @@ static void connection_settle(connection *conn)
 __attribute__((cold)) static void connection_drain(connection *conn, size_t len)
 {
     conn->lingered += (uint32_t)len;
-    if (conn->lingered > worker_config(conn->worker)->linger_octets_max) connection_close(conn);
+    if (conn->lingered > worker_config(&conn->worker->self)->linger_octets_max)
+        connection_close(conn);
 }
 
 static bool connection_activate(connection *conn)
 {
     if (conn->session) return true;
-    conn->session = session_take(conn->worker, conn);
+    conn->session =
+        session_take(&conn->worker->self, &(session_link){ .stream = &conn->stream,
+                                                           .peer = &conn->peer,
+                                                           .peer_is_done = &conn->half_closed });
     if (!conn->session) {
         connection_close(conn);
         return false;
     }
-    conn->stream.out = &conn->session->out;
+    conn->stream.out = &conn->session->carrier.out;
     return true;
 }
 
@@ -198,8 +205,9 @@ static void connection_received(io_stream *stream, char *octets, size_t len)
     session *s = conn->session;
     session_received(s, octets, len);
     // The usual case: everything is answered, and what comes next is decided when it has left.
-    if (s->out.octets && !s->current && !s->closing && !s->broken && s->in_len == 0) {
-        io_send(&conn->worker->loop, stream);
+    if (s->carrier.out.octets && !s->carrier.current && !s->closing && !s->carrier.broken &&
+        s->in_len == 0) {
+        io_send(&conn->worker->self.loop, stream);
     } else {
         connection_settle(conn);
     }
@@ -212,7 +220,7 @@ static void connection_sent(io_stream *stream, uint64_t n)
     if (!s) return;
     s->moved += n;
     session_sent(s);
-    if (s->current || s->in_len) session_resume(s);
+    if (s->carrier.current || s->in_len) session_resume(s);
     connection_settle(conn);
 }
 
@@ -252,9 +260,9 @@ static void connection_send_failed(io_stream *stream)
 static void connection_closed(io_stream *stream)
 {
     connection *conn = connection_of(stream);
-    skua_worker *w = conn->worker;
+    server_worker *w = conn->worker;
     SKUA_ASSERT(!conn->session);
-    const skua_config *config = worker_config(w);
+    const skua_config *config = worker_config(&w->self);
     if (config->on_close) config->on_close(conn, config->hook_user);
     pool_give(&w->connections, conn);
 }
@@ -272,11 +280,11 @@ const io_stream_events connection_events = {
 
 static bool connection_is_welcome(connection *conn)
 {
-    const skua_config *config = worker_config(conn->worker);
+    const skua_config *config = worker_config(&conn->worker->self);
     return !config->on_connect || config->on_connect(conn, config->hook_user);
 }
 
-static connection *connection_take(skua_worker *w, int fd, const io_address *peer)
+static connection *connection_take(server_worker *w, int fd, const io_address *peer)
 {
     connection *conn = pool_take(&w->connections);
     if (!conn) return NULL;
@@ -286,34 +294,29 @@ static connection *connection_take(skua_worker *w, int fd, const io_address *pee
     conn->peer = *peer;
     conn->id_high = (uint16_t)(number >> 32);
     conn->id_low = (uint32_t)number;
-    if (worker_config(w)->on_close) (void)connection_peer(conn); // then it is too late to ask
+    if (worker_config(&w->self)->on_close)
+        (void)connection_peer(conn); // then it is too late to ask
     if (connection_is_welcome(conn)) return conn;
     pool_give(&w->connections, conn);
     return NULL;
 }
 
-void connection_accepted(skua_worker *w, int fd, const io_address *peer)
+void connection_accepted(server_worker *w, int fd, const io_address *peer)
 {
     connection *conn = worker_has_room(w) ? connection_take(w, fd, peer) : NULL;
     if (!conn) {
         w->refused++;
-        w->loop.backend->discard(&w->loop, fd);
+        w->self.loop.backend->discard(&w->self.loop, fd);
         return;
     }
     connection_set_state(conn, CONNECTION_IDLE);
-    io_recv(&w->loop, &conn->stream);
+    io_recv(&w->self.loop, &conn->stream);
 }
 
 const io_address *connection_peer(connection *conn)
 {
-    const io_backend *backend = conn->worker->loop.backend;
-    if (conn->peer.family == 0 && backend->peer) backend->peer(&conn->stream, &conn->peer);
+    io_peer(&conn->worker->self.loop, &conn->stream, &conn->peer);
     return &conn->peer;
-}
-
-void connection_kick(connection *conn)
-{
-    io_kick(&conn->worker->loop, &conn->stream);
 }
 
 // While our disk is slow, nobody can say that the peer is.
@@ -322,7 +325,7 @@ __attribute__((cold)) static void connection_look_at_progress(connection *conn)
     if (conn->stream.flags & IO_COLD) conn->session->looked = false;
     else if (session_is_too_slow(conn->session)) connection_abort(conn, SKUA_END_TIMEOUT);
     if (conn->state != CONNECTION_CLOSED)
-        connection_deadline_set(conn, connection_look_ns(worker_config(conn->worker)));
+        connection_deadline_set(conn, connection_look_ns(worker_config(&conn->worker->self)));
 }
 
 __attribute__((cold)) static void connection_give_up(connection *conn, int status)
@@ -361,12 +364,12 @@ size_t skua_connection_peer(const skua_connection *conn, char *text, size_t room
 
 uint64_t skua_connection_id(const skua_connection *conn)
 {
-    return (uint64_t)conn->worker->index << 48 | (uint64_t)conn->id_high << 32 | conn->id_low;
+    return (uint64_t)conn->worker->self.index << 48 | (uint64_t)conn->id_high << 32 | conn->id_low;
 }
 
 skua_worker *skua_connection_worker(const skua_connection *conn)
 {
-    return conn->worker;
+    return &conn->worker->self;
 }
 
 void skua_connection_set(skua_connection *conn, void *object)
@@ -381,7 +384,7 @@ void *skua_connection_get(const skua_connection *conn)
 
 skua_connection *skua_request_connection(const skua_request *r)
 {
-    return r->session->conn;
+    return (connection *)(void *)session_of(r->carrier)->link.stream;
 }
 
 void skua_request_close(skua_request *r)

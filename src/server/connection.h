@@ -6,7 +6,8 @@
 #define SKUA_SERVER_CONNECTION_H
 
 #include "io/io.h"
-#include "server/session.h"
+#include "h1/session.h"
+#include "server/worker.h"
 
 // What the connection is doing, which is what its deadline is for.
 typedef enum connection_state {
@@ -20,10 +21,12 @@ typedef enum connection_state {
     CONNECTION_CLOSED   // close is under way
 } connection_state;
 
+typedef struct skua_connection connection;
+
 struct skua_connection {
     io_stream stream; // first: the loop finds it in the pool
     io_deadline deadline;
-    skua_worker *worker;
+    server_worker *worker;
     session *session; // NULL while idle
     io_address peer;
     uint8_t state; // connection_state
@@ -40,7 +43,7 @@ extern const io_stream_events connection_events;
 
 // Adopts an accepted socket; refuses it when memory or connections_max ran out, or on_connect says
 // so.
-void connection_accepted(skua_worker *w, int fd, const io_address *peer);
+void connection_accepted(server_worker *w, int fd, const io_address *peer);
 
 // The deadline of a connection has come.
 void connection_deadline(io_deadline *deadline, void *user);
@@ -53,8 +56,5 @@ void connection_linger(connection *conn);
 
 // Whose it is; until it is closed.
 const io_address *connection_peer(connection *conn);
-
-// Has the session resumed from the loop, soon.
-void connection_kick(connection *conn);
 
 #endif

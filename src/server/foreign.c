@@ -16,11 +16,11 @@ skua_status skua_open(skua_server *server)
     if (status) return status;
     server->foreign = (foreign){ .open = true, .thread = pthread_self() };
     worker_begin(server->workers[0]);
-    io_flush(&server->workers[0]->loop);
+    io_flush(&server->workers[0]->self.loop);
     return SKUA_OK;
 }
 
-static skua_worker *foreign_worker(const skua_server *server)
+static server_worker *foreign_worker(const skua_server *server)
 {
     SKUA_ASSERT(pthread_equal(server->foreign.thread, pthread_self()));
     return server->workers[0];
@@ -29,15 +29,15 @@ static skua_worker *foreign_worker(const skua_server *server)
 int skua_fd(const skua_server *server)
 {
     if (!server->foreign.open) return -1;
-    const io_loop *loop = &foreign_worker(server)->loop;
+    const io_loop *loop = &foreign_worker(server)->self.loop;
     return loop->backend->fd(loop);
 }
 
 int64_t skua_timeout_ns(const skua_server *server)
 {
     if (!server->foreign.open) return -1;
-    skua_worker *w = foreign_worker(server);
-    io_refresh(&w->loop);
+    server_worker *w = foreign_worker(server);
+    io_refresh(&w->self.loop);
     return worker_timeout_ns(w);
 }
 
@@ -79,16 +79,16 @@ static void pipe_guard_end(const pipe_guard *guard)
 // ---- The turn ----
 
 // What turns did not start would wait for the next one, which may be long in coming.
-static bool foreign_turn(skua_worker *w, int64_t timeout_ns)
+static bool foreign_turn(server_worker *w, int64_t timeout_ns)
 {
-    io_refresh(&w->loop);
+    io_refresh(&w->self.loop);
     if (!worker_turn(w, timeout_ns)) return false;
     (void)worker_goes_on(w); // a stop that came meanwhile has been heard of by nobody else
-    io_flush(&w->loop);
+    io_flush(&w->self.loop);
     return worker_goes_on(w);
 }
 
-static bool foreign_guarded_turn(skua_server *server, skua_worker *w, int64_t timeout_ns)
+static bool foreign_guarded_turn(skua_server *server, server_worker *w, int64_t timeout_ns)
 {
     SKUA_ASSERT(!server->foreign.turning);
     pipe_guard guard;
@@ -103,14 +103,14 @@ static bool foreign_guarded_turn(skua_server *server, skua_worker *w, int64_t ti
 skua_status skua_turn(skua_server *server, int64_t timeout_ns)
 {
     if (!server->foreign.open) return SKUA_ECLOSED;
-    skua_worker *w = foreign_worker(server);
+    server_worker *w = foreign_worker(server);
     if (foreign_guarded_turn(server, w, timeout_ns)) return SKUA_OK;
     return server_end(server) ? SKUA_EIO : SKUA_ECLOSED;
 }
 
 void foreign_wait(skua_server *server)
 {
-    skua_worker *w = foreign_worker(server);
+    server_worker *w = foreign_worker(server);
     while (foreign_guarded_turn(server, w, -1)) {
     }
 }

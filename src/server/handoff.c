@@ -13,7 +13,7 @@
 struct handed {
     mail letter; // first
     handed *next;
-    skua_worker *owner;
+    server_worker *owner;
     io_address peer;
     int fd;
     unsigned turn;  // the worker that is tried next
@@ -24,7 +24,7 @@ struct handed {
 
 static void handed_came_back(mail *letter, void *reader)
 {
-    skua_worker *w = reader;
+    server_worker *w = reader;
     handed *h = (handed *)(void *)letter;
     h->next = w->free_handed;
     w->free_handed = h;
@@ -37,7 +37,7 @@ static void handed_give_back(handed *h)
     (void)mailbox_post(&h->owner->handed_back, &h->letter);
 }
 
-static handed *handed_take(skua_worker *w)
+static handed *handed_take(server_worker *w)
 {
     if (!w->free_handed) mailbox_deliver(&w->handed_back, w);
     handed *h = w->free_handed;
@@ -46,7 +46,7 @@ static handed *handed_take(skua_worker *w)
     return h;
 }
 
-void handoff_end(skua_worker *w)
+void handoff_end(server_worker *w)
 {
     mailbox_deliver(&w->handed_back, w);
     while (w->free_handed) {
@@ -58,25 +58,25 @@ void handoff_end(skua_worker *w)
 
 // ---- Handing on ----
 
-static void handed_adopt(skua_worker *w, handed *h)
+static void handed_adopt(server_worker *w, handed *h)
 {
     connection_accepted(w, h->fd, &h->peer);
     handed_give_back(h);
 }
 
-static bool handoff_send(skua_worker *to, handed *h)
+static bool handoff_send(server_worker *to, handed *h)
 {
     if (!gate_enter(&to->posting)) return false;
-    worker_post(to, &h->letter);
+    worker_post(&to->self, &h->letter);
     return true;
 }
 
 // Each worker is tried once. The last resort refuses it, which closes and counts.
-static void handoff_pass(skua_worker *w, handed *h)
+static void handoff_pass(server_worker *w, handed *h)
 {
-    const skua_server *server = w->server;
+    const skua_server *server = w->self.server;
     while (h->tries) {
-        skua_worker *to = server->workers[h->turn];
+        server_worker *to = server->workers[h->turn];
         h->turn = (h->turn + 1) % server->worker_count;
         h->tries--;
         if (to == w) {
@@ -90,18 +90,18 @@ static void handoff_pass(skua_worker *w, handed *h)
 
 static void handed_deliver(mail *letter, void *reader)
 {
-    skua_worker *w = reader;
+    server_worker *w = reader;
     handed *h = (handed *)(void *)letter;
     if (worker_has_room(w)) handed_adopt(w, h);
     else handoff_pass(w, h);
     gate_leave(&w->posting);
 }
 
-void handoff_accepted(skua_worker *w, int fd, const io_address *peer)
+void handoff_accepted(server_worker *w, int fd, const io_address *peer)
 {
     unsigned turn = w->turn;
-    w->turn = (turn + 1) % w->server->worker_count;
-    handed *h = turn == w->index && worker_has_room(w) ? NULL : handed_take(w);
+    w->turn = (turn + 1) % w->self.server->worker_count;
+    handed *h = turn == w->self.index && worker_has_room(w) ? NULL : handed_take(w);
     if (!h) { // its own, or there is no memory for a letter
         connection_accepted(w, fd, peer);
         return;
@@ -109,7 +109,7 @@ void handoff_accepted(skua_worker *w, int fd, const io_address *peer)
     *h = (handed){
         .letter = { .deliver = handed_deliver }, .owner = w, .peer = *peer, .fd = fd, .turn = turn
     };
-    h->tries = w->server->worker_count;
+    h->tries = w->self.server->worker_count;
     handoff_pass(w, h);
 }
 
@@ -118,23 +118,23 @@ void handoff_accepted(skua_worker *w, int fd, const io_address *peer)
 static void handoff_told_to_evict(mail *letter, void *reader)
 {
     (void)letter;
-    skua_worker *w = reader;
+    server_worker *w = reader;
     atomic_store_explicit(&w->shared.evicting, false, memory_order_release);
     (void)worker_evict(w);
     gate_leave(&w->posting);
 }
 
-static void handoff_tell_to_evict(skua_worker *to)
+static void handoff_tell_to_evict(server_worker *to)
 {
     if (atomic_exchange_explicit(&to->shared.evicting, true, memory_order_acquire)) return;
     if (!gate_enter(&to->posting)) return; // it is ending, and closes everything
     to->evict_letter.deliver = handoff_told_to_evict;
-    worker_post(to, &to->evict_letter);
+    worker_post(&to->self, &to->evict_letter);
 }
 
-void handoff_evict(skua_worker *w)
+void handoff_evict(server_worker *w)
 {
-    const skua_server *server = w->server;
+    const skua_server *server = w->self.server;
     for (unsigned i = 0; i < server->worker_count; i++) {
         if (server->workers[i] != w) handoff_tell_to_evict(server->workers[i]);
     }

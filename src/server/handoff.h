@@ -10,12 +10,12 @@
 // Gives a socket that w has accepted to the worker whose turn it is, or to the next one that has
 // room for it;
 // refuses it when none has.
-void handoff_accepted(skua_worker *w, int fd, const io_address *peer);
+void handoff_accepted(server_worker *w, int fd, const io_address *peer);
 
 // Descriptors ran out where they are accepted: has every other worker close what it can do without.
-void handoff_evict(skua_worker *w);
+void handoff_evict(server_worker *w);
 
 // Frees what the worker has used for it. No worker may run any more.
-void handoff_end(skua_worker *w);
+void handoff_end(server_worker *w);
 
 #endif

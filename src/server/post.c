@@ -14,14 +14,14 @@ typedef struct post {
 
 static void post_deliver(mail *letter, void *reader)
 {
-    skua_worker *w = reader;
+    server_worker *w = reader;
     post p = *(post *)(void *)letter;
     memory_free(letter);
-    p.fn(w, p.user);
+    p.fn(&w->self, p.user);
     gate_leave(&w->posting);
 }
 
-static skua_status post_to(skua_worker *w, void (*fn)(skua_worker *worker, void *user), void *user)
+static skua_status post_to(server_worker *w, void (*fn)(skua_worker *worker, void *user), void *user)
 {
     post *p = memory_alloc(sizeof *p);
     if (!p) return SKUA_ENOMEM;
@@ -30,7 +30,7 @@ static skua_status post_to(skua_worker *w, void (*fn)(skua_worker *worker, void 
         memory_free(p);
         return SKUA_ECLOSED;
     }
-    worker_post(w, &p->letter);
+    worker_post(&w->self, &p->letter);
     return SKUA_OK;
 }
 

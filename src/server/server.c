@@ -138,7 +138,7 @@ skua_status skua_server_on_free(skua_server *server, void (*release)(void *user)
     return SKUA_OK;
 }
 
-void server_close_listeners(skua_server *server, skua_worker *w)
+void server_close_listeners(skua_server *server, server_worker *w)
 {
     for (unsigned i = 0; i < server->listener_count; i++) {
         int fd = w->listen_fds[i];
@@ -152,7 +152,7 @@ static void server_drop_workers(skua_server *server)
     gate_close(&server->running);
     gate_wait(&server->running);
     for (unsigned i = 0; i < server->worker_count; i++) {
-        skua_worker *w = server->workers[i];
+        server_worker *w = server->workers[i];
         server_close_listeners(server, w);
         worker_close(w);
         memory_free(w);
@@ -251,6 +251,18 @@ __attribute__((cold)) skua_status skua_route(skua_server *server, const char *pa
                       sizeof server->error);
 }
 
+__attribute__((cold)) skua_status skua_route_blocking(skua_server *server, const char *pattern,
+                                                      skua_blocking_handler *handler, void *user)
+{
+    SKUA_ASSERT(handler);
+    if (server->started)
+        return server_fail(server, SKUA_ESTATE, "the server has been started already");
+    if (!server->blocking) server->blocking = blocking_new(&server->config);
+    void *entry = server->blocking ? blocking_add(server->blocking, handler, user) : NULL;
+    if (!entry) return server_fail(server, SKUA_ENOMEM, "out of memory for a route");
+    return skua_route(server, pattern, blocking_begin, entry);
+}
+
 __attribute__((cold)) skua_status skua_use(skua_server *server, const char *prefix,
                                            const skua_middleware *m)
 {
@@ -268,45 +280,6 @@ skua_status skua_local_add(skua_server *server, const skua_local_desc *desc, uns
     server->locals[server->local_count] = *desc;
     *key = server->local_count++;
     return SKUA_OK;
-}
-
-// ---- Host ----
-
-static bool server_host_is_loopback(slice name)
-{
-    if (slice_equal_nocase(name, SKUA_SLICE("localhost")) || slice_equal(name, SKUA_SLICE("[::1]")))
-        return true;
-    if (name.len > 10 &&
-        slice_equal_nocase(slice_from(name, name.len - 10), SKUA_SLICE(".localhost")))
-        return true;
-    char text[64];
-    socket_address address;
-    if (name.len < 7 || name.len > 40 || memcmp(name.ptr, "127.", 4) != 0) return false;
-    (void)snprintf(text, sizeof text, "%.*s:1", (int)name.len, name.ptr);
-    return socket_address_read(slice_of(text), &address) == SKUA_OK && address.is_loopback;
-}
-
-bool server_takes_host(const skua_server *server, slice authority)
-{
-    slice name = syntax_host_name(authority);
-    if (server->hosts == HOSTS_ANY) return true;
-    if (server->hosts == HOSTS_LOOPBACK) return server_host_is_loopback(name);
-    for (const char *at = server->hosts_text; *at;) {
-        size_t len = strcspn(at, " ");
-        if (slice_equal_nocase(name, slice_make(at, len))) return true;
-        at += len;
-        at += strspn(at, " ");
-    }
-    return false;
-}
-
-// without: what is taken when the configuration names none.
-static void server_decide_hosts(skua_server *server, server_hosts without)
-{
-    server->hosts = without;
-    if (!server->hosts_text) return;
-    server->hosts = HOSTS_NAMED;
-    if (server_takes_host(server, SKUA_SLICE("*"))) server->hosts = HOSTS_ANY;
 }
 
 static bool server_is_on_loopback(const skua_server *server)
@@ -361,7 +334,7 @@ static unsigned server_acceptors(const skua_server *server)
 
 // A Unix socket is opened once, one that was given is there already; TCP is opened once for each
 // worker that accepts, so that the kernel spreads connections.
-static skua_status server_listen_one(skua_server *server, skua_worker *w, unsigned i)
+static skua_status server_listen_one(skua_server *server, server_worker *w, unsigned i)
 {
     server_listener *listener = &server->listeners[i];
     bool shared = server_acceptors(server) > 1 && !listener->address.is_unix;
@@ -375,7 +348,7 @@ static skua_status server_listen_one(skua_server *server, skua_worker *w, unsign
         w->listen_fds[i] = server->shared_fds[i];
         return SKUA_OK;
     }
-    if (w->index == 0 && shared && socket_in_use(&listener->address)) {
+    if (w->self.index == 0 && shared && socket_in_use(&listener->address)) {
         return server_say_why(server, listener, SKUA_EADDRINUSE);
     }
     skua_status status = socket_listen(&listener->address, backlog, shared, &w->listen_fds[i]);
@@ -404,7 +377,7 @@ static skua_status server_listen_all(skua_server *server)
 
 static skua_status server_open_worker(skua_server *server, unsigned index)
 {
-    skua_worker *w = memory_zeroed(sizeof *w);
+    server_worker *w = memory_zeroed(sizeof *w);
     if (!w) return SKUA_ENOMEM;
     for (unsigned i = 0; i < WORKER_LISTENERS_MAX; i++)
         w->listen_fds[i] = -1;
@@ -421,7 +394,7 @@ static skua_status server_open_workers(skua_server *server, unsigned count,
                                        const io_backend *backend)
 {
     server->backend = backend;
-    server->workers = memory_array(count, sizeof(skua_worker *));
+    server->workers = memory_array(count, sizeof(server_worker *));
     skua_status status = server->workers ? SKUA_OK : SKUA_ENOMEM;
     for (unsigned i = 0; i < count && status == SKUA_OK; i++)
         status = server_open_worker(server, i);
@@ -430,8 +403,9 @@ static skua_status server_open_workers(skua_server *server, unsigned count,
 
 static void *server_thread(void *user)
 {
-    skua_worker *w = user;
-    start_barrier_order order = start_barrier_report(&w->server->barrier, io_settle(&w->loop));
+    server_worker *w = user;
+    start_barrier_order order =
+        start_barrier_report(&w->self.server->barrier, io_settle(&w->self.loop));
     if (order == START_BARRIER_LEAVE) return NULL;
     if (order == START_BARRIER_SERVE) worker_begin(w);
     while (worker_turn(w, -1)) {
@@ -450,7 +424,7 @@ static unsigned server_make_threads(skua_server *server)
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &before);
     for (; made < server->worker_count; made++) {
-        skua_worker *w = server->workers[made];
+        server_worker *w = server->workers[made];
         if (pthread_create(&w->thread, NULL, server_thread, w) != 0) break;
         w->thread_started = true;
     }
@@ -462,7 +436,7 @@ static void server_dismiss_threads(skua_server *server)
 {
     start_barrier_tell(&server->barrier, START_BARRIER_LEAVE);
     for (unsigned i = 0; i < server->worker_count; i++) {
-        skua_worker *w = server->workers[i];
+        server_worker *w = server->workers[i];
         if (w->thread_started) pthread_join(w->thread, NULL);
         w->thread_started = false;
     }
@@ -482,19 +456,19 @@ static skua_status server_start_threads(skua_server *server)
 
 static void server_watch_done(io_op *op, int64_t result)
 {
-    skua_worker *w = op->user;
+    server_worker *w = op->user;
     if (result < 0) return; // freshness then rests on looking once a second
-    watch_set_read(w->server->watch_set);
-    io_submit(&w->loop, op);
+    watch_set_read(w->self.server->watch_set);
+    io_submit(&w->self.loop, op);
 }
 
 static void server_watch_directories(skua_server *server)
 {
     int fd = watch_set_fd(server->watch_set);
     for (unsigned i = 0; i < server->worker_count && fd >= 0; i++) {
-        skua_worker *w = server->workers[i];
+        server_worker *w = server->workers[i];
         w->watches = (io_op){ .code = IO_POLL, .fd = fd, .done = server_watch_done, .user = w };
-        io_submit(&w->loop, &w->watches);
+        io_submit(&w->self.loop, &w->watches);
     }
 }
 
@@ -548,7 +522,8 @@ static skua_status server_staff(skua_server *server, server_need need, const io_
 {
     skua_status status = server_open_workers(server, need.workers, backend);
     if (!status)
-        status = need.threads ? server_start_threads(server) : io_settle(&server->workers[0]->loop);
+        status =
+            need.threads ? server_start_threads(server) : io_settle(&server->workers[0]->self.loop);
     if (!status) gate_open(&server->running);
     else server_drop_workers(server);
     return status;
@@ -607,7 +582,8 @@ __attribute__((cold)) skua_status server_prepare(skua_server *server, server_nee
 {
     skua_status status = server_check(server);
     if (status) return status;
-    server_decide_hosts(server, server_is_on_loopback(server) ? HOSTS_LOOPBACK : HOSTS_ANY);
+    server->hosts =
+        hosts_of(server->hosts_text, server_is_on_loopback(server) ? HOSTS_LOOPBACK : HOSTS_ANY);
     server->started = true;
     server->sim_kernel = NULL;
     server->hands_off = server->asks_handoff && need.workers > 1;
@@ -640,7 +616,7 @@ __attribute__((cold)) skua_status server_end(skua_server *server)
     return server_fail(server, SKUA_EIO, "%s", server->break_reason);
 }
 
-static void server_wait_for(skua_worker *w)
+static void server_wait_for(server_worker *w)
 {
     if (w->thread_started) {
         pthread_join(w->thread, NULL);
@@ -706,7 +682,7 @@ skua_status server_start_on(skua_server *server, const io_backend *backend, void
     server->started = true;
     server->hands_off = false;
     server->sim_kernel = kernel;
-    server_decide_hosts(server, HOSTS_ANY);
+    server->hosts = hosts_of(server->hosts_text, HOSTS_ANY);
     status = server_open(server);
     if (!status) status = server_staff(server, (server_need){ .workers = 1 }, backend);
     if (status) return server_fail_start(server, status);

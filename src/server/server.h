@@ -5,13 +5,13 @@
 #define SKUA_SERVER_SERVER_H
 
 #include "io/socket.h"
-#include "server/blocking.h"
+#include "exchange/blocking.h"
 #include "server/foreign.h"
 #include "thread/gate.h"
 #include "log/log.h"
 #include "thread/start_barrier.h"
 #include "disk/offload.h"
-#include "server/middleware.h"
+#include "exchange/middleware.h"
 #include "route/router.h"
 #include "server/testbed.h"
 #include "disk/watch.h"
@@ -28,8 +28,6 @@ typedef struct server_listener {
     int given;     // until it is closed; then -1
 } server_listener;
 
-typedef enum server_hosts { HOSTS_ANY, HOSTS_LOOPBACK, HOSTS_NAMED } server_hosts;
-
 // Something that is to be called when the server is freed.
 typedef struct server_keepsake server_keepsake;
 
@@ -39,7 +37,7 @@ struct skua_server {
     char *hosts_text;
     char *spool_text;   // config.spool_directory
     char *backend_text; // config.backend
-    server_hosts hosts;
+    host_rule hosts;
     server_listener listeners[WORKER_LISTENERS_MAX];
     unsigned listener_count;
     bool asks_handoff; // skua_config.accept, or what is best here
@@ -61,7 +59,7 @@ struct skua_server {
     const io_backend *backend; // that is used
     testbed *testbed;          // of skua_test_request; NULL: not used
     void *sim_kernel;          // of server_start_on; becomes loop.kernel
-    skua_worker **workers;
+    server_worker **workers;
     unsigned worker_count;
     bool started;
     start_barrier barrier; // of the workers' threads
@@ -83,9 +81,6 @@ const char *config_complete(skua_config *config, const skua_config *given);
 // Reads skua_config.accept, NULL for none given. Returns false if it is not understood.
 bool config_accept(const char *accept, bool *handoff);
 
-// Whether Host, checked for its form, may be served.
-bool server_takes_host(const skua_server *server, slice authority);
-
 // Room for one more listener; NULL, and the error recorded with its status, when there is none or
 // the server has been started. It is added by listener_count++.
 server_listener *server_listener_next(skua_server *server, skua_status *status);
@@ -94,7 +89,7 @@ server_listener *server_listener_next(skua_server *server, skua_status *status);
 void server_close_given(skua_server *server);
 
 // Closes the worker's own listening sockets; a shared one is closed with the last of them.
-void server_close_listeners(skua_server *server, skua_worker *w);
+void server_close_listeners(skua_server *server, server_worker *w);
 
 // Records a sentence for skua_server_error and returns status.
 skua_status server_fail(skua_server *server, skua_status status, const char *format, ...)

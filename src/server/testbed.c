@@ -34,7 +34,7 @@ struct testbed {
 // One request's play: a client, and how long nothing has happened.
 typedef struct testbed_play {
     testbed *bed;
-    skua_worker *worker;
+    server_worker *worker;
     sim_client *client;
     int64_t quiet_since_ns; // 0: it is not quiet
     bool ended;             // the server has
@@ -70,7 +70,7 @@ static skua_status testbed_open(skua_server *server)
 // ---- What is waited for ----
 
 // The one connection there is; NULL: none.
-static connection *testbed_connection(const skua_worker *w)
+static connection *testbed_connection(const server_worker *w)
 {
     uint32_t slots = w->connections.slab_count * POOL_SLAB_ITEMS;
     for (uint32_t slot = 0; slot < slots; slot++) {
@@ -93,15 +93,16 @@ static bool testbed_is_over(const testbed_play *play)
 
 static bool testbed_has_threads(const testbed_play *play)
 {
-    const skua_worker *w = play->worker;
+    const server_worker *w = play->worker;
     const connection *conn = testbed_connection(w);
     const session *s = conn ? conn->session : NULL;
-    return w->disk.offloaded || w->blocking || (s && s->current && s->current->tickets);
+    return w->self.disk.offloaded || w->self.blocked_requests ||
+           (s && s->carrier.current && s->carrier.current->tickets);
 }
 
-static bool testbed_has_timers(const skua_worker *w)
+static bool testbed_has_timers(const server_worker *w)
 {
-    return w->loop.alarms.count || w->loop.timers.count;
+    return w->self.loop.alarms.count || w->self.loop.timers.count;
 }
 
 // Returns whether the threads may have another moment.
@@ -123,11 +124,11 @@ static void testbed_turn(testbed_play *play, int64_t timeout_ns)
 // slow machine; but a timer of the program's may be what the request really waits for.
 static bool testbed_wait_for_threads(testbed_play *play)
 {
-    const skua_worker *w = play->worker;
+    const server_worker *w = play->worker;
     if (!testbed_nap(play)) return false;
     bool idle = io_clock_ns() - play->quiet_since_ns > testbed_idle_ns;
-    if (idle && w->loop.alarms.count)
-        testbed_turn(play, io_alarms_wait_ns(&w->loop.alarms, w->loop.now_ns));
+    if (idle && w->self.loop.alarms.count)
+        testbed_turn(play, io_alarms_wait_ns(&w->self.loop.alarms, w->self.loop.now_ns));
     return true;
 }
 

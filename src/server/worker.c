@@ -6,15 +6,15 @@
 
 #include "base/assert.h"
 #include "base/memory.h"
-#include "http/date.h"
-#include "server/blocking.h"
+#include "exchange/blocking.h"
 #include "server/connection.h"
 #include "disk/fetch.h"
 #include "server/handoff.h"
 #include "server/server.h"
-#include "server/ticket.h"
+#include "exchange/ticket.h"
 #include "server/timer.h"
 
+#include <stdio.h>
 #include <time.h>
 
 enum { WORKER_BLOCKS_KEPT = 256 };
@@ -22,22 +22,19 @@ enum { WORKER_BLOCKS_KEPT = 256 };
 // between looks at the mail, when nothing else tells of it
 static const int64_t worker_nap_ns = 1000000;
 
-const skua_config *worker_config(const skua_worker *w)
-{
-    return &w->server->config;
-}
-
 // ---- Mail ----
 
 static void worker_woken(io_op *op, int64_t result)
 {
     if (result < 0) return; // worker_open sees it
-    skua_worker *w = op->user;
+    server_worker *w = op->user;
     mailbox_deliver(&w->mail, w);
 }
 
-void worker_post(skua_worker *w, mail *letter)
+// The letter's way in: see disk_home.post.
+static void worker_take_letter(skua_worker *self, mail *letter)
 {
+    server_worker *w = worker_of(self);
     mailbox_enter(&w->mail);
     if (mailbox_post(&w->mail, letter)) io_wake(&w->wake);
     mailbox_leave(&w->mail);
@@ -47,36 +44,37 @@ void worker_post(skua_worker *w, mail *letter)
 
 static void worker_accepted(io_op *op, int64_t result)
 {
-    skua_worker *w = op->user;
+    server_worker *w = op->user;
     if (result < 0) {
         // Those whom the kernel sends here would wait for ever, though other workers may be well.
-        server_break(w->server, "worker %u cannot accept connections: %s", w->index,
+        server_break(w->self.server, "worker %u cannot accept connections: %s", w->self.index,
                      skua_status_text((skua_status)-result));
         return;
     }
-    if (w->server->hands_off) handoff_accepted(w, (int)result, &op->peer);
+    if (w->self.server->hands_off) handoff_accepted(w, (int)result, &op->peer);
     else connection_accepted(w, (int)result, &op->peer);
 }
 
-void worker_listen(skua_worker *w, int fd)
+void worker_listen(server_worker *w, int fd)
 {
     SKUA_ASSERT(w->listener_count < WORKER_LISTENERS_MAX);
     io_op *op = &w->listeners[w->listener_count++];
     *op = (io_op){ .code = IO_ACCEPT, .fd = fd, .done = worker_accepted, .user = w };
-    io_submit(&w->loop, op);
+    io_submit(&w->self.loop, op);
 }
 
-bool worker_has_room(const skua_worker *w)
+bool worker_has_room(const server_worker *w)
 {
     return !w->failed && w->connections.in_use < w->connections.items_max;
 }
 
-bool worker_evict(skua_worker *w)
+bool worker_evict(server_worker *w)
 {
     bool any = false;
-    for (unsigned i = 0; i < w->server->local_count; i++) {
-        const skua_local_desc *desc = &w->server->locals[i];
-        if (w->locals[i] && desc->evict && desc->evict(w, w->locals[i], desc->user)) any = true;
+    for (unsigned i = 0; i < w->self.server->local_count; i++) {
+        const skua_local_desc *desc = &w->self.server->locals[i];
+        if (w->locals[i] && desc->evict && desc->evict(&w->self, w->locals[i], desc->user))
+            any = true;
     }
     return any;
 }
@@ -84,99 +82,93 @@ bool worker_evict(skua_worker *w)
 // Whether accepting may be tried again at once.
 static bool worker_lacks_descriptors(io_loop *loop)
 {
-    skua_worker *w = loop->owner;
+    server_worker *w = loop->owner;
     if (worker_evict(w)) return true;
-    if (w->server->hands_off) handoff_evict(w);
+    if (w->self.server->hands_off) handoff_evict(w);
     return false;
 }
 
 // ---- Life ----
 
-static void worker_init(skua_worker *w, skua_server *server, unsigned index)
+static void worker_init(server_worker *w, skua_server *server, unsigned index)
 {
     const skua_config *config = &server->config;
-    w->server = server;
-    w->index = index;
+    w->self.server = server;
+    w->self.index = index;
+    w->self.config = config;
+    w->self.router = server->router;
+    w->self.middleware = server->middleware;
+    w->self.blocking = server->blocking;
+    w->self.log = server->log;
+    w->self.hosts = &server->hosts;
     pool_init(&w->connections, (sizeof(connection) + 15) & ~(size_t)15, config->connections_max);
-    block_store_init(&w->blocks, WORKER_BLOCKS_KEPT);
-    w->head_limits = (h1_limits){
+    block_store_init(&w->self.blocks, WORKER_BLOCKS_KEPT);
+    w->self.head_limits = (h1_limits){
         .head_octets_max = (uint32_t)config->head_octets_max,
         .target_octets_max = (uint32_t)config->target_octets_max,
         .fields_max = (uint16_t)config->fields_max,
     };
-    w->chunk_limits = (chunk_limits){
+    w->self.chunk_limits = (chunk_limits){
         .ext_octets_max = config->chunk_ext_octets_max,
         .trailer_octets_max = config->trailer_octets_max,
         .trailers_max = config->fields_max,
     };
 }
 
-static void worker_drop_locals(skua_worker *w)
+static void worker_drop_locals(server_worker *w)
 {
-    for (unsigned i = 0; i < w->server->local_count; i++) {
-        const skua_local_desc *desc = &w->server->locals[i];
-        if (w->locals[i] && desc->drop) desc->drop(w, w->locals[i], desc->user);
+    for (unsigned i = 0; i < w->self.server->local_count; i++) {
+        const skua_local_desc *desc = &w->self.server->locals[i];
+        if (w->locals[i] && desc->drop) desc->drop(&w->self, w->locals[i], desc->user);
         w->locals[i] = NULL;
     }
 }
 
-static void worker_free_lists(skua_worker *w)
-{
-    while (w->free_sessions) {
-        session *s = w->free_sessions;
-        w->free_sessions = s->next;
-        memory_free(s);
-    }
-    while (w->free_requests) {
-        skua_request *r = w->free_requests;
-        w->free_requests = r->next;
-        memory_free(r);
-    }
-}
-
-__attribute__((cold)) void worker_close(skua_worker *w)
+__attribute__((cold)) void worker_close(server_worker *w)
 {
     mailbox_end(&w->mail);
     worker_drop_locals(w);
-    ticket_give_back(w);
-    timers_drop(w);
-    io_cancel(&w->loop, &w->watches);
-    io_cancel(&w->loop, &w->wake);
-    io_loop_close(&w->loop);
+    ticket_give_back(&w->self);
+    timers_drop(&w->self);
+    io_cancel(&w->self.loop, &w->watches);
+    io_cancel(&w->self.loop, &w->wake);
+    io_loop_close(&w->self.loop);
     handoff_end(w);
-    worker_free_lists(w);
+    session_free_all(&w->self);
+    worker_free_requests(&w->self);
     pool_deinit(&w->connections);
-    block_store_deinit(&w->blocks);
+    block_store_deinit(&w->self.blocks);
 }
 
-__attribute__((cold)) skua_status worker_open(skua_worker *w, skua_server *server, unsigned index,
+__attribute__((cold)) skua_status worker_open(server_worker *w, skua_server *server, unsigned index,
                                               const io_backend *backend)
 {
     worker_init(w, server, index);
-    w->loop.events = &connection_events;
-    w->loop.streams = &w->connections;
-    w->loop.owner = w;
-    w->loop.evict = worker_lacks_descriptors;
-    w->loop.elsewhere = fetch_elsewhere;
-    w->loop.send_turn_octets_max = server->config.send_turn_octets_max;
-    w->loop.kernel = server->sim_kernel;
-    w->disk = (disk_home){
-        .loop = &w->loop,
+    w->self.loop.events = &connection_events;
+    w->self.loop.streams = &w->connections;
+    w->self.loop.owner = w;
+    w->self.loop.evict = worker_lacks_descriptors;
+    w->self.loop.elsewhere = fetch_elsewhere;
+    w->self.loop.send_turn_octets_max = server->config.send_turn_octets_max;
+    w->self.loop.kernel = server->sim_kernel;
+    w->self.disk = (disk_home){
+        .loop = &w->self.loop,
         .disk_threads = server->disk,
         .helper_threads = server->helpers,
-        .post = worker_post,
+        .post = worker_take_letter,
         .fetching_max = server->config.connections_max,
         .inline_work = server->sim_kernel != NULL,
     };
-    skua_status status = io_loop_open(&w->loop, backend);
+    skua_status status = io_loop_open(&w->self.loop, backend);
     if (status) return status;
-    io_timers_init(&w->loop.timers, w->loop.now_ns, connection_deadline, w);
+    io_timers_init(&w->self.loop.timers, w->self.loop.now_ns, connection_deadline, w);
     w->wake = (io_op){ .code = IO_WAKE, .done = worker_woken, .user = w, .fd = -1 };
-    io_submit(&w->loop, &w->wake);
+    io_submit(&w->self.loop, &w->wake);
     gate_open(&w->posting);
-    status = io_turn(&w->loop, 0); // it can be woken from here on
+    status = io_turn(&w->self.loop, 0); // it can be woken from here on
     if (!status && !w->wake.active) status = SKUA_ENOFILE;
-    if (!status && server->config.log != SKUA_LOG_NONE && !(w->lane = log_lane_open(server->log))) {
+    if (!status && server->config.log != SKUA_LOG_NONE &&
+        !(w->self.lane = log_lane_open(server->log))) {
         status = SKUA_ENOMEM;
     }
     if (status) worker_close(w);
@@ -185,15 +177,16 @@ __attribute__((cold)) skua_status worker_open(skua_worker *w, skua_server *serve
 
 // ---- Ending ----
 
-static void worker_stop_accepting(skua_worker *w)
+static void worker_stop_accepting(server_worker *w)
 {
     for (unsigned i = 0; i < w->listener_count; i++)
-        io_cancel(&w->loop, &w->listeners[i]);
+        io_cancel(&w->self.loop, &w->listeners[i]);
     w->listener_count = 0;
-    server_close_listeners(w->server, w); // from here on, clients are refused and not left waiting
+    server_close_listeners(w->self.server,
+                           w); // from here on, clients are refused and not left waiting
 }
 
-static void worker_abort_connections(skua_worker *w)
+static void worker_abort_connections(server_worker *w)
 {
     uint32_t slots = w->connections.slab_count * POOL_SLAB_ITEMS;
     for (uint32_t slot = 0; slot < slots; slot++) {
@@ -202,113 +195,116 @@ static void worker_abort_connections(skua_worker *w)
     }
 }
 
-static void worker_look_at_stop(skua_worker *w)
+static void worker_look_at_stop(server_worker *w)
 {
-    long long grace = atomic_load(&w->server->shared.grace_ns);
+    long long grace = atomic_load(&w->self.server->shared.grace_ns);
     if (grace < 0) return;
-    int64_t end = w->loop.now_ns + grace;
-    if (!w->disk.draining || end < w->end_at_ns) w->end_at_ns = end;
-    if (!w->disk.draining) {
-        w->disk.draining = true;
+    int64_t end = w->self.loop.now_ns + grace;
+    if (!w->self.disk.draining || end < w->end_at_ns) w->end_at_ns = end;
+    if (!w->self.disk.draining) {
+        w->self.disk.draining = true;
         worker_stop_accepting(w);
     }
 }
 
 // Everything that could still send it a letter, but for skua_post.
-static bool worker_is_done(const skua_worker *w)
+static bool worker_is_done(const server_worker *w)
 {
-    return w->connections.in_use == 0 && w->disk.offloaded == 0 && w->disk.file_ops == 0 &&
-           w->disk.fetching == 0 && w->orphans == 0 && w->blocking == 0 && w->held == 0;
+    return w->connections.in_use == 0 && w->self.disk.offloaded == 0 &&
+           w->self.disk.file_ops == 0 && w->self.disk.fetching == 0 && w->self.orphans == 0 &&
+           w->self.blocked_requests == 0 && w->self.held == 0;
+}
+
+static void worker_tell_late(const server_worker *w)
+{
+    skua_server *server = w->self.server;
+    unsigned late = blocking_busy(server->blocking);
+    if (late == 0 ||
+        atomic_exchange_explicit(&server->shared.late_told, true, memory_order_relaxed))
+        return;
+    char text[96];
+    int len = snprintf(text, sizeof text, "%u blocking handler%s past the deadline of skua_stop",
+                       late, late == 1 ? " still runs" : "s still run");
+    skua_log(server, slice_make(text, (size_t)len));
 }
 
 // What was posted is delivered; what is posted from there on is refused, or functions that post
 // themselves would never let it end.
-static bool worker_has_ended(skua_worker *w)
+static bool worker_has_ended(server_worker *w)
 {
-    if (!w->disk.draining) return false;
-    if (w->failed || w->loop.now_ns >= w->end_at_ns) {
+    if (!w->self.disk.draining) return false;
+    if (w->failed || w->self.loop.now_ns >= w->end_at_ns) {
         if (w->connections.in_use) worker_abort_connections(w);
-        if (w->blocking) blocking_tell_late(w->server);
+        if (w->self.blocked_requests) worker_tell_late(w);
     }
     if (!worker_is_done(w)) return false;
     gate_close(&w->posting);
     return gate_is_empty(&w->posting);
 }
 
-static int64_t worker_wait_ns(const skua_worker *w, int64_t timeout_ns)
+static int64_t worker_wait_ns(const server_worker *w, int64_t timeout_ns)
 {
     if (w->failed) return timeout_ns == 0 ? 0 : worker_nap_ns;
-    if (!w->disk.draining) return timeout_ns;
-    int64_t left = w->end_at_ns - w->loop.now_ns;
+    if (!w->self.disk.draining) return timeout_ns;
+    int64_t left = w->end_at_ns - w->self.loop.now_ns;
     if (left < 0) left = w->connections.in_use ? 0 : timeout_ns;
     return timeout_ns < 0 || left < timeout_ns ? left : timeout_ns;
 }
 
-bool worker_goes_on(skua_worker *w)
+bool worker_goes_on(server_worker *w)
 {
     worker_look_at_stop(w);
     return !worker_has_ended(w);
 }
 
 // Connections are lost, but whoever has work of this worker's finds it until that has come back.
-static void worker_fail(skua_worker *w)
+static void worker_fail(server_worker *w)
 {
     w->failed = true;
-    io_abandon(&w->loop);
+    io_abandon(&w->self.loop);
     worker_abort_connections(w);
-    server_break(w->server, "worker %u cannot go on: %s has failed", w->index,
-                 w->loop.backend->name);
+    server_break(w->self.server, "worker %u cannot go on: %s has failed", w->self.index,
+                 w->self.loop.backend->name);
 }
 
 // Nothing wakes it any more.
-static void worker_turn_failed(skua_worker *w, int64_t wait_ns)
+static void worker_turn_failed(server_worker *w, int64_t wait_ns)
 {
-    (void)io_turn(&w->loop, 0);
+    (void)io_turn(&w->self.loop, 0);
     mailbox_deliver(&w->mail, w);
     if (wait_ns) nanosleep(&(struct timespec){ .tv_nsec = (long)wait_ns }, NULL);
 }
 
-bool worker_turn(skua_worker *w, int64_t timeout_ns)
+bool worker_turn(server_worker *w, int64_t timeout_ns)
 {
     if (!worker_goes_on(w)) {
-        io_flush(&w->loop); // what was closed last
+        io_flush(&w->self.loop); // what was closed last
         return false;
     }
     int64_t wait_ns = worker_wait_ns(w, timeout_ns);
     if (w->failed) worker_turn_failed(w, wait_ns);
-    else if (io_turn(&w->loop, wait_ns)) worker_fail(w);
+    else if (io_turn(&w->self.loop, wait_ns)) worker_fail(w);
     return true;
 }
 
-int64_t worker_timeout_ns(const skua_worker *w)
+int64_t worker_timeout_ns(const server_worker *w)
 {
-    return worker_wait_ns(w, io_wait_ns(&w->loop));
+    return worker_wait_ns(w, io_wait_ns(&w->self.loop));
 }
 
-void worker_begin(skua_worker *w)
+void worker_begin(server_worker *w)
 {
-    const skua_config *config = worker_config(w);
+    const skua_config *config = worker_config(&w->self);
     w->began = true;
-    if (config->on_worker_start) config->on_worker_start(w, config->hook_user);
+    if (config->on_worker_start) config->on_worker_start(&w->self, config->hook_user);
 }
 
-void worker_end(skua_worker *w)
+void worker_end(server_worker *w)
 {
-    const skua_config *config = worker_config(w);
+    const skua_config *config = worker_config(&w->self);
     if (!w->began) return;
     w->began = false;
-    if (config->on_worker_end) config->on_worker_end(w, config->hook_user);
-}
-
-// ---- Date ----
-
-void worker_date_renew(skua_worker *w)
-{
-    int64_t seconds = w->loop.unix_ns / 1000000000;
-    memcpy(w->date_line, "Date: ", 6);
-    date_write(w->date_line + 6, seconds);
-    memcpy(w->date_line + 6 + DATE_OCTETS, "\r\n", 2);
-    w->date_from_ns = seconds * 1000000000;
+    if (config->on_worker_end) config->on_worker_end(&w->self, config->hook_user);
 }
 
 // ---- Public ----
@@ -333,12 +329,14 @@ int64_t skua_worker_unix_ns(const skua_worker *w)
     return w->loop.unix_ns;
 }
 
-void *skua_local(skua_worker *w, unsigned key)
+void *skua_local(skua_worker *self, unsigned key)
 {
-    SKUA_ASSERT(key < w->server->local_count);
+    server_worker *w = worker_of(self);
+    const skua_server *server = self->server;
+    SKUA_ASSERT(key < server->local_count);
     if (!w->locals[key]) {
-        const skua_local_desc *desc = &w->server->locals[key];
-        w->locals[key] = desc->make(w, desc->user);
+        const skua_local_desc *desc = &server->locals[key];
+        w->locals[key] = desc->make(self, desc->user);
     }
     return w->locals[key];
 }

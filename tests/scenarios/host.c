@@ -82,8 +82,8 @@ bool host_start(host *h, skua_server *server, const char *backend, const sim_con
 bool host_has_threads(const host *h)
 {
     if (h->over) return false;
-    const skua_worker *w = h->server->workers[0];
-    return w->offloaded || w->blocking || w->file_ops || w->fetching;
+    const skua_worker *w = &h->server->workers[0]->self;
+    return w->disk.offloaded || w->blocked_requests || w->disk.file_ops || w->disk.fetching;
 }
 
 static void host_nap(void)

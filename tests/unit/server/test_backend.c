@@ -145,7 +145,7 @@ static void assert_same_for_all(const skua_server *server, const char *name)
     assert_string_equal(skua_server_backend(server), name);
     assert_int_equal(skua_server_workers(server), WORKERS);
     for (unsigned i = 0; i < WORKERS; i++)
-        assert_string_equal(server->workers[i]->loop.backend->name, name);
+        assert_string_equal(server->workers[i]->self.loop.backend->name, name);
 }
 
 // The lines are there when the server has ended.

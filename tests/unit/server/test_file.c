@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 #include "io/file.h"
-#include "server/answer.h"
+#include "exchange/answer.h"
 #include "server/worker.h"
 #include "support/socket.h"
 

@@ -157,7 +157,7 @@ static void test_posts_keep_the_worker_until_it_was_woken(void **state)
     pthread_t waiting;
     bench_open(&b);
     bench_start(&b);
-    skua_worker *w = b.server->workers[0];
+    server_worker *w = b.server->workers[0];
     mailbox_enter(&w->mail);
     assert_int_equal(skua_post(b.server, 0, note_run, &n), SKUA_OK);
     skua_stop(b.server, 0);

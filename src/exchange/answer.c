@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+//
+// Answers made in advance: everything that does not change from request to request, in one piece.
+
+#include "exchange/answer.h"
+
+#include "base/assert.h"
+#include "base/memory.h"
+#include "exchange/respond.h"
+#include "exchange/worker.h"
+
+enum { ANSWER_FIELDS_OCTETS_MAX = 8192 };
+
+static size_t answer_fields_octets(const skua_answer_desc *desc)
+{
+    size_t octets = 0;
+    for (size_t i = 0; i < desc->fields_count; i++) {
+        octets += desc->fields[i].name.len + desc->fields[i].value.len + 4;
+    }
+    return octets;
+}
+
+static bool answer_fields_are_valid(const skua_answer_desc *desc)
+{
+    for (size_t i = 0; i < desc->fields_count; i++) {
+        if (!respond_takes_field(desc->fields[i].name, desc->fields[i].value)) return false;
+    }
+    return true;
+}
+
+static bool answer_states_length(const skua_answer_desc *desc)
+{
+    if (desc->status == 204) return false;
+    return desc->status != 304 || desc->has_length;
+}
+
+static size_t answer_room(const skua_answer_desc *desc, bool in_memory)
+{
+    return desc->fields_count * sizeof(response_field) + answer_fields_octets(desc) +
+           (in_memory ? desc->content.len : 0);
+}
+
+static char *answer_put(char *at, slice octets, slice *kept)
+{
+    if (octets.len) memcpy(at, octets.ptr, octets.len);
+    *kept = slice_make(at, octets.len);
+    return at + octets.len;
+}
+
+// The fields' slices come first, then the text that they are slices of, then the content.
+static void answer_keep(skua_answer *a, const skua_answer_desc *desc, bool in_memory)
+{
+    char *at = (char *)&a->fields[desc->fields_count];
+    for (size_t i = 0; i < desc->fields_count; i++) {
+        at = answer_put(at, desc->fields[i].name, &a->fields[i].name);
+        at = answer_put(at, desc->fields[i].value, &a->fields[i].value);
+        a->fields[i].id = field_identify(desc->fields[i].name);
+    }
+    a->content = at;
+    if (in_memory) memcpy(at, desc->content.ptr, desc->content.len);
+}
+
+skua_status skua_answer_new(skua_worker *worker, const skua_answer_desc *desc, skua_answer **answer)
+{
+    if (desc->status < 200 || desc->status > 599 || !answer_fields_are_valid(desc))
+        return SKUA_EINVAL;
+    if (answer_fields_octets(desc) > ANSWER_FIELDS_OCTETS_MAX) return SKUA_EINVAL;
+    bool in_memory = !desc->file && desc->content.len;
+    skua_answer *a = memory_alloc(sizeof *a + answer_room(desc, in_memory));
+    if (!a) return SKUA_ENOMEM;
+    uint64_t length = in_memory ? desc->content.len : desc->length;
+    *a = (skua_answer){
+        .worker = worker,
+        .refs = 1,
+        .status = (uint16_t)desc->status,
+        .file = desc->file ? skua_file_ref(desc->file) : NULL,
+        .offset = desc->offset,
+        .length = in_memory || desc->file ? length : 0,
+        .stated_length = answer_states_length(desc) ? (int64_t)length : -1,
+        .fields_count = (unsigned)desc->fields_count,
+        .fields_octets = answer_fields_octets(desc),
+    };
+    answer_keep(a, desc, in_memory);
+    *answer = a;
+    return SKUA_OK;
+}
+
+skua_answer *skua_answer_ref(skua_answer *answer)
+{
+    answer->refs++;
+    return answer;
+}
+
+void skua_answer_unref(skua_answer *answer)
+{
+    SKUA_ASSERT(answer->refs > 0);
+    if (--answer->refs) return;
+    if (answer->file) skua_file_unref(answer->file);
+    memory_free(answer->h1);
+    memory_free(answer);
+}

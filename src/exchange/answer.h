@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+//
+// Answers made in advance, and files, as the response path sees them.
+#ifndef SKUA_EXCHANGE_ANSWER_H
+#define SKUA_EXCHANGE_ANSWER_H
+
+#include "base/slice.h"
+#include "disk/file.h"
+#include "exchange/response.h"
+
+struct skua_answer {
+    skua_worker *worker;
+    unsigned refs;
+    uint16_t status;
+    skua_file *file; // NULL: content in memory
+    uint64_t offset;
+    uint64_t length;        // of the content
+    int64_t stated_length;  // what Content-Length says; -1: there is none
+    const char *content;    // in memory
+    struct h1_prepared *h1; // its head as HTTP/1 writes it, made at the first use; NULL: not yet
+    size_t fields_octets;   // as lines: name, value and 4 more of each
+    unsigned fields_count;
+    response_field fields[];
+};
+
+#endif

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: MIT
+//
+// Blocking routes: the content is collected, the reply goes to the pool with the request pinned
+// beneath it, and comes home as a letter.
+
+#include "exchange/blocking.h"
+
+#include "base/assert.h"
+#include "base/memory.h"
+#include "exchange/carrier.h"
+#include "exchange/request.h"
+#include "exchange/respond.h"
+#include "exchange/worker.h"
+#include "thread/thread_pool.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+
+typedef struct blocking_route blocking_route;
+
+struct blocking_route {
+    blocking_route *next;
+    skua_blocking_handler *handler;
+    void *user;
+};
+
+struct blocking {
+    thread_pool *pool;
+    blocking_route *routes;
+};
+
+typedef struct reply_field reply_field;
+
+struct reply_field {
+    reply_field *next;
+    const char *name;
+    slice value;
+};
+
+struct skua_reply {
+    task task; // first
+    mail letter;
+    skua_request *request;
+    const blocking_route *entry;
+    slice content; // of the request
+    io_address peer;
+    bool peer_was_done;
+    struct {
+        atomic_bool gone;
+    } shared;
+
+    // The handler's until it returns.
+    block_store blocks;
+    arena memory;
+    request_decoding decoding;
+    reply_field *fields, **fields_tail;
+    size_t fields_octets;
+    int status; // 0: not given
+    const char *type;
+    char *octets;
+    size_t octets_len;
+};
+
+// The reply whose handler runs on this thread.
+static _Thread_local const skua_reply *reply_here;
+
+request_decoding *blocking_decoding(skua_reply *reply)
+{
+    return reply == reply_here ? &reply->decoding : NULL;
+}
+
+// ---- What the handler says ----
+
+skua_status skua_reply_field(skua_reply *reply, const char *name, slice value)
+{
+    if (reply->status) return SKUA_ESTATE;
+    slice key = slice_of(name);
+    if (!respond_takes_field(key, value)) return SKUA_EINVAL;
+    size_t octets = key.len + value.len + 4;
+    if (octets > RESPOND_FIELDS_OCTETS_MAX - reply->fields_octets) return SKUA_ELIMIT;
+    reply_field *field = arena_alloc(&reply->memory, sizeof *field);
+    slice name_copy = arena_copy(&reply->memory, key);
+    slice value_copy = arena_copy(&reply->memory, value);
+    if (!field || !name_copy.ptr || !value_copy.ptr) return SKUA_ENOMEM;
+    *field = (reply_field){ .name = name_copy.ptr, .value = value_copy };
+    *reply->fields_tail = field;
+    reply->fields_tail = &field->next;
+    reply->fields_octets += octets;
+    return SKUA_OK;
+}
+
+static skua_status reply_copy_content(skua_reply *reply, slice content)
+{
+    char *copy = memory_alloc(content.len ? content.len : 1);
+    if (!copy) return SKUA_ENOMEM;
+    if (content.len) memcpy(copy, content.ptr, content.len);
+    reply->octets = copy;
+    reply->octets_len = content.len;
+    return SKUA_OK;
+}
+
+skua_status skua_reply_give(skua_reply *reply, int status, const char *type, slice content)
+{
+    if (reply->status) return SKUA_ESTATE;
+    slice media = type ? slice_of(type) : (slice){ 0 };
+    skua_status checked = respond_check_type(status, media);
+    if (checked) return checked;
+    slice type_copy = type ? arena_copy(&reply->memory, media) : (slice){ 0 };
+    if (type && !type_copy.ptr) return SKUA_ENOMEM;
+    skua_status copied = reply_copy_content(reply, content);
+    if (copied) return copied;
+    reply->type = type_copy.ptr;
+    reply->status = status;
+    return SKUA_OK;
+}
+
+bool skua_reply_peer_is_gone(const skua_reply *reply)
+{
+    return atomic_load_explicit(&reply->shared.gone, memory_order_relaxed);
+}
+
+// ---- Back on the worker ----
+
+static void reply_free(skua_reply *reply)
+{
+    arena_reset(&reply->memory);
+    block_store_deinit(&reply->blocks);
+    memory_free(reply->octets);
+    memory_free(reply);
+}
+
+static int reply_text_len(slice text)
+{
+    return text.len < 100 ? (int)text.len : 100;
+}
+
+static void reply_complain(const skua_request *r)
+{
+    char text[256];
+    int len =
+        snprintf(text, sizeof text, "a blocking handler gave no answer to %.*s %.*s",
+                 reply_text_len(r->method), r->method.ptr, reply_text_len(r->path), r->path.ptr);
+    worker_log(r->worker, slice_make(text, (size_t)len));
+}
+
+static skua_status reply_send(skua_reply *reply, skua_request *r)
+{
+    for (const reply_field *field = reply->fields; field; field = field->next) {
+        skua_status added = skua_field_add(r, field->name, field->value);
+        if (added) return added;
+    }
+    slice content = slice_make(reply->octets, reply->octets_len);
+    skua_status given =
+        skua_respond_borrowed(r, reply->status, reply->type, content, memory_free, reply->octets);
+    if (given == SKUA_OK) reply->octets = NULL;
+    return given;
+}
+
+static void reply_answer(skua_reply *reply, skua_request *r)
+{
+    if (r->answering != ANSWER_NONE) return; // by handler_timeout_ns
+    if (!reply->status) {
+        reply_complain(r);
+        respond_fault(r, 500, false);
+    } else if (reply_send(reply, r) != SKUA_OK && r->answering == ANSWER_NONE) {
+        respond_fault(r, 503, false);
+    }
+}
+
+// The request is the worker's alone again.
+static void reply_take_back(skua_reply *reply, skua_worker *w)
+{
+    SKUA_ASSERT(w->blocked_requests > 0);
+    w->blocked_requests--;
+    reply->request->reply = NULL;
+}
+
+static void reply_deliver(mail *letter, void *reader)
+{
+    skua_worker *w = reader;
+    skua_reply *reply = (skua_reply *)(void *)((char *)letter - offsetof(skua_reply, letter));
+    skua_request *r = reply->request;
+    reply_take_back(reply, w);
+    if (!r->ended) reply_answer(reply, r);
+    skua_request_drop(r);
+    reply_free(reply);
+}
+
+void blocking_let_go(skua_reply *reply)
+{
+    atomic_store_explicit(&reply->shared.gone, true, memory_order_relaxed);
+}
+
+const io_address *blocking_peer(const skua_reply *reply)
+{
+    return &reply->peer;
+}
+
+bool blocking_peer_was_done(const skua_reply *reply)
+{
+    return reply->peer_was_done;
+}
+
+// ---- The way there ----
+
+static void reply_run(task *self)
+{
+    skua_reply *reply = (skua_reply *)(void *)self;
+    skua_worker *home = reply->request->worker;
+    if (!skua_reply_peer_is_gone(reply)) {
+        reply_here = reply;
+        reply->entry->handler(reply->request, reply->content, reply, reply->entry->user);
+        reply_here = NULL;
+    }
+    worker_post(home, &reply->letter);
+}
+
+static skua_reply *reply_new(skua_request *r, const blocking_route *entry, slice content)
+{
+    skua_reply *reply = memory_zeroed(sizeof *reply);
+    if (!reply) return NULL;
+    reply->task.run = reply_run;
+    reply->letter.deliver = reply_deliver;
+    reply->request = r;
+    reply->entry = entry;
+    reply->content = content;
+    reply->peer = *r->carrier->table->peer(r->carrier);
+    reply->peer_was_done = r->carrier->table->peer_is_done(r->carrier);
+    reply->fields_tail = &reply->fields;
+    block_store_init(&reply->blocks, 0);
+    arena_init(&reply->memory, &reply->blocks);
+    reply->decoding.memory = &reply->memory;
+    return reply;
+}
+
+// The simulated kernel has no threads: there the handler runs at once, so that runs replay.
+static skua_status reply_submit(const skua_worker *w, skua_reply *reply)
+{
+    if (!w->disk.inline_work) return thread_pool_submit(w->blocking->pool, &reply->task);
+    reply_run(&reply->task);
+    return SKUA_OK;
+}
+
+static void blocking_collected(skua_request *r, skua_status status, slice content, void *user)
+{
+    if (status || r->answering != ANSWER_NONE) return;
+    skua_worker *w = r->worker;
+    skua_reply *reply = reply_new(r, user, content);
+    if (reply) {
+        r->reply = reply;
+        w->blocked_requests++;
+        skua_request_hold(r);
+        if (reply_submit(w, reply) == SKUA_OK) return;
+        reply_take_back(reply, w);
+        skua_request_drop(r);
+        reply_free(reply);
+    }
+    request_blame(r, "too many wait for blocking_threads");
+    respond_fault(r, 503, false);
+}
+
+void blocking_begin(skua_request *r, void *user)
+{
+    if (skua_content_collect(r, 0, blocking_collected, user) == SKUA_OK ||
+        r->answering != ANSWER_NONE)
+        return;
+    respond_fault(r, 500, true); // somebody before it has begun to read the content
+}
+
+// ---- Routes ----
+
+blocking *blocking_new(const skua_config *config)
+{
+    blocking *b = memory_zeroed(sizeof *b);
+    if (!b) return NULL;
+    b->pool = thread_pool_new(config->blocking_threads, config->blocking_queue_max);
+    if (b->pool) return b;
+    memory_free(b);
+    return NULL;
+}
+
+void blocking_free(blocking *b)
+{
+    if (!b) return;
+    thread_pool_free(b->pool);
+    while (b->routes) {
+        blocking_route *entry = b->routes;
+        b->routes = entry->next;
+        memory_free(entry);
+    }
+    memory_free(b);
+}
+
+unsigned blocking_busy(const blocking *b)
+{
+    return thread_pool_busy(b->pool);
+}
+
+void *blocking_add(blocking *b, skua_blocking_handler *handler, void *user)
+{
+    blocking_route *entry = memory_alloc(sizeof *entry);
+    if (!entry) return NULL;
+    *entry = (blocking_route){ .next = b->routes, .handler = handler, .user = user };
+    b->routes = entry;
+    return entry;
+}

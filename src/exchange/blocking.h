@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+//
+// Blocking routes: a handler runs on a thread that may wait, over a request that is kept for it.
+// Invariant: while request->reply is set, the request's head, params, content and memory stay as
+// they are.
+#ifndef SKUA_EXCHANGE_BLOCKING_H
+#define SKUA_EXCHANGE_BLOCKING_H
+
+#include "io/io.h"
+#include "exchange/request.h"
+
+// What a server with such routes has: the routes and the threads.
+typedef struct blocking blocking;
+
+// NULL when memory ran out.
+blocking *blocking_new(const skua_config *config);
+
+void blocking_free(blocking *b);
+
+// The request's connection has died, or a deadline passed: nobody waits for the reply.
+void blocking_let_go(skua_reply *reply);
+
+// What was known of the connection when the handler was called.
+const io_address *blocking_peer(const skua_reply *reply);
+bool blocking_peer_was_done(const skua_reply *reply);
+
+// Where the handler of reply keeps what it decodes, if this is its thread; else NULL. The worker
+// may decode for a middleware at the same time, and then uses the request's own.
+request_decoding *blocking_decoding(skua_reply *reply);
+
+// Adds a route. Returns the user of its handler, which is blocking_begin; NULL when memory ran out.
+void *blocking_add(blocking *b, skua_blocking_handler *handler, void *user);
+
+// The handler of every blocking route.
+void blocking_begin(skua_request *r, void *user);
+
+// How many handlers run now.  Thread: any.
+unsigned blocking_busy(const blocking *b);
+
+#endif

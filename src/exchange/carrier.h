@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+//
+// Carrier: the stream of a protocol that an exchange belongs to. In HTTP/1 that is the connection's
+// session, which carries one exchange after the other. A protocol's own struct begins with a
+// carrier; its functions are a table, and the only place where its octets are made.
+#ifndef SKUA_EXCHANGE_CARRIER_H
+#define SKUA_EXCHANGE_CARRIER_H
+
+#include "exchange/response.h"
+#include "io/io.h"
+
+typedef struct carrier carrier;
+
+typedef struct carrier_table {
+    // Queues the head of a response and, unless it is pulled or pushed, its content. On success the
+    // source is the queue's; if it fails, it stays the caller's.
+    // Errors: SKUA_ELIMIT the head is too large; SKUA_ENOMEM: the carrier is broken then.
+    skua_status (*respond)(skua_request *r, response *given);
+
+    // Room for at least least octets of content, framed when they are committed. *room: how many
+    // there are; NULL: exactly least will be committed. Returns NULL when memory ran out.
+    char *(*reserve)(skua_request *r, size_t least, size_t *room);
+    void (*commit)(skua_request *r, size_t octets);
+
+    // Queues content that is lent, or a file's. False when memory ran out: nothing was queued then.
+    bool (*lend)(skua_request *r, const response_source *source);
+
+    // Ends the content of a pulled or pushed response, with its trailers. False when memory ran out.
+    bool (*finish)(skua_request *r);
+
+    // Queues an interim response. octets: of the fields, each with 4 more.
+    // Errors: SKUA_ENOMEM.
+    skua_status (*inform)(skua_request *r, int status, const skua_field *fields, size_t count,
+                          size_t octets);
+
+    // Turns the stream into a tunnel.
+    // Errors: SKUA_EPROTOCOL the client did not ask for that; SKUA_ENOMEM: the carrier is broken.
+    skua_status (*upgrade)(skua_request *r, slice protocol);
+
+    // Asks to be gone on with from the loop: there is something to send or to read.
+    void (*kick)(carrier *c);
+
+    // The client's address; valid until the exchange ends.
+    const io_address *(*peer)(carrier *c);
+
+    // Whether the client has said that it sends no more.
+    bool (*peer_is_done)(const carrier *c);
+} carrier_table;
+
+struct carrier {
+    const carrier_table *table;
+    skua_request *current; // the exchange that is read or answered; NULL: none
+    bool running;          // inside the protocol, which goes on without a kick when that returns
+    bool broken;           // nothing more can be sent; it ends as soon as nobody is inside
+    out_queue out;         // octets of responses, framed
+};
+
+// Goes on with the exchange, unless its protocol is about to.
+static inline void carrier_kick(carrier *c, const skua_request *r)
+{
+    if (r != c->current || !c->running) c->table->kick(c);
+}
+
+#endif

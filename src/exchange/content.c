@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: MIT
+//
+// Content of a request: delivered against credit, collected, or discarded.
+
+#include "base/assert.h"
+#include "base/memory.h"
+#include "exchange/carrier.h"
+#include "exchange/request.h"
+#include "exchange/respond.h"
+#include "exchange/worker.h"
+
+// Octets a reader may have been given and not consumed.
+static size_t content_window(const skua_request *r)
+{
+    return worker_config(r->worker)->content_window_octets;
+}
+
+bool content_is_blocked(const skua_request *r)
+{
+    if (r->answering == ANSWER_QUEUED) return false; // what still comes is discarded
+    return !r->reader || r->unconsumed >= content_window(r);
+}
+
+static void content_tell(skua_request *r, skua_content_event event, slice octets)
+{
+    if (event != SKUA_CONTENT_DATA) {
+        if (r->lost_told) return;
+        r->lost_told = true;
+    }
+    if (r->reader) r->reader(r, event, octets, r->reader_user);
+}
+
+void content_lost(skua_request *r)
+{
+    content_tell(r, SKUA_CONTENT_LOST, (slice){ 0 });
+}
+
+void content_end(skua_request *r)
+{
+    r->reading = READING_DONE;
+    content_tell(r, SKUA_CONTENT_END, (slice){ 0 });
+}
+
+// After the answer, content is read only to keep the connection, and only so much of it.
+static void content_discard(skua_request *r, size_t n)
+{
+    r->discarded += n;
+    if (r->discarded > worker_config(r->worker)->discard_octets_max) r->close = true;
+}
+
+void content_deliver(skua_request *r, slice octets)
+{
+    r->has_input = true;
+    if (r->answering == ANSWER_QUEUED || !r->reader) {
+        content_discard(r, octets.len);
+        return;
+    }
+    r->unconsumed += octets.len;
+    content_tell(r, SKUA_CONTENT_DATA, octets);
+}
+
+// The framing is lost: an answer that has begun cannot be taken back, so the connection just ends.
+__attribute__((cold)) void content_refuse(skua_request *r, fault why)
+{
+    r->close = true;
+    request_blame(r, why.reason);
+    if (r->answering == ANSWER_NONE) {
+        content_lost(r);
+        if (r->answering == ANSWER_NONE) respond_fault(r, why.status, true);
+    } else if (r->answering != ANSWER_QUEUED) {
+        r->carrier->broken = true;
+    }
+}
+
+// Said before the reader hears that the content is lost: the answer is the server's.
+__attribute__((cold)) static void content_refuse_length(skua_request *r)
+{
+    r->close = true;
+    r->too_long = true;
+    request_blame(r, "content too long");
+    if (r->answering == ANSWER_NONE) respond_fault(r, 413, true);
+    else if (r->answering != ANSWER_QUEUED) r->carrier->broken = true;
+    content_lost(r);
+}
+
+void content_deliver_unstated(skua_request *r, slice octets)
+{
+    r->content_got += octets.len;
+    if (r->content_max && r->content_got > r->content_max) content_refuse_length(r);
+    else content_deliver(r, octets);
+}
+
+// ---- Reading ----
+
+int64_t skua_content_length(const skua_request *r)
+{
+    switch ((h1_content)r->head.content) {
+    case H1_CONTENT_NONE: return 0;
+    case H1_CONTENT_LENGTH:
+        return r->head.content_length > INT64_MAX ? INT64_MAX : (int64_t)r->head.content_length;
+    case H1_CONTENT_CHUNKED: return -1;
+    }
+    return 0;
+}
+
+// The client may wait for it before it sends anything; unless it has sent something already (RFC
+// 9110 §10.1.1).
+bool request_awaits_continue(const skua_request *r)
+{
+    return r->head.expect_continue && !r->continued && !r->has_input &&
+           r->reading == READING_CONTENT && r->answering == ANSWER_NONE;
+}
+
+static void content_continue(skua_request *r)
+{
+    if (!request_awaits_continue(r)) return;
+    r->continued = true;
+    if (r->carrier->table->inform(r, 100, NULL, 0, 0)) r->carrier->broken = true;
+}
+
+skua_status skua_content_read(skua_request *r, skua_content_fn *fn, void *user)
+{
+    SKUA_ASSERT(fn);
+    if (r->reader || r->answering == ANSWER_QUEUED) return SKUA_ESTATE;
+    r->reader = fn;
+    r->reader_user = user;
+    content_continue(r);
+    if (r->reading == READING_DONE) content_tell(r, SKUA_CONTENT_END, (slice){ 0 });
+    else if (!r->carrier->running) r->carrier->table->kick(r->carrier);
+    return SKUA_OK;
+}
+
+skua_status skua_content_limit(skua_request *r, uint64_t octets_max)
+{
+    if (r->answering == ANSWER_QUEUED || r->heading) return SKUA_ESTATE;
+    r->content_max = octets_max;
+    if (octets_max == 0) return SKUA_OK;
+    uint64_t known = r->head.content == H1_CONTENT_LENGTH ? r->head.content_length : r->content_got;
+    if (known <= octets_max) return SKUA_OK;
+    content_refuse_length(r);
+    if (!r->carrier->running) r->carrier->table->kick(r->carrier);
+    return SKUA_ELIMIT;
+}
+
+void skua_content_consume(skua_request *r, size_t n)
+{
+    SKUA_ASSERT(n <= r->unconsumed);
+    bool blocked = r->unconsumed >= content_window(r);
+    r->unconsumed -= n;
+    if (blocked && r->unconsumed < content_window(r)) r->carrier->table->kick(r->carrier);
+}
+
+slice skua_request_trailer(const skua_request *r, const char *name)
+{
+    slice wanted = slice_of(name);
+    for (unsigned i = 0; i < r->received_trailers_count; i++) {
+        if (slice_equal_nocase(r->received_trailers[i].name, wanted))
+            return r->received_trailers[i].value;
+    }
+    return (slice){ 0 };
+}
+
+// ---- Collecting ----
+
+void content_free(skua_request *r)
+{
+    if (r->collection_block) block_give(&r->worker->blocks, &r->collection_block);
+    else memory_free(r->collection);
+    r->collection = NULL;
+}
+
+static void content_collected(skua_request *r, skua_status status)
+{
+    skua_collected_fn *fn = r->collected;
+    r->collected = NULL;
+    if (!fn) return;
+    slice content =
+        status ? (slice){ 0 } : slice_make(r->collection ? r->collection : "", r->collection_len);
+    fn(r, status, content, r->collected_user);
+}
+
+// It does not fit: answered here, so that no handler has to.
+static void content_collect_fail(skua_request *r, skua_status status)
+{
+    request_blame(r, status == SKUA_ELIMIT ? "content too long" : "out of memory");
+    if (r->answering == ANSWER_NONE) respond_fault(r, status == SKUA_ELIMIT ? 413 : 503, true);
+    content_collected(r, status);
+}
+
+static bool content_collect_begin(skua_request *r)
+{
+    r->collection_block = block_take(&r->worker->blocks);
+    if (!r->collection_block) return false;
+    r->collection = r->collection_block->data;
+    r->collection_room = r->collection_block->room;
+    return true;
+}
+
+static bool content_collect_grow(skua_request *r, size_t need)
+{
+    if (!r->collection && !content_collect_begin(r)) return false;
+    if (need <= r->collection_room) return true;
+    size_t room = r->collection_room;
+    while (room < need)
+        room *= 2;
+    char *grown = memory_resize(r->collection_block ? NULL : r->collection, room);
+    if (!grown) return false;
+    if (r->collection_block) {
+        memcpy(grown, r->collection, r->collection_len);
+        block_give(&r->worker->blocks, &r->collection_block);
+    }
+    r->collection = grown;
+    r->collection_room = room;
+    return true;
+}
+
+static void content_collect_more(skua_request *r, slice octets)
+{
+    if (!r->collected) return; // has failed; the rest is discarded
+    size_t len = r->collection_len + octets.len;
+    if (len > r->collection_max) {
+        content_collect_fail(r, SKUA_ELIMIT);
+    } else if (!content_collect_grow(r, len)) {
+        content_collect_fail(r, SKUA_ENOMEM);
+    } else {
+        memcpy(r->collection + r->collection_len, octets.ptr, octets.len);
+        r->collection_len = len;
+    }
+}
+
+static void content_collect(skua_request *r, skua_content_event event, slice octets, void *user)
+{
+    (void)user;
+    switch (event) {
+    case SKUA_CONTENT_DATA:
+        skua_content_consume(r, octets.len);
+        content_collect_more(r, octets);
+        return;
+    case SKUA_CONTENT_END: content_collected(r, SKUA_OK); return;
+    case SKUA_CONTENT_LOST: content_collected(r, r->too_long ? SKUA_ELIMIT : SKUA_ECLOSED); return;
+    }
+}
+
+skua_status skua_content_collect(skua_request *r, uint64_t octets_max, skua_collected_fn *fn,
+                                 void *user)
+{
+    SKUA_ASSERT(fn);
+    if (r->reader || r->answering != ANSWER_NONE) return SKUA_ESTATE;
+    r->collects = true;
+    r->collection = NULL;
+    r->collection_block = NULL;
+    r->collection_len = r->collection_room = 0;
+    r->collected = fn;
+    r->collected_user = user;
+    r->collection_max = octets_max ? octets_max : worker_config(r->worker)->content_octets_max;
+    if (r->head.content == H1_CONTENT_LENGTH && r->head.content_length > r->collection_max) {
+        r->reader = content_collect;
+        content_collect_fail(r, SKUA_ELIMIT);
+        return SKUA_OK;
+    }
+    return skua_content_read(r, content_collect, NULL);
+}

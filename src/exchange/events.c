@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+//
+// Server-Sent Events, HTML Living Standard §9.2: text/event-stream written so that every reader
+// gets back the lines that were given.
+
+#include "exchange/push.h"
+#include "exchange/request.h"
+#include "http/h1_write.h"
+
+// Where an event is written; at NULL: its length is only counted.
+typedef struct event_cursor {
+    char *at;
+    size_t len;
+} event_cursor;
+
+static void event_put(event_cursor *c, slice octets)
+{
+    if (c->at && octets.len) c->at = h1_write_slice(c->at, octets);
+    c->len += octets.len;
+}
+
+static void event_put_line(event_cursor *c, slice name, slice value)
+{
+    event_put(c, name);
+    event_put(c, value);
+    event_put(c, SKUA_SLICE("\n"));
+}
+
+// The next line of *rest, which ends at CRLF, CR or LF (§9.2.5). *more: another follows, if an
+// empty one.
+static slice event_next_line(slice *rest, bool *more)
+{
+    size_t len = 0;
+    while (len < rest->len && rest->ptr[len] != '\r' && rest->ptr[len] != '\n')
+        len++;
+    slice line = slice_make(rest->ptr, len);
+    *more = len < rest->len;
+    if (*more) {
+        bool both = rest->ptr[len] == '\r' && len + 1 < rest->len && rest->ptr[len + 1] == '\n';
+        *rest = slice_from(*rest, len + (both ? 2 : 1));
+    }
+    return line;
+}
+
+static void event_put_lines(event_cursor *c, slice name, slice text)
+{
+    bool more = true;
+    while (more) {
+        slice line = event_next_line(&text, &more);
+        event_put_line(c, name, line);
+    }
+}
+
+static void event_put_retry(event_cursor *c, int64_t milliseconds)
+{
+    char digits[H1_NUMBER_OCTETS_MAX];
+    char *end = h1_write_number(digits, (uint64_t)milliseconds);
+    event_put_line(c, SKUA_SLICE("retry: "), slice_make(digits, (size_t)(end - digits)));
+}
+
+static void event_write(event_cursor *c, const skua_event *event)
+{
+    if (event->comment) {
+        event_put_lines(c, SKUA_SLICE(": "), event->data);
+    } else {
+        if (event->name.len) event_put_line(c, SKUA_SLICE("event: "), event->name);
+        if (event->id.ptr) event_put_line(c, SKUA_SLICE("id: "), event->id);
+        if (event->retry_ms) event_put_retry(c, event->retry_ms);
+        if (event->data.ptr) event_put_lines(c, SKUA_SLICE("data: "), event->data);
+    }
+    event_put(c, SKUA_SLICE("\n"));
+}
+
+// A line end would begin another field; readers drop an id that has a NUL.
+static bool event_is_one_line(slice text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.ptr[i] == '\r' || text.ptr[i] == '\n' || text.ptr[i] == 0) return false;
+    }
+    return true;
+}
+
+skua_status skua_event_send(skua_request *r, const skua_event *event)
+{
+    if (r->push != PUSH_EVENTS) return SKUA_ESTATE;
+    if (!event_is_one_line(event->name) || !event_is_one_line(event->id) || event->retry_ms < 0)
+        return SKUA_EINVAL;
+    event_cursor counted = { .at = NULL };
+    event_write(&counted, event);
+    stream_piece piece;
+    skua_status reserved = stream_reserve(r, counted.len, &piece);
+    if (reserved || !piece.at) return reserved;
+    event_write(&(event_cursor){ .at = piece.at }, event);
+    return stream_commit(r, &piece);
+}
+
+// Nothing will ever be heard of the events of a HEAD: its answer is complete with the head.
+skua_status skua_events_open(skua_request *r, skua_drained_fn *drained, void *user)
+{
+    if (r->answering != ANSWER_NONE) return SKUA_ESTATE;
+    skua_status added = skua_field_add(r, "Cache-Control", SKUA_SLICE("no-store"));
+    if (added) return added;
+    skua_status begun = stream_begin(r, 200, "text/event-stream", -1, drained, user);
+    if (begun) return begun;
+    r->push = PUSH_EVENTS;
+    if (r->muted) r->answering = ANSWER_QUEUED;
+    return SKUA_OK;
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+//
+// Hosts: the names under which a server may be asked. A page in a browser must not reach a server on
+// this machine under a name of the page's choosing (DNS rebinding).
+#ifndef SKUA_EXCHANGE_HOSTS_H
+#define SKUA_EXCHANGE_HOSTS_H
+
+#include "base/slice.h"
+
+typedef enum host_kind { HOSTS_ANY, HOSTS_LOOPBACK, HOSTS_NAMED } host_kind;
+
+typedef struct host_rule {
+    host_kind kind;
+    const char *names; // HOSTS_NAMED: with spaces between them
+} host_rule;
+
+// The rule that names make; "*" among them, or NULL and otherwise HOSTS_ANY, takes every name.
+// otherwise: the kind where there are no names.
+host_rule hosts_of(const char *names, host_kind otherwise);
+
+// Whether authority, checked for its form, may be served.
+bool hosts_take(const host_rule *rule, slice authority);
+
+#endif

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+//
+// Parameters of a query or a form by number. All are decoded at the first question and kept, since
+// asking for one after the other would otherwise cost the square of what a client has sent.
+
+#include "exchange/request.h"
+#include "exchange/worker.h"
+#include "http/form.h"
+
+struct param_list {
+    slice source; // what was decoded
+    unsigned count;
+    skua_field pairs[];
+};
+
+static param_list *param_list_new(const skua_request *r, slice source)
+{
+    arena *memory = request_decoding_here(r)->memory;
+    unsigned count = form_count(source, worker_config(r->worker)->params_max);
+    param_list *list = arena_alloc(memory, sizeof *list + count * sizeof list->pairs[0]);
+    char *text = arena_alloc(memory, source.len + 1);
+    if (!list || !text) return NULL;
+    *list = (param_list){ .source = source, .count = count };
+    form_decode(source, list->pairs, count, text);
+    return list;
+}
+
+static const param_list *param_list_of(const skua_request *r, param_list **kept, slice source)
+{
+    bool same = *kept && (*kept)->source.ptr == source.ptr && (*kept)->source.len == source.len;
+    if (!same) *kept = param_list_new(r, source);
+    return *kept;
+}
+
+static bool param_at(const param_list *list, size_t index, skua_field *param)
+{
+    if (!list || index >= list->count) return false;
+    *param = list->pairs[index];
+    return true;
+}
+
+bool skua_request_query_at(const skua_request *r, size_t index, skua_field *param)
+{
+    return param_at(param_list_of(r, &request_decoding_here(r)->query, r->query), index, param);
+}
+
+bool skua_form_at(const skua_request *r, slice content, size_t index, skua_field *param)
+{
+    return param_at(param_list_of(r, &request_decoding_here(r)->form, content), index, param);
+}
+
+slice skua_form_param(const skua_request *r, slice content, const char *name)
+{
+    const param_list *list = param_list_of(r, &request_decoding_here(r)->form, content);
+    slice wanted = slice_of(name);
+    for (unsigned i = 0; list && i < list->count; i++) {
+        if (slice_equal(list->pairs[i].name, wanted)) return list->pairs[i].value;
+    }
+    return (slice){ 0 };
+}

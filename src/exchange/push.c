@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT
+//
+// Streams: content that the handler writes when it has some. Each write is framed where it is
+// queued and taken whole or not at all; sending waits for the end of the turn, so that many small
+// writes leave together.
+
+#include "exchange/push.h"
+
+#include "base/memory.h"
+#include "exchange/answer.h"
+#include "exchange/carrier.h"
+#include "exchange/request.h"
+#include "exchange/respond.h"
+#include "exchange/worker.h"
+
+// ---- Room ----
+
+static uint64_t stream_limit(const skua_request *r)
+{
+    return worker_config(r->worker)->out_octets_max;
+}
+
+static uint64_t stream_room(const skua_request *r)
+{
+    const out_queue *out = &r->carrier->out;
+    uint64_t limit = stream_limit(r);
+    return out_is_full(out) || out->octets >= limit ? 0 : limit - out->octets;
+}
+
+// The handler is told when this much room is there again: half of the limit, so that it writes more
+// than drops.
+static void stream_want(skua_request *r, uint64_t octets)
+{
+    uint64_t half = stream_limit(r) / 2;
+    r->wanted = octets > half ? octets : half;
+    if (r->wanted == 0) r->wanted = 1;
+}
+
+void stream_drain(skua_request *r)
+{
+    if (!r->wanted || r->carrier->broken || stream_room(r) < r->wanted) return;
+    r->wanted = 0;
+    if (r->drained) r->drained(r, r->drained_user);
+}
+
+uint64_t skua_write_room(const skua_request *r)
+{
+    if (r->answering != ANSWER_PUSHED || r->push >= PUSH_TUNNEL_DONE || r->carrier->broken)
+        return 0;
+    return r->muted ? stream_limit(r) : stream_room(r);
+}
+
+// ---- Writing ----
+
+// An event stream that nobody hears, the answer to HEAD, is over before the handler knows.
+static bool stream_is_dropped(const skua_request *r)
+{
+    return r->muted && (r->answering == ANSWER_PUSHED || r->push == PUSH_EVENTS);
+}
+
+static skua_status stream_check(const skua_request *r, uint64_t octets)
+{
+    if (r->answering != ANSWER_PUSHED || r->push >= PUSH_TUNNEL_DONE) return SKUA_ESTATE;
+    if (r->carrier->broken) return SKUA_ECLOSED;
+    return r->pull_left >= 0 && octets > (uint64_t)r->pull_left ? SKUA_EINVAL : SKUA_OK;
+}
+
+static skua_status stream_refuse(skua_request *r, uint64_t octets)
+{
+    stream_want(r, octets);
+    return SKUA_ELIMIT;
+}
+
+skua_status stream_reserve(skua_request *r, size_t len, stream_piece *piece)
+{
+    *piece = (stream_piece){ .len = len };
+    if (stream_is_dropped(r)) return SKUA_OK;
+    skua_status checked = stream_check(r, len);
+    if (checked || len == 0) return checked; // a chunk of no octets would end the content
+    if (len > stream_limit(r)) return SKUA_EINVAL;
+    if (len > stream_room(r)) return stream_refuse(r, len);
+    piece->lent = len > RESPONSE_COPY_MAX;
+    piece->at = piece->lent ? memory_alloc(len) : r->carrier->table->reserve(r, len, NULL);
+    return piece->at ? SKUA_OK : SKUA_ENOMEM;
+}
+
+static void stream_free(void *user)
+{
+    memory_free(user);
+}
+
+// What has been queued is counted; the connection sends it at the end of the turn.
+static void stream_queued(skua_request *r, uint64_t octets)
+{
+    r->sent_octets += octets;
+    if (r->pull_left >= 0) r->pull_left -= (int64_t)octets;
+    if (stream_room(r) < stream_limit(r) / 2) stream_want(r, 0);
+    carrier_kick(r->carrier, r);
+}
+
+skua_status stream_commit(skua_request *r, const stream_piece *piece)
+{
+    if (!piece->at) return SKUA_OK;
+    if (piece->lent) {
+        response_source source = { .kind = SOURCE_LENT,
+                                   .octets = slice_make(piece->at, piece->len),
+                                   .length = (int64_t)piece->len,
+                                   .release = stream_free,
+                                   .user = piece->at };
+        if (!r->carrier->table->lend(r, &source)) {
+            memory_free(piece->at);
+            return SKUA_ENOMEM;
+        }
+    } else {
+        r->carrier->table->commit(r, piece->len);
+    }
+    stream_queued(r, piece->len);
+    return SKUA_OK;
+}
+
+skua_status skua_write(skua_request *r, slice octets)
+{
+    stream_piece piece;
+    skua_status reserved = stream_reserve(r, octets.len, &piece);
+    if (reserved || !piece.at) return reserved;
+    memcpy(piece.at, octets.ptr, octets.len);
+    return stream_commit(r, &piece);
+}
+
+static void stream_unref_file(void *user)
+{
+    skua_file_unref(user);
+}
+
+// A file's octets need no memory, so that any length is taken as soon as there is room at all.
+skua_status skua_write_file(skua_request *r, skua_file *file, uint64_t offset, uint64_t length)
+{
+    if (length > INT64_MAX || offset > INT64_MAX - length) return SKUA_EINVAL;
+    if (stream_is_dropped(r)) return SKUA_OK;
+    skua_status checked = stream_check(r, length);
+    if (checked || length == 0) return checked;
+    if (stream_room(r) == 0) return stream_refuse(r, 0);
+    response_source source = { .kind = SOURCE_FILE,
+                               .file = file->fd,
+                               .offset = offset,
+                               .length = (int64_t)length,
+                               .release = stream_unref_file,
+                               .user = skua_file_ref(file) };
+    if (!r->carrier->table->lend(r, &source)) {
+        skua_file_unref(file);
+        return SKUA_ENOMEM;
+    }
+    stream_queued(r, length);
+    return SKUA_OK;
+}
+
+// ---- Beginning and ending ----
+
+skua_status stream_begin(skua_request *r, int status, const char *type, int64_t length,
+                         skua_drained_fn *drained, void *user)
+{
+    skua_status given = respond_push(r, status, type, length);
+    if (given) return given;
+    r->drained = drained;
+    r->drained_user = user;
+    return SKUA_OK;
+}
+
+skua_status skua_respond_stream(skua_request *r, int status, const char *type, int64_t length,
+                                skua_drained_fn *drained, void *user)
+{
+    return stream_begin(r, status, type, length, drained, user);
+}
+
+static skua_status stream_finish(skua_request *r)
+{
+    if (r->muted) {
+        r->answering = ANSWER_QUEUED;
+        return SKUA_OK;
+    }
+    bool is_short = r->pull_left > 0;
+    respond_finish(r);
+    if (!r->failed) return SKUA_OK;
+    return is_short ? SKUA_EINVAL : SKUA_ENOMEM;
+}
+
+// Our half of a tunnel ends; the rest of it goes on while somebody reads.
+static skua_status tunnel_finish(skua_request *r)
+{
+    if (r->push >= PUSH_TUNNEL_DONE) return SKUA_ESTATE;
+    r->push = PUSH_TUNNEL_DONE;
+    if (r->reading == READING_DONE || !r->reader) r->answering = ANSWER_QUEUED;
+    return SKUA_OK;
+}
+
+skua_status skua_finish(skua_request *r)
+{
+    if (r->answering == ANSWER_QUEUED && stream_is_dropped(r)) {
+        r->push = PUSH_NONE;
+        return SKUA_OK;
+    }
+    if (r->answering != ANSWER_PUSHED) return SKUA_ESTATE;
+    r->wanted = 0;
+    skua_status finished = r->push >= PUSH_TUNNEL ? tunnel_finish(r) : stream_finish(r);
+    carrier_kick(r->carrier, r);
+    return finished;
+}
+
+// ---- Tunnels ----
+
+void tunnel_end_input(skua_request *r)
+{
+    content_end(r);
+    if (r->push >= PUSH_TUNNEL_DONE) r->answering = ANSWER_QUEUED;
+}
+
+bool tunnel_closes_half(skua_request *r)
+{
+    if (r->push != PUSH_TUNNEL_DONE) return false;
+    r->push = PUSH_TUNNEL_SHUT;
+    return true;
+}

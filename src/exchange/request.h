@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT
+//
+// Request: what was asked, what is known of its content, and how far its answer is.
+// Invariant: base and every slice of the head live until request_end has returned.
+#ifndef SKUA_EXCHANGE_REQUEST_H
+#define SKUA_EXCHANGE_REQUEST_H
+
+#include "base/arena.h"
+#include "exchange/response.h"
+#include "http/h1_head.h"
+#include "http/target.h"
+#include "exchange/middleware.h"
+#include "route/router.h"
+
+typedef struct carrier carrier;
+typedef struct spool spool;
+typedef struct ticket_slot ticket_slot;
+typedef struct request_object request_object;
+
+typedef enum request_reading {
+    READING_HEAD,
+    READING_CONTENT,
+    READING_TUNNEL, // whatever comes, until the peer is done
+    READING_DONE
+} request_reading;
+
+typedef enum request_answering {
+    ANSWER_NONE,
+    ANSWER_PULLED, // the head is queued, content is being pulled
+    ANSWER_PUSHED, // the head is queued, content is written by the handler
+    ANSWER_QUEUED  // every octet is queued
+} request_answering;
+
+// What is written by the handler. From PUSH_EVENTS on it may be quiet for long.
+typedef enum request_push {
+    PUSH_NONE, // not, or plain content
+    PUSH_EVENTS,
+    PUSH_TUNNEL,
+    PUSH_TUNNEL_DONE, // our half is to be closed
+    PUSH_TUNNEL_SHUT  // our half is closed, or will be when what is queued has left
+} request_push;
+
+typedef struct param_list param_list;
+
+// What is read of a request decoded, and where it is kept.
+typedef struct request_decoding {
+    arena *memory;
+    param_list *query, *form; // NULL: not asked for yet
+} request_decoding;
+
+struct skua_request {
+    skua_request *next; // free, or leaving
+    skua_worker *worker;
+    carrier *carrier;
+    arena memory;
+
+    // All of it is zero when the request is taken, down to base.
+    uint8_t reading;   // request_reading
+    uint8_t answering; // request_answering
+    uint8_t push;      // request_push
+    bool is_head;      // content is not sent
+    bool close;        // the connection ends after this answer
+    bool has_input;    // octets of content came together with the head
+    bool continued;    // 100 (Continue) was sent
+    bool waiting;      // the source said PENDING
+    bool muted;        // what the handler writes is dropped: HEAD, 204, 304
+    bool plain;        // skua_request_path_is_plain
+    bool failed;       // the source broke its promise: nothing more can be sent
+    bool lost_told;    // the reader knows that the content is lost, or has had its end
+    bool ended;        // only its memory is left, for those who hold it
+    bool too_long;     // more content came than content_max: 413
+    // middleware is told of the answer's head: fields may be added, no answer given
+    bool heading;
+    // its content was asked for in one piece: collected and what goes with it are set
+    bool collects;
+    bool blamed;     // reason says why it was refused
+    uint8_t outcome; // router_outcome
+    uint8_t passing; // middleware_state
+    uint16_t status; // of the answer
+    uint32_t holds;
+    uint64_t entered;        // middleware that it has come to: bit i is number i of the set
+    request_object *objects; // of skua_request_set
+    ticket_slot *tickets;    // a ring; NULL: none was taken
+    skua_reply *reply;       // a blocking handler has it; NULL: none
+    spool *spools;           // what is kept of its content, in memory or files
+    slice method, target_text, authority, path, query;
+    int64_t began_ns;     // when the head was complete
+    uint64_t content_max; // of skua_content_limit; 0: none
+    uint64_t content_got; // decoded from chunks
+    uint64_t discarded;
+    size_t unconsumed;
+    skua_content_fn *reader;
+    response_fields fields, trailers; // added by the handler
+    unsigned received_trailers_count;
+    uint64_t sent_octets; // of content: queued so far, and in the end handed to the kernel
+    skua_end_fn *end;
+
+    // Nothing of what follows is of any use before it has been set.
+    const char *base;           // the head's octets
+    request_decoding *decoding; // its own; see request_decoding_here
+    request_decoding own_decoding;
+    uint64_t concerned; // middleware that it has yet to come to, as in entered
+    void *end_user;
+    const char *reason; // a few words for the log, if blamed
+
+    // Content
+    void *reader_user;
+    skua_collected_fn *collected;
+    void *collected_user;
+    char *collection; // in the block while it fits, then from the heap
+    block *collection_block;
+    size_t collection_len, collection_room;
+    uint64_t collection_max;
+
+    // Answer
+    skua_pull_fn *pull;
+    void *pull_user;
+    int64_t pull_left; // -1: unknown; for what is written too
+    skua_drained_fn *drained;
+    void *drained_user;
+    uint64_t wanted; // drained is called when there is so much room; 0: not
+    uint64_t mark;   // the queue's total_in after the last octet of the answer
+    const skua_field *received_trailers;
+
+    h1_head head;
+    router_match match;
+    h1_field head_fields[]; // room for limits.fields_max
+};
+
+// A request whose head is to be read; NULL when memory ran out.
+skua_request *request_take(skua_worker *w, carrier *c);
+
+// Where this thread keeps what it reads of the request decoded.
+request_decoding *request_decoding_here(const skua_request *r);
+
+// The head is complete: copies it, finds its parts, and calls the handler or answers itself.
+void request_begin(skua_request *r, const char *octets);
+
+// Hands the request to the handler that was found, or answers that there is none.
+void request_answer(skua_request *r);
+
+// Tells middleware, on_end and the log, gives everything back; what is held only when it has been
+// dropped.
+void request_end(skua_request *r, skua_end how);
+
+// Gives everything back, for a request that nobody is to be told of.
+void request_dismiss(skua_request *r);
+
+// Whoever was to answer it later, by a ticket or as a blocking handler, is told that it is gone.
+void request_let_go(skua_request *r);
+
+// Whether anybody is to be told when it ends.
+bool request_is_watched(const skua_request *r);
+
+// The head was broken: answers the fault. octets: what has been read of it.
+void request_refuse(skua_request *r, slice octets, fault why);
+
+// Says in the log why the request is refused; the first reason stays. reason: a literal.
+void request_blame(skua_request *r, const char *reason);
+
+// ---- content.c ----
+
+// Content came, of at most the length that was stated. With no length stated it is first held
+// against skua_content_limit.
+void content_deliver(skua_request *r, slice octets);
+void content_deliver_unstated(skua_request *r, slice octets);
+
+// The framing of the content is broken: answers why if nothing has been answered yet.
+void content_refuse(skua_request *r, fault why);
+
+// Nobody takes content now: the socket is not to be read.
+bool content_is_blocked(const skua_request *r);
+
+// The content is complete, or will never be.
+void content_end(skua_request *r);
+void content_lost(skua_request *r);
+
+// The client waits for a 100 (Continue) before it sends content.
+bool request_awaits_continue(const skua_request *r);
+
+// Gives back what a collection holds.
+void content_free(skua_request *r);
+
+// Whether it is multipart/form-data with a boundary.
+bool request_is_multipart(const skua_request *r);
+
+// ---- respond.c ----
+
+// The field of that id, if it came; its first line.
+slice request_known_field(const skua_request *r, field_id id);
+
+// Pulls content as long as there is room for it.
+void respond_fill(skua_request *r);
+
+// Answers with an error page, whatever had been added; close: and ends the connection.
+void respond_fault(skua_request *r, int status, bool close);
+
+#endif

@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: MIT
+//
+// Answering: the one response path. Every answer is a status, fields and a content source; here
+// they become an HTTP/1 message in the connection's output queue, framed as the request allows.
+
+#include "exchange/respond.h"
+
+#include "base/assert.h"
+#include "base/memory.h"
+#include "exchange/answer.h"
+#include "exchange/carrier.h"
+#include "exchange/middleware.h"
+#include "exchange/page.h"
+#include "exchange/request.h"
+#include "exchange/worker.h"
+#include "http/syntax.h"
+
+enum {
+    RESPOND_PULL_QUEUED = 65536, // pulling stops above it
+    RESPOND_PULL_MIN = 504       // room that a source is called with, at least
+};
+
+// ---- Fields ----
+
+bool respond_takes_field(slice name, slice value)
+{
+    static const char *const reserved[] = { "content-length", "transfer-encoding", "connection",
+                                            "keep-alive",     "trailer",           "date" };
+    if (!syntax_is_token(name) || !syntax_is_field_value(value)) return false;
+    for (size_t i = 0; i < sizeof reserved / sizeof reserved[0]; i++) {
+        if (slice_equal_nocase(name, slice_of(reserved[i]))) return false;
+    }
+    return true;
+}
+
+// A field's copy in the request's memory; the list grows there too.
+static skua_status field_append(skua_request *r, response_fields *fields, slice name, slice value)
+{
+    size_t octets = name.len + value.len + 4;
+    if (name.len > RESPOND_FIELDS_OCTETS_MAX || value.len > RESPOND_FIELDS_OCTETS_MAX ||
+        fields->octets + octets > RESPOND_FIELDS_OCTETS_MAX) {
+        return SKUA_ELIMIT;
+    }
+    if (fields->count == fields->room) {
+        unsigned room = fields->room ? fields->room * 2 : 8;
+        response_field *grown = arena_alloc(&r->memory, room * sizeof *grown);
+        if (!grown) return SKUA_ENOMEM;
+        if (fields->count) memcpy(grown, fields->at, fields->count * sizeof *grown);
+        fields->at = grown;
+        fields->room = room;
+    }
+    char *text = arena_alloc(&r->memory, name.len + value.len + 1);
+    if (!text) return SKUA_ENOMEM;
+    memcpy(text, name.ptr, name.len);
+    if (value.len) memcpy(text + name.len, value.ptr, value.len);
+    fields->at[fields->count++] = (response_field){ .name = slice_make(text, name.len),
+                                                    .value = slice_make(text + name.len, value.len),
+                                                    .id = field_identify(name) };
+    fields->octets += octets;
+    return SKUA_OK;
+}
+
+skua_status skua_field_add(skua_request *r, const char *name, slice value)
+{
+    if (r->answering != ANSWER_NONE) return SKUA_ESTATE;
+    if (!respond_takes_field(slice_of(name), value)) return SKUA_EINVAL;
+    return field_append(r, &r->fields, slice_of(name), value);
+}
+
+skua_status skua_trailer_add(skua_request *r, const char *name, slice value)
+{
+    slice key = slice_of(name);
+    if (r->answering == ANSWER_QUEUED) return SKUA_ESTATE;
+    if (!syntax_is_token(key) || !syntax_is_field_value(value) || !chunk_trailer_allowed(key))
+        return SKUA_EINVAL;
+    return field_append(r, &r->trailers, key, value);
+}
+
+// ---- Giving ----
+
+// Memory ran out with a head half written: only closing is left.
+__attribute__((cold, noinline)) skua_status respond_out_of_memory(skua_request *r)
+{
+    r->carrier->broken = true;
+    r->failed = true;
+    r->answering = ANSWER_QUEUED;
+    r->close = true;
+    r->carrier->table->kick(r->carrier);
+    return SKUA_ENOMEM;
+}
+
+// What comes behind the head: nothing more, or a source that goes on.
+static inline void respond_enter(skua_request *r, const response *given)
+{
+    const response_source *source = &given->source;
+    if (source->kind == SOURCE_PUSH || (given->has_content && source->kind == SOURCE_PULL)) {
+        r->answering = source->kind == SOURCE_PUSH ? ANSWER_PUSHED : ANSWER_PULLED;
+        r->muted = !given->has_content;
+        return;
+    }
+    r->answering = ANSWER_QUEUED;
+    if (given->has_content) r->sent_octets = source->length > 0 ? (uint64_t)source->length : 0;
+    else if (source->release) source->release(source->user);
+}
+
+// Gives an answer that has been checked. What the source lends is released on success, once.
+static inline skua_status respond_give(skua_request *r, response *given)
+{
+    r->status = (uint16_t)given->status;
+    if (r->entered) middleware_head(r, given->status);
+    given->has_content = !r->is_head && !response_is_bare(given->status);
+    skua_status queued = r->carrier->table->respond(r, given);
+    if (queued) return queued == SKUA_ELIMIT ? queued : respond_out_of_memory(r);
+    respond_enter(r, given);
+    if (r->answering == ANSWER_PULLED) r->carrier->table->kick(r->carrier);
+    else carrier_kick(r->carrier, r);
+    return SKUA_OK;
+}
+
+// ---- The ways to answer ----
+
+skua_status respond_check_type(int status, slice type)
+{
+    if (status < 200 || status > 599 || !syntax_is_field_value(type)) return SKUA_EINVAL;
+    return type.len > RESPOND_FIELDS_OCTETS_MAX / 2 ? SKUA_ELIMIT : SKUA_OK;
+}
+
+static skua_status respond_check(const skua_request *r, int status, slice type)
+{
+    return r->answering != ANSWER_NONE || r->heading ? SKUA_ESTATE
+                                                     : respond_check_type(status, type);
+}
+
+static slice respond_type(const char *type)
+{
+    return type ? slice_of(type) : (slice){ 0 };
+}
+
+skua_status skua_respond(skua_request *r, int status, const char *type, slice content)
+{
+    slice media = respond_type(type);
+    skua_status checked = respond_check(r, status, media);
+    if (checked) return checked;
+    return respond_give(r, &(response){ .status = status,
+                                        .type = media,
+                                        .source = { .kind = SOURCE_COPIED,
+                                                    .octets = content,
+                                                    .length = (int64_t)content.len,
+                                                    .no_length = status == 304 } });
+}
+
+skua_status skua_respond_borrowed(skua_request *r, int status, const char *type, slice content,
+                                  skua_release_fn *release, void *user)
+{
+    slice media = respond_type(type);
+    skua_status checked = respond_check(r, status, media);
+    if (checked) return checked;
+    return respond_give(r, &(response){ .status = status,
+                                        .type = media,
+                                        .source = { .kind = SOURCE_LENT,
+                                                    .octets = content,
+                                                    .length = (int64_t)content.len,
+                                                    .release = release,
+                                                    .user = user,
+                                                    .no_length = status == 304 } });
+}
+
+static void respond_unref_file(void *user)
+{
+    skua_file_unref(user);
+}
+
+static void respond_unref_answer(void *user)
+{
+    skua_answer_unref(user);
+}
+
+skua_status skua_respond_file(skua_request *r, int status, const char *type, skua_file *file,
+                              uint64_t offset, uint64_t length)
+{
+    slice media = respond_type(type);
+    skua_status checked = respond_check(r, status, media);
+    if (checked) return checked;
+    if (length > INT64_MAX || offset > INT64_MAX - length) return SKUA_EINVAL;
+    skua_status given = respond_give(r, &(response){ .status = status,
+                                                     .type = media,
+                                                     .source = { .kind = SOURCE_FILE,
+                                                                 .file = file->fd,
+                                                                 .offset = offset,
+                                                                 .length = (int64_t)length,
+                                                                 .release = respond_unref_file,
+                                                                 .user = skua_file_ref(file) } });
+    if (given) skua_file_unref(file);
+    return given;
+}
+
+skua_status skua_respond_answer(skua_request *r, skua_answer *answer)
+{
+    if (r->answering != ANSWER_NONE || r->heading) return SKUA_ESTATE;
+    response given = { .status = answer->status, .prepared = answer };
+    response_source *source = &given.source;
+    source->length = (int64_t)answer->length;
+    bool held = true;
+    if (answer->file) {
+        source->kind = SOURCE_FILE;
+        source->file = answer->file->fd;
+        source->offset = answer->offset;
+    } else {
+        held = answer->length > RESPONSE_COPY_MAX;
+        source->kind = held ? SOURCE_LENT : SOURCE_COPIED;
+        source->octets = slice_make(answer->content, (size_t)answer->length);
+    }
+    if (held) {
+        source->release = respond_unref_answer;
+        source->user = skua_answer_ref(answer);
+    }
+    skua_status status = respond_give(r, &given);
+    if (status && held) skua_answer_unref(answer);
+    return status;
+}
+
+// ---- Pulling ----
+
+skua_status skua_respond_pull(skua_request *r, int status, const char *type, int64_t length,
+                              skua_pull_fn *pull, void *user)
+{
+    slice media = respond_type(type);
+    skua_status checked = respond_check(r, status, media);
+    if (checked) return checked;
+    if (length < -1 || !pull) return SKUA_EINVAL;
+    r->pull = pull;
+    r->pull_user = user;
+    r->pull_left = length;
+    return respond_give(
+        r, &(response){
+               .status = status,
+               .type = media,
+               .source = { .kind = SOURCE_PULL, .length = length, .no_length = status == 304 } });
+}
+
+// ---- Pushing ----
+
+skua_status respond_push(skua_request *r, int status, const char *type, int64_t length)
+{
+    slice media = respond_type(type);
+    skua_status checked = respond_check(r, status, media);
+    if (checked) return checked;
+    if (length < -1) return SKUA_EINVAL;
+    r->pull_left = length;
+    r->wanted = 0;
+    return respond_give(
+        r, &(response){
+               .status = status,
+               .type = media,
+               .source = { .kind = SOURCE_PUSH, .length = length, .no_length = status == 304 } });
+}
+
+// ---- What pulled and pushed content share ----
+
+void skua_wake(skua_request *r)
+{
+    r->waiting = false;
+    r->carrier->table->kick(r->carrier);
+}
+
+__attribute__((cold)) void respond_break(skua_request *r)
+{
+    r->failed = true;
+    r->close = true;
+    r->answering = ANSWER_QUEUED;
+}
+
+// What has left its protocol already is complete.
+__attribute__((cold)) void skua_request_abort(skua_request *r)
+{
+    if (r != r->carrier->current || r->answering == ANSWER_QUEUED) return;
+    respond_break(r);
+    r->carrier->table->kick(r->carrier);
+}
+
+__attribute__((cold)) static void respond_log_too_long(skua_request *r)
+{
+    worker_log(
+        r->worker,
+        SKUA_SLICE("a content source gave more octets than it had stated; the rest was cut"));
+}
+
+void respond_finish(skua_request *r)
+{
+    if (r->pull_left > 0) {
+        respond_break(r);
+        return;
+    }
+    if (r->carrier->table->finish(r)) r->answering = ANSWER_QUEUED;
+    else respond_break(r);
+}
+
+// One call of the source. Returns whether another may follow.
+static bool respond_pull_once(skua_request *r)
+{
+    size_t room, octets = 0;
+    char *at = r->carrier->table->reserve(r, RESPOND_PULL_MIN, &room);
+    if (!at) {
+        respond_break(r);
+        return false;
+    }
+    r->waiting = true; // a wake from within the source counts
+    skua_pulled pulled = r->pull(r, at, room, &octets, r->pull_user);
+    SKUA_ASSERT(octets <= room);
+    SKUA_ASSERT(octets > 0 || pulled != SKUA_PULL_OCTETS); // it would be asked for ever
+    if (pulled == SKUA_PULL_ERROR || r->carrier->broken) {
+        respond_break(r);
+        return false;
+    }
+    bool too_long = r->pull_left >= 0 && octets > (uint64_t)r->pull_left;
+    if (too_long) {
+        respond_log_too_long(r);
+        octets = (size_t)r->pull_left;
+    }
+    if (octets) r->carrier->table->commit(r, octets);
+    r->sent_octets += octets;
+    if (r->pull_left >= 0) r->pull_left -= (int64_t)octets;
+    if (pulled == SKUA_PULL_END || too_long) {
+        respond_finish(r);
+        return false;
+    }
+    if (pulled == SKUA_PULL_PENDING) return !r->waiting;
+    r->waiting = false;
+    return true;
+}
+
+void respond_fill(skua_request *r)
+{
+    out_queue *out = &r->carrier->out;
+    while (!r->waiting && r->answering == ANSWER_PULLED && out->octets < RESPOND_PULL_QUEUED &&
+           !out_is_full(out)) {
+        if (!respond_pull_once(r)) return;
+    }
+}
+
+// ---- Errors ----
+
+static bool respond_wants_html(const skua_request *r)
+{
+    if (r->head.count == 0) return true;
+    slice rest = request_known_field(r, FIELD_ACCEPT), member;
+    while (syntax_list_next(&rest, &member)) {
+        if (member.len >= 9 &&
+            slice_equal_nocase(slice_make(member.ptr, 9), SKUA_SLICE("text/html")))
+            return true;
+    }
+    return false;
+}
+
+skua_status skua_refuse(skua_request *r, int status, slice sentence)
+{
+    if (status < 400 || status > 599) return SKUA_EINVAL;
+    if (r->heading) return SKUA_ESTATE;
+    char page[PAGE_OCTETS_MAX];
+    if (!respond_wants_html(r)) {
+        size_t len = page_write_text(status, r->method, sentence, page, sizeof page);
+        return skua_respond(r, status, "text/plain; charset=utf-8", slice_make(page, len));
+    }
+    size_t len = page_write(status, r->method, sentence, page, sizeof page);
+    skua_status added = skua_field_add(r, "Content-Security-Policy", slice_of(page_policy));
+    if (!added) added = skua_field_add(r, "X-Content-Type-Options", SKUA_SLICE("nosniff"));
+    if (added) return added;
+    return skua_respond(r, status, "text/html; charset=utf-8", slice_make(page, len));
+}
+
+skua_status skua_respond_error(skua_request *r, int status)
+{
+    return skua_refuse(r, status, (slice){ 0 });
+}
+
+// Allow belongs to a 405 that request.c has just added it for; anything else a handler added is
+// dropped.
+__attribute__((cold)) void respond_fault(skua_request *r, int status, bool close)
+{
+    SKUA_ASSERT(r->answering == ANSWER_NONE);
+    if (status != 405) r->fields = (response_fields){ 0 };
+    if (close) r->close = true;
+    if (skua_respond_error(r, status) != SKUA_OK && r->answering == ANSWER_NONE)
+        (void)respond_out_of_memory(r);
+}

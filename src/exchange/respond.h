@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+//
+// What the server's other parts use of answering.
+#ifndef SKUA_EXCHANGE_RESPOND_H
+#define SKUA_EXCHANGE_RESPOND_H
+
+#include "exchange/request.h"
+
+enum { RESPOND_FIELDS_OCTETS_MAX = 8192 }; // fields added by a handler
+
+// Whether a handler may set this field.
+bool respond_takes_field(slice name, slice value);
+
+// Whether an answer may have this status and media type.
+skua_status respond_check_type(int status, slice type);
+
+// Queues the head of an answer whose content is written by the handler.
+skua_status respond_push(skua_request *r, int status, const char *type, int64_t length);
+
+// Memory ran out with a head half written: ends the carrier.  Returns: SKUA_ENOMEM.
+skua_status respond_out_of_memory(skua_request *r);
+
+// The content of a pulled or pushed answer ends here: with less than was stated, or without memory,
+// it fails.
+void respond_finish(skua_request *r);
+
+// The content cannot be completed: the peer learns it from a close without the last chunk.
+void respond_break(skua_request *r);
+
+#endif

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+//
+// Upgrade, RFC 9110 §7.8: after a 101 the connection is a tunnel of octets. What lies behind the
+// request's head is its first input, and no other request is read.
+
+#include "exchange/carrier.h"
+#include "exchange/request.h"
+#include "exchange/respond.h"
+#include "http/syntax.h"
+
+enum { UPGRADE_PROTOCOL_OCTETS_MAX = 256 };
+
+// protocol-name ["/" protocol-version]
+static bool upgrade_is_protocol(slice protocol)
+{
+    const char *slash = protocol.len ? memchr(protocol.ptr, '/', protocol.len) : NULL;
+    if (protocol.len > UPGRADE_PROTOCOL_OCTETS_MAX) return false;
+    if (!slash) return syntax_is_token(protocol);
+    size_t name_len = (size_t)(slash - protocol.ptr);
+    return syntax_is_token(slice_make(protocol.ptr, name_len)) &&
+           syntax_is_token(slice_from(protocol, name_len + 1));
+}
+
+skua_status skua_upgrade(skua_request *r, const char *name, skua_drained_fn *drained, void *user)
+{
+    slice protocol = slice_of(name);
+    if (r->answering != ANSWER_NONE || r->reading != READING_DONE) return SKUA_ESTATE;
+    if (!upgrade_is_protocol(protocol)) return SKUA_EINVAL;
+    skua_status given = r->carrier->table->upgrade(r, protocol);
+    if (given == SKUA_ENOMEM) return respond_out_of_memory(r);
+    if (given) return given;
+    r->status = 101;
+    r->close = true; // the connection is the tunnel's, and ends with it
+    r->pull_left = -1;
+    r->wanted = 0;
+    r->answering = ANSWER_PUSHED;
+    carrier_kick(r->carrier, r);
+    r->push = PUSH_TUNNEL;
+    r->drained = drained;
+    r->drained_user = user;
+    r->reading = READING_TUNNEL;
+    // the request's content has been read; from here on another may read the tunnel's
+    r->reader = NULL;
+    r->lost_told = false;
+    return SKUA_OK;
+}

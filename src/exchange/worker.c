@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+//
+// Worker: the line of Date, which all responses of a second share.
+
+#include "exchange/worker.h"
+
+#include "base/memory.h"
+#include "exchange/request.h"
+#include "http/date.h"
+
+void worker_free_requests(skua_worker *w)
+{
+    while (w->free_requests) {
+        skua_request *r = w->free_requests;
+        w->free_requests = r->next;
+        memory_free(r);
+    }
+}
+
+void worker_date_renew(skua_worker *w)
+{
+    int64_t seconds = w->loop.unix_ns / 1000000000;
+    memcpy(w->date_line, "Date: ", 6);
+    date_write(w->date_line + 6, seconds);
+    memcpy(w->date_line + 6 + DATE_OCTETS, "\r\n", 2);
+    w->date_from_ns = seconds * 1000000000;
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+//
+// Worker, as exchanges know it: memory, time, routes and limits, and counts of what is still under
+// way. The server's worker begins with one; nothing here looks into the server.
+#ifndef SKUA_EXCHANGE_WORKER_H
+#define SKUA_EXCHANGE_WORKER_H
+
+#include "base/block.h"
+#include "disk/home.h"
+#include "exchange/hosts.h"
+#include "http/chunk.h"
+#include "http/h1_head.h"
+#include "log/log.h"
+
+typedef struct ticket_slot ticket_slot;
+typedef struct middleware_set middleware_set;
+typedef struct router router;
+typedef struct blocking blocking;
+
+enum { WORKER_HOST_OCTETS = 64 };
+
+// "Date: Sun, 06 Nov 1994 08:49:37 GMT" CRLF
+enum { WORKER_DATE_OCTETS = 37 };
+
+struct skua_worker {
+    disk_home disk; // first: see disk_home_of
+    io_loop loop;
+    unsigned index;
+
+    // The server's, and the same for all of its workers.
+    skua_server *server; // to be handed to the program
+    const skua_config *config;
+    router *router;
+    middleware_set *middleware; // NULL: none
+    blocking *blocking;         // NULL: no route of that kind
+    server_log *log;
+    const host_rule *hosts;
+
+    block_store blocks;
+    skua_request *free_requests;
+    struct session *free_sessions; // of HTTP/1
+    ticket_slot *free_tickets;
+    h1_limits head_limits;
+    chunk_limits chunk_limits;
+    log_lane *lane; // of the access log; NULL: none
+
+    int64_t date_from_ns; // date_line holds for a second from then
+    char date_line[WORKER_DATE_OCTETS];
+    uint8_t host_len; // the last Host that was found acceptable
+    char host[WORKER_HOST_OCTETS];
+
+    unsigned held;             // holds of requests, some of which may have ended
+    unsigned orphans;          // tickets resumed whose request has gone before fn was called
+    unsigned blocked_requests; // requests that blocking handlers have
+};
+
+_Static_assert(offsetof(skua_worker, disk) == 0, "disk_home_of");
+
+static inline const skua_config *worker_config(const skua_worker *w)
+{
+    return w->config;
+}
+
+// Brings a letter to the worker.  Thread: any.
+static inline void worker_post(skua_worker *w, mail *letter)
+{
+    w->disk.post(w, letter);
+}
+
+// Writes a line of the program's log.
+static inline void worker_log(const skua_worker *w, skua_slice message)
+{
+    log_message(w->log, message);
+}
+
+// Frees the requests that are kept for the next ones.
+void worker_free_requests(skua_worker *w);
+
+// The line of the second in which this turn began.
+void worker_date_renew(skua_worker *w);
+
+static inline const char *worker_date(skua_worker *w)
+{
+    // Unsigned: so does a clock that was set back.
+    if ((uint64_t)(w->loop.unix_ns - w->date_from_ns) >= 1000000000) worker_date_renew(w);
+    return w->date_line;
+}
+
+#endif

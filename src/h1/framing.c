@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: MIT
+//
+// Framing. A head is written in one piece, and short content behind it, so that most responses are
+// one segment and one send.
+
+#include "h1/framing.h"
+
+#include "base/assert.h"
+#include "base/memory.h"
+#include "exchange/answer.h"
+#include "exchange/page.h"
+#include "exchange/request.h"
+#include "exchange/worker.h"
+#include "h1/session.h"
+#include "h1/upgrade.h"
+#include "http/h1_write.h"
+
+enum {
+    FRAMING_CHUNK_HEAD = 6,    // of pulled content: four digits and CRLF
+    FRAMING_CHUNK_OCTETS = 20, // around a chunk: at most 16 digits and twice CRLF
+    FRAMING_ROOM_OCTETS = 160  // Connection, Content-Type and Content-Length but for the values
+};
+
+// A prepared response's status line and fields as they are written.
+struct h1_prepared {
+    slice status_line, fields;
+    char text[];
+};
+
+// ---- Prepared responses ----
+
+static char *framing_write_fields(char *at, const response_field *fields, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        at = h1_write_field(at, fields[i].name, fields[i].value);
+    return at;
+}
+
+static char *framing_write_stated_length(char *at, uint64_t length)
+{
+    at = H1_WRITE(at, "Content-Length: ");
+    at = h1_write_length(at, length);
+    return H1_WRITE(at, "\r\n");
+}
+
+static struct h1_prepared *framing_prepare_text(const skua_answer *a)
+{
+    size_t room = H1_STATUS_LINE_OCTETS_MAX + a->fields_octets + 64;
+    struct h1_prepared *made = memory_alloc(sizeof *made + room);
+    if (!made) return NULL;
+    char *at = h1_write_status(made->text, a->status, slice_of(page_reason(a->status)));
+    made->status_line = slice_make(made->text, (size_t)(at - made->text));
+    char *fields = at;
+    at = framing_write_fields(at, a->fields, a->fields_count);
+    if (a->stated_length >= 0) at = framing_write_stated_length(at, (uint64_t)a->stated_length);
+    made->fields = slice_make(fields, (size_t)(at - fields));
+    return made;
+}
+
+// Made at the first use. A prepared response belongs to one worker, so nobody else makes it too.
+static const struct h1_prepared *framing_prepared(skua_answer *a)
+{
+    if (!a->h1) a->h1 = framing_prepare_text(a);
+    return a->h1;
+}
+
+// ---- The head ----
+
+// Whether the connection can serve another request after this response, RFC 9112 §9.3 and RFC 9110
+// §10.1.1. Beside a response that goes on for a while the content may be read to its end.
+static bool framing_keeps_connection(const session *s, const skua_request *r, bool streamed)
+{
+    if (!r->head.keep_alive || r->close || r->worker->disk.draining || s->closing) return false;
+    if (r->reading != READING_CONTENT) return true;
+    if (r->head.expect_continue && !r->continued && !r->has_input) return false;
+    return r->head.content != H1_CONTENT_LENGTH || (streamed && r->reader) ||
+           s->content_left <= worker_config(r->worker)->discard_octets_max;
+}
+
+// What is to be known before the head is written.
+static inline void framing_decide(session *s, skua_request *r, const response_source *source)
+{
+    bool streamed = source->kind == SOURCE_PULL || source->kind == SOURCE_PUSH;
+    s->chunked = false;
+    if (!framing_keeps_connection(s, r, streamed)) r->close = true;
+    if (streamed && source->length < 0) {
+        s->chunked = r->head.version != 10;
+        if (!s->chunked) r->close = true; // close-delimited, RFC 9112 §6.3
+    }
+}
+
+// Who sends Upgrade names it in Connection, and a 426 has to have one (RFC 9110 §7.8, §15.5.22).
+static char *framing_write_connection(const skua_request *r, char *at, int status)
+{
+    if (status == 426 && !r->close) return H1_WRITE(at, "Connection: upgrade\r\n");
+    if (status == 426) return H1_WRITE(at, "Connection: close, upgrade\r\n");
+    if (r->close) return H1_WRITE(at, "Connection: close\r\n");
+    if (r->head.version == 10) return H1_WRITE(at, "Connection: keep-alive\r\n");
+    return at;
+}
+
+static inline char *framing_write_status(char *at, int status)
+{
+    if (status == 200) return H1_WRITE(at, "HTTP/1.1 200 OK\r\n");
+    return h1_write_status(at, status, slice_of(page_reason(status)));
+}
+
+static inline char *framing_write_length(const session *s, char *at, int status,
+                                         const response_source *source)
+{
+    if (source->no_length) return at;
+    if (response_is_bare(status) && status != 304)
+        return status == 205 ? H1_WRITE(at, "Content-Length: 0\r\n") : at;
+    if (source->length >= 0) return framing_write_stated_length(at, (uint64_t)source->length);
+    return s->chunked ? H1_WRITE(at, "Transfer-Encoding: chunked\r\n") : at;
+}
+
+// The most octets that a head may take, with Date and framing.
+static inline size_t framing_head_room(const skua_request *r, const response *given)
+{
+    size_t own = given->prepared ? given->prepared->fields_octets + 64 : given->type.len;
+    return H1_STATUS_LINE_OCTETS_MAX + WORKER_DATE_OCTETS + r->fields.octets + own +
+           FRAMING_ROOM_OCTETS;
+}
+
+// Content that is copied is written behind the head while both fit in a block for sure.
+static inline bool framing_is_one_piece(const response *given, size_t head_room)
+{
+    const response_source *source = &given->source;
+    return given->has_content && source->kind == SOURCE_COPIED &&
+           source->octets.len - 1 < RESPONSE_COPY_MAX &&
+           source->octets.len + head_room <= BLOCK_OCTETS;
+}
+
+// What is the response's own: Connection, its fields, and how its content is framed.
+static inline char *framing_write_fields_of(const session *s, const skua_request *r,
+                                            const response *given, slice made, char *at)
+{
+    int status = given->status;
+    if (r->close || r->head.version == 10 || status == 426)
+        at = framing_write_connection(r, at, status);
+    if (made.len) at = h1_write_slice(at, made);
+    if (r->fields.count) at = framing_write_fields(at, r->fields.at, r->fields.count);
+    if (given->type.len) {
+        at = H1_WRITE(at, "Content-Type: ");
+        at = h1_write_slice(at, given->type);
+        at = H1_WRITE(at, "\r\n");
+    }
+    if (!given->prepared) at = framing_write_length(s, at, status, &given->source);
+    return H1_WRITE(at, "\r\n");
+}
+
+// ---- The content ----
+
+static void framing_free(void *user)
+{
+    memory_free(user);
+}
+
+static bool framing_queue_copy(out_queue *out, slice octets)
+{
+    if (octets.len <= RESPONSE_COPY_MAX) return out_copy(out, octets);
+    char *copy = memory_alloc(octets.len);
+    if (!copy) return false;
+    memcpy(copy, octets.ptr, octets.len);
+    out_lend(out, slice_make(copy, octets.len), framing_free, copy);
+    return true;
+}
+
+static bool framing_queue_lent(out_queue *out, const response_source *source)
+{
+    if (source->octets.len > RESPONSE_COPY_MAX) {
+        out_lend(out, source->octets, source->release, source->user);
+        return true;
+    }
+    if (!out_copy(out, source->octets)) return false;
+    if (source->release) source->release(source->user);
+    return true;
+}
+
+static bool framing_queue(out_queue *out, const response_source *source)
+{
+    switch (source->kind) {
+    case SOURCE_NONE:
+    case SOURCE_PULL:
+    case SOURCE_PUSH: return true;
+    case SOURCE_COPIED: return framing_queue_copy(out, source->octets);
+    case SOURCE_LENT: return framing_queue_lent(out, source);
+    case SOURCE_FILE:
+        out_file(out, source->file, source->offset, (uint64_t)source->length, source->release,
+                 source->user);
+        return true;
+    }
+    return true;
+}
+
+// Status line, Date, fields and the empty line; then content, if it is a copy and short. A response
+// that is prepared brings its status line and fields ready-made.
+static skua_status framing_respond(skua_request *r, response *given)
+{
+    session *s = session_of(r->carrier);
+    const struct h1_prepared *made = NULL;
+    size_t room = framing_head_room(r, given);
+    if (room > BLOCK_OCTETS) return SKUA_ELIMIT; // a head is written in one piece
+    if (given->prepared && !(made = framing_prepared(given->prepared))) return SKUA_ENOMEM;
+    framing_decide(s, r, &given->source);
+    bool one_piece = framing_is_one_piece(given, room);
+    if (one_piece) room += given->source.octets.len;
+    out_queue *out = &s->carrier.out;
+    char *start = out_reserve(out, room, NULL);
+    if (!start) return SKUA_ENOMEM;
+    char *at = made ? h1_write_slice(start, made->status_line)
+                    : framing_write_status(start, given->status);
+    at = h1_write_octets(at, worker_date(r->worker), WORKER_DATE_OCTETS);
+    at = framing_write_fields_of(s, r, given, made ? made->fields : (slice){ 0 }, at);
+    if (one_piece) at = h1_write_slice(at, given->source.octets);
+    out_commit(out, (size_t)(at - start));
+    if (one_piece || !given->has_content) return SKUA_OK;
+    return framing_queue(out, &given->source) ? SKUA_OK : SKUA_ENOMEM;
+}
+
+// ---- Content that comes in pieces ----
+
+static char *framing_reserve(skua_request *r, size_t least, size_t *room)
+{
+    session *s = session_of(r->carrier);
+    size_t around = !s->chunked ? 0 : room ? FRAMING_CHUNK_HEAD + 2 : FRAMING_CHUNK_OCTETS;
+    size_t there;
+    char *at = out_reserve(&s->carrier.out, least + around, &there);
+    if (!at) return NULL;
+    s->piece = at;
+    s->piece_head = 0;
+    if (!s->chunked) {
+        if (room) *room = there;
+        return at;
+    }
+    s->piece_exact = !room;
+    s->piece_head = (uint8_t)(room ? FRAMING_CHUNK_HEAD : chunk_write_size(at, least));
+    if (room) *room = there - FRAMING_CHUNK_HEAD - 2;
+    return at + s->piece_head;
+}
+
+// A chunk whose length was not known before: four digits, whatever they are.
+static void framing_write_size(char *at, size_t octets)
+{
+    static const char digits[] = "0123456789abcdef";
+    for (int i = 0; i < 4; i++)
+        at[i] = digits[octets >> (12 - 4 * i) & 15];
+    at[4] = '\r';
+    at[5] = '\n';
+}
+
+static void framing_commit(skua_request *r, size_t octets)
+{
+    session *s = session_of(r->carrier);
+    out_queue *out = &s->carrier.out;
+    if (!s->chunked) {
+        out_commit(out, octets);
+        return;
+    }
+    if (!s->piece_exact) framing_write_size(s->piece, octets);
+    size_t end = s->piece_head + octets;
+    s->piece[end] = '\r';
+    s->piece[end + 1] = '\n';
+    out_commit(out, end + 2);
+}
+
+static bool framing_lend(skua_request *r, const response_source *source)
+{
+    session *s = session_of(r->carrier);
+    out_queue *out = &s->carrier.out;
+    char *frame = s->chunked ? out_reserve(out, FRAMING_CHUNK_OCTETS, NULL) : NULL;
+    if (s->chunked && !frame) return false;
+    if (frame) out_commit(out, chunk_write_size(frame, (uint64_t)source->length));
+    if (source->kind == SOURCE_FILE)
+        out_file(out, source->file, source->offset, (uint64_t)source->length, source->release,
+                 source->user);
+    else out_lend(out, source->octets, source->release, source->user);
+    // What was reserved has room for this too.
+    if (frame && !out_copy(out, SKUA_SLICE("\r\n"))) s->carrier.broken = true;
+    return true;
+}
+
+static bool framing_finish(skua_request *r)
+{
+    session *s = session_of(r->carrier);
+    if (!s->chunked) return true;
+    size_t room = r->trailers.octets + 5;
+    char *start = out_reserve(&s->carrier.out, room, NULL);
+    if (!start) return false;
+    char *at = H1_WRITE(start, "0\r\n");
+    at = framing_write_fields(at, r->trailers.at, r->trailers.count);
+    at = H1_WRITE(at, "\r\n");
+    out_commit(&s->carrier.out, (size_t)(at - start));
+    return true;
+}
+
+// ---- Interim responses and tunnels ----
+
+static skua_status framing_inform(skua_request *r, int status, const skua_field *fields,
+                                  size_t count, size_t octets)
+{
+    out_queue *out = &r->carrier->out;
+    char *start = out_reserve(out, H1_STATUS_LINE_OCTETS_MAX + octets + 2, NULL);
+    if (!start) return SKUA_ENOMEM;
+    char *at = h1_write_status(start, status, slice_of(page_reason(status)));
+    for (size_t i = 0; i < count; i++)
+        at = h1_write_field(at, fields[i].name, fields[i].value);
+    at = H1_WRITE(at, "\r\n");
+    out_commit(out, (size_t)(at - start));
+    return SKUA_OK;
+}
+
+// Nothing is said of closing: the connection is the tunnel's, and ends with it.
+static skua_status framing_upgrade(skua_request *r, slice protocol)
+{
+    if (!upgrade_is_asked(r, protocol)) return SKUA_EPROTOCOL;
+    session *s = session_of(r->carrier);
+    size_t room = H1_STATUS_LINE_OCTETS_MAX + WORKER_DATE_OCTETS + protocol.len + r->fields.octets +
+                  FRAMING_ROOM_OCTETS;
+    char *start = out_reserve(&s->carrier.out, room, NULL);
+    if (!start) return SKUA_ENOMEM;
+    s->chunked = false;
+    char *at = h1_write_status(start, 101, slice_of(page_reason(101)));
+    at = h1_write_octets(at, worker_date(r->worker), WORKER_DATE_OCTETS);
+    at = H1_WRITE(at, "Connection: upgrade\r\nUpgrade: ");
+    at = h1_write_slice(at, protocol);
+    at = H1_WRITE(at, "\r\n");
+    at = framing_write_fields(at, r->fields.at, r->fields.count);
+    at = H1_WRITE(at, "\r\n");
+    out_commit(&s->carrier.out, (size_t)(at - start));
+    return SKUA_OK;
+}
+
+const carrier_table h1_carrier = {
+    .respond = framing_respond,
+    .reserve = framing_reserve,
+    .commit = framing_commit,
+    .lend = framing_lend,
+    .finish = framing_finish,
+    .inform = framing_inform,
+    .upgrade = framing_upgrade,
+    .kick = session_kick,
+    .peer = session_peer,
+    .peer_is_done = session_peer_is_done,
+};
