@@ -39,7 +39,7 @@ typedef struct out_queue {
     out_segment *open;
     uint64_t octets;
     uint64_t total_in, total_out; // since init: a response has left when total_out reaches its mark
-    out_segment *segments; // a ring, the owner's
+    out_segment *segments;        // a ring, the owner's
     uint8_t first, count, room;
 } out_queue;
 

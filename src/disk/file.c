@@ -91,7 +91,8 @@ static void file_loaded_some(io_op *op, int64_t result)
         return;
     }
     home->file_ops--;
-    if (result >= 0) loading->fn(file->worker, SKUA_OK, loading->octets + (size_t)result, loading->user);
+    if (result >= 0)
+        loading->fn(file->worker, SKUA_OK, loading->octets + (size_t)result, loading->user);
     else loading->fn(file->worker, (skua_status)-result, 0, loading->user);
     skua_file_unref(file);
     memory_free(loading);

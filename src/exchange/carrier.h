@@ -13,9 +13,13 @@ typedef struct carrier carrier;
 
 typedef struct carrier_table {
     // Queues the head of a response and, unless it is pulled or pushed, its content. On success the
-    // source is the queue's; if it fails, it stays the caller's.
+    // source is the queue's; if it fails, it stays the caller's. What is queued of the content is
+    // counted in sent_octets of the request.
     // Errors: SKUA_ELIMIT the head is too large; SKUA_ENOMEM: the carrier is broken then.
-    skua_status (*respond)(skua_request *r, response *given);
+    skua_status (*respond)(skua_request *r, const response *given);
+
+    // Does so for content that is copied, which most responses are.
+    skua_status (*respond_copied)(skua_request *r, int status, slice type, slice content);
 
     // Room for at least least octets of content, framed when they are committed. *room: how many
     // there are; NULL: exactly least will be committed. Returns NULL when memory ran out.

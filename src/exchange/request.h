@@ -78,6 +78,7 @@ struct skua_request {
     uint8_t passing; // middleware_state
     uint16_t status; // of the answer
     uint32_t holds;
+    unsigned received_trailers_count;
     uint64_t entered;        // middleware that it has come to: bit i is number i of the set
     request_object *objects; // of skua_request_set
     ticket_slot *tickets;    // a ring; NULL: none was taken
@@ -90,9 +91,9 @@ struct skua_request {
     uint64_t discarded;
     size_t unconsumed;
     skua_content_fn *reader;
-    response_fields fields, trailers; // added by the handler
-    unsigned received_trailers_count;
-    uint64_t sent_octets; // of content: queued so far, and in the end handed to the kernel
+    response_fields fields;    // added by the handler
+    response_fields *trailers; // the same, behind the content; NULL: none
+    uint64_t sent_octets;      // of content: queued so far, and in the end handed to the kernel
     skua_end_fn *end;
 
     // Nothing of what follows is of any use before it has been set.
@@ -135,6 +136,12 @@ request_decoding *request_decoding_here(const skua_request *r);
 
 // The head is complete: copies it, finds its parts, and calls the handler or answers itself.
 void request_begin(skua_request *r, const char *octets);
+
+// Whether a response of this status is sent with its content: not to HEAD.
+static inline bool request_gets_content(const skua_request *r, int status)
+{
+    return !r->is_head && !response_is_bare(status);
+}
 
 // Hands the request to the handler that was found, or answers that there is none.
 void request_answer(skua_request *r);

@@ -73,7 +73,13 @@ skua_status skua_trailer_add(skua_request *r, const char *name, slice value)
     if (r->answering == ANSWER_QUEUED) return SKUA_ESTATE;
     if (!syntax_is_token(key) || !syntax_is_field_value(value) || !chunk_trailer_allowed(key))
         return SKUA_EINVAL;
-    return field_append(r, &r->trailers, key, value);
+    if (!r->trailers) {
+        response_fields *made = arena_alloc(&r->memory, sizeof *made);
+        if (!made) return SKUA_ENOMEM;
+        *made = (response_fields){ 0 };
+        r->trailers = made;
+    }
+    return field_append(r, r->trailers, key, value);
 }
 
 // ---- Giving ----
@@ -93,14 +99,14 @@ __attribute__((cold, noinline)) skua_status respond_out_of_memory(skua_request *
 static inline void respond_enter(skua_request *r, const response *given)
 {
     const response_source *source = &given->source;
-    if (source->kind == SOURCE_PUSH || (given->has_content && source->kind == SOURCE_PULL)) {
+    bool has_content = request_gets_content(r, given->status);
+    if (source->kind == SOURCE_PUSH || (has_content && source->kind == SOURCE_PULL)) {
         r->answering = source->kind == SOURCE_PUSH ? ANSWER_PUSHED : ANSWER_PULLED;
-        r->muted = !given->has_content;
+        r->muted = !has_content;
         return;
     }
     r->answering = ANSWER_QUEUED;
-    if (given->has_content) r->sent_octets = source->length > 0 ? (uint64_t)source->length : 0;
-    else if (source->release) source->release(source->user);
+    if (!has_content && source->release) source->release(source->user);
 }
 
 // Gives an answer that has been checked. What the source lends is released on success, once.
@@ -108,7 +114,6 @@ static inline skua_status respond_give(skua_request *r, response *given)
 {
     r->status = (uint16_t)given->status;
     if (r->entered) middleware_head(r, given->status);
-    given->has_content = !r->is_head && !response_is_bare(given->status);
     skua_status queued = r->carrier->table->respond(r, given);
     if (queued) return queued == SKUA_ELIMIT ? queued : respond_out_of_memory(r);
     respond_enter(r, given);
@@ -141,12 +146,13 @@ skua_status skua_respond(skua_request *r, int status, const char *type, slice co
     slice media = respond_type(type);
     skua_status checked = respond_check(r, status, media);
     if (checked) return checked;
-    return respond_give(r, &(response){ .status = status,
-                                        .type = media,
-                                        .source = { .kind = SOURCE_COPIED,
-                                                    .octets = content,
-                                                    .length = (int64_t)content.len,
-                                                    .no_length = status == 304 } });
+    r->status = (uint16_t)status;
+    if (r->entered) middleware_head(r, status);
+    skua_status queued = r->carrier->table->respond_copied(r, status, media, content);
+    if (queued) return queued == SKUA_ELIMIT ? queued : respond_out_of_memory(r);
+    r->answering = ANSWER_QUEUED;
+    carrier_kick(r->carrier, r);
+    return SKUA_OK;
 }
 
 skua_status skua_respond_borrowed(skua_request *r, int status, const char *type, slice content,

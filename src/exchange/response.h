@@ -42,7 +42,6 @@ typedef struct response_fields {
 
 typedef struct response {
     int status;
-    bool has_content;      // false: to HEAD, and by its status; only the head is sent
     slice type;            // media type; empty: none
     skua_answer *prepared; // status, fields and stated length are its own; NULL: none
     response_source source;

@@ -36,7 +36,8 @@ static char *framing_write_fields(char *at, const response_field *fields, unsign
     return at;
 }
 
-static char *framing_write_stated_length(char *at, uint64_t length)
+static inline __attribute__((always_inline)) char *framing_write_stated_length(char *at,
+                                                                               uint64_t length)
 {
     at = H1_WRITE(at, "Content-Length: ");
     at = h1_write_length(at, length);
@@ -77,10 +78,15 @@ static bool framing_keeps_connection(const session *s, const skua_request *r, bo
            s->content_left <= worker_config(r->worker)->discard_octets_max;
 }
 
+static inline bool framing_is_streamed(const response_source *source)
+{
+    return source->kind == SOURCE_PULL || source->kind == SOURCE_PUSH;
+}
+
 // What is to be known before the head is written.
 static inline void framing_decide(session *s, skua_request *r, const response_source *source)
 {
-    bool streamed = source->kind == SOURCE_PULL || source->kind == SOURCE_PUSH;
+    bool streamed = framing_is_streamed(source);
     s->chunked = false;
     if (!framing_keeps_connection(s, r, streamed)) r->close = true;
     if (streamed && source->length < 0) {
@@ -127,8 +133,7 @@ static inline size_t framing_head_room(const skua_request *r, const response *gi
 static inline bool framing_is_one_piece(const response *given, size_t head_room)
 {
     const response_source *source = &given->source;
-    return given->has_content && source->kind == SOURCE_COPIED &&
-           source->octets.len - 1 < RESPONSE_COPY_MAX &&
+    return source->kind == SOURCE_COPIED && source->octets.len - 1 < RESPONSE_COPY_MAX &&
            source->octets.len + head_room <= BLOCK_OCTETS;
 }
 
@@ -178,7 +183,8 @@ static bool framing_queue_lent(out_queue *out, const response_source *source)
     return true;
 }
 
-static bool framing_queue(out_queue *out, const response_source *source)
+static inline __attribute__((always_inline)) bool framing_queue(out_queue *out,
+                                                                const response_source *source)
 {
     switch (source->kind) {
     case SOURCE_NONE:
@@ -196,7 +202,8 @@ static bool framing_queue(out_queue *out, const response_source *source)
 
 // Status line, Date, fields and the empty line; then content, if it is a copy and short. A response
 // that is prepared brings its status line and fields ready-made.
-static skua_status framing_respond(skua_request *r, response *given)
+static inline __attribute__((always_inline)) skua_status framing_write(skua_request *r,
+                                                                       const response *given)
 {
     session *s = session_of(r->carrier);
     const struct h1_prepared *made = NULL;
@@ -204,7 +211,8 @@ static skua_status framing_respond(skua_request *r, response *given)
     if (room > BLOCK_OCTETS) return SKUA_ELIMIT; // a head is written in one piece
     if (given->prepared && !(made = framing_prepared(given->prepared))) return SKUA_ENOMEM;
     framing_decide(s, r, &given->source);
-    bool one_piece = framing_is_one_piece(given, room);
+    bool has_content = request_gets_content(r, given->status);
+    bool one_piece = has_content && framing_is_one_piece(given, room);
     if (one_piece) room += given->source.octets.len;
     out_queue *out = &s->carrier.out;
     char *start = out_reserve(out, room, NULL);
@@ -215,8 +223,26 @@ static skua_status framing_respond(skua_request *r, response *given)
     at = framing_write_fields_of(s, r, given, made ? made->fields : (slice){ 0 }, at);
     if (one_piece) at = h1_write_slice(at, given->source.octets);
     out_commit(out, (size_t)(at - start));
-    if (one_piece || !given->has_content) return SKUA_OK;
+    if (!has_content || framing_is_streamed(&given->source)) return SKUA_OK;
+    if (given->source.length > 0) r->sent_octets = (uint64_t)given->source.length;
+    if (one_piece) return SKUA_OK;
     return framing_queue(out, &given->source) ? SKUA_OK : SKUA_ENOMEM;
+}
+
+static skua_status framing_respond(skua_request *r, const response *given)
+{
+    return framing_write(r, given);
+}
+
+// As framing_respond, but where the compiler knows what the response is not.
+static skua_status framing_respond_copied(skua_request *r, int status, slice type, slice content)
+{
+    return framing_write(r, &(response){ .status = status,
+                                         .type = type,
+                                         .source = { .kind = SOURCE_COPIED,
+                                                     .octets = content,
+                                                     .length = (int64_t)content.len,
+                                                     .no_length = status == 304 } });
 }
 
 // ---- Content that comes in pieces ----
@@ -285,11 +311,11 @@ static bool framing_finish(skua_request *r)
 {
     session *s = session_of(r->carrier);
     if (!s->chunked) return true;
-    size_t room = r->trailers.octets + 5;
+    size_t room = (r->trailers ? r->trailers->octets : 0) + 5;
     char *start = out_reserve(&s->carrier.out, room, NULL);
     if (!start) return false;
     char *at = H1_WRITE(start, "0\r\n");
-    at = framing_write_fields(at, r->trailers.at, r->trailers.count);
+    if (r->trailers) at = framing_write_fields(at, r->trailers->at, r->trailers->count);
     at = H1_WRITE(at, "\r\n");
     out_commit(&s->carrier.out, (size_t)(at - start));
     return true;
@@ -334,6 +360,7 @@ static skua_status framing_upgrade(skua_request *r, slice protocol)
 
 const carrier_table h1_carrier = {
     .respond = framing_respond,
+    .respond_copied = framing_respond_copied,
     .reserve = framing_reserve,
     .commit = framing_commit,
     .lend = framing_lend,

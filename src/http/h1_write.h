@@ -22,6 +22,14 @@ static inline char *h1_write_octets(char *at, const char *octets, size_t len)
 
 static inline char *h1_write_slice(char *at, slice text)
 {
+    if (text.len - 8 <= 8) { // as most media types are: two moves cost less than a call
+        uint64_t first, last;
+        memcpy(&first, text.ptr, sizeof first);
+        memcpy(&last, text.ptr + text.len - sizeof last, sizeof last);
+        memcpy(at, &first, sizeof first);
+        memcpy(at + text.len - sizeof last, &last, sizeof last);
+        return at + text.len;
+    }
     return h1_write_octets(at, text.ptr, text.len);
 }
 

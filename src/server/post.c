@@ -21,7 +21,8 @@ static void post_deliver(mail *letter, void *reader)
     gate_leave(&w->posting);
 }
 
-static skua_status post_to(server_worker *w, void (*fn)(skua_worker *worker, void *user), void *user)
+static skua_status post_to(server_worker *w, void (*fn)(skua_worker *worker, void *user),
+                           void *user)
 {
     post *p = memory_alloc(sizeof *p);
     if (!p) return SKUA_ENOMEM;

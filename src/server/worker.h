@@ -51,7 +51,8 @@ static inline server_worker *worker_of(skua_worker *w)
 }
 
 // Makes a worker ready to run: memory, loop, wake-up. listeners come with worker_listen.
-skua_status worker_open(server_worker *w, skua_server *server, unsigned index, const io_backend *backend);
+skua_status worker_open(server_worker *w, skua_server *server, unsigned index,
+                        const io_backend *backend);
 void worker_close(server_worker *w);
 
 // Takes connections from a listening socket.
