@@ -6,6 +6,7 @@
 #include "files/markup.h"
 
 #include "base/memory.h"
+#include "base/utf8.h"
 
 #include <stdint.h>
 
@@ -55,40 +56,11 @@ void markup_number(markup *m, uint64_t number)
     markup_put(m, slice_make(digits + at, sizeof digits - at));
 }
 
-// ---- UTF-8 --------------------------------------------------------------------------------------
+// ---- Characters ---------------------------------------------------------------------------------
 
 static unsigned markup_octet(slice text, size_t i)
 {
     return (unsigned char)text.ptr[i];
-}
-
-// How many octets the character at the front should have by its first one; 0: none begins so.
-static size_t markup_utf8_expect(unsigned first)
-{
-    if (first < 0x80) return 1;
-    if (first < 0xc2) return 0;
-    if (first < 0xe0) return 2;
-    if (first < 0xf0) return 3;
-    return first < 0xf5 ? 4 : 0;
-}
-
-// Octets of the character at the front of text, which is not empty, and the character; 0 when it is
-// no valid UTF-8 (RFC 3629: shortest forms only, no surrogates, nothing past U+10FFFF).
-static size_t markup_utf8(slice text, uint32_t *character)
-{
-    static const uint32_t shortest[5] = { 0, 0, 0x80, 0x800, 0x10000 };
-    unsigned first = markup_octet(text, 0);
-    size_t len = markup_utf8_expect(first);
-    if (len == 0 || len > text.len) return 0;
-    uint32_t value = len == 1 ? first : first & (0x7fu >> len);
-    for (size_t i = 1; i < len; i++) {
-        unsigned octet = markup_octet(text, i);
-        if ((octet & 0xc0) != 0x80) return 0;
-        value = value << 6 | (octet & 0x3f);
-    }
-    if (value < shortest[len] || value > 0x10ffff || (value >= 0xd800 && value <= 0xdfff)) return 0;
-    *character = value;
-    return len;
 }
 
 typedef struct markup_span {
@@ -157,7 +129,7 @@ void markup_text(markup *m, slice text, bool marked)
 {
     while (text.len && !m->failed) {
         uint32_t character = 0;
-        size_t len = markup_utf8(text, &character);
+        size_t len = utf8_read(text, &character);
         const char *reference = len == 1 ? markup_reference(character) : NULL;
         if (len == 0) markup_escape(m, markup_octet(text, 0), true, marked);
         else if (markup_is_hidden(character)) markup_escape(m, character, false, marked);

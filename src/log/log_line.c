@@ -7,6 +7,8 @@
 #include "log/log_line.h"
 
 #include "base/assert.h"
+#include "base/utf8.h"
+#include "http/target.h"
 
 #include <time.h>
 
@@ -71,34 +73,6 @@ static void line_put_tenths(line_text *text, uint64_t n, uint64_t unit)
 
 // ---- Escaping ----
 
-// The length of the character that an octet begins; 0: it begins none.
-static size_t line_utf8_len(unsigned char first)
-{
-    if (first < 0x80) return 1;
-    if (first < 0xc2) return 0;
-    if (first < 0xe0) return 2;
-    if (first < 0xf0) return 3;
-    return first < 0xf5 ? 4 : 0;
-}
-
-// How many octets the well-formed character at the start of s has (Unicode §3.9, table 3-7), and
-// which one it is; 0 if it is not UTF-8.
-static size_t line_utf8(slice s, uint32_t *point)
-{
-    const unsigned char *p = (const unsigned char *)s.ptr;
-    static const uint32_t least[5] = { 0, 0, 0x80, 0x800, 0x10000 };
-    size_t len = line_utf8_len(p[0]);
-    if (len == 0 || len > s.len) return 0;
-    uint32_t value = len == 1 ? p[0] : p[0] & (0x7fu >> len);
-    for (size_t i = 1; i < len; i++) {
-        if ((p[i] & 0xc0) != 0x80) return 0;
-        value = value << 6 | (p[i] & 0x3fu);
-    }
-    if (value < least[len] || value > 0x10ffff || (value >= 0xd800 && value < 0xe000)) return 0;
-    *point = value;
-    return len;
-}
-
 // Line and paragraph separators, and the characters that reorder what is shown: with them a peer
 // could make a line read as another one (CVE-2021-42574).
 static bool line_is_treacherous(uint32_t point)
@@ -129,7 +103,7 @@ static void line_put_octets(line_text *text, slice s, line_place place)
 static size_t line_put_character(line_text *text, slice s, line_place place)
 {
     uint32_t point = 0;
-    size_t len = line_utf8(s, &point);
+    size_t len = utf8_read(s, &point);
     slice character = slice_make(s.ptr, len ? len : 1);
     if (len == 0) {
         line_put_octets(text, character, place);
