@@ -43,6 +43,7 @@ static const char *const samples[] = {
 
 static const h1_limits limits = { .head_octets_max = 16384,
                                   .target_octets_max = 8192,
+                                  .method_octets_max = 17,
                                   .fields_max = 100 };
 
 static h1_field fields[100];

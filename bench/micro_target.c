@@ -17,7 +17,7 @@ static uint64_t target_ours(const void *input)
     const slice *text = input;
     target read;
     bool plain;
-    if (target_parse(slice_of("GET"), *text, &read).status) return 0;
+    if (target_parse(slice_of("GET"), *text, false, &read).status) return 0;
     if (read.clean) return read.raw_path.len;
     return target_normalise(read.raw_path, normal, &plain);
 }

@@ -19,7 +19,7 @@ LAYERS = {
     "src/http": {"src/base"},
     "src/thread": {"src/base"},
     "src/route": {"src/base", "src/http"},
-    "src/log": {"src/base", "src/thread"},
+    "src/log": {"src/base", "src/http", "src/thread"},
     "src/io": {"src/base", "src/thread"},
     "src/disk": {"src/base", "src/thread", "src/io"},
     "src/exchange": {"src/base", "src/http", "src/io", "src/thread", "src/route", "src/log", "src/disk"},

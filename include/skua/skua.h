@@ -174,6 +174,11 @@ typedef struct skua_config {
     uint64_t out_octets_max;     // octets queued for one connection; default 262144
     size_t send_turn_octets_max; // octets sent for one connection in one turn; default 2097152
 
+    // Request targets of RFC 3986 alone. Default false: what browsers leave as it is in a URL is
+    // taken too, | [ ] { } ^ ` and valid UTF-8, and in the query a backslash and a "%" without two
+    // hexadecimal digits. [400]
+    bool strict_target;
+
     // Forms that are multipart/form-data.
     unsigned parts_max;          // parts; default 128 [413]
     size_t part_head_octets_max; // fields of a part; default 8192, at most 65536 [413]
@@ -383,9 +388,10 @@ typedef struct skua_field {
     skua_slice value;
 } skua_field;
 
-// The request's parts. method: any token. target: as received. path: normalised and decoded once,
-// starts with "/" ("*" for OPTIONS *, "" for CONNECT). query: after the first "?", undecoded,
-// without it.
+// The request's parts. method: any token. target: as received, and so perhaps with octets that RFC
+// 3986 does not know, which skua_redirect encodes; see skua_config.strict_target. path: normalised
+// and decoded once, starts with "/" ("*" for OPTIONS *, "" for CONNECT). query: after the first
+// "?", undecoded, without it.
 // authority: the target's, or else Host. version: 10 or 11.
 SKUA_API skua_slice skua_request_method(const skua_request *request);
 SKUA_API skua_slice skua_request_target(const skua_request *request);
@@ -412,8 +418,9 @@ SKUA_API bool skua_request_field_next(const skua_request *request, const char *n
 // Field line number index in order of arrival; false past the last.
 SKUA_API bool skua_request_field_at(const skua_request *request, size_t index, skua_field *field);
 
-// The first value of a query parameter, decoded ("+" is a space); {NULL, 0} when absent, {"", 0}
-// when empty or not decodable. Cost: decoding takes memory of the request.
+// The first value of a query parameter, decoded ("+" is a space, a "%" without two hexadecimal
+// digits stands for itself); {NULL, 0} when absent, {"", 0} when empty or memory ran out.
+// Cost: decoding takes memory of the request.
 SKUA_API skua_slice skua_request_query_param(const skua_request *request, const char *name);
 
 // Query parameter number index in order of arrival, decoded, its name too; false past the last, and
@@ -536,8 +543,7 @@ SKUA_API skua_slice skua_request_trailer(const skua_request *request, const char
 
 // Parameters of a form, application/x-www-form-urlencoded, decoded. content: as collected; whether
 // the client called it a form (Content-Type) is for the caller to look at.
-// The first of that name; {NULL, 0} when absent or memory ran out, {"", 0} when empty or not
-// decodable.
+// The first of that name; {NULL, 0} when absent or memory ran out, {"", 0} when empty.
 SKUA_API skua_slice skua_form_param(const skua_request *request, skua_slice content,
                                     const char *name);
 
@@ -828,10 +834,10 @@ SKUA_API SKUA_NODISCARD skua_status skua_respond_json(skua_request *request, int
                                                       skua_slice json);
 
 // Sends the client to another address. status: 301, 302, 303, 307 or 308.
-// location: a URI or a path, copied. Octets that no URI may have (controls, spaces, what is not
-// ASCII) are percent-encoded; escapes that are there already stay. One that begins with "//" names
-// another host without
-// saying so and is refused: write its scheme.
+// location: a URI or a path, copied. Octets that have no place there by RFC 3986 (controls, spaces,
+// what is not ASCII, brackets in a path or query, a "%" that encodes nothing) are percent-encoded;
+// escapes that are there already stay. One that begins with "//" names another host without saying
+// so and is refused: write its scheme.
 // Errors: those above; SKUA_EINVAL also an empty location, or one with "//" at its front;
 // SKUA_ELIMIT longer than skua_config.target_octets_max. Spec: RFC 9110 §15.4, §10.2.2
 SKUA_API SKUA_NODISCARD skua_status skua_redirect(skua_request *request, int status,

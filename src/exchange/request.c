@@ -231,7 +231,8 @@ __attribute__((cold)) void request_refuse(skua_request *r, slice octets, fault w
 static bool request_read_target(skua_request *r)
 {
     target parts;
-    fault why = target_parse(r->method, r->target_text, &parts);
+    fault why =
+        target_parse(r->method, r->target_text, worker_config(r->worker)->strict_target, &parts);
     if (why.status) {
         request_blame(r, why.reason);
         respond_fault(r, why.status, true);
@@ -242,8 +243,7 @@ static bool request_read_target(skua_request *r)
     if (!parts.authority.ptr && r->head.host)
         r->authority = h1_value(&r->head, r->base, r->head.host - 1u);
     r->plain = true;
-    if (parts.form == TARGET_AUTHORITY) return true; // CONNECT has no path
-    r->path = parts.raw_path;
+    r->path = parts.raw_path; // none of CONNECT
     if (parts.clean || parts.form == TARGET_ASTERISK) return true;
     char *normal = arena_alloc(&r->memory, parts.raw_path.len + 1);
     if (!normal) {
@@ -465,9 +465,7 @@ slice skua_request_query_param(const skua_request *r, const char *name)
          i < worker_config(r->worker)->params_max && query_next(&rest, &key, &value); i++) {
         if (!query_equal(key, wanted)) continue;
         char *decoded = arena_alloc(request_decoding_here(r)->memory, value.len + 1);
-        size_t len;
-        if (!decoded || !query_decode(value, decoded, &len)) return slice_make("", 0);
-        return slice_make(decoded, len);
+        return decoded ? slice_make(decoded, query_decode(value, decoded)) : slice_make("", 0);
     }
     return (slice){ 0 };
 }

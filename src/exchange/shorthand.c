@@ -6,7 +6,7 @@
 #include "exchange/respond.h"
 #include "exchange/worker.h"
 #include "http/cookie.h"
-#include "http/syntax.h"
+#include "http/target.h"
 
 skua_status skua_respond_text(skua_request *r, int status, const char *text)
 {
@@ -31,38 +31,6 @@ static bool shorthand_is_redirect(int status)
     return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
 }
 
-static bool location_is_escape(slice rest)
-{
-    return rest.len >= 3 && syntax_is(rest.ptr[1], SYNTAX_HEX) &&
-           syntax_is(rest.ptr[2], SYNTAX_HEX);
-}
-
-// Octets of RFC 3986 stand for themselves, "#" among them, and an escape that is one already.
-static bool location_keeps(slice rest)
-{
-    char c = rest.ptr[0];
-    if (c == '%') return location_is_escape(rest);
-    return c == '#' || syntax_is(c, SYNTAX_TARGET);
-}
-
-// Writes location, escaped, to out, which has room for three times its length. Returns the length.
-static size_t location_write(slice location, char *out)
-{
-    static const char digits[] = "0123456789ABCDEF";
-    size_t n = 0;
-    for (; location.len; location = slice_from(location, 1)) {
-        unsigned char c = (unsigned char)location.ptr[0];
-        if (location_keeps(location)) {
-            out[n++] = (char)c;
-            continue;
-        }
-        out[n++] = '%';
-        out[n++] = digits[c >> 4];
-        out[n++] = digits[c & 15];
-    }
-    return n;
-}
-
 skua_status skua_redirect(skua_request *r, int status, const char *location)
 {
     if (r->answering != ANSWER_NONE) return SKUA_ESTATE;
@@ -72,10 +40,11 @@ skua_status skua_redirect(skua_request *r, int status, const char *location)
     // (open redirect).
     if (to.len >= 2 && to.ptr[0] == '/' && to.ptr[1] == '/') return SKUA_EINVAL;
     if (to.len > worker_config(r->worker)->target_octets_max) return SKUA_ELIMIT;
-    char *escaped = arena_alloc(&r->memory, 3 * to.len);
+    size_t room = 3 * to.len, used;
+    char *escaped = arena_alloc(&r->memory, room);
     if (!escaped) return SKUA_ENOMEM;
-    skua_status added =
-        skua_field_add(r, "Location", slice_make(escaped, location_write(to, escaped)));
+    size_t len = target_escape(to, escaped, room, &used);
+    skua_status added = skua_field_add(r, "Location", slice_make(escaped, len));
     return added ? added : skua_respond(r, status, NULL, (slice){ 0 });
 }
 

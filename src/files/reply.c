@@ -113,7 +113,8 @@ void reply_slash(skua_request *request)
 {
     slice path = skua_request_path(request);
     slice query = skua_request_query(request);
-    char *location = skua_request_alloc(request, 3 * path.len + query.len + 3);
+    size_t room = 3 * path.len + 3 * query.len + 3, used;
+    char *location = skua_request_alloc(request, room);
     if (!location) {
         reply_error(request, 503);
         return;
@@ -122,8 +123,7 @@ void reply_slash(skua_request *request)
     location[len++] = '/';
     if (query.ptr) {
         location[len++] = '?';
-        memcpy(location + len, query.ptr, query.len);
-        len += query.len;
+        len += target_escape(query, location + len, room - len, &used);
     }
     skua_status status = skua_field_add(request, "Location", slice_make(location, len));
     if (!status) status = skua_respond(request, 301, NULL, slice_make(NULL, 0));

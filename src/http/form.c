@@ -18,11 +18,9 @@ unsigned form_count(slice encoded, unsigned max)
 
 static slice form_text(slice encoded, char **text)
 {
-    char *start = *text;
-    size_t len;
-    if (!query_decode(encoded, start, &len)) return slice_make("", 0);
-    *text = start + len;
-    return slice_make(start, len);
+    slice decoded = slice_make(*text, query_decode(encoded, *text));
+    *text += decoded.len;
+    return decoded;
 }
 
 void form_decode(slice encoded, skua_field *pairs, unsigned count, char *text)

@@ -11,8 +11,7 @@
 unsigned form_count(slice encoded, unsigned max);
 
 // Decodes the first count pairs, of those that there are. text: room for encoded.len octets, which
-// pairs point into.
-// A name or value whose percent-encoding is broken is empty.
+// pairs point into. A "%" without two hexadecimal digits stands for itself.
 void form_decode(slice encoded, skua_field *pairs, unsigned count, char *text);
 
 #endif

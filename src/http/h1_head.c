@@ -314,10 +314,16 @@ static inline const char *h1_skip_token(const char *base, const char *p, const c
     return h1_skip_any_token(base, p, end);
 }
 
+// Octets beyond ASCII are let through: whether they are UTF-8 is seen when the target is read.
 __attribute__((noinline)) static const char *h1_skip_any_target(const char *base, const char *p,
                                                                 const char *end)
 {
-    return h1_skip(base, p, end, WIDE_TARGET);
+    for (;;) {
+        p = h1_skip(base, p, end, WIDE_TARGET);
+        if (p == end || !(*p & 0x80)) return p;
+        while (p < end && (*p & 0x80))
+            p++;
+    }
 }
 
 // And for many targets, of the octets that most are made of.
@@ -334,12 +340,23 @@ static inline bool h1_is_get(const h1_reader *in)
     return in->end - in->mark >= 4 && memcmp(in->mark, "GET ", 4) == 0;
 }
 
+// The end of the input, or of what may be looked at of the word that at is in: no octet past the
+// first one that is too many, so that what is too long is that whatever follows.
+static inline const char *h1_word_end(const h1_reader *in, size_t octets_max)
+{
+    return (size_t)(in->end - in->mark) > octets_max ? in->mark + octets_max + 1 : in->end;
+}
+
+// A method that is longer than any we know is none of them (RFC 9112 §3).
 static inline h1_stage h1_on_method(h1_reader *in)
 {
     if (h1_is_get(in)) {
         in->at = in->mark + 3;
     } else {
-        in->at = h1_skip_token(in->base, in->at, in->end);
+        size_t octets_max = in->head->limits->method_octets_max;
+        in->at = h1_skip_token(in->base, in->at, h1_word_end(in, octets_max));
+        if ((size_t)(in->at - in->mark) > octets_max)
+            return h1_fail(in->head, 501, "method too long");
         if (in->at == in->end) return H1_STAGE_WAIT;
         if (*in->at != ' ' || in->at == in->mark) return h1_fail(in->head, 400, "malformed method");
     }
@@ -348,14 +365,10 @@ static inline h1_stage h1_on_method(h1_reader *in)
     return H1_STAGE_TARGET;
 }
 
-// No octet past the first one that is too many is looked at, so that a long target is 414 whatever
-// follows.
 static inline h1_stage h1_on_target(h1_reader *in)
 {
     size_t octets_max = in->head->limits->target_octets_max;
-    const char *end = in->end;
-    if ((size_t)(end - in->mark) > octets_max) end = in->mark + octets_max + 1;
-    in->at = h1_skip_target(in->base, in->at, end);
+    in->at = h1_skip_target(in->base, in->at, h1_word_end(in, octets_max));
     if ((size_t)(in->at - in->mark) > octets_max) return h1_fail(in->head, 414, "target too long");
     if (in->at == in->end) return H1_STAGE_WAIT;
     if (*in->at != ' ' || in->at == in->mark) return h1_fail(in->head, 400, "malformed target");

@@ -53,6 +53,7 @@ typedef struct h1_limits {
     // and those of empty lines. [431]
     uint32_t head_octets_max;
     uint32_t target_octets_max; // [414]
+    uint16_t method_octets_max; // of the longest method that is known [501]
     uint16_t fields_max;        // [431]
 } h1_limits;
 
@@ -97,9 +98,9 @@ void h1_head_init(h1_head *head, const h1_limits *limits, h1_field *fields);
 
 // Reads on. octets: everything since the head's first octet.
 // Checks, with the status they answer (rules in RFC 9112, and stricter where peers disagree):
-// request line (400, 505 for a major version other than 1, 414), method a token, target without
-// controls, space or octets outside RFC 3986's printable set (the full target grammar is
-// target.h's), field lines (400), limits (431), Host missing in 1.1 or repeated or of bad form
+// request line (400, 505 for a major version other than 1, 414), method a token and not too long
+// (501), target without controls, space, quotes, "<", ">" and "#" (its full grammar is target.h's),
+// field lines (400), limits (431), Host missing in 1.1 or repeated or of bad form
 // (400), Content-Length repeated, a list, or malformed (400; more than 19 digits or than INT64_MAX
 // 400), with Transfer-Encoding (400), Transfer-Encoding in 1.0 (400), not ending in chunked or with
 // it twice or with parameters (400), an unknown coding before a final chunked (501), Expect other

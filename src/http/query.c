@@ -33,38 +33,35 @@ static unsigned query_digit(char c)
     return c <= '9' ? (unsigned)(c - '0') : (unsigned)((c | 0x20) - 'a') + 10;
 }
 
-// Decodes the first octet of *text, which is not empty, and moves past it; false when broken.
-static bool query_octet(slice *text, char *c)
+static bool query_is_encoded(slice text)
 {
-    *c = text->ptr[0] == '+' ? ' ' : text->ptr[0];
-    if (*c != '%') {
-        *text = slice_from(*text, 1);
-        return true;
-    }
-    if (text->len < 3) return false;
-    char high = text->ptr[1], low = text->ptr[2];
-    if (!syntax_is(high, SYNTAX_HEX) || !syntax_is(low, SYNTAX_HEX)) return false;
-    *c = (char)(query_digit(high) << 4 | query_digit(low));
-    *text = slice_from(*text, 3);
-    return true;
+    return text.ptr[0] == '%' && text.len >= 3 && syntax_is(text.ptr[1], SYNTAX_HEX) &&
+           syntax_is(text.ptr[2], SYNTAX_HEX);
 }
 
-bool query_decode(slice text, char *out, size_t *len)
+// Decodes the first octet of *text, which is not empty, and moves past it. A "%" without two digits
+// stands for itself, as the URL standard decodes it: browsers send what a person typed.
+static char query_octet(slice *text)
+{
+    const char *at = text->ptr;
+    bool encoded = query_is_encoded(*text);
+    *text = slice_from(*text, encoded ? 3 : 1);
+    if (encoded) return (char)(query_digit(at[1]) << 4 | query_digit(at[2]));
+    return at[0] == '+' ? ' ' : at[0];
+}
+
+size_t query_decode(slice text, char *out)
 {
     size_t n = 0;
-    while (text.len) {
-        if (!query_octet(&text, &out[n])) return false;
-        n++;
-    }
-    *len = n;
-    return true;
+    while (text.len)
+        out[n++] = query_octet(&text);
+    return n;
 }
 
 bool query_equal(slice encoded, slice plain)
 {
     while (encoded.len && plain.len) {
-        char c;
-        if (!query_octet(&encoded, &c) || c != plain.ptr[0]) return false;
+        if (query_octet(&encoded) != plain.ptr[0]) return false;
         plain = slice_from(plain, 1);
     }
     return encoded.len == 0 && plain.len == 0;

@@ -10,9 +10,9 @@
 // skipped.
 bool query_next(slice *rest, slice *name, slice *value);
 
-// Decodes "+" and percent-encoding into out, which has room for text.len octets. Returns false when
-// the encoding is broken; *len is untouched then.
-bool query_decode(slice text, char *out, size_t *len);
+// Decodes "+" and percent-encoding into out, which has room for text.len octets; a "%" without two
+// hexadecimal digits stands for itself. Returns: the length.
+size_t query_decode(slice text, char *out);
 
 // Whether encoded text decodes to plain, without writing it.
 bool query_equal(slice encoded, slice plain);

@@ -10,8 +10,9 @@
 enum {
     SYNTAX_TOKEN = 1,  // tchar, RFC 9110 §5.6.2
     SYNTAX_FIELD = 2,  // field-vchar, SP, HTAB; obs-text too
-    SYNTAX_TARGET = 4, // octets allowed in a request target: RFC 3986 characters and "%", not "#"
-    SYNTAX_PATH_PLAIN = 8, // pchar without "%" : needs no decoding; "/" is not in it
+    // ASCII that a request target may hold: all that is visible but '"', "#", "<" and ">"
+    SYNTAX_TARGET = 4,
+    SYNTAX_PATH_PLAIN = 8, // pchar of RFC 3986 without "%": needs no decoding; "/" is not in it
     SYNTAX_HEX = 16,
     SYNTAX_HOST = 32,  // reg-name characters without "%"
     SYNTAX_QUOTED = 64 // qdtext, RFC 9110 §5.6.4

@@ -7,6 +7,7 @@
 
 #include "http/target.h"
 
+#include "base/utf8.h"
 #include "http/syntax.h"
 
 __attribute__((cold)) static fault target_fault(const char *reason)
@@ -41,75 +42,110 @@ static bool target_is_dots(const char *segment, size_t len)
     return len == 1 || segment[1] == '.';
 }
 
-// Passes over percent-encoded octets and what follows each; *at is moved. False when one is broken,
-// or is a NUL, which would end the path early for the file system.
-static bool target_pass_encoded(slice text, size_t *at)
+// The length of what stands for one octet or character of a path at the start of rest; 0 at "/" and
+// "?", and where nothing does that may stand there. A backslash never does: some systems take it for
+// a slash. strict: by RFC 3986 alone; else also what browsers leave as it is.
+static size_t target_path_piece(slice rest, bool strict)
 {
-    size_t i = *at;
-    while (i < text.len && text.ptr[i] == '%') {
-        if (!target_is_encoded(slice_from(text, i)) || target_decoded(text.ptr + i) == '\0') {
-            return false;
-        }
-        i += 3;
-        while (i < text.len && syntax_is(text.ptr[i], SYNTAX_PATH_PLAIN))
-            i++;
-    }
-    *at = i;
-    return true;
+    char c = rest.ptr[0];
+    uint32_t point;
+    if (syntax_is(c, SYNTAX_PATH_PLAIN)) return 1;
+    if (c == '%') return target_is_encoded(rest) ? 3 : 0;
+    if (strict || c == '/' || c == '?' || c == '\\') return 0;
+    if (c & 0x80) return utf8_read(rest, &point);
+    return syntax_is(c, SYNTAX_TARGET) ? 1 : 0;
 }
 
-// Reads the path that text starts with; *len is its length.
-static fault target_read_path(slice text, size_t *len, bool *clean)
+// Whether a segment in front of a "/" is in the normal form as it is.
+static inline bool target_stays(const char *segment, size_t len)
 {
-    size_t i = 0;
+    return len > 2 || (len > 0 && !target_is_dots(segment, len));
+}
+
+// Reads a path that is not all plain. A NUL would end it early for the file system.
+__attribute__((noinline)) static fault target_read_any_path(slice text, bool strict, target *out)
+{
+    size_t start = 1, i = 1, len = 0;
     bool as_is = true;
-    do {
-        size_t start = ++i;
-        while (i < text.len && syntax_is(text.ptr[i], SYNTAX_PATH_PLAIN))
-            i++;
-        if (i < text.len && text.ptr[i] == '%') {
-            if (!target_pass_encoded(text, &i)) return target_fault("broken percent-encoding");
+    for (; i < text.len; i += len) {
+        len = target_path_piece(slice_from(text, i), strict);
+        if (text.ptr[i] == '/') {
+            if (!target_stays(text.ptr + start, i - start)) as_is = false;
+            start = i + 1;
+            len = 1;
+        } else if (len == 0) {
+            break;
+        } else if (text.ptr[i] == '%') {
+            if (target_decoded(text.ptr + i) == '\0') return target_fault("%00 in the path");
             as_is = false;
         }
-        bool last = i == text.len || text.ptr[i] != '/';
-        if (i == start && !last) as_is = false;
-        if (i - start <= 2 && target_is_dots(text.ptr + start, i - start)) as_is = false;
-    } while (i < text.len && text.ptr[i] == '/');
-    *len = i;
-    *clean = as_is;
+    }
+    if (i < text.len && text.ptr[i] == '%') return target_fault("broken percent-encoding");
+    out->raw_path = slice_make(text.ptr, i);
+    out->clean = as_is && !target_is_dots(text.ptr + start, i - start);
     return FAULT_NONE;
 }
 
-__attribute__((noinline)) static fault target_check_query(slice query)
+// Reads the path that text starts with. Most are plain: the first look takes just those.
+// out->clean: true before.
+static inline fault target_read_path(slice text, bool strict, target *out)
 {
-    if (syntax_span_target(query.ptr, query.len) != query.len) {
-        return target_fault("bad octet in the target");
+    size_t i = 0, start;
+    for (;;) {
+        start = ++i;
+        while (i < text.len && syntax_is(text.ptr[i], SYNTAX_PATH_PLAIN))
+            i++;
+        if (i == text.len || text.ptr[i] != '/') break;
+        if (!target_stays(text.ptr + start, i - start)) out->clean = false;
     }
+    if (i < text.len && text.ptr[i] != '?') return target_read_any_path(text, strict, out);
+    if (target_is_dots(text.ptr + start, i - start)) out->clean = false;
+    out->raw_path = slice_make(text.ptr, i);
+    return FAULT_NONE;
+}
+
+// RFC 3986 §3.4, to the letter.
+static fault target_check_strict_query(slice query)
+{
     while (query.len) {
-        const char *percent = memchr(query.ptr, '%', query.len);
-        if (!percent) break;
-        query = slice_from(query, (size_t)(percent - query.ptr));
-        if (!target_is_encoded(query)) return target_fault("broken percent-encoding");
-        query = slice_from(query, 3);
+        bool slash = query.ptr[0] == '/' || query.ptr[0] == '?';
+        size_t len = slash ? 1 : target_path_piece(query, true);
+        if (len == 0) return target_fault("octet outside RFC 3986 in the query");
+        query = slice_from(query, len);
     }
     return FAULT_NONE;
+}
+
+// A "%" needs no digits behind it: the URL standard leaves it as it is, and whoever decodes takes it
+// for itself.
+__attribute__((noinline)) static fault target_check_query(slice query, bool strict)
+{
+    if (strict) return target_check_strict_query(query);
+    for (;;) {
+        query = slice_from(query, syntax_span_target(query.ptr, query.len));
+        if (query.len == 0) return FAULT_NONE;
+        uint32_t point;
+        size_t len = query.ptr[0] & 0x80 ? utf8_read(query, &point) : 0;
+        if (len == 0) return target_fault("bad octet in the target");
+        query = slice_from(query, len);
+    }
 }
 
 // text: what follows the authority, or a whole origin-form; starts with "/" or "?", or is empty.
-static fault target_read_rest(slice text, target *out)
+static fault target_read_rest(slice text, bool strict, target *out)
 {
     size_t len = 0;
     if (text.len && text.ptr[0] == '/') {
-        fault f = target_read_path(text, &len, &out->clean);
+        fault f = target_read_path(text, strict, out);
         if (f.status) return f;
-        out->raw_path = slice_make(text.ptr, len);
+        len = out->raw_path.len;
     } else {
         out->raw_path = slice_make("/", 1); // RFC 9110 §4.2.3: an empty path is "/"
     }
     if (len == text.len) return FAULT_NONE;
     if (text.ptr[len] != '?') return target_fault("bad octet in the target");
     out->query = slice_from(text, len + 1);
-    return target_check_query(out->query);
+    return target_check_query(out->query, strict);
 }
 
 // ---- Forms ------------------------------------------------------------------------------------
@@ -188,7 +224,7 @@ static fault target_read_asterisk(slice method, slice text, target *out)
     return FAULT_NONE;
 }
 
-static fault target_read(slice method, slice text, target *out)
+static fault target_read(slice method, slice text, bool strict, target *out)
 {
     if (text.len == 0) return target_fault("empty target");
     if (slice_equal(method, slice_make("CONNECT", 7))) return target_read_authority(text, out);
@@ -197,13 +233,13 @@ static fault target_read(slice method, slice text, target *out)
         fault f = target_read_origin(&text, out);
         if (f.status) return f;
     }
-    return target_read_rest(text, out);
+    return target_read_rest(text, strict, out);
 }
 
-fault target_parse(slice method, slice text, target *out)
+fault target_parse(slice method, slice text, bool strict, target *out)
 {
     target read = { .form = TARGET_ORIGIN, .clean = true };
-    fault f = target_read(method, text, &read);
+    fault f = target_read(method, text, strict, &read);
     if (!f.status) *out = read;
     return f;
 }
@@ -266,16 +302,21 @@ size_t target_normalise(slice raw_path, char *out, bool *plain)
     return raw_path.len;
 }
 
+// ---- What leaves again ------------------------------------------------------------------------
+
 static size_t target_encode_octet(char c, char *out)
 {
-    if (c == '/' || syntax_is(c, SYNTAX_PATH_PLAIN)) {
-        out[0] = c;
-        return 1;
-    }
     out[0] = '%';
     out[1] = "0123456789ABCDEF"[(unsigned char)c >> 4];
     out[2] = "0123456789ABCDEF"[(unsigned char)c & 15];
     return 3;
+}
+
+static size_t target_encode_path_octet(char c, char *out)
+{
+    if (c != '/' && !syntax_is(c, SYNTAX_PATH_PLAIN)) return target_encode_octet(c, out);
+    out[0] = c;
+    return 1;
 }
 
 // A Location of "//host" names another server: whatever path is, what is written has one slash in
@@ -287,6 +328,36 @@ size_t target_encode(slice path, char *out)
     while (path.len && path.ptr[0] == '/')
         path = slice_from(path, 1);
     for (size_t i = 0; i < path.len; i++)
-        n += target_encode_octet(path.ptr[i], out + n);
+        n += target_encode_path_octet(path.ptr[i], out + n);
+    return n;
+}
+
+// The length of the scheme and authority that text begins with. An authority is the one place for
+// brackets, around an IPv6 address; CONNECT sends it alone.
+static size_t target_origin_len(slice text)
+{
+    size_t first = target_authority_len(text);
+    bool has_scheme = first > 0 && text.len - first >= 2 && text.ptr[first - 1] == ':' &&
+                      text.ptr[first] == '/' && text.ptr[first + 1] == '/';
+    if (has_scheme) return first + 2 + target_authority_len(slice_from(text, first + 2));
+    return text.len && text.ptr[0] == '[' ? first : 0;
+}
+
+static bool target_keeps(slice rest, bool in_origin)
+{
+    char c = rest.ptr[0];
+    if (c == '%') return target_is_encoded(rest);
+    if (c == '[' || c == ']') return in_origin;
+    return c == '/' || c == '?' || c == '#' || syntax_is(c, SYNTAX_PATH_PLAIN);
+}
+
+size_t target_escape(slice text, char *out, size_t room, size_t *used)
+{
+    size_t origin = target_origin_len(text), n = 0, i = 0;
+    for (; i < text.len && room - n >= 3; i++) {
+        if (target_keeps(slice_from(text, i), i < origin)) out[n++] = text.ptr[i];
+        else n += target_encode_octet(text.ptr[i], out + n);
+    }
+    *used = i;
     return n;
 }

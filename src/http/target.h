@@ -24,11 +24,13 @@ typedef struct target {
     bool clean;
 } target;
 
-// Splits and checks a target. Faults are 400: a fragment, octets outside RFC 3986, "*" for another
-// method than OPTIONS, authority-form for another than CONNECT (and CONNECT needs host:port),
-// userinfo, a scheme other than http or https, a bad authority, broken percent-encoding (in the
-// query too), %00 in the path.
-fault target_parse(slice method, slice text, target *out);
+// Splits and checks a target. What may stand in it are the octets of RFC 3986, those that the URL
+// standard has browsers leave as they are (| [ ] { } ^ ` and in the query a backslash, and "%"
+// without digits), and valid UTF-8; strict: RFC 3986 alone.
+// Faults are 400: a fragment, any other octet, broken percent-encoding or %00 in the path, "*" for
+// another method than OPTIONS, authority-form for another than CONNECT (and CONNECT needs
+// host:port), userinfo, a scheme other than http or https, a bad authority.
+fault target_parse(slice method, slice text, bool strict, target *out);
 
 // Writes the normal form of raw_path to out, which has room for raw_path.len + 1 octets:
 // percent-decoded once, slashes merged, dot segments removed (RFC 3986 §5.2.4; encoded dots count
@@ -42,5 +44,11 @@ size_t target_normalise(slice raw_path, char *out, bool *plain);
 // ":", "@" and "/" stand for themselves. Starts with exactly one "/". out has room for 3 * path.len
 // + 1. Returns: the length.
 size_t target_encode(slice path, char *out);
+
+// Writes text, a target or a reference as somebody gave it, as it may leave again, in a Location, a
+// log or a request of our own: octets outside RFC 3986 are percent-encoded, and a "%" that begins no
+// encoded octet; brackets are outside but in an authority. Ends early when fewer than three octets
+// of room are left; *used is how much of text was written. Returns: the length.
+size_t target_escape(slice text, char *out, size_t room, size_t *used);
 
 #endif

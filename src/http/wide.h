@@ -131,15 +131,12 @@ static inline wide wide_not_field(wide v)
     return (wide_range(v, 0, 0x1f) & ~wide_equal(v, '\t')) | wide_equal(v, 0x7f);
 }
 
-// What RFC 3986 leaves out, paired by the bit in which neighbours differ: " and #, < and >, \ and
-// ^.
+// Outside of ASCII's visible octets, as in wide_not_text but for SP; and what is missing among them,
+// paired by the bit in which neighbours differ: " and #, < and >.
 static inline wide wide_not_target(wide v)
 {
-    wide pair = v | wide_all(2);
-    wide few = wide_equal(v | wide_all(1), '#') | wide_equal(pair, '>') | wide_equal(pair, '^') |
-               wide_equal(v, '`');
-    wide edges = wide_range(v, 0, ' ') | (wide)(v > wide_all('z'));
-    return (edges | few) & ~wide_equal(v, '~');
+    wide visible_not = (wide)((wide_signed)(v + wide_all(1)) < (wide_signed)wide_all(0x22));
+    return visible_not | wide_equal(v | wide_all(1), '#') | wide_equal(v | wide_all(2), '>');
 }
 
 static inline wide_mask wide_outside_of(wide_class class, wide v)

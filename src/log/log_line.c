@@ -151,6 +151,20 @@ static void line_put_or_dash(line_text *text, slice s, line_place place, size_t 
     else line_putc(text, '-');
 }
 
+// A target is percent-encoded, so that what is copied from a line can be asked for again. Without a
+// version it is what came in place of one.
+static void line_put_target(line_text *text, const log_access *access, line_place place)
+{
+    slice asked = access->target;
+    if (!access->version || asked.len == 0) {
+        line_put_or_dash(text, asked, place, LINE_TARGET_MAX);
+        return;
+    }
+    size_t used, room = LINE_TARGET_MAX - LINE_ESCAPE_MAX;
+    text->at += target_escape(asked, text->at, room, &used);
+    if (used < asked.len) line_puts(text, "...");
+}
+
 // ---- Time ----
 
 static void clock_write_local(log_clock *clock, const struct tm *t)
@@ -283,7 +297,7 @@ static void line_short(line_text *text, const log_clock *clock, bool coloured,
     line_putc(text, ' ');
     line_put_or_dash(text, access->method, LINE_BARE, LINE_METHOD_MAX);
     line_putc(text, ' ');
-    line_put_or_dash(text, access->target, LINE_BARE, LINE_TARGET_MAX);
+    line_put_target(text, access, LINE_BARE);
     line_puts(text, coloured ? " \033[2m" : " ");
     line_put_size(text, access->octets);
     line_putc(text, ' ');
@@ -307,7 +321,7 @@ static void line_common(line_text *text, const log_clock *clock, const log_acces
         line_put_escaped(text, access->method, LINE_QUOTED, LINE_METHOD_MAX);
         line_putc(text, ' ');
     }
-    line_put_or_dash(text, access->target, LINE_QUOTED, LINE_TARGET_MAX);
+    line_put_target(text, access, LINE_QUOTED);
     if (access->version) line_puts(text, access->version == 10 ? " HTTP/1.0" : " HTTP/1.1");
     line_puts(text, "\" ");
     line_put_status(text, access->status);
@@ -339,7 +353,9 @@ static void line_json(line_text *text, const log_clock *clock, int64_t ns, const
     line_put_time_member(text, clock, ns);
     line_put_member(text, ",\"peer\":\"", slice_of(access->peer), LINE_PEER_MAX);
     line_put_member(text, ",\"method\":\"", access->method, LINE_METHOD_MAX);
-    line_put_member(text, ",\"target\":\"", access->target, LINE_TARGET_MAX);
+    line_puts(text, ",\"target\":\"");
+    if (access->target.len) line_put_target(text, access, LINE_JSON);
+    line_putc(text, '"');
     if (access->version)
         line_puts(text, access->version == 10 ? ",\"version\":\"1.0\"" : ",\"version\":\"1.1\"");
     line_puts(text, ",\"status\":");

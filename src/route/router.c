@@ -189,6 +189,15 @@ skua_status router_add(router *r, slice text, skua_handler *handler, void *user,
     return router_insert(r, &entry->route, why, room);
 }
 
+size_t router_method_octets_max(const router *r)
+{
+    size_t longest = strlen("UPDATEREDIRECTREF"); // of IANA's registry
+    for (unsigned i = 0; i < r->method_count; i++) {
+        if (r->methods[i].len > longest) longest = r->methods[i].len;
+    }
+    return longest;
+}
+
 bool router_knows_method(const router *r, slice method)
 {
     if (r->every_method || router_method_known(r, method)) return true;

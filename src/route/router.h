@@ -55,4 +55,7 @@ router_outcome router_find(const router *r, const router_query *query, router_ma
 // Whether any route takes this method by name or takes every method (for 501 against 405).
 bool router_knows_method(const router *r, slice method);
 
+// The octets of the longest method that is registered with IANA or named by a route.
+size_t router_method_octets_max(const router *r);
+
 #endif

@@ -93,6 +93,7 @@ static bool worker_lacks_descriptors(io_loop *loop)
 static void worker_init(server_worker *w, skua_server *server, unsigned index)
 {
     const skua_config *config = &server->config;
+    size_t method_octets = router_method_octets_max(server->router);
     w->self.server = server;
     w->self.index = index;
     w->self.config = config;
@@ -106,6 +107,7 @@ static void worker_init(server_worker *w, skua_server *server, unsigned index)
     w->self.head_limits = (h1_limits){
         .head_octets_max = (uint32_t)config->head_octets_max,
         .target_octets_max = (uint32_t)config->target_octets_max,
+        .method_octets_max = (uint16_t)(method_octets < UINT16_MAX ? method_octets : UINT16_MAX),
         .fields_max = (uint16_t)config->fields_max,
     };
     w->self.chunk_limits = (chunk_limits){

@@ -56,6 +56,8 @@ def test_redirect(streams, status):
     ("/\\example.com", "/%5Cexample.com"),
     ("/<\"`{|}^>", "/%3C%22%60%7B%7C%7D%5E%3E"),
     ("http://[::1]:80/", "http://[::1]:80/"),
+    ("http://[::1]:80/[1]?x[]=2", "http://[::1]:80/%5B1%5D?x%5B%5D=2"),
+    ("/a[1]|b?x=100%&y=%C3%A9", "/a%5B1%5D%7Cb?x=100%25&y=%C3%A9"),
 ])
 def test_redirect_escapes(streams, to, location):
     response = streams.get(query("/redirect", to=to))

@@ -136,6 +136,8 @@ def test_index(site):
         ("/sub", "/sub/"),
         ("//sub", "/sub/"),
         ("/sub?a=b", "/sub/?a=b"),
+        ("/sub?x={1}|[2]^`&y=100%&z=%20\\", "/sub/?x=%7B1%7D%7C%5B2%5D%5E%60&y=100%25&z=%20%5C"),
+        ("/sub?\u00c3\u00a9", "/sub/?%C3%A9"),  # UTF-8, as octets
         ("//evil.example", "/evil.example/"),
         ("///evil.example/../evil.example", "/evil.example/"),
         ("/o%20d%25d%3F%23%C3%BC", "/o%20d%25d%3F%23%C3%BC/"),

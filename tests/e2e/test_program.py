@@ -310,6 +310,15 @@ def test_logs_escape(serve, folder):
             json.loads(line)
 
 
+def test_logs_tell_targets_as_they_can_be_asked_for_again(serve, folder):
+    for form in ("short", "common", "json"):
+        site = serve(folder, "--log", form)
+        with site.connect() as connection:
+            connection.send(b"GET /a|b[1]?x=100%&y={%20}\xc3\xa9 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            connection.response()
+        assert "/a%7Cb%5B1%5D?x=100%25&y=%7B%20%7D%C3%A9" in log_of(site, 1)[0]
+
+
 def test_log_none(serve, folder):
     site = serve(folder, "--log", "none")
     site.get("/")

@@ -34,8 +34,14 @@ REFUSED = [
     ("fragment", b"GET /a#b HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
     ("no slash", b"GET a HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
     ("octet over 127", b"GET /\xe9 HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
+    ("octet over 127 in the query", b"GET /?\xe9 HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
+    ("overlong UTF-8", b"GET /\xc0\xaf HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
+    ("surrogate", b"GET /?\xed\xa0\x80 HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
+    ("backslash in the path", b"GET /a\\b HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
     ("quote", b'GET /" HTTP/1.1\r\nHost: localhost\r\n\r\n', 400),
+    ("quote in the query", b'GET /?x="a" HTTP/1.1\r\nHost: localhost\r\n\r\n', 400),
     ("angle bracket", b"GET /<a> HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
+    ("angle bracket in the query", b"GET /?<a> HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
     ("broken percent", b"GET /%g0 HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
     ("percent at the end", b"GET /a% HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
     ("percent and one digit", b"GET /a%2 HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
@@ -148,6 +154,8 @@ ACCEPTED = [
     ("white space around a value", BARE + b"A: \t b \t \r\n\r\n"),
     ("tab and obs-text in a value", BARE + b"A: b\tc\xe9\r\n\r\n"),
     ("every target octet", b"GET /-._~!$&'()*+,;=:@%41/a?-._~!$&'()*+,;=:@/?%41 HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+    ("what browsers leave raw", b"GET /a|b[1]^`{}?x=a|b[]^`{}&y=100%&z=%4&c:\\d HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+    ("UTF-8", "GET /café/😀?ü=€ HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()),
     ("length with leading zeros", POST + b"Content-Length: 0001\r\n\r\na"),
     ("coding in capitals", POST + b"Transfer-Encoding: CHUNKED\r\n\r\n1\r\na\r\n0\r\n\r\n"),
     ("coding with empty members", POST + b"Transfer-Encoding: , chunked ,\r\n\r\n1\r\na\r\n0\r\n\r\n"),
@@ -258,6 +266,36 @@ def test_query_and_parameters(rules):
     assert got["query"] == "a=1&q=b+c%2Bd&q=e"
     assert got["q"] == "b c+d"
     assert got["peer"] == "127.0.0.1"
+
+
+# What Chromium sends for fetch("photo[1].jpg"), "?x=a|b", "?x={"a":1}", "?x=100%", "a^b|c", curl for
+# "/café", and what each means.
+BROWSERS = [
+    (b"/echo/photo[1].jpg", "/echo/photo[1].jpg", ""),
+    (b"/echo/a^b|c", "/echo/a^b|c", ""),
+    (b"/echo/a%5Eb%7Cc", "/echo/a^b|c", ""),
+    ("/echo/café".encode(), "/echo/café", ""),
+    (b"/echo/caf%C3%A9", "/echo/café", ""),
+    (b"/echo/?q=a|b", "/echo/", "a|b"),
+    (b"/echo/?q={%22a%22:1}", "/echo/", '{"a":1}'),
+    (b"/echo/?q=100%", "/echo/", "100%"),
+    (b"/echo/?q=100%&x=2", "/echo/", "100%"),
+    (b"/echo/?q=%4&x=1", "/echo/", "%4"),
+    (b"/echo/?q=%%41%zz+", "/echo/", "%A%zz "),
+    (b"/echo/?q=c:\\dir&x", "/echo/", "c:\\dir"),
+    ("/echo/?q=größe".encode(), "/echo/", "größe"),
+    (b"/echo/?%=1&q=[1]^`", "/echo/", "[1]^`"),
+]
+
+
+@pytest.mark.parametrize("target, path, q", BROWSERS, ids=[t.decode() for t, _, _ in BROWSERS])
+def test_what_browsers_send_is_served(rules, target, path, q):
+    with rules.connect() as connection:
+        connection.send(b"GET " + target + b" HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        response = connection.response()
+    got = dict(line.split("=", 1) for line in response.content.decode().splitlines())
+    assert (response.status, got["path"], got["plain"]) == (200, path, "1")
+    assert got["q"] == q
 
 
 def test_versions(rules):

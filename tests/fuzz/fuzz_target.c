@@ -2,11 +2,14 @@
 //
 // Request targets. What is accepted consists of what was sent; its normal form leads nowhere but
 // down from "/", is its own normal form when written encoded, and is the raw path when that was
-// called clean.
+// called clean. What is accepted strictly is accepted otherwise too, and read the same; what leaves
+// again is accepted strictly, and means the same.
 // Input: an octet that chooses the method, then the target.
 
 #include "http/target.h"
 
+#include "base/utf8.h"
+#include "http/query.h"
 #include "http/syntax.h"
 
 #include <stdlib.h>
@@ -49,7 +52,32 @@ static void require_parts(slice method, slice text, const target *t)
     require(t->form != TARGET_ASTERISK || slice_equal(method, slice_of("OPTIONS")));
     bool needs_authority = t->form == TARGET_ABSOLUTE || t->form == TARGET_AUTHORITY;
     require(needs_authority == (t->authority.len > 0));
-    require(!has(t->authority, "@") && !has(text, "#") && !has(text, "\\"));
+    require(!has(t->authority, "@") && !has(t->authority, "\\") && !has(t->raw_path, "\\"));
+}
+
+// Nothing that ends a target elsewhere, and nothing that two readers could take for two texts.
+static void require_octets(slice text)
+{
+    while (text.len) {
+        uint32_t point;
+        size_t len = utf8_read(text, &point);
+        require(len > 0 && point > ' ' && point != 0x7f && !strchr("\"<>#", text.ptr[0]));
+        text = slice_from(text, len);
+    }
+}
+
+static bool is_same(slice a, slice b)
+{
+    return slice_equal(a, b) && !a.ptr == !b.ptr;
+}
+
+static void require_strict_is_less(slice method, slice text, const target *t)
+{
+    target strict;
+    if (target_parse(method, text, true, &strict).status) return;
+    require(strict.form == t->form && strict.clean == t->clean);
+    require(is_same(strict.raw_path, t->raw_path) && is_same(strict.query, t->query));
+    require(is_same(strict.authority, t->authority));
 }
 
 static void require_normal(slice normal)
@@ -80,7 +108,7 @@ static void require_idempotent(slice normal)
     require_encoded(text);
     target t;
     bool plain;
-    require(target_parse(slice_of("GET"), text, &t).status == 0);
+    require(target_parse(slice_of("GET"), text, true, &t).status == 0);
     require(t.form == TARGET_ORIGIN && t.raw_path.len == text.len);
     char *again = malloc(text.len + 1);
     require(again != NULL);
@@ -105,6 +133,45 @@ static void require_path(const target *t)
     free(out);
 }
 
+static slice decoded(slice query, char **memory)
+{
+    *memory = malloc(query.len + 1);
+    require(*memory != NULL);
+    return slice_make(*memory, query_decode(query, *memory));
+}
+
+static slice normal_of(slice raw_path, char **memory)
+{
+    bool plain;
+    *memory = malloc(raw_path.len + 1);
+    require(*memory != NULL);
+    return slice_make(*memory, target_normalise(raw_path, *memory, &plain));
+}
+
+static void require_same_meaning(const target *a, const target *b)
+{
+    char *memory[4];
+    require(a->form == b->form && slice_equal(a->authority, b->authority));
+    require(slice_equal(normal_of(a->raw_path, &memory[0]), normal_of(b->raw_path, &memory[1])));
+    require(slice_equal(decoded(a->query, &memory[2]), decoded(b->query, &memory[3])));
+    require(!a->query.ptr == !b->query.ptr);
+    for (size_t i = 0; i < 4; i++)
+        free(memory[i]);
+}
+
+static void require_escaped(slice method, slice text, const target *t)
+{
+    size_t room = 3 * text.len, used;
+    char *escaped = malloc(room + 1);
+    require(escaped != NULL);
+    slice leaving = slice_make(escaped, target_escape(text, escaped, room, &used));
+    require(used == text.len && leaving.len <= room);
+    target again;
+    require(target_parse(method, leaving, true, &again).status == 0);
+    require_same_meaning(t, &again);
+    free(escaped);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *octets, size_t len)
 {
     static const char *const methods[] = { "GET", "OPTIONS", "CONNECT" };
@@ -112,10 +179,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *octets, size_t len)
     slice method = slice_of(methods[octets[0] % 3]);
     slice text = slice_make((const char *)octets + 1, len - 1);
     target t;
-    fault f = target_parse(method, text, &t);
+    fault f = target_parse(method, text, false, &t);
     require(f.status == 0 || f.status == 400);
     if (f.status) return 0;
     require_parts(method, text, &t);
+    require_octets(text);
+    require_strict_is_less(method, text, &t);
+    require_escaped(method, text, &t);
     if (t.form == TARGET_ORIGIN || t.form == TARGET_ABSOLUTE) require_path(&t);
     return 0;
 }

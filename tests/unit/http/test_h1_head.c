@@ -19,6 +19,7 @@ enum { FIELDS = 100 };
 
 static const h1_limits usual = { .head_octets_max = 16384,
                                  .target_octets_max = 8192,
+                                 .method_octets_max = 17,
                                  .fields_max = FIELDS };
 
 static h1_field fields[FIELDS];
@@ -262,6 +263,21 @@ static void test_h1_head_target_at_the_limit(void **state)
     expect_status(&limits, SKUA_SLICE("GET /23456789012345678901#"), 414);
 }
 
+static void test_h1_head_method_at_the_limit(void **state)
+{
+    (void)state;
+    h1_limits limits = usual;
+    limits.method_octets_max = 4;
+    expect_status(&limits, SKUA_SLICE("MAKE / HTTP/1.1\r\nHost: a\r\n\r\n"), 0);
+    expect_status(&limits, SKUA_SLICE("MAKES / HTTP/1.1\r\nHost: a\r\n\r\n"), 501);
+    expect_status(&limits, SKUA_SLICE("MAKES"), 501);
+    expect_status(&limits, SKUA_SLICE("MAKES\x01"), 501);
+    expect_status(&limits, SKUA_SLICE("MAKE\x01"), 400);
+    static char text[20000];
+    memset(text, 'A', sizeof text);
+    expect_status(&usual, slice_make(text, sizeof text), 501);
+}
+
 static void test_h1_head_fields_at_the_limit(void **state)
 {
     (void)state;
@@ -328,7 +344,7 @@ static void test_h1_head_fault_keeps_the_request_line(void **state)
     assert_true(slice_equal(h1_method(&head, text.ptr), SKUA_SLICE("HEAD")));
     assert_true(slice_equal(h1_target(&head, text.ptr), SKUA_SLICE("/a")));
     h1_head_init(&head, &usual, fields);
-    assert_int_equal(h1_head_read(&head, SKUA_SLICE("HEAD /a\\")), H1_FAULT);
+    assert_int_equal(h1_head_read(&head, SKUA_SLICE("HEAD /a#")), H1_FAULT);
     assert_int_equal(head.method_len, 4);
     assert_int_equal(head.target_len, 0);
 }
@@ -425,14 +441,18 @@ static void test_h1_head_slow_peer_costs_linear_work(void **state)
 {
     (void)state;
     enum { LONG = 64000, SHORT = LONG / 32 };
-    static const char *const starts[] = { "", "GET /", "GET / HTTP/1.1\r\nA",
-                                          "GET / HTTP/1.1\r\nA: b", "GET / HTTP/1.1\r\nA:" };
+    static const char *const starts[] = {
+        "",      "GET /", "GET / HTTP/1.1\r\nA", "GET / HTTP/1.1\r\nA: b", "GET / HTTP/1.1\r\nA:",
+        "GET /?"
+    };
+    static const char fills[] = { 'b', 'b', 'b', 'b', ' ', '\xc3' };
     static char text[LONG];
     const h1_limits limits = { .head_octets_max = 65535,
                                .target_octets_max = 65535,
+                               .method_octets_max = 65535,
                                .fields_max = FIELDS };
     for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {
-        memset(text, i == 4 ? ' ' : 'b', LONG);
+        memset(text, fills[i], LONG);
         memcpy(text, starts[i], strlen(starts[i]));
         double few = seconds_for_octets(&limits, slice_make(text, SHORT));
         double many = seconds_for_octets(&limits, slice_make(text, LONG));
@@ -465,6 +485,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_h1_head_fault_before_the_limit_wins),
         cmocka_unit_test(test_h1_head_largest_limit_with_empty_lines),
         cmocka_unit_test(test_h1_head_target_at_the_limit),
+        cmocka_unit_test(test_h1_head_method_at_the_limit),
         cmocka_unit_test(test_h1_head_fields_at_the_limit),
         cmocka_unit_test(test_h1_head_parts),
         cmocka_unit_test(test_h1_head_input_moves),

@@ -44,7 +44,7 @@ static int classes_of(int c)
     bool host = is_unreserved(c) || is_sub_delim(c);
     return (is_alnum(c) || is_in(c, "!#$%&'*+-.^_`|~") ? SYNTAX_TOKEN : 0) |
            (c == '\t' || (c >= 0x20 && c <= 0x7e) || c >= 0x80 ? SYNTAX_FIELD : 0) |
-           (host || is_in(c, ":/?[]@%") ? SYNTAX_TARGET : 0) |
+           (c > 0x20 && c < 0x7f && !is_in(c, "\"#<>") ? SYNTAX_TARGET : 0) |
            (host || is_in(c, ":@") ? SYNTAX_PATH_PLAIN : 0) |
            (is_in(c, "0123456789abcdefABCDEF") ? SYNTAX_HEX : 0) | (host ? SYNTAX_HOST : 0) |
            (is_qdtext(c) ? SYNTAX_QUOTED : 0);

@@ -211,19 +211,56 @@ static void escapes(void **state)
         size_t len = strlen(cases[i].text);
         char *guarded = guarded_copy(cases[i].text, len);
         log_access access = sample();
-        access.target = slice_make(guarded, len);
-        (void)snprintf(expected, sizeof expected, "13:55:36 200 GET %s 5.1 KB 0.2 ms 127.0.0.1\n",
+        access.method = slice_make(guarded, len);
+        access.target = SKUA_SLICE("/a");
+        (void)snprintf(expected, sizeof expected, "13:55:36 200 %s /a 5.1 KB 0.2 ms 127.0.0.1\n",
                        cases[i].bare);
         expect(SKUA_LOG_SHORT, false, &access, expected);
         (void)snprintf(expected, sizeof expected,
-                       "127.0.0.1 - - [10/Oct/2000:13:55:36 -0700] \"GET %s HTTP/1.1\" 200 5120\n",
+                       "127.0.0.1 - - [10/Oct/2000:13:55:36 -0700] \"%s /a HTTP/1.1\" 200 5120\n",
                        cases[i].quoted);
+        expect(SKUA_LOG_COMMON, false, &access, expected);
+        (void)snprintf(expected, sizeof expected,
+                       "{\"time\":\"2000-10-10T20:55:36.123456Z\",\"peer\":\"127.0.0.1\","
+                       "\"method\":\"%s\",\"target\":\"/a\",\"version\":\"1.1\",\"status\":200,"
+                       "\"octets\":5120,\"duration_ns\":234567}\n",
+                       cases[i].json);
+        expect(SKUA_LOG_JSON, false, &access, expected);
+        guarded_free(guarded, len);
+    }
+}
+
+// A target is the same in every format, and can be asked for again.
+static void targets_are_percent_encoded(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        { "/a%20b?c=%C3%a9", "/a%20b?c=%C3%a9" },
+        { "/a|b[1]{2}^`", "/a%7Cb%5B1%5D%7B2%7D%5E%60" },
+        { "/?x=100%&y=%zz\\", "/?x=100%25&y=%25zz%5C" },
+        { "/\xc3\xa9/\xe2\x80\xae", "/%C3%A9/%E2%80%AE" },
+        { "/\xff\r\n\"", "/%FF%0D%0A%22" },
+        { "http://[::1]:80/[1]", "http://[::1]:80/%5B1%5D" },
+        { "[::1]:443", "[::1]:443" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char expected[512];
+        size_t len = strlen(cases[i][0]);
+        char *guarded = GUARDED_TEXT(cases[i][0]);
+        log_access access = sample();
+        access.target = slice_make(guarded, len);
+        (void)snprintf(expected, sizeof expected, "13:55:36 200 GET %s 5.1 KB 0.2 ms 127.0.0.1\n",
+                       cases[i][1]);
+        expect(SKUA_LOG_SHORT, false, &access, expected);
+        (void)snprintf(expected, sizeof expected,
+                       "127.0.0.1 - - [10/Oct/2000:13:55:36 -0700] \"GET %s HTTP/1.1\" 200 5120\n",
+                       cases[i][1]);
         expect(SKUA_LOG_COMMON, false, &access, expected);
         (void)snprintf(expected, sizeof expected,
                        "{\"time\":\"2000-10-10T20:55:36.123456Z\",\"peer\":\"127.0.0.1\","
                        "\"method\":\"GET\",\"target\":\"%s\",\"version\":\"1.1\",\"status\":200,"
                        "\"octets\":5120,\"duration_ns\":234567}\n",
-                       cases[i].json);
+                       cases[i][1]);
         expect(SKUA_LOG_JSON, false, &access, expected);
         guarded_free(guarded, len);
     }
@@ -364,6 +401,7 @@ int main(void)
         cmocka_unit_test(sizes_and_durations),
         cmocka_unit_test(clock_moves_on),
         cmocka_unit_test(escapes),
+        cmocka_unit_test(targets_are_percent_encoded),
         cmocka_unit_test(random_octets_never_break_a_line),
         cmocka_unit_test(long_parts_are_cut_and_marked),
         cmocka_unit_test(messages),
