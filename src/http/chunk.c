@@ -5,7 +5,8 @@
 // two chunks, and runs inside an extension, are taken at once where the input holds them; whatever
 // is rare or faulty in them is left for the states.
 // Peers disagree about bare LF, white space, signs and over-long sizes here; that is how requests
-// are smuggled, so the grammar of RFC 9112 §7.1 is taken literally and without its optional space.
+// are smuggled, so the grammar of RFC 9112 §7.1 is taken literally. Its bad white space, around ";"
+// and "=" only, must be read (RFC 9110 §5.6.3).
 // Invariant: a state depends on the octets so far, never on how they were cut.
 
 #include "http/chunk.h"
@@ -17,11 +18,13 @@ typedef enum chunk_state {
     CHUNK_ON_SIZE_LF,
     CHUNK_ON_EXT_NAME_START,
     CHUNK_ON_EXT_NAME,
+    CHUNK_ON_EXT_NAME_SPACE, // behind a name: "=" or ";" comes
     CHUNK_ON_EXT_VALUE_START,
     CHUNK_ON_EXT_VALUE,
     CHUNK_ON_EXT_QUOTED,
     CHUNK_ON_EXT_ESCAPED,
     CHUNK_ON_EXT_END,
+    CHUNK_ON_EXT_SPACE, // behind the size or a value: ";" comes
     CHUNK_ON_DATA,
     CHUNK_ON_DATA_CR,
     CHUNK_ON_DATA_LF,
@@ -80,14 +83,20 @@ static bool chunk_ext_fits(chunk_decoder *decoder)
     return ++decoder->ext_octets <= decoder->limits->ext_octets_max;
 }
 
+static bool chunk_is_space(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
 static chunk_state chunk_on_size(chunk_decoder *decoder, char c)
 {
     if (syntax_is(c, SYNTAX_HEX)) return chunk_on_digit(decoder, c);
     if (decoder->digits == 0) return chunk_fail(decoder, 400, "chunk size missing");
     if (c == '\r') return CHUNK_ON_SIZE_LF;
-    if (c != ';') return chunk_fail(decoder, 400, "bad octet in a chunk size");
+    if (c != ';' && !chunk_is_space(c))
+        return chunk_fail(decoder, 400, "bad octet in a chunk size");
     if (!chunk_ext_fits(decoder)) return chunk_fail(decoder, 400, "chunk extensions too large");
-    return CHUNK_ON_EXT_NAME_START;
+    return c == ';' ? CHUNK_ON_EXT_NAME_START : CHUNK_ON_EXT_SPACE;
 }
 
 static chunk_state chunk_on_size_lf(chunk_decoder *decoder, char c)
@@ -97,20 +106,28 @@ static chunk_state chunk_on_size_lf(chunk_decoder *decoder, char c)
     return decoder->left ? CHUNK_ON_DATA : CHUNK_ON_TRAILER_START;
 }
 
-// What may follow a complete extension: another one, or the end of the line.
+// What may follow a complete extension: another one, or the end of the line. Behind white space only
+// another one does.
 static chunk_state chunk_on_ext_end(chunk_decoder *decoder, char c)
 {
+    bool spaced = decoder->state == CHUNK_ON_EXT_SPACE || decoder->state == CHUNK_ON_EXT_NAME_SPACE;
     if (c == ';') return CHUNK_ON_EXT_NAME_START;
-    if (c == '\r') return CHUNK_ON_SIZE_LF;
+    if (c == '\r' && !spaced) return CHUNK_ON_SIZE_LF;
+    if (chunk_is_space(c)) return CHUNK_ON_EXT_SPACE;
     return chunk_fail(decoder, 400, "bad octet in a chunk extension");
+}
+
+static chunk_state chunk_on_ext_name_start(chunk_decoder *decoder, char c)
+{
+    if (syntax_is(c, SYNTAX_TOKEN)) return CHUNK_ON_EXT_NAME;
+    if (chunk_is_space(c)) return CHUNK_ON_EXT_NAME_START;
+    return chunk_fail(decoder, 400, "chunk extension without a name");
 }
 
 static chunk_state chunk_on_ext_name(chunk_decoder *decoder, char c)
 {
-    if (syntax_is(c, SYNTAX_TOKEN)) return CHUNK_ON_EXT_NAME;
-    if (decoder->state == CHUNK_ON_EXT_NAME_START) {
-        return chunk_fail(decoder, 400, "chunk extension without a name");
-    }
+    if (decoder->state == CHUNK_ON_EXT_NAME && syntax_is(c, SYNTAX_TOKEN)) return CHUNK_ON_EXT_NAME;
+    if (chunk_is_space(c)) return CHUNK_ON_EXT_NAME_SPACE;
     return c == '=' ? CHUNK_ON_EXT_VALUE_START : chunk_on_ext_end(decoder, c);
 }
 
@@ -119,6 +136,7 @@ static chunk_state chunk_on_ext_value(chunk_decoder *decoder, char c)
     if (syntax_is(c, SYNTAX_TOKEN)) return CHUNK_ON_EXT_VALUE;
     if (decoder->state == CHUNK_ON_EXT_VALUE) return chunk_on_ext_end(decoder, c);
     if (c == '"') return CHUNK_ON_EXT_QUOTED;
+    if (chunk_is_space(c)) return CHUNK_ON_EXT_VALUE_START;
     return chunk_fail(decoder, 400, "chunk extension without a value");
 }
 
@@ -140,24 +158,37 @@ static chunk_state chunk_in_ext(chunk_decoder *decoder, char c)
         return chunk_fail(decoder, 400, "chunk extensions too large");
     }
     switch (decoder->state) {
-    case CHUNK_ON_EXT_NAME_START:
-    case CHUNK_ON_EXT_NAME: return chunk_on_ext_name(decoder, c);
+    case CHUNK_ON_EXT_NAME_START: return chunk_on_ext_name_start(decoder, c);
+    case CHUNK_ON_EXT_NAME:
+    case CHUNK_ON_EXT_NAME_SPACE: return chunk_on_ext_name(decoder, c);
     case CHUNK_ON_EXT_VALUE_START:
     case CHUNK_ON_EXT_VALUE: return chunk_on_ext_value(decoder, c);
-    case CHUNK_ON_EXT_END: return chunk_on_ext_end(decoder, c);
+    case CHUNK_ON_EXT_END:
+    case CHUNK_ON_EXT_SPACE: return chunk_on_ext_end(decoder, c);
     default: return chunk_on_ext_quoted(decoder, c);
     }
 }
 
 // ---- The trailer section ----------------------------------------------------------------------
 
-// Names that frame, route, authenticate, modify the request, or say how to read the content: a
-// recipient that merged one from a trailer would have been told two stories. RFC 9110 §6.5.1.
+// Names that frame, route or authenticate: whoever merged one from a trailer would read another
+// message, or serve another client, so who sends them wants just that.
 static const char *const chunk_trailers_refused[] = {
+    "host",
+    "authorization",
+    "content-length",
+    "www-authenticate",
+    "transfer-encoding",
+    "proxy-authenticate",
+    "proxy-authorization",
+};
+
+// Other names that no trailer may have, since they modify the request, control the connection or
+// caches, or say how to read the content (RFC 9110 §6.5.1). They mean nothing there.
+static const char *const chunk_trailers_void[] = {
     "te",
     "age",
     "date",
-    "host",
     "vary",
     "range",
     "cookie",
@@ -178,36 +209,41 @@ static const char *const chunk_trailers_refused[] = {
     "retry-after",
     "content-type",
     "max-forwards",
-    "authorization",
     "cache-control",
     "content-range",
     "if-none-match",
-    "content-length",
     "http2-settings",
     "x-forwarded-for",
     "content-encoding",
     "content-location",
     "proxy-connection",
-    "www-authenticate",
     "x-forwarded-host",
     "x-forwarded-port",
     "if-modified-since",
     "sec-websocket-key",
-    "transfer-encoding",
     "x-forwarded-proto",
-    "proxy-authenticate",
     "content-disposition",
     "if-unmodified-since",
-    "proxy-authorization",
 };
+
+static bool chunk_is_one_of(slice name, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (slice_equal_nocase(name, slice_of(names[i]))) return true;
+    }
+    return false;
+}
+
+static bool chunk_trailer_is_refused(slice name)
+{
+    enum { COUNT = sizeof chunk_trailers_refused / sizeof *chunk_trailers_refused };
+    return chunk_is_one_of(name, chunk_trailers_refused, COUNT);
+}
 
 bool chunk_trailer_allowed(slice name)
 {
-    size_t count = sizeof chunk_trailers_refused / sizeof chunk_trailers_refused[0];
-    for (size_t i = 0; i < count; i++) {
-        if (slice_equal_nocase(name, slice_of(chunk_trailers_refused[i]))) return false;
-    }
-    return true;
+    enum { COUNT = sizeof chunk_trailers_void / sizeof *chunk_trailers_void };
+    return !chunk_trailer_is_refused(name) && !chunk_is_one_of(name, chunk_trailers_void, COUNT);
 }
 
 // Most messages have no trailers, so there is no memory for them until one begins.
@@ -250,7 +286,7 @@ static chunk_state chunk_on_trailer_name(chunk_decoder *decoder, char c)
     if (c != ':') return chunk_fail(decoder, 400, "bad octet in a trailer name");
     decoder->name_len = decoder->trailer_octets - decoder->mark;
     slice name = slice_make(decoder->trailer_text + decoder->mark, decoder->name_len);
-    if (!chunk_trailer_allowed(name)) return chunk_fail(decoder, 400, "trailer name refused");
+    if (chunk_trailer_is_refused(name)) return chunk_fail(decoder, 400, "trailer name refused");
     return chunk_keep(decoder, c, CHUNK_ON_TRAILER_VALUE);
 }
 
@@ -267,9 +303,10 @@ static chunk_state chunk_on_trailer_lf(chunk_decoder *decoder, char c)
     if (chunk_keep(decoder, c, CHUNK_ON_TRAILER_START) == CHUNK_FAILED) return CHUNK_FAILED;
     const char *line = decoder->trailer_text + decoder->mark;
     size_t line_len = decoder->trailer_octets - decoder->mark - 2;
+    slice name = slice_make(line, decoder->name_len);
     slice value = slice_from(slice_make(line, line_len), decoder->name_len + 1);
-    decoder->trailers[decoder->trailer_count++] =
-        (skua_field){ slice_make(line, decoder->name_len), slice_trim(value) };
+    if (chunk_trailer_allowed(name))
+        decoder->trailers[decoder->trailer_count++] = (skua_field){ name, slice_trim(value) };
     return CHUNK_ON_TRAILER_START;
 }
 
@@ -289,11 +326,13 @@ static chunk_state chunk_step(chunk_decoder *decoder, char c)
     case CHUNK_ON_SIZE_LF: return chunk_on_size_lf(decoder, c);
     case CHUNK_ON_EXT_NAME_START:
     case CHUNK_ON_EXT_NAME:
+    case CHUNK_ON_EXT_NAME_SPACE:
     case CHUNK_ON_EXT_VALUE_START:
     case CHUNK_ON_EXT_VALUE:
     case CHUNK_ON_EXT_QUOTED:
     case CHUNK_ON_EXT_ESCAPED:
-    case CHUNK_ON_EXT_END: return chunk_in_ext(decoder, c);
+    case CHUNK_ON_EXT_END:
+    case CHUNK_ON_EXT_SPACE: return chunk_in_ext(decoder, c);
     case CHUNK_ON_DATA_CR:
     case CHUNK_ON_DATA_LF: return chunk_on_data_end(decoder, c);
     case CHUNK_ON_TRAILER_START: return chunk_on_trailer_start(decoder, c);

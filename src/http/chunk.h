@@ -42,9 +42,9 @@ void chunk_decoder_init(chunk_decoder *decoder, const chunk_limits *limits, aren
 // DATA is cut, at every split of the input. After END or FAULT: the same again, and no input is
 // used.
 // Sizes: one or more HEXDIG, no more than 15 after leading zeros, and 16 in all; CRLF exact;
-// extensions follow the grammar with quoted strings, without white space other than BWS as RFC 9112
-// §7.1.1 has it (refused).
-// Trailers: the field grammar; names that frame, route, authenticate or control are refused (400).
+// extensions follow the grammar of RFC 9112 §7.1.1, with quoted strings and bad white space.
+// Trailers: the field grammar; names that frame, route or authenticate are refused (400), others
+// that may not be there are left out.
 // Memory running out is a fault of status 503.
 chunk_event chunk_next(chunk_decoder *decoder, slice *input, slice *data);
 

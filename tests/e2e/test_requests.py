@@ -30,6 +30,8 @@ REFUSED = [
     ("version 2.0", b"GET / HTTP/2.0\r\nHost: localhost\r\n\r\n", 505),
     ("version 0.9", b"GET / HTTP/0.9\r\nHost: localhost\r\n\r\n", 505),
     ("version 3.1", b"GET / HTTP/3.1\r\nHost: localhost\r\n\r\n", 505),
+    ("method longer than any", b"UPDATEREDIRECTREFS / HTTP/1.1\r\nHost: localhost\r\n\r\n", 501),
+    ("method that fills the head", b"A" * 16340 + b" / HTTP/1.1\r\nHost: localhost\r\n\r\n", 501),
     # 9112 section 3.2: targets
     ("fragment", b"GET /a#b HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
     ("no slash", b"GET a HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
@@ -106,6 +108,7 @@ REFUSED = [
     ("chunk ended by LF", CHUNKED + b"1\r\na\n0\r\n\r\n", 400),
     ("chunk too long", CHUNKED + b"1\r\nab\r\n0\r\n\r\n", 400),
     ("chunk extension with a bare CR", CHUNKED + b"1;a\rb\r\na\r\n0\r\n\r\n", 400),
+    ("chunk extension ending in white space", CHUNKED + b"1;a \r\na\r\n0\r\n\r\n", 400),
     ("chunk extension with LF", CHUNKED + b"1;a\nb\r\na\r\n0\r\n\r\n", 400),
     ("chunk extension without a name", CHUNKED + b"1;=a\r\na\r\n0\r\n\r\n", 400),
     ("chunk extension with NUL", CHUNKED + b"1;a\x00\r\na\r\n0\r\n\r\n", 400),
@@ -160,8 +163,10 @@ ACCEPTED = [
     ("coding in capitals", POST + b"Transfer-Encoding: CHUNKED\r\n\r\n1\r\na\r\n0\r\n\r\n"),
     ("coding with empty members", POST + b"Transfer-Encoding: , chunked ,\r\n\r\n1\r\na\r\n0\r\n\r\n"),
     ("chunk extension", CHUNKED + b'1;a;b=c;d="e;\\"f"\r\na\r\n0;x\r\n\r\n'),
+    ("chunk extensions in bad white space", CHUNKED + b'1 ; a \t= b\t; c="d" ;e\r\na\r\n0 ;x\r\n\r\n'),
     ("chunk size with zeros", CHUNKED + b"0001\r\na\r\n000\r\n\r\n"),
     ("trailers", CHUNKED + b"1\r\na\r\n0\r\nX-A: b\r\nX-B:\r\n\r\n"),
+    ("a trailer that is left out", CHUNKED + b"1\r\na\r\n0\r\nContent-Type: a/b\r\nX-A: b\r\n\r\n"),
     ("expectation in 1.0 is ignored", b"POST / HTTP/1.0\r\nExpect: nope\r\nContent-Length: 1\r\n\r\na"),
 ]
 

@@ -93,8 +93,9 @@ static const chunk_case cases[] = {
     { "a minus", "-1\r\n", "", 400, 4 },
     { "0x", "0x5\r\nhello\r\n", "", 400, 11 },
     { "a space before", " 5\r\nhello\r\n", "", 400, 11 },
-    { "a space after", "5 \r\nhello\r\n", "", 400, 10 },
-    { "a tab after", "5\t\r\nhello\r\n", "", 400, 10 },
+    { "a space after", "5 \r\nhello\r\n", "", 400, 9 },
+    { "a tab after", "5\t\r\nhello\r\n", "", 400, 9 },
+    { "a space inside", "1 0\r\n", "", 400, 3 },
     { "an underscore", "1_0\r\n", "", 400, 4 },
     { "not hex", "g\r\n", "", 400, 3 },
     { "bare LF after the size", "5\nhello\r\n0\r\n\r\n", "", 400, 13 },
@@ -114,10 +115,27 @@ static const chunk_case cases[] = {
     { "quoted value", "5;x=\"a \\\" b\"\r\nhello\r\n0\r\n\r\n", "hello", END, 0 },
     { "quoted, then another", "1;x=\"\";y\r\nh\r\n0\r\n\r\n", "h", END, 0 },
     { "quoted obs-text", "1;x=\"\xc3\xa9\\\xff\"\r\nh\r\n0\r\n\r\n", "h", END, 0 },
-    { "space before an extension", "5 ;x\r\nhello\r\n", "", 400, 12 },
-    { "space after the semicolon", "5; x\r\nhello\r\n", "", 400, 11 },
-    { "space before =", "5;x =y\r\n", "", 400, 5 },
-    { "space after =", "5;x= y\r\n", "", 400, 4 },
+    { "space before an extension", "5 ;x\r\nhello\r\n0\r\n\r\n", "hello", END, 0 },
+    { "space after the semicolon", "5; x\r\nhello\r\n0\r\n\r\n", "hello", END, 0 },
+    { "space before =", "1;x =y\r\nh\r\n0\r\n\r\n", "h", END, 0 },
+    { "space after =", "1;x= y\r\nh\r\n0\r\n\r\n", "h", END, 0 },
+    { "space wherever it may be", "1 \t; x \t=\t\"y\" ; z \t;w\r\nh\r\n0\r\n\r\n", "h", END, 0 },
+    { "tabs around one", "1\t;\tx\t=\ty\t;z\r\nh\r\n0\r\n\r\n", "h", END, 0 },
+    { "space after a quoted value", "1;x=\"a\" ;y\r\nh\r\n0\r\n\r\n", "h", END, 0 },
+    { "space before the last chunk's extension", "0 ;x\r\n\r\n", "", END, 0 },
+    { "space after a name, at the end", "1;x \r\nh\r\n", "", 400, 5 },
+    { "space after a value, at the end", "1;x=y \r\nh\r\n", "", 400, 5 },
+    { "space after a quoted value, at the end", "1;x=\"y\" \r\nh\r\n", "", 400, 5 },
+    { "space instead of a value", "1;x= \r\nh\r\n", "", 400, 5 },
+    { "space instead of a name", "1; \r\nh\r\n", "", 400, 5 },
+    { "space before a name without a semicolon", "1 x\r\nh\r\n", "", 400, 6 },
+    { "two names", "1;x y\r\nh\r\n", "", 400, 6 },
+    { "two values", "1;x=y z\r\nh\r\n", "", 400, 6 },
+    { "= after a value and space", "1;x=y =z\r\nh\r\n", "", 400, 7 },
+    { "LF among space", "1 \n;x\r\nh\r\n", "", 400, 8 },
+    { "20 octets, space among them", "1        ;        xxx\r\nh\r\n0\r\n\r\n", "h", END, 0 },
+    { "21 octets, space among them", "1        ;        xxxx\r\nh\r\n", "", 400, 6 },
+    { "21 octets of space", "1                     ;x\r\nh\r\n", "", 400, 8 },
     { "empty extension", "5;\r\nhello\r\n", "", 400, 9 },
     { "empty extension between", "5;;x\r\nhello\r\n", "", 400, 11 },
     { "empty name", "5;=x\r\nhello\r\n", "", 400, 11 },
@@ -151,6 +169,7 @@ static const chunk_case cases[] = {
     { "a framing trailer, other case", "0\r\ntRANSFER-eNCODING: chunked\r\n\r\n", "", 400, 13 },
     { "a routing trailer", "0\r\nHost: x\r\n\r\n", "", 400, 7 },
     { "an authentication trailer", "0\r\nAuthorization: x\r\n\r\n", "", 400, 7 },
+    { "a trailer that is left out", "0\r\nContent-Type: a\r\n\r\nGET", "", END, 3 },
 };
 
 static void check(const chunk_case *c, decoding *d)
@@ -260,6 +279,24 @@ static void test_chunk_trailers_are_kept(void **state)
         expect_trailer(&d, 0, "Sum", "a, b");
         expect_trailer(&d, 1, "empty", "");
         expect_trailer(&d, 2, "blank", "");
+        decoding_end(&d);
+    }
+}
+
+// What may not be a trailer is as if it were not there, wherever it stands and however it is cut.
+static void test_chunk_trailers_are_left_out(void **state)
+{
+    (void)state;
+    slice wire = slice_of("0\r\nTE:x\r\na: 1\r\nVary: *\r\nb: 2\r\nage:\r\n\r\n");
+    for (size_t split = 0; split <= wire.len; split++) {
+        decoding d;
+        decoding_begin(&d, &limits);
+        decode(&d, slice_make(wire.ptr, split));
+        decode_rest(&d, slice_from(wire, split));
+        assert_int_equal(d.outcome, END);
+        assert_int_equal(d.decoder.trailer_count, 2);
+        expect_trailer(&d, 0, "a", "1");
+        expect_trailer(&d, 1, "b", "2");
         decoding_end(&d);
     }
 }
@@ -378,6 +415,7 @@ int main(void)
         cmocka_unit_test(test_chunk_nul_is_refused_everywhere),
         cmocka_unit_test(test_chunk_end_and_fault_are_lasting),
         cmocka_unit_test(test_chunk_trailers_are_kept),
+        cmocka_unit_test(test_chunk_trailers_are_left_out),
         cmocka_unit_test(test_chunk_takes_no_memory_without_trailers),
         cmocka_unit_test(test_chunk_memory_running_out_is_503),
         cmocka_unit_test(test_chunk_limits_of_nothing),
