@@ -209,6 +209,9 @@ typedef struct skua_config {
     skua_log_format log;
     skua_log_write *log_write; // default: standard output
     void *log_user;
+    // octets of memory for lines that wait to be written; default 16777216. A worker has 131072 in any
+    // case. Lines beyond it are lost, and how many is logged.
+    size_t log_buffer_max;
 
     // Hooks. Called on the worker's thread, when it begins to turn and when it has ended, after its
     // last request; in between, timers can be started on it. May be NULL.

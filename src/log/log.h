@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The logs. A worker formats a line into its own lane, a ring of octets with one writer and one
-// reader; a thread reads the lanes and owns the descriptor. A worker never waits: a line that does
-// not fit is counted, and the count is written as a line of its own once there is room.
+// The logs. A worker formats a line into its own lane; a thread reads the lanes and owns the
+// descriptor. A worker never waits: what cannot be written yet is kept, up to a limit, and a line
+// beyond it is counted; the count is written as a line of its own once there is room.
 #ifndef SKUA_LOG_LOG_H
 #define SKUA_LOG_LOG_H
 
@@ -25,8 +25,9 @@ typedef struct log_access {
     const char *reason; // why it was refused, a few words; NULL for none
 } log_access;
 
+// buffer_max: octets of memory for lines that wait to be written; a lane has 128 KiB in any case.
 // write: NULL for standard output. NULL when memory or threads ran out. The thread starts at once.
-server_log *log_new(skua_log_format format, skua_log_write *write, void *user);
+server_log *log_new(skua_log_format format, size_t buffer_max, skua_log_write *write, void *user);
 
 // Writes what is queued and ends the thread. NULL is allowed.
 void log_free(server_log *log);
@@ -35,10 +36,13 @@ void log_free(server_log *log);
 log_lane *log_lane_open(server_log *log);
 
 // Formats a request by the log's format.  Thread: the lane's worker.
-void log_request(log_lane *lane, const log_access *access);
+void log_request(log_lane *to, const log_access *access);
 
 // Writes "skua: MESSAGE" with controls escaped, to standard error, or by write if that was given
 // (then as an object, if the format is JSON).  Thread: any.
 void log_message(server_log *log, slice message);
+
+// Octets of memory that the lanes hold.  Thread: any.
+size_t log_octets(const server_log *log);
 
 #endif

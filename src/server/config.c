@@ -31,6 +31,7 @@ static void config_limits(skua_config *c)
     if (!c->disk_threads) c->disk_threads = 16;
     if (!c->blocking_threads) c->blocking_threads = 16;
     if (!c->blocking_queue_max) c->blocking_queue_max = 256;
+    if (!c->log_buffer_max) c->log_buffer_max = 16777216;
 }
 
 static void config_deadlines(skua_config *c)

@@ -475,7 +475,7 @@ static void server_watch_directories(skua_server *server)
 static skua_status server_open_log(skua_server *server)
 {
     const skua_config *config = &server->config;
-    server->log = log_new(config->log, config->log_write, config->log_user);
+    server->log = log_new(config->log, config->log_buffer_max, config->log_write, config->log_user);
     if (!server->log) return server_fail(server, SKUA_ENOMEM, "cannot start the log");
     gate_open(&server->logging);
     return SKUA_OK;

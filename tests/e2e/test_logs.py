@@ -3,6 +3,7 @@
 
 import json
 import re
+import resource
 
 import pytest
 from server import eventually
@@ -96,3 +97,35 @@ def test_a_fault_is_logged_with_its_reason_and_what_was_asked(serve, folder, oct
     shown = re.sub(r"\\x([0-9a-f]{2})", lambda found: chr(int(found.group(1), 16)), line["target"])
     assert (line["status"], line["method"], shown) == (status, method, target)
     assert line["reason"] == reason if reason else line["reason"]
+
+
+# ---- Files that the log goes to ----
+
+
+def ask(site, count):
+    """So many requests in one go, answered all."""
+    with site.connect() as connection:
+        connection.send(request("/") * count)
+        for _ in range(count):
+            assert connection.response().status == 200
+
+
+def test_a_file_gets_every_line(serve, folder):
+    site = serve(folder, "--log", "json")
+    for _ in range(10):
+        ask(site, 1000)
+    lines = lines_of(site, 10_000)
+    assert len(lines) == 10_000 and all(json.loads(line)["status"] == 200 for line in lines)
+
+
+def test_a_full_disk_gets_its_lines_later(serve, folder):
+    """A limit on the size of files stands for the disk."""
+    site = serve(folder, "--log", "json")
+    unlimited = resource.prlimit(site.pid, resource.RLIMIT_FSIZE, (10_000, resource.RLIM_INFINITY))
+    ask(site, 1000)
+    assert eventually(lambda: "the access log cannot be written" in site.error_text())
+    ask(site, 1000)
+    assert len(site.out_text()) == 10_000
+    resource.prlimit(site.pid, resource.RLIMIT_FSIZE, unlimited)
+    assert len(lines_of(site, 2000)) == 2000
+    assert "lost" not in site.error_text()

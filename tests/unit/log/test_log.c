@@ -13,9 +13,13 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
+
+enum { BUFFER_MAX = 1 << 24 };
 
 // Takes what the writer writes.
 typedef struct catcher {
@@ -107,7 +111,7 @@ static void a_line_comes_soon_and_again_after_sleep(void **state)
     (void)state;
     catcher c;
     catcher_init(&c);
-    server_log *log = log_new(SKUA_LOG_SHORT, catch, &c);
+    server_log *log = log_new(SKUA_LOG_SHORT, BUFFER_MAX, catch, &c);
     log_lane *lane = log_lane_open(log);
     for (unsigned i = 0; i < 3; i++) {
         put(lane, 0, i);
@@ -125,7 +129,7 @@ static void what_is_queued_is_written_by_free(void **state)
     (void)state;
     catcher c;
     catcher_init(&c);
-    server_log *log = log_new(SKUA_LOG_JSON, catch, &c);
+    server_log *log = log_new(SKUA_LOG_JSON, BUFFER_MAX, catch, &c);
     log_lane *lane = log_lane_open(log);
     for (unsigned i = 0; i < 500; i++)
         put(lane, 0, i);
@@ -159,7 +163,7 @@ static void lines_of_each_lane_arrive_whole_and_in_order(void **state)
     enum { PRODUCERS = 3, LINES = 20000 };
     catcher c;
     catcher_init(&c);
-    server_log *log = log_new(SKUA_LOG_COMMON, catch, &c);
+    server_log *log = log_new(SKUA_LOG_COMMON, BUFFER_MAX, catch, &c);
     producer producers[PRODUCERS];
     pthread_t threads[PRODUCERS];
     for (unsigned i = 0; i < PRODUCERS; i++) {
@@ -192,31 +196,74 @@ static void lines_of_each_lane_arrive_whole_and_in_order(void **state)
     catcher_deinit(&c);
 }
 
-static void a_writer_that_is_held_up_loses_lines_and_says_how_many(void **state)
+// Has one lane log so many lines while the writer is held up. Returns how many were written, of which
+// none is missing before the first that was lost; *lost is what was said to be lost.
+static long log_while_held_up(size_t buffer_max, unsigned lines, long *lost)
 {
-    (void)state;
-    enum { LINES = 100000 };
     catcher c;
     catcher_init(&c);
-    server_log *log = log_new(SKUA_LOG_COMMON, catch, &c);
+    server_log *log = log_new(SKUA_LOG_COMMON, buffer_max, catch, &c);
     log_lane *lane = log_lane_open(log);
     pthread_mutex_lock(&c.gate);
     put(lane, 9, 0);
     while (!atomic_load(&c.entered))
         nap(1);
-    for (unsigned i = 0; i < LINES; i++)
+    for (unsigned i = 0; i < lines; i++)
         put(lane, 1, i); // would hang here if a worker could wait
+    assert_true(log_octets(log) <= buffer_max + 6 * 65536);
     pthread_mutex_unlock(&c.gate);
     log_free(log);
-    long seen = 0, lost = 0;
+    long seen = 0;
     char *rest = c.text;
+    *lost = 0;
     for (char *line; (line = next_line(&rest));) {
         long n = number_after(line, "skua: the log could not keep up: ");
-        if (n > 0) lost += n;
-        else seen++;
+        if (n > 0) *lost += n;
+        else if (seen++) assert_int_equal(number_after(line, "GET /1/"), seen - 2);
     }
-    assert_true(lost > 0 && seen > 1000);
-    assert_int_equal(seen + lost, LINES + 1);
+    catcher_deinit(&c);
+    return seen;
+}
+
+static void a_writer_that_is_held_up_loses_nothing_within_the_buffer(void **state)
+{
+    (void)state;
+    long lost, lines = 100000;
+    assert_int_equal(log_while_held_up(BUFFER_MAX, (unsigned)lines, &lost), lines + 1);
+    assert_int_equal(lost, 0);
+}
+
+static void beyond_the_buffer_lines_are_lost_and_counted(void **state)
+{
+    (void)state;
+    static const size_t buffers[] = { 1, 1 << 20 };
+    for (size_t i = 0; i < 2; i++) {
+        long lost, lines = 40000, line_octets = 60;
+        long seen = log_while_held_up(buffers[i], (unsigned)lines, &lost);
+        long kept = buffers[i] > 131072 ? (long)buffers[i] : 131072;
+        assert_true(lost > 0);
+        assert_int_equal(seen + lost, lines + 1);
+        assert_true(seen * line_octets > kept - 3 * 65536);
+    }
+}
+
+static void the_buffer_is_given_back(void **state)
+{
+    (void)state;
+    catcher c;
+    catcher_init(&c);
+    server_log *log = log_new(SKUA_LOG_COMMON, BUFFER_MAX, catch, &c);
+    log_lane *lane = log_lane_open(log);
+    pthread_mutex_lock(&c.gate);
+    for (unsigned i = 0; i < 20000; i++)
+        put(lane, 1, i);
+    assert_true(log_octets(log) > 1000000);
+    pthread_mutex_unlock(&c.gate);
+    expect_lines_within(&c, 20000, 5000);
+    put(lane, 1, 0);
+    expect_lines_within(&c, 20001, 5000);
+    assert_true(log_octets(log) <= 3 * 65536);
+    log_free(log);
     catcher_deinit(&c);
 }
 
@@ -225,7 +272,7 @@ static void no_format_writes_messages_only(void **state)
     (void)state;
     catcher c;
     catcher_init(&c);
-    server_log *log = log_new(SKUA_LOG_NONE, catch, &c);
+    server_log *log = log_new(SKUA_LOG_NONE, BUFFER_MAX, catch, &c);
     log_lane *lane = log_lane_open(log);
     put(lane, 0, 0);
     log_message(log, slice_of("a\nb"));
@@ -269,7 +316,7 @@ static void without_a_write_function_it_goes_to_the_standard_streams(void **stat
     char text[4096];
     int saved[2];
     redirected(fileno(out), fileno(err), saved);
-    server_log *log = log_new(SKUA_LOG_JSON, NULL, NULL);
+    server_log *log = log_new(SKUA_LOG_JSON, BUFFER_MAX, NULL, NULL);
     put(log_lane_open(log), 4, 2);
     log_message(log, slice_of("hello"));
     log_free(log);
@@ -289,7 +336,7 @@ static void a_reader_that_is_gone_is_said_once(void **state)
     assert_int_equal(pipe(ends), 0);
     close(ends[0]);
     redirected(ends[1], fileno(err), saved);
-    server_log *log = log_new(SKUA_LOG_SHORT, NULL, NULL);
+    server_log *log = log_new(SKUA_LOG_SHORT, BUFFER_MAX, NULL, NULL);
     log_lane *lane = log_lane_open(log);
     for (unsigned i = 0; i < 3; i++) {
         put(lane, 0, i);
@@ -299,7 +346,8 @@ static void a_reader_that_is_gone_is_said_once(void **state)
     restored(saved);
     close(ends[1]);
     read_all(err, text, sizeof text);
-    assert_string_equal(text, "skua: the access log cannot be written: nobody reads it any more\n");
+    assert_string_equal(text, "skua: the access log cannot be written: nobody reads it any more\n"
+                              "skua: the log could not be written: 3 lines were lost\n");
 }
 
 static void a_reader_that_does_not_read_does_not_keep_the_process(void **state)
@@ -310,7 +358,7 @@ static void a_reader_that_does_not_read_does_not_keep_the_process(void **state)
     int ends[2], saved[2];
     assert_int_equal(pipe(ends), 0);
     redirected(ends[1], fileno(err), saved);
-    server_log *log = log_new(SKUA_LOG_SHORT, NULL, NULL);
+    server_log *log = log_new(SKUA_LOG_SHORT, BUFFER_MAX, NULL, NULL);
     log_lane *lane = log_lane_open(log);
     for (unsigned i = 0; i < 3000; i++)
         put(lane, 0, i); // more than a pipe holds
@@ -323,17 +371,91 @@ static void a_reader_that_does_not_read_does_not_keep_the_process(void **state)
         strstr(text, "skua: the access log cannot be written: its reader does not read\n"));
 }
 
+// A file that may have no more than so many octets, as if its disk were full.
+static void limit_files(rlim_t octets)
+{
+    struct rlimit limit;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = octets;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+static off_t size_of(FILE *file)
+{
+    struct stat info;
+    assert_int_equal(fstat(fileno(file), &info), 0);
+    return info.st_size;
+}
+
+// Logs 1,000 lines to out while it takes no more than a tenth of them.
+static server_log *log_to_a_full_file(FILE *out, FILE *err, int saved[2])
+{
+    redirected(fileno(out), fileno(err), saved);
+    server_log *log = log_new(SKUA_LOG_COMMON, BUFFER_MAX, NULL, NULL);
+    log_lane *lane = log_lane_open(log);
+    limit_files(7500);
+    for (unsigned i = 0; i < 1000; i++)
+        put(lane, 0, i);
+    while (size_of(out) < 7500 || size_of(err) == 0)
+        nap(1);
+    return log;
+}
+
+static void a_file_that_is_full_gets_its_lines_when_it_is_not(void **state)
+{
+    (void)state;
+    FILE *out = tmpfile(), *err = tmpfile();
+    static char text[1 << 17];
+    int saved[2];
+    server_log *log = log_to_a_full_file(out, err, saved);
+    limit_files(RLIM_INFINITY);
+    for (int i = 0; i < 5000 && size_of(out) < 60000; i++)
+        nap(1);
+    log_free(log);
+    restored(saved);
+    read_all(out, text, sizeof text);
+    char *rest = text;
+    for (long i = 0; i < 1000; i++)
+        assert_int_equal(number_after(next_line(&rest), "GET /0/"), i);
+    assert_null(next_line(&rest));
+    read_all(err, text, sizeof text);
+    assert_string_equal(text, "skua: the access log cannot be written: the file is too large; "
+                              "its lines are kept until it can\n");
+}
+
+static void what_a_full_file_never_took_is_said_at_the_end(void **state)
+{
+    (void)state;
+    FILE *out = tmpfile(), *err = tmpfile();
+    static char text[1 << 17];
+    int saved[2];
+    server_log *log = log_to_a_full_file(out, err, saved);
+    log_free(log);
+    limit_files(RLIM_INFINITY);
+    restored(saved);
+    read_all(out, text, sizeof text);
+    long whole = 0;
+    for (char *rest = text; next_line(&rest); whole++)
+        continue;
+    read_all(err, text, sizeof text);
+    assert_int_equal(number_after(text, "the log could not be written: "), 1000 - whole);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_line_comes_soon_and_again_after_sleep),
         cmocka_unit_test(what_is_queued_is_written_by_free),
         cmocka_unit_test(lines_of_each_lane_arrive_whole_and_in_order),
-        cmocka_unit_test(a_writer_that_is_held_up_loses_lines_and_says_how_many),
+        cmocka_unit_test(a_writer_that_is_held_up_loses_nothing_within_the_buffer),
+        cmocka_unit_test(beyond_the_buffer_lines_are_lost_and_counted),
+        cmocka_unit_test(the_buffer_is_given_back),
         cmocka_unit_test(no_format_writes_messages_only),
         cmocka_unit_test(without_a_write_function_it_goes_to_the_standard_streams),
         cmocka_unit_test(a_reader_that_is_gone_is_said_once),
         cmocka_unit_test(a_reader_that_does_not_read_does_not_keep_the_process),
+        cmocka_unit_test(a_file_that_is_full_gets_its_lines_when_it_is_not),
+        cmocka_unit_test(what_a_full_file_never_took_is_said_at_the_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+//
+// Sink: a descriptor that lines are written to, and what has become of them. A regular file that
+// cannot be written, as its disk is full, may take them later; a reader that has gone never will.
+#ifndef SKUA_LOG_SINK_H
+#define SKUA_LOG_SINK_H
+
+#include "base/slice.h"
+
+#include <stdatomic.h>
+
+typedef struct sink {
+    int fd;
+    bool keeps;    // a regular file: lines are kept for it. Else one asks before each write
+    int error;     // the errno of the last attempt; 0: it works
+    uint64_t lost; // lines that were given up since it last worked
+} sink;
+
+void sink_init(sink *s, int fd);
+
+// Writes octets. Waits for a disk, and for a reader until *ends, and then for a second at most.
+// Returns: how many are done with, written or given up.  s->error says whether it went well.
+size_t sink_write(sink *s, slice octets, const atomic_bool *ends);
+
+// Why it does not work, in words.
+const char *sink_why(const sink *s);
+
+// How many lines were given up since it was last asked.
+uint64_t sink_lost(sink *s);
+
+#endif
