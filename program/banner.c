@@ -4,6 +4,8 @@
 
 #include "banner.h"
 
+#include "address.h"
+#include "network.h"
 #include "say.h"
 
 #include <limits.h>
@@ -12,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { BANNER_URL_OCTETS = 256, BANNER_PATH_OCTETS = PATH_MAX + 1 };
+enum { BANNER_PATH_OCTETS = PATH_MAX + 1 };
 
 // The escape sequences of a terminal, or empty strings.
 typedef struct banner_paint {
@@ -23,35 +25,6 @@ static banner_paint banner_paint_of_terminal(void)
 {
     if (!say_is_coloured()) return (banner_paint){ "", "", "", "" };
     return (banner_paint){ "\033[1;32m", "\033[1m", "\033[36m", "\033[0m" };
-}
-
-static bool begins_with(const char *text, const char *prefix)
-{
-    return strncmp(text, prefix, strlen(prefix)) == 0;
-}
-
-static bool is_every_address(const char *address)
-{
-    return begins_with(address, "0.0.0.0:") || begins_with(address, "[::]:");
-}
-
-static bool is_loopback(const char *address)
-{
-    return begins_with(address, "127.") || begins_with(address, "[::1]:") ||
-           begins_with(address, "unix:");
-}
-
-static void banner_write_url(const char *address, char url[BANNER_URL_OCTETS])
-{
-    const char *port = strrchr(address, ':');
-    if (begins_with(address, "unix:") || !port) {
-        (void)snprintf(url, BANNER_URL_OCTETS, "%s", address);
-        return;
-    }
-    const char *host = is_every_address(address) ? "localhost" : address;
-    int host_len = host == address ? (int)(port - address) : (int)strlen(host);
-    (void)snprintf(url, BANNER_URL_OCTETS, "http://%.*s%s", host_len, host,
-                   strcmp(port, ":80") == 0 ? "" : port);
 }
 
 // "." says nothing to someone who comes back to the terminal an hour later.
@@ -68,14 +41,29 @@ static void banner_write_dir(const char *dir, char path[BANNER_PATH_OCTETS])
     say_clean(path);
 }
 
+// What somebody at another machine would type, for an address that is every one of this machine's.
+static void banner_show_network(const char *address, const banner_paint *paint)
+{
+    network others;
+    network_find(&others, address[0] == '[');
+    for (size_t i = 0; i < others.count; i++) {
+        char whole[ADDRESS_OCTETS], url[ADDRESS_OCTETS];
+        (void)snprintf(whole, sizeof whole, "%s%s", others.addresses[i], strrchr(address, ':'));
+        address_write_url(whole, url);
+        (void)fprintf(stderr, "%s %s%s%s", i ? " or" : ", for other machines at", paint->url, url,
+                      paint->off);
+    }
+    if (others.count) (void)fputc(',', stderr);
+}
+
 static void banner_show_addresses(const skua_server *server, const banner_paint *paint)
 {
     const char *address;
     for (size_t i = 0; (address = skua_server_address(server, i)); i++) {
-        char url[BANNER_URL_OCTETS];
-        banner_write_url(address, url);
-        (void)fprintf(stderr, " %s %s%s%s%s", i ? "and" : "at", paint->url, url, paint->off,
-                      is_every_address(address) ? " (every address)" : "");
+        char url[ADDRESS_OCTETS];
+        address_write_url(address, url);
+        (void)fprintf(stderr, " %s %s%s%s", i ? "and" : "at", paint->url, url, paint->off);
+        if (address_is_every(address)) banner_show_network(address, paint);
     }
 }
 
@@ -96,8 +84,9 @@ void banner_warn(const skua_server *server)
 {
     const char *address;
     for (size_t i = 0; (address = skua_server_address(server, i)); i++) {
-        if (is_loopback(address)) continue;
-        say_warning("other machines can reach %s and read everything that is served there",
-                    address);
+        if (address_is_loopback(address)) continue;
+        bool every = address_is_every(address);
+        say_warning("other machines can reach %s%s and read everything that is served there",
+                    every ? "port " : "", every ? strrchr(address, ':') + 1 : address);
     }
 }

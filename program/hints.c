@@ -22,17 +22,11 @@ static long port_of(const char *address)
     return colon && strncmp(address, "unix:", 5) != 0 ? strtol(colon + 1, NULL, 10) : 0;
 }
 
-// Someone who is used to a server that takes its port as an argument.
-static bool is_port(const char *text)
-{
-    return *text && strspn(text, "0123456789") == strlen(text) && strlen(text) <= 5;
-}
-
 static void say_dir_missing(const char *dir)
 {
-    if (is_port(dir)) {
-        say_error("there is no directory %s; to listen on that port, say --listen 127.0.0.1:%s",
-                  dir, dir);
+    unsigned port;
+    if (address_is_port(dir, &port)) { // some servers take it as an argument
+        say_error("there is no directory %s; to listen on that port, say --port %s", dir, dir);
     } else {
         say_error("there is no directory %s", *dir ? dir : "with an empty name");
     }
@@ -67,11 +61,13 @@ static const char *address_in(const char *sentence, const options *o)
     return o->listen_count == 1 ? o->listens[0] : NULL;
 }
 
-// The same address at another port.
-static void hint_other_port(const char *address, long port, char hint[HINT_OCTETS])
+// The same address at another port, as it would be typed.
+static void hint_other_port(const options *o, const char *address, long port,
+                            char hint[HINT_OCTETS])
 {
     int host_len = (int)(strrchr(address, ':') - address);
-    (void)snprintf(hint, HINT_OCTETS, "; try --listen %.*s:%ld", host_len, address, port);
+    if (!o->has_listen) (void)snprintf(hint, HINT_OCTETS, "; try --port %ld", port);
+    else (void)snprintf(hint, HINT_OCTETS, "; try --listen %.*s:%ld", host_len, address, port);
 }
 
 static void hint_write(const char *sentence, skua_status status, const options *o,
@@ -81,8 +77,10 @@ static void hint_write(const char *sentence, skua_status status, const options *
     long port = address ? port_of(address) : 0;
     hint[0] = '\0';
     if (port <= 0 || port > PORT_MAX) return;
-    if (status == SKUA_EADDRINUSE) hint_other_port(address, port < PORT_MAX ? port + 1 : 0, hint);
-    if (status == SKUA_EACCES && port < PORT_FREE_MIN) hint_other_port(address, port + 8000, hint);
+    if (status == SKUA_EADDRINUSE)
+        hint_other_port(o, address, port < PORT_MAX ? port + 1 : 0, hint);
+    if (status == SKUA_EACCES && port < PORT_FREE_MIN)
+        hint_other_port(o, address, port + 8000, hint);
 }
 
 void hints_say(const skua_server *server, skua_status status, const options *o)

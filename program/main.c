@@ -9,6 +9,7 @@
 #include "say.h"
 #include "self_test.h"
 #include "stop.h"
+#include "streams.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -28,11 +29,13 @@ static void raise_descriptor_limit(void)
     (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-// A reader of standard error that goes away must not end the server.
-static void ignore_broken_pipes(void)
+// A reader of standard error that goes away must not end the server; nor may SIGUSR1, by which other
+// servers are told to open their logs again.
+static void ignore_signals(void)
 {
     struct sigaction action = { .sa_handler = SIG_IGN };
     (void)sigaction(SIGPIPE, &action, NULL);
+    (void)sigaction(SIGUSR1, &action, NULL);
 }
 
 static bool add_host(char hosts[HOSTS_OCTETS_MAX], const char *name)
@@ -77,7 +80,7 @@ static skua_status listen_to(skua_server *server, const options *o)
 {
     unsigned inherited = 0;
     skua_status status = skua_listen_inherited(server, &inherited);
-    if (inherited && o->listens_by_default) return status;
+    if (inherited && !o->has_listen && !o->has_port) return status;
     for (size_t i = 0; i < o->listen_count && !status; i++)
         status = skua_listen(server, o->listens[i]);
     return status;
@@ -108,7 +111,6 @@ static int serve(const options *o)
 {
     if (!hints_check_dir(o->dir)) return EXIT_FAILED;
     raise_descriptor_limit();
-    ignore_broken_pipes();
     skua_server *server = server_of(o);
     if (!server) return EXIT_FAILED;
     stop_hold_signals();
@@ -117,18 +119,14 @@ static int serve(const options *o)
     return served ? EXIT_STOPPED : EXIT_FAILED;
 }
 
-static int measure(void)
-{
-    ignore_broken_pipes();
-    return self_test_run() ? EXIT_STOPPED : EXIT_FAILED;
-}
-
 int main(int argc, char **argv)
 {
     options o;
+    if (!streams_complete()) return EXIT_FAILED;
+    ignore_signals();
     switch (options_read(&o, argc, argv)) {
     case OPTIONS_SERVE: return serve(&o);
-    case OPTIONS_SELF_TEST: return measure();
+    case OPTIONS_SELF_TEST: return self_test_run() ? EXIT_STOPPED : EXIT_FAILED;
     case OPTIONS_ANSWERED: return EXIT_STOPPED;
     case OPTIONS_WRONG: break;
     }

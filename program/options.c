@@ -20,7 +20,7 @@ typedef struct option {
     char letter;          // 0: none
     const char *argument; // NULL: takes none
     option_take *take;    // NULL: answered at once
-    const char *help;
+    const char *help;     // NULL: the default, accepted and not shown
 } option;
 
 // ---- Values ----
@@ -48,6 +48,21 @@ static bool take_listen(options *o, const char *value)
     return true;
 }
 
+static bool take_port(options *o, const char *value)
+{
+    o->has_port = true;
+    if (address_is_port(value, &o->port)) return true;
+    say_error("--port takes a number from 1 to 65535, or 0 for a free one, not \"%s\"", value);
+    return false;
+}
+
+// A name is compared with what Host says before its colon: one with a port would never be found.
+static bool host_has_port(const char *value)
+{
+    const char *colon = strrchr(value, ':'), *bracket = strrchr(value, ']');
+    return colon && (!bracket || colon > bracket);
+}
+
 static bool take_host(options *o, const char *value)
 {
     if (o->host_count == OPTIONS_HOSTS_MAX) {
@@ -57,6 +72,15 @@ static bool take_host(options *o, const char *value)
     if (!*value || strpbrk(value, " \t/")) {
         say_error("\"%s\" is not a host name; --host takes a name like www.example.org, or \"*\"",
                   value);
+        return false;
+    }
+    if (strchr(value, ':') != strrchr(value, ':') && value[0] != '[') {
+        say_error("--host takes an address of IPv6 in brackets; try --host [%s]", value);
+        return false;
+    }
+    if (host_has_port(value)) {
+        say_error("--host takes a name without a port, as it holds for every port; try --host %.*s",
+                  (int)(strrchr(value, ':') - value), value);
         return false;
     }
     o->hosts[o->host_count++] = value;
@@ -89,6 +113,13 @@ static bool take_list(options *o, const char *value)
 {
     (void)value;
     o->directory.list = true;
+    return true;
+}
+
+static bool take_no_list(options *o, const char *value)
+{
+    (void)value;
+    o->directory.list = false;
     return true;
 }
 
@@ -150,13 +181,15 @@ static bool take_grace(options *o, const char *value)
 
 static const option options_table[] = {
     { "listen", 'l', "ADDRESS", take_listen, "where to listen; may be repeated (127.0.0.1:8080)" },
+    { "port", 'p', "N", take_port, "the port, where ADDRESS names none (8080)" },
     { "workers", 'w', "N", take_workers, "threads that serve (one per core)" },
     { "backend", 0, "NAME", take_backend,
       "how to talk to the kernel: auto, epoll or uring (auto)" },
     { "accept", 0, "WAY", take_accept,
       "how workers get connections: auto, reuseport or handoff (auto)" },
     { "host", 0, "NAME", take_host, "a host name to answer for; may be repeated; \"*\" is any" },
-    { "list", 0, NULL, take_list, "list the directories that have no index" },
+    { "list", 0, NULL, take_list, NULL },
+    { "no-list", 0, NULL, take_no_list, "do not list the directories that have no index" },
     { "index", 0, "NAME", take_index, "the file that stands for its directory (index.html)" },
     { "dotfiles", 0, NULL, take_dotfiles, "serve names that begin with \".\", too" },
     { "cache-control", 0, "VALUE", take_cache_control, "the Cache-Control of every file (none)" },
@@ -170,14 +203,39 @@ static const option options_table[] = {
 
 enum { OPTIONS_COUNT = sizeof options_table / sizeof *options_table };
 
-// What people who know other servers try.
-static const char *const options_synonyms[][2] = {
-    { "port", "listen" },     { "bind", "listen" },
-    { "address", "listen" },  { "addr", "listen" },
-    { "threads", "workers" }, { "hostname", "host" },
-    { "hidden", "dotfiles" }, { "directory-listing", "list" },
-    { "silent", "quiet" },    { "benchmark", "self-test" },
+// What people who know other servers try: another name of an option, or what no option does.
+typedef struct foreign_word {
+    const char *asked;
+    char letter;       // 0: none
+    const char *meant; // an option of the table; NULL: there is none
+    const char *instead;
+} foreign_word;
+
+static const char instead_of_directory[] = "the directory is named without one: skua DIR";
+static const char instead_of_tls[] = "there is no TLS yet; a proxy in front can add it";
+
+static const foreign_word foreign_words[] = {
+    { "bind", 'b', "listen", NULL },
+    { "address", 'a', "listen", NULL },
+    { "addr", 0, "listen", NULL },
+    { "threads", 't', "workers", NULL },
+    { "hostname", 0, "host", NULL },
+    { "hidden", 0, "dotfiles", NULL },
+    { "autoindex", 0, "list", NULL },
+    { "silent", 's', "quiet", NULL },
+    { "benchmark", 0, "self-test", NULL },
+    { "directory", 'd', NULL, instead_of_directory },
+    { "dir", 0, NULL, instead_of_directory },
+    { "folder", 0, NULL, instead_of_directory },
+    { "root", 'r', NULL, instead_of_directory },
+    { "path", 0, NULL, instead_of_directory },
+    { "tls", 0, NULL, instead_of_tls },
+    { "ssl", 'S', NULL, instead_of_tls },
+    { "https", 0, NULL, instead_of_tls },
+    { "cors", 0, NULL, "no Access-Control-Allow-Origin is sent yet; a proxy in front can add it" },
 };
+
+enum { FOREIGN_WORDS = sizeof foreign_words / sizeof *foreign_words };
 
 static void options_help(void)
 {
@@ -186,14 +244,16 @@ static void options_help(void)
     for (size_t i = 0; i < OPTIONS_COUNT; i++) {
         const option *known = &options_table[i];
         char name[32];
+        if (!known->help) continue;
         (void)snprintf(name, sizeof name, "%s %s", known->name,
                        known->argument ? known->argument : "");
         if (known->letter) (void)printf("  -%c, --%-22s%s\n", known->letter, name, known->help);
         else (void)printf("      --%-22s%s\n", name, known->help);
     }
-    (void)puts("\nADDRESS is 127.0.0.1:8080, [::1]:8080, :8080 (every address of this machine) or\n"
-               "unix:/path; port 0 takes a free one. Ctrl-C lets running requests finish, twice "
-               "does not.");
+    (void)puts(
+        "\nADDRESS is 127.0.0.1:8080, [::1]:8080, :8080 (every address of this machine), a port\n"
+        "or an address alone, or unix:/path; port 0 takes a free one.\n"
+        "Ctrl-C lets running requests finish, twice does not.");
 }
 
 static options_outcome options_answer(const option *known)
@@ -223,25 +283,43 @@ static const option *options_find_letter(char letter)
     return NULL;
 }
 
-// What an unknown name may have meant; NULL when nothing is near.
+// The name, of an option or a foreign one, that an unknown one is near to; NULL when there is none.
 static const char *options_nearest(const char *name, size_t len)
 {
     suggestion near = suggestion_begin(name, len);
-    for (size_t i = 0; i < OPTIONS_COUNT; i++) {
-        suggestion_offer(&near, options_table[i].name, options_table[i].name);
-    }
-    for (size_t i = 0; i < sizeof options_synonyms / sizeof *options_synonyms; i++) {
-        suggestion_offer(&near, options_synonyms[i][0], options_synonyms[i][1]);
-    }
+    for (size_t i = 0; i < OPTIONS_COUNT; i++)
+        suggestion_offer(&near, options_table[i].name);
+    for (size_t i = 0; i < FOREIGN_WORDS; i++)
+        suggestion_offer(&near, foreign_words[i].asked);
     return near.meant;
 }
 
-static options_outcome options_say_unknown(const char *name, size_t len)
+static const foreign_word *foreign_find(const char *name)
 {
-    const char *meant = options_nearest(name, len);
-    if (meant) say_error("there is no option --%.*s; did you mean --%s?", (int)len, name, meant);
-    else say_error("there is no option --%.*s; skua --help lists them", (int)len, name);
+    for (size_t i = 0; name && i < FOREIGN_WORDS; i++) {
+        if (strcmp(foreign_words[i].asked, name) == 0) return &foreign_words[i];
+    }
+    return NULL;
+}
+
+// asked: as it was typed, with its dashes. near: the name that it may mean; NULL for nothing.
+static options_outcome options_say_unknown(const char *asked, size_t len, const char *near)
+{
+    const foreign_word *word = foreign_find(near);
+    const char *meant = word ? word->meant : near;
+    if (meant) say_error("there is no option %.*s; did you mean --%s?", (int)len, asked, meant);
+    else if (word) say_error("there is no option %.*s; %s", (int)len, asked, word->instead);
+    else say_error("there is no option %.*s; skua --help lists them", (int)len, asked);
     return OPTIONS_WRONG;
+}
+
+static options_outcome options_say_unknown_letter(char letter)
+{
+    const char asked[] = { '-', letter, '\0' }, *near = NULL;
+    for (size_t i = 0; i < FOREIGN_WORDS; i++) {
+        if (foreign_words[i].letter == letter) near = foreign_words[i].asked;
+    }
+    return options_say_unknown(asked, strlen(asked), near);
 }
 
 // The arguments that have not been read.
@@ -272,7 +350,7 @@ static options_outcome options_read_long(options *o, const char *name, options_r
 {
     size_t len = strcspn(name, "=");
     const option *known = options_find(name, len);
-    if (!known) return options_say_unknown(name, len);
+    if (!known) return options_say_unknown(name - 2, len + 2, options_nearest(name, len));
     return options_apply(o, known, name[len] ? name + len + 1 : NULL, rest);
 }
 
@@ -281,10 +359,7 @@ static options_outcome options_read_letters(options *o, const char *letters, opt
 {
     for (; *letters; letters++) {
         const option *known = options_find_letter(*letters);
-        if (!known) {
-            say_error("there is no option -%c; skua --help lists them", *letters);
-            return OPTIONS_WRONG;
-        }
+        if (!known) return options_say_unknown_letter(*letters);
         bool takes_rest = known->argument && letters[1];
         options_outcome outcome = options_apply(o, known, takes_rest ? letters + 1 : NULL, rest);
         if (outcome != OPTIONS_SERVE || takes_rest) return outcome;
@@ -314,23 +389,40 @@ static options_outcome options_read_one(options *o, bool *only_names, options_re
     return options_read_letters(o, argument + 1, rest);
 }
 
-static void options_complete(options *o)
+// Gives each address what it lacks. Returns false when there was a port and none that lacked it.
+static bool options_complete_listens(options *o)
+{
+    unsigned used = 0;
+    for (size_t i = 0; i < o->listen_count; i++) {
+        unsigned number;
+        if (!address_complete(o->listens[i], o->port, o->completed[i])) continue;
+        used += !address_is_port(o->listens[i], &number);
+        o->listens[i] = o->completed[i];
+    }
+    if (used || !o->has_port) return true;
+    say_error("--port %u is for an address without a port, and every --listen has one", o->port);
+    return false;
+}
+
+static bool options_complete(options *o)
 {
     if (!o->dir) o->dir = ".";
-    o->listens_by_default = !o->listen_count;
-    if (!o->listen_count) o->listens[o->listen_count++] = "127.0.0.1:8080";
     if (o->quiet) o->log = SKUA_LOG_NONE;
+    o->has_listen = o->listen_count > 0;
+    if (!o->has_listen) o->listens[o->listen_count++] = "127.0.0.1";
+    return options_complete_listens(o);
 }
 
 options_outcome options_read(options *o, int argc, char **argv)
 {
     options_rest rest = { argv + (argc > 0), argv + argc };
     bool only_names = false;
-    *o = (options){ .log = SKUA_LOG_SHORT, .grace_ns = 10000000000 };
+    *o = (options){
+        .log = SKUA_LOG_SHORT, .grace_ns = 10000000000, .port = ADDRESS_PORT, .directory.list = true
+    };
     while (rest.at < rest.end) {
         options_outcome outcome = options_read_one(o, &only_names, &rest);
         if (outcome != OPTIONS_SERVE) return outcome;
     }
-    options_complete(o);
-    return OPTIONS_SERVE;
+    return options_complete(o) ? OPTIONS_SERVE : OPTIONS_WRONG;
 }

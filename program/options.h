@@ -4,6 +4,8 @@
 #ifndef PROGRAM_OPTIONS_H
 #define PROGRAM_OPTIONS_H
 
+#include "address.h"
+
 #include <skua/skua.h>
 
 enum { OPTIONS_LISTENS_MAX = 8, OPTIONS_HOSTS_MAX = 32 };
@@ -12,7 +14,10 @@ typedef struct options {
     const char *dir; // NULL until given
     const char *listens[OPTIONS_LISTENS_MAX];
     size_t listen_count;
-    bool listens_by_default; // none was given
+    char completed[OPTIONS_LISTENS_MAX][ADDRESS_OCTETS]; // those that lacked something
+    unsigned port;                                       // for those that name none
+    bool has_port;                                       // it was given
+    bool has_listen;                                     // an address was given
     const char *hosts[OPTIONS_HOSTS_MAX];
     size_t host_count;
     unsigned workers;

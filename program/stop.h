@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // How the program ends: the first SIGINT or SIGTERM lets running requests finish, the second does
-// not, the third ends the process whatever it does.
+// not, the third ends the process whatever it does. SIGHUP is like the first when the terminal that
+// the program was started on has gone, and is nothing otherwise.
 #ifndef PROGRAM_STOP_H
 #define PROGRAM_STOP_H
 

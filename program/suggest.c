@@ -36,13 +36,13 @@ static size_t word_distance(const char *a, size_t a_len, const char *b, size_t b
     return rows[a_len][b_len];
 }
 
-// A third of the letters may be wrong; more, and another word is meant.
+// A third of the letters may be wrong; with more, another word is meant.
 suggestion suggestion_begin(const char *word, size_t len)
 {
-    return (suggestion){ .word = word, .len = len, .distance = len / 3 + 2 };
+    return (suggestion){ .word = word, .len = len, .distance = len / 3 + 1 };
 }
 
-void suggestion_offer(suggestion *s, const char *known, const char *meant)
+void suggestion_offer(suggestion *s, const char *known)
 {
     size_t known_len = strlen(known);
     if (s->len > SUGGEST_OCTETS_MAX || known_len > SUGGEST_OCTETS_MAX) return;
@@ -50,5 +50,5 @@ void suggestion_offer(suggestion *s, const char *known, const char *meant)
     size_t distance = begins ? 1 : word_distance(s->word, s->len, known, known_len);
     if (distance >= s->distance) return;
     s->distance = distance;
-    s->meant = meant;
+    s->meant = known;
 }

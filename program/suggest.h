@@ -10,13 +10,13 @@ typedef struct suggestion {
     const char *word;
     size_t len;
     size_t distance;   // of the nearest so far
-    const char *meant; // NULL: none was near
+    const char *meant; // the nearest; NULL: none was near
 } suggestion;
 
 // word: of len octets, kept.
 suggestion suggestion_begin(const char *word, size_t len);
 
-// Considers known, which stands for meant.
-void suggestion_offer(suggestion *s, const char *known, const char *meant);
+// Considers known, which is kept.
+void suggestion_offer(suggestion *s, const char *known);
 
 #endif

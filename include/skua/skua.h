@@ -143,8 +143,9 @@ typedef struct skua_config {
     // (every address, IPv4 and IPv6), "localhost:8080", "unix:/run/app.sock". Port 0 lets the
     // kernel choose.
     const char *listen;
-    // Names that Host may carry, separated by spaces; "*" takes any. When NULL: any, unless every
-    // listening address is loopback; then only localhost and loopback addresses (421 otherwise).
+    // Names that Host may carry, without ports, separated by spaces; "*" takes any. When NULL: any,
+    // unless every listening address is loopback; then only localhost and loopback addresses (421
+    // otherwise).
     const char *hosts;
     // threads that serve; 0: one for each core this process may use, by its affinity and the quotas
     // of its control groups

@@ -59,11 +59,24 @@ bool config_accept(const char *accept, bool *handoff)
     return *handoff || strcmp(accept, "reuseport") == 0;
 }
 
+// Names are compared with what Host says before its colon, so one with a port, or a comma behind it,
+// would never be found.
+static bool config_hosts_are_names(const char *hosts)
+{
+    bool bracketed = false;
+    for (const char *at = hosts ? hosts : ""; *at; at++) {
+        if (*at == '[' || *at == ']') bracketed = *at == '[';
+        if (strchr(",/", *at) || (*at == ':' && !bracketed)) return false;
+    }
+    return true;
+}
+
 const char *config_complete(skua_config *c, const skua_config *given)
 {
     *c = given ? *given : (skua_config){ 0 };
     config_limits(c);
     config_deadlines(c);
+    if (!config_hosts_are_names(c->hosts)) return "hosts";
     if (c->workers > SERVER_WORKERS_MAX) return "workers";
     if (c->connections_max > 16777216) return "connections_max";
     if (c->head_octets_max < 64 || c->head_octets_max > 65535) return "head_octets_max";

@@ -9,6 +9,7 @@
 #include "http/syntax.h"
 #include "thread/cores.h"
 #include "io/scratch.h"
+#include "io/socket_why.h"
 #include "server/connection.h"
 
 #include <limits.h>
@@ -231,10 +232,9 @@ __attribute__((cold)) skua_status skua_listen(skua_server *server, const char *a
     if (!listener) return status;
     status = socket_address_read(slice_of(address), &listener->address);
     if (status) {
-        return server_fail(server, status,
-                           "\"%.200s\" is not an address to listen on; write 127.0.0.1:8080, "
-                           "[::1]:8080, :8080 or unix:/path",
-                           address);
+        char why[SOCKET_WHY_OCTETS];
+        socket_address_why(slice_of(address), why);
+        return server_fail(server, status, "%s", why);
     }
     socket_address_write(&listener->address, listener->text);
     server->listener_count++;
@@ -298,6 +298,10 @@ static skua_status server_check(skua_server *server)
         return server_fail(server, SKUA_ESTATE, "the server has been started already");
     if (server->wrong) {
         if (strcmp(server->wrong, "listen") == 0) return SKUA_EINVAL; // said already
+        if (strcmp(server->wrong, "hosts") == 0)
+            return server_fail(server, SKUA_EINVAL,
+                               "the configuration's hosts takes names without ports, separated by "
+                               "spaces");
         return server_fail(server, SKUA_EINVAL, "the configuration's %s is out of range",
                            server->wrong);
     }
@@ -312,18 +316,9 @@ static skua_status server_check(skua_server *server)
 static skua_status server_say_why(skua_server *server, const server_listener *listener,
                                   skua_status status)
 {
-    if (status == SKUA_EADDRINUSE) {
-        return server_fail(server, status, "%s is in use by another process", listener->text);
-    }
-    if (status == SKUA_EADDRNOTAVAIL) {
-        return server_fail(server, status, "%s is not an address of this machine", listener->text);
-    }
-    if (status == SKUA_EACCES) {
-        return server_fail(server, status, "there is no permission to listen on %s",
-                           listener->text);
-    }
-    return server_fail(server, status, "cannot listen on %s: %s", listener->text,
-                       skua_status_text(status));
+    char why[SOCKET_WHY_OCTETS];
+    socket_why(&listener->address, status, why);
+    return server_fail(server, status, "%s", why);
 }
 
 // The workers that accept, from number 0 on.

@@ -45,7 +45,7 @@ def slow(tmp_path, delay):
 
 @pytest.fixture(params=BACKENDS)
 def server(slow, launch, request):
-    return launch(program, slow, "--workers", "1", "--list", "--backend", request.param)
+    return launch(program, slow, "--workers", "1", "--backend", request.param)
 
 
 class Pullers:

@@ -29,7 +29,7 @@ def site(request):
     root = ROOT / "build/site" / package / folder
     if not root.is_dir():
         pytest.skip(f"build/site has no {package}: tools/setup fetches it with apt")
-    server = program(root, "--list", "--log", "none")
+    server = program(root, "--log", "none")
     server.root, server.least = root, least
     yield server
     server.stop()

@@ -160,9 +160,11 @@ def test_encoded_names(site, path):
     assert site.get(path).content == b"odd"
 
 
-def test_folder_without_index_is_not_listed_unasked(site):
-    assert site.get("/bare/").status in (403, 404)
-    assert site.get("/bare/x.txt").content == b"x"
+def test_folder_without_index_is_listed_unless_told_otherwise(site, serve, tree):
+    assert b"x.txt" in site.get("/bare/").content
+    silent = serve(tree, "--no-list")
+    assert silent.get("/bare/").status == 404
+    assert silent.get("/bare/x.txt").content == b"x"
 
 
 def test_file_is_not_a_folder(site):

@@ -48,7 +48,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def listed(folder):
-    server = program(folder, "--list")
+    server = program(folder)
     yield server
     server.stop()
 

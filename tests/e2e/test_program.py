@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: MIT
 """The command: start-up and its errors, addresses, stopping, and the logs."""
 
+import contextlib
+import fcntl
 import json
 import os
 import re
 import signal
 import socket
 import subprocess
+import termios
 import time
 
 import pytest
@@ -42,8 +45,9 @@ def test_version():
 def test_help():
     done = run("--help")
     assert done.returncode == 0
-    for option in ("--listen", "--workers", "--log", "--quiet", "--list", "--host", "--version", "--help"):
+    for option in ("--listen", "--port", "--workers", "--log", "--quiet", "--no-list", "--host", "--version", "--help"):
         assert option in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 100
 
 
 @pytest.mark.parametrize(
@@ -52,6 +56,43 @@ def test_help():
 def test_bad_words(words):
     done = run(*words)
     assert done.returncode in (1, 2) and done.stdout == "" and done.stderr.startswith("skua: ")
+
+
+SUGGESTIONS = [
+    ("--directory", "skua DIR"), ("--dir", "skua DIR"), ("-d", "skua DIR"), ("--root", "skua DIR"),
+    ("--cors", "Access-Control-Allow-Origin"), ("--lisen", "--listen?"), ("--bind", "--listen?"), ("-b", "--listen?"),
+    ("--worker", "--workers?"), ("--threads", "--workers?"), ("--dotfile", "--dotfiles?"), ("--nolist", "--no-list?"),
+    ("--tls", "no TLS"), ("--prefix", "skua --help"), ("-z", "skua --help"),
+]
+
+
+@pytest.mark.parametrize("word, meant", SUGGESTIONS)
+def test_a_wrong_option_suggests_the_right_one(word, meant):
+    for words in [[word, "x"], [f"{word}=x"]][: word.count("-")]:
+        done = run(*words)
+        assert done.returncode == 2 and done.stderr.count("\n") == 1
+        assert done.stderr.startswith(f"skua: there is no option {word}; ") and meant in done.stderr
+
+
+@pytest.mark.parametrize("host, instead", [("foo:8080", "foo"), ("[::1]:80", "[::1]"), ("::1", "[::1]"), ("a b", "www."), ("", "www.")])
+def test_what_is_no_host_name(host, instead):
+    done = run("--host", host)
+    assert done.returncode == 2 and instead in done.stderr
+    assert ":8080" not in done.stderr.replace(f'"{host}"', "")
+
+
+@pytest.mark.parametrize("closed", [[0], [1], [2], [0, 1], [1, 2], [0, 1, 2]], ids=str)
+def test_closed_streams_are_opened_on_dev_null(launch, folder, closed):
+    """Else a listening socket would be standard output, and a client standard error."""
+    port = free_port()
+    site = launch(
+        Server, [SKUA, folder, "--listen", f"127.0.0.1:{port}", "--workers", "1"], ("127.0.0.1", port),
+        preexec=lambda: [os.close(fd) for fd in closed],
+    )
+    for fd in range(3):
+        target = os.readlink(f"/proc/{site.pid}/fd/{fd}")
+        assert (target == "/dev/null") == (fd in closed or fd == 0), target
+    assert site.get("/").content == b"<p>here</p>"
 
 
 def test_no_such_folder():
@@ -64,7 +105,7 @@ def test_not_a_folder(folder):
     assert done.returncode == 1 and "index.html" in done.stderr
 
 
-@pytest.mark.parametrize("address", ["nonsense", "127.0.0.1:99999", "127.0.0.1", "300.0.0.1:80", "[::1]", "unix:"])
+@pytest.mark.parametrize("address", ["nonsense", "127.0.0.1:99999", "99999", "300.0.0.1:80", "foo:8080", "[::1", "unix:"])
 def test_bad_addresses(folder, address):
     done = run(folder, "--listen", address)
     assert done.returncode in (1, 2) and address in done.stderr
@@ -93,6 +134,15 @@ def test_address_in_use_by_one_that_does_not_share(folder):
     assert done.returncode == 1 and "in use" in done.stderr
 
 
+def test_the_default_address_in_use(folder):
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        done = run(folder, "--port", port)
+    assert done.returncode == 1 and f"in use by another process; try --port {port + 1}" in done.stderr
+
+
 def test_start_line(serve, folder):
     site = serve(folder)
     text = eventually(lambda: site.out_text() + site.error_text())
@@ -114,6 +164,52 @@ def test_port_zero(launch, folder):
 
 
 # ---- Addresses ----
+
+
+def started(launch, folder, *words):
+    """The first address that the start line of a program names, once it serves there."""
+    site = launch(Server, [SKUA, folder, "--workers", "1", *words], None, wait=False)
+    found = eventually(lambda: re.search(r"serves \S+ at http://(\[?[\w.:]+?\]?)(?::(\d+))?[, ]", site.error_text()))
+    assert found, site.error_text()
+    host = found.group(1).strip("[]")
+    site.address = ("127.0.0.1" if host == "localhost" else host, int(found.group(2) or 80))
+    return site
+
+
+@pytest.mark.parametrize("words, host", [
+    (["--port", "PORT"], "127.0.0.1"), (["-p", "PORT"], "127.0.0.1"), (["-pPORT"], "127.0.0.1"), (["--port=PORT"], "127.0.0.1"),
+    (["--listen", "PORT"], "127.0.0.1"), (["--listen", "localhost", "-p", "PORT"], "127.0.0.1"),
+    (["-p", "PORT", "--listen", "127.0.0.1"], "127.0.0.1"), (["--listen", "[::1]", "-p", "PORT"], "::1"),
+    (["--listen", "::1", "-p", "PORT"], "::1"), (["--listen", "0.0.0.0", "-p", "PORT"], "127.0.0.1"),
+    (["--listen", "*", "-p", "PORT"], "127.0.0.1"), (["--listen", "0"], "127.0.0.1"), (["-p0"], "127.0.0.1"),
+], ids=" ".join)
+def test_addresses_as_people_write_them(launch, folder, words, host):
+    port = free_port()
+    site = started(launch, folder, *(word.replace("PORT", str(port)) for word in words))
+    assert site.address[0] == host and (site.port == port or "0" in words[-1])
+    assert site.get("/").status == 200
+
+
+@pytest.mark.parametrize("words", [["-p", "x"], ["-p", "65536"], ["-p"], ["-p", "80", "-l", "127.0.0.1:81"], ["-p", "80", "-l", "81"]])
+def test_what_is_no_port(folder, words):
+    done = run(folder, *words)
+    assert done.returncode == 2 and "--port" in done.stderr
+
+
+def test_the_start_line_names_what_other_machines_type(launch, folder):
+    """The addresses of this machine, and none of them for one that only it can use."""
+    port = free_port()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.connect(("192.0.2.1", 9))  # sends nothing
+        own = probe.getsockname()[0]
+    for address in (f":{port}", f"0.0.0.0:{port}"):
+        site = launch(Server, [SKUA, folder, "--listen", address], ("127.0.0.1", port))
+        text = eventually(lambda: "serves" in site.error_text() and site.error_text())
+        assert f"at http://localhost:{port}" in text and f"http://{own}:{port}" in text
+        assert f"other machines can reach port {port}" in text and "[::]" not in text
+        site.stop()
+    site = launch(Server, [SKUA, folder, "--listen", f"127.0.0.1:{port}"], ("127.0.0.1", port))
+    assert own not in eventually(lambda: "serves" in site.error_text() and site.error_text())
 
 
 def test_ipv6(launch, folder):
@@ -158,6 +254,21 @@ def test_stale_unix_socket_is_replaced(launch, folder, tmp_path_factory):
     dead.bind(path)
     dead.close()
     assert launch(Server, [SKUA, folder, "--listen", f"unix:{path}"], path).get("/").status == 200
+
+
+WHY_NOT_UNIX = [
+    ("/nowhere/at/all", "/nowhere/at does not exist"), ("FOLDER/index.html/x", "index.html is not a directory"),
+    ("FOLDER/index.html", "it is a file and no socket"), ("FOLDER", "it is a directory and no socket"),
+    ("FOLDER/link", "it is a symbolic link and no socket"), ("/proc/x", "no socket can be made there"),
+    ("a" * 120, "at most 107 octets"), ("", "names no socket"),
+]
+
+
+@pytest.mark.parametrize("path, why", WHY_NOT_UNIX, ids=[why for _, why in WHY_NOT_UNIX])
+def test_why_not_on_a_unix_socket(folder, path, why):
+    (folder / "link").symlink_to("nowhere")
+    done = run(folder, "--listen", "unix:" + path.replace("FOLDER", str(folder)))
+    assert done.returncode == 1 and why in done.stderr and done.stderr.count("\n") == 1
 
 
 def test_a_file_is_not_replaced_by_a_socket(folder):
@@ -262,6 +373,71 @@ def test_second_signal_ends_at_once(serve, folder):
     site.judged = True
     site.wait(3)
     check_sanitizers(site.error_text())
+
+
+def test_sigusr1_does_nothing(serve, folder):
+    site = serve(folder)
+    site.signal(signal.SIGUSR1)
+    assert site.get("/").status == 200
+
+
+@pytest.fixture
+def on_terminal(launch, folder):
+    """Starts a program that leads a session with a controlling terminal; gives it and the terminal's other end."""
+    ends = []
+
+    def start(*before):
+        controller, terminal = os.openpty()
+        port = free_port()
+
+        def take_terminal():
+            os.setsid()
+            fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
+            for action in before:
+                action()
+
+        site = launch(Server, [SKUA, folder, "--port", port, "--grace", "60"], ("127.0.0.1", port), preexec=take_terminal, fds=(terminal,))
+        os.close(terminal)
+        ends.append(controller)
+        assert eventually(lambda: "serves" in site.error_text())
+        return site, controller
+
+    yield start
+    for end in ends:
+        with contextlib.suppress(OSError):
+            os.close(end)
+
+
+def test_sighup_of_a_terminal_that_has_gone_is_a_graceful_stop(on_terminal):
+    site, controller = on_terminal()
+    with site.connect(receive_buffer=1 << 20) as connection:
+        connection.send(request("/big"))
+        assert connection.head().status == 200
+        site.signal(signal.SIGHUP)
+        assert not eventually(lambda: "finishing" in site.error_text(), within=0.3), "the terminal is there"
+        os.close(controller)
+        assert eventually(lambda: "finishing" in site.error_text())
+        site.signal(signal.SIGHUP)  # the shell tells of it, too
+        time.sleep(0.2)
+        assert len(connection.exactly(40_000_000)) == 40_000_000
+    assert "stopped" in site.judge_end()
+
+
+def test_sighup_without_a_terminal_does_nothing(launch, folder):
+    port = free_port()
+    site = launch(Server, [SKUA, folder, "--port", port], ("127.0.0.1", port), preexec=os.setsid)
+    assert eventually(lambda: "serves" in site.error_text())
+    site.signal(signal.SIGHUP)
+    time.sleep(0.2)
+    assert site.get("/").status == 200
+
+
+def test_sighup_that_is_ignored_stays_so(on_terminal):
+    """As nohup starts a program."""
+    site, controller = on_terminal(lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    os.close(controller)
+    time.sleep(0.3)
+    assert site.get("/").status == 200
 
 
 # ---- Logs ----

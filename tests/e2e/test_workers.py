@@ -21,7 +21,7 @@ def site(request, launch, tmp_path):
         (tmp_path / "listed" / f"{i}.txt").write_text(str(i))
     port = free_port()
     make = lambda: Server(
-        [BUILD / "skua", tmp_path, "--listen", f"127.0.0.1:{port}", "--workers", "4", "--list", "--log", "json",
+        [BUILD / "skua", tmp_path, "--listen", f"127.0.0.1:{port}", "--workers", "4", "--log", "json",
          "--accept", request.param],
         ("127.0.0.1", port),
     )

@@ -2,7 +2,7 @@
 //
 // Addresses in both directions, and listening sockets on loopback and in a directory of their own.
 
-#include "io/socket.h"
+#include "io/socket_why.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -280,6 +280,41 @@ static void test_socket_says_why_not(void **state)
     assert_int_equal(fd, -1);
 }
 
+static void test_socket_says_why_in_words(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        skua_status status;
+        const char *why;
+    } cases[] = {
+        { "192.0.2.1:80", SKUA_EADDRNOTAVAIL, "192.0.2.1:80 is not an address of this machine" },
+        { "127.0.0.1:80", SKUA_EADDRINUSE, "127.0.0.1:80 is in use by another process" },
+        { "127.0.0.1:80", SKUA_EACCES, "there is no permission to listen on 127.0.0.1:80" },
+        { "127.0.0.1:80", SKUA_ENOFILE, "cannot listen on 127.0.0.1:80: out of file descriptors" },
+        { "unix:/no/x", SKUA_EADDRNOTAVAIL, "cannot listen on unix:/no/x: /no does not exist" },
+        { "unix:/etc/passwd/x", SKUA_EADDRNOTAVAIL,
+          "cannot listen on unix:/etc/passwd/x: /etc/passwd is not a directory" },
+        { "unix:/etc/passwd/x/y", SKUA_EADDRNOTAVAIL,
+          "cannot listen on unix:/etc/passwd/x/y: /etc/passwd/x is not in a directory" },
+        { "unix:/etc/passwd", SKUA_EADDRINUSE,
+          "cannot listen on unix:/etc/passwd: it is a file and no socket, and stays as it is" },
+        { "unix:/dev/null", SKUA_EADDRINUSE,
+          "cannot listen on unix:/dev/null: it is a device and no socket, and stays as it is" },
+        { "unix:/tmp/x.sock", SKUA_EADDRINUSE, "unix:/tmp/x.sock is in use by another process" },
+        { "unix:x.sock", SKUA_EACCES, "there is no permission to listen on unix:x.sock" },
+        { "unix:@x", SKUA_EADDRINUSE, "unix:@x is in use by another process" },
+    };
+    char why[SOCKET_WHY_OCTETS];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        socket_address address = address_of(cases[i].text);
+        socket_why(&address, cases[i].status, why);
+        assert_string_equal(why, cases[i].why);
+    }
+    socket_address_why(slice_of("unix:" LONG_PATH_107 "8"), why);
+    assert_non_null(strstr(why, "has at most 107 octets"));
+}
+
 static socket_address unix_address(const char *directory, char path[64])
 {
     char text[80];
@@ -365,6 +400,7 @@ int main(void)
         cmocka_unit_test(test_socket_tells_who_listens),
         cmocka_unit_test(test_socket_listens_on_every_address),
         cmocka_unit_test(test_socket_says_why_not),
+        cmocka_unit_test(test_socket_says_why_in_words),
         cmocka_unit_test(test_socket_replaces_a_stale_file_only),
         cmocka_unit_test(test_socket_close_spares_the_successor),
         cmocka_unit_test(test_socket_listens_without_a_file),
