@@ -1240,8 +1240,10 @@ SKUA_API SKUA_NODISCARD skua_status skua_route_directory(skua_server *server, co
                                                          const char *path,
                                                          const skua_directory_config *config);
 
-// The media type for a file name by its ending, with "; charset=utf-8" where it is text;
-// "application/octet-stream" when unknown.  Thread: any.
+// The media type for a file name by its ending, or by the whole of it ("Makefile"), with
+// "; charset=utf-8" where it is text; "application/octet-stream" when unknown. skua_route_directory
+// looks at the content then: what begins as UTF-8 text is text/plain, and ".ts" that does not may be
+// video/mp2t.  Thread: any.
 SKUA_API const char *skua_media_type(skua_slice name);
 
 // ---- Testing ----------------------------------------------------------------------------------

@@ -6,6 +6,7 @@
 
 #include "base/assert.h"
 #include "base/memory.h"
+#include "files/media.h"
 #include "http/date.h"
 
 #include <stdio.h>
@@ -34,7 +35,7 @@ static void cached_set_validators(cached *c, int64_t unix_ns)
     c->last_modified = modified_ns >= 0 ? modified_ns / cached_second_ns : -1;
 }
 
-enum { CACHED_FIELDS_MAX = 5 };
+enum { CACHED_FIELDS_MAX = 6 };
 
 typedef struct cached_fields {
     skua_field list[CACHED_FIELDS_MAX];
@@ -65,6 +66,8 @@ static skua_status cached_make_ok(cached *c, const cached_source *source)
     }
     cached_add_common(&fields, c, source->site);
     cached_add_field(&fields, "Accept-Ranges", SKUA_SLICE("bytes"));
+    skua_field guard;
+    if (media_guard(c->type, &guard)) fields.list[fields.count++] = guard;
     skua_answer_desc desc = { .status = 200, .fields = fields.list, .fields_count = fields.count };
     if (c->file) {
         desc.file = c->file;

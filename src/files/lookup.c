@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "files/listing_job.h"
+#include "files/media.h"
 #include "files/reply.h"
 
 #include <stdio.h>
@@ -27,7 +28,8 @@ typedef struct lookup {
     unsigned tries;
     skua_file *file; // NULL: not open
     skua_file_info info;
-    char *content;   // of a small file; NULL: not read
+    char *content; // of a small file, or how a large one begins; NULL: not read
+    size_t content_len;
     size_t key_len;  // of path: as it was asked for
     size_t path_len; // what is opened; longer than the key by the name of the index file
     char path[];
@@ -39,6 +41,7 @@ static void lookup_close_file(lookup *l)
     l->file = NULL;
     memory_free(l->content);
     l->content = NULL;
+    l->content_len = 0;
 }
 
 static void lookup_free(lookup *l)
@@ -132,15 +135,17 @@ static skua_status lookup_serve(lookup *l)
         lookup_reply(l, entry);
         return SKUA_OK;
     }
+    bool small = cached_is_small(l->site, &l->info);
+    slice content = slice_make(l->content, l->content_len);
     cached_source source = {
         .site = l->site,
         .worker = l->worker,
         .key = slice_make(l->path, l->key_len),
         .coding = CACHED_IDENTITY,
-        .type = skua_media_type(slice_make(l->path, l->path_len)),
+        .type = media_type(slice_make(l->path, l->path_len), content),
         .file = l->file,
         .info = &l->info,
-        .content = slice_make(l->content, l->content ? (size_t)l->info.size : 0),
+        .content = small ? content : slice_make(NULL, 0),
     };
     cached *made;
     skua_status status = cached_new(&source, &made);
@@ -202,14 +207,18 @@ static void lookup_loaded(skua_worker *worker, skua_status status, size_t octets
 {
     (void)worker;
     lookup *l = user;
-    if (!status && octets < l->info.size) status = SKUA_ESTATE;
+    if (!status && octets < l->content_len) status = SKUA_ESTATE;
     lookup_conclude(l, status);
 }
 
-static bool lookup_needs_content(const lookup *l)
+// How many octets are read before it is answered: all of a small file, and the beginning of one whose
+// name does not tell its type.
+static size_t lookup_needs_content(const lookup *l)
 {
-    return l->request && l->info.kind == SKUA_FILE_REGULAR && l->info.size > 0 &&
-           cached_is_small(l->site, &l->info) && !lookup_find(l);
+    if (!l->request || l->info.kind != SKUA_FILE_REGULAR || lookup_find(l)) return 0;
+    if (cached_is_small(l->site, &l->info)) return (size_t)l->info.size;
+    if (!media_needs_look(slice_make(l->path, l->path_len))) return 0;
+    return l->info.size < MEDIA_LOOK_OCTETS ? (size_t)l->info.size : MEDIA_LOOK_OCTETS;
 }
 
 static void lookup_opened(skua_worker *worker, skua_status status, skua_file *file,
@@ -219,12 +228,13 @@ static void lookup_opened(skua_worker *worker, skua_status status, skua_file *fi
     lookup *l = user;
     l->file = file;
     if (!status) l->info = *info;
-    if (status || !lookup_needs_content(l)) {
+    l->content_len = status ? 0 : lookup_needs_content(l);
+    if (!l->content_len) {
         lookup_conclude(l, status);
         return;
     }
-    l->content = memory_alloc((size_t)l->info.size);
-    if (l->content) skua_file_load(l->file, 0, l->content, (size_t)l->info.size, lookup_loaded, l);
+    l->content = memory_alloc(l->content_len);
+    if (l->content) skua_file_load(l->file, 0, l->content, l->content_len, lookup_loaded, l);
     else lookup_conclude(l, SKUA_ENOMEM);
 }
 

@@ -6,6 +6,7 @@
 
 #include "files/byteranges.h"
 #include "files/file_preconditions.h"
+#include "files/media.h"
 #include "http/date.h"
 #include "http/target.h"
 
@@ -29,6 +30,9 @@ static skua_status reply_add_fields(skua_request *request, const site *s, const 
                                     bool has_rest)
 {
     skua_status status = skua_field_add(request, "ETag", slice_make(entry->etag, entry->etag_len));
+    skua_field guard;
+    if (!status && media_guard(entry->type, &guard))
+        status = skua_field_add(request, guard.name.ptr, guard.value);
     if (!status && s->cache_control) {
         status = skua_field_add(request, "Cache-Control", slice_of(s->cache_control));
     }

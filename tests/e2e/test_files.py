@@ -197,8 +197,7 @@ def test_file_is_not_a_folder(site):
         ("a.webm", "video/webm"),
         ("a.mp3", "audio/mpeg"),
         ("a.zip", "application/zip"),
-        ("a.unknown", "application/octet-stream"),
-        ("a", "application/octet-stream"),
+        ("a.bin", "application/octet-stream"),
     ],
 )
 def test_media_types(serve_types, name, media_type):
@@ -210,9 +209,8 @@ def test_media_types(serve_types, name, media_type):
 @pytest.fixture(scope="module")
 def serve_types(tmp_path_factory):
     folder = tmp_path_factory.mktemp("types")
-    for ending in "html HTML css js mjs txt csv json svg png jpg jpeg gif webp avif woff2 wasm pdf mp4 webm mp3 zip unknown".split():
+    for ending in "html HTML css js mjs txt csv json svg png jpg jpeg gif webp avif woff2 wasm pdf mp4 webm mp3 zip bin".split():
         (folder / f"a.{ending}").write_text("x")
-    (folder / "a").write_text("x")
     server = program(folder)
     yield server
     server.stop()
@@ -609,3 +607,48 @@ def test_peer_that_resets_during_sendfile(serve, tmp_path):
         connection.reset() if i % 2 else connection.close()
     assert site.alive()
     assert site.get("/file", "Range: bytes=0-4").content == b"\0" * 5
+
+
+# ---- Types ----
+
+PLAIN = "text/plain; charset=utf-8"
+STREAM = b"\x47\x40\x11\x10" + bytes(184)
+TYPES = {
+    "notes": (b"some text\n", PLAIN), "long-notes": ("Gr\u00fc\u00dfe\n".encode() * 20_000, PLAIN), "nothing": (b"", PLAIN),
+    "page": (b"<!doctype html><script>alert(1)</script>", PLAIN), "data": (b"\x00\x01\x02", "application/octet-stream"),
+    "long-data": (b"text " * 100 + b"\x00" * 200_000, "application/octet-stream"), "Makefile": (b"all:\n", PLAIN),
+    "app.ts": (b"export {};\n", PLAIN), "film.ts": (STREAM, "video/mp2t"), "long-film.ts": (STREAM * 1000, "video/mp2t"),
+    "view.jsx": (b"<b/>", PLAIN), "track.gpx": (b"<gpx/>", "application/gpx+xml"),
+}
+
+
+@pytest.fixture(scope="module")
+def typed(tmp_path_factory):
+    root = tmp_path_factory.mktemp("typed")
+    for name, (content, _) in TYPES.items():
+        (root / name).write_bytes(content)
+    server = program(root)
+    yield server
+    server.stop()
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_a_file_has_the_type_of_its_name_or_content(typed, name):
+    content, kind = TYPES[name]
+    for _ in range(2):  # from the disk and from the cache
+        answer = typed.get(f"/{name}")
+        assert (answer.content, answer.get("content-type")) == (content, kind)
+        assert answer.get("x-content-type-options") == ("nosniff" if kind == PLAIN else None)
+        assert answer.get("content-security-policy") == ("sandbox" if "+xml" in kind else None)
+    if content:
+        part = typed.get(f"/{name}", "Range: bytes=0-1")
+        assert part.status == 206 and part.get("content-type") == kind
+        assert part.get("x-content-type-options") == ("nosniff" if kind == PLAIN else None)
+
+
+def test_a_type_follows_the_content(serve, tmp_path):
+    site = serve(tmp_path)
+    for content, kind in ((b"text", PLAIN), (b"\x00", "application/octet-stream"), (b"text again", PLAIN)):
+        (tmp_path / "new").write_bytes(content)
+        (tmp_path / "new").rename(tmp_path / "file")
+        assert site.get("/file").get("content-type") == kind

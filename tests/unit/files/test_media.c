@@ -2,7 +2,7 @@
 //
 // Media types of names.
 
-#include "base/slice.h"
+#include "files/media.h"
 #include "support/support.h"
 
 #include <setjmp.h>
@@ -53,6 +53,35 @@ static const case_type cases[] = {
     { "a.tar.gz", "application/gzip" },
     { "a.3gp", "video/3gpp" },
     { "a.zst", "application/zstd" },
+    { "a.jsx", "text/plain; charset=utf-8" },
+    { "a.tsx", "text/plain; charset=utf-8" },
+    { "a.ts", "text/plain; charset=utf-8" },
+    { "a.vue", "text/plain; charset=utf-8" },
+    { "a.scss", "text/plain; charset=utf-8" },
+    { "a.go", "text/plain; charset=utf-8" },
+    { "a.java", "text/plain; charset=utf-8" },
+    { "a.rb", "text/plain; charset=utf-8" },
+    { "a.php", "text/plain; charset=utf-8" },
+    { "a.sh", "text/plain; charset=utf-8" },
+    { "a.toml", "application/toml" },
+    { "a.yaml", "application/yaml" },
+    { "a.jsonl", "application/jsonl" },
+    { "a.ipynb", "application/x-ipynb+json" },
+    { "a.srt", "application/x-subrip" },
+    { "a.heif", "image/heif" },
+    { "a.jfif", "image/jpeg" },
+    { "a.aiff", "audio/aiff" },
+    { "a.m3u", "audio/mpegurl" },
+    { "a.m4b", "audio/mp4" },
+    { "a.gpx", "application/gpx+xml" },
+    { "a.kml", "application/vnd.google-earth.kml+xml" },
+    { "a.apk", "application/vnd.android.package-archive" },
+    { "a.ttc", "font/collection" },
+    { "Makefile", "text/plain; charset=utf-8" },
+    { "a/README", "text/plain; charset=utf-8" },
+    { "LICENSE", "text/plain; charset=utf-8" },
+    { "LICENSE/a", "application/octet-stream" },
+    { "README.zzz", "application/octet-stream" },
     // Whatever the case; the last ending counts; the last segment counts.
     { "A.HTML", "text/html; charset=utf-8" },
     { "a.Jpg", "image/jpeg" },
@@ -103,7 +132,7 @@ static void test_media_finds_all_short_endings(void **state)
             }
         }
     }
-    assert_int_equal(found, 78);
+    assert_int_equal(found, 93);
 }
 
 static void test_media_text_is_utf8(void **state)
@@ -115,12 +144,104 @@ static void test_media_text_is_utf8(void **state)
     }
 }
 
+typedef struct case_look {
+    const char *name;
+    const char *content;
+    size_t len;
+    const char *type; // NULL: text/plain in UTF-8
+} case_look;
+
+#define CONTENT(text) (text), sizeof(text) - 1
+
+static const case_look looks[] = {
+    { "notes", CONTENT("plain text\r\n\twith \x1b[1mcolours\x1b[0m\n"), NULL },
+    { "notes",
+      CONTENT("Gr\xc3\xbc\xc3\x9f"
+              "e \xf0\x9f\x98\x80"),
+      NULL },
+    { "notes", CONTENT("\xef\xbb\xbfwith a mark"), NULL },
+    { "empty", CONTENT(""), NULL },
+    { "page", CONTENT("<!doctype html><script>alert(1)</script>"), NULL },
+    { "image", CONTENT("\x89PNG\r\n\x1a\n"), "application/octet-stream" },
+    { "nul", CONTENT("text\0text"), "application/octet-stream" },
+    { "delete", CONTENT("text\x7f"), "application/octet-stream" },
+    { "latin",
+      CONTENT("Gr\xfc\xdf"
+              "e"),
+      "application/octet-stream" },
+    { "cut", CONTENT("Gr\xc3"), "application/octet-stream" },
+    { "utf-16", CONTENT("\xff\xfeG\0"), "application/octet-stream" },
+    { "a.zzz", CONTENT("text"), NULL },
+    { ".profile", CONTENT("text"), NULL },
+    { "a.ts", CONTENT("export const a = 1;\n"), NULL },
+    { "a.ts", CONTENT("Given(1);\n"), NULL },
+    { "a.ts", CONTENT(""), NULL },
+    { "a.TS", CONTENT("\x47\x40\x11\x10\x00"), "video/mp2t" },
+    { "a.ts", CONTENT("\x00\x01"), "application/octet-stream" },
+    // A name that tells is believed.
+    { "a.bin", CONTENT("text"), "application/octet-stream" },
+    { "a.png", CONTENT("text"), "image/png" },
+    { "a.txt", CONTENT("\x00"), NULL },
+};
+
+static void test_media_looks_at_what_has_no_known_ending(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof looks / sizeof *looks; i++) {
+        const char *type = looks[i].type ? looks[i].type : "text/plain; charset=utf-8";
+        char *content = guarded_copy(looks[i].content, looks[i].len);
+        slice beginning = slice_make(content, looks[i].len);
+        assert_string_equal(media_type(slice_of(looks[i].name), beginning), type);
+        guarded_free(content, looks[i].len);
+    }
+}
+
+// Only so much is looked at, and the end of that may lie inside a character.
+static void test_media_looks_at_the_beginning_only(void **state)
+{
+    (void)state;
+    static char content[2 * MEDIA_LOOK_OCTETS];
+    for (size_t before = 1; before < 5; before++) {
+        memset(content, 'a', sizeof content);
+        memcpy(content + MEDIA_LOOK_OCTETS - before, "\xf0\x9f\x98\x80", 4);
+        slice all = slice_make(content, sizeof content);
+        content[sizeof content - 1] = 0;
+        assert_string_equal(media_type(slice_of("a"), all), "text/plain; charset=utf-8");
+        slice first = slice_make(content, MEDIA_LOOK_OCTETS);
+        assert_string_equal(media_type(slice_of("a"), first), "text/plain; charset=utf-8");
+        content[MEDIA_LOOK_OCTETS - before] = (char)0xff;
+        assert_string_equal(media_type(slice_of("a"), first), "application/octet-stream");
+    }
+}
+
+// What a browser would not run of a file without a type it does not run of one with it: a script
+// of a type of its own, or a page.
+static void test_media_makes_nothing_run(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "a.jsx", "a.tsx",  "a.ts",   "a.vue", "a.scss",
+                                         "a.go",  "a.php",  "a.rb",   "a.sh",  "a.gpx",
+                                         "a.kml", "README", "a.java", "page",  "a.zzz" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        skua_field guard;
+        const char *type = media_type(slice_of(names[i]), slice_of("<script>alert(1)</script>"));
+        assert_true(media_guard(type, &guard));
+        if (strstr(type, "+xml")) assert_true(slice_equal(guard.value, slice_of("sandbox")));
+        else assert_true(slice_equal(guard.value, slice_of("nosniff")));
+    }
+    skua_field none;
+    assert_false(media_guard("text/html; charset=utf-8", &none));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_media_types),
         cmocka_unit_test(test_media_finds_all_short_endings),
         cmocka_unit_test(test_media_text_is_utf8),
+        cmocka_unit_test(test_media_looks_at_what_has_no_known_ending),
+        cmocka_unit_test(test_media_looks_at_the_beginning_only),
+        cmocka_unit_test(test_media_makes_nothing_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
