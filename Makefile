@@ -19,7 +19,7 @@ PREFIX ?= /usr/local
 OTHER_TESTS := requests files deadlines faults clients accept logs
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-all forms dist install uninstall tidy unit tsan kqueue cross fuzz conformance bench bench-micro bench-seeds format clean FORCE
+.PHONY: help run build test test-all forms dist install uninstall tidy unit tsan kqueue cross fuzz conformance bench bench-micro bench-seeds map format clean FORCE
 
 help:
 	@echo "make run [DIR=folder] [PORT=n]   install what is missing, build, and serve a folder"
@@ -36,6 +36,7 @@ help:
 	@echo "make bench                       measure beside the peers that are installed"
 	@echo "make bench-seeds [SECONDS=10]    the commands of five other small servers' reports, here"
 	@echo "make bench-micro                 parts by themselves, in nanoseconds and instructions"
+	@echo "make map                         the folders and their includes, docs/map.svg"
 	@echo "make format                      clang-format over the tree"
 	@echo "make clean                       remove build/"
 
@@ -156,6 +157,9 @@ bench-micro: build/.tools-bench
 bench-seeds: build/.tools-bench
 	@$(MAKE) --no-print-directory build
 	@python3 bench/seeds.py --seconds $(SECONDS) --rounds $(ROUNDS)
+
+map:
+	@python3 tools/map.py
 
 format: build/.tools-test
 	@git ls-files '*.c' '*.h' | xargs build/venv/bin/clang-format -i

@@ -11,25 +11,36 @@ import re
 import subprocess
 import sys
 
-# What a folder may include of ours, besides itself and the public header. Folders that are not listed
-# (tests, bench) may include anything.
-LAYERS = {
+# Which folders each rests on, besides itself and the public header: it may include those and what they rest on. Folders
+# that are not listed (tests, bench) may include anything.
+ARROWS = {
     "include/skua": set(),
     "src/base": set(),
-    "src/http": {"src/base"},
     "src/thread": {"src/base"},
-    "src/route": {"src/base", "src/http"},
-    "src/log": {"src/base", "src/http", "src/thread"},
-    "src/io": {"src/base", "src/thread"},
-    "src/disk": {"src/base", "src/thread", "src/io"},
-    "src/exchange": {"src/base", "src/http", "src/io", "src/thread", "src/route", "src/log", "src/disk"},
-    "src/h1": {"src/base", "src/http", "src/io", "src/thread", "src/route", "src/log", "src/disk", "src/exchange"},
-    "src/server": {"src/base", "src/http", "src/io", "src/thread", "src/route", "src/log", "src/disk", "src/exchange", "src/h1"},
-    "src/files": {"src/base", "src/http"},
+    "src/http": {"src/base"},
+    "src/io": {"src/thread"},
+    "src/route": {"src/http"},
+    "src/log": {"src/http", "src/thread"},
+    "src/disk": {"src/io"},
+    "src/exchange": {"src/route", "src/log", "src/disk"},
+    "src/h1": {"src/exchange"},
+    "src/server": {"src/h1"},
+    "src/files": {"src/http"},
     "program": set(),
     "examples": set(),
     "tests/servers": set(),
 }
+
+
+def below(folder):
+    """Everything that a folder rests on."""
+    found = set()
+    for other in ARROWS[folder]:
+        found |= {other} | below(other)
+    return found
+
+
+LAYERS = {folder: below(folder) for folder in ARROWS}
 
 # Folders that know no operating system: octets in, octets out. They may include these and no others.
 PURE = {"src/http"}
