@@ -159,6 +159,10 @@ typedef struct skua_config {
     const char *accept;
     unsigned backlog;         // connections the kernel may queue; default 4096
     unsigned connections_max; // open connections per worker; default 65536
+    // Sends "Connection: keep-alive" in each answer of HTTP/1.1 after which its connection stays
+    // open, for clients that look for it. HTTP/1.1 does not need it; answers to clients of HTTP/1.0
+    // that ask for it always have it.
+    bool keep_alive_field;
 
     // Limits, in octets unless said otherwise. The answer at the edge is in brackets.
     size_t head_octets_max;      // request line and fields; default 16384, at most 65535 [431]

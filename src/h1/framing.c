@@ -101,8 +101,14 @@ static char *framing_write_connection(const skua_request *r, char *at, int statu
     if (status == 426 && !r->close) return H1_WRITE(at, "Connection: upgrade\r\n");
     if (status == 426) return H1_WRITE(at, "Connection: close, upgrade\r\n");
     if (r->close) return H1_WRITE(at, "Connection: close\r\n");
-    if (r->head.version == 10) return H1_WRITE(at, "Connection: keep-alive\r\n");
-    return at;
+    return H1_WRITE(at, "Connection: keep-alive\r\n");
+}
+
+// Whether the answer says what becomes of its connection: a kept one of HTTP/1.1 need not.
+static inline bool framing_names_connection(const skua_request *r, int status)
+{
+    return r->close || r->head.version == 10 || status == 426 ||
+           worker_config(r->worker)->keep_alive_field;
 }
 
 static inline char *framing_write_status(char *at, int status)
@@ -142,8 +148,7 @@ static inline char *framing_write_fields_of(const session *s, const skua_request
                                             const response *given, slice made, char *at)
 {
     int status = given->status;
-    if (r->close || r->head.version == 10 || status == 426)
-        at = framing_write_connection(r, at, status);
+    if (framing_names_connection(r, status)) at = framing_write_connection(r, at, status);
     if (made.len) at = h1_write_slice(at, made);
     if (r->fields.count) at = framing_write_fields(at, r->fields.at, r->fields.count);
     if (given->type.len) {

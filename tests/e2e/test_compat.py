@@ -90,8 +90,9 @@ def test_interim_response(compat):
 @pytest.mark.parametrize("directive, closes", [(0, True), (1, False), (8, False)])
 def test_connection(compat, directive, closes):
     with compat.connect() as c:
-        assert c.get(f"/connection/{directive}").closes is closes
-        assert c.ended() if closes else c.get("/").status == 200
+        response = c.get(f"/connection/{directive}")
+        assert (response.closes, response.get("connection")) == (closes, "close" if closes else "keep-alive")
+        assert c.ended() if closes else c.get("/").get("connection") == "keep-alive"
         if not closes:
             assert c.get(f"/connection/{directive}", "Connection: close").closes and c.ended()
 

@@ -183,7 +183,7 @@ void http_request_set_userdata(struct http_request_s *request, void *data);
 void *http_request_userdata(struct http_request_s *request);
 
 // Whether the connection ends after the answer: HTTP_CLOSE; HTTP_KEEP_ALIVE and HTTP_AUTOMATIC: as
-// the client wants.
+// the client wants. Each answer says so, by "Connection: close" or "Connection: keep-alive".
 void http_request_connection(struct http_request_s *request, int directive);
 
 // Frees the content that is held. The strings of the request are not to be used any more, and
@@ -743,6 +743,7 @@ static skua_server *hsk_server_new(const http_server_t *server, const char *ipad
     memset(&config, 0, sizeof(config));
     config.listen = len > 0 && (size_t)len < sizeof(address) ? address : "";
     config.hosts = "*"; // as it was: the program looks at Host, or does not
+    config.keep_alive_field = true;
     config.workers = 1;
     config.head_octets_max = HSK_HEAD_OCTETS;
     config.target_octets_max = HTTP_MAX_TOKEN_LENGTH;

@@ -325,6 +325,34 @@ static void the_configuration_holds(void **state)
     skua_server_free(server);
 }
 
+static unsigned occurrences(skua_slice text, const char *word)
+{
+    unsigned count = 0;
+    for (size_t i = 0; i + strlen(word) <= text.len; i++)
+        count += memcmp(text.ptr + i, word, strlen(word)) == 0;
+    return count;
+}
+
+// Answers of HTTP/1.1 say that the connection stays open when they are told to, errors too.
+static void kept_connections_are_named(void **state)
+{
+    (void)state;
+    static const char wire[] = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+                               "GET /none HTTP/1.1\r\nHost: a\r\n\r\n"
+                               "GET / HTTP/1.0\r\nHost: a\r\nConnection: keep-alive\r\n\r\n"
+                               "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+    for (int said = 0; said < 2; said++) {
+        skua_server *server = skua_server_new(&(skua_config){ .keep_alive_field = said });
+        assert_int_equal(skua_route(server, "GET /{$}", on_hello, NULL), SKUA_OK);
+        skua_slice answer = { 0 };
+        assert_int_equal(skua_test_request(server, text_of(wire), &answer), SKUA_OK);
+        assert_int_equal(occurrences(answer, "\r\nConnection: keep-alive\r\n"), said ? 3 : 1);
+        assert_int_equal(occurrences(answer, "\r\nConnection: close\r\n"), 1);
+        skua_server_free(server);
+        skua_test_free(answer);
+    }
+}
+
 static void a_directory_answers_so_many_ranges(void **state)
 {
     (void)state;
@@ -384,6 +412,7 @@ int main(void)
         cmocka_unit_test(deadlines_pass_at_once),
         cmocka_unit_test(threads_are_waited_for),
         cmocka_unit_test(the_configuration_holds),
+        cmocka_unit_test(kept_connections_are_named),
         cmocka_unit_test(a_directory_answers_so_many_ranges),
         cmocka_unit_test(a_server_is_tested_or_started),
     };
