@@ -287,8 +287,11 @@ SKUA_API skua_status skua_wait(skua_server *server);
 SKUA_API SKUA_NODISCARD skua_status skua_run(skua_server *server);
 
 // Asks the server to stop: it accepts no more, finishes what runs, and after grace_ns closes the
-// rest.
-// A second call with a smaller grace shortens it; 0 ends at once.
+// rest. grace_ns: 0 or less ends at once; a hundred years is the longest.
+// A second call with a smaller grace shortens it, one with a larger grace changes nothing.
+// Before the start, or while that runs, it makes the server end as soon as it has started, with
+// SKUA_OK and without listening; a start that fails leaves it for the next one. After the end it
+// belongs to the run that is over, and a server that is started again serves.
 // Thread: any, and signal handlers.
 SKUA_API void skua_stop(skua_server *server, int64_t grace_ns);
 
@@ -315,13 +318,13 @@ SKUA_API SKUA_NODISCARD skua_status skua_open(skua_server *server);
 SKUA_API int skua_fd(const skua_server *server);
 
 // How long the caller may wait for skua_fd before it must call skua_turn all the same; 0: not at
-// all; -1: for ever.
+// all; -1: for ever. A day is the longest.
 // To be asked after each skua_turn, and after anything that was done with the server outside of
 // one.
 SKUA_API int64_t skua_timeout_ns(const skua_server *server);
 
 // One turn: waits until there is something to do, does it, and returns.
-// timeout_ns: how long to wait, at most; 0 not at all; -1 for ever.
+// timeout_ns: how long to wait, at most a day; 0 not at all; -1 for ever.
 // What was asked of the kernel is on its way when it returns, or skua_timeout_ns is 0; the first
 // always when timeout_ns is 0. SIGPIPE is neither raised nor left pending.
 // Returns: SKUA_OK; SKUA_ECLOSED once the server has ended after skua_stop, or was not open;

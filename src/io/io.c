@@ -61,7 +61,8 @@ static int64_t loop_wait_ns(const io_loop *loop, int64_t timeout_ns)
 {
     if (loop->pending || loop->pending_ops) return 0;
     int64_t wait = loop_shorter_ns(timeout_ns, io_timers_wait_ns(&loop->timers, loop->now_ns));
-    return loop_shorter_ns(wait, io_alarms_wait_ns(&loop->alarms, loop->now_ns));
+    wait = loop_shorter_ns(wait, io_alarms_wait_ns(&loop->alarms, loop->now_ns));
+    return wait < IO_WAIT_MAX_NS ? wait : IO_WAIT_MAX_NS;
 }
 
 int64_t io_wait_ns(const io_loop *loop)

@@ -132,6 +132,10 @@ struct io_op {
 
 // ---- The loop ----
 
+// A turn that is to wait longer than a day waits a day: kernels and callers keep such times in
+// smaller numbers.
+#define IO_WAIT_MAX_NS ((int64_t)86400 * 1000000000)
+
 typedef struct io_backend {
     const char *name;
     skua_status (*open)(io_loop *loop);
@@ -249,7 +253,8 @@ void io_abandon(io_loop *loop);
 // one.
 void io_flush(io_loop *loop);
 
-// How long the next turn will wait if nothing happens, from now_ns on; -1: for ever.
+// How long the next turn will wait if nothing happens, from now_ns on, at most IO_WAIT_MAX_NS; -1:
+// for ever.
 int64_t io_wait_ns(const io_loop *loop);
 
 // Reads the loop's clock anew, for what is set between turns.

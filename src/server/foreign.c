@@ -17,6 +17,7 @@ skua_status skua_open(skua_server *server)
     server->foreign = (foreign){ .open = true, .thread = pthread_self() };
     worker_begin(server->workers[0]);
     io_flush(&server->workers[0]->self.loop);
+    if (server_is_to_stop(server)) server_wake(server); // the caller may wait before it turns
     return SKUA_OK;
 }
 

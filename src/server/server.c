@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Server: configuration, listening, starting, stopping.
+// Server: configuration, listening, starting, ending.
 
 #include "server/server.h"
 
@@ -16,10 +16,6 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
-
-// For what others are answering when a worker cannot go on. Somebody waits to start the process
-// anew.
-static const int64_t server_break_grace_ns = 1000000000;
 
 struct server_keepsake {
     server_keepsake *next;
@@ -117,7 +113,7 @@ __attribute__((cold)) skua_server *skua_server_new(const skua_config *config)
     }
     if (!same_memory) server->wrong = "allocator";
     start_barrier_init(&server->barrier);
-    atomic_store(&server->shared.grace_ns, -1);
+    server_forget_stop(server);
     for (unsigned i = 0; i < WORKER_LISTENERS_MAX; i++)
         server->shared_fds[i] = -1;
     if (!server_fill(server, config)) {
@@ -488,7 +484,8 @@ static void server_close_log(skua_server *server)
 static skua_status server_open(skua_server *server)
 {
     server->error[0] = 0;
-    atomic_store(&server->shared.grace_ns, -1);
+    if (server->has_run) server_forget_stop(server); // what came since belongs to that run
+    server->has_run = false;
     atomic_store(&server->shared.late_told, false);
     atomic_store(&server->shared.broken, false);
     return server_open_log(server);
@@ -565,9 +562,11 @@ static skua_status server_staff_chosen(skua_server *server, server_need need)
     return status;
 }
 
+// A stop that has been asked for is left for the next start.
 static skua_status server_fail_start(skua_server *server, skua_status status)
 {
-    skua_stop(server, 0);
+    for (unsigned i = 0; i < server->worker_count; i++)
+        worker_dismiss(server->workers[i]);
     start_barrier_tell(&server->barrier, START_BARRIER_END);
     (void)skua_wait(server);
     return status;
@@ -584,9 +583,10 @@ __attribute__((cold)) skua_status server_prepare(skua_server *server, server_nee
     server->hands_off = server->asks_handoff && need.workers > 1;
     status = server_open(server);
     if (!status) status = server_staff_chosen(server, need);
-    if (!status) status = server_listen_all(server);
+    if (!status && !server_is_to_stop(server)) status = server_listen_all(server);
     if (status) return server_fail_start(server, status);
     server_watch_directories(server);
+    server->has_run = true;
     return SKUA_OK;
 }
 
@@ -637,36 +637,6 @@ skua_status skua_run(skua_server *server)
     return status ? status : skua_wait(server);
 }
 
-static void server_wake_workers(skua_server *server)
-{
-    if (!gate_enter(&server->running)) return; // it opens later, and workers look when they start
-    for (unsigned i = 0; i < server->worker_count; i++)
-        io_wake(&server->workers[i]->wake);
-    gate_leave(&server->running);
-}
-
-void skua_stop(skua_server *server, int64_t grace_ns)
-{
-    if (grace_ns < 0) grace_ns = 0;
-    atomic_store(&server->shared.grace_ns, grace_ns);
-    server_wake_workers(server);
-}
-
-__attribute__((cold)) void server_break(skua_server *server, const char *format, ...)
-{
-    char sentence[SERVER_ERROR_OCTETS];
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(sentence, sizeof sentence, format, arguments);
-    va_end(arguments);
-    skua_log(server, slice_of(sentence));
-    if (atomic_exchange(&server->shared.broken, true)) return;
-    memcpy(server->break_reason, sentence, sizeof sentence);
-    long long none = -1; // a stop that was asked for stays as it is
-    (void)atomic_compare_exchange_strong(&server->shared.grace_ns, &none, server_break_grace_ns);
-    server_wake_workers(server);
-}
-
 // ---- Over another backend ----
 
 skua_status server_start_on(skua_server *server, const io_backend *backend, void *kernel,
@@ -681,7 +651,8 @@ skua_status server_start_on(skua_server *server, const io_backend *backend, void
     status = server_open(server);
     if (!status) status = server_staff(server, (server_need){ .workers = 1 }, backend);
     if (status) return server_fail_start(server, status);
-    worker_listen(server->workers[0], listener);
+    server->has_run = true;
+    if (!server_is_to_stop(server)) worker_listen(server->workers[0], listener);
     worker_begin(server->workers[0]);
     return SKUA_OK;
 }

@@ -62,6 +62,7 @@ struct skua_server {
     server_worker **workers;
     unsigned worker_count;
     bool started;
+    bool has_run;          // a start has succeeded since the last one was tried
     start_barrier barrier; // of the workers' threads
     gate running;          // inside: whoever uses workers from elsewhere
     foreign foreign;
@@ -69,7 +70,7 @@ struct skua_server {
     // the first one's to write, read when every worker has ended
     char break_reason[SERVER_ERROR_OCTETS];
     struct {
-        atomic_llong grace_ns; // of the last skua_stop; -1: none
+        atomic_llong grace_ns; // the least that skua_stop was told; -1: it was not called
         atomic_bool late_told; // that blocking handlers run past it
         atomic_bool broken;    // server_break was called
     } shared;
@@ -107,6 +108,13 @@ skua_status server_prepare(skua_server *server, server_need need);
 // Every worker has ended: closes them, the listeners and the log.
 // Errors: SKUA_EIO it has ended by server_break; the reason is recorded for skua_server_error.
 skua_status server_end(skua_server *server);
+
+// Whether skua_stop was called for this run, or since the last one that failed to start.
+bool server_is_to_stop(const skua_server *server);
+void server_forget_stop(skua_server *server);
+
+// Has every worker look whether it is to end.
+void server_wake(skua_server *server);
 
 // A worker cannot go on: logs why and stops the server, as half of one would leave some clients
 // without an answer.

@@ -63,8 +63,10 @@ static skua_status testbed_make(skua_server *server)
 
 static skua_status testbed_open(skua_server *server)
 {
-    if (server->testbed) return server->started ? SKUA_OK : SKUA_ECLOSED;
-    return testbed_make(server);
+    skua_status status = server->testbed ? SKUA_OK : testbed_make(server);
+    if (status || (server->started && !server_is_to_stop(server))) return status;
+    (void)skua_wait(server); // it was stopped by somebody else than a handler
+    return SKUA_ECLOSED;
 }
 
 // ---- What is waited for ----

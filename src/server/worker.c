@@ -197,15 +197,30 @@ static void worker_abort_connections(server_worker *w)
     }
 }
 
+static void worker_drain(server_worker *w, int64_t grace_ns)
+{
+    int64_t end = w->self.loop.now_ns + grace_ns;
+    if (!w->self.disk.draining || end < w->end_at_ns) w->end_at_ns = end;
+    if (w->self.disk.draining) return;
+    w->self.disk.draining = true;
+    worker_stop_accepting(w);
+}
+
+void worker_dismiss(server_worker *w)
+{
+    SKUA_ASSERT(w->listener_count == 0);
+    w->self.disk.draining = true;
+    w->end_at_ns = w->self.loop.now_ns;
+}
+
+// To stop accepting may mean to enter the kernel, which takes in what wakes the worker for a stop
+// with a smaller grace: so it looks again.
 static void worker_look_at_stop(server_worker *w)
 {
-    long long grace = atomic_load(&w->self.server->shared.grace_ns);
-    if (grace < 0) return;
-    int64_t end = w->self.loop.now_ns + grace;
-    if (!w->self.disk.draining || end < w->end_at_ns) w->end_at_ns = end;
-    if (!w->self.disk.draining) {
-        w->self.disk.draining = true;
-        worker_stop_accepting(w);
+    long long seen = -1, grace;
+    while ((grace = atomic_load(&w->self.server->shared.grace_ns)) != seen) {
+        worker_drain(w, grace);
+        seen = grace;
     }
 }
 
@@ -291,7 +306,8 @@ bool worker_turn(server_worker *w, int64_t timeout_ns)
 
 int64_t worker_timeout_ns(const server_worker *w)
 {
-    return worker_wait_ns(w, io_wait_ns(&w->self.loop));
+    int64_t wait_ns = worker_wait_ns(w, io_wait_ns(&w->self.loop));
+    return wait_ns < IO_WAIT_MAX_NS ? wait_ns : IO_WAIT_MAX_NS;
 }
 
 void worker_begin(server_worker *w)

@@ -55,6 +55,10 @@ skua_status worker_open(server_worker *w, skua_server *server, unsigned index,
                         const io_backend *backend);
 void worker_close(server_worker *w);
 
+// Has it end, in its next turns, without having served: it must not listen.
+// Thread: any, while nobody turns it.
+void worker_dismiss(server_worker *w);
+
 // Takes connections from a listening socket.
 void worker_listen(server_worker *w, int fd);
 

@@ -378,6 +378,45 @@ static void a_stop_ends_as_soon_as_the_last_answer_has_left(void **state)
     skua_server_free(p.server);
 }
 
+static void *stop_in_a_while(void *user)
+{
+    nanosleep(&(struct timespec){ .tv_nsec = 20 * ms_ns }, NULL);
+    skua_stop(user, 0);
+    return NULL;
+}
+
+// Callers put what they are told into smaller numbers, as the kernel does.
+static void the_longest_times_are_bounded(void **state)
+{
+    (void)state;
+    const int64_t day_ns = 86400000 * ms_ns;
+    program p;
+    pthread_t thread;
+    program_open(&p);
+    assert_int_equal(skua_timer_start(p.worker, INT64_MAX, 0, tick, &p, &p.timer), SKUA_OK);
+    assert_int_equal(skua_turn(p.server, 0), SKUA_OK);
+    assert_in_range(skua_timeout_ns(p.server), 0, day_ns);
+    skua_timer_stop(p.worker, p.timer);
+    int client = connect_to(&p);
+    send_text(client, "GET /hold HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    while (!p.held)
+        assert_int_equal(skua_turn(p.server, 20 * ms_ns), SKUA_OK);
+    skua_stop(p.server, INT64_MAX);
+    assert_int_equal(skua_turn(p.server, 0), SKUA_OK);
+    assert_in_range(skua_timeout_ns(p.server), 0, day_ns);
+    assert_int_equal(pthread_create(&thread, NULL, stop_in_a_while, p.server), 0);
+    while (skua_turn(p.server, INT64_MAX) == SKUA_OK) {
+    }
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(skua_open(p.server), SKUA_OK);
+    assert_int_equal(pthread_create(&thread, NULL, stop_in_a_while, p.server), 0);
+    while (skua_turn(p.server, INT64_MAX) == SKUA_OK) { // nothing else limits it
+    }
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    close(client);
+    skua_server_free(p.server);
+}
+
 // ---- SIGPIPE ----
 
 static void send_file(skua_request *request, void *user)
@@ -517,6 +556,7 @@ int main(void)
         cmocka_unit_test(a_stop_from_another_thread_is_readable),
         cmocka_unit_test(a_stop_waits_for_what_runs_until_its_grace_is_over),
         cmocka_unit_test(a_stop_ends_as_soon_as_the_last_answer_has_left),
+        cmocka_unit_test(the_longest_times_are_bounded),
         cmocka_unit_test(a_peer_that_resets_raises_no_signal),
         cmocka_unit_test(other_threads_and_callbacks_may_not_turn),
     };

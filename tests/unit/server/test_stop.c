@@ -8,10 +8,12 @@
 
 #include "server/server.h"
 
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <setjmp.h>
@@ -150,11 +152,276 @@ static void test_a_log_that_ends_is_left_alone(void **state)
     alarm(0);
 }
 
+// ---- Before a start, and after an end ----
+
+typedef struct hooks {
+    atomic_uint starts, ends;
+} hooks;
+
+static void hook_start(skua_worker *worker, void *user)
+{
+    (void)worker;
+    atomic_fetch_add(&((hooks *)user)->starts, 1);
+}
+
+static void hook_end(skua_worker *worker, void *user)
+{
+    (void)worker;
+    atomic_fetch_add(&((hooks *)user)->ends, 1);
+}
+
+static void answer(skua_request *request, void *user)
+{
+    (void)user;
+    assert_int_equal(skua_respond(request, 200, NULL, SKUA_SLICE("Hello")), SKUA_OK);
+}
+
+static skua_server *serving_of(hooks *h)
+{
+    skua_server *server = server_of(&(skua_config){ .workers = WORKERS,
+                                                    .log_write = count_lines,
+                                                    .on_worker_start = hook_start,
+                                                    .on_worker_end = hook_end,
+                                                    .hook_user = h });
+    assert_int_equal(skua_route(server, "/hello", answer, NULL), SKUA_OK);
+    return server;
+}
+
+static const char hello_request[] = "GET /hello HTTP/1.1\r\nHost: localhost\r\n\r\n";
+
+static void send_text(int client, const char *text)
+{
+    assert_int_equal(send(client, text, strlen(text), MSG_NOSIGNAL), (ssize_t)strlen(text));
+}
+
+// Reads until text has come. Returns false if the end has come first, in whatever way.
+static bool receive_text(int client, const char *text)
+{
+    char octets[4096];
+    size_t len = 0;
+    octets[0] = 0;
+    while (!strstr(octets, text)) {
+        ssize_t n = recv(client, octets + len, sizeof octets - 1 - len, 0);
+        if (n <= 0) return false;
+        len += (size_t)n;
+        octets[len] = 0;
+    }
+    return true;
+}
+
+static void assert_serves(const skua_server *server)
+{
+    int client = socket_connect_to(skua_server_address(server, 0));
+    send_text(client, hello_request);
+    assert_true(receive_text(client, "Hello"));
+    close(client);
+}
+
+static void test_before_a_start(void **state)
+{
+    (void)state;
+    static const int64_t graces[] = { 0, 1000000000, INT64_MAX };
+    hooks h = { 0 };
+    alarm(PATIENCE_SECONDS);
+    skua_server *server = serving_of(&h);
+    for (size_t i = 0; i < sizeof graces / sizeof *graces; i++) {
+        skua_server *fresh = serving_of(&h);
+        skua_stop(fresh, graces[i]);
+        assert_int_equal(skua_run(fresh), SKUA_OK);
+        assert_int_equal(skua_start(fresh), SKUA_OK); // that one was meant, and no other
+        assert_serves(fresh);
+        skua_stop(fresh, 0);
+        assert_int_equal(skua_wait(fresh), SKUA_OK);
+        assert_int_equal(h.starts, h.ends);
+        skua_server_free(fresh);
+    }
+    skua_stop(server, 0);
+    skua_server_free(server);
+    alarm(0);
+}
+
+static void test_after_an_end(void **state)
+{
+    (void)state;
+    hooks h = { 0 };
+    alarm(PATIENCE_SECONDS);
+    skua_server *server = serving_of(&h);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(skua_start(server), SKUA_OK);
+        assert_serves(server);
+        skua_stop(server, 0);
+        assert_int_equal(skua_wait(server), SKUA_OK);
+        skua_stop(server, 0); // of what has ended
+    }
+    assert_int_equal(h.starts, 3 * WORKERS);
+    skua_server_free(server);
+    alarm(0);
+}
+
+// Whoever tries until the address is free must be told to stop trying.
+static void test_after_a_start_that_failed(void **state)
+{
+    (void)state;
+    hooks h = { 0 };
+    alarm(PATIENCE_SECONDS);
+    skua_server *first = serving_of(&h);
+    assert_int_equal(skua_start(first), SKUA_OK);
+    skua_server *second = server_of(&(skua_config){
+        .listen = skua_server_address(first, 0), .workers = WORKERS, .log_write = count_lines });
+    assert_int_equal(skua_start(second), SKUA_EADDRINUSE);
+    assert_int_equal(skua_start(second), SKUA_EADDRINUSE);
+    skua_stop(second, 0);
+    assert_int_equal(skua_run(second), SKUA_OK);
+    assert_int_equal(skua_start(second), SKUA_EADDRINUSE);
+    skua_server_free(second);
+    skua_server_free(first);
+    alarm(0);
+}
+
+typedef struct race {
+    skua_server *server;
+    atomic_bool begun;
+    unsigned rests; // before the stop
+} race;
+
+static void *stop_soon(void *user)
+{
+    race *r = user;
+    while (!atomic_load(&r->begun)) {
+    }
+    for (unsigned i = r->rests; i; i--)
+        sched_yield();
+    skua_stop(r->server, 0);
+    return NULL;
+}
+
+// Whenever it comes, before the start or in the middle of it, it is heard.
+static void test_at_any_moment_of_a_start(void **state)
+{
+    (void)state;
+    for (unsigned round = support_rounds(5 * ROUNDS); round; round--) {
+        pthread_t stopper;
+        race r = { .rests = round % 31 };
+        alarm(PATIENCE_SECONDS);
+        r.server = server_of(&(skua_config){ .workers = 1 + round % 2, .log_write = count_lines });
+        assert_int_equal(pthread_create(&stopper, NULL, stop_soon, &r), 0);
+        atomic_store(&r.begun, true);
+        for (unsigned i = round % 5; i; i--)
+            sched_yield();
+        if (round % 3) {
+            assert_int_equal(skua_run(r.server), SKUA_OK);
+        } else {
+            assert_int_equal(skua_open(r.server), SKUA_OK);
+            while (skua_turn(r.server, -1) == SKUA_OK) {
+            }
+        }
+        pthread_join(stopper, NULL);
+        skua_server_free(r.server);
+    }
+    alarm(0);
+}
+
+static void test_before_an_opening(void **state)
+{
+    (void)state;
+    hooks h = { 0 };
+    alarm(PATIENCE_SECONDS);
+    skua_server *server = serving_of(&h);
+    skua_stop(server, INT64_MAX);
+    assert_int_equal(skua_open(server), SKUA_OK);
+    struct pollfd fd = { .fd = skua_fd(server), .events = POLLIN };
+    assert_true(skua_timeout_ns(server) == 0 || poll(&fd, 1, -1) == 1);
+    assert_int_equal(skua_turn(server, 0), SKUA_ECLOSED);
+    skua_stop(server, 0); // of what has ended
+    assert_int_equal(skua_open(server), SKUA_OK);
+    assert_int_equal(skua_turn(server, 0), SKUA_OK);
+    skua_server_free(server);
+    assert_int_equal(h.starts, h.ends);
+    alarm(0);
+}
+
+// ---- How long what runs may take ----
+
+static atomic_ulong tickets;
+static skua_ticket ticket;
+
+static void hold(skua_request *request, void *user)
+{
+    (void)user;
+    assert_int_equal(skua_ticket_take(request, &ticket), SKUA_OK);
+    atomic_fetch_add(&tickets, 1);
+}
+
+static void resumed(skua_request *request, void *user)
+{
+    *(bool *)user = request != NULL;
+    if (request) assert_int_equal(skua_respond(request, 200, NULL, SKUA_SLICE("Late")), SKUA_OK);
+}
+
+static skua_server *holding_of(int *client)
+{
+    skua_server *server = server_of(&(skua_config){ .workers = 1 });
+    assert_int_equal(skua_route(server, "/hold", hold, NULL), SKUA_OK);
+    assert_int_equal(skua_start(server), SKUA_OK);
+    *client = socket_connect_to(skua_server_address(server, 0));
+    unsigned long before = atomic_load(&tickets);
+    send_text(*client, "GET /hold HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    while (atomic_load(&tickets) == before)
+        sched_yield();
+    return server;
+}
+
+static void test_the_longest_grace(void **state)
+{
+    (void)state;
+    int client;
+    bool there = false;
+    alarm(PATIENCE_SECONDS);
+    skua_server *server = holding_of(&client);
+    skua_stop(server, INT64_MAX);
+    nanosleep(&(struct timespec){ .tv_nsec = 50000000 }, NULL); // to be heard of
+    assert_int_equal(skua_resume(ticket, resumed, &there), SKUA_OK);
+    assert_true(receive_text(client, "Late"));
+    assert_int_equal(skua_wait(server), SKUA_OK);
+    assert_true(there);
+    close(client);
+    skua_server_free(server);
+    alarm(0);
+}
+
+// The second one may come while a worker, because of the first, stops to accept.
+static void test_the_smallest_grace_counts(void **state)
+{
+    (void)state;
+    for (unsigned round = support_rounds(ROUNDS); round; round--) {
+        int client;
+        alarm(PATIENCE_SECONDS);
+        skua_server *server = holding_of(&client);
+        skua_stop(server, INT64_MAX);
+        for (unsigned i = round % 7; i; i--)
+            sched_yield();
+        skua_stop(server, 0);
+        skua_stop(server, INT64_MAX);
+        assert_int_equal(skua_wait(server), SKUA_OK);
+        assert_false(receive_text(client, "Late"));
+        close(client);
+        skua_server_free(server);
+    }
+    alarm(0);
+}
+
 static int over(const char *name)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_posters_do_not_hold_it_up),
         cmocka_unit_test(test_a_log_that_ends_is_left_alone),
+        cmocka_unit_test(test_before_a_start),
+        cmocka_unit_test(test_after_an_end),
+        cmocka_unit_test(test_after_a_start_that_failed),
+        cmocka_unit_test(test_at_any_moment_of_a_start),
+        cmocka_unit_test(test_before_an_opening),
+        cmocka_unit_test(test_the_longest_grace),
+        cmocka_unit_test(test_the_smallest_grace_counts),
     };
     const io_backend *found = io_backend_find(name);
     const char *call;
