@@ -67,6 +67,6 @@ int main(int argc, char **argv)
     if (!server || skua_route(server, "GET /{$}", on_page, NULL) ||
         skua_route(server, "GET /ticks", on_ticks, NULL))
         return 1;
-    if (skua_run(server)) (void)fprintf(stderr, "events: %s\n", skua_server_error(server));
+    if (skua_run(server)) return 1; // the log says why
     skua_server_free(server);
 }

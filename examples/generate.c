@@ -55,6 +55,6 @@ int main(int argc, char **argv)
     skua_server *server =
         skua_server_new(&(skua_config){ .listen = argc > 1 ? argv[1] : "127.0.0.1:8080" });
     if (!server || skua_route(server, "GET /squares/{name}", on_squares, NULL)) return 1;
-    if (skua_run(server)) (void)fprintf(stderr, "generate: %s\n", skua_server_error(server));
+    if (skua_run(server)) return 1; // the log says why
     skua_server_free(server);
 }

@@ -22,10 +22,6 @@ int main(int argc, char **argv)
     skua_server *server =
         skua_server_new(&(skua_config){ .listen = address, .log = SKUA_LOG_SHORT });
     if (!server || skua_route(server, "GET /hello/{name}", hello, NULL)) return 1;
-    if (skua_run(server)) {
-        (void)fprintf(stderr, "hello: %s\n", skua_server_error(server));
-        return 1;
-    }
+    if (skua_run(server)) return 1; // the log says why
     skua_server_free(server);
-    return 0;
 }

@@ -71,6 +71,6 @@ int main(int argc, char **argv)
         skua_route(server, "GET /{$}", on_any, home) ||
         skua_route(server, "GET /admin/", on_any, admin))
         return 1;
-    if (skua_run(server)) (void)fprintf(stderr, "middleware: %s\n", skua_server_error(server));
+    if (skua_run(server)) return 1; // the log says why
     skua_server_free(server);
 }

@@ -79,7 +79,7 @@ int main(int argc, char **argv)
         skua_route(server, "GET /tasks/{id}", on_get, NULL) ||
         skua_route(server, "DELETE /tasks/{id}", on_delete, NULL))
         return 1;
-    if (skua_run(server)) (void)fprintf(stderr, "rest: %s\n", skua_server_error(server));
+    if (skua_run(server)) return 1; // the log says why
     skua_server_free(server);
     json_decref(tasks);
 }

@@ -69,7 +69,7 @@ int main(int argc, char **argv)
     if (!server || skua_route_blocking(server, "POST /notes", add_note, NULL) ||
         skua_route_blocking(server, "GET /notes/{id}", get_note, NULL))
         return 1;
-    if (skua_run(server)) (void)fprintf(stderr, "sqlite: %s\n", skua_server_error(server));
+    if (skua_run(server)) return 1; // the log says why
     skua_server_free(server);
     (void)sqlite3_close(db);
 }

@@ -64,6 +64,6 @@ int main(int argc, char **argv)
     skua_server *server = skua_server_new(&config);
     if (!server || skua_route(server, "GET /measure", on_measure, NULL)) return 1;
     if (pthread_create(&thread, NULL, measure, NULL)) return 1;
-    if (skua_run(server)) (void)fprintf(stderr, "thread: %s\n", skua_server_error(server));
+    if (skua_run(server)) return 1; // the log says why
     skua_server_free(server);
 }

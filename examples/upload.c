@@ -77,6 +77,6 @@ int main(int argc, char **argv)
     if (!server || skua_route(server, "PUT /upload/{number}", on_upload, NULL) ||
         skua_route(server, "GET /progress/{number}", on_progress, NULL))
         return 1;
-    if (skua_run(server)) (void)fprintf(stderr, "upload: %s\n", skua_server_error(server));
+    if (skua_run(server)) return 1; // the log says why
     skua_server_free(server);
 }

@@ -270,9 +270,9 @@ SKUA_API SKUA_NODISCARD skua_status skua_listen_fd(skua_server *server, int fd);
 SKUA_API SKUA_NODISCARD skua_status skua_listen_inherited(skua_server *server, unsigned *count);
 
 // Listens, starts the workers and returns. After it, skua_server_address tells where.
-// Errors: SKUA_EINVAL, SKUA_EADDRINUSE, SKUA_EADDRNOTAVAIL, SKUA_EACCES, SKUA_ENOMEM, SKUA_ENOFILE,
-// SKUA_EUNSUPPORTED, SKUA_ESTATE. skua_server_error then says in a sentence what was wrong with
-// what.
+// Errors: SKUA_EINVAL, also when there is no address to listen on; SKUA_EADDRINUSE,
+// SKUA_EADDRNOTAVAIL, SKUA_EACCES, SKUA_ENOMEM, SKUA_ENOFILE, SKUA_EUNSUPPORTED, SKUA_ESTATE.
+// skua_server_error then says in a sentence what was wrong with what.
 SKUA_API SKUA_NODISCARD skua_status skua_start(skua_server *server);
 
 // Waits until every worker has ended, after skua_stop. When one cannot go on, because the kernel
@@ -283,7 +283,9 @@ SKUA_API SKUA_NODISCARD skua_status skua_start(skua_server *server);
 // Thread: the one that called skua_start.
 SKUA_API skua_status skua_wait(skua_server *server);
 
-// skua_start and skua_wait.
+// skua_start and skua_wait. When the start fails, the log says why, in the sentence of
+// skua_server_error.
+// Returns: the status of whichever failed, or SKUA_OK.  Thread: as skua_start.
 SKUA_API SKUA_NODISCARD skua_status skua_run(skua_server *server);
 
 // Asks the server to stop: it accepts no more, finishes what runs, and after grace_ns closes the

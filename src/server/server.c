@@ -463,10 +463,15 @@ static void server_watch_directories(skua_server *server)
     }
 }
 
-static skua_status server_open_log(skua_server *server)
+static server_log *server_new_log(const skua_server *server)
 {
     const skua_config *config = &server->config;
-    server->log = log_new(config->log, config->log_buffer_max, config->log_write, config->log_user);
+    return log_new(config->log, config->log_buffer_max, config->log_write, config->log_user);
+}
+
+static skua_status server_open_log(skua_server *server)
+{
+    server->log = server_new_log(server);
     if (!server->log) return server_fail(server, SKUA_ENOMEM, "cannot start the log");
     gate_open(&server->logging);
     return SKUA_OK;
@@ -575,6 +580,11 @@ static skua_status server_fail_start(skua_server *server, skua_status status)
 __attribute__((cold)) skua_status server_prepare(skua_server *server, server_need need)
 {
     skua_status status = server_check(server);
+    if (!status && server->listener_count == 0) {
+        status = server_fail(server, SKUA_EINVAL,
+                             "there is no address to listen on; name one by skua_config.listen or "
+                             "skua_listen");
+    }
     if (status) return status;
     server->hosts =
         hosts_of(server->hosts_text, server_is_on_loopback(server) ? HOSTS_LOOPBACK : HOSTS_ANY);
@@ -631,10 +641,22 @@ skua_status skua_wait(skua_server *server)
     return server_end(server);
 }
 
+// A program of a few lines looks at the status alone.
+static void server_log_error(skua_server *server)
+{
+    slice sentence = slice_of(server->error);
+    server_log *log = server->started ? NULL : server_new_log(server);
+    if (log) log_message(log, sentence);
+    else skua_log(server, sentence); // it runs, and this was the second start
+    log_free(log);
+}
+
 skua_status skua_run(skua_server *server)
 {
     skua_status status = skua_start(server);
-    return status ? status : skua_wait(server);
+    if (!status) return skua_wait(server);
+    server_log_error(server);
+    return status;
 }
 
 // ---- Over another backend ----

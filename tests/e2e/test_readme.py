@@ -45,6 +45,9 @@ def test_example(launch, tmp_path, program):
     try:
         response = server.get("/")
         assert (response.status, response.content) == (200, b"Hello, World!")
+        second = subprocess.run([tmp_path / "here"], stderr=subprocess.PIPE, text=True, timeout=20)
+        assert second.returncode == 1
+        assert f"skua: 127.0.0.1:{port} is in use by another process" in second.stderr
     finally:
         server.process.kill()
         server.process.wait()

@@ -322,7 +322,11 @@ public:
     server &listen(const char *address) { return judge(skua_listen(raw(), address)); }
     void start() { judge(skua_start(raw())); }
     void wait() { judge(skua_wait(raw())); }
-    void run() { judge(skua_run(raw())); }
+    void run() // what is thrown says why
+    {
+        start();
+        wait();
+    }
     void stop(std::chrono::nanoseconds grace = std::chrono::seconds(10)) noexcept { skua_stop(raw(), grace.count()); }
 
     // Where it listens, with the real port; empty past the last.

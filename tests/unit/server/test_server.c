@@ -144,6 +144,65 @@ static void test_server_says_what_is_out_of_range(void **state)
     }
 }
 
+typedef struct catch
+{
+    char text[1024];
+    size_t len;
+}
+catch;
+
+static void catch_log(skua_slice octets, void *user)
+{
+    catch *c = user;
+    assert_true(octets.len < sizeof c->text - c->len);
+    memcpy(c->text + c->len, octets.ptr, octets.len);
+    c->len += octets.len;
+    c->text[c->len] = 0;
+}
+
+static void test_server_without_an_address(void **state)
+{
+    (void)state;
+    catch said = { .len = 0 };
+    skua_slice answer;
+    skua_server *server =
+        skua_server_new(&(skua_config){ .log_write = catch_log, .log_user = &said });
+    assert_int_equal(skua_start(server), SKUA_EINVAL);
+    assert_non_null(strstr(skua_server_error(server), "no address to listen on"));
+    assert_int_equal(skua_open(server), SKUA_EINVAL);
+    assert_int_equal(skua_run(server), SKUA_EINVAL);
+    assert_non_null(strstr(said.text, "skua: there is no address to listen on"));
+    // who plays needs none
+    assert_int_equal(
+        skua_test_request(server, SKUA_SLICE("GET / HTTP/1.1\r\nHost: a\r\n\r\n"), &answer),
+        SKUA_OK);
+    skua_test_free(answer);
+    skua_server_free(server);
+}
+
+static void test_server_logs_why_it_does_not_run(void **state)
+{
+    (void)state;
+    catch said = { .len = 0 };
+    skua_server *first = new_server(1);
+    assert_int_equal(skua_start(first), SKUA_OK);
+    const char *address = skua_server_address(first, 0);
+    skua_config config = { .listen = address,
+                           .workers = 2,
+                           .log = SKUA_LOG_JSON,
+                           .log_write = catch_log,
+                           .log_user = &said };
+    skua_server *second = skua_server_new(&config);
+    assert_int_equal(skua_start(second), SKUA_EADDRINUSE);
+    assert_int_equal(said.len, 0); // its caller looks at the error
+    assert_int_equal(skua_run(second), SKUA_EADDRINUSE);
+    assert_non_null(strstr(said.text, address));
+    assert_non_null(strstr(said.text, "is in use by another process"));
+    assert_int_equal(said.text[said.len - 1], '\n');
+    skua_server_free(second);
+    skua_server_free(first);
+}
+
 // The descriptor is the caller's until skua_server_new returns, and no longer.
 static void test_server_keeps_no_text_of_its_caller(void **state)
 {
@@ -171,6 +230,8 @@ int main(void)
         cmocka_unit_test(test_server_is_stopped_from_another_thread),
         cmocka_unit_test(test_server_outlives_its_helpers),
         cmocka_unit_test(test_server_says_what_is_out_of_range),
+        cmocka_unit_test(test_server_without_an_address),
+        cmocka_unit_test(test_server_logs_why_it_does_not_run),
         cmocka_unit_test(test_server_keeps_no_text_of_its_caller),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
