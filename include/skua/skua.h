@@ -289,7 +289,9 @@ SKUA_API skua_status skua_wait(skua_server *server);
 SKUA_API SKUA_NODISCARD skua_status skua_run(skua_server *server);
 
 // Asks the server to stop: it accepts no more, finishes what runs, and after grace_ns closes the
-// rest. grace_ns: 0 or less ends at once; a hundred years is the longest.
+// rest. Connections between two requests are read once more and closed; whoever sends behind a last
+// answer is heard for 200 ms at most. So the grace is for what is being served.
+// grace_ns: 0 or less ends at once; a hundred years is the longest.
 // A second call with a smaller grace shortens it, one with a larger grace changes nothing.
 // Before the start, or while that runs, it makes the server end as soon as it has started, with
 // SKUA_OK and without listening; a start that fails leaves it for the next one. After the end it

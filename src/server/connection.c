@@ -37,7 +37,7 @@ static void connection_set_state(connection *conn, connection_state next)
     bool same = conn->state == next;
     conn->state = (uint8_t)next;
     switch (next) {
-    case CONNECTION_IDLE: connection_deadline_set(conn, config->keep_alive_timeout_ns); return;
+    case CONNECTION_IDLE: connection_deadline_set(conn, conn->worker->keep_alive_ns); return;
     case CONNECTION_HEAD: // absolute, from the first octet
         if (!same) connection_deadline_set(conn, config->head_timeout_ns);
         return;
@@ -51,7 +51,7 @@ static void connection_set_state(connection *conn, connection_state next)
         if (!same) connection_deadline_set(conn, config->handler_timeout_ns);
         return;
     case CONNECTION_STREAM: connection_deadline_set(conn, config->stream_idle_timeout_ns); return;
-    case CONNECTION_LINGER: connection_deadline_set(conn, config->linger_timeout_ns); return;
+    case CONNECTION_LINGER: connection_deadline_set(conn, conn->worker->linger_ns); return;
     case CONNECTION_CLOSED:
         io_deadline_remove(&conn->worker->self.loop.timers, &conn->deadline);
         return;
@@ -80,6 +80,12 @@ __attribute__((cold)) void connection_abort(connection *conn, skua_end how)
     if (conn->state == CONNECTION_CLOSED) return;
     connection_close(conn);
     connection_drop_session(conn, how);
+}
+
+void connection_hurry(connection *conn)
+{
+    if (conn->state == CONNECTION_IDLE) connection_deadline_set(conn, conn->worker->keep_alive_ns);
+    if (conn->state == CONNECTION_LINGER) connection_deadline_set(conn, conn->worker->linger_ns);
 }
 
 void connection_linger(connection *conn)

@@ -51,6 +51,9 @@ void connection_deadline(io_deadline *deadline, void *user);
 // Ends it without ceremony; requests end as how says.
 void connection_abort(connection *conn, skua_end how);
 
+// The times that its worker gives to who is idle and who lingers have become shorter.
+void connection_hurry(connection *conn);
+
 // Half-closes, drains, closes.
 void connection_linger(connection *conn);
 

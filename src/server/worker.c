@@ -19,6 +19,10 @@
 
 enum { WORKER_BLOCKS_KEPT = 256 };
 
+// While a server stops: for requests that were sent before, which are read in the next turns; and
+// for answers on their way to those who go on sending.
+static const int64_t worker_last_idle_ns = 100000000, worker_last_linger_ns = 200000000;
+
 // between looks at the mail, when nothing else tells of it
 static const int64_t worker_nap_ns = 1000000;
 
@@ -102,6 +106,8 @@ static void worker_init(server_worker *w, skua_server *server, unsigned index)
     w->self.blocking = server->blocking;
     w->self.log = server->log;
     w->self.hosts = &server->hosts;
+    w->keep_alive_ns = config->keep_alive_timeout_ns;
+    w->linger_ns = config->linger_timeout_ns;
     pool_init(&w->connections, (sizeof(connection) + 15) & ~(size_t)15, config->connections_max);
     block_store_init(&w->self.blocks, WORKER_BLOCKS_KEPT);
     w->self.head_limits = (h1_limits){
@@ -197,6 +203,17 @@ static void worker_abort_connections(server_worker *w)
     }
 }
 
+static void worker_hurry_connections(server_worker *w)
+{
+    if (w->keep_alive_ns > worker_last_idle_ns) w->keep_alive_ns = worker_last_idle_ns;
+    if (w->linger_ns > worker_last_linger_ns) w->linger_ns = worker_last_linger_ns;
+    uint32_t slots = w->connections.slab_count * POOL_SLAB_ITEMS;
+    for (uint32_t slot = 0; slot < slots; slot++) {
+        pool_item *item = pool_at(&w->connections, slot);
+        if (item->generation & 1) connection_hurry((connection *)(void *)item);
+    }
+}
+
 static void worker_drain(server_worker *w, int64_t grace_ns)
 {
     int64_t end = w->self.loop.now_ns + grace_ns;
@@ -204,6 +221,7 @@ static void worker_drain(server_worker *w, int64_t grace_ns)
     if (w->self.disk.draining) return;
     w->self.disk.draining = true;
     worker_stop_accepting(w);
+    worker_hurry_connections(w);
 }
 
 void worker_dismiss(server_worker *w)

@@ -410,6 +410,32 @@ static void test_the_smallest_grace_counts(void **state)
     alarm(0);
 }
 
+// One that is idle, one that has never sent anything, and one whose answer came before its content
+// had been read, and who is heard for a while; none of them closes.
+static void test_nobody_waits_for_who_waits_for_nothing(void **state)
+{
+    (void)state;
+    hooks h = { 0 };
+    alarm(PATIENCE_SECONDS);
+    skua_server *server = serving_of(&h);
+    assert_int_equal(skua_start(server), SKUA_OK);
+    int idle = socket_connect_to(skua_server_address(server, 0));
+    int silent = socket_connect_to(skua_server_address(server, 0));
+    int lingering = socket_connect_to(skua_server_address(server, 0));
+    send_text(idle, hello_request);
+    assert_true(receive_text(idle, "Hello"));
+    send_text(lingering,
+              "POST /hello HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9000000\r\n\r\nabc");
+    assert_true(receive_text(lingering, "Hello"));
+    skua_stop(server, INT64_MAX);
+    assert_int_equal(skua_wait(server), SKUA_OK);
+    close(idle);
+    close(silent);
+    close(lingering);
+    skua_server_free(server);
+    alarm(0);
+}
+
 static int over(const char *name)
 {
     const struct CMUnitTest tests[] = {
@@ -422,6 +448,7 @@ static int over(const char *name)
         cmocka_unit_test(test_before_an_opening),
         cmocka_unit_test(test_the_longest_grace),
         cmocka_unit_test(test_the_smallest_grace_counts),
+        cmocka_unit_test(test_nobody_waits_for_who_waits_for_nothing),
     };
     const io_backend *found = io_backend_find(name);
     const char *call;
