@@ -827,7 +827,8 @@ SKUA_API SKUA_NODISCARD skua_status skua_event_send(skua_request *request, const
 SKUA_API SKUA_NODISCARD skua_status skua_upgrade(skua_request *request, const char *protocol,
                                                  skua_drained_fn *drained, void *user);
 
-// Answers with a short page (or, if the client prefers it, text) that says what the status means.
+// Answers with a short page, for a client that accepts text/html, or else a line of text, that says
+// what the status means. The answer says "Vary: Accept".
 SKUA_API SKUA_NODISCARD skua_status skua_respond_error(skua_request *request, int status);
 
 // Answers with the page of skua_respond_error, which says sentence in place of what the status

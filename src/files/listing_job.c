@@ -218,7 +218,7 @@ static skua_status listing_job_add_fields(skua_request *request)
     skua_status status =
         skua_field_add(request, "Content-Security-Policy", slice_of(listing_page_policy));
     if (!status) status = skua_field_add(request, "X-Content-Type-Options", SKUA_SLICE("nosniff"));
-    return status ? status : skua_field_add(request, "Cache-Control", SKUA_SLICE("no-cache"));
+    return status ? status : skua_field_add(request, "Cache-Control", SKUA_SLICE("no-store"));
 }
 
 // A page that is written already has a length. Any other one is freed when its request ends.

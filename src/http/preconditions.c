@@ -185,15 +185,6 @@ static bool range_read_spec(slice spec, uint64_t size, range *r)
     return true;
 }
 
-static bool range_overlaps(const range *ranges, unsigned count, range r)
-{
-    for (unsigned i = 0; i < count; i++) {
-        range other = ranges[i];
-        if (r.first < other.first + other.length && other.first < r.first + r.length) return true;
-    }
-    return false;
-}
-
 // Takes "bytes=" off the front; range units are case-insensitive, RFC 9110 §14.1.
 static bool range_take_unit(slice *value)
 {
@@ -215,8 +206,8 @@ static bool range_next_spec(slice *set, slice *spec)
     return true;
 }
 
-// Many small ranges, or overlapping ones, cost far more to answer than to ask for: those get the
-// whole, RFC 9110 §14.2. Unsatisfiable ones count too.
+// Many small ranges, or overlapping ones that come to more than the whole, cost far more to answer
+// than to ask for: those get the whole, RFC 9110 §14.2. Unsatisfiable ones count too.
 range_outcome range_read(slice value, uint64_t size, unsigned ranges_max, range *ranges,
                          unsigned *count)
 {
@@ -224,12 +215,14 @@ range_outcome range_read(slice value, uint64_t size, unsigned ranges_max, range 
     value = slice_trim(value);
     if (!range_take_unit(&value)) return RANGE_WHOLE;
     unsigned asked = 0, kept = 0;
+    uint64_t left = size; // of what they may come to together
     for (slice spec; range_next_spec(&value, &spec);) {
         range r;
         if (spec.len == 0) continue;
         if (asked++ == ranges_max || !range_read_spec(spec, size, &r)) return RANGE_WHOLE;
         if (r.length == 0) continue;
-        if (range_overlaps(ranges, kept, r)) return RANGE_WHOLE;
+        if (r.length > left) return RANGE_WHOLE;
+        left -= r.length;
         ranges[kept++] = r;
     }
     if (asked == 0) return RANGE_WHOLE;

@@ -47,7 +47,7 @@ typedef struct range {
 enum { RANGES_MAX = 16 };
 
 typedef enum range_outcome {
-    RANGE_WHOLE,        // not a byte range, malformed, too many, overlapping: ignore it
+    RANGE_WHOLE,        // not a byte range, malformed, too many or longer than the whole: ignore it
     RANGE_PARTIAL,      // ranges[0..count) are to be sent, in the order asked for
     RANGE_UNSATISFIABLE // 416
 } range_outcome;

@@ -138,6 +138,29 @@ def test_error_pages(rules):
     assert response.get("content-type").startswith("text/plain") and b"404" in response.content
 
 
+@pytest.mark.parametrize("lines", [[], ["Accept: text/html"], ["Accept: text/plain"], ["Accept: */*"]])
+def test_error_pages_say_what_they_depend_on(rules, lines):
+    for target in ("/error/404", "/nothing/here", "/a%zz"):
+        response = rules.get(target, *lines)
+        assert response.status in (400, 404) and response.get("vary") == "Accept"
+        assert ("html" in response.get("content-type")) == ("Accept: text/html" in lines)
+
+
+@pytest.mark.parametrize("octets, status", [
+    (b"GET / HTTP/1.1\r\nAccept: text/html\r\nHost: a b\r\n\r\n", 400),
+    (b"GET / HTTP/1.1\r\nHost: a\r\nAccept: text/html\r\nContent-Length: x\r\n\r\n", 400),
+    (b"GET / HTTP/2.0\r\n\r\n", 505),
+    (b"\x16\x03\x01\x02\x00\x01", 400),
+    (b"GET / HTTP/1.1\r\nHost: a\r\nAccept: text/html\r\nA: " + b"x" * 20000, 431),
+])
+def test_a_request_that_could_not_be_read_is_answered_in_plain_text(rules, octets, status):
+    with rules.connect() as connection:
+        response = connection.send(octets).response()
+    assert (response.status, response.get("vary")) == (status, None)
+    assert response.get("content-type") == "text/plain; charset=utf-8"
+    assert response.content.startswith(b"%d " % status) and b"<" not in response.content
+
+
 # ---- Interim answers ----
 
 

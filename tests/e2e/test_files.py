@@ -404,8 +404,15 @@ def test_sixteen_ranges_and_no_more(site):
     assert response.status == 200 and response.content == TEXT
 
 
-@pytest.mark.parametrize("spec", ["0-100,50-150", "0-,0-,0-", "0-10,10-20"])
-def test_overlapping_ranges_are_answered_whole(site, spec):
+@pytest.mark.parametrize("spans", [[(0, 100), (50, 150)], [(0, 10), (10, 20)], [(0, 0)] * 16, [(0, 5119), (0, 5119)]])
+def test_overlapping_ranges_are_answered(site, spans):
+    response = site.get("/text.bin", "Range: bytes=" + ",".join(f"{a}-{b}" for a, b in spans))
+    assert response.status == 206
+    assert parts(response) == [(a, b, 10240, TEXT[a : b + 1]) for a, b in spans]
+
+
+@pytest.mark.parametrize("spec", ["0-,0-,0-", "0-5119,0-5120", "0-,-1", "-1,0-"])
+def test_ranges_longer_than_the_file_are_answered_whole(site, spec):
     response = site.get("/text.bin", f"Range: bytes={spec}")
     assert response.status == 200 and response.content == TEXT
 

@@ -59,6 +59,7 @@ def page(listed, path):
     assert response.get("content-type") == "text/html; charset=utf-8"
     assert "default-src 'none'" in response.get("content-security-policy")
     assert response.get("x-content-type-options") == "nosniff"
+    assert response.get("cache-control") == "no-store"
     parser = Links()
     parser.feed(response.content.decode("utf-8"))  # it is valid UTF-8 whatever the names are
     return response.content, parser
