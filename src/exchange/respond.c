@@ -346,9 +346,15 @@ void respond_fill(skua_request *r)
 
 // ---- Errors ----
 
+// Of a request that could not be read, what it accepts is not known either.
+static bool respond_is_unread(const skua_request *r)
+{
+    return r->reading == READING_HEAD;
+}
+
 static bool respond_wants_html(const skua_request *r)
 {
-    if (r->head.count == 0) return true;
+    if (respond_is_unread(r)) return false;
     slice rest = request_known_field(r, FIELD_ACCEPT), member;
     while (syntax_list_next(&rest, &member)) {
         if (member.len >= 9 &&
@@ -363,12 +369,15 @@ skua_status skua_refuse(skua_request *r, int status, slice sentence)
     if (status < 400 || status > 599) return SKUA_EINVAL;
     if (r->heading) return SKUA_ESTATE;
     char page[PAGE_OCTETS_MAX];
+    skua_status added = SKUA_OK;
+    if (!respond_is_unread(r)) added = skua_field_add(r, "Vary", SKUA_SLICE("Accept"));
+    if (added) return added;
     if (!respond_wants_html(r)) {
         size_t len = page_write_text(status, r->method, sentence, page, sizeof page);
         return skua_respond(r, status, "text/plain; charset=utf-8", slice_make(page, len));
     }
     size_t len = page_write(status, r->method, sentence, page, sizeof page);
-    skua_status added = skua_field_add(r, "Content-Security-Policy", slice_of(page_policy));
+    added = skua_field_add(r, "Content-Security-Policy", slice_of(page_policy));
     if (!added) added = skua_field_add(r, "X-Content-Type-Options", SKUA_SLICE("nosniff"));
     if (added) return added;
     return skua_respond(r, status, "text/html; charset=utf-8", slice_make(page, len));
