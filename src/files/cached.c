@@ -16,6 +16,9 @@
 static const int64_t cached_settled_ns = 2000000000;
 static const int64_t cached_second_ns = 1000000000;
 
+// How long a file that cannot be looked at is better than none.
+static const int64_t cached_stale_ns = 10000000000;
+
 static bool cached_is_settled(const skua_file_info *info, int64_t unix_ns)
 {
     return info->ctime_ns <= unix_ns - cached_settled_ns;
@@ -158,5 +161,15 @@ void cached_renew(cached *c, const site *s, skua_worker *worker, int64_t opened_
     c->watches = *taken;
     taken->count = 0;
     c->changes = changes;
+    c->seen_ns = opened_ns;
     c->fresh_until_ns = opened_ns + cached_fresh_ns(c, skua_worker_unix_ns(worker));
+}
+
+bool cached_stretch(cached *c, int64_t now_ns)
+{
+    int64_t end_ns = c->seen_ns + cached_stale_ns;
+    if (now_ns >= end_ns) return false;
+    c->changes = watches_changes(&c->watches);
+    c->fresh_until_ns = now_ns + cached_second_ns < end_ns ? now_ns + cached_second_ns : end_ns;
+    return true;
 }

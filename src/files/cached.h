@@ -23,6 +23,7 @@ struct cached {
     cached *newer, *older; // by last use
     uint64_t hash;
 
+    int64_t seen_ns;        // when it was last found good
     int64_t fresh_until_ns; // when it has to be revalidated
     uint64_t changes;       // the watches' sum before it was opened
     skua_answer *ok, *not_modified;
@@ -69,6 +70,10 @@ bool cached_is_same(const cached *c, const skua_file_info *info);
 // afterwards.
 void cached_renew(cached *c, const site *s, skua_worker *worker, int64_t opened_ns, watches *taken,
                   uint64_t changes);
+
+// It could not be looked at for want of descriptors: it may be used unseen for another second, but
+// not past ten after it was found good. Returns false if it is too old for that.
+bool cached_stretch(cached *c, int64_t now_ns);
 
 static inline bool cached_is_fresh(const cached *c, int64_t now_ns)
 {

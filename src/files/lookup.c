@@ -65,12 +65,12 @@ static void lookup_request_ended(skua_request *request, skua_end how, void *user
 
 // ---- What cannot be answered with a file --------------------------------------------------------
 
-static void lookup_log(const lookup *l, skua_status why)
+static void lookup_log(const lookup *l, skua_status why, const char *then)
 {
     char line[512];
     int shown = l->path_len < 400 ? (int)l->path_len : 400;
-    int len =
-        snprintf(line, sizeof line, "cannot read %.*s: %s", shown, l->path, skua_status_text(why));
+    int len = snprintf(line, sizeof line, "cannot read %.*s: %s%s", shown, l->path,
+                       skua_status_text(why), then);
     if (len < 0) return;
     skua_log(l->site->server,
              slice_make(line, (size_t)len < sizeof line ? (size_t)len : sizeof line - 1));
@@ -85,7 +85,7 @@ static void lookup_fail(const lookup *l, skua_status why)
     case SKUA_ENOFILE:
     case SKUA_ESTATE: // it shrank under every attempt
     case SKUA_ELIMIT:
-        lookup_log(l, why);
+        lookup_log(l, why, "");
         reply_error(l->request, 503);
         return;
     case SKUA_OK:
@@ -97,7 +97,7 @@ static void lookup_fail(const lookup *l, skua_status why)
     case SKUA_EADDRNOTAVAIL:
     case SKUA_EIO:
     case SKUA_EUNSUPPORTED:
-        lookup_log(l, why);
+        lookup_log(l, why, "");
         reply_error(l->request, 500);
         return;
     }
@@ -156,6 +156,21 @@ static skua_status lookup_serve(lookup *l)
     return SKUA_OK;
 }
 
+// Descriptors have run out, and the file was found good a short time ago: it is served as it was
+// then. A part of a small file would be read from the file, so it is answered whole.
+static bool lookup_serve_unseen(const lookup *l, skua_status why)
+{
+    slice key = slice_make(l->path, l->key_len);
+    cached *entry = why == SKUA_ENOFILE
+                        ? cache_find(l->cache, cache_hash(l->cache, key), key, CACHED_IDENTITY)
+                        : NULL;
+    if (!entry || !cached_stretch(entry, skua_worker_now_ns(l->worker))) return false;
+    lookup_log(l, why, "; it is served as it was");
+    if (l->request && reply_file(l->request, l->cache, entry, NULL) == REPLY_NEEDS_FILE)
+        reply_check(l->request, skua_respond_answer(l->request, entry->ok));
+    return true;
+}
+
 static void lookup_open(lookup *l);
 
 // Whether it is worth another try: the file shrank while it was read, or our own cache may give
@@ -188,6 +203,10 @@ static void lookup_conclude(lookup *l, skua_status status)
         status = lookup_answer(l, status);
     }
     lookup_close_file(l);
+    if (lookup_serve_unseen(l, status)) {
+        lookup_free(l);
+        return;
+    }
     if (l->request && status && lookup_can_retry(l, status)) {
         lookup_open(l);
         return;
