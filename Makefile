@@ -5,6 +5,8 @@
 DIR ?= examples/site
 PORT ?= 8080
 FUZZ_SECONDS ?= 60
+# Of make soak; under six of them nobody waits for a flood's memory to come back.
+MINUTES ?= 10
 # Of make bench-seeds.
 SECONDS ?= 10
 ROUNDS ?= 1
@@ -19,7 +21,7 @@ PREFIX ?= /usr/local
 OTHER_TESTS := requests files deadlines faults clients accept logs
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-all forms dist install uninstall tidy unit tsan kqueue cross fuzz conformance bench bench-micro bench-seeds map format clean FORCE
+.PHONY: help run build test test-all forms dist install uninstall tidy unit tsan kqueue cross storms soak fuzz conformance bench bench-micro bench-seeds map format clean FORCE
 
 help:
 	@echo "make run [DIR=folder] [PORT=n]   install what is missing, build, and serve a folder"
@@ -31,6 +33,7 @@ help:
 	@echo "make test-all                    make test, then the unit tests again in every other build"
 	@echo "make tidy                        the checks of tools/tidy.py"
 	@echo "make tsan                        what crosses threads, under the thread sanitizer"
+	@echo "make soak [MINUTES=10]           the stress tests, for that long"
 	@echo "make fuzz [FUZZ_SECONDS=60]      every fuzz target for that long"
 	@echo "make conformance SUITES=folder   suites of other projects, whole and an octet at a time"
 	@echo "make bench                       measure beside the peers that are installed"
@@ -113,6 +116,21 @@ kqueue: build/.tools-test build/kqueue/build.ninja
 	    -R '/test_(kqueue|streams|operations|watch|foreign|stop)$$|^scenarios/.*/kqueue$$'
 	@SKUA_BUILD=build/kqueue SKUA_BACKEND=kqueue $(PYTEST_MANY) $(KQUEUE_TESTS:%=tests/e2e/test_%.py)
 
+# What the stress tests of tests/soak talk to, on every backend, with and without sanitizers.
+SOAK_BUILDS := asan tsan kqueue single
+storms: build/.tools-test $(SOAK_BUILDS:%=build/%/build.ninja)
+	@for build in $(SOAK_BUILDS); do cmake --build build/$$build -j $(JOBS) --target storm || exit 1; done
+
+# Most of the time is the five storms'; what is left is the rounds' in which threads race with a server that stops.
+SOAK_UNITS := server/stop
+soak: storms
+	@for build in asan tsan; do \
+	    cmake --build build/$$build -j $(JOBS) --target $(subst /,_test_,$(SOAK_UNITS)) && \
+	    SKUA_SOAK_ROUNDS=$$(($(MINUTES) * 60)) ctest --test-dir build/$$build --output-on-failure --no-tests=error --timeout 86400 \
+	        -R '^($(subst $() $(),|,$(subst /,/test_,$(SOAK_UNITS))))$$' || exit 1; \
+	done
+	@SKUA_SOAK_SECONDS=$$(($(MINUTES) * 10)) $(PYTEST) -s -o faulthandler_timeout=0 tests/soak
+
 # Other systems and processors, with zig's C compiler.
 cross: build/.tools-test
 	@$(PYTEST) -n $(JOBS) tests/cross
@@ -129,6 +147,8 @@ test: build/.tools-test
 	@if [ -n "$(SUITES)" ]; then $(MAKE) --no-print-directory conformance SUITES="$(SUITES)"; fi
 	@SKUA_BACKEND=other $(PYTEST_MANY) $(OTHER_TESTS:%=tests/e2e/test_%.py)
 	@$(PYTEST) tests/budgets
+	@$(MAKE) --no-print-directory storms
+	@$(PYTEST) tests/soak
 	@$(PYTEST_MANY) tests/cross tests/dist tests/tools tests/e2e -k "not riscv64 and not x86-linux-musl"
 
 test-all: test

@@ -1,54 +1,18 @@
 # SPDX-License-Identifier: MIT
 """Memory of the release build: nothing per request in steady state, next to nothing per idle connection."""
 
-import mmap
-import pathlib
 import resource
-import struct
-import subprocess
 
 import pytest
-from server import RELEASE, Server, free_port
+from counting import Counted, make_shim, many_descriptors
 from wire import Connection, chunk, request
 
-HERE = pathlib.Path(__file__).parent
 IDLE = 10_000
 
 
 @pytest.fixture(scope="module")
 def shim(tmp_path_factory):
-    library = tmp_path_factory.mktemp("shim") / "counters.so"
-    subprocess.run(
-        ["cc", "-std=c17", "-D_GNU_SOURCE", "-O2", "-shared", "-fPIC", HERE / "counters.c", "-o", library, "-ldl"], check=True
-    )
-    return library
-
-
-def many_descriptors():
-    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-
-
-class Counted:
-    """A server whose allocations are counted."""
-
-    def __init__(self, shim, folder, name, *words):
-        path = folder / "counters"
-        path.write_bytes(b"\0" * mmap.PAGESIZE)
-        port = free_port()
-        self.server = Server(
-            [RELEASE / name, *[str(w).format(port=port) for w in words]], ("127.0.0.1", port),
-            env={"LD_PRELOAD": str(shim), "SKUA_COUNTERS": str(path)}, preexec=many_descriptors,
-        )
-        with open(path, "r+b") as file:
-            self.map = mmap.mmap(file.fileno(), mmap.PAGESIZE)
-        assert self.calls() > 0, "the shim is not in force"
-
-    def calls(self):
-        return struct.unpack_from("Q", self.map, 0)[0]
-
-    def octets(self):
-        return struct.unpack_from("q", self.map, 8)[0]
+    return make_shim(tmp_path_factory.mktemp("shim"))
 
 
 @pytest.fixture

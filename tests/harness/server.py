@@ -14,7 +14,7 @@ from wire import Connection
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BUILD = ROOT / os.environ.get("SKUA_BUILD", "build/asan")
 RELEASE = ROOT / "build/release"
-CHOOSES = {"skua", "hello", "echo", "rules", "streams", "workers"}  # programs that take --backend
+CHOOSES = {"skua", "hello", "echo", "rules", "storm", "streams", "workers"}  # programs that take --backend
 SLOW = 20.0  # seconds after which something that should have happened has failed
 
 

@@ -10,11 +10,12 @@
 #include <string.h>
 
 static skua_server *served;
+static int64_t grace_ns;
 
 static void stop(int number)
 {
     (void)number;
-    skua_stop(served, 0);
+    skua_stop(served, grace_ns);
 }
 
 static unsigned number_of(const char *text, unsigned max)
@@ -42,6 +43,8 @@ static void read_option(const char *name, const char *value, unsigned *port, sku
         config->connections_max = number_of(value, 65536);
     } else if (strcmp(name, "--handler-timeout-ms") == 0) {
         config->handler_timeout_ns = (int64_t)number_of(value, 3600000) * 1000000;
+    } else if (strcmp(name, "--grace-ms") == 0) {
+        grace_ns = (int64_t)number_of(value, 3600000) * 1000000;
     } else {
         (void)fprintf(stderr, "unknown option: %s\n", name);
         exit(2);
@@ -50,9 +53,15 @@ static void read_option(const char *name, const char *value, unsigned *port, sku
 
 skua_server *server_from_options(int argc, char **argv)
 {
+    return server_with_options(&(skua_config){ .hosts = "*" }, argc, argv);
+}
+
+skua_server *server_with_options(const skua_config *defaults, int argc, char **argv)
+{
     unsigned port = 8080;
     char address[32];
-    skua_config config = { .hosts = "*", .listen = address };
+    skua_config config = *defaults;
+    config.listen = address;
     for (int i = 1; i < argc; i += 2) {
         if (i + 1 == argc) {
             (void)fprintf(stderr, "usage: %s [--port N] [--workers N] [--backend NAME]\n", argv[0]);
@@ -87,15 +96,23 @@ static skua_status start_before_signals(skua_server *server)
 
 int server_serve(skua_server *server, const char *name)
 {
+    return server_serve_between(server, name, NULL, NULL);
+}
+
+int server_serve_between(skua_server *server, const char *name, void (*begin)(skua_server *server),
+                         void (*end)(void))
+{
     if (start_before_signals(server)) {
         (void)fprintf(stderr, "%s: %s\n", name, skua_server_error(server));
         skua_server_free(server);
         return 1;
     }
+    if (begin) begin(server);
     (void)printf("%s: http://%s, workers: %u, backend: %s\n", name, skua_server_address(server, 0),
                  skua_server_workers(server), skua_server_backend(server));
     (void)fflush(stdout);
     bool failed = skua_wait(server) != SKUA_OK;
+    if (end) end();
     skua_server_free(server);
     return failed;
 }
