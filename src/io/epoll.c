@@ -98,14 +98,12 @@ __attribute__((cold)) static skua_status epoll_open(io_loop *loop)
 {
     epoll_kernel *kernel = memory_zeroed(sizeof *kernel);
     if (!kernel) return SKUA_ENOMEM;
-    kernel->readiness.poller = &epoll_poller;
     kernel->fd = epoll_create1(EPOLL_CLOEXEC);
     if (kernel->fd < 0) {
         memory_free(kernel);
         return errno == EMFILE || errno == ENFILE ? SKUA_ENOFILE : SKUA_ENOMEM;
     }
-    loop->kernel = kernel;
-    readiness_clock(loop);
+    readiness_open(loop, &kernel->readiness, &epoll_poller);
     return SKUA_OK;
 }
 
@@ -176,9 +174,9 @@ static skua_status epoll_turn(io_loop *loop, int64_t timeout_ns)
 {
     epoll_kernel *kernel = loop->kernel;
     readiness_begin(loop);
-    int n = epoll_wait_events(loop, readiness_wait_ns(loop, timeout_ns));
+    int n = epoll_wait_events(loop, turn_wait_ns(loop, timeout_ns));
     int error = errno;
-    readiness_clock(loop);
+    turn_clock(loop);
     if (n < 0 && error != EINTR) return SKUA_EIO;
     for (int i = 0; i < n; i++)
         readiness_tell_poll(loop, kernel->events[i].data.u64);
@@ -196,10 +194,10 @@ const io_backend io_backend_epoll = {
     .close = epoll_close,
     .cancel = readiness_cancel,
     .wake = epoll_wake,
-    .discard = readiness_discard,
+    .discard = turn_discard,
     .unsent = transfer_unsent,
     .fd = epoll_fd,
-    .wait_ns = readiness_wait_ns,
+    .wait_ns = turn_wait_ns,
 };
 
 #endif

@@ -2,7 +2,8 @@
 //
 // The io seam: operations are submitted to a loop by an inline list push, executed by its backend,
 // and completed by callbacks in the same or a later turn, never from within the submission.
-// A backend is completion-shaped: epoll, and sim, a kernel in memory that fails on demand.
+// A backend is completion-shaped: epoll and kqueue, which are told of readiness (readiness.h),
+// uring, which submits operations to the kernel, and sim, a kernel in memory that fails on demand.
 //
 // A stream is one connected endpoint with at most one receive, one send and one close outstanding,
 // so its operations are bits in it. Everything else is an io_op.
@@ -52,28 +53,53 @@ typedef struct io_stream_events {
     void (*closed)(io_stream *stream);
 } io_stream_events;
 
-// Stream flags; the first group is the owner's to submit with the functions below, all are the
-// loop's to keep.
+// Stream flags. The first group is the owner's to submit with the functions below, and all are the
+// loop's to keep; the last is io_uring's.
 enum {
     IO_WANT_RECV = 1u << 0,     // RECV is armed
     IO_WANT_SEND = 1u << 1,     // SEND is outstanding: out is borrowed
     IO_WANT_SHUTDOWN = 1u << 2, // after what is to be sent
     IO_WANT_CLOSE = 1u << 3,
-    IO_PENDING = 1u << 4,         // on the loop's pending list
-    IO_LATER = 1u << 5,           // used up its share of this turn: goes on in the next
-    IO_READABLE = 1u << 6,        // there may be input the kernel has told of
-    IO_UNWRITABLE = 1u << 7,      // the kernel would take no more; an event will come
-    IO_REGISTERED = 1u << 8,      // the kernel was asked to tell of it
-    IO_FIN_SEEN = 1u << 9,        // RDHUP was told: read to the end
-    IO_FIN_TOLD = 1u << 10,       // ended(FIN) was called
-    IO_RESET_TOLD = 1u << 11,     // ended(RESET) was called
-    IO_RESETS = 1u << 12,         // CLOSE drops what was not sent, and resets
-    IO_NEAR_TOLD = 1u << 13,      // ended(NEAR) was called
-    IO_KICK = 1u << 14,           // kicked is to be called
-    IO_REGISTERED_OUT = 1u << 16, // and for writing: kqueue asks apart
-    IO_LAST = 1u << 15,           // the owner's promise: once out is empty it closes or shuts down
-    IO_COLD = 1u << 26,           // what is to be sent is being loaded from the disk
+    IO_RESETS = 1u << 4, // CLOSE drops what was not sent, and resets
+    IO_LAST = 1u << 5,   // the owner's promise: once out is empty it closes or shuts down
+
+    IO_PENDING = 1u << 6,         // on the loop's pending list
+    IO_LATER = 1u << 7,           // used up its share of this turn: goes on in the next
+    IO_KICK = 1u << 8,            // kicked is to be called
+    IO_COLD = 1u << 9,            // what is to be sent is being loaded from the disk
+    IO_READABLE = 1u << 10,       // there may be input the kernel has told of
+    IO_UNWRITABLE = 1u << 11,     // the kernel would take no more; an event will come
+    IO_REGISTERED = 1u << 12,     // the kernel was asked to tell of it
+    IO_REGISTERED_OUT = 1u << 13, // and for writing: kqueue asks apart
+    IO_FIN_SEEN = 1u << 14,       // RDHUP was told: read to the end
+    IO_NEAR_TOLD = 1u << 15,      // ended(NEAR) was called
+    IO_FIN_TOLD = 1u << 16,       // ended(FIN) was called
+    IO_RESET_TOLD = 1u << 17,     // ended(RESET) was called
+
+    // The first four are operations that the kernel has, and holds the socket with: CLOSE waits for
+    // their completions.
+    URING_RECEIVES = 1u << 18,
+    URING_SENDS = 1u << 19,
+    URING_WAITS_OUT = 1u << 20, // for room
+    URING_WAITS_END = 1u << 21, // for the peer's closing, while receiving is stopped
+    URING_STOPS = 1u << 22,     // the receive is being cancelled
+    URING_CANCELS = 1u << 23,   // everything is, as it closes
+    URING_HOLDS = 1u << 24,     // octets came while receiving was stopped
+    URING_QUEUED = 1u << 25,    // to be sent with the next submission
+    URING_HUNG_UP = 1u << 26,   // both sides are closed: there is nothing to wait for
+
+    URING_BUSY = URING_RECEIVES | URING_SENDS | URING_WAITS_OUT | URING_WAITS_END,
 };
+
+// No two share a bit: the sum is that of all bits up to the highest.
+_Static_assert((uint64_t)IO_WANT_RECV + IO_WANT_SEND + IO_WANT_SHUTDOWN + IO_WANT_CLOSE +
+                       IO_RESETS + IO_LAST + IO_PENDING + IO_LATER + IO_KICK + IO_COLD +
+                       IO_READABLE + IO_UNWRITABLE + IO_REGISTERED + IO_REGISTERED_OUT +
+                       IO_FIN_SEEN + IO_NEAR_TOLD + IO_FIN_TOLD + IO_RESET_TOLD + URING_RECEIVES +
+                       URING_SENDS + URING_WAITS_OUT + URING_WAITS_END + URING_STOPS +
+                       URING_CANCELS + URING_HOLDS + URING_QUEUED + URING_HUNG_UP ==
+                   (1u << 27) - 1,
+               "stream flags");
 
 struct io_stream {
     pool_item item;  // first: streams live in the loop's pool

@@ -169,7 +169,6 @@ static skua_status kqueue_open(io_loop *loop)
 {
     kqueue_kernel *kernel = memory_zeroed(sizeof *kernel);
     if (!kernel) return SKUA_ENOMEM;
-    kernel->readiness.poller = &kqueue_poller;
     kernel->fd = kqueue();
     if (kernel->fd < 0) {
         skua_status status = errno == EMFILE || errno == ENFILE ? SKUA_ENOFILE : SKUA_ENOMEM;
@@ -177,8 +176,7 @@ static skua_status kqueue_open(io_loop *loop)
         return status;
     }
     (void)fcntl(kernel->fd, F_SETFD, FD_CLOEXEC);
-    loop->kernel = kernel;
-    readiness_clock(loop);
+    readiness_open(loop, &kernel->readiness, &kqueue_poller);
     return SKUA_OK;
 }
 
@@ -225,9 +223,9 @@ static skua_status kqueue_turn(io_loop *loop, int64_t timeout_ns)
 {
     kqueue_kernel *kernel = loop->kernel;
     readiness_begin(loop);
-    int n = kqueue_wait(kernel, readiness_wait_ns(loop, timeout_ns));
+    int n = kqueue_wait(kernel, turn_wait_ns(loop, timeout_ns));
     int error = errno;
-    readiness_clock(loop);
+    turn_clock(loop);
     if (n < 0 && error != EINTR) return SKUA_EIO;
     for (int i = 0; i < n; i++) {
         if (!(kernel->events[i].flags & EV_ERROR))
@@ -255,7 +253,7 @@ static void kqueue_hand_over(io_loop *loop)
 static int64_t kqueue_wait_ns(const io_loop *loop, int64_t timeout_ns)
 {
     const kqueue_kernel *kernel = loop->kernel;
-    return kernel->change_count ? 0 : readiness_wait_ns(loop, timeout_ns);
+    return kernel->change_count ? 0 : turn_wait_ns(loop, timeout_ns);
 }
 
 const io_backend io_backend_kqueue = {
@@ -265,7 +263,7 @@ const io_backend io_backend_kqueue = {
     .close = kqueue_close,
     .cancel = readiness_cancel,
     .wake = kqueue_wake,
-    .discard = readiness_discard,
+    .discard = turn_discard,
     .unsent = transfer_unsent,
     .fd = kqueue_fd,
     .wait_ns = kqueue_wait_ns,

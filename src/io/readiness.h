@@ -6,7 +6,7 @@
 #ifndef SKUA_IO_READINESS_H
 #define SKUA_IO_READINESS_H
 
-#include "io/io.h"
+#include "io/turn.h"
 
 enum { READINESS_OPS_MAX = 64 }; // listeners, wake-ups and polls of one loop
 
@@ -38,13 +38,10 @@ typedef struct readiness_poller {
 
 // The first member of the backend's own state.
 typedef struct readiness {
+    turn_state turn; // first
     const readiness_poller *poller;
-    bool paused;      // some ACCEPT waits for descriptors
-    int64_t retry_ns; // when it is tried again
-    io_stream *later; // streams that used up their share of this turn
     io_op *ops[READINESS_OPS_MAX];
     bool refused[READINESS_OPS_MAX]; // ACCEPT muted until the retry
-    char buffer[IO_RECV_OCTETS];
 } readiness;
 
 // What a kernel hands back with an event: a stream's slot and generation, which is never 0, or an
@@ -54,14 +51,11 @@ static inline uint64_t readiness_stream_key(const io_stream *stream)
     return (uint64_t)stream->item.generation << 32 | stream->item.slot;
 }
 
-// Reads the clocks: at the opening, and after each wait.
-void readiness_clock(io_loop *loop);
+// Makes state, zeroed and the first member of the backend's own, what the loop goes by.
+void readiness_open(io_loop *loop, readiness *state, const readiness_poller *poller);
 
 // Starts what was submitted. A turn begins with it.
 void readiness_begin(io_loop *loop);
-
-// How long to wait at most, given what the turn was asked; -1: for ever.
-int64_t readiness_wait_ns(const io_loop *loop, int64_t timeout_ns);
 
 // One event of a turn. Polls are told first, all of them, then the rest: a change of a directory is
 // seen before the requests that came behind it.
@@ -76,6 +70,5 @@ void readiness_end(io_loop *loop);
 
 // Of io_backend.
 void readiness_cancel(io_loop *loop, io_op *op);
-void readiness_discard(io_loop *loop, int fd);
 
 #endif

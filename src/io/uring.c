@@ -15,7 +15,6 @@
 #ifdef __linux__
 
 #include "io/disk.h"
-#include "io/readiness.h"
 #include "io/transfer.h"
 
 #include <errno.h>
@@ -23,9 +22,6 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
-
-// Accepting that was refused for want of descriptors or memory is tried again this often.
-static const int64_t uring_retry_ns = 100000000;
 
 // ---- Life ----
 
@@ -40,8 +36,9 @@ __attribute__((cold)) static skua_status uring_open(io_loop *loop)
         return status;
     }
     kernel->multishot = true;
+    turn_init(&kernel->turn);
     loop->kernel = kernel;
-    readiness_clock(loop);
+    turn_clock(loop);
     return SKUA_OK;
 }
 
@@ -79,8 +76,8 @@ static void uring_defuse_sends(uring_kernel *kernel)
 static skua_status uring_enter_once(io_loop *loop, int64_t timeout_ns)
 {
     uring_kernel *kernel = loop->kernel;
-    uring_stream_submit_sends(loop);
-    if (kernel->later || loop->pending) timeout_ns = 0;
+    uring_stream_submit_sends(loop); // there may be no room for some: they go on later
+    timeout_ns = loop->pending ? 0 : turn_wait_ns(loop, timeout_ns);
     skua_status status = uring_ring_enter(&kernel->ring, timeout_ns);
     uring_defuse_sends(kernel);
     return status;
@@ -162,12 +159,6 @@ static void uring_wake(io_op *op)
     (void)n;
 }
 
-static void uring_op_failed(io_op *op, skua_status status)
-{
-    op->active = false;
-    op->done(op, -(int64_t)status);
-}
-
 static void uring_start_op(io_loop *loop, io_op *op)
 {
     skua_status status = SKUA_OK;
@@ -184,18 +175,20 @@ static void uring_start_op(io_loop *loop, io_op *op)
     case IO_RECVMSG:
     case IO_SENDMSG: status = SKUA_EUNSUPPORTED; break;
     }
-    if (status) uring_op_failed(op, status);
+    if (status) turn_op_failed(op, status);
+}
+
+static void uring_run_streams(io_loop *loop)
+{
+    turn_run_streams(loop, uring_stream_run);
 }
 
 static void uring_run(io_loop *loop)
 {
     while (loop->pending || loop->pending_ops) {
         uring_run_streams(loop);
-        io_op *op = loop->pending_ops;
-        if (!op) return;
-        loop->pending_ops = op->next;
-        if (!loop->pending_ops) loop->pending_ops_tail = &loop->pending_ops;
-        uring_start_op(loop, op);
+        io_op *op = turn_take_op(loop);
+        if (op) uring_start_op(loop, op);
     }
 }
 
@@ -225,40 +218,27 @@ static void uring_read_peer(const io_stream *stream, io_address *peer)
         transfer_read_peer(peer, &from);
 }
 
-static void uring_pause(io_loop *loop, uring_op *entry)
-{
-    uring_kernel *kernel = loop->kernel;
-    if (loop->evict && loop->evict(loop)) return;
-    kernel->paused = true;
-    kernel->retry_ns = loop->now_ns + uring_retry_ns;
-    entry->refused = true;
-}
-
 void uring_retry_accepts(io_loop *loop)
 {
     uring_kernel *kernel = loop->kernel;
-    kernel->paused = false;
+    kernel->turn.paused = false;
     kernel->unarmed = true;
     for (unsigned i = 0; i < URING_OPS_MAX; i++)
         kernel->ops[i].refused = false;
 }
 
+// One that is not refused is armed again at the end of the turn.
 static void uring_accept_failed(io_loop *loop, uring_op *entry, int error)
 {
     io_op *op = entry->op;
-    switch (error) {
-    case EMFILE:
-    case ENFILE:
-    case ENOBUFS:
-    case ENOMEM: uring_pause(loop, entry); return;
-    case EBADF:
-    case EINVAL:
-    case ENOTSOCK:
-    case EOPNOTSUPP:
+    switch (turn_refused(error)) {
+    case TURN_REFUSED_SCARCE: entry->refused = turn_pause(loop); return;
+    case TURN_REFUSED_BROKEN:
         entry->op = NULL;
-        uring_op_failed(op, SKUA_EIO);
+        turn_op_failed(op, SKUA_EIO);
         return;
-    default: return; // this connection died in the queue; others wait behind it
+    case TURN_REFUSED_NONE:
+    case TURN_REFUSED_ONE: return;
     }
 }
 
@@ -273,17 +253,6 @@ static void uring_accepted(io_loop *loop, uring_op *entry, int32_t res)
     op->peer = (io_address){ .family = 0 };
     op->done(op, res);
     uring_run_streams(loop);
-}
-
-// What has come to a listener that is not armed any more.
-static void uring_accept_rest(io_loop *loop, io_op *op)
-{
-    for (int i = 0; i < IO_TURN_ACCEPTS_MAX; i++) {
-        int fd = transfer_accept(op->fd, &op->peer);
-        if (fd < 0) return;
-        op->done(op, fd);
-        uring_run_streams(loop);
-    }
 }
 
 // ---- Completions ----
@@ -364,8 +333,7 @@ static void uring_end_accept(io_loop *loop, uring_op *entry)
         if (uring_enter_once(loop, -1)) break;
         uring_complete(loop);
     }
-    uring_accept_rest(loop, op);
-    op->active = false;
+    turn_accept_rest(loop, op, uring_stream_run);
 }
 
 static void uring_cancel(io_loop *loop, io_op *op)
@@ -380,28 +348,6 @@ static void uring_cancel(io_loop *loop, io_op *op)
 }
 
 // ---- The turn ----
-
-static void uring_take_later(io_loop *loop)
-{
-    uring_kernel *kernel = loop->kernel;
-    io_stream *stream = kernel->later;
-    kernel->later = NULL;
-    while (stream) {
-        io_stream *next = stream->next;
-        stream->flags &= ~(uint32_t)(IO_LATER | IO_PENDING);
-        io_push(loop, stream);
-        stream = next;
-    }
-}
-
-static int64_t uring_retry_wait_ns(const io_loop *loop, int64_t timeout_ns)
-{
-    const uring_kernel *kernel = loop->kernel;
-    if (!kernel->paused) return timeout_ns;
-    int64_t retry = kernel->retry_ns - loop->now_ns;
-    if (retry < 0) retry = 0;
-    return timeout_ns < 0 || retry < timeout_ns ? retry : timeout_ns;
-}
 
 static void uring_flush(io_loop *loop)
 {
@@ -426,9 +372,9 @@ static void uring_abandon(io_loop *loop)
 
 static skua_status uring_turn_dead(io_loop *loop)
 {
-    uring_take_later(loop);
+    turn_resume(loop);
     uring_run(loop);
-    readiness_clock(loop);
+    turn_clock(loop);
     return SKUA_EIO;
 }
 
@@ -436,14 +382,14 @@ static skua_status uring_turn(io_loop *loop, int64_t timeout_ns)
 {
     uring_kernel *kernel = loop->kernel;
     if (kernel->dead) return uring_turn_dead(loop);
-    uring_take_later(loop);
+    turn_resume(loop);
     uring_drain(loop);
     if (!kernel->ring.enabled) return SKUA_OK;
-    skua_status status = uring_enter_once(loop, uring_retry_wait_ns(loop, timeout_ns));
-    readiness_clock(loop);
+    skua_status status = uring_enter_once(loop, timeout_ns);
+    turn_clock(loop);
     if (status) return status;
     uring_complete(loop);
-    if (kernel->paused && loop->now_ns >= kernel->retry_ns) uring_retry_accepts(loop);
+    if (kernel->turn.paused && loop->now_ns >= kernel->turn.retry_ns) uring_retry_accepts(loop);
     uring_drain(loop);
     return SKUA_OK;
 }
@@ -456,7 +402,7 @@ const io_backend io_backend_uring = {
     .close = uring_close,
     .cancel = uring_cancel,
     .wake = uring_wake,
-    .discard = readiness_discard,
+    .discard = turn_discard,
     .peer = uring_read_peer,
     .unsent = transfer_unsent,
     .flush = uring_flush,

@@ -5,7 +5,7 @@
 #ifndef SKUA_IO_URING_KERNEL_H
 #define SKUA_IO_URING_KERNEL_H
 
-#include "io/io.h"
+#include "io/turn.h"
 #include "io/uring_ring.h"
 
 #include <sys/socket.h>
@@ -15,24 +15,7 @@ enum {
     URING_SENDS_MAX = 256, // sends that are submitted together
     URING_VECTORS = 8,     // segments of one send
     URING_HELD_BUCKETS = 256,
-    URING_ROUNDS_MAX = 16, // how often a stream is run before the others have their turn
     URING_MULTISHOT_OCTETS = 4 * IO_RECV_OCTETS // what may come before receiving can be stopped
-};
-
-// Flags of a stream that are this backend's. Each of the first four is an operation that the kernel
-// has, and
-// holds the socket with: CLOSE waits for its completion.
-enum {
-    URING_RECEIVES = 1u << 17,
-    URING_SENDS = 1u << 18,
-    URING_WAITS_OUT = 1u << 19, // for room
-    URING_WAITS_END = 1u << 20, // for the peer's closing, while receiving is stopped
-    URING_BUSY = URING_RECEIVES | URING_SENDS | URING_WAITS_OUT | URING_WAITS_END,
-    URING_STOPS = 1u << 21,   // the receive is being cancelled
-    URING_CANCELS = 1u << 22, // everything is, as it closes
-    URING_HOLDS = 1u << 23,   // octets came while receiving was stopped
-    URING_QUEUED = 1u << 24,  // to be sent with the next submission
-    URING_HUNG_UP = 1u << 25, // both sides are closed: there is nothing to wait for
 };
 
 // What a completion is of: the low word of its user data, above the slot. The high word is the
@@ -72,20 +55,17 @@ typedef struct uring_message {
 } uring_message;
 
 typedef struct uring_kernel {
+    turn_state turn; // first
     uring_ring ring;
-    bool dead;        // the ring has failed: nothing is heard of it any more
-    bool multishot;   // receives are armed once; else once for each completion
-    bool unarmed;     // some operation is to be armed
-    bool paused;      // some ACCEPT waits for descriptors
-    int64_t retry_ns; // when it is tried again
-    io_stream *later; // streams that used up their share of this turn
-    unsigned polls;   // POLLs that the kernel has
+    bool dead;      // the ring has failed: nothing is heard of it any more
+    bool multishot; // receives are armed once; else once for each completion
+    bool unarmed;   // some operation is to be armed
+    unsigned polls; // POLLs that the kernel has
     uring_op ops[URING_OPS_MAX];
     unsigned send_count;
     pool_item sends[URING_SENDS_MAX]; // streams that send with the next submission
     uring_message messages[URING_SENDS_MAX];
     uring_held *held[URING_HELD_BUCKETS];
-    char buffer[IO_RECV_OCTETS];
 } uring_kernel;
 
 static inline uint64_t uring_stream_key(uring_kind kind, const io_stream *stream)
@@ -112,17 +92,14 @@ void uring_stream_completed(io_loop *loop, uring_kind kind, const uring_cqe *cqe
 // nothing is called back before the kernel has them.
 void uring_stream_submit_sends(io_loop *loop);
 
-// Runs every stream that is pending.
-void uring_run_streams(io_loop *loop);
+// Does what the stream's flags ask for and the kernel may grant.
+void uring_stream_run(io_loop *loop, io_stream *stream);
 
 // Closes the sockets whose closing waits for the next submission, of which there will be none.
 void uring_close_unsubmitted(uring_kernel *kernel);
 
 // Frees every stream from what the kernel has of it.
 void uring_release_streams(io_loop *loop);
-
-// Has the stream run again in the next turn.
-void uring_postpone(io_loop *loop, io_stream *stream);
 
 // ---- Operations, and the turn ----
 

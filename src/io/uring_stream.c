@@ -19,37 +19,6 @@
 #include <poll.h>
 #include <unistd.h>
 
-static void uring_told(io_loop *loop, io_stream *stream, io_end how)
-{
-    static const uint32_t told[] = { IO_NEAR_TOLD, IO_FIN_TOLD, IO_RESET_TOLD };
-    if (stream->flags & (told[how] | IO_RESET_TOLD | IO_WANT_CLOSE)) return;
-    stream->flags |= told[how];
-    if (how == IO_END_RESET)
-        stream->flags &= ~(uint32_t)(IO_WANT_RECV | IO_WANT_SEND | IO_WANT_SHUTDOWN);
-    loop->events->ended(stream, how);
-}
-
-void uring_postpone(io_loop *loop, io_stream *stream)
-{
-    uring_kernel *kernel = loop->kernel;
-    if (stream->flags & (IO_LATER | IO_PENDING)) return;
-    stream->flags |= IO_LATER | IO_PENDING;
-    stream->next = kernel->later;
-    kernel->later = stream;
-}
-
-// A failed receive or send: again when there is something to wait for, in the next turn, at once,
-// or dead.
-// Returns whether waiting helps.
-static bool uring_failed(io_loop *loop, io_stream *stream, int error)
-{
-    if (error == EAGAIN || error == EWOULDBLOCK) return true;
-    if (error == ENOBUFS || error == ENOMEM) uring_postpone(loop, stream);
-    else if (error == EINTR) io_push(loop, stream);
-    else uring_told(loop, stream, IO_END_RESET);
-    return false;
-}
-
 // ---- Octets that came while receiving was stopped ----
 
 static uring_held **uring_held_of(uring_kernel *kernel, const io_stream *stream)
@@ -103,33 +72,6 @@ static void uring_held_deliver(io_loop *loop, io_stream *stream)
     }
 }
 
-// ---- Receiving by system calls ----
-
-// What was answered goes out before more is read.
-static void uring_receive_directly(io_loop *loop, io_stream *stream)
-{
-    uring_kernel *kernel = loop->kernel;
-    uint32_t wanted = IO_WANT_RECV | IO_READABLE;
-    for (int i = 0; (stream->flags & (wanted | IO_PENDING | URING_RECEIVES)) == wanted; i++) {
-        if (i == IO_TURN_READS_MAX) {
-            uring_postpone(loop, stream);
-            return;
-        }
-        ssize_t n = recv(stream->fd, kernel->buffer, sizeof kernel->buffer, 0);
-        if (n < 0) {
-            if (uring_failed(loop, stream, errno)) stream->flags &= ~(uint32_t)IO_READABLE;
-            return;
-        }
-        if ((size_t)n < sizeof kernel->buffer) stream->flags &= ~(uint32_t)IO_READABLE;
-        if (n == 0) {
-            stream->flags &= ~(uint32_t)IO_WANT_RECV;
-            uring_told(loop, stream, IO_END_FIN);
-        } else {
-            loop->events->received(stream, kernel->buffer, (size_t)n);
-        }
-    }
-}
-
 // ---- Arming ----
 
 static uring_sqe *uring_submission(io_loop *loop, io_stream *stream, uring_kind kind)
@@ -137,7 +79,7 @@ static uring_sqe *uring_submission(io_loop *loop, io_stream *stream, uring_kind 
     uring_kernel *kernel = loop->kernel;
     uring_sqe *sqe = uring_ring_submission(&kernel->ring);
     if (!sqe) {
-        uring_postpone(loop, stream);
+        turn_postpone(loop, stream);
         return NULL;
     }
     sqe->fd = stream->fd;
@@ -191,46 +133,6 @@ static void uring_arm(io_loop *loop, io_stream *stream)
 
 // ---- Sending ----
 
-static void uring_send_done(io_loop *loop, io_stream *stream, uint64_t n)
-{
-    if (stream->flags & (IO_RESET_TOLD | IO_WANT_CLOSE)) return; // a release may have closed
-    if (stream->out->octets == 0) stream->flags &= ~(uint32_t)IO_WANT_SEND;
-    if (n) loop->events->sent(stream, n);
-}
-
-// Sends by system calls as much as the socket takes and the turn allows.
-static void uring_send_directly(io_loop *loop, io_stream *stream)
-{
-    uint64_t total = 0;
-    out_queue *out = stream->out;
-    while (out->octets && !(stream->flags & (IO_UNWRITABLE | IO_WANT_CLOSE))) {
-        if (total >= loop->send_turn_octets_max) {
-            uring_postpone(loop, stream);
-            break;
-        }
-        uint64_t asked;
-        uint64_t most = loop->send_turn_octets_max - total;
-        bool is_file = out_segment_at(out, 0)->kind == OUT_FILE;
-        if (is_file && (most = disk_ready(loop, stream, most)) == 0) break;
-        ssize_t n = is_file ? transfer_send_file(stream->fd, out, most, &asked)
-                            : transfer_send(stream->fd, out, stream->flags & IO_LAST, &asked);
-        if (n < 0) {
-            if (uring_failed(loop, stream, errno)) stream->flags |= IO_UNWRITABLE;
-            break;
-        }
-        if (n == 0) {
-            stream->flags &= ~(uint32_t)IO_WANT_SEND;
-            loop->events->send_failed(stream);
-            return;
-        }
-        out_pop(out, (uint64_t)n);
-        total += (uint64_t)n;
-        // A short send of memory means a full socket. One of a file may also be its end: ask again.
-        if ((uint64_t)n < asked && !is_file) stream->flags |= IO_UNWRITABLE;
-    }
-    uring_send_done(loop, stream, total);
-}
-
 static bool uring_sends_file(const io_stream *stream)
 {
     for (unsigned i = 0; i < stream->out->count; i++) {
@@ -247,12 +149,12 @@ static void uring_send(io_loop *loop, io_stream *stream)
     if (stream->out->octets == 0) {
         stream->flags &= ~(uint32_t)IO_WANT_SEND;
     } else if (!(stream->flags & URING_RECEIVES) || uring_sends_file(stream)) {
-        uring_send_directly(loop, stream);
+        turn_send(loop, stream);
     } else if (kernel->send_count < URING_SENDS_MAX) {
         stream->flags |= URING_QUEUED;
         kernel->sends[kernel->send_count++] = stream->item;
     } else {
-        uring_postpone(loop, stream);
+        turn_postpone(loop, stream);
     }
 }
 
@@ -341,7 +243,7 @@ enum { URING_CLOSES_AT_ONCE = 0 };
 // With the next submission, which costs the least; at once where somebody waits for a descriptor.
 static void uring_close_socket(uring_kernel *kernel, int fd)
 {
-    bool at_once = URING_CLOSES_AT_ONCE || kernel->paused || kernel->dead;
+    bool at_once = URING_CLOSES_AT_ONCE || kernel->turn.paused || kernel->dead;
     uring_sqe *sqe = at_once ? NULL : uring_ring_submission(&kernel->ring);
     if (!sqe) {
         (void)close(fd);
@@ -377,7 +279,7 @@ static void uring_close_stream(io_loop *loop, io_stream *stream)
     uring_close_socket(kernel, stream->fd);
     stream->fd = -1;
     loop->events->closed(stream);
-    if (kernel->paused) uring_retry_accepts(loop);
+    if (kernel->turn.paused) uring_retry_accepts(loop);
 }
 
 static void uring_release(io_loop *loop, io_stream *stream)
@@ -397,44 +299,19 @@ void uring_release_streams(io_loop *loop)
 
 // ---- Running ----
 
-// Does what the stream's flags ask for and the kernel may grant.
-static void uring_stream_run(io_loop *loop, io_stream *stream)
+void uring_stream_run(io_loop *loop, io_stream *stream)
 {
     if (stream->flags & IO_WANT_CLOSE) {
         uring_close_stream(loop, stream);
         return;
     }
-    if (stream->flags & IO_KICK) {
-        stream->flags &= ~(uint32_t)IO_KICK;
-        loop->events->kicked(stream);
-    }
+    turn_kick(loop, stream);
     uint32_t sending = IO_WANT_SEND | IO_UNWRITABLE | IO_COLD | URING_SENDS | URING_QUEUED;
     if ((stream->flags & sending) == IO_WANT_SEND) uring_send(loop, stream);
-    if ((stream->flags & (IO_WANT_SHUTDOWN | IO_WANT_SEND)) == IO_WANT_SHUTDOWN) {
-        stream->flags &= ~(uint32_t)IO_WANT_SHUTDOWN;
-        (void)shutdown(stream->fd, SHUT_WR);
-    }
+    turn_shutdown(stream);
     uring_held_deliver(loop, stream);
-    uring_receive_directly(loop, stream);
+    if (!(stream->flags & URING_RECEIVES)) turn_receive(loop, stream);
     if (!(stream->flags & (IO_PENDING | IO_RESET_TOLD))) uring_arm(loop, stream);
-}
-
-// Running a stream may make it pending again: it has sent something and its source has more. A peer
-// that takes all of it at once would keep the worker for itself, so after some rounds the rest
-// waits for the next turn.
-void uring_run_streams(io_loop *loop)
-{
-    for (int round = 0; loop->pending; round++) {
-        io_stream *next, *stream = loop->pending;
-        loop->pending = NULL;
-        loop->pending_tail = &loop->pending;
-        for (; stream; stream = next) {
-            next = stream->next;
-            stream->flags &= ~(uint32_t)IO_PENDING;
-            if (round < URING_ROUNDS_MAX) uring_stream_run(loop, stream);
-            else uring_postpone(loop, stream);
-        }
-    }
 }
 
 // ---- Completions ----
@@ -459,7 +336,7 @@ static void uring_received_octets(io_loop *loop, io_stream *stream, char *octets
     } else if (uring_hold(loop->kernel, stream, octets, len)) {
         uring_stop_receive(loop, stream);
     } else {
-        uring_told(loop, stream, IO_END_RESET);
+        turn_told(loop, stream, IO_END_RESET);
     }
 }
 
@@ -468,10 +345,10 @@ static void uring_received_end(io_loop *loop, io_stream *stream)
 {
     stream->flags |= IO_FIN_SEEN;
     if (!(stream->flags & IO_WANT_RECV)) {
-        uring_told(loop, stream, IO_END_NEAR);
+        turn_told(loop, stream, IO_END_NEAR);
     } else if (!(stream->flags & URING_HOLDS)) {
         stream->flags &= ~(uint32_t)IO_WANT_RECV;
-        uring_told(loop, stream, IO_END_FIN);
+        turn_told(loop, stream, IO_END_FIN);
     }
 }
 
@@ -484,7 +361,7 @@ static void uring_receive_failed(io_loop *loop, io_stream *stream, int error)
         kernel->multishot = false; // the kernel cannot limit it: no stream could be stopped in time
         return;
     }
-    (void)uring_failed(loop, stream, error);
+    (void)turn_failed(loop, stream, error);
 }
 
 static void uring_received(io_loop *loop, io_stream *stream, const uring_cqe *cqe)
@@ -513,11 +390,11 @@ static void uring_sent(io_loop *loop, io_stream *stream, int32_t res)
         return;
     }
     if (res < 0) {
-        if (!uring_failed(loop, stream, -res)) return;
+        if (!turn_failed(loop, stream, -res)) return;
         stream->flags |= IO_UNWRITABLE;
     } else {
         out_pop(stream->out, (uint64_t)res);
-        uring_send_done(loop, stream, (uint64_t)res);
+        turn_sent(loop, stream, (uint64_t)res);
     }
     if (stream->flags & (IO_WANT_SEND | IO_WANT_SHUTDOWN)) io_push(loop, stream);
 }
@@ -531,8 +408,8 @@ static void uring_may_end(io_loop *loop, io_stream *stream, const uring_cqe *cqe
     if (res & POLLHUP) stream->flags |= URING_HUNG_UP;
     stream->flags |= IO_FIN_SEEN;
     if (stream->flags & IO_WANT_RECV) return; // receiving tells
-    if (res & POLLERR) uring_told(loop, stream, IO_END_RESET);
-    else if (!(stream->flags & IO_FIN_TOLD)) uring_told(loop, stream, IO_END_NEAR);
+    if (res & POLLERR) turn_told(loop, stream, IO_END_RESET);
+    else if (!(stream->flags & IO_FIN_TOLD)) turn_told(loop, stream, IO_END_NEAR);
 }
 
 static void uring_may_send(io_loop *loop, io_stream *stream, const uring_cqe *cqe)

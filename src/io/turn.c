@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: MIT
+//
+// Turns. A stream's share of one is bounded (IO_TURN_READS_MAX, io_loop.send_turn_octets_max), and
+// those that have used theirs go on in the next turn in the same order, so that none starves.
+
+#include "io/turn.h"
+
+#include "base/assert.h"
+#include "io/disk.h"
+#include "io/transfer.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+// Accepting that was refused for want of descriptors or memory is tried again this often.
+static const int64_t turn_retry_ns = 100000000;
+
+void turn_init(turn_state *state)
+{
+    state->later_tail = &state->later;
+}
+
+void turn_clock(io_loop *loop)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    loop->now_ns = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+    io_timers_clock(&loop->timers, loop->now_ns);
+    (void)clock_gettime(CLOCK_REALTIME, &t);
+    loop->unix_ns = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static int64_t turn_until(const io_loop *loop, int64_t moment_ns, int64_t timeout_ns)
+{
+    int64_t left = moment_ns > loop->now_ns ? moment_ns - loop->now_ns : 0;
+    return timeout_ns < 0 || left < timeout_ns ? left : timeout_ns;
+}
+
+int64_t turn_wait_ns(const io_loop *loop, int64_t timeout_ns)
+{
+    const turn_state *state = loop->kernel;
+    if (state->later) return 0;
+    if (state->paused) timeout_ns = turn_until(loop, state->retry_ns, timeout_ns);
+    return timeout_ns;
+}
+
+// ---- Whose turn it is ----
+
+void turn_postpone(io_loop *loop, io_stream *stream)
+{
+    turn_state *state = loop->kernel;
+    if (stream->flags & (IO_LATER | IO_PENDING)) return;
+    stream->flags |= IO_LATER | IO_PENDING;
+    stream->next = NULL;
+    *state->later_tail = stream;
+    state->later_tail = &stream->next;
+}
+
+void turn_resume(io_loop *loop)
+{
+    turn_state *state = loop->kernel;
+    io_stream *stream = state->later;
+    state->later = NULL;
+    state->later_tail = &state->later;
+    while (stream) {
+        io_stream *next = stream->next;
+        stream->flags &= ~(uint32_t)(IO_LATER | IO_PENDING);
+        io_push(loop, stream);
+        stream = next;
+    }
+}
+
+// ---- Ends ----
+
+void turn_told(io_loop *loop, io_stream *stream, io_end how)
+{
+    static const uint32_t told[] = { IO_NEAR_TOLD, IO_FIN_TOLD, IO_RESET_TOLD };
+    if (stream->flags & (told[how] | IO_RESET_TOLD | IO_WANT_CLOSE)) return;
+    stream->flags |= told[how];
+    if (how == IO_END_RESET)
+        stream->flags &= ~(uint32_t)(IO_WANT_RECV | IO_WANT_SEND | IO_WANT_SHUTDOWN);
+    loop->events->ended(stream, how);
+}
+
+bool turn_failed(io_loop *loop, io_stream *stream, int error)
+{
+    if (error == EAGAIN || error == EWOULDBLOCK) return true;
+    if (error == ENOBUFS || error == ENOMEM) turn_postpone(loop, stream);
+    else if (error == EINTR) io_push(loop, stream);
+    else turn_told(loop, stream, IO_END_RESET);
+    return false;
+}
+
+void turn_half_close(io_stream *stream)
+{
+    stream->flags &= ~(uint32_t)IO_WANT_SHUTDOWN;
+    (void)shutdown(stream->fd, SHUT_WR);
+}
+
+// ---- Receiving ----
+
+// A short read means that the kernel has no more, unless FIN is behind it: data and FIN are one
+// event.
+static void turn_received(io_loop *loop, io_stream *stream, size_t len)
+{
+    turn_state *state = loop->kernel;
+    if (len < sizeof state->buffer && !(stream->flags & IO_FIN_SEEN))
+        stream->flags &= ~(uint32_t)IO_READABLE;
+    loop->events->received(stream, state->buffer, len);
+}
+
+void turn_receive_some(io_loop *loop, io_stream *stream)
+{
+    turn_state *state = loop->kernel;
+    for (int i = 0; turn_receives(stream); i++) {
+        if (i == IO_TURN_READS_MAX) {
+            turn_postpone(loop, stream);
+            return;
+        }
+        ssize_t n = recv(stream->fd, state->buffer, sizeof state->buffer, 0);
+        if (n > 0) {
+            turn_received(loop, stream, (size_t)n);
+        } else if (n == 0) {
+            stream->flags &= ~(uint32_t)(IO_READABLE | IO_WANT_RECV);
+            turn_told(loop, stream, IO_END_FIN);
+        } else {
+            if (turn_failed(loop, stream, errno)) stream->flags &= ~(uint32_t)IO_READABLE;
+            return;
+        }
+    }
+}
+
+// ---- Sending ----
+
+void turn_unwritable(io_loop *loop, io_stream *stream)
+{
+    const turn_state *state = loop->kernel;
+    stream->flags |= IO_UNWRITABLE;
+    if (state->unwritable) state->unwritable(loop, stream);
+}
+
+void turn_send(io_loop *loop, io_stream *stream)
+{
+    uint64_t total = 0;
+    out_queue *out = stream->out;
+    while (!(stream->flags & (IO_UNWRITABLE | IO_WANT_CLOSE)) && out->octets) {
+        if (total >= loop->send_turn_octets_max) {
+            turn_postpone(loop, stream);
+            break;
+        }
+        uint64_t asked;
+        uint64_t most = loop->send_turn_octets_max - total;
+        bool is_file = out_segment_at(out, 0)->kind == OUT_FILE;
+        if (is_file && (most = disk_ready(loop, stream, most)) == 0) break;
+        ssize_t n = is_file ? transfer_send_file(stream->fd, out, most, &asked)
+                            : transfer_send(stream->fd, out, stream->flags & IO_LAST, &asked);
+        if (n < 0) {
+            if (turn_failed(loop, stream, errno)) turn_unwritable(loop, stream);
+            break;
+        }
+        if (n == 0) {
+            stream->flags &= ~(uint32_t)IO_WANT_SEND;
+            loop->events->send_failed(stream);
+            return;
+        }
+        out_pop(out, (uint64_t)n);
+        total += (uint64_t)n;
+        // A short send of memory means a full socket. One of a file may also be its end: ask again.
+        if ((uint64_t)n < asked && !is_file) turn_unwritable(loop, stream);
+    }
+    turn_sent(loop, stream, total);
+}
+
+// ---- Operations ----
+
+io_op *turn_take_op(io_loop *loop)
+{
+    io_op *op = loop->pending_ops;
+    if (!op) return NULL;
+    loop->pending_ops = op->next;
+    if (!loop->pending_ops) loop->pending_ops_tail = &loop->pending_ops;
+    return op;
+}
+
+void turn_op_failed(io_op *op, skua_status status)
+{
+    op->active = false;
+    op->done(op, -(int64_t)status);
+}
+
+turn_refusal turn_refused(int error)
+{
+    switch (error) {
+    case EAGAIN: return TURN_REFUSED_NONE;
+    case EMFILE:
+    case ENFILE:
+    case ENOBUFS:
+    case ENOMEM: return TURN_REFUSED_SCARCE;
+    case EBADF:
+    case EINVAL:
+    case ENOTSOCK:
+    case EOPNOTSUPP: return TURN_REFUSED_BROKEN;
+    default: return TURN_REFUSED_ONE;
+    }
+}
+
+bool turn_pause(io_loop *loop)
+{
+    turn_state *state = loop->kernel;
+    if (loop->evict && loop->evict(loop)) return false;
+    state->paused = true;
+    state->retry_ns = loop->now_ns + turn_retry_ns;
+    return true;
+}
+
+bool turn_goes_on(io_loop *loop, int error)
+{
+    switch (turn_refused(error)) {
+    case TURN_REFUSED_ONE: return true;
+    case TURN_REFUSED_SCARCE: return loop->evict && loop->evict(loop);
+    case TURN_REFUSED_NONE:
+    case TURN_REFUSED_BROKEN: break;
+    }
+    return false;
+}
+
+void turn_discard(io_loop *loop, int fd)
+{
+    disk_forget(loop, fd);
+    (void)close(fd);
+}
