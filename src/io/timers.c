@@ -41,6 +41,7 @@ static void timers_link(io_timers *timers, io_deadline *deadline)
     *head = deadline;
     timers->used[slot / 64] |= UINT64_C(1) << slot % 64;
     timers->count++;
+    if (bucket < timers->first) timers->first = bucket;
 }
 
 // The bucket's bit stays: clearing it would cost more than a wake-up for nothing.
@@ -60,6 +61,7 @@ void io_timers_init(io_timers *timers, int64_t now_ns, void (*fired)(io_deadline
     memset(timers, 0, sizeof *timers);
     timers->clock_ns = now_ns;
     timers->now = timers_tick_of(now_ns);
+    timers->first = UINT32_MAX;
     timers->fired = fired;
     timers->user = user;
 }
@@ -103,6 +105,18 @@ static void timers_step(io_timers *timers)
         timers_visit(timers, timers->buckets[slot]);
 }
 
+static uint32_t timers_find_first(const io_timers *timers)
+{
+    for (uint32_t ahead = 1; ahead <= IO_WHEEL_BUCKETS;) {
+        uint32_t slot = (timers->now + ahead) % IO_WHEEL_BUCKETS;
+        uint64_t bits = timers->used[slot / 64] >> slot % 64;
+        if (bits) return timers->now + ahead + (uint32_t)__builtin_ctzll(bits);
+        ahead += 64 - slot % 64;
+    }
+    return UINT32_MAX;
+}
+
+// The first bucket in use is looked for once a tick: every turn asks how long it may wait.
 void io_timers_advance(io_timers *timers, int64_t now_ns)
 {
     uint32_t tick = timers_tick_of(now_ns);
@@ -112,25 +126,13 @@ void io_timers_advance(io_timers *timers, int64_t now_ns)
     if (tick - timers->now > IO_WHEEL_BUCKETS) timers->now = tick - IO_WHEEL_BUCKETS;
     while (timers->now < tick)
         timers_step(timers);
-}
-
-// Ticks from now to the first bucket in use, at least 1; 0: none is.
-static uint32_t timers_ahead(const io_timers *timers)
-{
-    for (uint32_t ahead = 1; ahead <= IO_WHEEL_BUCKETS;) {
-        uint32_t slot = (timers->now + ahead) % IO_WHEEL_BUCKETS;
-        uint64_t bits = timers->used[slot / 64] >> slot % 64;
-        if (bits) return ahead + (uint32_t)__builtin_ctzll(bits);
-        ahead += 64 - slot % 64;
-    }
-    return 0;
+    timers->first = timers_find_first(timers);
 }
 
 int64_t io_timers_wait_ns(const io_timers *timers, int64_t now_ns)
 {
     if (timers->count == 0) return -1;
-    uint32_t ahead = timers_ahead(timers);
-    SKUA_ASSERT(ahead > 0);
-    int64_t wait = (int64_t)(timers->now + ahead) * IO_TICK_NS - now_ns;
+    SKUA_ASSERT(timers->first > timers->now);
+    int64_t wait = (int64_t)timers->first * IO_TICK_NS - now_ns;
     return wait > 0 ? wait : 0;
 }

@@ -25,6 +25,7 @@ typedef struct io_timers {
     int64_t clock_ns;                     // what delays count from
     uint32_t now;                         // tick of the last advance
     uint32_t count;                       // deadlines that hang in the wheel
+    uint32_t first;                       // tick of the first bucket in use; UINT32_MAX: none is
     void (*fired)(io_deadline *deadline, void *user);
     void *user;
 } io_timers;
