@@ -355,13 +355,13 @@ static void uring_received_end(io_loop *loop, io_stream *stream)
 static void uring_receive_failed(io_loop *loop, io_stream *stream, int error)
 {
     uring_kernel *kernel = loop->kernel;
-    // stopped; or the buffers were all in use, and are not now
-    if (error == ECANCELED || error == ENOBUFS) return;
-    if (error == EINVAL && kernel->multishot) {
-        kernel->multishot = false; // the kernel cannot limit it: no stream could be stopped in time
-        return;
-    }
-    (void)turn_failed(loop, stream, error);
+    if (error == ECANCELED) return; // stopped
+    // All buffers were in use. Armed again, streams would take them in the same order for ever, and
+    // those behind would never get one: this one is served by system calls until it has no more.
+    if (error == ENOBUFS) stream->flags |= IO_READABLE;
+    // The kernel cannot limit a multishot: no stream could be stopped in time.
+    else if (error == EINVAL && kernel->multishot) kernel->multishot = false;
+    else (void)turn_failed(loop, stream, error);
 }
 
 static void uring_received(io_loop *loop, io_stream *stream, const uring_cqe *cqe)
@@ -371,6 +371,9 @@ static void uring_received(io_loop *loop, io_stream *stream, const uring_cqe *cq
     uint32_t id = cqe->flags >> URING_CQE_BUFFER_SHIFT;
     if (over) stream->flags &= ~(uint32_t)(URING_RECEIVES | URING_STOPS);
     if (!(stream->flags & (IO_WANT_CLOSE | IO_RESET_TOLD))) {
+        // A full buffer: there is more, of which others by system calls get several such a turn.
+        if (over && cqe->res == URING_BUFFER_OCTETS && !kernel->multishot)
+            stream->flags |= IO_READABLE;
         if (cqe->res > 0)
             uring_received_octets(loop, stream, uring_ring_buffer(&kernel->ring, id),
                                   (size_t)cqe->res);

@@ -13,18 +13,23 @@ static rig *the_rig;
 
 // ---- The owner of the streams ----
 
-static void peer_received(io_stream *stream, char *octets, size_t len)
+static void peer_keep(peer *p, const char *octets, size_t len)
 {
-    peer *p = (peer *)(void *)stream;
-    SKUA_ASSERT(stream->flags & IO_WANT_RECV);
-    SKUA_ASSERT(!(p->fin || p->reset || p->closed));
-    SKUA_ASSERT(len > 0 && len <= IO_RECV_OCTETS);
     if (p->got_octets + len > p->got_room) {
         p->got_room = 2 * (p->got_octets + len);
         p->got = realloc(p->got, p->got_room);
         SKUA_ASSERT(p->got);
     }
     memcpy(p->got + p->got_octets, octets, len);
+}
+
+static void peer_received(io_stream *stream, char *octets, size_t len)
+{
+    peer *p = (peer *)(void *)stream;
+    SKUA_ASSERT(stream->flags & IO_WANT_RECV);
+    SKUA_ASSERT(!(p->fin || p->reset || p->closed));
+    SKUA_ASSERT(len > 0 && len <= IO_RECV_OCTETS);
+    if (!the_rig->discards) peer_keep(p, octets, len);
     p->got_octets += len;
     memset(octets, 'x', len); // lent writable
     if (p->stops) io_recv_stop(stream);
@@ -197,6 +202,18 @@ void rig_close(rig *r, peer *p)
     out_deinit(&p->out);
     RIG_UNTIL(r, r->closed > before);
     rig_turn(r); // in which the descriptor is closed, at the latest
+}
+
+void rig_close_all(rig *r)
+{
+    for (uint32_t slot = 0; slot < r->peers.slab_count * POOL_SLAB_ITEMS; slot++) {
+        peer *p = pool_at(&r->peers, slot);
+        if (!(p->stream.item.generation & 1)) continue;
+        io_close(&r->loop, &p->stream);
+        out_deinit(&p->out);
+    }
+    RIG_UNTIL(r, r->peers.in_use == 0);
+    rig_turn(r);
 }
 
 char *pattern_of(size_t len)

@@ -39,7 +39,8 @@ typedef struct rig {
     socket_address address;
     io_op accept;
     unsigned accepted, closed, evictions;
-    bool shy; // accepted streams do not receive
+    bool shy;      // accepted streams do not receive
+    bool discards; // octets are counted, not kept
     peer *last;
 } rig;
 
@@ -68,6 +69,9 @@ int rig_client(rig *r);
 
 // Closes a peer and waits until that is complete.
 void rig_close(rig *r, peer *p);
+
+// Closes all that are open.
+void rig_close_all(rig *r);
 
 // Octets that tell where they belong. The caller frees them.
 char *pattern_of(size_t len);

@@ -31,10 +31,7 @@ static void check_cancel_accept(rig *r)
     for (int i = 0; i < CLIENTS; i++)
         (void)close(fds[i]);
     (void)close(late);
-    for (uint32_t slot = 0; slot < CLIENTS; slot++) {
-        peer *p = pool_at(&r->peers, slot);
-        if (p->stream.item.generation & 1) rig_close(r, p);
-    }
+    rig_close_all(r);
     assert_int_equal(r->closed, CLIENTS);
 }
 
@@ -99,10 +96,7 @@ static void check_out_of_descriptors(rig *r)
         (void)close(crowd[i]);
     while (filled)
         (void)close(fillers[--filled]);
-    for (uint32_t slot = 0; slot < CLIENTS; slot++) {
-        peer *left = pool_at(&r->peers, slot);
-        if (left->stream.item.generation & 1) rig_close(r, left);
-    }
+    rig_close_all(r);
 }
 
 // ---- Other operations ----
