@@ -174,7 +174,7 @@ static skua_status epoll_turn(io_loop *loop, int64_t timeout_ns)
 {
     epoll_kernel *kernel = loop->kernel;
     readiness_begin(loop);
-    int n = epoll_wait_events(loop, turn_wait_ns(loop, timeout_ns));
+    int n = epoll_wait_events(loop, readiness_wait_ns(loop, timeout_ns));
     int error = errno;
     turn_clock(loop);
     if (n < 0 && error != EINTR) return SKUA_EIO;
@@ -197,7 +197,7 @@ const io_backend io_backend_epoll = {
     .discard = turn_discard,
     .unsent = transfer_unsent,
     .fd = epoll_fd,
-    .wait_ns = turn_wait_ns,
+    .wait_ns = readiness_wait_ns,
 };
 
 #endif

@@ -223,7 +223,7 @@ static skua_status kqueue_turn(io_loop *loop, int64_t timeout_ns)
 {
     kqueue_kernel *kernel = loop->kernel;
     readiness_begin(loop);
-    int n = kqueue_wait(kernel, turn_wait_ns(loop, timeout_ns));
+    int n = kqueue_wait(kernel, readiness_wait_ns(loop, timeout_ns));
     int error = errno;
     turn_clock(loop);
     if (n < 0 && error != EINTR) return SKUA_EIO;
@@ -253,7 +253,7 @@ static void kqueue_hand_over(io_loop *loop)
 static int64_t kqueue_wait_ns(const io_loop *loop, int64_t timeout_ns)
 {
     const kqueue_kernel *kernel = loop->kernel;
-    return kernel->change_count ? 0 : turn_wait_ns(loop, timeout_ns);
+    return kernel->change_count ? 0 : readiness_wait_ns(loop, timeout_ns);
 }
 
 const io_backend io_backend_kqueue = {

@@ -7,12 +7,13 @@
 
 #include "base/assert.h"
 #include "io/disk.h"
+#include "io/socket.h"
 #include "io/transfer.h"
 
 #include <errno.h>
-#include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
+
+static const int64_t readiness_look_ns = 10000000000;
 
 // ---- Streams ----
 
@@ -104,6 +105,10 @@ static skua_status ready_watch(io_loop *loop, io_op *op)
         if (status) return status;
         state->ops[i] = op;
         state->refused[i] = false;
+        if (op->code == IO_ACCEPT) {
+            state->listener_ids[i] = socket_listener_id(op->fd);
+            if (!state->look_ns) state->look_ns = loop->now_ns + readiness_look_ns;
+        }
         return SKUA_OK;
     }
     return SKUA_ELIMIT;
@@ -126,6 +131,13 @@ static void ready_mute(io_loop *loop, io_op *op)
     state->poller->mute(loop, op, true);
 }
 
+// The listener is no such thing any more.
+static void ready_break(io_loop *loop, io_op *op)
+{
+    ready_forget(loop, op);
+    turn_op_failed(op, SKUA_EIO);
+}
+
 // Returns whether there may be more.
 static bool ready_accept_one(io_loop *loop, io_op *op)
 {
@@ -142,9 +154,9 @@ static bool ready_accept_one(io_loop *loop, io_op *op)
         if (!turn_pause(loop)) return true;
         ready_mute(loop, op);
         return false;
-    case TURN_REFUSED_BROKEN: break;
+    case TURN_REFUSED_BROKEN: ready_break(loop, op); return false;
     }
-    return true; // this connection died in the queue; others wait behind it
+    return false;
 }
 
 static void ready_accept(io_loop *loop, io_op *op)
@@ -269,8 +281,32 @@ void readiness_refuse(io_loop *loop, uint64_t key)
     ready_drain(loop);
 }
 
+// Of a listener whose descriptor somebody has closed, the kernel tells nothing: it is looked at once
+// in a while.
+static void ready_look_at_listeners(io_loop *loop)
+{
+    readiness *state = loop->kernel;
+    state->look_ns = 0;
+    for (uint32_t i = 0; i < READINESS_OPS_MAX; i++) {
+        io_op *op = state->ops[i];
+        if (!op || op->code != IO_ACCEPT) continue;
+        state->look_ns = loop->now_ns + readiness_look_ns;
+        if (socket_listener_id(op->fd) != state->listener_ids[i]) ready_break(loop, op);
+    }
+}
+
+int64_t readiness_wait_ns(const io_loop *loop, int64_t timeout_ns)
+{
+    const readiness *state = loop->kernel;
+    int64_t wait = turn_wait_ns(loop, timeout_ns);
+    if (!state->look_ns) return wait;
+    int64_t look = state->look_ns > loop->now_ns ? state->look_ns - loop->now_ns : 0;
+    return wait < 0 || look < wait ? look : wait;
+}
+
 void readiness_end(io_loop *loop)
 {
     const readiness *state = loop->kernel;
+    if (state->look_ns && loop->now_ns >= state->look_ns) ready_look_at_listeners(loop);
     if (state->turn.paused && loop->now_ns >= state->turn.retry_ns) ready_retry_accepts(loop);
 }

@@ -41,7 +41,9 @@ typedef struct readiness {
     turn_state turn; // first
     const readiness_poller *poller;
     io_op *ops[READINESS_OPS_MAX];
-    bool refused[READINESS_OPS_MAX]; // ACCEPT muted until the retry
+    bool refused[READINESS_OPS_MAX];          // ACCEPT muted until the retry
+    uint64_t listener_ids[READINESS_OPS_MAX]; // ACCEPT: which socket it was at first
+    int64_t look_ns; // when listeners are looked at again; 0: there is none
 } readiness;
 
 // What a kernel hands back with an event: a stream's slot and generation, which is never 0, or an
@@ -56,6 +58,9 @@ void readiness_open(io_loop *loop, readiness *state, const readiness_poller *pol
 
 // Starts what was submitted. A turn begins with it.
 void readiness_begin(io_loop *loop);
+
+// How long to wait at most, given what the turn was asked; -1: for ever.
+int64_t readiness_wait_ns(const io_loop *loop, int64_t timeout_ns);
 
 // One event of a turn. Polls are told first, all of them, then the rest: a change of a directory is
 // seen before the requests that came behind it.

@@ -278,8 +278,9 @@ static bool sim_is_hindered(sim_client *client)
         sim_break(client, true);
         return true;
     }
-    client->turn_over = sim_chance(kernel, SIM_NO_BUFFERS);
-    return client->turn_over;
+    if (!sim_chance(kernel, SIM_NO_BUFFERS)) return false;
+    client->run_ns = sim_soon(kernel);
+    return true;
 }
 
 // One completion of a stream that is due.

@@ -29,7 +29,7 @@ typedef enum sim_fault {
     SIM_DELAY,              // a piece in transit, a connection or a completion comes later
     SIM_RECV_AGAIN,         // EAGAIN though there is input; it is tried again later
     SIM_SEND_AGAIN,         // EAGAIN though there is room
-    SIM_NO_BUFFERS,         // ENOBUFS: the stream goes on in the next turn
+    SIM_NO_BUFFERS,         // ENOBUFS: the stream goes on later
     SIM_RESET,              // the network resets the connection
     SIM_REGISTER_NO_MEMORY, // the kernel cannot watch an accepted socket
     SIM_ACCEPT_NO_FILE,     // EMFILE

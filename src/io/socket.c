@@ -266,6 +266,13 @@ static const struct sockaddr *socket_sockaddr(const socket_address *address)
     return (const struct sockaddr *)(const void *)address->octets;
 }
 
+static int socket_get(int fd, int name)
+{
+    int value;
+    socklen_t len = sizeof value;
+    return getsockopt(fd, SOL_SOCKET, name, &value, &len) == 0 ? value : -1;
+}
+
 static bool socket_set(int fd, int level, int name, int value)
 {
     return setsockopt(fd, level, name, &value, sizeof value) == 0;
@@ -318,7 +325,7 @@ static bool socket_set_sharing(const socket_address *address, int fd, bool share
     return socket_set(fd, IPPROTO_IPV6, IPV6_V6ONLY, !address->dual_stack);
 }
 
-// What accepted sockets inherit. Without them the server is slower, not wrong.
+// Without them the server is slower, not wrong.
 static void socket_set_speed(const socket_address *address, int fd)
 {
     if (address->is_unix) return;
@@ -332,6 +339,31 @@ static void socket_set_speed(const socket_address *address, int fd)
     // file costs a third less without.
     if (address->is_loopback) (void)setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "reno", 4);
 #endif
+}
+
+#if defined(__APPLE__)
+enum { SOCKET_KEEP_IDLE = TCP_KEEPALIVE };
+#else
+enum { SOCKET_KEEP_IDLE = TCP_KEEPIDLE };
+#endif
+
+// A peer that vanished says nothing, and without this is found out by a deadline, or never where
+// there is none. Accepted sockets inherit it. A listener of somebody else's may have it already, in
+// their way.
+static void socket_set_keep_alive(const socket_address *address, int fd)
+{
+    if (address->is_unix || socket_get(fd, SO_KEEPALIVE) > 0) return;
+    (void)socket_set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+    (void)socket_set(fd, IPPROTO_TCP, SOCKET_KEEP_IDLE, SOCKET_KEEP_IDLE_S);
+    (void)socket_set(fd, IPPROTO_TCP, TCP_KEEPINTVL, SOCKET_KEEP_INTERVAL_S);
+    (void)socket_set(fd, IPPROTO_TCP, TCP_KEEPCNT, SOCKET_KEEP_COUNT);
+}
+
+// What accepted sockets are to inherit.
+static void socket_set_options(const socket_address *address, int fd)
+{
+    socket_set_speed(address, fd);
+    socket_set_keep_alive(address, fd);
 }
 
 // Opens and binds. Returns the descriptor, or a negated errno.
@@ -418,7 +450,7 @@ __attribute__((cold)) skua_status socket_listen(socket_address *address, int bac
     socket_address chosen = *address;
     int made = socket_bind_anyhow(&chosen, shared);
     if (made < 0) return socket_status(-made);
-    socket_set_speed(&chosen, made);
+    socket_set_options(&chosen, made);
     if (listen(made, backlog) != 0 || !socket_ask_port(&chosen, made)) {
         skua_status status = socket_status(errno);
         socket_close(&chosen, made);
@@ -431,11 +463,12 @@ __attribute__((cold)) skua_status socket_listen(socket_address *address, int bac
 
 // ---- Sockets of others ----
 
-static int socket_get(int fd, int name)
+// Some systems number no sockets.
+uint64_t socket_listener_id(int fd)
 {
-    int value;
-    socklen_t len = sizeof value;
-    return getsockopt(fd, SOL_SOCKET, name, &value, &len) == 0 ? value : -1;
+    struct stat st;
+    if (socket_get(fd, SO_ACCEPTCONN) != 1 || fstat(fd, &st) != 0) return 0;
+    return (uint64_t)st.st_ino ? (uint64_t)st.st_ino : 1;
 }
 
 static bool socket_address_of(int fd, socket_address *address)
@@ -471,7 +504,7 @@ __attribute__((cold)) skua_status socket_adopt(int fd, socket_address *address)
         fcntl(fd, F_SETFD, FD_CLOEXEC) != 0) {
         return SKUA_EINVAL;
     }
-    socket_set_speed(&found, fd);
+    socket_set_options(&found, fd);
     *address = found;
     return SKUA_OK;
 }

@@ -29,9 +29,13 @@ void socket_address_write(const socket_address *address, char text[SOCKET_TEXT_O
 // length.
 size_t io_address_write(const io_address *address, char *text, size_t room);
 
+// When a peer that says nothing is asked whether it is there: after so many seconds, and again so
+// many times at this interval. One that does not answer is lost after two minutes.
+enum { SOCKET_KEEP_IDLE_S = 60, SOCKET_KEEP_INTERVAL_S = 10, SOCKET_KEEP_COUNT = 6 };
+
 // Opens a listening socket: non-blocking, close-on-exec, SO_REUSEADDR, SO_REUSEPORT if shared,
-// TCP_NODELAY and TCP_DEFER_ACCEPT (1 s) so that accepted sockets inherit them. A stale Unix socket
-// file is replaced only if nobody answers on it. address gets the port the kernel chose. A Unix
+// TCP_NODELAY, TCP_DEFER_ACCEPT (1 s) and SO_KEEPALIVE so that accepted sockets inherit them. A stale
+// Unix socket file is replaced only if nobody answers on it. address gets the port the kernel chose. A Unix
 // socket is never shared: listen once.
 // With shared, the first caller must have found out that nobody else listens: socket_in_use.
 // Errors: SKUA_EADDRINUSE, SKUA_EADDRNOTAVAIL, SKUA_EACCES, SKUA_ENOFILE, SKUA_ENOMEM, SKUA_EINVAL,
@@ -42,10 +46,14 @@ skua_status socket_listen(socket_address *address, int backlog, bool shared, int
 bool socket_sharing_balances(void);
 
 // Takes over a listening socket that somebody else has opened, and finds out its address. fd:
-// becomes non-blocking, close-on-exec, and hands TCP_NODELAY on to what it accepts; untouched on
-// failure.
+// becomes non-blocking, close-on-exec, and hands TCP_NODELAY and SO_KEEPALIVE on to what it accepts;
+// untouched on failure.
 // Errors: SKUA_EINVAL not a listening stream socket of IPv4, IPv6 or Unix.
 skua_status socket_adopt(int fd, socket_address *address);
+
+// What tells a listening socket from every other while it is open, as far as the system tells; 0:
+// fd is no listening socket.
+uint64_t socket_listener_id(int fd);
 
 // Whether another process (or server) listens there already: SO_REUSEPORT would join it silently.
 bool socket_in_use(const socket_address *address);

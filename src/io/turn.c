@@ -17,6 +17,9 @@
 // Accepting that was refused for want of descriptors or memory is tried again this often.
 static const int64_t turn_retry_ns = 100000000;
 
+// Streams that the kernel has no memory for wait this long at first; while that lasts, longer.
+static const int64_t turn_starved_min_ns = 1000000, turn_starved_max_ns = 128000000;
+
 void turn_init(turn_state *state)
 {
     state->later_tail = &state->later;
@@ -43,6 +46,7 @@ int64_t turn_wait_ns(const io_loop *loop, int64_t timeout_ns)
     const turn_state *state = loop->kernel;
     if (state->later) return 0;
     if (state->paused) timeout_ns = turn_until(loop, state->retry_ns, timeout_ns);
+    if (state->starved) timeout_ns = turn_until(loop, state->starved_ns, timeout_ns);
     return timeout_ns;
 }
 
@@ -58,18 +62,43 @@ void turn_postpone(io_loop *loop, io_stream *stream)
     state->later_tail = &stream->next;
 }
 
-void turn_resume(io_loop *loop)
+// The kernel may be short of memory for long: trying at once, again and again, would only keep the
+// processor from those that could free some. Each wait that comes right after another is longer.
+static void turn_starve(io_loop *loop, io_stream *stream)
 {
     turn_state *state = loop->kernel;
-    io_stream *stream = state->later;
-    state->later = NULL;
-    state->later_tail = &state->later;
+    if (stream->flags & (IO_LATER | IO_PENDING)) return;
+    stream->flags |= IO_LATER | IO_PENDING;
+    stream->next = state->starved;
+    state->starved = stream;
+    if (stream->next) return;
+    int64_t last = state->starved_wait_ns, longer = 2 * last;
+    if (longer > turn_starved_max_ns) longer = turn_starved_max_ns;
+    bool lasts = last && loop->now_ns - state->starved_ns < last;
+    state->starved_wait_ns = lasts ? longer : turn_starved_min_ns;
+    state->starved_ns = loop->now_ns + state->starved_wait_ns;
+}
+
+static void turn_push_all(io_loop *loop, io_stream *stream)
+{
     while (stream) {
         io_stream *next = stream->next;
         stream->flags &= ~(uint32_t)(IO_LATER | IO_PENDING);
         io_push(loop, stream);
         stream = next;
     }
+}
+
+void turn_resume(io_loop *loop)
+{
+    turn_state *state = loop->kernel;
+    io_stream *later = state->later, *starved = state->starved;
+    state->later = NULL;
+    state->later_tail = &state->later;
+    turn_push_all(loop, later);
+    if (!starved || loop->now_ns < state->starved_ns) return;
+    state->starved = NULL;
+    turn_push_all(loop, starved);
 }
 
 // ---- Ends ----
@@ -87,7 +116,7 @@ void turn_told(io_loop *loop, io_stream *stream, io_end how)
 bool turn_failed(io_loop *loop, io_stream *stream, int error)
 {
     if (error == EAGAIN || error == EWOULDBLOCK) return true;
-    if (error == ENOBUFS || error == ENOMEM) turn_postpone(loop, stream);
+    if (error == ENOBUFS || error == ENOMEM) turn_starve(loop, stream);
     else if (error == EINTR) io_push(loop, stream);
     else turn_told(loop, stream, IO_END_RESET);
     return false;

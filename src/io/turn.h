@@ -17,6 +17,9 @@ enum { TURN_ROUNDS_MAX = 16 };
 // The first member of the state of each backend that uses these functions.
 typedef struct turn_state {
     io_stream *later, **later_tail; // streams that used up their share of this turn
+    io_stream *starved;             // streams that go on when there may be memory again
+    int64_t starved_ns;             // when that is tried, or was tried last
+    int64_t starved_wait_ns;        // how long they wait; 0: none has
     bool paused;                    // some ACCEPT waits for descriptors or memory
     int64_t retry_ns;               // when it is tried again
     // A stream's socket has become full. NULL: the backend looks for IO_UNWRITABLE by itself.
@@ -40,10 +43,10 @@ void turn_told(io_loop *loop, io_stream *stream, io_end how);
 // Lets the stream go on in the next turn.
 void turn_postpone(io_loop *loop, io_stream *stream);
 
-// Makes the streams pending that were postponed.
+// Makes the streams pending that were postponed, and those that have waited long enough.
 void turn_resume(io_loop *loop);
 
-// A receive or a send has failed. The stream goes on at once, or in the next turn, or is dead. Returns whether waiting for the socket helps, which is then the caller's to do.
+// A receive or a send has failed. The stream goes on at once, or when there may be memory, or is dead. Returns whether waiting for the socket helps, which is then the caller's to do.
 bool turn_failed(io_loop *loop, io_stream *stream, int error);
 
 // Receives within the stream's share of a turn: while the owner wants it, there may be input, and

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -23,6 +24,9 @@ enum {
     URING_FEATURES_NEEDED = URING_FEAT_SINGLE_MMAP | URING_FEAT_NODROP | URING_FEAT_SUBMIT_STABLE |
                             URING_FEAT_FAST_POLL | URING_FEAT_EXT_ARG | URING_FEAT_CQE_SKIP
 };
+
+// Between two attempts to enter a kernel that is short of memory.
+static const int64_t uring_nap_ns = 1000000;
 
 static const size_t uring_buffers_octets = URING_BUFFERS * sizeof(uring_buffer);
 static const size_t uring_octets_octets = (size_t)URING_BUFFERS * URING_BUFFER_OCTETS;
@@ -207,6 +211,14 @@ static bool uring_is_passing(int error)
     return error == ETIME || error == EINTR || error == EAGAIN || error == EBUSY || error == ENOMEM;
 }
 
+// For want of memory the kernel does not wait as it was asked to, and may not for long.
+static void uring_ring_nap(const uring_ring *ring, int64_t timeout_ns)
+{
+    int64_t left = timeout_ns < 0 || timeout_ns > uring_nap_ns ? uring_nap_ns : timeout_ns;
+    if (!uring_ring_has_completion(ring))
+        nanosleep(&(struct timespec){ .tv_nsec = (long)left }, NULL);
+}
+
 skua_status uring_ring_enter(uring_ring *ring, int64_t timeout_ns)
 {
     uring_timespec limit = { .sec = timeout_ns / 1000000000, .nsec = timeout_ns % 1000000000 };
@@ -214,7 +226,10 @@ skua_status uring_ring_enter(uring_ring *ring, int64_t timeout_ns)
     atomic_store_explicit(ring->sq_tail, ring->sq_local, memory_order_release);
     uint32_t flags = URING_ENTER_GETEVENTS | URING_ENTER_EXT_ARG;
     int n = uring_enter(ring->fd, uring_ring_queued(ring), timeout_ns != 0, flags, &arg);
-    return n >= 0 || uring_is_passing(errno) ? SKUA_OK : SKUA_EIO;
+    if (n >= 0) return SKUA_OK;
+    if (!uring_is_passing(errno)) return SKUA_EIO;
+    if (errno == EAGAIN || errno == ENOMEM) uring_ring_nap(ring, timeout_ns);
+    return SKUA_OK;
 }
 
 // ---- Buffers ----

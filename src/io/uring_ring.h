@@ -61,11 +61,17 @@ static inline uint32_t uring_ring_queued(const uring_ring *ring)
     return ring->sq_local - atomic_load_explicit(ring->sq_head, memory_order_acquire);
 }
 
+static inline bool uring_ring_has_completion(const uring_ring *ring)
+{
+    uint32_t head = atomic_load_explicit(ring->cq_head, memory_order_relaxed);
+    return head != atomic_load_explicit(ring->cq_tail, memory_order_acquire);
+}
+
 // Takes the next completion; false: there is none.
 static inline bool uring_ring_take(uring_ring *ring, uring_cqe *cqe)
 {
+    if (!uring_ring_has_completion(ring)) return false;
     uint32_t head = atomic_load_explicit(ring->cq_head, memory_order_relaxed);
-    if (head == atomic_load_explicit(ring->cq_tail, memory_order_acquire)) return false;
     *cqe = ring->cqes[head & ring->cq_mask];
     atomic_store_explicit(ring->cq_head, head + 1, memory_order_release);
     return true;

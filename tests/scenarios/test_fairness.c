@@ -19,7 +19,7 @@ enum {
     CROWD_PIECE = 131072, // more than a client's share of a turn
     CROWD_TURNS = 12,
     PROBES = 3,
-    PROBE_TURNS_MAX = 6,
+    PROBE_TURNS_MAX = 8,
     // A turn of the simulated kernel's runs a few streams only, which chance chooses.
     SIM_RECEIVE_OCTETS = 2048,
     SIM_SHARES = 60,

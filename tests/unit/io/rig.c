@@ -85,7 +85,12 @@ static const io_stream_events peer_events = {
 static void rig_accepted(io_op *op, int64_t result)
 {
     rig *r = op->user;
-    SKUA_ASSERT(result >= 0 && op->active);
+    if (result < 0) {
+        SKUA_ASSERT(!op->active);
+        r->refusal = result;
+        return;
+    }
+    SKUA_ASSERT(op->active);
     peer *p = pool_take(&r->peers);
     SKUA_ASSERT(p);
     out_init(&p->out, &r->store, p->segments, 48);
@@ -128,7 +133,7 @@ bool rig_open(rig *r, rig_kind kind)
 {
     const io_backend *backend = rig_backend(kind);
     if (!backend) return false;
-    *r = (rig){ .accepted = 0 };
+    *r = (rig){ .kind = kind };
     the_rig = r;
     pool_init(&r->peers, (sizeof(peer) + 15) / 16 * 16, PEERS_MAX);
     block_store_init(&r->store, 4);
@@ -159,7 +164,7 @@ bool rig_open(rig *r, rig_kind kind)
 
 void rig_turn(rig *r)
 {
-    assert_int_equal(io_turn(&r->loop, 2000000), SKUA_OK);
+    assert_int_equal(io_turn(&r->loop, RIG_TURN_NS), SKUA_OK);
 }
 
 void rig_turns(rig *r, int n)

@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+enum { RIG_TURN_NS = 2000000 }; // a turn with nothing to do waits so long
 enum { PEERS_MAX = 512, TURNS_MAX = 20000 };
 
 // A stream of the loop, and what has happened to it.
@@ -36,11 +37,13 @@ typedef struct rig {
     io_loop loop;
     pool peers;
     block_store store;
+    rig_kind kind;
     socket_address address;
     io_op accept;
     unsigned accepted, closed, evictions;
-    bool shy;      // accepted streams do not receive
-    bool discards; // octets are counted, not kept
+    int64_t refusal; // that ended accepting
+    bool shy;        // accepted streams do not receive
+    bool discards;   // octets are counted, not kept
     peer *last;
 } rig;
 

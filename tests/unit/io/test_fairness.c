@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { CROWD_MAX = 256, CROWD_TURNS = 12, CROWD_PIECE = 131072, PROBES = 3, PROBE_TURNS_MAX = 3 };
+enum { CROWD_MAX = 256, CROWD_TURNS = 12, CROWD_PIECE = 131072, PROBES = 3, PROBE_TURNS_MAX = 8 };
 
 // Clients whose sockets are kept full, and one that asks now and then.
 typedef struct crowd {

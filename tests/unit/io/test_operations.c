@@ -3,6 +3,7 @@
 // What io.h promises of operations that are no stream's (accepting, waking, polling), asked of real
 // descriptors on each backend.
 
+#include "io/readiness.h"
 #include "rig.h"
 
 #include <fcntl.h>
@@ -97,6 +98,45 @@ static void check_out_of_descriptors(rig *r)
     while (filled)
         (void)close(fillers[--filled]);
     rig_close_all(r);
+}
+
+// A listener that cannot be accepted from is given up, and nothing spins.
+static void check_broken_listener(rig *r)
+{
+    int fd = rig_client(r);
+    assert_int_equal(shutdown(r->accept.fd, SHUT_RDWR), 0);
+    RIG_UNTIL(r, r->refusal);
+    assert_int_equal(r->refusal, -(int64_t)SKUA_EIO);
+    int64_t began = io_clock_ns();
+    rig_turns(r, 10);
+    assert_true(io_clock_ns() - began >= 10 * RIG_TURN_NS);
+    write_all(fd, "here", 4);
+    RIG_UNTIL(r, r->last->got_octets == 4); // who is connected is served
+    rig_close(r, r->last);
+    (void)close(fd);
+}
+
+// Somebody has closed the descriptor, whose number is another file's by now. io_uring holds the
+// listener itself and accepts from it as before; the others find out when they look.
+static void check_closed_listener(rig *r)
+{
+    rig_turns(r, 3);
+    int null = open("/dev/null", O_RDONLY | O_CLOEXEC), own = dup(r->accept.fd);
+    assert_true(null >= 0 && own >= 0);
+    if (r->kind == RIG_EPOLL || r->kind == RIG_KQUEUE) {
+        (void)close(own); // or the connections would wait behind it
+        assert_int_equal(dup2(null, r->accept.fd), r->accept.fd);
+        ((readiness *)r->loop.kernel)->look_ns = 1;
+        RIG_UNTIL(r, r->refusal);
+        assert_int_equal(r->refusal, -(int64_t)SKUA_EIO);
+    } else {
+        assert_int_equal(dup2(null, r->accept.fd), r->accept.fd);
+        (void)close(rig_client(r));
+        rig_close(r, r->last);
+        assert_int_equal(dup2(own, r->accept.fd), r->accept.fd);
+        (void)close(own);
+    }
+    (void)close(null);
 }
 
 // ---- Other operations ----
@@ -194,6 +234,8 @@ static void check_cancelled_poll(rig *r)
 ON_EACH(cancel_accept)
 ON_EACH(accept_the_dead)
 ON_EACH(out_of_descriptors)
+ON_EACH(broken_listener)
+ON_EACH(closed_listener)
 ON_EACH(wake)
 ON_EACH(poll_comes_first)
 ON_EACH(cancelled_poll)
@@ -201,8 +243,9 @@ ON_EACH(cancelled_poll)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        EACH(cancel_accept), EACH(accept_the_dead),  EACH(out_of_descriptors),
-        EACH(wake),          EACH(poll_comes_first), EACH(cancelled_poll),
+        EACH(cancel_accept),    EACH(accept_the_dead), EACH(out_of_descriptors),
+        EACH(broken_listener),  EACH(closed_listener), EACH(wake),
+        EACH(poll_comes_first), EACH(cancelled_poll),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -190,10 +190,30 @@ static void test_socket_listens(void **state)
     assert_int_equal(write(client, "x", 1), 1);
     int accepted = accept_from(fd);
     assert_int_equal(option_of(accepted, IPPROTO_TCP, TCP_NODELAY), 1);
+    assert_int_equal(option_of(accepted, SOL_SOCKET, SO_KEEPALIVE), 1);
+    assert_int_equal(option_of(accepted, IPPROTO_TCP, TCP_KEEPIDLE), SOCKET_KEEP_IDLE_S);
     close(accepted);
     close(client);
     socket_close(&address, fd);
     assert_int_equal(connect_to(&address), -1);
+}
+
+// A listener that somebody else has opened gets it too, unless it is set in their way.
+static void test_socket_keeps_alive(void **state)
+{
+    (void)state;
+    for (int on = 0; on < 2; on++) {
+        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), theirs = 7;
+        socket_address address;
+        assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on), 0);
+        assert_int_equal(setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &theirs, sizeof theirs), 0);
+        assert_int_equal(listen(fd, 1), 0);
+        assert_int_equal(socket_adopt(fd, &address), SKUA_OK);
+        assert_int_equal(option_of(fd, SOL_SOCKET, SO_KEEPALIVE), 1);
+        int idle = option_of(fd, IPPROTO_TCP, TCP_KEEPIDLE);
+        assert_int_equal(idle, on ? theirs : SOCKET_KEEP_IDLE_S);
+        close(fd);
+    }
 }
 
 static void socket_read_congestion(const char *text, char name[16])
@@ -396,6 +416,7 @@ int main(void)
         cmocka_unit_test(test_socket_address_refuses_nul),
         cmocka_unit_test(test_io_address_writes),
         cmocka_unit_test(test_socket_listens),
+        cmocka_unit_test(test_socket_keeps_alive),
         cmocka_unit_test(test_socket_paces_nothing_on_loopback),
         cmocka_unit_test(test_socket_tells_who_listens),
         cmocka_unit_test(test_socket_listens_on_every_address),
