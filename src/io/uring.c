@@ -85,9 +85,9 @@ static skua_status uring_enter_once(io_loop *loop, int64_t timeout_ns)
 
 // ---- Operations ----
 
-static uint64_t uring_op_key(const uring_kernel *kernel, const uring_op *entry)
+static uint64_t uring_op_key(const uring_kernel *kernel, uring_kind kind, const uring_op *entry)
 {
-    return (uint64_t)URING_OF_OP << 24 | (uint64_t)(entry - kernel->ops);
+    return (uint64_t)kind << 24 | (uint64_t)(entry - kernel->ops);
 }
 
 static bool uring_arm_op(io_loop *loop, uring_op *entry)
@@ -96,7 +96,7 @@ static bool uring_arm_op(io_loop *loop, uring_op *entry)
     uring_sqe *sqe = uring_ring_submission(&kernel->ring);
     if (!sqe) return false;
     sqe->fd = entry->op->fd;
-    sqe->user_data = uring_op_key(kernel, entry);
+    sqe->user_data = uring_op_key(kernel, URING_OF_OP, entry);
     entry->armed = true;
     if (entry->code == IO_ACCEPT) {
         sqe->opcode = URING_ACCEPT;
@@ -257,6 +257,25 @@ static void uring_accepted(io_loop *loop, uring_op *entry, int32_t res)
 
 // ---- Completions ----
 
+static void uring_cancel_op(io_loop *loop, uring_op *entry)
+{
+    uring_kernel *kernel = loop->kernel;
+    uring_sqe *sqe = uring_ring_submission(&kernel->ring);
+    if (!sqe) return;
+    uring_cancel_fill(sqe, uring_op_key(kernel, URING_OF_OP, entry));
+    sqe->user_data = uring_op_key(kernel, URING_OF_OP_CANCEL, entry);
+    entry->cancels = true;
+}
+
+// As of a stream's. Whoever waits for the end of an ACCEPT cancels again.
+static void uring_op_cancel_failed(io_loop *loop, const uring_cqe *cqe)
+{
+    uring_kernel *kernel = loop->kernel;
+    uring_op *entry = &kernel->ops[cqe->user_data & (URING_OPS_MAX - 1)];
+    entry->cancels = false;
+    if (entry->armed && !entry->op) uring_cancel_op(loop, entry);
+}
+
 static void uring_op_completed(io_loop *loop, const uring_cqe *cqe)
 {
     uring_kernel *kernel = loop->kernel;
@@ -280,7 +299,9 @@ static void uring_op_completed(io_loop *loop, const uring_cqe *cqe)
     }
 }
 
-// Polls come first: a change of a directory is seen before the requests that came behind it.
+// Polls come first: a change of a directory is seen before the requests that came behind it. What
+// one calls may enter the ring, and complete what is here: each is taken before it is told, and what
+// was consumed meanwhile has no poll left.
 static void uring_complete_polls(io_loop *loop)
 {
     uring_kernel *kernel = loop->kernel;
@@ -290,8 +311,9 @@ static void uring_complete_polls(io_loop *loop)
         uring_cqe *cqe = &ring->cqes[i & ring->cq_mask];
         uint64_t slot = cqe->user_data & 0xffffff;
         if (cqe->user_data >> 24 != URING_OF_OP || kernel->ops[slot].code != IO_POLL) continue;
-        uring_op_completed(loop, cqe);
+        uring_cqe poll = *cqe;
         cqe->user_data = URING_OF_NOTHING;
+        uring_op_completed(loop, &poll);
     }
 }
 
@@ -305,23 +327,13 @@ static void uring_complete(io_loop *loop)
     while (uring_ring_take(&kernel->ring, &cqe)) {
         uring_kind kind = (uring_kind)(cqe.user_data >> 24 & 0xff);
         if (kind == URING_OF_OP) uring_op_completed(loop, &cqe);
+        else if (kind == URING_OF_OP_CANCEL) uring_op_cancel_failed(loop, &cqe);
         else if (kind != URING_OF_NOTHING) uring_stream_completed(loop, kind, &cqe);
         uring_run(loop);
     }
 }
 
 // ---- Cancelling ----
-
-static void uring_cancel_op(io_loop *loop, uring_op *entry)
-{
-    uring_kernel *kernel = loop->kernel;
-    uring_sqe *sqe = uring_ring_submission(&kernel->ring);
-    if (!sqe) return;
-    sqe->opcode = URING_ASYNC_CANCEL;
-    sqe->flags = URING_SQE_SKIP_SUCCESS;
-    sqe->addr = uring_op_key(kernel, entry);
-    entry->cancels = true;
-}
 
 // What the kernel has accepted already is delivered.
 static void uring_end_accept(io_loop *loop, uring_op *entry)

@@ -34,9 +34,6 @@ enum { URING_ACCEPT_MULTISHOT = 1 << 0, URING_RECV_MULTISHOT = 1 << 1 };
 // uring_sqe.len of POLL_ADD
 enum { URING_POLL_MULTISHOT = 1 << 0 };
 
-// uring_sqe.op_flags of ASYNC_CANCEL
-enum { URING_CANCEL_ALL = 1 << 0, URING_CANCEL_FD = 1 << 1 };
-
 // uring_params.flags
 enum {
     URING_SETUP_CQSIZE = 1 << 3,

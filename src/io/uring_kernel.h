@@ -27,6 +27,8 @@ typedef enum uring_kind {
     URING_OF_SEND,
     URING_OF_WAIT_OUT,
     URING_OF_WAIT_END,
+    URING_OF_CANCEL,    // of something of a stream's; only told when it has found nothing
+    URING_OF_OP_CANCEL, // of an operation
 } uring_kind;
 
 // Octets that came while receiving was stopped, oldest first.
@@ -67,6 +69,15 @@ typedef struct uring_kernel {
     uring_message messages[URING_SENDS_MAX];
     uring_held *held[URING_HELD_BUCKETS];
 } uring_kernel;
+
+// Fills in the cancelling of what was submitted with that key. It completes only if it has found
+// nothing: the kernel had the operation in hand just then, or has completed it.
+static inline void uring_cancel_fill(uring_sqe *sqe, uint64_t key)
+{
+    sqe->opcode = URING_ASYNC_CANCEL;
+    sqe->flags = URING_SQE_SKIP_SUCCESS;
+    sqe->addr = key;
+}
 
 static inline uint64_t uring_stream_key(uring_kind kind, const io_stream *stream)
 {

@@ -221,14 +221,21 @@ void uring_stream_submit_sends(io_loop *loop)
 
 // ---- Closing ----
 
-// An armed operation holds the socket: closing the descriptor alone would send no FIN.
+static bool uring_cancel_one(io_loop *loop, io_stream *stream, uring_kind kind)
+{
+    uring_sqe *sqe = uring_submission(loop, stream, URING_OF_CANCEL);
+    if (sqe) uring_cancel_fill(sqe, uring_stream_key(kind, stream));
+    return sqe;
+}
+
+// An armed operation holds the socket: closing the descriptor alone would send no FIN. A send has
+// its completion already, with the others of this turn.
 static void uring_cancel_all(io_loop *loop, io_stream *stream)
 {
-    uring_sqe *sqe = uring_submission(loop, stream, URING_OF_NOTHING);
-    if (!sqe) return;
-    sqe->opcode = URING_ASYNC_CANCEL;
-    sqe->flags = URING_SQE_SKIP_SUCCESS;
-    sqe->op_flags = URING_CANCEL_FD | URING_CANCEL_ALL;
+    uint32_t flags = stream->flags;
+    if ((flags & URING_RECEIVES) && !uring_cancel_one(loop, stream, URING_OF_RECEIVE)) return;
+    if ((flags & URING_WAITS_OUT) && !uring_cancel_one(loop, stream, URING_OF_WAIT_OUT)) return;
+    if ((flags & URING_WAITS_END) && !uring_cancel_one(loop, stream, URING_OF_WAIT_END)) return;
     stream->flags |= URING_CANCELS;
 }
 
@@ -323,9 +330,8 @@ static void uring_stop_receive(io_loop *loop, io_stream *stream)
     if ((stream->flags & (URING_RECEIVES | URING_STOPS)) != URING_RECEIVES) return;
     uring_sqe *sqe = uring_ring_submission(&kernel->ring);
     if (!sqe) return; // the next octets ask again
-    sqe->opcode = URING_ASYNC_CANCEL;
-    sqe->flags = URING_SQE_SKIP_SUCCESS;
-    sqe->addr = uring_stream_key(URING_OF_RECEIVE, stream);
+    uring_cancel_fill(sqe, uring_stream_key(URING_OF_RECEIVE, stream));
+    sqe->user_data = uring_stream_key(URING_OF_CANCEL, stream);
     stream->flags |= URING_STOPS;
 }
 
@@ -424,18 +430,30 @@ static void uring_may_send(io_loop *loop, io_stream *stream, const uring_cqe *cq
     io_push(loop, stream);
 }
 
+// Not found is what has completed, or what has been woken and waits to be run by the kernel, as
+// receives that are armed one by one do: that is cancelled again in the next turn.
+static void uring_cancel_failed(io_loop *loop, io_stream *stream, int error)
+{
+    if (!(stream->flags & URING_BUSY) || error != ENOENT) return;
+    stream->flags &= ~(uint32_t)(URING_CANCELS | URING_STOPS);
+    turn_postpone(loop, stream);
+}
+
 void uring_stream_completed(io_loop *loop, uring_kind kind, const uring_cqe *cqe)
 {
     uint32_t slot = (uint32_t)cqe->user_data & 0xffffff;
     io_stream *stream = pool_find(loop->streams, slot, (uint32_t)(cqe->user_data >> 32));
-    SKUA_ASSERT(stream); // CLOSE has waited for it
+    if (!stream && kind == URING_OF_CANCEL) return; // it has been closed
+    SKUA_ASSERT(stream);                            // CLOSE has waited for it
     switch (kind) {
     case URING_OF_RECEIVE: uring_received(loop, stream, cqe); return;
     case URING_OF_SEND: uring_sent(loop, stream, cqe->res); return;
     case URING_OF_WAIT_END: uring_may_end(loop, stream, cqe); return;
     case URING_OF_WAIT_OUT: uring_may_send(loop, stream, cqe); return;
+    case URING_OF_CANCEL: uring_cancel_failed(loop, stream, -cqe->res); return;
     case URING_OF_NOTHING:
-    case URING_OF_OP: return;
+    case URING_OF_OP:
+    case URING_OF_OP_CANCEL: return;
     }
 }
 

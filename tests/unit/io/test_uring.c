@@ -71,11 +71,56 @@ static void test_held_octets_are_bounded(void **state)
     rig_finish(&r);
 }
 
+typedef struct ender {
+    rig *rig;
+    io_op watch;
+    unsigned done;
+} ender;
+
+// Ending accepting enters the ring, while polls are being told.
+static void end_accepting(io_op *op, int64_t result)
+{
+    ender *e = op->user;
+    assert_int_equal(result, 0);
+    if (++e->done > 1) return;
+    io_submit(&e->rig->loop, op); // gets the same place again
+    io_cancel(&e->rig->loop, &e->rig->accept);
+}
+
+static void test_polls_may_enter_the_ring(void **state)
+{
+    (void)state;
+    rig r;
+    if (!rig_open(&r, RIG_MULTISHOT)) skip();
+    uring_kernel *kernel = r.loop.kernel;
+    ender enders[3];
+    int ends[2];
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    for (int i = 0; i < 3; i++) {
+        enders[i] = (ender){ .rig = &r };
+        enders[i].watch =
+            (io_op){ .code = IO_POLL, .done = end_accepting, .user = &enders[i], .fd = ends[0] };
+        io_submit(&r.loop, &enders[i].watch);
+    }
+    rig_turns(&r, 3);
+    assert_int_equal(kernel->polls, 3);
+    assert_int_equal(write(ends[1], "x", 1), 1);
+    RIG_UNTIL(&r, enders[0].done == 2 && enders[1].done == 2 && enders[2].done == 2);
+    assert_int_equal(kernel->polls, 0);
+    assert_int_equal(io_turn(&r.loop, 0), SKUA_OK);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(enders[i].done, 2);
+    for (int i = 0; i < 2; i++)
+        (void)close(ends[i]);
+    rig_finish(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sends_not_taken),
         cmocka_unit_test(test_held_octets_are_bounded),
+        cmocka_unit_test(test_polls_may_enter_the_ring),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
