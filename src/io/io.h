@@ -244,10 +244,10 @@ struct io_loop {
     void *kernel;                       // the backend's own state
     io_stream *pending, **pending_tail; // streams with something to start
     io_op *pending_ops, **pending_ops_tail;
-    int64_t now_ns;  // monotonic, at the start of this turn
-    int64_t unix_ns; // since 1970
-    uint64_t send_turn_octets_max;
-    bool (*evict)(io_loop *loop); // descriptors ran out: free some; returns whether any
+    int64_t now_ns;                // monotonic, at the start of this turn
+    int64_t unix_ns;               // since 1970
+    uint64_t send_turn_octets_max; // a single call is asked for less where this is very large
+    bool (*evict)(io_loop *loop);  // descriptors ran out: free some; returns whether any
     // Has io_perform called on another thread, and then io_complete on the loop's own, as the
     // operation may wait for the disk. Returns false if it cannot. NULL: such operations make the
     // loop wait.

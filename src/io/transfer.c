@@ -96,23 +96,11 @@ enum { TRANSFER_QUIET = MSG_NOSIGNAL };
 
 // What a file follows waits for it. The last octets wait for the FIN that follows at once, so
 // that both leave in one segment: a third of the cost of a connection per request.
-ssize_t transfer_send(int fd, out_queue *out, bool last, uint64_t *asked)
+ssize_t transfer_send(int fd, out_queue *out, uint64_t most, bool last, uint64_t *asked)
 {
     struct iovec iov[TRANSFER_IOV_MAX];
-    unsigned n = 0;
-    uint64_t octets = 0;
-    while (n < out->count && n < TRANSFER_IOV_MAX) {
-        out_segment *segment = out_segment_at(out, n);
-        if (segment->kind == OUT_FILE) break;
-        union {
-            const char *from;
-            void *to;
-        } ptr = { .from = segment->ptr };
-        iov[n++] = (struct iovec){ .iov_base = ptr.to, .iov_len = (size_t)segment->len };
-        octets += segment->len;
-    }
-    *asked = octets;
-    int flags = TRANSFER_QUIET | (n < out->count || last ? TRANSFER_MORE : 0);
+    unsigned n = transfer_gather(out, most, iov, TRANSFER_IOV_MAX, asked);
+    int flags = TRANSFER_QUIET | (*asked < out->octets || last ? TRANSFER_MORE : 0);
     if (n == 1) return send(fd, iov[0].iov_base, iov[0].iov_len, flags);
     // an int, or a size_t
     struct msghdr message = { .msg_iov = iov, .msg_iovlen = (unsigned short)n };
@@ -148,6 +136,7 @@ static ssize_t transfer_file(int fd, int file, off_t offset, uint64_t len)
 ssize_t transfer_send_file(int fd, out_queue *out, uint64_t most, uint64_t *asked)
 {
     const out_segment *segment = out_segment_at(out, 0);
+    if (most > TRANSFER_OCTETS_MAX) most = TRANSFER_OCTETS_MAX;
     *asked = segment->len < most ? segment->len : most;
     return transfer_file(fd, segment->file, (off_t)segment->offset, *asked);
 }

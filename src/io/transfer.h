@@ -8,6 +8,7 @@
 #include "io/io.h"
 
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <sys/types.h>
 
 // Reads a peer's address; one that is neither IPv4 nor IPv6 is a Unix socket's.
@@ -18,10 +19,35 @@ void transfer_read_peer(io_address *peer, const struct sockaddr_storage *from);
 // Returns: the descriptor, or -1 and errno.
 int transfer_accept(int listener, io_address *peer);
 
-// Sends the memory segments at the front of out in one call. last: once out is empty, FIN follows
-// at once.
+// What one call is asked to send at most: no kernel takes more than an int's worth.
+enum { TRANSFER_OCTETS_MAX = 1 << 30 };
+
+// The memory segments at the front of out, at most most octets of them. Returns how many.
+// *octets: their sum.
+static inline unsigned transfer_gather(out_queue *out, uint64_t most, struct iovec *iov,
+                                       unsigned room, uint64_t *octets)
+{
+    unsigned n = 0;
+    *octets = 0;
+    if (most > TRANSFER_OCTETS_MAX) most = TRANSFER_OCTETS_MAX;
+    while (n < out->count && n < room && *octets < most) {
+        const out_segment *segment = out_segment_at(out, n);
+        if (segment->kind == OUT_FILE) break;
+        uint64_t len = segment->len < most - *octets ? segment->len : most - *octets;
+        union {
+            const char *from;
+            void *to;
+        } ptr = { .from = segment->ptr };
+        iov[n++] = (struct iovec){ .iov_base = ptr.to, .iov_len = (size_t)len };
+        *octets += len;
+    }
+    return n;
+}
+
+// Sends at most most octets of the memory segments at the front of out in one call. last: once out
+// is empty, FIN follows at once.
 // *asked: how many octets it tried.  Returns: octets sent, or -1 and errno.
-ssize_t transfer_send(int fd, out_queue *out, bool last, uint64_t *asked);
+ssize_t transfer_send(int fd, out_queue *out, uint64_t most, bool last, uint64_t *asked);
 
 // Whether sending a file waits for the disk. FreeBSD's sendfile reads it by itself.
 #ifdef __FreeBSD__

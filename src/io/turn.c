@@ -184,7 +184,7 @@ void turn_send(io_loop *loop, io_stream *stream)
         bool is_file = out_segment_at(out, 0)->kind == OUT_FILE;
         if (is_file && (most = disk_ready(loop, stream, most)) == 0) break;
         ssize_t n = is_file ? transfer_send_file(stream->fd, out, most, &asked)
-                            : transfer_send(stream->fd, out, stream->flags & IO_LAST, &asked);
+                            : transfer_send(stream->fd, out, most, stream->flags & IO_LAST, &asked);
         if (n < 0) {
             if (turn_failed(loop, stream, errno)) turn_unwritable(loop, stream);
             break;

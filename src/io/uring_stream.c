@@ -158,39 +158,16 @@ static void uring_send(io_loop *loop, io_stream *stream)
     }
 }
 
-// The memory at the front, within what one turn may send. Returns how many segments.
-static unsigned uring_gather(const io_loop *loop, io_stream *stream,
-                             struct iovec iov[URING_VECTORS])
-{
-    unsigned n = 0;
-    uint64_t left = loop->send_turn_octets_max;
-    while (n < stream->out->count && n < URING_VECTORS && left) {
-        const out_segment *segment = out_segment_at(stream->out, n);
-        if (segment->kind == OUT_FILE) break;
-        uint64_t len = segment->len < left ? segment->len : left;
-        union {
-            const char *from;
-            void *to;
-        } ptr = { .from = segment->ptr };
-        iov[n++] = (struct iovec){ .iov_base = ptr.to, .iov_len = (size_t)len };
-        left -= len;
-    }
-    return n;
-}
-
-// The last octets wait for the FIN that follows at once, so that both leave in one segment.
-static uint32_t uring_send_flags(const io_stream *stream, unsigned vectors)
-{
-    bool more = vectors < stream->out->count || (stream->flags & IO_LAST);
-    return MSG_DONTWAIT | MSG_NOSIGNAL | (more ? (uint32_t)MSG_MORE : 0);
-}
-
 static void uring_submit_send(io_loop *loop, io_stream *stream, uring_message *message)
 {
     uring_sqe *sqe = uring_submission(loop, stream, URING_OF_SEND);
     if (!sqe) return;
-    unsigned n = uring_gather(loop, stream, message->iov);
-    sqe->op_flags = uring_send_flags(stream, n);
+    uint64_t octets;
+    unsigned n = transfer_gather(stream->out, loop->send_turn_octets_max, message->iov,
+                                 URING_VECTORS, &octets);
+    // The last octets wait for the FIN that follows at once, so that both leave in one segment.
+    bool more = octets < stream->out->octets || (stream->flags & IO_LAST);
+    sqe->op_flags = MSG_DONTWAIT | MSG_NOSIGNAL | (more ? (uint32_t)MSG_MORE : 0);
     if (n == 1) {
         sqe->opcode = URING_SEND;
         sqe->addr = (uint64_t)(uintptr_t)message->iov[0].iov_base;

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -181,6 +182,30 @@ static void check_short_sends(rig *r)
     free(room);
 }
 
+// What one call is asked for fits the kernel's lengths, whatever the turn allows.
+static void check_send_of_gigabytes(rig *r)
+{
+    enum { ENOUGH = 100000 };
+    static char room[ENOUGH];
+    const uint64_t octets = UINT64_C(5) << 30;
+    char *lent = mmap(NULL, octets, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    assert_true(lent != MAP_FAILED);
+    for (uint64_t most = UINT64_C(1) << 32; most <= octets; most += UINT64_C(1) << 30) {
+        int fd = rig_client(r), given_back = 0;
+        peer *p = r->last;
+        rig_turns(r, 3);
+        r->loop.send_turn_octets_max = most;
+        out_lend(&p->out, slice_make(lent, most), released, &given_back);
+        io_send(&r->loop, &p->stream);
+        RIG_UNTIL(r, p->sent >= ENOUGH);
+        assert_int_equal(recv(fd, room, sizeof room, MSG_WAITALL), ENOUGH);
+        assert_true(p->sent < most);
+        rig_close(r, p);
+        (void)close(fd);
+    }
+    assert_int_equal(munmap(lent, octets), 0);
+}
+
 static void check_send_to_the_dead(rig *r)
 {
     char *lent = pattern_of(8 << 20);
@@ -293,6 +318,7 @@ ON_EACH(reset_while_stopped)
 ON_EACH(reset_after_fin)
 ON_EACH(buffers_run_out)
 ON_EACH(short_sends)
+ON_EACH(send_of_gigabytes)
 ON_EACH(send_to_the_dead)
 ON_EACH(shutdown_after_send)
 ON_EACH(close)
@@ -309,6 +335,7 @@ int main(void)
         EACH(reset_after_fin),
         EACH(buffers_run_out),
         EACH(short_sends),
+        EACH(send_of_gigabytes),
         EACH(send_to_the_dead),
         EACH(shutdown_after_send),
         EACH(close),
