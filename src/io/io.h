@@ -72,21 +72,22 @@ enum {
     IO_REGISTERED = 1u << 12,     // the kernel was asked to tell of it
     IO_REGISTERED_OUT = 1u << 13, // and for writing: kqueue asks apart
     IO_FIN_SEEN = 1u << 14,       // RDHUP was told: read to the end
-    IO_NEAR_TOLD = 1u << 15,      // ended(NEAR) was called
-    IO_FIN_TOLD = 1u << 16,       // ended(FIN) was called
-    IO_RESET_TOLD = 1u << 17,     // ended(RESET) was called
+    IO_BROKEN = 1u << 15,         // an error was told, of which receiving may say nothing
+    IO_NEAR_TOLD = 1u << 16,      // ended(NEAR) was called
+    IO_FIN_TOLD = 1u << 17,       // ended(FIN) was called
+    IO_RESET_TOLD = 1u << 18,     // ended(RESET) was called
 
     // The first four are operations that the kernel has, and holds the socket with: CLOSE waits for
     // their completions.
-    URING_RECEIVES = 1u << 18,
-    URING_SENDS = 1u << 19,
-    URING_WAITS_OUT = 1u << 20, // for room
-    URING_WAITS_END = 1u << 21, // for the peer's closing, while receiving is stopped
-    URING_STOPS = 1u << 22,     // the receive is being cancelled
-    URING_CANCELS = 1u << 23,   // everything is, as it closes
-    URING_HOLDS = 1u << 24,     // octets came while receiving was stopped
-    URING_QUEUED = 1u << 25,    // to be sent with the next submission
-    URING_HUNG_UP = 1u << 26,   // both sides are closed: there is nothing to wait for
+    URING_RECEIVES = 1u << 19,
+    URING_SENDS = 1u << 20,
+    URING_WAITS_OUT = 1u << 21, // for room
+    URING_WAITS_END = 1u << 22, // for the peer's closing, while receiving is stopped
+    URING_STOPS = 1u << 23,     // the receive is being cancelled
+    URING_CANCELS = 1u << 24,   // everything is, as it closes
+    URING_HOLDS = 1u << 25,     // octets came while receiving was stopped
+    URING_QUEUED = 1u << 26,    // to be sent with the next submission
+    URING_HUNG_UP = 1u << 27,   // both sides are closed: there is nothing to wait for
 
     URING_BUSY = URING_RECEIVES | URING_SENDS | URING_WAITS_OUT | URING_WAITS_END,
 };
@@ -95,10 +96,10 @@ enum {
 _Static_assert((uint64_t)IO_WANT_RECV + IO_WANT_SEND + IO_WANT_SHUTDOWN + IO_WANT_CLOSE +
                        IO_RESETS + IO_LAST + IO_PENDING + IO_LATER + IO_KICK + IO_COLD +
                        IO_READABLE + IO_UNWRITABLE + IO_REGISTERED + IO_REGISTERED_OUT +
-                       IO_FIN_SEEN + IO_NEAR_TOLD + IO_FIN_TOLD + IO_RESET_TOLD + URING_RECEIVES +
-                       URING_SENDS + URING_WAITS_OUT + URING_WAITS_END + URING_STOPS +
-                       URING_CANCELS + URING_HOLDS + URING_QUEUED + URING_HUNG_UP ==
-                   (1u << 27) - 1,
+                       IO_FIN_SEEN + IO_BROKEN + IO_NEAR_TOLD + IO_FIN_TOLD + IO_RESET_TOLD +
+                       URING_RECEIVES + URING_SENDS + URING_WAITS_OUT + URING_WAITS_END +
+                       URING_STOPS + URING_CANCELS + URING_HOLDS + URING_QUEUED + URING_HUNG_UP ==
+                   (1u << 28) - 1,
                "stream flags");
 
 struct io_stream {

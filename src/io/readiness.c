@@ -82,6 +82,7 @@ static void ready_run_streams(io_loop *loop)
 static void ready_stream_event(io_loop *loop, io_stream *stream, unsigned ready)
 {
     if (ready & READY_END) stream->flags |= IO_FIN_SEEN;
+    if (ready & READY_ERROR) stream->flags |= IO_BROKEN;
     if (ready & (READY_IN | READY_END)) stream->flags |= IO_READABLE;
     if (ready & READY_OUT) stream->flags &= ~(uint32_t)IO_UNWRITABLE;
     if (stream->flags & IO_PENDING) return;

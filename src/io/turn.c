@@ -140,6 +140,14 @@ static void turn_received(io_loop *loop, io_stream *stream, size_t len)
     loop->events->received(stream, state->buffer, len);
 }
 
+// A kernel that tells of an error may take it from the socket by that: a reset, which receiving does
+// not show any more, is no orderly end.
+void turn_received_end(io_loop *loop, io_stream *stream)
+{
+    stream->flags &= ~(uint32_t)(IO_READABLE | IO_WANT_RECV);
+    turn_told(loop, stream, stream->flags & IO_BROKEN ? IO_END_RESET : IO_END_FIN);
+}
+
 void turn_receive_some(io_loop *loop, io_stream *stream)
 {
     turn_state *state = loop->kernel;
@@ -152,8 +160,7 @@ void turn_receive_some(io_loop *loop, io_stream *stream)
         if (n > 0) {
             turn_received(loop, stream, (size_t)n);
         } else if (n == 0) {
-            stream->flags &= ~(uint32_t)(IO_READABLE | IO_WANT_RECV);
-            turn_told(loop, stream, IO_END_FIN);
+            turn_received_end(loop, stream);
         } else {
             if (turn_failed(loop, stream, errno)) stream->flags &= ~(uint32_t)IO_READABLE;
             return;

@@ -64,6 +64,9 @@ static inline void turn_receive(io_loop *loop, io_stream *stream)
     if (turn_receives(stream)) turn_receive_some(loop, stream);
 }
 
+// Every octet has been received, and the peer sends no more.
+void turn_received_end(io_loop *loop, io_stream *stream);
+
 // Sends as much as the socket takes and the turn allows.
 void turn_send(io_loop *loop, io_stream *stream);
 

@@ -330,8 +330,7 @@ static void uring_received_end(io_loop *loop, io_stream *stream)
     if (!(stream->flags & IO_WANT_RECV)) {
         turn_told(loop, stream, IO_END_NEAR);
     } else if (!(stream->flags & URING_HOLDS)) {
-        stream->flags &= ~(uint32_t)IO_WANT_RECV;
-        turn_told(loop, stream, IO_END_FIN);
+        turn_received_end(loop, stream);
     }
 }
 
@@ -393,6 +392,7 @@ static void uring_may_end(io_loop *loop, io_stream *stream, const uring_cqe *cqe
     if (stream->flags & (IO_WANT_CLOSE | IO_RESET_TOLD) || res < 0) return;
     if (res & POLLHUP) stream->flags |= URING_HUNG_UP;
     stream->flags |= IO_FIN_SEEN;
+    if (res & POLLERR) stream->flags |= IO_BROKEN;
     if (stream->flags & IO_WANT_RECV) return; // receiving tells
     if (res & POLLERR) turn_told(loop, stream, IO_END_RESET);
     else if (!(stream->flags & IO_FIN_TOLD)) turn_told(loop, stream, IO_END_NEAR);
