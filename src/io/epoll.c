@@ -193,6 +193,7 @@ const io_backend io_backend_epoll = {
     .turn = epoll_turn,
     .close = epoll_close,
     .cancel = readiness_cancel,
+    .connect = turn_connect,
     .wake = epoll_wake,
     .discard = turn_discard,
     .unsent = transfer_unsent,

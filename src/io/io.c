@@ -125,6 +125,14 @@ skua_status io_turn(io_loop *loop, int64_t timeout_ns)
     return status;
 }
 
+void io_stream_connect(io_loop *loop, io_stream *stream, const socket_address *to)
+{
+    SKUA_ASSERT(loop->events->connected);
+    stream->flags = IO_READABLE | IO_CONNECTS;
+    loop->backend->connect(loop, stream, to);
+    io_push(loop, stream);
+}
+
 void io_abandon(io_loop *loop)
 {
     if (loop->backend->abandon) loop->backend->abandon(loop);

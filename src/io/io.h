@@ -20,6 +20,7 @@
 typedef struct io_loop io_loop;
 typedef struct io_stream io_stream;
 typedef struct io_op io_op;
+typedef struct socket_address socket_address;
 
 enum { IO_RECV_OCTETS = 16384 };   // lent at once, at most
 enum { IO_TURN_READS_MAX = 4 };    // receives per stream and turn
@@ -35,6 +36,12 @@ typedef enum io_end {
 
 // What a stream's owner is told. One table serves all streams of a loop.
 typedef struct io_stream_events {
+    // What io_stream_connect has come to. Nothing is told of the stream before, but kicked; after a
+    // failure nothing but closed. NULL: the loop's owner never connects.
+    // status: SKUA_OK; SKUA_ECLOSED nobody listens there; SKUA_EIO it cannot be reached; SKUA_ESTATE
+    // a Unix socket's queue is full; SKUA_EADDRNOTAVAIL no port is left here; SKUA_EACCES;
+    // SKUA_ENOFILE; SKUA_ENOMEM.
+    void (*connected)(io_stream *stream, skua_status status);
     // Octets came. They are lent, writable, until this returns.
     void (*received)(io_stream *stream, char *octets, size_t len);
     // The peer is done or dead. Each kind comes at most once: NEAR only while receiving is stopped,
@@ -63,50 +70,51 @@ enum {
     IO_RESETS = 1u << 4, // CLOSE drops what was not sent, and resets
     IO_LAST = 1u << 5,   // the owner's promise: once out is empty it closes or shuts down
 
-    IO_PENDING = 1u << 6,         // on the loop's pending list
-    IO_LATER = 1u << 7,           // used up its share of this turn: goes on in the next
-    IO_KICK = 1u << 8,            // kicked is to be called
-    IO_COLD = 1u << 9,            // what is to be sent is being loaded from the disk
-    IO_READABLE = 1u << 10,       // there may be input the kernel has told of
-    IO_UNWRITABLE = 1u << 11,     // the kernel would take no more; an event will come
-    IO_REGISTERED = 1u << 12,     // the kernel was asked to tell of it
-    IO_REGISTERED_OUT = 1u << 13, // and for writing: kqueue asks apart
-    IO_FIN_SEEN = 1u << 14,       // RDHUP was told: read to the end
-    IO_BROKEN = 1u << 15,         // an error was told, of which receiving may say nothing
-    IO_NEAR_TOLD = 1u << 16,      // ended(NEAR) was called
-    IO_FIN_TOLD = 1u << 17,       // ended(FIN) was called
-    IO_RESET_TOLD = 1u << 18,     // ended(RESET) was called
+    IO_CONNECTS = 1u << 6,        // is not connected yet, or connected is to be called
+    IO_PENDING = 1u << 7,         // on the loop's pending list
+    IO_LATER = 1u << 8,           // used up its share of this turn: goes on in the next
+    IO_KICK = 1u << 9,            // kicked is to be called
+    IO_COLD = 1u << 10,           // what is to be sent is being loaded from the disk
+    IO_READABLE = 1u << 11,       // there may be input the kernel has told of
+    IO_UNWRITABLE = 1u << 12,     // the kernel would take no more; an event will come
+    IO_REGISTERED = 1u << 13,     // the kernel was asked to tell of it
+    IO_REGISTERED_OUT = 1u << 14, // and for writing: kqueue asks apart
+    IO_FIN_SEEN = 1u << 15,       // RDHUP was told: read to the end
+    IO_BROKEN = 1u << 16,         // an error was told, of which receiving may say nothing
+    IO_NEAR_TOLD = 1u << 17,      // ended(NEAR) was called
+    IO_FIN_TOLD = 1u << 18,       // ended(FIN) was called
+    IO_RESET_TOLD = 1u << 19,     // ended(RESET) was called
 
     // The first four are operations that the kernel has, and holds the socket with: CLOSE waits for
     // their completions.
-    URING_RECEIVES = 1u << 19,
-    URING_SENDS = 1u << 20,
-    URING_WAITS_OUT = 1u << 21, // for room
-    URING_WAITS_END = 1u << 22, // for the peer's closing, while receiving is stopped
-    URING_STOPS = 1u << 23,     // the receive is being cancelled
-    URING_CANCELS = 1u << 24,   // everything is, as it closes
-    URING_HOLDS = 1u << 25,     // octets came while receiving was stopped
-    URING_QUEUED = 1u << 26,    // to be sent with the next submission
-    URING_HUNG_UP = 1u << 27,   // both sides are closed: there is nothing to wait for
+    URING_RECEIVES = 1u << 20,
+    URING_SENDS = 1u << 21,
+    URING_WAITS_OUT = 1u << 22, // for room
+    URING_WAITS_END = 1u << 23, // for the peer's closing, while receiving is stopped
+    URING_STOPS = 1u << 24,     // the receive is being cancelled
+    URING_CANCELS = 1u << 25,   // everything is, as it closes
+    URING_HOLDS = 1u << 26,     // octets came while receiving was stopped
+    URING_QUEUED = 1u << 27,    // to be sent with the next submission
+    URING_HUNG_UP = 1u << 28,   // both sides are closed: there is nothing to wait for
 
     URING_BUSY = URING_RECEIVES | URING_SENDS | URING_WAITS_OUT | URING_WAITS_END,
 };
 
 // No two share a bit: the sum is that of all bits up to the highest.
 _Static_assert((uint64_t)IO_WANT_RECV + IO_WANT_SEND + IO_WANT_SHUTDOWN + IO_WANT_CLOSE +
-                       IO_RESETS + IO_LAST + IO_PENDING + IO_LATER + IO_KICK + IO_COLD +
-                       IO_READABLE + IO_UNWRITABLE + IO_REGISTERED + IO_REGISTERED_OUT +
+                       IO_RESETS + IO_LAST + IO_CONNECTS + IO_PENDING + IO_LATER + IO_KICK +
+                       IO_COLD + IO_READABLE + IO_UNWRITABLE + IO_REGISTERED + IO_REGISTERED_OUT +
                        IO_FIN_SEEN + IO_BROKEN + IO_NEAR_TOLD + IO_FIN_TOLD + IO_RESET_TOLD +
                        URING_RECEIVES + URING_SENDS + URING_WAITS_OUT + URING_WAITS_END +
                        URING_STOPS + URING_CANCELS + URING_HOLDS + URING_QUEUED + URING_HUNG_UP ==
-                   (1u << 28) - 1,
+                   (1u << 29) - 1,
                "stream flags");
 
 struct io_stream {
     pool_item item;  // first: streams live in the loop's pool
     io_stream *next; // pending or later list
     out_queue *out;  // what SEND sends; the owner's, set before io_send
-    int32_t fd;      // the backend's
+    int32_t fd;      // the backend's; negative: connecting has failed at once, a status
     uint32_t flags;
 };
 
@@ -115,7 +123,6 @@ struct io_stream {
 typedef enum io_code {
     // fd listens; completes for each connection: result is the new fd, until cancelled
     IO_ACCEPT,
-    IO_CONNECT,
     IO_POLL,      // fd becomes readable; completes once
     IO_FILE_OPEN, // path beneath fd: result is the file, info is filled
     IO_FILE_STAT, // the same without opening
@@ -176,6 +183,8 @@ typedef struct io_backend {
     void (*close)(io_loop *loop);
     // Ends ACCEPT, POLL or WAKE.
     void (*cancel)(io_loop *loop, io_op *op);
+    // Begins io_stream_connect: sets fd, and IO_UNWRITABLE where the outcome is to be waited for.
+    void (*connect)(io_loop *loop, io_stream *stream, const socket_address *to);
     // Makes turn return. Thread: any.
     void (*wake)(io_op *op);
     // Closes a descriptor the backend made: a file from FILE_OPEN, or an accepted socket nobody
@@ -305,6 +314,10 @@ static inline void io_stream_open(io_stream *stream, int fd)
     stream->fd = fd;
     stream->flags = IO_READABLE;
 }
+
+// Opens a connection. stream is zeroed but for its item; connected tells when it can be used. It may
+// be closed before, and is to be closed after a failure. to: read before this returns.
+void io_stream_connect(io_loop *loop, io_stream *stream, const socket_address *to);
 
 // Starts receiving, or goes on after io_recv_stop.
 static inline void io_recv(io_loop *loop, io_stream *stream)

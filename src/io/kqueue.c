@@ -262,6 +262,7 @@ const io_backend io_backend_kqueue = {
     .turn = kqueue_turn,
     .close = kqueue_close,
     .cancel = readiness_cancel,
+    .connect = turn_connect,
     .wake = kqueue_wake,
     .discard = turn_discard,
     .unsent = transfer_unsent,

@@ -52,11 +52,30 @@ static void ready_finish(io_loop *loop, io_stream *stream)
     const readiness *state = loop->kernel;
     if ((stream->flags & IO_REGISTERED) && state->poller->leave) state->poller->leave(loop, stream);
     disk_abandon(loop, stream);
-    if (stream->flags & IO_RESETS) transfer_close_resets(stream->fd);
-    (void)close(stream->fd);
+    if (stream->fd >= 0) {
+        if (stream->flags & IO_RESETS) transfer_close_resets(stream->fd);
+        (void)close(stream->fd);
+    }
     stream->fd = -1;
     loop->events->closed(stream);
     if (state->turn.paused) ready_retry_accepts(loop);
+}
+
+// The peer's end is told while receiving is stopped; else receiving finds it out.
+static void ready_tell_end(io_loop *loop, io_stream *stream)
+{
+    if ((stream->flags & (IO_FIN_SEEN | IO_WANT_RECV)) != IO_FIN_SEEN) return;
+    if (stream->flags & IO_BROKEN) turn_told(loop, stream, IO_END_RESET);
+    else if (!(stream->flags & IO_FIN_TOLD)) turn_told(loop, stream, IO_END_NEAR);
+}
+
+static void ready_move(io_loop *loop, io_stream *stream)
+{
+    if ((stream->flags & (IO_WANT_SEND | IO_UNWRITABLE | IO_COLD)) == IO_WANT_SEND)
+        turn_send(loop, stream);
+    turn_shutdown(stream);
+    turn_receive(loop, stream);
+    ready_tell_end(loop, stream);
 }
 
 // Does what the stream's flags ask for and the kernel may grant.
@@ -67,10 +86,7 @@ static void ready_run(io_loop *loop, io_stream *stream)
         return;
     }
     turn_kick(loop, stream);
-    if ((stream->flags & (IO_WANT_SEND | IO_UNWRITABLE | IO_COLD)) == IO_WANT_SEND)
-        turn_send(loop, stream);
-    turn_shutdown(stream);
-    turn_receive(loop, stream);
+    if (!(stream->flags & IO_CONNECTS) || turn_connected(loop, stream)) ready_move(loop, stream);
     if (!(stream->flags & (IO_REGISTERED | IO_PENDING | IO_RESET_TOLD))) ready_join(loop, stream);
 }
 
@@ -86,12 +102,8 @@ static void ready_stream_event(io_loop *loop, io_stream *stream, unsigned ready)
     if (ready & (READY_IN | READY_END)) stream->flags |= IO_READABLE;
     if (ready & READY_OUT) stream->flags &= ~(uint32_t)IO_UNWRITABLE;
     if (stream->flags & IO_PENDING) return;
-    if (!(stream->flags & IO_WANT_RECV)) {
-        if (ready & READY_ERROR) turn_told(loop, stream, IO_END_RESET);
-        else if (ready & READY_END) turn_told(loop, stream, IO_END_NEAR);
-        if (stream->flags & IO_PENDING) return;
-    }
-    ready_run(loop, stream);
+    if (!(stream->flags & IO_CONNECTS)) ready_tell_end(loop, stream);
+    if (!(stream->flags & IO_PENDING)) ready_run(loop, stream);
 }
 
 // ---- Operations ----
@@ -190,7 +202,6 @@ static void ready_op_start(io_loop *loop, io_op *op)
     case IO_ACCEPT:
     case IO_POLL: status = ready_watch(loop, op); break;
     case IO_FILE_LOAD:
-    case IO_CONNECT:
     case IO_RECVMSG:
     case IO_SENDMSG: status = SKUA_EUNSUPPORTED; break;
     }
@@ -219,7 +230,6 @@ static void ready_op_event(io_loop *loop, io_op *op)
         op->active = false;
         op->done(op, 0);
         return;
-    case IO_CONNECT:
     case IO_FILE_OPEN:
     case IO_FILE_STAT:
     case IO_FILE_READ:

@@ -98,7 +98,7 @@ static bool sim_can_tell(const sim_client *client)
 static int64_t sim_stream_ns(const sim_client *client)
 {
     uint32_t flags = client->stream->flags;
-    if (flags & IO_WANT_CLOSE) return client->run_ns;
+    if (flags & (IO_WANT_CLOSE | IO_CONNECTS)) return client->run_ns;
     if ((flags & IO_KICK) && !client->turn_kicked) return 0;
     if (client->turn_over) return INT64_MAX;
     int64_t ns = INT64_MAX;
@@ -265,6 +265,18 @@ static void sim_kick(sim_client *client)
     client->loop->events->kicked(client->stream);
 }
 
+static void sim_connected(sim_client *client)
+{
+    io_stream *stream = client->stream;
+    bool refused = client->dead || client->far < 0 || client->unwatched ||
+                   sim_chance(client->kernel, SIM_CONNECT_REFUSED);
+    if (refused) sim_break(client, true);
+    stream->flags &= ~(uint32_t)IO_CONNECTS;
+    if (refused) stream->flags |= IO_RESET_TOLD;
+    sim_note(client->kernel, "connected", client->id, refused);
+    client->loop->events->connected(stream, refused ? SKUA_ECLOSED : SKUA_OK);
+}
+
 // Whether something came between the stream and its completion.
 static bool sim_is_hindered(sim_client *client)
 {
@@ -295,11 +307,44 @@ static void sim_run_stream(sim_client *client)
     }
     if (sim_is_hindered(client)) return;
     if (closes) sim_finish(client);
+    else if (flags & IO_CONNECTS) sim_connected(client);
     else if (client->unwatched && !(flags & IO_RESET_TOLD)) sim_told(client, IO_END_RESET);
     else if (sim_can_send(client) && client->send_ns <= now) sim_send(client);
     else if (sim_can_shutdown(client)) sim_shutdown(client);
     else if (sim_can_receive(client) && client->recv_ns <= now) sim_receive(client);
     else if (sim_can_tell(client)) sim_told(client, client->dead ? IO_END_RESET : IO_END_NEAR);
+}
+
+static bool sim_has_descriptors(const sim_kernel *kernel)
+{
+    return kernel->sockets_open + kernel->files_open < kernel->config.descriptors_max;
+}
+
+static void sim_connect_stream(io_loop *loop, io_stream *stream, const socket_address *to)
+{
+    sim_kernel *kernel = loop->kernel;
+    bool refused = !sim_has_descriptors(kernel) || sim_chance(kernel, SIM_CONNECT_NO_FILE);
+    sim_client *client = refused ? NULL : sim_connect_out(kernel, to);
+    stream->fd = refused ? -SKUA_ENOFILE : client ? SIM_FD_FIRST + (int)client->id : -SKUA_ENOMEM;
+    if (!client) return;
+    client->stage = SIM_ACCEPTED;
+    kernel->sockets_open++;
+}
+
+// A stream that got no socket.
+static void sim_run_nothing(io_loop *loop, io_stream *stream)
+{
+    if (stream->flags & IO_WANT_CLOSE) {
+        loop->events->closed(stream);
+        return;
+    }
+    if (stream->flags & IO_KICK) {
+        stream->flags &= ~(uint32_t)IO_KICK;
+        loop->events->kicked(stream);
+    }
+    if (!(stream->flags & IO_CONNECTS)) return;
+    stream->flags = (stream->flags & ~(uint32_t)IO_CONNECTS) | IO_RESET_TOLD;
+    loop->events->connected(stream, (skua_status)-stream->fd);
 }
 
 static void sim_bind(io_loop *loop, io_stream *stream)
@@ -325,7 +370,8 @@ static void sim_take_streams(io_loop *loop)
         loop->pending = stream->next;
         if (!loop->pending) loop->pending_tail = &loop->pending;
         stream->flags &= ~(uint32_t)IO_PENDING;
-        sim_bind(loop, stream);
+        if (stream->fd < 0) sim_run_nothing(loop, stream);
+        else sim_bind(loop, stream);
     }
 }
 
@@ -368,7 +414,6 @@ static skua_status sim_start(sim_kernel *kernel, io_op *op)
     case IO_FILE_STAT:
     case IO_FILE_READ: return sim_add_work(kernel, op);
     case IO_FILE_LOAD:
-    case IO_CONNECT:
     case IO_RECVMSG:
     case IO_SENDMSG: break;
     }
@@ -425,16 +470,10 @@ static int64_t sim_work_ns(sim_kernel *kernel, const sim_work *work)
     case IO_FILE_STAT:
     case IO_FILE_READ: return work->due_ns;
     case IO_FILE_LOAD:
-    case IO_CONNECT:
     case IO_RECVMSG:
     case IO_SENDMSG: break;
     }
     return INT64_MAX;
-}
-
-static bool sim_has_descriptors(const sim_kernel *kernel)
-{
-    return kernel->sockets_open + kernel->files_open < kernel->config.descriptors_max;
 }
 
 static bool sim_accept_is_refused(sim_kernel *kernel)
@@ -534,7 +573,6 @@ static int64_t sim_result(sim_kernel *kernel, io_op *op)
     case IO_WAKE:
     case IO_POLL:
     case IO_FILE_LOAD:
-    case IO_CONNECT:
     case IO_RECVMSG:
     case IO_SENDMSG: break;
     }
@@ -711,6 +749,7 @@ const io_backend io_backend_sim = {
     .turn = sim_turn,
     .close = sim_close_loop,
     .cancel = sim_cancel,
+    .connect = sim_connect_stream,
     .wake = sim_wake,
     .discard = sim_discard,
     .clock_ns = sim_clock_ns,

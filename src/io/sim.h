@@ -18,7 +18,7 @@
 #ifndef SKUA_IO_SIM_H
 #define SKUA_IO_SIM_H
 
-#include "io/io.h"
+#include "io/socket.h"
 
 #include <stdio.h>
 
@@ -40,6 +40,8 @@ typedef enum sim_fault {
     SIM_SHORT_READ,         // a piece of what is there, in FILE_READ
     SIM_READ_FAILS,         // EIO, in FILE_READ and where a file is sent
     SIM_FILE_SHRINKS,       // sending a file answers 0 before its length
+    SIM_CONNECT_REFUSED,    // nobody listens where a loop connects to
+    SIM_CONNECT_NO_FILE,    // EMFILE
     SIM_FAULTS
 } sim_fault;
 
@@ -88,6 +90,11 @@ int sim_listen(sim_kernel *kernel);
 // Resets what waits in its queue; connecting to it is refused by a reset. Its ACCEPT is cancelled
 // before.
 void sim_listener_close(sim_kernel *kernel, int listener);
+
+// Somebody else, whom loops can connect to at that address. -1: there are too many.
+int sim_far_open(sim_kernel *kernel, const socket_address *at);
+// The far end of the next connection that was made to it, which does all that clients do; NULL: none.
+sim_client *sim_far_accept(sim_kernel *kernel, int far);
 
 // Connects. NULL when memory ran out. The client is the kernel's.
 sim_client *sim_connect(sim_kernel *kernel, int listener);

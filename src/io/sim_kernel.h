@@ -10,7 +10,8 @@
 enum {
     SIM_FD_FIRST = 1 << 24, // handles of sockets: no real descriptor is that large
     SIM_LISTENER_FIRST = 1 << 28,
-    SIM_LISTENERS_MAX = 16
+    SIM_LISTENERS_MAX = 16,
+    SIM_FARS_MAX = 8
 };
 
 // Octets in order. Grows; what is popped is moved over when there is more of it than of the rest.
@@ -35,7 +36,9 @@ struct sim_client {
     sim_client *next; // all of the kernel's
     sim_kernel *kernel;
     uint32_t id;
-    int listener;
+    int listener; // -1: a loop has connected to
+    int far;      // this one; -1 for what it has connected to nobody
+    bool taken;   // by sim_far_accept
     sim_stage stage;
     // The client's end.
     sim_pipe outbox; // queued, not at the server's socket
@@ -87,6 +90,8 @@ struct sim_kernel {
     sim_client **live; // those with which anything can still happen, in order of connecting
     size_t live_count, live_room;
     sim_listener listeners[SIM_LISTENERS_MAX];
+    socket_address fars[SIM_FARS_MAX];
+    int far_count;
     sim_work *works;
     size_t work_count, work_room;
     _Atomic uint64_t wakes; // calls of io_wake; every WAKE of the kernel hears of them
@@ -114,6 +119,9 @@ sim_client *sim_find(sim_kernel *kernel, int fd); // NULL: not a socket's handle
 sim_listener *sim_find_listener(sim_kernel *kernel, int fd);
 // The first connection in the listener's queue that has arrived; NULL: none.
 sim_client *sim_queued(sim_kernel *kernel, int listener);
+
+// Begins a connection from a loop to the far end at that address. NULL when memory ran out.
+sim_client *sim_connect_out(sim_kernel *kernel, const socket_address *to);
 
 // RST by the network, by the client, or by a closed socket.
 void sim_break(sim_client *client, bool victim);

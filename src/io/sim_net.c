@@ -249,10 +249,8 @@ static bool sim_enlist(sim_kernel *kernel, sim_client *client)
     return true;
 }
 
-sim_client *sim_connect(sim_kernel *kernel, int listener)
+static sim_client *sim_client_new(sim_kernel *kernel, int listener, int far)
 {
-    const sim_listener *listens = sim_find_listener(kernel, listener);
-    SKUA_ASSERT(listens);
     sim_client *client = memory_zeroed(sizeof *client);
     if (!client) return NULL;
     if (!sim_enlist(kernel, client)) {
@@ -262,10 +260,55 @@ sim_client *sim_connect(sim_kernel *kernel, int listener)
     client->kernel = kernel;
     client->id = kernel->client_count++;
     client->listener = listener;
+    client->far = far;
     client->next = kernel->clients;
     kernel->clients = client;
     client->run_ns = sim_delayed(kernel);
     client->up_ns = sim_delayed(kernel);
+    return client;
+}
+
+int sim_far_open(sim_kernel *kernel, const socket_address *at)
+{
+    if (kernel->far_count == SIM_FARS_MAX) return -1;
+    kernel->fars[kernel->far_count] = *at;
+    return kernel->far_count++;
+}
+
+static int sim_far_find(const sim_kernel *kernel, const socket_address *at)
+{
+    for (int i = 0; i < kernel->far_count; i++) {
+        const socket_address *far = &kernel->fars[i];
+        if (far->len == at->len && memcmp(far->octets, at->octets, at->len) == 0) return i;
+    }
+    return -1;
+}
+
+sim_client *sim_connect_out(sim_kernel *kernel, const socket_address *to)
+{
+    sim_client *client = sim_client_new(kernel, -1, sim_far_find(kernel, to));
+    if (client) sim_note(kernel, "connect-out", client->id, 0);
+    return client;
+}
+
+sim_client *sim_far_accept(sim_kernel *kernel, int far)
+{
+    for (size_t i = 0; i < kernel->live_count; i++) {
+        sim_client *client = kernel->live[i];
+        if (client->listener >= 0 || client->far != far || client->taken) continue;
+        if (!client->stream || client->stream->flags & IO_CONNECTS) continue;
+        client->taken = true;
+        return client;
+    }
+    return NULL;
+}
+
+sim_client *sim_connect(sim_kernel *kernel, int listener)
+{
+    const sim_listener *listens = sim_find_listener(kernel, listener);
+    SKUA_ASSERT(listens);
+    sim_client *client = sim_client_new(kernel, listener, -1);
+    if (!client) return NULL;
     sim_note(kernel, "connect", client->id, 0);
     if (!listens->open) {
         sim_break(client, true);

@@ -526,6 +526,51 @@ bool socket_in_use(const socket_address *address)
     return fd == -EADDRINUSE;
 }
 
+// ---- Connecting ----
+
+static skua_status socket_status_of_connecting(int error)
+{
+    switch (error) {
+    case 0: return SKUA_OK;
+    case ECONNREFUSED:
+    case ECONNRESET:
+    case ENOENT: return SKUA_ECLOSED;
+    case EAGAIN: return SKUA_ESTATE;
+    case EACCES:
+    case EPERM: return SKUA_EACCES;
+    case EADDRNOTAVAIL: return SKUA_EADDRNOTAVAIL;
+    case EMFILE:
+    case ENFILE: return SKUA_ENOFILE;
+    case ENOMEM:
+    case ENOBUFS: return SKUA_ENOMEM;
+    default: return SKUA_EIO;
+    }
+}
+
+int socket_connect(const socket_address *to, bool *waits)
+{
+    int fd = socket_make(to);
+    if (fd < 0) return -(int)socket_status_of_connecting(errno);
+    if (!to->is_unix) (void)socket_set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+    socket_set_keep_alive(to, fd);
+    bool connected = connect(fd, socket_sockaddr(to), to->len) == 0;
+    *waits = !connected && (errno == EINPROGRESS || errno == EINTR);
+    if (connected || *waits) return fd;
+    skua_status status = socket_status_of_connecting(errno);
+    (void)close(fd);
+    return -(int)status;
+}
+
+// A kernel that tells of an error may take it from the socket by that: then there is no peer.
+skua_status socket_connect_status(int fd)
+{
+    struct sockaddr_storage peer;
+    socklen_t len = sizeof peer;
+    int error = socket_get(fd, SO_ERROR);
+    if (error == 0 && getpeername(fd, (struct sockaddr *)&peer, &len) != 0) error = ECONNREFUSED;
+    return socket_status_of_connecting(error);
+}
+
 // The file goes only if nobody answers on it any more: somebody else may have taken the name since.
 void socket_close(const socket_address *address, int fd)
 {

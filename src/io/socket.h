@@ -7,13 +7,13 @@
 #include "io/io.h"
 
 // An address to listen on. Holds sockaddr octets without naming their type.
-typedef struct socket_address {
+struct socket_address {
     _Alignas(8) char octets[128];
     uint32_t len;
     bool is_unix;
     bool is_loopback; // 127.0.0.0/8, ::1, or a Unix socket
     bool dual_stack;  // ":port" and "[::]:port": IPv4 too
-} socket_address;
+};
 
 enum { SOCKET_TEXT_OCTETS = 128 };
 
@@ -57,6 +57,14 @@ uint64_t socket_listener_id(int fd);
 
 // Whether another process (or server) listens there already: SO_REUSEPORT would join it silently.
 bool socket_in_use(const socket_address *address);
+
+// Begins a connection: non-blocking, close-on-exec, TCP_NODELAY, SO_KEEPALIVE. *waits: the outcome is
+// known when the socket becomes writable, from socket_connect_status; else it is connected.
+// Returns: the descriptor, or a negated status, of those that io_stream_events.connected tells.
+int socket_connect(const socket_address *to, bool *waits);
+
+// What a connection that was begun has come to.
+skua_status socket_connect_status(int fd);
 
 // Closes a listening socket and removes the file of a Unix socket.
 void socket_close(const socket_address *address, int fd);

@@ -7,6 +7,7 @@
 
 #include "base/assert.h"
 #include "io/disk.h"
+#include "io/socket.h"
 #include "io/transfer.h"
 
 #include <errno.h>
@@ -103,10 +104,21 @@ void turn_resume(io_loop *loop)
 
 // ---- Ends ----
 
+// One that is not connected yet is lost for want of memory.
+static void turn_told_unconnected(io_loop *loop, io_stream *stream)
+{
+    stream->flags = (stream->flags & ~(uint32_t)IO_CONNECTS) | IO_RESET_TOLD;
+    loop->events->connected(stream, SKUA_ENOMEM);
+}
+
 void turn_told(io_loop *loop, io_stream *stream, io_end how)
 {
     static const uint32_t told[] = { IO_NEAR_TOLD, IO_FIN_TOLD, IO_RESET_TOLD };
     if (stream->flags & (told[how] | IO_RESET_TOLD | IO_WANT_CLOSE)) return;
+    if (stream->flags & IO_CONNECTS) {
+        turn_told_unconnected(loop, stream);
+        return;
+    }
     stream->flags |= told[how];
     if (how == IO_END_RESET)
         stream->flags &= ~(uint32_t)(IO_WANT_RECV | IO_WANT_SEND | IO_WANT_SHUTDOWN);
@@ -126,6 +138,27 @@ void turn_half_close(io_stream *stream)
 {
     stream->flags &= ~(uint32_t)IO_WANT_SHUTDOWN;
     (void)shutdown(stream->fd, SHUT_WR);
+}
+
+// ---- Connecting ----
+
+void turn_connect(io_loop *loop, io_stream *stream, const socket_address *to)
+{
+    (void)loop;
+    bool waits = false;
+    stream->fd = socket_connect(to, &waits);
+    if (waits) stream->flags |= IO_UNWRITABLE;
+}
+
+bool turn_connected(io_loop *loop, io_stream *stream)
+{
+    if (stream->flags & IO_UNWRITABLE) return false;
+    stream->flags &= ~(uint32_t)IO_CONNECTS;
+    skua_status status =
+        stream->fd < 0 ? (skua_status)-stream->fd : socket_connect_status(stream->fd);
+    if (status) stream->flags |= IO_RESET_TOLD;
+    loop->events->connected(stream, status);
+    return !(stream->flags & (IO_RESET_TOLD | IO_WANT_CLOSE));
 }
 
 // ---- Receiving ----

@@ -81,6 +81,13 @@ static inline void turn_sent(io_loop *loop, io_stream *stream, uint64_t n)
 // The socket takes no more.
 void turn_unwritable(io_loop *loop, io_stream *stream);
 
+// Of io_backend.
+void turn_connect(io_loop *loop, io_stream *stream, const socket_address *to);
+
+// Tells the owner of a stream that connects what has come of it, unless that is to be waited for.
+// Returns whether the stream is connected.
+bool turn_connected(io_loop *loop, io_stream *stream);
+
 // Calls the owner if it asked for that.
 static inline void turn_kick(io_loop *loop, io_stream *stream)
 {

@@ -171,7 +171,6 @@ static void uring_start_op(io_loop *loop, io_op *op)
     case IO_ACCEPT:
     case IO_POLL: status = uring_add_op(loop, op); break;
     case IO_FILE_LOAD:
-    case IO_CONNECT:
     case IO_RECVMSG:
     case IO_SENDMSG: status = SKUA_EUNSUPPORTED; break;
     }
@@ -413,6 +412,7 @@ const io_backend io_backend_uring = {
     .turn = uring_turn,
     .close = uring_close,
     .cancel = uring_cancel,
+    .connect = turn_connect,
     .wake = uring_wake,
     .discard = turn_discard,
     .peer = uring_read_peer,

@@ -121,7 +121,7 @@ static void uring_arm(io_loop *loop, io_stream *stream)
     if ((flags & (IO_UNWRITABLE | URING_WAITS_OUT)) == IO_UNWRITABLE) {
         uring_arm_wait(loop, stream, URING_OF_WAIT_OUT, URING_WAITS_OUT, POLLOUT);
     }
-    if (flags & URING_RECEIVES) return;
+    if (flags & (URING_RECEIVES | IO_CONNECTS)) return;
     if (!(flags & IO_WANT_RECV)) {
         if (flags & (URING_WAITS_END | URING_HUNG_UP)) return;
         // or a reset, after FIN
@@ -259,8 +259,10 @@ static void uring_close_stream(io_loop *loop, io_stream *stream)
         return;
     }
     uring_held_drop(kernel, stream);
-    if (stream->flags & IO_RESETS) transfer_close_resets(stream->fd);
-    uring_close_socket(kernel, stream->fd);
+    if (stream->fd >= 0) {
+        if (stream->flags & IO_RESETS) transfer_close_resets(stream->fd);
+        uring_close_socket(kernel, stream->fd);
+    }
     stream->fd = -1;
     loop->events->closed(stream);
     if (kernel->turn.paused) uring_retry_accepts(loop);
@@ -283,6 +285,15 @@ void uring_release_streams(io_loop *loop)
 
 // ---- Running ----
 
+static void uring_move(io_loop *loop, io_stream *stream)
+{
+    uint32_t sending = IO_WANT_SEND | IO_UNWRITABLE | IO_COLD | URING_SENDS | URING_QUEUED;
+    if ((stream->flags & sending) == IO_WANT_SEND) uring_send(loop, stream);
+    turn_shutdown(stream);
+    uring_held_deliver(loop, stream);
+    if (!(stream->flags & URING_RECEIVES)) turn_receive(loop, stream);
+}
+
 void uring_stream_run(io_loop *loop, io_stream *stream)
 {
     if (stream->flags & IO_WANT_CLOSE) {
@@ -290,11 +301,7 @@ void uring_stream_run(io_loop *loop, io_stream *stream)
         return;
     }
     turn_kick(loop, stream);
-    uint32_t sending = IO_WANT_SEND | IO_UNWRITABLE | IO_COLD | URING_SENDS | URING_QUEUED;
-    if ((stream->flags & sending) == IO_WANT_SEND) uring_send(loop, stream);
-    turn_shutdown(stream);
-    uring_held_deliver(loop, stream);
-    if (!(stream->flags & URING_RECEIVES)) turn_receive(loop, stream);
+    if (!(stream->flags & IO_CONNECTS) || turn_connected(loop, stream)) uring_move(loop, stream);
     if (!(stream->flags & (IO_PENDING | IO_RESET_TOLD))) uring_arm(loop, stream);
 }
 

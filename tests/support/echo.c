@@ -100,7 +100,23 @@ static void echo_closed(io_stream *stream)
     if (b->last == e) b->last = NULL;
 }
 
+static void echo_connected(io_stream *stream, skua_status status)
+{
+    echo_bench *b = bench_of(stream);
+    echo *e = (echo *)(void *)stream;
+    SKUA_ASSERT(!(e->closing || e->connected));
+    e->connected = true;
+    if (status) {
+        b->refused++;
+        echo_close(b, e);
+        return;
+    }
+    b->connected++;
+    io_recv(&b->loop, stream);
+}
+
 static const io_stream_events echo_events = {
+    .connected = echo_connected,
     .received = echo_received,
     .ended = echo_ended,
     .kicked = echo_kicked,
@@ -199,4 +215,15 @@ sim_client *echo_connect(echo_bench *b)
     sim_client *client = sim_connect(b->kernel, b->accept.fd);
     SKUA_ASSERT(client);
     return client;
+}
+
+echo *echo_connect_out(echo_bench *b, const socket_address *to)
+{
+    echo *e = pool_take(&b->echoes);
+    SKUA_ASSERT(e);
+    out_init(&e->out, &b->store, e->segments, ECHO_SEGMENTS);
+    e->stream.out = &e->out;
+    io_stream_connect(&b->loop, &e->stream, to);
+    SKUA_ASSERT(!e->connected); // never from within the submission
+    return e;
 }

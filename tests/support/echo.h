@@ -15,6 +15,7 @@ typedef struct echo {
     out_queue out;
     out_segment segments[ECHO_SEGMENTS]; // of out
     bool near_told, fin_told, reset_told, closing;
+    bool connected; // was told
     io_deadline deadline;
 } echo;
 
@@ -25,7 +26,7 @@ typedef struct echo_bench {
     sim_kernel *kernel;
     io_op accept;
     bool stingy; // never reads: for what is told while receiving is stopped
-    unsigned accepted, closed, evictions, kicks, timeouts;
+    unsigned accepted, connected, refused, closed, evictions, kicks, timeouts;
     echo *last;
 } echo_bench;
 
@@ -38,6 +39,8 @@ void echo_settle(echo_bench *b);
 void echo_finish(echo_bench *b);
 
 sim_client *echo_connect(echo_bench *b);
+// The echo server connects by itself, and echoes there too.
+echo *echo_connect_out(echo_bench *b, const socket_address *to);
 void echo_close(echo_bench *b, echo *e);
 
 #endif

@@ -27,6 +27,7 @@ static void peer_received(io_stream *stream, char *octets, size_t len)
 {
     peer *p = (peer *)(void *)stream;
     SKUA_ASSERT(stream->flags & IO_WANT_RECV);
+    SKUA_ASSERT(p->connected == p->connects);
     SKUA_ASSERT(!(p->fin || p->reset || p->closed));
     SKUA_ASSERT(len > 0 && len <= IO_RECV_OCTETS);
     if (!the_rig->discards) peer_keep(p, octets, len);
@@ -38,7 +39,7 @@ static void peer_received(io_stream *stream, char *octets, size_t len)
 static void peer_ended(io_stream *stream, io_end how)
 {
     peer *p = (peer *)(void *)stream;
-    SKUA_ASSERT(!p->reset);
+    SKUA_ASSERT(!p->reset && p->connected == p->connects);
     if (how == IO_END_NEAR) {
         SKUA_ASSERT(!p->near && !p->fin && !(stream->flags & IO_WANT_RECV));
         p->near = true;
@@ -73,7 +74,17 @@ static void peer_closed(io_stream *stream)
     the_rig->closed++;
 }
 
+static void peer_connected(io_stream *stream, skua_status status)
+{
+    peer *p = (peer *)(void *)stream;
+    SKUA_ASSERT(p->connects && !p->connected && !p->refusal);
+    SKUA_ASSERT(!(stream->flags & IO_WANT_CLOSE));
+    p->connected = status == SKUA_OK;
+    p->refusal = status;
+}
+
 static const io_stream_events peer_events = {
+    .connected = peer_connected,
     .received = peer_received,
     .ended = peer_ended,
     .kicked = peer_kicked,
@@ -81,6 +92,15 @@ static const io_stream_events peer_events = {
     .send_failed = peer_kicked,
     .closed = peer_closed,
 };
+
+static peer *peer_take(rig *r)
+{
+    peer *p = pool_take(&r->peers);
+    SKUA_ASSERT(p);
+    out_init(&p->out, &r->store, p->segments, 48);
+    p->stream.out = &p->out;
+    return p;
+}
 
 static void rig_accepted(io_op *op, int64_t result)
 {
@@ -91,14 +111,11 @@ static void rig_accepted(io_op *op, int64_t result)
         return;
     }
     SKUA_ASSERT(op->active);
-    peer *p = pool_take(&r->peers);
-    SKUA_ASSERT(p);
-    out_init(&p->out, &r->store, p->segments, 48);
+    peer *p = peer_take(r);
     io_stream_open(&p->stream, (int)result);
     io_address from = op->peer;
     if (from.family == 0) r->loop.backend->peer(&p->stream, &from);
     SKUA_ASSERT(from.family == 4 && from.octets[0] == 127);
-    p->stream.out = &p->out;
     r->last = p;
     r->accepted++;
     if (r->shy) io_kick(&r->loop, &p->stream);
@@ -197,6 +214,15 @@ int rig_client(rig *r)
     int fd = rig_connect(r);
     RIG_UNTIL(r, r->accepted > before);
     return fd;
+}
+
+peer *rig_connect_out(rig *r, const socket_address *to)
+{
+    peer *p = peer_take(r);
+    p->connects = true;
+    io_stream_connect(&r->loop, &p->stream, to);
+    SKUA_ASSERT(!p->connected && !p->refusal); // never from within the submission
+    return p;
 }
 
 void rig_close(rig *r, peer *p)

@@ -27,7 +27,9 @@ typedef struct peer {
     size_t got_octets, got_room;
     uint64_t sent;
     bool near, fin, reset, closed, stops;
-    bool resets; // rig_close resets
+    bool resets;              // rig_close resets
+    bool connects, connected; // by io_stream_connect
+    skua_status refusal;      // why it is not connected
 } peer;
 
 // How the loop talks to the kernel.
@@ -69,6 +71,9 @@ void rig_turns(rig *r, int n);
 // A client's descriptor, connected; rig_client's has been accepted and is r->last.
 int rig_connect(rig *r);
 int rig_client(rig *r);
+
+// A stream that the loop opens.
+peer *rig_connect_out(rig *r, const socket_address *to);
 
 // Closes a peer and waits until that is complete.
 void rig_close(rig *r, peer *p);

@@ -81,8 +81,14 @@ static void end_closed(io_stream *stream)
     ((end *)(void *)stream)->closed = true;
 }
 
-static const io_stream_events end_events = { end_received, end_ended,       end_kicked,
-                                             end_sent,     end_send_failed, end_closed };
+static const io_stream_events end_events = {
+    .received = end_received,
+    .ended = end_ended,
+    .kicked = end_kicked,
+    .sent = end_sent,
+    .send_failed = end_send_failed,
+    .closed = end_closed,
+};
 
 static bool take_errand(io_loop *loop, io_op *op)
 {
