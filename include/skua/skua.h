@@ -255,7 +255,7 @@ SKUA_API void skua_server_free(skua_server *server);
 SKUA_API SKUA_NODISCARD skua_status skua_listen(skua_server *server, const char *address);
 
 // Listens on a socket that the caller has opened, bound and made listen: TCP or Unix; before
-// skua_start. All workers accept from it.
+// skua_start. One worker accepts from it, and hands connections to all in turn.
 // fd: on success the server's, which closes it when it has ended, has failed to start or is freed.
 // Errors: SKUA_EINVAL not a listening stream socket; SKUA_ELIMIT more than 16 addresses;
 // SKUA_ESTATE.

@@ -349,6 +349,17 @@ static skua_status server_listen_one(skua_server *server, server_worker *w, unsi
     return SKUA_OK;
 }
 
+// A socket that there is only one of would wake every worker for each connection, or the same one
+// for all: worker 0 hands on what it accepts there.
+static void server_let_accept(const skua_server *server, server_worker *w)
+{
+    bool several = server->worker_count > 1;
+    for (unsigned i = 0; i < server->listener_count; i++) {
+        bool is_one = server->hands_off || server->shared_fds[i] >= 0;
+        if (w->self.index == 0 || !is_one) worker_listen(w, w->listen_fds[i], is_one && several);
+    }
+}
+
 static skua_status server_listen_all(skua_server *server)
 {
     unsigned acceptors = server_acceptors(server);
@@ -358,11 +369,8 @@ static skua_status server_listen_all(skua_server *server)
             if (status) return status;
         }
     }
-    for (unsigned w = 0; w < acceptors; w++) {
-        for (unsigned i = 0; i < server->listener_count; i++) {
-            worker_listen(server->workers[w], server->workers[w]->listen_fds[i]);
-        }
-    }
+    for (unsigned w = 0; w < acceptors; w++)
+        server_let_accept(server, server->workers[w]);
     return SKUA_OK;
 }
 
@@ -674,7 +682,7 @@ skua_status server_start_on(skua_server *server, const io_backend *backend, void
     if (!status) status = server_staff(server, (server_need){ .workers = 1 }, backend);
     if (status) return server_fail_start(server, status);
     server->has_run = true;
-    if (!server_is_to_stop(server)) worker_listen(server->workers[0], listener);
+    if (!server_is_to_stop(server)) worker_listen(server->workers[0], listener, false);
     worker_begin(server->workers[0]);
     return SKUA_OK;
 }

@@ -46,24 +46,36 @@ static void worker_take_letter(skua_worker *self, mail *letter)
 
 // ---- Accepting ----
 
+// Those whom the kernel sends here would wait for ever, though other workers may be well.
+static void worker_cannot_accept(server_worker *w, int64_t result)
+{
+    server_break(w->self.server, "worker %u cannot accept connections: %s", w->self.index,
+                 skua_status_text((skua_status)-result));
+}
+
 static void worker_accepted(io_op *op, int64_t result)
 {
     server_worker *w = op->user;
-    if (result < 0) {
-        // Those whom the kernel sends here would wait for ever, though other workers may be well.
-        server_break(w->self.server, "worker %u cannot accept connections: %s", w->self.index,
-                     skua_status_text((skua_status)-result));
-        return;
-    }
-    if (w->self.server->hands_off) handoff_accepted(w, (int)result, &op->peer);
+    if (result < 0) worker_cannot_accept(w, result);
     else connection_accepted(w, (int)result, &op->peer);
 }
 
-void worker_listen(server_worker *w, int fd)
+static void worker_accepted_for_all(io_op *op, int64_t result)
+{
+    server_worker *w = op->user;
+    if (result < 0) worker_cannot_accept(w, result);
+    else handoff_accepted(w, (int)result, &op->peer);
+}
+
+void worker_listen(server_worker *w, int fd, bool hands_off)
 {
     SKUA_ASSERT(w->listener_count < WORKER_LISTENERS_MAX);
     io_op *op = &w->listeners[w->listener_count++];
-    *op = (io_op){ .code = IO_ACCEPT, .fd = fd, .done = worker_accepted, .user = w };
+    *op = (io_op){ .code = IO_ACCEPT,
+                   .fd = fd,
+                   .done = hands_off ? worker_accepted_for_all : worker_accepted,
+                   .user = w };
+    if (hands_off) w->hands_off = true;
     io_submit(&w->self.loop, op);
 }
 
@@ -88,7 +100,7 @@ static bool worker_lacks_descriptors(io_loop *loop)
 {
     server_worker *w = loop->owner;
     if (worker_evict(w)) return true;
-    if (w->self.server->hands_off) handoff_evict(w);
+    if (w->hands_off) handoff_evict(w);
     return false;
 }
 

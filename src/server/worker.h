@@ -26,6 +26,7 @@ typedef struct server_worker {
     io_op watches; // changes of directories
     io_op listeners[WORKER_LISTENERS_MAX];
     unsigned listener_count;
+    bool hands_off;                       // some of what it accepts, to all workers
     int listen_fds[WORKER_LISTENERS_MAX]; // the sockets themselves, the server's to close
     mailbox handed_back; // letters of its own that others have taken the socket from
     handed *free_handed;
@@ -61,8 +62,8 @@ void worker_close(server_worker *w);
 // Thread: any, while nobody turns it.
 void worker_dismiss(server_worker *w);
 
-// Takes connections from a listening socket.
-void worker_listen(server_worker *w, int fd);
+// Takes connections from a listening socket. hands_off: for all workers.
+void worker_listen(server_worker *w, int fd, bool hands_off);
 
 // Tells the program that the worker begins to turn, on the thread that turns it, and that it has
 // ended.

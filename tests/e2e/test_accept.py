@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: MIT
 """How connections come to several workers: by a listening socket for each, or from one that hands them on."""
 
+import pathlib
+import re
 import signal
+import socket
 import subprocess
 import threading
 import time
@@ -143,6 +146,37 @@ def test_unix_socket(tmp_path):
             assert site.get("/a").content == b"x"
         site.stop()
         assert not path.exists()
+
+
+def wakes(pid):
+    """How often the process's threads have been woken so far."""
+    statuses = pathlib.Path(f"/proc/{pid}/task").glob("*/status")
+    return sum(int(re.search(r"^voluntary_ctxt_switches:\s*(\d+)", s.read_text(), re.M).group(1)) for s in statuses)
+
+
+@pytest.mark.parametrize("kind", ["unix", "given"])
+def test_one_listener_wakes_one_worker(tmp_path, kind):
+    """A socket that cannot be opened for each worker would wake all of them for each connection."""
+    workers, rounds = 8, 100
+    with socket.socket(socket.AF_UNIX if kind == "unix" else socket.AF_INET) as given:
+        address = str(tmp_path / "socket")
+        words = [BUILD / "workers", "--workers", str(workers), "--accept", "reuseport"]
+        if kind == "unix":
+            server = Server([*words, "--listen", f"unix:{address}"], address)
+        else:
+            given.bind(("127.0.0.1", 0))
+            given.listen(64)
+            address = given.getsockname()
+            server = Server([*words, "--given", str(given.fileno())], address, fds=[given.fileno()])
+        found = Counter(int(server.get("/").content) for _ in range(2 * workers))
+        assert sorted(found) == list(range(workers)), found
+        before = wakes(server.pid)
+        for _ in range(rounds):
+            assert server.get("/").status == 200
+        woken = wakes(server.pid) - before
+        print(f"{kind}: {woken / rounds} wakes for each connection")
+        assert woken < rounds * workers * 3 // 4
+        server.stop()
 
 
 def test_unknown(tmp_path):

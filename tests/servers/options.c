@@ -29,10 +29,20 @@ static unsigned number_of(const char *text, unsigned max)
     return (unsigned)n;
 }
 
-static void read_option(const char *name, const char *value, unsigned *port, skua_config *config)
+// Where to listen, unless the configuration says.
+typedef struct listening {
+    unsigned port;
+    int given; // a socket that is there already, or -1
+} listening;
+
+static void read_option(const char *name, const char *value, listening *where, skua_config *config)
 {
     if (strcmp(name, "--port") == 0) {
-        *port = number_of(value, 65535);
+        where->port = number_of(value, 65535);
+    } else if (strcmp(name, "--given") == 0) {
+        where->given = (int)number_of(value, 65535);
+    } else if (strcmp(name, "--listen") == 0) {
+        config->listen = value;
     } else if (strcmp(name, "--workers") == 0) {
         config->workers = number_of(value, 1024);
     } else if (strcmp(name, "--backend") == 0) {
@@ -58,21 +68,22 @@ skua_server *server_from_options(int argc, char **argv)
 
 skua_server *server_with_options(const skua_config *defaults, int argc, char **argv)
 {
-    unsigned port = 8080;
+    listening where = { .port = 8080, .given = -1 };
     char address[32];
     skua_config config = *defaults;
-    config.listen = address;
     for (int i = 1; i < argc; i += 2) {
         if (i + 1 == argc) {
             (void)fprintf(stderr, "usage: %s [--port N] [--workers N] [--backend NAME]\n", argv[0]);
             exit(2);
         }
-        read_option(argv[i], argv[i + 1], &port, &config);
+        read_option(argv[i], argv[i + 1], &where, &config);
     }
-    (void)snprintf(address, sizeof address, "127.0.0.1:%u", port);
+    (void)snprintf(address, sizeof address, "127.0.0.1:%u", where.port);
+    if (!config.listen && where.given < 0) config.listen = address;
     skua_server *server = skua_server_new(&config);
-    if (server) return server;
-    (void)fprintf(stderr, "memory ran out\n");
+    if (server && (where.given < 0 || skua_listen_fd(server, where.given) == SKUA_OK))
+        return server;
+    (void)fprintf(stderr, "no server: %s\n", server ? skua_server_error(server) : "no memory");
     exit(1);
 }
 
