@@ -15,7 +15,7 @@ static const char page[] = "<!doctype html><meta charset=\"utf-8\"><title>Ticks<
 
 typedef struct ticker {
     skua_request *request;
-    skua_timer *timer;
+    skua_timer timer;
     unsigned n;
 } ticker;
 
@@ -39,9 +39,10 @@ static void on_second(skua_worker *worker, void *user)
 
 static void on_end(skua_request *request, skua_end how, void *user)
 {
+    (void)request;
     (void)how;
     ticker *t = user;
-    if (t->timer) skua_timer_stop(skua_request_worker(request), t->timer);
+    skua_timer_stop(t->timer);
 }
 
 static void on_ticks(skua_request *request, void *user)
@@ -54,10 +55,8 @@ static void on_ticks(skua_request *request, void *user)
     }
     *t = (ticker){ .request = request };
     skua_on_end(request, on_end, t);
-    if (skua_timer_start(skua_request_worker(request), 0, 1000000000, on_second, t, &t->timer)) {
-        t->timer = NULL;
+    if (skua_timer_start(skua_request_worker(request), 0, 1000000000, on_second, t, &t->timer))
         skua_request_abort(request);
-    }
 }
 
 int main(int argc, char **argv)

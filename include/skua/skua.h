@@ -1100,23 +1100,30 @@ SKUA_API skua_server *skua_worker_server(const skua_worker *worker);
 SKUA_API int64_t skua_worker_now_ns(const skua_worker *worker);
 SKUA_API int64_t skua_worker_unix_ns(const skua_worker *worker);
 
-// A function to be called by a worker at a time.
-typedef struct skua_timer skua_timer;
+// A function that a worker will call at a time. A plain value: copy it, keep it; {0} is none. It
+// never dangles: once the timer is over, stopping it does nothing.
+typedef struct skua_timer {
+    uint64_t value;
+} skua_timer;
 
 // Called when a timer is due, never early.
 typedef void skua_timer_fn(skua_worker *worker, void *user);
 
-// Has fn called delay_ns from now, and then every period_ns; beats that were missed are left out.
-// period_ns: 0: once. timer: for skua_timer_stop; may be NULL. One that fires once is freed when
-// its fn has returned.
-// Timers end with their worker, whether they have fired or not, and do not keep it from ending.
-// Errors: SKUA_ENOMEM.
+// Calls fn on this worker delay_ns from now, and then every period_ns nanoseconds; beats that were
+// missed are left out. A timer ends with its worker, whether it has fired or not, and does not keep
+// the worker from ending.
+// period_ns: 0 for once. timer: for skua_timer_stop; untouched on an error; may be NULL.
+// Errors: SKUA_ENOMEM; SKUA_ELIMIT there are 16,777,088 timers in this process.
 SKUA_API SKUA_NODISCARD skua_status skua_timer_start(skua_worker *worker, int64_t delay_ns,
                                                      int64_t period_ns, skua_timer_fn *fn,
-                                                     void *user, skua_timer **timer);
+                                                     void *user, skua_timer *timer);
 
-// Stops and frees a timer: its fn is not called any more. Also from inside that. NULL is allowed.
-SKUA_API void skua_timer_stop(skua_worker *worker, skua_timer *timer);
+// Stops a timer: its fn is not called any more. May be called from inside that fn.
+// Returns: whether fn would have been called, or called again. False, and nothing is done, when
+// the timer was stopped before, has fired for the last time (from inside that call on), or its
+// worker has ended; and for {0}.
+// Thread: the timer's worker; for a timer that is over, any.
+SKUA_API bool skua_timer_stop(skua_timer timer);
 
 // Runs work on a helper thread, then done on the worker, once each. For what may block.
 // work must not touch requests. done is called even when the request that asked is gone.

@@ -6,28 +6,22 @@
 #ifndef SKUA_EXCHANGE_TICKET_H
 #define SKUA_EXCHANGE_TICKET_H
 
-#include "thread/mailbox.h"
+#include "base/registry.h"
 #include "exchange/request.h"
-
-enum { TICKET_SLOT_BITS = 24, TICKET_GENERATION_BITS = 40 };
+#include "thread/mailbox.h"
 
 typedef struct ticket_slot ticket_slot;
 
 // One ticket at a time. A request's slots are a ring, those that can be used again first.
 struct ticket_slot {
-    mail letter; // first; its and fn and user are whose resumption succeeded
+    registry_slot slot; // first; its handle is good while the ticket is out and can be resumed
+    mail letter;        // the letter, fn and user are whose resumption succeeded
     skua_resume_fn *fn;
     void *user;
-    struct {
-        // The generation, times two; and one unless a ticket of this generation is out and can be
-        // resumed.
-        _Atomic(uint64_t) word;
-    } shared;
-    ticket_slot *next, *previous; // next: also of the free ones
+    ticket_slot *next, *previous;
     skua_worker *worker;
     skua_request *request; // the worker's to look at; NULL: gone, or the slot is free
-    uint32_t index;
-    bool spent; // resumed and delivered
+    bool spent;            // resumed and delivered
 };
 
 // The slot of that index, whatever it is used for now; NULL when there was never any.  Thread: any.

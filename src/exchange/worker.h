@@ -6,13 +6,13 @@
 #define SKUA_EXCHANGE_WORKER_H
 
 #include "base/block.h"
+#include "base/registry.h"
 #include "disk/home.h"
 #include "exchange/hosts.h"
 #include "http/chunk.h"
 #include "http/h1_head.h"
 #include "log/log.h"
 
-typedef struct ticket_slot ticket_slot;
 typedef struct middleware_set middleware_set;
 typedef struct router router;
 typedef struct blocking blocking;
@@ -39,7 +39,7 @@ struct skua_worker {
     block_store blocks;
     skua_request *free_requests;
     struct session *free_sessions; // of HTTP/1
-    ticket_slot *free_tickets;
+    registry_slot *free_tickets, *free_timers;
     h1_limits head_limits;
     chunk_limits chunk_limits;
     log_lane *lane; // of the access log; NULL: none

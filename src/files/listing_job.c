@@ -36,7 +36,7 @@ typedef struct listing_job {
     skua_worker *worker;
     const site *site;
     listing_shelf *shelf;
-    skua_timer *retry; // NULL: not set
+    skua_timer retry; // {0}: not set
     listing_sort sort;
     bool descending;
     bool helped; // a helper has it
@@ -61,7 +61,7 @@ static slice listing_job_path(const listing_job *job)
 static void listing_job_free(void *user)
 {
     listing_job *job = user;
-    SKUA_ASSERT(!job->helped && !job->retry);
+    SKUA_ASSERT(!job->helped && !job->retry.value);
     SKUA_ASSERT(!job->taken && !job->made);
     markup_free(&job->piece);
     memory_free(job->last.name);
@@ -163,8 +163,8 @@ static void listing_job_gone(skua_request *request, skua_end how, void *user)
     (void)request, (void)how;
     listing_job *job = user;
     job->request = NULL;
-    skua_timer_stop(job->worker, job->retry);
-    job->retry = NULL;
+    skua_timer_stop(job->retry);
+    job->retry = (skua_timer){ 0 };
     if (!job->helped) listing_job_free(job);
 }
 
@@ -183,7 +183,7 @@ static void listing_job_retry(skua_worker *worker, void *user)
 {
     (void)worker;
     listing_job *job = user;
-    job->retry = NULL;
+    job->retry = (skua_timer){ 0 };
     skua_wake(job->request);
 }
 
@@ -199,7 +199,7 @@ static skua_pulled listing_job_pull(skua_request *request, char *buffer, size_t 
 {
     (void)request;
     listing_job *job = user;
-    if (job->helped || job->retry) return SKUA_PULL_PENDING;
+    if (job->helped || job->retry.value) return SKUA_PULL_PENDING;
     if (job->status) return SKUA_PULL_ERROR;
     size_t left = job->piece.len - job->given;
     size_t n = left < room ? left : room;

@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: MIT
 //
-// Timers of a worker. One is freed when it is stopped, when it has fired for the last time, or with
-// its worker;
-// while its function runs, only once that has returned.
+// Timers of a worker. Each has a slot of a registry, so that a handle of one that is over is known
+// as such for as long as the process lives. One that fires for the last time is over before its
+// function is called.
 
 #include "server/timer.h"
 
 #include "base/assert.h"
-#include "base/memory.h"
+#include "base/registry.h"
 
 #include <stddef.h>
 
-struct skua_timer {
-    io_alarm alarm; // first
+typedef struct timer {
+    registry_slot slot; // first
+    io_alarm alarm;
+    skua_worker *worker;
     skua_timer_fn *fn;
     void *user;
     int64_t period_ns; // 0: once
-    bool firing;
-    bool stopped;
-};
+} timer;
+
+static registry timer_registry = REGISTRY_OF(timer);
 
 // Nobody waits a hundred years; larger numbers would overflow the clock.
 static const int64_t timer_delay_max_ns = (int64_t)86400 * 36525 * 1000000000;
@@ -29,62 +31,82 @@ static int64_t timer_bound_ns(int64_t ns)
     return ns < timer_delay_max_ns ? ns : timer_delay_max_ns;
 }
 
+static timer *timer_of_alarm(io_alarm *alarm)
+{
+    return (timer *)(void *)((char *)alarm - offsetof(timer, alarm));
+}
+
 // A repeating timer keeps its beat. Beats that were missed are left out, so that a late worker is
 // not made later.
-static int64_t timer_next_ns(const skua_timer *timer, int64_t now_ns)
+static int64_t timer_next_ns(const timer *t, int64_t now_ns)
 {
-    int64_t late = now_ns - timer->alarm.due_ns;
-    return timer->alarm.due_ns + (late / timer->period_ns + 1) * timer->period_ns;
+    int64_t late = now_ns - t->alarm.due_ns;
+    return t->alarm.due_ns + (late / t->period_ns + 1) * t->period_ns;
+}
+
+// Its alarm is not set: the slot is free for another.
+static void timer_end(timer *t)
+{
+    registry_advance(&t->slot);
+    registry_put(&t->worker->free_timers, &t->slot);
 }
 
 static void timer_fired(io_alarm *alarm, void *user)
 {
     skua_worker *w = user;
-    skua_timer *timer = (skua_timer *)(void *)alarm;
-    if (timer->period_ns) { // before fn, which may take the place that is free in the heap
-        skua_status set =
-            io_alarm_set(&w->loop.alarms, alarm, timer_next_ns(timer, w->loop.now_ns));
+    timer *t = timer_of_alarm(alarm);
+    skua_timer_fn *fn = t->fn;
+    void *fn_user = t->user;
+    if (t->period_ns) { // before fn, which may take the place that is free in the heap
+        skua_status set = io_alarm_set(&w->loop.alarms, alarm, timer_next_ns(t, w->loop.now_ns));
         SKUA_ASSERT(set == SKUA_OK);
+    } else {
+        timer_end(t);
     }
-    timer->firing = true;
-    timer->fn(w, timer->user);
-    timer->firing = false;
-    if (timer->stopped || timer->period_ns == 0) memory_free(timer);
+    fn(w, fn_user); // which may stop it: nothing of it is looked at afterwards
 }
 
 skua_status skua_timer_start(skua_worker *w, int64_t delay_ns, int64_t period_ns, skua_timer_fn *fn,
-                             void *user, skua_timer **timer)
+                             void *user, skua_timer *handle)
 {
     SKUA_ASSERT(fn);
-    skua_timer *made = memory_zeroed(sizeof *made);
-    if (!made) return SKUA_ENOMEM;
-    made->alarm.fired = timer_fired;
-    made->fn = fn;
-    made->user = user;
-    made->period_ns = timer_bound_ns(period_ns);
+    registry_slot *slot;
+    skua_status status = registry_take(&timer_registry, &w->free_timers, &slot);
+    if (status) return status;
+    timer *t = (timer *)(void *)slot;
+    t->alarm = (io_alarm){ .fired = timer_fired };
+    t->worker = w;
+    t->fn = fn;
+    t->user = user;
+    t->period_ns = timer_bound_ns(period_ns);
     int64_t due_ns = io_loop_clock_ns(&w->loop) + timer_bound_ns(delay_ns);
-    skua_status status = io_alarm_set(&w->loop.alarms, &made->alarm, due_ns);
+    status = io_alarm_set(&w->loop.alarms, &t->alarm, due_ns);
     if (status) {
-        memory_free(made);
+        registry_put(&w->free_timers, slot);
         return status;
     }
-    if (timer) *timer = made;
+    uint64_t value = registry_open(slot);
+    if (handle) *handle = (skua_timer){ value };
     return SKUA_OK;
 }
 
-void skua_timer_stop(skua_worker *w, skua_timer *timer)
+bool skua_timer_stop(skua_timer handle)
 {
-    if (!timer) return;
-    SKUA_ASSERT(!timer->stopped);
-    timer->stopped = true;
-    io_alarm_unset(&w->loop.alarms, &timer->alarm);
-    if (!timer->firing) memory_free(timer);
+    uint64_t word;
+    registry_slot *slot = registry_look_up(&timer_registry, handle.value, &word);
+    if (!slot || atomic_load_explicit(&slot->shared.word, memory_order_acquire) != word)
+        return false;
+    timer *t = (timer *)(void *)slot;
+    io_alarm_unset(&t->worker->loop.alarms, &t->alarm);
+    timer_end(t);
+    return true;
 }
 
 void timers_drop(skua_worker *w)
 {
     for (io_alarm *alarm; (alarm = io_alarms_first(&w->loop.alarms));) {
         io_alarm_unset(&w->loop.alarms, alarm);
-        memory_free((skua_timer *)(void *)alarm);
+        timer_end(timer_of_alarm(alarm));
     }
+    registry_give_back(&timer_registry, &w->free_timers);
 }

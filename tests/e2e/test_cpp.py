@@ -157,6 +157,10 @@ def test_ticket(cpp):
     assert cpp.get("/ticket").content == b"from a thread"
 
 
+def test_a_timer_destroyed_by_its_own_function(cpp):
+    assert cpp.get("/timer").content == b"rung once"
+
+
 def test_blocking(cpp):
     with cpp.connect() as connection:
         connection.send(posted("/blocking/7", b"abc"))

@@ -120,6 +120,14 @@ static void add_late(skua::server &app)
             });
         }).detach();
     });
+    // A timer that destroys itself, and with it the function that is running.
+    app.get("/timer", [](skua::request &req) {
+        auto held = std::make_shared<std::optional<skua::timer>>();
+        held->emplace(req.worker(), 1ms, 1ms, [held, later = skua::ticket(req)] {
+            held->reset();
+            later.resume([](skua::request &self) { self.text("rung once"); });
+        });
+    });
     app.blocking("POST /blocking/{n}", [](const skua::snapshot &asked, skua::reply &out) {
         int n = asked.param<int>("n");
         if (n == 13) throw std::runtime_error("unlucky");

@@ -18,9 +18,9 @@ UNITS = {"s": 10**9, "MiB": 1 << 20}
 
 # What only the program can make grow, or a protocol has fixed: by its own calls, in its own answers.
 FIXED = {
-    "fields of a part", "memory of spooled content", "middleware", "answers queued", "tickets of living requests", "fields of a reply",
-    "sentence of `skua_refuse`", "entries of a listing", "fields of an interim response", "name and value of a cookie set",
-    "path or domain of a cookie set",
+    "fields of a part", "memory of spooled content", "middleware", "answers queued", "tickets of living requests", "timers",
+    "fields of a reply", "sentence of `skua_refuse`", "entries of a listing", "fields of an interim response",
+    "name and value of a cookie set", "path or domain of a cookie set",
 }
 
 

@@ -106,40 +106,37 @@ private:
 
 // ---- Timers -----------------------------------------------------------------------------------
 
-// Calls a function on a worker, once or again and again, until it is destroyed, which must happen there too.
+// Calls a function on a worker, once or again and again, until it is destroyed: on that worker, also inside the
+// function, or anywhere once the worker has ended.
 class timer {
 public:
     template <std::invocable F>
     timer(skua_worker *worker, std::chrono::nanoseconds delay, std::chrono::nanoseconds period, F fn)
-        : held_(std::make_unique<state>(worker, std::move(fn)))
+        : held_(std::make_shared<state>(std::move(fn)))
     {
         check(skua_timer_start(worker, delay.count(), period.count(), run, held_.get(), &held_->raw));
-        held_->repeats = period.count() > 0;
     }
     timer(timer &&) noexcept = default;
     timer &operator=(timer &&) = delete;
     ~timer()
     {
-        if (held_ && held_->raw) skua_timer_stop(held_->worker, held_->raw);
+        if (held_) skua_timer_stop(held_->raw);
     }
 
 private:
-    struct state {
-        state(skua_worker *w, std::function<void()> f) : worker(w), fn(std::move(f)) {}
-        skua_worker *worker;
+    struct state : std::enable_shared_from_this<state> {
+        explicit state(std::function<void()> f) : fn(std::move(f)) {}
         std::function<void()> fn;
-        skua_timer *raw = nullptr;
-        bool repeats = false;
+        skua_timer raw{};
     };
 
     static void run(skua_worker *worker, void *user)
     {
-        auto *self = static_cast<state *>(user);
-        if (!self->repeats) self->raw = nullptr;
+        auto self = static_cast<state *>(user)->shared_from_this(); // the timer may be destroyed inside
         detail::log_throw(skua_worker_server(worker), "a timer's function", [&] { self->fn(); });
     }
 
-    std::unique_ptr<state> held_;
+    std::shared_ptr<state> held_;
 };
 
 // ---- Configuration ----------------------------------------------------------------------------

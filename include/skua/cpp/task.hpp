@@ -331,7 +331,7 @@ template <class F> struct blocking_awaiter : once {
 
 struct sleep_awaiter : once {
     std::chrono::nanoseconds delay;
-    skua_timer *timer = nullptr;
+    skua_timer timer{};
     skua_status status = SKUA_OK;
 
     explicit sleep_awaiter(std::chrono::nanoseconds d) : delay(d) {}
@@ -344,7 +344,7 @@ struct sleep_awaiter : once {
         if (status) return false;
         cancel = [](waiter *self) {
             auto *me = static_cast<sleep_awaiter *>(self);
-            skua_timer_stop(me->alive->worker, me->timer);
+            skua_timer_stop(me->timer);
             me->complete();
         };
         return begun(alive, h);

@@ -266,7 +266,7 @@ static void test_ticket_slots_are_reused(void **state)
     seen s = { .answer = false };
     for (int i = 0; i < TAKEN_MAX; i++) {
         assert_int_equal(skua_resume(first[i], never, NULL), SKUA_ECLOSED);
-        uint32_t index = (uint32_t)b.tickets[i].value & ((1u << TICKET_SLOT_BITS) - 1);
+        uint32_t index = (uint32_t)b.tickets[i].value & ((1u << REGISTRY_INDEX_BITS) - 1);
         assert_true(index < TAKEN_MAX + 64); // no more than there have been at a time, and a batch
         assert_int_equal(skua_resume(b.tickets[i], resumed, &s), SKUA_OK);
     }
@@ -302,22 +302,23 @@ static void test_ticket_generations_end(void **state)
     bench b;
     bench_open(&b, 1, NULL);
     bench_ask(&b);
-    uint32_t index = (uint32_t)b.tickets[0].value & ((1u << TICKET_SLOT_BITS) - 1);
+    uint32_t index = (uint32_t)b.tickets[0].value & ((1u << REGISTRY_INDEX_BITS) - 1);
     ticket_slot *slot = ticket_find(index);
-    uint64_t last = (UINT64_C(1) << TICKET_GENERATION_BITS) - 2;
-    atomic_store(&slot->shared.word, last << 1);
-    skua_ticket worn = { last << TICKET_SLOT_BITS | index };
+    uint64_t last = (UINT64_C(1) << REGISTRY_GENERATION_BITS) - 2;
+    atomic_store(&slot->slot.shared.word, last << 1);
+    skua_ticket worn = { last << REGISTRY_INDEX_BITS | index };
     seen s = { .answer = false };
     assert_int_equal(skua_resume(worn, resumed, &s), SKUA_OK);
     bench_turns(&b, 1);
     assert_int_equal(s.calls, 1);
     skua_ticket next;
     assert_int_equal(skua_ticket_take(b.request, &next), SKUA_OK);
-    assert_int_not_equal((uint32_t)next.value & ((1u << TICKET_SLOT_BITS) - 1), index);
+    assert_int_not_equal((uint32_t)next.value & ((1u << REGISTRY_INDEX_BITS) - 1), index);
     bench_reset(&b);
     for (int i = 0; i < 200; i++) {
         bench_ask(&b);
-        assert_int_not_equal((uint32_t)b.tickets[0].value & ((1u << TICKET_SLOT_BITS) - 1), index);
+        assert_int_not_equal((uint32_t)b.tickets[0].value & ((1u << REGISTRY_INDEX_BITS) - 1),
+                             index);
         bench_reset(&b);
     }
     assert_int_equal(skua_resume(worn, never, NULL), SKUA_ECLOSED);
