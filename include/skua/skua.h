@@ -144,8 +144,8 @@ typedef struct skua_config {
     // kernel choose.
     const char *listen;
     // Names that Host may carry, without ports, separated by spaces; "*" takes any. When NULL: any,
-    // unless every listening address is loopback; then only localhost and loopback addresses (421
-    // otherwise).
+    // unless there are TCP addresses to listen on and all are loopback; then only localhost and
+    // loopback addresses (421 otherwise). Requests over a Unix socket may carry any.
     const char *hosts;
     // threads that serve; 0: one for each core this process may use, by its affinity and the quotas
     // of its control groups

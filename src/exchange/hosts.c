@@ -45,6 +45,32 @@ bool hosts_take(const host_rule *rule, slice authority)
     return false;
 }
 
+// Whether a name can be put behind --host as it is, in any shell.
+static bool hosts_is_simple(slice name)
+{
+    for (size_t i = 0; i < name.len; i++) {
+        char c = octet_lower(name.ptr[i]);
+        bool simple = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '-';
+        if (!simple) return false;
+    }
+    return name.len > 0 && name.ptr[0] != '-';
+}
+
+size_t hosts_explain(slice authority, char sentence[HOSTS_SENTENCE_OCTETS])
+{
+    enum { SHOWN_MAX = 100 };
+    slice name = syntax_host_name(authority);
+    bool whole = name.len <= SHOWN_MAX;
+    slice remedy = whole && hosts_is_simple(name) ? name : SKUA_SLICE("NAME");
+    int len =
+        snprintf(sentence, HOSTS_SENTENCE_OCTETS,
+                 "This server does not answer for the host name \"%.*s%s\". To have it do so, "
+                 "start it with --host %.*s, or name it in skua_config.hosts.",
+                 whole ? (int)name.len : SHOWN_MAX, name.len ? name.ptr : "", whole ? "" : "...",
+                 (int)remedy.len, remedy.ptr);
+    return len < HOSTS_SENTENCE_OCTETS ? (size_t)len : HOSTS_SENTENCE_OCTETS - 1;
+}
+
 host_rule hosts_of(const char *names, host_kind otherwise)
 {
     if (!names) return (host_rule){ .kind = otherwise };

@@ -21,4 +21,10 @@ host_rule hosts_of(const char *names, host_kind otherwise);
 // Whether authority, checked for its form, may be served.
 bool hosts_take(const host_rule *rule, slice authority);
 
+enum { HOSTS_SENTENCE_OCTETS = 400 };
+
+// Writes a sentence that names a host that is not served, and what would have it served. Returns:
+// its length.
+size_t hosts_explain(slice authority, char sentence[HOSTS_SENTENCE_OCTETS]);
+
 #endif

@@ -264,6 +264,8 @@ static bool request_host_is_served(skua_request *r)
         memcmp(w->host, r->authority.ptr, w->host_len) == 0) {
         return true;
     }
+    // No page in a browser comes this way, and a proxy that does may keep any Host.
+    if (r->carrier->table->peer(r->carrier)->family == IO_FAMILY_UNIX) return true;
     if (!hosts_take(w->hosts, r->authority)) return false;
     if (r->authority.len <= sizeof w->host) {
         w->host_len = (uint8_t)r->authority.len;
@@ -328,6 +330,21 @@ static void request_dispatch(skua_request *r)
     else request_answer(r);
 }
 
+// The log is told once a second at most: what a page in a browser can send over and over shall not
+// fill it.
+__attribute__((cold)) static void request_misdirect(skua_request *r)
+{
+    skua_worker *w = r->worker;
+    char text[HOSTS_SENTENCE_OCTETS];
+    slice sentence = slice_make(text, hosts_explain(r->authority, text));
+    request_blame(r, "a host that is not served");
+    if (w->host_told_ns == 0 || w->loop.now_ns - w->host_told_ns >= 1000000000) {
+        w->host_told_ns = w->loop.now_ns;
+        worker_log(w, sentence);
+    }
+    if (skua_refuse(r, 421, sentence)) r->carrier->broken = true;
+}
+
 void request_begin(skua_request *r, const char *octets)
 {
     char *base = arena_alloc(&r->memory, r->head.octets);
@@ -346,8 +363,7 @@ void request_begin(skua_request *r, const char *octets)
         request_dispatch(r);
         return;
     }
-    request_blame(r, "a host that is not served");
-    respond_fault(r, 421, false);
+    request_misdirect(r);
 }
 
 // ---- Reading ----

@@ -48,6 +48,7 @@ struct skua_worker {
     char date_line[WORKER_DATE_OCTETS];
     uint8_t host_len; // the last Host that was found acceptable
     char host[WORKER_HOST_OCTETS];
+    int64_t host_told_ns; // when the log was last told of one that is not served
 
     unsigned held;             // holds of requests, some of which may have ended
     unsigned orphans;          // tickets resumed whose request has gone before fn was called

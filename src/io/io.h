@@ -137,6 +137,8 @@ typedef enum io_code {
 typedef skua_file_info io_file_info;
 
 // An address in 20 octets. family: 0 unknown, 4, 6, or 1 for a Unix socket.
+enum { IO_FAMILY_UNIX = 1 }; // others are the versions of IP; 0: not known
+
 typedef struct io_address {
     uint8_t octets[16];
     uint16_t port;

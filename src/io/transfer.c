@@ -28,7 +28,7 @@ enum { TRANSFER_IOV_MAX = 64 };
 
 void transfer_read_peer(io_address *peer, const struct sockaddr_storage *from)
 {
-    *peer = (io_address){ .family = 1 };
+    *peer = (io_address){ .family = from->ss_family == AF_UNIX ? IO_FAMILY_UNIX : 0 };
     if (from->ss_family == AF_INET) {
         struct sockaddr_in in;
         memcpy(&in, from, sizeof in);

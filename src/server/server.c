@@ -278,12 +278,18 @@ skua_status skua_local_add(skua_server *server, const skua_local_desc *desc, uns
     return SKUA_OK;
 }
 
-static bool server_is_on_loopback(const skua_server *server)
+// The hosts that are served when none are named. A page in a browser reaches TCP addresses alone, so
+// a Unix socket beside one neither opens nor closes it.
+static host_kind server_hosts_by_addresses(const skua_server *server)
 {
+    host_kind kind = HOSTS_ANY;
     for (unsigned i = 0; i < server->listener_count; i++) {
-        if (!server->listeners[i].address.is_loopback) return false;
+        const socket_address *address = &server->listeners[i].address;
+        if (address->is_unix) continue;
+        if (!address->is_loopback) return HOSTS_ANY;
+        kind = HOSTS_LOOPBACK;
     }
-    return true;
+    return kind;
 }
 
 // ---- The start ----
@@ -594,8 +600,7 @@ __attribute__((cold)) skua_status server_prepare(skua_server *server, server_nee
                              "skua_listen");
     }
     if (status) return status;
-    server->hosts =
-        hosts_of(server->hosts_text, server_is_on_loopback(server) ? HOSTS_LOOPBACK : HOSTS_ANY);
+    server->hosts = hosts_of(server->hosts_text, server_hosts_by_addresses(server));
     server->started = true;
     server->sim_kernel = NULL;
     server->hands_off = server->asks_handoff && need.workers > 1;

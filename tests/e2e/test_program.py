@@ -291,6 +291,26 @@ def test_other_names_are_misdirected(serve_folder, host):
     assert serve_folder.get(f"http://{host}/", host="localhost").status == 421
 
 
+def test_a_refused_name_and_the_remedy_are_told(serve, folder):
+    site = serve(folder)
+    response = site.get("/", "Accept: text/html", host="app.example:8080")
+    assert response.status == 421
+    for text in (response.content.decode(), eventually(lambda: "app.example" in site.error_text()) and site.error_text()):
+        assert "app.example" in text and "--host app.example" in text and "skua_config.hosts" in text
+    response = site.get("/", host="a$(b)'c")  # what a shell would run is not put in its mouth
+    assert "--host NAME" in response.content.decode()
+
+
+def test_over_a_unix_socket_any_host_is_served(serve, folder, tmp_path):
+    """A Unix socket beside 127.0.0.1 does not open it."""
+    path = str(tmp_path / "s")
+    site = serve(folder, "--listen", f"unix:{path}")
+    for host in ("app.example", "localhost", ""):
+        with Connection(path) as connection:
+            assert connection.get("/", host=host).status == 200
+        assert site.get("/", host=host).status == (200 if host == "localhost" else 421)
+
+
 def test_no_name_is_misdirected(serve, folder):
     """Also when it is the first: nothing has been found acceptable yet."""
     site = serve(folder)
