@@ -130,6 +130,19 @@ static bool take_dotfiles(options *o, const char *value)
     return true;
 }
 
+static bool take_links(options *o, const char *value)
+{
+    static const char *const names[] = { "inside", "none", "all" };
+    static const skua_links links[] = { SKUA_LINKS_INSIDE, SKUA_LINKS_NONE, SKUA_LINKS_ALL };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(value, names[i]) != 0) continue;
+        o->directory.links = links[i];
+        return true;
+    }
+    say_error("--links takes inside, none or all, not \"%s\"", value);
+    return false;
+}
+
 static bool take_index(options *o, const char *value)
 {
     o->directory.index = value;
@@ -192,6 +205,8 @@ static const option options_table[] = {
     { "no-list", 0, NULL, take_no_list, "do not list the directories that have no index" },
     { "index", 0, "NAME", take_index, "the file that stands for its directory (index.html)" },
     { "dotfiles", 0, NULL, take_dotfiles, "serve names that begin with \".\", too" },
+    { "links", 0, "WHICH", take_links,
+      "symbolic links to follow: inside (of DIR), none or all (inside)" },
     { "cache-control", 0, "VALUE", take_cache_control, "the Cache-Control of every file (none)" },
     { "log", 0, "FORMAT", take_log, "none, short, common or json, to standard output (short)" },
     { "quiet", 'q', NULL, take_quiet, "no start line and no log" },
@@ -221,6 +236,9 @@ static const foreign_word foreign_words[] = {
     { "threads", 't', "workers", NULL },
     { "hostname", 0, "host", NULL },
     { "hidden", 0, "dotfiles", NULL },
+    { "symlinks", 0, "links", NULL },
+    { "follow", 0, "links", NULL },
+    { "follow-symlinks", 0, "links", NULL },
     { "autoindex", 0, "list", NULL },
     { "silent", 's', "quiet", NULL },
     { "benchmark", 0, "self-test", NULL },

@@ -905,8 +905,16 @@ SKUA_API SKUA_NODISCARD skua_status skua_cookie_set(skua_request *request,
 
 // ---- Files ------------------------------------------------------------------------------------
 
-// A directory beneath which files are opened: no path, and no symbolic link, leads out of it.
+// A directory beneath which files are opened: no path, and no symbolic link, leads out of it, unless
+// skua_root_follow says that links may.
 typedef struct skua_root skua_root;
+
+// Which symbolic links are followed. What a link that is not followed names is not there.
+typedef enum skua_links {
+    SKUA_LINKS_INSIDE, // those that end beneath the root, whether their text is relative or absolute
+    SKUA_LINKS_NONE,   // none
+    SKUA_LINKS_ALL     // all, wherever they lead: whoever can make one can publish any file
+} skua_links;
 
 // What a path names.
 typedef enum skua_file_kind {
@@ -927,6 +935,10 @@ typedef struct skua_file_info {
 // Opens a directory. path: as the operating system takes it.
 // Errors: SKUA_ENOENT, SKUA_EACCES, SKUA_ENOMEM, SKUA_ENOFILE.  Thread: any.
 SKUA_API SKUA_NODISCARD skua_status skua_root_open(const char *path, skua_root **root);
+
+// Says which links beneath root are followed; SKUA_LINKS_INSIDE until then. Before anything is opened
+// beneath it.
+SKUA_API void skua_root_follow(skua_root *root, skua_links links);
 
 // Closes it; open files stay open. NULL is allowed. Not while requests use it.
 SKUA_API void skua_root_close(skua_root *root);
@@ -1247,6 +1259,8 @@ typedef struct skua_directory_config {
     // Octets of listings kept while their pages are being read, per worker; default 16 MiB. A page
     // whose listing is not kept is sent on after its directory has been read again.
     size_t listings_octets_max;
+    // symbolic links that are followed; default SKUA_LINKS_INSIDE
+    skua_links links;
 } skua_directory_config;
 
 // Serves the files below path at pattern, which ends in "/" ("/", "GET /docs/"); the rest of the

@@ -62,6 +62,7 @@ void skua_file_open(skua_worker *w, skua_root *root, slice path, skua_file_opene
         (io_op){ .code = IO_FILE_OPEN, .fd = root_fd(root), .done = file_opened, .user = opening };
     opening->op.path = slice_make(opening->path, path.len);
     opening->op.remote = root_is_remote(root);
+    opening->op.links = root_files(root).links;
     disk_home *home = disk_home_of(w);
     home->file_ops++;
     io_submit(home->loop, &opening->op);
@@ -185,7 +186,7 @@ skua_status skua_file_keep(skua_file *file, skua_root *root, slice path)
     if (!*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0) return SKUA_EINVAL;
     if (slash) *slash = 0;
     int directory = -1;
-    skua_status status = file_open_directory(root_fd(root), slash ? text : "", &directory);
+    skua_status status = file_open_directory(root_files(root), slash ? text : "", &directory);
     if (status) return status;
     status = scratch_link(file->fd, directory, name);
     (void)close(directory);

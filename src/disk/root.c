@@ -6,7 +6,6 @@
 
 #include "base/assert.h"
 #include "base/memory.h"
-#include "io/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +15,7 @@
 struct skua_root {
     int fd;
     bool remote;
+    uint8_t links; // skua_links
     uint64_t id;
 };
 
@@ -48,6 +48,7 @@ __attribute__((cold)) skua_status skua_root_open(const char *path, skua_root **r
         return status;
     }
     made->remote = file_is_remote(made->fd);
+    made->links = SKUA_LINKS_INSIDE;
     made->id = atomic_fetch_add_explicit(&root_ids, 1, memory_order_relaxed);
     *root = made;
     return SKUA_OK;
@@ -58,6 +59,16 @@ void skua_root_close(skua_root *root)
     if (!root) return;
     (void)close(root->fd);
     memory_lasting_free(root);
+}
+
+void skua_root_follow(skua_root *root, skua_links links)
+{
+    root->links = (uint8_t)links;
+}
+
+file_root root_files(const skua_root *root)
+{
+    return (file_root){ .fd = root->fd, .links = root->links };
 }
 
 int root_fd(const skua_root *root)
@@ -94,5 +105,5 @@ skua_status skua_root_list(skua_root *root, skua_slice path, skua_root_entry_fn 
     SKUA_ASSERT(each);
     char text[ROOT_PATH_OCTETS];
     if (!root_path(path, text)) return SKUA_ENOENT;
-    return file_list_beneath(root_fd(root), text, SIZE_MAX, each, user);
+    return file_list_beneath(root_files(root), text, SIZE_MAX, each, user);
 }

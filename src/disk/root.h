@@ -4,10 +4,13 @@
 #ifndef SKUA_DISK_ROOT_H
 #define SKUA_DISK_ROOT_H
 
-#include "base/slice.h"
+#include "io/file.h"
 
 // The root's descriptor, which stays the root's.
 int root_fd(const skua_root *root);
+
+// The same with the links that are followed.
+file_root root_files(const skua_root *root);
 
 // Whether looking anything up beneath it may ask another machine or process. See file_is_remote.
 bool root_is_remote(const skua_root *root);

@@ -182,8 +182,8 @@ static skua_status watch_open_path(const skua_root *root, const char *path, int 
     io_file_info info;
     int opened = -1;
     skua_status status = changes_include_writes()
-                             ? file_open_directory(root_fd(root), path, &opened)
-                             : file_open_beneath(root_fd(root), path, false, &opened, &info);
+                             ? file_open_directory(root_files(root), path, &opened)
+                             : file_open_beneath(root_files(root), path, false, &opened, &info);
     if (status) return status;
     if (!changes_include_remote() && file_is_remote(opened)) {
         (void)close(opened);
@@ -198,7 +198,7 @@ static bool watch_open_path_cached(const skua_root *root, const char *path, int 
                                    skua_status *status)
 {
     io_file_info info;
-    if (root_is_remote(root) || !file_open_cached(root_fd(root), path, false, fd, &info, status))
+    if (root_is_remote(root) || !file_open_cached(root_files(root), path, false, fd, &info, status))
         return false;
     if (*status == SKUA_OK && info.kind != SKUA_FILE_DIRECTORY && changes_include_writes()) {
         (void)close(*fd);

@@ -166,6 +166,9 @@ static skua_status site_check(skua_server *server, const char *pattern,
         return site_fail(server, SKUA_EINVAL, config->index,
                          "the index must be the name of a file, without \"/\"");
     }
+    if ((unsigned)config->links > SKUA_LINKS_ALL) {
+        return site_fail(server, SKUA_EINVAL, "links", "is none of skua_links");
+    }
     if (config->ranges_max > RANGES_MAX) {
         return site_fail(server, SKUA_EINVAL, "ranges_max", "is more than 16");
     }
@@ -259,6 +262,7 @@ __attribute__((cold)) skua_status skua_route_directory(skua_server *server, cons
     if (!s) return site_fail(server, SKUA_ENOMEM, path, skua_status_text(SKUA_ENOMEM));
     status = skua_root_open(path, &s->root);
     if (status) (void)site_fail(server, status, path, skua_status_text(status));
+    else skua_root_follow(s->root, config->links);
     if (!status) status = skua_server_on_free(server, site_free, s);
     if (status) {
         site_free(s);

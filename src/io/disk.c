@@ -21,11 +21,16 @@ static const int64_t disk_believed_ns = 1000000000;
 
 // ---- Operations ----
 
+static file_root disk_root(const io_op *op)
+{
+    return (file_root){ .fd = op->fd, .links = op->links };
+}
+
 static void disk_open(io_op *op)
 {
     int fd = 0; // looking opens nothing, and results below 0 are errors
     skua_status status =
-        file_open_beneath(op->fd, op->path.ptr, op->code == IO_FILE_STAT, &fd, &op->info);
+        file_open_beneath(disk_root(op), op->path.ptr, op->code == IO_FILE_STAT, &fd, &op->info);
     op->result = status ? -(int64_t)status : fd;
 }
 
@@ -62,8 +67,8 @@ static bool disk_open_at_once(io_op *op)
 {
     int fd = 0;
     skua_status status;
-    if (op->remote ||
-        !file_open_cached(op->fd, op->path.ptr, op->code == IO_FILE_STAT, &fd, &op->info, &status))
+    if (op->remote || !file_open_cached(disk_root(op), op->path.ptr, op->code == IO_FILE_STAT, &fd,
+                                        &op->info, &status))
         return false;
     op->result = status ? -(int64_t)status : fd;
     return true;

@@ -46,24 +46,35 @@ enum {
 #endif
     BENEATH_NO_XDEV = 0x01,
     BENEATH_NO_MAGICLINKS = 0x02,
+    BENEATH_NO_SYMLINKS = 0x04,
     BENEATH_BENEATH = 0x08,
     BENEATH_CACHED = 0x20
 };
 
-static int beneath_openat2(int root, const char *path, int flags, uint64_t resolve)
+static uint64_t beneath_resolve(file_root root)
+{
+    switch ((skua_links)root.links) {
+    case SKUA_LINKS_INSIDE: break;
+    case SKUA_LINKS_NONE: return BENEATH_BENEATH | BENEATH_NO_SYMLINKS;
+    case SKUA_LINKS_ALL: return BENEATH_NO_MAGICLINKS;
+    }
+    return BENEATH_BENEATH | BENEATH_NO_MAGICLINKS;
+}
+
+static int beneath_openat2(file_root root, const char *path, int flags, uint64_t resolve)
 {
     beneath_how how = {
         .flags = (uint64_t)(unsigned)(flags | O_CLOEXEC),
-        .resolve = BENEATH_NO_MAGICLINKS | BENEATH_BENEATH | resolve,
+        .resolve = beneath_resolve(root) | resolve,
     };
-    long fd = syscall(BENEATH_CALL, root, path[0] ? path : ".", &how, sizeof how);
+    long fd = syscall(BENEATH_CALL, root.fd, path[0] ? path : ".", &how, sizeof how);
     return fd >= 0 ? (int)fd : -errno;
 }
 
 // Sandboxes answer EPERM for calls they do not know.
 static file_method beneath_probe(void)
 {
-    int fd = beneath_openat2(AT_FDCWD, ".", O_PATH, 0);
+    int fd = beneath_openat2((file_root){ .fd = AT_FDCWD }, ".", O_PATH, 0);
     if (fd >= 0) (void)close(fd);
     return fd == -ENOSYS || fd == -EPERM ? FILE_METHOD_WALK : FILE_METHOD_OPENAT2;
 }
@@ -90,7 +101,7 @@ bool file_is_remote(int directory)
 
 enum { BENEATH_NO_XDEV, BENEATH_CACHED };
 
-static int beneath_openat2(int root, const char *path, int flags, uint64_t resolve)
+static int beneath_openat2(file_root root, const char *path, int flags, uint64_t resolve)
 {
     (void)root, (void)path, (void)flags, (void)resolve;
     return -EAGAIN;
@@ -138,16 +149,48 @@ void file_method_set(file_method method)
 }
 
 // The kernel answers EAGAIN when something was renamed while it went up by "..": it cannot tell
-// whether it is still inside. After a few times the walk decides.
-static int beneath_open(int root, const char *path, int flags)
+// whether it is still inside. After a few times the walk decides, and so it does about links that
+// leave the root, of which the kernel does not look whether they come back.
+static int beneath_open_inside(file_root root, const char *path, int flags)
 {
+    bool follows = root.links != SKUA_LINKS_NONE;
     if (file_method_get() == FILE_METHOD_OPENAT2) {
         for (int i = 0; i < BENEATH_TRIES; i++) {
             int fd = beneath_openat2(root, path, flags, 0);
+            if (fd == -EXDEV && follows) break;
             if (fd != -EAGAIN && fd != -EINTR) return fd;
         }
     }
-    return walk_open(root, path, flags);
+    return walk_open(root.fd, path, flags, follows);
+}
+
+// Whether a path could lead out without any link.
+static bool beneath_climbs(const char *path)
+{
+    if (path[0] == '/') return true;
+    for (const char *at = path; *at; at += strspn(at, "/")) {
+        size_t len = strcspn(at, "/");
+        if (len == 2 && memcmp(at, "..", 2) == 0) return true;
+        at += len;
+    }
+    return false;
+}
+
+// Wherever links lead.
+static int beneath_open_anywhere(file_root root, const char *path, int flags)
+{
+    if (beneath_climbs(path)) return -EXDEV;
+    int fd =
+        file_method_get() == FILE_METHOD_OPENAT2 ? beneath_openat2(root, path, flags, 0) : -EAGAIN;
+    if (fd != -EAGAIN && fd != -EINTR) return fd;
+    fd = openat(root.fd, path[0] ? path : ".", flags | O_CLOEXEC);
+    return fd >= 0 ? fd : -errno;
+}
+
+static int beneath_open(file_root root, const char *path, int flags)
+{
+    return root.links == SKUA_LINKS_ALL ? beneath_open_anywhere(root, path, flags)
+                                        : beneath_open_inside(root, path, flags);
 }
 
 static skua_status beneath_status(int error)
@@ -229,7 +272,7 @@ static skua_status beneath_settle(int opened, bool stat_only, int *fd, io_file_i
     return SKUA_OK;
 }
 
-skua_status file_open_beneath(int root, const char *path, bool stat_only, int *fd,
+skua_status file_open_beneath(file_root root, const char *path, bool stat_only, int *fd,
                               io_file_info *info)
 {
     return beneath_settle(beneath_open(root, path, stat_only ? BENEATH_LOOK : BENEATH_READ),
@@ -238,10 +281,11 @@ skua_status file_open_beneath(int root, const char *path, bool stat_only, int *f
 
 // EAGAIN: not all of the way is in memory. EXDEV may be another file system's, which need not be
 // local, and EINVAL a kernel's that cannot tell (before 5.12).
-bool file_open_cached(int root, const char *path, bool stat_only, int *fd, io_file_info *info,
+bool file_open_cached(file_root root, const char *path, bool stat_only, int *fd, io_file_info *info,
                       skua_status *status)
 {
     if (file_method_get() != FILE_METHOD_OPENAT2) return false;
+    if (root.links == SKUA_LINKS_ALL && beneath_climbs(path)) return false;
     int flags = stat_only ? BENEATH_LOOK : BENEATH_READ;
     int opened = beneath_openat2(root, path, flags, BENEATH_CACHED | BENEATH_NO_XDEV);
     if (opened == -EAGAIN || opened == -EXDEV || opened == -EINVAL || opened == -EINTR)
@@ -250,7 +294,7 @@ bool file_open_cached(int root, const char *path, bool stat_only, int *fd, io_fi
     return true;
 }
 
-skua_status file_open_directory(int root, const char *path, int *fd)
+skua_status file_open_directory(file_root root, const char *path, int *fd)
 {
     int opened = beneath_open(root, path, BENEATH_READ | O_DIRECTORY);
     if (opened < 0) return beneath_status(-opened);
@@ -266,7 +310,7 @@ static bool beneath_is_dots(const char *name)
 }
 
 // What a link leads to; info stays as it is when that is outside, or nothing.
-static void beneath_follow(int root, const char *path, const char *name, io_file_info *info)
+static void beneath_follow(file_root root, const char *path, const char *name, io_file_info *info)
 {
     char whole[BENEATH_PATH_OCTETS];
     int len = snprintf(whole, sizeof whole, "%s/%s", path[0] ? path : ".", name);
@@ -276,7 +320,7 @@ static void beneath_follow(int root, const char *path, const char *name, io_file
 }
 
 // False if the entry has gone meanwhile.
-static bool beneath_entry(int root, const char *path, DIR *directory, const char *name,
+static bool beneath_entry(file_root root, const char *path, DIR *directory, const char *name,
                           io_file_info *info)
 {
     struct stat st;
@@ -288,7 +332,7 @@ static bool beneath_entry(int root, const char *path, DIR *directory, const char
 }
 
 typedef struct beneath_lister {
-    int root;
+    file_root root;
     const char *path;
     DIR *directory;
     size_t left;
@@ -314,8 +358,8 @@ static skua_status beneath_list_next(beneath_lister *lister, bool *done)
     return SKUA_OK;
 }
 
-skua_status file_list_beneath(int root, const char *path, size_t entries_max, file_entry_fn *each,
-                              void *user)
+skua_status file_list_beneath(file_root root, const char *path, size_t entries_max,
+                              file_entry_fn *each, void *user)
 {
     int fd = -1;
     skua_status status = file_open_directory(root, path, &fd);

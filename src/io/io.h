@@ -158,6 +158,7 @@ struct io_op {
     slice path;      // FILE_OPEN, FILE_STAT: relative; must end in NUL
     // FILE_OPEN, FILE_STAT: opening beneath fd may wait for another process or machine at any time
     bool remote;
+    uint8_t links;     // FILE_OPEN, FILE_STAT: skua_links
     io_file_info info; // FILE_OPEN, FILE_STAT: out
     char *buffer;      // FILE_READ
     uint64_t offset, length;

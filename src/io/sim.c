@@ -549,7 +549,8 @@ static int64_t sim_file_open(sim_kernel *kernel, io_op *op, bool stat_only)
         return -(int64_t)SKUA_ENOFILE;
     }
     int fd = 0; // looking opens nothing, and results below 0 are errors
-    skua_status status = file_open_beneath(op->fd, op->path.ptr, stat_only, &fd, &op->info);
+    skua_status status = file_open_beneath((file_root){ op->fd, op->links }, op->path.ptr,
+                                           stat_only, &fd, &op->info);
     if (status) return -(int64_t)status;
     if (!stat_only) kernel->files_open++;
     return fd;

@@ -5,7 +5,12 @@
 // the path.
 // ".." starts again from the root without the last component: opening ".." itself would escape from
 // a directory that has just been moved out.
-// Invariant: at is the directory that done names, and no component of done was a link.
+// The text of a link may lead outside, as an absolute one does, if it comes back to the root itself,
+// which is known by its numbers and not by its name. From there on the walk is inside as before. The
+// path itself never leads outside, and nothing that is there shows in an error: a client could find
+// out what there is.
+// Invariant: inside, at is the directory that done names, and no component of done was a link.
+// Outside, done is empty.
 
 #include "io/walk.h"
 
@@ -27,8 +32,11 @@ enum { WALK_SEARCH = O_RDONLY };
 
 typedef struct walk {
     int root, at;
-    int flags; // of the last component
+    int flags;    // of the last component
+    bool follows; // links
+    bool outside;
     unsigned links, steps;
+    size_t own; // octets at the end of rest that are the path's; before them is the text of links
     size_t done_len;
     char *rest; // in one half of texts; ends in NUL
     char done[WALK_PATH_OCTETS];
@@ -55,9 +63,42 @@ static int walk_put_before(walk *w, const char *before, size_t len)
     return 0;
 }
 
-static int walk_up(walk *w)
+static int walk_open_directory(int at, const char *name)
 {
-    if (w->done_len == 0) return -EXDEV;
+    int fd = openat(at, name, WALK_SEARCH | O_DIRECTORY | O_CLOEXEC);
+    return fd >= 0 ? fd : -errno;
+}
+
+// An error outside. Only a lack of ours is told of.
+static int walk_hide(int error)
+{
+    bool is_ours = error == EMFILE || error == ENFILE || error == ENOMEM;
+    return is_ours ? -error : -EXDEV;
+}
+
+static bool walk_is_root(const walk *w, int fd)
+{
+    struct stat root, st;
+    return fstat(w->root, &root) == 0 && fstat(fd, &st) == 0 && root.st_dev == st.st_dev &&
+           root.st_ino == st.st_ino;
+}
+
+// Goes on at a directory that is outside unless it is the root. fd: given, or a negated errno.
+static int walk_go_outside(walk *w, int fd)
+{
+    if (fd < 0) return walk_hide(-fd);
+    w->done_len = 0;
+    w->outside = !walk_is_root(w, fd);
+    walk_to(w, fd);
+    if (!w->outside) walk_to(w, w->root);
+    return 0;
+}
+
+// in_link: the ".." is of the text of a link.
+static int walk_up(walk *w, bool in_link)
+{
+    if (w->done_len == 0)
+        return in_link ? walk_go_outside(w, walk_open_directory(w->root, "..")) : -EXDEV;
     while (w->done_len && w->done[w->done_len - 1] != '/')
         w->done_len--;
     size_t len = w->done_len;
@@ -71,10 +112,11 @@ static int walk_follow(walk *w, const char *name, int error)
     char target[WALK_PATH_OCTETS];
     ssize_t len = readlinkat(w->at, name, target, sizeof target);
     if (len < 0) return errno == EINVAL ? -error : -errno; // not a link: what open said stands
-    if (++w->links > WALK_LINKS_MAX) return -ELOOP;
+    if (!w->follows || ++w->links > WALK_LINKS_MAX) return -ELOOP;
     if (len == 0) return -ENOENT;
-    if (target[0] == '/') return -EXDEV;
-    return walk_put_before(w, target, (size_t)len);
+    int put = walk_put_before(w, target, (size_t)len);
+    if (put || target[0] != '/') return put;
+    return walk_go_outside(w, walk_open_directory(w->root, "/"));
 }
 
 static int walk_open_one(const walk *w, const char *name, int flags)
@@ -107,6 +149,15 @@ static int walk_down(walk *w, const char *name, size_t len)
     return 0;
 }
 
+static int walk_outside(walk *w, const char *name)
+{
+    if (strcmp(name, "..") == 0) return walk_go_outside(w, walk_open_directory(w->at, ".."));
+    int fd = walk_open_one(w, name, WALK_SEARCH | O_DIRECTORY);
+    if (fd >= 0 || !walk_may_be_link(-fd)) return walk_go_outside(w, fd);
+    int error = walk_follow(w, name, -fd);
+    return error ? walk_hide(-error) : 0;
+}
+
 static int walk_last(walk *w, const char *name, int *fd)
 {
     int opened = walk_open_one(w, name, w->flags);
@@ -123,19 +174,23 @@ static int walk_step(walk *w, int *fd)
 {
     while (w->rest[0] == '/')
         w->rest++;
+    bool in_link = strlen(w->rest) > w->own;
+    if (w->outside && !in_link) return -EXDEV; // the link does not end inside
     size_t len = strcspn(w->rest, "/");
     char name[WALK_NAME_OCTETS];
-    if (len >= sizeof name) return -ENAMETOOLONG;
+    if (len >= sizeof name) return w->outside ? -EXDEV : -ENAMETOOLONG;
     memcpy(name, w->rest, len);
     name[len] = 0;
     w->rest += len;
+    if (!in_link) w->own = strlen(w->rest);
     if (len == 0) return walk_last(w, ".", fd);
     if (strcmp(name, ".") == 0) return 0;
-    if (strcmp(name, "..") == 0) return walk_up(w);
+    if (w->outside) return walk_outside(w, name);
+    if (strcmp(name, "..") == 0) return walk_up(w, in_link);
     return w->rest[0] ? walk_down(w, name, len) : walk_last(w, name, fd);
 }
 
-int walk_open(int root, const char *path, int flags)
+int walk_open(int root, const char *path, int flags, bool follows)
 {
     walk w;
     size_t len = strlen(path);
@@ -143,7 +198,10 @@ int walk_open(int root, const char *path, int flags)
     if (path[0] == '/') return -EXDEV;
     w.root = w.at = root;
     w.flags = flags;
+    w.follows = follows;
+    w.outside = false;
     w.links = w.steps = 0;
+    w.own = len;
     w.done_len = 0;
     w.rest = w.texts[0];
     memcpy(w.rest, path, len + 1);

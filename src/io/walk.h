@@ -5,12 +5,16 @@
 #ifndef SKUA_IO_WALK_H
 #define SKUA_IO_WALK_H
 
+#include <stdbool.h>
+
 // As the kernel does it (ELOOP beyond).
 enum { WALK_LINKS_MAX = 40 };
 
 // Opens path beneath root with flags, to which O_NOFOLLOW is added: links are read and followed
-// here.
-// Returns: the descriptor, or a negated errno; -EXDEV when path or a link would lead out of root.
-int walk_open(int root, const char *path, int flags);
+// here. A link may have any text that ends inside root, an absolute one too.
+// follows: else a link is refused.
+// Returns: the descriptor, or a negated errno; -EXDEV when path or a link leads out of root, -ELOOP
+// when there is a link that is not followed, or too many.
+int walk_open(int root, const char *path, int flags, bool follows);
 
 #endif

@@ -242,14 +242,16 @@ def test_no_way_out(site, path):
     assert b"secret" not in response.content and b"root:" not in response.content
 
 
-@pytest.mark.parametrize("path,content", [("/link-inside", b"sub"), ("/link-folder/", b"sub"), ("/sub/link-up", TEXT)])
-def test_relative_links_inside_work(site, path, content):
+@pytest.mark.parametrize(
+    "path,content", [("/link-inside", b"sub"), ("/link-folder/", b"sub"), ("/sub/link-up", TEXT), ("/link-absolute", TEXT)]
+)
+def test_links_inside_work(site, path, content):
     response = site.get(path)
     assert response.status == 200 and response.content == content
 
 
 @pytest.mark.parametrize(
-    "path", ["/link-absolute", "/link-out", "/link-out-folder/secret.txt", "/link-loop", "/link-dangling"]
+    "path", ["/link-out", "/link-out-folder/secret.txt", "/link-loop", "/link-dangling"]
 )
 def test_links_out_are_refused(site, path):
     assert site.get(path).status in (403, 404)
@@ -659,3 +661,65 @@ def test_a_type_follows_the_content(serve, tmp_path):
         (tmp_path / "new").write_bytes(content)
         (tmp_path / "new").rename(tmp_path / "file")
         assert site.get("/file").get("content-type") == kind
+
+
+# ---- Links ----
+
+
+@pytest.fixture
+def linked(tmp_path):
+    root = tmp_path / "site"
+    (root / "below").mkdir(parents=True)
+    (tmp_path / "secret").write_text("outside")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "file").write_text("outside")
+    (root / "file").write_text("inside")
+    (root / "below" / "deep").write_text("deep")
+    for name, target in {
+        "relative": "file", "absolute": root / "file", "folder": root / "below", "back": "../site/file", "out": "../secret",
+        "away": tmp_path / "secret", "elsewhere": tmp_path / "other", "top": "/", "dangling": root / "nothing",
+    }.items():
+        (root / name).symlink_to(target)
+    return root
+
+
+INSIDE = {"/relative": b"inside", "/absolute": b"inside", "/folder/deep": b"deep", "/back": b"inside"}
+OUTSIDE = {"/out": b"outside", "/away": b"outside", "/elsewhere/file": b"outside"}
+
+
+@pytest.mark.parametrize("words, followed", [
+    ((), INSIDE), (("--links", "inside"), INSIDE), (("--links", "none"), {}), (("--links=all",), {**INSIDE, **OUTSIDE}),
+], ids=str)
+def test_links_are_followed_as_asked(serve, linked, words, followed):
+    site = serve(linked, *words)
+    for path in {**INSIDE, **OUTSIDE}:
+        for _ in range(2):
+            answer = site.get(path)
+            assert (answer.status, answer.content) == (200, followed[path]) if path in followed else answer.status in (403, 404)
+    assert site.get("/dangling").status == 404
+    assert site.get("/file").content == b"inside"
+    assert site.get("/below/deep").content == b"deep"
+
+
+def test_nothing_is_learned_through_a_link_that_leads_out(serve, linked):
+    """Not what there is, nor where the folder is."""
+    site = serve(linked)
+    for path in ("/top", "/top/", "/top/etc/passwd", "/top/etc/nothing", f"/top{linked}/file", "/elsewhere/file", "/elsewhere/none"):
+        assert site.get(path).status == 403
+
+
+def test_what_a_link_leads_to_may_change(serve, linked):
+    site = serve(linked)
+    assert site.get("/absolute").content == b"inside"
+    (linked / "new").symlink_to(linked.parent / "secret")
+    (linked / "new").rename(linked / "absolute")
+    assert site.get("/absolute").status == 403
+    (linked / "new").symlink_to(linked / "below" / "deep")
+    (linked / "new").rename(linked / "absolute")
+    assert site.get("/absolute").content == b"deep"
+
+
+def test_listings_show_where_links_lead(serve, linked):
+    page = serve(linked).get("/").content
+    assert b'href="./absolute"' in page and b'href="./folder/"' in page
+    assert b'href="./away"' not in page and b'href="./dangling"' not in page

@@ -22,7 +22,8 @@
 #include <cmocka.h>
 
 static char base[] = "/tmp/skua-test-XXXXXX";
-static int base_fd = -1, root = -1;
+static int base_fd = -1;
+static file_root root = { .fd = -1 };
 
 static void put(const char *path, const char *text)
 {
@@ -51,6 +52,34 @@ static void make_socket(void)
     close(fd);
 }
 
+// A link with an absolute text: the path of base and what is behind it.
+static void link_to_absolute(const char *target, const char *path)
+{
+    char text[128];
+    (void)snprintf(text, sizeof text, "%.32s%s", base, target);
+    link_to(text, path);
+}
+
+static void make_links_that_leave(void)
+{
+    link_to("root", "alias");
+    link_to("loop-outside", "loop-outside");
+    link_to_absolute("/root/file", "root/absolute-in");
+    link_to_absolute("/root/a/", "root/absolute-directory");
+    link_to_absolute("/root", "root/absolute-self");
+    link_to_absolute("/alias/file", "root/absolute-alias");
+    link_to_absolute("/root/a/../../root/./file", "root/absolute-again");
+    link_to_absolute("/root/absolute-in", "root/absolute-twice");
+    link_to_absolute("/root/nothing", "root/absolute-dangling");
+    link_to_absolute("/root/../secret", "root/absolute-out-later");
+    link_to_absolute("/secret", "root/absolute-beside");
+    link_to_absolute("/secret/below", "root/absolute-below-file");
+    link_to_absolute("/nothing/at/all", "root/absolute-nothing");
+    link_to_absolute("/loop-outside/file", "root/absolute-loop");
+    link_to("../root/file", "root/back");
+    link_to("../../../root/a/b/deep", "root/a/b/back");
+}
+
 static void make_links(void)
 {
     link_to("file", "root/in");
@@ -67,6 +96,7 @@ static void make_links(void)
     link_to(".", "root/self");
     link_to("in-directory/up", "root/in-two");
     link_to("..", "root/parent");
+    make_links_that_leave();
     char from[24], to[24];
     link_to("file", "root/chain-1");
     for (int i = 2; i <= 41; i++) {
@@ -97,8 +127,8 @@ static int set_up(void **state)
     assert_int_equal(mkfifoat(base_fd, "root/fifo", 0644), 0);
     make_links();
     make_socket();
-    root = openat(base_fd, "root", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    assert_true(root >= 0);
+    root.fd = openat(base_fd, "root", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_true(root.fd >= 0);
     return 0;
 }
 
@@ -106,7 +136,7 @@ static int tear_down(void **state)
 {
     (void)state;
     char command[64];
-    close(root);
+    close(root.fd);
     close(base_fd);
     (void)snprintf(command, sizeof command, "rm -rf %.32s", base);
     return system(command);
@@ -162,6 +192,28 @@ static const path_case path_cases[] = {
     { "absolute-root/etc/passwd", SKUA_EACCES, SKUA_FILE_OTHER, false },
     { "parent", SKUA_EACCES, SKUA_FILE_OTHER, false },
     { "parent/secret", SKUA_EACCES, SKUA_FILE_OTHER, false },
+    { "absolute-in", SKUA_OK, SKUA_FILE_REGULAR, false },
+    { "absolute-directory", SKUA_OK, SKUA_FILE_DIRECTORY, false },
+    { "absolute-directory/b/deep", SKUA_OK, SKUA_FILE_REGULAR, false },
+    { "absolute-self", SKUA_OK, SKUA_FILE_DIRECTORY, false },
+    { "absolute-self/absolute-self/file", SKUA_OK, SKUA_FILE_REGULAR, false },
+    { "absolute-alias", SKUA_OK, SKUA_FILE_REGULAR, false },
+    { "absolute-again", SKUA_OK, SKUA_FILE_REGULAR, false },
+    { "absolute-twice", SKUA_OK, SKUA_FILE_REGULAR, false },
+    { "back", SKUA_OK, SKUA_FILE_REGULAR, false },
+    { "a/b/back", SKUA_OK, SKUA_FILE_REGULAR, false },
+    { "absolute-dangling", SKUA_ENOENT, SKUA_FILE_OTHER, false },
+    { "absolute-in/file", SKUA_ENOENT, SKUA_FILE_OTHER, false },
+    { "absolute-out-later", SKUA_EACCES, SKUA_FILE_OTHER, false },
+    { "absolute-beside", SKUA_EACCES, SKUA_FILE_OTHER, false },
+    { "absolute-below-file", SKUA_EACCES, SKUA_FILE_OTHER, false },
+    { "absolute-nothing", SKUA_EACCES, SKUA_FILE_OTHER, false },
+    { "absolute-loop", SKUA_EACCES, SKUA_FILE_OTHER, false },
+    { "absolute-directory/../../secret", SKUA_EACCES, SKUA_FILE_OTHER, false },
+    { "absolute-root", SKUA_EACCES, SKUA_FILE_OTHER, false },
+    { "absolute-root/nothing", SKUA_EACCES, SKUA_FILE_OTHER, false },
+    // A link leads out, and the rest of the path back: it would tell where the root is.
+    { "parent/root/file", SKUA_EACCES, SKUA_FILE_OTHER, false },
     { "fifo", SKUA_EACCES, SKUA_FILE_OTHER, true },
     { "socket", SKUA_EACCES, SKUA_FILE_OTHER, true },
 };
@@ -179,7 +231,9 @@ static void check_cached(const path_case *c)
         assert_int_equal(info.kind, c->kind);
         close(fd);
     }
-    if (c->status == SKUA_OK) assert_int_equal(done, file_method_get() == FILE_METHOD_OPENAT2);
+    bool leaves = strstr(c->path, "absolute") || strstr(c->path, "back");
+    if (c->status == SKUA_OK && !leaves)
+        assert_int_equal(done, file_method_get() == FILE_METHOD_OPENAT2);
 }
 
 static void check_open(const path_case *c)
@@ -278,7 +332,7 @@ static void test_file_is_remote_where_others_answer(void **state)
     int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     assert_true(file_is_remote(proc));
     close(proc);
-    assert_false(file_is_remote(root));
+    assert_false(file_is_remote(root.fd));
 }
 
 static void test_file_refuses_devices(void **state)
@@ -286,8 +340,10 @@ static void test_file_refuses_devices(void **state)
     (void)state;
     int fd = -1, dev = open("/dev", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     io_file_info info;
-    assert_int_equal(file_open_beneath(dev, "null", false, &fd, &info), SKUA_EACCES);
-    assert_int_equal(file_open_beneath(dev, "null", true, NULL, &info), SKUA_OK);
+    assert_int_equal(file_open_beneath((file_root){ .fd = dev }, "null", false, &fd, &info),
+                     SKUA_EACCES);
+    assert_int_equal(file_open_beneath((file_root){ .fd = dev }, "null", true, NULL, &info),
+                     SKUA_OK);
     assert_int_equal(info.kind, SKUA_FILE_OTHER);
     assert_int_equal(fd, -1);
     close(dev);
@@ -358,14 +414,15 @@ static void test_file_lists_beneath(void **state)
     unsigned before = descriptors();
     listed seen = { 0 };
     assert_int_equal(file_list_beneath(root, "", SIZE_MAX, on_entry, &seen), SKUA_OK);
-    // file, unreadable, in, in-two, chain 1 to 40; a, unsearchable, in-directory, self; the rest.
-    assert_int_equal(seen.files, 4 + 40);
-    assert_int_equal(seen.directories, 4);
-    assert_int_equal(seen.others, 11);
+    // file, unreadable, in, in-two, back, four absolute ones, chain 1 to 40; a, unsearchable,
+    // in-directory, self, two absolute ones; the rest.
+    assert_int_equal(seen.files, 4 + 5 + 40);
+    assert_int_equal(seen.directories, 4 + 2);
+    assert_int_equal(seen.others, 11 + 6);
     listed deep = { 0 };
     assert_int_equal(file_list_beneath(root, "in-directory/", SIZE_MAX, on_entry, &deep), SKUA_OK);
-    assert_int_equal(deep.all, 3);
-    assert_int_equal(deep.files, 2);
+    assert_int_equal(deep.all, 4);
+    assert_int_equal(deep.files, 3);
     listed some = { .stop_after = 5 };
     assert_int_equal(file_list_beneath(root, ".", SIZE_MAX, on_entry, &some), SKUA_OK);
     assert_int_equal(some.all, 5);
@@ -373,7 +430,7 @@ static void test_file_lists_beneath(void **state)
     assert_int_equal(file_list_beneath(root, ".", 7, on_entry, &capped), SKUA_ELIMIT);
     assert_int_equal(capped.all, 7);
     listed exact = { 0 };
-    assert_int_equal(file_list_beneath(root, "a/b", 3, on_entry, &exact), SKUA_OK);
+    assert_int_equal(file_list_beneath(root, "a/b", 4, on_entry, &exact), SKUA_OK);
     assert_int_equal(descriptors(), before);
 }
 
@@ -410,7 +467,7 @@ static void race(const char *const names[3], const char *path, ino_t secret)
     unsigned found = 0;
     atomic_store(&swapping, true);
     assert_int_equal(pthread_create(&thread, NULL, swap, (void *)(uintptr_t)names), 0);
-    for (int i = 0; i < 20000 || (found == 0 && i < 2000000); i++) {
+    for (int i = 0; i < 10000 || (found == 0 && i < 2000000); i++) {
         int fd = -1;
         skua_status status = file_open_beneath(root, path, false, &fd, &info);
         if (status != SKUA_OK) continue;
@@ -436,6 +493,9 @@ static void test_file_stays_beneath_while_renamed(void **state)
     // A directory changes places with a link that leads out.
     static const char *const with_link[] = { "root/swapped", "root/kept", "root/trap" };
     race(with_link, "swapped/target", st.st_ino);
+    link_to_absolute("/root/swapped/target", "root/absolute-swapped");
+    race(with_link, "absolute-swapped", st.st_ino);
+    assert_int_equal(unlinkat(base_fd, "root/absolute-swapped", 0), 0);
     // A directory is moved out while the path goes up from it.
     directory("root/deep");
     directory("root/deep/er");
@@ -449,6 +509,52 @@ static void test_file_stays_beneath_while_renamed(void **state)
     assert_int_equal(system(command), 0);
 }
 
+static void expect_opening(file_root from, const char *path, skua_status expected)
+{
+    io_file_info info;
+    int fd = -1;
+    skua_status status = file_open_beneath(from, path, false, &fd, &info);
+    if (status != expected)
+        fail_msg("\"%s\", links %d: status %d, not %d", path, from.links, status, expected);
+    if (status == SKUA_OK) close(fd);
+    skua_status cached = SKUA_EIO;
+    if (!file_open_cached(from, path, false, &fd, &info, &cached)) return;
+    assert_int_equal(cached, expected);
+    if (cached == SKUA_OK) close(fd);
+}
+
+static void test_file_follows_the_links_it_is_told_to(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path;
+        skua_status none, all;
+    } cases[] = {
+        { "file", SKUA_OK, SKUA_OK },
+        { "a/b/deep", SKUA_OK, SKUA_OK },
+        { "", SKUA_OK, SKUA_OK },
+        { "in", SKUA_ENOENT, SKUA_OK },
+        { "in-directory/deep", SKUA_ENOENT, SKUA_OK },
+        { "absolute-in", SKUA_ENOENT, SKUA_OK },
+        { "out", SKUA_ENOENT, SKUA_OK },
+        { "absolute-beside", SKUA_ENOENT, SKUA_OK },
+        { "parent/secret", SKUA_ENOENT, SKUA_OK },
+        { "absolute-root/etc/passwd", SKUA_ENOENT, SKUA_OK },
+        { "dangling", SKUA_ENOENT, SKUA_ENOENT },
+        { "loop", SKUA_ENOENT, SKUA_ENOENT },
+        { "fifo", SKUA_EACCES, SKUA_EACCES },
+        { "../secret", SKUA_EACCES, SKUA_EACCES },
+        { "a/../../secret", SKUA_EACCES, SKUA_EACCES },
+        { "/etc/passwd", SKUA_EACCES, SKUA_EACCES },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        file_root from = { .fd = root.fd, .links = SKUA_LINKS_NONE };
+        expect_opening(from, cases[i].path, cases[i].none);
+        from.links = SKUA_LINKS_ALL;
+        expect_opening(from, cases[i].path, cases[i].all);
+    }
+}
+
 #define BOTH(test)                                                                                 \
     { #test " by openat2", test, use_openat2, NULL, NULL },                                        \
     {                                                                                              \
@@ -459,6 +565,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         BOTH(test_file_opens_beneath),
+        BOTH(test_file_follows_the_links_it_is_told_to),
         BOTH(test_file_refuses_long_names),
         cmocka_unit_test(test_file_is_remote_where_others_answer),
         BOTH(test_file_refuses_devices),
