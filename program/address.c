@@ -5,9 +5,11 @@
 #include "address.h"
 
 #include <arpa/inet.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 enum { ADDRESS_PORT_MAX = 65535 };
 
