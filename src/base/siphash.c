@@ -78,6 +78,36 @@ uint64_t siphash(const siphash_key *key, slice text)
     return s.v0 ^ s.v1 ^ s.v2 ^ s.v3;
 }
 
+static inline void siphash_absorb_twice(siphash_state *s, uint64_t word)
+{
+    s->v3 ^= word;
+    siphash_round(s);
+    siphash_round(s);
+    s->v0 ^= word;
+}
+
+static uint64_t siphash_squeeze(siphash_state *s)
+{
+    for (int i = 0; i < 4; i++)
+        siphash_round(s);
+    return s->v0 ^ s->v1 ^ s->v2 ^ s->v3;
+}
+
+siphash_wide_hash siphash_wide(const siphash_key *key, slice text)
+{
+    siphash_state s = { key->low ^ 0x736f6d6570736575u, key->high ^ 0x646f72616e646f6du ^ 0xee,
+                        key->low ^ 0x6c7967656e657261u, key->high ^ 0x7465646279746573u };
+    for (size_t i = 0; i + 8 <= text.len; i += 8)
+        siphash_absorb_twice(&s, siphash_load(text.ptr + i));
+    siphash_absorb_twice(&s, siphash_tail(text));
+    siphash_wide_hash hash;
+    s.v2 ^= 0xee;
+    hash.low = siphash_squeeze(&s);
+    s.v1 ^= 0xdd;
+    hash.high = siphash_squeeze(&s);
+    return hash;
+}
+
 // A kernel without random octets (before 3.17, or one that forbids them) still gives where things
 // lie and what time it is, which is better than a key that is in this file.
 void siphash_key_random(siphash_key *key)

@@ -18,4 +18,11 @@ void siphash_key_random(siphash_key *key);
 
 uint64_t siphash(const siphash_key *key, slice text);
 
+typedef struct siphash_wide_hash {
+    uint64_t low, high;
+} siphash_wide_hash;
+
+// SipHash-2-4 with 128 bits, the same on every machine: for telling contents apart.
+siphash_wide_hash siphash_wide(const siphash_key *key, slice text);
+
 #endif

@@ -35,13 +35,29 @@ static skua_status root_status(int error)
     }
 }
 
+// A directory of mode 711 can be gone through, if not listed.
+#if defined(O_PATH)
+enum { ROOT_PASS = O_PATH };
+#elif defined(O_SEARCH)
+enum { ROOT_PASS = O_SEARCH };
+#else
+enum { ROOT_PASS = O_RDONLY };
+#endif
+
+static int root_open(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0 || errno != EACCES) return fd;
+    return open(path, ROOT_PASS | O_DIRECTORY | O_CLOEXEC);
+}
+
 __attribute__((cold)) skua_status skua_root_open(const char *path, skua_root **root)
 {
     SKUA_ASSERT(path);
     SKUA_ASSERT(root);
     skua_root *made = memory_lasting(sizeof *made);
     if (!made) return SKUA_ENOMEM;
-    made->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    made->fd = root_open(path);
     if (made->fd < 0) {
         skua_status status = root_status(errno);
         memory_lasting_free(made);

@@ -6,6 +6,7 @@
 
 #include "base/assert.h"
 #include "base/memory.h"
+#include "base/siphash.h"
 #include "files/media.h"
 #include "http/date.h"
 
@@ -24,18 +25,41 @@ static bool cached_is_settled(const skua_file_info *info, int64_t unix_ns)
     return info->ctime_ns <= unix_ns - cached_settled_ns;
 }
 
-static void cached_set_validators(cached *c, int64_t unix_ns)
+// Builders of images set all times to the beginning of 1970, or a second later, so that the same
+// files make the same image: such a time says nothing of when a file was modified.
+static bool cached_has_time(const skua_file_info *info)
+{
+    return info->mtime_ns < -cached_second_ns || info->mtime_ns > cached_second_ns;
+}
+
+// The key is no secret: it is the same everywhere, so that machines agree. What is sent is what was
+// hashed, so this tag is strong however fresh the file is.
+static int cached_write_hash(cached *c, slice content)
+{
+    static const siphash_key key = { 0x616b732079746974, 0x6574206761742061 };
+    siphash_wide_hash hash = siphash_wide(&key, content);
+    return snprintf(c->etag, sizeof c->etag, "\"%016llx%016llx\"", (unsigned long long)hash.high,
+                    (unsigned long long)hash.low);
+}
+
+static int cached_write_time(cached *c)
+{
+    if (!cached_has_time(&c->info)) return 0;
+    return snprintf(c->etag, sizeof c->etag, "%s\"%llx-%llx\"", c->weak ? "W/" : "",
+                    (unsigned long long)c->info.size, (unsigned long long)c->info.mtime_ns);
+}
+
+static void cached_set_validators(cached *c, slice content, int64_t unix_ns)
 {
     const skua_file_info *info = &c->info;
     c->weak = !cached_is_settled(info, unix_ns);
-    int len = snprintf(c->etag, sizeof c->etag, "%s\"%llx-%llx-%llx-%llx\"", c->weak ? "W/" : "",
-                       (unsigned long long)info->inode, (unsigned long long)info->size,
-                       (unsigned long long)info->mtime_ns, (unsigned long long)info->ctime_ns);
-    SKUA_ASSERT(len > 0 && len < CACHED_ETAG_OCTETS);
+    int len = cached_is_hashed(info) ? cached_write_hash(c, content) : cached_write_time(c);
+    SKUA_ASSERT(len >= 0 && len < CACHED_ETAG_OCTETS);
     c->etag_len = (uint8_t)len;
     // A modification in the future would make Last-Modified later than Date, RFC 9110 §8.8.2.1.
     int64_t modified_ns = info->mtime_ns < unix_ns ? info->mtime_ns : unix_ns;
-    c->last_modified = modified_ns >= 0 ? modified_ns / cached_second_ns : -1;
+    bool known = cached_has_time(info) && modified_ns >= 0;
+    c->last_modified = known ? modified_ns / cached_second_ns : -1;
 }
 
 enum { CACHED_FIELDS_MAX = 6 };
@@ -54,7 +78,7 @@ static void cached_add_field(cached_fields *fields, const char *name, slice valu
 // Those that a 200 and its 304 share, RFC 9110 §15.4.5.
 static void cached_add_common(cached_fields *fields, const cached *c, const site *s)
 {
-    cached_add_field(fields, "ETag", slice_make(c->etag, c->etag_len));
+    if (c->etag_len) cached_add_field(fields, "ETag", slice_make(c->etag, c->etag_len));
     if (s->cache_control) cached_add_field(fields, "Cache-Control", slice_of(s->cache_control));
 }
 
@@ -117,7 +141,7 @@ skua_status cached_new(const cached_source *source, cached **made)
     c->key_len = source->key.len;
     c->octets = source->key.len;
     if (source->key.len) memcpy(c->key, source->key.ptr, source->key.len);
-    cached_set_validators(c, skua_worker_unix_ns(source->worker));
+    cached_set_validators(c, source->content, skua_worker_unix_ns(source->worker));
     skua_status status = cached_make_answers(c, source);
     if (status) {
         cached_free(c, source->site);

@@ -12,8 +12,12 @@
 // The content coding of a representation; part of its key.
 typedef enum cached_coding { CACHED_IDENTITY } cached_coding;
 
-// W/"inode-size-mtime-ctime", 16 hex digits each at most
-enum { CACHED_ETAG_OCTETS = 72 };
+enum {
+    CACHED_ETAG_OCTETS = 48, // "hash", of 32 digits, or W/"size-mtime", of 16 each at most
+    // The largest file whose entity tag is a hash of its content. Fixed, whatever the options, so
+    // that machines that share files and nothing else agree about them.
+    CACHED_HASHED_OCTETS = 32768
+};
 
 typedef struct cached cached;
 
@@ -27,9 +31,9 @@ struct cached {
     int64_t fresh_until_ns; // when it has to be revalidated
     uint64_t changes;       // the watches' sum before it was opened
     skua_answer *ok, *not_modified;
-    uint8_t coding; // cached_coding
-    bool weak;      // it may yet change without its ctime showing that
-    uint8_t etag_len;
+    uint8_t coding;   // cached_coding
+    bool weak;        // it may yet change without its ctime showing that
+    uint8_t etag_len; // 0: none
     size_t key_len;
     size_t octets; // of content in memory, and of the key
 
@@ -51,11 +55,17 @@ typedef struct cached_source {
     const char *type;
     skua_file *file;
     const skua_file_info *info;
-    slice content; // all of a small file
+    slice content; // all of a file that is small, or whose entity tag is a hash
 } cached_source;
 
 // Whether a file is answered from memory.
 bool cached_is_small(const site *s, const skua_file_info *info);
+
+// Whether its entity tag is a hash of its content.
+static inline bool cached_is_hashed(const skua_file_info *info)
+{
+    return info->size <= CACHED_HASHED_OCTETS;
+}
 
 // Makes one; watches and freshness are the caller's to set, by cached_renew.
 // Errors: SKUA_ENOMEM.

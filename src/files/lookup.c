@@ -181,12 +181,19 @@ static bool lookup_can_retry(lookup *l, skua_status why)
     return why == SKUA_ESTATE || (why == SKUA_ENOFILE && cache_evict(l->cache));
 }
 
+// Only the directory of that name is one that may begin with ".".
+static bool lookup_is_hidden_file(const lookup *l)
+{
+    slice path = slice_make(l->path, l->path_len);
+    return !l->site->dotfiles && slice_equal(path, SKUA_SLICE(".well-known"));
+}
+
 // The answer, or SKUA_ESTATE and the like when there is none yet.
 static skua_status lookup_answer(lookup *l, skua_status status)
 {
     if (status) return status;
     switch (l->info.kind) {
-    case SKUA_FILE_REGULAR: return lookup_serve(l);
+    case SKUA_FILE_REGULAR: return lookup_is_hidden_file(l) ? SKUA_ENOENT : lookup_serve(l);
     case SKUA_FILE_DIRECTORY:
         if (lookup_is_index(l)) return SKUA_ENOENT;
         reply_slash(l->request);
@@ -235,7 +242,8 @@ static void lookup_loaded(skua_worker *worker, skua_status status, size_t octets
 static size_t lookup_needs_content(const lookup *l)
 {
     if (!l->request || l->info.kind != SKUA_FILE_REGULAR || lookup_find(l)) return 0;
-    if (cached_is_small(l->site, &l->info)) return (size_t)l->info.size;
+    if (cached_is_small(l->site, &l->info) || cached_is_hashed(&l->info))
+        return (size_t)l->info.size;
     if (!media_needs_look(slice_make(l->path, l->path_len))) return 0;
     return l->info.size < MEDIA_LOOK_OCTETS ? (size_t)l->info.size : MEDIA_LOOK_OCTETS;
 }

@@ -29,7 +29,9 @@ void reply_error(skua_request *request, int status)
 static skua_status reply_add_fields(skua_request *request, const site *s, const cached *entry,
                                     bool has_rest)
 {
-    skua_status status = skua_field_add(request, "ETag", slice_make(entry->etag, entry->etag_len));
+    skua_status status = SKUA_OK;
+    if (entry->etag_len)
+        status = skua_field_add(request, "ETag", slice_make(entry->etag, entry->etag_len));
     skua_field guard;
     if (!status && media_guard(entry->type, &guard))
         status = skua_field_add(request, guard.name.ptr, guard.value);

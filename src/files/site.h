@@ -24,7 +24,7 @@ typedef struct site {
 } site;
 
 // Whether one of the site's own rules hides name, a path beneath its root: a segment begins with
-// ".", and it is not the first one and ".well-known" (RFC 8615).
+// ".", and it is not the first one and ".well-known" (RFC 8615), which is to be a directory.
 bool site_hides(const site *s, slice name);
 
 // How many sites there are in this process, at least 1: they share the file descriptors.

@@ -41,8 +41,9 @@ bool site_hides(const site *s, slice name)
     for (size_t i = 0; i < name.len; i++) {
         bool begins = i == 0 || name.ptr[i - 1] == '/';
         if (!begins || name.ptr[i] != '.') continue;
-        slice well_known = SKUA_SLICE(".well-known/");
-        bool is_first = i == 0 && name.len >= well_known.len;
+        slice well_known = SKUA_SLICE(".well-known");
+        bool is_first = i == 0 && name.len >= well_known.len &&
+                        (name.len == well_known.len || name.ptr[well_known.len] == '/');
         if (!is_first || memcmp(name.ptr, well_known.ptr, well_known.len) != 0) return true;
     }
     return false;

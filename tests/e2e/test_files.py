@@ -496,18 +496,36 @@ def test_permission_shows_at_once(serve, tmp_path):
             (tmp_path / "a.txt").chmod(0o644)
 
 
-def test_etag_follows_content(serve, tmp_path):
-    file = tmp_path / "a.txt"
+def test_a_root_that_cannot_be_listed(serve, tmp_path):
+    root = tmp_path / "root"
+    (root / "sub").mkdir(parents=True)
+    (root / "a.txt").write_text("a")
+    (root / "sub" / "b.txt").write_text("b")
+    for folder in (tmp_path.parent, tmp_path):
+        folder.chmod(0o755)
+    root.chmod(0o711)
+    if os.getuid() == 0:
+        os.chown(root, 1, 1)
+    else:
+        root.chmod(0o111)
+    site = serve(root, "--list", preexec=obey_permissions)
+    assert site.get("/a.txt").content == b"a"
+    assert site.get("/sub/b.txt").content == b"b"
+    assert site.get("/").status == 403
+    assert site.get("/none").status == 404
+
+
+def test_well_known_redirects_like_any_folder(serve, tmp_path):
+    (tmp_path / ".well-known").mkdir()
+    (tmp_path / ".well-known" / "a.txt").write_text("a")
     site = serve(tmp_path)
-    seen = set()
-    for i in range(20):
-        time.sleep(0.02)  # the clock of a file system may tick so seldom
-        file.write_text(f"{i:03}")
-        response = site.get("/a.txt")
-        assert response.get("etag").startswith("W/"), "it changed less than two seconds ago"
-        seen.add(response.get("etag"))
-    assert len(seen) == 20
-    assert eventually(lambda: not site.get("/a.txt").get("etag").startswith("W/"), within=5, every=0.2)
+    response = site.get("/.well-known?x=1")
+    assert (response.status, response.get("location")) == (301, "/.well-known/?x=1")
+    assert site.get("/.well-known/a.txt").content == b"a"
+    assert site.get("/.well-knownx").status == 404
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / ".well-known").write_text("no")
+    assert serve(tmp_path / "other").get("/.well-known").status == 404
 
 
 def test_future_mtime(serve, tmp_path):

@@ -59,6 +59,19 @@ static void test_siphash_tells_lengths_apart(void **state)
     }
 }
 
+// The first two vectors of the authors' implementation: key 00 to 0f, the texts "" and 00.
+static void test_siphash_wide_agrees_with_another(void **state)
+{
+    (void)state;
+    const siphash_key key = { 0x0706050403020100, 0x0f0e0d0c0b0a0908 };
+    static const siphash_wide_hash wanted[] = { { 0xe6a825ba047f81a3, 0x930255c71472f66d },
+                                                { 0x44af996bd8c187da, 0x45fc229b11597634 } };
+    for (size_t i = 0; i < 2; i++) {
+        siphash_wide_hash hash = siphash_wide(&key, slice_make("\0", i));
+        assert_true(hash.low == wanted[i].low && hash.high == wanted[i].high);
+    }
+}
+
 static void test_siphash_random_keys_differ(void **state)
 {
     (void)state;
@@ -74,6 +87,7 @@ int main(void)
         cmocka_unit_test(test_siphash_agrees_with_another),
         cmocka_unit_test(test_siphash_depends_on_both_halves_of_its_key),
         cmocka_unit_test(test_siphash_tells_lengths_apart),
+        cmocka_unit_test(test_siphash_wide_agrees_with_another),
         cmocka_unit_test(test_siphash_random_keys_differ),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
