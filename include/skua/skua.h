@@ -707,7 +707,8 @@ SKUA_API uint64_t skua_request_sent(const skua_request *request);
 // Date, Content-Length, Transfer-Encoding, Connection and Server-wide fields are the server's to
 // set.
 
-// Adds a field to the answer, before it is given. name, value: copied.
+// Adds a field to the answer, before it is given. name, value: copied. Content-Type replaces one
+// that was added before, and gives way to one that the answer states later.
 // Errors: SKUA_EINVAL not a token, CR, LF or NUL in the value, or a field that is the server's to
 // set;
 // SKUA_ESTATE; SKUA_ENOMEM; SKUA_ELIMIT.  Spec: RFC 9110 §5

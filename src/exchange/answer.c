@@ -55,6 +55,7 @@ static void answer_keep(skua_answer *a, const skua_answer_desc *desc, bool in_me
         at = answer_put(at, desc->fields[i].name, &a->fields[i].name);
         at = answer_put(at, desc->fields[i].value, &a->fields[i].value);
         a->fields[i].id = field_identify(desc->fields[i].name);
+        if (a->fields[i].id == FIELD_CONTENT_TYPE) a->typed = true;
     }
     a->content = at;
     if (in_memory) memcpy(at, desc->content.ptr, desc->content.len);

@@ -12,6 +12,7 @@ struct skua_answer {
     skua_worker *worker;
     unsigned refs;
     uint16_t status;
+    bool typed;      // it has a Content-Type
     skua_file *file; // NULL: content in memory
     uint64_t offset;
     uint64_t length;        // of the content

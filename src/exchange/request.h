@@ -40,6 +40,13 @@ typedef enum request_push {
     PUSH_TUNNEL_SHUT  // our half is closed, or will be when what is queued has left
 } request_push;
 
+// Whether Content-Type was added as a field. Of that and what the answer states, the later counts.
+typedef enum request_type {
+    TYPE_OF_ANSWER,
+    TYPE_BEFORE_ANSWER, // added before the answer was given
+    TYPE_BEHIND_ANSWER  // added by middleware to the answer's head
+} request_type;
+
 typedef struct param_list param_list;
 
 // What is read of a request decoded, and where it is kept.
@@ -74,6 +81,7 @@ struct skua_request {
     // its content was asked for in one piece: collected and what goes with it are set
     bool collects;
     bool blamed;     // reason says why it was refused
+    uint8_t typed;   // request_type
     uint8_t outcome; // router_outcome
     uint8_t passing; // middleware_state
     uint16_t status; // of the answer
@@ -114,6 +122,7 @@ struct skua_request {
     uint64_t collection_max;
 
     // Answer
+    slice type; // Content-Type that was added as a field, if typed
     skua_pull_fn *pull;
     void *pull_user;
     int64_t pull_left; // -1: unknown; for what is written too

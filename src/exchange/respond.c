@@ -60,11 +60,24 @@ static skua_status field_append(skua_request *r, response_fields *fields, slice 
     return SKUA_OK;
 }
 
+// An answer has one media type, so this replaces one that was added before.
+static skua_status field_set_type(skua_request *r, slice value)
+{
+    if (value.len > RESPOND_FIELDS_OCTETS_MAX / 2) return SKUA_ELIMIT;
+    slice copy = arena_copy(&r->memory, value);
+    if (value.len && !copy.ptr) return SKUA_ENOMEM;
+    r->type = copy;
+    r->typed = r->heading ? TYPE_BEHIND_ANSWER : TYPE_BEFORE_ANSWER;
+    return SKUA_OK;
+}
+
 skua_status skua_field_add(skua_request *r, const char *name, slice value)
 {
     if (r->answering != ANSWER_NONE) return SKUA_ESTATE;
-    if (!respond_takes_field(slice_of(name), value)) return SKUA_EINVAL;
-    return field_append(r, &r->fields, slice_of(name), value);
+    slice key = slice_of(name);
+    if (!respond_takes_field(key, value)) return SKUA_EINVAL;
+    if (field_identify(key) == FIELD_CONTENT_TYPE) return field_set_type(r, value);
+    return field_append(r, &r->fields, key, value);
 }
 
 skua_status skua_trailer_add(skua_request *r, const char *name, slice value)
@@ -109,11 +122,19 @@ static inline void respond_enter(skua_request *r, const response *given)
     if (!has_content && source->release) source->release(source->user);
 }
 
+// Middleware has seen the head, and may have added the type that counts.
+static inline void respond_tell_middleware(skua_request *r, int status, slice *type)
+{
+    if (!r->entered) return;
+    middleware_head(r, status);
+    if (r->typed == TYPE_BEHIND_ANSWER) *type = r->type;
+}
+
 // Gives an answer that has been checked. What the source lends is released on success, once.
 static inline skua_status respond_give(skua_request *r, response *given)
 {
     r->status = (uint16_t)given->status;
-    if (r->entered) middleware_head(r, given->status);
+    respond_tell_middleware(r, given->status, &given->type);
     skua_status queued = r->carrier->table->respond(r, given);
     if (queued) return queued == SKUA_ELIMIT ? queued : respond_out_of_memory(r);
     respond_enter(r, given);
@@ -136,18 +157,20 @@ static skua_status respond_check(const skua_request *r, int status, slice type)
                                                      : respond_check_type(status, type);
 }
 
-static slice respond_type(const char *type)
+// The type that the answer states, or else the one that was added.
+static slice respond_type(const skua_request *r, const char *type)
 {
-    return type ? slice_of(type) : (slice){ 0 };
+    if (type) return slice_of(type);
+    return r->typed ? r->type : (slice){ 0 };
 }
 
 skua_status skua_respond(skua_request *r, int status, const char *type, slice content)
 {
-    slice media = respond_type(type);
+    slice media = respond_type(r, type);
     skua_status checked = respond_check(r, status, media);
     if (checked) return checked;
     r->status = (uint16_t)status;
-    if (r->entered) middleware_head(r, status);
+    respond_tell_middleware(r, status, &media);
     skua_status queued = r->carrier->table->respond_copied(r, status, media, content);
     if (queued) return queued == SKUA_ELIMIT ? queued : respond_out_of_memory(r);
     r->answering = ANSWER_QUEUED;
@@ -158,7 +181,7 @@ skua_status skua_respond(skua_request *r, int status, const char *type, slice co
 skua_status skua_respond_borrowed(skua_request *r, int status, const char *type, slice content,
                                   skua_release_fn *release, void *user)
 {
-    slice media = respond_type(type);
+    slice media = respond_type(r, type);
     skua_status checked = respond_check(r, status, media);
     if (checked) return checked;
     return respond_give(r, &(response){ .status = status,
@@ -184,7 +207,7 @@ static void respond_unref_answer(void *user)
 skua_status skua_respond_file(skua_request *r, int status, const char *type, skua_file *file,
                               uint64_t offset, uint64_t length)
 {
-    slice media = respond_type(type);
+    slice media = respond_type(r, type);
     skua_status checked = respond_check(r, status, media);
     if (checked) return checked;
     if (length > INT64_MAX || offset > INT64_MAX - length) return SKUA_EINVAL;
@@ -204,6 +227,7 @@ skua_status skua_respond_answer(skua_request *r, skua_answer *answer)
 {
     if (r->answering != ANSWER_NONE || r->heading) return SKUA_ESTATE;
     response given = { .status = answer->status, .prepared = answer };
+    if (r->typed && !answer->typed) given.type = r->type;
     response_source *source = &given.source;
     source->length = (int64_t)answer->length;
     bool held = true;
@@ -230,7 +254,7 @@ skua_status skua_respond_answer(skua_request *r, skua_answer *answer)
 skua_status skua_respond_pull(skua_request *r, int status, const char *type, int64_t length,
                               skua_pull_fn *pull, void *user)
 {
-    slice media = respond_type(type);
+    slice media = respond_type(r, type);
     skua_status checked = respond_check(r, status, media);
     if (checked) return checked;
     if (length < -1 || !pull) return SKUA_EINVAL;
@@ -248,7 +272,7 @@ skua_status skua_respond_pull(skua_request *r, int status, const char *type, int
 
 skua_status respond_push(skua_request *r, int status, const char *type, int64_t length)
 {
-    slice media = respond_type(type);
+    slice media = respond_type(r, type);
     skua_status checked = respond_check(r, status, media);
     if (checked) return checked;
     if (length < -1) return SKUA_EINVAL;
@@ -394,6 +418,7 @@ __attribute__((cold)) void respond_fault(skua_request *r, int status, bool close
 {
     SKUA_ASSERT(r->answering == ANSWER_NONE);
     if (status != 405) r->fields = (response_fields){ 0 };
+    r->typed = TYPE_OF_ANSWER;
     if (close) r->close = true;
     if (skua_respond_error(r, status) != SKUA_OK && r->answering == ANSWER_NONE)
         (void)respond_out_of_memory(r);

@@ -29,6 +29,19 @@ struct h1_prepared {
 
 // ---- Prepared responses ----
 
+// Prepared fields, but for the Content-Type that another one has replaced.
+__attribute__((cold, noinline)) static char *framing_write_untyped(char *at, const skua_answer *a)
+{
+    for (unsigned i = 0; i < a->fields_count; i++) {
+        if (a->fields[i].id != FIELD_CONTENT_TYPE)
+            at = h1_write_field(at, a->fields[i].name, a->fields[i].value);
+    }
+    if (a->stated_length < 0) return at;
+    at = H1_WRITE(at, "Content-Length: ");
+    at = h1_write_length(at, (uint64_t)a->stated_length);
+    return H1_WRITE(at, "\r\n");
+}
+
 static char *framing_write_fields(char *at, const response_field *fields, unsigned count)
 {
     for (unsigned i = 0; i < count; i++)
@@ -130,9 +143,9 @@ static inline char *framing_write_length(const session *s, char *at, int status,
 // The most octets that a head may take, with Date and framing.
 static inline size_t framing_head_room(const skua_request *r, const response *given)
 {
-    size_t own = given->prepared ? given->prepared->fields_octets + 64 : given->type.len;
+    size_t own = given->prepared ? given->prepared->fields_octets + 64 : 0;
     return H1_STATUS_LINE_OCTETS_MAX + WORKER_DATE_OCTETS + r->fields.octets + own +
-           FRAMING_ROOM_OCTETS;
+           given->type.len + FRAMING_ROOM_OCTETS;
 }
 
 // Content that is copied is written behind the head while both fit in a block for sure.
@@ -149,7 +162,9 @@ static inline char *framing_write_fields_of(const session *s, const skua_request
 {
     int status = given->status;
     if (framing_names_connection(r, status)) at = framing_write_connection(r, at, status);
-    if (made.len) at = h1_write_slice(at, made);
+    if (made.len && given->type.len && given->prepared->typed)
+        at = framing_write_untyped(at, given->prepared);
+    else if (made.len) at = h1_write_slice(at, made);
     if (r->fields.count) at = framing_write_fields(at, r->fields.at, r->fields.count);
     if (given->type.len) {
         at = H1_WRITE(at, "Content-Type: ");
