@@ -36,11 +36,8 @@ static void answer(skua_request *request, int status, unsigned long long n, cons
 static void take(skua_request *request, skua_content_event event, skua_slice octets, void *user)
 {
     upload *u = user;
-    if (event == SKUA_CONTENT_LOST) return; // the peer went; on_end would tell
-    if (event == SKUA_CONTENT_END) {
-        answer(request, 201, u->sum, "is the sum");
-        return;
-    }
+    if (event == SKUA_CONTENT_END) answer(request, 201, u->sum, "is the sum");
+    if (event != SKUA_CONTENT_DATA) return; // or lost: the peer went, and on_end would tell
     for (size_t i = 0; i < octets.len; i++)
         u->sum += (unsigned char)octets.ptr[i];
     atomic_fetch_add(&got[u->number], octets.len);
