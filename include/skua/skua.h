@@ -197,11 +197,23 @@ typedef struct skua_config {
     int64_t stall_timeout_ns;      // no octet moves though we wait for the peer; default 30 s
     int64_t rate_window_ns;        // window in which rate_octets_min is judged; default 15 s
     uint64_t rate_octets_min;      // octets per second the peer must move, both ways; default 128
-    int64_t handler_timeout_ns;    // a handler must answer within; default 0, never [503]
+    // a handler must answer within; default 0, never [503]. An answer that has begun and goes
+    // silent for as long ends with its connection
+    int64_t handler_timeout_ns;
     int64_t linger_timeout_ns;     // draining after our half of a connection is closed; default 2 s
     uint64_t linger_octets_max;    // octets drained then; default 262144
-    // event streams and tunnels: nothing moved either way; default 600 s
+    // tunnels: nothing moved either way; default 600 s. Without a handler_timeout_ns it is also how
+    // long an answer that has begun may be silent: a source that is PENDING, a stream, events. Each
+    // piece, comment or event that is sent renews it
     int64_t stream_idle_timeout_ns;
+    // a handler that has returned without an answer, a ticket, a hold or work of the library's under
+    // way is named in the log within; default 30 s
+    int64_t unanswered_log_ns;
+    // A client that sends no more (FIN behind a complete request) has left, and a request that waits
+    // for what only time can bring ends with SKUA_END_CLOSED: for a ticket, a blocking handler, a
+    // source that is PENDING, content or events to be pushed. true: it goes on, for clients that
+    // close their half and read on; others that leave are found out when octets are sent to them.
+    bool half_close;
 
     // Files.
     unsigned disk_threads; // that open and read what is not in memory; default 16, at most 1024
@@ -457,7 +469,8 @@ SKUA_API skua_slice skua_request_cookie(const skua_request *request, const char 
 // Returns: its length without the NUL.
 SKUA_API size_t skua_request_peer(const skua_request *request, char *text, size_t room);
 
-// Whether the peer has said that it sends no more; it may still read the answer.
+// Whether the peer has said that it sends no more; it may still read the answer. Unless
+// skua_config.half_close is set, a request that waits for something is then ended.
 SKUA_API bool skua_request_peer_is_done(const skua_request *request);
 
 // Memory of the request, aligned for anything, freed after on_end; NULL when memory ran out.
@@ -490,7 +503,7 @@ SKUA_API void skua_request_close(skua_request *request);
 // How a request ended.
 typedef enum skua_end {
     SKUA_END_SENT,    // every octet of the answer was handed to the kernel
-    SKUA_END_CLOSED,  // the peer closed or reset the connection
+    SKUA_END_CLOSED,  // the peer closed or reset the connection, or sends no more while we wait
     SKUA_END_TIMEOUT, // a deadline passed
     SKUA_END_ERROR,   // the answer's source failed, or the server stopped
 } skua_end;
@@ -731,7 +744,7 @@ SKUA_API SKUA_NODISCARD skua_status skua_respond_borrowed(skua_request *request,
 typedef enum skua_pulled {
     SKUA_PULL_OCTETS,  // *octets octets were written, at least one
     SKUA_PULL_END,     // no more will come; *octets may be more than 0
-    SKUA_PULL_PENDING, // none now; skua_wake will be called
+    SKUA_PULL_PENDING, // none now; skua_wake will be called; see stream_idle_timeout_ns
     SKUA_PULL_ERROR    // the content cannot be completed; the connection is closed
 } skua_pulled;
 
@@ -791,8 +804,8 @@ SKUA_API SKUA_NODISCARD skua_status skua_finish(skua_request *request);
 // Begins an event stream (Server-Sent Events): 200, text/event-stream, Cache-Control: no-store, of
 // unknown length.
 // Until skua_finish it is written by skua_event_send. It may be quiet for
-// skua_config.stream_idle_timeout_ns; send a comment now and then to keep it, and the path to the
-// client, open. The answer to HEAD is over at once.
+// skua_config.handler_timeout_ns, or if that is not set stream_idle_timeout_ns; send a comment now
+// and then to keep it, and the path to the client, open. The answer to HEAD is over at once.
 // drained, errors: as with skua_respond_stream.  Spec: HTML Living Standard §9.2
 SKUA_API SKUA_NODISCARD skua_status skua_events_open(skua_request *request,
                                                      skua_drained_fn *drained, void *user);
@@ -1139,7 +1152,8 @@ SKUA_API SKUA_NODISCARD skua_status skua_timer_start(skua_worker *worker, int64_
 SKUA_API bool skua_timer_stop(skua_timer timer);
 
 // Runs work on a helper thread, then done on the worker, once each. For what may block.
-// work must not touch requests. done is called even when the request that asked is gone.
+// work must not touch requests. done is called even when the request that asked is gone. A request
+// whose callback asked is not ended because its client sends no more until done has returned.
 // Errors: SKUA_ELIMIT too much is queued already (1024); SKUA_ENOMEM; neither is then called.
 SKUA_API SKUA_NODISCARD skua_status skua_offload(skua_worker *worker, void (*work)(void *user),
                                                  void (*done)(skua_worker *worker, void *user),
@@ -1163,8 +1177,9 @@ typedef struct skua_ticket {
 // Thread: owning worker.  Cost: no lock and no allocation, unless more are out than ever before.
 SKUA_API SKUA_NODISCARD skua_status skua_ticket_take(skua_request *request, skua_ticket *ticket);
 
-// Takes up a request again, on its worker. request: NULL if it is gone by then: its connection has
-// died, handler_timeout_ns has passed, or the server was stopped.
+// Takes up a request again, on its worker. request: NULL if it is gone by then: its client has left
+// (see skua_config.half_close), its connection has died, handler_timeout_ns has passed, or the
+// server was stopped.
 typedef void skua_resume_fn(skua_request *request, void *user);
 
 // Has fn called once on the ticket's worker, later, never before this returns on that worker. A
@@ -1221,8 +1236,9 @@ SKUA_API SKUA_NODISCARD skua_status skua_reply_field(skua_reply *reply, const ch
 SKUA_API SKUA_NODISCARD skua_status skua_reply_give(skua_reply *reply, int status, const char *type,
                                                     skua_slice content);
 
-// Whether nobody waits for the answer any more: the connection has died, or handler_timeout_ns has
-// passed. A long handler may look at it and give up. Thread: the handler's.
+// Whether nobody waits for the answer any more: the client has left (see skua_config.half_close),
+// the connection has died, or handler_timeout_ns has passed. A long handler may look at it and give
+// up.  Thread: the handler's.
 SKUA_API bool skua_reply_peer_is_gone(const skua_reply *reply);
 
 // ---- Connections ------------------------------------------------------------------------------

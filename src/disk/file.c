@@ -23,6 +23,7 @@ typedef struct file_opening {
     skua_file *file;
     skua_file_opened_fn *fn;
     void *user;
+    work_tie tie;
     char path[];
 } file_opening;
 
@@ -38,8 +39,11 @@ static void file_opened(io_op *op, int64_t result)
         memory_free(file);
         file = NULL;
     }
-    disk_home_of(w)->file_ops--;
+    disk_home *home = disk_home_of(w);
+    home->file_ops--;
+    work_return(&opening->tie, home);
     opening->fn(w, status, file, &op->info, opening->user);
+    work_end(&opening->tie, home);
     memory_free(opening);
 }
 
@@ -65,6 +69,7 @@ void skua_file_open(skua_worker *w, skua_root *root, slice path, skua_file_opene
     opening->op.links = root_files(root).links;
     disk_home *home = disk_home_of(w);
     home->file_ops++;
+    work_begin(&opening->tie, home);
     io_submit(home->loop, &opening->op);
 }
 
@@ -76,6 +81,7 @@ typedef struct file_loading {
     size_t octets;   // that have been read
     skua_file_loaded_fn *fn;
     void *user;
+    work_tie tie;
 } file_loading;
 
 static void file_loaded_some(io_op *op, int64_t result)
@@ -92,9 +98,11 @@ static void file_loaded_some(io_op *op, int64_t result)
         return;
     }
     home->file_ops--;
+    work_return(&loading->tie, home);
     if (result >= 0)
         loading->fn(file->worker, SKUA_OK, loading->octets + (size_t)result, loading->user);
     else loading->fn(file->worker, (skua_status)-result, 0, loading->user);
+    work_end(&loading->tie, home);
     skua_file_unref(file);
     memory_free(loading);
 }
@@ -115,6 +123,7 @@ void skua_file_load(skua_file *file, uint64_t offset, char *buffer, size_t room,
     loading->op.length = room;
     disk_home *home = disk_home_of(file->worker);
     home->file_ops++;
+    work_begin(&loading->tie, home);
     io_submit(home->loop, &loading->op);
 }
 

@@ -4,23 +4,30 @@
 #ifndef SKUA_DISK_HOME_H
 #define SKUA_DISK_HOME_H
 
+#include "disk/work.h"
 #include "io/io.h"
 #include "thread/mailbox.h"
 #include "thread/thread_pool.h"
 
-typedef struct disk_home {
+struct disk_home {
     io_loop *loop;
     thread_pool *disk_threads;   // open and read what is not in memory
     thread_pool *helper_threads; // of skua_offload
     // Brings a letter to the worker.  Thread: any.
     void (*post)(skua_worker *worker, mail *letter);
+    // Whoever's callbacks are running, as asker_of knows it; NULL: nobody's.
+    void *served;
+    // Who it is that asks just now; NULL: nobody.
+    work_asker *(*asker_of)(const void *served);
+    // Everything that the asker has asked for has come back.
+    void (*work_is_over)(work_asker *asker);
     unsigned fetching_max; // openings and readings that threads may have at once
     unsigned file_ops;     // openings and readings of files that are not complete
     unsigned fetching;     // file operations that threads have
     unsigned offloaded;    // work that helper threads have
     bool inline_work;      // offloaded work runs at once, as the simulated kernel has no threads
     bool draining;         // the server is stopping: every response closes its connection
-} disk_home;
+};
 
 static inline disk_home *disk_home_of(skua_worker *w)
 {

@@ -15,13 +15,16 @@ typedef struct offload_job {
     void (*work)(void *user);
     void (*done)(skua_worker *worker, void *user);
     void *user;
+    work_tie tie;
 } offload_job;
 
 static void offload_deliver(mail *letter, void *reader)
 {
     offload_job *job = (offload_job *)(void *)((char *)letter - offsetof(offload_job, letter));
-    job->done(reader, job->user);
     disk_home *home = disk_home_of(reader);
+    work_return(&job->tie, home);
+    job->done(reader, job->user);
+    work_end(&job->tie, home);
     SKUA_ASSERT(home->offloaded > 0);
     home->offloaded--;
     memory_free(job);
@@ -51,8 +54,13 @@ skua_status skua_offload(skua_worker *w, void (*work)(void *user),
     *job = (offload_job){
         .task = { .run = offload_run }, .worker = w, .work = work, .done = done, .user = user
     };
+    work_begin(&job->tie, home);
     skua_status status = offload_submit(home, job);
-    if (status) memory_free(job);
-    else home->offloaded++;
+    if (!status) {
+        home->offloaded++;
+        return SKUA_OK;
+    }
+    work_drop(&job->tie);
+    memory_free(job);
     return status;
 }

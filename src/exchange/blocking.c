@@ -248,6 +248,7 @@ static void blocking_collected(skua_request *r, skua_status status, slice conten
     skua_reply *reply = reply_new(r, user, content);
     if (reply) {
         r->reply = reply;
+        r->is_followed = true;
         w->blocked_requests++;
         skua_request_hold(r);
         if (reply_submit(w, reply) == SKUA_OK) return;

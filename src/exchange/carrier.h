@@ -56,6 +56,7 @@ struct carrier {
     skua_request *current; // the exchange that is read or answered; NULL: none
     bool running;          // inside the protocol, which goes on without a kick when that returns
     bool broken;           // nothing more can be sent; it ends as soon as nobody is inside
+    int64_t dropped_ns;    // when something was written last that is not sent, as of HEAD
     out_queue out;         // octets of responses, framed
 };
 

@@ -58,6 +58,13 @@ static bool stream_is_dropped(const skua_request *r)
     return r->muted && (r->answering == ANSWER_PUSHED || r->push == PUSH_EVENTS);
 }
 
+// Nothing is sent, but the handler is not silent.
+static skua_status stream_drop(const skua_request *r)
+{
+    if (r->answering == ANSWER_PUSHED) r->carrier->dropped_ns = r->worker->loop.now_ns;
+    return SKUA_OK;
+}
+
 static skua_status stream_check(const skua_request *r, uint64_t octets)
 {
     if (r->answering != ANSWER_PUSHED || r->push >= PUSH_TUNNEL_DONE) return SKUA_ESTATE;
@@ -74,7 +81,7 @@ static skua_status stream_refuse(skua_request *r, uint64_t octets)
 skua_status stream_reserve(skua_request *r, size_t len, stream_piece *piece)
 {
     *piece = (stream_piece){ .len = len };
-    if (stream_is_dropped(r)) return SKUA_OK;
+    if (stream_is_dropped(r)) return stream_drop(r);
     skua_status checked = stream_check(r, len);
     if (checked || len == 0) return checked; // a chunk of no octets would end the content
     if (len > stream_limit(r)) return SKUA_EINVAL;
@@ -136,7 +143,7 @@ static void stream_unref_file(void *user)
 skua_status skua_write_file(skua_request *r, skua_file *file, uint64_t offset, uint64_t length)
 {
     if (length > INT64_MAX || offset > INT64_MAX - length) return SKUA_EINVAL;
-    if (stream_is_dropped(r)) return SKUA_OK;
+    if (stream_is_dropped(r)) return stream_drop(r);
     skua_status checked = stream_check(r, length);
     if (checked || length == 0) return checked;
     if (stream_room(r) == 0) return stream_refuse(r, 0);

@@ -108,6 +108,21 @@ void request_let_go(skua_request *r)
     if (r->tickets) ticket_close_all(r);
     if (r->reply) blocking_let_go(r->reply);
     if (r->spools) spool_let_go(r);
+    work_let_go(&r->asker);
+}
+
+work_asker *request_asker_of(const void *served)
+{
+    const carrier *c = served;
+    return c->current ? &c->current->asker : NULL;
+}
+
+// A client that has left is only noticed when its request waits for nothing of the library's.
+void request_work_is_over(work_asker *asker)
+{
+    skua_request *r = (skua_request *)(void *)((char *)asker - offsetof(skua_request, asker));
+    carrier *c = r->carrier;
+    if (c->table->peer_is_done(c)) c->table->kick(c);
 }
 
 __attribute__((noinline)) static void request_free_content(skua_request *r)
@@ -129,7 +144,7 @@ static inline void request_give_back(skua_request *r)
 
 void request_dismiss(skua_request *r)
 {
-    if (r->tickets || r->reply || r->spools) request_let_go(r);
+    if (r->is_followed || r->asker.first) request_let_go(r);
     request_give_back(r);
 }
 

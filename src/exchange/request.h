@@ -6,6 +6,7 @@
 #define SKUA_EXCHANGE_REQUEST_H
 
 #include "base/arena.h"
+#include "disk/work.h"
 #include "exchange/response.h"
 #include "http/h1_head.h"
 #include "http/target.h"
@@ -80,11 +81,13 @@ struct skua_request {
     bool heading;
     // its content was asked for in one piece: collected and what goes with it are set
     bool collects;
-    bool blamed;     // reason says why it was refused
-    uint8_t typed;   // request_type
-    uint8_t outcome; // router_outcome
-    uint8_t passing; // middleware_state
-    uint16_t status; // of the answer
+    bool is_followed; // somebody is to be told when it is gone: see request_let_go
+    bool blamed;      // reason says why it was refused
+    bool complained;  // the log has a line about its handler, which has not answered
+    uint8_t typed;    // request_type
+    uint8_t outcome;  // router_outcome
+    uint8_t passing;  // middleware_state
+    uint16_t status;  // of the answer
     uint32_t holds;
     unsigned received_trailers_count;
     uint64_t entered;        // middleware that it has come to: bit i is number i of the set
@@ -92,6 +95,7 @@ struct skua_request {
     ticket_slot *tickets;    // a ring; NULL: none was taken
     skua_reply *reply;       // a blocking handler has it; NULL: none
     spool *spools;           // what is kept of its content, in memory or files
+    work_asker asker;        // of work of the library's
     slice method, target_text, authority, path, query;
     int64_t began_ns;     // when the head was complete
     uint64_t content_max; // of skua_content_limit; 0: none
@@ -164,6 +168,11 @@ void request_dismiss(skua_request *r);
 
 // Whoever was to answer it later, by a ticket or as a blocking handler, is told that it is gone.
 void request_let_go(skua_request *r);
+
+// Of disk_home: the request whose callbacks a carrier is running; and what it had asked for has come
+// back, all of it.
+work_asker *request_asker_of(const void *served);
+void request_work_is_over(work_asker *asker);
 
 // Whether anybody is to be told when it ends.
 bool request_is_watched(const skua_request *r);

@@ -8,6 +8,7 @@
 #include "exchange/ticket.h"
 
 #include "base/assert.h"
+#include "exchange/carrier.h"
 #include "exchange/request.h"
 #include "exchange/worker.h"
 
@@ -81,6 +82,7 @@ skua_status skua_ticket_take(skua_request *r, skua_ticket *ticket)
     slot->worker = r->worker;
     slot->request = r;
     slot->spent = false;
+    r->is_followed = true;
     *ticket = (skua_ticket){ registry_open(&slot->slot) };
     return SKUA_OK;
 }
@@ -105,7 +107,9 @@ static void ticket_deliver(mail *letter, void *reader)
         registry_advance(&slot->slot);
         ticket_put(w, slot);
     }
+    w->disk.served = r && r->carrier->current == r ? r->carrier : NULL;
     fn(r, user);
+    w->disk.served = NULL;
 }
 
 skua_status skua_resume(skua_ticket ticket, skua_resume_fn *fn, void *user)
@@ -125,6 +129,12 @@ skua_status skua_resume(skua_ticket ticket, skua_resume_fn *fn, void *user)
     slot->letter.deliver = ticket_deliver;
     worker_post(slot->worker, &slot->letter);
     return SKUA_OK;
+}
+
+// Those that are spent come first in the ring.
+bool ticket_is_out(const skua_request *r)
+{
+    return r->tickets && !r->tickets->previous->spent;
 }
 
 // ---- The request's end ----

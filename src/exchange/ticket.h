@@ -27,6 +27,9 @@ struct ticket_slot {
 // The slot of that index, whatever it is used for now; NULL when there was never any.  Thread: any.
 ticket_slot *ticket_find(uint32_t index);
 
+// Whether a ticket of the request's has not come back yet.
+bool ticket_is_out(const skua_request *r);
+
 // No ticket of the request can be resumed from here on; those that have been are told that it is
 // gone.
 // Only for requests that have tickets.

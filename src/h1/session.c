@@ -200,11 +200,24 @@ static bool session_next(session *s)
     return s->carrier.current != NULL;
 }
 
+// Callbacks of the current request's run, and what they answer needs no kick.
+static void session_enter(session *s)
+{
+    s->carrier.running = true;
+    s->worker->disk.served = &s->carrier;
+}
+
+static void session_exit(session *s)
+{
+    s->carrier.running = false;
+    s->worker->disk.served = NULL;
+}
+
 // Runs requests as far as the octets go. Returns how many were used.
 static size_t session_run(session *s, const char *octets, size_t len)
 {
     size_t used = 0;
-    s->carrier.running = true;
+    session_enter(s);
     while (!s->closing && !s->carrier.broken) {
         if (!s->carrier.current && (used == len || session_is_full(s))) break;
         if (!session_next(s)) break;
@@ -215,7 +228,7 @@ static size_t session_run(session *s, const char *octets, size_t len)
         if (session_may_leave(r)) session_leave(s, r);
         else if (n == 0 && r->reading == reading) break;
     }
-    s->carrier.running = false;
+    session_exit(s);
     if (s->closing && used < len) s->direct = false;
     return used;
 }
@@ -275,7 +288,9 @@ __attribute__((noinline)) static size_t session_complete_head(session *s, const 
     session_keep(s, octets, added);
     if (s->carrier.broken) return len;
     skua_request *head = s->carrier.current;
+    s->worker->disk.served = &s->carrier;
     size_t used = session_read_head(s, head, s->in, s->in_len);
+    s->worker->disk.served = NULL;
     if (head->reading == READING_HEAD) {
         if (!session_may_leave(head)) return added;
         session_leave(s, head);
@@ -316,23 +331,30 @@ static void session_end_tunnel_input(session *s)
 {
     skua_request *r = s->carrier.current;
     if (!r || r->reading != READING_TUNNEL || !r->reader || !s->peer_done || s->in_len) return;
-    s->carrier.running = true;
+    session_enter(s);
     tunnel_end_input(r);
-    s->carrier.running = false;
+    session_exit(s);
     if (session_may_leave(r)) session_leave(s, r);
 }
 
 static void session_drain(session *s, skua_request *r)
 {
-    s->carrier.running = true;
+    session_enter(s);
     stream_drain(r);
-    s->carrier.running = false;
+    session_exit(s);
+}
+
+static void session_pull(session *s, skua_request *r)
+{
+    s->worker->disk.served = &s->carrier;
+    respond_fill(r);
+    s->worker->disk.served = NULL;
 }
 
 void session_resume(session *s)
 {
     skua_request *r = s->carrier.current;
-    if (r && r->answering == ANSWER_PULLED) respond_fill(r);
+    if (r && r->answering == ANSWER_PULLED) session_pull(s, r);
     else if (r && r->answering == ANSWER_PUSHED) session_drain(s, r);
     session_run_kept(s);
     session_end_tunnel_input(s);
@@ -349,6 +371,13 @@ void session_watch_progress(session *s)
     s->looked = false; // nor is the kernel asked: this is on the path of requests
     s->watched_moved = s->moved;
     s->still_ns = s->window_ns = s->worker->loop.now_ns;
+    s->carrier.dropped_ns = 0;
+}
+
+int64_t session_silent_ns(const session *s)
+{
+    int64_t dropped = s->carrier.dropped_ns;
+    return s->worker->loop.now_ns - (dropped > s->still_ns ? dropped : s->still_ns);
 }
 
 // The kernel takes megabytes at once, and then nothing until a third of them is gone: for a slow

@@ -98,6 +98,9 @@ void session_watch_progress(session *s);
 // minimum rate over its window, is too slow.
 bool session_is_too_slow(session *s);
 
+// How long nothing has been sent or received, nor written by the handler, since the watch began.
+int64_t session_silent_ns(const session *s);
+
 // Answers 408 or 503 when there is still somebody to tell.
 void session_timed_out(session *s, int status);
 

@@ -42,6 +42,7 @@ static void config_deadlines(skua_config *c)
     if (!c->rate_window_ns) c->rate_window_ns = SECONDS(15);
     if (!c->linger_timeout_ns) c->linger_timeout_ns = SECONDS(2);
     if (!c->stream_idle_timeout_ns) c->stream_idle_timeout_ns = SECONDS(600);
+    if (!c->unanswered_log_ns) c->unanswered_log_ns = SECONDS(30);
 }
 
 #undef SECONDS
@@ -93,6 +94,7 @@ const char *config_complete(skua_config *c, const skua_config *given)
     if (!config_deadline_is_valid(c->rate_window_ns)) return "rate_window_ns";
     if (!config_deadline_is_valid(c->linger_timeout_ns)) return "linger_timeout_ns";
     if (!config_deadline_is_valid(c->stream_idle_timeout_ns)) return "stream_idle_timeout_ns";
+    if (!config_deadline_is_valid(c->unanswered_log_ns)) return "unanswered_log_ns";
     if (c->handler_timeout_ns && !config_deadline_is_valid(c->handler_timeout_ns))
         return "handler_timeout_ns";
     return NULL;

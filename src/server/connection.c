@@ -7,6 +7,7 @@
 #include "base/assert.h"
 #include "server/server.h"
 #include "exchange/push.h"
+#include "exchange/waiting.h"
 #include "server/worker.h"
 
 static connection *connection_of(io_stream *stream)
@@ -26,6 +27,31 @@ static int64_t connection_look_ns(const skua_config *config)
     int64_t least = config->stall_timeout_ns < config->rate_window_ns ? config->stall_timeout_ns
                                                                       : config->rate_window_ns;
     return least / 4 + 1;
+}
+
+// How long the current request may be silent; 0: for ever. A handler that has not begun to answer
+// has its own deadline, or none. An answer that has begun holds the client, and one whose client has
+// left is held for nobody.
+static int64_t connection_silence_ns(const connection *conn)
+{
+    const skua_config *config = worker_config(&conn->worker->self);
+    const skua_request *r = conn->session->carrier.current;
+    if (r->push >= PUSH_TUNNEL) return config->stream_idle_timeout_ns;
+    if (config->handler_timeout_ns) return config->handler_timeout_ns;
+    bool left = conn->half_closed && !config->half_close;
+    return r->answering != ANSWER_NONE || left ? config->stream_idle_timeout_ns : 0;
+}
+
+// Sets the deadline for what is left of that. A handler that has forgotten to answer is looked for
+// meanwhile.
+static void connection_await_handler(connection *conn)
+{
+    const session *s = conn->session;
+    int64_t look = worker_config(&conn->worker->self)->unanswered_log_ns;
+    int64_t most = connection_silence_ns(conn);
+    int64_t left = most - session_silent_ns(s);
+    bool looks = s->carrier.current->answering == ANSWER_NONE && (most == 0 || look < left);
+    connection_deadline_set(conn, looks ? look : left);
 }
 
 // The one setter of the state: the predecessor is checked, the deadline set.
@@ -48,10 +74,20 @@ static void connection_set_state(connection *conn, connection_state next)
         connection_deadline_set(conn, connection_look_ns(config));
         return;
     case CONNECTION_HANDLER:
-        if (!same) connection_deadline_set(conn, config->handler_timeout_ns);
+        if (same) return;
+        session_watch_progress(conn->session);
+        connection_await_handler(conn);
         return;
+    case CONNECTION_STREAM:
+        session_watch_progress(conn->session);
+        connection_await_handler(conn);
+        return;
+<<<<<<< HEAD
     case CONNECTION_STREAM: connection_deadline_set(conn, config->stream_idle_timeout_ns); return;
     case CONNECTION_LINGER: connection_deadline_set(conn, conn->worker->linger_ns); return;
+=======
+    case CONNECTION_LINGER: connection_deadline_set(conn, config->linger_timeout_ns); return;
+>>>>>>> 77c76a6 (server: end what waits for time when its client has left)
     case CONNECTION_CLOSED:
         io_deadline_remove(&conn->worker->self.loop.timers, &conn->deadline);
         return;
@@ -121,11 +157,14 @@ static connection_state connection_waits_for(const connection *conn)
     const skua_request *r = s->carrier.current;
     if (!r) return CONNECTION_IDLE;
     if (stream_idles(r)) return CONNECTION_STREAM;
-    switch ((request_reading)r->reading) {
-    case READING_HEAD: return CONNECTION_HEAD;
-    case READING_CONTENT: return content_is_blocked(r) ? CONNECTION_HANDLER : CONNECTION_CONTENT;
-    case READING_TUNNEL:
-    case READING_DONE: return CONNECTION_HANDLER;
+    switch (waiting_of(r)) {
+    case WAITING_HEAD: return CONNECTION_HEAD;
+    case WAITING_CONTENT: return CONNECTION_CONTENT;
+    case WAITING_TUNNEL:
+    case WAITING_WORK:
+    case WAITING_ROOM:
+    case WAITING_CREDIT:
+    case WAITING_TIME: return CONNECTION_HANDLER;
     }
     return CONNECTION_HANDLER;
 }
@@ -139,6 +178,16 @@ static bool connection_is_cut_off(const session *s)
     return r->reading == READING_HEAD || (s->in_len == 0 && !content_is_blocked(r));
 }
 
+// The client has said that it sends no more, and most who do so have left. What only time can bring
+// is not waited for in their name; what the library itself is about to answer is, and what the peer
+// still takes.
+static bool connection_is_left(const connection *conn)
+{
+    const skua_request *r = conn->session->carrier.current;
+    if (!conn->half_closed || !r || worker_config(&conn->worker->self)->half_close) return false;
+    return waiting_of(r) == WAITING_TIME;
+}
+
 static bool connection_has_ended(connection *conn)
 {
     session *s = conn->session;
@@ -147,7 +196,7 @@ static bool connection_has_ended(connection *conn)
         connection_linger(conn); // the answers before it may still be on their way
         return true;
     }
-    if (connection_is_cut_off(s)) session_cut_off(s);
+    if (connection_is_cut_off(s) || connection_is_left(conn)) session_cut_off(s);
     if (s->carrier.current || s->leaving || s->carrier.out.octets) return false;
     if (!s->closing && !(s->peer_done && s->in_len == 0)) return false;
     connection_end(conn);
@@ -243,7 +292,10 @@ static void connection_ended(io_stream *stream, io_end how)
     connection *conn = connection_of(stream);
     switch (how) {
     case IO_END_RESET: connection_abort(conn, SKUA_END_CLOSED); return;
-    case IO_END_NEAR: conn->half_closed = true; return;
+    case IO_END_NEAR:
+        conn->half_closed = true;
+        if (conn->session && conn->session->carrier.current) connection_settle(conn);
+        return;
     case IO_END_FIN: break;
     }
     conn->half_closed = true;
@@ -340,6 +392,27 @@ __attribute__((cold)) static void connection_give_up(connection *conn, int statu
     connection_settle(conn);
 }
 
+// The answer that has begun cannot be completed. What was queued of it has left, and may still be
+// on its way.
+__attribute__((cold)) static void connection_break_off(connection *conn)
+{
+    connection_drop_session(conn, SKUA_END_TIMEOUT);
+    connection_linger(conn);
+}
+
+__attribute__((cold)) static void connection_look_at_silence(connection *conn)
+{
+    skua_request *r = conn->session->carrier.current;
+    int64_t most = connection_silence_ns(conn);
+    if (most && session_silent_ns(conn->session) >= most) {
+        if (r->answering == ANSWER_NONE) connection_give_up(conn, 503);
+        else connection_break_off(conn);
+        return;
+    }
+    if (waiting_is_forgotten(r)) waiting_complain(r);
+    connection_await_handler(conn);
+}
+
 void connection_deadline(io_deadline *deadline, void *user)
 {
     (void)user;
@@ -353,8 +426,8 @@ void connection_deadline(io_deadline *deadline, void *user)
     case CONNECTION_HEAD: connection_give_up(conn, 408); return;
     case CONNECTION_CONTENT:
     case CONNECTION_SENDING: connection_look_at_progress(conn); return;
-    case CONNECTION_HANDLER: connection_give_up(conn, 503); return;
-    case CONNECTION_STREAM: connection_abort(conn, SKUA_END_TIMEOUT); return;
+    case CONNECTION_HANDLER:
+    case CONNECTION_STREAM: connection_look_at_silence(conn); return;
     case CONNECTION_LINGER: connection_close(conn); return;
     case CONNECTION_CLOSED: return;
     }

@@ -172,6 +172,8 @@ __attribute__((cold)) skua_status worker_open(server_worker *w, skua_server *ser
     w->self.loop.send_turn_octets_max = server->config.send_turn_octets_max;
     w->self.loop.kernel = server->sim_kernel;
     w->self.disk = (disk_home){
+        .asker_of = request_asker_of,
+        .work_is_over = request_work_is_over,
         .loop = &w->self.loop,
         .disk_threads = server->disk,
         .helper_threads = server->helpers,

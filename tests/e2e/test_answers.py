@@ -347,6 +347,23 @@ def test_half_closed_client_gets_its_answer(rules):
         assert connection.ended()
 
 
+def test_clients_that_leave_before_the_answer_are_noticed(launch_rules):
+    """Each closes as most do, with FIN, and nobody writes to it. FIN may come with the request, or later."""
+    rules = launch_rules()
+    for late in (False, True):
+        connections = [rules.connect() for _ in range(20)]
+        for connection in connections:
+            connection.send(request("/watched-silent"))
+            if not late:
+                connection.close()
+        if late:
+            assert connections[-1].silent(0.2)
+        for connection in connections:
+            connection.close()
+        closed = b"closed=40" if late else b"closed=20"
+        assert eventually(lambda: closed in rules.get("/ends").content, within=5)
+
+
 def test_half_closed_pipeline_is_answered(rules):
     with rules.connect() as connection:
         connection.send(request("/") * 10).half_close()

@@ -134,6 +134,23 @@ def test_a_client_that_leaves_meanwhile(server):
     assert server.get("/fast.txt").status == 200
 
 
+def test_a_client_that_sends_no_more_gets_cold_files(server):
+    """printf 'GET ...' | nc -N: what is not in memory is answered as what is."""
+    for path, content in ((f"/slow/{(name := cold(SMALL))}", slow_disk.content(name, 0, SMALL)),
+                          (f"/slow/{(name := cold(LARGE))}", slow_disk.content(name, 0, LARGE)),
+                          ("/fast.txt", b"x" * 1000)):
+        with server.connect() as connection:
+            connection.send(ask(path)).half_close()
+            answer = connection.response()
+            assert (answer.status, answer.content) == (200, content)
+            assert connection.ended()
+    with server.connect() as connection:
+        connection.send(ask("/slow/") + ask("/slow/none")).half_close()
+        assert connection.response().status == 200  # the listing
+        assert connection.response().status == 404
+        assert connection.ended()
+
+
 def ask(path, *lines, method="GET"):
     """The octets of a request."""
     return "\r\n".join([f"{method} {path} HTTP/1.1", "Host: localhost", *lines, "", ""]).encode()

@@ -225,6 +225,22 @@ def test_a_peer_that_goes_cancels_the_wait(fresh):
     assert eventually(lambda: frames(fresh) == (0, 1), within=5)
 
 
+def test_a_client_that_leaves_cancels_the_wait(fresh):
+    connection = fresh.connect()
+    connection.send(request("/co/sleep/20000"))
+    assert eventually(lambda: frames(fresh) == (1, 0))
+    connection.half_close()
+    assert eventually(lambda: frames(fresh) == (0, 1), within=5)
+    assert connection.ended()
+
+
+def test_a_client_that_leaves_gets_what_a_helper_works_for(fresh):
+    with fresh.connect() as connection:
+        connection.send(request("/co/job/200")).half_close()
+        assert connection.response().content == b"/co/job/200"
+        assert connection.ended()
+
+
 def test_work_that_runs_is_waited_for(fresh):
     """The frame stays until what it awaits has come back, though the peer is gone."""
     connection = fresh.connect()

@@ -248,6 +248,41 @@ def test_what_a_handler_reads_outlives_the_connection(launch_threads):
     assert counts(server)["intact"] == 5
 
 
+def test_a_handler_is_told_at_once_that_its_client_has_left(launch_threads):
+    server = launch_threads()
+    connections = [server.connect() for _ in range(5)]
+    for connection in connections:
+        connection.send(post("/block/until-gone/alpha", b"z" * 50000, "User-Agent: test"))
+    assert eventually(lambda: counts(server)["begun"] == 5)
+    for connection in connections[:2]:
+        connection.half_close()
+    for connection in connections[2:]:
+        connection.close()
+    assert eventually(lambda: counts(server)["finished"] == 5, within=5)
+    assert counts(server)["intact"] == 5
+    assert connections[0].ended() and connections[1].ended()
+
+
+def test_a_handler_whose_client_has_left_before_a_thread_was_free(launch_threads):
+    server = launch_threads("blocking_threads=1")
+    first, second = server.connect(), server.connect()
+    first.send(request("/block/sleep/400"))
+    assert eventually(lambda: counts(server)["begun"] == 1)
+    second.send(request("/block/sleep/0")).half_close()
+    assert second.ended()
+    assert first.response().status == 200
+    assert server.get("/block/sleep/0").status == 200
+    assert counts(server)["begun"] == 2
+
+
+def test_a_ticket_of_a_client_that_has_left(launch_threads):
+    server = launch_threads()
+    with server.connect() as held:
+        held.send(request("/hold")).half_close()
+        assert held.ended()
+    assert server.get("/resume").content == b"closed"
+
+
 def test_the_deadline_of_a_blocking_handler(launch_threads):
     server = launch_threads("handler_timeout_ns=300000000")
     with server.connect() as connection:

@@ -173,6 +173,16 @@ void house_await_held(run *r)
     run_rest(r);
 }
 
+// It may be on its way for a while: small pieces that nobody reads are acknowledged late.
+void house_await_done(run *r)
+{
+    int64_t since = 0;
+    while (!skua_request_peer_is_done(r->held->request)) {
+        (void)run_round(r, HOST_TIME_STANDS);
+        run_be_patient(r, &since, "waiting for FIN");
+    }
+}
+
 // Or will have.
 static bool house_has_visitors(const run *r)
 {
@@ -207,6 +217,7 @@ void house_furnish(run *r, skua_server *server)
 {
     static const house_route routes[] = { { "/hello", on_hello },
                                           { "GET /hold", on_hold },
+                                          { "POST /hold/content", on_hold },
                                           { "GET /only", on_hello } };
     const skua_middleware hooks = { hook_before, hook_head, hook_end, r };
     if (!r->scenario->unwatched) house_must(skua_use(server, "/", &hooks));

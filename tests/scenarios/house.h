@@ -12,17 +12,21 @@
 //     POST /form         answers with the parts of a form
 //     POST /refuse/{len} answers without reading
 //     GET /pull/{tag}/{len}   octets of the pattern, of unknown length, with waits and a trailer
+//     GET /pull/open/{tag}/{len} gives so much, and then waits for ever
 //     GET /length/{tag}/{len} the same of stated length, without waits
 //     GET /short/{tag}/{len} states more than it has; GET /fail/{tag}/{len} has a source that fails
 //     GET /lent/{tag}/{len}   lends them
 //     GET /stream/{tag}/{len} writes them as there is room, with a trailer
+//     GET /stream/open/{tag}/{len} writes so much, and never finishes
 //     POST /duplex       writes the content while it comes
 //     GET /tunnel becomes a tunnel that sends back what comes; GET /tunnel/first one that closes
 //     its half
 //     GET /events        three events, and another one later;  GET /events/open one, and no end
-//     GET /hold          is answered when the scenario says so
+//     GET /events/ticking/{len} so many comments and events, a tenth of a second apart
+//     GET /hold          is answered when the scenario says so;  POST /hold/content the same
 //     GET /hints, /redirect, /cookie, /status/{len}, /error/{len}, /abort, /abort/late, /close
 //     GET /ticket, /posted, /offloaded, POST /blocking: other threads answer
+//     GET /offloaded/held takes a ticket when the helper has done its work
 //     GET /ticket/held   is resumed when the scenario says so
 //     GET /file          a file, opened by the handler;  GET /written writes one into a stream
 //     GET /files/        the folder;  GET /kept/ and /lost/ with listings, kept between pieces or
@@ -105,5 +109,7 @@ void house_release(run *r);
 void house_await_ends(run *r);
 // Waits for a request of /hold or /ticket/held, and so for everything before it.
 void house_await_held(run *r);
+// Waits until the client of that request is known to send no more.
+void house_await_done(run *r);
 
 #endif

@@ -127,6 +127,23 @@ static skua_pulled pull_at_once(skua_request *request, char *buffer, size_t room
     return v->fails ? SKUA_PULL_ERROR : SKUA_PULL_END;
 }
 
+// Gives what it has, and no end.
+static skua_pulled pull_for_ever(skua_request *request, char *buffer, size_t room, size_t *octets,
+                                 void *user)
+{
+    visit *v = user;
+    (void)request;
+    *octets = visit_fill(v, buffer, room);
+    return *octets ? SKUA_PULL_OCTETS : SKUA_PULL_PENDING;
+}
+
+static void on_pull_open(skua_request *request, void *user)
+{
+    (void)user;
+    house_must(
+        skua_respond_pull(request, 200, "text/plain", -1, pull_for_ever, house_enter(request)));
+}
+
 static void on_length(skua_request *request, void *user)
 {
     (void)user;
@@ -191,6 +208,7 @@ void house_add_answers(run *r, skua_server *server)
         { "GET /close", on_close },
         { "GET /abort", on_abort },
         { "GET /pull/{tag}/{len}", on_pull },
+        { "GET /pull/open/{tag}/{len}", on_pull_open },
         { "GET /length/{tag}/{len}", on_length },
         { "GET /short/{tag}/{len}", on_short },
         { "GET /fail/{tag}/{len}", on_fail },

@@ -10,6 +10,7 @@
 enum { STREAM_PIECE_OCTETS = 3000 };
 
 static const int64_t event_wait_ns = 1000000;
+static const int64_t event_tick_ns = 100000000;
 
 // ---- Written as there is room ----
 
@@ -41,6 +42,19 @@ static void on_stream(skua_request *request, void *user)
     visit *v = house_enter(request);
     house_must(skua_respond_stream(request, 200, "text/plain", -1, stream_drained, v));
     stream_go(v);
+}
+
+// Writes all at once, and no end.
+static void on_stream_open(skua_request *request, void *user)
+{
+    (void)user;
+    visit *v = house_enter(request);
+    house_must(skua_respond_stream(request, 200, "text/plain", -1, NULL, NULL));
+    while (v->at < v->len) {
+        char piece[STREAM_PIECE_OCTETS];
+        size_t n = visit_fill(v, piece, sizeof piece);
+        house_must(skua_write(request, (skua_slice){ piece, n }));
+    }
 }
 
 static void on_abort_late(skua_request *request, void *user)
@@ -150,16 +164,37 @@ static void on_events_open(skua_request *request, void *user)
     house_must(skua_event_send(request, &(skua_event){ .data = SKUA_SLICE("the only one") }));
 }
 
+static void events_tick(skua_worker *worker, void *user)
+{
+    visit *v = user;
+    if (!v->request) return;
+    bool comment = v->at++ % 2;
+    house_must(skua_event_send(v->request,
+                               &(skua_event){ .data = SKUA_SLICE("tick"), .comment = comment }));
+    if (v->at == v->len) house_must(skua_finish(v->request));
+    else house_must(skua_timer_start(worker, event_tick_ns, 0, events_tick, v, NULL));
+}
+
+static void on_events_ticking(skua_request *request, void *user)
+{
+    (void)user;
+    house_must(skua_events_open(request, NULL, NULL));
+    house_must(skua_timer_start(skua_request_worker(request), event_tick_ns, 0, events_tick,
+                                house_enter(request), NULL));
+}
+
 void house_add_streams(run *r, skua_server *server)
 {
     static const house_route routes[] = {
         { "GET /stream/{tag}/{len}", on_stream },
+        { "GET /stream/open/{tag}/{len}", on_stream_open },
         { "GET /abort/late", on_abort_late },
         { "POST /duplex", on_duplex },
         { "GET /tunnel", on_tunnel },
         { "GET /tunnel/first", on_tunnel_first },
         { "GET /events", on_events },
         { "GET /events/open", on_events_open },
+        { "GET /events/ticking/{len}", on_events_ticking },
     };
     house_add(r, server, routes, sizeof routes / sizeof *routes);
 }

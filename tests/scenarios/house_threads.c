@@ -113,6 +113,21 @@ static void on_offloaded(skua_request *request, void *user)
                             house_visit(request)));
 }
 
+static void offloaded_hold(skua_worker *worker, void *user)
+{
+    (void)worker;
+    visit *v = user;
+    visit_note(v, "the work is done");
+    if (v->request) house_must(skua_ticket_take(v->request, &v->ticket));
+}
+
+static void on_offloaded_held(skua_request *request, void *user)
+{
+    (void)user;
+    house_must(skua_offload(skua_request_worker(request), offloaded_work, offloaded_hold,
+                            house_visit(request)));
+}
+
 static void on_blocking(const skua_request *request, skua_slice content, skua_reply *reply,
                         void *user)
 {
@@ -138,6 +153,7 @@ void house_add_threads(run *r, skua_server *server)
         { "GET /ticket/held", on_ticket_held },
         { "GET /posted", on_posted },
         { "GET /offloaded", on_offloaded },
+        { "GET /offloaded/held", on_offloaded_held },
     };
     house_add(r, server, routes, sizeof routes / sizeof *routes);
     house_must(skua_route_blocking(server, "POST /blocking", on_blocking, r));

@@ -51,17 +51,17 @@ static size_t client_piece(const client *c, size_t left)
     return piece < left ? piece : left;
 }
 
+// FIN goes together with the last octets.
 static bool client_push(client *c)
 {
-    size_t left = c->outbox.len - c->out_at;
+    size_t left = c->outbox.len - c->out_at, sent = 0;
     if (left) {
-        size_t sent =
-            wire_send(&c->wire, slice_make(c->outbox.octets + c->out_at, client_piece(c, left)));
+        sent = wire_send(&c->wire, slice_make(c->outbox.octets + c->out_at, client_piece(c, left)));
         c->out_at += sent;
-        return sent > 0;
+        if (sent < left) return sent > 0;
     }
     c->outbox.len = c->out_at = 0;
-    if (!c->finishes) return false;
+    if (!c->finishes) return sent > 0;
     c->finishes = false;
     wire_finish(&c->wire);
     return true;
@@ -93,6 +93,14 @@ static void client_send_slice(client *c, slice octets)
 void client_send(client *c, const char *octets)
 {
     transcript_octets(&c->story, "  > ", slice_of(octets));
+    client_send_slice(c, slice_of(octets));
+}
+
+void client_send_last(client *c, const char *octets)
+{
+    transcript_octets(&c->story, "  > ", slice_of(octets));
+    text_addf(&c->story, "  sends no more\n");
+    c->finishes = true;
     client_send_slice(c, slice_of(octets));
 }
 

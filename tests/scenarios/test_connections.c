@@ -31,16 +31,6 @@ static void play_reset_held(run *r)
     house_await_ends(r);
 }
 
-// The reset comes when the server has heard of the end of what the client sends already.
-static void play_reset_half_closed(run *r)
-{
-    client *c = play_held(r);
-    client_finish(c);
-    client_rest(c);
-    client_reset(c);
-    house_await_ends(r);
-}
-
 static void play_reset_in_content(run *r)
 {
     client *c = client_connect(r);
@@ -144,7 +134,6 @@ int main(int argc, char **argv)
     static const scenario scenarios[] = {
         { .name = "a client that says nothing", .play = play_says_nothing },
         { .name = "a reset before the answer", .play = play_reset_held },
-        { .name = "a reset behind the end of what was sent", .play = play_reset_half_closed },
         { .name = "a reset in the content", .play = play_reset_in_content },
         { .name = "requests behind one that takes its time", .play = play_pipelined_behind_held },
         { .name = "a client that goes on sending",

@@ -67,6 +67,58 @@ static void play_handler(run *r)
     client_expect_end(c);
 }
 
+// The route is named in the log before the deadline comes.
+static void play_forgotten(run *r)
+{
+    play_handler(r);
+}
+
+static void play_begun(run *r, const char *request)
+{
+    client *c = client_connect(r);
+    client_send(c, request);
+    client_expect_part(c);
+    client_expect_cut(c);
+}
+
+static void play_pending(run *r)
+{
+    play_begun(r, "GET /pull/open/1/1000 HTTP/1.1\r\nHost: a\r\n\r\n");
+}
+
+static void play_stream(run *r)
+{
+    play_begun(r, "GET /stream/open/1/1000 HTTP/1.1\r\nHost: a\r\n\r\n");
+}
+
+// Its client sends no more, and is waited for all the same.
+static void play_half_closed(run *r)
+{
+    client *c = client_connect(r);
+    client_send_last(c, "GET /stream/open/1/1000 HTTP/1.1\r\nHost: a\r\n\r\n");
+    client_expect_part(c);
+    client_expect_cut(c);
+}
+
+// Nothing is sent for longer than the deadline, but each comment and each event renews it.
+static void play_ticking(run *r)
+{
+    client *c = client_connect(r);
+    client_send(c, "GET /events/ticking/12 HTTP/1.1\r\nHost: a\r\n\r\n");
+    client_expect(c);
+    client_finish(c);
+    client_expect_end(c);
+}
+
+// The answer to HEAD has begun, and what is written of it is dropped.
+static void play_muted(run *r)
+{
+    client *c = client_connect(r);
+    client_send(c, "HEAD /stream/open/1/1000 HTTP/1.1\r\nHost: a\r\n\r\n");
+    client_expect_to_head(c);
+    client_expect_end(c);
+}
+
 static void play_ticket(run *r)
 {
     client *c = client_connect(r);
@@ -131,6 +183,46 @@ int main(int argc, char **argv)
           .config = { .handler_timeout_ns = DEADLINE_NS } },
         { .name = "of a handler with a ticket",
           .play = play_ticket,
+          .waits = true,
+          .config = { .handler_timeout_ns = DEADLINE_NS } },
+        { .name = "of a handler that has forgotten its request",
+          .play = play_forgotten,
+          .waits = true,
+          .config = { .unanswered_log_ns = DEADLINE_NS, .handler_timeout_ns = 2 * DEADLINE_NS } },
+        { .name = "of a handler that is waited for",
+          .play = play_ticket,
+          .waits = true,
+          .config = { .unanswered_log_ns = DEADLINE_NS, .handler_timeout_ns = 2 * DEADLINE_NS } },
+        { .name = "of a source that is pending",
+          .play = play_pending,
+          .waits = true,
+          .config = { .stream_idle_timeout_ns = DEADLINE_NS } },
+        { .name = "of a source that is pending, the handler's",
+          .play = play_pending,
+          .waits = true,
+          .config = { .handler_timeout_ns = DEADLINE_NS } },
+        { .name = "of a stream that is not finished",
+          .play = play_stream,
+          .waits = true,
+          .config = { .stream_idle_timeout_ns = DEADLINE_NS } },
+        { .name = "of a stream that is not finished, the handler's",
+          .play = play_stream,
+          .waits = true,
+          .config = { .handler_timeout_ns = DEADLINE_NS } },
+        { .name = "of a stream whose client sends no more",
+          .play = play_half_closed,
+          .waits = true,
+          .config = { .stream_idle_timeout_ns = DEADLINE_NS, .half_close = true } },
+        { .name = "of a stream for HEAD that is not finished",
+          .play = play_muted,
+          .waits = true,
+          .config = { .stream_idle_timeout_ns = DEADLINE_NS } },
+        { .name = "renewed by comments and events",
+          .play = play_ticking,
+          .waits = true,
+          .config = { .stream_idle_timeout_ns = DEADLINE_NS } },
+        { .name = "of events, the handler's",
+          .play = play_events,
           .waits = true,
           .config = { .handler_timeout_ns = DEADLINE_NS } },
         { .name = "of an event stream",

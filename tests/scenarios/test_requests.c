@@ -114,18 +114,6 @@ static void play_asked_to_close(run *r)
     client_expect_end(c);
 }
 
-static void play_half_closed(run *r)
-{
-    client *c = client_connect(r);
-    client_send(c, "GET /hold HTTP/1.1\r\nHost: a\r\n\r\n");
-    house_await_held(r);
-    client_finish(c);
-    client_rest(c);
-    house_release(r);
-    client_expect(c);
-    client_expect_end(c);
-}
-
 static void play_half_closed_pipeline(run *r)
 {
     client *c = client_connect(r);
@@ -194,7 +182,6 @@ int main(int argc, char **argv)
         { .name = "HTTP/1.0 kept alive, until a length is not known", .play = play_old_kept_alive },
         { .name = "OPTIONS", .play = play_options },
         { .name = "a client that asks for the close", .play = play_asked_to_close },
-        { .name = "a client that sends no more before the answer", .play = play_half_closed },
         { .name = "a client that sends no more behind a pipeline",
           .play = play_half_closed_pipeline },
         { .name = "a head that breaks off", .play = play_cut_off_in_head },

@@ -97,6 +97,7 @@ typedef struct play {
     bool files_fail;  // the kernel may refuse files
     bool few;         // connections are refused
     bool sluggish;    // deadlines may pass
+    bool half_close;  // clients that send no more are waited for
     unsigned starved; // so many of a thousand allocations of the server fail
     uint64_t memory;  // which ones
 } play;
@@ -542,6 +543,49 @@ static bool may_end(const play *p, const asked *a)
            (a->kind == ASK_DUPLEX_LENGTH && a->len > 65536) || (p->files_fail && asks_for_file(a));
 }
 
+// What may wait for something that only time can bring.
+static bool ask_waits(ask kind)
+{
+    switch (kind) {
+    case ASK_PULL:
+    case ASK_LENGTH:
+    case ASK_LATER:
+    case ASK_TICKET:
+    case ASK_BLOCKING:
+    case ASK_STREAM:
+    case ASK_DUPLEX_LENGTH:
+    case ASK_DUPLEX_CHUNKED:
+    case ASK_FAIL:
+    case ASK_OLD: return true;
+    case ASK_HELLO:
+    case ASK_HEAD:
+    case ASK_ECHO_LENGTH:
+    case ASK_ECHO_CHUNKED:
+    case ASK_ECHO_EXPECT:
+    case ASK_COUNT_LENGTH:
+    case ASK_COUNT_CHUNKED:
+    case ASK_LENT:
+    case ASK_FILE:
+    case ASK_DIRECTORY:
+    case ASK_KEPT:
+    case ASK_PARTS:
+    case ASK_MISSING:
+    case ASK_BAD_METHOD:
+    case ASK_IGNORED:
+    case ASK_KINDS:
+    case ASK_BROKEN:
+    case ASK_CLOSE:
+    case ASK_TUNNEL: return false;
+    }
+    return false;
+}
+
+// Whether the client may have been taken to have left before it had its answer.
+static bool may_be_left(const play *p, const client *c, const asked *a)
+{
+    return c->finned && !p->half_close && ask_waits(a->kind);
+}
+
 // Nothing but the server itself decided how the connection went.
 static bool is_undisturbed(const play *p, const client *c)
 {
@@ -564,8 +608,9 @@ static answer_state next_final(const play *p, const client *c, unsigned i, slice
 {
     for (;;) {
         bool to_head = client_asks_for_head(c, i, *in);
-        bool at_end =
-            sim_client_is_eof(c->end) && is_undisturbed(p, c); // cut, it looks complete in HTTP/1.0
+        // cut, it looks complete in HTTP/1.0
+        bool cut = i < c->asked_count && may_be_left(p, c, &c->asked[i]);
+        bool at_end = sim_client_is_eof(c->end) && is_undisturbed(p, c) && !cut;
         answer_state state = answer_read(in, to_head, at_end, got);
         if (state == ANSWER_IS_BROKEN) wrong(p, c, i, got->why);
         if (state != ANSWER_IS_WHOLE || got->status >= 200) return state;
@@ -641,8 +686,9 @@ static unsigned check_client(const play *p, const client *c)
     // then.
     if (!sim_client_is_eof(c->end)) wrong(p, c, answered, "reset by the server");
     for (unsigned i = 0; i < c->asked_count && c->asked[i].end <= c->upto; i++) {
-        if (i == answered && !may_end(p, &c->asked[i])) wrong(p, c, i, "no answer");
-        if (may_end(p, &c->asked[i]) && i + 1 >= answered) break;
+        bool may = may_end(p, &c->asked[i]) || may_be_left(p, c, &c->asked[i]);
+        if (i == answered && !may) wrong(p, c, i, "no answer");
+        if (may && i + 1 >= answered) break;
     }
     return answered;
 }
@@ -670,7 +716,7 @@ static sim_config play_kernel(uint64_t seed, bool trace)
 
 static skua_config play_config(uint64_t seed)
 {
-    skua_config config = { .workers = 1 };
+    skua_config config = { .workers = 1, .half_close = seed / 2 % 2 };
     if (seed % 6 == 1) config.out_octets_max = 1000;
     if (seed % 6 == 2) config.send_turn_octets_max = 700;
     if (seed % 13 == 0) config.connections_max = 2;
@@ -682,6 +728,7 @@ static void play_begin(play *p, uint64_t seed, bool starved, bool trace)
     skua_config config = play_config(seed);
     sim_config kernel = play_kernel(seed, trace);
     *p = (play){ .seed = seed, .few = config.connections_max > 0, .sluggish = seed % 16 == 7 };
+    p->half_close = config.half_close;
     p->files_fail = seed % 4 == 0 || kernel.descriptors_max;
     assert_true(site_open(&p->site, &config, &kernel, folder));
     site_turn(&p->site, 0); // it listens now

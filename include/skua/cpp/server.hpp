@@ -152,6 +152,8 @@ struct config {
     unsigned fields_max = 0, params_max = 0;
     std::uint64_t content_octets_max = 0, discard_octets_max = 0, out_octets_max = 0;
     time head_timeout{}, keep_alive_timeout{}, stall_timeout{}, rate_window{}, handler_timeout{}, linger_timeout{};
+    time stream_idle_timeout{}, unanswered_log{};
+    bool half_close = false;
     std::uint64_t rate_octets_min = 0;
     skua_log_format log = SKUA_LOG_NONE;
     skua_log_write *log_write = nullptr;
@@ -180,6 +182,9 @@ struct config {
         c.rate_window_ns = rate_window.count();
         c.handler_timeout_ns = handler_timeout.count();
         c.linger_timeout_ns = linger_timeout.count();
+        c.stream_idle_timeout_ns = stream_idle_timeout.count();
+        c.unanswered_log_ns = unanswered_log.count();
+        c.half_close = half_close;
         c.rate_octets_min = rate_octets_min;
         c.log = log;
         c.log_write = log_write;

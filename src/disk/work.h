@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+//
+// Work under way, and who asked for it: opening, reading, offloaded work. It belongs to whomever a
+// callback is running for when it begins, so that work begun when that comes back belongs to the
+// same asker. Without it nobody could tell who will go on by itself from who waits for the program.
+#ifndef SKUA_DISK_WORK_H
+#define SKUA_DISK_WORK_H
+
+typedef struct disk_home disk_home;
+typedef struct work_tie work_tie;
+
+// Embedded in whoever asks: a request.
+typedef struct work_asker {
+    work_tie *first; // NULL: nothing is under way
+} work_asker;
+
+// Embedded in whatever is under way.
+struct work_tie {
+    work_tie *next, **link; // in the asker's list
+    work_asker *asker;      // NULL: nobody's, or the asker is gone
+    void *served;           // of the home, when it began
+};
+
+// Work begins for the asker whose callback is running, if one is.
+void work_begin(work_tie *tie, disk_home *home);
+
+// It has come back. What is called in between is called for its asker.
+void work_return(const work_tie *tie, disk_home *home);
+void work_end(work_tie *tie, disk_home *home);
+
+// It did not begin after all.
+void work_drop(work_tie *tie);
+
+// The asker goes: its work goes on for nobody.
+void work_let_go(work_asker *asker);
+
+#endif

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+//
+// What has to happen before a request goes on. The deadline of its connection depends on it, and
+// what becomes of the request when its client leaves.
+#ifndef SKUA_EXCHANGE_WAITING_H
+#define SKUA_EXCHANGE_WAITING_H
+
+#include "exchange/request.h"
+
+typedef enum waiting_kind {
+    WAITING_HEAD,    // the peer sends the rest of the head
+    WAITING_CONTENT, // or of the content
+    WAITING_TUNNEL,  // either side says something
+    WAITING_WORK,    // the library opens, loads, lists, spools, or a helper thread works
+    WAITING_ROOM,    // the peer takes octets, and then the answer goes on by itself
+    WAITING_CREDIT,  // the handler gives back credit for content, of which there may be more
+    WAITING_TIME     // what only time can bring: a ticket, a thread, an event, a source
+} waiting_kind;
+
+waiting_kind waiting_of(const skua_request *r);
+
+// Whether its handler has returned without an answer, and nothing is known that could bring one: no
+// ticket, no hold, no blocking handler and no work of the library's.
+bool waiting_is_forgotten(const skua_request *r);
+
+// Says so in the log, once.
+void waiting_complain(skua_request *r);
+
+#endif
