@@ -82,12 +82,7 @@ static void connection_set_state(connection *conn, connection_state next)
         session_watch_progress(conn->session);
         connection_await_handler(conn);
         return;
-<<<<<<< HEAD
-    case CONNECTION_STREAM: connection_deadline_set(conn, config->stream_idle_timeout_ns); return;
     case CONNECTION_LINGER: connection_deadline_set(conn, conn->worker->linger_ns); return;
-=======
-    case CONNECTION_LINGER: connection_deadline_set(conn, config->linger_timeout_ns); return;
->>>>>>> 77c76a6 (server: end what waits for time when its client has left)
     case CONNECTION_CLOSED:
         io_deadline_remove(&conn->worker->self.loop.timers, &conn->deadline);
         return;
