@@ -17,7 +17,7 @@
 #include <stdarg.h>
 #include <cmocka.h>
 
-enum { SEEDS = 3000, REPLAYED = 20 /* one in so many runs twice */, TURNS_MAX = 1000000 };
+enum { SEEDS = 3000, TURNS_MAX = 1000000 };
 
 static const int64_t second_ns = 1000000000;
 
