@@ -164,7 +164,10 @@ static char wanted_octet(const asked *a, uint64_t i, uint64_t *len)
     case ASK_COUNT_CHUNKED: return count_octet(a, i, len);
     case ASK_FILE:
     case ASK_DIRECTORY:
-    case ASK_KEPT: *len = SITE_FILE_OCTETS; return site_octet(SITE_FILE_TAG, i);
+    case ASK_KEPT:
+    case ASK_PARTS: // answered whole where descriptors have run out
+        *len = SITE_FILE_OCTETS;
+        return site_octet(SITE_FILE_TAG, i);
     case ASK_ECHO_LENGTH:
     case ASK_ECHO_CHUNKED:
     case ASK_ECHO_EXPECT:
@@ -181,7 +184,6 @@ static char wanted_octet(const asked *a, uint64_t i, uint64_t *len)
     case ASK_FAIL:
     case ASK_OLD: *len = a->len; return site_octet(a->tag, i);
     case ASK_HEAD:
-    case ASK_PARTS:
     case ASK_MISSING:
     case ASK_BAD_METHOD:
     case ASK_BROKEN:
@@ -237,6 +239,7 @@ static bool status_is_wanted(const play *p, const asked *a, const answer *got)
 {
     if (asks_for_file(a) && p->files_fail && got->status >= 500) return true;
     if (p->starved && got->status == 503) return true;
+    if (a->kind == ASK_PARTS && p->files_fail && got->status == 200) return true;
     // it could not answer
     if (p->starved && a->kind == ASK_BLOCKING && got->status == 500) return true;
     return got->status == wanted_status(a->kind);
