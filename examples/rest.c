@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// A small REST interface with JSON (by the library jansson) and one worker, so that nothing is
-// locked:
-// curl -d '{"title":"write"}' http://127.0.0.1:8080/tasks ; curl -X DELETE
-// http://127.0.0.1:8080/tasks/1
+// A small REST interface with JSON (by the library jansson); one worker, so that nothing is locked:
+// curl -d '{"title":"write"}' 127.0.0.1:8080/tasks ; curl -X DELETE 127.0.0.1:8080/tasks/1
 #include <skua/skua.h>
 
 #include <jansson.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static json_t *tasks; // an object: id to title
@@ -23,8 +20,9 @@ static void give(skua_request *request, int status, json_t *value)
     json_decref(value);
 }
 
-static const char *id_of(skua_request *request, char text[16])
+static const char *id_of(skua_request *request)
 {
+    static char text[16];
     skua_slice id = skua_request_param(request, "id");
     return snprintf(text, 16, "%.*s", (int)(id.len < 15 ? id.len : 15), id.ptr) < 0 ? "" : text;
 }
@@ -38,8 +36,7 @@ static void on_list(skua_request *request, void *user)
 static void on_get(skua_request *request, void *user)
 {
     (void)user;
-    char id[16];
-    json_t *title = json_object_get(tasks, id_of(request, id));
+    json_t *title = json_object_get(tasks, id_of(request));
     give(request, title ? 200 : 404, json_pack("{s:O?}", "title", title));
 }
 
@@ -47,12 +44,12 @@ static void added(skua_request *request, skua_status status, skua_slice content,
 {
     (void)user;
     if (status) return; // answered, or gone
-    json_t *task = json_loadb(content.ptr, content.len, 0, NULL),
-           *title = json_object_get(task, "title");
+    json_t *task = json_loadb(content.ptr, content.len, 0, NULL);
+    json_t *title = json_object_get(task, "title");
     char id[16];
     (void)snprintf(id, sizeof id, "%u", last_id + 1);
     bool good = json_is_string(title) && json_object_set(tasks, id, title) == 0;
-    last_id += good;
+    if (good) last_id++;
     give(request, good ? 201 : 400, json_pack("{s:s, s:O?}", "id", id, "title", title));
     json_decref(task);
 }
@@ -65,9 +62,7 @@ static void on_add(skua_request *request, void *user)
 static void on_delete(skua_request *request, void *user)
 {
     (void)user;
-    char id[16];
-    int status = json_object_del(tasks, id_of(request, id)) ? 404 : 204;
-    if (skua_respond(request, status, NULL, SKUA_SLICE(""))) skua_request_abort(request);
+    give(request, json_object_del(tasks, id_of(request)) ? 404 : 204, json_object());
 }
 
 int main(int argc, char **argv)
