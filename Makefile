@@ -89,8 +89,8 @@ unit: build/.tools-test build/asan/.built
 
 # What crosses threads, under the thread sanitizer.
 TSAN_SCENARIOS := threads connections
-TSAN_UNITS := io/disk $(addprefix thread/,mailbox thread_pool gate) log/log $(addprefix server/,backend server stop watch blocking post \
-    ticket failure threads file)
+TSAN_UNITS := io/disk $(addprefix thread/,mailbox thread_pool gate) log/log disk/watch \
+    $(addprefix exchange/,blocking ticket) $(addprefix server/,backend server stop post failure threads file)
 TSAN_TESTS := workers accept threads cold_disk
 tsan: build/.tools-test build/tsan/build.ninja
 	@cmake --build build/tsan -j $(JOBS) --target skua echo rules threads workers $(subst /,_test_,$(TSAN_UNITS)) \
@@ -105,7 +105,7 @@ forms: build/.tools-test build/single/.built
 	@SKUA_BUILD=build/single $(PYTEST_MANY) tests/e2e/test_requests.py tests/e2e/test_files.py
 
 # The kqueue backend, over the shim of tests/kqueue.
-KQUEUE_UNITS := kqueue_test_kqueue io_test_streams io_test_operations server_test_watch server_test_foreign \
+KQUEUE_UNITS := kqueue_test_kqueue io_test_streams io_test_operations disk_test_watch server_test_foreign \
     server_test_stop
 KQUEUE_TESTS := requests files faults clients
 KQUEUE_SCENARIOS := $(basename $(notdir $(wildcard tests/scenarios/test_*.c)))

@@ -157,8 +157,10 @@ static inline bool framing_is_one_piece(const response *given, size_t head_room)
 }
 
 // What is the response's own: Connection, its fields, and how its content is framed.
-static inline char *framing_write_fields_of(const session *s, const skua_request *r,
-                                            const response *given, slice made, char *at)
+static inline __attribute__((always_inline)) char *framing_write_fields_of(const session *s,
+                                                                           const skua_request *r,
+                                                                           const response *given,
+                                                                           slice made, char *at)
 {
     int status = given->status;
     if (framing_names_connection(r, status)) at = framing_write_connection(r, at, status);
