@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,6 +19,8 @@ enum {
     CROWD_MAX = 256,
     CROWD_PIECE = 131072, // more than a client's share of a turn
     CROWD_TURNS = 12,
+    CROWD_RECEIVE_OCTETS = 1 << 20,
+    CROWD_DESCRIPTORS_MAX = 1024, // more than there are before the clients come
     PROBES = 3,
     PROBE_TURNS_MAX = 8,
     // A turn of the simulated kernel's runs a few streams only, which chance chooses.
@@ -83,6 +86,20 @@ static skua_server *crowd_server(crowd *c)
     assert_int_equal(skua_route(server, "GET /tunnel/{number}", on_tunnel, c), SKUA_OK);
     assert_int_equal(skua_route(server, "GET /probe", on_probe, c), SKUA_OK);
     return server;
+}
+
+// Of its own accord the kernel lets some connections send twice as much as others. With a size that
+// is set, which connections inherit from their listener, all may send more than a turn's share.
+static void crowd_fix_buffers(void)
+{
+    int size = CROWD_RECEIVE_OCTETS, listens, found = 0;
+    for (int fd = 0; fd < CROWD_DESCRIPTORS_MAX; fd++) {
+        socklen_t len = sizeof listens;
+        if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &len) || !listens) continue;
+        assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof size), 0);
+        found++;
+    }
+    assert_true(found > 0);
 }
 
 // ---- The clients ----
@@ -171,6 +188,7 @@ static void crowd_play(crowd *c, const char *line, const char *fields, int count
         free(c->octets);
         skip();
     }
+    if (!c->host.kernel) crowd_fix_buffers();
     crowd_gather(c, line, fields);
     bool chance = c->host.kernel;
     for (int i = 0; i < (chance ? SIM_SHARES * count / SIM_TURN_STREAMS : CROWD_TURNS); i++)

