@@ -26,8 +26,10 @@
 // Lifetimes: slices read from a request live until its on_end callback has returned.
 //
 // Errors: functions that can fail for a reason outside the program return skua_status and leave
-// their outputs untouched when it is not SKUA_OK. A broken contract (a NULL request, a call from
-// the wrong thread) is a programming error and stops the process with a message.
+// their outputs untouched when it is not SKUA_OK. A broken contract is a programming error and stops
+// the process with a sentence that names the function and the remedy (see skua_config.panic): NULL
+// where that is not said to be allowed, a call from another thread than the one that is said, a
+// request that is gone. Nothing that a client does can cause it.
 #ifndef SKUA_H
 #define SKUA_H
 
@@ -200,8 +202,8 @@ typedef struct skua_config {
     // a handler must answer within; default 0, never [503]. An answer that has begun and goes
     // silent for as long ends with its connection
     int64_t handler_timeout_ns;
-    int64_t linger_timeout_ns;     // draining after our half of a connection is closed; default 2 s
-    uint64_t linger_octets_max;    // octets drained then; default 262144
+    int64_t linger_timeout_ns;  // draining after our half of a connection is closed; default 2 s
+    uint64_t linger_octets_max; // octets drained then; default 262144
     // tunnels: nothing moved either way; default 600 s. Without a handler_timeout_ns it is also how
     // long an answer that has begun may be silent: a source that is PENDING, a stream, events. Each
     // piece, comment or event that is sent renews it
@@ -259,7 +261,7 @@ typedef struct skua_config {
 SKUA_API SKUA_NODISCARD skua_server *skua_server_new(const skua_config *config);
 
 // Frees a server; stops it first if it runs, without grace. NULL is allowed.
-// Thread: the one that called skua_start, or any if it was never started.
+// Thread: the one that called skua_start, or any if it does not run. Not from a callback.
 SKUA_API void skua_server_free(skua_server *server);
 
 // Adds an address to listen on, in the form of skua_config.listen; before skua_start.
@@ -292,7 +294,7 @@ SKUA_API SKUA_NODISCARD skua_status skua_start(skua_server *server);
 // second's grace for the others.
 // Returns: SKUA_OK after skua_stop, or if the server does not run.
 // Errors: SKUA_EIO it has stopped by itself; skua_server_error says why.
-// Thread: the one that called skua_start.
+// Thread: the one that called skua_start. Not from a callback, which would wait for itself.
 SKUA_API skua_status skua_wait(skua_server *server);
 
 // skua_start and skua_wait. When the start fails, the log says why, in the sentence of
@@ -1099,6 +1101,8 @@ SKUA_API SKUA_NODISCARD skua_status skua_respond_answer(skua_request *request, s
 
 // ---- Workers ----------------------------------------------------------------------------------
 
+// Functions that take a worker are called on its thread, unless they say otherwise.
+
 // Something each worker has one of. make: called on the worker at its first skua_local; NULL means
 // that memory ran out and is tried again. drop: called when the worker ends, after its last
 // request.
@@ -1118,7 +1122,7 @@ SKUA_API SKUA_NODISCARD skua_status skua_local_add(skua_server *server, const sk
 // This worker's object of that key; NULL when memory ran out.
 SKUA_API void *skua_local(skua_worker *worker, unsigned key);
 
-// A worker's number, from 0, and its server.
+// A worker's number, from 0, and its server.  Thread: any.
 SKUA_API unsigned skua_worker_index(const skua_worker *worker);
 SKUA_API skua_server *skua_worker_server(const skua_worker *worker);
 

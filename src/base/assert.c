@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The end of a program that broke a contract.
+// The end of a program in which something is not as it must be.
 
 #include "base/assert.h"
 
@@ -17,12 +17,17 @@ void assert_tell(void (*tell)(const char *sentence))
     atomic_store(&assert_told, tell);
 }
 
-void assert_failed(const char *condition, const char *file, int line)
+void assert_end(const char *sentence)
 {
-    char sentence[512];
     assert_teller *tell = atomic_load(&assert_told);
-    (void)snprintf(sentence, sizeof sentence, "%s:%d: assertion failed: %s", file, line, condition);
     if (tell) tell(sentence);
     else (void)fprintf(stderr, "skua: %s\n", sentence);
     abort();
+}
+
+void assert_failed(const char *condition, const char *file, int line)
+{
+    char sentence[ASSERT_SENTENCE_OCTETS];
+    (void)snprintf(sentence, sizeof sentence, "%s:%d: assertion failed: %s", file, line, condition);
+    assert_end(sentence);
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Programmer errors stop the process, in release builds too. Never about what a peer, the kernel or
-// a disk can cause.
+// What the library takes for granted about itself: when it is not so, the process is stopped, in
+// release builds too. Never about what a peer, the kernel or a disk can cause. What the program has
+// to keep is in contract.h.
 #ifndef SKUA_BASE_ASSERT_H
 #define SKUA_BASE_ASSERT_H
 
@@ -13,6 +14,11 @@
 
 __attribute__((noreturn, cold)) void assert_failed(const char *condition, const char *file,
                                                    int line);
+
+enum { ASSERT_SENTENCE_OCTETS = 512 };
+
+// Tells the sentence and stops the process.
+__attribute__((noreturn, cold)) void assert_end(const char *sentence);
 
 // Has tell told, instead of standard error; NULL: standard error.  Thread: any.
 void assert_tell(void (*tell)(const char *sentence));

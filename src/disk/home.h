@@ -4,12 +4,15 @@
 #ifndef SKUA_DISK_HOME_H
 #define SKUA_DISK_HOME_H
 
+#include "base/contract.h"
 #include "disk/work.h"
 #include "io/io.h"
+#include "thread/here.h"
 #include "thread/mailbox.h"
 #include "thread/thread_pool.h"
 
 struct disk_home {
+    const void *thread; // of the worker: what thread_here is there
     io_loop *loop;
     thread_pool *disk_threads;   // open and read what is not in memory
     thread_pool *helper_threads; // of skua_offload
@@ -32,6 +35,14 @@ struct disk_home {
 static inline disk_home *disk_home_of(skua_worker *w)
 {
     return (disk_home *)(void *)w;
+}
+
+// Stops the process unless w is a worker and this is its thread. function: that of skua.h.
+static inline void home_expect(const skua_worker *w, const char *function)
+{
+    if (!w) contract_broken(function, "worker must not be NULL");
+    if (__builtin_expect(((const disk_home *)(const void *)w)->thread != thread_here(), 0))
+        contract_broken(function, "called on another thread than the worker's; use skua_post");
 }
 
 #endif

@@ -5,6 +5,7 @@
 #include "disk/offload.h"
 
 #include "base/assert.h"
+#include "base/contract.h"
 #include "base/memory.h"
 #include "disk/home.h"
 
@@ -48,6 +49,9 @@ static skua_status offload_submit(disk_home *home, offload_job *job)
 skua_status skua_offload(skua_worker *w, void (*work)(void *user),
                          void (*done)(skua_worker *worker, void *user), void *user)
 {
+    home_expect(w, __func__);
+    CONTRACT_GIVEN(work);
+    CONTRACT_GIVEN(done);
     disk_home *home = disk_home_of(w);
     offload_job *job = memory_alloc(sizeof *job);
     if (!job) return SKUA_ENOMEM;

@@ -5,39 +5,46 @@
 
 #include "server/foreign.h"
 
-#include "base/assert.h"
+#include "base/contract.h"
 #include "server/server.h"
 
 #include <signal.h>
 
 skua_status skua_open(skua_server *server)
 {
+    CONTRACT_SERVER(server);
+    server_expect_alive(server, __func__);
     skua_status status = server_prepare(server, (server_need){ .workers = 1 });
     if (status) return status;
-    server->foreign = (foreign){ .open = true, .thread = pthread_self() };
+    server->foreign.open = true;
+    server->inside = true;
     worker_begin(server->workers[0]);
+    server->inside = false;
     io_flush(&server->workers[0]->self.loop);
     if (server_is_to_stop(server)) server_wake(server); // the caller may wait before it turns
     return SKUA_OK;
 }
 
-static server_worker *foreign_worker(const skua_server *server)
+static server_worker *foreign_worker(const skua_server *server, const char *function)
 {
-    SKUA_ASSERT(pthread_equal(server->foreign.thread, pthread_self()));
+    if (server->starter != thread_here())
+        contract_broken(function, "called on another thread than skua_open");
     return server->workers[0];
 }
 
 int skua_fd(const skua_server *server)
 {
+    CONTRACT_SERVER(server);
     if (!server->foreign.open) return -1;
-    const io_loop *loop = &foreign_worker(server)->self.loop;
+    const io_loop *loop = &foreign_worker(server, __func__)->self.loop;
     return loop->backend->fd(loop);
 }
 
 int64_t skua_timeout_ns(const skua_server *server)
 {
+    CONTRACT_SERVER(server);
     if (!server->foreign.open) return -1;
-    server_worker *w = foreign_worker(server);
+    server_worker *w = foreign_worker(server, __func__);
     io_refresh(&w->self.loop);
     return worker_timeout_ns(w);
 }
@@ -89,29 +96,31 @@ static bool foreign_turn(server_worker *w, int64_t timeout_ns)
     return worker_goes_on(w);
 }
 
-static bool foreign_guarded_turn(skua_server *server, server_worker *w, int64_t timeout_ns)
+static bool foreign_guarded_turn(server_worker *w, int64_t timeout_ns)
 {
-    SKUA_ASSERT(!server->foreign.turning);
     pipe_guard guard;
     pipe_guard_begin(&guard);
-    server->foreign.turning = true;
     bool goes_on = foreign_turn(w, timeout_ns);
-    server->foreign.turning = false;
     pipe_guard_end(&guard);
     return goes_on;
 }
 
 skua_status skua_turn(skua_server *server, int64_t timeout_ns)
 {
+    CONTRACT_SERVER(server);
     if (!server->foreign.open) return SKUA_ECLOSED;
-    server_worker *w = foreign_worker(server);
-    if (foreign_guarded_turn(server, w, timeout_ns)) return SKUA_OK;
-    return server_end(server) ? SKUA_EIO : SKUA_ECLOSED;
+    server_worker *w = foreign_worker(server, __func__);
+    server_expect_outside(server, __func__);
+    server->inside = true;
+    skua_status status = SKUA_OK;
+    if (!foreign_guarded_turn(w, timeout_ns)) status = server_end(server) ? SKUA_EIO : SKUA_ECLOSED;
+    server->inside = false;
+    return status;
 }
 
 void foreign_wait(skua_server *server)
 {
-    server_worker *w = foreign_worker(server);
-    while (foreign_guarded_turn(server, w, -1)) {
+    server_worker *w = server->workers[0];
+    while (foreign_guarded_turn(w, -1)) {
     }
 }

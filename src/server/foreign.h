@@ -6,13 +6,9 @@
 
 #include "skua/skua.h"
 
-#include <pthread.h>
-
 // What a server that is turned by its caller knows of it.
 typedef struct foreign {
-    bool open;    // skua_open, and not ended
-    bool turning; // inside skua_turn
-    pthread_t thread;
+    bool open; // skua_open, and not ended
 } foreign;
 
 // Turns a server that has been opened until it has ended.

@@ -2,6 +2,7 @@
 //
 // Listening sockets that are there already: given by the caller, or by whoever started the process.
 
+#include "base/contract.h"
 #include "server/server.h"
 
 #include <stdlib.h>
@@ -20,6 +21,7 @@ void server_close_given(skua_server *server)
 
 __attribute__((cold)) skua_status skua_listen_fd(skua_server *server, int fd)
 {
+    CONTRACT_SERVER(server);
     skua_status status;
     server_listener *listener = server_listener_next(server, &status);
     if (!listener) return status;
@@ -66,6 +68,7 @@ static skua_status inherit_all(skua_server *server, unsigned count)
 
 __attribute__((cold)) skua_status skua_listen_inherited(skua_server *server, unsigned *count)
 {
+    CONTRACT_SERVER(server);
     if (count) *count = 0;
     if (!getenv("LISTEN_PID") || !getenv("LISTEN_FDS")) return SKUA_OK;
     uint64_t pid, fds;

@@ -2,7 +2,7 @@
 //
 // Post: a function for a worker, brought by a letter of its own.
 
-#include "base/assert.h"
+#include "base/contract.h"
 #include "base/memory.h"
 #include "server/server.h"
 
@@ -38,7 +38,8 @@ static skua_status post_to(server_worker *w, void (*fn)(skua_worker *worker, voi
 skua_status skua_post(skua_server *server, unsigned index,
                       void (*fn)(skua_worker *worker, void *user), void *user)
 {
-    SKUA_ASSERT(fn);
+    CONTRACT_SERVER(server);
+    CONTRACT_GIVEN(fn);
     if (!gate_enter(&server->running)) return SKUA_ECLOSED;
     skua_status status =
         index < server->worker_count ? post_to(server->workers[index], fn, user) : SKUA_EINVAL;

@@ -5,6 +5,7 @@
 #include "server/server.h"
 
 #include "base/assert.h"
+#include "base/contract.h"
 #include "base/memory.h"
 #include "http/syntax.h"
 #include "thread/cores.h"
@@ -64,11 +65,14 @@ __attribute__((cold)) skua_status server_fail(skua_server *server, skua_status s
 
 void skua_server_set_error(skua_server *server, const char *sentence)
 {
+    CONTRACT_SERVER(server);
+    CONTRACT_GIVEN(sentence);
     (void)server_fail(server, SKUA_OK, "%s", sentence);
 }
 
 const char *skua_server_error(const skua_server *server)
 {
+    CONTRACT_SERVER(server);
     return server->error;
 }
 
@@ -128,6 +132,8 @@ __attribute__((cold)) skua_server *skua_server_new(const skua_config *config)
 
 skua_status skua_server_on_free(skua_server *server, void (*release)(void *user), void *user)
 {
+    CONTRACT_SERVER(server);
+    CONTRACT_GIVEN(release);
     server_keepsake *keepsake = memory_alloc(sizeof *keepsake);
     if (!keepsake) return SKUA_ENOMEM;
     *keepsake = (server_keepsake){ .next = server->keepsakes, .drop = release, .user = user };
@@ -184,10 +190,13 @@ static void server_drop_keepsakes(skua_server *server)
 __attribute__((cold)) void skua_server_free(skua_server *server)
 {
     if (!server) return;
+    server_expect_starter(server, __func__);
     if (server->started) {
         skua_stop(server, 0);
-        (void)skua_wait(server);
+        (void)server_wait(server);
     }
+    server->starter = thread_here();
+    server->inside = true; // releases are callbacks, too
     server_close_given(server);
     start_barrier_deinit(&server->barrier);
     testbed_free(server->testbed);
@@ -223,6 +232,8 @@ server_listener *server_listener_next(skua_server *server, skua_status *status)
 
 __attribute__((cold)) skua_status skua_listen(skua_server *server, const char *address)
 {
+    CONTRACT_SERVER(server);
+    CONTRACT_GIVEN(address);
     skua_status status;
     server_listener *listener = server_listener_next(server, &status);
     if (!listener) return status;
@@ -240,7 +251,9 @@ __attribute__((cold)) skua_status skua_listen(skua_server *server, const char *a
 __attribute__((cold)) skua_status skua_route(skua_server *server, const char *pattern,
                                              skua_handler *handler, void *user)
 {
-    SKUA_ASSERT(handler);
+    CONTRACT_SERVER(server);
+    CONTRACT_GIVEN(pattern);
+    CONTRACT_GIVEN(handler);
     if (server->started)
         return server_fail(server, SKUA_ESTATE, "the server has been started already");
     return router_add(server->router, slice_of(pattern), handler, user, server->error,
@@ -250,7 +263,9 @@ __attribute__((cold)) skua_status skua_route(skua_server *server, const char *pa
 __attribute__((cold)) skua_status skua_route_blocking(skua_server *server, const char *pattern,
                                                       skua_blocking_handler *handler, void *user)
 {
-    SKUA_ASSERT(handler);
+    CONTRACT_SERVER(server);
+    CONTRACT_GIVEN(pattern);
+    CONTRACT_GIVEN(handler);
     if (server->started)
         return server_fail(server, SKUA_ESTATE, "the server has been started already");
     if (!server->blocking) server->blocking = blocking_new(&server->config);
@@ -260,19 +275,25 @@ __attribute__((cold)) skua_status skua_route_blocking(skua_server *server, const
 }
 
 __attribute__((cold)) skua_status skua_use(skua_server *server, const char *prefix,
-                                           const skua_middleware *m)
+                                           const skua_middleware *middleware)
 {
-    SKUA_ASSERT(m);
+    CONTRACT_SERVER(server);
+    CONTRACT_GIVEN(prefix);
+    CONTRACT_GIVEN(middleware);
     if (server->started)
         return server_fail(server, SKUA_ESTATE, "the server has been started already");
-    return middleware_add(&server->middleware, prefix, m, server->error, sizeof server->error);
+    return middleware_add(&server->middleware, prefix, middleware, server->error,
+                          sizeof server->error);
 }
 
 skua_status skua_local_add(skua_server *server, const skua_local_desc *desc, unsigned *key)
 {
+    CONTRACT_SERVER(server);
+    CONTRACT_GIVEN(desc);
+    CONTRACT_GIVEN(desc->make);
+    CONTRACT_GIVEN(key);
     if (server->started) return SKUA_ESTATE;
     if (server->local_count == WORKER_LOCALS_MAX) return SKUA_ELIMIT;
-    SKUA_ASSERT(desc->make);
     server->locals[server->local_count] = *desc;
     *key = server->local_count++;
     return SKUA_OK;
@@ -409,6 +430,7 @@ static skua_status server_open_workers(skua_server *server, unsigned count,
 static void *server_thread(void *user)
 {
     server_worker *w = user;
+    w->self.disk.thread = thread_here();
     start_barrier_order order =
         start_barrier_report(&w->self.server->barrier, io_settle(&w->self.loop));
     if (order == START_BARRIER_LEAVE) return NULL;
@@ -587,7 +609,7 @@ static skua_status server_fail_start(skua_server *server, skua_status status)
     for (unsigned i = 0; i < server->worker_count; i++)
         worker_dismiss(server->workers[i]);
     start_barrier_tell(&server->barrier, START_BARRIER_END);
-    (void)skua_wait(server);
+    (void)server_wait(server);
     return status;
 }
 
@@ -601,7 +623,7 @@ __attribute__((cold)) skua_status server_prepare(skua_server *server, server_nee
     }
     if (status) return status;
     server->hosts = hosts_of(server->hosts_text, server_hosts_by_addresses(server));
-    server->started = true;
+    server_is_started(server);
     server->sim_kernel = NULL;
     server->hands_off = server->asks_handoff && need.workers > 1;
     status = server_open(server);
@@ -613,13 +635,20 @@ __attribute__((cold)) skua_status server_prepare(skua_server *server, server_nee
     return SKUA_OK;
 }
 
-skua_status skua_start(skua_server *server)
+static skua_status server_start(skua_server *server)
 {
     unsigned workers = server->config.workers ? server->config.workers : cores_usable();
     skua_status status =
         server_prepare(server, (server_need){ .workers = workers, .threads = true });
     if (!status) start_barrier_tell(&server->barrier, START_BARRIER_SERVE);
     return status;
+}
+
+skua_status skua_start(skua_server *server)
+{
+    CONTRACT_SERVER(server);
+    server_expect_alive(server, __func__);
+    return server_start(server);
 }
 
 __attribute__((cold)) skua_status server_end(skua_server *server)
@@ -644,14 +673,24 @@ static void server_wait_for(server_worker *w)
     }
 }
 
-skua_status skua_wait(skua_server *server)
+skua_status server_wait(skua_server *server)
 {
     if (!server->started) return SKUA_OK;
+    server->inside = true;
     if (server->foreign.open) foreign_wait(server);
     else
         for (unsigned i = 0; i < server->worker_count; i++)
             server_wait_for(server->workers[i]);
-    return server_end(server);
+    skua_status status = server_end(server);
+    server->inside = false;
+    return status;
+}
+
+skua_status skua_wait(skua_server *server)
+{
+    CONTRACT_SERVER(server);
+    server_expect_starter(server, __func__);
+    return server_wait(server);
 }
 
 // A program of a few lines looks at the status alone.
@@ -666,8 +705,10 @@ static void server_log_error(skua_server *server)
 
 skua_status skua_run(skua_server *server)
 {
-    skua_status status = skua_start(server);
-    if (!status) return skua_wait(server);
+    CONTRACT_SERVER(server);
+    server_expect_alive(server, __func__);
+    skua_status status = server_start(server);
+    if (!status) return server_wait(server);
     server_log_error(server);
     return status;
 }
@@ -679,7 +720,7 @@ skua_status server_start_on(skua_server *server, const io_backend *backend, void
 {
     skua_status status = server_check(server);
     if (status) return status;
-    server->started = true;
+    server_is_started(server);
     server->hands_off = false;
     server->sim_kernel = kernel;
     server->hosts = hosts_of(server->hosts_text, HOSTS_ANY);
@@ -696,21 +737,26 @@ skua_status server_start_on(skua_server *server, const io_backend *backend, void
 
 const char *skua_server_address(const skua_server *server, size_t index)
 {
+    CONTRACT_SERVER(server);
     return index < server->listener_count ? server->listeners[index].text : NULL;
 }
 
 unsigned skua_server_workers(const skua_server *server)
 {
+    CONTRACT_SERVER(server);
     return server->worker_count;
 }
 
 const char *skua_server_backend(const skua_server *server)
 {
+    CONTRACT_SERVER(server);
     return server->backend ? server->backend->name : "";
 }
 
 void skua_log(skua_server *server, slice message)
 {
+    CONTRACT_SERVER(server);
+    CONTRACT_SLICE(message);
     if (!gate_enter(&server->logging)) return;
     log_message(server->log, message);
     gate_leave(&server->logging);

@@ -62,6 +62,8 @@ struct skua_server {
     server_worker **workers;
     unsigned worker_count;
     bool started;
+    bool inside;           // the starter's thread is in a function that calls callbacks
+    const void *starter;   // the thread that started it, as thread_here names it
     bool has_run;          // a start has succeeded since the last one was tried
     start_barrier barrier; // of the workers' threads
     gate running;          // inside: whoever uses workers from elsewhere
@@ -75,6 +77,12 @@ struct skua_server {
         atomic_bool broken;    // server_break was called
     } shared;
 };
+
+// Stop the process while the server is being freed; in a callback of the server; in one, and, if it is
+// started, on another thread than the one that has started it. function: that of skua.h.
+void server_expect_alive(const skua_server *server, const char *function);
+void server_expect_outside(const skua_server *server, const char *function);
+void server_expect_starter(const skua_server *server, const char *function);
 
 // Fills in the defaults. Returns the name of a member that is out of range, or NULL.
 const char *config_complete(skua_config *config, const skua_config *given);
@@ -105,9 +113,15 @@ typedef struct server_need {
 // Listens and makes the workers ready. Their threads wait to be told to serve.
 skua_status server_prepare(skua_server *server, server_need need);
 
+// Waits until every worker has ended, and ends the server. Does nothing if it is not started.
+skua_status server_wait(skua_server *server);
+
 // Every worker has ended: closes them, the listeners and the log.
 // Errors: SKUA_EIO it has ended by server_break; the reason is recorded for skua_server_error.
 skua_status server_end(skua_server *server);
+
+// The server counts as started from here on, by this thread.
+void server_is_started(skua_server *server);
 
 // Whether skua_stop was called for this run, or since the last one that failed to start.
 bool server_is_to_stop(const skua_server *server);

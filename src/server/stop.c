@@ -3,6 +3,7 @@
 // Stop: how workers are told to end. The word that says so is written once and looked at by each
 // worker in every turn; who is waiting is woken.
 
+#include "base/contract.h"
 #include "server/server.h"
 
 #include <stdarg.h>
@@ -38,6 +39,7 @@ void server_wake(skua_server *server)
 // A larger grace than one that was given before changes nothing.
 void skua_stop(skua_server *server, int64_t grace_ns)
 {
+    CONTRACT_SERVER(server);
     long long grace = grace_ns < 0 ? 0 : grace_ns;
     if (grace > stop_grace_max_ns) grace = stop_grace_max_ns;
     long long before = atomic_load(&server->shared.grace_ns);

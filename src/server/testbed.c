@@ -7,7 +7,7 @@
 
 #include "server/testbed.h"
 
-#include "base/assert.h"
+#include "base/contract.h"
 #include "base/memory.h"
 #include "io/sim.h"
 #include "server/connection.h"
@@ -65,7 +65,7 @@ static skua_status testbed_open(skua_server *server)
 {
     skua_status status = server->testbed ? SKUA_OK : testbed_make(server);
     if (status || (server->started && !server_is_to_stop(server))) return status;
-    (void)skua_wait(server); // it was stopped by somebody else than a handler
+    (void)server_wait(server); // it was stopped by somebody else than a handler
     return SKUA_ECLOSED;
 }
 
@@ -182,8 +182,7 @@ static void testbed_hang_up(testbed_play *play)
     if (!worker_goes_on(play->worker)) play->ended = true; // a handler has stopped the server
 }
 
-__attribute__((cold)) skua_status skua_test_request(skua_server *server, slice octets,
-                                                    slice *answer)
+static skua_status testbed_request(skua_server *server, slice octets, slice *answer)
 {
     skua_status status = testbed_open(server);
     if (status) return status;
@@ -194,6 +193,21 @@ __attribute__((cold)) skua_status skua_test_request(skua_server *server, slice o
     if (!status) status = testbed_copy(sim_client_received(play.client), answer);
     testbed_hang_up(&play);
     if (play.ended) (void)server_end(server);
+    return status;
+}
+
+__attribute__((cold)) skua_status skua_test_request(skua_server *server, slice octets,
+                                                    slice *answer)
+{
+    CONTRACT_SERVER(server);
+    CONTRACT_SLICE(octets);
+    CONTRACT_GIVEN(answer);
+    server_expect_outside(server, __func__);
+    if (server->testbed) server_expect_starter(server, __func__);
+    if (server->started && !server->testbed) return SKUA_ESTATE;
+    server->inside = true;
+    skua_status status = testbed_request(server, octets, answer);
+    server->inside = false;
     return status;
 }
 

@@ -7,6 +7,7 @@
 #include "server/timer.h"
 
 #include "base/assert.h"
+#include "base/contract.h"
 #include "base/registry.h"
 
 #include <stddef.h>
@@ -69,7 +70,8 @@ static void timer_fired(io_alarm *alarm, void *user)
 skua_status skua_timer_start(skua_worker *w, int64_t delay_ns, int64_t period_ns, skua_timer_fn *fn,
                              void *user, skua_timer *handle)
 {
-    SKUA_ASSERT(fn);
+    home_expect(w, __func__);
+    CONTRACT_GIVEN(fn);
     registry_slot *slot;
     skua_status status = registry_take(&timer_registry, &w->free_timers, &slot);
     if (status) return status;
@@ -97,6 +99,7 @@ bool skua_timer_stop(skua_timer handle)
     if (!slot || atomic_load_explicit(&slot->shared.word, memory_order_acquire) != word)
         return false;
     timer *t = (timer *)(void *)slot;
+    home_expect(t->worker, __func__);
     io_alarm_unset(&t->worker->loop.alarms, &t->alarm);
     timer_end(t);
     return true;

@@ -5,6 +5,7 @@
 #include "server/worker.h"
 
 #include "base/assert.h"
+#include "base/contract.h"
 #include "base/memory.h"
 #include "exchange/blocking.h"
 #include "server/connection.h"
@@ -147,6 +148,7 @@ static void worker_drop_locals(server_worker *w)
 __attribute__((cold)) void worker_close(server_worker *w)
 {
     mailbox_end(&w->mail);
+    w->self.disk.thread = thread_here(); // its own has ended, and what is dropped is the worker's
     worker_drop_locals(w);
     ticket_give_back(&w->self);
     timers_drop(&w->self);
@@ -172,6 +174,7 @@ __attribute__((cold)) skua_status worker_open(server_worker *w, skua_server *ser
     w->self.loop.send_turn_octets_max = server->config.send_turn_octets_max;
     w->self.loop.kernel = server->sim_kernel;
     w->self.disk = (disk_home){
+        .thread = thread_here(), // until it has one of its own
         .asker_of = request_asker_of,
         .work_is_over = request_work_is_over,
         .loop = &w->self.loop,
@@ -361,29 +364,34 @@ void worker_end(server_worker *w)
 
 unsigned skua_worker_index(const skua_worker *w)
 {
+    CONTRACT(w, "worker must not be NULL");
     return w->index;
 }
 
 skua_server *skua_worker_server(const skua_worker *w)
 {
+    CONTRACT(w, "worker must not be NULL");
     return w->server;
 }
 
 int64_t skua_worker_now_ns(const skua_worker *w)
 {
+    home_expect(w, __func__);
     return w->loop.now_ns;
 }
 
 int64_t skua_worker_unix_ns(const skua_worker *w)
 {
+    home_expect(w, __func__);
     return w->loop.unix_ns;
 }
 
 void *skua_local(skua_worker *self, unsigned key)
 {
+    home_expect(self, __func__);
     server_worker *w = worker_of(self);
     const skua_server *server = self->server;
-    SKUA_ASSERT(key < server->local_count);
+    CONTRACT(key < server->local_count, "key is none that skua_local_add has given");
     if (!w->locals[key]) {
         const skua_local_desc *desc = &server->locals[key];
         w->locals[key] = desc->make(self, desc->user);

@@ -141,10 +141,12 @@ static void test_posts_of_posts_do_not_keep_it_from_ending(void **state)
     bench_close(&b);
 }
 
-static void *wait_for_end(void *user)
+static void *wake_late(void *user)
 {
-    bench *b = user;
-    skua_wait(b->server);
+    server_worker *w = user;
+    nanosleep(&(struct timespec){ .tv_nsec = 50000000 }, NULL);
+    io_wake(&w->wake); // it is still there: the address sanitizer would tell
+    mailbox_leave(&w->mail);
     return NULL;
 }
 
@@ -154,7 +156,7 @@ static void test_posts_keep_the_worker_until_it_was_woken(void **state)
     (void)state;
     bench b;
     note n = { .runs = 0 };
-    pthread_t waiting;
+    pthread_t writer;
     bench_open(&b);
     bench_start(&b);
     server_worker *w = b.server->workers[0];
@@ -163,11 +165,9 @@ static void test_posts_keep_the_worker_until_it_was_woken(void **state)
     skua_stop(b.server, 0);
     bench_run_to_its_end(&b);
     assert_int_equal(n.runs, 1);
-    assert_int_equal(pthread_create(&waiting, NULL, wait_for_end, &b), 0);
-    nanosleep(&(struct timespec){ .tv_nsec = 50000000 }, NULL);
-    io_wake(&w->wake); // it is still there: the address sanitizer would tell
-    mailbox_leave(&w->mail);
-    assert_int_equal(pthread_join(waiting, NULL), 0);
+    assert_int_equal(pthread_create(&writer, NULL, wake_late, w), 0);
+    skua_wait(b.server);
+    assert_int_equal(pthread_join(writer, NULL), 0);
     bench_close(&b);
 }
 

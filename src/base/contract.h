@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+//
+// The contract of skua.h, as far as the program has to keep it. What breaks it stops the process,
+// in release builds too, with a sentence that names the function that was called and says what to
+// do instead. Never about what a peer, the kernel or a disk can cause: those are values.
+#ifndef SKUA_BASE_CONTRACT_H
+#define SKUA_BASE_CONTRACT_H
+
+#include "base/slice.h"
+
+// To be used in functions of skua.h alone, whose name is told.
+// kept: what must be true. sentence: why not, and the remedy.
+#define CONTRACT(kept, sentence)                                                                   \
+    (__builtin_expect(!(kept), 0) ? contract_broken(__func__, sentence) : (void)0)
+
+// An argument that must not be NULL, under its name in skua.h.
+#define CONTRACT_GIVEN(argument) CONTRACT(argument, #argument " must not be NULL")
+
+// A slice that must have octets where it has a length.
+#define CONTRACT_SLICE(argument)                                                                   \
+    CONTRACT((argument).ptr || !(argument).len, #argument " has a length, but ptr is NULL")
+
+#define CONTRACT_SERVER(server)                                                                    \
+    CONTRACT(server, "server must not be NULL; look at what skua_server_new has returned")
+
+__attribute__((noreturn, cold)) void contract_broken(const char *function, const char *sentence);
+
+#endif

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: MIT
+//
+// The mark by which a thread is known.
+
+#include "thread/here.h"
+
+_Thread_local char here_mark;

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+//
+// Where a misuse happens, and what is there to be misused. The tables beside this file have a row
+// for each misuse:
+//
+//     STOPS(function, what, PLACE, sentence, code)  code stops the process with "function: sentence"
+//     GIVES(function, what, PLACE, expression)      it does not, and the expression is true
+#ifndef TESTS_MISUSES_SCENE_H
+#define TESTS_MISUSES_SCENE_H
+
+#include "skua/skua.h"
+
+typedef enum place {
+    OUTSIDE,        // before the start
+    RUNNING,        // on the thread that has started the server
+    STRANGER,       // on another thread while it runs, not one of its own
+    TURNED_BY,      // after skua_open, on another thread
+    TURN,           // in a handler of a server that is turned by its caller
+    TEST,           // in a handler, during skua_test_request
+    TESTED_BY,      // after skua_test_request, on another thread
+    START_HOOK,     // in on_worker_start
+    CONNECT_HOOK,   // in on_connect
+    CLOSED,         // after on_close, on the worker
+    DROP,           // in the drop of a worker's object, after the last worker has ended
+    RELEASE,        // in a function of skua_server_on_free
+    BEFORE,         // in middleware's before
+    HEAD,           // in middleware's head
+    HANDLER,        // in a handler
+    ELSEWHERE,      // on another thread, while the request's handler waits for it
+    LAST_WORDS,     // in on_end of a request that was not answered
+    ENDED,          // after that, while the request is held, on its worker
+    GONE,           // after that, when it is not held any more
+    CONTENT,        // while content is read: five octets have been delivered
+    FILE_HERE,      // in a handler, when its file has been opened
+    FILE_ELSEWHERE, // the same, on another thread
+    BLOCKING,       // in a blocking handler
+    LATER           // after a blocking handler has returned
+} place;
+
+typedef struct scene {
+    const struct misuse *row;
+    skua_server *server;
+    unsigned key; // of the worker's object
+    skua_worker *worker;
+    skua_connection *connection;
+    skua_request *request;
+    const skua_request *read; // the same, in a blocking handler
+    skua_reply *reply;
+    skua_root *root;
+    skua_file *file;
+    skua_answer *answer;
+    skua_watch *watch;
+    skua_timer timer;
+    skua_ticket ticket;
+    skua_slice octets;
+    skua_status status; // of whatever need not be looked at
+    bool ran, right;
+} scene;
+
+typedef struct misuse {
+    const char *function, *what;
+    place where;
+    const char *sentence; // NULL: it does not stop
+    void (*commit)(scene *s);
+} misuse;
+
+// Plays a row in this process, which may not return. Returns whether it went as the row says.
+bool scene_play(const misuse *row, const char *folder);
+
+// What rows pass where a function must be given.
+void nothing(void *user);
+void nothing_handled(skua_request *request, void *user);
+void nothing_blocked(const skua_request *request, skua_slice content, skua_reply *reply,
+                     void *user);
+void nothing_done(skua_worker *worker, void *user);
+void nothing_resumed(skua_request *request, void *user);
+void nothing_drained(skua_request *request, void *user);
+void nothing_read(skua_request *request, skua_content_event event, skua_slice octets, void *user);
+void nothing_collected(skua_request *request, skua_status status, skua_slice content, void *user);
+void nothing_spooled(skua_request *request, skua_status status, const skua_upload *upload,
+                     void *user);
+void nothing_parted(skua_request *request, skua_part_event event, const skua_part *part,
+                    skua_slice octets, void *user);
+void nothing_formed(skua_request *request, skua_status status, const skua_form_part *parts,
+                    size_t count, void *user);
+skua_pulled nothing_pulled(skua_request *request, char *buffer, size_t room, size_t *octets,
+                           void *user);
+void nothing_opened(skua_worker *worker, skua_status status, skua_file *file,
+                    const skua_file_info *info, void *user);
+void nothing_loaded(skua_worker *worker, skua_status status, size_t octets, void *user);
+bool nothing_listed(const char *name, const skua_file_info *info, void *user);
+void *nothing_made(skua_worker *worker, void *user);
+
+#endif

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+//
+// Misuses of servers, workers and timers: a table, as scene.h says, with no include guard.
+
+STOPS(skua_server_free, in_a_handler, HANDLER, IN_CALLBACK, skua_server_free(s->server))
+STOPS(skua_server_free, in_a_turn, TURN, IN_CALLBACK, skua_server_free(s->server))
+STOPS(skua_server_free, in_a_test, TEST, IN_CALLBACK, skua_server_free(s->server))
+STOPS(skua_server_free, in_on_worker_start, START_HOOK, IN_CALLBACK, skua_server_free(s->server))
+STOPS(skua_server_free, in_a_drop, DROP, IN_CALLBACK, skua_server_free(s->server))
+STOPS(skua_server_free, in_a_release, RELEASE, IN_CALLBACK, skua_server_free(s->server))
+STOPS(skua_server_free, on_another_thread, STRANGER, OTHER_THAN_START, skua_server_free(s->server))
+STOPS(skua_server_free, of_an_open_server, TURNED_BY, OTHER_THAN_START, skua_server_free(s->server))
+STOPS(skua_server_free, of_a_tested_server, TESTED_BY, OTHER_THAN_START,
+      skua_server_free(s->server))
+GIVES(skua_server_free, nothing, OUTSIDE, (skua_server_free(NULL), true))
+STOPS(skua_listen, no_server, OUTSIDE, NO_SERVER, s->status = skua_listen(NULL, "127.0.0.1:0"))
+STOPS(skua_listen, no_address, OUTSIDE, NO(address), s->status = skua_listen(s->server, NULL))
+GIVES(skua_listen, started, RUNNING, skua_listen(s->server, "127.0.0.1:0") == SKUA_ESTATE)
+STOPS(skua_listen_fd, no_server, OUTSIDE, NO_SERVER, s->status = skua_listen_fd(NULL, 0))
+GIVES(skua_listen_fd, no_socket, OUTSIDE, skua_listen_fd(s->server, -1) == SKUA_EINVAL)
+STOPS(skua_listen_inherited, no_server, OUTSIDE, NO_SERVER,
+      s->status = skua_listen_inherited(NULL, NULL))
+STOPS(skua_start, no_server, OUTSIDE, NO_SERVER, s->status = skua_start(NULL))
+STOPS(skua_start, in_a_release, RELEASE, FREED, s->status = skua_start(s->server))
+GIVES(skua_start, twice, RUNNING, skua_start(s->server) == SKUA_ESTATE)
+GIVES(skua_start, in_a_handler, HANDLER, skua_start(s->server) == SKUA_ESTATE)
+STOPS(skua_wait, no_server, OUTSIDE, NO_SERVER, skua_wait(NULL))
+STOPS(skua_wait, in_a_handler, HANDLER, IN_CALLBACK, skua_wait(s->server))
+STOPS(skua_wait, in_a_turn, TURN, IN_CALLBACK, skua_wait(s->server))
+STOPS(skua_wait, in_a_test, TEST, IN_CALLBACK, skua_wait(s->server))
+STOPS(skua_wait, in_a_drop, DROP, IN_CALLBACK, skua_wait(s->server))
+STOPS(skua_wait, in_a_blocking_handler, BLOCKING, OTHER_THAN_START, skua_wait(s->server))
+STOPS(skua_wait, on_another_thread, STRANGER, OTHER_THAN_START, skua_wait(s->server))
+GIVES(skua_wait, not_started, OUTSIDE, skua_wait(s->server) == SKUA_OK)
+STOPS(skua_run, no_server, OUTSIDE, NO_SERVER, s->status = skua_run(NULL))
+STOPS(skua_run, in_a_release, RELEASE, FREED, s->status = skua_run(s->server))
+GIVES(skua_run, in_a_handler, HANDLER, skua_run(s->server) == SKUA_ESTATE)
+STOPS(skua_stop, no_server, OUTSIDE, NO_SERVER, skua_stop(NULL, 0))
+STOPS(skua_open, no_server, OUTSIDE, NO_SERVER, s->status = skua_open(NULL))
+STOPS(skua_open, in_a_release, RELEASE, FREED, s->status = skua_open(s->server))
+GIVES(skua_open, started, RUNNING, skua_open(s->server) == SKUA_ESTATE)
+STOPS(skua_fd, no_server, OUTSIDE, NO_SERVER, (void)skua_fd(NULL))
+STOPS(skua_fd, on_another_thread, TURNED_BY, OTHER_THAN_OPEN, (void)skua_fd(s->server))
+GIVES(skua_fd, not_open, OUTSIDE, skua_fd(s->server) == -1)
+STOPS(skua_timeout_ns, no_server, OUTSIDE, NO_SERVER, (void)skua_timeout_ns(NULL))
+STOPS(skua_timeout_ns, on_another_thread, TURNED_BY, OTHER_THAN_OPEN,
+      (void)skua_timeout_ns(s->server))
+GIVES(skua_timeout_ns, not_open, OUTSIDE, skua_timeout_ns(s->server) == -1)
+STOPS(skua_turn, no_server, OUTSIDE, NO_SERVER, s->status = skua_turn(NULL, 0))
+STOPS(skua_turn, on_another_thread, TURNED_BY, OTHER_THAN_OPEN, s->status = skua_turn(s->server, 0))
+STOPS(skua_turn, in_a_turn, TURN, IN_CALLBACK, s->status = skua_turn(s->server, 0))
+GIVES(skua_turn, not_open, OUTSIDE, skua_turn(s->server, 0) == SKUA_ECLOSED)
+STOPS(skua_server_error, no_server, OUTSIDE, NO_SERVER, (void)skua_server_error(NULL))
+STOPS(skua_server_set_error, no_server, OUTSIDE, NO_SERVER, skua_server_set_error(NULL, ""))
+STOPS(skua_server_set_error, no_sentence, OUTSIDE, NO(sentence),
+      skua_server_set_error(s->server, NULL))
+STOPS(skua_server_on_free, no_server, OUTSIDE, NO_SERVER,
+      s->status = skua_server_on_free(NULL, nothing, NULL))
+STOPS(skua_server_on_free, no_function, OUTSIDE, NO(release),
+      s->status = skua_server_on_free(s->server, NULL, NULL))
+STOPS(skua_server_address, no_server, OUTSIDE, NO_SERVER, (void)skua_server_address(NULL, 0))
+GIVES(skua_server_address, no_such_index, OUTSIDE, !skua_server_address(s->server, 1))
+STOPS(skua_server_workers, no_server, OUTSIDE, NO_SERVER, (void)skua_server_workers(NULL))
+STOPS(skua_server_backend, no_server, OUTSIDE, NO_SERVER, (void)skua_server_backend(NULL))
+STOPS(skua_log, no_server, OUTSIDE, NO_SERVER, skua_log(NULL, SKUA_SLICE("x")))
+STOPS(skua_log, no_octets, OUTSIDE, NO_OCTETS(message), skua_log(s->server, NOWHERE))
+GIVES(skua_log, not_running, OUTSIDE, (skua_log(s->server, SKUA_SLICE("x")), true))
+
+STOPS(skua_route, no_server, OUTSIDE, NO_SERVER,
+      s->status = skua_route(NULL, "/", nothing_handled, NULL))
+STOPS(skua_route, no_pattern, OUTSIDE, NO(pattern),
+      s->status = skua_route(s->server, NULL, nothing_handled, NULL))
+STOPS(skua_route, no_handler, OUTSIDE, NO(handler),
+      s->status = skua_route(s->server, "/x", NULL, NULL))
+GIVES(skua_route, in_a_handler, HANDLER,
+      skua_route(s->server, "/x", nothing_handled, NULL) == SKUA_ESTATE)
+STOPS(skua_route_blocking, no_server, OUTSIDE, NO_SERVER,
+      s->status = skua_route_blocking(NULL, "/", nothing_blocked, NULL))
+STOPS(skua_route_blocking, no_pattern, OUTSIDE, NO(pattern),
+      s->status = skua_route_blocking(s->server, NULL, nothing_blocked, NULL))
+STOPS(skua_route_blocking, no_handler, OUTSIDE, NO(handler),
+      s->status = skua_route_blocking(s->server, "/x", NULL, NULL))
+STOPS(skua_use, no_server, OUTSIDE, NO_SERVER,
+      s->status = skua_use(NULL, "/", &(skua_middleware){ 0 }))
+STOPS(skua_use, no_prefix, OUTSIDE, NO(prefix),
+      s->status = skua_use(s->server, NULL, &(skua_middleware){ 0 }))
+STOPS(skua_use, no_middleware, OUTSIDE, NO(middleware), s->status = skua_use(s->server, "/", NULL))
+STOPS(skua_local_add, no_server, OUTSIDE, NO_SERVER,
+      s->status = skua_local_add(NULL, &(skua_local_desc){ .make = nothing_made }, &s->key))
+STOPS(skua_local_add, no_desc, OUTSIDE, NO(desc),
+      s->status = skua_local_add(s->server, NULL, &s->key))
+STOPS(skua_local_add, no_make, OUTSIDE, NO(desc->make),
+      s->status = skua_local_add(s->server, &(skua_local_desc){ 0 }, &s->key))
+STOPS(skua_local_add, no_key, OUTSIDE, NO(key),
+      s->status = skua_local_add(s->server, &(skua_local_desc){ .make = nothing_made }, NULL))
+
+STOPS(skua_local, no_worker, HANDLER, NO(worker), (void)skua_local(NULL, s->key))
+STOPS(skua_local, no_such_key, HANDLER, "key is none that skua_local_add has given",
+      (void)skua_local(s->worker, s->key + 1))
+STOPS(skua_local, on_another_thread, ELSEWHERE, OTHER_THAN_WORKER,
+      (void)skua_local(s->worker, s->key))
+STOPS(skua_worker_index, no_worker, HANDLER, NO(worker), (void)skua_worker_index(NULL))
+GIVES(skua_worker_index, on_another_thread, ELSEWHERE, skua_worker_index(s->worker) == 0)
+STOPS(skua_worker_server, no_worker, HANDLER, NO(worker), (void)skua_worker_server(NULL))
+GIVES(skua_worker_server, on_another_thread, ELSEWHERE, skua_worker_server(s->worker) == s->server)
+STOPS(skua_worker_now_ns, no_worker, HANDLER, NO(worker), (void)skua_worker_now_ns(NULL))
+STOPS(skua_worker_now_ns, on_another_thread, ELSEWHERE, OTHER_THAN_WORKER,
+      (void)skua_worker_now_ns(s->worker))
+STOPS(skua_worker_unix_ns, no_worker, HANDLER, NO(worker), (void)skua_worker_unix_ns(NULL))
+STOPS(skua_worker_unix_ns, on_another_thread, ELSEWHERE, OTHER_THAN_WORKER,
+      (void)skua_worker_unix_ns(s->worker))
+STOPS(skua_timer_start, no_worker, HANDLER, NO(worker),
+      s->status = skua_timer_start(NULL, 0, 0, nothing_done, NULL, NULL))
+STOPS(skua_timer_start, no_function, HANDLER, NO(fn),
+      s->status = skua_timer_start(s->worker, 0, 0, NULL, NULL, NULL))
+STOPS(skua_timer_start, on_another_thread, ELSEWHERE, OTHER_THAN_WORKER,
+      s->status = skua_timer_start(s->worker, 0, 0, nothing_done, NULL, NULL))
+STOPS(skua_timer_stop, on_another_thread, ELSEWHERE, OTHER_THAN_WORKER,
+      (void)skua_timer_stop(s->timer))
+GIVES(skua_timer_stop, none, ELSEWHERE, !skua_timer_stop((skua_timer){ 0 }))
+STOPS(skua_offload, no_worker, HANDLER, NO(worker),
+      s->status = skua_offload(NULL, nothing, nothing_done, NULL))
+STOPS(skua_offload, no_work, HANDLER, NO(work),
+      s->status = skua_offload(s->worker, NULL, nothing_done, NULL))
+STOPS(skua_offload, no_done, HANDLER, NO(done),
+      s->status = skua_offload(s->worker, nothing, NULL, NULL))
+STOPS(skua_offload, on_another_thread, ELSEWHERE, OTHER_THAN_WORKER,
+      s->status = skua_offload(s->worker, nothing, nothing_done, NULL))
+STOPS(skua_post, no_server, OUTSIDE, NO_SERVER, s->status = skua_post(NULL, 0, nothing_done, NULL))
+STOPS(skua_post, no_function, RUNNING, NO(fn), s->status = skua_post(s->server, 0, NULL, NULL))
+GIVES(skua_post, no_such_worker, RUNNING,
+      skua_post(s->server, 1, nothing_done, NULL) == SKUA_EINVAL)
+GIVES(skua_post, not_running, OUTSIDE, skua_post(s->server, 0, nothing_done, NULL) == SKUA_ECLOSED)
+
+STOPS(skua_test_request, no_server, OUTSIDE, NO_SERVER,
+      s->status = skua_test_request(NULL, SKUA_SLICE("x"), &s->octets))
+STOPS(skua_test_request, no_octets, OUTSIDE, NO_OCTETS(octets),
+      s->status = skua_test_request(s->server, NOWHERE, &s->octets))
+STOPS(skua_test_request, no_answer, OUTSIDE, NO(answer),
+      s->status = skua_test_request(s->server, SKUA_SLICE("x"), NULL))
+STOPS(skua_test_request, in_a_test, TEST, IN_CALLBACK,
+      s->status = skua_test_request(s->server, SKUA_SLICE("x"), &s->octets))
+STOPS(skua_test_request, in_a_handler, HANDLER, IN_CALLBACK,
+      s->status = skua_test_request(s->server, SKUA_SLICE("x"), &s->octets))
+STOPS(skua_test_request, on_another_thread, TESTED_BY, OTHER_THAN_START,
+      s->status = skua_test_request(s->server, SKUA_SLICE("x"), &s->octets))
+GIVES(skua_test_request, running, RUNNING,
+      skua_test_request(s->server, SKUA_SLICE("x"), &s->octets) == SKUA_ESTATE)
+
+STOPS(skua_watch_open, no_server, OUTSIDE, NO_SERVER,
+      s->status = skua_watch_open(NULL, s->root, SKUA_SLICE(""), &s->watch))
+STOPS(skua_watch_open, no_root, OUTSIDE, NO(root),
+      s->status = skua_watch_open(s->server, NULL, SKUA_SLICE(""), &s->watch))
+STOPS(skua_watch_open, no_octets, OUTSIDE, NO_OCTETS(path),
+      s->status = skua_watch_open(s->server, s->root, NOWHERE, &s->watch))
+STOPS(skua_watch_open, no_watch, OUTSIDE, NO(watch),
+      s->status = skua_watch_open(s->server, s->root, SKUA_SLICE(""), NULL))
+STOPS(skua_watch_try, no_server, OUTSIDE, NO_SERVER,
+      (void)!skua_watch_try(NULL, s->root, SKUA_SLICE(""), &s->watch, &s->status))
+STOPS(skua_watch_try, no_root, OUTSIDE, NO(root),
+      (void)!skua_watch_try(s->server, NULL, SKUA_SLICE(""), &s->watch, &s->status))
+STOPS(skua_watch_try, no_octets, OUTSIDE, NO_OCTETS(path),
+      (void)!skua_watch_try(s->server, s->root, NOWHERE, &s->watch, &s->status))
+STOPS(skua_watch_try, no_watch, OUTSIDE, NO(watch),
+      (void)!skua_watch_try(s->server, s->root, SKUA_SLICE(""), NULL, &s->status))
+STOPS(skua_watch_try, no_status, OUTSIDE, NO(status),
+      (void)!skua_watch_try(s->server, s->root, SKUA_SLICE(""), &s->watch, NULL))
+STOPS(skua_watch_close, no_server, OUTSIDE, NO_SERVER, skua_watch_close(NULL, s->watch))
+STOPS(skua_watch_close, no_watch, OUTSIDE, NO(watch), skua_watch_close(s->server, NULL))
