@@ -58,3 +58,22 @@ void block_give(block_store *store, block **b)
     store->free = given;
     store->free_count++;
 }
+
+size_t block_store_sweep(block_store *store)
+{
+    size_t freed = 0;
+    block **link = &store->free;
+    while (*link) {
+        block *b = *link;
+        if (b->room) {
+            b->room = 0;
+            link = &b->next;
+            continue;
+        }
+        *link = b->next;
+        memory_free(b);
+        store->free_count--;
+        freed += sizeof *b + BLOCK_OCTETS;
+    }
+    return freed;
+}

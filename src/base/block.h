@@ -15,7 +15,7 @@ enum { BLOCK_OCTETS = 16384 };
 typedef struct block {
     struct block *next;
     uint32_t refs; // for whoever shares it; 1 when given out
-    uint32_t room; // octets in data
+    uint32_t room; // octets in data; 0: free, and not taken since the last sweep
     _Alignas(16) char data[];
 } block;
 
@@ -34,5 +34,9 @@ block *block_take(block_store *store);
 
 // Gives one back. *b is NULL afterwards.
 void block_give(block_store *store, block **b);
+
+// Frees the blocks that have not been taken since the last sweep.
+// Returns: octets that were freed.
+size_t block_store_sweep(block_store *store);
 
 #endif

@@ -11,6 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 static struct {
     struct {
         pthread_mutex_t lock;
@@ -93,6 +97,13 @@ void memory_free(void *old)
     const skua_allocator *by = memory_allocator();
     if (by) by->free(old, by->user);
     else free(old);
+}
+
+void memory_trim(void)
+{
+#ifdef __GLIBC__
+    if (!memory_allocator()) (void)malloc_trim(0);
+#endif
 }
 
 // What was allocated is remembered in front of what is given.

@@ -25,7 +25,7 @@
 // A usual head and what is made of it fit in here: only larger requests take a block.
 enum { REQUEST_ROOM_OCTETS = 1024 };
 
-static size_t request_octets(const skua_worker *w)
+size_t request_octets(const skua_worker *w)
 {
     size_t fields = (w->head_limits.fields_max * sizeof(h1_field) + 15) & ~(size_t)15;
     return ((sizeof(skua_request) + 15) & ~(size_t)15) + fields + REQUEST_ROOM_OCTETS;

@@ -141,6 +141,9 @@ struct skua_request {
     h1_field head_fields[]; // room for limits.fields_max
 };
 
+// Octets that one takes, whatever it comes to hold.
+size_t request_octets(const skua_worker *w);
+
 // A request whose head is to be read; NULL when memory ran out.
 skua_request *request_take(skua_worker *w, carrier *c);
 

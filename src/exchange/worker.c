@@ -17,6 +17,25 @@ void worker_free_requests(skua_worker *w)
     }
 }
 
+// A free request has no carrier once a sweep has seen it; taking it gives it one.
+size_t worker_sweep_requests(skua_worker *w)
+{
+    size_t freed = 0;
+    skua_request **link = &w->free_requests;
+    while (*link) {
+        skua_request *r = *link;
+        if (r->carrier) {
+            r->carrier = NULL;
+            link = &r->next;
+        } else {
+            *link = r->next;
+            memory_free(r);
+            freed += request_octets(w);
+        }
+    }
+    return freed;
+}
+
 void worker_date_renew(skua_worker *w)
 {
     int64_t seconds = w->loop.unix_ns / 1000000000;

@@ -77,6 +77,10 @@ static inline void worker_log(const skua_worker *w, skua_slice message)
 // Frees the requests that are kept for the next ones.
 void worker_free_requests(skua_worker *w);
 
+// Frees those of them that have not been used since the last sweep.
+// Returns: octets that were freed.
+size_t worker_sweep_requests(skua_worker *w);
+
 // The line of the second in which this turn began.
 void worker_date_renew(skua_worker *w);
 

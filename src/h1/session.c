@@ -76,6 +76,25 @@ void session_free_all(skua_worker *w)
     }
 }
 
+// A free session has no worker once a sweep has seen it; taking it gives it one.
+size_t session_sweep(skua_worker *w)
+{
+    size_t freed = 0;
+    session **link = &w->free_sessions;
+    while (*link) {
+        session *s = *link;
+        if (s->worker) {
+            s->worker = NULL;
+            link = &s->next;
+        } else {
+            *link = s->next;
+            memory_free(s);
+            freed += sizeof *s;
+        }
+    }
+    return freed;
+}
+
 // ---- What the exchange asks ----
 
 void session_kick(carrier *c)

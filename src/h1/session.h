@@ -61,6 +61,10 @@ session *session_take(skua_worker *w, const session_link *link);
 // Frees the sessions that are kept for the next connections.
 void session_free_all(skua_worker *w);
 
+// Frees those of them that have not been used since the last sweep.
+// Returns: octets that were freed.
+size_t session_sweep(skua_worker *w);
+
 // What the exchange asks: see carrier_table.
 void session_kick(carrier *c);
 const io_address *session_peer(carrier *c);

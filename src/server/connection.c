@@ -6,6 +6,7 @@
 
 #include "base/assert.h"
 #include "server/server.h"
+#include "server/sweep.h"
 #include "exchange/push.h"
 #include "exchange/waiting.h"
 #include "server/worker.h"
@@ -341,6 +342,7 @@ static connection *connection_take(server_worker *w, int fd, const io_address *p
 {
     connection *conn = pool_take(&w->connections);
     if (!conn) return NULL;
+    sweep_follow(w);
     io_stream_open(&conn->stream, fd);
     uint64_t number = ++w->accepted;
     conn->worker = w;

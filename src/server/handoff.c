@@ -56,6 +56,26 @@ void handoff_end(server_worker *w)
     }
 }
 
+// A free letter has no owner once a sweep has seen it; sending it gives it one.
+size_t handoff_sweep(server_worker *w)
+{
+    size_t freed = 0;
+    mailbox_deliver(&w->handed_back, w);
+    handed **link = &w->free_handed;
+    while (*link) {
+        handed *h = *link;
+        if (h->owner) {
+            h->owner = NULL;
+            link = &h->next;
+        } else {
+            *link = h->next;
+            memory_free(h);
+            freed += sizeof *h;
+        }
+    }
+    return freed;
+}
+
 // ---- Handing on ----
 
 static void handed_adopt(server_worker *w, handed *h)

@@ -18,4 +18,8 @@ void handoff_evict(server_worker *w);
 // Frees what the worker has used for it. No worker may run any more.
 void handoff_end(server_worker *w);
 
+// Frees letters that have not been used since the last sweep.
+// Returns: octets that were freed.
+size_t handoff_sweep(server_worker *w);
+
 #endif

@@ -12,6 +12,7 @@
 #include "disk/fetch.h"
 #include "server/handoff.h"
 #include "server/server.h"
+#include "server/sweep.h"
 #include "exchange/ticket.h"
 #include "server/timer.h"
 
@@ -107,6 +108,13 @@ static bool worker_lacks_descriptors(io_loop *loop)
 
 // ---- Life ----
 
+static void worker_deadline(io_deadline *deadline, void *user)
+{
+    server_worker *w = user;
+    if (deadline == &w->sweeping) sweep_now(w);
+    else connection_deadline(deadline, user);
+}
+
 static void worker_init(server_worker *w, skua_server *server, unsigned index)
 {
     const skua_config *config = &server->config;
@@ -186,7 +194,7 @@ __attribute__((cold)) skua_status worker_open(server_worker *w, skua_server *ser
     };
     skua_status status = io_loop_open(&w->self.loop, backend);
     if (status) return status;
-    io_timers_init(&w->self.loop.timers, w->self.loop.now_ns, connection_deadline, w);
+    io_timers_init(&w->self.loop.timers, w->self.loop.now_ns, worker_deadline, w);
     w->wake = (io_op){ .code = IO_WAKE, .done = worker_woken, .user = w, .fd = -1 };
     io_submit(&w->self.loop, &w->wake);
     gate_open(&w->posting);

@@ -39,6 +39,7 @@ typedef struct server_worker {
     bool failed;       // its loop cannot go on: it closes everything, and has its mail by looking
     bool began;        // on_worker_start was called, and on_worker_end not yet
     int64_t end_at_ns; // when draining ends
+    io_deadline sweeping; // of sweep.h
     // how long a connection may be idle, and linger; short while draining
     int64_t keep_alive_ns, linger_ns;
     struct {

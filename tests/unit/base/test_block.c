@@ -81,12 +81,38 @@ static void test_block_store_keeps_at_most_free_max(void **state)
     check_kept(8, 3, 3);
 }
 
+static void test_block_store_sweeps_what_was_not_taken(void **state)
+{
+    (void)state;
+    block_store store;
+    block *held[4];
+    block_store_init(&store, 4);
+    for (int i = 0; i < 4; i++)
+        held[i] = block_take(&store);
+    for (int i = 0; i < 4; i++)
+        block_give(&store, &held[i]);
+    assert_int_equal(block_store_sweep(&store), 0); // all were taken since the last sweep
+    assert_int_equal(store.free_count, 4);
+    held[0] = block_take(&store);
+    assert_int_equal(held[0]->room, BLOCK_OCTETS);
+    held[1] = block_take(&store);
+    block_give(&store, &held[1]);
+    assert_int_equal(block_store_sweep(&store), 2 * (sizeof(block) + BLOCK_OCTETS));
+    assert_int_equal(store.free_count, 1);
+    assert_true(block_store_sweep(&store) > 0);
+    assert_int_equal(store.free_count, 0);
+    assert_int_equal(store.out_count, 1);
+    block_give(&store, &held[0]);
+    block_store_deinit(&store);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_block_is_ready_when_taken),
         cmocka_unit_test(test_block_last_in_is_first_out),
         cmocka_unit_test(test_block_store_keeps_at_most_free_max),
+        cmocka_unit_test(test_block_store_sweeps_what_was_not_taken),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

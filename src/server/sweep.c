@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+//
+// Sweep. Free lists are marked by one sweep, and what still has its mark at the next was not needed
+// for a whole minute. Nothing is counted while requests are served. A worker without connections
+// has given everything back after two sweeps, and sleeps.
+
+#include "server/sweep.h"
+
+#include "base/memory.h"
+#include "h1/session.h"
+#include "server/handoff.h"
+
+static const int64_t sweep_period_ns = (int64_t)60 * 1000000000;
+
+// The system is asked to take freed memory back when there is so much of it: that costs about a
+// millisecond.
+enum { SWEEP_TRIM_OCTETS = 1 << 20 };
+
+void sweep_start(server_worker *w)
+{
+    io_deadline_set(&w->self.loop.timers, &w->sweeping, sweep_period_ns);
+}
+
+static bool sweep_has_more(const server_worker *w)
+{
+    const skua_worker *self = &w->self;
+    return w->connections.in_use || w->connections.slab_count || self->free_sessions ||
+           self->free_requests || self->blocks.free || w->free_handed;
+}
+
+void sweep_now(server_worker *w)
+{
+    size_t freed = pool_sweep(&w->connections);
+    freed += session_sweep(&w->self);
+    freed += worker_sweep_requests(&w->self);
+    freed += block_store_sweep(&w->self.blocks);
+    freed += handoff_sweep(w);
+    if (freed >= SWEEP_TRIM_OCTETS) memory_trim();
+    if (sweep_has_more(w)) sweep_start(w);
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+//
+// Sweep: what a worker keeps for the next connections, requests and answers shrinks to what the last
+// minute needed.
+#ifndef SKUA_SERVER_SWEEP_H
+#define SKUA_SERVER_SWEEP_H
+
+#include "server/worker.h"
+
+// Has the worker sweep once a minute, from now until it has nothing to give back.
+void sweep_start(server_worker *w);
+
+// Called for each connection: only the first one of an idle worker starts anything.
+static inline void sweep_follow(server_worker *w)
+{
+    if (!w->sweeping.due) sweep_start(w);
+}
+
+// The minute is over: frees what it has not needed.
+void sweep_now(server_worker *w);
+
+#endif
