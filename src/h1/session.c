@@ -406,38 +406,83 @@ static uint64_t session_gone(const session *s)
     return s->moved - io_unsent(&s->worker->loop, s->link.stream);
 }
 
-static void session_look_first(session *s, uint64_t gone)
+int64_t session_look_ns(const skua_worker *w)
 {
-    s->looked = true;
-    s->looked_gone = s->window_gone = gone;
-    s->window_ns = s->worker->loop.now_ns;
-    if (s->moved != s->watched_moved) s->still_ns = s->window_ns;
+    const skua_config *config = worker_config(w);
+    int64_t least = config->stall_timeout_ns < config->rate_window_ns ? config->stall_timeout_ns
+                                                                      : config->rate_window_ns;
+    return least / 4 + 1;
 }
 
-static bool session_is_still(session *s, uint64_t gone)
+// What moved before is not known; at most one look's time without progress counts.
+static void session_look_first(session *s, uint64_t gone)
 {
-    if (gone != s->looked_gone) {
-        s->looked_gone = gone;
-        s->still_ns = s->worker->loop.now_ns;
-    }
-    return s->worker->loop.now_ns - s->still_ns >= worker_config(s->worker)->stall_timeout_ns;
+    int64_t now = s->worker->loop.now_ns, earliest = now - session_look_ns(s->worker);
+    s->looked = true;
+    s->stood = false;
+    s->credit = 0;
+    s->looked_gone = s->window_gone = gone;
+    s->looked_ns = s->window_ns = now;
+    if (s->moved != s->watched_moved) s->still_ns = now;
+    else if (s->still_ns < earliest) s->still_ns = earliest;
+}
+
+// A look that comes late is the worker's fault, which was busy or stopped, and not the peer's.
+// Returns how long the peer has had since the last one.
+static int64_t session_excuse(session *s)
+{
+    int64_t now = s->worker->loop.now_ns, look = session_look_ns(s->worker);
+    int64_t passed = now - s->looked_ns, late = passed - look;
+    s->looked_ns = now;
+    if (late <= 0) return passed;
+    s->still_ns = s->still_ns + late < now ? s->still_ns + late : now;
+    s->window_ns = s->window_ns + late < now ? s->window_ns + late : now;
+    return look;
+}
+
+// The kernel of a slow reader makes room in steps, and each may take it longer than a standstill may
+// last. Who has read on after one is known not to have stopped: what it has taken counts in advance,
+// and is used up at the minimum rate.
+static void session_count_credit(session *s, uint64_t octets, int64_t passed_ns)
+{
+    uint64_t owed =
+        worker_config(s->worker)->rate_octets_min * (uint64_t)(passed_ns / 1000000) / 1000;
+    s->credit = s->credit > owed ? s->credit - (uint32_t)owed : 0;
+    if (!(s->stood || s->credit) || s->carrier.out.octets == 0) return;
+    octets += s->credit;
+    s->credit = octets < SESSION_CREDIT_MAX ? (uint32_t)octets : SESSION_CREDIT_MAX;
+}
+
+static bool session_is_still(session *s, uint64_t gone, int64_t passed_ns)
+{
+    int64_t now = s->worker->loop.now_ns;
+    session_count_credit(s, gone - s->looked_gone, passed_ns);
+    s->stood = gone == s->looked_gone;
+    s->looked_gone = gone;
+    if (!s->stood) s->still_ns = now;
+    return s->credit == 0 && now - s->still_ns >= worker_config(s->worker)->stall_timeout_ns;
 }
 
 bool session_is_too_slow(session *s)
 {
     const skua_config *config = worker_config(s->worker);
-    int64_t now = s->worker->loop.now_ns;
     uint64_t gone = session_gone(s);
-    if (!s->looked) session_look_first(s, gone);
-    if (session_is_still(s, gone)) return true;
+    if (!s->looked) {
+        session_look_first(s, gone);
+        return false;
+    }
+    int64_t passed = session_excuse(s);
+    if (session_is_still(s, gone, passed)) return true;
+    int64_t now = s->worker->loop.now_ns;
     if (now - s->window_ns < config->rate_window_ns ||
         (s->carrier.current && stream_idles(s->carrier.current)))
         return false;
     uint64_t moved = gone - s->window_gone;
     uint64_t owed = config->rate_octets_min * (uint64_t)(config->rate_window_ns / 1000000) / 1000;
+    if (moved > 0 && moved < owed) return true;
     s->window_gone = gone;
     s->window_ns = now;
-    return moved > 0 && moved < owed;
+    return false;
 }
 
 __attribute__((cold)) void session_timed_out(session *s, int status)

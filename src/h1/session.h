@@ -12,6 +12,9 @@
 
 enum { SESSION_SEGMENTS = 48 };
 
+// Octets that a reader of the response may have taken in advance: see docs/limits.md.
+enum { SESSION_CREDIT_MAX = 65536 };
+
 typedef struct session session;
 
 // What a session knows of its connection, which outlives it.
@@ -36,6 +39,9 @@ struct session {
     // what had reached the peer at the last look, and when the rate's window began
     uint64_t looked_gone, window_gone;
     int64_t still_ns, window_ns; // since when nothing moved, and when the window began
+    int64_t looked_ns;           // the last look
+    uint32_t credit;             // octets that were taken at once after a standstill
+    bool stood;                  // nothing had moved at the last look
     bool closing;                // no request is read any more
     bool direct;                 // the client asked for the close and has sent nothing more
     bool peer_done;              // FIN: what has been received is all there is
@@ -97,6 +103,9 @@ bool session_is_idle(const session *s);
 
 // The peer is waited for from here on.
 void session_watch_progress(session *s);
+
+// How often that is looked at.
+int64_t session_look_ns(const skua_worker *w);
 
 // Looks at what has moved since: nothing for stall_timeout_ns, or something, but less than the
 // minimum rate over its window, is too slow.

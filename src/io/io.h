@@ -199,6 +199,8 @@ typedef struct io_backend {
     void (*peer)(const io_stream *stream, io_address *peer);
     // How many octets have been sent that the peer's side has not acknowledged.
     uint64_t (*unsent)(const io_stream *stream);
+    // Of io_has_input; not NULL.
+    bool (*has_input)(const io_loop *loop, const io_stream *stream);
     // A descriptor that is readable when a turn has something to complete; without it the
     // loop cannot be part of another one.
     int (*fd)(const io_loop *loop);
@@ -368,6 +370,14 @@ static inline void io_peer(const io_loop *loop, const io_stream *stream, io_addr
 static inline uint64_t io_unsent(const io_loop *loop, const io_stream *stream)
 {
     return loop->backend->unsent ? loop->backend->unsent(stream) : 0;
+}
+
+// Whether the peer has sent octets, or has ended the connection, and the owner has not been told of
+// it yet: a loop that is busy, or whose process was stopped, comes to it in its next turns. Costs a
+// system call.
+static inline bool io_has_input(const io_loop *loop, const io_stream *stream)
+{
+    return loop->backend->has_input(loop, stream);
 }
 
 // Stops everything, closes, and completes last, by closed(). The owner must not use out any more.

@@ -266,6 +266,7 @@ const io_backend io_backend_kqueue = {
     .wake = kqueue_wake,
     .discard = turn_discard,
     .unsent = transfer_unsent,
+    .has_input = turn_has_input,
     .fd = kqueue_fd,
     .wait_ns = kqueue_wait_ns,
     .flush = kqueue_hand_over,

@@ -85,6 +85,14 @@ static bool sim_can_receive(const sim_client *client)
     return client->inbox.len || client->dead || (client->fin_arrived && !(flags & IO_FIN_TOLD));
 }
 
+// What has arrived.
+static bool sim_has_input(const io_loop *loop, const io_stream *stream)
+{
+    const sim_client *client = sim_find(loop->kernel, stream->fd);
+    if (!client || (stream->flags & (IO_FIN_TOLD | IO_RESET_TOLD))) return false;
+    return client->inbox.len || client->dead || client->fin_arrived;
+}
+
 // What is told of the peer while receiving is stopped.
 static bool sim_can_tell(const sim_client *client)
 {
@@ -754,4 +762,5 @@ const io_backend io_backend_sim = {
     .wake = sim_wake,
     .discard = sim_discard,
     .clock_ns = sim_clock_ns,
+    .has_input = sim_has_input,
 };

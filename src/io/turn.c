@@ -201,6 +201,16 @@ void turn_receive_some(io_loop *loop, io_stream *stream)
     }
 }
 
+// The socket says nothing of what it has said already: an end that was told.
+bool turn_has_input(const io_loop *loop, const io_stream *stream)
+{
+    (void)loop;
+    char octet;
+    if (stream->flags & (IO_FIN_TOLD | IO_RESET_TOLD)) return false;
+    ssize_t n = recv(stream->fd, &octet, 1, MSG_PEEK | MSG_DONTWAIT);
+    return n >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
+}
+
 // ---- Sending ----
 
 void turn_unwritable(io_loop *loop, io_stream *stream)

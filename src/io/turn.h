@@ -81,6 +81,9 @@ static inline void turn_sent(io_loop *loop, io_stream *stream, uint64_t n)
 // The socket takes no more.
 void turn_unwritable(io_loop *loop, io_stream *stream);
 
+// Of io_backend: what is in the kernel.
+bool turn_has_input(const io_loop *loop, const io_stream *stream);
+
 // Of io_backend.
 void turn_connect(io_loop *loop, io_stream *stream, const socket_address *to);
 

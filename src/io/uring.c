@@ -417,6 +417,7 @@ const io_backend io_backend_uring = {
     .discard = turn_discard,
     .peer = uring_read_peer,
     .unsent = transfer_unsent,
+    .has_input = uring_stream_has_input,
     .flush = uring_flush,
     .abandon = uring_abandon,
     .probe = uring_ring_probe,

@@ -62,6 +62,9 @@ enum {
     URING_REGISTER_PBUF_RING = 22,
 };
 
+// What sq_off.flags points to.
+enum { URING_SQ_CQ_OVERFLOW = 1 << 1 }; // completions wait for room
+
 // uring_cqe.flags
 enum { URING_CQE_BUFFER = 1 << 0, URING_CQE_MORE = 1 << 1, URING_CQE_BUFFER_SHIFT = 16 };
 

@@ -106,6 +106,9 @@ void uring_stream_submit_sends(io_loop *loop);
 // Does what the stream's flags ask for and the kernel may grant.
 void uring_stream_run(io_loop *loop, io_stream *stream);
 
+// Of io_backend.
+bool uring_stream_has_input(const io_loop *loop, const io_stream *stream);
+
 // Closes the sockets whose closing waits for the next submission, of which there will be none.
 void uring_close_unsubmitted(uring_kernel *kernel);
 

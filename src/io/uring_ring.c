@@ -87,6 +87,7 @@ static void uring_ring_lay_out(uring_ring *ring, const uring_params *params)
 {
     ring->sq_head = uring_word(ring, params->sq_off.head);
     ring->sq_tail = uring_word(ring, params->sq_off.tail);
+    ring->sq_flags = uring_word(ring, params->sq_off.flags);
     ring->sq_entries = params->sq_entries;
     ring->sq_mask = params->sq_entries - 1;
     ring->cq_head = uring_word(ring, params->cq_off.head);

@@ -25,7 +25,7 @@ typedef struct uring_ring {
     char *rings; // head, tail and completions
     size_t rings_octets;
     uring_sqe *sqes;
-    _Atomic uint32_t *sq_head, *sq_tail;
+    _Atomic uint32_t *sq_head, *sq_tail, *sq_flags;
     uint32_t sq_mask, sq_entries;
     uint32_t sq_local; // the tail with what the kernel has not been told of
     _Atomic uint32_t *cq_head, *cq_tail;
@@ -65,6 +65,13 @@ static inline bool uring_ring_has_completion(const uring_ring *ring)
 {
     uint32_t head = atomic_load_explicit(ring->cq_head, memory_order_relaxed);
     return head != atomic_load_explicit(ring->cq_tail, memory_order_acquire);
+}
+
+// Whether completions are to be taken, now or after the next entering.
+static inline bool uring_ring_owes(const uring_ring *ring)
+{
+    return uring_ring_has_completion(ring) ||
+           (atomic_load_explicit(ring->sq_flags, memory_order_relaxed) & URING_SQ_CQ_OVERFLOW);
 }
 
 // Takes the next completion; false: there is none.

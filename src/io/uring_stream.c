@@ -72,6 +72,15 @@ static void uring_held_deliver(io_loop *loop, io_stream *stream)
     }
 }
 
+// What is held, or has been taken from the socket already, is input; what the ring has to tell may
+// be this stream's.
+bool uring_stream_has_input(const io_loop *loop, const io_stream *stream)
+{
+    const uring_kernel *kernel = loop->kernel;
+    return (stream->flags & URING_HOLDS) || uring_ring_owes(&kernel->ring) ||
+           turn_has_input(loop, stream);
+}
+
 // ---- Arming ----
 
 static uring_sqe *uring_submission(io_loop *loop, io_stream *stream, uring_kind kind)

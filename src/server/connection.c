@@ -22,13 +22,16 @@ static void connection_deadline_set(connection *conn, int64_t ns)
     else io_deadline_unset(&conn->deadline);
 }
 
-// How often progress is looked at while the peer is waited for.
-static int64_t connection_look_ns(const skua_config *config)
-{
-    int64_t least = config->stall_timeout_ns < config->rate_window_ns ? config->stall_timeout_ns
-                                                                      : config->rate_window_ns;
-    return least / 4 + 1;
-}
+// A deadline is put off so often for input that waits; each time for a tick. Then a peer that always
+// has something under way is judged by what it has sent.
+enum { CONNECTION_LOOKS_MAX = 100 };
+
+// From this length on, the end of a response that only the kernel holds is watched.
+enum { CONNECTION_TAIL_OCTETS = 65536 };
+
+// A peer that has taken more than it must may rest for as long as these octets last at the minimum
+// rate: its kernel makes room in steps.
+enum { CONNECTION_PATIENCE_MAX = 65536 };
 
 // How long the current request may be silent; 0: for ever. A handler that has not begun to answer
 // has its own deadline, or none. An answer that has begun holds the client, and one whose client has
@@ -63,6 +66,7 @@ static void connection_set_state(connection *conn, connection_state next)
     SKUA_ASSERT(conn->state != CONNECTION_LINGER || next == CONNECTION_CLOSED);
     bool same = conn->state == next;
     conn->state = (uint8_t)next;
+    if (!same || next == CONNECTION_IDLE) conn->looks = 0;
     switch (next) {
     case CONNECTION_IDLE: connection_deadline_set(conn, conn->worker->keep_alive_ns); return;
     case CONNECTION_HEAD: // absolute, from the first octet
@@ -72,7 +76,7 @@ static void connection_set_state(connection *conn, connection_state next)
     case CONNECTION_SENDING:
         if (same) return;
         session_watch_progress(conn->session);
-        connection_deadline_set(conn, connection_look_ns(config));
+        connection_deadline_set(conn, session_look_ns(&conn->worker->self));
         return;
     case CONNECTION_HANDLER:
         if (same) return;
@@ -107,6 +111,14 @@ static void connection_close(connection *conn)
     io_close(&conn->worker->self.loop, &conn->stream);
 }
 
+// Gives up on a peer that does not take its part: what the kernel has for it is dropped.
+__attribute__((cold)) static void connection_cut(connection *conn)
+{
+    connection_set_state(conn, CONNECTION_CLOSED);
+    io_reset(&conn->worker->self.loop, &conn->stream);
+    connection_drop_session(conn, SKUA_END_TIMEOUT);
+}
+
 __attribute__((cold)) void connection_abort(connection *conn, skua_end how)
 {
     if (conn->state == CONNECTION_CLOSED) return;
@@ -120,28 +132,40 @@ void connection_hurry(connection *conn)
     if (conn->state == CONNECTION_LINGER) connection_deadline_set(conn, conn->worker->linger_ns);
 }
 
+// Whether so much was sent that what the kernel holds of it for the peer may be worth watching. Where
+// it is, the connection stays until the peer has it, whoever has closed what.
+static bool connection_has_tail(const connection *conn)
+{
+    return conn->session && conn->session->moved > CONNECTION_TAIL_OCTETS &&
+           io_unsent(&conn->worker->self.loop, &conn->stream);
+}
+
 void connection_linger(connection *conn)
 {
     if (conn->state >= CONNECTION_LINGER) return;
+    bool tail = connection_has_tail(conn);
     connection_drop_session(conn, SKUA_END_SENT);
-    if (conn->stream.flags & IO_FIN_TOLD) {
+    if (!tail && (conn->stream.flags & IO_FIN_TOLD)) {
         connection_close(conn);
         return;
     }
+    conn->has_tail = tail;
     connection_set_state(conn, CONNECTION_LINGER);
     io_shutdown(&conn->worker->self.loop, &conn->stream);
-    io_recv(&conn->worker->self.loop, &conn->stream);
+    if (!(conn->stream.flags & IO_FIN_TOLD)) io_recv(&conn->worker->self.loop, &conn->stream);
 }
 
 // Everything is sent and nothing more is to be read. A close with input in the kernel's buffer
 // would reset the connection and destroy the answer on its way (RFC 9112 §9.6), hence the draining.
 static void connection_end(connection *conn)
 {
-    session *s = conn->session;
-    bool direct = s->direct || (conn->stream.flags & IO_FIN_TOLD);
+    bool direct = conn->session->direct && !connection_has_tail(conn);
+    if (!direct) {
+        connection_linger(conn);
+        return;
+    }
     connection_drop_session(conn, SKUA_END_SENT);
-    if (direct) connection_close(conn);
-    else connection_linger(conn);
+    connection_close(conn);
 }
 
 // ---- What comes next ----
@@ -296,7 +320,7 @@ static void connection_ended(io_stream *stream, io_end how)
     }
     conn->half_closed = true;
     if (!conn->session) {
-        connection_close(conn);
+        if (!conn->has_tail) connection_close(conn);
         return;
     }
     session_peer_done(conn->session);
@@ -374,13 +398,30 @@ const io_address *connection_peer(connection *conn)
     return &conn->peer;
 }
 
+// Whether the deadline waits, as there is input that may be what it is for: this worker has been
+// busy, or the process was stopped.
+__attribute__((cold)) static bool connection_reads_first(connection *conn)
+{
+    io_loop *loop = &conn->worker->self.loop;
+    if (!(conn->stream.flags & IO_WANT_RECV) || conn->looks == CONNECTION_LOOKS_MAX) return false;
+    if (!io_has_input(loop, &conn->stream)) return false;
+    conn->looks++;
+    connection_deadline_set(conn, 0);
+    return true;
+}
+
 // While our disk is slow, nobody can say that the peer is.
 __attribute__((cold)) static void connection_look_at_progress(connection *conn)
 {
-    if (conn->stream.flags & IO_COLD) conn->session->looked = false;
-    else if (session_is_too_slow(conn->session)) connection_abort(conn, SKUA_END_TIMEOUT);
-    if (conn->state != CONNECTION_CLOSED)
-        connection_deadline_set(conn, connection_look_ns(worker_config(&conn->worker->self)));
+    if (conn->stream.flags & IO_COLD) {
+        conn->session->looked = false;
+    } else if (session_is_too_slow(conn->session)) {
+        if (conn->state != CONNECTION_CONTENT || !connection_reads_first(conn))
+            connection_cut(conn);
+        return;
+    }
+    conn->looks = 0;
+    connection_deadline_set(conn, session_look_ns(&conn->worker->self));
 }
 
 __attribute__((cold)) static void connection_give_up(connection *conn, int status)
@@ -402,12 +443,47 @@ __attribute__((cold)) static void connection_look_at_silence(connection *conn)
     skua_request *r = conn->session->carrier.current;
     int64_t most = connection_silence_ns(conn);
     if (most && session_silent_ns(conn->session) >= most) {
+        if (r->reading == READING_TUNNEL && connection_reads_first(conn)) return;
         if (r->answering == ANSWER_NONE) connection_give_up(conn, 503);
         else connection_break_off(conn);
         return;
     }
     if (waiting_is_forgotten(r)) waiting_complain(r);
     connection_await_handler(conn);
+}
+
+// What the peer owes in that time at the minimum rate, and a little more.
+static uint32_t connection_owed(const skua_config *config, int64_t ns)
+{
+    uint64_t octets = config->rate_octets_min * (uint64_t)(ns / 1000000) / 1000 + 1;
+    return octets < CONNECTION_PATIENCE_MAX ? (uint32_t)octets : CONNECTION_PATIENCE_MAX;
+}
+
+// The time for draining is over. What the kernel has for the peer still may leave as long as the
+// peer takes it; when it does not, that memory is taken back.
+__attribute__((cold)) static void connection_look_at_linger(connection *conn)
+{
+    const skua_config *config = worker_config(&conn->worker->self);
+    uint64_t untaken = io_unsent(&conn->worker->self.loop, &conn->stream);
+    if (untaken == 0 || conn->worker->self.disk.draining) {
+        connection_close(conn);
+        return;
+    }
+    int64_t look_ns = session_look_ns(&conn->worker->self);
+    if (!conn->patience) {
+        conn->patience = connection_owed(config, config->stall_timeout_ns);
+    } else {
+        uint32_t owed = connection_owed(config, look_ns);
+        uint64_t paid = conn->patience + (conn->untaken > untaken ? conn->untaken - untaken : 0);
+        if (paid > CONNECTION_PATIENCE_MAX) paid = CONNECTION_PATIENCE_MAX;
+        if (paid <= owed) {
+            connection_cut(conn);
+            return;
+        }
+        conn->patience = (uint32_t)paid - owed;
+    }
+    conn->untaken = untaken < UINT32_MAX ? (uint32_t)untaken : UINT32_MAX;
+    connection_deadline_set(conn, look_ns);
 }
 
 void connection_deadline(io_deadline *deadline, void *user)
@@ -418,14 +494,16 @@ void connection_deadline(io_deadline *deadline, void *user)
     case CONNECTION_IDLE:
         // Octets are queued that the kernel would not take at all: from here on they are watched.
         if (conn->session) connection_settle(conn);
-        else connection_linger(conn);
+        else if (!connection_reads_first(conn)) connection_linger(conn);
         return;
-    case CONNECTION_HEAD: connection_give_up(conn, 408); return;
+    case CONNECTION_HEAD:
+        if (!connection_reads_first(conn)) connection_give_up(conn, 408);
+        return;
     case CONNECTION_CONTENT:
     case CONNECTION_SENDING: connection_look_at_progress(conn); return;
     case CONNECTION_HANDLER:
     case CONNECTION_STREAM: connection_look_at_silence(conn); return;
-    case CONNECTION_LINGER: connection_close(conn); return;
+    case CONNECTION_LINGER: connection_look_at_linger(conn); return;
     case CONNECTION_CLOSED: return;
     }
 }

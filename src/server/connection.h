@@ -29,12 +29,16 @@ struct skua_connection {
     server_worker *worker;
     session *session; // NULL while idle
     io_address peer;
-    uint8_t state; // connection_state
-    bool half_closed;
+    uint8_t state;    // connection_state
+    uint8_t looks;    // how often the deadline was put off for input that waits
     uint16_t id_high; // its number among the worker's connections
     uint32_t id_low;
-    uint32_t lingered; // octets drained
-    void *object;      // the program's
+    bool half_closed;
+    bool has_tail; // it lingers until the peer has what the kernel holds
+    // While lingering: octets drained; octets that the peer had not taken at the last look; and how
+    // many it may leave untaken until it is given up on.
+    uint32_t lingered, untaken, patience;
+    void *object; // the program's
 };
 
 _Static_assert(sizeof(connection) <= 128, "an idle connection costs at most 128 octets");

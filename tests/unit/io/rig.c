@@ -53,7 +53,10 @@ static void peer_ended(io_stream *stream, io_end how)
 
 static void peer_kicked(io_stream *stream)
 {
-    SKUA_ASSERT(stream);
+    peer *p = (peer *)(void *)stream;
+    if (!p->kicks) return;
+    p->kicks++;
+    io_kick(&the_rig->loop, stream);
 }
 
 static void peer_sent(io_stream *stream, uint64_t n)

@@ -28,6 +28,7 @@ typedef struct peer {
     uint64_t sent;
     bool near, fin, reset, closed, stops;
     bool resets;              // rig_close resets
+    unsigned kicks;           // it was kicked so often, and kicks itself again
     bool connects, connected; // by io_stream_connect
     skua_status refusal;      // why it is not connected
 } peer;

@@ -311,6 +311,80 @@ static void check_reset(rig *r)
     free(lent);
 }
 
+// The client has sent something, or has left, and the loop has not come to it.
+static void check_input_waits(rig *r)
+{
+    int fd = rig_client(r);
+    peer *p = r->last;
+    rig_turns(r, 3);
+    assert_false(io_has_input(&r->loop, &p->stream));
+    write_all(fd, "one", 3);
+    assert_true(io_has_input(&r->loop, &p->stream));
+    RIG_UNTIL(r, p->got_octets == 3);
+    assert_false(io_has_input(&r->loop, &p->stream));
+    io_recv_stop(&p->stream);
+    write_all(fd, "two", 3);
+    rig_turns(r, 3); // on io_uring they are taken and held
+    assert_true(io_has_input(&r->loop, &p->stream));
+    io_recv(&r->loop, &p->stream);
+    RIG_UNTIL(r, p->got_octets == 6);
+    assert_false(io_has_input(&r->loop, &p->stream));
+    assert_int_equal(shutdown(fd, SHUT_WR), 0);
+    assert_true(io_has_input(&r->loop, &p->stream));
+    RIG_UNTIL(r, p->fin);
+    assert_false(io_has_input(&r->loop, &p->stream));
+    rig_close(r, p);
+    (void)close(fd);
+    fd = rig_client(r);
+    rig_turns(r, 3);
+    reset_client(fd);
+    assert_true(io_has_input(&r->loop, &r->last->stream));
+    rig_close(r, r->last);
+}
+
+static unsigned fired, rung;
+
+static void on_fired(io_deadline *deadline, void *user)
+{
+    (void)deadline;
+    (void)user;
+    fired++;
+}
+
+static void on_alarm(io_alarm *alarm, void *user)
+{
+    (void)alarm;
+    (void)user;
+    rung++;
+}
+
+// A loop that always has something to do still looks at the clock in each turn.
+static void check_timers_beside_work(rig *r)
+{
+    int fd = rig_client(r);
+    io_deadline deadline = { .due = 0 };
+    io_alarm alarm = { .fired = on_alarm };
+    fired = rung = 0;
+    io_timers_init(&r->loop.timers, r->loop.now_ns, on_fired, r);
+    r->last->kicks = 1;
+    io_kick(&r->loop, &r->last->stream);
+    for (unsigned round = 1; round <= 3; round++) {
+        io_deadline_set(&r->loop.timers, &deadline, IO_TICK_NS);
+        int64_t due_ns = io_clock_ns() + 2 * (int64_t)IO_TICK_NS;
+        assert_int_equal(io_alarm_set(&r->loop.alarms, &alarm, due_ns), SKUA_OK);
+        for (int64_t began_ns = 0; began_ns < due_ns;) { // the last turn begins when both are due
+            began_ns = io_clock_ns();
+            rig_turn(r);
+        }
+        assert_int_equal(fired, round);
+        assert_int_equal(rung, round);
+    }
+    assert_true(r->last->kicks > 100);
+    r->last->kicks = 0;
+    rig_close(r, r->last);
+    (void)close(fd);
+}
+
 ON_EACH(stop_and_resume)
 ON_EACH(stopped_for_long)
 ON_EACH(end_while_stopped)
@@ -324,6 +398,8 @@ ON_EACH(shutdown_after_send)
 ON_EACH(close)
 ON_EACH(close_with_octets_held)
 ON_EACH(reset)
+ON_EACH(input_waits)
+ON_EACH(timers_beside_work)
 
 int main(void)
 {
@@ -341,6 +417,8 @@ int main(void)
         EACH(close),
         EACH(close_with_octets_held),
         EACH(reset),
+        EACH(input_waits),
+        EACH(timers_beside_work),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

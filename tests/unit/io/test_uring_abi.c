@@ -56,6 +56,7 @@ static void test_layouts_of_setup(void **state)
     SAME_MEMBER(uring_params, cq_off, io_uring_params, cq_off);
     SAME_MEMBER(uring_sq_offsets, head, io_sqring_offsets, head);
     SAME_MEMBER(uring_sq_offsets, tail, io_sqring_offsets, tail);
+    SAME_MEMBER(uring_sq_offsets, flags, io_sqring_offsets, flags);
     SAME_MEMBER(uring_sq_offsets, array, io_sqring_offsets, array);
     SAME_MEMBER(uring_cq_offsets, head, io_cqring_offsets, head);
     SAME_MEMBER(uring_cq_offsets, tail, io_cqring_offsets, tail);
@@ -129,6 +130,7 @@ static void test_numbers(void **state)
         { "PBUF_RING", URING_REGISTER_PBUF_RING, IORING_REGISTER_PBUF_RING },
         { "F_BUFFER", URING_CQE_BUFFER, IORING_CQE_F_BUFFER },
         { "F_MORE", URING_CQE_MORE, IORING_CQE_F_MORE },
+        { "SQ_CQ_OVERFLOW", URING_SQ_CQ_OVERFLOW, IORING_SQ_CQ_OVERFLOW },
         { "BUFFER_SHIFT", URING_CQE_BUFFER_SHIFT, IORING_CQE_BUFFER_SHIFT },
         { "OFF_RINGS", URING_OFF_RINGS, IORING_OFF_SQ_RING },
         { "OFF_SQES", URING_OFF_SQES, IORING_OFF_SQES },
