@@ -20,6 +20,8 @@
 
 #ifdef __APPLE__
 #include <fcntl.h>
+#elif !defined(__linux__)
+#include <sys/filio.h>
 #endif
 
 enum { TRANSFER_IOV_MAX = 64 };
@@ -148,14 +150,21 @@ void transfer_close_resets(int fd)
     (void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof now);
 }
 
+static int transfer_outgoing(int fd, int *octets)
+{
+#ifdef __APPLE__
+    socklen_t len = sizeof *octets;
+    return getsockopt(fd, SOL_SOCKET, SO_NWRITE, octets, &len);
+#elif defined(__linux__)
+    // TIOCOUTQ is what the kernel's headers call SIOCOUTQ for sockets: libc has only the former.
+    return ioctl(fd, TIOCOUTQ, octets);
+#else
+    return ioctl(fd, FIONWRITE, octets);
+#endif
+}
+
 uint64_t transfer_unsent(const io_stream *stream)
 {
-#if defined(__linux__) && !defined(SKUA_KQUEUE_SHIM)
-    // TIOCOUTQ is what the kernel's headers call SIOCOUTQ for sockets: libc has only the former.
     int octets = 0;
-    return ioctl(stream->fd, TIOCOUTQ, &octets) == 0 && octets > 0 ? (uint64_t)octets : 0;
-#else
-    (void)stream;
-    return 0;
-#endif
+    return transfer_outgoing(stream->fd, &octets) == 0 && octets > 0 ? (uint64_t)octets : 0;
 }
