@@ -107,7 +107,7 @@ forms: build/.tools-test build/single/.built
 # The kqueue backend, over the shim of tests/kqueue.
 KQUEUE_UNITS := kqueue_test_kqueue io_test_streams io_test_operations disk_test_watch server_test_foreign \
     server_test_stop
-KQUEUE_TESTS := requests files faults clients
+KQUEUE_TESTS := requests files faults clients deadlines
 KQUEUE_SCENARIOS := $(basename $(notdir $(wildcard tests/scenarios/test_*.c)))
 kqueue: build/.tools-test build/kqueue/build.ninja
 	@cmake --build build/kqueue -j $(JOBS) --target skua hello echo rules $(KQUEUE_UNITS) \
