@@ -7,7 +7,6 @@
 #include "base/arena.h"
 
 #include "base/assert.h"
-#include "base/memory.h"
 
 struct arena_piece {
     arena_piece *next;
@@ -23,7 +22,7 @@ void arena_init(arena *a, block_store *store)
 static void *arena_alloc_piece(arena *a, size_t octets)
 {
     if (octets > SIZE_MAX - sizeof(arena_piece)) return NULL;
-    arena_piece *piece = memory_alloc(sizeof *piece + octets);
+    arena_piece *piece = counted_alloc(a->store->memory, sizeof *piece + octets);
     if (!piece) return NULL;
     piece->next = a->pieces;
     a->pieces = piece;
@@ -68,6 +67,6 @@ void arena_reset_slow(arena *a)
     while (a->pieces) {
         arena_piece *piece = a->pieces;
         a->pieces = piece->next;
-        memory_free(piece);
+        counted_free(piece);
     }
 }

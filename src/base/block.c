@@ -6,7 +6,6 @@
 #include "base/block.h"
 
 #include "base/assert.h"
-#include "base/memory.h"
 
 void block_store_init(block_store *store, uint32_t free_max)
 {
@@ -18,7 +17,7 @@ void block_store_deinit(block_store *store)
     SKUA_ASSERT(store->out_count == 0);
     while (store->free) {
         block *next = store->free->next;
-        memory_free(store->free);
+        counted_free(store->free);
         store->free = next;
     }
     store->free_count = 0;
@@ -34,7 +33,8 @@ static block *block_pop(block_store *store)
 
 block *block_take(block_store *store)
 {
-    block *b = store->free ? block_pop(store) : memory_alloc(sizeof *b + BLOCK_OCTETS);
+    block *b =
+        store->free ? block_pop(store) : counted_alloc(store->memory, sizeof *b + BLOCK_OCTETS);
     if (!b) return NULL;
     b->next = NULL;
     b->refs = 1;
@@ -51,7 +51,7 @@ void block_give(block_store *store, block **b)
     *b = NULL;
     store->out_count--;
     if (store->free_count >= store->free_max) {
-        memory_free(given);
+        counted_free(given);
         return;
     }
     given->next = store->free;
@@ -71,7 +71,7 @@ size_t block_store_sweep(block_store *store)
             continue;
         }
         *link = b->next;
-        memory_free(b);
+        counted_free(b);
         store->free_count--;
         freed += sizeof *b + BLOCK_OCTETS;
     }

@@ -6,6 +6,7 @@
 #ifndef SKUA_BASE_BLOCK_H
 #define SKUA_BASE_BLOCK_H
 
+#include "base/budget.h"
 #include "base/slice.h"
 
 #include <stdint.h>
@@ -24,6 +25,7 @@ typedef struct block_store {
     uint32_t free_count;
     uint32_t free_max;  // more than that go back to the heap
     uint32_t out_count; // given out and not given back
+    lease *memory;      // that counts all of them, free or not; NULL: nobody does
 } block_store;
 
 void block_store_init(block_store *store, uint32_t free_max);

@@ -22,7 +22,7 @@ void pool_init(pool *p, size_t item_octets, uint32_t items_max)
 {
     SKUA_ASSERT(item_octets >= 16);
     SKUA_ASSERT(item_octets % 16 == 0);
-    SKUA_ASSERT(item_octets <= UINT32_MAX);
+    SKUA_ASSERT(item_octets <= UINT32_MAX / POOL_SLAB_ITEMS);
     // Slots are numbered below the end of a whole slab, and none is POOL_NONE.
     SKUA_ASSERT(items_max <= UINT32_MAX - POOL_SLAB_ITEMS);
     *p = (pool){ .item_octets = (uint32_t)item_octets,
@@ -34,11 +34,13 @@ void pool_deinit(pool *p)
 {
     SKUA_ASSERT(p->in_use == 0);
     for (uint32_t i = 0; i < p->slab_count; i++) {
-        if (p->slabs[i] != p->vacancy) memory_free(p->slabs[i]);
+        if (p->slabs[i] != p->vacancy) counted_free(p->slabs[i]);
     }
     memory_free(p->vacancy);
     memory_free(p->slabs);
+    lease *memory = p->memory;
     pool_init(p, p->item_octets, p->items_max);
+    p->memory = memory;
 }
 
 static uint32_t pool_next_of(const void *item, uint32_t slot)
@@ -69,7 +71,7 @@ static bool pool_make_slab_room(pool *p)
 
 static char *pool_slab_new(const pool *p)
 {
-    char *slab = memory_array(POOL_SLAB_ITEMS, p->item_octets);
+    char *slab = counted_zeroed(p->memory, (size_t)POOL_SLAB_ITEMS * p->item_octets);
     if (!slab || !p->born) return slab;
     for (uint32_t i = 0; i < POOL_SLAB_ITEMS; i++) {
         pool_item *item = (pool_item *)(void *)(slab + (size_t)i * p->item_octets);
@@ -171,7 +173,7 @@ static void pool_drop_slabs(pool *p, uint32_t surplus)
         uint32_t newest;
         if (pool_is_vacant(p, place) || !pool_slab_is_free(p, place, &newest)) continue;
         if (newest > p->born) p->born = newest;
-        memory_free(p->slabs[place]);
+        counted_free(p->slabs[place]);
         p->slabs[place] = p->vacancy;
         p->vacant_count++;
         surplus--;

@@ -6,6 +6,8 @@
 #ifndef SKUA_BASE_POOL_H
 #define SKUA_BASE_POOL_H
 
+#include "base/budget.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,6 +33,7 @@ typedef struct pool {
     char *vacancy;
     uint32_t vacant_count;
     uint32_t born; // the generation that items of a new slab begin with: no late event knows it
+    lease *memory; // that counts the slabs; NULL: nobody does
 } pool;
 
 // item_octets: a multiple of 16, at least 16.

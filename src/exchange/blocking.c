@@ -91,7 +91,7 @@ skua_status skua_reply_field(skua_reply *reply, const char *name, slice value)
 
 static skua_status reply_copy_content(skua_reply *reply, slice content)
 {
-    char *copy = memory_alloc(content.len ? content.len : 1);
+    char *copy = counted_alloc(NULL, content.len ? content.len : 1);
     if (!copy) return SKUA_ENOMEM;
     if (content.len) memcpy(copy, content.ptr, content.len);
     reply->octets = copy;
@@ -125,7 +125,7 @@ static void reply_free(skua_reply *reply)
 {
     arena_reset(&reply->memory);
     block_store_deinit(&reply->blocks);
-    memory_free(reply->octets);
+    counted_free(reply->octets);
     memory_free(reply);
 }
 
@@ -150,8 +150,9 @@ static skua_status reply_send(skua_reply *reply, skua_request *r)
         if (added) return added;
     }
     slice content = slice_make(reply->octets, reply->octets_len);
+    counted_adopt(&r->worker->memory, reply->octets);
     skua_status given =
-        skua_respond_borrowed(r, reply->status, reply->type, content, memory_free, reply->octets);
+        skua_respond_borrowed(r, reply->status, reply->type, content, counted_free, reply->octets);
     if (given == SKUA_OK) reply->octets = NULL;
     return given;
 }

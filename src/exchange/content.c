@@ -3,7 +3,6 @@
 // Content of a request: delivered against credit, collected, or discarded.
 
 #include "base/assert.h"
-#include "base/memory.h"
 #include "exchange/carrier.h"
 #include "exchange/request.h"
 #include "exchange/respond.h"
@@ -165,7 +164,7 @@ slice skua_request_trailer(const skua_request *r, const char *name)
 void content_free(skua_request *r)
 {
     if (r->collection_block) block_give(&r->worker->blocks, &r->collection_block);
-    else memory_free(r->collection);
+    else counted_free(r->collection);
     r->collection = NULL;
 }
 
@@ -203,7 +202,8 @@ static bool content_collect_grow(skua_request *r, size_t need)
     size_t room = r->collection_room;
     while (room < need)
         room *= 2;
-    char *grown = memory_resize(r->collection_block ? NULL : r->collection, room);
+    char *grown =
+        counted_resize(&r->worker->memory, r->collection_block ? NULL : r->collection, room);
     if (!grown) return false;
     if (r->collection_block) {
         memcpy(grown, r->collection, r->collection_len);

@@ -6,7 +6,6 @@
 
 #include "exchange/push.h"
 
-#include "base/memory.h"
 #include "exchange/answer.h"
 #include "exchange/carrier.h"
 #include "exchange/request.h"
@@ -87,13 +86,14 @@ skua_status stream_reserve(skua_request *r, size_t len, stream_piece *piece)
     if (len > stream_limit(r)) return SKUA_EINVAL;
     if (len > stream_room(r)) return stream_refuse(r, len);
     piece->lent = len > RESPONSE_COPY_MAX;
-    piece->at = piece->lent ? memory_alloc(len) : r->carrier->table->reserve(r, len, NULL);
+    piece->at = piece->lent ? counted_alloc(&r->worker->memory, len)
+                            : r->carrier->table->reserve(r, len, NULL);
     return piece->at ? SKUA_OK : SKUA_ENOMEM;
 }
 
 static void stream_free(void *user)
 {
-    memory_free(user);
+    counted_free(user);
 }
 
 // What has been queued is counted; the connection sends it at the end of the turn.
@@ -115,7 +115,7 @@ skua_status stream_commit(skua_request *r, const stream_piece *piece)
                                    .release = stream_free,
                                    .user = piece->at };
         if (!r->carrier->table->lend(r, &source)) {
-            memory_free(piece->at);
+            counted_free(piece->at);
             return SKUA_ENOMEM;
         }
     } else {

@@ -10,7 +10,6 @@
 #include "exchange/request.h"
 
 #include "base/assert.h"
-#include "base/memory.h"
 #include "exchange/blocking.h"
 #include "exchange/carrier.h"
 #include "exchange/middleware.h"
@@ -46,7 +45,7 @@ skua_request *request_take(skua_worker *w, carrier *c)
 {
     skua_request *r = w->free_requests;
     if (r) w->free_requests = r->next;
-    else r = memory_alloc(request_octets(w));
+    else r = counted_alloc(&w->memory, request_octets(w));
     if (!r) return NULL;
     request_clear(r);
     r->match.route = NULL;

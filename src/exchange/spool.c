@@ -42,7 +42,7 @@ struct spool {
 
 spool *spool_new(skua_request *r, spool_settled_fn *settled, void *user)
 {
-    spool *s = memory_zeroed(sizeof *s);
+    spool *s = counted_zeroed(&r->worker->memory, sizeof *s);
     if (!s) return NULL;
     s->request = r;
     s->worker = r->worker;
@@ -60,9 +60,9 @@ static void spool_free(spool *s)
 {
     if (s->file) skua_file_unref(s->file);
     else if (s->job.fd >= 0) (void)close(s->job.fd);
-    memory_free(s->job.octets);
-    memory_free(s->octets);
-    memory_free(s);
+    counted_free(s->job.octets);
+    counted_free(s->octets);
+    counted_free(s);
 }
 
 static void spool_settle(spool *s)
@@ -108,7 +108,7 @@ static skua_status spool_adopt(spool *s)
 static void spool_take_buffer(spool *s)
 {
     if (s->octets) {
-        memory_free(s->job.octets);
+        counted_free(s->job.octets);
     } else {
         s->octets = s->job.octets;
         s->room = s->job.room;
@@ -161,7 +161,7 @@ static bool spool_reserve(spool *s, size_t need)
     size_t room = s->room ? s->room : 4096;
     while (room < need)
         room *= 2;
-    char *grown = memory_resize(s->octets, room);
+    char *grown = counted_resize(&s->worker->memory, s->octets, room);
     if (!grown) return false;
     s->octets = grown;
     s->room = room;

@@ -4,7 +4,6 @@
 
 #include "exchange/worker.h"
 
-#include "base/memory.h"
 #include "exchange/request.h"
 #include "http/date.h"
 
@@ -13,7 +12,7 @@ void worker_free_requests(skua_worker *w)
     while (w->free_requests) {
         skua_request *r = w->free_requests;
         w->free_requests = r->next;
-        memory_free(r);
+        counted_free(r);
     }
 }
 
@@ -29,7 +28,7 @@ size_t worker_sweep_requests(skua_worker *w)
             link = &r->next;
         } else {
             *link = r->next;
-            memory_free(r);
+            counted_free(r);
             freed += request_octets(w);
         }
     }

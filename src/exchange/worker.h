@@ -36,6 +36,7 @@ struct skua_worker {
     server_log *log;
     const host_rule *hosts;
 
+    lease memory; // counts what connections make it hold
     block_store blocks;
     skua_request *free_requests;
     struct session *free_sessions; // of HTTP/1

@@ -181,13 +181,13 @@ static inline __attribute__((always_inline)) char *framing_write_fields_of(const
 
 static void framing_free(void *user)
 {
-    memory_free(user);
+    counted_free(user);
 }
 
 static bool framing_queue_copy(out_queue *out, slice octets)
 {
     if (octets.len <= RESPONSE_COPY_MAX) return out_copy(out, octets);
-    char *copy = memory_alloc(octets.len);
+    char *copy = counted_alloc(out->store->memory, octets.len);
     if (!copy) return false;
     memcpy(copy, octets.ptr, octets.len);
     out_lend(out, slice_make(copy, octets.len), framing_free, copy);

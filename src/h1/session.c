@@ -5,7 +5,6 @@
 #include "h1/session.h"
 
 #include "base/assert.h"
-#include "base/memory.h"
 #include "exchange/push.h"
 #include "exchange/worker.h"
 #include "h1/content.h"
@@ -19,7 +18,7 @@ session *session_take(skua_worker *w, const session_link *link)
 {
     session *s = w->free_sessions;
     if (s) w->free_sessions = s->next;
-    else s = memory_alloc(sizeof *s);
+    else s = counted_alloc(&w->memory, sizeof *s);
     if (!s) return NULL;
     s->link = *link;
     s->worker = w;
@@ -62,7 +61,7 @@ void session_give(session *s, skua_end how)
 {
     session_end_requests(s, how);
     out_deinit(&s->carrier.out);
-    memory_free(s->in);
+    counted_free(s->in);
     s->next = s->worker->free_sessions;
     s->worker->free_sessions = s;
 }
@@ -72,7 +71,7 @@ void session_free_all(skua_worker *w)
     while (w->free_sessions) {
         session *s = w->free_sessions;
         w->free_sessions = s->next;
-        memory_free(s);
+        counted_free(s);
     }
 }
 
@@ -88,7 +87,7 @@ size_t session_sweep(skua_worker *w)
             link = &s->next;
         } else {
             *link = s->next;
-            memory_free(s);
+            counted_free(s);
             freed += sizeof *s;
         }
     }
@@ -258,7 +257,7 @@ static bool session_reserve(session *s, size_t room)
 {
     if (room <= s->in_room) return true;
     if (room < 1024) room = 1024;
-    char *grown = memory_resize(s->in, room);
+    char *grown = counted_resize(&s->worker->memory, s->in, room);
     if (!grown) return false;
     s->in = grown;
     s->in_room = (uint32_t)room;
@@ -267,7 +266,7 @@ static bool session_reserve(session *s, size_t room)
 
 static void session_forget_input(session *s)
 {
-    memory_free(s->in);
+    counted_free(s->in);
     s->in = NULL;
     s->in_len = s->in_room = 0;
 }

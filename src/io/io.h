@@ -270,11 +270,13 @@ struct io_loop {
     io_resident resident[IO_RESIDENT_MAX]; // by descriptor
     // that streams wait for, or waited for, by their slots
     struct disk_load *loads[IO_LOAD_BUCKETS];
+    lease *memory; // that counts what is held for streams; NULL: nobody does
     io_timers timers;
     io_alarms alarms;
 };
 
-// events, streams, owner, evict, elsewhere and send_turn_octets_max are set by the caller before.
+// events, streams, owner, evict, elsewhere, memory and send_turn_octets_max are set by the caller
+// before.
 skua_status io_loop_open(io_loop *loop, const io_backend *backend);
 void io_loop_close(io_loop *loop); // no stream may be open, no operation active
 

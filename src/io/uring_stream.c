@@ -11,7 +11,6 @@
 #ifdef __linux__
 
 #include "base/assert.h"
-#include "base/memory.h"
 #include "io/disk.h"
 #include "io/transfer.h"
 
@@ -30,9 +29,10 @@ static uring_held **uring_held_of(uring_kernel *kernel, const io_stream *stream)
 }
 
 // Goes behind what is held of it already, which may be of any length.
-static bool uring_hold(uring_kernel *kernel, io_stream *stream, const char *octets, size_t len)
+static bool uring_hold(const io_loop *loop, io_stream *stream, const char *octets, size_t len)
 {
-    uring_held *held = memory_alloc(sizeof *held + len);
+    uring_kernel *kernel = loop->kernel;
+    uring_held *held = counted_alloc(loop->memory, sizeof *held + len);
     if (!held) return false;
     held->next = NULL;
     held->slot = stream->item.slot;
@@ -59,7 +59,7 @@ static uring_held *uring_held_take(uring_kernel *kernel, io_stream *stream)
 static void uring_held_drop(uring_kernel *kernel, io_stream *stream)
 {
     while (stream->flags & URING_HOLDS)
-        memory_free(uring_held_take(kernel, stream));
+        counted_free(uring_held_take(kernel, stream));
 }
 
 static void uring_held_deliver(io_loop *loop, io_stream *stream)
@@ -68,7 +68,7 @@ static void uring_held_deliver(io_loop *loop, io_stream *stream)
            (URING_HOLDS | IO_WANT_RECV)) {
         uring_held *held = uring_held_take(loop->kernel, stream);
         loop->events->received(stream, held->octets, held->len);
-        memory_free(held);
+        counted_free(held);
     }
 }
 
@@ -332,7 +332,7 @@ static void uring_received_octets(io_loop *loop, io_stream *stream, char *octets
 {
     if ((stream->flags & (IO_WANT_RECV | URING_HOLDS)) == IO_WANT_RECV) {
         loop->events->received(stream, octets, len);
-    } else if (uring_hold(loop->kernel, stream, octets, len)) {
+    } else if (uring_hold(loop, stream, octets, len)) {
         uring_stop_receive(loop, stream);
     } else {
         turn_told(loop, stream, IO_END_RESET);

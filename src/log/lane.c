@@ -15,6 +15,7 @@
 struct lane_block {
     _Atomic(lane_block *) next;
     atomic_size_t filled; // octets of lines
+    bool counted;         // by the budget
     char lines[];
 };
 
@@ -51,6 +52,8 @@ static lane_block *lane_block_new(lane *l)
         atomic_fetch_sub_explicit(held, LANE_BLOCK_OCTETS, memory_order_relaxed);
         return NULL;
     }
+    block->counted = l->memory->of && lane_blocks(l) >= LANE_BLOCKS_MIN;
+    if (block->counted) budget_add(l->memory->of, LANE_BLOCK_OCTETS);
     atomic_fetch_add_explicit(&l->made, 1, memory_order_relaxed);
     lane_block_reset(block);
     return block;
@@ -58,6 +61,7 @@ static lane_block *lane_block_new(lane *l)
 
 static void lane_block_free(lane *l, lane_block *block)
 {
+    if (block->counted) budget_drop(l->memory->of, LANE_BLOCK_OCTETS);
     memory_free(block);
     atomic_fetch_add_explicit(&l->freed, 1, memory_order_relaxed);
     atomic_fetch_sub_explicit(&l->memory->octets, LANE_BLOCK_OCTETS, memory_order_relaxed);

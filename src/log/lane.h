@@ -5,6 +5,7 @@
 #ifndef SKUA_LOG_LANE_H
 #define SKUA_LOG_LANE_H
 
+#include "base/budget.h"
 #include "base/slice.h"
 
 #include <stdatomic.h>
@@ -21,6 +22,7 @@ typedef struct lane_block lane_block;
 typedef struct lane_memory {
     atomic_size_t octets; // of all their blocks
     size_t octets_max;    // beyond it a lane gets no third block
+    budget *of; // counts blocks beyond those that a lane may have in any case; NULL: nobody does
 } lane_memory;
 
 typedef struct lane {

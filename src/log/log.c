@@ -326,3 +326,8 @@ size_t log_octets(const server_log *log)
 {
     return atomic_load_explicit(&log->memory.octets, memory_order_relaxed);
 }
+
+void log_count(server_log *log, budget *of)
+{
+    log->memory.of = of;
+}

@@ -6,6 +6,7 @@
 #ifndef SKUA_LOG_LOG_H
 #define SKUA_LOG_LOG_H
 
+#include "base/budget.h"
 #include "base/slice.h"
 
 typedef struct server_log server_log;
@@ -44,5 +45,8 @@ void log_message(server_log *log, slice message);
 
 // Octets of memory that the lanes hold.  Thread: any.
 size_t log_octets(const server_log *log);
+
+// Counts that as part of a budget.  To be called before any line is written.
+void log_count(server_log *log, budget *of);
 
 #endif

@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "http/syntax.h"
 #include "thread/cores.h"
+#include "thread/ram.h"
 #include "io/scratch.h"
 #include "io/socket_why.h"
 #include "server/connection.h"
@@ -509,6 +510,7 @@ static skua_status server_open_log(skua_server *server)
 {
     server->log = server_new_log(server);
     if (!server->log) return server_fail(server, SKUA_ENOMEM, "cannot start the log");
+    log_count(server->log, &server->memory);
     gate_open(&server->logging);
     return SKUA_OK;
 }
@@ -522,8 +524,20 @@ static void server_close_log(skua_server *server)
     server->log = NULL;
 }
 
-static skua_status server_open(skua_server *server)
+// of memory, where nobody tells how much there is
+enum { SERVER_RAM_OCTETS = 1 << 30 };
+
+// A quarter: the kernel's buffers for the same connections take more than they do here, and the
+// caches of files and whatever else runs want the rest.
+static size_t server_memory_max(void)
 {
+    uint64_t usable = ram_usable(), share = (usable ? usable : SERVER_RAM_OCTETS) / 4;
+    return share < SIZE_MAX / 2 ? (size_t)share : SIZE_MAX / 2;
+}
+
+static skua_status server_open(skua_server *server, unsigned workers)
+{
+    budget_init(&server->memory, server_memory_max(), workers);
     server->error[0] = 0;
     if (server->has_run) server_forget_stop(server); // what came since belongs to that run
     server->has_run = false;
@@ -626,7 +640,7 @@ __attribute__((cold)) skua_status server_prepare(skua_server *server, server_nee
     server_is_started(server);
     server->sim_kernel = NULL;
     server->hands_off = server->asks_handoff && need.workers > 1;
-    status = server_open(server);
+    status = server_open(server, need.workers);
     if (!status) status = server_staff_chosen(server, need);
     if (!status && !server_is_to_stop(server)) status = server_listen_all(server);
     if (status) return server_fail_start(server, status);
@@ -724,7 +738,7 @@ skua_status server_start_on(skua_server *server, const io_backend *backend, void
     server->hands_off = false;
     server->sim_kernel = kernel;
     server->hosts = hosts_of(server->hosts_text, HOSTS_ANY);
-    status = server_open(server);
+    status = server_open(server, 1);
     if (!status) status = server_staff(server, (server_need){ .workers = 1 }, backend);
     if (status) return server_fail_start(server, status);
     server->has_run = true;

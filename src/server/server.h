@@ -47,7 +47,8 @@ struct skua_server {
     router *router;
     middleware_set *middleware; // NULL: none
     server_log *log;
-    gate logging; // inside: whoever writes a message to it
+    budget memory; // of skua_config.memory_max
+    gate logging;  // inside: whoever writes a message to it
     watch_set *watch_set;
     thread_pool *helpers; // for skua_offload
     thread_pool *disk;    // for what is not in memory

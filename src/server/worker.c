@@ -131,6 +131,8 @@ static void worker_init(server_worker *w, skua_server *server, unsigned index)
     w->linger_ns = config->linger_timeout_ns;
     pool_init(&w->connections, (sizeof(connection) + 15) & ~(size_t)15, config->connections_max);
     block_store_init(&w->self.blocks, WORKER_BLOCKS_KEPT);
+    lease_init(&w->self.memory, &server->memory, 0, NULL);
+    w->self.blocks.memory = w->connections.memory = &w->self.memory;
     w->self.head_limits = (h1_limits){
         .head_octets_max = (uint32_t)config->head_octets_max,
         .target_octets_max = (uint32_t)config->target_octets_max,
@@ -168,6 +170,7 @@ __attribute__((cold)) void worker_close(server_worker *w)
     worker_free_requests(&w->self);
     pool_deinit(&w->connections);
     block_store_deinit(&w->self.blocks);
+    lease_end(&w->self.memory);
 }
 
 __attribute__((cold)) skua_status worker_open(server_worker *w, skua_server *server, unsigned index,
@@ -181,6 +184,7 @@ __attribute__((cold)) skua_status worker_open(server_worker *w, skua_server *ser
     w->self.loop.elsewhere = fetch_elsewhere;
     w->self.loop.send_turn_octets_max = server->config.send_turn_octets_max;
     w->self.loop.kernel = server->sim_kernel;
+    w->self.loop.memory = &w->self.memory;
     w->self.disk = (disk_home){
         .thread = thread_here(), // until it has one of its own
         .asker_of = request_asker_of,

@@ -100,12 +100,36 @@ static void lanes_share_their_memory(void **state)
     assert_int_equal(memory.octets, 0);
 }
 
+// Blocks that a lane has in any case are no client's doing.
+static void a_budget_counts_what_more_lanes_hold(void **state)
+{
+    (void)state;
+    static char text[LANE_LINE_OCTETS_MAX];
+    budget of;
+    budget_init(&of, 1 << 20, 1);
+    lane_memory memory = { .octets_max = 10 * LANE_BLOCK_OCTETS, .of = &of };
+    lane l;
+    assert_true(lane_init(&l, &memory));
+    slice line = line_of(text, LANE_LINE_OCTETS_MAX, 'a');
+    assert_int_equal(lane_push(&l, line), LANE_ADDED);
+    assert_int_equal(lane_push(&l, line), LANE_GREW);
+    assert_int_equal(budget_octets(&of), 0);
+    while (lane_push(&l, line) != LANE_LOST)
+        continue;
+    assert_int_equal(budget_octets(&of), 8 * LANE_BLOCK_OCTETS);
+    (void)take_all(&l, LANE_LINE_OCTETS_MAX * 100, SIZE_MAX);
+    assert_true(budget_octets(&of) <= 2 * LANE_BLOCK_OCTETS);
+    lane_deinit(&l);
+    assert_int_equal(budget_octets(&of), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_of_any_length_come_out_as_they_went_in),
         cmocka_unit_test(a_lane_has_two_blocks_whatever_the_others_hold),
         cmocka_unit_test(lanes_share_their_memory),
+        cmocka_unit_test(a_budget_counts_what_more_lanes_hold),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
