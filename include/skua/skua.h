@@ -672,8 +672,11 @@ typedef struct skua_middleware {
     // route is
     // known by then: skua_request_param and skua_request_pattern work.
     void (*before)(skua_request *request, void *user);
-    // Called when the answer's status is known and its head not written: skua_field_add works here,
-    // answering does not. Also for the server's own answers (404, 405, 413, 503, …).
+    // Called once, when the answer's status is known and its head not written: skua_field_add works
+    // here, answering does not. Also for the server's own answers (404, 405, 413, 503, …). Not for
+    // an answer that is refused with SKUA_ELIMIT, but for the one that is given instead. A field
+    // that does not fit into the head any more is refused here (SKUA_ELIMIT), and the answer is
+    // sent without it.
     void (*head)(skua_request *request, int status, void *user);
     // Called once when the request ends, answered or not; before its on_end.
     void (*end)(skua_request *request, skua_end how, void *user);

@@ -12,6 +12,10 @@
 typedef struct carrier carrier;
 
 typedef struct carrier_table {
+    // Whether a response's head fits; then *left is the room for more octets of fields, each with 4
+    // more, or of the type. What does not fit now is refused by respond with SKUA_ELIMIT.
+    bool (*head_fits)(const skua_request *r, const response *given, size_t *left);
+
     // Queues the head of a response and, unless it is pulled or pushed, its content. On success the
     // source is the queue's; if it fails, it stays the caller's. What is queued of the content is
     // counted in sent_octets of the request.

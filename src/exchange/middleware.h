@@ -30,7 +30,8 @@ typedef enum middleware_state {
 // passed it on.
 void middleware_begin(skua_request *r);
 
-// The answer's status is known; to be called when r->entered is not 0.
+// The answer's status is known, and its head fits: r->head_left is the room for more of it. To be
+// called once, when r->entered is not 0.
 void middleware_head(skua_request *r, int status);
 
 // The request ends; to be called when r->entered is not 0.

@@ -113,6 +113,7 @@ struct skua_request {
     request_decoding *decoding; // its own; see request_decoding_here
     request_decoding own_decoding;
     uint64_t concerned; // middleware that it has yet to come to, as in entered
+    size_t head_left;   // while heading: the room for what middleware adds
     void *end_user;
     const char *reason; // a few words for the log, if blamed
 

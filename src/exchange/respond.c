@@ -33,6 +33,15 @@ bool respond_takes_field(slice name, slice value)
     return true;
 }
 
+// Takes room of the head for what middleware adds to it. By then nobody else can make it fit again.
+static bool head_takes(skua_request *r, size_t octets)
+{
+    if (!r->heading) return true;
+    if (octets > r->head_left) return false;
+    r->head_left -= octets;
+    return true;
+}
+
 // A field's copy in the request's memory; the list grows there too.
 static skua_status field_append(skua_request *r, response_fields *fields, slice name, slice value)
 {
@@ -41,6 +50,7 @@ static skua_status field_append(skua_request *r, response_fields *fields, slice 
         fields->octets + octets > RESPOND_FIELDS_OCTETS_MAX) {
         return SKUA_ELIMIT;
     }
+    if (fields == &r->fields && !head_takes(r, octets)) return SKUA_ELIMIT;
     if (fields->count == fields->room) {
         unsigned room = fields->room ? fields->room * 2 : 8;
         response_field *grown = arena_alloc(&r->memory, room * sizeof *grown);
@@ -63,7 +73,7 @@ static skua_status field_append(skua_request *r, response_fields *fields, slice 
 // An answer has one media type, so this replaces one that was added before.
 static skua_status field_set_type(skua_request *r, slice value)
 {
-    if (value.len > RESPOND_FIELDS_OCTETS_MAX / 2) return SKUA_ELIMIT;
+    if (value.len > RESPOND_FIELDS_OCTETS_MAX / 2 || !head_takes(r, value.len)) return SKUA_ELIMIT;
     slice copy = arena_copy(&r->memory, value);
     if (value.len && !copy.ptr) return SKUA_ENOMEM;
     r->type = copy;
@@ -122,21 +132,32 @@ static inline void respond_enter(skua_request *r, const response *given)
     if (!has_content && source->release) source->release(source->user);
 }
 
-// Middleware has seen the head, and may have added the type that counts.
-static inline void respond_tell_middleware(skua_request *r, int status, slice *type)
+// Nothing was answered, and another answer may follow, unless memory ran out.
+__attribute__((cold, noinline)) static skua_status respond_fail(skua_request *r, skua_status why)
 {
-    if (!r->entered) return;
-    middleware_head(r, status);
+    if (why != SKUA_ELIMIT) return respond_out_of_memory(r);
+    r->status = 0;
+    return why;
+}
+
+// Middleware is told of a head that fits, so that it hears of no answer that is then refused, and
+// of none twice. It may add the type that counts. Returns whether the head fits.
+static inline bool respond_tell_middleware(skua_request *r, const response *given, slice *type)
+{
+    if (!r->entered) return true;
+    if (!r->carrier->table->head_fits(r, given, &r->head_left)) return false;
+    middleware_head(r, given->status);
     if (r->typed == TYPE_BEHIND_ANSWER) *type = r->type;
+    return true;
 }
 
 // Gives an answer that has been checked. What the source lends is released on success, once.
 static inline skua_status respond_give(skua_request *r, response *given)
 {
     r->status = (uint16_t)given->status;
-    respond_tell_middleware(r, given->status, &given->type);
+    if (!respond_tell_middleware(r, given, &given->type)) return respond_fail(r, SKUA_ELIMIT);
     skua_status queued = r->carrier->table->respond(r, given);
-    if (queued) return queued == SKUA_ELIMIT ? queued : respond_out_of_memory(r);
+    if (queued) return respond_fail(r, queued);
     respond_enter(r, given);
     if (r->answering == ANSWER_PULLED) r->carrier->table->kick(r->carrier);
     else carrier_kick(r->carrier, r);
@@ -170,9 +191,10 @@ skua_status skua_respond(skua_request *r, int status, const char *type, slice co
     skua_status checked = respond_check(r, status, media);
     if (checked) return checked;
     r->status = (uint16_t)status;
-    respond_tell_middleware(r, status, &media);
+    const response given = { .status = status, .type = media };
+    if (!respond_tell_middleware(r, &given, &media)) return respond_fail(r, SKUA_ELIMIT);
     skua_status queued = r->carrier->table->respond_copied(r, status, media, content);
-    if (queued) return queued == SKUA_ELIMIT ? queued : respond_out_of_memory(r);
+    if (queued) return respond_fail(r, queued);
     r->answering = ANSWER_QUEUED;
     carrier_kick(r->carrier, r);
     return SKUA_OK;
@@ -388,10 +410,8 @@ static bool respond_wants_html(const skua_request *r)
     return false;
 }
 
-skua_status skua_refuse(skua_request *r, int status, slice sentence)
+static skua_status respond_page(skua_request *r, int status, slice sentence)
 {
-    if (status < 400 || status > 599) return SKUA_EINVAL;
-    if (r->heading) return SKUA_ESTATE;
     char page[PAGE_OCTETS_MAX];
     skua_status added = SKUA_OK;
     if (!respond_is_unread(r)) added = skua_field_add(r, "Vary", SKUA_SLICE("Accept"));
@@ -405,6 +425,16 @@ skua_status skua_refuse(skua_request *r, int status, slice sentence)
     if (!added) added = skua_field_add(r, "X-Content-Type-Options", SKUA_SLICE("nosniff"));
     if (added) return added;
     return skua_respond(r, status, "text/html; charset=utf-8", slice_make(page, len));
+}
+
+skua_status skua_refuse(skua_request *r, int status, slice sentence)
+{
+    if (status < 400 || status > 599) return SKUA_EINVAL;
+    if (r->heading) return SKUA_ESTATE;
+    response_fields before = r->fields;
+    skua_status given = respond_page(r, status, sentence);
+    if (given == SKUA_ELIMIT) r->fields = before; // the answer that is given instead is no page
+    return given;
 }
 
 skua_status skua_respond_error(skua_request *r, int status)

@@ -33,7 +33,7 @@ static bool shorthand_is_redirect(int status)
 
 skua_status skua_redirect(skua_request *r, int status, const char *location)
 {
-    if (r->answering != ANSWER_NONE) return SKUA_ESTATE;
+    if (r->answering != ANSWER_NONE || r->heading) return SKUA_ESTATE;
     slice to = slice_of(location);
     if (!shorthand_is_redirect(status) || to.len == 0) return SKUA_EINVAL;
     // What was meant as a path of this site, put together from a request, would lead to another

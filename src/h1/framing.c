@@ -148,6 +148,14 @@ static inline size_t framing_head_room(const skua_request *r, const response *gi
            given->type.len + FRAMING_ROOM_OCTETS;
 }
 
+static bool framing_head_fits(const skua_request *r, const response *given, size_t *left)
+{
+    size_t room = framing_head_room(r, given);
+    if (room > BLOCK_OCTETS) return false; // a head is written in one piece
+    *left = BLOCK_OCTETS - room;
+    return true;
+}
+
 // Content that is copied is written behind the head while both fit in a block for sure.
 static inline bool framing_is_one_piece(const response *given, size_t head_room)
 {
@@ -230,7 +238,7 @@ static inline __attribute__((always_inline)) skua_status framing_write(skua_requ
     session *s = session_of(r->carrier);
     const struct h1_prepared *made = NULL;
     size_t room = framing_head_room(r, given);
-    if (room > BLOCK_OCTETS) return SKUA_ELIMIT; // a head is written in one piece
+    if (room > BLOCK_OCTETS) return SKUA_ELIMIT;
     if (given->prepared && !(made = framing_prepared(given->prepared))) return SKUA_ENOMEM;
     framing_decide(s, r, &given->source);
     bool has_content = request_gets_content(r, given->status);
@@ -381,6 +389,7 @@ static skua_status framing_upgrade(skua_request *r, slice protocol)
 }
 
 const carrier_table h1_carrier = {
+    .head_fits = framing_head_fits,
     .respond = framing_respond,
     .respond_copied = framing_respond_copied,
     .reserve = framing_reserve,
