@@ -544,7 +544,8 @@ SKUA_API int64_t skua_content_length(const skua_request *request);
 SKUA_API SKUA_NODISCARD skua_status skua_content_read(skua_request *request, skua_content_fn *fn,
                                                       void *user);
 
-// Gives back credit for n octets, at most as many as were delivered and not yet consumed.
+// Gives back credit for n octets, at most as many as were delivered and not yet consumed. Content
+// that was delivered before skua_upgrade needs and gets none: the tunnel begins with a whole window.
 SKUA_API void skua_content_consume(skua_request *request, size_t n);
 
 // Takes the whole content, or says why there is none: SKUA_OK; SKUA_ELIMIT more than octets_max

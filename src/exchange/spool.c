@@ -232,6 +232,13 @@ void spool_refuse(skua_request *r, skua_status status)
     else if (r->answering != ANSWER_QUEUED) r->carrier->broken = true;
 }
 
+// A helper that is writing does not touch the credit.
+void spool_forget_credit(skua_request *r)
+{
+    for (spool *s = r->spools; s; s = s->next)
+        s->credit = s->job.credit = 0;
+}
+
 void spool_let_go(skua_request *r)
 {
     for (spool *s = r->spools; s; s = s->next)

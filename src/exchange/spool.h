@@ -37,6 +37,10 @@ void spool_upload(const spool *s, skua_upload *upload);
 // Answers that keeping content has failed, and says why in the log.
 void spool_refuse(skua_request *r, skua_status status);
 
+// The request's content has all come, and what follows has a window of its own: its spools give
+// back no more credit.
+void spool_forget_credit(skua_request *r);
+
 // The request has ended: its spools hear no more.
 void spool_let_go(skua_request *r);
 

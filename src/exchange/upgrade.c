@@ -6,6 +6,7 @@
 #include "exchange/carrier.h"
 #include "exchange/request.h"
 #include "exchange/respond.h"
+#include "exchange/spool.h"
 #include "http/syntax.h"
 
 enum { UPGRADE_PROTOCOL_OCTETS_MAX = 256 };
@@ -39,8 +40,11 @@ skua_status skua_upgrade(skua_request *r, const char *name, skua_drained_fn *dra
     r->drained = drained;
     r->drained_user = user;
     r->reading = READING_TUNNEL;
-    // the request's content has been read; from here on another may read the tunnel's
+    // the request's content has been read; from here on another may read the tunnel's, with a whole
+    // window: credit for content that nobody gave back would be missing for ever
     r->reader = NULL;
     r->lost_told = false;
+    r->unconsumed = 0;
+    if (r->spools) spool_forget_credit(r);
     return SKUA_OK;
 }

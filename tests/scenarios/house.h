@@ -20,7 +20,7 @@
 //     GET /stream/open/{tag}/{len} writes so much, and never finishes
 //     POST /duplex       writes the content while it comes
 //     GET /tunnel becomes a tunnel that sends back what comes; GET /tunnel/first one that closes
-//     its half
+//     its half; POST /tunnel/kept one behind content that it gives no credit for
 //     GET /events        three events, and another one later;  GET /events/open one, and no end
 //     GET /events/ticking/{len} so many comments and events, a tenth of a second apart
 //     GET /hold          is answered when the scenario says so;  POST /hold/content the same

@@ -121,6 +121,23 @@ static void on_tunnel(skua_request *request, void *user)
     else house_must(skua_content_read(request, back_content, v));
 }
 
+// Gives back none of the content, as much as a window holds.
+static void kept_content(skua_request *request, skua_content_event event, skua_slice octets,
+                         void *user)
+{
+    visit *v = user;
+    v->unconsumed += octets.len;
+    if (event != SKUA_CONTENT_END) return;
+    visit_note(v, "keeps %zu octets", v->unconsumed);
+    on_tunnel(request, NULL);
+}
+
+static void on_tunnel_kept(skua_request *request, void *user)
+{
+    (void)user;
+    house_must(skua_content_read(request, kept_content, house_visit(request)));
+}
+
 // Says something, and closes its half first.
 static void on_tunnel_first(skua_request *request, void *user)
 {
@@ -192,6 +209,7 @@ void house_add_streams(run *r, skua_server *server)
         { "POST /duplex", on_duplex },
         { "GET /tunnel", on_tunnel },
         { "GET /tunnel/first", on_tunnel_first },
+        { "POST /tunnel/kept", on_tunnel_kept },
         { "GET /events", on_events },
         { "GET /events/open", on_events_open },
         { "GET /events/ticking/{len}", on_events_ticking },

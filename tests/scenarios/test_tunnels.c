@@ -47,6 +47,20 @@ static void play_much(run *r)
     client_expect_end(c);
 }
 
+static void play_kept(run *r)
+{
+    client *c = client_connect(r);
+    client_send(c,
+                "POST /tunnel/kept HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: echo\r\n"
+                "Content-Length: 65536\r\n\r\n");
+    client_send_pattern(c, 3, 65536);
+    client_expect(c);
+    client_send_pattern(c, 9, 100000);
+    client_finish(c);
+    client_expect_octets(c, 100000);
+    client_expect_end(c);
+}
+
 static void play_first(run *r)
 {
     client *c = client_connect(r);
@@ -83,6 +97,7 @@ int main(int argc, char **argv)
         { .name = "there and back", .play = play_there_and_back },
         { .name = "octets behind the head", .play = play_behind_the_head },
         { .name = "much through a tunnel", .play = play_much },
+        { .name = "a window's content before it", .play = play_kept },
         { .name = "the server closes first", .play = play_first },
         { .name = "a client that does not ask for it", .play = play_not_asked },
         { .name = "a tunnel whose client goes", .play = play_left },
