@@ -122,7 +122,7 @@ storms: build/.tools-test $(SOAK_BUILDS:%=build/%/build.ninja)
 	@for build in $(SOAK_BUILDS); do cmake --build build/$$build -j $(JOBS) --target storm || exit 1; done
 
 # Most of the time is the five storms'; what is left is the rounds' in which threads race with a server that stops.
-SOAK_UNITS := server/stop
+SOAK_UNITS := server/stop thread/gate
 soak: storms
 	@for build in asan tsan; do \
 	    cmake --build build/$$build -j $(JOBS) --target $(subst /,_test_,$(SOAK_UNITS)) && \

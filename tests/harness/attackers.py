@@ -218,6 +218,7 @@ FLOODS = [
     b"",
     b"GET / HT",
     request("/events/1000000"),
+    request("/never"),
     request("/stream/4000000"),
     request("/pull/4000000") * 20,
     request("/hello", "X: " + "x" * 15_000) * 20,

@@ -286,6 +286,14 @@ static void answer_events(skua_request *request, void *user)
 
 // ---- Answers from other threads ----
 
+// Nobody ever answers: only its client's leaving ends it.
+static void answer_never(skua_request *request, void *user)
+{
+    (void)user;
+    skua_ticket ticket;
+    expect(skua_ticket_take(request, &ticket));
+}
+
 static void answer_late(skua_request *request, void *user)
 {
     (void)user;
@@ -448,6 +456,7 @@ static void add_routes(skua_server *server)
         { "GET /stream/{len}", answer_stream },
         { "GET /events/{len}", answer_events },
         { "GET /ticket", answer_ticket },
+        { "GET /never", answer_never },
         { "GET /tunnel", answer_tunnel },
         { "POST /collect", answer_collect },
         { "POST /spool", answer_spool },

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// Gates: whoever is inside was let in before the closing, and is waited for.
+// Gates: whoever is inside was let in before the closing, and is waited for. SKUA_SOAK_ROUNDS=N plays
+// longer.
 
 #include "thread/gate.h"
+
+#include "support/support.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -66,7 +69,7 @@ static void *visit(void *user)
 static void test_gate_is_empty_when_it_says_so(void **state)
 {
     (void)state;
-    for (int round = 0; round < ROUNDS; round++) {
+    for (unsigned round = support_rounds(ROUNDS); round; round--) {
         int room = 7;
         house h = { .room = &room };
         pthread_t threads[VISITORS];
