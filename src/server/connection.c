@@ -406,7 +406,7 @@ __attribute__((cold)) static bool connection_reads_first(connection *conn)
     if (!(conn->stream.flags & IO_WANT_RECV) || conn->looks == CONNECTION_LOOKS_MAX) return false;
     if (!io_has_input(loop, &conn->stream)) return false;
     conn->looks++;
-    connection_deadline_set(conn, 0);
+    connection_deadline_set(conn, 1); // the next tick
     return true;
 }
 

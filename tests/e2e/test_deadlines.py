@@ -235,6 +235,21 @@ def test_what_waits_is_read_before_a_deadline(launch_rules):
         assert {c.response().content for c in uploads} == {b"1000\n"}
 
 
+def test_a_deadline_that_waited_for_input_still_comes(launch_rules):
+    """What waited was read, but it was not the whole head. So many are not read in one turn."""
+    rules = launch_rules(f"head_timeout_ns={500 * MS}")
+    heads = [rules.connect() for _ in range(700)]
+    for connection in heads:
+        connection.send(b"GET / HTTP/1.1\r\n")
+    time.sleep(0.3)
+    rules.signal(signal.SIGSTOP)
+    for connection in heads:
+        connection.send(b"A: b\r\n")
+    time.sleep(1.5)
+    rules.signal(signal.SIGCONT)
+    assert {connection.response().status for connection in heads} == {408}
+
+
 def test_a_deadline_is_not_put_off_for_ever(launch_rules):
     """A peer that has an octet under way at each look gains little by it."""
     rules = launch_rules(f"head_timeout_ns={500 * MS}")
