@@ -141,21 +141,29 @@ __attribute__((cold, noinline)) static skua_status respond_fail(skua_request *r,
 }
 
 // Middleware is told of a head that fits, so that it hears of no answer that is then refused, and
-// of none twice. It may add the type that counts. Returns whether the head fits.
-static inline bool respond_tell_middleware(skua_request *r, const response *given, slice *type)
+// of none twice. Returns whether the head fits. Kept out of the way of requests that have none.
+__attribute__((noinline)) static bool respond_tell_middleware(skua_request *r,
+                                                              const response *given)
 {
-    if (!r->entered) return true;
     if (!r->carrier->table->head_fits(r, given, &r->head_left)) return false;
     middleware_head(r, given->status);
-    if (r->typed == TYPE_BEHIND_ANSWER) *type = r->type;
     return true;
+}
+
+__attribute__((noinline)) static bool respond_tell_of_copied(skua_request *r, int status,
+                                                             slice type)
+{
+    return respond_tell_middleware(r, &(response){ .status = status, .type = type });
 }
 
 // Gives an answer that has been checked. What the source lends is released on success, once.
 static inline skua_status respond_give(skua_request *r, response *given)
 {
     r->status = (uint16_t)given->status;
-    if (!respond_tell_middleware(r, given, &given->type)) return respond_fail(r, SKUA_ELIMIT);
+    if (r->entered) {
+        if (!respond_tell_middleware(r, given)) return respond_fail(r, SKUA_ELIMIT);
+        if (r->typed == TYPE_BEHIND_ANSWER) given->type = r->type;
+    }
     skua_status queued = r->carrier->table->respond(r, given);
     if (queued) return respond_fail(r, queued);
     respond_enter(r, given);
@@ -191,8 +199,10 @@ skua_status skua_respond(skua_request *r, int status, const char *type, slice co
     skua_status checked = respond_check(r, status, media);
     if (checked) return checked;
     r->status = (uint16_t)status;
-    const response given = { .status = status, .type = media };
-    if (!respond_tell_middleware(r, &given, &media)) return respond_fail(r, SKUA_ELIMIT);
+    if (r->entered) {
+        if (!respond_tell_of_copied(r, status, media)) return respond_fail(r, SKUA_ELIMIT);
+        if (r->typed == TYPE_BEHIND_ANSWER) media = r->type;
+    }
     skua_status queued = r->carrier->table->respond_copied(r, status, media, content);
     if (queued) return respond_fail(r, queued);
     r->answering = ANSWER_QUEUED;
