@@ -467,7 +467,8 @@ SKUA_API bool skua_request_cookie_at(const skua_request *request, size_t index, 
 // The first cookie of that name (case matters); {NULL, 0} when absent.
 SKUA_API skua_slice skua_request_cookie(const skua_request *request, const char *name);
 
-// Writes the peer's address as text, "127.0.0.1", "::1" or "unix", with a NUL, cut to room.
+// Writes the peer's address as text, "127.0.0.1", "::1" or "unix", with a NUL, cut to room. "" when
+// on_end has returned.
 // Returns: its length without the NUL.
 SKUA_API size_t skua_request_peer(const skua_request *request, char *text, size_t room);
 
@@ -479,8 +480,10 @@ SKUA_API bool skua_request_peer_is_done(const skua_request *request);
 SKUA_API void *skua_request_alloc(skua_request *request, size_t octets);
 
 // Keeps a request's memory, and so every slice of it, after on_end and until as many calls of
-// skua_request_drop.
-// Then only what was asked may be read of it. The worker does not end before.
+// skua_request_drop. The worker does not end before.
+// What was asked can still be read. Functions that answer, take content or a ticket return
+// SKUA_ECLOSED from on_end's call on, whether it is held or not; others that would change what
+// becomes of it do nothing.
 SKUA_API void skua_request_hold(skua_request *request);
 SKUA_API void skua_request_drop(skua_request *request);
 
@@ -493,7 +496,7 @@ SKUA_API void skua_request_abort(skua_request *request);
 SKUA_API skua_worker *skua_request_worker(const skua_request *request);
 SKUA_API skua_server *skua_request_server(const skua_request *request);
 
-// The connection a request came by.
+// The connection a request came by; NULL when on_end has returned.
 SKUA_API skua_connection *skua_request_connection(const skua_request *request);
 
 // Has the connection end after this answer: it says "Connection: close". Nothing that comes behind
@@ -510,8 +513,8 @@ typedef enum skua_end {
     SKUA_END_ERROR,   // the answer's source failed, or the server stopped
 } skua_end;
 
-// Called once, when the answer's last octet has left or the request has died. The request is
-// invalid after it returns.
+// Called once, when the answer's last octet has left or the request has died. Nothing can be answered
+// any more. Unless it is held, the request is gone when this returns.
 typedef void skua_end_fn(skua_request *request, skua_end how, void *user);
 
 // Sets the function above; a later call replaces an earlier one. fn: NULL for none.
@@ -719,7 +722,8 @@ SKUA_API uint64_t skua_request_sent(const skua_request *request);
 // Every function that answers sends a complete response, and can be called once per request.
 // status: 200..599. type: media type, copied; NULL for no Content-Type. For HEAD, 204, 205 and 304
 // the content is not sent.
-// Errors of them all: SKUA_ESTATE answered already; SKUA_EINVAL status, type or a length out of
+// Errors of them all: SKUA_ESTATE answered already; SKUA_ECLOSED the request has ended; SKUA_EINVAL
+// status, type or a length out of
 // range;
 // SKUA_ENOMEM (the connection is then closed); SKUA_ELIMIT the field section is too large.
 // On error nothing has been taken from the caller, and release is not called.
@@ -742,6 +746,7 @@ SKUA_API SKUA_NODISCARD skua_status skua_respond(skua_request *request, int stat
 typedef void skua_release_fn(void *user);
 
 // Answers with content that stays the caller's and must not change until release has been called.
+// release: NULL for content that never changes.
 SKUA_API SKUA_NODISCARD skua_status skua_respond_borrowed(skua_request *request, int status,
                                                           const char *type, skua_slice content,
                                                           skua_release_fn *release, void *user);

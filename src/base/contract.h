@@ -8,6 +8,21 @@
 
 #include "base/slice.h"
 
+// Builds that look for faults take longer to use the memory of what is gone again: those for a
+// sanitizer, and those without optimisation.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define CONTRACT_IS_SEARCHED 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__OPTIMIZE__)
+#undef CONTRACT_IS_SEARCHED
+#define CONTRACT_IS_SEARCHED 1
+#endif
+#ifndef CONTRACT_IS_SEARCHED
+#define CONTRACT_IS_SEARCHED 0
+#endif
+
 // To be used in functions of skua.h alone, whose name is told.
 // kept: what must be true. sentence: why not, and the remedy.
 #define CONTRACT(kept, sentence)                                                                   \

@@ -4,7 +4,7 @@
 #ifndef SKUA_DISK_FILE_H
 #define SKUA_DISK_FILE_H
 
-#include <skua/skua.h>
+#include "disk/home.h"
 
 struct skua_file {
     skua_worker *worker;
@@ -12,5 +12,13 @@ struct skua_file {
     int fd;
     bool is_scratch; // without a name: of a spool
 };
+
+// Stops the process unless it is a file of this thread's worker. function: that of skua.h.
+static inline void file_expect(const skua_file *file, const char *function)
+{
+    if (!file) contract_broken(function, "file must not be NULL");
+    if (!home_is_here(file->worker))
+        contract_broken(function, "the file is another worker's; open it on each");
+}
 
 #endif

@@ -37,11 +37,16 @@ static inline disk_home *disk_home_of(skua_worker *w)
     return (disk_home *)(void *)w;
 }
 
+static inline bool home_is_here(const skua_worker *w)
+{
+    return __builtin_expect(((const disk_home *)(const void *)w)->thread == thread_here(), 1);
+}
+
 // Stops the process unless w is a worker and this is its thread. function: that of skua.h.
 static inline void home_expect(const skua_worker *w, const char *function)
 {
     if (!w) contract_broken(function, "worker must not be NULL");
-    if (__builtin_expect(((const disk_home *)(const void *)w)->thread != thread_here(), 0))
+    if (!home_is_here(w))
         contract_broken(function, "called on another thread than the worker's; use skua_post");
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/slice.h"
 #include "disk/file.h"
+#include "disk/home.h"
 #include "exchange/response.h"
 
 struct skua_answer {
@@ -23,5 +24,14 @@ struct skua_answer {
     unsigned fields_count;
     response_field fields[];
 };
+
+// Stops the process unless it is an answer of this thread's worker. function: that of skua.h.
+static inline void answer_expect(const skua_answer *answer, const char *function)
+{
+    if (!answer) contract_broken(function, "answer must not be NULL");
+    if (!home_is_here(answer->worker))
+        contract_broken(function, "the answer is another worker's; make one on each, as by "
+                                  "skua_local");
+}
 
 #endif

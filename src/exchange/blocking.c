@@ -6,6 +6,7 @@
 #include "exchange/blocking.h"
 
 #include "base/assert.h"
+#include "base/contract.h"
 #include "base/memory.h"
 #include "exchange/carrier.h"
 #include "exchange/request.h"
@@ -69,10 +70,32 @@ request_decoding *blocking_decoding(skua_reply *reply)
     return reply == reply_here ? &reply->decoding : NULL;
 }
 
+bool blocking_is_here(void)
+{
+    return reply_here != NULL;
+}
+
+bool blocking_has(const skua_request *r)
+{
+    return reply_here && reply_here->request == r;
+}
+
 // ---- What the handler says ----
+
+// A reply is not looked at before it is known to be the one that is here: it may be gone.
+static void reply_expect(const skua_reply *reply, const char *function)
+{
+    if (!reply) contract_broken(function, "reply must not be NULL");
+    if (reply != reply_here)
+        contract_broken(function, "called outside of the blocking handler that the reply was given "
+                                  "to, or on another thread; to answer later, use a ticket");
+}
 
 skua_status skua_reply_field(skua_reply *reply, const char *name, slice value)
 {
+    reply_expect(reply, __func__);
+    CONTRACT_GIVEN(name);
+    CONTRACT_SLICE(value);
     if (reply->status) return SKUA_ESTATE;
     slice key = slice_of(name);
     if (!respond_takes_field(key, value)) return SKUA_EINVAL;
@@ -101,6 +124,8 @@ static skua_status reply_copy_content(skua_reply *reply, slice content)
 
 skua_status skua_reply_give(skua_reply *reply, int status, const char *type, slice content)
 {
+    reply_expect(reply, __func__);
+    CONTRACT_SLICE(content);
     if (reply->status) return SKUA_ESTATE;
     slice media = type ? slice_of(type) : (slice){ 0 };
     skua_status checked = respond_check_type(status, media);
@@ -114,9 +139,15 @@ skua_status skua_reply_give(skua_reply *reply, int status, const char *type, sli
     return SKUA_OK;
 }
 
-bool skua_reply_peer_is_gone(const skua_reply *reply)
+static bool reply_is_for_nobody(const skua_reply *reply)
 {
     return atomic_load_explicit(&reply->shared.gone, memory_order_relaxed);
+}
+
+bool skua_reply_peer_is_gone(const skua_reply *reply)
+{
+    reply_expect(reply, __func__);
+    return reply_is_for_nobody(reply);
 }
 
 // ---- Back on the worker ----
@@ -182,7 +213,7 @@ static void reply_deliver(mail *letter, void *reader)
     skua_reply *reply = (skua_reply *)(void *)((char *)letter - offsetof(skua_reply, letter));
     skua_request *r = reply->request;
     reply_take_back(reply, w);
-    if (!r->ended) reply_answer(reply, r);
+    if (r->life == LIFE_GOES_ON) reply_answer(reply, r);
     skua_request_drop(r);
     reply_free(reply);
 }
@@ -208,7 +239,7 @@ static void reply_run(task *self)
 {
     skua_reply *reply = (skua_reply *)(void *)self;
     skua_worker *home = reply->request->worker;
-    if (!skua_reply_peer_is_gone(reply)) {
+    if (!reply_is_for_nobody(reply)) {
         reply_here = reply;
         reply->entry->handler(reply->request, reply->content, reply, reply->entry->user);
         reply_here = NULL;

@@ -2,7 +2,6 @@
 //
 // Content of a request: delivered against credit, collected, or discarded.
 
-#include "base/assert.h"
 #include "exchange/carrier.h"
 #include "exchange/request.h"
 #include "exchange/respond.h"
@@ -93,6 +92,7 @@ void content_deliver_unstated(skua_request *r, slice octets)
 
 int64_t skua_content_length(const skua_request *r)
 {
+    request_expect_reader(r, __func__);
     switch ((h1_content)r->head.content) {
     case H1_CONTENT_NONE: return 0;
     case H1_CONTENT_LENGTH:
@@ -119,8 +119,9 @@ static void content_continue(skua_request *r)
 
 skua_status skua_content_read(skua_request *r, skua_content_fn *fn, void *user)
 {
-    SKUA_ASSERT(fn);
-    if (r->reader || r->answering == ANSWER_QUEUED) return SKUA_ESTATE;
+    request_expect(r, __func__);
+    CONTRACT_GIVEN(fn);
+    if (r->reader || r->answering == ANSWER_QUEUED) return request_refusal(r);
     r->reader = fn;
     r->reader_user = user;
     content_continue(r);
@@ -131,7 +132,8 @@ skua_status skua_content_read(skua_request *r, skua_content_fn *fn, void *user)
 
 skua_status skua_content_limit(skua_request *r, uint64_t octets_max)
 {
-    if (r->answering == ANSWER_QUEUED || r->heading) return SKUA_ESTATE;
+    request_expect(r, __func__);
+    if (r->answering == ANSWER_QUEUED || r->heading) return request_refusal(r);
     r->content_max = octets_max;
     if (octets_max == 0) return SKUA_OK;
     uint64_t known = r->head.content == H1_CONTENT_LENGTH ? r->head.content_length : r->content_got;
@@ -143,7 +145,9 @@ skua_status skua_content_limit(skua_request *r, uint64_t octets_max)
 
 void skua_content_consume(skua_request *r, size_t n)
 {
-    SKUA_ASSERT(n <= r->unconsumed);
+    request_expect(r, __func__);
+    CONTRACT(n <= r->unconsumed, "more octets than were delivered and have not been consumed");
+    if (r->life != LIFE_GOES_ON) return;
     bool blocked = r->unconsumed >= content_window(r);
     r->unconsumed -= n;
     if (blocked && r->unconsumed < content_window(r)) r->carrier->table->kick(r->carrier);
@@ -151,6 +155,8 @@ void skua_content_consume(skua_request *r, size_t n)
 
 slice skua_request_trailer(const skua_request *r, const char *name)
 {
+    request_expect_reader(r, __func__);
+    CONTRACT_GIVEN(name);
     slice wanted = slice_of(name);
     for (unsigned i = 0; i < r->received_trailers_count; i++) {
         if (slice_equal_nocase(r->received_trailers[i].name, wanted))
@@ -244,8 +250,9 @@ static void content_collect(skua_request *r, skua_content_event event, slice oct
 skua_status skua_content_collect(skua_request *r, uint64_t octets_max, skua_collected_fn *fn,
                                  void *user)
 {
-    SKUA_ASSERT(fn);
-    if (r->reader || r->answering != ANSWER_NONE) return SKUA_ESTATE;
+    request_expect(r, __func__);
+    CONTRACT_GIVEN(fn);
+    if (r->reader || r->answering != ANSWER_NONE) return request_refusal(r);
     r->collects = true;
     r->collection = NULL;
     r->collection_block = NULL;

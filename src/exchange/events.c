@@ -82,7 +82,12 @@ static bool event_is_one_line(slice text)
 
 skua_status skua_event_send(skua_request *r, const skua_event *event)
 {
-    if (r->push != PUSH_EVENTS) return SKUA_ESTATE;
+    request_expect(r, __func__);
+    CONTRACT_GIVEN(event);
+    CONTRACT_SLICE(event->data);
+    CONTRACT_SLICE(event->name);
+    CONTRACT_SLICE(event->id);
+    if (r->push != PUSH_EVENTS) return request_refusal(r);
     if (!event_is_one_line(event->name) || !event_is_one_line(event->id) || event->retry_ms < 0)
         return SKUA_EINVAL;
     event_cursor counted = { .at = NULL };
@@ -97,7 +102,8 @@ skua_status skua_event_send(skua_request *r, const skua_event *event)
 // Nothing will ever be heard of the events of a HEAD: its answer is complete with the head.
 skua_status skua_events_open(skua_request *r, skua_drained_fn *drained, void *user)
 {
-    if (r->answering != ANSWER_NONE) return SKUA_ESTATE;
+    request_expect(r, __func__);
+    if (r->answering != ANSWER_NONE) return request_refusal(r);
     skua_status added = skua_field_add(r, "Cache-Control", SKUA_SLICE("no-store"));
     if (added) return added;
     skua_status begun = stream_begin(r, 200, "text/event-stream", -1, drained, user);

@@ -68,8 +68,9 @@ static void content_spool(skua_request *r, skua_content_event event, slice octet
 skua_status skua_content_spool(skua_request *r, size_t memory_max, uint64_t octets_max,
                                skua_spooled_fn *fn, void *user)
 {
-    SKUA_ASSERT(fn);
-    if (r->reader || r->answering != ANSWER_NONE || r->heading) return SKUA_ESTATE;
+    request_expect(r, __func__);
+    CONTRACT_GIVEN(fn);
+    if (r->reader || r->answering != ANSWER_NONE || r->heading) return request_refusal(r);
     content_spooling *c = arena_alloc(&r->memory, sizeof *c);
     spool *kept = c ? spool_new(r, content_spool_settled, c) : NULL;
     if (!kept) return SKUA_ENOMEM;
@@ -226,8 +227,9 @@ static void form_read(skua_request *r, skua_part_event event, const skua_part *p
 skua_status skua_multipart_collect(skua_request *r, size_t memory_max, uint64_t octets_max,
                                    skua_form_fn *fn, void *user)
 {
-    SKUA_ASSERT(fn);
-    if (r->reader || r->answering != ANSWER_NONE || r->heading) return SKUA_ESTATE;
+    request_expect(r, __func__);
+    CONTRACT_GIVEN(fn);
+    if (r->reader || r->answering != ANSWER_NONE || r->heading) return request_refusal(r);
     form_collecting *form = arena_alloc(&r->memory, sizeof *form);
     if (!form) return SKUA_ENOMEM;
     *form = (form_collecting){ .memory_max = memory_max ? memory_max : FORM_MEMORY_OCTETS,

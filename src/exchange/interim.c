@@ -34,7 +34,9 @@ static bool inform_is_heard(const skua_request *r, int status)
 
 skua_status skua_inform(skua_request *r, int status, const skua_field *fields, size_t count)
 {
-    if (r->answering != ANSWER_NONE) return SKUA_ESTATE;
+    request_expect(r, __func__);
+    CONTRACT(fields || !count, "fields must not be NULL");
+    if (r->answering != ANSWER_NONE) return request_refusal(r);
     if (status < 100 || status > 199 || status == 101) return SKUA_EINVAL;
     size_t octets;
     skua_status checked = inform_check(fields, count, &octets);

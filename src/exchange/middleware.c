@@ -150,8 +150,10 @@ void middleware_begin(skua_request *r)
 
 void skua_next(skua_request *r)
 {
+    request_expect(r, __func__);
     if (r->answering != ANSWER_NONE || r->carrier->broken) return;
-    SKUA_ASSERT(r->passing == MIDDLEWARE_INSIDE || r->passing == MIDDLEWARE_WAITING);
+    CONTRACT(r->passing == MIDDLEWARE_INSIDE || r->passing == MIDDLEWARE_WAITING,
+             "called twice for one before, or for none");
     if (r->passing == MIDDLEWARE_INSIDE) r->passing = MIDDLEWARE_PASSED;
     else middleware_run(r);
 }
@@ -202,6 +204,8 @@ static request_object *middleware_object(const skua_request *r, const void *key)
 
 skua_status skua_request_set(skua_request *r, const void *key, void *object)
 {
+    request_expect(r, __func__);
+    CONTRACT_GIVEN(key);
     request_object *at = middleware_object(r, key);
     if (!at) {
         at = arena_alloc(&r->memory, sizeof *at);
@@ -215,6 +219,8 @@ skua_status skua_request_set(skua_request *r, const void *key, void *object)
 
 void *skua_request_get(const skua_request *r, const void *key)
 {
+    request_expect(r, __func__);
+    CONTRACT_GIVEN(key);
     const request_object *at = middleware_object(r, key);
     return at ? at->object : NULL;
 }

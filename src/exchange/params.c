@@ -41,16 +41,24 @@ static bool param_at(const param_list *list, size_t index, skua_field *param)
 
 bool skua_request_query_at(const skua_request *r, size_t index, skua_field *param)
 {
+    request_expect_reader(r, __func__);
+    CONTRACT_GIVEN(param);
     return param_at(param_list_of(r, &request_decoding_here(r)->query, r->query), index, param);
 }
 
 bool skua_form_at(const skua_request *r, slice content, size_t index, skua_field *param)
 {
+    request_expect_reader(r, __func__);
+    CONTRACT_SLICE(content);
+    CONTRACT_GIVEN(param);
     return param_at(param_list_of(r, &request_decoding_here(r)->form, content), index, param);
 }
 
 slice skua_form_param(const skua_request *r, slice content, const char *name)
 {
+    request_expect_reader(r, __func__);
+    CONTRACT_SLICE(content);
+    CONTRACT_GIVEN(name);
     const param_list *list = param_list_of(r, &request_decoding_here(r)->form, content);
     slice wanted = slice_of(name);
     for (unsigned i = 0; list && i < list->count; i++) {

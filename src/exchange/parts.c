@@ -3,7 +3,6 @@
 // Parts of multipart/form-data as they come. The parser sits between the content and the program:
 // of what it is given, the program gives back the credit of what it was told, and this of the rest.
 
-#include "base/assert.h"
 #include "exchange/carrier.h"
 #include "exchange/request.h"
 #include "exchange/respond.h"
@@ -83,11 +82,12 @@ bool request_is_multipart(const skua_request *r)
 
 skua_status skua_multipart_read(skua_request *r, skua_part_fn *fn, void *user)
 {
-    SKUA_ASSERT(fn);
+    request_expect(r, __func__);
+    CONTRACT_GIVEN(fn);
     char boundary[MULTIPART_BOUNDARY_MAX];
     size_t boundary_len;
     const skua_config *config = worker_config(r->worker);
-    if (r->reader || r->answering == ANSWER_QUEUED) return SKUA_ESTATE;
+    if (r->reader || r->answering == ANSWER_QUEUED) return request_refusal(r);
     if (!multipart_boundary(skua_request_field(r, "content-type"), boundary, &boundary_len))
         return SKUA_EINVAL;
     parts_reader *parts = arena_alloc(&r->memory, sizeof *parts);

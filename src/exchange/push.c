@@ -44,6 +44,7 @@ void stream_drain(skua_request *r)
 
 uint64_t skua_write_room(const skua_request *r)
 {
+    request_expect(r, __func__);
     if (r->answering != ANSWER_PUSHED || r->push >= PUSH_TUNNEL_DONE || r->carrier->broken)
         return 0;
     return r->muted ? stream_limit(r) : stream_room(r);
@@ -54,7 +55,8 @@ uint64_t skua_write_room(const skua_request *r)
 // An event stream that nobody hears, the answer to HEAD, is over before the handler knows.
 static bool stream_is_dropped(const skua_request *r)
 {
-    return r->muted && (r->answering == ANSWER_PUSHED || r->push == PUSH_EVENTS);
+    return r->muted && r->life == LIFE_GOES_ON &&
+           (r->answering == ANSWER_PUSHED || r->push == PUSH_EVENTS);
 }
 
 // Nothing is sent, but the handler is not silent.
@@ -66,7 +68,7 @@ static skua_status stream_drop(const skua_request *r)
 
 static skua_status stream_check(const skua_request *r, uint64_t octets)
 {
-    if (r->answering != ANSWER_PUSHED || r->push >= PUSH_TUNNEL_DONE) return SKUA_ESTATE;
+    if (r->answering != ANSWER_PUSHED || r->push >= PUSH_TUNNEL_DONE) return request_refusal(r);
     if (r->carrier->broken) return SKUA_ECLOSED;
     return r->pull_left >= 0 && octets > (uint64_t)r->pull_left ? SKUA_EINVAL : SKUA_OK;
 }
@@ -127,6 +129,8 @@ skua_status stream_commit(skua_request *r, const stream_piece *piece)
 
 skua_status skua_write(skua_request *r, slice octets)
 {
+    request_expect(r, __func__);
+    CONTRACT_SLICE(octets);
     stream_piece piece;
     skua_status reserved = stream_reserve(r, octets.len, &piece);
     if (reserved || !piece.at) return reserved;
@@ -142,6 +146,8 @@ static void stream_unref_file(void *user)
 // A file's octets need no memory, so that any length is taken as soon as there is room at all.
 skua_status skua_write_file(skua_request *r, skua_file *file, uint64_t offset, uint64_t length)
 {
+    request_expect(r, __func__);
+    file_expect(file, __func__);
     if (length > INT64_MAX || offset > INT64_MAX - length) return SKUA_EINVAL;
     if (stream_is_dropped(r)) return stream_drop(r);
     skua_status checked = stream_check(r, length);
@@ -176,6 +182,7 @@ skua_status stream_begin(skua_request *r, int status, const char *type, int64_t 
 skua_status skua_respond_stream(skua_request *r, int status, const char *type, int64_t length,
                                 skua_drained_fn *drained, void *user)
 {
+    request_expect(r, __func__);
     return stream_begin(r, status, type, length, drained, user);
 }
 
@@ -202,11 +209,12 @@ static skua_status tunnel_finish(skua_request *r)
 
 skua_status skua_finish(skua_request *r)
 {
+    request_expect(r, __func__);
     if (r->answering == ANSWER_QUEUED && stream_is_dropped(r)) {
         r->push = PUSH_NONE;
         return SKUA_OK;
     }
-    if (r->answering != ANSWER_PUSHED) return SKUA_ESTATE;
+    if (r->answering != ANSWER_PUSHED) return request_refusal(r);
     r->wanted = 0;
     skua_status finished = r->push >= PUSH_TUNNEL ? tunnel_finish(r) : stream_finish(r);
     carrier_kick(r->carrier, r);

@@ -49,6 +49,7 @@ skua_request *request_take(skua_worker *w, carrier *c)
     if (!r) return NULL;
     request_clear(r);
     r->match.route = NULL;
+    r->home = w->disk.thread;
     r->worker = w;
     r->carrier = c;
     r->decoding = &r->own_decoding;
@@ -63,6 +64,28 @@ skua_request *request_take(skua_worker *w, carrier *c)
 bool request_is_watched(const skua_request *r)
 {
     return r->end || r->worker->lane || r->entered;
+}
+
+// ---- The contract ----
+
+void request_misused(const skua_request *r, const char *function)
+{
+    if (!r)
+        contract_broken(function, "request must not be NULL; a function that skua_resume calls is "
+                                  "given NULL when its request is gone");
+    if (blocking_is_here())
+        contract_broken(function, "called in a blocking handler, which reads its own request and "
+                                  "answers by skua_reply_give");
+    if (!r->home)
+        contract_broken(function, "the request is gone; keep it by skua_request_hold, or find it "
+                                  "again by skua_ticket_take and skua_resume");
+    contract_broken(function,
+                    "called on another thread than the request's worker; use skua_resume");
+}
+
+void request_expect_blocking(const skua_request *r, const char *function)
+{
+    if (!r || !blocking_has(r)) request_misused(r, function);
 }
 
 // ---- The end ----
@@ -124,21 +147,53 @@ void request_work_is_over(work_asker *asker)
     if (c->table->peer_is_done(c)) c->table->kick(c);
 }
 
+static inline void request_put_free(skua_worker *w, skua_request *r)
+{
+    r->next = w->free_requests;
+    w->free_requests = r;
+}
+
+#if CONTRACT_IS_SEARCHED
+// Whoever still uses it is found out: it is not used again before so many others have gone.
+static void request_put(skua_worker *w, skua_request *r)
+{
+    skua_request **place = &w->gone_requests[w->gone_count++ % WORKER_GONE_KEPT];
+    if (*place) request_put_free(w, *place);
+    *place = r;
+}
+#else
+// The next one has its memory, which is still in the processor's cache.
+static inline void request_put(skua_worker *w, skua_request *r)
+{
+    request_put_free(w, r);
+}
+#endif
+
 __attribute__((noinline)) static void request_free_content(skua_request *r)
 {
     if (r->collects) content_free(r);
     if (r->spools) spool_free_all(r);
 }
 
+// From here on it takes no answer.
+static inline void request_close_answer(skua_request *r)
+{
+    r->life = LIFE_ENDED;
+    r->answering = ANSWER_QUEUED;
+}
+
 static inline void request_give_back(skua_request *r)
 {
     skua_worker *w = r->worker;
-    r->ended = true;
-    if (r->holds) return;
+    if (r->holds) {
+        r->life = LIFE_IS_OVER;
+        r->answering = ANSWER_QUEUED;
+        return;
+    }
     if (r->collects || r->spools) request_free_content(r);
     arena_reset(&r->memory);
-    r->next = w->free_requests;
-    w->free_requests = r;
+    r->home = NULL;
+    request_put(w, r);
 }
 
 void request_dismiss(skua_request *r)
@@ -159,6 +214,7 @@ static void request_count_sent(skua_request *r)
 
 void request_end(skua_request *r, skua_end how)
 {
+    request_close_answer(r);
     if (how != SKUA_END_SENT) request_count_sent(r);
     if (r->entered) middleware_end(r, how);
     if (r->end) r->end(r, how, r->end_user);
@@ -168,17 +224,18 @@ void request_end(skua_request *r, skua_end how)
 
 void skua_request_hold(skua_request *r)
 {
-    SKUA_ASSERT(!r->ended);
+    request_expect(r, __func__);
     r->holds++;
     r->worker->held++;
 }
 
 void skua_request_drop(skua_request *r)
 {
-    SKUA_ASSERT(r->holds > 0);
+    request_expect(r, __func__);
+    CONTRACT(r->holds > 0, "called more often than skua_request_hold");
     r->holds--;
     r->worker->held--;
-    if (r->ended) request_give_back(r);
+    if (r->life == LIFE_IS_OVER) request_give_back(r);
 }
 
 request_decoding *request_decoding_here(const skua_request *r)
@@ -384,41 +441,50 @@ void request_begin(skua_request *r, const char *octets)
 
 slice skua_request_method(const skua_request *r)
 {
+    request_expect_reader(r, __func__);
     return r->method;
 }
 
 slice skua_request_target(const skua_request *r)
 {
+    request_expect_reader(r, __func__);
     return r->target_text;
 }
 
 slice skua_request_path(const skua_request *r)
 {
+    request_expect_reader(r, __func__);
     return r->path;
 }
 
 slice skua_request_query(const skua_request *r)
 {
+    request_expect_reader(r, __func__);
     return r->query;
 }
 
 slice skua_request_authority(const skua_request *r)
 {
+    request_expect_reader(r, __func__);
     return r->authority;
 }
 
 int skua_request_version(const skua_request *r)
 {
+    request_expect_reader(r, __func__);
     return r->head.version;
 }
 
 bool skua_request_path_is_plain(const skua_request *r)
 {
+    request_expect_reader(r, __func__);
     return r->plain;
 }
 
 slice skua_request_param(const skua_request *r, const char *name)
 {
+    request_expect_reader(r, __func__);
+    CONTRACT_GIVEN(name);
     const route *found = r->match.route;
     for (unsigned i = 0; found && i < found->pattern.param_count; i++) {
         if (slice_equal(found->pattern.params[i], slice_of(name))) return r->match.values[i];
@@ -428,6 +494,8 @@ slice skua_request_param(const skua_request *r, const char *name)
 
 bool skua_request_param_at(const skua_request *r, size_t index, skua_field *param)
 {
+    request_expect_reader(r, __func__);
+    CONTRACT_GIVEN(param);
     const route *found = r->match.route;
     if (!found || index >= found->pattern.param_count) return false;
     *param = (skua_field){ found->pattern.params[index], r->match.values[index] };
@@ -436,6 +504,7 @@ bool skua_request_param_at(const skua_request *r, size_t index, skua_field *para
 
 const char *skua_request_pattern(const skua_request *r)
 {
+    request_expect_reader(r, __func__);
     return r->match.route ? r->match.route->pattern.text.ptr : NULL;
 }
 
@@ -450,6 +519,8 @@ slice request_known_field(const skua_request *r, field_id id)
 
 slice skua_request_field(const skua_request *r, const char *name)
 {
+    request_expect_reader(r, __func__);
+    CONTRACT_GIVEN(name);
     slice wanted = slice_of(name);
     field_id id = field_identify(wanted);
     if (id) return request_known_field(r, id);
@@ -464,6 +535,10 @@ slice skua_request_field(const skua_request *r, const char *name)
 
 bool skua_request_field_next(const skua_request *r, const char *name, size_t *index, slice *value)
 {
+    request_expect_reader(r, __func__);
+    CONTRACT_GIVEN(name);
+    CONTRACT_GIVEN(index);
+    CONTRACT_GIVEN(value);
     slice wanted = slice_of(name);
     for (size_t i = *index; i < r->head.count; i++) {
         if (!slice_equal_nocase(h1_name(&r->head, r->base, i), wanted)) continue;
@@ -476,6 +551,7 @@ bool skua_request_field_next(const skua_request *r, const char *name, size_t *in
 
 bool skua_request_is_conditional(const skua_request *r)
 {
+    request_expect_reader(r, __func__);
     return (r->head.seen &
             (1u << FIELD_IF_MATCH | 1u << FIELD_IF_NONE_MATCH | 1u << FIELD_IF_MODIFIED_SINCE |
              1u << FIELD_IF_UNMODIFIED_SINCE | 1u << FIELD_IF_RANGE | 1u << FIELD_RANGE)) != 0;
@@ -483,6 +559,8 @@ bool skua_request_is_conditional(const skua_request *r)
 
 bool skua_request_field_at(const skua_request *r, size_t index, skua_field *field)
 {
+    request_expect_reader(r, __func__);
+    CONTRACT_GIVEN(field);
     if (index >= r->head.count) return false;
     *field = (skua_field){ h1_name(&r->head, r->base, index), h1_value(&r->head, r->base, index) };
     return true;
@@ -490,6 +568,8 @@ bool skua_request_field_at(const skua_request *r, size_t index, skua_field *fiel
 
 slice skua_request_query_param(const skua_request *r, const char *name)
 {
+    request_expect_reader(r, __func__);
+    CONTRACT_GIVEN(name);
     slice rest = r->query, key, value, wanted = slice_of(name);
     for (unsigned i = 0;
          i < worker_config(r->worker)->params_max && query_next(&rest, &key, &value); i++) {
@@ -502,6 +582,8 @@ slice skua_request_query_param(const skua_request *r, const char *name)
 
 bool skua_request_cookie_at(const skua_request *r, size_t index, skua_field *cookie)
 {
+    request_expect_reader(r, __func__);
+    CONTRACT_GIVEN(cookie);
     for (size_t i = 0; i < r->head.count; i++) {
         if (r->head_fields[i].id != FIELD_COOKIE) continue;
         slice rest = h1_value(&r->head, r->base, i), name, value;
@@ -518,6 +600,8 @@ bool skua_request_cookie_at(const skua_request *r, size_t index, skua_field *coo
 // cookies.
 slice skua_request_cookie(const skua_request *r, const char *name)
 {
+    request_expect_reader(r, __func__);
+    CONTRACT_GIVEN(name);
     slice wanted = slice_of(name);
     for (size_t i = 0; i < r->head.count; i++) {
         if (r->head_fields[i].id != FIELD_COOKIE) continue;
@@ -529,45 +613,63 @@ slice skua_request_cookie(const skua_request *r, const char *name)
     return (slice){ 0 };
 }
 
+// Its connection may be gone, or another's by now.
+static size_t request_write_no_peer(char *text, size_t room)
+{
+    if (room) text[0] = 0;
+    return 0;
+}
+
 size_t skua_request_peer(const skua_request *r, char *text, size_t room)
 {
+    request_expect_reader(r, __func__);
+    CONTRACT(text || !room, "text must not be NULL");
+    if (r->life == LIFE_IS_OVER && !r->reply) return request_write_no_peer(text, room);
     return io_address_write(
         r->reply ? blocking_peer(r->reply) : r->carrier->table->peer(r->carrier), text, room);
 }
 
 bool skua_request_peer_is_done(const skua_request *r)
 {
+    request_expect_reader(r, __func__);
+    if (r->life == LIFE_IS_OVER && !r->reply) return true;
     return r->reply ? blocking_peer_was_done(r->reply)
                     : r->carrier->table->peer_is_done(r->carrier);
 }
 
 int skua_request_status(const skua_request *r)
 {
+    request_expect(r, __func__);
     return r->status;
 }
 
 uint64_t skua_request_sent(const skua_request *r)
 {
+    request_expect(r, __func__);
     return r->sent_octets;
 }
 
 void *skua_request_alloc(skua_request *r, size_t octets)
 {
+    request_expect(r, __func__);
     return arena_alloc(&r->memory, octets);
 }
 
 skua_worker *skua_request_worker(const skua_request *r)
 {
+    request_expect_reader(r, __func__);
     return r->worker;
 }
 
 skua_server *skua_request_server(const skua_request *r)
 {
+    request_expect_reader(r, __func__);
     return r->worker->server;
 }
 
 void skua_on_end(skua_request *r, skua_end_fn *fn, void *user)
 {
+    request_expect(r, __func__);
     r->end = fn;
     r->end_user = user;
 }

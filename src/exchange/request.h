@@ -6,12 +6,14 @@
 #define SKUA_EXCHANGE_REQUEST_H
 
 #include "base/arena.h"
+#include "base/contract.h"
 #include "disk/work.h"
 #include "exchange/response.h"
 #include "http/h1_head.h"
 #include "http/target.h"
 #include "exchange/middleware.h"
 #include "route/router.h"
+#include "thread/here.h"
 
 typedef struct carrier carrier;
 typedef struct spool spool;
@@ -31,6 +33,10 @@ typedef enum request_answering {
     ANSWER_PUSHED, // the head is queued, content is written by the handler
     ANSWER_QUEUED  // every octet is queued
 } request_answering;
+
+// Until it has ended it can be answered. While those who asked are told of the end, it is as before
+// otherwise; from then on only its memory is left, for those who hold it.
+typedef enum request_life { LIFE_GOES_ON, LIFE_ENDED, LIFE_IS_OVER } request_life;
 
 // What is written by the handler. From PUSH_EVENTS on it may be quiet for long.
 typedef enum request_push {
@@ -58,6 +64,7 @@ typedef struct request_decoding {
 
 struct skua_request {
     skua_request *next; // free, or leaving
+    const void *home;   // the thread it belongs to; NULL: it is over, and nobody holds it
     skua_worker *worker;
     carrier *carrier;
     arena memory;
@@ -75,7 +82,7 @@ struct skua_request {
     bool plain;        // skua_request_path_is_plain
     bool failed;       // the source broke its promise: nothing more can be sent
     bool lost_told;    // the reader knows that the content is lost, or has had its end
-    bool ended;        // only its memory is left, for those who hold it
+    uint8_t life;      // request_life
     bool too_long;     // more content came than content_max: 413
     // middleware is told of the answer's head: fields may be added, no answer given
     bool heading;
@@ -141,6 +148,34 @@ struct skua_request {
     router_match match;
     h1_field head_fields[]; // room for limits.fields_max
 };
+
+// ---- The contract ----
+
+// Stops the process: r is NULL, gone, or another thread's.
+__attribute__((noreturn, cold)) void request_misused(const skua_request *r, const char *function);
+
+// Does so unless a blocking handler on this thread has it.
+__attribute__((cold)) void request_expect_blocking(const skua_request *r, const char *function);
+
+// What a function of skua.h, whose name is given, begins with if it is called on the request's worker.
+static inline void request_expect(const skua_request *r, const char *function)
+{
+    if (__builtin_expect(!r || r->home != thread_here(), 0)) request_misused(r, function);
+}
+
+// The same for those that only read the request, and may do so in its blocking handler.
+static inline void request_expect_reader(const skua_request *r, const char *function)
+{
+    if (__builtin_expect(!r || r->home != thread_here(), 0)) request_expect_blocking(r, function);
+}
+
+// Why an answer, or what belongs to it, is not taken now.
+static inline skua_status request_refusal(const skua_request *r)
+{
+    return r->life != LIFE_GOES_ON ? SKUA_ECLOSED : SKUA_ESTATE;
+}
+
+// ---- Life ----
 
 // Octets that one takes, whatever it comes to hold.
 size_t request_octets(const skua_worker *w);

@@ -83,7 +83,10 @@ static skua_status field_set_type(skua_request *r, slice value)
 
 skua_status skua_field_add(skua_request *r, const char *name, slice value)
 {
-    if (r->answering != ANSWER_NONE) return SKUA_ESTATE;
+    request_expect(r, __func__);
+    CONTRACT_GIVEN(name);
+    CONTRACT_SLICE(value);
+    if (r->answering != ANSWER_NONE) return request_refusal(r);
     slice key = slice_of(name);
     if (!respond_takes_field(key, value)) return SKUA_EINVAL;
     if (field_identify(key) == FIELD_CONTENT_TYPE) return field_set_type(r, value);
@@ -92,8 +95,11 @@ skua_status skua_field_add(skua_request *r, const char *name, slice value)
 
 skua_status skua_trailer_add(skua_request *r, const char *name, slice value)
 {
+    request_expect(r, __func__);
+    CONTRACT_GIVEN(name);
+    CONTRACT_SLICE(value);
     slice key = slice_of(name);
-    if (r->answering == ANSWER_QUEUED) return SKUA_ESTATE;
+    if (r->answering == ANSWER_QUEUED) return request_refusal(r);
     if (!syntax_is_token(key) || !syntax_is_field_value(value) || !chunk_trailer_allowed(key))
         return SKUA_EINVAL;
     if (!r->trailers) {
@@ -182,7 +188,7 @@ skua_status respond_check_type(int status, slice type)
 
 static skua_status respond_check(const skua_request *r, int status, slice type)
 {
-    return r->answering != ANSWER_NONE || r->heading ? SKUA_ESTATE
+    return r->answering != ANSWER_NONE || r->heading ? request_refusal(r)
                                                      : respond_check_type(status, type);
 }
 
@@ -195,6 +201,8 @@ static slice respond_type(const skua_request *r, const char *type)
 
 skua_status skua_respond(skua_request *r, int status, const char *type, slice content)
 {
+    request_expect(r, __func__);
+    CONTRACT_SLICE(content);
     slice media = respond_type(r, type);
     skua_status checked = respond_check(r, status, media);
     if (checked) return checked;
@@ -213,6 +221,8 @@ skua_status skua_respond(skua_request *r, int status, const char *type, slice co
 skua_status skua_respond_borrowed(skua_request *r, int status, const char *type, slice content,
                                   skua_release_fn *release, void *user)
 {
+    request_expect(r, __func__);
+    CONTRACT_SLICE(content);
     slice media = respond_type(r, type);
     skua_status checked = respond_check(r, status, media);
     if (checked) return checked;
@@ -239,6 +249,8 @@ static void respond_unref_answer(void *user)
 skua_status skua_respond_file(skua_request *r, int status, const char *type, skua_file *file,
                               uint64_t offset, uint64_t length)
 {
+    request_expect(r, __func__);
+    file_expect(file, __func__);
     slice media = respond_type(r, type);
     skua_status checked = respond_check(r, status, media);
     if (checked) return checked;
@@ -257,7 +269,9 @@ skua_status skua_respond_file(skua_request *r, int status, const char *type, sku
 
 skua_status skua_respond_answer(skua_request *r, skua_answer *answer)
 {
-    if (r->answering != ANSWER_NONE || r->heading) return SKUA_ESTATE;
+    request_expect(r, __func__);
+    answer_expect(answer, __func__);
+    if (r->answering != ANSWER_NONE || r->heading) return request_refusal(r);
     response given = { .status = answer->status, .prepared = answer };
     if (r->typed && !answer->typed) given.type = r->type;
     response_source *source = &given.source;
@@ -286,10 +300,12 @@ skua_status skua_respond_answer(skua_request *r, skua_answer *answer)
 skua_status skua_respond_pull(skua_request *r, int status, const char *type, int64_t length,
                               skua_pull_fn *pull, void *user)
 {
+    request_expect(r, __func__);
+    CONTRACT_GIVEN(pull);
     slice media = respond_type(r, type);
     skua_status checked = respond_check(r, status, media);
     if (checked) return checked;
-    if (length < -1 || !pull) return SKUA_EINVAL;
+    if (length < -1) return SKUA_EINVAL;
     r->pull = pull;
     r->pull_user = user;
     r->pull_left = length;
@@ -321,6 +337,8 @@ skua_status respond_push(skua_request *r, int status, const char *type, int64_t 
 
 void skua_wake(skua_request *r)
 {
+    request_expect(r, __func__);
+    if (r->life != LIFE_GOES_ON) return;
     r->waiting = false;
     r->carrier->table->kick(r->carrier);
 }
@@ -335,7 +353,9 @@ __attribute__((cold)) void respond_break(skua_request *r)
 // What has left its protocol already is complete.
 __attribute__((cold)) void skua_request_abort(skua_request *r)
 {
-    if (r != r->carrier->current || r->answering == ANSWER_QUEUED) return;
+    request_expect(r, __func__);
+    if (r->life != LIFE_GOES_ON || r != r->carrier->current || r->answering == ANSWER_QUEUED)
+        return;
     respond_break(r);
     r->carrier->table->kick(r->carrier);
 }
@@ -357,6 +377,16 @@ void respond_finish(skua_request *r)
     else respond_break(r);
 }
 
+// The program's source has a contract too. One that gives nothing would be asked for ever.
+static inline void respond_check_pulled(skua_pulled pulled, size_t room, size_t octets)
+{
+    if (octets > room) contract_broken("skua_pull_fn", "gave more octets than there was room for");
+    if (octets == 0 && pulled == SKUA_PULL_OCTETS)
+        contract_broken("skua_pull_fn",
+                        "returned SKUA_PULL_OCTETS without any; return "
+                        "SKUA_PULL_PENDING, and call skua_wake when there are some");
+}
+
 // One call of the source. Returns whether another may follow.
 static bool respond_pull_once(skua_request *r)
 {
@@ -368,8 +398,7 @@ static bool respond_pull_once(skua_request *r)
     }
     r->waiting = true; // a wake from within the source counts
     skua_pulled pulled = r->pull(r, at, room, &octets, r->pull_user);
-    SKUA_ASSERT(octets <= room);
-    SKUA_ASSERT(octets > 0 || pulled != SKUA_PULL_OCTETS); // it would be asked for ever
+    respond_check_pulled(pulled, room, octets);
     if (pulled == SKUA_PULL_ERROR || r->carrier->broken) {
         respond_break(r);
         return false;
@@ -439,8 +468,10 @@ static skua_status respond_page(skua_request *r, int status, slice sentence)
 
 skua_status skua_refuse(skua_request *r, int status, slice sentence)
 {
+    request_expect(r, __func__);
+    CONTRACT_SLICE(sentence);
     if (status < 400 || status > 599) return SKUA_EINVAL;
-    if (r->heading) return SKUA_ESTATE;
+    if (r->heading || r->life != LIFE_GOES_ON) return request_refusal(r);
     response_fields before = r->fields;
     skua_status given = respond_page(r, status, sentence);
     if (given == SKUA_ELIMIT) r->fields = before; // the answer that is given instead is no page
@@ -449,6 +480,7 @@ skua_status skua_refuse(skua_request *r, int status, slice sentence)
 
 skua_status skua_respond_error(skua_request *r, int status)
 {
+    request_expect(r, __func__);
     return skua_refuse(r, status, (slice){ 0 });
 }
 

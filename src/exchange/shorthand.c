@@ -10,17 +10,23 @@
 
 skua_status skua_respond_text(skua_request *r, int status, const char *text)
 {
+    request_expect(r, __func__);
+    CONTRACT_GIVEN(text);
     return skua_respond(r, status, "text/plain; charset=utf-8", slice_of(text));
 }
 
 skua_status skua_respond_html(skua_request *r, int status, const char *html)
 {
+    request_expect(r, __func__);
+    CONTRACT_GIVEN(html);
     return skua_respond(r, status, "text/html; charset=utf-8", slice_of(html));
 }
 
 // The type has no charset parameter: JSON between systems is UTF-8 (RFC 8259 §8.1, §11).
 skua_status skua_respond_json(skua_request *r, int status, slice json)
 {
+    request_expect(r, __func__);
+    CONTRACT_SLICE(json);
     return skua_respond(r, status, "application/json", json);
 }
 
@@ -33,7 +39,9 @@ static bool shorthand_is_redirect(int status)
 
 skua_status skua_redirect(skua_request *r, int status, const char *location)
 {
-    if (r->answering != ANSWER_NONE || r->heading) return SKUA_ESTATE;
+    request_expect(r, __func__);
+    CONTRACT_GIVEN(location);
+    if (r->answering != ANSWER_NONE || r->heading) return request_refusal(r);
     slice to = slice_of(location);
     if (!shorthand_is_redirect(status) || to.len == 0) return SKUA_EINVAL;
     // What was meant as a path of this site, put together from a request, would lead to another
@@ -52,7 +60,10 @@ skua_status skua_redirect(skua_request *r, int status, const char *location)
 
 skua_status skua_cookie_set(skua_request *r, const skua_cookie *cookie)
 {
-    if (r->answering != ANSWER_NONE) return SKUA_ESTATE;
+    request_expect(r, __func__);
+    CONTRACT_GIVEN(cookie);
+    CONTRACT_SLICE(cookie->value);
+    if (r->answering != ANSWER_NONE) return request_refusal(r);
     skua_status checked = cookie_check(cookie);
     if (checked) return checked;
     char *value = arena_alloc(&r->memory, cookie_room(cookie));

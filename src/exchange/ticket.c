@@ -76,6 +76,9 @@ static skua_status ticket_slot_take(skua_request *r, ticket_slot **slot)
 
 skua_status skua_ticket_take(skua_request *r, skua_ticket *ticket)
 {
+    request_expect(r, __func__);
+    CONTRACT_GIVEN(ticket);
+    if (r->life != LIFE_GOES_ON) return SKUA_ECLOSED;
     ticket_slot *slot;
     skua_status status = ticket_slot_take(r, &slot);
     if (status) return status;
@@ -114,7 +117,7 @@ static void ticket_deliver(mail *letter, void *reader)
 
 skua_status skua_resume(skua_ticket ticket, skua_resume_fn *fn, void *user)
 {
-    SKUA_ASSERT(fn);
+    CONTRACT_GIVEN(fn);
     uint64_t good, word;
     registry_slot *named = registry_look_up(&ticket_registry, ticket.value, &good);
     if (!named) return SKUA_ECLOSED;

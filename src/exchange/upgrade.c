@@ -22,12 +22,15 @@ static bool upgrade_is_protocol(slice protocol)
            syntax_is_token(slice_from(protocol, name_len + 1));
 }
 
-skua_status skua_upgrade(skua_request *r, const char *name, skua_drained_fn *drained, void *user)
+skua_status skua_upgrade(skua_request *r, const char *protocol, skua_drained_fn *drained,
+                         void *user)
 {
-    slice protocol = slice_of(name);
-    if (r->answering != ANSWER_NONE || r->reading != READING_DONE) return SKUA_ESTATE;
-    if (!upgrade_is_protocol(protocol)) return SKUA_EINVAL;
-    skua_status given = r->carrier->table->upgrade(r, protocol);
+    request_expect(r, __func__);
+    CONTRACT_GIVEN(protocol);
+    slice name = slice_of(protocol);
+    if (r->answering != ANSWER_NONE || r->reading != READING_DONE) return request_refusal(r);
+    if (!upgrade_is_protocol(name)) return SKUA_EINVAL;
+    skua_status given = r->carrier->table->upgrade(r, name);
     if (given == SKUA_ENOMEM) return respond_out_of_memory(r);
     if (given) return given;
     r->status = 101;

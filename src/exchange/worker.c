@@ -7,8 +7,25 @@
 #include "exchange/request.h"
 #include "http/date.h"
 
+// They are free at once.
+static void worker_free_gone(skua_worker *w)
+{
+#if CONTRACT_IS_SEARCHED
+    for (unsigned i = 0; i < WORKER_GONE_KEPT; i++) {
+        skua_request *r = w->gone_requests[i];
+        w->gone_requests[i] = NULL;
+        if (!r) continue;
+        r->next = w->free_requests;
+        w->free_requests = r;
+    }
+#else
+    (void)w;
+#endif
+}
+
 void worker_free_requests(skua_worker *w)
 {
+    worker_free_gone(w);
     while (w->free_requests) {
         skua_request *r = w->free_requests;
         w->free_requests = r->next;
@@ -20,6 +37,7 @@ void worker_free_requests(skua_worker *w)
 size_t worker_sweep_requests(skua_worker *w)
 {
     size_t freed = 0;
+    worker_free_gone(w);
     skua_request **link = &w->free_requests;
     while (*link) {
         skua_request *r = *link;

@@ -6,6 +6,7 @@
 #define SKUA_EXCHANGE_WORKER_H
 
 #include "base/block.h"
+#include "base/contract.h"
 #include "base/registry.h"
 #include "disk/home.h"
 #include "exchange/hosts.h"
@@ -17,7 +18,7 @@ typedef struct middleware_set middleware_set;
 typedef struct router router;
 typedef struct blocking blocking;
 
-enum { WORKER_HOST_OCTETS = 64 };
+enum { WORKER_HOST_OCTETS = 64, WORKER_GONE_KEPT = 64 };
 
 // "Date: Sun, 06 Nov 1994 08:49:37 GMT" CRLF
 enum { WORKER_DATE_OCTETS = 37 };
@@ -39,6 +40,10 @@ struct skua_worker {
     lease memory; // counts what connections make it hold
     block_store blocks;
     skua_request *free_requests;
+#if CONTRACT_IS_SEARCHED
+    skua_request *gone_requests[WORKER_GONE_KEPT]; // a ring: to be free when as many more have gone
+    unsigned gone_count;
+#endif
     struct session *free_sessions; // of HTTP/1
     registry_slot *free_tickets, *free_timers;
     h1_limits head_limits;

@@ -80,10 +80,16 @@ static void scene_opened(skua_worker *worker, skua_status status, skua_file *fil
         s->status = skua_respond(s->request, 204, NULL, SKUA_SLICE(""));
 }
 
+static bool scene_is_about_the_end(const scene *s)
+{
+    place where = s->row->where;
+    return where == LAST_WORDS || where == ENDED || where == GONE || where == REPLACED;
+}
+
 // Leaves the request to end by its client's leaving.
 static void scene_abandon(scene *s)
 {
-    if (s->row->where != LAST_WORDS) skua_request_hold(s->request);
+    if (s->row->where == ENDED || s->row->where == GONE) skua_request_hold(s->request);
     skua_on_end(s->request, scene_ended, s);
 }
 
@@ -94,7 +100,7 @@ static void scene_handle(skua_request *request, void *user)
     s->request = request;
     s->worker = skua_request_worker(request);
     s->connection = skua_request_connection(request);
-    if (where == LAST_WORDS || where == ENDED || where == GONE) {
+    if (scene_is_about_the_end(s)) {
         scene_abandon(s);
     } else if (where == CONTENT) {
         s->status = skua_content_read(request, scene_read, s);
@@ -107,6 +113,11 @@ static void scene_handle(skua_request *request, void *user)
         if (skua_request_status(request) == 0)
             s->status = skua_respond(request, 204, NULL, SKUA_SLICE(""));
     }
+}
+
+static void scene_answer(skua_request *request, void *user)
+{
+    ((scene *)user)->status = skua_respond(request, 204, NULL, SKUA_SLICE(""));
 }
 
 static void scene_block(const skua_request *request, skua_slice content, skua_reply *reply,
@@ -122,7 +133,7 @@ static void scene_block(const skua_request *request, skua_slice content, skua_re
 
 static void scene_before(skua_request *request, void *user)
 {
-    ((scene *)user)->request = request;
+    if (!((scene *)user)->request) ((scene *)user)->request = request;
     scene_at(user, BEFORE);
     skua_next(request);
 }
@@ -130,7 +141,7 @@ static void scene_before(skua_request *request, void *user)
 static void scene_head(skua_request *request, int status, void *user)
 {
     (void)status;
-    ((scene *)user)->request = request;
+    (void)request;
     scene_at(user, HEAD);
 }
 
@@ -202,6 +213,7 @@ static bool scene_open(scene *s, const char *folder)
            skua_use(s->server, "/", &middleware) == SKUA_OK &&
            skua_local_add(s->server, &local, &s->key) == SKUA_OK &&
            skua_route(s->server, "/{$}", scene_handle, s) == SKUA_OK &&
+           skua_route(s->server, "/other", scene_answer, s) == SKUA_OK &&
            skua_route_blocking(s->server, "/blocking", scene_block, s) == SKUA_OK;
 }
 
@@ -217,17 +229,28 @@ static const char *scene_request(const scene *s)
 }
 
 // Asks, leaves if that is what it is about, and reads until the server has closed.
-static void scene_ask(const scene *s)
+static void scene_ask_for(const scene *s, const char *wire)
 {
-    const char *wire = scene_request(s);
     char answer[1024];
     int fd = socket_connect_to(skua_server_address(s->server, 0));
     (void)!send(fd, wire, strlen(wire), MSG_NOSIGNAL);
-    if (s->row->where == LAST_WORDS || s->row->where == ENDED || s->row->where == GONE)
-        (void)shutdown(fd, SHUT_WR);
+    if (scene_is_about_the_end(s)) (void)shutdown(fd, SHUT_WR);
     while (recv(fd, answer, sizeof answer, 0) > 0) {
     }
     (void)close(fd);
+}
+
+static void scene_ask(const scene *s)
+{
+    scene_ask_for(s, scene_request(s));
+}
+
+// Others, who may have its memory.
+static void scene_replace(scene *s)
+{
+    for (int i = 0; i < 10; i++)
+        scene_ask_for(s, "GET /other HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    s->status = skua_post(s->server, 0, scene_posted, s);
 }
 
 static void *scene_client(void *user)
@@ -276,6 +299,7 @@ static bool scene_play_started(scene *s)
     if (s->row->where == STRANGER) scene_commit_elsewhere(s);
     else if (s->row->where != RUNNING) scene_ask(s);
     scene_at(s, LATER);
+    if (s->row->where == REPLACED) scene_replace(s);
     skua_stop(s->server, 10000000000);
     return skua_wait(s->server) == SKUA_OK;
 }
@@ -381,13 +405,23 @@ void nothing_formed(skua_request *request, skua_status status, const skua_form_p
     nothing_handled(request, user);
 }
 
-// Promises octets and gives none.
+// Says that it gave octets.
 skua_pulled nothing_pulled(skua_request *request, char *buffer, size_t room, size_t *octets,
                            void *user)
 {
     (void)buffer;
     (void)room;
     (void)octets;
+    nothing_handled(request, user);
+    return SKUA_PULL_OCTETS;
+}
+
+// Says that it gave more than there was room for.
+skua_pulled too_much_pulled(skua_request *request, char *buffer, size_t room, size_t *octets,
+                            void *user)
+{
+    (void)buffer;
+    *octets = room + 1;
     nothing_handled(request, user);
     return SKUA_PULL_OCTETS;
 }

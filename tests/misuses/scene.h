@@ -30,6 +30,7 @@ typedef enum place {
     LAST_WORDS,     // in on_end of a request that was not answered
     ENDED,          // after that, while the request is held, on its worker
     GONE,           // after that, when it is not held any more
+    REPLACED,       // after that, when others have been served, in builds that look for faults
     CONTENT,        // while content is read: five octets have been delivered
     FILE_HERE,      // in a handler, when its file has been opened
     FILE_ELSEWHERE, // the same, on another thread
@@ -53,6 +54,9 @@ typedef struct scene {
     skua_timer timer;
     skua_ticket ticket;
     skua_slice octets;
+    skua_field field;
+    size_t index;
+    char text[64];
     skua_status status; // of whatever need not be looked at
     bool ran, right;
 } scene;
@@ -85,6 +89,8 @@ void nothing_formed(skua_request *request, skua_status status, const skua_form_p
                     size_t count, void *user);
 skua_pulled nothing_pulled(skua_request *request, char *buffer, size_t room, size_t *octets,
                            void *user);
+skua_pulled too_much_pulled(skua_request *request, char *buffer, size_t room, size_t *octets,
+                            void *user);
 void nothing_opened(skua_worker *worker, skua_status status, skua_file *file,
                     const skua_file_info *info, void *user);
 void nothing_loaded(skua_worker *worker, skua_status status, size_t octets, void *user);

@@ -32,6 +32,20 @@ enum { TOLD_OCTETS = 4096, PATIENCE_S = 60 };
     "called on another thread than skua_start or skua_open; skua_stop may be called on any"
 #define OTHER_THAN_OPEN "called on another thread than skua_open"
 #define OTHER_THAN_WORKER "called on another thread than the worker's; use skua_post"
+#define NO_REQUEST                                                                                 \
+    "request must not be NULL; a function that skua_resume calls is given NULL when its request "  \
+    "is gone"
+#define OTHER_THAN_REQUEST "called on another thread than the request's worker; use skua_resume"
+#define IS_GONE                                                                                    \
+    "the request is gone; keep it by skua_request_hold, or find it again by skua_ticket_take and " \
+    "skua_resume"
+#define IN_BLOCKING                                                                                \
+    "called in a blocking handler, which reads its own request and answers by skua_reply_give"
+#define OUTSIDE_OF_BLOCKING                                                                        \
+    "called outside of the blocking handler that the reply was given to, or on another thread; "   \
+    "to answer later, use a ticket"
+#define OTHER_THAN_CONNECTION "called on another thread than the connection's worker; use skua_post"
+#define CONNECTION_GONE "the connection is gone; it is there until on_close has returned"
 #define FREED "called while the server is being freed"
 #define NOWHERE ((skua_slice){ NULL, 1 })
 
@@ -46,9 +60,12 @@ enum { TOLD_OCTETS = 4096, PATIENCE_S = 60 };
 #define GIVES(function, what, where, expression)                                                   \
     static void function##_##what(scene *s)                                                        \
     {                                                                                              \
+        skua_request *r = s->request;                                                              \
+        (void)r;                                                                                   \
         s->right = (expression);                                                                   \
     }
 #include "misuses/server.h"
+#include "misuses/request.h"
 #undef STOPS
 #undef GIVES
 
@@ -58,6 +75,7 @@ static const misuse misuses[] = {
 #define GIVES(function, what, where, expression)                                                   \
     { #function, #what, where, NULL, function##_##what },
 #include "misuses/server.h"
+#include "misuses/request.h"
 #undef STOPS
 #undef GIVES
 };

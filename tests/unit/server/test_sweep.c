@@ -87,6 +87,10 @@ static size_t kept_octets(const bed *b)
         octets += sizeof *s;
     for (const skua_request *r = w->self.free_requests; r; r = r->next)
         octets += request_octets(&w->self);
+#if CONTRACT_IS_SEARCHED
+    for (unsigned i = 0; i < WORKER_GONE_KEPT; i++)
+        octets += w->self.gone_requests[i] ? request_octets(&w->self) : 0;
+#endif
     return octets + w->self.blocks.free_count * (sizeof(block) + BLOCK_OCTETS);
 }
 
@@ -113,7 +117,9 @@ static void test_what_the_last_minute_needed_stays(void **state)
     (void)state;
     bed b;
     bed_open(&b);
-    bed_flood(&b, 100, true);
+    for (int i = 0; i < 2;
+         i++) // requests that are gone are kept beside the free ones in some builds
+        bed_flood(&b, 100, true);
     size_t small = kept_octets(&b);
     bed_flood(&b, FLOOD, true);
     assert_true(kept_octets(&b) > 2 * small);

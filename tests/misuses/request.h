@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: MIT
+//
+// Misuses of requests and what answers them: a table, as scene.h says, with no include guard.
+
+// A function of a request: without one, on another thread, in a blocking handler unless it only
+// reads, and when the request is gone. The code names it r.
+#define READS(function, ...)                                                                       \
+    STOPS(function, no_request, HANDLER, NO_REQUEST, skua_request *r = NULL; __VA_ARGS__)          \
+    STOPS(function, on_another_thread, ELSEWHERE, OTHER_THAN_REQUEST,                              \
+          skua_request *r = s->request;                                                            \
+          __VA_ARGS__)                                                                             \
+    STOPS(function, of_one_that_is_gone, GONE, IS_GONE, skua_request *r = s->request; __VA_ARGS__)
+#define ACTS(function, ...)                                                                        \
+    READS(function, __VA_ARGS__)                                                                   \
+    STOPS(function, in_a_blocking_handler, BLOCKING, IN_BLOCKING, skua_request *r = s->request;    \
+          __VA_ARGS__)
+// One that answers, which gives SKUA_ECLOSED from on_end on.
+#define ANSWERS(function, ...)                                                                     \
+    ACTS(function, s->status = __VA_ARGS__)                                                        \
+    GIVES(function, in_on_end, LAST_WORDS, (__VA_ARGS__) == SKUA_ECLOSED)                          \
+    GIVES(function, of_one_that_has_ended, ENDED, (__VA_ARGS__) == SKUA_ECLOSED)
+
+// ---- Reading ----
+
+READS(skua_request_method, (void)skua_request_method(r))
+READS(skua_request_target, (void)skua_request_target(r))
+READS(skua_request_path, (void)skua_request_path(r))
+READS(skua_request_query, (void)skua_request_query(r))
+READS(skua_request_authority, (void)skua_request_authority(r))
+READS(skua_request_version, (void)skua_request_version(r))
+READS(skua_request_path_is_plain, (void)skua_request_path_is_plain(r))
+READS(skua_request_pattern, (void)skua_request_pattern(r))
+READS(skua_request_is_conditional, (void)skua_request_is_conditional(r))
+READS(skua_request_param, (void)skua_request_param(r, "a"))
+STOPS(skua_request_param, no_name, HANDLER, NO(name), (void)skua_request_param(s->request, NULL))
+READS(skua_request_param_at, (void)skua_request_param_at(r, 0, &s->field))
+STOPS(skua_request_param_at, no_param, HANDLER, NO(param),
+      (void)skua_request_param_at(s->request, 0, NULL))
+READS(skua_request_field, (void)skua_request_field(r, "a"))
+STOPS(skua_request_field, no_name, HANDLER, NO(name), (void)skua_request_field(s->request, NULL))
+READS(skua_request_field_next, (void)skua_request_field_next(r, "a", &s->index, &s->octets))
+STOPS(skua_request_field_next, no_name, HANDLER, NO(name),
+      (void)skua_request_field_next(s->request, NULL, &s->index, &s->octets))
+STOPS(skua_request_field_next, no_index, HANDLER, NO(index),
+      (void)skua_request_field_next(s->request, "a", NULL, &s->octets))
+STOPS(skua_request_field_next, no_value, HANDLER, NO(value),
+      (void)skua_request_field_next(s->request, "a", &s->index, NULL))
+READS(skua_request_field_at, (void)skua_request_field_at(r, 0, &s->field))
+STOPS(skua_request_field_at, no_field, HANDLER, NO(field),
+      (void)skua_request_field_at(s->request, 0, NULL))
+READS(skua_request_query_param, (void)skua_request_query_param(r, "a"))
+STOPS(skua_request_query_param, no_name, HANDLER, NO(name),
+      (void)skua_request_query_param(s->request, NULL))
+READS(skua_request_query_at, (void)skua_request_query_at(r, 0, &s->field))
+STOPS(skua_request_query_at, no_param, HANDLER, NO(param),
+      (void)skua_request_query_at(s->request, 0, NULL))
+READS(skua_request_cookie_at, (void)skua_request_cookie_at(r, 0, &s->field))
+STOPS(skua_request_cookie_at, no_cookie, HANDLER, NO(cookie),
+      (void)skua_request_cookie_at(s->request, 0, NULL))
+READS(skua_request_cookie, (void)skua_request_cookie(r, "a"))
+STOPS(skua_request_cookie, no_name, HANDLER, NO(name), (void)skua_request_cookie(s->request, NULL))
+READS(skua_request_peer, (void)skua_request_peer(r, NULL, 0))
+STOPS(skua_request_peer, no_text, HANDLER, NO(text), (void)skua_request_peer(s->request, NULL, 9))
+GIVES(skua_request_peer, of_one_that_has_ended, ENDED,
+      skua_request_peer(s->request, s->text, sizeof s->text) == 0 && !s->text[0])
+READS(skua_request_peer_is_done, (void)skua_request_peer_is_done(r))
+GIVES(skua_request_peer_is_done, of_one_that_has_ended, ENDED,
+      skua_request_peer_is_done(s->request))
+READS(skua_request_worker, (void)skua_request_worker(r))
+READS(skua_request_server, (void)skua_request_server(r))
+GIVES(skua_request_server, in_a_blocking_handler, BLOCKING,
+      skua_request_server(s->read) == s->server)
+GIVES(skua_request_method, of_one_that_has_ended, ENDED, skua_request_method(s->request).len == 3)
+ACTS(skua_request_connection, (void)skua_request_connection(r))
+GIVES(skua_request_connection, of_one_that_has_ended, ENDED, !skua_request_connection(s->request))
+ACTS(skua_request_status, (void)skua_request_status(r))
+ACTS(skua_request_sent, (void)skua_request_sent(r))
+READS(skua_content_length, (void)skua_content_length(r))
+READS(skua_request_trailer, (void)skua_request_trailer(r, "a"))
+STOPS(skua_request_trailer, no_name, HANDLER, NO(name),
+      (void)skua_request_trailer(s->request, NULL))
+READS(skua_form_param, (void)skua_form_param(r, s->octets, "a"))
+STOPS(skua_form_param, no_octets, HANDLER, NO_OCTETS(content),
+      (void)skua_form_param(s->request, NOWHERE, "a"))
+STOPS(skua_form_param, no_name, HANDLER, NO(name),
+      (void)skua_form_param(s->request, s->octets, NULL))
+READS(skua_form_at, (void)skua_form_at(r, s->octets, 0, &s->field))
+STOPS(skua_form_at, no_octets, HANDLER, NO_OCTETS(content),
+      (void)skua_form_at(s->request, NOWHERE, 0, &s->field))
+STOPS(skua_form_at, no_param, HANDLER, NO(param),
+      (void)skua_form_at(s->request, s->octets, 0, NULL))
+
+// ---- Its life ----
+
+ACTS(skua_request_alloc, (void)skua_request_alloc(r, 1))
+GIVES(skua_request_alloc, of_one_that_has_ended, ENDED, skua_request_alloc(s->request, 1))
+ACTS(skua_request_hold, skua_request_hold(r))
+ACTS(skua_request_drop, skua_request_drop(r))
+STOPS(skua_request_drop, not_held, HANDLER, "called more often than skua_request_hold",
+      skua_request_drop(s->request))
+ACTS(skua_request_abort, skua_request_abort(r))
+GIVES(skua_request_abort, of_one_that_has_ended, ENDED, (skua_request_abort(s->request), true))
+ACTS(skua_request_close, skua_request_close(r))
+GIVES(skua_request_close, of_one_that_has_ended, ENDED, (skua_request_close(s->request), true))
+ACTS(skua_on_end, skua_on_end(r, NULL, NULL))
+GIVES(skua_on_end, no_function, HANDLER, (skua_on_end(s->request, NULL, NULL), true))
+ACTS(skua_request_set, s->status = skua_request_set(r, s, s))
+STOPS(skua_request_set, no_key, HANDLER, NO(key), s->status = skua_request_set(s->request, NULL, s))
+ACTS(skua_request_get, (void)skua_request_get(r, s))
+STOPS(skua_request_get, no_key, HANDLER, NO(key), (void)skua_request_get(s->request, NULL))
+ACTS(skua_next, skua_next(r))
+STOPS(skua_next, in_a_handler, HANDLER, "called twice for one before, or for none",
+      skua_next(s->request))
+STOPS(skua_next, twice, BEFORE, "called twice for one before, or for none", skua_next(s->request);
+      skua_next(s->request))
+GIVES(skua_next, of_one_that_has_ended, ENDED, (skua_next(s->request), true))
+ANSWERS(skua_ticket_take, skua_ticket_take(r, &s->ticket))
+STOPS(skua_ticket_take, no_ticket, HANDLER, NO(ticket),
+      s->status = skua_ticket_take(s->request, NULL))
+STOPS(skua_resume, no_function, HANDLER, NO(fn), s->status = skua_resume(s->ticket, NULL, NULL))
+GIVES(skua_resume, no_ticket, HANDLER,
+      skua_resume((skua_ticket){ 0 }, nothing_resumed, NULL) == SKUA_ECLOSED)
+
+// A request that is gone is not the next one's memory at once where the library is built to find
+// faults, and is known for what it is.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__OPTIMIZE__)
+STOPS(skua_respond, of_one_that_was_replaced, REPLACED, IS_GONE,
+      s->status = skua_respond(s->request, 200, NULL, SKUA_SLICE("another's")))
+STOPS(skua_request_path, of_one_that_was_replaced, REPLACED, IS_GONE,
+      (void)skua_request_path(s->request))
+#endif
+
+// ---- Reading content ----
+
+ANSWERS(skua_content_read, skua_content_read(r, nothing_read, NULL))
+STOPS(skua_content_read, no_function, HANDLER, NO(fn),
+      s->status = skua_content_read(s->request, NULL, NULL))
+GIVES(skua_content_read, twice, CONTENT,
+      skua_content_read(s->request, nothing_read, NULL) == SKUA_ESTATE)
+ACTS(skua_content_consume, skua_content_consume(r, 0))
+STOPS(skua_content_consume, too_much, CONTENT,
+      "more octets than were delivered and have not been consumed",
+      skua_content_consume(s->request, 6))
+GIVES(skua_content_consume, of_one_that_has_ended, ENDED,
+      (skua_content_consume(s->request, 0), true))
+ANSWERS(skua_content_limit, skua_content_limit(r, 1))
+ANSWERS(skua_content_collect, skua_content_collect(r, 0, nothing_collected, NULL))
+STOPS(skua_content_collect, no_function, HANDLER, NO(fn),
+      s->status = skua_content_collect(s->request, 0, NULL, NULL))
+ANSWERS(skua_content_spool, skua_content_spool(r, 0, 0, nothing_spooled, NULL))
+STOPS(skua_content_spool, no_function, HANDLER, NO(fn),
+      s->status = skua_content_spool(s->request, 0, 0, NULL, NULL))
+ANSWERS(skua_multipart_read, skua_multipart_read(r, nothing_parted, NULL))
+STOPS(skua_multipart_read, no_function, HANDLER, NO(fn),
+      s->status = skua_multipart_read(s->request, NULL, NULL))
+ANSWERS(skua_multipart_collect, skua_multipart_collect(r, 0, 0, nothing_formed, NULL))
+STOPS(skua_multipart_collect, no_function, HANDLER, NO(fn),
+      s->status = skua_multipart_collect(s->request, 0, 0, NULL, NULL))
+
+// ---- Answering ----
+
+ANSWERS(skua_field_add, skua_field_add(r, "A", SKUA_SLICE("b")))
+STOPS(skua_field_add, no_name, HANDLER, NO(name),
+      s->status = skua_field_add(s->request, NULL, SKUA_SLICE("b")))
+STOPS(skua_field_add, no_octets, HANDLER, NO_OCTETS(value),
+      s->status = skua_field_add(s->request, "A", NOWHERE))
+ANSWERS(skua_respond, skua_respond(r, 200, NULL, SKUA_SLICE("x")))
+STOPS(skua_respond, no_octets, HANDLER, NO_OCTETS(content),
+      s->status = skua_respond(s->request, 200, NULL, NOWHERE))
+GIVES(skua_respond, in_a_head, HEAD,
+      skua_respond(s->request, 200, NULL, SKUA_SLICE("x")) == SKUA_ESTATE)
+GIVES(skua_respond, no_status, HANDLER,
+      skua_respond(s->request, 0, NULL, SKUA_SLICE("x")) == SKUA_EINVAL)
+GIVES(skua_respond, twice, HANDLER,
+      skua_respond(s->request, 200, NULL, SKUA_SLICE("x")) == SKUA_OK &&
+          skua_respond(s->request, 200, NULL, SKUA_SLICE("x")) == SKUA_ESTATE)
+ANSWERS(skua_respond_borrowed, skua_respond_borrowed(r, 200, NULL, SKUA_SLICE("x"), nothing, NULL))
+STOPS(skua_respond_borrowed, no_octets, HANDLER, NO_OCTETS(content),
+      s->status = skua_respond_borrowed(s->request, 200, NULL, NOWHERE, nothing, NULL))
+GIVES(skua_respond_borrowed, no_release, HANDLER,
+      skua_respond_borrowed(s->request, 200, NULL, SKUA_SLICE("x"), NULL, NULL) == SKUA_OK)
+ANSWERS(skua_respond_pull, skua_respond_pull(r, 200, NULL, -1, nothing_pulled, NULL))
+STOPS(skua_respond_pull, no_function, HANDLER, NO(pull),
+      s->status = skua_respond_pull(s->request, 200, NULL, -1, NULL, NULL))
+STOPS(skua_pull_fn, no_octets, HANDLER,
+      "returned SKUA_PULL_OCTETS without any; return SKUA_PULL_PENDING, and call skua_wake when "
+      "there are some",
+      s->status = skua_respond_pull(s->request, 200, NULL, -1, nothing_pulled, NULL))
+STOPS(skua_pull_fn, too_many_octets, HANDLER, "gave more octets than there was room for",
+      s->status = skua_respond_pull(s->request, 200, NULL, -1, too_much_pulled, NULL))
+ANSWERS(skua_trailer_add, skua_trailer_add(r, "A", SKUA_SLICE("b")))
+STOPS(skua_trailer_add, no_name, HANDLER, NO(name),
+      s->status = skua_trailer_add(s->request, NULL, SKUA_SLICE("b")))
+STOPS(skua_trailer_add, no_octets, HANDLER, NO_OCTETS(value),
+      s->status = skua_trailer_add(s->request, "A", NOWHERE))
+ACTS(skua_wake, skua_wake(r))
+GIVES(skua_wake, of_one_that_has_ended, ENDED, (skua_wake(s->request), true))
+ANSWERS(skua_respond_stream, skua_respond_stream(r, 200, NULL, -1, NULL, NULL))
+ANSWERS(skua_write, skua_write(r, SKUA_SLICE("x")))
+STOPS(skua_write, no_octets, HANDLER, NO_OCTETS(octets),
+      s->status = skua_write(s->request, NOWHERE))
+GIVES(skua_write, not_begun, HANDLER, skua_write(s->request, SKUA_SLICE("x")) == SKUA_ESTATE)
+ACTS(skua_write_room, (void)skua_write_room(r))
+GIVES(skua_write_room, of_one_that_has_ended, ENDED, skua_write_room(s->request) == 0)
+ANSWERS(skua_finish, skua_finish(r))
+ANSWERS(skua_events_open, skua_events_open(r, NULL, NULL))
+ANSWERS(skua_event_send, skua_event_send(r, &(skua_event){ .retry_ms = 1 }))
+STOPS(skua_event_send, no_event, HANDLER, NO(event), s->status = skua_event_send(s->request, NULL))
+STOPS(skua_event_send, no_octets, HANDLER, NO_OCTETS(event->data),
+      s->status = skua_event_send(s->request, &(skua_event){ .data = NOWHERE }))
+ANSWERS(skua_upgrade, skua_upgrade(r, "a", NULL, NULL))
+STOPS(skua_upgrade, no_protocol, HANDLER, NO(protocol),
+      s->status = skua_upgrade(s->request, NULL, NULL, NULL))
+ANSWERS(skua_respond_error, skua_respond_error(r, 404))
+ANSWERS(skua_refuse, skua_refuse(r, 404, SKUA_SLICE("x")))
+STOPS(skua_refuse, no_octets, HANDLER, NO_OCTETS(sentence),
+      s->status = skua_refuse(s->request, 404, NOWHERE))
+ANSWERS(skua_respond_text, skua_respond_text(r, 200, "x"))
+STOPS(skua_respond_text, no_text, HANDLER, NO(text),
+      s->status = skua_respond_text(s->request, 200, NULL))
+ANSWERS(skua_respond_html, skua_respond_html(r, 200, "x"))
+STOPS(skua_respond_html, no_html, HANDLER, NO(html),
+      s->status = skua_respond_html(s->request, 200, NULL))
+ANSWERS(skua_respond_json, skua_respond_json(r, 200, SKUA_SLICE("1")))
+STOPS(skua_respond_json, no_octets, HANDLER, NO_OCTETS(json),
+      s->status = skua_respond_json(s->request, 200, NOWHERE))
+ANSWERS(skua_redirect, skua_redirect(r, 303, "/x"))
+STOPS(skua_redirect, no_location, HANDLER, NO(location),
+      s->status = skua_redirect(s->request, 303, NULL))
+ANSWERS(skua_inform, skua_inform(r, 103, NULL, 0))
+STOPS(skua_inform, no_fields, HANDLER, NO(fields),
+      s->status = skua_inform(s->request, 103, NULL, 1))
+ANSWERS(skua_cookie_set, skua_cookie_set(r, &(skua_cookie){ .name = "a" }))
+STOPS(skua_cookie_set, no_cookie, HANDLER, NO(cookie),
+      s->status = skua_cookie_set(s->request, NULL))
+STOPS(skua_cookie_set, no_octets, HANDLER, NO_OCTETS(cookie->value),
+      s->status = skua_cookie_set(s->request, &(skua_cookie){ .name = "a", .value = NOWHERE }))
+GIVES(skua_cookie_set, no_name, HANDLER,
+      skua_cookie_set(s->request, &(skua_cookie){ 0 }) == SKUA_EINVAL)
+
+// ---- Blocking handlers ----
+
+STOPS(skua_reply_field, no_reply, BLOCKING, NO(reply),
+      s->status = skua_reply_field(NULL, "A", SKUA_SLICE("b")))
+STOPS(skua_reply_field, no_name, BLOCKING, NO(name),
+      s->status = skua_reply_field(s->reply, NULL, SKUA_SLICE("b")))
+STOPS(skua_reply_field, no_octets, BLOCKING, NO_OCTETS(value),
+      s->status = skua_reply_field(s->reply, "A", NOWHERE))
+STOPS(skua_reply_field, later, LATER, OUTSIDE_OF_BLOCKING,
+      s->status = skua_reply_field(s->reply, "A", SKUA_SLICE("b")))
+STOPS(skua_reply_give, no_reply, BLOCKING, NO(reply),
+      s->status = skua_reply_give(NULL, 200, NULL, SKUA_SLICE("x")))
+STOPS(skua_reply_give, no_octets, BLOCKING, NO_OCTETS(content),
+      s->status = skua_reply_give(s->reply, 200, NULL, NOWHERE))
+STOPS(skua_reply_give, later, LATER, OUTSIDE_OF_BLOCKING,
+      s->status = skua_reply_give(s->reply, 200, NULL, SKUA_SLICE("x")))
+GIVES(skua_reply_give, twice, BLOCKING,
+      skua_reply_give(s->reply, 200, NULL, SKUA_SLICE("x")) == SKUA_OK &&
+          skua_reply_give(s->reply, 200, NULL, SKUA_SLICE("x")) == SKUA_ESTATE)
+STOPS(skua_reply_peer_is_gone, no_reply, BLOCKING, NO(reply), (void)skua_reply_peer_is_gone(NULL))
+STOPS(skua_reply_peer_is_gone, later, LATER, OUTSIDE_OF_BLOCKING,
+      (void)skua_reply_peer_is_gone(s->reply))
+
+// ---- Connections ----
+
+// A function of a connection: without one, on another thread, and when it has been closed.
+#define CONNECTS(function, ...)                                                                    \
+    STOPS(function, no_connection, HANDLER, NO(connection), skua_connection *c = NULL;             \
+          __VA_ARGS__)                                                                             \
+    STOPS(function, on_another_thread, ELSEWHERE, OTHER_THAN_CONNECTION,                           \
+          skua_connection *c = s->connection;                                                      \
+          __VA_ARGS__)                                                                             \
+    STOPS(function, closed, CLOSED, CONNECTION_GONE, skua_connection *c = s->connection;           \
+          __VA_ARGS__)
+
+CONNECTS(skua_connection_peer, (void)skua_connection_peer(c, NULL, 0))
+STOPS(skua_connection_peer, no_text, HANDLER, NO(text),
+      (void)skua_connection_peer(s->connection, NULL, 9))
+CONNECTS(skua_connection_id, (void)skua_connection_id(c))
+CONNECTS(skua_connection_worker, (void)skua_connection_worker(c))
+CONNECTS(skua_connection_set, skua_connection_set(c, s))
+CONNECTS(skua_connection_get, (void)skua_connection_get(c))
+GIVES(skua_connection_worker, in_on_connect, CONNECT_HOOK,
+      skua_connection_worker(s->connection) == s->worker)
+
+#undef READS
+#undef ACTS
+#undef ANSWERS
+#undef CONNECTS
