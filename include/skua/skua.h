@@ -1012,7 +1012,7 @@ SKUA_API void skua_file_load(skua_file *file, uint64_t offset, char *buffer, siz
 
 // Reads up to room octets at offset, now, though the disk be slow. Meant for small files; large
 // ones are sent, not read.
-// Errors: SKUA_EIO. *octets is 0 at the end of the file.
+// Errors: SKUA_EIO. *octets is 0 at the end of the file.  Thread: any.
 SKUA_API SKUA_NODISCARD skua_status skua_file_read(skua_file *file, uint64_t offset, char *buffer,
                                                    size_t room, size_t *octets);
 
@@ -1079,7 +1079,7 @@ SKUA_API uint64_t skua_watch_changes(const skua_watch *watch);
 // ---- Answers made once, sent often ------------------------------------------------------------
 
 // A response made in advance: status, fields, and content from memory or a file. Reference-counted,
-// of one worker.
+// of one worker, on whose thread all functions of it are called.
 typedef struct skua_answer skua_answer;
 
 // What skua_answer_new is told. Zero means none. All slices are copied.

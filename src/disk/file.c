@@ -4,7 +4,7 @@
 
 #include "disk/file.h"
 
-#include "base/assert.h"
+#include "base/contract.h"
 #include "base/memory.h"
 #include "io/disk.h"
 #include "io/file.h"
@@ -50,6 +50,10 @@ static void file_opened(io_op *op, int64_t result)
 void skua_file_open(skua_worker *w, skua_root *root, slice path, skua_file_opened_fn *fn,
                     void *user)
 {
+    home_expect(w, __func__);
+    CONTRACT_GIVEN(root);
+    CONTRACT_SLICE(path);
+    CONTRACT_GIVEN(fn);
     file_opening *opening = memory_alloc(sizeof *opening + path.len + 1);
     skua_file *file = memory_alloc(sizeof *file);
     if (!opening || !file || (path.len && memchr(path.ptr, 0, path.len))) {
@@ -110,6 +114,9 @@ static void file_loaded_some(io_op *op, int64_t result)
 void skua_file_load(skua_file *file, uint64_t offset, char *buffer, size_t room,
                     skua_file_loaded_fn *fn, void *user)
 {
+    file_expect(file, __func__);
+    CONTRACT(buffer || !room, "buffer must not be NULL");
+    CONTRACT_GIVEN(fn);
     file_loading *loading = memory_alloc(sizeof *loading);
     if (!loading) {
         fn(file->worker, SKUA_ENOMEM, 0, user);
@@ -130,6 +137,9 @@ void skua_file_load(skua_file *file, uint64_t offset, char *buffer, size_t room,
 skua_status skua_file_read(skua_file *file, uint64_t offset, char *buffer, size_t room,
                            size_t *octets)
 {
+    CONTRACT_GIVEN(file);
+    CONTRACT(buffer || !room, "buffer must not be NULL");
+    CONTRACT_GIVEN(octets);
     ssize_t n;
     do {
         n = pread(file->fd, buffer, room, (off_t)offset);
@@ -143,6 +153,7 @@ skua_status skua_file_read(skua_file *file, uint64_t offset, char *buffer, size_
 
 skua_file *skua_file_ref(skua_file *file)
 {
+    file_expect(file, __func__);
     file->refs++;
     return file;
 }
@@ -175,7 +186,8 @@ static void file_drop_scratch(skua_file *file)
 
 void skua_file_unref(skua_file *file)
 {
-    SKUA_ASSERT(file->refs > 0);
+    file_expect(file, __func__);
+    CONTRACT(file->refs > 0, "called more often than there are references");
     if (--file->refs) return;
     if (file->is_scratch) {
         file_drop_scratch(file);
@@ -188,6 +200,9 @@ void skua_file_unref(skua_file *file)
 
 skua_status skua_file_keep(skua_file *file, skua_root *root, slice path)
 {
+    CONTRACT_GIVEN(file);
+    CONTRACT_GIVEN(root);
+    CONTRACT_SLICE(path);
     char text[ROOT_PATH_OCTETS];
     if (!file->is_scratch) return SKUA_EUNSUPPORTED;
     if (!root_path(path, text)) return SKUA_ENOENT;

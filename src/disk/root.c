@@ -5,6 +5,7 @@
 #include "disk/root.h"
 
 #include "base/assert.h"
+#include "base/contract.h"
 #include "base/memory.h"
 
 #include <errno.h>
@@ -53,8 +54,8 @@ static int root_open(const char *path)
 
 __attribute__((cold)) skua_status skua_root_open(const char *path, skua_root **root)
 {
-    SKUA_ASSERT(path);
-    SKUA_ASSERT(root);
+    CONTRACT_GIVEN(path);
+    CONTRACT_GIVEN(root);
     skua_root *made = memory_lasting(sizeof *made);
     if (!made) return SKUA_ENOMEM;
     made->fd = root_open(path);
@@ -79,6 +80,7 @@ void skua_root_close(skua_root *root)
 
 void skua_root_follow(skua_root *root, skua_links links)
 {
+    CONTRACT_GIVEN(root);
     root->links = (uint8_t)links;
 }
 
@@ -118,7 +120,9 @@ bool root_path(slice path, char text[ROOT_PATH_OCTETS])
 
 skua_status skua_root_list(skua_root *root, skua_slice path, skua_root_entry_fn *each, void *user)
 {
-    SKUA_ASSERT(each);
+    CONTRACT_GIVEN(root);
+    CONTRACT_SLICE(path);
+    CONTRACT_GIVEN(each);
     char text[ROOT_PATH_OCTETS];
     if (!root_path(path, text)) return SKUA_ENOENT;
     return file_list_beneath(root_files(root), text, SIZE_MAX, each, user);

@@ -10,6 +10,7 @@
 #include "disk/watch.h"
 
 #include "base/assert.h"
+#include "base/contract.h"
 #include "base/memory.h"
 #include "io/changes.h"
 #include "io/file.h"
@@ -365,6 +366,7 @@ static void watch_wait_for_reader(watch_set *set)
 
 uint64_t skua_watch_changes(const skua_watch *watch)
 {
+    CONTRACT_GIVEN(watch);
     watch_wait_for_reader(watch->set);
     uint_fast64_t changes = atomic_load_explicit(watch->counter, memory_order_acquire);
     if (changes & WATCH_DEAD) {

@@ -4,7 +4,6 @@
 
 #include "exchange/answer.h"
 
-#include "base/assert.h"
 #include "base/memory.h"
 #include "exchange/respond.h"
 #include "exchange/worker.h"
@@ -63,6 +62,11 @@ static void answer_keep(skua_answer *a, const skua_answer_desc *desc, bool in_me
 
 skua_status skua_answer_new(skua_worker *worker, const skua_answer_desc *desc, skua_answer **answer)
 {
+    home_expect(worker, __func__);
+    CONTRACT_GIVEN(desc);
+    CONTRACT(desc->fields || !desc->fields_count, "desc->fields must not be NULL");
+    CONTRACT_SLICE(desc->content);
+    CONTRACT_GIVEN(answer);
     if (desc->status < 200 || desc->status > 599 || !answer_fields_are_valid(desc))
         return SKUA_EINVAL;
     if (answer_fields_octets(desc) > ANSWER_FIELDS_OCTETS_MAX) return SKUA_EINVAL;
@@ -88,13 +92,15 @@ skua_status skua_answer_new(skua_worker *worker, const skua_answer_desc *desc, s
 
 skua_answer *skua_answer_ref(skua_answer *answer)
 {
+    answer_expect(answer, __func__);
     answer->refs++;
     return answer;
 }
 
 void skua_answer_unref(skua_answer *answer)
 {
-    SKUA_ASSERT(answer->refs > 0);
+    answer_expect(answer, __func__);
+    CONTRACT(answer->refs > 0, "called more often than there are references");
     if (--answer->refs) return;
     if (answer->file) skua_file_unref(answer->file);
     memory_free(answer->h1);

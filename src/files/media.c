@@ -7,6 +7,7 @@
 
 #include "files/media.h"
 
+#include "base/contract.h"
 #include "base/utf8.h"
 
 typedef struct media_entry {
@@ -227,6 +228,7 @@ static const char *media_of_name(slice name)
 
 const char *skua_media_type(skua_slice name)
 {
+    CONTRACT_SLICE(name);
     const char *type = media_of_name(name);
     return type ? type : media_unknown;
 }

@@ -4,6 +4,7 @@
 // and fresh is answered without a system call and without memory: one hash, one comparison, one
 // answer made long ago.
 
+#include "base/contract.h"
 #include "base/memory.h"
 #include "files/cache.h"
 #include "files/lookup.h"
@@ -255,6 +256,9 @@ __attribute__((cold)) skua_status skua_route_directory(skua_server *server, cons
                                                        const char *path,
                                                        const skua_directory_config *config)
 {
+    CONTRACT_SERVER(server);
+    CONTRACT_GIVEN(pattern);
+    CONTRACT_GIVEN(path);
     static const skua_directory_config defaults = { 0 };
     if (!config) config = &defaults;
     skua_status status = site_check(server, pattern, config);

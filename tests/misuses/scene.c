@@ -8,6 +8,7 @@
 #include "support/socket.h"
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -80,6 +81,11 @@ static void scene_opened(skua_worker *worker, skua_status status, skua_file *fil
         s->status = skua_respond(s->request, 204, NULL, SKUA_SLICE(""));
 }
 
+static void scene_make_answer(scene *s, skua_worker *worker)
+{
+    s->status = skua_answer_new(worker, &(skua_answer_desc){ .status = 200 }, &s->answer);
+}
+
 static bool scene_is_about_the_end(const scene *s)
 {
     place where = s->row->where;
@@ -108,7 +114,9 @@ static void scene_handle(skua_request *request, void *user)
         skua_file_open(s->worker, s->root, SKUA_SLICE("file"), scene_opened, s);
     } else {
         s->status = skua_timer_start(s->worker, INT64_MAX, 0, nothing_done, NULL, &s->timer);
-        if (where == HANDLER || where == TURN || where == TEST) scene_commit(s);
+        if (where == ELSEWHERE) scene_make_answer(s, s->worker);
+        if (where == HANDLER || where == TWO_SERVERS || where == TURN || where == TEST)
+            scene_commit(s);
         if (where == ELSEWHERE) scene_commit_elsewhere(s);
         if (skua_request_status(request) == 0)
             s->status = skua_respond(request, 204, NULL, SKUA_SLICE(""));
@@ -286,6 +294,36 @@ static bool scene_play_tested(scene *s)
     return true;
 }
 
+// ---- Another server ----
+
+static sem_t other_is_ready;
+
+static void other_opened(skua_worker *worker, skua_status status, skua_file *file,
+                         const skua_file_info *info, void *user)
+{
+    (void)worker;
+    (void)info;
+    if (status == SKUA_OK) ((scene *)user)->file = file;
+    (void)sem_post(&other_is_ready);
+}
+
+static void other_starts(skua_worker *worker, void *user)
+{
+    scene_make_answer(user, worker);
+    skua_file_open(worker, ((scene *)user)->root, SKUA_SLICE("file"), other_opened, user);
+}
+
+// It runs until the process is stopped.
+static bool scene_start_other(scene *s)
+{
+    skua_server *server = skua_server_new(&(skua_config){
+        .listen = "127.0.0.1:0", .workers = 1, .on_worker_start = other_starts, .hook_user = s });
+    if (!server || sem_init(&other_is_ready, 0, 0) || skua_start(server)) return false;
+    return sem_wait(&other_is_ready) == 0 && s->answer && s->file;
+}
+
+// ---- Playing ----
+
 static void scene_use_local(skua_worker *worker, void *user)
 {
     (void)skua_local(worker, ((scene *)user)->key);
@@ -293,6 +331,7 @@ static void scene_use_local(skua_worker *worker, void *user)
 
 static bool scene_play_started(scene *s)
 {
+    if (s->row->where == TWO_SERVERS && !scene_start_other(s)) return false;
     if (skua_start(s->server)) return false;
     s->status = skua_post(s->server, 0, scene_use_local, s);
     scene_at(s, RUNNING);
@@ -329,6 +368,13 @@ bool scene_play(const misuse *row, const char *folder)
 }
 
 // ---- Functions that are given ----
+
+bool server_is_made(const skua_config *config)
+{
+    skua_server *server = skua_server_new(config);
+    skua_server_free(server);
+    return server != NULL;
+}
 
 void nothing(void *user)
 {

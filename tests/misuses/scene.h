@@ -27,6 +27,7 @@ typedef enum place {
     HEAD,           // in middleware's head
     HANDLER,        // in a handler
     ELSEWHERE,      // on another thread, while the request's handler waits for it
+    TWO_SERVERS,    // in a handler, with an answer and a file of another server's worker
     LAST_WORDS,     // in on_end of a request that was not answered
     ENDED,          // after that, while the request is held, on its worker
     GONE,           // after that, when it is not held any more
@@ -47,7 +48,7 @@ typedef struct scene {
     skua_request *request;
     const skua_request *read; // the same, in a blocking handler
     skua_reply *reply;
-    skua_root *root;
+    skua_root *root, *other;
     skua_file *file;
     skua_answer *answer;
     skua_watch *watch;
@@ -70,6 +71,9 @@ typedef struct misuse {
 
 // Plays a row in this process, which may not return. Returns whether it went as the row says.
 bool scene_play(const misuse *row, const char *folder);
+
+// Whether a server can be made by config.
+bool server_is_made(const skua_config *config);
 
 // What rows pass where a function must be given.
 void nothing(void *user);

@@ -46,6 +46,8 @@ enum { TOLD_OCTETS = 4096, PATIENCE_S = 60 };
     "to answer later, use a ticket"
 #define OTHER_THAN_CONNECTION "called on another thread than the connection's worker; use skua_post"
 #define CONNECTION_GONE "the connection is gone; it is there until on_close has returned"
+#define OTHERS_FILE "the file is another worker's; open it on each"
+#define OTHERS_ANSWER "the answer is another worker's; make one on each, as by skua_local"
 #define FREED "called while the server is being freed"
 #define NOWHERE ((skua_slice){ NULL, 1 })
 
@@ -66,6 +68,7 @@ enum { TOLD_OCTETS = 4096, PATIENCE_S = 60 };
     }
 #include "misuses/server.h"
 #include "misuses/request.h"
+#include "misuses/file.h"
 #undef STOPS
 #undef GIVES
 
@@ -76,6 +79,7 @@ static const misuse misuses[] = {
     { #function, #what, where, NULL, function##_##what },
 #include "misuses/server.h"
 #include "misuses/request.h"
+#include "misuses/file.h"
 #undef STOPS
 #undef GIVES
 };

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+//
+// Misuses of files, directories and answers made in advance: a table, as scene.h says, with no
+// include guard.
+
+STOPS(skua_root_open, no_path, OUTSIDE, NO(path), s->status = skua_root_open(NULL, &s->other))
+STOPS(skua_root_open, no_root, OUTSIDE, NO(root), s->status = skua_root_open("/", NULL))
+STOPS(skua_root_follow, no_root, OUTSIDE, NO(root), skua_root_follow(NULL, SKUA_LINKS_ALL))
+GIVES(skua_root_close, nothing, OUTSIDE, (skua_root_close(NULL), true))
+STOPS(skua_root_list, no_root, OUTSIDE, NO(root),
+      s->status = skua_root_list(NULL, SKUA_SLICE(""), nothing_listed, NULL))
+STOPS(skua_root_list, no_octets, OUTSIDE, NO_OCTETS(path),
+      s->status = skua_root_list(s->root, NOWHERE, nothing_listed, NULL))
+STOPS(skua_root_list, no_function, OUTSIDE, NO(each),
+      s->status = skua_root_list(s->root, SKUA_SLICE(""), NULL, NULL))
+
+STOPS(skua_file_open, no_worker, HANDLER, NO(worker),
+      skua_file_open(NULL, s->root, SKUA_SLICE("file"), nothing_opened, NULL))
+STOPS(skua_file_open, on_another_thread, ELSEWHERE, OTHER_THAN_WORKER,
+      skua_file_open(s->worker, s->root, SKUA_SLICE("file"), nothing_opened, NULL))
+STOPS(skua_file_open, no_root, HANDLER, NO(root),
+      skua_file_open(s->worker, NULL, SKUA_SLICE("file"), nothing_opened, NULL))
+STOPS(skua_file_open, no_octets, HANDLER, NO_OCTETS(path),
+      skua_file_open(s->worker, s->root, NOWHERE, nothing_opened, NULL))
+STOPS(skua_file_open, no_function, HANDLER, NO(fn),
+      skua_file_open(s->worker, s->root, SKUA_SLICE("file"), NULL, NULL))
+STOPS(skua_file_load, no_file, FILE_HERE, NO(file),
+      skua_file_load(NULL, 0, s->text, 1, nothing_loaded, NULL))
+STOPS(skua_file_load, no_buffer, FILE_HERE, NO(buffer),
+      skua_file_load(s->file, 0, NULL, 1, nothing_loaded, NULL))
+STOPS(skua_file_load, no_function, FILE_HERE, NO(fn),
+      skua_file_load(s->file, 0, s->text, 1, NULL, NULL))
+STOPS(skua_file_load, on_another_thread, FILE_ELSEWHERE, OTHERS_FILE,
+      skua_file_load(s->file, 0, s->text, 1, nothing_loaded, NULL))
+STOPS(skua_file_read, no_file, FILE_HERE, NO(file),
+      s->status = skua_file_read(NULL, 0, s->text, 1, &s->index))
+STOPS(skua_file_read, no_buffer, FILE_HERE, NO(buffer),
+      s->status = skua_file_read(s->file, 0, NULL, 1, &s->index))
+STOPS(skua_file_read, no_octets, FILE_HERE, NO(octets),
+      s->status = skua_file_read(s->file, 0, s->text, 1, NULL))
+GIVES(skua_file_read, on_another_thread, FILE_ELSEWHERE,
+      skua_file_read(s->file, 0, s->text, 1, &s->index) == SKUA_OK)
+STOPS(skua_file_ref, no_file, FILE_HERE, NO(file), (void)skua_file_ref(NULL))
+STOPS(skua_file_ref, on_another_thread, FILE_ELSEWHERE, OTHERS_FILE, (void)skua_file_ref(s->file))
+STOPS(skua_file_unref, no_file, FILE_HERE, NO(file), skua_file_unref(NULL))
+STOPS(skua_file_unref, on_another_thread, FILE_ELSEWHERE, OTHERS_FILE, skua_file_unref(s->file))
+STOPS(skua_file_keep, no_file, FILE_HERE, NO(file),
+      s->status = skua_file_keep(NULL, s->root, SKUA_SLICE("x")))
+STOPS(skua_file_keep, no_root, FILE_HERE, NO(root),
+      s->status = skua_file_keep(s->file, NULL, SKUA_SLICE("x")))
+STOPS(skua_file_keep, no_octets, FILE_HERE, NO_OCTETS(path),
+      s->status = skua_file_keep(s->file, s->root, NOWHERE))
+GIVES(skua_file_keep, that_has_a_name, FILE_ELSEWHERE,
+      skua_file_keep(s->file, s->root, SKUA_SLICE("x")) == SKUA_EUNSUPPORTED)
+STOPS(skua_respond_file, no_request, FILE_HERE, NO_REQUEST,
+      s->status = skua_respond_file(NULL, 200, NULL, s->file, 0, 1))
+STOPS(skua_respond_file, on_another_thread, FILE_ELSEWHERE, OTHER_THAN_REQUEST,
+      s->status = skua_respond_file(s->request, 200, NULL, s->file, 0, 1))
+STOPS(skua_respond_file, no_file, FILE_HERE, NO(file),
+      s->status = skua_respond_file(s->request, 200, NULL, NULL, 0, 1))
+GIVES(skua_respond_file, no_length, FILE_HERE,
+      skua_respond_file(s->request, 200, NULL, s->file, 1, UINT64_MAX) == SKUA_EINVAL)
+STOPS(skua_write_file, no_request, FILE_HERE, NO_REQUEST,
+      s->status = skua_write_file(NULL, s->file, 0, 1))
+STOPS(skua_write_file, on_another_thread, FILE_ELSEWHERE, OTHER_THAN_REQUEST,
+      s->status = skua_write_file(s->request, s->file, 0, 1))
+STOPS(skua_write_file, no_file, FILE_HERE, NO(file),
+      s->status = skua_write_file(s->request, NULL, 0, 1))
+STOPS(skua_watch_changes, no_watch, OUTSIDE, NO(watch), (void)skua_watch_changes(NULL))
+
+STOPS(skua_answer_new, no_worker, HANDLER, NO(worker),
+      s->status = skua_answer_new(NULL, &(skua_answer_desc){ .status = 200 }, &s->answer))
+STOPS(skua_answer_new, on_another_thread, ELSEWHERE, OTHER_THAN_WORKER,
+      s->status = skua_answer_new(s->worker, &(skua_answer_desc){ .status = 200 }, &s->answer))
+STOPS(skua_answer_new, no_desc, HANDLER, NO(desc),
+      s->status = skua_answer_new(s->worker, NULL, &s->answer))
+STOPS(skua_answer_new, no_fields, HANDLER, NO(desc->fields),
+      s->status = skua_answer_new(s->worker,
+                                  &(skua_answer_desc){ .status = 200, .fields_count = 1 },
+                                  &s->answer))
+STOPS(skua_answer_new, no_octets, HANDLER, NO_OCTETS(desc->content),
+      s->status = skua_answer_new(s->worker,
+                                  &(skua_answer_desc){ .status = 200, .content = NOWHERE },
+                                  &s->answer))
+STOPS(skua_answer_new, no_answer, HANDLER, NO(answer),
+      s->status = skua_answer_new(s->worker, &(skua_answer_desc){ .status = 200 }, NULL))
+GIVES(skua_answer_new, no_status, HANDLER,
+      skua_answer_new(s->worker, &(skua_answer_desc){ 0 }, &s->answer) == SKUA_EINVAL)
+STOPS(skua_answer_ref, no_answer, HANDLER, NO(answer), (void)skua_answer_ref(NULL))
+STOPS(skua_answer_ref, on_another_thread, ELSEWHERE, OTHERS_ANSWER,
+      (void)skua_answer_ref(s->answer))
+STOPS(skua_answer_unref, no_answer, HANDLER, NO(answer), skua_answer_unref(NULL))
+STOPS(skua_answer_unref, on_another_thread, ELSEWHERE, OTHERS_ANSWER, skua_answer_unref(s->answer))
+STOPS(skua_respond_answer, no_request, HANDLER, NO_REQUEST,
+      s->status = skua_respond_answer(NULL, s->answer))
+STOPS(skua_respond_answer, on_another_thread, ELSEWHERE, OTHER_THAN_REQUEST,
+      s->status = skua_respond_answer(s->request, s->answer))
+STOPS(skua_respond_answer, no_answer, HANDLER, NO(answer),
+      s->status = skua_respond_answer(s->request, NULL))
+STOPS(skua_respond_answer, of_another_worker, TWO_SERVERS, OTHERS_ANSWER,
+      s->status = skua_respond_answer(s->request, s->answer))
+STOPS(skua_respond_file, of_another_worker, TWO_SERVERS, OTHERS_FILE,
+      s->status = skua_respond_file(s->request, 200, NULL, s->file, 0, 1))
+
+STOPS(skua_route_directory, no_server, OUTSIDE, NO_SERVER,
+      s->status = skua_route_directory(NULL, "/", "/", NULL))
+STOPS(skua_route_directory, no_pattern, OUTSIDE, NO(pattern),
+      s->status = skua_route_directory(s->server, NULL, "/", NULL))
+STOPS(skua_route_directory, no_path, OUTSIDE, NO(path),
+      s->status = skua_route_directory(s->server, "/", NULL, NULL))
+STOPS(skua_media_type, no_octets, OUTSIDE, NO_OCTETS(name), (void)skua_media_type(NOWHERE))
+GIVES(skua_test_free, nothing, OUTSIDE, (skua_test_free((skua_slice){ NULL, 0 }), true))
+GIVES(skua_server_new, no_config, OUTSIDE, server_is_made(NULL))
