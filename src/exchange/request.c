@@ -624,7 +624,7 @@ size_t skua_request_peer(const skua_request *r, char *text, size_t room)
 {
     request_expect_reader(r, __func__);
     CONTRACT(text || !room, "text must not be NULL");
-    if (r->life == LIFE_IS_OVER && !r->reply) return request_write_no_peer(text, room);
+    if (!r->reply && r->life == LIFE_IS_OVER) return request_write_no_peer(text, room);
     return io_address_write(
         r->reply ? blocking_peer(r->reply) : r->carrier->table->peer(r->carrier), text, room);
 }
@@ -632,7 +632,7 @@ size_t skua_request_peer(const skua_request *r, char *text, size_t room)
 bool skua_request_peer_is_done(const skua_request *r)
 {
     request_expect_reader(r, __func__);
-    if (r->life == LIFE_IS_OVER && !r->reply) return true;
+    if (!r->reply && r->life == LIFE_IS_OVER) return true;
     return r->reply ? blocking_peer_was_done(r->reply)
                     : r->carrier->table->peer_is_done(r->carrier);
 }

@@ -13,6 +13,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+static pthread_mutex_t scene_lock = PTHREAD_MUTEX_INITIALIZER;
+
 static void scene_commit(scene *s)
 {
     s->ran = true;
@@ -54,7 +56,7 @@ static void scene_ended(skua_request *request, skua_end how, void *user)
     scene *s = user;
     scene_at(s, LAST_WORDS);
     if (s->row->where == ENDED || s->row->where == GONE)
-        s->status = skua_post(s->server, 0, scene_posted, s);
+        (void)!skua_post(s->server, 0, scene_posted, s);
 }
 
 static void scene_read(skua_request *request, skua_content_event event, skua_slice octets,
@@ -63,7 +65,7 @@ static void scene_read(skua_request *request, skua_content_event event, skua_sli
     (void)octets;
     if (event == SKUA_CONTENT_DATA) scene_at(user, CONTENT);
     if (event == SKUA_CONTENT_END && skua_request_status(request) == 0)
-        ((scene *)user)->status = skua_respond(request, 204, NULL, SKUA_SLICE(""));
+        (void)!skua_respond(request, 204, NULL, SKUA_SLICE(""));
 }
 
 static void scene_opened(skua_worker *worker, skua_status status, skua_file *file,
@@ -78,12 +80,12 @@ static void scene_opened(skua_worker *worker, skua_status status, skua_file *fil
     if (s->row->where == FILE_ELSEWHERE) scene_commit_elsewhere(s);
     skua_file_unref(file);
     if (skua_request_status(s->request) == 0)
-        s->status = skua_respond(s->request, 204, NULL, SKUA_SLICE(""));
+        (void)!skua_respond(s->request, 204, NULL, SKUA_SLICE(""));
 }
 
 static void scene_make_answer(scene *s, skua_worker *worker)
 {
-    s->status = skua_answer_new(worker, &(skua_answer_desc){ .status = 200 }, &s->answer);
+    (void)!skua_answer_new(worker, &(skua_answer_desc){ .status = 200 }, &s->answer);
 }
 
 static bool scene_is_about_the_end(const scene *s)
@@ -109,23 +111,23 @@ static void scene_handle(skua_request *request, void *user)
     if (scene_is_about_the_end(s)) {
         scene_abandon(s);
     } else if (where == CONTENT) {
-        s->status = skua_content_read(request, scene_read, s);
+        (void)!skua_content_read(request, scene_read, s);
     } else if (where == FILE_HERE || where == FILE_ELSEWHERE) {
         skua_file_open(s->worker, s->root, SKUA_SLICE("file"), scene_opened, s);
     } else {
-        s->status = skua_timer_start(s->worker, INT64_MAX, 0, nothing_done, NULL, &s->timer);
+        (void)!skua_timer_start(s->worker, INT64_MAX, 0, nothing_done, NULL, &s->timer);
         if (where == ELSEWHERE) scene_make_answer(s, s->worker);
         if (where == HANDLER || where == TWO_SERVERS || where == TURN || where == TEST)
             scene_commit(s);
         if (where == ELSEWHERE) scene_commit_elsewhere(s);
         if (skua_request_status(request) == 0)
-            s->status = skua_respond(request, 204, NULL, SKUA_SLICE(""));
+            (void)!skua_respond(request, 204, NULL, SKUA_SLICE(""));
     }
 }
 
 static void scene_answer(skua_request *request, void *user)
 {
-    ((scene *)user)->status = skua_respond(request, 204, NULL, SKUA_SLICE(""));
+    (void)!skua_respond(request, 204, NULL, SKUA_SLICE(""));
 }
 
 static void scene_block(const skua_request *request, skua_slice content, skua_reply *reply,
@@ -133,10 +135,12 @@ static void scene_block(const skua_request *request, skua_slice content, skua_re
 {
     (void)content;
     scene *s = user;
+    (void)pthread_mutex_lock(&scene_lock);
     s->read = request;
     s->reply = reply;
+    (void)pthread_mutex_unlock(&scene_lock);
     scene_at(s, BLOCKING);
-    s->status = skua_reply_give(reply, 204, NULL, SKUA_SLICE(""));
+    (void)!skua_reply_give(reply, 204, NULL, SKUA_SLICE(""));
 }
 
 static void scene_before(skua_request *request, void *user)
@@ -176,7 +180,7 @@ static void scene_closes(skua_connection *connection, void *user)
 {
     (void)connection;
     scene *s = user;
-    if (s->row->where == CLOSED) s->status = skua_post(s->server, 0, scene_after_close, s);
+    if (s->row->where == CLOSED) (void)!skua_post(s->server, 0, scene_after_close, s);
 }
 
 static void *scene_make(skua_worker *worker, void *user)
@@ -258,7 +262,7 @@ static void scene_replace(scene *s)
 {
     for (int i = 0; i < 10; i++)
         scene_ask_for(s, "GET /other HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
-    s->status = skua_post(s->server, 0, scene_posted, s);
+    (void)!skua_post(s->server, 0, scene_posted, s);
 }
 
 static void *scene_client(void *user)
@@ -329,15 +333,23 @@ static void scene_use_local(skua_worker *worker, void *user)
     (void)skua_local(worker, ((scene *)user)->key);
 }
 
+// What its thread has written is seen here.
+static void scene_commit_later(scene *s)
+{
+    (void)pthread_mutex_lock(&scene_lock);
+    scene_commit(s);
+    (void)pthread_mutex_unlock(&scene_lock);
+}
+
 static bool scene_play_started(scene *s)
 {
     if (s->row->where == TWO_SERVERS && !scene_start_other(s)) return false;
     if (skua_start(s->server)) return false;
-    s->status = skua_post(s->server, 0, scene_use_local, s);
+    (void)!skua_post(s->server, 0, scene_use_local, s);
     scene_at(s, RUNNING);
     if (s->row->where == STRANGER) scene_commit_elsewhere(s);
     else if (s->row->where != RUNNING) scene_ask(s);
-    scene_at(s, LATER);
+    if (s->row->where == LATER) scene_commit_later(s);
     if (s->row->where == REPLACED) scene_replace(s);
     skua_stop(s->server, 10000000000);
     return skua_wait(s->server) == SKUA_OK;
