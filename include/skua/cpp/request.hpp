@@ -319,9 +319,9 @@ public:
     // -- In a coroutine --
 
     // The whole content; throws http_error(413) past limit, cancelled if it will never be complete.
-    auto body(std::uint64_t limit = 0);
+    [[nodiscard("to be awaited")]] auto body(std::uint64_t limit = 0);
     // Writes all of octets, which must live until this is done, waiting for room; begins a stream if need be.
-    auto send(std::string_view octets);
+    [[nodiscard("to be awaited")]] auto send(std::string_view octets);
 
     // -- With a callback --
 
@@ -333,16 +333,17 @@ public:
         auto *kept = new (memory) F(std::move(fn));
         skua_status status = skua_content_collect(
             raw(), limit,
-            [](skua_request *of, skua_status came, skua_slice content, void *user) {
-                auto *held = static_cast<F *>(user);
-                if (came == SKUA_OK) {
-                    guard(of, [&] {
-                        request self(of);
-                        (*held)(self, view(content));
-                    });
-                }
-                held->~F();
-            },
+            detail::given(*kept,
+                          +[](skua_request *of, skua_status came, skua_slice content, void *user) {
+                              auto *held = static_cast<F *>(user);
+                              if (came == SKUA_OK) {
+                                  guard(of, [&] {
+                                      request self(of);
+                                      (*held)(self, view(content));
+                                  });
+                              }
+                              held->~F();
+                          }),
             kept);
         if (status) {
             kept->~F();

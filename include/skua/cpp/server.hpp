@@ -27,19 +27,19 @@ public:
     // Returns whether it will run: false when it was resumed already or the request is gone already.
     template <std::invocable<request &> F> bool resume(F fn) const
     {
-        struct given {
+        struct call {
             F fn;
             skua_server *server;
         };
-        auto held = std::make_unique<given>(given{ std::move(fn), server_ });
+        auto held = std::make_unique<call>(call{ std::move(fn), server_ });
         skua_status status = skua_resume(
             raw_,
-            [](skua_request *raw, void *user) {
-                std::unique_ptr<given> now(static_cast<given *>(user));
+            detail::given(held->fn, +[](skua_request *raw, void *user) {
+                std::unique_ptr<call> now(static_cast<call *>(user));
                 request self(raw);
                 if (raw) request::guard(raw, [&] { now->fn(self); });
                 else detail::log_throw(now->server, "a ticket's function", [&] { now->fn(self); });
-            },
+            }),
             held.get());
         if (status) return false;
         (void)held.release();
@@ -114,7 +114,8 @@ public:
     timer(skua_worker *worker, std::chrono::nanoseconds delay, std::chrono::nanoseconds period, F fn)
         : held_(std::make_shared<state>(std::move(fn)))
     {
-        check(skua_timer_start(worker, delay.count(), period.count(), run, held_.get(), &held_->raw));
+        check(skua_timer_start(worker, delay.count(), period.count(), detail::given(held_->fn, run), held_.get(),
+                               &held_->raw));
     }
     timer(timer &&) noexcept = default;
     timer &operator=(timer &&) = delete;
@@ -239,7 +240,7 @@ public:
     template <handler F> server &route(const char *pattern, F fn)
     {
         F *held = keep(std::move(fn));
-        return judge(skua_route(raw(), pattern, detail::handle<F>, held));
+        return judge(skua_route(raw(), pattern, detail::given(*held, detail::handle<F>), held));
     }
     template <handler F> server &get(std::string_view path, F fn) { return method("GET ", path, std::move(fn)); }
     template <handler F> server &post(std::string_view path, F fn) { return method("POST ", path, std::move(fn)); }
@@ -264,11 +265,11 @@ public:
         F *held = keep(std::move(fn));
         return judge(skua_route_blocking(
             raw(), pattern,
-            [](const skua_request *raw, skua_slice content, skua_reply *out, void *user) {
+            detail::given(*held, +[](const skua_request *raw, skua_slice content, skua_reply *out, void *user) {
                 int code = 200;
                 reply answer(out, code);
                 run_blocking(raw, answer, [&] { (*static_cast<F *>(user))(snapshot(raw, content), answer); });
-            },
+            }),
             held));
     }
 
@@ -285,7 +286,7 @@ public:
             if (skua_request_status(raw) == 0) skua_next(raw);
         };
         desc.user = held;
-        return judge(skua_use(raw(), prefix, &desc));
+        return judge(skua_use(raw(), prefix, detail::given(*held, &desc)));
     }
     // fn(request &, int status): the answer's head is about to be written; it may add fields.
     template <std::invocable<request &, int> F> server &on_head(const char *prefix, F fn)
@@ -299,7 +300,7 @@ public:
             });
         };
         desc.user = held;
-        return judge(skua_use(raw(), prefix, &desc));
+        return judge(skua_use(raw(), prefix, detail::given(*held, &desc)));
     }
     // fn(request &, skua_end): the request has ended.
     template <std::invocable<request &, skua_end> F> server &on_end(const char *prefix, F fn)
@@ -313,7 +314,7 @@ public:
             });
         };
         desc.user = held;
-        return judge(skua_use(raw(), prefix, &desc));
+        return judge(skua_use(raw(), prefix, detail::given(*held, &desc)));
     }
 
     server &directory(const char *pattern, const char *path, const skua_directory_config &config = {})
@@ -344,10 +345,10 @@ public:
         auto held = std::make_unique<F>(std::move(fn));
         check(skua_post(
             raw(), index,
-            [](skua_worker *worker, void *user) {
-                std::unique_ptr<F> given(static_cast<F *>(user));
-                detail::log_throw(skua_worker_server(worker), "a posted function", [&] { (*given)(worker); });
-            },
+            detail::given(*held, +[](skua_worker *worker, void *user) {
+                std::unique_ptr<F> now(static_cast<F *>(user));
+                detail::log_throw(skua_worker_server(worker), "a posted function", [&] { (*now)(worker); });
+            }),
             held.get()));
         (void)held.release();
     }

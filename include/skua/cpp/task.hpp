@@ -69,7 +69,11 @@ public:
         if (frame_) frame_.destroy();
     }
 
-    bool await_ready() const noexcept { return false; }
+    bool await_ready() const
+    {
+        if (!frame_ || frame_.done()) throw std::logic_error("a skua::task was awaited twice, or after it was moved");
+        return false;
+    }
     template <detail::of_request P> std::coroutine_handle<> await_suspend(std::coroutine_handle<P> next) noexcept
     {
         frame_.promise().alive = next.promise().alive;
@@ -306,7 +310,7 @@ template <class F> struct blocking_awaiter : once {
     {
         alive = h.promise().alive;
         if (!alive->raw) return false;
-        status = skua_offload(alive->worker, work, done, this);
+        status = skua_offload(alive->worker, given(fn, work), done, this);
         return status ? false : begun(alive, h);
     }
     static void work(void *user)
@@ -370,13 +374,13 @@ inline auto request::send(std::string_view octets)
 }
 
 // co_await skua::blocking([&] { return db.find(id); }): runs it on a helper thread, then goes on here.
-template <std::invocable F> auto blocking(F fn)
+template <std::invocable F> [[nodiscard("to be awaited")]] auto blocking(F fn)
 {
     return detail::blocking_awaiter<F>(std::move(fn));
 }
 
 // co_await skua::sleep(10ms)
-inline auto sleep(std::chrono::nanoseconds delay)
+[[nodiscard("to be awaited")]] inline auto sleep(std::chrono::nanoseconds delay)
 {
     return detail::sleep_awaiter(delay);
 }

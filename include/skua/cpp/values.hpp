@@ -105,6 +105,16 @@ template <class T> std::optional<T> parse(std::string_view text)
 
 namespace detail {
 
+// The callback, or none where the function it is to call is nothing, a null pointer or an empty std::function: C
+// then stops the process and says so, at once and not when the function would be called.
+template <class C, class F> constexpr C *given(const F &fn, C *callback) noexcept
+{
+    if constexpr (std::is_constructible_v<F, std::nullptr_t> && requires { fn == nullptr; }) {
+        if (fn == nullptr) return nullptr;
+    }
+    return callback;
+}
+
 inline std::optional<std::string_view> maybe(skua_slice text) noexcept
 {
     if (!text.ptr) return std::nullopt;

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: MIT
+"""skua.hpp misused (tests/misuses/wrapper.cpp): the process stops with a sentence, or an exception is answered 500."""
+
+import signal
+import subprocess
+
+import pytest
+from server import BUILD
+
+PROGRAM = BUILD / "misuses"
+
+IN_CALLBACK = ("called in a handler or callback of the server; call skua_stop there, and this where "
+               "skua_start was called")
+OTHER_THREAD = "called on another thread than the request's worker; use skua_resume"
+GONE = ("the request is gone; keep it by skua_request_hold, or find it again by skua_ticket_take and "
+        "skua_resume")
+
+STOPS = {
+    "null_handler": "skua_route: handler must not be NULL",
+    "empty_handler": "skua_route: handler must not be NULL",
+    "empty_blocking_handler": "skua_route_blocking: handler must not be NULL",
+    "empty_middleware": "skua_use: middleware must not be NULL",
+    "empty_post": "skua_post: fn must not be NULL",
+    "empty_timer": "skua_timer_start: fn must not be NULL",
+    "empty_resumption": "skua_resume: fn must not be NULL",
+    "empty_collector": "skua_content_collect: fn must not be NULL",
+    "empty_work": "skua_offload: work must not be NULL",
+    "server_destroyed_in_a_handler": f"skua_server_free: {IN_CALLBACK}",
+    "server_waited_for_in_a_handler": f"skua_wait: {IN_CALLBACK}",
+    "server_that_was_moved": "skua_listen: server must not be NULL; look at what skua_server_new has returned",
+    "request_on_another_thread": f"skua_request_get: {OTHER_THREAD}",
+    "request_that_is_gone": f"skua_request_path: {GONE}",
+    "coroutine_on_another_thread": f"skua_request_get: {OTHER_THREAD}",
+    "timer_on_another_thread": "skua_timer_stop: called on another thread than the worker's; use skua_post",
+}
+
+ANSWERED_500 = {"task_awaited_twice", "task_that_was_moved"}
+
+
+def commit(*names):
+    return subprocess.run([PROGRAM, *names], capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_all_are_known():
+    assert set(commit().stdout.split()) == set(STOPS) | ANSWERED_500
+
+
+@pytest.mark.parametrize("name", sorted(STOPS))
+def test_stops(name):
+    done = commit(name)
+    assert (done.returncode, done.stderr) == (-signal.SIGABRT, f"skua: {STOPS[name]}\n")
+
+
+@pytest.mark.parametrize("name", sorted(ANSWERED_500))
+def test_is_answered(name):
+    done = commit(name)
+    assert (done.returncode, done.stderr) == (0, "skua: GET /: a skua::task was awaited twice, or after it was moved\n")
+    assert done.stdout.startswith("HTTP/1.1 500 ")
