@@ -127,6 +127,7 @@ static void scene_handle(skua_request *request, void *user)
 
 static void scene_answer(skua_request *request, void *user)
 {
+    (void)user;
     (void)!skua_respond(request, 204, NULL, SKUA_SLICE(""));
 }
 

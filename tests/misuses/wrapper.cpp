@@ -12,7 +12,8 @@
 #include <optional>
 #include <thread>
 
-namespace {
+namespace
+{
 
 const char asks[] = "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
 
@@ -32,9 +33,17 @@ void on_another_thread(const std::function<void()> &fn)
 // Goes on with a coroutine on a thread of its own.
 struct elsewhere {
     std::thread &runs;
-    bool await_ready() const noexcept { return false; }
-    void await_suspend(std::coroutine_handle<> frame) { runs = std::thread(frame); }
-    void await_resume() const noexcept {}
+    bool await_ready() const noexcept
+    {
+        return false;
+    }
+    void await_suspend(std::coroutine_handle<> frame)
+    {
+        runs = std::thread(frame);
+    }
+    void await_resume() const noexcept
+    {
+    }
 };
 
 skua::task<> nothing_to_do()
