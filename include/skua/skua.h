@@ -219,6 +219,11 @@ typedef struct skua_config {
 
     // Files.
     unsigned disk_threads; // that open and read what is not in memory; default 16, at most 1024
+    // descriptors that are held for files while this server runs and a skua_root is open, so that
+    // connected clients get files when connections have taken all the others. While some of them
+    // are in use, no connection is accepted. The servers of a process share them. Default: an eighth
+    // of what the process may open, at most 256; never more than half of it
+    unsigned files_reserve;
 
     // Blocking routes.
     unsigned blocking_threads;   // handlers that run at a time; default 16, at most 1024

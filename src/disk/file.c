@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "io/disk.h"
 #include "io/file.h"
+#include "io/reserve.h"
 #include "io/scratch.h"
 #include "disk/home.h"
 #include "disk/root.h"
@@ -27,6 +28,14 @@ typedef struct file_opening {
     char path[];
 } file_opening;
 
+// Clients that are not there yet wait until the reserve is whole: files that are only kept open for
+// later have to go.
+static void file_save_descriptors(io_loop *loop)
+{
+    while (reserve_is_short() && loop->evict && loop->evict(loop)) {
+    }
+}
+
 static void file_opened(io_op *op, int64_t result)
 {
     file_opening *opening = op->user;
@@ -43,6 +52,7 @@ static void file_opened(io_op *op, int64_t result)
     home->file_ops--;
     work_return(&opening->tie, home);
     opening->fn(w, status, file, &op->info, opening->user);
+    file_save_descriptors(home->loop);
     work_end(&opening->tie, home);
     memory_free(opening);
 }
@@ -213,6 +223,6 @@ skua_status skua_file_keep(skua_file *file, skua_root *root, slice path)
     skua_status status = file_open_directory(root_files(root), slash ? text : "", &directory);
     if (status) return status;
     status = scratch_link(file->fd, directory, name);
-    (void)close(directory);
+    reserve_close(directory);
     return status;
 }

@@ -7,6 +7,7 @@
 #include "base/assert.h"
 #include "base/contract.h"
 #include "base/memory.h"
+#include "io/reserve.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -67,6 +68,7 @@ __attribute__((cold)) skua_status skua_root_open(const char *path, skua_root **r
     made->remote = file_is_remote(made->fd);
     made->links = SKUA_LINKS_INSIDE;
     made->id = atomic_fetch_add_explicit(&root_ids, 1, memory_order_relaxed);
+    reserve_add_root();
     *root = made;
     return SKUA_OK;
 }
@@ -75,6 +77,7 @@ void skua_root_close(skua_root *root)
 {
     if (!root) return;
     (void)close(root->fd);
+    reserve_drop_root();
     memory_lasting_free(root);
 }
 

@@ -14,6 +14,7 @@
 #include "base/memory.h"
 #include "io/changes.h"
 #include "io/file.h"
+#include "io/reserve.h"
 #include "disk/root.h"
 
 #include <pthread.h>
@@ -187,7 +188,7 @@ static skua_status watch_open_path(const skua_root *root, const char *path, int 
                              : file_open_beneath(root_files(root), path, false, &opened, &info);
     if (status) return status;
     if (!changes_include_remote() && file_is_remote(opened)) {
-        (void)close(opened);
+        reserve_close(opened);
         return SKUA_EUNSUPPORTED;
     }
     *fd = opened;
@@ -202,7 +203,7 @@ static bool watch_open_path_cached(const skua_root *root, const char *path, int 
     if (root_is_remote(root) || !file_open_cached(root_files(root), path, false, fd, &info, status))
         return false;
     if (*status == SKUA_OK && info.kind != SKUA_FILE_DIRECTORY && changes_include_writes()) {
-        (void)close(*fd);
+        reserve_close(*fd);
         *status = SKUA_ENOENT;
     }
     return true;
@@ -214,7 +215,7 @@ static skua_status watch_start(watch_set *set, int directory, skua_watch *made, 
     (void)pthread_mutex_lock(&set->shared.lock);
     skua_status status = watch_settle(set, directory, made, watch);
     (void)pthread_mutex_unlock(&set->shared.lock);
-    (void)close(directory);
+    reserve_close(directory);
     return status;
 }
 

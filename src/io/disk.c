@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "io/file.h"
 #include "io/page_cache.h"
+#include "io/reserve.h"
 #include "io/transfer.h"
 
 #include <errno.h>
@@ -166,17 +167,21 @@ static void disk_loaded(io_op *op, int64_t result)
         stream->flags &= ~(uint32_t)IO_COLD;
         io_push(loop, stream);
     }
-    (void)close(op->fd);
+    reserve_close(op->fd);
     memory_free(load);
 }
 
 // The file may be closed before it has been loaded.
 static int disk_duplicate(io_loop *loop, int fd)
 {
-    int made = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    if (made < 0 && errno == EMFILE && loop->evict && loop->evict(loop))
-        made = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    return made;
+    bool evicted = false;
+    for (unsigned times = 0;;) {
+        int made = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+        if (made >= 0) return made;
+        if (reserve_spend(errno, times++)) continue;
+        if (errno != EMFILE || evicted || !loop->evict || !loop->evict(loop)) return -1;
+        evicted = true;
+    }
 }
 
 static bool disk_load_elsewhere(io_loop *loop, const io_stream *stream, out_segment segment,
@@ -197,7 +202,7 @@ static bool disk_load_elsewhere(io_loop *loop, const io_stream *stream, out_segm
         *bucket = load;
         return true;
     }
-    if (load->op.fd >= 0) (void)close(load->op.fd);
+    if (load->op.fd >= 0) reserve_close(load->op.fd);
     memory_free(load);
     return false;
 }

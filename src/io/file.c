@@ -6,6 +6,7 @@
 
 #include "io/file.h"
 
+#include "io/reserve.h"
 #include "io/walk.h"
 
 #include <dirent.h>
@@ -67,8 +68,11 @@ static int beneath_openat2(file_root root, const char *path, int flags, uint64_t
         .flags = (uint64_t)(unsigned)(flags | O_CLOEXEC),
         .resolve = beneath_resolve(root) | resolve,
     };
-    long fd = syscall(BENEATH_CALL, root.fd, path[0] ? path : ".", &how, sizeof how);
-    return fd >= 0 ? (int)fd : -errno;
+    for (unsigned times = 0;; times++) {
+        long fd = syscall(BENEATH_CALL, root.fd, path[0] ? path : ".", &how, sizeof how);
+        if (fd >= 0) return (int)fd;
+        if (!reserve_spend(errno, times)) return -errno;
+    }
 }
 
 // Sandboxes answer EPERM for calls they do not know.
@@ -183,8 +187,7 @@ static int beneath_open_anywhere(file_root root, const char *path, int flags)
     int fd =
         file_method_get() == FILE_METHOD_OPENAT2 ? beneath_openat2(root, path, flags, 0) : -EAGAIN;
     if (fd != -EAGAIN && fd != -EINTR) return fd;
-    fd = openat(root.fd, path[0] ? path : ".", flags | O_CLOEXEC);
-    return fd >= 0 ? fd : -errno;
+    return walk_openat(root.fd, path[0] ? path : ".", flags);
 }
 
 static int beneath_open(file_root root, const char *path, int flags)
@@ -254,7 +257,7 @@ static void beneath_describe(const struct stat *st, io_file_info *info)
 
 static skua_status beneath_close(int fd, skua_status status)
 {
-    (void)close(fd);
+    reserve_close(fd);
     return status;
 }
 
@@ -370,5 +373,6 @@ skua_status file_list_beneath(file_root root, const char *path, size_t entries_m
     while (status == SKUA_OK && !done)
         status = beneath_list_next(&lister, &done);
     (void)closedir(lister.directory);
+    (void)reserve_mend();
     return status;
 }

@@ -7,6 +7,7 @@
 
 #include "base/assert.h"
 #include "io/disk.h"
+#include "io/reserve.h"
 #include "io/socket.h"
 #include "io/transfer.h"
 
@@ -285,6 +286,13 @@ turn_refusal turn_refused(int error)
     }
 }
 
+int turn_accept(io_op *op)
+{
+    if (reserve_mend()) return transfer_accept(op->fd, &op->peer);
+    errno = EMFILE;
+    return -1;
+}
+
 bool turn_pause(io_loop *loop)
 {
     turn_state *state = loop->kernel;
@@ -308,5 +316,5 @@ bool turn_goes_on(io_loop *loop, int error)
 void turn_discard(io_loop *loop, int fd)
 {
     disk_forget(loop, fd);
-    (void)close(fd);
+    reserve_close(fd);
 }

@@ -15,6 +15,7 @@
 #ifdef __linux__
 
 #include "io/disk.h"
+#include "io/reserve.h"
 #include "io/transfer.h"
 
 #include <errno.h>
@@ -98,6 +99,7 @@ static bool uring_arm_op(io_loop *loop, uring_op *entry)
     sqe->fd = entry->op->fd;
     sqe->user_data = uring_op_key(kernel, URING_OF_OP, entry);
     entry->armed = true;
+    entry->cancels = false;
     if (entry->code == IO_ACCEPT) {
         sqe->opcode = URING_ACCEPT;
         sqe->ioprio = URING_ACCEPT_MULTISHOT;
@@ -114,6 +116,25 @@ static bool uring_arm_op(io_loop *loop, uring_op *entry)
     return true;
 }
 
+static void uring_cancel_op(io_loop *loop, uring_op *entry)
+{
+    uring_kernel *kernel = loop->kernel;
+    uring_sqe *sqe = uring_ring_submission(&kernel->ring);
+    if (!sqe) return;
+    uring_cancel_fill(sqe, uring_op_key(kernel, URING_OF_OP, entry));
+    sqe->user_data = uring_op_key(kernel, URING_OF_OP_CANCEL, entry);
+    entry->cancels = true;
+}
+
+// Whether an operation is not to be armed for now. The kernel accepts by itself and takes whatever
+// descriptor there is, so accepting waits until the reserve for files is whole.
+static bool uring_holds_back(io_loop *loop, uring_op *entry)
+{
+    while (entry->code == IO_ACCEPT && !entry->refused && !reserve_mend())
+        entry->refused = turn_pause(loop);
+    return entry->refused;
+}
+
 // Arms what should be armed and is not: at the beginning, or because there was no room for it
 // before.
 static void uring_arm_ops(io_loop *loop)
@@ -123,7 +144,7 @@ static void uring_arm_ops(io_loop *loop)
     kernel->unarmed = false;
     for (unsigned i = 0; i < URING_OPS_MAX; i++) {
         uring_op *entry = &kernel->ops[i];
-        if (!entry->op || entry->armed || entry->refused) continue;
+        if (!entry->op || entry->armed || uring_holds_back(loop, entry)) continue;
         if (!uring_arm_op(loop, entry)) kernel->unarmed = true;
     }
 }
@@ -252,27 +273,19 @@ static void uring_accepted(io_loop *loop, uring_op *entry, int32_t res)
     op->peer = (io_address){ .family = 0 };
     op->done(op, res);
     uring_run_streams(loop);
+    bool armed = entry->op == op && entry->armed && !entry->cancels;
+    if (armed && uring_holds_back(loop, entry)) uring_cancel_op(loop, entry);
 }
 
 // ---- Completions ----
 
-static void uring_cancel_op(io_loop *loop, uring_op *entry)
-{
-    uring_kernel *kernel = loop->kernel;
-    uring_sqe *sqe = uring_ring_submission(&kernel->ring);
-    if (!sqe) return;
-    uring_cancel_fill(sqe, uring_op_key(kernel, URING_OF_OP, entry));
-    sqe->user_data = uring_op_key(kernel, URING_OF_OP_CANCEL, entry);
-    entry->cancels = true;
-}
-
-// As of a stream's. Whoever waits for the end of an ACCEPT cancels again.
+// As of a stream's. Whoever waits for the end of an ACCEPT, or holds it back, cancels again.
 static void uring_op_cancel_failed(io_loop *loop, const uring_cqe *cqe)
 {
     uring_kernel *kernel = loop->kernel;
     uring_op *entry = &kernel->ops[cqe->user_data & (URING_OPS_MAX - 1)];
     entry->cancels = false;
-    if (entry->armed && !entry->op) uring_cancel_op(loop, entry);
+    if (entry->armed && (!entry->op || entry->refused)) uring_cancel_op(loop, entry);
 }
 
 static void uring_op_completed(io_loop *loop, const uring_cqe *cqe)

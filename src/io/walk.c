@@ -14,6 +14,8 @@
 
 #include "io/walk.h"
 
+#include "io/reserve.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -45,7 +47,7 @@ typedef struct walk {
 
 static void walk_to(walk *w, int at)
 {
-    if (w->at != w->root) (void)close(w->at);
+    if (w->at != w->root) reserve_close(w->at);
     w->at = at;
 }
 
@@ -63,10 +65,18 @@ static int walk_put_before(walk *w, const char *before, size_t len)
     return 0;
 }
 
+int walk_openat(int at, const char *name, int flags)
+{
+    for (unsigned times = 0;;) {
+        int fd = openat(at, name, flags | O_CLOEXEC);
+        if (fd >= 0) return fd;
+        if (errno != EINTR && !reserve_spend(errno, times++)) return -errno;
+    }
+}
+
 static int walk_open_directory(int at, const char *name)
 {
-    int fd = openat(at, name, WALK_SEARCH | O_DIRECTORY | O_CLOEXEC);
-    return fd >= 0 ? fd : -errno;
+    return walk_openat(at, name, WALK_SEARCH | O_DIRECTORY);
 }
 
 // An error outside. Only a lack of ours is told of.
@@ -121,14 +131,11 @@ static int walk_follow(walk *w, const char *name, int error)
 
 static int walk_open_one(const walk *w, const char *name, int flags)
 {
-    int fd;
-    do {
-        fd = openat(w->at, name, flags | O_NOFOLLOW | O_CLOEXEC);
-    } while (fd < 0 && errno == EINTR);
-    if (fd < 0 || !(flags & WALK_SEARCH)) return fd >= 0 ? fd : -errno;
+    int fd = walk_openat(w->at, name, flags | O_NOFOLLOW);
+    if (fd < 0 || !(flags & WALK_SEARCH)) return fd;
     struct stat st; // such an open succeeds on the link itself
     if (fstat(fd, &st) == 0 && !S_ISLNK(st.st_mode)) return fd;
-    (void)close(fd);
+    reserve_close(fd);
     return -ELOOP;
 }
 

@@ -10,6 +10,10 @@
 // As the kernel does it (ELOOP beyond).
 enum { WALK_LINKS_MAX = 40 };
 
+// openat, close-on-exec, which goes on after signals and uses the reserve of descriptors.
+// Returns: the descriptor, or a negated errno.
+int walk_openat(int at, const char *name, int flags);
+
 // Opens path beneath root with flags, to which O_NOFOLLOW is added: links are read and followed
 // here. A link may have any text that ends inside root, an absolute one too.
 // follows: else a link is refused.

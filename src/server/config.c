@@ -4,6 +4,8 @@
 
 #include "server/server.h"
 
+#include "io/reserve.h"
+
 #include <string.h>
 
 #define SECONDS(n) ((int64_t)(n) * 1000000000)
@@ -87,6 +89,7 @@ const char *config_complete(skua_config *c, const skua_config *given)
         return "part_head_octets_max";
     if (c->disk_threads > 1024) return "disk_threads";
     if (c->blocking_threads > 1024) return "blocking_threads";
+    if (c->files_reserve > RESERVE_MAX) return "files_reserve";
     if (c->linger_octets_max > UINT32_MAX / 2) return "linger_octets_max";
     if (!config_deadline_is_valid(c->head_timeout_ns)) return "head_timeout_ns";
     if (!config_deadline_is_valid(c->keep_alive_timeout_ns)) return "keep_alive_timeout_ns";

@@ -10,6 +10,7 @@
 #include "http/syntax.h"
 #include "thread/cores.h"
 #include "thread/ram.h"
+#include "io/reserve.h"
 #include "io/scratch.h"
 #include "io/socket_why.h"
 #include "server/connection.h"
@@ -644,6 +645,7 @@ __attribute__((cold)) skua_status server_prepare(skua_server *server, server_nee
     if (!status) status = server_staff_chosen(server, need);
     if (!status && !server_is_to_stop(server)) status = server_listen_all(server);
     if (status) return server_fail_start(server, status);
+    server->reserve = reserve_add_server(server->config.files_reserve);
     server_watch_directories(server);
     server->has_run = true;
     return SKUA_OK;
@@ -671,6 +673,8 @@ __attribute__((cold)) skua_status server_end(skua_server *server)
         worker_end(server->workers[i]);
     server_close_workers(server);
     server_close_log(server);
+    reserve_drop_server(server->reserve);
+    server->reserve = 0;
     server->foreign.open = false;
     server->started = false;
     if (!atomic_load(&server->shared.broken)) return SKUA_OK;

@@ -52,6 +52,7 @@ struct skua_server {
     watch_set *watch_set;
     thread_pool *helpers; // for skua_offload
     thread_pool *disk;    // for what is not in memory
+    unsigned reserve;     // descriptors that were added to the process's reserve for files
     blocking *blocking;   // NULL: no route of that kind
     skua_local_desc locals[WORKER_LOCALS_MAX];
     unsigned local_count;

@@ -134,6 +134,11 @@ static void test_server_says_what_is_out_of_range(void **state)
     skua_stop(server, 0); // nothing is running
     skua_wait(server);
     skua_server_free(server);
+    config = (skua_config){ .listen = "127.0.0.1:0", .files_reserve = 257 };
+    server = skua_server_new(&config);
+    assert_int_equal(skua_start(server), SKUA_EINVAL);
+    assert_non_null(strstr(skua_server_error(server), "files_reserve"));
+    skua_server_free(server);
     static const char *const hosts[] = { "a.example:80", "a.example, b.example", "[::1]:80",
                                          "http://a.example" };
     for (size_t i = 0; i < sizeof hosts / sizeof *hosts; i++) {
