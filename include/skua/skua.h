@@ -186,6 +186,18 @@ typedef struct skua_config {
     // hexadecimal digits. [400]
     bool strict_target;
 
+    // Octets that all connections of the server together may make it hold: heads, content that is
+    // collected, spooled or not read yet, queued answers, listings, what io_uring has received, lines
+    // of the log beyond 131072 for a worker, and what skua_memory_count adds; at least 1048576.
+    // Default: a quarter of the machine's memory, or of what control groups allow. The rest is for
+    // the kernel's buffers of the same connections, which may take several times as much, for files
+    // in memory and for your program.
+    // Above 80 % idle connections are closed, the oldest first. Above 90 % new requests are answered
+    // 503 with Retry-After. At the limit connections are not accepted, those whose head is still
+    // coming are ended, the largest first, and requests that are being served are slowed, but never
+    // ended.
+    size_t memory_max;
+
     // Forms that are multipart/form-data.
     unsigned parts_max;          // parts; default 128 [413]
     size_t part_head_octets_max; // fields of a part; default 8192, at most 65536 [413]
@@ -1143,6 +1155,12 @@ SKUA_API skua_server *skua_worker_server(const skua_worker *worker);
 // The time at which this turn began: monotonic, and since 1970, in nanoseconds.
 SKUA_API int64_t skua_worker_now_ns(const skua_worker *worker);
 SKUA_API int64_t skua_worker_unix_ns(const skua_worker *worker);
+
+// Counts memory of the program's own as part of skua_config.memory_max, for what grows with clients:
+// octets more, or, if negative, fewer. Nothing is refused; what is counted here makes the server act
+// sooner. All of it is taken back before the worker ends.
+// Thread: owning worker.  Cost: nothing is shared but at each 256 KiB.
+SKUA_API void skua_memory_count(skua_worker *worker, int64_t octets);
 
 // A function that a worker will call at a time. A plain value: copy it, keep it; {0} is none. It
 // never dangles: once the timer is over, stopping it does nothing.

@@ -490,6 +490,9 @@ __attribute__((cold)) void respond_fault(skua_request *r, int status, bool close
 {
     SKUA_ASSERT(r->answering == ANSWER_NONE);
     if (status != 405) r->fields = (response_fields){ 0 };
+    bool short_of_memory = status == 503 && r->worker->pressure >= BUDGET_SCARCE;
+    if (short_of_memory && skua_field_add(r, "Retry-After", SKUA_SLICE("5")))
+        r->fields = (response_fields){ 0 };
     r->typed = TYPE_OF_ANSWER;
     if (close) r->close = true;
     if (skua_respond_error(r, status) != SKUA_OK && r->answering == ANSWER_NONE)

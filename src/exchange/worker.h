@@ -37,7 +37,10 @@ struct skua_worker {
     server_log *log;
     const host_rule *hosts;
 
-    lease memory; // counts what connections make it hold
+    lease memory;            // counts what connections make it hold
+    uint64_t out_octets_max; // of the configuration, or less while slow
+    uint8_t pressure;        // budget_level, as it was last seen
+    bool slow;               // there is no memory: what is being served gets less of it
     block_store blocks;
     skua_request *free_requests;
 #if CONTRACT_IS_SEARCHED

@@ -48,6 +48,11 @@ static void listing_shelf_unlink(listing_shelf *shelf, shelved *item)
     else shelf->oldest = item->newer;
 }
 
+static void listing_shelf_count(const listing_shelf *shelf, int64_t octets)
+{
+    if (shelf->worker) skua_memory_count(shelf->worker, octets);
+}
+
 static bool listing_shelf_is_full(const listing_shelf *shelf)
 {
     return shelf->octets > shelf->octets_max || shelf->count > LISTING_SHELF_COUNT_MAX;
@@ -63,6 +68,7 @@ static void listing_shelf_shrink(listing_shelf *shelf)
             listing_shelf_unlink(shelf, item);
             shelf->count--;
             shelf->octets -= shelved_octets(item);
+            listing_shelf_count(shelf, -(int64_t)shelved_octets(item));
             shelved_free(item);
         }
         item = newer;
@@ -93,6 +99,7 @@ void listing_shelf_put(listing_shelf *shelf, shelved **given)
     listing_shelf_link(shelf, item);
     shelf->count++;
     shelf->octets += shelved_octets(item);
+    listing_shelf_count(shelf, (int64_t)shelved_octets(item));
     listing_shelf_shrink(shelf);
 }
 
@@ -115,6 +122,7 @@ void listing_shelf_give(listing_shelf *shelf, shelved *item)
 
 void listing_shelf_deinit(listing_shelf *shelf)
 {
+    listing_shelf_count(shelf, -(int64_t)shelf->octets);
     while (shelf->oldest) {
         shelved *item = shelf->oldest;
         SKUA_ASSERT(item->refs == 0);

@@ -27,6 +27,7 @@ typedef struct listing_shelf {
     shelved *newest, *oldest;
     unsigned count;
     size_t octets, octets_max;
+    skua_worker *worker; // whose memory it is; NULL: it is not counted
 } listing_shelf;
 
 // An empty one. NULL when memory ran out.

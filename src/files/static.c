@@ -96,7 +96,9 @@ static unsigned static_files_max(skua_worker *worker)
 
 static void *static_cache_make(skua_worker *worker, void *user)
 {
-    return cache_new(user, static_files_max(worker));
+    cache *c = cache_new(user, static_files_max(worker));
+    if (c) c->listings.worker = worker;
+    return c;
 }
 
 static void static_cache_drop(skua_worker *worker, void *object, void *user)

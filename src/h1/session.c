@@ -31,6 +31,7 @@ session *session_take(skua_worker *w, const session_link *link)
     s->in_len = s->in_room = 0;
     s->moved = 0;
     s->closing = s->direct = s->peer_done = s->carrier.broken = s->carrier.running = false;
+    s->reads_once = false;
     out_init(&s->carrier.out, &w->blocks, s->segments, SESSION_SEGMENTS);
     return s;
 }
@@ -123,7 +124,21 @@ bool session_is_idle(const session *s)
 static bool session_is_full(const session *s)
 {
     return out_is_full(&s->carrier.out) || s->leaving_count >= SESSION_LEAVING_MAX ||
-           s->carrier.out.octets > worker_config(s->worker)->out_octets_max;
+           s->carrier.out.octets > s->worker->out_octets_max;
+}
+
+// While there is no memory, content that has to be kept waits in the kernel.
+static bool session_is_slowed(const session *s)
+{
+    const skua_request *r = s->carrier.current;
+    return s->worker->slow && r && r->reading == READING_CONTENT && (r->collects || r->spools);
+}
+
+bool session_read_once(session *s)
+{
+    if (session_is_slowed(s) && s->in_len == 0 && !content_is_blocked(s->carrier.current))
+        s->reads_once = true;
+    return s->reads_once;
 }
 
 bool session_wants_input(const session *s)
@@ -134,6 +149,8 @@ bool session_wants_input(const session *s)
     switch ((request_reading)r->reading) {
     case READING_HEAD: return true;
     case READING_CONTENT:
+        if (session_is_slowed(s) && !s->reads_once) return false;
+        return s->in_len == 0 && !content_is_blocked(r);
     case READING_TUNNEL: return s->in_len == 0 && !content_is_blocked(r);
     case READING_DONE: return false;
     }
@@ -185,6 +202,14 @@ void session_sent(session *s)
 
 // ---- Reading ----
 
+// Before more memory is taken for it.
+__attribute__((cold, noinline)) static size_t session_refuse(skua_request *r, const char *octets,
+                                                             size_t len)
+{
+    request_refuse(r, slice_make(octets, len), fault_framing(503, "memory_max is reached"));
+    return 0;
+}
+
 static size_t session_read_head(session *s, skua_request *r, const char *octets, size_t len)
 {
     switch (h1_head_read(&r->head, slice_make(octets, len))) {
@@ -192,6 +217,7 @@ static size_t session_read_head(session *s, skua_request *r, const char *octets,
     case H1_FAULT: request_refuse(r, slice_make(octets, len), r->head.fault); return 0;
     case H1_DONE: break;
     }
+    if (s->worker->pressure >= BUDGET_SCARCE) return session_refuse(r, octets, len);
     r->has_input = len > r->head.octets;
     size_t used = r->head.octets;
     h1_content_begin(s, r);
@@ -332,6 +358,7 @@ __attribute__((cold)) void session_cut_off(session *s)
 void session_received(session *s, const char *octets, size_t len)
 {
     s->moved += len;
+    s->reads_once = false;
     size_t used = 0;
     if (s->in_len && s->carrier.current && s->carrier.current->reading == READING_HEAD) {
         used = session_complete_head(s, octets, len);
@@ -473,6 +500,10 @@ bool session_is_too_slow(session *s)
     int64_t passed = session_excuse(s);
     if (session_is_still(s, gone, passed)) return true;
     int64_t now = s->worker->loop.now_ns;
+    if (session_is_slowed(s)) { // by this side
+        s->window_gone = gone;
+        s->window_ns = now;
+    }
     if (now - s->window_ns < config->rate_window_ns ||
         (s->carrier.current && stream_idles(s->carrier.current)))
         return false;

@@ -47,6 +47,7 @@ struct session {
     bool peer_done;              // FIN: what has been received is all there is
     bool looked;                 // since the watch began
     bool chunked;                // the response in hand is
+    bool reads_once;             // though there is no memory
     // Content that is being written: see carrier_table.reserve.
     bool piece_exact;   // the size is written already
     uint8_t piece_head; // octets before the content
@@ -97,6 +98,10 @@ void session_cut_off(session *s);
 
 // Whether octets from the peer would be used.
 bool session_wants_input(const session *s);
+
+// There is no memory for content that has to be kept, and the socket is not read: it may be read
+// once. Returns false if it is not so.
+bool session_read_once(session *s);
 
 // Nothing is read, answered, kept or queued.
 bool session_is_idle(const session *s);

@@ -8,6 +8,9 @@
 
 #include <string.h>
 
+// What a few requests at their limits take.
+enum { CONFIG_MEMORY_MIN = 1 << 20 };
+
 #define SECONDS(n) ((int64_t)(n) * 1000000000)
 
 static void config_limits(skua_config *c)
@@ -87,6 +90,7 @@ const char *config_complete(skua_config *c, const skua_config *given)
     if (c->fields_max > 1000) return "fields_max";
     if (c->part_head_octets_max < 64 || c->part_head_octets_max > 65536)
         return "part_head_octets_max";
+    if (c->memory_max && c->memory_max < CONFIG_MEMORY_MIN) return "memory_max";
     if (c->disk_threads > 1024) return "disk_threads";
     if (c->blocking_threads > 1024) return "blocking_threads";
     if (c->files_reserve > RESERVE_MAX) return "files_reserve";

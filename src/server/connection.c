@@ -133,6 +133,12 @@ void connection_hurry(connection *conn)
     if (conn->state == CONNECTION_LINGER) connection_deadline_set(conn, conn->worker->linger_ns);
 }
 
+void connection_retire(connection *conn)
+{
+    SKUA_ASSERT(conn->state == CONNECTION_IDLE && !conn->session);
+    connection_deadline_set(conn, 1); // the next tick
+}
+
 // Whether so much was sent that what the kernel holds of it for the peer may be worth watching. Where
 // it is, the connection stays until the peer has it, whoever has closed what.
 static bool connection_has_tail(const connection *conn)
@@ -423,6 +429,7 @@ __attribute__((cold)) static void connection_look_at_progress(connection *conn)
     }
     conn->looks = 0;
     connection_deadline_set(conn, session_look_ns(&conn->worker->self));
+    if (session_read_once(conn->session)) io_recv(&conn->worker->self.loop, &conn->stream);
 }
 
 __attribute__((cold)) static void connection_give_up(connection *conn, int status)

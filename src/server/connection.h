@@ -58,6 +58,9 @@ void connection_abort(connection *conn, skua_end how);
 // The times that its worker gives to who is idle and who lingers have become shorter.
 void connection_hurry(connection *conn);
 
+// It is idle, and its deadline comes now: it is read once more and closed.
+void connection_retire(connection *conn);
+
 // Half-closes, drains, closes.
 void connection_linger(connection *conn);
 

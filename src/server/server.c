@@ -530,18 +530,20 @@ enum { SERVER_RAM_OCTETS = 1 << 30 };
 
 // A quarter: the kernel's buffers for the same connections take more than they do here, and the
 // caches of files and whatever else runs want the rest.
-static size_t server_memory_max(void)
+static size_t server_memory_max(const skua_config *config)
 {
+    if (config->memory_max) return config->memory_max;
     uint64_t usable = ram_usable(), share = (usable ? usable : SERVER_RAM_OCTETS) / 4;
     return share < SIZE_MAX / 2 ? (size_t)share : SIZE_MAX / 2;
 }
 
 static skua_status server_open(skua_server *server, unsigned workers)
 {
-    budget_init(&server->memory, server_memory_max(), workers);
+    budget_init(&server->memory, server_memory_max(&server->config), workers);
     server->error[0] = 0;
     if (server->has_run) server_forget_stop(server); // what came since belongs to that run
     server->has_run = false;
+    atomic_store(&server->shared.pressure_told_ns, 0);
     atomic_store(&server->shared.late_told, false);
     atomic_store(&server->shared.broken, false);
     return server_open_log(server);

@@ -28,13 +28,24 @@ static bool sweep_has_more(const server_worker *w)
            self->free_requests || self->blocks.free || w->free_handed;
 }
 
-void sweep_now(server_worker *w)
+static size_t sweep_once(server_worker *w)
 {
     size_t freed = pool_sweep(&w->connections);
     freed += session_sweep(&w->self);
     freed += worker_sweep_requests(&w->self);
     freed += block_store_sweep(&w->self.blocks);
-    freed += handoff_sweep(w);
+    return freed + handoff_sweep(w);
+}
+
+void sweep_now(server_worker *w)
+{
+    size_t freed = sweep_once(w);
     if (freed >= SWEEP_TRIM_OCTETS) memory_trim();
     if (sweep_has_more(w)) sweep_start(w);
+}
+
+void sweep_everything(server_worker *w)
+{
+    (void)sweep_once(w); // marks
+    (void)sweep_once(w);
 }

@@ -19,4 +19,7 @@ static inline void sweep_follow(server_worker *w)
 // The minute is over: frees what it has not needed.
 void sweep_now(server_worker *w);
 
+// Memory is short: frees all that is kept for later.
+void sweep_everything(server_worker *w);
+
 #endif

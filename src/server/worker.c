@@ -11,6 +11,7 @@
 #include "server/connection.h"
 #include "disk/fetch.h"
 #include "server/handoff.h"
+#include "server/pressure.h"
 #include "server/server.h"
 #include "server/sweep.h"
 #include "exchange/ticket.h"
@@ -83,7 +84,8 @@ void worker_listen(server_worker *w, int fd, bool hands_off)
 
 bool worker_has_room(const server_worker *w)
 {
-    return !w->failed && w->connections.in_use < w->connections.items_max;
+    return !w->failed && w->self.pressure < BUDGET_FULL &&
+           w->connections.in_use < w->connections.items_max;
 }
 
 bool worker_evict(server_worker *w)
@@ -112,6 +114,7 @@ static void worker_deadline(io_deadline *deadline, void *user)
 {
     server_worker *w = user;
     if (deadline == &w->sweeping) sweep_now(w);
+    else if (deadline == &w->pressing) pressure_look(w);
     else connection_deadline(deadline, user);
 }
 
@@ -131,7 +134,8 @@ static void worker_init(server_worker *w, skua_server *server, unsigned index)
     w->linger_ns = config->linger_timeout_ns;
     pool_init(&w->connections, (sizeof(connection) + 15) & ~(size_t)15, config->connections_max);
     block_store_init(&w->self.blocks, WORKER_BLOCKS_KEPT);
-    lease_init(&w->self.memory, &server->memory, 0, NULL);
+    lease_init(&w->self.memory, &server->memory, 0, pressure_grown);
+    w->self.out_octets_max = config->out_octets_max;
     w->self.blocks.memory = w->connections.memory = &w->self.memory;
     w->self.head_limits = (h1_limits){
         .head_octets_max = (uint32_t)config->head_octets_max,
@@ -390,6 +394,18 @@ int64_t skua_worker_now_ns(const skua_worker *w)
 {
     home_expect(w, __func__);
     return w->loop.now_ns;
+}
+
+void skua_memory_count(skua_worker *w, int64_t octets)
+{
+    home_expect(w, __func__);
+    if (octets >= 0) {
+        lease_add(&w->memory, (size_t)octets);
+        return;
+    }
+    CONTRACT((uint64_t)0 - (uint64_t)octets <= w->memory.used,
+             "more was taken back than was counted");
+    lease_drop(&w->memory, (size_t)0 - (size_t)octets);
 }
 
 int64_t skua_worker_unix_ns(const skua_worker *w)

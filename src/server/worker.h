@@ -30,8 +30,9 @@ typedef struct server_worker {
     int listen_fds[WORKER_LISTENERS_MAX]; // the sockets themselves, the server's to close
     mailbox handed_back; // letters of its own that others have taken the socket from
     handed *free_handed;
-    unsigned turn;     // the worker that gets the next socket
-    mail evict_letter; // under way while shared.evicting
+    unsigned turn;        // the worker that gets the next socket
+    mail evict_letter;    // under way while shared.evicting
+    mail pressure_letter; // under way while shared.pressed
     void *locals[WORKER_LOCALS_MAX];
 
     uint64_t accepted; // connections, refused ones among them
@@ -40,10 +41,12 @@ typedef struct server_worker {
     bool began;        // on_worker_start was called, and on_worker_end not yet
     int64_t end_at_ns; // when draining ends
     io_deadline sweeping; // of sweep.h
+    io_deadline pressing; // of pressure.h
     // how long a connection may be idle, and linger; short while draining
     int64_t keep_alive_ns, linger_ns;
     struct {
         atomic_bool evicting; // it has been told to close descriptors, and has not heard it yet
+        atomic_bool pressed;  // it has been told that memory is short, and has not heard it yet
     } shared;
 } server_worker;
 

@@ -109,6 +109,11 @@ STOPS(skua_worker_now_ns, on_another_thread, ELSEWHERE, OTHER_THAN_WORKER,
 STOPS(skua_worker_unix_ns, no_worker, HANDLER, NO(worker), (void)skua_worker_unix_ns(NULL))
 STOPS(skua_worker_unix_ns, on_another_thread, ELSEWHERE, OTHER_THAN_WORKER,
       (void)skua_worker_unix_ns(s->worker))
+STOPS(skua_memory_count, no_worker, HANDLER, NO(worker), skua_memory_count(NULL, 1))
+STOPS(skua_memory_count, on_another_thread, ELSEWHERE, OTHER_THAN_WORKER,
+      skua_memory_count(s->worker, 1))
+STOPS(skua_memory_count, more_taken_back, HANDLER, "more was taken back than was counted",
+      skua_memory_count(s->worker, INT64_MIN))
 STOPS(skua_timer_start, no_worker, HANDLER, NO(worker),
       s->status = skua_timer_start(NULL, 0, 0, nothing_done, NULL, NULL))
 STOPS(skua_timer_start, no_function, HANDLER, NO(fn),

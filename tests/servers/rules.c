@@ -475,6 +475,7 @@ static bool config_set(skua_config *config, const char *word)
     } members[] = {
         { .name = "connections_max", .number = &config->connections_max },
         { .name = "head_octets_max", .size = &config->head_octets_max },
+        { .name = "memory_max", .size = &config->memory_max },
         { .name = "target_octets_max", .size = &config->target_octets_max },
         { .name = "fields_max", .number = &config->fields_max },
         { .name = "params_max", .number = &config->params_max },

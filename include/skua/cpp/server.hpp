@@ -159,7 +159,7 @@ struct config {
     skua_log_format log = SKUA_LOG_NONE;
     skua_log_write *log_write = nullptr;
     void *log_user = nullptr;
-    std::size_t log_buffer_max = 0;
+    std::size_t memory_max = 0, log_buffer_max = 0;
 
     operator skua_config() const noexcept
     {
@@ -190,6 +190,7 @@ struct config {
         c.log = log;
         c.log_write = log_write;
         c.log_user = log_user;
+        c.memory_max = memory_max;
         c.log_buffer_max = log_buffer_max;
         return c;
     }

@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: MIT
+//
+// What a worker does as memory_max comes near: the oldest idle connections go first, new requests are
+// refused, the largest heads are ended, and what is being served goes on, slowly.
+
+#include "h1/session.h"
+#include "io/sim.h"
+#include "server/connection.h"
+#include "server/server.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+enum { MEMORY_MAX = 1 << 20, IDLE = 40, HEADS = 60, UPLOAD = 200000, PULLED = 300000 };
+
+static const int64_t second_ns = 1000000000, tick_ns = 100000000;
+
+typedef struct bed {
+    sim_kernel *kernel;
+    skua_server *server;
+    server_worker *worker;
+    int listener;
+    int64_t counted; // by bed_fill
+    unsigned lines;  // of the log, about memory_max
+} bed;
+
+// ---- The server ----
+
+static void on_hello(skua_request *r, void *user)
+{
+    (void)user;
+    assert_int_equal(skua_respond(r, 200, "text/plain", SKUA_SLICE("Hello")), SKUA_OK);
+}
+
+static void on_collected(skua_request *r, skua_status status, skua_slice content, void *user)
+{
+    (void)user;
+    char text[32];
+    int len = snprintf(text, sizeof text, "%zu", content.len);
+    if (!status)
+        assert_int_equal(skua_respond(r, 200, "text/plain", slice_make(text, (size_t)len)),
+                         SKUA_OK);
+}
+
+static void on_collect(skua_request *r, void *user)
+{
+    (void)user;
+    assert_int_equal(skua_content_collect(r, 0, on_collected, NULL), SKUA_OK);
+}
+
+// As much as there is room for, of PULLED.
+static skua_pulled pull(skua_request *r, char *buffer, size_t room, size_t *octets, void *user)
+{
+    (void)r;
+    size_t *left = user;
+    *octets = room < *left ? room : *left;
+    *left -= *octets;
+    memset(buffer, 'p', *octets);
+    return *left ? SKUA_PULL_OCTETS : SKUA_PULL_END;
+}
+
+static void on_pull(skua_request *r, void *user)
+{
+    (void)user;
+    static size_t left;
+    left = PULLED;
+    skua_status status = skua_respond_pull(r, 200, "text/plain", PULLED, pull, &left);
+    assert_int_equal(status, SKUA_OK);
+}
+
+// Several lines may come at once.
+static void log_lines(skua_slice lines, void *user)
+{
+    static const char text[] = "memory_max is 1048576 octets";
+    bed *b = user;
+    const char *at = lines.ptr, *end = lines.ptr + lines.len;
+    while ((at = memmem(at, (size_t)(end - at), text, sizeof text - 1))) {
+        b->lines++;
+        at++;
+    }
+}
+
+static void bed_open(bed *b)
+{
+    *b = (bed){ .kernel = sim_kernel_new(&(sim_config){ .seed = 1 }) };
+    b->server = skua_server_new(
+        &(skua_config){ .memory_max = MEMORY_MAX, .log_write = log_lines, .log_user = b });
+    b->listener = sim_listen(b->kernel);
+    assert_int_equal(skua_route(b->server, "GET /", on_hello, NULL), SKUA_OK);
+    assert_int_equal(skua_route(b->server, "GET /pull", on_pull, NULL), SKUA_OK);
+    assert_int_equal(skua_route(b->server, "POST /collect", on_collect, NULL), SKUA_OK);
+    assert_int_equal(server_start_on(b->server, &io_backend_sim, b->kernel, b->listener), SKUA_OK);
+    b->worker = b->server->workers[0];
+}
+
+static void bed_turn_for(bed *b, int64_t ns)
+{
+    for (int64_t until = sim_now(b->kernel) + ns; sim_now(b->kernel) < until;)
+        assert_true(worker_turn(b->worker, tick_ns / 10));
+}
+
+// Makes the server hold so many permille of all, by the program's own memory.
+static void bed_fill(bed *b, unsigned permille)
+{
+    int64_t wanted = (int64_t)MEMORY_MAX / 1000 * permille;
+    int64_t others = (int64_t)budget_octets(&b->server->memory) - b->counted;
+    int64_t more = wanted > others ? wanted - others - b->counted : -b->counted;
+    skua_memory_count(&b->worker->self, more);
+    b->counted += more;
+}
+
+static void bed_close(bed *b)
+{
+    skua_memory_count(&b->worker->self, -b->counted);
+    skua_stop(b->server, 0);
+    while (worker_turn(b->worker, -1))
+        ;
+    sim_listener_close(b->kernel, b->listener);
+    skua_server_free(b->server);
+    sim_kernel_free(b->kernel);
+}
+
+static sim_client *connect_and_send(bed *b, slice octets)
+{
+    sim_client *client = sim_connect(b->kernel, b->listener);
+    assert_non_null(client);
+    if (octets.len) assert_true(sim_client_send(client, octets));
+    return client;
+}
+
+static bool has_received(const sim_client *client, const char *text)
+{
+    slice got = sim_client_received(client);
+    return got.len && memmem(got.ptr, got.len, text, strlen(text));
+}
+
+static bool is_over(const sim_client *client)
+{
+    return sim_client_is_eof(client) || sim_client_is_reset(client);
+}
+
+#define HELLO SKUA_SLICE("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+
+// ---- Tests ----
+
+static void test_the_oldest_idle_connections_go_first(void **state)
+{
+    (void)state;
+    bed b;
+    sim_client *clients[IDLE];
+    bed_open(&b);
+    for (unsigned i = 0; i < IDLE; i++) {
+        clients[i] = connect_and_send(&b, HELLO);
+        bed_turn_for(&b, 2 * tick_ns);
+    }
+    bed_fill(&b, 790);
+    bed_turn_for(&b, second_ns);
+    for (unsigned i = 0; i < IDLE; i++)
+        assert_false(is_over(clients[i]));
+    // one that is old and has just sent a request is not idle
+    bed_fill(&b, 850);
+    unsigned gone_before = 0;
+    for (int look = 0; look < 30; look++) {
+        bed_turn_for(&b, tick_ns);
+        unsigned gone = 0;
+        while (gone < IDLE && is_over(clients[gone]))
+            gone++;
+        for (unsigned i = gone; i < IDLE; i++)
+            assert_false(is_over(clients[i])); // none before an older one
+        assert_true(gone - gone_before <= (IDLE - gone_before + 3) / 4 + 1);
+        gone_before = gone;
+        if (gone >= IDLE / 2) bed_fill(&b, 0);
+    }
+    assert_in_range(gone_before, IDLE / 2, IDLE * 3 / 4);
+    assert_int_equal(b.lines, 0);
+    bed_close(&b);
+}
+
+static void test_a_request_that_waits_is_answered_before_its_connection_is_closed(void **state)
+{
+    (void)state;
+    bed b;
+    bed_open(&b);
+    sim_client *client = connect_and_send(&b, HELLO);
+    bed_turn_for(&b, second_ns);
+    size_t answer = sim_client_received(client).len;
+    bed_fill(&b, 850);
+    assert_true(sim_client_send(client, HELLO));
+    bed_turn_for(&b, tick_ns / 10);
+    bed_turn_for(&b, second_ns);
+    assert_int_equal(sim_client_received(client).len, 2 * answer);
+    bed_close(&b);
+}
+
+static void test_new_requests_are_refused_and_old_ones_served(void **state)
+{
+    (void)state;
+    bed b;
+    bed_open(&b);
+    sim_client *upload = connect_and_send(
+        &b, SKUA_SLICE("POST /collect HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n\r\nab"));
+    bed_turn_for(&b, second_ns);
+    bed_fill(&b, 950);
+    bed_turn_for(&b, tick_ns);
+    sim_client *late = connect_and_send(&b, HELLO);
+    bed_turn_for(&b, second_ns);
+    assert_true(has_received(late, "HTTP/1.1 503 Service Unavailable\r\n"));
+    assert_true(has_received(late, "Retry-After: 5\r\n"));
+    assert_true(has_received(late, "Connection: close\r\n"));
+    assert_true(sim_client_is_eof(late));
+    assert_true(sim_client_send(upload, SKUA_SLICE("cd")));
+    bed_turn_for(&b, second_ns);
+    assert_true(has_received(upload, "HTTP/1.1 200 OK\r\n"));
+    bed_fill(&b, 0);
+    bed_turn_for(&b, second_ns);
+    sim_client *again = connect_and_send(&b, HELLO);
+    bed_turn_for(&b, second_ns);
+    assert_true(has_received(again, "HTTP/1.1 200 OK\r\n"));
+    bed_close(&b);
+}
+
+static void test_the_largest_heads_are_ended(void **state)
+{
+    (void)state;
+    static char head[16000];
+    sim_client *clients[HEADS];
+    bed b;
+    bed_open(&b);
+    memset(head, 'h', sizeof head);
+    memcpy(head, "GET / HTTP/1.1\r\nA: ", 19);
+    for (unsigned i = 0; i < HEADS; i++) {
+        size_t octets = 1000 + (i * 37 % HEADS) * 130; // in no order
+        clients[i] = connect_and_send(&b, slice_make(head, octets));
+    }
+    bed_turn_for(&b, second_ns);
+    assert_true(budget_octets(&b.server->memory) < MEMORY_MAX * 9 / 10);
+    for (unsigned i = 0; i < HEADS; i++)
+        assert_false(is_over(clients[i]));
+    bed_fill(&b, 1001);
+    bed_turn_for(&b, 3 * tick_ns);
+    assert_true(budget_octets(&b.server->memory) < MEMORY_MAX);
+    size_t smallest_gone = SIZE_MAX, largest_left = 0, gone = 0;
+    for (unsigned i = 0; i < HEADS; i++) {
+        size_t octets = 1000 + (i * 37 % HEADS) * 130;
+        if (is_over(clients[i])) {
+            gone++;
+            if (octets < smallest_gone) smallest_gone = octets;
+        } else if (octets > largest_left) {
+            largest_left = octets;
+        }
+    }
+    assert_in_range(gone, 1, HEADS / 2);
+    assert_true(smallest_gone + 1024 >= largest_left);
+    bed_close(&b);
+}
+
+static void test_at_the_limit_nothing_is_accepted(void **state)
+{
+    (void)state;
+    bed b;
+    bed_open(&b);
+    bed_fill(&b, 1001);
+    bed_turn_for(&b, tick_ns);
+    sim_client *client = connect_and_send(&b, HELLO);
+    bed_turn_for(&b, second_ns);
+    assert_true(is_over(client));
+    assert_int_equal(sim_client_received(client).len, 0);
+    assert_int_equal(b.worker->refused, 1);
+    bed_turn_for(&b, 100 * second_ns);
+    bed_close(&b);
+    assert_int_equal(b.lines, 2); // a minute apart
+}
+
+// It takes about 50 s at 16 KiB per look; a stall would be 30 s.
+static void test_at_the_limit_requests_are_slowed_and_not_ended(void **state)
+{
+    (void)state;
+    static char content[UPLOAD];
+    bed b;
+    bed_open(&b);
+    sim_client *upload = connect_and_send(
+        &b,
+        SKUA_SLICE("POST /collect HTTP/1.1\r\nHost: localhost\r\nContent-Length: 200000\r\n\r\n"));
+    sim_client *stalled = connect_and_send(
+        &b, SKUA_SLICE("POST /collect HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\na"));
+    sim_client *download =
+        connect_and_send(&b, SKUA_SLICE("GET /pull HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+    sim_client_pause(download, true);
+    bed_turn_for(&b, second_ns);
+    bed_fill(&b, 1100);
+    bed_turn_for(&b, tick_ns);
+    assert_true(b.worker->self.slow);
+    memset(content, 'u', sizeof content);
+    assert_true(sim_client_send(upload, slice_make(content, sizeof content)));
+    sim_client_pause(download, false);
+    bed_turn_for(&b, 20 * second_ns);
+    assert_false(is_over(upload));
+    assert_false(is_over(stalled));
+    assert_int_equal(sim_client_received(upload).len, 0);
+    assert_true(sim_client_received(download).len > PULLED);
+    bed_turn_for(&b, 60 * second_ns);
+    assert_true(has_received(upload, "200000"));
+    assert_true(is_over(stalled)); // by stall_timeout_ns
+    bed_close(&b);
+}
+
+static void test_uploads_go_on_when_there_is_memory_again(void **state)
+{
+    (void)state;
+    static char content[UPLOAD];
+    bed b;
+    bed_open(&b);
+    sim_client *upload = connect_and_send(
+        &b,
+        SKUA_SLICE("POST /collect HTTP/1.1\r\nHost: localhost\r\nContent-Length: 200000\r\n\r\n"));
+    bed_turn_for(&b, second_ns);
+    bed_fill(&b, 1100);
+    bed_turn_for(&b, tick_ns);
+    assert_true(sim_client_send(upload, slice_make(content, sizeof content)));
+    bed_turn_for(&b, second_ns);
+    assert_int_equal(sim_client_received(upload).len, 0);
+    bed_fill(&b, 0);
+    bed_turn_for(&b, second_ns);
+    assert_false(b.worker->self.slow);
+    assert_true(has_received(upload, "200000"));
+    bed_close(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_oldest_idle_connections_go_first),
+        cmocka_unit_test(test_a_request_that_waits_is_answered_before_its_connection_is_closed),
+        cmocka_unit_test(test_new_requests_are_refused_and_old_ones_served),
+        cmocka_unit_test(test_the_largest_heads_are_ended),
+        cmocka_unit_test(test_at_the_limit_nothing_is_accepted),
+        cmocka_unit_test(test_at_the_limit_requests_are_slowed_and_not_ended),
+        cmocka_unit_test(test_uploads_go_on_when_there_is_memory_again),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
