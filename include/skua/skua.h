@@ -499,8 +499,8 @@ SKUA_API void *skua_request_alloc(skua_request *request, size_t octets);
 // Keeps a request's memory, and so every slice of it, after on_end and until as many calls of
 // skua_request_drop. The worker does not end before.
 // What was asked can still be read. Functions that answer, take content or a ticket return
-// SKUA_ECLOSED from on_end's call on, whether it is held or not; others that would change what
-// becomes of it do nothing.
+// SKUA_ECLOSED from on_end's call on, whether it is held or not, and before it where content is lost
+// because the client has left; others that would change what becomes of it do nothing.
 SKUA_API void skua_request_hold(skua_request *request);
 SKUA_API void skua_request_drop(skua_request *request);
 

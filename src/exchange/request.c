@@ -175,13 +175,6 @@ __attribute__((noinline)) static void request_free_content(skua_request *r)
     if (r->spools) spool_free_all(r);
 }
 
-// From here on it takes no answer.
-static inline void request_close_answer(skua_request *r)
-{
-    r->life = LIFE_ENDED;
-    r->answering = ANSWER_QUEUED;
-}
-
 static inline void request_give_back(skua_request *r)
 {
     skua_worker *w = r->worker;

@@ -195,6 +195,13 @@ static inline bool request_gets_content(const skua_request *r, int status)
     return !r->is_head && !response_is_bare(status);
 }
 
+// From here on it takes no answer.
+static inline void request_close_answer(skua_request *r)
+{
+    r->life = LIFE_ENDED;
+    r->answering = ANSWER_QUEUED;
+}
+
 // Hands the request to the handler that was found, or answers that there is none.
 void request_answer(skua_request *r);
 

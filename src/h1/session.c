@@ -40,6 +40,7 @@ session *session_take(skua_worker *w, const session_link *link)
 static void session_end_current(session *s, skua_end how)
 {
     skua_request *r = s->carrier.current;
+    request_close_answer(r); // nobody would have what its reader says to that
     content_lost(r);
     s->carrier.current = NULL;
     r->mark = s->carrier.out.total_in;

@@ -14,9 +14,10 @@
     READS(function, __VA_ARGS__)                                                                   \
     STOPS(function, in_a_blocking_handler, BLOCKING, IN_BLOCKING, skua_request *r = s->request;    \
           __VA_ARGS__)
-// One that answers, which gives SKUA_ECLOSED from on_end on.
+// One that answers, which gives SKUA_ECLOSED when the client has left, and from on_end on.
 #define ANSWERS(function, ...)                                                                     \
     ACTS(function, s->status = __VA_ARGS__)                                                        \
+    GIVES(function, when_content_is_lost, LOST, (__VA_ARGS__) == SKUA_ECLOSED)                     \
     GIVES(function, in_on_end, LAST_WORDS, (__VA_ARGS__) == SKUA_ECLOSED)                          \
     GIVES(function, of_one_that_has_ended, ENDED, (__VA_ARGS__) == SKUA_ECLOSED)
 

@@ -64,6 +64,7 @@ static void scene_read(skua_request *request, skua_content_event event, skua_sli
 {
     (void)octets;
     if (event == SKUA_CONTENT_DATA) scene_at(user, CONTENT);
+    if (event == SKUA_CONTENT_LOST) scene_at(user, LOST);
     if (event == SKUA_CONTENT_END && skua_request_status(request) == 0)
         (void)!skua_respond(request, 204, NULL, SKUA_SLICE(""));
 }
@@ -110,7 +111,7 @@ static void scene_handle(skua_request *request, void *user)
     s->connection = skua_request_connection(request);
     if (scene_is_about_the_end(s)) {
         scene_abandon(s);
-    } else if (where == CONTENT) {
+    } else if (where == CONTENT || where == LOST) {
         (void)!skua_content_read(request, scene_read, s);
     } else if (where == FILE_HERE || where == FILE_ELSEWHERE) {
         skua_file_open(s->worker, s->root, SKUA_SLICE("file"), scene_opened, s);
@@ -235,6 +236,8 @@ static const char *scene_request(const scene *s)
     place where = s->row->where;
     if (where == BLOCKING || where == LATER)
         return "GET /blocking HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    if (where == LOST)
+        return "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nhello";
     if (where == CONTENT)
         return "POST / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
                "Content-Length: 5\r\n\r\nhello";
@@ -247,7 +250,7 @@ static void scene_ask_for(const scene *s, const char *wire)
     char answer[1024];
     int fd = socket_connect_to(skua_server_address(s->server, 0));
     (void)!send(fd, wire, strlen(wire), MSG_NOSIGNAL);
-    if (scene_is_about_the_end(s)) (void)shutdown(fd, SHUT_WR);
+    if (scene_is_about_the_end(s) || s->row->where == LOST) (void)shutdown(fd, SHUT_WR);
     while (recv(fd, answer, sizeof answer, 0) > 0) {
     }
     (void)close(fd);

@@ -33,6 +33,7 @@ typedef enum place {
     GONE,           // after that, when it is not held any more
     REPLACED,       // after that, when others have been served, in builds that look for faults
     CONTENT,        // while content is read: five octets have been delivered
+    LOST,           // when content is lost, as the client has left in the middle of it
     FILE_HERE,      // in a handler, when its file has been opened
     FILE_ELSEWHERE, // the same, on another thread
     BLOCKING,       // in a blocking handler
