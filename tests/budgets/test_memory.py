@@ -5,9 +5,12 @@ import resource
 
 import pytest
 from counting import Counted, make_shim, many_descriptors
+from server import eventually
 from wire import Connection, chunk, request
 
 IDLE = 10_000
+MEMORY_MAX = 8 << 20
+FLOOD = 2_000
 
 
 @pytest.fixture(scope="module")
@@ -112,3 +115,40 @@ def test_idle_connection(counted, record_property):
     finally:
         for connection in idle + warm:
             connection.close()
+
+
+@pytest.mark.parametrize("backend", ["epoll", "uring"])
+def test_flood_stays_within_memory_max(counted, backend, record_property):
+    """Heads of 16,000 octets that do not end, and what they need besides, would be 46 MB. By the allocator's count."""
+    many_descriptors()
+    if resource.getrlimit(resource.RLIMIT_NOFILE)[0] < FLOOD + 200:
+        pytest.skip(f"needs {FLOOD + 200} descriptors")
+    server = counted("hello", "--port", "{port}", "--workers", "1", "--backend", backend, "--memory-max", MEMORY_MAX)
+    assert server.server.get("/").status == 200
+    fresh, most = server.octets(), 0
+    connections = []
+    try:
+        for _ in range(FLOOD):
+            try:
+                connection = Connection(server.server.address)
+                connections.append(connection)
+                connection.send(b"GET / HTTP/1.1\r\nX: " + b"x" * 15_980)
+            except OSError:
+                pass
+            most = max(most, server.octets() - fresh)
+        assert eventually(lambda: server.octets() - fresh > MEMORY_MAX * 0.8)
+    finally:
+        for connection in connections:
+            connection.reset()
+    record_property("octets_at_most", most)
+    print(f"{most} octets at most, of {MEMORY_MAX}")
+    assert most < MEMORY_MAX * 1.1
+    assert eventually(lambda: server.octets() - fresh < MEMORY_MAX * 0.8)
+    assert eventually(lambda: answers(server.server))
+
+
+def answers(server):
+    try:
+        return server.get("/").status == 200
+    except (AssertionError, EOFError, OSError):
+        return False

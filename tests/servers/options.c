@@ -51,6 +51,8 @@ static void read_option(const char *name, const char *value, listening *where, s
         config->accept = value;
     } else if (strcmp(name, "--connections-max") == 0) {
         config->connections_max = number_of(value, 65536);
+    } else if (strcmp(name, "--memory-max") == 0) {
+        config->memory_max = number_of(value, UINT32_MAX);
     } else if (strcmp(name, "--handler-timeout-ms") == 0) {
         config->handler_timeout_ns = (int64_t)number_of(value, 3600000) * 1000000;
     } else if (strcmp(name, "--grace-ms") == 0) {

@@ -7,9 +7,11 @@
 #include "io/sim.h"
 #include "server/connection.h"
 #include "server/server.h"
+#include "support/socket.h"
 
 #include <stdio.h>
-#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -161,10 +163,9 @@ static void test_the_oldest_idle_connections_go_first(void **state)
     bed_turn_for(&b, second_ns);
     for (unsigned i = 0; i < IDLE; i++)
         assert_false(is_over(clients[i]));
-    // one that is old and has just sent a request is not idle
-    bed_fill(&b, 850);
     unsigned gone_before = 0;
     for (int look = 0; look < 30; look++) {
+        bed_fill(&b, gone_before < IDLE / 2 ? 850 : 0); // what was kept for later goes first
         bed_turn_for(&b, tick_ns);
         unsigned gone = 0;
         while (gone < IDLE && is_over(clients[gone]))
@@ -173,7 +174,6 @@ static void test_the_oldest_idle_connections_go_first(void **state)
             assert_false(is_over(clients[i])); // none before an older one
         assert_true(gone - gone_before <= (IDLE - gone_before + 3) / 4 + 1);
         gone_before = gone;
-        if (gone >= IDLE / 2) bed_fill(&b, 0);
     }
     assert_in_range(gone_before, IDLE / 2, IDLE * 3 / 4);
     assert_int_equal(b.lines, 0);
@@ -330,6 +330,70 @@ static void test_uploads_go_on_when_there_is_memory_again(void **state)
     bed_close(&b);
 }
 
+// ---- Several workers ----
+
+enum { WORKERS = 3, TRIES_MAX = 2000, LARGE_MAX = 1 << 24 };
+
+typedef struct told {
+    int64_t octets;
+} told;
+
+static void count(skua_worker *worker, void *user)
+{
+    const told *t = user;
+    skua_memory_count(worker, t->octets);
+}
+
+// The status of one request on a connection of its own.
+static int ask(const skua_server *server)
+{
+    char text[512];
+    size_t len = 0;
+    int fd = socket_connect_to(skua_server_address(server, 0));
+    assert_int_equal(write(fd, HELLO.ptr, HELLO.len), HELLO.len);
+    while (len < sizeof "HTTP/1.1 200") {
+        ssize_t n = read(fd, text + len, sizeof text - len);
+        assert_true(n > 0);
+        len += (size_t)n;
+    }
+    socket_reset(fd);
+    const char *digits = text + sizeof "HTTP/1.1";
+    return (digits[0] - '0') * 100 + (digits[1] - '0') * 10 + digits[2] - '0';
+}
+
+// So often in a row that every worker has been asked, as connections are handed to them in turn.
+static bool all_answer(const skua_server *server, int status)
+{
+    int row = 0;
+    for (int i = 0; i < TRIES_MAX && row < 2 * WORKERS; i++) {
+        row = ask(server) == status ? row + 1 : 0;
+        if (row == 0) usleep(5000);
+    }
+    return row == 2 * WORKERS;
+}
+
+static void test_workers_hear_of_what_one_of_them_holds(void **state)
+{
+    (void)state;
+    told more = { LARGE_MAX / 100 * 93 }, fewer = { -more.octets };
+    skua_server *server = skua_server_new(&(skua_config){ .listen = "127.0.0.1:0",
+                                                          .workers = WORKERS,
+                                                          .accept = "handoff",
+                                                          .memory_max = LARGE_MAX });
+    assert_int_equal(skua_route(server, "GET /", on_hello, NULL), SKUA_OK);
+    assert_int_equal(skua_start(server), SKUA_OK);
+    for (int round = 0; round < 3; round++) {
+        assert_true(all_answer(server, 200));
+        assert_int_equal(skua_post(server, 1, count, &more), SKUA_OK);
+        assert_true(all_answer(server, 503));
+        assert_int_equal(skua_post(server, 1, count, &fewer), SKUA_OK);
+        assert_true(all_answer(server, 200));
+    }
+    skua_stop(server, 0);
+    assert_int_equal(skua_wait(server), SKUA_OK);
+    skua_server_free(server);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -340,6 +404,7 @@ int main(void)
         cmocka_unit_test(test_at_the_limit_nothing_is_accepted),
         cmocka_unit_test(test_at_the_limit_requests_are_slowed_and_not_ended),
         cmocka_unit_test(test_uploads_go_on_when_there_is_memory_again),
+        cmocka_unit_test(test_workers_hear_of_what_one_of_them_holds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
