@@ -334,6 +334,13 @@ static void connection_ended(io_stream *stream, io_end how)
     connection_settle(conn);
 }
 
+void connection_end_head(connection *conn)
+{
+    SKUA_ASSERT(conn->state == CONNECTION_HEAD);
+    connection_drop_session(conn, SKUA_END_ERROR);
+    connection_linger(conn);
+}
+
 static void connection_send_failed(io_stream *stream)
 {
     connection *conn = connection_of(stream);

@@ -61,6 +61,10 @@ void connection_hurry(connection *conn);
 // It is idle, and its deadline comes now: it is read once more and closed.
 void connection_retire(connection *conn);
 
+// Its head is still coming, and is given up: what it holds goes back at once. Answers before it may
+// still be on their way, so it lingers.
+void connection_end_head(connection *conn);
+
 // Half-closes, drains, closes.
 void connection_linger(connection *conn);
 

@@ -7,7 +7,6 @@
 
 #include "server/pressure.h"
 
-#include "base/assert.h"
 #include "exchange/request.h"
 #include "h1/session.h"
 #include "server/connection.h"
@@ -162,7 +161,7 @@ static void heads_end(connection *conn, void *user)
     histogram *sizes = user;
     if (conn->state == CONNECTION_HEAD &&
         histogram_take(sizes, heads_bucket(conn), heads_octets(conn)))
-        connection_abort(conn, SKUA_END_ERROR);
+        connection_end_head(conn);
 }
 
 // As many as bring it down to 95 %, if the other workers do their part.
