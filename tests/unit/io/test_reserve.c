@@ -5,6 +5,7 @@
 
 #include "io/file.h"
 #include "io/reserve.h"
+#include "io/scratch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -173,6 +174,23 @@ static void test_reserve_is_spent_and_mended(void **state)
     reserve_drop_root();
 }
 
+// What a client writes must not take from others what they read.
+static void test_reserve_is_not_for_scratch_files(void **state)
+{
+    (void)state;
+    allow(LIMIT);
+    reserve_add_root();
+    unsigned added = reserve_add_server(0);
+    crowd c;
+    crowd_come(&c);
+    int fd = -1;
+    assert_int_equal(scratch_open(folder, &fd), SKUA_ENOFILE);
+    assert_false(reserve_is_short());
+    crowd_go(&c);
+    reserve_drop_server(added);
+    reserve_drop_root();
+}
+
 static int open_file(int number)
 {
     char name[16];
@@ -302,6 +320,7 @@ int main(void)
         cmocka_unit_test(test_reserve_size),
         cmocka_unit_test(test_reserve_is_shared_by_servers),
         cmocka_unit_test(test_reserve_is_spent_and_mended),
+        cmocka_unit_test(test_reserve_is_not_for_scratch_files),
         cmocka_unit_test(test_reserve_opens_files),
         cmocka_unit_test(test_reserve_opens_files_by_walking),
         cmocka_unit_test(test_reserve_by_threads),
