@@ -256,7 +256,7 @@ static skua_reply *reply_new(skua_request *r, const blocking_route *entry, slice
     reply->request = r;
     reply->entry = entry;
     reply->content = content;
-    reply->peer = *r->carrier->table->peer(r->carrier);
+    reply->peer = *session_peer(r->carrier->session);
     reply->peer_was_done = r->carrier->table->peer_is_done(r->carrier);
     reply->fields_tail = &reply->fields;
     block_store_init(&reply->blocks, 0);

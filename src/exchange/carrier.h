@@ -7,7 +7,7 @@
 #define SKUA_EXCHANGE_CARRIER_H
 
 #include "exchange/response.h"
-#include "io/io.h"
+#include "exchange/session.h"
 
 typedef struct carrier carrier;
 
@@ -48,15 +48,13 @@ typedef struct carrier_table {
     // Asks to be gone on with from the loop: there is something to send or to read.
     void (*kick)(carrier *c);
 
-    // The client's address; valid until the exchange ends.
-    const io_address *(*peer)(carrier *c);
-
     // Whether the client has said that it sends no more.
     bool (*peer_is_done)(const carrier *c);
 } carrier_table;
 
 struct carrier {
     const carrier_table *table;
+    session *session;      // of the connection
     skua_request *current; // the exchange that is read or answered; NULL: none
     bool running;          // inside the protocol, which goes on without a kick when that returns
     bool broken;           // nothing more can be sent; it ends as soon as nobody is inside

@@ -106,7 +106,7 @@ static void request_log(const skua_request *r, skua_end how)
     skua_worker *w = r->worker;
     if (r->status == 0 && r->method.len == 0) return;
     char peer[64];
-    (void)io_address_write(r->carrier->table->peer(r->carrier), peer, sizeof peer);
+    (void)io_address_write(session_peer(r->carrier->session), peer, sizeof peer);
     bool parsed = r->began_ns != 0;
     log_request(w->lane,
                 &(log_access){
@@ -329,7 +329,7 @@ static bool request_host_is_served(skua_request *r)
         return true;
     }
     // No page in a browser comes this way, and a proxy that does may keep any Host.
-    if (r->carrier->table->peer(r->carrier)->family == IO_FAMILY_UNIX) return true;
+    if (session_peer(r->carrier->session)->family == IO_FAMILY_UNIX) return true;
     if (!hosts_take(w->hosts, r->authority)) return false;
     if (r->authority.len <= sizeof w->host) {
         w->host_len = (uint8_t)r->authority.len;
@@ -619,7 +619,7 @@ size_t skua_request_peer(const skua_request *r, char *text, size_t room)
     CONTRACT(text || !room, "text must not be NULL");
     if (!r->reply && r->life == LIFE_IS_OVER) return request_write_no_peer(text, room);
     return io_address_write(
-        r->reply ? blocking_peer(r->reply) : r->carrier->table->peer(r->carrier), text, room);
+        r->reply ? blocking_peer(r->reply) : session_peer(r->carrier->session), text, room);
 }
 
 bool skua_request_peer_is_done(const skua_request *r)

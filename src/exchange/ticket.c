@@ -70,6 +70,7 @@ static skua_status ticket_slot_take(skua_request *r, ticket_slot **slot)
     skua_status status = registry_take(&ticket_registry, &w->free_tickets, &taken);
     if (status) return status;
     *slot = (ticket_slot *)(void *)taken;
+    if (!r->tickets) w->ticketed++;
     ticket_link(&r->tickets, *slot);
     return SKUA_OK;
 }
@@ -163,6 +164,8 @@ void ticket_close_all(skua_request *r)
     ticket_slot *slot = r->tickets;
     r->tickets->previous->next = NULL;
     r->tickets = NULL;
+    SKUA_ASSERT(r->worker->ticketed > 0);
+    r->worker->ticketed--;
     while (slot) {
         ticket_slot *next = slot->next;
         ticket_close(r->worker, slot);

@@ -47,7 +47,7 @@ struct skua_worker {
     skua_request *gone_requests[WORKER_GONE_KEPT]; // a ring: to be free when as many more have gone
     unsigned gone_count;
 #endif
-    struct session *free_sessions; // of HTTP/1
+    struct h1_session *free_sessions; // of HTTP/1
     registry_slot *free_tickets, *free_timers;
     h1_limits head_limits;
     chunk_limits chunk_limits;
@@ -60,6 +60,7 @@ struct skua_worker {
     int64_t host_told_ns; // when the log was last told of one that is not served
 
     unsigned held;             // holds of requests, some of which may have ended
+    unsigned ticketed;         // requests that have taken tickets
     unsigned orphans;          // tickets resumed whose request has gone before fn was called
     unsigned blocked_requests; // requests that blocking handlers have
 };

@@ -6,7 +6,7 @@
 
 #include "exchange/worker.h"
 
-void h1_content_begin(session *s, skua_request *r)
+void h1_content_begin(h1_session *s, skua_request *r)
 {
     switch ((h1_content)r->head.content) {
     case H1_CONTENT_NONE: r->reading = READING_DONE; return;
@@ -21,7 +21,7 @@ void h1_content_begin(session *s, skua_request *r)
     }
 }
 
-static size_t h1_content_feed_length(session *s, skua_request *r, const char *octets, size_t len)
+static size_t h1_content_feed_length(h1_session *s, skua_request *r, const char *octets, size_t len)
 {
     size_t n = len < s->content_left ? len : (size_t)s->content_left;
     if (n == 0) return 0;
@@ -31,14 +31,14 @@ static size_t h1_content_feed_length(session *s, skua_request *r, const char *oc
     return n;
 }
 
-static void h1_content_end_chunks(const session *s, skua_request *r)
+static void h1_content_end_chunks(const h1_session *s, skua_request *r)
 {
     r->received_trailers = s->chunks.trailers;
     r->received_trailers_count = s->chunks.trailer_count;
     content_end(r);
 }
 
-static size_t h1_content_feed_chunks(session *s, skua_request *r, const char *octets, size_t len)
+static size_t h1_content_feed_chunks(h1_session *s, skua_request *r, const char *octets, size_t len)
 {
     slice input = slice_make(octets, len), data;
     while (!content_is_blocked(r) && !(r->close && r->answering == ANSWER_QUEUED)) {
@@ -52,7 +52,7 @@ static size_t h1_content_feed_chunks(session *s, skua_request *r, const char *oc
     return len - input.len;
 }
 
-size_t h1_content_feed(session *s, skua_request *r, const char *octets, size_t len)
+size_t h1_content_feed(h1_session *s, skua_request *r, const char *octets, size_t len)
 {
     if (len == 0 || content_is_blocked(r)) return 0;
     if (r->reading == READING_TUNNEL) {

@@ -82,7 +82,7 @@ static const struct h1_prepared *framing_prepared(skua_answer *a)
 
 // Whether the connection can serve another request after this response, RFC 9112 §9.3 and RFC 9110
 // §10.1.1. Beside a response that goes on for a while the content may be read to its end.
-static bool framing_keeps_connection(const session *s, const skua_request *r, bool streamed)
+static bool framing_keeps_connection(const h1_session *s, const skua_request *r, bool streamed)
 {
     if (!r->head.keep_alive || r->close || r->worker->disk.draining || s->closing) return false;
     if (r->reading != READING_CONTENT) return true;
@@ -97,7 +97,7 @@ static inline bool framing_is_streamed(const response_source *source)
 }
 
 // What is to be known before the head is written.
-static inline void framing_decide(session *s, skua_request *r, const response_source *source)
+static inline void framing_decide(h1_session *s, skua_request *r, const response_source *source)
 {
     bool streamed = framing_is_streamed(source);
     s->chunked = false;
@@ -130,7 +130,7 @@ static inline char *framing_write_status(char *at, int status)
     return h1_write_status(at, status, slice_of(page_reason(status)));
 }
 
-static inline char *framing_write_length(const session *s, char *at, int status,
+static inline char *framing_write_length(const h1_session *s, char *at, int status,
                                          const response_source *source)
 {
     if (source->no_length) return at;
@@ -165,7 +165,7 @@ static inline bool framing_is_one_piece(const response *given, size_t head_room)
 }
 
 // What is the response's own: Connection, its fields, and how its content is framed.
-static inline __attribute__((always_inline)) char *framing_write_fields_of(const session *s,
+static inline __attribute__((always_inline)) char *framing_write_fields_of(const h1_session *s,
                                                                            const skua_request *r,
                                                                            const response *given,
                                                                            slice made, char *at)
@@ -235,7 +235,7 @@ static inline __attribute__((always_inline)) bool framing_queue(out_queue *out,
 static inline __attribute__((always_inline)) skua_status framing_write(skua_request *r,
                                                                        const response *given)
 {
-    session *s = session_of(r->carrier);
+    h1_session *s = h1_session_of(r->carrier);
     const struct h1_prepared *made = NULL;
     size_t room = framing_head_room(r, given);
     if (room > BLOCK_OCTETS) return SKUA_ELIMIT;
@@ -279,7 +279,7 @@ static skua_status framing_respond_copied(skua_request *r, int status, slice typ
 
 static char *framing_reserve(skua_request *r, size_t least, size_t *room)
 {
-    session *s = session_of(r->carrier);
+    h1_session *s = h1_session_of(r->carrier);
     size_t around = !s->chunked ? 0 : room ? FRAMING_CHUNK_HEAD + 2 : FRAMING_CHUNK_OCTETS;
     size_t there;
     char *at = out_reserve(&s->carrier.out, least + around, &there);
@@ -308,7 +308,7 @@ static void framing_write_size(char *at, size_t octets)
 
 static void framing_commit(skua_request *r, size_t octets)
 {
-    session *s = session_of(r->carrier);
+    h1_session *s = h1_session_of(r->carrier);
     out_queue *out = &s->carrier.out;
     if (!s->chunked) {
         out_commit(out, octets);
@@ -323,7 +323,7 @@ static void framing_commit(skua_request *r, size_t octets)
 
 static bool framing_lend(skua_request *r, const response_source *source)
 {
-    session *s = session_of(r->carrier);
+    h1_session *s = h1_session_of(r->carrier);
     out_queue *out = &s->carrier.out;
     char *frame = s->chunked ? out_reserve(out, FRAMING_CHUNK_OCTETS, NULL) : NULL;
     if (s->chunked && !frame) return false;
@@ -339,7 +339,7 @@ static bool framing_lend(skua_request *r, const response_source *source)
 
 static bool framing_finish(skua_request *r)
 {
-    session *s = session_of(r->carrier);
+    h1_session *s = h1_session_of(r->carrier);
     if (!s->chunked) return true;
     size_t room = (r->trailers ? r->trailers->octets : 0) + 5;
     char *start = out_reserve(&s->carrier.out, room, NULL);
@@ -371,7 +371,7 @@ static skua_status framing_inform(skua_request *r, int status, const skua_field 
 static skua_status framing_upgrade(skua_request *r, slice protocol)
 {
     if (!upgrade_is_asked(r, protocol)) return SKUA_EPROTOCOL;
-    session *s = session_of(r->carrier);
+    h1_session *s = h1_session_of(r->carrier);
     size_t room = H1_STATUS_LINE_OCTETS_MAX + WORKER_DATE_OCTETS + protocol.len + r->fields.octets +
                   FRAMING_ROOM_OCTETS;
     char *start = out_reserve(&s->carrier.out, room, NULL);
@@ -398,7 +398,6 @@ const carrier_table h1_carrier = {
     .finish = framing_finish,
     .inform = framing_inform,
     .upgrade = framing_upgrade,
-    .kick = session_kick,
-    .peer = session_peer,
-    .peer_is_done = session_peer_is_done,
+    .kick = h1_session_kick,
+    .peer_is_done = h1_session_peer_is_done,
 };

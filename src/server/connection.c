@@ -8,9 +8,16 @@
 #include "base/contract.h"
 #include "server/server.h"
 #include "server/sweep.h"
-#include "exchange/push.h"
-#include "exchange/waiting.h"
 #include "server/worker.h"
+#include "exchange/carrier.h"
+#include "exchange/request.h"
+#include "h1/protocol.h"
+
+// Most connections speak HTTP/1, whose functions a compiler that sees the table calls directly: a
+// request costs a fortieth less so.
+#define CONNECTION_CALL(s, function, ...)                                                          \
+    ((s)->protocol == &h1_protocol ? h1_protocol.function(__VA_ARGS__)                             \
+                                   : (s)->protocol->function(__VA_ARGS__))
 
 static connection *connection_of(io_stream *stream)
 {
@@ -34,29 +41,10 @@ enum { CONNECTION_TAIL_OCTETS = 65536 };
 // rate: its kernel makes room in steps.
 enum { CONNECTION_PATIENCE_MAX = 65536 };
 
-// How long the current request may be silent; 0: for ever. A handler that has not begun to answer
-// has its own deadline, or none. An answer that has begun holds the client, and one whose client has
-// left is held for nobody.
-static int64_t connection_silence_ns(const connection *conn)
-{
-    const skua_config *config = worker_config(&conn->worker->self);
-    const skua_request *r = conn->session->carrier.current;
-    if (r->push >= PUSH_TUNNEL) return config->stream_idle_timeout_ns;
-    if (config->handler_timeout_ns) return config->handler_timeout_ns;
-    bool left = conn->half_closed && !config->half_close;
-    return r->answering != ANSWER_NONE || left ? config->stream_idle_timeout_ns : 0;
-}
-
-// Sets the deadline for what is left of that. A handler that has forgotten to answer is looked for
-// meanwhile.
 static void connection_await_handler(connection *conn)
 {
-    const session *s = conn->session;
-    int64_t look = worker_config(&conn->worker->self)->unanswered_log_ns;
-    int64_t most = connection_silence_ns(conn);
-    int64_t left = most - session_silent_ns(s);
-    bool looks = s->carrier.current->answering == ANSWER_NONE && (most == 0 || look < left);
-    connection_deadline_set(conn, looks ? look : left);
+    session_watch(conn->session);
+    connection_deadline_set(conn, conn->session->protocol->look_at_handler(conn->session));
 }
 
 // The one setter of the state: the predecessor is checked, the deadline set.
@@ -76,18 +64,14 @@ static void connection_set_state(connection *conn, connection_state next)
     case CONNECTION_CONTENT:
     case CONNECTION_SENDING:
         if (same) return;
-        session_watch_progress(conn->session);
+        session_watch(conn->session);
         connection_deadline_set(conn, session_look_ns(&conn->worker->self));
         return;
     case CONNECTION_HANDLER:
         if (same) return;
-        session_watch_progress(conn->session);
         connection_await_handler(conn);
         return;
-    case CONNECTION_STREAM:
-        session_watch_progress(conn->session);
-        connection_await_handler(conn);
-        return;
+    case CONNECTION_STREAM: connection_await_handler(conn); return;
     case CONNECTION_LINGER: connection_deadline_set(conn, conn->worker->linger_ns); return;
     case CONNECTION_CLOSED:
         io_deadline_remove(&conn->worker->self.loop.timers, &conn->deadline);
@@ -101,7 +85,7 @@ static void connection_drop_session(connection *conn, skua_end how)
 {
     session *s = conn->session;
     if (!s) return;
-    session_give(s, how);
+    CONNECTION_CALL(s, end, s, how);
     conn->session = NULL;
     conn->stream.out = NULL;
 }
@@ -143,7 +127,7 @@ void connection_retire(connection *conn)
 // it is, the connection stays until the peer has it, whoever has closed what.
 static bool connection_has_tail(const connection *conn)
 {
-    return conn->session && conn->session->moved > CONNECTION_TAIL_OCTETS &&
+    return conn->session && conn->session->progress.moved > CONNECTION_TAIL_OCTETS &&
            io_unsent(&conn->worker->self.loop, &conn->stream);
 }
 
@@ -163,11 +147,11 @@ void connection_linger(connection *conn)
 }
 
 // Everything is sent and nothing more is to be read. A close with input in the kernel's buffer
-// would reset the connection and destroy the answer on its way (RFC 9112 §9.6), hence the draining.
-static void connection_end(connection *conn)
+// would reset the connection and destroy the answer on its way (RFC 9112 §9.6), hence the draining,
+// unless there is nothing to drain.
+static void connection_end(connection *conn, bool drains)
 {
-    bool direct = conn->session->direct && !connection_has_tail(conn);
-    if (!direct) {
+    if (drains || connection_has_tail(conn)) {
         connection_linger(conn);
         return;
     }
@@ -175,80 +159,50 @@ static void connection_end(connection *conn)
     connection_close(conn);
 }
 
+// Nobody will complete what the session has begun. The answers before it may still be on their way.
+static void connection_break_off(connection *conn, skua_end how)
+{
+    connection_drop_session(conn, how);
+    connection_linger(conn);
+}
+
 // ---- What comes next ----
 
-static connection_state connection_waits_for(const connection *conn)
-{
-    const session *s = conn->session;
-    if (s->carrier.out.octets) return CONNECTION_SENDING;
-    const skua_request *r = s->carrier.current;
-    if (!r) return CONNECTION_IDLE;
-    if (stream_idles(r)) return CONNECTION_STREAM;
-    switch (waiting_of(r)) {
-    case WAITING_HEAD: return CONNECTION_HEAD;
-    case WAITING_CONTENT: return CONNECTION_CONTENT;
-    case WAITING_TUNNEL:
-    case WAITING_WORK:
-    case WAITING_ROOM:
-    case WAITING_CREDIT:
-    case WAITING_TIME: return CONNECTION_HANDLER;
-    }
-    return CONNECTION_HANDLER;
-}
+static const uint8_t connection_states[] = {
+    [SESSION_AWAITS_HEAD] = CONNECTION_HEAD,       [SESSION_AWAITS_CONTENT] = CONNECTION_CONTENT,
+    [SESSION_AWAITS_HANDLER] = CONNECTION_HANDLER, [SESSION_AWAITS_PEER] = CONNECTION_SENDING,
+    [SESSION_AWAITS_EVENT] = CONNECTION_STREAM,
+};
 
-// The peer has said that it sends no more: a message that is not complete never will be.
-static bool connection_is_cut_off(const session *s)
+static void connection_go_on(connection *conn)
 {
-    const skua_request *r = s->carrier.current;
-    if (!s->peer_done || !r || r->reading == READING_DONE || r->reading == READING_TUNNEL)
-        return false;
-    return r->reading == READING_HEAD || (s->in_len == 0 && !content_is_blocked(r));
-}
-
-// The client has said that it sends no more, and most who do so have left. What only time can bring
-// is not waited for in their name; what the library itself is about to answer is, and what the peer
-// still takes.
-static bool connection_is_left(const connection *conn)
-{
-    const skua_request *r = conn->session->carrier.current;
-    if (!conn->half_closed || !r || worker_config(&conn->worker->self)->half_close) return false;
-    return waiting_of(r) == WAITING_TIME;
-}
-
-static bool connection_has_ended(connection *conn)
-{
+    io_loop *loop = &conn->worker->self.loop;
     session *s = conn->session;
-    if (s->carrier.broken && s->carrier.out.octets == 0) {
-        connection_drop_session(conn, SKUA_END_ERROR);
-        connection_linger(conn); // the answers before it may still be on their way
-        return true;
-    }
-    if (connection_is_cut_off(s) || connection_is_left(conn)) session_cut_off(s);
-    if (s->carrier.current || s->leaving || s->carrier.out.octets) return false;
-    if (!s->closing && !(s->peer_done && s->in_len == 0)) return false;
-    connection_end(conn);
-    return true;
+    if (s->protocol->sends_last(s)) conn->stream.flags |= IO_LAST;
+    if (s->out->octets && !(conn->stream.flags & IO_WANT_SEND)) io_send(loop, &conn->stream);
+    if (s->protocol->closes_half(s)) io_shutdown(loop, &conn->stream);
+    if (s->protocol->wants_input(s)) io_recv(loop, &conn->stream);
+    else io_recv_stop(&conn->stream);
+    connection_set_state(conn, (connection_state)connection_states[s->protocol->awaits(s)]);
+}
+
+static void connection_rest(connection *conn)
+{
+    io_recv(&conn->worker->self.loop, &conn->stream);
+    connection_drop_session(conn, SKUA_END_SENT);
+    connection_set_state(conn, CONNECTION_IDLE);
 }
 
 // After anything has happened: send, read or not, wait for the right thing.
 static void connection_settle(connection *conn)
 {
-    io_loop *loop = &conn->worker->self.loop;
     session *s = conn->session;
-    // an answer may have left before the content that came with its request was discarded
-    session_sent(s);
-    if (connection_has_ended(conn)) return;
-    if (s->closing && !s->carrier.current && !s->peer_done) conn->stream.flags |= IO_LAST;
-    if (s->carrier.out.octets && !(conn->stream.flags & IO_WANT_SEND)) io_send(loop, &conn->stream);
-    if (s->carrier.current && tunnel_closes_half(s->carrier.current))
-        io_shutdown(loop, &conn->stream);
-    if (session_wants_input(s)) io_recv(loop, &conn->stream);
-    else io_recv_stop(&conn->stream);
-    if (session_is_idle(s)) {
-        connection_drop_session(conn, SKUA_END_SENT);
-        connection_set_state(conn, CONNECTION_IDLE);
-    } else {
-        connection_set_state(conn, connection_waits_for(conn));
+    switch (CONNECTION_CALL(s, fate, s)) {
+    case SESSION_GOES_ON: connection_go_on(conn); return;
+    case SESSION_RESTS: connection_rest(conn); return;
+    case SESSION_ENDS: connection_end(conn, true); return;
+    case SESSION_CLOSES: connection_end(conn, false); return;
+    case SESSION_BREAKS: connection_break_off(conn, SKUA_END_ERROR); return;
     }
 }
 
@@ -264,15 +218,15 @@ __attribute__((cold)) static void connection_drain(connection *conn, size_t len)
 static bool connection_activate(connection *conn)
 {
     if (conn->session) return true;
-    conn->session =
-        session_take(&conn->worker->self, &(session_link){ .stream = &conn->stream,
-                                                           .peer = &conn->peer,
-                                                           .peer_is_done = &conn->half_closed });
+    conn->session = h1_protocol.begin(&conn->worker->self);
     if (!conn->session) {
         connection_close(conn);
         return false;
     }
-    conn->stream.out = &conn->session->carrier.out;
+    conn->session->link = (session_link){ .stream = &conn->stream,
+                                          .peer = &conn->peer,
+                                          .peer_is_done = &conn->half_closed };
+    conn->stream.out = conn->session->out;
     return true;
 }
 
@@ -285,14 +239,9 @@ static void connection_received(io_stream *stream, char *octets, size_t len)
     }
     if (!connection_activate(conn)) return;
     session *s = conn->session;
-    session_received(s, octets, len);
-    // The usual case: everything is answered, and what comes next is decided when it has left.
-    if (s->carrier.out.octets && !s->carrier.current && !s->closing && !s->carrier.broken &&
-        s->in_len == 0) {
-        io_send(&conn->worker->self.loop, stream);
-    } else {
-        connection_settle(conn);
-    }
+    s->progress.moved += len;
+    if (CONNECTION_CALL(s, received, s, octets, len)) io_send(&conn->worker->self.loop, stream);
+    else connection_settle(conn);
 }
 
 static void connection_sent(io_stream *stream, uint64_t n)
@@ -300,9 +249,8 @@ static void connection_sent(io_stream *stream, uint64_t n)
     connection *conn = connection_of(stream);
     session *s = conn->session;
     if (!s) return;
-    s->moved += n;
-    session_sent(s);
-    if (s->carrier.current || s->in_len) session_resume(s);
+    s->progress.moved += n;
+    CONNECTION_CALL(s, sent, s);
     connection_settle(conn);
 }
 
@@ -310,7 +258,7 @@ static void connection_kicked(io_stream *stream)
 {
     connection *conn = connection_of(stream);
     if (!conn->session) return;
-    session_resume(conn->session);
+    conn->session->protocol->resume(conn->session);
     connection_settle(conn);
 }
 
@@ -321,7 +269,7 @@ static void connection_ended(io_stream *stream, io_end how)
     case IO_END_RESET: connection_abort(conn, SKUA_END_CLOSED); return;
     case IO_END_NEAR:
         conn->half_closed = true;
-        if (conn->session && conn->session->carrier.current) connection_settle(conn);
+        if (conn->session) connection_settle(conn);
         return;
     case IO_END_FIN: break;
     }
@@ -330,7 +278,7 @@ static void connection_ended(io_stream *stream, io_end how)
         if (!conn->has_tail) connection_close(conn);
         return;
     }
-    session_peer_done(conn->session);
+    conn->session->protocol->peer_done(conn->session);
     connection_settle(conn);
 }
 
@@ -344,9 +292,7 @@ void connection_end_head(connection *conn)
 static void connection_send_failed(io_stream *stream)
 {
     connection *conn = connection_of(stream);
-    connection_drop_session(conn, SKUA_END_ERROR);
-    // as when a source fails: the answers before it may still be on their way
-    connection_linger(conn);
+    connection_break_off(conn, SKUA_END_ERROR);
 }
 
 static void connection_closed(io_stream *stream)
@@ -428,7 +374,7 @@ __attribute__((cold)) static bool connection_reads_first(connection *conn)
 __attribute__((cold)) static void connection_look_at_progress(connection *conn)
 {
     if (conn->stream.flags & IO_COLD) {
-        conn->session->looked = false;
+        conn->session->progress.looked = false;
     } else if (session_is_too_slow(conn->session)) {
         if (conn->state != CONNECTION_CONTENT || !connection_reads_first(conn))
             connection_cut(conn);
@@ -436,35 +382,21 @@ __attribute__((cold)) static void connection_look_at_progress(connection *conn)
     }
     conn->looks = 0;
     connection_deadline_set(conn, session_look_ns(&conn->worker->self));
-    if (session_read_once(conn->session)) io_recv(&conn->worker->self.loop, &conn->stream);
+    if (conn->session->protocol->reads_once(conn->session))
+        io_recv(&conn->worker->self.loop, &conn->stream);
 }
 
-__attribute__((cold)) static void connection_give_up(connection *conn, int status)
+__attribute__((cold)) static void connection_time_out(connection *conn)
 {
-    session_timed_out(conn->session, status);
-    connection_settle(conn);
+    if (conn->session->protocol->timed_out(conn->session)) connection_settle(conn);
+    else connection_break_off(conn, SKUA_END_TIMEOUT);
 }
 
-// The answer that has begun cannot be completed. What was queued of it has left, and may still be
-// on its way.
-__attribute__((cold)) static void connection_break_off(connection *conn)
+__attribute__((cold)) static void connection_look_at_handler(connection *conn)
 {
-    connection_drop_session(conn, SKUA_END_TIMEOUT);
-    connection_linger(conn);
-}
-
-__attribute__((cold)) static void connection_look_at_silence(connection *conn)
-{
-    skua_request *r = conn->session->carrier.current;
-    int64_t most = connection_silence_ns(conn);
-    if (most && session_silent_ns(conn->session) >= most) {
-        if (r->reading == READING_TUNNEL && connection_reads_first(conn)) return;
-        if (r->answering == ANSWER_NONE) connection_give_up(conn, 503);
-        else connection_break_off(conn);
-        return;
-    }
-    if (waiting_is_forgotten(r)) waiting_complain(r);
-    connection_await_handler(conn);
+    int64_t next = conn->session->protocol->look_at_handler(conn->session);
+    if (next >= 0) connection_deadline_set(conn, next);
+    else if (!connection_reads_first(conn)) connection_time_out(conn);
 }
 
 // What the peer owes in that time at the minimum rate, and a little more.
@@ -512,12 +444,12 @@ void connection_deadline(io_deadline *deadline, void *user)
         else if (!connection_reads_first(conn)) connection_linger(conn);
         return;
     case CONNECTION_HEAD:
-        if (!connection_reads_first(conn)) connection_give_up(conn, 408);
+        if (!connection_reads_first(conn)) connection_time_out(conn);
         return;
     case CONNECTION_CONTENT:
     case CONNECTION_SENDING: connection_look_at_progress(conn); return;
     case CONNECTION_HANDLER:
-    case CONNECTION_STREAM: connection_look_at_silence(conn); return;
+    case CONNECTION_STREAM: connection_look_at_handler(conn); return;
     case CONNECTION_LINGER: connection_look_at_linger(conn); return;
     case CONNECTION_CLOSED: return;
     }
@@ -572,7 +504,7 @@ skua_connection *skua_request_connection(const skua_request *r)
 {
     request_expect(r, __func__);
     if (r->life == LIFE_IS_OVER) return NULL;
-    return (connection *)(void *)session_of(r->carrier)->link.stream;
+    return connection_of(r->carrier->session->link.stream);
 }
 
 void skua_request_close(skua_request *r)

@@ -5,8 +5,7 @@
 #ifndef SKUA_SERVER_CONNECTION_H
 #define SKUA_SERVER_CONNECTION_H
 
-#include "io/io.h"
-#include "h1/session.h"
+#include "exchange/session.h"
 #include "server/worker.h"
 
 // What the connection is doing, which is what its deadline is for.

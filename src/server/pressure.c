@@ -8,7 +8,6 @@
 #include "server/pressure.h"
 
 #include "exchange/request.h"
-#include "h1/session.h"
 #include "server/connection.h"
 #include "server/server.h"
 #include "server/sweep.h"
@@ -139,15 +138,15 @@ static void pressure_close_idle(server_worker *w)
 
 // ---- Heads ----
 
-static unsigned heads_bucket(const connection *conn)
-{
-    unsigned bucket = conn->session->in_room / PRESSURE_SIZE_OCTETS;
-    return bucket < PRESSURE_BUCKETS ? bucket : PRESSURE_BUCKETS - 1;
-}
-
 static size_t heads_octets(const connection *conn)
 {
-    return conn->session->in_room + sizeof(session) + request_octets(&conn->worker->self);
+    return conn->session->protocol->octets(conn->session);
+}
+
+static unsigned heads_bucket(const connection *conn)
+{
+    size_t bucket = heads_octets(conn) / PRESSURE_SIZE_OCTETS;
+    return bucket < PRESSURE_BUCKETS ? (unsigned)bucket : PRESSURE_BUCKETS - 1;
 }
 
 static void heads_count(connection *conn, void *user)

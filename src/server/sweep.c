@@ -31,7 +31,7 @@ static bool sweep_has_more(const server_worker *w)
 static size_t sweep_once(server_worker *w)
 {
     size_t freed = pool_sweep(&w->connections);
-    freed += session_sweep(&w->self);
+    freed += h1_session_sweep(&w->self);
     freed += worker_sweep_requests(&w->self);
     freed += block_store_sweep(&w->self.blocks);
     return freed + handoff_sweep(w);

@@ -96,10 +96,7 @@ static bool testbed_is_over(const testbed_play *play)
 static bool testbed_has_threads(const testbed_play *play)
 {
     const server_worker *w = play->worker;
-    const connection *conn = testbed_connection(w);
-    const session *s = conn ? conn->session : NULL;
-    return w->self.disk.offloaded || w->self.blocked_requests ||
-           (s && s->carrier.current && s->carrier.current->tickets);
+    return w->self.disk.offloaded || w->self.blocked_requests || w->self.ticketed;
 }
 
 static bool testbed_has_timers(const server_worker *w)

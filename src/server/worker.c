@@ -16,6 +16,7 @@
 #include "server/sweep.h"
 #include "exchange/ticket.h"
 #include "server/timer.h"
+#include "h1/session.h"
 
 #include <stdio.h>
 #include <time.h>
@@ -170,7 +171,7 @@ __attribute__((cold)) void worker_close(server_worker *w)
     io_cancel(&w->self.loop, &w->wake);
     io_loop_close(&w->self.loop);
     handoff_end(w);
-    session_free_all(&w->self);
+    h1_session_free_all(&w->self);
     worker_free_requests(&w->self);
     pool_deinit(&w->connections);
     block_store_deinit(&w->self.blocks);

@@ -83,7 +83,7 @@ static size_t kept_octets(const bed *b)
 {
     const server_worker *w = b->server->workers[0];
     size_t octets = pool_octets(&w->connections);
-    for (const session *s = w->self.free_sessions; s; s = s->next)
+    for (const h1_session *s = w->self.free_sessions; s; s = s->next)
         octets += sizeof *s;
     for (const skua_request *r = w->self.free_requests; r; r = r->next)
         octets += request_octets(&w->self);

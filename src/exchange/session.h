@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+//
+// Session: a protocol at work on one connection. An idle connection has none. A protocol is a table
+// of functions that the connection calls; the protocol's own struct begins with a session, and
+// nobody else looks at what follows it.
+#ifndef SKUA_EXCHANGE_SESSION_H
+#define SKUA_EXCHANGE_SESSION_H
+
+#include "io/io.h"
+
+typedef struct session session;
+typedef struct protocol_table protocol_table;
+
+// Octets that a reader of responses may have taken in advance: see docs/limits.md.
+enum { SESSION_CREDIT_MAX = 65536 };
+
+// What is known of the connection, which outlives the session.
+typedef struct session_link {
+    io_stream *stream;
+    io_address *peer;
+    const bool *peer_is_done; // it has said that it sends no more
+} session_link;
+
+// What moves on the connection, both ways, while its peer is waited for.
+typedef struct session_progress {
+    uint64_t moved;         // octets since the session began
+    uint64_t watched_moved; // when the watch began
+    // What had reached the peer at the last look, and when the rate's window began.
+    uint64_t looked_gone, window_gone;
+    int64_t still_ns, window_ns; // since when nothing moved, and when the window began
+    int64_t looked_ns;           // the last look
+    uint32_t credit;             // octets that were taken at once after a standstill
+    bool looked;                 // since the watch began
+    bool stood;                  // nothing had moved at the last look
+} session_progress;
+
+struct session {
+    const protocol_table *protocol;
+    skua_worker *worker;
+    session_link link;
+    out_queue *out; // octets for the peer, framed
+    session_progress progress;
+};
+
+// What is to become of the connection.
+typedef enum session_fate {
+    SESSION_GOES_ON,
+    SESSION_RESTS,  // nothing is read, answered, kept or queued: the session can be given back
+    SESSION_ENDS,   // everything has been sent; what the peer sends still is to be drained
+    SESSION_CLOSES, // everything has been sent, and the peer sends nothing more
+    SESSION_BREAKS, // a response cannot be completed; what was queued before has left
+} session_fate;
+
+// What the session waits for, which decides what the connection's deadline is for.
+typedef enum session_wait {
+    SESSION_AWAITS_HEAD,
+    SESSION_AWAITS_CONTENT,
+    SESSION_AWAITS_HANDLER, // it is to respond
+    SESSION_AWAITS_PEER,    // it is to take what is queued
+    SESSION_AWAITS_EVENT,   // of an event stream: anything may come, or nothing
+} session_wait;
+
+struct protocol_table {
+    // A session, whose link the connection sets; NULL when memory ran out.
+    session *(*begin)(skua_worker *w);
+
+    // Ends every request as how says, and gives the session back.
+    void (*end)(session *s, skua_end how);
+
+    // Octets came: all are used, kept or, when no request is read any more, dropped.
+    // Returns: whether everything is answered, and the answers have only to be sent.
+    bool (*received)(session *s, const char *octets, size_t len);
+
+    // Octets of out have left; there is room for more.
+    void (*sent)(session *s);
+
+    // Goes on with what waited: fills out with content that is pulled, reads what is kept.
+    void (*resume)(session *s);
+
+    // The peer has said that it sends no more, and all it has sent has been received.
+    void (*peer_done)(session *s);
+
+    // Whether octets from the peer would be used.
+    bool (*wants_input)(const session *s);
+
+    // There is no memory for content that has to be kept, and the socket is not read: from now on it
+    // may be, once. Returns: false if it is not so.
+    bool (*reads_once)(session *s);
+
+    // What is to become of the connection, after anything has happened. Ends a request whose message
+    // the peer will not complete, or that waits for time in the name of a client that has left.
+    session_fate (*fate)(session *s);
+
+    // Whether out holds the last octets of the connection.
+    bool (*sends_last)(const session *s);
+
+    // Whether our half is to be closed behind what is queued; true once.
+    bool (*closes_half)(session *s);
+
+    session_wait (*awaits)(const session *s);
+
+    // Whether it is not the peer that decides how fast octets move: it is not judged by their rate.
+    bool (*is_paced)(const session *s);
+
+    // While a handler or an event is awaited: when to ask this again, from now; 0: never; negative:
+    // nothing has been heard for too long.
+    int64_t (*look_at_handler)(session *s);
+
+    // Memory that it holds, while a head is awaited.
+    size_t (*octets)(const session *s);
+
+    // The time for what is awaited is over: answers 408 or 503 where there is still somebody to tell.
+    // Returns: false if a response that has begun will not be completed.
+    bool (*timed_out)(session *s);
+};
+
+// Begins to watch the progress of the connection: its peer is waited for from here on.
+void session_watch(session *s);
+
+// How often that is looked at.
+int64_t session_look_ns(const skua_worker *w);
+
+// Looks at what has moved since: nothing for stall_timeout_ns, or something, but less than the
+// minimum rate over its window, is too slow.
+bool session_is_too_slow(session *s);
+
+// The client's address; asked for where it is not known yet.
+const io_address *session_peer(const session *s);
+
+#endif

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+//
+// HTTP/1 as a protocol: what its connection is to wait for, for how long, and what becomes of it.
+
+#include "h1/protocol.h"
+
+#include "exchange/push.h"
+#include "exchange/respond.h"
+#include "exchange/waiting.h"
+#include "exchange/worker.h"
+#include "h1/session.h"
+
+static const h1_session *h1_protocol_session(const session *base)
+{
+    return (const h1_session *)(const void *)base;
+}
+
+// ---- What becomes of the connection ----
+
+// The peer has said that it sends no more: a message that is not complete never will be.
+static bool h1_protocol_is_cut_off(const h1_session *s)
+{
+    const skua_request *r = s->carrier.current;
+    if (!s->peer_done || !r || r->reading == READING_DONE || r->reading == READING_TUNNEL)
+        return false;
+    return r->reading == READING_HEAD || (s->in_len == 0 && !content_is_blocked(r));
+}
+
+// The client has said that it sends no more, and most who do so have left. What only time can bring
+// is not waited for in their name; what the library itself is about to answer is, and what the peer
+// still takes.
+static bool h1_protocol_is_left(const h1_session *s)
+{
+    const skua_request *r = s->carrier.current;
+    if (!*s->base.link.peer_is_done || !r || worker_config(s->base.worker)->half_close)
+        return false;
+    return waiting_of(r) == WAITING_TIME;
+}
+
+// An answer may have left before the content that came with its request was discarded.
+inline session_fate h1_protocol_fate(session *base)
+{
+    h1_session *s = (h1_session *)(void *)base;
+    h1_session_release(s);
+    if (s->carrier.broken && s->carrier.out.octets == 0) return SESSION_BREAKS;
+    if (h1_protocol_is_cut_off(s) || h1_protocol_is_left(s)) h1_session_cut_off(s);
+    if (s->carrier.current || s->leaving || s->carrier.out.octets) return SESSION_GOES_ON;
+    if (s->closing || (s->peer_done && s->in_len == 0))
+        return s->direct ? SESSION_CLOSES : SESSION_ENDS;
+    return s->in_len ? SESSION_GOES_ON : SESSION_RESTS;
+}
+
+static bool h1_protocol_sends_last(const session *base)
+{
+    const h1_session *s = h1_protocol_session(base);
+    return s->closing && !s->carrier.current && !s->peer_done;
+}
+
+static bool h1_protocol_closes_half(session *base)
+{
+    const h1_session *s = h1_protocol_session(base);
+    return s->carrier.current && tunnel_closes_half(s->carrier.current);
+}
+
+// ---- What is waited for ----
+
+session_wait h1_protocol_awaits(const session *base)
+{
+    const h1_session *s = h1_protocol_session(base);
+    if (s->carrier.out.octets) return SESSION_AWAITS_PEER;
+    const skua_request *r = s->carrier.current;
+    if (stream_idles(r)) return SESSION_AWAITS_EVENT;
+    switch (waiting_of(r)) {
+    case WAITING_HEAD: return SESSION_AWAITS_HEAD;
+    case WAITING_CONTENT: return SESSION_AWAITS_CONTENT;
+    case WAITING_TUNNEL:
+    case WAITING_WORK:
+    case WAITING_ROOM:
+    case WAITING_CREDIT:
+    case WAITING_TIME: return SESSION_AWAITS_HANDLER;
+    }
+    return SESSION_AWAITS_HANDLER;
+}
+
+static bool h1_protocol_is_paced(const session *base)
+{
+    const h1_session *s = h1_protocol_session(base);
+    if (h1_session_is_slowed(s)) return true; // by this side
+    return s->carrier.current && stream_idles(s->carrier.current);
+}
+
+// How long the current request may be silent; 0: for ever. A handler that has not begun to answer
+// has its own deadline, or none. An answer that has begun holds the client, and one whose client has
+// left is held for nobody.
+static int64_t h1_protocol_silence_ns(const h1_session *s)
+{
+    const skua_config *config = worker_config(s->base.worker);
+    const skua_request *r = s->carrier.current;
+    if (r->push >= PUSH_TUNNEL) return config->stream_idle_timeout_ns;
+    if (config->handler_timeout_ns) return config->handler_timeout_ns;
+    bool left = *s->base.link.peer_is_done && !config->half_close;
+    return r->answering != ANSWER_NONE || left ? config->stream_idle_timeout_ns : 0;
+}
+
+// How long nothing has been sent or received, nor written by the handler.
+static int64_t h1_protocol_silent_ns(const h1_session *s)
+{
+    int64_t still = s->base.progress.still_ns, dropped = s->carrier.dropped_ns;
+    return s->base.worker->loop.now_ns - (dropped > still ? dropped : still);
+}
+
+// A handler that has forgotten to answer is looked for meanwhile.
+static int64_t h1_protocol_look_at_handler(session *base)
+{
+    const h1_session *s = h1_protocol_session(base);
+    skua_request *r = s->carrier.current;
+    int64_t look = worker_config(base->worker)->unanswered_log_ns;
+    int64_t most = h1_protocol_silence_ns(s), silent = h1_protocol_silent_ns(s);
+    if (most && silent >= most) return -1;
+    if (silent >= look && waiting_is_forgotten(r)) waiting_complain(r);
+    bool looks = r->answering == ANSWER_NONE && (most == 0 || look < most - silent);
+    return looks ? look : most - silent;
+}
+
+static size_t h1_protocol_octets(const session *base)
+{
+    const h1_session *s = h1_protocol_session(base);
+    return s->in_room + sizeof *s + request_octets(base->worker);
+}
+
+// ---- When that takes too long ----
+
+// A request is answered that has not been yet. A head in part may name a host to answer for.
+static void h1_protocol_refuse(h1_session *s, int status)
+{
+    skua_request *r = s->carrier.current;
+    if (r->reading == READING_HEAD) {
+        request_refuse(r, slice_make(s->in, s->in_len),
+                       fault_framing((uint16_t)status, "the head did not come in time"));
+    } else {
+        request_blame(r, "no answer in time");
+        respond_fault(r, status, true);
+        request_let_go(r);
+    }
+    h1_session_forget_input(s);
+    h1_session_let_leave(s);
+}
+
+__attribute__((cold)) static bool h1_protocol_timed_out(session *base)
+{
+    h1_session *s = (h1_session *)(void *)base;
+    const skua_request *r = s->carrier.current;
+    if (r->answering != ANSWER_NONE) return false;
+    h1_protocol_refuse(s, r->reading == READING_HEAD ? 408 : 503);
+    return true;
+}
+
+const protocol_table h1_protocol = {
+    .begin = h1_session_begin,
+    .end = h1_session_end,
+    .received = h1_session_received,
+    .sent = h1_session_sent,
+    .resume = h1_session_resume,
+    .peer_done = h1_session_peer_done,
+    .wants_input = h1_session_wants_input,
+    .reads_once = h1_session_reads_once,
+    .fate = h1_protocol_fate,
+    .sends_last = h1_protocol_sends_last,
+    .closes_half = h1_protocol_closes_half,
+    .awaits = h1_protocol_awaits,
+    .is_paced = h1_protocol_is_paced,
+    .octets = h1_protocol_octets,
+    .look_at_handler = h1_protocol_look_at_handler,
+    .timed_out = h1_protocol_timed_out,
+};
