@@ -69,9 +69,10 @@ OPENING = """\
 //     SKUA_API                stands before every declaration. Define it as static, in a program of one file,
 //                             and nothing is exported. Default: visibility("default").
 //     SKUA_NODISCARD          stands before functions whose status must be looked at. Default: a warning.
-//     SKUA_ASSERT(condition)  what is done when an assertion about the library itself fails; with the
-//                             implementation. condition has no side effects. Must not return when it is
-//                             false. Default: a message, and abort.
+//     SKUA_ASSERT(condition)  what is done about a broken contract, after a sentence has told which, and when
+//                             an assertion about the library itself fails; with the implementation.
+//                             condition has no side effects. Must not return when it is false. Default:
+//                             a message, and abort.
 //     SKUA_PORTABLE           with the implementation: no SSE2, AVX2 or NEON.
 //
 // Names: public ones begin with skua_ or SKUA_. All others at file scope begin with skua__, and their macros

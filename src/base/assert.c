@@ -17,17 +17,17 @@ void assert_tell(void (*tell)(const char *sentence))
     atomic_store(&assert_told, tell);
 }
 
-void assert_end(const char *sentence)
+void assert_say(const char *sentence)
 {
     assert_teller *tell = atomic_load(&assert_told);
     if (tell) tell(sentence);
     else (void)fprintf(stderr, "skua: %s\n", sentence);
-    abort();
 }
 
 void assert_failed(const char *condition, const char *file, int line)
 {
     char sentence[ASSERT_SENTENCE_OCTETS];
     (void)snprintf(sentence, sizeof sentence, "%s:%d: assertion failed: %s", file, line, condition);
-    assert_end(sentence);
+    assert_say(sentence);
+    abort();
 }

@@ -7,7 +7,10 @@
 #define SKUA_BASE_ASSERT_H
 
 // A program may define its own, which must not return when the condition is false.
-#ifndef SKUA_ASSERT
+#ifdef SKUA_ASSERT
+#define ASSERT_IS_THE_PROGRAMS 1
+#else
+#define ASSERT_IS_THE_PROGRAMS 0
 #define SKUA_ASSERT(condition)                                                                     \
     (__builtin_expect(!(condition), 0) ? assert_failed(#condition, __FILE__, __LINE__) : (void)0)
 #endif
@@ -17,8 +20,8 @@ __attribute__((noreturn, cold)) void assert_failed(const char *condition, const 
 
 enum { ASSERT_SENTENCE_OCTETS = 512 };
 
-// Tells the sentence and stops the process.
-__attribute__((noreturn, cold)) void assert_end(const char *sentence);
+// Tells a sentence, on standard error unless assert_tell said otherwise.
+void assert_say(const char *sentence);
 
 // Has tell told, instead of standard error; NULL: standard error.  Thread: any.
 void assert_tell(void (*tell)(const char *sentence));

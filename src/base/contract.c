@@ -7,10 +7,16 @@
 #include "base/assert.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 void contract_broken(const char *function, const char *sentence)
 {
     char whole[ASSERT_SENTENCE_OCTETS];
     (void)snprintf(whole, sizeof whole, "%s: %s", function, sentence);
-    assert_end(whole);
+    assert_say(whole);
+#if ASSERT_IS_THE_PROGRAMS
+    const bool contract_is_kept = false;
+    SKUA_ASSERT(contract_is_kept);
+#endif
+    abort();
 }

@@ -10,16 +10,15 @@
 
 // Builds that look for faults take longer to use the memory of what is gone again: those for a
 // sanitizer, and those without optimisation.
-#if defined(__has_feature)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__OPTIMIZE__)
+#define CONTRACT_IS_SEARCHED 1
+#elif defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define CONTRACT_IS_SEARCHED 1
+#else
+#define CONTRACT_IS_SEARCHED 0
 #endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__OPTIMIZE__)
-#undef CONTRACT_IS_SEARCHED
-#define CONTRACT_IS_SEARCHED 1
-#endif
-#ifndef CONTRACT_IS_SEARCHED
+#else
 #define CONTRACT_IS_SEARCHED 0
 #endif
 
