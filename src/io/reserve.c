@@ -60,7 +60,7 @@ static unsigned reserve_size(unsigned asked)
 {
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit)) return 0;
-    uint64_t most = (uint64_t)limit.rlim_cur / 2, size = asked ? asked : limit.rlim_cur / 8;
+    uint64_t all = (uint64_t)limit.rlim_cur, most = all / 2, size = asked ? asked : all / 8;
     if (size > RESERVE_MAX) size = RESERVE_MAX;
     return (unsigned)(size < most ? size : most);
 }
