@@ -124,20 +124,21 @@ def test_cold_files_without_descriptors(serve, tmp_path):
         site.stop()
 
 
-def flood(address, over):
-    """Connects, asks for something, and leaves again by a reset, as fast as the kernel lets it."""
+def flood(address, full, over):
+    """Connects and asks for something, as fast as the kernel lets it; once all is full, others leave by a reset for it."""
     held = []
     while not over.is_set():
+        if len(held) > LIMIT:
+            full.wait(SLOW)
+            client = held.pop(0)
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            client.close()
         try:
             client = socket.create_connection(address, 0.1)
             held.append(client)
             client.sendall(request("/small.txt"))
         except OSError:
             over.wait(0.001)
-        if len(held) > LIMIT:
-            client = held.pop(0)
-            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            client.close()
     for client in held:
         client.close()
 
@@ -147,16 +148,18 @@ def test_flood_does_not_take_the_reserve(serve, folder, words):
     site = serve(folder, *words, preexec=few_descriptors)
     mine = [site.connect() for _ in range(4)]
     ask_at_once(mine, ["/small.txt"] * 4, lambda _, octets: octets == b"small")
-    over = threading.Event()
-    floods = [threading.Thread(target=flood, args=(site.address, over)) for _ in range(2)]
+    full, over = threading.Event(), threading.Event()
+    floods = [threading.Thread(target=flood, args=(site.address, full, over)) for _ in range(2)]
     for thread in floods:
         thread.start()
     try:
-        assert eventually(lambda: len(os.listdir(f"/proc/{site.pid}/fd")) == LIMIT)
+        assert eventually(lambda: len(os.listdir(f"/proc/{site.pid}/fd")) >= LIMIT - 1)
+        full.set()
         for round_ in range(25):
             ask_at_once(mine, [f"/large{(4 * round_ + i) % 100}" for i in range(4)], is_large)
             ask_at_once(mine, ["/listed/"] * 4, lambda _, octets: b"inside" in octets)
     finally:
+        full.set()
         over.set()
         for thread in floods:
             thread.join(SLOW)
