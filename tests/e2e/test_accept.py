@@ -35,7 +35,7 @@ def test_handoff_is_even(workers):
 
 
 def test_reuseport_reaches_every_worker(workers, record_property):
-    """The kernel spreads by a hash of the addresses: docs/architecture.md says how evenly."""
+    """The kernel spreads by a hash of the addresses: docs/measurements.md says how evenly."""
     found, _ = spread(workers("reuseport", "--workers", "4"), 64)
     record_property("busiest_to_fair_share", max(found.values()) / 16)
     print(f"connections of each worker: {sorted(found.values())}")
