@@ -65,21 +65,6 @@ struct skua_reply {
 // The reply whose handler runs on this thread.
 static _Thread_local const skua_reply *reply_here;
 
-request_decoding *blocking_decoding(skua_reply *reply)
-{
-    return reply == reply_here ? &reply->decoding : NULL;
-}
-
-bool blocking_is_here(void)
-{
-    return reply_here != NULL;
-}
-
-bool blocking_has(const skua_request *r)
-{
-    return reply_here && reply_here->request == r;
-}
-
 // ---- What the handler says ----
 
 // A reply is not looked at before it is known to be the one that is here: it may be gone.
@@ -241,7 +226,9 @@ static void reply_run(task *self)
     skua_worker *home = reply->request->worker;
     if (!reply_is_for_nobody(reply)) {
         reply_here = reply;
+        request_visit(reply->request, &reply->decoding);
         reply->entry->handler(reply->request, reply->content, reply, reply->entry->user);
+        request_visit(NULL, NULL);
         reply_here = NULL;
     }
     worker_post(home, &reply->letter);

@@ -24,14 +24,6 @@ void blocking_let_go(skua_reply *reply);
 const io_address *blocking_peer(const skua_reply *reply);
 bool blocking_peer_was_done(const skua_reply *reply);
 
-// Whether a blocking handler runs on this thread, and whether it has that request.
-bool blocking_is_here(void);
-bool blocking_has(const skua_request *r);
-
-// Where the handler of reply keeps what it decodes, if this is its thread; else NULL. The worker
-// may decode for a middleware at the same time, and then uses the request's own.
-request_decoding *blocking_decoding(skua_reply *reply);
-
 // Adds a route. Returns the user of its handler, which is blocking_begin; NULL when memory ran out.
 void *blocking_add(blocking *b, skua_blocking_handler *handler, void *user);
 

@@ -2,8 +2,9 @@
 //
 // Content of a request: delivered against credit, collected, or discarded.
 
+#include "exchange/content.h"
+
 #include "exchange/carrier.h"
-#include "exchange/request.h"
 #include "exchange/respond.h"
 #include "exchange/worker.h"
 

@@ -3,6 +3,7 @@
 // Content that is collected whole, however large: one spool for it, or one for each part of a form.
 
 #include "base/assert.h"
+#include "exchange/content.h"
 #include "exchange/request.h"
 #include "exchange/respond.h"
 #include "exchange/spool.h"

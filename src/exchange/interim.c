@@ -3,6 +3,7 @@
 // Interim responses, RFC 9110 §15.2: a head without content, before the final one.
 
 #include "exchange/carrier.h"
+#include "exchange/content.h"
 #include "exchange/request.h"
 #include "exchange/respond.h"
 #include "exchange/worker.h"

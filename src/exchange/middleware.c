@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "exchange/carrier.h"
 #include "exchange/request.h"
+#include "exchange/request_begin.h"
 #include "exchange/worker.h"
 #include "http/syntax.h"
 #include "route/pattern.h"

@@ -4,6 +4,7 @@
 // of what it is given, the program gives back the credit of what it was told, and this of the rest.
 
 #include "exchange/carrier.h"
+#include "exchange/content.h"
 #include "exchange/request.h"
 #include "exchange/respond.h"
 #include "exchange/worker.h"

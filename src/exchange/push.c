@@ -8,6 +8,7 @@
 
 #include "exchange/answer.h"
 #include "exchange/carrier.h"
+#include "exchange/content.h"
 #include "exchange/request.h"
 #include "exchange/respond.h"
 #include "exchange/worker.h"

@@ -11,7 +11,6 @@
 #include "exchange/response.h"
 #include "http/h1_head.h"
 #include "http/target.h"
-#include "exchange/middleware.h"
 #include "route/router.h"
 #include "thread/here.h"
 
@@ -183,11 +182,12 @@ size_t request_octets(const skua_worker *w);
 // A request whose head is to be read; NULL when memory ran out.
 skua_request *request_take(skua_worker *w, carrier *c);
 
+// A blocking handler of that request runs on this thread from now on, and keeps there what it decodes.
+// NULL: none does.
+void request_visit(const skua_request *r, request_decoding *decoding);
+
 // Where this thread keeps what it reads of the request decoded.
 request_decoding *request_decoding_here(const skua_request *r);
-
-// The head is complete: copies it, finds its parts, and calls the handler or answers itself.
-void request_begin(skua_request *r, const char *octets);
 
 // Whether a response of this status is sent with its content: not to HEAD.
 static inline bool request_gets_content(const skua_request *r, int status)
@@ -202,68 +202,13 @@ static inline void request_close_answer(skua_request *r)
     r->answering = ANSWER_QUEUED;
 }
 
-// Hands the request to the handler that was found, or answers that there is none.
-void request_answer(skua_request *r);
-
-// Tells middleware, on_end and the log, gives everything back; what is held only when it has been
-// dropped.
-void request_end(skua_request *r, skua_end how);
-
-// Gives everything back, for a request that nobody is to be told of.
-void request_dismiss(skua_request *r);
-
-// Whoever was to answer it later, by a ticket or as a blocking handler, is told that it is gone.
-void request_let_go(skua_request *r);
-
-// Of disk_home: the request whose callbacks a carrier is running; and what it had asked for has come
-// back, all of it.
-work_asker *request_asker_of(const void *served);
-void request_work_is_over(work_asker *asker);
-
 // Whether anybody is to be told when it ends.
 bool request_is_watched(const skua_request *r);
-
-// The head was broken: answers the fault. octets: what has been read of it.
-void request_refuse(skua_request *r, slice octets, fault why);
 
 // Says in the log why the request is refused; the first reason stays. reason: a literal.
 void request_blame(skua_request *r, const char *reason);
 
-// ---- content.c ----
-
-// Content came, of at most the length that was stated. With no length stated it is first held
-// against skua_content_limit.
-void content_deliver(skua_request *r, slice octets);
-void content_deliver_unstated(skua_request *r, slice octets);
-
-// The framing of the content is broken: answers why if nothing has been answered yet.
-void content_refuse(skua_request *r, fault why);
-
-// Nobody takes content now: the socket is not to be read.
-bool content_is_blocked(const skua_request *r);
-
-// The content is complete, or will never be.
-void content_end(skua_request *r);
-void content_lost(skua_request *r);
-
-// The client waits for a 100 (Continue) before it sends content.
-bool request_awaits_continue(const skua_request *r);
-
-// Gives back what a collection holds.
-void content_free(skua_request *r);
-
-// Whether it is multipart/form-data with a boundary.
-bool request_is_multipart(const skua_request *r);
-
-// ---- respond.c ----
-
 // The field of that id, if it came; its first line.
 slice request_known_field(const skua_request *r, field_id id);
-
-// Pulls content as long as there is room for it.
-void respond_fill(skua_request *r);
-
-// Answers with an error page, whatever had been added; close: and ends the connection.
-void respond_fault(skua_request *r, int status, bool close);
 
 #endif

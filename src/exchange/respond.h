@@ -27,4 +27,10 @@ void respond_finish(skua_request *r);
 // The content cannot be completed: the peer learns it from a close without the last chunk.
 void respond_break(skua_request *r);
 
+// Pulls content as long as there is room for it.
+void respond_fill(skua_request *r);
+
+// Answers with an error page, whatever had been added; close: and ends the connection.
+void respond_fault(skua_request *r, int status, bool close);
+
 #endif

@@ -4,6 +4,7 @@
 
 #include "exchange/waiting.h"
 
+#include "exchange/content.h"
 #include "exchange/ticket.h"
 #include "exchange/worker.h"
 

@@ -4,6 +4,7 @@
 
 #include "h1/content.h"
 
+#include "exchange/content.h"
 #include "exchange/worker.h"
 
 void h1_content_begin(h1_session *s, skua_request *r)

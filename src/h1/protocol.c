@@ -4,16 +4,14 @@
 
 #include "h1/protocol.h"
 
+#include "exchange/content.h"
 #include "exchange/push.h"
+#include "exchange/request_begin.h"
+#include "exchange/request_end.h"
 #include "exchange/respond.h"
 #include "exchange/waiting.h"
 #include "exchange/worker.h"
 #include "h1/session.h"
-
-static const h1_session *h1_protocol_session(const session *base)
-{
-    return (const h1_session *)(const void *)base;
-}
 
 // ---- What becomes of the connection ----
 
@@ -40,7 +38,7 @@ static bool h1_protocol_is_left(const h1_session *s)
 // An answer may have left before the content that came with its request was discarded.
 inline session_fate h1_protocol_fate(session *base)
 {
-    h1_session *s = (h1_session *)(void *)base;
+    h1_session *s = h1_session_of_base(base);
     h1_session_release(s);
     if (s->carrier.broken && s->carrier.out.octets == 0) return SESSION_BREAKS;
     if (h1_protocol_is_cut_off(s) || h1_protocol_is_left(s)) h1_session_cut_off(s);
@@ -52,13 +50,13 @@ inline session_fate h1_protocol_fate(session *base)
 
 static bool h1_protocol_sends_last(const session *base)
 {
-    const h1_session *s = h1_protocol_session(base);
+    const h1_session *s = h1_session_of_const(base);
     return s->closing && !s->carrier.current && !s->peer_done;
 }
 
 static bool h1_protocol_closes_half(session *base)
 {
-    const h1_session *s = h1_protocol_session(base);
+    const h1_session *s = h1_session_of_const(base);
     return s->carrier.current && tunnel_closes_half(s->carrier.current);
 }
 
@@ -66,7 +64,7 @@ static bool h1_protocol_closes_half(session *base)
 
 session_wait h1_protocol_awaits(const session *base)
 {
-    const h1_session *s = h1_protocol_session(base);
+    const h1_session *s = h1_session_of_const(base);
     if (s->carrier.out.octets) return SESSION_AWAITS_PEER;
     const skua_request *r = s->carrier.current;
     if (stream_idles(r)) return SESSION_AWAITS_EVENT;
@@ -84,7 +82,7 @@ session_wait h1_protocol_awaits(const session *base)
 
 static bool h1_protocol_is_paced(const session *base)
 {
-    const h1_session *s = h1_protocol_session(base);
+    const h1_session *s = h1_session_of_const(base);
     if (h1_session_is_slowed(s)) return true; // by this side
     return s->carrier.current && stream_idles(s->carrier.current);
 }
@@ -112,7 +110,7 @@ static int64_t h1_protocol_silent_ns(const h1_session *s)
 // A handler that has forgotten to answer is looked for meanwhile.
 static int64_t h1_protocol_look_at_handler(session *base)
 {
-    const h1_session *s = h1_protocol_session(base);
+    const h1_session *s = h1_session_of_const(base);
     skua_request *r = s->carrier.current;
     int64_t look = worker_config(base->worker)->unanswered_log_ns;
     int64_t most = h1_protocol_silence_ns(s), silent = h1_protocol_silent_ns(s);
@@ -124,7 +122,7 @@ static int64_t h1_protocol_look_at_handler(session *base)
 
 static size_t h1_protocol_octets(const session *base)
 {
-    const h1_session *s = h1_protocol_session(base);
+    const h1_session *s = h1_session_of_const(base);
     return s->in_room + sizeof *s + request_octets(base->worker);
 }
 
@@ -148,7 +146,7 @@ static void h1_protocol_refuse(h1_session *s, int status)
 
 __attribute__((cold)) static bool h1_protocol_timed_out(session *base)
 {
-    h1_session *s = (h1_session *)(void *)base;
+    h1_session *s = h1_session_of_base(base);
     const skua_request *r = s->carrier.current;
     if (r->answering != ANSWER_NONE) return false;
     h1_protocol_refuse(s, r->reading == READING_HEAD ? 408 : 503);

@@ -5,8 +5,12 @@
 #include "h1/session.h"
 
 #include "base/assert.h"
+#include "exchange/content.h"
 #include "exchange/push.h"
+#include "exchange/request_begin.h"
+#include "exchange/request_end.h"
 #include "exchange/worker.h"
+#include "exchange/respond.h"
 #include "h1/content.h"
 #include "h1/framing.h"
 #include "h1/protocol.h"
@@ -14,11 +18,6 @@
 // Each holds its head until its answer has left: of small answers very many fit into
 // out_octets_max.
 enum { H1_SESSION_LEAVING_MAX = 64 };
-
-static h1_session *h1_session_of_base(session *base)
-{
-    return (h1_session *)(void *)base;
-}
 
 inline session *h1_session_begin(skua_worker *w)
 {
@@ -141,7 +140,7 @@ bool h1_session_reads_once(session *base)
 
 bool h1_session_wants_input(const session *base)
 {
-    const h1_session *s = (const h1_session *)(const void *)base;
+    const h1_session *s = h1_session_of_const(base);
     if (s->closing || s->carrier.broken || s->peer_done) return false;
     const skua_request *r = s->carrier.current;
     if (!r) return s->in_len == 0 && !h1_session_is_full(s);

@@ -17,8 +17,8 @@ enum { H1_SESSION_SEGMENTS = 48 };
 typedef struct h1_session h1_session;
 
 struct h1_session {
-    session base;                          // first
-    carrier carrier;                       // its current is the request that is read or answered
+    carrier carrier; // first; its current is the request that is read or answered
+    session base;
     h1_session *next;                      // free
     skua_request *leaving, **leaving_tail; // answered, oldest first
     unsigned leaving_count;
@@ -41,7 +41,17 @@ struct h1_session {
 
 static inline h1_session *h1_session_of(carrier *c)
 {
-    return (h1_session *)(void *)((char *)c - offsetof(h1_session, carrier));
+    return (h1_session *)(void *)c;
+}
+
+static inline h1_session *h1_session_of_base(session *base)
+{
+    return (h1_session *)(void *)((char *)base - offsetof(h1_session, base));
+}
+
+static inline const h1_session *h1_session_of_const(const session *base)
+{
+    return (const h1_session *)(const void *)((const char *)base - offsetof(h1_session, base));
 }
 
 // Of the protocol's table.

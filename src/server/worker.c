@@ -14,6 +14,7 @@
 #include "server/pressure.h"
 #include "server/server.h"
 #include "server/sweep.h"
+#include "exchange/request_end.h"
 #include "exchange/ticket.h"
 #include "server/timer.h"
 #include "h1/session.h"

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+//
+// Content of a request: what a protocol delivers goes to whoever reads it.
+#ifndef SKUA_EXCHANGE_CONTENT_H
+#define SKUA_EXCHANGE_CONTENT_H
+
+#include "exchange/request.h"
+
+// Content came, of at most the length that was stated. With no length stated it is first held
+// against skua_content_limit.
+void content_deliver(skua_request *r, slice octets);
+void content_deliver_unstated(skua_request *r, slice octets);
+
+// The framing of the content is broken: answers why if nothing has been answered yet.
+void content_refuse(skua_request *r, fault why);
+
+// Nobody takes content now: the socket is not to be read.
+bool content_is_blocked(const skua_request *r);
+
+// The content is complete, or will never be.
+void content_end(skua_request *r);
+void content_lost(skua_request *r);
+
+// The client waits for a 100 (Continue) before it sends content.
+bool request_awaits_continue(const skua_request *r);
+
+// Gives back what a collection holds.
+void content_free(skua_request *r);
+
+// Whether it is multipart/form-data with a boundary.
+bool request_is_multipart(const skua_request *r);
+
+#endif

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT
+//
+// The beginning of requests: from a complete head to a handler.
+//
+// What every request goes through is called in one place each, here and in the router, the target
+// and the head: it is defined inline, so that where the caller is compiled together with it (one
+// header, all files at once, at link time) there is no call left.
+
+#include "exchange/request_begin.h"
+
+#include "exchange/carrier.h"
+#include "exchange/middleware.h"
+#include "exchange/respond.h"
+#include "exchange/worker.h"
+
+// The record that every connection of TLS begins with, RFC 8446 §5.1: somebody wrote https.
+static bool request_is_tls(slice octets)
+{
+    return octets.len >= 2 && octets.ptr[0] == 0x16 && octets.ptr[1] == 0x03;
+}
+
+// As much of the line as there is from octet number at on.
+static slice request_rest_of_line(slice octets, size_t at)
+{
+    size_t end = at;
+    while (end < octets.len && octets.ptr[end] != '\r' && octets.ptr[end] != '\n')
+        end++;
+    return slice_make(octets.ptr + at, end - at);
+}
+
+// Finds what was asked, for the log. Where the request line could not be read to its end, what
+// follows the method is shown as it came.
+static void request_keep_asked(skua_request *r, slice octets)
+{
+    enum { ASKED_OCTETS_MAX = 1024 };
+    h1_head *head = &r->head;
+    slice asked = h1_target(head, octets.ptr);
+    if (!head->version) {
+        size_t at = (size_t)head->start + head->method_len + (head->method_len > 0);
+        asked = request_rest_of_line(octets, at < octets.len ? at : octets.len);
+        if (asked.len > ASKED_OCTETS_MAX) asked.len = ASKED_OCTETS_MAX;
+    }
+    r->method = arena_copy(&r->memory, h1_method(head, octets.ptr));
+    r->target_text = arena_copy(&r->memory, asked);
+}
+
+__attribute__((cold)) void request_refuse(skua_request *r, slice octets, fault why)
+{
+    r->reading = READING_DONE;
+    request_blame(r, request_is_tls(octets) ? "a TLS handshake, which is not spoken here"
+                                            : why.reason);
+    if (octets.len) request_keep_asked(r, octets);
+    r->is_head = slice_equal(r->method, SKUA_SLICE("HEAD"));
+    r->head.count = 0;
+    r->head.seen = 0;
+    r->head.keep_alive = false;
+    r->reading = READING_HEAD; // nothing behind it is looked at
+    respond_fault(r, why.status, true);
+}
+
+// Finds method, target, path and authority. Answers a fault.
+static bool request_read_target(skua_request *r)
+{
+    target parts;
+    fault why =
+        target_parse(r->method, r->target_text, worker_config(r->worker)->strict_target, &parts);
+    if (why.status) {
+        request_blame(r, why.reason);
+        respond_fault(r, why.status, true);
+        return false;
+    }
+    r->query = parts.query;
+    r->authority = parts.authority;
+    if (!parts.authority.ptr && r->head.host)
+        r->authority = h1_value(&r->head, r->base, r->head.host - 1u);
+    r->plain = true;
+    r->path = parts.raw_path; // none of CONNECT
+    if (parts.clean || parts.form == TARGET_ASTERISK) return true;
+    char *normal = arena_alloc(&r->memory, parts.raw_path.len + 1);
+    if (!normal) {
+        respond_fault(r, 503, true);
+        return false;
+    }
+    r->path = slice_make(normal, target_normalise(parts.raw_path, normal, &r->plain));
+    return true;
+}
+
+// A page in a browser must not reach a server on this machine under a name of the page's choosing
+// (DNS rebinding).
+static bool request_host_is_served(skua_request *r)
+{
+    skua_worker *w = r->worker;
+    if (w->hosts->kind == HOSTS_ANY || !r->authority.ptr) return true;
+    if (w->host_len && r->authority.len == w->host_len &&
+        memcmp(w->host, r->authority.ptr, w->host_len) == 0) {
+        return true;
+    }
+    // No page in a browser comes this way, and a proxy that does may keep any Host.
+    if (session_peer(r->carrier->session)->family == IO_FAMILY_UNIX) return true;
+    if (!hosts_take(w->hosts, r->authority)) return false;
+    if (r->authority.len <= sizeof w->host) {
+        w->host_len = (uint8_t)r->authority.len;
+        memcpy(w->host, r->authority.ptr, r->authority.len);
+    }
+    return true;
+}
+
+__attribute__((cold)) static bool request_method_is_known(slice method)
+{
+    static const char *const known[] = { "GET",     "HEAD",    "POST",  "PUT",  "DELETE",
+                                         "CONNECT", "OPTIONS", "TRACE", "PATCH" };
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        if (slice_equal(method, slice_of(known[i]))) return true;
+    }
+    return false;
+}
+
+__attribute__((cold)) static void request_refuse_method(skua_request *r)
+{
+    router *routes = r->worker->router;
+    if (!request_method_is_known(r->method) && !router_knows_method(routes, r->method)) {
+        respond_fault(r, 501, false);
+        return;
+    }
+    slice allow = slice_make(r->match.allow, r->match.allow_len);
+    if (skua_field_add(r, "Allow", allow)) respond_fault(r, 503, true);
+    else respond_fault(r, 405, false);
+}
+
+// OPTIONS * is answered for the server as a whole; CONNECT has no path, and this server is no
+// proxy.
+__attribute__((cold)) static bool request_answer_pathless(skua_request *r)
+{
+    if (r->path.len > 0 && r->path.ptr[0] == '/') return false;
+    if (r->path.len == 0) {
+        r->match.allow_len = 0;
+        request_refuse_method(r);
+    } else if (skua_respond(r, 204, NULL, (slice){ 0 })) {
+        r->carrier->broken = true;
+    }
+    return true;
+}
+
+void request_answer(skua_request *r)
+{
+    switch ((router_outcome)r->outcome) {
+    case ROUTER_FOUND: r->match.route->handler(r, r->match.route->user); return;
+    case ROUTER_NO_PATH:
+        if (!request_answer_pathless(r)) respond_fault(r, 404, false);
+        return;
+    case ROUTER_NO_METHOD: request_refuse_method(r); return;
+    }
+}
+
+static void request_dispatch(skua_request *r)
+{
+    const skua_worker *w = r->worker;
+    router_query query = { .method = r->method, .authority = r->authority, .path = r->path };
+    r->outcome = (uint8_t)router_find(w->router, &query, &r->match);
+    if (w->middleware) middleware_begin(r);
+    else request_answer(r);
+}
+
+// The log is told once a second at most: what a page in a browser can send over and over shall not
+// fill it.
+__attribute__((cold)) static void request_misdirect(skua_request *r)
+{
+    skua_worker *w = r->worker;
+    char text[HOSTS_SENTENCE_OCTETS];
+    slice sentence = slice_make(text, hosts_explain(r->authority, text));
+    request_blame(r, "a host that is not served");
+    if (w->host_told_ns == 0 || w->loop.now_ns - w->host_told_ns >= 1000000000) {
+        w->host_told_ns = w->loop.now_ns;
+        worker_log(w, sentence);
+    }
+    if (skua_refuse(r, 421, sentence)) r->carrier->broken = true;
+}
+
+void request_begin(skua_request *r, const char *octets)
+{
+    char *base = arena_alloc(&r->memory, r->head.octets);
+    if (!base) {
+        r->carrier->broken = true;
+        return;
+    }
+    memcpy(base, octets, r->head.octets);
+    r->base = base;
+    r->began_ns = r->worker->lane ? io_clock_ns() : r->worker->loop.now_ns;
+    r->method = h1_method(&r->head, base);
+    r->target_text = h1_target(&r->head, base);
+    r->is_head = r->method.len == 4 && memcmp(r->method.ptr, "HEAD", 4) == 0;
+    if (!request_read_target(r)) return;
+    if (request_host_is_served(r)) {
+        request_dispatch(r);
+        return;
+    }
+    request_misdirect(r);
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+//
+// The beginning of requests: from a complete head to a handler.
+#ifndef SKUA_EXCHANGE_REQUEST_BEGIN_H
+#define SKUA_EXCHANGE_REQUEST_BEGIN_H
+
+#include "exchange/request.h"
+
+// The head is complete: copies it, finds its parts, and calls the handler or answers itself.
+void request_begin(skua_request *r, const char *octets);
+
+// The head was broken: answers the fault. octets: what has been read of it.
+void request_refuse(skua_request *r, slice octets, fault why);
+
+// Hands the request to the handler that was found, or answers that there is none.
+void request_answer(skua_request *r);
+
+#endif

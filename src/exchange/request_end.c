@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+//
+// The end of requests: whoever is concerned is told, and everything is given back.
+
+#include "exchange/request_end.h"
+
+#include "base/contract.h"
+#include "exchange/blocking.h"
+#include "exchange/carrier.h"
+#include "exchange/content.h"
+#include "exchange/middleware.h"
+#include "exchange/spool.h"
+#include "exchange/ticket.h"
+#include "exchange/worker.h"
+#include "io/socket.h"
+
+static const char *request_end_text(skua_end how)
+{
+    switch (how) {
+    case SKUA_END_SENT: return "";
+    case SKUA_END_CLOSED: return "closed";
+    case SKUA_END_TIMEOUT: return "timeout";
+    case SKUA_END_ERROR: return "error";
+    }
+    return "";
+}
+
+static void request_log(const skua_request *r, skua_end how)
+{
+    skua_worker *w = r->worker;
+    if (r->status == 0 && r->method.len == 0) return;
+    char peer[64];
+    (void)io_address_write(session_peer(r->carrier->session), peer, sizeof peer);
+    bool parsed = r->began_ns != 0;
+    log_request(w->lane,
+                &(log_access){
+                    .unix_ns = w->loop.unix_ns,
+                    .duration_ns = parsed ? io_clock_ns() - r->began_ns : 0,
+                    .peer = peer,
+                    .method = r->method,
+                    .target = r->target_text,
+                    .version = r->head.version,
+                    .status = r->status,
+                    .octets = r->sent_octets,
+                    .referer = parsed ? skua_request_field(r, "referer") : (slice){ 0 },
+                    .user_agent = parsed ? skua_request_field(r, "user-agent") : (slice){ 0 },
+                    .end = request_end_text(how),
+                    .reason = r->blamed ? r->reason : NULL,
+                });
+}
+
+void request_let_go(skua_request *r)
+{
+    if (r->tickets) ticket_close_all(r);
+    if (r->reply) blocking_let_go(r->reply);
+    if (r->spools) spool_let_go(r);
+    work_let_go(&r->asker);
+}
+
+work_asker *request_asker_of(const void *served)
+{
+    const carrier *c = served;
+    return c->current ? &c->current->asker : NULL;
+}
+
+// A client that has left is only noticed when its request waits for nothing of the library's.
+void request_work_is_over(work_asker *asker)
+{
+    skua_request *r = (skua_request *)(void *)((char *)asker - offsetof(skua_request, asker));
+    carrier *c = r->carrier;
+    if (c->table->peer_is_done(c)) c->table->kick(c);
+}
+
+static inline void request_put_free(skua_worker *w, skua_request *r)
+{
+    r->next = w->free_requests;
+    w->free_requests = r;
+}
+
+#if CONTRACT_IS_SEARCHED
+// Whoever still uses it is found out: it is not used again before so many others have gone.
+static void request_put(skua_worker *w, skua_request *r)
+{
+    skua_request **place = &w->gone_requests[w->gone_count++ % WORKER_GONE_KEPT];
+    if (*place) request_put_free(w, *place);
+    *place = r;
+}
+#else
+// The next one has its memory, which is still in the processor's cache.
+static inline void request_put(skua_worker *w, skua_request *r)
+{
+    request_put_free(w, r);
+}
+#endif
+
+__attribute__((noinline)) static void request_free_content(skua_request *r)
+{
+    if (r->collects) content_free(r);
+    if (r->spools) spool_free_all(r);
+}
+
+static inline void request_give_back(skua_request *r)
+{
+    skua_worker *w = r->worker;
+    if (r->holds) {
+        r->life = LIFE_IS_OVER;
+        r->answering = ANSWER_QUEUED;
+        return;
+    }
+    if (r->collects || r->spools) request_free_content(r);
+    arena_reset(&r->memory);
+    r->home = NULL;
+    request_put(w, r);
+}
+
+void request_dismiss(skua_request *r)
+{
+    if (r->is_followed || r->asker.first) request_let_go(r);
+    request_give_back(r);
+}
+
+// The content is the last of an answer's octets, so what has not left of the answer is content, as
+// far as there is any. The framing of chunks that have not left counts as content, too: what is
+// stated has left for sure.
+static void request_count_sent(skua_request *r)
+{
+    uint64_t left = r->carrier->out.total_out;
+    uint64_t unsent = r->mark > left ? r->mark - left : 0;
+    r->sent_octets -= unsent < r->sent_octets ? unsent : r->sent_octets;
+}
+
+void request_end(skua_request *r, skua_end how)
+{
+    request_close_answer(r);
+    if (how != SKUA_END_SENT) request_count_sent(r);
+    if (r->entered) middleware_end(r, how);
+    if (r->end) r->end(r, how, r->end_user);
+    if (r->worker->lane) request_log(r, how);
+    request_dismiss(r);
+}
+
+void skua_request_hold(skua_request *r)
+{
+    request_expect(r, __func__);
+    r->holds++;
+    r->worker->held++;
+}
+
+void skua_request_drop(skua_request *r)
+{
+    request_expect(r, __func__);
+    CONTRACT(r->holds > 0, "called more often than skua_request_hold");
+    r->holds--;
+    r->worker->held--;
+    if (r->life == LIFE_IS_OVER) request_give_back(r);
+}

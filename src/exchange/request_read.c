@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: MIT
+//
+// What a program reads of a request.
+
+#include "exchange/request.h"
+
+#include "base/contract.h"
+#include "exchange/blocking.h"
+#include "exchange/carrier.h"
+#include "exchange/worker.h"
+#include "http/cookie.h"
+#include "http/query.h"
+#include "io/socket.h"
+
+slice skua_request_method(const skua_request *r)
+{
+    request_expect_reader(r, __func__);
+    return r->method;
+}
+
+slice skua_request_target(const skua_request *r)
+{
+    request_expect_reader(r, __func__);
+    return r->target_text;
+}
+
+slice skua_request_path(const skua_request *r)
+{
+    request_expect_reader(r, __func__);
+    return r->path;
+}
+
+slice skua_request_query(const skua_request *r)
+{
+    request_expect_reader(r, __func__);
+    return r->query;
+}
+
+slice skua_request_authority(const skua_request *r)
+{
+    request_expect_reader(r, __func__);
+    return r->authority;
+}
+
+int skua_request_version(const skua_request *r)
+{
+    request_expect_reader(r, __func__);
+    return r->head.version;
+}
+
+bool skua_request_path_is_plain(const skua_request *r)
+{
+    request_expect_reader(r, __func__);
+    return r->plain;
+}
+
+slice skua_request_param(const skua_request *r, const char *name)
+{
+    request_expect_reader(r, __func__);
+    CONTRACT_GIVEN(name);
+    const route *found = r->match.route;
+    for (unsigned i = 0; found && i < found->pattern.param_count; i++) {
+        if (slice_equal(found->pattern.params[i], slice_of(name))) return r->match.values[i];
+    }
+    return (slice){ 0 };
+}
+
+bool skua_request_param_at(const skua_request *r, size_t index, skua_field *param)
+{
+    request_expect_reader(r, __func__);
+    CONTRACT_GIVEN(param);
+    const route *found = r->match.route;
+    if (!found || index >= found->pattern.param_count) return false;
+    *param = (skua_field){ found->pattern.params[index], r->match.values[index] };
+    return true;
+}
+
+const char *skua_request_pattern(const skua_request *r)
+{
+    request_expect_reader(r, __func__);
+    return r->match.route ? r->match.route->pattern.text.ptr : NULL;
+}
+
+slice skua_request_field(const skua_request *r, const char *name)
+{
+    request_expect_reader(r, __func__);
+    CONTRACT_GIVEN(name);
+    slice wanted = slice_of(name);
+    field_id id = field_identify(wanted);
+    if (id) return request_known_field(r, id);
+    for (size_t i = 0; i < r->head.count; i++) {
+        if (r->head_fields[i].id == FIELD_OTHER &&
+            slice_equal_nocase(h1_name(&r->head, r->base, i), wanted)) {
+            return h1_value(&r->head, r->base, i);
+        }
+    }
+    return (slice){ 0 };
+}
+
+bool skua_request_field_next(const skua_request *r, const char *name, size_t *index, slice *value)
+{
+    request_expect_reader(r, __func__);
+    CONTRACT_GIVEN(name);
+    CONTRACT_GIVEN(index);
+    CONTRACT_GIVEN(value);
+    slice wanted = slice_of(name);
+    for (size_t i = *index; i < r->head.count; i++) {
+        if (!slice_equal_nocase(h1_name(&r->head, r->base, i), wanted)) continue;
+        *value = h1_value(&r->head, r->base, i);
+        *index = i + 1;
+        return true;
+    }
+    return false;
+}
+
+bool skua_request_is_conditional(const skua_request *r)
+{
+    request_expect_reader(r, __func__);
+    return (r->head.seen &
+            (1u << FIELD_IF_MATCH | 1u << FIELD_IF_NONE_MATCH | 1u << FIELD_IF_MODIFIED_SINCE |
+             1u << FIELD_IF_UNMODIFIED_SINCE | 1u << FIELD_IF_RANGE | 1u << FIELD_RANGE)) != 0;
+}
+
+bool skua_request_field_at(const skua_request *r, size_t index, skua_field *field)
+{
+    request_expect_reader(r, __func__);
+    CONTRACT_GIVEN(field);
+    if (index >= r->head.count) return false;
+    *field = (skua_field){ h1_name(&r->head, r->base, index), h1_value(&r->head, r->base, index) };
+    return true;
+}
+
+slice skua_request_query_param(const skua_request *r, const char *name)
+{
+    request_expect_reader(r, __func__);
+    CONTRACT_GIVEN(name);
+    slice rest = r->query, key, value, wanted = slice_of(name);
+    for (unsigned i = 0;
+         i < worker_config(r->worker)->params_max && query_next(&rest, &key, &value); i++) {
+        if (!query_equal(key, wanted)) continue;
+        char *decoded = arena_alloc(request_decoding_here(r)->memory, value.len + 1);
+        return decoded ? slice_make(decoded, query_decode(value, decoded)) : slice_make("", 0);
+    }
+    return (slice){ 0 };
+}
+
+bool skua_request_cookie_at(const skua_request *r, size_t index, skua_field *cookie)
+{
+    request_expect_reader(r, __func__);
+    CONTRACT_GIVEN(cookie);
+    for (size_t i = 0; i < r->head.count; i++) {
+        if (r->head_fields[i].id != FIELD_COOKIE) continue;
+        slice rest = h1_value(&r->head, r->base, i), name, value;
+        while (cookie_next(&rest, &name, &value)) {
+            if (index-- > 0) continue;
+            *cookie = (skua_field){ name, value };
+            return true;
+        }
+    }
+    return false;
+}
+
+// Not by skua_request_cookie_at, which begins anew for each index: a head holds thousands of
+// cookies.
+slice skua_request_cookie(const skua_request *r, const char *name)
+{
+    request_expect_reader(r, __func__);
+    CONTRACT_GIVEN(name);
+    slice wanted = slice_of(name);
+    for (size_t i = 0; i < r->head.count; i++) {
+        if (r->head_fields[i].id != FIELD_COOKIE) continue;
+        slice rest = h1_value(&r->head, r->base, i), found, value;
+        while (cookie_next(&rest, &found, &value)) {
+            if (slice_equal(found, wanted)) return value;
+        }
+    }
+    return (slice){ 0 };
+}
+
+// Its connection may be gone, or another's by now.
+static size_t request_write_no_peer(char *text, size_t room)
+{
+    if (room) text[0] = 0;
+    return 0;
+}
+
+size_t skua_request_peer(const skua_request *r, char *text, size_t room)
+{
+    request_expect_reader(r, __func__);
+    CONTRACT(text || !room, "text must not be NULL");
+    if (!r->reply && r->life == LIFE_IS_OVER) return request_write_no_peer(text, room);
+    return io_address_write(r->reply ? blocking_peer(r->reply) : session_peer(r->carrier->session),
+                            text, room);
+}
+
+bool skua_request_peer_is_done(const skua_request *r)
+{
+    request_expect_reader(r, __func__);
+    if (!r->reply && r->life == LIFE_IS_OVER) return true;
+    return r->reply ? blocking_peer_was_done(r->reply)
+                    : r->carrier->table->peer_is_done(r->carrier);
+}
+
+int skua_request_status(const skua_request *r)
+{
+    request_expect(r, __func__);
+    return r->status;
+}
+
+uint64_t skua_request_sent(const skua_request *r)
+{
+    request_expect(r, __func__);
+    return r->sent_octets;
+}
+
+void *skua_request_alloc(skua_request *r, size_t octets)
+{
+    request_expect(r, __func__);
+    return arena_alloc(&r->memory, octets);
+}
+
+skua_worker *skua_request_worker(const skua_request *r)
+{
+    request_expect_reader(r, __func__);
+    return r->worker;
+}
+
+skua_server *skua_request_server(const skua_request *r)
+{
+    request_expect_reader(r, __func__);
+    return r->worker->server;
+}
+
+void skua_on_end(skua_request *r, skua_end_fn *fn, void *user)
+{
+    request_expect(r, __func__);
+    r->end = fn;
+    r->end_user = user;
+}
