@@ -7,6 +7,8 @@
 
 #include "base/contract.h"
 #include "server/server.h"
+#include "server/worker_run.h"
+#include "server/start.h"
 
 #include <signal.h>
 
@@ -16,7 +18,7 @@ skua_status skua_open(skua_server *server)
     server_expect_alive(server, __func__);
     skua_status status = server_prepare(server, (server_need){ .workers = 1 });
     if (status) return status;
-    server->foreign.open = true;
+    server->foreign_open = true;
     server->inside = true;
     worker_begin(server->workers[0]);
     server->inside = false;
@@ -35,7 +37,7 @@ static server_worker *foreign_worker(const skua_server *server, const char *func
 int skua_fd(const skua_server *server)
 {
     CONTRACT_SERVER(server);
-    if (!server->foreign.open) return -1;
+    if (!server->foreign_open) return -1;
     const io_loop *loop = &foreign_worker(server, __func__)->self.loop;
     return loop->backend->fd(loop);
 }
@@ -43,7 +45,7 @@ int skua_fd(const skua_server *server)
 int64_t skua_timeout_ns(const skua_server *server)
 {
     CONTRACT_SERVER(server);
-    if (!server->foreign.open) return -1;
+    if (!server->foreign_open) return -1;
     server_worker *w = foreign_worker(server, __func__);
     io_refresh(&w->self.loop);
     return worker_timeout_ns(w);
@@ -108,7 +110,7 @@ static bool foreign_guarded_turn(server_worker *w, int64_t timeout_ns)
 skua_status skua_turn(skua_server *server, int64_t timeout_ns)
 {
     CONTRACT_SERVER(server);
-    if (!server->foreign.open) return SKUA_ECLOSED;
+    if (!server->foreign_open) return SKUA_ECLOSED;
     server_worker *w = foreign_worker(server, __func__);
     server_expect_outside(server, __func__);
     server->inside = true;

@@ -7,9 +7,6 @@
 #include "skua/skua.h"
 
 // What a server that is turned by its caller knows of it.
-typedef struct foreign {
-    bool open; // skua_open, and not ended
-} foreign;
 
 // Turns a server that has been opened until it has ended.
 void foreign_wait(skua_server *server);

@@ -6,14 +6,12 @@
 
 #include "io/socket.h"
 #include "exchange/blocking.h"
-#include "server/foreign.h"
 #include "thread/gate.h"
 #include "log/log.h"
 #include "thread/start_barrier.h"
 #include "disk/offload.h"
 #include "exchange/middleware.h"
 #include "route/router.h"
-#include "server/testbed.h"
 #include "disk/watch.h"
 #include "server/worker.h"
 
@@ -30,6 +28,14 @@ typedef struct server_listener {
 
 // Something that is to be called when the server is freed.
 typedef struct server_keepsake server_keepsake;
+
+struct server_keepsake {
+    server_keepsake *next;
+    void (*drop)(void *user);
+    void *user;
+};
+
+typedef struct testbed testbed;
 
 struct skua_server {
     skua_config config; // with the defaults filled in
@@ -69,7 +75,7 @@ struct skua_server {
     bool has_run;          // a start has succeeded since the last one was tried
     start_barrier barrier; // of the workers' threads
     gate running;          // inside: whoever uses workers from elsewhere
-    foreign foreign;
+    bool foreign_open;     // skua_open, and not ended
     char error[SERVER_ERROR_OCTETS];
     // the first one's to write, read when every worker has ended
     char break_reason[SERVER_ERROR_OCTETS];
@@ -107,22 +113,6 @@ void server_close_listeners(skua_server *server, server_worker *w);
 skua_status server_fail(skua_server *server, skua_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-// The workers that a start is to make.
-typedef struct server_need {
-    unsigned workers;
-    bool threads; // one for each; else the calling thread turns the one worker
-} server_need;
-
-// Listens and makes the workers ready. Their threads wait to be told to serve.
-skua_status server_prepare(skua_server *server, server_need need);
-
-// Waits until every worker has ended, and ends the server. Does nothing if it is not started.
-skua_status server_wait(skua_server *server);
-
-// Every worker has ended: closes them, the listeners and the log.
-// Errors: SKUA_EIO it has ended by server_break; the reason is recorded for skua_server_error.
-skua_status server_end(skua_server *server);
-
 // The server counts as started from here on, by this thread.
 void server_is_started(skua_server *server);
 
@@ -138,11 +128,5 @@ void server_wake(skua_server *server);
 // Thread: any worker's.
 void server_break(skua_server *server, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-
-// The simulated kernel's way in: starts one worker on the calling thread, over backend, without
-// sockets. kernel becomes loop.kernel, listener the descriptor that connections come from. Ended by
-// skua_stop, server_sim_turn and skua_server_free.
-skua_status server_start_on(skua_server *server, const io_backend *backend, void *kernel,
-                            int listener);
 
 #endif

@@ -57,32 +57,6 @@ static inline server_worker *worker_of(skua_worker *w)
     return (server_worker *)(void *)w;
 }
 
-// Makes a worker ready to run: memory, loop, wake-up. listeners come with worker_listen.
-skua_status worker_open(server_worker *w, skua_server *server, unsigned index,
-                        const io_backend *backend);
-void worker_close(server_worker *w);
-
-// Has it end, in its next turns, without having served: it must not listen.
-// Thread: any, while nobody turns it.
-void worker_dismiss(server_worker *w);
-
-// Takes connections from a listening socket. hands_off: for all workers.
-void worker_listen(server_worker *w, int fd, bool hands_off);
-
-// Tells the program that the worker begins to turn, on the thread that turns it, and that it has
-// ended.
-void worker_begin(server_worker *w);
-void worker_end(server_worker *w);
-
-// One turn; false when the worker has ended.
-bool worker_turn(server_worker *w, int64_t timeout_ns);
-
-// Sees to a stop that was asked for; false when the worker has ended.
-bool worker_goes_on(server_worker *w);
-
-// How long the next turn will wait if nothing happens; -1: for ever.
-int64_t worker_timeout_ns(const server_worker *w);
-
 // Whether one more connection may be opened.
 bool worker_has_room(const server_worker *w);
 

@@ -9,6 +9,8 @@
 #include "base/assert.h"
 #include "io/sim.h"
 #include "server/server.h"
+#include "server/worker_run.h"
+#include "server/start.h"
 #include "support/answers.h"
 
 #include <stdlib.h>

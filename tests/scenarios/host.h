@@ -6,7 +6,8 @@
 #define TESTS_SCENARIOS_HOST_H
 
 #include "io/sim.h"
-#include "server/server.h"
+#include "server/start.h"
+#include "server/worker_run.h"
 
 typedef struct host {
     skua_server *server;

@@ -22,7 +22,8 @@
 #define TESTS_SITE_H
 
 #include "io/sim.h"
-#include "server/server.h"
+#include "server/start.h"
+#include "server/worker_run.h"
 
 enum { SITE_FILE_OCTETS = 90000, SITE_FILE_TAG = 7 };
 

@@ -7,6 +7,8 @@
 #include "io/sim.h"
 #include "server/connection.h"
 #include "server/server.h"
+#include "server/worker_run.h"
+#include "server/start.h"
 
 #include <pthread.h>
 #include <stdio.h>

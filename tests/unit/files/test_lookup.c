@@ -5,6 +5,8 @@
 
 #include "io/sim.h"
 #include "server/server.h"
+#include "server/worker_run.h"
+#include "server/start.h"
 
 #include <fcntl.h>
 #include <stdio.h>

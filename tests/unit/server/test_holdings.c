@@ -6,6 +6,8 @@
 #include "h1/session.h"
 #include "io/sim.h"
 #include "server/server.h"
+#include "server/worker_run.h"
+#include "server/start.h"
 
 #include <stdio.h>
 

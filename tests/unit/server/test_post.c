@@ -4,6 +4,8 @@
 
 #include "io/sim.h"
 #include "server/server.h"
+#include "server/worker_run.h"
+#include "server/start.h"
 
 #include <pthread.h>
 #include <time.h>
