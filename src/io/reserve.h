@@ -11,8 +11,8 @@
 #include <stdbool.h>
 
 enum {
-    RESERVE_MAX = 256,    // that are held at a time, whatever was asked for
-    RESERVE_TRIES_MAX = 8 // that one opening spends
+    RESERVE_MAX = 256,     // that are held at a time, whatever was asked for
+    RESERVE_TRIES_MAX = 16 // that one opening spends
 };
 
 // A server begins to run. asked: how many it wants; 0: an eighth of what the process may open. At
