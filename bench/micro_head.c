@@ -41,10 +41,9 @@ static const char *const samples[] = {
     "If-None-Match: \"1a2b3c-5d6e7f\"\r\n\r\n",
 };
 
-static const h1_limits limits = { .head_octets_max = 16384,
-                                  .target_octets_max = 8192,
-                                  .method_octets_max = 17,
-                                  .fields_max = 100 };
+static const h1_limits limits = {
+    .head_octets_max = 16384, .target_octets_max = 8192, .method_octets_max = 17, .fields_max = 100
+};
 
 static h1_field fields[100];
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Checks what the compiler cannot: layers, banned calls, licence lines, dead files, TODOs, file sizes.
+"""Checks what the compiler cannot: layers, banned calls, licence lines, dead files, TODOs, file sizes, where
+functions are declared, and the format where make has installed clang-format.
 
 Run as a test. Prints one line per finding, FILE:LINE: what is wrong and what to do, and exits with 1 if
 there is any. With a folder as argument it checks that tree instead of the one it lies in.
@@ -93,6 +94,12 @@ BANNED = {
 ONLY_IN_MEMORY = "src/base/memory.c"
 MEMORY_CALL = re.compile(r"(?<![\w.>*])(malloc|calloc|realloc|reallocarray|aligned_alloc|posix_memalign|strdup|strndup|free)\s*\(")
 
+# Headers whose functions are defined in other files, and why.
+SPREAD = {
+    "src/io/changes.h": "each system has a file of its own",
+    "src/io/sim.h": "the simulated kernel is a backend and a network",
+}
+
 LINES_MAX = 800
 # One header is the interface, and most of it is comment; the other is copied into a program as one file.
 WHOLE = {"include/skua/skua.h", "include/skua/compat/httpserver.h"}
@@ -114,6 +121,9 @@ GLOBBED = [
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 CALL = re.compile(r"(?<![\w.>])(" + "|".join(BANNED) + r")\s*\(")
 TODO = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b(?!\(#\d+\))")
+DECLARED = re.compile(
+    r"^(?!static|typedef|extern|struct|enum|#|\s)(?:__attribute__\(\(.*?\)\)\s*)*[A-Za-z_][\w \*]*?[ \*](\w+)\([^;{]*\)[^;{]*([;{])", re.MULTILINE
+)
 ASSERT = re.compile(r"(?<![\w.>])assert\s*\(")
 
 
@@ -285,7 +295,44 @@ def check_size(tree):
             yield file, lines, f"{lines} lines: past {LINES_MAX} a file holds two nouns"
 
 
-CHECKS = [check_layers, check_kernel_headers, check_calls, check_licence, check_dead, check_todos, check_size]
+def functions(text, end):
+    """Names and lines of the functions that are declared (end ";") or defined (end "{") at the outermost level."""
+    text = without_comments(text)
+    for match in DECLARED.finditer(text):
+        if match.group(2) == end:
+            yield match.group(1), text.count("\n", 0, match.start(1)) + 1
+
+
+def check_homes(tree):
+    """Whoever looks for a function finds it in the file that its header is named after."""
+    homes = {}
+    for file, text in tree.texts.items():
+        if file.suffix == ".c" and file.parts[0] == "src":
+            for name, _ in functions(text, "{"):
+                homes.setdefault(name, set()).add(file)
+    for file, text in tree.texts.items():
+        if file.suffix != ".h" or file.parts[0] != "src" or str(file) in SPREAD:
+            continue
+        for name, number in functions(text, ";"):
+            if name in homes and file.with_suffix(".c") not in homes[name]:
+                home = sorted(homes[name])[0].with_suffix(".h")
+                yield file, number, f"{name} is declared here and not in {home}"
+
+
+def check_format(tree):
+    tool = tree.root / "build/venv/bin/clang-format"
+    if not tool.exists():
+        return
+    files = [str(f) for f in tree.sources() if f.suffix in {".c", ".h"}]
+    done = subprocess.run([tool, "--dry-run", *files], cwd=tree.root, capture_output=True, text=True, check=False)
+    for file, number in dict(re.findall(r"^(.+?):(\d+):\d+: warning: code should be clang-formatted", done.stderr, re.MULTILINE)).items():
+        yield file, number, "is not formatted: run make format"
+
+
+CHECKS = [
+    check_layers, check_kernel_headers, check_calls, check_licence, check_dead, check_todos, check_size, check_homes,
+    check_format,
+]
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 

@@ -10,6 +10,7 @@
 #include "base/assert.h"
 #include "base/memory.h"
 #include "disk/home.h"
+#include "io/disk.h"
 
 typedef struct fetch_errand {
     task task; // first

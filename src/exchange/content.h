@@ -27,7 +27,4 @@ bool request_awaits_continue(const skua_request *r);
 // Gives back what a collection holds.
 void content_free(skua_request *r);
 
-// Whether it is multipart/form-data with a boundary.
-bool request_is_multipart(const skua_request *r);
-
 #endif

@@ -4,6 +4,7 @@
 
 #include "base/assert.h"
 #include "exchange/content.h"
+#include "exchange/parts.h"
 #include "exchange/request.h"
 #include "exchange/respond.h"
 #include "exchange/spool.h"

@@ -3,6 +3,8 @@
 // Parts of multipart/form-data as they come. The parser sits between the content and the program:
 // of what it is given, the program gives back the credit of what it was told, and this of the rest.
 
+#include "exchange/parts.h"
+
 #include "exchange/carrier.h"
 #include "exchange/content.h"
 #include "exchange/request.h"

@@ -35,8 +35,7 @@ static const char listing_page_icons[] =
     "12.2l8.4-8.4\"/>"
     "</symbol></svg>\n";
 
-// ---- Values
-// ---------------------------------------------------------------------------------------
+// ---- Values ----
 
 static void listing_page_size(markup *m, uint64_t octets)
 {
@@ -118,8 +117,7 @@ static void listing_page_put_icon(markup *m, const char *icon)
     markup_literal(m, "\"/></svg>");
 }
 
-// ---- Links
-// ----------------------------------------------------------------------------------------
+// ---- Links ----
 
 static const char *const listing_page_sorts[] = { "name", "size", "time" };
 
@@ -146,8 +144,7 @@ static void listing_page_up(markup *m, size_t levels, const listing_view *view)
     listing_page_query(m, view->sort, view->descending);
 }
 
-// ---- Parts of the page
-// ----------------------------------------------------------------------------
+// ---- Parts of the page ----
 
 static size_t listing_page_depth(slice below)
 {

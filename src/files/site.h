@@ -30,4 +30,8 @@ bool site_hides(const site *s, slice name);
 // How many sites there are in this process, at least 1: they share the file descriptors.
 unsigned site_count(void);
 
+// One more, or one fewer.
+void site_comes(void);
+void site_leaves(void);
+
 #endif

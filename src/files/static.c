@@ -12,7 +12,6 @@
 #include "files/site.h"
 #include "http/preconditions.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
 #include <sys/resource.h>
 
@@ -24,34 +23,7 @@ enum {
     SITE_LISTINGS_OCTETS = 16 << 20
 };
 
-static struct {
-    struct {
-        atomic_uint count; // sites that are alive in this process
-    } shared;
-} sites;
-
-unsigned site_count(void)
-{
-    unsigned count = atomic_load_explicit(&sites.shared.count, memory_order_relaxed);
-    return count ? count : 1;
-}
-
-bool site_hides(const site *s, slice name)
-{
-    if (s->dotfiles) return false;
-    for (size_t i = 0; i < name.len; i++) {
-        bool begins = i == 0 || name.ptr[i - 1] == '/';
-        if (!begins || name.ptr[i] != '.') continue;
-        slice well_known = SKUA_SLICE(".well-known");
-        bool is_first = i == 0 && name.len >= well_known.len &&
-                        (name.len == well_known.len || name.ptr[well_known.len] == '/');
-        if (!is_first || memcmp(name.ptr, well_known.ptr, well_known.len) != 0) return true;
-    }
-    return false;
-}
-
-// ---- Requests
-// -------------------------------------------------------------------------------------
+// ---- Requests ----
 
 static void static_handle(skua_request *request, void *user)
 {
@@ -80,8 +52,7 @@ static void static_handle_bare(skua_request *request, void *user)
     reply_slash(request);
 }
 
-// ---- Caches
-// ---------------------------------------------------------------------------------------
+// ---- Caches ----
 
 // An eighth of what the process may open, shared by all sites and workers; none if that is less
 // than one.
@@ -113,8 +84,7 @@ static bool static_cache_evict(skua_worker *worker, void *object, void *user)
     return cache_evict(object);
 }
 
-// ---- Routes
-// ---------------------------------------------------------------------------------------
+// ---- Routes ----
 
 static void site_free(void *user)
 {
@@ -123,7 +93,7 @@ static void site_free(void *user)
     memory_free(s->index);
     memory_free(s->cache_control);
     memory_free(s);
-    atomic_fetch_sub_explicit(&sites.shared.count, 1, memory_order_relaxed);
+    site_leaves();
 }
 
 static skua_status site_fail(skua_server *server, skua_status status, const char *what,
@@ -208,7 +178,7 @@ static site *site_new(skua_server *server, const char *path, const skua_director
     s->list = config->list;
     s->dotfiles = config->dotfiles;
     site_set_bounds(s, config);
-    atomic_fetch_add_explicit(&sites.shared.count, 1, memory_order_relaxed);
+    site_comes();
     if (s->index && (s->cache_control || !config->cache_control)) return s;
     site_free(s);
     return NULL;

@@ -8,8 +8,8 @@
 
 // One table, a bit per class.
 enum {
-    SYNTAX_TOKEN = 1,  // tchar, RFC 9110 §5.6.2
-    SYNTAX_FIELD = 2,  // field-vchar, SP, HTAB; obs-text too
+    SYNTAX_TOKEN = 1, // tchar, RFC 9110 §5.6.2
+    SYNTAX_FIELD = 2, // field-vchar, SP, HTAB; obs-text too
     // ASCII that a request target may hold: all that is visible but '"', "#", "<" and ">"
     SYNTAX_TARGET = 4,
     SYNTAX_PATH_PLAIN = 8, // pchar of RFC 3986 without "%": needs no decoding; "/" is not in it

@@ -20,4 +20,10 @@ void disk_abandon(io_loop *loop, const io_stream *stream);
 // fd is about to be closed, and may soon name something else.
 void disk_forget(io_loop *loop, int fd);
 
+// Does a FILE operation, however long the disk takes.  Thread: any.
+void io_perform(io_op *op);
+
+// Completes an operation that io_perform has done.
+void io_complete(io_op *op);
+
 #endif

@@ -416,12 +416,6 @@ int64_t io_clock_ns(void);
 // been delivered.
 void io_cancel(io_loop *loop, io_op *op);
 
-// Does a FILE operation, however long the disk takes.  Thread: any.
-void io_perform(io_op *op);
-
-// Completes an operation that io_perform has done.
-void io_complete(io_op *op);
-
 // Makes the loop's turn return and its WAKE operation complete.  Thread: any, and signal handlers.
 void io_wake(io_op *wake);
 

@@ -10,6 +10,7 @@
 #include "base/assert.h"
 #include "base/memory.h"
 #include "io/file.h"
+#include "io/sim_net.h"
 
 #include <poll.h>
 #include <unistd.h>

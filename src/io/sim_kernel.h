@@ -20,10 +20,6 @@ typedef struct sim_pipe {
     size_t start, len, room;
 } sim_pipe;
 
-bool sim_pipe_push(sim_pipe *pipe, const char *octets, size_t len);
-void sim_pipe_pop(sim_pipe *pipe, size_t len);
-void sim_pipe_clear(sim_pipe *pipe);
-
 typedef enum sim_stage {
     SIM_QUEUED,   // connected, not accepted
     SIM_ACCEPTED, // the server has a descriptor
@@ -96,36 +92,5 @@ struct sim_kernel {
     size_t work_count, work_room;
     _Atomic uint64_t wakes; // calls of io_wake; every WAKE of the kernel hears of them
 };
-
-// Whether the fault happens now; counted if so.
-bool sim_chance(sim_kernel *kernel, sim_fault fault);
-// 0 .. n - 1; n > 0
-uint64_t sim_below(sim_kernel *kernel, uint64_t n);
-// n, or a piece of it (at least 1) if the fault happens. n > 0
-size_t sim_piece(sim_kernel *kernel, sim_fault fault, size_t n);
-// Now, or later if SIM_DELAY happens.
-int64_t sim_delayed(sim_kernel *kernel);
-// A moment later than now.
-int64_t sim_soon(sim_kernel *kernel);
-// Adds to the hash and the trace.
-void sim_note(sim_kernel *kernel, const char *what, uint32_t id, uint64_t n);
-
-// Moves what is due between clients and sockets.
-void sim_deliver(sim_kernel *kernel);
-// When something will be due; INT64_MAX: never.
-int64_t sim_transit_ns(const sim_kernel *kernel);
-
-sim_client *sim_find(sim_kernel *kernel, int fd); // NULL: not a socket's handle
-sim_listener *sim_find_listener(sim_kernel *kernel, int fd);
-// The first connection in the listener's queue that has arrived; NULL: none.
-sim_client *sim_queued(sim_kernel *kernel, int listener);
-
-// Begins a connection from a loop to the far end at that address. NULL when memory ran out.
-sim_client *sim_connect_out(sim_kernel *kernel, const socket_address *to);
-
-// RST by the network, by the client, or by a closed socket.
-void sim_break(sim_client *client, bool victim);
-// Closes the server's end.
-void sim_close(sim_client *client);
 
 #endif

@@ -4,8 +4,9 @@
 // is under way between them. Octets of one direction of one connection never overtake each other;
 // everything else may.
 
-#include "io/sim_kernel.h"
+#include "io/sim_net.h"
 
+#include "io/sim_kernel.h"
 #include "base/assert.h"
 #include "base/memory.h"
 

@@ -220,7 +220,8 @@ static void socket_write_peer(const io_address *address, char text[INET6_ADDRSTR
     } else if (address->family == 6) {
         if (!inet_ntop(AF_INET6, address->octets, text, INET6_ADDRSTRLEN)) text[0] = 0;
     } else {
-        (void)snprintf(text, INET6_ADDRSTRLEN, "%s", address->family == IO_FAMILY_UNIX ? "unix" : "unknown");
+        (void)snprintf(text, INET6_ADDRSTRLEN, "%s",
+                       address->family == IO_FAMILY_UNIX ? "unix" : "unknown");
     }
 }
 

@@ -8,8 +8,9 @@
 // on: a ring of this kind (DEFER_TASKRUN) makes its completions when it is entered, and tells
 // nobody who polls it.
 
-#include "io/uring_kernel.h"
+#include "io/uring.h"
 
+#include "io/uring_kernel.h"
 #include "base/memory.h"
 
 #ifdef __linux__
@@ -17,6 +18,7 @@
 #include "io/disk.h"
 #include "io/reserve.h"
 #include "io/transfer.h"
+#include "io/uring_stream.h"
 
 #include <errno.h>
 #include <netinet/in.h>

@@ -6,6 +6,9 @@
 // Until a stream has to wait for something, it is served by plain system calls, so that a
 // connection whose request is there when it is accepted costs nothing of this.
 
+#include "io/uring_stream.h"
+
+#include "io/uring.h"
 #include "io/uring_kernel.h"
 
 #ifdef __linux__

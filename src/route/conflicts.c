@@ -9,8 +9,9 @@
 // new pattern is nowhere narrower, nor one that is not deep enough: that keeps adding thousands of
 // routes quick.
 
-#include "route/tree.h"
+#include "route/conflicts.h"
 
+#include "route/tree.h"
 #include "base/assert.h"
 
 typedef enum conflict_narrower {

@@ -9,6 +9,7 @@
 #include "base/assert.h"
 #include "base/memory.h"
 #include "http/syntax.h"
+#include "route/conflicts.h"
 #include "route/tree.h"
 
 #include <stdio.h>

@@ -69,8 +69,4 @@ const route *route_end_sharing(const route_end *end, slice method);
 // False when memory ran out.
 bool route_end_put(route_end *end, const route *rt);
 
-// A route of the tree that makes it doubtful which of it and rt is to have some request, or that
-// has the very same ones; NULL if there is none. *same: the latter.
-const route *route_conflict_find(const route_tree *tree, const route *rt, bool *same);
-
 #endif

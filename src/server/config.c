@@ -2,8 +2,9 @@
 //
 // Configuration: zero means default. The table is docs/limits.md.
 
-#include "server/server.h"
+#include "server/config.h"
 
+#include "server/server.h"
 #include "io/reserve.h"
 
 #include <string.h>

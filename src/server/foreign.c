@@ -7,6 +7,8 @@
 
 #include "base/contract.h"
 #include "server/server.h"
+#include "server/starter.h"
+#include "server/stop.h"
 #include "server/worker_run.h"
 #include "server/start.h"
 

@@ -2,6 +2,8 @@
 //
 // Listening sockets that are there already: given by the caller, or by whoever started the process.
 
+#include "server/inherit.h"
+
 #include "base/contract.h"
 #include "server/server.h"
 

@@ -10,6 +10,8 @@
 #include "http/syntax.h"
 #include "io/scratch.h"
 #include "io/socket_why.h"
+#include "server/config.h"
+#include "server/stop.h"
 
 #include <limits.h>
 #include <stdarg.h>

@@ -87,24 +87,9 @@ struct skua_server {
     } shared;
 };
 
-// Stop the process while the server is being freed; in a callback of the server; in one, and, if it is
-// started, on another thread than the one that has started it. function: that of skua.h.
-void server_expect_alive(const skua_server *server, const char *function);
-void server_expect_outside(const skua_server *server, const char *function);
-void server_expect_starter(const skua_server *server, const char *function);
-
-// Fills in the defaults. Returns the name of a member that is out of range, or NULL.
-const char *config_complete(skua_config *config, const skua_config *given);
-
-// Reads skua_config.accept, NULL for none given. Returns false if it is not understood.
-bool config_accept(const char *accept, bool *handoff);
-
 // Room for one more listener; NULL, and the error recorded with its status, when there is none or
 // the server has been started. It is added by listener_count++.
 server_listener *server_listener_next(skua_server *server, skua_status *status);
-
-// Closes the sockets given by skua_listen_fd.
-void server_close_given(skua_server *server);
 
 // Closes the worker's own listening sockets; a shared one is closed with the last of them.
 void server_close_listeners(skua_server *server, server_worker *w);
@@ -112,21 +97,5 @@ void server_close_listeners(skua_server *server, server_worker *w);
 // Records a sentence for skua_server_error and returns status.
 skua_status server_fail(skua_server *server, skua_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-
-// The server counts as started from here on, by this thread.
-void server_is_started(skua_server *server);
-
-// Whether skua_stop was called for this run, or since the last one that failed to start.
-bool server_is_to_stop(const skua_server *server);
-void server_forget_stop(skua_server *server);
-
-// Has every worker look whether it is to end.
-void server_wake(skua_server *server);
-
-// A worker cannot go on: logs why and stops the server, as half of one would leave some clients
-// without an answer.
-// Thread: any worker's.
-void server_break(skua_server *server, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
 
 #endif

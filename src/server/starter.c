@@ -3,6 +3,8 @@
 // The thread that has started a server: it alone waits for it, turns it and frees it, and not from
 // a callback, where it would wait for itself.
 
+#include "server/starter.h"
+
 #include "base/contract.h"
 #include "server/server.h"
 #include "thread/here.h"

@@ -3,6 +3,8 @@
 // Stop: how workers are told to end. The word that says so is written once and looked at by each
 // worker in every turn; who is waiting is woken.
 
+#include "server/stop.h"
+
 #include "base/contract.h"
 #include "server/server.h"
 

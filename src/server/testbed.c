@@ -12,6 +12,8 @@
 #include "io/sim.h"
 #include "server/connection.h"
 #include "server/server.h"
+#include "server/starter.h"
+#include "server/stop.h"
 #include "server/worker_run.h"
 #include "server/start.h"
 

@@ -15,6 +15,7 @@
 #include "server/handoff.h"
 #include "server/pressure.h"
 #include "server/server.h"
+#include "server/stop.h"
 #include "server/sweep.h"
 #include "server/timer.h"
 

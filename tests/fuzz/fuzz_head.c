@@ -32,10 +32,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { FIELDS = 100, SMALL_FIELDS = 3, INPUT_MAX = 4096 };
 
-static const h1_limits usual = { .head_octets_max = 2048,
-                                 .target_octets_max = 512,
-                                 .method_octets_max = 17,
-                                 .fields_max = FIELDS };
+static const h1_limits usual = {
+    .head_octets_max = 2048, .target_octets_max = 512, .method_octets_max = 17, .fields_max = FIELDS
+};
 static const h1_limits small = { .head_octets_max = 90,
                                  .target_octets_max = 9,
                                  .method_octets_max = 5,

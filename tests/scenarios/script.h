@@ -30,7 +30,7 @@ void client_free(client *c);
 void client_send(client *c, const char *octets);
 void client_send_pattern(client *c, uint64_t tag, size_t len); // as site_octet says
 void client_send_chunk(client *c, uint64_t tag, size_t len);
-void client_finish(client *c); // sends no more
+void client_finish(client *c);                        // sends no more
 void client_send_last(client *c, const char *octets); // both at once
 void client_reset(client *c);
 void client_pause(client *c);  // reads no more,

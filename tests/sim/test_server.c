@@ -410,7 +410,8 @@ static unsigned check_client(const play *p, const client *c)
     unsigned answered = check_received(p, c, &ended);
     if (!is_undisturbed(p, c)) return answered;
     // A client that stops within a request's content is given up on, answered or not.
-    if (!sim_client_is_eof(c->end) && c->upto == c->len) wrong(p, c, answered, "reset by the server");
+    if (!sim_client_is_eof(c->end) && c->upto == c->len)
+        wrong(p, c, answered, "reset by the server");
     for (unsigned i = 0; i < c->asked_count && c->asked[i].end <= c->upto; i++) {
         bool may = may_end(p, &c->asked[i]) || may_be_left(p, c, &c->asked[i]);
         if (i == answered && !may) wrong(p, c, i, "no answer");

@@ -49,10 +49,11 @@ def test_good_tree(tmp_path):
         ("tests/unit/http/help.c", SPDX, "help.c:1: nothing builds it"),
         ("src/io/a.c", SPDX + "// TO" + "DO later\n", "without an issue"),
         ("src/io/a.c", SPDX + "\n" * 800, "past 800"),
+        ("src/io/a.c", SPDX + "int home(void)\n{\n    return 1;\n}\n", "io.h:3: home is declared here and not in src/io/a.h"),
     ],
 )
 def test_findings(tmp_path, name, text, words):
-    code, said = tidy(tmp_path, {"src/io/io.h": SPDX, "src/io/io.c": SPDX + '#include "io/io.h"\n', name: text})
+    code, said = tidy(tmp_path, {"src/io/io.h": SPDX + "// of io.c\nint home(void);\n", "src/io/io.c": SPDX + '#include "io/io.h"\n', name: text})
     assert code == 1 and words in said
     assert "1 findings" in said
 

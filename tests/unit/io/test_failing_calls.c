@@ -5,6 +5,7 @@
 // by receiving is an error.
 
 #include "io/uring_kernel.h"
+#include "io/uring_stream.h"
 #include "rig.h"
 
 #include <errno.h>

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+//
+// Site: what it hides, and how many there are.
+
+#include "files/site.h"
+
+#include <stdatomic.h>
+
+static struct {
+    struct {
+        atomic_uint count; // sites that are alive in this process
+    } shared;
+} sites;
+
+void site_comes(void)
+{
+    atomic_fetch_add_explicit(&sites.shared.count, 1, memory_order_relaxed);
+}
+
+void site_leaves(void)
+{
+    atomic_fetch_sub_explicit(&sites.shared.count, 1, memory_order_relaxed);
+}
+
+unsigned site_count(void)
+{
+    unsigned count = atomic_load_explicit(&sites.shared.count, memory_order_relaxed);
+    return count ? count : 1;
+}
+
+bool site_hides(const site *s, slice name)
+{
+    if (s->dotfiles) return false;
+    for (size_t i = 0; i < name.len; i++) {
+        bool begins = i == 0 || name.ptr[i - 1] == '/';
+        if (!begins || name.ptr[i] != '.') continue;
+        slice well_known = SKUA_SLICE(".well-known");
+        bool is_first = i == 0 && name.len >= well_known.len &&
+                        (name.len == well_known.len || name.ptr[well_known.len] == '/');
+        if (!is_first || memcmp(name.ptr, well_known.ptr, well_known.len) != 0) return true;
+    }
+    return false;
+}

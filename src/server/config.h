@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+//
+// Configuration: zero means default.
+#ifndef SKUA_SERVER_CONFIG_H
+#define SKUA_SERVER_CONFIG_H
+
+#include "skua/skua.h"
+
+// Fills in the defaults. Returns the name of a member that is out of range, or NULL.
+const char *config_complete(skua_config *config, const skua_config *given);
+
+// Reads skua_config.accept, NULL for none given. Returns false if it is not understood.
+bool config_accept(const char *accept, bool *handoff);
+
+#endif

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+//
+// Stops: asked for by the program, or because a worker cannot go on.
+#ifndef SKUA_SERVER_STOP_H
+#define SKUA_SERVER_STOP_H
+
+#include "server/server.h"
+
+// Whether skua_stop was called for this run, or since the last one that failed to start.
+bool server_is_to_stop(const skua_server *server);
+void server_forget_stop(skua_server *server);
+
+// Has every worker look whether it is to end.
+void server_wake(skua_server *server);
+
+// A worker cannot go on: logs why and stops the server, as half of one would leave some clients
+// without an answer.
+// Thread: any worker's.
+void server_break(skua_server *server, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#endif
