@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Answering: the one response path. Every answer is a status, fields and a content source; here
-// they become an HTTP/1 message in the connection's output queue, framed as the request allows.
+// Answering: the one response path. Every answer is a status, fields and a content source. They are
+// checked here and given to the carrier, which makes its protocol's octets of them.
 
 #include "exchange/respond.h"
 
