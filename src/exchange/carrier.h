@@ -62,6 +62,12 @@ struct carrier {
     out_queue out;         // octets of responses, framed
 };
 
+// Nothing more can be sent: what is queued leaves, and the connection ends.
+static inline void carrier_break(carrier *c)
+{
+    c->broken = true;
+}
+
 // Goes on with the exchange, unless its protocol is about to.
 static inline void carrier_kick(carrier *c, const skua_request *r)
 {

@@ -36,7 +36,7 @@ void content_lost(skua_request *r)
 
 void content_end(skua_request *r)
 {
-    r->reading = READING_DONE;
+    request_set_reading(r, READING_DONE);
     content_tell(r, SKUA_CONTENT_END, (slice){ 0 });
 }
 
@@ -63,12 +63,9 @@ __attribute__((cold)) void content_refuse(skua_request *r, fault why)
 {
     r->close = true;
     request_blame(r, why.reason);
-    if (r->answering == ANSWER_NONE) {
-        content_lost(r);
-        if (r->answering == ANSWER_NONE) respond_fault(r, why.status, true);
-    } else if (r->answering != ANSWER_QUEUED) {
-        r->carrier->broken = true;
-    }
+    bool begun = r->answering != ANSWER_NONE;
+    if (!begun) content_lost(r); // which may answer
+    if (begun || r->answering == ANSWER_NONE) respond_refuse(r, why.status);
 }
 
 // Said before the reader hears that the content is lost: the answer is the server's.
@@ -77,8 +74,7 @@ __attribute__((cold)) static void content_refuse_length(skua_request *r)
     r->close = true;
     r->too_long = true;
     request_blame(r, "content too long");
-    if (r->answering == ANSWER_NONE) respond_fault(r, 413, true);
-    else if (r->answering != ANSWER_QUEUED) r->carrier->broken = true;
+    respond_refuse(r, 413);
     content_lost(r);
 }
 
@@ -115,7 +111,7 @@ static void content_continue(skua_request *r)
 {
     if (!request_awaits_continue(r)) return;
     r->continued = true;
-    if (r->carrier->table->inform(r, 100, NULL, 0, 0)) r->carrier->broken = true;
+    if (r->carrier->table->inform(r, 100, NULL, 0, 0)) carrier_break(r->carrier);
 }
 
 skua_status skua_content_read(skua_request *r, skua_content_fn *fn, void *user)

@@ -108,7 +108,7 @@ skua_status skua_events_open(skua_request *r, skua_drained_fn *drained, void *us
     if (added) return added;
     skua_status begun = stream_begin(r, 200, "text/event-stream", -1, drained, user);
     if (begun) return begun;
-    r->push = PUSH_EVENTS;
-    if (r->muted) r->answering = ANSWER_QUEUED;
+    request_set_push(r, PUSH_EVENTS);
+    if (r->muted) request_set_answering(r, ANSWER_QUEUED);
     return SKUA_OK;
 }

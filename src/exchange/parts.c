@@ -30,8 +30,7 @@ static void parts_tell(skua_request *r, parts_reader *parts, skua_part_event eve
 static void parts_fail(skua_request *r, parts_reader *parts)
 {
     request_blame(r, parts->parser.fault.reason);
-    if (r->answering == ANSWER_NONE) respond_fault(r, parts->parser.fault.status, true);
-    else if (r->answering != ANSWER_QUEUED) r->carrier->broken = true;
+    respond_refuse(r, parts->parser.fault.status);
     parts_tell(r, parts, SKUA_PARTS_FAILED, (slice){ 0 });
 }
 

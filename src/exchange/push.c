@@ -190,7 +190,7 @@ skua_status skua_respond_stream(skua_request *r, int status, const char *type, i
 static skua_status stream_finish(skua_request *r)
 {
     if (r->muted) {
-        r->answering = ANSWER_QUEUED;
+        request_set_answering(r, ANSWER_QUEUED);
         return SKUA_OK;
     }
     bool is_short = r->pull_left > 0;
@@ -203,8 +203,8 @@ static skua_status stream_finish(skua_request *r)
 static skua_status tunnel_finish(skua_request *r)
 {
     if (r->push >= PUSH_TUNNEL_DONE) return SKUA_ESTATE;
-    r->push = PUSH_TUNNEL_DONE;
-    if (r->reading == READING_DONE || !r->reader) r->answering = ANSWER_QUEUED;
+    request_set_push(r, PUSH_TUNNEL_DONE);
+    if (r->reading == READING_DONE || !r->reader) request_set_answering(r, ANSWER_QUEUED);
     return SKUA_OK;
 }
 
@@ -212,7 +212,7 @@ skua_status skua_finish(skua_request *r)
 {
     request_expect(r, __func__);
     if (r->answering == ANSWER_QUEUED && stream_is_dropped(r)) {
-        r->push = PUSH_NONE;
+        request_set_push(r, PUSH_NONE);
         return SKUA_OK;
     }
     if (r->answering != ANSWER_PUSHED) return request_refusal(r);
@@ -227,12 +227,12 @@ skua_status skua_finish(skua_request *r)
 void tunnel_end_input(skua_request *r)
 {
     content_end(r);
-    if (r->push >= PUSH_TUNNEL_DONE) r->answering = ANSWER_QUEUED;
+    if (r->push >= PUSH_TUNNEL_DONE) request_set_answering(r, ANSWER_QUEUED);
 }
 
 bool tunnel_closes_half(skua_request *r)
 {
     if (r->push != PUSH_TUNNEL_DONE) return false;
-    r->push = PUSH_TUNNEL_SHUT;
+    request_set_push(r, PUSH_TUNNEL_SHUT);
     return true;
 }

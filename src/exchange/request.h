@@ -6,6 +6,7 @@
 #define SKUA_EXCHANGE_REQUEST_H
 
 #include "base/arena.h"
+#include "base/assert.h"
 #include "base/contract.h"
 #include "disk/work.h"
 #include "exchange/response.h"
@@ -195,11 +196,34 @@ static inline bool request_gets_content(const skua_request *r, int status)
     return !r->is_head && !response_is_bare(status);
 }
 
+// The setters of its states, which hold each predecessor to be the right one.
+
+static inline void request_set_answering(skua_request *r, request_answering next)
+{
+    SKUA_ASSERT(next == ANSWER_QUEUED || r->answering == ANSWER_NONE);
+    r->answering = (uint8_t)next;
+}
+
+static inline void request_set_reading(skua_request *r, request_reading next)
+{
+    SKUA_ASSERT(next != READING_CONTENT || r->reading == READING_HEAD);
+    SKUA_ASSERT(next != READING_TUNNEL || r->reading == READING_DONE);
+    r->reading = (uint8_t)next;
+}
+
+static inline void request_set_push(skua_request *r, request_push next)
+{
+    SKUA_ASSERT(next > PUSH_TUNNEL || next == PUSH_NONE || r->push == PUSH_NONE);
+    SKUA_ASSERT(next <= PUSH_TUNNEL || r->push + 1 == (int)next);
+    r->push = (uint8_t)next;
+}
+
 // From here on it takes no answer.
 static inline void request_close_answer(skua_request *r)
 {
+    SKUA_ASSERT(r->life == LIFE_GOES_ON || r->life == LIFE_ENDED);
     r->life = LIFE_ENDED;
-    r->answering = ANSWER_QUEUED;
+    request_set_answering(r, ANSWER_QUEUED);
 }
 
 // Whether anybody is to be told when it ends.

@@ -46,7 +46,7 @@ static void request_keep_asked(skua_request *r, slice octets)
 
 __attribute__((cold)) void request_refuse(skua_request *r, slice octets, fault why)
 {
-    r->reading = READING_DONE;
+    request_set_reading(r, READING_DONE);
     request_blame(r, request_is_tls(octets) ? "a TLS handshake, which is not spoken here"
                                             : why.reason);
     if (octets.len) request_keep_asked(r, octets);
@@ -54,7 +54,7 @@ __attribute__((cold)) void request_refuse(skua_request *r, slice octets, fault w
     r->head.count = 0;
     r->head.seen = 0;
     r->head.keep_alive = false;
-    r->reading = READING_HEAD; // nothing behind it is looked at
+    request_set_reading(r, READING_HEAD); // nothing behind it is looked at
     respond_fault(r, why.status, true);
 }
 
@@ -136,7 +136,7 @@ __attribute__((cold)) static bool request_answer_pathless(skua_request *r)
         r->match.allow_len = 0;
         request_refuse_method(r);
     } else if (skua_respond(r, 204, NULL, (slice){ 0 })) {
-        r->carrier->broken = true;
+        carrier_break(r->carrier);
     }
     return true;
 }
@@ -173,14 +173,14 @@ __attribute__((cold)) static void request_misdirect(skua_request *r)
         w->host_told_ns = w->loop.now_ns;
         worker_log(w, sentence);
     }
-    if (skua_refuse(r, 421, sentence)) r->carrier->broken = true;
+    if (skua_refuse(r, 421, sentence)) carrier_break(r->carrier);
 }
 
 void request_begin(skua_request *r, const char *octets)
 {
     char *base = arena_alloc(&r->memory, r->head.octets);
     if (!base) {
-        r->carrier->broken = true;
+        carrier_break(r->carrier);
         return;
     }
     memcpy(base, octets, r->head.octets);

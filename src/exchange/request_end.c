@@ -104,7 +104,7 @@ static inline void request_give_back(skua_request *r)
     skua_worker *w = r->worker;
     if (r->holds) {
         r->life = LIFE_IS_OVER;
-        r->answering = ANSWER_QUEUED;
+        request_set_answering(r, ANSWER_QUEUED);
         return;
     }
     if (r->collects || r->spools) request_free_content(r);

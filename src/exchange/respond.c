@@ -116,9 +116,9 @@ skua_status skua_trailer_add(skua_request *r, const char *name, slice value)
 // Memory ran out with a head half written: only closing is left.
 __attribute__((cold, noinline)) skua_status respond_out_of_memory(skua_request *r)
 {
-    r->carrier->broken = true;
+    carrier_break(r->carrier);
     r->failed = true;
-    r->answering = ANSWER_QUEUED;
+    request_set_answering(r, ANSWER_QUEUED);
     r->close = true;
     r->carrier->table->kick(r->carrier);
     return SKUA_ENOMEM;
@@ -130,11 +130,11 @@ static inline void respond_enter(skua_request *r, const response *given)
     const response_source *source = &given->source;
     bool has_content = request_gets_content(r, given->status);
     if (source->kind == SOURCE_PUSH || (has_content && source->kind == SOURCE_PULL)) {
-        r->answering = source->kind == SOURCE_PUSH ? ANSWER_PUSHED : ANSWER_PULLED;
+        request_set_answering(r, source->kind == SOURCE_PUSH ? ANSWER_PUSHED : ANSWER_PULLED);
         r->muted = !has_content;
         return;
     }
-    r->answering = ANSWER_QUEUED;
+    request_set_answering(r, ANSWER_QUEUED);
     if (!has_content && source->release) source->release(source->user);
 }
 
@@ -213,7 +213,7 @@ skua_status skua_respond(skua_request *r, int status, const char *type, slice co
     }
     skua_status queued = r->carrier->table->respond_copied(r, status, media, content);
     if (queued) return respond_fail(r, queued);
-    r->answering = ANSWER_QUEUED;
+    request_set_answering(r, ANSWER_QUEUED);
     carrier_kick(r->carrier, r);
     return SKUA_OK;
 }
@@ -347,7 +347,7 @@ __attribute__((cold)) void respond_break(skua_request *r)
 {
     r->failed = true;
     r->close = true;
-    r->answering = ANSWER_QUEUED;
+    request_set_answering(r, ANSWER_QUEUED);
 }
 
 // What has left its protocol already is complete.
@@ -373,7 +373,7 @@ void respond_finish(skua_request *r)
         respond_break(r);
         return;
     }
-    if (r->carrier->table->finish(r)) r->answering = ANSWER_QUEUED;
+    if (r->carrier->table->finish(r)) request_set_answering(r, ANSWER_QUEUED);
     else respond_break(r);
 }
 
@@ -497,4 +497,10 @@ __attribute__((cold)) void respond_fault(skua_request *r, int status, bool close
     if (close) r->close = true;
     if (skua_respond_error(r, status) != SKUA_OK && r->answering == ANSWER_NONE)
         (void)respond_out_of_memory(r);
+}
+
+__attribute__((cold)) void respond_refuse(skua_request *r, int status)
+{
+    if (r->answering == ANSWER_NONE) respond_fault(r, status, true);
+    else if (r->answering != ANSWER_QUEUED) carrier_break(r->carrier);
 }

@@ -33,4 +33,8 @@ void respond_fill(skua_request *r);
 // Answers with an error page, whatever had been added; close: and ends the connection.
 void respond_fault(skua_request *r, int status, bool close);
 
+// Refuses a request whose content is being read: answers that and ends the connection. An answer that
+// has begun cannot be taken back: then the connection just ends.
+void respond_refuse(skua_request *r, int status);
+
 #endif

@@ -228,8 +228,7 @@ void spool_refuse(skua_request *r, skua_status status)
                        skua_status_text(status));
     if (status != SKUA_ENOMEM) worker_log(r->worker, slice_make(text, (size_t)len));
     bool later = status == SKUA_ENOMEM || status == SKUA_ENOFILE;
-    if (r->answering == ANSWER_NONE) respond_fault(r, later ? 503 : 500, true);
-    else if (r->answering != ANSWER_QUEUED) r->carrier->broken = true;
+    respond_refuse(r, later ? 503 : 500);
 }
 
 // A helper that is writing does not touch the credit.

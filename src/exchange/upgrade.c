@@ -37,12 +37,12 @@ skua_status skua_upgrade(skua_request *r, const char *protocol, skua_drained_fn 
     r->close = true; // the connection is the tunnel's, and ends with it
     r->pull_left = -1;
     r->wanted = 0;
-    r->answering = ANSWER_PUSHED;
+    request_set_answering(r, ANSWER_PUSHED);
     carrier_kick(r->carrier, r);
-    r->push = PUSH_TUNNEL;
+    request_set_push(r, PUSH_TUNNEL);
     r->drained = drained;
     r->drained_user = user;
-    r->reading = READING_TUNNEL;
+    request_set_reading(r, READING_TUNNEL);
     // the request's content has been read; from here on another may read the tunnel's, with a whole
     // window: credit for content that nobody gave back would be missing for ever
     r->reader = NULL;

@@ -10,14 +10,14 @@
 void h1_content_begin(h1_session *s, skua_request *r)
 {
     switch ((h1_content)r->head.content) {
-    case H1_CONTENT_NONE: r->reading = READING_DONE; return;
+    case H1_CONTENT_NONE: request_set_reading(r, READING_DONE); return;
     case H1_CONTENT_LENGTH:
         s->content_left = r->head.content_length;
-        r->reading = s->content_left ? READING_CONTENT : READING_DONE;
+        request_set_reading(r, s->content_left ? READING_CONTENT : READING_DONE);
         return;
     case H1_CONTENT_CHUNKED:
         chunk_decoder_init(&s->chunks, &r->worker->chunk_limits, &r->memory);
-        r->reading = READING_CONTENT;
+        request_set_reading(r, READING_CONTENT);
         return;
     }
 }

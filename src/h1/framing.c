@@ -84,7 +84,8 @@ static const struct h1_prepared *framing_prepared(skua_answer *a)
 // §10.1.1. Beside a response that goes on for a while the content may be read to its end.
 static bool framing_keeps_connection(const h1_session *s, const skua_request *r, bool streamed)
 {
-    if (!r->head.keep_alive || r->close || r->worker->disk.draining || s->closing) return false;
+    if (!r->head.keep_alive || r->close || r->worker->disk.draining || s->stage != H1_READS)
+        return false;
     if (r->reading != READING_CONTENT) return true;
     if (r->head.expect_continue && !r->continued && !r->has_input) return false;
     return r->head.content != H1_CONTENT_LENGTH || (streamed && r->reader) ||
@@ -333,7 +334,7 @@ static bool framing_lend(skua_request *r, const response_source *source)
                  source->user);
     else out_lend(out, source->octets, source->release, source->user);
     // What was reserved has room for this too.
-    if (frame && !out_copy(out, SKUA_SLICE("\r\n"))) s->carrier.broken = true;
+    if (frame && !out_copy(out, SKUA_SLICE("\r\n"))) carrier_break(&s->carrier);
     return true;
 }
 

@@ -43,15 +43,15 @@ inline session_fate h1_protocol_fate(session *base)
     if (s->carrier.broken && s->carrier.out.octets == 0) return SESSION_BREAKS;
     if (h1_protocol_is_cut_off(s) || h1_protocol_is_left(s)) h1_session_cut_off(s);
     if (s->carrier.current || s->leaving || s->carrier.out.octets) return SESSION_GOES_ON;
-    if (s->closing || (s->peer_done && s->in_len == 0))
-        return s->direct ? SESSION_CLOSES : SESSION_ENDS;
+    if (s->stage != H1_READS || (s->peer_done && s->in_len == 0))
+        return s->stage == H1_CLOSES_DIRECTLY ? SESSION_CLOSES : SESSION_ENDS;
     return s->in_len ? SESSION_GOES_ON : SESSION_RESTS;
 }
 
 static bool h1_protocol_sends_last(const session *base)
 {
     const h1_session *s = h1_session_of_const(base);
-    return s->closing && !s->carrier.current && !s->peer_done;
+    return s->stage != H1_READS && !s->carrier.current && !s->peer_done;
 }
 
 static bool h1_protocol_closes_half(session *base)

@@ -39,7 +39,8 @@ inline session *h1_session_begin(skua_worker *w)
     s->leaving_count = 0;
     s->in = NULL;
     s->in_len = s->in_room = 0;
-    s->closing = s->direct = s->peer_done = s->reads_once = false;
+    s->stage = H1_READS;
+    s->peer_done = s->reads_once = false;
     out_init(&s->carrier.out, &w->blocks, s->segments, H1_SESSION_SEGMENTS);
     return &s->base;
 }
@@ -141,7 +142,7 @@ bool h1_session_reads_once(session *base)
 bool h1_session_wants_input(const session *base)
 {
     const h1_session *s = h1_session_of_const(base);
-    if (s->closing || s->carrier.broken || s->peer_done) return false;
+    if (s->stage != H1_READS || s->carrier.broken || s->peer_done) return false;
     const skua_request *r = s->carrier.current;
     if (!r) return s->in_len == 0 && !h1_session_is_full(s);
     switch ((request_reading)r->reading) {
@@ -170,12 +171,12 @@ static void h1_session_leave(h1_session *s, skua_request *r)
     if (r->close) {
         // Behind content some clients send a CRLF that nobody asked for (RFC 9112 §2.2); it must
         // not find the socket closed, or the reset would destroy the answer.
-        s->closing = true;
-        s->direct =
+        bool direct =
             !r->head.keep_alive && r->reading == READING_DONE && r->head.content == H1_CONTENT_NONE;
+        h1_session_set_stage(s, direct ? H1_CLOSES_DIRECTLY : H1_CLOSES);
     }
     content_lost(r);
-    if (r->failed) s->carrier.broken = true;
+    if (r->failed) carrier_break(&s->carrier);
     if (!request_is_watched(r)) {
         request_dismiss(r);
         return;
@@ -244,7 +245,7 @@ static bool h1_session_next(h1_session *s)
 {
     if (s->carrier.current) return true;
     s->carrier.current = request_take(s->base.worker, &s->carrier);
-    if (!s->carrier.current) s->carrier.broken = true;
+    if (!s->carrier.current) carrier_break(&s->carrier);
     return s->carrier.current != NULL;
 }
 
@@ -266,7 +267,7 @@ static size_t h1_session_run(h1_session *s, const char *octets, size_t len)
 {
     size_t used = 0;
     h1_session_enter(s);
-    while (!s->closing && !s->carrier.broken) {
+    while (s->stage == H1_READS && !s->carrier.broken) {
         if (!s->carrier.current && (used == len || h1_session_is_full(s))) break;
         if (!h1_session_next(s)) break;
         skua_request *r = s->carrier.current;
@@ -277,7 +278,7 @@ static size_t h1_session_run(h1_session *s, const char *octets, size_t len)
         else if (n == 0 && r->reading == reading) break;
     }
     h1_session_exit(s);
-    if (s->closing && used < len) s->direct = false;
+    if (s->stage != H1_READS && used < len) h1_session_set_stage(s, H1_CLOSES);
     return used;
 }
 
@@ -303,9 +304,9 @@ void h1_session_forget_input(h1_session *s)
 
 static void h1_session_keep(h1_session *s, const char *octets, size_t len)
 {
-    if (len == 0 || s->closing || s->carrier.broken) return;
+    if (len == 0 || s->stage != H1_READS || s->carrier.broken) return;
     if (!h1_session_reserve(s, s->in_len + len)) {
-        s->carrier.broken = true;
+        carrier_break(&s->carrier);
         return;
     }
     memcpy(s->in + s->in_len, octets, len);
@@ -316,7 +317,7 @@ static void h1_session_keep(h1_session *s, const char *octets, size_t len)
 static void h1_session_run_kept(h1_session *s)
 {
     size_t used = h1_session_run(s, s->in ? s->in : "", s->in_len);
-    if (s->closing || s->carrier.broken || used == s->in_len) {
+    if (s->stage != H1_READS || s->carrier.broken || used == s->in_len) {
         h1_session_forget_input(s);
     } else if (used) {
         s->in_len -= (uint32_t)used;
@@ -343,7 +344,7 @@ __attribute__((noinline)) static size_t h1_session_complete_head(h1_session *s, 
         if (!h1_session_may_leave(head)) return added;
         h1_session_leave(s, head);
         h1_session_forget_input(s);
-        s->direct = false;
+        h1_session_set_stage(s, H1_CLOSES);
         return len;
     }
     SKUA_ASSERT(used >= before);
@@ -354,7 +355,7 @@ __attribute__((noinline)) static size_t h1_session_complete_head(h1_session *s, 
 
 __attribute__((cold)) void h1_session_cut_off(h1_session *s)
 {
-    s->closing = true;
+    if (s->stage == H1_READS) h1_session_set_stage(s, H1_CLOSES);
     h1_session_end_current(s, SKUA_END_CLOSED);
     h1_session_forget_input(s);
 }
@@ -373,8 +374,8 @@ inline bool h1_session_received(session *base, const char *octets, size_t len)
     }
     if (s->in_len == 0) used += h1_session_run(s, octets + used, len - used);
     h1_session_keep(s, octets + used, len - used);
-    return s->carrier.out.octets && !s->carrier.current && !s->closing && !s->carrier.broken &&
-           s->in_len == 0;
+    return s->carrier.out.octets && !s->carrier.current && s->stage == H1_READS &&
+           !s->carrier.broken && s->in_len == 0;
 }
 
 // In a tunnel the peer's being done is news for the handler, once every octet before it has been

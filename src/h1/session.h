@@ -16,6 +16,13 @@ enum { H1_SESSION_SEGMENTS = 48 };
 
 typedef struct h1_session h1_session;
 
+// How far the connection is from its end.
+typedef enum h1_session_stage {
+    H1_READS,          // requests are read
+    H1_CLOSES,         // no more; what the client sends still is to be drained
+    H1_CLOSES_DIRECTLY // no more; the client has asked for the close and has sent nothing more
+} h1_session_stage;
+
 struct h1_session {
     carrier carrier; // first; its current is the request that is read or answered
     session base;
@@ -25,8 +32,7 @@ struct h1_session {
     // received and not used yet: a head in part, or what is behind a request that is being answered
     char *in;
     uint32_t in_len, in_room;
-    bool closing;    // no request is read any more
-    bool direct;     // the client asked for the close and has sent nothing more
+    uint8_t stage;   // h1_session_stage
     bool peer_done;  // FIN: what has been received is all there is
     bool chunked;    // the response in hand is
     bool reads_once; // though there is no memory
@@ -52,6 +58,13 @@ static inline h1_session *h1_session_of_base(session *base)
 static inline const h1_session *h1_session_of_const(const session *base)
 {
     return (const h1_session *)(const void *)((const char *)base - offsetof(h1_session, base));
+}
+
+static inline void h1_session_set_stage(h1_session *s, h1_session_stage next)
+{
+    SKUA_ASSERT(next != H1_READS);
+    SKUA_ASSERT(next == H1_CLOSES || s->stage == H1_READS);
+    s->stage = (uint8_t)next;
 }
 
 // Of the protocol's table.
