@@ -188,10 +188,10 @@ typedef struct skua_config {
 
     // Octets that all connections of the server together may make it hold: heads, content that is
     // collected, spooled or not read yet, queued answers, listings, what io_uring has received, lines
-    // of the log beyond 131072 for a worker, and what skua_memory_count adds; at least 1048576.
-    // Default: a quarter of the machine's memory, or of what control groups allow. The rest is for
-    // the kernel's buffers of the same connections, which may take several times as much, for files
-    // in memory and for your program.
+    // of the log beyond 131072 for a worker, and what skua_memory_count adds. Default: a quarter of
+    // the machine's memory, or of what control groups allow; like any other value at least 1048576.
+    // The rest is for the kernel's buffers of the same connections, which may take several times as
+    // much, for files in memory and for your program.
     // Above 80 % idle connections are closed, the oldest first. Above 90 % new requests are answered
     // 503 with Retry-After. At the limit connections are not accepted, those whose head is still
     // coming are ended, the largest first, and requests that are being served are slowed, but never

@@ -4,6 +4,7 @@
 
 #include "h1/protocol.h"
 
+#include "base/inline.h"
 #include "exchange/content.h"
 #include "exchange/push.h"
 #include "exchange/request_begin.h"
@@ -36,7 +37,7 @@ static bool h1_protocol_is_left(const h1_session *s)
 }
 
 // An answer may have left before the content that came with its request was discarded.
-inline session_fate h1_protocol_fate(session *base)
+BASE_INLINE session_fate h1_protocol_fate(session *base)
 {
     h1_session *s = h1_session_of_base(base);
     h1_session_release(s);

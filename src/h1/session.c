@@ -5,6 +5,7 @@
 #include "h1/session.h"
 
 #include "base/assert.h"
+#include "base/inline.h"
 #include "exchange/content.h"
 #include "exchange/push.h"
 #include "exchange/request_begin.h"
@@ -19,7 +20,7 @@
 // out_octets_max.
 enum { H1_SESSION_LEAVING_MAX = 64 };
 
-inline session *h1_session_begin(skua_worker *w)
+BASE_INLINE session *h1_session_begin(skua_worker *w)
 {
     h1_session *s = w->free_sessions;
     if (s) w->free_sessions = s->next;
@@ -361,7 +362,7 @@ __attribute__((cold)) void h1_session_cut_off(h1_session *s)
 }
 
 // The usual case is that everything is answered, and what comes next is decided when that has left.
-inline bool h1_session_received(session *base, const char *octets, size_t len)
+BASE_INLINE bool h1_session_received(session *base, const char *octets, size_t len)
 {
     h1_session *s = h1_session_of_base(base);
     s->reads_once = false;
@@ -418,7 +419,7 @@ void h1_session_resume(session *base)
     h1_session_go_on(h1_session_of_base(base));
 }
 
-inline void h1_session_sent(session *base)
+BASE_INLINE void h1_session_sent(session *base)
 {
     h1_session *s = h1_session_of_base(base);
     h1_session_release(s);

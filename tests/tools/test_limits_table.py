@@ -8,19 +8,27 @@ import pytest
 from server import ROOT
 
 HEADER = (ROOT / "include/skua/skua.h").read_text()
-ROWS = [
-    [cell.strip() for cell in line.strip("|\n").split("|")]
-    for line in (ROOT / "docs/limits.md").read_text().splitlines()
-    if line.startswith("|") and not line.startswith(("|---", "| member"))
-]
+
+
+def rows(text):
+    """The rows of the tables of limits, whose first column is headed "member"."""
+    for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
+        head, _, *lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()]
+        if head[0] == "member":
+            yield from lines
+
+
+ROWS = list(rows((ROOT / "docs/limits.md").read_text()))
 LIMIT = re.compile(r"(_max|_min|_ns|_octets|backlog|blocking_threads|disk_threads)$")
 UNITS = {"s": 10**9, "MiB": 1 << 20}
 
-# What only the program can make grow, or a protocol has fixed: by its own calls, in its own answers.
+# What only the program can make grow, or a protocol has fixed, by its own calls, in its own answers; and how long a peer
+# is given time, in octets and in looks.
 FIXED = {
     "fields of a part", "memory of spooled content", "middleware", "answers queued", "tickets of living requests", "timers",
     "fields of a reply", "sentence of `skua_refuse`", "entries of a listing", "fields of an interim response",
-    "name and value of a cookie set", "path or domain of a cookie set",
+    "name and value of a cookie set", "path or domain of a cookie set", "credit of a slow reader",
+    "the end of a response", "looks for input",
 }
 
 
@@ -66,9 +74,11 @@ def test_every_member_that_limits_is_in_a_table_with_its_default(name):
         return
     row = next((row for row in ROWS if row[0] == f"`{name}`"), None)
     assert row, f"{name} is not in docs/limits.md"
-    default = re.search(r"default ([^;\[]*)", MEMBERS[name])
+    default = re.search(r"[Dd]efault:? ([^;\[]*)", MEMBERS[name])
     assert default, f"{name} has no default in skua.h"
-    if "never" in default.group(1):
+    if "a quarter of the machine" in default.group(1):
+        assert row[1].startswith("a quarter of the machine's memory")
+    elif "never" in default.group(1):
         assert row[1] == "none"
     else:
         assert number(default.group(1)) == number(row[1])
