@@ -105,15 +105,15 @@ forms: build/.tools-test build/single/.built
 	@SKUA_BUILD=build/single $(PYTEST_MANY) tests/e2e/test_requests.py tests/e2e/test_files.py
 
 # The kqueue backend, over the shim of tests/kqueue.
-KQUEUE_UNITS := kqueue_test_kqueue io_test_streams io_test_operations disk_test_watch server_test_foreign \
-    server_test_stop
+KQUEUE_UNITS := kqueue_test_kqueue io_test_streams io_test_operations io_test_fairness io_test_failing_calls \
+    disk_test_watch server_test_foreign server_test_stop
 KQUEUE_TESTS := requests files faults clients deadlines
 KQUEUE_SCENARIOS := $(basename $(notdir $(wildcard tests/scenarios/test_*.c)))
 kqueue: build/.tools-test build/kqueue/build.ninja
 	@cmake --build build/kqueue -j $(JOBS) --target skua hello echo rules $(KQUEUE_UNITS) \
 	    $(KQUEUE_SCENARIOS:%=scenarios_%)
 	@ctest --test-dir build/kqueue --output-on-failure -j $(JOBS) --no-tests=error \
-	    -R '/test_(kqueue|streams|operations|watch|foreign|stop)$$|^scenarios/.*/kqueue$$'
+	    -R '/test_(kqueue|streams|operations|fairness|failing_calls|watch|foreign|stop)$$|^scenarios/.*/kqueue$$'
 	@SKUA_BUILD=build/kqueue SKUA_BACKEND=kqueue $(PYTEST_MANY) $(KQUEUE_TESTS:%=tests/e2e/test_%.py)
 
 # What the stress tests of tests/soak talk to, on every backend, with and without sanitizers.

@@ -166,6 +166,7 @@ def test_client_that_reads_too_slowly(launch_rules):
             return ends(rules)["timeout"] == 1
 
         assert eventually(cut, within=10, every=0.02)
+        assert eventually(lambda: not sockets_of(rules, connection))
 
 
 def test_slow_handler_is_not_the_peers_fault(launch_rules):
@@ -204,7 +205,25 @@ def test_idle_connections_are_bounded(launch_rules):
 
 
 
-def test_what_waits_is_read_before_a_deadline(launch_rules):
+def held_by_a_signal(rules):
+    rules.signal(signal.SIGSTOP)
+    yield
+    time.sleep(5)
+    rules.signal(signal.SIGCONT)
+
+
+def held_by_a_handler(rules):
+    """Ten naps in one batch."""
+    with rules.connect() as connection:
+        connection.send(request("/nap") * 10)
+        time.sleep(0.2)
+        yield
+        for _ in range(10):
+            assert connection.response().status == 200
+
+
+@pytest.mark.parametrize("held", [held_by_a_signal, held_by_a_handler])
+def test_what_waits_is_read_before_a_deadline(launch_rules, held):
     """Requests on idle connections, and what completes heads and contents, came in time."""
     names = ("head", "keep_alive", "stall", "rate")
     rules = launch_rules(*(f"{name}_timeout_ns={4000 * MS}" for name in names[:3]), f"rate_window_ns={4000 * MS}")
@@ -212,7 +231,7 @@ def test_what_waits_is_read_before_a_deadline(launch_rules):
     upload = request("/count", "Content-Length: 1000", method="POST")
     with contextlib.ExitStack() as stack:
         idle, heads, uploads = (
-            [stack.enter_context(rules.connect()) for _ in range(many)] for many in (500, 500, 100)
+            [stack.enter_context(rules.connect()) for _ in range(many)] for many in (700, 700, 100)
         )
         for connection in idle:
             connection.send(head)
@@ -221,15 +240,13 @@ def test_what_waits_is_read_before_a_deadline(launch_rules):
             connection.send(upload)
         for connection in heads:
             connection.send(head[:20])
-        rules.signal(signal.SIGSTOP)
-        for connection in idle:
-            connection.send(head)
-        for connection in heads:
-            connection.send(head[20:])
-        for connection in uploads:
-            connection.send(b"a" * 1000)
-        time.sleep(5)
-        rules.signal(signal.SIGCONT)
+        for _ in held(rules):
+            for connection in idle:
+                connection.send(head)
+            for connection in heads:
+                connection.send(head[20:])
+            for connection in uploads:
+                connection.send(b"a" * 1000)
         assert {c.response().status for c in idle} == {200}
         assert {c.response().status for c in heads} == {200}
         assert {c.response().content for c in uploads} == {b"1000\n"}

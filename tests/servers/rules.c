@@ -169,6 +169,14 @@ static void answer_aborted(skua_request *request, void *user)
     must(skua_respond_pull(request, 200, "text/plain", -1, aborting_pull, src));
 }
 
+// GET /nap: after half a second in which the worker does nothing else.
+static void answer_nap(skua_request *request, void *user)
+{
+    (void)user;
+    nanosleep(&(struct timespec){ .tv_nsec = 500000000 }, NULL);
+    must(skua_respond(request, 200, "text/plain", SKUA_SLICE("awake\n")));
+}
+
 // GET /kept/{text}: answered at once; its path is read again on another thread, a while after the
 // request has ended.
 // GET /kept: what was read so the last time.
@@ -443,6 +451,7 @@ static const struct {
     { "GET /short/{n}", answer_short },
     { "GET /long/{n}", answer_long },
     { "GET /aborted/{n}", answer_aborted },
+    { "GET /nap", answer_nap },
     { "GET /kept/{text}", answer_kept },
     { "GET /kept", answer_kept_text },
     { "GET /fails/{n}", answer_fails },

@@ -241,6 +241,44 @@ static void test_static_with_a_tiny_cache(void **state)
     serve_many(&(skua_directory_config){ .small_octets_max = 1 << 20 });
 }
 
+// The tag of a file of 20,000 octets, its first answer's and its second's.
+static void tags_with(const skua_directory_config *config, char *tag, size_t room)
+{
+    fixture f;
+    folder_make(&f);
+    write_large(&f, 0, 20000);
+    start(&f, config);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(get(&f, "/files/large0", ""), 200);
+        const char *field = strstr(the_reply.head.ptr, "\r\nETag: ");
+        assert_non_null(field);
+        size_t len = strcspn(field + 2, "\r");
+        assert_true(len < room);
+        if (i == 0) (void)snprintf(tag, room, "%.*s", (int)len, field + 2);
+        assert_memory_equal(tag, field + 2, len);
+    }
+    stop(&f);
+}
+
+// Neither what is cached nor how decides about the tag.
+static void test_static_tag_depends_on_nothing_else(void **state)
+{
+    (void)state;
+    static const skua_directory_config configs[] = {
+        { .small_octets_max = 1 },
+        { .small_octets_max = 1 << 20 },
+        { .cache_octets_max = 1 },
+        { .cache_entries_max = 2 },
+    };
+    char tag[100], other[100];
+    tags_with(NULL, tag, sizeof tag);
+    assert_non_null(strstr(tag, "ETag: \""));
+    for (size_t i = 0; i < sizeof configs / sizeof configs[0]; i++) {
+        tags_with(&configs[i], other, sizeof other);
+        assert_string_equal(tag, other);
+    }
+}
+
 static unsigned open_descriptors(void)
 {
     unsigned count = 0;
@@ -413,6 +451,7 @@ int main(void)
         cmocka_unit_test(test_static_holds_few_descriptors),
         cmocka_unit_test(test_static_shows_changes),
         cmocka_unit_test(test_static_tag_becomes_strong),
+        cmocka_unit_test(test_static_tag_depends_on_nothing_else),
         cmocka_unit_test(test_static_listing_waits_for_nobody),
         cmocka_unit_test(test_static_refuses_bad_registrations),
         cmocka_unit_test(test_static_is_freed_unstarted),
