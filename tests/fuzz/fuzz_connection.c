@@ -21,7 +21,7 @@ enum { INPUT_MAX = 2048, TURNS_MAX = 20000, PIECE_OCTETS = 300 };
 
 static sim_kernel *kernel;
 static skua_server *server;
-static skua_worker *worker;
+static server_worker *worker;
 static int listener;
 static skua_request *waiting; // /later puts one off at a time
 
@@ -156,7 +156,8 @@ static void settle(void)
     for (int i = 0;; i++) {
         SKUA_ASSERT(i < TURNS_MAX);
         SKUA_ASSERT(worker_turn(worker, 0));
-        if (worker->loop.pending || worker->loop.pending_ops || !sim_is_quiet(kernel)) continue;
+        if (worker->self.loop.pending || worker->self.loop.pending_ops || !sim_is_quiet(kernel))
+            continue;
         if (!waiting) return;
         skua_request *request = waiting;
         waiting = NULL;
