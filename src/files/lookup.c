@@ -135,7 +135,7 @@ static skua_status lookup_serve(lookup *l)
         lookup_reply(l, entry);
         return SKUA_OK;
     }
-    bool small = cached_is_small(l->site, &l->info);
+    bool whole = cached_is_small(l->site, &l->info) || cached_is_hashed(&l->info);
     slice content = slice_make(l->content, l->content_len);
     cached_source source = {
         .site = l->site,
@@ -145,7 +145,7 @@ static skua_status lookup_serve(lookup *l)
         .type = media_type(slice_make(l->path, l->path_len), content),
         .file = l->file,
         .info = &l->info,
-        .content = small ? content : slice_make(NULL, 0),
+        .content = whole ? content : slice_make(NULL, 0),
     };
     cached *made;
     skua_status status = cached_new(&source, &made);
