@@ -175,11 +175,11 @@ static skua_status reply_send(skua_reply *reply, skua_request *r)
 
 static void reply_answer(skua_reply *reply, skua_request *r)
 {
-    if (r->answering != ANSWER_NONE) return; // by handler_timeout_ns
+    if (r->responding != RESPONSE_NONE) return; // by handler_timeout_ns
     if (!reply->status) {
         reply_complain(r);
         respond_fault(r, 500, false);
-    } else if (reply_send(reply, r) != SKUA_OK && r->answering == ANSWER_NONE) {
+    } else if (reply_send(reply, r) != SKUA_OK && r->responding == RESPONSE_NONE) {
         respond_fault(r, 503, false);
     }
 }
@@ -262,7 +262,7 @@ static skua_status reply_submit(const skua_worker *w, skua_reply *reply)
 
 static void blocking_collected(skua_request *r, skua_status status, slice content, void *user)
 {
-    if (status || r->answering != ANSWER_NONE) return;
+    if (status || r->responding != RESPONSE_NONE) return;
     skua_worker *w = r->worker;
     skua_reply *reply = reply_new(r, user, content);
     if (reply) {
@@ -282,7 +282,7 @@ static void blocking_collected(skua_request *r, skua_status status, slice conten
 void blocking_begin(skua_request *r, void *user)
 {
     if (skua_content_collect(r, 0, blocking_collected, user) == SKUA_OK ||
-        r->answering != ANSWER_NONE)
+        r->responding != RESPONSE_NONE)
         return;
     respond_fault(r, 500, true); // somebody before it has begun to read the content
 }

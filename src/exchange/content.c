@@ -16,7 +16,7 @@ static size_t content_window(const skua_request *r)
 
 bool content_is_blocked(const skua_request *r)
 {
-    if (r->answering == ANSWER_QUEUED) return false; // what still comes is discarded
+    if (r->responding == RESPONSE_QUEUED) return false; // what still comes is discarded
     return !r->reader || r->unconsumed >= content_window(r);
 }
 
@@ -50,7 +50,7 @@ static void content_discard(skua_request *r, size_t n)
 void content_deliver(skua_request *r, slice octets)
 {
     r->has_input = true;
-    if (r->answering == ANSWER_QUEUED || !r->reader) {
+    if (r->responding == RESPONSE_QUEUED || !r->reader) {
         content_discard(r, octets.len);
         return;
     }
@@ -63,9 +63,9 @@ __attribute__((cold)) void content_refuse(skua_request *r, fault why)
 {
     r->close = true;
     request_blame(r, why.reason);
-    bool begun = r->answering != ANSWER_NONE;
+    bool begun = r->responding != RESPONSE_NONE;
     if (!begun) content_lost(r); // which may answer
-    if (begun || r->answering == ANSWER_NONE) respond_refuse(r, why.status);
+    if (begun || r->responding == RESPONSE_NONE) respond_refuse(r, why.status);
 }
 
 // Said before the reader hears that the content is lost: the answer is the server's.
@@ -104,7 +104,7 @@ int64_t skua_content_length(const skua_request *r)
 bool request_awaits_continue(const skua_request *r)
 {
     return r->head.expect_continue && !r->continued && !r->has_input &&
-           r->reading == READING_CONTENT && r->answering == ANSWER_NONE;
+           r->reading == READING_CONTENT && r->responding == RESPONSE_NONE;
 }
 
 static void content_continue(skua_request *r)
@@ -118,7 +118,7 @@ skua_status skua_content_read(skua_request *r, skua_content_fn *fn, void *user)
 {
     request_expect(r, __func__);
     CONTRACT_GIVEN(fn);
-    if (r->reader || r->answering == ANSWER_QUEUED) return request_refusal(r);
+    if (r->reader || r->responding == RESPONSE_QUEUED) return request_refusal(r);
     r->reader = fn;
     r->reader_user = user;
     content_continue(r);
@@ -130,7 +130,7 @@ skua_status skua_content_read(skua_request *r, skua_content_fn *fn, void *user)
 skua_status skua_content_limit(skua_request *r, uint64_t octets_max)
 {
     request_expect(r, __func__);
-    if (r->answering == ANSWER_QUEUED || r->heading) return request_refusal(r);
+    if (r->responding == RESPONSE_QUEUED || r->heading) return request_refusal(r);
     r->content_max = octets_max;
     if (octets_max == 0) return SKUA_OK;
     uint64_t known = r->head.content == H1_CONTENT_LENGTH ? r->head.content_length : r->content_got;
@@ -185,7 +185,7 @@ static void content_collected(skua_request *r, skua_status status)
 static void content_collect_fail(skua_request *r, skua_status status)
 {
     request_blame(r, status == SKUA_ELIMIT ? "content too long" : "out of memory");
-    if (r->answering == ANSWER_NONE) respond_fault(r, status == SKUA_ELIMIT ? 413 : 503, true);
+    if (r->responding == RESPONSE_NONE) respond_fault(r, status == SKUA_ELIMIT ? 413 : 503, true);
     content_collected(r, status);
 }
 
@@ -249,7 +249,7 @@ skua_status skua_content_collect(skua_request *r, uint64_t octets_max, skua_coll
 {
     request_expect(r, __func__);
     CONTRACT_GIVEN(fn);
-    if (r->reader || r->answering != ANSWER_NONE) return request_refusal(r);
+    if (r->reader || r->responding != RESPONSE_NONE) return request_refusal(r);
     r->collects = true;
     r->collection = NULL;
     r->collection_block = NULL;

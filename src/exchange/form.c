@@ -72,7 +72,7 @@ skua_status skua_content_spool(skua_request *r, size_t memory_max, uint64_t octe
 {
     request_expect(r, __func__);
     CONTRACT_GIVEN(fn);
-    if (r->reader || r->answering != ANSWER_NONE || r->heading) return request_refusal(r);
+    if (r->reader || r->responding != RESPONSE_NONE || r->heading) return request_refusal(r);
     content_spooling *c = arena_alloc(&r->memory, sizeof *c);
     spool *kept = c ? spool_new(r, content_spool_settled, c) : NULL;
     if (!kept) return SKUA_ENOMEM;
@@ -119,7 +119,7 @@ static void form_refuse(skua_request *r, form_collecting *form, skua_status stat
     if (!form->fn) return;
     if (status == SKUA_ELIMIT) request_blame(r, "a form beyond its limits");
     if (status != SKUA_ELIMIT) spool_refuse(r, status);
-    else if (r->answering == ANSWER_NONE) respond_fault(r, 413, true);
+    else if (r->responding == RESPONSE_NONE) respond_fault(r, 413, true);
     form_tell(r, form, status, NULL);
 }
 
@@ -231,7 +231,7 @@ skua_status skua_multipart_collect(skua_request *r, size_t memory_max, uint64_t 
 {
     request_expect(r, __func__);
     CONTRACT_GIVEN(fn);
-    if (r->reader || r->answering != ANSWER_NONE || r->heading) return request_refusal(r);
+    if (r->reader || r->responding != RESPONSE_NONE || r->heading) return request_refusal(r);
     form_collecting *form = arena_alloc(&r->memory, sizeof *form);
     if (!form) return SKUA_ENOMEM;
     *form = (form_collecting){ .memory_max = memory_max ? memory_max : FORM_MEMORY_OCTETS,

@@ -37,7 +37,7 @@ skua_status skua_inform(skua_request *r, int status, const skua_field *fields, s
 {
     request_expect(r, __func__);
     CONTRACT(fields || !count, "fields must not be NULL");
-    if (r->answering != ANSWER_NONE) return request_refusal(r);
+    if (r->responding != RESPONSE_NONE) return request_refusal(r);
     if (status < 100 || status > 199 || status == 101) return SKUA_EINVAL;
     size_t octets;
     skua_status checked = inform_check(fields, count, &octets);

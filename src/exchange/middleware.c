@@ -130,8 +130,8 @@ static bool middleware_enter(skua_request *r)
     r->passing = MIDDLEWARE_INSIDE;
     m->before(r, m->user);
     bool passed = r->passing == MIDDLEWARE_PASSED;
-    if (!passed) r->passing = r->answering == ANSWER_NONE ? MIDDLEWARE_WAITING : MIDDLEWARE_DONE;
-    return passed && r->answering == ANSWER_NONE && !r->carrier->broken;
+    if (!passed) r->passing = r->responding == RESPONSE_NONE ? MIDDLEWARE_WAITING : MIDDLEWARE_DONE;
+    return passed && r->responding == RESPONSE_NONE && !r->carrier->broken;
 }
 
 static void middleware_run(skua_request *r)
@@ -140,7 +140,7 @@ static void middleware_run(skua_request *r)
         if (!middleware_enter(r)) return;
     }
     r->passing = MIDDLEWARE_DONE;
-    request_answer(r);
+    request_handle(r);
 }
 
 void middleware_begin(skua_request *r)
@@ -152,7 +152,7 @@ void middleware_begin(skua_request *r)
 void skua_next(skua_request *r)
 {
     request_expect(r, __func__);
-    if (r->answering != ANSWER_NONE || r->carrier->broken) return;
+    if (r->responding != RESPONSE_NONE || r->carrier->broken) return;
     CONTRACT(r->passing == MIDDLEWARE_INSIDE || r->passing == MIDDLEWARE_WAITING,
              "called twice for one before, or for none");
     if (r->passing == MIDDLEWARE_INSIDE) r->passing = MIDDLEWARE_PASSED;

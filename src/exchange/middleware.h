@@ -26,7 +26,7 @@ typedef enum middleware_state {
     MIDDLEWARE_DONE     // the handler has it, or it was answered
 } middleware_state;
 
-// Runs the before functions of those that concern the request; request_answer follows when all have
+// Runs the before functions of those that concern the request; request_handle follows when all have
 // passed it on.
 void middleware_begin(skua_request *r);
 

@@ -6,9 +6,9 @@
 
 #include "exchange/push.h"
 
-#include "exchange/answer.h"
 #include "exchange/carrier.h"
 #include "exchange/content.h"
+#include "exchange/prepared.h"
 #include "exchange/request.h"
 #include "exchange/respond.h"
 #include "exchange/worker.h"
@@ -46,7 +46,7 @@ void stream_drain(skua_request *r)
 uint64_t skua_write_room(const skua_request *r)
 {
     request_expect(r, __func__);
-    if (r->answering != ANSWER_PUSHED || r->push >= PUSH_TUNNEL_DONE || r->carrier->broken)
+    if (r->responding != RESPONSE_PUSHED || r->push >= PUSH_TUNNEL_DONE || r->carrier->broken)
         return 0;
     return r->muted ? stream_limit(r) : stream_room(r);
 }
@@ -57,19 +57,19 @@ uint64_t skua_write_room(const skua_request *r)
 static bool stream_is_dropped(const skua_request *r)
 {
     return r->muted && r->life == LIFE_GOES_ON &&
-           (r->answering == ANSWER_PUSHED || r->push == PUSH_EVENTS);
+           (r->responding == RESPONSE_PUSHED || r->push == PUSH_EVENTS);
 }
 
 // Nothing is sent, but the handler is not silent.
 static skua_status stream_drop(const skua_request *r)
 {
-    if (r->answering == ANSWER_PUSHED) r->carrier->dropped_ns = r->worker->loop.now_ns;
+    if (r->responding == RESPONSE_PUSHED) r->carrier->dropped_ns = r->worker->loop.now_ns;
     return SKUA_OK;
 }
 
 static skua_status stream_check(const skua_request *r, uint64_t octets)
 {
-    if (r->answering != ANSWER_PUSHED || r->push >= PUSH_TUNNEL_DONE) return request_refusal(r);
+    if (r->responding != RESPONSE_PUSHED || r->push >= PUSH_TUNNEL_DONE) return request_refusal(r);
     if (r->carrier->broken) return SKUA_ECLOSED;
     return r->pull_left >= 0 && octets > (uint64_t)r->pull_left ? SKUA_EINVAL : SKUA_OK;
 }
@@ -190,7 +190,7 @@ skua_status skua_respond_stream(skua_request *r, int status, const char *type, i
 static skua_status stream_finish(skua_request *r)
 {
     if (r->muted) {
-        request_set_answering(r, ANSWER_QUEUED);
+        request_set_responding(r, RESPONSE_QUEUED);
         return SKUA_OK;
     }
     bool is_short = r->pull_left > 0;
@@ -204,18 +204,18 @@ static skua_status tunnel_finish(skua_request *r)
 {
     if (r->push >= PUSH_TUNNEL_DONE) return SKUA_ESTATE;
     request_set_push(r, PUSH_TUNNEL_DONE);
-    if (r->reading == READING_DONE || !r->reader) request_set_answering(r, ANSWER_QUEUED);
+    if (r->reading == READING_DONE || !r->reader) request_set_responding(r, RESPONSE_QUEUED);
     return SKUA_OK;
 }
 
 skua_status skua_finish(skua_request *r)
 {
     request_expect(r, __func__);
-    if (r->answering == ANSWER_QUEUED && stream_is_dropped(r)) {
+    if (r->responding == RESPONSE_QUEUED && stream_is_dropped(r)) {
         request_set_push(r, PUSH_NONE);
         return SKUA_OK;
     }
-    if (r->answering != ANSWER_PUSHED) return request_refusal(r);
+    if (r->responding != RESPONSE_PUSHED) return request_refusal(r);
     r->wanted = 0;
     skua_status finished = r->push >= PUSH_TUNNEL ? tunnel_finish(r) : stream_finish(r);
     carrier_kick(r->carrier, r);
@@ -227,7 +227,7 @@ skua_status skua_finish(skua_request *r)
 void tunnel_end_input(skua_request *r)
 {
     content_end(r);
-    if (r->push >= PUSH_TUNNEL_DONE) request_set_answering(r, ANSWER_QUEUED);
+    if (r->push >= PUSH_TUNNEL_DONE) request_set_responding(r, RESPONSE_QUEUED);
 }
 
 bool tunnel_closes_half(skua_request *r)

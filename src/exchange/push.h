@@ -29,7 +29,7 @@ void stream_drain(skua_request *r);
 // Whether it may be quiet for long: an event stream or a tunnel.
 static inline bool stream_idles(const skua_request *r)
 {
-    return r->answering == ANSWER_PUSHED && r->push >= PUSH_EVENTS;
+    return r->responding == RESPONSE_PUSHED && r->push >= PUSH_EVENTS;
 }
 
 // ---- Tunnels ----

@@ -27,12 +27,12 @@ typedef enum request_reading {
     READING_DONE
 } request_reading;
 
-typedef enum request_answering {
-    ANSWER_NONE,
-    ANSWER_PULLED, // the head is queued, content is being pulled
-    ANSWER_PUSHED, // the head is queued, content is written by the handler
-    ANSWER_QUEUED  // every octet is queued
-} request_answering;
+typedef enum request_responding {
+    RESPONSE_NONE,
+    RESPONSE_PULLED, // the head is queued, content is being pulled
+    RESPONSE_PUSHED, // the head is queued, content is written by the handler
+    RESPONSE_QUEUED  // every octet is queued
+} request_responding;
 
 // Until it has ended it can be answered. While those who asked are told of the end, it is as before
 // otherwise; from then on only its memory is left, for those who hold it.
@@ -49,9 +49,9 @@ typedef enum request_push {
 
 // Whether Content-Type was added as a field. Of that and what the answer states, the later counts.
 typedef enum request_type {
-    TYPE_OF_ANSWER,
-    TYPE_BEFORE_ANSWER, // added before the answer was given
-    TYPE_BEHIND_ANSWER  // added by middleware to the answer's head
+    TYPE_OF_RESPONSE,
+    TYPE_BEFORE_RESPONSE, // added before the answer was given
+    TYPE_BEHIND_RESPONSE  // added by middleware to the answer's head
 } request_type;
 
 typedef struct param_list param_list;
@@ -70,20 +70,20 @@ struct skua_request {
     arena memory;
 
     // All of it is zero when the request is taken, down to base.
-    uint8_t reading;   // request_reading
-    uint8_t answering; // request_answering
-    uint8_t push;      // request_push
-    bool is_head;      // content is not sent
-    bool close;        // the connection ends after this answer
-    bool has_input;    // octets of content came together with the head
-    bool continued;    // 100 (Continue) was sent
-    bool waiting;      // the source said PENDING
-    bool muted;        // what the handler writes is dropped: HEAD, 204, 304
-    bool plain;        // skua_request_path_is_plain
-    bool failed;       // the source broke its promise: nothing more can be sent
-    bool lost_told;    // the reader knows that the content is lost, or has had its end
-    uint8_t life;      // request_life
-    bool too_long;     // more content came than content_max: 413
+    uint8_t reading;    // request_reading
+    uint8_t responding; // request_responding
+    uint8_t push;       // request_push
+    bool is_head;       // content is not sent
+    bool close;         // the connection ends after this answer
+    bool has_input;     // octets of content came together with the head
+    bool continued;     // 100 (Continue) was sent
+    bool waiting;       // the source said PENDING
+    bool muted;         // what the handler writes is dropped: HEAD, 204, 304
+    bool plain;         // skua_request_path_is_plain
+    bool failed;        // the source broke its promise: nothing more can be sent
+    bool lost_told;     // the reader knows that the content is lost, or has had its end
+    uint8_t life;       // request_life
+    bool too_long;      // more content came than content_max: 413
     // middleware is told of the answer's head: fields may be added, no answer given
     bool heading;
     // its content was asked for in one piece: collected and what goes with it are set
@@ -198,10 +198,10 @@ static inline bool request_gets_content(const skua_request *r, int status)
 
 // The setters of its states, which hold each predecessor to be the right one.
 
-static inline void request_set_answering(skua_request *r, request_answering next)
+static inline void request_set_responding(skua_request *r, request_responding next)
 {
-    SKUA_ASSERT(next == ANSWER_QUEUED || r->answering == ANSWER_NONE);
-    r->answering = (uint8_t)next;
+    SKUA_ASSERT(next == RESPONSE_QUEUED || r->responding == RESPONSE_NONE);
+    r->responding = (uint8_t)next;
 }
 
 static inline void request_set_reading(skua_request *r, request_reading next)
@@ -219,11 +219,11 @@ static inline void request_set_push(skua_request *r, request_push next)
 }
 
 // From here on it takes no answer.
-static inline void request_close_answer(skua_request *r)
+static inline void request_close_response(skua_request *r)
 {
     SKUA_ASSERT(r->life == LIFE_GOES_ON || r->life == LIFE_ENDED);
     r->life = LIFE_ENDED;
-    request_set_answering(r, ANSWER_QUEUED);
+    request_set_responding(r, RESPONSE_QUEUED);
 }
 
 // Whether anybody is to be told when it ends.

@@ -129,7 +129,7 @@ __attribute__((cold)) static void request_refuse_method(skua_request *r)
 
 // OPTIONS * is answered for the server as a whole; CONNECT has no path, and this server is no
 // proxy.
-__attribute__((cold)) static bool request_answer_pathless(skua_request *r)
+__attribute__((cold)) static bool request_respond_pathless(skua_request *r)
 {
     if (r->path.len > 0 && r->path.ptr[0] == '/') return false;
     if (r->path.len == 0) {
@@ -141,12 +141,12 @@ __attribute__((cold)) static bool request_answer_pathless(skua_request *r)
     return true;
 }
 
-void request_answer(skua_request *r)
+void request_handle(skua_request *r)
 {
     switch ((router_outcome)r->outcome) {
     case ROUTER_FOUND: r->match.route->handler(r, r->match.route->user); return;
     case ROUTER_NO_PATH:
-        if (!request_answer_pathless(r)) respond_fault(r, 404, false);
+        if (!request_respond_pathless(r)) respond_fault(r, 404, false);
         return;
     case ROUTER_NO_METHOD: request_refuse_method(r); return;
     }
@@ -158,7 +158,7 @@ static void request_dispatch(skua_request *r)
     router_query query = { .method = r->method, .authority = r->authority, .path = r->path };
     r->outcome = (uint8_t)router_find(w->router, &query, &r->match);
     if (w->middleware) middleware_begin(r);
-    else request_answer(r);
+    else request_handle(r);
 }
 
 // The log is told once a second at most: what a page in a browser can send over and over shall not

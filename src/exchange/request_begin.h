@@ -13,6 +13,6 @@ void request_begin(skua_request *r, const char *octets);
 void request_refuse(skua_request *r, slice octets, fault why);
 
 // Hands the request to the handler that was found, or answers that there is none.
-void request_answer(skua_request *r);
+void request_handle(skua_request *r);
 
 #endif

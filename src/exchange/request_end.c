@@ -104,7 +104,7 @@ static inline void request_give_back(skua_request *r)
     skua_worker *w = r->worker;
     if (r->holds) {
         r->life = LIFE_IS_OVER;
-        request_set_answering(r, ANSWER_QUEUED);
+        request_set_responding(r, RESPONSE_QUEUED);
         return;
     }
     if (r->collects || r->spools) request_free_content(r);
@@ -131,7 +131,7 @@ static void request_count_sent(skua_request *r)
 
 void request_end(skua_request *r, skua_end how)
 {
-    request_close_answer(r);
+    request_close_response(r);
     if (how != SKUA_END_SENT) request_count_sent(r);
     if (r->entered) middleware_end(r, how);
     if (r->end) r->end(r, how, r->end_user);

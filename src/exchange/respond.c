@@ -7,10 +7,10 @@
 
 #include "base/assert.h"
 #include "base/memory.h"
-#include "exchange/answer.h"
 #include "exchange/carrier.h"
 #include "exchange/middleware.h"
 #include "exchange/page.h"
+#include "exchange/prepared.h"
 #include "exchange/request.h"
 #include "exchange/worker.h"
 #include "http/syntax.h"
@@ -77,7 +77,7 @@ static skua_status field_set_type(skua_request *r, slice value)
     slice copy = arena_copy(&r->memory, value);
     if (value.len && !copy.ptr) return SKUA_ENOMEM;
     r->type = copy;
-    r->typed = r->heading ? TYPE_BEHIND_ANSWER : TYPE_BEFORE_ANSWER;
+    r->typed = r->heading ? TYPE_BEHIND_RESPONSE : TYPE_BEFORE_RESPONSE;
     return SKUA_OK;
 }
 
@@ -86,7 +86,7 @@ skua_status skua_field_add(skua_request *r, const char *name, slice value)
     request_expect(r, __func__);
     CONTRACT_GIVEN(name);
     CONTRACT_SLICE(value);
-    if (r->answering != ANSWER_NONE) return request_refusal(r);
+    if (r->responding != RESPONSE_NONE) return request_refusal(r);
     slice key = slice_of(name);
     if (!respond_takes_field(key, value)) return SKUA_EINVAL;
     if (field_identify(key) == FIELD_CONTENT_TYPE) return field_set_type(r, value);
@@ -99,7 +99,7 @@ skua_status skua_trailer_add(skua_request *r, const char *name, slice value)
     CONTRACT_GIVEN(name);
     CONTRACT_SLICE(value);
     slice key = slice_of(name);
-    if (r->answering == ANSWER_QUEUED) return request_refusal(r);
+    if (r->responding == RESPONSE_QUEUED) return request_refusal(r);
     if (!syntax_is_token(key) || !syntax_is_field_value(value) || !chunk_trailer_allowed(key))
         return SKUA_EINVAL;
     if (!r->trailers) {
@@ -118,7 +118,7 @@ __attribute__((cold, noinline)) skua_status respond_out_of_memory(skua_request *
 {
     carrier_break(r->carrier);
     r->failed = true;
-    request_set_answering(r, ANSWER_QUEUED);
+    request_set_responding(r, RESPONSE_QUEUED);
     r->close = true;
     r->carrier->table->kick(r->carrier);
     return SKUA_ENOMEM;
@@ -130,11 +130,11 @@ static inline void respond_enter(skua_request *r, const response *given)
     const response_source *source = &given->source;
     bool has_content = request_gets_content(r, given->status);
     if (source->kind == SOURCE_PUSH || (has_content && source->kind == SOURCE_PULL)) {
-        request_set_answering(r, source->kind == SOURCE_PUSH ? ANSWER_PUSHED : ANSWER_PULLED);
+        request_set_responding(r, source->kind == SOURCE_PUSH ? RESPONSE_PUSHED : RESPONSE_PULLED);
         r->muted = !has_content;
         return;
     }
-    request_set_answering(r, ANSWER_QUEUED);
+    request_set_responding(r, RESPONSE_QUEUED);
     if (!has_content && source->release) source->release(source->user);
 }
 
@@ -168,12 +168,12 @@ static inline skua_status respond_give(skua_request *r, response *given)
     r->status = (uint16_t)given->status;
     if (r->entered) {
         if (!respond_tell_middleware(r, given)) return respond_fail(r, SKUA_ELIMIT);
-        if (r->typed == TYPE_BEHIND_ANSWER) given->type = r->type;
+        if (r->typed == TYPE_BEHIND_RESPONSE) given->type = r->type;
     }
     skua_status queued = r->carrier->table->respond(r, given);
     if (queued) return respond_fail(r, queued);
     respond_enter(r, given);
-    if (r->answering == ANSWER_PULLED) r->carrier->table->kick(r->carrier);
+    if (r->responding == RESPONSE_PULLED) r->carrier->table->kick(r->carrier);
     else carrier_kick(r->carrier, r);
     return SKUA_OK;
 }
@@ -188,8 +188,8 @@ skua_status respond_check_type(int status, slice type)
 
 static skua_status respond_check(const skua_request *r, int status, slice type)
 {
-    return r->answering != ANSWER_NONE || r->heading ? request_refusal(r)
-                                                     : respond_check_type(status, type);
+    return r->responding != RESPONSE_NONE || r->heading ? request_refusal(r)
+                                                        : respond_check_type(status, type);
 }
 
 // The type that the answer states, or else the one that was added.
@@ -209,11 +209,11 @@ skua_status skua_respond(skua_request *r, int status, const char *type, slice co
     r->status = (uint16_t)status;
     if (r->entered) {
         if (!respond_tell_of_copied(r, status, media)) return respond_fail(r, SKUA_ELIMIT);
-        if (r->typed == TYPE_BEHIND_ANSWER) media = r->type;
+        if (r->typed == TYPE_BEHIND_RESPONSE) media = r->type;
     }
     skua_status queued = r->carrier->table->respond_copied(r, status, media, content);
     if (queued) return respond_fail(r, queued);
-    request_set_answering(r, ANSWER_QUEUED);
+    request_set_responding(r, RESPONSE_QUEUED);
     carrier_kick(r->carrier, r);
     return SKUA_OK;
 }
@@ -241,7 +241,7 @@ static void respond_unref_file(void *user)
     skua_file_unref(user);
 }
 
-static void respond_unref_answer(void *user)
+static void respond_unref_prepared(void *user)
 {
     skua_answer_unref(user);
 }
@@ -270,8 +270,8 @@ skua_status skua_respond_file(skua_request *r, int status, const char *type, sku
 skua_status skua_respond_answer(skua_request *r, skua_answer *answer)
 {
     request_expect(r, __func__);
-    answer_expect(answer, __func__);
-    if (r->answering != ANSWER_NONE || r->heading) return request_refusal(r);
+    prepared_expect(answer, __func__);
+    if (r->responding != RESPONSE_NONE || r->heading) return request_refusal(r);
     response given = { .status = answer->status, .prepared = answer };
     if (r->typed && !answer->typed) given.type = r->type;
     response_source *source = &given.source;
@@ -287,7 +287,7 @@ skua_status skua_respond_answer(skua_request *r, skua_answer *answer)
         source->octets = slice_make(answer->content, (size_t)answer->length);
     }
     if (held) {
-        source->release = respond_unref_answer;
+        source->release = respond_unref_prepared;
         source->user = skua_answer_ref(answer);
     }
     skua_status status = respond_give(r, &given);
@@ -347,14 +347,14 @@ __attribute__((cold)) void respond_break(skua_request *r)
 {
     r->failed = true;
     r->close = true;
-    request_set_answering(r, ANSWER_QUEUED);
+    request_set_responding(r, RESPONSE_QUEUED);
 }
 
 // What has left its protocol already is complete.
 __attribute__((cold)) void skua_request_abort(skua_request *r)
 {
     request_expect(r, __func__);
-    if (r->life != LIFE_GOES_ON || r != r->carrier->current || r->answering == ANSWER_QUEUED)
+    if (r->life != LIFE_GOES_ON || r != r->carrier->current || r->responding == RESPONSE_QUEUED)
         return;
     respond_break(r);
     r->carrier->table->kick(r->carrier);
@@ -373,7 +373,7 @@ void respond_finish(skua_request *r)
         respond_break(r);
         return;
     }
-    if (r->carrier->table->finish(r)) request_set_answering(r, ANSWER_QUEUED);
+    if (r->carrier->table->finish(r)) request_set_responding(r, RESPONSE_QUEUED);
     else respond_break(r);
 }
 
@@ -423,7 +423,7 @@ static bool respond_pull_once(skua_request *r)
 void respond_fill(skua_request *r)
 {
     out_queue *out = &r->carrier->out;
-    while (!r->waiting && r->answering == ANSWER_PULLED && out->octets < RESPOND_PULL_QUEUED &&
+    while (!r->waiting && r->responding == RESPONSE_PULLED && out->octets < RESPOND_PULL_QUEUED &&
            !out_is_full(out)) {
         if (!respond_pull_once(r)) return;
     }
@@ -488,19 +488,19 @@ skua_status skua_respond_error(skua_request *r, int status)
 // dropped.
 __attribute__((cold)) void respond_fault(skua_request *r, int status, bool close)
 {
-    SKUA_ASSERT(r->answering == ANSWER_NONE);
+    SKUA_ASSERT(r->responding == RESPONSE_NONE);
     if (status != 405) r->fields = (response_fields){ 0 };
     bool short_of_memory = status == 503 && r->worker->pressure >= BUDGET_SCARCE;
     if (short_of_memory && skua_field_add(r, "Retry-After", SKUA_SLICE("5")))
         r->fields = (response_fields){ 0 };
-    r->typed = TYPE_OF_ANSWER;
+    r->typed = TYPE_OF_RESPONSE;
     if (close) r->close = true;
-    if (skua_respond_error(r, status) != SKUA_OK && r->answering == ANSWER_NONE)
+    if (skua_respond_error(r, status) != SKUA_OK && r->responding == RESPONSE_NONE)
         (void)respond_out_of_memory(r);
 }
 
 __attribute__((cold)) void respond_refuse(skua_request *r, int status)
 {
-    if (r->answering == ANSWER_NONE) respond_fault(r, status, true);
-    else if (r->answering != ANSWER_QUEUED) carrier_break(r->carrier);
+    if (r->responding == RESPONSE_NONE) respond_fault(r, status, true);
+    else if (r->responding != RESPONSE_QUEUED) carrier_break(r->carrier);
 }

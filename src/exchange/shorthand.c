@@ -41,7 +41,7 @@ skua_status skua_redirect(skua_request *r, int status, const char *location)
 {
     request_expect(r, __func__);
     CONTRACT_GIVEN(location);
-    if (r->answering != ANSWER_NONE || r->heading) return request_refusal(r);
+    if (r->responding != RESPONSE_NONE || r->heading) return request_refusal(r);
     slice to = slice_of(location);
     if (!shorthand_is_redirect(status) || to.len == 0) return SKUA_EINVAL;
     // What was meant as a path of this site, put together from a request, would lead to another
@@ -63,7 +63,7 @@ skua_status skua_cookie_set(skua_request *r, const skua_cookie *cookie)
     request_expect(r, __func__);
     CONTRACT_GIVEN(cookie);
     CONTRACT_SLICE(cookie->value);
-    if (r->answering != ANSWER_NONE) return request_refusal(r);
+    if (r->responding != RESPONSE_NONE) return request_refusal(r);
     skua_status checked = cookie_check(cookie);
     if (checked) return checked;
     char *value = arena_alloc(&r->memory, cookie_room(cookie));

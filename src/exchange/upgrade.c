@@ -28,7 +28,7 @@ skua_status skua_upgrade(skua_request *r, const char *protocol, skua_drained_fn 
     request_expect(r, __func__);
     CONTRACT_GIVEN(protocol);
     slice name = slice_of(protocol);
-    if (r->answering != ANSWER_NONE || r->reading != READING_DONE) return request_refusal(r);
+    if (r->responding != RESPONSE_NONE || r->reading != READING_DONE) return request_refusal(r);
     if (!upgrade_is_protocol(name)) return SKUA_EINVAL;
     skua_status given = r->carrier->table->upgrade(r, name);
     if (given == SKUA_ENOMEM) return respond_out_of_memory(r);
@@ -37,7 +37,7 @@ skua_status skua_upgrade(skua_request *r, const char *protocol, skua_drained_fn 
     r->close = true; // the connection is the tunnel's, and ends with it
     r->pull_left = -1;
     r->wanted = 0;
-    request_set_answering(r, ANSWER_PUSHED);
+    request_set_responding(r, RESPONSE_PUSHED);
     carrier_kick(r->carrier, r);
     request_set_push(r, PUSH_TUNNEL);
     r->drained = drained;

@@ -15,11 +15,11 @@ enum { WAITING_TEXT_OCTETS = 400, WAITING_SHOWN_OCTETS = 100 };
 // Of those that push only who asked to be told of room waits for it.
 static bool waiting_for_room(const skua_request *r)
 {
-    switch ((request_answering)r->answering) {
-    case ANSWER_NONE: return false;
-    case ANSWER_PULLED: return !r->waiting;
-    case ANSWER_PUSHED: return r->wanted && r->drained;
-    case ANSWER_QUEUED: return true;
+    switch ((request_responding)r->responding) {
+    case RESPONSE_NONE: return false;
+    case RESPONSE_PULLED: return !r->waiting;
+    case RESPONSE_PUSHED: return r->wanted && r->drained;
+    case RESPONSE_QUEUED: return true;
     }
     return false;
 }
@@ -38,7 +38,7 @@ waiting_kind waiting_of(const skua_request *r)
 bool waiting_is_forgotten(const skua_request *r)
 {
     bool awaited = r->reply || r->holds || ticket_is_out(r);
-    return r->answering == ANSWER_NONE && !awaited && waiting_of(r) == WAITING_TIME;
+    return r->responding == RESPONSE_NONE && !awaited && waiting_of(r) == WAITING_TIME;
 }
 
 static int waiting_shown(slice text)

@@ -118,7 +118,7 @@ bool cached_is_small(const site *s, const skua_file_info *info)
     return info->size <= s->small_octets_max;
 }
 
-static skua_status cached_make_answers(cached *c, const cached_source *source)
+static skua_status cached_make_responses(cached *c, const cached_source *source)
 {
     if (cached_is_small(source->site, &c->info)) {
         SKUA_ASSERT(source->content.len == c->info.size);
@@ -142,7 +142,7 @@ skua_status cached_new(const cached_source *source, cached **made)
     c->octets = source->key.len;
     if (source->key.len) memcpy(c->key, source->key.ptr, source->key.len);
     cached_set_validators(c, source->content, skua_worker_unix_ns(source->worker));
-    skua_status status = cached_make_answers(c, source);
+    skua_status status = cached_make_responses(c, source);
     if (status) {
         cached_free(c, source->site);
         return status;

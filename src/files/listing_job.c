@@ -12,7 +12,7 @@
 #include "base/assert.h"
 #include "base/memory.h"
 #include "files/listing_page.h"
-#include "files/reply.h"
+#include "files/site_response.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -242,15 +242,15 @@ static int listing_job_error(skua_status why)
     return why == SKUA_ENOMEM || why == SKUA_ENOFILE ? 503 : 500;
 }
 
-static void listing_job_answer(listing_job *job)
+static void listing_job_respond(listing_job *job)
 {
     skua_request *request = job->request;
     skua_status read = job->status, status = read ? read : listing_job_begin(job);
     if (!status) return;
     skua_on_end(request, NULL, NULL);
     listing_job_free(job);
-    if (read) reply_error(request, listing_job_error(read));
-    else reply_check(request, status);
+    if (read) site_respond_error(request, listing_job_error(read));
+    else site_response_check(request, status);
 }
 
 static void listing_job_done(skua_worker *worker, void *user)
@@ -265,7 +265,7 @@ static void listing_job_done(skua_worker *worker, void *user)
     if (job->status && (job->begun || error >= 500)) listing_job_log(job);
     if (!job->request) listing_job_free(job);
     else if (job->begun) skua_wake(job->request);
-    else listing_job_answer(job);
+    else listing_job_respond(job);
 }
 
 // ---- The beginning ------------------------------------------------------------------------------
@@ -301,5 +301,5 @@ void listing_job_start(skua_request *request, const site *s, listing_shelf *shel
     if (job && !listing_job_hand_over(job)) return;
     if (job) skua_on_end(request, NULL, NULL);
     if (job) listing_job_free(job);
-    reply_error(request, 503);
+    site_respond_error(request, 503);
 }

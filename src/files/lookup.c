@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "files/listing_job.h"
 #include "files/media.h"
-#include "files/reply.h"
+#include "files/site_response.h"
 
 #include <stdio.h>
 
@@ -79,14 +79,14 @@ static void lookup_log(const lookup *l, skua_status why, const char *then)
 static void lookup_fail(const lookup *l, skua_status why)
 {
     switch (why) {
-    case SKUA_ENOENT: reply_error(l->request, 404); return;
-    case SKUA_EACCES: reply_error(l->request, 403); return;
+    case SKUA_ENOENT: site_respond_error(l->request, 404); return;
+    case SKUA_EACCES: site_respond_error(l->request, 403); return;
     case SKUA_ENOMEM:
     case SKUA_ENOFILE:
     case SKUA_ESTATE: // it shrank under every attempt
     case SKUA_ELIMIT:
         lookup_log(l, why, "");
-        reply_error(l->request, 503);
+        site_respond_error(l->request, 503);
         return;
     case SKUA_OK:
     case SKUA_EINVAL:
@@ -98,7 +98,7 @@ static void lookup_fail(const lookup *l, skua_status why)
     case SKUA_EIO:
     case SKUA_EUNSUPPORTED:
         lookup_log(l, why, "");
-        reply_error(l->request, 500);
+        site_respond_error(l->request, 500);
         return;
     }
 }
@@ -107,16 +107,16 @@ static void lookup_fail(const lookup *l, skua_status why)
 static void lookup_no_index(const lookup *l)
 {
     if (l->site->list) listing_job_start(l->request, l->site, &l->cache->listings);
-    else reply_error(l->request, 404);
+    else site_respond_error(l->request, 404);
 }
 
 // ---- What can -----------------------------------------------------------------------------------
 
 // A reply from a file that is open never needs another opening.
-static void lookup_reply(lookup *l, const cached *entry)
+static void lookup_respond(lookup *l, const cached *entry)
 {
-    if (reply_file(l->request, l->cache, entry, l->file) == REPLY_NEEDS_FILE)
-        reply_error(l->request, 500);
+    if (site_respond_file(l->request, l->cache, entry, l->file) == SITE_RESPONSE_NEEDS_FILE)
+        site_respond_error(l->request, 500);
 }
 
 // The entry that was made of the file as it is now.
@@ -132,7 +132,7 @@ static skua_status lookup_serve(lookup *l)
     cached *entry = lookup_find(l);
     if (entry) {
         cached_renew(entry, l->site, l->worker, l->opened_ns, &l->watches, l->changes);
-        lookup_reply(l, entry);
+        lookup_respond(l, entry);
         return SKUA_OK;
     }
     bool whole = cached_is_small(l->site, &l->info) || cached_is_hashed(&l->info);
@@ -151,7 +151,7 @@ static skua_status lookup_serve(lookup *l)
     skua_status status = cached_new(&source, &made);
     if (status) return status;
     cached_renew(made, l->site, l->worker, l->opened_ns, &l->watches, l->changes);
-    lookup_reply(l, made);
+    lookup_respond(l, made);
     cache_put(l->cache, &made);
     return SKUA_OK;
 }
@@ -166,8 +166,9 @@ static bool lookup_serve_unseen(const lookup *l, skua_status why)
                         : NULL;
     if (!entry || !cached_stretch(entry, skua_worker_now_ns(l->worker))) return false;
     lookup_log(l, why, "; it is served as it was");
-    if (l->request && reply_file(l->request, l->cache, entry, NULL) == REPLY_NEEDS_FILE)
-        reply_check(l->request, skua_respond_answer(l->request, entry->ok));
+    if (l->request &&
+        site_respond_file(l->request, l->cache, entry, NULL) == SITE_RESPONSE_NEEDS_FILE)
+        site_response_check(l->request, skua_respond_answer(l->request, entry->ok));
     return true;
 }
 
@@ -189,14 +190,14 @@ static bool lookup_is_hidden_file(const lookup *l)
 }
 
 // The answer, or SKUA_ESTATE and the like when there is none yet.
-static skua_status lookup_answer(lookup *l, skua_status status)
+static skua_status lookup_outcome(lookup *l, skua_status status)
 {
     if (status) return status;
     switch (l->info.kind) {
     case SKUA_FILE_REGULAR: return lookup_is_hidden_file(l) ? SKUA_ENOENT : lookup_serve(l);
     case SKUA_FILE_DIRECTORY:
         if (lookup_is_index(l)) return SKUA_ENOENT;
-        reply_slash(l->request);
+        site_respond_slash(l->request);
         return SKUA_OK;
     case SKUA_FILE_OTHER: break;
     }
@@ -207,7 +208,7 @@ static void lookup_conclude(lookup *l, skua_status status)
 {
     if (l->request) {
         skua_on_end(l->request, NULL, NULL);
-        status = lookup_answer(l, status);
+        status = lookup_outcome(l, status);
     }
     lookup_close_file(l);
     if (lookup_serve_unseen(l, status)) {
@@ -318,5 +319,5 @@ void lookup_start(skua_request *request, const site *s, cache *c, slice name)
 {
     lookup *l = lookup_new(request, s, c, name);
     if (l) lookup_open(l);
-    else reply_error(request, 503);
+    else site_respond_error(request, 503);
 }

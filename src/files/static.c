@@ -8,8 +8,8 @@
 #include "base/memory.h"
 #include "files/cache.h"
 #include "files/lookup.h"
-#include "files/reply.h"
 #include "files/site.h"
+#include "files/site_response.h"
 #include "http/preconditions.h"
 
 #include <stdio.h>
@@ -31,17 +31,17 @@ static void static_handle(skua_request *request, void *user)
     cache *c = skua_local(skua_request_worker(request), s->local_key);
     slice name = slice_from(skua_request_path(request), s->prefix_len);
     if (!c) {
-        reply_error(request, 503);
+        site_respond_error(request, 503);
         return;
     }
     if (!skua_request_path_is_plain(request)) {
-        reply_error(request, 404);
+        site_respond_error(request, 404);
         return;
     }
     cached *entry = cache_find(c, cache_hash(c, name), name, CACHED_IDENTITY);
     bool fresh = entry && cached_is_fresh(entry, skua_worker_now_ns(skua_request_worker(request)));
-    if (fresh && reply_file(request, c, entry, NULL) == REPLY_DONE) return;
-    if (!entry && site_hides(s, name)) reply_error(request, 404);
+    if (fresh && site_respond_file(request, c, entry, NULL) == SITE_RESPONSE_DONE) return;
+    if (!entry && site_hides(s, name)) site_respond_error(request, 404);
     else lookup_start(request, s, c, name);
 }
 
@@ -49,7 +49,7 @@ static void static_handle(skua_request *request, void *user)
 static void static_handle_bare(skua_request *request, void *user)
 {
     (void)user;
-    reply_slash(request);
+    site_respond_slash(request);
 }
 
 // ---- Caches ----

@@ -7,8 +7,8 @@
 
 #include "base/assert.h"
 #include "base/memory.h"
-#include "exchange/answer.h"
 #include "exchange/page.h"
+#include "exchange/prepared.h"
 #include "exchange/request.h"
 #include "exchange/worker.h"
 #include "h1/session.h"

@@ -98,7 +98,7 @@ static int64_t h1_protocol_silence_ns(const h1_session *s)
     if (r->push >= PUSH_TUNNEL) return config->stream_idle_timeout_ns;
     if (config->handler_timeout_ns) return config->handler_timeout_ns;
     bool left = *s->base.link.peer_is_done && !config->half_close;
-    return r->answering != ANSWER_NONE || left ? config->stream_idle_timeout_ns : 0;
+    return r->responding != RESPONSE_NONE || left ? config->stream_idle_timeout_ns : 0;
 }
 
 // How long nothing has been sent or received, nor written by the handler.
@@ -117,7 +117,7 @@ static int64_t h1_protocol_look_at_handler(session *base)
     int64_t most = h1_protocol_silence_ns(s), silent = h1_protocol_silent_ns(s);
     if (most && silent >= most) return -1;
     if (silent >= look && waiting_is_forgotten(r)) waiting_complain(r);
-    bool looks = r->answering == ANSWER_NONE && (most == 0 || look < most - silent);
+    bool looks = r->responding == RESPONSE_NONE && (most == 0 || look < most - silent);
     return looks ? look : most - silent;
 }
 
@@ -149,7 +149,7 @@ __attribute__((cold)) static bool h1_protocol_timed_out(session *base)
 {
     h1_session *s = h1_session_of_base(base);
     const skua_request *r = s->carrier.current;
-    if (r->answering != ANSWER_NONE) return false;
+    if (r->responding != RESPONSE_NONE) return false;
     h1_protocol_refuse(s, r->reading == READING_HEAD ? 408 : 503);
     return true;
 }

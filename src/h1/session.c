@@ -50,7 +50,7 @@ BASE_INLINE session *h1_session_begin(skua_worker *w)
 static void h1_session_end_current(h1_session *s, skua_end how)
 {
     skua_request *r = s->carrier.current;
-    request_close_answer(r); // nobody would have what its reader says to that
+    request_close_response(r); // nobody would have what its reader says to that
     content_lost(r);
     s->carrier.current = NULL;
     r->mark = s->carrier.out.total_in;
@@ -161,7 +161,7 @@ bool h1_session_wants_input(const session *base)
 
 static bool h1_session_may_leave(const skua_request *r)
 {
-    return r->answering == ANSWER_QUEUED && (r->reading == READING_DONE || r->close);
+    return r->responding == RESPONSE_QUEUED && (r->reading == READING_DONE || r->close);
 }
 
 // The current request is answered. Whoever wants to know of its end is told when its octets have
@@ -408,8 +408,8 @@ static void h1_session_pull(h1_session *s, skua_request *r)
 static void h1_session_go_on(h1_session *s)
 {
     skua_request *r = s->carrier.current;
-    if (r && r->answering == ANSWER_PULLED) h1_session_pull(s, r);
-    else if (r && r->answering == ANSWER_PUSHED) h1_session_drain(s, r);
+    if (r && r->responding == RESPONSE_PULLED) h1_session_pull(s, r);
+    else if (r && r->responding == RESPONSE_PUSHED) h1_session_drain(s, r);
     h1_session_run_kept(s);
     h1_session_end_tunnel_input(s);
 }

@@ -510,5 +510,5 @@ skua_connection *skua_request_connection(const skua_request *r)
 void skua_request_close(skua_request *r)
 {
     request_expect(r, __func__);
-    if (r->answering != ANSWER_QUEUED) r->close = true;
+    if (r->responding != RESPONSE_QUEUED) r->close = true;
 }

@@ -22,7 +22,7 @@
 enum {
     // of a request that never comes to an end, though time passes
     TESTBED_TURNS_MAX = 10000000,
-    TESTBED_ANSWER_OCTETS_MAX = 64 << 20,
+    TESTBED_RESPONSE_OCTETS_MAX = 64 << 20,
     TESTBED_NAP_NS = 50000 // between looks at whether a thread has finished
 };
 
@@ -153,7 +153,7 @@ static skua_status testbed_run(testbed_play *play)
 {
     for (int turn = 0; turn < TESTBED_TURNS_MAX; turn++) {
         if (testbed_is_over(play)) return SKUA_OK;
-        if (sim_client_received(play->client).len > TESTBED_ANSWER_OCTETS_MAX ||
+        if (sim_client_received(play->client).len > TESTBED_RESPONSE_OCTETS_MAX ||
             !testbed_go_on(play))
             break;
     }

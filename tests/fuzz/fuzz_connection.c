@@ -9,9 +9,9 @@
 #include "base/assert.h"
 #include "io/sim.h"
 #include "server/server.h"
-#include "server/worker_run.h"
 #include "server/start.h"
-#include "support/answers.h"
+#include "server/worker_run.h"
+#include "support/responses.h"
 
 #include <stdlib.h>
 
@@ -236,11 +236,11 @@ static void check_answers(const sim_client *client)
 {
     slice got = sim_client_received(client);
     for (;;) {
-        answer a;
-        answer_state state = answer_read(&got, false, true, &a);
-        SKUA_ASSERT(state != ANSWER_IS_BROKEN && state != ANSWER_IS_PART);
-        answer_free(&a);
-        if (state == ANSWER_IS_NONE) return;
+        read_response a;
+        responses_state state = responses_read(&got, false, true, &a);
+        SKUA_ASSERT(state != RESPONSE_IS_BROKEN && state != RESPONSE_IS_PART);
+        responses_free(&a);
+        if (state == RESPONSE_IS_NONE) return;
     }
 }
 
@@ -248,10 +248,10 @@ static void check_next_is_served(void)
 {
     sim_client *client = run(slice_of("GET /hello HTTP/1.1\r\nHost: a\r\n\r\n"), UINT8_MAX + 1);
     slice got = sim_client_received(client);
-    answer a;
-    SKUA_ASSERT(answer_read(&got, false, true, &a) == ANSWER_IS_WHOLE);
+    read_response a;
+    SKUA_ASSERT(responses_read(&got, false, true, &a) == RESPONSE_IS_WHOLE);
     SKUA_ASSERT(a.status == 200 && a.content_len == 5 && got.len == 0);
-    answer_free(&a);
+    responses_free(&a);
     sim_client_free(client);
 }
 

@@ -5,7 +5,7 @@
 #include "scenarios/script.h"
 
 #include "scenarios/transcript.h"
-#include "support/answers.h"
+#include "support/responses.h"
 #include "support/site.h"
 
 #include <stdlib.h>
@@ -197,14 +197,14 @@ static void client_wait(client *c, patience *p, const char *what)
     run_be_patient(c->run, &p->since_ns, what);
 }
 
-static void client_show_content(client *c, const answer *a)
+static void client_show_content(client *c, const read_response *a)
 {
     if (a->content_len == 0) return;
     transcript_octets(&c->story, a->chunked ? "  < chunked| " : "  < | ",
                       slice_make(a->content, a->content_len));
 }
 
-static void client_show(client *c, const answer *a)
+static void client_show(client *c, const read_response *a)
 {
     transcript_fields(&c->story, "  < ", a->head);
     text_addf(&c->story, "  <\n");
@@ -213,26 +213,26 @@ static void client_show(client *c, const answer *a)
 }
 
 // An answer is not read anew with each of its pieces: only once enough has come, or nothing comes.
-static bool client_peek(client *c, bool to_head, bool idle, answer *a, slice *rest)
+static bool client_peek(client *c, bool to_head, bool idle, read_response *a, slice *rest)
 {
     bool ended = client_is_ended(c);
     slice got = *rest = client_unseen(c);
     size_t needs = idle && !c->states ? c->peeked + 1 : c->needs;
     if (!ended && c->seen + got.len < needs) return false;
     c->peeked = c->seen + got.len;
-    answer_state state = answer_read(rest, to_head, wire_is_eof(&c->wire), a);
-    if (state == ANSWER_IS_BROKEN) client_fail(c, a->why);
-    if (state == ANSWER_IS_WHOLE) return true;
+    responses_state state = responses_read(rest, to_head, wire_is_eof(&c->wire), a);
+    if (state == RESPONSE_IS_BROKEN) client_fail(c, a->why);
+    if (state == RESPONSE_IS_WHOLE) return true;
     if (ended) client_fail(c, "the connection ended before an answer");
     c->states = a->has_head && a->has_length;
     c->needs = c->seen + (c->states ? a->head.len + 2 + a->length : got.len + got.len / 8 + 1);
-    answer_free(a);
+    responses_free(a);
     return false;
 }
 
 static void client_expect_answer(client *c, bool to_head)
 {
-    answer a;
+    read_response a;
     slice rest;
     patience p = { .busy = true };
     c->needs = c->peeked = 0;
@@ -241,7 +241,7 @@ static void client_expect_answer(client *c, bool to_head)
         client_wait(c, &p, "waiting for an answer");
     client_show(c, &a);
     c->seen = wire_received(&c->wire).len - rest.len;
-    answer_free(&a);
+    responses_free(&a);
 }
 
 void client_expect(client *c)
@@ -265,13 +265,13 @@ void client_expect_part(client *c)
 {
     client_wait_for_end(c);
     slice rest = client_unseen(c);
-    answer a;
-    answer_state state = answer_read(&rest, false, wire_is_eof(&c->wire), &a);
-    if (state != ANSWER_IS_PART || !a.has_head) client_fail(c, "no part of an answer");
+    read_response a;
+    responses_state state = responses_read(&rest, false, wire_is_eof(&c->wire), &a);
+    if (state != RESPONSE_IS_PART || !a.has_head) client_fail(c, "no part of an answer");
     transcript_fields(&c->story, "  < ", a.head);
     text_addf(&c->story, "  <\n  < (a part of it)\n");
     c->seen = wire_received(&c->wire).len;
-    answer_free(&a);
+    responses_free(&a);
 }
 
 void client_expect_head(client *c)

@@ -7,8 +7,8 @@
 // everything that happened.
 
 #include "sim/clients.h"
-#include "support/answers.h"
 #include "support/memory.h"
+#include "support/responses.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -201,7 +201,7 @@ static int wanted_status(ask kind)
     return kind == ASK_BROKEN ? 400 : 200;
 }
 
-static bool content_is_wanted(const asked *a, const answer *got, bool whole)
+static bool content_is_wanted(const asked *a, const read_response *got, bool whole)
 {
     uint64_t len = 0;
     if (a->kind == ASK_PARTS && got->status == 206 && whole)
@@ -218,7 +218,7 @@ static bool content_is_wanted(const asked *a, const answer *got, bool whole)
     return true;
 }
 
-static bool count_is_wanted(const asked *a, const answer *got)
+static bool count_is_wanted(const asked *a, const read_response *got)
 {
     uint64_t len = 0;
     if (got->status != 200) return true; // an error page
@@ -235,7 +235,7 @@ static bool asks_for_file(const asked *a)
            a->kind == ASK_PARTS;
 }
 
-static bool status_is_wanted(const play *p, const asked *a, const answer *got)
+static bool status_is_wanted(const play *p, const asked *a, const read_response *got)
 {
     if (asks_for_file(a) && p->files_fail && got->status >= 500) return true;
     if (p->starved && got->status == 503) return true;
@@ -245,7 +245,8 @@ static bool status_is_wanted(const play *p, const asked *a, const answer *got)
     return got->status == wanted_status(a->kind);
 }
 
-static void check_answer(const play *p, const client *c, unsigned i, const answer *got, bool whole)
+static void check_answer(const play *p, const client *c, unsigned i, const read_response *got,
+                         bool whole)
 {
     const asked *a = &c->asked[i];
     if (!got->has_head) return;
@@ -254,9 +255,9 @@ static void check_answer(const play *p, const client *c, unsigned i, const answe
         wrong(p, c, i, "other content");
     if (!whole) return;
     if (a->kind == ASK_FAIL) wrong(p, c, i, "a source that failed looks complete");
-    if (a->kind == ASK_BAD_METHOD && !answer_field(got->head, "allow").ptr)
+    if (a->kind == ASK_BAD_METHOD && !responses_field(got->head, "allow").ptr)
         wrong(p, c, i, "405 without Allow");
-    if (a->kind == ASK_PULL && !answer_field(got->trailers, "x-octets").ptr)
+    if (a->kind == ASK_PULL && !responses_field(got->trailers, "x-octets").ptr)
         wrong(p, c, i, "no trailer");
     if ((a->kind == ASK_OLD) != got->delimited) wrong(p, c, i, "framed for another version");
     if (ask_ends(a->kind) && !got->close) wrong(p, c, i, "no Connection: close");
@@ -331,22 +332,23 @@ static bool client_asks_for_head(const client *c, unsigned i, slice in)
     return memcmp(in.ptr + in.len - 4, "\r\n\r\n", 4) == 0;
 }
 
-static answer_state next_final(const play *p, const client *c, unsigned i, slice *in, answer *got)
+static responses_state next_final(const play *p, const client *c, unsigned i, slice *in,
+                                  read_response *got)
 {
     for (;;) {
         bool to_head = client_asks_for_head(c, i, *in);
         // cut, it looks complete in HTTP/1.0
         bool cut = i < c->asked_count && may_be_left(p, c, &c->asked[i]);
         bool at_end = sim_client_is_eof(c->end) && is_undisturbed(p, c) && !cut;
-        answer_state state = answer_read(in, to_head, at_end, got);
-        if (state == ANSWER_IS_BROKEN) wrong(p, c, i, got->why);
-        if (state != ANSWER_IS_WHOLE || got->status >= 200) return state;
+        responses_state state = responses_read(in, to_head, at_end, got);
+        if (state == RESPONSE_IS_BROKEN) wrong(p, c, i, got->why);
+        if (state != RESPONSE_IS_WHOLE || got->status >= 200) return state;
         if (c->asked[i].kind != ASK_ECHO_EXPECT) wrong(p, c, i, "100 to one who did not ask");
     }
 }
 
 // The answer to a client that stopped in the middle of a request.
-static bool is_timeout(const play *p, const client *c, unsigned i, const answer *got)
+static bool is_timeout(const play *p, const client *c, unsigned i, const read_response *got)
 {
     if (got->status != 408 || !got->close) return false;
     size_t begin = i ? c->asked[i - 1].end : 0;
@@ -360,11 +362,11 @@ static bool check_tunnel(const play *p, const client *c, unsigned i, slice in)
 {
     if (i >= c->asked_count || c->asked[i].kind != ASK_TUNNEL) return false;
     const asked *a = &c->asked[i];
-    answer got;
-    answer_state state = answer_read(&in, false, false, &got);
-    answer_free(&got);
-    if (state != ANSWER_IS_WHOLE || got.status != 101) return false;
-    if (got.close || !slice_equal(answer_field(got.head, "upgrade"), slice_of("echo")))
+    read_response got;
+    responses_state state = responses_read(&in, false, false, &got);
+    responses_free(&got);
+    if (state != RESPONSE_IS_WHOLE || got.status != 101) return false;
+    if (got.close || !slice_equal(responses_field(got.head, "upgrade"), slice_of("echo")))
         wrong(p, c, i, "a 101 without its fields");
     if (in.len > a->len) wrong(p, c, i, "more came through the tunnel than went into it");
     for (size_t k = 0; k < in.len; k++) {
@@ -385,19 +387,19 @@ static unsigned check_received(const play *p, const client *c, bool *ended)
             *ended = true;
             return i + 1;
         }
-        answer got;
-        answer_state state = next_final(p, c, i, &in, &got);
-        bool whole = state == ANSWER_IS_WHOLE, timeout = is_timeout(p, c, i, &got);
-        if (i == c->asked_count && state != ANSWER_IS_NONE && !timeout)
+        read_response got;
+        responses_state state = next_final(p, c, i, &in, &got);
+        bool whole = state == RESPONSE_IS_WHOLE, timeout = is_timeout(p, c, i, &got);
+        if (i == c->asked_count && state != RESPONSE_IS_NONE && !timeout)
             wrong(p, c, i, "nobody asked for that");
-        if (!timeout && state != ANSWER_IS_NONE) check_answer(p, c, i, &got, whole);
+        if (!timeout && state != RESPONSE_IS_NONE) check_answer(p, c, i, &got, whole);
         if (whole && !timeout && got.close && !may_end(p, &c->asked[i]) && is_undisturbed(p, c)) {
             wrong(p, c, i, "Connection: close for no reason");
         }
         *ended = !whole || got.close || timeout;
         if (whole && *ended && in.len) wrong(p, c, i, "octets behind Connection: close");
         if (whole && !timeout) i++;
-        answer_free(&got);
+        responses_free(&got);
     }
     return i;
 }

@@ -340,7 +340,7 @@ static void test_ticket_after_the_handlers_deadline(void **state)
     assert_int_equal(skua_resume(b.tickets[0], resumed, &s), SKUA_OK);
     bench_turns(&b, 2);
     assert_ptr_equal(s.last, b.request);
-    for (int i = 0; i < 1000 && b.request->answering == ANSWER_NONE; i++)
+    for (int i = 0; i < 1000 && b.request->responding == RESPONSE_NONE; i++)
         bench_turns(&b, 1);
     assert_non_null(b.request);
     assert_int_equal(b.request->status, 503);

@@ -4,8 +4,8 @@
 // the server's where it has to be waited for.
 
 #include "base/memory.h"
+#include "exchange/prepared.h"
 #include "io/file.h"
-#include "exchange/answer.h"
 #include "server/worker.h"
 #include "support/socket.h"
 

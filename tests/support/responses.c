@@ -3,23 +3,23 @@
 // Reads responses by RFC 9112 §4 to §7, and checks those of a server's duties that can be seen in a
 // head.
 
-#include "support/answers.h"
+#include "support/responses.h"
 
 #include <stdlib.h>
 
-static slice answers_until(slice s, const char *mark)
+static slice responses_until(slice s, const char *mark)
 {
     const char *at = s.len ? memmem(s.ptr, s.len, mark, strlen(mark)) : NULL;
     return at ? slice_make(s.ptr, (size_t)(at - s.ptr)) : (slice){ 0 };
 }
 
-static answer_state answers_broken(answer *a, const char *why)
+static responses_state responses_broken(read_response *a, const char *why)
 {
     a->why = why;
-    return ANSWER_IS_BROKEN;
+    return RESPONSE_IS_BROKEN;
 }
 
-static bool answers_is_token(slice s)
+static bool responses_is_token(slice s)
 {
     for (size_t i = 0; i < s.len; i++) {
         char c = s.ptr[i];
@@ -30,7 +30,7 @@ static bool answers_is_token(slice s)
     return s.len > 0;
 }
 
-static bool answers_is_value(slice s)
+static bool responses_is_value(slice s)
 {
     for (size_t i = 0; i < s.len; i++) {
         unsigned char c = (unsigned char)s.ptr[i];
@@ -40,27 +40,27 @@ static bool answers_is_value(slice s)
 }
 
 // Takes the line at the front of *section, which ends with CRLF.
-static bool answers_next_field(slice *section, slice *name, slice *value)
+static bool responses_next_field(slice *section, slice *name, slice *value)
 {
     if (section->len == 0) return false;
-    slice line = answers_until(*section, "\r\n");
+    slice line = responses_until(*section, "\r\n");
     *section = slice_from(*section, line.len + 2);
-    slice colon = answers_until(line, ": ");
+    slice colon = responses_until(line, ": ");
     *name = colon;
     *value = colon.ptr ? slice_from(line, colon.len + 2) : (slice){ 0 };
     return true;
 }
 
-slice answer_field(slice section, const char *name)
+slice responses_field(slice section, const char *name)
 {
     slice key, value;
-    while (answers_next_field(&section, &key, &value)) {
+    while (responses_next_field(&section, &key, &value)) {
         if (slice_equal_nocase(key, slice_of(name))) return value;
     }
     return (slice){ 0 };
 }
 
-static bool answers_number(slice s, unsigned base, uint64_t *n)
+static bool responses_number(slice s, unsigned base, uint64_t *n)
 {
     uint64_t sum = 0;
     if (s.len == 0 || s.len > 15) return false;
@@ -75,19 +75,19 @@ static bool answers_number(slice s, unsigned base, uint64_t *n)
 }
 
 // HTTP-version SP status-code SP reason; the version is the server's own, whatever was asked in.
-static bool answers_status_line(slice line, int *status)
+static bool responses_status_line(slice line, int *status)
 {
     uint64_t n = 0;
     if (line.len < 13 || memcmp(line.ptr, "HTTP/1.1 ", 9) != 0 || line.ptr[12] != ' ') return false;
-    if (!answers_number(slice_make(line.ptr + 9, 3), 10, &n) || n < 100 || n > 599) return false;
+    if (!responses_number(slice_make(line.ptr + 9, 3), 10, &n) || n < 100 || n > 599) return false;
     *status = (int)n;
     return true;
 }
 
-static const char *answers_take_field(answer *a, slice name, slice value, unsigned *dates)
+static const char *responses_take_field(read_response *a, slice name, slice value, unsigned *dates)
 {
-    if (!answers_is_token(name)) return "a field name is not a token";
-    if (!answers_is_value(value)) return "a field value is not of its grammar";
+    if (!responses_is_token(name)) return "a field name is not a token";
+    if (!responses_is_value(value)) return "a field value is not of its grammar";
     if (slice_equal_nocase(name, slice_of("date"))) ++*dates;
     if (slice_equal_nocase(name, slice_of("connection")))
         a->close = slice_equal_nocase(value, slice_of("close"));
@@ -97,7 +97,7 @@ static const char *answers_take_field(answer *a, slice name, slice value, unsign
         a->chunked = true;
     }
     if (slice_equal_nocase(name, slice_of("content-length"))) {
-        if (a->has_length || !answers_number(value, 10, &a->length))
+        if (a->has_length || !responses_number(value, 10, &a->length))
             return "Content-Length is not one number";
         a->has_length = true;
     }
@@ -105,7 +105,7 @@ static const char *answers_take_field(answer *a, slice name, slice value, unsign
 }
 
 // RFC 9110 §6.6.1, §8.6, §15; RFC 9112 §6.1
-static const char *answers_check_head(const answer *a, unsigned dates)
+static const char *responses_check_head(const read_response *a, unsigned dates)
 {
     bool bare = a->status < 200 || a->status == 204;
     if (a->status >= 200 && dates != 1) return "not exactly one Date";
@@ -116,20 +116,20 @@ static const char *answers_check_head(const answer *a, unsigned dates)
     return NULL;
 }
 
-static const char *answers_head(answer *a)
+static const char *responses_head(read_response *a)
 {
-    slice line = answers_until(a->head, "\r\n"), fields = slice_from(a->head, line.len + 2), name,
+    slice line = responses_until(a->head, "\r\n"), fields = slice_from(a->head, line.len + 2), name,
           value;
     unsigned dates = 0;
-    if (!answers_status_line(line, &a->status)) return "not a status line";
-    while (answers_next_field(&fields, &name, &value)) {
-        const char *why = answers_take_field(a, name, value, &dates);
+    if (!responses_status_line(line, &a->status)) return "not a status line";
+    while (responses_next_field(&fields, &name, &value)) {
+        const char *why = responses_take_field(a, name, value, &dates);
         if (why) return why;
     }
-    return answers_check_head(a, dates);
+    return responses_check_head(a, dates);
 }
 
-static bool answers_keep(answer *a, slice octets)
+static bool responses_keep(read_response *a, slice octets)
 {
     if (!a->content || octets.len > a->content_room - a->content_len) {
         size_t room = 2 * (a->content_len + octets.len) + 1;
@@ -144,85 +144,88 @@ static bool answers_keep(answer *a, slice octets)
 }
 
 // At most len octets of content from the front; false: there were fewer.
-static bool answers_take(slice *input, uint64_t len, answer *a)
+static bool responses_take(slice *input, uint64_t len, read_response *a)
 {
     size_t n = input->len < len ? input->len : (size_t)len;
-    if (!answers_keep(a, slice_make(input->ptr, n))) abort();
+    if (!responses_keep(a, slice_make(input->ptr, n))) abort();
     *input = slice_from(*input, n);
     return n == len;
 }
 
-static answer_state answers_trailers(slice *input, answer *a)
+static responses_state responses_trailers(slice *input, read_response *a)
 {
     if (input->len >= 2 && memcmp(input->ptr, "\r\n", 2) == 0) {
         *input = slice_from(*input, 2);
-        return ANSWER_IS_WHOLE;
+        return RESPONSE_IS_WHOLE;
     }
-    slice end = answers_until(*input, "\r\n\r\n");
-    if (!end.ptr) return ANSWER_IS_PART;
+    slice end = responses_until(*input, "\r\n\r\n");
+    if (!end.ptr) return RESPONSE_IS_PART;
     a->trailers = slice_make(input->ptr, end.len + 2);
     *input = slice_from(*input, end.len + 4);
     slice rest = a->trailers, name, value;
-    while (answers_next_field(&rest, &name, &value)) {
-        if (!answers_is_token(name) || !answers_is_value(value))
-            return answers_broken(a, "a trailer is broken");
+    while (responses_next_field(&rest, &name, &value)) {
+        if (!responses_is_token(name) || !responses_is_value(value))
+            return responses_broken(a, "a trailer is broken");
     }
-    return ANSWER_IS_WHOLE;
+    return RESPONSE_IS_WHOLE;
 }
 
-static answer_state answers_chunk(slice *input, answer *a, uint64_t *size)
+static responses_state responses_chunk(slice *input, read_response *a, uint64_t *size)
 {
-    slice line = answers_until(*input, "\r\n");
-    if (!line.ptr) return input->len > 17 ? answers_broken(a, "no chunk size") : ANSWER_IS_PART;
-    if (!answers_number(line, 16, size)) return answers_broken(a, "not a chunk size");
+    slice line = responses_until(*input, "\r\n");
+    if (!line.ptr) return input->len > 17 ? responses_broken(a, "no chunk size") : RESPONSE_IS_PART;
+    if (!responses_number(line, 16, size)) return responses_broken(a, "not a chunk size");
     *input = slice_from(*input, line.len + 2);
-    if (*size == 0) return answers_trailers(input, a);
-    if (!answers_take(input, *size, a) || input->len < 2) return ANSWER_IS_PART;
+    if (*size == 0) return responses_trailers(input, a);
+    if (!responses_take(input, *size, a) || input->len < 2) return RESPONSE_IS_PART;
     if (memcmp(input->ptr, "\r\n", 2) != 0)
-        return answers_broken(a, "a chunk is longer than it says");
+        return responses_broken(a, "a chunk is longer than it says");
     *input = slice_from(*input, 2);
-    return ANSWER_IS_WHOLE;
+    return RESPONSE_IS_WHOLE;
 }
 
-static answer_state answers_chunks(slice *input, answer *a)
+static responses_state responses_chunks(slice *input, read_response *a)
 {
     uint64_t size = 1;
-    answer_state state = ANSWER_IS_WHOLE;
-    while (state == ANSWER_IS_WHOLE && size)
-        state = answers_chunk(input, a, &size);
+    responses_state state = RESPONSE_IS_WHOLE;
+    while (state == RESPONSE_IS_WHOLE && size)
+        state = responses_chunk(input, a, &size);
     return state;
 }
 
-static answer_state answers_content(slice *input, bool to_head, bool at_end, answer *a)
+static responses_state responses_content(slice *input, bool to_head, bool at_end, read_response *a)
 {
-    if (to_head || a->status < 200 || a->status == 204 || a->status == 304) return ANSWER_IS_WHOLE;
-    if (a->chunked) return answers_chunks(input, a);
-    if (a->has_length) return answers_take(input, a->length, a) ? ANSWER_IS_WHOLE : ANSWER_IS_PART;
+    if (to_head || a->status < 200 || a->status == 204 || a->status == 304)
+        return RESPONSE_IS_WHOLE;
+    if (a->chunked) return responses_chunks(input, a);
+    if (a->has_length)
+        return responses_take(input, a->length, a) ? RESPONSE_IS_WHOLE : RESPONSE_IS_PART;
     a->delimited = true;
-    (void)answers_take(input, input->len, a);
-    return at_end ? ANSWER_IS_WHOLE : ANSWER_IS_PART;
+    (void)responses_take(input, input->len, a);
+    return at_end ? RESPONSE_IS_WHOLE : RESPONSE_IS_PART;
 }
 
-answer_state answer_read(slice *input, bool to_head, bool at_end, answer *a)
+responses_state responses_read(slice *input, bool to_head, bool at_end, read_response *a)
 {
-    *a = (answer){ .status = 0 };
-    if (input->len == 0) return ANSWER_IS_NONE;
-    slice head = answers_until(*input, "\r\n\r\n");
+    *a = (read_response){ .status = 0 };
+    if (input->len == 0) return RESPONSE_IS_NONE;
+    slice head = responses_until(*input, "\r\n\r\n");
     if (!head.ptr) {
         size_t n = input->len < 9 ? input->len : 9;
-        if (memcmp(input->ptr, "HTTP/1.1 ", n) != 0) return answers_broken(a, "not a status line");
+        if (memcmp(input->ptr, "HTTP/1.1 ", n) != 0)
+            return responses_broken(a, "not a status line");
         *input = slice_from(*input, input->len);
-        return ANSWER_IS_PART;
+        return RESPONSE_IS_PART;
     }
     a->head = slice_make(input->ptr, head.len + 2);
     a->has_head = true;
-    const char *why = answers_head(a);
-    if (why) return answers_broken(a, why);
+    const char *why = responses_head(a);
+    if (why) return responses_broken(a, why);
     *input = slice_from(*input, head.len + 4);
-    return answers_content(input, to_head, at_end, a);
+    return responses_content(input, to_head, at_end, a);
 }
 
-void answer_free(answer *a)
+void responses_free(read_response *a)
 {
     free(a->content);
     a->content = NULL;

@@ -2,15 +2,15 @@
 //
 // Answers made in advance: everything that does not change from request to request, in one piece.
 
-#include "exchange/answer.h"
+#include "exchange/prepared.h"
 
 #include "base/memory.h"
 #include "exchange/respond.h"
 #include "exchange/worker.h"
 
-enum { ANSWER_FIELDS_OCTETS_MAX = 8192 };
+enum { PREPARED_FIELDS_OCTETS_MAX = 8192 };
 
-static size_t answer_fields_octets(const skua_answer_desc *desc)
+static size_t prepared_fields_octets(const skua_answer_desc *desc)
 {
     size_t octets = 0;
     for (size_t i = 0; i < desc->fields_count; i++) {
@@ -19,7 +19,7 @@ static size_t answer_fields_octets(const skua_answer_desc *desc)
     return octets;
 }
 
-static bool answer_fields_are_valid(const skua_answer_desc *desc)
+static bool prepared_fields_are_valid(const skua_answer_desc *desc)
 {
     for (size_t i = 0; i < desc->fields_count; i++) {
         if (!respond_takes_field(desc->fields[i].name, desc->fields[i].value)) return false;
@@ -27,19 +27,19 @@ static bool answer_fields_are_valid(const skua_answer_desc *desc)
     return true;
 }
 
-static bool answer_states_length(const skua_answer_desc *desc)
+static bool prepared_states_length(const skua_answer_desc *desc)
 {
     if (desc->status == 204) return false;
     return desc->status != 304 || desc->has_length;
 }
 
-static size_t answer_room(const skua_answer_desc *desc, bool in_memory)
+static size_t prepared_room(const skua_answer_desc *desc, bool in_memory)
 {
-    return desc->fields_count * sizeof(response_field) + answer_fields_octets(desc) +
+    return desc->fields_count * sizeof(response_field) + prepared_fields_octets(desc) +
            (in_memory ? desc->content.len : 0);
 }
 
-static char *answer_put(char *at, slice octets, slice *kept)
+static char *prepared_put(char *at, slice octets, slice *kept)
 {
     if (octets.len) memcpy(at, octets.ptr, octets.len);
     *kept = slice_make(at, octets.len);
@@ -47,12 +47,12 @@ static char *answer_put(char *at, slice octets, slice *kept)
 }
 
 // The fields' slices come first, then the text that they are slices of, then the content.
-static void answer_keep(skua_answer *a, const skua_answer_desc *desc, bool in_memory)
+static void prepared_keep(skua_answer *a, const skua_answer_desc *desc, bool in_memory)
 {
     char *at = (char *)&a->fields[desc->fields_count];
     for (size_t i = 0; i < desc->fields_count; i++) {
-        at = answer_put(at, desc->fields[i].name, &a->fields[i].name);
-        at = answer_put(at, desc->fields[i].value, &a->fields[i].value);
+        at = prepared_put(at, desc->fields[i].name, &a->fields[i].name);
+        at = prepared_put(at, desc->fields[i].value, &a->fields[i].value);
         a->fields[i].id = field_identify(desc->fields[i].name);
         if (a->fields[i].id == FIELD_CONTENT_TYPE) a->typed = true;
     }
@@ -67,11 +67,11 @@ skua_status skua_answer_new(skua_worker *worker, const skua_answer_desc *desc, s
     CONTRACT(desc->fields || !desc->fields_count, "desc->fields must not be NULL");
     CONTRACT_SLICE(desc->content);
     CONTRACT_GIVEN(answer);
-    if (desc->status < 200 || desc->status > 599 || !answer_fields_are_valid(desc))
+    if (desc->status < 200 || desc->status > 599 || !prepared_fields_are_valid(desc))
         return SKUA_EINVAL;
-    if (answer_fields_octets(desc) > ANSWER_FIELDS_OCTETS_MAX) return SKUA_EINVAL;
+    if (prepared_fields_octets(desc) > PREPARED_FIELDS_OCTETS_MAX) return SKUA_EINVAL;
     bool in_memory = !desc->file && desc->content.len;
-    skua_answer *a = memory_alloc(sizeof *a + answer_room(desc, in_memory));
+    skua_answer *a = memory_alloc(sizeof *a + prepared_room(desc, in_memory));
     if (!a) return SKUA_ENOMEM;
     uint64_t length = in_memory ? desc->content.len : desc->length;
     *a = (skua_answer){
@@ -81,25 +81,25 @@ skua_status skua_answer_new(skua_worker *worker, const skua_answer_desc *desc, s
         .file = desc->file ? skua_file_ref(desc->file) : NULL,
         .offset = desc->offset,
         .length = in_memory || desc->file ? length : 0,
-        .stated_length = answer_states_length(desc) ? (int64_t)length : -1,
+        .stated_length = prepared_states_length(desc) ? (int64_t)length : -1,
         .fields_count = (unsigned)desc->fields_count,
-        .fields_octets = answer_fields_octets(desc),
+        .fields_octets = prepared_fields_octets(desc),
     };
-    answer_keep(a, desc, in_memory);
+    prepared_keep(a, desc, in_memory);
     *answer = a;
     return SKUA_OK;
 }
 
 skua_answer *skua_answer_ref(skua_answer *answer)
 {
-    answer_expect(answer, __func__);
+    prepared_expect(answer, __func__);
     answer->refs++;
     return answer;
 }
 
 void skua_answer_unref(skua_answer *answer)
 {
-    answer_expect(answer, __func__);
+    prepared_expect(answer, __func__);
     CONTRACT(answer->refs > 0, "called more often than there are references");
     if (--answer->refs) return;
     if (answer->file) skua_file_unref(answer->file);

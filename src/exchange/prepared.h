@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Answers made in advance, and files, as the response path sees them.
-#ifndef SKUA_EXCHANGE_ANSWER_H
-#define SKUA_EXCHANGE_ANSWER_H
+#ifndef SKUA_EXCHANGE_PREPARED_H
+#define SKUA_EXCHANGE_PREPARED_H
 
 #include "base/slice.h"
 #include "disk/file.h"
@@ -26,7 +26,7 @@ struct skua_answer {
 };
 
 // Stops the process unless it is an answer of this thread's worker. function: that of skua.h.
-static inline void answer_expect(const skua_answer *answer, const char *function)
+static inline void prepared_expect(const skua_answer *answer, const char *function)
 {
     if (!answer) contract_broken(function, "answer must not be NULL");
     if (!home_is_here(answer->worker))
