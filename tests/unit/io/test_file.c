@@ -46,7 +46,7 @@ static void directory(const char *path)
 static void make_socket(void)
 {
     struct sockaddr_un un = { .sun_family = AF_UNIX };
-    (void)snprintf(un.sun_path, sizeof un.sun_path, "%.32s/root/socket", base);
+    (void)snprintf(un.sun_path, sizeof un.sun_path, "%.32s/shared/socket", base);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_int_equal(bind(fd, (const struct sockaddr *)&un, sizeof un), 0);
     close(fd);
@@ -62,45 +62,45 @@ static void link_to_absolute(const char *target, const char *path)
 
 static void make_links_that_leave(void)
 {
-    link_to("root", "alias");
+    link_to("shared", "alias");
     link_to("loop-outside", "loop-outside");
-    link_to_absolute("/root/file", "root/absolute-in");
-    link_to_absolute("/root/a/", "root/absolute-directory");
-    link_to_absolute("/root", "root/absolute-self");
-    link_to_absolute("/alias/file", "root/absolute-alias");
-    link_to_absolute("/root/a/../../root/./file", "root/absolute-again");
-    link_to_absolute("/root/absolute-in", "root/absolute-twice");
-    link_to_absolute("/root/nothing", "root/absolute-dangling");
-    link_to_absolute("/root/../secret", "root/absolute-out-later");
-    link_to_absolute("/secret", "root/absolute-beside");
-    link_to_absolute("/secret/below", "root/absolute-below-file");
-    link_to_absolute("/nothing/at/all", "root/absolute-nothing");
-    link_to_absolute("/loop-outside/file", "root/absolute-loop");
-    link_to("../root/file", "root/back");
-    link_to("../../../root/a/b/deep", "root/a/b/back");
+    link_to_absolute("/shared/file", "shared/absolute-in");
+    link_to_absolute("/shared/a/", "shared/absolute-directory");
+    link_to_absolute("/shared", "shared/absolute-self");
+    link_to_absolute("/alias/file", "shared/absolute-alias");
+    link_to_absolute("/shared/a/../../shared/./file", "shared/absolute-again");
+    link_to_absolute("/shared/absolute-in", "shared/absolute-twice");
+    link_to_absolute("/shared/nothing", "shared/absolute-dangling");
+    link_to_absolute("/shared/../secret", "shared/absolute-out-later");
+    link_to_absolute("/secret", "shared/absolute-beside");
+    link_to_absolute("/secret/below", "shared/absolute-below-file");
+    link_to_absolute("/nothing/at/all", "shared/absolute-nothing");
+    link_to_absolute("/loop-outside/file", "shared/absolute-loop");
+    link_to("../shared/file", "shared/back");
+    link_to("../../../shared/a/b/deep", "shared/a/b/back");
 }
 
 static void make_links(void)
 {
-    link_to("file", "root/in");
-    link_to("a/b", "root/in-directory");
-    link_to("../../file", "root/a/b/up");
-    link_to("../../../secret", "root/a/b/out");
-    link_to("../secret", "root/out");
-    link_to("a/../../secret", "root/out-later");
-    link_to("/etc/passwd", "root/absolute");
-    link_to("/", "root/absolute-root");
-    link_to("nothing", "root/dangling");
-    link_to("loop", "root/loop");
-    link_to("file/", "root/in-slash");
-    link_to(".", "root/self");
-    link_to("in-directory/up", "root/in-two");
-    link_to("..", "root/parent");
+    link_to("file", "shared/in");
+    link_to("a/b", "shared/in-directory");
+    link_to("../../file", "shared/a/b/up");
+    link_to("../../../secret", "shared/a/b/out");
+    link_to("../secret", "shared/out");
+    link_to("a/../../secret", "shared/out-later");
+    link_to("/etc/passwd", "shared/absolute");
+    link_to("/", "shared/absolute-root");
+    link_to("nothing", "shared/dangling");
+    link_to("loop", "shared/loop");
+    link_to("file/", "shared/in-slash");
+    link_to(".", "shared/self");
+    link_to("in-directory/up", "shared/in-two");
+    link_to("..", "shared/parent");
     make_links_that_leave();
     char from[24], to[24];
-    link_to("file", "root/chain-1");
+    link_to("file", "shared/chain-1");
     for (int i = 2; i <= 41; i++) {
-        (void)snprintf(from, sizeof from, "root/chain-%d", i);
+        (void)snprintf(from, sizeof from, "shared/chain-%d", i);
         (void)snprintf(to, sizeof to, "chain-%d", i - 1);
         link_to(to, from);
     }
@@ -113,21 +113,21 @@ static int set_up(void **state)
     assert_non_null(mkdtemp(base));
     assert_int_equal(chmod(base, 0755), 0);
     base_fd = open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    directory("root");
-    directory("root/a");
-    directory("root/a/b");
-    directory("root/unsearchable");
+    directory("shared");
+    directory("shared/a");
+    directory("shared/a/b");
+    directory("shared/unsearchable");
     put("secret", "outside");
-    put("root/file", "inside");
-    put("root/a/b/deep", "deep inside");
-    put("root/unreadable", "hidden");
-    put("root/unsearchable/file", "hidden");
-    assert_int_equal(fchmodat(base_fd, "root/unreadable", 0, 0), 0);
-    assert_int_equal(fchmodat(base_fd, "root/unsearchable", 0, 0), 0);
-    assert_int_equal(mkfifoat(base_fd, "root/fifo", 0644), 0);
+    put("shared/file", "inside");
+    put("shared/a/b/deep", "deep inside");
+    put("shared/unreadable", "hidden");
+    put("shared/unsearchable/file", "hidden");
+    assert_int_equal(fchmodat(base_fd, "shared/unreadable", 0, 0), 0);
+    assert_int_equal(fchmodat(base_fd, "shared/unsearchable", 0, 0), 0);
+    assert_int_equal(mkfifoat(base_fd, "shared/fifo", 0644), 0);
     make_links();
     make_socket();
-    root.fd = openat(base_fd, "root", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    root.fd = openat(base_fd, "shared", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     assert_true(root.fd >= 0);
     return 0;
 }
@@ -180,7 +180,7 @@ static const path_case path_cases[] = {
     { "loop", SKUA_ENOENT, SKUA_FILE_OTHER, false },
     { "loop/file", SKUA_ENOENT, SKUA_FILE_OTHER, false },
     { "..", SKUA_EACCES, SKUA_FILE_OTHER, false },
-    { "../root/file", SKUA_EACCES, SKUA_FILE_OTHER, false },
+    { "../shared/file", SKUA_EACCES, SKUA_FILE_OTHER, false },
     { "../secret", SKUA_EACCES, SKUA_FILE_OTHER, false },
     { "a/../../secret", SKUA_EACCES, SKUA_FILE_OTHER, false },
     { "/etc/passwd", SKUA_EACCES, SKUA_FILE_OTHER, false },
@@ -213,7 +213,7 @@ static const path_case path_cases[] = {
     { "absolute-root", SKUA_EACCES, SKUA_FILE_OTHER, false },
     { "absolute-root/nothing", SKUA_EACCES, SKUA_FILE_OTHER, false },
     // A link leads out, and the rest of the path back: it would tell where the root is.
-    { "parent/root/file", SKUA_EACCES, SKUA_FILE_OTHER, false },
+    { "parent/shared/file", SKUA_EACCES, SKUA_FILE_OTHER, false },
     { "fifo", SKUA_EACCES, SKUA_FILE_OTHER, true },
     { "socket", SKUA_EACCES, SKUA_FILE_OTHER, true },
 };
@@ -487,24 +487,24 @@ static void test_file_stays_beneath_while_renamed(void **state)
     assert_int_equal(mkdirat(base_fd, "outside", 0755), 0);
     put("outside/target", "outside");
     assert_int_equal(fstatat(base_fd, "outside/target", &st, 0), 0);
-    directory("root/swapped");
-    put("root/swapped/target", "inside");
-    link_to("../outside", "root/trap");
+    directory("shared/swapped");
+    put("shared/swapped/target", "inside");
+    link_to("../outside", "shared/trap");
     // A directory changes places with a link that leads out.
-    static const char *const with_link[] = { "root/swapped", "root/kept", "root/trap" };
+    static const char *const with_link[] = { "shared/swapped", "shared/kept", "shared/trap" };
     race(with_link, "swapped/target", st.st_ino);
-    link_to_absolute("/root/swapped/target", "root/absolute-swapped");
+    link_to_absolute("/shared/swapped/target", "shared/absolute-swapped");
     race(with_link, "absolute-swapped", st.st_ino);
-    assert_int_equal(unlinkat(base_fd, "root/absolute-swapped", 0), 0);
+    assert_int_equal(unlinkat(base_fd, "shared/absolute-swapped", 0), 0);
     // A directory is moved out while the path goes up from it.
-    directory("root/deep");
-    directory("root/deep/er");
-    put("root/deep/target", "inside");
-    static const char *const moved_out[] = { "root/deep/er", "outside/er", "outside/nothing" };
+    directory("shared/deep");
+    directory("shared/deep/er");
+    put("shared/deep/target", "inside");
+    static const char *const moved_out[] = { "shared/deep/er", "outside/er", "outside/nothing" };
     race(moved_out, "deep/er/../target", st.st_ino);
-    assert_int_equal(unlinkat(base_fd, "root/trap", 0), 0);
+    assert_int_equal(unlinkat(base_fd, "shared/trap", 0), 0);
     char command[128];
-    (void)snprintf(command, sizeof command, "cd %.32s && rm -r outside root/swapped root/deep",
+    (void)snprintf(command, sizeof command, "cd %.32s && rm -r outside shared/swapped shared/deep",
                    base);
     assert_int_equal(system(command), 0);
 }
