@@ -72,9 +72,9 @@ static int64_t session_excuse(session *s)
     return look;
 }
 
-static uint64_t session_owed(const session *s, int64_t ns)
+uint64_t session_owed(const skua_worker *w, int64_t ns)
 {
-    return worker_config(s->worker)->rate_octets_min * (uint64_t)(ns / 1000000) / 1000;
+    return worker_config(w)->rate_octets_min * (uint64_t)(ns / 1000000) / 1000;
 }
 
 // The kernel of a slow reader makes room in steps, and each may take it longer than a standstill may
@@ -83,7 +83,7 @@ static uint64_t session_owed(const session *s, int64_t ns)
 static void session_count_credit(session *s, uint64_t octets, int64_t passed_ns)
 {
     session_progress *p = &s->progress;
-    uint64_t owed = session_owed(s, passed_ns);
+    uint64_t owed = session_owed(s->worker, passed_ns);
     p->credit = p->credit > owed ? p->credit - (uint32_t)owed : 0;
     if (!(p->stood || p->credit) || s->out->octets == 0) return;
     octets += p->credit;
@@ -116,7 +116,7 @@ bool session_is_too_slow(session *s)
     bool paced = s->protocol->is_paced(s);
     if (now - p->window_ns < window && !paced) return false;
     uint64_t moved = gone - p->window_gone;
-    if (!paced && moved > 0 && moved < session_owed(s, window)) return true;
+    if (!paced && moved > 0 && moved < session_owed(s->worker, window)) return true;
     p->window_gone = gone;
     p->window_ns = now;
     return false;

@@ -11,7 +11,8 @@
 typedef struct session session;
 typedef struct protocol_table protocol_table;
 
-// Octets that a reader of responses may have taken in advance: see docs/limits.md.
+// The octets that a peer may have taken in advance, as its kernel makes room in steps. It may rest for
+// as long as they last at the minimum rate: see docs/limits.md.
 enum { SESSION_CREDIT_MAX = 65536 };
 
 // What is known of the connection, which outlives the session.
@@ -119,6 +120,9 @@ void session_watch(session *s);
 
 // How often that is looked at.
 int64_t session_look_ns(const skua_worker *w);
+
+// The octets that a peer must take in that time, at the minimum rate.
+uint64_t session_owed(const skua_worker *w, int64_t ns);
 
 // Looks at what has moved since: nothing for stall_timeout_ns, or something, but less than the
 // minimum rate over its window, is too slow.

@@ -135,27 +135,16 @@ void handoff_accepted(server_worker *w, int fd, const io_address *peer)
 
 // ---- Descriptors ----
 
-static void handoff_told_to_evict(mail *letter, void *reader)
+static void handoff_told_to_evict(server_worker *w)
 {
-    (void)letter;
-    server_worker *w = reader;
-    atomic_store_explicit(&w->shared.evicting, false, memory_order_release);
     (void)worker_evict(w);
-    gate_leave(&w->posting);
-}
-
-static void handoff_tell_to_evict(server_worker *to)
-{
-    if (atomic_exchange_explicit(&to->shared.evicting, true, memory_order_acquire)) return;
-    if (!gate_enter(&to->posting)) return; // it is ending, and closes everything
-    to->evict_letter.deliver = handoff_told_to_evict;
-    worker_post(&to->self, &to->evict_letter);
 }
 
 void handoff_evict(server_worker *w)
 {
     const skua_server *server = w->self.server;
     for (unsigned i = 0; i < server->worker_count; i++) {
-        if (server->workers[i] != w) handoff_tell_to_evict(server->workers[i]);
+        server_worker *to = server->workers[i];
+        if (to != w) worker_tell(to, &to->evicting, handoff_told_to_evict);
     }
 }

@@ -21,23 +21,6 @@ static const int64_t pressure_look_ns = 100000000, pressure_tell_ns = (int64_t)6
 
 // ---- Hearing of it ----
 
-static void pressure_heard(mail *letter, void *reader)
-{
-    (void)letter;
-    server_worker *w = reader;
-    atomic_store_explicit(&w->shared.pressed, false, memory_order_release);
-    pressure_look(w);
-    gate_leave(&w->posting);
-}
-
-static void pressure_tell(server_worker *to)
-{
-    if (atomic_exchange_explicit(&to->shared.pressed, true, memory_order_acquire)) return;
-    if (!gate_enter(&to->posting)) return; // it is ending, and closes everything
-    to->pressure_letter.deliver = pressure_heard;
-    worker_post(&to->self, &to->pressure_letter);
-}
-
 void pressure_grown(lease *l)
 {
     skua_worker *self = (skua_worker *)(void *)((char *)l - offsetof(skua_worker, memory));
@@ -46,7 +29,7 @@ void pressure_grown(lease *l)
     if (level <= self->pressure) return;
     self->pressure = (uint8_t)level;
     for (unsigned i = 0; i < server->worker_count; i++)
-        pressure_tell(server->workers[i]);
+        worker_tell(server->workers[i], &server->workers[i]->pressed, pressure_look);
 }
 
 // ---- Choosing ----

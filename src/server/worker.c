@@ -13,6 +13,25 @@ bool worker_has_room(const server_worker *w)
            w->connections.in_use < w->connections.items_max;
 }
 
+static void worker_hear(mail *letter, void *reader)
+{
+    server_worker *w = reader;
+    worker_call *call = (worker_call *)(void *)letter;
+    // Before it is acted on: what is found meanwhile by others is worth another call.
+    atomic_store_explicit(&call->shared.under_way, false, memory_order_release);
+    call->heard(w);
+    gate_leave(&w->posting);
+}
+
+void worker_tell(server_worker *to, worker_call *call, void (*heard)(server_worker *w))
+{
+    if (atomic_exchange_explicit(&call->shared.under_way, true, memory_order_acquire)) return;
+    if (!gate_enter(&to->posting)) return; // it is ending, and closes everything
+    call->letter.deliver = worker_hear;
+    call->heard = heard;
+    worker_post(&to->self, &call->letter);
+}
+
 bool worker_evict(server_worker *w)
 {
     bool any = false;
@@ -23,6 +42,7 @@ bool worker_evict(server_worker *w)
     }
     return any;
 }
+
 // ---- Public ----
 
 unsigned skua_worker_index(const skua_worker *w)

@@ -14,7 +14,19 @@ enum { WORKER_LOCALS_MAX = 16, WORKER_LISTENERS_MAX = 16 };
 // A socket on its way from the worker that accepted it to another.
 typedef struct handed handed;
 
-typedef struct server_worker {
+typedef struct server_worker server_worker;
+
+// A call to a worker from any thread, of which one at a time is under way: whoever calls again
+// before it has been heard adds nothing.
+typedef struct worker_call {
+    mail letter; // first
+    void (*heard)(server_worker *w);
+    struct {
+        atomic_bool under_way;
+    } shared;
+} worker_call;
+
+struct server_worker {
     skua_worker self; // first: what exchanges and the program know of it
     pthread_t thread;
     bool thread_started;
@@ -31,8 +43,8 @@ typedef struct server_worker {
     mailbox handed_back; // letters of its own that others have taken the socket from
     handed *free_handed;
     unsigned turn;        // the worker that gets the next socket
-    mail evict_letter;    // under way while shared.evicting
-    mail pressure_letter; // under way while shared.pressed
+    worker_call evicting; // told to close descriptors
+    worker_call pressed;  // told that memory is short
     void *locals[WORKER_LOCALS_MAX];
 
     uint64_t accepted; // connections, refused ones among them
@@ -44,11 +56,7 @@ typedef struct server_worker {
     io_deadline pressing; // of pressure.h
     // how long a connection may be idle, and linger; short while draining
     int64_t keep_alive_ns, linger_ns;
-    struct {
-        atomic_bool evicting; // it has been told to close descriptors, and has not heard it yet
-        atomic_bool pressed;  // it has been told that memory is short, and has not heard it yet
-    } shared;
-} server_worker;
+};
 
 _Static_assert(offsetof(server_worker, self) == 0, "worker_of");
 
@@ -59,6 +67,10 @@ static inline server_worker *worker_of(skua_worker *w)
 
 // Whether one more connection may be opened.
 bool worker_has_room(const server_worker *w);
+
+// Makes the call, one of to's, unless it is under way. heard is called on the worker's thread; it is
+// not when the worker is ending.  Thread: any.
+void worker_tell(server_worker *to, worker_call *call, void (*heard)(server_worker *w));
 
 // Closes cached descriptors; returns whether there were any.
 bool worker_evict(server_worker *w);

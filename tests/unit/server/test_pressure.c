@@ -277,27 +277,39 @@ static void test_at_the_limit_nothing_is_accepted(void **state)
     assert_int_equal(b.lines, 2); // a minute apart
 }
 
+static sim_client *upload_begin(bed *b)
+{
+    sim_client *client = connect_and_send(
+        b,
+        SKUA_SLICE("POST /collect HTTP/1.1\r\nHost: localhost\r\nContent-Length: 200000\r\n\r\n"));
+    bed_turn_for(b, second_ns);
+    return client;
+}
+
+// The server is at its limit when the content comes.
+static void upload_send_at_the_limit(bed *b, sim_client *client)
+{
+    static char content[UPLOAD];
+    bed_fill(b, 1100);
+    bed_turn_for(b, tick_ns);
+    assert_true(b->worker->self.slow);
+    memset(content, 'u', sizeof content);
+    assert_true(sim_client_send(client, slice_make(content, sizeof content)));
+}
+
 // It takes about 50 s at 16 KiB per look; a stall would be 30 s.
 static void test_at_the_limit_requests_are_slowed_and_not_ended(void **state)
 {
     (void)state;
-    static char content[UPLOAD];
     bed b;
     bed_open(&b);
-    sim_client *upload = connect_and_send(
-        &b,
-        SKUA_SLICE("POST /collect HTTP/1.1\r\nHost: localhost\r\nContent-Length: 200000\r\n\r\n"));
     sim_client *stalled = connect_and_send(
         &b, SKUA_SLICE("POST /collect HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\na"));
     sim_client *download =
         connect_and_send(&b, SKUA_SLICE("GET /pull HTTP/1.1\r\nHost: localhost\r\n\r\n"));
     sim_client_pause(download, true);
-    bed_turn_for(&b, second_ns);
-    bed_fill(&b, 1100);
-    bed_turn_for(&b, tick_ns);
-    assert_true(b.worker->self.slow);
-    memset(content, 'u', sizeof content);
-    assert_true(sim_client_send(upload, slice_make(content, sizeof content)));
+    sim_client *upload = upload_begin(&b);
+    upload_send_at_the_limit(&b, upload);
     sim_client_pause(download, false);
     bed_turn_for(&b, 20 * second_ns);
     assert_false(is_over(upload));
@@ -313,16 +325,10 @@ static void test_at_the_limit_requests_are_slowed_and_not_ended(void **state)
 static void test_uploads_go_on_when_there_is_memory_again(void **state)
 {
     (void)state;
-    static char content[UPLOAD];
     bed b;
     bed_open(&b);
-    sim_client *upload = connect_and_send(
-        &b,
-        SKUA_SLICE("POST /collect HTTP/1.1\r\nHost: localhost\r\nContent-Length: 200000\r\n\r\n"));
-    bed_turn_for(&b, second_ns);
-    bed_fill(&b, 1100);
-    bed_turn_for(&b, tick_ns);
-    assert_true(sim_client_send(upload, slice_make(content, sizeof content)));
+    sim_client *upload = upload_begin(&b);
+    upload_send_at_the_limit(&b, upload);
     bed_turn_for(&b, second_ns);
     assert_int_equal(sim_client_received(upload).len, 0);
     bed_fill(&b, 0);
