@@ -39,6 +39,13 @@ install(FILES ${PROJECT_BINARY_DIR}/SkuaConfig.cmake ${PROJECT_BINARY_DIR}/SkuaC
     DESTINATION ${SKUA_CMAKE_DIR})
 
 file(RELATIVE_PATH SKUA_PC_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+# Whoever links with the shared library does not need what it is linked with; a static one is all that they have.
+set(SKUA_PC_REQUIRES)
+if(SKUA_TLS AND SKUA_SHARED)
+    set(SKUA_PC_REQUIRES "Requires.private: libssl libcrypto\n")
+elseif(SKUA_TLS)
+    set(SKUA_PC_REQUIRES "Requires: libssl libcrypto\n")
+endif()
 configure_file(${CMAKE_CURRENT_LIST_DIR}/skua.pc.in ${PROJECT_BINARY_DIR}/skua.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/skua.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 

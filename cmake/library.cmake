@@ -32,6 +32,10 @@ function(skua_add_library target kind)
     target_include_directories(${target} PUBLIC
         $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
     target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:skua_options> PUBLIC Threads::Threads)
+    if(SKUA_TLS)
+        target_compile_definitions(${target} PRIVATE SKUA_TLS)
+        target_link_libraries(${target} PRIVATE OpenSSL::SSL OpenSSL::Crypto)
+    endif()
 endfunction()
 
 if(SKUA_FORM STREQUAL "single")

@@ -95,7 +95,7 @@ def test_find_package_of_another_version(project, installed):
 @pytest.mark.parametrize("static", [True, False])
 def test_pkg_config(project, installed, static):
     env = {**os.environ, "PKG_CONFIG_PATH": str(lib(installed) / "pkgconfig"), "LD_LIBRARY_PATH": str(lib(installed))}
-    flags = run(["pkg-config", "--cflags", "--libs", "skua"], env=env).split()
+    flags = run(["pkg-config", "--cflags", "--libs", *["--static"] * static, "skua"], env=env).split()
     if static:
         flags = ["-static", *flags]
     run(["cc", *C_WARNINGS, project / "app.c", *flags, "-o", project / "app"])
@@ -139,7 +139,7 @@ LINKERS = [["gcc"], ["gcc", "-fno-lto"], ["gcc", "-flto"], ["clang"], ["clang", 
 @pytest.mark.parametrize("linker", LINKERS, ids=" ".join)
 def test_archive_links(project, archive, linker):
     assert is_machine_code(archive)
-    run([*linker, "-I", ROOT / "include", project / "app.c", archive, "-pthread", "-o", project / "app"])
+    run([*linker, "-I", ROOT / "include", project / "app.c", archive, "-lssl", "-lcrypto", "-pthread", "-o", project / "app"])
     assert answers(project / "app") == b"Hello, World!"
 
 
@@ -150,7 +150,7 @@ def test_archive_beside_the_same_names(project, archive, tmp_path):
     assert len(names) > 300
     own = [f"int {name}(void);\nint {name}(void) {{ return 1; }}\n" for pair in names for name in pair]
     (project / "own.c").write_text("".join(own))
-    run(["cc", "-I", ROOT / "include", "-fno-builtin", "app.c", "own.c", archive, "-pthread", "-o", "app"], cwd=project)
+    run(["cc", "-I", ROOT / "include", "-fno-builtin", "app.c", "own.c", archive, "-lssl", "-lcrypto", "-pthread", "-o", "app"], cwd=project)
     assert answers(project / "app") == b"Hello, World!"
 
 
