@@ -10,16 +10,16 @@
 
 // The portable twin, under names of its own.
 field_id portable_identify(slice name);
-void portable_init(h1_head *head, const h1_limits *limits, h1_field *fields);
-h1_result portable_read(h1_head *head, slice octets);
+void portable_init(request_head *head, const head_limits *limits, head_field *fields);
+h1_result portable_read(request_head *head, slice octets);
 
 #define SKUA_PORTABLE 1
 #define field_identify portable_identify
-#define h1_head_init portable_init
+#define head_init portable_init
 #define h1_head_read portable_read
 #include "http/h1_head.c"
 #undef field_identify
-#undef h1_head_init
+#undef head_init
 #undef h1_head_read
 
 static const char *const names[] = { "short", "command line", "browser", "4 KiB, cookies" };
@@ -41,22 +41,22 @@ static const char *const samples[] = {
     "If-None-Match: \"1a2b3c-5d6e7f\"\r\n\r\n",
 };
 
-static const h1_limits limits = {
+static const head_limits limits = {
     .head_octets_max = 16384, .target_octets_max = 8192, .method_octets_max = 17, .fields_max = 100
 };
 
-static h1_field fields[100];
+static head_field fields[100];
 
 static uint64_t head_ours(const void *input)
 {
-    h1_head head;
-    h1_head_init(&head, &limits, fields);
+    request_head head;
+    head_init(&head, &limits, fields);
     return h1_head_read(&head, *(const slice *)input) == H1_DONE ? head.octets : 0;
 }
 
 static uint64_t head_plain(const void *input)
 {
-    h1_head head;
+    request_head head;
     portable_init(&head, &limits, fields);
     return portable_read(&head, *(const slice *)input) == H1_DONE ? head.octets : 0;
 }

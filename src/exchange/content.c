@@ -90,11 +90,11 @@ void content_deliver_unstated(skua_request *r, slice octets)
 int64_t skua_content_length(const skua_request *r)
 {
     request_expect_reader(r, __func__);
-    switch ((h1_content)r->head.content) {
-    case H1_CONTENT_NONE: return 0;
-    case H1_CONTENT_LENGTH:
+    switch ((head_content)r->head.content) {
+    case HEAD_CONTENT_NONE: return 0;
+    case HEAD_CONTENT_LENGTH:
         return r->head.content_length > INT64_MAX ? INT64_MAX : (int64_t)r->head.content_length;
-    case H1_CONTENT_CHUNKED: return -1;
+    case HEAD_CONTENT_STREAMED: return -1;
     }
     return 0;
 }
@@ -133,7 +133,8 @@ skua_status skua_content_limit(skua_request *r, uint64_t octets_max)
     if (r->responding == RESPONSE_QUEUED || r->heading) return request_refusal(r);
     r->content_max = octets_max;
     if (octets_max == 0) return SKUA_OK;
-    uint64_t known = r->head.content == H1_CONTENT_LENGTH ? r->head.content_length : r->content_got;
+    uint64_t known =
+        r->head.content == HEAD_CONTENT_LENGTH ? r->head.content_length : r->content_got;
     if (known <= octets_max) return SKUA_OK;
     content_refuse_length(r);
     if (!r->carrier->running) r->carrier->table->kick(r->carrier);
@@ -257,7 +258,7 @@ skua_status skua_content_collect(skua_request *r, uint64_t octets_max, skua_coll
     r->collected = fn;
     r->collected_user = user;
     r->collection_max = octets_max ? octets_max : worker_config(r->worker)->content_octets_max;
-    if (r->head.content == H1_CONTENT_LENGTH && r->head.content_length > r->collection_max) {
+    if (r->head.content == HEAD_CONTENT_LENGTH && r->head.content_length > r->collection_max) {
         r->reader = content_collect;
         content_collect_fail(r, SKUA_ELIMIT);
         return SKUA_OK;

@@ -12,7 +12,7 @@ enum { REQUEST_ROOM_OCTETS = 1024 };
 
 size_t request_octets(const skua_worker *w)
 {
-    size_t fields = (w->head_limits.fields_max * sizeof(h1_field) + 15) & ~(size_t)15;
+    size_t fields = (w->head_bounds.fields_max * sizeof(head_field) + 15) & ~(size_t)15;
     return ((sizeof(skua_request) + 15) & ~(size_t)15) + fields + REQUEST_ROOM_OCTETS;
 }
 
@@ -43,7 +43,7 @@ skua_request *request_take(skua_worker *w, carrier *c)
     arena_init(&r->memory, &w->blocks);
     arena_lend(&r->memory, (char *)r + request_octets(w) - REQUEST_ROOM_OCTETS,
                REQUEST_ROOM_OCTETS);
-    h1_head_init(&r->head, &w->head_limits, r->head_fields);
+    head_init(&r->head, &w->head_bounds, r->head_fields);
     return r;
 }
 
@@ -63,7 +63,7 @@ slice request_known_field(const skua_request *r, field_id id)
 {
     if (!(r->head.seen & 1u << id)) return (slice){ 0 };
     for (size_t i = 0; i < r->head.count; i++) {
-        if (r->head_fields[i].id == id) return h1_value(&r->head, r->base, i);
+        if (r->head_fields[i].id == id) return head_value(&r->head, r->base, i);
     }
     return (slice){ 0 };
 }

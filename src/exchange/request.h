@@ -10,7 +10,7 @@
 #include "base/contract.h"
 #include "disk/work.h"
 #include "exchange/response.h"
-#include "http/h1_head.h"
+#include "http/head.h"
 #include "http/target.h"
 #include "route/router.h"
 #include "thread/here.h"
@@ -144,9 +144,9 @@ struct skua_request {
     uint64_t mark;   // the queue's total_in after the last octet of the answer
     const skua_field *received_trailers;
 
-    h1_head head;
+    request_head head;
     router_match match;
-    h1_field head_fields[]; // room for limits.fields_max
+    head_field head_fields[]; // room for limits.fields_max
 };
 
 // ---- The contract ----

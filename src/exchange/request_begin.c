@@ -33,14 +33,14 @@ static slice request_rest_of_line(slice octets, size_t at)
 static void request_keep_asked(skua_request *r, slice octets)
 {
     enum { ASKED_OCTETS_MAX = 1024 };
-    h1_head *head = &r->head;
-    slice asked = h1_target(head, octets.ptr);
+    request_head *head = &r->head;
+    slice asked = head_target(head, octets.ptr);
     if (!head->version) {
         size_t at = (size_t)head->start + head->method_len + (head->method_len > 0);
         asked = request_rest_of_line(octets, at < octets.len ? at : octets.len);
         if (asked.len > ASKED_OCTETS_MAX) asked.len = ASKED_OCTETS_MAX;
     }
-    r->method = arena_copy(&r->memory, h1_method(head, octets.ptr));
+    r->method = arena_copy(&r->memory, head_method(head, octets.ptr));
     r->target_text = arena_copy(&r->memory, asked);
 }
 
@@ -72,7 +72,7 @@ static bool request_read_target(skua_request *r)
     r->query = parts.query;
     r->authority = parts.authority;
     if (!parts.authority.ptr && r->head.host)
-        r->authority = h1_value(&r->head, r->base, r->head.host - 1u);
+        r->authority = head_value(&r->head, r->base, r->head.host - 1u);
     r->plain = true;
     r->path = parts.raw_path; // none of CONNECT
     if (parts.clean || parts.form == TARGET_ASTERISK) return true;
@@ -186,8 +186,8 @@ void request_begin(skua_request *r, const char *octets)
     memcpy(base, octets, r->head.octets);
     r->base = base;
     r->began_ns = r->worker->lane ? io_clock_ns() : r->worker->loop.now_ns;
-    r->method = h1_method(&r->head, base);
-    r->target_text = h1_target(&r->head, base);
+    r->method = head_method(&r->head, base);
+    r->target_text = head_target(&r->head, base);
     r->is_head = r->method.len == 4 && memcmp(r->method.ptr, "HEAD", 4) == 0;
     if (!request_read_target(r)) return;
     if (request_host_is_served(r)) {

@@ -90,8 +90,8 @@ slice skua_request_field(const skua_request *r, const char *name)
     if (id) return request_known_field(r, id);
     for (size_t i = 0; i < r->head.count; i++) {
         if (r->head_fields[i].id == FIELD_OTHER &&
-            slice_equal_nocase(h1_name(&r->head, r->base, i), wanted)) {
-            return h1_value(&r->head, r->base, i);
+            slice_equal_nocase(head_name(&r->head, r->base, i), wanted)) {
+            return head_value(&r->head, r->base, i);
         }
     }
     return (slice){ 0 };
@@ -105,8 +105,8 @@ bool skua_request_field_next(const skua_request *r, const char *name, size_t *in
     CONTRACT_GIVEN(value);
     slice wanted = slice_of(name);
     for (size_t i = *index; i < r->head.count; i++) {
-        if (!slice_equal_nocase(h1_name(&r->head, r->base, i), wanted)) continue;
-        *value = h1_value(&r->head, r->base, i);
+        if (!slice_equal_nocase(head_name(&r->head, r->base, i), wanted)) continue;
+        *value = head_value(&r->head, r->base, i);
         *index = i + 1;
         return true;
     }
@@ -126,7 +126,8 @@ bool skua_request_field_at(const skua_request *r, size_t index, skua_field *fiel
     request_expect_reader(r, __func__);
     CONTRACT_GIVEN(field);
     if (index >= r->head.count) return false;
-    *field = (skua_field){ h1_name(&r->head, r->base, index), h1_value(&r->head, r->base, index) };
+    *field =
+        (skua_field){ head_name(&r->head, r->base, index), head_value(&r->head, r->base, index) };
     return true;
 }
 
@@ -150,7 +151,7 @@ bool skua_request_cookie_at(const skua_request *r, size_t index, skua_field *coo
     CONTRACT_GIVEN(cookie);
     for (size_t i = 0; i < r->head.count; i++) {
         if (r->head_fields[i].id != FIELD_COOKIE) continue;
-        slice rest = h1_value(&r->head, r->base, i), name, value;
+        slice rest = head_value(&r->head, r->base, i), name, value;
         while (cookie_next(&rest, &name, &value)) {
             if (index-- > 0) continue;
             *cookie = (skua_field){ name, value };
@@ -169,7 +170,7 @@ slice skua_request_cookie(const skua_request *r, const char *name)
     slice wanted = slice_of(name);
     for (size_t i = 0; i < r->head.count; i++) {
         if (r->head_fields[i].id != FIELD_COOKIE) continue;
-        slice rest = h1_value(&r->head, r->base, i), found, value;
+        slice rest = head_value(&r->head, r->base, i), found, value;
         while (cookie_next(&rest, &found, &value)) {
             if (slice_equal(found, wanted)) return value;
         }

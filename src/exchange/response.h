@@ -5,7 +5,7 @@
 #define SKUA_EXCHANGE_RESPONSE_H
 
 #include "base/out.h"
-#include "http/h1_head.h"
+#include "http/head.h"
 
 // Where the content of a response comes from.
 typedef enum source_kind {

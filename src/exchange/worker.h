@@ -11,7 +11,7 @@
 #include "disk/home.h"
 #include "exchange/hosts.h"
 #include "http/chunk.h"
-#include "http/h1_head.h"
+#include "http/head.h"
 #include "log/log.h"
 
 typedef struct middleware_set middleware_set;
@@ -49,7 +49,7 @@ struct skua_worker {
 #endif
     struct h1_session *free_sessions; // of HTTP/1
     registry_slot *free_tickets, *free_timers;
-    h1_limits head_limits;
+    head_limits head_bounds;
     chunk_limits chunk_limits;
     log_lane *lane; // of the access log; NULL: none
 

@@ -9,13 +9,13 @@
 
 void h1_content_begin(h1_session *s, skua_request *r)
 {
-    switch ((h1_content)r->head.content) {
-    case H1_CONTENT_NONE: request_set_reading(r, READING_DONE); return;
-    case H1_CONTENT_LENGTH:
+    switch ((head_content)r->head.content) {
+    case HEAD_CONTENT_NONE: request_set_reading(r, READING_DONE); return;
+    case HEAD_CONTENT_LENGTH:
         s->content_left = r->head.content_length;
         request_set_reading(r, s->content_left ? READING_CONTENT : READING_DONE);
         return;
-    case H1_CONTENT_CHUNKED:
+    case HEAD_CONTENT_STREAMED:
         chunk_decoder_init(&s->chunks, &r->worker->chunk_limits, &r->memory);
         request_set_reading(r, READING_CONTENT);
         return;
@@ -60,6 +60,6 @@ size_t h1_content_feed(h1_session *s, skua_request *r, const char *octets, size_
         content_deliver(r, slice_make(octets, len));
         return len;
     }
-    if (r->head.content == H1_CONTENT_LENGTH) return h1_content_feed_length(s, r, octets, len);
+    if (r->head.content == HEAD_CONTENT_LENGTH) return h1_content_feed_length(s, r, octets, len);
     return h1_content_feed_chunks(s, r, octets, len);
 }

@@ -88,7 +88,7 @@ static bool framing_keeps_connection(const h1_session *s, const skua_request *r,
         return false;
     if (r->reading != READING_CONTENT) return true;
     if (r->head.expect_continue && !r->continued && !r->has_input) return false;
-    return r->head.content != H1_CONTENT_LENGTH || (streamed && r->reader) ||
+    return r->head.content != HEAD_CONTENT_LENGTH || (streamed && r->reader) ||
            s->content_left <= worker_config(r->worker)->discard_octets_max;
 }
 

@@ -15,6 +15,7 @@
 #include "h1/content.h"
 #include "h1/framing.h"
 #include "h1/protocol.h"
+#include "http/h1_head.h"
 
 // Each holds its head until its answer has left: of small answers very many fit into
 // out_octets_max.
@@ -172,8 +173,8 @@ static void h1_session_leave(h1_session *s, skua_request *r)
     if (r->close) {
         // Behind content some clients send a CRLF that nobody asked for (RFC 9112 §2.2); it must
         // not find the socket closed, or the reset would destroy the answer.
-        bool direct =
-            !r->head.keep_alive && r->reading == READING_DONE && r->head.content == H1_CONTENT_NONE;
+        bool direct = !r->head.keep_alive && r->reading == READING_DONE &&
+                      r->head.content == HEAD_CONTENT_NONE;
         h1_session_set_stage(s, direct ? H1_CLOSES_DIRECTLY : H1_CLOSES);
     }
     content_lost(r);
@@ -331,7 +332,7 @@ static void h1_session_run_kept(h1_session *s)
 __attribute__((noinline)) static size_t h1_session_complete_head(h1_session *s, const char *octets,
                                                                  size_t len)
 {
-    size_t most = s->base.worker->head_limits.head_octets_max + 2 * (size_t)H1_EMPTY_LINES_MAX + 1;
+    size_t most = s->base.worker->head_bounds.head_octets_max + 2 * (size_t)H1_EMPTY_LINES_MAX + 1;
     size_t before = s->in_len;
     size_t added = most > before ? most - before : 1;
     if (added > len) added = len;

@@ -40,8 +40,8 @@ struct h1_session {
     bool piece_exact;   // the size is written already
     uint8_t piece_head; // octets before the content
     char *piece;
-    uint64_t content_left;                     // of H1_CONTENT_LENGTH
-    chunk_decoder chunks;                      // of H1_CONTENT_CHUNKED
+    uint64_t content_left;                     // of HEAD_CONTENT_LENGTH
+    chunk_decoder chunks;                      // of HEAD_CONTENT_STREAMED
     out_segment segments[H1_SESSION_SEGMENTS]; // of out
 };
 

@@ -12,7 +12,7 @@ static bool upgrade_lists(const skua_request *r, field_id id, slice wanted)
 {
     for (size_t i = 0; i < r->head.count; i++) {
         if (r->head_fields[i].id != id) continue;
-        slice rest = h1_value(&r->head, r->base, i), member;
+        slice rest = head_value(&r->head, r->base, i), member;
         while (syntax_list_next(&rest, &member)) {
             if (slice_equal_nocase(member, wanted)) return true;
         }

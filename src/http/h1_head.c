@@ -39,17 +39,17 @@ enum {
     H1_FLAG_OTHER_EXPECTATION = 16
 };
 
-enum { H1_OFFSET_MAX = 65535, H1_LENGTH_DIGITS_MAX = 19 };
+enum { H1_LENGTH_DIGITS_MAX = 19 };
 
 // The input of one call. Lives in registers.
 typedef struct h1_reader {
-    h1_head *head;
+    request_head *head;
     const char *base, *at, *end;
     const char *mark; // start of the word that at is in
     const char *stop; // of a field line: its first octet that no field line may hold, or end
 } h1_reader;
 
-__attribute__((cold, noinline)) static h1_stage h1_fail(h1_head *head, uint16_t status,
+__attribute__((cold, noinline)) static h1_stage h1_fail(request_head *head, uint16_t status,
                                                         const char *reason)
 {
     head->fault = fault_framing(status, reason);
@@ -62,7 +62,7 @@ static inline uint16_t h1_offset(const char *base, const char *p)
 }
 
 // The line that is being read.
-static inline h1_field *h1_line(const h1_head *head)
+static inline head_field *h1_line(const request_head *head)
 {
     return &head->fields[head->count];
 }
@@ -102,74 +102,6 @@ static inline const char *h1_skip_field(const char *base, const char *p, const c
     return p == end || *p == '\r' ? p : h1_skip_any_field(base, p, end);
 }
 
-// ---- Names ----
-
-static inline uint32_t fold4(const char *p)
-{
-    uint32_t word;
-    memcpy(&word, p, sizeof(word));
-    return word | 0x20202020u;
-}
-
-static inline uint64_t fold8(const char *p)
-{
-    uint64_t word;
-    memcpy(&word, p, sizeof(word));
-    return word | 0x2020202020202020u;
-}
-
-// Whether p[0..len) is lower, letters in any case. len: a constant from 4 to 24. CR would pass for
-// "-", and other controls for digits, so p must have been checked to hold none.
-static inline bool field_folds_to(const char *p, const char *lower, size_t len)
-{
-    if (len < 8) return fold4(p) == fold4(lower) && fold4(p + len - 4) == fold4(lower + len - 4);
-    return fold8(p) == fold8(lower) && fold8(p + len - 8) == fold8(lower + len - 8) &&
-           (len <= 16 || fold8(p + 8) == fold8(lower + 8));
-}
-
-static inline field_id field_match_6(const char *p)
-{
-    if (field_folds_to(p, "accept", 6)) return FIELD_ACCEPT;
-    if (field_folds_to(p, "cookie", 6)) return FIELD_COOKIE;
-    return field_folds_to(p, "expect", 6) ? FIELD_EXPECT : FIELD_OTHER;
-}
-
-// Names are told apart by their length first: few share one.
-static inline field_id field_match(const char *p, size_t len)
-{
-    switch (len) {
-    case 2: return (p[0] | 0x20) == 't' && (p[1] | 0x20) == 'e' ? FIELD_TE : FIELD_OTHER;
-    case 4: return field_folds_to(p, "host", 4) ? FIELD_HOST : FIELD_OTHER;
-    case 5: return field_folds_to(p, "range", 5) ? FIELD_RANGE : FIELD_OTHER;
-    case 6: return field_match_6(p);
-    case 7:
-        if (field_folds_to(p, "upgrade", 7)) return FIELD_UPGRADE;
-        return field_folds_to(p, "trailer", 7) ? FIELD_TRAILER : FIELD_OTHER;
-    case 8:
-        if (field_folds_to(p, "if-range", 8)) return FIELD_IF_RANGE;
-        return field_folds_to(p, "if-match", 8) ? FIELD_IF_MATCH : FIELD_OTHER;
-    case 10: return field_folds_to(p, "connection", 10) ? FIELD_CONNECTION : FIELD_OTHER;
-    case 12: return field_folds_to(p, "content-type", 12) ? FIELD_CONTENT_TYPE : FIELD_OTHER;
-    case 13:
-        if (field_folds_to(p, "if-none-match", 13)) return FIELD_IF_NONE_MATCH;
-        return field_folds_to(p, "authorization", 13) ? FIELD_AUTHORIZATION : FIELD_OTHER;
-    case 14: return field_folds_to(p, "content-length", 14) ? FIELD_CONTENT_LENGTH : FIELD_OTHER;
-    case 15: return field_folds_to(p, "accept-encoding", 15) ? FIELD_ACCEPT_ENCODING : FIELD_OTHER;
-    case 17:
-        if (field_folds_to(p, "transfer-encoding", 17)) return FIELD_TRANSFER_ENCODING;
-        return field_folds_to(p, "if-modified-since", 17) ? FIELD_IF_MODIFIED_SINCE : FIELD_OTHER;
-    case 19:
-        return field_folds_to(p, "if-unmodified-since", 19) ? FIELD_IF_UNMODIFIED_SINCE
-                                                            : FIELD_OTHER;
-    default: return FIELD_OTHER;
-    }
-}
-
-field_id field_identify(slice name)
-{
-    return syntax_is_token(name) ? field_match(name.ptr, name.len) : FIELD_OTHER;
-}
-
 // ---- What single lines mean ----
 
 // Names, IPv4 addresses and their ports are told wide; what else there is, syntax.h knows.
@@ -185,7 +117,7 @@ static bool host_is_valid(const char *base, slice value)
 }
 
 // RFC 9112 §3.2: one Host line, of the right form, in any version.
-static h1_stage line_host(h1_head *head, const char *base, slice value, uint16_t index)
+static h1_stage line_host(request_head *head, const char *base, slice value, uint16_t index)
 {
     if (head->host) return h1_fail(head, 400, "Host repeated");
     if (!host_is_valid(base, value)) return h1_fail(head, 400, "malformed Host");
@@ -201,7 +133,7 @@ static uint8_t connection_flag(slice member)
     return 0;
 }
 
-static h1_stage line_connection(h1_head *head, slice value)
+static h1_stage line_connection(request_head *head, slice value)
 {
     slice member;
     uint8_t flag = connection_flag(value); // one member is what most clients send
@@ -225,14 +157,14 @@ static bool length_read(slice value, uint64_t *length)
     return true;
 }
 
-static inline bool h1_saw(const h1_head *head, field_id id)
+static inline bool h1_saw(const request_head *head, field_id id)
 {
     return (head->seen & 1u << id) != 0;
 }
 
 // A list of equal lengths may be taken as one (RFC 9110 §8.6), but peers differ in whether they do:
 // refused.
-static h1_stage line_length(h1_head *head, slice value)
+static h1_stage line_length(request_head *head, slice value)
 {
     if (h1_saw(head, FIELD_CONTENT_LENGTH)) return h1_fail(head, 400, "Content-Length repeated");
     if (h1_saw(head, FIELD_TRANSFER_ENCODING)) {
@@ -246,7 +178,7 @@ static h1_stage line_length(h1_head *head, slice value)
 
 // One transfer coding, RFC 9112 §6.1 and §7: chunked comes once, and last. Nothing that is known
 // here has parameters, so a member is a token.
-static h1_stage coding_take(h1_head *head, slice coding)
+static h1_stage coding_take(request_head *head, slice coding)
 {
     if (!syntax_is_token(coding)) return h1_fail(head, 400, "malformed Transfer-Encoding");
     if (head->flags & H1_FLAG_CHUNKED) return h1_fail(head, 400, "a coding after chunked");
@@ -255,7 +187,7 @@ static h1_stage coding_take(h1_head *head, slice coding)
     return H1_STAGE_LINE;
 }
 
-static h1_stage line_codings(h1_head *head, slice value)
+static h1_stage line_codings(request_head *head, slice value)
 {
     if (head->version == 10) return h1_fail(head, 400, "Transfer-Encoding in HTTP/1.0");
     if (h1_saw(head, FIELD_CONTENT_LENGTH)) {
@@ -269,7 +201,7 @@ static h1_stage line_codings(h1_head *head, slice value)
 }
 
 // RFC 9110 §10.1.1: from an HTTP/1.0 client, 100-continue is to be ignored.
-static h1_stage line_expect(h1_head *head, slice value)
+static h1_stage line_expect(request_head *head, slice value)
 {
     if (head->version == 10) return H1_STAGE_LINE;
     slice member;
@@ -282,7 +214,7 @@ static h1_stage line_expect(h1_head *head, slice value)
 }
 
 // What a line says that the engine must know of at once.
-__attribute__((noinline)) static h1_stage line_known(h1_head *head, const h1_field *field,
+__attribute__((noinline)) static h1_stage line_known(request_head *head, const head_field *field,
                                                      const char *base)
 {
     slice value = slice_make(base + field->value, field->value_len);
@@ -421,7 +353,7 @@ static inline h1_stage h1_on_line(h1_reader *in)
     return H1_STAGE_NAME;
 }
 
-__attribute__((cold, noinline)) static h1_stage h1_name_fail(h1_head *head, const char *at,
+__attribute__((cold, noinline)) static h1_stage h1_name_fail(request_head *head, const char *at,
                                                              bool first)
 {
     if (*at == ' ' || *at == '\t') {
@@ -431,7 +363,8 @@ __attribute__((cold, noinline)) static h1_stage h1_name_fail(h1_head *head, cons
     return h1_fail(head, 400, first && *at == ':' ? "empty field name" : "malformed field name");
 }
 
-static inline void h1_set_name(h1_field *field, const char *base, const char *from, const char *to)
+static inline void h1_set_name(head_field *field, const char *base, const char *from,
+                               const char *to)
 {
     field->name = h1_offset(base, from);
     field->name_len = (uint16_t)(to - from);
@@ -459,7 +392,8 @@ static inline h1_stage h1_on_space(h1_reader *in)
 
 // [from, to), without white space around it. Of the octets a field line may hold, SP and HTAB are
 // the least.
-static inline void h1_set_value(h1_field *field, const char *base, const char *from, const char *to)
+static inline void h1_set_value(head_field *field, const char *base, const char *from,
+                                const char *to)
 {
     if (from < to && *from == ' ') from++; // usually all there is
     while (from < to && (unsigned char)*from <= ' ')
@@ -471,7 +405,7 @@ static inline void h1_set_value(h1_field *field, const char *base, const char *f
 }
 
 // The line is complete.
-static inline h1_stage h1_end_line(h1_head *head, h1_field *field, const char *base)
+static inline h1_stage h1_end_line(request_head *head, head_field *field, const char *base)
 {
     field_id id = field_match(base + field->name, field->name_len);
     h1_stage next = H1_STAGE_LINE;
@@ -505,7 +439,7 @@ static inline h1_stage h1_on_value_lf(h1_reader *in)
 // looked for
 // first: names and values hold none of the octets that can stop the look, and the next line then
 // needn't wait until the processor has found the colon in this one.
-static inline h1_stage h1_take_line(h1_head *head, h1_field *field, const char *base,
+static inline h1_stage h1_take_line(request_head *head, head_field *field, const char *base,
                                     const char **at, const char *end)
 {
     const char *cr = h1_skip_field(base, *at, end);
@@ -521,11 +455,12 @@ static inline h1_stage h1_take_line(h1_head *head, h1_field *field, const char *
 // Takes lines as long as it can. Returns: the octet after them; head->fault says whether there was
 // one. A function of its own, with few arguments: inside of the stages it would have to share
 // registers.
-__attribute__((noinline)) static const char *h1_take_lines(h1_head *head, const char *base,
+__attribute__((noinline)) static const char *h1_take_lines(request_head *head, const char *base,
                                                            const char *at, const char *end)
 {
-    const h1_field *fields_end = head->fields + head->limits->fields_max;
-    for (h1_field *field = h1_line(head); at < end && *at != '\r' && field < fields_end; field++) {
+    const head_field *fields_end = head->fields + head->limits->fields_max;
+    for (head_field *field = h1_line(head); at < end && *at != '\r' && field < fields_end;
+         field++) {
         if (h1_take_line(head, field, base, &at, end) != H1_STAGE_LINE) break;
     }
     return at;
@@ -538,21 +473,21 @@ static inline h1_stage h1_on_lines(h1_reader *in)
 }
 
 // RFC 9112 §6.3. Without a final chunked a request's content has no end that both sides agree on.
-static h1_stage h1_settle_content(h1_head *head)
+static h1_stage h1_settle_content(request_head *head)
 {
     if (h1_saw(head, FIELD_TRANSFER_ENCODING)) {
         if (!(head->flags & H1_FLAG_CHUNKED))
             return h1_fail(head, 400, "chunked isn't the last coding");
         if (head->flags & H1_FLAG_OTHER_CODING)
             return h1_fail(head, 501, "unknown transfer coding");
-        head->content = H1_CONTENT_CHUNKED;
+        head->content = HEAD_CONTENT_STREAMED;
     } else if (h1_saw(head, FIELD_CONTENT_LENGTH)) {
-        head->content = H1_CONTENT_LENGTH;
+        head->content = HEAD_CONTENT_LENGTH;
     }
     return H1_STAGE_DONE;
 }
 
-static inline h1_stage h1_settle(h1_head *head)
+static inline h1_stage h1_settle(request_head *head)
 {
     const uint32_t framing = 1u << FIELD_CONTENT_LENGTH | 1u << FIELD_TRANSFER_ENCODING;
     if (!head->host && head->version == 11) return h1_fail(head, 400, "Host missing");
@@ -599,7 +534,7 @@ static inline h1_stage h1_run(h1_reader *in, h1_stage stage)
 }
 
 // RFC 9112 §2.2: CRLFs before the request line are skipped, a few of them.
-static h1_stage h1_skip_empty_lines(h1_head *head, slice octets)
+static h1_stage h1_skip_empty_lines(request_head *head, slice octets)
 {
     h1_stage stage = (h1_stage)head->stage;
     for (; head->at < octets.len; head->at++) {
@@ -621,13 +556,13 @@ static h1_stage h1_skip_empty_lines(h1_head *head, slice octets)
 }
 
 // Where the head must have ended.
-static inline size_t h1_limit(const h1_head *head)
+static inline size_t h1_limit(const request_head *head)
 {
     size_t limit = (size_t)head->start + head->limits->head_octets_max;
-    return limit < H1_OFFSET_MAX ? limit : H1_OFFSET_MAX;
+    return limit < HEAD_OCTETS_MAX ? limit : HEAD_OCTETS_MAX;
 }
 
-static h1_stage h1_read_lines(h1_head *head, slice octets, size_t limit)
+static h1_stage h1_read_lines(request_head *head, slice octets, size_t limit)
 {
     size_t len = octets.len < limit ? octets.len : limit;
     h1_reader in = { .head = head,
@@ -644,20 +579,13 @@ static h1_stage h1_read_lines(h1_head *head, slice octets, size_t limit)
 }
 
 // The head has used up its limit without an end. A target that long is too long.
-__attribute__((cold)) static h1_stage h1_limit_fail(h1_head *head)
+__attribute__((cold)) static h1_stage h1_limit_fail(request_head *head)
 {
     if (head->stage == H1_STAGE_TARGET) return h1_fail(head, 414, "target too long");
     return h1_fail(head, 431, "head too large");
 }
 
-inline void h1_head_init(h1_head *head, const h1_limits *limits, h1_field *fields)
-{
-    SKUA_ASSERT(limits->head_octets_max > 0);
-    SKUA_ASSERT(limits->head_octets_max <= H1_OFFSET_MAX);
-    *head = (h1_head){ .limits = limits, .fields = fields };
-}
-
-h1_result h1_head_read(h1_head *head, slice octets)
+h1_result h1_head_read(request_head *head, slice octets)
 {
     SKUA_ASSERT(head->stage < H1_STAGE_DONE);
     SKUA_ASSERT(octets.len >= head->at);

@@ -122,7 +122,7 @@ static void worker_init(server_worker *w, skua_server *server, unsigned index)
     lease_init(&w->self.memory, &server->memory, 0, pressure_grown);
     w->self.out_octets_max = config->out_octets_max;
     w->self.blocks.memory = w->connections.memory = &w->self.memory;
-    w->self.head_limits = (h1_limits){
+    w->self.head_bounds = (head_limits){
         .head_octets_max = (uint32_t)config->head_octets_max,
         .target_octets_max = (uint32_t)config->target_octets_max,
         .method_octets_max = (uint16_t)(method_octets < UINT16_MAX ? method_octets : UINT16_MAX),

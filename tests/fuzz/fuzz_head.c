@@ -16,39 +16,39 @@
 
 // The portable twin, under names of its own.
 field_id portable_identify(slice name);
-void portable_init(h1_head *head, const h1_limits *limits, h1_field *fields);
-h1_result portable_read(h1_head *head, slice octets);
+void portable_init(request_head *head, const head_limits *limits, head_field *fields);
+h1_result portable_read(request_head *head, slice octets);
 
 #define SKUA_PORTABLE 1
 #define field_identify portable_identify
-#define h1_head_init portable_init
+#define head_init portable_init
 #define h1_head_read portable_read
 #include "http/h1_head.c"
 #undef field_identify
-#undef h1_head_init
+#undef head_init
 #undef h1_head_read
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { FIELDS = 100, SMALL_FIELDS = 3, INPUT_MAX = 4096 };
 
-static const h1_limits usual = {
+static const head_limits usual = {
     .head_octets_max = 2048, .target_octets_max = 512, .method_octets_max = 17, .fields_max = FIELDS
 };
-static const h1_limits small = { .head_octets_max = 90,
-                                 .target_octets_max = 9,
-                                 .method_octets_max = 5,
-                                 .fields_max = SMALL_FIELDS };
+static const head_limits small = { .head_octets_max = 90,
+                                   .target_octets_max = 9,
+                                   .method_octets_max = 5,
+                                   .fields_max = SMALL_FIELDS };
 
 typedef struct outcome {
     h1_result result;
-    h1_head head;
-    h1_field fields[FIELDS];
+    request_head head;
+    head_field fields[FIELDS];
 } outcome;
 
-typedef h1_result read_fn(h1_head *head, slice octets);
+typedef h1_result read_fn(request_head *head, slice octets);
 
-static void check_parts(const h1_head *a, const h1_head *b)
+static void check_parts(const request_head *a, const request_head *b)
 {
     SKUA_ASSERT(a->version == b->version && a->content == b->content);
     SKUA_ASSERT(a->keep_alive == b->keep_alive && a->expect_continue == b->expect_continue);
@@ -73,15 +73,15 @@ static void check_same(const outcome *a, const outcome *b)
 }
 
 // What must hold of any complete head, whatever it says.
-static void check_done(const outcome *one, const h1_limits *limits, slice octets)
+static void check_done(const outcome *one, const head_limits *limits, slice octets)
 {
-    const h1_head *head = &one->head;
+    const request_head *head = &one->head;
     SKUA_ASSERT(head->octets <= octets.len);
     SKUA_ASSERT(head->octets - head->start <= limits->head_octets_max);
     SKUA_ASSERT(memcmp(octets.ptr + head->octets - 4, "\r\n\r\n", 4) == 0);
     SKUA_ASSERT(head->target_len <= limits->target_octets_max && head->target_len > 0);
     SKUA_ASSERT(head->count <= limits->fields_max);
-    SKUA_ASSERT(syntax_is_token(h1_method(head, octets.ptr)));
+    SKUA_ASSERT(syntax_is_token(head_method(head, octets.ptr)));
     for (size_t i = 0; i < head->count; i++) {
         slice name = slice_make(octets.ptr + one->fields[i].name, one->fields[i].name_len);
         slice value = slice_make(octets.ptr + one->fields[i].value, one->fields[i].value_len);
@@ -93,19 +93,19 @@ static void check_done(const outcome *one, const h1_limits *limits, slice octets
         SKUA_ASSERT(head->version == 10);
         return;
     }
-    const h1_field *host = &one->fields[head->host - 1];
+    const head_field *host = &one->fields[head->host - 1];
     SKUA_ASSERT(syntax_is_host(slice_make(octets.ptr + host->value, host->value_len)));
 }
 
-static void read_once(outcome *one, const h1_limits *limits, read_fn *read, slice octets)
+static void read_once(outcome *one, const head_limits *limits, read_fn *read, slice octets)
 {
-    h1_head_init(&one->head, limits, one->fields);
+    head_init(&one->head, limits, one->fields);
     one->result = read(&one->head, octets);
 }
 
-static void read_in_two(outcome *one, const h1_limits *limits, slice octets, size_t split)
+static void read_in_two(outcome *one, const head_limits *limits, slice octets, size_t split)
 {
-    h1_head_init(&one->head, limits, one->fields);
+    head_init(&one->head, limits, one->fields);
     char *part = guarded_copy(octets.ptr, split);
     one->result = h1_head_read(&one->head, slice_make(part, split));
     guarded_free(part, split);
@@ -113,9 +113,9 @@ static void read_in_two(outcome *one, const h1_limits *limits, slice octets, siz
 }
 
 // Returns after how many octets the outcome was there.
-static size_t read_by_octets(outcome *one, const h1_limits *limits, slice octets)
+static size_t read_by_octets(outcome *one, const head_limits *limits, slice octets)
 {
-    h1_head_init(&one->head, limits, one->fields);
+    head_init(&one->head, limits, one->fields);
     for (size_t n = 0; n <= octets.len; n++) {
         one->result = h1_head_read(&one->head, slice_make(octets.ptr, n));
         if (one->result != H1_MORE) return n;
@@ -123,7 +123,7 @@ static size_t read_by_octets(outcome *one, const h1_limits *limits, slice octets
     return octets.len;
 }
 
-static void check_prompt(const outcome *whole, const h1_limits *limits, slice octets, size_t n)
+static void check_prompt(const outcome *whole, const head_limits *limits, slice octets, size_t n)
 {
     static outcome part;
     if (whole->result == H1_MORE) return;
@@ -135,7 +135,7 @@ static void check_prompt(const outcome *whole, const h1_limits *limits, slice oc
     guarded_free(text, n);
 }
 
-static void check(const h1_limits *limits, slice octets, size_t split)
+static void check(const head_limits *limits, slice octets, size_t split)
 {
     static outcome whole, other;
     read_once(&whole, limits, h1_head_read, octets);

@@ -17,12 +17,12 @@
 
 enum { FIELDS = 100 };
 
-static const h1_limits usual = { .head_octets_max = 16384,
-                                 .target_octets_max = 8192,
-                                 .method_octets_max = 17,
-                                 .fields_max = FIELDS };
+static const head_limits usual = { .head_octets_max = 16384,
+                                   .target_octets_max = 8192,
+                                   .method_octets_max = 17,
+                                   .fields_max = FIELDS };
 
-static h1_field fields[FIELDS];
+static head_field fields[FIELDS];
 
 // ---- The conformance tables ----
 
@@ -36,7 +36,7 @@ static void each_case(case_fn *check)
         check(&rfc9112_cases[i]);
 }
 
-static bool has_outcome(h1_result result, const h1_head *head, int outcome)
+static bool has_outcome(h1_result result, const request_head *head, int outcome)
 {
     if (result == H1_MORE) return outcome == CASE_MORE;
     if (result == H1_DONE) return outcome == CASE_DONE && head->fault.status == 0;
@@ -44,7 +44,7 @@ static bool has_outcome(h1_result result, const h1_head *head, int outcome)
            head->fault.scope == FAULT_CONNECTION;
 }
 
-static void check_outcome(const head_case *one, h1_result result, const h1_head *head,
+static void check_outcome(const head_case *one, h1_result result, const request_head *head,
                           const char *how)
 {
     if (has_outcome(result, head, one->outcome)) return;
@@ -65,14 +65,14 @@ static void check_number(const head_case *one, const char *what, uint64_t is, ui
              (unsigned long long)want);
 }
 
-static void check_field(const head_case *one, const h1_head *head, const char *base)
+static void check_field(const head_case *one, const request_head *head, const char *base)
 {
     if (!one->want.field) return;
     if (head->count == 0) fail_msg("%s: no fields", one->name);
     slice want = slice_of(one->want.field);
-    slice name = h1_name(head, base, head->count - 1u);
+    slice name = head_name(head, base, head->count - 1u);
     size_t cut = name.len < want.len && want.ptr[name.len] == '|' ? name.len : 0;
-    slice value = h1_value(head, base, head->count - 1u);
+    slice value = head_value(head, base, head->count - 1u);
     if (!slice_equal(name, slice_make(want.ptr, cut)) ||
         !slice_equal(value, slice_from(want, cut + 1))) {
         fail_msg("%s: last field is \"%.*s|%.*s\"", one->name, (int)name.len, name.ptr,
@@ -80,11 +80,11 @@ static void check_field(const head_case *one, const h1_head *head, const char *b
     }
 }
 
-static void check_done(const head_case *one, const h1_head *head, const char *base)
+static void check_done(const head_case *one, const request_head *head, const char *base)
 {
-    static const int content[] = { [WANT_NO_CONTENT] = H1_CONTENT_NONE,
-                                   [WANT_LENGTH] = H1_CONTENT_LENGTH,
-                                   [WANT_CHUNKED] = H1_CONTENT_CHUNKED };
+    static const int content[] = { [WANT_NO_CONTENT] = HEAD_CONTENT_NONE,
+                                   [WANT_LENGTH] = HEAD_CONTENT_LENGTH,
+                                   [WANT_CHUNKED] = HEAD_CONTENT_STREAMED };
     const head_want *want = &one->want;
     check_number(one, "octets", head->octets, one->raw.len);
     check_number(one, "content", head->content, (uint64_t)content[want->content]);
@@ -110,12 +110,12 @@ static void check_whole(const head_case *one)
     if (one->raw.len) memcpy(text, one->raw.ptr, one->raw.len);
     if (!more) memcpy(text + one->raw.len, after, sizeof(after));
     char *octets = guarded_copy(text, len);
-    h1_head head;
-    h1_head_init(&head, &usual, fields);
+    request_head head;
+    head_init(&head, &usual, fields);
     h1_result result = h1_head_read(&head, slice_make(octets, len));
     check_outcome(one, result, &head, "whole");
-    check_text(one, "method", h1_method(&head, octets), one->want.method);
-    check_text(one, "target", h1_target(&head, octets), one->want.target);
+    check_text(one, "method", head_method(&head, octets), one->want.method);
+    check_text(one, "target", head_target(&head, octets), one->want.target);
     if (result == H1_DONE) check_done(one, &head, octets);
     guarded_free(octets, len);
 }
@@ -124,8 +124,8 @@ static void check_whole(const head_case *one)
 // that makes them, neither earlier nor later.
 static void check_split(const head_case *one, size_t split)
 {
-    h1_head head;
-    h1_head_init(&head, &usual, fields);
+    request_head head;
+    head_init(&head, &usual, fields);
     char *part = guarded_copy(one->raw.ptr, split);
     h1_result result = h1_head_read(&head, slice_make(part, split));
     guarded_free(part, split);
@@ -146,8 +146,8 @@ static void check_splits(const head_case *one)
 // One octet more in each read.
 static void check_octets(const head_case *one)
 {
-    h1_head head;
-    h1_head_init(&head, &usual, fields);
+    request_head head;
+    head_init(&head, &usual, fields);
     h1_result result = H1_MORE;
     char *octets = guarded_copy(one->raw.ptr, one->raw.len);
     for (size_t n = 0; n <= one->raw.len && result == H1_MORE; n++) {
@@ -179,12 +179,12 @@ static void test_h1_head_cases_octet_by_octet(void **state)
 // ---- Limits ----
 
 // Reads text whole and then octet by octet; both must come to the same status (0: complete).
-static void expect_status(const h1_limits *limits, slice text, int status)
+static void expect_status(const head_limits *limits, slice text, int status)
 {
     char *octets = guarded_copy(text.ptr, text.len);
     for (int wise = 0; wise < 2; wise++) {
-        h1_head head;
-        h1_head_init(&head, limits, fields);
+        request_head head;
+        head_init(&head, limits, fields);
         h1_result result = H1_MORE;
         for (size_t n = wise ? 0 : text.len; n <= text.len && result == H1_MORE; n++) {
             result = h1_head_read(&head, slice_make(octets, n));
@@ -200,7 +200,7 @@ static void test_h1_head_octets_at_the_limit(void **state)
     (void)state;
     slice text = SKUA_SLICE("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
     slice after_empty_line = SKUA_SLICE("\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n");
-    h1_limits limits = usual;
+    head_limits limits = usual;
     limits.head_octets_max = (uint32_t)text.len;
     expect_status(&limits, text, 0);
     expect_status(&limits, after_empty_line, 0);
@@ -215,7 +215,7 @@ static void test_h1_head_full_is_refused_at_once(void **state)
 {
     (void)state;
     slice text = SKUA_SLICE("GET / HTTP/1.1\r\nHost: a\r\nA: b");
-    h1_limits limits = usual;
+    head_limits limits = usual;
     limits.head_octets_max = (uint32_t)text.len;
     expect_status(&limits, text, 431);
     limits.head_octets_max = 7; // within the target's end
@@ -229,7 +229,7 @@ static void test_h1_head_full_is_refused_at_once(void **state)
 static void test_h1_head_fault_before_the_limit_wins(void **state)
 {
     (void)state;
-    h1_limits limits = usual;
+    head_limits limits = usual;
     limits.head_octets_max = 20;
     expect_status(&limits, SKUA_SLICE("GET / HTTP/1.1\r\nA b"), 400);
     expect_status(&limits, SKUA_SLICE("GET / HTTP/1.1\r\nA: bcdef\x01"), 431);
@@ -241,7 +241,7 @@ static void test_h1_head_largest_limit_with_empty_lines(void **state)
     enum { LARGEST = 65535 };
     static const char start[] = "\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\nA: ";
     static char text[LARGEST + 8];
-    h1_limits limits = usual;
+    head_limits limits = usual;
     limits.head_octets_max = LARGEST;
     memset(text, 'b', sizeof(text));
     memcpy(text, start, sizeof(start) - 1);
@@ -253,7 +253,7 @@ static void test_h1_head_largest_limit_with_empty_lines(void **state)
 static void test_h1_head_target_at_the_limit(void **state)
 {
     (void)state;
-    h1_limits limits = usual;
+    head_limits limits = usual;
     limits.target_octets_max = 20;
     expect_status(&limits, SKUA_SLICE("GET /2345678901234567890 HTTP/1.1\r\nHost: a\r\n\r\n"), 0);
     expect_status(&limits, SKUA_SLICE("GET /23456789012345678901 HTTP/1.1\r\nHost: a\r\n\r\n"),
@@ -266,7 +266,7 @@ static void test_h1_head_target_at_the_limit(void **state)
 static void test_h1_head_method_at_the_limit(void **state)
 {
     (void)state;
-    h1_limits limits = usual;
+    head_limits limits = usual;
     limits.method_octets_max = 4;
     expect_status(&limits, SKUA_SLICE("MAKE / HTTP/1.1\r\nHost: a\r\n\r\n"), 0);
     expect_status(&limits, SKUA_SLICE("MAKES / HTTP/1.1\r\nHost: a\r\n\r\n"), 501);
@@ -281,7 +281,7 @@ static void test_h1_head_method_at_the_limit(void **state)
 static void test_h1_head_fields_at_the_limit(void **state)
 {
     (void)state;
-    h1_limits limits = usual;
+    head_limits limits = usual;
     limits.fields_max = 3;
     expect_status(&limits, SKUA_SLICE("GET / HTTP/1.1\r\nHost: a\r\nB: c\r\nD: e\r\n\r\n"), 0);
     expect_status(&limits, SKUA_SLICE("GET / HTTP/1.1\r\nHost: a\r\nB: c\r\nD: e\r\nF: g\r\n\r\n"),
@@ -299,18 +299,18 @@ static void test_h1_head_parts(void **state)
     (void)state;
     slice text = SKUA_SLICE("\r\nPUT /a?b HTTP/1.1\r\nAccept: x\r\nHOST: a.b:1\r\nX-Y:z \r\n"
                             "Cookie: c=d\r\nCookie: e=f\r\n\r\ncontent");
-    h1_head head;
-    h1_head_init(&head, &usual, fields);
+    request_head head;
+    head_init(&head, &usual, fields);
     assert_int_equal(h1_head_read(&head, text), H1_DONE);
     assert_int_equal(head.start, 2);
     assert_int_equal(head.octets, text.len - strlen("content"));
     assert_int_equal(head.count, 5);
     assert_int_equal(head.host, 2);
-    assert_true(slice_equal(h1_method(&head, text.ptr), SKUA_SLICE("PUT")));
-    assert_true(slice_equal(h1_target(&head, text.ptr), SKUA_SLICE("/a?b")));
-    assert_true(slice_equal(h1_name(&head, text.ptr, 1), SKUA_SLICE("HOST")));
-    assert_true(slice_equal(h1_value(&head, text.ptr, 1), SKUA_SLICE("a.b:1")));
-    assert_true(slice_equal(h1_value(&head, text.ptr, 2), SKUA_SLICE("z")));
+    assert_true(slice_equal(head_method(&head, text.ptr), SKUA_SLICE("PUT")));
+    assert_true(slice_equal(head_target(&head, text.ptr), SKUA_SLICE("/a?b")));
+    assert_true(slice_equal(head_name(&head, text.ptr, 1), SKUA_SLICE("HOST")));
+    assert_true(slice_equal(head_value(&head, text.ptr, 1), SKUA_SLICE("a.b:1")));
+    assert_true(slice_equal(head_value(&head, text.ptr, 2), SKUA_SLICE("z")));
     assert_int_equal(head.fields[2].id, FIELD_OTHER);
     assert_int_equal(head.fields[3].id, FIELD_COOKIE);
     assert_int_equal(head.seen, 1u << FIELD_ACCEPT | 1u << FIELD_HOST | 1u << FIELD_COOKIE);
@@ -321,16 +321,16 @@ static void test_h1_head_input_moves(void **state)
 {
     (void)state;
     slice text = SKUA_SLICE("GET /abc HTTP/1.1\r\nHost: example.com\r\nAccept: text/html\r\n\r\n");
-    h1_head head;
-    h1_head_init(&head, &usual, fields);
+    request_head head;
+    head_init(&head, &usual, fields);
     for (size_t n = 1; n < text.len; n++) {
         char *octets = guarded_copy(text.ptr, n);
         assert_int_equal(h1_head_read(&head, slice_make(octets, n)), H1_MORE);
         guarded_free(octets, n);
     }
     assert_int_equal(h1_head_read(&head, text), H1_DONE);
-    assert_true(slice_equal(h1_target(&head, text.ptr), SKUA_SLICE("/abc")));
-    assert_true(slice_equal(h1_value(&head, text.ptr, 1), SKUA_SLICE("text/html")));
+    assert_true(slice_equal(head_target(&head, text.ptr), SKUA_SLICE("/abc")));
+    assert_true(slice_equal(head_value(&head, text.ptr, 1), SKUA_SLICE("text/html")));
 }
 
 // What can be told of the request in spite of a fault is for the log and for HEAD.
@@ -338,12 +338,12 @@ static void test_h1_head_fault_keeps_the_request_line(void **state)
 {
     (void)state;
     slice text = SKUA_SLICE("HEAD /a HTTP/1.1\r\nHost: a b\r\n\r\n");
-    h1_head head;
-    h1_head_init(&head, &usual, fields);
+    request_head head;
+    head_init(&head, &usual, fields);
     assert_int_equal(h1_head_read(&head, text), H1_FAULT);
-    assert_true(slice_equal(h1_method(&head, text.ptr), SKUA_SLICE("HEAD")));
-    assert_true(slice_equal(h1_target(&head, text.ptr), SKUA_SLICE("/a")));
-    h1_head_init(&head, &usual, fields);
+    assert_true(slice_equal(head_method(&head, text.ptr), SKUA_SLICE("HEAD")));
+    assert_true(slice_equal(head_target(&head, text.ptr), SKUA_SLICE("/a")));
+    head_init(&head, &usual, fields);
     assert_int_equal(h1_head_read(&head, SKUA_SLICE("HEAD /a#")), H1_FAULT);
     assert_int_equal(head.method_len, 4);
     assert_int_equal(head.target_len, 0);
@@ -421,12 +421,12 @@ static void test_h1_head_names(void **state)
 
 // ---- Work ----
 
-static double seconds_for_octets(const h1_limits *limits, slice text)
+static double seconds_for_octets(const head_limits *limits, slice text)
 {
     clock_t start = clock();
     for (int round = 0; round < 10; round++) {
-        h1_head head;
-        h1_head_init(&head, limits, fields);
+        request_head head;
+        head_init(&head, limits, fields);
         for (size_t n = 1; n <= text.len; n++) {
             assert_int_equal(h1_head_read(&head, slice_make(text.ptr, n)), H1_MORE);
         }
@@ -447,10 +447,10 @@ static void test_h1_head_slow_peer_costs_linear_work(void **state)
     };
     static const char fills[] = { 'b', 'b', 'b', 'b', ' ', '\xc3' };
     static char text[LONG];
-    const h1_limits limits = { .head_octets_max = 65535,
-                               .target_octets_max = 65535,
-                               .method_octets_max = 65535,
-                               .fields_max = FIELDS };
+    const head_limits limits = { .head_octets_max = 65535,
+                                 .target_octets_max = 65535,
+                                 .method_octets_max = 65535,
+                                 .fields_max = FIELDS };
     for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {
         memset(text, fills[i], LONG);
         memcpy(text, starts[i], strlen(starts[i]));
