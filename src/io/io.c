@@ -80,7 +80,7 @@ int64_t io_clock_ns(void)
 
 skua_status io_loop_open(io_loop *loop, const io_backend *backend)
 {
-    SKUA_ASSERT(loop->events);
+    SKUA_ASSERT(loop->events[0]);
     SKUA_ASSERT(loop->streams);
     loop->backend = backend;
     loop->pending = NULL;
@@ -125,10 +125,11 @@ skua_status io_turn(io_loop *loop, int64_t timeout_ns)
     return status;
 }
 
-void io_stream_connect(io_loop *loop, io_stream *stream, const socket_address *to)
+void io_stream_connect(io_loop *loop, io_stream *stream, unsigned events, const socket_address *to)
 {
-    SKUA_ASSERT(loop->events->connected);
-    stream->flags = IO_READABLE | IO_CONNECTS;
+    SKUA_ASSERT(events < IO_EVENTS_MAX);
+    SKUA_ASSERT(loop->events[events] && loop->events[events]->connected);
+    stream->flags = IO_READABLE | IO_CONNECTS | (uint32_t)events << IO_EVENTS_SHIFT;
     loop->backend->connect(loop, stream, to);
     io_push(loop, stream);
 }

@@ -34,10 +34,11 @@ typedef enum io_end {
     IO_END_RESET, // the connection is dead: reset, or an error
 } io_end;
 
-// What a stream's owner is told. One table serves all streams of a loop.
+// What a stream's owner is told. A loop has several such tables, since it carries connections of
+// several kinds, and each stream says by a number which is its own.
 typedef struct io_stream_events {
     // What io_stream_connect has come to. Nothing is told of the stream before, but kicked; after a
-    // failure nothing but closed. NULL: the loop's owner never connects.
+    // failure nothing but closed. NULL: streams with this table never connect.
     // status: SKUA_OK; SKUA_ECLOSED nobody listens there; SKUA_EIO it cannot be reached; SKUA_ESTATE
     // a Unix socket's queue is full; SKUA_EADDRNOTAVAIL no port is left here; SKUA_EACCES;
     // SKUA_ENOFILE; SKUA_ENOMEM.
@@ -98,7 +99,11 @@ enum {
     URING_HUNG_UP = 1u << 28,   // both sides are closed: there is nothing to wait for
 
     URING_BUSY = URING_RECEIVES | URING_SENDS | URING_WAITS_OUT | URING_WAITS_END,
+
+    IO_EVENTS_SHIFT = 29, // the bits from here on are the number of the stream's table of events
 };
+
+enum { IO_EVENTS_MAX = 1 << (32 - IO_EVENTS_SHIFT) }; // tables that a loop may have
 
 // No two share a bit: the sum is that of all bits up to the highest.
 _Static_assert((uint64_t)IO_WANT_RECV + IO_WANT_SEND + IO_WANT_SHUTDOWN + IO_WANT_CLOSE +
@@ -107,7 +112,7 @@ _Static_assert((uint64_t)IO_WANT_RECV + IO_WANT_SEND + IO_WANT_SHUTDOWN + IO_WAN
                        IO_FIN_SEEN + IO_BROKEN + IO_NEAR_TOLD + IO_FIN_TOLD + IO_RESET_TOLD +
                        URING_RECEIVES + URING_SENDS + URING_WAITS_OUT + URING_WAITS_END +
                        URING_STOPS + URING_CANCELS + URING_HOLDS + URING_QUEUED + URING_HUNG_UP ==
-                   (1u << 29) - 1,
+                   (1u << IO_EVENTS_SHIFT) - 1,
                "stream flags");
 
 struct io_stream {
@@ -253,11 +258,11 @@ typedef struct io_resident {
 
 struct io_loop {
     const io_backend *backend;
-    const io_stream_events *events;
-    pool *streams;                      // io_stream comes first in its items
-    void *owner;                        // for callbacks
-    void *kernel;                       // the backend's own state
-    io_stream *pending, **pending_tail; // streams with something to start
+    const io_stream_events *events[IO_EVENTS_MAX]; // by their numbers; NULL: not in use
+    pool *streams;                                 // io_stream comes first in its items
+    void *owner;                                   // for callbacks
+    void *kernel;                                  // the backend's own state
+    io_stream *pending, **pending_tail;            // streams with something to start
     io_op *pending_ops, **pending_ops_tail;
     int64_t now_ns;                // monotonic, at the start of this turn
     int64_t unix_ns;               // since 1970
@@ -275,7 +280,7 @@ struct io_loop {
     io_alarms alarms;
 };
 
-// events, streams, owner, evict, elsewhere, memory and send_turn_octets_max are set by the caller
+// events[0], streams, owner, evict, elsewhere, memory and send_turn_octets_max are set by the caller
 // before.
 skua_status io_loop_open(io_loop *loop, const io_backend *backend);
 void io_loop_close(io_loop *loop); // no stream may be open, no operation active
@@ -315,7 +320,14 @@ static inline void io_push(io_loop *loop, io_stream *stream)
     loop->pending_tail = &stream->next;
 }
 
-// Adopts fd, an accepted or connected socket, non-blocking; stream is zeroed but for its item.
+// Whom to tell of a stream.
+static inline const io_stream_events *io_events_of(const io_loop *loop, const io_stream *stream)
+{
+    return loop->events[stream->flags >> IO_EVENTS_SHIFT];
+}
+
+// Adopts fd, an accepted or connected socket, non-blocking; stream is zeroed but for its item. Its
+// events are those of number 0.
 static inline void io_stream_open(io_stream *stream, int fd)
 {
     stream->fd = fd;
@@ -323,8 +335,9 @@ static inline void io_stream_open(io_stream *stream, int fd)
 }
 
 // Opens a connection. stream is zeroed but for its item; connected tells when it can be used. It may
-// be closed before, and is to be closed after a failure. to: read before this returns.
-void io_stream_connect(io_loop *loop, io_stream *stream, const socket_address *to);
+// be closed before, and is to be closed after a failure.
+// events: the number of its table.  to: read before this returns.
+void io_stream_connect(io_loop *loop, io_stream *stream, unsigned events, const socket_address *to);
 
 // Starts receiving, or goes on after io_recv_stop.
 static inline void io_recv(io_loop *loop, io_stream *stream)

@@ -57,7 +57,7 @@ static void ready_finish(io_loop *loop, io_stream *stream)
         (void)close(stream->fd);
     }
     stream->fd = -1;
-    loop->events->closed(stream);
+    io_events_of(loop, stream)->closed(stream);
     if (state->turn.paused) ready_retry_accepts(loop);
 }
 

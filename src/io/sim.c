@@ -128,7 +128,7 @@ static void sim_told(sim_client *client, io_end how)
     if (how == IO_END_RESET)
         stream->flags &= ~(uint32_t)(IO_WANT_RECV | IO_WANT_SEND | IO_WANT_SHUTDOWN);
     sim_note(client->kernel, "told", client->id, how);
-    client->loop->events->ended(stream, how);
+    io_events_of(client->loop, stream)->ended(stream, how);
 }
 
 // The octets lie in memory of their own, so that reading past them or keeping them is caught.
@@ -149,7 +149,7 @@ static void sim_receive_octets(sim_client *client)
         stream->flags &= ~(uint32_t)IO_READABLE;
     client->turn_reads++;
     sim_note(kernel, "received", client->id, len);
-    client->loop->events->received(stream, octets, len);
+    io_events_of(client->loop, stream)->received(stream, octets, len);
     memory_free(octets);
 }
 
@@ -217,7 +217,7 @@ static void sim_sent(sim_client *client, uint64_t n)
     out_pop(stream->out, n);
     if (stream->flags & (IO_RESET_TOLD | IO_WANT_CLOSE)) return; // a release may have closed
     if (stream->out->octets == 0) stream->flags &= ~(uint32_t)IO_WANT_SEND;
-    client->loop->events->sent(stream, n);
+    io_events_of(client->loop, stream)->sent(stream, n);
 }
 
 static void sim_send_octets(sim_client *client)
@@ -231,7 +231,7 @@ static void sim_send_octets(sim_client *client)
     } else if (is_file) {
         stream->flags &= ~(uint32_t)IO_WANT_SEND;
         sim_note(client->kernel, "cut", client->id, 0);
-        client->loop->events->send_failed(stream);
+        io_events_of(client->loop, stream)->send_failed(stream);
     }
 }
 
@@ -263,7 +263,7 @@ static void sim_finish(sim_client *client)
     if (stream->flags & IO_RESETS) sim_break(client, false);
     sim_close(client);
     stream->fd = -1;
-    loop->events->closed(stream);
+    io_events_of(loop, stream)->closed(stream);
 }
 
 static void sim_kick(sim_client *client)
@@ -271,7 +271,7 @@ static void sim_kick(sim_client *client)
     client->turn_kicked = true;
     client->stream->flags &= ~(uint32_t)IO_KICK;
     sim_note(client->kernel, "kicked", client->id, 0);
-    client->loop->events->kicked(client->stream);
+    io_events_of(client->loop, client->stream)->kicked(client->stream);
 }
 
 static void sim_connected(sim_client *client)
@@ -283,7 +283,7 @@ static void sim_connected(sim_client *client)
     stream->flags &= ~(uint32_t)IO_CONNECTS;
     if (refused) stream->flags |= IO_RESET_TOLD;
     sim_note(client->kernel, "connected", client->id, refused);
-    client->loop->events->connected(stream, refused ? SKUA_ECLOSED : SKUA_OK);
+    io_events_of(client->loop, stream)->connected(stream, refused ? SKUA_ECLOSED : SKUA_OK);
 }
 
 // Whether something came between the stream and its completion.
@@ -344,16 +344,16 @@ static void sim_connect_stream(io_loop *loop, io_stream *stream, const socket_ad
 static void sim_run_nothing(io_loop *loop, io_stream *stream)
 {
     if (stream->flags & IO_WANT_CLOSE) {
-        loop->events->closed(stream);
+        io_events_of(loop, stream)->closed(stream);
         return;
     }
     if (stream->flags & IO_KICK) {
         stream->flags &= ~(uint32_t)IO_KICK;
-        loop->events->kicked(stream);
+        io_events_of(loop, stream)->kicked(stream);
     }
     if (!(stream->flags & IO_CONNECTS)) return;
     stream->flags = (stream->flags & ~(uint32_t)IO_CONNECTS) | IO_RESET_TOLD;
-    loop->events->connected(stream, (skua_status)-stream->fd);
+    io_events_of(loop, stream)->connected(stream, (skua_status)-stream->fd);
 }
 
 static void sim_bind(io_loop *loop, io_stream *stream)

@@ -109,7 +109,7 @@ void turn_resume(io_loop *loop)
 static void turn_told_unconnected(io_loop *loop, io_stream *stream)
 {
     stream->flags = (stream->flags & ~(uint32_t)IO_CONNECTS) | IO_RESET_TOLD;
-    loop->events->connected(stream, SKUA_ENOMEM);
+    io_events_of(loop, stream)->connected(stream, SKUA_ENOMEM);
 }
 
 void turn_told(io_loop *loop, io_stream *stream, io_end how)
@@ -123,7 +123,7 @@ void turn_told(io_loop *loop, io_stream *stream, io_end how)
     stream->flags |= told[how];
     if (how == IO_END_RESET)
         stream->flags &= ~(uint32_t)(IO_WANT_RECV | IO_WANT_SEND | IO_WANT_SHUTDOWN);
-    loop->events->ended(stream, how);
+    io_events_of(loop, stream)->ended(stream, how);
 }
 
 bool turn_failed(io_loop *loop, io_stream *stream, int error)
@@ -158,7 +158,7 @@ bool turn_connected(io_loop *loop, io_stream *stream)
     skua_status status =
         stream->fd < 0 ? (skua_status)-stream->fd : socket_connect_status(stream->fd);
     if (status) stream->flags |= IO_RESET_TOLD;
-    loop->events->connected(stream, status);
+    io_events_of(loop, stream)->connected(stream, status);
     return !(stream->flags & (IO_RESET_TOLD | IO_WANT_CLOSE));
 }
 
@@ -171,7 +171,7 @@ static void turn_received(io_loop *loop, io_stream *stream, size_t len)
     turn_state *state = loop->kernel;
     if (len < sizeof state->buffer && !(stream->flags & IO_FIN_SEEN))
         stream->flags &= ~(uint32_t)IO_READABLE;
-    loop->events->received(stream, state->buffer, len);
+    io_events_of(loop, stream)->received(stream, state->buffer, len);
 }
 
 // A kernel that tells of an error may take it from the socket by that: a reset, which receiving does
@@ -242,7 +242,7 @@ void turn_send(io_loop *loop, io_stream *stream)
         }
         if (n == 0) {
             stream->flags &= ~(uint32_t)IO_WANT_SEND;
-            loop->events->send_failed(stream);
+            io_events_of(loop, stream)->send_failed(stream);
             return;
         }
         out_pop(out, (uint64_t)n);

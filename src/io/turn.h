@@ -75,7 +75,7 @@ static inline void turn_sent(io_loop *loop, io_stream *stream, uint64_t n)
 {
     if (stream->flags & (IO_RESET_TOLD | IO_WANT_CLOSE)) return;
     if (stream->out->octets == 0) stream->flags &= ~(uint32_t)IO_WANT_SEND;
-    if (n) loop->events->sent(stream, n);
+    if (n) io_events_of(loop, stream)->sent(stream, n);
 }
 
 // The socket takes no more.
@@ -96,7 +96,7 @@ static inline void turn_kick(io_loop *loop, io_stream *stream)
 {
     if (!(stream->flags & IO_KICK)) return;
     stream->flags &= ~(uint32_t)IO_KICK;
-    loop->events->kicked(stream);
+    io_events_of(loop, stream)->kicked(stream);
 }
 
 // Half-closes if that is asked for and everything has been sent.

@@ -70,7 +70,7 @@ static void uring_held_deliver(io_loop *loop, io_stream *stream)
     while ((stream->flags & (URING_HOLDS | IO_WANT_RECV | IO_PENDING)) ==
            (URING_HOLDS | IO_WANT_RECV)) {
         uring_held *held = uring_held_take(loop->kernel, stream);
-        loop->events->received(stream, held->octets, held->len);
+        io_events_of(loop, stream)->received(stream, held->octets, held->len);
         counted_free(held);
     }
 }
@@ -276,7 +276,7 @@ static void uring_close_stream(io_loop *loop, io_stream *stream)
         uring_close_socket(kernel, stream->fd);
     }
     stream->fd = -1;
-    loop->events->closed(stream);
+    io_events_of(loop, stream)->closed(stream);
     if (kernel->turn.paused) uring_retry_accepts(loop);
 }
 
@@ -334,7 +334,7 @@ static void uring_stop_receive(io_loop *loop, io_stream *stream)
 static void uring_received_octets(io_loop *loop, io_stream *stream, char *octets, size_t len)
 {
     if ((stream->flags & (IO_WANT_RECV | URING_HOLDS)) == IO_WANT_RECV) {
-        loop->events->received(stream, octets, len);
+        io_events_of(loop, stream)->received(stream, octets, len);
     } else if (uring_hold(loop, stream, octets, len)) {
         uring_stop_receive(loop, stream);
     } else {

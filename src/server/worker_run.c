@@ -166,7 +166,7 @@ __attribute__((cold)) skua_status worker_open(server_worker *w, skua_server *ser
                                               const io_backend *backend)
 {
     worker_init(w, server, index);
-    w->self.loop.events = &connection_events;
+    w->self.loop.events[0] = &connection_events;
     w->self.loop.streams = &w->connections;
     w->self.loop.owner = w;
     w->self.loop.evict = worker_lacks_descriptors;

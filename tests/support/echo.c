@@ -5,6 +5,7 @@
 #include "support/echo.h"
 
 #include "base/assert.h"
+#include "support/tables.h"
 
 enum { ECHO_OUT_LOW = 4000, ECHO_TURNS_MAX = 200000 };
 
@@ -115,15 +116,18 @@ static void echo_connected(io_stream *stream, skua_status status)
     io_recv(&b->loop, stream);
 }
 
-static const io_stream_events echo_events = {
-    .connected = echo_connected,
-    .received = echo_received,
-    .ended = echo_ended,
-    .kicked = echo_kicked,
-    .sent = echo_sent,
-    .send_failed = echo_send_failed,
-    .closed = echo_closed,
-};
+static void accepted_expect(const io_stream *stream)
+{
+    SKUA_ASSERT(!((const echo *)(const void *)stream)->connects);
+}
+
+static void connecting_expect(const io_stream *stream)
+{
+    SKUA_ASSERT(((const echo *)(const void *)stream)->connects);
+}
+
+TABLE_OF_EVENTS(accepted, echo, NULL);
+TABLE_OF_EVENTS(connecting, echo, echo_connected);
 
 static void echo_accepted(io_op *op, int64_t result)
 {
@@ -168,7 +172,8 @@ void echo_open(echo_bench *b, const sim_config *config)
     block_store_init(&b->store, 4);
     b->kernel = sim_kernel_new(config);
     SKUA_ASSERT(b->kernel);
-    b->loop.events = &echo_events;
+    b->loop.events[0] = &accepted_events;
+    b->loop.events[ECHO_CONNECTS] = &connecting_events;
     b->loop.streams = &b->echoes;
     b->loop.owner = b;
     b->loop.evict = bench_evict;
@@ -223,7 +228,8 @@ echo *echo_connect_out(echo_bench *b, const socket_address *to)
     SKUA_ASSERT(e);
     out_init(&e->out, &b->store, e->segments, ECHO_SEGMENTS);
     e->stream.out = &e->out;
-    io_stream_connect(&b->loop, &e->stream, to);
+    e->connects = true;
+    io_stream_connect(&b->loop, &e->stream, ECHO_CONNECTS, to);
     SKUA_ASSERT(!e->connected); // never from within the submission
     return e;
 }

@@ -9,12 +9,14 @@
 
 enum { ECHO_OUT_HIGH = 20000 }; // it stops receiving when more is to be sent
 enum { ECHO_SEGMENTS = 48 };
+enum { ECHO_CONNECTS = IO_EVENTS_MAX - 1 }; // the table of streams that connect
 
 typedef struct echo {
     io_stream stream;
     out_queue out;
     out_segment segments[ECHO_SEGMENTS]; // of out
     bool near_told, fin_told, reset_told, closing;
+    bool connects;  // by echo_connect_out
     bool connected; // was told
     io_deadline deadline;
 } echo;

@@ -3,6 +3,7 @@
 #include "rig.h"
 
 #include "io/uring_kernel.h"
+#include "support/tables.h"
 
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -86,15 +87,25 @@ static void peer_connected(io_stream *stream, skua_status status)
     p->refusal = status;
 }
 
-static const io_stream_events peer_events = {
-    .connected = peer_connected,
-    .received = peer_received,
-    .ended = peer_ended,
-    .kicked = peer_kicked,
-    .sent = peer_sent,
-    .send_failed = peer_kicked,
-    .closed = peer_closed,
-};
+static void peer_send_failed(io_stream *stream)
+{
+    (void)stream;
+    SKUA_ASSERT(!"no file is sent");
+}
+
+// Accepted streams and those that connect have a table each.
+static void accepted_expect(const io_stream *stream)
+{
+    SKUA_ASSERT(!((const peer *)(const void *)stream)->connects);
+}
+
+static void connecting_expect(const io_stream *stream)
+{
+    SKUA_ASSERT(((const peer *)(const void *)stream)->connects);
+}
+
+TABLE_OF_EVENTS(accepted, peer, NULL);
+TABLE_OF_EVENTS(connecting, peer, peer_connected);
 
 static peer *peer_take(rig *r)
 {
@@ -157,7 +168,8 @@ bool rig_open(rig *r, rig_kind kind)
     the_rig = r;
     pool_init(&r->peers, (sizeof(peer) + 15) / 16 * 16, PEERS_MAX);
     block_store_init(&r->store, 4);
-    r->loop.events = &peer_events;
+    r->loop.events[0] = &accepted_events;
+    r->loop.events[IO_EVENTS_MAX - 1] = &connecting_events;
     r->loop.streams = &r->peers;
     r->loop.owner = r;
     r->loop.evict = rig_evict;
@@ -223,7 +235,7 @@ peer *rig_connect_out(rig *r, const socket_address *to)
 {
     peer *p = peer_take(r);
     p->connects = true;
-    io_stream_connect(&r->loop, &p->stream, to);
+    io_stream_connect(&r->loop, &p->stream, IO_EVENTS_MAX - 1, to);
     SKUA_ASSERT(!p->connected && !p->refusal); // never from within the submission
     return p;
 }

@@ -142,7 +142,7 @@ static void rig_open(rig *r, const io_backend *backend)
     write_file(r);
     pool_init(&r->ends, (sizeof(end) + 15) & ~(size_t)15, 16);
     block_store_init(&r->store, 8);
-    r->loop.events = &end_events;
+    r->loop.events[0] = &end_events;
     r->loop.streams = &r->ends;
     r->loop.owner = r;
     r->loop.elsewhere = take_errand;

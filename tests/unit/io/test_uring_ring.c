@@ -100,7 +100,7 @@ static void test_used_elsewhere(void **state)
         elsewhere e = { .woken = 0 };
         pthread_t thread;
         pool_init(&e.none, sizeof(io_stream), 1);
-        e.loop.events = &no_events;
+        e.loop.events[0] = &no_events;
         e.loop.streams = &e.none;
         assert_int_equal(io_loop_open(&e.loop, &io_backend_uring), SKUA_OK);
         io_timers_init(&e.loop.timers, e.loop.now_ns, NULL, &e);
