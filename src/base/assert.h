@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// What the library takes for granted about itself: when it is not so, the process is stopped, in
-// release builds too. Never about what a peer, the kernel or a disk can cause. What the program has
-// to keep is in contract.h.
+// Assertions about the library itself. When one is false, the process is stopped, in release builds
+// too. Nothing that a peer, the kernel or a disk can cause is asserted. The rules that the program
+// has to keep are checked in contract.h.
 #ifndef SKUA_BASE_ASSERT_H
 #define SKUA_BASE_ASSERT_H
 
@@ -23,7 +23,7 @@ enum { ASSERT_SENTENCE_OCTETS = 512 };
 // Tells a sentence, on standard error unless assert_tell said otherwise.
 void assert_say(const char *sentence);
 
-// Has tell told, instead of standard error; NULL: standard error.  Thread: any.
+// Makes assert_say call tell; NULL: it writes to standard error.  Thread: any.
 void assert_tell(void (*tell)(const char *sentence));
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Budget. Counted memory has its lease and its length in front.
-// Invariant: used <= taken of each lease, and shared.octets is the sum of what all have taken and of
-// what was added without one.
+// Invariant: used <= taken of each lease, and shared.octets is the sum of what all have taken and
+// of what was added without one.
 
 #include "base/budget.h"
 

@@ -4,9 +4,9 @@
 #ifndef SKUA_BASE_INLINE_H
 #define SKUA_BASE_INLINE_H
 
-// Has gcc inline the function where its caller is compiled together with it (one header, all files at
-// once, at link time), which it would hold too long for that. clang chooses by itself, and would warn
-// of functions of the same file that are called.
+// With BASE_INLINE, gcc inlines the function into callers that are compiled together with it (one
+// header, all files at once, at link time). Without it gcc holds the function too long for that.
+// clang chooses by itself, and would warn of such functions that are called in their own file.
 #ifdef __clang__
 #define BASE_INLINE
 #else

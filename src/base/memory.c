@@ -106,7 +106,7 @@ void memory_trim(void)
 #endif
 }
 
-// What was allocated is remembered in front of what is given.
+// The address that was allocated is kept in front of the aligned one.
 void *memory_aligned(size_t alignment, size_t octets)
 {
     SKUA_ASSERT(alignment >= sizeof(void *) && (alignment & (alignment - 1)) == 0);

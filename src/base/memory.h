@@ -24,8 +24,8 @@ void *memory_resize(void *memory, size_t octets);
 char *memory_text(const char *text); // a copy with its NUL
 void memory_free(void *memory);      // NULL is allowed
 
-// Has the system take back memory that was freed, where freeing alone does not: glibc keeps what lies
-// below anything that is in use. Does nothing for an allocator of the program's.
+// Gives freed memory back to the system where freeing alone does not: glibc keeps what lies below
+// anything that is in use. Does nothing for an allocator of the program's.
 void memory_trim(void);
 
 // Aligned, to a power of two, for what must not share a cache line; given back by the second.

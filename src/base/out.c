@@ -190,6 +190,6 @@ void out_pop(out_queue *out, uint64_t n)
             out_drop_first(out);
         }
     }
-    // Nothing points into the block any more: the next answer uses the same cache lines again.
+    // Nothing points into the block any more: the next response uses the same cache lines again.
     if (out->count == 0 && out->tail) out->at = out->tail->data;
 }

@@ -15,7 +15,7 @@ enum { REGISTRY_INDEX_BITS = 24, REGISTRY_GENERATION_BITS = 40, REGISTRY_CHUNKS 
 
 typedef struct registry_slot registry_slot;
 
-// What every slot begins with.
+// The beginning of every slot.
 struct registry_slot {
     struct {
         _Atomic(uint64_t) word;

@@ -18,7 +18,7 @@ struct disk_home {
     thread_pool *helper_threads; // of skua_offload
     // Brings a letter to the worker.  Thread: any.
     void (*post)(skua_worker *worker, mail *letter);
-    // Whoever's callbacks are running, as asker_of knows it; NULL: nobody's.
+    // The one whose callbacks are running, as asker_of knows it; NULL: nobody's.
     void *served;
     // Who it is that asks just now; NULL: nobody.
     work_asker *(*asker_of)(const void *served);

@@ -219,7 +219,7 @@ static skua_status watch_start(watch_set *set, int directory, skua_watch *made, 
     return status;
 }
 
-// What there is already, or a new one that is not started. *status: SKUA_OK goes on.
+// Finds the watch of that path, or makes one that is not started. *status: SKUA_OK goes on.
 static skua_watch *watch_find_or_make(watch_set *set, const skua_root *root, slice path,
                                       bool *found, skua_status *status)
 {
@@ -317,7 +317,7 @@ static void watch_kill_number(watch_set *set, int number)
     }
 }
 
-// What was lost may have been the move of a directory: no watch is known to be where its path is.
+// A lost event may have been the move of a directory, so no watch is known to be where its path is.
 static void watch_kill_all(watch_set *set)
 {
     for (size_t i = 0; i < WATCH_BUCKETS; i++) {

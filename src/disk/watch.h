@@ -23,7 +23,7 @@ int watch_set_fd(const watch_set *set);
 // Reads what there is, without waiting, and counts it.  Thread: any.
 void watch_set_read(watch_set *set);
 
-// What skua_watch_open, skua_watch_try and skua_watch_close do, on a set.  Thread: any.
+// The functions skua_watch_open, skua_watch_try and skua_watch_close, on a set.  Thread: any.
 skua_status watch_open(watch_set *set, skua_root *root, slice path, skua_watch **watch);
 bool watch_try(watch_set *set, skua_root *root, slice path, skua_watch **watch,
                skua_status *status);

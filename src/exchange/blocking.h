@@ -9,7 +9,7 @@
 #include "io/io.h"
 #include "exchange/request.h"
 
-// What a server with such routes has: the routes and the threads.
+// The routes and the threads of a server with such routes.
 typedef struct blocking blocking;
 
 // NULL when memory ran out.
@@ -20,7 +20,7 @@ void blocking_free(blocking *b);
 // The request's connection has died, or a deadline passed: nobody waits for the reply.
 void blocking_let_go(skua_reply *reply);
 
-// What was known of the connection when the handler was called.
+// The connection's peer, and whether it was done, when the handler was called.
 const io_address *blocking_peer(const skua_reply *reply);
 bool blocking_peer_was_done(const skua_reply *reply);
 

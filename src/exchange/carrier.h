@@ -33,7 +33,8 @@ typedef struct carrier_table {
     // Queues content that is lent, or a file's. False when memory ran out: nothing was queued then.
     bool (*lend)(skua_request *r, const response_source *source);
 
-    // Ends the content of a pulled or pushed response, with its trailers. False when memory ran out.
+    // Ends the content of a pulled or pushed response, with its trailers. False when memory ran
+    // out.
     bool (*finish)(skua_request *r);
 
     // Queues an interim response. octets: of the fields, each with 4 more.

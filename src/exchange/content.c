@@ -40,7 +40,7 @@ void content_end(skua_request *r)
     content_tell(r, SKUA_CONTENT_END, (slice){ 0 });
 }
 
-// After the answer, content is read only to keep the connection, and only so much of it.
+// After the response, content is read only to keep the connection, and only so much of it.
 static void content_discard(skua_request *r, size_t n)
 {
     r->discarded += n;
@@ -58,17 +58,17 @@ void content_deliver(skua_request *r, slice octets)
     content_tell(r, SKUA_CONTENT_DATA, octets);
 }
 
-// The framing is lost: an answer that has begun cannot be taken back, so the connection just ends.
+// The framing is lost: a response that has begun cannot be taken back, so the connection just ends.
 __attribute__((cold)) void content_refuse(skua_request *r, fault why)
 {
     r->close = true;
     request_blame(r, why.reason);
     bool begun = r->responding != RESPONSE_NONE;
-    if (!begun) content_lost(r); // which may answer
+    if (!begun) content_lost(r); // which may respond
     if (begun || r->responding == RESPONSE_NONE) respond_refuse(r, why.status);
 }
 
-// Said before the reader hears that the content is lost: the answer is the server's.
+// Said before the reader hears that the content is lost: the response is the server's.
 __attribute__((cold)) static void content_refuse_length(skua_request *r)
 {
     r->close = true;

@@ -11,7 +11,7 @@
 void content_deliver(skua_request *r, slice octets);
 void content_deliver_unstated(skua_request *r, slice octets);
 
-// The framing of the content is broken: answers why if nothing has been answered yet.
+// The framing of the content is broken: responds why if nothing was responded yet.
 void content_refuse(skua_request *r, fault why);
 
 // Nobody takes content now: the socket is not to be read.

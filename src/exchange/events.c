@@ -99,7 +99,7 @@ skua_status skua_event_send(skua_request *r, const skua_event *event)
     return stream_commit(r, &piece);
 }
 
-// Nothing will ever be heard of the events of a HEAD: its answer is complete with the head.
+// Nothing will ever be heard of the events of a HEAD: its response is complete with the head.
 skua_status skua_events_open(skua_request *r, skua_drained_fn *drained, void *user)
 {
     request_expect(r, __func__);

@@ -113,7 +113,7 @@ static void form_tell(skua_request *r, form_collecting *form, skua_status status
     if (fn) fn(r, status, parts, status ? 0 : form->count, form->user);
 }
 
-// A fault that the server answers.
+// A fault to which the server responds.
 static void form_refuse(skua_request *r, form_collecting *form, skua_status status)
 {
     if (!form->fn) return;
@@ -186,8 +186,8 @@ static void form_begin(skua_request *r, form_collecting *form, const skua_part *
     form->settling++;
 }
 
-// What does not fit into memory beside the other parts goes to a file, and what it had there is
-// free again.
+// A part for which there is no memory beside the others goes to a file, and frees the memory that
+// it had.
 static bool form_make_room(skua_request *r, form_collecting *form, spool *kept, size_t octets)
 {
     if (spool_is_file(kept)) return true;

@@ -22,7 +22,7 @@ typedef enum middleware_state {
     MIDDLEWARE_NONE,
     MIDDLEWARE_INSIDE,  // a before function runs, and has not passed it on
     MIDDLEWARE_PASSED,  // it has
-    MIDDLEWARE_WAITING, // a before function has returned and will pass it on, or answer
+    MIDDLEWARE_WAITING, // a before function has returned and will pass it on, or respond
     MIDDLEWARE_DONE     // the handler has it, or it was answered
 } middleware_state;
 
@@ -30,7 +30,7 @@ typedef enum middleware_state {
 // passed it on.
 void middleware_begin(skua_request *r);
 
-// The answer's status is known, and its head fits: r->head_left is the room for more of it. To be
+// The response's status is known, and its head fits: r->head_left is the room for more of it. To be
 // called once, when r->entered is not 0.
 void middleware_head(skua_request *r, int status);
 

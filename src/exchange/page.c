@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Error pages and reason phrases. What is not ours in a page, the request's method and a sentence of
-// the program's, is cut and escaped; the style is allowed by its hash, so that a page can load and
-// run nothing else.
+// Error pages and reason phrases. What is not ours in a page, the request's method and a sentence
+// of the program's, is cut and escaped; the style is allowed by its hash, so that a page can load
+// and run nothing else.
 
 #include "exchange/page.h"
 

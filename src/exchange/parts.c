@@ -51,7 +51,8 @@ static bool parts_step(skua_request *r, parts_reader *parts, slice *octets, size
     return r->responding != RESPONSE_QUEUED && !r->carrier->broken;
 }
 
-// What is held, as it may be the beginning of a delimiter, is given back or told later.
+// Held octets may be the beginning of a delimiter. They are told, or their credit given back,
+// later.
 static void parts_take(skua_request *r, parts_reader *parts, slice octets)
 {
     size_t told = 0, owed = parts->parser.held + octets.len;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Answers made in advance: everything that does not change from request to request, in one piece.
+// Responses made in advance: everything that does not change from request to request, in one piece.
 
 #include "exchange/prepared.h"
 

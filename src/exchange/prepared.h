@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Answers made in advance, and files, as the response path sees them.
+// Responses made in advance, and files, as the response path sees them.
 #ifndef SKUA_EXCHANGE_PREPARED_H
 #define SKUA_EXCHANGE_PREPARED_H
 
@@ -25,7 +25,7 @@ struct skua_answer {
     response_field fields[];
 };
 
-// Stops the process unless it is an answer of this thread's worker. function: that of skua.h.
+// Stops the process unless it is a response of this thread's worker. function: that of skua.h.
 static inline void prepared_expect(const skua_answer *answer, const char *function)
 {
     if (!answer) contract_broken(function, "answer must not be NULL");

@@ -53,7 +53,7 @@ uint64_t skua_write_room(const skua_request *r)
 
 // ---- Writing ----
 
-// An event stream that nobody hears, the answer to HEAD, is over before the handler knows.
+// An event stream that nobody hears, the response to HEAD, is over before the handler knows.
 static bool stream_is_dropped(const skua_request *r)
 {
     return r->muted && r->life == LIFE_GOES_ON &&
@@ -99,7 +99,7 @@ static void stream_free(void *user)
     counted_free(user);
 }
 
-// What has been queued is counted; the connection sends it at the end of the turn.
+// Queued octets are counted; the connection sends them at the end of the turn.
 static void stream_queued(skua_request *r, uint64_t octets)
 {
     r->sent_octets += octets;

@@ -19,7 +19,7 @@ typedef struct stream_piece {
 skua_status stream_reserve(skua_request *r, size_t len, stream_piece *piece);
 skua_status stream_commit(skua_request *r, const stream_piece *piece);
 
-// Begins an answer that is pushed: the head is queued.
+// Begins a response that is pushed: the head is queued.
 skua_status stream_begin(skua_request *r, int status, const char *type, int64_t length,
                          skua_drained_fn *drained, void *user);
 

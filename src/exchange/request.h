@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Request: what was asked, what is known of its content, and how far its answer is.
+// Request: what was asked, what is known of its content, and how far its response is.
 // Invariant: base and every slice of the head live until request_end has returned.
 #ifndef SKUA_EXCHANGE_REQUEST_H
 #define SKUA_EXCHANGE_REQUEST_H
@@ -38,7 +38,7 @@ typedef enum request_responding {
 // otherwise; from then on only its memory is left, for those who hold it.
 typedef enum request_life { LIFE_GOES_ON, LIFE_ENDED, LIFE_IS_OVER } request_life;
 
-// What is written by the handler. From PUSH_EVENTS on it may be quiet for long.
+// The kind of content that the handler writes. From PUSH_EVENTS on it may be quiet for long.
 typedef enum request_push {
     PUSH_NONE, // not, or plain content
     PUSH_EVENTS,
@@ -47,16 +47,17 @@ typedef enum request_push {
     PUSH_TUNNEL_SHUT  // our half is closed, or will be when what is queued has left
 } request_push;
 
-// Whether Content-Type was added as a field. Of that and what the answer states, the later counts.
+// Whether Content-Type was added as a field. Of that and what the response states, the later
+// counts.
 typedef enum request_type {
     TYPE_OF_RESPONSE,
-    TYPE_BEFORE_RESPONSE, // added before the answer was given
-    TYPE_BEHIND_RESPONSE  // added by middleware to the answer's head
+    TYPE_BEFORE_RESPONSE, // added before the response was given
+    TYPE_BEHIND_RESPONSE  // added by middleware to the response's head
 } request_type;
 
 typedef struct param_list param_list;
 
-// What is read of a request decoded, and where it is kept.
+// Decoded parts of a request, and the memory in which they are kept.
 typedef struct request_decoding {
     arena *memory;
     param_list *query, *form; // NULL: not asked for yet
@@ -74,7 +75,7 @@ struct skua_request {
     uint8_t responding; // request_responding
     uint8_t push;       // request_push
     bool is_head;       // content is not sent
-    bool close;         // the connection ends after this answer
+    bool close;         // the connection ends after this response
     bool has_input;     // octets of content came together with the head
     bool continued;     // 100 (Continue) was sent
     bool waiting;       // the source said PENDING
@@ -84,7 +85,7 @@ struct skua_request {
     bool lost_told;     // the reader knows that the content is lost, or has had its end
     uint8_t life;       // request_life
     bool too_long;      // more content came than content_max: 413
-    // middleware is told of the answer's head: fields may be added, no answer given
+    // middleware is told of the response's head: fields may be added, no response given
     bool heading;
     // its content was asked for in one piece: collected and what goes with it are set
     bool collects;
@@ -94,7 +95,7 @@ struct skua_request {
     uint8_t typed;    // request_type
     uint8_t outcome;  // router_outcome
     uint8_t passing;  // middleware_state
-    uint16_t status;  // of the answer
+    uint16_t status;  // of the response
     uint32_t holds;
     unsigned received_trailers_count;
     uint64_t entered;        // middleware that it has come to: bit i is number i of the set
@@ -133,7 +134,7 @@ struct skua_request {
     size_t collection_len, collection_room;
     uint64_t collection_max;
 
-    // Answer
+    // Response
     slice type; // Content-Type that was added as a field, if typed
     skua_pull_fn *pull;
     void *pull_user;
@@ -141,7 +142,7 @@ struct skua_request {
     skua_drained_fn *drained;
     void *drained_user;
     uint64_t wanted; // drained is called when there is so much room; 0: not
-    uint64_t mark;   // the queue's total_in after the last octet of the answer
+    uint64_t mark;   // the queue's total_in after the last octet of the response
     const skua_field *received_trailers;
 
     request_head head;
@@ -157,7 +158,8 @@ __attribute__((noreturn, cold)) void request_misused(const skua_request *r, cons
 // Does so unless a blocking handler on this thread has it.
 __attribute__((cold)) void request_expect_blocking(const skua_request *r, const char *function);
 
-// What a function of skua.h, whose name is given, begins with if it is called on the request's worker.
+// Checks that r is a living request of this thread's worker, and stops the process if it is not.
+// function: the name of that of skua.h that was called.
 static inline void request_expect(const skua_request *r, const char *function)
 {
     if (__builtin_expect(!r || r->home != thread_here(), 0)) request_misused(r, function);
@@ -169,7 +171,7 @@ static inline void request_expect_reader(const skua_request *r, const char *func
     if (__builtin_expect(!r || r->home != thread_here(), 0)) request_expect_blocking(r, function);
 }
 
-// Why an answer, or what belongs to it, is not taken now.
+// Why a response, or what belongs to it, is not taken now.
 static inline skua_status request_refusal(const skua_request *r)
 {
     return r->life != LIFE_GOES_ON ? SKUA_ECLOSED : SKUA_ESTATE;
@@ -183,8 +185,8 @@ size_t request_octets(const skua_worker *w);
 // A request whose head is to be read; NULL when memory ran out.
 skua_request *request_take(skua_worker *w, carrier *c);
 
-// A blocking handler of that request runs on this thread from now on, and keeps there what it decodes.
-// NULL: none does.
+// A blocking handler of that request runs on this thread from now on, and keeps there what it
+// decodes. NULL: none does.
 void request_visit(const skua_request *r, request_decoding *decoding);
 
 // Where this thread keeps what it reads of the request decoded.
@@ -218,7 +220,7 @@ static inline void request_set_push(skua_request *r, request_push next)
     r->push = (uint8_t)next;
 }
 
-// From here on it takes no answer.
+// From here on it takes no response.
 static inline void request_close_response(skua_request *r)
 {
     SKUA_ASSERT(r->life == LIFE_GOES_ON || r->life == LIFE_ENDED);

@@ -2,9 +2,9 @@
 //
 // The beginning of requests: from a complete head to a handler.
 //
-// What every request goes through is called in one place each, here and in the router, the target
-// and the head: it is defined inline, so that where the caller is compiled together with it (one
-// header, all files at once, at link time) there is no call left.
+// Every request goes through the functions here and in the router, the target and the head. Each is
+// called in one place and defined inline, so that there is no call left where the caller is
+// compiled together with it (one header, all files at once, at link time).
 
 #include "exchange/request_begin.h"
 
@@ -58,7 +58,7 @@ __attribute__((cold)) void request_refuse(skua_request *r, slice octets, fault w
     respond_fault(r, why.status, true);
 }
 
-// Finds method, target, path and authority. Answers a fault.
+// Finds method, target, path and authority. Responds with a fault.
 static bool request_read_target(skua_request *r)
 {
     target parts;

@@ -6,13 +6,13 @@
 
 #include "exchange/request.h"
 
-// The head is complete: copies it, finds its parts, and calls the handler or answers itself.
+// The head is complete: copies it, finds its parts, and calls the handler or responds itself.
 void request_begin(skua_request *r, const char *octets);
 
-// The head was broken: answers the fault. octets: what has been read of it.
+// The head was broken: responds with the fault. octets: what has been read of it.
 void request_refuse(skua_request *r, slice octets, fault why);
 
-// Hands the request to the handler that was found, or answers that there is none.
+// Hands the request to the handler that was found, or responds that there is none.
 void request_handle(skua_request *r);
 
 #endif

@@ -78,7 +78,8 @@ static inline void request_put_free(skua_worker *w, skua_request *r)
 }
 
 #if CONTRACT_IS_SEARCHED
-// Whoever still uses it is found out: it is not used again before so many others have gone.
+// A program that still uses the request is found out: its memory is used again only after so many
+// others have gone.
 static void request_put(skua_worker *w, skua_request *r)
 {
     skua_request **place = &w->gone_requests[w->gone_count++ % WORKER_GONE_KEPT];
@@ -119,8 +120,8 @@ void request_dismiss(skua_request *r)
     request_give_back(r);
 }
 
-// The content is the last of an answer's octets, so what has not left of the answer is content, as
-// far as there is any. The framing of chunks that have not left counts as content, too: what is
+// The content is the last of a response's octets, so what has not left of the response is content,
+// as far as there is any. The framing of chunks that have not left counts as content, too: what is
 // stated has left for sure.
 static void request_count_sent(skua_request *r)
 {

@@ -13,11 +13,11 @@ void request_end(skua_request *r, skua_end how);
 // Gives everything back, for a request that nobody is to be told of.
 void request_dismiss(skua_request *r);
 
-// Whoever was to answer it later, by a ticket or as a blocking handler, is told that it is gone.
+// Tells the ticket or the blocking handler that was to respond later that the request is gone.
 void request_let_go(skua_request *r);
 
-// Of disk_home: the request whose callbacks a carrier is running; and what it had asked for has come
-// back, all of it.
+// Of disk_home: the request whose callbacks a carrier is running; and what it had asked for has
+// come back, all of it.
 work_asker *request_asker_of(const void *served);
 void request_work_is_over(work_asker *asker);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What a program reads of a request.
+// The parts of a request that a program can read.
 
 #include "exchange/request.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Answering: the one response path. Every answer is a status, fields and a content source. They are
-// checked here and given to the carrier, which makes its protocol's octets of them.
+// Responding: the one response path. Every response is a status, fields and a content source. They
+// are checked here and given to the carrier, which makes its protocol's octets of them.
 
 #include "exchange/respond.h"
 
@@ -70,7 +70,7 @@ static skua_status field_append(skua_request *r, response_fields *fields, slice 
     return SKUA_OK;
 }
 
-// An answer has one media type, so this replaces one that was added before.
+// A response has one media type, so this replaces one that was added before.
 static skua_status field_set_type(skua_request *r, slice value)
 {
     if (value.len > RESPOND_FIELDS_OCTETS_MAX / 2 || !head_takes(r, value.len)) return SKUA_ELIMIT;
@@ -124,7 +124,7 @@ __attribute__((cold, noinline)) skua_status respond_out_of_memory(skua_request *
     return SKUA_ENOMEM;
 }
 
-// What comes behind the head: nothing more, or a source that goes on.
+// Enters the state that the head leads to: everything is queued, or a source goes on.
 static inline void respond_enter(skua_request *r, const response *given)
 {
     const response_source *source = &given->source;
@@ -138,7 +138,7 @@ static inline void respond_enter(skua_request *r, const response *given)
     if (!has_content && source->release) source->release(source->user);
 }
 
-// Nothing was answered, and another answer may follow, unless memory ran out.
+// Nothing was answered, and another response may follow, unless memory ran out.
 __attribute__((cold, noinline)) static skua_status respond_fail(skua_request *r, skua_status why)
 {
     if (why != SKUA_ELIMIT) return respond_out_of_memory(r);
@@ -146,7 +146,7 @@ __attribute__((cold, noinline)) static skua_status respond_fail(skua_request *r,
     return why;
 }
 
-// Middleware is told of a head that fits, so that it hears of no answer that is then refused, and
+// Middleware is told of a head that fits, so that it hears of no response that is then refused, and
 // of none twice. Returns whether the head fits. Kept out of the way of requests that have none.
 __attribute__((noinline)) static bool respond_tell_middleware(skua_request *r,
                                                               const response *given)
@@ -162,7 +162,7 @@ __attribute__((noinline)) static bool respond_tell_of_copied(skua_request *r, in
     return respond_tell_middleware(r, &(response){ .status = status, .type = type });
 }
 
-// Gives an answer that has been checked. What the source lends is released on success, once.
+// Gives a response that has been checked. What the source lends is released on success, once.
 static inline skua_status respond_give(skua_request *r, response *given)
 {
     r->status = (uint16_t)given->status;
@@ -178,7 +178,7 @@ static inline skua_status respond_give(skua_request *r, response *given)
     return SKUA_OK;
 }
 
-// ---- The ways to answer ----
+// ---- The ways to respond ----
 
 skua_status respond_check_type(int status, slice type)
 {
@@ -192,7 +192,7 @@ static skua_status respond_check(const skua_request *r, int status, slice type)
                                                         : respond_check_type(status, type);
 }
 
-// The type that the answer states, or else the one that was added.
+// The type that the response states, or else the one that was added.
 static slice respond_type(const skua_request *r, const char *type)
 {
     if (type) return slice_of(type);
@@ -350,7 +350,7 @@ __attribute__((cold)) void respond_break(skua_request *r)
     request_set_responding(r, RESPONSE_QUEUED);
 }
 
-// What has left its protocol already is complete.
+// A response that has left the protocol already is complete.
 __attribute__((cold)) void skua_request_abort(skua_request *r)
 {
     request_expect(r, __func__);
@@ -474,7 +474,7 @@ skua_status skua_refuse(skua_request *r, int status, slice sentence)
     if (r->heading || r->life != LIFE_GOES_ON) return request_refusal(r);
     response_fields before = r->fields;
     skua_status given = respond_page(r, status, sentence);
-    if (given == SKUA_ELIMIT) r->fields = before; // the answer that is given instead is no page
+    if (given == SKUA_ELIMIT) r->fields = before; // the response that is given instead is no page
     return given;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What the server's other parts use of answering.
+// Responding, as the server's other parts use it.
 #ifndef SKUA_EXCHANGE_RESPOND_H
 #define SKUA_EXCHANGE_RESPOND_H
 
@@ -11,17 +11,17 @@ enum { RESPOND_FIELDS_OCTETS_MAX = 8192 }; // fields added by a handler
 // Whether a handler may set this field.
 bool respond_takes_field(slice name, slice value);
 
-// Whether an answer may have this status and media type.
+// Whether a response may have this status and media type.
 skua_status respond_check_type(int status, slice type);
 
-// Queues the head of an answer whose content is written by the handler.
+// Queues the head of a response whose content is written by the handler.
 skua_status respond_push(skua_request *r, int status, const char *type, int64_t length);
 
 // Memory ran out with a head half written: ends the carrier.  Returns: SKUA_ENOMEM.
 skua_status respond_out_of_memory(skua_request *r);
 
-// The content of a pulled or pushed answer ends here: with less than was stated, or without memory,
-// it fails.
+// The content of a pulled or pushed response ends here: with less than was stated, or without
+// memory, it fails.
 void respond_finish(skua_request *r);
 
 // The content cannot be completed: the peer learns it from a close without the last chunk.
@@ -30,11 +30,11 @@ void respond_break(skua_request *r);
 // Pulls content as long as there is room for it.
 void respond_fill(skua_request *r);
 
-// Answers with an error page, whatever had been added; close: and ends the connection.
+// Responds with an error page, whatever had been added; close: and ends the connection.
 void respond_fault(skua_request *r, int status, bool close);
 
-// Refuses a request whose content is being read: answers that and ends the connection. An answer that
-// has begun cannot be taken back: then the connection just ends.
+// Refuses a request whose content is being read: responds with that and ends the connection. A
+// response that has begun cannot be taken back: then the connection just ends.
 void respond_refuse(skua_request *r, int status);
 
 #endif

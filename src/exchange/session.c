@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Session: what is the same for all protocols. The progress of a connection is judged by octets that
-// have reached the peer, and by time in which the worker could have served it.
+// Session: what is the same for all protocols. The progress of a connection is judged by octets
+// that have reached the peer, and by time in which the worker could have served it.
 
 #include "exchange/session.h"
 
@@ -39,7 +39,8 @@ int64_t session_look_ns(const skua_worker *w)
     return least / 4 + 1;
 }
 
-// What moved before is not known; at most one look's time without progress counts.
+// It is not known what moved before this look, so at most the time of one look counts as
+// standstill.
 static void session_look_first(session *s, uint64_t gone)
 {
     session_progress *p = &s->progress;
@@ -77,9 +78,9 @@ uint64_t session_owed(const skua_worker *w, int64_t ns)
     return worker_config(w)->rate_octets_min * (uint64_t)(ns / 1000000) / 1000;
 }
 
-// The kernel of a slow reader makes room in steps, and each may take it longer than a standstill may
-// last. Who has read on after one is known not to have stopped: what it has taken counts in advance,
-// and is used up at the minimum rate.
+// The kernel of a slow reader makes room in steps, and each may take it longer than a standstill
+// may last. Who has read on after one is known not to have stopped: what it has taken counts in
+// advance, and is used up at the minimum rate.
 static void session_count_credit(session *s, uint64_t octets, int64_t passed_ns)
 {
     session_progress *p = &s->progress;

@@ -11,22 +11,22 @@
 typedef struct session session;
 typedef struct protocol_table protocol_table;
 
-// The octets that a peer may have taken in advance, as its kernel makes room in steps. It may rest for
-// as long as they last at the minimum rate: see docs/limits.md.
+// The octets that a peer may have taken in advance, as its kernel makes room in steps. It may rest
+// for as long as they last at the minimum rate: see docs/limits.md.
 enum { SESSION_CREDIT_MAX = 65536 };
 
-// What is known of the connection, which outlives the session.
+// The connection, which outlives the session, as the session knows it.
 typedef struct session_link {
     io_stream *stream;
     io_address *peer;
     const bool *peer_is_done; // it has said that it sends no more
 } session_link;
 
-// What moves on the connection, both ways, while its peer is waited for.
+// Counts of the octets that move on the connection, both ways, while its peer is waited for.
 typedef struct session_progress {
     uint64_t moved;         // octets since the session began
     uint64_t watched_moved; // when the watch began
-    // What had reached the peer at the last look, and when the rate's window began.
+    // Octets that had reached the peer at the last look, and when the rate's window began.
     uint64_t looked_gone, window_gone;
     int64_t still_ns, window_ns; // since when nothing moved, and when the window began
     int64_t looked_ns;           // the last look
@@ -43,7 +43,7 @@ struct session {
     session_progress progress;
 };
 
-// What is to become of the connection.
+// The future of the connection.
 typedef enum session_fate {
     SESSION_GOES_ON,
     SESSION_RESTS,  // nothing is read, answered, kept or queued: the session can be given back
@@ -52,7 +52,7 @@ typedef enum session_fate {
     SESSION_BREAKS, // a response cannot be completed; what was queued before has left
 } session_fate;
 
-// What the session waits for, which decides what the connection's deadline is for.
+// The event that the session waits for. It decides what the connection's deadline is for.
 typedef enum session_wait {
     SESSION_AWAITS_HEAD,
     SESSION_AWAITS_CONTENT,
@@ -69,7 +69,7 @@ struct protocol_table {
     void (*end)(session *s, skua_end how);
 
     // Octets came: all are used, kept or, when no request is read any more, dropped.
-    // Returns: whether everything is answered, and the answers have only to be sent.
+    // Returns: whether everything is answered, and the responses have only to be sent.
     bool (*received)(session *s, const char *octets, size_t len);
 
     // Octets of out have left; there is room for more.
@@ -84,12 +84,13 @@ struct protocol_table {
     // Whether octets from the peer would be used.
     bool (*wants_input)(const session *s);
 
-    // There is no memory for content that has to be kept, and the socket is not read: from now on it
-    // may be, once. Returns: false if it is not so.
+    // There is no memory for content that has to be kept, and the socket is not read: from now on
+    // it may be, once. Returns: false if it is not so.
     bool (*reads_once)(session *s);
 
-    // What is to become of the connection, after anything has happened. Ends a request whose message
-    // the peer will not complete, or that waits for time in the name of a client that has left.
+    // Decides what becomes of the connection after anything has happened. Ends a request whose
+    // message the peer will not complete, or that waits for time in the name of a client that has
+    // left.
     session_fate (*fate)(session *s);
 
     // Whether out holds the last octets of the connection.
@@ -110,7 +111,8 @@ struct protocol_table {
     // Memory that it holds, while a head is awaited.
     size_t (*octets)(const session *s);
 
-    // The time for what is awaited is over: answers 408 or 503 where there is still somebody to tell.
+    // The time for what is awaited is over: responds 408 or 503 where there is still somebody to
+    // tell.
     // Returns: false if a response that has begun will not be completed.
     bool (*timed_out)(session *s);
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Shorthands: the answers that programs give most, and Set-Cookie.
+// Shorthands: the responses that programs give most, and Set-Cookie.
 
 #include "exchange/request.h"
 #include "exchange/respond.h"
@@ -44,8 +44,8 @@ skua_status skua_redirect(skua_request *r, int status, const char *location)
     if (r->responding != RESPONSE_NONE || r->heading) return request_refusal(r);
     slice to = slice_of(location);
     if (!shorthand_is_redirect(status) || to.len == 0) return SKUA_EINVAL;
-    // What was meant as a path of this site, put together from a request, would lead to another
-    // (open redirect).
+    // A path of this site that is put together from a request must not become an address of another
+    // site (open redirect).
     if (to.len >= 2 && to.ptr[0] == '/' && to.ptr[1] == '/') return SKUA_EINVAL;
     if (to.len > worker_config(r->worker)->target_octets_max) return SKUA_ELIMIT;
     size_t room = 3 * to.len, used;

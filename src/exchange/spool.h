@@ -21,7 +21,7 @@ spool *spool_new(skua_request *r, spool_settled_fn *settled, void *user);
 // Keeps octets of the request's content, and gives back their credit now or later.
 void spool_add(spool *s, slice octets);
 
-// What is in memory, and what is added from here on, goes to a file.
+// Moves what is in memory to a file, where from here on the rest is added too.
 void spool_to_file(spool *s);
 
 // No more will be added.
@@ -31,10 +31,10 @@ bool spool_is_file(const spool *s);
 size_t spool_in_memory(const spool *s); // octets; of one that is no file
 skua_status spool_status(const spool *s);
 
-// What is kept; valid once it has settled well, while the spool lives.
+// The content that was kept; valid once it has settled well, while the spool lives.
 void spool_upload(const spool *s, skua_upload *upload);
 
-// Answers that keeping content has failed, and says why in the log.
+// Responds that keeping content has failed, and says why in the log.
 void spool_refuse(skua_request *r, skua_status status);
 
 // The request's content has all come, and what follows has a window of its own: its spools give

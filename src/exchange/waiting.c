@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What a request waits for.
+// The reasons for which a request waits.
 
 #include "exchange/waiting.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What has to happen before a request goes on. The deadline of its connection depends on it, and
-// what becomes of the request when its client leaves.
+// The event that a request waits for. The deadline of its connection depends on it, and so does the
+// request's fate when its client leaves.
 #ifndef SKUA_EXCHANGE_WAITING_H
 #define SKUA_EXCHANGE_WAITING_H
 
@@ -12,15 +12,15 @@ typedef enum waiting_kind {
     WAITING_CONTENT, // or of the content
     WAITING_TUNNEL,  // either side says something
     WAITING_WORK,    // the library opens, loads, lists, spools, or a helper thread works
-    WAITING_ROOM,    // the peer takes octets, and then the answer goes on by itself
+    WAITING_ROOM,    // the peer takes octets, and then the response goes on by itself
     WAITING_CREDIT,  // the handler gives back credit for content, of which there may be more
     WAITING_TIME     // what only time can bring: a ticket, a thread, an event, a source
 } waiting_kind;
 
 waiting_kind waiting_of(const skua_request *r);
 
-// Whether its handler has returned without an answer, and nothing is known that could bring one: no
-// ticket, no hold, no blocking handler and no work of the library's.
+// Whether its handler has returned without a response, and nothing is known that could bring one:
+// no ticket, no hold, no blocking handler and no work of the library's.
 bool waiting_is_forgotten(const skua_request *r);
 
 // Says so in the log, once.

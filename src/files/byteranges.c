@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Ranges as answers. The multipart content is never put together in memory: it is written part by
+// Ranges as responses. The multipart content is never put together in memory: it is written part by
 // part, and the parts leave from the file.
 
 #include "files/byteranges.h"
@@ -88,7 +88,7 @@ void byteranges_type(const byteranges *b, char text[BYTERANGES_TYPE_OCTETS])
                    (unsigned long long)b->boundary);
 }
 
-// ---- Answers ------------------------------------------------------------------------------------
+// ---- Responses ----------------------------------------------------------------------------------
 
 // Lives in the request's memory.
 typedef struct byteranges_job {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Byte ranges of a file as an answer: one as 206 with Content-Range, several as
+// Byte ranges of a file as a response: one as 206 with Content-Range, several as
 // multipart/byteranges, none that fit as 416. RFC 9110 §14 and §15.3.7.
 #ifndef SKUA_FILES_BYTERANGES_H
 #define SKUA_FILES_BYTERANGES_H
@@ -10,7 +10,7 @@
 // "bytes 18446744073709551615-18446744073709551615/18446744073709551615"
 enum { BYTERANGES_FIELD_OCTETS = 72, BYTERANGES_TYPE_OCTETS = 80 };
 
-// Part heads of a whole answer, and the closing delimiter.
+// Part heads of a whole response, and the closing delimiter.
 enum { BYTERANGES_PART_OCTETS = 256 };
 
 // Several ranges of a file on their way.
@@ -26,7 +26,7 @@ typedef struct byteranges {
     uint64_t at;   // octets of the head or the content already given
 } byteranges;
 
-// What comes next: octets of a head, to be given as they are, or content at an offset of the file.
+// The next piece: octets of a head, to be sent as they are, or content at an offset of the file.
 typedef struct byteranges_piece {
     const char *head; // NULL: content
     uint64_t offset;
@@ -49,13 +49,13 @@ void byteranges_advance(byteranges *b, uint64_t n, const byteranges_piece *piece
 // Writes the media type "multipart/byteranges; boundary=…" and a NUL.
 void byteranges_type(const byteranges *b, char text[BYTERANGES_TYPE_OCTETS]);
 
-// Answers with 206. boundary: unguessable, so that no file can contain it on purpose. The fields
+// Responds with 206. boundary: unguessable, so that no file can contain it on purpose. The fields
 // of the representation must have been added; Content-Range is added here.
 SKUA_NODISCARD skua_status byteranges_respond(skua_request *request, skua_file *file,
                                               const char *type, uint64_t size, const range *list,
                                               unsigned count, uint64_t boundary);
 
-// Answers with 416.
+// Responds with 416.
 SKUA_NODISCARD skua_status byteranges_refuse(skua_request *request, uint64_t size);
 
 #endif

@@ -19,7 +19,7 @@ typedef struct cache {
     unsigned files; // of them, those with a descriptor
     unsigned count_max, files_max;
     size_t octets;
-    uint64_t drawn;         // boundaries of multipart answers so far
+    uint64_t drawn;         // boundaries of multipart responses so far
     listing_shelf listings; // that pages are being written from
 } cache;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Cached: a file made ready to be answered: validators, a whole 200, a whole 304, and either its
-// content (small files) or an open descriptor. Of one worker; what an answer on its way needs of it
-// is reference-counted by itself, so one may be freed at any time.
+// content (small files) or an open descriptor. Of one worker; what a response on its way needs of
+// it is reference-counted by itself, so one may be freed at any time.
 #ifndef SKUA_FILES_CACHED_H
 #define SKUA_FILES_CACHED_H
 
@@ -46,7 +46,7 @@ struct cached {
     char key[];
 };
 
-// What a cached is made of.
+// The things that a cached is made of.
 typedef struct cached_source {
     const site *site;
     skua_worker *worker;

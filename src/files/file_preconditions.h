@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Conditions: the fields of a request that make its answer depend on the state of a file.
+// Conditions: the fields of a request that make its response depend on the state of a file.
 #ifndef SKUA_FILES_FILE_PRECONDITIONS_H
 #define SKUA_FILES_FILE_PRECONDITIONS_H
 

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-// What a name on the heap takes beside its octets, roughly.
+// Octets that an allocator adds to a name on the heap, roughly.
 enum { LISTING_NAME_OCTETS = 16 };
 
 static bool listing_grow(listing *l)
@@ -106,7 +106,7 @@ static int listing_by_name(const void *left, const void *right)
     return order ? order : listing_compare_names(a->name, b->name);
 }
 
-// What a directory's own size is says nothing of what is in it.
+// Directories count as empty: the size that the system tells says nothing of what is in them.
 static int listing_by_size(const void *left, const void *right)
 {
     const listing_entry *a = left, *b = right;

@@ -40,7 +40,7 @@ typedef struct listing_job {
     listing_sort sort;
     bool descending;
     bool helped; // a helper has it
-    bool begun;  // the head of the answer, and the first piece of the page
+    bool begun;  // the head of the response, and the first piece of the page
     bool ended;  // this piece is the page's last
     skua_status status;
     shelved *taken;     // from the shelf, or NULL
@@ -108,7 +108,8 @@ static skua_status listing_job_write(listing_job *job, const listing *l)
     return job->ended ? SKUA_OK : listing_job_remember(job, &l->entries[row - 1]);
 }
 
-// Whether what was read is kept for the next piece. A worker that is held up must not let it pile up.
+// Whether what was read is kept for the next piece. A worker that is held up must not let it pile
+// up.
 static bool listing_job_is_kept(listing_job *job)
 {
     size_t octets = job->made->listing.octets;
@@ -187,7 +188,7 @@ static void listing_job_retry(skua_worker *worker, void *user)
     skua_wake(job->request);
 }
 
-// Has the next piece written, now or when helpers have time. False when memory ran out.
+// Begins to write the next piece, now or when helpers have time. False when memory ran out.
 static bool listing_job_go_on(listing_job *job)
 {
     if (!listing_job_hand_over(job)) return true;

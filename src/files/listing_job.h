@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Listing job: the answer to a request for a directory. The directory is read and put in order, and
-// the page written piece by piece, on helper threads; the worker only answers.
+// Listing job: the response to a request for a directory. The directory is read and put in order,
+// and the page written piece by piece, on helper threads; the worker only responds.
 #ifndef SKUA_FILES_LISTING_JOB_H
 #define SKUA_FILES_LISTING_JOB_H
 

@@ -13,7 +13,7 @@ extern const char *const listing_page_policy;
 // The style as it stands between <style> and </style>.
 extern const char *const listing_page_style;
 
-// What the page shows.
+// The contents of the page.
 typedef struct listing_view {
     slice path;        // the request's, normalised: begins and ends with "/"
     size_t prefix_len; // octets of it that name the root of the site; at least 1

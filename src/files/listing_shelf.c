@@ -58,7 +58,7 @@ static bool listing_shelf_is_full(const listing_shelf *shelf)
     return shelf->octets > shelf->octets_max || shelf->count > LISTING_SHELF_COUNT_MAX;
 }
 
-// What is being read stays: it would not be free for anybody yet.
+// A page that is being read stays: its memory would not be free yet.
 static void listing_shelf_shrink(listing_shelf *shelf)
 {
     shelved *item = shelf->oldest;

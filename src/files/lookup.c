@@ -112,7 +112,7 @@ static void lookup_no_index(const lookup *l)
 
 // ---- What can -----------------------------------------------------------------------------------
 
-// A reply from a file that is open never needs another opening.
+// A response from a file that is open never needs another opening.
 static void lookup_respond(lookup *l, const cached *entry)
 {
     if (site_respond_file(l->request, l->cache, entry, l->file) == SITE_RESPONSE_NEEDS_FILE)
@@ -189,7 +189,7 @@ static bool lookup_is_hidden_file(const lookup *l)
     return !l->site->dotfiles && slice_equal(path, SKUA_SLICE(".well-known"));
 }
 
-// The answer, or SKUA_ESTATE and the like when there is none yet.
+// The response, or SKUA_ESTATE and the like when there is none yet.
 static skua_status lookup_outcome(lookup *l, skua_status status)
 {
     if (status) return status;
@@ -219,7 +219,7 @@ static void lookup_conclude(lookup *l, skua_status status)
         lookup_open(l);
         return;
     }
-    // What cannot be opened any more shall not keep its descriptor.
+    // A file that cannot be opened any more shall not keep its descriptor.
     if (status) cache_forget(l->cache, slice_make(l->path, l->key_len), CACHED_IDENTITY);
     if (l->request && status == SKUA_ENOENT && lookup_is_index(l)) lookup_no_index(l);
     else if (l->request && status) lookup_fail(l, status);
@@ -228,8 +228,8 @@ static void lookup_conclude(lookup *l, skua_status status)
 
 // ---- Watching, opening, reading -----------------------------------------------------------------
 
-// What was appended since the opening is left for the next one; what was cut off cannot be sent
-// under the validators of the longer file.
+// Octets that were appended since the opening are left for the next one. When the file has become
+// shorter, what is left of it cannot be sent under the validators of the longer one.
 static void lookup_loaded(skua_worker *worker, skua_status status, size_t octets, void *user)
 {
     (void)worker;
@@ -238,8 +238,8 @@ static void lookup_loaded(skua_worker *worker, skua_status status, size_t octets
     lookup_conclude(l, status);
 }
 
-// How many octets are read before it is answered: all of a small file, and the beginning of one whose
-// name does not tell its type.
+// How many octets are read before it is answered: all of a small file, and the beginning of one
+// whose name does not tell its type.
 static size_t lookup_needs_content(const lookup *l)
 {
     if (!l->request || l->info.kind != SKUA_FILE_REGULAR || lookup_find(l)) return 0;

@@ -286,8 +286,8 @@ const char *media_type(slice name, slice beginning)
 
 // ---- Guards ----
 
-// Plain text is what a script in disguise would be sent as. An XML that is not made for browsers may
-// still hold a script of XHTML, which a browser that shows every XML would run.
+// Plain text is what a script in disguise would be sent as. An XML that is not made for browsers
+// may still hold a script of XHTML, which a browser that shows every XML would run.
 bool media_guard(const char *type, skua_field *field)
 {
     static const char *const foreign[] = { "application/gpx+xml",

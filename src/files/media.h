@@ -12,8 +12,8 @@ enum { MEDIA_LOOK_OCTETS = 1024 }; // of content that are looked at
 // Whether the content of a file of that name has to be looked at.
 bool media_needs_look(slice name);
 
-// The type of a file of that name. beginning: its first MEDIA_LOOK_OCTETS at least, or all if it has
-// fewer; used only if media_needs_look.
+// The type of a file of that name. beginning: its first MEDIA_LOOK_OCTETS at least, or all if it
+// has fewer; used only if media_needs_look.
 const char *media_type(slice name, slice beginning);
 
 // A field that goes with a type, so that no browser runs what it would not run of a file without

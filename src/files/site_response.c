@@ -24,8 +24,8 @@ void site_respond_error(skua_request *request, int status)
 
 // ---- Parts --------------------------------------------------------------------------------------
 
-// What a 206 needs besides Content-Range and Content-Type. With If-Range the client has the rest
-// already, RFC 9110 §15.3.7.
+// Adds the fields that a 206 needs besides Content-Range and Content-Type. With If-Range the client
+// has the rest already, RFC 9110 §15.3.7.
 static skua_status site_response_add_fields(skua_request *request, const site *s,
                                             const cached *entry, bool has_rest)
 {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Reply: what a request gets of a file that is ready: all of it, a part, 304 or 412. Whoever
-// replies has the last word: an answer that cannot be given becomes an error page, so that no
-// request is left waiting.
+// Site response: what a request gets of a file that is ready: all of it, a part, 304 or 412. A
+// response that cannot be given becomes an error page, so that no request is left waiting.
 #ifndef SKUA_FILES_SITE_RESPONSE_H
 #define SKUA_FILES_SITE_RESPONSE_H
 
@@ -10,18 +9,18 @@
 
 typedef enum site_response_outcome {
     SITE_RESPONSE_DONE,
-    SITE_RESPONSE_NEEDS_FILE // a part is asked for, and neither entry nor caller has the file open; not
-                             // answered
+    // A part is asked for, and neither entry nor caller has the file open: nothing was responded.
+    SITE_RESPONSE_NEEDS_FILE
 } site_response_outcome;
 
-// Answers with an entry. file: the same file, open, or NULL. c: for a boundary.
+// Responds with an entry. file: the same file, open, or NULL. c: for a boundary.
 site_response_outcome site_respond_file(skua_request *request, cache *c, const cached *entry,
                                         skua_file *file);
 
-// Answers with an error page.
+// Responds with an error page.
 void site_respond_error(skua_request *request, int status);
 
-// Answers with 301 to the same path with a "/" behind it; the query is kept.
+// Responds with 301 to the same path with a "/" behind it; the query is kept.
 void site_respond_slash(skua_request *request);
 
 // Looks after a status that an answering function returned.

@@ -2,7 +2,7 @@
 //
 // Serving a directory: the route, its handler, and the caches of the workers. A file that is ready
 // and fresh is answered without a system call and without memory: one hash, one comparison, one
-// answer made long ago.
+// response made long ago.
 
 #include "base/contract.h"
 #include "base/memory.h"

@@ -97,7 +97,7 @@ static inline bool framing_is_streamed(const response_source *source)
     return source->kind == SOURCE_PULL || source->kind == SOURCE_PUSH;
 }
 
-// What is to be known before the head is written.
+// Decides everything that must be known before the head is written.
 static inline void framing_decide(h1_session *s, skua_request *r, const response_source *source)
 {
     bool streamed = framing_is_streamed(source);
@@ -118,7 +118,7 @@ static char *framing_write_connection(const skua_request *r, char *at, int statu
     return H1_WRITE(at, "Connection: keep-alive\r\n");
 }
 
-// Whether the answer says what becomes of its connection: a kept one of HTTP/1.1 need not.
+// Whether the response says what becomes of its connection: a kept one of HTTP/1.1 need not.
 static inline bool framing_names_connection(const skua_request *r, int status)
 {
     return r->close || r->head.version == 10 || status == 426 ||
@@ -165,7 +165,8 @@ static inline bool framing_is_one_piece(const response *given, size_t head_room)
            source->octets.len + head_room <= BLOCK_OCTETS;
 }
 
-// What is the response's own: Connection, its fields, and how its content is framed.
+// Writes the fields that belong to this response alone: Connection, its own, and how its content is
+// framed.
 static inline __attribute__((always_inline)) char *framing_write_fields_of(const h1_session *s,
                                                                            const skua_request *r,
                                                                            const response *given,
@@ -333,7 +334,7 @@ static bool framing_lend(skua_request *r, const response_source *source)
         out_file(out, source->file, source->offset, (uint64_t)source->length, source->release,
                  source->user);
     else out_lend(out, source->octets, source->release, source->user);
-    // What was reserved has room for this too.
+    // The room that was reserved suffices for this too.
     if (frame && !out_copy(out, SKUA_SLICE("\r\n"))) carrier_break(&s->carrier);
     return true;
 }

@@ -7,7 +7,7 @@
 
 #include "exchange/carrier.h"
 
-// What an exchange asks of a session; see carrier_table.
+// The functions by which an exchange uses a session; see carrier_table.
 extern const carrier_table h1_carrier;
 
 #endif

@@ -36,7 +36,7 @@ static bool h1_protocol_is_left(const h1_session *s)
     return waiting_of(r) == WAITING_TIME;
 }
 
-// An answer may have left before the content that came with its request was discarded.
+// A response may have left before the content that came with its request was discarded.
 BASE_INLINE session_fate h1_protocol_fate(session *base)
 {
     h1_session *s = h1_session_of_base(base);
@@ -88,9 +88,9 @@ static bool h1_protocol_is_paced(const session *base)
     return s->carrier.current && stream_idles(s->carrier.current);
 }
 
-// How long the current request may be silent; 0: for ever. A handler that has not begun to answer
-// has its own deadline, or none. An answer that has begun holds the client, and one whose client has
-// left is held for nobody.
+// How long the current request may be silent; 0: for ever. A handler that has not begun to respond
+// has its own deadline, or none. A response that has begun holds the client, and one whose client
+// has left is held for nobody.
 static int64_t h1_protocol_silence_ns(const h1_session *s)
 {
     const skua_config *config = worker_config(s->base.worker);
@@ -108,7 +108,7 @@ static int64_t h1_protocol_silent_ns(const h1_session *s)
     return s->base.worker->loop.now_ns - (dropped > still ? dropped : still);
 }
 
-// A handler that has forgotten to answer is looked for meanwhile.
+// A handler that has forgotten to respond is looked for meanwhile.
 static int64_t h1_protocol_look_at_handler(session *base)
 {
     const h1_session *s = h1_session_of_const(base);

@@ -17,7 +17,7 @@
 #include "h1/protocol.h"
 #include "http/h1_head.h"
 
-// Each holds its head until its answer has left: of small answers very many fit into
+// Each holds its head until its response has left: of small responses very many fit into
 // out_octets_max.
 enum { H1_SESSION_LEAVING_MAX = 64 };
 
@@ -172,7 +172,7 @@ static void h1_session_leave(h1_session *s, skua_request *r)
     s->carrier.current = NULL;
     if (r->close) {
         // Behind content some clients send a CRLF that nobody asked for (RFC 9112 §2.2); it must
-        // not find the socket closed, or the reset would destroy the answer.
+        // not find the socket closed, or the reset would destroy the response.
         bool direct = !r->head.keep_alive && r->reading == READING_DONE &&
                       r->head.content == HEAD_CONTENT_NONE;
         h1_session_set_stage(s, direct ? H1_CLOSES_DIRECTLY : H1_CLOSES);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Session of HTTP/1: requests are read and answered one at a time, in order; those whose last octets
-// are still queued wait in leaving. Everything is run by a loop, never by recursion.
+// Session of HTTP/1: requests are read and answered one at a time, in order; those whose last
+// octets are still queued wait in leaving. Everything is run by a loop, never by recursion.
 #ifndef SKUA_H1_SESSION_H
 #define SKUA_H1_SESSION_H
 
@@ -84,13 +84,13 @@ bool h1_session_peer_is_done(const carrier *c);
 // While there is no memory, content that has to be kept waits in the kernel.
 bool h1_session_is_slowed(const h1_session *s);
 
-// Ends the requests whose answers have left.
+// Ends the requests whose responses have left.
 void h1_session_release(h1_session *s);
 
 // The current request has been answered and read to its end, or will not be: it leaves.
 void h1_session_let_leave(h1_session *s);
 
-// The peer is done in the middle of a message: ends its request. The answers before it may still
+// The peer is done in the middle of a message: ends its request. The responses before it may still
 // leave.
 void h1_session_cut_off(h1_session *s);
 

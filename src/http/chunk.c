@@ -106,8 +106,8 @@ static chunk_state chunk_on_size_lf(chunk_decoder *decoder, char c)
     return decoder->left ? CHUNK_ON_DATA : CHUNK_ON_TRAILER_START;
 }
 
-// What may follow a complete extension: another one, or the end of the line. Behind white space only
-// another one does.
+// A complete extension is followed by another one or by the end of the line; behind white space, by
+// another one only.
 static chunk_state chunk_on_ext_end(chunk_decoder *decoder, char c)
 {
     bool spaced = decoder->state == CHUNK_ON_EXT_SPACE || decoder->state == CHUNK_ON_EXT_NAME_SPACE;

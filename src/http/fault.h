@@ -10,7 +10,7 @@ typedef enum fault_scope { FAULT_REQUEST, FAULT_STREAM, FAULT_CONNECTION } fault
 
 typedef struct fault {
     fault_scope scope;  // REQUEST: the connection can go on
-    uint16_t status;    // what HTTP answers
+    uint16_t status;    // the status of the response
     uint16_t h2_code;   // what HTTP/2 says, RFC 9113 §7
     const char *reason; // a few words, for the log
 } fault;

@@ -30,7 +30,7 @@ typedef enum h1_stage {
     H1_STAGE_WAIT // of no head: a stage that needs another octet says so
 } h1_stage;
 
-// What the lines so far have asked for.
+// Flags for what the lines so far have asked for.
 enum {
     H1_FLAG_CLOSE = 1,
     H1_FLAG_KEEP_ALIVE = 2,
@@ -213,7 +213,8 @@ static h1_stage line_expect(request_head *head, slice value)
     return H1_STAGE_LINE;
 }
 
-// What a line says that the engine must know of at once.
+// The lines that the engine itself obeys are looked at as they come, as they decide how the rest is
+// read.
 __attribute__((noinline)) static h1_stage line_known(request_head *head, const head_field *field,
                                                      const char *base)
 {
@@ -228,7 +229,7 @@ __attribute__((noinline)) static h1_stage line_known(request_head *head, const h
 
 // ---- Stages ----
 
-// What the wide look stopped at may still be one of the rarer token octets.
+// The octet at which the wide look stopped may still be one of the rarer token octets.
 __attribute__((noinline)) static const char *h1_skip_any_token(const char *base, const char *p,
                                                                const char *end)
 {

@@ -141,7 +141,7 @@ static multipart_event on_content(multipart *m, slice *input, slice *data)
     return multipart_is_delimited(m) ? MULTIPART_END : MULTIPART_MORE;
 }
 
-// What follows a boundary is "--", or white space to the line's end (RFC 2046 §5.1.1). Anything
+// A boundary is followed by "--", or by white space to the line's end (RFC 2046 §5.1.1). Anything
 // else would be a longer boundary to some readers and this one to others.
 static multipart_event on_delimited(multipart *m, char c)
 {

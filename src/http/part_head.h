@@ -12,7 +12,7 @@
 // Returns NULL, or what is wrong; part is then of no use.
 const char *part_head_read(slice head, skua_field *fields, unsigned *count, skua_part *part);
 
-// What stands before the first ";" of a value with parameters, which is cut off *rest.
+// Returns the part of a value before its first ";", where parameters begin, and cuts it off *rest.
 slice param_head(slice *rest);
 
 // The next ";" name=value of *rest, RFC 9110 §5.6.6, a value with its quotes and backslashes if it

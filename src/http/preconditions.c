@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Preconditions and ranges. Where a field breaks its grammar the answer is the one that does no
+// Preconditions and ranges. Where a field breaks its grammar the response is the one that does no
 // harm: a write with a broken If-Match fails, a broken If-None-Match or Range gets it all.
 
 #include "http/preconditions.h"

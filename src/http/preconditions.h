@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Preconditions in the order of RFC 9110 §13.2.2, ranges of §14, and what they make of an answer.
+// Preconditions in the order of RFC 9110 §13.2.2, ranges of §14, and what they make of a response.
 #ifndef SKUA_HTTP_PRECONDITIONS_H
 #define SKUA_HTTP_PRECONDITIONS_H
 
@@ -8,11 +8,11 @@
 
 #include <stdint.h>
 
-// What is known of the selected representation.
+// The selected representation, as far as preconditions and ranges need it.
 typedef struct representation {
     slice etag;            // with its quotes, and W/ if weak; {NULL, 0}: none
     int64_t last_modified; // seconds since 1970; -1: none
-    int64_t now;           // the Date of this answer
+    int64_t now;           // the Date of this response
 } representation;
 
 // The fields of the request; {NULL, 0} when absent. If one is repeated, the lines are joined by ",

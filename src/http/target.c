@@ -43,8 +43,8 @@ static bool target_is_dots(const char *segment, size_t len)
 }
 
 // The length of what stands for one octet or character of a path at the start of rest; 0 at "/" and
-// "?", and where nothing does that may stand there. A backslash never does: some systems take it for
-// a slash. strict: by RFC 3986 alone; else also what browsers leave as it is.
+// "?", and where nothing does that may stand there. A backslash never does: some systems take it
+// for a slash. strict: by RFC 3986 alone; else also what browsers leave as it is.
 static size_t target_path_piece(slice rest, bool strict)
 {
     char c = rest.ptr[0];
@@ -116,8 +116,8 @@ static fault target_check_strict_query(slice query)
     return FAULT_NONE;
 }
 
-// A "%" needs no digits behind it: the URL standard leaves it as it is, and whoever decodes takes it
-// for itself.
+// A "%" needs no digits behind it: the URL standard leaves it as it is, and whoever decodes takes
+// it for itself.
 __attribute__((noinline)) static fault target_check_query(slice query, bool strict)
 {
     if (strict) return target_check_strict_query(query);

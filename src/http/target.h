@@ -46,9 +46,9 @@ size_t target_normalise(slice raw_path, char *out, bool *plain);
 size_t target_encode(slice path, char *out);
 
 // Writes text, a target or a reference as somebody gave it, as it may leave again, in a Location, a
-// log or a request of our own: octets outside RFC 3986 are percent-encoded, and a "%" that begins no
-// encoded octet; brackets are outside but in an authority. Ends early when fewer than three octets
-// of room are left; *used is how much of text was written. Returns: the length.
+// log or a request of our own: octets outside RFC 3986 are percent-encoded, and a "%" that begins
+// no encoded octet; brackets are outside but in an authority. Ends early when fewer than three
+// octets of room are left; *used is how much of text was written. Returns: the length.
 size_t target_escape(slice text, char *out, size_t room, size_t *used);
 
 #endif

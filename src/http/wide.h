@@ -131,8 +131,8 @@ static inline wide wide_not_field(wide v)
     return (wide_range(v, 0, 0x1f) & ~wide_equal(v, '\t')) | wide_equal(v, 0x7f);
 }
 
-// Outside of ASCII's visible octets, as in wide_not_text but for SP; and what is missing among them,
-// paired by the bit in which neighbours differ: " and #, < and >.
+// Outside of ASCII's visible octets, as in wide_not_text but for SP; and what is missing among
+// them, paired by the bit in which neighbours differ: " and #, < and >.
 static inline wide wide_not_target(wide v)
 {
     wide visible_not = (wide)((wide_signed)(v + wide_all(1)) < (wide_signed)wide_all(0x22));

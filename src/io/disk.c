@@ -228,7 +228,7 @@ uint64_t disk_ready(io_loop *loop, io_stream *stream, uint64_t most)
         return 0;
     }
     if (stream->flags & IO_WANT_CLOSE) return 0; // to give up descriptors
-    // What nobody can load is sent all the same.
+    // Octets that no thread can load are sent all the same.
     disk_believe(loop, segment.file, from, to);
     return disk_smaller(most, to - from);
 }

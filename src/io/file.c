@@ -312,7 +312,7 @@ static bool beneath_is_dots(const char *name)
     return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
-// What a link leads to; info stays as it is when that is outside, or nothing.
+// Looks at the file that a link leads to; info stays as it is when that is outside, or nothing.
 static void beneath_follow(file_root root, const char *path, const char *name, io_file_info *info)
 {
     char whole[BENEATH_PATH_OCTETS];

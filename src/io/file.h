@@ -15,7 +15,7 @@ typedef struct file_root {
     uint8_t links; // skua_links
 } file_root;
 
-// What these have opened is closed by reserve_close.
+// Files that these functions have opened are closed by reserve_close.
 
 // Opens path beneath the directory root for reading, close-on-exec and without ever waiting, or
 // only looks at it if stat_only.

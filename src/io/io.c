@@ -18,8 +18,8 @@ static int64_t loop_shorter_ns(int64_t a, int64_t b)
     return b < 0 || a < b ? a : b;
 }
 
-// What this system has, in the order of preference. One that can be refused is followed by one that
-// cannot, in a ring.
+// The backends that this system has, in the order of preference. One that can be refused is
+// followed by one that cannot, in a ring.
 static const io_backend *const io_backends[] = {
 #ifdef IO_HAS_KQUEUE
     &io_backend_kqueue,
@@ -55,8 +55,8 @@ const io_backend *io_backend_instead(const io_backend *refused)
     return io_backends[(i + 1) % IO_BACKENDS];
 }
 
-// What is pending may set deadlines, or be what the caller's loop ends for: the turn that does it
-// does not wait.
+// A turn with pending work does not wait: that work may set deadlines, or be what the caller's loop
+// ends for.
 static int64_t loop_wait_ns(const io_loop *loop, int64_t timeout_ns)
 {
     if (loop->pending || loop->pending_ops) return 0;

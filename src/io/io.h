@@ -34,14 +34,14 @@ typedef enum io_end {
     IO_END_RESET, // the connection is dead: reset, or an error
 } io_end;
 
-// What a stream's owner is told. A loop has several such tables, since it carries connections of
-// several kinds, and each stream says by a number which is its own.
+// The events that a stream's owner is told of. A loop has several such tables, since it carries
+// connections of several kinds, and each stream says by a number which is its own.
 typedef struct io_stream_events {
-    // What io_stream_connect has come to. Nothing is told of the stream before, but kicked; after a
+    // The end of io_stream_connect. Before it nothing is told of the stream but kicked; after a
     // failure nothing but closed. NULL: streams with this table never connect.
-    // status: SKUA_OK; SKUA_ECLOSED nobody listens there; SKUA_EIO it cannot be reached; SKUA_ESTATE
-    // a Unix socket's queue is full; SKUA_EADDRNOTAVAIL no port is left here; SKUA_EACCES;
-    // SKUA_ENOFILE; SKUA_ENOMEM.
+    // status: SKUA_OK; SKUA_ECLOSED nobody listens there; SKUA_EIO it cannot be reached;
+    // SKUA_ESTATE a Unix socket's queue is full; SKUA_EADDRNOTAVAIL no port is left here;
+    // SKUA_EACCES; SKUA_ENOFILE; SKUA_ENOMEM.
     void (*connected)(io_stream *stream, skua_status status);
     // Octets came. They are lent, writable, until this returns.
     void (*received)(io_stream *stream, char *octets, size_t len);
@@ -243,8 +243,8 @@ const io_backend *io_backend_find(const char *name);
 // Whether that name leaves the choice open: "auto", or NULL.
 bool io_backend_is_auto(const char *name);
 
-// What to take instead of a backend that was refused; NULL: this one cannot be, so what fails is
-// not its fault.
+// The backend to take instead of one that was refused; NULL: this one cannot be refused, so it is
+// not at fault for a failure.
 const io_backend *io_backend_instead(const io_backend *refused);
 
 enum { IO_RESIDENT_MAX = 64, IO_LOAD_BUCKETS = 64 };
@@ -268,9 +268,8 @@ struct io_loop {
     int64_t unix_ns;               // since 1970
     uint64_t send_turn_octets_max; // a single call is asked for less where this is very large
     bool (*evict)(io_loop *loop);  // descriptors ran out: free some; returns whether any
-    // Has io_perform called on another thread, and then io_complete on the loop's own, as the
-    // operation may wait for the disk. Returns false if it cannot. NULL: such operations make the
-    // loop wait.
+    // Calls io_perform on another thread, and then io_complete on the loop's own, as the operation
+    // may wait for the disk. Returns false if it cannot. NULL: such operations make the loop wait.
     bool (*elsewhere)(io_loop *loop, io_op *op);
     io_resident resident[IO_RESIDENT_MAX]; // by descriptor
     // that streams wait for, or waited for, by their slots
@@ -334,8 +333,8 @@ static inline void io_stream_open(io_stream *stream, int fd)
     stream->flags = IO_READABLE;
 }
 
-// Opens a connection. stream is zeroed but for its item; connected tells when it can be used. It may
-// be closed before, and is to be closed after a failure.
+// Opens a connection. stream is zeroed but for its item; connected tells when it can be used. It
+// may be closed before, and is to be closed after a failure.
 // events: the number of its table.  to: read before this returns.
 void io_stream_connect(io_loop *loop, io_stream *stream, unsigned events, const socket_address *to);
 
@@ -360,7 +359,7 @@ static inline void io_send(io_loop *loop, io_stream *stream)
     if (!(stream->flags & IO_UNWRITABLE)) io_push(loop, stream);
 }
 
-// Has kicked() called from the loop, in this turn or the next.
+// Makes the loop call kicked(), in this turn or the next.
 static inline void io_kick(io_loop *loop, io_stream *stream)
 {
     stream->flags |= IO_KICK;
@@ -405,7 +404,7 @@ static inline void io_close(io_loop *loop, io_stream *stream)
 
 // Closes as io_close does, but gives up on the peer: what the kernel has not sent is dropped, its
 // memory is free at once, and the peer gets a reset. For a peer that takes nothing any more; one
-// that is to read a last answer needs io_close. A Unix socket is closed as by io_close.
+// that is to read a last response needs io_close. A Unix socket is closed as by io_close.
 static inline void io_reset(io_loop *loop, io_stream *stream)
 {
     stream->flags |= IO_RESETS;

@@ -103,8 +103,8 @@ static bool kqueue_join_out(io_loop *loop, io_stream *stream)
                          kqueue_make((uintptr_t)stream->fd, EVFILT_WRITE, EV_ADD | EV_CLEAR, key));
 }
 
-// What is registered goes with the descriptor. What is still to be registered must not: the
-// number may be another connection's by then.
+// The kernel drops what is registered when the descriptor is closed. What is still to be registered
+// must be dropped here, as the number may be another connection's by then.
 static void kqueue_leave(io_loop *loop, io_stream *stream)
 {
     kqueue_kernel *kernel = loop->kernel;
@@ -249,7 +249,7 @@ static void kqueue_hand_over(io_loop *loop)
     if (kernel->change_count) kqueue_flush(kernel);
 }
 
-// What could not be handed over is work: the next turn tells of it.
+// Changes that could not be handed over are work: the next turn tells the kernel of them.
 static int64_t kqueue_wait_ns(const io_loop *loop, int64_t timeout_ns)
 {
     const kqueue_kernel *kernel = loop->kernel;

@@ -10,7 +10,7 @@
 
 enum { READINESS_OPS_MAX = 64 }; // listeners, wake-ups and polls of one loop
 
-// What became ready.
+// Kinds of readiness that an event tells of.
 enum {
     READY_IN = 1u << 0,
     READY_OUT = 1u << 1,
@@ -18,16 +18,17 @@ enum {
     READY_ERROR = 1u << 3 // the connection is dead
 };
 
-// What a kernel does differently. All are cold: once in the life of a connection at most, mostly.
+// The calls in which kernels differ. All are cold: mostly once in the life of a connection at most.
 typedef struct readiness_poller {
-    // Has a stream told about, edge-triggered. Returns false if the kernel refuses.
+    // Asks for the events of a stream, edge-triggered. Returns false if the kernel refuses.
     bool (*join)(io_loop *loop, io_stream *stream);
     // A joined stream took no more, and waits to be writable: the same for that. NULL: join asks
     // for both.
     bool (*join_out)(io_loop *loop, io_stream *stream);
     // A joined stream is about to be closed. NULL: that the descriptor closes is enough.
     void (*leave)(io_loop *loop, io_stream *stream);
-    // Has an ACCEPT, POLL or WAKE told about, level-triggered, by its slot. WAKE gets its fd here.
+    // Asks for the events of an ACCEPT, POLL or WAKE, level-triggered, by its slot. WAKE gets its
+    // fd here.
     skua_status (*watch)(io_loop *loop, io_op *op);
     void (*forget)(io_loop *loop, io_op *op);
     // Stops, or starts again, telling about an ACCEPT.
@@ -46,8 +47,8 @@ typedef struct readiness {
     int64_t look_ns; // when listeners are looked at again; 0: there is none
 } readiness;
 
-// What a kernel hands back with an event: a stream's slot and generation, which is never 0, or an
-// operation's slot.
+// The key that a kernel gives back with an event: a stream's slot and generation, which is never 0,
+// or an operation's slot.
 static inline uint64_t readiness_stream_key(const io_stream *stream)
 {
     return (uint64_t)stream->item.generation << 32 | stream->item.slot;

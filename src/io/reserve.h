@@ -3,8 +3,8 @@
 // Reserve: descriptors that are held for files while connections take all the others, so that those
 // who are connected get their files. They are duplicates of one, and the process's: every server
 // that runs adds to how many there are, and there are none until a root is open.
-// Opening spends one when there is no other; closing what was opened puts it back first, and so does
-// accepting, which waits until the reserve is whole. Thread: any.
+// Opening spends one when there is no other; closing what was opened puts it back first, and so
+// does accepting, which waits until the reserve is whole. Thread: any.
 #ifndef SKUA_IO_RESERVE_H
 #define SKUA_IO_RESERVE_H
 

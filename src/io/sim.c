@@ -86,7 +86,7 @@ static bool sim_can_receive(const sim_client *client)
     return client->inbox.len || client->dead || (client->fin_arrived && !(flags & IO_FIN_TOLD));
 }
 
-// What has arrived.
+// Octets or an end have arrived, whether they are wanted or not.
 static bool sim_has_input(const io_loop *loop, const io_stream *stream)
 {
     const sim_client *client = sim_find(loop->kernel, stream->fd);
@@ -94,7 +94,7 @@ static bool sim_has_input(const io_loop *loop, const io_stream *stream)
     return client->inbox.len || client->dead || client->fin_arrived;
 }
 
-// What is told of the peer while receiving is stopped.
+// An end of the peer can be told while receiving is stopped.
 static bool sim_can_tell(const sim_client *client)
 {
     uint32_t flags = client->stream->flags;
@@ -527,7 +527,8 @@ static void sim_accept(io_loop *loop, io_op *op)
     op->done(op, SIM_FD_FIRST + (int64_t)client->id);
 }
 
-// What the kernel has accepted already is delivered, as far as there are descriptors for it.
+// Connections that the kernel has accepted already are delivered, as far as there are descriptors
+// for them.
 static void sim_accept_rest(io_loop *loop, io_op *op)
 {
     sim_kernel *kernel = loop->kernel;

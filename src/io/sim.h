@@ -22,7 +22,7 @@
 
 #include <stdio.h>
 
-// What may go wrong, or merely otherwise than one hoped.
+// Events that may go wrong, or merely otherwise than one hoped.
 typedef enum sim_fault {
     SIM_SHORT_RECV,         // a piece of what is there, in transit or in a receive
     SIM_SHORT_SEND,         // the socket takes a piece of what it has room for
@@ -93,7 +93,8 @@ void sim_listener_close(sim_kernel *kernel, int listener);
 
 // Somebody else, whom loops can connect to at that address. -1: there are too many.
 int sim_far_open(sim_kernel *kernel, const socket_address *at);
-// The far end of the next connection that was made to it, which does all that clients do; NULL: none.
+// The far end of the next connection that was made to it, which does all that clients do; NULL:
+// none.
 sim_client *sim_far_accept(sim_kernel *kernel, int far);
 
 // Connects. NULL when memory ran out. The client is the kernel's.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What the files of the simulated kernel share: its state. The net half moves octets between
+// The state of the simulated kernel, which its files share. The net half moves octets between
 // clients and sockets; the backend half runs operations on sockets.
 #ifndef SKUA_IO_SIM_KERNEL_H
 #define SKUA_IO_SIM_KERNEL_H

@@ -336,8 +336,8 @@ sim_client *sim_find(sim_kernel *kernel, int fd)
     return NULL;
 }
 
-// What was sent and not read is lost with a reset, as it is in the kernels that purge their queues.
-// What had arrived at the socket may still be read before the error shows, or not.
+// Octets that were sent and not read are lost with a reset, as in the kernels that purge their
+// queues. Octets that had arrived at the socket may still be read before the error shows, or not.
 void sim_break(sim_client *client, bool victim)
 {
     sim_kernel *kernel = client->kernel;

@@ -316,7 +316,7 @@ bool socket_sharing_balances(void)
     return SOCKET_BALANCES;
 }
 
-// What decides whether a bind succeeds.
+// Options that decide whether a bind succeeds.
 static bool socket_set_sharing(const socket_address *address, int fd, bool shared)
 {
     if (address->is_unix) return true;
@@ -360,7 +360,7 @@ static void socket_set_keep_alive(const socket_address *address, int fd)
     (void)socket_set(fd, IPPROTO_TCP, TCP_KEEPCNT, SOCKET_KEEP_COUNT);
 }
 
-// What accepted sockets are to inherit.
+// Options that accepted sockets are to inherit.
 static void socket_set_options(const socket_address *address, int fd)
 {
     socket_set_speed(address, fd);
@@ -398,7 +398,7 @@ static bool socket_is_file(const socket_address *address)
     return address->is_unix && address->octets[offsetof(struct sockaddr_un, sun_path)];
 }
 
-// What connecting comes to: 0 or an errno.
+// Connects to the address, to see whether somebody listens. Returns 0 or an errno.
 static int socket_try(const socket_address *address)
 {
     int fd = socket_make(address);

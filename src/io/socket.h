@@ -34,9 +34,9 @@ size_t io_address_write(const io_address *address, char *text, size_t room);
 enum { SOCKET_KEEP_IDLE_S = 60, SOCKET_KEEP_INTERVAL_S = 10, SOCKET_KEEP_COUNT = 6 };
 
 // Opens a listening socket: non-blocking, close-on-exec, SO_REUSEADDR, SO_REUSEPORT if shared,
-// TCP_NODELAY, TCP_DEFER_ACCEPT (1 s) and SO_KEEPALIVE so that accepted sockets inherit them. A stale
-// Unix socket file is replaced only if nobody answers on it. address gets the port the kernel chose. A Unix
-// socket is never shared: listen once.
+// TCP_NODELAY, TCP_DEFER_ACCEPT (1 s) and SO_KEEPALIVE so that accepted sockets inherit them. A
+// stale Unix socket file is replaced only if nobody answers on it. address gets the port the kernel
+// chose. A Unix socket is never shared: listen once.
 // With shared, the first caller must have found out that nobody else listens: socket_in_use.
 // Errors: SKUA_EADDRINUSE, SKUA_EADDRNOTAVAIL, SKUA_EACCES, SKUA_ENOFILE, SKUA_ENOMEM, SKUA_EINVAL,
 // SKUA_EIO.
@@ -46,24 +46,24 @@ skua_status socket_listen(socket_address *address, int backlog, bool shared, int
 bool socket_sharing_balances(void);
 
 // Takes over a listening socket that somebody else has opened, and finds out its address. fd:
-// becomes non-blocking, close-on-exec, and hands TCP_NODELAY and SO_KEEPALIVE on to what it accepts;
-// untouched on failure.
+// becomes non-blocking, close-on-exec, and hands TCP_NODELAY and SO_KEEPALIVE on to what it
+// accepts; untouched on failure.
 // Errors: SKUA_EINVAL not a listening stream socket of IPv4, IPv6 or Unix.
 skua_status socket_adopt(int fd, socket_address *address);
 
-// What tells a listening socket from every other while it is open, as far as the system tells; 0:
-// fd is no listening socket.
+// A number that no other listening socket has while this one is open, as far as the system tells;
+// 0: fd is no listening socket.
 uint64_t socket_listener_id(int fd);
 
 // Whether another process (or server) listens there already: SO_REUSEPORT would join it silently.
 bool socket_in_use(const socket_address *address);
 
-// Begins a connection: non-blocking, close-on-exec, TCP_NODELAY, SO_KEEPALIVE. *waits: the outcome is
-// known when the socket becomes writable, from socket_connect_status; else it is connected.
+// Begins a connection: non-blocking, close-on-exec, TCP_NODELAY, SO_KEEPALIVE. *waits: the outcome
+// is known when the socket becomes writable, from socket_connect_status; else it is connected.
 // Returns: the descriptor, or a negated status, of those that io_stream_events.connected tells.
 int socket_connect(const socket_address *to, bool *waits);
 
-// What a connection that was begun has come to.
+// The outcome of a connection that was begun.
 skua_status socket_connect_status(int fd);
 
 // Closes a listening socket and removes the file of a Unix socket.

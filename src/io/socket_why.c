@@ -53,7 +53,8 @@ static const char *why_path(const socket_address *address)
     return address->is_unix && *path ? path : NULL;
 }
 
-// What is wrong with the directory of a path, which is written to directory; NULL for nothing.
+// Says why a socket cannot be in the directory of a path, which is written to directory; NULL:
+// nothing is wrong with it.
 static const char *why_not_in(const char *path, char directory[WHY_PATH_ROOM + 1])
 {
     struct stat info;
@@ -70,7 +71,7 @@ static const char *why_not_in(const char *path, char directory[WHY_PATH_ROOM + 1
     return errno == EROFS ? "is on a file system that is read only" : "cannot be written to";
 }
 
-// What has the name of a path and is no socket; NULL when nothing has.
+// Names the kind of file, other than a socket, that is at a path; NULL when there is none.
 static const char *why_in_the_way(const char *path)
 {
     struct stat info;

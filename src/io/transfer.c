@@ -96,8 +96,8 @@ enum { TRANSFER_QUIET = 0 }; // SO_NOSIGPIPE was set
 enum { TRANSFER_QUIET = MSG_NOSIGNAL };
 #endif
 
-// What a file follows waits for it. The last octets wait for the FIN that follows at once, so
-// that both leave in one segment: a third of the cost of a connection per request.
+// Octets before a file wait for it. The last octets wait for the FIN that follows at once, so that
+// both leave in one segment: a third of the cost of a connection per request.
 ssize_t transfer_send(int fd, out_queue *out, uint64_t most, bool last, uint64_t *asked)
 {
     struct iovec iov[TRANSFER_IOV_MAX];

@@ -19,7 +19,7 @@ void transfer_read_peer(io_address *peer, const struct sockaddr_storage *from);
 // Returns: the descriptor, or -1 and errno.
 int transfer_accept(int listener, io_address *peer);
 
-// What one call is asked to send at most: no kernel takes more than an int's worth.
+// The most that one call is asked to send: no kernel takes more than an int's worth.
 enum { TRANSFER_OCTETS_MAX = 1 << 30 };
 
 // The memory segments at the front of out, at most most octets of them. Returns how many.

@@ -174,8 +174,8 @@ static void turn_received(io_loop *loop, io_stream *stream, size_t len)
     io_events_of(loop, stream)->received(stream, state->buffer, len);
 }
 
-// A kernel that tells of an error may take it from the socket by that: a reset, which receiving does
-// not show any more, is no orderly end.
+// A kernel that tells of an error may take it from the socket by that: a reset, which receiving
+// does not show any more, is no orderly end.
 void turn_received_end(io_loop *loop, io_stream *stream)
 {
     stream->flags &= ~(uint32_t)(IO_READABLE | IO_WANT_RECV);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// What happens to streams and operations within a turn, as far as the backends over real sockets
-// have it in common: receiving and sending by plain system calls, each stream's share of a turn,
-// and waiting for what the kernel lacks.
+// Streams and operations within a turn, as far as the backends over real sockets have it in common:
+// receiving and sending by plain system calls, each stream's share of a turn, and waiting for what
+// the kernel lacks.
 #ifndef SKUA_IO_TURN_H
 #define SKUA_IO_TURN_H
 
@@ -46,7 +46,8 @@ void turn_postpone(io_loop *loop, io_stream *stream);
 // Makes the streams pending that were postponed, and those that have waited long enough.
 void turn_resume(io_loop *loop);
 
-// A receive or a send has failed. The stream goes on at once, or when there may be memory, or is dead. Returns whether waiting for the socket helps, which is then the caller's to do.
+// A receive or a send has failed. The stream goes on at once, or when there may be memory, or is
+// dead. Returns whether waiting for the socket helps, which is then the caller's to do.
 bool turn_failed(io_loop *loop, io_stream *stream, int error);
 
 // Receives within the stream's share of a turn: while the owner wants it, there may be input, and
@@ -143,8 +144,8 @@ typedef enum turn_refusal {
 
 turn_refusal turn_refused(int error);
 
-// Accepts for an ACCEPT. Files come first: while their reserve of descriptors is short, it fails with
-// EMFILE.
+// Accepts for an ACCEPT. Files come first: while their reserve of descriptors is short, it fails
+// with EMFILE.
 int turn_accept(io_op *op);
 
 // An ACCEPT was refused for want of descriptors or memory. Returns false if some have been freed:

@@ -314,8 +314,8 @@ static void uring_op_completed(io_loop *loop, const uring_cqe *cqe)
 }
 
 // Polls come first: a change of a directory is seen before the requests that came behind it. What
-// one calls may enter the ring, and complete what is here: each is taken before it is told, and what
-// was consumed meanwhile has no poll left.
+// one calls may enter the ring, and complete what is here: each is taken before it is told, and
+// what was consumed meanwhile has no poll left.
 static void uring_complete_polls(io_loop *loop)
 {
     uring_kernel *kernel = loop->kernel;
@@ -331,8 +331,8 @@ static void uring_complete_polls(io_loop *loop)
     }
 }
 
-// What each started is run before the next: a file that one request opens is there for those behind
-// it.
+// Work that a completion has started is run before the next completion: a file that one request
+// opens is there for the requests behind it.
 static void uring_complete(io_loop *loop)
 {
     uring_kernel *kernel = loop->kernel;
@@ -349,7 +349,7 @@ static void uring_complete(io_loop *loop)
 
 // ---- Cancelling ----
 
-// What the kernel has accepted already is delivered.
+// Connections that the kernel has accepted already are delivered.
 static void uring_end_accept(io_loop *loop, uring_op *entry)
 {
     io_op *op = entry->op;

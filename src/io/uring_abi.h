@@ -12,7 +12,7 @@
 // The same on every architecture that has them (but Alpha).
 enum { URING_SYS_SETUP = 425, URING_SYS_ENTER = 426, URING_SYS_REGISTER = 427 };
 
-// What can be submitted.
+// Operations that can be submitted.
 typedef enum uring_opcode {
     URING_NOP = 0,
     URING_POLL_ADD = 6,
@@ -62,7 +62,7 @@ enum {
     URING_REGISTER_PBUF_RING = 22,
 };
 
-// What sq_off.flags points to.
+// The flags at sq_off.flags.
 enum { URING_SQ_CQ_OVERFLOW = 1 << 1 }; // completions wait for room
 
 // uring_cqe.flags

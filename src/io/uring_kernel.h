@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What the files of the io_uring backend share: its state. One half runs streams, the other
+// The state of the io_uring backend, which its files share. One half runs streams, the other
 // operations and the turn.
 #ifndef SKUA_IO_URING_KERNEL_H
 #define SKUA_IO_URING_KERNEL_H
@@ -18,8 +18,8 @@ enum {
     URING_MULTISHOT_OCTETS = 4 * IO_RECV_OCTETS // what may come before receiving can be stopped
 };
 
-// What a completion is of: the low word of its user data, above the slot. The high word is the
-// stream's generation.
+// The thing that a completion is of: the low word of its user data, above the slot. The high word
+// is the stream's generation.
 typedef enum uring_kind {
     URING_OF_NOTHING,
     URING_OF_OP,
@@ -50,7 +50,7 @@ typedef struct uring_op {
     uint64_t wakes; // WAKE: read from the eventfd
 } uring_op;
 
-// What one submission sends; read by the kernel as it is submitted.
+// The message of one submission; the kernel reads it as it is submitted.
 typedef struct uring_message {
     struct msghdr header;
     struct iovec iov[URING_VECTORS];

@@ -205,8 +205,8 @@ uring_sqe *uring_ring_submission(uring_ring *ring)
     return sqe;
 }
 
-// What is no failure of the ring: the time is over, a signal came, or the kernel is short of memory
-// and is to be asked again.
+// These errors are no failure of the ring: the time is over, a signal came, or the kernel is short
+// of memory and is to be asked again.
 static bool uring_is_passing(int error)
 {
     return error == ETIME || error == EINTR || error == EAGAIN || error == EBUSY || error == ENOMEM;

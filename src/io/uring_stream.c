@@ -75,8 +75,8 @@ static void uring_held_deliver(io_loop *loop, io_stream *stream)
     }
 }
 
-// What is held, or has been taken from the socket already, is input; what the ring has to tell may
-// be this stream's.
+// Octets that are held, or were taken from the socket already, are input. Completions that the ring
+// still has to tell of may be this stream's, so they count too.
 bool uring_stream_has_input(const io_loop *loop, const io_stream *stream)
 {
     const uring_kernel *kernel = loop->kernel;
@@ -126,7 +126,7 @@ static void uring_arm_wait(io_loop *loop, io_stream *stream, uring_kind kind, ui
     stream->flags |= flag;
 }
 
-// Has the kernel tell of what the stream waits for.
+// Asks the kernel for the events that the stream waits for.
 static void uring_arm(io_loop *loop, io_stream *stream)
 {
     uint32_t flags = stream->flags;

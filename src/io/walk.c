@@ -5,10 +5,10 @@
 // the path.
 // ".." starts again from the root without the last component: opening ".." itself would escape from
 // a directory that has just been moved out.
-// The text of a link may lead outside, as an absolute one does, if it comes back to the root itself,
-// which is known by its numbers and not by its name. From there on the walk is inside as before. The
-// path itself never leads outside, and nothing that is there shows in an error: a client could find
-// out what there is.
+// The text of a link may lead outside, as an absolute one does, if it comes back to the root
+// itself, which is known by its numbers and not by its name. From there on the walk is inside as
+// before. The path itself never leads outside, and nothing that is there shows in an error: a
+// client could find out what there is.
 // Invariant: inside, at is the directory that done names, and no component of done was a link.
 // Outside, done is empty.
 

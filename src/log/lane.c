@@ -4,8 +4,8 @@
 // writer takes from the first, and gives it back when there is another one behind it.
 // Invariant: once a block has a successor, nothing is added to it any more. So the writer first
 // looks for the successor and then at how far the block is filled.
-// What a producer publishes (filled, next) is sequentially consistent: afterwards it looks whether
-// the writer sleeps, and one of the two sees what the other did.
+// The members that a producer publishes (filled, next) are sequentially consistent: afterwards it
+// looks whether the writer sleeps, and one of the two sees what the other did.
 
 #include "log/lane.h"
 

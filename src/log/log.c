@@ -4,8 +4,8 @@
 // disk or a paused terminal never holds up a worker. What the descriptor does not take waits in the
 // lanes, up to the limit of their memory.
 // Waking costs a system call, so a worker does it only for a writer that sleeps, or when it has
-// begun another block; otherwise the writer looks by itself every 50 ms, and sleeps once nothing has
-// come.
+// begun another block; otherwise the writer looks by itself every 50 ms, and sleeps once nothing
+// has come.
 
 #include "log/log_line.h"
 
@@ -33,7 +33,7 @@ struct log_lane {
     log_lane *next;
 };
 
-// What the writer does, as a producer must know it.
+// The state of the writer, as a producer must know it.
 typedef enum log_rest {
     LOG_AWAKE,  // it will look at the lanes before it rests
     LOG_NAPS,   // it will look in 50 ms

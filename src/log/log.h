@@ -12,7 +12,8 @@
 typedef struct server_log server_log;
 typedef struct log_lane log_lane;
 
-// What is known of a request that has ended. Slices are untrusted: everything is escaped.
+// A request that has ended, as the access log tells of it. Slices are untrusted: everything is
+// escaped.
 typedef struct log_access {
     int64_t unix_ns;     // when the request ended
     int64_t duration_ns; // since its head was complete
@@ -22,7 +23,7 @@ typedef struct log_access {
     int status;
     uint64_t octets; // of content handed to the kernel
     slice referer, user_agent;
-    const char *end;    // "" for an answer that was sent whole, else "closed", "timeout", "error"
+    const char *end;    // "" for a response that was sent whole, else "closed", "timeout", "error"
     const char *reason; // why it was refused, a few words; NULL for none
 } log_access;
 

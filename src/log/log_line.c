@@ -274,7 +274,7 @@ static void line_put_duration(line_text *text, int64_t duration_ns)
     }
 }
 
-// How an answer that was cut ended, and why a request was refused.
+// How a response that was cut ended, and why a request was refused.
 static void line_put_outcome(line_text *text, const log_access *access)
 {
     if (*access->end) {
@@ -309,8 +309,8 @@ static void line_short(line_text *text, const log_clock *clock, bool coloured,
 }
 
 // host ident authuser [date] "request" status octets; an unknown one is "-", and so are 0 octets.
-// The form has no place for a cut or a reason: they come behind what its readers look for. A request
-// line that could not be read is shown as it came.
+// The form has no place for a cut or a reason: they come behind what its readers look for. A
+// request line that could not be read is shown as it came.
 static void line_common(line_text *text, const log_clock *clock, const log_access *access)
 {
     line_put_or_dash(text, slice_of(access->peer), LINE_BARE, LINE_PEER_MAX);

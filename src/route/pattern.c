@@ -18,7 +18,7 @@ static bool pattern_is_name(slice name)
     return name.len > 0;
 }
 
-// What stands in a literal is compared with decoded, normalised paths.
+// The text of a literal is compared with decoded, normalised paths.
 static bool pattern_is_literal(slice text)
 {
     if (slice_equal(text, SKUA_SLICE(".")) || slice_equal(text, SKUA_SLICE(".."))) return false;

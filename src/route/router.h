@@ -40,7 +40,7 @@ typedef struct router_match {
     size_t allow_len;
 } router_match;
 
-// What a router is asked.
+// A question to a router.
 typedef struct router_query {
     slice method;
     slice authority; // host [":" port]; empty when not known

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-// What a few requests at their limits take.
+// Room for a few requests at their limits.
 enum { CONFIG_MEMORY_MIN = 1 << 20 };
 
 #define SECONDS(n) ((int64_t)(n) * 1000000000)
@@ -66,8 +66,8 @@ bool config_accept(const char *accept, bool *handoff)
     return *handoff || strcmp(accept, "reuseport") == 0;
 }
 
-// Names are compared with what Host says before its colon, so one with a port, or a comma behind it,
-// would never be found.
+// Names are compared with what Host says before its colon, so one with a port, or a comma behind
+// it, would never be found.
 static bool config_hosts_are_names(const char *hosts)
 {
     bool bracketed = false;

@@ -13,8 +13,8 @@
 #include "exchange/request.h"
 #include "h1/protocol.h"
 
-// Most connections speak HTTP/1, whose functions a compiler that sees the table calls directly. That
-// saves about 60 of a request's some 2,500 instructions (tests/budgets).
+// Most connections speak HTTP/1, whose functions a compiler that sees the table calls directly.
+// That saves about 60 of a request's some 2,500 instructions (tests/budgets).
 #define CONNECTION_CALL(s, function, ...)                                                          \
     ((s)->protocol == &h1_protocol ? h1_protocol.function(__VA_ARGS__)                             \
                                    : (s)->protocol->function(__VA_ARGS__))
@@ -30,8 +30,8 @@ static void connection_deadline_set(connection *conn, int64_t ns)
     else io_deadline_unset(&conn->deadline);
 }
 
-// A deadline is put off so often for input that waits; each time for a tick. Then a peer that always
-// has something under way is judged by what it has sent.
+// A deadline is put off so often for input that waits; each time for a tick. Then a peer that
+// always has something under way is judged by what it has sent.
 enum { CONNECTION_LOOKS_MAX = 100 };
 
 // From this length on, the end of a response that only the kernel holds is watched.
@@ -120,8 +120,8 @@ void connection_retire(connection *conn)
     connection_deadline_set(conn, 1); // the next tick
 }
 
-// Whether so much was sent that what the kernel holds of it for the peer may be worth watching. Where
-// it is, the connection stays until the peer has it, whoever has closed what.
+// Whether so much was sent that what the kernel holds of it for the peer may be worth watching.
+// Where it is, the connection stays until the peer has it, whoever has closed what.
 static bool connection_has_tail(const connection *conn)
 {
     return conn->session && conn->session->progress.moved > CONNECTION_TAIL_OCTETS &&
@@ -144,8 +144,8 @@ void connection_linger(connection *conn)
 }
 
 // Everything is sent and nothing more is to be read. A close with input in the kernel's buffer
-// would reset the connection and destroy the answer on its way (RFC 9112 §9.6), hence the draining,
-// unless there is nothing to drain.
+// would reset the connection and destroy the response on its way (RFC 9112 §9.6), hence the
+// draining, unless there is nothing to drain.
 static void connection_end(connection *conn, bool drains)
 {
     if (drains || connection_has_tail(conn)) {
@@ -156,7 +156,8 @@ static void connection_end(connection *conn, bool drains)
     connection_close(conn);
 }
 
-// Nobody will complete what the session has begun. The answers before it may still be on their way.
+// Nobody will complete what the session has begun. The responses before it may still be on their
+// way.
 static void connection_break_off(connection *conn, skua_end how)
 {
     connection_drop_session(conn, how);

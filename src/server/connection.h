@@ -8,12 +8,12 @@
 #include "exchange/session.h"
 #include "server/worker.h"
 
-// What the connection is doing, which is what its deadline is for.
+// The state of a connection. Its deadline depends on it.
 typedef enum connection_state {
     CONNECTION_IDLE,    // between requests
     CONNECTION_HEAD,    // a head has begun
     CONNECTION_CONTENT, // content is awaited
-    CONNECTION_HANDLER, // a handler is to answer
+    CONNECTION_HANDLER, // a handler is to respond
     CONNECTION_SENDING, // the peer is to take octets
     CONNECTION_STREAM,  // an event stream or a tunnel: anything may come, or nothing
     CONNECTION_LINGER,  // our half is closed; the rest is drained
@@ -60,8 +60,8 @@ void connection_hurry(connection *conn);
 // It is idle, and its deadline comes now: it is read once more and closed.
 void connection_retire(connection *conn);
 
-// Its head is still coming, and is given up: what it holds goes back at once. Answers before it may
-// still be on their way, so it lingers.
+// Its head is still coming, and is given up: what it holds goes back at once. Responses before it
+// may still be on their way, so it lingers.
 void connection_end_head(connection *conn);
 
 // Half-closes, drains, closes.

@@ -90,7 +90,7 @@ static void pipe_guard_end(const pipe_guard *guard)
 
 // ---- The turn ----
 
-// What turns did not start would wait for the next one, which may be long in coming.
+// Started here, or it would wait for the next turn, which may be long in coming.
 static bool foreign_turn(server_worker *w, int64_t timeout_ns)
 {
     io_refresh(&w->self.loop);

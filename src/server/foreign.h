@@ -6,8 +6,6 @@
 
 #include "skua/skua.h"
 
-// What a server that is turned by its caller knows of it.
-
 // Turns a server that has been opened until it has ended.
 void foreign_wait(skua_server *server);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Pressure. Whoever finds that a level has been reached posts a letter to every worker, itself among
-// them: what is to be closed must not be closed in the middle of what made the memory grow.
+// Pressure. The worker that finds that a level has been reached posts a letter to every worker,
+// itself among them: what is to be closed must not be closed in the middle of what made the memory
+// grow.
 // Workers choose by a histogram, in two passes over the connections: a sorted list of them would
 // have to be kept up to date by every request.
 
@@ -196,7 +197,8 @@ void pressure_look(server_worker *w)
 {
     skua_server *server = w->self.server;
     const budget *memory = &server->memory;
-    // What is told is what clients were refused for, also when what was kept for later sufficed.
+    // The log is told when clients were refused, even if giving up what was kept for later is
+    // enough now.
     if (w->self.pressure >= BUDGET_SCARCE) pressure_say(server, w->self.loop.now_ns);
     if (budget_level_of(memory) > BUDGET_PLENTY) sweep_everything(w);
     budget_level level = budget_level_of(memory);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
 // Pressure: what workers do when clients make the server hold nearly all of skua_config.memory_max,
-// or all of it. Above 80 % memory that is kept for later goes back, and idle connections are closed,
-// those that have waited longest first. Above 90 % new requests are answered 503 (session.c). At the
-// limit no connection is accepted, those whose head is still coming are ended, the largest first, and
-// requests that are being served are slowed: less is queued for them, and content that has to be
-// kept is read once per look at its progress.
+// or all of it. Above 80 % memory that is kept for later goes back, and idle connections are
+// closed, those that have waited longest first. Above 90 % new requests are answered 503
+// (session.c). At the limit no connection is accepted, those whose head is still coming are ended,
+// the largest first, and requests that are being served are slowed: less is queued for them, and
+// content that has to be kept is read once per look at its progress.
 #ifndef SKUA_SERVER_PRESSURE_H
 #define SKUA_SERVER_PRESSURE_H
 

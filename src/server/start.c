@@ -52,8 +52,8 @@ static void server_close_workers(skua_server *server)
     server_close_given(server);
 }
 
-// The hosts that are served when none are named. A page in a browser reaches TCP addresses alone, so
-// a Unix socket beside one neither opens nor closes it.
+// The hosts that are served when none are named. A page in a browser reaches TCP addresses alone,
+// so a Unix socket beside one neither opens nor closes it.
 static host_kind server_hosts_by_addresses(const skua_server *server)
 {
     host_kind kind = HOSTS_ANY;

@@ -6,8 +6,8 @@
 
 #include "server/server.h"
 
-// Stop the process while the server is being freed; in a callback of the server; in one, and, if it is
-// started, on another thread than the one that has started it. function: that of skua.h.
+// Stop the process while the server is being freed; in a callback of the server; in one, and, if it
+// is started, on another thread than the one that has started it. function: that of skua.h.
 void server_expect_alive(const skua_server *server, const char *function);
 void server_expect_outside(const skua_server *server, const char *function);
 void server_expect_starter(const skua_server *server, const char *function);

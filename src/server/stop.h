@@ -10,11 +10,11 @@
 bool server_is_to_stop(const skua_server *server);
 void server_forget_stop(skua_server *server);
 
-// Has every worker look whether it is to end.
+// Wakes every worker, so that it looks whether it is to end.
 void server_wake(skua_server *server);
 
 // A worker cannot go on: logs why and stops the server, as half of one would leave some clients
-// without an answer.
+// without a response.
 // Thread: any worker's.
 void server_break(skua_server *server, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

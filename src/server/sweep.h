@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// Sweep: what a worker keeps for the next connections, requests and answers shrinks to what the last
-// minute needed.
+// Sweep: what a worker keeps for the next connections, requests and responses shrinks to what the
+// last minute needed.
 #ifndef SKUA_SERVER_SWEEP_H
 #define SKUA_SERVER_SWEEP_H
 
 #include "server/worker.h"
 
-// Has the worker sweep once a minute, from now until it has nothing to give back.
+// Starts to sweep the worker once a minute, until it has nothing to give back.
 void sweep_start(server_worker *w);
 
 // Called for each connection: only the first one of an idle worker starts anything.

@@ -68,8 +68,8 @@ static inline server_worker *worker_of(skua_worker *w)
 // Whether one more connection may be opened.
 bool worker_has_room(const server_worker *w);
 
-// Makes the call, one of to's, unless it is under way. heard is called on the worker's thread; it is
-// not when the worker is ending.  Thread: any.
+// Makes the call, one of to's, unless it is under way. heard is called on the worker's thread; it
+// is not when the worker is ending.  Thread: any.
 void worker_tell(server_worker *to, worker_call *call, void (*heard)(server_worker *w));
 
 // Closes cached descriptors; returns whether there were any.

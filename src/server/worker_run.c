@@ -25,7 +25,7 @@
 enum { WORKER_BLOCKS_KEPT = 256 };
 
 // While a server stops: for requests that were sent before, which are read in the next turns; and
-// for answers on their way to those who go on sending.
+// for responses on their way to those who go on sending.
 static const int64_t worker_last_idle_ns = 100000000, worker_last_linger_ns = 200000000;
 
 // between looks at the mail, when nothing else tells of it
@@ -281,8 +281,8 @@ static void worker_tell_late(const server_worker *w)
     skua_log(server, slice_make(text, (size_t)len));
 }
 
-// What was posted is delivered; what is posted from there on is refused, or functions that post
-// themselves would never let it end.
+// Functions that were posted before are called. Later ones are refused: one that posts itself again
+// would keep the worker from ever ending.
 static bool worker_has_ended(server_worker *w)
 {
     if (!w->self.disk.draining) return false;

@@ -11,7 +11,7 @@ skua_status worker_open(server_worker *w, skua_server *server, unsigned index,
                         const io_backend *backend);
 void worker_close(server_worker *w);
 
-// Has it end, in its next turns, without having served: it must not listen.
+// Ends a worker that has not served and does not listen, in its next turns.
 // Thread: any, while nobody turns it.
 void worker_dismiss(server_worker *w);
 

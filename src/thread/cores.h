@@ -7,7 +7,7 @@
 // At least 1: the cores it may run on, or as many as its share of time comes to when that is less.
 unsigned cores_usable(void);
 
-// What the control groups of this process (version 1 or 2) allow in cores, rounded up; 0: any
+// The cores that the control groups of this process (version 1 or 2) allow, rounded up; 0: any
 // number.
 // root: the folder that stands for "/", without a slash at its end: "" but in tests.
 unsigned cores_allowed(const char *root);

@@ -9,7 +9,8 @@
 
 enum { GROUPS_TEXT_OCTETS = 4096 };
 
-// What the files in a group's folder allow; 0: anything. root, folder: the beginning of their path.
+// The limit that the files in a group's folder state; 0: none. root, folder: the beginning of their
+// path.
 typedef uint64_t groups_limit(const char *root, const char *folder);
 
 typedef struct groups_kind {
@@ -19,7 +20,8 @@ typedef struct groups_kind {
     const char *mounts[2]; // where version 1 has it; NULL: nowhere else
 } groups_kind;
 
-// The least that the groups of this process (version 1 or 2) and those above them allow; 0: anything.
+// The least that the groups of this process (version 1 or 2) and those above them allow; 0:
+// anything.
 // root: the folder that stands for "/", without a slash at its end: "" but in tests.
 uint64_t groups_least(const char *root, const groups_kind *kind);
 

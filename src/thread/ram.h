@@ -9,8 +9,8 @@
 // Octets: what the machine has, or what control groups allow when that is less; 0: nobody tells.
 uint64_t ram_usable(void);
 
-// What the control groups of this process (version 1 or 2) allow; 0: all of it.
-// root: as of groups_least.
+// The octets that the control groups of this process (version 1 or 2) allow; 0: all of the
+// machine's. root: as of groups_least.
 uint64_t ram_allowed(const char *root);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Thread pool: a bounded number of threads, started when there is work, and a bounded queue in front of
-// them.
+// Thread pool: a bounded number of threads, started when there is work, and a bounded queue in
+// front of them.
 #ifndef SKUA_THREAD_THREAD_POOL_H
 #define SKUA_THREAD_THREAD_POOL_H
 
