@@ -46,8 +46,8 @@ extern "C" {
 #define SKUA_VERSION_PATCH 0
 #define SKUA_VERSION "0.1.0"
 
-// What stands before each declaration, and before those whose status must be looked at. Either may
-// be defined before this header is included.
+// Macros before each declaration (SKUA_API), and before those whose result must be looked at
+// (SKUA_NODISCARD). Either may be defined before this header is included.
 #ifndef SKUA_API
 #if defined(__GNUC__) || defined(__clang__)
 #define SKUA_API __attribute__((visibility("default")))
@@ -78,7 +78,7 @@ typedef struct skua_slice {
 #define SKUA_SLICE(literal) ((skua_slice){ ("" literal), sizeof(literal) - 1 })
 #endif
 
-// What an operation came to.
+// The outcome of an operation.
 typedef enum skua_status {
     SKUA_OK = 0,
     SKUA_EINVAL,        // an argument is not of the documented form
@@ -103,7 +103,7 @@ SKUA_API const char *skua_status_text(skua_status status);
 // The library's version, "0.1.0".  Thread: any.
 SKUA_API const char *skua_version(void);
 
-// What is served, by whom, and one exchange of it; each made and freed by the library.
+// The server, one of its threads, and one exchange with a client. The library makes and frees each.
 typedef struct skua_server skua_server;
 typedef struct skua_worker skua_worker;
 typedef struct skua_request skua_request;
@@ -137,9 +137,8 @@ typedef struct skua_allocator {
     void *user;
 } skua_allocator;
 
-// Everything a server can be told at birth. Zero means default, for every member. Strings are
-// copied.
-// The defaults and the reasons for them are in docs/limits.md.
+// The configuration of a server. Zero means default, for every member. Strings are copied. The
+// defaults and the reasons for them are in docs/limits.md.
 typedef struct skua_config {
     // Where to listen, or NULL to say it by skua_listen: "127.0.0.1:8080", "[::1]:8080", ":8080"
     // (every address, IPv4 and IPv6), "localhost:8080", "unix:/run/app.sock". Port 0 lets the
@@ -292,9 +291,9 @@ SKUA_API SKUA_NODISCARD skua_status skua_listen(skua_server *server, const char 
 // SKUA_ESTATE.
 SKUA_API SKUA_NODISCARD skua_status skua_listen_fd(skua_server *server, int fd);
 
-// Does so with the sockets this process was started with, if any: systemd's LISTEN_FDS, when
-// LISTEN_PID is this process. These variables and LISTEN_FDNAMES are then taken out of the
-// environment, so that no child believes in them.
+// Listens on the sockets this process was started with, if any, as skua_listen_fd does: systemd's
+// LISTEN_FDS, when LISTEN_PID is this process. These variables and LISTEN_FDNAMES are then taken
+// out of the environment, so that no child believes in them.
 // count: how many there were; may be NULL.
 // Errors: those of skua_listen_fd; SKUA_EINVAL also for variables that are no numbers.
 // Thread: while there is no other that uses the environment.
@@ -360,8 +359,8 @@ SKUA_API int64_t skua_timeout_ns(const skua_server *server);
 
 // One turn: waits until there is something to do, does it, and returns.
 // timeout_ns: how long to wait, at most a day; 0 not at all; -1 for ever.
-// What was asked of the kernel is on its way when it returns, or skua_timeout_ns is 0; the first
-// always when timeout_ns is 0. SIGPIPE is neither raised nor left pending.
+// Operations that were asked of the kernel are on their way when it returns, or skua_timeout_ns is
+// 0; always the former when timeout_ns is 0. SIGPIPE is neither raised nor left pending.
 // Returns: SKUA_OK; SKUA_ECLOSED once the server has ended after skua_stop, or was not open;
 // SKUA_EIO once it has ended by itself, as skua_wait describes. Its resources are then given back,
 // and skua_open may be called again.
@@ -372,11 +371,12 @@ SKUA_API SKUA_NODISCARD skua_status skua_turn(skua_server *server, int64_t timeo
 // Lifetime: until the next such call.
 SKUA_API const char *skua_server_error(const skua_server *server);
 
-// Sets that sentence (copied, cut at 255 octets), for functions built on this interface.
+// Sets the sentence that skua_server_error returns (copied, cut at 255 octets), for functions built
+// on this interface.
 SKUA_API void skua_server_set_error(skua_server *server, const char *sentence);
 
-// Has release called once when the server is freed, started or not, after the last worker's objects
-// have been dropped; in the reverse order of these calls.
+// Calls release once when the server is freed, started or not, after the last worker's objects have
+// been dropped. Several are called in the reverse order of their registration.
 // Errors: SKUA_ENOMEM; release is then never called.
 SKUA_API SKUA_NODISCARD skua_status skua_server_on_free(skua_server *server,
                                                         void (*release)(void *user), void *user);
@@ -399,18 +399,17 @@ SKUA_API void skua_log(skua_server *server, skua_slice message);
 typedef void skua_handler(skua_request *request, void *user);
 
 // Sends requests that match pattern to handler. Before skua_start.
-// pattern: "[METHOD ][HOST]/PATH". METHOD: one token; without it every method matches; GET serves
-// HEAD too.
+// pattern: "[METHOD ][HOST]/PATH".
+// METHOD: one token; without it every method matches. GET serves HEAD too.
 // HOST: a name without port, compared without case ("example.com"); "{name}.example.com" takes any
 // one label before the rest; without it every host matches. A Host must still be one that
 // skua_config.hosts takes.
 // PATH starts with "/" and is matched against the normalised path, segment by segment: "/a" exactly
 // "/a"; "/{name}" any one segment; "/a/{name...}" everything below "/a/"; "/a/" the same without a
-// name;
-// "/a/{$}" exactly "/a/". The most specific pattern wins: by host (a name before {name} before
-// none), then by path (literal before {name} before {name...}), then by method. Two that match some
-// of the same requests while neither is more specific, such as "/a/{x}" and "/{y}/b", are refused,
-// in whatever order they come.
+// name; "/a/{$}" exactly "/a/".
+// The most specific pattern wins: by host (a name before {name} before none), then by path (literal
+// before {name} before {name...}), then by method. Two that match some of the same requests while
+// neither is more specific, such as "/a/{x}" and "/{y}/b", are refused, in whatever order they come.
 // A path with no pattern is answered 404; one that has only other methods 405 with Allow.
 // Errors: SKUA_EINVAL not a pattern; SKUA_EEXIST one that it conflicts with is there
 // (skua_server_error names both); SKUA_ENOMEM; SKUA_ESTATE. Cost: that of a path, for finding,
@@ -418,9 +417,8 @@ typedef void skua_handler(skua_request *request, void *user);
 SKUA_API SKUA_NODISCARD skua_status skua_route(skua_server *server, const char *pattern,
                                                skua_handler *handler, void *user);
 
-// What the parts matched by "{name}" and "{name...}" were, segments decoded, a host's label as
-// received;
-// {NULL, 0} for an unknown name.
+// The value of the "{name}" or "{name...}" of the pattern that matched: segments decoded, a host's
+// label as received; {NULL, 0} for an unknown name.
 SKUA_API skua_slice skua_request_param(const skua_request *request, const char *name);
 
 // The pattern that matched, for logs and metrics; NULL for none (404, 405). Lifetime: the server's.
@@ -474,8 +472,8 @@ SKUA_API skua_slice skua_request_query_param(const skua_request *request, const 
 // Cost: all are decoded at the first call and kept.
 SKUA_API bool skua_request_query_at(const skua_request *request, size_t index, skua_field *param);
 
-// Whether it has any of the fields If-Match, If-None-Match, If-Modified-Since, If-Unmodified-Since,
-// If-Range and Range. Cost: a test of bits. Spec: RFC 9110 §13.1, §14.2
+// Whether the request has any of the fields If-Match, If-None-Match, If-Modified-Since,
+// If-Unmodified-Since, If-Range and Range. Cost: a test of bits. Spec: RFC 9110 §13.1, §14.2
 SKUA_API bool skua_request_is_conditional(const skua_request *request);
 
 // Cookie number index in order of arrival, undecoded; false past the last.  Spec: RFC 6265 §5.4
@@ -498,15 +496,14 @@ SKUA_API void *skua_request_alloc(skua_request *request, size_t octets);
 
 // Keeps a request's memory, and so every slice of it, after on_end and until as many calls of
 // skua_request_drop. The worker does not end before.
-// What was asked can still be read. Functions that answer, take content or a ticket return
-// SKUA_ECLOSED from on_end's call on, whether it is held or not, and before it where content is lost
-// because the client has left; others that would change what becomes of it do nothing.
+// A held request can still be read. From the call of on_end on, functions that answer, take content
+// or a ticket return SKUA_ECLOSED; where content is lost because the client has left, they do
+// before. Other functions that would change what becomes of the request do nothing then.
 SKUA_API void skua_request_hold(skua_request *request);
 SKUA_API void skua_request_drop(skua_request *request);
 
-// Gives up: the answer is not completed, the connection is closed, and on_end is told
-// SKUA_END_ERROR.
-// Octets queued before may still leave. An answer that is complete is not affected.
+// Gives a request up: the answer is not completed, the connection is closed, and on_end is told
+// SKUA_END_ERROR. Octets queued before may still leave. An answer that is complete is not affected.
 SKUA_API void skua_request_abort(skua_request *request);
 
 // The worker and the server a request belongs to.
@@ -516,8 +513,8 @@ SKUA_API skua_server *skua_request_server(const skua_request *request);
 // The connection a request came by; NULL when on_end has returned.
 SKUA_API skua_connection *skua_request_connection(const skua_request *request);
 
-// Has the connection end after this answer: it says "Connection: close". Nothing that comes behind
-// the request is served. Once the answer is given with its whole content it is too late, and
+// Ends the connection after this answer, which then says "Connection: close". Nothing that comes
+// behind the request is served. Once the answer is given with its whole content it is too late, and
 // nothing happens.
 // Spec: RFC 9112 §9.6
 SKUA_API void skua_request_close(skua_request *request);
@@ -530,16 +527,17 @@ typedef enum skua_end {
     SKUA_END_ERROR,   // the answer's source failed, or the server stopped
 } skua_end;
 
-// Called once, when the answer's last octet has left or the request has died. Nothing can be answered
-// any more. Unless it is held, the request is gone when this returns.
+// Called once, when the answer's last octet has left or the request has died. Nothing can be
+// answered any more. A request that is not held is gone when this returns.
 typedef void skua_end_fn(skua_request *request, skua_end how, void *user);
 
-// Sets the function above; a later call replaces an earlier one. fn: NULL for none.
+// Sets the function that is called when the request ends; a later call replaces an earlier one. fn:
+// NULL for none.
 SKUA_API void skua_on_end(skua_request *request, skua_end_fn *fn, void *user);
 
 // ---- Reading its content ----------------------------------------------------------------------
 
-// What skua_content_fn is told.
+// Events that a skua_content_fn is told of.
 typedef enum skua_content_event {
     SKUA_CONTENT_DATA, // octets came
     SKUA_CONTENT_END,  // the content is complete; octets is empty
@@ -614,7 +612,7 @@ typedef struct skua_part {
     size_t fields_count;
 } skua_part;
 
-// What skua_part_fn is told.
+// Events that a skua_part_fn is told of.
 typedef enum skua_part_event {
     SKUA_PART_BEGIN,  // a part's head has come
     SKUA_PART_DATA,   // octets of its content
@@ -648,10 +646,9 @@ typedef struct skua_upload {
 } skua_upload;
 
 // Takes what was kept, or says why there is none: SKUA_OK; SKUA_ELIMIT (413 has been answered);
-// SKUA_ECLOSED;
-// SKUA_ENOMEM, SKUA_ENOFILE (503 has been answered); SKUA_EIO, SKUA_EACCES, SKUA_ENOENT the spool
-// directory cannot be written to (500 has been answered). upload: during the call; NULL unless
-// SKUA_OK.
+// SKUA_ECLOSED; SKUA_ENOMEM, SKUA_ENOFILE (503 has been answered); SKUA_EIO, SKUA_EACCES,
+// SKUA_ENOENT the spool directory cannot be written to (500 has been answered). upload: during the
+// call; NULL unless SKUA_OK.
 typedef void skua_spooled_fn(skua_request *request, skua_status status, const skua_upload *upload,
                              void *user);
 
@@ -726,7 +723,8 @@ SKUA_API void skua_next(skua_request *request);
 SKUA_API SKUA_NODISCARD skua_status skua_request_set(skua_request *request, const void *key,
                                                      void *object);
 
-// The object of that key; NULL when there is none.
+// The object that skua_request_set has kept with the request under that key; NULL when there is
+// none.
 SKUA_API void *skua_request_get(const skua_request *request, const void *key);
 
 // The status of the answer; 0 while there is none. The octets of its content: queued so far, and in
@@ -740,18 +738,16 @@ SKUA_API uint64_t skua_request_sent(const skua_request *request);
 // status: 200..599. type: media type, copied; NULL for no Content-Type. For HEAD, 204, 205 and 304
 // the content is not sent.
 // Errors of them all: SKUA_ESTATE answered already; SKUA_ECLOSED the request has ended; SKUA_EINVAL
-// status, type or a length out of
-// range;
-// SKUA_ENOMEM (the connection is then closed); SKUA_ELIMIT the field section is too large.
-// On error nothing has been taken from the caller, and release is not called.
+// status, type or a length out of range; SKUA_ENOMEM (the connection is then closed); SKUA_ELIMIT
+// the field section is too large. On error nothing has been taken from the caller, and release is
+// not called.
 // Date, Content-Length, Transfer-Encoding, Connection and Server-wide fields are the server's to
 // set.
 
 // Adds a field to the answer, before it is given. name, value: copied. Content-Type replaces one
 // that was added before, and gives way to one that the answer states later.
 // Errors: SKUA_EINVAL not a token, CR, LF or NUL in the value, or a field that is the server's to
-// set;
-// SKUA_ESTATE; SKUA_ENOMEM; SKUA_ELIMIT.  Spec: RFC 9110 §5
+// set; SKUA_ESTATE; SKUA_ENOMEM; SKUA_ELIMIT.  Spec: RFC 9110 §5
 SKUA_API SKUA_NODISCARD skua_status skua_field_add(skua_request *request, const char *name,
                                                    skua_slice value);
 
@@ -768,7 +764,7 @@ SKUA_API SKUA_NODISCARD skua_status skua_respond_borrowed(skua_request *request,
                                                           const char *type, skua_slice content,
                                                           skua_release_fn *release, void *user);
 
-// What a pull function came to.
+// The outcome of a pull function.
 typedef enum skua_pulled {
     SKUA_PULL_OCTETS,  // *octets octets were written, at least one
     SKUA_PULL_END,     // no more will come; *octets may be more than 0
@@ -796,7 +792,8 @@ SKUA_API SKUA_NODISCARD skua_status skua_trailer_add(skua_request *request, cons
 // Says that a source that was PENDING may be pulled again.
 SKUA_API void skua_wake(skua_request *request);
 
-// Called from the loop, never from within a function of this interface: there is room again.
+// Called from the loop, never from within a function of this interface, when there is room again
+// for what the handler writes.
 typedef void skua_drained_fn(skua_request *request, void *user);
 
 // Answers with content that the handler writes when it has some, by skua_write, and ends by
@@ -830,8 +827,7 @@ SKUA_API uint64_t skua_write_room(const skua_request *request);
 SKUA_API SKUA_NODISCARD skua_status skua_finish(skua_request *request);
 
 // Begins an event stream (Server-Sent Events): 200, text/event-stream, Cache-Control: no-store, of
-// unknown length.
-// Until skua_finish it is written by skua_event_send. It may be quiet for
+// unknown length. Until skua_finish it is written by skua_event_send. It may be quiet for
 // skua_config.handler_timeout_ns, or if that is not set stream_idle_timeout_ns; send a comment now
 // and then to keep it, and the path to the client, open. The answer to HEAD is over at once.
 // drained, errors: as with skua_respond_stream.  Spec: HTML Living Standard §9.2
@@ -906,9 +902,8 @@ SKUA_API SKUA_NODISCARD skua_status skua_redirect(skua_request *request, int sta
 // which skua_content_read sends by itself, only once and only to a client that waits for it.
 // fields: copied; may be NULL when count is 0.
 // Errors: SKUA_ESTATE answered already; SKUA_EINVAL another status, or a field that skua_field_add
-// would refuse;
-// SKUA_ELIMIT more than 8192 octets of fields, or more than out_octets_max is queued; SKUA_ENOMEM.
-// Nothing is sent then, and the request goes on. Spec: RFC 9110 §15.2, RFC 8297
+// would refuse; SKUA_ELIMIT more than 8192 octets of fields, or more than out_octets_max is queued;
+// SKUA_ENOMEM. Nothing is sent then, and the request goes on. Spec: RFC 9110 §15.2, RFC 8297
 SKUA_API SKUA_NODISCARD skua_status skua_inform(skua_request *request, int status,
                                                 const skua_field *fields, size_t count);
 
@@ -938,10 +933,9 @@ typedef struct skua_cookie {
 // Adds a Set-Cookie field to the answer, before it is given. To delete a cookie give the path and
 // domain it was set with.
 // Errors: those of skua_field_add; SKUA_EINVAL also for what is against the grammar, and for what
-// user agents
-// would drop: "__Secure-" without secure, "__Host-" without secure and path "/" or with a domain,
-// SKUA_SAME_SITE_NONE or partitioned without secure; SKUA_ELIMIT also for more than 4096 octets of
-// name and value or 1024 of path or domain. Spec: RFC 6265bis §4.1
+// user agents would drop: "__Secure-" without secure, "__Host-" without secure and path "/" or with
+// a domain, SKUA_SAME_SITE_NONE or partitioned without secure; SKUA_ELIMIT also for more than 4096
+// octets of name and value or 1024 of path or domain. Spec: RFC 6265bis §4.1
 SKUA_API SKUA_NODISCARD skua_status skua_cookie_set(skua_request *request,
                                                     const skua_cookie *cookie);
 
@@ -958,14 +952,14 @@ typedef enum skua_links {
     SKUA_LINKS_ALL     // all, wherever they lead: whoever can make one can publish any file
 } skua_links;
 
-// What a path names.
+// The kind of file that a path names.
 typedef enum skua_file_kind {
     SKUA_FILE_REGULAR,
     SKUA_FILE_DIRECTORY,
     SKUA_FILE_OTHER // a FIFO, a device, a socket: never opened for reading
 } skua_file_kind;
 
-// What is known of a file.
+// Size, times and identity of a file.
 typedef struct skua_file_info {
     skua_file_kind kind;
     uint64_t size; // octets
@@ -978,14 +972,14 @@ typedef struct skua_file_info {
 // Errors: SKUA_ENOENT, SKUA_EACCES, SKUA_ENOMEM, SKUA_ENOFILE.  Thread: any.
 SKUA_API SKUA_NODISCARD skua_status skua_root_open(const char *path, skua_root **root);
 
-// Says which links beneath root are followed; SKUA_LINKS_INSIDE until then. Before anything is opened
-// beneath it.
+// Sets which symbolic links beneath root are followed; SKUA_LINKS_INSIDE until then. To be called
+// before anything is opened beneath it.
 SKUA_API void skua_root_follow(skua_root *root, skua_links links);
 
-// Closes it; open files stay open. NULL is allowed. Not while requests use it.
+// Closes a root; open files stay open. NULL is allowed. Not while requests use it.
 SKUA_API void skua_root_close(skua_root *root);
 
-// Told of an entry of a directory; returns false to hear of no more. name: as in the directory,
+// Called with an entry of a directory; returns false to hear of no more. name: as in the directory,
 // without a slash. info: a symbolic link is what it leads to, or SKUA_FILE_OTHER if it leads out of
 // the root or nowhere.
 typedef bool skua_root_entry_fn(const char *name, const skua_file_info *info, void *user);
@@ -1008,9 +1002,8 @@ typedef void skua_file_opened_fn(skua_worker *worker, skua_status status, skua_f
 // on a FIFO or a device.
 // path: relative, no leading "/"; "" or "." for the root itself; copied.
 // fn's status: SKUA_ENOENT; SKUA_EACCES unreadable, outside the root, or neither file nor
-// directory;
-// SKUA_ENOFILE; SKUA_EIO; SKUA_ENOMEM; SKUA_ELIMIT as many are waiting for the disk as there can be
-// connections.
+// directory; SKUA_ENOFILE; SKUA_EIO; SKUA_ENOMEM; SKUA_ELIMIT as many are waiting for the disk as
+// there can be connections.
 SKUA_API void skua_file_open(skua_worker *worker, skua_root *root, skua_slice path,
                              skua_file_opened_fn *fn, void *user);
 
@@ -1033,7 +1026,8 @@ SKUA_API void skua_file_load(skua_file *file, uint64_t offset, char *buffer, siz
 SKUA_API SKUA_NODISCARD skua_status skua_file_read(skua_file *file, uint64_t offset, char *buffer,
                                                    size_t room, size_t *octets);
 
-// One more holder, one fewer. The last one closes.  Thread: the worker that opened it.
+// Adds a reference to a file, and drops one. The last drop closes it.  Thread: the worker that
+// opened it.
 SKUA_API skua_file *skua_file_ref(skua_file *file);
 SKUA_API void skua_file_unref(skua_file *file);
 
@@ -1071,26 +1065,26 @@ SKUA_API bool skua_watch_includes_writes(void);
 // the same directory.
 // The first one may have to wait for the disk: skua_offload can call it.
 // Errors: SKUA_ENOENT, also if it is no directory; SKUA_EACCES; SKUA_ELIMIT; SKUA_ENOMEM;
-// SKUA_ENOFILE; SKUA_EIO;
-// SKUA_EUNSUPPORTED, on Linux also for what another machine or process answers for (NFS, FUSE).
+// SKUA_ENOFILE; SKUA_EIO; SKUA_EUNSUPPORTED, on Linux also for what another machine or process
+// answers for (NFS, FUSE).
 // Thread: any.
 SKUA_API SKUA_NODISCARD skua_status skua_watch_open(skua_server *server, skua_root *root,
                                                     skua_slice path, skua_watch **watch);
 
-// The same if nobody has to wait for it. Returns false, having done nothing, if the disk may have
-// to be asked.
+// Watches a directory as skua_watch_open does, if that needs no wait. Returns false, having done
+// nothing, if the disk may have to be asked. *status: of skua_watch_open; untouched on false.
+// Thread: any.
 // *status: of skua_watch_open; untouched on false.  Thread: any.
 SKUA_API SKUA_NODISCARD bool skua_watch_try(skua_server *server, skua_root *root, skua_slice path,
                                             skua_watch **watch, skua_status *status);
 
-// Gives it back.
+// Ends a watch.
 SKUA_API void skua_watch_close(skua_server *server, skua_watch *watch);
 
-// How many changes of names, content or metadata have been seen in it; grows, never shrinks. Read
-// it
-// before opening a file there: while it stays the same, the file is unchanged as far as is known.
-// When the directory was moved, deleted or unmounted it grows at every call: close the watch and
-// open it anew.
+// How many changes of names, content or metadata have been seen in the watched directory; grows,
+// never shrinks. Read it before opening a file there: while it stays the same, the file is
+// unchanged as far as is known. When the directory was moved, deleted or unmounted it grows at
+// every call: close the watch and open it anew.
 SKUA_API uint64_t skua_watch_changes(const skua_watch *watch);
 
 // ---- Answers made once, sent often ------------------------------------------------------------
@@ -1099,7 +1093,7 @@ SKUA_API uint64_t skua_watch_changes(const skua_watch *watch);
 // of one worker, on whose thread all functions of it are called.
 typedef struct skua_answer skua_answer;
 
-// What skua_answer_new is told. Zero means none. All slices are copied.
+// The parts of an answer for skua_answer_new. Zero means none. All slices are copied.
 typedef struct skua_answer_desc {
     int status;               // 200..599
     const skua_field *fields; // without those that are the server's to set
@@ -1116,12 +1110,12 @@ SKUA_API SKUA_NODISCARD skua_status skua_answer_new(skua_worker *worker,
                                                     const skua_answer_desc *desc,
                                                     skua_answer **answer);
 
-// One more holder, one fewer.
+// Adds a reference to an answer, and drops one. The last drop frees it.
 SKUA_API skua_answer *skua_answer_ref(skua_answer *answer);
 SKUA_API void skua_answer_unref(skua_answer *answer);
 
-// Answers with it. The request keeps its own reference. Fields added by skua_field_add are sent
-// too.
+// Answers with one that was made in advance. The request keeps its own reference. Fields added by
+// skua_field_add are sent too.
 // Cost: no allocation; small content is sent with the head in one system call.
 SKUA_API SKUA_NODISCARD skua_status skua_respond_answer(skua_request *request, skua_answer *answer);
 
@@ -1140,7 +1134,8 @@ typedef struct skua_local_desc {
     void *user;
 } skua_local_desc;
 
-// Registers such an object and gives its key. At most 16 per server, before skua_start.
+// Registers an object of which each worker has one, and gives its key. At most 16 per server,
+// before skua_start.
 // Errors: SKUA_ELIMIT, SKUA_ESTATE.
 SKUA_API SKUA_NODISCARD skua_status skua_local_add(skua_server *server, const skua_local_desc *desc,
                                                    unsigned *key);
@@ -1218,8 +1213,8 @@ SKUA_API SKUA_NODISCARD skua_status skua_ticket_take(skua_request *request, skua
 // server was stopped.
 typedef void skua_resume_fn(skua_request *request, void *user);
 
-// Has fn called once on the ticket's worker, later, never before this returns on that worker. A
-// ticket is good for one resumption.
+// Calls fn once on the ticket's worker, later, never before this returns on that worker. A ticket
+// is good for one resumption.
 // Returns: SKUA_OK, and then fn runs exactly once, also while the server stops. On an error fn
 // never runs.
 // Errors: SKUA_ESTATE resumed already; SKUA_ECLOSED the request was gone already, or the server was
@@ -1237,7 +1232,8 @@ SKUA_API SKUA_NODISCARD skua_status skua_post(skua_server *server, unsigned inde
                                               void (*fn)(skua_worker *worker, void *user),
                                               void *user);
 
-// What a blocking handler answers; sent from the worker when the handler has returned.
+// The answer that a blocking handler gives. It is sent from the worker when the handler has
+// returned.
 typedef struct skua_reply skua_reply;
 
 // Answers a request on a thread of the server's pool, where it may wait. request, content and what
@@ -1284,14 +1280,14 @@ SKUA_API bool skua_reply_peer_is_gone(const skua_reply *reply);
 // Writes the peer's address, as skua_request_peer does.
 SKUA_API size_t skua_connection_peer(const skua_connection *connection, char *text, size_t room);
 
-// Its number, from 1, among all that the server has accepted since its start; those of worker i
-// begin at i << 48.
+// The connection's number, from 1, among all that the server has accepted since its start; those of
+// worker i begin at i << 48.
 SKUA_API uint64_t skua_connection_id(const skua_connection *connection);
 
-// The worker it belongs to.
+// The worker that a connection belongs to.
 SKUA_API skua_worker *skua_connection_worker(const skua_connection *connection);
 
-// Keeps a pointer of the program's with it, NULL at first.
+// Keeps a pointer of the program's with the connection, NULL at first.
 SKUA_API void skua_connection_set(skua_connection *connection, void *object);
 SKUA_API void *skua_connection_get(const skua_connection *connection);
 
@@ -1354,13 +1350,12 @@ SKUA_API const char *skua_media_type(skua_slice name);
 // octets: any number of requests, or what is none. answer: to be freed by skua_test_free; a NUL
 // follows it.
 // Errors: those of skua_start; SKUA_ESTATE it was started otherwise; SKUA_ECLOSED it was stopped;
-// SKUA_ENOMEM;
-// SKUA_ELIMIT nobody answered, or the answer has more than 64 MiB.
+// SKUA_ENOMEM; SKUA_ELIMIT nobody answered, or the answer has more than 64 MiB.
 // Thread: one and the same for all calls, and for skua_server_free. Not from a callback.
 SKUA_API SKUA_NODISCARD skua_status skua_test_request(skua_server *server, skua_slice octets,
                                                       skua_slice *answer);
 
-// Frees an answer.
+// Frees an answer that skua_test_request gave.
 SKUA_API void skua_test_free(skua_slice answer);
 
 #ifdef __cplusplus
