@@ -75,7 +75,7 @@ install: build/.tools-build
 uninstall:
 	@DESTDIR="$(DESTDIR)" cmake -D MANIFEST=build/install/install_manifest.txt -D PREFIX="$(PREFIX)" -P cmake/uninstall.cmake
 
-# What is missing is installed once; tools/setup says what before it does.
+# Missing tools are installed once; tools/setup says what before it does.
 build/.tools-%: tools/setup tests/requirements.txt
 	@mkdir -p build
 	@tools/setup $*
@@ -87,7 +87,7 @@ tidy:
 unit: build/.tools-test build/asan/.built
 	@ctest --test-dir build/asan --output-on-failure -j $(JOBS) --no-tests=error
 
-# What crosses threads, under the thread sanitizer.
+# Tests of what crosses threads, under the thread sanitizer.
 TSAN_SCENARIOS := threads connections
 TSAN_UNITS := io/disk $(addprefix thread/,mailbox thread_pool gate) log/log disk/watch \
     $(addprefix exchange/,blocking ticket) $(addprefix server/,backend server stop post failure threads file)
@@ -116,7 +116,7 @@ kqueue: build/.tools-test build/kqueue/build.ninja
 	    -R '/test_(kqueue|streams|operations|fairness|failing_calls|watch|foreign|stop)$$|^scenarios/.*/kqueue$$'
 	@SKUA_BUILD=build/kqueue SKUA_BACKEND=kqueue $(PYTEST_MANY) $(KQUEUE_TESTS:%=tests/e2e/test_%.py)
 
-# What the stress tests of tests/soak talk to, on every backend, with and without sanitizers.
+# Servers that the stress tests of tests/soak talk to, on every backend, with and without sanitizers.
 SOAK_BUILDS := asan tsan kqueue single
 storms: build/.tools-test $(SOAK_BUILDS:%=build/%/build.ninja)
 	@for build in $(SOAK_BUILDS); do cmake --build build/$$build -j $(JOBS) --target storm || exit 1; done

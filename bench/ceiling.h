@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// What the ceilings have in common: the answer, how requests are found, and serving a connection by
-// plain system calls. A ceiling is what this kernel lets any server do: it receives, finds blank
-// lines and sends canned octets, one answer for each; it knows nothing else of HTTP. A server's
-// cost per request is divided by its, measured side by side.
+// Ceilings share the answer, the way to find requests, and serving a connection by plain system
+// calls. A ceiling is what this kernel lets any server do: it receives, finds blank lines and sends
+// canned octets, one answer for each; it knows nothing else of HTTP. A server's cost per request is
+// divided by its, measured side by side.
 //
 // Every answer is the octets of --head followed by those of --file. From memory both leave in one
 // send, pipelined answers in one send together; with --send file the content goes by sendfile in

@@ -18,7 +18,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-// What a completion is of: the upper word of its user data, above the descriptor.
+// The thing that a completion is of: the upper word of its user data, above the descriptor.
 typedef enum ring_kind { OF_NOTHING, OF_ACCEPT, OF_RECEIVE, OF_SEND, OF_ROOM, OF_CLOSE } ring_kind;
 
 // Flags of a connection: what the kernel has armed of it, and whether it is over.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What the small measurements have in common. Each compares a function of the library's with a
+// The parts that the small measurements share. Each compares a function of the library's with a
 // plain loop that does the same an octet at a time.
 #ifndef BENCH_MICRO_H
 #define BENCH_MICRO_H

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
-# What make install leaves: the program, the libraries, the headers, and how CMake and pkg-config find them.
-# Nothing of it holds the path it was installed to, so the tree may be moved.
+# Files that make install leaves: the program, the libraries, the headers, and how CMake and pkg-config find
+# them. Nothing of it holds the path it was installed to, so the tree may be moved.
 
 if(SKUA_FORM STREQUAL "split" OR SKUA_TESTS OR SKUA_FUZZ)
     # The static library of such a build shows names that are not public.
@@ -49,6 +49,6 @@ endif()
 configure_file(${CMAKE_CURRENT_LIST_DIR}/skua.pc.in ${PROJECT_BINARY_DIR}/skua.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/skua.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
-# What was installed last is removed again, with the folders that were made for it.
+# Files that were installed last are removed again, with the folders that were made for them.
 add_custom_target(uninstall COMMAND ${CMAKE_COMMAND}
     -D MANIFEST=${PROJECT_BINARY_DIR}/install_manifest.txt -P ${CMAKE_CURRENT_LIST_DIR}/uninstall.cmake)

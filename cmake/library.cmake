@@ -2,10 +2,10 @@
 #
 # The library, in the form that SKUA_FORM says, and the shared one beside it.
 #
-# What is installed or built along with another project is single: one file, from the text that tools/dist.py
-# writes. What the files share is static in it, so that the compiler sees all of its uses, and a static
-# library exports what is public and nothing else. Work on the library uses split, where a change compiles
-# one file again.
+# The library that is installed, or built along with another project, is single: one file, from the text that
+# tools/dist.py writes. What the files share is static in it, so that the compiler sees all of its uses, and a
+# static library exports what is public and nothing else. Work on the library uses split, where a change
+# compiles one file again.
 
 file(GLOB SKUA_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*/*.c)
 file(GLOB SKUA_HEADERS CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*/*.h)

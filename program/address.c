@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What an address lacks is told by its form alone: names are not looked up.
+// Addresses on the command line. Their form alone tells which parts are missing: names are not
+// looked up.
 
 #include "address.h"
 

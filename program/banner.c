@@ -41,7 +41,8 @@ static void banner_write_dir(const char *dir, char path[BANNER_PATH_OCTETS])
     say_clean(path);
 }
 
-// What somebody at another machine would type, for an address that is every one of this machine's.
+// Shows what somebody at another machine would type, for an address that is every one of this
+// machine's.
 static void banner_show_network(const char *address, const banner_paint *paint)
 {
     network others;

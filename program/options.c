@@ -218,7 +218,8 @@ static const option options_table[] = {
 
 enum { OPTIONS_COUNT = sizeof options_table / sizeof *options_table };
 
-// What people who know other servers try: another name of an option, or what no option does.
+// Words that people who know other servers try: another name of an option, or one that no option
+// has.
 typedef struct foreign_word {
     const char *asked;
     char letter;       // 0: none

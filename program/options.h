@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What the command line asks for.
+// Options: the settings that the command line asks for.
 #ifndef PROGRAM_OPTIONS_H
 #define PROGRAM_OPTIONS_H
 
@@ -29,7 +29,7 @@ typedef struct options {
     int64_t grace_ns;
 } options;
 
-// What is to be done after reading them.
+// The step that follows the reading of the options.
 typedef enum options_outcome {
     OPTIONS_SERVE,
     OPTIONS_SELF_TEST, // --self-test: nothing is served

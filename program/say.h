@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What the program says to a person, on standard error.
+// Sentences that the program says to a person, on standard error.
 #ifndef PROGRAM_SAY_H
 #define PROGRAM_SAY_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What --self-test does: measures, on this machine, what may be chosen.
+// Self-test (--self-test): measures, on this machine, the settings that may be chosen.
 #ifndef PROGRAM_SELF_TEST_H
 #define PROGRAM_SELF_TEST_H
 

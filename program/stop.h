@@ -8,8 +8,8 @@
 
 #include <skua/skua.h>
 
-// Has the signals wait for stop_on_signals: a server answers before its start has returned, and
-// whoever got that answer may send one.
+// Holds the signals back until stop_on_signals: a server answers before its start has returned, and
+// a client that got that answer may send a signal.
 void stop_hold_signals(void);
 
 // Takes the signals from now on. server: until stop_forget. quiet: says nothing when one comes.

@@ -123,7 +123,7 @@ BEGIN = """\
 #define skua__shared_object static
 #endif
 {options}
-// What nobody calls in one program, another one needs.
+// Functions that nobody calls in one program, another one needs.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-function"
 """

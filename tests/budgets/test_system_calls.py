@@ -15,7 +15,7 @@ import pytest
 from server import RELEASE, Server, eventually, free_port
 from wire import Connection, request
 
-# What one thing may cost on each backend.
+# The budget of one thing on each backend.
 EVERY = pytest.mark.parametrize("backend, budget", [("epoll", 2.1), ("uring", 0.3)])
 CLOSE = pytest.mark.parametrize("backend, budget", [("epoll", 4.3), ("uring", 2.3)])
 READY = 64

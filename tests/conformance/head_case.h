@@ -12,7 +12,8 @@
 
 enum { CASE_MORE = 1, CASE_DONE = 2 }; // or a status
 
-// What a complete head is to hold. A member that is zero is not looked at, but for content.
+// The contents that a complete head is to have. A member that is zero is not looked at, but for
+// content.
 typedef struct head_want {
     const char *method;
     const char *target;

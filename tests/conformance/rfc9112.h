@@ -153,7 +153,7 @@ static const head_case rfc9112_cases[] = {
     { "target-quote", "3.2", RAW("GET /a\""), 400, { 0 } },
     { "target-less-than", "3.2", RAW("GET /<"), 400, { 0 } },
     { "target-greater-than", "3.2", RAW("GET />"), 400, { 0 } },
-    // What browsers leave as it is; the target's own grammar looks at it later.
+    // Octets that browsers leave as they are; the target's own grammar looks at them later.
     { "target-of-browsers",
       "3.2",
       RAW("GET /a[1]|^`{}?b[]=c|d&e={}&f=100%&g=h\\i HTTP/1.1\r\nHost: a\r\n\r\n"),

@@ -273,8 +273,8 @@ def test_query_and_parameters(rules):
     assert got["peer"] == "127.0.0.1"
 
 
-# What Chromium sends for fetch("photo[1].jpg"), "?x=a|b", "?x={"a":1}", "?x=100%", "a^b|c", curl for
-# "/café", and what each means.
+# Targets that Chromium sends for fetch("photo[1].jpg"), "?x=a|b", "?x={"a":1}", "?x=100%", "a^b|c", and curl
+# for "/café", with what each means.
 BROWSERS = [
     (b"/echo/photo[1].jpg", "/echo/photo[1].jpg", ""),
     (b"/echo/a^b|c", "/echo/a^b|c", ""),

@@ -72,7 +72,7 @@ static void check_same(const outcome *a, const outcome *b)
     }
 }
 
-// What must hold of any complete head, whatever it says.
+// Checks what holds of any complete head, whatever it says.
 static void check_done(const outcome *one, const head_limits *limits, slice octets)
 {
     const request_head *head = &one->head;

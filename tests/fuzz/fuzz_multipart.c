@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *octets, size_t len);
 static const multipart_limits limits = { .parts_max = 6, .head_octets_max = 160 };
 static const char delimiter[] = "\r\n--AaB03x";
 
-// What was told, written down: heads, contents and ends, each with a letter before it.
+// The events, written down: heads, contents and ends, each with a letter before it.
 typedef struct telling {
     multipart parser;
     char head[160];

@@ -8,7 +8,7 @@ import sys
 
 from server import BUILD, ROOT, SLOW
 
-# What STYLE asks of C, and what a careful C++ program asks of the declarations.
+# Warnings that STYLE asks of C, and that a careful C++ program asks of the declarations.
 C_WARNINGS = (
     "-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes "
     "-Wswitch-enum -Wvla -Wcast-qual -Wundef -Wwrite-strings -Wformat=2 -Wnull-dereference -Werror"

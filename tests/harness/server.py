@@ -28,7 +28,7 @@ def other_backend():
     return "epoll" if b"(uring)" in said else "uring"
 
 
-# What every server is started with; none: what it prefers; "other": what it does not.
+# The backend that every server is started with; none: the one it prefers; "other": the one it does not.
 BACKEND = os.environ.get("SKUA_BACKEND")
 if BACKEND == "other":
     BACKEND = other_backend()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What the files of the shim share: a queue, its filters, and what each keeps of a registration.
+// The state that the files of the shim share: a queue, its filters, and what each keeps of a
+// registration.
 #ifndef SKUA_TESTS_KQUEUE_SHIM_H
 #define SKUA_TESTS_KQUEUE_SHIM_H
 
@@ -49,10 +50,10 @@ int shim_user_collect(shim_queue *queue, struct kevent *events, int room);
 int shim_vnode_change(shim_queue *queue, const struct kevent *change);
 int shim_vnode_collect(shim_queue *queue, struct kevent *events, int room);
 
-// Has the queue wait for fd too.
+// Adds fd to the descriptors that the queue waits for.
 bool shim_include(const shim_queue *queue, int fd);
 
-// What registering again changes: udata, and what is told how. EV_DISABLE is kept.
+// Changes what a second registration changes: udata, and what is told how. EV_DISABLE is kept.
 void shim_note_set(shim_note *note, const struct kevent *change);
 
 // An event of a note.

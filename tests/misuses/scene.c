@@ -337,7 +337,7 @@ static void scene_use_local(skua_worker *worker, void *user)
     (void)skua_local(worker, ((scene *)user)->key);
 }
 
-// What its thread has written is seen here.
+// The lock makes everything that the thread has written visible here.
 static void scene_commit_later(scene *s)
 {
     (void)pthread_mutex_lock(&scene_lock);

@@ -76,7 +76,7 @@ bool scene_play(const misuse *row, const char *folder);
 // Whether a server can be made by config.
 bool server_is_made(const skua_config *config);
 
-// What rows pass where a function must be given.
+// Functions that rows pass where one must be given.
 void nothing(void *user);
 void nothing_handled(skua_request *request, void *user);
 void nothing_blocked(const skua_request *request, skua_slice content, skua_reply *reply,

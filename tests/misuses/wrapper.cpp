@@ -17,7 +17,7 @@ namespace
 
 const char asks[] = "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
 
-// What the server says when the handler is fn.
+// The sentence of the server's when the handler is fn.
 template <class F> std::string told(F fn)
 {
     skua::server app;

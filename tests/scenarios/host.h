@@ -17,7 +17,7 @@ typedef struct host {
     bool over;          // the server has ended
 } host;
 
-// What may happen to the clock while nothing else does.
+// The ways of the clock while nothing else happens.
 typedef enum host_time {
     HOST_TIME_STANDS, // the simulated one does not jump to the next deadline
     HOST_TIME_PASSES,

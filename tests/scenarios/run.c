@@ -111,8 +111,8 @@ static int64_t run_unix_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-// What a kernel may do to octets on their way without anyone noticing; what does harm is not for
-// here.
+// Things that a kernel may do to octets on their way without anyone noticing. Those that do harm
+// are tested elsewhere.
 static sim_config run_kernel(uint64_t seed)
 {
     sim_config sim = { .seed = seed, .delay_max_ns = 50000, .unix_ns = run_unix_ns() };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What a client does in a scenario.
+// The acts of a client in a scenario.
 
 #include "scenarios/script.h"
 

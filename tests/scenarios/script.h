@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// What a client does in a scenario, step by step. Each step is in its transcript; each "expect"
-// waits for what it says, however long the pieces it comes in, and fails the test when it does not
-// come.
+// Script: the acts of a client in a scenario, step by step. Each step is in its transcript; each
+// "expect" waits for what it says, however long the pieces it comes in, and fails the test when it
+// does not come.
 #ifndef TESTS_SCENARIOS_SCRIPT_H
 #define TESTS_SCENARIOS_SCRIPT_H
 

@@ -79,7 +79,7 @@ static size_t suite_find(slice s, const char *mark)
     return at ? (size_t)(at - s.ptr) : s.len;
 }
 
-// What is kept of a scenario; empty when nothing is.
+// The kept transcript of a scenario; empty when there is none.
 static slice suite_section(const char *name)
 {
     char line[160];

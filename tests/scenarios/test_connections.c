@@ -55,7 +55,8 @@ static void play_pipelined_behind_held(run *r)
     client_expect_end(c);
 }
 
-// Whoever goes on sending behind an answer that ends the connection is heard for a while only.
+// A client that goes on sending behind an answer that ends the connection is heard for a while
+// only.
 static void play_lingers_no_longer(run *r)
 {
     client *c = client_connect(r);

@@ -107,7 +107,7 @@ static void play_discarded(run *r)
     play_end(c);
 }
 
-// What it goes on sending is drained, so that the answer reaches it.
+// Octets that the client goes on sending are drained, so that the answer reaches it.
 static void play_too_much_to_discard(run *r)
 {
     client *c = client_connect(r);

@@ -46,7 +46,7 @@ static void play_no_answer(run *r)
     play_ended(r, "GET /hold HTTP/1.1\r\nHost: a\r\n\r\n");
 }
 
-// What the kernel tells of it comes with the octets, once.
+// The kernel tells of the end together with the octets, once.
 static void play_no_answer_again(run *r)
 {
     client *c = client_connect(r);

@@ -25,7 +25,7 @@
 static struct http_server_s *the_server;
 static unsigned handled; // requests shown to handle_request
 
-// What a handler keeps with a request.
+// The state that a handler keeps with a request.
 typedef struct job job;
 struct job {
     ev_cb_t event; // of its timer
@@ -113,8 +113,8 @@ static void answer_headers(struct http_request_s *request)
     respond(request, 200, text, len);
 }
 
-// What a request is seen as: method, target, a field, the octets of its body, whether it is
-// streamed.
+// Answers with the request as it is seen: method, target, a field, the octets of its body, whether
+// it is streamed.
 static void answer_seen(struct http_request_s *request)
 {
     char text[512];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// What conformance suites talk to: every method and path is answered 200 once the whole content has
-// been read. POST and PUT get the decoded content back, /echo lists the request's fields, /cookie
-// its cookies.
+// The server of the conformance suites: every method and path is answered 200 once the whole
+// content has been read. POST and PUT get the decoded content back, /echo lists the request's
+// fields, /cookie its cookies.
 
 #include "options.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What the small servers have in common.
+// Options and start of the small servers.
 
 #include "options.h"
 

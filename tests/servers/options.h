@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// What the small servers have in common: --port N --workers N --backend NAME
-// --accept WAY --connections-max N --handler-timeout-ms N --grace-ms N, a line when ready, and an
-// end at SIGINT or SIGTERM.
+// The small servers have in common: --port N --workers N --backend NAME --accept WAY
+// --connections-max N --handler-timeout-ms N --grace-ms N, a line when ready, and an end at SIGINT
+// or SIGTERM.
 #ifndef TESTS_SERVERS_OPTIONS_H
 #define TESTS_SERVERS_OPTIONS_H
 

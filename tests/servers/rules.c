@@ -60,7 +60,7 @@ static void answer_error(skua_request *request, void *user)
     must(skua_respond_error(request, (int)param_number(request, "code")));
 }
 
-// What the server took of a request, one thing a line.
+// Answers with the request as the server took it, one thing a line.
 static void answer_echo(skua_request *request, void *user)
 {
     (void)user;
@@ -86,7 +86,7 @@ static void answer_echo(skua_request *request, void *user)
 
 // ---- Content that is pulled ----
 
-// What a pulled answer does: give octets octets, then end in its way.
+// The behaviour of a pulled answer: give octets octets, then end in its way.
 typedef struct source {
     uint64_t left;
     skua_pulled then; // END, ERROR, or PENDING for ever

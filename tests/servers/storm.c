@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What the stress tests talk to: a route for each way of reading and of answering, whose handlers
+// The server of the stress tests: a route for each way of reading and of answering, whose handlers
 // expect their clients to leave at any moment.
 //
 //     storm --port N [--workers N] [--backend NAME] [--accept HOW]

@@ -57,7 +57,7 @@ static void answer_ok(skua_request *request, void *user)
     must(skua_respond(request, 200, "text/plain", SKUA_SLICE("ok\n")));
 }
 
-// What has happened, for GET /counts.
+// Counts of what has happened, for GET /counts.
 static struct {
     atomic_uint begun, finished, gone, intact, without;
 } counts;
@@ -73,7 +73,7 @@ static void answer_counts(skua_request *request, void *user)
 
 // ---- Tickets ----
 
-// What a thread that answers later knows.
+// The task of a thread that answers later.
 typedef struct errand {
     skua_ticket ticket;
     unsigned ms, posted, ran;

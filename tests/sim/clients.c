@@ -99,7 +99,7 @@ static void put_duplex(play *p, client *c, const asked *a, bool chunked)
     put_upload(p, c, a, path, chunked);
 }
 
-// What is behind the head may arrive with it.
+// The octets behind the head may arrive with it.
 static void put_tunnel(play *p, client *c, const asked *a)
 {
     char line[64];

@@ -48,7 +48,7 @@ typedef struct asked {
     size_t end; // where it ends in the script
 } asked;
 
-// What a client does after its script.
+// The last act of a client, after its script.
 typedef enum after {
     AFTER_SHUTDOWN, // half-closes
     AFTER_STAY,     // until the server closes

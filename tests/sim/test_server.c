@@ -98,7 +98,7 @@ static bool play_is_over(const play *p)
     return true;
 }
 
-// What a traced run was about.
+// Shows the scripts of a traced run.
 static void print_client(const client *c, int number)
 {
     slice got = sim_client_received(c->end);
@@ -271,7 +271,7 @@ static bool may_end(const play *p, const asked *a)
            (a->kind == ASK_DUPLEX_LENGTH && a->len > 65536) || (p->files_fail && asks_for_file(a));
 }
 
-// What may wait for something that only time can bring.
+// Requests that may wait for something that only time can bring.
 static bool ask_waits(ask kind)
 {
     switch (kind) {
@@ -480,7 +480,7 @@ static void play_maybe_stop(play *p, int step)
     if (dice(p, 2)) site_stop(&p->site, graces[dice(p, 4)]);
 }
 
-// What all runs came to together.
+// The sums over all runs.
 typedef struct tally {
     uint64_t faults[SIM_FAULTS];
     uint64_t asked, answered;

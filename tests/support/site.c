@@ -36,7 +36,7 @@ struct site_visit {
     bool pushing;  // within visit_push
 };
 
-// What the tests themselves need is there even where the server's allocations are made to fail.
+// Memory for the tests themselves is there even where the server's allocations are made to fail.
 static void *site_alloc(size_t octets)
 {
     void *memory = NULL;

@@ -74,7 +74,7 @@ static inline char site_octet(uint64_t tag, uint64_t i)
     return (char)("abcdefghijklmnopqrstuvwxyz0123456789"[(tag * 7 + i * 5 + i / 97) % 36]);
 }
 
-// What /count answers: NUL-terminated, at most 63 octets.
+// The answer of /count: NUL-terminated, at most 63 octets.
 void site_count_text(char *text, uint64_t octets, uint64_t sum);
 
 static inline uint64_t site_sum(uint64_t sum, char octet)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What unit tests and fuzz targets share.
+// Helpers that unit tests and fuzz targets share.
 #ifndef TESTS_SUPPORT_H
 #define TESTS_SUPPORT_H
 

@@ -22,8 +22,8 @@ ROWS = list(rows((ROOT / "docs/limits.md").read_text()))
 LIMIT = re.compile(r"(_max|_min|_ns|_octets|backlog|blocking_threads|disk_threads)$")
 UNITS = {"s": 10**9, "MiB": 1 << 20}
 
-# What only the program can make grow, or a protocol has fixed, by its own calls, in its own answers; and how long a peer
-# is given time, in octets and in looks.
+# Limits that only the program can make something reach by its own calls, in its own answers, or that a
+# protocol has fixed; and how long a peer is given time, in octets and in looks.
 FIXED = {
     "fields of a part", "memory of spooled content", "middleware", "answers queued", "tickets of living requests", "timers",
     "fields of a reply", "sentence of `skua_refuse`", "entries of a listing", "fields of an interim response",

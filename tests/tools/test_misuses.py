@@ -6,7 +6,7 @@ import re
 import pytest
 from server import ROOT
 
-# What cannot be misused: no pointers, and called on any thread at any time.
+# Functions that cannot be misused: no pointers, and called on any thread at any time.
 HARMLESS = {"skua_status_text", "skua_version", "skua_watch_includes_writes"}
 
 # Pointers that may be NULL, as skua.h says; * is every function's.

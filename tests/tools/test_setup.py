@@ -8,7 +8,7 @@ import subprocess
 import pytest
 from server import ROOT
 
-# What the script itself is made of; nothing that the project needs.
+# Programs that the script itself runs; the project needs none of them.
 OWN = ["sh", "cat", "cmp", "cp", "cut", "dirname", "grep", "mkdir", "rm", "touch", "tr"]
 TO_BUILD = ["cmake", "ninja-build", "gcc", "libc6-dev", "python3"]
 TO_TEST = ["clang", "g++", "pkg-config", "curl", "strace", "valgrind", "qemu-user-static", "musl-tools", "python3-venv"]

@@ -26,8 +26,8 @@
 // One C or C++ file defines HTTPSERVER_IMPL before it includes this one; the others only include
 // it. With Skua as a single header include that first; its SKUA_IMPLEMENTATION goes into a C file.
 //
-// What is different, because it was a fault: docs/guide.md, "Moving from httpserver.h". In short: a
-// request that is not HTTP is answered 400; pipelined requests are all answered, in order; a
+// Differences that mend a fault are listed in docs/guide.md, "Moving from httpserver.h". In short:
+// a request that is not HTTP is answered 400; pipelined requests are all answered, in order; a
 // request may be answered after its client has gone or its time is over, and answered twice, and
 // nothing happens.
 //
@@ -110,7 +110,7 @@ typedef struct http_server_s http_server_t;
 typedef struct http_request_s http_request_t;
 typedef struct http_response_s http_response_t;
 
-// What user data of an event in http_server_loop points to: a struct that begins so.
+// The beginning of every struct that the user data of an event in http_server_loop points to.
 #ifdef __linux__
 typedef void (*epoll_cb_t)(struct epoll_event *);
 typedef struct http_ev_cb_s {
@@ -170,9 +170,9 @@ int http_request_iterate_headers(struct http_request_s *request, struct http_str
 // 1 if the flag is set, else 0.
 int http_request_has_flag(struct http_request_s *request, int flag);
 
-// Has chunk_cb called once with the next piece of the content, perhaps before this returns;
-// http_request_chunk tells it, and an empty one is the end. It is valid until the next such call.
-// If the client goes before the end chunk_cb is not called, and the request is over.
+// Calls chunk_cb once with the next piece of the content, perhaps before this returns;
+// http_request_chunk gives the piece, and an empty one is the end. It is valid until the next such
+// call. If the client goes before the end chunk_cb is not called, and the request is over.
 void http_request_read_chunk(struct http_request_s *request,
                              void (*chunk_cb)(struct http_request_s *));
 struct http_string_s http_request_chunk(struct http_request_s *request);
@@ -632,7 +632,7 @@ static int hsk_loop_new(void)
 
 enum { HSK_CLOCK_MONOTONIC = 1 }; // the kernel's; <time.h> hides its name from strict C
 
-// Whoever waits for the loop from outside is woken now, and each second, for the server's
+// Wakes the program's own loop that waits for this one, now and each second, for the server's
 // deadlines.
 static void hsk_loop_wake(http_server_t *server)
 {
@@ -682,8 +682,8 @@ static bool hsk_loop_fill(http_server_t *server)
     return kevent(server->loop, changes, server->is_polled ? 2 : 1, NULL, 0, NULL) == 0;
 }
 
-// Whoever waits for the loop from outside is woken; each second he is anyway, for the server's
-// deadlines.
+// Wakes the program's own loop that waits for this one. It is woken each second anyway, for the
+// server's deadlines.
 static void hsk_loop_wake(http_server_t *server)
 {
     struct kevent change;
@@ -813,8 +813,8 @@ int http_server_listen_poll(struct http_server_s *server)
     return http_server_listen_addr_poll(server, NULL);
 }
 
-// What can be gone on with at once is, also the next pieces of answers; but not for ever: the
-// program has other things to do.
+// Goes on with everything that can go on at once, also with the next pieces of answers. Not for
+// ever, as the program has other things to do.
 static void hsk_poll_turns(http_server_t *server)
 {
     hsk_loop_wait(server, 0);
@@ -1082,8 +1082,8 @@ static bool hsk_inform(hsk_request *r, const http_response_t *response)
     return skua_inform(r->skua, response->status, fields, response->count) == SKUA_OK;
 }
 
-// What failed because the server has answered meanwhile (a timeout) is over; what failed otherwise
-// is said once more without anything that could be at fault.
+// An answer that failed because the server has answered meanwhile (a timeout) is over. One that
+// failed otherwise is sent once more without anything that could be at fault.
 static void hsk_settle(const hsk_request *r, skua_status status)
 {
     if (!status || status == SKUA_ESTATE || r->gone) return;

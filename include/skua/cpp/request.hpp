@@ -17,8 +17,8 @@ class request;
 
 namespace detail {
 
-// What a coroutine waits for, and how it stops waiting when the request goes; NULL: it goes on waiting, since
-// something still runs.
+// An event that a coroutine waits for, and the way to stop waiting when the request goes. NULL: it goes on
+// waiting, since something still runs.
 struct waiter {
     void (*cancel)(waiter *self) = nullptr;
     void (*drained)(waiter *self) = nullptr;
@@ -38,7 +38,7 @@ struct ending {
     void (*run)(ending *self, skua_request *raw, skua_end how);
 };
 
-// What this header keeps in a request's memory.
+// The state that this header keeps in a request's memory.
 struct extra {
     life *alive = nullptr;
     ending *endings = nullptr;
@@ -179,7 +179,7 @@ public:
         for (std::size_t i = 0; skua_request_field_at(raw(), i, &line); i++) each(view(line.name), view(line.value));
     }
 
-    // What "{name}" of the pattern matched; 400 if it is no T.
+    // The value of "{name}" in the pattern that matched; 400 if it is no T.
     template <class T = std::string_view> T param(const char *name) const
     {
         return detail::parameter<T>(view(skua_request_param(raw(), name)), name);
@@ -256,7 +256,7 @@ public:
     // 103 (Early Hints) and its kind, before the answer.
     void inform(int status, std::span<const skua_field> fields) { check(skua_inform(raw(), status, fields.data(), fields.size())); }
 
-    // Has fn(how) called once when the answer's last octet has left or the request has died.
+    // Calls fn(how) once when the answer's last octet has left or the request has died.
     // Cost: memory of the request.
     template <std::invocable<skua_end> F> void on_end(F fn)
     {

@@ -23,8 +23,8 @@ public:
         check(skua_ticket_take(of.raw(), &raw_));
     }
 
-    // Has fn(request &) run once on the request's worker, with an empty request if it is gone by then.
-    // Returns whether it will run: false when it was resumed already or the request is gone already.
+    // Calls fn(request &) once on the request's worker, with an empty request if it is gone by then. Returns
+    // whether it will be called: not when it was resumed already or the request is gone already.
     template <std::invocable<request &> F> bool resume(F fn) const
     {
         struct call {
@@ -53,7 +53,7 @@ private:
 
 // ---- Blocking handlers ------------------------------------------------------------------------
 
-// What a blocking handler may read of its request, on a thread of the pool.
+// The request of a blocking handler, as it may be read on a thread of the pool.
 class snapshot {
 public:
     snapshot(const skua_request *raw, skua_slice content) noexcept : raw_(raw), content_(view(content)) {}
@@ -74,7 +74,7 @@ private:
     std::string_view content_;
 };
 
-// What a blocking handler answers; sent when it returns. Copies are of the same answer.
+// The answer of a blocking handler; sent when it returns. Copies are of the same answer.
 class reply {
 public:
     // status: of the answer to come; shared by all copies, which it outlives.

@@ -18,7 +18,7 @@ template <class T = void> class task;
 
 namespace detail {
 
-// What every coroutine of a request knows: whose it is, and who goes on when it is done.
+// The part that all coroutines of a request share: whose they are, and who goes on when one is done.
 struct promise_base {
     life *alive = nullptr;
     std::coroutine_handle<> next;
@@ -110,7 +110,7 @@ struct flight {
         std::suspend_never final_suspend() noexcept { return {}; }
         void return_void() noexcept {}
         void unhandled_exception() noexcept { std::terminate(); } // flight_run catches everything
-        // What is awaited finds the request through the promise.
+        // An awaited object finds the request through the promise.
         struct told {
             life *alive;
             bool await_ready() noexcept { return false; }
@@ -150,7 +150,7 @@ private:
     life *alive_;
 };
 
-// What a handler has left open when it returns.
+// Settles a request that its handler has left open when it returns.
 inline void flight_settle(life &alive)
 {
     skua_request *raw = alive.raw;

@@ -64,7 +64,7 @@ public:
     }
     http_error(int status, const std::string &sentence) : std::runtime_error(sentence), status_(status), says_(true) {}
     int status() const noexcept { return status_; }
-    // What the page is to say; empty when nothing was given.
+    // The sentence for the page; empty when none was given.
     std::string_view sentence() const noexcept { return says_ ? std::string_view(what()) : std::string_view(); }
 
 private:

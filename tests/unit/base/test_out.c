@@ -13,7 +13,7 @@ enum { MODEL_OCTETS = 1 << 20, MODEL_RELEASES = 4096, SEGMENTS = 48 };
 
 static out_segment segments[SEGMENTS];
 
-// What should be in the queue.
+// The octets that should be in the queue.
 typedef struct model {
     char octets[MODEL_OCTETS];
     size_t head, tail;

@@ -176,7 +176,8 @@ static void test_watch_is_shared(void **state)
     watch_close(set, fresh);
 }
 
-// What is in memory is watched as if there were time; else only what is watched already.
+// A directory that is in memory is watched as if there were time; of the others only those that are
+// watched already.
 static void test_watch_without_waiting(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What the server makes of requests, by its configuration, over the test bed.
+// Requests as the server takes them, by its configuration, over the test bed.
 
 #include <skua/skua.h>
 

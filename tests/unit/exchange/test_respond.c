@@ -228,7 +228,7 @@ static void test_respond_refuses_what_middleware_adds_beyond_the_room(void **sta
     assert_in_range(taken, 100, FIELDS_MAX - 7000 - 100);
 }
 
-// What a head has no room for is found out for a type of middleware's, too: whatever the handler's
+// A type of middleware's that has no place in the head is refused, too, whatever the handler's
 // fields take.
 static void test_respond_holds_types_of_middleware_against_the_room(void **state)
 {

@@ -32,7 +32,7 @@ typedef struct bench {
     unsigned take, taken; // how many the handler takes, and has taken
 } bench;
 
-// What resumptions came to.
+// Counts of resumptions.
 typedef struct seen {
     unsigned calls, without; // without a request
     skua_request *last;

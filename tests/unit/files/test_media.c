@@ -214,8 +214,8 @@ static void test_media_looks_at_the_beginning_only(void **state)
     }
 }
 
-// What a browser would not run of a file without a type it does not run of one with it: a script
-// of a type of its own, or a page.
+// A file that a browser would not run without a type is not run with one either: no script of a
+// type of its own, and no page.
 static void test_media_makes_nothing_run(void **state)
 {
     (void)state;

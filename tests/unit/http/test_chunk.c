@@ -283,7 +283,8 @@ static void test_chunk_trailers_are_kept(void **state)
     }
 }
 
-// What may not be a trailer is as if it were not there, wherever it stands and however it is cut.
+// A field that may not be a trailer is as if it were not there, wherever it stands and however it
+// is cut.
 static void test_chunk_trailers_are_left_out(void **state)
 {
     (void)state;

@@ -333,7 +333,7 @@ static void test_h1_head_input_moves(void **state)
     assert_true(slice_equal(head_value(&head, text.ptr, 1), SKUA_SLICE("text/html")));
 }
 
-// What can be told of the request in spite of a fault is for the log and for HEAD.
+// The request line is kept in spite of a fault, for the log and for HEAD.
 static void test_h1_head_fault_keeps_the_request_line(void **state)
 {
     (void)state;

@@ -133,7 +133,7 @@ static void test_condition_order(void **state)
     }
 }
 
-// What is not known of a representation cannot match, and its dates are not compared.
+// Unknown parts of a representation cannot match, and its dates are not compared.
 static void test_condition_of_little_known(void **state)
 {
     (void)state;

@@ -41,7 +41,7 @@ static const target_case good[] = {
     { "GET", "/%41%42c%43/d", TARGET_ORIGIN, NULL, "/%41%42c%43/d", NULL, false },
     { "GET", "/?a=%20%00&b[]=1", TARGET_ORIGIN, NULL, "/", "a=%20%00&b[]=1", true },
     { "BREW", "/pot", TARGET_ORIGIN, NULL, "/pot", NULL, true },
-    // What browsers and curl leave as it is.
+    // Octets that browsers and curl leave as they are.
     { "GET", "/photo[1].jpg", TARGET_ORIGIN, NULL, "/photo[1].jpg", NULL, true },
     { "GET", "/a|b^c/{d}`?e|f^g{h}`[i]", TARGET_ORIGIN, NULL, "/a|b^c/{d}`", "e|f^g{h}`[i]", true },
     { "GET", "/\xc3\xa9/\xf0\x9f\x98\x80?\xe2\x82\xac", TARGET_ORIGIN, NULL,
@@ -409,7 +409,7 @@ static void test_target_escapes(void **state)
     }
 }
 
-// What does not fit is left out at the edge of an octet, so that the rest can follow.
+// Text that does not fit is left out at the edge of an octet, so that the rest can follow.
 static void test_target_escapes_in_parts(void **state)
 {
     (void)state;

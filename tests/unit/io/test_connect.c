@@ -43,7 +43,7 @@ static void check_both_ends(rig *r)
     rig_close(r, p);
 }
 
-// What is asked for before is done once it is connected.
+// Requests made before the stream is connected are carried out once it is.
 static void check_at_once(rig *r)
 {
     peer *p = rig_connect_out(r, &r->address);

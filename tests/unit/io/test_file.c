@@ -218,8 +218,8 @@ static const path_case path_cases[] = {
     { "socket", SKUA_EACCES, SKUA_FILE_OTHER, true },
 };
 
-// What was opened just now is in memory. Another file system beneath the root, or a way out of it,
-// is for those who may wait.
+// A file that was opened just now is in memory. Another file system beneath the root, or a way out
+// of it, is for those who may wait.
 static void check_cached(const path_case *c)
 {
     int fd = -1;

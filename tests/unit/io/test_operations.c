@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What io.h promises of operations that are no stream's (accepting, waking, polling), asked of real
-// descriptors on each backend.
+// Promises of io.h about operations that are no stream's (accepting, waking, polling), asked of
+// real descriptors on each backend.
 
 #include "io/readiness.h"
 #include "rig.h"
@@ -15,7 +15,7 @@
 
 // ---- Accepting ----
 
-// Whoever has connected by the time accepting ends is delivered.
+// A client that has connected by the time accepting ends is delivered.
 static void check_cancel_accept(rig *r)
 {
     enum { CLIENTS = 20 };
@@ -188,7 +188,7 @@ static void note_order(io_op *op, int64_t result)
     order->done++;
 }
 
-// What is told of other descriptors comes before the octets that came with it.
+// Events of other descriptors are told before the octets that came with them.
 static void check_poll_comes_first(rig *r)
 {
     int ends[2];

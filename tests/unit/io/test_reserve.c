@@ -175,7 +175,7 @@ static void test_reserve_is_spent_and_mended(void **state)
     reserve_drop_root();
 }
 
-// What a client writes must not take from others what they read.
+// Files that clients write must not take descriptors from files that others read.
 static void test_reserve_is_not_for_scratch_files(void **state)
 {
     (void)state;

@@ -248,7 +248,7 @@ static void test_closing_with_input_unread_resets(void **state)
     echo_finish(&b);
 }
 
-// What the peer does not take is dropped, and FIN never comes.
+// Octets that the peer does not take are dropped, and FIN never comes.
 static void test_a_stream_can_be_reset(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What io.h promises of streams, asked of real sockets on each backend.
+// Promises of io.h about streams, asked of real sockets on each backend.
 
 #include "io/uring_ring.h"
 #include "rig.h"
@@ -42,7 +42,7 @@ static void check_stop_and_resume(rig *r)
     free(sent);
 }
 
-// What is held of a stopped stream is bounded, and the rest stays with the kernel.
+// The octets held of a stopped stream are bounded, and the rest stays with the kernel.
 static void check_stopped_for_long(rig *r)
 {
     enum { OCTETS = 4 << 20 };
@@ -182,7 +182,7 @@ static void check_short_sends(rig *r)
     free(room);
 }
 
-// What one call is asked for fits the kernel's lengths, whatever the turn allows.
+// The length that one call is asked for fits the kernel's lengths, whatever the turn allows.
 static void check_send_of_gigabytes(rig *r)
 {
     enum { ENOUGH = 100000 };

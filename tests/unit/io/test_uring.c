@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What io_uring alone could do wrong. The rest is tested in test_streams and test_operations, on
+// Faults that only io_uring could have. The rest is tested in test_streams and test_operations, on
 // each backend.
 
 #include "io/uring_kernel.h"
@@ -41,7 +41,8 @@ static void test_sends_not_taken(void **state)
     rig_finish(&r);
 }
 
-// What has come by the time receiving is stopped is limited by what one multishot may bring.
+// The octets that have come by the time receiving is stopped are limited by what one multishot may
+// bring.
 static void test_held_octets_are_bounded(void **state)
 {
     (void)state;

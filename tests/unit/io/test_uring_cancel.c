@@ -101,7 +101,7 @@ static void test_poll(void **state)
     run_on_both(check_poll);
 }
 
-// Whoever ends accepting waits for it.
+// The caller that ends accepting waits for it.
 static void check_accept(rig *r)
 {
     int fd = rig_client(r);

@@ -196,8 +196,8 @@ static void lines_of_each_lane_arrive_whole_and_in_order(void **state)
     catcher_deinit(&c);
 }
 
-// Has one lane log so many lines while the writer is held up. Returns how many were written, of which
-// none is missing before the first that was lost; *lost is what was said to be lost.
+// Logs so many lines on one lane while the writer is held up. Returns how many were written, of
+// which none is missing before the first that was lost; *lost is how many were said to be lost.
 static long log_while_held_up(size_t buffer_max, unsigned lines, long *lost)
 {
     catcher c;

@@ -179,7 +179,7 @@ static void clock_moves_on(void **state)
     }
 }
 
-// What a text becomes in SHORT, in COMMON and in JSON.
+// A text in SHORT, in COMMON and in JSON.
 static void escapes(void **state)
 {
     (void)state;

@@ -267,7 +267,7 @@ static void compare(const router *r)
     if (path_seen) check_allow(host, path, &match);
 }
 
-// What was taken is taken in any order: the relation does not know who came first.
+// Patterns that were taken are taken in any order: the relation does not know which came first.
 static void register_in_reverse(void)
 {
     router *r = router_new();

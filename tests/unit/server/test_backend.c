@@ -309,8 +309,8 @@ static void test_started_again_by_another_thread(void **state)
     skua_server_free(server);
 }
 
-// What a child has of the server are copies of its descriptors and memory, which change nothing
-// here: neither while it lives, nor when it ends.
+// A child has copies of the server's descriptors and memory. They change nothing here: neither
+// while it lives, nor when it ends.
 static void test_a_child_without_exec(void **state)
 {
     (void)state;

@@ -56,7 +56,7 @@ static void file_opened(skua_worker *worker, skua_status status, skua_file *file
     atomic_fetch_add(&h->opened, 1);
 }
 
-// What is begun by a worker that has failed meanwhile comes to an end as well.
+// Work that is begun by a worker that has failed meanwhile comes to an end as well.
 static void work_done(skua_worker *worker, void *user)
 {
     house *h = user;
@@ -85,7 +85,7 @@ static void resumed(skua_request *request, void *user)
     atomic_fetch_add(&h->resumed, 1);
 }
 
-// What the loop waits with is replaced by what cannot be waited with.
+// The descriptor with which the loop waits is replaced by one that cannot be waited with.
 static void break_loop(skua_worker *worker, void *user)
 {
     (void)user;

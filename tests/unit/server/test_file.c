@@ -40,8 +40,8 @@ static char octet(size_t at)
     return (char)('a' + at % 23);
 }
 
-// What the test and the worker share goes to and fro with a request and its answer, of which the
-// thread sanitizer knows nothing on io_uring.
+// The baton orders what the test and the worker share. It goes to and fro with a request and its
+// answer, of which the thread sanitizer knows nothing on io_uring.
 static atomic_uint baton;
 
 static void pass_baton(void)
@@ -228,8 +228,7 @@ static void test_file_opens_no_more_than_there_can_be_connections(void **state)
     remove_folder(folder);
 }
 
-// What is believed of a file's number is forgotten with the file, also where another thread closes
-// it.
+// Beliefs about a file's number are forgotten with the file, also where another thread closes it.
 static void drop_scratch(skua_request *request, void *user)
 {
     bool *forgotten = user;

@@ -163,7 +163,7 @@ static void several_servers_share_a_thread(void **state)
     }
 }
 
-// What is answered outside of a turn must not wait for the client to send something.
+// An answer given outside of a turn must not wait for the client to send something.
 static void an_answer_from_outside_is_sent_by_the_next_turn(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What one connection can make a server hold, at the default limits, in each state. The figures are
-// those of docs/limits.md: none holds more, and each nearly as much.
+// The memory that one connection can make a server hold, at the default limits, in each state. The
+// figures are those of docs/limits.md: none holds more, and each nearly as much.
 
 #include "h1/session.h"
 #include "io/sim.h"
@@ -173,7 +173,7 @@ static void holding_send(const holding *h, sim_client *client)
     }
 }
 
-// What more of the slab of connections is there is no connection's.
+// The rest of the slab of connections is no connection's, so it does not count.
 static size_t holding_measure(const holding *h)
 {
     enum { CONNECTIONS = 4 };

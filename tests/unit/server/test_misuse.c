@@ -97,7 +97,8 @@ static void play_and_exit(const misuse *row, int told)
     _exit(scene_play(row, folder) ? 0 : 1);
 }
 
-// What the process wrote to standard error, and how it ended.
+// Plays the row in a process of its own, and returns how it ended. told: what it wrote to standard
+// error.
 static int play(const misuse *row, char *told)
 {
     int ends[2], how = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What a worker does as memory_max comes near: the oldest idle connections go first, new requests are
+// A worker as memory_max comes near: the oldest idle connections go first, new requests are
 // refused, the largest heads are ended, and what is being served goes on, slowly.
 
 #include "h1/session.h"

@@ -258,7 +258,7 @@ static void test_after_an_end(void **state)
     alarm(0);
 }
 
-// Whoever tries until the address is free must be told to stop trying.
+// A program that tries until the address is free must be told to stop trying.
 static void test_after_a_start_that_failed(void **state)
 {
     (void)state;

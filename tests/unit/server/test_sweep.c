@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What is left of a worker's memory when a flood has gone: as much as before it, but only after a
-// minute in which nothing of it was needed.
+// A worker's memory when a flood has gone: as much as before it, but only after a minute in which
+// nothing more was needed.
 
 #include "h1/session.h"
 #include "io/sim.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What control groups allow, read from made-up files as kernels and container runtimes write them.
+// Cores that control groups allow, read from made-up files as kernels and container runtimes write
+// them.
 
 #include "thread/cores.h"
 

@@ -48,7 +48,7 @@ static void test_gate_waits_for_those_inside(void **state)
     gate_leave(&g);
 }
 
-// What is inside is read and written without further ado: the thread sanitizer watches the order.
+// The value inside is read and written without further ado: the thread sanitizer watches the order.
 typedef struct house {
     gate gate;
     int *room; // NULL once the gate was found empty
@@ -89,7 +89,8 @@ static void test_gate_is_empty_when_it_says_so(void **state)
     }
 }
 
-// Whoever closes looks once, and is woken by nobody when a visitor that was refused goes away.
+// The thread that closes looks once, and is woken by nobody when a visitor that was refused goes
+// away.
 typedef struct closed_house {
     gate gate;
     atomic_bool left;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What control groups allow of memory, read from made-up files as kernels write them. How groups are
+// Memory that control groups allow, read from made-up files as kernels write them. How groups are
 // found is tested with those of cores.
 
 #include "thread/ram.h"
