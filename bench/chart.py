@@ -66,7 +66,7 @@ def line(x1, y1, x2, y2, classes):
 
 
 def length(summary, server):
-    """What a bar shows: the paired ratio times the reference, so that a slow moment of the machine shows in no bar."""
+    """The height of a bar: the paired ratio times the reference, so that a slow moment of the machine shows in no bar."""
     return server["ratio"]["ratio"] * report.reference(summary)["median"] if server["ratio"] else server["median"]
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What parts of the library cost by themselves, in nanoseconds and instructions, beside plain loops.
+"""Costs of parts of the library by themselves, in nanoseconds and instructions, beside plain loops.
 
 Instructions come from the kernel's counter (perf_event_open) where the machine lends one, and else from valgrind's
 callgrind, which counts the same but takes longer.

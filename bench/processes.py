@@ -117,7 +117,7 @@ class Server:
         raise RuntimeError(self.last_words() or "did not start")
 
     def words(self):
-        """What it has said."""
+        """The text that it has written."""
         with open(self.log_path, errors="replace") as log:
             return log.read().strip()
 

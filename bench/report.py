@@ -56,7 +56,7 @@ def workload_summary(workload, crowd, results, about, skipped):
 
 
 def reference_kind(workload):
-    """What the figures are held against: CPU against the best that this kernel lets anyone do, an open loop's latency
+    """The figure that others are held against: CPU against the best that this kernel lets anyone do, an open loop's latency
     against the best that anyone does, and memory against nothing."""
     if workload.client == "idle":
         return None

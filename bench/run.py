@@ -100,7 +100,7 @@ def start_all(crowd, workload, place, skipped):
 
 
 def figure_of(workload, result):
-    """What is compared: microseconds of server CPU per request, octets per idle connection, or in an open loop p99."""
+    """The value that is compared: microseconds of server CPU per request, octets per idle connection, or in an open loop p99."""
     if workload.client == "idle":
         return result["octets_per_connection"]
     if workload.is_open:

@@ -39,7 +39,7 @@ install(FILES ${PROJECT_BINARY_DIR}/SkuaConfig.cmake ${PROJECT_BINARY_DIR}/SkuaC
     DESTINATION ${SKUA_CMAKE_DIR})
 
 file(RELATIVE_PATH SKUA_PC_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
-# Whoever links with the shared library does not need what it is linked with; a static one is all that they have.
+# A program that links with the shared library does not need what it is linked with; a static one is all that they have.
 set(SKUA_PC_REQUIRES)
 if(SKUA_TLS AND SKUA_SHARED)
     set(SKUA_PC_REQUIRES "Requires.private: libssl libcrypto\n")

@@ -61,7 +61,7 @@ def inside(code):
 
 
 def public(text):
-    """What users see: from the first section on, without the guards around it."""
+    """The part that users see: from the first section on, without the guards around it."""
     body = text[text.index("\n// ---- ") : text.rindex("#ifdef __cplusplus")]
     return [block for block in blocks(body) if block.names]
 

@@ -160,7 +160,7 @@ class File:
 
 
 def included(line):
-    """What an include of ours names, in quotes or as <skua/...>; None for other directives."""
+    """The name in an include of ours, in quotes or as <skua/...>; None for other directives."""
     if line.keyword != "include":
         return None
     name = re.search(r'"([^"]+)"|<(skua/[^>]+)>', "".join(t.text for t in line))
@@ -202,7 +202,7 @@ def in_order(files):
 
 
 def check_text(files):
-    """What the rest of this program could not follow."""
+    """Refuses text that the rest of this program could not follow."""
     paths = {file.path.removeprefix("src/") for file in files} | {PUBLIC.removeprefix("include/")}
     for file in files:
         for token in file.source.tokens:
@@ -262,7 +262,7 @@ def check_exports(files, public):
 
 
 def collect(files):
-    """What is renamed: the names of the ordinary name space (macros too), and tags."""
+    """The names that are renamed: those of the ordinary name space (macros too), and tags."""
     ordinary, tags = set(), set()
     for file in files:
         for name in [*file.source.file_scope_names(), *file.source.nested_names()]:

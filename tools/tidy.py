@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Checks what the compiler cannot: layers, banned calls, licence lines, dead files, TODOs, file sizes, where
+"""Checks what the compiler cannot: layers, banned calls, licence lines, dead files, TODOs, comments, file sizes, where
 functions are declared, and the format where make has installed clang-format.
 
 Run as a test. Prints one line per finding, FILE:LINE: what is wrong and what to do, and exits with 1 if
@@ -126,6 +126,8 @@ DECLARED = re.compile(
     r"^(?!static|typedef|extern|struct|enum|#|\s)(?:__attribute__\(\(.*?\)\)\s*)*[A-Za-z_][\w \*]*?[ \*](\w+)\([^;{]*\)[^;{]*([;{])", re.MULTILINE
 )
 ASSERT = re.compile(r"(?<![\w.>])assert\s*\(")
+COMMENT = re.compile(r'\s*(//|#|\*(?!/)|"{3})(?: |(?<="))(.*)|\s*(//|#)$')
+RIDDLE = re.compile(r"(What|Whoever|Has) ")
 
 
 class Tree:
@@ -135,7 +137,7 @@ class Tree:
         self.texts = {f: (root / f).read_text(errors="replace") for f in self.files if self.is_text(f)}
 
     def listed(self):
-        """What git knows or would add; a tree without git is walked."""
+        """The files that git knows or would add; a tree without git is walked."""
         git = subprocess.run(
             ["git", "-C", str(self.root), "ls-files", "-co", "--exclude-standard"],
             capture_output=True, text=True, check=False,
@@ -289,6 +291,20 @@ def check_todos(tree):
                 yield file, number, f"{match.group(1)} without an issue: write {match.group(1)}(#N), or do it"
 
 
+def check_riddles(tree):
+    """A comment that begins with its subject is understood at first reading."""
+    for file, text in tree.texts.items():
+        before = None  # what the line before says as a comment; None: it is none
+        for number, line in enumerate(text.splitlines(), 1):
+            match = COMMENT.match(line)
+            said = (match.group(2) or "") if match else None
+            opens = not before or (match and match.group(1) == '"""')
+            riddle = RIDDLE.match(said or "")
+            if riddle and opens:
+                yield file, number, f'the comment opens with "{riddle.group(1)}": begin with its subject'
+            before = said
+
+
 def check_size(tree):
     for file, text in tree.texts.items():
         lines = text.count("\n")
@@ -305,7 +321,7 @@ def functions(text, end):
 
 
 def check_homes(tree):
-    """Whoever looks for a function finds it in the file that its header is named after."""
+    """A reader who looks for a function finds it in the file that its header is named after."""
     homes = {}
     for file, text in tree.texts.items():
         if file.suffix == ".c" and file.parts[0] == "src":
@@ -331,8 +347,8 @@ def check_format(tree):
 
 
 CHECKS = [
-    check_layers, check_kernel_headers, check_calls, check_licence, check_dead, check_todos, check_size, check_homes,
-    check_format,
+    check_layers, check_kernel_headers, check_calls, check_licence, check_dead, check_todos, check_riddles, check_size,
+    check_homes, check_format,
 ]
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 

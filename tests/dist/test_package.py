@@ -29,7 +29,7 @@ FIND = "find_package(Skua 0.1 REQUIRED)"
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
-    """What make install leaves, moved away from where it was told to go."""
+    """The tree that make install leaves, moved away from where it was told to go."""
     stage = tmp_path_factory.mktemp("install")
     run(["make", "install", "PREFIX=/opt/skua", f"DESTDIR={stage}"], cwd=ROOT)
     moved = stage / "elsewhere"
@@ -39,7 +39,7 @@ def installed(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def installed_as_documented(tmp_path_factory):
-    """What the README's commands leave."""
+    """The tree that the README's commands leave."""
     commands = re.search(r"^(cmake --preset .*?)&& sudo (cmake --install .*)$", (ROOT / "README.md").read_text(), re.M)
     prefix = tmp_path_factory.mktemp("documented")
     run(["sh", "-c", f"{commands.group(1)} && {commands.group(2)} --prefix {prefix}"], cwd=ROOT)
@@ -156,7 +156,7 @@ def test_archive_beside_the_same_names(project, archive, tmp_path):
 
 @pytest.mark.parametrize("option", ["-DCMAKE_C_FLAGS=-flto", "-DCMAKE_INTERPROCEDURAL_OPTIMIZATION=ON"])
 def test_archive_of_a_build_with_lto(option, tmp_path):
-    """What a distribution asks of all of its packages changes nothing in it."""
+    """The flags that a distribution asks of all of its packages change nothing in it."""
     run(["cmake", "-S", ROOT, "-B", tmp_path, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Debug", option])
     run(["cmake", "--build", tmp_path, "--target", "skua_library"])
     assert is_machine_code(tmp_path / "libskua.a")

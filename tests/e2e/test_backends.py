@@ -20,7 +20,7 @@ def folder(tmp_path):
 
 
 def lines_of(site):
-    """What standard error has said so far, once the start line is there."""
+    """The text of standard error so far, once the start line is there."""
     assert eventually(lambda: " serves " in site.error_text() and site.error_text().endswith("\n"))
     return site.error_text().splitlines()
 

@@ -253,7 +253,7 @@ def test_what_waits_is_read_before_a_deadline(launch_rules, held):
 
 
 def test_a_deadline_that_waited_for_input_still_comes(launch_rules):
-    """What waited was read, but it was not the whole head. So many are not read in one turn."""
+    """The octets that waited were read, but they were not the whole head. So many are not read in one turn."""
     rules = launch_rules(f"head_timeout_ns={500 * MS}")
     heads = [rules.connect() for _ in range(700)]
     for connection in heads:

@@ -32,7 +32,7 @@ def test_discarded_content(launch_rules, octets, kept, chunked):
 
 
 def test_lingering(launch_rules):
-    """What a client still sends is drained, until it is too much: then it is reset."""
+    """Octets that a client still sends are drained, until there are too many: then it is reset."""
     rules = launch_rules("linger_octets_max=10000", f"linger_timeout_ns={60 * 10**9}")
     with rules.connect() as connection:
         connection.send(b"bad\r\n\r\n")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the access log says of answers that were cut, and of requests that could not be served."""
+"""Lines of the access log about answers that were cut, and requests that could not be served."""
 
 import json
 import re

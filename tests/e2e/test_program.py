@@ -376,7 +376,7 @@ def is_stopped(pid):
 
 
 def test_who_is_idle_is_not_waited_for(serve, folder):
-    """What was sent before the stop is answered; then the connections are closed, long before the grace is over."""
+    """Requests that were sent before the stop are answered; then the connections are closed, long before the grace is over."""
     site = serve(folder, "--grace", "600")
     asking, idle = site.connect(), site.connect()
     for connection in (asking, idle):

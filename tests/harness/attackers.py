@@ -37,7 +37,7 @@ class Attack:
             pipe.send((f"{type(fault).__name__}: {fault}", None))
 
     def result(self, within):
-        """What kind has returned; fails if it has found something wrong, or does not come to an end."""
+        """Returns the findings of that kind; fails if it has found something wrong, or does not come to an end."""
         try:
             fault, told = self.pipe.recv() if self.pipe.poll(within) else ("it does not end", None)
         except EOFError:

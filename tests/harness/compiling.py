@@ -45,7 +45,7 @@ int main(void)
 
 
 def sanitizers():
-    """What the library was built with, which its program has to link with too."""
+    """The options with which the library was built; its program has to be linked with them, too."""
     found = re.search(r"^SKUA_SANITIZE:\w+=(\S+)$", (BUILD / "CMakeCache.txt").read_text(), re.M)
     return [f"-fsanitize={found.group(1)}"] if found else []
 
@@ -58,7 +58,7 @@ def run(words, **options):
 
 
 def refused(words, **options):
-    """What a command that must fail says."""
+    """The output of a command that must fail."""
     done = subprocess.run([str(w) for w in words], capture_output=True, text=True, check=False, **options)
     assert done.returncode != 0, f"{' '.join(map(str, words))} succeeded"
     return done.stderr

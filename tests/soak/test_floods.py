@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What remains of memory when a flood is over: as much after the second as after the first, and in a long run
+"""The memory that remains when a flood is over: as much after the second as after the first, and in a long run
 hardly more than before any."""
 
 import os

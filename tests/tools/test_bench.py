@@ -182,7 +182,7 @@ def test_each_workload_has_its_own_ceiling():
 
 
 def test_a_ceiling_that_failed_in_some_rounds_is_behind():
-    """What it did in the few may have been in quiet moments."""
+    """A few good rounds may have been in quiet moments."""
     summary = summed_up(CLOSED, ceiling__epoll=[6] * 7, ceiling__io_uring=[3, None, None, None, None, None, 3],
                         skua__Skua=[6] * 7)
     assert summary["reference"] == "epoll"

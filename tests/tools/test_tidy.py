@@ -48,6 +48,11 @@ def test_good_tree(tmp_path):
         ("src/io/a.h", SPDX, "src/io/a.h:1: nothing includes it"),
         ("tests/unit/http/help.c", SPDX, "help.c:1: nothing builds it"),
         ("src/io/a.c", SPDX + "// TO" + "DO later\n", "without an issue"),
+        ("src/io/a.c", SPDX + "//\n// What a file is.\n", 'a.c:3: the comment opens with "What"'),
+        ("src/io/a.c", SPDX + "int x;\n    // Whoever reads it\n", 'opens with "Whoever"'),
+        ("src/io/a.c", SPDX + "\n// Has the kernel tell.\n", 'opens with "Has"'),
+        ("cmake/a.cmake", SPDX.replace("//", "#") + "\n# What is built\n", 'opens with "What"'),
+        ("bench/a.py", SPDX.replace("//", "#") + '"""What is measured."""\n', 'opens with "What"'),
         ("src/io/a.c", SPDX + "\n" * 800, "past 800"),
         ("src/io/a.c", SPDX + "int home(void)\n{\n    return 1;\n}\n", "io.h:3: home is declared here and not in src/io/a.h"),
     ],
@@ -56,6 +61,11 @@ def test_findings(tmp_path, name, text, words):
     code, said = tidy(tmp_path, {"src/io/io.h": SPDX + "// of io.c\nint home(void);\n", "src/io/io.c": SPDX + '#include "io/io.h"\n', name: text})
     assert code == 1 and words in said
     assert "1 findings" in said
+
+
+def test_comment_that_goes_on_with_what(tmp_path):
+    text = SPDX + "\n// The kernel keeps\n// What it was given.  Whatever follows, has begun.\n"
+    assert tidy(tmp_path, {"src/io/a.c": text})[0] == 0
 
 
 def test_todo_with_an_issue(tmp_path):
