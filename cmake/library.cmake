@@ -30,7 +30,8 @@ function(skua_add_library target kind)
     endif()
     set_target_properties(${target} PROPERTIES OUTPUT_NAME skua)
     target_include_directories(${target} PUBLIC
-        $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
+        $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/compat>
+        $<INSTALL_INTERFACE:include>)
     target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:skua_options> PUBLIC Threads::Threads)
     if(SKUA_TLS)
         target_compile_definitions(${target} PRIVATE SKUA_TLS)

@@ -16,6 +16,7 @@ import sys
 # that are not listed (tests, bench) may include anything.
 ARROWS = {
     "include/skua": set(),
+    "compat/skua": set(),
     "src/base": set(),
     "src/thread": {"src/base"},
     "src/http": {"src/base"},
@@ -52,7 +53,7 @@ PURE_HEADERS = {
 }
 
 # Folders that are to compile where there is libc and no header of the kernel's.
-LIBC_ALONE = ("include/", "src/", "program/", "examples/")
+LIBC_ALONE = ("include/", "compat/", "src/", "program/", "examples/")
 KERNEL_HEADER = re.compile(r"(linux|asm|asm-generic)/")
 
 # Calls that are not used, with what is used instead.
@@ -103,7 +104,7 @@ SPREAD = {
 
 LINES_MAX = 800
 # One header is the interface, and most of it is comment; the other is copied into a program as one file.
-WHOLE = {"include/skua/skua.h", "include/skua/compat/httpserver.h"}
+WHOLE = {"include/skua/skua.h", "compat/skua/compat/httpserver.h"}
 SOURCE = {".c", ".h", ".hpp", ".cpp"}
 LICENSED = SOURCE | {".py", ".sh", ".cmake"}
 LICENSED_NAMES = {"CMakeLists.txt", "Makefile", "setup", "run"}
@@ -172,7 +173,7 @@ def folder_of(file):
 
 def resolve(tree, file, name):
     """The file of the tree that an include of file means, or None."""
-    for place in (file.parent, *map(pathlib.PurePosixPath, ("src", "include", "tests", "."))):
+    for place in (file.parent, *map(pathlib.PurePosixPath, ("src", "include", "compat", "tests", "."))):
         candidate = pathlib.PurePosixPath(normal(place / name))
         if candidate in tree.texts:
             return candidate
@@ -208,7 +209,7 @@ def check_layers(tree):
                     yield file, number, f"{folder} knows no operating system: <{name}>"
                 continue
             there = folder_of(target)
-            public = there == "include/skua"
+            public = there in {"include/skua", "compat/skua"}
             if public or there == folder or there in LAYERS[folder]:
                 continue
             yield file, number, f"{folder} may not include {target}"
@@ -245,7 +246,7 @@ def check_dead(tree):
     included = {resolve(tree, f, name) for f in tree.sources() for _, name in includes(tree, f)}
     builds = {f.parent: t for f, t in tree.texts.items() if f.name == "CMakeLists.txt"}
     for file in tree.sources():
-        if file in included or str(file).startswith("include/"):
+        if file in included or str(file).startswith(("include/", "compat/")):
             continue
         if file.suffix in {".h", ".hpp"}:
             yield file, 1, "nothing includes it"

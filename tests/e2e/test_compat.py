@@ -10,7 +10,7 @@ from compiling import C_WARNINGS, CXX_WARNINGS, make_header, sanitizers
 from server import BUILD, ROOT, Server, eventually, free_port, numbered
 from wire import chunk, request
 
-HEADER = ROOT / "include/skua/compat/httpserver.h"
+HEADER = ROOT / "compat/skua/compat/httpserver.h"
 HELD = 262144  # octets of head and content above which the server streams
 TIMEOUT = 3.0  # seconds a request may rest
 
@@ -383,7 +383,7 @@ def test_example(tmp_path, compiler):
     port = free_port()
     (tmp_path / "example.c").write_text(text.replace("8080", str(port)))
     warnings = CXX_WARNINGS if "++" in compiler else ["-Wall", "-Wextra", "-Werror"]
-    words = [*compiler.split(), *warnings, *sanitizers(), "-I", ROOT / "include", tmp_path / "example.c"]
+    words = [*compiler.split(), *warnings, *sanitizers(), "-I", ROOT / "include", "-I", ROOT / "compat", tmp_path / "example.c"]
     subprocess.run([*words, "-x", "none", BUILD / "libskua.a", "-pthread", "-o", tmp_path / "example"], check=True)
     serves(tmp_path / "example", port)
 
@@ -394,14 +394,14 @@ def test_example(tmp_path, compiler):
 ])
 def test_compiles_without_warnings(tmp_path, compiler, warnings):
     (tmp_path / "impl.c").write_text(f'#define HTTPSERVER_IMPL\n#include "{HEADER}"\n#include "{HEADER}"\n')
-    words = [*compiler.split(), *warnings, "-I", ROOT / "include", "-c", tmp_path / "impl.c", "-o", tmp_path / "impl.o"]
+    words = [*compiler.split(), *warnings, "-I", ROOT / "include", "-I", ROOT / "compat", "-c", tmp_path / "impl.c", "-o", tmp_path / "impl.o"]
     subprocess.run(words, check=True)
 
 
 def test_every_function_is_there(tmp_path):
     """Those that are declared are defined: 28, and nothing else is."""
     (tmp_path / "impl.c").write_text(f'#define HTTPSERVER_IMPL\n#include "{HEADER}"\n')
-    subprocess.run(["cc", "-I", ROOT / "include", "-c", "impl.c"], check=True, cwd=tmp_path)
+    subprocess.run(["cc", "-I", ROOT / "include", "-I", ROOT / "compat", "-c", "impl.c"], check=True, cwd=tmp_path)
     listed = subprocess.run(["nm", "-g", "--defined-only", "impl.o"], check=True, cwd=tmp_path, capture_output=True, text=True)
     defined = {line.split()[-1] for line in listed.stdout.splitlines()}
     declarations = HEADER.read_text().split("#if defined(HTTPSERVER_IMPL)")[0]
