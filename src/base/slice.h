@@ -45,7 +45,7 @@ static inline bool slice_equal_nocase(slice a, slice b)
     return true;
 }
 
-// Without SP and HTAB at both ends.
+// The slice without SP and HTAB at both ends.
 static inline slice slice_trim(slice s)
 {
     while (s.len && (s.ptr[0] == ' ' || s.ptr[0] == '\t'))

@@ -20,7 +20,7 @@ struct disk_home {
     void (*post)(skua_worker *worker, mail *letter);
     // The one whose callbacks are running, as asker_of knows it; NULL: nobody's.
     void *served;
-    // Who it is that asks just now; NULL: nobody.
+    // The asker in whose callbacks a call is made now; NULL: nobody.
     work_asker *(*asker_of)(const void *served);
     // Everything that the asker has asked for has come back.
     void (*work_is_over)(work_asker *asker);

@@ -9,7 +9,7 @@
 // The root's descriptor, which stays the root's.
 int root_fd(const skua_root *root);
 
-// The same with the links that are followed.
+// A root's directory together with the kind of links that are followed beneath it.
 file_root root_files(const skua_root *root);
 
 // Whether looking anything up beneath it may ask another machine or process. See file_is_remote.

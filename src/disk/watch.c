@@ -195,7 +195,7 @@ static skua_status watch_open_path(const skua_root *root, const char *path, int 
     return SKUA_OK;
 }
 
-// The same without waiting; false if it might.
+// Opens the path as watch_open_path does, if that needs no wait; false if it might.
 static bool watch_open_path_cached(const skua_root *root, const char *path, int *fd,
                                    skua_status *status)
 {

@@ -24,11 +24,11 @@ struct work_tie {
 // Work begins for the asker whose callback is running, if one is.
 void work_begin(work_tie *tie, disk_home *home);
 
-// It has come back. What is called in between is called for its asker.
+// Begin and end of the callback in which work comes back. Calls in between are made for its asker.
 void work_return(const work_tie *tie, disk_home *home);
 void work_end(work_tie *tie, disk_home *home);
 
-// It did not begin after all.
+// Undoes work_begin: the work did not begin after all.
 void work_drop(work_tie *tie);
 
 // The asker goes: its work goes on for nobody.

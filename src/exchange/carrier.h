@@ -22,7 +22,7 @@ typedef struct carrier_table {
     // Errors: SKUA_ELIMIT the head is too large; SKUA_ENOMEM: the carrier is broken then.
     skua_status (*respond)(skua_request *r, const response *given);
 
-    // Does so for content that is copied, which most responses are.
+    // Responds with content that is copied, as most responses are.
     skua_status (*respond_copied)(skua_request *r, int status, slice type, slice content);
 
     // Room for at least least octets of content, framed when they are committed. *room: how many

@@ -24,7 +24,7 @@ const char *page_reason(int status);
 // there is no NUL.
 size_t page_write(int status, slice method, slice sentence, char *out, size_t room);
 
-// The same as a line of text/plain. room: at least PAGE_TEXT_OCTETS_MAX.
+// Writes the page as a line of text/plain. room: at least PAGE_TEXT_OCTETS_MAX.
 size_t page_write_text(int status, slice method, slice sentence, char *out, size_t room);
 
 #endif

@@ -155,7 +155,7 @@ struct skua_request {
 // Stops the process: r is NULL, gone, or another thread's.
 __attribute__((noreturn, cold)) void request_misused(const skua_request *r, const char *function);
 
-// Does so unless a blocking handler on this thread has it.
+// Stops the process, unless a blocking handler on this thread has the request.
 __attribute__((cold)) void request_expect_blocking(const skua_request *r, const char *function);
 
 // Checks that r is a living request of this thread's worker, and stops the process if it is not.
@@ -165,7 +165,8 @@ static inline void request_expect(const skua_request *r, const char *function)
     if (__builtin_expect(!r || r->home != thread_here(), 0)) request_misused(r, function);
 }
 
-// The same for those that only read the request, and may do so in its blocking handler.
+// Checks r as request_expect does, for functions that only read the request, which its blocking
+// handler may call too.
 static inline void request_expect_reader(const skua_request *r, const char *function)
 {
     if (__builtin_expect(!r || r->home != thread_here(), 0)) request_expect_blocking(r, function);

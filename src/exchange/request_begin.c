@@ -19,7 +19,7 @@ static bool request_is_tls(slice octets)
     return octets.len >= 2 && octets.ptr[0] == 0x16 && octets.ptr[1] == 0x03;
 }
 
-// As much of the line as there is from octet number at on.
+// The part of the line, as far as it has come, that begins at octet number at.
 static slice request_rest_of_line(slice octets, size_t at)
 {
     size_t end = at;

@@ -16,8 +16,8 @@ void request_dismiss(skua_request *r);
 // Tells the ticket or the blocking handler that was to respond later that the request is gone.
 void request_let_go(skua_request *r);
 
-// Of disk_home: the request whose callbacks a carrier is running; and what it had asked for has
-// come back, all of it.
+// Functions of disk_home: the request whose callbacks a carrier is running, and the end of
+// everything that it had asked for.
 work_asker *request_asker_of(const void *served);
 void request_work_is_over(work_asker *asker);
 

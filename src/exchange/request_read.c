@@ -161,8 +161,7 @@ bool skua_request_cookie_at(const skua_request *r, size_t index, skua_field *coo
     return false;
 }
 
-// Not by skua_request_cookie_at, which begins anew for each index: a head holds thousands of
-// cookies.
+// skua_request_cookie_at would begin anew for each index, and a head holds thousands of cookies.
 slice skua_request_cookie(const skua_request *r, const char *name)
 {
     request_expect_reader(r, __func__);
@@ -178,7 +177,7 @@ slice skua_request_cookie(const skua_request *r, const char *name)
     return (slice){ 0 };
 }
 
-// Its connection may be gone, or another's by now.
+// The request's connection may be gone, or another's by now.
 static size_t request_write_no_peer(char *text, size_t room)
 {
     if (room) text[0] = 0;

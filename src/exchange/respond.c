@@ -431,7 +431,7 @@ void respond_fill(skua_request *r)
 
 // ---- Errors ----
 
-// Of a request that could not be read, what it accepts is not known either.
+// A request that could not be read has not told what it accepts either.
 static bool respond_is_unread(const skua_request *r)
 {
     return r->reading == READING_HEAD;

@@ -135,7 +135,7 @@ skua_status skua_resume(skua_ticket ticket, skua_resume_fn *fn, void *user)
     return SKUA_OK;
 }
 
-// Those that are spent come first in the ring.
+// Spent tickets come first in the ring.
 bool ticket_is_out(const skua_request *r)
 {
     return r->tickets && !r->tickets->previous->spent;

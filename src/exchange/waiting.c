@@ -12,7 +12,7 @@
 
 enum { WAITING_TEXT_OCTETS = 400, WAITING_SHOWN_OCTETS = 100 };
 
-// Of those that push only who asked to be told of room waits for it.
+// A handler that pushes waits for room only if it asked to be told of it.
 static bool waiting_for_room(const skua_request *r)
 {
     switch ((request_responding)r->responding) {

@@ -7,7 +7,7 @@
 #include "exchange/request.h"
 #include "http/date.h"
 
-// They are free at once.
+// Requests that have gone are free at once.
 static void worker_free_gone(skua_worker *w)
 {
 #if CONTRACT_IS_SEARCHED

@@ -75,7 +75,7 @@ static void cached_add_field(cached_fields *fields, const char *name, slice valu
     fields->list[fields->count++] = (skua_field){ slice_of(name), value };
 }
 
-// Those that a 200 and its 304 share, RFC 9110 §15.4.5.
+// Adds the fields that a 200 and its 304 share, RFC 9110 §15.4.5.
 static void cached_add_common(cached_fields *fields, const cached *c, const site *s)
 {
     if (c->etag_len) cached_add_field(fields, "ETag", slice_make(c->etag, c->etag_len));

@@ -81,8 +81,8 @@ bool cached_is_same(const cached *c, const skua_file_info *info);
 void cached_renew(cached *c, const site *s, skua_worker *worker, int64_t opened_ns, watches *taken,
                   uint64_t changes);
 
-// It could not be looked at for want of descriptors: it may be used unseen for another second, but
-// not past ten after it was found good. Returns false if it is too old for that.
+// For a file that could not be looked at for want of descriptors: it may be used unseen for another
+// second, but not past ten after it was found good. Returns false if it is too old for that.
 bool cached_stretch(cached *c, int64_t now_ns);
 
 static inline bool cached_is_fresh(const cached *c, int64_t now_ns)

@@ -41,7 +41,7 @@ void listing_shelf_put(listing_shelf *shelf, shelved **given);
 // The latest of that path and order, which is read from here on; NULL when there is none.
 shelved *listing_shelf_take(listing_shelf *shelf, slice path, listing_sort sort, bool descending);
 
-// It is not read any more by whoever took it.
+// Gives back a page that listing_shelf_take gave, when it is not read any more.
 void listing_shelf_give(listing_shelf *shelf, shelved *item);
 
 // Frees everything. Nothing may be read.

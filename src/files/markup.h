@@ -16,7 +16,7 @@ typedef struct markup {
 // m is all zero at first.
 void markup_free(markup *m);
 
-// As it is.
+// Writes octets as they are.
 void markup_put(markup *m, slice octets);
 void markup_literal(markup *m, const char *text);
 void markup_number(markup *m, uint64_t number);
@@ -27,7 +27,8 @@ void markup_number(markup *m, uint64_t number);
 // a name that only looks like one.
 void markup_text(markup *m, slice text, bool marked);
 
-// As one percent-encoded segment of a path: nothing but unreserved characters stands for itself.
+// Writes one percent-encoded segment of a path: nothing but unreserved characters stands for
+// itself.
 void markup_segment(markup *m, slice segment);
 
 #endif

@@ -20,7 +20,7 @@ typedef struct watches {
 // Opens those of the file at path. What cannot be watched is left out. May wait for the disk.
 void watches_open(watches *w, const site *s, slice path);
 
-// The same if it can be done without waiting; else false, and none is open.
+// Watches the path as above if that needs no wait; else false, and none is open.
 bool watches_try(watches *w, const site *s, slice path);
 
 void watches_close(watches *w, const site *s);

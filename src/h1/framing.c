@@ -109,7 +109,8 @@ static inline void framing_decide(h1_session *s, skua_request *r, const response
     }
 }
 
-// Who sends Upgrade names it in Connection, and a 426 has to have one (RFC 9110 §7.8, §15.5.22).
+// A response with Upgrade names it in Connection, and a 426 has to have one (RFC 9110 §7.8,
+// §15.5.22).
 static char *framing_write_connection(const skua_request *r, char *at, int status)
 {
     if (status == 426 && !r->close) return H1_WRITE(at, "Connection: upgrade\r\n");
@@ -266,7 +267,7 @@ static skua_status framing_respond(skua_request *r, const response *given)
     return framing_write(r, given);
 }
 
-// As framing_respond, but where the compiler knows what the response is not.
+// Responds as framing_respond does, but where the compiler knows which cases cannot be.
 static skua_status framing_respond_copied(skua_request *r, int status, slice type, slice content)
 {
     return framing_write(r, &(response){ .status = status,

@@ -8,7 +8,7 @@
 
 extern const protocol_table h1_protocol;
 
-// Of the table.
+// Members of the protocol's table.
 session_fate h1_protocol_fate(session *base);
 session_wait h1_protocol_awaits(const session *base);
 

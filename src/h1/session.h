@@ -67,7 +67,7 @@ static inline void h1_session_set_stage(h1_session *s, h1_session_stage next)
     s->stage = (uint8_t)next;
 }
 
-// Of the protocol's table.
+// Members of the protocol's table.
 session *h1_session_begin(skua_worker *w);
 void h1_session_end(session *base, skua_end how);
 bool h1_session_received(session *base, const char *octets, size_t len);
@@ -77,7 +77,7 @@ void h1_session_peer_done(session *base);
 bool h1_session_wants_input(const session *base);
 bool h1_session_reads_once(session *base);
 
-// Of the carrier's table.
+// Members of the carrier's table.
 void h1_session_kick(carrier *c);
 bool h1_session_peer_is_done(const carrier *c);
 

@@ -58,7 +58,7 @@ static chunk_state chunk_fail(chunk_decoder *decoder, uint16_t status, const cha
     return CHUNK_FAILED;
 }
 
-// Of a HEXDIG: letters begin at 0x41 and 0x61, digits at 0x30.
+// The value of a HEXDIG: letters begin at 0x41 and 0x61, digits at 0x30.
 static unsigned chunk_digit(char c)
 {
     return ((unsigned)c & 15) + ((unsigned)c >> 6) * 9;

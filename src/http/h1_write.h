@@ -36,7 +36,7 @@ static inline char *h1_write_slice(char *at, slice text)
 // Decimal digits; at most H1_NUMBER_OCTETS_MAX.
 char *h1_write_number(char *at, uint64_t n);
 
-// The same, where most numbers are small and it has to be quick.
+// Writes a number as h1_write_number does, where most numbers are small and it has to be quick.
 static inline char *h1_write_length(char *at, uint64_t n)
 {
     if (n >= 100) return h1_write_number(at, n);

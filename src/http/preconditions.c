@@ -173,7 +173,7 @@ static bool range_read_spec(slice spec, uint64_t size, range *r)
     bool has_last = range_take_number(&spec, &last) > 0;
     if (spec.len || (!has_first && !has_last)) return false;
     if (!has_first) { // a suffix; longer than the representation, it is all of it
-        // Of nothing the last octets are all of it too, but no Content-Range could say so.
+        // The last octets of nothing are all of it too, but no Content-Range could say so.
         if (size == 0 && last > 0) return false;
         uint64_t length = last < size ? last : size;
         *r = (range){ size - length, length };

@@ -181,7 +181,7 @@ static inline size_t wide_first(wide_mask mask)
     return (unsigned)(is_long ? __builtin_ctzll(mask) : __builtin_ctz((unsigned)mask)) / WIDE_BITS;
 }
 
-// Without the first n octets; n below WIDE_OCTETS.
+// The mask without the first n octets; n below WIDE_OCTETS.
 static inline wide_mask wide_drop(wide_mask mask, size_t n)
 {
     return mask >> (n * WIDE_BITS);

@@ -113,8 +113,8 @@ static void disk_unlink(io_loop *loop, const disk_load *load)
     *at = load->next;
 }
 
-// Else clients that go away and come again would leave more and more work, and files open, to a
-// slow disk.
+// Work for a stream that has gone is given up, or clients that go away and come again would leave
+// more and more work, and files open, to a slow disk.
 void disk_abandon(io_loop *loop, const io_stream *stream)
 {
     if (!(stream->flags & IO_COLD)) return;

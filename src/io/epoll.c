@@ -133,8 +133,8 @@ static int epoll_fd(const io_loop *loop)
     return kernel->fd;
 }
 
-// To the nanosecond where the kernel can (Linux 5.11). Where it cannot, or a filter of system calls
-// does not know the call, is_coarse is set.
+// Waits to the nanosecond where the kernel can (Linux 5.11). Where it cannot, or a filter of system
+// calls does not know the call, is_coarse is set.
 static int epoll_wait_precisely(epoll_kernel *kernel, int64_t timeout_ns)
 {
 #ifdef SYS_epoll_pwait2

@@ -83,7 +83,8 @@ static file_method beneath_probe(void)
     return fd == -ENOSYS || fd == -EPERM ? FILE_METHOD_WALK : FILE_METHOD_OPENAT2;
 }
 
-// Those whose disk is this machine's and which open without asking another process.
+// A file system is local when its disk is this machine's and it opens files without asking another
+// process.
 bool file_is_remote(int directory)
 {
     static const uint32_t local[] = {

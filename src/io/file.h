@@ -24,13 +24,13 @@ typedef struct file_root {
 // A directory is opened too: info->kind tells. Anything else but a regular file is refused, unless
 // stat_only.
 // Errors: SKUA_ENOENT; SKUA_EACCES unreadable, outside root, or neither file nor directory;
-// SKUA_ENOFILE;
-// SKUA_ENOMEM; SKUA_EIO.
+// SKUA_ENOFILE; SKUA_ENOMEM; SKUA_EIO.
 skua_status file_open_beneath(file_root root, const char *path, bool stat_only, int *fd,
                               io_file_info *info);
 
-// The same if it can be done from the kernel's memory. Returns false if it would have to wait for a
-// disk, or nobody can tell; nothing has been done then. Only for a root that is not remote.
+// Opens a file as file_open_beneath does, if that can be done from the kernel's memory. Returns
+// false if it would have to wait for a disk, or nobody can tell; nothing has been done then. Only
+// for a root that is not remote.
 bool file_open_cached(file_root root, const char *path, bool stat_only, int *fd, io_file_info *info,
                       skua_status *status);
 

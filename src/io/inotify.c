@@ -50,7 +50,8 @@ static skua_status inotify_status(int error)
     }
 }
 
-// By its descriptor, since a path could have been turned elsewhere since it was resolved.
+// The directory is named by its descriptor, since a path could have been turned elsewhere since it
+// was resolved.
 skua_status changes_add(int fd, int directory, int *number)
 {
     char path[32];

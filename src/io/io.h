@@ -279,8 +279,8 @@ struct io_loop {
     io_alarms alarms;
 };
 
-// events[0], streams, owner, evict, elsewhere, memory and send_turn_octets_max are set by the caller
-// before.
+// events[0], streams, owner, evict, elsewhere, memory and send_turn_octets_max are set by the
+// caller before.
 skua_status io_loop_open(io_loop *loop, const io_backend *backend);
 void io_loop_close(io_loop *loop); // no stream may be open, no operation active
 
@@ -373,7 +373,7 @@ static inline void io_shutdown(io_loop *loop, io_stream *stream)
     if (!(stream->flags & IO_UNWRITABLE)) io_push(loop, stream);
 }
 
-// Whose connection it is: asks for that where *peer is not known yet, at the cost of a system call.
+// The peer of a connection: asks for it where *peer is not known yet, at the cost of a system call.
 static inline void io_peer(const io_loop *loop, const io_stream *stream, io_address *peer)
 {
     if (peer->family == 0 && loop->backend->peer) loop->backend->peer(stream, peer);

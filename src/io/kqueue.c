@@ -19,8 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
-// As many events as changes: a change that failed takes the place of an event, and a kevent without
-// room for it fails altogether.
+// There is room for as many events as changes: a change that failed takes the place of an event,
+// and a kevent without room for it fails altogether.
 enum { KQUEUE_EVENTS = 256, KQUEUE_CHANGES = KQUEUE_EVENTS };
 
 _Static_assert(sizeof(void *) >= sizeof(uint64_t), "udata holds a slot and its generation");

@@ -292,7 +292,7 @@ void readiness_refuse(io_loop *loop, uint64_t key)
     ready_drain(loop);
 }
 
-// Of a listener whose descriptor somebody has closed, the kernel tells nothing: it is looked at
+// The kernel tells nothing of a listener whose descriptor somebody has closed, so it is looked at
 // once in a while.
 static void ready_look_at_listeners(io_loop *loop)
 {

@@ -82,7 +82,8 @@ skua_status scratch_write(int fd, uint64_t offset, slice octets)
     return SKUA_OK;
 }
 
-// By the descriptor's own path: linking a descriptor itself (AT_EMPTY_PATH) is for the privileged.
+// The file is linked by its descriptor's path: linking a descriptor itself (AT_EMPTY_PATH) is for
+// the privileged.
 skua_status scratch_link(int fd, int directory, const char *name)
 {
     char path[64];

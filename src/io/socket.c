@@ -195,8 +195,8 @@ __attribute__((cold)) void socket_address_write(const socket_address *address,
     }
 }
 
-// By hand: it is done for each connection that is logged, and snprintf takes longer than the rest
-// of the line.
+// Written by hand, as it is done for each connection that is logged, and snprintf takes longer than
+// the rest of the line.
 static size_t socket_write_quad(const uint8_t octets[4], char text[INET_ADDRSTRLEN])
 {
     char *at = text;
@@ -326,7 +326,7 @@ static bool socket_set_sharing(const socket_address *address, int fd, bool share
     return socket_set(fd, IPPROTO_IPV6, IPV6_V6ONLY, !address->dual_stack);
 }
 
-// Without them the server is slower, not wrong.
+// Options without which the server is slower, not wrong.
 static void socket_set_speed(const socket_address *address, int fd)
 {
     if (address->is_unix) return;

@@ -48,7 +48,7 @@ void transfer_read_peer(io_address *peer, const struct sockaddr_storage *from)
 
 #ifdef __APPLE__
 
-// There is no accept4. A descriptor may be inherited by a program that another thread starts
+// Systems without accept4: a descriptor may be inherited by a program that another thread starts
 // between the two calls; the kernel offers nothing against it.
 static int transfer_accept_from(int listener, struct sockaddr_storage *from, socklen_t *len)
 {
@@ -120,7 +120,8 @@ static ssize_t transfer_file(int fd, int file, off_t offset, uint64_t len)
 
 #else
 
-// Both say how much left even when they failed; a length of 0 would mean all of the file.
+// Both kernels' calls say how much left even when they failed; a length of 0 would mean all of the
+// file.
 static ssize_t transfer_file(int fd, int file, off_t offset, uint64_t len)
 {
 #ifdef __APPLE__

@@ -165,7 +165,7 @@ static skua_status uring_add_op(io_loop *loop, io_op *op)
     return SKUA_ELIMIT;
 }
 
-// Not non-blocking: the ring would not wait for it.
+// The descriptor is blocking, as the ring would not wait for another.
 static skua_status uring_add_wake(io_loop *loop, io_op *op)
 {
     op->fd = eventfd(0, EFD_CLOEXEC);
@@ -222,8 +222,8 @@ static void uring_drain(io_loop *loop)
 
 // ---- Accepting ----
 
-// Of a peer that has reset the connection by now, getpeername says nothing; this does, given the
-// address's exact size.
+// getpeername says nothing of a peer that has reset the connection by now; this call does, given
+// the address's exact size.
 static bool uring_read_lost_peer(int fd, struct sockaddr_storage *from)
 {
     socklen_t in6 = sizeof(struct sockaddr_in6), in = sizeof(struct sockaddr_in);
@@ -281,7 +281,8 @@ static void uring_accepted(io_loop *loop, uring_op *entry, int32_t res)
 
 // ---- Completions ----
 
-// As of a stream's. Whoever waits for the end of an ACCEPT, or holds it back, cancels again.
+// A cancellation may fail as a stream's may. The caller that waits for the end of an ACCEPT, or
+// holds it back, cancels again.
 static void uring_op_cancel_failed(io_loop *loop, const uring_cqe *cqe)
 {
     uring_kernel *kernel = loop->kernel;
@@ -382,7 +383,8 @@ static void uring_flush(io_loop *loop)
         (void)uring_enter_once(loop, 0);
 }
 
-// Its memory stays until the loop is closed, as the kernel may still write to it.
+// The memory of an abandoned ring stays until the loop is closed, as the kernel may still write to
+// it.
 static void uring_abandon(io_loop *loop)
 {
     uring_kernel *kernel = loop->kernel;

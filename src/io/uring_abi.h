@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// The same on every architecture that has them (but Alpha).
+// Numbers of system calls, the same on every architecture that has them (but Alpha).
 enum { URING_SYS_SETUP = 425, URING_SYS_ENTER = 426, URING_SYS_REGISTER = 427 };
 
 // Operations that can be submitted.

@@ -212,7 +212,7 @@ static bool uring_is_passing(int error)
     return error == ETIME || error == EINTR || error == EAGAIN || error == EBUSY || error == ENOMEM;
 }
 
-// For want of memory the kernel does not wait as it was asked to, and may not for long.
+// A kernel without memory does not wait as it was asked to, and may not for long.
 static void uring_ring_nap(const uring_ring *ring, int64_t timeout_ns)
 {
     int64_t left = timeout_ns < 0 || timeout_ns > uring_nap_ns ? uring_nap_ns : timeout_ns;
@@ -288,7 +288,7 @@ static void *uring_errand_thread(void *user)
     return NULL;
 }
 
-// It takes no signals: those are the program's.
+// The thread takes no signals, as they are the program's.
 static int uring_errand_start(uring_errand *errand, pthread_t *thread)
 {
     sigset_t all, before;

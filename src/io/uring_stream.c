@@ -236,7 +236,8 @@ enum { URING_CLOSES_AT_ONCE = 1 };
 enum { URING_CLOSES_AT_ONCE = 0 };
 #endif
 
-// With the next submission, which costs the least; at once where somebody waits for a descriptor.
+// Closes with the next submission, which costs the least; at once where somebody waits for a
+// descriptor.
 static void uring_close_socket(uring_kernel *kernel, int fd)
 {
     bool at_once = URING_CLOSES_AT_ONCE || kernel->turn.paused || kernel->dead;
@@ -426,8 +427,9 @@ static void uring_may_send(io_loop *loop, io_stream *stream, const uring_cqe *cq
     io_push(loop, stream);
 }
 
-// Not found is what has completed, or what has been woken and waits to be run by the kernel, as
-// receives that are armed one by one do: that is cancelled again in the next turn.
+// A cancellation does not find an operation that has completed, or one that has been woken and
+// waits to be run by the kernel, as receives that are armed one by one do: those are cancelled
+// again in the next turn.
 static void uring_cancel_failed(io_loop *loop, io_stream *stream, int error)
 {
     if (!(stream->flags & URING_BUSY) || error != ENOENT) return;

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-// As the kernel does it (ELOOP beyond).
+// The number of links that the kernel follows, too (ELOOP beyond).
 enum { WALK_LINKS_MAX = 40 };
 
 // openat, close-on-exec, which goes on after signals and uses the reserve of descriptors.

@@ -32,7 +32,7 @@ typedef enum pattern_piece {
 // Cuts the next segment off a path, which begins with "/". *last: it was the last.
 slice pattern_segment(slice *rest, bool *last);
 
-// The same for the path of a pattern: tells what the segment is, and what is in it.
+// Takes the next segment of a pattern's path: tells what it is, and what is in it.
 pattern_piece pattern_next(slice *rest, bool *last, slice *inside);
 
 #endif

@@ -57,17 +57,17 @@ void connection_abort(connection *conn, skua_end how);
 // The times that its worker gives to who is idle and who lingers have become shorter.
 void connection_hurry(connection *conn);
 
-// It is idle, and its deadline comes now: it is read once more and closed.
+// Makes the deadline of an idle connection come now: it is read once more and closed.
 void connection_retire(connection *conn);
 
-// Its head is still coming, and is given up: what it holds goes back at once. Responses before it
-// may still be on their way, so it lingers.
+// Ends a connection whose head is still coming: what it holds goes back at once. Responses before
+// it may still be on their way, so it lingers.
 void connection_end_head(connection *conn);
 
 // Half-closes, drains, closes.
 void connection_linger(connection *conn);
 
-// Whose it is; until it is closed.
+// The peer; until the connection is closed.
 const io_address *connection_peer(connection *conn);
 
 #endif

@@ -89,7 +89,7 @@ static void idlers_meet(connection *conn, void *user)
     if (conn->deadline.due > all->last) all->last = conn->deadline.due;
 }
 
-// Those that have waited longest come last.
+// The bucket of a connection; those that have waited longest come last.
 static unsigned idlers_bucket(const idlers *all, const connection *conn)
 {
     uint32_t width = (all->last - all->first) / PRESSURE_BUCKETS + 1;
@@ -147,7 +147,7 @@ static void heads_end(connection *conn, void *user)
         connection_end_head(conn);
 }
 
-// As many as bring it down to 95 %, if the other workers do their part.
+// Ends as many heads as bring memory down to 95 %, if the other workers do their part.
 static void pressure_end_heads(server_worker *w)
 {
     const skua_server *server = w->self.server;

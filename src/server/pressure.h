@@ -11,7 +11,7 @@
 
 #include "server/worker.h"
 
-// Of the worker's lease: tells all workers when a level has been reached.
+// Called by a worker's lease: tells all workers when a level has been reached.
 void pressure_grown(lease *l);
 
 // Looks at the level and does what it asks for; comes back every 100 ms until there is plenty.

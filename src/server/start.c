@@ -307,7 +307,7 @@ typedef struct server_refusal {
     skua_status why;
 } server_refusal;
 
-// Who left the choice open is told by the name of what is used.
+// A program that left the choice open needs no line: the name of the backend in use tells it.
 static void server_say_refusal(skua_server *server, const server_refusal *refusal)
 {
     char sentence[SERVER_ERROR_OCTETS];

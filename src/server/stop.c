@@ -13,8 +13,8 @@
 
 static const long long stop_not_asked = -1;
 
-// For what others are answering when a worker cannot go on. Somebody waits to start the process
-// anew.
+// The grace for the responses of other workers when one cannot go on. Somebody waits to start the
+// process anew.
 static const int64_t stop_broken_grace_ns = 1000000000;
 
 // Nobody waits a hundred years; larger numbers would overflow the clock.

@@ -45,7 +45,7 @@ static int64_t timer_next_ns(const timer *t, int64_t now_ns)
     return t->alarm.due_ns + (late / t->period_ns + 1) * t->period_ns;
 }
 
-// Its alarm is not set: the slot is free for another.
+// A timer whose alarm is not set ends, and its slot is free for another.
 static void timer_end(timer *t)
 {
     registry_advance(&t->slot);

@@ -51,7 +51,8 @@ static void worker_take_letter(skua_worker *self, mail *letter)
 
 // ---- Accepting ----
 
-// Those whom the kernel sends here would wait for ever, though other workers may be well.
+// Clients that the kernel sends to this worker would wait for ever, though other workers may be
+// well.
 static void worker_cannot_accept(server_worker *w, int64_t result)
 {
     server_break(w->self.server, "worker %u cannot accept connections: %s", w->self.index,
@@ -249,8 +250,8 @@ void worker_dismiss(server_worker *w)
     w->end_at_ns = w->self.loop.now_ns;
 }
 
-// To stop accepting may mean to enter the kernel, which takes in what wakes the worker for a stop
-// with a smaller grace: so it looks again.
+// The stop is looked at twice: stopping to accept may enter the kernel, which takes in what wakes
+// the worker for a stop with a smaller grace.
 static void worker_look_at_stop(server_worker *w)
 {
     long long seen = -1, grace;
