@@ -16,5 +16,15 @@
 EVP_CIPHER *tls_library_cipher(const char *name);
 void tls_library_cipher_free(EVP_CIPHER *cipher); // NULL is allowed
 
+// HMAC with one digest, made ready once for many keys.
+typedef struct tls_library_mac tls_library_mac;
+
+// digest: "SHA256" or "SHA384".  Returns: NULL when memory ran out.
+tls_library_mac *tls_library_mac_new(const char *digest);
+void tls_library_mac_free(tls_library_mac *mac); // NULL is allowed
+
+// out: room for the digest, written on success only.  Returns: false when memory ran out.
+bool tls_library_mac_of(tls_library_mac *mac, skua_slice key, skua_slice octets, uint8_t *out);
+
 #endif
 #endif

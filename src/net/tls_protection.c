@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+//
+// Protection of a TLS 1.3 connection.
+
+#include "net/tls_protection.h"
+
+#ifdef SKUA_TLS
+
+#include "base/assert.h"
+
+#include <openssl/crypto.h>
+#include <openssl/err.h>
+
+// AES-GCM would tell something about its key after 2^24.5 records (RFC 8446 §5.5).
+enum { SEALED_PER_KEY_MAX = 1 << 24 };
+
+bool tls_protection_init(tls_protection *p, tls_contexts *contexts, tls_suite suite,
+                         const uint8_t *open_secret, const uint8_t *seal_secret, uint64_t sealed,
+                         uint16_t plain_max)
+{
+    SKUA_ASSERT(plain_max > 0 && plain_max <= TLS_PLAIN_OCTETS_MAX);
+    *p = (tls_protection){ .contexts = contexts, .plain_max = plain_max };
+    if (tls_keys_init(&p->keys[TLS_OPEN], &contexts->labels, suite, open_secret, 0) &&
+        tls_keys_init(&p->keys[TLS_SEAL], &contexts->labels, suite, seal_secret, sealed))
+        return true;
+    tls_protection_wipe(p);
+    return false;
+}
+
+void tls_protection_wipe(tls_protection *p)
+{
+    tls_contexts_drop(p->contexts, &p->pair);
+    tls_keys_wipe(&p->keys[TLS_OPEN]);
+    tls_keys_wipe(&p->keys[TLS_SEAL]);
+}
+
+// The context of a direction, which knows the next record's nonce; NULL when memory ran out.
+static EVP_CIPHER_CTX *protection_context(tls_protection *p, tls_direction direction)
+{
+    uint8_t nonce[TLS_KEYS_NONCE_OCTETS];
+    const tls_pair *pair = tls_contexts_find(p->contexts, &p->pair, p->keys);
+    if (!pair) return NULL;
+    EVP_CIPHER_CTX *context = pair->contexts[direction];
+    tls_keys_nonce(&p->keys[direction], nonce);
+    return EVP_CipherInit_ex(context, NULL, NULL, NULL, nonce, -1) ? context : NULL;
+}
+
+// from: NULL for what is authenticated and not sealed. len: less than INT_MAX, as all of a record is.
+static bool context_add(EVP_CIPHER_CTX *context, char *to, const char *from, size_t len)
+{
+    int n;
+    return EVP_CipherUpdate(context, (uint8_t *)to, &n, (const uint8_t *)from, (int)len);
+}
+
+static bool context_finish(EVP_CIPHER_CTX *context, char *at)
+{
+    int n;
+    return EVP_CipherFinal_ex(context, (uint8_t *)at, &n);
+}
+
+// ---- Sealing ----
+
+static void header_write(char *record, size_t len)
+{
+    record[0] = TLS_CONTENT_APPLICATION;
+    record[1] = record[2] = 3;
+    record[3] = (char)(uint8_t)(len >> 8);
+    record[4] = (char)(uint8_t)len;
+}
+
+// The type of the content stands behind it and is sealed with it. In place that is one run of octets.
+static bool seal_content(EVP_CIPHER_CTX *context, tls_content type, const slice *pieces,
+                         size_t count, char *to)
+{
+    char last = (char)type;
+    if (count == 1 && pieces->ptr == to) {
+        to[pieces->len] = last;
+        return context_add(context, to, to, pieces->len + 1);
+    }
+    for (; count > 0; to += pieces->len, pieces++, count--) {
+        if (pieces->len && !context_add(context, to, pieces->ptr, pieces->len)) return false;
+    }
+    return context_add(context, to, &last, 1);
+}
+
+static size_t pieces_octets(const slice *pieces, size_t count)
+{
+    size_t octets = 0;
+    while (count-- > 0)
+        octets += pieces++->len;
+    return octets;
+}
+
+static bool seal_record(tls_protection *p, tls_content type, const slice *pieces, size_t count,
+                        char *record, size_t len)
+{
+    char *content = record + TLS_HEADER_OCTETS, *tag = content + len + 1;
+    EVP_CIPHER_CTX *context = protection_context(p, TLS_SEAL);
+    header_write(record, len + 1 + TLS_TAG_OCTETS);
+    return context && context_add(context, NULL, record, TLS_HEADER_OCTETS) &&
+           seal_content(context, type, pieces, count, content) && context_finish(context, tag) &&
+           EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_GET_TAG, TLS_TAG_OCTETS, tag);
+}
+
+static size_t seal_has_failed(tls_protection *p)
+{
+    ERR_clear_error();
+    p->has_failed = true;
+    return 0;
+}
+
+// After a failure the peer would miss a record. A second attempt could also use a nonce again.
+size_t tls_seal(tls_protection *p, tls_content type, const slice *pieces, size_t count,
+                char *record)
+{
+    size_t len = pieces_octets(pieces, count);
+    SKUA_ASSERT(len <= p->plain_max && p->keys[TLS_SEAL].sequence < SEALED_PER_KEY_MAX);
+    if (p->has_failed || !seal_record(p, type, pieces, count, record, len))
+        return seal_has_failed(p);
+    p->keys[TLS_SEAL].sequence++;
+    return len + TLS_AROUND_OCTETS;
+}
+
+size_t tls_seal_alert(tls_protection *p, tls_alert alert, char *record)
+{
+    enum { WARNING = 1, FATAL = 2 };
+    bool is_closure = alert == TLS_ALERT_CLOSE_NOTIFY;
+    char *message = record + TLS_HEADER_OCTETS;
+    message[0] = is_closure ? WARNING : FATAL;
+    message[1] = (char)alert;
+    slice piece = slice_make(message, 2);
+    return tls_seal(p, TLS_CONTENT_ALERT, &piece, 1, record);
+}
+
+size_t tls_seal_update(tls_protection *p, char *record)
+{
+    static const char start[] = { TLS_KEY_UPDATE, 0, 0, 1 };
+    bool is_asked = p->keys[TLS_OPEN].sequence >= p->contexts->records_per_key && !p->has_asked;
+    char *message = record + TLS_HEADER_OCTETS;
+    memcpy(message, start, sizeof start);
+    message[sizeof start] = is_asked;
+    slice piece = slice_make(message, TLS_KEY_UPDATE_OCTETS);
+    size_t octets = tls_seal(p, TLS_CONTENT_HANDSHAKE, &piece, 1, record);
+    tls_keys *keys = &p->keys[TLS_SEAL];
+    if (octets == 0 || !tls_keys_next(keys, &p->contexts->labels)) return seal_has_failed(p);
+    tls_contexts_rekey(p->contexts, &p->pair, TLS_SEAL, keys);
+    p->owes_update = false;
+    p->has_asked |= is_asked;
+    return octets;
+}
+
+// ---- Opening ----
+
+tls_opened tls_open(tls_protection *p, char *record, size_t len, slice *inner)
+{
+    SKUA_ASSERT(len >= TLS_AROUND_OCTETS);
+    char *content = record + TLS_HEADER_OCTETS, *tag = record + len - TLS_TAG_OCTETS;
+    size_t octets = (size_t)(tag - content);
+    EVP_CIPHER_CTX *context = protection_context(p, TLS_OPEN);
+    if (!context || !EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, TLS_TAG_OCTETS, tag)) {
+        ERR_clear_error();
+        return TLS_OPENED_NO_MEMORY;
+    }
+    if (!context_add(context, NULL, record, TLS_HEADER_OCTETS) ||
+        !context_add(context, content, content, octets) || !context_finish(context, tag)) {
+        ERR_clear_error();
+        return TLS_OPENED_FORGED;
+    }
+    p->keys[TLS_OPEN].sequence++;
+    *inner = slice_make(content, octets);
+    return TLS_OPENED;
+}
+
+bool tls_protection_updated(tls_protection *p, bool is_asked)
+{
+    tls_keys *keys = &p->keys[TLS_OPEN];
+    if (!tls_keys_next(keys, &p->contexts->labels)) return false;
+    tls_contexts_rekey(p->contexts, &p->pair, TLS_OPEN, keys);
+    p->owes_update |= is_asked;
+    p->has_asked = false;
+    return true;
+}
+
+#endif
