@@ -59,6 +59,7 @@ void block_give(block_store *store, block **b)
     store->free_count++;
 }
 
+// A free block whose room is 0 was not taken since the last sweep, which set it to 0.
 size_t block_store_sweep(block_store *store)
 {
     size_t freed = 0;

@@ -57,6 +57,8 @@ static void file_opened(io_op *op, int64_t result)
     memory_free(opening);
 }
 
+// All memory is taken before the file is opened: a descriptor is never without a struct that keeps
+// it.
 void skua_file_open(skua_worker *w, skua_root *root, slice path, skua_file_opened_fn *fn,
                     void *user)
 {

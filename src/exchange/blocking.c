@@ -260,6 +260,7 @@ static skua_status reply_submit(const skua_worker *w, skua_reply *reply)
     return SKUA_OK;
 }
 
+// A thread of the pool reads the request from now on, so it is held until the reply is delivered.
 static void blocking_collected(skua_request *r, skua_status status, slice content, void *user)
 {
     if (status || r->responding != RESPONSE_NONE) return;

@@ -199,6 +199,8 @@ static bool content_collect_begin(skua_request *r)
     return true;
 }
 
+// Small content stays in a block of the worker's. Larger content moves to the heap, where its room
+// doubles, so that each octet is copied a bounded number of times.
 static bool content_collect_grow(skua_request *r, size_t need)
 {
     if (!r->collection && !content_collect_begin(r)) return false;

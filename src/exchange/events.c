@@ -80,6 +80,8 @@ static bool event_is_one_line(slice text)
     return true;
 }
 
+// The event is written twice: at first only to count its octets, then into the room that was
+// reserved for so many.
 skua_status skua_event_send(skua_request *r, const skua_event *event)
 {
     request_expect(r, __func__);

@@ -108,6 +108,7 @@ static void stream_queued(skua_request *r, uint64_t octets)
     carrier_kick(r->carrier, r);
 }
 
+// A long piece has memory of its own, which is lent to the queue.
 skua_status stream_commit(skua_request *r, const stream_piece *piece)
 {
     if (!piece->at) return SKUA_OK;

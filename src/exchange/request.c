@@ -27,6 +27,8 @@ static inline void request_clear(skua_request *r)
     }
 }
 
+// The arena begins with room at the end of the request itself, so that small requests take no
+// block.
 skua_request *request_take(skua_worker *w, carrier *c)
 {
     skua_request *r = w->free_requests;

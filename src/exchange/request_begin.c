@@ -176,6 +176,8 @@ __attribute__((cold)) static void request_misdirect(skua_request *r)
     if (skua_refuse(r, 421, sentence)) carrier_break(r->carrier);
 }
 
+// The head is copied first: the octets are lent only while this runs, and the request outlives
+// that.
 void request_begin(skua_request *r, const char *octets)
 {
     char *base = arena_alloc(&r->memory, r->head.octets);

@@ -25,6 +25,7 @@ static const char *request_end_text(skua_end how)
     return "";
 }
 
+// A connection that ended before anything could be read, and got no response, has no line.
 static void request_log(const skua_request *r, skua_end how)
 {
     skua_worker *w = r->worker;

@@ -267,6 +267,8 @@ skua_status skua_respond_file(skua_request *r, int status, const char *type, sku
     return given;
 }
 
+// A file and long content are lent to the queue, which keeps the prepared response until they have
+// left. Short content is copied, to leave in one piece with the head.
 skua_status skua_respond_answer(skua_request *r, skua_answer *answer)
 {
     request_expect(r, __func__);

@@ -102,6 +102,8 @@ static bool session_is_still(session *s, uint64_t gone, int64_t passed_ns)
     return p->credit == 0 && now - p->still_ns >= worker_config(s->worker)->stall_timeout_ns;
 }
 
+// A window in which nothing moved is left to the judgement of standstills, which have a time of
+// their own.
 bool session_is_too_slow(session *s)
 {
     session_progress *p = &s->progress;

@@ -116,6 +116,7 @@ static void spool_take_buffer(spool *s)
     s->job.octets = NULL;
 }
 
+// While the helper wrote, the request may have gone, and more content may have come.
 static void spool_written(skua_worker *w, void *user)
 {
     (void)w;

@@ -116,6 +116,8 @@ static void ticket_deliver(mail *letter, void *reader)
     w->disk.served = NULL;
 }
 
+// Of several threads that try, the one succeeds that sets the lowest bit of the slot's word. A word
+// that differs otherwise is no longer this ticket's: the request has gone.
 skua_status skua_resume(skua_ticket ticket, skua_resume_fn *fn, void *user)
 {
     CONTRACT_GIVEN(fn);

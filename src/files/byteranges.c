@@ -130,6 +130,7 @@ static skua_status byteranges_respond_one(skua_request *request, skua_file *file
     return status ? status : skua_respond_file(request, 206, type, file, r.first, r.length);
 }
 
+// The file is given back when the request ends, whether every range was written by then or not.
 skua_status byteranges_respond(skua_request *request, skua_file *file, const char *type,
                                uint64_t size, const range *list, unsigned count, uint64_t boundary)
 {

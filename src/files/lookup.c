@@ -127,6 +127,7 @@ static cached *lookup_find(const lookup *l)
     return entry && cached_is_same(entry, &l->info) ? entry : NULL;
 }
 
+// The new entry is served before it is put into the cache, which may drop it at once.
 static skua_status lookup_serve(lookup *l)
 {
     cached *entry = lookup_find(l);

@@ -280,6 +280,8 @@ static skua_status framing_respond_copied(skua_request *r, int status, slice typ
 
 // ---- Content that comes in pieces ----
 
+// A chunk's head stands before its content. Where the length is known only at the commit, room for
+// the longest head is left.
 static char *framing_reserve(skua_request *r, size_t least, size_t *room)
 {
     h1_session *s = h1_session_of(r->carrier);

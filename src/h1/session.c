@@ -21,6 +21,7 @@
 // out_octets_max.
 enum { H1_SESSION_LEAVING_MAX = 64 };
 
+// Members are set one by one: to clear the whole would also write to all segments of the queue.
 BASE_INLINE session *h1_session_begin(skua_worker *w)
 {
     h1_session *s = w->free_sessions;

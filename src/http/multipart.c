@@ -37,6 +37,7 @@ static bool multipart_is_boundary(slice text)
     return true;
 }
 
+// A second boundary is refused: a reader that takes the other one would see other parts.
 bool multipart_boundary(slice content_type, char boundary[MULTIPART_BOUNDARY_MAX], size_t *len)
 {
     slice media = param_head(&content_type), name, value, found = { NULL, 0 };

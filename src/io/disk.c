@@ -184,6 +184,7 @@ static int disk_duplicate(io_loop *loop, int fd)
     }
 }
 
+// The thread has a descriptor of its own, as the response's may be closed meanwhile.
 static bool disk_load_elsewhere(io_loop *loop, const io_stream *stream, out_segment segment,
                                 uint64_t length)
 {

@@ -182,6 +182,7 @@ void turn_received_end(io_loop *loop, io_stream *stream)
     turn_told(loop, stream, stream->flags & IO_BROKEN ? IO_END_RESET : IO_END_FIN);
 }
 
+// Reads of a turn are bounded, so that one fast client does not make all others wait.
 void turn_receive_some(io_loop *loop, io_stream *stream)
 {
     turn_state *state = loop->kernel;
@@ -221,6 +222,7 @@ void turn_unwritable(io_loop *loop, io_stream *stream)
     if (state->unwritable) state->unwritable(loop, stream);
 }
 
+// The octets of a turn are bounded, so that one fast client does not make all others wait.
 void turn_send(io_loop *loop, io_stream *stream)
 {
     uint64_t total = 0;

@@ -260,6 +260,8 @@ static void connection_kicked(io_stream *stream)
     connection_settle(conn);
 }
 
+// NEAR is told while octets of the peer's may still be unread, so the protocol hears of the end
+// only with FIN.
 static void connection_ended(io_stream *stream, io_end how)
 {
     connection *conn = connection_of(stream);

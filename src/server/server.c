@@ -79,6 +79,7 @@ static bool server_fill_spool_directory(skua_server *server)
     return server->spool_text != NULL;
 }
 
+// The strings of a configuration are the caller's: those that are needed later are copied.
 static bool server_fill(skua_server *server, const skua_config *config)
 {
     const char *wrong = config_complete(&server->config, config);

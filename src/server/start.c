@@ -381,6 +381,7 @@ static skua_status server_fail_start(skua_server *server, skua_status status)
     return status;
 }
 
+// Workers are made before anything listens: no client connects to a server that cannot serve it.
 __attribute__((cold)) skua_status server_prepare(skua_server *server, server_need need)
 {
     skua_status status = server_check(server);

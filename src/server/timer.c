@@ -67,6 +67,7 @@ static void timer_fired(io_alarm *alarm, void *user)
     fn(w, fn_user); // which may stop it: nothing of it is looked at afterwards
 }
 
+// The slot is opened last, when nothing can fail any more: from then on its handle names it.
 skua_status skua_timer_start(skua_worker *w, int64_t delay_ns, int64_t period_ns, skua_timer_fn *fn,
                              void *user, skua_timer *handle)
 {
