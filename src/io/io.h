@@ -25,6 +25,7 @@ typedef struct socket_address socket_address;
 enum { IO_RECV_OCTETS = 16384 };   // lent at once, at most
 enum { IO_TURN_READS_MAX = 4 };    // receives per stream and turn
 enum { IO_TURN_ACCEPTS_MAX = 64 }; // accepts per listener and turn
+enum { IO_STREAMS_MAX = 1 << 24 }; // of a loop: io_uring keeps a slot in so many bits
 
 // ---- Streams ----
 
@@ -319,10 +320,16 @@ static inline void io_push(io_loop *loop, io_stream *stream)
     loop->pending_tail = &stream->next;
 }
 
+// The number of a stream's table of events.
+static inline unsigned io_events_number(const io_stream *stream)
+{
+    return stream->flags >> IO_EVENTS_SHIFT;
+}
+
 // Whom to tell of a stream.
 static inline const io_stream_events *io_events_of(const io_loop *loop, const io_stream *stream)
 {
-    return loop->events[stream->flags >> IO_EVENTS_SHIFT];
+    return loop->events[io_events_number(stream)];
 }
 
 // Adopts fd, an accepted or connected socket, non-blocking; stream is zeroed but for its item. Its

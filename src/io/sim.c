@@ -107,8 +107,9 @@ static bool sim_can_tell(const sim_client *client)
 static int64_t sim_stream_ns(const sim_client *client)
 {
     uint32_t flags = client->stream->flags;
-    if (flags & (IO_WANT_CLOSE | IO_CONNECTS)) return client->run_ns;
+    if (flags & IO_WANT_CLOSE) return client->run_ns;
     if ((flags & IO_KICK) && !client->turn_kicked) return 0;
+    if (flags & IO_CONNECTS) return client->unanswered ? INT64_MAX : client->run_ns;
     if (client->turn_over) return INT64_MAX;
     int64_t ns = INT64_MAX;
     if (sim_can_shutdown(client) || sim_can_tell(client)) ns = 0;
@@ -337,6 +338,7 @@ static void sim_connect_stream(io_loop *loop, io_stream *stream, const socket_ad
     stream->fd = refused ? -SKUA_ENOFILE : client ? SIM_FD_FIRST + (int)client->id : -SKUA_ENOMEM;
     if (!client) return;
     client->stage = SIM_ACCEPTED;
+    client->unanswered = sim_chance(kernel, SIM_CONNECT_UNANSWERED);
     kernel->sockets_open++;
 }
 

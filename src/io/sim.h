@@ -42,6 +42,7 @@ typedef enum sim_fault {
     SIM_FILE_SHRINKS,       // sending a file answers 0 before its length
     SIM_CONNECT_REFUSED,    // nobody listens where a loop connects to
     SIM_CONNECT_NO_FILE,    // EMFILE
+    SIM_CONNECT_UNANSWERED, // nobody ever answers there
     SIM_FAULTS
 } sim_fault;
 

@@ -35,6 +35,7 @@ struct sim_client {
     int listener; // -1: a loop has connected to
     int far;      // this one; -1 for what it has connected to nobody
     bool taken;   // by sim_far_accept
+    bool unanswered;
     sim_stage stage;
     // The client's end.
     sim_pipe outbox; // queued, not at the server's socket

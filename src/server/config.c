@@ -85,7 +85,7 @@ const char *config_complete(skua_config *c, const skua_config *given)
     config_deadlines(c);
     if (!config_hosts_are_names(c->hosts)) return "hosts";
     if (c->workers > SERVER_WORKERS_MAX) return "workers";
-    if (c->connections_max > 16777216) return "connections_max";
+    if (c->connections_max > IO_STREAMS_MAX) return "connections_max";
     if (c->head_octets_max < 64 || c->head_octets_max > 65535) return "head_octets_max";
     if (c->target_octets_max > 65535) return "target_octets_max";
     if (c->fields_max > 1000) return "fields_max";

@@ -108,8 +108,10 @@ __attribute__((cold)) void connection_abort(connection *conn, skua_end how)
     connection_drop_session(conn, how);
 }
 
-void connection_hurry(connection *conn)
+// The times that its worker gives to who is idle and who lingers have become shorter.
+static void connection_hurried(endpoint *end)
 {
+    connection *conn = connection_of(&end->stream);
     if (conn->state == CONNECTION_IDLE) connection_deadline_set(conn, conn->worker->keep_alive_ns);
     if (conn->state == CONNECTION_LINGER) connection_deadline_set(conn, conn->worker->linger_ns);
 }
@@ -302,17 +304,9 @@ static void connection_closed(io_stream *stream)
     SKUA_ASSERT(!conn->session);
     const skua_config *config = worker_config(&w->self);
     if (config->on_close) config->on_close(conn, config->hook_user);
+    w->serving--;
     pool_give(&w->connections, conn);
 }
-
-const io_stream_events connection_events = {
-    .received = connection_received,
-    .ended = connection_ended,
-    .kicked = connection_kicked,
-    .sent = connection_sent,
-    .send_failed = connection_send_failed,
-    .closed = connection_closed,
-};
 
 // ---- Beginning, and deadlines ----
 
@@ -348,6 +342,7 @@ void connection_accepted(server_worker *w, int fd, const io_address *peer)
         w->self.loop.backend->discard(&w->self.loop, fd);
         return;
     }
+    w->serving++;
     connection_set_state(conn, CONNECTION_IDLE);
     io_recv(&w->self.loop, &conn->stream);
 }
@@ -438,10 +433,9 @@ __attribute__((cold)) static void connection_look_at_linger(connection *conn)
     connection_deadline_set(conn, look_ns);
 }
 
-void connection_deadline(io_deadline *deadline, void *user)
+static void connection_timed_out(endpoint *end)
 {
-    (void)user;
-    connection *conn = (connection *)(void *)((char *)deadline - offsetof(connection, deadline));
+    connection *conn = connection_of(&end->stream);
     switch ((connection_state)conn->state) {
     case CONNECTION_IDLE:
         // Octets are queued that the kernel would not take at all: from here on they are watched.
@@ -459,6 +453,23 @@ void connection_deadline(io_deadline *deadline, void *user)
     case CONNECTION_CLOSED: return;
     }
 }
+
+static void connection_aborted(endpoint *end)
+{
+    connection_abort(connection_of(&end->stream), SKUA_END_ERROR);
+}
+
+const endpoint_role connection_role = {
+    .events = { .received = connection_received,
+                .ended = connection_ended,
+                .kicked = connection_kicked,
+                .sent = connection_sent,
+                .send_failed = connection_send_failed,
+                .closed = connection_closed },
+    .timed_out = connection_timed_out,
+    .hurry = connection_hurried,
+    .abort = connection_aborted,
+};
 
 // ---- Public ----
 

@@ -6,7 +6,7 @@
 #define SKUA_SERVER_CONNECTION_H
 
 #include "exchange/session.h"
-#include "server/worker.h"
+#include "server/endpoint.h"
 
 // The state of a connection. Its deadline depends on it.
 typedef enum connection_state {
@@ -23,7 +23,7 @@ typedef enum connection_state {
 typedef struct skua_connection connection;
 
 struct skua_connection {
-    io_stream stream; // first: the loop finds it in the pool
+    io_stream stream; // first, as in an endpoint
     io_deadline deadline;
     server_worker *worker;
     session *session; // NULL while idle
@@ -42,20 +42,17 @@ struct skua_connection {
 
 _Static_assert(sizeof(connection) <= 128, "an idle connection costs at most 128 octets");
 
-extern const io_stream_events connection_events;
+_Static_assert(offsetof(connection, deadline) == offsetof(endpoint, deadline),
+               "a connection is an endpoint");
+
+extern const endpoint_role connection_role;
 
 // Adopts an accepted socket; refuses it when memory or connections_max ran out, or on_connect says
 // so.
 void connection_accepted(server_worker *w, int fd, const io_address *peer);
 
-// The deadline of a connection has come.
-void connection_deadline(io_deadline *deadline, void *user);
-
 // Ends it without ceremony; requests end as how says.
 void connection_abort(connection *conn, skua_end how);
-
-// The times that its worker gives to who is idle and who lingers have become shorter.
-void connection_hurry(connection *conn);
 
 // Makes the deadline of an idle connection come now: it is read once more and closed.
 void connection_retire(connection *conn);

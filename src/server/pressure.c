@@ -57,12 +57,12 @@ static bool histogram_take(histogram *h, unsigned bucket, size_t part)
     return true;
 }
 
+// Of those whom the server serves: what it has opened itself belongs to a request of theirs.
 static void pressure_each(server_worker *w, void (*act)(connection *conn, void *user), void *user)
 {
-    uint32_t slots = w->connections.slab_count * POOL_SLAB_ITEMS;
-    for (uint32_t slot = 0; slot < slots; slot++) {
-        pool_item *item = pool_at(&w->connections, slot);
-        if (item->generation & 1) act((connection *)(void *)item, user);
+    uint32_t slot = 0;
+    for (endpoint *end; (end = endpoint_next(w, &slot));) {
+        if (endpoint_side_of(end) == ENDPOINT_SERVER) act((connection *)(void *)end, user);
     }
 }
 

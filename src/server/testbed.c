@@ -78,12 +78,12 @@ static skua_status testbed_open(skua_server *server)
 // The one connection there is; NULL: none.
 static connection *testbed_connection(const server_worker *w)
 {
-    uint32_t slots = w->connections.slab_count * POOL_SLAB_ITEMS;
-    for (uint32_t slot = 0; slot < slots; slot++) {
-        pool_item *item = pool_at(&w->connections, slot);
-        if (item->generation & 1) return (connection *)(void *)item;
-    }
-    return NULL;
+    uint32_t slot = 0;
+    endpoint *end;
+    do
+        end = endpoint_next(w, &slot);
+    while (end && endpoint_side_of(end) != ENDPOINT_SERVER);
+    return (connection *)(void *)end;
 }
 
 // Everything has been said: the connection is over, or all is answered and the server waits for
@@ -176,7 +176,7 @@ static skua_status testbed_copy(slice octets, slice *answer)
 static void testbed_hang_up(testbed_play *play)
 {
     sim_client_reset(play->client);
-    while (!play->ended && (play->worker->connections.in_use || !sim_is_quiet(play->bed->kernel))) {
+    while (!play->ended && (play->worker->serving || !sim_is_quiet(play->bed->kernel))) {
         testbed_turn(play, 0);
     }
     if (!play->ended) sim_client_free(play->client);       // or else with the kernel

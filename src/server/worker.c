@@ -10,7 +10,7 @@
 bool worker_has_room(const server_worker *w)
 {
     return !w->failed && w->self.pressure < BUDGET_FULL &&
-           w->connections.in_use < w->connections.items_max;
+           w->serving < worker_config(&w->self)->connections_max;
 }
 
 static void worker_hear(mail *letter, void *reader)

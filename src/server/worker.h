@@ -31,7 +31,8 @@ struct server_worker {
     pthread_t thread;
     bool thread_started;
 
-    pool connections;
+    pool connections; // all endpoints, of both sides
+    unsigned serving; // connections that were accepted and are not closed: connections_max
     mailbox mail;
     gate posting; // inside: what skua_post has taken, and sockets handed over, not yet delivered
     io_op wake;

@@ -101,7 +101,7 @@ static void worker_deadline(io_deadline *deadline, void *user)
     server_worker *w = user;
     if (deadline == &w->sweeping) sweep_now(w);
     else if (deadline == &w->pressing) pressure_look(w);
-    else connection_deadline(deadline, user);
+    else endpoint_deadline(w, deadline);
 }
 
 static void worker_init(server_worker *w, skua_server *server, unsigned index)
@@ -118,7 +118,7 @@ static void worker_init(server_worker *w, skua_server *server, unsigned index)
     w->self.hosts = &server->hosts;
     w->keep_alive_ns = config->keep_alive_timeout_ns;
     w->linger_ns = config->linger_timeout_ns;
-    pool_init(&w->connections, (sizeof(connection) + 15) & ~(size_t)15, config->connections_max);
+    pool_init(&w->connections, (sizeof(connection) + 15) & ~(size_t)15, IO_STREAMS_MAX);
     block_store_init(&w->self.blocks, WORKER_BLOCKS_KEPT);
     lease_init(&w->self.memory, &server->memory, 0, pressure_grown);
     w->self.out_octets_max = config->out_octets_max;
@@ -167,7 +167,7 @@ __attribute__((cold)) skua_status worker_open(server_worker *w, skua_server *ser
                                               const io_backend *backend)
 {
     worker_init(w, server, index);
-    w->self.loop.events[0] = &connection_events;
+    w->self.loop.events[ENDPOINT_SERVER] = &connection_role.events;
     w->self.loop.streams = &w->connections;
     w->self.loop.owner = w;
     w->self.loop.evict = worker_lacks_descriptors;
@@ -213,24 +213,11 @@ static void worker_stop_accepting(server_worker *w)
                            w); // from here on, clients are refused and not left waiting
 }
 
-static void worker_abort_connections(server_worker *w)
-{
-    uint32_t slots = w->connections.slab_count * POOL_SLAB_ITEMS;
-    for (uint32_t slot = 0; slot < slots; slot++) {
-        pool_item *item = pool_at(&w->connections, slot);
-        if (item->generation & 1) connection_abort((connection *)(void *)item, SKUA_END_ERROR);
-    }
-}
-
 static void worker_hurry_connections(server_worker *w)
 {
     if (w->keep_alive_ns > worker_last_idle_ns) w->keep_alive_ns = worker_last_idle_ns;
     if (w->linger_ns > worker_last_linger_ns) w->linger_ns = worker_last_linger_ns;
-    uint32_t slots = w->connections.slab_count * POOL_SLAB_ITEMS;
-    for (uint32_t slot = 0; slot < slots; slot++) {
-        pool_item *item = pool_at(&w->connections, slot);
-        if (item->generation & 1) connection_hurry((connection *)(void *)item);
-    }
+    endpoint_hurry_all(w);
 }
 
 static void worker_drain(server_worker *w, int64_t grace_ns)
@@ -288,7 +275,7 @@ static bool worker_has_ended(server_worker *w)
 {
     if (!w->self.disk.draining) return false;
     if (w->failed || w->self.loop.now_ns >= w->end_at_ns) {
-        if (w->connections.in_use) worker_abort_connections(w);
+        if (w->connections.in_use) endpoint_abort_all(w);
         if (w->self.blocked_requests) worker_tell_late(w);
     }
     if (!worker_is_done(w)) return false;
@@ -316,7 +303,7 @@ static void worker_fail(server_worker *w)
 {
     w->failed = true;
     io_abandon(&w->self.loop);
-    worker_abort_connections(w);
+    endpoint_abort_all(w);
     server_break(w->self.server, "worker %u cannot go on: %s has failed", w->self.index,
                  w->self.loop.backend->name);
 }

@@ -59,6 +59,7 @@ void visit_note(visit *v, const char *format, ...)
 
 void visit_free(visit *v)
 {
+    house_free_asking(v);
     text_free(&v->story);
     text_free(&v->content);
     free(v);
@@ -227,4 +228,5 @@ void house_furnish(run *r, skua_server *server)
     house_add_streams(r, server);
     house_add_threads(r, server);
     house_add_files(r, server);
+    house_add_asking(r, server);
 }

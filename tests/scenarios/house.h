@@ -31,6 +31,7 @@
 //     GET /file          a file, opened by the handler;  GET /written writes one into a stream
 //     GET /files/        the folder;  GET /kept/ and /lost/ with listings, kept between pieces or
 //     not
+//     GET /ask/{len}     asks the far end, and answers with the so many octets it gets
 //     GET /only          for 405
 #ifndef TESTS_SCENARIOS_HOUSE_H
 #define TESTS_SCENARIOS_HOUSE_H
@@ -52,6 +53,7 @@ struct visit {
     bool complete;
     size_t unconsumed;
     skua_ticket ticket;
+    struct asking *asking; // of /ask
 };
 
 // The scenario's connections, in order of acceptance.
@@ -80,6 +82,10 @@ void house_add_answers(run *r, skua_server *server);
 void house_add_streams(run *r, skua_server *server);
 void house_add_threads(run *r, skua_server *server);
 void house_add_files(run *r, skua_server *server);
+void house_add_asking(run *r, skua_server *server);
+
+// Frees what a visit of /ask has left.
+void house_free_asking(visit *v);
 
 typedef struct house_route {
     const char *pattern;

@@ -2,6 +2,7 @@
 //
 // One run of a scenario.
 
+#include "scenarios/far.h"
 #include "scenarios/house.h"
 #include "scenarios/script.h"
 #include "scenarios/transcript.h"
@@ -161,6 +162,7 @@ static void run_finish(run *r)
         run_be_patient(r, &since, "ending");
     }
     host_end(&r->host);
+    far_close(r);
     skua_root_close(r->root);
     assert_int_equal(r->lent, r->released);
 }
@@ -175,7 +177,7 @@ static void run_tell_section(text *t, const char *title, const text *lines)
 static void run_tell(run *r, text *t)
 {
     for (const client *c = r->clients; c; c = c->next) {
-        text_addf(t, "client %u\n", c->number);
+        text_addf(t, "%s %u\n", c->title, c->number);
         text_add(t, text_slice(&c->story));
     }
     for (unsigned number = 1; number <= r->connected; number++) {

@@ -13,6 +13,7 @@
 typedef struct run run;
 typedef struct client client;
 typedef struct visit visit;
+typedef struct far far;
 
 // How what clients send is cut up.
 typedef enum run_cut {
@@ -42,6 +43,7 @@ struct run {
     client *clients, **clients_tail;
     visit *visits, **visits_tail;
     visit *held; // waits for the scenario
+    far *far;    // whom the server connects to; NULL: nobody yet
     unsigned client_count, connected, closed;
     unsigned lent, released;
     atomic_uint outside;   // threads that are about to call back

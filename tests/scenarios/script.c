@@ -16,16 +16,24 @@
 
 enum { SCRIPT_OCTETS = 300, SCRIPT_SMALL = 16, SCRIPT_LARGE = 20000, SCRIPT_PRINTED = 900 };
 
-client *client_connect(run *r)
+client *client_take(run *r, const char *title, const wire *w)
 {
     client *c = calloc(1, sizeof *c);
     if (!c) abort();
     c->run = r;
+    c->title = title;
+    c->wire = *w;
     c->number = ++r->client_count;
     *r->clients_tail = c;
     r->clients_tail = &c->next;
-    wire_connect(&c->wire, &r->host, r->scenario->receive_octets);
     return c;
+}
+
+client *client_connect(run *r)
+{
+    wire w;
+    wire_connect(&w, &r->host, r->scenario->receive_octets);
+    return client_take(r, "client", &w);
 }
 
 void client_free(client *c)

@@ -11,6 +11,7 @@
 struct client {
     client *next;
     run *run;
+    const char *title;
     unsigned number;
     wire wire;
     text outbox;   // not sent yet,
@@ -25,6 +26,8 @@ struct client {
 };
 
 client *client_connect(run *r);
+// Somebody of that title, who has such a connection already.
+client *client_take(run *r, const char *title, const wire *w);
 void client_free(client *c);
 
 void client_send(client *c, const char *octets);

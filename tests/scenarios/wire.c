@@ -17,10 +17,9 @@
 enum { WIRE_PIECE_OCTETS = 65536 };
 
 // Octets are to arrive as they are sent, in pieces.
-static void wire_connect_real(wire *w, const char *address, int receive_octets)
+static void wire_prepare_real(const wire *w)
 {
     int one = 1;
-    w->fd = socket_connect_small(address, receive_octets);
     (void)setsockopt(w->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     if (fcntl(w->fd, F_SETFL, O_NONBLOCK) != 0) abort();
 }
@@ -29,11 +28,19 @@ void wire_connect(wire *w, const host *h, int receive_octets)
 {
     *w = (wire){ .fd = -1 };
     if (!h->kernel) {
-        wire_connect_real(w, h->address, receive_octets);
+        w->fd = socket_connect_small(h->address, receive_octets);
+        wire_prepare_real(w);
         return;
     }
     w->end = sim_connect(h->kernel, h->listener);
     if (!w->end) abort();
+}
+
+bool wire_accept(wire *w, int listener)
+{
+    *w = (wire){ .fd = accept(listener, NULL, NULL) };
+    if (w->fd >= 0) wire_prepare_real(w);
+    return w->fd >= 0;
 }
 
 void wire_hang_up(wire *w)

@@ -17,6 +17,8 @@ typedef struct wire {
 
 // receive_octets: of the real socket's receive buffer; 0: what the kernel likes.
 void wire_connect(wire *w, const host *h, int receive_octets);
+// The far end of a connection that waits at a real listener; false: none does.
+bool wire_accept(wire *w, int listener);
 void wire_hang_up(wire *w); // when the server has ended its side
 void wire_free(wire *w);
 

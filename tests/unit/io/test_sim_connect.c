@@ -83,6 +83,26 @@ static void test_closed_meanwhile(void **state)
     }
 }
 
+static void test_unanswered(void **state)
+{
+    (void)state;
+    echo_bench b;
+    echo_open(&b, &(sim_config){ .seed = 3, .permille = { [SIM_CONNECT_UNANSWERED] = 1000 } });
+    socket_address to = address_of(upstream);
+    int far = sim_far_open(b.kernel, &to);
+    echo *e = echo_connect_out(&b, &to);
+    echo_settle(&b);
+    io_kick(&b.loop, &e->stream);
+    echo_settle(&b);
+    assert_int_equal(b.kicks, 1);
+    assert_int_equal(b.connected + b.refused, 0);
+    echo_close(&b, e);
+    echo_settle(&b);
+    assert_int_equal(b.closed, 1);
+    assert_null(sim_far_accept(b.kernel, far));
+    echo_finish(&b);
+}
+
 // ---- With every fault ----
 
 typedef struct wild {
@@ -121,6 +141,7 @@ static uint64_t wild_run(uint64_t seed, unsigned *whole, unsigned *refused)
     sim_config config = { .seed = seed, .send_buffer_octets = 4000 };
     for (int i = 0; i < SIM_FAULTS; i++)
         config.permille[i] = i == SIM_RESET ? 5 : (uint16_t)((seed >> i % 8) % 3 * 90);
+    config.permille[SIM_CONNECT_UNANSWERED] = 0; // nobody here has a deadline
     echo_open(&w.bench, &config);
     socket_address to = address_of(upstream);
     w.far = sim_far_open(w.bench.kernel, &to);
@@ -157,6 +178,7 @@ int main(void)
         cmocka_unit_test(test_connected),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_closed_meanwhile),
+        cmocka_unit_test(test_unanswered),
         cmocka_unit_test(test_seeds_with_every_fault),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
