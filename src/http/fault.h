@@ -6,12 +6,14 @@
 
 #include <stdint.h>
 
+// The part that a fault ends. FAULT_STREAM is for protocols that multiplex: HTTP/1 never has it, and
+// knows from its own state whether the connection can go on.
 typedef enum fault_scope { FAULT_REQUEST, FAULT_STREAM, FAULT_CONNECTION } fault_scope;
 
 typedef struct fault {
     fault_scope scope;  // REQUEST: the connection can go on
     uint16_t status;    // the status of the response
-    uint16_t h2_code;   // what HTTP/2 says, RFC 9113 §7
+    uint16_t h2_code;   // the code of HTTP/2, RFC 9113 §7, which HTTP/1 has no use for
     const char *reason; // a few words, for the log
 } fault;
 

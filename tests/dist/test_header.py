@@ -50,6 +50,25 @@ def test_declarations_compile_clean_as_cxx(folder, compiler, standard):
     run(compile_text(folder, f"{compiler}-{standard}.cpp", text, [compiler, f"-std={standard}", *CXX_WARNINGS]))
 
 
+def test_no_function_is_dead(folder):
+    """Functions that nobody calls here are called by the tests, or by a file for another system."""
+    text = re.sub(r"(?m)^#pragma GCC diagnostic.*$", "", (folder / "skua.h").read_text())
+    (folder / "bare.h").write_text(text)
+    (folder / "bare.c").write_text(IMPLEMENTATION.replace("skua.h", "bare.h"))
+    words = ["cc", "-std=c17", "-Wunused-function", "-Wunused-const-variable", "-c", "bare.c", "-o", "bare.o"]
+    said = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=True).stderr
+    unused = set(re.findall(r"skua__(\w+).*\[-Wunused", said))
+    assert unused  # the warnings are on
+    sources = [p for root in ("src", "tests", "bench") for p in (ROOT / root).rglob("*.c")]
+    called = {name for p in sources for name in re.findall(r"(?<!\w)(?:[^\W\d]\w*)", without_definitions(p.read_text()))}
+    assert unused - called == set()
+
+
+def without_definitions(text):
+    """A C file without the lines at which functions and objects are defined: those that begin at the margin."""
+    return re.sub(r"(?m)^[A-Za-z_].*$", "", text)
+
+
 WRAPPED = """#include "skua.hpp"
 #include <cstdio>
 int main()
