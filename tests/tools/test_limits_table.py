@@ -28,7 +28,8 @@ FIXED = {
     "fields of a part", "memory of spooled content", "middleware", "answers queued", "tickets of living requests", "timers",
     "fields of a reply", "sentence of `skua_refuse`", "entries of a listing", "fields of an interim response",
     "name and value of a cookie set", "path or domain of a cookie set", "credit of a slow reader",
-    "the end of a response", "looks for input",
+    "the end of a response", "looks for input", "pairs of ready TLS contexts", "TLS record that has come in part",
+    "TLS records without data", "TLS records with one key",
 }
 
 
