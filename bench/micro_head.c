@@ -9,17 +9,11 @@
 #include <string.h>
 
 // The portable twin, under names of its own.
-field_id portable_identify(slice name);
-void portable_init(request_head *head, const head_limits *limits, head_field *fields);
 h1_result portable_read(request_head *head, slice octets);
 
 #define SKUA_PORTABLE 1
-#define field_identify portable_identify
-#define head_init portable_init
 #define h1_head_read portable_read
 #include "http/h1_head.c"
-#undef field_identify
-#undef head_init
 #undef h1_head_read
 
 static const char *const names[] = { "short", "command line", "browser", "4 KiB, cookies" };
@@ -57,7 +51,7 @@ static uint64_t head_ours(const void *input)
 static uint64_t head_plain(const void *input)
 {
     request_head head;
-    portable_init(&head, &limits, fields);
+    head_init(&head, &limits, fields);
     return portable_read(&head, *(const slice *)input) == H1_DONE ? head.octets : 0;
 }
 
