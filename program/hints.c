@@ -61,7 +61,7 @@ static const char *address_in(const char *sentence, const options *o)
     return o->listen_count == 1 ? o->listens[0] : NULL;
 }
 
-// The same address at another port, as it would be typed.
+// Writes the same address with another port, as it would be typed.
 static void hint_other_port(const options *o, const char *address, long port,
                             char hint[HINT_OCTETS])
 {

@@ -945,7 +945,7 @@ SKUA_API SKUA_NODISCARD skua_status skua_cookie_set(skua_request *request,
 // skua_root_follow says that links may.
 typedef struct skua_root skua_root;
 
-// Which symbolic links are followed. What a link that is not followed names is not there.
+// The symbolic links that are followed. A path by way of another link leads to nothing.
 typedef enum skua_links {
     SKUA_LINKS_INSIDE, // those that end beneath the root, whether their text is relative or absolute
     SKUA_LINKS_NONE,   // none

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Conditions. macOS cannot bind one to a clock, but has a wait that is relative.
+// Timed waits. macOS cannot bind a condition to a clock, but has a wait that is relative.
 
 #include "thread/timed_wait.h"
 

@@ -296,7 +296,8 @@ static void on_timer(struct epoll_event *event)
     job_free(j);
 }
 
-// The same, with pieces; to a request that has ended they go nowhere, however many. /beats/MS
+// Answers a ticking event with pieces; to a request that has ended they go nowhere, however many.
+// /beats/MS
 static void on_beat(struct epoll_event *event)
 {
     job *j = event->data.ptr;

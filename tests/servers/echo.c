@@ -18,7 +18,7 @@ typedef struct page {
     answer_fn *answer;
 } page;
 
-// The same walk over fields and over cookies.
+// Fields and cookies are walked over by functions of this form.
 typedef bool pair_at_fn(const skua_request *request, size_t index, skua_field *pair);
 
 // An answer that fails, for lack of memory or because the peer is gone, has closed the connection.

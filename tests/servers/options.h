@@ -12,13 +12,14 @@
 // 2 when they are not understood, with 1 when memory runs out.
 skua_server *server_from_options(int argc, char **argv);
 
-// The same over a configuration that is not the default one.
+// Reads the options as server_from_options does, over a configuration that is not the default one.
 skua_server *server_with_options(const skua_config *defaults, int argc, char **argv);
 
 // Starts the server, says where, waits for a signal, and frees it. Returns the exit status.
 int server_serve(skua_server *server, const char *name);
 
-// The same, and calls begin when the server has started, end when it has stopped.
+// Serves as server_serve does, and calls begin when the server has started, end when it has
+// stopped.
 int server_serve_between(skua_server *server, const char *name, void (*begin)(skua_server *server),
                          void (*end)(void));
 

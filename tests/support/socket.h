@@ -7,7 +7,8 @@
 // Connects to an address as skua_server_address gives it. Exits if that fails.
 int socket_connect_to(const char *address);
 
-// The same with a receive buffer of so many octets, or a little more; 0: what the kernel likes.
+// Connects as socket_connect_to does, with a receive buffer of so many octets, or a little more; 0:
+// what the kernel likes.
 int socket_connect_small(const char *address, int receive_octets);
 
 // Closes with a reset.

@@ -11,7 +11,7 @@
 char *guarded_copy(const char *octets, size_t len);
 void guarded_free(char *copy, size_t len);
 
-// The same for a NUL-terminated text, without the NUL.
+// Copies a NUL-terminated text flush against forbidden memory, without the NUL.
 #define GUARDED_TEXT(text) guarded_copy(text, strlen(text))
 
 // How many rounds a stress test plays: usual, or what SKUA_SOAK_ROUNDS says, for longer runs.

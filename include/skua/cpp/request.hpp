@@ -84,7 +84,7 @@ template <class F> void log_throw(skua_server *of, const char *where, F &&fn) no
     log_line(of, line, len, sizeof line);
 }
 
-// The same for a callback about a request, which the log then names.
+// Calls fn as log_throw does, where fn is a callback about a request, which the log then names.
 template <class F> void log_throw_of(const skua_request *raw, F &&fn) noexcept
 {
     try {
