@@ -112,6 +112,126 @@ typedef struct skua_request skua_request;
 typedef struct skua_file skua_file;
 typedef struct skua_connection skua_connection;
 
+// ---- TLS --------------------------------------------------------------------------------------
+
+// HTTPS, for servers that have a certificate. The library must be compiled with SKUA_TLS, which
+// needs OpenSSL 3.0 or later; without it skua_start and the functions here fail with
+// SKUA_EUNSUPPORTED. TLS 1.2 and 1.3 are spoken, with the suites of Mozilla's intermediate
+// configuration. There is no renegotiation, no compression and no early data.
+
+// Whether clients show certificates of their own.
+typedef enum skua_tls_asking {
+    SKUA_TLS_ASK_NOT = 0,
+    SKUA_TLS_ASK,    // a client may have none; one that it shows must be valid
+    SKUA_TLS_REQUIRE // a client without a valid one is refused in the handshake
+} skua_tls_asking;
+
+// The demands on clients: whether they are asked for a certificate, and the authorities that may have
+// signed it. Zero: nothing is asked.
+typedef struct skua_tls_clients {
+    skua_tls_asking asking;
+    const char *ca_file; // PEM; or the same in memory:
+    skua_slice ca_pem;
+} skua_tls_clients;
+
+// A certificate with its key. Everything is copied or read during the call that it is given to.
+typedef struct skua_tls_certificate {
+    // PEM: first the server's own certificate, then those that signed it, each before the one that
+    // signed it.
+    const char *file;
+    skua_slice pem; // the same in memory, where file is NULL
+    // Its private key in PEM, not encrypted: RSA, ECDSA or Ed25519. NULL and empty: it is in the file
+    // or the octets of the certificate.
+    const char *key_file;
+    skua_slice key_pem;
+    // Server names for which it is used, separated by spaces: "example.org *.example.org". A wildcard
+    // stands for one label. NULL: the DNS names in the certificate. Several certificates may have a
+    // name when their keys are of different kinds: then a client gets one that it can check.
+    const char *names;
+    // Used for clients that send no name, or one that nobody has. One at most; else the first.
+    bool is_default;
+    // The demands on clients that come for these names; NULL: skua_tls_desc.clients. Certificates
+    // that share a name must agree.
+    const skua_tls_clients *clients;
+} skua_tls_certificate;
+
+// Certificates that have been loaded, for skua_tls_desc.choose. Counted; it never changes.
+typedef struct skua_tls_identity skua_tls_identity;
+
+// The oldest version of TLS that is spoken.
+typedef enum skua_tls_version {
+    SKUA_TLS_DEFAULT = 0, // 1.2
+    SKUA_TLS_1_2,
+    SKUA_TLS_1_3
+} skua_tls_version;
+
+// How a server speaks TLS. All zero: it does not. Zero means default for every member, but there must
+// be certificates, or choose.
+typedef struct skua_tls_desc {
+    // Addresses that speak TLS, separated by spaces, each in the form of skua_config.listen. Those of
+    // skua_config.listen, skua_listen and skua_listen_fd do not.
+    const char *listen;
+    const skua_tls_certificate *certificates;
+    unsigned certificate_count;
+    // Finds the certificate for a server name that certificates has not; may be NULL. server_name:
+    // in lower case, valid during the call; empty if the client sent none.
+    // Returns: one with a reference that the library drops (skua_tls_identity_ref), or NULL for the
+    // default; without a default the client is refused (unrecognized_name).
+    // Thread: the worker of the connection; several call at once. It must not wait.
+    skua_tls_identity *(*choose)(skua_slice server_name, void *user);
+    void *choose_user;
+    skua_tls_version oldest_version;
+    // Groups for the exchange of keys, separated by spaces, the best first; those that this OpenSSL
+    // does not know are left out. Default "X25519MLKEM768 X25519 P-256 P-384".
+    const char *groups;
+    skua_tls_clients clients;
+    // Session tickets let clients come back with a short handshake. Their keys are random, replaced
+    // every 12 hours, and known to all workers. From this file instead: one or more keys of 80 octets
+    // each (name 16, AES-256 key 32, HMAC key 32). The first makes tickets, all open them; so machines
+    // that share the file take up each other's sessions. It is read again by a reload.
+    const char *ticket_file;
+    bool no_tickets;
+    // Who protects records after the handshake: "openssl"; default: the library where it can.
+    const char *records;
+    int64_t handshake_timeout_ns; // from the first octet; default 10 s
+    // Appends the secrets of every connection to this file, for Wireshark: whoever has it can read
+    // everything. For debugging only; default none.
+    const char *keylog_file;
+} skua_tls_desc;
+
+// Loads one certificate, or several for the same names whose keys are of different kinds. names and
+// is_default are not looked at.
+// why: the sentence about a failure; may be NULL. why_room: octets there; 512 are enough.
+// Errors: SKUA_EINVAL, SKUA_ENOENT, SKUA_EACCES, SKUA_EIO, SKUA_ELIMIT, SKUA_ENOMEM, SKUA_ENOFILE,
+// SKUA_EUNSUPPORTED.  Thread: any.
+SKUA_API SKUA_NODISCARD skua_status skua_tls_identity_new(const skua_tls_certificate *certificates,
+                                                          unsigned count,
+                                                          skua_tls_identity **identity, char *why,
+                                                          size_t why_room);
+
+// Adds a reference; drops one, NULL is allowed.  Thread: any.
+SKUA_API skua_tls_identity *skua_tls_identity_ref(skua_tls_identity *identity);
+SKUA_API void skua_tls_identity_unref(skua_tls_identity *identity);
+
+// Makes a certificate that is signed by its own key (ECDSA P-256), for development: clients trust it
+// when they are told to. It is valid for 365 days, from an hour before unix_s.
+// names: host names and IP addresses, separated by spaces: "localhost 127.0.0.1 ::1". unix_s: now, in
+// seconds since 1970. certificate_pem, key_pem: each to be freed by skua_tls_free.
+// Errors: SKUA_EINVAL no names, or one is neither; SKUA_ENOMEM; SKUA_EUNSUPPORTED.  Thread: any.
+SKUA_API SKUA_NODISCARD skua_status skua_tls_self_signed(const char *names, int64_t unix_s,
+                                                         skua_slice *certificate_pem,
+                                                         skua_slice *key_pem);
+
+// Writes the SHA-256 of the first certificate in a PEM, as browsers show it: 32 pairs of hexadecimal
+// digits, in upper case, separated by colons, and a NUL. not_after_unix_s: the second in which it
+// expires; may be NULL.
+// Errors: SKUA_EINVAL no certificate in it; SKUA_ENOMEM; SKUA_EUNSUPPORTED.  Thread: any.
+SKUA_API SKUA_NODISCARD skua_status skua_tls_fingerprint(skua_slice certificate_pem, char text[96],
+                                                         int64_t *not_after_unix_s);
+
+// Wipes and frees octets of skua_tls_self_signed. Empty ones are allowed.
+SKUA_API void skua_tls_free(skua_slice octets);
+
 // ---- Configuration ----------------------------------------------------------------------------
 
 // How the access log is written; see skua_config.log. The octets of a line are those of content
@@ -247,6 +367,8 @@ typedef struct skua_config {
     // octets of memory for lines that wait to be written; default 16777216. A worker has 131072 in any
     // case. Lines beyond it are lost, and how many is logged.
     size_t log_buffer_max;
+
+    skua_tls_desc tls; // HTTPS; see there
 
     // Hooks. Called on the worker's thread, when it begins to turn and when it has ended, after its
     // last request; in between, timers can be started on it. May be NULL.

@@ -11,7 +11,46 @@
 
 #include <openssl/crypto.h>
 #include <openssl/err.h>
+#include <openssl/rand.h>
 #include <string.h>
+
+static const tls_library_hooks *library_hooks(const SSL *ssl)
+{
+    return SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));
+}
+
+// Makes OpenSSL answer the extension. The name was looked at before, in the hello.
+static int library_take_name(SSL *ssl, int *alert, void *user)
+{
+    (void)ssl;
+    (void)alert;
+    (void)user;
+    return SSL_TLSEXT_ERR_OK;
+}
+
+// Answers about a ticket. The numbers are those of both libraries.
+enum {
+    LIBRARY_TICKET_FAILED = -1,
+    LIBRARY_TICKET_UNKNOWN,
+    LIBRARY_TICKET_OPENS,
+    LIBRARY_TICKET_RENEW
+};
+
+// The key for a ticket, made or opened. *result: what to answer when that went well.
+static const tls_ticket_key *library_ticket_key(SSL *ssl, unsigned char *name, unsigned char *iv,
+                                                bool makes, int *result)
+{
+    bool is_first = true;
+    const tls_ticket_key *key = library_hooks(ssl)->ticket_key(ssl, makes ? NULL : name, &is_first);
+    *result = makes ? LIBRARY_TICKET_FAILED : LIBRARY_TICKET_UNKNOWN;
+    if (!key) return NULL;
+    if (makes) {
+        memcpy(name, key->name, sizeof key->name);
+        if (RAND_bytes(iv, 16) != 1) return NULL;
+    }
+    *result = is_first ? LIBRARY_TICKET_OPENS : LIBRARY_TICKET_RENEW;
+    return key;
+}
 
 #ifdef OPENSSL_IS_AWSLC
 
@@ -61,6 +100,34 @@ bool tls_library_mac_of(tls_library_mac *mac, skua_slice key, skua_slice octets,
     memcpy(out, digest, len);
     OPENSSL_cleanse(digest, sizeof digest);
     return true;
+}
+
+static enum ssl_select_cert_result_t library_hello(const SSL_CLIENT_HELLO *hello)
+{
+    const uint8_t *name = NULL;
+    size_t len = 0;
+    (void)SSL_early_callback_ctx_extension_get(hello, TLSEXT_TYPE_server_name, &name, &len);
+    int alert = library_hooks(hello->ssl)->hello(hello->ssl, name, len);
+    return alert ? ssl_select_cert_error : ssl_select_cert_success; // the alert is the library's
+}
+
+static int library_ticket(SSL *ssl, uint8_t *name, uint8_t *iv, EVP_CIPHER_CTX *cipher,
+                          HMAC_CTX *mac, int makes)
+{
+    int result;
+    const tls_ticket_key *key = library_ticket_key(ssl, name, iv, makes, &result);
+    if (!key) return result;
+    bool is_set = HMAC_Init_ex(mac, key->mac, sizeof key->mac, EVP_sha256(), NULL) == 1 &&
+                  EVP_CipherInit_ex(cipher, EVP_aes_256_cbc(), NULL, key->cipher, iv, makes) == 1;
+    return is_set ? result : LIBRARY_TICKET_FAILED;
+}
+
+void tls_library_hook(SSL_CTX *ssl, tls_library_hooks *hooks)
+{
+    SSL_CTX_set_app_data(ssl, hooks);
+    SSL_CTX_set_select_certificate_cb(ssl, library_hello);
+    SSL_CTX_set_tlsext_servername_callback(ssl, library_take_name);
+    SSL_CTX_set_tlsext_ticket_key_cb(ssl, library_ticket);
 }
 
 #else
@@ -126,6 +193,51 @@ bool tls_library_mac_of(tls_library_mac *mac, skua_slice key, skua_slice octets,
     memcpy(out, digest, len);
     OPENSSL_cleanse(digest, sizeof digest);
     return true;
+}
+
+static int library_hello(SSL *ssl, int *alert, void *user)
+{
+    const unsigned char *name = NULL;
+    size_t len = 0;
+    (void)user;
+    if (SSL_client_hello_get0_ext(ssl, TLSEXT_TYPE_server_name, &name, &len) != 1) name = NULL;
+    *alert = library_hooks(ssl)->hello(ssl, name, len);
+    return *alert ? SSL_CLIENT_HELLO_ERROR : SSL_CLIENT_HELLO_SUCCESS;
+}
+
+static bool library_set_mac(EVP_MAC_CTX *mac, const tls_ticket_key *key)
+{
+    char digest[] = "SHA256";
+    unsigned char octets[sizeof key->mac];
+    memcpy(octets, key->mac, sizeof octets);
+    OSSL_PARAM params[] = {
+        OSSL_PARAM_construct_octet_string(OSSL_MAC_PARAM_KEY, octets, sizeof octets),
+        OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest, 0),
+        OSSL_PARAM_construct_end(),
+    };
+    bool is_set = EVP_MAC_CTX_set_params(mac, params) == 1;
+    OPENSSL_cleanse(octets, sizeof octets);
+    return is_set;
+}
+
+static int library_ticket(SSL *ssl, unsigned char *name, unsigned char *iv, EVP_CIPHER_CTX *cipher,
+                          EVP_MAC_CTX *mac, int makes)
+{
+    int result;
+    const EVP_CIPHER *kind = library_hooks(ssl)->ticket_cipher;
+    const tls_ticket_key *key = library_ticket_key(ssl, name, iv, makes, &result);
+    if (!key) return result;
+    bool is_set = library_set_mac(mac, key) &&
+                  EVP_CipherInit_ex(cipher, kind, NULL, key->cipher, iv, makes) == 1;
+    return is_set ? result : LIBRARY_TICKET_FAILED;
+}
+
+void tls_library_hook(SSL_CTX *ssl, tls_library_hooks *hooks)
+{
+    SSL_CTX_set_app_data(ssl, hooks);
+    SSL_CTX_set_client_hello_cb(ssl, library_hello, NULL);
+    SSL_CTX_set_tlsext_servername_callback(ssl, library_take_name);
+    SSL_CTX_set_tlsext_ticket_key_evp_cb(ssl, library_ticket);
 }
 
 #endif

@@ -9,7 +9,10 @@
 
 #ifdef SKUA_TLS
 
+#include "net/tls_tickets.h"
+
 #include <openssl/evp.h>
+#include <openssl/ssl.h>
 
 // A cipher by its name in OpenSSL, as "AES-128-GCM", looked up once for the many contexts that are
 // made with it.  Returns: NULL when memory ran out, or when the library does not have it.
@@ -25,6 +28,21 @@ void tls_library_mac_free(tls_library_mac *mac); // NULL is allowed
 
 // out: room for the digest, written on success only.  Returns: false when memory ran out.
 bool tls_library_mac_of(tls_library_mac *mac, skua_slice key, skua_slice octets, uint8_t *out);
+
+// The questions of a handshake. The SSL_CTX keeps a pointer to it as its app data.
+typedef struct tls_library_hooks {
+    // The client's hello has been read, and nothing decided yet. server_name: the content of that
+    // extension, NULL for none. After a HelloRetryRequest it is called again.
+    // Returns SSL_AD_CLOSE_NOTIFY, which is 0, to go on, or the alert to end with.
+    int (*hello)(SSL *ssl, const unsigned char *server_name, size_t len);
+    // Finds a ticket's key by its name, or the one that makes tickets (name NULL). NULL: there is
+    // none.  *is_first: whether it makes tickets.
+    const tls_ticket_key *(*ticket_key)(SSL *ssl, const unsigned char *name, bool *is_first);
+    EVP_CIPHER *ticket_cipher; // AES-256-CBC
+} tls_library_hooks;
+
+// hooks: lives as long as ssl and each SSL of it.
+void tls_library_hook(SSL_CTX *ssl, tls_library_hooks *hooks);
 
 #endif
 #endif

@@ -29,7 +29,7 @@ FIXED = {
     "fields of a reply", "sentence of `skua_refuse`", "entries of a listing", "fields of an interim response",
     "name and value of a cookie set", "path or domain of a cookie set", "credit of a slow reader",
     "the end of a response", "looks for input", "pairs of ready TLS contexts", "TLS record that has come in part",
-    "TLS records without data", "TLS records with one key",
+    "TLS records without data", "TLS records with one key", "certificates of a client", "subject of a client's certificate",
 }
 
 
@@ -46,7 +46,7 @@ def members(struct):
     return found
 
 
-MEMBERS = {**members("skua_config"), **members("skua_directory_config")}
+MEMBERS = {**members("skua_config"), **members("skua_directory_config"), **members("skua_tls_desc")}
 
 
 def number(text):

@@ -22,6 +22,9 @@ MAY_BE_NULL = {
     "skua_respond_borrowed": {"release"},
     "skua_request_set": {"object"},
     "skua_connection_set": {"object"},
+    "skua_tls_identity_new": {"why"},
+    "skua_tls_identity_unref": {"identity"},
+    "skua_tls_fingerprint": {"not_after_unix_s"},
 }
 
 # Rows of their own that stand for several: see request.h of the tables.

@@ -69,6 +69,7 @@ enum { TOLD_OCTETS = 4096, PATIENCE_S = 60 };
 #include "misuses/server.h"
 #include "misuses/request.h"
 #include "misuses/file.h"
+#include "misuses/tls.h"
 #undef STOPS
 #undef GIVES
 
@@ -80,6 +81,7 @@ static const misuse misuses[] = {
 #include "misuses/server.h"
 #include "misuses/request.h"
 #include "misuses/file.h"
+#include "misuses/tls.h"
 #undef STOPS
 #undef GIVES
 };

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+//
+// A client of OpenSSL's and a worker's acceptor.
+
+#include "support/tls_pair.h"
+
+#ifdef SKUA_TLS
+
+#include "base/assert.h"
+
+#include <openssl/err.h>
+
+enum { PAIR_STEPS_MAX = 20 };
+
+static void pair_told(const SSL *ssl, int where, int what)
+{
+    tls_pair *pair = SSL_get_app_data(ssl);
+    if ((where & SSL_CB_READ_ALERT) == SSL_CB_READ_ALERT) pair->alert = what & 0xff;
+}
+
+static void pair_set_client(tls_pair *pair, const tls_client *how)
+{
+    SSL *ssl = pair->client;
+    if (how->name) SKUA_ASSERT(SSL_set_tlsext_host_name(ssl, how->name) == 1);
+    if (how->signatures) SKUA_ASSERT(SSL_set1_sigalgs_list(ssl, how->signatures) == 1);
+    if (how->groups) SKUA_ASSERT(SSL_set1_groups_list(ssl, how->groups) == 1);
+    if (how->protocols.len) {
+        SKUA_ASSERT(SSL_set_alpn_protos(ssl, (const unsigned char *)how->protocols.ptr,
+                                        (unsigned)how->protocols.len) == 0);
+    }
+    if (how->certificate) {
+        SKUA_ASSERT(SSL_use_certificate(ssl, how->certificate->x) == 1);
+        SKUA_ASSERT(SSL_use_PrivateKey(ssl, how->certificate->key) == 1);
+    }
+    if (how->session) SKUA_ASSERT(SSL_set_session(ssl, how->session) == 1);
+}
+
+static void pair_make_client(tls_pair *pair, const tls_client *how)
+{
+    pair->client_context = SSL_CTX_new(TLS_client_method());
+    SKUA_ASSERT(pair->client_context);
+    SSL_CTX_set_info_callback(pair->client_context, pair_told);
+    SSL_CTX_set_session_cache_mode(pair->client_context, SSL_SESS_CACHE_OFF);
+    SSL_CTX_set_security_level(pair->client_context, 0); // so that it may offer TLS 1.1
+    SSL_CTX_set_min_proto_version(pair->client_context, how->version_min);
+    SSL_CTX_set_max_proto_version(pair->client_context, how->version_max);
+    pair->client = SSL_new(pair->client_context);
+    SKUA_ASSERT(pair->client);
+    SSL_set_app_data(pair->client, pair);
+    SSL_set_connect_state(pair->client);
+    pair_set_client(pair, how);
+}
+
+static void pair_connect(tls_pair *pair)
+{
+    BIO *up = BIO_new(BIO_s_mem()), *down = BIO_new(BIO_s_mem());
+    SKUA_ASSERT(up && down);
+    BIO_up_ref(up);
+    BIO_up_ref(down);
+    SSL_set_bio(pair->client, down, up);
+    SSL_set_bio(pair->server, up, down);
+}
+
+static bool pair_step(SSL *ssl)
+{
+    ERR_clear_error();
+    return SSL_do_handshake(ssl) == 1;
+}
+
+bool tls_pair_shake(tls_pair *pair, tls_acceptor *acceptor, const tls_client *how)
+{
+    char octets[16];
+    bool client_is_done = false, server_is_done = false;
+    *pair = (tls_pair){ .alert = -1 };
+    pair_make_client(pair, how);
+    pair->server = tls_acceptor_begin(acceptor, &pair->choice);
+    SKUA_ASSERT(pair->server);
+    pair_connect(pair);
+    for (int i = 0; i < PAIR_STEPS_MAX && !(client_is_done && server_is_done); i++) {
+        if (!client_is_done) client_is_done = pair_step(pair->client);
+        if (!server_is_done) server_is_done = pair_step(pair->server);
+    }
+    (void)SSL_read(pair->client, octets, sizeof octets); // tickets, or an alert
+    ERR_clear_error();
+    if (server_is_done) pair->facts = tls_facts_new(NULL, pair->server, &pair->choice);
+    return client_is_done && server_is_done && pair->alert < 0;
+}
+
+SSL_SESSION *tls_pair_session(const tls_pair *pair)
+{
+    return SSL_get1_session(pair->client);
+}
+
+void tls_pair_free(tls_pair *pair)
+{
+    tls_facts_unref(pair->facts);
+    SSL_set_shutdown(pair->client, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
+    SSL_set_shutdown(pair->server, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
+    SSL_free(pair->client);
+    SSL_free(pair->server);
+    SSL_CTX_free(pair->client_context);
+    tls_choice_end(&pair->choice);
+    *pair = (tls_pair){ 0 };
+}
+
+#endif
