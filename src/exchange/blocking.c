@@ -173,7 +173,7 @@ static skua_status reply_send(skua_reply *reply, skua_request *r)
     return given;
 }
 
-static void reply_answer(skua_reply *reply, skua_request *r)
+static void reply_respond(skua_reply *reply, skua_request *r)
 {
     if (r->responding != RESPONSE_NONE) return; // by handler_timeout_ns
     if (!reply->status) {
@@ -198,7 +198,7 @@ static void reply_deliver(mail *letter, void *reader)
     skua_reply *reply = (skua_reply *)(void *)((char *)letter - offsetof(skua_reply, letter));
     skua_request *r = reply->request;
     reply_take_back(reply, w);
-    if (r->life == LIFE_GOES_ON) reply_answer(reply, r);
+    if (r->life == LIFE_GOES_ON) reply_respond(reply, r);
     skua_request_drop(r);
     reply_free(reply);
 }
