@@ -127,9 +127,10 @@ bool tls_keys_next(tls_keys *k, tls_labels *l)
 // RFC 8446 §5.3.
 void tls_keys_nonce(const tls_keys *k, uint8_t nonce[TLS_KEYS_NONCE_OCTETS])
 {
+    uint64_t sequence = k->sequence;
     memcpy(nonce, k->iv, TLS_KEYS_NONCE_OCTETS);
-    for (unsigned i = 0; i < 8; i++)
-        nonce[4 + i] ^= (uint8_t)(k->sequence >> (56 - 8 * i));
+    for (unsigned i = TLS_KEYS_NONCE_OCTETS; sequence; sequence >>= 8)
+        nonce[--i] ^= (uint8_t)sequence;
 }
 
 void tls_keys_wipe(tls_keys *k)

@@ -14,6 +14,8 @@
 #include <openssl/rand.h>
 #include <string.h>
 
+enum { TAG_OCTETS = 16 };
+
 static const tls_library_hooks *library_hooks(const SSL *ssl)
 {
     return SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));
@@ -68,6 +70,17 @@ EVP_CIPHER *tls_library_cipher(const char *name)
 void tls_library_cipher_free(EVP_CIPHER *cipher)
 {
     (void)cipher;
+}
+
+bool tls_library_begin(EVP_CIPHER_CTX *context, uint8_t *nonce, char *tag)
+{
+    return EVP_CipherInit_ex(context, NULL, NULL, NULL, nonce, -1) &&
+           (!tag || EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, TAG_OCTETS, tag));
+}
+
+bool tls_library_tag(EVP_CIPHER_CTX *context, char *tag)
+{
+    return EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_GET_TAG, TAG_OCTETS, tag);
 }
 
 static HMAC_CTX *library_hmac(tls_library_mac *mac)
@@ -145,6 +158,38 @@ EVP_CIPHER *tls_library_cipher(const char *name)
 void tls_library_cipher_free(EVP_CIPHER *cipher)
 {
     EVP_CIPHER_free(cipher);
+}
+
+// Parameters whose names are looked up as seldom as OpenSSL allows.
+#define LIBRARY_OCTETS(name, octets, len)                                                          \
+    { name, OSSL_PARAM_OCTET_STRING, octets, len, OSSL_PARAM_UNMODIFIED }
+
+// Each EVP_CipherInit with a nonce has OpenSSL 3.0 ask its provider how long nonces are, and the tag
+// is one more call: 1,400 instructions for each record. GCM takes both at once, its nonce by the
+// parameter that EVP_CTRL_AEAD_SET_IV_FIXED stands for, in which -1 means the whole of it.
+static bool library_begin_gcm(EVP_CIPHER_CTX *context, uint8_t *nonce, char *tag)
+{
+    const OSSL_PARAM params[] = {
+        LIBRARY_OCTETS(OSSL_CIPHER_PARAM_AEAD_TLS1_IV_FIXED, nonce, SIZE_MAX),
+        LIBRARY_OCTETS(tag ? OSSL_CIPHER_PARAM_AEAD_TAG : NULL, tag, TAG_OCTETS),
+        OSSL_PARAM_END,
+    };
+    return EVP_CIPHER_CTX_set_params(context, params);
+}
+
+bool tls_library_begin(EVP_CIPHER_CTX *context, uint8_t *nonce, char *tag)
+{
+    if (EVP_CIPHER_CTX_get_mode(context) == EVP_CIPH_GCM_MODE)
+        return library_begin_gcm(context, nonce, tag);
+    return EVP_CipherInit_ex(context, NULL, NULL, NULL, nonce, -1) &&
+           (!tag || EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, TAG_OCTETS, tag));
+}
+
+bool tls_library_tag(EVP_CIPHER_CTX *context, char *tag)
+{
+    OSSL_PARAM params[] = { LIBRARY_OCTETS(OSSL_CIPHER_PARAM_AEAD_TAG, tag, TAG_OCTETS),
+                            OSSL_PARAM_END };
+    return EVP_CIPHER_CTX_get_params(context, params);
 }
 
 static EVP_MAC_CTX *library_mac(tls_library_mac *mac)

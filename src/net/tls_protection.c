@@ -35,14 +35,15 @@ void tls_protection_wipe(tls_protection *p)
 }
 
 // The context of a direction, which knows the next record's nonce; NULL when memory ran out.
-static EVP_CIPHER_CTX *protection_context(tls_protection *p, tls_direction direction)
+// tag: of a record to be opened, or NULL.
+static EVP_CIPHER_CTX *protection_context(tls_protection *p, tls_direction direction, char *tag)
 {
     uint8_t nonce[TLS_KEYS_NONCE_OCTETS];
     const tls_pair *pair = tls_contexts_find(p->contexts, &p->pair, p->keys);
     if (!pair) return NULL;
-    EVP_CIPHER_CTX *context = pair->contexts[direction];
     tls_keys_nonce(&p->keys[direction], nonce);
-    return EVP_CipherInit_ex(context, NULL, NULL, NULL, nonce, -1) ? context : NULL;
+    EVP_CIPHER_CTX *context = pair->contexts[direction];
+    return tls_library_begin(context, nonce, tag) ? context : NULL;
 }
 
 // from: NULL for what is authenticated and not sealed. len: less than INT_MAX, as all of a record is.
@@ -95,11 +96,11 @@ static bool seal_record(tls_protection *p, tls_content type, const slice *pieces
                         char *record, size_t len)
 {
     char *content = record + TLS_HEADER_OCTETS, *tag = content + len + 1;
-    EVP_CIPHER_CTX *context = protection_context(p, TLS_SEAL);
+    EVP_CIPHER_CTX *context = protection_context(p, TLS_SEAL, NULL);
     header_write(record, len + 1 + TLS_TAG_OCTETS);
     return context && context_add(context, NULL, record, TLS_HEADER_OCTETS) &&
            seal_content(context, type, pieces, count, content) && context_finish(context, tag) &&
-           EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_GET_TAG, TLS_TAG_OCTETS, tag);
+           tls_library_tag(context, tag);
 }
 
 static size_t seal_has_failed(tls_protection *p)
@@ -156,8 +157,8 @@ tls_opened tls_open(tls_protection *p, char *record, size_t len, slice *inner)
     SKUA_ASSERT(len >= TLS_AROUND_OCTETS);
     char *content = record + TLS_HEADER_OCTETS, *tag = record + len - TLS_TAG_OCTETS;
     size_t octets = (size_t)(tag - content);
-    EVP_CIPHER_CTX *context = protection_context(p, TLS_OPEN);
-    if (!context || !EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, TLS_TAG_OCTETS, tag)) {
+    EVP_CIPHER_CTX *context = protection_context(p, TLS_OPEN, tag);
+    if (!context) {
         ERR_clear_error();
         return TLS_OPENED_NO_MEMORY;
     }
