@@ -27,7 +27,8 @@ bool tls_desc_is_given(const skua_tls_desc *desc)
 
 static bool context_knows_group(SSL_CTX *scratch, const char *name)
 {
-    bool knows = SSL_CTX_set1_groups_list(scratch, name) == 1;
+    // OpenSSL has a macro here, which casts const away.
+    bool knows = SSL_CTX_set1_groups_list(scratch, (char *)(uintptr_t)name) == 1;
     ERR_clear_error();
     return knows;
 }

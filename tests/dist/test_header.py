@@ -36,6 +36,16 @@ def test_implementation_compiles_clean(folder, compiler, standard, level):
     run(compile_text(folder, f"{compiler}-{standard}{level}.c", IMPLEMENTATION, words))
 
 
+@pytest.mark.parametrize("standard,level", [("c11", "-O2"), ("c2x", "-O0")])
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_implementation_with_tls_compiles_clean(folder, compiler, standard, level):
+    name = f"tls-{compiler}-{standard}"
+    words = [compiler, f"-std={standard}", level, "-DSKUA_TLS", *C_WARNINGS]
+    run(compile_text(folder, f"{name}.c", IMPLEMENTATION + APP.replace("<skua.h>", '"skua.h"'), words))
+    run([compiler, folder / f"{name}.c.o", "-lssl", "-lcrypto", "-lpthread", "-o", folder / name])
+    assert answers(folder / name) == b"Hello, World!"
+
+
 @pytest.mark.parametrize("standard", ["c11", "gnu17", "c2x"])
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 def test_declarations_compile_clean(folder, compiler, standard):
