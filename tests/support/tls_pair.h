@@ -18,8 +18,9 @@ typedef struct tls_client {
     const char *groups;
     skua_slice protocols; // for ALPN, each behind its length
     int version_min, version_max;
-    const tls_made *certificate; // and what signed it, by itself, is known to the server
-    SSL_SESSION *session;        // to take up
+    const tls_made *certificate;      // and what signed it, by itself, is known to the server
+    SSL_SESSION *session;             // to take up
+    void (*server_turn)(bool begins); // called around each step of the server's; may be NULL
 } tls_client;
 
 typedef struct tls_pair {
