@@ -99,6 +99,7 @@ bool tls_pair_shake(tls_pair *pair, tls_acceptor *acceptor, const tls_client *ho
     if (!pair_begin(pair, acceptor, how)) return false;
     for (int i = 0; i < PAIR_STEPS_MAX && !(client_is_done && server_is_done); i++) {
         if (!client_is_done) client_is_done = pair_step(pair->client);
+        if (how->second_name) SSL_set_tlsext_host_name(pair->client, how->second_name);
         if (!server_is_done) server_is_done = pair_step_server(pair, how);
     }
     (void)SSL_read(pair->client, octets, sizeof octets); // tickets, or an alert

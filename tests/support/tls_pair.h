@@ -14,7 +14,8 @@
 // How the client behaves. Zero: as OpenSSL does, without a server name.
 typedef struct tls_client {
     const char *name;
-    const char *signatures; // as "RSA-PSS+SHA256"
+    const char *second_name; // in its second hello; NULL: the same
+    const char *signatures;  // as "RSA-PSS+SHA256"
     const char *groups;
     skua_slice protocols; // for ALPN, each behind its length
     int version_min, version_max;
