@@ -213,6 +213,14 @@ SKUA_API SKUA_NODISCARD skua_status skua_tls_identity_new(const skua_tls_certifi
 SKUA_API skua_tls_identity *skua_tls_identity_ref(skua_tls_identity *identity);
 SKUA_API void skua_tls_identity_unref(skua_tls_identity *identity);
 
+// Changes how the server speaks TLS, from the next handshake on; connections that are there keep
+// what they have. Random ticket keys stay. desc: read during the call; listen is not looked
+// at. why: the sentence about a failure, as skua_tls_identity_new has it.
+// Errors: those of skua_tls_identity_new, the server stays as it was; SKUA_ESTATE it speaks no TLS.
+// Thread: any; not while the server is freed.
+SKUA_API SKUA_NODISCARD skua_status skua_tls_reload(skua_server *server, const skua_tls_desc *desc,
+                                                    char *why, size_t why_room);
+
 // Makes a certificate that is signed by its own key (ECDSA P-256), for development: clients trust it
 // when they are told to. It is valid for 365 days, from an hour before unix_s.
 // names: host names and IP addresses, separated by spaces: "localhost 127.0.0.1 ::1". unix_s: now, in
@@ -507,6 +515,9 @@ SKUA_API SKUA_NODISCARD skua_status skua_server_on_free(skua_server *server,
 // with the real port; NULL when there is none of that index.  Lifetime: the server's.
 SKUA_API const char *skua_server_address(const skua_server *server, size_t index);
 
+// Whether TLS is spoken at that address.
+SKUA_API bool skua_server_address_is_secure(const skua_server *server, size_t index);
+
 // The number of workers, and the name of the backend in use ("uring"); after skua_start.
 SKUA_API unsigned skua_server_workers(const skua_server *server);
 SKUA_API const char *skua_server_backend(const skua_server *server);
@@ -565,6 +576,29 @@ SKUA_API skua_slice skua_request_path(const skua_request *request);
 SKUA_API skua_slice skua_request_query(const skua_request *request);
 SKUA_API skua_slice skua_request_authority(const skua_request *request);
 SKUA_API int skua_request_version(const skua_request *request);
+
+enum { SKUA_TLS_FINGERPRINT_OCTETS = 32 };
+
+// How a connection is protected.
+typedef struct skua_tls_info {
+    const char *version;    // "TLSv1.3"
+    const char *cipher;     // "TLS_AES_128_GCM_SHA256"
+    skua_slice server_name; // that the client sent, in lower case; empty: none
+    skua_slice protocol;    // agreed on by ALPN; empty: none
+    // The subject of the client's certificate, as in RFC 4514; empty: it has shown none.
+    skua_slice client;
+    const unsigned char *client_fingerprint; // SHA-256 of that certificate; NULL: none
+    bool is_resumed;                         // by a session ticket
+} skua_tls_info;
+
+// Whether the request came over TLS, and its scheme, "https" or "http".  Thread: worker, pool.
+SKUA_API bool skua_request_is_secure(const skua_request *request);
+SKUA_API const char *skua_request_scheme(const skua_request *request);
+
+// Tells how it is protected. info: what it points to lives until on_end has been called, or a blocking
+// handler has returned. Returns: false, and *info is not written, if the request came in the clear, or
+// has ended.  Thread: worker, pool.
+SKUA_API bool skua_request_tls(const skua_request *request, skua_tls_info *info);
 
 // Whether the path can name a file: false if it held an encoded slash, a backslash or an encoded
 // one.

@@ -8,6 +8,7 @@
 #include "base/out.h"
 
 #include "base/assert.h"
+#include "base/inline.h"
 
 static void out_unref_block(out_queue *out, block *b)
 {
@@ -57,7 +58,7 @@ static void out_drop_first(out_queue *out)
     if (release) release(user);
 }
 
-void out_deinit(out_queue *out)
+BASE_INLINE void out_deinit(out_queue *out)
 {
     while (out->count) {
         out->octets -= out->segments[out->first].len;

@@ -46,6 +46,8 @@ struct skua_reply {
     slice content; // of the request
     io_address peer;
     bool peer_was_done;
+    bool is_secure;
+    skua_tls_info tls; // if is_secure; what it points to lies in memory
     struct {
         atomic_bool gone;
     } shared;
@@ -213,6 +215,12 @@ const io_address *blocking_peer(const skua_reply *reply)
     return &reply->peer;
 }
 
+bool blocking_tls(const skua_reply *reply, skua_tls_info *info)
+{
+    if (reply->is_secure) *info = reply->tls;
+    return reply->is_secure;
+}
+
 bool blocking_peer_was_done(const skua_reply *reply)
 {
     return reply->peer_was_done;
@@ -234,6 +242,27 @@ static void reply_run(task *self)
     worker_post(home, &reply->letter);
 }
 
+// The connection may be gone while the handler runs.
+static bool reply_copy_tls(skua_reply *reply, const skua_request *r)
+{
+    skua_tls_info *info = &reply->tls;
+    reply->is_secure = skua_request_tls(r, info);
+    if (!reply->is_secure) return true;
+    slice name = info->server_name, client = info->client, protocol = info->protocol;
+    slice print = { 0 };
+    if (info->client_fingerprint)
+        print = slice_make((const char *)info->client_fingerprint, SKUA_TLS_FINGERPRINT_OCTETS);
+    info->server_name = arena_copy(&reply->memory, name);
+    info->client = arena_copy(&reply->memory, client);
+    info->protocol = arena_copy(&reply->memory, protocol);
+    print = arena_copy(&reply->memory, print);
+    info->client_fingerprint = print.len ? (const unsigned char *)print.ptr : NULL;
+    return info->server_name.len == name.len && info->client.len == client.len &&
+           info->protocol.len == protocol.len;
+}
+
+static void reply_free(skua_reply *reply);
+
 static skua_reply *reply_new(skua_request *r, const blocking_route *entry, slice content)
 {
     skua_reply *reply = memory_zeroed(sizeof *reply);
@@ -249,7 +278,9 @@ static skua_reply *reply_new(skua_request *r, const blocking_route *entry, slice
     block_store_init(&reply->blocks, 0);
     arena_init(&reply->memory, &reply->blocks);
     reply->decoding.memory = &reply->memory;
-    return reply;
+    if (reply_copy_tls(reply, r)) return reply;
+    reply_free(reply);
+    return NULL;
 }
 
 // The simulated kernel has no threads: there the handler runs at once, so that runs replay.

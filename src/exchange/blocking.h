@@ -20,8 +20,10 @@ void blocking_free(blocking *b);
 // The request's connection has died, or a deadline passed: nobody waits for the reply.
 void blocking_let_go(skua_reply *reply);
 
-// The connection's peer, and whether it was done, when the handler was called.
+// The connection's peer, how it is protected, and whether the peer was done, when the handler was
+// called.
 const io_address *blocking_peer(const skua_reply *reply);
+bool blocking_tls(const skua_reply *reply, skua_tls_info *info);
 bool blocking_peer_was_done(const skua_reply *reply);
 
 // Adds a route. Returns the user of its handler, which is blocking_begin; NULL when memory ran out.

@@ -39,6 +39,7 @@ bool hosts_take(const host_rule *rule, slice authority)
     slice name = syntax_host_name(authority);
     switch (rule->kind) {
     case HOSTS_ANY: return true;
+    case HOSTS_ANY_BY_TRANSPORT: return true;
     case HOSTS_LOOPBACK: return hosts_is_loopback(name);
     case HOSTS_NAMED: return hosts_name(rule->names, name);
     }

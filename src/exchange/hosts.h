@@ -7,7 +7,12 @@
 
 #include "base/slice.h"
 
-typedef enum host_kind { HOSTS_ANY, HOSTS_LOOPBACK, HOSTS_NAMED } host_kind;
+typedef enum host_kind {
+    HOSTS_ANY,
+    HOSTS_ANY_BY_TRANSPORT, // that the connection's transport serves
+    HOSTS_LOOPBACK,
+    HOSTS_NAMED
+} host_kind;
 
 typedef struct host_rule {
     host_kind kind;

@@ -12,6 +12,7 @@
 #include "exchange/middleware.h"
 #include "exchange/respond.h"
 #include "exchange/worker.h"
+#include "http/syntax.h"
 
 // The record that every connection of TLS begins with, RFC 8446 §5.1: somebody wrote https.
 static bool request_is_tls(slice octets)
@@ -44,18 +45,31 @@ static void request_keep_asked(skua_request *r, slice octets)
     r->target_text = arena_copy(&r->memory, asked);
 }
 
-__attribute__((cold)) void request_refuse(skua_request *r, slice octets, fault why)
+__attribute__((cold)) static void request_drop_head(skua_request *r, slice octets,
+                                                    const char *reason)
 {
     request_set_reading(r, READING_DONE);
-    request_blame(r, request_is_tls(octets) ? "a TLS handshake, which is not spoken here"
-                                            : why.reason);
+    request_blame(r, request_is_tls(octets) ? "a TLS handshake, which is not spoken here" : reason);
     if (octets.len) request_keep_asked(r, octets);
     r->is_head = slice_equal(r->method, SKUA_SLICE("HEAD"));
     r->head.count = 0;
     r->head.seen = 0;
     r->head.keep_alive = false;
     request_set_reading(r, READING_HEAD); // nothing behind it is looked at
+}
+
+__attribute__((cold)) void request_refuse(skua_request *r, slice octets, fault why)
+{
+    request_drop_head(r, octets, why.reason);
     respond_fault(r, why.status, true);
+}
+
+__attribute__((cold)) void request_refuse_saying(skua_request *r, slice octets, fault why,
+                                                 slice sentence)
+{
+    request_drop_head(r, octets, why.reason);
+    r->close = true;
+    if (skua_refuse(r, why.status, sentence)) respond_refuse(r, why.status);
 }
 
 // Finds method, target, path and authority. Responds with a fault.
@@ -90,7 +104,7 @@ static bool request_read_target(skua_request *r)
 static bool request_host_is_served(skua_request *r)
 {
     skua_worker *w = r->worker;
-    if (w->hosts->kind == HOSTS_ANY || !r->authority.ptr) return true;
+    if (w->hosts->kind == HOSTS_ANY_BY_TRANSPORT) return true;
     if (w->host_len && r->authority.len == w->host_len &&
         memcmp(w->host, r->authority.ptr, w->host_len) == 0) {
         return true;
@@ -176,6 +190,28 @@ __attribute__((cold)) static void request_misdirect(skua_request *r)
     if (skua_refuse(r, 421, sentence)) carrier_break(r->carrier);
 }
 
+// A client that came for one name may reach another's by the same connection only where the
+// certificate is good for both, and both ask the same of clients.
+__attribute__((noinline)) static bool request_is_misdirected(skua_request *r, const transport *t)
+{
+    if (!t->table->misdirects(t, syntax_host_name(r->authority))) return false;
+    request_blame(r, "a host that this connection was not opened for");
+    if (skua_refuse(r, 421, SKUA_SLICE("This host needs a connection of its own.")))
+        carrier_break(r->carrier);
+    return true;
+}
+
+// Responds itself if the host is not served, or not by this connection.
+static bool request_host_is_right(skua_request *r)
+{
+    const transport *t = r->carrier->session->link.transport;
+    if (!request_host_is_served(r)) {
+        request_misdirect(r);
+        return false;
+    }
+    return !t || !request_is_misdirected(r, t);
+}
+
 // The head is copied first: the octets are lent only while this runs, and the request outlives
 // that.
 void request_begin(skua_request *r, const char *octets)
@@ -192,9 +228,6 @@ void request_begin(skua_request *r, const char *octets)
     r->target_text = head_target(&r->head, base);
     r->is_head = r->method.len == 4 && memcmp(r->method.ptr, "HEAD", 4) == 0;
     if (!request_read_target(r)) return;
-    if (request_host_is_served(r)) {
-        request_dispatch(r);
-        return;
-    }
-    request_misdirect(r);
+    bool any = r->worker->hosts->kind == HOSTS_ANY || !r->authority.ptr;
+    if (any || request_host_is_right(r)) request_dispatch(r);
 }

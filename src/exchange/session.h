@@ -6,7 +6,9 @@
 #ifndef SKUA_EXCHANGE_SESSION_H
 #define SKUA_EXCHANGE_SESSION_H
 
+#include "http/fault.h"
 #include "io/io.h"
+#include "net/transport.h"
 
 typedef struct session session;
 typedef struct protocol_table protocol_table;
@@ -19,7 +21,8 @@ enum { SESSION_CREDIT_MAX = 65536 };
 typedef struct session_link {
     io_stream *stream;
     io_address *peer;
-    const bool *peer_is_done; // it has said that it sends no more
+    const bool *peer_is_done;   // it has said that it sends no more
+    const transport *transport; // NULL: the octets are in the clear
 } session_link;
 
 // Counts of the octets that move on the connection, both ways, while its peer is waited for.
@@ -71,6 +74,10 @@ struct protocol_table {
     // Octets came: all are used, kept or, when no request is read any more, dropped.
     // Returns: whether everything is answered, and the responses have only to be sent.
     bool (*received)(session *s, const char *octets, size_t len);
+
+    // Octets came for which this connection is not meant: none is read, and the response to them says
+    // the sentence.
+    void (*refuse)(session *s, slice octets, fault why, slice sentence);
 
     // Octets of out have left; there is room for more.
     void (*sent)(session *s);

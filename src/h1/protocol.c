@@ -158,6 +158,7 @@ const protocol_table h1_protocol = {
     .begin = h1_session_begin,
     .end = h1_session_end,
     .received = h1_session_received,
+    .refuse = h1_session_refuse,
     .sent = h1_session_sent,
     .resume = h1_session_resume,
     .peer_done = h1_session_peer_done,

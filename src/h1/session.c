@@ -211,8 +211,8 @@ void h1_session_release(h1_session *s)
 // ---- Reading ----
 
 // Before more memory is taken for it.
-__attribute__((cold, noinline)) static size_t h1_session_refuse(skua_request *r, const char *octets,
-                                                                size_t len)
+__attribute__((cold, noinline)) static size_t h1_session_lack(skua_request *r, const char *octets,
+                                                              size_t len)
 {
     request_refuse(r, slice_make(octets, len), fault_framing(503, "memory_max is reached"));
     return 0;
@@ -225,7 +225,7 @@ static size_t h1_session_read_head(h1_session *s, skua_request *r, const char *o
     case H1_FAULT: request_refuse(r, slice_make(octets, len), r->head.fault); return 0;
     case H1_DONE: break;
     }
-    if (s->base.worker->pressure >= BUDGET_SCARCE) return h1_session_refuse(r, octets, len);
+    if (s->base.worker->pressure >= BUDGET_SCARCE) return h1_session_lack(r, octets, len);
     r->has_input = len > r->head.octets;
     size_t used = r->head.octets;
     h1_content_begin(s, r);
@@ -379,6 +379,20 @@ BASE_INLINE bool h1_session_received(session *base, const char *octets, size_t l
     h1_session_keep(s, octets + used, len - used);
     return s->carrier.out.octets && !s->carrier.current && s->stage == H1_READS &&
            !s->carrier.broken && s->in_len == 0;
+}
+
+// The first octet begins a request as any other, which is refused before it is read on.
+__attribute__((cold)) void h1_session_refuse(session *base, slice octets, fault why, slice sentence)
+{
+    h1_session *s = h1_session_of_base(base);
+    SKUA_ASSERT(!s->carrier.current && octets.len > 0);
+    (void)h1_session_run(s, octets.ptr, 1);
+    skua_request *r = s->carrier.current;
+    if (!r) return; // it has been refused already, or there is no memory
+    request_refuse_saying(r, octets, why, sentence);
+    h1_session_let_leave(s);
+    h1_session_forget_input(s);
+    if (s->stage == H1_READS) h1_session_set_stage(s, H1_CLOSES);
 }
 
 // In a tunnel the peer's being done is news for the handler, once every octet before it has been

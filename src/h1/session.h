@@ -71,6 +71,7 @@ static inline void h1_session_set_stage(h1_session *s, h1_session_stage next)
 session *h1_session_begin(skua_worker *w);
 void h1_session_end(session *base, skua_end how);
 bool h1_session_received(session *base, const char *octets, size_t len);
+void h1_session_refuse(session *base, slice octets, fault why, slice sentence);
 void h1_session_sent(session *base);
 void h1_session_resume(session *base);
 void h1_session_peer_done(session *base);

@@ -37,10 +37,7 @@ static void disk_open(io_op *op)
 
 static void disk_read(io_op *op)
 {
-    ssize_t n;
-    do {
-        n = pread(op->fd, op->buffer, (size_t)op->length, (off_t)op->offset);
-    } while (n < 0 && errno == EINTR);
+    ssize_t n = disk_read_waiting(op->fd, op->buffer, (size_t)op->length, op->offset);
     op->result = n >= 0 ? n : -(int64_t)SKUA_EIO;
 }
 
@@ -165,6 +162,7 @@ static void disk_loaded(io_op *op, int64_t result)
         bool sends = stream->flags & IO_WANT_SEND;
         if (sends) disk_believe(loop, load->fd, op->offset, op->offset + op->length);
         stream->flags &= ~(uint32_t)IO_COLD;
+        if (!sends) stream->flags |= IO_KICK;
         io_push(loop, stream);
     }
     reserve_close(op->fd);
@@ -185,18 +183,18 @@ static int disk_duplicate(io_loop *loop, int fd)
 }
 
 // The thread has a descriptor of its own, as the response's may be closed meanwhile.
-static bool disk_load_elsewhere(io_loop *loop, const io_stream *stream, out_segment segment,
+static bool disk_load_elsewhere(io_loop *loop, const io_stream *stream, int file, uint64_t offset,
                                 uint64_t length)
 {
     disk_load *load = loop->elsewhere ? memory_alloc(sizeof *load) : NULL;
     if (!load) return false;
-    *load = (disk_load){ .stream = stream->item, .fd = segment.file };
+    *load = (disk_load){ .stream = stream->item, .fd = file };
     load->op = (io_op){
         .code = IO_FILE_LOAD, .active = true, .loop = loop, .done = disk_loaded, .user = load
     };
-    load->op.offset = segment.offset;
+    load->op.offset = offset;
     load->op.length = length;
-    load->op.fd = disk_duplicate(loop, segment.file);
+    load->op.fd = disk_duplicate(loop, file);
     if (load->op.fd >= 0 && loop->elsewhere(loop, &load->op)) {
         disk_load **bucket = disk_bucket(loop, stream->item.slot);
         load->next = *bucket;
@@ -213,6 +211,27 @@ static uint64_t disk_smaller(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
+bool disk_read_cached(int file, char *to, size_t len, uint64_t offset)
+{
+    return page_cache_read(file, to, len, offset) == (ssize_t)len;
+}
+
+ssize_t disk_read_waiting(int file, char *to, size_t len, uint64_t offset)
+{
+    ssize_t n;
+    do {
+        n = pread(file, to, len, (off_t)offset);
+    } while (n < 0 && errno == EINTR);
+    return n;
+}
+
+uint64_t disk_load_for(io_loop *loop, io_stream *stream, int file, uint64_t offset, uint64_t length)
+{
+    length = disk_smaller(length, DISK_LOAD_OCTETS);
+    if (disk_load_elsewhere(loop, stream, file, offset, length)) stream->flags |= IO_COLD;
+    return offset + length;
+}
+
 uint64_t disk_ready(io_loop *loop, io_stream *stream, uint64_t most)
 {
     out_segment segment = *out_segment_at(stream->out, 0);
@@ -224,7 +243,7 @@ uint64_t disk_ready(io_loop *loop, io_stream *stream, uint64_t most)
         return disk_smaller(most, resident->to - from);
     }
     if (!page_cache_holds(segment.file, from, to - from) &&
-        disk_load_elsewhere(loop, stream, segment, to - from)) {
+        disk_load_elsewhere(loop, stream, segment.file, from, to - from)) {
         stream->flags |= IO_COLD;
         return 0;
     }

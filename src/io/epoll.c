@@ -190,6 +190,7 @@ static skua_status epoll_turn(io_loop *loop, int64_t timeout_ns)
 const io_backend io_backend_epoll = {
     .name = "epoll",
     .open = epoll_open,
+    .kick_later = turn_kick_later,
     .turn = epoll_turn,
     .close = epoll_close,
     .cancel = readiness_cancel,

@@ -213,6 +213,8 @@ typedef struct io_backend {
     // How long a turn with that timeout would wait, from now_ns on: not at all when work is left
     // over.
     int64_t (*wait_ns)(const io_loop *loop, int64_t timeout_ns);
+    // Of io_kick_later. NULL: a kick comes by itself after what others have to do.
+    void (*kick_later)(io_loop *loop, io_stream *stream);
     // Hands the kernel what was kept for the next turn: somebody else waits on fd meanwhile. NULL:
     // nothing is kept.
     void (*flush)(io_loop *loop);
@@ -340,6 +342,12 @@ static inline void io_stream_open(io_stream *stream, int fd)
     stream->flags = IO_READABLE;
 }
 
+// Changes whom to tell of a stream. events: the number of a table.
+static inline void io_stream_set_events(io_stream *stream, unsigned events)
+{
+    stream->flags = (stream->flags & ((1u << IO_EVENTS_SHIFT) - 1)) | events << IO_EVENTS_SHIFT;
+}
+
 // Opens a connection. stream is zeroed but for its item; connected tells when it can be used. It
 // may be closed before, and is to be closed after a failure.
 // events: the number of its table.  to: read before this returns.
@@ -371,6 +379,14 @@ static inline void io_kick(io_loop *loop, io_stream *stream)
 {
     stream->flags |= IO_KICK;
     io_push(loop, stream);
+}
+
+// Asks for kicked() in the next turn, after every other stream has had its share of this one; in this
+// turn if the stream has something else to do in it.
+static inline void io_kick_later(io_loop *loop, io_stream *stream)
+{
+    if (loop->backend->kick_later) loop->backend->kick_later(loop, stream);
+    else io_kick(loop, stream);
 }
 
 // Half-closes after what is to be sent.

@@ -259,6 +259,7 @@ static int64_t kqueue_wait_ns(const io_loop *loop, int64_t timeout_ns)
 const io_backend io_backend_kqueue = {
     .name = "kqueue",
     .open = kqueue_open,
+    .kick_later = turn_kick_later,
     .turn = kqueue_turn,
     .close = kqueue_close,
     .cancel = readiness_cancel,

@@ -64,6 +64,12 @@ void turn_postpone(io_loop *loop, io_stream *stream)
     state->later_tail = &stream->next;
 }
 
+void turn_kick_later(io_loop *loop, io_stream *stream)
+{
+    stream->flags |= IO_KICK;
+    turn_postpone(loop, stream);
+}
+
 // The kernel may be short of memory for long: trying at once, again and again, would only keep the
 // processor from those that could free some. Each wait that comes right after another is longer.
 static void turn_starve(io_loop *loop, io_stream *stream)

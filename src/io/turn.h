@@ -43,6 +43,9 @@ void turn_told(io_loop *loop, io_stream *stream, io_end how);
 // Lets the stream go on in the next turn.
 void turn_postpone(io_loop *loop, io_stream *stream);
 
+// Of io_backend.
+void turn_kick_later(io_loop *loop, io_stream *stream);
+
 // Makes the streams pending that were postponed, and those that have waited long enough.
 void turn_resume(io_loop *loop);
 

@@ -426,6 +426,7 @@ const io_backend io_backend_uring = {
     .name = "uring",
     .open = uring_open,
     .settle = uring_settle,
+    .kick_later = turn_kick_later,
     .turn = uring_turn,
     .close = uring_close,
     .cancel = uring_cancel,

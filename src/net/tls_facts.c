@@ -97,6 +97,17 @@ tls_facts *tls_facts_new(lease *l, SSL *ssl, const tls_choice *choice)
     return facts;
 }
 
+skua_tls_info tls_facts_info(const tls_facts *facts)
+{
+    return (skua_tls_info){ .version = facts->version,
+                            .cipher = facts->cipher,
+                            .server_name = facts->server_name,
+                            .protocol = facts->protocol,
+                            .client = facts->client,
+                            .client_fingerprint = facts->has_client ? facts->fingerprint : NULL,
+                            .is_resumed = facts->is_resumed };
+}
+
 tls_facts *tls_facts_ref(tls_facts *facts)
 {
     facts->holders++;

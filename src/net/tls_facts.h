@@ -32,6 +32,9 @@ typedef struct tls_facts {
 // Copies them when the handshake is done. l: the worker's lease. NULL: memory ran out.
 tls_facts *tls_facts_new(lease *l, SSL *ssl, const tls_choice *choice);
 
+// The same as a request is told of them.
+skua_tls_info tls_facts_info(const tls_facts *facts);
+
 tls_facts *tls_facts_ref(tls_facts *facts);
 void tls_facts_unref(tls_facts *facts); // NULL is allowed
 

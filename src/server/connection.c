@@ -6,8 +6,10 @@
 
 #include "base/assert.h"
 #include "base/contract.h"
+#include "server/secure.h"
 #include "server/server.h"
 #include "server/sweep.h"
+#include "server/transported.h"
 #include "server/worker.h"
 #include "exchange/carrier.h"
 #include "exchange/request.h"
@@ -18,11 +20,6 @@
 #define CONNECTION_CALL(s, function, ...)                                                          \
     ((s)->protocol == &h1_protocol ? h1_protocol.function(__VA_ARGS__)                             \
                                    : (s)->protocol->function(__VA_ARGS__))
-
-static connection *connection_of(io_stream *stream)
-{
-    return (connection *)(void *)stream;
-}
 
 static void connection_deadline_set(connection *conn, int64_t ns)
 {
@@ -55,6 +52,7 @@ static void connection_set_state(connection *conn, connection_state next)
     if (!same || next == CONNECTION_IDLE) conn->looks = 0;
     switch (next) {
     case CONNECTION_IDLE: connection_deadline_set(conn, conn->worker->keep_alive_ns); return;
+    case CONNECTION_HANDSHAKE: connection_deadline_set(conn, conn->worker->handshake_ns); return;
     case CONNECTION_HEAD: // absolute, from the first octet
         if (!same) connection_deadline_set(conn, config->head_timeout_ns);
         return;
@@ -78,13 +76,13 @@ static void connection_set_state(connection *conn, connection_state next)
 
 // ---- Ending ----
 
-static void connection_drop_session(connection *conn, skua_end how)
+static inline void connection_drop_session(connection *conn, skua_end how)
 {
     session *s = conn->session;
     if (!s) return;
     CONNECTION_CALL(s, end, s, how);
     conn->session = NULL;
-    conn->stream.out = NULL;
+    if (!conn->has_transport) conn->stream.out = NULL;
 }
 
 static void connection_close(connection *conn)
@@ -109,7 +107,7 @@ __attribute__((cold)) void connection_abort(connection *conn, skua_end how)
 }
 
 // The times that its worker gives to who is idle and who lingers have become shorter.
-static void connection_hurried(endpoint *end)
+void connection_hurried(endpoint *end)
 {
     connection *conn = connection_of(&end->stream);
     if (conn->state == CONNECTION_IDLE) connection_deadline_set(conn, conn->worker->keep_alive_ns);
@@ -130,7 +128,14 @@ static bool connection_has_tail(const connection *conn)
            io_unsent(&conn->worker->self.loop, &conn->stream);
 }
 
-void connection_linger(connection *conn)
+// ends: where there is a transport, it says that this is the end.
+static void connection_half_close(connection *conn, bool ends)
+{
+    if (conn->has_transport) transported_shutdown(conn, ends);
+    else io_shutdown(&conn->worker->self.loop, &conn->stream);
+}
+
+static void connection_linger_as(connection *conn, bool ends)
 {
     if (conn->state >= CONNECTION_LINGER) return;
     bool tail = connection_has_tail(conn);
@@ -141,8 +146,14 @@ void connection_linger(connection *conn)
     }
     conn->has_tail = tail;
     connection_set_state(conn, CONNECTION_LINGER);
-    io_shutdown(&conn->worker->self.loop, &conn->stream);
-    if (!(conn->stream.flags & IO_FIN_TOLD)) io_recv(&conn->worker->self.loop, &conn->stream);
+    connection_half_close(conn, ends);
+    if (conn->state == CONNECTION_LINGER && !(conn->stream.flags & IO_FIN_TOLD))
+        io_recv(&conn->worker->self.loop, &conn->stream);
+}
+
+void connection_linger(connection *conn)
+{
+    connection_linger_as(conn, true);
 }
 
 // Everything is sent and nothing more is to be read. A close with input in the kernel's buffer
@@ -163,7 +174,13 @@ static void connection_end(connection *conn, bool drains)
 static void connection_break_off(connection *conn, skua_end how)
 {
     connection_drop_session(conn, how);
-    connection_linger(conn);
+    connection_linger_as(conn, false);
+}
+
+__attribute__((cold)) void connection_fail(connection *conn)
+{
+    if (conn->state == CONNECTION_LINGER) connection_close(conn);
+    else if (conn->state < CONNECTION_LINGER) connection_break_off(conn, SKUA_END_ERROR);
 }
 
 // ---- What comes next ----
@@ -174,13 +191,22 @@ static const uint8_t connection_states[] = {
     [SESSION_AWAITS_EVENT] = CONNECTION_STREAM,
 };
 
-static void connection_go_on(connection *conn)
+static void connection_send(connection *conn)
 {
     io_loop *loop = &conn->worker->self.loop;
     session *s = conn->session;
     if (s->protocol->sends_last(s)) conn->stream.flags |= IO_LAST;
     if (s->out->octets && !(conn->stream.flags & IO_WANT_SEND)) io_send(loop, &conn->stream);
     if (s->protocol->closes_half(s)) io_shutdown(loop, &conn->stream);
+}
+
+static void connection_go_on(connection *conn)
+{
+    io_loop *loop = &conn->worker->self.loop;
+    session *s = conn->session;
+    if (conn->has_transport) transported_send(conn);
+    else connection_send(conn);
+    if (conn->session != s) return; // it could not be sent
     if (s->protocol->wants_input(s)) io_recv(loop, &conn->stream);
     else io_recv_stop(&conn->stream);
     connection_set_state(conn, (connection_state)connection_states[s->protocol->awaits(s)]);
@@ -190,11 +216,12 @@ static void connection_rest(connection *conn)
 {
     io_recv(&conn->worker->self.loop, &conn->stream);
     connection_drop_session(conn, SKUA_END_SENT);
+    if (conn->has_transport) transported_rest(conn);
     connection_set_state(conn, CONNECTION_IDLE);
 }
 
 // After anything has happened: send, read or not, wait for the right thing.
-static void connection_settle(connection *conn)
+void connection_settle(connection *conn)
 {
     session *s = conn->session;
     switch (CONNECTION_CALL(s, fate, s)) {
@@ -208,14 +235,15 @@ static void connection_settle(connection *conn)
 
 // ---- What the loop tells ----
 
-__attribute__((cold)) static void connection_drain(connection *conn, size_t len)
+__attribute__((cold)) void connection_drain(connection *conn, size_t len)
 {
     conn->lingered += (uint32_t)len;
     if (conn->lingered > worker_config(&conn->worker->self)->linger_octets_max)
         connection_close(conn);
 }
 
-static bool connection_activate(connection *conn)
+// Each request on a connection that was idle comes by here.
+__attribute__((always_inline)) static inline bool connection_activate(connection *conn)
 {
     if (conn->session) return true;
     conn->session = h1_protocol.begin(&conn->worker->self);
@@ -226,8 +254,25 @@ static bool connection_activate(connection *conn)
     conn->session->link = (session_link){ .stream = &conn->stream,
                                           .peer = &conn->peer,
                                           .peer_is_done = &conn->half_closed };
-    conn->stream.out = conn->session->out;
+    if (conn->has_transport) conn->session->link.transport = transport_of(&conn->stream);
+    else conn->stream.out = conn->session->out;
     return true;
+}
+
+bool connection_hand(connection *conn, slice octets)
+{
+    if (!connection_activate(conn)) return false;
+    session *s = conn->session;
+    s->progress.moved += octets.len;
+    return s->protocol->received(s, octets.ptr, octets.len);
+}
+
+__attribute__((cold)) void connection_refuse(connection *conn, slice octets, fault why,
+                                             slice sentence)
+{
+    if (!connection_activate(conn)) return;
+    conn->session->protocol->refuse(conn->session, octets, why, sentence);
+    connection_settle(conn);
 }
 
 static void connection_received(io_stream *stream, char *octets, size_t len)
@@ -297,13 +342,14 @@ static void connection_send_failed(io_stream *stream)
     connection_break_off(conn, SKUA_END_ERROR);
 }
 
-static void connection_closed(io_stream *stream)
+void connection_closed(io_stream *stream)
 {
     connection *conn = connection_of(stream);
     server_worker *w = conn->worker;
     SKUA_ASSERT(!conn->session);
     const skua_config *config = worker_config(&w->self);
     if (config->on_close) config->on_close(conn, config->hook_user);
+    if (conn->has_transport) transported_give(conn);
     w->serving--;
     pool_give(&w->connections, conn);
 }
@@ -316,34 +362,51 @@ static bool connection_is_welcome(connection *conn)
     return !config->on_connect || config->on_connect(conn, config->hook_user);
 }
 
-static connection *connection_take(server_worker *w, int fd, const io_address *peer)
+static bool connection_secure(connection *conn)
+{
+    transport *t = secure_accept(conn->worker);
+    if (t) transported_begin(conn, t);
+    return t != NULL;
+}
+
+static connection *connection_take(server_worker *w, const arrival *came)
 {
     connection *conn = pool_take(&w->connections);
     if (!conn) return NULL;
     sweep_follow(w);
-    io_stream_open(&conn->stream, fd);
+    io_stream_open(&conn->stream, came->fd);
     uint64_t number = ++w->accepted;
     conn->worker = w;
-    conn->peer = *peer;
+    conn->peer = came->peer;
     conn->id_high = (uint16_t)(number >> 32);
     conn->id_low = (uint32_t)number;
     if (worker_config(&w->self)->on_close)
         (void)connection_peer(conn); // then it is too late to ask
+    if (came->secure && !connection_secure(conn)) {
+        pool_give(&w->connections, conn);
+        return NULL;
+    }
     if (connection_is_welcome(conn)) return conn;
+    if (conn->has_transport) transported_give(conn);
     pool_give(&w->connections, conn);
     return NULL;
 }
 
-void connection_accepted(server_worker *w, int fd, const io_address *peer)
+void connection_opened(connection *conn)
 {
-    connection *conn = worker_has_room(w) ? connection_take(w, fd, peer) : NULL;
+    connection_set_state(conn, CONNECTION_IDLE);
+}
+
+void connection_accepted(server_worker *w, const arrival *came)
+{
+    connection *conn = worker_has_room(w) ? connection_take(w, came) : NULL;
     if (!conn) {
         w->refused++;
-        w->self.loop.backend->discard(&w->self.loop, fd);
+        w->self.loop.backend->discard(&w->self.loop, came->fd);
         return;
     }
     w->serving++;
-    connection_set_state(conn, CONNECTION_IDLE);
+    connection_set_state(conn, came->secure ? CONNECTION_HANDSHAKE : CONNECTION_IDLE);
     io_recv(&w->self.loop, &conn->stream);
 }
 
@@ -433,7 +496,7 @@ __attribute__((cold)) static void connection_look_at_linger(connection *conn)
     connection_deadline_set(conn, look_ns);
 }
 
-static void connection_timed_out(endpoint *end)
+void connection_timed_out(endpoint *end)
 {
     connection *conn = connection_of(&end->stream);
     switch ((connection_state)conn->state) {
@@ -441,6 +504,9 @@ static void connection_timed_out(endpoint *end)
         // Octets are queued that the kernel would not take at all: from here on they are watched.
         if (conn->session) connection_settle(conn);
         else if (!connection_reads_first(conn)) connection_linger(conn);
+        return;
+    case CONNECTION_HANDSHAKE:
+        if (!connection_reads_first(conn)) connection_fail(conn);
         return;
     case CONNECTION_HEAD:
         if (!connection_reads_first(conn)) connection_time_out(conn);
@@ -454,7 +520,7 @@ static void connection_timed_out(endpoint *end)
     }
 }
 
-static void connection_aborted(endpoint *end)
+void connection_aborted(endpoint *end)
 {
     connection_abort(connection_of(&end->stream), SKUA_END_ERROR);
 }

@@ -10,14 +10,15 @@
 
 // The state of a connection. Its deadline depends on it.
 typedef enum connection_state {
-    CONNECTION_IDLE,    // between requests
-    CONNECTION_HEAD,    // a head has begun
-    CONNECTION_CONTENT, // content is awaited
-    CONNECTION_HANDLER, // a handler is to respond
-    CONNECTION_SENDING, // the peer is to take octets
-    CONNECTION_STREAM,  // an event stream or a tunnel: anything may come, or nothing
-    CONNECTION_LINGER,  // our half is closed; the rest is drained
-    CONNECTION_CLOSED   // close is under way
+    CONNECTION_IDLE,      // between requests
+    CONNECTION_HANDSHAKE, // the transport is being set up
+    CONNECTION_HEAD,      // a head has begun
+    CONNECTION_CONTENT,   // content is awaited
+    CONNECTION_HANDLER,   // a handler is to respond
+    CONNECTION_SENDING,   // the peer is to take octets
+    CONNECTION_STREAM,    // an event stream or a tunnel: anything may come, or nothing
+    CONNECTION_LINGER,    // our half is closed; the rest is drained
+    CONNECTION_CLOSED     // close is under way
 } connection_state;
 
 typedef struct skua_connection connection;
@@ -33,7 +34,11 @@ struct skua_connection {
     uint16_t id_high; // its number among the worker's connections
     uint32_t id_low;
     bool half_closed;
-    bool has_tail; // it lingers until the peer has what the kernel holds
+    bool has_tail : 1;      // it lingers until the peer has what the kernel holds
+    bool has_transport : 1; // which stream.out belongs to: see transported.h
+    bool peer_ended : 1;    // by the transport's own end
+    bool shuts : 1;         // our half is to be closed behind what is queued
+    bool ends : 1;          // by the transport's own end, before
     // While lingering: octets drained; octets that the peer had not taken at the last look; and how
     // many it may leave untaken until it is given up on.
     uint32_t lingered, untaken, patience;
@@ -49,7 +54,7 @@ extern const endpoint_role connection_role;
 
 // Adopts an accepted socket; refuses it when memory or connections_max ran out, or on_connect says
 // so.
-void connection_accepted(server_worker *w, int fd, const io_address *peer);
+void connection_accepted(server_worker *w, const arrival *came);
 
 // Ends it without ceremony; requests end as how says.
 void connection_abort(connection *conn, skua_end how);
@@ -63,6 +68,40 @@ void connection_end_head(connection *conn);
 
 // Half-closes, drains, closes.
 void connection_linger(connection *conn);
+
+// ---- For transported.c ----
+
+// Of its role.
+void connection_timed_out(endpoint *end);
+void connection_hurried(endpoint *end);
+void connection_aborted(endpoint *end);
+
+static inline connection *connection_of(io_stream *stream)
+{
+    return (connection *)(void *)stream;
+}
+
+// The transport is set up: requests may come.
+void connection_opened(connection *conn);
+
+// Hands octets to the session, which begins with the first.
+// Returns: whether everything is answered, and the responses have only to be sent.
+bool connection_hand(connection *conn, slice octets);
+
+// Responds with a fault, and a sentence about it, to octets that the session does not read.
+void connection_refuse(connection *conn, slice octets, fault why, slice sentence);
+
+// After anything has happened: sends, reads or not, waits for the right thing.
+void connection_settle(connection *conn);
+
+// Counts octets that came while it lingers.
+void connection_drain(connection *conn, size_t len);
+
+// Nothing more can be sent or read. Responses before may still be on their way.
+void connection_fail(connection *conn);
+
+// The stream is closed.
+void connection_closed(io_stream *stream);
 
 // The peer; until the connection is closed.
 const io_address *connection_peer(connection *conn);

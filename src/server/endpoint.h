@@ -15,8 +15,9 @@ typedef struct endpoint {
 
 // The side of the connection that is ours. The number is that of the stream's table of events.
 typedef enum endpoint_side {
-    ENDPOINT_SERVER, // the peer has connected: see connection.h
-    ENDPOINT_CLIENT, // the worker has
+    ENDPOINT_SERVER,        // the peer has connected: see connection.h
+    ENDPOINT_SECURE_SERVER, // the same over a transport: see transported.h
+    ENDPOINT_CLIENT,        // the worker has connected
 } endpoint_side;
 
 // The functions that are called for an endpoint.

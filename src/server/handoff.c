@@ -14,8 +14,7 @@ struct handed {
     mail letter; // first
     handed *next;
     server_worker *owner;
-    io_address peer;
-    int fd;
+    arrival came;
     unsigned turn;  // the worker that is tried next
     unsigned tries; // how many are left
 };
@@ -80,7 +79,7 @@ size_t handoff_sweep(server_worker *w)
 
 static void handed_adopt(server_worker *w, handed *h)
 {
-    connection_accepted(w, h->fd, &h->peer);
+    connection_accepted(w, &h->came);
     handed_give_back(h);
 }
 
@@ -117,17 +116,17 @@ static void handed_deliver(mail *letter, void *reader)
     gate_leave(&w->posting);
 }
 
-void handoff_accepted(server_worker *w, int fd, const io_address *peer)
+void handoff_accepted(server_worker *w, const arrival *came)
 {
     unsigned turn = w->turn;
     w->turn = (turn + 1) % w->self.server->worker_count;
     handed *h = turn == w->self.index && worker_has_room(w) ? NULL : handed_take(w);
     if (!h) { // its own, or there is no memory for a letter
-        connection_accepted(w, fd, peer);
+        connection_accepted(w, came);
         return;
     }
     *h = (handed){
-        .letter = { .deliver = handed_deliver }, .owner = w, .peer = *peer, .fd = fd, .turn = turn
+        .letter = { .deliver = handed_deliver }, .owner = w, .came = *came, .turn = turn
     };
     h->tries = w->self.server->worker_count;
     handoff_pass(w, h);

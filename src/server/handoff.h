@@ -10,7 +10,7 @@
 // Gives a socket that w has accepted to the worker whose turn it is, or to the next one that has
 // room for it;
 // refuses it when none has.
-void handoff_accepted(server_worker *w, int fd, const io_address *peer);
+void handoff_accepted(server_worker *w, const arrival *came);
 
 // Descriptors ran out where they are accepted: has every other worker close what it can do without.
 void handoff_evict(server_worker *w);

@@ -62,7 +62,7 @@ static void pressure_each(server_worker *w, void (*act)(connection *conn, void *
 {
     uint32_t slot = 0;
     for (endpoint *end; (end = endpoint_next(w, &slot));) {
-        if (endpoint_side_of(end) == ENDPOINT_SERVER) act((connection *)(void *)end, user);
+        if (endpoint_side_of(end) != ENDPOINT_CLIENT) act((connection *)(void *)end, user);
     }
 }
 

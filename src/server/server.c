@@ -11,6 +11,7 @@
 #include "io/scratch.h"
 #include "io/socket_why.h"
 #include "server/config.h"
+#include "server/secure.h"
 #include "server/stop.h"
 
 #include <limits.h>
@@ -121,7 +122,9 @@ __attribute__((cold)) skua_server *skua_server_new(const skua_config *config)
     const char *listen = server->config.listen;
     server->config.listen = NULL;
     if (listen && skua_listen(server, listen)) server->wrong = "listen";
-    return server;
+    if (secure_configure(server)) return server;
+    skua_server_free(server);
+    return NULL;
 }
 
 skua_status skua_server_on_free(skua_server *server, void (*release)(void *user), void *user)
@@ -234,6 +237,12 @@ const char *skua_server_address(const skua_server *server, size_t index)
 {
     CONTRACT_SERVER(server);
     return index < server->listener_count ? server->listeners[index].text : NULL;
+}
+
+bool skua_server_address_is_secure(const skua_server *server, size_t index)
+{
+    CONTRACT_SERVER(server);
+    return index < server->listener_count && server->listeners[index].secure;
 }
 
 unsigned skua_server_workers(const skua_server *server)

@@ -22,6 +22,7 @@ enum { SERVER_ERROR_OCTETS = 512, SERVER_WORKERS_MAX = 1024 };
 typedef struct server_listener {
     socket_address address;
     char text[SOCKET_TEXT_OCTETS];
+    bool secure;   // TLS is spoken
     bool is_given; // by skua_listen_fd
     int given;     // until it is closed; then -1
 } server_listener;
@@ -36,6 +37,7 @@ struct server_keepsake {
 };
 
 typedef struct testbed testbed;
+typedef struct secure_server secure_server;
 
 struct skua_server {
     skua_config config; // with the defaults filled in
@@ -65,6 +67,7 @@ struct skua_server {
     server_keepsake *keepsakes;
     const io_backend *asked;   // skua_config.backend, or what is preferred here
     const io_backend *backend; // that is used
+    secure_server *secure;     // of secure.h; NULL: TLS is not spoken
     testbed *testbed;          // of skua_test_request; NULL: not used
     void *sim_kernel;          // of server_start_on; becomes loop.kernel
     server_worker **workers;

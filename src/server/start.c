@@ -11,6 +11,7 @@
 #include "io/socket_why.h"
 #include "server/foreign.h"
 #include "server/inherit.h"
+#include "server/secure.h"
 #include "server/server.h"
 #include "server/starter.h"
 #include "server/stop.h"
@@ -66,6 +67,14 @@ static host_kind server_hosts_by_addresses(const skua_server *server)
     return kind;
 }
 
+// Where TLS is spoken, each connection has a say.
+static host_rule server_hosts(const skua_server *server, host_kind otherwise)
+{
+    host_rule rule = hosts_of(server->hosts_text, otherwise);
+    if (server->secure && rule.kind == HOSTS_ANY) rule.kind = HOSTS_ANY_BY_TRANSPORT;
+    return rule;
+}
+
 // ---- The start ----
 
 static skua_status server_check(skua_server *server)
@@ -81,6 +90,8 @@ static skua_status server_check(skua_server *server)
         return server_fail(server, SKUA_EINVAL, "the configuration's %s is out of range",
                            server->wrong);
     }
+    skua_status secured = secure_check(server);
+    if (secured) return secured;
     server->asked = io_backend_find(server->backend_text);
     if (!server->asked) {
         return server_fail(server, SKUA_EUNSUPPORTED, "there is no backend \"%.40s\" here; try %s",
@@ -136,7 +147,8 @@ static void server_let_accept(const skua_server *server, server_worker *w)
     bool several = server->worker_count > 1;
     for (unsigned i = 0; i < server->listener_count; i++) {
         bool is_one = server->hands_off || server->shared_fds[i] >= 0;
-        if (w->self.index == 0 || !is_one) worker_listen(w, w->listen_fds[i], is_one && several);
+        if (w->self.index == 0 || !is_one)
+            worker_listen(w, w->listen_fds[i], is_one && several, server->listeners[i].secure);
     }
 }
 
@@ -391,7 +403,7 @@ __attribute__((cold)) skua_status server_prepare(skua_server *server, server_nee
                              "skua_listen");
     }
     if (status) return status;
-    server->hosts = hosts_of(server->hosts_text, server_hosts_by_addresses(server));
+    server->hosts = server_hosts(server, server_hosts_by_addresses(server));
     server_is_started(server);
     server->sim_kernel = NULL;
     server->hands_off = server->asks_handoff && need.workers > 1;
@@ -495,12 +507,13 @@ skua_status server_start_on(skua_server *server, const io_backend *backend, void
     server_is_started(server);
     server->hands_off = false;
     server->sim_kernel = kernel;
-    server->hosts = hosts_of(server->hosts_text, HOSTS_ANY);
+    server->hosts = server_hosts(server, HOSTS_ANY);
     status = server_open(server, 1);
     if (!status) status = server_staff(server, (server_need){ .workers = 1 }, backend);
     if (status) return server_fail_start(server, status);
     server->has_run = true;
-    if (!server_is_to_stop(server)) worker_listen(server->workers[0], listener, false);
+    if (!server_is_to_stop(server))
+        worker_listen(server->workers[0], listener, false, server->secure != NULL);
     worker_begin(server->workers[0]);
     return SKUA_OK;
 }
@@ -537,6 +550,7 @@ __attribute__((cold)) void skua_server_free(skua_server *server)
     if (server->watch_set) watch_set_free(server->watch_set);
     middleware_free(server->middleware);
     router_free(server->router);
+    secure_free(server);
     memory_free(server->hosts_text);
     memory_free(server->spool_text);
     memory_free(server->backend_text);

@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "h1/session.h"
 #include "server/handoff.h"
+#include "server/secure.h"
 
 static const int64_t sweep_period_ns = (int64_t)60 * 1000000000;
 
@@ -34,6 +35,7 @@ static size_t sweep_once(server_worker *w)
     freed += h1_session_sweep(&w->self);
     freed += worker_sweep_requests(&w->self);
     freed += block_store_sweep(&w->self.blocks);
+    freed += secure_sweep(w);
     return freed + handoff_sweep(w);
 }
 

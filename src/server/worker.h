@@ -11,8 +11,17 @@
 
 enum { WORKER_LOCALS_MAX = 16, WORKER_LISTENERS_MAX = 16 };
 
+// A socket that was accepted.
+typedef struct arrival {
+    io_address peer; // unknown: see io_backend.peer
+    int fd;
+    bool secure; // TLS is spoken there
+} arrival;
+
 // A socket on its way from the worker that accepted it to another.
 typedef struct handed handed;
+
+typedef struct secure_worker secure_worker;
 
 typedef struct server_worker server_worker;
 
@@ -38,6 +47,7 @@ struct server_worker {
     io_op wake;
     io_op watches; // changes of directories
     io_op listeners[WORKER_LISTENERS_MAX];
+    bool listens_secure[WORKER_LISTENERS_MAX];
     unsigned listener_count;
     bool hands_off;                       // some of what it accepts, to all workers
     int listen_fds[WORKER_LISTENERS_MAX]; // the sockets themselves, the server's to close
@@ -47,6 +57,7 @@ struct server_worker {
     worker_call evicting; // told to close descriptors
     worker_call pressed;  // told that memory is short
     void *locals[WORKER_LOCALS_MAX];
+    secure_worker *secure; // of secure.h; NULL: TLS is not spoken
 
     uint64_t accepted; // connections, refused ones among them
     uint64_t refused;  // for want of memory, beyond connections_max, or by on_connect
@@ -57,6 +68,7 @@ struct server_worker {
     io_deadline pressing; // of pressure.h
     // how long a connection may be idle, and linger; short while draining
     int64_t keep_alive_ns, linger_ns;
+    int64_t handshake_ns; // how long a handshake may take
 };
 
 _Static_assert(offsetof(server_worker, self) == 0, "worker_of");

@@ -14,10 +14,12 @@
 #include "server/connection.h"
 #include "server/handoff.h"
 #include "server/pressure.h"
+#include "server/secure.h"
 #include "server/server.h"
 #include "server/stop.h"
 #include "server/sweep.h"
 #include "server/timer.h"
+#include "server/transported.h"
 
 #include <stdio.h>
 #include <time.h>
@@ -59,23 +61,40 @@ static void worker_cannot_accept(server_worker *w, int64_t result)
                  skua_status_text((skua_status)-result));
 }
 
+static arrival worker_arrival(const server_worker *w, const io_op *op, int64_t result)
+{
+    return (arrival){ .peer = op->peer,
+                      .fd = (int)result,
+                      .secure = w->listens_secure[op - w->listeners] };
+}
+
 static void worker_accepted(io_op *op, int64_t result)
 {
     server_worker *w = op->user;
-    if (result < 0) worker_cannot_accept(w, result);
-    else connection_accepted(w, (int)result, &op->peer);
+    if (result < 0) {
+        worker_cannot_accept(w, result);
+        return;
+    }
+    arrival came = worker_arrival(w, op, result);
+    connection_accepted(w, &came);
 }
 
 static void worker_accepted_for_all(io_op *op, int64_t result)
 {
     server_worker *w = op->user;
-    if (result < 0) worker_cannot_accept(w, result);
-    else handoff_accepted(w, (int)result, &op->peer);
+    if (result < 0) {
+        worker_cannot_accept(w, result);
+        return;
+    }
+    arrival came = worker_arrival(w, op, result);
+    handoff_accepted(w, &came);
 }
 
-void worker_listen(server_worker *w, int fd, bool hands_off)
+void worker_listen(server_worker *w, int fd, bool hands_off, bool secure)
 {
     SKUA_ASSERT(w->listener_count < WORKER_LISTENERS_MAX);
+    SKUA_ASSERT(!secure || w->secure);
+    w->listens_secure[w->listener_count] = secure;
     io_op *op = &w->listeners[w->listener_count++];
     *op = (io_op){ .code = IO_ACCEPT,
                    .fd = fd,
@@ -155,6 +174,7 @@ __attribute__((cold)) void worker_close(server_worker *w)
     io_cancel(&w->self.loop, &w->watches);
     io_cancel(&w->self.loop, &w->wake);
     io_loop_close(&w->self.loop);
+    secure_close_worker(w);
     handoff_end(w);
     h1_session_free_all(&w->self);
     worker_free_requests(&w->self);
@@ -168,6 +188,7 @@ __attribute__((cold)) skua_status worker_open(server_worker *w, skua_server *ser
 {
     worker_init(w, server, index);
     w->self.loop.events[ENDPOINT_SERVER] = &connection_role.events;
+    w->self.loop.events[ENDPOINT_SECURE_SERVER] = &transported_role.events;
     w->self.loop.streams = &w->connections;
     w->self.loop.owner = w;
     w->self.loop.evict = worker_lacks_descriptors;
@@ -186,8 +207,12 @@ __attribute__((cold)) skua_status worker_open(server_worker *w, skua_server *ser
         .fetching_max = server->config.connections_max,
         .inline_work = server->sim_kernel != NULL,
     };
-    skua_status status = io_loop_open(&w->self.loop, backend);
-    if (status) return status;
+    skua_status status = secure_open_worker(w);
+    if (!status) status = io_loop_open(&w->self.loop, backend);
+    if (status) {
+        secure_close_worker(w);
+        return status;
+    }
     io_timers_init(&w->self.loop.timers, w->self.loop.now_ns, worker_deadline, w);
     w->wake = (io_op){ .code = IO_WAKE, .done = worker_woken, .user = w, .fd = -1 };
     io_submit(&w->self.loop, &w->wake);

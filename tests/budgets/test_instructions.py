@@ -48,7 +48,7 @@ def hello(tmp_path_factory):
     servers = ROOT / "tests/servers"
     run(["cmake", "--install", RELEASE, "--prefix", prefix])
     run([compiler_path(), "-std=c17", "-O2", "-D_GNU_SOURCE", "-I", prefix / "include", servers / "hello.c", servers / "options.c",
-         next(prefix.rglob("libskua.a")), "-pthread", "-o", prefix / "hello"])
+         next(prefix.rglob("libskua.a")), "-lssl", "-lcrypto", "-pthread", "-o", prefix / "hello"])
     return prefix / "hello"
 
 

@@ -384,7 +384,7 @@ def test_example(tmp_path, compiler):
     (tmp_path / "example.c").write_text(text.replace("8080", str(port)))
     warnings = CXX_WARNINGS if "++" in compiler else ["-Wall", "-Wextra", "-Werror"]
     words = [*compiler.split(), *warnings, *sanitizers(), "-I", ROOT / "include", "-I", ROOT / "compat", tmp_path / "example.c"]
-    subprocess.run([*words, "-x", "none", BUILD / "libskua.a", "-pthread", "-o", tmp_path / "example"], check=True)
+    subprocess.run([*words, "-x", "none", BUILD / "libskua.a", "-lssl", "-lcrypto", "-pthread", "-o", tmp_path / "example"], check=True)
     serves(tmp_path / "example", port)
 
 

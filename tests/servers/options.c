@@ -31,7 +31,8 @@ static unsigned number_of(const char *text, unsigned max)
 
 // Where to listen, unless the configuration says.
 typedef struct listening {
-    unsigned port;
+    unsigned port, tls_port; // 0: none
+    skua_tls_certificate certificate;
     int given; // a socket that is there already, or -1
 } listening;
 
@@ -39,6 +40,16 @@ static void read_option(const char *name, const char *value, listening *where, s
 {
     if (strcmp(name, "--port") == 0) {
         where->port = number_of(value, 65535);
+    } else if (strcmp(name, "--tls-port") == 0) {
+        where->tls_port = number_of(value, 65535);
+    } else if (strcmp(name, "--cert") == 0) {
+        where->certificate.file = value;
+    } else if (strcmp(name, "--key") == 0) {
+        where->certificate.key_file = value;
+    } else if (strcmp(name, "--records") == 0) {
+        config->tls.records = value;
+    } else if (strcmp(name, "--tickets") == 0) {
+        config->tls.ticket_file = value;
     } else if (strcmp(name, "--given") == 0) {
         where->given = (int)number_of(value, 65535);
     } else if (strcmp(name, "--listen") == 0) {
@@ -70,18 +81,30 @@ skua_server *server_from_options(int argc, char **argv)
 
 skua_server *server_with_options(const skua_config *defaults, int argc, char **argv)
 {
-    listening where = { .port = 8080, .given = -1 };
-    char address[32];
+    listening where = { .given = -1 };
+    char address[32], tls_address[32];
     skua_config config = *defaults;
     for (int i = 1; i < argc; i += 2) {
         if (i + 1 == argc) {
-            (void)fprintf(stderr, "usage: %s [--port N] [--workers N] [--backend NAME]\n", argv[0]);
+            (void)fprintf(
+                stderr,
+                "usage: %s [--port N] [--tls-port N --cert FILE --key FILE] [--workers N] "
+                "[--backend NAME]\n",
+                argv[0]);
             exit(2);
         }
         read_option(argv[i], argv[i + 1], &where, &config);
     }
+    if (where.certificate.file) {
+        (void)snprintf(tls_address, sizeof tls_address, "127.0.0.1:%u", where.tls_port);
+        config.tls.listen = tls_address;
+        config.tls.certificates = &where.certificate;
+        config.tls.certificate_count = 1;
+    } else if (!where.port) {
+        where.port = 8080;
+    }
     (void)snprintf(address, sizeof address, "127.0.0.1:%u", where.port);
-    if (!config.listen && where.given < 0) config.listen = address;
+    if (where.port && !config.listen && where.given < 0) config.listen = address;
     skua_server *server = skua_server_new(&config);
     if (server && (where.given < 0 || skua_listen_fd(server, where.given) == SKUA_OK))
         return server;
@@ -121,8 +144,10 @@ int server_serve_between(skua_server *server, const char *name, void (*begin)(sk
         return 1;
     }
     if (begin) begin(server);
-    (void)printf("%s: http://%s, workers: %u, backend: %s\n", name, skua_server_address(server, 0),
-                 skua_server_workers(server), skua_server_backend(server));
+    (void)printf("%s: %s://%s, workers: %u, backend: %s\n", name,
+                 skua_server_address_is_secure(server, 0) ? "https" : "http",
+                 skua_server_address(server, 0), skua_server_workers(server),
+                 skua_server_backend(server));
     (void)fflush(stdout);
     bool failed = skua_wait(server) != SKUA_OK;
     if (end) end();

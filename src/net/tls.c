@@ -1,0 +1,445 @@
+// SPDX-License-Identifier: MIT
+//
+// TLS as a transport. Handshakes are OpenSSL's. After one of TLS 1.3 the records are ours, and the
+// SSL object is freed: a connection keeps its keys alone. Others keep their SSL object.
+
+#include "net/tls.h"
+
+#ifdef SKUA_TLS
+
+#include "base/assert.h"
+#include "net/tls_cursor.h"
+#include "net/tls_facts.h"
+#include "net/tls_handshake.h"
+#include "net/tls_protection.h"
+#include "net/tls_reader.h"
+
+#include <openssl/err.h>
+#include <string.h>
+
+// A record of ours lies in one block. So many pieces of a queue go into one.
+enum { TLS_OWN_PLAIN_MAX = BLOCK_OCTETS - TLS_AROUND_OCTETS, TLS_PIECES_MAX = 16 };
+
+typedef enum tls_stage {
+    TLS_SHAKES_HANDS,
+    TLS_IS_OPEN,
+    TLS_IS_BROKEN // nothing can be read or protected any more
+} tls_stage;
+
+typedef struct tls {
+    transport base; // first
+    tls_worker *worker;
+    tls_handshake *handshake; // NULL: records are ours
+    tls_facts *facts;         // NULL: the handshake is not complete
+    tls_flight *flight;       // NULL: at rest
+    // Octets that came while the handshake waited for its next step, and how many have been used.
+    char *kept;
+    uint32_t kept_len, kept_used;
+    uint32_t fresh;   // octets that were sent since the last rest, as far as that matters
+    uint32_t on_wire; // octets of the session's queue that the wire holds
+    uint8_t stage;    // tls_stage
+    bool has_ended;   // close_notify was put on the wire
+    bool peer_ended;  // close_notify came
+    tls_reader reader;
+    tls_protection protection;
+} tls;
+
+static tls *tls_of(transport *t)
+{
+    return (tls *)(void *)t;
+}
+
+static bool tls_take_flight(tls *t)
+{
+    if (t->flight) return true;
+    t->flight = tls_worker_take_flight(t->worker);
+    if (!t->flight) return false;
+    out_init(&t->base.wire, t->worker->blocks, t->flight->segments, TLS_SEGMENTS);
+    return true;
+}
+
+static void tls_give_flight(tls *t)
+{
+    if (!t->flight) return;
+    out_deinit(&t->base.wire);
+    tls_worker_give_flight(t->worker, t->flight);
+    t->flight = NULL;
+}
+
+static transport_news tls_broken(tls *t)
+{
+    t->stage = TLS_IS_BROKEN;
+    return TRANSPORT_FAILED;
+}
+
+// ---- Octets that were kept ----
+
+static void tls_forget_kept(tls *t)
+{
+    counted_free(t->kept);
+    t->kept = NULL;
+    t->kept_len = t->kept_used = 0;
+}
+
+// Keeps octets until the next turn. Nothing more is received meanwhile.
+static transport_news tls_keep(tls *t, transport_input *input)
+{
+    if (input->len) {
+        char *grown = counted_resize(t->worker->memory, t->kept, t->kept_len + input->len);
+        if (!grown) return tls_broken(t);
+        memcpy(grown + t->kept_len, input->octets, input->len);
+        t->kept = grown;
+        t->kept_len += (uint32_t)input->len;
+        input->len = 0;
+    }
+    io_recv_stop(t->base.stream);
+    io_kick_later(t->base.loop, t->base.stream);
+    return TRANSPORT_NEEDS_MORE;
+}
+
+// The octets to go on with: those that were kept, then those that came.
+static transport_input tls_input(tls *t, const transport_input *input)
+{
+    if (t->kept && t->kept_used == t->kept_len) tls_forget_kept(t);
+    if (!t->kept) return *input;
+    return (transport_input){ .octets = t->kept + t->kept_used, .len = t->kept_len - t->kept_used };
+}
+
+// left: what was not used of them.
+static void tls_used(tls *t, transport_input *input, transport_input left)
+{
+    if (t->kept) t->kept_used = t->kept_len - (uint32_t)left.len;
+    else *input = left;
+}
+
+// ---- Handshake ----
+
+// The negotiated length of a record's content.
+static uint16_t tls_plain_max(const SSL *ssl)
+{
+    uint8_t code = SSL_SESSION_get_max_fragment_length(SSL_get0_session(ssl));
+    if (code < TLSEXT_max_fragment_length_512 || code > TLSEXT_max_fragment_length_4096)
+        return TLS_PLAIN_OCTETS_MAX;
+    return (uint16_t)(512u << (code - TLSEXT_max_fragment_length_512));
+}
+
+// Frees the SSL object, if the records of what was agreed on can be ours.
+static transport_news tls_take_over(tls *t)
+{
+    tls_handshake *h = t->handshake;
+    tls_contexts *contexts = &t->worker->contexts;
+    tls_suite suite;
+    if (h->choice.acceptor->context->records_by_openssl || SSL_version(h->ssl) != TLS1_3_VERSION ||
+        !h->counts)
+        return TRANSPORT_OPENED;
+    const SSL_CIPHER *cipher = SSL_get_current_cipher(h->ssl);
+    if (!tls_suite_of(SSL_CIPHER_get_protocol_id(cipher), &suite) ||
+        !tls_contexts_have(contexts, suite) || h->secret_len != tls_suite_secret_octets(suite) ||
+        SSL_has_pending(h->ssl))
+        return TRANSPORT_OPENED;
+    if (!tls_protection_init(&t->protection, contexts, suite, h->client_secret, h->server_secret,
+                             h->sent.records, tls_plain_max(h->ssl)))
+        return tls_broken(t);
+    tls_handshake_close(h);
+    counted_free(h);
+    t->handshake = NULL;
+    return TRANSPORT_OPENED;
+}
+
+static transport_news tls_shake_hands(tls *t, transport_input *input)
+{
+    if (!tls_take_flight(t)) return tls_broken(t);
+    transport_input from = tls_input(t, input);
+    const char *at = from.octets;
+    tls_step step = tls_handshake_step(t->handshake, &at, &from.len);
+    from.octets += at - from.octets;
+    tls_used(t, input, from);
+    switch (step) {
+    case TLS_STEP_MORE: return TRANSPORT_NEEDS_MORE;
+    case TLS_STEP_IS_HTTP: return TRANSPORT_IS_PLAIN;
+    case TLS_STEP_FAILED: return tls_broken(t);
+    case TLS_STEP_DONE: break;
+    }
+    t->facts = tls_facts_new(t->worker->memory, t->handshake->ssl, &t->handshake->choice);
+    if (!t->facts) return tls_broken(t);
+    t->stage = TLS_IS_OPEN;
+    return tls_take_over(t);
+}
+
+// A step costs as much as a hundred requests, so only some are taken in a turn.
+static transport_news tls_shake_hands_in_turn(tls *t, transport_input *input)
+{
+    if (input->len == 0 && !t->kept) return TRANSPORT_NEEDS_MORE;
+    if ((input->len && t->kept) || !tls_worker_steps(t->worker)) return tls_keep(t, input);
+    io_recv(t->base.loop, t->base.stream);
+    return tls_shake_hands(t, input);
+}
+
+// ---- Reading ----
+
+static transport_news tls_read_openssl(tls *t, transport_input *from, slice *plain)
+{
+    SSL *ssl = t->handshake->ssl;
+    size_t n = 0;
+    if (!tls_take_flight(t)) return tls_broken(t); // reading may have to send
+    tls_handshake_lend(t->handshake, from->octets, from->len);
+    ERR_clear_error();
+    int result = SSL_read_ex(ssl, t->worker->plain, sizeof t->worker->plain, &n);
+    int error = result == 1 ? SSL_ERROR_NONE : SSL_get_error(ssl, result);
+    ERR_clear_error();
+    from->octets += from->len - t->handshake->in_len;
+    from->len = t->handshake->in_len;
+    tls_handshake_lend(t->handshake, NULL, 0);
+    if (t->handshake->no_memory) return tls_broken(t);
+    *plain = slice_make(t->worker->plain, n);
+    if (error == SSL_ERROR_NONE) return TRANSPORT_OCTETS;
+    if (error == SSL_ERROR_WANT_READ) return TRANSPORT_NEEDS_MORE;
+    return error == SSL_ERROR_ZERO_RETURN ? TRANSPORT_ENDED : tls_broken(t);
+}
+
+static bool tls_put_alert(tls *t, tls_alert alert)
+{
+    if (!tls_take_flight(t)) return false;
+    char *record = out_reserve(&t->base.wire, TLS_ALERT_RECORD_OCTETS, NULL);
+    size_t octets = record ? tls_seal_alert(&t->protection, alert, record) : 0;
+    if (octets) out_commit(&t->base.wire, octets);
+    return octets > 0;
+}
+
+static transport_news tls_read_own(tls *t, transport_input *from, slice *plain)
+{
+    if (from->len == 0) return TRANSPORT_NEEDS_MORE;
+    switch (tls_reader_next(&t->reader, &t->protection, &from->octets, &from->len, plain)) {
+    case TLS_READ_MORE: return TRANSPORT_NEEDS_MORE;
+    case TLS_READ_DATA: return TRANSPORT_OCTETS;
+    case TLS_READ_CLOSED: return TRANSPORT_ENDED;
+    case TLS_READ_ALERTED: break;
+    case TLS_READ_FAULTY:
+    case TLS_READ_NO_MEMORY: (void)tls_put_alert(t, (tls_alert)t->reader.alert); break;
+    }
+    return tls_broken(t);
+}
+
+static transport_news tls_read_records(tls *t, transport_input *input, slice *plain)
+{
+    for (;;) {
+        transport_input from = tls_input(t, input);
+        bool kept = t->kept != NULL;
+        transport_news news =
+            t->handshake ? tls_read_openssl(t, &from, plain) : tls_read_own(t, &from, plain);
+        tls_used(t, input, from);
+        if (news == TRANSPORT_ENDED) t->peer_ended = true;
+        if (news != TRANSPORT_NEEDS_MORE || !kept) return news;
+    }
+}
+
+static transport_news tls_read_some(transport *base, transport_input *input, slice *plain)
+{
+    tls *t = tls_of(base);
+    switch ((tls_stage)t->stage) {
+    case TLS_SHAKES_HANDS: return tls_shake_hands_in_turn(t, input);
+    case TLS_IS_OPEN:
+        if (t->peer_ended) return TRANSPORT_NEEDS_MORE;
+        return tls_read_records(t, input, plain);
+    case TLS_IS_BROKEN: break;
+    }
+    return TRANSPORT_FAILED;
+}
+
+// ---- Sending ----
+
+static transport_filled tls_put_openssl(tls *t, tls_cursor *from, size_t room)
+{
+    size_t written = 0;
+    ssize_t n =
+        tls_cursor_copy(from, t->base.loop, t->base.stream, t->flight, t->worker->staged, room);
+    if (n <= 0) return n < 0 ? TRANSPORT_NO_FILE : TRANSPORT_FILLED;
+    ERR_clear_error();
+    bool done = SSL_write_ex(t->handshake->ssl, t->worker->staged, (size_t)n, &written) == 1;
+    ERR_clear_error();
+    t->on_wire += (uint32_t)n;
+    return done && written == (size_t)n ? TRANSPORT_FILLED : TRANSPORT_NO_MEMORY;
+}
+
+static bool tls_put_update(tls *t)
+{
+    char *record = out_reserve(&t->base.wire, TLS_UPDATE_RECORD_OCTETS, NULL);
+    size_t octets = record ? tls_seal_update(&t->protection, record) : 0;
+    if (octets) out_commit(&t->base.wire, octets);
+    return octets > 0;
+}
+
+static transport_filled tls_put_record(tls *t, const slice *pieces, size_t count, char *record)
+{
+    size_t octets = tls_seal(&t->protection, TLS_CONTENT_APPLICATION, pieces, count, record);
+    if (octets == 0) return TRANSPORT_NO_MEMORY;
+    out_commit(&t->base.wire, octets);
+    t->on_wire += (uint32_t)(octets - TLS_AROUND_OCTETS);
+    return TRANSPORT_FILLED;
+}
+
+// A file, and what comes before it, is read to where it is sealed.
+static transport_filled tls_put_file(tls *t, tls_cursor *from, size_t room)
+{
+    char *record = out_reserve(&t->base.wire, room + TLS_AROUND_OCTETS, NULL);
+    if (!record) return TRANSPORT_NO_MEMORY;
+    char *content = record + TLS_HEADER_OCTETS;
+    ssize_t n = tls_cursor_copy(from, t->base.loop, t->base.stream, t->flight, content, room);
+    if (n <= 0) return n < 0 ? TRANSPORT_NO_FILE : TRANSPORT_FILLED;
+    slice piece = slice_make(content, (size_t)n);
+    return tls_put_record(t, &piece, 1, record);
+}
+
+static transport_filled tls_put_own(tls *t, tls_cursor *from, size_t room)
+{
+    slice pieces[TLS_PIECES_MAX];
+    size_t octets;
+    if (tls_protection_owes_update(&t->protection) && !tls_put_update(t))
+        return TRANSPORT_NO_MEMORY;
+    size_t count = tls_cursor_pieces(from, room, pieces, TLS_PIECES_MAX, &octets);
+    if (octets < room && tls_cursor_is_at_file(from, octets)) return tls_put_file(t, from, room);
+    char *record = out_reserve(&t->base.wire, octets + TLS_AROUND_OCTETS, NULL);
+    if (!record) return TRANSPORT_NO_MEMORY;
+    tls_cursor_skip(from, octets);
+    return tls_put_record(t, pieces, count, record);
+}
+
+static size_t tls_record_room(const tls *t, uint64_t left)
+{
+    size_t room = t->handshake ? sizeof t->worker->staged : TLS_OWN_PLAIN_MAX;
+    if (t->fresh < TLS_SMALL_RECORDS_OCTETS) room = TLS_SMALL_RECORD_OCTETS;
+    if (!t->handshake && room > t->protection.plain_max) room = t->protection.plain_max;
+    return left < room ? (size_t)left : room;
+}
+
+static transport_filled tls_fill_from(tls *t, out_queue *plain)
+{
+    tls_cursor from = { .queue = plain };
+    while (t->on_wire < TLS_FLIGHT_OCTETS && t->on_wire < plain->octets) {
+        uint32_t before = t->on_wire;
+        if (out_is_full(&t->base.wire)) break;
+        size_t room = tls_record_room(t, plain->octets - before);
+        transport_filled filled =
+            t->handshake ? tls_put_openssl(t, &from, room) : tls_put_own(t, &from, room);
+        if (filled != TRANSPORT_FILLED) return filled;
+        if (t->on_wire == before) break; // a file is being loaded
+        if (t->fresh < TLS_SMALL_RECORDS_OCTETS) t->fresh += t->on_wire - before;
+    }
+    return TRANSPORT_FILLED;
+}
+
+static void tls_end(tls *t)
+{
+    t->has_ended = true;
+    if (!t->handshake) {
+        (void)tls_put_alert(t, TLS_ALERT_CLOSE_NOTIFY);
+        return;
+    }
+    ERR_clear_error();
+    (void)SSL_shutdown(t->handshake->ssl);
+    ERR_clear_error();
+}
+
+static transport_filled tls_fill(transport *base, out_queue *plain, bool ends)
+{
+    tls *t = tls_of(base);
+    bool has_octets = plain && plain->octets;
+    if (t->stage != TLS_IS_OPEN || (!has_octets && !ends)) return TRANSPORT_FILLED;
+    if (base->wire.octets || t->has_ended || (base->stream->flags & IO_COLD))
+        return TRANSPORT_FILLED;
+    if (!tls_take_flight(t)) return TRANSPORT_NO_MEMORY;
+    transport_filled filled = has_octets ? tls_fill_from(t, plain) : TRANSPORT_FILLED;
+    if (filled == TRANSPORT_FILLED && ends && (!has_octets || t->on_wire == plain->octets))
+        tls_end(t);
+    return filled;
+}
+
+static uint64_t tls_left(transport *base)
+{
+    tls *t = tls_of(base);
+    uint64_t left = t->on_wire;
+    t->on_wire = 0;
+    return left;
+}
+
+// A handshake that is not complete, or has failed, has no end of its own.
+static bool tls_has_ended(const transport *base)
+{
+    const tls *t = (const tls *)(const void *)base;
+    return t->has_ended || t->stage != TLS_IS_OPEN;
+}
+
+// ---- Life ----
+
+static void tls_rest(transport *base)
+{
+    tls *t = tls_of(base);
+    tls_reader_rest(&t->reader);
+    if (t->kept && t->kept_used == t->kept_len) tls_forget_kept(t);
+    if (base->wire.octets) return;
+    t->fresh = 0;
+    tls_give_flight(t);
+}
+
+static void tls_give(transport *base)
+{
+    tls *t = tls_of(base);
+    tls_give_flight(t);
+    tls_forget_kept(t);
+    tls_reader_deinit(&t->reader);
+    if (t->handshake) tls_handshake_close(t->handshake);
+    else tls_protection_wipe(&t->protection);
+    counted_free(t->handshake);
+    tls_facts_unref(t->facts);
+    counted_free(t);
+}
+
+static bool tls_info(const transport *base, skua_tls_info *info)
+{
+    const tls *t = (const tls *)(const void *)base;
+    if (t->facts) *info = tls_facts_info(t->facts);
+    return t->facts != NULL;
+}
+
+static bool tls_misdirects(const transport *base, slice host)
+{
+    const tls *t = (const tls *)(const void *)base;
+    return t->facts && tls_facts_misdirect(t->facts, host);
+}
+
+static size_t tls_held_octets(const transport *base)
+{
+    const tls *t = (const tls *)(const void *)base;
+    size_t handshake = t->handshake ? sizeof *t->handshake : 0;
+    return sizeof *t + handshake + t->kept_len + tls_reader_octets(&t->reader);
+}
+
+static const transport_table tls_table = {
+    .read = tls_read_some,
+    .fill = tls_fill,
+    .left = tls_left,
+    .has_ended = tls_has_ended,
+    .rest = tls_rest,
+    .give = tls_give,
+    .info = tls_info,
+    .misdirects = tls_misdirects,
+    .octets = tls_held_octets,
+};
+
+transport *tls_accept(tls_worker *w, tls_acceptor *acceptor)
+{
+    tls *t = counted_zeroed(w->memory, sizeof *t);
+    tls_handshake *handshake = t ? counted_alloc(w->memory, sizeof *handshake) : NULL;
+    if (!handshake || !tls_handshake_open(handshake, acceptor, &t->base.wire)) {
+        counted_free(handshake);
+        counted_free(t);
+        return NULL;
+    }
+    t->base.table = &tls_table;
+    t->worker = w;
+    t->handshake = handshake;
+    tls_reader_init(&t->reader);
+    return &t->base;
+}
+
+#endif

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+//
+// TLS as a transport. Only with SKUA_TLS.
+#ifndef SKUA_NET_TLS_H
+#define SKUA_NET_TLS_H
+
+#include "net/tls_acceptor.h"
+#include "net/tls_worker.h"
+#include "net/transport.h"
+
+#ifdef SKUA_TLS
+
+// Octets of a session that are put on the wire at once.
+enum { TLS_FLIGHT_OCTETS = 262144 };
+
+// The first octets after a rest leave in records of one segment each, so that the peer can use each
+// as it comes.
+enum { TLS_SMALL_RECORDS_OCTETS = 16384, TLS_SMALL_RECORD_OCTETS = 1340 };
+
+// The server's side of a connection. acceptor: prepared by tls_handshake_prepare.
+// Returns: NULL when memory ran out.
+transport *tls_accept(tls_worker *w, tls_acceptor *acceptor);
+
+#endif
+#endif

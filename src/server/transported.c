@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+//
+// Connections over a transport. What the wire holds stays in the session's queue until the kernel
+// has all of it, so the session's octets leave in whole flights.
+
+#include "server/transported.h"
+
+#include "base/assert.h"
+#include "server/worker.h"
+
+static transport *transported_of(const connection *conn)
+{
+    SKUA_ASSERT(conn->has_transport);
+    return transport_of(&conn->stream);
+}
+
+static io_loop *transported_loop(const connection *conn)
+{
+    return &conn->worker->self.loop;
+}
+
+// ---- Sending ----
+
+// Returns: false if nothing more can be sent, and the connection has been told so.
+static bool transported_fill(connection *conn, bool ends)
+{
+    transport *t = transported_of(conn);
+    session *s = conn->session;
+    if (t->table->fill(t, s ? s->out : NULL, ends) == TRANSPORT_FILLED) return true;
+    connection_fail(conn);
+    return false;
+}
+
+void transported_send(connection *conn)
+{
+    transport *t = transported_of(conn);
+    session *s = conn->session;
+    bool last = s && s->protocol->sends_last(s);
+    if (s && !conn->shuts && s->protocol->closes_half(s)) conn->shuts = conn->ends = true;
+    if (!transported_fill(conn, last || conn->ends)) return;
+    bool ended = t->table->has_ended(t);
+    if (ended && last) conn->stream.flags |= IO_LAST;
+    if (t->wire.octets && !(conn->stream.flags & IO_WANT_SEND))
+        io_send(transported_loop(conn), &conn->stream);
+    if (conn->shuts && (ended || !conn->ends)) io_shutdown(transported_loop(conn), &conn->stream);
+}
+
+void transported_shutdown(connection *conn, bool ends)
+{
+    conn->shuts = true;
+    conn->ends = ends;
+    transported_send(conn);
+}
+
+static void transported_sent(io_stream *stream, uint64_t n)
+{
+    connection *conn = connection_of(stream);
+    transport *t = transport_of(stream);
+    session *s = conn->session;
+    if (s) s->progress.moved += n;
+    if (t->wire.octets) return;
+    uint64_t left = t->table->left(t);
+    if (!s) {
+        if (conn->state < CONNECTION_CLOSED) transported_send(conn);
+        return;
+    }
+    out_pop(s->out, left);
+    s->protocol->sent(s);
+    connection_settle(conn);
+}
+
+// ---- Receiving ----
+
+// The peer's end. Nothing that it sends after that is looked at.
+static void transported_peer_done(connection *conn)
+{
+    conn->half_closed = conn->peer_ended = true;
+    if (conn->session) conn->session->protocol->peer_done(conn->session);
+    else connection_linger(conn);
+}
+
+// The peer speaks in the clear. It is told so in the clear, by a session that answers nothing else.
+static void transported_drop(connection *conn, transport_input input)
+{
+    transported_give(conn);
+    connection_opened(conn);
+    connection_refuse(conn, slice_make(input.octets, input.len),
+                      fault_framing(400, "HTTP in the clear where TLS is spoken"),
+                      SKUA_SLICE("This address speaks HTTPS: begin it with https://."));
+}
+
+// One session may answer several pieces; they leave together.
+static void transported_read(connection *conn, transport_input input)
+{
+    transport *t = transported_of(conn);
+    bool answered = false;
+    for (;;) {
+        slice plain = { 0 };
+        switch (t->table->read(t, &input, &plain)) {
+        case TRANSPORT_NEEDS_MORE:
+            if (conn->session && !answered) connection_settle(conn);
+            else transported_send(conn);
+            return;
+        case TRANSPORT_OPENED: connection_opened(conn); break;
+        case TRANSPORT_OCTETS: answered = connection_hand(conn, plain); break;
+        case TRANSPORT_ENDED: transported_peer_done(conn); break;
+        case TRANSPORT_FAILED: connection_fail(conn); return;
+        case TRANSPORT_IS_PLAIN: transported_drop(conn, input); return;
+        }
+        if (conn->state >= CONNECTION_LINGER) return;
+    }
+}
+
+static void transported_received(io_stream *stream, char *octets, size_t len)
+{
+    connection *conn = connection_of(stream);
+    if (conn->state == CONNECTION_LINGER) connection_drain(conn, len);
+    else if (conn->state < CONNECTION_LINGER)
+        transported_read(conn, (transport_input){ .octets = octets, .len = len });
+}
+
+static void transported_kicked(io_stream *stream)
+{
+    connection *conn = connection_of(stream);
+    if (conn->state >= CONNECTION_LINGER) {
+        if (conn->state == CONNECTION_LINGER) transported_send(conn);
+        return;
+    }
+    if (conn->session) conn->session->protocol->resume(conn->session);
+    transported_read(conn, (transport_input){ 0 });
+}
+
+// An end of the wire without the transport's own: octets may have been cut off on the way.
+static void transported_ended(io_stream *stream, io_end how)
+{
+    connection *conn = connection_of(stream);
+    if (how == IO_END_FIN && conn->session && conn->peer_ended) return; // it is known
+    bool cut_off = how == IO_END_FIN && conn->session;
+    connection_role.events.ended(stream, cut_off ? IO_END_RESET : how);
+}
+
+const endpoint_role transported_role = {
+    .events = { .received = transported_received,
+                .ended = transported_ended,
+                .kicked = transported_kicked,
+                .sent = transported_sent,
+                .closed = connection_closed },
+    .timed_out = connection_timed_out,
+    .hurry = connection_hurried,
+    .abort = connection_aborted,
+};
+
+// ---- Life ----
+
+void transported_begin(connection *conn, transport *t)
+{
+    SKUA_ASSERT(!conn->has_transport && !conn->session);
+    conn->has_transport = true;
+    conn->stream.out = &t->wire;
+    io_stream_set_events(&conn->stream, ENDPOINT_SECURE_SERVER);
+    t->loop = transported_loop(conn);
+    t->stream = &conn->stream;
+}
+
+void transported_rest(connection *conn)
+{
+    transport *t = transported_of(conn);
+    t->table->rest(t);
+}
+
+void transported_give(connection *conn)
+{
+    transport *t = transported_of(conn);
+    conn->has_transport = false;
+    conn->stream.out = NULL;
+    io_stream_set_events(&conn->stream, ENDPOINT_SERVER);
+    t->table->give(t);
+}
