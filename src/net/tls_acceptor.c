@@ -58,7 +58,8 @@ static int acceptor_choose(tls_choice *choice, SSL *ssl)
     skua_tls_identity *identity = tls_context_identity(context, tls_choice_name(choice), &number);
     choice->identity = identity;
     if (!identity) return SSL_AD_UNRECOGNIZED_NAME;
-    if (number == context->roster.fallback && number != TLS_ROSTER_NONE) return 0; // by the SSL_CTX
+    bool is_default = number == context->roster.fallback && number != TLS_ROSTER_NONE;
+    if (is_default && tls_library_replaces()) return 0; // the SSL_CTX has it
     if (number != TLS_ROSTER_NONE)
         return acceptor_show(acceptor_own(acceptor, number), acceptor, ssl);
     choice->chosen = identity;
@@ -139,7 +140,7 @@ static bool acceptor_set(tls_acceptor *acceptor)
     SSL_CTX_set_max_cert_list(ssl, TLS_CLIENT_CHAIN_OCTETS_MAX);
     SSL_CTX_set_alpn_select_cb(ssl, acceptor_select_protocol, NULL);
     if (!acceptor_set_algorithms(context, ssl) || !acceptor_set_tickets(acceptor)) return false;
-    if (context->roster.fallback == TLS_ROSTER_NONE) return true;
+    if (context->roster.fallback == TLS_ROSTER_NONE || !tls_library_replaces()) return true;
     return tls_identity_use_for_all(acceptor_own(acceptor, context->roster.fallback),
                                     &context->clients, ssl);
 }

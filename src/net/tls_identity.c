@@ -12,6 +12,7 @@
 
 #include "base/assert.h"
 #include "base/memory.h"
+#include "net/tls_library.h"
 
 #include <openssl/err.h>
 #include <time.h>
@@ -111,7 +112,7 @@ bool tls_identity_use(const skua_tls_identity *identity, const tls_clients *inhe
     unsigned char context[TLS_HASH_OCTETS];
     const tls_clients *clients = tls_identity_clients(identity, inherited);
     ERR_clear_error();
-    SSL_certs_clear(ssl); // those of the default
+    if (tls_library_replaces()) SSL_certs_clear(ssl); // those of the default
     for (size_t i = 0; i < TLS_KEY_KINDS; i++) {
         const tls_certificate *c = &identity->certificates[i];
         if (c->leaf && !identity_show(c, ssl)) return false;

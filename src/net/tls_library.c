@@ -115,6 +115,11 @@ bool tls_library_mac_of(tls_library_mac *mac, skua_slice key, skua_slice octets,
     return true;
 }
 
+bool tls_library_replaces(void)
+{
+    return false;
+}
+
 static enum ssl_select_cert_result_t library_hello(const SSL_CLIENT_HELLO *hello)
 {
     const uint8_t *name = NULL;
@@ -237,6 +242,11 @@ bool tls_library_mac_of(tls_library_mac *mac, skua_slice key, skua_slice octets,
     }
     memcpy(out, digest, len);
     OPENSSL_cleanse(digest, sizeof digest);
+    return true;
+}
+
+bool tls_library_replaces(void)
+{
     return true;
 }
 

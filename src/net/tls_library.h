@@ -49,6 +49,10 @@ typedef struct tls_library_hooks {
     EVP_CIPHER *ticket_cipher; // AES-256-CBC
 } tls_library_hooks;
 
+// Whether an SSL can have its certificates replaced. AWS-LC 0.47 takes none after SSL_certs_clear, so
+// there an SSL begins without any.
+bool tls_library_replaces(void);
+
 // hooks: lives as long as ssl and each SSL of it.
 void tls_library_hook(SSL_CTX *ssl, tls_library_hooks *hooks);
 

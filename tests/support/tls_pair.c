@@ -18,6 +18,27 @@ static void pair_told(const SSL *ssl, int where, int what)
     if ((where & SSL_CB_READ_ALERT) == SSL_CB_READ_ALERT) pair->alert = what & 0xff;
 }
 
+// In TLS 1.3 sessions come after the handshake, and AWS-LC gives them to this function alone.
+static int pair_take_session(SSL *ssl, SSL_SESSION *session)
+{
+    tls_pair *pair = SSL_get_app_data(ssl);
+    SSL_SESSION_free(pair->session);
+    pair->session = session;
+    return 1;
+}
+
+// The client is to leave it to the server what is refused.
+static void pair_allow_all(SSL_CTX *context)
+{
+#ifdef OPENSSL_IS_AWSLC
+    static const uint16_t checked[] = { SSL_SIGN_ECDSA_SECP256R1_SHA256,
+                                        SSL_SIGN_RSA_PSS_RSAE_SHA256, SSL_SIGN_ED25519 };
+    SKUA_ASSERT(SSL_CTX_set_verify_algorithm_prefs(context, checked, 3) == 1);
+#else
+    SSL_CTX_set_security_level(context, 0); // so that it may offer TLS 1.1
+#endif
+}
+
 static void pair_set_client(tls_pair *pair, const tls_client *how)
 {
     SSL *ssl = pair->client;
@@ -40,8 +61,10 @@ static void pair_make_client(tls_pair *pair, const tls_client *how)
     pair->client_context = SSL_CTX_new(TLS_client_method());
     SKUA_ASSERT(pair->client_context);
     SSL_CTX_set_info_callback(pair->client_context, pair_told);
-    SSL_CTX_set_session_cache_mode(pair->client_context, SSL_SESS_CACHE_OFF);
-    SSL_CTX_set_security_level(pair->client_context, 0); // so that it may offer TLS 1.1
+    SSL_CTX_set_session_cache_mode(pair->client_context,
+                                   SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
+    SSL_CTX_sess_set_new_cb(pair->client_context, pair_take_session);
+    pair_allow_all(pair->client_context);
     SSL_CTX_set_min_proto_version(pair->client_context, how->version_min);
     SSL_CTX_set_max_proto_version(pair->client_context, how->version_max);
     pair->client = SSL_new(pair->client_context);
@@ -80,6 +103,9 @@ bool tls_pair_shake(tls_pair *pair, tls_acceptor *acceptor, const tls_client *ho
         if (!client_is_done) client_is_done = pair_step(pair->client);
         if (!server_is_done) server_is_done = pair_step(pair->server);
     }
+#ifdef OPENSSL_IS_AWSLC
+    if (server_is_done) (void)SSL_write(pair->server, "", 0); // it gives tickets only then
+#endif
     (void)SSL_read(pair->client, octets, sizeof octets); // tickets, or an alert
     ERR_clear_error();
     if (server_is_done) pair->facts = tls_facts_new(NULL, pair->server, &pair->choice);
@@ -88,7 +114,9 @@ bool tls_pair_shake(tls_pair *pair, tls_acceptor *acceptor, const tls_client *ho
 
 SSL_SESSION *tls_pair_session(const tls_pair *pair)
 {
-    return SSL_get1_session(pair->client);
+    if (!pair->session) return SSL_get1_session(pair->client); // TLS 1.2 goes on with the old one
+    SSL_SESSION_up_ref(pair->session);
+    return pair->session;
 }
 
 void tls_pair_free(tls_pair *pair)
@@ -98,6 +126,7 @@ void tls_pair_free(tls_pair *pair)
     SSL_set_shutdown(pair->server, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
     SSL_free(pair->client);
     SSL_free(pair->server);
+    SSL_SESSION_free(pair->session);
     SSL_CTX_free(pair->client_context);
     tls_choice_end(&pair->choice);
     *pair = (tls_pair){ 0 };

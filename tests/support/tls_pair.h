@@ -25,6 +25,7 @@ typedef struct tls_client {
 typedef struct tls_pair {
     SSL *server, *client;
     SSL_CTX *client_context;
+    SSL_SESSION *session; // the newest that the client has
     tls_choice choice;
     tls_facts *facts; // of the server, when it is done
     int alert;        // that the client got; -1: none
@@ -33,7 +34,7 @@ typedef struct tls_pair {
 // Shakes hands. Returns whether both sides came to their end, and no alert was sent.
 bool tls_pair_shake(tls_pair *pair, tls_acceptor *acceptor, const tls_client *how);
 
-// The session that the client would take up, with its ticket; freed by SSL_SESSION_free.
+// The session that the client would take up; freed by SSL_SESSION_free.
 SSL_SESSION *tls_pair_session(const tls_pair *pair);
 
 void tls_pair_free(tls_pair *pair);
