@@ -57,6 +57,9 @@ static void hook_free(void *content, const char *file, int line)
     if (!content) return;
     memory_block *block =
         (memory_block *)(void *)((char *)content - offsetof(memory_block, content));
+#ifdef OPENSSL_IS_AWSLC
+    memset(block->content, 0, block->octets); // as its own OPENSSL_free does
+#endif
     if (library.watched && block_holds(block, library.watched, library.watched_len))
         library.leaked++;
     if (block->next) block->next->before = block->before;

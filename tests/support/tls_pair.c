@@ -90,25 +90,46 @@ static bool pair_step(SSL *ssl)
     return SSL_do_handshake(ssl) == 1;
 }
 
+static void pair_turn(const tls_client *how, bool begins)
+{
+    if (how->server_turn) how->server_turn(begins);
+}
+
+static bool pair_step_server(tls_pair *pair, const tls_client *how)
+{
+    pair_turn(how, true);
+    bool is_done = pair_step(pair->server);
+    if (is_done) pair->facts = tls_facts_new(NULL, pair->server, &pair->choice);
+    pair_turn(how, false);
+    return is_done;
+}
+
+static bool pair_begin(tls_pair *pair, tls_acceptor *acceptor, const tls_client *how)
+{
+    pair_make_client(pair, how);
+    pair_turn(how, true);
+    pair->server = tls_acceptor_begin(acceptor, &pair->choice);
+    pair_turn(how, false);
+    if (pair->server) pair_connect(pair);
+    return pair->server != NULL;
+}
+
 bool tls_pair_shake(tls_pair *pair, tls_acceptor *acceptor, const tls_client *how)
 {
     char octets[16];
     bool client_is_done = false, server_is_done = false;
     *pair = (tls_pair){ .alert = -1 };
-    pair_make_client(pair, how);
-    pair->server = tls_acceptor_begin(acceptor, &pair->choice);
-    SKUA_ASSERT(pair->server);
-    pair_connect(pair);
+    if (!pair_begin(pair, acceptor, how)) return false;
     for (int i = 0; i < PAIR_STEPS_MAX && !(client_is_done && server_is_done); i++) {
         if (!client_is_done) client_is_done = pair_step(pair->client);
-        if (!server_is_done) server_is_done = pair_step(pair->server);
+        if (how->second_name) SSL_set_tlsext_host_name(pair->client, how->second_name);
+        if (!server_is_done) server_is_done = pair_step_server(pair, how);
     }
 #ifdef OPENSSL_IS_AWSLC
     if (server_is_done) (void)SSL_write(pair->server, "", 0); // it gives tickets only then
 #endif
     (void)SSL_read(pair->client, octets, sizeof octets); // tickets, or an alert
     ERR_clear_error();
-    if (server_is_done) pair->facts = tls_facts_new(NULL, pair->server, &pair->choice);
     return client_is_done && server_is_done && pair->alert < 0;
 }
 
@@ -123,7 +144,7 @@ void tls_pair_free(tls_pair *pair)
 {
     tls_facts_unref(pair->facts);
     SSL_set_shutdown(pair->client, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
-    SSL_set_shutdown(pair->server, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
+    if (pair->server) SSL_set_shutdown(pair->server, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
     SSL_free(pair->client);
     SSL_free(pair->server);
     SSL_SESSION_free(pair->session);

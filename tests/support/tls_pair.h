@@ -14,12 +14,14 @@
 // How the client behaves. Zero: as OpenSSL does, without a server name.
 typedef struct tls_client {
     const char *name;
-    const char *signatures; // as "RSA-PSS+SHA256"
+    const char *second_name; // in its second hello; NULL: the same
+    const char *signatures;  // as "RSA-PSS+SHA256"
     const char *groups;
     skua_slice protocols; // for ALPN, each behind its length
     int version_min, version_max;
-    const tls_made *certificate; // and what signed it, by itself, is known to the server
-    SSL_SESSION *session;        // to take up
+    const tls_made *certificate;      // and what signed it, by itself, is known to the server
+    SSL_SESSION *session;             // to take up
+    void (*server_turn)(bool begins); // called around each step of the server's; may be NULL
 } tls_client;
 
 typedef struct tls_pair {

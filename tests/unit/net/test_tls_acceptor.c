@@ -208,6 +208,37 @@ static void test_a_function_chooses_for_names_that_nobody_has(void **state)
     skua_tls_identity_unref(identity);
 }
 
+static unsigned chose;
+
+static skua_tls_identity *choose_and_count(skua_slice name, void *user)
+{
+    (void)name;
+    chose++;
+    return skua_tls_identity_ref(user);
+}
+
+// The client's first guess of a group is another than the server's, and it is asked again.
+static void test_a_hello_that_comes_again_says_the_same(void **state)
+{
+    (void)state;
+    skua_tls_identity *identity = identity_of(&ed);
+    skua_tls_desc desc = { .choose = choose_and_count, .choose_user = identity, .groups = "P-384" };
+    tls_acceptor *acceptor = accept_by(&desc, NULL);
+    tls_client how = { .name = "c.test", .groups = "X25519:P-384" };
+    tls_pair pair;
+    chose = 0;
+    assert_true(tls_pair_shake(&pair, acceptor, &how));
+    assert_int_equal(chose, 1);
+    tls_pair_free(&pair);
+    how.second_name = "d.test";
+    assert_false(tls_pair_shake(&pair, acceptor, &how));
+    assert_int_equal(pair.alert, SSL_AD_ILLEGAL_PARAMETER);
+    assert_int_equal(chose, 2);
+    tls_pair_free(&pair);
+    tls_acceptor_unref(acceptor);
+    skua_tls_identity_unref(identity);
+}
+
 // ---- Protocols, versions, groups ----
 
 static void test_a_protocol_is_agreed_on_or_the_handshake_ends(void **state)
@@ -260,6 +291,22 @@ static void test_versions(void **state)
         tls_pair_free(&pair);
         tls_acceptor_unref(acceptor);
     }
+}
+
+static void test_nothing_is_negotiated_again(void **state)
+{
+    (void)state;
+    char octets[16];
+    tls_pair pair;
+    tls_acceptor *acceptor = accept_with((skua_tls_desc){ 0 }, LIST(&ec));
+    assert_true(tls_pair_shake(&pair, acceptor, &(tls_client){ .version_max = TLS1_2_VERSION }));
+    assert_int_equal(SSL_renegotiate(pair.client), 1);
+    (void)SSL_do_handshake(pair.client);
+    assert_true(SSL_read(pair.server, octets, sizeof octets) <= 0);
+    (void)SSL_do_handshake(pair.client);
+    assert_int_equal(pair.alert, SSL_AD_NO_RENEGOTIATION);
+    tls_pair_free(&pair);
+    tls_acceptor_unref(acceptor);
 }
 
 static void test_the_suites_are_mozillas(void **state)
@@ -429,11 +476,12 @@ static void test_without_tickets_nothing_is_taken_up(void **state)
     tls_acceptor_unref(acceptor);
 }
 
-static void test_tickets_are_given_one_at_a_time(void **state)
+static void test_tickets_are_given_one_at_a_time_for_a_day(void **state)
 {
     (void)state;
     tls_acceptor *acceptor = accept_with((skua_tls_desc){ 0 }, LIST(&ec));
     assert_int_equal(SSL_CTX_get_num_tickets(acceptor->ssl), 1);
+    assert_int_equal(SSL_CTX_get_timeout(acceptor->ssl), 2 * 12 * 3600);
     tls_acceptor_unref(acceptor);
 }
 
@@ -560,15 +608,17 @@ int main(void)
         cmocka_unit_test(test_the_name_is_remembered_in_lower_case),
         cmocka_unit_test(test_a_client_gets_the_kind_of_key_that_it_can_check),
         cmocka_unit_test(test_a_function_chooses_for_names_that_nobody_has),
+        cmocka_unit_test(test_a_hello_that_comes_again_says_the_same),
         cmocka_unit_test(test_a_protocol_is_agreed_on_or_the_handshake_ends),
         cmocka_unit_test(test_versions),
+        cmocka_unit_test(test_nothing_is_negotiated_again),
         cmocka_unit_test(test_the_suites_are_mozillas),
         cmocka_unit_test(test_a_group_that_is_unknown_does_not_spoil_the_others),
         cmocka_unit_test(test_clients_show_certificates_when_they_are_asked),
         cmocka_unit_test(test_a_client_shows_so_much_and_no_more),
         cmocka_unit_test(test_sessions_are_taken_up_by_any_worker),
         cmocka_unit_test(test_without_tickets_nothing_is_taken_up),
-        cmocka_unit_test(test_tickets_are_given_one_at_a_time),
+        cmocka_unit_test(test_tickets_are_given_one_at_a_time_for_a_day),
         cmocka_unit_test(test_what_is_asked_of_clients_bounds_their_sessions),
         cmocka_unit_test(test_a_client_is_known_in_a_session_that_it_takes_up),
         cmocka_unit_test(test_sessions_outlive_two_replacements_of_keys),

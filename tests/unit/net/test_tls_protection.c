@@ -242,9 +242,10 @@ static void test_update_is_due(void **state)
     assert_false(tls_protection_owes_update(&ends.client));
     assert_false(ends.server.has_asked);
 
-    // Being asked twice makes one.
+    // Being asked twice makes one, also if an update that asks for none comes after them.
     assert_true(tls_protection_updated(&ends.server, true));
     assert_true(tls_protection_updated(&ends.server, true));
+    assert_true(tls_protection_updated(&ends.server, false));
     assert_true(tls_protection_owes_update(&ends.server));
     update(&ends.server, &ends.client, 0);
     assert_false(tls_protection_owes_update(&ends.server));
