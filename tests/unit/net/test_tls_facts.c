@@ -153,10 +153,10 @@ static void test_facts_outlive_the_connection(void **state)
     (void)state;
     static const struct {
         int version;
-        const char *text, *cipher;
+        const char *text;
     } cases[] = {
-        { TLS1_2_VERSION, "TLSv1.2", "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384" },
-        { TLS1_3_VERSION, "TLSv1.3", "TLS_AES_256_GCM_SHA384" },
+        { TLS1_2_VERSION, "TLSv1.2" },
+        { TLS1_3_VERSION, "TLSv1.3" },
     };
     for (size_t i = 0; i < 2; i++) {
         tls_acceptor *acceptor = serve();
@@ -167,12 +167,14 @@ static void test_facts_outlive_the_connection(void **state)
                            .version_max = cases[i].version };
         assert_true(tls_pair_shake(&pair, acceptor, &how));
         tls_facts *facts = tls_facts_ref(pair.facts);
+        const char *cipher = SSL_CIPHER_standard_name(SSL_get_current_cipher(pair.client));
         tls_pair_free(&pair);
         stop(acceptor);
         unsigned char hash[TLS_HASH_OCTETS];
         assert_int_equal(X509_digest(client.x, EVP_sha256(), hash, NULL), 1);
         assert_string_equal(facts->version, cases[i].text);
-        assert_string_equal(facts->cipher, cases[i].cipher);
+        assert_string_equal(facts->cipher, cipher);
+        assert_memory_equal(cipher, "TLS_", 4);
         assert_true(slice_equal(facts->server_name, slice_of("both.test")));
         assert_true(slice_equal(facts->protocol, slice_of("http/1.1")));
         assert_true(slice_equal(facts->client, slice_of("CN=J. Doe\\, Jr. \\<\\C3\\BC\\>")));
