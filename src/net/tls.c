@@ -162,6 +162,7 @@ static transport_news tls_shake_hands(tls *t, transport_input *input)
     }
     t->facts = tls_facts_new(t->worker->memory, t->handshake->ssl, &t->handshake->choice);
     if (!t->facts) return tls_broken(t);
+    t->facts = tls_facts_share(t->facts, &t->worker->recent_facts);
     t->stage = TLS_IS_OPEN;
     return tls_take_over(t);
 }

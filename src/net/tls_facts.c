@@ -97,6 +97,26 @@ tls_facts *tls_facts_new(lease *l, SSL *ssl, const tls_choice *choice)
     return facts;
 }
 
+// A client's certificate makes facts its own.
+static bool facts_are_equal(const tls_facts *a, const tls_facts *b)
+{
+    return !a->has_client && !b->has_client && a->is_resumed == b->is_resumed &&
+           a->version == b->version && a->cipher == b->cipher && a->acceptor == b->acceptor &&
+           a->identity == b->identity && slice_equal(a->server_name, b->server_name) &&
+           slice_equal(a->protocol, b->protocol);
+}
+
+tls_facts *tls_facts_share(tls_facts *facts, tls_facts **recent)
+{
+    if (*recent && facts_are_equal(facts, *recent)) {
+        tls_facts_unref(facts);
+        return tls_facts_ref(*recent);
+    }
+    tls_facts_unref(*recent);
+    *recent = facts->has_client ? NULL : tls_facts_ref(facts);
+    return facts;
+}
+
 skua_tls_info tls_facts_info(const tls_facts *facts)
 {
     return (skua_tls_info){ .version = facts->version,
@@ -141,7 +161,7 @@ static bool facts_ask_the_same(const tls_facts *facts, slice folded)
 bool tls_facts_misdirect(const tls_facts *facts, slice host)
 {
     char folded[TLS_NAME_OCTETS_MAX];
-    if (facts->server_name.len == 0) return false;
+    if (facts->server_name.len == 0 || slice_equal(host, facts->server_name)) return false;
     bool is_bracketed = host.len > 2 && host.ptr[0] == '[' && host.ptr[host.len - 1] == ']';
     if (is_bracketed) host = slice_make(host.ptr + 1, host.len - 2);
     slice name = slice_make(folded, tls_name_fold(host, false, folded));

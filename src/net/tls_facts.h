@@ -32,6 +32,11 @@ typedef struct tls_facts {
 // Copies them when the handshake is done. l: the worker's lease. NULL: memory ran out.
 tls_facts *tls_facts_new(lease *l, SSL *ssl, const tls_choice *choice);
 
+// Gives facts up for those of another connection that are the same, as most are: *recent, which
+// becomes the newer ones where they differ. *recent: counted; NULL for none.
+// Returns: those to be kept.
+tls_facts *tls_facts_share(tls_facts *facts, tls_facts **recent);
+
 // The same as a request is told of them.
 skua_tls_info tls_facts_info(const tls_facts *facts);
 

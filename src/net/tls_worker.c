@@ -15,13 +15,21 @@ bool tls_worker_init(tls_worker *w, io_loop *loop, lease *memory, block_store *b
     w->memory = memory;
     w->blocks = blocks;
     w->free_flights = NULL;
+    w->recent_facts = NULL;
     w->turn_ns = 0;
     w->steps = 0;
     return true;
 }
 
+static void tls_worker_forget_facts(tls_worker *w)
+{
+    tls_facts_unref(w->recent_facts);
+    w->recent_facts = NULL;
+}
+
 void tls_worker_deinit(tls_worker *w)
 {
+    tls_worker_forget_facts(w);
     while (w->free_flights) {
         tls_flight *flight = w->free_flights;
         w->free_flights = flight->next;
@@ -61,6 +69,7 @@ void tls_worker_give_flight(tls_worker *w, tls_flight *flight)
 size_t tls_worker_sweep(tls_worker *w)
 {
     size_t freed = tls_contexts_sweep(&w->contexts);
+    tls_worker_forget_facts(w); // they hold certificates that a reload may have replaced
     tls_flight **link = &w->free_flights;
     while (*link) {
         tls_flight *flight = *link;

@@ -7,6 +7,7 @@
 
 #include "io/io.h"
 #include "net/tls_contexts.h"
+#include "net/tls_facts.h"
 
 #ifdef SKUA_TLS
 
@@ -34,7 +35,8 @@ typedef struct tls_worker {
     block_store *blocks;
     tls_contexts contexts;
     tls_flight *free_flights;
-    int64_t turn_ns; // of the turn that steps counts
+    tls_facts *recent_facts; // of the last handshake, for those that are like it; NULL: none
+    int64_t turn_ns;         // of the turn that steps counts
     unsigned steps;
     char plain[TLS_STAGE_OCTETS];  // octets that OpenSSL has read
     char staged[TLS_STAGE_OCTETS]; // octets that it is to protect

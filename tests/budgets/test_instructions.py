@@ -9,36 +9,18 @@ cheaper, this writes the new figures down:
     SKUA_RECORD=1 build/venv/bin/python -m pytest tests/budgets/test_instructions.py
 """
 
-import json
 import math
 import os
 import pathlib
 import re
-import shutil
-import subprocess
 
 import pytest
+from instructions import SLACK, VALGRIND, compiler, compiler_path, known, record
 from compiling import run
 from server import RELEASE, ROOT, Server, free_port
 from wire import Connection, request
 
-BUDGETS = pathlib.Path(__file__).with_name("instructions.json")
-SLACK = 1.02  # what the Date of another second, or a wake-up more, may add
 REQUESTS = 1600
-VALGRIND = shutil.which("valgrind")
-
-
-def compiler_path():
-    cache = (RELEASE / "CMakeCache.txt").read_text()
-    return re.search(r"^CMAKE_C_COMPILER:\w+=(.*)$", cache, re.MULTILINE).group(1)
-
-
-def compiler():
-    """The compiler of the release build and what it compiles for: "gcc 12 x86_64"."""
-    path = compiler_path()
-    name = "clang" if "clang" in subprocess.check_output([path, "--version"], text=True) else "gcc"
-    version, machine = (subprocess.check_output([path, word], text=True) for word in ("-dumpversion", "-dumpmachine"))
-    return f"{name} {version.split('.')[0].strip()} {machine.split('-')[0]}"
 
 
 @pytest.fixture(scope="module")
@@ -84,25 +66,16 @@ def per_request(hello, folder, depth, enough):
     return (many - few) / REQUESTS
 
 
-def record(budgets, key, name, found):
-    """Writes a figure down when it is lower than the one that is there, or the first."""
-    known = budgets.setdefault(key, {})
-    known[name] = min(round(found), known.get(name, round(found)))
-    BUDGETS.write_text(json.dumps(budgets, indent=4, sort_keys=True) + "\n")
-
-
 @pytest.mark.skipif(not VALGRIND, reason="valgrind is not installed")
 @pytest.mark.parametrize("name, depth", [("keep-alive", 1), ("pipelined by 16", 16)])
 def test_instructions(hello, name, depth, tmp_path, record_property):
-    budgets = json.loads(BUDGETS.read_text())
     key = compiler()
-    budget = budgets.get(key, {}).get(name)
+    budget = known(key, name)
     recording = bool(os.environ.get("SKUA_RECORD"))
     found = per_request(hello, tmp_path, depth, 0 if recording else (budget or math.inf) * SLACK)
     record_property("instructions", round(found))
     if recording:
-        record(budgets, key, name, found)
-        budget = budgets[key][name]
+        budget = record(key, name, found)
     print(f"{name}: {found:.0f} instructions per request, of {budget} ({key})")
     if budget is None:
         pytest.skip(f"no budget is known for {key}: {found:.0f} instructions per request")

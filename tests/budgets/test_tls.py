@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: MIT
+"""TLS of the release build: what a request executes and allocates, and what an idle connection holds.
+
+Instructions are those of user space, by callgrind, with the TLS library's among them: a figure holds for one
+version of it. SKUA_RECORD=1 writes down those that are lower.
+"""
+
+import os
+import re
+import socket
+import ssl
+import subprocess
+
+import pytest
+from instructions import SLACK, VALGRIND, compiler, known, record
+from counting import Counted, make_shim, many_descriptors
+from server import RELEASE, Server, free_port
+
+REQUEST = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
+REQUESTS = 1000
+IDLE = 2000
+OWN_IDLE_OCTETS = 640
+OPENSSL_IDLE_OCTETS = 21_500  # OpenSSL 3.5; 15,000 with 3.0
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory):
+    """A certificate and its key."""
+    folder = tmp_path_factory.mktemp("tls")
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+         "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout", folder / "key.pem",
+         "-out", folder / "cert.pem"],
+        check=True, capture_output=True,
+    )
+    return folder / "cert.pem", folder / "key.pem"
+
+
+@pytest.fixture(scope="module")
+def shim(tmp_path_factory):
+    return make_shim(tmp_path_factory.mktemp("shim"))
+
+
+def words(pair, port="{port}"):
+    return ["--tls-port", port, "--cert", pair[0], "--key", pair[1], "--workers", "1"]
+
+
+def client(pair):
+    return ssl.create_default_context(cafile=pair[0])
+
+
+def connect(context, port):
+    return context.wrap_socket(socket.create_connection(("127.0.0.1", port)), server_hostname="localhost")
+
+
+def ask(connection):
+    connection.sendall(REQUEST)
+    answer = b""
+    while not answer.endswith(b"Hello, World!"):
+        more = connection.recv(4096)
+        assert more, "the connection ended"
+        answer += more
+
+
+def executed(pair, folder, requests):
+    """Instructions of a whole run that answers so many requests on one connection."""
+    port, counts = free_port(), folder / f"callgrind.{requests}"
+    server = Server(
+        [VALGRIND, "--tool=callgrind", "--quiet", f"--callgrind-out-file={counts}", RELEASE / "hello", *words(pair, port),
+         "--backend", "epoll"],
+        ("127.0.0.1", port),
+    )
+    try:
+        with connect(client(pair), port) as connection:
+            for _ in range(requests):
+                ask(connection)
+            cipher = connection.cipher()[0]
+    finally:
+        server.stop()
+    return cipher, int(re.search(r"^totals: (\d+)", counts.read_text(), re.MULTILINE).group(1))
+
+
+@pytest.mark.skipif(not VALGRIND, reason="valgrind is not installed")
+def test_instructions(pair, tmp_path):
+    cipher, few = executed(pair, tmp_path, REQUESTS)
+    _, many = executed(pair, tmp_path, 2 * REQUESTS)
+    found = (many - few) / REQUESTS
+    key = f"{compiler()}, {ssl.OPENSSL_VERSION.split()[1].rsplit('.', 1)[0]}, {cipher}"
+    if os.environ.get("SKUA_RECORD"):
+        record(key, "keep-alive over TLS", found)
+    budget = known(key, "keep-alive over TLS")
+    print(f"{found:.0f} instructions per request, of {budget} ({key})")
+    assert 3000 < found < 9500
+    if budget is None:
+        pytest.skip(f"no budget is known for {key}: {found:.0f} instructions per request")
+    assert found <= budget * SLACK
+
+
+@pytest.mark.parametrize("records", ["own", "openssl"])
+def test_no_allocation_per_request(shim, tmp_path, pair, records):
+    if records == "openssl":
+        pytest.skip("OpenSSL gives its buffers back between records, which is why its connections are small")
+    counted = Counted(shim, tmp_path, "hello", *words(pair))
+    try:
+        connections = [connect(client(pair), counted.server.port) for _ in range(8)]
+        for warm in (True, False):
+            before = counted.calls()
+            for _ in range(100):
+                for connection in connections:
+                    ask(connection)
+        assert counted.calls() - before == 0
+    finally:
+        counted.server.stop()
+
+
+@pytest.mark.parametrize("records, octets_max", [("own", OWN_IDLE_OCTETS), ("openssl", OPENSSL_IDLE_OCTETS)])
+def test_idle_connection(shim, tmp_path, pair, records, octets_max, record_property):
+    """By the allocator's count; those of the cache of ready contexts are not the connections'."""
+    many_descriptors()
+    extra = ["--records", "openssl"] if records == "openssl" else []
+    counted = Counted(shim, tmp_path, "hello", *words(pair), *extra)
+    context = client(pair)
+    warm, idle = [], []
+    try:
+        for _ in range(1100):  # fills the cache
+            warm.append(connect(context, counted.server.port))
+            ask(warm[-1])
+        before = counted.octets()
+        for _ in range(IDLE):
+            idle.append(connect(context, counted.server.port))
+            ask(idle[-1])
+        by_count = (counted.octets() - before) / IDLE
+        record_property("octets_per_idle_connection", round(by_count, 1))
+        print(f"{by_count:.1f} octets")
+        assert by_count <= octets_max
+        ask(idle[0])
+        ask(idle[-1])
+    finally:
+        for connection in warm + idle:
+            connection.close()
+        counted.server.stop()
