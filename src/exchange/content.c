@@ -16,28 +16,28 @@ static size_t content_window(const skua_request *r)
 
 bool content_is_blocked(const skua_request *r)
 {
-    if (r->responding == RESPONSE_QUEUED) return false; // what still comes is discarded
+    if (request_is_answered(r)) return false; // what still comes is discarded
     return !r->reader || r->unconsumed >= content_window(r);
 }
 
-static void content_tell(skua_request *r, skua_content_event event, slice octets)
+// Tells the reader, once, that nothing more follows.
+static inline void content_tell(skua_request *r, request_delivery how)
 {
-    if (event != SKUA_CONTENT_DATA) {
-        if (r->lost_told) return;
-        r->lost_told = true;
-    }
-    if (r->reader) r->reader(r, event, octets, r->reader_user);
+    if (r->delivery != DELIVERY_GOES_ON) return;
+    request_set_delivery(r, how);
+    skua_content_event event = how == DELIVERY_COMPLETE ? SKUA_CONTENT_END : SKUA_CONTENT_LOST;
+    if (r->reader) r->reader(r, event, (slice){ 0 }, r->reader_user);
 }
 
 void content_lost(skua_request *r)
 {
-    content_tell(r, SKUA_CONTENT_LOST, (slice){ 0 });
+    content_tell(r, DELIVERY_LOST);
 }
 
 void content_end(skua_request *r)
 {
     request_set_reading(r, READING_DONE);
-    content_tell(r, SKUA_CONTENT_END, (slice){ 0 });
+    content_tell(r, DELIVERY_COMPLETE);
 }
 
 // After the response, content is read only to keep the connection, and only so much of it.
@@ -49,13 +49,13 @@ static void content_discard(skua_request *r, size_t n)
 
 void content_deliver(skua_request *r, slice octets)
 {
-    r->has_input = true;
-    if (r->responding == RESPONSE_QUEUED || !r->reader) {
+    if (r->expectation == EXPECTATION_OPEN) request_set_expectation(r, EXPECTATION_MET);
+    if (request_is_answered(r) || !r->reader) {
         content_discard(r, octets.len);
         return;
     }
     r->unconsumed += octets.len;
-    content_tell(r, SKUA_CONTENT_DATA, octets);
+    r->reader(r, SKUA_CONTENT_DATA, octets, r->reader_user);
 }
 
 // The framing is lost: a response that has begun cannot be taken back, so the connection just ends.
@@ -72,10 +72,9 @@ __attribute__((cold)) void content_refuse(skua_request *r, fault why)
 __attribute__((cold)) static void content_refuse_length(skua_request *r)
 {
     r->close = true;
-    r->too_long = true;
     request_blame(r, "content too long");
     respond_refuse(r, 413);
-    content_lost(r);
+    content_tell(r, DELIVERY_TOO_LONG);
 }
 
 void content_deliver_unstated(skua_request *r, slice octets)
@@ -103,14 +102,14 @@ int64_t skua_content_length(const skua_request *r)
 // 9110 §10.1.1).
 bool request_awaits_continue(const skua_request *r)
 {
-    return r->head.expect_continue && !r->continued && !r->has_input &&
-           r->reading == READING_CONTENT && r->responding == RESPONSE_NONE;
+    return r->expectation == EXPECTATION_OPEN && r->reading == READING_CONTENT &&
+           r->responding <= RESPONSE_HEADING;
 }
 
 static void content_continue(skua_request *r)
 {
     if (!request_awaits_continue(r)) return;
-    r->continued = true;
+    request_set_expectation(r, EXPECTATION_MET);
     if (r->carrier->table->inform(r, 100, NULL, 0, 0)) carrier_break(r->carrier);
 }
 
@@ -118,11 +117,11 @@ skua_status skua_content_read(skua_request *r, skua_content_fn *fn, void *user)
 {
     request_expect(r, __func__);
     CONTRACT_GIVEN(fn);
-    if (r->reader || r->responding == RESPONSE_QUEUED) return request_refusal(r);
+    if (r->reader || request_is_answered(r)) return request_refusal(r);
     r->reader = fn;
     r->reader_user = user;
     content_continue(r);
-    if (r->reading == READING_DONE) content_tell(r, SKUA_CONTENT_END, (slice){ 0 });
+    if (r->reading == READING_DONE) content_tell(r, DELIVERY_COMPLETE);
     else if (!r->carrier->running) r->carrier->table->kick(r->carrier);
     return SKUA_OK;
 }
@@ -130,7 +129,7 @@ skua_status skua_content_read(skua_request *r, skua_content_fn *fn, void *user)
 skua_status skua_content_limit(skua_request *r, uint64_t octets_max)
 {
     request_expect(r, __func__);
-    if (r->responding == RESPONSE_QUEUED || r->heading) return request_refusal(r);
+    if (request_is_answered(r) || r->responding == RESPONSE_HEADING) return request_refusal(r);
     r->content_max = octets_max;
     if (octets_max == 0) return SKUA_OK;
     uint64_t known =
@@ -243,7 +242,9 @@ static void content_collect(skua_request *r, skua_content_event event, slice oct
         content_collect_more(r, octets);
         return;
     case SKUA_CONTENT_END: content_collected(r, SKUA_OK); return;
-    case SKUA_CONTENT_LOST: content_collected(r, r->too_long ? SKUA_ELIMIT : SKUA_ECLOSED); return;
+    case SKUA_CONTENT_LOST:
+        content_collected(r, r->delivery == DELIVERY_TOO_LONG ? SKUA_ELIMIT : SKUA_ECLOSED);
+        return;
     }
 }
 

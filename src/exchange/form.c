@@ -23,7 +23,7 @@ static skua_status form_limit(skua_request *r, uint64_t octets_max)
 // Why content was lost.
 static skua_status form_lost_status(const skua_request *r)
 {
-    if (r->too_long || r->status == 413) return SKUA_ELIMIT;
+    if (r->delivery == DELIVERY_TOO_LONG || r->status == 413) return SKUA_ELIMIT;
     return r->status == 400 ? SKUA_EPROTOCOL : SKUA_ECLOSED;
 }
 
@@ -72,7 +72,7 @@ skua_status skua_content_spool(skua_request *r, size_t memory_max, uint64_t octe
 {
     request_expect(r, __func__);
     CONTRACT_GIVEN(fn);
-    if (r->reader || r->responding != RESPONSE_NONE || r->heading) return request_refusal(r);
+    if (r->reader || r->responding != RESPONSE_NONE) return request_refusal(r);
     content_spooling *c = arena_alloc(&r->memory, sizeof *c);
     spool *kept = c ? spool_new(r, content_spool_settled, c) : NULL;
     if (!kept) return SKUA_ENOMEM;
@@ -231,7 +231,7 @@ skua_status skua_multipart_collect(skua_request *r, size_t memory_max, uint64_t 
 {
     request_expect(r, __func__);
     CONTRACT_GIVEN(fn);
-    if (r->reader || r->responding != RESPONSE_NONE || r->heading) return request_refusal(r);
+    if (r->reader || r->responding != RESPONSE_NONE) return request_refusal(r);
     form_collecting *form = arena_alloc(&r->memory, sizeof *form);
     if (!form) return SKUA_ENOMEM;
     *form = (form_collecting){ .memory_max = memory_max ? memory_max : FORM_MEMORY_OCTETS,

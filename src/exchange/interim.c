@@ -37,7 +37,7 @@ skua_status skua_inform(skua_request *r, int status, const skua_field *fields, s
 {
     request_expect(r, __func__);
     CONTRACT(fields || !count, "fields must not be NULL");
-    if (r->responding != RESPONSE_NONE) return request_refusal(r);
+    if (r->responding > RESPONSE_HEADING) return request_refusal(r);
     if (status < 100 || status > 199 || status == 101) return SKUA_EINVAL;
     size_t octets;
     skua_status checked = inform_check(fields, count, &octets);
@@ -48,7 +48,7 @@ skua_status skua_inform(skua_request *r, int status, const skua_field *fields, s
         return SKUA_ELIMIT;
     skua_status informed = r->carrier->table->inform(r, status, fields, count, octets);
     if (informed) return informed;
-    if (status == 100) r->continued = true;
+    if (status == 100) request_set_expectation(r, EXPECTATION_MET);
     carrier_kick(r->carrier, r);
     return SKUA_OK;
 }

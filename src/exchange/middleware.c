@@ -171,12 +171,12 @@ static const skua_middleware *middleware_last(const skua_request *r, uint64_t *l
 
 void middleware_head(skua_request *r, int status)
 {
-    r->heading = true;
+    request_set_responding(r, RESPONSE_HEADING);
     for (uint64_t left = r->entered; left;) {
         const skua_middleware *m = middleware_last(r, &left);
         if (m->head) m->head(r, status, m->user);
     }
-    r->heading = false;
+    if (r->responding == RESPONSE_HEADING) request_set_responding(r, RESPONSE_NONE);
 }
 
 void middleware_end(skua_request *r, skua_end how)

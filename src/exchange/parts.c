@@ -48,7 +48,7 @@ static bool parts_step(skua_request *r, parts_reader *parts, slice *octets, size
     case MULTIPART_END: parts_tell(r, parts, SKUA_PART_END, data); break;
     case MULTIPART_FAULT: parts_fail(r, parts); return false;
     }
-    return r->responding != RESPONSE_QUEUED && !r->carrier->broken;
+    return !request_is_answered(r) && !r->carrier->broken;
 }
 
 // Held octets may be the beginning of a delimiter. They are told, or their credit given back,
@@ -90,7 +90,7 @@ skua_status skua_multipart_read(skua_request *r, skua_part_fn *fn, void *user)
     char boundary[MULTIPART_BOUNDARY_MAX];
     size_t boundary_len;
     const skua_config *config = worker_config(r->worker);
-    if (r->reader || r->responding == RESPONSE_QUEUED) return request_refusal(r);
+    if (r->reader || request_is_answered(r)) return request_refusal(r);
     if (!multipart_boundary(skua_request_field(r, "content-type"), boundary, &boundary_len))
         return SKUA_EINVAL;
     parts_reader *parts = arena_alloc(&r->memory, sizeof *parts);

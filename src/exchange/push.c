@@ -196,7 +196,7 @@ static skua_status stream_finish(skua_request *r)
     }
     bool is_short = r->pull_left > 0;
     respond_finish(r);
-    if (!r->failed) return SKUA_OK;
+    if (r->responding != RESPONSE_FAILED) return SKUA_OK;
     return is_short ? SKUA_EINVAL : SKUA_ENOMEM;
 }
 
@@ -212,7 +212,7 @@ static skua_status tunnel_finish(skua_request *r)
 skua_status skua_finish(skua_request *r)
 {
     request_expect(r, __func__);
-    if (r->responding == RESPONSE_QUEUED && stream_is_dropped(r)) {
+    if (request_is_answered(r) && stream_is_dropped(r)) {
         request_set_push(r, PUSH_NONE);
         return SKUA_OK;
     }
@@ -228,10 +228,11 @@ skua_status skua_finish(skua_request *r)
 void tunnel_end_input(skua_request *r)
 {
     content_end(r);
-    if (r->push >= PUSH_TUNNEL_DONE) request_set_responding(r, RESPONSE_QUEUED);
+    if (r->push >= PUSH_TUNNEL_DONE && !request_is_answered(r))
+        request_set_responding(r, RESPONSE_QUEUED);
 }
 
-bool tunnel_closes_half(skua_request *r)
+bool tunnel_close_half(skua_request *r)
 {
     if (r->push != PUSH_TUNNEL_DONE) return false;
     request_set_push(r, PUSH_TUNNEL_SHUT);

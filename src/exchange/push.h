@@ -37,7 +37,7 @@ static inline bool stream_idles(const skua_request *r)
 // The peer's half of a tunnel has ended and every octet of it been read.
 void tunnel_end_input(skua_request *r);
 
-// Whether our half is to be closed now; true once.
-bool tunnel_closes_half(skua_request *r);
+// Takes the handler's wish to close our half. Returns whether there was one: true once.
+bool tunnel_close_half(skua_request *r);
 
 #endif

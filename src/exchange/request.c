@@ -22,7 +22,7 @@ static inline void request_clear(skua_request *r)
 {
     enum { LINE_OCTETS = 64 };
     const size_t end = offsetof(skua_request, base);
-    for (size_t at = offsetof(skua_request, reading); at < end; at += LINE_OCTETS) {
+    for (size_t at = offsetof(skua_request, life); at < end; at += LINE_OCTETS) {
         memset((char *)r + at, 0, LINE_OCTETS); // past the end, what is not set yet
     }
 }

@@ -27,12 +27,31 @@ typedef enum request_reading {
     READING_DONE
 } request_reading;
 
+// From RESPONSE_QUEUED on the request is answered.
 typedef enum request_responding {
     RESPONSE_NONE,
-    RESPONSE_PULLED, // the head is queued, content is being pulled
-    RESPONSE_PUSHED, // the head is queued, content is written by the handler
-    RESPONSE_QUEUED  // every octet is queued
+    RESPONSE_HEADING, // middleware is told of the head, and may add fields to it
+    RESPONSE_PULLED,  // the head is queued, content is being pulled
+    RESPONSE_PENDING, // the same, and the source is to call skua_wake
+    RESPONSE_PUSHED,  // the head is queued, content is written by the handler
+    RESPONSE_QUEUED,  // every octet is queued
+    RESPONSE_FAILED   // it cannot be completed: what is queued leaves, and the connection ends
 } request_responding;
+
+// How the content ended for its reader, or would have for one.
+typedef enum request_delivery {
+    DELIVERY_GOES_ON,
+    DELIVERY_COMPLETE,
+    DELIVERY_LOST,    // the rest will not come
+    DELIVERY_TOO_LONG // the same, since it is longer than content_max: 413
+} request_delivery;
+
+// Whether the client waits for 100 (Continue) before it sends content (RFC 9110 §10.1.1).
+typedef enum request_expectation {
+    EXPECTATION_NONE,
+    EXPECTATION_OPEN, // it asked for that, and has sent nothing behind the head
+    EXPECTATION_MET   // it has had the 100, or has sent content without
+} request_expectation;
 
 // Until it has ended it can be answered. While those who asked are told of the end, it is as before
 // otherwise; from then on only its memory is left, for those who hold it.
@@ -71,31 +90,27 @@ struct skua_request {
     arena memory;
 
     // All of it is zero when the request is taken, down to base.
-    uint8_t reading;    // request_reading
-    uint8_t responding; // request_responding
-    uint8_t push;       // request_push
-    bool is_head;       // content is not sent
-    bool close;         // the connection ends after this response
-    bool has_input;     // octets of content came together with the head
-    bool continued;     // 100 (Continue) was sent
-    bool waiting;       // the source said PENDING
-    bool muted;         // what the handler writes is dropped: HEAD, 204, 304
-    bool plain;         // skua_request_path_is_plain
-    bool failed;        // the source broke its promise: nothing more can be sent
-    bool lost_told;     // the reader knows that the content is lost, or has had its end
-    uint8_t life;       // request_life
-    bool too_long;      // more content came than content_max: 413
-    // middleware is told of the response's head: fields may be added, no response given
-    bool heading;
-    // its content was asked for in one piece: collected and what goes with it are set
-    bool collects;
+    // States, each with a setter below or in the file that is named.
+    uint8_t life;        // request_life
+    uint8_t reading;     // request_reading
+    uint8_t expectation; // request_expectation
+    uint8_t delivery;    // request_delivery
+    uint8_t passing;     // middleware_state, in middleware.c
+    uint8_t responding;  // request_responding
+    uint8_t push;        // request_push
+    // Facts: of what was asked, and of its response.
+    bool is_head;    // content is not sent
+    bool plain;      // skua_request_path_is_plain
+    uint8_t outcome; // router_outcome
+    uint8_t typed;   // request_type
+    bool muted;      // what the handler writes is dropped: HEAD, 204, 304
+    uint16_t status; // of the response
+    // Facts that come to be, and stay.
+    bool close;       // the connection ends after this response
+    bool collects;    // the content was asked for in one piece: collected and so on are set
     bool is_followed; // somebody is to be told when it is gone: see request_let_go
     bool blamed;      // reason says why it was refused
     bool complained;  // the log has a line about its handler, which has not answered
-    uint8_t typed;    // request_type
-    uint8_t outcome;  // router_outcome
-    uint8_t passing;  // middleware_state
-    uint16_t status;  // of the response
     uint32_t holds;
     unsigned received_trailers_count;
     uint64_t entered;        // middleware that it has come to: bit i is number i of the set
@@ -121,7 +136,7 @@ struct skua_request {
     request_decoding *decoding; // its own; see request_decoding_here
     request_decoding own_decoding;
     uint64_t concerned; // middleware that it has yet to come to, as in entered
-    size_t head_left;   // while heading: the room for what middleware adds
+    size_t head_left;   // in RESPONSE_HEADING: the room for what middleware adds
     void *end_user;
     const char *reason; // a few words for the log, if blamed
 
@@ -172,6 +187,12 @@ static inline void request_expect_reader(const skua_request *r, const char *func
     if (__builtin_expect(!r || r->home != thread_here(), 0)) request_expect_blocking(r, function);
 }
 
+// Whether nothing more is taken for its response, or for any other.
+static inline bool request_is_answered(const skua_request *r)
+{
+    return r->responding >= RESPONSE_QUEUED;
+}
+
 // Why a response, or what belongs to it, is not taken now.
 static inline skua_status request_refusal(const skua_request *r)
 {
@@ -203,7 +224,17 @@ static inline bool request_gets_content(const skua_request *r, int status)
 
 static inline void request_set_responding(skua_request *r, request_responding next)
 {
-    SKUA_ASSERT(next == RESPONSE_QUEUED || r->responding == RESPONSE_NONE);
+    switch (next) {
+    case RESPONSE_NONE: SKUA_ASSERT(r->responding == RESPONSE_HEADING); break;
+    case RESPONSE_HEADING: SKUA_ASSERT(r->responding == RESPONSE_NONE); break;
+    case RESPONSE_PULLED:
+        SKUA_ASSERT(r->responding == RESPONSE_NONE || r->responding == RESPONSE_PENDING);
+        break;
+    case RESPONSE_PENDING: SKUA_ASSERT(r->responding == RESPONSE_PULLED); break;
+    case RESPONSE_PUSHED: SKUA_ASSERT(r->responding == RESPONSE_NONE); break;
+    case RESPONSE_QUEUED:
+    case RESPONSE_FAILED: SKUA_ASSERT(!request_is_answered(r)); break;
+    }
     r->responding = (uint8_t)next;
 }
 
@@ -221,12 +252,31 @@ static inline void request_set_push(skua_request *r, request_push next)
     r->push = (uint8_t)next;
 }
 
+static inline void request_set_delivery(skua_request *r, request_delivery next)
+{
+    SKUA_ASSERT(next == DELIVERY_GOES_ON ? r->delivery <= DELIVERY_COMPLETE
+                                         : r->delivery == DELIVERY_GOES_ON);
+    r->delivery = (uint8_t)next;
+}
+
+static inline void request_set_expectation(skua_request *r, request_expectation next)
+{
+    SKUA_ASSERT(r->expectation + 1 == (int)next);
+    r->expectation = (uint8_t)next;
+}
+
+static inline void request_set_life(skua_request *r, request_life next)
+{
+    SKUA_ASSERT(r->life != LIFE_IS_OVER);
+    SKUA_ASSERT(next != LIFE_IS_OVER || request_is_answered(r));
+    r->life = (uint8_t)next;
+}
+
 // From here on it takes no response.
 static inline void request_close_response(skua_request *r)
 {
-    SKUA_ASSERT(r->life == LIFE_GOES_ON || r->life == LIFE_ENDED);
-    r->life = LIFE_ENDED;
-    request_set_responding(r, RESPONSE_QUEUED);
+    request_set_life(r, LIFE_ENDED);
+    if (!request_is_answered(r)) request_set_responding(r, RESPONSE_QUEUED);
 }
 
 // Whether anybody is to be told when it ends.

@@ -105,8 +105,7 @@ static inline void request_give_back(skua_request *r)
 {
     skua_worker *w = r->worker;
     if (r->holds) {
-        r->life = LIFE_IS_OVER;
-        request_set_responding(r, RESPONSE_QUEUED);
+        request_set_life(r, LIFE_IS_OVER);
         return;
     }
     if (r->collects || r->spools) request_free_content(r);

@@ -34,9 +34,9 @@ bool respond_takes_field(slice name, slice value)
 }
 
 // Takes room of the head for what middleware adds to it. By then nobody else can make it fit again.
-static bool head_takes(skua_request *r, size_t octets)
+static bool head_take(skua_request *r, size_t octets)
 {
-    if (!r->heading) return true;
+    if (r->responding != RESPONSE_HEADING) return true;
     if (octets > r->head_left) return false;
     r->head_left -= octets;
     return true;
@@ -50,7 +50,7 @@ static skua_status field_append(skua_request *r, response_fields *fields, slice 
         fields->octets + octets > RESPOND_FIELDS_OCTETS_MAX) {
         return SKUA_ELIMIT;
     }
-    if (fields == &r->fields && !head_takes(r, octets)) return SKUA_ELIMIT;
+    if (fields == &r->fields && !head_take(r, octets)) return SKUA_ELIMIT;
     if (fields->count == fields->room) {
         unsigned room = fields->room ? fields->room * 2 : 8;
         response_field *grown = arena_alloc(&r->memory, room * sizeof *grown);
@@ -73,11 +73,11 @@ static skua_status field_append(skua_request *r, response_fields *fields, slice 
 // A response has one media type, so this replaces one that was added before.
 static skua_status field_set_type(skua_request *r, slice value)
 {
-    if (value.len > RESPOND_FIELDS_OCTETS_MAX / 2 || !head_takes(r, value.len)) return SKUA_ELIMIT;
+    if (value.len > RESPOND_FIELDS_OCTETS_MAX / 2 || !head_take(r, value.len)) return SKUA_ELIMIT;
     slice copy = arena_copy(&r->memory, value);
     if (value.len && !copy.ptr) return SKUA_ENOMEM;
     r->type = copy;
-    r->typed = r->heading ? TYPE_BEHIND_RESPONSE : TYPE_BEFORE_RESPONSE;
+    r->typed = r->responding == RESPONSE_HEADING ? TYPE_BEHIND_RESPONSE : TYPE_BEFORE_RESPONSE;
     return SKUA_OK;
 }
 
@@ -86,7 +86,7 @@ skua_status skua_field_add(skua_request *r, const char *name, slice value)
     request_expect(r, __func__);
     CONTRACT_GIVEN(name);
     CONTRACT_SLICE(value);
-    if (r->responding != RESPONSE_NONE) return request_refusal(r);
+    if (r->responding > RESPONSE_HEADING) return request_refusal(r);
     slice key = slice_of(name);
     if (!respond_takes_field(key, value)) return SKUA_EINVAL;
     if (field_identify(key) == FIELD_CONTENT_TYPE) return field_set_type(r, value);
@@ -99,7 +99,7 @@ skua_status skua_trailer_add(skua_request *r, const char *name, slice value)
     CONTRACT_GIVEN(name);
     CONTRACT_SLICE(value);
     slice key = slice_of(name);
-    if (r->responding == RESPONSE_QUEUED) return request_refusal(r);
+    if (request_is_answered(r)) return request_refusal(r);
     if (!syntax_is_token(key) || !syntax_is_field_value(value) || !chunk_trailer_allowed(key))
         return SKUA_EINVAL;
     if (!r->trailers) {
@@ -117,8 +117,7 @@ skua_status skua_trailer_add(skua_request *r, const char *name, slice value)
 __attribute__((cold, noinline)) skua_status respond_out_of_memory(skua_request *r)
 {
     carrier_break(r->carrier);
-    r->failed = true;
-    request_set_responding(r, RESPONSE_QUEUED);
+    request_set_responding(r, RESPONSE_FAILED);
     r->close = true;
     r->carrier->table->kick(r->carrier);
     return SKUA_ENOMEM;
@@ -138,26 +137,27 @@ static inline void respond_enter(skua_request *r, const response *given)
     if (!has_content && source->release) source->release(source->user);
 }
 
-// Nothing was answered, and another response may follow, unless memory ran out.
+// Nothing was answered. Another response may follow, unless memory ran out or the request was
+// aborted.
 __attribute__((cold, noinline)) static skua_status respond_fail(skua_request *r, skua_status why)
 {
-    if (why != SKUA_ELIMIT) return respond_out_of_memory(r);
+    if (why == SKUA_ENOMEM) return respond_out_of_memory(r);
     r->status = 0;
     return why;
 }
 
 // Middleware is told of a head that fits, so that it hears of no response that is then refused, and
-// of none twice. Returns whether the head fits. Kept out of the way of requests that have none.
-__attribute__((noinline)) static bool respond_tell_middleware(skua_request *r,
-                                                              const response *given)
+// of none twice. It may abort the request. Kept out of the way of requests that have none.
+__attribute__((noinline)) static skua_status respond_tell_middleware(skua_request *r,
+                                                                     const response *given)
 {
-    if (!r->carrier->table->head_fits(r, given, &r->head_left)) return false;
+    if (!r->carrier->table->head_fits(r, given, &r->head_left)) return SKUA_ELIMIT;
     middleware_head(r, given->status);
-    return true;
+    return request_is_answered(r) ? request_refusal(r) : SKUA_OK;
 }
 
-__attribute__((noinline)) static bool respond_tell_of_copied(skua_request *r, int status,
-                                                             slice type)
+__attribute__((noinline)) static skua_status respond_tell_of_copied(skua_request *r, int status,
+                                                                    slice type)
 {
     return respond_tell_middleware(r, &(response){ .status = status, .type = type });
 }
@@ -167,7 +167,8 @@ static inline skua_status respond_give(skua_request *r, response *given)
 {
     r->status = (uint16_t)given->status;
     if (r->entered) {
-        if (!respond_tell_middleware(r, given)) return respond_fail(r, SKUA_ELIMIT);
+        skua_status told = respond_tell_middleware(r, given);
+        if (told) return respond_fail(r, told);
         if (r->typed == TYPE_BEHIND_RESPONSE) given->type = r->type;
     }
     skua_status queued = r->carrier->table->respond(r, given);
@@ -188,8 +189,7 @@ skua_status respond_check_type(int status, slice type)
 
 static skua_status respond_check(const skua_request *r, int status, slice type)
 {
-    return r->responding != RESPONSE_NONE || r->heading ? request_refusal(r)
-                                                        : respond_check_type(status, type);
+    return r->responding != RESPONSE_NONE ? request_refusal(r) : respond_check_type(status, type);
 }
 
 // The type that the response states, or else the one that was added.
@@ -208,7 +208,8 @@ skua_status skua_respond(skua_request *r, int status, const char *type, slice co
     if (checked) return checked;
     r->status = (uint16_t)status;
     if (r->entered) {
-        if (!respond_tell_of_copied(r, status, media)) return respond_fail(r, SKUA_ELIMIT);
+        skua_status told = respond_tell_of_copied(r, status, media);
+        if (told) return respond_fail(r, told);
         if (r->typed == TYPE_BEHIND_RESPONSE) media = r->type;
     }
     skua_status queued = r->carrier->table->respond_copied(r, status, media, content);
@@ -273,7 +274,7 @@ skua_status skua_respond_answer(skua_request *r, skua_answer *answer)
 {
     request_expect(r, __func__);
     prepared_expect(answer, __func__);
-    if (r->responding != RESPONSE_NONE || r->heading) return request_refusal(r);
+    if (r->responding != RESPONSE_NONE) return request_refusal(r);
     response given = { .status = answer->status, .prepared = answer };
     if (r->typed && !answer->typed) given.type = r->type;
     response_source *source = &given.source;
@@ -341,23 +342,21 @@ void skua_wake(skua_request *r)
 {
     request_expect(r, __func__);
     if (r->life != LIFE_GOES_ON) return;
-    r->waiting = false;
+    if (r->responding == RESPONSE_PENDING) request_set_responding(r, RESPONSE_PULLED);
     r->carrier->table->kick(r->carrier);
 }
 
 __attribute__((cold)) void respond_break(skua_request *r)
 {
-    r->failed = true;
     r->close = true;
-    request_set_responding(r, RESPONSE_QUEUED);
+    request_set_responding(r, RESPONSE_FAILED);
 }
 
 // A response that has left the protocol already is complete.
 __attribute__((cold)) void skua_request_abort(skua_request *r)
 {
     request_expect(r, __func__);
-    if (r->life != LIFE_GOES_ON || r != r->carrier->current || r->responding == RESPONSE_QUEUED)
-        return;
+    if (r->life != LIFE_GOES_ON || r != r->carrier->current || request_is_answered(r)) return;
     respond_break(r);
     r->carrier->table->kick(r->carrier);
 }
@@ -398,9 +397,10 @@ static bool respond_pull_once(skua_request *r)
         respond_break(r);
         return false;
     }
-    r->waiting = true; // a wake from within the source counts
+    request_set_responding(r, RESPONSE_PENDING); // a wake from within the source counts
     skua_pulled pulled = r->pull(r, at, room, &octets, r->pull_user);
     respond_check_pulled(pulled, room, octets);
+    if (request_is_answered(r)) return false; // the source aborted the request
     if (pulled == SKUA_PULL_ERROR || r->carrier->broken) {
         respond_break(r);
         return false;
@@ -417,15 +417,15 @@ static bool respond_pull_once(skua_request *r)
         respond_finish(r);
         return false;
     }
-    if (pulled == SKUA_PULL_PENDING) return !r->waiting;
-    r->waiting = false;
+    if (pulled == SKUA_PULL_PENDING) return r->responding == RESPONSE_PULLED;
+    if (r->responding == RESPONSE_PENDING) request_set_responding(r, RESPONSE_PULLED);
     return true;
 }
 
 void respond_fill(skua_request *r)
 {
     out_queue *out = &r->carrier->out;
-    while (!r->waiting && r->responding == RESPONSE_PULLED && out->octets < RESPOND_PULL_QUEUED &&
+    while (r->responding == RESPONSE_PULLED && out->octets < RESPOND_PULL_QUEUED &&
            !out_is_full(out)) {
         if (!respond_pull_once(r)) return;
     }
@@ -473,7 +473,7 @@ skua_status skua_refuse(skua_request *r, int status, slice sentence)
     request_expect(r, __func__);
     CONTRACT_SLICE(sentence);
     if (status < 400 || status > 599) return SKUA_EINVAL;
-    if (r->heading || r->life != LIFE_GOES_ON) return request_refusal(r);
+    if (r->responding == RESPONSE_HEADING || r->life != LIFE_GOES_ON) return request_refusal(r);
     response_fields before = r->fields;
     skua_status given = respond_page(r, status, sentence);
     if (given == SKUA_ELIMIT) r->fields = before; // the response that is given instead is no page
@@ -504,5 +504,5 @@ __attribute__((cold)) void respond_fault(skua_request *r, int status, bool close
 __attribute__((cold)) void respond_refuse(skua_request *r, int status)
 {
     if (r->responding == RESPONSE_NONE) respond_fault(r, status, true);
-    else if (r->responding != RESPONSE_QUEUED) carrier_break(r->carrier);
+    else if (!request_is_answered(r)) carrier_break(r->carrier);
 }

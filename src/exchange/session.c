@@ -91,7 +91,7 @@ static void session_count_credit(session *s, uint64_t octets, int64_t passed_ns)
     p->credit = octets < SESSION_CREDIT_MAX ? (uint32_t)octets : SESSION_CREDIT_MAX;
 }
 
-static bool session_is_still(session *s, uint64_t gone, int64_t passed_ns)
+static bool session_judge_still(session *s, uint64_t gone, int64_t passed_ns)
 {
     session_progress *p = &s->progress;
     int64_t now = s->worker->loop.now_ns;
@@ -104,7 +104,7 @@ static bool session_is_still(session *s, uint64_t gone, int64_t passed_ns)
 
 // A window in which nothing moved is left to the judgement of standstills, which have a time of
 // their own.
-bool session_is_too_slow(session *s)
+bool session_look(session *s)
 {
     session_progress *p = &s->progress;
     int64_t now = s->worker->loop.now_ns;
@@ -115,7 +115,7 @@ bool session_is_too_slow(session *s)
         return false;
     }
     int64_t passed = session_excuse(s);
-    if (session_is_still(s, gone, passed)) return true;
+    if (session_judge_still(s, gone, passed)) return true;
     bool paced = s->protocol->is_paced(s);
     if (now - p->window_ns < window && !paced) return false;
     uint64_t moved = gone - p->window_gone;

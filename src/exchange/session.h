@@ -91,9 +91,9 @@ struct protocol_table {
     // Whether octets from the peer would be used.
     bool (*wants_input)(const session *s);
 
-    // There is no memory for content that has to be kept, and the socket is not read: from now on
-    // it may be, once. Returns: false if it is not so.
-    bool (*reads_once)(session *s);
+    // Allows the socket to be read once, if it is not read because there is no memory for content
+    // that has to be kept. Returns: whether it may be.
+    bool (*read_once)(session *s);
 
     // Decides what becomes of the connection after anything has happened. Ends a request whose
     // message the peer will not complete, or that waits for time in the name of a client that has
@@ -103,8 +103,8 @@ struct protocol_table {
     // Whether out holds the last octets of the connection.
     bool (*sends_last)(const session *s);
 
-    // Whether our half is to be closed behind what is queued; true once.
-    bool (*closes_half)(session *s);
+    // Takes the wish to close our half behind what is queued: true once.
+    bool (*close_half)(session *s);
 
     session_wait (*awaits)(const session *s);
 
@@ -133,9 +133,9 @@ int64_t session_look_ns(const skua_worker *w);
 // The octets that a peer must take in that time, at the minimum rate.
 uint64_t session_owed(const skua_worker *w, int64_t ns);
 
-// Looks at what has moved since: nothing for stall_timeout_ns, or something, but less than the
-// minimum rate over its window, is too slow.
-bool session_is_too_slow(session *s);
+// Looks at what has moved since. Returns whether the peer is too slow: nothing moved for
+// stall_timeout_ns, or something, but less than the minimum rate over its window.
+bool session_look(session *s);
 
 // The client's address; asked for where it is not known yet.
 const io_address *session_peer(const session *s);

@@ -41,7 +41,7 @@ skua_status skua_redirect(skua_request *r, int status, const char *location)
 {
     request_expect(r, __func__);
     CONTRACT_GIVEN(location);
-    if (r->responding != RESPONSE_NONE || r->heading) return request_refusal(r);
+    if (r->responding != RESPONSE_NONE) return request_refusal(r);
     slice to = slice_of(location);
     if (!shorthand_is_redirect(status) || to.len == 0) return SKUA_EINVAL;
     // A path of this site that is put together from a request must not become an address of another

@@ -46,7 +46,7 @@ skua_status skua_upgrade(skua_request *r, const char *protocol, skua_drained_fn 
     // the request's content has been read; from here on another may read the tunnel's, with a whole
     // window: credit for content that nobody gave back would be missing for ever
     r->reader = NULL;
-    r->lost_told = false;
+    request_set_delivery(r, DELIVERY_GOES_ON);
     r->unconsumed = 0;
     if (r->spools) spool_forget_credit(r);
     return SKUA_OK;

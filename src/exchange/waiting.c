@@ -16,10 +16,13 @@ enum { WAITING_TEXT_OCTETS = 400, WAITING_SHOWN_OCTETS = 100 };
 static bool waiting_for_room(const skua_request *r)
 {
     switch ((request_responding)r->responding) {
-    case RESPONSE_NONE: return false;
-    case RESPONSE_PULLED: return !r->waiting;
+    case RESPONSE_NONE:
+    case RESPONSE_HEADING:
+    case RESPONSE_PENDING: return false;
     case RESPONSE_PUSHED: return r->wanted && r->drained;
-    case RESPONSE_QUEUED: return true;
+    case RESPONSE_PULLED:
+    case RESPONSE_QUEUED:
+    case RESPONSE_FAILED: return true;
     }
     return false;
 }

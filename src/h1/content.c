@@ -42,7 +42,7 @@ static void h1_content_end_chunks(const h1_session *s, skua_request *r)
 static size_t h1_content_feed_chunks(h1_session *s, skua_request *r, const char *octets, size_t len)
 {
     slice input = slice_make(octets, len), data;
-    while (!content_is_blocked(r) && !(r->close && r->responding == RESPONSE_QUEUED)) {
+    while (!content_is_blocked(r) && !(r->close && request_is_answered(r))) {
         switch (chunk_next(&s->chunks, &input, &data)) {
         case CHUNK_MORE: return len;
         case CHUNK_DATA: content_deliver_unstated(r, data); break;

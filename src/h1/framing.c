@@ -87,7 +87,7 @@ static bool framing_keeps_connection(const h1_session *s, const skua_request *r,
     if (!r->head.keep_alive || r->close || r->worker->disk.draining || s->stage != H1_READS)
         return false;
     if (r->reading != READING_CONTENT) return true;
-    if (r->head.expect_continue && !r->continued && !r->has_input) return false;
+    if (r->expectation == EXPECTATION_OPEN) return false;
     return r->head.content != HEAD_CONTENT_LENGTH || (streamed && r->reader) ||
            s->content_left <= worker_config(r->worker)->discard_octets_max;
 }

@@ -20,7 +20,8 @@
 static bool h1_protocol_is_cut_off(const h1_session *s)
 {
     const skua_request *r = s->carrier.current;
-    if (!s->peer_done || !r || r->reading == READING_DONE || r->reading == READING_TUNNEL)
+    if (s->input != H1_INPUT_OVER || !r || r->reading == READING_DONE ||
+        r->reading == READING_TUNNEL)
         return false;
     return r->reading == READING_HEAD || (s->in_len == 0 && !content_is_blocked(r));
 }
@@ -44,7 +45,7 @@ BASE_INLINE session_fate h1_protocol_fate(session *base)
     if (s->carrier.broken && s->carrier.out.octets == 0) return SESSION_BREAKS;
     if (h1_protocol_is_cut_off(s) || h1_protocol_is_left(s)) h1_session_cut_off(s);
     if (s->carrier.current || s->leaving || s->carrier.out.octets) return SESSION_GOES_ON;
-    if (s->stage != H1_READS || (s->peer_done && s->in_len == 0))
+    if (s->stage != H1_READS || (s->input == H1_INPUT_OVER && s->in_len == 0))
         return s->stage == H1_CLOSES_DIRECTLY ? SESSION_CLOSES : SESSION_ENDS;
     return s->in_len ? SESSION_GOES_ON : SESSION_RESTS;
 }
@@ -52,13 +53,13 @@ BASE_INLINE session_fate h1_protocol_fate(session *base)
 static bool h1_protocol_sends_last(const session *base)
 {
     const h1_session *s = h1_session_of_const(base);
-    return s->stage != H1_READS && !s->carrier.current && !s->peer_done;
+    return s->stage != H1_READS && !s->carrier.current && s->input != H1_INPUT_OVER;
 }
 
-static bool h1_protocol_closes_half(session *base)
+static bool h1_protocol_close_half(session *base)
 {
     const h1_session *s = h1_session_of_const(base);
-    return s->carrier.current && tunnel_closes_half(s->carrier.current);
+    return s->carrier.current && tunnel_close_half(s->carrier.current);
 }
 
 // ---- What is waited for ----
@@ -163,10 +164,10 @@ const protocol_table h1_protocol = {
     .resume = h1_session_resume,
     .peer_done = h1_session_peer_done,
     .wants_input = h1_session_wants_input,
-    .reads_once = h1_session_reads_once,
+    .read_once = h1_session_read_once,
     .fate = h1_protocol_fate,
     .sends_last = h1_protocol_sends_last,
-    .closes_half = h1_protocol_closes_half,
+    .close_half = h1_protocol_close_half,
     .awaits = h1_protocol_awaits,
     .is_paced = h1_protocol_is_paced,
     .octets = h1_protocol_octets,

@@ -43,7 +43,7 @@ BASE_INLINE session *h1_session_begin(skua_worker *w)
     s->in = NULL;
     s->in_len = s->in_room = 0;
     s->stage = H1_READS;
-    s->peer_done = s->reads_once = false;
+    s->input = H1_INPUT_FLOWS;
     out_init(&s->carrier.out, &w->blocks, s->segments, H1_SESSION_SEGMENTS);
     return &s->base;
 }
@@ -134,24 +134,26 @@ bool h1_session_is_slowed(const h1_session *s)
     return s->base.worker->slow && r && r->reading == READING_CONTENT && (r->collects || r->spools);
 }
 
-bool h1_session_reads_once(session *base)
+bool h1_session_read_once(session *base)
 {
     h1_session *s = h1_session_of_base(base);
-    if (h1_session_is_slowed(s) && s->in_len == 0 && !content_is_blocked(s->carrier.current))
-        s->reads_once = true;
-    return s->reads_once;
+    if (s->input == H1_INPUT_FLOWS && s->stage == H1_READS && h1_session_is_slowed(s) &&
+        s->in_len == 0 && !content_is_blocked(s->carrier.current)) {
+        h1_session_set_input(s, H1_INPUT_SLOWED);
+    }
+    return s->input == H1_INPUT_SLOWED;
 }
 
 bool h1_session_wants_input(const session *base)
 {
     const h1_session *s = h1_session_of_const(base);
-    if (s->stage != H1_READS || s->carrier.broken || s->peer_done) return false;
+    if (s->stage != H1_READS || s->carrier.broken || s->input == H1_INPUT_OVER) return false;
     const skua_request *r = s->carrier.current;
     if (!r) return s->in_len == 0 && !h1_session_is_full(s);
     switch ((request_reading)r->reading) {
     case READING_HEAD: return true;
     case READING_CONTENT:
-        if (h1_session_is_slowed(s) && !s->reads_once) return false;
+        if (h1_session_is_slowed(s) && s->input != H1_INPUT_SLOWED) return false;
         return s->in_len == 0 && !content_is_blocked(r);
     case READING_TUNNEL: return s->in_len == 0 && !content_is_blocked(r);
     case READING_DONE: return false;
@@ -163,7 +165,7 @@ bool h1_session_wants_input(const session *base)
 
 static bool h1_session_may_leave(const skua_request *r)
 {
-    return r->responding == RESPONSE_QUEUED && (r->reading == READING_DONE || r->close);
+    return (r->reading == READING_DONE || r->close) && request_is_answered(r);
 }
 
 // The current request is answered. Whoever wants to know of its end is told when its octets have
@@ -179,7 +181,7 @@ static void h1_session_leave(h1_session *s, skua_request *r)
         h1_session_set_stage(s, direct ? H1_CLOSES_DIRECTLY : H1_CLOSES);
     }
     content_lost(r);
-    if (r->failed) carrier_break(&s->carrier);
+    if (r->responding == RESPONSE_FAILED) carrier_break(&s->carrier);
     if (!request_is_watched(r)) {
         request_dismiss(r);
         return;
@@ -204,7 +206,7 @@ void h1_session_release(h1_session *s)
         s->leaving = r->next;
         if (!s->leaving) s->leaving_tail = &s->leaving;
         s->leaving_count--;
-        request_end(r, r->failed ? SKUA_END_ERROR : SKUA_END_SENT);
+        request_end(r, r->responding == RESPONSE_FAILED ? SKUA_END_ERROR : SKUA_END_SENT);
     }
 }
 
@@ -226,7 +228,8 @@ static size_t h1_session_read_head(h1_session *s, skua_request *r, const char *o
     case H1_DONE: break;
     }
     if (s->base.worker->pressure >= BUDGET_SCARCE) return h1_session_lack(r, octets, len);
-    r->has_input = len > r->head.octets;
+    if (r->head.expect_continue && len == r->head.octets)
+        request_set_expectation(r, EXPECTATION_OPEN);
     size_t used = r->head.octets;
     h1_content_begin(s, r);
     request_begin(r, octets);
@@ -367,7 +370,7 @@ __attribute__((cold)) void h1_session_cut_off(h1_session *s)
 BASE_INLINE bool h1_session_received(session *base, const char *octets, size_t len)
 {
     h1_session *s = h1_session_of_base(base);
-    s->reads_once = false;
+    h1_session_set_input(s, H1_INPUT_FLOWS);
     size_t used = 0;
     if (s->in_len && s->carrier.current && s->carrier.current->reading == READING_HEAD) {
         used = h1_session_complete_head(s, octets, len);
@@ -400,7 +403,8 @@ __attribute__((cold)) void h1_session_refuse(session *base, slice octets, fault 
 static void h1_session_end_tunnel_input(h1_session *s)
 {
     skua_request *r = s->carrier.current;
-    if (!r || r->reading != READING_TUNNEL || !r->reader || !s->peer_done || s->in_len) return;
+    if (!r || r->reading != READING_TUNNEL || !r->reader || s->input != H1_INPUT_OVER || s->in_len)
+        return;
     h1_session_enter(s);
     tunnel_end_input(r);
     h1_session_exit(s);
@@ -445,6 +449,6 @@ BASE_INLINE void h1_session_sent(session *base)
 void h1_session_peer_done(session *base)
 {
     h1_session *s = h1_session_of_base(base);
-    s->peer_done = true;
+    h1_session_set_input(s, H1_INPUT_OVER);
     h1_session_end_tunnel_input(s);
 }

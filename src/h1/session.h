@@ -23,6 +23,13 @@ typedef enum h1_session_stage {
     H1_CLOSES_DIRECTLY // no more; the client has asked for the close and has sent nothing more
 } h1_session_stage;
 
+// The octets that the client still may send, unless stage says that they are to be drained.
+typedef enum h1_session_input {
+    H1_INPUT_FLOWS,  // they are read as far as they can be used
+    H1_INPUT_SLOWED, // they are read once, though there is no memory to keep them
+    H1_INPUT_OVER    // FIN: what has been received is all there is
+} h1_session_input;
+
 struct h1_session {
     carrier carrier; // first; its current is the request that is read or answered
     session base;
@@ -32,10 +39,9 @@ struct h1_session {
     // received and not used yet: a head in part, or what is behind a request that is being answered
     char *in;
     uint32_t in_len, in_room;
-    uint8_t stage;   // h1_session_stage
-    bool peer_done;  // FIN: what has been received is all there is
-    bool chunked;    // the response in hand is
-    bool reads_once; // though there is no memory
+    uint8_t stage; // h1_session_stage
+    uint8_t input; // h1_session_input
+    bool chunked;  // a fact of the response in hand
     // Content that is being written: see carrier_table.reserve.
     bool piece_exact;   // the size is written already
     uint8_t piece_head; // octets before the content
@@ -67,6 +73,13 @@ static inline void h1_session_set_stage(h1_session *s, h1_session_stage next)
     s->stage = (uint8_t)next;
 }
 
+static inline void h1_session_set_input(h1_session *s, h1_session_input next)
+{
+    SKUA_ASSERT(s->input != H1_INPUT_OVER);
+    SKUA_ASSERT(next != H1_INPUT_SLOWED || s->stage == H1_READS);
+    s->input = (uint8_t)next;
+}
+
 // Members of the protocol's table.
 session *h1_session_begin(skua_worker *w);
 void h1_session_end(session *base, skua_end how);
@@ -76,7 +89,7 @@ void h1_session_sent(session *base);
 void h1_session_resume(session *base);
 void h1_session_peer_done(session *base);
 bool h1_session_wants_input(const session *base);
-bool h1_session_reads_once(session *base);
+bool h1_session_read_once(session *base);
 
 // Members of the carrier's table.
 void h1_session_kick(carrier *c);

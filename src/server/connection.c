@@ -197,7 +197,7 @@ static void connection_send(connection *conn)
     session *s = conn->session;
     if (s->protocol->sends_last(s)) conn->stream.flags |= IO_LAST;
     if (s->out->octets && !(conn->stream.flags & IO_WANT_SEND)) io_send(loop, &conn->stream);
-    if (s->protocol->closes_half(s)) io_shutdown(loop, &conn->stream);
+    if (s->protocol->close_half(s)) io_shutdown(loop, &conn->stream);
 }
 
 static void connection_go_on(connection *conn)
@@ -356,7 +356,7 @@ void connection_closed(io_stream *stream)
 
 // ---- Beginning, and deadlines ----
 
-static bool connection_is_welcome(connection *conn)
+static bool connection_welcome(connection *conn)
 {
     const skua_config *config = worker_config(&conn->worker->self);
     return !config->on_connect || config->on_connect(conn, config->hook_user);
@@ -386,7 +386,7 @@ static connection *connection_take(server_worker *w, const arrival *came)
         pool_give(&w->connections, conn);
         return NULL;
     }
-    if (connection_is_welcome(conn)) return conn;
+    if (connection_welcome(conn)) return conn;
     if (conn->has_transport) transported_give(conn);
     pool_give(&w->connections, conn);
     return NULL;
@@ -416,9 +416,9 @@ const io_address *connection_peer(connection *conn)
     return &conn->peer;
 }
 
-// Whether the deadline waits, as there is input that may be what it is for: this worker has been
-// busy, or the process was stopped.
-__attribute__((cold)) static bool connection_reads_first(connection *conn)
+// Puts the deadline off if there is input that may be what it is for: this worker has been busy, or
+// the process was stopped. Returns whether it did.
+__attribute__((cold)) static bool connection_read_first(connection *conn)
 {
     io_loop *loop = &conn->worker->self.loop;
     if (!(conn->stream.flags & IO_WANT_RECV) || conn->looks == CONNECTION_LOOKS_MAX) return false;
@@ -433,14 +433,13 @@ __attribute__((cold)) static void connection_look_at_progress(connection *conn)
 {
     if (conn->stream.flags & IO_COLD) {
         conn->session->progress.looked = false;
-    } else if (session_is_too_slow(conn->session)) {
-        if (conn->state != CONNECTION_CONTENT || !connection_reads_first(conn))
-            connection_cut(conn);
+    } else if (session_look(conn->session)) {
+        if (conn->state != CONNECTION_CONTENT || !connection_read_first(conn)) connection_cut(conn);
         return;
     }
     conn->looks = 0;
     connection_deadline_set(conn, session_look_ns(&conn->worker->self));
-    if (conn->session->protocol->reads_once(conn->session))
+    if (conn->session->protocol->read_once(conn->session))
         io_recv(&conn->worker->self.loop, &conn->stream);
 }
 
@@ -454,7 +453,7 @@ __attribute__((cold)) static void connection_look_at_handler(connection *conn)
 {
     int64_t next = conn->session->protocol->look_at_handler(conn->session);
     if (next < 0) {
-        if (!connection_reads_first(conn)) connection_time_out(conn);
+        if (!connection_read_first(conn)) connection_time_out(conn);
         return;
     }
     conn->looks = 0;
@@ -503,13 +502,13 @@ void connection_timed_out(endpoint *end)
     case CONNECTION_IDLE:
         // Octets are queued that the kernel would not take at all: from here on they are watched.
         if (conn->session) connection_settle(conn);
-        else if (!connection_reads_first(conn)) connection_linger(conn);
+        else if (!connection_read_first(conn)) connection_linger(conn);
         return;
     case CONNECTION_HANDSHAKE:
-        if (!connection_reads_first(conn)) connection_fail(conn);
+        if (!connection_read_first(conn)) connection_fail(conn);
         return;
     case CONNECTION_HEAD:
-        if (!connection_reads_first(conn)) connection_time_out(conn);
+        if (!connection_read_first(conn)) connection_time_out(conn);
         return;
     case CONNECTION_CONTENT:
     case CONNECTION_SENDING: connection_look_at_progress(conn); return;
@@ -592,5 +591,5 @@ skua_connection *skua_request_connection(const skua_request *r)
 void skua_request_close(skua_request *r)
 {
     request_expect(r, __func__);
-    if (r->responding != RESPONSE_QUEUED) r->close = true;
+    if (!request_is_answered(r)) r->close = true;
 }

@@ -33,7 +33,8 @@ struct skua_connection {
     uint8_t looks;    // how often the deadline was put off for input that waits
     uint16_t id_high; // its number among the worker's connections
     uint32_t id_low;
-    bool half_closed;
+    // Facts that come to be, and stay.
+    bool half_closed;       // the peer has said that it sends no more, or is about to
     bool has_tail : 1;      // it lingers until the peer has what the kernel holds
     bool has_transport : 1; // which stream.out belongs to: see transported.h
     bool peer_ended : 1;    // by the transport's own end

@@ -36,7 +36,7 @@ void transported_send(connection *conn)
     transport *t = transported_of(conn);
     session *s = conn->session;
     bool last = s && s->protocol->sends_last(s);
-    if (s && !conn->shuts && s->protocol->closes_half(s)) conn->shuts = conn->ends = true;
+    if (s && !conn->shuts && s->protocol->close_half(s)) conn->shuts = conn->ends = true;
     if (!transported_fill(conn, last || conn->ends)) return;
     bool ended = t->table->has_ended(t);
     if (ended && last) conn->stream.flags |= IO_LAST;

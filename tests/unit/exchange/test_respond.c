@@ -313,6 +313,83 @@ static void test_respond_redirect_in_head_adds_nothing(void **state)
     skua_server_free(server);
 }
 
+// ---- Aborting while the response is given ----
+
+typedef struct abort_case {
+    bool pulls, in_head, answered;
+    skua_pulled last; // what the source says behind the abort
+    skua_status given;
+    skua_end how;
+    unsigned ends;
+} abort_case;
+
+static skua_pulled abort_pull(skua_request *request, char *buffer, size_t room, size_t *octets,
+                              void *user)
+{
+    const abort_case *c = user;
+    assert_true(room >= 4);
+    memcpy(buffer, "late", 4);
+    *octets = c->last == SKUA_PULL_OCTETS ? 4 : 0;
+    skua_request_abort(request);
+    skua_wake(request);
+    return c->last;
+}
+
+static void abort_head(skua_request *request, int status, void *user)
+{
+    (void)status;
+    const abort_case *c = user;
+    if (c->in_head) skua_request_abort(request);
+}
+
+static void abort_end(skua_request *request, skua_end how, void *user)
+{
+    (void)request;
+    abort_case *c = user;
+    c->how = how;
+    c->ends++;
+}
+
+static void abort_answer(skua_request *request, void *user)
+{
+    abort_case *c = user;
+    skua_on_end(request, abort_end, c);
+    if (c->pulls) c->given = skua_respond_pull(request, 200, "text/plain", -1, abort_pull, c);
+    else c->given = skua_respond(request, 200, "text/plain", SKUA_SLICE("late"));
+}
+
+// A response that middleware or its source aborts is not completed, whatever follows: no last
+// chunk, no content.
+static void test_respond_completes_nothing_that_is_aborted(void **state)
+{
+    (void)state;
+    abort_case aborted[] = {
+        { .in_head = true },
+        { .in_head = true, .pulls = true },
+        { .pulls = true, .answered = true, .last = SKUA_PULL_OCTETS },
+        { .pulls = true, .answered = true, .last = SKUA_PULL_END },
+        { .pulls = true, .answered = true, .last = SKUA_PULL_PENDING },
+        { .pulls = true, .answered = true, .last = SKUA_PULL_ERROR },
+    };
+    for (size_t i = 0; i < sizeof aborted / sizeof *aborted; i++) {
+        abort_case *c = &aborted[i];
+        skua_server *server = skua_server_new(NULL);
+        assert_int_equal(skua_route(server, "/", abort_answer, c), SKUA_OK);
+        assert_int_equal(skua_use(server, "/", &(skua_middleware){ .head = abort_head, .user = c }),
+                         SKUA_OK);
+        skua_slice answer = { 0 };
+        skua_status played_as =
+            skua_test_request(server, SKUA_SLICE("GET / HTTP/1.1\r\nHost: a\r\n\r\n"), &answer);
+        assert_int_equal(c->given, c->in_head ? SKUA_ESTATE : SKUA_OK);
+        assert_int_equal(c->ends, 1);
+        assert_int_equal(c->how, SKUA_END_ERROR);
+        if (c->answered) assert_memory_equal(answer.ptr + answer.len - 4, "\r\n\r\n", 4);
+        if (played_as == SKUA_OK) assert_int_equal(count_of(answer, "\r\n\r\n"), c->answered);
+        if (played_as == SKUA_OK) skua_test_free(answer);
+        skua_server_free(server);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -323,6 +400,7 @@ int main(void)
         cmocka_unit_test(test_respond_says_nothing_of_a_refused_answer),
         cmocka_unit_test(test_respond_error_page_leaves_no_fields),
         cmocka_unit_test(test_respond_redirect_in_head_adds_nothing),
+        cmocka_unit_test(test_respond_completes_nothing_that_is_aborted),
     };
     memset(filler, 'f', sizeof filler);
     return cmocka_run_group_tests(tests, NULL, NULL);
