@@ -21,7 +21,7 @@ PREFIX ?= /usr/local
 OTHER_TESTS := requests files deadlines faults clients accept logs
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-all forms dist install uninstall tidy unit tsan kqueue cross storms soak fuzz conformance bench bench-micro bench-seeds map format clean FORCE
+.PHONY: help run build test test-all forms dist install uninstall tidy unit tsan kqueue cross storms soak fuzz conformance bench bench-compare bench-micro bench-seeds map format clean FORCE
 
 help:
 	@echo "make run [DIR=folder] [PORT=n]   install what is missing, build, and serve a folder"
@@ -38,6 +38,7 @@ help:
 	@echo "make conformance SUITES=folder   suites of other projects, whole and an octet at a time"
 	@echo "make bench                       measure beside the peers that are installed"
 	@echo "make bench-seeds [SECONDS=10]    the commands of five other small servers' reports, here"
+	@echo "make bench-compare BEFORE=REV    this tree beside an earlier revision, in paired ratios"
 	@echo "make bench-micro                 parts by themselves, in nanoseconds and instructions"
 	@echo "make map                         the folders and their includes, docs/map.svg"
 	@echo "make format                      clang-format over the tree"
@@ -169,6 +170,10 @@ conformance: build
 bench: build/.tools-bench
 	@$(MAKE) --no-print-directory build
 	@python3 bench/run.py
+
+bench-compare: build/.tools-bench
+	@$(MAKE) --no-print-directory build
+	@python3 bench/compare.py $(BEFORE)
 
 bench-micro: build/.tools-bench
 	@$(MAKE) --no-print-directory build/release/.built
