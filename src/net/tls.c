@@ -37,6 +37,7 @@ typedef struct tls {
     uint32_t kept_len, kept_used;
     uint32_t fresh;   // octets that were sent since the last rest, as far as that matters
     uint32_t on_wire; // octets of the session's queue that the wire holds
+    uint32_t counted; // octets of OpenSSL's, as they are taken to be
     uint8_t stage;    // tls_stage
     bool has_ended;   // close_notify was put on the wire
     bool peer_ended;  // close_notify came
@@ -64,6 +65,13 @@ static void tls_give_flight(tls *t)
     out_deinit(&t->base.wire);
     tls_worker_give_flight(t->worker, t->flight);
     t->flight = NULL;
+}
+
+static void tls_count_openssl(tls *t, uint32_t octets)
+{
+    lease_add(t->worker->memory, octets);
+    lease_drop(t->worker->memory, t->counted);
+    t->counted = octets;
 }
 
 static transport_news tls_broken(tls *t)
@@ -127,6 +135,7 @@ static uint16_t tls_plain_max(const SSL *ssl)
 static transport_news tls_take_over(tls *t)
 {
     tls_handshake *h = t->handshake;
+    tls_count_openssl(t, TLS_OPENSSL_OCTETS);
     tls_contexts *contexts = &t->worker->contexts;
     tls_suite suite;
     if (h->choice.acceptor->context->records_by_openssl || SSL_version(h->ssl) != TLS1_3_VERSION ||
@@ -143,6 +152,7 @@ static transport_news tls_take_over(tls *t)
     tls_handshake_close(h);
     counted_free(h);
     t->handshake = NULL;
+    tls_count_openssl(t, 0);
     return TRANSPORT_OPENED;
 }
 
@@ -386,6 +396,7 @@ static void tls_give(transport *base)
 {
     tls *t = tls_of(base);
     tls_give_flight(t);
+    tls_count_openssl(t, 0);
     tls_forget_kept(t);
     tls_reader_deinit(&t->reader);
     if (t->handshake) tls_handshake_close(t->handshake);
@@ -412,7 +423,7 @@ static size_t tls_held_octets(const transport *base)
 {
     const tls *t = (const tls *)(const void *)base;
     size_t handshake = t->handshake ? sizeof *t->handshake : 0;
-    return sizeof *t + handshake + t->kept_len + tls_reader_octets(&t->reader);
+    return sizeof *t + handshake + t->counted + t->kept_len + tls_reader_octets(&t->reader);
 }
 
 static const transport_table tls_table = {
@@ -439,6 +450,7 @@ transport *tls_accept(tls_worker *w, tls_acceptor *acceptor)
     t->base.table = &tls_table;
     t->worker = w;
     t->handshake = handshake;
+    tls_count_openssl(t, TLS_HANDSHAKE_OCTETS);
     tls_reader_init(&t->reader);
     return &t->base;
 }

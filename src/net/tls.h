@@ -17,6 +17,10 @@ enum { TLS_FLIGHT_OCTETS = 262144 };
 // as it comes.
 enum { TLS_SMALL_RECORDS_OCTETS = 16384, TLS_SMALL_RECORD_OCTETS = 1340 };
 
+// OpenSSL's memory is not ours to count, so a connection is counted with what its SSL object was seen
+// to take during a handshake, and after it where records stay OpenSSL's.
+enum { TLS_HANDSHAKE_OCTETS = 45056, TLS_OPENSSL_OCTETS = 14336 };
+
 // The server's side of a connection. acceptor: prepared by tls_handshake_prepare.
 // Returns: NULL when memory ran out.
 transport *tls_accept(tls_worker *w, tls_acceptor *acceptor);

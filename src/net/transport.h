@@ -72,6 +72,8 @@ struct transport {
     const transport_table *table;
     io_loop *loop;
     io_stream *stream;
+    int64_t turn_ns;      // of the turn that sent counts
+    uint64_t turn_octets; // that left in it
 };
 
 static inline transport *transport_of(const io_stream *stream)

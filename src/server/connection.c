@@ -331,7 +331,11 @@ static void connection_ended(io_stream *stream, io_end how)
 
 void connection_end_head(connection *conn)
 {
-    SKUA_ASSERT(conn->state == CONNECTION_HEAD);
+    SKUA_ASSERT(conn->state == CONNECTION_HEAD || conn->state == CONNECTION_HANDSHAKE);
+    if (conn->state == CONNECTION_HANDSHAKE) {
+        connection_close(conn);
+        return;
+    }
     connection_drop_session(conn, SKUA_END_ERROR);
     connection_linger(conn);
 }

@@ -122,9 +122,19 @@ static void pressure_close_idle(server_worker *w)
 
 // ---- Heads ----
 
+// Whether nobody is served by it yet: its handshake, or its head, is still coming.
+static bool heads_have(const connection *conn)
+{
+    return conn->state == CONNECTION_HEAD || conn->state == CONNECTION_HANDSHAKE;
+}
+
 static size_t heads_octets(const connection *conn)
 {
-    return conn->session->protocol->octets(conn->session);
+    const session *s = conn->session;
+    size_t octets = s ? s->protocol->octets(s) : 0;
+    if (!conn->has_transport) return octets;
+    const transport *t = transport_of(&conn->stream);
+    return octets + t->table->octets(t);
 }
 
 static unsigned heads_bucket(const connection *conn)
@@ -136,14 +146,13 @@ static unsigned heads_bucket(const connection *conn)
 static void heads_count(connection *conn, void *user)
 {
     histogram *sizes = user;
-    if (conn->state == CONNECTION_HEAD) sizes->sums[heads_bucket(conn)] += heads_octets(conn);
+    if (heads_have(conn)) sizes->sums[heads_bucket(conn)] += heads_octets(conn);
 }
 
 static void heads_end(connection *conn, void *user)
 {
     histogram *sizes = user;
-    if (conn->state == CONNECTION_HEAD &&
-        histogram_take(sizes, heads_bucket(conn), heads_octets(conn)))
+    if (heads_have(conn) && histogram_take(sizes, heads_bucket(conn), heads_octets(conn)))
         connection_end_head(conn);
 }
 

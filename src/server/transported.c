@@ -21,6 +21,23 @@ static io_loop *transported_loop(const connection *conn)
 
 // ---- Sending ----
 
+// Whether the connection has had its share of this turn. It is kicked in the next.
+static bool transported_waits(connection *conn)
+{
+    transport *t = transported_of(conn);
+    io_loop *loop = transported_loop(conn);
+    if (t->turn_ns != loop->now_ns || t->turn_octets < loop->send_turn_octets_max) return false;
+    io_kick_later(loop, &conn->stream);
+    return true;
+}
+
+static void transported_count(transport *t, uint64_t octets)
+{
+    if (t->turn_ns != t->loop->now_ns) t->turn_octets = 0;
+    t->turn_ns = t->loop->now_ns;
+    t->turn_octets += octets;
+}
+
 // Returns: false if nothing more can be sent, and the connection has been told so.
 static bool transported_fill(connection *conn, bool ends)
 {
@@ -37,6 +54,7 @@ void transported_send(connection *conn)
     session *s = conn->session;
     bool last = s && s->protocol->sends_last(s);
     if (s && !conn->shuts && s->protocol->close_half(s)) conn->shuts = conn->ends = true;
+    if (transported_waits(conn)) return;
     if (!transported_fill(conn, last || conn->ends)) return;
     bool ended = t->table->has_ended(t);
     if (ended && last) conn->stream.flags |= IO_LAST;
@@ -57,10 +75,12 @@ static void transported_sent(io_stream *stream, uint64_t n)
     connection *conn = connection_of(stream);
     transport *t = transport_of(stream);
     session *s = conn->session;
+    transported_count(t, n);
     if (s) s->progress.moved += n;
     if (t->wire.octets) return;
     uint64_t left = t->table->left(t);
     if (!s) {
+        if (conn->state < CONNECTION_LINGER) t->table->rest(t); // in the middle of a handshake, too
         if (conn->state < CONNECTION_CLOSED) transported_send(conn);
         return;
     }

@@ -5,6 +5,7 @@ Instructions are those of user space, by callgrind, with the TLS library's among
 version of it. SKUA_RECORD=1 writes down those that are lower.
 """
 
+import contextlib
 import os
 import re
 import socket
@@ -14,11 +15,13 @@ import subprocess
 import pytest
 from instructions import SLACK, VALGRIND, compiler, known, record
 from counting import Counted, make_shim, many_descriptors
-from server import RELEASE, Server, free_port
+from server import RELEASE, Server, eventually, free_port
 
 REQUEST = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
 REQUESTS = 1000
 IDLE = 2000
+FLOOD = 1000
+MEMORY_MAX = 8 << 20
 OWN_IDLE_OCTETS = 640
 OPENSSL_IDLE_OCTETS = 21_500  # OpenSSL 3.5; 15,000 with 3.0
 
@@ -110,6 +113,49 @@ def test_no_allocation_per_request(shim, tmp_path, pair, records):
                     ask(connection)
         assert counted.calls() - before == 0
     finally:
+        counted.server.stop()
+
+
+def begin(context, port):
+    """A connection whose handshake stays half done."""
+    received, sent = ssl.MemoryBIO(), ssl.MemoryBIO()
+    with contextlib.suppress(ssl.SSLWantReadError):
+        context.wrap_bio(received, sent, server_hostname="localhost").do_handshake()
+    connection = socket.create_connection(("127.0.0.1", port))
+    connection.sendall(sent.read())
+    return connection
+
+
+def serves(context, port):
+    try:
+        with connect(context, port) as connection:
+            ask(connection)
+        return True
+    except (AssertionError, OSError):
+        return False
+
+
+def test_flood_of_handshakes_stays_within_memory_max(shim, tmp_path, pair, record_property):
+    """Half handshakes that would take 45 MB. By the allocator's count, OpenSSL's memory with ours."""
+    many_descriptors()
+    counted = Counted(shim, tmp_path, "hello", *words(pair), "--memory-max", MEMORY_MAX)
+    context = client(pair)
+    connections, most = [], 0
+    try:
+        with connect(context, counted.server.port) as connection:
+            ask(connection)
+        fresh = counted.octets()
+        for _ in range(FLOOD):
+            with contextlib.suppress(OSError):
+                connections.append(begin(context, counted.server.port))
+            most = max(most, counted.octets() - fresh)
+        record_property("octets_at_most", most)
+        print(f"{most} octets at most, of {MEMORY_MAX}")
+        assert MEMORY_MAX / 2 < most < MEMORY_MAX * 1.1
+        assert eventually(lambda: serves(context, counted.server.port))
+    finally:
+        for connection in connections:
+            connection.close()
         counted.server.stop()
 
 
