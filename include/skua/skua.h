@@ -591,7 +591,8 @@ typedef struct skua_tls_info {
     bool is_resumed;                         // by a session ticket
 } skua_tls_info;
 
-// Whether the request came over TLS, and its scheme, "https" or "http".  Thread: worker, pool.
+// Whether the request came over TLS, and its scheme, "https" or "http"; not known of one that has
+// ended, which counts as one in the clear.  Thread: worker, pool.
 SKUA_API bool skua_request_is_secure(const skua_request *request);
 SKUA_API const char *skua_request_scheme(const skua_request *request);
 

@@ -48,25 +48,33 @@ int skua_request_version(const skua_request *r)
     return r->head.version;
 }
 
-bool skua_request_tls(const skua_request *r, skua_tls_info *info)
+static bool request_tls(const skua_request *r, skua_tls_info *info)
 {
-    request_expect_reader(r, __func__);
-    CONTRACT_GIVEN(info);
     if (r->reply) return blocking_tls(r->reply, info);
     if (r->life == LIFE_IS_OVER) return false;
     const transport *t = r->carrier->session->link.transport;
     return t && t->table->info(t, info);
 }
 
+bool skua_request_tls(const skua_request *r, skua_tls_info *info)
+{
+    request_expect_reader(r, __func__);
+    CONTRACT_GIVEN(info);
+    return request_tls(r, info);
+}
+
 bool skua_request_is_secure(const skua_request *r)
 {
+    request_expect_reader(r, __func__);
     skua_tls_info info;
-    return skua_request_tls(r, &info);
+    return request_tls(r, &info);
 }
 
 const char *skua_request_scheme(const skua_request *r)
 {
-    return skua_request_is_secure(r) ? "https" : "http";
+    request_expect_reader(r, __func__);
+    skua_tls_info info;
+    return request_tls(r, &info) ? "https" : "http";
 }
 
 bool skua_request_path_is_plain(const skua_request *r)

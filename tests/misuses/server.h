@@ -60,6 +60,10 @@ STOPS(skua_server_on_free, no_function, OUTSIDE, NO(release),
       s->status = skua_server_on_free(s->server, NULL, NULL))
 STOPS(skua_server_address, no_server, OUTSIDE, NO_SERVER, (void)skua_server_address(NULL, 0))
 GIVES(skua_server_address, no_such_index, OUTSIDE, !skua_server_address(s->server, 1))
+STOPS(skua_server_address_is_secure, no_server, OUTSIDE, NO_SERVER,
+      (void)skua_server_address_is_secure(NULL, 0))
+GIVES(skua_server_address_is_secure, no_such_index, OUTSIDE,
+      !skua_server_address_is_secure(s->server, 1))
 STOPS(skua_server_workers, no_server, OUTSIDE, NO_SERVER, (void)skua_server_workers(NULL))
 STOPS(skua_server_backend, no_server, OUTSIDE, NO_SERVER, (void)skua_server_backend(NULL))
 STOPS(skua_log, no_server, OUTSIDE, NO_SERVER, skua_log(NULL, SKUA_SLICE("x")))

@@ -23,6 +23,7 @@ MAY_BE_NULL = {
     "skua_request_set": {"object"},
     "skua_connection_set": {"object"},
     "skua_tls_identity_new": {"why"},
+    "skua_tls_reload": {"why"},
     "skua_tls_identity_unref": {"identity"},
     "skua_tls_fingerprint": {"not_after_unix_s"},
 }
