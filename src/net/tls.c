@@ -122,15 +122,6 @@ static void tls_used(tls *t, transport_input *input, transport_input left)
 
 // ---- Handshake ----
 
-// The negotiated length of a record's content.
-static uint16_t tls_plain_max(const SSL *ssl)
-{
-    uint8_t code = SSL_SESSION_get_max_fragment_length(SSL_get0_session(ssl));
-    if (code < TLSEXT_max_fragment_length_512 || code > TLSEXT_max_fragment_length_4096)
-        return TLS_PLAIN_OCTETS_MAX;
-    return (uint16_t)(512u << (code - TLSEXT_max_fragment_length_512));
-}
-
 // Frees the SSL object, if the records of what was agreed on can be ours.
 static transport_news tls_take_over(tls *t)
 {
@@ -144,10 +135,10 @@ static transport_news tls_take_over(tls *t)
     const SSL_CIPHER *cipher = SSL_get_current_cipher(h->ssl);
     if (!tls_suite_of(SSL_CIPHER_get_protocol_id(cipher), &suite) ||
         !tls_contexts_have(contexts, suite) || h->secret_len != tls_suite_secret_octets(suite) ||
-        SSL_has_pending(h->ssl))
+        SSL_has_pending(h->ssl) || !tls_library_finish(h->ssl, &h->sent.records))
         return TRANSPORT_OPENED;
     if (!tls_protection_init(&t->protection, contexts, suite, h->client_secret, h->server_secret,
-                             h->sent.records, tls_plain_max(h->ssl)))
+                             h->sent.records, tls_library_plain_max(h->ssl)))
         return tls_broken(t);
     tls_handshake_close(h);
     counted_free(h);

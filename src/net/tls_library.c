@@ -296,4 +296,45 @@ void tls_library_hook(SSL_CTX *ssl, tls_library_hooks *hooks)
 }
 
 #endif
+
+// ---- The end of a handshake ----
+
+#ifdef OPENSSL_IS_AWSLC
+
+// Its ticket waits for the first octets that are written, and none is enough.
+bool tls_library_finish(SSL *ssl, uint64_t *records)
+{
+    ERR_clear_error();
+    bool sent = SSL_write(ssl, "", 0) >= 0;
+    ERR_clear_error();
+    *records = SSL_get_write_sequence(ssl);
+    return sent;
+}
+
+// It knows no max_fragment_length, and refuses no client for asking.
+uint16_t tls_library_plain_max(const SSL *ssl)
+{
+    (void)ssl;
+    return SSL3_RT_MAX_PLAIN_LENGTH;
+}
+
+#else
+
+bool tls_library_finish(SSL *ssl, uint64_t *records)
+{
+    (void)ssl;
+    (void)records; // everything has been sent, and counted
+    return true;
+}
+
+uint16_t tls_library_plain_max(const SSL *ssl)
+{
+    uint8_t code = SSL_SESSION_get_max_fragment_length(SSL_get0_session(ssl));
+    if (code < TLSEXT_max_fragment_length_512 || code > TLSEXT_max_fragment_length_4096)
+        return SSL3_RT_MAX_PLAIN_LENGTH;
+    return (uint16_t)(512u << (code - TLSEXT_max_fragment_length_512));
+}
+
+#endif
+
 #endif

@@ -53,6 +53,16 @@ typedef struct tls_library_hooks {
 // there an SSL begins without any.
 bool tls_library_replaces(void);
 
+// Sends what the library sends behind the handshake of TLS 1.3, so that records may be protected without
+// it from there on.
+// records: how many it has protected with the server's traffic secret; in, as they were counted; out,
+// after that.
+// Returns: false if it failed.
+bool tls_library_finish(SSL *ssl, uint64_t *records);
+
+// Octets of a record's content at most: 16384, or less by max_fragment_length (RFC 6066).
+uint16_t tls_library_plain_max(const SSL *ssl);
+
 // hooks: lives as long as ssl and each SSL of it.
 void tls_library_hook(SSL_CTX *ssl, tls_library_hooks *hooks);
 
