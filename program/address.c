@@ -68,7 +68,23 @@ bool address_is_loopback(const char *address)
            begins_with(address, "unix:");
 }
 
-void address_write_url(const char *address, char url[ADDRESS_OCTETS])
+unsigned address_port(const char *address)
+{
+    const char *colon = strrchr(address, ':');
+    unsigned port = 0;
+    if (!colon || begins_with(address, "unix:") || !address_is_port(colon + 1, &port)) return 0;
+    return port;
+}
+
+bool address_with_port(const char *address, unsigned port, char whole[ADDRESS_OCTETS])
+{
+    const char *colon = strrchr(address, ':');
+    if (!colon || begins_with(address, "unix:")) return false;
+    (void)snprintf(whole, ADDRESS_OCTETS, "%.*s:%u", (int)(colon - address), address, port);
+    return true;
+}
+
+void address_write_url(const char *address, bool is_secure, char url[ADDRESS_OCTETS])
 {
     const char *port = strrchr(address, ':');
     if (begins_with(address, "unix:") || !port) {
@@ -77,6 +93,7 @@ void address_write_url(const char *address, char url[ADDRESS_OCTETS])
     }
     const char *host = address_is_every(address) ? "localhost" : address;
     int host_len = host == address ? (int)(port - address) : (int)strlen(host);
-    (void)snprintf(url, ADDRESS_OCTETS, "http://%.*s%s", host_len, host,
-                   strcmp(port, ":80") == 0 ? "" : port);
+    bool is_usual = strcmp(port, is_secure ? ":443" : ":80") == 0;
+    (void)snprintf(url, ADDRESS_OCTETS, "%s://%.*s%s", is_secure ? "https" : "http", host_len, host,
+                   is_usual ? "" : port);
 }

@@ -43,14 +43,14 @@ static void banner_write_dir(const char *dir, char path[BANNER_PATH_OCTETS])
 
 // Shows what somebody at another machine would type, for an address that is every one of this
 // machine's.
-static void banner_show_network(const char *address, const banner_paint *paint)
+static void banner_show_network(const char *address, bool is_secure, const banner_paint *paint)
 {
     network others;
     network_find(&others, address[0] == '[');
     for (size_t i = 0; i < others.count; i++) {
         char whole[ADDRESS_OCTETS], url[ADDRESS_OCTETS];
         (void)snprintf(whole, sizeof whole, "%s%s", others.addresses[i], strrchr(address, ':'));
-        address_write_url(whole, url);
+        address_write_url(whole, is_secure, url);
         (void)fprintf(stderr, "%s %s%s%s", i ? " or" : ", for other machines at", paint->url, url,
                       paint->off);
     }
@@ -62,9 +62,10 @@ static void banner_show_addresses(const skua_server *server, const banner_paint 
     const char *address;
     for (size_t i = 0; (address = skua_server_address(server, i)); i++) {
         char url[ADDRESS_OCTETS];
-        address_write_url(address, url);
+        bool is_secure = skua_server_address_is_secure(server, i);
+        address_write_url(address, is_secure, url);
         (void)fprintf(stderr, " %s %s%s%s", i ? "and" : "at", paint->url, url, paint->off);
-        if (address_is_every(address)) banner_show_network(address, paint);
+        if (address_is_every(address)) banner_show_network(address, is_secure, paint);
     }
 }
 

@@ -15,13 +15,6 @@
 
 enum { HINT_OCTETS = 256, PORT_MAX = 65535, PORT_FREE_MIN = 1024 };
 
-// The port of an address; 0 when it has none.
-static long port_of(const char *address)
-{
-    const char *colon = strrchr(address, ':');
-    return colon && strncmp(address, "unix:", 5) != 0 ? strtol(colon + 1, NULL, 10) : 0;
-}
-
 static void say_dir_missing(const char *dir)
 {
     unsigned port;
@@ -53,12 +46,20 @@ bool hints_check_dir(const char *dir)
 
 // The address that an error is about: the sentence of the library names it as the user or the
 // kernel wrote it.
-static const char *address_in(const char *sentence, const options *o)
+static const char *address_in(const char *sentence, const options_listens *listens)
 {
-    for (size_t i = 0; i < o->listen_count; i++) {
-        if (strstr(sentence, o->listens[i])) return o->listens[i];
+    for (size_t i = 0; i < listens->count; i++) {
+        if (strstr(sentence, listens->at[i])) return listens->at[i];
     }
-    return o->listen_count == 1 ? o->listens[0] : NULL;
+    return NULL;
+}
+
+static const char *address_meant(const char *sentence, const options *o)
+{
+    const char *found = address_in(sentence, &o->secure);
+    if (!found && !o->makes_redirect) found = address_in(sentence, &o->plain);
+    if (found || o->plain.count + o->secure.count > 1) return found;
+    return o->plain.count ? o->plain.at[0] : o->secure.at[0];
 }
 
 // Writes the same address with another port, as it would be typed.
@@ -66,15 +67,17 @@ static void hint_other_port(const options *o, const char *address, long port,
                             char hint[HINT_OCTETS])
 {
     int host_len = (int)(strrchr(address, ':') - address);
+    const char *name =
+        o->has_tls_listen && address_in(address, &o->secure) ? "tls-listen" : "listen";
     if (!o->has_listen) (void)snprintf(hint, HINT_OCTETS, "; try --port %ld", port);
-    else (void)snprintf(hint, HINT_OCTETS, "; try --listen %.*s:%ld", host_len, address, port);
+    else (void)snprintf(hint, HINT_OCTETS, "; try --%s %.*s:%ld", name, host_len, address, port);
 }
 
 static void hint_write(const char *sentence, skua_status status, const options *o,
                        char hint[HINT_OCTETS])
 {
-    const char *address = address_in(sentence, o);
-    long port = address ? port_of(address) : 0;
+    const char *address = address_meant(sentence, o);
+    long port = address ? (long)address_port(address) : 0;
     hint[0] = '\0';
     if (port <= 0 || port > PORT_MAX) return;
     if (status == SKUA_EADDRINUSE)
@@ -83,11 +86,21 @@ static void hint_write(const char *sentence, skua_status status, const options *
         hint_other_port(o, address, port + 8000, hint);
 }
 
+static bool keys_are_lacking(const options *o)
+{
+    for (unsigned i = 0; i < o->certificate_count; i++) {
+        if (!o->certificates[i].key_file) return true;
+    }
+    return false;
+}
+
 void hints_say(const skua_server *server, skua_status status, const options *o)
 {
     char hint[HINT_OCTETS];
     const char *sentence = skua_server_error(server);
     if (!*sentence) sentence = skua_status_text(status);
     hint_write(sentence, status, o, hint);
+    if (strstr(sentence, "has no private key") && keys_are_lacking(o))
+        (void)snprintf(hint, sizeof hint, "; say where it is by --key FILE");
     say_error("%s%s", sentence, hint);
 }

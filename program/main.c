@@ -5,7 +5,9 @@
 
 #include "banner.h"
 #include "hints.h"
+#include "https.h"
 #include "options.h"
+#include "redirect.h"
 #include "say.h"
 #include "self_test.h"
 #include "stop.h"
@@ -65,24 +67,34 @@ static const char *hosts_of(const options *o, char hosts[HOSTS_OCTETS_MAX])
 static skua_server *server_of(const options *o)
 {
     char hosts[HOSTS_OCTETS_MAX];
+    skua_tls_desc tls;
+    if (!https_describe(o, &tls)) return NULL;
     skua_config config = { .hosts = hosts_of(o, hosts),
                            .workers = o->workers,
                            .backend = o->backend,
                            .accept = o->accept,
-                           .log = o->log };
+                           .log = o->log,
+                           .tls = tls };
     skua_server *server = skua_server_new(&config);
     if (!server) say_error("%s", skua_status_text(SKUA_ENOMEM));
     return server;
 }
 
-// Sockets that the process was started with take the place of the default address.
+// Sockets that the process was started with take the place of the default address. They speak no
+// TLS, and what somebody wants protected must not be served there.
 static skua_status listen_to(skua_server *server, const options *o)
 {
     unsigned inherited = 0;
     skua_status status = skua_listen_inherited(server, &inherited);
+    if (inherited && o->tls && !o->has_tls_listen) {
+        skua_server_set_error(server,
+                              "the sockets that skua was started with do not speak HTTPS; say "
+                              "where it is spoken by --tls-listen");
+        return SKUA_EINVAL;
+    }
     if (inherited && !o->has_listen && !o->has_port) return status;
-    for (size_t i = 0; i < o->listen_count && !status; i++)
-        status = skua_listen(server, o->listens[i]);
+    for (size_t i = 0; i < o->plain.count && !status; i++)
+        status = skua_listen(server, o->plain.at[i]);
     return status;
 }
 
@@ -90,6 +102,7 @@ static bool begin(skua_server *server, const options *o)
 {
     skua_status status = listen_to(server, o);
     if (!status) status = skua_route_directory(server, "/", o->dir, &o->directory);
+    if (!status) status = redirect_add(server, o);
     if (!status) status = skua_start(server);
     if (status) hints_say(server, status, o);
     return !status;
@@ -98,12 +111,17 @@ static bool begin(skua_server *server, const options *o)
 // Returns whether it was stopped, and did not end by itself; the library has then logged why.
 static bool run(skua_server *server, const options *o)
 {
-    stop_on_signals(server, o->grace_ns, o->quiet);
+    https_watch(server);
+    stop_on_signals(server, o->grace_ns, o->quiet, https_reload_soon);
     banner_warn(server);
-    if (!o->quiet) banner_show(server, o->dir);
+    if (!o->quiet) {
+        banner_show(server, o->dir);
+        https_show();
+    }
     bool stopped = skua_wait(server) == SKUA_OK;
     if (stopped && !o->quiet) say("stopped");
     stop_forget();
+    https_forget();
     return stopped;
 }
 

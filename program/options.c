@@ -38,14 +38,19 @@ static bool options_read_number(const char *text, unsigned max, unsigned *number
     return true;
 }
 
-static bool take_listen(options *o, const char *value)
+static bool options_add_listen(options_listens *to, const char *name, const char *value)
 {
-    if (o->listen_count == OPTIONS_LISTENS_MAX) {
-        say_error("--listen can be given %d times", OPTIONS_LISTENS_MAX);
+    if (to->count == OPTIONS_LISTENS_MAX) {
+        say_error("--%s can be given %d times", name, OPTIONS_LISTENS_MAX);
         return false;
     }
-    o->listens[o->listen_count++] = value;
+    to->at[to->count++] = value;
     return true;
+}
+
+static bool take_listen(options *o, const char *value)
+{
+    return options_add_listen(&o->plain, "listen", value);
 }
 
 static bool take_port(options *o, const char *value)
@@ -107,6 +112,61 @@ static bool take_accept(options *o, const char *value)
     if (strcmp(value, "handoff") == 0) return true;
     say_error("--accept takes auto, reuseport or handoff, not \"%s\"", value);
     return false;
+}
+
+static bool take_tls(options *o, const char *value)
+{
+    (void)value;
+    o->tls = true;
+    return true;
+}
+
+static bool take_tls_listen(options *o, const char *value)
+{
+    o->tls = true;
+    return options_add_listen(&o->secure, "tls-listen", value);
+}
+
+static bool take_cert(options *o, const char *value)
+{
+    if (o->certificate_count == OPTIONS_CERTIFICATES_MAX) {
+        say_error("--cert can be given %d times", OPTIONS_CERTIFICATES_MAX);
+        return false;
+    }
+    o->tls = true;
+    o->certificates[o->certificate_count++] =
+        (skua_tls_certificate){ .file = value, .key_file = o->key };
+    o->key = NULL;
+    return true;
+}
+
+// A key is that of the certificate before it, or of the first one when it comes before that.
+static bool take_key(options *o, const char *value)
+{
+    skua_tls_certificate *last =
+        o->certificate_count ? &o->certificates[o->certificate_count - 1] : NULL;
+    if (o->key || (last && last->key_file)) {
+        say_error("--key %s has no --cert; each certificate has one key: --cert FILE --key FILE",
+                  value);
+        return false;
+    }
+    if (last) last->key_file = value;
+    else o->key = value;
+    return true;
+}
+
+static bool take_redirect_http(options *o, const char *value)
+{
+    (void)value;
+    o->redirects = true;
+    return true;
+}
+
+static bool take_hsts(options *o, const char *value)
+{
+    (void)value;
+    o->hsts = true;
+    return true;
 }
 
 static bool take_list(options *o, const char *value)
@@ -195,6 +255,14 @@ static bool take_grace(options *o, const char *value)
 static const option options_table[] = {
     { "listen", 'l', "ADDRESS", take_listen, "where to listen; may be repeated (127.0.0.1:8080)" },
     { "port", 'p', "N", take_port, "the port, where ADDRESS names none (8080)" },
+    { "tls", 0, NULL, take_tls, "HTTPS, with a certificate that is made for this machine" },
+    { "cert", 0, "FILE", take_cert, "HTTPS, with this certificate and its chain; may be repeated" },
+    { "key", 0, "FILE", take_key, "the key of the certificate before it (in the same file)" },
+    { "tls-listen", 0, "ADDRESS", take_tls_listen,
+      "where HTTPS is spoken, beside HTTP at --listen; may be repeated" },
+    { "redirect-http", 0, NULL, take_redirect_http,
+      "listen on :443 and :80, and send HTTP on to HTTPS" },
+    { "hsts", 0, NULL, take_hsts, "tell browsers to come by HTTPS only, for a year" },
     { "workers", 'w', "N", take_workers, "threads that serve (one per core)" },
     { "backend", 0, "NAME", take_backend,
       "how to talk to the kernel: auto, epoll or uring (auto)" },
@@ -228,7 +296,6 @@ typedef struct foreign_word {
 } foreign_word;
 
 static const char instead_of_directory[] = "the directory is named without one: skua DIR";
-static const char instead_of_tls[] = "there is no TLS yet; a proxy in front can add it";
 
 static const foreign_word foreign_words[] = {
     { "bind", 'b', "listen", NULL },
@@ -248,9 +315,14 @@ static const foreign_word foreign_words[] = {
     { "folder", 0, NULL, instead_of_directory },
     { "root", 'r', NULL, instead_of_directory },
     { "path", 0, NULL, instead_of_directory },
-    { "tls", 0, NULL, instead_of_tls },
-    { "ssl", 'S', NULL, instead_of_tls },
-    { "https", 0, NULL, instead_of_tls },
+    { "ssl", 'S', "tls", NULL },
+    { "https", 0, "tls", NULL },
+    { "certificate", 0, "cert", NULL },
+    { "certfile", 0, "cert", NULL },
+    { "keyfile", 0, "key", NULL },
+    { "private-key", 0, "key", NULL },
+    { "redirect", 0, "redirect-http", NULL },
+    { "redirect-https", 0, "redirect-http", NULL },
     { "cors", 0, NULL, "no Access-Control-Allow-Origin is sent yet; a proxy in front can add it" },
 };
 
@@ -259,7 +331,7 @@ enum { FOREIGN_WORDS = sizeof foreign_words / sizeof *foreign_words };
 static void options_help(void)
 {
     (void)puts("usage: skua [OPTION]... [DIR]\n\n"
-               "Serves the files below DIR, or below this directory, over HTTP.\n");
+               "Serves the files below DIR, or below this directory, over HTTP or HTTPS.\n");
     for (size_t i = 0; i < OPTIONS_COUNT; i++) {
         const option *known = &options_table[i];
         char name[32];
@@ -272,7 +344,8 @@ static void options_help(void)
     (void)puts(
         "\nADDRESS is 127.0.0.1:8080, [::1]:8080, :8080 (every address of this machine), a port\n"
         "or an address alone, or unix:/path; port 0 takes a free one.\n"
-        "Ctrl-C lets running requests finish, twice does not.");
+        "Ctrl-C lets running requests finish, twice does not. SIGHUP, or a change of their files, has\n"
+        "certificates read again.");
 }
 
 static options_outcome options_answer(const option *known)
@@ -408,28 +481,75 @@ static options_outcome options_read_one(options *o, bool *only_names, options_re
     return options_read_letters(o, argument + 1, rest);
 }
 
-// Gives each address what it lacks. Returns false when there was a port and none that lacked it.
-static bool options_complete_listens(options *o)
+// Gives each address what it lacks. Returns how many lacked a port.
+static unsigned options_complete_listens(options_listens *listens, unsigned port)
 {
     unsigned used = 0;
-    for (size_t i = 0; i < o->listen_count; i++) {
+    for (size_t i = 0; i < listens->count; i++) {
         unsigned number;
-        if (!address_complete(o->listens[i], o->port, o->completed[i])) continue;
-        used += !address_is_port(o->listens[i], &number);
-        o->listens[i] = o->completed[i];
+        if (!address_complete(listens->at[i], port, listens->completed[i])) continue;
+        used += !address_is_port(listens->at[i], &number);
+        listens->at[i] = listens->completed[i];
     }
+    return used;
+}
+
+static bool options_complete_addresses(options *o)
+{
+    unsigned used = options_complete_listens(&o->plain, o->port);
+    used += options_complete_listens(&o->secure, o->port);
     if (used || !o->has_port) return true;
-    say_error("--port %u is for an address without a port, and every --listen has one", o->port);
+    say_error("--port %u is for an address without a port, and every address that is given has one",
+              o->port);
     return false;
+}
+
+static bool options_check_tls(const options *o)
+{
+    if (o->key) {
+        say_error("--key %s has no --cert; the two belong together: --cert FILE --key FILE",
+                  o->key);
+        return false;
+    }
+    if (o->tls || (!o->redirects && !o->hsts)) return true;
+    say_error("--%s needs HTTPS; add --tls, or --cert FILE --key FILE",
+              o->redirects ? "redirect-http" : "hsts");
+    return false;
+}
+
+// HTTPS takes the addresses that HTTP would have, unless it has its own.
+static void options_share_listens(options *o)
+{
+    bool is_default = o->plain.count + o->secure.count == 0;
+    bool is_public = is_default && o->redirects && !o->has_port;
+    o->has_listen = !is_default;
+    o->has_tls_listen = o->secure.count > 0;
+    if (is_default) o->plain.at[o->plain.count++] = is_public ? ":443" : "127.0.0.1";
+    if (!o->tls || o->secure.count) return;
+    o->secure = o->plain;
+    o->plain.count = 0;
+}
+
+// Without an address of its own, the redirect is at port 80 beside HTTPS.
+static void options_place_redirect(options *o)
+{
+    char *at = o->plain.completed[0];
+    if (!o->redirects || o->plain.count) return;
+    for (size_t i = 0; i < o->secure.count && !o->plain.count; i++)
+        o->plain.count = address_with_port(o->secure.at[i], ADDRESS_PORT_HTTP, at);
+    o->plain.at[0] = at;
+    o->makes_redirect = o->plain.count > 0;
 }
 
 static bool options_complete(options *o)
 {
     if (!o->dir) o->dir = ".";
     if (o->quiet) o->log = SKUA_LOG_NONE;
-    o->has_listen = o->listen_count > 0;
-    if (!o->has_listen) o->listens[o->listen_count++] = "127.0.0.1";
-    return options_complete_listens(o);
+    if (!options_check_tls(o)) return false;
+    options_share_listens(o);
+    if (!options_complete_addresses(o)) return false;
+    options_place_redirect(o);
+    return true;
 }
 
 options_outcome options_read(options *o, int argc, char **argv)

@@ -8,16 +8,29 @@
 
 #include <skua/skua.h>
 
-enum { OPTIONS_LISTENS_MAX = 8, OPTIONS_HOSTS_MAX = 32 };
+enum { OPTIONS_LISTENS_MAX = 8, OPTIONS_HOSTS_MAX = 32, OPTIONS_CERTIFICATES_MAX = 16 };
+
+// Addresses that were given, or that stand for none.
+typedef struct options_listens {
+    const char *at[OPTIONS_LISTENS_MAX];
+    size_t count;
+    char completed[OPTIONS_LISTENS_MAX][ADDRESS_OCTETS]; // those that lacked something
+} options_listens;
 
 typedef struct options {
-    const char *dir; // NULL until given
-    const char *listens[OPTIONS_LISTENS_MAX];
-    size_t listen_count;
-    char completed[OPTIONS_LISTENS_MAX][ADDRESS_OCTETS]; // those that lacked something
-    unsigned port;                                       // for those that name none
-    bool has_port;                                       // it was given
-    bool has_listen;                                     // an address was given
+    const char *dir;               // NULL until given
+    options_listens plain, secure; // where HTTP is spoken, and HTTPS
+    unsigned port;                 // for those that name none
+    bool has_port;                 // it was given
+    bool has_listen;               // an address was given
+    bool has_tls_listen;           // one for HTTPS
+    bool makes_redirect;           // plain has an address that nobody named
+    bool tls;                      // HTTPS is spoken
+    skua_tls_certificate certificates[OPTIONS_CERTIFICATES_MAX]; // none: one is to be made
+    unsigned certificate_count;
+    const char *key; // that came before its certificate; NULL: none
+    bool redirects;  // plain addresses send clients to HTTPS
+    bool hsts;
     const char *hosts[OPTIONS_HOSTS_MAX];
     size_t host_count;
     unsigned workers;

@@ -14,6 +14,7 @@
 static struct {
     skua_server *server;
     int64_t grace_ns;
+    void (*reload)(void);
     int terminal;     // -1: there was none to begin with
     char notice[128]; // "" to say nothing
     size_t notice_len;
@@ -75,7 +76,8 @@ static void stop_hung_up(int number)
     (void)number;
     int error = errno;
     bool gone = stopping.terminal >= 0 && tcgetpgrp(stopping.terminal) < 0;
-    if (gone && !stopping.asked) stop_begin();
+    if (!gone) stopping.reload();
+    else if (!stopping.asked) stop_begin();
     errno = error;
 }
 
@@ -97,11 +99,12 @@ void stop_hold_signals(void)
     (void)sigprocmask(SIG_BLOCK, &signals, NULL);
 }
 
-void stop_on_signals(skua_server *server, int64_t grace_ns, bool quiet)
+void stop_on_signals(skua_server *server, int64_t grace_ns, bool quiet, void (*reload)(void))
 {
     sigset_t signals;
     stopping.server = server;
     stopping.grace_ns = grace_ns;
+    stopping.reload = reload;
     stopping.terminal = open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC);
     if (!quiet && grace_ns > 0) stop_write_notice();
     stop_set_action(stop_asked);

@@ -2,7 +2,7 @@
 //
 // How the program ends: the first SIGINT or SIGTERM lets running requests finish, the second does
 // not, the third ends the process whatever it does. SIGHUP is like the first when the terminal that
-// the program was started on has gone, and is nothing otherwise.
+// the program was started on has gone, and otherwise has certificates read again.
 #ifndef PROGRAM_STOP_H
 #define PROGRAM_STOP_H
 
@@ -13,7 +13,8 @@
 void stop_hold_signals(void);
 
 // Takes the signals from now on. server: until stop_forget. quiet: says nothing when one comes.
-void stop_on_signals(skua_server *server, int64_t grace_ns, bool quiet);
+// reload: called in the handler of SIGHUP.
+void stop_on_signals(skua_server *server, int64_t grace_ns, bool quiet, void (*reload)(void));
 
 // Gives the signals back, before the server is freed.
 void stop_forget(void);

@@ -62,7 +62,7 @@ SUGGESTIONS = [
     ("--directory", "skua DIR"), ("--dir", "skua DIR"), ("-d", "skua DIR"), ("--root", "skua DIR"),
     ("--cors", "Access-Control-Allow-Origin"), ("--lisen", "--listen?"), ("--bind", "--listen?"), ("-b", "--listen?"),
     ("--worker", "--workers?"), ("--threads", "--workers?"), ("--dotfile", "--dotfiles?"), ("--nolist", "--no-list?"),
-    ("--tls", "no TLS"), ("--prefix", "skua --help"), ("-z", "skua --help"),
+    ("--ssl", "--tls?"), ("--certfile", "--cert?"), ("--prefix", "skua --help"), ("-z", "skua --help"),
 ]
 
 

@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: MIT
+//
+// HTTPS. Files are looked at every two seconds: that sees a change behind a symbolic link to a
+// directory, which is how certbot replaces certificates, and on network file systems, too. A change
+// counts when nothing has changed since the look before, so that a certificate and its key that are
+// written one after the other are read together.
+
+#include "https.h"
+
+#include "certificate.h"
+#include "say.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    HTTPS_LOOK_MS = 2000,
+    HTTPS_FILES_MAX = 2 * OPTIONS_CERTIFICATES_MAX,
+    HTTPS_ADDRESSES_OCTETS = OPTIONS_LISTENS_MAX * 2 * ADDRESS_OCTETS,
+    HTTPS_NAMES_OCTETS = OPTIONS_HOSTS_MAX * 256 + 64,
+    HTTPS_WHY_OCTETS = 512
+};
+
+// Traces that a file was written, or that another one was put in its place. Zero: it is not there.
+typedef struct https_stamp {
+    struct timespec written, changed;
+    off_t octets;
+    dev_t device;
+    ino_t number;
+} https_stamp;
+
+typedef struct https_stamps {
+    https_stamp of[HTTPS_FILES_MAX];
+} https_stamps;
+
+static struct {
+    const options *options;
+    skua_server *server;
+    certificate own; // empty where certificates were given
+    char names[HTTPS_NAMES_OCTETS];
+    char addresses[HTTPS_ADDRESSES_OCTETS];
+    char notice[PATH_MAX + 256]; // about a certificate of its own, for a person
+    https_stamps loaded, seen;   // by the last load, and by the last look
+    int wake[2];
+    pthread_t thread;
+    volatile sig_atomic_t is_watched;
+} https;
+
+// ---- Describing ----
+
+// Adds a word to those in text, behind a space. Returns: false if there is no room.
+static bool https_add_word(char *text, size_t room, const char *word, size_t word_len)
+{
+    size_t len = strlen(text);
+    if (len + word_len + 2 > room) return false;
+    if (len) text[len++] = ' ';
+    memcpy(text + len, word, word_len);
+    text[len + word_len] = '\0';
+    return true;
+}
+
+static bool https_is_name(const char *name, size_t len)
+{
+    char alone[2 * ADDRESS_OCTETS];
+    skua_slice pem, key;
+    if (len >= sizeof alone) return false;
+    memcpy(alone, name, len);
+    alone[len] = '\0';
+    if (skua_tls_self_signed(alone, time(NULL), &pem, &key)) return false;
+    skua_tls_free(pem);
+    skua_tls_free(key);
+    return true;
+}
+
+// An address of IPv6 stands in brackets in Host, and without them in a certificate.
+static bool https_add_host(const char *host)
+{
+    size_t len = strlen(host);
+    bool has_brackets = len > 2 && host[0] == '[' && host[len - 1] == ']';
+    if (has_brackets) {
+        host++;
+        len -= 2;
+    }
+    if (strcmp(host, "*") == 0) return true;
+    if (https_is_name(host, len) && https_add_word(https.names, sizeof https.names, host, len))
+        return true;
+    say_error("--host %.*s is no name that a certificate can be made for", (int)len, host);
+    return false;
+}
+
+static bool https_write_names(const options *o)
+{
+    (void)snprintf(https.names, sizeof https.names, "localhost 127.0.0.1 ::1");
+    for (size_t i = 0; i < o->host_count; i++) {
+        if (!https_add_host(o->hosts[i])) return false;
+    }
+    return true;
+}
+
+static bool https_write_addresses(const options *o)
+{
+    https.addresses[0] = '\0';
+    for (size_t i = 0; i < o->secure.count; i++) {
+        const char *address = o->secure.at[i];
+        if (!strchr(address, ' ') &&
+            https_add_word(https.addresses, sizeof https.addresses, address, strlen(address)))
+            continue;
+        say_error("HTTPS cannot be spoken at \"%s\": the address %s", address,
+                  strchr(address, ' ') ? "has a space in it" : "is too long");
+        return false;
+    }
+    return true;
+}
+
+// Without SKUA_TLS, the library says so to whatever it is asked.
+static bool https_is_built(void)
+{
+    char text[96];
+    if (skua_tls_fingerprint((skua_slice){ 0 }, text, NULL) != SKUA_EUNSUPPORTED) return true;
+    say_error("this skua was built without TLS, for want of OpenSSL 3.0 or later");
+    return false;
+}
+
+// The last one stays when no other can be had, so that it is tried again.
+static bool https_get_own(void)
+{
+    static certificate fresh;
+    if (!certificate_get(&fresh, https.names, time(NULL))) return false;
+    https.own = fresh;
+    certificate_forget(&fresh);
+    return true;
+}
+
+// The description is valid until the next call.
+static bool https_describe_own(skua_tls_desc *desc)
+{
+    static skua_tls_certificate pair;
+    certificate *own = &https.own;
+    if (!https_get_own()) return false;
+    pair = (skua_tls_certificate){ .pem = { own->pem, own->pem_len },
+                                   .key_pem = { own->key, own->key_len } };
+    desc->certificates = &pair;
+    desc->certificate_count = 1;
+    return true;
+}
+
+static bool https_describe_again(skua_tls_desc *desc)
+{
+    const options *o = https.options;
+    *desc = (skua_tls_desc){ .listen = https.addresses,
+                             .certificates = o->certificates,
+                             .certificate_count = o->certificate_count };
+    return o->certificate_count || https_describe_own(desc);
+}
+
+// ---- Stamps ----
+
+#ifdef __APPLE__
+static struct timespec https_written(const struct stat *info)
+{
+    return info->st_mtimespec;
+}
+static struct timespec https_changed(const struct stat *info)
+{
+    return info->st_ctimespec;
+}
+#else
+static struct timespec https_written(const struct stat *info)
+{
+    return info->st_mtim;
+}
+static struct timespec https_changed(const struct stat *info)
+{
+    return info->st_ctim;
+}
+#endif
+
+static https_stamp https_stamp_of(const char *file)
+{
+    struct stat info;
+    if (!file || stat(file, &info) != 0) return (https_stamp){ 0 };
+    return (https_stamp){ .written = https_written(&info),
+                          .changed = https_changed(&info),
+                          .octets = info.st_size,
+                          .device = info.st_dev,
+                          .number = info.st_ino };
+}
+
+static https_stamps https_look(void)
+{
+    https_stamps stamps = { 0 };
+    const options *o = https.options;
+    for (unsigned i = 0; i < o->certificate_count; i++) {
+        stamps.of[2 * i] = https_stamp_of(o->certificates[i].file);
+        stamps.of[2 * i + 1] = https_stamp_of(o->certificates[i].key_file);
+    }
+    return stamps;
+}
+
+static bool https_same_time(struct timespec a, struct timespec b)
+{
+    return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+static bool https_same_stamp(const https_stamp *a, const https_stamp *b)
+{
+    return https_same_time(a->written, b->written) && https_same_time(a->changed, b->changed) &&
+           a->octets == b->octets && a->device == b->device && a->number == b->number;
+}
+
+static bool https_same(const https_stamps *a, const https_stamps *b)
+{
+    for (size_t i = 0; i < HTTPS_FILES_MAX; i++) {
+        if (!https_same_stamp(&a->of[i], &b->of[i])) return false;
+    }
+    return true;
+}
+
+static void https_write_notice(void)
+{
+    const certificate *own = &https.own;
+    const char *what = "the certificate is its own, SHA-256";
+    if (own->path[0]) {
+        (void)snprintf(https.notice, sizeof https.notice,
+                       "%s %s; browsers warn until they are told to trust %s", what,
+                       own->fingerprint, own->path);
+    } else if (own->pem_len) {
+        (void)snprintf(https.notice, sizeof https.notice, "%s %s; the next start makes another",
+                       what, own->fingerprint);
+    }
+}
+
+bool https_describe(const options *o, skua_tls_desc *desc)
+{
+    *desc = (skua_tls_desc){ 0 };
+    https.options = o;
+    if (!o->tls) return true;
+    if (!https_is_built() || !https_write_addresses(o)) return false;
+    if (!o->certificate_count && !https_write_names(o)) return false;
+    https.loaded = https.seen = https_look(); // before they are read, so that no change is missed
+    if (!https_describe_again(desc)) return false;
+    https_write_notice();
+    return true;
+}
+
+void https_show(void)
+{
+    if (https.notice[0]) say("%s", https.notice);
+}
+
+// ---- Reading again ----
+
+__attribute__((format(printf, 1, 2))) static void https_log(const char *format, ...)
+{
+    char text[HTTPS_WHY_OCTETS + 128];
+    va_list arguments;
+    va_start(arguments, format);
+    int n = vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    if (n <= 0) return;
+    size_t len = (size_t)n < sizeof text ? (size_t)n : sizeof text - 1;
+    skua_log(https.server, (skua_slice){ text, len });
+}
+
+static void https_reload(void)
+{
+    skua_tls_desc desc;
+    char why[HTTPS_WHY_OCTETS] = "";
+    https.loaded = https.seen = https_look();
+    if (!https_describe_again(&desc)) return;
+    if (skua_tls_reload(https.server, &desc, why, sizeof why))
+        https_log("the certificates stay as they are: %s", why);
+    else if (https.own.pem_len)
+        https_log("the certificate is in use from now on: SHA-256 %s", https.own.fingerprint);
+    else https_log("the certificates have been read again and are in use from now on");
+    certificate_forget(&https.own);
+}
+
+static bool https_has_to_renew(void)
+{
+    return https.own.pem_len && https.own.expires_unix_s - time(NULL) < CERTIFICATE_RENEW_S;
+}
+
+static void https_look_again(void)
+{
+    https_stamps now = https_look();
+    bool has_settled = https_same(&now, &https.seen);
+    https.seen = now;
+    if ((has_settled && !https_same(&now, &https.loaded)) || https_has_to_renew()) https_reload();
+}
+
+// An octet in the pipe asks for a reload, and its end is the thread's.
+static void *https_run(void *user)
+{
+    struct pollfd wake = { .fd = https.wake[0], .events = POLLIN };
+    (void)user;
+    for (;;) {
+        char octet;
+        if (poll(&wake, 1, HTTPS_LOOK_MS) <= 0) https_look_again();
+        else if (read(https.wake[0], &octet, 1) == 1) https_reload();
+        else return NULL;
+    }
+}
+
+// ---- The thread ----
+
+static bool https_open_pipe(void)
+{
+    if (pipe(https.wake) != 0) return false;
+    for (size_t i = 0; i < 2; i++)
+        (void)fcntl(https.wake[i], F_SETFD, FD_CLOEXEC);
+    (void)fcntl(https.wake[1], F_SETFL, O_NONBLOCK); // a handler must not wait
+    return true;
+}
+
+static bool https_begin(void)
+{
+    if (!https_open_pipe()) return false;
+    if (pthread_create(&https.thread, NULL, https_run, NULL) == 0) return true;
+    (void)close(https.wake[0]);
+    (void)close(https.wake[1]);
+    return false;
+}
+
+void https_watch(skua_server *server)
+{
+    certificate_forget(&https.own);
+    if (!https.options->tls) return;
+    https.server = server;
+    https.is_watched = https_begin();
+    if (!https.is_watched)
+        say_warning("changes of certificates need another start: no thread could be had");
+}
+
+void https_reload_soon(void)
+{
+    ssize_t written = https.is_watched ? write(https.wake[1], "", 1) : 0;
+    (void)written; // a pipe that is full asks already
+}
+
+void https_forget(void)
+{
+    if (!https.is_watched) return;
+    https.is_watched = false;
+    (void)close(https.wake[1]);
+    (void)pthread_join(https.thread, NULL);
+    (void)close(https.wake[0]);
+}
