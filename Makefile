@@ -21,7 +21,7 @@ PREFIX ?= /usr/local
 OTHER_TESTS := requests files deadlines faults clients accept logs
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-all forms dist install uninstall tidy unit tsan kqueue cross storms soak fuzz conformance bench bench-compare bench-micro bench-seeds map format clean FORCE
+.PHONY: help run build test test-all tls-libraries forms dist install uninstall tidy unit tsan kqueue cross storms soak fuzz conformance bench bench-compare bench-micro bench-seeds map format clean FORCE
 
 help:
 	@echo "make run [DIR=folder] [PORT=n]   install what is missing, build, and serve a folder"
@@ -33,6 +33,7 @@ help:
 	@echo "make test-all                    make test, then the unit tests again in every other build"
 	@echo "make tidy                        the checks of tools/tidy.py"
 	@echo "make tsan                        what crosses threads, under the thread sanitizer"
+	@echo "make tls-libraries               TLS with OpenSSL 3.5, OpenSSL 4.0 and AWS-LC, built from their sources"
 	@echo "make soak [MINUTES=10]           the stress tests, for that long"
 	@echo "make fuzz [FUZZ_SECONDS=60]      every fuzz target for that long"
 	@echo "make conformance SUITES=folder   suites of other projects, whole and an octet at a time"
@@ -152,8 +153,23 @@ test: build/.tools-test
 	@$(PYTEST) tests/soak
 	@$(PYTEST_MANY) tests/cross tests/dist tests/tools tests/e2e -k "not riscv64 and not x86-linux-musl"
 
+# AWS-LC is partly C++.
+TLS_LIBRARIES := openssl-3.5 openssl-4.0 aws-lc
+
+tls-libraries: build/.tools-test
+	@for name in $(TLS_LIBRARIES); do \
+	    tools/tls_library $$name && \
+	    cmake -S . -B build/with-$$name -G Ninja -DCMAKE_BUILD_TYPE=Release -DSKUA_TLS=ON -DSKUA_TESTS=ON \
+	        -DSKUA_FORM=split -DOPENSSL_ROOT_DIR=$(CURDIR)/build/tls/$$name -DOPENSSL_USE_STATIC_LIBS=ON \
+	        -DCMAKE_EXE_LINKER_FLAGS=-lstdc++ >/dev/null && \
+	    cmake --build build/with-$$name -j $(JOBS) && \
+	    ctest --test-dir build/with-$$name -R net/ --output-on-failure -j $(JOBS) --no-tests=error && \
+	    SKUA_BUILD=build/with-$$name $(PYTEST) tests/e2e/test_tls.py || exit 1; \
+	done
+
 test-all: test
 	@$(MAKE) --no-print-directory cross
+	@$(MAKE) --no-print-directory tls-libraries
 	@SKUA_BACKEND=other $(PYTEST_MANY) tests/e2e
 	@$(MAKE) --no-print-directory build/debug/.built build/tsan/.built
 	@ctest --test-dir build/debug --output-on-failure -j $(JOBS) --no-tests=error
