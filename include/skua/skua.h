@@ -250,7 +250,7 @@ typedef enum skua_log_format {
     SKUA_LOG_NONE = 0,
     SKUA_LOG_SHORT,  // 12:04:09 200 GET /index.html 5.1 KB 0.2 ms 127.0.0.1
     SKUA_LOG_COMMON, // the Common Log Format of the NCSA server
-    SKUA_LOG_JSON    // one JSON object per line
+    SKUA_LOG_JSON    // one JSON object per line; over TLS with scheme, tls, cipher and server_name
 } skua_log_format;
 
 // Takes log lines. octets holds whole lines, each ended by LF.  Thread: the server's log writer.

@@ -25,6 +25,14 @@ static const char *request_end_text(skua_end how)
     return "";
 }
 
+static skua_tls_info request_log_tls(const skua_request *r)
+{
+    skua_tls_info info = { 0 };
+    const transport *t = r->carrier->session->link.transport;
+    if (t && !t->table->info(t, &info)) return (skua_tls_info){ 0 };
+    return info;
+}
+
 // A connection that ended before anything could be read, and got no response, has no line.
 static void request_log(const skua_request *r, skua_end how)
 {
@@ -33,6 +41,7 @@ static void request_log(const skua_request *r, skua_end how)
     char peer[64];
     (void)io_address_write(session_peer(r->carrier->session), peer, sizeof peer);
     bool parsed = r->began_ns != 0;
+    skua_tls_info tls = request_log_tls(r);
     log_request(w->lane,
                 &(log_access){
                     .unix_ns = w->loop.unix_ns,
@@ -45,6 +54,9 @@ static void request_log(const skua_request *r, skua_end how)
                     .octets = r->sent_octets,
                     .referer = parsed ? skua_request_field(r, "referer") : (slice){ 0 },
                     .user_agent = parsed ? skua_request_field(r, "user-agent") : (slice){ 0 },
+                    .tls_version = tls.version,
+                    .tls_cipher = tls.cipher,
+                    .server_name = tls.server_name,
                     .end = request_end_text(how),
                     .reason = r->blamed ? r->reason : NULL,
                 });

@@ -23,6 +23,8 @@ enum {
     LINE_TARGET_MAX = 8192,
     LINE_FIELD_MAX = 2048, // Referer, User-Agent
     LINE_REASON_MAX = 256,
+    LINE_TLS_MAX = 128,  // a version, a cipher
+    LINE_NAME_MAX = 512, // a server name
     LINE_MESSAGE_MAX = 8192,
     LINE_ESCAPE_MAX = 16 // the longest escape of one character
 };
@@ -348,6 +350,15 @@ static void line_put_member(line_text *text, const char *prefix, slice value, si
     line_putc(text, '"');
 }
 
+static void line_put_tls_members(line_text *text, const log_access *access)
+{
+    line_puts(text, ",\"scheme\":\"https\"");
+    line_put_member(text, ",\"tls\":\"", slice_of(access->tls_version), LINE_TLS_MAX);
+    line_put_member(text, ",\"cipher\":\"", slice_of(access->tls_cipher), LINE_TLS_MAX);
+    if (access->server_name.len)
+        line_put_member(text, ",\"server_name\":\"", access->server_name, LINE_NAME_MAX);
+}
+
 static void line_json(line_text *text, const log_clock *clock, int64_t ns, const log_access *access)
 {
     line_put_time_member(text, clock, ns);
@@ -370,6 +381,7 @@ static void line_json(line_text *text, const log_clock *clock, int64_t ns, const
     if (access->user_agent.len) {
         line_put_member(text, ",\"user_agent\":\"", access->user_agent, LINE_FIELD_MAX);
     }
+    if (access->tls_version) line_put_tls_members(text, access);
     if (*access->end) line_put_member(text, ",\"end\":\"", slice_of(access->end), LINE_METHOD_MAX);
     if (access->reason)
         line_put_member(text, ",\"reason\":\"", slice_of(access->reason), LINE_REASON_MAX);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The command over HTTPS: its own certificate, those that are given, the redirect, and reading them again."""
 
+import json
 import os
 import re
 import shutil
@@ -400,6 +401,40 @@ def test_sockets_that_are_inherited_do_not_serve_in_the_clear_what_is_to_be_prot
             timeout=20, check=False, pass_fds=[listener.fileno()], env={**os.environ, **environment(home)},
         )
     assert done.returncode == 1 and "do not speak HTTPS; say where it is spoken by --tls-listen" in done.stderr
+
+
+# ---- The log ----
+
+
+def logged(site):
+    return eventually(lambda: [json.loads(line) for line in site.out_text().splitlines()])[0]
+
+
+def test_the_log_in_json_tells_how_a_request_came(secure, made):
+    site = secure(*made["ec"].options, "--log", "json")
+    with SecureConnection(site.address, trusting(made["ec"].cert)) as connection:
+        assert connection.get("/").status == 200
+        version, cipher = connection.socket.version(), connection.socket.cipher()[0]
+    line = logged(site)
+    assert {name: line.get(name) for name in ("scheme", "tls", "cipher", "server_name", "status")} == {
+        "scheme": "https", "tls": version, "cipher": cipher, "server_name": "localhost", "status": 200}
+
+
+def test_the_log_tells_of_old_versions_and_of_no_server_name(secure, made):
+    site = secure(*made["ec"].options, "--log", "json")
+    context = trusting(made["ec"].cert)
+    context.check_hostname = False
+    context.maximum_version = ssl.TLSVersion.TLSv1_2
+    with SecureConnection(site.address, context, None) as connection:
+        assert connection.get("/").status == 200
+    line = logged(site)
+    assert line["tls"] == "TLSv1.2" and line["cipher"].startswith("TLS_ECDHE_ECDSA_WITH_") and "server_name" not in line
+
+
+def test_the_log_tells_nothing_of_tls_for_what_came_in_the_clear(secure, home):
+    site = secure("--tls-listen", "0", "--log", "json")
+    assert site.get("/").status == 200
+    assert not {"scheme", "tls", "cipher", "server_name"} & set(logged(site))
 
 
 # ---- The redirect, and HSTS ----

@@ -53,6 +53,30 @@ static void formats(void **state)
            "\"duration_ns\":234567}\n");
 }
 
+// The server name is what a client has sent.
+static void formats_of_a_request_over_tls(void **state)
+{
+    (void)state;
+    log_access access = sample();
+    access.tls_version = "TLSv1.3";
+    access.tls_cipher = "TLS_AES_128_GCM_SHA256";
+    access.end = "closed";
+    expect(SKUA_LOG_SHORT, false, &access,
+           "13:55:36 200 GET /index.html?q=1 5.1 KB 0.2 ms 127.0.0.1 closed\n");
+    expect(SKUA_LOG_JSON, false, &access,
+           "{\"time\":\"2000-10-10T20:55:36.123456Z\",\"peer\":\"127.0.0.1\",\"method\":\"GET\","
+           "\"target\":\"/index.html?q=1\",\"version\":\"1.1\",\"status\":200,\"octets\":5120,"
+           "\"duration_ns\":234567,\"scheme\":\"https\",\"tls\":\"TLSv1.3\","
+           "\"cipher\":\"TLS_AES_128_GCM_SHA256\",\"end\":\"closed\"}\n");
+    access.server_name = slice_of("a\"\n.example");
+    expect(SKUA_LOG_JSON, false, &access,
+           "{\"time\":\"2000-10-10T20:55:36.123456Z\",\"peer\":\"127.0.0.1\",\"method\":\"GET\","
+           "\"target\":\"/index.html?q=1\",\"version\":\"1.1\",\"status\":200,\"octets\":5120,"
+           "\"duration_ns\":234567,\"scheme\":\"https\",\"tls\":\"TLSv1.3\","
+           "\"cipher\":\"TLS_AES_128_GCM_SHA256\",\"server_name\":\"a\\\"\\u000a.example\","
+           "\"end\":\"closed\"}\n");
+}
+
 static void formats_of_a_request_cut_short(void **state)
 {
     (void)state;
@@ -336,6 +360,8 @@ static void random_octets_never_break_a_line(void **state)
         access.target = slice_make(parts[1], 24);
         access.referer = slice_make(parts[2], 24);
         access.user_agent = slice_make(parts[3], 24);
+        access.tls_version = access.tls_cipher = "T";
+        access.server_name = slice_make(parts[3], 24);
         for (skua_log_format format = SKUA_LOG_SHORT; format <= SKUA_LOG_JSON; format++) {
             log_clock clock = { 0 };
             size_t len =
@@ -361,6 +387,8 @@ static void long_parts_are_cut_and_marked(void **state)
         slice whole = slice_make(part, sizeof part);
         log_access access = sample();
         access.method = access.target = access.referer = access.user_agent = whole;
+        access.tls_version = access.tls_cipher = "T";
+        access.server_name = whole;
         for (skua_log_format format = SKUA_LOG_SHORT; format <= SKUA_LOG_JSON; format++) {
             log_clock clock = { 0 };
             size_t len = log_line_request(format, true, &clock, &access, line, LOG_LINE_OCTETS_MAX);
@@ -394,6 +422,7 @@ int main(void)
     tzset();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(formats),
+        cmocka_unit_test(formats_of_a_request_over_tls),
         cmocka_unit_test(formats_of_a_request_cut_short),
         cmocka_unit_test(formats_of_a_request_that_could_not_be_read),
         cmocka_unit_test(formats_of_a_request_that_was_refused),
