@@ -217,11 +217,12 @@ static void answer_load(const char *head_path, const char *file_path)
     close(head);
 }
 
-static void usage(void)
+void ceiling_usage(void)
 {
     fputs(
         "usage: ceiling_* --port N --head FILE [--file FILE] [--send memory|file] [--step OCTETS] "
-        "[--close]\n",
+        "[--close]\n"
+        "       ceiling_tls besides: --cert FILE --key FILE --records ready|keyed|openssl\n",
         stderr);
     exit(2);
 }
@@ -229,13 +230,11 @@ static void usage(void)
 static void options_read(int argc, char **argv)
 {
     static const struct option options[] = {
-        { "port", required_argument, NULL, 'p' },
-        { "head", required_argument, NULL, 'h' },
-        { "file", required_argument, NULL, 'f' },
-        { "send", required_argument, NULL, 's' },
-        { "step", required_argument, NULL, 't' },
-        { "close", no_argument, NULL, 'c' },
-        { NULL, 0, NULL, 0 },
+        { "port", required_argument, NULL, 'p' },    { "head", required_argument, NULL, 'h' },
+        { "file", required_argument, NULL, 'f' },    { "send", required_argument, NULL, 's' },
+        { "step", required_argument, NULL, 't' },    { "close", no_argument, NULL, 'c' },
+        { "cert", required_argument, NULL, 'C' },    { "key", required_argument, NULL, 'K' },
+        { "records", required_argument, NULL, 'R' }, { NULL, 0, NULL, 0 },
     };
     const char *head = NULL, *file = NULL;
     the.step = SIZE_MAX >> 1;
@@ -247,10 +246,13 @@ static void options_read(int argc, char **argv)
         case 's': the.by_sendfile = strcmp(optarg, "file") == 0; break;
         case 't': the.step = strtoull(optarg, NULL, 10); break;
         case 'c': the.close_after = true; break;
-        default: usage();
+        case 'C': the.certificate = optarg; break;
+        case 'K': the.key = optarg; break;
+        case 'R': the.records = optarg; break;
+        default: ceiling_usage();
         }
     }
-    if (!head || !the.port || !the.step || (the.by_sendfile && !file)) usage();
+    if (!head || !the.port || !the.step || (the.by_sendfile && !file)) ceiling_usage();
     answer_load(head, file);
 }
 

@@ -30,9 +30,10 @@ typedef struct ceiling {
     int port;
     bool close_after; // one request per connection
     bool by_sendfile;
-    size_t step;         // octets per sendfile at most
-    size_t head, answer; // octets of a head, of a whole answer
-    char *canned;        // as many answers as there are in one send
+    const char *certificate, *key, *records; // of TLS, as they were given, or NULL
+    size_t step;                             // octets per sendfile at most
+    size_t head, answer;                     // octets of a head, of a whole answer
+    char *canned;                            // as many answers as there are in one send
     size_t canned_octets;
     ceiling_conn conns[CEILING_CONNS_MAX]; // by descriptor
     char input[CEILING_INPUT_OCTETS];
@@ -42,6 +43,9 @@ extern ceiling the;
 
 // Ends the program, saying which call failed.
 _Noreturn void ceiling_die(const char *what);
+
+// Ends the program, saying what its options are.
+_Noreturn void ceiling_usage(void);
 
 // Reads the options, loads the answer and opens the listener.
 void ceiling_open(int argc, char **argv);

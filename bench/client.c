@@ -15,11 +15,16 @@
 // latency is counted from when a request was due. One that finds every connection busy waits, and
 // its waiting counts: a client that asks only after an answer would leave out just the requests
 // that a slow moment hurts.
+//
+// With --tls (where it is built in) connections speak TLS 1.3, and each makes a full handshake: no
+// session is kept. The server's certificate is not verified. With --close the server ends each
+// connection behind its answer, and another one is opened; latency is then counted from its SYN.
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
 #include <netinet/tcp.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -30,6 +35,10 @@
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
+#ifdef SKUA_TLS
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#endif
 
 enum { REQUEST_OCTETS_MAX = 16384, INPUT_OCTETS = 65536, HEAD_OCTETS_MAX = 4096, EVENTS_MAX = 512 };
 enum { LATENCY_STEP_US = 5, LATENCY_STEPS = 400000 }; // to two seconds
@@ -37,8 +46,10 @@ enum { LATENCY_STEP_US = 5, LATENCY_STEPS = 400000 }; // to two seconds
 typedef enum phase {
     PHASE_CLOSED,
     PHASE_CONNECTING,
+    PHASE_SHAKES_HANDS,
     PHASE_ASKED,
     PHASE_CONTENT,
+    PHASE_ANSWERED, // waits for the server's end
     PHASE_QUIET
 } phase;
 
@@ -47,6 +58,9 @@ typedef struct conn {
     phase phase;
     uint64_t content_left;
     int64_t asked_ns;
+#ifdef SKUA_TLS
+    SSL *ssl; // NULL: in the clear
+#endif
     char *head; // the beginning of a head that came in pieces, or NULL
     size_t head_octets;
 } conn;
@@ -64,7 +78,11 @@ static struct {
     size_t request_octets;
     char *number; // where the running number stands in it, or NULL
     uint64_t serial;
-    bool asking;   // go on asking after an answer
+    bool asking; // go on asking after an answer
+    bool closes; // one request per connection
+#ifdef SKUA_TLS
+    SSL_CTX *tls; // NULL: in the clear
+#endif
     unsigned rate; // requests per second; 0: as fast as the answers come
     conn **idle;   // a ring: those that have waited longest are asked next
     unsigned idle_first, idle_count;
@@ -88,14 +106,135 @@ static int64_t clock_ns(void)
     return now.tv_sec * 1000000000LL + now.tv_nsec;
 }
 
+// ---- Octets, in the clear or not ----
+
+// A socket's answers, of TLS too: how many octets, 0 at the end, -1 with errno.
+#ifdef SKUA_TLS
+
+static void tls_prepare(void)
+{
+    the.tls = SSL_CTX_new(TLS_client_method());
+    if (!the.tls || SSL_CTX_set_min_proto_version(the.tls, TLS1_3_VERSION) != 1 ||
+        SSL_CTX_set_ciphersuites(the.tls, "TLS_AES_128_GCM_SHA256") != 1 ||
+        SSL_CTX_set1_groups_list(the.tls, "X25519") != 1)
+        die("OpenSSL");
+    SSL_CTX_set_options(the.tls, SSL_OP_IGNORE_UNEXPECTED_EOF);
+    SSL_CTX_set_verify(the.tls, SSL_VERIFY_NONE, NULL);
+    SSL_CTX_set_session_cache_mode(the.tls, SSL_SESS_CACHE_OFF);
+    SSL_CTX_set_mode(the.tls, SSL_MODE_RELEASE_BUFFERS);
+}
+
+static void tls_begin(conn *c)
+{
+    if (!the.tls) return;
+    c->ssl = SSL_new(the.tls);
+    if (!c->ssl || SSL_set_fd(c->ssl, c->fd) != 1 ||
+        SSL_set_tlsext_host_name(c->ssl, "localhost") != 1)
+        die("SSL_new");
+    SSL_set_connect_state(c->ssl);
+}
+
+static void tls_end(conn *c)
+{
+    SSL_free(c->ssl);
+}
+
+// 1: it is complete; 0: more is to come; -1: it has failed.
+static int tls_shake_hands(conn *c)
+{
+    if (!c->ssl) return 1;
+    ERR_clear_error();
+    int result = SSL_do_handshake(c->ssl);
+    if (result == 1) return 1;
+    int error = SSL_get_error(c->ssl, result);
+    return error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE ? 0 : -1;
+}
+
+static ssize_t tls_result(conn *c, int n)
+{
+    if (n > 0) return n;
+    int error = SSL_get_error(c->ssl, n);
+    if (error == SSL_ERROR_ZERO_RETURN) return 0;
+    errno = error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE ? EAGAIN : EPROTO;
+    return -1;
+}
+
+static ssize_t conn_recv(conn *c)
+{
+    if (!c->ssl) return recv(c->fd, the.input, sizeof the.input, 0);
+    ERR_clear_error();
+    return tls_result(c, SSL_read(c->ssl, the.input, sizeof the.input));
+}
+
+static ssize_t conn_send(conn *c)
+{
+    if (!c->ssl) return send(c->fd, the.request, the.request_octets, MSG_NOSIGNAL);
+    ERR_clear_error();
+    return tls_result(c, SSL_write(c->ssl, the.request, (int)the.request_octets));
+}
+
+// A record at a time is read of TLS, so that a short read says nothing.
+static bool conn_has_more(const conn *c, ssize_t n)
+{
+    return c->ssl || n == (ssize_t)sizeof the.input;
+}
+
+#else
+
+static void tls_prepare(void)
+{
+    fputs("client: built without TLS\n", stderr);
+    exit(2);
+}
+
+static void tls_begin(conn *c)
+{
+    (void)c;
+}
+
+static void tls_end(conn *c)
+{
+    (void)c;
+}
+
+static int tls_shake_hands(conn *c)
+{
+    (void)c;
+    return 1;
+}
+
+static ssize_t conn_recv(conn *c)
+{
+    return recv(c->fd, the.input, sizeof the.input, 0);
+}
+
+static ssize_t conn_send(conn *c)
+{
+    return send(c->fd, the.request, the.request_octets, MSG_NOSIGNAL);
+}
+
+static bool conn_has_more(const conn *c, ssize_t n)
+{
+    (void)c;
+    return n == (ssize_t)sizeof the.input;
+}
+
+#endif
+
 // ---- Connections ----
+
+static void conn_end(conn *c)
+{
+    tls_end(c);
+    close(c->fd);
+    free(c->head);
+    *c = (conn){ .fd = -1, .phase = PHASE_CLOSED };
+}
 
 static void conn_close(conn *c, uint64_t *reason)
 {
     ++*reason;
-    close(c->fd);
-    free(c->head);
-    *c = (conn){ .fd = -1, .phase = PHASE_CLOSED };
+    conn_end(c);
 }
 
 static void request_number(void)
@@ -108,8 +247,8 @@ static void request_number(void)
 static void conn_ask(conn *c)
 {
     if (the.number) request_number();
-    ssize_t n = send(c->fd, the.request, the.request_octets, MSG_NOSIGNAL);
-    c->asked_ns = the.now_ns;
+    ssize_t n = conn_send(c);
+    if (!the.closes) c->asked_ns = the.now_ns;
     c->phase = PHASE_ASKED;
     // A request that does not fit into an empty socket buffer would mean that the previous one is
     // still there.
@@ -126,6 +265,7 @@ static void conn_open(conn *c)
     c->fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (c->fd < 0) die("socket");
     setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    tls_begin(c);
     c->phase = PHASE_CONNECTING;
     c->asked_ns = the.now_ns;
     the.connecting++;
@@ -138,6 +278,14 @@ static void conn_open(conn *c)
     if (epoll_ctl(the.epoll, EPOLL_CTL_ADD, c->fd, &event)) die("epoll_ctl");
 }
 
+static void conn_shake_hands(conn *c)
+{
+    int done = tls_shake_hands(c);
+    c->phase = PHASE_SHAKES_HANDS;
+    if (done < 0) conn_close(c, &the.counts.connect_errors);
+    else if (done) conn_ask(c);
+}
+
 static void conn_connected(conn *c)
 {
     int error = 0;
@@ -147,7 +295,7 @@ static void conn_connected(conn *c)
         conn_close(c, &the.counts.connect_errors);
         return;
     }
-    conn_ask(c);
+    conn_shake_hands(c);
 }
 
 // ---- Answers ----
@@ -180,6 +328,10 @@ static void answer_done(conn *c)
 {
     the.counts.requests++;
     latency_count(the.now_ns - c->asked_ns);
+    if (the.closes) {
+        c->phase = PHASE_ANSWERED;
+        return;
+    }
     if (the.asking) {
         conn_ask(c);
         return;
@@ -278,21 +430,38 @@ static void conn_take(conn *c, const char *octets, size_t len)
     }
 }
 
+// The server's end. It is one more answered connection, or was too early.
+static void conn_ended(conn *c)
+{
+    if (c->phase != PHASE_ANSWERED) {
+        conn_close(c, &the.counts.closed);
+        return;
+    }
+    conn_end(c);
+    if (the.asking) {
+        conn_open(c);
+        return;
+    }
+    c->phase = PHASE_QUIET;
+    the.quiet++;
+}
+
 static void conn_receive(conn *c, bool ending)
 {
-    while (c->phase != PHASE_CLOSED) {
-        ssize_t n = recv(c->fd, the.input, sizeof the.input, 0);
+    while (c->phase == PHASE_ASKED || c->phase == PHASE_CONTENT || c->phase == PHASE_ANSWERED ||
+           c->phase == PHASE_QUIET) {
+        ssize_t n = conn_recv(c);
         if (n < 0 && errno == EAGAIN) return;
         if (n < 0) {
             conn_close(c, &the.counts.read_errors);
             return;
         }
         if (n == 0) {
-            conn_close(c, &the.counts.closed);
+            conn_ended(c);
             return;
         }
         conn_take(c, the.input, (size_t)n);
-        if ((size_t)n < sizeof the.input && !ending) return;
+        if (c->phase == PHASE_CLOSED || (!conn_has_more(c, n) && !ending)) return;
     }
 }
 
@@ -303,6 +472,7 @@ static void conn_on_event(conn *c, uint32_t events)
         conn_connected(c);
         return;
     }
+    if (c->phase == PHASE_SHAKES_HANDS) conn_shake_hands(c);
     if (events & ~(uint32_t)EPOLLOUT) conn_receive(c, events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR));
 }
 
@@ -357,7 +527,8 @@ static void load(void)
     the.asking = true;
     the.quiet = 0;
     for (unsigned i = 0; i < the.connections; i++) {
-        if (the.conns[i].phase == PHASE_QUIET) conn_ask(&the.conns[i]);
+        conn *c = &the.conns[i];
+        if (c->phase == PHASE_QUIET) (the.closes ? conn_open : conn_ask)(c);
     }
     while (the.now_ns < end_ns)
         turn(50);
@@ -455,6 +626,8 @@ static void options_read(int argc, char **argv)
         { "pace", required_argument, NULL, 'a' },
         { "timeout", required_argument, NULL, 't' },
         { "rate", required_argument, NULL, 'R' },
+        { "tls", no_argument, NULL, 'T' },
+        { "close", no_argument, NULL, 'C' },
         { NULL, 0, NULL, 0 },
     };
     const char *request = NULL;
@@ -469,12 +642,14 @@ static void options_read(int argc, char **argv)
         case 'a': the.pace = (unsigned)strtoul(optarg, NULL, 10); break;
         case 't': the.timeout_s = (unsigned)strtoul(optarg, NULL, 10); break;
         case 'R': the.rate = (unsigned)strtoul(optarg, NULL, 10); break;
+        case 'T': tls_prepare(); break;
+        case 'C': the.closes = true; break;
         default: exit(2);
         }
     }
-    if (!request || !the.port || !the.connections || !the.pace) {
+    if (!request || !the.port || !the.connections || !the.pace || (the.rate && the.closes)) {
         fputs("usage: client --port N --connections N --request FILE [--seconds N] [--pace N] "
-              "[--timeout N] [--rate N]\n",
+              "[--timeout N] [--rate N | --close] [--tls]\n",
               stderr);
         exit(2);
     }
@@ -484,6 +659,7 @@ static void options_read(int argc, char **argv)
 int main(int argc, char **argv)
 {
     char line[16];
+    sigaction(SIGPIPE, &(struct sigaction){ .sa_handler = SIG_IGN }, NULL);
     options_read(argc, argv);
     the.conns = calloc(the.connections, sizeof *the.conns);
     the.idle = calloc(the.connections, sizeof(conn *));

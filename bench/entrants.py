@@ -29,6 +29,19 @@ class Place:
         for octets in {w.octets for w in workloads.WORKLOADS if w.is_file}:
             self.write(f"www/{octets}.bin", content_of(octets))
 
+        self.certificate, self.key = self.path("localhost.pem"), self.path("localhost.key")
+        if shutil.which("openssl"):
+            self.certify()
+
+    def certify(self):
+        """ECDSA on P-256, as peers and Skua show it."""
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+                        "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost",
+                        "-keyout", self.key, "-out", self.certificate],
+                       check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        with open(self.certificate, encoding="ascii") as certificate, open(self.key, encoding="ascii") as key:
+            self.write("localhost.both", certificate.read() + key.read())  # haproxy wants one file
+
     def path(self, name):
         return os.path.join(self.folder, name)
 
@@ -88,15 +101,42 @@ class Ceiling(Entrant):
             self.missing = "not built (cmake -DSKUA_BENCH=ON)"
 
     def argv(self, workload, place, port):
-        if self.way not in workload.ceilings:
+        if workload.tls or self.way not in workload.ceilings:
             return None
+        return self.argv_of(workload, place, port, self.way == "sendfile")
+
+    def argv_of(self, workload, place, port, by_file):
         head = self.head + (b"" if workload.is_file else workloads.HELLO)
         argv = [self.program, "--port", port, "--head", place.write(f"{workload.name}.head", head)]
         if workload.is_file:
             argv += ["--file", os.path.join(place.www, f"{workload.octets}.bin")]
-        if self.way == "sendfile":
+        if by_file:
             argv += ["--send", "file"]
         return argv + (["--close"] if workload.close else [])
+
+
+# Ways to protect octets, and what the program calls them.
+RECORDS_OF = {"ready": "ready", "keyed": "keyed", "openssl": "openssl", "pread": "ready"}
+
+
+class TlsCeiling(Ceiling):
+    """The loop without HTTP over TLS, on epoll."""
+
+    NAMES = {"ready": "ready contexts", "keyed": "contexts keyed again", "openssl": "OpenSSL's records", "pread": "pread and seal"}
+
+    def __init__(self, way, place):
+        Entrant.__init__(self, "ceiling, " + self.NAMES[way])
+        self.way = way
+        self.program = place.built("bench_ceiling_tls")
+        self.head = None
+        if not self.program:
+            self.missing = "not built (cmake -DSKUA_BENCH=ON -DSKUA_TLS=ON)"
+
+    def argv(self, workload, place, port):
+        if not workload.tls or self.way not in workload.ceilings:
+            return None
+        return self.argv_of(workload, place, port, self.way == "pread") + [
+            "--cert", place.certificate, "--key", place.key, "--records", RECORDS_OF[self.way]]
 
 
 def default_head(workload):
@@ -129,12 +169,15 @@ class Skua(Entrant):
             self.missing = "not built"
 
     def argv(self, workload, place, port):
+        pair = ["--cert", place.certificate, "--key", place.key] if workload.tls else []
         if workload.is_file:
             if not self.program:
                 return None
-            return [self.program, place.www, "--listen", f"127.0.0.1:{port}", "--workers", 1, "--log", "none", "--host", "*",
-                    *self.choice]
-        return [self.hello, "--port", port, "--workers", 1, *self.choice] if self.hello else None
+            return [self.program, place.www, "--tls-listen" if pair else "--listen", f"127.0.0.1:{port}", *pair,
+                    "--workers", 1, "--log", "none", "--host", "*", *self.choice]
+        if not self.hello:
+            return None
+        return [self.hello, "--tls-port" if pair else "--port", port, *pair, "--workers", 1, *self.choice]
 
     def backend_of(self, words):
         """Raises when another than the one it is named after has come in its place."""
@@ -168,6 +211,10 @@ class Nginx(Packaged):
         os.makedirs(folder, exist_ok=True)
         temporary = "".join(f"    {kind}_temp_path {folder}/{kind};\n"
                             for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+        tls = (" ssl", f"""
+        ssl_certificate {place.certificate};
+        ssl_certificate_key {place.key};
+        ssl_protocols TLSv1.3;""") if workload.tls else ("", "")
         path = place.write(f"nginx-{port}.conf", f"""
 daemon off;
 {"user root;" if os.geteuid() == 0 else ""}
@@ -188,7 +235,8 @@ http {{
     open_file_cache max=1000 inactive=60s;
     default_type application/octet-stream;
     server {{
-        listen 127.0.0.1:{port} backlog=4096 deferred;
+        listen 127.0.0.1:{port} backlog=4096 deferred{tls[0]};
+{tls[1]}
         root {place.www};
         location = / {{ default_type text/plain; return 200 "Hello, World!"; }}
         location / {{ }}
@@ -202,6 +250,12 @@ class H2o(Packaged):
     command = "h2o"
 
     def argv(self, workload, place, port):
+        tls = f"""
+  ssl:
+    certificate-file: {place.certificate}
+    key-file: {place.key}
+    minimum-version: TLSv1.3
+    neverbleed: OFF""" if workload.tls else ""
         path = place.write(f"h2o-{port}.conf", f"""
 num-threads: 1
 max-connections: {CONNECTIONS_MAX}
@@ -211,6 +265,7 @@ file.index: ['hello.txt']
 listen:
   host: 127.0.0.1
   port: {port}
+{tls}
 hosts:
   default:
     paths:
@@ -224,7 +279,13 @@ class Lighttpd(Packaged):
     command = "lighttpd"
 
     def argv(self, workload, place, port):
-        path = place.write(f"lighttpd-{port}.conf", f"""
+        tls = f"""
+server.modules = ( "mod_openssl" )
+ssl.engine = "enable"
+ssl.pemfile = "{place.certificate}"
+ssl.privkey = "{place.key}"
+ssl.openssl.ssl-conf-cmd = ( "MinProtocol" => "TLSv1.3" )""" if workload.tls else ""
+        path = place.write(f"lighttpd-{port}.conf", f"""{tls}
 server.bind = "127.0.0.1"
 server.port = {port}
 server.document-root = "{place.www}"
@@ -239,10 +300,36 @@ mimetype.assign = ( ".txt" => "text/plain", "" => "application/octet-stream" )
         return [self.program, "-D", "-f", path]
 
 
+class Haproxy(Packaged):
+    """It sends no files."""
+
+    command = "haproxy"
+
+    def argv(self, workload, place, port):
+        if workload.is_file:
+            return None
+        tls = f" ssl crt {place.path('localhost.both')} ssl-min-ver TLSv1.3" if workload.tls else ""
+        path = place.write(f"haproxy-{port}.conf", f"""
+global
+    nbthread 1
+    maxconn 9900
+defaults
+    mode http
+    timeout client 300s
+    timeout http-keep-alive 300s
+frontend hello
+    bind 127.0.0.1:{port} backlog 4096{tls}
+    http-request return status 200 content-type text/plain string "Hello, World!"
+""")
+        return [self.program, "-db", "-f", path]
+
+
 class Caddy(Packaged):
     command = "caddy"
 
     def argv(self, workload, place, port):
+        if workload.tls:
+            return None
         path = place.write(f"caddy-{port}.conf", f"""
 {{
     admin off
@@ -283,7 +370,9 @@ class Built(Entrant):
         raise NotImplementedError
 
     def argv(self, workload, place, port):
-        return None if workload.is_file else [self.program, port]
+        if workload.is_file:
+            return None
+        return [self.program, port, *([place.certificate, place.key] if workload.tls else [])]
 
 
 def build_quietly(argv, folder):
@@ -311,7 +400,8 @@ class HyperHello(Built):
 
 
 def everyone(place, backends=()):
-    ways = sorted({way for workload in workloads.WORKLOADS for way in workload.ceilings})
+    ways = sorted({way for workload in workloads.WORKLOADS for way in workload.ceilings if not workload.tls})
     return ([Ceiling(interface, way, place) for interface in PROGRAM_OF for way in ways]
+            + [TlsCeiling(way, place) for way in RECORDS_OF]
             + [Skua(place)] + [Skua(place, backend) for backend in backends]
-            + [Nginx(), H2o(), Lighttpd(), Caddy(), GoHello("Go net/http", place), HyperHello("hyper", place)])
+            + [Nginx(), H2o(), Lighttpd(), Haproxy(), Caddy(), GoHello("Go net/http", place), HyperHello("hyper", place)])

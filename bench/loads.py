@@ -127,12 +127,13 @@ class Loads:
 
     # ---- client.c ----
 
-    def own_start(self, workload, server, seconds):
+    def own_start(self, workload, server, seconds, connections=None):
         path = os.path.join(self.folder, f"{workload.name}.request")
         with open(path, "wb") as request:
             request.write(workload.request(server.port, "########"))
-        argv = [self.client_path, "--port", server.port, "--connections", workload.connections,
+        argv = [self.client_path, "--port", server.port, "--connections", connections or workload.connections,
                 "--request", path, "--seconds", seconds]
+        argv += ["--tls"] * workload.tls + ["--close"] * workload.close
         if workload.is_open:
             argv += ["--rate", max(1, int(workload.share * self.capacity))]
         return subprocess.Popen(processes.pinned(processes.CLIENT_CORE, argv), stdin=subprocess.PIPE,
@@ -169,7 +170,18 @@ class Loads:
         return self.capacity
 
     def idle(self, workload, server):
-        """Memory, not time: what the server holds for connections that were answered once and wait."""
+        """Memory, not time: what the server holds for connections that were answered once and wait. Some may be there
+        before, for what a server keeps once and not for each connection."""
+        if not workload.settled:
+            return self.idle_beside(workload, server)
+        settled = self.own_start(workload, server, 0, workload.settled)
+        settled.stdout.readline()
+        try:
+            return self.idle_beside(workload, server)
+        finally:
+            settled.communicate("go\nend\n")
+
+    def idle_beside(self, workload, server):
         before = server.memory_octets()
         client = self.own_start(workload, server, 0)
         client.stdout.readline()

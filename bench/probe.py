@@ -2,6 +2,7 @@
 """Before the clock runs: does a server answer correctly, and how strictly does it read?"""
 
 import socket
+import ssl
 
 TIMEOUT_S = 5
 
@@ -43,23 +44,28 @@ def check_answer(head, content, expected):
         raise RuntimeError("the content is not what it should be")
 
 
-def connect(port):
+def connect(port, tls=None):
+    """tls: the file of the certificate that is to be shown, or None for a connection in the clear."""
     connection = socket.create_connection(("127.0.0.1", port), timeout=TIMEOUT_S)
     connection.settimeout(TIMEOUT_S)
-    return connection
+    if not tls:
+        return connection
+    context = ssl.create_default_context(cafile=tls)
+    context.minimum_version = ssl.TLSVersion.TLSv1_3
+    return context.wrap_socket(connection, server_hostname="localhost")
 
 
-def fetch(workload, port):
+def fetch(workload, port, tls=None):
     """The octets of one answer: head and content."""
-    with connect(port) as connection:
+    with connect(port, tls) as connection:
         connection.sendall(workload.request(port))
         head, content, _ = receive_answer(connection)
         return head, content
 
 
-def check(workload, port, expected):
+def check(workload, port, expected, tls=None):
     """Raises unless the workload's requests are answered as they should be. Returns the octets of an answer."""
-    with connect(port) as connection:
+    with connect(port, tls) as connection:
         if workload.close:
             connection.sendall(workload.request(port))
             head, content, _ = receive_answer(connection)

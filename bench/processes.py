@@ -24,6 +24,36 @@ def raise_descriptor_limit():
     return hard
 
 
+CONGESTION = "/proc/sys/net/ipv4/tcp_congestion_control"
+
+
+class OneCongestionControl:
+    """Reno for every socket of the machine while the bench runs, where that may be set, and afterwards what there was.
+    A congestion control that paces (BBR) sets a timer for each segment after the first. Skua and the ceilings ask for
+    Reno on loopback, so without this, files would measure the peers' congestion control."""
+
+    def __enter__(self):
+        self.before = None
+        try:
+            with open(CONGESTION) as setting:
+                before = setting.read().strip()
+            if before != "reno":
+                self.write("reno")
+                self.before = before
+        except OSError as error:
+            print(f"bench: the peers' congestion control stays as it is: {error}")
+        return self
+
+    def __exit__(self, *_):
+        if self.before:
+            self.write(self.before)
+
+    @staticmethod
+    def write(name):
+        with open(CONGESTION, "w") as setting:
+            setting.write(name)
+
+
 def pinned(core, argv):
     return ["taskset", "-c", str(core)] + [str(arg) for arg in argv]
 

@@ -45,7 +45,7 @@ def workload_summary(workload, crowd, results, about, skipped):
         "name": workload.name, "title": workload.title, "skipped": skipped, "servers": servers,
         "unit": unit_of(workload),
         "targets": {"ratio": workload.ratio_target, "below_peers": workload.below_peers, "no_errors": workload.no_errors,
-                    "peer_ratio": workload.peer_ratio},
+                    "peer_ratio": workload.peer_ratio, "ratios_to": workload.ratios_to, "octets": workload.octets_target},
     }
     compare_servers(summary, reference_kind(workload))
     summary["verdicts"] = judge_workload(summary)
@@ -108,6 +108,13 @@ def judge_server(summary, server):
             found = figures.compare(server["rounds"], peer["rounds"])
             if found:
                 yield f"below {peer['name']}", found, figures.judge(found, 1.0)
+    for peer in of_kind(summary, "peer"):
+        target = next((ratio for name, ratio in targets["ratios_to"].items() if peer["name"].startswith(name)), None)
+        found = figures.compare(server["rounds"], peer["rounds"]) if target else None
+        if found:
+            yield f"≤ {target:.2f} × {peer['name']}", found, figures.judge(found, target)
+    if targets["octets"]:
+        yield f"≤ {targets['octets']:.0f} octets", None, "met" if server["median"] <= targets["octets"] else "missed"
     if targets["peer_ratio"]:
         yield (f"≤ {targets['peer_ratio']:.2f} × the best peer{named}", server["ratio"],
                figures.judge(server["ratio"], targets["peer_ratio"]))

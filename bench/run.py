@@ -8,6 +8,7 @@ import json
 import os
 import platform
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -69,8 +70,9 @@ def start(entrant, workload, place):
     server = processes.Server(argv, port, place.path(f"{entrant.name.replace(' ', '-').replace('/', '-')}.log"))
     try:
         expected = entrants.content_of(workload.octets) if workload.is_file else workloads.HELLO
-        server.answer_octets = probe.check(workload, port, expected)
-        server.head = probe.fetch(workload, port)[0]
+        tls = place.certificate if workload.tls else None
+        server.answer_octets = probe.check(workload, port, expected, tls)
+        server.head = probe.fetch(workload, port, tls)[0]
         server.backend = entrant.backend_of(server.words())
     except Exception:
         server.stop()
@@ -194,7 +196,8 @@ def setting(path):
 
 
 def machine(limit):
-    versions = {"nginx": ["nginx", "-v"], "h2o": ["h2o", "-v"], "lighttpd": ["lighttpd", "-v"], "caddy": ["caddy", "version"],
+    versions = {"nginx": ["nginx", "-v"], "h2o": ["h2o", "-v"], "lighttpd": ["lighttpd", "-v"], "haproxy": ["haproxy", "-v"], "openssl": ["openssl", "version"],
+                 "caddy": ["caddy", "version"],
                 "go": ["go", "version"], "cargo": ["cargo", "--version"], "cc": ["cc", "--version"]}
     return {
         "processor": processor(), "cores": os.cpu_count(), "kernel": platform.release(),
@@ -205,8 +208,18 @@ def machine(limit):
     }
 
 
+def end_in_order(*_):
+    sys.exit("bench: ended")
+
+
 def main():
     options = arguments()
+    signal.signal(signal.SIGTERM, end_in_order)
+    with processes.OneCongestionControl():
+        run(options)
+
+
+def run(options):
     limit = processes.raise_descriptor_limit()
     wanted = chosen_workloads(options)
     for tool in sorted({w.client for w in wanted} & {"wrk", "ab"}):

@@ -39,6 +39,10 @@ class Workload:
     seconds_min: int = 1            # a round is no shorter
     share: float = 0                # of the slowest peer's capacity, asked by the clock; 0: as fast as answers come
     peer_ratio: Optional[float] = None  # to the best peer
+    ratios_to: dict = field(default_factory=dict)  # to peers by their names
+    octets_target: Optional[float] = None  # of an idle connection
+    tls: bool = False               # TLS 1.3, TLS_AES_128_GCM_SHA256, X25519
+    settled: int = 0                # idle connections that are there before those that are counted
 
     @property
     def is_file(self):
@@ -55,11 +59,12 @@ class Workload:
     def request(self, port, number=None):
         """One request as the workload's client sends it. number: an octet string for the query, or None."""
         query = "?n=" + (number or "00000000") if self.varied else ""
-        if self.close:  # as ab does
+        if self.client == "ab":
             lines = [f"GET {self.path} HTTP/1.0", f"Host: 127.0.0.1:{port}", "User-Agent: ApacheBench/2.3", "Accept: */*"]
         else:
-            lines = [f"GET {self.path}{query} HTTP/1.1", f"Host: 127.0.0.1:{port}"]
-            lines += [f"{name}: {value}" for name, value in self.fields]
+            host = "localhost" if self.tls else "127.0.0.1"  # the name in the certificate
+            lines = [f"GET {self.path}{query} HTTP/1.1", f"Host: {host}:{port}"]
+            lines += [f"{name}: {value}" for name, value in self.fields] + ["Connection: close"] * self.close
         return "\r\n".join(lines + ["", ""]).encode()
 
 
@@ -80,6 +85,14 @@ WORKLOADS = [
              no_errors=True),
     Workload("open-80", "Open loop, 80 % of the slowest peer's capacity", "own", 200, share=0.8, peer_ratio=1.1, no_errors=True),
     Workload("idle", "Memory per idle connection", "idle", 10000),
+    Workload("tls-hello", "HTTPS, hello, keep-alive, 200 connections", "own", 200, tls=True, ceilings=("ready", "keyed"),
+             ratio_target=1.10, below_peers=True, ratios_to={"nginx": 0.75, "h2o": 0.75, "uWebSockets": 0.93}),
+    Workload("tls-handshake", "HTTPS, a full handshake per request", "own", 32, tls=True, close=True, ceilings=("openssl",),
+             ratio_target=1.05, ratios_to={"nginx": 1, "h2o": 1, "lighttpd": 1, "haproxy": 1, "uWebSockets": 1}),
+    Workload("tls-file-1m", "HTTPS, 1 MiB file, 32 connections", "own", 32, octets=1048576, tls=True, ceilings=("pread",),
+             ratio_target=1.08, below_peers=True, ratios_to={"nginx": 0.60, "h2o": 0.85}),
+    # More of them would not fit beside the client's own in the memory of a small machine.
+    Workload("tls-idle", "Memory per idle connection, TLS 1.3", "idle", 8000, tls=True, settled=1500, octets_target=640),
 ]
 
 QUICK = ("hello", "pipelined", "close", "file-4k", "file-100k")

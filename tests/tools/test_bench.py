@@ -9,10 +9,11 @@ import signal
 import subprocess
 import sys
 import time
+import types
 import xml.etree.ElementTree
 
 import pytest
-from server import numbered
+from server import Server, free_port, numbered
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 RELEASE = ROOT / "build/release"
@@ -78,6 +79,24 @@ def ask(launch, tmp_path):
         return counts
 
     return run
+
+
+@pytest.mark.skipif(not (RELEASE / "bench_ceiling_tls").exists(), reason="the bench is not built with TLS")
+@pytest.mark.parametrize("closes", [False, True])
+def test_client_over_tls(tmp_path, closes):
+    """Either way each answer is counted once, and no handshake fails."""
+    place = entrants.Place(RELEASE, str(tmp_path))
+    workload = Workload("tls", "TLS", "own", 4, tls=True, close=closes)
+    port = free_port()
+    server = Server([RELEASE / "hello", "--tls-port", str(port), "--cert", place.certificate, "--key", place.key],
+                    ("127.0.0.1", port))
+    try:
+        measured = types.SimpleNamespace(port=port, cpu_ns=lambda: 0)
+        found = loads.Loads(str(tmp_path), str(RELEASE / "bench_client"), 1, 0).own(workload, measured)
+    finally:
+        server.stop()
+    assert found["errors"] == {}
+    assert found["requests"] > 4
 
 
 def test_open_loop_asks_by_the_clock(ask):
@@ -196,6 +215,17 @@ def test_a_ceiling_that_is_refused_is_left_out_and_named():
     assert "- ceiling, io_uring left out: io_uring_setup: Operation not permitted" in text
     assert "- The best ceiling ◂: epoll, the only one" in text
     assert "- caddy took no part: not installed" in text
+
+
+def test_targets_against_one_peer_and_in_octets():
+    """A peer that did not take part has no verdict."""
+    against = dataclasses.replace(CLOSED, ratio_target=None, below_peers=False, ratios_to={"nginx": 0.75, "h2o": 0.6, "away": 1})
+    summary = summed_up(against, skua__Skua=[3] * 7, peer__nginx=[4] * 7, peer__h2o=[4] * 7)
+    assert [(v["asked"], v["verdict"]) for v in summary["verdicts"]] == [
+        ("≤ 0.75 × nginx", "met, whole interval"), ("≤ 0.60 × h2o", "missed")]
+    small = dataclasses.replace(IDLE, octets_target=640)
+    assert [v["verdict"] for v in summed_up(small, skua__Skua=[640])["verdicts"]] == ["met"]
+    assert [v["verdict"] for v in summed_up(small, skua__Skua=[641])["verdicts"]] == ["missed"]
 
 
 def test_the_table_names_the_ceiling_and_shows_the_other():

@@ -6,6 +6,7 @@ import pathlib
 import platform
 import signal
 import socket
+import ssl
 import struct
 import subprocess
 import sys
@@ -27,6 +28,16 @@ LARGE = bytes(range(256)) * 8192  # two MiB: more than a socket takes
 pytestmark = pytest.mark.skipif(not (RELEASE / "bench_ceiling_uring").exists(), reason="the bench is not built")
 
 
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory):
+    """A certificate and its key."""
+    folder = tmp_path_factory.mktemp("tls")
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+                    "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout", folder / "key.pem",
+                    "-out", folder / "cert.pem"], check=True, capture_output=True)
+    return folder / "cert.pem", folder / "key.pem"
+
+
 class Ceiling:
     def __init__(self, folder, name, *options, content=b"", **popen):
         (folder / "head").write_bytes(HEAD)
@@ -42,7 +53,7 @@ class Ceiling:
 
     def is_open(self):
         try:
-            self.connect().close()
+            Ceiling.connect(self).close()
             return True
         except ConnectionRefusedError:
             return False
@@ -58,12 +69,28 @@ class Ceiling:
         self.process.communicate()
 
 
-@pytest.fixture(params=["epoll", "uring"])
-def ceiling(request, tmp_path):
+class TlsCeiling(Ceiling):
+    def __init__(self, folder, records, pair, *options, **more):
+        self.context = ssl.create_default_context(cafile=pair[0])
+        super().__init__(folder, "tls", "--records", records, "--cert", pair[0], "--key", pair[1], *options, **more)
+
+    def connect(self):
+        return self.context.wrap_socket(super().connect(), server_hostname="localhost", suppress_ragged_eofs=False)
+
+
+HAS_TLS = (RELEASE / "bench_ceiling_tls").exists()
+RECORDS = ["ready", "keyed", "openssl"]
+
+
+@pytest.fixture(params=["epoll", "uring"] + RECORDS * HAS_TLS)
+def ceiling(request, tmp_path, pair):
     started = []
 
     def start(*options, **more):
-        started.append(Ceiling(tmp_path, request.param, *options, **more))
+        if request.param in RECORDS:
+            started.append(TlsCeiling(tmp_path, request.param, pair, *options, **more))
+        else:
+            started.append(Ceiling(tmp_path, request.param, *options, **more))
         if not eventually(lambda: started[-1].process.poll() is not None or started[-1].is_open()) or started[-1].process.poll():
             pytest.skip("this kernel refuses: " + started[-1].process.stderr.read())
         return started[-1]
@@ -166,6 +193,45 @@ def test_more_at_once_than_there_are_buffers(ceiling):
             assert receive(connection, 2 * len(server.answer)) == server.answer * 2
     for connection in connections:
         connection.close()
+
+
+def tls_in_memory(server):
+    """A client whose octets are sent and received by hand: the object, and what it reads and writes."""
+    came, leaves = ssl.MemoryBIO(), ssl.MemoryBIO()
+    return server.context.wrap_bio(came, leaves, server_hostname="localhost"), came, leaves
+
+
+def send_one_by_one(connection, octets):
+    for octet in octets:
+        connection.sendall(bytes([octet]))
+
+
+def try_until(connection, came, leaves, step):
+    """Goes on with a step of a client in memory until it is done, an octet at a time."""
+    while True:
+        try:
+            return step()
+        except ssl.SSLWantReadError:
+            send_one_by_one(connection, leaves.read())
+            came.write(connection.recv(65536))
+
+
+@pytest.mark.skipif(not HAS_TLS, reason="TLS is not built in")
+@pytest.mark.parametrize("records", RECORDS)
+def test_records_that_come_an_octet_at_a_time(tmp_path, pair, records):
+    server = TlsCeiling(tmp_path, records, pair)
+    try:
+        assert eventually(server.is_open)
+        with Ceiling.connect(server) as connection:
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            client, came, leaves = tls_in_memory(server)
+            try_until(connection, came, leaves, client.do_handshake)
+            for _ in range(3):
+                client.write(REQUEST)
+                assert try_until(connection, came, leaves, client.read) == HEAD
+            connection.sendall(leaves.read())
+    finally:
+        server.stop()
 
 
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "aarch64", "riscv64"), reason="the numbers are not known")

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// A peer for the bench: hello by Rust's hyper, on one thread, answers of pipelined requests coalesced.
+// A peer for the bench: hello by Rust's hyper, on one thread, answers of pipelined requests coalesced. With a
+// certificate and a key it speaks TLS by rustls.
 use std::convert::Infallible;
+use std::error::Error;
+use std::fs::read;
+use std::sync::Arc;
 
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
@@ -10,7 +14,11 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::TlsAcceptor;
 
 async fn hello(_: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
     let mut response = Response::new(Full::new(Bytes::from_static(b"Hello, World!")));
@@ -19,22 +27,50 @@ async fn hello(_: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible
     Ok(response)
 }
 
-async fn serve(port: u16) -> std::io::Result<()> {
+async fn serve_stream<S: AsyncRead + AsyncWrite + Unpin>(stream: S) {
+    let connection = http1::Builder::new()
+        .pipeline_flush(true)
+        .serve_connection(TokioIo::new(stream), service_fn(hello));
+    let _ = connection.await;
+}
+
+async fn serve(port: u16, tls: Option<TlsAcceptor>) -> std::io::Result<()> {
     let listener = TcpListener::bind(("127.0.0.1", port)).await?;
     loop {
         let (stream, _) = listener.accept().await?;
         stream.set_nodelay(true)?;
+        let tls = tls.clone();
         tokio::task::spawn_local(async move {
-            let connection = http1::Builder::new()
-                .pipeline_flush(true)
-                .serve_connection(TokioIo::new(stream), service_fn(hello));
-            let _ = connection.await;
+            match tls {
+                None => serve_stream(stream).await,
+                Some(tls) => {
+                    if let Ok(stream) = tls.accept(stream).await {
+                        serve_stream(stream).await;
+                    }
+                }
+            }
         });
     }
 }
 
-fn main() -> std::io::Result<()> {
-    let port = std::env::args().nth(1).and_then(|text| text.parse().ok()).expect("usage: hello PORT");
+fn acceptor(certificate: &str, key: &str) -> Result<TlsAcceptor, Box<dyn Error>> {
+    let chain = rustls_pemfile::certs(&mut read(certificate)?.as_slice()).collect::<Result<Vec<_>, _>>()?;
+    let key = rustls_pemfile::private_key(&mut read(key)?.as_slice())?.ok_or("no key")?;
+    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()?
+        .with_no_client_auth()
+        .with_single_cert(chain, key)?;
+    Ok(TlsAcceptor::from(Arc::new(config)))
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let words: Vec<String> = std::env::args().collect();
+    let tls = match words.len() {
+        2 => None,
+        4 => Some(acceptor(&words[2], &words[3])?),
+        _ => return Err("usage: hello PORT [CERTIFICATE KEY]".into()),
+    };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
-    tokio::task::LocalSet::new().block_on(&runtime, serve(port))
+    tokio::task::LocalSet::new().block_on(&runtime, serve(words[1].parse()?, tls))?;
+    Ok(())
 }
