@@ -8,6 +8,7 @@ import subprocess
 import threading
 
 import pytest
+from certificates import SecureConnection, make, shown_at, trusting
 from server import BUILD, ROOT, Server, eventually, free_port
 from wire import posted, request
 
@@ -51,6 +52,15 @@ def test_hello(example, name):
     server = example(name)
     assert server.get("/hello/you").content == b"Hello, you!\n"
     assert server.get("/").status == 404
+
+
+def test_tls(example, tmp_path):
+    pair = make(tmp_path)
+    server = example("tls_c", pair.cert, pair.key)
+    with SecureConnection(server.address, trusting(pair.cert)) as connection:
+        assert connection.get("/").content.decode() == f"TLSv1.3, {connection.socket.cipher()[0]}, for localhost\n"
+    assert shown_at(server.address) == pair.fingerprint
+    assert shown_at(example("tls_c").address) != pair.fingerprint
 
 
 def test_hello_cpp_sum(example):

@@ -28,8 +28,24 @@ FIXED = {
     "fields of a part", "memory of spooled content", "middleware", "answers queued", "tickets of living requests", "timers",
     "fields of a reply", "sentence of `skua_refuse`", "entries of a listing", "fields of an interim response",
     "name and value of a cookie set", "path or domain of a cookie set", "credit of a slow reader",
-    "the end of a response", "looks for input", "pairs of ready TLS contexts", "TLS record that has come in part",
-    "TLS records without data", "TLS records with one key", "certificates of a client", "subject of a client's certificate",
+    "the end of a response", "looks for input",
+}
+
+# Those of TLS: the header that has each, and its name there.
+OF_TLS = {
+    "TLS ClientHello": ("tls_handshake", "TLS_HELLO_OCTETS_MAX"),
+    "steps of handshakes": ("tls_worker", "TLS_STEPS_PER_TURN_MAX"),
+    "handshake that is not complete, counted as": ("tls", "TLS_HANDSHAKE_OCTETS"),
+    "records of OpenSSL's, counted as": ("tls", "TLS_OPENSSL_OCTETS"),
+    "plain octets on the wire at once": ("tls", "TLS_FLIGHT_OCTETS"),
+    "certificates of a client": ("tls_acceptor", "TLS_CLIENT_CHAIN_OCTETS_MAX"),
+    "subject of a client's certificate": ("tls_facts", "TLS_SUBJECT_OCTETS_MAX"),
+    "file of certificates, a key or ticket keys": ("tls_load", "TLS_FILE_OCTETS_MAX"),
+    "keys in `ticket_file`": ("tls_tickets", "TLS_TICKET_KEYS_MAX"),
+    "pairs of ready TLS contexts": ("tls_contexts", "TLS_PAIRS_MAX"),
+    "TLS record that has come in part": ("tls_protection", "TLS_SEALED_OCTETS_MAX"),
+    "TLS records without data": ("tls_reader", "TLS_RECORDS_WITHOUT_DATA_MAX"),
+    "TLS records with one key": ("tls_contexts", "TLS_RECORDS_PER_KEY"),
 }
 
 
@@ -64,9 +80,22 @@ def test_the_tables_were_read():
 def test_every_limit_is_a_member_or_known_to_be_fixed(row):
     name = row[0].strip("`")
     if name.endswith(", fixed"):
-        assert name.removesuffix(", fixed") in FIXED
+        assert name.removesuffix(", fixed") in FIXED | OF_TLS.keys()
     else:
         assert name in MEMBERS
+
+
+def constant(header, name):
+    """The value of an enumerator in a header of src/net, which may name others there."""
+    found = re.search(rf"\b{name} = ([\w <+*]+)", (ROOT / f"src/net/{header}.h").read_text())
+    return eval(re.sub(r"[A-Z]\w+", lambda other: str(constant(header, other.group())), found.group(1)))
+
+
+@pytest.mark.parametrize("name", OF_TLS)
+def test_every_limit_of_tls_is_the_number_in_the_source(name):
+    row = next(row for row in ROWS if row[0] == f"{name}, fixed")
+    header = constant("tls_protection", "TLS_HEADER_OCTETS") if name == "TLS record that has come in part" else 0
+    assert number(row[1]) == constant(*OF_TLS[name]) + header
 
 
 @pytest.mark.parametrize("name", sorted(name for name in MEMBERS if LIMIT.search(name)))
