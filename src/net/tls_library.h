@@ -14,6 +14,13 @@
 #include <openssl/evp.h>
 #include <openssl/ssl.h>
 
+// The option by which a client that puts ChaCha20 first gets it, whatever the server's order.
+#ifdef SSL_OP_PRIORITIZE_CHACHA
+#define TLS_LIBRARY_PREFERS_CHACHA SSL_OP_PRIORITIZE_CHACHA
+#else
+#define TLS_LIBRARY_PREFERS_CHACHA 0 // AWS-LC has no such option
+#endif
+
 // A cipher by its name in OpenSSL, as "AES-128-GCM", looked up once for the many contexts that are
 // made with it.  Returns: NULL when memory ran out, or when the library does not have it.
 EVP_CIPHER *tls_library_cipher(const char *name);
