@@ -499,7 +499,7 @@ def test_the_redirect_is_at_port_80_beside_https(launch, folder, made):
         pytest.skip("port 80 is for the superuser")
     words = [SKUA, folder, "--listen", "127.83.75.85:443", "--redirect-http", *made["ec"].options]
     site = launch(Server, words, ("127.83.75.85", 443))
-    says(site, "at https://127.83.75.85 and http://127.83.75.85 with")
+    says(site, "at https://127.83.75.85 and http://127.83.75.85 (which sends there) with")
     with Connection(("127.83.75.85", 80)) as connection:
         assert connection.get("/a").get("location") == "https://localhost/a"
 
@@ -513,7 +513,7 @@ def test_the_usual_ports_of_every_address(folder, home, made):
     with process:
         said = [process.stderr.readline() for _ in range(3)]
         process.terminate()
-    assert any("at https://localhost and http://localhost with" in line for line in said), said
+    assert any("at https://localhost and http://localhost (which sends there) with" in line for line in said), said
 
 
 # ---- Reading certificates again ----
