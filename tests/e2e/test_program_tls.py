@@ -443,8 +443,8 @@ def test_the_log_tells_nothing_of_tls_for_what_came_in_the_clear(secure, home):
 @pytest.fixture
 def redirecting(secure, made):
     site = secure("--tls-listen", "0", "--redirect-http", "--hsts", "--host", "*", *made["ec"].options)
-    port = int(re.search(r"https://127\.0\.0\.1:(\d+)", says(site, "serves") and site.error_text()).group(1))
-    return site, port
+    found = eventually(lambda: re.search(r"https://127\.0\.0\.1:(\d+) and", site.error_text()))
+    return site, int(found.group(1))
 
 
 @pytest.mark.parametrize("host, target, location", [
