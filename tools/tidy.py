@@ -31,7 +31,8 @@ ARROWS = {
     "src/files": {"src/http"},
     "program": set(),
     "examples": set(),
-    "tests/servers": set(),
+    "tests/app": set(),
+    "tests/servers": {"tests/app"},
 }
 
 

@@ -72,9 +72,10 @@ def crowd(count, act, address, rnd, until):
 
 # ---- Requests ----
 
-READING = ["/hello", "/pull/{}", "/stream/{}", "/ticket", "/files/", "/files/small.txt", "/files/large.bin", "/events/3"]
-WRITING = ["/collect", "/spool", "/count", "/slowly", "/blocking"]
-ENDLESS = ["/events/1000000", "/tunnel"]
+READING = ["/hello", "/pull/1/{}", "/stream/2/{}", "/lent/3/{}", "/ticket", "/later/4/100", "/kept/", "/files/small.txt", "/files/large.bin", "/file",
+           "/events", "/events/ticking/3", "/offloaded"]
+WRITING = ["/echo", "/spool", "/count", "/count/slowly", "/sum", "/duplex", "/blocking"]
+ENDLESS = ["/events/ticking/1000000", "/tunnel", "/pull/open/1/9000"]
 FORM = b'--b\r\nContent-Disposition: form-data; name="a"; filename="f"\r\n\r\n%s\r\n--b--\r\n'
 
 
@@ -205,7 +206,7 @@ def upload(address, rnd):
             octets = b"u" * rnd.randrange(100_000, 400_000)
             connection.send(posted("/count", octets))
             response = connection.response()
-            assert (response.status, response.content) == (200, b"%d" % len(octets)), response.content
+            assert (response.status, response.content) == (200, b"%d octets" % len(octets)), response.content
 
 
 def uploads(address, rnd, until):
@@ -217,13 +218,13 @@ def uploads(address, rnd, until):
 FLOODS = [
     b"",
     b"GET / HT",
-    request("/events/1000000"),
+    request("/events/ticking/1000000"),
     request("/never"),
-    request("/stream/4000000"),
-    request("/pull/4000000") * 20,
+    request("/stream/1/4000000"),
+    request("/pull/1/4000000") * 20,
     request("/hello", "X: " + "x" * 15_000) * 20,
-    posted("/collect", b"c" * 900_000)[:-1],
-    posted("/slowly", b"c" * 900_000)[:-1],
+    posted("/echo", b"c" * 900_000)[:-1],
+    posted("/count/slowly", b"c" * 900_000)[:-1],
 ]
 
 

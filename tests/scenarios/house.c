@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: MIT
 //
-// The application of the scenarios: its hooks.
+// The application of the tests as the scenarios run it: its hooks, and requests that are held.
 
 #include "scenarios/house.h"
 
 #include "scenarios/transcript.h"
-#include "support/site.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-static const char house_key; // of a request's visit
+enum {
+    HOUSE_STEP_OCTETS = 10000,
+    HOUSE_PIECE_OCTETS = 3000,
+    HOUSE_WINDOW_OCTETS = 65536 + IO_RECV_OCTETS
+};
+
+static const int64_t house_wait_ns = 1000000;
+static const int64_t house_tick_ns = 100000000;
 
 void house_must(skua_status status)
 {
@@ -39,64 +44,19 @@ void house_drop_connection(skua_connection *connection, void *user)
     r->closed++;
 }
 
-// ---- Visits ----
-
-visit *house_visit(skua_request *request)
-{
-    return skua_request_get(request, &house_key);
-}
-
-void visit_note(visit *v, const char *format, ...)
-{
-    char line[512];
-    va_list arguments;
-    if (!v) return;
-    va_start(arguments, format);
-    (void)vsnprintf(line, sizeof line, format, arguments);
-    va_end(arguments);
-    text_addf(&v->story, "  %s\n", line);
-}
-
-void visit_free(visit *v)
-{
-    house_free_asking(v);
-    text_free(&v->story);
-    text_free(&v->content);
-    free(v);
-}
-
-static visit *visit_new(run *r, skua_request *request)
-{
-    visit *v = calloc(1, sizeof *v);
-    house_connection *c = skua_connection_get(skua_request_connection(request));
-    if (!v) abort();
-    v->run = r;
-    v->request = request;
-    v->connection = c->number;
-    v->number = ++c->requests;
-    *r->visits_tail = v;
-    r->visits_tail = &v->next;
-    return v;
-}
-
-// A handler may have replaced it by its own; that of a folder does.
-static void visit_ended(skua_request *request, skua_end how, void *user)
-{
-    visit *v = user;
-    (void)request;
-    (void)how;
-    if (v->request || v->told) abort(); // before middleware's end, or a second time
-    v->told = true;
-}
+// ---- Hooks ----
 
 static void hook_before(skua_request *request, void *user)
 {
-    visit *v = visit_new(user, request);
+    run *r = user;
+    visit *v = visit_begin(&r->app, request);
+    house_connection *c = skua_connection_get(skua_request_connection(request));
+    v->connection = c->number;
+    v->number = ++c->requests;
     skua_slice method = skua_request_method(request), asked = skua_request_target(request);
     visit_note(v, "%.*s %.*s", (int)method.len, method.ptr, asked.len < 80 ? (int)asked.len : 80,
                asked.ptr);
-    house_must(skua_request_set(request, &house_key, v));
-    skua_on_end(request, visit_ended, v);
+    visit_attach(v);
     skua_next(request);
 }
 
@@ -104,52 +64,47 @@ static void hook_head(skua_request *request, int status, void *user)
 {
     (void)user;
     if (status != skua_request_status(request)) abort();
-    visit_note(house_visit(request), "answers %d", status);
+    visit_note(visit_attached(request), "answers %d", status);
 }
 
 static void hook_end(skua_request *request, skua_end how, void *user)
 {
     static const char *const hows[] = { "sent", "closed", "timeout", "error" };
     run *r = user;
-    visit *v = house_visit(request);
-    if (v->request != request) abort(); // a second time
-    v->request = NULL;
+    visit *v = visit_attached(request);
+    if (v->request != request || v->told) abort(); // a second time
+    visit_end(v);
     if (r->held == v) r->held = NULL;
     visit_note(v, "ends: %s", hows[how]);
 }
 
-// ---- What handlers share ----
+// ---- The manner ----
 
-static uint64_t param_number(skua_request *request, const char *name)
+static void house_timer(skua_worker *worker, void *user)
 {
-    skua_slice digits = skua_request_param(request, name);
-    uint64_t n = 0;
-    for (size_t i = 0; i < digits.len && i < 9; i++)
-        n = n * 10 + (unsigned)(digits.ptr[i] - '0') % 10;
-    return n;
+    (void)worker;
+    visit_go_on(user);
 }
 
-visit *house_enter(skua_request *request)
+static void house_put_off(visit *v)
 {
-    visit *v = house_visit(request);
-    v->tag = param_number(request, "tag");
-    v->len = param_number(request, "len");
-    return v;
+    int64_t ns = v->wait == VISIT_WAITS_TICK ? house_tick_ns : house_wait_ns;
+    house_must(skua_timer_start(skua_request_worker(v->request), ns, 0, house_timer, v, NULL));
 }
 
-size_t visit_fill(visit *v, char *buffer, size_t room)
+static void house_note_content(visit *v, skua_slice content)
 {
-    size_t n = v->len - v->at < room ? (size_t)(v->len - v->at) : room;
-    for (size_t i = 0; i < n; i++)
-        buffer[i] = site_octet(v->tag, v->at + i);
-    v->at += n;
-    return n;
+    transcript_octets(&v->story, "    | ", content);
 }
 
-void house_add(run *r, skua_server *server, const house_route *routes, size_t count)
+static const app_manner house_manner = { .put_off = house_put_off,
+                                         .hand_over = house_hand_over,
+                                         .note_content = house_note_content };
+
+void house_add(run *r, const app_route *routes, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        house_must(skua_route(server, routes[i].pattern, routes[i].handler, r));
+        house_must(skua_route(r->app.server, routes[i].pattern, routes[i].handler, r));
 }
 
 // ---- Held requests ----
@@ -187,10 +142,10 @@ void house_await_done(run *r)
 // Or will have.
 static bool house_has_visitors(const run *r)
 {
-    for (const visit *v = r->visits; v; v = v->next) {
+    for (const visit *v = r->app.visits; v; v = v->next) {
         if (v->request) return true;
     }
-    return !r->visits;
+    return !r->app.visits;
 }
 
 void house_await_ends(run *r)
@@ -205,28 +160,31 @@ void house_await_ends(run *r)
 static void on_hold(skua_request *request, void *user)
 {
     run *r = user;
-    r->held = house_visit(request);
-}
-
-static void on_hello(skua_request *request, void *user)
-{
-    (void)user;
-    house_must(skua_respond(request, 200, "text/plain", SKUA_SLICE("Hello")));
+    r->held = visit_of(&r->app, request);
 }
 
 void house_furnish(run *r, skua_server *server)
 {
-    static const house_route routes[] = { { "/hello", on_hello },
-                                          { "GET /hold", on_hold },
-                                          { "POST /hold/content", on_hold },
-                                          { "GET /only", on_hello } };
+    static const app_route routes[] = { { "GET /hold", on_hold },
+                                        { "POST /hold/content", on_hold } };
     const skua_middleware hooks = { hook_before, hook_head, hook_end, r };
+    r->app = (app){ .user = r,
+                    .root = r->root,
+                    .folder = r->folder,
+                    .keeps_stories = true,
+                    .step_octets = HOUSE_STEP_OCTETS,
+                    .piece_octets = HOUSE_PIECE_OCTETS,
+                    .window_octets = HOUSE_WINDOW_OCTETS };
+    app_init(&r->app, &house_manner, server);
     if (!r->scenario->unwatched) house_must(skua_use(server, "/", &hooks));
-    house_add(r, server, routes, sizeof routes / sizeof *routes);
-    house_add_content(r, server);
-    house_add_answers(r, server);
-    house_add_streams(r, server);
-    house_add_threads(r, server);
-    house_add_files(r, server);
-    house_add_asking(r, server);
+    app_add_answers(&r->app);
+    app_add_content(&r->app);
+    app_add_sources(&r->app);
+    app_add_streams(&r->app);
+    app_add_unfinished(&r->app);
+    app_add_threads(&r->app);
+    app_add_files(&r->app);
+    house_add(r, routes, sizeof routes / sizeof *routes);
+    house_add_threads(r);
+    house_add_asking(r);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The application of the scenarios: requests that are answered with what somebody else has said.
+// The application of the tests as the scenarios run it: requests that are answered with what somebody else has said.
 
 #include "scenarios/far.h"
 #include "scenarios/house.h"
@@ -37,13 +37,14 @@ static void on_asker_gone(skua_request *request, skua_end how, void *user)
     visit *v = user;
     (void)request;
     (void)how;
+    visit_end(v);
     if (v->asking->outcome == ASKING_GOES_ON) asking_drop(v->asking);
 }
 
 static void on_ask(skua_request *request, void *user)
 {
     run *r = user;
-    visit *v = house_enter(request);
+    visit *v = visit_of(&r->app, request);
     v->asking = calloc(1, sizeof *v->asking);
     if (!v->asking) abort();
     *v->asking = (asking){ .wanted = v->len, .told = on_outcome, .user = v };
@@ -64,8 +65,8 @@ void house_free_asking(visit *v)
     free(v->asking);
 }
 
-void house_add_asking(run *r, skua_server *server)
+void house_add_asking(run *r)
 {
-    static const house_route routes[] = { { "GET /ask/{len}", on_ask } };
-    house_add(r, server, routes, sizeof routes / sizeof *routes);
+    static const app_route routes[] = { { "GET /ask/{len}", on_ask } };
+    house_add(r, routes, sizeof routes / sizeof *routes);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The application of the scenarios: requests that other threads answer.
+// The application of the tests as the scenarios run it: requests that threads answer.
 
 #include "scenarios/house.h"
 
@@ -13,31 +13,22 @@
 static void thread_begin(visit *v, void *(*body)(void *))
 {
     pthread_t thread;
-    atomic_fetch_add(&v->run->outside, 1);
+    atomic_fetch_add(&house_run(v)->outside, 1);
     if (pthread_create(&thread, NULL, body, v) || pthread_detach(thread)) abort();
-}
-
-static void ticket_taken_up(skua_request *request, void *user)
-{
-    visit *v = user;
-    visit_note(v, request ? "is taken up" : "is gone");
-    if (request) house_must(skua_respond_text(request, 200, "by a ticket"));
 }
 
 static void *ticket_thread(void *user)
 {
     visit *v = user;
-    atomic_uint *outside = &v->run->outside;
-    house_must(skua_resume(v->ticket, ticket_taken_up, v));
+    atomic_uint *outside = &house_run(v)->outside;
+    v->app->granted++;
+    house_must(skua_resume(v->ticket, visit_taken_up, v));
     atomic_fetch_sub(outside, 1);
     return NULL;
 }
 
-static void on_ticket(skua_request *request, void *user)
+void house_hand_over(visit *v)
 {
-    (void)user;
-    visit *v = house_visit(request);
-    house_must(skua_ticket_take(request, &v->ticket));
     thread_begin(v, ticket_thread);
 }
 
@@ -51,16 +42,16 @@ static void posted(skua_worker *worker, void *user)
 static void *post_thread(void *user)
 {
     visit *v = user;
-    atomic_uint *outside = &v->run->outside;
-    house_must(skua_post(v->run->host.server, 0, posted, v));
+    atomic_uint *outside = &house_run(v)->outside;
+    house_must(skua_post(house_run(v)->host.server, 0, posted, v));
     atomic_fetch_sub(outside, 1);
     return NULL;
 }
 
 static void on_posted(skua_request *request, void *user)
 {
-    (void)user;
-    thread_begin(house_visit(request), post_thread);
+    run *r = user;
+    thread_begin(visit_of(&r->app, request), post_thread);
 }
 
 // ---- A ticket for the scenario ----
@@ -74,7 +65,7 @@ static void ticket_late(skua_request *request, void *user)
 
 void house_resume(run *r)
 {
-    for (visit *v = r->visits; v; v = v->next) {
+    for (visit *v = r->app.visits; v; v = v->next) {
         if (v->ticket.value && !v->waited) {
             v->waited = true;
             visit_note(v, "resume: %s", skua_status_text(skua_resume(v->ticket, ticket_late, v)));
@@ -85,77 +76,14 @@ void house_resume(run *r)
 static void on_ticket_held(skua_request *request, void *user)
 {
     run *r = user;
-    visit *v = house_visit(request);
+    visit *v = visit_of(&r->app, request);
     house_must(skua_ticket_take(request, &v->ticket));
     r->held = v;
 }
 
-// ---- Threads of the server's ----
-
-static void offloaded_work(void *user)
+void house_add_threads(run *r)
 {
-    visit *v = user;
-    v->complete = true;
-}
-
-static void offloaded_done(skua_worker *worker, void *user)
-{
-    (void)worker;
-    visit *v = user;
-    visit_note(v, v->complete ? "the work is done" : "the work is not done");
-    if (v->request) house_must(skua_respond_text(v->request, 200, "by a helper"));
-}
-
-static void on_offloaded(skua_request *request, void *user)
-{
-    (void)user;
-    house_must(skua_offload(skua_request_worker(request), offloaded_work, offloaded_done,
-                            house_visit(request)));
-}
-
-static void offloaded_hold(skua_worker *worker, void *user)
-{
-    (void)worker;
-    visit *v = user;
-    visit_note(v, "the work is done");
-    if (v->request) house_must(skua_ticket_take(v->request, &v->ticket));
-}
-
-static void on_offloaded_held(skua_request *request, void *user)
-{
-    (void)user;
-    house_must(skua_offload(skua_request_worker(request), offloaded_work, offloaded_hold,
-                            house_visit(request)));
-}
-
-static void on_blocking(const skua_request *request, skua_slice content, skua_reply *reply,
-                        void *user)
-{
-    (void)user;
-    if (skua_request_method(request).len != 4) abort();
-    house_must(skua_reply_field(reply, "X-Blocking", SKUA_SLICE("yes")));
-    house_must(skua_reply_give(reply, 200, "text/plain", content));
-}
-
-static void on_blocking_silent(const skua_request *request, skua_slice content, skua_reply *reply,
-                               void *user)
-{
-    (void)request;
-    (void)content;
-    (void)reply;
-    (void)user;
-}
-
-void house_add_threads(run *r, skua_server *server)
-{
-    static const house_route routes[] = {
-        { "GET /ticket", on_ticket },
-        { "GET /ticket/held", on_ticket_held },
-        { "GET /posted", on_posted },
-        { "GET /offloaded", on_offloaded },
-        { "GET /offloaded/held", on_offloaded_held },
-    };
-    house_add(r, server, routes, sizeof routes / sizeof *routes);
-    house_must(skua_route_blocking(server, "POST /blocking", on_blocking, r));
-    house_must(skua_route_blocking(server, "POST /blocking/silent", on_blocking_silent, r));
+    static const app_route routes[] = { { "GET /ticket/held", on_ticket_held },
+                                        { "GET /posted", on_posted } };
+    house_add(r, routes, sizeof routes / sizeof *routes);
 }

@@ -7,12 +7,10 @@
 #define TESTS_SCENARIOS_RUN_H
 
 #include "scenarios/wire.h"
-
-#include <stdatomic.h>
+#include "app/app.h"
 
 typedef struct run run;
 typedef struct client client;
-typedef struct visit visit;
 typedef struct far far;
 
 // How what clients send is cut up.
@@ -41,11 +39,10 @@ struct run {
     uint64_t random;
     host host;
     client *clients, **clients_tail;
-    visit *visits, **visits_tail;
+    app app;
     visit *held; // waits for the scenario
     far *far;    // whom the server connects to; NULL: nobody yet
     unsigned client_count, connected, closed;
-    unsigned lent, released;
     atomic_uint outside;   // threads that are about to call back
     text access, messages; // the log writer's, until the server is freed
 };

@@ -6,7 +6,7 @@
 
 #include "scenarios/transcript.h"
 #include "support/responses.h"
-#include "support/site.h"
+#include "app/app.h"
 
 #include <stdlib.h>
 
@@ -115,7 +115,7 @@ void client_send_last(client *c, const char *octets)
 static void text_add_pattern(text *t, uint64_t tag, size_t len)
 {
     for (size_t i = 0; i < len; i++) {
-        char octet = site_octet(tag, i);
+        char octet = app_octet(tag, i);
         text_add(t, slice_make(&octet, 1));
     }
 }

@@ -31,7 +31,7 @@ client *client_take(run *r, const char *title, const wire *w);
 void client_free(client *c);
 
 void client_send(client *c, const char *octets);
-void client_send_pattern(client *c, uint64_t tag, size_t len); // as site_octet says
+void client_send_pattern(client *c, uint64_t tag, size_t len); // as app_octet says
 void client_send_chunk(client *c, uint64_t tag, size_t len);
 void client_finish(client *c);                        // sends no more
 void client_send_last(client *c, const char *octets); // both at once

@@ -38,7 +38,7 @@ typedef struct suite_item {
 // One program plays one group.
 static struct {
     const char *group;
-    char folder[HOUSE_FOLDER_OCTETS];
+    char folder[APP_FOLDER_OCTETS];
     int64_t folder_ns; // when that was made
     bool records;
     text kept;     // the file of transcripts
@@ -152,7 +152,7 @@ static int suite_begin(void **state)
     (void)state;
     suite.records = getenv("SCENARIO_RECORD");
     if (!suite.records) suite_read();
-    if (!house_folder_make(suite.folder)) return -1;
+    if (!app_folder_make(suite.folder)) return -1;
     suite.folder_ns = io_clock_ns();
     return 0;
 }
@@ -160,7 +160,7 @@ static int suite_begin(void **state)
 static int suite_end(void **state)
 {
     (void)state;
-    house_folder_remove(suite.folder);
+    app_folder_remove(suite.folder);
     bool written = !suite.records || suite_write();
     text_free(&suite.kept);
     text_free(&suite.recorded);

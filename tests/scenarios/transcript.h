@@ -5,7 +5,8 @@
 #ifndef TESTS_SCENARIOS_TRANSCRIPT_H
 #define TESTS_SCENARIOS_TRANSCRIPT_H
 
-#include "scenarios/text.h"
+#include "base/slice.h"
+#include "app/text.h"
 
 #include <stdbool.h>
 

@@ -6,7 +6,7 @@
 #define TESTS_SCENARIOS_WIRE_H
 
 #include "scenarios/host.h"
-#include "scenarios/text.h"
+#include "app/text.h"
 
 typedef struct wire {
     sim_client *end; // NULL: a real socket

@@ -1,27 +1,26 @@
 // SPDX-License-Identifier: MIT
 //
-// The server of the stress tests: a route for each way of reading and of answering, whose handlers
-// expect their clients to leave at any moment.
+// The server of the stress tests: the application of the tests, whose clients may leave at any
+// moment. A thread of its own goes on with what the application puts off.
 //
 //     storm --port N [--workers N] [--backend NAME] [--accept HOW]
 //
-// The current folder is served under /files/. GET /living tells how many connections and requests
-// there are, for a test to see that nothing is left behind.
+// The current folder is served. GET /living tells how many connections and requests there are, for
+// a test to see that nothing is left behind.
 #include "options.h"
+#include "app/app.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 enum {
     SECOND_NS = 1000000000,
     CHORE_NS = 1000000,  // between two rounds of the thread that does what is put off
     SPIN_ROUNDS = 20000, // what a handler computes for a piece of content
-    SPOOL_MEMORY_OCTETS = 1000,
-    LENGTH_MAX = 4 << 20, // of what is answered
+    LENGTH_MAX = 4 << 20,
+    STEP_OCTETS = 16000,
     PIECE_OCTETS = 5000,
 };
 
@@ -29,44 +28,82 @@ static struct {
     atomic_long connections, requests, posts;
 } living;
 
-// Clients leave, and memory may run out; everything else is a fault of this program or of the library.
-static void expect(skua_status status)
-{
-    if (status == SKUA_OK || status == SKUA_ECLOSED || status == SKUA_ENOMEM) return;
-    (void)fprintf(stderr, "storm: assertion: unexpected status: %s\n", skua_status_text(status));
-    abort();
-}
-
 // ---- What is put off ----
 
-// Resumed by a thread of our own some time later. user is memory of the request's.
+// To be resumed by a thread of our own some time later.
 typedef struct chore {
     struct chore *next;
     skua_ticket ticket;
     skua_resume_fn *fn;
-    void *user;
+    visit *visit;
+    unsigned worker; // of the visit's request
 } chore;
 
 static struct {
     pthread_mutex_t lock;
     chore *first;
     bool ends;
-    skua_server *server;
+    visit *late; // nobody is left who could go on with them
     unsigned workers;
     pthread_t thread;
 } chores = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-static void later(skua_request *request, skua_resume_fn *fn, void *user)
+static app stormed;
+
+static void chore_add(visit *v, skua_ticket ticket, skua_resume_fn *fn)
 {
-    chore *c = calloc(1, sizeof *c);
-    if (!c) abort();
-    expect(skua_ticket_take(request, &c->ticket));
-    c->fn = fn;
-    c->user = user;
+    chore *c = app_alloc(sizeof *c);
+    *c = (chore){ .ticket = ticket,
+                  .fn = fn,
+                  .visit = v,
+                  .worker = skua_worker_index(skua_request_worker(v->request)) };
     (void)pthread_mutex_lock(&chores.lock);
     c->next = chores.first;
     chores.first = c;
     (void)pthread_mutex_unlock(&chores.lock);
+}
+
+static void put_off_done(skua_request *request, void *user)
+{
+    visit *v = user;
+    if (!request) v->wait = VISIT_WAITS_NOT;
+    visit_go_on(v);
+}
+
+// Without a ticket, as when memory runs out, only a deadline ends the request.
+static void put_off(visit *v)
+{
+    skua_ticket ticket = { 0 };
+    (void)app_must(v->app, skua_ticket_take(v->request, &ticket));
+    chore_add(v, ticket, put_off_done);
+}
+
+static void hand_over(visit *v)
+{
+    chore_add(v, v->ticket, visit_taken_up);
+}
+
+static void put_off_in_vain(skua_worker *worker, void *user)
+{
+    (void)worker;
+    put_off_done(NULL, user);
+}
+
+// The request has ended, or is about to. The visit is its worker's to give back while there is one.
+static void chore_give_back(const chore *c)
+{
+    if (skua_post(stormed.server, c->worker, put_off_in_vain, c->visit) == SKUA_OK) return;
+    c->visit->next = chores.late;
+    chores.late = c->visit;
+}
+
+static void chore_do(const chore *c)
+{
+    bool counts = c->fn == visit_taken_up;
+    if (counts) stormed.granted++;
+    if (app_must(&stormed, skua_resume(c->ticket, c->fn, c->visit))) return;
+    if (counts) stormed.granted--;
+    chore_give_back(c);
 }
 
 static chore *chores_take(bool *ends)
@@ -91,7 +128,7 @@ static void post_to_all(void)
 {
     for (unsigned i = 0; i < chores.workers; i++) {
         atomic_fetch_add(&living.posts, 1);
-        if (skua_post(chores.server, i, on_post, NULL)) atomic_fetch_sub(&living.posts, 1);
+        if (skua_post(stormed.server, i, on_post, NULL)) atomic_fetch_sub(&living.posts, 1);
     }
 }
 
@@ -102,7 +139,7 @@ static void *chores_run(void *user)
     for (bool ends = false; !ends;) {
         for (chore *c = chores_take(&ends), *next; c; c = next) {
             next = c->next;
-            expect(skua_resume(c->ticket, c->fn, c->user));
+            chore_do(c);
             free(c);
         }
         post_to_all();
@@ -113,7 +150,6 @@ static void *chores_run(void *user)
 
 static void chores_begin(skua_server *server)
 {
-    chores.server = server;
     chores.workers = skua_server_workers(server);
     if (pthread_create(&chores.thread, NULL, chores_run, NULL)) abort();
 }
@@ -124,9 +160,27 @@ static void chores_end(void)
     chores.ends = true;
     (void)pthread_mutex_unlock(&chores.lock);
     (void)pthread_join(chores.thread, NULL);
-    if (!atomic_load(&living.posts)) return;
-    (void)fprintf(stderr, "storm: assertion: a letter that was taken was not delivered\n");
+    while (chores.late) {
+        visit *v = chores.late;
+        chores.late = v->next;
+        put_off_done(NULL, v);
+    }
+    const char *wrong = app_free(&stormed);
+    if (!wrong && atomic_load(&living.posts)) wrong = "a letter that was taken was not delivered";
+    if (!wrong) return;
+    (void)fprintf(stderr, "storm: assertion: %s\n", wrong);
     abort();
+}
+
+// ---- What takes its time ----
+
+// In a blocking handler, or in one that computes while uploads come.
+static void labour(bool blocking)
+{
+    struct timespec rest = { .tv_nsec = CHORE_NS };
+    if (blocking) (void)nanosleep(&rest, NULL);
+    for (volatile unsigned i = 0; !blocking && i < SPIN_ROUNDS; i++) {
+    }
 }
 
 // ---- What is alive ----
@@ -163,314 +217,39 @@ static void on_after(skua_request *request, skua_end how, void *user)
 
 static void answer_living(skua_request *request, void *user)
 {
-    (void)user;
-    char text[64];
-    int len = snprintf(text, sizeof text, "%ld %ld", atomic_load(&living.connections),
+    char words[64];
+    int len = snprintf(words, sizeof words, "%ld %ld", atomic_load(&living.connections),
                        atomic_load(&living.requests));
-    expect(skua_respond(request, 200, "text/plain", (skua_slice){ text, (size_t)len }));
-}
-
-// ---- Visits ----
-
-// A request's own things, in its memory.
-typedef struct visit {
-    uint64_t at, len; // of what is answered, or of the content that has come
-    size_t owed;      // credit to be given later
-    bool waits;       // something is put off
-} visit;
-
-static uint64_t param_length(const skua_request *request)
-{
-    skua_slice digits = skua_request_param(request, "len");
-    uint64_t n = 0;
-    for (size_t i = 0; i < digits.len && digits.ptr[i] >= '0' && digits.ptr[i] <= '9'; i++)
-        n = n < LENGTH_MAX ? n * 10 + (unsigned)(digits.ptr[i] - '0') : n;
-    return n < LENGTH_MAX ? n : LENGTH_MAX;
-}
-
-static visit *visit_new(skua_request *request)
-{
-    visit *v = skua_request_alloc(request, sizeof *v);
-    if (!v) abort();
-    *v = (visit){ .len = param_length(request) };
-    return v;
-}
-
-static size_t visit_fill(visit *v, char *buffer, size_t room)
-{
-    size_t n = v->len - v->at < room ? (size_t)(v->len - v->at) : room;
-    memset(buffer, 'a' + (int)(v->at % 26), n);
-    v->at += n;
-    return n;
-}
-
-// ---- Answers ----
-
-static void answer_hello(skua_request *request, void *user)
-{
-    (void)user;
-    expect(skua_respond(request, 200, "text/plain", SKUA_SLICE("Hello")));
-}
-
-static void wake(skua_request *request, void *user)
-{
-    (void)user;
-    if (request) skua_wake(request);
-}
-
-// Says PENDING before each piece but the first.
-static skua_pulled pull(skua_request *request, char *buffer, size_t room, size_t *octets,
-                        void *user)
-{
-    visit *v = user;
-    if (v->at == v->len) return SKUA_PULL_END;
-    v->waits = v->at && !v->waits;
-    if (v->waits) {
-        later(request, wake, v);
-        return SKUA_PULL_PENDING;
-    }
-    *octets = visit_fill(v, buffer, room);
-    return SKUA_PULL_OCTETS;
-}
-
-static void answer_pull(skua_request *request, void *user)
-{
-    (void)user;
-    expect(skua_respond_pull(request, 200, "text/plain", -1, pull, visit_new(request)));
-}
-
-static void stream_go(skua_request *request, visit *v)
-{
-    char piece[PIECE_OCTETS];
-    while (v->at < v->len) {
-        uint64_t before = v->at;
-        size_t n = visit_fill(v, piece, sizeof piece);
-        skua_status status = skua_write(request, (skua_slice){ piece, n });
-        if (status == SKUA_OK) continue;
-        v->at = before; // all or nothing
-        if (status != SKUA_ELIMIT) expect(status);
-        return;
-    }
-    expect(skua_finish(request));
-}
-
-static void stream_drained(skua_request *request, void *user)
-{
-    stream_go(request, user);
-}
-
-static void answer_stream(skua_request *request, void *user)
-{
-    (void)user;
-    visit *v = visit_new(request);
-    expect(skua_respond_stream(request, 200, "text/plain", -1, stream_drained, v));
-    stream_go(request, v);
-}
-
-static void event_more(skua_request *request, void *user)
-{
-    visit *v = user;
-    if (!request) return;
-    skua_status status = skua_event_send(request, &(skua_event){ .data = SKUA_SLICE("more") });
-    if (status != SKUA_ELIMIT) expect(status);
-    if (v->at++ < v->len) later(request, event_more, v);
-    else expect(skua_finish(request));
-}
-
-static void answer_events(skua_request *request, void *user)
-{
-    (void)user;
-    expect(skua_events_open(request, NULL, NULL));
-    later(request, event_more, visit_new(request));
-}
-
-// ---- Answers from other threads ----
-
-// Nobody ever answers: only its client's leaving ends it.
-static void answer_never(skua_request *request, void *user)
-{
-    (void)user;
-    skua_ticket ticket;
-    expect(skua_ticket_take(request, &ticket));
-}
-
-static void answer_late(skua_request *request, void *user)
-{
-    (void)user;
-    if (request) answer_hello(request, NULL);
-}
-
-static void answer_ticket(skua_request *request, void *user)
-{
-    (void)user;
-    later(request, answer_late, NULL);
-}
-
-static void answer_blocking(const skua_request *request, skua_slice content, skua_reply *reply,
-                            void *user)
-{
-    (void)request;
-    (void)user;
-    struct timespec rest = { .tv_nsec = CHORE_NS };
-    (void)nanosleep(&rest, NULL);
-    expect(skua_reply_give(reply, 200, "text/plain", content));
-}
-
-// ---- Content ----
-
-static void collected(skua_request *request, skua_status status, skua_slice content, void *user)
-{
-    (void)user;
-    if (status == SKUA_OK) expect(skua_respond(request, 200, "text/plain", content));
-}
-
-static void answer_collect(skua_request *request, void *user)
-{
-    (void)user;
-    expect(skua_content_collect(request, 0, collected, NULL));
-}
-
-static void spooled(skua_request *request, skua_status status, const skua_upload *upload,
-                    void *user)
-{
-    (void)user;
-    if (status) return;
-    if (upload->file)
-        expect(skua_respond_file(request, 200, "text/plain", upload->file, 0, upload->length));
-    else expect(skua_respond(request, 200, "text/plain", upload->octets));
-}
-
-static void answer_spool(skua_request *request, void *user)
-{
-    (void)user;
-    expect(skua_content_spool(request, SPOOL_MEMORY_OCTETS, 0, spooled, NULL));
-}
-
-static void form_read(skua_request *request, skua_status status, const skua_form_part *parts,
-                      size_t count, void *user)
-{
-    (void)parts;
-    (void)count;
-    (void)user;
-    if (status == SKUA_OK) answer_hello(request, NULL);
-}
-
-static void answer_form(skua_request *request, void *user)
-{
-    (void)user;
-    if (skua_multipart_collect(request, SPOOL_MEMORY_OCTETS, 0, form_read, NULL))
-        expect(skua_respond_error(request, 415));
-}
-
-static void answer_count(skua_request *request, visit *v)
-{
-    char text[32];
-    int len = snprintf(text, sizeof text, "%llu", (unsigned long long)v->at);
-    expect(skua_respond(request, 200, "text/plain", (skua_slice){ text, (size_t)len }));
-}
-
-// A handler that computes while uploads come.
-static void spin(void)
-{
-    for (volatile unsigned i = 0; i < SPIN_ROUNDS; i++) {
-    }
-}
-
-static void count_content(skua_request *request, skua_content_event event, skua_slice octets,
-                          void *user)
-{
-    visit *v = user;
-    v->at += octets.len;
-    if (event == SKUA_CONTENT_DATA) spin();
-    if (event == SKUA_CONTENT_DATA) skua_content_consume(request, octets.len);
-    if (event == SKUA_CONTENT_END) answer_count(request, v);
-}
-
-static void answer_counted(skua_request *request, void *user)
-{
-    (void)user;
-    expect(skua_content_read(request, count_content, visit_new(request)));
-}
-
-static void give_credit(skua_request *request, void *user)
-{
-    if (!request) return;
-    visit *v = user;
-    v->waits = false;
-    size_t owed = v->owed;
-    v->owed = 0;
-    skua_content_consume(request, owed);
-}
-
-static void count_slowly(skua_request *request, skua_content_event event, skua_slice octets,
-                         void *user)
-{
-    visit *v = user;
-    v->at += octets.len;
-    v->owed += octets.len;
-    if (event == SKUA_CONTENT_DATA && !v->waits) {
-        v->waits = true;
-        later(request, give_credit, v);
-    }
-    if (event == SKUA_CONTENT_END) answer_count(request, v);
-}
-
-static void answer_slowly(skua_request *request, void *user)
-{
-    (void)user;
-    expect(skua_content_read(request, count_slowly, visit_new(request)));
-}
-
-static void tunnel_content(skua_request *request, skua_content_event event, skua_slice octets,
-                           void *user)
-{
-    (void)user;
-    if (event == SKUA_CONTENT_LOST) return;
-    if (event == SKUA_CONTENT_END) {
-        expect(skua_finish(request));
-        return;
-    }
-    skua_status status = skua_write(request, octets); // what finds no room is dropped
-    if (status != SKUA_ELIMIT) expect(status);
-    skua_content_consume(request, octets.len);
-}
-
-static void answer_tunnel(skua_request *request, void *user)
-{
-    (void)user;
-    if (skua_upgrade(request, "echo", NULL, NULL)) expect(skua_respond_error(request, 400));
-    else expect(skua_content_read(request, tunnel_content, NULL));
+    (void)app_must(user,
+                   skua_respond(request, 200, "text/plain", (skua_slice){ words, (size_t)len }));
 }
 
 // ---- The server ----
 
 static void add_routes(skua_server *server)
 {
-    static const struct {
-        const char *pattern;
-        skua_handler *handler;
-    } routes[] = {
-        { "/hello", answer_hello },
-        { "GET /living", answer_living },
-        { "GET /pull/{len}", answer_pull },
-        { "GET /stream/{len}", answer_stream },
-        { "GET /events/{len}", answer_events },
-        { "GET /ticket", answer_ticket },
-        { "GET /never", answer_never },
-        { "GET /tunnel", answer_tunnel },
-        { "POST /collect", answer_collect },
-        { "POST /spool", answer_spool },
-        { "POST /form", answer_form },
-        { "POST /count", answer_counted },
-        { "POST /slowly", answer_slowly },
-    };
+    static const app_manner manner = { .put_off = put_off,
+                                       .hand_over = hand_over,
+                                       .labour = labour };
+    static const app_route routes[] = { { "GET /living", answer_living } };
     const skua_middleware counting = { on_before, NULL, on_after, NULL };
-    expect(skua_use(server, "/", &counting));
-    for (size_t i = 0; i < sizeof routes / sizeof *routes; i++)
-        expect(skua_route(server, routes[i].pattern, routes[i].handler, NULL));
-    expect(skua_route_blocking(server, "POST /blocking", answer_blocking, NULL));
-    expect(
-        skua_route_directory(server, "GET /files/", ".", &(skua_directory_config){ .list = true }));
+    stormed = (app){ .folder = ".",
+                     .lenient = true,
+                     .forgets = true,
+                     .len_max = LENGTH_MAX,
+                     .step_octets = STEP_OCTETS,
+                     .piece_octets = PIECE_OCTETS };
+    app_init(&stormed, &manner, server);
+    (void)app_must(&stormed, skua_root_open(".", &stormed.root));
+    (void)app_must(&stormed, skua_use(server, "/", &counting));
+    app_add(&stormed, routes, sizeof routes / sizeof *routes);
+    app_add_answers(&stormed);
+    app_add_content(&stormed);
+    app_add_sources(&stormed);
+    app_add_streams(&stormed);
+    app_add_unfinished(&stormed);
+    app_add_threads(&stormed);
+    app_add_files(&stormed);
 }
 
 int main(int argc, char **argv)

@@ -27,19 +27,19 @@ static void put_text(client *c, const char *format, ...) __attribute__((format(p
 
 static void put_text(client *c, const char *format, ...)
 {
-    char text[512];
+    char line[512];
     va_list arguments;
     va_start(arguments, format);
-    int len = vsnprintf(text, sizeof text, format, arguments);
+    int len = vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
-    assert_in_range(len, 0, sizeof text - 1);
-    put(c, text, (size_t)len);
+    assert_in_range(len, 0, sizeof line - 1);
+    put(c, line, (size_t)len);
 }
 
 static void put_pattern(client *c, const asked *a, uint64_t from, uint64_t len)
 {
     for (uint64_t i = 0; i < len; i++) {
-        char octet = site_octet(a->tag, from + i);
+        char octet = app_octet(a->tag, from + i);
         put(c, &octet, 1);
     }
 }
@@ -92,20 +92,10 @@ static void put_line(play *p, client *c, const char *line, const char *field)
     put_text(c, "%s\r\n", field);
 }
 
-static void put_duplex(play *p, client *c, const asked *a, bool chunked)
-{
-    char path[48];
-    (void)snprintf(path, sizeof path, "/duplex/%" PRIu64 "/%" PRIu64, a->tag, a->len);
-    put_upload(p, c, a, path, chunked);
-}
-
 // The octets behind the head may arrive with it.
 static void put_tunnel(play *p, client *c, const asked *a)
 {
-    char line[64];
-    (void)snprintf(line, sizeof line, "GET /tunnel/%" PRIu64 "/%" PRIu64 " HTTP/1.1", a->tag,
-                   a->len);
-    put_line(p, c, line, "Connection: Upgrade\r\nUpgrade: echo\r\n");
+    put_line(p, c, "GET /tunnel HTTP/1.1", "Connection: Upgrade\r\nUpgrade: echo\r\n");
     put_pattern(c, a, 0, a->len);
 }
 
@@ -132,8 +122,8 @@ static void put_asked(play *p, client *c, const asked *a)
     case ASK_ECHO_EXPECT:
     case ASK_ECHO_LENGTH: put_upload(p, c, a, "/echo", false); return;
     case ASK_ECHO_CHUNKED: put_upload(p, c, a, "/echo", true); return;
-    case ASK_COUNT_LENGTH: put_upload(p, c, a, "/count", false); return;
-    case ASK_COUNT_CHUNKED: put_upload(p, c, a, "/count", true); return;
+    case ASK_COUNT_LENGTH: put_upload(p, c, a, "/sum", false); return;
+    case ASK_COUNT_CHUNKED: put_upload(p, c, a, "/sum", true); return;
     case ASK_OLD:
     case ASK_PULL: put_get(p, c, a, "pull"); return;
     case ASK_LENGTH: put_get(p, c, a, "length"); return;
@@ -142,11 +132,11 @@ static void put_asked(play *p, client *c, const asked *a)
     case ASK_TICKET: put_get(p, c, a, "ticket"); return;
     case ASK_BLOCKING: put_upload(p, c, a, "/blocking", a->tag & 1); return;
     case ASK_FAIL: put_get(p, c, a, "fail"); return;
-    case ASK_FILE: put_line(p, c, "GET /file HTTP/1.1", ""); return;
-    case ASK_DIRECTORY: put_line(p, c, "GET /dir/file HTTP/1.1", ""); return;
-    case ASK_KEPT: put_line(p, c, "GET /kept/file HTTP/1.1", ""); return;
+    case ASK_FILE: put_line(p, c, "GET /file/file HTTP/1.1", ""); return;
+    case ASK_DIRECTORY: put_line(p, c, "GET /files/file HTTP/1.1", ""); return;
+    case ASK_KEPT: put_line(p, c, "GET /small/file HTTP/1.1", ""); return;
     case ASK_PARTS:
-        put_line(p, c, a->tag & 1 ? "GET /dir/file HTTP/1.1" : "GET /kept/file HTTP/1.1",
+        put_line(p, c, a->tag & 1 ? "GET /files/file HTTP/1.1" : "GET /small/file HTTP/1.1",
                  site_parts_line);
         return;
     case ASK_MISSING: put_line(p, c, "GET /missing HTTP/1.1", ""); return;
@@ -154,8 +144,8 @@ static void put_asked(play *p, client *c, const asked *a)
     case ASK_IGNORED: put_upload(p, c, a, "/hello", a->tag & 1); return;
     case ASK_BROKEN: put_text(c, "%s", broken_head(p)); return;
     case ASK_STREAM: put_get(p, c, a, "stream"); return;
-    case ASK_DUPLEX_LENGTH: put_duplex(p, c, a, false); return;
-    case ASK_DUPLEX_CHUNKED: put_duplex(p, c, a, true); return;
+    case ASK_DUPLEX_LENGTH: put_upload(p, c, a, "/duplex", false); return;
+    case ASK_DUPLEX_CHUNKED: put_upload(p, c, a, "/duplex", true); return;
     case ASK_CLOSE: put_line(p, c, "GET /hello HTTP/1.1", "Connection: close\r\n"); return;
     case ASK_TUNNEL: put_tunnel(p, c, a); return;
     case ASK_KINDS: return;

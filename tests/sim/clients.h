@@ -5,7 +5,7 @@
 #ifndef TESTS_SIM_CLIENTS_H
 #define TESTS_SIM_CLIENTS_H
 
-#include "support/site.h"
+#include "sim/site.h"
 
 enum { CLIENTS_MAX = 4, ASKED_MAX = 10 };
 enum { REPLAYED = 20 }; // one seed in so many runs twice

@@ -21,7 +21,7 @@ enum { SEEDS = 3000, TURNS_MAX = 1000000 };
 
 static const int64_t second_ns = 1000000000;
 
-static char folder[64];
+static char folder[APP_FOLDER_OCTETS];
 
 // ---- Playing ----
 
@@ -144,13 +144,13 @@ static void wrong(const play *p, const client *c, unsigned i, const char *what)
 
 static char count_octet(const asked *a, uint64_t i, uint64_t *len)
 {
-    char text[64];
+    char words[64];
     uint64_t sum = 0;
     for (uint64_t k = 0; k < a->len; k++)
-        sum = site_sum(sum, site_octet(a->tag, k));
-    site_count_text(text, a->len, sum);
-    *len = strlen(text);
-    return i < *len ? text[i] : 0;
+        sum = app_sum(sum, app_octet(a->tag, k));
+    app_sum_text(words, a->len, sum);
+    *len = strlen(words);
+    return i < *len ? words[i] : 0;
 }
 
 // How long the content of the answer is, and an octet of it.
@@ -166,8 +166,8 @@ static char wanted_octet(const asked *a, uint64_t i, uint64_t *len)
     case ASK_DIRECTORY:
     case ASK_KEPT:
     case ASK_PARTS: // answered whole where descriptors have run out
-        *len = SITE_FILE_OCTETS;
-        return site_octet(SITE_FILE_TAG, i);
+        *len = APP_FILE_OCTETS;
+        return app_octet(APP_FILE_TAG, i);
     case ASK_ECHO_LENGTH:
     case ASK_ECHO_CHUNKED:
     case ASK_ECHO_EXPECT:
@@ -182,7 +182,7 @@ static char wanted_octet(const asked *a, uint64_t i, uint64_t *len)
     case ASK_TUNNEL:
     case ASK_BLOCKING:
     case ASK_FAIL:
-    case ASK_OLD: *len = a->len; return site_octet(a->tag, i);
+    case ASK_OLD: *len = a->len; return app_octet(a->tag, i);
     case ASK_HEAD:
     case ASK_MISSING:
     case ASK_BAD_METHOD:
@@ -257,7 +257,7 @@ static void check_answer(const play *p, const client *c, unsigned i, const read_
     if (a->kind == ASK_FAIL) wrong(p, c, i, "a source that failed looks complete");
     if (a->kind == ASK_BAD_METHOD && !responses_field(got->head, "allow").ptr)
         wrong(p, c, i, "405 without Allow");
-    if (a->kind == ASK_PULL && !responses_field(got->trailers, "x-octets").ptr)
+    if (a->kind == ASK_PULL && !responses_field(got->trailers, "x-pulled").ptr)
         wrong(p, c, i, "no trailer");
     if ((a->kind == ASK_OLD) != got->delimited) wrong(p, c, i, "framed for another version");
     if (ask_ends(a->kind) && !got->close) wrong(p, c, i, "no Connection: close");
@@ -370,7 +370,7 @@ static bool check_tunnel(const play *p, const client *c, unsigned i, slice in)
         wrong(p, c, i, "a 101 without its fields");
     if (in.len > a->len) wrong(p, c, i, "more came through the tunnel than went into it");
     for (size_t k = 0; k < in.len; k++) {
-        if (in.ptr[k] != site_octet(a->tag, k))
+        if (in.ptr[k] != app_octet(a->tag, k))
             wrong(p, c, i, "something else came through the tunnel");
     }
     if (is_undisturbed(p, c) && c->upto >= a->end && in.len < a->len)
@@ -552,13 +552,13 @@ static void test_seeds_without_memory(void **state)
 static int make_folder(void **state)
 {
     (void)state;
-    return site_folder_make(folder) ? 0 : -1;
+    return app_folder_make(folder) ? 0 : -1;
 }
 
 static int remove_folder(void **state)
 {
     (void)state;
-    site_folder_remove(folder);
+    app_folder_remove(folder);
     return 0;
 }
 

@@ -5,7 +5,7 @@
 
 #include "misuses/scene.h"
 
-#include "support/site.h"
+#include "app/app.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -90,7 +90,7 @@ enum { MISUSES = sizeof misuses / sizeof *misuses };
 
 // ---- Playing a row ----
 
-static char folder[64];
+static char folder[APP_FOLDER_OCTETS];
 
 static void play_and_exit(const misuse *row, int told)
 {
@@ -139,10 +139,10 @@ static void every_misuse_is_told(void **state)
 {
     (void)state;
     unsigned wrong = 0;
-    assert_true(site_folder_make(folder));
+    assert_true(app_folder_make(folder));
     for (size_t i = 0; i < MISUSES; i++)
         wrong += !check(&misuses[i]);
-    site_folder_remove(folder);
+    app_folder_remove(folder);
     assert_int_equal(wrong, 0);
 }
 
