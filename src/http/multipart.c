@@ -40,6 +40,7 @@ static bool multipart_is_boundary(slice text)
 // A second boundary is refused: a reader that takes the other one would see other parts.
 bool multipart_boundary(slice content_type, char boundary[MULTIPART_BOUNDARY_MAX], size_t *len)
 {
+    if (content_type.len == 0) return false;
     slice media = param_head(&content_type), name, value, found = { NULL, 0 };
     if (!slice_equal_nocase(media, SKUA_SLICE("multipart/form-data"))) return false;
     while (param_next(&content_type, &name, &value)) {
