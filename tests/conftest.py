@@ -1,8 +1,24 @@
 # SPDX-License-Identifier: MIT
-"""Fixtures: servers, each stopped and judged at the end of what used it."""
+"""Fixtures: servers, each stopped and judged at the end of what used it; and which tests are over TLS too."""
+
+import os
 
 import pytest
+import tls
 from server import numbered, program
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "in_the_clear(reason): makes no sense over TLS")
+    if tls.TRANSPORT:
+        tls.trust(os.environ)
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        mark = item.get_closest_marker("in_the_clear")
+        if mark and tls.TRANSPORT:
+            item.add_marker(pytest.mark.skip(reason=f"in the clear: {mark.args[0]}"))
 
 
 @pytest.fixture

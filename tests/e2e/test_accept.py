@@ -61,8 +61,7 @@ def test_who_is_full_is_passed_over(workers):
     server = workers("handoff", "--workers", "3", "--connections-max", "4")
     found, connections = spread(server, 12)
     assert found == {0: 4, 1: 4, 2: 4}
-    with server.connect() as beyond:
-        assert beyond.ended()
+    assert server.turns_away()
     leaving = [c for c in connections if c.get("/").content == b"1"]
     for connection in leaving:
         connection.close()

@@ -410,7 +410,7 @@ def test_a_broken_chunk_ends_both_ways(streams):
     with streams.connect() as connection:
         connection.send(request("/duplex", "Transfer-Encoding: chunked", method="POST") + chunk(b"one") + b"zz\r\n")
         connection.head()
-        assert connection.to_end() == chunk(b"one")
+        assert connection.to_break() == chunk(b"one")
     assert counted(streams, "error", before)
 
 
@@ -551,7 +551,7 @@ def test_idle_for_too_long(launch, path, lines):
             else:
                 assert server.get("/event?data=x").content == b"ok"
                 assert read_events(connection, EventReader(), 1) == [Event("x")]
-        assert connection.to_end() == b""
+        assert connection.to_break() == b""
         assert time.monotonic() - began > 1.5
         assert counted(server, "timeout", 0)
 
@@ -739,7 +739,7 @@ def test_stopping_with_streams_and_tunnels_open(launch):
         open_tunnel(tunnel)
         server.signal()
         assert tunnel.ended()
-        assert events.to_end() == b""
+        assert events.to_break() == b""
         server.judge_end()
 
 

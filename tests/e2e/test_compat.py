@@ -10,6 +10,8 @@ from compiling import C_WARNINGS, CXX_WARNINGS, make_header, sanitizers
 from server import BUILD, ROOT, Server, eventually, free_port, numbered
 from wire import chunk, request
 
+pytestmark = pytest.mark.in_the_clear("httpserver.h has no TLS")
+
 HEADER = ROOT / "compat/skua/compat/httpserver.h"
 HELD = 262144  # octets of head and content above which the server streams
 TIMEOUT = 3.0  # seconds a request may rest

@@ -7,6 +7,8 @@ import subprocess
 import pytest
 from server import BUILD
 
+pytestmark = pytest.mark.in_the_clear("nothing of it is sent")
+
 PROGRAM = BUILD / "misuses"
 
 IN_CALLBACK = ("called in a handler or callback of the server; call skua_stop there, and this where "

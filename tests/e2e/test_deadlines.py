@@ -197,9 +197,9 @@ def test_idle_connections_are_bounded(launch_rules):
     connections = [rules.connect() for _ in range(50)]
     for connection in connections[:45]:
         assert connection.get("/").status == 200
-    more = [rules.connect() for _ in range(50)]
-    for connection in more:
-        connection.send(request("/"))
+    for _ in range(50):
+        with contextlib.suppress(ConnectionError):  # over TLS, in the handshake
+            rules.connect().send(request("/"))
     assert all(c.get("/").status == 200 for c in connections[:45])
 
 
@@ -229,9 +229,10 @@ def test_what_waits_is_read_before_a_deadline(launch_rules, held):
     rules = launch_rules(*(f"{name}_timeout_ns={4000 * MS}" for name in names[:3]), f"rate_window_ns={4000 * MS}")
     head = request("/")
     upload = request("/count", "Content-Length: 1000", method="POST")
+    many = 300 if rules.tls else 700  # handshakes take their time, and whoever has come first is idle meanwhile
     with contextlib.ExitStack() as stack:
         idle, heads, uploads = (
-            [stack.enter_context(rules.connect()) for _ in range(many)] for many in (700, 700, 100)
+            [stack.enter_context(rules.connect()) for _ in range(count)] for count in (many, many, 100)
         )
         for connection in idle:
             connection.send(head)
@@ -322,7 +323,8 @@ def test_slow_reader_whose_kernel_makes_room_in_steps(launch_rules):
     rules = launch_rules(f"stall_timeout_ns={2300 * MS}", "rate_octets_min=1000", f"rate_window_ns={2300 * MS}")
     with rules.connect(receive_buffer=16384) as connection:
         connection.send(request("/watched/100000000"))
-        assert steps(connection, 4000, 20) >= 20
+        # Over TLS the first segments are short ones, for which the client's kernel makes room in longer steps.
+        assert steps(connection, 8000 if rules.tls else 4000, 20) >= 20
         assert ends(rules)["timeout"] == 0
 
 

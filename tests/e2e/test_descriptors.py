@@ -15,6 +15,8 @@ import slow_disk
 from server import SLOW, eventually, numbered
 from wire import request
 
+pytestmark = pytest.mark.in_the_clear("connections wait in the kernel for a descriptor, and with them their handshakes")
+
 LIMIT = 128
 RESERVE = LIMIT // 8
 LARGE = 200_000  # octets of a file that is sent from its descriptor

@@ -12,6 +12,8 @@ from certificates import SecureConnection, make, shown_at, trusting
 from server import BUILD, ROOT, Server, eventually, free_port
 from wire import posted, request
 
+pytestmark = pytest.mark.in_the_clear("each example is started as its reader would")
+
 EXAMPLES = sorted(p for p in (ROOT / "examples").iterdir() if p.suffix in (".c", ".cpp"))
 
 

@@ -255,7 +255,7 @@ def test_a_handler_is_told_at_once_that_its_client_has_left(launch_threads):
         connection.send(post("/block/until-gone/alpha", b"z" * 50000, "User-Agent: test"))
     assert eventually(lambda: counts(server)["begun"] == 5)
     for connection in connections[:2]:
-        connection.half_close()
+        connection.half_leave()
     for connection in connections[2:]:
         connection.close()
     assert eventually(lambda: counts(server)["finished"] == 5, within=5)
@@ -268,7 +268,7 @@ def test_a_handler_whose_client_has_left_before_a_thread_was_free(launch_threads
     first, second = server.connect(), server.connect()
     first.send(request("/block/sleep/400"))
     assert eventually(lambda: counts(server)["begun"] == 1)
-    second.send(request("/block/sleep/0")).half_close()
+    second.send(request("/block/sleep/0")).half_leave()
     assert second.ended()
     assert first.response().status == 200
     assert server.get("/block/sleep/0").status == 200
@@ -278,7 +278,7 @@ def test_a_handler_whose_client_has_left_before_a_thread_was_free(launch_threads
 def test_a_ticket_of_a_client_that_has_left(launch_threads):
     server = launch_threads()
     with server.connect() as held:
-        held.send(request("/hold")).half_close()
+        held.send(request("/hold")).half_leave()
         assert held.ended()
     assert server.get("/resume").content == b"closed"
 

@@ -98,7 +98,7 @@ class SecureConnection(Connection):
     def __init__(self, address, context, name="localhost"):
         super().__init__(address)
         try:
-            self.socket = context.wrap_socket(self.socket, server_hostname=name)
+            self.raw = self.socket = context.wrap_socket(self.socket, server_hostname=name)
         except (OSError, ssl.SSLError):
             self.socket.close()
             raise

@@ -9,12 +9,14 @@ import subprocess
 import tempfile
 import time
 
+import tls
 from wire import Connection
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BUILD = ROOT / os.environ.get("SKUA_BUILD", "build/asan")
 RELEASE = ROOT / "build/release"
 CHOOSES = {"skua", "hello", "echo", "rules", "storm", "streams", "workers"}  # programs that take --backend
+SPEAK_TLS = {"hello", "echo", "rules", "storm", "streams", "threads", "gateway", "uploads", "workers"}  # that take --tls-port
 SLOW = 20.0  # seconds after which something that should have happened has failed
 
 
@@ -59,11 +61,12 @@ def on_backend(words):
 
 
 class Server:
-    """A process that serves. address: (host, port), or the path of a Unix socket."""
+    """A process that serves. address: (host, port), or the path of a Unix socket. tls: how it is spoken to."""
 
-    def __init__(self, words, address, *, env=None, preexec=None, wait=True, cwd=None, fds=()):
+    def __init__(self, words, address, *, tls=False, env=None, preexec=None, wait=True, cwd=None, fds=()):
         self.words = on_backend(words)
         self.address = address
+        self.tls = tls
         self.connections = []
         self.out = tempfile.TemporaryFile()
         self.err = tempfile.TemporaryFile()
@@ -80,7 +83,7 @@ class Server:
         if self.process.poll() is not None:
             raise AssertionError(f"{self.words} ended with {self.process.returncode}: {self.error_text()}")
         try:
-            Connection(self.address).close()
+            Connection(self.address, tls=self.tls).close()
             return True
         except OSError:
             return False
@@ -95,12 +98,20 @@ class Server:
 
     @property
     def url(self):
-        return f"http://127.0.0.1:{self.port}"
+        return f"{'https' if self.tls else 'http'}://127.0.0.1:{self.port}"
 
     def connect(self, **options):
-        connection = Connection(self.address, **options)
+        connection = Connection(self.address, **{"tls": self.tls, **options})
         self.connections.append(connection)
         return connection
+
+    def turns_away(self):
+        """Whether a connection is closed as soon as it has been made."""
+        try:
+            with self.connect() as connection:
+                return connection.ended()
+        except ConnectionError:
+            return True  # in the handshake
 
     def get(self, path, *lines, method="GET", host="localhost"):
         """One request on a connection of its own."""
@@ -176,15 +187,25 @@ def check_sanitizers(text):
 
 
 def numbered(name, *words, build=BUILD, **options):
-    """A test server, which takes --port."""
+    """A test server, which takes --port; the transport that is tested is between."""
     port = free_port()
+    if tls.TRANSPORT:
+        assert name in SPEAK_TLS, f"{name} does not speak TLS: mark its tests in_the_clear"
+        return secure(name, *words, port=port, build=build, **options)
     return Server([build / name, "--port", port, *words], ("127.0.0.1", port), **options)
+
+
+def secure(name, *words, transport=None, port=None, build=BUILD, **options):
+    """A test server over TLS."""
+    port = port or free_port()
+    return Server([build / name, "--tls-port", port, *tls.server_words(transport), *words], ("127.0.0.1", port),
+                  **{"tls": True, **options})
 
 
 def program(folder, *words, build=BUILD, **options):
     """The program, serving folder."""
     port = free_port()
-    return Server(
-        [build / "skua", folder, "--listen", f"127.0.0.1:{port}", "--workers", "1", *words],
-        ("127.0.0.1", port), **options,
-    )
+    address = f"127.0.0.1:{port}"
+    where = ["--tls-listen", address, *tls.certificate().options] if tls.TRANSPORT else ["--listen", address]
+    return Server([build / "skua", folder, *where, "--workers", "1", *words], ("127.0.0.1", port),
+                  **{"tls": bool(tls.TRANSPORT), **options})

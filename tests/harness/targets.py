@@ -28,7 +28,7 @@ RUN = {
 LIBRARY = sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("src/*/*.c"))
 PROGRAMS = {
     "skua": sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("program/*.c")),
-    "hello": ["tests/servers/hello.c", "tests/servers/options.c"],
+    "hello": ["tests/servers/hello.c", "tests/servers/options.c", "tests/servers/tls_options.c"],
 }
 
 

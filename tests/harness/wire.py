@@ -7,6 +7,8 @@ import socket
 import struct
 import time
 
+from tls import TlsSocket
+
 TIMEOUT = 20.0
 TOKEN = rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
 STATUS_LINE = re.compile(rb"HTTP/1\.1 ([1-5]\d\d) ([\t\x20-\x7e\x80-\xff]*)\Z")
@@ -36,9 +38,9 @@ class Response:
 
 
 class Connection:
-    """One TCP or Unix connection."""
+    """One TCP or Unix connection. tls: over TLS, True or the keywords of TlsSocket."""
 
-    def __init__(self, address, receive_buffer=None):
+    def __init__(self, address, receive_buffer=None, tls=False):
         family = socket.AF_UNIX if isinstance(address, str) else (
             socket.AF_INET6 if ":" in address[0] else socket.AF_INET
         )
@@ -49,6 +51,13 @@ class Connection:
         self.socket.connect(address)
         if family != socket.AF_UNIX:
             self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.raw = self.socket
+        if tls is not False:
+            try:
+                self.socket = TlsSocket(self.raw, **({} if tls is True else tls))
+            except BaseException:
+                self.raw.close()
+                raise
         self.buffer = b""
 
     def __enter__(self):
@@ -74,13 +83,21 @@ class Connection:
         return self.response(method)
 
     def half_close(self):
+        """Sends no more: FIN in the clear, and over TLS close_notify alone."""
         self.socket.shutdown(socket.SHUT_WR)
+        return self
+
+    def half_leave(self):
+        """Sends no more, and TCP says so, as it does of clients that leave."""
+        self.half_close()
+        if self.raw is not self.socket:
+            self.raw.shutdown(socket.SHUT_WR)
         return self
 
     def reset(self):
         """Closes so that the peer gets RST."""
-        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        self.socket.close()
+        self.raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.raw.close()
 
     def close(self):
         self.socket.close()
@@ -170,6 +187,19 @@ class Connection:
         """Everything up to FIN. A reset is an error: it may have destroyed octets."""
         while self._more():
             pass
+        return self._take(len(self.buffer))
+
+    def to_break(self):
+        """Everything up to where an answer is broken off: by FIN in the clear, and over TLS without close_notify, which
+        would call it whole."""
+        if self.raw is self.socket:
+            return self.to_end()
+        try:
+            self.to_end()
+        except ConnectionAbortedError as fault:
+            assert "without close_notify" in str(fault)
+        else:
+            raise AssertionError("close_notify came")
         return self._take(len(self.buffer))
 
     def ended(self, within=5.0):

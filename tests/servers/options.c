@@ -4,6 +4,8 @@
 
 #include "options.h"
 
+#include "tls_options.h"
+
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,25 +33,14 @@ static unsigned number_of(const char *text, unsigned max)
 
 // Where to listen, unless the configuration says.
 typedef struct listening {
-    unsigned port, tls_port; // 0: none
-    skua_tls_certificate certificate;
-    int given; // a socket that is there already, or -1
+    unsigned port; // 0: none
+    int given;     // a socket that is there already, or -1
 } listening;
 
 static void read_option(const char *name, const char *value, listening *where, skua_config *config)
 {
     if (strcmp(name, "--port") == 0) {
         where->port = number_of(value, 65535);
-    } else if (strcmp(name, "--tls-port") == 0) {
-        where->tls_port = number_of(value, 65535);
-    } else if (strcmp(name, "--cert") == 0) {
-        where->certificate.file = value;
-    } else if (strcmp(name, "--key") == 0) {
-        where->certificate.key_file = value;
-    } else if (strcmp(name, "--records") == 0) {
-        config->tls.records = value;
-    } else if (strcmp(name, "--tickets") == 0) {
-        config->tls.ticket_file = value;
     } else if (strcmp(name, "--given") == 0) {
         where->given = (int)number_of(value, 65535);
     } else if (strcmp(name, "--listen") == 0) {
@@ -68,7 +59,7 @@ static void read_option(const char *name, const char *value, listening *where, s
         config->handler_timeout_ns = (int64_t)number_of(value, 3600000) * 1000000;
     } else if (strcmp(name, "--grace-ms") == 0) {
         grace_ns = (int64_t)number_of(value, 3600000) * 1000000;
-    } else {
+    } else if (!tls_option(name, value, config)) {
         (void)fprintf(stderr, "unknown option: %s\n", name);
         exit(2);
     }
@@ -82,7 +73,7 @@ skua_server *server_from_options(int argc, char **argv)
 skua_server *server_with_options(const skua_config *defaults, int argc, char **argv)
 {
     listening where = { .given = -1 };
-    char address[32], tls_address[32];
+    char address[32];
     skua_config config = *defaults;
     for (int i = 1; i < argc; i += 2) {
         if (i + 1 == argc) {
@@ -95,14 +86,7 @@ skua_server *server_with_options(const skua_config *defaults, int argc, char **a
         }
         read_option(argv[i], argv[i + 1], &where, &config);
     }
-    if (where.certificate.file) {
-        (void)snprintf(tls_address, sizeof tls_address, "127.0.0.1:%u", where.tls_port);
-        config.tls.listen = tls_address;
-        config.tls.certificates = &where.certificate;
-        config.tls.certificate_count = 1;
-    } else if (!where.port) {
-        where.port = 8080;
-    }
+    if (!where.port && !config.tls.listen) where.port = 8080;
     (void)snprintf(address, sizeof address, "127.0.0.1:%u", where.port);
     if (where.port && !config.listen && where.given < 0) config.listen = address;
     skua_server *server = skua_server_new(&config);

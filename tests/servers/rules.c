@@ -4,6 +4,8 @@
 // tests can see on the wire what the engine makes of it: rules --port N [--files DIR]
 // [MEMBER=NUMBER]..., where MEMBER is a number of skua_config, such as head_timeout_ns. DIR is
 // served at /files/.
+#include "tls_options.h"
+
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -558,11 +560,13 @@ int main(int argc, char **argv)
             files = argv[++i];
         } else if (strcmp(argv[i], "--backend") == 0 && i + 1 < argc) {
             config.backend = argv[++i];
+        } else if (i + 1 < argc && tls_option(argv[i], argv[i + 1], &config)) {
+            i++;
         } else if (!config_set(&config, argv[i])) {
             fprintf(stderr, "rules: not understood: %s\n", argv[i]);
             return 2;
         }
     }
-    config.listen = listen;
+    if (!config.tls.listen) config.listen = listen;
     return serve(&config, files) ? 0 : 1;
 }

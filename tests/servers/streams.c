@@ -3,6 +3,8 @@
 // A server with a handler for each way of answering that goes on for a while or says something
 // before the end, for the end-to-end tests: streams --port N [--backend NAME] [--files DIR]
 // [MEMBER=NUMBER]..., where MEMBER is a number of skua_config.
+#include "tls_options.h"
+
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -674,11 +676,13 @@ int main(int argc, char **argv)
             must(skua_root_open(argv[++i], &root));
         } else if (strcmp(argv[i], "--backend") == 0 && i + 1 < argc) {
             config.backend = argv[++i];
+        } else if (i + 1 < argc && tls_option(argv[i], argv[i + 1], &config)) {
+            i++;
         } else if (!config_set(&config, argv[i])) {
             fprintf(stderr, "streams: not understood: %s\n", argv[i]);
             return 2;
         }
     }
-    config.listen = listen;
+    if (!config.tls.listen) config.listen = listen;
     return serve(&config);
 }

@@ -3,6 +3,8 @@
 // A server whose handlers answer later, from other threads, or block, so that the end-to-end tests
 // can see what
 // becomes of it: threads --port N [MEMBER=NUMBER]..., where MEMBER is a number of skua_config.
+#include "tls_options.h"
+
 #include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
@@ -356,11 +358,13 @@ int main(int argc, char **argv)
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--port") == 0 && i + 1 < argc) {
             snprintf(listen, sizeof(listen), "127.0.0.1:%s", argv[++i]);
+        } else if (i + 1 < argc && tls_option(argv[i], argv[i + 1], &config)) {
+            i++;
         } else if (!config_set(&config, argv[i])) {
             fprintf(stderr, "threads: not understood: %s\n", argv[i]);
             return 2;
         }
     }
-    config.listen = listen;
+    if (!config.tls.listen) config.listen = listen;
     return serve(&config);
 }
