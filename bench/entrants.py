@@ -173,7 +173,7 @@ class Skua(Entrant):
         if workload.is_file:
             if not self.program:
                 return None
-            return [self.program, place.www, "--tls-listen" if pair else "--listen", f"127.0.0.1:{port}", *pair,
+            return [self.program, place.www, "--listen", f"127.0.0.1:{port}", *pair,
                     "--workers", 1, "--log", "none", "--host", "*", *self.choice]
         if not self.hello:
             return None
