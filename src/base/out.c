@@ -149,6 +149,18 @@ __attribute__((noinline)) void out_lend(out_queue *out, slice octets, out_releas
     out_count_in(out, octets.len);
 }
 
+__attribute__((noinline)) void out_give(out_queue *out, block **b, size_t len)
+{
+    block *given = *b;
+    SKUA_ASSERT(given && given->refs == 1 && len > 0 && len <= given->room);
+    *b = NULL;
+    out_segment *segment = out_push(out, OUT_COPIED, len);
+    segment->ptr = given->data;
+    segment->owner = given;
+    out->open = NULL; // octets that are copied go to the queue's own block
+    out_count_in(out, len);
+}
+
 __attribute__((noinline)) void out_file(out_queue *out, int file, uint64_t offset, uint64_t len,
                                         out_release *release, void *user)
 {

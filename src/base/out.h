@@ -56,6 +56,12 @@ static inline bool out_is_full(const out_queue *out)
     return out->count + OUT_SEGMENTS_KEPT >= out->room;
 }
 
+// How many segments there may be before it is full.
+static inline unsigned out_segments_left(const out_queue *out)
+{
+    return out_is_full(out) ? 0 : out->room - OUT_SEGMENTS_KEPT - (unsigned)out->count;
+}
+
 static inline out_segment *out_segment_at(out_queue *out, unsigned i)
 {
     unsigned at = out->first + i;
@@ -101,6 +107,10 @@ bool out_copy(out_queue *out, slice octets);
 // Lends octets. Not to be called when out_is_full. release is called once: when the last octet has
 // left, in out_deinit, or, for no octets, before this returns.
 void out_lend(out_queue *out, slice octets, out_release *release, void *user);
+
+// Queues the first len octets of a block, at least one, and takes it. Not to be called when
+// out_is_full. *b is NULL afterwards.
+void out_give(out_queue *out, block **b, size_t len);
 
 // Queues a range of an io file, as out_lend does octets.
 void out_file(out_queue *out, int file, uint64_t offset, uint64_t len, out_release *release,

@@ -37,7 +37,8 @@ static void disk_open(io_op *op)
 
 static void disk_read(io_op *op)
 {
-    ssize_t n = disk_read_waiting(op->fd, op->buffer, (size_t)op->length, op->offset);
+    struct iovec place = { .iov_base = op->buffer, .iov_len = (size_t)op->length };
+    ssize_t n = disk_read_waiting(op->fd, &place, 1, op->offset);
     op->result = n >= 0 ? n : -(int64_t)SKUA_EIO;
 }
 
@@ -211,16 +212,17 @@ static uint64_t disk_smaller(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-bool disk_read_cached(int file, char *to, size_t len, uint64_t offset)
+bool disk_read_cached(int file, const struct iovec *places, unsigned count, size_t len,
+                      uint64_t offset)
 {
-    return page_cache_read(file, to, len, offset) == (ssize_t)len;
+    return page_cache_read_to(file, places, count, len, offset) == (ssize_t)len;
 }
 
-ssize_t disk_read_waiting(int file, char *to, size_t len, uint64_t offset)
+ssize_t disk_read_waiting(int file, const struct iovec *places, unsigned count, uint64_t offset)
 {
     ssize_t n;
     do {
-        n = pread(file, to, len, (off_t)offset);
+        n = preadv(file, places, (int)count, (off_t)offset);
     } while (n < 0 && errno == EINTR);
     return n;
 }

@@ -8,6 +8,7 @@
 #include "io/io.h"
 
 #include <sys/types.h>
+#include <sys/uio.h>
 
 // Starts FILE_OPEN, FILE_STAT or FILE_READ; completes it at once or later.
 void disk_start(io_loop *loop, io_op *op);
@@ -16,12 +17,14 @@ void disk_start(io_loop *loop, io_op *op);
 // waiting. 0: none; they are being loaded, and IO_COLD is set until the stream is pending again.
 uint64_t disk_ready(io_loop *loop, io_stream *stream, uint64_t most);
 
-// Reads octets of a file if the kernel has all of them in its memory.
-bool disk_read_cached(int file, char *to, size_t len, uint64_t offset);
+// Reads octets of a file to several places, of len octets in all, if the kernel has all of them in its
+// memory.
+bool disk_read_cached(int file, const struct iovec *places, unsigned count, size_t len,
+                      uint64_t offset);
 
 // Reads octets of a file, however long the disk takes. Returns: how many; 0 at its end; -1: it cannot
 // be read.
-ssize_t disk_read_waiting(int file, char *to, size_t len, uint64_t offset);
+ssize_t disk_read_waiting(int file, const struct iovec *places, unsigned count, uint64_t offset);
 
 // Loads part of a file elsewhere, for a stream that does not send it from its queue. IO_COLD is set
 // until that is done, and the stream is kicked then. Where nobody can do that, IO_COLD is not set.

@@ -58,11 +58,18 @@ static bool page_cache_lacks(int fd, uint64_t offset, uint64_t length)
     return stat.cached < (offset + length - 1) / page - offset / page + 1;
 }
 
-static ssize_t page_cache_try(int fd, void *buffer, size_t length, uint64_t offset)
+static ssize_t page_cache_try_to(int fd, const struct iovec *places, unsigned count,
+                                 uint64_t offset)
 {
-    struct iovec iov = { .iov_base = buffer, .iov_len = length };
     // The halves of an offset: on 64-bit systems the first is all of it.
-    return syscall(SYS_preadv2, fd, &iov, 1, (long)offset, (long)(offset >> 32), RWF_NOWAIT);
+    return syscall(SYS_preadv2, fd, places, (long)count, (long)offset, (long)(offset >> 32),
+                   RWF_NOWAIT);
+}
+
+static ssize_t page_cache_try(int fd, char *buffer, size_t length, uint64_t offset)
+{
+    struct iovec place = { .iov_base = buffer, .iov_len = length };
+    return page_cache_try_to(fd, &place, 1, offset);
 }
 
 bool page_cache_holds(int fd, uint64_t offset, uint64_t length)
@@ -76,10 +83,11 @@ bool page_cache_holds(int fd, uint64_t offset, uint64_t length)
     return page_cache_try(fd, &octet, 1, offset + length - 1) >= 0;
 }
 
-ssize_t page_cache_read(int fd, char *buffer, size_t length, uint64_t offset)
+ssize_t page_cache_read_to(int fd, const struct iovec *places, unsigned count, size_t length,
+                           uint64_t offset)
 {
     if (length && page_cache_lacks(fd, offset, length)) return -1;
-    ssize_t n = page_cache_try(fd, buffer, length, offset);
+    ssize_t n = page_cache_try_to(fd, places, count, offset);
     return n == (ssize_t)length ? n : -1;
 }
 
@@ -91,13 +99,20 @@ bool page_cache_holds(int fd, uint64_t offset, uint64_t length)
     return length == 0;
 }
 
-ssize_t page_cache_read(int fd, char *buffer, size_t length, uint64_t offset)
+ssize_t page_cache_read_to(int fd, const struct iovec *places, unsigned count, size_t length,
+                           uint64_t offset)
 {
-    (void)fd, (void)buffer, (void)offset;
+    (void)fd, (void)places, (void)count, (void)offset;
     return length == 0 ? 0 : -1;
 }
 
 #endif
+
+ssize_t page_cache_read(int fd, char *buffer, size_t length, uint64_t offset)
+{
+    struct iovec place = { .iov_base = buffer, .iov_len = length };
+    return page_cache_read_to(fd, &place, 1, length, offset);
+}
 
 // No reading of the kernel's own choice: sending would begin it, and may then wait for room in a
 // queue.

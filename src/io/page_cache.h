@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 
 // Whether a range of a file is there and can be used at once. False also if nobody can tell.
 bool page_cache_holds(int fd, uint64_t offset, uint64_t length);
@@ -15,6 +16,10 @@ bool page_cache_holds(int fd, uint64_t offset, uint64_t length);
 // Reads as pread does if it can be done without waiting.
 // Returns: octets, all that are asked for; or -1.
 ssize_t page_cache_read(int fd, char *buffer, size_t length, uint64_t offset);
+
+// The same to several places, of length octets in all.
+ssize_t page_cache_read_to(int fd, const struct iovec *places, unsigned count, size_t length,
+                           uint64_t offset);
 
 // Brings a range in, and has the kernel begin with what follows it. Waits for the disk.
 void page_cache_load(int fd, uint64_t offset, uint64_t length);

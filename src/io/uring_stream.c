@@ -154,13 +154,19 @@ static bool uring_sends_file(const io_stream *stream)
 }
 
 // Splicing a file is always given to a thread of the kernel's, so files go by sendfile, and what is
-// before them too.
+// before them too. So do octets in more pieces than a submission has room for, in one call while they
+// are in the processor's cache.
+static bool uring_sends_now(const io_stream *stream)
+{
+    return stream->out->count > URING_VECTORS || uring_sends_file(stream);
+}
+
 static void uring_send(io_loop *loop, io_stream *stream)
 {
     uring_kernel *kernel = loop->kernel;
     if (stream->out->octets == 0) {
         stream->flags &= ~(uint32_t)IO_WANT_SEND;
-    } else if (!(stream->flags & URING_RECEIVES) || uring_sends_file(stream)) {
+    } else if (!(stream->flags & URING_RECEIVES) || uring_sends_now(stream)) {
         turn_send(loop, stream);
     } else if (kernel->send_count < URING_SENDS_MAX) {
         stream->flags |= URING_QUEUED;

@@ -8,6 +8,7 @@
 #ifdef SKUA_TLS
 
 #include "base/assert.h"
+#include "net/tls_batch.h"
 #include "net/tls_cursor.h"
 #include "net/tls_facts.h"
 #include "net/tls_handshake.h"
@@ -253,8 +254,8 @@ static transport_news tls_read_some(transport *base, transport_input *input, sli
 static transport_filled tls_put_openssl(tls *t, tls_cursor *from, size_t room)
 {
     size_t written = 0;
-    ssize_t n =
-        tls_cursor_copy(from, t->base.loop, t->base.stream, t->flight, t->worker->staged, room);
+    struct iovec staged = { .iov_base = t->worker->staged, .iov_len = room };
+    ssize_t n = tls_cursor_copy(from, t->base.loop, t->base.stream, t->flight, &staged, 1);
     if (n <= 0) return n < 0 ? TRANSPORT_NO_FILE : TRANSPORT_FILLED;
     ERR_clear_error();
     bool done = SSL_write_ex(t->handshake->ssl, t->worker->staged, (size_t)n, &written) == 1;
@@ -280,16 +281,48 @@ static transport_filled tls_put_record(tls *t, const slice *pieces, size_t count
     return TRANSPORT_FILLED;
 }
 
-// A file, and what comes before it, is read to where it is sealed.
-static transport_filled tls_put_file(tls *t, tls_cursor *from, size_t room)
+// The content of a record that comes behind so many fresh octets, where left octets are to be sent.
+static size_t tls_record_room(const tls *t, uint32_t fresh, uint64_t left)
 {
-    char *record = out_reserve(&t->base.wire, room + TLS_AROUND_OCTETS, NULL);
-    if (!record) return TRANSPORT_NO_MEMORY;
-    char *content = record + TLS_HEADER_OCTETS;
-    ssize_t n = tls_cursor_copy(from, t->base.loop, t->base.stream, t->flight, content, room);
+    size_t room = t->handshake ? sizeof t->worker->staged : TLS_OWN_PLAIN_MAX;
+    if (fresh < TLS_SMALL_RECORDS_OCTETS) room = TLS_SMALL_RECORD_OCTETS;
+    if (!t->handshake && room > t->protection.plain_max) room = t->protection.plain_max;
+    return left < room ? (size_t)left : room;
+}
+
+static void tls_lay_out(const tls *t, uint64_t left, tls_batch *batch)
+{
+    uint64_t records = tls_protection_records_left(&t->protection);
+    uint32_t fresh = t->fresh, room = TLS_FLIGHT_OCTETS - t->on_wire;
+    for (uint32_t octets = 0; octets < room && octets < left && batch->count < records;) {
+        size_t len = tls_record_room(t, fresh, left - octets);
+        if (!tls_batch_add(batch, len)) return;
+        octets += (uint32_t)len;
+        fresh += (uint32_t)len;
+    }
+}
+
+static transport_filled tls_put_batch(tls *t, tls_cursor *from, tls_batch *batch)
+{
+    if (batch->count == 0) return TRANSPORT_NO_MEMORY;
+    ssize_t n = tls_cursor_copy(from, t->base.loop, t->base.stream, t->flight, batch->contents,
+                                batch->count);
     if (n <= 0) return n < 0 ? TRANSPORT_NO_FILE : TRANSPORT_FILLED;
-    slice piece = slice_make(content, (size_t)n);
-    return tls_put_record(t, &piece, 1, record);
+    if (!tls_batch_seal(batch, &t->protection, (size_t)n, &t->base.wire))
+        return TRANSPORT_NO_MEMORY;
+    t->on_wire += (uint32_t)n;
+    return TRANSPORT_FILLED;
+}
+
+// A file, and what comes before it, is read to where it is sealed, a whole flight at once.
+static transport_filled tls_put_file(tls *t, tls_cursor *from)
+{
+    tls_batch batch;
+    tls_batch_init(&batch, t->worker->blocks, out_segments_left(&t->base.wire));
+    tls_lay_out(t, from->queue->octets - t->on_wire, &batch);
+    transport_filled filled = tls_put_batch(t, from, &batch);
+    tls_batch_deinit(&batch);
+    return filled;
 }
 
 static transport_filled tls_put_own(tls *t, tls_cursor *from, size_t room)
@@ -299,19 +332,11 @@ static transport_filled tls_put_own(tls *t, tls_cursor *from, size_t room)
     if (tls_protection_owes_update(&t->protection) && !tls_put_update(t))
         return TRANSPORT_NO_MEMORY;
     size_t count = tls_cursor_pieces(from, room, pieces, TLS_PIECES_MAX, &octets);
-    if (octets < room && tls_cursor_is_at_file(from, octets)) return tls_put_file(t, from, room);
+    if (octets < room && tls_cursor_is_at_file(from, octets)) return tls_put_file(t, from);
     char *record = out_reserve(&t->base.wire, octets + TLS_AROUND_OCTETS, NULL);
     if (!record) return TRANSPORT_NO_MEMORY;
     tls_cursor_skip(from, octets);
     return tls_put_record(t, pieces, count, record);
-}
-
-static size_t tls_record_room(const tls *t, uint64_t left)
-{
-    size_t room = t->handshake ? sizeof t->worker->staged : TLS_OWN_PLAIN_MAX;
-    if (t->fresh < TLS_SMALL_RECORDS_OCTETS) room = TLS_SMALL_RECORD_OCTETS;
-    if (!t->handshake && room > t->protection.plain_max) room = t->protection.plain_max;
-    return left < room ? (size_t)left : room;
 }
 
 static transport_filled tls_fill_from(tls *t, out_queue *plain)
@@ -320,7 +345,7 @@ static transport_filled tls_fill_from(tls *t, out_queue *plain)
     while (t->on_wire < TLS_FLIGHT_OCTETS && t->on_wire < plain->octets) {
         uint32_t before = t->on_wire;
         if (out_is_full(&t->base.wire)) break;
-        size_t room = tls_record_room(t, plain->octets - before);
+        size_t room = tls_record_room(t, t->fresh, plain->octets - before);
         transport_filled filled =
             t->handshake ? tls_put_openssl(t, &from, room) : tls_put_own(t, &from, room);
         if (filled != TRANSPORT_FILLED) return filled;

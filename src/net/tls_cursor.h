@@ -10,6 +10,7 @@
 #ifdef SKUA_TLS
 
 #include <sys/types.h>
+#include <sys/uio.h>
 
 typedef struct tls_cursor {
     out_queue *queue;
@@ -28,12 +29,16 @@ size_t tls_cursor_pieces(const tls_cursor *c, size_t room, slice *pieces, size_t
 // Whether the next octets but skipped ones are a file's.
 bool tls_cursor_is_at_file(const tls_cursor *c, size_t skipped);
 
-// Copies octets, at most room of them, and goes on behind them. Those of a file that are not in the
-// kernel's memory are loaded elsewhere first: IO_COLD says that they are.
-// flight: remembers what has been loaded.
+enum { TLS_PLACES_MAX = 32 };
+
+// Copies octets to places, and goes on behind them. Octets of a file are read to many places at once;
+// octets of memory that come behind a file and would begin a place are left, since they can be used
+// where they lie. Those of a file that are not in the kernel's memory are loaded elsewhere first:
+// IO_COLD says that they are.
+// count: at least 1, at most TLS_PLACES_MAX.  flight: remembers what has been loaded.
 // Returns: how many; -1: a file is shorter than was said, or cannot be read.
 ssize_t tls_cursor_copy(tls_cursor *c, io_loop *loop, io_stream *stream, tls_flight *flight,
-                        char *to, size_t room);
+                        const struct iovec *places, unsigned count);
 
 #endif
 #endif

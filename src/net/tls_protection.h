@@ -79,6 +79,13 @@ static inline bool tls_protection_owes_update(const tls_protection *p)
            (p->keys[TLS_OPEN].sequence >= enough && !p->has_asked);
 }
 
+// How many records may be sealed before the key has protected enough.
+static inline uint64_t tls_protection_records_left(const tls_protection *p)
+{
+    uint64_t enough = p->contexts->records_per_key, sealed = p->keys[TLS_SEAL].sequence;
+    return sealed < enough ? enough - sealed : 0;
+}
+
 // Seals one record.
 // pieces: its content, one after the other, at most plain_max octets in all; each is read where it
 // lies. With one piece it may lie at record + TLS_HEADER_OCTETS, and is sealed in place.

@@ -291,6 +291,51 @@ static void test_out_releases_nothing_lent_at_once(void **state)
     block_store_deinit(&store);
 }
 
+// Octets that are copied go on in the queue's own block, in a segment of their own.
+static void test_out_takes_blocks(void **state)
+{
+    (void)state;
+    block_store store;
+    block_store_init(&store, 4);
+    out_queue out;
+    out_init(&out, &store, segments, SEGMENTS);
+    assert_true(out_copy(&out, slice_of("own")));
+    block *given = block_take(&store);
+    memcpy(given->data, "given", 5);
+    out_give(&out, &given, 5);
+    assert_null(given);
+    assert_true(out_copy(&out, slice_of("more")));
+    assert_int_equal(out.octets, 12);
+    assert_int_equal(out.count, 3);
+    assert_memory_equal(out_segment_at(&out, 1)->ptr, "given", 5);
+    assert_ptr_equal(out_segment_at(&out, 2)->ptr, out_segment_at(&out, 0)->ptr + 3);
+    out_pop(&out, 7);
+    assert_int_equal(store.out_count, 2);
+    out_pop(&out, 1);
+    assert_int_equal(store.out_count, 1);
+    assert_memory_equal(out_segment_at(&out, 0)->ptr, "more", 4);
+    out_deinit(&out);
+    block_store_deinit(&store);
+}
+
+static void test_out_says_how_many_segments_are_left(void **state)
+{
+    (void)state;
+    block_store store;
+    block_store_init(&store, 4);
+    out_queue out;
+    out_init(&out, &store, segments, SEGMENTS);
+    for (unsigned left = SEGMENTS - OUT_SEGMENTS_KEPT; left > 0; left--) {
+        assert_int_equal(out_segments_left(&out), left);
+        assert_false(out_is_full(&out));
+        out_lend(&out, slice_of("x"), NULL, NULL);
+    }
+    assert_true(out_is_full(&out));
+    assert_int_equal(out_segments_left(&out), 0);
+    out_deinit(&out);
+    block_store_deinit(&store);
+}
+
 static void push_from_release(void *user)
 {
     assert_true(out_copy(user, slice_of("more")));
@@ -321,6 +366,8 @@ int main(void)
         cmocka_unit_test(test_out_starts_its_block_again_when_empty),
         cmocka_unit_test(test_out_refuses_past_its_segments),
         cmocka_unit_test(test_out_releases_nothing_lent_at_once),
+        cmocka_unit_test(test_out_takes_blocks),
+        cmocka_unit_test(test_out_says_how_many_segments_are_left),
         cmocka_unit_test(test_out_takes_octets_from_a_release),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

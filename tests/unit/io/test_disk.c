@@ -255,6 +255,11 @@ static void test_page_cache_knows_what_is_there(const io_backend *backend)
     assert_int_equal(page_cache_read(r.file, octets, sizeof octets, 1048576), sizeof octets);
     for (uint64_t i = 0; i < sizeof octets; i++)
         assert_int_equal(octets[i], pattern(1048576 + i));
+    static char parts[2][65536];
+    struct iovec places[] = { { parts[0], 1000 }, { parts[1], 64536 } };
+    assert_int_equal(page_cache_read_to(r.file, places, 2, 65536, 1048576), 65536);
+    assert_memory_equal(parts[0], octets, 1000);
+    assert_memory_equal(parts[1], octets + 1000, 64536);
     assert_true(page_cache_holds(r.file, 0, 0));
     // Less than was asked for is for those who may wait.
     assert_int_equal(page_cache_read(r.file, octets, sizeof octets, FILE_OCTETS - 10), -1);
