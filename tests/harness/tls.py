@@ -27,7 +27,7 @@ def certificate():
 
     folder = tempfile.mkdtemp(prefix="skua-tls-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return make(folder, "localhost", names="DNS:localhost,DNS:*.localhost,IP:127.0.0.1,IP:::1")
+    return make(folder, "localhost", names="DNS:localhost,DNS:*.many.test,IP:127.0.0.1,IP:::1")
 
 
 def server_words(transport=None):

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+//
+// A server that tells how it was spoken to over TLS, and takes other certificates, so that the
+// end-to-end tests can see what becomes of connections.
+
+#include "options.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static skua_server *server;
+static skua_config config; // the records and tickets that were asked for
+static atomic_uint hellos; // that asked for another name than the certificate has
+
+static void must(skua_status status)
+{
+    if (status == SKUA_OK || status == SKUA_ECLOSED) return;
+    (void)fprintf(stderr, "secure: unexpected status: %s\n", skua_status_text(status));
+    abort();
+}
+
+// Counts who asks for a name that is not known, and gives the usual certificate.
+static skua_tls_identity *count_hello(skua_slice server_name, void *user)
+{
+    (void)user;
+    if (server_name.len) atomic_fetch_add(&hellos, 1);
+    return NULL;
+}
+
+// GET /tls: a line for each fact.
+static void tell(skua_request *request, void *user)
+{
+    (void)user;
+    skua_tls_info info = { .version = "none", .cipher = "none" };
+    bool secure = skua_request_tls(request, &info);
+    char text[512];
+    int len = snprintf(text, sizeof text,
+                       "scheme %s\nsecure %d\nversion %s\ncipher %s\nname %.*s\nprotocol %.*s\n"
+                       "resumed %d\nworker %u\n",
+                       skua_request_scheme(request), secure, info.version, info.cipher,
+                       (int)info.server_name.len, info.server_name.ptr, (int)info.protocol.len,
+                       info.protocol.ptr, info.is_resumed,
+                       skua_worker_index(skua_request_worker(request)));
+    must(skua_respond(request, 200, "text/plain", (skua_slice){ text, (size_t)len }));
+}
+
+// GET /hellos: how many have been counted.
+static void tell_hellos(skua_request *request, void *user)
+{
+    (void)user;
+    char text[16];
+    int len = snprintf(text, sizeof text, "%u", atomic_load(&hellos));
+    must(skua_respond(request, 200, "text/plain", (skua_slice){ text, (size_t)len }));
+}
+
+// GET /large: as much as several flights hold.
+static void give_much(skua_request *request, void *user)
+{
+    static char much[1 << 20];
+    (void)user;
+    must(skua_respond_borrowed(request, 200, "text/plain", (skua_slice){ much, sizeof much }, NULL,
+                               NULL));
+}
+
+// GET /reload?cert=FILE&key=FILE: 200, or 400 and the sentence about why not.
+static void reload(const skua_request *request, skua_slice content, skua_reply *reply, void *user)
+{
+    (void)content;
+    (void)user;
+    char cert[512], key[512], why[512] = "";
+    skua_slice cert_file = skua_request_query_param(request, "cert");
+    skua_slice key_file = skua_request_query_param(request, "key");
+    (void)snprintf(cert, sizeof cert, "%.*s", (int)cert_file.len, cert_file.ptr);
+    (void)snprintf(key, sizeof key, "%.*s", (int)key_file.len, key_file.ptr);
+    skua_tls_certificate pair = { .file = cert, .key_file = key };
+    skua_tls_desc desc = config.tls;
+    desc.certificates = &pair;
+    desc.certificate_count = 1;
+    skua_status status = skua_tls_reload(server, &desc, why, sizeof why);
+    must(
+        skua_reply_give(reply, status ? 400 : 200, "text/plain", (skua_slice){ why, strlen(why) }));
+}
+
+int main(int argc, char **argv)
+{
+    config = (skua_config){ .hosts = "*", .tls.choose = count_hello };
+    for (int i = 1; i + 1 < argc; i += 2) {
+        if (strcmp(argv[i], "--records") == 0) config.tls.records = argv[i + 1];
+        if (strcmp(argv[i], "--tickets") == 0) config.tls.ticket_file = argv[i + 1];
+    }
+    server = server_with_options(&config, argc, argv);
+    if (skua_route(server, "GET /tls", tell, NULL) ||
+        skua_route(server, "GET /hellos", tell_hellos, NULL) ||
+        skua_route(server, "GET /large", give_much, NULL) ||
+        skua_route_blocking(server, "GET /reload", reload, NULL))
+        return 1;
+    return server_serve(server, "secure");
+}
