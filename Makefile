@@ -93,9 +93,9 @@ unit: build/.tools-test build/asan/.built
 
 # Tests of what crosses threads, under the thread sanitizer.
 TSAN_SCENARIOS := threads connections
-TSAN_UNITS := io/disk $(addprefix thread/,mailbox thread_pool gate) log/log disk/watch \
+TSAN_UNITS := io/disk $(addprefix thread/,mailbox thread_pool gate) log/log disk/watch net/tls_reload \
     $(addprefix exchange/,blocking ticket) $(addprefix server/,backend server stop post failure threads file)
-TSAN_TESTS := workers accept threads cold_disk
+TSAN_TESTS := workers accept threads cold_disk program_tls
 tsan: build/.tools-test build/tsan/build.ninja
 	@cmake --build build/tsan -j $(JOBS) --target skua echo rules threads workers $(subst /,_test_,$(TSAN_UNITS)) \
 	    $(TSAN_SCENARIOS:%=scenarios_test_%)

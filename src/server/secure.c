@@ -23,6 +23,7 @@ static void secure_explain(const char *sentence, char *why, size_t room)
 struct secure_server {
     pthread_mutex_t changing;     // held while the context is replaced
     tls_context *context;         // NULL: it could not be made
+    bool is_missed;               // it was replaced while no worker could be told
     skua_status status;           // why
     char why[TLS_WHY_OCTETS];     // the sentence about that
     char warning[TLS_WHY_OCTETS]; // the first; empty: nothing is unwise
@@ -173,9 +174,9 @@ static void secure_change(skua_worker *self, void *user)
     tls_context_unref(context);
 }
 
-// Fails only when memory ran out or the server ends; then some workers have the new context, and all
-// that are opened later.
-static skua_status secure_change_all(skua_server *server, tls_context *context)
+// Fails only when memory ran out; then some workers have the new context, and all that are opened
+// later.
+static skua_status secure_tell_all(skua_server *server, tls_context *context)
 {
     skua_status failed = SKUA_OK;
     for (unsigned i = 0; i < server->worker_count; i++) {
@@ -185,6 +186,27 @@ static skua_status secure_change_all(skua_server *server, tls_context *context)
         if (status != SKUA_ECLOSED) failed = status;
     }
     return failed;
+}
+
+// While the gate is closed, workers are being opened or freed and must not be looked at.
+static skua_status secure_change_all(skua_server *server)
+{
+    secure_server *s = server->secure;
+    s->is_missed = !gate_enter(&server->running);
+    if (s->is_missed) return SKUA_OK;
+    skua_status status = secure_tell_all(server, s->context);
+    gate_leave(&server->running);
+    return status;
+}
+
+skua_status secure_catch_up(skua_server *server)
+{
+    secure_server *s = server->secure;
+    if (!s) return SKUA_OK;
+    (void)pthread_mutex_lock(&s->changing);
+    skua_status status = s->is_missed ? secure_change_all(server) : SKUA_OK;
+    (void)pthread_mutex_unlock(&s->changing);
+    return status;
 }
 
 skua_status skua_tls_reload(skua_server *server, const skua_tls_desc *desc, char *why,
@@ -206,7 +228,7 @@ skua_status skua_tls_reload(skua_server *server, const skua_tls_desc *desc, char
     } else {
         tls_context *before = s->context;
         s->context = context;
-        status = secure_change_all(server, context);
+        status = secure_change_all(server);
         if (status) secure_explain("out of memory", why, why_room);
         tls_context_unref(before);
     }
@@ -254,6 +276,12 @@ skua_status secure_open_worker(server_worker *w)
 void secure_close_worker(server_worker *w)
 {
     (void)w;
+}
+
+skua_status secure_catch_up(skua_server *server)
+{
+    (void)server;
+    return SKUA_OK;
 }
 
 transport *secure_accept(server_worker *w)

@@ -22,6 +22,10 @@ skua_status secure_check(skua_server *server);
 skua_status secure_open_worker(server_worker *w);
 void secure_close_worker(server_worker *w);
 
+// Gives workers what a reload has changed between their opening and the gate's (server->running).
+// Errors: SKUA_ENOMEM.
+skua_status secure_catch_up(skua_server *server);
+
 // The server's side of a connection; NULL when memory ran out.
 transport *secure_accept(server_worker *w);
 

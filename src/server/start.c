@@ -409,6 +409,7 @@ __attribute__((cold)) skua_status server_prepare(skua_server *server, server_nee
     server->hands_off = server->asks_handoff && need.workers > 1;
     status = server_open(server, need.workers);
     if (!status) status = server_staff_chosen(server, need);
+    if (!status) status = secure_catch_up(server);
     if (!status && !server_is_to_stop(server)) status = server_listen_all(server);
     if (status) return server_fail_start(server, status);
     server->reserve = reserve_add_server(server->config.files_reserve);

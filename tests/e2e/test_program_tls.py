@@ -591,6 +591,24 @@ def test_an_own_certificate_is_renewed_by_sighup(secure, home, tmp_path):
     assert shown_at(site.address) == fingerprint(own(home).read_text())
 
 
+def test_an_own_certificate_is_renewed_while_it_is_served(secure, home, tmp_path):
+    kept(secure, home)
+    expiring = make(tmp_path, days=(-1, 30 + 6 / DAY))  # it may be kept for six seconds
+    put(home, expiring)
+    site = secure("--tls")
+    assert eventually(lambda: shown_at(site.address) == fingerprint(own(home).read_text()) != expiring.fingerprint)
+
+
+def test_reloads_while_the_server_ends(secure, made):
+    for number in (signal.SIGTERM, signal.SIGINT):
+        site = secure(*made["ec"].options)
+        assert says(site, "serves")
+        for _ in range(50):
+            site.signal(signal.SIGHUP)
+        site.signal(number)
+        site.judge_end()
+
+
 def test_certificates_change_under_load_and_no_request_fails(secure, made, pair):
     site = secure(*pair.options, "--log", "none")
     trusted = trusting(pair.cert, made["other"].cert, made["ec"].cert)
