@@ -297,15 +297,15 @@ static void https_look_again(void)
     if ((has_settled && !https_same(&now, &https.loaded)) || https_has_to_renew()) https_reload();
 }
 
-// An octet in the pipe asks for a reload, and its end is the thread's.
+// Octets in the pipe ask for a reload, one for all that have come; its end is the thread's.
 static void *https_run(void *user)
 {
     struct pollfd wake = { .fd = https.wake[0], .events = POLLIN };
     (void)user;
     for (;;) {
-        char octet;
+        char asked[256];
         if (poll(&wake, 1, HTTPS_LOOK_MS) <= 0) https_look_again();
-        else if (read(https.wake[0], &octet, 1) == 1) https_reload();
+        else if (read(https.wake[0], asked, sizeof asked) > 0) https_reload();
         else return NULL;
     }
 }
