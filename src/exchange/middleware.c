@@ -122,6 +122,8 @@ static uint64_t middleware_concerned(const middleware_set *set, const skua_reque
 // Enters the next one. Returns whether it has passed the request on.
 static bool middleware_enter(skua_request *r)
 {
+    SKUA_ASSERT(r->passing != MIDDLEWARE_INSIDE && r->passing != MIDDLEWARE_DONE);
+    SKUA_ASSERT(!(r->entered & r->concerned));
     unsigned i = (unsigned)__builtin_ctzll(r->concerned);
     const skua_middleware *m = &r->worker->middleware->items[i].hooks;
     r->concerned &= r->concerned - 1;
@@ -171,6 +173,7 @@ static const skua_middleware *middleware_last(const skua_request *r, uint64_t *l
 
 void middleware_head(skua_request *r, int status)
 {
+    SKUA_ASSERT(r->entered);
     request_set_responding(r, RESPONSE_HEADING);
     for (uint64_t left = r->entered; left;) {
         const skua_middleware *m = middleware_last(r, &left);

@@ -102,6 +102,8 @@ static void stream_free(void *user)
 // Queued octets are counted; the connection sends them at the end of the turn.
 static void stream_queued(skua_request *r, uint64_t octets)
 {
+    SKUA_ASSERT(r->responding == RESPONSE_PUSHED);
+    SKUA_ASSERT(r->pull_left < 0 || octets <= (uint64_t)r->pull_left);
     r->sent_octets += octets;
     if (r->pull_left >= 0) r->pull_left -= (int64_t)octets;
     if (stream_room(r) < stream_limit(r) / 2) stream_want(r, 0);
@@ -227,6 +229,7 @@ skua_status skua_finish(skua_request *r)
 
 void tunnel_end_input(skua_request *r)
 {
+    SKUA_ASSERT(r->reading == READING_TUNNEL && r->push >= PUSH_TUNNEL);
     content_end(r);
     if (r->push >= PUSH_TUNNEL_DONE && !request_is_answered(r))
         request_set_responding(r, RESPONSE_QUEUED);

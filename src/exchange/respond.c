@@ -370,6 +370,7 @@ __attribute__((cold)) static void respond_log_too_long(skua_request *r)
 
 void respond_finish(skua_request *r)
 {
+    SKUA_ASSERT(r->responding >= RESPONSE_PULLED && !request_is_answered(r));
     if (r->pull_left > 0) {
         respond_break(r);
         return;

@@ -58,6 +58,7 @@ spool *spool_new(skua_request *r, spool_settled_fn *settled, void *user)
 
 static void spool_free(spool *s)
 {
+    SKUA_ASSERT(s->orphan && !s->busy);
     if (s->file) skua_file_unref(s->file);
     else if (s->job.fd >= 0) (void)close(s->job.fd);
     counted_free(s->job.octets);
@@ -119,8 +120,8 @@ static void spool_take_buffer(spool *s)
 // While the helper wrote, the request may have gone, and more content may have come.
 static void spool_written(skua_worker *w, void *user)
 {
-    (void)w;
     spool *s = user;
+    SKUA_ASSERT(s->busy && s->worker == w);
     s->busy = false;
     spool_take_buffer(s);
     s->job.offset += s->job.len;
@@ -139,6 +140,7 @@ static void spool_written(skua_worker *w, void *user)
 static void spool_write(spool *s)
 {
     if (s->busy || s->len == 0 || s->status) return;
+    SKUA_ASSERT(s->in_file && !s->job.octets);
     s->job.octets = s->octets;
     s->job.len = s->len;
     s->job.room = s->room;
@@ -171,6 +173,7 @@ static bool spool_reserve(spool *s, size_t need)
 
 void spool_add(spool *s, slice octets)
 {
+    SKUA_ASSERT(s->request && !s->ended);
     bool kept = !s->status && spool_reserve(s, s->len + octets.len);
     if (!kept || !s->in_file) skua_content_consume(s->request, octets.len);
     if (!kept) {
@@ -193,6 +196,7 @@ void spool_to_file(spool *s)
 
 void spool_end(spool *s)
 {
+    SKUA_ASSERT(!s->ended);
     s->ended = true;
     spool_settle(s);
 }
@@ -249,6 +253,7 @@ void spool_free_all(skua_request *r)
 {
     while (r->spools) {
         spool *s = r->spools;
+        SKUA_ASSERT(!s->request); // it has been let go
         r->spools = s->next;
         s->orphan = true;
         if (!s->busy) spool_free(s);
