@@ -29,8 +29,8 @@ def hello(tmp_path_factory):
     prefix = tmp_path_factory.mktemp("installed")
     servers = ROOT / "tests/servers"
     run(["cmake", "--install", RELEASE, "--prefix", prefix])
-    run([compiler_path(), "-std=c17", "-O2", "-D_GNU_SOURCE", "-I", prefix / "include", servers / "hello.c", servers / "options.c",
-         next(prefix.rglob("libskua.a")), "-lssl", "-lcrypto", "-pthread", "-o", prefix / "hello"])
+    run([compiler_path(), "-std=c17", "-O2", "-D_GNU_SOURCE", "-I", prefix / "include",
+         servers / "hello.c", servers / "options.c", servers / "tls_options.c", next(prefix.rglob("libskua.a")), "-lssl", "-lcrypto", "-pthread", "-o", prefix / "hello"])
     return prefix / "hello"
 
 
