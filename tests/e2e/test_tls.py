@@ -132,6 +132,11 @@ def test_renegotiation_is_refused(served):
     assert served.get("/tls").status == 200
 
 
+def test_no_ticket_allows_early_data(served):
+    said = s_client(served, "-tls1_3", send=[0.3, request("/tls"), 0.5], quiet=False)
+    assert said.count(b"Max Early Data: 0") == 1  # and so one ticket
+
+
 @pytest.mark.parametrize("ask", [b"k\n", b"K\n"])
 def test_a_client_changes_its_keys(served, ask):
     """K asks for the server's update too."""
