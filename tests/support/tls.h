@@ -13,6 +13,7 @@ void tls_memory_hook(void);
 // The allocation after so many more fails, and each after it; tls_memory_relax ends that.
 void tls_memory_fail_after(unsigned allocations);
 void tls_memory_relax(void);
+void tls_memory_go_on(void);        // as before tls_memory_relax, and counts on
 unsigned tls_memory_failures(void); // since tls_memory_fail_after
 
 // How many of the blocks that are in use hold the octets; how many have held them when they were freed.
