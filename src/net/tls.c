@@ -372,8 +372,8 @@ static transport_filled tls_fill(transport *base, out_queue *plain, bool ends)
     tls *t = tls_of(base);
     bool has_octets = plain && plain->octets;
     if (t->stage != TLS_IS_OPEN || (!has_octets && !ends)) return TRANSPORT_FILLED;
-    if (base->wire.octets || t->has_ended || (base->stream->flags & IO_COLD))
-        return TRANSPORT_FILLED;
+    bool waits = t->on_wire && base->wire.octets; // a ticket alone may go with what follows it
+    if (waits || t->has_ended || (base->stream->flags & IO_COLD)) return TRANSPORT_FILLED;
     if (!tls_take_flight(t)) return TRANSPORT_NO_MEMORY;
     transport_filled filled = has_octets ? tls_fill_from(t, plain) : TRANSPORT_FILLED;
     if (filled == TRANSPORT_FILLED && ends && (!has_octets || t->on_wire == plain->octets))

@@ -148,9 +148,30 @@ static void tls_key_told(const SSL *ssl, const char *line)
     }
 }
 
+// OpenSSL 3.0 writes each octet of each secret by sprintf, five secrets in all, which is a tenth of a
+// handshake, but only while there is a callback. So there is one from the server's Finished on, whose
+// secrets follow it, and in the steps behind that, where the client's comes. A log gets all of them.
+static void tls_tell_keys(const tls_handshake *h, bool tells)
+{
+    const tls_acceptor *acceptor = h->choice.acceptor;
+    bool is_logged = acceptor->context->keylog >= 0;
+    SSL_CTX_set_keylog_callback(acceptor->ssl, tells || is_logged ? tls_key_told : NULL);
+}
+
+static void tls_message_passed(int is_written, int version, int type, const void *message,
+                               size_t len, SSL *ssl, void *user)
+{
+    (void)version;
+    (void)user;
+    bool is_finished = is_written && type == SSL3_RT_HANDSHAKE && len > 0 &&
+                       *(const uint8_t *)message == SSL3_MT_FINISHED;
+    if (is_finished) tls_tell_keys(SSL_get_app_data(ssl), true);
+}
+
 void tls_handshake_prepare(tls_acceptor *acceptor)
 {
-    SSL_CTX_set_keylog_callback(acceptor->ssl, tls_key_told);
+    if (acceptor->context->records_by_openssl && acceptor->context->keylog < 0) return;
+    SSL_CTX_set_msg_callback(acceptor->ssl, tls_message_passed);
 }
 
 // ---- Steps ----
@@ -210,6 +231,7 @@ tls_step tls_handshake_step(tls_handshake *h, const char **octets, size_t *len)
     tls_step first = tls_look_at_first(h, *octets, *len);
     if (first != TLS_STEP_MORE) return first;
     tls_handshake_lend(h, *octets, *len);
+    tls_tell_keys(h, h->counts);
     ERR_clear_error();
     int result = SSL_do_handshake(h->ssl);
     *octets = h->in;

@@ -39,7 +39,7 @@ typedef struct transport_table {
     // *plain: set with OCTETS.
     transport_news (*read)(transport *t, transport_input *input, slice *plain);
 
-    // Puts octets of the session's queue, which stay in it, on the wire, if the wire is empty.
+    // Puts octets of the session's queue, which stay in it, on the wire, if none of them is on it.
     // plain: NULL while there is no session.
     // ends: the transport's end is to follow the queue's last octet.
     transport_filled (*fill)(transport *t, out_queue *plain, bool ends);
