@@ -190,8 +190,9 @@ static transport_news tls_read_openssl(tls *t, transport_input *from, slice *pla
     int result = SSL_read_ex(ssl, t->worker->plain, sizeof t->worker->plain, &n);
     int error = result == 1 ? SSL_ERROR_NONE : SSL_get_error(ssl, result);
     ERR_clear_error();
-    from->octets += from->len - t->handshake->in_len;
-    from->len = t->handshake->in_len;
+    size_t used = from->len - t->handshake->in_len;
+    if (used) from->octets += used; // there may be no octets at all
+    from->len -= used;
     tls_handshake_lend(t->handshake, NULL, 0);
     if (t->handshake->no_memory) return tls_broken(t);
     *plain = slice_make(t->worker->plain, n);

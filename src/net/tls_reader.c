@@ -173,6 +173,14 @@ static tls_read reader_handshake(tls_reader *r, tls_protection *p, slice content
     return reader_end(r, TLS_READ_NO_MEMORY, TLS_ALERT_INTERNAL_ERROR);
 }
 
+static tls_read reader_without_data(tls_reader *r, tls_protection *p, uint8_t type, slice content)
+{
+    if (type == TLS_CONTENT_APPLICATION) return TLS_READ_MORE;
+    if (type == TLS_CONTENT_ALERT) return reader_alert(r, content);
+    if (type == TLS_CONTENT_HANDSHAKE) return reader_handshake(r, p, content);
+    return reader_fault(r, TLS_ALERT_UNEXPECTED_MESSAGE);
+}
+
 static tls_read reader_content(tls_reader *r, tls_protection *p, uint8_t type, slice content,
                                slice *plain)
 {
@@ -185,11 +193,9 @@ static tls_read reader_content(tls_reader *r, tls_protection *p, uint8_t type, s
         *plain = content;
         return TLS_READ_DATA;
     }
-    if (++r->records_without_data > TLS_RECORDS_WITHOUT_DATA_MAX)
-        return reader_fault(r, TLS_ALERT_UNEXPECTED_MESSAGE);
-    if (type == TLS_CONTENT_APPLICATION) return TLS_READ_MORE;
-    if (type == TLS_CONTENT_ALERT) return reader_alert(r, content);
-    if (type == TLS_CONTENT_HANDSHAKE) return reader_handshake(r, p, content);
+    tls_read read = reader_without_data(r, p, type, content);
+    if (read != TLS_READ_MORE || ++r->records_without_data <= TLS_RECORDS_WITHOUT_DATA_MAX)
+        return read;
     return reader_fault(r, TLS_ALERT_UNEXPECTED_MESSAGE);
 }
 

@@ -160,6 +160,15 @@ def test_close_notify_and_what_follows_it(served):
         assert client.alert() == CLOSE_NOTIFY
 
 
+def test_close_notify_behind_records_without_data(served):
+    """It is the end, and none of them."""
+    with Rules(served) as client:
+        for _ in range(EMPTY_MAX):
+            client.record(OCTETS, b"")
+        client.record(ALERT, bytes([1, CLOSE_NOTIFY]))
+        assert client.alert() == CLOSE_NOTIFY
+
+
 def test_user_canceled_is_a_warning(served):
     """RFC 8446 §6.1: close_notify follows it."""
     with Rules(served) as client:

@@ -145,7 +145,7 @@ static void talk_step(talk *t)
 {
     char line[128];
     slice got = sim_client_received(t->end);
-    tls_peer_feed(&t->peer, slice_from(got, t->fed));
+    if (got.len > t->fed) tls_peer_feed(&t->peer, slice_from(got, t->fed));
     t->fed = got.len;
     if (t->peer.is_open && !t->asked && !t->peer.failed) {
         int len =
