@@ -134,6 +134,8 @@ class Loads:
         argv = [self.client_path, "--port", server.port, "--connections", connections or workload.connections,
                 "--request", path, "--seconds", seconds]
         argv += ["--tls"] * workload.tls + ["--close"] * workload.close
+        if workload.client == "idle":  # what many handshakes at once hold would be counted as the idle connections'
+            argv += ["--pace", 8]
         if workload.is_open:
             argv += ["--rate", max(1, int(workload.share * self.capacity))]
         return subprocess.Popen(processes.pinned(processes.CLIENT_CORE, argv), stdin=subprocess.PIPE,
