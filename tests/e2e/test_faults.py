@@ -15,6 +15,7 @@ def few_descriptors():
     resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40))
 
 
+@pytest.mark.in_the_clear("connections wait in the kernel for a descriptor, and with them their handshakes")
 @pytest.mark.parametrize("words", [(), ("--workers", "3", "--accept", "handoff")], ids=["alone", "handoff"])
 def test_out_of_descriptors(serve, tmp_path, words):
     """Accepting pauses and resumes; who is connected is served meanwhile."""
@@ -47,6 +48,7 @@ def test_out_of_descriptors(serve, tmp_path, words):
         assert site.get("/b.txt").content == b"y"
 
 
+@pytest.mark.in_the_clear("connections wait in the kernel for a descriptor, and with them their handshakes")
 def test_does_not_spin_without_descriptors(serve, tmp_path):
     """While it waits for descriptors it uses next to no processor time."""
     (tmp_path / "a.txt").write_text("x")
