@@ -23,7 +23,7 @@ OTHER_TESTS := requests files deadlines faults clients accept logs
 TLS_TESTS := requests answers content files clients threads
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-all tls-libraries forms dist install uninstall tidy unit tsan kqueue cross storms soak fuzz conformance bench bench-compare bench-micro bench-seeds map format clean FORCE
+.PHONY: help run build test test-all tls-libraries tls-scan forms dist install uninstall tidy unit tsan kqueue cross storms soak fuzz conformance bench bench-compare bench-micro bench-seeds map format clean FORCE
 
 help:
 	@echo "make run [DIR=folder] [PORT=n]   install what is missing, build, and serve a folder"
@@ -36,6 +36,7 @@ help:
 	@echo "make tidy                        the checks of tools/tidy.py"
 	@echo "make tsan                        what crosses threads, under the thread sanitizer"
 	@echo "make tls-libraries               TLS with OpenSSL 3.5, OpenSSL 4.0 and AWS-LC, built from their sources"
+	@echo "make tls-scan                    testssl.sh and sslyze look at skua over TLS"
 	@echo "make soak [MINUTES=10]           the stress tests, for that long"
 	@echo "make fuzz [FUZZ_SECONDS=60]      every fuzz target for that long"
 	@echo "make conformance SUITES=folder   suites of other projects, whole and an octet at a time"
@@ -170,9 +171,13 @@ tls-libraries: build/.tools-test
 	    SKUA_BUILD=build/with-$$name $(PYTEST) tests/e2e/test_tls.py || exit 1; \
 	done
 
+# Their findings are about the program that is installed.
+tls-scan: build/.tools-scan build/release/.built
+	@build/venv/bin/python tests/conformance/scan.py
+
 test-all: test
 	@$(MAKE) --no-print-directory cross
-	@$(MAKE) --no-print-directory tls-libraries
+	@$(MAKE) --no-print-directory tls-libraries tls-scan
 	@SKUA_BACKEND=other $(PYTEST_MANY) tests/e2e
 	@for transport in tls tls-openssl tls-1.2; do \
 	    SKUA_TRANSPORT=$$transport $(PYTEST_MANY) tests/e2e || exit 1; \

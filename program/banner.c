@@ -57,7 +57,8 @@ static void banner_show_network(const char *address, bool is_secure, const banne
     if (others.count) (void)fputc(',', stderr);
 }
 
-static void banner_show_addresses(const skua_server *server, const banner_paint *paint)
+static void banner_show_addresses(const skua_server *server, bool redirects,
+                                  const banner_paint *paint)
 {
     const char *address;
     for (size_t i = 0; (address = skua_server_address(server, i)); i++) {
@@ -65,11 +66,12 @@ static void banner_show_addresses(const skua_server *server, const banner_paint 
         bool is_secure = skua_server_address_is_secure(server, i);
         address_write_url(address, is_secure, url);
         (void)fprintf(stderr, " %s %s%s%s", i ? "and" : "at", paint->url, url, paint->off);
+        if (redirects && !is_secure) (void)fputs(" (which sends there)", stderr);
         if (address_is_every(address)) banner_show_network(address, is_secure, paint);
     }
 }
 
-void banner_show(const skua_server *server, const char *dir)
+void banner_show(const skua_server *server, const char *dir, bool redirects)
 {
     banner_paint paint = banner_paint_of_terminal();
     char path[BANNER_PATH_OCTETS];
@@ -77,7 +79,7 @@ void banner_show(const skua_server *server, const char *dir)
     banner_write_dir(dir, path);
     (void)fprintf(stderr, "%sskua%s %s serves %s%s%s", paint.name, paint.off, skua_version(),
                   paint.dir, path, paint.off);
-    banner_show_addresses(server, &paint);
+    banner_show_addresses(server, redirects, &paint);
     (void)fprintf(stderr, " with %u worker%s (%s).%s\n", workers, workers == 1 ? "" : "s",
                   skua_server_backend(server), isatty(STDERR_FILENO) ? " Ctrl-C stops it." : "");
 }

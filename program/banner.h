@@ -6,8 +6,8 @@
 
 #include <skua/skua.h>
 
-// Says it on standard error. dir: as it was given.
-void banner_show(const skua_server *server, const char *dir);
+// Says it on standard error. dir: as it was given. redirects: addresses of HTTP send to those of HTTPS.
+void banner_show(const skua_server *server, const char *dir, bool redirects);
 
 // Warns of the addresses that other machines can reach.
 void banner_warn(const skua_server *server);

@@ -115,7 +115,7 @@ static bool run(skua_server *server, const options *o)
     stop_on_signals(server, o->grace_ns, o->quiet, https_reload_soon);
     banner_warn(server);
     if (!o->quiet) {
-        banner_show(server, o->dir);
+        banner_show(server, o->dir, o->redirects);
         https_show();
     }
     bool stopped = skua_wait(server) == SKUA_OK;

@@ -9,6 +9,7 @@
 #ifdef SKUA_TLS
 
 #include "base/assert.h"
+#include "net/tls_library.h"
 
 #include <limits.h>
 #include <openssl/err.h>
@@ -152,12 +153,12 @@ static skua_status certificate_check_time(const X509 *x, const tls_source *sourc
     time_t now = (time_t)load->unix_s;
     char text[32], which[48] = "";
     if (number > 1) (void)snprintf(which, sizeof which, "number %d in ", number);
-    if (X509_cmp_time(X509_get0_notAfter(x), &now) < 0) {
+    if (tls_library_compare_time(X509_get0_notAfter(x), now) < 0) {
         certificate_write_time(X509_get0_notAfter(x), text);
         return tls_load_fail(load, SKUA_EINVAL, "the certificate %s%s expired on %s", which,
                              tls_source_name(source), text);
     }
-    if (X509_cmp_time(X509_get0_notBefore(x), &now) > 0) {
+    if (tls_library_compare_time(X509_get0_notBefore(x), now) > 0) {
         certificate_write_time(X509_get0_notBefore(x), text);
         return tls_load_fail(load, SKUA_EINVAL, "the certificate %s%s is not valid before %s",
                              which, tls_source_name(source), text);

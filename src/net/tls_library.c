@@ -311,6 +311,11 @@ bool tls_library_finish(SSL *ssl, uint64_t *records)
     return sent;
 }
 
+int tls_library_compare_time(const ASN1_TIME *time, time_t unix_s)
+{
+    return X509_cmp_time(time, &unix_s);
+}
+
 // It knows no max_fragment_length, and refuses no client for asking.
 uint16_t tls_library_plain_max(const SSL *ssl)
 {
@@ -325,6 +330,11 @@ bool tls_library_finish(SSL *ssl, uint64_t *records)
     (void)ssl;
     (void)records; // everything has been sent, and counted
     return true;
+}
+
+int tls_library_compare_time(const ASN1_TIME *time, time_t unix_s)
+{
+    return ASN1_TIME_cmp_time_t(time, unix_s);
 }
 
 uint16_t tls_library_plain_max(const SSL *ssl)

@@ -13,6 +13,14 @@
 
 #include <openssl/evp.h>
 #include <openssl/ssl.h>
+#include <time.h>
+
+// The option by which a client that puts ChaCha20 first gets it, whatever the server's order.
+#ifdef SSL_OP_PRIORITIZE_CHACHA
+#define TLS_LIBRARY_PREFERS_CHACHA SSL_OP_PRIORITIZE_CHACHA
+#else
+#define TLS_LIBRARY_PREFERS_CHACHA 0 // AWS-LC has no such option
+#endif
 
 // A cipher by its name in OpenSSL, as "AES-128-GCM", looked up once for the many contexts that are
 // made with it.  Returns: NULL when memory ran out, or when the library does not have it.
@@ -62,6 +70,9 @@ bool tls_library_finish(SSL *ssl, uint64_t *records);
 
 // Octets of a record's content at most: 16384, or less by max_fragment_length (RFC 6066).
 uint16_t tls_library_plain_max(const SSL *ssl);
+
+// Returns: below, at or above 0 as time is before, at or after that second.
+int tls_library_compare_time(const ASN1_TIME *time, time_t unix_s);
 
 // hooks: lives as long as ssl and each SSL of it.
 void tls_library_hook(SSL_CTX *ssl, tls_library_hooks *hooks);

@@ -101,10 +101,13 @@ static bool self_signed_set_times(X509 *x, int64_t unix_s)
 static bool self_signed_set_subject(X509 *x)
 {
     static const unsigned char name[] = "Skua, for development";
-    X509_NAME *subject = X509_get_subject_name(x);
-    return X509_NAME_add_entry_by_NID(subject, NID_commonName, MBSTRING_ASC, name, -1, -1, 0) ==
-               1 &&
-           X509_set_issuer_name(x, subject) == 1;
+    X509_NAME *subject = X509_NAME_new();
+    bool done =
+        subject &&
+        X509_NAME_add_entry_by_NID(subject, NID_commonName, MBSTRING_ASC, name, -1, -1, 0) == 1 &&
+        X509_set_subject_name(x, subject) == 1 && X509_set_issuer_name(x, subject) == 1;
+    X509_NAME_free(subject);
+    return done;
 }
 
 static bool self_signed_fill(X509 *x, EVP_PKEY *key, GENERAL_NAMES *names, int64_t unix_s)

@@ -46,6 +46,15 @@ def test_implementation_with_tls_compiles_clean(folder, compiler, standard, leve
     assert answers(folder / name) == b"Hello, World!"
 
 
+def test_the_program_without_tls_says_so_when_it_is_asked_for(folder, tmp_path):
+    program, sources = folder / "without-tls", sorted((ROOT / "program").glob("*.c"))
+    words = ["cc", "-std=c17", "-D_GNU_SOURCE", "-I", ROOT / "include", *sources, folder / "impl.o", "-lpthread", "-o", program]
+    run(words)
+    for asked in (["--tls"], ["--cert", "a.pem", "--key", "a.key"], ["--tls-listen", "0"]):
+        done = subprocess.run([program, tmp_path, *asked], capture_output=True, text=True, timeout=20, check=False)
+        assert (done.returncode, done.stderr) == (1, "skua: this skua was built without TLS, for want of OpenSSL 3.0 or later\n")
+
+
 @pytest.mark.parametrize("standard", ["c11", "gnu17", "c2x"])
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 def test_declarations_compile_clean(folder, compiler, standard):

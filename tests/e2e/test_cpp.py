@@ -4,7 +4,8 @@
 import time
 
 import pytest
-from server import eventually, numbered
+from certificates import SecureConnection, make, trusting
+from server import eventually, free_port, numbered
 from wire import posted, request
 
 pytestmark = pytest.mark.in_the_clear("the server has no option for it; the transport is below the wrapper")
@@ -41,6 +42,21 @@ def test_parameters(cpp):
 @pytest.mark.parametrize("path", ["/square/x", "/square/12x", "/square/99999999999", "/square/1?plus=", "/flag?on=yes"])
 def test_bad_parameters_are_400(cpp, path):
     assert cpp.get(path).status == 400
+
+
+def test_how_a_request_came(launch, tmp_path):
+    port, pair = free_port(), make(tmp_path, authority=True)
+    server = launch(numbered, "cpp", "--tls-port", port, "--cert", pair.cert, "--key", pair.key)
+    assert server.get("/tls").content == b"http in the clear"
+    assert server.get("/blocking-tls").content == b"in the clear"
+    for shows, client in ((False, " 0"), (True, "CN=a 32")):
+        context = trusting(pair.cert)
+        if shows:
+            context.load_cert_chain(pair.cert, pair.key)
+        with SecureConnection(("127.0.0.1", port), context) as connection:
+            cipher = connection.socket.cipher()[0]
+            assert connection.get("/tls").content.decode() == f"https secure TLSv1.3 {cipher} localhost {client}"
+            assert connection.get("/blocking-tls").content.decode() == f"secure TLSv1.3 {cipher} localhost {client}"
 
 
 def test_status_fields_cookies(cpp):

@@ -445,8 +445,8 @@ def test_the_log_tells_nothing_of_tls_for_what_came_in_the_clear(secure, home):
 @pytest.fixture
 def redirecting(secure, made):
     site = secure("--tls-listen", "0", "--redirect-http", "--hsts", "--host", "*", *made["ec"].options)
-    port = int(re.search(r"https://127\.0\.0\.1:(\d+)", says(site, "serves") and site.error_text()).group(1))
-    return site, port
+    found = eventually(lambda: re.search(r"https://127\.0\.0\.1:(\d+) and", site.error_text()))
+    return site, int(found.group(1))
 
 
 @pytest.mark.parametrize("host, target, location", [
@@ -501,7 +501,7 @@ def test_the_redirect_is_at_port_80_beside_https(launch, folder, made):
         pytest.skip("port 80 is for the superuser")
     words = [SKUA, folder, "--listen", "127.83.75.85:443", "--redirect-http", *made["ec"].options]
     site = launch(Server, words, ("127.83.75.85", 443))
-    says(site, "at https://127.83.75.85 and http://127.83.75.85 with")
+    says(site, "at https://127.83.75.85 and http://127.83.75.85 (which sends there) with")
     with Connection(("127.83.75.85", 80)) as connection:
         assert connection.get("/a").get("location") == "https://localhost/a"
 
@@ -515,7 +515,7 @@ def test_the_usual_ports_of_every_address(folder, home, made):
     with process:
         said = [process.stderr.readline() for _ in range(3)]
         process.terminate()
-    assert any("at https://localhost and http://localhost with" in line for line in said), said
+    assert any("at https://localhost and http://localhost (which sends there) with" in line for line in said), said
 
 
 # ---- Reading certificates again ----

@@ -64,8 +64,21 @@ static skua::task<> slow(skua::request req, std::chrono::milliseconds pause)
     }
 }
 
+static std::string describe(const std::optional<skua::tls_info> &tls)
+{
+    if (!tls) return "in the clear";
+    std::string text = std::string(tls->version) + ' ' + std::string(tls->cipher) + ' ' + std::string(tls->server_name);
+    return text + ' ' + std::string(tls->client) + ' ' + std::to_string(tls->client_fingerprint.size());
+}
+
 static void add_plain(skua::server &app)
 {
+    app.get("/tls", [](skua::request &req) {
+        req.text(req.scheme(), req.is_secure() ? " secure " : " ", describe(req.tls()));
+    });
+    app.blocking("GET /blocking-tls", [](const skua::snapshot &asked, skua::reply &out) {
+        out.text((asked.is_secure() ? "secure " : "") + describe(asked.tls()));
+    });
     app.get("/hello/{name}", [](skua::request &req) { req.text("Hello, ", req.param("name"), "!"); });
     app.get("/square/{n}", [](skua::request &req) {
         int n = req.param<int>("n");
@@ -243,13 +256,24 @@ static int serve(const skua::config &config)
 
 int main(int argc, char **argv)
 {
-    std::string listen = "127.0.0.1:0";
+    std::string listen = "127.0.0.1:0", listen_tls;
+    skua_tls_certificate certificate{};
     skua::config config{ .hosts = "*", .workers = 1 };
     for (int i = 1; i + 1 < argc; i += 2) {
         if (std::strcmp(argv[i], "--port") == 0) listen = "127.0.0.1:" + std::string(argv[i + 1]);
+        if (std::strcmp(argv[i], "--tls-port") == 0) listen_tls = "127.0.0.1:" + std::string(argv[i + 1]);
+        if (std::strcmp(argv[i], "--cert") == 0) certificate.file = argv[i + 1];
+        if (std::strcmp(argv[i], "--key") == 0) certificate.key_file = argv[i + 1];
         if (std::strcmp(argv[i], "--workers") == 0) config.workers = skua::parse<unsigned>(argv[i + 1]).value_or(1);
     }
     config.listen = listen.c_str();
+    if (!listen_tls.empty()) {
+        config.tls.listen = listen_tls.c_str();
+        config.tls.certificates = &certificate;
+        config.tls.certificate_count = 1;
+        config.tls.clients.asking = SKUA_TLS_ASK;
+        config.tls.clients.ca_file = certificate.file;
+    }
     try {
         return serve(config);
     } catch (const std::exception &e) {

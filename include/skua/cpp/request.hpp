@@ -140,6 +140,29 @@ struct event {
     bool comment = false;
 };
 
+// How a request's connection is protected. Views live as long as the request.
+struct tls_info {
+    std::string_view version, cipher;       // "TLSv1.3", "TLS_AES_128_GCM_SHA256"
+    std::string_view server_name, protocol; // empty: none
+    std::string_view client;                // the subject of its certificate; empty: it has shown none
+    std::span<const unsigned char> client_fingerprint; // SHA-256
+    bool is_resumed = false;
+};
+
+namespace detail {
+
+inline std::optional<tls_info> tls_of(const skua_request *raw) noexcept
+{
+    skua_tls_info from;
+    if (!skua_request_tls(raw, &from)) return std::nullopt;
+    tls_info info{ from.version, from.cipher, view(from.server_name), view(from.protocol), view(from.client), {},
+                   from.is_resumed };
+    if (from.client_fingerprint) info.client_fingerprint = { from.client_fingerprint, SKUA_TLS_FINGERPRINT_OCTETS };
+    return info;
+}
+
+} // namespace detail
+
 // A view of a request; copying it copies a pointer. Empty (false) when the request is gone.
 class request {
 public:
@@ -169,6 +192,12 @@ public:
         char text[128];
         return std::string(text, skua_request_peer(raw(), text, sizeof text));
     }
+
+    bool is_secure() const { return skua_request_is_secure(raw()); }
+    std::string_view scheme() const { return skua_request_scheme(raw()); }
+
+    // Nothing when it came in the clear.
+    std::optional<tls_info> tls() const { return detail::tls_of(raw()); }
 
     // The first field of that name, or nothing.
     std::optional<std::string_view> field(const char *name) const { return detail::maybe(skua_request_field(raw(), name)); }

@@ -62,6 +62,8 @@ public:
     std::string_view path() const noexcept { return view(skua_request_path(raw_)); }
     std::string_view query() const noexcept { return view(skua_request_query(raw_)); }
     std::string_view content() const noexcept { return content_; }
+    bool is_secure() const noexcept { return skua_request_is_secure(raw_); }
+    std::optional<tls_info> tls() const noexcept { return detail::tls_of(raw_); }
     std::optional<std::string_view> field(const char *name) const noexcept { return detail::maybe(skua_request_field(raw_, name)); }
     std::optional<std::string_view> cookie(const char *name) const noexcept { return detail::maybe(skua_request_cookie(raw_, name)); }
     template <class T = std::string_view> T param(const char *name) const
@@ -160,6 +162,7 @@ struct config {
     skua_log_write *log_write = nullptr;
     void *log_user = nullptr;
     std::size_t memory_max = 0, log_buffer_max = 0;
+    skua_tls_desc tls{};
 
     operator skua_config() const noexcept
     {
@@ -192,6 +195,7 @@ struct config {
         c.log_user = log_user;
         c.memory_max = memory_max;
         c.log_buffer_max = log_buffer_max;
+        c.tls = tls;
         return c;
     }
 };
