@@ -360,7 +360,8 @@ def test_stalled_reader_holds_nothing_of_the_kernel(launch_rules, path, leaves):
 
 
 def test_slow_reader_of_what_is_in_the_kernel_gets_all(launch_rules):
-    rules = launch_rules(f"stall_timeout_ns={1000 * MS}", f"linger_timeout_ns={200 * MS}", "rate_octets_min=1000")
+    """The kernel opens a window by a segment of 64 KiB, so four reads may pass without an octet acknowledged."""
+    rules = launch_rules(f"stall_timeout_ns={3000 * MS}", f"linger_timeout_ns={200 * MS}", "rate_octets_min=1000")
     with rules.connect(receive_buffer=65536) as connection:
         connection.send(request("/watched/1000000", "Connection: close"))
         assert connection.head().status == 200
