@@ -2,6 +2,7 @@
 """Fixtures: servers, each stopped and judged at the end of what used it; and which tests are over TLS too."""
 
 import os
+import signal
 
 import pytest
 import tls
@@ -10,6 +11,8 @@ from server import numbered, program
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "in_the_clear(reason): makes no sense over TLS")
+    # Servers would inherit that it is ignored, as nohup leaves it, and a program keeps it so.
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     if tls.TRANSPORT:
         tls.trust(os.environ)
 
