@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+//
+// Decoding header blocks, RFC 7541.
+#ifndef SKUA_HTTP_HPACK_DECODE_H
+#define SKUA_HTTP_HPACK_DECODE_H
+
+#include "http/hpack_table.h"
+
+typedef enum hpack_event {
+    HPACK_FIELD,
+    HPACK_END,      // of the block
+    HPACK_FAULT,    // the block is none: COMPRESSION_ERROR
+    HPACK_NO_MEMORY // the decoder is not in step with the peer any more
+} hpack_event;
+
+typedef struct hpack_decoder {
+    hpack_table table;
+    const unsigned char *at, *end; // of the block
+    char *text;                    // strings that Huffman's code held; NULL: none yet
+    uint32_t text_room;
+    uint32_t table_octets_max;  // what the peer was told
+    uint32_t string_octets_max; // longer ones are not kept
+    uint32_t size_updates;      // that have come, in all blocks
+    uint8_t updates_left;       // that may come in this block; 0 behind its first field
+} hpack_decoder;
+
+// table_octets_max: SETTINGS_HEADER_TABLE_SIZE that the peer was told, or the protocol's 4,096 until
+// it has acknowledged that; at most HPACK_TABLE_OCTETS_MAX.
+// string_octets_max: a name or a value that is longer takes no memory; not less than
+// table_octets_max, which is taken if it is.
+void hpack_decoder_init(hpack_decoder *d, lease *memory, uint32_t table_octets_max,
+                        uint32_t string_octets_max);
+void hpack_decoder_deinit(hpack_decoder *d);
+
+// Begins a header block, which is complete and stays where it is until its end.
+void hpack_decoder_begin(hpack_decoder *d, slice block);
+
+// The next field of the block. Its slices are valid until the next call. After anything but FIELD,
+// the next call is hpack_decoder_begin; after a fault there is none.
+// Faults: an index of no entry; an integer that is cut or above 2^32 - 1; a string that is cut or no
+// Huffman code; a size update that is not at the block's beginning, above the limit, or the third
+// (RFC 7541 §4.2).
+// The caller counts fields' octets, and size_updates.
+hpack_event hpack_decoder_next(hpack_decoder *d, hpack_field *field);
+
+// Memory that it holds.
+static inline size_t hpack_decoder_octets(const hpack_decoder *d)
+{
+    return (size_t)d->table.room + d->text_room;
+}
+
+#endif

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+//
+// Judging fields. Each is judged once: when it comes as a literal.
+
+#include "http/hpack_field.h"
+
+#include "http/syntax.h"
+
+static hpack_token hpack_field_token(slice name)
+{
+    static const struct {
+        slice name;
+        hpack_token token;
+    } known[] = {
+        { { ":path", 5 }, HPACK_TOKEN_PATH },
+        { { ":method", 7 }, HPACK_TOKEN_METHOD },
+        { { ":scheme", 7 }, HPACK_TOKEN_SCHEME },
+        { { ":status", 7 }, HPACK_TOKEN_STATUS },
+        { { ":protocol", 9 }, HPACK_TOKEN_PROTOCOL },
+        { { ":authority", 10 }, HPACK_TOKEN_AUTHORITY },
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (slice_equal(name, known[i].name)) return known[i].token;
+    }
+    return HPACK_TOKEN_PSEUDO_OTHER;
+}
+
+static bool hpack_field_has_upper(slice name)
+{
+    for (size_t i = 0; i < name.len; i++) {
+        if (name.ptr[i] >= 'A' && name.ptr[i] <= 'Z') return true;
+    }
+    return false;
+}
+
+static bool hpack_field_is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+// RFC 9113 §8.2.1 refuses NUL, CR and LF, and white space at the ends; other controls are refused
+// as they are in HTTP/1.
+static bool hpack_field_value_is_valid(slice value)
+{
+    if (value.len == 0) return true;
+    if (hpack_field_is_blank(value.ptr[0]) || hpack_field_is_blank(value.ptr[value.len - 1]))
+        return false;
+    return syntax_is_field_value(value);
+}
+
+void hpack_field_judge_name(hpack_field *field)
+{
+    slice name = field->name;
+    field->token = HPACK_TOKEN_FIELD;
+    field->id = FIELD_OTHER;
+    field->flags = 0;
+    if (name.len && name.ptr[0] == ':') {
+        field->token = (uint8_t)hpack_field_token(name);
+        if (field->token != HPACK_TOKEN_PSEUDO_OTHER) field->flags |= HPACK_NAME_IS_VALID;
+    } else if (syntax_is_token(name) && !hpack_field_has_upper(name)) {
+        field->id = (uint8_t)field_match(name.ptr, name.len);
+        field->flags |= HPACK_NAME_IS_VALID;
+    }
+}
+
+void hpack_field_judge_value(hpack_field *field)
+{
+    field->octets = (uint32_t)(field->name.len + field->value.len + HPACK_ENTRY_OVERHEAD);
+    field->flags &= HPACK_NAME_IS_VALID;
+    if (hpack_field_value_is_valid(field->value)) field->flags |= HPACK_VALUE_IS_VALID;
+}
