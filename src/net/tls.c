@@ -27,24 +27,35 @@ typedef enum tls_stage {
     TLS_IS_BROKEN // nothing can be read or protected any more
 } tls_stage;
 
+// Octets that came while the handshake waited for its next step, and how many have been used.
+typedef struct tls_kept {
+    uint32_t len, used;
+    char octets[];
+} tls_kept;
+
+// An idle connection is little else, so what is needed only while something is under way is in what
+// it points to.
 typedef struct tls {
     transport base; // first
     tls_worker *worker;
-    tls_handshake *handshake; // NULL: records are ours
-    tls_facts *facts;         // NULL: the handshake is not complete
+    tls_handshake *handshake; // NULL: complete
+    tls_facts *facts;         // NULL: it is not
     tls_flight *flight;       // NULL: at rest
-    // Octets that came while the handshake waited for its next step, and how many have been used.
-    char *kept;
-    uint32_t kept_len, kept_used;
-    uint32_t fresh;   // octets that were sent since the last rest, as far as that matters
-    uint32_t on_wire; // octets of the session's queue that the wire holds
-    uint32_t counted; // octets of OpenSSL's, as they are taken to be
-    uint8_t stage;    // tls_stage
-    bool has_ended;   // close_notify was put on the wire
-    bool peer_ended;  // close_notify came
+    tls_kept *kept;           // NULL: none
+    uint32_t on_wire;         // octets of the session's queue that the wire holds
+    uint16_t counted;         // octets of OpenSSL's, as they are taken to be
+    uint8_t stage;            // tls_stage
+    bool by_openssl;          // the records are OpenSSL's
+    bool has_ended;           // close_notify was put on the wire
+    bool peer_ended;          // close_notify came
     tls_reader reader;
-    tls_protection protection;
+    union { // when the handshake is complete
+        tls_protection protection;
+        tls_pipe pipe; // by_openssl
+    };
 } tls;
+
+_Static_assert(sizeof(tls) <= 424, "an idle connection costs at most 640 octets");
 
 static tls *tls_of(transport *t)
 {
@@ -68,7 +79,7 @@ static void tls_give_flight(tls *t)
     t->flight = NULL;
 }
 
-static void tls_count_openssl(tls *t, uint32_t octets)
+static void tls_count_openssl(tls *t, uint16_t octets)
 {
     lease_add(t->worker->memory, octets);
     lease_drop(t->worker->memory, t->counted);
@@ -87,63 +98,92 @@ static void tls_forget_kept(tls *t)
 {
     counted_free(t->kept);
     t->kept = NULL;
-    t->kept_len = t->kept_used = 0;
 }
 
 // Keeps octets until the next turn. Nothing more is received meanwhile.
 static transport_news tls_keep(tls *t, transport_input *input)
 {
     if (input->len) {
-        char *grown = counted_resize(t->worker->memory, t->kept, t->kept_len + input->len);
+        uint32_t before = t->kept ? t->kept->len : 0;
+        size_t octets = sizeof *t->kept + before + input->len;
+        tls_kept *grown = counted_resize(t->worker->memory, t->kept, octets);
         if (!grown) return tls_broken(t);
-        memcpy(grown + t->kept_len, input->octets, input->len);
+        if (!t->kept) grown->used = 0;
+        memcpy(grown->octets + before, input->octets, input->len);
+        grown->len = before + (uint32_t)input->len;
         t->kept = grown;
-        t->kept_len += (uint32_t)input->len;
         input->len = 0;
     }
     io_recv_stop(t->base.stream);
-    io_kick_later(t->base.loop, t->base.stream);
+    io_kick_later(t->worker->loop, t->base.stream);
     return TRANSPORT_NEEDS_MORE;
+}
+
+static bool tls_kept_is_used(const tls *t)
+{
+    return t->kept && t->kept->used == t->kept->len;
 }
 
 // The octets to go on with: those that were kept, then those that came.
 static transport_input tls_input(tls *t, const transport_input *input)
 {
-    if (t->kept && t->kept_used == t->kept_len) tls_forget_kept(t);
-    if (!t->kept) return *input;
-    return (transport_input){ .octets = t->kept + t->kept_used, .len = t->kept_len - t->kept_used };
+    if (tls_kept_is_used(t)) tls_forget_kept(t);
+    tls_kept *kept = t->kept;
+    if (!kept) return *input;
+    return (transport_input){ .octets = kept->octets + kept->used, .len = kept->len - kept->used };
 }
 
 // left: what was not used of them.
 static void tls_used(tls *t, transport_input *input, transport_input left)
 {
-    if (t->kept) t->kept_used = t->kept_len - (uint32_t)left.len;
+    if (t->kept) t->kept->used = t->kept->len - (uint32_t)left.len;
     else *input = left;
 }
 
 // ---- Handshake ----
 
-// Frees the SSL object, if the records of what was agreed on can be ours.
+static void tls_close_handshake(tls *t)
+{
+    if (t->handshake) tls_handshake_close(t->handshake);
+    counted_free(t->handshake);
+    t->handshake = NULL;
+}
+
+// Whether the records of what was agreed on can be ours.
+static bool tls_can_take_over(const tls *t, tls_suite *suite)
+{
+    const tls_handshake *h = t->handshake;
+    const SSL *ssl = h->pipe.ssl;
+    if (h->choice.acceptor->context->records_by_openssl || SSL_version(ssl) != TLS1_3_VERSION ||
+        !h->pipe.counts)
+        return false;
+    return tls_suite_of(SSL_CIPHER_get_protocol_id(SSL_get_current_cipher(ssl)), suite) &&
+           tls_contexts_have(&t->worker->contexts, *suite) &&
+           h->secret_len == tls_suite_secret_octets(*suite) && !SSL_has_pending(ssl);
+}
+
+// The SSL object stays, and all else of the handshake is freed.
+static transport_news tls_leave_to_openssl(tls *t)
+{
+    t->by_openssl = true;
+    tls_pipe_move(&t->handshake->pipe, &t->pipe);
+    tls_close_handshake(t);
+    tls_count_openssl(t, TLS_OPENSSL_OCTETS);
+    return TRANSPORT_OPENED;
+}
+
 static transport_news tls_take_over(tls *t)
 {
     tls_handshake *h = t->handshake;
-    tls_count_openssl(t, TLS_OPENSSL_OCTETS);
-    tls_contexts *contexts = &t->worker->contexts;
+    tls_pipe *pipe = &h->pipe;
     tls_suite suite;
-    if (h->choice.acceptor->context->records_by_openssl || SSL_version(h->ssl) != TLS1_3_VERSION ||
-        !h->counts)
-        return TRANSPORT_OPENED;
-    const SSL_CIPHER *cipher = SSL_get_current_cipher(h->ssl);
-    if (!tls_suite_of(SSL_CIPHER_get_protocol_id(cipher), &suite) ||
-        !tls_contexts_have(contexts, suite) || h->secret_len != tls_suite_secret_octets(suite) ||
-        SSL_has_pending(h->ssl) || !tls_library_finish(h->ssl, &h->sent.records))
-        return TRANSPORT_OPENED;
-    if (!tls_protection_init(&t->protection, contexts, suite, h->client_secret, h->server_secret,
-                             h->sent.records, tls_library_plain_max(h->ssl)))
+    if (!tls_can_take_over(t, &suite) || !tls_library_finish(pipe->ssl, &pipe->sent.records))
+        return tls_leave_to_openssl(t);
+    if (!tls_protection_init(&t->protection, &t->worker->contexts, suite, h->client_secret,
+                             h->server_secret, pipe->sent.records,
+                             tls_library_plain_max(pipe->ssl)))
         return tls_broken(t);
-    tls_handshake_close(h);
-    counted_free(h);
-    t->handshake = NULL;
+    tls_close_handshake(t);
     tls_count_openssl(t, 0);
     return TRANSPORT_OPENED;
 }
@@ -162,7 +202,7 @@ static transport_news tls_shake_hands(tls *t, transport_input *input)
     case TLS_STEP_FAILED: return tls_broken(t);
     case TLS_STEP_DONE: break;
     }
-    t->facts = tls_facts_new(t->worker->memory, t->handshake->ssl, &t->handshake->choice);
+    t->facts = tls_facts_new(t->worker->memory, t->handshake->pipe.ssl, &t->handshake->choice);
     if (!t->facts) return tls_broken(t);
     t->facts = tls_facts_share(t->facts, &t->worker->recent_facts);
     t->stage = TLS_IS_OPEN;
@@ -174,7 +214,7 @@ static transport_news tls_shake_hands_in_turn(tls *t, transport_input *input)
 {
     if (input->len == 0 && !t->kept) return TRANSPORT_NEEDS_MORE;
     if ((input->len && t->kept) || !tls_worker_steps(t->worker)) return tls_keep(t, input);
-    io_recv(t->base.loop, t->base.stream);
+    io_recv(t->worker->loop, t->base.stream);
     return tls_shake_hands(t, input);
 }
 
@@ -182,19 +222,19 @@ static transport_news tls_shake_hands_in_turn(tls *t, transport_input *input)
 
 static transport_news tls_read_openssl(tls *t, transport_input *from, slice *plain)
 {
-    SSL *ssl = t->handshake->ssl;
+    tls_pipe *pipe = &t->pipe;
     size_t n = 0;
     if (!tls_take_flight(t)) return tls_broken(t); // reading may have to send
-    tls_handshake_lend(t->handshake, from->octets, from->len);
+    tls_pipe_lend(pipe, from->octets, from->len);
     ERR_clear_error();
-    int result = SSL_read_ex(ssl, t->worker->plain, sizeof t->worker->plain, &n);
-    int error = result == 1 ? SSL_ERROR_NONE : SSL_get_error(ssl, result);
+    int result = SSL_read_ex(pipe->ssl, t->worker->plain, sizeof t->worker->plain, &n);
+    int error = result == 1 ? SSL_ERROR_NONE : SSL_get_error(pipe->ssl, result);
     ERR_clear_error();
-    size_t used = from->len - t->handshake->in_len;
+    size_t used = from->len - pipe->in_len;
     if (used) from->octets += used; // there may be no octets at all
     from->len -= used;
-    tls_handshake_lend(t->handshake, NULL, 0);
-    if (t->handshake->no_memory) return tls_broken(t);
+    tls_pipe_lend(pipe, NULL, 0);
+    if (pipe->no_memory) return tls_broken(t);
     *plain = slice_make(t->worker->plain, n);
     if (error == SSL_ERROR_NONE) return TRANSPORT_OCTETS;
     if (error == SSL_ERROR_WANT_READ) return TRANSPORT_NEEDS_MORE;
@@ -230,7 +270,7 @@ static transport_news tls_read_records(tls *t, transport_input *input, slice *pl
         transport_input from = tls_input(t, input);
         bool kept = t->kept != NULL;
         transport_news news =
-            t->handshake ? tls_read_openssl(t, &from, plain) : tls_read_own(t, &from, plain);
+            t->by_openssl ? tls_read_openssl(t, &from, plain) : tls_read_own(t, &from, plain);
         tls_used(t, input, from);
         if (news == TRANSPORT_ENDED) t->peer_ended = true;
         if (news != TRANSPORT_NEEDS_MORE || !kept) return news;
@@ -256,10 +296,10 @@ static transport_filled tls_put_openssl(tls *t, tls_cursor *from, size_t room)
 {
     size_t written = 0;
     struct iovec staged = { .iov_base = t->worker->staged, .iov_len = room };
-    ssize_t n = tls_cursor_copy(from, t->base.loop, t->base.stream, t->flight, &staged, 1);
+    ssize_t n = tls_cursor_copy(from, t->worker->loop, t->base.stream, t->flight, &staged, 1);
     if (n <= 0) return n < 0 ? TRANSPORT_NO_FILE : TRANSPORT_FILLED;
     ERR_clear_error();
-    bool done = SSL_write_ex(t->handshake->ssl, t->worker->staged, (size_t)n, &written) == 1;
+    bool done = SSL_write_ex(t->pipe.ssl, t->worker->staged, (size_t)n, &written) == 1;
     ERR_clear_error();
     t->on_wire += (uint32_t)n;
     return done && written == (size_t)n ? TRANSPORT_FILLED : TRANSPORT_NO_MEMORY;
@@ -285,16 +325,16 @@ static transport_filled tls_put_record(tls *t, const slice *pieces, size_t count
 // The content of a record that comes behind so many fresh octets, where left octets are to be sent.
 static size_t tls_record_room(const tls *t, uint32_t fresh, uint64_t left)
 {
-    size_t room = t->handshake ? sizeof t->worker->staged : TLS_OWN_PLAIN_MAX;
+    size_t room = t->by_openssl ? sizeof t->worker->staged : TLS_OWN_PLAIN_MAX;
     if (fresh < TLS_SMALL_RECORDS_OCTETS) room = TLS_SMALL_RECORD_OCTETS;
-    if (!t->handshake && room > t->protection.plain_max) room = t->protection.plain_max;
+    if (!t->by_openssl && room > t->protection.plain_max) room = t->protection.plain_max;
     return left < room ? (size_t)left : room;
 }
 
 static void tls_lay_out(const tls *t, uint64_t left, tls_batch *batch)
 {
     uint64_t records = tls_protection_records_left(&t->protection);
-    uint32_t fresh = t->fresh, room = TLS_FLIGHT_OCTETS - t->on_wire;
+    uint32_t fresh = t->flight->fresh, room = TLS_FLIGHT_OCTETS - t->on_wire;
     for (uint32_t octets = 0; octets < room && octets < left && batch->count < records;) {
         size_t len = tls_record_room(t, fresh, left - octets);
         if (!tls_batch_add(batch, len)) return;
@@ -306,7 +346,7 @@ static void tls_lay_out(const tls *t, uint64_t left, tls_batch *batch)
 static transport_filled tls_put_batch(tls *t, tls_cursor *from, tls_batch *batch)
 {
     if (batch->count == 0) return TRANSPORT_NO_MEMORY;
-    ssize_t n = tls_cursor_copy(from, t->base.loop, t->base.stream, t->flight, batch->contents,
+    ssize_t n = tls_cursor_copy(from, t->worker->loop, t->base.stream, t->flight, batch->contents,
                                 batch->count);
     if (n <= 0) return n < 0 ? TRANSPORT_NO_FILE : TRANSPORT_FILLED;
     if (!tls_batch_seal(batch, &t->protection, (size_t)n, &t->base.wire))
@@ -346,12 +386,12 @@ static transport_filled tls_fill_from(tls *t, out_queue *plain)
     while (t->on_wire < TLS_FLIGHT_OCTETS && t->on_wire < plain->octets) {
         uint32_t before = t->on_wire;
         if (out_is_full(&t->base.wire)) break;
-        size_t room = tls_record_room(t, t->fresh, plain->octets - before);
+        size_t room = tls_record_room(t, t->flight->fresh, plain->octets - before);
         transport_filled filled =
-            t->handshake ? tls_put_openssl(t, &from, room) : tls_put_own(t, &from, room);
+            t->by_openssl ? tls_put_openssl(t, &from, room) : tls_put_own(t, &from, room);
         if (filled != TRANSPORT_FILLED) return filled;
         if (t->on_wire == before) break; // a file is being loaded
-        if (t->fresh < TLS_SMALL_RECORDS_OCTETS) t->fresh += t->on_wire - before;
+        if (t->flight->fresh < TLS_SMALL_RECORDS_OCTETS) t->flight->fresh += t->on_wire - before;
     }
     return TRANSPORT_FILLED;
 }
@@ -359,12 +399,12 @@ static transport_filled tls_fill_from(tls *t, out_queue *plain)
 static void tls_end(tls *t)
 {
     t->has_ended = true;
-    if (!t->handshake) {
+    if (!t->by_openssl) {
         (void)tls_put_alert(t, TLS_ALERT_CLOSE_NOTIFY);
         return;
     }
     ERR_clear_error();
-    (void)SSL_shutdown(t->handshake->ssl);
+    (void)SSL_shutdown(t->pipe.ssl);
     ERR_clear_error();
 }
 
@@ -403,9 +443,8 @@ static void tls_rest(transport *base)
 {
     tls *t = tls_of(base);
     tls_reader_rest(&t->reader);
-    if (t->kept && t->kept_used == t->kept_len) tls_forget_kept(t);
+    if (tls_kept_is_used(t)) tls_forget_kept(t);
     if (base->wire.octets) return;
-    t->fresh = 0;
     tls_give_flight(t);
 }
 
@@ -416,9 +455,9 @@ static void tls_give(transport *base)
     tls_count_openssl(t, 0);
     tls_forget_kept(t);
     tls_reader_deinit(&t->reader);
-    if (t->handshake) tls_handshake_close(t->handshake);
-    else tls_protection_wipe(&t->protection);
-    counted_free(t->handshake);
+    if (t->by_openssl) tls_pipe_close(&t->pipe);
+    else if (!t->handshake) tls_protection_wipe(&t->protection);
+    tls_close_handshake(t);
     tls_facts_unref(t->facts);
     counted_free(t);
 }
@@ -440,7 +479,8 @@ static size_t tls_held_octets(const transport *base)
 {
     const tls *t = (const tls *)(const void *)base;
     size_t handshake = t->handshake ? sizeof *t->handshake : 0;
-    return sizeof *t + handshake + t->counted + t->kept_len + tls_reader_octets(&t->reader);
+    size_t kept = t->kept ? sizeof *t->kept + t->kept->len : 0;
+    return sizeof *t + handshake + t->counted + kept + tls_reader_octets(&t->reader);
 }
 
 static const transport_table tls_table = {

@@ -85,7 +85,8 @@ static int acceptor_hello(SSL *ssl, const unsigned char *server_name, size_t len
 static const tls_ticket_key *acceptor_ticket_key(SSL *ssl, const unsigned char *name,
                                                  bool *is_first)
 {
-    tls_acceptor *acceptor = acceptor_choice(ssl)->acceptor;
+    // Not by the choice, since AWS-LC makes a ticket when that has ended.
+    tls_acceptor *acceptor = SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));
     int64_t now_ns = *acceptor->now_ns;
     if (!name) return tls_ticket_view_first(&acceptor->tickets, now_ns);
     return tls_ticket_view_find(&acceptor->tickets, now_ns, name, is_first);

@@ -15,9 +15,9 @@
 enum { TLS_CLIENT_CHAIN_OCTETS_MAX = 32768 };
 
 typedef struct tls_acceptor {
+    tls_library_hooks hooks; // first: the app data of ssl
     tls_context *context;
     SSL_CTX *ssl;
-    tls_library_hooks hooks;
     uint32_t holders;
     const int64_t *now_ns; // the worker's monotonic clock
     tls_ticket_view tickets;
@@ -45,7 +45,8 @@ typedef struct tls_choice {
 } tls_choice;
 
 // Makes the SSL for a connection that was accepted, without a BIO. choice: outlives it; ended by
-// tls_choice_end when the SSL has been freed. NULL: memory ran out, and there is no choice to end.
+// tls_choice_end when the SSL has been freed, or has opened. NULL: memory ran out, and there is no
+// choice to end.
 SSL *tls_acceptor_begin(tls_acceptor *acceptor, tls_choice *choice);
 void tls_choice_end(tls_choice *choice);
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// TLS handshake. OpenSSL reads from and writes to a BIO of ours, so that nothing is copied twice and
-// a whole flight leaves in one send. The traffic secrets come by the callback for key logs, which is
-// the only way that OpenSSL offers.
+// TLS handshake. The traffic secrets come by the callback for key logs, which is the only way that
+// OpenSSL offers.
 
 #include "net/tls_handshake.h"
 
@@ -10,97 +9,11 @@
 
 #include "base/assert.h"
 
-#include <openssl/bio.h>
 #include <openssl/crypto.h>
 #include <openssl/err.h>
-#include <pthread.h>
 #include <string.h>
 
-enum { TLS_TYPE_HANDSHAKE = 22, TLS_TYPE_APPLICATION = 23, TLS_CLIENT_HELLO = 1 };
-
-// ---- Records that were sent ----
-
-void tls_record_count_add(tls_record_count *count, const char *octets, size_t len)
-{
-    while (len) {
-        if (count->body_left) {
-            size_t part = len < count->body_left ? len : count->body_left;
-            count->body_left -= (uint32_t)part;
-            octets += part;
-            len -= part;
-            continue;
-        }
-        count->header[count->header_len++] = (uint8_t)*octets++;
-        len--;
-        if (count->header_len < sizeof count->header) continue;
-        count->header_len = 0;
-        count->body_left = (uint32_t)count->header[3] << 8 | count->header[4];
-        if (count->header[0] == TLS_TYPE_APPLICATION) count->records++;
-    }
-}
-
-// ---- The BIO ----
-
-static int tls_bio_write(BIO *bio, const char *octets, int len)
-{
-    tls_handshake *h = BIO_get_data(bio);
-    BIO_clear_retry_flags(bio);
-    if (len <= 0) return 0;
-    if (!out_copy(h->wire, slice_make(octets, (size_t)len))) {
-        h->no_memory = true;
-        return -1;
-    }
-    if (h->counts) tls_record_count_add(&h->sent, octets, (size_t)len);
-    return len;
-}
-
-static int tls_bio_read(BIO *bio, char *to, int room)
-{
-    tls_handshake *h = BIO_get_data(bio);
-    BIO_clear_retry_flags(bio);
-    if (room <= 0) return 0;
-    if (h->in_len == 0) {
-        BIO_set_retry_read(bio);
-        return -1;
-    }
-    size_t n = h->in_len < (size_t)room ? h->in_len : (size_t)room;
-    memcpy(to, h->in, n);
-    h->in += n;
-    h->in_len -= n;
-    return (int)n;
-}
-
-static long tls_bio_ctrl(BIO *bio, int what, long number, void *pointer)
-{
-    (void)bio;
-    (void)number;
-    (void)pointer;
-    return what == BIO_CTRL_FLUSH;
-}
-
-// One for the process, never freed: objects of any server may use it.
-static BIO_METHOD *tls_bio_method;
-static pthread_once_t tls_bio_once = PTHREAD_ONCE_INIT;
-
-static void tls_bio_make(void)
-{
-    BIO_METHOD *method = BIO_meth_new(BIO_TYPE_SOURCE_SINK | BIO_get_new_index(), "skua");
-    if (!method) return;
-    BIO_meth_set_write(method, tls_bio_write);
-    BIO_meth_set_read(method, tls_bio_read);
-    BIO_meth_set_ctrl(method, tls_bio_ctrl);
-    tls_bio_method = method;
-}
-
-static BIO *tls_bio_new(tls_handshake *h)
-{
-    (void)pthread_once(&tls_bio_once, tls_bio_make);
-    BIO *bio = tls_bio_method ? BIO_new(tls_bio_method) : NULL;
-    if (!bio) return NULL;
-    BIO_set_data(bio, h);
-    BIO_set_init(bio, 1);
-    return bio;
-}
+enum { TLS_TYPE_HANDSHAKE = 22, TLS_CLIENT_HELLO = 1 };
 
 // ---- Secrets ----
 
@@ -143,8 +56,7 @@ static void tls_key_told(const SSL *ssl, const char *line)
     if (tls_secret_take(line, "CLIENT_TRAFFIC_SECRET_0", h->client_secret, &len))
         h->secret_len = len;
     if (tls_secret_take(line, "SERVER_TRAFFIC_SECRET_0", h->server_secret, &len)) {
-        h->counts = true;
-        h->sent = (tls_record_count){ 0 };
+        tls_pipe_count(&h->pipe);
     }
 }
 
@@ -178,28 +90,20 @@ void tls_handshake_prepare(tls_acceptor *acceptor)
 
 bool tls_handshake_open(tls_handshake *h, tls_acceptor *acceptor, out_queue *wire)
 {
-    *h = (tls_handshake){ .wire = wire };
-    h->ssl = tls_acceptor_begin(acceptor, &h->choice);
-    if (!h->ssl) return false;
-    BIO *bio = tls_bio_new(h);
-    if (!bio) {
-        tls_handshake_close(h);
-        return false;
-    }
-    SSL_set_bio(h->ssl, bio, bio);
-    return true;
+    *h = (tls_handshake){ 0 };
+    SSL *ssl = tls_acceptor_begin(acceptor, &h->choice);
+    if (!ssl) return false;
+    if (tls_pipe_open(&h->pipe, ssl, wire)) return true;
+    tls_handshake_close(h);
+    return false;
 }
 
-// Without the flags, freeing the object would look for its session in the context, under a lock.
 void tls_handshake_close(tls_handshake *h)
 {
-    if (h->ssl) SSL_set_shutdown(h->ssl, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
-    SSL_free(h->ssl);
-    h->ssl = NULL;
+    tls_pipe_close(&h->pipe);
     tls_choice_end(&h->choice);
     OPENSSL_cleanse(h->client_secret, sizeof h->client_secret);
     OPENSSL_cleanse(h->server_secret, sizeof h->server_secret);
-    ERR_clear_error();
 }
 
 static bool tls_is_method_octet(uint8_t octet)
@@ -221,33 +125,27 @@ static tls_step tls_look_at_first(tls_handshake *h, const char *octets, size_t l
         (uint32_t)h->first[6] << 16 | (uint32_t)h->first[7] << 8 | (uint32_t)h->first[8];
     if (!is_hello || announced <= TLS_HELLO_OCTETS_MAX) return TLS_STEP_MORE;
     static const char alert[] = { 21, 3, 3, 0, 2, 2, 47 }; // fatal, illegal_parameter
-    (void)out_copy(h->wire, slice_make(alert, sizeof alert));
+    (void)out_copy(h->pipe.wire, slice_make(alert, sizeof alert));
     return TLS_STEP_FAILED;
 }
 
 tls_step tls_handshake_step(tls_handshake *h, const char **octets, size_t *len)
 {
-    SKUA_ASSERT(h->ssl);
+    tls_pipe *pipe = &h->pipe;
+    SKUA_ASSERT(pipe->ssl);
     tls_step first = tls_look_at_first(h, *octets, *len);
     if (first != TLS_STEP_MORE) return first;
-    tls_handshake_lend(h, *octets, *len);
-    tls_tell_keys(h, h->counts);
+    tls_pipe_lend(pipe, *octets, *len);
+    tls_tell_keys(h, pipe->counts);
     ERR_clear_error();
-    int result = SSL_do_handshake(h->ssl);
-    *octets = h->in;
-    *len = h->in_len;
-    h->in = NULL;
-    h->in_len = 0;
+    int result = SSL_do_handshake(pipe->ssl);
+    *octets = pipe->in;
+    *len = pipe->in_len;
+    tls_pipe_lend(pipe, NULL, 0);
     if (result == 1) return TLS_STEP_DONE;
-    bool more = SSL_get_error(h->ssl, result) == SSL_ERROR_WANT_READ && !h->no_memory;
+    bool more = SSL_get_error(pipe->ssl, result) == SSL_ERROR_WANT_READ && !pipe->no_memory;
     ERR_clear_error();
     return more ? TLS_STEP_MORE : TLS_STEP_FAILED;
-}
-
-void tls_handshake_lend(tls_handshake *h, const char *octets, size_t len)
-{
-    h->in = octets;
-    h->in_len = len;
 }
 
 #endif

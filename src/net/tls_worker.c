@@ -56,6 +56,7 @@ tls_flight *tls_worker_take_flight(tls_worker *w)
     else flight = counted_alloc(w->memory, sizeof *flight);
     if (!flight) return NULL;
     flight->is_used = true;
+    flight->fresh = 0;
     flight->loaded_file = -1;
     return flight;
 }

@@ -23,6 +23,7 @@ typedef struct tls_flight tls_flight;
 struct tls_flight {
     tls_flight *next; // free
     bool is_used;     // since the last sweep
+    uint32_t fresh;   // octets that were sent since the connection took it, as far as that matters
     // The part of a file that has been loaded, and is read however long that takes.
     int loaded_file;
     uint64_t loaded_to;

@@ -70,10 +70,9 @@ typedef struct transport_table {
 struct transport {
     out_queue wire; // first: what the stream sends
     const transport_table *table;
-    io_loop *loop;
     io_stream *stream;
-    int64_t turn_ns;      // of the turn that sent counts
-    uint64_t turn_octets; // that left in it
+    uint32_t turn;        // that turn_octets counts for: the low half of its time
+    uint32_t turn_octets; // that left in it
 };
 
 static inline transport *transport_of(const io_stream *stream)

@@ -21,21 +21,30 @@ static io_loop *transported_loop(const connection *conn)
 
 // ---- Sending ----
 
+// A turn is known by the low half of its time: another one is taken for it once in four thousand
+// million, and costs the connection a wait.
+static uint32_t transported_turn(const io_loop *loop)
+{
+    return (uint32_t)loop->now_ns;
+}
+
 // Whether the connection has had its share of this turn. It is kicked in the next.
 static bool transported_waits(connection *conn)
 {
     transport *t = transported_of(conn);
     io_loop *loop = transported_loop(conn);
-    if (t->turn_ns != loop->now_ns || t->turn_octets < loop->send_turn_octets_max) return false;
+    if (t->turn != transported_turn(loop) || t->turn_octets < loop->send_turn_octets_max)
+        return false;
     io_kick_later(loop, &conn->stream);
     return true;
 }
 
-static void transported_count(transport *t, uint64_t octets)
+static void transported_count(transport *t, const io_loop *loop, uint64_t octets)
 {
-    if (t->turn_ns != t->loop->now_ns) t->turn_octets = 0;
-    t->turn_ns = t->loop->now_ns;
-    t->turn_octets += octets;
+    if (t->turn != transported_turn(loop)) t->turn_octets = 0;
+    t->turn = transported_turn(loop);
+    uint32_t room = UINT32_MAX - t->turn_octets;
+    t->turn_octets += octets < room ? (uint32_t)octets : room;
 }
 
 // Returns: false if nothing more can be sent, and the connection has been told so.
@@ -75,7 +84,7 @@ static void transported_sent(io_stream *stream, uint64_t n)
     connection *conn = connection_of(stream);
     transport *t = transport_of(stream);
     session *s = conn->session;
-    transported_count(t, n);
+    transported_count(t, transported_loop(conn), n);
     if (s) s->progress.moved += n;
     if (t->wire.octets) return;
     uint64_t left = t->table->left(t);
@@ -178,7 +187,6 @@ void transported_begin(connection *conn, transport *t)
     conn->has_transport = true;
     conn->stream.out = &t->wire;
     io_stream_set_events(&conn->stream, ENDPOINT_SECURE_SERVER);
-    t->loop = transported_loop(conn);
     t->stream = &conn->stream;
 }
 
