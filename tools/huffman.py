@@ -67,7 +67,7 @@ def first_of(window, bits, table):
 
 
 def looks(found):
-    """An entry for each window: up to two symbols, the bits of both, the bits of the first, how many there are."""
+    """An entry for each window: the bits of its codes, up to two symbols, the bits of the first, how many there are."""
     table = {pair: symbol for symbol, pair in found.items()}
     for window in range(1 << LOOK_BITS):
         first = first_of(window, LOOK_BITS, table)
@@ -78,7 +78,7 @@ def looks(found):
         rest = LOOK_BITS - one
         second = first_of(window & ((1 << rest) - 1), rest, table)
         both = one if second is None else one + LENGTHS[second]
-        yield first | (second or 0) << 8 | both << 16 | one << 20 | (1 if second is None else 2) << 24
+        yield both | first << 8 | (second or 0) << 16 | one << 24 | (1 if second is None else 2) << 28
 
 
 def long_codes(found):
@@ -103,7 +103,7 @@ def text():
         "const uint32_t huffman_codes[256] = {\n" + rows_of([f"0x{found[i][0]:07x}" for i in range(256)], 8) + "};\n",
         "const uint8_t huffman_bits[256] = {\n" + rows_of([f"{n:2}" for n in LENGTHS[:256]], 16) + "};\n",
         "const uint32_t huffman_looks[1 << HUFFMAN_LOOK_BITS] = {\n"
-        + rows_of([f"0x{look:07x}" for look in looks(found)], 8) + "};\n",
+        + rows_of([f"0x{look:08x}" for look in looks(found)], 8) + "};\n",
         "const huffman_length huffman_lengths[HUFFMAN_LENGTHS] = {\n"
         + "".join(f"    {{ 0x{end:08x}, {bits}, {at} }},\n" for end, bits, at in rows) + "};\n",
         "const uint8_t huffman_long[HUFFMAN_LONG] = {\n" + rows_of([f"0x{s:02x}" for s in symbols], 12) + "};\n",

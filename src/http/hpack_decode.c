@@ -18,7 +18,7 @@ enum {
     HPACK_IN_HUFFMAN = 0x80, // of a string
 
     HPACK_SIZE_UPDATES_MAX = 2, // in a block, RFC 7541 §4.2
-    HPACK_TEXT_OCTETS_MIN = 1024,
+    HPACK_TEXT_OCTETS_MIN = 896,
     HPACK_INTEGER_BITS = 32
 };
 
@@ -110,10 +110,10 @@ static size_t hpack_string_room(const hpack_string *s)
 
 // ---- Fields ----
 
-static bool hpack_show_entry(hpack_decoder *d, uint32_t index, hpack_field *field)
+// Returns: false if there is no such entry; 0 is no index.
+static inline bool hpack_show_entry(const hpack_decoder *d, uint32_t index, hpack_field *field)
 {
-    if (index == 0) return false;
-    if (index <= HPACK_STATIC_COUNT) {
+    if (index - 1 < HPACK_STATIC_COUNT) {
         *field = hpack_static[index - 1];
         return true;
     }
@@ -215,11 +215,14 @@ static hpack_event hpack_read_literal(hpack_decoder *d, unsigned prefix, hpack_f
     return event == HPACK_FIELD && is_added ? hpack_add_field(d, field) : event;
 }
 
-static hpack_event hpack_read_indexed(hpack_decoder *d, hpack_field *field)
+static hpack_event hpack_read_field(hpack_decoder *d, unsigned octet, hpack_field *field)
 {
-    uint32_t index;
-    if (!hpack_read_integer(d, HPACK_INDEXED - 1, &index)) return HPACK_FAULT;
-    return hpack_show_entry(d, index, field) ? HPACK_FIELD : HPACK_FAULT;
+    d->updates_left = 0;
+    if (octet >= HPACK_INCREMENTAL) return hpack_read_literal(d, HPACK_INCREMENTAL - 1, field);
+    hpack_event event = hpack_read_literal(d, HPACK_NEVER_INDEXED - 1, field);
+    if (octet >= HPACK_NEVER_INDEXED && event == HPACK_FIELD)
+        field->flags |= HPACK_IS_NEVER_INDEXED;
+    return event;
 }
 
 static bool hpack_read_size_update(hpack_decoder *d)
@@ -240,21 +243,26 @@ static hpack_event hpack_read_end(hpack_decoder *d)
     return HPACK_END;
 }
 
-hpack_event hpack_decoder_next(hpack_decoder *d, hpack_field *field)
+// All that is no indexed field.
+__attribute__((noinline)) static hpack_event hpack_next_literal(hpack_decoder *d,
+                                                                hpack_field *field)
 {
     while (d->at < d->end) {
         unsigned octet = *d->at;
-        if (octet >= HPACK_SIZE_UPDATE && octet < HPACK_INCREMENTAL) {
-            if (!hpack_read_size_update(d)) return HPACK_FAULT;
-            continue;
-        }
-        d->updates_left = 0;
-        if (octet >= HPACK_INDEXED) return hpack_read_indexed(d, field);
-        if (octet >= HPACK_INCREMENTAL) return hpack_read_literal(d, HPACK_INCREMENTAL - 1, field);
-        hpack_event event = hpack_read_literal(d, HPACK_NEVER_INDEXED - 1, field);
-        if (octet >= HPACK_NEVER_INDEXED && event == HPACK_FIELD)
-            field->flags |= HPACK_IS_NEVER_INDEXED;
-        return event;
+        if (octet >= HPACK_INDEXED) return hpack_decoder_next(d, field);
+        if (octet < HPACK_SIZE_UPDATE || octet >= HPACK_INCREMENTAL)
+            return hpack_read_field(d, octet, field);
+        if (!hpack_read_size_update(d)) return HPACK_FAULT;
     }
     return hpack_read_end(d);
+}
+
+// Most fields are in a table.
+hpack_event hpack_decoder_next(hpack_decoder *d, hpack_field *field)
+{
+    uint32_t index;
+    if (d->at == d->end || *d->at < HPACK_INDEXED) return hpack_next_literal(d, field);
+    d->updates_left = 0;
+    if (!hpack_read_integer(d, HPACK_INDEXED - 1, &index)) return HPACK_FAULT;
+    return hpack_show_entry(d, index, field) ? HPACK_FIELD : HPACK_FAULT;
 }

@@ -8,8 +8,10 @@
 #include "http/hpack_encode.h"
 
 #include "base/assert.h"
+#include "http/h1_write.h"
 #include "http/hpack_static.h"
 #include "http/huffman.h"
+#include "http/octets.h"
 
 enum {
     HPACK_PUT_INDEXED = 0x80,
@@ -100,7 +102,7 @@ static inline char *hpack_put_integer(char *at, unsigned first, unsigned prefix,
 static inline char *hpack_put_raw(char *at, slice text)
 {
     at = hpack_put_integer(at, 0, 0x7f, text.len);
-    if (text.len) memcpy(at, text.ptr, text.len);
+    octets_copy(at, text);
     return at + text.len;
 }
 
@@ -119,9 +121,8 @@ static char *hpack_put_name(char *at, unsigned kind, unsigned index, slice name)
     return index ? at : hpack_put_coded(at, name);
 }
 
-char *hpack_encode_begin(hpack_encoder *e, char *at)
+char *hpack_encode_size(hpack_encoder *e, char *at)
 {
-    if (!e->is_resized) return at;
     if (e->least_octets < e->next_octets) {
         at = hpack_put_integer(at, HPACK_PUT_SIZE, HPACK_PUT_SIZE - 1, e->least_octets);
         hpack_table_resize(&e->table, e->least_octets);
@@ -184,39 +185,29 @@ static unsigned hpack_kind_of_other(slice name)
 
 static slice hpack_lower(char *out, slice name)
 {
-    for (size_t i = 0; i < name.len; i++)
-        out[i] = octet_lower(name.ptr[i]);
+    octets_copy_lower(out, name);
     return slice_make(out, name.len);
 }
 
 // ---- The table ----
 
-static uint64_t hpack_load_up_to_8(slice text)
-{
-    uint64_t word = 0;
-    for (size_t i = 0; i < text.len; i++)
-        word = word << 8 | (unsigned char)text.ptr[i];
-    return word;
-}
-
-// Of the length and both ends: what lies between differs seldom where these do not.
+// Of the length and both ends: texts whose middle alone differs are rare.
 static unsigned hpack_hash(uint64_t seed, slice text)
 {
-    uint64_t first, last;
+    uint64_t first, last = 0;
     if (text.len < sizeof first) {
-        first = hpack_load_up_to_8(text);
-        last = 0;
+        first = octets_load_few(text.ptr, text.len);
     } else {
-        memcpy(&first, text.ptr, sizeof first);
-        memcpy(&last, text.ptr + text.len - sizeof last, sizeof last);
+        first = octets_load(text.ptr);
+        last = octets_load(text.ptr + text.len - sizeof last);
     }
-    uint64_t sum =
-        (first ^ (last << 23 | last >> 41)) + seed * UINT64_C(0xff51afd7ed558ccd) + text.len;
+    uint64_t sum = (first ^ (last << 23 | last >> 41)) + (seed << 8) + text.len;
     return (unsigned)(sum * UINT64_C(0x9e3779b97f4a7c15) >> (64 - HPACK_PLACE_BITS));
 }
 
-// The wire's index of the entry a place leads to; 0: it has gone.
-static unsigned hpack_index_at(const hpack_encoder *e, unsigned place, const hpack_entry **entry)
+// The wire's index of the entry that a place leads to; 0: it has gone.
+static inline unsigned hpack_index_at(const hpack_encoder *e, unsigned place,
+                                      const hpack_entry **entry)
 {
     if (!e->places) return 0;
     unsigned i = (uint16_t)(e->added - 1 - e->places[place]);
@@ -225,19 +216,28 @@ static unsigned hpack_index_at(const hpack_encoder *e, unsigned place, const hpa
     return HPACK_STATIC_COUNT + 1 + i;
 }
 
-static unsigned hpack_find(const hpack_encoder *e, unsigned place, slice name, slice value)
+// Entries have the static index of their name as id, and 0 for other names.
+static inline bool hpack_entry_has_name(const hpack_encoder *e, const hpack_entry *entry,
+                                        unsigned index, slice name)
+{
+    return entry->id == index &&
+           (index || octets_slice_equal(hpack_table_name(&e->table, entry), name));
+}
+
+static inline unsigned hpack_find(const hpack_encoder *e, unsigned place, unsigned index,
+                                  slice name, slice value)
 {
     const hpack_entry *entry;
-    unsigned index = hpack_index_at(e, place, &entry);
-    if (!index || !slice_equal(hpack_table_value(&e->table, entry), value)) return 0;
-    return slice_equal(hpack_table_name(&e->table, entry), name) ? index : 0;
+    unsigned found = hpack_index_at(e, place, &entry);
+    if (!found || !octets_slice_equal(hpack_table_value(&e->table, entry), value)) return 0;
+    return hpack_entry_has_name(e, entry, index, name) ? found : 0;
 }
 
 static unsigned hpack_find_name(const hpack_encoder *e, unsigned place, slice name)
 {
     const hpack_entry *entry;
-    unsigned index = hpack_index_at(e, place, &entry);
-    return index && slice_equal(hpack_table_name(&e->table, entry), name) ? index : 0;
+    unsigned found = hpack_index_at(e, place, &entry);
+    return found && hpack_entry_has_name(e, entry, 0, name) ? found : 0;
 }
 
 static bool hpack_has_places(hpack_encoder *e)
@@ -247,45 +247,93 @@ static bool hpack_has_places(hpack_encoder *e)
     return e->places != NULL;
 }
 
-// Whether the field is in the table now.
-static bool hpack_add(hpack_encoder *e, unsigned place, unsigned name_place, slice name,
-                      slice value)
+// Adds a field to the table, where its name has that static index or 0. Returns: whether it is there.
+static bool hpack_add(hpack_encoder *e, unsigned place, unsigned index, slice name, slice value)
 {
     size_t octets = name.len + value.len + HPACK_ENTRY_OVERHEAD;
-    hpack_field field = { .name = name, .value = value, .octets = (uint32_t)octets };
+    hpack_field field = {
+        .name = name, .value = value, .octets = (uint32_t)octets, .id = (uint8_t)index
+    };
     if (octets > e->table.size_max / HPACK_ENTRY_SHARE || !hpack_has_places(e)) return false;
     if (hpack_table_add(&e->table, &field) != HPACK_ADDED) return false;
-    e->places[place] = e->places[name_place] = e->added++;
+    e->places[place] = e->added++;
     return true;
 }
 
 // ---- Fields ----
 
-static char *hpack_put_literal(char *at, unsigned kind, unsigned index, slice name, slice value)
+static inline char *hpack_put_literal(char *at, unsigned kind, unsigned index, slice name,
+                                      slice value)
 {
     return hpack_put_raw(hpack_put_name(at, kind, index, name), value);
 }
 
-// A field that may be in the table. index: of its name in the static table, or 0.
+static char *hpack_put_added(char *at, unsigned index, slice name, slice value)
+{
+    return hpack_put_coded(hpack_put_name(at, HPACK_PUT_ADDED, index, name), value);
+}
+
+// A field that is in no table.
+__attribute__((noinline)) static char *hpack_encode_new(hpack_encoder *e, char *at, unsigned place,
+                                                        unsigned index, slice value)
+{
+    slice name = hpack_static[index - 1].name;
+    if (hpack_add(e, place, index, name, value)) return hpack_put_added(at, index, name, value);
+    return hpack_put_literal(at, HPACK_PUT_PLAIN, index, name, value);
+}
+
+// A field whose name is in the static table, and whose value is not beside it.
+static inline char *hpack_encode_common(hpack_encoder *e, char *at, unsigned index, slice value)
+{
+    unsigned place = hpack_hash(index, value);
+    unsigned found = hpack_find(e, place, index, slice_make(NULL, 0), value);
+    if (!found) return hpack_encode_new(e, at, place, index, value);
+    return hpack_put_integer(at, HPACK_PUT_INDEXED, 0x7f, found);
+}
+
+// A field whose name is not in the static table.
+static char *hpack_encode_other(hpack_encoder *e, char *at, slice name, slice value)
+{
+    unsigned name_hash = hpack_hash(0, name);
+    unsigned place = hpack_hash(HPACK_STATIC_COUNT + 1 + name_hash, value);
+    unsigned found = hpack_find(e, place, 0, name, value);
+    if (found) return hpack_put_integer(at, HPACK_PUT_INDEXED, 0x7f, found);
+    unsigned kind = hpack_kind_of_other(name);
+    found = hpack_find_name(e, HPACK_PLACES + name_hash, name);
+    if (kind == HPACK_PUT_ADDED && !found && hpack_add(e, place, 0, name, value)) {
+        e->places[HPACK_PLACES + name_hash] = e->places[place];
+        return hpack_put_added(at, 0, name, value);
+    }
+    if (kind == HPACK_PUT_ADDED) kind = HPACK_PUT_PLAIN;
+    return hpack_put_literal(at, kind, found, name, value);
+}
+
+// A field that may be in a table. index: of its name in the static table, or 0.
 static char *hpack_encode_indexed(hpack_encoder *e, char *at, unsigned index, slice name,
                                   slice value)
 {
-    unsigned name_hash = index ? index : HPACK_STATIC_COUNT + 1 + hpack_hash(0, name);
-    unsigned place = hpack_hash(name_hash, value);
-    unsigned found = index && index <= HPACK_STATIC_VALUES ? hpack_static_find(name, value) : 0;
-    if (!found) found = hpack_find(e, place, name, value);
+    if (index == 0) return hpack_encode_other(e, at, name, value);
+    unsigned found = index <= HPACK_STATIC_VALUES ? hpack_static_find(name, value) : 0;
     if (found) return hpack_put_integer(at, HPACK_PUT_INDEXED, 0x7f, found);
-    unsigned name_place = place, kind = HPACK_PUT_ADDED;
-    if (!index) {
-        name_place = HPACK_PLACES + name_hash % HPACK_PLACES;
-        kind = hpack_kind_of_other(name);
-        index = hpack_find_name(e, name_place, name);
-        if (index && kind == HPACK_PUT_ADDED) kind = HPACK_PUT_PLAIN;
-    }
-    if (kind == HPACK_PUT_ADDED && hpack_add(e, place, name_place, name, value))
-        return hpack_put_coded(hpack_put_name(at, HPACK_PUT_ADDED, index, name), value);
-    if (kind == HPACK_PUT_ADDED) kind = HPACK_PUT_PLAIN;
+    return hpack_encode_common(e, at, index, value);
+}
+
+// A name of the static table that has values there, or whose values are not worth an entry.
+__attribute__((noinline)) static char *hpack_encode_rare(hpack_encoder *e, char *at, unsigned index,
+                                                         slice value)
+{
+    unsigned kind = hpack_kind_of_static(index);
+    slice name = hpack_static[index - 1].name;
+    if (kind == HPACK_PUT_ADDED) return hpack_encode_indexed(e, at, index, name, value);
     return hpack_put_literal(at, kind, index, name, value);
+}
+
+char *hpack_encode_known(hpack_encoder *e, char *at, unsigned index, slice value)
+{
+    SKUA_ASSERT(index - 1 < HPACK_STATIC_COUNT);
+    bool is_common = index > HPACK_STATIC_VALUES && hpack_kind_of_static(index) == HPACK_PUT_ADDED;
+    return is_common ? hpack_encode_common(e, at, index, value)
+                     : hpack_encode_rare(e, at, index, value);
 }
 
 // A name that is too long to be looked up.
@@ -293,7 +341,7 @@ static char *hpack_encode_long_name(char *at, slice name, slice value, hpack_ind
 {
     *at++ = (char)(how == HPACK_INDEXING_NEVER ? HPACK_PUT_NEVER : HPACK_PUT_PLAIN);
     at = hpack_put_integer(at, 0, 0x7f, name.len);
-    (void)hpack_lower(at, name);
+    octets_copy_lower(at, name);
     return hpack_put_raw(at + name.len, value);
 }
 
@@ -328,18 +376,21 @@ char *hpack_encode_plain(char *at, slice name, slice value)
     return hpack_put_coded(hpack_put_name(at, kind, index, name), value);
 }
 
-char *hpack_encode_status(hpack_encoder *e, char *at, int status)
+char *hpack_encode_other_status(hpack_encoder *e, char *at, int status)
 {
     SKUA_ASSERT(status >= 100 && status <= 999);
-    static const int16_t known[] = { 200, 204, 206, 304, 400, 404, 500 };
-    for (unsigned i = 0; i < sizeof known / sizeof *known; i++) {
-        if (status == known[i]) {
-            *at++ = (char)(HPACK_PUT_INDEXED | (HPACK_STATIC_STATUS + i));
-            return at;
-        }
-    }
     char digits[3] = { (char)('0' + status / 100), (char)('0' + status / 10 % 10),
                        (char)('0' + status % 10) };
     return hpack_encode_indexed(e, at, HPACK_STATIC_STATUS, SKUA_SLICE(":status"),
                                 slice_make(digits, sizeof digits));
+}
+
+char *hpack_encode_length(char *at, uint64_t length)
+{
+    char *digits =
+        hpack_put_integer(at, HPACK_PUT_PLAIN, HPACK_PUT_NEVER - 1, HPACK_STATIC_CONTENT_LENGTH) +
+        1;
+    char *end = h1_write_length(digits, length);
+    digits[-1] = (char)(end - digits);
+    return end;
 }

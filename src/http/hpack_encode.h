@@ -5,12 +5,14 @@
 #ifndef SKUA_HTTP_HPACK_ENCODE_H
 #define SKUA_HTTP_HPACK_ENCODE_H
 
+#include "http/hpack_static.h"
 #include "http/hpack_table.h"
 
 enum {
     HPACK_FIELD_AROUND = 12, // octets that a field may take besides name and value
     HPACK_BEGIN_OCTETS_MAX = 12,
-    HPACK_STATUS_OCTETS_MAX = 8
+    HPACK_STATUS_OCTETS_MAX = 8,
+    HPACK_LENGTH_OCTETS_MAX = 23
 };
 
 typedef enum hpack_indexing {
@@ -48,11 +50,25 @@ void hpack_encoder_drop(hpack_encoder *e);
 // Memory that it holds.
 size_t hpack_encoder_octets(const hpack_encoder *e);
 
+char *hpack_encode_size(hpack_encoder *e, char *at);
+char *hpack_encode_other_status(hpack_encoder *e, char *at, int status);
+
 // Begins a block with the size updates that are due; at most HPACK_BEGIN_OCTETS_MAX.
-char *hpack_encode_begin(hpack_encoder *e, char *at);
+static inline char *hpack_encode_begin(hpack_encoder *e, char *at)
+{
+    return e->is_resized ? hpack_encode_size(e, at) : at;
+}
 
 // status: 100 to 999. At most HPACK_STATUS_OCTETS_MAX.
-char *hpack_encode_status(hpack_encoder *e, char *at, int status);
+static inline char *hpack_encode_status(hpack_encoder *e, char *at, int status)
+{
+    if (status != 200) return hpack_encode_other_status(e, at, status);
+    *at = (char)(0x80 | HPACK_STATIC_STATUS);
+    return at + 1;
+}
+
+// Writes content-length; at most HPACK_LENGTH_OCTETS_MAX.
+char *hpack_encode_length(char *at, uint64_t length);
 
 // The octets that a field may take, by whichever function.
 static inline size_t hpack_encode_room(slice name, slice value)
@@ -64,8 +80,12 @@ static inline size_t hpack_encode_room(slice name, slice value)
 // 2^28 octets.
 char *hpack_encode_field(hpack_encoder *e, char *at, slice name, slice value, hpack_indexing how);
 
-// Writes a field as HPACK_INDEXING_BY_NAME does, but without a table, so that any block may have the
-// octets.
+// Writes a field whose name is that of an entry of the static table, as HPACK_INDEXING_BY_NAME does.
+// index: such as HPACK_STATIC_CONTENT_TYPE.
+char *hpack_encode_known(hpack_encoder *e, char *at, unsigned index, slice value);
+
+// Writes a field as HPACK_INDEXING_BY_NAME does, but without a table, so that the octets may be kept
+// and stand in any block. Strings are in Huffman's code where that makes them shorter.
 char *hpack_encode_plain(char *at, slice name, slice value);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "http/hpack_field.h"
 
+#include "http/octets.h"
 #include "http/syntax.h"
 
 static hpack_token hpack_field_token(slice name)
@@ -23,14 +24,6 @@ static hpack_token hpack_field_token(slice name)
         if (slice_equal(name, known[i].name)) return known[i].token;
     }
     return HPACK_TOKEN_PSEUDO_OTHER;
-}
-
-static bool hpack_field_has_upper(slice name)
-{
-    for (size_t i = 0; i < name.len; i++) {
-        if (name.ptr[i] >= 'A' && name.ptr[i] <= 'Z') return true;
-    }
-    return false;
 }
 
 static bool hpack_field_is_blank(char c)
@@ -57,7 +50,7 @@ void hpack_field_judge_name(hpack_field *field)
     if (name.len && name.ptr[0] == ':') {
         field->token = (uint8_t)hpack_field_token(name);
         if (field->token != HPACK_TOKEN_PSEUDO_OTHER) field->flags |= HPACK_NAME_IS_VALID;
-    } else if (syntax_is_token(name) && !hpack_field_has_upper(name)) {
+    } else if (syntax_is_token(name) && !octets_have_upper(name)) {
         field->id = (uint8_t)field_match(name.ptr, name.len);
         field->flags |= HPACK_NAME_IS_VALID;
     }

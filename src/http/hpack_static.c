@@ -4,6 +4,8 @@
 
 #include "http/hpack_static.h"
 
+#include "http/octets.h"
+
 enum { HPACK_STATIC_BITS = 7, HPACK_STATIC_NAME_MIN = 3 };
 
 // Found by trying: with it no two names of the table have the same hash.
@@ -103,7 +105,7 @@ unsigned hpack_static_find_name(slice name)
 {
     if (name.len < HPACK_STATIC_NAME_MIN) return 0;
     unsigned index = hpack_static_places[hpack_static_hash(name)];
-    return index && slice_equal(hpack_static[index - 1].name, name) ? index : 0;
+    return index && octets_slice_equal(hpack_static[index - 1].name, name) ? index : 0;
 }
 
 // Entries of one name are neighbours.
@@ -114,8 +116,8 @@ unsigned hpack_static_find(slice name, slice value)
     const char *first = hpack_static[index - 1].name.ptr;
     for (; index <= HPACK_STATIC_COUNT; index++) {
         const hpack_field *entry = &hpack_static[index - 1];
-        if (entry->name.ptr != first && !slice_equal(entry->name, name)) return 0;
-        if (slice_equal(entry->value, value)) return index;
+        if (entry->name.ptr != first && !octets_slice_equal(entry->name, name)) return 0;
+        if (octets_slice_equal(entry->value, value)) return index;
     }
     return 0;
 }

@@ -9,9 +9,9 @@
 enum {
     HPACK_STATIC_COUNT = 61,
     HPACK_STATIC_STATUS = 8, // the first of its name
-    HPACK_STATIC_STATUS_LAST = 14,
     HPACK_STATIC_CONTENT_LENGTH = 28,
-    HPACK_STATIC_CONTENT_TYPE = 31
+    HPACK_STATIC_CONTENT_TYPE = 31,
+    HPACK_STATIC_DATE = 33
 };
 
 extern const hpack_field hpack_static[HPACK_STATIC_COUNT]; // index 1 is its first

@@ -14,12 +14,6 @@ enum {
 // The first long code, aligned to the highest of 32 bits: all that is less begins with a short one.
 #define HUFFMAN_LONG_FROM UINT32_C(0xffa00000)
 
-typedef struct huffman_reader {
-    uint64_t bits;  // the next ones, from the highest
-    unsigned count; // of them are valid; others are those that follow, or 0
-    const unsigned char *at, *end;
-} huffman_reader;
-
 static inline uint64_t huffman_load(const unsigned char *p)
 {
     return (uint64_t)p[0] << 56 | (uint64_t)p[1] << 48 | (uint64_t)p[2] << 40 |
@@ -27,58 +21,42 @@ static inline uint64_t huffman_load(const unsigned char *p)
            (uint64_t)p[6] << 8 | (uint64_t)p[7];
 }
 
-static inline void huffman_skip(huffman_reader *in, unsigned bits)
+static inline uint32_t huffman_load_half(const unsigned char *p)
 {
-    in->bits <<= bits;
-    in->count -= bits;
+    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | (uint32_t)p[3];
 }
 
-// At least 56 bits are valid afterwards. Octets that are not counted yet are read twice, to the
-// same place.
-static inline void huffman_fill(huffman_reader *in)
-{
-    in->bits |= huffman_load(in->at) >> in->count;
-    in->at += (63 - in->count) >> 3;
-    in->count |= 56;
-}
-
-static void huffman_fill_rest(huffman_reader *in)
-{
-    while (in->at < in->end && in->count < 56) {
-        in->bits |= (uint64_t)*in->at++ << (56 - in->count);
-        in->count += 8;
-    }
-}
-
+// The look at the first of the bits.
 static inline uint32_t huffman_look(uint64_t bits)
 {
     return huffman_looks[bits >> (64 - HUFFMAN_LOOK_BITS)];
 }
 
-static inline unsigned look_count(uint32_t look)
-{
-    return look >> 24;
-}
-
 static inline unsigned look_bits(uint32_t look)
 {
-    return look >> 16 & 15;
+    return look & 0xff;
 }
 
 static inline unsigned look_bits_of_first(uint32_t look)
 {
-    return look >> 20 & 15;
+    return look >> 24 & 15;
 }
 
-static inline char *huffman_put_two(char *out, uint32_t look)
+// Two octets are written in any case, and counted if they are there.
+static inline char *huffman_put(char *out, uint32_t look)
 {
-    out[0] = (char)look;
-    out[1] = (char)(look >> 8);
-    return out + look_count(look);
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    uint16_t both = (uint16_t)(look >> 8);
+    memcpy(out, &both, sizeof both);
+#else
+    out[0] = (char)(look >> 8);
+    out[1] = (char)(look >> 16);
+#endif
+    return out + (look >> 28);
 }
 
 // The octet whose long code the bits begin with. Returns the code's bits; 0 for EOS.
-static unsigned huffman_find_long(uint64_t bits, char *octet)
+__attribute__((noinline)) static unsigned huffman_find_long(uint64_t bits, char *octet)
 {
     uint32_t code = (uint32_t)(bits >> 32), from = HUFFMAN_LONG_FROM;
     for (unsigned i = 0; i < HUFFMAN_LENGTHS; i++) {
@@ -92,74 +70,124 @@ static unsigned huffman_find_long(uint64_t bits, char *octet)
     return 0;
 }
 
-// As long as a whole word can be read. Returns NULL for EOS.
-static char *huffman_decode_words(huffman_reader *in, char *out)
+// ---- Decoding ----
+
+typedef struct huffman_reader {
+    uint64_t bits;  // the next ones, from the highest
+    unsigned count; // of them are valid; behind them are those that follow, or nothing
+    const unsigned char *at, *end;
+} huffman_reader;
+
+static inline void huffman_skip(huffman_reader *in, unsigned bits)
 {
-    while (in->end - in->at >= HUFFMAN_WORD) {
-        huffman_fill(in);
-        uint32_t look = 1;
-        for (unsigned i = 0; i < HUFFMAN_IN_WORD; i++) {
-            look = huffman_look(in->bits);
-            if (!look) break;
-            out = huffman_put_two(out, look);
-            huffman_skip(in, look_bits(look));
-        }
-        if (look || in->count < HUFFMAN_BITS_MAX) continue;
-        unsigned bits = huffman_find_long(in->bits, out++);
-        if (!bits) return NULL;
-        huffman_skip(in, bits);
+    in->bits <<= bits;
+    in->count -= bits;
+}
+
+// Takes what a whole word holds, of which there is one. Looks at a long code find nothing and move
+// nothing, so that only the last of them has to be asked. Returns NULL for EOS.
+static inline char *huffman_decode_word(huffman_reader *in, char *out)
+{
+    in->bits |= huffman_load(in->at) >> in->count;
+    in->at += (63 - in->count) >> 3; // octets that are used in part are read again
+    in->count |= 56;
+    uint32_t look = 0, sum = 0;
+    for (unsigned i = 0; i < HUFFMAN_IN_WORD; i++) {
+        look = huffman_look(in->bits);
+        out = huffman_put(out, look);
+        in->bits <<= look_bits(look);
+        sum += look;
     }
-    return out;
+    in->count -= sum & 0xff; // the bits of all looks
+    if (look || in->count < HUFFMAN_BITS_MAX) return out;
+    unsigned bits = huffman_find_long(in->bits, out);
+    huffman_skip(in, bits);
+    return bits ? out + 1 : NULL;
 }
 
-// Takes the code at the end, where bits that are missing are taken for ones, as padding is.
-// Returns the bits of what it found; 0: the rest is no code.
-static unsigned huffman_take_last(const huffman_reader *in, char **out)
+static inline bool huffman_has_word(const huffman_reader *in)
 {
-    uint64_t padded = in->bits | ~(uint64_t)0 >> in->count;
-    uint32_t look = huffman_look(padded);
-    char octet = (char)look;
-    unsigned bits = look ? look_bits_of_first(look) : huffman_find_long(padded, &octet);
-    if (bits == 0 || bits > in->count) return 0;
-    *(*out)++ = octet;
-    return bits;
+    return in->end - in->at >= HUFFMAN_WORD;
 }
 
-// RFC 7541 §5.2: padding is the beginning of EOS, which is all ones, and shorter than an octet.
-static bool huffman_is_padding(const huffman_reader *in)
+// The last octets, fewer than a word, with padding behind them.
+static inline uint64_t huffman_load_rest(const unsigned char *at, unsigned octets)
 {
-    return in->count < 8 && (in->bits | ~(uint64_t)0 >> in->count) == ~(uint64_t)0;
+    if (octets == 0) return ~(uint64_t)0;
+    const unsigned char *last = at + octets;
+    uint64_t word = ~(uint64_t)0 >> 8 * octets;
+    if (octets >= 4)
+        return word | (uint64_t)huffman_load_half(at) << 32 |
+               (uint64_t)huffman_load_half(last - 4) << (64 - 8 * octets);
+    unsigned middle = octets / 2;
+    return word | (uint64_t)at[0] << 56 | (uint64_t)at[middle] << (56 - 8 * middle) |
+           (uint64_t)last[-1] << (64 - 8 * octets);
+}
+
+static inline bool huffman_is_padding(const huffman_reader *in, unsigned left)
+{
+    return left < 8 && in->bits >> 56 == 0xff;
+}
+
+// Takes what is left. Behind it all bits are ones, as padding is: RFC 7541 §5.2 has the beginning of
+// EOS there, shorter than an octet. Returns NULL for what is no code.
+static inline char *huffman_decode_rest(huffman_reader *in, char *out)
+{
+    unsigned octets = (unsigned)(in->end - in->at), left = in->count + 8 * octets;
+    uint64_t next = huffman_load_rest(in->at, octets);
+    for (;;) {
+        if (in->count < HUFFMAN_BITS_MAX) {
+            unsigned more = (63 - in->count) & 56;
+            in->bits |= next >> in->count;
+            next = next << more | (((uint64_t)1 << more) - 1);
+            in->count |= 56;
+        }
+        uint32_t look = huffman_look(in->bits);
+        unsigned bits = look_bits(look);
+        if (bits - 1 < left) {
+            out = huffman_put(out, look);
+        } else {
+            if (huffman_is_padding(in, left)) return out;
+            *out = (char)(look >> 8);
+            bits = look ? look_bits_of_first(look) : huffman_find_long(in->bits, out);
+            if (bits - 1 >= left) return NULL;
+            out++;
+        }
+        huffman_skip(in, bits);
+        left -= bits;
+    }
+}
+
+static huffman_reader huffman_read(slice text)
+{
+    const unsigned char *at = (const unsigned char *)text.ptr;
+    return (huffman_reader){ .at = at, .end = at + text.len };
 }
 
 bool huffman_decode(slice text, char *out, size_t *len)
 {
-    const unsigned char *at = (const unsigned char *)text.ptr;
-    huffman_reader in = { .at = at, .end = at + text.len };
-    char *start = out;
-    out = huffman_decode_words(&in, out);
-    if (!out) return false;
-    for (unsigned bits = 1; bits;) {
-        huffman_fill_rest(&in);
-        bits = huffman_take_last(&in, &out);
-        huffman_skip(&in, bits);
-    }
-    *len = (size_t)(out - start);
-    return huffman_is_padding(&in);
+    huffman_reader in = huffman_read(text);
+    char *end = out;
+    while (end && huffman_has_word(&in))
+        end = huffman_decode_word(&in, end);
+    if (end) end = huffman_decode_rest(&in, end);
+    if (!end) return false;
+    *len = (size_t)(end - out);
+    return true;
 }
 
 bool huffman_decoded_len(slice text, size_t *len)
 {
-    const unsigned char *at = (const unsigned char *)text.ptr;
-    huffman_reader in = { .at = at, .end = at + text.len };
-    *len = 0;
-    for (;;) {
-        char octet, *out = &octet;
-        huffman_fill_rest(&in);
-        unsigned bits = huffman_take_last(&in, &out);
-        if (!bits) return huffman_is_padding(&in);
-        huffman_skip(&in, bits);
-        ++*len;
+    huffman_reader in = huffman_read(text);
+    char octets[2 * HUFFMAN_WORD * 8 / 5]; // of which two words hold fewer
+    for (*len = 0; huffman_has_word(&in);) {
+        const char *end = huffman_decode_word(&in, octets);
+        if (!end) return false;
+        *len += (size_t)(end - octets);
     }
+    const char *end = huffman_decode_rest(&in, octets);
+    if (end) *len += (size_t)(end - octets);
+    return end != NULL;
 }
 
 size_t huffman_encoded_len(slice text)
@@ -170,6 +198,15 @@ size_t huffman_encoded_len(slice text)
     return (bits + 7) / 8;
 }
 
+static inline char *huffman_put_half(char *at, uint32_t bits)
+{
+    at[0] = (char)(bits >> 24);
+    at[1] = (char)(bits >> 16);
+    at[2] = (char)(bits >> 8);
+    at[3] = (char)bits;
+    return at + 4;
+}
+
 char *huffman_encode(char *at, slice text)
 {
     uint64_t bits = 0; // the lowest count of them are to be written
@@ -178,9 +215,12 @@ char *huffman_encode(char *at, slice text)
         unsigned char octet = (unsigned char)text.ptr[i];
         bits = bits << huffman_bits[octet] | huffman_codes[octet];
         count += huffman_bits[octet];
-        for (; count >= 8; count -= 8)
-            *at++ = (char)(bits >> (count - 8));
+        if (count < 32) continue;
+        count -= 32;
+        at = huffman_put_half(at, (uint32_t)(bits >> count));
     }
+    for (; count >= 8; count -= 8)
+        *at++ = (char)(bits >> (count - 8));
     if (count) *at++ = (char)(bits << (8 - count) | 0xffu >> count);
     return at;
 }

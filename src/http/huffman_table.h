@@ -16,9 +16,9 @@ enum {
 extern const uint32_t huffman_codes[256]; // by octet
 extern const uint8_t huffman_bits[256];   // of each octet's code
 
-// By the next HUFFMAN_LOOK_BITS bits. From the lowest bit: the first octet (8), the
-// second (8), the bits of both codes (4), the bits of the first (4), and how many octets there are
-// (2): 0 before a code that is longer than a look.
+// By the next HUFFMAN_LOOK_BITS bits, which begin with one or two short codes. From the lowest bit:
+// the bits of these codes (8, so that a shift can take them as they are), their octets (8 each), the
+// bits of the first code (4), and how many there are (4). 0 where a longer code begins.
 extern const uint32_t huffman_looks[1 << HUFFMAN_LOOK_BITS];
 
 // Codes longer than a look, by their length. A code is canonical: those of one length follow each

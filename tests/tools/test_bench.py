@@ -49,7 +49,7 @@ def test_micro():
     """Both ways agree about every sample, or there would be no figures."""
     done = subprocess.run([sys.executable, ROOT / "bench/micro.py", "--json"], stdout=subprocess.PIPE, text=True, check=True)
     found = json.loads(done.stdout)
-    assert {case["noun"] for case in found["cases"]} == {"head", "chunked", "target", "answer"}
+    assert {case["noun"] for case in found["cases"]} - {"hpack"} == {"head", "chunked", "target", "answer"}
     for case in found["cases"]:
         assert all(ns > 0 for ns in case["ns"]), case
         if found["counted_by"] in ("callgrind", "perf_event_open"):
