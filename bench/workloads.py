@@ -87,6 +87,9 @@ WORKLOADS = [
     Workload("idle", "Memory per idle connection", "idle", 10000),
     Workload("tls-hello", "HTTPS, hello, keep-alive, 200 connections", "own", 200, tls=True, ceilings=("ready", "keyed"),
              ratio_target=1.10, below_peers=True, ratios_to={"nginx": 0.75, "h2o": 0.75, "uWebSockets": 0.93}),
+    # Twice as many as there are ready contexts.
+    Workload("tls-many", "HTTPS, hello, keep-alive, 2,000 connections", "own", 2000, tls=True, ceilings=("ready", "keyed"),
+             below_peers=True, no_errors=True),
     Workload("tls-handshake", "HTTPS, a full handshake per request", "own", 32, tls=True, close=True, ceilings=("openssl",),
              ratio_target=1.05, ratios_to={"nginx": 1, "h2o": 1, "lighttpd": 1, "haproxy": 1, "uWebSockets": 1}),
     Workload("tls-file-1m", "HTTPS, 1 MiB file, 32 connections", "own", 32, octets=1048576, tls=True, ceilings=("pread",),
