@@ -23,7 +23,7 @@ OTHER_TESTS := requests files deadlines faults clients accept logs
 TLS_TESTS := requests answers content files clients threads
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-all tls-libraries tls-scan forms dist install uninstall tidy unit tsan kqueue cross storms soak fuzz conformance bench bench-compare bench-micro bench-seeds map format clean FORCE
+.PHONY: help run build test test-all tls-libraries tls-scan forms dist install uninstall tidy unit tsan kqueue cross storms soak fuzz conformance hpack-stories bench bench-compare bench-micro bench-seeds map format clean FORCE
 
 help:
 	@echo "make run [DIR=folder] [PORT=n]   install what is missing, build, and serve a folder"
@@ -196,6 +196,11 @@ fuzz: build/.tools-test build/fuzz/.built
 conformance: build
 	@test -n "$(SUITES)" || { echo "make conformance needs SUITES=folder"; exit 2; }
 	@python3 tests/conformance/run.py --server build/release/echo "$(SUITES)"
+	@if [ -e "$(SUITES)/hpack-stories.jsonl.xz" ]; then $(MAKE) --no-print-directory hpack-stories; fi
+
+hpack-stories: build/.tools-test build/asan/build.ninja
+	@cmake --build build/asan -j $(JOBS) --target hpack_pipe
+	@$(PYTHON) tests/conformance/hpack_stories.py --pipe build/asan/hpack_pipe "$(SUITES)"
 
 bench: build/.tools-bench
 	@$(MAKE) --no-print-directory build

@@ -32,11 +32,12 @@ typedef struct hpack_string {
 void hpack_decoder_init(hpack_decoder *d, lease *memory, uint32_t table_octets_max,
                         uint32_t string_octets_max)
 {
+    SKUA_ASSERT(table_octets_max <= HPACK_TABLE_OCTETS_MAX);
+    uint32_t first = HPACK_TABLE_OCTETS_AT_FIRST;
+    if (string_octets_max < table_octets_max) string_octets_max = table_octets_max;
     *d = (hpack_decoder){ .table_octets_max = table_octets_max,
-                          .string_octets_max = string_octets_max > table_octets_max
-                                                   ? string_octets_max
-                                                   : table_octets_max };
-    hpack_table_init(&d->table, memory, table_octets_max);
+                          .string_octets_max = string_octets_max };
+    hpack_table_init(&d->table, memory, table_octets_max < first ? table_octets_max : first);
 }
 
 static void hpack_decoder_forget_text(hpack_decoder *d)

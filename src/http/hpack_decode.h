@@ -24,8 +24,9 @@ typedef struct hpack_decoder {
     uint8_t updates_left;       // that may come in this block; 0 behind its first field
 } hpack_decoder;
 
-// table_octets_max: SETTINGS_HEADER_TABLE_SIZE that the peer was told, or the protocol's 4,096 until
-// it has acknowledged that; at most HPACK_TABLE_OCTETS_MAX.
+// table_octets_max: the peer's size updates may go so far, as SETTINGS_HEADER_TABLE_SIZE told it; at
+// most HPACK_TABLE_OCTETS_MAX. The table begins with that, or HPACK_TABLE_OCTETS_AT_FIRST if it is
+// more.
 // string_octets_max: a name or a value that is longer takes no memory; not less than
 // table_octets_max, which is taken if it is.
 void hpack_decoder_init(hpack_decoder *d, lease *memory, uint32_t table_octets_max,

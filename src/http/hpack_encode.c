@@ -21,7 +21,6 @@ enum {
     HPACK_PUT_PLAIN = 0,
     HPACK_PUT_HUFFMAN = 0x80,
 
-    HPACK_PEER_OCTETS = 4096,    // of the peer's table at first, RFC 9113 §6.5.2
     HPACK_LOWER_OCTETS_MAX = 64, // longer names are not looked up
     HPACK_STATIC_VALUES = 16,    // the last static entry that has a value
     HPACK_ENTRY_SHARE = 4,       // of the table, that one entry may take
@@ -33,11 +32,11 @@ enum {
 
 void hpack_encoder_init(hpack_encoder *e, lease *memory, uint32_t table_octets)
 {
-    SKUA_ASSERT(table_octets <= HPACK_PEER_OCTETS);
+    SKUA_ASSERT(table_octets <= HPACK_TABLE_OCTETS_AT_FIRST);
     *e = (hpack_encoder){ .table_octets = table_octets,
                           .next_octets = table_octets,
                           .least_octets = table_octets,
-                          .is_resized = table_octets != HPACK_PEER_OCTETS };
+                          .is_resized = table_octets != HPACK_TABLE_OCTETS_AT_FIRST };
     hpack_table_init(&e->table, memory, table_octets);
 }
 
@@ -123,7 +122,7 @@ static char *hpack_put_name(char *at, unsigned kind, unsigned index, slice name)
 
 char *hpack_encode_size(hpack_encoder *e, char *at)
 {
-    if (e->least_octets < e->next_octets) {
+    if (e->least_octets < e->next_octets && e->least_octets < e->table.size_max) {
         at = hpack_put_integer(at, HPACK_PUT_SIZE, HPACK_PUT_SIZE - 1, e->least_octets);
         hpack_table_resize(&e->table, e->least_octets);
     }

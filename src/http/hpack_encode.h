@@ -36,7 +36,7 @@ typedef struct hpack_encoder {
     bool is_resized;       // the next block begins with size updates
 } hpack_encoder;
 
-// table_octets: at most HPACK_TABLE_OCTETS_MAX. The peer's table has 4,096 at first.
+// table_octets: how many the table has at most; not more than HPACK_TABLE_OCTETS_AT_FIRST.
 void hpack_encoder_init(hpack_encoder *e, lease *memory, uint32_t table_octets);
 void hpack_encoder_deinit(hpack_encoder *e);
 

@@ -9,8 +9,10 @@
 #include "base/budget.h"
 #include "http/hpack_field.h"
 
-// Offsets have 16 bits.
-enum { HPACK_TABLE_OCTETS_MAX = 32768 };
+enum {
+    HPACK_TABLE_OCTETS_AT_FIRST = 4096, // until a size update, RFC 9113 §6.5.2
+    HPACK_TABLE_OCTETS_MAX = 32768      // offsets have 16 bits
+};
 
 typedef struct hpack_entry {
     uint16_t at; // of its name; the value follows

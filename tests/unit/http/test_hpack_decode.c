@@ -5,11 +5,14 @@
 
 #include "http/hpack_decode.h"
 
+#include "base/memory.h"
+#include "http/huffman.h"
 #include "support/support.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <cmocka.h>
 
 enum { WIRE_OCTETS = 8192, STRING_OCTETS = 16384, TABLE_OCTETS = 4096 };
@@ -291,6 +294,417 @@ static void test_hpack_blocks_cut_at_every_octet(void **state)
     expect_cut(responses_in_huffman, 3, 256);
 }
 
+// ---- Integers at their edges ----
+
+// Puts an integer with redundant octets behind it, as far as there may be any.
+static size_t put_integer(char *at, unsigned first, unsigned prefix, uint32_t n, unsigned redundant)
+{
+    size_t len = 1;
+    if (n < prefix) {
+        at[0] = (char)(first | n);
+        return 1;
+    }
+    at[0] = (char)(first | prefix);
+    for (n -= prefix; n >= 0x80 || redundant; n >>= 7) {
+        if (n == 0) redundant--;
+        at[len++] = (char)(0x80 | (n & 0x7f));
+    }
+    at[len++] = (char)n;
+    return len;
+}
+
+static void test_hpack_lengths_at_their_edges(void **state)
+{
+    (void)state;
+    static const uint32_t lengths[] = { 0, 1, 126, 127, 128, 254, 255, 256, 4000, 7000 };
+    static char wire[WIRE_OCTETS];
+    static seen s;
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        for (unsigned redundant = 0; redundant < 3; redundant++) {
+            hpack_decoder d;
+            begin(&d, TABLE_OCTETS);
+            size_t at = 1;
+            wire[0] = 0x04; // :path
+            at += put_integer(wire + at, 0, 0x7f, lengths[i], redundant);
+            memset(wire + at, 'x', lengths[i]);
+            decode(&d, slice_make(wire, at + lengths[i]), &s);
+            assert_int_equal(s.end, HPACK_END);
+            assert_int_equal(s.fields[0].value.len, lengths[i]);
+            if (lengths[i]) {
+                decode(&d, slice_make(wire, at + lengths[i] - 1), &s);
+                assert_int_equal(s.end, HPACK_FAULT);
+            }
+            end(&d);
+        }
+    }
+}
+
+// Five octets behind the prefix are taken whatever they say, and no sixth.
+static void test_hpack_redundant_octets_are_bounded(void **state)
+{
+    (void)state;
+    static seen s;
+    hpack_decoder d;
+    begin(&d, TABLE_OCTETS);
+    decode_hex(&d, "04 ff8080808000", &s);
+    assert_int_equal(s.end, HPACK_FAULT); // 127 octets are missing
+    end(&d);
+    begin(&d, TABLE_OCTETS);
+    decode_hex(&d, "3fe19f808000 82", &s); // 4,096
+    assert_int_equal(s.end, HPACK_END);
+    assert_string_equal(s.text, ":method: GET\n");
+    end(&d);
+    begin(&d, TABLE_OCTETS);
+    decode_hex(&d, "3fe19f80808000 82", &s);
+    assert_int_equal(s.end, HPACK_FAULT);
+    end(&d);
+}
+
+static void test_hpack_every_index(void **state)
+{
+    (void)state;
+    static char wire[WIRE_OCTETS];
+    static seen s;
+    hpack_decoder d;
+    begin(&d, TABLE_OCTETS);
+    for (unsigned i = 0; i < 112; i++) { // "nnn: v", 36 octets each
+        char field[] = "\x40\x03"
+                       "000"
+                       "\x01v";
+        field[2] = (char)('0' + i / 100);
+        field[3] = (char)('0' + i / 10 % 10);
+        field[4] = (char)('0' + i % 10);
+        decode(&d, slice_make(field, sizeof field - 1), &s);
+        assert_int_equal(s.end, HPACK_END);
+    }
+    for (uint32_t index = 0; index < 300; index++) {
+        decode(&d, slice_make(wire, put_integer(wire, 0x80, 0x7f, index, 0)), &s);
+        assert_int_equal(s.end, index >= 1 && index < 62 + 112 ? HPACK_END : HPACK_FAULT);
+        if (index < 62 || s.end == HPACK_FAULT) continue;
+        char expected[16];
+        snprintf(expected, sizeof expected, "%03u: v\n", 111 - (unsigned)(index - 62));
+        assert_string_equal(s.text, expected);
+    }
+    end(&d);
+}
+
+// ---- Size updates ----
+
+static void test_hpack_size_updates(void **state)
+{
+    (void)state;
+    static seen s;
+    hpack_decoder d;
+    begin(&d, TABLE_OCTETS);
+    decode_hex(&d, requests[0].hex, &s);
+    assert_int_equal(d.table.size, 57);
+    decode_hex(&d, "3f1a be", &s); // 57
+    assert_string_equal(s.text, REQUEST_TABLE_1);
+    decode_hex(&d, "3f19 be", &s); // 56
+    assert_int_equal(s.end, HPACK_FAULT);
+    assert_int_equal(d.size_updates, 2);
+    decode_hex(&d, "20 3fe11f", &s); // an end without a field, 0 and 4,096
+    assert_int_equal(s.end, HPACK_END);
+    assert_int_equal(s.count, 0);
+    assert_int_equal(d.size_updates, 4);
+    decode_hex(&d, requests[0].hex, &s);
+    assert_int_equal(d.table.size, 57);
+    decode_hex(&d, "", &s);
+    assert_int_equal(s.end, HPACK_END);
+    decode_hex(&d, "20", &s);
+    assert_int_equal(hpack_decoder_octets(&d), 0);
+    decode_hex(&d, requests[0].hex, &s); // has no room in a table of 0
+    assert_string_equal(s.text, REQUEST_1);
+    assert_int_equal(d.table.size, 0);
+    end(&d);
+}
+
+static void test_hpack_size_updates_in_a_smaller_table(void **state)
+{
+    (void)state;
+    static seen s;
+    hpack_decoder d;
+    begin(&d, 100);
+    decode_hex(&d, "3f45 82", &s); // 100
+    assert_int_equal(s.end, HPACK_END);
+    decode_hex(&d, "3f46 82", &s); // 101
+    assert_int_equal(s.end, HPACK_FAULT);
+    end(&d);
+}
+
+// A larger table is the peer's to ask for.
+static void test_hpack_size_updates_in_a_larger_table(void **state)
+{
+    (void)state;
+    static seen s;
+    hpack_decoder d;
+    begin(&d, 16384);
+    assert_int_equal(d.table.size_max, 4096);
+    decode_hex(&d, "3fe17f 82", &s); // 16,384
+    assert_int_equal(s.end, HPACK_END);
+    assert_int_equal(d.table.size_max, 16384);
+    decode_hex(&d, "3fe27f 82", &s);
+    assert_int_equal(s.end, HPACK_FAULT);
+    end(&d);
+}
+
+// ---- Fields ----
+
+// A name is taken from the entry that goes to make room for the field, RFC 7541 §4.4.
+static void test_hpack_name_of_an_entry_that_goes(void **state)
+{
+    (void)state;
+    static seen s;
+    for (unsigned size = 38; size < 60; size++) {
+        hpack_decoder d;
+        begin(&d, size);
+        decode_hex(&d, "40 056e616d6531 00  7e 0176", &s); // "name1: ", "name1: v"
+        assert_int_equal(s.end, HPACK_END);
+        assert_string_equal(s.text, "name1: \nname1: v\n");
+        decode_hex(&d, "be", &s);
+        assert_string_equal(s.text, "name1: v\n");
+        assert_int_equal(hpack_table_count(&d.table), 1);
+        end(&d);
+    }
+}
+
+static void test_hpack_entries_too_large_empty_the_table(void **state)
+{
+    (void)state;
+    static seen s;
+    hpack_decoder d;
+    begin(&d, 64);
+    decode_hex(&d, "40 0161 0162 be", &s);
+    assert_string_equal(s.text, "a: b\na: b\n");
+    assert_true(hpack_decoder_octets(&d) > 0);
+    // 33 octets and 32
+    decode_hex(&d, "7e 20 6161616161616161616161616161616161616161616161616161616161616161", &s);
+    assert_string_equal(s.text, "a: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n");
+    assert_int_equal(hpack_decoder_octets(&d), 0);
+    decode_hex(&d, "be", &s);
+    assert_int_equal(s.end, HPACK_FAULT);
+    decode_hex(&d, "40 0161 1f 61616161616161616161616161616161616161616161616161616161616161 be",
+               &s);
+    assert_int_equal(s.end, HPACK_END);
+    assert_int_equal(d.table.size, 64);
+    end(&d);
+}
+
+static void test_hpack_fields_know_what_they_are(void **state)
+{
+    (void)state;
+    enum { NAME = HPACK_NAME_IS_VALID, VALUE = HPACK_VALUE_IS_VALID };
+    static const struct {
+        const char *hex;
+        int token, id, flags;
+    } fields[] = {
+        { "40 0161 0162", HPACK_TOKEN_FIELD, FIELD_OTHER, NAME | VALUE },
+        { "40 0141 0162", HPACK_TOKEN_FIELD, FIELD_OTHER, VALUE },
+        { "40 00 0162", HPACK_TOKEN_FIELD, FIELD_OTHER, VALUE },
+        { "40 0161 0120", HPACK_TOKEN_FIELD, FIELD_OTHER, NAME },
+        { "40 0161 020a61", HPACK_TOKEN_FIELD, FIELD_OTHER, NAME },
+        { "40 04686f7374 0161", HPACK_TOKEN_FIELD, FIELD_HOST, NAME | VALUE },
+        { "66 0161", HPACK_TOKEN_FIELD, FIELD_HOST, NAME | VALUE },
+        { "66 0100", HPACK_TOKEN_FIELD, FIELD_HOST, NAME },
+        { "50 83 9bd9ab", HPACK_TOKEN_FIELD, FIELD_ACCEPT_ENCODING, NAME | VALUE },
+        { "42 0142", HPACK_TOKEN_METHOD, FIELD_OTHER, NAME | VALUE },
+        { "40 053a70617468 012f", HPACK_TOKEN_PATH, FIELD_OTHER, NAME | VALUE },
+        { "40 053a50617468 012f", HPACK_TOKEN_PSEUDO_OTHER, FIELD_OTHER, VALUE },
+    };
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        static seen s;
+        hpack_decoder d;
+        begin(&d, TABLE_OCTETS);
+        for (int round = 0; round < 2; round++) { // as a literal, then from the table
+            decode_hex(&d, round ? "be" : fields[i].hex, &s);
+            assert_int_equal(s.count, 1);
+            assert_int_equal(s.fields[0].token, fields[i].token);
+            assert_int_equal(s.fields[0].id, fields[i].id);
+            assert_int_equal(s.fields[0].flags, fields[i].flags);
+        }
+        decode_hex(&d, "7e 00", &s); // the name again: what its value was does not count
+        assert_int_equal(s.fields[0].token, fields[i].token);
+        assert_int_equal(s.fields[0].id, fields[i].id);
+        assert_int_equal(s.fields[0].flags, (fields[i].flags & NAME) | VALUE);
+        end(&d);
+    }
+}
+
+static void test_hpack_never_indexed(void **state)
+{
+    (void)state;
+    static seen s;
+    hpack_decoder d;
+    begin(&d, TABLE_OCTETS);
+    decode_hex(&d, "10 0161 0162  00 0161 0162  1f08 0162  0f08 0162  82", &s);
+    assert_string_equal(s.text, "a: b\na: b\nauthorization: b\nauthorization: b\n:method: GET\n");
+    for (unsigned i = 0; i < 5; i++)
+        assert_int_equal((s.fields[i].flags & HPACK_IS_NEVER_INDEXED) != 0, i == 0 || i == 2);
+    assert_int_equal(hpack_table_count(&d.table), 0);
+    end(&d);
+}
+
+// ---- Strings that are too long ----
+
+// A literal of so many "a", in Huffman's code or not; at most 128.
+static size_t put_long(char *wire, unsigned kind, size_t name_len, size_t value_len,
+                       bool in_huffman)
+{
+    size_t at = 1;
+    wire[0] = (char)kind;
+    size_t lens[] = { name_len, value_len };
+    for (int i = 0; i < 2; i++) {
+        char text[128];
+        memset(text, 'a', sizeof text);
+        size_t len = in_huffman ? huffman_encoded_len(slice_make(text, lens[i])) : lens[i];
+        wire[at++] = (char)((in_huffman ? 0x80 : 0) | len);
+        if (in_huffman) huffman_encode(wire + at, slice_make(text, lens[i]));
+        else memcpy(wire + at, text, len);
+        at += len;
+    }
+    return at;
+}
+
+static void expect_limit(unsigned kind, size_t name_len, size_t value_len, bool in_huffman)
+{
+    static char wire[WIRE_OCTETS];
+    static seen s;
+    hpack_decoder d;
+    hpack_decoder_init(&d, &memory, 64, 80); // of 80 octets there are still slices
+    decode_hex(&d, "40 0161 0162", &s);
+    size_t len = put_long(wire, kind, name_len, value_len, in_huffman);
+    wire[len] = (char)0x82;
+    decode(&d, slice_make(wire, len + 1), &s);
+    assert_int_equal(s.end, HPACK_END);
+    assert_int_equal(s.count, 2);
+    bool is_too_long = name_len > 80 || value_len > 80;
+    assert_int_equal((s.fields[0].flags & HPACK_IS_TOO_LONG) != 0, is_too_long);
+    assert_int_equal((s.fields[0].flags & HPACK_IS_NEVER_INDEXED) != 0, kind == 0x10);
+    assert_int_equal(s.fields[0].octets, name_len + value_len + 32);
+    if (!is_too_long) assert_int_equal(s.fields[0].name.len, name_len);
+    assert_int_equal(s.fields[1].token, HPACK_TOKEN_METHOD);
+    assert_int_equal(hpack_table_count(&d.table), kind == 0x40 ? 0 : 1);
+    end(&d);
+}
+
+static void test_hpack_strings_that_are_too_long(void **state)
+{
+    (void)state;
+    static const unsigned kinds[] = { 0x40, 0x10, 0 };
+    for (unsigned i = 0; i < 6; i++) {
+        expect_limit(kinds[i / 2], 1, 80, i % 2);
+        expect_limit(kinds[i / 2], 1, 81, i % 2);
+        expect_limit(kinds[i / 2], 80, 1, i % 2);
+        expect_limit(kinds[i / 2], 81, 1, i % 2);
+        expect_limit(kinds[i / 2], 100, 100, i % 2);
+    }
+}
+
+static void test_hpack_strings_too_long_take_no_memory_and_are_checked(void **state)
+{
+    (void)state;
+    static char wire[WIRE_OCTETS];
+    hpack_field field;
+    hpack_decoder d;
+    hpack_decoder_init(&d, &memory, 64, 80);
+    size_t len = put_long(wire, 0, 1, 121, true);
+    hpack_decoder_begin(&d, slice_make(wire, len));
+    assert_int_equal(hpack_decoder_next(&d, &field), HPACK_FIELD);
+    assert_int_equal(hpack_decoder_octets(&d), 0);
+    wire[len - 1] = 0;
+    hpack_decoder_begin(&d, slice_make(wire, len));
+    assert_int_equal(hpack_decoder_next(&d, &field), HPACK_FAULT);
+    end(&d);
+}
+
+// A string that the table can hold is kept, whatever the limit.
+static void test_hpack_limit_is_not_below_the_table(void **state)
+{
+    (void)state;
+    static char wire[WIRE_OCTETS];
+    static seen s;
+    hpack_decoder d;
+    hpack_decoder_init(&d, &memory, 256, 10);
+    decode(&d, slice_make(wire, put_long(wire, 0x40, 1, 100, true)), &s);
+    assert_int_equal(s.fields[0].flags, HPACK_NAME_IS_VALID | HPACK_VALUE_IS_VALID);
+    decode_hex(&d, "be", &s);
+    assert_int_equal(s.fields[0].octets, 133);
+    end(&d);
+}
+
+// ---- Memory ----
+
+static void test_hpack_holds_what_the_table_needs(void **state)
+{
+    (void)state;
+    static seen s;
+    hpack_decoder d;
+    begin(&d, TABLE_OCTETS);
+    decode_hex(&d, "828684 0f08 0162", &s); // nothing to keep
+    assert_int_equal(memory.used, 0);
+    decode_hex(&d, "04 83 9bd9ab", &s); // a string in Huffman's code, until the block's end
+    assert_string_equal(s.text, ":path: gzip\n");
+    assert_int_equal(memory.used, 0);
+    for (int i = 0; i < 3; i++)
+        decode_hex(&d, requests_in_huffman[i].hex, &s);
+    assert_in_range(hpack_decoder_octets(&d), 164 - 3 * 22, 2 * 164);
+    for (int i = 0; i < 200; i++) {
+        for (int r = 0; r < 3; r++)
+            decode_hex(&d, responses_in_huffman[r].hex, &s);
+        assert_int_equal(s.end, HPACK_END);
+    }
+    assert_true(d.table.size > TABLE_OCTETS - 100);
+    assert_true(hpack_decoder_octets(&d) <= TABLE_OCTETS);
+    end(&d);
+}
+
+static unsigned failing_at; // 0: none fails
+
+static void *failing_alloc(size_t octets, void *user)
+{
+    (void)user;
+    if (failing_at && --failing_at == 0) return NULL;
+    return malloc(octets);
+}
+
+static void *failing_resize(void *old, size_t octets, void *user)
+{
+    (void)user;
+    return realloc(old, octets);
+}
+
+static void failing_free(void *old, void *user)
+{
+    (void)user;
+    free(old);
+}
+
+// Each allocation fails once: the block ends, or nothing was lost.
+static void test_hpack_each_allocation_fails(void **state)
+{
+    (void)state;
+    static const skua_allocator failing = { failing_alloc, failing_resize, failing_free, NULL };
+    assert_true(memory_join(&failing));
+    unsigned ended = 0;
+    for (unsigned n = 1; n < 40; n++) {
+        static seen s;
+        hpack_decoder d;
+        begin(&d, 256);
+        failing_at = n;
+        for (int i = 0; i < 3; i++) {
+            decode_hex(&d, responses_in_huffman[i].hex, &s);
+            assert_true(s.end == HPACK_END || s.end == HPACK_NO_MEMORY);
+            assert_memory_equal(s.text, responses_in_huffman[i].text, s.len);
+            if (s.end == HPACK_NO_MEMORY) break;
+        }
+        ended += s.end == HPACK_NO_MEMORY;
+        failing_at = 0;
+        end(&d);
+    }
+    assert_in_range(ended, 3, 30);
+    memory_leave();
+}
+
 static int setup(void **state)
 {
     (void)state;
@@ -314,6 +728,21 @@ int main(void)
         cmocka_unit_test(test_hpack_examples_of_fields),
         cmocka_unit_test(test_hpack_faults),
         cmocka_unit_test(test_hpack_blocks_cut_at_every_octet),
+        cmocka_unit_test(test_hpack_lengths_at_their_edges),
+        cmocka_unit_test(test_hpack_redundant_octets_are_bounded),
+        cmocka_unit_test(test_hpack_every_index),
+        cmocka_unit_test(test_hpack_size_updates),
+        cmocka_unit_test(test_hpack_size_updates_in_a_smaller_table),
+        cmocka_unit_test(test_hpack_size_updates_in_a_larger_table),
+        cmocka_unit_test(test_hpack_name_of_an_entry_that_goes),
+        cmocka_unit_test(test_hpack_entries_too_large_empty_the_table),
+        cmocka_unit_test(test_hpack_fields_know_what_they_are),
+        cmocka_unit_test(test_hpack_never_indexed),
+        cmocka_unit_test(test_hpack_strings_that_are_too_long),
+        cmocka_unit_test(test_hpack_strings_too_long_take_no_memory_and_are_checked),
+        cmocka_unit_test(test_hpack_limit_is_not_below_the_table),
+        cmocka_unit_test(test_hpack_holds_what_the_table_needs),
+        cmocka_unit_test(test_hpack_each_allocation_fails),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
