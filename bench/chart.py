@@ -32,7 +32,7 @@ STYLE = """
   .track { fill: #f1f4f7; }
   .ceiling { fill: #aab7c4; }
   .skua { fill: #0b7285; }
-  .backend { fill: #6aa9b5; }
+  .backend, .library { fill: #6aa9b5; }
   .peer { fill: #e0955a; }
   .cut { fill: #ffffff; }
   .limit { stroke: #5c6b7a; stroke-width: 1; stroke-dasharray: 3 3; }
@@ -44,7 +44,7 @@ STYLE = """
     .track { fill: #1d252d; }
     .ceiling { fill: #566676; }
     .skua { fill: #3bc9db; }
-    .backend { fill: #2b7c88; }
+    .backend, .library { fill: #2b7c88; }
     .peer { fill: #c9763c; }
     .cut { fill: #14191f; }
     .limit { stroke: #93a1ad; }

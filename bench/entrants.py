@@ -158,17 +158,22 @@ def default_head(workload):
 class Skua(Entrant):
     kind = "skua"
 
-    def __init__(self, place, backend=None):
-        super().__init__(f"Skua on {backend}" if backend else "Skua")
+    def __init__(self, place, backend=None, library=None):
+        super().__init__(f"Skua on {backend}" if backend else f"Skua with {library}" if library else "Skua")
         if backend:
             self.kind = "backend"
         self.choice = ["--backend", backend] if backend else []
+        self.library = library  # another TLS library than the system's
+        if library:
+            self.kind = "library"
         self.hello = place.built("hello")
         self.program = place.built("skua")
         if not self.hello and not self.program:
             self.missing = "not built"
 
     def argv(self, workload, place, port):
+        if self.library and not workload.tls:
+            return None
         pair = ["--cert", place.certificate, "--key", place.key] if workload.tls else []
         if workload.is_file:
             if not self.program:
@@ -399,9 +404,35 @@ class HyperHello(Built):
         return os.path.join(target, "release", "hello")
 
 
-def everyone(place, backends=()):
+class UWebSocketsHello(Built):
+    """From the folder that UWEBSOCKETS names: its repository, with that of uSockets inside."""
+
+    toolchain = "c++"
+
+    def build(self, tool, place):
+        folder = os.environ.get("UWEBSOCKETS")
+        if not folder:
+            raise OSError("UWEBSOCKETS names no folder with its sources")
+        sockets = os.path.join(folder, "uSockets", "src")
+        found = [os.path.join(where, name) for where, _, names in os.walk(sockets) for name in names]
+        flags = ["-O3", "-flto=auto", "-DLIBUS_USE_OPENSSL", "-DUWS_NO_ZLIB", "-I", os.path.join(folder, "src"), "-I", sockets]
+        objects = place.path("uwebsockets")
+        os.makedirs(objects, exist_ok=True)
+        build_quietly(["cc", "-std=c11", *flags, "-c", *(name for name in found if name.endswith(".c"))], objects)
+        path = place.path("hello-uwebsockets")
+        build_quietly([tool, "-std=c++20", *flags, os.path.join(BENCH, "peers", "uwebsockets", "hello.cpp"),
+                       *(name for name in found if name.endswith(".cpp")),
+                       *(os.path.join(objects, name) for name in os.listdir(objects) if name.endswith(".o")),
+                       "-lssl", "-lcrypto", "-pthread", "-o", path], objects)
+        return path
+
+
+def everyone(place, backends=(), libraries=None):
+    """libraries: by name, the folder of a build of Skua with it."""
     ways = sorted({way for workload in workloads.WORKLOADS for way in workload.ceilings if not workload.tls})
     return ([Ceiling(interface, way, place) for interface in PROGRAM_OF for way in ways]
             + [TlsCeiling(way, place) for way in RECORDS_OF]
             + [Skua(place)] + [Skua(place, backend) for backend in backends]
-            + [Nginx(), H2o(), Lighttpd(), Haproxy(), Caddy(), GoHello("Go net/http", place), HyperHello("hyper", place)])
+            + [Skua(Place(build, place.folder), library=name) for name, build in (libraries or {}).items()]
+            + [Nginx(), H2o(), Lighttpd(), Haproxy(), Caddy(), GoHello("Go net/http", place), HyperHello("hyper", place),
+               UWebSocketsHello("uWebSockets", place)])

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 
 import processes
 
@@ -70,16 +71,17 @@ def ab_figures(output, wanted):
 
 
 class Loads:
-    def __init__(self, folder, client_path, seconds, closing_requests):
+    def __init__(self, folder, client_path, seconds, closing_requests, certificate=None):
         self.folder = folder
         self.client_path = client_path
+        self.certificate = certificate  # of servers over TLS
         self.seconds = seconds
         self.closing_requests = closing_requests
         self.capacity = None  # requests per second of the slowest peer, once it has been measured
 
     def run(self, workload, server):
         """One round. Returns requests, seconds, errors (by kind), CPU times and latency where known."""
-        runners = {"wrk": self.wrk, "ab": self.ab, "own": self.own, "idle": self.idle}
+        runners = {"wrk": self.wrk, "ab": self.ab, "own": self.own, "idle": self.idle, "bursts": self.bursts}
         return runners[workload.client](workload, server)
 
     def warm_up(self, workload, server):
@@ -125,12 +127,30 @@ class Loads:
         server_ns = server.cpu_ns() - before
         return {**ab_figures(output, self.closing_requests), "server_ns": server_ns, "client_ns": client_ns}
 
+    # ---- bursts.py ----
+
+    def bursts(self, workload, server):
+        output, client_ns = run_to_end(
+            [sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), "bursts.py"), "--client", self.client_path,
+             "--port", server.port, "--cert", self.certificate, "--request", self.request_file(workload, server),
+             "--seconds", self.seconds])
+        line = re.search(r"^{.*}$", output, re.MULTILINE)
+        if not line:
+            return {"requests": 0, "errors": {"closed": 1}}
+        counts = json.loads(line.group())
+        return {**counts, "per_second": None, "errors": {"bursts failed": counts["failed"]} if counts["failed"] else {},
+                "client_ns": client_ns}
+
     # ---- client.c ----
 
-    def own_start(self, workload, server, seconds, connections=None):
+    def request_file(self, workload, server):
         path = os.path.join(self.folder, f"{workload.name}.request")
         with open(path, "wb") as request:
             request.write(workload.request(server.port, "########"))
+        return path
+
+    def own_start(self, workload, server, seconds, connections=None):
+        path = self.request_file(workload, server)
         argv = [self.client_path, "--port", server.port, "--connections", connections or workload.connections,
                 "--request", path, "--seconds", seconds]
         argv += ["--tls"] * workload.tls + ["--close"] * workload.close

@@ -23,7 +23,7 @@ def median_of(results, key):
 def server_summary(entrant, results, about):
     rounds = [result["figure"] for result in results]
     return {
-        "name": entrant.name, "kind": entrant.kind, **about,
+        "name": entrant.name, "kind": entrant.kind, "library": getattr(entrant, "library", None), **about,
         "median": figures.median([figure for figure in rounds if figure is not None]), "rounds": rounds,
         "client_us": client_us(results), "per_second": median_of(results, "per_second"),
         "p50_ms": median_of(results, "p50_ms"), "p99_ms": median_of(results, "p99_ms"),
@@ -45,7 +45,7 @@ def workload_summary(workload, crowd, results, about, skipped):
         "name": workload.name, "title": workload.title, "skipped": skipped, "servers": servers,
         "unit": unit_of(workload),
         "targets": {"ratio": workload.ratio_target, "below_peers": workload.below_peers, "no_errors": workload.no_errors,
-                    "peer_ratio": workload.peer_ratio, "ratios_to": workload.ratios_to, "octets": workload.octets_target},
+                    "peer_ratio": workload.peer_ratio, "ratios_to": workload.ratios_to, "ratios_with": workload.ratios_with, "octets": workload.octets_target},
     }
     compare_servers(summary, reference_kind(workload))
     summary["verdicts"] = judge_workload(summary)
@@ -97,9 +97,21 @@ def compare_servers(summary, kind):
 # ---- Verdicts ----
 
 
+def judge_beside(summary, server, ratios):
+    """ratios: at most, to peers by the beginnings of their names."""
+    for peer in of_kind(summary, "peer"):
+        target = next((ratio for name, ratio in ratios.items() if peer["name"].startswith(name)), None)
+        found = figures.compare(server["rounds"], peer["rounds"]) if target else None
+        if found:
+            yield f"≤ {target:.2f} × {peer['name']}", found, figures.judge(found, target)
+
+
 def judge_server(summary, server):
     """A Skua's targets here: what is asked, what was found, the verdict."""
     targets = summary["targets"]
+    if server["kind"] == "library":
+        yield from judge_beside(summary, server, targets["ratios_with"].get(server["library"], {}))
+        return
     named = f", {summary['reference']}" if summary["reference"] else ""
     if targets["ratio"]:
         yield f"≤ {targets['ratio']:.2f} × the ceiling", server["ratio"], figures.judge(server["ratio"], targets["ratio"])
@@ -108,11 +120,7 @@ def judge_server(summary, server):
             found = figures.compare(server["rounds"], peer["rounds"])
             if found:
                 yield f"below {peer['name']}", found, figures.judge(found, 1.0)
-    for peer in of_kind(summary, "peer"):
-        target = next((ratio for name, ratio in targets["ratios_to"].items() if peer["name"].startswith(name)), None)
-        found = figures.compare(server["rounds"], peer["rounds"]) if target else None
-        if found:
-            yield f"≤ {target:.2f} × {peer['name']}", found, figures.judge(found, target)
+    yield from judge_beside(summary, server, targets["ratios_to"])
     if targets["octets"]:
         yield f"≤ {targets['octets']:.0f} octets", None, "met" if server["median"] <= targets["octets"] else "missed"
     if targets["peer_ratio"]:
@@ -126,7 +134,7 @@ def judge_server(summary, server):
 def judge_workload(summary):
     """On the backend that it prefers, and on each other that was asked for."""
     return [{"server": server["name"], "asked": asked, "found": found, "verdict": verdict}
-            for server in of_kind(summary, "skua") + of_kind(summary, "backend") if server["median"]
+            for server in of_kind(summary, "skua") + of_kind(summary, "backend") + of_kind(summary, "library") if server["median"]
             for asked, found, verdict in judge_server(summary, server)]
 
 
@@ -206,8 +214,10 @@ def verdict_notes(summary):
 
 def machine_text(outcome):
     here = outcome["machine"]
+    control = here["congestion_control"]
+    others = "for everybody" if control == "reno" else "for the peers, reno for Skua and the ceilings"
     return (f"{here['processor']}, server and client on one core each of {here['cores']}, Linux {here['kernel']}, "
-            f"{here['congestion_control']}, {here['date']}")
+            f"congestion control {control} {others}, {here['date']}")
 
 
 def table(outcome):

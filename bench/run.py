@@ -31,6 +31,7 @@ def arguments():
     parser.add_argument("--workloads", help="names, separated by commas: " + ", ".join(w.name for w in workloads.WORKLOADS))
     parser.add_argument("--servers", help="names or beginnings of names, separated by commas; ceilings always run")
     parser.add_argument("--backends", default="", help="Skua's backends to measure beside the one it prefers: uring")
+    parser.add_argument("--libraries", default="", help="builds of Skua with other TLS libraries: AWS-LC=build/aws-lc")
     parser.add_argument("--quick", action="store_true", help="five workloads, three rounds of a second: a look, not a proof")
     parser.add_argument("--build", default=os.path.join(ROOT, "build", "release"), help="where the programs were built")
     parser.add_argument("--out", default=os.path.join(ROOT, "bench", "results"), help="folder for bench.md, bench.json, bench.svg")
@@ -51,7 +52,8 @@ def chosen_workloads(options):
 
 
 def chosen_entrants(options, place):
-    everyone = entrants.everyone(place, [name for name in options.backends.split(",") if name])
+    libraries = dict(given.split("=", 1) for given in options.libraries.split(",") if given)
+    everyone = entrants.everyone(place, [name for name in options.backends.split(",") if name], libraries)
     if not options.servers:
         return everyone
     wanted = [name.lower() for name in options.servers.split(",")]
@@ -141,7 +143,7 @@ def measure(workload, crowd, place, client, rounds):
     running = start_all(crowd, workload, place, skipped)
     try:
         # Memory that one round took is there for the next, so there is one round.
-        if workload.is_open and running:
+        if workload.share and running:
             tell_capacity(workload, crowd, running, client)
         results = rounds_run(workload, running, client, 1 if workload.client == "idle" else rounds)
     finally:
@@ -232,9 +234,10 @@ def run(options):
     for name, why in missing.items():
         print(f"{name}: {why}")
     crowd = [entrant for entrant in crowd if not entrant.missing]
-    client = loads.Loads(place.folder, place.built("bench_client"), options.seconds, 10000 if options.quick else 20000 * options.seconds)
+    client = loads.Loads(place.folder, place.built("bench_client"), options.seconds,
+                         10000 if options.quick else 20000 * options.seconds, place.certificate)
     if not client.client_path:
-        wanted = [w for w in wanted if w.client not in ("own", "idle")]
+        wanted = [w for w in wanted if w.client not in ("own", "idle", "bursts")]
     outcome = {"machine": machine(limit), "rounds": options.rounds, "seconds": options.seconds, "missing": missing,
                "malformed": sorted(probe.MALFORMED), "refused": strictness_of(crowd, place), "workloads": []}
     os.makedirs(options.out, exist_ok=True)

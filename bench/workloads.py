@@ -25,7 +25,7 @@ BROWSER_FIELDS = [
 class Workload:
     name: str
     title: str
-    client: str                     # "wrk", "ab", "own" (client.c) or "idle"
+    client: str                     # "wrk", "ab", "own" (client.c), "idle" or "bursts" (bursts.py)
     connections: int
     octets: int = len(HELLO)        # of content
     fields: list = field(default_factory=list)
@@ -40,6 +40,7 @@ class Workload:
     share: float = 0                # of the slowest peer's capacity, asked by the clock; 0: as fast as answers come
     peer_ratio: Optional[float] = None  # to the best peer
     ratios_to: dict = field(default_factory=dict)  # to peers by their names
+    ratios_with: dict = field(default_factory=dict)  # by a TLS library that Skua was built with: the same
     octets_target: Optional[float] = None  # of an idle connection
     tls: bool = False               # TLS 1.3, TLS_AES_128_GCM_SHA256, X25519
     settled: int = 0                # idle connections that are there before those that are counted
@@ -50,7 +51,8 @@ class Workload:
 
     @property
     def is_open(self):
-        return self.share > 0
+        """Whether latency is compared: requests are asked by the clock."""
+        return self.share > 0 or self.client == "bursts"
 
     @property
     def path(self):
@@ -91,7 +93,9 @@ WORKLOADS = [
     Workload("tls-many", "HTTPS, hello, keep-alive, 2,000 connections", "own", 2000, tls=True, ceilings=("ready", "keyed"),
              below_peers=True, no_errors=True),
     Workload("tls-handshake", "HTTPS, a full handshake per request", "own", 32, tls=True, close=True, ceilings=("openssl",),
-             ratio_target=1.05, ratios_to={"nginx": 1, "h2o": 1, "lighttpd": 1, "haproxy": 1, "uWebSockets": 1}),
+             ratio_target=1.05, ratios_to={"nginx": 1, "h2o": 1, "lighttpd": 1, "haproxy": 1, "uWebSockets": 1},
+             ratios_with={"AWS-LC": {"hyper": 0.9}}),
+    Workload("tls-bursts", "HTTPS, one connection beside bursts of 200 handshakes", "bursts", 1, tls=True, ceilings=()),
     Workload("tls-file-1m", "HTTPS, 1 MiB file, 32 connections", "own", 32, octets=1048576, tls=True, ceilings=("pread",),
              ratio_target=1.08, below_peers=True, ratios_to={"nginx": 0.60, "h2o": 0.85}),
     # More of them would not fit beside the client's own in the memory of a small machine.

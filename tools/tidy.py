@@ -119,6 +119,7 @@ GLOBBED = [
     r"tests/scenarios/test_[^/]+\.c",
     r"tests/fuzz/fuzz_[^/]+\.c",
     r"examples/[^/]+\.(c|cpp)",
+    r"bench/peers/[^/]+/[^/]+\.cpp",  # by entrants.py
 ]
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
