@@ -11,9 +11,9 @@
 
 #ifdef SKUA_TLS
 
-// So many steps of handshakes are taken in a turn; others wait for the next, so that established
-// connections wait for no more than these.
-enum { TLS_STEPS_PER_TURN_MAX = 16 };
+// So many steps of handshakes are taken in a turn, and others wait for the next. A request that comes
+// during a turn is read in the one after it, so it waits for the steps of two turns at most.
+enum { TLS_STEPS_PER_TURN_MAX = 4 };
 
 enum { TLS_SEGMENTS = 40, TLS_STAGE_OCTETS = 16384 };
 

@@ -22,7 +22,7 @@ from wire import Connection, posted, request
 pytestmark = pytest.mark.in_the_clear("it says for itself how servers are spoken to")
 
 RECORDS = ["tls", "tls-openssl"]
-STEPS = 16  # of handshakes that a worker takes in a turn: docs/limits.md
+STEPS = 4  # of handshakes that a worker takes in a turn: docs/limits.md
 HALF_HANDSHAKE = 45_056  # octets of memory_max that one counts as: docs/limits.md
 MEMORY_MAX = 16 << 20
 LARGE = 1 << 20
