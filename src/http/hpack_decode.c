@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // HPACK decoder. A string that is not in Huffman's code stays in the block; one that is is decoded
-// to memory that lasts until the block's end; a field that is added to the table is shown there.
+// to memory that is used again; a field that is added to the table is shown there.
 
 #include "http/hpack_decode.h"
 
@@ -19,6 +19,7 @@ enum {
 
     HPACK_SIZE_UPDATES_MAX = 2, // in a block, RFC 7541 §4.2
     HPACK_TEXT_OCTETS_MIN = 896,
+    HPACK_TEXT_OCTETS_KEPT = 4096, // for the next block
     HPACK_INTEGER_BITS = 32
 };
 
@@ -53,10 +54,16 @@ void hpack_decoder_deinit(hpack_decoder *d)
     hpack_table_deinit(&d->table);
 }
 
+void hpack_decoder_rest(hpack_decoder *d)
+{
+    hpack_decoder_forget_text(d);
+    hpack_table_trim(&d->table);
+}
+
 void hpack_decoder_begin(hpack_decoder *d, slice block)
 {
     d->at = (const unsigned char *)block.ptr;
-    d->end = d->at + block.len;
+    d->end = block.len ? d->at + block.len : d->at;
     d->updates_left = HPACK_SIZE_UPDATES_MAX;
 }
 
@@ -237,13 +244,6 @@ static bool hpack_read_size_update(hpack_decoder *d)
     return true;
 }
 
-static hpack_event hpack_read_end(hpack_decoder *d)
-{
-    hpack_decoder_forget_text(d);
-    hpack_table_trim(&d->table);
-    return HPACK_END;
-}
-
 // All that is no indexed field.
 __attribute__((noinline)) static hpack_event hpack_next_literal(hpack_decoder *d,
                                                                 hpack_field *field)
@@ -255,7 +255,8 @@ __attribute__((noinline)) static hpack_event hpack_next_literal(hpack_decoder *d
             return hpack_read_field(d, octet, field);
         if (!hpack_read_size_update(d)) return HPACK_FAULT;
     }
-    return hpack_read_end(d);
+    if (d->text_room > HPACK_TEXT_OCTETS_KEPT) hpack_decoder_forget_text(d);
+    return HPACK_END;
 }
 
 // Most fields are in a table.

@@ -16,7 +16,7 @@ typedef enum hpack_event {
 typedef struct hpack_decoder {
     hpack_table table;
     const unsigned char *at, *end; // of the block
-    char *text;                    // strings that Huffman's code held; NULL: none yet
+    char *text;                    // strings of the last field, out of Huffman's code; or NULL
     uint32_t text_room;
     uint32_t table_octets_max;  // what the peer was told
     uint32_t string_octets_max; // longer ones are not kept
@@ -32,6 +32,10 @@ typedef struct hpack_decoder {
 void hpack_decoder_init(hpack_decoder *d, lease *memory, uint32_t table_octets_max,
                         uint32_t string_octets_max);
 void hpack_decoder_deinit(hpack_decoder *d);
+
+// Gives back what only blocks need, between two of them: to be called when the connection idles.
+// What the peer has put into the table stays, in little more memory than it needs.
+void hpack_decoder_rest(hpack_decoder *d);
 
 // Begins a header block, which is complete and stays where it is until its end.
 void hpack_decoder_begin(hpack_decoder *d, slice block);

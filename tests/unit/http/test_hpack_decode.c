@@ -412,6 +412,7 @@ static void test_hpack_size_updates(void **state)
     decode_hex(&d, "", &s);
     assert_int_equal(s.end, HPACK_END);
     decode_hex(&d, "20", &s);
+    hpack_decoder_rest(&d);
     assert_int_equal(hpack_decoder_octets(&d), 0);
     decode_hex(&d, requests[0].hex, &s); // has no room in a table of 0
     assert_string_equal(s.text, REQUEST_1);
@@ -480,6 +481,7 @@ static void test_hpack_entries_too_large_empty_the_table(void **state)
     // 33 octets and 32
     decode_hex(&d, "7e 20 6161616161616161616161616161616161616161616161616161616161616161", &s);
     assert_string_equal(s.text, "a: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n");
+    hpack_decoder_rest(&d);
     assert_int_equal(hpack_decoder_octets(&d), 0);
     decode_hex(&d, "be", &s);
     assert_int_equal(s.end, HPACK_FAULT);
@@ -642,11 +644,24 @@ static void test_hpack_holds_what_the_table_needs(void **state)
     begin(&d, TABLE_OCTETS);
     decode_hex(&d, "828684 0f08 0162", &s); // nothing to keep
     assert_int_equal(memory.used, 0);
-    decode_hex(&d, "04 83 9bd9ab", &s); // a string in Huffman's code, until the block's end
+    decode_hex(&d, "04 83 9bd9ab", &s); // a string in Huffman's code
     assert_string_equal(s.text, ":path: gzip\n");
+    assert_in_range(hpack_decoder_octets(&d), 4, 1024);
+    static char wire[WIRE_OCTETS] = "\x04\xff\xe1\x2e"; // 6,112 octets of Huffman's code for "0"
+    decode(&d, slice_make(wire, 4 + 6112), &s);
+    assert_int_equal(s.end, HPACK_FAULT); // whose padding is wrong
+    wire[4 + 6111] = 0x07;
+    decode(&d, slice_make(wire, 4 + 6112), &s);
+    assert_int_equal(s.end, HPACK_END);
+    assert_int_equal(hpack_decoder_octets(&d), 0); // too much to keep
+    decode_hex(&d, "04 83 9bd9ab", &s);
+    hpack_decoder_rest(&d);
     assert_int_equal(memory.used, 0);
     for (int i = 0; i < 3; i++)
         decode_hex(&d, requests_in_huffman[i].hex, &s);
+    hpack_decoder_rest(&d);
+    decode_hex(&d, "bebfc0", &s);
+    assert_string_equal(s.text, REQUEST_TABLE_3);
     assert_in_range(hpack_decoder_octets(&d), 164 - 3 * 22, 2 * 164);
     for (int i = 0; i < 200; i++) {
         for (int r = 0; r < 3; r++)
@@ -654,6 +669,7 @@ static void test_hpack_holds_what_the_table_needs(void **state)
         assert_int_equal(s.end, HPACK_END);
     }
     assert_true(d.table.size > TABLE_OCTETS - 100);
+    hpack_decoder_rest(&d);
     assert_true(hpack_decoder_octets(&d) <= TABLE_OCTETS);
     end(&d);
 }
