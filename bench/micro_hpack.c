@@ -211,7 +211,7 @@ int main(int argc, char **argv)
         case_new(response, RESPONSE),
     };
     const micro_case cases[] = {
-        { "decode, indexed", all[0]->wire.len, hpack_decode_ours, hpack_decode_plain, &all[0] },
+        { "decode, 2nd block", all[0]->wire.len, hpack_decode_ours, hpack_decode_plain, &all[0] },
         { "decode, not indexed", all[1]->wire.len, hpack_decode_ours, hpack_decode_plain, &all[1] },
         { "decode, added", all[2]->wire.len, hpack_decode_ours, hpack_decode_plain, &all[2] },
         { "decode, 8 KiB", sizeof path - 1, hpack_decode_ours, hpack_decode_plain, &all[3] },

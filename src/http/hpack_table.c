@@ -10,7 +10,8 @@
 
 enum {
     HPACK_SPARE_MIN = 128, // octets that new memory has for entries to come
-    HPACK_SPARE_SHARE = 4  // and a share of what is in it
+    HPACK_SPARE_SHARE = 4, // and a share of what is in it
+    HPACK_SPARE_KEPT = 64  // so few are not worth a move to have them back
 };
 
 void hpack_table_init(hpack_table *t, lease *memory, uint32_t size_max)
@@ -80,7 +81,7 @@ static bool hpack_table_move(hpack_table *t, uint32_t room, char **before)
     return true;
 }
 
-// Room for an entry of so many octets more. With an eighth and some more to spare, few entries move
+// Room for an entry of so many octets more. With a quarter and some more to spare, few entries move
 // the others; a table that is full has what RFC 7541 counts and this memory does not need.
 static bool hpack_table_reserve(hpack_table *t, uint32_t more, char **before)
 {
@@ -100,9 +101,9 @@ void hpack_table_trim(hpack_table *t)
         return;
     }
     uint32_t needs = hpack_table_needs(t);
-    if (t->room / 2 < needs + HPACK_SPARE_MIN) return;
+    if (t->room - needs < HPACK_SPARE_KEPT) return;
     char *before = NULL;
-    if (hpack_table_move(t, needs + HPACK_SPARE_MIN, &before)) counted_free(before);
+    if (hpack_table_move(t, needs, &before)) counted_free(before);
 }
 
 // ---- Adding ----

@@ -68,7 +68,7 @@ hpack_added hpack_table_add(hpack_table *t, hpack_field *field);
 // Entries that are too many for the new maximum go.
 void hpack_table_resize(hpack_table *t, uint32_t size_max);
 
-// Gives back memory that no entry needs, if it is much. Slices of entries are not valid any more.
+// Gives back memory that no entry needs. Slices of entries are not valid any more.
 void hpack_table_trim(hpack_table *t);
 
 #endif

@@ -662,7 +662,7 @@ static void test_hpack_holds_what_the_table_needs(void **state)
     hpack_decoder_rest(&d);
     decode_hex(&d, "bebfc0", &s);
     assert_string_equal(s.text, REQUEST_TABLE_3);
-    assert_in_range(hpack_decoder_octets(&d), 164 - 3 * 22, 2 * 164);
+    assert_in_range(hpack_decoder_octets(&d), 164 - 3 * 22, 164 - 3 * 22 + 64);
     for (int i = 0; i < 200; i++) {
         for (int r = 0; r < 3; r++)
             decode_hex(&d, responses_in_huffman[r].hex, &s);
