@@ -344,20 +344,36 @@ static char *hpack_encode_long_name(char *at, slice name, slice value, hpack_ind
     return hpack_put_raw(at + name.len, value);
 }
 
-char *hpack_encode_field(hpack_encoder *e, char *at, slice name, slice value, hpack_indexing how)
+// A name in lower case.
+static inline char *hpack_encode_lower(hpack_encoder *e, char *at, slice name, slice value,
+                                       hpack_indexing how)
 {
-    SKUA_ASSERT(name.len > 0);
-    char lower[HPACK_LOWER_OCTETS_MAX];
-    if (name.len > sizeof lower) return hpack_encode_long_name(at, name, value, how);
-    name = hpack_lower(lower, name);
     unsigned index = hpack_static_find_name(name), kind = HPACK_PUT_PLAIN;
     switch (how) {
     case HPACK_INDEXING_BY_NAME: kind = hpack_kind_of_static(index); break;
     case HPACK_INDEXING_NONE: break;
     case HPACK_INDEXING_NEVER: kind = HPACK_PUT_NEVER; break;
     }
-    if (kind == HPACK_PUT_ADDED) return hpack_encode_indexed(e, at, index, name, value);
-    return hpack_put_literal(at, kind, index, name, value);
+    if (kind != HPACK_PUT_ADDED) return hpack_put_literal(at, kind, index, name, value);
+    if (index > HPACK_STATIC_VALUES) return hpack_encode_common(e, at, index, value);
+    return hpack_encode_indexed(e, at, index, name, value);
+}
+
+// Any other name; one that is too long is not looked up.
+__attribute__((noinline)) static char *hpack_encode_any(hpack_encoder *e, char *at, slice name,
+                                                        slice value, hpack_indexing how)
+{
+    char lower[HPACK_LOWER_OCTETS_MAX];
+    if (name.len > sizeof lower) return hpack_encode_long_name(at, name, value, how);
+    return hpack_encode_lower(e, at, hpack_lower(lower, name), value, how);
+}
+
+char *hpack_encode_field(hpack_encoder *e, char *at, slice name, slice value, hpack_indexing how)
+{
+    SKUA_ASSERT(name.len > 0);
+    if (name.len > HPACK_LOWER_OCTETS_MAX || octets_may_have_upper(name))
+        return hpack_encode_any(e, at, name, value, how);
+    return hpack_encode_lower(e, at, name, value, how);
 }
 
 char *hpack_encode_plain(char *at, slice name, slice value)

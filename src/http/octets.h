@@ -83,8 +83,21 @@ static inline uint64_t octets_lower(uint64_t word)
     return word | octets_upper(word) >> 2;
 }
 
+// A quick answer, which may be true for others: octets from A to Z have no bit 0x20, and most of what
+// names are made of has it.
+static inline bool octets_may_have_upper(slice text)
+{
+    if (text.len < 4) return true;
+    uint64_t all =
+        text.len < 8 ? octets_load_few(text.ptr, text.len) : octets_load(text.ptr + text.len - 8);
+    for (size_t i = 0; i + 8 < text.len; i += 8)
+        all &= octets_load(text.ptr + i);
+    return (~all & OCTETS_EACH(0x20)) != 0;
+}
+
 static inline bool octets_have_upper(slice text)
 {
+    if (!octets_may_have_upper(text)) return false;
     if (text.len < 8) return octets_upper(octets_load_few(text.ptr, text.len)) != 0;
     uint64_t upper = octets_upper(octets_load(text.ptr + text.len - 8));
     for (size_t i = 0; i + 8 < text.len; i += 8)
