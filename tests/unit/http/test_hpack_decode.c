@@ -226,6 +226,8 @@ static const struct {
     { "an index that is cut later", "ff80" },
     { "an index above 2^32 - 1", "ff81ffffff0f" },
     { "an index above 2^32 - 1 by its last octet", "ffffffffff10" },
+    { "an index of 2^32 + 2", "ff83ffffff0f" },
+    { "a size update of 2^32", "3fe1ffffff0f" },
     { "an index of six octets", "ff808080808000" },
     { "a name's index of no entry", "7e0161" },
     { "a name's index of no entry, not added", "0f2f0161" },
