@@ -39,8 +39,6 @@ enum {
     H1_FLAG_OTHER_EXPECTATION = 16
 };
 
-enum { H1_LENGTH_DIGITS_MAX = 19 };
-
 // The input of one call. Lives in registers.
 typedef struct h1_reader {
     request_head *head;
@@ -143,20 +141,6 @@ static h1_stage line_connection(request_head *head, slice value)
     return H1_STAGE_LINE;
 }
 
-static bool length_read(slice value, uint64_t *length)
-{
-    if (value.len == 0 || value.len > H1_LENGTH_DIGITS_MAX) return false;
-    uint64_t n = 0; // 19 digits fit in it
-    for (size_t i = 0; i < value.len; i++) {
-        unsigned digit = (unsigned)(unsigned char)value.ptr[i] - '0';
-        if (digit > 9) return false;
-        n = n * 10 + digit;
-    }
-    if (n > INT64_MAX) return false;
-    *length = n;
-    return true;
-}
-
 static inline bool h1_saw(const request_head *head, field_id id)
 {
     return (head->seen & 1u << id) != 0;
@@ -170,7 +154,7 @@ static h1_stage line_length(request_head *head, slice value)
     if (h1_saw(head, FIELD_TRANSFER_ENCODING)) {
         return h1_fail(head, 400, "Content-Length with Transfer-Encoding");
     }
-    if (!length_read(value, &head->content_length)) {
+    if (!head_read_length(value, &head->content_length)) {
         return h1_fail(head, 400, "malformed Content-Length");
     }
     return H1_STAGE_LINE;

@@ -46,7 +46,7 @@ typedef struct request_head {
     uint8_t flags;
 
     // Valid once the head is complete.
-    uint8_t version;      // 10 or 11
+    uint8_t version;      // 10, 11 or 20
     uint8_t content;      // head_content
     bool keep_alive;      // what version and Connection ask for, RFC 9112 §9.3
     bool expect_continue; // Expect: 100-continue, not from an HTTP/1.0 client
@@ -70,6 +70,23 @@ static inline void head_init(request_head *head, const head_limits *limits, head
     SKUA_ASSERT(limits->head_octets_max > 0);
     SKUA_ASSERT(limits->head_octets_max <= HEAD_OCTETS_MAX);
     *head = (request_head){ .limits = limits, .fields = fields };
+}
+
+// Reads the value of a Content-Length, RFC 9110 §8.6. Returns: false if it is none, or more than a
+// content can be.
+static inline bool head_read_length(slice value, uint64_t *length)
+{
+    enum { DIGITS_MAX = 19 };
+    if (value.len == 0 || value.len > DIGITS_MAX) return false;
+    uint64_t n = 0; // 19 digits fit in it
+    for (size_t i = 0; i < value.len; i++) {
+        unsigned digit = (unsigned)(unsigned char)value.ptr[i] - '0';
+        if (digit > 9) return false;
+        n = n * 10 + digit;
+    }
+    if (n > INT64_MAX) return false;
+    *length = n;
+    return true;
 }
 
 static inline slice head_method(const request_head *head, const char *base)
