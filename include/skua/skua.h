@@ -265,6 +265,37 @@ typedef struct skua_allocator {
     void *user;
 } skua_allocator;
 
+// HTTP/2, RFC 9113. Over TLS a client asks for it by ALPN; in the clear one begins with the preface of
+// HTTP/2, by prior knowledge. Zero means default.
+typedef struct skua_http2_desc {
+    bool off;     // HTTP/1 alone is spoken; default false
+    bool h2c_off; // HTTP/2 is not spoken in the clear; default false
+    // Extended CONNECT is announced (RFC 8441): handlers of GET take one by skua_upgrade. Browsers then
+    // open WebSockets so, and do not fall back to HTTP/1. Default false.
+    bool tunnels;
+
+    // Limits of a connection. The error at the edge is in brackets; but for REFUSED_STREAM, it is the
+    // connection's.
+    // requests under way; default 100, at most 1000 [REFUSED_STREAM]. As many more may wait while
+    // handlers still run whose streams have been reset
+    unsigned streams_max;
+    unsigned continuations_max; // CONTINUATION frames of a head; default 8 [ENHANCE_YOUR_CALM]
+    unsigned settings_max;      // entries of a SETTINGS frame; default 32 [ENHANCE_YOUR_CALM]
+    unsigned replies_max;       // unsent acknowledgements; default 64: then nothing is read
+    unsigned empty_frames_max;  // that say nothing, in a row; default 100 [ENHANCE_YOUR_CALM]
+    // a budget of streams that the client has reset, or has made this side reset; each good end gives
+    // one back; default 100. At 0 new requests begin 100 ms later, and at minus ten times as much the
+    // connection ends [ENHANCE_YOUR_CALM]
+    unsigned resets_max;
+    unsigned resets_per_second; // are given back, too; default 33
+    // a budget of frames that cost more than they bring: PING, SETTINGS, PRIORITY_UPDATE,
+    // WINDOW_UPDATE of less than 256 octets and the like; default 1000 [ENHANCE_YOUR_CALM]
+    unsigned small_frames_max;
+    unsigned small_frames_per_second; // are given back; default 200
+    // content of all requests that handlers have not taken, the connection's window; default 1048576
+    size_t held_octets_max;
+} skua_http2_desc;
+
 // The configuration of a server. Zero means default, for every member. Strings are copied. The
 // defaults and the reasons for them are in docs/limits.md.
 typedef struct skua_config {
@@ -377,6 +408,7 @@ typedef struct skua_config {
     size_t log_buffer_max;
 
     skua_tls_desc tls; // HTTPS; see there
+    skua_http2_desc http2;
 
     // Hooks. Called on the worker's thread, when it begins to turn and when it has ended, after its
     // last request; in between, timers can be started on it. May be NULL.
@@ -569,7 +601,7 @@ typedef struct skua_field {
 // 3986 does not know, which skua_redirect encodes; see skua_config.strict_target. path: normalised
 // and decoded once, starts with "/" ("*" for OPTIONS *, "" for CONNECT). query: after the first
 // "?", undecoded, without it.
-// authority: the target's, or else Host. version: 10 or 11.
+// authority: the target's, or else Host. version: 10, 11 or 20.
 SKUA_API skua_slice skua_request_method(const skua_request *request);
 SKUA_API skua_slice skua_request_target(const skua_request *request);
 SKUA_API skua_slice skua_request_path(const skua_request *request);

@@ -13,4 +13,11 @@
 #define BASE_INLINE inline
 #endif
 
+// For one that gcc holds too long for that in any case. There must be few callers.
+#ifdef __clang__
+#define BASE_INLINE_ALWAYS
+#else
+#define BASE_INLINE_ALWAYS __attribute__((always_inline)) inline
+#endif
+
 #endif

@@ -46,6 +46,16 @@ typedef struct carrier_table {
     // Errors: SKUA_EPROTOCOL the client did not ask for that; SKUA_ENOMEM: the carrier is broken.
     skua_status (*upgrade)(skua_request *r, slice protocol);
 
+    // Octets of content that may be queued now; 0 while too much is.
+    uint64_t (*room)(const skua_request *r);
+
+    // Octets of the response that are queued and have not left.
+    uint64_t (*unsent)(const skua_request *r);
+
+    // A request that occupies the carrier has ended, and somebody holds it; and nobody does any more.
+    void (*occupy)(skua_request *r);
+    void (*vacate)(carrier *c);
+
     // Asks to be gone on with from the loop: there is something to send or to read.
     void (*kick)(carrier *c);
 
@@ -56,11 +66,11 @@ typedef struct carrier_table {
 struct carrier {
     const carrier_table *table;
     session *session;      // of the connection
+    uint32_t number;       // of the stream; 0: the connection has but one
     skua_request *current; // the exchange that is read or answered; NULL: none
     bool running;          // inside the protocol, which goes on without a kick when that returns
     bool broken;           // nothing more can be sent; it ends as soon as nobody is inside
     int64_t dropped_ns;    // when something was written last that is not sent, as of HEAD
-    out_queue out;         // octets of responses, framed
 };
 
 // Nothing more can be sent: what is queued leaves, and the connection ends.

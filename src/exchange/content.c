@@ -145,9 +145,12 @@ void skua_content_consume(skua_request *r, size_t n)
     request_expect(r, __func__);
     CONTRACT(n <= r->unconsumed, "more octets than were delivered and have not been consumed");
     if (r->life != LIFE_GOES_ON) return;
-    bool blocked = r->unconsumed >= content_window(r);
+    size_t before = r->unconsumed, window = content_window(r);
     r->unconsumed -= n;
-    if (blocked && r->unconsumed < content_window(r)) r->carrier->table->kick(r->carrier);
+    bool freed = before >= window && r->unconsumed < window;
+    // a carrier with a window of its own for each request gives it back by halves
+    bool halved = before >= window / 2 && r->unconsumed < window / 2;
+    if (freed || (halved && r->carrier->number)) r->carrier->table->kick(r->carrier);
 }
 
 slice skua_request_trailer(const skua_request *r, const char *name)

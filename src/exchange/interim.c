@@ -43,9 +43,7 @@ skua_status skua_inform(skua_request *r, int status, const skua_field *fields, s
     skua_status checked = inform_check(fields, count, &octets);
     if (checked) return checked;
     if (!inform_is_heard(r, status)) return SKUA_OK;
-    const out_queue *out = &r->carrier->out;
-    if (out_is_full(out) || out->octets > worker_config(r->worker)->out_octets_max)
-        return SKUA_ELIMIT;
+    if (r->carrier->table->room(r) == 0) return SKUA_ELIMIT;
     skua_status informed = r->carrier->table->inform(r, status, fields, count, octets);
     if (informed) return informed;
     if (status == 100) request_set_expectation(r, EXPECTATION_MET);

@@ -22,9 +22,7 @@ static uint64_t stream_limit(const skua_request *r)
 
 static uint64_t stream_room(const skua_request *r)
 {
-    const out_queue *out = &r->carrier->out;
-    bool full = out_is_full(out) || out->octets >= r->worker->out_octets_max;
-    return full ? 0 : stream_limit(r) - out->octets;
+    return r->carrier->table->room(r);
 }
 
 // The handler is told when this much room is there again: half of the limit, so that it writes more

@@ -5,6 +5,7 @@
 #include "exchange/request.h"
 
 #include "base/contract.h"
+#include "base/inline.h"
 #include "exchange/worker.h"
 
 // A usual head and what is made of it fit in here: only larger requests take a block.
@@ -29,7 +30,7 @@ static inline void request_clear(skua_request *r)
 
 // The arena begins with room at the end of the request itself, so that small requests take no
 // block.
-skua_request *request_take(skua_worker *w, carrier *c)
+BASE_INLINE skua_request *request_take(skua_worker *w, carrier *c)
 {
     skua_request *r = w->free_requests;
     if (r) w->free_requests = r->next;

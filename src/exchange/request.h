@@ -107,6 +107,8 @@ struct skua_request {
     uint16_t status; // of the response
     // Facts that come to be, and stay.
     bool close;       // the connection ends after this response
+    bool retires;     // because the program has asked for that
+    bool occupies;    // its carrier is kept until nobody holds it: see carrier_table.vacate
     bool collects;    // the content was asked for in one piece: collected and so on are set
     bool is_followed; // somebody is to be told when it is gone: see request_let_go
     bool blamed;      // reason says why it was refused

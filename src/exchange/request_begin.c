@@ -8,6 +8,7 @@
 
 #include "exchange/request_begin.h"
 
+#include "base/inline.h"
 #include "exchange/carrier.h"
 #include "exchange/middleware.h"
 #include "exchange/respond.h"
@@ -73,7 +74,7 @@ __attribute__((cold)) void request_refuse_saying(skua_request *r, slice octets, 
 }
 
 // Finds method, target, path and authority. Responds with a fault.
-static bool request_read_target(skua_request *r)
+static BASE_INLINE_ALWAYS bool request_read_target(skua_request *r)
 {
     target parts;
     fault why =
@@ -101,7 +102,7 @@ static bool request_read_target(skua_request *r)
 
 // A page in a browser must not reach a server on this machine under a name of the page's choosing
 // (DNS rebinding).
-static bool request_host_is_served(skua_request *r)
+static BASE_INLINE_ALWAYS bool request_host_is_served(skua_request *r)
 {
     skua_worker *w = r->worker;
     if (w->hosts->kind == HOSTS_ANY_BY_TRANSPORT) return true;
@@ -166,7 +167,7 @@ void request_handle(skua_request *r)
     }
 }
 
-static void request_dispatch(skua_request *r)
+static BASE_INLINE_ALWAYS void request_dispatch(skua_request *r)
 {
     const skua_worker *w = r->worker;
     router_query query = { .method = r->method, .authority = r->authority, .path = r->path };
@@ -202,7 +203,7 @@ __attribute__((noinline)) static bool request_is_misdirected(skua_request *r, co
 }
 
 // Responds itself if the host is not served, or not by this connection.
-static bool request_host_is_right(skua_request *r)
+static BASE_INLINE_ALWAYS bool request_host_is_right(skua_request *r)
 {
     const transport *t = r->carrier->session->link.transport;
     if (!request_host_is_served(r)) {
@@ -214,7 +215,7 @@ static bool request_host_is_right(skua_request *r)
 
 // The head is copied first: the octets are lent only while this runs, and the request outlives
 // that.
-void request_begin(skua_request *r, const char *octets)
+BASE_INLINE_ALWAYS void request_begin(skua_request *r, const char *octets)
 {
     char *base = arena_alloc(&r->memory, r->head.octets);
     if (!base) {

@@ -5,6 +5,7 @@
 #include "exchange/request_end.h"
 
 #include "base/contract.h"
+#include "base/inline.h"
 #include "exchange/blocking.h"
 #include "exchange/carrier.h"
 #include "exchange/content.h"
@@ -50,6 +51,7 @@ static void request_log(const skua_request *r, skua_end how)
                     .method = r->method,
                     .target = r->target_text,
                     .version = r->head.version,
+                    .stream = r->carrier->number,
                     .status = r->status,
                     .octets = r->sent_octets,
                     .referer = parsed ? skua_request_field(r, "referer") : (slice){ 0 },
@@ -117,6 +119,7 @@ static inline void request_give_back(skua_request *r)
 {
     skua_worker *w = r->worker;
     if (r->holds) {
+        if (r->occupies) r->carrier->table->occupy(r);
         request_set_life(r, LIFE_IS_OVER);
         return;
     }
@@ -126,7 +129,7 @@ static inline void request_give_back(skua_request *r)
     request_put(w, r);
 }
 
-void request_dismiss(skua_request *r)
+BASE_INLINE void request_dismiss(skua_request *r)
 {
     if (r->is_followed || r->asker.first) request_let_go(r);
     request_give_back(r);
@@ -137,8 +140,7 @@ void request_dismiss(skua_request *r)
 // stated has left for sure.
 static void request_count_sent(skua_request *r)
 {
-    uint64_t left = r->carrier->out.total_out;
-    uint64_t unsent = r->mark > left ? r->mark - left : 0;
+    uint64_t unsent = r->carrier->table->unsent(r);
     r->sent_octets -= unsent < r->sent_octets ? unsent : r->sent_octets;
 }
 
@@ -165,5 +167,7 @@ void skua_request_drop(skua_request *r)
     CONTRACT(r->holds > 0, "called more often than skua_request_hold");
     r->holds--;
     r->worker->held--;
-    if (r->life == LIFE_IS_OVER) request_give_back(r);
+    if (r->life != LIFE_IS_OVER) return;
+    if (r->occupies && !r->holds) r->carrier->table->vacate(r->carrier);
+    request_give_back(r);
 }

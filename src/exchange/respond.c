@@ -16,8 +16,7 @@
 #include "http/syntax.h"
 
 enum {
-    RESPOND_PULL_QUEUED = 65536, // pulling stops above it
-    RESPOND_PULL_MIN = 504       // room that a source is called with, at least
+    RESPOND_PULL_MIN = 504 // room that a source is called with, at least
 };
 
 // ---- Fields ----
@@ -389,8 +388,7 @@ static inline void respond_check_pulled(skua_pulled pulled, size_t room, size_t 
                         "SKUA_PULL_PENDING, and call skua_wake when there are some");
 }
 
-// One call of the source. Returns whether another may follow.
-static bool respond_pull_once(skua_request *r)
+bool respond_pull(skua_request *r)
 {
     size_t room, octets = 0;
     char *at = r->carrier->table->reserve(r, RESPOND_PULL_MIN, &room);
@@ -421,15 +419,6 @@ static bool respond_pull_once(skua_request *r)
     if (pulled == SKUA_PULL_PENDING) return r->responding == RESPONSE_PULLED;
     if (r->responding == RESPONSE_PENDING) request_set_responding(r, RESPONSE_PULLED);
     return true;
-}
-
-void respond_fill(skua_request *r)
-{
-    out_queue *out = &r->carrier->out;
-    while (r->responding == RESPONSE_PULLED && out->octets < RESPOND_PULL_QUEUED &&
-           !out_is_full(out)) {
-        if (!respond_pull_once(r)) return;
-    }
 }
 
 // ---- Errors ----

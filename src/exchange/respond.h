@@ -27,8 +27,9 @@ void respond_finish(skua_request *r);
 // The content cannot be completed: the peer learns it from a close without the last chunk.
 void respond_break(skua_request *r);
 
-// Pulls content as long as there is room for it.
-void respond_fill(skua_request *r);
+// Asks the source of a response in RESPONSE_PULLED for one piece of content.
+// Returns: whether it may be asked for another.
+bool respond_pull(skua_request *r);
 
 // Responds with an error page, whatever had been added; close: and ends the connection.
 void respond_fault(skua_request *r, int status, bool close);

@@ -43,6 +43,9 @@ struct session {
     skua_worker *worker;
     session_link link;
     out_queue *out; // octets for the peer, framed
+    bool idles;     // nothing is under way, as of the last fate
+    // The time to look at handlers has come nearer: set by the protocol.
+    bool looks_anew;
     session_progress progress;
 };
 
@@ -50,6 +53,7 @@ struct session {
 typedef enum session_fate {
     SESSION_GOES_ON,
     SESSION_RESTS,  // nothing is read, answered, kept or queued: the session can be given back
+    SESSION_IDLES,  // the same, but it remembers what later octets depend on
     SESSION_ENDS,   // everything has been sent; what the peer sends still is to be drained
     SESSION_CLOSES, // everything has been sent, and the peer sends nothing more
     SESSION_BREAKS, // a response cannot be completed; what was queued before has left
@@ -91,9 +95,13 @@ struct protocol_table {
     // Whether octets from the peer would be used.
     bool (*wants_input)(const session *s);
 
-    // Allows the socket to be read once, if it is not read because there is no memory for content
-    // that has to be kept. Returns: whether it may be.
-    bool (*read_once)(session *s);
+    // The peer has been waited for a while: looks at deadlines of its own.
+    // Returns: whether the socket is to be read once, if it is not read because there is no memory
+    // for content that has to be kept.
+    bool (*look)(session *s);
+
+    // The connection has been idle for too long, or the server stops: takes leave.
+    void (*retire)(session *s);
 
     // Decides what becomes of the connection after anything has happened. Ends a request whose
     // message the peer will not complete, or that waits for time in the name of a client that has

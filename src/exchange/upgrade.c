@@ -33,7 +33,7 @@ skua_status skua_upgrade(skua_request *r, const char *protocol, skua_drained_fn 
     skua_status given = r->carrier->table->upgrade(r, name);
     if (given == SKUA_ENOMEM) return respond_out_of_memory(r);
     if (given) return given;
-    r->status = 101;
+    r->status = r->head.version == 20 ? 200 : 101;
     r->close = true; // the connection is the tunnel's, and ends with it
     r->pull_left = -1;
     r->wanted = 0;

@@ -21,7 +21,18 @@ typedef struct blocking blocking;
 enum { WORKER_HOST_OCTETS = 64, WORKER_GONE_KEPT = 64 };
 
 // "Date: Sun, 06 Nov 1994 08:49:37 GMT" CRLF
-enum { WORKER_DATE_OCTETS = 37 };
+enum { WORKER_DATE_NAME_OCTETS = 6, WORKER_DATE_VALUE_OCTETS = 29, WORKER_DATE_OCTETS = 37 };
+
+// Memory that HTTP/2 keeps for the next connections and streams.
+typedef struct h2_worker {
+    struct h2_work *free_works;
+    struct h2_stream *free_streams;
+    struct h2_backlog *free_backlogs;
+    char *text;           // in which heads are put together; NULL: not needed yet
+    int64_t date_from_ns; // date was made for the date_line of then
+    uint8_t date_len;
+    char date[WORKER_DATE_OCTETS + 3]; // the field as HPACK writes it, without a table
+} h2_worker;
 
 struct skua_worker {
     disk_home disk; // first: see disk_home_of
@@ -48,6 +59,7 @@ struct skua_worker {
     unsigned gone_count;
 #endif
     struct h1_session *free_sessions; // of HTTP/1
+    h2_worker h2;
     registry_slot *free_tickets, *free_timers;
     head_limits head_bounds;
     chunk_limits chunk_limits;

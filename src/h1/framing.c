@@ -247,7 +247,7 @@ static inline __attribute__((always_inline)) skua_status framing_write(skua_requ
     bool has_content = request_gets_content(r, given->status);
     bool one_piece = has_content && framing_is_one_piece(given, room);
     if (one_piece) room += given->source.octets.len;
-    out_queue *out = &s->carrier.out;
+    out_queue *out = &s->out;
     char *start = out_reserve(out, room, NULL);
     if (!start) return SKUA_ENOMEM;
     char *at = made ? h1_write_slice(start, made->status_line)
@@ -287,7 +287,7 @@ static char *framing_reserve(skua_request *r, size_t least, size_t *room)
     h1_session *s = h1_session_of(r->carrier);
     size_t around = !s->chunked ? 0 : room ? FRAMING_CHUNK_HEAD + 2 : FRAMING_CHUNK_OCTETS;
     size_t there;
-    char *at = out_reserve(&s->carrier.out, least + around, &there);
+    char *at = out_reserve(&s->out, least + around, &there);
     if (!at) return NULL;
     s->piece = at;
     s->piece_head = 0;
@@ -314,7 +314,7 @@ static void framing_write_size(char *at, size_t octets)
 static void framing_commit(skua_request *r, size_t octets)
 {
     h1_session *s = h1_session_of(r->carrier);
-    out_queue *out = &s->carrier.out;
+    out_queue *out = &s->out;
     if (!s->chunked) {
         out_commit(out, octets);
         return;
@@ -329,7 +329,7 @@ static void framing_commit(skua_request *r, size_t octets)
 static bool framing_lend(skua_request *r, const response_source *source)
 {
     h1_session *s = h1_session_of(r->carrier);
-    out_queue *out = &s->carrier.out;
+    out_queue *out = &s->out;
     char *frame = s->chunked ? out_reserve(out, FRAMING_CHUNK_OCTETS, NULL) : NULL;
     if (s->chunked && !frame) return false;
     if (frame) out_commit(out, chunk_write_size(frame, (uint64_t)source->length));
@@ -347,12 +347,12 @@ static bool framing_finish(skua_request *r)
     h1_session *s = h1_session_of(r->carrier);
     if (!s->chunked) return true;
     size_t room = (r->trailers ? r->trailers->octets : 0) + 5;
-    char *start = out_reserve(&s->carrier.out, room, NULL);
+    char *start = out_reserve(&s->out, room, NULL);
     if (!start) return false;
     char *at = H1_WRITE(start, "0\r\n");
     if (r->trailers) at = framing_write_fields(at, r->trailers->at, r->trailers->count);
     at = H1_WRITE(at, "\r\n");
-    out_commit(&s->carrier.out, (size_t)(at - start));
+    out_commit(&s->out, (size_t)(at - start));
     return true;
 }
 
@@ -361,7 +361,7 @@ static bool framing_finish(skua_request *r)
 static skua_status framing_inform(skua_request *r, int status, const skua_field *fields,
                                   size_t count, size_t octets)
 {
-    out_queue *out = &r->carrier->out;
+    out_queue *out = &h1_session_of(r->carrier)->out;
     char *start = out_reserve(out, H1_STATUS_LINE_OCTETS_MAX + octets + 2, NULL);
     if (!start) return SKUA_ENOMEM;
     char *at = h1_write_status(start, status, slice_of(page_reason(status)));
@@ -379,7 +379,7 @@ static skua_status framing_upgrade(skua_request *r, slice protocol)
     h1_session *s = h1_session_of(r->carrier);
     size_t room = H1_STATUS_LINE_OCTETS_MAX + WORKER_DATE_OCTETS + protocol.len + r->fields.octets +
                   FRAMING_ROOM_OCTETS;
-    char *start = out_reserve(&s->carrier.out, room, NULL);
+    char *start = out_reserve(&s->out, room, NULL);
     if (!start) return SKUA_ENOMEM;
     s->chunked = false;
     char *at = h1_write_status(start, 101, slice_of(page_reason(101)));
@@ -389,8 +389,34 @@ static skua_status framing_upgrade(skua_request *r, slice protocol)
     at = H1_WRITE(at, "\r\n");
     at = framing_write_fields(at, r->fields.at, r->fields.count);
     at = H1_WRITE(at, "\r\n");
-    out_commit(&s->carrier.out, (size_t)(at - start));
+    out_commit(&s->out, (size_t)(at - start));
     return SKUA_OK;
+}
+
+// ---- What is queued ----
+
+static uint64_t framing_room(const skua_request *r)
+{
+    const out_queue *out = &h1_session_of(r->carrier)->out;
+    bool full = out_is_full(out) || out->octets >= r->worker->out_octets_max;
+    return full ? 0 : worker_config(r->worker)->out_octets_max - out->octets;
+}
+
+static uint64_t framing_unsent(const skua_request *r)
+{
+    uint64_t left = h1_session_of(r->carrier)->out.total_out;
+    return r->mark > left ? r->mark - left : 0;
+}
+
+// A session ends without regard to who holds its requests.
+static void framing_occupy(skua_request *r)
+{
+    (void)r;
+}
+
+static void framing_vacate(carrier *c)
+{
+    (void)c;
 }
 
 const carrier_table h1_carrier = {
@@ -403,6 +429,10 @@ const carrier_table h1_carrier = {
     .finish = framing_finish,
     .inform = framing_inform,
     .upgrade = framing_upgrade,
+    .room = framing_room,
+    .unsent = framing_unsent,
+    .occupy = framing_occupy,
+    .vacate = framing_vacate,
     .kick = h1_session_kick,
     .peer_is_done = h1_session_peer_is_done,
 };

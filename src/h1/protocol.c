@@ -42,9 +42,9 @@ BASE_INLINE session_fate h1_protocol_fate(session *base)
 {
     h1_session *s = h1_session_of_base(base);
     h1_session_release(s);
-    if (s->carrier.broken && s->carrier.out.octets == 0) return SESSION_BREAKS;
+    if (s->carrier.broken && s->out.octets == 0) return SESSION_BREAKS;
     if (h1_protocol_is_cut_off(s) || h1_protocol_is_left(s)) h1_session_cut_off(s);
-    if (s->carrier.current || s->leaving || s->carrier.out.octets) return SESSION_GOES_ON;
+    if (s->carrier.current || s->leaving || s->out.octets) return SESSION_GOES_ON;
     if (s->stage != H1_READS || (s->input == H1_INPUT_OVER && s->in_len == 0))
         return s->stage == H1_CLOSES_DIRECTLY ? SESSION_CLOSES : SESSION_ENDS;
     return s->in_len ? SESSION_GOES_ON : SESSION_RESTS;
@@ -67,7 +67,7 @@ static bool h1_protocol_close_half(session *base)
 session_wait h1_protocol_awaits(const session *base)
 {
     const h1_session *s = h1_session_of_const(base);
-    if (s->carrier.out.octets) return SESSION_AWAITS_PEER;
+    if (s->out.octets) return SESSION_AWAITS_PEER;
     const skua_request *r = s->carrier.current;
     if (stream_idles(r)) return SESSION_AWAITS_EVENT;
     switch (waiting_of(r)) {
@@ -164,7 +164,8 @@ const protocol_table h1_protocol = {
     .resume = h1_session_resume,
     .peer_done = h1_session_peer_done,
     .wants_input = h1_session_wants_input,
-    .read_once = h1_session_read_once,
+    .look = h1_session_look,
+    .retire = h1_session_retire,
     .fate = h1_protocol_fate,
     .sends_last = h1_protocol_sends_last,
     .close_half = h1_protocol_close_half,

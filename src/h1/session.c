@@ -21,16 +21,28 @@
 // out_octets_max.
 enum { H1_SESSION_LEAVING_MAX = 64 };
 
+enum { H1_SESSION_PULL_QUEUED = 65536 }; // pulling stops above it
+
+// Members that no session of HTTP/1 ever changes are set here.
+__attribute__((noinline)) static h1_session *h1_session_make(skua_worker *w)
+{
+    h1_session *s = counted_alloc(&w->memory, sizeof *s);
+    if (!s) return NULL;
+    s->base.idles = s->base.looks_anew = false;
+    s->carrier.number = 0;
+    return s;
+}
+
 // Members are set one by one: to clear the whole would also write to all segments of the queue.
 BASE_INLINE session *h1_session_begin(skua_worker *w)
 {
     h1_session *s = w->free_sessions;
     if (s) w->free_sessions = s->next;
-    else s = counted_alloc(&w->memory, sizeof *s);
+    else s = h1_session_make(w);
     if (!s) return NULL;
     s->base.protocol = &h1_protocol;
     s->base.worker = w;
-    s->base.out = &s->carrier.out;
+    s->base.out = &s->out;
     s->base.progress.moved = 0;
     s->carrier.table = &h1_carrier;
     s->carrier.session = &s->base;
@@ -44,7 +56,7 @@ BASE_INLINE session *h1_session_begin(skua_worker *w)
     s->in_len = s->in_room = 0;
     s->stage = H1_READS;
     s->input = H1_INPUT_FLOWS;
-    out_init(&s->carrier.out, &w->blocks, s->segments, H1_SESSION_SEGMENTS);
+    out_init(&s->out, &w->blocks, s->segments, H1_SESSION_SEGMENTS);
     return &s->base;
 }
 
@@ -55,7 +67,7 @@ static void h1_session_end_current(h1_session *s, skua_end how)
     request_close_response(r); // nobody would have what its reader says to that
     content_lost(r);
     s->carrier.current = NULL;
-    r->mark = s->carrier.out.total_in;
+    r->mark = s->out.total_in;
     request_end(r, how);
 }
 
@@ -75,7 +87,7 @@ void h1_session_end(session *base, skua_end how)
 {
     h1_session *s = h1_session_of_base(base);
     h1_session_end_requests(s, how);
-    out_deinit(&s->carrier.out);
+    out_deinit(&s->out);
     counted_free(s->in);
     s->next = base->worker->free_sessions;
     base->worker->free_sessions = s;
@@ -124,8 +136,8 @@ bool h1_session_peer_is_done(const carrier *c)
 // Parsing stops while too much is queued, so that pipelined requests cannot fill the memory.
 static bool h1_session_is_full(const h1_session *s)
 {
-    return out_is_full(&s->carrier.out) || s->leaving_count >= H1_SESSION_LEAVING_MAX ||
-           s->carrier.out.octets > s->base.worker->out_octets_max;
+    return out_is_full(&s->out) || s->leaving_count >= H1_SESSION_LEAVING_MAX ||
+           s->out.octets > s->base.worker->out_octets_max;
 }
 
 bool h1_session_is_slowed(const h1_session *s)
@@ -134,7 +146,7 @@ bool h1_session_is_slowed(const h1_session *s)
     return s->base.worker->slow && r && r->reading == READING_CONTENT && (r->collects || r->spools);
 }
 
-bool h1_session_read_once(session *base)
+bool h1_session_look(session *base)
 {
     h1_session *s = h1_session_of_base(base);
     if (s->input == H1_INPUT_FLOWS && s->stage == H1_READS && h1_session_is_slowed(s) &&
@@ -142,6 +154,12 @@ bool h1_session_read_once(session *base)
         h1_session_set_input(s, H1_INPUT_SLOWED);
     }
     return s->input == H1_INPUT_SLOWED;
+}
+
+// The connection says so by closing, or in the next response.
+void h1_session_retire(session *base)
+{
+    (void)base;
 }
 
 bool h1_session_wants_input(const session *base)
@@ -186,7 +204,7 @@ static void h1_session_leave(h1_session *s, skua_request *r)
         request_dismiss(r);
         return;
     }
-    r->mark = s->carrier.out.total_in;
+    r->mark = s->out.total_in;
     r->next = NULL;
     *s->leaving_tail = r;
     s->leaving_tail = &r->next;
@@ -201,7 +219,7 @@ void h1_session_let_leave(h1_session *s)
 
 void h1_session_release(h1_session *s)
 {
-    while (s->leaving && s->leaving->mark <= s->carrier.out.total_out) {
+    while (s->leaving && s->leaving->mark <= s->out.total_out) {
         skua_request *r = s->leaving;
         s->leaving = r->next;
         if (!s->leaving) s->leaving_tail = &s->leaving;
@@ -380,8 +398,8 @@ BASE_INLINE bool h1_session_received(session *base, const char *octets, size_t l
     }
     if (s->in_len == 0) used += h1_session_run(s, octets + used, len - used);
     h1_session_keep(s, octets + used, len - used);
-    return s->carrier.out.octets && !s->carrier.current && s->stage == H1_READS &&
-           !s->carrier.broken && s->in_len == 0;
+    return s->out.octets && !s->carrier.current && s->stage == H1_READS && !s->carrier.broken &&
+           s->in_len == 0;
 }
 
 // The first octet begins a request as any other, which is refused before it is read on.
@@ -421,7 +439,9 @@ static void h1_session_drain(h1_session *s, skua_request *r)
 static void h1_session_pull(h1_session *s, skua_request *r)
 {
     s->base.worker->disk.served = &s->carrier;
-    respond_fill(r);
+    while (r->responding == RESPONSE_PULLED && s->out.octets < H1_SESSION_PULL_QUEUED &&
+           !out_is_full(&s->out) && respond_pull(r))
+        continue;
     s->base.worker->disk.served = NULL;
 }
 

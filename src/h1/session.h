@@ -33,6 +33,7 @@ typedef enum h1_session_input {
 struct h1_session {
     carrier carrier; // first; its current is the request that is read or answered
     session base;
+    out_queue out;                         // octets of responses, framed
     h1_session *next;                      // free
     skua_request *leaving, **leaving_tail; // answered, oldest first
     unsigned leaving_count;
@@ -89,7 +90,8 @@ void h1_session_sent(session *base);
 void h1_session_resume(session *base);
 void h1_session_peer_done(session *base);
 bool h1_session_wants_input(const session *base);
-bool h1_session_read_once(session *base);
+bool h1_session_look(session *base);
+void h1_session_retire(session *base);
 
 // Members of the carrier's table.
 void h1_session_kick(carrier *c);

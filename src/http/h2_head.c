@@ -15,6 +15,8 @@ enum {
     H2_SEEN_PROTOCOL = 1 << HPACK_TOKEN_PROTOCOL
 };
 
+enum { H2_HEAD_JOIN_OCTETS = 2 }; // between two cookies
+
 size_t h2_head_room(const head_limits *limits)
 {
     uint64_t octets = h2_list_octets_max(limits);
@@ -278,7 +280,8 @@ void h2_head_take(h2_head_reader *in, const hpack_field *field)
         h2_head_malformed(in, "malformed field name");
     } else if (!(field->flags & HPACK_VALUE_IS_VALID)) {
         h2_head_malformed(in, "malformed field value");
-    } else if (in->list_octets > in->list_octets_max || in->list_octets > in->room) {
+    } else if (in->list_octets > in->list_octets_max ||
+               field->name.len + field->value.len + H2_HEAD_JOIN_OCTETS > in->room - in->used) {
         h2_head_refuse(in, 431, "head too large");
     } else if (field->token == HPACK_TOKEN_FIELD) {
         h2_head_take_line(in, field);

@@ -7,6 +7,7 @@
 
 #include "http/target.h"
 
+#include "base/inline.h"
 #include "base/utf8.h"
 #include "http/syntax.h"
 
@@ -88,7 +89,7 @@ __attribute__((noinline)) static fault target_read_any_path(slice text, bool str
 
 // Reads the path that text starts with. Most are plain: the first look takes just those.
 // out->clean: true before.
-static inline fault target_read_path(slice text, bool strict, target *out)
+static BASE_INLINE_ALWAYS fault target_read_path(slice text, bool strict, target *out)
 {
     size_t i = 0, start;
     for (;;) {
@@ -132,7 +133,7 @@ __attribute__((noinline)) static fault target_check_query(slice query, bool stri
 }
 
 // text: what follows the authority, or a whole origin-form; starts with "/" or "?", or is empty.
-static fault target_read_rest(slice text, bool strict, target *out)
+static BASE_INLINE_ALWAYS fault target_read_rest(slice text, bool strict, target *out)
 {
     size_t len = 0;
     if (text.len && text.ptr[0] == '/') {
@@ -224,7 +225,7 @@ static fault target_read_asterisk(slice method, slice text, target *out)
     return FAULT_NONE;
 }
 
-static fault target_read(slice method, slice text, bool strict, target *out)
+static BASE_INLINE_ALWAYS fault target_read(slice method, slice text, bool strict, target *out)
 {
     if (text.len == 0) return target_fault("empty target");
     if (slice_equal(method, slice_make("CONNECT", 7))) return target_read_authority(text, out);
@@ -236,12 +237,10 @@ static fault target_read(slice method, slice text, bool strict, target *out)
     return target_read_rest(text, strict, out);
 }
 
-fault target_parse(slice method, slice text, bool strict, target *out)
+BASE_INLINE_ALWAYS fault target_parse(slice method, slice text, bool strict, target *out)
 {
-    target read = { .form = TARGET_ORIGIN, .clean = true };
-    fault f = target_read(method, text, strict, &read);
-    if (!f.status) *out = read;
-    return f;
+    *out = (target){ .form = TARGET_ORIGIN, .clean = true };
+    return target_read(method, text, strict, out);
 }
 
 // ---- The normal form --------------------------------------------------------------------------

@@ -29,7 +29,8 @@ typedef struct target {
 // without digits), and valid UTF-8; strict: RFC 3986 alone.
 // Faults are 400: a fragment, any other octet, broken percent-encoding or %00 in the path, "*" for
 // another method than OPTIONS, authority-form for another than CONNECT (and CONNECT needs
-// host:port), userinfo, a scheme other than http or https, a bad authority.
+// host:port), userinfo, a scheme other than http or https, a bad authority. Nothing of *out is valid
+// then.
 fault target_parse(slice method, slice text, bool strict, target *out);
 
 // Writes the normal form of raw_path to out, which has room for raw_path.len + 1 octets:

@@ -19,7 +19,8 @@ typedef struct log_access {
     int64_t duration_ns; // since its head was complete
     const char *peer;    // address as text
     slice method, target;
-    int version; // 10 or 11; 0: the request line could not be read
+    int version;     // 10, 11 or 20; 0: the request line could not be read
+    uint32_t stream; // of HTTP/2; 0: none
     int status;
     uint64_t octets; // of content handed to the kernel
     slice referer, user_agent;

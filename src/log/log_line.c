@@ -310,6 +310,11 @@ static void line_short(line_text *text, const log_clock *clock, bool coloured,
     line_put_outcome(text, access);
 }
 
+static const char *line_version(int version)
+{
+    return version == 20 ? "2.0" : version == 10 ? "1.0" : "1.1";
+}
+
 // host ident authuser [date] "request" status octets; an unknown one is "-", and so are 0 octets.
 // The form has no place for a cut or a reason: they come behind what its readers look for. A
 // request line that could not be read is shown as it came.
@@ -324,7 +329,10 @@ static void line_common(line_text *text, const log_clock *clock, const log_acces
         line_putc(text, ' ');
     }
     line_put_target(text, access, LINE_QUOTED);
-    if (access->version) line_puts(text, access->version == 10 ? " HTTP/1.0" : " HTTP/1.1");
+    if (access->version) {
+        line_puts(text, " HTTP/");
+        line_puts(text, line_version(access->version));
+    }
     line_puts(text, "\" ");
     line_put_status(text, access->status);
     line_putc(text, ' ');
@@ -368,7 +376,12 @@ static void line_json(line_text *text, const log_clock *clock, int64_t ns, const
     if (access->target.len) line_put_target(text, access, LINE_JSON);
     line_putc(text, '"');
     if (access->version)
-        line_puts(text, access->version == 10 ? ",\"version\":\"1.0\"" : ",\"version\":\"1.1\"");
+        line_put_member(text, ",\"version\":\"", slice_of(line_version(access->version)),
+                        LINE_TLS_MAX);
+    if (access->stream) {
+        line_puts(text, ",\"stream\":");
+        line_put_number(text, access->stream, 1);
+    }
     line_puts(text, ",\"status\":");
     line_put_number(text, access->status > 0 ? (uint64_t)access->status : 0, 1);
     line_puts(text, ",\"octets\":");

@@ -24,7 +24,8 @@ static const char acceptor_suites_tls13[] =
     "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256";
 
 // The protocols that are spoken, each behind its length: RFC 7301 §3.1.
-static const unsigned char acceptor_protocols[] = "\x08http/1.1\x08http/1.0";
+static const unsigned char acceptor_protocols[] = "\x02h2\x08http/1.1\x08http/1.0";
+enum { ACCEPTOR_H2_OCTETS = 3 }; // of it, where HTTP/2 is not spoken
 
 // ---- The questions of a handshake ----
 
@@ -95,11 +96,13 @@ static const tls_ticket_key *acceptor_ticket_key(SSL *ssl, const unsigned char *
 static int acceptor_select_protocol(SSL *ssl, const unsigned char **selected, unsigned char *len,
                                     const unsigned char *offered, unsigned offered_len, void *user)
 {
+    const tls_context *context = user;
     unsigned char *found = NULL;
     (void)ssl;
-    (void)user;
-    int result = SSL_select_next_proto(&found, len, acceptor_protocols,
-                                       sizeof acceptor_protocols - 1, offered, offered_len);
+    unsigned skipped = context->h2 ? 0 : ACCEPTOR_H2_OCTETS;
+    unsigned spoken = (unsigned)sizeof acceptor_protocols - 1 - skipped;
+    int result = SSL_select_next_proto(&found, len, acceptor_protocols + skipped, spoken, offered,
+                                       offered_len);
     *selected = found;
     // no_application_protocol, RFC 7301 §3.2
     return result == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL;
@@ -140,7 +143,7 @@ static bool acceptor_set(tls_acceptor *acceptor)
     SSL_CTX_set_mode(ssl, SSL_MODE_RELEASE_BUFFERS);
     SSL_CTX_set_session_cache_mode(ssl, SSL_SESS_CACHE_OFF);
     SSL_CTX_set_max_cert_list(ssl, TLS_CLIENT_CHAIN_OCTETS_MAX);
-    SSL_CTX_set_alpn_select_cb(ssl, acceptor_select_protocol, NULL);
+    SSL_CTX_set_alpn_select_cb(ssl, acceptor_select_protocol, acceptor->context);
     if (!acceptor_set_algorithms(context, ssl) || !acceptor_set_tickets(acceptor)) return false;
     if (context->roster.fallback == TLS_ROSTER_NONE || !tls_library_replaces()) return true;
     return tls_identity_use_for_all(acceptor_own(acceptor, context->roster.fallback),

@@ -144,6 +144,7 @@ skua_status tls_context_new(const skua_tls_desc *desc, const tls_context *before
     if (!c) return tls_load_fail(load, SKUA_ENOMEM, "cannot prepare TLS: memory ran out");
     atomic_init(&c->holders, 1);
     c->keylog = -1;
+    c->h2 = load->h2;
     c->choose = desc->choose;
     c->choose_user = desc->choose_user;
     ERR_clear_error();

@@ -25,6 +25,7 @@ typedef struct tls_context {
     tls_tickets *tickets; // NULL: none
     int keylog;           // a descriptor; -1: none
     bool records_by_openssl;
+    bool h2; // is offered by ALPN
     int64_t handshake_timeout_ns;
 } tls_context;
 

@@ -18,6 +18,7 @@ enum {
 // The time that a load goes by, and the sentences that it gives.
 typedef struct tls_load {
     int64_t unix_s; // the time by which certificates are judged
+    bool h2;        // HTTP/2 is offered by ALPN
     // Told of what is unwise and works. May be NULL.
     void (*warn)(const char *sentence, void *user);
     void *user;

@@ -6,6 +6,7 @@
 
 #include "route/router.h"
 
+#include "base/inline.h"
 #include "base/assert.h"
 #include "base/memory.h"
 #include "http/syntax.h"
@@ -346,7 +347,8 @@ __attribute__((noinline)) static void router_allow(const router *r, const router
     router_write_allow(&s, match);
 }
 
-router_outcome router_find(const router *r, const router_query *query, router_match *match)
+BASE_INLINE_ALWAYS router_outcome router_find(const router *r, const router_query *query,
+                                              router_match *match)
 {
     match->steps = 0;
     if (query->path.len == 0 || query->path.ptr[0] != '/') return ROUTER_NO_PATH;

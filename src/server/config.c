@@ -40,6 +40,37 @@ static void config_limits(skua_config *c)
     if (!c->log_buffer_max) c->log_buffer_max = 16777216;
 }
 
+static void config_http2(skua_http2_desc *h2)
+{
+    if (!h2->streams_max) h2->streams_max = 100;
+    if (!h2->continuations_max) h2->continuations_max = 8;
+    if (!h2->settings_max) h2->settings_max = 32;
+    if (!h2->replies_max) h2->replies_max = 64;
+    if (!h2->empty_frames_max) h2->empty_frames_max = 100;
+    if (!h2->resets_max) h2->resets_max = 100;
+    if (!h2->resets_per_second) h2->resets_per_second = 33;
+    if (!h2->small_frames_max) h2->small_frames_max = 1000;
+    if (!h2->small_frames_per_second) h2->small_frames_per_second = 200;
+    if (!h2->held_octets_max) h2->held_octets_max = 1048576;
+}
+
+// The error's name, or NULL.
+static const char *config_check_http2(const skua_http2_desc *h2)
+{
+    enum { BUDGET_MAX = 1000000 };
+    if (h2->streams_max > 1000) return "http2.streams_max";
+    if (h2->continuations_max > 255) return "http2.continuations_max";
+    if (h2->settings_max > 1000) return "http2.settings_max";
+    if (h2->replies_max > BUDGET_MAX) return "http2.replies_max";
+    if (h2->empty_frames_max > 65535) return "http2.empty_frames_max";
+    if (h2->resets_max > BUDGET_MAX) return "http2.resets_max";
+    if (h2->resets_per_second > BUDGET_MAX) return "http2.resets_per_second";
+    if (h2->small_frames_max > BUDGET_MAX) return "http2.small_frames_max";
+    if (h2->small_frames_per_second > BUDGET_MAX) return "http2.small_frames_per_second";
+    bool held = h2->held_octets_max >= 65535 && h2->held_octets_max <= INT32_MAX;
+    return held ? NULL : "http2.held_octets_max";
+}
+
 static void config_deadlines(skua_config *c)
 {
     if (!c->head_timeout_ns) c->head_timeout_ns = SECONDS(10);
@@ -83,6 +114,7 @@ const char *config_complete(skua_config *c, const skua_config *given)
     *c = given ? *given : (skua_config){ 0 };
     config_limits(c);
     config_deadlines(c);
+    config_http2(&c->http2);
     if (!config_hosts_are_names(c->hosts)) return "hosts";
     if (c->workers > SERVER_WORKERS_MAX) return "workers";
     if (c->connections_max > IO_STREAMS_MAX) return "connections_max";
@@ -105,5 +137,5 @@ const char *config_complete(skua_config *c, const skua_config *given)
     if (!config_deadline_is_valid(c->unanswered_log_ns)) return "unanswered_log_ns";
     if (c->handler_timeout_ns && !config_deadline_is_valid(c->handler_timeout_ns))
         return "handler_timeout_ns";
-    return NULL;
+    return config_check_http2(&c->http2);
 }

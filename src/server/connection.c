@@ -14,6 +14,7 @@
 #include "exchange/carrier.h"
 #include "exchange/request.h"
 #include "h1/protocol.h"
+#include "h2/protocol.h"
 
 // Most connections speak HTTP/1, whose functions a compiler that sees the table calls directly.
 // That saves about 60 of a request's some 2,500 instructions (tests/budgets).
@@ -112,11 +113,20 @@ void connection_hurried(endpoint *end)
     connection *conn = connection_of(&end->stream);
     if (conn->state == CONNECTION_IDLE) connection_deadline_set(conn, conn->worker->keep_alive_ns);
     if (conn->state == CONNECTION_LINGER) connection_deadline_set(conn, conn->worker->linger_ns);
+    if (conn->session && !connection_is_idle(conn)) {
+        conn->session->protocol->retire(conn->session);
+        io_kick(&conn->worker->self.loop, &conn->stream);
+    }
+}
+
+bool connection_is_idle(const connection *conn)
+{
+    return conn->state == CONNECTION_IDLE && (!conn->session || conn->session->idles);
 }
 
 void connection_retire(connection *conn)
 {
-    SKUA_ASSERT(conn->state == CONNECTION_IDLE && !conn->session);
+    SKUA_ASSERT(connection_is_idle(conn));
     connection_deadline_set(conn, 1); // the next tick
 }
 
@@ -200,6 +210,14 @@ static void connection_send(connection *conn)
     if (s->protocol->close_half(s)) io_shutdown(loop, &conn->stream);
 }
 
+static void connection_look_anew(connection *conn)
+{
+    session *s = conn->session;
+    int64_t next = s->protocol->look_at_handler(s);
+    s->looks_anew = false;
+    if (next >= 0) connection_deadline_set(conn, next);
+}
+
 static void connection_go_on(connection *conn)
 {
     io_loop *loop = &conn->worker->self.loop;
@@ -210,12 +228,15 @@ static void connection_go_on(connection *conn)
     if (s->protocol->wants_input(s)) io_recv(loop, &conn->stream);
     else io_recv_stop(&conn->stream);
     connection_set_state(conn, (connection_state)connection_states[s->protocol->awaits(s)]);
+    if (s->looks_anew) connection_look_anew(conn);
 }
 
-static void connection_rest(connection *conn)
+// keeps: the session stays, as it remembers what later octets depend on.
+__attribute__((always_inline)) static inline void connection_rest(connection *conn, bool keeps)
 {
     io_recv(&conn->worker->self.loop, &conn->stream);
-    connection_drop_session(conn, SKUA_END_SENT);
+    if (keeps) conn->session->idles = true;
+    else connection_drop_session(conn, SKUA_END_SENT);
     if (conn->has_transport) transported_rest(conn);
     connection_set_state(conn, CONNECTION_IDLE);
 }
@@ -226,11 +247,34 @@ void connection_settle(connection *conn)
     session *s = conn->session;
     switch (CONNECTION_CALL(s, fate, s)) {
     case SESSION_GOES_ON: connection_go_on(conn); return;
-    case SESSION_RESTS: connection_rest(conn); return;
+    case SESSION_RESTS: connection_rest(conn, false); return;
+    case SESSION_IDLES: connection_rest(conn, true); return;
     case SESSION_ENDS: connection_end(conn, true); return;
     case SESSION_CLOSES: connection_end(conn, false); return;
     case SESSION_BREAKS: connection_break_off(conn, SKUA_END_ERROR); return;
     }
+}
+
+// ---- The protocol ----
+
+// The octets by which a client of HTTP/2 is told from one of HTTP/1, RFC 9113 §3.4: no method of
+// HTTP/1 begins so.
+enum { CONNECTION_EARLY_OCTETS = 3 };
+static const char connection_early[] = "PRI";
+
+// Whether octets go on with those that have come before, as far as these go.
+static bool connection_is_early(const connection *conn, slice octets)
+{
+    size_t n = CONNECTION_EARLY_OCTETS - (size_t)conn->early;
+    if (n > octets.len) n = octets.len;
+    return memcmp(connection_early + conn->early, octets.ptr, n) == 0;
+}
+
+// They need not be kept, as it is known which they are.
+static void connection_await_early(connection *conn, size_t len)
+{
+    conn->early = (conn->early + len) & 3;
+    connection_set_state(conn, CONNECTION_HEAD);
 }
 
 // ---- What the loop tells ----
@@ -242,26 +286,70 @@ __attribute__((cold)) void connection_drain(connection *conn, size_t len)
         connection_close(conn);
 }
 
-// Each request on a connection that was idle comes by here.
-__attribute__((always_inline)) static inline bool connection_activate(connection *conn)
+static bool connection_adopt(connection *conn, session *s)
 {
-    if (conn->session) return true;
-    conn->session = h1_protocol.begin(&conn->worker->self);
-    if (!conn->session) {
+    conn->session = s;
+    if (!s) {
         connection_close(conn);
         return false;
     }
-    conn->session->link = (session_link){ .stream = &conn->stream,
-                                          .peer = &conn->peer,
-                                          .peer_is_done = &conn->half_closed };
-    if (conn->has_transport) conn->session->link.transport = transport_of(&conn->stream);
-    else conn->stream.out = conn->session->out;
+    s->link = (session_link){ .stream = &conn->stream,
+                              .peer = &conn->peer,
+                              .peer_is_done = &conn->half_closed };
+    if (conn->has_transport) s->link.transport = transport_of(&conn->stream);
+    else conn->stream.out = s->out;
+    return true;
+}
+
+// Hands on the octets that came before it could be told which protocol is spoken.
+static void connection_replay(connection *conn)
+{
+    size_t len = conn->early;
+    conn->early = 0;
+    if (len == 0) return;
+    conn->session->progress.moved += len;
+    (void)conn->session->protocol->received(conn->session, connection_early, len);
+}
+
+// By the transport, if it has agreed on a protocol; in the clear by the first octets (RFC 9113 §3.3).
+// Returns: whether there is a session that is to have them.
+__attribute__((noinline)) static bool connection_activate_any(connection *conn, slice octets)
+{
+    skua_worker *w = &conn->worker->self;
+    const skua_http2_desc *h2 = &worker_config(w)->http2;
+    bool prior =
+        !conn->has_transport && !h2->off && !h2->h2c_off && connection_is_early(conn, octets);
+    if (prior && conn->early + octets.len < CONNECTION_EARLY_OCTETS) {
+        connection_await_early(conn, octets.len);
+        return false;
+    }
+    session *s = conn->speaks_h2 || prior ? h2_protocol.begin(w) : h1_protocol.begin(w);
+    if (!connection_adopt(conn, s)) return false;
+    connection_replay(conn);
+    return true;
+}
+
+// Each request on a connection that was idle comes by here.
+__attribute__((always_inline)) static inline bool connection_activate(connection *conn,
+                                                                      slice octets)
+{
+    if (conn->session) return true;
+    if (conn->speaks_h2 || conn->early || octets.ptr[0] == 'P')
+        return connection_activate_any(conn, octets);
+    return connection_adopt(conn, h1_protocol.begin(&conn->worker->self));
+}
+
+// The head has not come in time. It is one of HTTP/1.
+static bool connection_activate_late(connection *conn)
+{
+    if (!connection_adopt(conn, h1_protocol.begin(&conn->worker->self))) return false;
+    connection_replay(conn);
     return true;
 }
 
 bool connection_hand(connection *conn, slice octets)
 {
-    if (!connection_activate(conn)) return false;
+    if (!connection_activate(conn, octets)) return false;
     session *s = conn->session;
     s->progress.moved += octets.len;
     return s->protocol->received(s, octets.ptr, octets.len);
@@ -270,7 +358,7 @@ bool connection_hand(connection *conn, slice octets)
 __attribute__((cold)) void connection_refuse(connection *conn, slice octets, fault why,
                                              slice sentence)
 {
-    if (!connection_activate(conn)) return;
+    if (!connection_activate(conn, octets)) return;
     conn->session->protocol->refuse(conn->session, octets, why, sentence);
     connection_settle(conn);
 }
@@ -282,7 +370,7 @@ static void connection_received(io_stream *stream, char *octets, size_t len)
         connection_drain(conn, len);
         return;
     }
-    if (!connection_activate(conn)) return;
+    if (!connection_activate(conn, slice_make(octets, len))) return;
     session *s = conn->session;
     s->progress.moved += len;
     if (CONNECTION_CALL(s, received, s, octets, len)) io_send(&conn->worker->self.loop, stream);
@@ -396,8 +484,18 @@ static connection *connection_take(server_worker *w, const arrival *came)
     return NULL;
 }
 
+// By ALPN, RFC 9113 §3.2.
+static bool connection_agreed_on_h2(const connection *conn)
+{
+    skua_tls_info info;
+    if (!conn->has_transport) return false;
+    const transport *t = transport_of(&conn->stream);
+    return t->table->info(t, &info) && slice_equal(info.protocol, SKUA_SLICE("h2"));
+}
+
 void connection_opened(connection *conn)
 {
+    conn->speaks_h2 = connection_agreed_on_h2(conn);
     connection_set_state(conn, CONNECTION_IDLE);
 }
 
@@ -443,7 +541,7 @@ __attribute__((cold)) static void connection_look_at_progress(connection *conn)
     }
     conn->looks = 0;
     connection_deadline_set(conn, session_look_ns(&conn->worker->self));
-    if (conn->session->protocol->read_once(conn->session))
+    if (conn->session->protocol->look(conn->session))
         io_recv(&conn->worker->self.loop, &conn->stream);
 }
 
@@ -499,20 +597,34 @@ __attribute__((cold)) static void connection_look_at_linger(connection *conn)
     connection_deadline_set(conn, look_ns);
 }
 
+// Idle for too long. A session that is kept may have something to say to that.
+static void connection_take_leave(connection *conn)
+{
+    session *s = conn->session;
+    if (!s) {
+        connection_linger(conn);
+        return;
+    }
+    s->idles = false;
+    s->protocol->retire(s);
+    connection_settle(conn);
+}
+
 void connection_timed_out(endpoint *end)
 {
     connection *conn = connection_of(&end->stream);
     switch ((connection_state)conn->state) {
     case CONNECTION_IDLE:
         // Octets are queued that the kernel would not take at all: from here on they are watched.
-        if (conn->session) connection_settle(conn);
-        else if (!connection_read_first(conn)) connection_linger(conn);
+        if (!connection_is_idle(conn)) connection_settle(conn);
+        else if (!connection_read_first(conn)) connection_take_leave(conn);
         return;
     case CONNECTION_HANDSHAKE:
         if (!connection_read_first(conn)) connection_fail(conn);
         return;
     case CONNECTION_HEAD:
-        if (!connection_read_first(conn)) connection_time_out(conn);
+        if (connection_read_first(conn)) return;
+        if (conn->session || connection_activate_late(conn)) connection_time_out(conn);
         return;
     case CONNECTION_CONTENT:
     case CONNECTION_SENDING: connection_look_at_progress(conn); return;
@@ -595,5 +707,5 @@ skua_connection *skua_request_connection(const skua_request *r)
 void skua_request_close(skua_request *r)
 {
     request_expect(r, __func__);
-    if (!request_is_answered(r)) r->close = true;
+    if (!request_is_answered(r)) r->close = r->retires = true;
 }

@@ -40,6 +40,8 @@ struct skua_connection {
     bool peer_ended : 1;    // by the transport's own end
     bool shuts : 1;         // our half is to be closed behind what is queued
     bool ends : 1;          // by the transport's own end, before
+    bool speaks_h2 : 1;     // as the transport has agreed
+    uint8_t early : 2;      // octets that have come of what may be the preface of HTTP/2
     // While lingering: octets drained; octets that the peer had not taken at the last look; and how
     // many it may leave untaken until it is given up on.
     uint32_t lingered, untaken, patience;
@@ -84,6 +86,9 @@ static inline connection *connection_of(io_stream *stream)
 
 // The transport is set up: requests may come.
 void connection_opened(connection *conn);
+
+// Whether it waits for a request, and nothing is under way.
+bool connection_is_idle(const connection *conn);
 
 // Hands octets to the session, which begins with the first.
 // Returns: whether everything is answered, and the responses have only to be sent.

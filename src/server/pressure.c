@@ -77,7 +77,7 @@ typedef struct idlers {
 // Whether it waits for a request, and will for more than a tick.
 static bool idlers_have(const idlers *all, const connection *conn)
 {
-    return conn->state == CONNECTION_IDLE && !conn->session && conn->deadline.due > all->now + 1;
+    return connection_is_idle(conn) && conn->deadline.due > all->now + 1;
 }
 
 static void idlers_meet(connection *conn, void *user)

@@ -70,7 +70,10 @@ bool secure_configure(skua_server *server)
     if (!s) return false;
     (void)pthread_mutex_init(&s->changing, NULL);
     server->secure = s;
-    tls_load load = { .unix_s = time(NULL), .warn = secure_keep_warning, .user = s };
+    tls_load load = { .unix_s = time(NULL),
+                      .h2 = !server->config.http2.off,
+                      .warn = secure_keep_warning,
+                      .user = s };
     s->status = tls_context_new(&desc, NULL, &load, &s->context);
     if (s->status) secure_explain(load.why, s->why, sizeof s->why);
     if (!s->status && !secure_listen(server, desc.listen)) server->wrong = "listen";
@@ -220,7 +223,10 @@ skua_status skua_tls_reload(skua_server *server, const skua_tls_desc *desc, char
         return SKUA_ESTATE;
     }
     (void)pthread_mutex_lock(&s->changing);
-    tls_load load = { .unix_s = time(NULL), .warn = secure_log_warning, .user = server };
+    tls_load load = { .unix_s = time(NULL),
+                      .h2 = !server->config.http2.off,
+                      .warn = secure_log_warning,
+                      .user = server };
     tls_context *context;
     skua_status status = tls_context_new(desc, s->context, &load, &context);
     if (status) {

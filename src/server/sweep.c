@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "h1/session.h"
+#include "h2/worker.h"
 #include "server/handoff.h"
 #include "server/secure.h"
 
@@ -26,13 +27,15 @@ static bool sweep_has_more(const server_worker *w)
 {
     const skua_worker *self = &w->self;
     return w->connections.in_use || w->connections.slab_count || self->free_sessions ||
-           self->free_requests || self->blocks.free || w->free_handed;
+           self->h2.free_works || self->h2.free_streams || self->h2.text || self->free_requests ||
+           self->blocks.free || w->free_handed;
 }
 
 static size_t sweep_once(server_worker *w)
 {
     size_t freed = pool_sweep(&w->connections);
     freed += h1_session_sweep(&w->self);
+    freed += h2_worker_sweep(&w->self);
     freed += worker_sweep_requests(&w->self);
     freed += block_store_sweep(&w->self.blocks);
     freed += secure_sweep(w);

@@ -94,7 +94,7 @@ static bool testbed_is_over(const testbed_play *play)
         return true;
     if (!sim_is_quiet(play->bed->kernel) || sim_client_unsent(play->client)) return false;
     const connection *conn = testbed_connection(play->worker);
-    return conn && conn->state == CONNECTION_IDLE && !conn->session;
+    return conn && connection_is_idle(conn);
 }
 
 static bool testbed_has_threads(const testbed_play *play)

@@ -11,6 +11,7 @@
 #include "exchange/request_end.h"
 #include "exchange/ticket.h"
 #include "h1/session.h"
+#include "h2/worker.h"
 #include "server/connection.h"
 #include "server/handoff.h"
 #include "server/pressure.h"
@@ -177,6 +178,7 @@ __attribute__((cold)) void worker_close(server_worker *w)
     secure_close_worker(w);
     handoff_end(w);
     h1_session_free_all(&w->self);
+    h2_worker_free_all(&w->self);
     worker_free_requests(&w->self);
     pool_deinit(&w->connections);
     block_store_deinit(&w->self.blocks);

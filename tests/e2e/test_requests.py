@@ -125,7 +125,6 @@ REFUSED = [
     ("another expectation", POST + b"Expect: 200-ok\r\nContent-Length: 1\r\n\r\na", 417),
     # Other protocols
     ("TLS", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\0" * 40, 400),
-    ("HTTP/2 preface", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505),
 ]
 
 

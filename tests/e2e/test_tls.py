@@ -93,8 +93,10 @@ def test_curl(served, version):
     asked = [f"--tlsv{version}", "--tls-max", version]
     found = facts(curl(served, "/tls", *asked))
     assert (found["scheme"], found["secure"], found["version"]) == ("https", "1", f"TLSv{version}")
-    assert found["protocol"] == "http/1.1"
+    assert found["protocol"] == "h2"
     assert curl(served, "/large", *asked) == bytes(LARGE)
+    assert facts(curl(served, "/tls", "--http1.1", *asked))["protocol"] == "http/1.1"
+    assert curl(served, "/large", "--http1.1", *asked) == bytes(LARGE)
 
 
 def test_curl_of_http_1_0(served):
@@ -116,8 +118,8 @@ def test_a_client_with_short_records(served, version, octets):
 
 
 def test_protocols_that_are_not_spoken(served):
-    assert b"no application protocol" in s_client(served, "-alpn", "h2")
-    assert b"protocol http/1.1" in s_client(served, "-alpn", "h2,http/1.1")
+    assert b"no application protocol" in s_client(served, "-alpn", "h3,h2c")
+    assert b"protocol http/1.1" in s_client(served, "-alpn", "h3,http/1.1")
     assert b"protocol \n" in s_client(served)
 
 

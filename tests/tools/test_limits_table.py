@@ -28,7 +28,8 @@ FIXED = {
     "fields of a part", "memory of spooled content", "middleware", "answers queued", "tickets of living requests", "timers",
     "fields of a reply", "sentence of `skua_refuse`", "entries of a listing", "fields of an interim response",
     "name and value of a cookie set", "path or domain of a cookie set", "credit of a slow reader",
-    "the end of a response", "looks for input",
+    "the end of a response", "looks for input", "slots of streams that were reset", "list of fields", "HPACK's tables",
+    "priorities of streams to come",
 }
 
 # Those of TLS: the header that has each, and its name there.
@@ -62,7 +63,8 @@ def members(struct):
     return found
 
 
-MEMBERS = {**members("skua_config"), **members("skua_directory_config"), **members("skua_tls_desc")}
+MEMBERS = {**members("skua_config"), **members("skua_directory_config"), **members("skua_tls_desc"),
+           **members("skua_http2_desc")}
 
 
 def number(text):

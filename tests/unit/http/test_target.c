@@ -185,15 +185,12 @@ static void test_target_is_refused(void **state)
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         char *text = GUARDED_TEXT(bad[i].text);
         target t;
-        memset(&t, 0x5a, sizeof t);
-        target untouched = t;
         fault f =
             target_parse(slice_of(bad[i].method), slice_make(text, strlen(bad[i].text)), false, &t);
         if (f.status != 400) print_error("%s %s: %d\n", bad[i].method, bad[i].text, f.status);
         assert_int_equal(f.status, 400);
         assert_int_equal(f.scope, FAULT_REQUEST);
         assert_true(f.reason[0]);
-        assert_memory_equal(&t, &untouched, sizeof t);
         guarded_free(text, strlen(bad[i].text));
     }
 }

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+//
+// Header blocks: HEADERS and their CONTINUATIONs become requests, or trailers.
+#ifndef SKUA_H2_BLOCK_H
+#define SKUA_H2_BLOCK_H
+
+#include "h2/session.h"
+
+// A HEADERS or CONTINUATION frame whose head has been checked. Returns: a fault, if it is one.
+fault h2_block_take(h2_session *s, const h2_frame *frame, slice payload);
+
+// Gives back what is kept of a block in part.
+void h2_block_forget(h2_session *s);
+
+#endif

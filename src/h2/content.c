@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+//
+// Content. A stream's credit is given back when a handler has consumed what came; the connection's
+// on receipt, as long as what is kept stays within its limit. So a slow stream blocks only itself.
+
+#include "h2/content.h"
+
+#include "exchange/content.h"
+#include "exchange/worker.h"
+#include "h2/ending.h"
+#include "h2/signal.h"
+
+void h2_content_credit(h2_stream *stream)
+{
+    const skua_request *r = stream->carrier.current;
+    if (!r || stream->peer != H2_HALF_OPEN) return;
+    int64_t taken = (int64_t)stream->in_len + (int64_t)r->unconsumed;
+    int64_t credit = (int64_t)stream->window - stream->recv_window - taken;
+    if (credit <= 0 || credit < stream->window / 2) return;
+    stream->recv_window += (int32_t)credit;
+    h2_signal_credit(h2_stream_session(stream), stream->carrier.number, (uint32_t)credit);
+}
+
+// ---- Delivery ----
+
+static void h2_content_deliver(h2_stream *stream, slice octets)
+{
+    skua_request *r = stream->carrier.current;
+    h2_stream_enter(stream);
+    if (r->head.content == HEAD_CONTENT_LENGTH) content_deliver(r, octets);
+    else content_deliver_unstated(r, octets);
+    h2_stream_exit(stream);
+}
+
+static bool h2_content_keep(h2_stream *stream, slice octets)
+{
+    h2_session *s = h2_stream_session(stream);
+    size_t len = stream->in_len + octets.len;
+    if (len > stream->in_room) {
+        char *grown = counted_resize(&s->base.worker->memory, stream->in, len);
+        if (!grown) return false;
+        stream->in = grown;
+        stream->in_room = (uint32_t)len;
+    }
+    memcpy(stream->in + stream->in_len, octets.ptr, octets.len);
+    stream->in_len = (uint32_t)len;
+    s->held += (uint32_t)octets.len;
+    return true;
+}
+
+static bool h2_content_is_read(const h2_stream *stream)
+{
+    const skua_request *r = stream->carrier.current;
+    return r && r->reading == READING_CONTENT && !request_is_answered(r);
+}
+
+static bool h2_content_malformed(h2_stream *stream)
+{
+    request_blame(stream->carrier.current, "content that is not as long as Content-Length says");
+    h2_ending_reset(stream, H2_PROTOCOL_ERROR, SKUA_END_ERROR);
+    return false;
+}
+
+bool h2_content_take(h2_stream *stream, slice octets)
+{
+    const skua_request *r = stream->carrier.current;
+    if (!h2_content_is_read(stream) || octets.len == 0) return true;
+    h2_stream_moved(stream, octets.len);
+    if (r->head.content == HEAD_CONTENT_LENGTH) {
+        if (octets.len > stream->content_left) return h2_content_malformed(stream);
+        stream->content_left -= octets.len;
+    }
+    if (!stream->in_len && !content_is_blocked(r)) {
+        h2_content_deliver(stream, octets);
+    } else if (!h2_content_keep(stream, octets)) {
+        h2_ending_reset(stream, H2_INTERNAL_ERROR, SKUA_END_ERROR);
+        return false;
+    }
+    return true;
+}
+
+static void h2_content_finish(h2_stream *stream)
+{
+    h2_stream_enter(stream);
+    content_end(stream->carrier.current);
+    h2_stream_exit(stream);
+}
+
+bool h2_content_end(h2_stream *stream)
+{
+    stream->peer = H2_HALF_ENDED;
+    const skua_request *r = stream->carrier.current;
+    if (!r || r->reading != READING_CONTENT) return true;
+    if (r->head.content == HEAD_CONTENT_LENGTH && stream->content_left)
+        return h2_content_malformed(stream);
+    if (!stream->in_len) h2_content_finish(stream);
+    return true;
+}
+
+// In pieces, as the client would send it, so that a handler that has enough is not given all.
+static void h2_content_deliver_kept(h2_stream *stream)
+{
+    h2_session *s = h2_stream_session(stream);
+    const skua_request *r = stream->carrier.current;
+    uint32_t used = 0;
+    while (used < stream->in_len && h2_content_is_read(stream) && !content_is_blocked(r)) {
+        uint32_t piece = stream->in_len - used;
+        if (piece > H2_PAYLOAD_OCTETS_MAX) piece = H2_PAYLOAD_OCTETS_MAX;
+        h2_content_deliver(stream, slice_make(stream->in + used, piece));
+        used += piece;
+    }
+    if (used == stream->in_len) {
+        h2_stream_forget_content(stream);
+        return;
+    }
+    s->held -= used;
+    stream->in_len -= used;
+    memmove(stream->in, stream->in + used, stream->in_len);
+}
+
+void h2_content_resume(h2_stream *stream)
+{
+    const skua_request *r = stream->carrier.current;
+    if (stream->in_len) h2_content_deliver_kept(stream);
+    if (stream->peer == H2_HALF_ENDED && !stream->in_len && r->reading == READING_CONTENT)
+        h2_content_finish(stream);
+    h2_content_credit(stream);
+    h2_ending_settle(stream);
+}

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+//
+// Deadlines. Each stream has its own: one that waits for its client is judged by what moves on it, one
+// that waits for its handler by time. A stream that waits for its turn, or for the connection's window,
+// is not to blame.
+
+#include "h2/deadline.h"
+
+#include "exchange/push.h"
+#include "exchange/request_end.h"
+#include "exchange/respond.h"
+#include "exchange/waiting.h"
+#include "h2/admission.h"
+#include "h2/backlog.h"
+#include "h2/ending.h"
+#include "h2/schedule.h"
+#include "h2/session.h"
+#include "h2/signal.h"
+
+enum { H2_LOOK_AGAIN = 1 }; // ns: a stream has ended
+
+// The party that a stream waits for.
+typedef enum h2_awaited {
+    H2_AWAITS_NOBODY, // its turn
+    H2_AWAITS_CLIENT, // its content, or its window
+    H2_AWAITS_HANDLER
+} h2_awaited;
+
+static int64_t h2_deadline_earlier(int64_t a, int64_t b)
+{
+    if (a <= 0 || b <= 0) return a > 0 ? a : b;
+    return a < b ? a : b;
+}
+
+// ---- A stream ----
+
+static bool h2_deadline_has_content(const h2_stream *stream)
+{
+    if (stream->self != H2_HALF_OPEN) return false;
+    return h2_backlog_octets(stream) > 0 || stream->carrier.current->responding == RESPONSE_PULLED;
+}
+
+static h2_awaited h2_deadline_awaits(const h2_stream *stream)
+{
+    const skua_request *r = stream->carrier.current;
+    if (h2_deadline_has_content(stream))
+        return stream->send_window <= 0 ? H2_AWAITS_CLIENT : H2_AWAITS_NOBODY;
+    return waiting_of(r) == WAITING_CONTENT ? H2_AWAITS_CLIENT : H2_AWAITS_HANDLER;
+}
+
+// How long it may stay as it is; 0: for ever.
+static int64_t h2_deadline_patience(const skua_request *r, h2_awaited whom)
+{
+    const skua_config *config = worker_config(r->worker);
+    if (whom == H2_AWAITS_CLIENT) return config->stall_timeout_ns;
+    if (r->push >= PUSH_TUNNEL) return config->stream_idle_timeout_ns;
+    if (config->handler_timeout_ns) return config->handler_timeout_ns;
+    return r->responding != RESPONSE_NONE ? config->stream_idle_timeout_ns : 0;
+}
+
+static int64_t h2_deadline_still_ns(const h2_stream *stream, int64_t now)
+{
+    int64_t dropped = stream->carrier.dropped_ns;
+    return now - (dropped > stream->moved_ns ? dropped : stream->moved_ns);
+}
+
+// Whether a client moves something, but less than the minimum rate.
+static bool h2_deadline_is_slow(h2_stream *stream, h2_awaited whom, int64_t now)
+{
+    const skua_worker *w = stream->carrier.session->worker;
+    int64_t window = worker_config(w)->rate_window_ns;
+    if (whom != H2_AWAITS_CLIENT) {
+        stream->rate_ns = 0;
+        return false;
+    }
+    if (stream->rate_ns && now - stream->rate_ns < window) return false;
+    uint32_t moved = stream->rate_octets;
+    bool slow = stream->rate_ns && moved > 0 && moved < session_owed(w, window);
+    stream->rate_ns = now;
+    stream->rate_octets = 0;
+    return slow;
+}
+
+// Its time is over. Whoever sends content too slowly is told so, and so is who waits for a handler; a
+// response that has begun is cut.
+static void h2_deadline_end(h2_stream *stream, h2_awaited whom)
+{
+    skua_request *r = stream->carrier.current;
+    if (r->responding != RESPONSE_NONE) {
+        h2_ending_reset(stream, H2_CANCEL, SKUA_END_TIMEOUT);
+        return;
+    }
+    bool content = whom == H2_AWAITS_CLIENT;
+    request_blame(r, content ? "the content did not come in time" : "no answer in time");
+    h2_stream_enter(stream);
+    respond_fault(r, content ? 408 : 503, false);
+    request_let_go(r);
+    h2_stream_exit(stream);
+    h2_ending_settle(stream);
+}
+
+// Looks at one stream, which may be gone afterwards. Returns: when to look again, from now; 0: never.
+static int64_t h2_deadline_look_at(h2_stream *stream)
+{
+    skua_request *r = stream->carrier.current;
+    if (!r) return 0;
+    if (stream->text) return 0; // it has not begun
+    const skua_worker *w = r->worker;
+    int64_t now = w->loop.now_ns, still = h2_deadline_still_ns(stream, now);
+    h2_awaited whom = h2_deadline_awaits(stream);
+    bool slow = h2_deadline_is_slow(stream, whom, now);
+    if (whom == H2_AWAITS_NOBODY) return session_look_ns(w);
+    int64_t patience = h2_deadline_patience(r, whom);
+    if (slow || (patience && still >= patience)) {
+        h2_deadline_end(stream, whom);
+        return H2_LOOK_AGAIN;
+    }
+    int64_t look = worker_config(w)->unanswered_log_ns;
+    if (still >= look && waiting_is_forgotten(r)) waiting_complain(r);
+    int64_t left = patience ? patience - still : 0;
+    if (whom == H2_AWAITS_CLIENT) return h2_deadline_earlier(left, session_look_ns(w));
+    return r->responding == RESPONSE_NONE ? h2_deadline_earlier(left, look) : left;
+}
+
+// ---- The connection ----
+
+// Whether streams wait for the connection's window, and have for too long.
+static bool h2_deadline_is_shut(const h2_session *s)
+{
+    if (s->send_window > 0 || !s->ready_mask) return false;
+    return s->base.worker->loop.now_ns - s->heard_ns >= h2_config(s)->stall_timeout_ns;
+}
+
+// Nothing may be heard of a client for long while handlers work: a PING tells whether it is there.
+static bool h2_deadline_is_gone(h2_session *s)
+{
+    int64_t silent = s->base.worker->loop.now_ns - s->heard_ns;
+    int64_t most = h2_config(s)->stall_timeout_ns;
+    if (s->pinged) return silent >= 2 * most;
+    if (silent < most) return false;
+    s->pinged = true;
+    h2_signal_ping(s);
+    return false;
+}
+
+static const char *h2_deadline_of_connection(h2_session *s)
+{
+    int64_t now = s->base.worker->loop.now_ns;
+    if (s->settings_ns && now - s->settings_ns >= h2_config(s)->head_timeout_ns)
+        return "SETTINGS were not acknowledged in time";
+    return h2_deadline_is_shut(s) ? "the connection's window stays shut" : NULL;
+}
+
+// When a stream has ended, the program may have let go of others: its bucket is begun again.
+static int64_t h2_deadline_look_at_all(h2_session *s)
+{
+    int64_t next = session_look_ns(s->base.worker);
+    for (size_t i = 0; i < H2_BUCKETS; i++) {
+        h2_stream *at = s->work->buckets[i];
+        while (at) {
+            int64_t look = h2_deadline_look_at(at);
+            next = h2_deadline_earlier(next, look);
+            at = look == H2_LOOK_AGAIN ? s->work->buckets[i] : at->by_number;
+        }
+    }
+    return next;
+}
+
+int64_t h2_deadline_look(session *base)
+{
+    h2_session *s = h2_session_of(base);
+    if (!s->work) return 0;
+    const char *late = h2_deadline_of_connection(s);
+    if (late) {
+        h2_code code = s->settings_ns ? H2_SETTINGS_TIMEOUT : H2_ENHANCE_YOUR_CALM;
+        h2_ending_fail(s, h2_fault(code, late));
+    } else if (h2_deadline_is_gone(s)) {
+        return -1;
+    }
+    h2_admission_run(s);
+    int64_t next = h2_deadline_earlier(h2_deadline_look_at_all(s), h2_admission_look_ns(s));
+    h2_schedule_fill(s);
+    if (s->out.octets || s->stage == H2_FAILED) io_kick(&s->base.worker->loop, s->base.link.stream);
+    return next;
+}
+
+bool h2_deadline_look_on(session *base)
+{
+    (void)h2_deadline_look(base);
+    return false;
+}

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+//
+// Deadlines of streams, and of what the client has to acknowledge.
+#ifndef SKUA_H2_DEADLINE_H
+#define SKUA_H2_DEADLINE_H
+
+#include "exchange/session.h"
+
+// Looks at all of them. Members of the protocol's table: while handlers are awaited, and while the
+// client is to take octets.
+int64_t h2_deadline_look(session *base);
+bool h2_deadline_look_on(session *base);
+
+#endif

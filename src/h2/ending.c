@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+//
+// Endings. A request that is ended may call the program, which may end others: nothing is held on to
+// meanwhile.
+
+#include "h2/ending.h"
+
+#include "exchange/content.h"
+#include "exchange/request_end.h"
+#include "h2/ready.h"
+#include "h2/signal.h"
+
+// ---- Streams ----
+
+static bool h2_ending_of_request(h2_stream *stream, skua_request *r, skua_end how)
+{
+    r->occupies = true;
+    request_end(r, how);
+    return stream->occupant != NULL;
+}
+
+// Its request has been answered, and every octet of the response is queued. A client that still
+// sends is told to stop, since nobody reads that any more.
+static void h2_ending_let_leave(h2_stream *stream)
+{
+    h2_session *s = h2_stream_session(stream);
+    skua_request *r = stream->carrier.current;
+    if (stream->peer == H2_HALF_OPEN) h2_signal_reset(s, stream->carrier.number, H2_NO_ERROR);
+    stream->peer = H2_HALF_RESET;
+    stream->carrier.current = NULL;
+    h2_stream_uncount(stream);
+    h2_limits_good_end(&s->limits);
+    h2_stream_forget_content(stream);
+    if (r->retires) h2_ending_take_leave(s);
+    content_lost(r);
+    if (!request_is_watched(r)) {
+        request_dismiss(r);
+        h2_stream_free(stream);
+        return;
+    }
+    r->mark = s->out.total_in;
+    stream->leaving = r;
+    stream->next_leaving = NULL;
+    if (s->work->leaving) s->work->leaving_last->next_leaving = stream;
+    else s->work->leaving = stream;
+    s->work->leaving_last = stream;
+}
+
+// A request that is ended may call the program, which finds a stream that sends nothing more.
+void h2_ending_drop(h2_stream *stream, skua_end how)
+{
+    skua_request *r = stream->carrier.current;
+    h2_ready_remove(stream);
+    h2_stream_uncount(stream);
+    stream->self = stream->peer = H2_HALF_RESET;
+    h2_stream_stop_waiting(stream);
+    if (r) {
+        request_close_response(r);
+        h2_stream_enter(stream);
+        content_lost(r);
+        h2_stream_exit(stream);
+        stream->carrier.current = NULL;
+        stream->lingers = h2_ending_of_request(stream, r, how);
+    }
+    if (!stream->lingers) h2_stream_free(stream);
+}
+
+void h2_ending_reset(h2_stream *stream, h2_code code, skua_end how)
+{
+    h2_signal_reset(h2_stream_session(stream), stream->carrier.number, code);
+    h2_ending_drop(stream, how);
+}
+
+void h2_ending_settle(h2_stream *stream)
+{
+    const skua_request *r = stream->carrier.current;
+    if (!r) return;
+    if (stream->carrier.broken || r->responding == RESPONSE_FAILED)
+        h2_ending_reset(stream, H2_INTERNAL_ERROR, SKUA_END_ERROR);
+    else if (stream->self == H2_HALF_ENDED && request_is_answered(r)) h2_ending_let_leave(stream);
+    else h2_ready_update(stream);
+}
+
+// ---- The connection ----
+
+void h2_ending_release(h2_session *s)
+{
+    while (s->work->leaving && s->work->leaving->leaving->mark <= s->out.total_out) {
+        h2_stream *stream = s->work->leaving;
+        s->work->leaving = stream->next_leaving;
+        skua_request *r = stream->leaving;
+        stream->leaving = NULL;
+        request_end(r, SKUA_END_SENT);
+        h2_stream_free(stream);
+    }
+}
+
+static void h2_ending_leaving(h2_session *s, skua_end how)
+{
+    while (s->work->leaving) {
+        h2_stream *stream = s->work->leaving;
+        s->work->leaving = stream->next_leaving;
+        skua_request *r = stream->leaving;
+        stream->leaving = NULL;
+        request_end(r, how);
+        h2_stream_free(stream);
+    }
+}
+
+// The first of a bucket that is more than a slot. It is looked for anew each time, as the program, when
+// it is told of an end, may let go of others.
+static h2_stream *h2_ending_next(h2_stream *at)
+{
+    while (at && at->lingers)
+        at = at->by_number;
+    return at;
+}
+
+void h2_ending_streams(h2_session *s, skua_end how)
+{
+    if (!s->work) return;
+    h2_ending_leaving(s, how);
+    for (size_t i = 0; i < H2_BUCKETS; i++) {
+        h2_stream *stream;
+        while ((stream = h2_ending_next(s->work->buckets[i])))
+            h2_ending_drop(stream, how);
+    }
+}
+
+// Their requests outlive the connection, and have no carrier then.
+void h2_ending_lingering(h2_session *s)
+{
+    for (size_t i = 0; s->work && i < H2_BUCKETS; i++) {
+        while (s->work->buckets[i]) {
+            h2_stream *stream = s->work->buckets[i];
+            SKUA_ASSERT(stream->lingers);
+            stream->occupant->occupies = false;
+            stream->occupant = NULL;
+            h2_stream_free(stream);
+        }
+    }
+}
+
+// Frames that are queued leave first.
+__attribute__((cold)) void h2_ending_fail(h2_session *s, fault why)
+{
+    if (s->stage == H2_FAILED) return;
+    if (s->stage < H2_LEAVES) s->goaway_stream = s->last_stream;
+    h2_signal_goaway(s, s->goaway_stream, (h2_code)why.h2_code, why.reason);
+    h2_session_break(s);
+    h2_ending_streams(s, SKUA_END_ERROR);
+}
+
+void h2_ending_take_leave(h2_session *s)
+{
+    if (s->stage >= H2_LEAVES || !h2_session_work(s)) return;
+    s->goaway_stream = s->last_stream;
+    h2_signal_goaway(s, s->goaway_stream, H2_NO_ERROR, "");
+    if (s->stage < H2_LEAVES) s->stage = H2_LEAVES;
+}
+
+// A client that is about to open streams must not lose them: it is warned first, and a PING brings
+// back word that it knows (RFC 9113 §6.8).
+void h2_ending_warn(h2_session *s)
+{
+    if (s->stage != H2_OPEN) return;
+    h2_signal_goaway(s, H2_WINDOW_MAX, H2_NO_ERROR, "");
+    h2_signal_ping(s);
+    if (s->stage == H2_OPEN) s->stage = H2_WARNED;
+}

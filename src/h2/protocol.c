@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: MIT
+//
+// HTTP/2 as a protocol: its life on a connection, what that waits for, and what becomes of it.
+
+#include "h2/protocol.h"
+
+#include "exchange/waiting.h"
+#include "exchange/worker.h"
+#include "h2/admission.h"
+#include "h2/block.h"
+#include "h2/deadline.h"
+#include "h2/ending.h"
+#include "h2/framing.h"
+#include "h2/input.h"
+#include "h2/schedule.h"
+#include "h2/session.h"
+#include "h2/signal.h"
+#include "http/h2_head.h"
+
+enum { H2_TABLE_OCTETS = 4096 }; // of either compression table, at most
+
+// ---- Life ----
+
+static session *h2_protocol_begin(skua_worker *w)
+{
+    h2_session *s = counted_zeroed(&w->memory, sizeof *s);
+    if (!s) return NULL;
+    s->base.protocol = &h2_protocol;
+    s->base.worker = w;
+    s->base.out = &s->out;
+    s->send_window = s->initial_window = s->recv_window = H2_WINDOW_INITIAL;
+    hpack_decoder_init(&s->decoder, &w->memory, H2_TABLE_OCTETS,
+                       (uint32_t)h2_list_octets_max(&w->head_bounds));
+    hpack_encoder_init(&s->encoder, &w->memory, H2_TABLE_OCTETS);
+    h2_limits_init(&s->limits, &w->config->http2, w->loop.now_ns);
+    if (!h2_session_work(s)) {
+        counted_free(s);
+        return NULL;
+    }
+    h2_signal_greet(s);
+    return &s->base;
+}
+
+static void h2_protocol_end(session *base, skua_end how)
+{
+    h2_session *s = h2_session_of(base);
+    h2_ending_streams(s, how);
+    h2_ending_lingering(s);
+    if (s->work) {
+        out_queue *out = &s->out;
+        out_pop(out, out->octets);
+    }
+    h2_session_idle(s);
+    h2_block_forget(s);
+    h2_input_forget(s);
+    counted_free(s->early);
+    hpack_decoder_deinit(&s->decoder);
+    hpack_encoder_deinit(&s->encoder);
+    counted_free(s);
+}
+
+// Idle for too long, or the server is being stopped.
+static void h2_protocol_retire(session *base)
+{
+    h2_session *s = h2_session_of(base);
+    if (s->streams) h2_ending_warn(s);
+    else h2_ending_take_leave(s);
+}
+
+// ---- From the connection ----
+
+static bool h2_protocol_received(session *base, const char *octets, size_t len)
+{
+    h2_session *s = h2_session_of(base);
+    if (s->stage == H2_FAILED) return false;
+    if (!h2_session_work(s)) {
+        h2_session_break(s);
+        return false;
+    }
+    s->base.idles = false;
+    s->heard_ns = s->base.worker->loop.now_ns;
+    s->pinged = false;
+    h2_input_take(s, octets, len);
+    h2_signal_credit_all(s);
+    h2_schedule_fill(s);
+    return s->out.octets && s->streams == 0 && s->stage == H2_OPEN && s->in_len == 0 &&
+           s->block_stream == 0;
+}
+
+// Octets that a session in the clear is not for never come here: it begins with its preface.
+static void h2_protocol_refuse(session *base, slice octets, fault why, slice sentence)
+{
+    (void)octets;
+    (void)sentence;
+    h2_ending_fail(h2_session_of(base), h2_fault(H2_HTTP_1_1_REQUIRED, why.reason));
+}
+
+static void h2_protocol_sent(session *base)
+{
+    h2_session *s = h2_session_of(base);
+    if (!s->work) return;
+    if (s->out.octets == 0) s->limits.replies = 0;
+    h2_ending_release(s);
+    h2_schedule_fill(s);
+}
+
+static void h2_protocol_resume(session *base)
+{
+    h2_session *s = h2_session_of(base);
+    if (!s->work) return;
+    h2_schedule_run_kicked(s);
+    h2_admission_run(s);
+    h2_signal_credit_all(s);
+    h2_schedule_fill(s);
+}
+
+static void h2_protocol_peer_done(session *base)
+{
+    h2_session_of(base)->peer_over = true;
+}
+
+// While answers pile up that the client does not read, nothing more is read that would cause some.
+static bool h2_protocol_wants_input(const session *base)
+{
+    const h2_session *s = h2_session_of_const(base);
+    if (s->stage == H2_FAILED || s->peer_over) return false;
+    return !s->work || (s->limits.replies < h2_config(s)->http2.replies_max &&
+                        s->out.octets <= s->base.worker->out_octets_max && !out_is_full(&s->out));
+}
+
+// ---- What becomes of the connection ----
+
+// A FIN is the client leaving for all streams: messages that are not complete never will be, and
+// what only time can bring is not waited for in its name.
+static bool h2_protocol_is_left(const h2_session *s, const h2_stream *stream)
+{
+    const skua_request *r = stream->carrier.current;
+    if (!r) return false;
+    if (s->peer_over && stream->peer == H2_HALF_OPEN) return true;
+    return !h2_config(s)->half_close && waiting_of(r) == WAITING_TIME;
+}
+
+static h2_stream *h2_protocol_next_left(const h2_session *s)
+{
+    for (size_t i = 0; i < H2_BUCKETS; i++) {
+        for (h2_stream *at = s->work->buckets[i]; at; at = at->by_number) {
+            if (h2_protocol_is_left(s, at)) return at;
+        }
+    }
+    return NULL;
+}
+
+static void h2_protocol_end_left(h2_session *s)
+{
+    h2_stream *stream;
+    while ((stream = h2_protocol_next_left(s)))
+        h2_ending_drop(stream, SKUA_END_CLOSED);
+}
+
+static bool h2_protocol_is_idle(const h2_session *s)
+{
+    return !s->work || (s->streams == 0 && s->out.octets == 0);
+}
+
+static session_fate h2_protocol_fate(session *base)
+{
+    h2_session *s = h2_session_of(base);
+    if (s->work) h2_ending_release(s);
+    if (s->work && *s->base.link.peer_is_done && s->streams) h2_protocol_end_left(s);
+    if (!h2_protocol_is_idle(s)) return SESSION_GOES_ON;
+    if (s->stage >= H2_LEAVES || s->peer_over) return SESSION_ENDS;
+    if (s->in_len || s->block_stream || s->input == H2_INPUT_PREFACE) return SESSION_GOES_ON;
+    h2_session_idle(s);
+    return SESSION_IDLES;
+}
+
+static bool h2_protocol_sends_last(const session *base)
+{
+    const h2_session *s = h2_session_of_const(base);
+    return s->stage >= H2_LEAVES && s->streams == 0 && !s->peer_over;
+}
+
+static bool h2_protocol_close_half(session *base)
+{
+    (void)base;
+    return false;
+}
+
+// ---- What is waited for ----
+
+static session_wait h2_protocol_awaits(const session *base)
+{
+    const h2_session *s = h2_session_of_const(base);
+    if (s->out.octets) return SESSION_AWAITS_PEER;
+    bool begun = s->in_len || s->block_stream || s->input == H2_INPUT_PREFACE;
+    return begun ? SESSION_AWAITS_HEAD : SESSION_AWAITS_HANDLER;
+}
+
+static bool h2_protocol_is_paced(const session *base)
+{
+    (void)base;
+    return false;
+}
+
+static size_t h2_protocol_octets(const session *base)
+{
+    const h2_session *s = h2_session_of_const(base);
+    return sizeof *s + s->in_room + s->block_room + hpack_decoder_octets(&s->decoder) +
+           (s->work ? sizeof *s->work : 0);
+}
+
+// The preface, a frame or a header block has not come in time.
+static bool h2_protocol_timed_out(session *base)
+{
+    h2_session *s = h2_session_of(base);
+    h2_ending_fail(s, h2_fault(H2_PROTOCOL_ERROR, "a frame did not come in time"));
+    return true;
+}
+
+const protocol_table h2_protocol = {
+    .begin = h2_protocol_begin,
+    .end = h2_protocol_end,
+    .received = h2_protocol_received,
+    .refuse = h2_protocol_refuse,
+    .sent = h2_protocol_sent,
+    .resume = h2_protocol_resume,
+    .peer_done = h2_protocol_peer_done,
+    .wants_input = h2_protocol_wants_input,
+    .look = h2_deadline_look_on,
+    .retire = h2_protocol_retire,
+    .fate = h2_protocol_fate,
+    .sends_last = h2_protocol_sends_last,
+    .close_half = h2_protocol_close_half,
+    .awaits = h2_protocol_awaits,
+    .is_paced = h2_protocol_is_paced,
+    .octets = h2_protocol_octets,
+    .look_at_handler = h2_deadline_look,
+    .timed_out = h2_protocol_timed_out,
+};

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+//
+// Schedule: frames are made as late as possible, so that a more urgent stream need not wait behind
+// those of others.
+
+#include "h2/schedule.h"
+
+#include "exchange/push.h"
+#include "h2/backlog.h"
+#include "h2/content.h"
+#include "h2/ending.h"
+#include "h2/framing.h"
+#include "h2/ready.h"
+
+// A handler that pushes content may wait for room.
+static void h2_schedule_tell(h2_stream *stream)
+{
+    skua_request *r = stream->carrier.current;
+    if (r->responding != RESPONSE_PUSHED || !r->wanted) return;
+    h2_stream_enter(stream);
+    stream_drain(r);
+    h2_stream_exit(stream);
+}
+
+static void h2_schedule_serve(h2_stream *stream)
+{
+    h2_ready_remove(stream);
+    if (!h2_backlog_octets(stream)) h2_framing_pull(stream);
+    else if (h2_framing_move(stream)) h2_schedule_tell(stream);
+    else carrier_break(&stream->carrier);
+    h2_ending_settle(stream); // which enters it again, behind the others
+}
+
+// Frames are made as late as possible, so that a more urgent stream need not wait behind them.
+void h2_schedule_fill(h2_session *s)
+{
+    enum { SEGMENTS_MIN = 4 }; // of a frame: its head and two pieces, and one for luck
+    while (s->ready_mask && s->send_window > 0 && s->out.octets < H2_QUEUED_OCTETS_MAX &&
+           out_segments_left(&s->out) >= SEGMENTS_MIN && s->stage != H2_FAILED)
+        h2_schedule_serve(h2_ready_choose(s));
+}
+
+// ---- Kicks ----
+
+static void h2_schedule_resume(h2_stream *stream)
+{
+    skua_request *r = stream->carrier.current;
+    if (!r) return;
+    if (r->responding == RESPONSE_PUSHED) {
+        h2_stream_enter(stream);
+        stream_drain(r);
+        h2_stream_exit(stream);
+    }
+    h2_content_resume(stream);
+}
+
+void h2_schedule_run_kicked(h2_session *s)
+{
+    while (s->work && s->work->kicked) {
+        h2_stream *stream = s->work->kicked;
+        s->work->kicked = stream->next_kicked;
+        stream->is_kicked = false;
+        h2_schedule_resume(stream);
+    }
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+//
+// Session of HTTP/2, RFC 9113: one connection's streams, windows and compression. It lasts as long
+// as the connection. What only matters while streams are open is work, which an idle one gives back.
+#ifndef SKUA_H2_SESSION_H
+#define SKUA_H2_SESSION_H
+
+#include "exchange/request.h"
+#include "exchange/session.h"
+#include "exchange/worker.h"
+#include "h2/limits.h"
+#include "h2/stream.h"
+#include "http/h2_frame.h"
+#include "http/hpack_decode.h"
+#include "http/hpack_encode.h"
+
+#include <stddef.h>
+
+enum {
+    H2_SEGMENTS = 48,
+    H2_BUCKETS = 64,              // of streams by number; a power of two
+    H2_URGENCIES = 8,             // RFC 9218 §4.1
+    H2_QUEUED_OCTETS_MAX = 65536, // content is put behind so much and not more
+    H2_WINDOW_INITIAL = 65535     // as long as nothing else is agreed on
+};
+
+// Streams that are ready to send, of one urgency.
+typedef struct h2_ready {
+    h2_stream *first, *last;
+} h2_ready;
+
+// The priority of a stream that is to come.
+typedef struct h2_early {
+    uint32_t number; // 0: none
+    h2_priority priority;
+} h2_early;
+
+// Memory that a session needs while anything is under way.
+typedef struct h2_work h2_work;
+
+struct h2_work {
+    h2_work *next; // free
+    h2_stream *buckets[H2_BUCKETS];
+    h2_ready ready[H2_URGENCIES][2];   // by stream number, and in turn: incremental ones
+    h2_stream *leaving, *leaving_last; // answered, oldest first
+    h2_stream *kicked;                 // to be gone on with from the loop
+    h2_stream *waiting;                // for their handlers to begin, oldest first
+    block *staging;                    // where a source writes; NULL: not taken
+    out_segment segments[H2_SEGMENTS]; // of out
+};
+
+// The part of a frame that is awaited.
+typedef enum h2_input {
+    H2_INPUT_PREFACE,
+    H2_INPUT_FRAME,
+    H2_INPUT_DATA, // content, which is not waited for as a whole
+    H2_INPUT_SKIP, // a payload that is not looked at
+    H2_INPUT_OVER  // nothing is read any more
+} h2_input;
+
+// How far the connection is from its end.
+typedef enum h2_stage {
+    H2_OPEN,
+    H2_WARNED, // GOAWAY has been sent, for no stream in particular: new ones are still taken
+    H2_LEAVES, // and for all streams above last_stream
+    H2_FAILED  // of the connection: what is queued says why
+} h2_stage;
+
+struct h2_session {
+    session base; // first
+    out_queue out;
+    h2_work *work; // NULL: idle
+    hpack_decoder decoder;
+    hpack_encoder encoder;
+    h2_limits limits;
+
+    // Input. A frame in part, with its head, is kept in in.
+    char *in;
+    uint32_t in_len, in_room;
+    h2_frame frame;   // of INPUT_DATA and INPUT_SKIP
+    uint32_t left;    // octets of its payload that are to come
+    uint32_t padding; // of these, at the end
+    uint8_t input;    // h2_input
+    uint8_t prefaced; // octets of the preface that have come
+    uint8_t stage;    // h2_stage
+
+    // A header block in part: that of stream block_stream; 0: there is none.
+    uint32_t block_stream;
+    uint8_t block_flags;
+    uint8_t block_frames;
+    char *block;
+    uint32_t block_len, block_room;
+
+    // Windows, in octets.
+    int32_t send_window;                      // of the connection
+    int32_t initial_window;                   // of a stream, as the client wants it
+    int32_t recv_window;                      // of the connection, that the client has left
+    uint32_t held;                            // content that nobody has taken yet
+    uint32_t last_stream;                     // the highest that the client has opened
+    uint32_t open_streams;                    // by the protocol's count
+    uint32_t streams;                         // slots
+    uint32_t waiting;                         // of these
+    uint32_t goaway_stream;                   // the highest that is taken, from H2_LEAVES on
+    uint32_t ready_mask;                      // bit u: urgency u has streams that are ready
+    uint32_t turn;                            // frames that streams have had
+    uint64_t reset_by_us[H2_REMEMBERED / 64]; // of the last streams: see h2_limits.h
+    h2_early *early;                          // streams_max of them; NULL: none has come
+    int64_t settings_ns; // when ours were sent that are not acknowledged; 0: all are
+    int64_t heard_ns;    // when octets came last
+    bool pinged;         // since then, to hear whether the client is still there
+    bool settled;        // ours have been acknowledged once
+    bool peer_settled;   // the client's first SETTINGS have come
+    bool peer_over;      // the peer sends no more
+};
+
+static inline h2_session *h2_session_of(session *base)
+{
+    return (h2_session *)(void *)base;
+}
+
+static inline const h2_session *h2_session_of_const(const session *base)
+{
+    return (const h2_session *)(const void *)base;
+}
+
+static inline const skua_config *h2_config(const h2_session *s)
+{
+    return s->base.worker->config;
+}
+
+// Takes the memory that it needs while anything is under way. Returns: false when memory ran out.
+bool h2_session_work(h2_session *s);
+
+// Nothing can be sent any more.
+void h2_session_break(h2_session *s);
+
+// Gives back what an idle session does not need.
+void h2_session_idle(h2_session *s);
+
+// Frees what is kept for the next sessions.
+void h2_session_free_all(skua_worker *w);
+
+// Frees that of it that has not been used since the last sweep. Returns: octets that were freed.
+size_t h2_session_sweep(skua_worker *w);
+
+#endif
