@@ -222,7 +222,7 @@ BASE_INLINE_ALWAYS void request_begin(skua_request *r, const char *octets)
         carrier_break(r->carrier);
         return;
     }
-    memcpy(base, octets, r->head.octets);
+    if (base != octets) memcpy(base, octets, r->head.octets);
     r->base = base;
     r->began_ns = r->worker->lane ? io_clock_ns() : r->worker->loop.now_ns;
     r->method = head_method(&r->head, base);

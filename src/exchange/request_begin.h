@@ -6,7 +6,8 @@
 
 #include "exchange/request.h"
 
-// The head is complete: copies it, finds its parts, and calls the handler or responds itself.
+// The head is complete: copies it, unless it lies where the request's memory goes on, finds its parts,
+// and calls the handler or responds itself.
 void request_begin(skua_request *r, const char *octets);
 
 // The head was broken: responds with the fault. octets: what has been read of it.

@@ -42,8 +42,9 @@ struct session {
     const protocol_table *protocol;
     skua_worker *worker;
     session_link link;
-    out_queue *out; // octets for the peer, framed
-    bool idles;     // nothing is under way, as of the last fate
+    out_queue *out;        // octets for the peer, framed
+    bool idles;            // nothing is under way, as of the last fate
+    int64_t rests_from_ns; // when the last request ended, for SESSION_IDLES
     // The time to look at handlers has come nearer: set by the protocol.
     bool looks_anew;
     session_progress progress;

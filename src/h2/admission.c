@@ -25,7 +25,7 @@ bool h2_admission_wait(h2_stream *stream, const char *text)
     int64_t now = s->base.worker->loop.now_ns;
     stream->text = arena_alloc(&r->memory, r->head.octets);
     if (!stream->text) return false;
-    memcpy(stream->text, text, r->head.octets);
+    if (stream->text != text) memcpy(stream->text, text, r->head.octets);
     stream->begins_ns = h2_limits_delays(&s->limits, now) ? now + H2_DELAY_NS : 0;
     stream->next_leaving = NULL;
     h2_stream **at = &s->work->waiting;

@@ -108,14 +108,24 @@ static void h2_block_set_priority(h2_stream *stream, slice value)
     else if (value.ptr) h2_ready_set_priority(stream, h2_priority_read(value));
 }
 
+// Hosts that are valid are remembered: there are few.
+static void h2_block_know_host(h2_worker *w, const h2_head_reader *in)
+{
+    slice host = head_value(in->head, in->text, in->head->host - 1u);
+    if (host.len > sizeof w->host || slice_equal(host, in->known_host)) return;
+    w->host_len = (uint8_t)host.len;
+    memcpy(w->host, host.ptr, host.len);
+}
+
 static fault h2_block_begin(h2_stream *stream, h2_head_reader *in, skua_request *r, bool ends)
 {
     fault why = h2_head_end(in, ends);
     slice text = slice_make(in->text, in->used);
-    if (why.status && why.scope == FAULT_STREAM) return h2_block_drop_request(stream, r, text, why);
     const h2_session *s = h2_stream_session(stream);
     if (!why.status && s->base.worker->pressure >= BUDGET_SCARCE)
         why = fault_request(503, "memory_max is reached");
+    if (why.status && in->text == r->memory.at) (void)arena_alloc(&r->memory, in->used); // it stays
+    if (why.status && why.scope == FAULT_STREAM) return h2_block_drop_request(stream, r, text, why);
     stream->carrier.current = r;
     h2_block_set_priority(stream, in->priority);
     h2_stream_enter(stream);
@@ -123,6 +133,7 @@ static fault h2_block_begin(h2_stream *stream, h2_head_reader *in, skua_request 
         if (ends) stream->peer = H2_HALF_ENDED;
         request_refuse(r, text, why);
     } else {
+        if (r->head.host) h2_block_know_host(&s->base.worker->h2, in);
         h2_block_begin_content(stream, r, ends);
         if (!h2_admission_is_full(h2_stream_session(stream))) h2_stream_begin(stream, in->text);
         else if (!h2_admission_wait(stream, in->text)) carrier_break(&stream->carrier);
@@ -150,6 +161,16 @@ static fault h2_block_refuse_stream(h2_session *s, uint32_t number, slice lines)
     return h2_block_refuse(s, number, lines, H2_REFUSED_STREAM, "too many streams");
 }
 
+// Most heads are put together where they will stay: at the beginning of the request's memory.
+static void h2_block_begin_head(const h2_session *s, h2_head_reader *in, skua_request *r,
+                                char *large)
+{
+    const h2_worker *w = &s->base.worker->h2;
+    h2_head_begin(in, &r->head, r->memory.at, (size_t)(r->memory.end - r->memory.at), large);
+    in->tunnels = h2_config(s)->http2.tunnels;
+    in->known_host = slice_make(w->host, w->host_len);
+}
+
 static fault h2_block_open(h2_session *s, uint32_t number, slice lines, bool ends)
 {
     if (number % 2 == 0)
@@ -167,7 +188,7 @@ static fault h2_block_open(h2_session *s, uint32_t number, slice lines, bool end
         return h2_block_refuse(s, number, lines, H2_REFUSED_STREAM, "out of memory");
     }
     h2_head_reader in;
-    h2_head_begin(&in, &r->head, text, false);
+    h2_block_begin_head(s, &in, r, text);
     fault why = h2_block_read(s, &in, lines);
     if (why.status) {
         request_dismiss(r);
@@ -183,7 +204,8 @@ static fault h2_block_take_trailer(skua_request *r, skua_field *fields, unsigned
                                    const hpack_field *field)
 {
     const int valid = HPACK_NAME_IS_VALID | HPACK_VALUE_IS_VALID;
-    if (field->token != HPACK_TOKEN_FIELD || (field->flags & valid) != valid)
+    if (field->token != HPACK_TOKEN_FIELD || (field->flags & valid) != valid ||
+        h2_head_is_of_connection(field))
         return h2_stream_fault(H2_PROTOCOL_ERROR, "malformed trailers");
     if (!chunk_trailer_allowed(field->name) || *count == r->head.limits->fields_max)
         return FAULT_NONE;

@@ -28,6 +28,7 @@ static session *h2_protocol_begin(skua_worker *w)
     s->base.protocol = &h2_protocol;
     s->base.worker = w;
     s->base.out = &s->out;
+    s->base.rests_from_ns = w->loop.now_ns;
     s->send_window = s->initial_window = s->recv_window = H2_WINDOW_INITIAL;
     hpack_decoder_init(&s->decoder, &w->memory, H2_TABLE_OCTETS,
                        (uint32_t)h2_list_octets_max(&w->head_bounds));
@@ -162,6 +163,14 @@ static bool h2_protocol_is_idle(const h2_session *s)
     return !s->work || (s->streams == 0 && s->out.octets == 0);
 }
 
+// Whether something has begun that the client is to complete within a head's time: the preface, a
+// frame, a header block, or, while no stream is open, the acknowledgement of SETTINGS.
+static bool h2_protocol_is_begun(const h2_session *s)
+{
+    return s->in_len || s->block_stream || s->input == H2_INPUT_PREFACE ||
+           (s->settings_ns && !s->streams);
+}
+
 static session_fate h2_protocol_fate(session *base)
 {
     h2_session *s = h2_session_of(base);
@@ -169,7 +178,7 @@ static session_fate h2_protocol_fate(session *base)
     if (s->work && *s->base.link.peer_is_done && s->streams) h2_protocol_end_left(s);
     if (!h2_protocol_is_idle(s)) return SESSION_GOES_ON;
     if (s->stage >= H2_LEAVES || s->peer_over) return SESSION_ENDS;
-    if (s->in_len || s->block_stream || s->input == H2_INPUT_PREFACE) return SESSION_GOES_ON;
+    if (h2_protocol_is_begun(s)) return SESSION_GOES_ON;
     h2_session_idle(s);
     return SESSION_IDLES;
 }
@@ -192,8 +201,7 @@ static session_wait h2_protocol_awaits(const session *base)
 {
     const h2_session *s = h2_session_of_const(base);
     if (s->out.octets) return SESSION_AWAITS_PEER;
-    bool begun = s->in_len || s->block_stream || s->input == H2_INPUT_PREFACE;
-    return begun ? SESSION_AWAITS_HEAD : SESSION_AWAITS_HANDLER;
+    return h2_protocol_is_begun(s) ? SESSION_AWAITS_HEAD : SESSION_AWAITS_HANDLER;
 }
 
 static bool h2_protocol_is_paced(const session *base)
@@ -213,7 +221,9 @@ static size_t h2_protocol_octets(const session *base)
 static bool h2_protocol_timed_out(session *base)
 {
     h2_session *s = h2_session_of(base);
-    h2_ending_fail(s, h2_fault(H2_PROTOCOL_ERROR, "a frame did not come in time"));
+    bool begun = s->in_len || s->block_stream || s->input == H2_INPUT_PREFACE;
+    h2_ending_fail(s, begun ? h2_fault(H2_PROTOCOL_ERROR, "a frame did not come in time")
+                            : h2_fault(H2_SETTINGS_TIMEOUT, "SETTINGS were not acknowledged"));
     return true;
 }
 

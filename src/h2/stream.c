@@ -91,7 +91,7 @@ void h2_stream_free(h2_stream *stream)
     while (*at != stream)
         at = &(*at)->by_number;
     *at = stream->by_number;
-    s->streams--;
+    if (--s->streams == 0) s->base.rests_from_ns = s->base.worker->loop.now_ns;
     h2_worker *kept = &s->base.worker->h2;
     stream->by_number = kept->free_streams;
     kept->free_streams = stream;
@@ -149,7 +149,7 @@ void h2_stream_exit(h2_stream *stream)
 }
 
 // The one place, as much is inlined into it.
-__attribute__((noinline, cold)) void h2_stream_begin(h2_stream *stream, const char *text)
+__attribute__((noinline)) void h2_stream_begin(h2_stream *stream, const char *text)
 {
     request_begin(stream->carrier.current, text);
 }

@@ -15,7 +15,8 @@ enum {
     H2_SEEN_PROTOCOL = 1 << HPACK_TOKEN_PROTOCOL
 };
 
-enum { H2_HEAD_JOIN_OCTETS = 2 }; // between two cookies
+// Between two cookies. A name that is kept in place of another is not longer.
+enum { H2_HEAD_JOIN_OCTETS = 2 };
 
 size_t h2_head_room(const head_limits *limits)
 {
@@ -23,13 +24,13 @@ size_t h2_head_room(const head_limits *limits)
     return octets < HEAD_OCTETS_MAX ? (size_t)octets : HEAD_OCTETS_MAX;
 }
 
-void h2_head_begin(h2_head_reader *in, request_head *head, char *text, bool tunnels)
+void h2_head_begin(h2_head_reader *in, request_head *head, char *text, size_t room, char *large)
 {
     *in = (h2_head_reader){ .head = head,
                             .text = text,
-                            .room = h2_head_room(head->limits),
-                            .list_octets_max = h2_list_octets_max(head->limits),
-                            .tunnels = tunnels };
+                            .room = room,
+                            .large = large,
+                            .list_octets_max = h2_list_octets_max(head->limits) };
     head->version = 20;
     head->keep_alive = true;
 }
@@ -54,6 +55,22 @@ __attribute__((cold, noinline)) static void h2_head_refuse(h2_head_reader *in, u
 }
 
 // ---- Keeping ----
+
+// Whether octets more fit, after moving to the large room if need be.
+__attribute__((cold, noinline)) static bool h2_head_grow(h2_head_reader *in, size_t octets)
+{
+    size_t room = h2_head_room(in->head->limits);
+    if (in->text == in->large || octets > room - in->used) return false;
+    memcpy(in->large, in->text, in->used);
+    in->text = in->large;
+    in->room = room;
+    return true;
+}
+
+static inline bool h2_head_fits(h2_head_reader *in, size_t octets)
+{
+    return octets <= in->room - in->used || h2_head_grow(in, octets);
+}
 
 // Returns the offset of the copy. There is room: the list's limit has been looked at.
 static inline uint16_t h2_head_keep(h2_head_reader *in, slice octets)
@@ -87,7 +104,8 @@ static head_field *h2_head_add(h2_head_reader *in, slice name, slice value, fiel
 static void h2_head_take_method(h2_head_reader *in, slice value)
 {
     request_head *head = in->head;
-    if (!syntax_is_token(value)) {
+    bool usual = slice_equal(value, SKUA_SLICE("GET")) || slice_equal(value, SKUA_SLICE("POST"));
+    if (!usual && !syntax_is_token(value)) {
         h2_head_malformed(in, "malformed method");
     } else if (value.len > head->limits->method_octets_max) {
         h2_head_refuse(in, 501, "method too long");
@@ -114,8 +132,9 @@ static void h2_head_take_path(h2_head_reader *in, slice value)
 
 static void h2_head_take_scheme(h2_head_reader *in, slice value)
 {
-    if (!slice_equal_nocase(value, SKUA_SLICE("http")) &&
-        !slice_equal_nocase(value, SKUA_SLICE("https")))
+    if (slice_equal(value, SKUA_SLICE("https")) || slice_equal(value, SKUA_SLICE("http"))) return;
+    if (!slice_equal_nocase(value, SKUA_SLICE("https")) &&
+        !slice_equal_nocase(value, SKUA_SLICE("http")))
         h2_head_refuse(in, 400, "a scheme that is not served");
 }
 
@@ -123,7 +142,7 @@ static void h2_head_take_scheme(h2_head_reader *in, slice value)
 static void h2_head_take_host(h2_head_reader *in, slice value)
 {
     request_head *head = in->head;
-    if (!syntax_is_host(value)) {
+    if (!slice_equal(value, in->known_host) && !syntax_is_host(value)) {
         h2_head_refuse(in, 400, "malformed Host");
         return;
     }
@@ -164,7 +183,7 @@ static void h2_head_take_pseudo(h2_head_reader *in, const hpack_field *field)
 // ---- Fields ----
 
 // Fields that speak of a connection have no place in a stream, RFC 9113 §8.2.2.
-static bool h2_head_is_of_connection(const hpack_field *field)
+bool h2_head_is_of_connection(const hpack_field *field)
 {
     const field_id id = (field_id)field->id;
     if (id == FIELD_TE) return !slice_equal_nocase(field->value, SKUA_SLICE("trailers"));
@@ -281,7 +300,7 @@ void h2_head_take(h2_head_reader *in, const hpack_field *field)
     } else if (!(field->flags & HPACK_VALUE_IS_VALID)) {
         h2_head_malformed(in, "malformed field value");
     } else if (in->list_octets > in->list_octets_max ||
-               field->name.len + field->value.len + H2_HEAD_JOIN_OCTETS > in->room - in->used) {
+               !h2_head_fits(in, field->name.len + field->value.len + H2_HEAD_JOIN_OCTETS)) {
         h2_head_refuse(in, 431, "head too large");
     } else if (field->token == HPACK_TOKEN_FIELD) {
         h2_head_take_line(in, field);

@@ -13,6 +13,8 @@ typedef struct h2_head_reader {
     request_head *head;
     char *text; // where the head's octets go
     size_t room, used;
+    char *large;          // room for any head, which they move to when text is full
+    slice known_host;     // an authority that was found valid before; {NULL, 0}: none
     uint64_t list_octets; // of all field lines so far, as they are counted
     uint64_t list_octets_max;
     uint16_t cookie; // number of the line of cookies plus one; 0: none
@@ -35,12 +37,16 @@ static inline uint64_t h2_list_octets_max(const head_limits *limits)
 // Room for the octets of any head at these limits.
 size_t h2_head_room(const head_limits *limits);
 
-// Begins a head. text: room for h2_head_room octets, which the head's offsets will be from.
-// tunnels: whether :protocol is known.
-void h2_head_begin(h2_head_reader *in, request_head *head, char *text, bool tunnels);
+// Begins a head. large: room for h2_head_room octets. text: room that is tried first, which most
+// heads fit into. The head's offsets will be from in->text, which is one of them.
+// in->tunnels and in->known_host may be set behind it.
+void h2_head_begin(h2_head_reader *in, request_head *head, char *text, size_t room, char *large);
 
 // Takes a field line as HPACK has decoded it.
 void h2_head_take(h2_head_reader *in, const hpack_field *field);
+
+// Whether a field speaks of a connection, and so has no place in a stream, RFC 9113 §8.2.2.
+bool h2_head_is_of_connection(const hpack_field *field);
 
 // The list is complete; ends: so is the message.
 // Returns: the fault, of the stream where the request is malformed (RFC 9113 §8.1.1), of the request

@@ -231,6 +231,14 @@ static void connection_go_on(connection *conn)
     if (s->looks_anew) connection_look_anew(conn);
 }
 
+// Octets that ask for nothing, as a PING of HTTP/2, do not renew the time.
+__attribute__((noinline)) static void connection_count_rest(connection *conn)
+{
+    int64_t rested = conn->worker->self.loop.now_ns - conn->session->rests_from_ns;
+    int64_t left = conn->worker->keep_alive_ns - rested;
+    connection_deadline_set(conn, left > 0 ? left : 1);
+}
+
 // keeps: the session stays, as it remembers what later octets depend on.
 __attribute__((always_inline)) static inline void connection_rest(connection *conn, bool keeps)
 {
@@ -239,6 +247,7 @@ __attribute__((always_inline)) static inline void connection_rest(connection *co
     else connection_drop_session(conn, SKUA_END_SENT);
     if (conn->has_transport) transported_rest(conn);
     connection_set_state(conn, CONNECTION_IDLE);
+    if (keeps) connection_count_rest(conn);
 }
 
 // After anything has happened: send, read or not, wait for the right thing.
@@ -259,8 +268,8 @@ void connection_settle(connection *conn)
 
 // The octets by which a client of HTTP/2 is told from one of HTTP/1, RFC 9113 §3.4: no method of
 // HTTP/1 begins so.
-enum { CONNECTION_EARLY_OCTETS = 3 };
-static const char connection_early[] = "PRI";
+enum { CONNECTION_EARLY_OCTETS = 4 };
+static const char connection_early[] = "PRI ";
 
 // Whether octets go on with those that have come before, as far as these go.
 static bool connection_is_early(const connection *conn, slice octets)
