@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The picture: for every workload a panel of bars beside the better ceiling, drawn as SVG for light and dark pages."""
 
+import json
 import sys
 from xml.sax.saxutils import escape
 
@@ -10,6 +11,7 @@ WIDTH = 860
 PANEL_WIDTH = 400
 GAP = 20
 NAME_WIDTH = 108
+NAME_MAX = 18  # letters
 VALUE_WIDTH = 92
 BAR_HEIGHT = 15
 BAR_PITCH = 22
@@ -100,6 +102,8 @@ def bar(summary, server, x, y, scale, room):
     left = x + NAME_WIDTH + 8
     ours = " ours" if server["kind"] == "skua" else ""
     name = server["name"].removesuffix(" by sendfile")
+    if server["kind"] == "ceiling" and len(name) > NAME_MAX:
+        name = "ceiling"
     end = left + min(length(summary, server) * scale, room)
     spread, spread_end = whiskers(summary, server, left, y, scale)
     parts = [text(left - 8, y + 12, name, "name" + ours + (" faint" if server["kind"] == "ceiling" else "")),
@@ -158,9 +162,19 @@ def draw(outcome):
          rect(0.5, 0.5, WIDTH - 1, height - 1, "page", 8)] + head + body + ["</svg>", ""])
 
 
+def main(paths):
+    """Draws the workloads of several runs, on the machine of the first; one that is in several as the first has it."""
+    outcomes = []
+    for path in paths:
+        with open(path, encoding="utf-8") as source:
+            outcomes.append(json.load(source))
+    found = {}
+    for summary in (summary for outcome in outcomes for summary in outcome["workloads"]):
+        found.setdefault(summary["name"], summary)
+    sys.stdout.write(draw({**outcomes[0], "workloads": list(found.values())}))
+
+
 if __name__ == "__main__":
-    import json
-    if len(sys.argv) != 2:
-        sys.exit("usage: chart.py bench.json > bench.svg")
-    with open(sys.argv[1], encoding="utf-8") as source:
-        sys.stdout.write(draw(json.load(source)))
+    if len(sys.argv) < 2:
+        sys.exit("usage: chart.py bench.json ... > bench.svg")
+    main(sys.argv[1:])
