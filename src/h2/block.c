@@ -77,8 +77,16 @@ static fault h2_block_read(h2_session *s, h2_head_reader *in, slice lines)
 
 // ---- Requests ----
 
-static void h2_block_begin_content(h2_stream *stream, skua_request *r, bool ends)
+static void h2_block_begin_content(h2_stream *stream, skua_request *r, const h2_head_reader *in,
+                                   bool ends)
 {
+    if (in->protocol_len) { // what comes is the tunnel's
+        stream->protocol = in->protocol;
+        stream->protocol_len = in->protocol_len;
+        if (ends) stream->peer = H2_HALF_ENDED;
+        request_set_reading(r, READING_DONE);
+        return;
+    }
     if (ends) {
         stream->peer = H2_HALF_ENDED;
         request_set_reading(r, READING_DONE);
@@ -100,12 +108,14 @@ static fault h2_block_drop_request(h2_stream *stream, skua_request *r, slice tex
 }
 
 // A PRIORITY_UPDATE that came before counts more than the field, RFC 9218 §7.
-static void h2_block_set_priority(h2_stream *stream, slice value)
+static void h2_block_set_priority(h2_stream *stream, const h2_head_reader *in)
 {
     h2_priority priority = { 0 };
     if (h2_priority_find(h2_stream_session(stream), stream->carrier.number, &priority))
         h2_ready_set_priority(stream, priority);
-    else if (value.ptr) h2_ready_set_priority(stream, h2_priority_read(value));
+    else if (in->priority)
+        h2_ready_set_priority(stream,
+                              h2_priority_read(head_value(in->head, in->text, in->priority - 1u)));
 }
 
 // Hosts that are valid are remembered: there are few.
@@ -127,14 +137,14 @@ static fault h2_block_begin(h2_stream *stream, h2_head_reader *in, skua_request 
     if (why.status && in->text == r->memory.at) (void)arena_alloc(&r->memory, in->used); // it stays
     if (why.status && why.scope == FAULT_STREAM) return h2_block_drop_request(stream, r, text, why);
     stream->carrier.current = r;
-    h2_block_set_priority(stream, in->priority);
+    h2_block_set_priority(stream, in);
     h2_stream_enter(stream);
     if (why.status) {
         if (ends) stream->peer = H2_HALF_ENDED;
         request_refuse(r, text, why);
     } else {
         if (r->head.host) h2_block_know_host(&s->base.worker->h2, in);
-        h2_block_begin_content(stream, r, ends);
+        h2_block_begin_content(stream, r, in, ends);
         if (!h2_admission_is_full(h2_stream_session(stream))) h2_stream_begin(stream, in->text);
         else if (!h2_admission_wait(stream, in->text)) carrier_break(&stream->carrier);
     }

@@ -6,6 +6,7 @@
 #include "h2/content.h"
 
 #include "exchange/content.h"
+#include "exchange/push.h"
 #include "exchange/worker.h"
 #include "h2/ending.h"
 #include "h2/signal.h"
@@ -27,7 +28,8 @@ static void h2_content_deliver(h2_stream *stream, slice octets)
 {
     skua_request *r = stream->carrier.current;
     h2_stream_enter(stream);
-    if (r->head.content == HEAD_CONTENT_LENGTH) content_deliver(r, octets);
+    bool stated = r->head.content == HEAD_CONTENT_LENGTH || r->reading == READING_TUNNEL;
+    if (stated) content_deliver(r, octets);
     else content_deliver_unstated(r, octets);
     h2_stream_exit(stream);
 }
@@ -51,7 +53,15 @@ static bool h2_content_keep(h2_stream *stream, slice octets)
 static bool h2_content_is_read(const h2_stream *stream)
 {
     const skua_request *r = stream->carrier.current;
-    return r && r->reading == READING_CONTENT && !request_is_answered(r);
+    if (!r || request_is_answered(r)) return false;
+    return r->reading == READING_CONTENT || r->reading == READING_TUNNEL;
+}
+
+// Whether octets are a tunnel's that the handler has yet to open.
+static bool h2_content_is_early(const h2_stream *stream)
+{
+    const skua_request *r = stream->carrier.current;
+    return stream->protocol_len && r && r->reading == READING_DONE && !request_is_answered(r);
 }
 
 static bool h2_content_malformed(h2_stream *stream)
@@ -64,13 +74,14 @@ static bool h2_content_malformed(h2_stream *stream)
 bool h2_content_take(h2_stream *stream, slice octets)
 {
     const skua_request *r = stream->carrier.current;
-    if (!h2_content_is_read(stream) || octets.len == 0) return true;
+    bool early = h2_content_is_early(stream);
+    if (!(early || h2_content_is_read(stream)) || octets.len == 0) return true;
     h2_stream_moved(stream, octets.len);
-    if (r->head.content == HEAD_CONTENT_LENGTH) {
+    if (r->head.content == HEAD_CONTENT_LENGTH && !stream->protocol_len) {
         if (octets.len > stream->content_left) return h2_content_malformed(stream);
         stream->content_left -= octets.len;
     }
-    if (!stream->in_len && !content_is_blocked(r)) {
+    if (!early && !stream->in_len && !content_is_blocked(r)) {
         h2_content_deliver(stream, octets);
     } else if (!h2_content_keep(stream, octets)) {
         h2_ending_reset(stream, H2_INTERNAL_ERROR, SKUA_END_ERROR);
@@ -81,17 +92,26 @@ bool h2_content_take(h2_stream *stream, slice octets)
 
 static void h2_content_finish(h2_stream *stream)
 {
+    skua_request *r = stream->carrier.current;
     h2_stream_enter(stream);
-    content_end(stream->carrier.current);
+    if (r->reading == READING_TUNNEL) tunnel_end_input(r);
+    else content_end(r);
     h2_stream_exit(stream);
+}
+
+// Whether its end is news for anybody: that of a tunnel is, once somebody reads it.
+static bool h2_content_is_awaited(const skua_request *r)
+{
+    return r->reading == READING_CONTENT || (r->reading == READING_TUNNEL && r->reader);
 }
 
 bool h2_content_end(h2_stream *stream)
 {
     stream->peer = H2_HALF_ENDED;
     const skua_request *r = stream->carrier.current;
-    if (!r || r->reading != READING_CONTENT) return true;
-    if (r->head.content == HEAD_CONTENT_LENGTH && stream->content_left)
+    if (!r || !h2_content_is_awaited(r)) return true;
+    if (r->reading == READING_CONTENT && r->head.content == HEAD_CONTENT_LENGTH &&
+        stream->content_left)
         return h2_content_malformed(stream);
     if (!stream->in_len) h2_content_finish(stream);
     return true;
@@ -122,7 +142,7 @@ void h2_content_resume(h2_stream *stream)
 {
     const skua_request *r = stream->carrier.current;
     if (stream->in_len) h2_content_deliver_kept(stream);
-    if (stream->peer == H2_HALF_ENDED && !stream->in_len && r->reading == READING_CONTENT)
+    if (stream->peer == H2_HALF_ENDED && !stream->in_len && h2_content_is_awaited(r))
         h2_content_finish(stream);
     h2_content_credit(stream);
     h2_ending_settle(stream);

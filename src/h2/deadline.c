@@ -45,7 +45,8 @@ static h2_awaited h2_deadline_awaits(const h2_stream *stream)
     const skua_request *r = stream->carrier.current;
     if (h2_deadline_has_content(stream))
         return stream->send_window <= 0 ? H2_AWAITS_CLIENT : H2_AWAITS_NOBODY;
-    return waiting_of(r) == WAITING_CONTENT ? H2_AWAITS_CLIENT : H2_AWAITS_HANDLER;
+    bool may_send = stream->recv_window > 0;
+    return may_send && waiting_of(r) == WAITING_CONTENT ? H2_AWAITS_CLIENT : H2_AWAITS_HANDLER;
 }
 
 // How long it may stay as it is; 0: for ever.

@@ -6,6 +6,7 @@
 #include "h2/ending.h"
 
 #include "exchange/content.h"
+#include "exchange/push.h"
 #include "exchange/request_end.h"
 #include "h2/ready.h"
 #include "h2/signal.h"
@@ -73,8 +74,9 @@ void h2_ending_reset(h2_stream *stream, h2_code code, skua_end how)
 
 void h2_ending_settle(h2_stream *stream)
 {
-    const skua_request *r = stream->carrier.current;
+    skua_request *r = stream->carrier.current;
     if (!r) return;
+    if (tunnel_close_half(r) && !stream->carrier.table->finish(r)) carrier_break(&stream->carrier);
     if (stream->carrier.broken || r->responding == RESPONSE_FAILED)
         h2_ending_reset(stream, H2_INTERNAL_ERROR, SKUA_END_ERROR);
     else if (stream->self == H2_HALF_ENDED && request_is_answered(r)) h2_ending_let_leave(stream);

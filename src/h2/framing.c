@@ -500,11 +500,14 @@ static skua_status h2_framing_inform(skua_request *r, int status, const skua_fie
     return SKUA_OK;
 }
 
+// There is no Upgrade in HTTP/2: extended CONNECT asks for a tunnel, RFC 8441 §4.
 static skua_status h2_framing_upgrade(skua_request *r, slice protocol)
 {
-    (void)r;
-    (void)protocol;
-    return SKUA_EPROTOCOL; // RFC 9113 §8.6: there is no Upgrade in HTTP/2
+    const h2_stream *stream = h2_stream_of(r->carrier);
+    slice asked = slice_make(r->base + stream->protocol, stream->protocol_len);
+    if (!asked.len || !slice_equal_nocase(asked, protocol)) return SKUA_EPROTOCOL;
+    response given = { .status = 200, .source = { .kind = SOURCE_PUSH, .length = -1 } };
+    return h2_framing_respond(r, &given);
 }
 
 // ---- What is queued ----

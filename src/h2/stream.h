@@ -50,8 +50,10 @@ struct h2_stream {
     skua_request *occupant; // ended, and still held by somebody; NULL: none
     char *piece;            // that a source or a handler writes
     uint32_t window;        // octets that recv_window may be at most
-    uint8_t urgency;        // 0 is the most urgent
-    uint8_t peer, self;     // h2_half
+    // Of extended CONNECT, in the head's octets; no octets: it is none.
+    uint16_t protocol, protocol_len;
+    uint8_t urgency;    // 0 is the most urgent
+    uint8_t peer, self; // h2_half
     bool incremental : 1;
     bool is_ready : 1;
     bool is_kicked : 1;

@@ -169,7 +169,8 @@ static void h2_head_take_pseudo(h2_head_reader *in, const hpack_field *field)
     case HPACK_TOKEN_SCHEME: h2_head_take_scheme(in, field->value); return;
     case HPACK_TOKEN_AUTHORITY: h2_head_take_host(in, field->value); return;
     case HPACK_TOKEN_PROTOCOL:
-        in->protocol = slice_make(in->text + h2_head_keep(in, field->value), field->value.len);
+        in->protocol = h2_head_keep(in, field->value);
+        in->protocol_len = (uint16_t)field->value.len;
         if (!in->tunnels) h2_head_malformed(in, ":protocol is not announced");
         return;
     case HPACK_TOKEN_STATUS:
@@ -284,7 +285,7 @@ static void h2_head_take_line(h2_head_reader *in, const hpack_field *field)
         if (id == FIELD_EXPECT) h2_head_take_expect(in, field->value);
         const head_field *line = h2_head_add(in, field->name, field->value, id);
         if (line && id == FIELD_OTHER && slice_equal(field->name, SKUA_SLICE("priority")))
-            in->priority = slice_make(in->text + line->value, line->value_len);
+            in->priority = in->head->count;
     }
 }
 
@@ -311,6 +312,13 @@ void h2_head_take(h2_head_reader *in, const hpack_field *field)
 
 // ---- The end ----
 
+// To routes it is a GET, as it would be in HTTP/1.
+static void h2_head_ask_for_tunnel(h2_head_reader *in)
+{
+    in->head->start = h2_head_keep(in, SKUA_SLICE("GET"));
+    in->head->method_len = 3;
+}
+
 // CONNECT asks for a tunnel to an authority: the target is that. Extended CONNECT has a path
 // besides, RFC 8441 §4.
 static void h2_head_settle_connect(h2_head_reader *in)
@@ -320,6 +328,8 @@ static void h2_head_settle_connect(h2_head_reader *in)
     if (in->seen & H2_SEEN_PROTOCOL) {
         if ((in->seen & path) != path || !(in->seen & H2_SEEN_AUTHORITY))
             h2_head_malformed(in, "a pseudo-field is missing");
+        else if (!h2_head_fits(in, 3)) h2_head_refuse(in, 431, "head too large");
+        else h2_head_ask_for_tunnel(in);
         return;
     }
     if ((in->seen & path) || !(in->seen & H2_SEEN_AUTHORITY)) {

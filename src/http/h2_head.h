@@ -22,9 +22,10 @@ typedef struct h2_head_reader {
     bool regular;    // a field line that is no pseudo-field has come
     bool host_seen;  // a Host line has
     bool tunnels;    // extended CONNECT is allowed, RFC 8441
-    slice protocol;  // of extended CONNECT; {NULL, 0} for none
-    slice priority;  // RFC 9218 §4; {NULL, 0} for none
-    fault fault;     // the first; what comes behind it is only counted
+    // Of extended CONNECT; no octets: it is none.
+    uint16_t protocol, protocol_len;
+    uint16_t priority; // number of that line plus one, RFC 9218 §4; 0: none
+    fault fault;       // the first; what comes behind it is only counted
 } h2_head_reader;
 
 // The list of field lines that is taken at these limits, and is answered by 431 above: what passes in

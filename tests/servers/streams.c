@@ -668,7 +668,7 @@ static int serve(const skua_config *config)
 int main(int argc, char **argv)
 {
     char listen[64] = "127.0.0.1:0";
-    skua_config config = { .hosts = "*", .workers = 1 };
+    skua_config config = { .hosts = "*", .workers = 1, .http2.tunnels = true };
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--port") == 0 && i + 1 < argc) {
             snprintf(listen, sizeof(listen), "127.0.0.1:%s", argv[++i]);
