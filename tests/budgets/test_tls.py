@@ -29,7 +29,8 @@ UNREADY = 100
 HANDSHAKE_TO_BARE = 1.05
 MEMORY_MAX = 8 << 20
 IDLE_BY_COUNT = {"own": 576, "openssl": 14_400 if ssl.OPENSSL_VERSION_INFO < (3, 5) else 21_500}
-IDLE_BY_PAGES = {"own": 610, "openssl": 14_500 if ssl.OPENSSL_VERSION_INFO < (3, 5) else 21_500}
+# Between the 100 pieces of an SSL object lie holes, not always as many.
+IDLE_BY_PAGES = {"own": 610, "openssl": 15_000 if ssl.OPENSSL_VERSION_INFO < (3, 5) else 22_000}
 
 
 @pytest.fixture(scope="module")
