@@ -69,6 +69,7 @@ OPENING = """\
 //     SKUA_API                stands before every declaration. Define it as static, in a program of one file,
 //                             and nothing is exported. Default: visibility("default").
 //     SKUA_NODISCARD          stands before functions whose status must be looked at. Default: a warning.
+//     SKUA_NO_HTTP2           leaves HTTP/2 out, with the implementation.
 //     SKUA_ASSERT(condition)  what is done about a broken contract, after a sentence has told which, and when
 //                             an assertion about the library itself fails; with the implementation.
 //                             condition has no side effects. Must not return when it is false. Default:

@@ -4,6 +4,8 @@
 
 #include "h2/admission.h"
 
+#ifndef SKUA_NO_HTTP2
+
 #include "h2/ending.h"
 
 // Slots that are not waiting themselves.
@@ -62,3 +64,5 @@ int64_t h2_admission_look_ns(const h2_session *s)
     int64_t left = s->work->waiting->begins_ns - s->base.worker->loop.now_ns;
     return left > 0 ? left : 1;
 }
+
+#endif

@@ -6,6 +6,8 @@
 #ifndef SKUA_H2_ADMISSION_H
 #define SKUA_H2_ADMISSION_H
 
+#ifndef SKUA_NO_HTTP2
+
 #include "h2/session.h"
 
 // Whether a stream that has just been opened has to wait.
@@ -20,4 +22,5 @@ void h2_admission_run(h2_session *s);
 // When to look again, from now; 0: there is no need to.
 int64_t h2_admission_look_ns(const h2_session *s);
 
+#endif
 #endif

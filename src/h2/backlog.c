@@ -4,6 +4,8 @@
 
 #include "h2/backlog.h"
 
+#ifndef SKUA_NO_HTTP2
+
 #include "exchange/worker.h"
 
 // Frames share what is lent: it is given back when the last of them has left.
@@ -109,3 +111,5 @@ size_t h2_backlog_sweep(skua_worker *w)
     h2_backlog_free_all(w);
     return freed;
 }
+
+#endif

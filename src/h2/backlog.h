@@ -5,6 +5,8 @@
 #ifndef SKUA_H2_BACKLOG_H
 #define SKUA_H2_BACKLOG_H
 
+#ifndef SKUA_NO_HTTP2
+
 #include "base/out.h"
 #include "h2/stream.h"
 
@@ -36,4 +38,5 @@ void h2_backlog_give(h2_stream *stream);
 void h2_backlog_free_all(skua_worker *w);
 size_t h2_backlog_sweep(skua_worker *w);
 
+#endif
 #endif

@@ -5,6 +5,8 @@
 
 #include "h2/block.h"
 
+#ifndef SKUA_NO_HTTP2
+
 #include "exchange/content.h"
 #include "exchange/request_begin.h"
 #include "exchange/request_end.h"
@@ -336,3 +338,5 @@ fault h2_block_take(h2_session *s, const h2_frame *frame, slice payload)
     s->block_frames = 0;
     return h2_block_add(s, payload);
 }
+
+#endif

@@ -4,6 +4,8 @@
 #ifndef SKUA_H2_BLOCK_H
 #define SKUA_H2_BLOCK_H
 
+#ifndef SKUA_NO_HTTP2
+
 #include "h2/session.h"
 
 // A HEADERS or CONTINUATION frame whose head has been checked. Returns: a fault, if it is one.
@@ -12,4 +14,5 @@ fault h2_block_take(h2_session *s, const h2_frame *frame, slice payload);
 // Gives back what is kept of a block in part.
 void h2_block_forget(h2_session *s);
 
+#endif
 #endif

@@ -5,6 +5,8 @@
 
 #include "h2/content.h"
 
+#ifndef SKUA_NO_HTTP2
+
 #include "exchange/content.h"
 #include "exchange/push.h"
 #include "exchange/worker.h"
@@ -147,3 +149,5 @@ void h2_content_resume(h2_stream *stream)
     h2_content_credit(stream);
     h2_ending_settle(stream);
 }
+
+#endif

@@ -4,6 +4,8 @@
 #ifndef SKUA_H2_CONTENT_H
 #define SKUA_H2_CONTENT_H
 
+#ifndef SKUA_NO_HTTP2
+
 #include "h2/session.h"
 
 // Content of a stream came. It is delivered, kept while nobody takes it, or dropped.
@@ -20,4 +22,5 @@ void h2_content_resume(h2_stream *stream);
 // The client may send so much more as has been consumed since.
 void h2_content_credit(h2_stream *stream);
 
+#endif
 #endif

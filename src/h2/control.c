@@ -4,6 +4,8 @@
 
 #include "h2/control.h"
 
+#ifndef SKUA_NO_HTTP2
+
 #include "exchange/worker.h"
 #include "h2/ending.h"
 #include "h2/priority.h"
@@ -158,3 +160,5 @@ fault h2_control_take(h2_session *s, const h2_frame *frame, slice payload)
     default: return FAULT_NONE; // GOAWAY: the client opens no more; others are not known
     }
 }
+
+#endif

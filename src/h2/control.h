@@ -4,9 +4,12 @@
 #ifndef SKUA_H2_CONTROL_H
 #define SKUA_H2_CONTROL_H
 
+#ifndef SKUA_NO_HTTP2
+
 #include "h2/session.h"
 
 // A frame whose head has been checked. Returns: a fault, if it is one.
 fault h2_control_take(h2_session *s, const h2_frame *frame, slice payload);
 
+#endif
 #endif

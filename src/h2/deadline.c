@@ -6,6 +6,8 @@
 
 #include "h2/deadline.h"
 
+#ifndef SKUA_NO_HTTP2
+
 #include "exchange/push.h"
 #include "exchange/request_end.h"
 #include "exchange/respond.h"
@@ -190,3 +192,5 @@ bool h2_deadline_look_on(session *base)
     (void)h2_deadline_look(base);
     return false;
 }
+
+#endif

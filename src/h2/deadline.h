@@ -4,6 +4,8 @@
 #ifndef SKUA_H2_DEADLINE_H
 #define SKUA_H2_DEADLINE_H
 
+#ifndef SKUA_NO_HTTP2
+
 #include "exchange/session.h"
 
 // Looks at all of them. Members of the protocol's table: while handlers are awaited, and while the
@@ -11,4 +13,5 @@
 int64_t h2_deadline_look(session *base);
 bool h2_deadline_look_on(session *base);
 
+#endif
 #endif

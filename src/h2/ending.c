@@ -5,6 +5,8 @@
 
 #include "h2/ending.h"
 
+#ifndef SKUA_NO_HTTP2
+
 #include "exchange/content.h"
 #include "exchange/push.h"
 #include "exchange/request_end.h"
@@ -170,3 +172,5 @@ void h2_ending_warn(h2_session *s)
     h2_signal_ping(s);
     if (s->stage == H2_OPEN) s->stage = H2_WARNED;
 }
+
+#endif

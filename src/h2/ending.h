@@ -4,6 +4,8 @@
 #ifndef SKUA_H2_ENDING_H
 #define SKUA_H2_ENDING_H
 
+#ifndef SKUA_NO_HTTP2
+
 #include "h2/session.h"
 
 // After anything has happened to the request: lets it leave when it is answered, resets the stream
@@ -34,4 +36,5 @@ void h2_ending_take_leave(h2_session *s);
 // back word that it knows (RFC 9113 §6.8).
 void h2_ending_warn(h2_session *s);
 
+#endif
 #endif

@@ -6,6 +6,8 @@
 
 #include "h2/framing.h"
 
+#ifndef SKUA_NO_HTTP2
+
 #include "exchange/prepared.h"
 #include "exchange/respond.h"
 #include "exchange/worker.h"
@@ -559,3 +561,5 @@ const carrier_table h2_carrier = {
     .kick = h2_framing_kick,
     .peer_is_done = h2_framing_peer_is_done,
 };
+
+#endif

@@ -4,6 +4,8 @@
 #ifndef SKUA_H2_FRAMING_H
 #define SKUA_H2_FRAMING_H
 
+#ifndef SKUA_NO_HTTP2
+
 #include "h2/session.h"
 
 // The functions by which an exchange uses a stream; see carrier_table.
@@ -16,4 +18,5 @@ bool h2_framing_move(h2_stream *stream);
 // Asks the source of the current response for one frame.
 void h2_framing_pull(h2_stream *stream);
 
+#endif
 #endif

@@ -5,6 +5,8 @@
 
 #include "h2/input.h"
 
+#ifndef SKUA_NO_HTTP2
+
 #include "exchange/worker.h"
 #include "h2/block.h"
 #include "h2/content.h"
@@ -301,3 +303,5 @@ void h2_input_take(h2_session *s, const char *octets, size_t len)
     used += h2_input_run(s, octets + used, len - used);
     if (used < len && !h2_input_keep(s, octets + used, len - used)) h2_session_break(s);
 }
+
+#endif

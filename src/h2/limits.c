@@ -4,6 +4,8 @@
 
 #include "h2/limits.h"
 
+#ifndef SKUA_NO_HTTP2
+
 static h2_budget h2_budget_full(unsigned most, unsigned per_second)
 {
     return (h2_budget){ .left = (int32_t)most, .most = (int32_t)most, .per_second = per_second };
@@ -63,3 +65,5 @@ bool h2_limits_small(h2_limits *limits, int64_t now_ns)
     h2_limits_refill(limits, now_ns);
     return --limits->small.left >= 0;
 }
+
+#endif

@@ -5,6 +5,8 @@
 #ifndef SKUA_H2_LIMITS_H
 #define SKUA_H2_LIMITS_H
 
+#ifndef SKUA_NO_HTTP2
+
 #include "skua/skua.h"
 
 enum {
@@ -44,4 +46,5 @@ bool h2_limits_delays(h2_limits *limits, int64_t now_ns);
 // Returns: false if the budget is spent.
 bool h2_limits_small(h2_limits *limits, int64_t now_ns);
 
+#endif
 #endif

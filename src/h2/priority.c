@@ -4,6 +4,8 @@
 
 #include "h2/priority.h"
 
+#ifndef SKUA_NO_HTTP2
+
 // One member of the dictionary: u=0 to u=7, i, i=?1 or i=?0.
 static void h2_priority_take(h2_priority *priority, slice member)
 {
@@ -58,3 +60,5 @@ bool h2_priority_find(const h2_session *s, uint32_t number, h2_priority *priorit
     }
     return false;
 }
+
+#endif

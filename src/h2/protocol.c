@@ -4,6 +4,8 @@
 
 #include "h2/protocol.h"
 
+#ifndef SKUA_NO_HTTP2
+
 #include "exchange/waiting.h"
 #include "exchange/worker.h"
 #include "h2/admission.h"
@@ -247,3 +249,5 @@ const protocol_table h2_protocol = {
     .look_at_handler = h2_deadline_look,
     .timed_out = h2_protocol_timed_out,
 };
+
+#endif

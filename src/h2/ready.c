@@ -5,6 +5,8 @@
 
 #include "h2/ready.h"
 
+#ifndef SKUA_NO_HTTP2
+
 #include "h2/backlog.h"
 
 // Of so many frames one is a less urgent stream's, so that none starves.
@@ -95,3 +97,5 @@ h2_stream *h2_ready_choose(h2_session *s)
     s->turn++;
     return kinds[shared].first;
 }
+
+#endif

@@ -5,6 +5,8 @@
 
 #include "h2/schedule.h"
 
+#ifndef SKUA_NO_HTTP2
+
 #include "exchange/push.h"
 #include "h2/backlog.h"
 #include "h2/content.h"
@@ -63,3 +65,5 @@ void h2_schedule_run_kicked(h2_session *s)
         h2_schedule_resume(stream);
     }
 }
+
+#endif

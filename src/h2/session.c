@@ -4,6 +4,8 @@
 
 #include "h2/session.h"
 
+#ifndef SKUA_NO_HTTP2
+
 // Members are set one by one: to clear the whole would also write to all segments of the queue.
 bool h2_session_work(h2_session *s)
 {
@@ -58,3 +60,5 @@ void h2_session_break(h2_session *s)
     s->stage = H2_FAILED;
     s->input = H2_INPUT_OVER;
 }
+
+#endif

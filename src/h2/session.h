@@ -5,6 +5,8 @@
 #ifndef SKUA_H2_SESSION_H
 #define SKUA_H2_SESSION_H
 
+#ifndef SKUA_NO_HTTP2
+
 #include "exchange/request.h"
 #include "exchange/session.h"
 #include "exchange/worker.h"
@@ -143,4 +145,5 @@ void h2_session_free_all(skua_worker *w);
 // Frees that of it that has not been used since the last sweep. Returns: octets that were freed.
 size_t h2_session_sweep(skua_worker *w);
 
+#endif
 #endif

@@ -4,6 +4,8 @@
 
 #include "h2/signal.h"
 
+#ifndef SKUA_NO_HTTP2
+
 #include "exchange/worker.h"
 #include "http/h2_head.h"
 
@@ -127,3 +129,5 @@ void h2_signal_forgive(h2_session *s, uint32_t stream)
     uint64_t bit;
     if ((s->last_stream - stream) / 2 < H2_REMEMBERED) *h2_signal_word(s, stream, &bit) &= ~bit;
 }
+
+#endif

@@ -4,6 +4,8 @@
 #ifndef SKUA_H2_SIGNAL_H
 #define SKUA_H2_SIGNAL_H
 
+#ifndef SKUA_NO_HTTP2
+
 #include "h2/session.h"
 
 // Queues a frame of few octets.
@@ -38,4 +40,5 @@ void h2_signal_forgive(h2_session *s, uint32_t stream);
 // The connection may bring so much more as has been taken since.
 void h2_signal_credit_all(h2_session *s);
 
+#endif
 #endif

@@ -4,6 +4,8 @@
 
 #include "h2/stream.h"
 
+#ifndef SKUA_NO_HTTP2
+
 #include "exchange/request_begin.h"
 #include "exchange/worker.h"
 #include "h2/backlog.h"
@@ -188,3 +190,5 @@ void h2_stream_close_self(h2_stream *stream)
     stream->self = H2_HALF_ENDED;
     h2_ready_remove(stream);
 }
+
+#endif

@@ -5,6 +5,8 @@
 #ifndef SKUA_H2_STREAM_H
 #define SKUA_H2_STREAM_H
 
+#ifndef SKUA_NO_HTTP2
+
 #include "exchange/carrier.h"
 #include "exchange/request.h"
 #include "http/h2_frame.h"
@@ -123,4 +125,5 @@ void h2_stream_free(h2_stream *stream);
 void h2_stream_free_all(skua_worker *w);
 size_t h2_stream_sweep(skua_worker *w);
 
+#endif
 #endif

@@ -4,6 +4,8 @@
 
 #include "h2/worker.h"
 
+#ifndef SKUA_NO_HTTP2
+
 #include "h2/backlog.h"
 #include "h2/session.h"
 #include "http/h2_head.h"
@@ -31,3 +33,5 @@ size_t h2_worker_sweep(skua_worker *w)
     w->h2.text = NULL;
     return freed;
 }
+
+#endif

@@ -4,6 +4,8 @@
 #ifndef SKUA_H2_WORKER_H
 #define SKUA_H2_WORKER_H
 
+#ifndef SKUA_NO_HTTP2
+
 #include "exchange/worker.h"
 
 // Frees what HTTP/2 keeps for the next connections.
@@ -16,4 +18,5 @@ size_t h2_worker_sweep(skua_worker *w);
 // Room for the octets of a head; the worker's. NULL when memory ran out.
 char *h2_worker_text(skua_worker *w);
 
+#endif
 #endif

@@ -4,6 +4,8 @@
 
 #include "http/h2_frame.h"
 
+#ifndef SKUA_NO_HTTP2
+
 enum { H2_PRIORITY_OCTETS = 5 };
 
 // ---- Checks ----
@@ -78,3 +80,5 @@ bool h2_unpad(const h2_frame *frame, slice *payload, uint32_t *depends_on)
     payload->len -= padding;
     return true;
 }
+
+#endif

@@ -5,6 +5,8 @@
 #ifndef SKUA_HTTP_H2_FRAME_H
 #define SKUA_HTTP_H2_FRAME_H
 
+#ifndef SKUA_NO_HTTP2
+
 #include "base/slice.h"
 #include "http/fault.h"
 
@@ -149,4 +151,5 @@ fault h2_check_head(const h2_frame *frame);
 // Returns: false if there is more padding than payload.
 bool h2_unpad(const h2_frame *frame, slice *payload, uint32_t *depends_on);
 
+#endif
 #endif

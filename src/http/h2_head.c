@@ -4,6 +4,8 @@
 
 #include "http/h2_head.h"
 
+#ifndef SKUA_NO_HTTP2
+
 #include "base/assert.h"
 #include "http/syntax.h"
 
@@ -370,3 +372,5 @@ fault h2_head_end(h2_head_reader *in, bool ends)
     in->head->octets = (uint32_t)in->used;
     return in->fault.status ? in->fault : FAULT_NONE;
 }
+
+#endif

@@ -5,6 +5,8 @@
 #ifndef SKUA_HTTP_H2_HEAD_H
 #define SKUA_HTTP_H2_HEAD_H
 
+#ifndef SKUA_NO_HTTP2
+
 #include "http/h2_frame.h"
 #include "http/head.h"
 #include "http/hpack_decode.h"
@@ -55,4 +57,5 @@ bool h2_head_is_of_connection(const hpack_field *field);
 // request, its method, target and fields are what had been read.
 fault h2_head_end(h2_head_reader *in, bool ends);
 
+#endif
 #endif

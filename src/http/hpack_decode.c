@@ -5,6 +5,8 @@
 
 #include "http/hpack_decode.h"
 
+#ifndef SKUA_NO_HTTP2
+
 #include "base/assert.h"
 #include "http/hpack_static.h"
 #include "http/huffman.h"
@@ -268,3 +270,5 @@ hpack_event hpack_decoder_next(hpack_decoder *d, hpack_field *field)
     if (!hpack_read_integer(d, HPACK_INDEXED - 1, &index)) return HPACK_FAULT;
     return hpack_show_entry(d, index, field) ? HPACK_FIELD : HPACK_FAULT;
 }
+
+#endif

@@ -4,6 +4,8 @@
 #ifndef SKUA_HTTP_HPACK_DECODE_H
 #define SKUA_HTTP_HPACK_DECODE_H
 
+#ifndef SKUA_NO_HTTP2
+
 #include "http/hpack_table.h"
 
 typedef enum hpack_event {
@@ -54,4 +56,5 @@ static inline size_t hpack_decoder_octets(const hpack_decoder *d)
     return (size_t)d->table.room + d->text_room;
 }
 
+#endif
 #endif

@@ -7,6 +7,8 @@
 
 #include "http/hpack_encode.h"
 
+#ifndef SKUA_NO_HTTP2
+
 #include "base/assert.h"
 #include "http/h1_write.h"
 #include "http/hpack_static.h"
@@ -409,3 +411,5 @@ char *hpack_encode_length(char *at, uint64_t length)
     digits[-1] = (char)(end - digits);
     return end;
 }
+
+#endif

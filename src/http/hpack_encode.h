@@ -5,6 +5,8 @@
 #ifndef SKUA_HTTP_HPACK_ENCODE_H
 #define SKUA_HTTP_HPACK_ENCODE_H
 
+#ifndef SKUA_NO_HTTP2
+
 #include "http/hpack_static.h"
 #include "http/hpack_table.h"
 
@@ -88,4 +90,5 @@ char *hpack_encode_known(hpack_encoder *e, char *at, unsigned index, slice value
 // and stand in any block. Strings are in Huffman's code where that makes them shorter.
 char *hpack_encode_plain(char *at, slice name, slice value);
 
+#endif
 #endif

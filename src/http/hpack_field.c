@@ -4,6 +4,8 @@
 
 #include "http/hpack_field.h"
 
+#ifndef SKUA_NO_HTTP2
+
 #include "http/octets.h"
 #include "http/syntax.h"
 
@@ -62,3 +64,5 @@ void hpack_field_judge_value(hpack_field *field)
     field->flags &= HPACK_NAME_IS_VALID;
     if (hpack_field_value_is_valid(field->value)) field->flags |= HPACK_VALUE_IS_VALID;
 }
+
+#endif

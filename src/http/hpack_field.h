@@ -4,6 +4,8 @@
 #ifndef SKUA_HTTP_HPACK_FIELD_H
 #define SKUA_HTTP_HPACK_FIELD_H
 
+#ifndef SKUA_NO_HTTP2
+
 #include "http/field.h"
 
 // RFC 7541 §4.1: what an entry counts besides its octets.
@@ -45,4 +47,5 @@ void hpack_field_judge_name(hpack_field *field);
 // whether the value is valid.
 void hpack_field_judge_value(hpack_field *field);
 
+#endif
 #endif

@@ -4,6 +4,8 @@
 
 #include "http/hpack_static.h"
 
+#ifndef SKUA_NO_HTTP2
+
 #include "http/octets.h"
 
 enum { HPACK_STATIC_BITS = 7, HPACK_STATIC_NAME_MIN = 3 };
@@ -121,3 +123,5 @@ unsigned hpack_static_find(slice name, slice value)
     }
     return 0;
 }
+
+#endif

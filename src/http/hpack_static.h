@@ -4,6 +4,8 @@
 #ifndef SKUA_HTTP_HPACK_STATIC_H
 #define SKUA_HTTP_HPACK_STATIC_H
 
+#ifndef SKUA_NO_HTTP2
+
 #include "http/hpack_field.h"
 
 enum {
@@ -22,4 +24,5 @@ unsigned hpack_static_find_name(slice name);
 // The index of the entry; 0: none.
 unsigned hpack_static_find(slice name, slice value);
 
+#endif
 #endif

@@ -6,6 +6,8 @@
 
 #include "http/hpack_table.h"
 
+#ifndef SKUA_NO_HTTP2
+
 #include "base/assert.h"
 
 enum {
@@ -144,3 +146,5 @@ hpack_added hpack_table_add(hpack_table *t, hpack_field *field)
     counted_free(before);
     return HPACK_ADDED;
 }
+
+#endif

@@ -6,6 +6,8 @@
 #ifndef SKUA_HTTP_HPACK_TABLE_H
 #define SKUA_HTTP_HPACK_TABLE_H
 
+#ifndef SKUA_NO_HTTP2
+
 #include "base/budget.h"
 #include "http/hpack_field.h"
 
@@ -71,4 +73,5 @@ void hpack_table_resize(hpack_table *t, uint32_t size_max);
 // Gives back memory that no entry needs. Slices of entries are not valid any more.
 void hpack_table_trim(hpack_table *t);
 
+#endif
 #endif

@@ -4,6 +4,8 @@
 // 11 bits finds one or two of them. Longer codes are found by their length.
 
 #include "http/huffman.h"
+
+#ifndef SKUA_NO_HTTP2
 #include "http/huffman_table.h"
 
 enum {
@@ -224,3 +226,5 @@ char *huffman_encode(char *at, slice text)
     if (count) *at++ = (char)(bits << (8 - count) | 0xffu >> count);
     return at;
 }
+
+#endif

@@ -4,6 +4,8 @@
 #ifndef SKUA_HTTP_HUFFMAN_H
 #define SKUA_HTTP_HUFFMAN_H
 
+#ifndef SKUA_NO_HTTP2
+
 #include "base/slice.h"
 
 #include <stdint.h>
@@ -30,4 +32,5 @@ size_t huffman_encoded_len(slice text);
 // Encodes text. Returns where the next octet goes.
 char *huffman_encode(char *at, slice text);
 
+#endif
 #endif

@@ -4,6 +4,8 @@
 
 #include "http/huffman_table.h"
 
+#ifndef SKUA_NO_HTTP2
+
 // clang-format off
 const uint32_t huffman_codes[256] = {
     0x0001ff8, 0x07fffd8, 0xfffffe2, 0xfffffe3, 0xfffffe4, 0xfffffe5, 0xfffffe6, 0xfffffe7,
@@ -354,3 +356,5 @@ const uint8_t huffman_long[HUFFMAN_LONG] = {
     0x7f, 0xdc, 0xf9, 0x0a, 0x0d, 0x16,
 };
 // clang-format on
+
+#endif

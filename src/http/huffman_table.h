@@ -4,6 +4,8 @@
 #ifndef SKUA_HTTP_HUFFMAN_TABLE_H
 #define SKUA_HTTP_HUFFMAN_TABLE_H
 
+#ifndef SKUA_NO_HTTP2
+
 #include <stdint.h>
 
 enum {
@@ -32,4 +34,5 @@ typedef struct huffman_length {
 extern const huffman_length huffman_lengths[HUFFMAN_LENGTHS];
 extern const uint8_t huffman_long[HUFFMAN_LONG];
 
+#endif
 #endif

@@ -115,6 +115,9 @@ const char *config_complete(skua_config *c, const skua_config *given)
     config_limits(c);
     config_deadlines(c);
     config_http2(&c->http2);
+#ifdef SKUA_NO_HTTP2
+    c->http2.off = true;
+#endif
     if (!config_hosts_are_names(c->hosts)) return "hosts";
     if (c->workers > SERVER_WORKERS_MAX) return "workers";
     if (c->connections_max > IO_STREAMS_MAX) return "connections_max";

@@ -320,6 +320,17 @@ static void connection_replay(connection *conn)
     (void)conn->session->protocol->received(conn->session, connection_early, len);
 }
 
+// Where it is compiled out, it is off, and nobody comes here.
+static session *connection_begin_h2(skua_worker *w)
+{
+#ifdef SKUA_NO_HTTP2
+    (void)w;
+    return NULL;
+#else
+    return h2_protocol.begin(w);
+#endif
+}
+
 // By the transport, if it has agreed on a protocol; in the clear by the first octets (RFC 9113 §3.3).
 // Returns: whether there is a session that is to have them.
 __attribute__((noinline)) static bool connection_activate_any(connection *conn, slice octets)
@@ -332,7 +343,7 @@ __attribute__((noinline)) static bool connection_activate_any(connection *conn, 
         connection_await_early(conn, octets.len);
         return false;
     }
-    session *s = conn->speaks_h2 || prior ? h2_protocol.begin(w) : h1_protocol.begin(w);
+    session *s = conn->speaks_h2 || prior ? connection_begin_h2(w) : h1_protocol.begin(w);
     if (!connection_adopt(conn, s)) return false;
     connection_replay(conn);
     return true;

@@ -35,7 +35,9 @@ static size_t sweep_once(server_worker *w)
 {
     size_t freed = pool_sweep(&w->connections);
     freed += h1_session_sweep(&w->self);
+#ifndef SKUA_NO_HTTP2
     freed += h2_worker_sweep(&w->self);
+#endif
     freed += worker_sweep_requests(&w->self);
     freed += block_store_sweep(&w->self.blocks);
     freed += secure_sweep(w);

@@ -178,7 +178,9 @@ __attribute__((cold)) void worker_close(server_worker *w)
     secure_close_worker(w);
     handoff_end(w);
     h1_session_free_all(&w->self);
+#ifndef SKUA_NO_HTTP2
     h2_worker_free_all(&w->self);
+#endif
     worker_free_requests(&w->self);
     pool_deinit(&w->connections);
     block_store_deinit(&w->self.blocks);

@@ -46,6 +46,18 @@ def test_implementation_with_tls_compiles_clean(folder, compiler, standard, leve
     assert answers(folder / name) == b"Hello, World!"
 
 
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_implementation_without_http2(folder, compiler):
+    """HTTP/1 is served, and the preface of HTTP/2 is a request of another version."""
+    name = f"no-http2-{compiler}"
+    words = [compiler, "-std=c17", "-O2", "-DSKUA_NO_HTTP2", *C_WARNINGS]
+    run(compile_text(folder, f"{name}.c", IMPLEMENTATION + APP.replace("<skua.h>", '"skua.h"'), words))
+    run([compiler, folder / f"{name}.c.o", "-lpthread", "-o", folder / name])
+    assert answers(folder / name) == b"Hello, World!"
+    names = run(["nm", folder / name])
+    assert "hpack" not in names and "skua__h2_" not in names
+
+
 def test_the_program_without_tls_says_so_when_it_is_asked_for(folder, tmp_path):
     program, sources = folder / "without-tls", sorted((ROOT / "program").glob("*.c"))
     words = ["cc", "-std=c17", "-D_GNU_SOURCE", "-I", ROOT / "include", *sources, folder / "impl.o", "-lpthread", "-o", program]
