@@ -106,7 +106,10 @@ tsan: build/.tools-test build/tsan/build.ninja
 
 # The library in the form that is installed: every unit test, and the server made from the single header over a socket.
 # The scenarios wait more than they compute; test-all runs them in this form too.
-forms: build/.tools-test build/single/.built
+FORMS_UNITS := $(subst /,_test_,$(patsubst tests/unit/%.c,%,$(subst /test_,/,$(wildcard tests/unit/*/test_*.c)))) \
+    $(patsubst tests/sim/test_%.c,sim_test_%,$(wildcard tests/sim/test_*.c))
+forms: build/.tools-test build/single/build.ninja
+	@cmake --build build/single -j $(JOBS) --target skua hello echo rules storm $(FORMS_UNITS)
 	@ctest --test-dir build/single --output-on-failure -j $(JOBS) --no-tests=error -E '^scenarios/'
 	@SKUA_BUILD=build/single $(PYTEST_MANY) tests/e2e/test_requests.py tests/e2e/test_files.py
 
