@@ -21,6 +21,8 @@ PREFIX ?= /usr/local
 OTHER_TESTS := requests files deadlines faults clients accept logs
 # Which of them make test also runs over TLS; test-all runs every one, with each kind of records.
 TLS_TESTS := requests answers content files clients threads
+# Which of them are run over HTTP/2 too: by make test in the clear, by test-all over TLS as well, on both backends.
+H2_TESTS := requests answers answers_streams content files uploads threads middleware
 
 .DEFAULT_GOAL := help
 .PHONY: help run build test test-all tls-libraries tls-scan forms dist install uninstall tidy unit tsan kqueue cross storms soak fuzz conformance hpack-stories bench bench-compare bench-micro bench-seeds map format clean FORCE
@@ -156,6 +158,7 @@ test: build/.tools-test
 	@if [ -n "$(SUITES)" ]; then $(MAKE) --no-print-directory conformance SUITES="$(SUITES)"; fi
 	@SKUA_BACKEND=other $(PYTEST_MANY) $(OTHER_TESTS:%=tests/e2e/test_%.py)
 	@SKUA_TRANSPORT=tls $(PYTEST_MANY) $(TLS_TESTS:%=tests/e2e/test_%.py)
+	@SKUA_TRANSPORT=h2c $(PYTEST_MANY) $(H2_TESTS:%=tests/e2e/test_%.py)
 	@$(PYTEST) tests/budgets
 	@$(MAKE) --no-print-directory storms
 	@$(PYTEST) tests/soak
@@ -186,6 +189,10 @@ test-all: test
 	@for transport in tls tls-openssl tls-1.2; do \
 	    SKUA_TRANSPORT=$$transport $(PYTEST_MANY) tests/e2e || exit 1; \
 	    SKUA_TRANSPORT=$$transport SKUA_BACKEND=other $(PYTEST_MANY) tests/e2e || exit 1; \
+	done
+	@for transport in h2 h2c; do \
+	    SKUA_TRANSPORT=$$transport $(PYTEST_MANY) $(H2_TESTS:%=tests/e2e/test_%.py) || exit 1; \
+	    SKUA_TRANSPORT=$$transport SKUA_BACKEND=other $(PYTEST_MANY) $(H2_TESTS:%=tests/e2e/test_%.py) || exit 1; \
 	done
 	@$(MAKE) --no-print-directory build/debug/.built build/tsan/.built
 	@ctest --test-dir build/debug --output-on-failure -j $(JOBS) --no-tests=error

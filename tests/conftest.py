@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Fixtures: servers, each stopped and judged at the end of what used it; and which tests are over TLS too."""
+"""Fixtures: servers, each stopped and judged at the end of what used it; and which tests are over TLS and HTTP/2 too."""
 
 import os
 import signal
@@ -11,17 +11,21 @@ from server import numbered, program
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "in_the_clear(reason): makes no sense over TLS")
+    config.addinivalue_line("markers", "of_http1(reason): makes no sense over HTTP/2")
     # Servers would inherit that it is ignored, as nohup leaves it, and a program keeps it so.
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
-    if tls.TRANSPORT:
+    if tls.SECURED:
         tls.trust(os.environ)
+    elif tls.HTTP2:
+        tls.speak_http2(os.environ)
 
 
 def pytest_collection_modifyitems(items):
     for item in items:
-        mark = item.get_closest_marker("in_the_clear")
-        if mark and tls.TRANSPORT:
-            item.add_marker(pytest.mark.skip(reason=f"in the clear: {mark.args[0]}"))
+        for name, skipped in (("in_the_clear", tls.SECURED), ("of_http1", tls.HTTP2)):
+            mark = item.get_closest_marker(name)
+            if mark and skipped:
+                item.add_marker(pytest.mark.skip(reason=f"{name.replace('_', ' ')}: {mark.args[0]}"))
 
 
 @pytest.fixture

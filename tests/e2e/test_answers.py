@@ -71,6 +71,7 @@ def test_unknown_length_is_chunked(rules, n):
         assert connection.get("/").status == 200
 
 
+@pytest.mark.of_http1("it is about HTTP/1.0")
 def test_unknown_length_to_http_1_0(rules):
     with rules.connect() as connection:
         connection.send(request("/chunked/100000", "Connection: keep-alive", version="1.0"))
@@ -146,6 +147,7 @@ def test_error_pages_say_what_they_depend_on(rules, lines):
         assert ("html" in response.get("content-type")) == ("Accept: text/html" in lines)
 
 
+@pytest.mark.of_http1("octets that are no request of HTTP/2 either have no response there")
 @pytest.mark.parametrize("octets, status", [
     (b"GET / HTTP/1.1\r\nAccept: text/html\r\nHost: a b\r\n\r\n", 400),
     (b"GET / HTTP/1.1\r\nHost: a\r\nAccept: text/html\r\nContent-Length: x\r\n\r\n", 400),
@@ -181,6 +183,7 @@ def test_continue_is_not_sent_when_content_is_there(rules):
         assert first.status in (100, 200)
 
 
+@pytest.mark.of_http1("it is about HTTP/1.0")
 def test_no_continue_in_http_1_0(rules):
     with rules.connect() as connection:
         connection.send(
@@ -257,6 +260,7 @@ def test_unread_content_is_discarded(rules):
         assert connection.get("/").content == b"ok\n"
 
 
+@pytest.mark.of_http1("a response before the end of its request costs the connection; there RST_STREAM does")
 def test_too_much_unread_content_closes(rules):
     with rules.connect() as connection:
         connection.send(request("/ignore", "Content-Length: 100000000", method="POST"))
@@ -287,6 +291,7 @@ def test_client_closes(rules):
         assert response.closes and connection.ended()
 
 
+@pytest.mark.of_http1("it is about HTTP/1.0")
 def test_http_1_0_closes_unless_asked(rules):
     with rules.connect() as connection:
         connection.send(request("/", version="1.0"))
@@ -308,6 +313,7 @@ def test_nothing_after_close_is_answered(rules):
         assert connection.to_end() == b""
 
 
+@pytest.mark.of_http1("a response before the end of its request costs the connection; there RST_STREAM does")
 def test_lingering_close_keeps_the_answer(rules):
     """Closing with input unread would send a reset, which destroys the answer on its way."""
     for _ in range(20):
@@ -321,6 +327,7 @@ def test_lingering_close_keeps_the_answer(rules):
             assert connection.to_end() == b""
 
 
+@pytest.mark.of_http1("a connection is closed behind what cannot be read; there GOAWAY says so")
 def test_lingering_is_bounded(launch_rules):
     rules = launch_rules("linger_timeout_ns=300000000")
     with rules.connect() as connection:

@@ -107,6 +107,7 @@ def test_answers_of_the_server_pass_by_it(gateway, path, method, status, expecte
         assert response.get("allow") == "GET, HEAD"
 
 
+@pytest.mark.of_http1("there it is malformed, and the stream is reset")
 def test_content_that_breaks_passes_by_it(gateway):
     with gateway.connect() as connection:
         connection.send(request("/never/ok", "Content-Length: 1", "Content-Length: 1", method="POST"))

@@ -189,7 +189,7 @@ def check_sanitizers(text):
 def numbered(name, *words, build=BUILD, **options):
     """A test server, which takes --port; the transport that is tested is between."""
     port = free_port()
-    if tls.TRANSPORT:
+    if tls.SECURED:
         assert name in SPEAK_TLS, f"{name} does not speak TLS: mark its tests in_the_clear"
         return secure(name, *words, port=port, build=build, **options)
     return Server([build / name, "--port", port, *words], ("127.0.0.1", port), **options)
@@ -206,6 +206,6 @@ def program(folder, *words, build=BUILD, **options):
     """The program, serving folder."""
     port = free_port()
     address = f"127.0.0.1:{port}"
-    where = ["--tls-listen", address, *tls.certificate().options] if tls.TRANSPORT else ["--listen", address]
+    where = ["--tls-listen", address, *tls.certificate().options] if tls.SECURED else ["--listen", address]
     return Server([build / "skua", folder, *where, "--workers", "1", *words], ("127.0.0.1", port),
-                  **{"tls": bool(tls.TRANSPORT), **options})
+                  **{"tls": tls.SECURED, **options})

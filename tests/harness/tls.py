@@ -13,9 +13,11 @@ import threading
 import time
 
 # How every test server is spoken to that can: "" in the clear, "tls" by TLS 1.3, "tls-openssl" with records that are
-# OpenSSL's, "tls-1.2" by TLS 1.2.
+# OpenSSL's, "tls-1.2" by TLS 1.2, "h2" by HTTP/2 over TLS, "h2c" by HTTP/2 in the clear.
 TRANSPORT = os.environ.get("SKUA_TRANSPORT", "")
-assert TRANSPORT in ("", "tls", "tls-openssl", "tls-1.2"), TRANSPORT
+assert TRANSPORT in ("", "tls", "tls-openssl", "tls-1.2", "h2", "h2c"), TRANSPORT
+SECURED = TRANSPORT not in ("", "h2c")
+HTTP2 = TRANSPORT in ("h2", "h2c")
 
 OCTETS_AROUND = 22  # of a record: header, type, tag
 
@@ -48,12 +50,24 @@ def context(trusted=None, version=None):
 
 @functools.cache
 def usual_context():
-    return context(version=ssl.TLSVersion.TLSv1_2 if TRANSPORT == "tls-1.2" else ssl.TLSVersion.TLSv1_3)
+    made = context(version=ssl.TLSVersion.TLSv1_2 if TRANSPORT == "tls-1.2" else ssl.TLSVersion.TLSv1_3)
+    if HTTP2:
+        made.set_alpn_protocols(["h2"])
+    return made
 
 
 def trust(environment):
     """Lets curl and httpx trust that certificate, by their environment."""
     environment["CURL_CA_BUNDLE"] = environment["SSL_CERT_FILE"] = str(certificate().cert)
+
+
+def speak_http2(environment):
+    """Lets curl speak HTTP/2 in the clear, by a file of options; over TLS it does by itself."""
+    folder = tempfile.mkdtemp(prefix="skua-curl-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    with open(os.path.join(folder, ".curlrc"), "w") as options:
+        options.write("http2-prior-knowledge\n")
+    environment["CURL_HOME"] = folder
 
 
 class TlsSocket:
@@ -214,6 +228,9 @@ class TlsSocket:
         self.raw.close()
 
     # ---- what is the wire's own ----
+
+    def gettimeout(self):
+        return self.raw.gettimeout()
 
     def settimeout(self, seconds):
         self.raw.settimeout(seconds)

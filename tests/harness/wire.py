@@ -7,6 +7,8 @@ import socket
 import struct
 import time
 
+import tls as transports
+from h2_socket import H2Socket
 from tls import TlsSocket
 
 TIMEOUT = 20.0
@@ -38,9 +40,9 @@ class Response:
 
 
 class Connection:
-    """One TCP or Unix connection. tls: over TLS, True or the keywords of TlsSocket."""
+    """One TCP or Unix connection. tls: over TLS, True or the keywords of TlsSocket. http2: over HTTP/2."""
 
-    def __init__(self, address, receive_buffer=None, tls=False):
+    def __init__(self, address, receive_buffer=None, tls=False, http2=transports.HTTP2):
         family = socket.AF_UNIX if isinstance(address, str) else (
             socket.AF_INET6 if ":" in address[0] else socket.AF_INET
         )
@@ -55,6 +57,12 @@ class Connection:
         if tls is not False:
             try:
                 self.socket = TlsSocket(self.raw, **({} if tls is True else tls))
+            except BaseException:
+                self.raw.close()
+                raise
+        if http2:
+            try:
+                self.socket = H2Socket(self.socket, receive_buffer)
             except BaseException:
                 self.raw.close()
                 raise
@@ -114,9 +122,14 @@ class Connection:
         return taken
 
     def exactly(self, n):
-        while len(self.buffer) < n:
-            if not self._more():
-                raise EOFError(f"closed {n - len(self.buffer)} octets early")
+        pieces, have = [self.buffer], len(self.buffer)
+        while have < n:
+            octets = self.socket.recv(1 << 18)
+            if not octets:
+                raise EOFError(f"closed {n - have} octets early")
+            pieces.append(octets)
+            have += len(octets)
+        self.buffer = b"".join(pieces)
         return self._take(n)
 
     def line(self):
@@ -191,8 +204,8 @@ class Connection:
 
     def to_break(self):
         """Everything up to where an answer is broken off: by FIN in the clear, and over TLS without close_notify, which
-        would call it whole."""
-        if self.raw is self.socket:
+        would call it whole. In HTTP/2 it is RST_STREAM."""
+        if not isinstance(self.socket, TlsSocket):
             return self.to_end()
         try:
             self.to_end()
