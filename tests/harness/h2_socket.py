@@ -137,7 +137,7 @@ class H2Socket:
                 self.sending.release()
 
     def _try_to_flush(self):
-        """What need not arrive."""
+        """Sends frames that need not arrive."""
         try:
             self._flush()
         except OSError:

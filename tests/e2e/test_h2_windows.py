@@ -1,0 +1,305 @@
+# SPDX-License-Identifier: MIT
+"""Windows and priorities of HTTP/2: RFC 9113 section 5.2, and RFC 9218."""
+
+import struct
+import threading
+
+import pytest
+from h2_client import Client
+from h2_socket import (DATA, FLOW_CONTROL_ERROR, GOAWAY, HEADERS, INITIAL_WINDOW_SIZE, PAYLOAD, PRIORITY_UPDATE,
+                       PROTOCOL_ERROR, WINDOW, WINDOW_UPDATE, frame, settings)
+from server import eventually
+
+pytestmark = [pytest.mark.in_the_clear("it says for itself how servers are spoken to"),
+              pytest.mark.of_http1("it speaks HTTP/2 by itself")]
+
+MOST = 0x7FFFFFFF
+
+
+@pytest.fixture
+def client(rules):
+    with Client(rules) as made:
+        yield made
+
+
+# ---- Flow control, towards the client ----
+
+
+def content_of(client, stream):
+    """Octets of content that have come until a PING's answer."""
+    client.pings()
+    found = [f for f in client.kept if f.stream == stream and f.kind == DATA]
+    return sum(len(f.payload) for f in found)
+
+
+def test_a_window_of_one_octet(rules):
+    with Client(rules, (INITIAL_WINDOW_SIZE, 1)) as client:
+        stream = client.open("/pull/5")
+        for n in range(1, 6):
+            assert eventually(lambda: content_of(client, stream) == n, within=3)
+            assert client.silent(0.02)
+            client.credit(stream, 1)
+        assert client.response(stream, credits=False).content == b"xxxxx"
+
+
+def test_a_window_of_nothing_lets_the_head_through(rules):
+    with Client(rules, (INITIAL_WINDOW_SIZE, 0)) as client:
+        empty, full = client.open("/status/204"), client.open("/pull/10")
+        assert client.response(empty).status == 204
+        assert client.of(full, HEADERS).fields[0] == (":status", "200")
+        assert client.silent(0.05)
+        client.credit(full, 10)
+        assert client.of(full, DATA).payload == b"x" * 10
+
+
+def test_the_connections_window(client):
+    streams = [client.open("/pull/50000") for _ in range(3)]
+    assert eventually(lambda: sum(content_of(client, s) for s in streams) == WINDOW, within=3)
+    client.credit(0, 1)
+    assert eventually(lambda: sum(content_of(client, s) for s in streams) == WINDOW + 1, within=3)
+    client.credit(0, 150_000)
+    assert [len(client.response(s).content) for s in streams] == [50_000] * 3
+
+
+def test_a_window_that_settings_make_negative(client):
+    stream = client.open("/pull/70000")
+    client.credit(0, 1 << 20)
+    assert eventually(lambda: content_of(client, stream) == WINDOW, within=3)
+    client.send(settings((INITIAL_WINDOW_SIZE, 100)))  # now it is 100 - 65535
+    client.credit(stream, WINDOW - 100)
+    assert content_of(client, stream) == WINDOW and client.silent(0.05)
+    client.credit(stream, 7)
+    assert eventually(lambda: content_of(client, stream) == WINDOW + 7, within=3)
+    client.send(settings((INITIAL_WINDOW_SIZE, 1000)))
+    assert eventually(lambda: content_of(client, stream) == WINDOW + 907, within=3)
+    client.credit(stream, 10_000)
+    assert len(client.response(stream).content) == 70_000
+
+
+def test_windows_that_overflow(rules):
+    with Client(rules) as client:
+        stream = client.open("/silent")
+        client.credit(stream, MOST - WINDOW)
+        assert client.pings()
+        client.credit(stream, 1)
+        assert client.reset_code(stream) == FLOW_CONTROL_ERROR
+        client.credit(0, MOST - WINDOW)
+        assert client.get().status == 200
+        client.credit(0, 1 + 3)
+        assert client.failed_with() == FLOW_CONTROL_ERROR
+    with Client(rules) as client:
+        stream = client.open("/silent")
+        client.credit(stream, MOST - WINDOW)
+        client.send(settings((INITIAL_WINDOW_SIZE, WINDOW + 1)))
+        assert client.failed_with() == FLOW_CONTROL_ERROR
+
+
+def test_a_window_update_of_nothing_resets_the_stream(client):
+    stream = client.open("/silent")
+    client.credit(stream, 0)
+    assert client.reset_code(stream) == PROTOCOL_ERROR
+    assert client.get().status == 200
+
+
+# ---- Flow control, towards the server ----
+
+
+def test_the_streams_window_at_its_edge(rules):
+    with Client(rules) as client:
+        window = client.settings[INITIAL_WINDOW_SIZE]
+        stream = client.open("/hold", method="POST", ends=False)
+        left = window
+        while left:
+            n = min(left, PAYLOAD)
+            client.data(stream, b"x" * n)
+            left -= n
+        assert client.pings()
+        assert not [f for f in client.kept if f.kind == WINDOW_UPDATE and f.stream == stream]  # nothing has been consumed
+        client.data(stream, b"y")
+        assert client.reset_code(stream) == FLOW_CONTROL_ERROR
+        assert client.get().status == 200
+
+
+def test_a_slow_stream_blocks_only_itself(client):
+    window = client.settings[INITIAL_WINDOW_SIZE]
+    slow = client.open("/hold", method="POST", ends=False)
+    for i in range(0, window, PAYLOAD):
+        client.data(slow, b"x" * min(PAYLOAD, window - i))
+    for _ in range(10):
+        content = b"z" * 60_000
+        stream = client.open("/collect", method="POST", ends=False)
+        for i in range(0, len(content), PAYLOAD):
+            client.data(stream, content[i : i + PAYLOAD])
+        client.data(stream, ends=True)
+        assert client.response(stream).content == content
+    assert client.get("/held").content == b"%d\n" % window
+    assert client.get("/release").status == 200
+    assert client.of(slow, WINDOW_UPDATE).number > 0
+    client.data(slow, ends=True)
+    assert client.response(slow).content == b"%d\n" % window
+
+
+def test_the_connections_window_is_bounded(rules):
+    """Content that nobody takes is held within the streams' windows, and 1 MiB for all of them."""
+    with Client(rules) as client:
+        granted = WINDOW + sum(f.number for f in client.kept if f.kind == WINDOW_UPDATE and f.stream == 0)
+        assert granted <= 1 << 20
+        assert client.pings()
+        granted = WINDOW + sum(f.number for f in client.kept if f.kind == WINDOW_UPDATE and f.stream == 0)
+        assert WINDOW < granted <= 1 << 20
+
+
+def test_content_of_ended_streams_is_credited(client):
+    """Four times the connection's window, to streams that are over."""
+    credit = WINDOW
+    for _ in range(64):
+        stream = client.open("/ignore", method="POST", ends=False)
+        for _ in range(4):
+            while credit < PAYLOAD:
+                credit += client.until(lambda f: f.kind == WINDOW_UPDATE and f.stream == 0).number
+            client.data(stream, b"x" * PAYLOAD)
+            credit -= PAYLOAD
+        client.cancel(stream)
+        client.kept = [f for f in client.kept if f.kind in (WINDOW_UPDATE, GOAWAY)]
+    assert client.get().status == 200
+
+
+# ---- Priorities, RFC 9218 ----
+
+
+def order_of(client, streams):
+    """The streams in the order in which their responses end. The window of the connection is opened to all."""
+    left, order = set(streams), []
+    client.credit(0, 8 << 20)
+    while left:
+        found = client.until(lambda f: f.ends and f.stream in left)
+        left.remove(found.stream)
+        order.append(found.stream)
+    return order
+
+
+def shut(client):
+    """Uses the connection's window up, so that what is opened now is chosen from when it opens."""
+    stream = client.open(f"/pull/{WINDOW}")
+    got = 0
+    while got < WINDOW:
+        got += len(client.of(stream, DATA).payload)
+
+
+def test_urgency_first(rules):
+    with Client(rules, (INITIAL_WINDOW_SIZE, 1 << 20)) as client:
+        shut(client)
+        streams = {u: client.open("/pull/200000", ("priority", f"u={u}")) for u in (7, 3, 0, 5)}
+        client.pings()
+        order = order_of(client, streams.values())
+        assert order[0] == streams[0] and order[-1] == streams[7]
+
+
+def test_those_that_are_not_incremental_go_by_number(rules):
+    with Client(rules, (INITIAL_WINDOW_SIZE, 1 << 20)) as client:
+        shut(client)
+        streams = [client.open("/pull/100000", ("priority", "u=2")) for _ in range(5)]
+        client.pings()
+        assert order_of(client, streams) == streams
+
+
+def shares(client, streams, octets):
+    """How much of each comes within the next octets."""
+    got = dict.fromkeys(streams, 0)
+    client.credit(0, octets)
+    while sum(got.values()) < octets:
+        found = client.until(lambda f: f.kind == DATA and f.stream in got)
+        got[found.stream] += len(found.payload)
+    return list(got.values())
+
+
+@pytest.mark.parametrize("fields", [[("priority", "u=2, i")], []], ids=["incremental", "unsaid"])
+def test_incremental_ones_share(rules, fields):
+    with Client(rules, (INITIAL_WINDOW_SIZE, 1 << 20)) as client:
+        shut(client)
+        streams = [client.open("/pull/500000", *fields) for _ in range(4)]
+        client.pings()
+        got = shares(client, streams, 400_000)
+        assert min(got) > 50_000, got
+
+
+def test_low_urgencies_do_not_starve(rules):
+    with Client(rules, (INITIAL_WINDOW_SIZE, 1 << 24)) as client:
+        shut(client)
+        low = client.open("/pull/1000000", ("priority", "u=7"))
+        high = client.open("/pull/10000000", ("priority", "u=0"))
+        client.pings()
+        got = shares(client, [low, high], 4_000_000)
+        assert 0 < got[0] < got[1] / 2, got
+
+
+def test_one_with_nothing_ready_is_skipped(rules):
+    with Client(rules, (INITIAL_WINDOW_SIZE, 1 << 20)) as client:
+        client.open("/silent", ("priority", "u=0"))
+        client.credit(0, 1 << 20)
+        assert len(client.get("/pull/300000", ("priority", "u=7")).content) == 300_000
+
+
+@pytest.mark.parametrize("early", [True, False])
+def test_priority_update(rules, early):
+    with Client(rules, (INITIAL_WINDOW_SIZE, 1 << 20)) as client:
+        shut(client)
+        number = client.last + 2 + 3 * 2
+
+        def update():
+            client.send(frame(PRIORITY_UPDATE, 0, 0, struct.pack(">I", number) + b"u=0"))
+
+        if early:
+            update()
+        streams = [client.open("/pull/150000", ("priority", "u=3")) for _ in range(4)]
+        if not early:
+            update()
+        client.pings()
+        assert streams[3] == number
+        assert order_of(client, streams)[0] == number
+
+
+# ---- Much ----
+
+
+def test_an_upload_with_a_slow_handler_and_a_download_beside_it(client):
+    """The upload stays within its window; the other stream does not wait for it."""
+    window = client.settings[INITIAL_WINDOW_SIZE]
+    slow = client.open("/hold", method="POST", ends=False)
+    sent = 0
+    while sent < window:
+        n = min(PAYLOAD, window - sent)
+        client.data(slow, b"x" * n)
+        sent += n
+    client.send(settings((INITIAL_WINDOW_SIZE, 1 << 20)))
+    client.credit(0, 1 << 24)
+    assert len(client.response(client.open("/pull/5000000")).content) == 5_000_000
+    assert not [f for f in client.kept if f.kind == WINDOW_UPDATE and f.stream == slow]
+    client.cancel(slow)
+    assert client.get().status == 200
+
+
+def test_many_streams_of_content_both_ways(rules):
+    """Each with its own content, from four threads' connections."""
+    faults = []
+
+    def work(seed):
+        try:
+            with Client(rules) as client:
+                client.credit(0, 1 << 24)
+                for _ in range(5):
+                    contents = {client.open("/collect", method="POST", ends=False): bytes([seed + i]) * (1000 * i + 1)
+                                for i in range(20)}
+                    for stream, content in contents.items():
+                        client.data(stream, content, ends=True)
+                    for stream, content in contents.items():
+                        assert client.response(stream).content == content
+        except BaseException as fault:
+            faults.append(fault)
+
+    threads = [threading.Thread(target=work, args=(i * 20,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not faults
