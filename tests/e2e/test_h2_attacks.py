@@ -1,0 +1,420 @@
+# SPDX-License-Identifier: MIT
+"""The limits of HTTP/2, each at its edge: who goes over one is told so by the right code, others are served, memory stays, and
+clients that mean no harm are not punished."""
+
+import struct
+import threading
+import time
+
+import pytest
+from h2_client import Client, Reset
+from h2_socket import (CANCEL, CONTINUATION, DATA, END_HEADERS, END_STREAM, ENHANCE_YOUR_CALM, GOAWAY, HEADERS,
+                       INITIAL_WINDOW_SIZE, MAX_HEADER_LIST_SIZE, PING, PREFACE, PRIORITY, PRIORITY_UPDATE, REFUSED_STREAM,
+                       RST_STREAM, SETTINGS, WINDOW, WINDOW_UPDATE, frame, header_frames, settings, window_update)
+from server import eventually, numbered
+from wire import Connection
+
+pytestmark = [pytest.mark.in_the_clear("it says for itself how servers are spoken to"),
+              pytest.mark.of_http1("it speaks HTTP/2 by itself")]
+
+RESETS = 100  # of the budget; ten times as many may be overdrawn
+SMALL = 1000
+REFILLED = 200  # small frames a second
+MEMORY = 8 << 20  # the sanitizer's own, and what one connection may hold
+
+
+@pytest.fixture
+def server(launch_rules):
+    return launch_rules(env={"ASAN_OPTIONS": "quarantine_size_mb=1"})
+
+
+class Witness:
+    """A client that means no harm, on another connection, while something is done; and the server's memory."""
+
+    def __init__(self, server):
+        self.server = server
+
+    def __enter__(self):
+        self.over, self.served, self.faults = threading.Event(), 0, []
+        self.server.get("/")
+        self.before = self.server.rss_octets()
+        self.thread = threading.Thread(target=self._run)
+        self.thread.start()
+        return self
+
+    def _run(self):
+        try:
+            with Connection(self.server.address, http2=False) as connection:
+                while not self.over.is_set():
+                    began = time.monotonic()
+                    assert connection.get("/").status == 200
+                    assert time.monotonic() - began < 5
+                    self.served += 1
+                    time.sleep(0.005)
+        except BaseException as fault:
+            self.faults.append(fault)
+
+    def __exit__(self, kind, *_):
+        eventually(lambda: self.served or self.faults)
+        self.over.set()
+        self.thread.join()
+        if kind is None:
+            assert not self.faults and self.served > 0
+            assert self.server.rss_octets() - self.before < MEMORY
+
+
+def flood(client, octets, times):
+    """Sends them again and again, until the server does not take them any more."""
+    for _ in range(times):
+        try:
+            client.send(octets)
+        except OSError:
+            return
+
+
+def judged(client, code=ENHANCE_YOUR_CALM):
+    """The attacker has been told by GOAWAY, and its connection has ended."""
+    assert client.failed_with() == code
+
+
+# ---- Resets ----
+
+
+def pairs(client, count, path="/silent"):
+    """A request and its reset, so often."""
+    out = []
+    for _ in range(count):
+        stream = client.next()
+        out += [header_frames(stream, client.block_of(path), END_STREAM), frame(RST_STREAM, 0, stream, struct.pack(">I", CANCEL))]
+    return b"".join(out)
+
+
+def test_rapid_reset_at_its_edge(server):
+    with Witness(server), Client(server) as client:
+        client.send(pairs(client, 11 * RESETS - 1))
+        assert client.pings()
+        client.send(pairs(client, 100))  # as many as may have been refilled meanwhile, and more
+        judged(client)
+    assert server.get("/").status == 200
+
+
+@pytest.mark.parametrize("path", ["/silent", "/pull/1000000", "/"])
+def test_rapid_reset(server, path):
+    """At full speed, again from the beginning whenever it is over."""
+    with Witness(server):
+        until = time.monotonic() + 1
+        while time.monotonic() < until:
+            with Client(server) as client:
+                octets = pairs(client, 3000, path)
+                try:
+                    client.send(octets)
+                except OSError:
+                    continue
+                if path == "/silent":
+                    judged(client)
+
+
+def test_requests_begin_later_when_the_budget_is_spent(server):
+    with Client(server) as client:
+        client.send(pairs(client, RESETS + 50))
+        assert client.pings()
+        began = time.monotonic()
+        assert client.get().content == b"ok\n"
+        assert time.monotonic() - began > 0.05  # 100 ms, from when it came
+
+
+def test_made_you_reset(server):
+    """The server resets, the client provokes it: that counts as well."""
+    with Witness(server), Client(server) as client:
+        out = []
+        for _ in range(12 * RESETS):
+            stream = client.next()
+            out += [header_frames(stream, client.block_of("/silent"), END_STREAM), window_update(stream, 0)]
+        flood(client, b"".join(out), 1)
+        judged(client)
+
+
+def test_slots_are_kept_until_handlers_have_ended(launch):
+    """100 run on though their streams have been reset: as many more wait, and the next is refused."""
+    server = launch(numbered, "threads", "blocking_threads=100", env={"ASAN_OPTIONS": "quarantine_size_mb=1"})
+    with Client(server) as client:
+        running = [client.open("/block/sleep/1500") for _ in range(100)]
+        began = time.monotonic()
+        assert client.pings()
+        time.sleep(0.3)  # until all have begun: one that has not gives its slot back
+        for stream in running:
+            client.cancel(stream)
+        waiting = [client.open("/later/1") for _ in range(100)]
+        assert client.reset_code(client.open("/later/1")) == REFUSED_STREAM
+        assert client.response(waiting[0]).status == 200
+        assert time.monotonic() - began > 1
+        assert all(client.response(stream).status == 200 for stream in waiting[1:])
+
+
+def test_malformed_requests_count(server):
+    with Witness(server), Client(server) as client:
+        block = client.encoder.encode([(":method", "GET")])
+        client.send(b"".join(header_frames(client.next(), block, END_STREAM) for _ in range(12 * RESETS)))
+        judged(client)
+
+
+def test_refusals_count_once_settings_are_known(server):
+    with Witness(server), Client(server) as client:
+        assert client.pings()
+        for _ in range(100):
+            client.open("/silent")
+        client.send(b"".join(header_frames(client.next(), client.block_of("/silent"), END_STREAM) for _ in range(12 * RESETS)))
+        judged(client)
+
+
+# ---- Heads ----
+
+
+def test_continuations_at_their_edge(server):
+    for count, code in ((8, None), (9, ENHANCE_YOUR_CALM)):
+        with Witness(server), Client(server) as client:
+            block = client.block_of("/")
+            client.send(frame(HEADERS, END_STREAM, 1, block))
+            client.send(frame(CONTINUATION, 0, 1) * (count - 1), frame(CONTINUATION, END_HEADERS, 1))
+            if code:
+                judged(client, code)
+            else:
+                client.last = 1
+                assert client.response(1).status == 200 and client.get().status == 200
+
+
+def test_a_flood_of_continuations(server):
+    with Witness(server), Client(server) as client:
+        client.send(frame(HEADERS, END_STREAM, 1, client.block_of("/")))
+        flood(client, frame(CONTINUATION, 0, 1, b"\x00\x01a\x04" + b"b" * 4) * 100, 1000)
+        judged(client)
+
+
+def test_continuations_of_much(server):
+    with Witness(server), Client(server) as client:
+        client.send(frame(HEADERS, END_STREAM, 1, b"x" * 16384))
+        flood(client, frame(CONTINUATION, 0, 1, b"x" * 16384), 20)
+        judged(client)
+
+
+def test_a_bomb_of_indexed_fields(server):
+    """One large entry of the table, and a reference of one octet to it again and again."""
+    with Witness(server), Client(server) as client:
+        client.get("/", ("x-bomb", "b" * 4000))
+        most = client.settings[MAX_HEADER_LIST_SIZE]
+        for _ in range(3):
+            entry = client.encoder.encode([("x-bomb", "b" * 4000)])
+            assert len(entry) == 1
+            assert client.response(client.open(raw=client.fields("/") + [("x-bomb", "b" * 4000)] * 5)).status == 431
+        block = client.block_of("/") + entry * (2 * most // 4000 + 2)
+        client.send(header_frames(client.next(), block, END_STREAM))
+        judged(client)
+
+
+def test_bombs_for_streams_that_are_refused(server):
+    with Witness(server), Client(server) as client:
+        client.get("/", ("x-bomb", "b" * 3000))
+        for _ in range(100):
+            client.open("/silent")
+        entry = client.encoder.encode([("x-bomb", "b" * 3000)])
+        assert len(entry) == 1
+        client.send(header_frames(client.next(), client.block_of("/") + entry * 16000, END_STREAM))
+        judged(client)
+
+
+def test_changes_of_the_tables_size(server):
+    """At most two stand at a block's beginning (RFC 7541 section 4.2), and nowhere else."""
+    with Client(server) as client:
+        client.send(header_frames(client.next(), b"\x20\x3f\xe1\x1f" + client.block_of("/"), END_STREAM))
+        assert client.response(client.last).status == 200
+        client.send(header_frames(client.next(), b"\x20" * 1000 + client.block_of("/"), END_STREAM))
+        found = client.until(lambda f: f.kind in (GOAWAY, HEADERS))
+        assert found.kind == GOAWAY
+
+
+# ---- Floods of small frames ----
+
+
+@pytest.mark.parametrize("entries, code", [(32, None), (33, ENHANCE_YOUR_CALM)])
+def test_entries_of_settings(server, entries, code):
+    with Client(server) as client:
+        client.send(settings(*[(0x4000 + i, i) for i in range(entries)]))
+        if code:
+            judged(client, code)
+        else:
+            assert client.get().status == 200
+
+
+SMALL_FRAMES = {
+    "PING": frame(PING, 0, 0, b"12345678"),
+    "SETTINGS": settings(),
+    "WINDOW_UPDATE": window_update(0, 1),
+    "WINDOW_UPDATE of a stream": window_update(1, 1),
+    "PRIORITY_UPDATE": frame(PRIORITY_UPDATE, 0, 0, struct.pack(">I", 1) + b"u=1"),
+    "PRIORITY_UPDATE of one to come": frame(PRIORITY_UPDATE, 0, 0, struct.pack(">I", 5) + b"u=1"),
+    "PRIORITY": frame(PRIORITY, 0, 3, bytes(5)),
+    "an unknown one": frame(0x42, 0, 0, b"x"),
+}
+
+
+@pytest.mark.parametrize("octets", SMALL_FRAMES.values(), ids=SMALL_FRAMES)
+def test_small_frames_at_their_edge(server, octets):
+    with Client(server) as client:
+        client.open("/silent")
+        client.send(octets * (SMALL - 50))
+        assert client.pings()
+    with Witness(server), Client(server) as client:
+        client.open("/silent")
+        flood(client, octets * 500, 20)
+        judged(client)
+
+
+@pytest.mark.parametrize("octets", [SMALL_FRAMES["PING"], SMALL_FRAMES["SETTINGS"]], ids=["PING", "SETTINGS"])
+def test_acknowledgements_that_nobody_reads(server, octets):
+    with Witness(server):
+        clients = [Client(server, answers=False, receive_buffer=2048) for _ in range(5)]
+        for client in clients:
+            client.raw.settimeout(0.5)
+            flood(client, octets * 1000, 200)
+        for client in clients:
+            client.close()
+
+
+def test_empty_frames_at_their_edge(server):
+    with Client(server) as client:
+        stream = client.open("/count", method="POST", ends=False)
+        for _ in range(3):
+            client.send(frame(DATA, 0, stream) * 100, frame(DATA, 0, stream, b"a"))
+        client.send(frame(DATA, 0, stream) * 100)
+        client.data(stream, ends=True)
+        assert client.response(stream).content == b"3\n"
+    with Witness(server), Client(server) as client:
+        stream = client.open("/count", method="POST", ends=False)
+        client.send(frame(DATA, 0, stream) * 101)
+        judged(client)
+
+
+def test_priorities_of_streams_to_come(server):
+    def update(i):
+        return frame(PRIORITY_UPDATE, 0, 0, struct.pack(">I", 2 * i + 1) + b"u=1")
+
+    with Client(server) as client:
+        client.send(*[update(i) for i in range(100)])
+        assert client.get().status == 200
+        client.send(update(100))  # one of them has come
+        assert client.pings()
+        client.send(update(101))
+        judged(client)
+
+
+# ---- Windows ----
+
+
+def ends(server):
+    return {k: int(v) for k, v in (w.split("=") for w in server.get("/ends").content.decode().split())}
+
+
+def test_windows_that_stay_shut(launch_rules):
+    """A hundred responses of a megabyte, of which nobody takes an octet: nothing piles up, each is reset."""
+    server = launch_rules("stall_timeout_ns=500000000", env={"ASAN_OPTIONS": "quarantine_size_mb=1"})
+    with Witness(server), Client(server, (INITIAL_WINDOW_SIZE, 0)) as client:
+        streams = [client.open("/pull/1000000") for _ in range(100)]
+        for stream in streams:
+            client.reset_code(stream)
+
+
+def test_a_connections_window_that_stays_shut(launch_rules):
+    server = launch_rules("stall_timeout_ns=500000000")
+    with Witness(server), Client(server, (INITIAL_WINDOW_SIZE, 1 << 20)) as client:
+        for _ in range(10):
+            client.open("/pull/1000000")
+        judged(client)
+
+
+def test_a_large_window_over_a_shut_one_of_tcp(launch_rules):
+    server = launch_rules("stall_timeout_ns=500000000", env={"ASAN_OPTIONS": "quarantine_size_mb=1"})
+    with Witness(server):
+        client = Client(server, (INITIAL_WINDOW_SIZE, 0x7FFFFFFF), receive_buffer=4096)
+        client.credit(0, 0x7FFFFFFF - WINDOW)
+        for _ in range(50):
+            client.open("/watched/10000000")
+        assert eventually(lambda: sum(ends(server).values()) == 50, within=10)
+        client.close()
+
+
+def test_a_response_that_is_taken_by_single_octets(launch_rules):
+    """Less than the minimum rate."""
+    server = launch_rules("rate_window_ns=500000000", "rate_octets_min=1000")
+    with Client(server, (INITIAL_WINDOW_SIZE, 1)) as client:
+        stream = client.open("/pull/100000")
+        with pytest.raises((Reset, EOFError, ConnectionError)):
+            while True:
+                found = client.of(stream)
+                if found.kind == RST_STREAM:
+                    raise Reset(found.number)
+                if found.kind == DATA:
+                    time.sleep(0.02)
+                    client.credit(stream, 1)
+
+
+# ---- Clients that mean no harm ----
+
+
+def test_who_cancels_often_is_not_punished(server):
+    """As somebody does who types in a search field: one of two is cancelled."""
+    with Client(server) as client:
+        for _ in range(600):
+            client.cancel(client.open("/silent"))
+            assert client.get().status == 200
+        began = time.monotonic()
+        assert client.get().status == 200
+        assert time.monotonic() - began < 0.09  # it is not put off
+
+
+def test_who_reloads_quickly_is_not_punished(server):
+    """Five times a page of 60 resources whose last third is cancelled."""
+    with Client(server) as client:
+        client.credit(0, 1 << 24)
+        for _ in range(5):
+            streams = [client.open("/pull/1000") for _ in range(60)]
+            for stream in streams[:40]:
+                assert len(client.response(stream).content) == 1000
+            for stream in streams[40:]:
+                client.cancel(stream)
+        assert client.pings()
+        assert client.get().status == 200
+
+
+def test_a_burst_before_the_settings_are_known(server):
+    """It cannot know how many streams there may be: some are refused, and that is all."""
+    with Client(server, greet=False, answers=False) as client:
+        blocks = [header_frames(client.next(), client.block_of("/silent"), END_STREAM) for _ in range(12 * RESETS)]
+        client.send(PREFACE, settings(), *blocks)
+        refused = [client.of(1 + 2 * i, RST_STREAM).number for i in range(100, 12 * RESETS)]
+        assert set(refused) == {REFUSED_STREAM}
+        client.send(frame(SETTINGS, 1))
+        client.cancel(1)
+        assert client.get().status == 200
+
+
+def test_early_responses_cost_nothing(server):
+    with Client(server) as client:
+        client.credit(0, 1 << 24)
+        for _ in range(3 * RESETS):
+            stream = client.open("/ignore", method="POST", ends=False)
+            while not client.of(stream, HEADERS, DATA).ends:
+                pass
+            client.cancel(stream, 0)
+        began = time.monotonic()
+        assert client.get().status == 200
+        assert time.monotonic() - began < 0.09
+
+
+def test_five_hundred_requests_in_turn_and_the_budget_is_whole(server):
+    with Client(server) as client:
+        for _ in range(500):
+            assert client.get().status == 200
+        client.send(pairs(client, RESETS - 10))
+        began = time.monotonic()
+        assert client.get().status == 200
+        assert time.monotonic() - began < 0.09
