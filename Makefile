@@ -19,8 +19,9 @@ PREFIX ?= /usr/local
 # Which of the end-to-end tests make test also runs on the backend that is not preferred, of epoll and io_uring; test-all
 # runs every one.
 OTHER_TESTS := requests files deadlines faults clients accept logs
-# Which of them make test also runs over TLS; test-all runs every one, with each kind of records.
+# Which of them, and of the scenarios, make test also runs over TLS; test-all runs every one, with each kind of records.
 TLS_TESTS := requests answers content files clients threads
+TLS_SCENARIOS := requests connections content errors
 # Which of them are run over HTTP/2 too: by make test in the clear, by test-all over TLS as well, on both backends.
 H2_TESTS := requests answers answers_streams content files uploads threads middleware
 
@@ -157,6 +158,8 @@ test: build/.tools-test
 	@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=10
 	@if [ -n "$(SUITES)" ]; then $(MAKE) --no-print-directory conformance SUITES="$(SUITES)"; fi
 	@SKUA_BACKEND=other $(PYTEST_MANY) $(OTHER_TESTS:%=tests/e2e/test_%.py)
+	@SKUA_TRANSPORT=tls ctest --test-dir build/asan --output-on-failure -j $(JOBS) --no-tests=error \
+	    -R '^scenarios/test_($(subst $() $(),|,$(TLS_SCENARIOS)))/(uring|sim)$$'
 	@SKUA_TRANSPORT=tls $(PYTEST_MANY) $(TLS_TESTS:%=tests/e2e/test_%.py)
 	@SKUA_TRANSPORT=h2c $(PYTEST_MANY) $(H2_TESTS:%=tests/e2e/test_%.py)
 	@$(PYTEST) tests/budgets
@@ -189,6 +192,10 @@ test-all: test
 	@for transport in tls tls-openssl tls-1.2; do \
 	    SKUA_TRANSPORT=$$transport $(PYTEST_MANY) tests/e2e || exit 1; \
 	    SKUA_TRANSPORT=$$transport SKUA_BACKEND=other $(PYTEST_MANY) tests/e2e || exit 1; \
+	    for build in asan kqueue; do \
+	        SKUA_TRANSPORT=$$transport ctest --test-dir build/$$build --output-on-failure -j $(JOBS) --no-tests=error \
+	            -R '^scenarios/' || exit 1; \
+	    done; \
 	done
 	@for transport in h2 h2c; do \
 	    SKUA_TRANSPORT=$$transport $(PYTEST_MANY) $(H2_TESTS:%=tests/e2e/test_%.py) || exit 1; \

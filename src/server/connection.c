@@ -86,7 +86,7 @@ static inline void connection_drop_session(connection *conn, skua_end how)
     if (!conn->has_transport) conn->stream.out = NULL;
 }
 
-static void connection_close(connection *conn)
+void connection_close(connection *conn)
 {
     connection_set_state(conn, CONNECTION_CLOSED);
     io_close(&conn->worker->self.loop, &conn->stream);
@@ -150,7 +150,8 @@ static void connection_linger_as(connection *conn, bool ends)
     if (conn->state >= CONNECTION_LINGER) return;
     bool tail = connection_has_tail(conn);
     connection_drop_session(conn, SKUA_END_SENT);
-    if (!tail && (conn->stream.flags & IO_FIN_TOLD)) {
+    bool owes_end = conn->has_transport && ends;
+    if (!tail && !owes_end && (conn->stream.flags & IO_FIN_TOLD)) {
         connection_close(conn);
         return;
     }

@@ -38,6 +38,7 @@ struct skua_connection {
     bool has_tail : 1;      // it lingers until the peer has what the kernel holds
     bool has_transport : 1; // which stream.out belongs to: see transported.h
     bool peer_ended : 1;    // by the transport's own end
+    bool fin_came : 1;      // while it lingers
     bool shuts : 1;         // our half is to be closed behind what is queued
     bool ends : 1;          // by the transport's own end, before
     bool speaks_h2 : 1;     // as the transport has agreed
@@ -73,6 +74,9 @@ void connection_end_head(connection *conn);
 void connection_linger(connection *conn);
 
 // ---- For transported.c ----
+
+// Begins to close it, once. There is no session, or its owner drops it.
+void connection_close(connection *conn);
 
 // Of its role.
 void connection_timed_out(endpoint *end);

@@ -72,11 +72,22 @@ void transported_send(connection *conn)
     if (conn->shuts && (ended || !conn->ends)) io_shutdown(transported_loop(conn), &conn->stream);
 }
 
+// The peer's FIN comes before our own end has left when both are sent at once. Closing then would
+// look to the peer as if something had been cut off.
+static void transported_end(connection *conn)
+{
+    const transport *t = transported_of(conn);
+    bool waits = !conn->fin_came || conn->state != CONNECTION_LINGER || conn->has_tail;
+    if (!waits && !t->wire.octets && t->table->has_ended(t)) connection_close(conn);
+}
+
 void transported_shutdown(connection *conn, bool ends)
 {
     conn->shuts = true;
     conn->ends = ends;
+    conn->fin_came = conn->stream.flags & IO_FIN_TOLD;
     transported_send(conn);
+    transported_end(conn);
 }
 
 static void transported_sent(io_stream *stream, uint64_t n)
@@ -91,6 +102,7 @@ static void transported_sent(io_stream *stream, uint64_t n)
     if (!s) {
         if (conn->state < CONNECTION_LINGER) t->table->rest(t); // in the middle of a handshake, too
         if (conn->state < CONNECTION_CLOSED) transported_send(conn);
+        transported_end(conn);
         return;
     }
     out_pop(s->out, left);
@@ -164,6 +176,11 @@ static void transported_ended(io_stream *stream, io_end how)
 {
     connection *conn = connection_of(stream);
     if (how == IO_END_FIN && conn->session && conn->peer_ended) return; // it is known
+    if (how == IO_END_FIN && conn->state == CONNECTION_LINGER && conn->ends) {
+        conn->fin_came = true;
+        transported_end(conn);
+        return;
+    }
     bool cut_off = how == IO_END_FIN && conn->session;
     connection_role.events.ended(stream, cut_off ? IO_END_RESET : how);
 }

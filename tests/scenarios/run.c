@@ -94,6 +94,7 @@ static skua_config run_config(run *r)
 {
     skua_config config = r->scenario->config;
     config.workers = 1;
+    config.tls = wire_tls_config();
     if (!config.hosts) config.hosts = "*";
     if (r->scenario->unwatched) return config;
     config.log = SKUA_LOG_JSON;

@@ -14,7 +14,13 @@
 #include <stdarg.h>
 #include <cmocka.h>
 
-enum { SCRIPT_OCTETS = 300, SCRIPT_SMALL = 16, SCRIPT_LARGE = 20000, SCRIPT_PRINTED = 900 };
+enum {
+    SCRIPT_OCTETS = 300,
+    SCRIPT_SMALL = 16,
+    SCRIPT_LARGE = 20000,
+    SCRIPT_PRINTED = 900,
+    SCRIPT_QUIET = 4
+};
 
 client *client_take(run *r, const char *title, const wire *w)
 {
@@ -29,11 +35,28 @@ client *client_take(run *r, const char *title, const wire *w)
     return c;
 }
 
+static bool client_is_ended(const client *c)
+{
+    return wire_is_eof(&c->wire) || wire_is_reset(&c->wire);
+}
+
+// Until the handshake is complete, or there is nothing to do: the server may take no connections.
+static void client_shake_hands(client *c)
+{
+    int64_t since = 0;
+    for (int quiet = 0; !wire_is_open(&c->wire) && !client_is_ended(c) && quiet < SCRIPT_QUIET;) {
+        quiet = run_round(c->run, HOST_TIME_STANDS) ? 0 : quiet + 1;
+        run_be_patient(c->run, &since, "shaking hands");
+    }
+}
+
 client *client_connect(run *r)
 {
     wire w;
     wire_connect(&w, &r->host, r->scenario->receive_octets);
-    return client_take(r, "client", &w);
+    client *c = client_take(r, "client", &w);
+    client_shake_hands(c);
+    return c;
 }
 
 void client_free(client *c)
@@ -87,7 +110,7 @@ static void client_push_all(client *c)
     int64_t since = 0;
     while (c->out_at < c->outbox.len || c->finishes) {
         bool any = run_round(c->run, HOST_TIME_STANDS);
-        if (!any && !c->run->host.kernel) return;
+        if (!any && wire_may_stall(&c->wire)) return;
         run_be_patient(c->run, &since, "sending");
     }
 }
@@ -176,11 +199,6 @@ void client_rest(client *c)
 static slice client_unseen(const client *c)
 {
     return slice_from(wire_received(&c->wire), c->seen);
-}
-
-static bool client_is_ended(const client *c)
-{
-    return wire_is_eof(&c->wire) || wire_is_reset(&c->wire);
 }
 
 static void client_fail(const client *c, const char *what)

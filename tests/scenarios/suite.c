@@ -199,6 +199,10 @@ static void suite_test_kept(void **state)
 int suite_main(const char *group, const scenario *scenarios, size_t count, int argc, char **argv)
 {
     const char *backends[SUITE_BACKENDS_MAX];
+    if (!wire_tls_prepare()) {
+        fprintf(stderr, "this build has no TLS: not played\n");
+        return SUITE_SKIPPED;
+    }
     size_t backend_count = suite_backends(backends, argc, argv), total = backend_count * count;
     struct CMUnitTest *tests = calloc(total + 1, sizeof *tests);
     suite_item *items = calloc(total + 1, sizeof *items);
@@ -212,5 +216,6 @@ int suite_main(const char *group, const scenario *scenarios, size_t count, int a
     int failed = _cmocka_run_group_tests(group, tests, total + 1, suite_begin, suite_end);
     free(tests);
     free(items);
+    wire_tls_forget();
     return failed == 0 && suite.played == 0 ? SUITE_SKIPPED : failed;
 }

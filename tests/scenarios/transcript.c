@@ -144,11 +144,25 @@ static void add_without_middle(text *t, slice line, const char *begin, const cha
     text_add(t, slice_from(line, find(line, end)));
 }
 
+// TLS adds members: transcripts are the same with it and without.
+static void add_without_tls(text *t, slice line)
+{
+    static const char *const members[] = { ",\"scheme\":\"", ",\"tls\":\"", ",\"cipher\":\"" };
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        size_t at = find(line, members[i]);
+        if (at == line.len) continue;
+        text_add(t, slice_make(line.ptr, at));
+        line = slice_from(line, at + strlen(members[i]));
+        line = slice_from(line, find(line, "\"") + 1);
+    }
+    text_add(t, line);
+}
+
 // How much of an answer had been sent when its connection died is the kernel's affair, and so is
 // how long it took, and how much had come of a request line that was refused before its end.
 static void put_access(text *t, slice line)
 {
-    text timeless = { .len = 0 }, known = { .len = 0 };
+    text timeless = { .len = 0 }, known = { .len = 0 }, clear = { .len = 0 };
     add_without_number(&timeless, slice_from(line, find(line, "\"method\"")),
                        ",\"duration_ns\":", "");
     slice rest = text_slice(&timeless);
@@ -156,12 +170,15 @@ static void put_access(text *t, slice line)
         add_without_middle(&known, rest, "\"target\":\"", "\",\"status\"");
         rest = text_slice(&known);
     }
+    add_without_tls(&clear, rest);
+    rest = text_slice(&clear);
     bool broken = find(rest, "\"end\":") != rest.len;
     text_addf(t, "  {");
     if (broken) add_without_number(t, rest, "\"octets\":", "\"octets\":...");
     else text_add(t, rest);
     text_free(&timeless);
     text_free(&known);
+    text_free(&clear);
 }
 
 void transcript_log_line(text *access, text *messages, slice line)

@@ -26,7 +26,7 @@ static void wire_prepare_real(const wire *w)
 
 void wire_connect(wire *w, const host *h, int receive_octets)
 {
-    *w = (wire){ .fd = -1 };
+    *w = (wire){ .fd = -1, .tls = wire_tls_new() };
     if (!h->kernel) {
         w->fd = socket_connect_small(h->address, receive_octets);
         wire_prepare_real(w);
@@ -43,16 +43,10 @@ bool wire_accept(wire *w, int listener)
     return w->fd >= 0;
 }
 
-void wire_hang_up(wire *w)
-{
-    if (w->end && !w->finned) wire_finish(w);
-    if (w->fd >= 0) (void)close(w->fd);
-    w->fd = -1;
-}
-
 void wire_free(wire *w)
 {
     if (w->fd >= 0) (void)close(w->fd);
+    wire_tls_free(w->tls);
     text_free(&w->got);
 }
 
@@ -66,18 +60,79 @@ static size_t wire_send_real(wire *w, slice octets)
     return octets.len;
 }
 
-size_t wire_send(wire *w, slice octets)
+static size_t wire_send_raw(wire *w, slice octets)
 {
     if (!w->end) return wire_send_real(w, octets);
     if (!sim_client_send(w->end, octets)) abort();
     return octets.len;
 }
 
+static void wire_finish_raw(wire *w)
+{
+    w->finishes = false;
+    if (w->end) sim_client_shutdown(w->end);
+    else if (w->fd >= 0) (void)shutdown(w->fd, SHUT_WR);
+}
+
+// Sends what TLS has for the wire. Returns whether all of it has left.
+static bool wire_flush(wire *w)
+{
+    for (slice unsent; (unsent = wire_tls_unsent(w->tls)).len;) {
+        size_t n = w->reset ? unsent.len : wire_send_raw(w, unsent);
+        if (n == 0) return false;
+        wire_tls_sent(w->tls, n);
+    }
+    if (w->finishes) wire_finish_raw(w);
+    return true;
+}
+
+static bool wire_is_over(const wire *w)
+{
+    return w->lost || wire_is_eof(w) || wire_is_reset(w);
+}
+
+static size_t wire_send_tls(wire *w, slice octets)
+{
+    if (wire_is_over(w)) return octets.len;
+    if (!wire_tls_is_open(w->tls) || !wire_flush(w)) return 0;
+    wire_tls_write(w->tls, octets);
+    (void)wire_flush(w);
+    return octets.len;
+}
+
+size_t wire_send(wire *w, slice octets)
+{
+    return w->tls ? wire_send_tls(w, octets) : wire_send_raw(w, octets);
+}
+
+bool wire_may_stall(const wire *w)
+{
+    return !w->end || !wire_is_open(w);
+}
+
+bool wire_is_open(const wire *w)
+{
+    return !w->tls || wire_tls_is_open(w->tls);
+}
+
 void wire_finish(wire *w)
 {
     w->finned = true;
-    if (w->end) sim_client_shutdown(w->end);
-    else if (w->fd >= 0) (void)shutdown(w->fd, SHUT_WR);
+    if (!w->tls) {
+        wire_finish_raw(w);
+        return;
+    }
+    wire_tls_finish(w->tls);
+    w->finishes = true;
+    (void)wire_flush(w);
+}
+
+void wire_hang_up(wire *w)
+{
+    bool finishes = w->end || w->tls;
+    if (finishes && !w->finned) wire_finish(w);
+    if (w->fd >= 0) (void)close(w->fd);
+    w->fd = -1;
 }
 
 void wire_reset(wire *w)
@@ -105,25 +160,40 @@ static bool wire_receive_piece(wire *w)
     return true;
 }
 
+static slice wire_received_raw(const wire *w)
+{
+    return w->end ? sim_client_received(w->end) : text_slice(&w->got);
+}
+
 bool wire_receive(wire *w)
 {
     bool any = false;
     while (!w->end && w->fd >= 0 && !w->paused && !w->eof && !w->reset && wire_receive_piece(w))
         any = true;
+    if (w->tls) {
+        wire_tls_feed(w->tls, wire_received_raw(w));
+        (void)wire_flush(w);
+    }
     return any;
 }
 
 slice wire_received(const wire *w)
 {
-    return w->end ? sim_client_received(w->end) : text_slice(&w->got);
+    return w->tls ? wire_tls_received(w->tls) : wire_received_raw(w);
 }
 
-bool wire_is_eof(const wire *w)
+static bool wire_is_eof_raw(const wire *w)
 {
     return w->end ? sim_client_is_eof(w->end) : w->eof;
 }
 
+bool wire_is_eof(const wire *w)
+{
+    return wire_is_eof_raw(w) && (!w->tls || wire_tls_is_ended(w->tls));
+}
+
 bool wire_is_reset(const wire *w)
 {
-    return w->end ? sim_client_is_reset(w->end) : w->reset;
+    bool is_reset = w->end ? sim_client_is_reset(w->end) : w->reset;
+    return is_reset || (wire_is_eof_raw(w) && !wire_is_eof(w));
 }

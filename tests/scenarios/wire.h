@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: MIT
 //
 // The client's end of a connection to a host: a real socket, or one of the simulated kernel.
-// Nothing here blocks.
+// Nothing here blocks. Over TLS, octets and ends are those of the session: FIN takes close_notify
+// along, and an end without it is a reset.
 #ifndef TESTS_SCENARIOS_WIRE_H
 #define TESTS_SCENARIOS_WIRE_H
 
 #include "scenarios/host.h"
+#include "scenarios/wire_tls.h"
 #include "app/text.h"
 
 typedef struct wire {
     sim_client *end; // NULL: a real socket
     int fd;          // -1: closed
+    wire_tls *tls;   // NULL: in the clear
     text got;        // by the real socket
     bool paused, eof, reset, lost, finned;
+    bool finishes; // FIN behind what TLS has for the wire
 } wire;
 
 // receive_octets: of the real socket's receive buffer; 0: what the kernel likes.
@@ -24,7 +28,9 @@ void wire_free(wire *w);
 
 // Returns how much was taken. A dead connection takes everything, as a real one does at first.
 size_t wire_send(wire *w, slice octets);
-void wire_finish(wire *w); // FIN
+bool wire_may_stall(const wire *w); // the server may have to do something before more is taken
+bool wire_is_open(const wire *w);   // the handshake is complete, if there is one
+void wire_finish(wire *w);          // FIN
 void wire_reset(wire *w);
 
 void wire_pause(wire *w, bool paused);

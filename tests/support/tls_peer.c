@@ -12,13 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-void tls_peer_open(tls_peer *p)
+void tls_peer_open(tls_peer *p, int version_max)
 {
     *p = (tls_peer){ .context = SSL_CTX_new(TLS_client_method()) };
     SKUA_ASSERT(p->context);
     p->ssl = SSL_new(p->context);
     BIO *in = BIO_new(BIO_s_mem()), *out = BIO_new(BIO_s_mem());
-    SKUA_ASSERT(p->ssl && in && out);
+    SKUA_ASSERT(p->ssl && in && out && SSL_set_max_proto_version(p->ssl, version_max));
     SSL_set_bio(p->ssl, in, out);
     SSL_set_connect_state(p->ssl);
     tls_peer_feed(p, slice_make("", 0));

@@ -21,8 +21,8 @@ typedef struct tls_peer {
     bool failed;      // nothing more can be read
 } tls_peer;
 
-// Begins a handshake. The certificate of the server is not looked at.
-void tls_peer_open(tls_peer *p);
+// Begins a handshake. The certificate of the server is not looked at. version_max: 0 is any.
+void tls_peer_open(tls_peer *p, int version_max);
 void tls_peer_close(tls_peer *p);
 
 // Goes on with octets of the wire, which may be none.
