@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: MIT
+"""Clients of HTTP/2 that others wrote, doing the usual; and h2spec, which is one that does the unusual."""
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import xml.etree.ElementTree
+
+import h2.config
+import h2.connection
+import h2.events
+import httpx
+import pytest
+import tls
+from server import ROOT, numbered, secure
+
+pytestmark = [pytest.mark.in_the_clear("it says for itself how servers are spoken to"),
+              pytest.mark.of_http1("its clients speak HTTP/2 by themselves")]
+
+H2SPEC = shutil.which("h2spec", path=f"{ROOT / 'build/go'}{os.pathsep}{os.environ['PATH']}")
+LARGE = os.urandom(2_000_000)
+
+
+@pytest.fixture(scope="module", params=["h2c", "h2"])
+def over(request):
+    return numbered if request.param == "h2c" else secure
+
+
+@pytest.fixture(scope="module")
+def rules(over):
+    server = over("rules")
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="module")
+def echo(over):
+    server = over("echo")
+    yield server
+    server.stop()
+
+
+def run(*words, data=None, env=None, within=60):
+    done = subprocess.run([str(w) for w in words], input=data, capture_output=True, timeout=within, check=False,
+                          env={**os.environ, **(env or {})})
+    assert done.returncode == 0, done.stderr.decode() + done.stdout.decode()
+    return done.stdout
+
+
+# ---- curl ----
+
+
+def curl(server, path, *words, data=None):
+    how = ["--http2", "--cacert", tls.certificate().cert] if server.tls else ["--http2-prior-knowledge"]
+    return run("curl", "-sS", "--max-time", "20", *how, *words, server.url + path, data=data)
+
+
+def test_curl(rules, echo):
+    assert curl(rules, "/pull/300000") == b"x" * 300_000
+    assert curl(rules, "/", "-o", "/dev/null", "-w", "%{http_version} %{http_code}") == b"2 200"
+    assert curl(rules, "/chunked/100", "-i").endswith(b"x" * 100 + b"x-sum: abc\r\n")
+    assert curl(echo, "/", "--data-binary", "@-", data=LARGE) == LARGE
+    assert curl(echo, "/", "-H", "Expect: 100-continue", "-H", "Transfer-Encoding: chunked", "-T", "-", data=LARGE) == LARGE
+
+
+def test_curl_in_parallel(rules):
+    if not rules.tls:
+        pytest.skip("curl 7.88 fails so in the clear, with nghttpd too")
+    words = [w for i in range(50) for w in ("-o", "/dev/null", f"{rules.url}/pull/{i * 1000}")]
+    assert curl(rules, "/", "--parallel", "--parallel-max", "50", "-w", "%{http_version} ", *words).split().count(b"2") >= 50
+
+
+# ---- nghttp2 ----
+
+
+@pytest.mark.skipif(not shutil.which("nghttp"), reason="nghttp is not installed")
+def test_nghttp(rules):
+    said = run("nghttp", "--no-verify-peer", "-v", "-w", 14, rules.url + "/pull/100000", rules.url + "/chunked/50000").decode()
+    assert said.count(":status: 200") == 2 and "x-sum: abc" in said
+    assert "GOAWAY" not in said.replace("send GOAWAY", "") and "RST_STREAM" not in said
+
+
+@pytest.mark.skipif(not shutil.which("h2load"), reason="h2load is not installed")
+@pytest.mark.parametrize("path, count", [("/", 5000), ("/pull/20000", 500), ("/chunked/100000", 100)])
+def test_h2load(rules, path, count):
+    said = run("h2load", "-n", count, "-c", 10, "-m", 32, rules.url + path).decode()
+    assert f"{count} succeeded, 0 failed, 0 errored, 0 timeout" in said, said
+
+
+# ---- Python ----
+
+
+def test_httpx(rules, echo):
+    def client_of(server):
+        return httpx.Client(http2=True, http1=server.tls, base_url=server.url, verify=tls.context() if server.tls else True)
+
+    with client_of(rules) as client:
+        assert client.get("/").http_version == "HTTP/2"
+        with client.stream("GET", "/chunked/1000000") as response:
+            assert sum(map(len, response.iter_bytes())) == 1_000_000
+        pieces = (b"a" * 1000 for _ in range(500))
+        assert client.post("/count", content=pieces).text == "500000\n"
+    with client_of(echo) as client:
+        assert client.post("/", content=LARGE).content == LARGE
+
+
+def test_pythons_h2(rules):
+    """The state machine by itself, which is strict about what a server sends."""
+    with socket.create_connection(rules.address, timeout=20) as raw:
+        if rules.tls:
+            context = tls.context()
+            context.set_alpn_protocols(["h2"])
+            raw = context.wrap_socket(raw)
+        connection = h2.connection.H2Connection(h2.config.H2Configuration(header_encoding="utf-8"))
+        connection.initiate_connection()
+        for i in range(20):
+            connection.send_headers(1 + 2 * i, [(":method", "GET"), (":scheme", "http"), (":path", f"/chunked/{i * 9999}"),
+                                                (":authority", "localhost")], end_stream=True)
+        got, trailers, ended = {}, 0, 0
+        while ended < 20:
+            raw.sendall(connection.data_to_send())
+            octets = raw.recv(65536)
+            assert octets
+            for event in connection.receive_data(octets):
+                if isinstance(event, h2.events.DataReceived):
+                    got[event.stream_id] = got.get(event.stream_id, 0) + len(event.data)
+                    connection.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
+                ended += isinstance(event, h2.events.StreamEnded)
+                trailers += isinstance(event, h2.events.TrailersReceived)
+                assert not isinstance(event, (h2.events.StreamReset, h2.events.ConnectionTerminated))
+        assert [got.get(1 + 2 * i, 0) for i in range(20)] == [i * 9999 for i in range(20)] and trailers == 20
+
+
+# ---- Go ----
+
+GO = r'''
+package main
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"sync"
+)
+
+func must(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func main() {
+	url, cert := os.Args[1], os.Args[2]
+	pem, err := os.ReadFile(cert)
+	must(err)
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(pem)
+	protocols := new(http.Protocols)
+	protocols.SetHTTP2(true)
+	protocols.SetUnencryptedHTTP2(true)
+	client := &http.Client{Transport: &http.Transport{
+		Protocols: protocols, TLSClientConfig: &tls.Config{RootCAs: roots},
+	}}
+	var group sync.WaitGroup
+	for i := range 50 {
+		group.Add(1)
+		go func() {
+			defer group.Done()
+			sent := bytes.Repeat([]byte{byte(i)}, i*10007)
+			answer, err := client.Post(url, "text/plain", bytes.NewReader(sent))
+			must(err)
+			got, err := io.ReadAll(answer.Body)
+			must(err)
+			if answer.Proto != "HTTP/2.0" || !bytes.Equal(got, sent) {
+				must(fmt.Errorf("%s, %d octets of %d", answer.Proto, len(got), len(sent)))
+			}
+		}()
+	}
+	group.Wait()
+	fmt.Println("all")
+}
+'''
+
+
+@pytest.fixture(scope="session")
+def go(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("go")
+    (folder / "client.go").write_text(GO)
+    run("go", "build", "-o", folder / "client", folder / "client.go", within=300)
+    return folder / "client"
+
+
+def go_is_new_enough():
+    if not shutil.which("go"):
+        return False
+    said = subprocess.run(["go", "version"], capture_output=True, text=True, check=False).stdout
+    found = re.search(r"go1\.(\d+)", said)
+    return bool(found) and int(found.group(1)) >= 24
+
+
+@pytest.mark.skipif(not go_is_new_enough(), reason="there is no Go of 1.24 or later")
+def test_go(echo, go):
+    assert run(go, echo.url, tls.certificate().cert) == b"all\n"
+
+
+# ---- h2spec ----
+
+# Cases that do not hold, with the reason.
+IN_THE_CLEAR = {"Sends invalid connection preface": "it is a request of HTTP/1, and is refused as one"}
+ANSWERED = {"Sends multiple WINDOW_UPDATE frames increasing the flow control window to above 2^31-1 on a stream":
+            "GET is answered by 405 at once, and the stream is closed"}
+
+
+def failures(report):
+    """The names of the cases that failed, and how many there were."""
+    cases = list(xml.etree.ElementTree.parse(report).iter("testcase"))
+    return {case.get("classname") for case in cases if case.find("failure") is not None}, len(cases)
+
+
+@pytest.mark.skipif(not H2SPEC, reason="h2spec is not installed, which needs Go")
+@pytest.mark.parametrize("name, path, known", [("echo", "/", {}), ("rules", "/collect", ANSWERED)])
+def test_h2spec(over, launch, tmp_path, name, path, known):
+    server = launch(over, name)
+    how = ["-t", "-k"] if server.tls else []
+    subprocess.run([H2SPEC, "--strict", "-h", "127.0.0.1", "-p", str(server.port), "-P", path, "-o", "5", *how,
+                    "-j", tmp_path / "report.xml"], capture_output=True, timeout=240, check=False)
+    failed, count = failures(tmp_path / "report.xml")
+    assert count >= 146
+    assert failed - set(known) - (set() if server.tls else set(IN_THE_CLEAR)) == set()
