@@ -107,25 +107,22 @@ tsan: build/.tools-test build/tsan/build.ninja
 	    -R '^($(subst $() $(),|,$(subst /,/test_,$(TSAN_UNITS))))$$|^scenarios/test_($(subst $() $(),|,$(TSAN_SCENARIOS)))/'
 	@SKUA_BUILD=build/tsan $(PYTEST_MANY) $(TSAN_TESTS:%=tests/e2e/test_%.py)
 
-# The library in the form that is installed: every unit test, and the server made from the single header over a socket.
-# The scenarios wait more than they compute; test-all runs them in this form too.
-FORMS_UNITS := $(subst /,_test_,$(patsubst tests/unit/%.c,%,$(subst /test_,/,$(wildcard tests/unit/*/test_*.c)))) \
-    $(patsubst tests/sim/test_%.c,sim_test_%,$(wildcard tests/sim/test_*.c))
+# The library in the form that is installed: the server made from the single header, over a socket. Here make test
+# compiles only what it runs; test-all has every unit test and scenario in this form too.
 forms: build/.tools-test build/single/build.ninja
-	@cmake --build build/single -j $(JOBS) --target skua hello echo rules storm $(FORMS_UNITS)
-	@ctest --test-dir build/single --output-on-failure -j $(JOBS) --no-tests=error -E '^scenarios/'
+	@cmake --build build/single -j $(JOBS) --target skua hello echo rules storm
 	@SKUA_BUILD=build/single $(PYTEST_MANY) tests/e2e/test_requests.py tests/e2e/test_files.py
 
-# The kqueue backend, over the shim of tests/kqueue.
+# The kqueue backend, over the shim of tests/kqueue: its own tests, and some of those of all backends. test-all has the rest.
 KQUEUE_UNITS := kqueue_test_kqueue io_test_streams io_test_operations io_test_fairness io_test_failing_calls \
     disk_test_watch server_test_foreign server_test_stop
-KQUEUE_TESTS := requests files faults clients deadlines
-KQUEUE_SCENARIOS := $(basename $(notdir $(wildcard tests/scenarios/test_*.c)))
+KQUEUE_TESTS := requests faults clients
+KQUEUE_SCENARIOS := test_answers test_streams test_content
 kqueue: build/.tools-test build/kqueue/build.ninja
 	@cmake --build build/kqueue -j $(JOBS) --target skua hello echo rules $(KQUEUE_UNITS) \
 	    $(KQUEUE_SCENARIOS:%=scenarios_%)
 	@ctest --test-dir build/kqueue --output-on-failure -j $(JOBS) --no-tests=error \
-	    -R '/test_(kqueue|streams|operations|fairness|failing_calls|watch|foreign|stop)$$|^scenarios/.*/kqueue$$'
+	    -R '/test_(kqueue|streams|operations|fairness|failing_calls|watch|foreign|stop)$$|^scenarios/($(subst $() $(),|,$(KQUEUE_SCENARIOS)))/kqueue$$'
 	@SKUA_BUILD=build/kqueue SKUA_BACKEND=kqueue $(PYTEST_MANY) $(KQUEUE_TESTS:%=tests/e2e/test_%.py)
 
 # Servers that the stress tests of tests/soak talk to, on every backend, with and without sanitizers.
@@ -201,10 +198,13 @@ test-all: test
 	    SKUA_TRANSPORT=$$transport $(PYTEST_MANY) $(H2_TESTS:%=tests/e2e/test_%.py) || exit 1; \
 	    SKUA_TRANSPORT=$$transport SKUA_BACKEND=other $(PYTEST_MANY) $(H2_TESTS:%=tests/e2e/test_%.py) || exit 1; \
 	done
+	@$(MAKE) --no-print-directory build/single/.built build/kqueue/.built
+	@ctest --test-dir build/single --output-on-failure -j $(JOBS) --no-tests=error
+	@ctest --test-dir build/kqueue --output-on-failure -j $(JOBS) --no-tests=error
+	@SKUA_BUILD=build/kqueue SKUA_BACKEND=kqueue $(PYTEST_MANY) tests/e2e/test_files.py tests/e2e/test_deadlines.py
 	@$(MAKE) --no-print-directory build/debug/.built build/tsan/.built
 	@ctest --test-dir build/debug --output-on-failure -j $(JOBS) --no-tests=error
 	@ctest --test-dir build/tsan --output-on-failure -j $(JOBS) --no-tests=error
-	@ctest --test-dir build/single --output-on-failure -j $(JOBS) --no-tests=error -R '^scenarios/'
 	@for build in tsan single; do SKUA_BUILD=build/$$build $(PYTEST_MANY) tests/e2e || exit 1; done
 
 fuzz: build/.tools-test build/fuzz/.built
