@@ -21,6 +21,7 @@ void h2_content_credit(h2_stream *stream)
     int64_t credit = (int64_t)stream->window - stream->recv_window - taken;
     if (credit <= 0 || credit < stream->window / 2) return;
     stream->recv_window += (int32_t)credit;
+    stream->moved_ns = r->worker->loop.now_ns; // the handler's time was not the client's
     h2_signal_credit(h2_stream_session(stream), stream->carrier.number, (uint32_t)credit);
 }
 

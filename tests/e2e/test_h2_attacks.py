@@ -410,6 +410,23 @@ def test_early_responses_cost_nothing(server):
         assert time.monotonic() - began < 0.09
 
 
+def test_a_slow_handler_does_not_make_its_client_guilty(launch_rules):
+    """An upload waits for the handler longer than a client may stall."""
+    server = launch_rules("stall_timeout_ns=400000000")
+    with Client(server) as client:
+        window = client.settings[INITIAL_WINDOW_SIZE]
+        stream = client.open("/hold", method="POST", ends=False)
+        client.data(stream, b"x" * window)
+        until = time.monotonic() + 1.5
+        while time.monotonic() < until:
+            assert client.get("/held").content == b"%d\n" % window
+            time.sleep(0.05)
+        assert client.get("/release").status == 200
+        client.of(stream, WINDOW_UPDATE)
+        client.data(stream, b"yy", ends=True)
+        assert client.response(stream).content == b"%d\n" % (window + 2)
+
+
 def test_five_hundred_requests_in_turn_and_the_budget_is_whole(server):
     with Client(server) as client:
         for _ in range(500):
