@@ -11,6 +11,7 @@
 #include "support/tls.h"
 #include "support/tls_files.h"
 #include "support/tls_peer.h"
+#include "app/app.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,13 +21,21 @@
 #include <stdarg.h>
 #include <cmocka.h>
 
-enum { TURNS_MAX = 20000, LARGE_OCTETS = 100000, SEEDS = 150, FAILURES_MAX = 5000, STARVED = 100 };
+enum {
+    TURNS_MAX = 20000,
+    LARGE_OCTETS = 100000,
+    UPLOAD_OCTETS = 40000,
+    SEEDS = 150,
+    FAILURES_MAX = 5000,
+    STARVED = 100
+};
 
 static const int64_t second_ns = 1000000000;
 static const char *const kinds_of_records[] = { NULL, "openssl" };
 
 static char *chain_pem, *key_pem;
 static char large[LARGE_OCTETS];
+static char folder[APP_FOLDER_OCTETS];
 
 // ---- The server ----
 
@@ -57,6 +66,19 @@ static void answer_much(skua_request *request, void *user)
     if (skua_respond_borrowed(request, 200, "text/plain", much, NULL, NULL)) return;
 }
 
+// Without memory it is answered already.
+static void answer_collected(skua_request *request, skua_status status, slice content, void *user)
+{
+    if (status) return;
+    assert_true(slice_equal(content, slice_make(large, UPLOAD_OCTETS)));
+    answer(request, user);
+}
+
+static void answer_upload(skua_request *request, void *user)
+{
+    if (skua_content_collect(request, 0, answer_collected, user)) skua_request_abort(request);
+}
+
 static void scene_open(scene *s, const sim_config *sim, const char *records)
 {
     const skua_tls_certificate certificate = { .pem = slice_of(chain_pem),
@@ -72,6 +94,8 @@ static void scene_open(scene *s, const sim_config *sim, const char *records)
     assert_true(s->kernel && s->server);
     assert_int_equal(skua_route(s->server, "GET /{$}", answer, NULL), SKUA_OK);
     assert_int_equal(skua_route(s->server, "GET /large", answer_much, NULL), SKUA_OK);
+    assert_int_equal(skua_route(s->server, "POST /upload", answer_upload, NULL), SKUA_OK);
+    assert_int_equal(skua_route_directory(s->server, "/files/", folder, NULL), SKUA_OK);
     s->listener = sim_listen(s->kernel);
     assert_int_equal(server_start_on(s->server, &io_backend_sim, s->kernel, s->listener), SKUA_OK);
     s->worker = s->server->workers[0];
@@ -97,6 +121,7 @@ typedef struct talk {
     size_t cut, reset, fin; // where what it sends is cut, or ends; SIZE_MAX: nowhere
     bool asked, over;       // over: it sends no more
     const char *target;
+    bool uploads;
 } talk;
 
 static talk talk_with(scene *s)
@@ -148,10 +173,13 @@ static void talk_step(talk *t)
     if (got.len > t->fed) tls_peer_feed(&t->peer, slice_from(got, t->fed));
     t->fed = got.len;
     if (t->peer.is_open && !t->asked && !t->peer.failed) {
-        int len =
-            snprintf(line, sizeof line,
-                     "GET %s HTTP/1.1\r\nHost: sim.test\r\nConnection: close\r\n\r\n", t->target);
+        size_t content = t->uploads ? UPLOAD_OCTETS : 0;
+        int len = snprintf(
+            line, sizeof line,
+            "%s %s HTTP/1.1\r\nHost: sim.test\r\nConnection: close\r\nContent-Length: %zu\r\n\r\n",
+            t->uploads ? "POST" : "GET", t->target, content);
         tls_peer_write(&t->peer, slice_make(line, (size_t)len));
+        if (content) tls_peer_write(&t->peer, slice_make(large, content));
         t->asked = true;
     }
     for (slice out; (out = tls_peer_take(&t->peer)).len;)
@@ -365,6 +393,65 @@ static void test_skuas_allocations_fail(void **state)
     assert_true(memory_failures() - before > SEEDS / 3);
 }
 
+// One after the other fails, from the connection's beginning on, and nothing else.
+static void talk_play_without(talk *t, unsigned after)
+{
+    t->end = sim_connect(t->scene->kernel, t->scene->listener);
+    assert_non_null(t->end);
+    tls_peer_open(&t->peer, 0);
+    memory_fail_after(after);
+    memory_relax();
+    for (int i = 0; i < TURNS_MAX && !talk_is_over(t); i++) {
+        talk_step(t);
+        memory_go_on();
+        talk_turn(t, 0);
+        memory_relax();
+    }
+    talk_step(t);
+    assert_true(talk_is_over(t));
+}
+
+static void check_every_allocation(const talk *like, const char *records, slice content)
+{
+    unsigned served = 0;
+    for (unsigned after = 0;; after++) {
+        assert_in_range(after, 0, FAILURES_MAX);
+        scene s;
+        uint64_t before = memory_failures();
+        scene_open(&s, &(sim_config){ .seed = 1 }, records);
+        talk t = *like;
+        t.scene = &s;
+        talk_play_without(&t, after);
+        bool failed = memory_failures() > before, is_served = talk_got(&t, content);
+        served += is_served;
+        talk_end(&t);
+        check_served(&s);
+        scene_close(&s);
+        assert_true(failed || is_served);
+        if (!failed) break;
+    }
+    assert_true(served > 0);
+}
+
+static void test_every_allocation_of_skua_fails_once(void **state)
+{
+    (void)state;
+    char file[APP_FILE_OCTETS];
+    for (size_t i = 0; i < sizeof file; i++)
+        file[i] = app_octet(APP_FILE_TAG, i);
+    for (size_t k = 0; k < 2; k++) {
+        talk t = talk_with(NULL);
+        check_every_allocation(&t, kinds_of_records[k], SKUA_SLICE("hello"));
+        t.target = "/large";
+        check_every_allocation(&t, kinds_of_records[k], slice_make(large, sizeof large));
+        t.target = "/files/file";
+        check_every_allocation(&t, kinds_of_records[k], slice_make(file, sizeof file));
+        t.target = "/upload";
+        t.uploads = true;
+        check_every_allocation(&t, kinds_of_records[k], SKUA_SLICE("hello"));
+    }
+}
+
 // ---- The program ----
 
 static int make_certificate(void **state)
@@ -378,7 +465,7 @@ static int make_certificate(void **state)
     tls_made_free(&made);
     for (size_t i = 0; i < sizeof large; i++)
         large[i] = (char)('a' + i % 23);
-    return 0;
+    return app_folder_make(folder) ? 0 : -1;
 }
 
 static int drop_certificate(void **state)
@@ -386,6 +473,7 @@ static int drop_certificate(void **state)
     (void)state;
     free(chain_pem);
     free(key_pem);
+    app_folder_remove(folder);
     return 0;
 }
 
@@ -399,6 +487,7 @@ int main(void)
         cmocka_unit_test(test_pieces_and_full_buffers),
         cmocka_unit_test(test_every_allocation_of_openssl_fails_once),
         cmocka_unit_test(test_skuas_allocations_fail),
+        cmocka_unit_test(test_every_allocation_of_skua_fails_once),
     };
     return cmocka_run_group_tests(tests, make_certificate, drop_certificate);
 }

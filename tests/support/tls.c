@@ -38,11 +38,18 @@ static bool memory_fails(void)
     return true;
 }
 
+// Not by malloc, whose failures (support/memory.h) are to be the server's own alone.
+static void *block_alloc(size_t octets)
+{
+    size_t unit = _Alignof(memory_block);
+    return aligned_alloc(unit, (sizeof(memory_block) + octets + unit - 1) / unit * unit);
+}
+
 static void *hook_alloc(size_t octets, const char *file, int line)
 {
     (void)file;
     (void)line;
-    memory_block *block = memory_fails() ? NULL : malloc(sizeof *block + octets);
+    memory_block *block = memory_fails() ? NULL : block_alloc(octets);
     if (!block) return NULL;
     *block = (memory_block){ .next = library.blocks, .octets = octets };
     if (block->next) block->next->before = block;
