@@ -251,13 +251,27 @@ static fault h2_block_read_trailers(h2_session *s, skua_request *r, skua_field *
     }
 }
 
+static fault h2_block_starve(h2_session *s, slice lines)
+{
+    fault why = h2_block_discard(s, lines);
+    return why.status ? why : h2_stream_fault(H2_INTERNAL_ERROR, "out of memory");
+}
+
+// Nobody wants the fields; but they may end a tunnel's input, or what a client still sends.
+static fault h2_block_ignore_trailers(h2_session *s, h2_stream *stream, slice lines, bool ends)
+{
+    fault why = h2_block_discard(s, lines);
+    if (!why.status && ends && h2_content_end(stream)) h2_ending_settle(stream);
+    return why;
+}
+
 static fault h2_block_take_trailers(h2_session *s, h2_stream *stream, slice lines, bool ends)
 {
     skua_request *r = stream->carrier.current;
     if (!r || r->reading != READING_CONTENT || request_is_answered(r))
-        return h2_block_discard(s, lines);
+        return h2_block_ignore_trailers(s, stream, lines, ends);
     skua_field *fields = arena_alloc(&r->memory, r->head.limits->fields_max * sizeof(skua_field));
-    if (!fields) return h2_block_refuse(s, stream->carrier.number, lines, H2_INTERNAL_ERROR, "");
+    if (!fields) return h2_block_starve(s, lines);
     fault why = h2_block_read_trailers(s, r, fields, lines);
     if (!why.status && !ends)
         why = h2_stream_fault(H2_PROTOCOL_ERROR, "trailers that do not end the stream");

@@ -102,20 +102,27 @@ static void h2_content_finish(h2_stream *stream)
     h2_stream_exit(stream);
 }
 
-// Whether its end is news for anybody: that of a tunnel is, once somebody reads it.
-static bool h2_content_is_awaited(const skua_request *r)
+// Octets that come behind the answer are not counted.
+static bool h2_content_is_missing(const h2_stream *stream)
 {
+    const skua_request *r = stream->carrier.current;
+    return r->reading == READING_CONTENT && r->head.content == HEAD_CONTENT_LENGTH &&
+           stream->content_left > 0;
+}
+
+// Whether its end is news for anybody: that of a tunnel is, once somebody reads it.
+static bool h2_content_is_awaited(const h2_stream *stream)
+{
+    const skua_request *r = stream->carrier.current;
+    if (request_is_answered(r) && h2_content_is_missing(stream)) return false;
     return r->reading == READING_CONTENT || (r->reading == READING_TUNNEL && r->reader);
 }
 
 bool h2_content_end(h2_stream *stream)
 {
     stream->peer = H2_HALF_ENDED;
-    const skua_request *r = stream->carrier.current;
-    if (!r || !h2_content_is_awaited(r)) return true;
-    if (r->reading == READING_CONTENT && r->head.content == HEAD_CONTENT_LENGTH &&
-        stream->content_left)
-        return h2_content_malformed(stream);
+    if (!stream->carrier.current || !h2_content_is_awaited(stream)) return true;
+    if (h2_content_is_missing(stream)) return h2_content_malformed(stream);
     if (!stream->in_len) h2_content_finish(stream);
     return true;
 }
@@ -143,9 +150,8 @@ static void h2_content_deliver_kept(h2_stream *stream)
 
 void h2_content_resume(h2_stream *stream)
 {
-    const skua_request *r = stream->carrier.current;
     if (stream->in_len) h2_content_deliver_kept(stream);
-    if (stream->peer == H2_HALF_ENDED && !stream->in_len && h2_content_is_awaited(r))
+    if (stream->peer == H2_HALF_ENDED && !stream->in_len && h2_content_is_awaited(stream))
         h2_content_finish(stream);
     h2_content_credit(stream);
     h2_ending_settle(stream);

@@ -19,7 +19,7 @@
 #include "h2/session.h"
 #include "h2/signal.h"
 
-enum { H2_LOOK_AGAIN = 1 }; // ns: a stream has ended
+enum { H2_LOOK_AGAIN = -1 }; // a stream has ended
 
 // The party that a stream waits for.
 typedef enum h2_awaited {

@@ -310,7 +310,7 @@ static skua_status h2_framing_respond(skua_request *r, const response *given)
     stream->finished = !plan.streamed;
     if (plan.ends || ends) h2_stream_close_self(stream);
     else if (stream->finished && (plan.is_short || !plan.content) && !h2_framing_end(stream))
-        return SKUA_ENOMEM;
+        carrier_break(&stream->carrier); // the head is queued: there is no way back
     bool gets = request_gets_content(r, given->status);
     if (gets && (plan.is_short || !plan.content)) h2_framing_give_back(&given->source);
     return SKUA_OK;
