@@ -52,16 +52,16 @@ static void h2_share_drop(void *user)
     if (release) release(lent_by);
 }
 
-// A segment of which only a part is moved gets a share in place of its release.
-static bool h2_backlog_split(skua_worker *w, out_segment *segment)
+// A segment of which only a part is moved gets a share in place of its release. That takes memory,
+// so it happens before a frame is begun.
+bool h2_backlog_split(h2_stream *stream, size_t octets)
 {
-    if (segment->release == h2_share_drop) {
-        ((h2_share *)segment->user)->frames++;
-        return true;
-    }
-    h2_share *share = counted_alloc(&w->memory, sizeof *share);
+    out_segment *segment = out_segment_at(&stream->backlog->out, 0);
+    bool whole = segment->len <= octets;
+    if (whole || segment->kind == OUT_COPIED || segment->release == h2_share_drop) return true;
+    h2_share *share = counted_alloc(&stream->carrier.session->worker->memory, sizeof *share);
     if (!share) return false;
-    *share = (h2_share){ .frames = 2, .release = segment->release, .user = segment->user };
+    *share = (h2_share){ .frames = 1, .release = segment->release, .user = segment->user };
     segment->release = h2_share_drop;
     segment->user = share;
     return true;
@@ -82,7 +82,7 @@ size_t h2_backlog_move(h2_stream *stream, out_queue *to, size_t octets_max)
     if (segment->kind == OUT_COPIED) {
         octets = h2_backlog_copy(to, segment, octets);
     } else {
-        if (!whole && !h2_backlog_split(stream->carrier.session->worker, segment)) return 0;
+        if (!whole) ((h2_share *)segment->user)->frames++;
         if (segment->kind == OUT_LENT)
             out_lend(to, slice_make(segment->ptr, octets), segment->release, segment->user);
         else out_file(to, segment->file, segment->offset, octets, segment->release, segment->user);

@@ -26,6 +26,9 @@ static inline uint64_t h2_backlog_octets(const h2_stream *stream)
     return stream->backlog ? stream->backlog->out.octets : 0;
 }
 
+// Makes the first segment one of which so many octets can be moved. Returns: false when memory ran out.
+bool h2_backlog_split(h2_stream *stream, size_t octets);
+
 // Moves octets of content, at least one and at most as many as there are, to the end of a queue,
 // which has room for some more segments.
 // Returns: how many were moved, at least one; 0 when memory ran out.

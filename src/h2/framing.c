@@ -456,7 +456,7 @@ bool h2_framing_move(h2_stream *stream)
     bool last = octets == from->octets && stream->finished && !h2_framing_trailers(stream);
     size_t need = H2_HEAD_OCTETS + (first->kind == OUT_COPIED ? octets : 0);
     char *start = out_reserve(&s->out, need, NULL);
-    if (!start) return false;
+    if (!start || !h2_backlog_split(stream, octets)) return false;
     h2_framing_head_of(start, start + H2_HEAD_OCTETS + octets, H2_DATA,
                        last ? H2_FLAG_END_STREAM : 0, stream);
     out_commit(&s->out, H2_HEAD_OCTETS);

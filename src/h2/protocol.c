@@ -177,6 +177,7 @@ static session_fate h2_protocol_fate(session *base)
 {
     h2_session *s = h2_session_of(base);
     if (s->work) h2_ending_release(s);
+    if (s->stage == H2_FAILED && s->streams) h2_ending_streams(s, SKUA_END_ERROR);
     if (s->work && *s->base.link.peer_is_done && s->streams) h2_protocol_end_left(s);
     if (!h2_protocol_is_idle(s)) return SESSION_GOES_ON;
     if (s->stage >= H2_LEAVES || s->peer_over) return SESSION_ENDS;
