@@ -83,6 +83,7 @@ static bool h2_protocol_received(session *base, const char *octets, size_t len)
     s->base.idles = false;
     s->heard_ns = s->base.worker->loop.now_ns;
     s->pinged = false;
+    if (s->base.worker->disk.draining) h2_ending_warn(s); // it was idle when draining began
     h2_input_take(s, octets, len);
     h2_signal_credit_all(s);
     h2_schedule_fill(s);

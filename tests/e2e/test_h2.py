@@ -2,6 +2,7 @@
 """HTTP/2, frame by frame: RFC 9113, and what the public interface means there."""
 
 import struct
+import threading
 import time
 
 import pytest
@@ -589,6 +590,73 @@ def test_drain(launch_rules):
     assert last in (upload, late) and code == NO_ERROR
     assert client.ended()
     rules.judge_end()
+
+
+def test_drain_under_load(launch_rules):
+    """No request fails of a client that heeds GOAWAY: each is answered, or it is known that it was not taken."""
+    rules = launch_rules()
+    faults, counts = [], []
+
+    def work():
+        try:
+            with Client(rules) as client:
+                client.credit(0, 1 << 30)
+                counts.append(until_drained(client))
+        except BaseException as fault:
+            faults.append(fault)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    time.sleep(0.3)
+    rules.signal()
+    for thread in threads:
+        thread.join()
+    assert not faults and min(counts) > 10
+    rules.judge_end()
+
+
+def until_drained(client):
+    """Ten requests at a time, until it is said that no more are taken. Returns how many were answered."""
+    count, last = 0, MOST
+    while last == MOST:
+        for stream in [client.open(f"/pull/{i * 1000}") for i in range(10)]:
+            while stream <= last:
+                found = client.until(lambda f: f.kind == GOAWAY or (f.stream == stream and f.ends))
+                if found.ends:
+                    count += 1
+                    break
+                last = struct.unpack(">I", found.payload[:4])[0]
+        client.kept.clear()
+    return count
+
+
+def test_close_ends_the_connection_behind_the_others(client):
+    """GOAWAY is for the streams that come: those that are open finish."""
+    client.credit(0, 1 << 20)
+    upload, slow = client.open("/collect", method="POST", ends=False), client.open("/pull/300000")
+    assert client.get("/closing/1000").content == b"x" * 1000
+    last, code, _ = client.goaway()
+    assert (last, code) == (client.last, NO_ERROR)
+    client.open("/")  # is not taken
+    client.data(upload, b"abc", ends=True)
+    assert client.response(upload).content == b"abc"
+    assert len(client.response(slow).content) == 300_000
+    assert client.ended()
+
+
+def test_the_server_asks_whether_a_quiet_client_is_there(launch_rules):
+    rules = launch_rules("stall_timeout_ns=300000000")
+    with Client(rules) as client:
+        stream = client.open("/watched-silent")
+        for _ in range(4):
+            assert len(client.until(lambda f: f.kind == PING).payload) == 8
+        client.cancel(stream)
+        assert client.get().status == 200
+    with Client(rules, answers=False) as client:
+        client.send(frame(SETTINGS, ACK))
+        client.open("/watched-silent")
+        assert client.ended()
 
 
 def test_an_idle_connection_is_told_before_it_is_closed(launch_rules):

@@ -171,6 +171,13 @@ static void answer_aborted(skua_request *request, void *user)
     must(skua_respond_pull(request, 200, "text/plain", -1, aborting_pull, src));
 }
 
+// GET /closing/{n}: n octets, and the connection ends behind them.
+static void answer_closing(skua_request *request, void *user)
+{
+    skua_request_close(request);
+    answer_pull(request, user);
+}
+
 // GET /nap: after half a second in which the worker does nothing else.
 static void answer_nap(skua_request *request, void *user)
 {
@@ -453,6 +460,7 @@ static const struct {
     { "GET /short/{n}", answer_short },
     { "GET /long/{n}", answer_long },
     { "GET /aborted/{n}", answer_aborted },
+    { "GET /closing/{n}", answer_closing },
     { "GET /nap", answer_nap },
     { "GET /kept/{text}", answer_kept },
     { "GET /kept", answer_kept_text },
