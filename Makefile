@@ -186,6 +186,7 @@ test-all: test
 	@$(MAKE) --no-print-directory cross
 	@$(MAKE) --no-print-directory tls-libraries tls-scan
 	@SKUA_BACKEND=other $(PYTEST_MANY) tests/e2e
+	@$(MAKE) --no-print-directory build/single/.built build/kqueue/.built
 	@for transport in tls tls-openssl tls-1.2; do \
 	    SKUA_TRANSPORT=$$transport $(PYTEST_MANY) tests/e2e || exit 1; \
 	    SKUA_TRANSPORT=$$transport SKUA_BACKEND=other $(PYTEST_MANY) tests/e2e || exit 1; \
@@ -198,7 +199,6 @@ test-all: test
 	    SKUA_TRANSPORT=$$transport $(PYTEST_MANY) $(H2_TESTS:%=tests/e2e/test_%.py) || exit 1; \
 	    SKUA_TRANSPORT=$$transport SKUA_BACKEND=other $(PYTEST_MANY) $(H2_TESTS:%=tests/e2e/test_%.py) || exit 1; \
 	done
-	@$(MAKE) --no-print-directory build/single/.built build/kqueue/.built
 	@ctest --test-dir build/single --output-on-failure -j $(JOBS) --no-tests=error
 	@ctest --test-dir build/kqueue --output-on-failure -j $(JOBS) --no-tests=error
 	@SKUA_BUILD=build/kqueue SKUA_BACKEND=kqueue $(PYTEST_MANY) tests/e2e/test_files.py tests/e2e/test_deadlines.py
