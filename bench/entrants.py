@@ -68,6 +68,8 @@ def content_of(octets):
 class Entrant:
     kind = "peer"
     role = ""
+    speaks_http2 = False
+    over_http1 = False  # where everyone else is asked over HTTP/2
 
     def __init__(self, name):
         self.name = name
@@ -157,6 +159,7 @@ def default_head(workload):
 
 class Skua(Entrant):
     kind = "skua"
+    speaks_http2 = True
 
     def __init__(self, place, backend=None, library=None):
         super().__init__(f"Skua on {backend}" if backend else f"Skua with {library}" if library else "Skua")
@@ -210,6 +213,7 @@ class Packaged(Entrant):
 
 class Nginx(Packaged):
     command = "nginx"
+    speaks_http2 = True
 
     def argv(self, workload, place, port):
         folder = place.path("nginx")
@@ -240,7 +244,7 @@ http {{
     open_file_cache max=1000 inactive=60s;
     default_type application/octet-stream;
     server {{
-        listen 127.0.0.1:{port} backlog=4096 deferred{tls[0]};
+        listen 127.0.0.1:{port} backlog=4096 deferred{tls[0]}{" http2" if workload.http2 else ""};
 {tls[1]}
         root {place.www};
         location = / {{ default_type text/plain; return 200 "Hello, World!"; }}
@@ -253,6 +257,7 @@ http {{
 
 class H2o(Packaged):
     command = "h2o"
+    speaks_http2 = True
 
     def argv(self, workload, place, port):
         tls = f"""
@@ -278,6 +283,20 @@ hosts:
         file.dir: {place.www}
 """)
         return [self.program, "-c", path]
+
+
+class Nghttpd(Packaged):
+    """It speaks nothing but HTTP/2, and answers hello from a file."""
+
+    command = "nghttpd"
+    speaks_http2 = True
+
+    def argv(self, workload, place, port):
+        if not workload.http2:
+            return None
+        place.write("www/index.html", workloads.HELLO)  # its only name for "/"
+        pair = [place.key, place.certificate] if workload.tls else []
+        return [self.program, "-a", "127.0.0.1", "-d", place.www, "-n", 1, *([] if pair else ["--no-tls"]), port, *pair]
 
 
 class Lighttpd(Packaged):
@@ -434,5 +453,5 @@ def everyone(place, backends=(), libraries=None):
             + [TlsCeiling(way, place) for way in RECORDS_OF]
             + [Skua(place)] + [Skua(place, backend) for backend in backends]
             + [Skua(Place(build, place.folder), library=name) for name, build in (libraries or {}).items()]
-            + [Nginx(), H2o(), Lighttpd(), Haproxy(), Caddy(), GoHello("Go net/http", place), HyperHello("hyper", place),
+            + [Nginx(), H2o(), Nghttpd(), Lighttpd(), Haproxy(), Caddy(), GoHello("Go net/http", place), HyperHello("hyper", place),
                UWebSocketsHello("uWebSockets", place)])

@@ -8,9 +8,18 @@ import re
 import subprocess
 import sys
 
+import http2
 import processes
 
 ERRORS_OF_CLIENT = ("connect_errors", "read_errors", "write_errors", "closed", "wrong_answers", "timeouts")
+
+
+def time_of_child(process):
+    """Waits for a client whose output has ended. Returns its CPU time in nanoseconds."""
+    process.stdout.close()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return int((usage.ru_utime + usage.ru_stime) * 1e9)
 
 
 def run_to_end(argv):
@@ -18,10 +27,7 @@ def run_to_end(argv):
     process = subprocess.Popen(processes.pinned(processes.CLIENT_CORE, argv), stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     output = process.stdout.read().decode(errors="replace")
-    process.stdout.close()
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    return output, int((usage.ru_utime + usage.ru_stime) * 1e9)
+    return output, time_of_child(process)
 
 
 def number_after(pattern, text, otherwise=0):
@@ -81,7 +87,7 @@ class Loads:
 
     def run(self, workload, server):
         """One round. Returns requests, seconds, errors (by kind), CPU times and latency where known."""
-        runners = {"wrk": self.wrk, "ab": self.ab, "own": self.own, "idle": self.idle, "bursts": self.bursts}
+        runners = {"wrk": self.wrk, "ab": self.ab, "h2load": self.h2load, "own": self.own, "idle": self.idle, "bursts": self.bursts}
         return runners[workload.client](workload, server)
 
     def warm_up(self, workload, server):
@@ -126,6 +132,28 @@ class Loads:
         output, client_ns = run_to_end(self.ab_argv(workload, server, self.closing_requests))
         server_ns = server.cpu_ns() - before
         return {**ab_figures(output, self.closing_requests), "server_ns": server_ns, "client_ns": client_ns}
+
+    # ---- h2load ----
+
+    def h2load(self, workload, server):
+        """The clock runs from when it says that its warming up is over."""
+        seconds = max(self.seconds, workload.seconds_min)
+        argv = http2.timed_argv(workload, server, seconds)
+        client = subprocess.Popen(processes.pinned(processes.CLIENT_CORE, argv), stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        output, marks, client_before = [], {}, 0
+        for line in client.stdout:
+            output.append(line)
+            for mark in (http2.BEGINS, http2.ENDS):
+                if line.startswith(mark):
+                    marks[mark] = server.cpu_ns()
+                    client_before = processes.cpu_ns(client.pid) if mark == http2.BEGINS else client_before
+        client_ns = time_of_child(client) - client_before
+        if len(marks) < 2:
+            return {"requests": 0, "errors": {"h2load": 1}, "server_ns": 0, "client_ns": 0}
+        found = http2.figures_of("".join(output))
+        return {"requests": found["requests"], "per_second": found["requests"] / seconds, "errors": found["errors"],
+                "server_ns": marks[http2.ENDS] - marks[http2.BEGINS], "client_ns": client_ns}
 
     # ---- bursts.py ----
 

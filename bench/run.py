@@ -14,7 +14,7 @@ import sys
 
 import chart
 import entrants
-import figures
+import http2
 import loads
 import probe
 import processes
@@ -51,6 +51,11 @@ def chosen_workloads(options):
     return [w for w in workloads.WORKLOADS if w.name in names]
 
 
+def tools_of(workload):
+    """Programs of others that it needs."""
+    return ({workload.client} & {"wrk", "ab"}) | set(http2.TOOLS if workload.http2 else ())
+
+
 def chosen_entrants(options, place):
     libraries = dict(given.split("=", 1) for given in options.libraries.split(",") if given)
     everyone = entrants.everyone(place, [name for name in options.backends.split(",") if name], libraries)
@@ -66,20 +71,27 @@ def chosen_entrants(options, place):
 def start(entrant, workload, place):
     """Starts an entrant and checks its answers. Returns the server, or None where it has no part in this."""
     port = processes.free_port()
-    argv = entrant.argv(workload, place, port)
+    argv = entrant.argv(workload, place, port) if entrant.speaks_http2 or not workload.http2 else None
     if argv is None:
         return None
     server = processes.Server(argv, port, place.path(f"{entrant.name.replace(' ', '-').replace('/', '-')}.log"))
     try:
         expected = entrants.content_of(workload.octets) if workload.is_file else workloads.HELLO
-        tls = place.certificate if workload.tls else None
-        server.answer_octets = probe.check(workload, port, expected, tls)
-        server.head = probe.fetch(workload, port, tls)[0]
+        server.over_http1 = entrant.over_http1
+        server.answer_octets, server.head = answer_of(workload, server, expected, place)
         server.backend = entrant.backend_of(server.words())
     except Exception:
         server.stop()
         raise
     return server
+
+
+def answer_of(workload, server, expected, place):
+    """Octets of an answer, and its head, once answers have been checked."""
+    if workload.http2:
+        return http2.check(workload, server, expected, place.certificate)
+    tls = place.certificate if workload.tls else None
+    return probe.check(workload, server.port, expected, tls), probe.fetch(workload, server.port, tls)[0]
 
 
 def start_all(crowd, workload, place, skipped):
@@ -199,7 +211,7 @@ def setting(path):
 
 def machine(limit):
     versions = {"nginx": ["nginx", "-v"], "h2o": ["h2o", "-v"], "lighttpd": ["lighttpd", "-v"], "haproxy": ["haproxy", "-v"], "openssl": ["openssl", "version"],
-                 "caddy": ["caddy", "version"],
+                 "caddy": ["caddy", "version"], "nghttpd": ["nghttpd", "--version"],
                 "go": ["go", "version"], "cargo": ["cargo", "--version"], "cc": ["cc", "--version"]}
     return {
         "processor": processor(), "cores": os.cpu_count(), "kernel": platform.release(),
@@ -224,10 +236,10 @@ def main():
 def run(options):
     limit = processes.raise_descriptor_limit()
     wanted = chosen_workloads(options)
-    for tool in sorted({w.client for w in wanted} & {"wrk", "ab"}):
+    for tool in sorted(set().union(*(tools_of(w) for w in wanted))):
         if not shutil.which(tool):
             print(f"bench: {tool} is not installed; its workloads are left out")
-            wanted = [w for w in wanted if w.client != tool]
+            wanted = [w for w in wanted if tool not in tools_of(w)]
     place = entrants.Place(options.build, os.path.join(ROOT, "build", "bench"))
     crowd = chosen_entrants(options, place)
     missing = {entrant.name: entrant.missing for entrant in crowd if entrant.missing}

@@ -25,7 +25,7 @@ BROWSER_FIELDS = [
 class Workload:
     name: str
     title: str
-    client: str                     # "wrk", "ab", "own" (client.c), "idle" or "bursts" (bursts.py)
+    client: str                     # "wrk", "ab", "h2load", "own" (client.c), "idle" or "bursts" (bursts.py)
     connections: int
     octets: int = len(HELLO)        # of content
     fields: list = field(default_factory=list)
@@ -43,6 +43,8 @@ class Workload:
     ratios_with: dict = field(default_factory=dict)  # by a TLS library that Skua was built with: the same
     octets_target: Optional[float] = None  # of an idle connection
     tls: bool = False               # TLS 1.3, TLS_AES_128_GCM_SHA256, X25519
+    http2: bool = False             # over TLS by ALPN, in the clear by prior knowledge
+    streams: int = 1                # at a time on each connection, of HTTP/2
     settled: int = 0                # idle connections that are there before those that are counted
 
     @property
@@ -100,6 +102,10 @@ WORKLOADS = [
              ratio_target=1.08, below_peers=True, ratios_to={"nginx": 0.60, "h2o": 0.85}),
     # More of them would not fit beside the client's own in the memory of a small machine.
     Workload("tls-idle", "Memory per idle connection, TLS 1.3", "idle", 8000, tls=True, settled=1500, octets_target=640),
+    Workload("h2c-hello", "HTTP/2 in the clear, hello, 50 connections of 32 streams", "h2load", 50, http2=True, streams=32,
+             ceilings=()),
+    Workload("h2-hello", "HTTP/2, hello, 50 connections of 32 streams", "h2load", 50, http2=True, streams=32, tls=True, ceilings=(),
+             ratios_to={"h2o": 0.5}),
 ]
 
 QUICK = ("hello", "pipelined", "close", "file-4k", "file-100k")

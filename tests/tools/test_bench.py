@@ -20,6 +20,7 @@ RELEASE = ROOT / "build/release"
 sys.path.insert(0, str(ROOT / "bench"))
 import chart  # noqa: E402  (the bench is no package)
 import entrants  # noqa: E402
+import http2  # noqa: E402
 import loads  # noqa: E402
 import report  # noqa: E402
 import seeds  # noqa: E402
@@ -41,6 +42,12 @@ WRK = """
   401234 requests in 2.00s, 57.00MB read
   Socket errors: connect 7, read 0, write 0, timeout 12
 Requests/sec: 200617.00
+"""
+H2LOAD = """
+finished in 1.50s, 190256.00 req/s, 7.62MB/s
+requests: 190256 total, 190256 started, 190250 done, 190247 succeeded, 9 failed, 6 errored, 2 timeout
+status codes: 190247 2xx, 1 3xx, 2 4xx, 0 5xx
+traffic: 7.62MB (7990867) total, 3.89MB (4077866) headers (space savings 93.71%), 4.60MB (4818528) data
 """
 
 
@@ -129,6 +136,46 @@ def test_wrk_is_read():
     assert loads.wrk_figures(WRK) == {
         "requests": 401234, "per_second": 200617, "errors": {"connect": 7, "timeout": 12}, "p50_ms": 0.812, "p99_ms": 2.5,
     }
+
+
+def test_h2load_is_read():
+    assert http2.figures_of(H2LOAD) == {
+        "requests": 190247, "errors": {"failed": 9, "timeout": 2, "not 2xx": 3}, "octets": 7990867, "content_octets": 4818528,
+    }
+    assert http2.figures_of("")["requests"] == 0
+
+
+@pytest.fixture(params=[False, True], ids=["h2c", "h2"])
+def over_http2(request, tmp_path):
+    """A workload over HTTP/2, a server that does it, and where it lies."""
+    if not (RELEASE / "bench_ceiling_tls").exists() or not http2.is_installed():
+        pytest.skip("the bench is not built with TLS, or h2load and curl are not installed")
+    place = entrants.Place(RELEASE, str(tmp_path))
+    workload = Workload("h2", "HTTP/2", "h2load", 4, http2=True, streams=8, tls=request.param)
+    port = free_port()
+    server = Server([str(word) for word in entrants.Skua(place).argv(workload, place, port)], ("127.0.0.1", port))
+    server.cpu_ns = lambda: time.process_time_ns()
+    server.over_http1 = False
+    yield workload, server, place
+    server.stop()
+
+
+def test_a_load_over_http2(over_http2):
+    workload, server, place = over_http2
+    octets, head = http2.check(workload, server, b"Hello, World!", place.certificate)
+    assert octets > 9 + 9 + 13 and head.startswith(b"HTTP/2 200")
+    found = loads.Loads(place.folder, None, 1, 0).run(workload, server)
+    assert found["errors"] == {} and found["requests"] > 32 and found["client_ns"] > 0
+
+
+def test_wrong_answers_over_http2_are_found(over_http2):
+    workload, server, place = over_http2
+    with pytest.raises(RuntimeError, match="content"):
+        http2.check(workload, server, b"Hello, world!", place.certificate)
+    with pytest.raises(RuntimeError, match="13.0 octets an answer, not 14"):
+        http2.load_once(dataclasses.replace(workload, octets=14), server)
+    server.over_http1 = True
+    assert http2.fetch(workload, server, place.certificate)[:2] == ("1.1", "200")
 
 
 def test_seeds_show_medians_and_every_error():
