@@ -196,6 +196,19 @@ class Skua(Entrant):
         return (found.group(1) or found.group(2)) if found else None
 
 
+class SkuaOverHttp1(Skua):
+    """Beside everyone that is asked over HTTP/2, by the same client."""
+
+    over_http1 = True
+
+    def __init__(self, place):
+        super().__init__(place)
+        self.name, self.kind = "Skua over HTTP/1", "peer"
+
+    def argv(self, workload, place, port):
+        return super().argv(workload, place, port) if workload.beside_http1 else None
+
+
 # ---- Peers from the distribution ----
 
 
@@ -377,6 +390,8 @@ class Built(Entrant):
     """A hello of ours on somebody else's library."""
 
     toolchain = None
+    files_option = None  # where it serves files over HTTP/2 too
+    http2_option = None
 
     def __init__(self, name, place):
         super().__init__(name)
@@ -393,10 +408,17 @@ class Built(Entrant):
     def build(self, tool, place):
         raise NotImplementedError
 
+    @property
+    def speaks_http2(self):
+        return self.http2_option is not None
+
     def argv(self, workload, place, port):
-        if workload.is_file:
+        if workload.is_file and not workload.http2:
             return None
-        return [self.program, port, *([place.certificate, place.key] if workload.tls else [])]
+        if workload.is_file and not self.files_option:
+            raise RuntimeError("its program answers hello alone")
+        options = [self.http2_option] * workload.http2 + [self.files_option, place.www] * workload.is_file
+        return [self.program, *options, port, *([place.certificate, place.key] if workload.tls else [])]
 
 
 def build_quietly(argv, folder):
@@ -406,6 +428,8 @@ def build_quietly(argv, folder):
 
 class GoHello(Built):
     toolchain = "go"
+    files_option = "-files"
+    http2_option = "-http2"
 
     def build(self, tool, place):
         path = place.path("hello-go")
@@ -415,6 +439,7 @@ class GoHello(Built):
 
 class HyperHello(Built):
     toolchain = "cargo"
+    http2_option = "--http2"
 
     def build(self, tool, place):
         target = place.path("hello-hyper")
@@ -451,7 +476,7 @@ def everyone(place, backends=(), libraries=None):
     ways = sorted({way for workload in workloads.WORKLOADS for way in workload.ceilings if not workload.tls})
     return ([Ceiling(interface, way, place) for interface in PROGRAM_OF for way in ways]
             + [TlsCeiling(way, place) for way in RECORDS_OF]
-            + [Skua(place)] + [Skua(place, backend) for backend in backends]
+            + [Skua(place), SkuaOverHttp1(place)] + [Skua(place, backend) for backend in backends]
             + [Skua(Place(build, place.folder), library=name) for name, build in (libraries or {}).items()]
             + [Nginx(), H2o(), Nghttpd(), Lighttpd(), Haproxy(), Caddy(), GoHello("Go net/http", place), HyperHello("hyper", place),
                UWebSocketsHello("uWebSockets", place)])

@@ -45,6 +45,7 @@ class Workload:
     tls: bool = False               # TLS 1.3, TLS_AES_128_GCM_SHA256, X25519
     http2: bool = False             # over TLS by ALPN, in the clear by prior knowledge
     streams: int = 1                # at a time on each connection, of HTTP/2
+    beside_http1: bool = False      # Skua over HTTP/1 takes part too
     settled: int = 0                # idle connections that are there before those that are counted
 
     @property
@@ -106,6 +107,12 @@ WORKLOADS = [
              ceilings=()),
     Workload("h2-hello", "HTTP/2, hello, 50 connections of 32 streams", "h2load", 50, http2=True, streams=32, tls=True, ceilings=(),
              ratios_to={"h2o": 0.5}),
+    Workload("h2-file-4k", "HTTP/2, 4 KiB file, 50 connections of 32 streams", "h2load", 50, octets=4096, http2=True, streams=32,
+             tls=True, ceilings=(), ratios_to={"h2o": 0.6}),
+    Workload("h2-file-100k", "HTTP/2, 100 KiB file, 50 connections of 8 streams", "h2load", 50, octets=102400, http2=True, streams=8,
+             tls=True, ceilings=(), ratios_to={"h2o": 0.8}),
+    Workload("h2-many", "HTTP/2, hello, 1,000 connections of one stream", "h2load", 1000, http2=True, tls=True, beside_http1=True,
+             ceilings=(), ratios_to={"Skua over HTTP/1": 1.15}, no_errors=True),
 ]
 
 QUICK = ("hello", "pipelined", "close", "file-4k", "file-100k")

@@ -1,3 +1,3 @@
 module skua/bench/hello
 
-go 1.19
+go 1.24

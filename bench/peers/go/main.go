@@ -1,37 +1,54 @@
 // SPDX-License-Identifier: MIT
 //
-// A peer for the bench: hello by Go's net/http, on one core. With a certificate and a key it speaks TLS.
+// A peer for the bench: hello, or the files of a folder, by Go's net/http, on one core. With a certificate and a key it
+// speaks TLS.
 package main
 
 import (
-	"crypto/tls"
+	"flag"
 	"log"
 	"net/http"
-	"os"
 	"runtime"
 )
 
-func main() {
-	if len(os.Args) != 2 && len(os.Args) != 4 {
-		log.Fatal("usage: hello PORT [CERTIFICATE KEY]")
+func handler(folder string) http.Handler {
+	if folder != "" {
+		return http.FileServer(http.Dir(folder))
 	}
-	runtime.GOMAXPROCS(1)
 	answer := []byte("Hello, World!")
-	handler := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain")
 		w.Write(answer)
 	})
-	server := &http.Server{
-		Addr:    "127.0.0.1:" + os.Args[1],
-		Handler: handler,
-		// HTTP/1 alone, which is what is measured.
-		TLSNextProto: map[string]func(*http.Server, *tls.Conn, http.Handler){},
-		ErrorLog:     log.New(nothing{}, "", 0),
+}
+
+// Only the version that is measured.
+func protocols(isHTTP2 bool) *http.Protocols {
+	chosen := new(http.Protocols)
+	chosen.SetHTTP1(!isHTTP2)
+	chosen.SetHTTP2(isHTTP2)
+	chosen.SetUnencryptedHTTP2(isHTTP2)
+	return chosen
+}
+
+func main() {
+	isHTTP2 := flag.Bool("http2", false, "HTTP/2 instead of HTTP/1")
+	folder := flag.String("files", "", "serve this folder")
+	flag.Parse()
+	if flag.NArg() != 1 && flag.NArg() != 3 {
+		log.Fatal("usage: hello [-http2] [-files FOLDER] PORT [CERTIFICATE KEY]")
 	}
-	if len(os.Args) == 2 {
+	runtime.GOMAXPROCS(1)
+	server := &http.Server{
+		Addr:      "127.0.0.1:" + flag.Arg(0),
+		Handler:   handler(*folder),
+		Protocols: protocols(*isHTTP2),
+		ErrorLog:  log.New(nothing{}, "", 0),
+	}
+	if flag.NArg() == 1 {
 		log.Fatal(server.ListenAndServe())
 	}
-	log.Fatal(server.ListenAndServeTLS(os.Args[2], os.Args[3]))
+	log.Fatal(server.ListenAndServeTLS(flag.Arg(1), flag.Arg(2)))
 }
 
 // Connections that only knock leave no line behind.
