@@ -2,6 +2,7 @@
 //
 // The answer, the finding of requests, and the serving by plain system calls that ceilings share.
 #include "ceiling.h"
+#include "ceiling_frames.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -79,7 +80,8 @@ static unsigned blank_lines(ceiling_conn *c, const char *octets, size_t len)
 
 void ceiling_count(ceiling_conn *c, const char *octets, size_t len)
 {
-    c->owed += blank_lines(c, octets, len) * the.answer;
+    if (the.is_http2) ceiling_frames_count(c, octets, len);
+    else c->owed += blank_lines(c, octets, len) * the.answer;
 }
 
 // ---- Sending ----
@@ -95,8 +97,15 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-const char *ceiling_owed(const ceiling_conn *c, size_t *len)
+void ceiling_sent(ceiling_conn *c, size_t octets)
 {
+    c->owed -= octets;
+    if (the.is_http2) ceiling_frames_sent(c, octets);
+}
+
+const char *ceiling_owed(ceiling_conn *c, size_t *len)
+{
+    if (the.is_http2) return ceiling_frames_stage(c, len);
     size_t place = place_in_answer(c);
     *len = least(c->owed, the.canned_octets - place);
     return the.canned + place;
@@ -104,7 +113,7 @@ const char *ceiling_owed(const ceiling_conn *c, size_t *len)
 
 // Before a close the last octets wait (MSG_MORE) for the FIN and leave in one segment with it: a
 // fifth less of the server's time than two segments take.
-static ssize_t send_from_memory(int fd, const ceiling_conn *c)
+static ssize_t send_from_memory(int fd, ceiling_conn *c)
 {
     size_t len;
     const char *octets = ceiling_owed(c, &len);
@@ -126,7 +135,7 @@ bool ceiling_send(int fd, ceiling_conn *c)
         ssize_t n = the.by_sendfile ? send_from_file(fd, c) : send_from_memory(fd, c);
         if (n < 0) return errno == EAGAIN;
         if (n == 0) return false;
-        c->owed -= (size_t)n;
+        ceiling_sent(c, (size_t)n);
     }
     return !the.close_after;
 }
@@ -137,6 +146,7 @@ ceiling_conn *ceiling_conn_new(int fd)
 {
     if (fd >= CEILING_CONNS_MAX) ceiling_die("too many connections");
     the.conns[fd] = (ceiling_conn){ 0 };
+    if (the.is_http2) ceiling_frames_begin(&the.conns[fd]);
     return &the.conns[fd];
 }
 
@@ -199,6 +209,17 @@ static void file_read(int fd, char *into, size_t octets)
     }
 }
 
+ceiling_octets ceiling_file_load(const char *path)
+{
+    ceiling_octets whole;
+    int fd = file_open(path, &whole.len);
+    whole.octets = malloc(whole.len + 1);
+    if (!whole.octets) ceiling_die("malloc");
+    file_read(fd, whole.octets, whole.len);
+    close(fd);
+    return whole;
+}
+
 static void answer_load(const char *head_path, const char *file_path)
 {
     size_t content = 0;
@@ -217,11 +238,21 @@ static void answer_load(const char *head_path, const char *file_path)
     close(head);
 }
 
+// In the clear frames go from memory alone.
+static void frames_load(const char *head, const char *first, const char *file)
+{
+    size_t octets;
+    if (!file || the.close_after || (the.by_sendfile && !the.certificate)) ceiling_usage();
+    ceiling_frames_load(first, head, file);
+    the.file = file_open(file, &octets);
+}
+
 void ceiling_usage(void)
 {
     fputs(
         "usage: ceiling_* --port N --head FILE [--file FILE] [--send memory|file] [--step OCTETS] "
         "[--close]\n"
+        "       over HTTP/2: --port N --head BLOCK --first BLOCK --file FILE\n"
         "       ceiling_tls besides: --cert FILE --key FILE --records ready|keyed|openssl\n",
         stderr);
     exit(2);
@@ -230,13 +261,19 @@ void ceiling_usage(void)
 static void options_read(int argc, char **argv)
 {
     static const struct option options[] = {
-        { "port", required_argument, NULL, 'p' },    { "head", required_argument, NULL, 'h' },
-        { "file", required_argument, NULL, 'f' },    { "send", required_argument, NULL, 's' },
-        { "step", required_argument, NULL, 't' },    { "close", no_argument, NULL, 'c' },
-        { "cert", required_argument, NULL, 'C' },    { "key", required_argument, NULL, 'K' },
-        { "records", required_argument, NULL, 'R' }, { NULL, 0, NULL, 0 },
+        { "port", required_argument, NULL, 'p' },
+        { "head", required_argument, NULL, 'h' },
+        { "file", required_argument, NULL, 'f' },
+        { "send", required_argument, NULL, 's' },
+        { "step", required_argument, NULL, 't' },
+        { "close", no_argument, NULL, 'c' },
+        { "cert", required_argument, NULL, 'C' },
+        { "key", required_argument, NULL, 'K' },
+        { "records", required_argument, NULL, 'R' },
+        { "first", required_argument, NULL, 'F' },
+        { NULL, 0, NULL, 0 },
     };
-    const char *head = NULL, *file = NULL;
+    const char *head = NULL, *file = NULL, *first = NULL;
     the.step = SIZE_MAX >> 1;
     for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         switch (option) {
@@ -249,11 +286,14 @@ static void options_read(int argc, char **argv)
         case 'C': the.certificate = optarg; break;
         case 'K': the.key = optarg; break;
         case 'R': the.records = optarg; break;
+        case 'F': first = optarg; break;
         default: ceiling_usage();
         }
     }
     if (!head || !the.port || !the.step || (the.by_sendfile && !file)) ceiling_usage();
-    answer_load(head, file);
+    the.is_http2 = first != NULL;
+    if (!first) answer_load(head, file);
+    else frames_load(head, first, file);
 }
 
 void ceiling_open(int argc, char **argv)

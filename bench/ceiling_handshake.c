@@ -94,6 +94,19 @@ static void keys_derive(tls_keys *keys)
 
 // ---- Handshakes ----
 
+// A client that offers no h2 gets none, and its requests are not found.
+static int protocol_choose(SSL *ssl, const unsigned char **chosen, unsigned char *len,
+                           const unsigned char *offered, unsigned offered_len, void *ctx)
+{
+    static const unsigned char h2[] = { 2, 'h', '2' };
+    (void)ssl;
+    (void)ctx;
+    unsigned char *found = NULL;
+    int result = SSL_select_next_proto(&found, len, h2, sizeof h2, offered, offered_len);
+    *chosen = found;
+    return result == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_NOACK;
+}
+
 // With records of ours there is no ticket, so that the first of them is the first of all.
 void tls_handshakes_prepare(const char *certificate, const char *key, bool has_ticket)
 {
@@ -105,6 +118,7 @@ void tls_handshakes_prepare(const char *certificate, const char *key, bool has_t
     BIO_meth_set_read(handshakes.bio, bio_read);
     BIO_meth_set_ctrl(handshakes.bio, bio_ctrl);
     SSL_CTX_set_session_cache_mode(ssl, SSL_SESS_CACHE_OFF);
+    if (the.is_http2) SSL_CTX_set_alpn_select_cb(ssl, protocol_choose, NULL);
     if (!has_ticket) SSL_CTX_set_keylog_callback(ssl, key_told);
     if (SSL_CTX_set_min_proto_version(ssl, TLS1_3_VERSION) != 1 ||
         SSL_CTX_set_ciphersuites(ssl, "TLS_AES_128_GCM_SHA256") != 1 ||

@@ -2,6 +2,7 @@
 //
 // The ceiling over TLS, on epoll as the one in the clear.
 #include "ceiling_tls.h"
+#include "ceiling_frames.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -92,28 +93,30 @@ static void contents_copy(const char *from, const struct iovec *contents, int co
 }
 
 // How many octets of answers are put into a flight at once, and where they lie in memory: to the end
-// of one answer, where they are read from a file.
-static size_t answers_step(const ceiling_conn *c, const char **from)
+// of one answer, where they are read from a file. Frames lie nowhere, they are put together.
+static size_t answers_step(ceiling_conn *c, const char **from)
 {
     size_t octets;
-    *from = ceiling_owed(c, &octets);
+    if (the.is_http2) octets = ceiling_frames_run(c);
+    else *from = ceiling_owed(c, &octets);
     return least(octets, (size_t)TLS_STEP_RECORDS * TLS_PLAIN_MAX);
 }
 
 static void answers_seal(ceiling_conn *c, tls_conn *t)
 {
     struct iovec contents[TLS_STEP_RECORDS] = { 0 };
-    const char *from;
+    const char *from = NULL;
     size_t octets = answers_step(c, &from);
     char *records = tls_flight_room(t, octets + (TLS_STEP_RECORDS + 1) * TLS_AROUND_OCTETS);
     int count = records_lay_out(records, octets, contents);
-    if (the.by_sendfile) contents_read(c, contents, count);
+    if (the.is_http2) ceiling_frames_put(c, contents, count);
+    else if (the.by_sendfile) contents_read(c, contents, count);
     else contents_copy(from, contents, count);
     for (int i = 0; i < count; i++) {
         char *record = (char *)contents[i].iov_base - TLS_HEADER_OCTETS;
         t->flight->len += tls_record_seal(t, record, contents[i].iov_len);
     }
-    c->owed -= octets;
+    ceiling_sent(c, octets);
     if (t->ends) t->flight->len += tls_record_seal_end(t, t->flight->octets + t->flight->len);
 }
 
@@ -121,19 +124,21 @@ static void answers_write(ceiling_conn *c, tls_conn *t)
 {
     static char staged[TLS_STEP_RECORDS * TLS_PLAIN_MAX];
     struct iovec contents[TLS_STEP_RECORDS] = { { staged, sizeof staged } };
-    const char *from;
+    const char *from = NULL;
     size_t octets = answers_step(c, &from);
     contents->iov_len = octets;
-    if (the.by_sendfile) contents_read(c, contents, 1);
-    if (SSL_write(t->ssl, the.by_sendfile ? staged : from, (int)octets) != (int)octets)
+    if (the.is_http2) ceiling_frames_put(c, contents, 1);
+    else if (the.by_sendfile) contents_read(c, contents, 1);
+    bool is_staged = the.is_http2 || the.by_sendfile;
+    if (SSL_write(t->ssl, is_staged ? staged : from, (int)octets) != (int)octets)
         ceiling_die("SSL_write");
-    c->owed -= octets;
+    ceiling_sent(c, octets);
     if (t->ends) SSL_shutdown(t->ssl);
 }
 
 static void answers_put(ceiling_conn *c, tls_conn *t)
 {
-    const char *from;
+    const char *from = NULL;
     t->ends = the.close_after && c->owed == answers_step(c, &from);
     (t->ssl ? answers_write : answers_seal)(c, t);
 }

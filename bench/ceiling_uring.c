@@ -73,7 +73,7 @@ static void conn_wait_for_room(int fd, ceiling_conn *c)
     c->flags |= CONN_WAITS;
 }
 
-// The octets never change, so the kernel may keep them until it has sent them all.
+// The octets do not change until they were sent, so the kernel may keep them as long.
 static uring_sqe *conn_send(int fd, ceiling_conn *c, ring_kind kind)
 {
     size_t len;
@@ -161,7 +161,7 @@ static void on_received(ceiling_conn *c, const uring_cqe *cqe)
 static void on_sent(int fd, ceiling_conn *c, const uring_cqe *cqe)
 {
     c->flags &= (unsigned char)~CONN_SENDS;
-    if (cqe->res > 0) c->owed -= (size_t)cqe->res;
+    if (cqe->res > 0) ceiling_sent(c, (size_t)cqe->res);
     else conn_end(fd, c);
 }
 

@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 
+import http2
 import workloads
 
 BENCH = os.path.dirname(os.path.abspath(__file__))
@@ -93,6 +94,7 @@ class Ceiling(Entrant):
     """The loop without HTTP. head: the octets it sends before the content, Skua's own where it runs."""
 
     kind = "ceiling"
+    speaks_http2 = True
 
     def __init__(self, interface, way, place):
         super().__init__(f"ceiling, {interface}" + (" by sendfile" if way == "sendfile" else ""))
@@ -108,6 +110,8 @@ class Ceiling(Entrant):
         return self.argv_of(workload, place, port, self.way == "sendfile")
 
     def argv_of(self, workload, place, port, by_file):
+        if workload.http2:
+            return self.argv_http2(workload, place, port) + (["--send", "file"] if by_file else [])
         head = self.head + (b"" if workload.is_file else workloads.HELLO)
         argv = [self.program, "--port", port, "--head", place.write(f"{workload.name}.head", head)]
         if workload.is_file:
@@ -115,6 +119,12 @@ class Ceiling(Entrant):
         if by_file:
             argv += ["--send", "file"]
         return argv + (["--close"] if workload.close else [])
+
+    def argv_http2(self, workload, place, port):
+        first, again = http2.blocks_of(self.head)
+        content = f"{workload.octets}.bin" if workload.is_file else "hello.txt"
+        return [self.program, "--port", port, "--first", place.write(f"{workload.name}.first", first),
+                "--head", place.write(f"{workload.name}.head", again), "--file", os.path.join(place.www, content)]
 
 
 # Ways to protect octets, and what the program calls them.

@@ -69,6 +69,31 @@ def figures_of(output):
     }
 
 
+# ---- What the ceilings answer ----
+
+# The names that Skua's heads have, by their numbers in HPACK's static table.
+STATIC_NAMES = {b"accept-ranges": 18, b"cache-control": 24, b"content-length": 28, b"content-type": 31, b"date": 33, b"etag": 34,
+                b"last-modified": 44}
+STATUS_200 = b"\x88"
+FIRST_DYNAMIC = 62
+
+
+def string(octets):
+    return bytes([len(octets)]) + octets
+
+
+def blocks_of(head):
+    """Field blocks with the fields of a head: one that puts them into the client's table, and one that refers to them."""
+    lines = [line.partition(b":") for line in head.split(b"\r\n")[1:] if line]
+    fields = [(name.lower(), value.strip()) for name, _, value in lines if name.lower() != b"connection"]
+    first, again = STATUS_200, STATUS_200
+    for i, (name, value) in enumerate(fields):
+        number = STATIC_NAMES.get(name)
+        first += (bytes([0x40 | number]) if number else b"\x40" + string(name)) + string(value)
+        again += bytes([0x80 | (FIRST_DYNAMIC + len(fields) - 1 - i)])
+    return first, again
+
+
 # ---- Before the clock runs ----
 
 

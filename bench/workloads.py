@@ -104,15 +104,15 @@ WORKLOADS = [
     # More of them would not fit beside the client's own in the memory of a small machine.
     Workload("tls-idle", "Memory per idle connection, TLS 1.3", "idle", 8000, tls=True, settled=1500, octets_target=640),
     Workload("h2c-hello", "HTTP/2 in the clear, hello, 50 connections of 32 streams", "h2load", 50, http2=True, streams=32,
-             ceilings=()),
-    Workload("h2-hello", "HTTP/2, hello, 50 connections of 32 streams", "h2load", 50, http2=True, streams=32, tls=True, ceilings=(),
-             ratios_to={"h2o": 0.5}),
+             ratio_target=2.2),
+    Workload("h2-hello", "HTTP/2, hello, 50 connections of 32 streams", "h2load", 50, http2=True, streams=32, tls=True,
+             ceilings=("ready", "keyed"), ratios_to={"h2o": 0.5}),
     Workload("h2-file-4k", "HTTP/2, 4 KiB file, 50 connections of 32 streams", "h2load", 50, octets=4096, http2=True, streams=32,
-             tls=True, ceilings=(), ratios_to={"h2o": 0.6}),
+             tls=True, ceilings=("ready",), ratios_to={"h2o": 0.6}),
     Workload("h2-file-100k", "HTTP/2, 100 KiB file, 50 connections of 8 streams", "h2load", 50, octets=102400, http2=True, streams=8,
-             tls=True, ceilings=(), ratios_to={"h2o": 0.8}),
+             tls=True, ceilings=("ready", "pread"), ratios_to={"h2o": 0.8}),
     Workload("h2-many", "HTTP/2, hello, 1,000 connections of one stream", "h2load", 1000, http2=True, tls=True, beside_http1=True,
-             ceilings=(), ratios_to={"Skua over HTTP/1": 1.15}, no_errors=True),
+             ceilings=("ready", "keyed"), ratios_to={"Skua over HTTP/1": 1.15}, no_errors=True),
 ]
 
 QUICK = ("hello", "pipelined", "close", "file-4k", "file-100k")

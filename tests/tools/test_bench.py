@@ -145,6 +145,17 @@ def test_h2load_is_read():
     assert http2.figures_of("")["requests"] == 0
 
 
+def test_field_blocks_of_the_ceilings():
+    """The second block refers to what the first has put into the table."""
+    hpack = pytest.importorskip("hpack")
+    head = b"HTTP/2 200 \r\ncontent-length: 13\r\nX-own: a\r\nConnection: close\r\nDate: Sun, 06 Nov 1994\r\n\r\n"
+    first, again = http2.blocks_of(head)
+    decoder = hpack.Decoder()
+    fields = [(":status", "200"), ("content-length", "13"), ("x-own", "a"), ("date", "Sun, 06 Nov 1994")]
+    assert [decoder.decode(block) for block in (first, again, again)] == [fields] * 3
+    assert len(again) == 4
+
+
 @pytest.fixture(params=[False, True], ids=["h2c", "h2"])
 def over_http2(request, tmp_path):
     """A workload over HTTP/2, a server that does it, and where it lies."""

@@ -234,6 +234,83 @@ def test_records_that_come_an_octet_at_a_time(tmp_path, pair, records):
         server.stop()
 
 
+# ---- HTTP/2 ----
+
+FIRST = b"\x88" + b"\x5c\x015"  # content-length into the table
+SETTINGS = bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
+ACK = bytes([0, 0, 0, 4, 1, 0, 0, 0, 0])
+BEGIN = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + SETTINGS + ACK
+BLOCK = b"\x82\x84\x86\x41\x09localhost"
+
+
+def frame(kind, flags, stream, payload):
+    return struct.pack(">I", len(payload))[1:] + bytes([kind, flags]) + struct.pack(">I", stream) + payload
+
+
+def asked(number):
+    """A request and what a client may send beside it."""
+    return frame(1, 5, 2 * number + 1, BLOCK) + frame(8, 0, 0, struct.pack(">I", 100)) + frame(2, 0, 2 * number + 1, b"\0\0\0\0\x10")
+
+
+def answered(number, content):
+    pieces = [content[at:at + 16384] for at in range(0, len(content), 16384)]
+    octets = frame(1, 4, 2 * number + 1, HEAD if number else FIRST)
+    return octets + b"".join(frame(0, piece is pieces[-1], 2 * number + 1, piece) for piece in pieces)
+
+
+@pytest.fixture(params=["memory", "file"])
+def frames(request, ceiling, tmp_path):
+    """frames(content) starts a ceiling over HTTP/2."""
+    (tmp_path / "first").write_bytes(FIRST)
+    protected = request.getfixturevalue("request").node.callspec.params["ceiling"] in RECORDS
+    if request.param == "file" and not protected:
+        pytest.skip("in the clear frames go from memory")
+
+    def start(content):
+        server = ceiling("--first", tmp_path / "first", "--send", request.param, content=content)
+        if protected:
+            server.context.set_alpn_protocols(["h2"])
+        return server
+
+    return start
+
+
+@pytest.mark.parametrize("content", [b"hello", LARGE[:16384], LARGE[:40000]], ids=["small", "a frame", "frames"])
+def test_frames_however_they_come(frames, content):
+    server = frames(content)
+    requests = b"".join(asked(number) for number in range(3))
+    with server.connect() as connection:
+        for octet in BEGIN + requests:
+            connection.sendall(bytes([octet]))
+        wanted = SETTINGS + ACK + b"".join(answered(number, content) for number in range(3))
+        assert receive(connection, len(wanted)) == wanted
+        connection.sendall(b"".join(asked(number) for number in range(3, 40)))
+        wanted = b"".join(answered(number, content) for number in range(3, 40))
+        assert receive(connection, len(wanted)) == wanted
+        assert is_quiet(connection)
+
+
+def test_frames_that_a_socket_cannot_take(frames):
+    """Two more are asked for while the first cannot leave."""
+    server = frames(LARGE)
+    with server.connect() as connection:
+        connection.sendall(BEGIN + asked(0) + asked(1))
+        time.sleep(0.2)
+        connection.sendall(asked(2) + asked(3))
+        wanted = SETTINGS + ACK + b"".join(answered(number, LARGE) for number in range(4))
+        assert receive(connection, len(wanted)) == wanted
+        assert is_quiet(connection)
+
+
+def test_frames_on_a_descriptor_that_comes_again(frames):
+    server = frames(b"hello")
+    for _ in range(3):
+        with server.connect() as connection:
+            connection.sendall(BEGIN + asked(0))
+            wanted = SETTINGS + ACK + answered(0, b"hello")
+            assert receive(connection, len(wanted)) == wanted
+
+
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "aarch64", "riscv64"), reason="the numbers are not known")
 @pytest.mark.parametrize("call", [URING_SETUP, URING_ENTER, URING_REGISTER])
 def test_a_kernel_that_refuses(tmp_path, call):
