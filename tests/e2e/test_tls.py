@@ -18,7 +18,7 @@ import tls
 from certificates import make
 from server import BUILD, eventually, secure
 from tls import certificate, context
-from wire import Connection, posted, request
+from wire import Connection, chunk, request
 
 pytestmark = pytest.mark.in_the_clear("it says for itself how servers are spoken to")
 
@@ -39,6 +39,13 @@ def served(request):
 @pytest.fixture
 def launch_secure(launch):
     return lambda *words, name="secure", **options: launch(partial(secure, name), *words, **options)
+
+
+def noted(server):
+    """The lines that the server "uploads" has noted since it was last asked."""
+    lines = []
+    eventually(lambda: lines.extend(server.get("/told").content.decode().split("\n")[:-1]) or lines)
+    return lines
 
 
 def facts(content):
@@ -444,18 +451,81 @@ def test_a_request_in_the_segment_of_finished(served):
                     got += octets
 
 
-@pytest.mark.parametrize("announced", [False, True])
-def test_an_upload_that_is_cut_off(launch_secure, announced):
-    """With close_notify or without: what has come is not all, and nobody is answered."""
-    server = launch_secure("--workers", "1", name="echo")
-    with connect(server) as client:
-        client.send(posted("/", b"x" * 1000)[:-1])
-        if announced:
-            client.half_close()
-        client.raw.shutdown(socket.SHUT_WR)
-        with contextlib.suppress(ConnectionError):
-            assert b"200" not in client.to_end()
-    assert server.get("/").status == 200
+# ---- Clients that leave ----
+
+
+def client_of(spoken):
+    """How to connect so that this is spoken."""
+    made = context(version=ssl.TLSVersion.TLSv1_2 if spoken == "TLS 1.2" else ssl.TLSVersion.TLSv1_3)
+    made.set_alpn_protocols(["h2" if spoken == "HTTP/2" else "http/1.1"])
+    return {"tls": {"tls": made, "server_name": "localhost"}, "http2": spoken == "HTTP/2"}
+
+
+def leave(client, how):
+    """Sends no more of the session and of the wire, of the wire alone, or breaks it."""
+    if how == "reset":
+        client.reset()
+        return
+    spoken = client.socket if isinstance(client.socket, tls.TlsSocket) else client.socket.raw
+    if how == "close_notify":
+        spoken.shutdown(socket.SHUT_WR)
+    client.raw.shutdown(socket.SHUT_WR)
+
+
+def head_behind_path(framing):
+    return request("", framing, "Content-Type: multipart/form-data; boundary=xYz", method="POST").partition(b" ")[2]
+
+
+LENGTH, CHUNKED = head_behind_path("Content-Length: 1000"), head_behind_path("Transfer-Encoding: chunked")
+CUT_OFF = {
+    "before the content": LENGTH,
+    "in the content": LENGTH + b"x" * 500,
+    "before the last octet": LENGTH + b"x" * 999,
+    "in a chunk's size": CHUNKED + b"5",
+    "in a chunk": CHUNKED + chunk(b"hello") + b"5\r\nhel",
+    "behind a chunk": CHUNKED + chunk(b"hello"),
+    "in the last chunk": CHUNKED + chunk(b"hello") + b"0\r\n",
+    "in the trailers": CHUNKED + chunk(b"hello") + b"0\r\nX: y\r\n",
+}
+READ_BY = {"/limit?n=2000": "lost", "/guarded/collect?n=2000": "closed", "/spool?memory=2000&max=2000": "closed",
+           "/spool?memory=0&max=2000": "closed", "/parts": "failed"}
+
+
+@pytest.fixture(scope="module", params=RECORDS)
+def uploads(request):
+    server = secure("uploads", "--workers", "1", transport=request.param)
+    yield server
+    server.stop()
+
+
+@pytest.mark.parametrize("how", ["close_notify", "FIN"])
+@pytest.mark.parametrize("spoken", ["TLS 1.2", "TLS 1.3", "HTTP/2"])
+@pytest.mark.parametrize("at", CUT_OFF)
+def test_an_upload_that_is_cut_off(uploads, spoken, at, how):
+    """Its reader is told that it is lost, and nobody is answered."""
+    for path, said in READ_BY.items():
+        with uploads.connect(**client_of(spoken)) as client:
+            client.send(b"POST " + path.encode() + CUT_OFF[at])
+            leave(client, how)
+            assert noted(uploads) == [said], path
+            with contextlib.suppress(ConnectionError):
+                assert b"200" not in client.to_end()
+
+
+@pytest.mark.parametrize("how", ["close_notify", "FIN", "reset"])
+@pytest.mark.parametrize("spoken", ["TLS 1.2", "TLS 1.3", "HTTP/2"])
+def test_a_request_that_outlives_its_connection(served, spoken, how):
+    """While on_end runs it is told how it came; a request that is held after that is like one in the clear."""
+    with connect(served, server_name="localhost") as other, served.connect(**client_of(spoken)) as client:
+        client.send(request("/hold"))
+        assert eventually(lambda: other.get("/held").content)
+        leave(client, how)
+        assert eventually(lambda: other.get("/held").content.count(b"\n") == 3)
+        came, ended, later = other.get("/held").content.decode().splitlines()
+        version = "TLSv1.2" if spoken == "TLS 1.2" else "TLSv1.3"
+        assert re.fullmatch(rf"handler https 1 1 {version} \S+ localhost", came)
+        assert ended == came.replace("handler", "end")
+        assert later == "held http 0 0 none none "
 
 
 def test_an_answer_ends_with_close_notify(served):

@@ -46,6 +46,52 @@ static void tell(skua_request *request, void *user)
     must(skua_respond(request, 200, "text/plain", (skua_slice){ text, (size_t)len }));
 }
 
+// GET /hold: never answered. Its request is held, and looked at when the client has left: in on_end,
+// and once more later.
+enum { AFTER_NS = 50000000 }; // when the connection is gone too
+static char held[1024];       // what was found
+
+static void note(const skua_request *request, const char *when)
+{
+    skua_tls_info info = { .version = "none", .cipher = "none" };
+    bool secure = skua_request_tls(request, &info);
+    size_t len = strlen(held);
+    (void)snprintf(held + len, sizeof held - len, "%s %s %d %d %s %s %.*s\n", when,
+                   skua_request_scheme(request), skua_request_is_secure(request), secure,
+                   info.version, info.cipher, (int)info.server_name.len, info.server_name.ptr);
+}
+
+static void look_again(skua_worker *worker, void *user)
+{
+    (void)worker;
+    skua_request *request = user;
+    note(request, "held");
+    skua_request_drop(request);
+}
+
+static void on_held_end(skua_request *request, skua_end how, void *user)
+{
+    (void)how;
+    (void)user;
+    note(request, "end");
+    must(skua_timer_start(skua_request_worker(request), AFTER_NS, 0, look_again, request, NULL));
+}
+
+static void hold(skua_request *request, void *user)
+{
+    (void)user;
+    *held = 0;
+    note(request, "handler");
+    skua_request_hold(request);
+    skua_on_end(request, on_held_end, NULL);
+}
+
+static void tell_held(skua_request *request, void *user)
+{
+    (void)user;
+    must(skua_respond(request, 200, "text/plain", (skua_slice){ held, strlen(held) }));
+}
+
 // GET /hellos: how many have been counted.
 static void tell_hellos(skua_request *request, void *user)
 {
@@ -91,7 +137,8 @@ int main(int argc, char **argv)
         if (strcmp(argv[i], "--tickets") == 0) config.tls.ticket_file = argv[i + 1];
     }
     server = server_with_options(&config, argc, argv);
-    if (skua_route(server, "GET /tls", tell, NULL) ||
+    if (skua_route(server, "GET /tls", tell, NULL) || skua_route(server, "GET /hold", hold, NULL) ||
+        skua_route(server, "GET /held", tell_held, NULL) ||
         skua_route(server, "GET /hellos", tell_hellos, NULL) ||
         skua_route(server, "GET /large", give_much, NULL) ||
         skua_route_blocking(server, "GET /reload", reload, NULL))
