@@ -44,7 +44,10 @@ TOP = """\
 // The tables of RFC 7541, Appendix B. Written by tools/huffman.py; changes belong there.
 
 #include "http/huffman_table.h"
+
+#ifndef SKUA_NO_HTTP2
 """
+END = "\n#endif\n"
 
 
 def codes():
@@ -109,7 +112,7 @@ def text():
         "const uint8_t huffman_long[HUFFMAN_LONG] = {\n" + rows_of([f"0x{s:02x}" for s in symbols], 12) + "};\n",
     ]
     off, on = "// clang-format off\n", "// clang-format on\n"
-    return TOP + "\n" + off + "\n".join(parts) + on
+    return TOP + "\n" + off + "\n".join(parts) + on + END
 
 
 def main():

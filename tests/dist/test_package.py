@@ -226,7 +226,7 @@ def test_compat_header_is_installed(installed, tmp_path):
 #include <skua/compat/httpserver.h>
 int main() { return http_server_init(0, nullptr) ? 0 : 1; }
 """)
-    flags = run(["pkg-config", "--cflags", "--libs", "skua"], env=env).split()
+    flags = run(["pkg-config", "--static", "--cflags", "--libs", "skua"], env=env).split()
     run(["c++", tmp_path / "app.cpp", "-static", *flags, "-o", tmp_path / "app"])
     run([tmp_path / "app"])
 
