@@ -30,8 +30,7 @@ typedef struct h2_worker {
     struct h2_backlog *free_backlogs;
     char *text;           // in which heads are put together; NULL: not needed yet
     int64_t date_from_ns; // date was made for the date_line of then
-    uint8_t date_len, host_len;
-    char host[WORKER_HOST_OCTETS];     // an authority that was found valid
+    uint8_t date_len;
     char date[WORKER_DATE_OCTETS + 3]; // the field as HPACK writes it, without a table
 } h2_worker;
 

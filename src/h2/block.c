@@ -61,20 +61,17 @@ static fault h2_block_discard(h2_session *s, slice lines)
     }
 }
 
-// Reads the fields of a request. *priority: the value of that field.
+// Reads the fields of a request.
 static fault h2_block_read(h2_session *s, h2_head_reader *in, slice lines)
 {
-    hpack_field field;
     hpack_decoder_begin(&s->decoder, lines);
-    for (;;) {
-        switch (hpack_decoder_next(&s->decoder, &field)) {
-        case HPACK_FIELD: h2_head_take(in, &field); break;
-        case HPACK_END: return FAULT_NONE;
-        case HPACK_FAULT: return h2_block_compression_fault(s);
-        case HPACK_NO_MEMORY: return h2_fault(H2_INTERNAL_ERROR, "out of memory");
-        }
-        if (in->list_octets > 2 * in->list_octets_max) return h2_block_size_fault();
+    switch (h2_run_read(&s->work->run, &s->decoder, in)) {
+    case HPACK_FIELD: return h2_block_size_fault();
+    case HPACK_END: return FAULT_NONE;
+    case HPACK_FAULT: return h2_block_compression_fault(s);
+    case HPACK_NO_MEMORY: return h2_fault(H2_INTERNAL_ERROR, "out of memory");
     }
+    return FAULT_NONE;
 }
 
 // ---- Requests ----
@@ -120,15 +117,6 @@ static void h2_block_set_priority(h2_stream *stream, const h2_head_reader *in)
                               h2_priority_read(head_value(in->head, in->text, in->priority - 1u)));
 }
 
-// Hosts that are valid are remembered: there are few.
-static void h2_block_know_host(h2_worker *w, const h2_head_reader *in)
-{
-    slice host = head_value(in->head, in->text, in->head->host - 1u);
-    if (host.len > sizeof w->host || slice_equal(host, in->known_host)) return;
-    w->host_len = (uint8_t)host.len;
-    memcpy(w->host, host.ptr, host.len);
-}
-
 static fault h2_block_begin(h2_stream *stream, h2_head_reader *in, skua_request *r, bool ends)
 {
     fault why = h2_head_end(in, ends);
@@ -145,7 +133,6 @@ static fault h2_block_begin(h2_stream *stream, h2_head_reader *in, skua_request 
         if (ends) stream->peer = H2_HALF_ENDED;
         request_refuse(r, text, why);
     } else {
-        if (r->head.host) h2_block_know_host(&s->base.worker->h2, in);
         h2_block_begin_content(stream, r, in, ends);
         if (!h2_admission_is_full(h2_stream_session(stream))) h2_stream_begin(stream, in->text);
         else if (!h2_admission_wait(stream, in->text)) carrier_break(&stream->carrier);
@@ -177,10 +164,8 @@ static fault h2_block_refuse_stream(h2_session *s, uint32_t number, slice lines)
 static void h2_block_begin_head(const h2_session *s, h2_head_reader *in, skua_request *r,
                                 char *large)
 {
-    const h2_worker *w = &s->base.worker->h2;
     h2_head_begin(in, &r->head, r->memory.at, (size_t)(r->memory.end - r->memory.at), large);
     in->tunnels = h2_config(s)->http2.tunnels;
-    in->known_host = slice_make(w->host, w->host_len);
 }
 
 static fault h2_block_open(h2_session *s, uint32_t number, slice lines, bool ends)
@@ -290,7 +275,7 @@ static fault h2_block_take_trailers(h2_session *s, h2_stream *stream, slice line
 
 // ---- Blocks ----
 
-static fault h2_block_complete(h2_session *s, uint32_t number, slice lines, bool ends)
+fault h2_block_take_whole(h2_session *s, uint32_t number, slice lines, bool ends)
 {
     if (number > s->last_stream) return h2_block_open(s, number, lines, ends);
     h2_stream *stream = h2_stream_find(s, number);
@@ -330,8 +315,8 @@ static fault h2_block_continue(h2_session *s, const h2_frame *frame, slice part)
     fault why = h2_block_add(s, part);
     if (why.status || !(frame->flags & H2_FLAG_END_HEADERS)) return why;
     uint32_t number = s->block_stream;
-    why = h2_block_complete(s, number, slice_make(s->block, s->block_len),
-                            s->block_flags & H2_FLAG_END_STREAM);
+    why = h2_block_take_whole(s, number, slice_make(s->block, s->block_len),
+                              s->block_flags & H2_FLAG_END_STREAM);
     h2_block_forget(s);
     return why;
 }
@@ -343,7 +328,8 @@ fault h2_block_take(h2_session *s, const h2_frame *frame, slice payload)
     if (!h2_unpad(frame, &payload, &depends_on))
         return h2_fault(H2_PROTOCOL_ERROR, "more padding than payload");
     if (frame->flags & H2_FLAG_END_HEADERS) {
-        fault why = h2_block_complete(s, frame->stream, payload, frame->flags & H2_FLAG_END_STREAM);
+        fault why =
+            h2_block_take_whole(s, frame->stream, payload, frame->flags & H2_FLAG_END_STREAM);
         if (why.status || depends_on != frame->stream) return why;
         return h2_stream_fault(H2_PROTOCOL_ERROR, "a stream that depends on itself");
     }

@@ -31,9 +31,7 @@ static void h2_ending_let_leave(h2_stream *stream)
     if (stream->peer == H2_HALF_OPEN) h2_signal_reset(s, stream->carrier.number, H2_NO_ERROR);
     stream->peer = H2_HALF_RESET;
     stream->carrier.current = NULL;
-    h2_stream_uncount(stream);
     h2_limits_good_end(&s->limits);
-    h2_stream_forget_content(stream);
     if (r->retires) h2_ending_take_leave(s);
     content_lost(r);
     if (!request_is_watched(r)) {
@@ -41,6 +39,8 @@ static void h2_ending_let_leave(h2_stream *stream)
         h2_stream_free(stream);
         return;
     }
+    h2_stream_uncount(stream);
+    h2_stream_forget_content(stream);
     r->mark = s->out.total_in;
     stream->leaving = r;
     stream->next_leaving = NULL;

@@ -136,12 +136,17 @@ static char *h2_framing_write_date(skua_worker *w, char *at)
     return at + w->h2.date_len;
 }
 
+static inline char *h2_framing_write_opening(h2_session *s, char *at, int status)
+{
+    at = hpack_encode_begin(&s->encoder, at);
+    at = hpack_encode_status(&s->encoder, at, status);
+    return h2_framing_write_date(s->base.worker, at);
+}
+
 static char *h2_framing_write_head(h2_session *s, const skua_request *r, const response *given,
                                    char *at)
 {
-    at = hpack_encode_begin(&s->encoder, at);
-    at = hpack_encode_status(&s->encoder, at, given->status);
-    at = h2_framing_write_date(r->worker, at);
+    at = h2_framing_write_opening(s, at, given->status);
     if (given->prepared) at = h2_framing_write_prepared(s, at, given->prepared, given->type.len);
     at = h2_framing_write_fields(s, at, r->fields.at, r->fields.count);
     if (given->type.len)
@@ -316,14 +321,39 @@ static skua_status h2_framing_respond(skua_request *r, const response *given)
     return SKUA_OK;
 }
 
+static bool h2_framing_is_usual(const skua_request *r, int status, size_t room, slice content)
+{
+    return content.len && content.len <= RESPONSE_COPY_MAX && room <= BLOCK_OCTETS &&
+           !r->fields.count && !r->trailers && request_gets_content(r, status) &&
+           h2_framing_is_free(h2_stream_of_const(r->carrier), content.len);
+}
+
+// Most responses are a text that leaves with its head, and has no fields but the server's.
 static skua_status h2_framing_respond_copied(skua_request *r, int status, slice type, slice content)
 {
-    return h2_framing_respond(r, &(response){ .status = status,
-                                              .type = type,
-                                              .source = { .kind = SOURCE_COPIED,
-                                                          .octets = content,
-                                                          .length = (int64_t)content.len,
-                                                          .no_length = status == 304 } });
+    h2_session *s = h2_framing_session(r);
+    size_t room = 2 * H2_HEAD_OCTETS + H2_HEAD_AROUND + type.len + content.len;
+    if (!h2_framing_is_usual(r, status, room, content))
+        return h2_framing_respond(r, &(response){ .status = status,
+                                                  .type = type,
+                                                  .source = { .kind = SOURCE_COPIED,
+                                                              .octets = content,
+                                                              .length = (int64_t)content.len,
+                                                              .no_length = status == 304 } });
+    h2_stream *stream = h2_stream_of(r->carrier);
+    char *start = out_reserve(&s->out, room, NULL);
+    if (!start) return SKUA_ENOMEM;
+    char *at = h2_framing_write_opening(s, start + H2_HEAD_OCTETS, status);
+    if (type.len) at = hpack_encode_known(&s->encoder, at, HPACK_STATIC_CONTENT_TYPE, type);
+    at = hpack_encode_length(at, content.len);
+    h2_framing_head_of(start, at, H2_HEADERS, H2_FLAG_END_HEADERS, stream);
+    at = h2_framing_write_short(stream, at, content, true);
+    out_commit(&s->out, (size_t)(at - start));
+    r->mark = s->out.total_in;
+    r->sent_octets = content.len;
+    stream->finished = true;
+    h2_stream_close_self(stream);
+    return SKUA_OK;
 }
 
 // ---- Content that comes in pieces ----

@@ -37,11 +37,15 @@ static void h2_input_fail_stream(h2_session *s, uint32_t number, fault why)
         h2_ending_fail(s, h2_fault(H2_ENHANCE_YOUR_CALM, "too many streams that fail"));
 }
 
-static void h2_input_judge(h2_session *s, uint32_t stream, fault why)
+static void h2_input_blame(h2_session *s, uint32_t stream, fault why)
 {
-    if (!why.status) return;
     if (why.scope == FAULT_CONNECTION) h2_ending_fail(s, why);
     else h2_input_fail_stream(s, stream, why);
+}
+
+static inline void h2_input_judge(h2_session *s, uint32_t stream, fault why)
+{
+    if (why.status) h2_input_blame(s, stream, why);
 }
 
 // ---- Frames of streams ----
@@ -187,9 +191,8 @@ static size_t h2_input_needed(const h2_frame *frame)
 }
 
 // A frame, of which the head has come. Returns: octets that were used; 0: more are needed.
-static size_t h2_input_frame(h2_session *s, const char *octets, size_t len)
+static size_t h2_input_any_frame(h2_session *s, const char *octets, size_t len, h2_frame frame)
 {
-    h2_frame frame = h2_read_head(octets);
     fault why = h2_input_check_order(s, &frame);
     if (!why.status) why = h2_check_head(&frame);
     if (why.status && why.scope == FAULT_CONNECTION) {
@@ -209,6 +212,28 @@ static size_t h2_input_frame(h2_session *s, const char *octets, size_t len)
     else if (h2_input_is_skipped(&frame)) h2_input_begin_skip(s, &frame);
     else h2_input_take_frame(s, &frame, payload);
     return needed;
+}
+
+// Whether a frame is a header block as most are: whole, and nothing can be said against its head.
+static inline bool h2_input_is_plain_block(const h2_session *s, const h2_frame *frame)
+{
+    const unsigned asked = H2_FLAG_END_HEADERS | H2_FLAG_PADDED | H2_FLAG_PRIORITY;
+    return frame->type == H2_HEADERS && (frame->flags & asked) == H2_FLAG_END_HEADERS &&
+           frame->stream && frame->len <= H2_PAYLOAD_OCTETS_MAX && s->peer_settled &&
+           !s->block_stream;
+}
+
+static size_t h2_input_frame(h2_session *s, const char *octets, size_t len)
+{
+    h2_frame frame = h2_read_head(octets);
+    if (h2_input_is_plain_block(s, &frame) && frame.len <= len - H2_HEAD_OCTETS) {
+        h2_input_judge(s, frame.stream,
+                       h2_block_take_whole(s, frame.stream,
+                                           slice_make(octets + H2_HEAD_OCTETS, frame.len),
+                                           frame.flags & H2_FLAG_END_STREAM));
+        return H2_HEAD_OCTETS + frame.len;
+    }
+    return h2_input_any_frame(s, octets, len, frame);
 }
 
 static size_t h2_input_skip(h2_session *s, size_t len)

@@ -16,6 +16,7 @@ bool h2_session_work(h2_session *s)
     else work = counted_alloc(&w->memory, sizeof *work);
     if (!work) return false;
     memset(work, 0, offsetof(h2_work, segments));
+    h2_run_init(&work->run);
     out_init(&s->out, &w->blocks, work->segments, H2_SEGMENTS);
     s->work = work;
     return true;

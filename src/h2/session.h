@@ -13,7 +13,7 @@
 #include "h2/limits.h"
 #include "h2/stream.h"
 #include "http/h2_frame.h"
-#include "http/hpack_decode.h"
+#include "http/h2_run.h"
 #include "http/hpack_encode.h"
 
 #include <stddef.h>
@@ -49,6 +49,7 @@ struct h2_work {
     h2_stream *waiting;                // for their handlers to begin, oldest first
     block *staging;                    // where a source writes; NULL: not taken
     out_segment segments[H2_SEGMENTS]; // of out
+    h2_run run;
 };
 
 // The part of a frame that is awaited.
@@ -105,11 +106,12 @@ struct h2_session {
     uint32_t goaway_stream;                   // the highest that is taken, from H2_LEAVES on
     uint32_t ready_mask;                      // bit u: urgency u has streams that are ready
     uint32_t turn;                            // frames that streams have had
-    uint64_t reset_by_us[H2_REMEMBERED / 64]; // of the last streams: see h2_limits.h
+    uint64_t reset_by_us[H2_REMEMBERED / 64]; // of the last streams: see h2/limits.h
     h2_early *early;                          // streams_max of them; NULL: none has come
     int64_t settings_ns; // when ours were sent that are not acknowledged; 0: all are
     int64_t heard_ns;    // when octets came last
     bool pinged;         // since then, to hear whether the client is still there
+    bool has_reset;      // a stream, ever
     bool settled;        // ours have been acknowledged once
     bool peer_settled;   // the client's first SETTINGS have come
     bool peer_over;      // the peer sends no more

@@ -103,16 +103,18 @@ void h2_signal_reset(h2_session *s, uint32_t stream, h2_code code)
     (void)h2_write32(text, (uint32_t)code);
     h2_signal_send(s, H2_RST_STREAM, 0, stream, slice_make(text, sizeof text));
     *h2_signal_word(s, stream, &bit) |= bit;
+    s->has_reset = true;
 }
 
 void h2_signal_remember(h2_session *s, uint32_t stream)
 {
     uint64_t bit;
     uint32_t passed = (stream - s->last_stream + 1) / 2;
+    s->last_stream = stream;
+    if (!s->has_reset) return; // no bit is set
     if (passed > H2_REMEMBERED) passed = H2_REMEMBERED;
     for (uint32_t i = 0; i < passed; i++)
         *h2_signal_word(s, stream - 2 * i, &bit) &= ~bit;
-    s->last_stream = stream;
 }
 
 // Of streams that were too long ago nothing is known: the doubt is in the client's favour.

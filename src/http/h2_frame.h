@@ -90,7 +90,8 @@ static inline uint32_t h2_read16(const char *at)
 
 static inline uint32_t h2_read32(const char *at)
 {
-    return h2_read16(at) << 16 | h2_read16(at + 2);
+    const unsigned char *p = (const unsigned char *)at;
+    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
 // A number of 31 bits: the bit before it is reserved, and ignored.
@@ -108,13 +109,17 @@ static inline char *h2_write16(char *at, uint32_t n)
 
 static inline char *h2_write32(char *at, uint32_t n)
 {
-    return h2_write16(h2_write16(at, n >> 16), n);
+    at[0] = (char)(n >> 24);
+    at[1] = (char)(n >> 16);
+    at[2] = (char)(n >> 8);
+    at[3] = (char)n;
+    return at + 4;
 }
 
 // at: H2_HEAD_OCTETS.
 static inline h2_frame h2_read_head(const char *at)
 {
-    return (h2_frame){ .len = (uint32_t)(unsigned char)at[0] << 16 | h2_read16(at + 1),
+    return (h2_frame){ .len = h2_read32(at) >> 8,
                        .type = (uint8_t)at[3],
                        .flags = (uint8_t)at[4],
                        .stream = h2_read31(at + 5) };
@@ -123,9 +128,7 @@ static inline h2_frame h2_read_head(const char *at)
 // Writes H2_HEAD_OCTETS. Returns: the octet behind them.
 static inline char *h2_write_head(char *at, h2_frame frame)
 {
-    at[0] = (char)(frame.len >> 16);
-    at = h2_write16(at + 1, frame.len);
-    *at++ = (char)frame.type;
+    at = h2_write32(at, frame.len << 8 | frame.type);
     *at++ = (char)frame.flags;
     return h2_write32(at, frame.stream);
 }

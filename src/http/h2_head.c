@@ -7,9 +7,12 @@
 #ifndef SKUA_NO_HTTP2
 
 #include "base/assert.h"
+#include "base/inline.h"
+#include "http/octets.h"
 #include "http/syntax.h"
 
 enum {
+    H2_SEEN_FIELD = 1 << HPACK_TOKEN_FIELD,
     H2_SEEN_METHOD = 1 << HPACK_TOKEN_METHOD,
     H2_SEEN_SCHEME = 1 << HPACK_TOKEN_SCHEME,
     H2_SEEN_AUTHORITY = 1 << HPACK_TOKEN_AUTHORITY,
@@ -28,11 +31,13 @@ size_t h2_head_room(const head_limits *limits)
 
 void h2_head_begin(h2_head_reader *in, request_head *head, char *text, size_t room, char *large)
 {
+    uint64_t most = h2_list_octets_max(head->limits);
     *in = (h2_head_reader){ .head = head,
                             .text = text,
                             .room = room,
                             .large = large,
-                            .list_octets_max = h2_list_octets_max(head->limits) };
+                            .list_octets_max = most,
+                            .list_fits = room < most ? room : most };
     head->version = 20;
     head->keep_alive = true;
 }
@@ -69,9 +74,20 @@ __attribute__((cold, noinline)) static bool h2_head_grow(h2_head_reader *in, siz
     return true;
 }
 
-static inline bool h2_head_fits(h2_head_reader *in, size_t octets)
+static bool h2_head_fits(h2_head_reader *in, size_t octets)
 {
     return octets <= in->room - in->used || h2_head_grow(in, octets);
+}
+
+// Whether a field fits that has been counted. Every field counts more octets than are kept of it.
+__attribute__((noinline)) static bool h2_head_fits_closely(h2_head_reader *in,
+                                                           const hpack_field *field)
+{
+    size_t kept = field->name.len + field->value.len + H2_HEAD_JOIN_OCTETS;
+    if (in->list_octets > in->list_octets_max || !h2_head_fits(in, kept)) return false;
+    in->list_fits = in->list_octets - kept + in->room - in->used;
+    if (in->list_fits > in->list_octets_max) in->list_fits = in->list_octets_max;
+    return true;
 }
 
 // Returns the offset of the copy. There is room: the list's limit has been looked at.
@@ -79,35 +95,45 @@ static inline uint16_t h2_head_keep(h2_head_reader *in, slice octets)
 {
     size_t at = in->used;
     SKUA_ASSERT(octets.len <= in->room - at);
-    if (octets.len) memcpy(in->text + at, octets.ptr, octets.len);
+    octets_copy(in->text + at, octets);
     in->used = at + octets.len;
     return (uint16_t)at;
 }
 
-static head_field *h2_head_add(h2_head_reader *in, slice name, slice value, field_id id)
+static inline head_field *h2_head_add(h2_head_reader *in, slice name, slice value, field_id id)
 {
     request_head *head = in->head;
     if (head->count == head->limits->fields_max) {
         h2_head_refuse(in, 431, "too many fields");
         return NULL;
     }
+    size_t at = in->used, value_at = at + name.len, end = value_at + value.len;
+    SKUA_ASSERT(end <= in->room);
     head_field *line = &head->fields[head->count++];
-    line->name = h2_head_keep(in, name);
-    line->name_len = (uint16_t)name.len;
-    line->value = h2_head_keep(in, value);
-    line->value_len = (uint16_t)value.len;
-    line->id = (uint16_t)id;
+    octets_copy(in->text + at, name);
+    octets_copy(in->text + value_at, value);
+    in->used = end;
+    *line = (head_field){ .name = (uint16_t)at,
+                          .name_len = (uint16_t)name.len,
+                          .value = (uint16_t)value_at,
+                          .value_len = (uint16_t)value.len,
+                          .id = (uint16_t)id };
     head->seen |= 1u << id & ~(1u << FIELD_OTHER);
     return line;
 }
 
 // ---- Pseudo-fields ----
 
-static void h2_head_take_method(h2_head_reader *in, slice value)
+static inline bool h2_head_is_sound(const hpack_field *field)
+{
+    return field->flags & HPACK_VALUE_IS_SOUND;
+}
+
+static inline void h2_head_take_method(h2_head_reader *in, const hpack_field *field)
 {
     request_head *head = in->head;
-    bool usual = slice_equal(value, SKUA_SLICE("GET")) || slice_equal(value, SKUA_SLICE("POST"));
-    if (!usual && !syntax_is_token(value)) {
+    slice value = field->value;
+    if (!h2_head_is_sound(field)) {
         h2_head_malformed(in, "malformed method");
     } else if (value.len > head->limits->method_octets_max) {
         h2_head_refuse(in, 501, "method too long");
@@ -117,14 +143,15 @@ static void h2_head_take_method(h2_head_reader *in, slice value)
     }
 }
 
-static void h2_head_take_path(h2_head_reader *in, slice value)
+static inline void h2_head_take_path(h2_head_reader *in, const hpack_field *field)
 {
     request_head *head = in->head;
+    slice value = field->value;
     if (value.len == 0) {
         h2_head_malformed(in, "an empty path");
     } else if (value.len > head->limits->target_octets_max) {
         h2_head_refuse(in, 414, "target too long");
-    } else if (value.ptr[0] != '/' && !slice_equal(value, SKUA_SLICE("*"))) {
+    } else if (!h2_head_is_sound(field)) {
         h2_head_refuse(in, 400, "malformed target");
     } else {
         head->target = h2_head_keep(in, value);
@@ -132,44 +159,30 @@ static void h2_head_take_path(h2_head_reader *in, slice value)
     }
 }
 
-static void h2_head_take_scheme(h2_head_reader *in, slice value)
-{
-    if (slice_equal(value, SKUA_SLICE("https")) || slice_equal(value, SKUA_SLICE("http"))) return;
-    if (!slice_equal_nocase(value, SKUA_SLICE("https")) &&
-        !slice_equal_nocase(value, SKUA_SLICE("http")))
-        h2_head_refuse(in, 400, "a scheme that is not served");
-}
-
 // It is kept where Host would be: handlers need not know how it came.
-static void h2_head_take_host(h2_head_reader *in, slice value)
+static inline void h2_head_take_host(h2_head_reader *in, const hpack_field *field)
 {
-    request_head *head = in->head;
-    if (!slice_equal(value, in->known_host) && !syntax_is_host(value)) {
-        h2_head_refuse(in, 400, "malformed Host");
-        return;
-    }
-    head_field *line = h2_head_add(in, SKUA_SLICE("host"), value, FIELD_HOST);
-    if (!line) return;
-    head->host = head->count;
+    if (!h2_head_is_sound(field)) h2_head_refuse(in, 400, "malformed Host");
+    else if (h2_head_add(in, SKUA_SLICE("host"), field->value, FIELD_HOST))
+        in->head->host = in->head->count;
 }
 
-static void h2_head_take_pseudo(h2_head_reader *in, const hpack_field *field)
+static inline void h2_head_take_pseudo(h2_head_reader *in, const hpack_field *field)
 {
     unsigned bit = 1u << field->token;
-    if (in->regular) {
-        h2_head_malformed(in, "a pseudo-field behind others");
-        return;
-    }
-    if (in->seen & bit) {
-        h2_head_malformed(in, "a pseudo-field twice");
+    if (in->seen & (bit | H2_SEEN_FIELD)) {
+        h2_head_malformed(in, in->seen & H2_SEEN_FIELD ? "a pseudo-field behind others"
+                                                       : "a pseudo-field twice");
         return;
     }
     in->seen |= bit;
     switch ((hpack_token)field->token) {
-    case HPACK_TOKEN_METHOD: h2_head_take_method(in, field->value); return;
-    case HPACK_TOKEN_PATH: h2_head_take_path(in, field->value); return;
-    case HPACK_TOKEN_SCHEME: h2_head_take_scheme(in, field->value); return;
-    case HPACK_TOKEN_AUTHORITY: h2_head_take_host(in, field->value); return;
+    case HPACK_TOKEN_METHOD: h2_head_take_method(in, field); return;
+    case HPACK_TOKEN_PATH: h2_head_take_path(in, field); return;
+    case HPACK_TOKEN_SCHEME:
+        if (!h2_head_is_sound(field)) h2_head_refuse(in, 400, "a scheme that is not served");
+        return;
+    case HPACK_TOKEN_AUTHORITY: h2_head_take_host(in, field); return;
     case HPACK_TOKEN_PROTOCOL:
         in->protocol = h2_head_keep(in, field->value);
         in->protocol_len = (uint16_t)field->value.len;
@@ -215,13 +228,14 @@ static void h2_head_take_expect(h2_head_reader *in, slice value)
 }
 
 // Where the authority is stated twice, it must be the same.
-static void h2_head_take_host_line(h2_head_reader *in, slice value)
+static void h2_head_take_host_line(h2_head_reader *in, const hpack_field *field)
 {
     const request_head *head = in->head;
+    slice value = field->value;
     if (in->host_seen) {
         h2_head_malformed(in, "Host repeated");
     } else if (!head->host) {
-        h2_head_take_host(in, value);
+        h2_head_take_host(in, field);
     } else if (!slice_equal_nocase(head_value(head, in->text, head->host - 1u), value)) {
         h2_head_malformed(in, "Host differs from :authority");
     }
@@ -270,16 +284,16 @@ static void h2_head_take_cookie(h2_head_reader *in, slice value)
     line->value_len = (uint16_t)(line->value_len + 2 + value.len);
 }
 
-static void h2_head_take_line(h2_head_reader *in, const hpack_field *field)
+static inline void h2_head_take_line(h2_head_reader *in, const hpack_field *field)
 {
     field_id id = (field_id)field->id;
-    in->regular = true;
+    in->seen |= H2_SEEN_FIELD;
     if (id <= FIELD_TE && h2_head_is_of_connection(field)) {
         h2_head_malformed(in, "a field of HTTP/1's connections");
         return;
     }
     if (id == FIELD_HOST) {
-        h2_head_take_host_line(in, field->value);
+        h2_head_take_host_line(in, field);
     } else if (id == FIELD_COOKIE) {
         h2_head_take_cookie(in, field->value);
     } else {
@@ -291,19 +305,23 @@ static void h2_head_take_line(h2_head_reader *in, const hpack_field *field)
     }
 }
 
+__attribute__((cold, noinline)) static void h2_head_refuse_field(h2_head_reader *in,
+                                                                 const hpack_field *field)
+{
+    if (field->flags & HPACK_IS_TOO_LONG) h2_head_refuse(in, 431, "head too large");
+    else if (!(field->flags & HPACK_NAME_IS_VALID)) h2_head_malformed(in, "malformed field name");
+    else h2_head_malformed(in, "malformed field value");
+}
+
 // After a fault, lines are only counted.
-void h2_head_take(h2_head_reader *in, const hpack_field *field)
+BASE_INLINE_ALWAYS void h2_head_take(h2_head_reader *in, const hpack_field *field)
 {
     in->list_octets += field->octets;
     if (in->fault.status) return;
-    if (field->flags & HPACK_IS_TOO_LONG) {
-        h2_head_refuse(in, 431, "head too large");
-    } else if (!(field->flags & HPACK_NAME_IS_VALID)) {
-        h2_head_malformed(in, "malformed field name");
-    } else if (!(field->flags & HPACK_VALUE_IS_VALID)) {
-        h2_head_malformed(in, "malformed field value");
-    } else if (in->list_octets > in->list_octets_max ||
-               !h2_head_fits(in, field->name.len + field->value.len + H2_HEAD_JOIN_OCTETS)) {
+    const unsigned valid = HPACK_NAME_IS_VALID | HPACK_VALUE_IS_VALID;
+    if ((field->flags & (valid | HPACK_IS_TOO_LONG)) != valid) {
+        h2_head_refuse_field(in, field);
+    } else if (in->list_octets > in->list_fits && !h2_head_fits_closely(in, field)) {
         h2_head_refuse(in, 431, "head too large");
     } else if (field->token == HPACK_TOKEN_FIELD) {
         h2_head_take_line(in, field);

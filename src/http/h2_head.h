@@ -16,14 +16,13 @@ typedef struct h2_head_reader {
     char *text; // where the head's octets go
     size_t room, used;
     char *large;          // room for any head, which they move to when text is full
-    slice known_host;     // an authority that was found valid before; {NULL, 0}: none
     uint64_t list_octets; // of all field lines so far, as they are counted
     uint64_t list_octets_max;
-    uint16_t cookie; // number of the line of cookies plus one; 0: none
-    unsigned seen;   // pseudo-fields: bit 1 << hpack_token
-    bool regular;    // a field line that is no pseudo-field has come
-    bool host_seen;  // a Host line has
-    bool tunnels;    // extended CONNECT is allowed, RFC 8441
+    uint64_t list_fits; // so many fit into text for sure, and are not more than the maximum
+    uint16_t cookie;    // number of the line of cookies plus one; 0: none
+    unsigned seen;  // bit 1 << hpack_token: that of HPACK_TOKEN_FIELD for all that have no other
+    bool host_seen; // a Host line has
+    bool tunnels;   // extended CONNECT is allowed, RFC 8441
     // Of extended CONNECT; no octets: it is none.
     uint16_t protocol, protocol_len;
     uint16_t priority; // number of that line plus one, RFC 9218 §4; 0: none
@@ -42,7 +41,7 @@ size_t h2_head_room(const head_limits *limits);
 
 // Begins a head. large: room for h2_head_room octets. text: room that is tried first, which most
 // heads fit into. The head's offsets will be from in->text, which is one of them.
-// in->tunnels and in->known_host may be set behind it.
+// in->tunnels may be set behind it.
 void h2_head_begin(h2_head_reader *in, request_head *head, char *text, size_t room, char *large);
 
 // Takes a field line as HPACK has decoded it.

@@ -8,7 +8,6 @@
 #ifndef SKUA_NO_HTTP2
 
 #include "base/assert.h"
-#include "http/hpack_static.h"
 #include "http/huffman.h"
 
 enum {
@@ -120,22 +119,11 @@ static size_t hpack_string_room(const hpack_string *s)
 
 // ---- Fields ----
 
-// Returns: false if there is no such entry; 0 is no index.
-static inline bool hpack_show_entry(const hpack_decoder *d, uint32_t index, hpack_field *field)
+static bool hpack_copy_entry(const hpack_decoder *d, uint32_t index, hpack_field *field)
 {
-    if (index - 1 < HPACK_STATIC_COUNT) {
-        *field = hpack_static[index - 1];
-        return true;
-    }
-    index -= HPACK_STATIC_COUNT + 1;
-    if (index >= hpack_table_count(&d->table)) return false;
-    const hpack_entry *entry = hpack_table_at(&d->table, index);
-    field->name = hpack_table_name(&d->table, entry);
-    field->value = hpack_table_value(&d->table, entry);
-    field->octets = (uint32_t)entry->name_len + entry->value_len + HPACK_ENTRY_OVERHEAD;
-    field->token = entry->token;
-    field->id = entry->id;
-    field->flags = entry->flags;
+    const hpack_field *entry = hpack_decoder_entry(d, index, field);
+    if (!entry) return false;
+    if (entry != field) *field = *entry;
     return true;
 }
 
@@ -216,7 +204,7 @@ static hpack_event hpack_read_literal(hpack_decoder *d, unsigned prefix, hpack_f
     uint32_t index;
     if (!hpack_read_integer(d, prefix, &index)) return HPACK_FAULT;
     *field = (hpack_field){ .token = HPACK_TOKEN_FIELD };
-    if (index ? !hpack_show_entry(d, index, field) : !hpack_read_string(d, &name))
+    if (index ? !hpack_copy_entry(d, index, field) : !hpack_read_string(d, &name))
         return HPACK_FAULT;
     if (!hpack_read_string(d, &value)) return HPACK_FAULT;
     if (name.is_too_long || value.is_too_long)
@@ -246,29 +234,25 @@ static bool hpack_read_size_update(hpack_decoder *d)
     return true;
 }
 
-// All that is no indexed field.
-__attribute__((noinline)) static hpack_event hpack_next_literal(hpack_decoder *d,
-                                                                hpack_field *field)
+static hpack_event hpack_read_indexed(hpack_decoder *d, hpack_field *field)
+{
+    uint32_t index;
+    d->updates_left = 0;
+    if (!hpack_read_integer(d, HPACK_INDEXED - 1, &index)) return HPACK_FAULT;
+    return hpack_copy_entry(d, index, field) ? HPACK_FIELD : HPACK_FAULT;
+}
+
+hpack_event hpack_decoder_next(hpack_decoder *d, hpack_field *field)
 {
     while (d->at < d->end) {
         unsigned octet = *d->at;
-        if (octet >= HPACK_INDEXED) return hpack_decoder_next(d, field);
+        if (octet >= HPACK_INDEXED) return hpack_read_indexed(d, field);
         if (octet < HPACK_SIZE_UPDATE || octet >= HPACK_INCREMENTAL)
             return hpack_read_field(d, octet, field);
         if (!hpack_read_size_update(d)) return HPACK_FAULT;
     }
     if (d->text_room > HPACK_TEXT_OCTETS_KEPT) hpack_decoder_forget_text(d);
     return HPACK_END;
-}
-
-// Most fields are in a table.
-hpack_event hpack_decoder_next(hpack_decoder *d, hpack_field *field)
-{
-    uint32_t index;
-    if (d->at == d->end || *d->at < HPACK_INDEXED) return hpack_next_literal(d, field);
-    d->updates_left = 0;
-    if (!hpack_read_integer(d, HPACK_INDEXED - 1, &index)) return HPACK_FAULT;
-    return hpack_show_entry(d, index, field) ? HPACK_FIELD : HPACK_FAULT;
 }
 
 #endif

@@ -6,6 +6,7 @@
 
 #ifndef SKUA_NO_HTTP2
 
+#include "http/hpack_static.h"
 #include "http/hpack_table.h"
 
 typedef enum hpack_event {
@@ -50,10 +51,47 @@ void hpack_decoder_begin(hpack_decoder *d, slice block);
 // The caller counts fields' octets, and size_updates.
 hpack_event hpack_decoder_next(hpack_decoder *d, hpack_field *field);
 
+// The next field, if it is one of the tables' whose index is one octet, as most are: room, or an entry
+// of the static table. NULL: it is not, or there is none, as hpack_decoder_next will tell.
+static inline const hpack_field *hpack_decoder_next_indexed(hpack_decoder *d, hpack_field *room);
+
+// The entry of that index, shown in room if it is of the dynamic table; NULL: there is none, as there
+// is none of 0.
+static inline const hpack_field *hpack_decoder_entry(const hpack_decoder *d, uint32_t index,
+                                                     hpack_field *room);
+
 // Memory that it holds.
 static inline size_t hpack_decoder_octets(const hpack_decoder *d)
 {
     return (size_t)d->table.room + d->text_room;
+}
+
+static inline const hpack_field *hpack_decoder_entry(const hpack_decoder *d, uint32_t index,
+                                                     hpack_field *room)
+{
+    if (index - 1 < HPACK_STATIC_COUNT) return &hpack_static[index - 1];
+    index -= HPACK_STATIC_COUNT + 1;
+    if (index >= hpack_table_count(&d->table)) return NULL;
+    const hpack_entry *entry = hpack_table_at(&d->table, index);
+    const char *text = d->table.octets + entry->at;
+    room->name = slice_make(text, entry->name_len);
+    room->value = slice_make(text + entry->name_len, entry->value_len);
+    room->octets = (uint32_t)entry->name_len + entry->value_len + HPACK_ENTRY_OVERHEAD;
+    room->token = entry->token;
+    room->id = entry->id;
+    room->flags = entry->flags;
+    return room;
+}
+
+// An octet from 0x81 to 0xfe.
+static inline const hpack_field *hpack_decoder_next_indexed(hpack_decoder *d, hpack_field *room)
+{
+    if (d->at == d->end || (unsigned)*d->at - 0x81 >= 0x7e) return NULL;
+    const hpack_field *field = hpack_decoder_entry(d, *d->at & 0x7fu, room);
+    if (!field) return NULL;
+    d->at++;
+    d->updates_left = 0;
+    return field;
 }
 
 #endif

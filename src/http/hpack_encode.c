@@ -10,6 +10,7 @@
 #ifndef SKUA_NO_HTTP2
 
 #include "base/assert.h"
+#include "base/inline.h"
 #include "http/h1_write.h"
 #include "http/hpack_static.h"
 #include "http/huffman.h"
@@ -284,7 +285,8 @@ __attribute__((noinline)) static char *hpack_encode_new(hpack_encoder *e, char *
 }
 
 // A field whose name is in the static table, and whose value is not beside it.
-static inline char *hpack_encode_common(hpack_encoder *e, char *at, unsigned index, slice value)
+static BASE_INLINE_ALWAYS char *hpack_encode_common(hpack_encoder *e, char *at, unsigned index,
+                                                    slice value)
 {
     unsigned place = hpack_hash(index, value);
     unsigned found = hpack_find(e, place, index, slice_make(NULL, 0), value);

@@ -58,11 +58,37 @@ void hpack_field_judge_name(hpack_field *field)
     }
 }
 
+static bool hpack_field_is_scheme(slice value)
+{
+    return slice_equal_nocase(value, SKUA_SLICE("https")) ||
+           slice_equal_nocase(value, SKUA_SLICE("http"));
+}
+
+// Whether a value that is valid is sound.
+static bool hpack_field_value_is_sound(const hpack_field *field)
+{
+    slice value = field->value;
+    switch ((hpack_token)field->token) {
+    case HPACK_TOKEN_METHOD: return syntax_is_token(value);
+    case HPACK_TOKEN_SCHEME: return hpack_field_is_scheme(value);
+    case HPACK_TOKEN_AUTHORITY: return syntax_is_host(value);
+    case HPACK_TOKEN_PATH:
+        return value.len > 0 && (value.ptr[0] == '/' || slice_equal(value, SKUA_SLICE("*")));
+    case HPACK_TOKEN_FIELD: return field->id == FIELD_HOST && syntax_is_host(value);
+    case HPACK_TOKEN_PROTOCOL:
+    case HPACK_TOKEN_STATUS:
+    case HPACK_TOKEN_PSEUDO_OTHER: return false;
+    }
+    return false;
+}
+
 void hpack_field_judge_value(hpack_field *field)
 {
     field->octets = (uint32_t)(field->name.len + field->value.len + HPACK_ENTRY_OVERHEAD);
     field->flags &= HPACK_NAME_IS_VALID;
-    if (hpack_field_value_is_valid(field->value)) field->flags |= HPACK_VALUE_IS_VALID;
+    if (!hpack_field_value_is_valid(field->value)) return;
+    field->flags |= HPACK_VALUE_IS_VALID;
+    if (hpack_field_value_is_sound(field)) field->flags |= HPACK_VALUE_IS_SOUND;
 }
 
 #endif

@@ -23,13 +23,15 @@ typedef enum hpack_token {
     HPACK_TOKEN_PSEUDO_OTHER
 } hpack_token;
 
-// A table's entry keeps the first two, so that nobody looks again at what it holds.
+// A table's entry keeps all but the third and the fourth, so that nobody looks again at what it holds.
 typedef enum hpack_flag {
     HPACK_NAME_IS_VALID = 1,  // a token without upper case (RFC 9113 §8.2.1), or a known token
     HPACK_VALUE_IS_VALID = 2, // the grammar of RFC 9110 §5.5, without white space around it
     HPACK_IS_NEVER_INDEXED = 4,
     // A string is longer than the decoder's limit: name and value are empty, octets is right.
-    HPACK_IS_TOO_LONG = 8
+    HPACK_IS_TOO_LONG = 8,
+    // Of pseudo-fields of requests and of Host: the value is of their own grammar, too.
+    HPACK_VALUE_IS_SOUND = 16
 } hpack_flag;
 
 typedef struct hpack_field {
@@ -44,7 +46,7 @@ typedef struct hpack_field {
 void hpack_field_judge_name(hpack_field *field);
 
 // Says of a field whose name has been judged, and whose value is set, how many octets it counts, and
-// whether the value is valid.
+// whether the value is valid and sound.
 void hpack_field_judge_value(hpack_field *field);
 
 #endif

@@ -13,22 +13,25 @@ enum { HPACK_STATIC_BITS = 7, HPACK_STATIC_NAME_MIN = 3 };
 // Found by trying: with it no two names of the table have the same hash.
 #define HPACK_STATIC_FACTOR UINT32_C(0x50ba7317)
 
-#define HPACK_STATIC(name, value, token, id)                                                       \
+#define HPACK_STATIC_FLAGGED(name, value, token, id, flags)                                        \
     { { name, sizeof name - 1 },                                                                   \
       { value, sizeof value - 1 },                                                                 \
       sizeof name + sizeof value - 2 + HPACK_ENTRY_OVERHEAD,                                       \
       token,                                                                                       \
       id,                                                                                          \
-      HPACK_NAME_IS_VALID | HPACK_VALUE_IS_VALID }
+      HPACK_NAME_IS_VALID | HPACK_VALUE_IS_VALID | (flags) }
+#define HPACK_STATIC(name, value, token, id) HPACK_STATIC_FLAGGED(name, value, token, id, 0)
+#define HPACK_STATIC_SOUND(name, value, token)                                                     \
+    HPACK_STATIC_FLAGGED(name, value, token, FIELD_OTHER, HPACK_VALUE_IS_SOUND)
 
 const hpack_field hpack_static[HPACK_STATIC_COUNT] = {
-    HPACK_STATIC(":authority", "", HPACK_TOKEN_AUTHORITY, FIELD_OTHER),
-    HPACK_STATIC(":method", "GET", HPACK_TOKEN_METHOD, FIELD_OTHER),
-    HPACK_STATIC(":method", "POST", HPACK_TOKEN_METHOD, FIELD_OTHER),
-    HPACK_STATIC(":path", "/", HPACK_TOKEN_PATH, FIELD_OTHER),
-    HPACK_STATIC(":path", "/index.html", HPACK_TOKEN_PATH, FIELD_OTHER),
-    HPACK_STATIC(":scheme", "http", HPACK_TOKEN_SCHEME, FIELD_OTHER),
-    HPACK_STATIC(":scheme", "https", HPACK_TOKEN_SCHEME, FIELD_OTHER),
+    HPACK_STATIC_SOUND(":authority", "", HPACK_TOKEN_AUTHORITY),
+    HPACK_STATIC_SOUND(":method", "GET", HPACK_TOKEN_METHOD),
+    HPACK_STATIC_SOUND(":method", "POST", HPACK_TOKEN_METHOD),
+    HPACK_STATIC_SOUND(":path", "/", HPACK_TOKEN_PATH),
+    HPACK_STATIC_SOUND(":path", "/index.html", HPACK_TOKEN_PATH),
+    HPACK_STATIC_SOUND(":scheme", "http", HPACK_TOKEN_SCHEME),
+    HPACK_STATIC_SOUND(":scheme", "https", HPACK_TOKEN_SCHEME),
     HPACK_STATIC(":status", "200", HPACK_TOKEN_STATUS, FIELD_OTHER),
     HPACK_STATIC(":status", "204", HPACK_TOKEN_STATUS, FIELD_OTHER),
     HPACK_STATIC(":status", "206", HPACK_TOKEN_STATUS, FIELD_OTHER),
@@ -59,7 +62,7 @@ const hpack_field hpack_static[HPACK_STATIC_COUNT] = {
     HPACK_STATIC("expect", "", HPACK_TOKEN_FIELD, FIELD_EXPECT),
     HPACK_STATIC("expires", "", HPACK_TOKEN_FIELD, FIELD_OTHER),
     HPACK_STATIC("from", "", HPACK_TOKEN_FIELD, FIELD_OTHER),
-    HPACK_STATIC("host", "", HPACK_TOKEN_FIELD, FIELD_HOST),
+    HPACK_STATIC_FLAGGED("host", "", HPACK_TOKEN_FIELD, FIELD_HOST, HPACK_VALUE_IS_SOUND),
     HPACK_STATIC("if-match", "", HPACK_TOKEN_FIELD, FIELD_IF_MATCH),
     HPACK_STATIC("if-modified-since", "", HPACK_TOKEN_FIELD, FIELD_IF_MODIFIED_SINCE),
     HPACK_STATIC("if-none-match", "", HPACK_TOKEN_FIELD, FIELD_IF_NONE_MATCH),

@@ -64,9 +64,16 @@ static inline void octets_copy(char *out, slice text)
         for (size_t i = 0; i + 8 < len; i += 8)
             octets_store(out + i, octets_load(text.ptr + i));
         octets_store(out + len - 8, last);
-    } else {
-        for (size_t i = 0; i < len; i++)
-            out[i] = text.ptr[i];
+    } else if (len >= 4) {
+        uint32_t first, last;
+        memcpy(&first, text.ptr, sizeof first);
+        memcpy(&last, text.ptr + len - sizeof last, sizeof last);
+        memcpy(out, &first, sizeof first);
+        memcpy(out + len - sizeof last, &last, sizeof last);
+    } else if (len) {
+        out[0] = text.ptr[0];
+        out[len / 2] = text.ptr[len / 2];
+        out[len - 1] = text.ptr[len - 1];
     }
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/assert.h"
 #include "base/contract.h"
+#include "base/inline.h"
 #include "server/secure.h"
 #include "server/server.h"
 #include "server/sweep.h"
@@ -43,7 +44,7 @@ static void connection_await_handler(connection *conn)
 }
 
 // The one setter of the state: the predecessor is checked, the deadline set.
-static void connection_set_state(connection *conn, connection_state next)
+static BASE_INLINE void connection_set_state(connection *conn, connection_state next)
 {
     const skua_config *config = worker_config(&conn->worker->self);
     SKUA_ASSERT(conn->state != CONNECTION_CLOSED);

@@ -11,13 +11,15 @@
 #include <stdio.h>
 #include <cmocka.h>
 
-enum { NAME = HPACK_NAME_IS_VALID, VALUE = HPACK_VALUE_IS_VALID };
+enum { NAME = HPACK_NAME_IS_VALID, VALUE = HPACK_VALUE_IS_VALID, SOUND = HPACK_VALUE_IS_SOUND };
 
 static const struct {
     const char *name, *value;
     int token, id, flags;
 } cases[] = {
-    { "host", "a", HPACK_TOKEN_FIELD, FIELD_HOST, NAME | VALUE },
+    { "host", "a", HPACK_TOKEN_FIELD, FIELD_HOST, NAME | VALUE | SOUND },
+    { "host", "a b", HPACK_TOKEN_FIELD, FIELD_HOST, NAME | VALUE },
+    { "host", " a", HPACK_TOKEN_FIELD, FIELD_HOST, NAME },
     { "Host", "a", HPACK_TOKEN_FIELD, FIELD_OTHER, VALUE },
     { "content-length", "1", HPACK_TOKEN_FIELD, FIELD_CONTENT_LENGTH, NAME | VALUE },
     { "content-lengtH", "1", HPACK_TOKEN_FIELD, FIELD_OTHER, VALUE },
@@ -37,10 +39,21 @@ static const struct {
     { "a", "a\nb", HPACK_TOKEN_FIELD, FIELD_OTHER, NAME },
     { "a", "a\rb", HPACK_TOKEN_FIELD, FIELD_OTHER, NAME },
     { "a", "\xc3\xa9", HPACK_TOKEN_FIELD, FIELD_OTHER, NAME | VALUE },
-    { ":method", "GET", HPACK_TOKEN_METHOD, FIELD_OTHER, NAME | VALUE },
-    { ":scheme", "https", HPACK_TOKEN_SCHEME, FIELD_OTHER, NAME | VALUE },
-    { ":authority", "a", HPACK_TOKEN_AUTHORITY, FIELD_OTHER, NAME | VALUE },
-    { ":path", "/", HPACK_TOKEN_PATH, FIELD_OTHER, NAME | VALUE },
+    { ":method", "GET", HPACK_TOKEN_METHOD, FIELD_OTHER, NAME | VALUE | SOUND },
+    { ":scheme", "https", HPACK_TOKEN_SCHEME, FIELD_OTHER, NAME | VALUE | SOUND },
+    { ":authority", "a", HPACK_TOKEN_AUTHORITY, FIELD_OTHER, NAME | VALUE | SOUND },
+    { ":path", "/", HPACK_TOKEN_PATH, FIELD_OTHER, NAME | VALUE | SOUND },
+    { ":method", "A-METHOD", HPACK_TOKEN_METHOD, FIELD_OTHER, NAME | VALUE | SOUND },
+    { ":method", "GET /", HPACK_TOKEN_METHOD, FIELD_OTHER, NAME | VALUE },
+    { ":method", "", HPACK_TOKEN_METHOD, FIELD_OTHER, NAME | VALUE },
+    { ":scheme", "HTTP", HPACK_TOKEN_SCHEME, FIELD_OTHER, NAME | VALUE | SOUND },
+    { ":scheme", "gopher", HPACK_TOKEN_SCHEME, FIELD_OTHER, NAME | VALUE },
+    { ":authority", "", HPACK_TOKEN_AUTHORITY, FIELD_OTHER, NAME | VALUE | SOUND },
+    { ":authority", "a@b", HPACK_TOKEN_AUTHORITY, FIELD_OTHER, NAME | VALUE },
+    { ":path", "*", HPACK_TOKEN_PATH, FIELD_OTHER, NAME | VALUE | SOUND },
+    { ":path", "*a", HPACK_TOKEN_PATH, FIELD_OTHER, NAME | VALUE },
+    { ":path", "a", HPACK_TOKEN_PATH, FIELD_OTHER, NAME | VALUE },
+    { ":path", "", HPACK_TOKEN_PATH, FIELD_OTHER, NAME | VALUE },
     { ":protocol", "websocket", HPACK_TOKEN_PROTOCOL, FIELD_OTHER, NAME | VALUE },
     { ":status", "200", HPACK_TOKEN_STATUS, FIELD_OTHER, NAME | VALUE },
     { ":Path", "/", HPACK_TOKEN_PSEUDO_OTHER, FIELD_OTHER, VALUE },

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+//
+// Runs of fields that come again. A client that asks for one thing after the other ends its header
+// blocks with the same fields; once both tables have these, each is one octet, and the octets are the
+// same as long as the table is. What such a run has made of a head is remembered, so that it need not be
+// read field by field.
+#ifndef SKUA_HTTP_H2_RUN_H
+#define SKUA_HTTP_H2_RUN_H
+
+#ifndef SKUA_NO_HTTP2
+
+#include "http/h2_head.h"
+
+enum {
+    H2_RUN_OCTETS_MAX = 32, // and as many fields
+    H2_RUN_TEXT_MAX = 768
+};
+
+// The last run of indexed fields that ended a block.
+typedef struct h2_run {
+    uint32_t changes; // of the decoder's table until then
+    uint8_t len;      // octets; 0: there was none
+    bool is_known;    // it has come twice, and what follows is set
+    char octets[H2_RUN_OCTETS_MAX];
+    unsigned from_seen; // as h2_head_reader's, before it
+    unsigned seen;      // and what it adds
+    uint32_t head_seen; // to request_head's
+    uint32_t list_octets;
+    uint16_t text_octets, count;
+    // As request_head and h2_head_reader have them, from the beginning of the run.
+    uint16_t start, method_len, target, target_len;
+    uint16_t host, cookie, priority; // 0: not in it
+    head_field lines[H2_RUN_OCTETS_MAX];
+    char text[H2_RUN_TEXT_MAX];
+} h2_run;
+
+// Nothing has come yet.
+static inline void h2_run_init(h2_run *run)
+{
+    run->len = 0;
+    run->is_known = false;
+}
+
+// Reads the fields of a request from a block that the decoder has begun.
+// Returns: HPACK_END; HPACK_FIELD: the list is more than twice the size that is taken, and the rest of
+// the block was not looked at; else as hpack_decoder_next.
+hpack_event h2_run_read(h2_run *run, hpack_decoder *d, h2_head_reader *in);
+
+#endif
+#endif
