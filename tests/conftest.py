@@ -6,12 +6,13 @@ import signal
 
 import pytest
 import tls
-from server import numbered, program
+from server import lacks_tls, numbered, program
 
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "in_the_clear(reason): makes no sense over TLS")
     config.addinivalue_line("markers", "of_http1(reason): makes no sense over HTTP/2")
+    config.addinivalue_line("markers", "of_tls: makes no sense without TLS")
     # Servers would inherit that it is ignored, as nohup leaves it, and a program keeps it so.
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     if tls.SECURED:
@@ -26,6 +27,8 @@ def pytest_collection_modifyitems(items):
             mark = item.get_closest_marker(name)
             if mark and skipped:
                 item.add_marker(pytest.mark.skip(reason=f"{name.replace('_', ' ')}: {mark.args[0]}"))
+        if item.get_closest_marker("of_tls") and lacks_tls():
+            item.add_marker(pytest.mark.skip(reason=lacks_tls()))
 
 
 @pytest.fixture

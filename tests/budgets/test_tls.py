@@ -17,7 +17,9 @@ import subprocess
 import pytest
 from instructions import SLACK, VALGRIND, compiler, known, record
 from counting import Counted, make_shim, many_descriptors
-from server import RELEASE, Server, eventually, free_port
+from server import RELEASE, Server, eventually, free_port, lacks_tls
+
+pytestmark = pytest.mark.skipif(bool(lacks_tls(RELEASE)), reason=str(lacks_tls(RELEASE)))
 
 REQUEST = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
 REQUESTS = 1000

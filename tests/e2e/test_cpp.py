@@ -44,6 +44,7 @@ def test_bad_parameters_are_400(cpp, path):
     assert cpp.get(path).status == 400
 
 
+@pytest.mark.of_tls
 def test_how_a_request_came(launch, tmp_path):
     port, pair = free_port(), make(tmp_path, authority=True)
     server = launch(numbered, "cpp", "--tls-port", port, "--cert", pair.cert, "--key", pair.key)

@@ -56,6 +56,7 @@ def test_hello(example, name):
     assert server.get("/").status == 404
 
 
+@pytest.mark.of_tls
 def test_tls(example, tmp_path):
     pair = make(tmp_path)
     server = example("tls_c", pair.cert, pair.key)

@@ -18,7 +18,7 @@ from certificates import SecureConnection, fingerprint, make, openssl, shown_at,
 from server import BUILD, Server, check_sanitizers, eventually, free_port
 from wire import Connection, request
 
-pytestmark = pytest.mark.in_the_clear("it is about the options of TLS itself")
+pytestmark = [pytest.mark.in_the_clear("it is about the options of TLS itself"), pytest.mark.of_tls]
 
 SKUA = BUILD / "skua"
 NAMES = "localhost 127.0.0.1 ::1"

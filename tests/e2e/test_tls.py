@@ -20,7 +20,7 @@ from server import BUILD, eventually, secure
 from tls import certificate, context
 from wire import Connection, chunk, request
 
-pytestmark = pytest.mark.in_the_clear("it says for itself how servers are spoken to")
+pytestmark = [pytest.mark.in_the_clear("it says for itself how servers are spoken to"), pytest.mark.of_tls]
 
 RECORDS = ["tls", "tls-openssl"]
 STEPS = 4  # of handshakes that a worker takes in a turn: docs/limits.md

@@ -8,6 +8,8 @@ import pytest
 from certificates import SecureConnection, make, trusting
 from server import BUILD, Server, free_port
 
+pytestmark = pytest.mark.of_tls
+
 SIZES = [1339, 1340, 1341, 16384, 40000, 262144, 262145, 3 << 20]
 
 

@@ -13,7 +13,7 @@ from tlslite.errors import TLSAbruptCloseError, TLSClosedConnectionError, TLSRem
 from tlslite.messages import Message
 from wire import TIMEOUT, request
 
-pytestmark = pytest.mark.in_the_clear("it says for itself how servers are spoken to")
+pytestmark = [pytest.mark.in_the_clear("it says for itself how servers are spoken to"), pytest.mark.of_tls]
 
 OCTETS, HANDSHAKE, ALERT = ContentType.application_data, ContentType.handshake, ContentType.alert
 CLOSE_NOTIFY, UNEXPECTED, BAD_MAC, OVERFLOW, ILLEGAL, DECODE, FALLBACK = 0, 10, 20, 22, 47, 50, 86

@@ -6,7 +6,7 @@ import socket
 import subprocess
 import sys
 
-from server import BUILD, ROOT, SLOW
+from server import BUILD, ROOT, SLOW, lacks_tls
 
 # Warnings that STYLE asks of C, and that a careful C++ program asks of the declarations.
 C_WARNINGS = (
@@ -48,6 +48,11 @@ def sanitizers():
     """The options with which the library was built; its program has to be linked with them, too."""
     found = re.search(r"^SKUA_SANITIZE:\w+=(\S+)$", (BUILD / "CMakeCache.txt").read_text(), re.M)
     return [f"-fsanitize={found.group(1)}"] if found else []
+
+
+def tls_libraries():
+    """The libraries that a program is linked with, as the library is."""
+    return [] if lacks_tls() else ["-lssl", "-lcrypto"]
 
 
 def run(words, **options):

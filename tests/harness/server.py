@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 import time
 
+import pytest
 import tls
 from wire import Connection
 
@@ -28,6 +29,14 @@ def other_backend():
         said = skua.stderr.readline()
         skua.terminate()
     return "epoll" if b"(uring)" in said else "uring"
+
+
+def lacks_tls(build=BUILD):
+    """The reason why tests over TLS are skipped on a build; None: it speaks TLS."""
+    cache = build / "CMakeCache.txt"
+    if cache.exists() and "\nSKUA_TLS:BOOL=OFF\n" in cache.read_text():
+        return f"{build.name} is built without TLS (SKUA_TLS=OFF)"
+    return None
 
 
 # The backend that every server is started with; none: the one it prefers; "other": the one it does not.
@@ -197,6 +206,8 @@ def numbered(name, *words, build=BUILD, **options):
 
 def secure(name, *words, transport=None, port=None, build=BUILD, **options):
     """A test server over TLS."""
+    if lacks_tls(build):
+        pytest.skip(lacks_tls(build))
     port = port or free_port()
     return Server([build / name, "--tls-port", port, *tls.server_words(transport), *words], ("127.0.0.1", port),
                   **{"tls": True, **options})
@@ -204,6 +215,8 @@ def secure(name, *words, transport=None, port=None, build=BUILD, **options):
 
 def program(folder, *words, build=BUILD, **options):
     """The program, serving folder."""
+    if tls.SECURED and lacks_tls(build):
+        pytest.skip(lacks_tls(build))
     port = free_port()
     address = f"127.0.0.1:{port}"
     where = ["--tls-listen", address, *tls.certificate().options] if tls.SECURED else ["--listen", address]
