@@ -29,6 +29,17 @@ bool address_is_port(const char *text, unsigned *port)
     return true;
 }
 
+bool address_is_fd(const char *address, unsigned *fd)
+{
+    return begins_with(address, "fd:") && address_is_port(address + 3, fd);
+}
+
+static bool has_port(const char *address)
+{
+    unsigned fd;
+    return strrchr(address, ':') && !begins_with(address, "unix:") && !address_is_fd(address, &fd);
+}
+
 static bool is_bare_ip6(const char *given)
 {
     struct in6_addr octets;
@@ -70,17 +81,16 @@ bool address_is_loopback(const char *address)
 
 unsigned address_port(const char *address)
 {
-    const char *colon = strrchr(address, ':');
     unsigned port = 0;
-    if (!colon || begins_with(address, "unix:") || !address_is_port(colon + 1, &port)) return 0;
+    if (!has_port(address) || !address_is_port(strrchr(address, ':') + 1, &port)) return 0;
     return port;
 }
 
 bool address_with_port(const char *address, unsigned port, char whole[ADDRESS_OCTETS])
 {
-    const char *colon = strrchr(address, ':');
-    if (!colon || begins_with(address, "unix:")) return false;
-    (void)snprintf(whole, ADDRESS_OCTETS, "%.*s:%u", (int)(colon - address), address, port);
+    if (!has_port(address)) return false;
+    (void)snprintf(whole, ADDRESS_OCTETS, "%.*s:%u", (int)(strrchr(address, ':') - address),
+                   address, port);
     return true;
 }
 

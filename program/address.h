@@ -21,7 +21,10 @@ bool address_complete(const char *given, unsigned port, char whole[ADDRESS_OCTET
 // Whether text is a number that a port can have, 0 among them.
 bool address_is_port(const char *text, unsigned *port);
 
-// Writes the same address with another port. Returns: false for a Unix socket, which has none.
+// Whether it is "fd:3", a listening socket that the program was started with.
+bool address_is_fd(const char *address, unsigned *fd);
+
+// Writes the same address with another port. Returns: false for a socket that has none, or is there.
 bool address_with_port(const char *address, unsigned port, char whole[ADDRESS_OCTETS]);
 
 // The port of an address; 0: it has none.

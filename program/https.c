@@ -23,8 +23,7 @@
 
 enum {
     HTTPS_LOOK_MS = 2000,
-    HTTPS_FILES_MAX = 2 * OPTIONS_CERTIFICATES_MAX,
-    HTTPS_ADDRESSES_OCTETS = OPTIONS_LISTENS_MAX * 2 * ADDRESS_OCTETS,
+    HTTPS_FILES_MAX = 2 * OPTIONS_CERTIFICATES_MAX + 1,
     HTTPS_NAMES_OCTETS = OPTIONS_HOSTS_MAX * 256 + 64,
     HTTPS_WHY_OCTETS = 512
 };
@@ -46,7 +45,6 @@ static struct {
     skua_server *server;
     certificate own; // empty where certificates were given
     char names[HTTPS_NAMES_OCTETS];
-    char addresses[HTTPS_ADDRESSES_OCTETS];
     char notice[PATH_MAX + 256]; // about a certificate of its own, for a person
     https_stamps loaded, seen;   // by the last load, and by the last look
     int wake[2];
@@ -105,21 +103,6 @@ static bool https_write_names(const options *o)
     return true;
 }
 
-static bool https_write_addresses(const options *o)
-{
-    https.addresses[0] = '\0';
-    for (size_t i = 0; i < o->secure.count; i++) {
-        const char *address = o->secure.at[i];
-        if (!strchr(address, ' ') &&
-            https_add_word(https.addresses, sizeof https.addresses, address, strlen(address)))
-            continue;
-        say_error("HTTPS cannot be spoken at \"%s\": the address %s", address,
-                  strchr(address, ' ') ? "has a space in it" : "is too long");
-        return false;
-    }
-    return true;
-}
-
 // Without SKUA_TLS, the library says so to whatever it is asked.
 static bool https_is_built(void)
 {
@@ -155,9 +138,9 @@ static bool https_describe_own(skua_tls_desc *desc)
 static bool https_describe_again(skua_tls_desc *desc)
 {
     const options *o = https.options;
-    *desc = (skua_tls_desc){ .listen = https.addresses,
-                             .certificates = o->certificates,
-                             .certificate_count = o->certificate_count };
+    *desc = (skua_tls_desc){ .certificates = o->certificates,
+                             .certificate_count = o->certificate_count,
+                             .ticket_file = o->ticket_keys };
     return o->certificate_count || https_describe_own(desc);
 }
 
@@ -196,8 +179,8 @@ static https_stamp https_stamp_of(const char *file)
 
 static https_stamps https_look(void)
 {
-    https_stamps stamps = { 0 };
     const options *o = https.options;
+    https_stamps stamps = { .of[HTTPS_FILES_MAX - 1] = https_stamp_of(o->ticket_keys) };
     for (unsigned i = 0; i < o->certificate_count; i++) {
         stamps.of[2 * i] = https_stamp_of(o->certificates[i].file);
         stamps.of[2 * i + 1] = https_stamp_of(o->certificates[i].key_file);
@@ -243,7 +226,7 @@ bool https_describe(const options *o, skua_tls_desc *desc)
     *desc = (skua_tls_desc){ 0 };
     https.options = o;
     if (!o->tls) return true;
-    if (!https_is_built() || !https_write_addresses(o)) return false;
+    if (!https_is_built()) return false;
     if (!o->certificate_count && !https_write_names(o)) return false;
     https.loaded = https.seen = https_look(); // before they are read, so that no change is missed
     if (!https_describe_again(desc)) return false;

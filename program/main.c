@@ -80,22 +80,68 @@ static skua_server *server_of(const options *o)
     return server;
 }
 
-// Sockets that the process was started with take the place of the default address. They speak no
-// TLS, and what somebody wants protected must not be served there.
-static skua_status listen_to(skua_server *server, const options *o)
+// Where the server listens, as far as it has been said.
+typedef struct listening {
+    skua_server *server;
+    size_t count; // of its addresses
+} listening;
+
+static skua_status listen_over_tls(listening *at, bool is_secure)
+{
+    size_t index = at->count++;
+    return is_secure ? skua_listen_over_tls(at->server, index) : SKUA_OK;
+}
+
+static skua_status listen_at(listening *at, const options_listens *listens, bool is_secure)
+{
+    skua_status status = SKUA_OK;
+    for (size_t i = 0; i < listens->count && !status; i++) {
+        unsigned fd;
+        const char *address = listens->at[i];
+        status = address_is_fd(address, &fd) ? skua_listen_fd(at->server, (int)fd)
+                                             : skua_listen(at->server, address);
+        if (!status) status = listen_over_tls(at, is_secure);
+    }
+    return status;
+}
+
+static bool names_sockets(const options_listens *listens)
+{
+    unsigned fd;
+    for (size_t i = 0; i < listens->count; i++) {
+        if (address_is_fd(listens->at[i], &fd)) return true;
+    }
+    return false;
+}
+
+// Sockets that the process was started with speak what an address of --listen would, unless the
+// options name them one by one.
+static skua_status listen_inherited(listening *at, const options *o)
 {
     unsigned inherited = 0;
-    skua_status status = skua_listen_inherited(server, &inherited);
-    if (inherited && o->tls && !o->has_tls_listen) {
-        skua_server_set_error(server,
-                              "the sockets that skua was started with do not speak HTTPS; say "
-                              "where it is spoken by --tls-listen");
+    bool is_secure = o->tls && !o->has_tls_listen;
+    if (names_sockets(&o->plain) || names_sockets(&o->secure)) return SKUA_OK;
+    skua_status status = skua_listen_inherited(at->server, &inherited);
+    if (inherited && is_secure && o->redirects && !o->has_listen) {
+        skua_server_set_error(at->server,
+                              "--redirect-http needs to know which of the sockets that skua was "
+                              "started with speak HTTPS; say --tls-listen fd:3 --listen fd:4");
         return SKUA_EINVAL;
     }
-    if (inherited && !o->has_listen && !o->has_port) return status;
-    for (size_t i = 0; i < o->plain.count && !status; i++)
-        status = skua_listen(server, o->plain.at[i]);
+    for (unsigned i = 0; i < inherited && !status; i++)
+        status = listen_over_tls(at, is_secure);
     return status;
+}
+
+// Inherited sockets take the place of the address that stands for none.
+static skua_status listen_to(skua_server *server, const options *o)
+{
+    listening at = { .server = server };
+    skua_status status = listen_inherited(&at, o);
+    bool is_replaced = at.count && !o->has_listen && !o->has_port;
+    if (status || is_replaced) return status;
+    status = listen_at(&at, &o->secure, true);
+    return status ? status : listen_at(&at, &o->plain, false);
 }
 
 static bool begin(skua_server *server, const options *o)

@@ -155,6 +155,12 @@ static bool take_key(options *o, const char *value)
     return true;
 }
 
+static bool take_ticket_keys(options *o, const char *value)
+{
+    o->ticket_keys = value;
+    return true;
+}
+
 static bool take_redirect_http(options *o, const char *value)
 {
     (void)value;
@@ -260,6 +266,8 @@ static const option options_table[] = {
     { "key", 0, "FILE", take_key, "the key of the certificate before it (in the same file)" },
     { "tls-listen", 0, "ADDRESS", take_tls_listen,
       "where HTTPS is spoken, beside HTTP at --listen; may be repeated" },
+    { "ticket-keys", 0, "FILE", take_ticket_keys,
+      "keys of session tickets that several machines share (random)" },
     { "redirect-http", 0, NULL, take_redirect_http,
       "listen on :443 and :80, and send HTTP on to HTTPS" },
     { "hsts", 0, NULL, take_hsts, "tell browsers to come by HTTPS only, for a year" },
@@ -343,9 +351,10 @@ static void options_help(void)
     }
     (void)puts(
         "\nADDRESS is 127.0.0.1:8080, [::1]:8080, :8080 (every address of this machine), a port\n"
-        "or an address alone, or unix:/path; port 0 takes a free one.\n"
+        "or an address alone, or unix:/path, or fd:3, a listening socket that is open already;\n"
+        "port 0 takes a free one. Sockets of systemd take the place of the address that is not given.\n"
         "Ctrl-C lets running requests finish, twice does not. SIGHUP, or a change of their files, has\n"
-        "certificates read again.");
+        "certificates and ticket keys read again.");
 }
 
 static options_outcome options_answer(const option *known)
@@ -511,9 +520,12 @@ static bool options_check_tls(const options *o)
                   o->key);
         return false;
     }
-    if (o->tls || (!o->redirects && !o->hsts)) return true;
-    say_error("--%s needs HTTPS; add --tls, or --cert FILE --key FILE",
-              o->redirects ? "redirect-http" : "hsts");
+    const char *needs = o->redirects     ? "redirect-http"
+                        : o->hsts        ? "hsts"
+                        : o->ticket_keys ? "ticket-keys"
+                                         : NULL;
+    if (o->tls || !needs) return true;
+    say_error("--%s needs HTTPS; add --tls, or --cert FILE --key FILE", needs);
     return false;
 }
 

@@ -28,8 +28,9 @@ typedef struct options {
     bool tls;                      // HTTPS is spoken
     skua_tls_certificate certificates[OPTIONS_CERTIFICATES_MAX]; // none: one is to be made
     unsigned certificate_count;
-    const char *key; // that came before its certificate; NULL: none
-    bool redirects;  // plain addresses send clients to HTTPS
+    const char *key;         // that came before its certificate; NULL: none
+    const char *ticket_keys; // NULL: random ones
+    bool redirects;          // plain addresses send clients to HTTPS
     bool hsts;
     const char *hosts[OPTIONS_HOSTS_MAX];
     size_t host_count;

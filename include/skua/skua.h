@@ -169,7 +169,7 @@ typedef enum skua_tls_version {
 // be certificates, or choose.
 typedef struct skua_tls_desc {
     // Addresses that speak TLS, separated by spaces, each in the form of skua_config.listen. Those of
-    // skua_config.listen, skua_listen and skua_listen_fd do not.
+    // skua_config.listen, skua_listen and skua_listen_fd do when skua_listen_over_tls says so.
     const char *listen;
     const skua_tls_certificate *certificates;
     unsigned certificate_count;
@@ -449,8 +449,8 @@ SKUA_API SKUA_NODISCARD skua_status skua_listen(skua_server *server, const char 
 // Listens on a socket that the caller has opened, bound and made listen: TCP or Unix; before
 // skua_start. One worker accepts from it, and hands connections to all in turn.
 // fd: on success the server's, which closes it when it has ended, has failed to start or is freed.
-// Errors: SKUA_EINVAL not a listening stream socket; SKUA_ELIMIT more than 16 addresses;
-// SKUA_ESTATE.
+// Errors: SKUA_EINVAL not a listening stream socket, or listened on already; SKUA_ELIMIT more than
+// 16 addresses; SKUA_ESTATE.
 SKUA_API SKUA_NODISCARD skua_status skua_listen_fd(skua_server *server, int fd);
 
 // Listens on the sockets this process was started with, if any, as skua_listen_fd does: systemd's
@@ -460,6 +460,11 @@ SKUA_API SKUA_NODISCARD skua_status skua_listen_fd(skua_server *server, int fd);
 // Errors: those of skua_listen_fd; SKUA_EINVAL also for variables that are no numbers.
 // Thread: while there is no other that uses the environment.
 SKUA_API SKUA_NODISCARD skua_status skua_listen_inherited(skua_server *server, unsigned *count);
+
+// Lets an address speak TLS, as those of skua_tls_desc.listen do; before skua_start.
+// index: 0 for the address that was added first, as in skua_server_address.
+// Errors: SKUA_EINVAL there is no such address, or no certificate in skua_config.tls; SKUA_ESTATE.
+SKUA_API SKUA_NODISCARD skua_status skua_listen_over_tls(skua_server *server, size_t index);
 
 // Listens, starts the workers and returns. After it, skua_server_address tells where.
 // Errors: SKUA_EINVAL, also when there is no address to listen on; SKUA_EADDRINUSE,

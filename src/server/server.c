@@ -181,6 +181,19 @@ __attribute__((cold)) skua_status skua_listen(skua_server *server, const char *a
     return SKUA_OK;
 }
 
+__attribute__((cold)) skua_status skua_listen_over_tls(skua_server *server, size_t index)
+{
+    CONTRACT_SERVER(server);
+    if (server->started)
+        return server_fail(server, SKUA_ESTATE, "the server has been started already");
+    if (index >= server->listener_count)
+        return server_fail(server, SKUA_EINVAL, "there is no address number %zu", index);
+    if (!server->secure)
+        return server_fail(server, SKUA_EINVAL, "TLS needs a certificate in skua_config.tls");
+    server->listeners[index].secure = true;
+    return SKUA_OK;
+}
+
 __attribute__((cold)) skua_status skua_route(skua_server *server, const char *pattern,
                                              skua_handler *handler, void *user)
 {

@@ -7,16 +7,18 @@ import subprocess
 import sys
 
 import pytest
+from server import BUILD, Server, check_sanitizers, eventually, free_port
+from tls import certificate
+from wire import Connection
 
-from server import BUILD, Server
-
-# A process that becomes the program, with its listening socket as descriptor 3, as sd_listen_fds(3) has it.
+# A process that becomes the program, with its listening sockets as descriptors from 3 on, as sd_listen_fds(3) has it.
 STARTER = """
-import os, sys
-os.dup2(int(sys.argv[1]), 3, inheritable=True)
-os.environ["LISTEN_PID"] = str(os.getpid())
-os.environ["LISTEN_FDS"] = "1"
-os.execv(sys.argv[2], sys.argv[2:])
+import fcntl, os, sys
+count = int(sys.argv[1])
+for i, fd in enumerate([fcntl.fcntl(int(fd), fcntl.F_DUPFD, 40) for fd in sys.argv[2 : 2 + count]]):
+    os.dup2(fd, 3 + i, inheritable=True)
+os.environ["LISTEN_PID"], os.environ["LISTEN_FDS"] = str(os.getpid()), str(count)
+os.execv(sys.argv[2 + count], sys.argv[2 + count :])
 """
 
 
@@ -26,9 +28,13 @@ def listener():
         yield listener
 
 
+def starting(listeners, folder, *words):
+    fds = [str(listener.fileno()) for listener in listeners]
+    return [sys.executable, "-c", STARTER, str(len(fds)), *fds, str(BUILD / "skua"), str(folder), *map(str, words)]
+
+
 def started(listener, folder, *words):
-    command = [sys.executable, "-c", STARTER, str(listener.fileno()), str(BUILD / "skua"), str(folder), *words]
-    return Server(command, listener.getsockname(), fds=(listener.fileno(),))
+    return Server(starting([listener], folder, *words), listener.getsockname(), fds=(listener.fileno(),))
 
 
 def test_the_program_serves_it_instead_of_its_default_address(listener, tmp_path):
@@ -61,3 +67,85 @@ def test_variables_that_are_no_numbers_are_said(tmp_path):
     )
     assert run.returncode == 1
     assert "LISTEN_PID" in run.stderr
+
+
+def test_a_socket_by_its_number(listener, tmp_path):
+    """Without the variables."""
+    (tmp_path / "hello.txt").write_text("Hello")
+    fd = listener.fileno()
+    server = Server([BUILD / "skua", tmp_path, "--listen", f"fd:{fd}"], listener.getsockname(), fds=(fd,))
+    listener.close()
+    assert server.get("/hello.txt").content == b"Hello"
+    assert f"127.0.0.1:{server.port}" in server.error_text()
+    server.stop()
+
+
+# ---- Over TLS ----
+
+
+@pytest.fixture
+def inherits(launch, tmp_path):
+    """inherits(count, *words) starts the program with so many sockets, and gives it and their addresses."""
+    (tmp_path / "hello.txt").write_text("Hello")
+
+    def start(count, *words):
+        listeners = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+        at = [listener.getsockname() for listener in listeners]
+        site = launch(Server, starting(listeners, tmp_path, *words), at[0], fds=[s.fileno() for s in listeners], wait=False)
+        for listener in listeners:
+            listener.close()
+        assert eventually(lambda: " serves " in site.error_text()), site.error_text()
+        return site, at
+
+    return start
+
+
+def speaks(address):
+    """The protocol that an address is answered by."""
+    with Connection(address) as plain:
+        response = plain.get("/hello.txt")
+    if response.status != 400:
+        return f"http {response.status}"
+    with Connection(address, tls={"server_name": "localhost"}) as secure:
+        assert secure.get("/hello.txt").content == b"Hello"
+    return "https"
+
+
+@pytest.mark.of_tls
+@pytest.mark.in_the_clear("it says for itself what is spoken")
+def test_they_speak_https_where_it_is_asked_for(inherits):
+    site, at = inherits(2, *certificate().options)
+    assert [speaks(address) for address in at] == ["https", "https"]
+    assert "http://" not in site.error_text() and ":8080" not in site.error_text()
+
+
+@pytest.mark.of_tls
+@pytest.mark.in_the_clear("it says for itself what is spoken")
+def test_they_speak_http_beside_an_address_of_https(inherits):
+    port = free_port()
+    _, at = inherits(1, "--tls-listen", port, *certificate().options)
+    assert speaks(at[0]) == "http 200" and speaks(("127.0.0.1", port)) == "https"
+
+
+@pytest.mark.of_tls
+@pytest.mark.in_the_clear("it says for itself what is spoken")
+def test_each_speaks_as_it_is_named(inherits):
+    site, at = inherits(3, "--tls-listen", "fd:4", "--listen", "fd:3", "--redirect-http", *certificate().options)
+    assert speaks(at[0]) == "http 308" and speaks(at[1]) == "https"
+    with Connection(at[0]) as plain:
+        assert plain.get("/a").get("location") == f"https://localhost:{at[1][1]}/a"
+    assert str(at[2][1]) not in site.error_text()  # nobody has named it
+
+
+@pytest.mark.of_tls
+@pytest.mark.in_the_clear("nothing is served")
+@pytest.mark.parametrize("words, sentence", [
+    (["--redirect-http"], "--redirect-http needs to know which of the sockets that skua was started with speak HTTPS"),
+    (["--listen", "fd:3", "--listen", "fd:3"], "descriptor 3 is listened on already"),
+    (["--tls-listen", "fd:3", "--listen", "fd:0"], "descriptor 0 is not a listening stream socket"),
+])
+def test_what_cannot_be_served(listener, tmp_path, words, sentence):
+    done = subprocess.run(starting([listener], tmp_path, *words, *certificate().options), pass_fds=[listener.fileno()],
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=20, check=False)
+    check_sanitizers(done.stderr)
+    assert done.returncode == 1 and f"skua: {sentence}" in done.stderr and done.stderr.count("\n") == 1

@@ -10,7 +10,6 @@ import socket
 import ssl
 import stat
 import subprocess
-import sys
 import threading
 
 import pytest
@@ -320,6 +319,7 @@ def test_wrong_certificates_are_said_in_a_sentence(folder, home, made, tmp_path,
 WRONG_WORDS = [
     (["--redirect-http"], "--redirect-http needs HTTPS; add --tls, or --cert FILE --key FILE"),
     (["--hsts"], "--hsts needs HTTPS; add --tls"),
+    (["--ticket-keys", "x"], "--ticket-keys needs HTTPS; add --tls"),
     (["--key", "x"], "--key x has no --cert"),
     (["--tls", "--key", "x"], "--key x has no --cert"),
     (["--cert", "x", "--key", "y", "--key", "z"], "--key z has no --cert"),
@@ -340,7 +340,8 @@ def test_wrong_words(folder, home, words, sentence):
 
 @pytest.mark.parametrize("words, sentence", [
     (["--tls", "--host", "..x"], "--host ..x is no name that a certificate can be made for"),
-    (["--tls", "--listen", "unix:/a b"], 'HTTPS cannot be spoken at "unix:/a b": the address has a space in it'),
+    (["--tls", "--listen", "fd:9999"], "descriptor 9999 is not a listening stream socket"),
+    (["--tls", "--listen", "fd:x"], '"fd:x" is not an address to listen on'),
     (["--tls", "--listen", "nonsense"], '"nonsense" is not an address to listen on'),
 ])
 def test_what_cannot_start(folder, home, words, sentence):
@@ -385,24 +386,6 @@ def test_http_on_the_port_of_https_is_told_so(secure):
     response = site.get("/")
     assert response.status == 400 and response.closes
     assert b"https://" in response.content
-
-
-STARTER = """
-import os, sys
-os.dup2(int(sys.argv[1]), 3, inheritable=True)
-os.environ["LISTEN_PID"] = str(os.getpid())
-os.environ["LISTEN_FDS"] = "1"
-os.execv(sys.argv[2], sys.argv[2:])
-"""
-
-
-def test_sockets_that_are_inherited_do_not_serve_in_the_clear_what_is_to_be_protected(folder, home):
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        done = subprocess.run(
-            [sys.executable, "-c", STARTER, str(listener.fileno()), SKUA, folder, "--tls"], capture_output=True, text=True,
-            timeout=20, check=False, pass_fds=[listener.fileno()], env={**os.environ, **environment(home)},
-        )
-    assert done.returncode == 1 and "do not speak HTTPS; say where it is spoken by --tls-listen" in done.stderr
 
 
 # ---- The log ----

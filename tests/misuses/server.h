@@ -20,6 +20,13 @@ STOPS(skua_listen_fd, no_server, OUTSIDE, NO_SERVER, s->status = skua_listen_fd(
 GIVES(skua_listen_fd, no_socket, OUTSIDE, skua_listen_fd(s->server, -1) == SKUA_EINVAL)
 STOPS(skua_listen_inherited, no_server, OUTSIDE, NO_SERVER,
       s->status = skua_listen_inherited(NULL, NULL))
+STOPS(skua_listen_over_tls, no_server, OUTSIDE, NO_SERVER,
+      s->status = skua_listen_over_tls(NULL, 0))
+GIVES(skua_listen_over_tls, no_such_address, OUTSIDE,
+      skua_listen_over_tls(s->server, 9) == SKUA_EINVAL)
+GIVES(skua_listen_over_tls, no_certificate, OUTSIDE,
+      skua_listen_over_tls(s->server, 0) == SKUA_EINVAL)
+GIVES(skua_listen_over_tls, started, RUNNING, skua_listen_over_tls(s->server, 0) == SKUA_ESTATE)
 STOPS(skua_start, no_server, OUTSIDE, NO_SERVER, s->status = skua_start(NULL))
 STOPS(skua_start, in_a_release, RELEASE, FREED, s->status = skua_start(s->server))
 GIVES(skua_start, twice, RUNNING, skua_start(s->server) == SKUA_ESTATE)

@@ -297,6 +297,18 @@ static void a_given_socket_file_stays(void **state)
     rmdir(folder);
 }
 
+static void a_given_socket_is_given_once(void **state)
+{
+    (void)state;
+    skua_server *server = skua_server_new(NULL);
+    int fd = listen_on_loopback();
+    assert_int_equal(skua_listen_fd(server, fd), SKUA_OK);
+    assert_int_equal(skua_listen_fd(server, fd), SKUA_EINVAL);
+    assert_non_null(strstr(skua_server_error(server), "is listened on already"));
+    skua_server_free(server);
+    assert_false(is_open(fd));
+}
+
 static void what_does_not_listen_is_refused(void **state)
 {
     (void)state;
@@ -381,6 +393,7 @@ int main(void)
         cmocka_unit_test(a_given_socket_is_served_and_closed),
         cmocka_unit_test(a_given_socket_serves_every_worker),
         cmocka_unit_test(a_given_socket_file_stays),
+        cmocka_unit_test(a_given_socket_is_given_once),
         cmocka_unit_test(what_does_not_listen_is_refused),
         cmocka_unit_test(one_that_never_starts_closes_it_too),
         cmocka_unit_test(inherited_sockets_are_taken_over),
