@@ -15,6 +15,7 @@ from wire import posted, request
 pytestmark = pytest.mark.in_the_clear("each example is started as its reader would")
 
 EXAMPLES = sorted(p for p in (ROOT / "examples").iterdir() if p.suffix in (".c", ".cpp"))
+LINES = {"grpc.c": 210}  # it reads and writes the messages by itself
 
 
 @pytest.fixture
@@ -45,7 +46,7 @@ def end(server):
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.name)
 def test_each_is_short(path):
-    assert len(path.read_text().splitlines()) <= 80
+    assert len(path.read_text().splitlines()) <= LINES.get(path.name, 80)
     assert (BUILD / f"example_{path.name.replace('.', '_')}").exists()
 
 
