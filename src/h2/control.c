@@ -14,8 +14,20 @@
 
 enum {
     H2_FRAME_SIZE_MAX = 16777215, // RFC 9113 §6.5.2
-    H2_SMALL_CREDIT = 256         // octets: a WINDOW_UPDATE of less costs more than it brings
+    H2_SMALL_CREDIT = 256,        // octets: a WINDOW_UPDATE of less costs more than it brings
+    H2_SMALL_FRAME_PRICE = 2      // octets of content that the client has been sent
 };
+
+// Clients of gRPC send a PING, or WINDOW_UPDATEs, for each message, which may be of a few octets. So
+// content that has been sent pays for small frames. It does not pay for one with each octet: a client
+// may ask for octets one at a time.
+bool h2_control_count_small(h2_session *s)
+{
+    // More than 2^32 octets between two small frames may be counted as fewer.
+    uint32_t sent = s->paid_window - (uint32_t)s->send_window;
+    s->paid_window -= sent - sent % H2_SMALL_FRAME_PRICE;
+    return h2_limits_small(&s->limits, sent / H2_SMALL_FRAME_PRICE, s->base.worker->loop.now_ns);
+}
 
 // ---- SETTINGS ----
 
@@ -61,7 +73,7 @@ static fault h2_control_reply(h2_session *s, h2_type type, slice payload)
 {
     h2_signal_send(s, type, H2_FLAG_ACK, 0, payload);
     s->limits.replies++;
-    if (h2_limits_small(&s->limits, s->base.worker->loop.now_ns)) return FAULT_NONE;
+    if (h2_control_count_small(s)) return FAULT_NONE;
     return h2_fault(H2_ENHANCE_YOUR_CALM, "too many frames that have to be acknowledged");
 }
 
@@ -90,6 +102,7 @@ static fault h2_control_open_all(h2_session *s, uint32_t octets)
     if ((int64_t)s->send_window + octets > H2_WINDOW_MAX)
         return h2_fault(H2_FLOW_CONTROL_ERROR, "a window above 2^31-1");
     s->send_window += (int32_t)octets;
+    s->paid_window += octets;
     return FAULT_NONE;
 }
 
@@ -108,7 +121,7 @@ static fault h2_control_open_window(h2_stream *stream, uint32_t octets)
 static fault h2_control_take_credit(h2_session *s, const h2_frame *frame, slice payload)
 {
     uint32_t octets = h2_read31(payload.ptr);
-    if (octets < H2_SMALL_CREDIT && !h2_limits_small(&s->limits, s->base.worker->loop.now_ns))
+    if (octets < H2_SMALL_CREDIT && !h2_control_count_small(s))
         return h2_fault(H2_ENHANCE_YOUR_CALM, "too many small WINDOW_UPDATEs");
     if (frame->stream == 0) return h2_control_open_all(s, octets);
     return h2_control_open_window(h2_stream_find(s, frame->stream), octets);
@@ -130,7 +143,7 @@ static fault h2_control_take_priority(h2_session *s, slice payload)
 {
     uint32_t number = h2_read31(payload.ptr);
     if (number % 2 == 0) return h2_fault(H2_PROTOCOL_ERROR, "PRIORITY_UPDATE for no stream");
-    if (!h2_limits_small(&s->limits, s->base.worker->loop.now_ns))
+    if (!h2_control_count_small(s))
         return h2_fault(H2_ENHANCE_YOUR_CALM, "too many PRIORITY_UPDATEs");
     h2_priority priority = h2_priority_read(slice_from(payload, 4));
     h2_stream *stream = h2_stream_find(s, number);
@@ -154,9 +167,8 @@ fault h2_control_take(h2_session *s, const h2_frame *frame, slice payload)
     case H2_PRIORITY:
         if (payload.len >= 4 && h2_read31(payload.ptr) == frame->stream)
             return h2_stream_fault(H2_PROTOCOL_ERROR, "a stream that depends on itself");
-        return h2_limits_small(&s->limits, s->base.worker->loop.now_ns)
-                   ? FAULT_NONE
-                   : h2_fault(H2_ENHANCE_YOUR_CALM, "too many PRIORITYs");
+        return h2_control_count_small(s) ? FAULT_NONE
+                                         : h2_fault(H2_ENHANCE_YOUR_CALM, "too many PRIORITYs");
     default: return FAULT_NONE; // GOAWAY: the client opens no more; others are not known
     }
 }

@@ -8,6 +8,9 @@
 
 #include "h2/session.h"
 
+// Counts a frame that costs more than it brings. Returns: false if there were too many.
+bool h2_control_count_small(h2_session *s);
+
 // A frame whose head has been checked. Returns: a fault, if it is one.
 fault h2_control_take(h2_session *s, const h2_frame *frame, slice payload);
 

@@ -178,7 +178,7 @@ static void h2_input_begin_skip(h2_session *s, const h2_frame *frame)
     s->frame = *frame;
     s->left = frame->len;
     s->input = frame->len ? H2_INPUT_SKIP : H2_INPUT_FRAME;
-    if (!h2_limits_small(&s->limits, s->base.worker->loop.now_ns))
+    if (!h2_control_count_small(s))
         h2_ending_fail(s, h2_fault(H2_ENHANCE_YOUR_CALM, "too many frames that say nothing"));
 }
 

@@ -21,7 +21,7 @@ void h2_limits_init(h2_limits *limits, const skua_http2_desc *config, int64_t no
 }
 
 // Less than a unit is kept for the next time. More than a minute refills any budget that is
-// worth its name, and keeps the product small.
+// worth its name, and keeps the product small. What was paid for beyond the budget is kept.
 static void h2_budget_refill(h2_budget *budget, int64_t passed_ns)
 {
     const int64_t second = 1000000000;
@@ -29,6 +29,7 @@ static void h2_budget_refill(h2_budget *budget, int64_t passed_ns)
     budget->parts += passed_ns * budget->per_second;
     int64_t units = budget->parts / second;
     budget->parts -= units * second;
+    if (budget->left >= budget->most) return;
     int64_t left = budget->left + units;
     budget->left = left < budget->most ? (int32_t)left : budget->most;
 }
@@ -60,10 +61,13 @@ bool h2_limits_delays(h2_limits *limits, int64_t now_ns)
     return limits->resets.left <= 0;
 }
 
-bool h2_limits_small(h2_limits *limits, int64_t now_ns)
+bool h2_limits_small(h2_limits *limits, uint32_t paid, int64_t now_ns)
 {
     h2_limits_refill(limits, now_ns);
-    return --limits->small.left >= 0;
+    h2_budget *small = &limits->small;
+    int64_t left = (int64_t)small->left + paid, most = (int64_t)small->most + H2_PAID_MAX;
+    small->left = (int32_t)(left < most ? left : most);
+    return --small->left >= 0;
 }
 
 #endif

@@ -12,6 +12,7 @@
 enum {
     H2_REMEMBERED = 256,   // streams of which is known who has reset them
     H2_RESETS_FACTOR = 10, // so many times the budget may be overdrawn
+    H2_PAID_MAX = 65536,   // small frames beyond the budget that content has paid for
 };
 
 // The time by which requests are put off once the budget of resets is spent.
@@ -42,9 +43,9 @@ void h2_limits_good_end(h2_limits *limits);
 // Whether new requests are to be put off.
 bool h2_limits_delays(h2_limits *limits, int64_t now_ns);
 
-// A frame came that costs more than it brings.
+// A frame came that costs more than it brings. paid: as many have been paid for since the last one.
 // Returns: false if the budget is spent.
-bool h2_limits_small(h2_limits *limits, int64_t now_ns);
+bool h2_limits_small(h2_limits *limits, uint32_t paid, int64_t now_ns);
 
 #endif
 #endif

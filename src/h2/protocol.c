@@ -32,6 +32,7 @@ static session *h2_protocol_begin(skua_worker *w)
     s->base.out = &s->out;
     s->base.rests_from_ns = w->loop.now_ns;
     s->send_window = s->initial_window = s->recv_window = H2_WINDOW_INITIAL;
+    s->paid_window = H2_WINDOW_INITIAL;
     hpack_decoder_init(&s->decoder, &w->memory, H2_TABLE_OCTETS,
                        (uint32_t)h2_list_octets_max(&w->head_bounds));
     hpack_encoder_init(&s->encoder, &w->memory, H2_TABLE_OCTETS);

@@ -98,6 +98,7 @@ struct h2_session {
     int32_t send_window;                      // of the connection
     int32_t initial_window;                   // of a stream, as the client wants it
     int32_t recv_window;                      // of the connection, that the client has left
+    uint32_t paid_window;                     // what send_window was when content was counted last
     uint32_t held;                            // content that nobody has taken yet
     uint32_t last_stream;                     // the highest that the client has opened
     uint32_t open_streams;                    // by the protocol's count

@@ -120,7 +120,7 @@ def test_both_stream(numbers):
         assert next(call) == total
     asked.put(None)
     assert not list(call) and call.code() == grpc.StatusCode.OK
-    assert list(numbers.sums(iter([1] * 300), timeout=WITHIN)) == list(range(1, 301))
+    assert list(numbers.sums(iter([1] * 5000), timeout=WITHIN)) == list(range(1, 5001))
 
 
 @pytest.mark.parametrize("how, octets, code, why", [

@@ -20,6 +20,7 @@ pytestmark = [pytest.mark.in_the_clear("it says for itself how servers are spoke
 RESETS = 100  # of the budget; ten times as many may be overdrawn
 SMALL = 1000
 REFILLED = 200  # small frames a second
+PAID = 65536  # small frames at most that content pays for beforehand
 MEMORY = 8 << 20  # the sanitizer's own, and what one connection may hold
 
 
@@ -266,6 +267,39 @@ def test_small_frames_at_their_edge(server, octets):
     with Witness(server), Client(server) as client:
         client.open("/silent")
         flood(client, octets * 500, 20)
+        judged(client)
+
+
+@pytest.mark.parametrize("name", ["PING", "WINDOW_UPDATE", "WINDOW_UPDATE of a stream"])
+def test_content_that_was_sent_pays_for_small_frames(server, name):
+    """Clients of gRPC send that many, for messages of a few octets."""
+    with Client(server) as client:
+        for _ in range(2):
+            assert len(client.get("/pull/20000").content) == 20_000
+            for _ in range(20):
+                client.send(SMALL_FRAMES[name] * 475)  # of 500 that are paid for
+                assert client.pings()
+        flood(client, SMALL_FRAMES[name] * 500, 20)
+        judged(client)
+
+
+def test_content_does_not_pay_for_any_number_of_small_frames(server):
+    with Client(server) as client:
+        assert len(client.get("/pull/1000000").content) == 1_000_000
+        flood(client, SMALL_FRAMES["WINDOW_UPDATE"] * 1000, PAID // 1000 + 20)
+        judged(client)
+
+
+def test_content_that_is_taken_an_octet_at_a_time(server):
+    with Client(server, (INITIAL_WINDOW_SIZE, 0)) as client:
+        stream, taken = client.open("/pull/100000"), 0
+        client.of(stream, HEADERS)
+        with pytest.raises((EOFError, ConnectionError)):
+            for asked in range(10, 20 * SMALL, 10):
+                client.send(window_update(stream, 1) * 10)
+                while taken < asked:
+                    taken += len(client.of(stream, DATA).payload)
+        assert taken >= SMALL
         judged(client)
 
 
