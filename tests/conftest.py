@@ -13,6 +13,7 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "in_the_clear(reason): makes no sense over TLS")
     config.addinivalue_line("markers", "of_http1(reason): makes no sense over HTTP/2")
     config.addinivalue_line("markers", "of_tls: makes no sense without TLS")
+    config.addinivalue_line("markers", "test_all: takes long, and is one of many of its kind; make test leaves it out")
     # Servers would inherit that it is ignored, as nohup leaves it, and a program keeps it so.
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     if tls.SECURED:

@@ -154,7 +154,7 @@ def test_archive_beside_the_same_names(project, archive, tmp_path):
     assert answers(project / "app") == b"Hello, World!"
 
 
-@pytest.mark.parametrize("option", ["-DCMAKE_C_FLAGS=-flto", "-DCMAKE_INTERPROCEDURAL_OPTIMIZATION=ON"])
+@pytest.mark.parametrize("option", [pytest.param("-DCMAKE_C_FLAGS=-flto", marks=pytest.mark.test_all), "-DCMAKE_INTERPROCEDURAL_OPTIMIZATION=ON"])
 def test_archive_of_a_build_with_lto(option, tmp_path):
     """The flags that a distribution asks of all of its packages change nothing in it."""
     run(["cmake", "-S", ROOT, "-B", tmp_path, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Debug", option])

@@ -186,14 +186,14 @@ class Connection:
         return response
 
     def chunked(self):
-        content = b""
+        pieces = []
         while True:
             line = self.line()
             assert re.fullmatch(rb"[0-9A-Fa-f]+", line), f"not a chunk size: {line!r}"
             size = int(line, 16)
             if size == 0:
-                return content, self.field_section()
-            content += self.exactly(size)
+                return b"".join(pieces), self.field_section()
+            pieces.append(self.exactly(size))
             assert self.exactly(2) == b"\r\n"
 
     def to_end(self):
