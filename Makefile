@@ -176,7 +176,7 @@ tls-libraries: build/.tools-test
 	        -DCMAKE_EXE_LINKER_FLAGS=-lstdc++ >/dev/null && \
 	    cmake --build build/with-$$name -j $(JOBS) && \
 	    ctest --test-dir build/with-$$name -R net/ --output-on-failure -j $(JOBS) --no-tests=error && \
-	    SKUA_BUILD=build/with-$$name $(PYTEST) tests/e2e/test_tls.py || exit 1; \
+	    SKUA_BUILD=build/with-$$name $(PYTEST) tests/e2e/test_tls.py tests/e2e/test_tls_go.py || exit 1; \
 	done
 
 # Their findings are about the program that is installed.

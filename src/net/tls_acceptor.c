@@ -139,7 +139,8 @@ static bool acceptor_set(tls_acceptor *acceptor)
     SSL_CTX *ssl = acceptor->ssl;
     tls_library_hook(ssl, &acceptor->hooks);
     SSL_CTX_set_options(ssl, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
-                                 SSL_OP_CIPHER_SERVER_PREFERENCE | TLS_LIBRARY_PREFERS_CHACHA);
+                                 SSL_OP_CIPHER_SERVER_PREFERENCE | TLS_LIBRARY_PREFERS_CHACHA |
+                                 TLS_LIBRARY_REFUSES_COMPRESSED);
     SSL_CTX_set_mode(ssl, SSL_MODE_RELEASE_BUFFERS);
     SSL_CTX_set_session_cache_mode(ssl, SSL_SESS_CACHE_OFF);
     SSL_CTX_set_max_cert_list(ssl, TLS_CLIENT_CHAIN_OCTETS_MAX);

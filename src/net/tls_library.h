@@ -22,6 +22,14 @@
 #define TLS_LIBRARY_PREFERS_CHACHA 0 // AWS-LC has no such option
 #endif
 
+// The option by which clients compress no certificates: CVE-2025-66199 had one of 22 MiB made of few
+// octets.
+#ifdef SSL_OP_NO_RX_CERTIFICATE_COMPRESSION
+#define TLS_LIBRARY_REFUSES_COMPRESSED SSL_OP_NO_RX_CERTIFICATE_COMPRESSION
+#else
+#define TLS_LIBRARY_REFUSES_COMPRESSED 0 // OpenSSL before 3.2 and AWS-LC take none
+#endif
+
 // A cipher by its name in OpenSSL, as "AES-128-GCM", looked up once for the many contexts that are
 // made with it.  Returns: NULL when memory ran out, or when the library does not have it.
 EVP_CIPHER *tls_library_cipher(const char *name);

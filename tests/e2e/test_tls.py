@@ -156,6 +156,20 @@ def test_a_client_changes_its_keys(served, ask):
     assert said.count(b"scheme https") == 2
 
 
+@pytest.mark.parametrize("ticket", [False, True])
+def test_a_client_that_is_asked_for_another_share(served, tmp_path, ticket):
+    """HelloRetryRequest: it begins with a group that the server does not know. Its second hello has its ticket too."""
+    words, session = ["-tls1_3", "-groups", "P-521:P-384", "-msg"], tmp_path / "session"
+    if ticket:
+        assert b"resumed 0" in s_client(served, *words, "-sess_out", session)
+        words += ["-sess_in", session]
+    said = s_client(served, *words)
+    assert said.count(b", ClientHello") == 2
+    assert b"scheme https" in said and b"resumed %d" % ticket in said
+    said = s_client(served, *words[:3], send=request("/large", "Connection: close"))
+    assert said.endswith(bytes(LARGE))
+
+
 # ---- Sessions ----
 
 

@@ -38,10 +38,10 @@ static void tell(skua_request *request, void *user)
     char text[512];
     int len = snprintf(text, sizeof text,
                        "scheme %s\nsecure %d\nversion %s\ncipher %s\nname %.*s\nprotocol %.*s\n"
-                       "resumed %d\nworker %u\n",
+                       "client %.*s\nresumed %d\nworker %u\n",
                        skua_request_scheme(request), secure, info.version, info.cipher,
                        (int)info.server_name.len, info.server_name.ptr, (int)info.protocol.len,
-                       info.protocol.ptr, info.is_resumed,
+                       info.protocol.ptr, (int)info.client.len, info.client.ptr, info.is_resumed,
                        skua_worker_index(skua_request_worker(request)));
     must(skua_respond(request, 200, "text/plain", (skua_slice){ text, (size_t)len }));
 }

@@ -41,6 +41,8 @@ bool tls_option(const char *name, const char *value, skua_config *config)
         config->tls.records = value;
     } else if (strcmp(name, "--tickets") == 0) {
         config->tls.ticket_file = value;
+    } else if (strcmp(name, "--clients") == 0) {
+        config->tls.clients = (skua_tls_clients){ .asking = SKUA_TLS_REQUIRE, .ca_file = value };
     } else if (strcmp(name, "--handshake-ms") == 0) {
         config->tls.handshake_timeout_ns = (int64_t)tls_number(value, 3600000) * 1000000;
     } else {
