@@ -69,7 +69,11 @@ def test_curl_in_parallel(rules):
     if not rules.tls:
         pytest.skip("curl 7.88 fails so in the clear, with nghttpd too")
     words = [w for i in range(50) for w in ("-o", "/dev/null", f"{rules.url}/pull/{i * 1000}")]
-    assert curl(rules, "/", "--parallel", "--parallel-max", "50", "-w", "%{http_version} ", *words).split().count(b"2") >= 50
+    said = curl(rules, "/pull/1", "--parallel", "--parallel-max", "50", "-o", "/dev/null", *words,
+                "-w", "%{http_version} %{http_code} %{size_download} %{num_connects}\n").split(b"\n")
+    transfers = [tuple(map(int, line.split())) for line in said if line]
+    assert sorted(transfer[:3] for transfer in transfers) == sorted([(2, 200, 1), *((2, 200, i * 1000) for i in range(50))])
+    assert sum(transfer[3] for transfer in transfers) == 1  # connection
 
 
 # ---- nghttp2 ----
@@ -140,14 +144,19 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"sync"
+	"sync/atomic"
 )
+
+var connections atomic.Int32
 
 func must(err error) {
 	if err != nil {
@@ -156,8 +165,13 @@ func must(err error) {
 	}
 }
 
-func main() {
-	url, cert := os.Args[1], os.Args[2]
+func expect(holds bool, format string, words ...any) {
+	if !holds {
+		must(fmt.Errorf(format, words...))
+	}
+}
+
+func newClient(cert string) *http.Client {
 	pem, err := os.ReadFile(cert)
 	must(err)
 	roots := x509.NewCertPool()
@@ -165,25 +179,66 @@ func main() {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP2(true)
 	protocols.SetUnencryptedHTTP2(true)
-	client := &http.Client{Transport: &http.Transport{
-		Protocols: protocols, TLSClientConfig: &tls.Config{RootCAs: roots},
+	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
+		connections.Add(1)
+		return new(net.Dialer).DialContext(ctx, network, address)
+	}
+	return &http.Client{Transport: &http.Transport{
+		Protocols: protocols, TLSClientConfig: &tls.Config{RootCAs: roots}, DialContext: dial,
 	}}
+}
+
+func together(count int, work func(i int)) {
 	var group sync.WaitGroup
-	for i := range 50 {
+	for i := range count {
 		group.Add(1)
 		go func() {
 			defer group.Done()
-			sent := bytes.Repeat([]byte{byte(i)}, i*10007)
-			answer, err := client.Post(url, "text/plain", bytes.NewReader(sent))
-			must(err)
-			got, err := io.ReadAll(answer.Body)
-			must(err)
-			if answer.Proto != "HTTP/2.0" || !bytes.Equal(got, sent) {
-				must(fmt.Errorf("%s, %d octets of %d", answer.Proto, len(got), len(sent)))
-			}
+			work(i)
 		}()
 	}
 	group.Wait()
+}
+
+func main() {
+	echo, rules, client := os.Args[1], os.Args[2], newClient(os.Args[3])
+	upload := func(i int) {
+		sent := bytes.Repeat([]byte{byte(i)}, i*10007)
+		answer, err := client.Post(echo, "text/plain", bytes.NewReader(sent))
+		must(err)
+		got, err := io.ReadAll(answer.Body)
+		must(err)
+		expect(answer.Proto == "HTTP/2.0" && bytes.Equal(got, sent), "%s, %d octets of %d", answer.Proto, len(got), len(sent))
+	}
+	download := func(i int) {
+		answer, err := client.Get(fmt.Sprintf("%s/chunked/%d", rules, i*10007))
+		must(err)
+		got, err := io.ReadAll(answer.Body)
+		must(err)
+		expect(len(got) == i*10007 && answer.Trailer.Get("X-Sum") == "abc", "%d octets, %v", len(got), answer.Trailer)
+	}
+	// each other one is given up while it is read
+	cancel := func(i int) {
+		ctx, cancel := context.WithCancel(context.Background())
+		request, err := http.NewRequestWithContext(ctx, "GET", rules+"/pull/100000000", nil)
+		must(err)
+		answer, err := client.Do(request)
+		must(err)
+		_, err = io.ReadFull(answer.Body, make([]byte, 100000))
+		must(err)
+		cancel()
+		_, err = io.Copy(io.Discard, answer.Body)
+		expect(err != nil, "it came whole")
+		download(1)
+	}
+	upload(1)
+	download(1)
+	together(50, upload)
+	together(50, download)
+	for i := range 100 {
+		cancel(i)
+	}
+	expect(connections.Load() == 2, "%d connections", connections.Load())
 	fmt.Println("all")
 }
 '''
@@ -206,8 +261,8 @@ def go_is_new_enough():
 
 
 @pytest.mark.skipif(not go_is_new_enough(), reason="there is no Go of 1.24 or later")
-def test_go(echo, go):
-    assert run(go, echo.url, tls.certificate().cert) == b"all\n"
+def test_go(echo, rules, go):
+    assert run(go, echo.url, rules.url, tls.certificate().cert) == b"all\n"
 
 
 # ---- h2spec ----
