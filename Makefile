@@ -184,7 +184,7 @@ tls-scan: build/.tools-scan build/release/.built
 	@build/venv/bin/python tests/conformance/scan.py
 
 test-all: test
-	@$(PYTEST_MANY) --dist loadfile tests/cross tests/dist -m test_all
+	@$(PYTEST_MANY) --dist loadfile tests/cross tests/dist tests/e2e -m test_all
 	@$(MAKE) --no-print-directory tls-libraries tls-scan
 	@SKUA_BACKEND=other $(PYTEST_MANY) tests/e2e
 	@$(MAKE) --no-print-directory build/single/.built build/kqueue/.built

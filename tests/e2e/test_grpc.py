@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: MIT
-"""gRPC: examples/grpc.c, called by grpcio, and frame by frame."""
+"""gRPC: examples/grpc.c, called by grpcio and grpc-go, and frame by frame."""
 
 import queue
 import struct
+import subprocess
 
+import golang
 import grpc
 import pytest
 import tls
 from h2_client import Client
 from h2_socket import END_STREAM, HEADERS, RST_STREAM, WINDOW_UPDATE
-from server import BUILD, Server, free_port, lacks_tls
+from server import BUILD, ROOT, Server, free_port, lacks_tls
 
 pytestmark = [pytest.mark.in_the_clear("it says for itself how servers are spoken to"),
               pytest.mark.of_http1("its clients speak HTTP/2 by themselves")]
@@ -146,6 +148,26 @@ def test_calls_that_are_given_up(numbers):
         next(waiting)
     assert failed.value.code() == grpc.StatusCode.DEADLINE_EXCEEDED
     assert numbers.square(3, timeout=WITHIN) == 9
+
+
+# ---- grpc-go ----
+
+
+@pytest.fixture(scope="module")
+def go(tmp_path_factory):
+    module = ROOT / "tests/e2e/grpc_go"
+    got = subprocess.run(["go", "mod", "download"], cwd=module, capture_output=True, text=True, timeout=300, check=False)
+    if got.returncode:
+        pytest.skip(f"grpc-go is not to be had here: {got.stderr}")
+    return golang.build(module, program=tmp_path_factory.mktemp("go") / "client")
+
+
+@pytest.mark.test_all
+@golang.needed
+def test_go(server, go):
+    pair = [tls.certificate().cert] if server.tls else []
+    done = subprocess.run([go, f"127.0.0.1:{server.port}", *pair], capture_output=True, text=True, timeout=120, check=False)
+    assert done.stdout == "all\n", done.stderr
 
 
 # ---- Frame by frame ----

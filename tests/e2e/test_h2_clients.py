@@ -2,12 +2,12 @@
 """Clients of HTTP/2 that others wrote, doing the usual; and h2spec, which is one that does the unusual."""
 
 import os
-import re
 import shutil
 import socket
 import subprocess
 import xml.etree.ElementTree
 
+import golang
 import h2.config
 import h2.connection
 import h2.events
@@ -248,19 +248,10 @@ func main() {
 def go(tmp_path_factory):
     folder = tmp_path_factory.mktemp("go")
     (folder / "client.go").write_text(GO)
-    run("go", "build", "-o", folder / "client", folder / "client.go", within=300)
-    return folder / "client"
+    return golang.build(folder, "client.go", program=folder / "client")
 
 
-def go_is_new_enough():
-    if not shutil.which("go"):
-        return False
-    said = subprocess.run(["go", "version"], capture_output=True, text=True, check=False).stdout
-    found = re.search(r"go1\.(\d+)", said)
-    return bool(found) and int(found.group(1)) >= 24
-
-
-@pytest.mark.skipif(not go_is_new_enough(), reason="there is no Go of 1.24 or later")
+@golang.needed
 def test_go(echo, rules, go):
     assert run(go, echo.url, rules.url, tls.certificate().cert) == b"all\n"
 
