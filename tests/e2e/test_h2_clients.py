@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Clients of HTTP/2 that others wrote, doing the usual; and h2spec, which is one that does the unusual."""
 
+import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
+import urllib.parse
 import xml.etree.ElementTree
 
 import golang
@@ -14,7 +17,7 @@ import h2.events
 import httpx
 import pytest
 import tls
-from server import ROOT, numbered, secure
+from server import BUILD, ROOT, Server, eventually, free_port, numbered, secure
 
 pytestmark = [pytest.mark.in_the_clear("it says for itself how servers are spoken to"),
               pytest.mark.of_http1("its clients speak HTTP/2 by themselves")]
@@ -254,6 +257,85 @@ def go(tmp_path_factory):
 @golang.needed
 def test_go(echo, rules, go):
     assert run(go, echo.url, rules.url, tls.certificate().cert) == b"all\n"
+
+
+# ---- Chromium ----
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+KINDS = {"css": '<link rel="stylesheet" href="{}">', "js": '<script src="{}"></script>', "svg": '<img src="{}">'}
+OF_A_KIND = 20
+GIVEN_UP = 150  # more than the budget of resets
+LARGER = 10 << 20  # than a window of Chromium's
+
+# The page asks for its findings, so that the log has them.
+PAGE = """<!doctype html><title>A page of 60 resources</title>
+<script>
+const tell = said => fetch('/said?' + encodeURIComponent(JSON.stringify(said)))
+addEventListener('load', async () => {
+  try {
+    const seen = performance.getEntriesByType('resource').concat(performance.getEntriesByType('navigation'))
+    for (let i = 0; i < %d; i++) {
+      const stop = new AbortController()
+      const answer = await fetch('large?' + i, { signal: stop.signal })
+      await answer.body.getReader().read()
+      stop.abort()
+      if (i %% 3 === 0) await (await fetch('0.css?' + i)).text()
+    }
+    const last = await (await fetch('large')).arrayBuffer()
+    tell({
+      protocols: [...new Set(seen.map(entry => entry.nextHopProtocol))], count: seen.length, scripts: ran,
+      statuses: [...new Set(seen.map(entry => entry.responseStatus))],
+      octets: seen.reduce((sum, entry) => sum + entry.decodedBodySize, 0), last: last.byteLength,
+    })
+  } catch (fault) { tell({ fault: String(fault) }) }
+})
+let ran = 0
+</script>
+""" % GIVEN_UP
+
+
+def fill(folder):
+    """A page and what it needs. Returns: the octets of all."""
+    page = PAGE
+    for kind, element in KINDS.items():
+        for i in range(OF_A_KIND):
+            start = {"css": f".c{i} {{ color: red }}", "js": "ran++", "svg": '<svg xmlns="http://www.w3.org/2000/svg"/>'}[kind]
+            (folder / f"{i}.{kind}").write_text(start + "\n" * 500 * i)
+            page += element.format(f"{i}.{kind}") + "\n"
+    (folder / "index.html").write_text(page)
+    octets = sum(file.stat().st_size for file in folder.iterdir())
+    with open(folder / "large", "wb") as large:
+        large.truncate(LARGER)
+    return octets
+
+
+def said_by(server):
+    """The page's findings, once they are in the log."""
+    for line in server.out_text().splitlines():
+        path, _, said = json.loads(line)["target"].partition("?")
+        if path == "/said":
+            return json.loads(urllib.parse.unquote(said))
+    return None
+
+
+@pytest.mark.test_all
+@pytest.mark.of_tls
+@pytest.mark.skipif(not CHROMIUM, reason="Chromium is not installed")
+def test_chromium(launch, tmp_path):
+    (site := tmp_path / "site").mkdir()
+    octets, port = fill(site), free_port()
+    server = launch(Server, [BUILD / "skua", site, "--listen", f"127.0.0.1:{port}", *tls.certificate().options, "--log", "json"],
+                    ("127.0.0.1", port), tls=True)
+    words = ["--headless", "--no-sandbox", "--disable-gpu", "--ignore-certificate-errors", f"--user-data-dir={tmp_path / 'profile'}"]
+    with subprocess.Popen([CHROMIUM, *words, f"https://localhost:{port}/"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                          start_new_session=True) as browser:
+        try:
+            said = eventually(lambda: said_by(server), within=60)
+        finally:
+            os.killpg(browser.pid, signal.SIGKILL)
+    assert said == {"protocols": ["h2"], "count": 1 + len(KINDS) * OF_A_KIND, "scripts": OF_A_KIND, "statuses": [200],
+                    "octets": octets, "last": LARGER}
+    assert server.out_text().count('"end":"closed"') > 100  # were given up in time
 
 
 # ---- h2spec ----
