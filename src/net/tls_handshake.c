@@ -13,8 +13,6 @@
 #include <openssl/err.h>
 #include <string.h>
 
-enum { TLS_TYPE_HANDSHAKE = 22, TLS_CLIENT_HELLO = 1 };
-
 // ---- Secrets ----
 
 static int tls_hex_digit(char c)
@@ -111,19 +109,13 @@ static bool tls_is_method_octet(uint8_t octet)
     return octet >= 'A' && octet <= 'Z';
 }
 
-// Looks at the first octets of the connection, as far as they have come.
-static tls_step tls_look_at_first(tls_handshake *h, const char *octets, size_t len)
+static tls_step tls_look_at(tls_handshake *h, const char *octets, size_t len)
 {
-    size_t before = h->first_len;
-    size_t n = sizeof h->first - before < len ? sizeof h->first - before : len;
-    memcpy(h->first + before, octets, n);
-    h->first_len = (uint8_t)(before + n);
-    if (before == 0 && n && tls_is_method_octet(h->first[0])) return TLS_STEP_IS_HTTP;
-    if (h->first_len < sizeof h->first || before == sizeof h->first) return TLS_STEP_MORE;
-    bool is_hello = h->first[0] == TLS_TYPE_HANDSHAKE && h->first[5] == TLS_CLIENT_HELLO;
-    uint32_t announced =
-        (uint32_t)h->first[6] << 16 | (uint32_t)h->first[7] << 8 | (uint32_t)h->first[8];
-    if (!is_hello || announced <= TLS_HELLO_OCTETS_MAX) return TLS_STEP_MORE;
+    bool is_first = !h->has_begun && len;
+    h->has_begun |= is_first;
+    if (is_first && tls_is_method_octet((uint8_t)octets[0])) return TLS_STEP_IS_HTTP;
+    bool is_1_3 = SSL_version(h->pipe.ssl) == TLS1_3_VERSION;
+    if (tls_hello_look(&h->hello, slice_make(octets, len), is_1_3)) return TLS_STEP_MORE;
     static const char alert[] = { 21, 3, 3, 0, 2, 2, 47 }; // fatal, illegal_parameter
     (void)out_copy(h->pipe.wire, slice_make(alert, sizeof alert));
     return TLS_STEP_FAILED;
@@ -133,8 +125,8 @@ tls_step tls_handshake_step(tls_handshake *h, const char **octets, size_t *len)
 {
     tls_pipe *pipe = &h->pipe;
     SKUA_ASSERT(pipe->ssl);
-    tls_step first = tls_look_at_first(h, *octets, *len);
-    if (first != TLS_STEP_MORE) return first;
+    tls_step looked = tls_look_at(h, *octets, *len);
+    if (looked != TLS_STEP_MORE) return looked;
     tls_pipe_lend(pipe, *octets, *len);
     tls_tell_keys(h, pipe->counts);
     ERR_clear_error();

@@ -6,14 +6,12 @@
 #define SKUA_NET_TLS_HANDSHAKE_H
 
 #include "net/tls_acceptor.h"
+#include "net/tls_hello.h"
 #include "net/tls_pipe.h"
 
 #ifdef SKUA_TLS
 
 enum { TLS_SECRET_OCTETS_MAX = 48 };
-
-// A ClientHello that announces more than this is refused from its header.
-enum { TLS_HELLO_OCTETS_MAX = 16384 };
 
 typedef enum tls_step {
     TLS_STEP_MORE,   // the peer is to send more
@@ -25,8 +23,8 @@ typedef enum tls_step {
 typedef struct tls_handshake {
     tls_choice choice;  // first: OpenSSL's callbacks find it by that
     tls_pipe pipe;      // counts from when the server's traffic secret is known
-    uint8_t first[9];   // octets of the connection: the header of a record and of its message
-    uint8_t first_len;  // as far as they have come
+    tls_hello hello;    // of what has come
+    bool has_begun;     // something has
     uint8_t secret_len; // 0: the secrets are not known
     uint8_t client_secret[TLS_SECRET_OCTETS_MAX], server_secret[TLS_SECRET_OCTETS_MAX];
 } tls_handshake;

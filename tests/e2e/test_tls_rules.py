@@ -3,6 +3,7 @@
 connection alone. Records are the library's and OpenSSL's."""
 
 import contextlib
+import hashlib
 import socket
 
 import pytest
@@ -20,6 +21,9 @@ CLOSE_NOTIFY, UNEXPECTED, BAD_MAC, OVERFLOW, ILLEGAL, DECODE, FALLBACK = 0, 10, 
 ASKED = request("/tls")
 EMPTY_MAX = 32  # records without data in a row: docs/limits.md
 PLAIN_MAX = 1 << 14
+HELLO_MAX = 16384  # docs/limits.md
+SERVER_HELLO = 2
+RETRY = hashlib.sha256(b"HelloRetryRequest").digest()  # RFC 8446 section 4.1.3
 
 
 @pytest.fixture(scope="module", params=["tls", "tls-openssl"])
@@ -283,3 +287,51 @@ def test_a_hello_that_is_none(served, octets):
                 while raw.recv(4096):
                     pass
         other.ask()
+
+
+# ---- Hellos ----
+
+
+def first_hello():
+    """Of a client that begins with a group that the server does not know, so that it is asked for another."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.setblocking(False)
+        shaking = TLSConnection(ours).handshakeClientCert(
+            settings=settings(keyShares=["secp521r1"], eccCurves=["secp521r1", "secp384r1"]), async_=True)
+        assert next(shaking) == 0  # it wants to read
+        return theirs.recv(1 << 16)
+
+
+def records_of(hello, size):
+    """The octets of a message in records of that size."""
+    parts = [hello[i : i + size] for i in range(0, len(hello), size)]
+    return b"".join(b"\x16\x03\x03" + len(part).to_bytes(2, "big") + part for part in parts)
+
+
+@pytest.mark.parametrize("ccs", [b"", b"\x14\x03\x03\x00\x01\x01"])
+@pytest.mark.parametrize("size", [1, 3, 100])
+@pytest.mark.parametrize("octets, is_refused", [(HELLO_MAX, False), (HELLO_MAX + 1, True), ((1 << 24) - 1, True)])
+def test_a_second_hello_that_is_too_long(served, octets, is_refused, size, ccs):
+    """Refused from its header, as the first one is, whatever asked for it."""
+    with socket.create_connection(served.address, TIMEOUT) as raw:
+        raw.sendall(first_hello())
+        asked = raw.recv(1 << 16)
+        assert asked[0] == HANDSHAKE and asked[5] == SERVER_HELLO and asked[11:43] == RETRY
+        raw.sendall(ccs + records_of(b"\1" + octets.to_bytes(3, "big"), size))
+        if not is_refused:
+            raw.shutdown(socket.SHUT_WR)
+        said = b""
+        while octets := raw.recv(1 << 16):
+            said += octets
+        assert said[-7:] == (b"\x15\x03\x03\x00\x02\x02\x2f" if is_refused else said[-7:])
+        assert is_refused or b"\x02\x2f" not in said
+
+
+def test_a_second_hello_that_comes_with_the_first(served):
+    with socket.create_connection(served.address, TIMEOUT) as raw:
+        raw.sendall(first_hello() + records_of(b"\1" + (HELLO_MAX + 1).to_bytes(3, "big"), 100))
+        said = b""
+        while octets := raw.recv(1 << 16):
+            said += octets
+        assert said == b"\x15\x03\x03\x00\x02\x02\x2f"

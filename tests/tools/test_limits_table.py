@@ -34,7 +34,7 @@ FIXED = {
 
 # Those of TLS: the header that has each, and its name there.
 OF_TLS = {
-    "TLS ClientHello": ("tls_handshake", "TLS_HELLO_OCTETS_MAX"),
+    "TLS ClientHello, the second one too": ("tls_hello", "TLS_HELLO_OCTETS_MAX"),
     "steps of handshakes": ("tls_worker", "TLS_STEPS_PER_TURN_MAX"),
     "handshake that is not complete, counted as": ("tls", "TLS_HANDSHAKE_OCTETS"),
     "records of OpenSSL's, counted as": ("tls", "TLS_OPENSSL_OCTETS"),
