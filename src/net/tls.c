@@ -422,11 +422,13 @@ static transport_filled tls_fill(transport *base, out_queue *plain, bool ends)
     return filled;
 }
 
+// A record is longer than its content: so much of that is left at most as there is on the wire.
 static uint64_t tls_left(transport *base)
 {
     tls *t = tls_of(base);
-    uint64_t left = t->on_wire;
-    t->on_wire = 0;
+    uint64_t stays = base->wire.octets < t->on_wire ? base->wire.octets : t->on_wire;
+    uint64_t left = t->on_wire - stays;
+    t->on_wire = (uint32_t)stays;
     return left;
 }
 

@@ -44,7 +44,8 @@ typedef struct transport_table {
     // ends: the transport's end is to follow the queue's last octet.
     transport_filled (*fill)(transport *t, out_queue *plain, bool ends);
 
-    // The wire is empty. Returns: how many octets of the session's queue were on it.
+    // Returns: how many octets of the session's queue have left for sure since this was called last;
+    // all that were on the wire when that is empty. They are to be popped from the queue.
     uint64_t (*left)(transport *t);
 
     // Whether the end that was asked for is on the wire, or was.

@@ -82,6 +82,7 @@ static inline void connection_drop_session(connection *conn, skua_end how)
 {
     session *s = conn->session;
     if (!s) return;
+    if (conn->has_transport) transported_part_left(conn);
     CONNECTION_CALL(s, end, s, how);
     conn->session = NULL;
     if (!conn->has_transport) conn->stream.out = NULL;

@@ -213,6 +213,12 @@ void transported_rest(connection *conn)
     t->table->rest(t);
 }
 
+__attribute__((cold)) void transported_part_left(connection *conn)
+{
+    transport *t = transported_of(conn);
+    out_pop(conn->session->out, t->table->left(t));
+}
+
 void transported_give(connection *conn)
 {
     transport *t = transported_of(conn);

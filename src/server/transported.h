@@ -28,4 +28,7 @@ void transported_rest(connection *conn);
 // Frees it with the connection.
 void transported_give(connection *conn);
 
+// Lets the session know what has left of a flight that will not leave whole.
+void transported_part_left(connection *conn);
+
 #endif

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Files over TLS: many records are read at once, and what comes before and behind them is in its place."""
 
+import json
 import os
 import re
 
 import pytest
 from certificates import SecureConnection, make, trusting
-from server import BUILD, Server, free_port
+from server import BUILD, Server, eventually, free_port
+from wire import Connection, request
 
 pytestmark = pytest.mark.of_tls
 
@@ -30,7 +32,7 @@ def site(launch, tmp_path, pair):
         (folder / f"{octets}.bin").write_bytes(content(octets))
     port = free_port()
     return launch(Server, [BUILD / "skua", folder, "--listen", f"127.0.0.1:{port}", "--workers", "1", "--cert", pair.cert,
-                           "--key", pair.key], ("127.0.0.1", port))
+                           "--key", pair.key, "--log", "json"], ("127.0.0.1", port))
 
 
 def connect(site, pair):
@@ -73,3 +75,15 @@ def test_a_file_that_is_not_in_memory(site, pair, tmp_path):
             os.fsync(file.fileno())
             os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
             assert connection.get(f"/{name}").content == content(3 << 20)
+
+
+def test_cut_downloads_are_logged_by_what_left(site, pair):
+    """Of a flight that has left in part, too: a flight is as long as the kernel has room for only by chance."""
+    for _ in range(8):
+        with Connection(site.address, 4096, {"tls": trusting(pair.cert), "server_name": "localhost"}) as connection:
+            connection.send(request("/3145728.bin"))
+            connection.exactly(4000)
+            connection.reset()
+    lines = eventually(lambda: len(said := site.out_text().splitlines()) >= 8 and said)
+    sent = [json.loads(line)["octets"] for line in lines]
+    assert all(3000 <= octets < 3145728 for octets in sent), sent
