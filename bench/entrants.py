@@ -27,7 +27,8 @@ class Place:
         self.www = os.path.join(folder, "www")
         os.makedirs(self.www, exist_ok=True)
         self.write("www/hello.txt", workloads.HELLO)
-        for octets in {w.octets for w in workloads.WORKLOADS if w.is_file}:
+        sizes = {w.octets for w in workloads.WORKLOADS if w.is_file}
+        for octets in sizes.union(*({octets for octets, _ in w.resources} for w in workloads.WORKLOADS)):
             self.write(f"www/{octets}.bin", content_of(octets))
 
         self.certificate, self.key = self.path("localhost.pem"), self.path("localhost.key")

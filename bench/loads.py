@@ -77,9 +77,10 @@ def ab_figures(output, wanted):
 
 
 class Loads:
-    def __init__(self, folder, client_path, seconds, closing_requests, certificate=None):
+    def __init__(self, folder, client_path, seconds, closing_requests, certificate=None, page_path=None):
         self.folder = folder
         self.client_path = client_path
+        self.page_path = page_path
         self.certificate = certificate  # of servers over TLS
         self.seconds = seconds
         self.closing_requests = closing_requests
@@ -87,7 +88,8 @@ class Loads:
 
     def run(self, workload, server):
         """One round. Returns requests, seconds, errors (by kind), CPU times and latency where known."""
-        runners = {"wrk": self.wrk, "ab": self.ab, "h2load": self.h2load, "own": self.own, "idle": self.idle, "bursts": self.bursts}
+        runners = {"wrk": self.wrk, "ab": self.ab, "h2load": self.h2load, "own": self.own, "page": self.page,
+                   "idle": self.idle, "bursts": self.bursts}
         return runners[workload.client](workload, server)
 
     def warm_up(self, workload, server):
@@ -195,7 +197,9 @@ class Loads:
         client.stdin.flush()
 
     def own(self, workload, server):
-        client = self.own_start(workload, server, self.seconds)
+        return self.own_figures(workload, server, self.own_start(workload, server, self.seconds))
+
+    def own_figures(self, workload, server, client):
         client.stdout.readline()
         before, client_before = server.cpu_ns(), processes.cpu_ns(client.pid)
         self.own_say(client)
@@ -210,6 +214,25 @@ class Loads:
             "server_ns": server_ns, "client_ns": client_ns,
             "p50_ms": counts.get("p50_ms"), "p99_ms": counts.get("p99_ms"),
         }
+
+    # ---- page.c ----
+
+    def write_lines(self, name, lines):
+        path = os.path.join(self.folder, name)
+        with open(path, "w", encoding="ascii") as file:
+            file.writelines(line + "\n" for line in lines)
+        return path
+
+    def page(self, workload, server):
+        """Asked and counted as by client.c."""
+        page = self.write_lines(f"{workload.name}.page", [f"/{octets}.bin {octets} {priority}" for octets, priority in workload.resources])
+        fields = self.write_lines(f"{workload.name}.fields", [f"{name.lower()}: {value}" for name, value in workload.fields])
+        argv = [self.page_path, "--port", server.port, "--connections", workload.connections, "--seconds", self.seconds,
+                "--page", page, "--fields", fields]
+        client = subprocess.Popen(processes.pinned(processes.CLIENT_CORE, argv), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        return self.own_figures(workload, server, client)
+
+    # ---- Open loops, idle connections ----
 
     def find_capacity(self, workload, servers):
         """How many requests per second the slowest of the servers answers, asked as fast as it answers: its best of

@@ -57,10 +57,10 @@ def workload_summary(workload, crowd, results, about, skipped):
 
 def reference_kind(workload):
     """The figure that others are held against: CPU against the best that this kernel lets anyone do, an open loop's latency
-    against the best that anyone does, and memory against nothing."""
+    and a page's CPU against the best that anyone does, and memory against nothing."""
     if workload.client == "idle":
         return None
-    return "peer" if workload.is_open else "ceiling"
+    return "ceiling" if workload.ceilings and not workload.is_open else "peer"
 
 
 def of_kind(summary, kind):

@@ -247,9 +247,12 @@ def run(options):
         print(f"{name}: {why}")
     crowd = [entrant for entrant in crowd if not entrant.missing]
     client = loads.Loads(place.folder, place.built("bench_client"), options.seconds,
-                         10000 if options.quick else 20000 * options.seconds, place.certificate)
+                         10000 if options.quick else 20000 * options.seconds, place.certificate, place.built("bench_page"))
     if not client.client_path:
         wanted = [w for w in wanted if w.client not in ("own", "idle", "bursts")]
+    if not client.page_path and any(w.client == "page" for w in wanted):
+        print("bench: bench_page is not built, which needs nghttp2; its workload is left out")
+        wanted = [w for w in wanted if w.client != "page"]
     outcome = {"machine": machine(limit), "rounds": options.rounds, "seconds": options.seconds, "missing": missing,
                "malformed": sorted(probe.MALFORMED), "refused": strictness_of(crowd, place), "workloads": []}
     os.makedirs(options.out, exist_ok=True)

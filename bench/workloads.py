@@ -21,11 +21,21 @@ BROWSER_FIELDS = [
 ]
 
 
+# A page's document and the 60 resources that it needs: octets, and the priority that a browser asks for. Sizes differ, as they
+# are the names of files.
+PAGE = ([(24000, "u=0, i")]
+        + [(9001 + 6007 * i, "u=0") for i in range(4)]       # style sheets
+        + [(6011 + 7001 * i, "u=1") for i in range(12)]      # scripts
+        + [(21011 + 3001 * i, "u=2") for i in range(4)]      # fonts
+        + [(1013 + 701 * i, "u=3, i") for i in range(30)]    # images that are seen
+        + [(2017 + 1409 * i, "u=5, i") for i in range(10)])  # and those further down
+
+
 @dataclass
 class Workload:
     name: str
     title: str
-    client: str                     # "wrk", "ab", "h2load", "own" (client.c), "idle" or "bursts" (bursts.py)
+    client: str                     # "wrk", "ab", "h2load", "own" (client.c), "page" (page.c), "idle" or "bursts" (bursts.py)
     connections: int
     octets: int = len(HELLO)        # of content
     fields: list = field(default_factory=list)
@@ -47,6 +57,7 @@ class Workload:
     streams: int = 1                # at a time on each connection, of HTTP/2
     beside_http1: bool = False      # Skua over HTTP/1 takes part too
     settled: int = 0                # idle connections that are there before those that are counted
+    resources: list = field(default_factory=list)  # of a page: octets and priority; the first is the document
 
     @property
     def is_file(self):
@@ -113,6 +124,10 @@ WORKLOADS = [
              tls=True, ceilings=("ready", "pread"), ratios_to={"h2o": 0.8}),
     Workload("h2-many", "HTTP/2, hello, 1,000 connections of one stream", "h2load", 1000, http2=True, tls=True, beside_http1=True,
              ceilings=("ready", "keyed"), ratios_to={"Skua over HTTP/1": 1.15}, no_errors=True),
+    # A crumb of a cookie is a field of its own, as browsers send it.
+    Workload("h2-page", "HTTP/2, a page of 60 resources with cookies and priorities, 20 connections", "page", 20, octets=PAGE[0][0],
+             fields=[(name, crumb) for name, value in BROWSER_FIELDS for crumb in (value.split("; ") if name == "Cookie" else [value])],
+             http2=True, streams=60, tls=True, resources=PAGE, ceilings=(), peer_ratio=0.6, no_errors=True),
 ]
 
 QUICK = ("hello", "pipelined", "close", "file-4k", "file-100k")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The bench's small parts: that they run, and that they read what clients print."""
 
+import collections
 import dataclasses
 import json
 import os
@@ -24,7 +25,7 @@ import http2  # noqa: E402
 import loads  # noqa: E402
 import report  # noqa: E402
 import seeds  # noqa: E402
-from workloads import Workload  # noqa: E402
+from workloads import PAGE, WORKLOADS, Workload  # noqa: E402
 
 AB = """
 Complete requests:      980
@@ -104,6 +105,41 @@ def test_client_over_tls(tmp_path, closes):
         server.stop()
     assert found["errors"] == {}
     assert found["requests"] > 4
+
+
+@pytest.fixture
+def read_pages(launch, tmp_path):
+    """read_pages(resources) reads such pages for a second. Returns the client's figures and the targets in the server's log."""
+    if not (RELEASE / "bench_page").exists():
+        pytest.skip("the bench is not built with nghttp2 and TLS")
+    place, port = entrants.Place(RELEASE, str(tmp_path)), free_port()
+    server = launch(Server, [RELEASE / "skua", place.www, "--listen", f"127.0.0.1:{port}", "--cert", place.certificate,
+                             "--key", place.key, "--log", "json"], ("127.0.0.1", port))
+
+    def run(resources):
+        workload = next(w for w in WORKLOADS if w.name == "h2-page")
+        workload = dataclasses.replace(workload, connections=3, resources=resources)
+        measured = types.SimpleNamespace(port=port, cpu_ns=lambda: 0)
+        figures = loads.Loads(str(tmp_path), None, 1, 0, page_path=str(RELEASE / "bench_page")).page(workload, measured)
+        server.signal()
+        server.judge_end()
+        log = os.pread(server.out.fileno(), os.fstat(server.out.fileno()).st_size, 0)
+        return figures, [line["target"] for line in map(json.loads, log.splitlines()) if line["version"] == "2.0"]
+
+    return run
+
+
+def test_pages_are_read_whole(read_pages):
+    """Each resource once for each document."""
+    found, targets = read_pages(PAGE)
+    assert found["errors"] == {} and found["requests"] >= 3 * len(PAGE)
+    assert found["requests"] == len(targets) - 3 * len(PAGE)  # which came before the clock ran
+    assert collections.Counter(targets) == {f"/{octets}.bin": len(targets) / len(PAGE) for octets, _ in PAGE}
+
+
+def test_wrong_resources_of_a_page_are_found(read_pages):
+    found, _ = read_pages([PAGE[0], (1, "u=0")])  # there is no such file
+    assert found["errors"] == {"wrong_answers": 3} and found["requests"] == 0
 
 
 def test_open_loop_asks_by_the_clock(ask):
@@ -306,6 +342,11 @@ def test_an_open_loop_is_held_against_the_best_peer():
     assert "| hyper | 0.300 | 1.50 (1.50–1.50) | 0.125 | 5,000 | 100 | 0 |" in lines
     assert "- Skua ≤ 1.10 × the best peer, nginx: 1.05 (1.05–1.05), **met, whole interval**" in lines
     assert "- Skua no errors: **met**" in lines
+
+
+def test_a_page_is_held_against_the_best_peer():
+    page = next(w for w in WORKLOADS if w.name == "h2-page")
+    assert report.reference_kind(page) == "peer" and page.peer_ratio == 0.6
 
 
 def test_an_open_loop_without_peers_has_no_ratios():
