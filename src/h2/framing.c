@@ -13,6 +13,7 @@
 #include "exchange/worker.h"
 #include "h2/backlog.h"
 #include "h2/session.h"
+#include "http/octets.h"
 
 enum {
     // Status, Date, Content-Type, Content-Length and changes of the table's size.
@@ -328,6 +329,42 @@ static bool h2_framing_is_usual(const skua_request *r, int status, size_t room, 
            h2_framing_is_free(h2_stream_of_const(r->carrier), content.len);
 }
 
+// A field that is added to the table, and a change of its size, are told once: what has either in it is
+// not made again.
+__attribute__((noinline)) static char *h2_framing_make_opening(h2_session *s, char *start,
+                                                               int status, slice type)
+{
+    h2_opening *made = &s->work->opening;
+    made->status = 0;
+    uint32_t changes = s->encoder.table.changes;
+    bool once = s->encoder.is_resized;
+    char *at = h2_framing_write_opening(s, start, status);
+    if (type.len) at = hpack_encode_known(&s->encoder, at, HPACK_STATIC_CONTENT_TYPE, type);
+    once |= s->encoder.table.changes != changes;
+    size_t len = (size_t)(at - start);
+    if (once || len > sizeof made->octets || type.len > sizeof made->type) return at;
+    *made = (h2_opening){ .date_from_ns = s->base.worker->date_from_ns,
+                          .changes = changes,
+                          .status = (uint16_t)status,
+                          .type_len = (uint8_t)type.len,
+                          .len = (uint8_t)len };
+    octets_copy(made->type, type);
+    memcpy(made->octets, start, len);
+    return at;
+}
+
+static inline char *h2_framing_write_typed_opening(h2_session *s, char *at, int status, slice type)
+{
+    const h2_opening *made = &s->work->opening;
+    (void)worker_date(s->base.worker);
+    if (made->status != status || made->date_from_ns != s->base.worker->date_from_ns ||
+        made->changes != s->encoder.table.changes || s->encoder.is_resized ||
+        made->type_len != type.len || !octets_equal(made->type, type.ptr, type.len))
+        return h2_framing_make_opening(s, at, status, type);
+    memcpy(at, made->octets, sizeof made->octets);
+    return at + made->len;
+}
+
 // Most responses are a text that leaves with its head, and has no fields but the server's.
 static skua_status h2_framing_respond_copied(skua_request *r, int status, slice type, slice content)
 {
@@ -343,8 +380,7 @@ static skua_status h2_framing_respond_copied(skua_request *r, int status, slice 
     h2_stream *stream = h2_stream_of(r->carrier);
     char *start = out_reserve(&s->out, room, NULL);
     if (!start) return SKUA_ENOMEM;
-    char *at = h2_framing_write_opening(s, start + H2_HEAD_OCTETS, status);
-    if (type.len) at = hpack_encode_known(&s->encoder, at, HPACK_STATIC_CONTENT_TYPE, type);
+    char *at = h2_framing_write_typed_opening(s, start + H2_HEAD_OCTETS, status, type);
     at = hpack_encode_length(at, content.len);
     h2_framing_head_of(start, at, H2_HEADERS, H2_FLAG_END_HEADERS, stream);
     at = h2_framing_write_short(stream, at, content, true);

@@ -17,6 +17,7 @@ bool h2_session_work(h2_session *s)
     if (!work) return false;
     memset(work, 0, offsetof(h2_work, segments));
     h2_run_init(&work->run);
+    work->opening.status = 0;
     out_init(&s->out, &w->blocks, work->segments, H2_SEGMENTS);
     s->work = work;
     return true;

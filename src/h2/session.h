@@ -37,6 +37,19 @@ typedef struct h2_early {
     h2_priority priority;
 } h2_early;
 
+enum { H2_OPENING_OCTETS = 64, H2_OPENING_TYPE_OCTETS = 32 };
+
+// How the block of the last usual response began: :status, date and content-type, which the next one
+// mostly repeats. It holds for a second, and as long as the encoder's table is the same.
+typedef struct h2_opening {
+    int64_t date_from_ns; // as skua_worker's
+    uint32_t changes;     // of the encoder's table until then
+    uint16_t status;      // 0: there was none
+    uint8_t type_len, len;
+    char type[H2_OPENING_TYPE_OCTETS];
+    char octets[H2_OPENING_OCTETS];
+} h2_opening;
+
 // Memory that a session needs while anything is under way.
 typedef struct h2_work h2_work;
 
@@ -50,6 +63,7 @@ struct h2_work {
     block *staging;                    // where a source writes; NULL: not taken
     out_segment segments[H2_SEGMENTS]; // of out
     h2_run run;
+    h2_opening opening;
 };
 
 // The part of a frame that is awaited.

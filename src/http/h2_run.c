@@ -8,6 +8,7 @@
 #ifndef SKUA_NO_HTTP2
 
 #include "base/assert.h"
+#include "http/octets.h"
 
 enum { H2_RUN_OCTETS_MIN = 2 }; // one field is as soon read
 
@@ -93,7 +94,8 @@ static void h2_run_remember(h2_run *run, const h2_run_mark *mark, const h2_head_
 static bool h2_run_is_last(const h2_run *run, const hpack_decoder *d, const unsigned char *at,
                            size_t len)
 {
-    return len == run->len && run->changes == d->table.changes && memcmp(at, run->octets, len) == 0;
+    return len == run->len && run->changes == d->table.changes &&
+           octets_equal((const char *)at, run->octets, len);
 }
 
 // The block has ended, and all since the mark were indexed fields. They are remembered when they come
