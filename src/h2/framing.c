@@ -329,40 +329,49 @@ static bool h2_framing_is_usual(const skua_request *r, int status, size_t room, 
            h2_framing_is_free(h2_stream_of_const(r->carrier), content.len);
 }
 
-// A field that is added to the table, and a change of its size, are told once: what has either in it is
-// not made again.
+// A change of the table's size is told once, and so is a field that is added to it: changes is what it
+// was before.
 __attribute__((noinline)) static char *h2_framing_make_opening(h2_session *s, char *start,
                                                                int status, slice type)
 {
     h2_opening *made = &s->work->opening;
     made->status = 0;
     uint32_t changes = s->encoder.table.changes;
-    bool once = s->encoder.is_resized;
+    bool resized = s->encoder.is_resized;
     char *at = h2_framing_write_opening(s, start, status);
     if (type.len) at = hpack_encode_known(&s->encoder, at, HPACK_STATIC_CONTENT_TYPE, type);
-    once |= s->encoder.table.changes != changes;
     size_t len = (size_t)(at - start);
-    if (once || len > sizeof made->octets || type.len > sizeof made->type) return at;
+    if (resized || len + HPACK_LENGTH_OCTETS_MAX > sizeof made->octets ||
+        type.len > sizeof made->type)
+        return at;
     *made = (h2_opening){ .date_from_ns = s->base.worker->date_from_ns,
                           .changes = changes,
                           .status = (uint16_t)status,
                           .type_len = (uint8_t)type.len,
                           .len = (uint8_t)len };
-    octets_copy(made->type, type);
+    if (type.len) memcpy(made->type, type.ptr, type.len);
     memcpy(made->octets, start, len);
     return at;
 }
 
-static inline char *h2_framing_write_typed_opening(h2_session *s, char *at, int status, slice type)
+// Writes the block of a response that has no fields but the server's.
+
+static inline char *h2_framing_write_usual(h2_session *s, char *at, int status, slice type,
+                                           size_t length)
 {
-    const h2_opening *made = &s->work->opening;
+    h2_opening *made = &s->work->opening;
     (void)worker_date(s->base.worker);
     if (made->status != status || made->date_from_ns != s->base.worker->date_from_ns ||
         made->changes != s->encoder.table.changes || s->encoder.is_resized ||
         made->type_len != type.len || !octets_equal(made->type, type.ptr, type.len))
-        return h2_framing_make_opening(s, at, status, type);
+        return hpack_encode_length(h2_framing_make_opening(s, at, status, type), length);
+    if (made->stated != length || !made->stated_len) {
+        made->stated = length;
+        const char *end = hpack_encode_length(made->octets + made->len, length);
+        made->stated_len = (uint8_t)(end - made->octets);
+    }
     memcpy(at, made->octets, sizeof made->octets);
-    return at + made->len;
+    return at + made->stated_len;
 }
 
 // Most responses are a text that leaves with its head, and has no fields but the server's.
@@ -380,8 +389,7 @@ static skua_status h2_framing_respond_copied(skua_request *r, int status, slice 
     h2_stream *stream = h2_stream_of(r->carrier);
     char *start = out_reserve(&s->out, room, NULL);
     if (!start) return SKUA_ENOMEM;
-    char *at = h2_framing_write_typed_opening(s, start + H2_HEAD_OCTETS, status, type);
-    at = hpack_encode_length(at, content.len);
+    char *at = h2_framing_write_usual(s, start + H2_HEAD_OCTETS, status, type, content.len);
     h2_framing_head_of(start, at, H2_HEADERS, H2_FLAG_END_HEADERS, stream);
     at = h2_framing_write_short(stream, at, content, true);
     out_commit(&s->out, (size_t)(at - start));

@@ -7,6 +7,7 @@
 
 #ifndef SKUA_NO_HTTP2
 
+#include "base/inline.h"
 #include "exchange/worker.h"
 #include "h2/block.h"
 #include "h2/content.h"
@@ -191,7 +192,8 @@ static size_t h2_input_needed(const h2_frame *frame)
 }
 
 // A frame, of which the head has come. Returns: octets that were used; 0: more are needed.
-static size_t h2_input_any_frame(h2_session *s, const char *octets, size_t len, h2_frame frame)
+__attribute__((noinline)) static size_t h2_input_any_frame(h2_session *s, const char *octets,
+                                                           size_t len, h2_frame frame)
 {
     fault why = h2_input_check_order(s, &frame);
     if (!why.status) why = h2_check_head(&frame);
@@ -223,7 +225,7 @@ static inline bool h2_input_is_plain_block(const h2_session *s, const h2_frame *
            !s->block_stream;
 }
 
-static size_t h2_input_frame(h2_session *s, const char *octets, size_t len)
+static BASE_INLINE_ALWAYS size_t h2_input_frame(h2_session *s, const char *octets, size_t len)
 {
     h2_frame frame = h2_read_head(octets);
     if (h2_input_is_plain_block(s, &frame) && frame.len <= len - H2_HEAD_OCTETS) {
@@ -258,7 +260,7 @@ static size_t h2_input_preface(h2_session *s, const char *octets, size_t len)
 }
 
 // Returns: octets that were used; 0: what there is has to be kept until there is more.
-static size_t h2_input_step(h2_session *s, const char *octets, size_t len)
+static BASE_INLINE_ALWAYS size_t h2_input_step(h2_session *s, const char *octets, size_t len)
 {
     switch ((h2_input)s->input) {
     case H2_INPUT_PREFACE: return h2_input_preface(s, octets, len);

@@ -40,12 +40,14 @@ typedef struct h2_early {
 enum { H2_OPENING_OCTETS = 64, H2_OPENING_TYPE_OCTETS = 32 };
 
 // How the block of the last usual response began: :status, date and content-type, which the next one
-// mostly repeats. It holds for a second, and as long as the encoder's table is the same.
+// mostly repeats. Behind them is its content-length. It holds for a second, and as long as the encoder's table is the same.
 typedef struct h2_opening {
     int64_t date_from_ns; // as skua_worker's
     uint32_t changes;     // of the encoder's table until then
     uint16_t status;      // 0: there was none
     uint8_t type_len, len;
+    uint8_t stated_len; // with the content-length
+    size_t stated;      // that
     char type[H2_OPENING_TYPE_OCTETS];
     char octets[H2_OPENING_OCTETS];
 } h2_opening;

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """HTTP/2, frame by frame: RFC 9113, and what the public interface means there."""
 
+import email.utils
+import random
 import struct
 import threading
 import time
@@ -342,6 +344,39 @@ def test_our_own_table_may_be_resized(client):
         client.encoder.header_table_size = size
         for _ in range(2):
             assert client.get("/cookie/b", ("cookie", "b=3"), ("x-a", "1" * 30)).content == b"3"
+
+
+@pytest.mark.parametrize("sizes", [[4096], [4096, 0, 60, 4096, 200]])
+def test_answers_that_begin_alike(client, sizes):
+    """Status, date and content type are those of each answer, whichever came before it on the connection."""
+    asked = [("/cookie/b", "b" * n, 200, b"b" * n, "text/plain") for n in (1, 9, 10, 11, 99, 100, 101, 9)]
+    asked += [("/status/404", "x", 404, b"content\n", "text/plain"), ("/cookie/b", "", 200, b"", "text/plain"),
+              ("/large/100", "x", 200, None, None), ("/status/299", "x", 299, b"content\n", "text/plain")]
+    shuffled = random.Random(7)
+    for size in sizes:
+        client.decoder.max_allowed_table_size = 4096
+        client.send(settings((HEADER_TABLE_SIZE, size)))
+        for _ in range(4):
+            batch = shuffled.sample(asked, len(asked))
+            streams = [client.next() for _ in batch]
+            client.send(*(frame(HEADERS, END_HEADERS | END_STREAM, stream, client.block_of(path, ("cookie", f"b={value}")))
+                          for stream, (path, value, *_) in zip(streams, batch)))
+            for stream, (_, _, status, content, media) in zip(streams, batch):
+                answer = client.response(stream)
+                assert (answer.status, answer.fields.get("content-type")) == (status, media)
+                assert answer.fields["content-length"] == str(len(answer.content))
+                assert content is None or answer.content == content
+                said = email.utils.parsedate_to_datetime(answer.fields["date"]).timestamp()
+                assert abs(said - time.time()) < 5
+
+
+def test_a_change_of_our_table_is_told_before_what_comes_again(client):
+    streams = [client.next() for _ in range(5)]
+    asked = [frame(HEADERS, END_HEADERS | END_STREAM, stream, client.block_of("/status/404")) for stream in streams]
+    client.send(*asked[:3], settings((HEADER_TABLE_SIZE, 100)), *asked[3:])
+    blocks = [client.until(lambda f, n=stream: f.kind == HEADERS and f.stream == n).payload for stream in streams]
+    assert blocks[1] == blocks[2]
+    assert blocks[3][:2] == b"\x3f\x45" and blocks[4][:1] != b"\x3f"  # the size is 100 now
 
 
 def test_a_table_larger_than_allowed(client):
