@@ -291,9 +291,8 @@ typedef struct skua_http2_desc {
     // a budget of frames that cost more than they bring: PING, SETTINGS, PRIORITY_UPDATE,
     // WINDOW_UPDATE of less than 256 octets and the like; default 1000 [ENHANCE_YOUR_CALM]
     unsigned small_frames_max;
-    unsigned
-        small_frames_per_second; // are given back; default 200. So is one for each two octets of
-                                 // content that the client has been sent
+    // are given back; default 200. So is one for each two octets of content that the client has been sent
+    unsigned small_frames_per_second;
     // content of all requests that handlers have not taken, the connection's window; default 1048576
     size_t held_octets_max;
 } skua_http2_desc;

@@ -10,7 +10,7 @@ import urllib.parse
 import pytest
 from events import Event, EventReader
 from server import eventually, numbered
-from tls import HTTP2
+from tls import HTTP2, browser_words
 from wire import chunk, request
 
 
@@ -570,7 +570,7 @@ CHROMIUM = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disabl
 @pytest.mark.skipif(not shutil.which("chromium"), reason="chromium is not installed")
 def test_events_in_a_browser(streams, tmp_path):
     """The page keeps loading until it has heard the last event, so that what is dumped shows them."""
-    dump = subprocess.run([*CHROMIUM, f"--user-data-dir={tmp_path}", "--dump-dom", streams.url + "/page"],
+    dump = subprocess.run([*CHROMIUM, *browser_words(), f"--user-data-dir={tmp_path}", "--dump-dom", streams.url + "/page"],
                           capture_output=True, timeout=60, check=True)
     assert b"message:one:7 tick:two|lines:7 message:last:7" in dump.stdout
 

@@ -2,7 +2,9 @@
 """TLS for clients of the tests: a certificate made once, and a socket that speaks TLS over another one."""
 
 import atexit
+import base64
 import functools
+import hashlib
 import os
 import select
 import shutil
@@ -59,6 +61,17 @@ def usual_context():
 def trust(environment):
     """Lets curl and httpx trust that certificate, by their environment."""
     environment["CURL_CA_BUNDLE"] = environment["SSL_CERT_FILE"] = str(certificate().cert)
+
+
+def browser_words():
+    """Lets Chromium trust that certificate, by the hash of its public key."""
+    from certificates import openssl
+
+    if not SECURED:
+        return []
+    key = "".join(openssl("x509", "-in", certificate().cert, "-noout", "-pubkey").splitlines()[1:-1])
+    digest = hashlib.sha256(base64.b64decode(key)).digest()
+    return [f"--ignore-certificate-errors-spki-list={base64.b64encode(digest).decode()}"]
 
 
 def speak_http2(environment):

@@ -29,7 +29,7 @@ FIXED = {
     "fields of a reply", "sentence of `skua_refuse`", "entries of a listing", "fields of an interim response",
     "name and value of a cookie set", "path or domain of a cookie set", "credit of a slow reader",
     "the end of a response", "looks for input", "slots of streams that were reset", "list of fields", "HPACK's tables",
-    "priorities of streams to come",
+    "priorities of streams to come", "small frames that content pays for",
 }
 
 # Those of TLS: the header that has each, and its name there.
