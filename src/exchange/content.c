@@ -37,7 +37,7 @@ void content_lost(skua_request *r)
 void content_end(skua_request *r)
 {
     request_set_reading(r, READING_DONE);
-    content_tell(r, DELIVERY_COMPLETE);
+    if (r->reader) content_tell(r, DELIVERY_COMPLETE); // else whoever begins to read is told
 }
 
 // After the response, content is read only to keep the connection, and only so much of it.

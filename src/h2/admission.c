@@ -6,7 +6,7 @@
 
 #ifndef SKUA_NO_HTTP2
 
-#include "h2/ending.h"
+#include "h2/content.h"
 
 // Slots that are not waiting themselves.
 static unsigned h2_admission_taken(const h2_session *s)
@@ -54,7 +54,7 @@ void h2_admission_run(h2_session *s)
         h2_stream_enter(stream);
         h2_stream_begin(stream, text);
         h2_stream_exit(stream);
-        h2_ending_settle(stream);
+        if (stream->carrier.current) h2_content_resume(stream); // it may have come meanwhile
     }
 }
 

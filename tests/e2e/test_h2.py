@@ -745,3 +745,14 @@ def test_a_shut_window_stalls_its_stream_alone(launch_rules):
         stalled = client.open("/pull/10")
         assert client.of(stalled, RST_STREAM).number in (CANCEL, ENHANCE_YOUR_CALM)
         assert client.get("/status/204").status == 204
+
+
+@pytest.mark.parametrize("content", [b"", b"abc", b"a" * 60_000])
+@pytest.mark.parametrize("stated", [False, True])
+def test_content_that_has_come_before_a_handler_reads_it(rules, content, stated):
+    with Client(rules) as client:
+        length = [("content-length", str(len(content)))] if stated else []
+        stream = client.open("/collect-later", *length, method="POST", ends=False)
+        client.data(stream, content, ends=True)
+        assert client.get("/collect-now").status == 200
+        assert client.response(stream).content == content

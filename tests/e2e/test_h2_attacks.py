@@ -124,6 +124,34 @@ def test_requests_begin_later_when_the_budget_is_spent(server):
         assert time.monotonic() - began > 0.05  # 100 ms, from when it came
 
 
+WAITS = pytest.mark.parametrize("pieces, ended_in_time", [
+    ([b"abc"], True), ([b"abc", b"", b"de"], True), ([b""], True), ([b"a" * 60_000], True), ([b"abc"], False), ([], False),
+], ids=["content", "pieces", "none", "a window's", "whose end comes late", "all of which comes late"])
+
+
+def send_content(client, path, pieces, ends):
+    stream = client.open(path, method="POST", ends=False)
+    for piece in pieces:
+        client.data(stream, piece)
+    if ends:
+        client.data(stream, ends=True)
+    return stream
+
+
+@WAITS
+@pytest.mark.parametrize("path", ["/collect", "/count"])
+def test_content_that_comes_before_its_request_begins(server, path, pieces, ended_in_time):
+    with Client(server) as client:
+        client.send(pairs(client, RESETS + 50))
+        stream = send_content(client, path, pieces, ended_in_time)
+        if not ended_in_time:
+            time.sleep(0.3)  # until it has begun
+            client.data(stream, b"late", ends=True)
+            pieces = [*pieces, b"late"]
+        content = b"".join(pieces)
+        assert client.response(stream).content == (content if path == "/collect" else b"%d\n" % len(content))
+
+
 def test_made_you_reset(server):
     """The server resets, the client provokes it: that counts as well."""
     with Witness(server), Client(server) as client:

@@ -329,6 +329,29 @@ static void answer_collected(skua_request *request, void *user)
     must(skua_content_collect(request, 0, collected, NULL));
 }
 
+// POST /collect-later answers with its content when GET /collect-now comes. One at a time.
+static skua_request *later_request;
+
+static void later_ended(skua_request *request, skua_end how, void *user)
+{
+    (void)how;
+    (void)user;
+    if (later_request == request) later_request = NULL;
+}
+
+static void answer_collected_later(skua_request *request, void *user)
+{
+    (void)user;
+    later_request = request;
+    skua_on_end(request, later_ended, NULL);
+}
+
+static void answer_collect_now(skua_request *request, void *user)
+{
+    if (later_request) must(skua_content_collect(later_request, 0, collected, NULL));
+    answer_ok(request, user);
+}
+
 typedef struct tally {
     uint64_t octets;
     uint64_t owed; // credit that has not been given back
@@ -473,6 +496,8 @@ static const struct {
     { "GET /cookie/{name}", answer_cookie },
     { "POST /ignore", answer_ok },
     { "POST /collect", answer_collected },
+    { "POST /collect-later", answer_collected_later },
+    { "GET /collect-now", answer_collect_now },
     { "POST /count", answer_count },
     { "POST /hold", answer_hold },
     { "GET /held", answer_held },

@@ -22,7 +22,8 @@ enum {
     STREAMS_MAX = 24,
     SCRIPT_OCTETS_MAX = 1 << 18,
     TURNS_MAX = 100000,
-    LENGTH_MAX = 30000
+    LENGTH_MAX = 30000,
+    RESETS = 3 // before requests wait; there are not streams enough for the connection to end
 };
 
 static const int64_t step_ns = 1000000;
@@ -204,7 +205,8 @@ static bool is_answered(const play *p)
 
 static void play_begin(play *p, FILE *trace)
 {
-    const skua_config config = { .workers = 1, .http2 = { .streams_max = STREAMS_MAX } };
+    skua_config config = { .workers = 1, .http2 = { .streams_max = STREAMS_MAX } };
+    if (p->seed % 2) config.http2.resets_max = RESETS; // some requests wait
     sim_config kernel = { .seed = p->seed, .trace = trace };
     static const sim_fault faults[] = { SIM_SHORT_RECV, SIM_SHORT_SEND, SIM_DELAY,
                                         SIM_RECV_AGAIN, SIM_SEND_AGAIN, SIM_NO_BUFFERS };
