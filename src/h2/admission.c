@@ -51,6 +51,7 @@ void h2_admission_run(h2_session *s)
         h2_stream *stream = s->work->waiting;
         const char *text = stream->text;
         h2_stream_stop_waiting(stream);
+        stream->moved_ns = s->base.worker->loop.now_ns; // it has not been anybody's time so far
         h2_stream_enter(stream);
         h2_stream_begin(stream, text);
         h2_stream_exit(stream);

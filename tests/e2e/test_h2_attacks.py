@@ -164,8 +164,10 @@ def test_made_you_reset(server):
 
 
 def test_slots_are_kept_until_handlers_have_ended(launch):
-    """100 run on though their streams have been reset: as many more wait, and the next is refused."""
-    server = launch(numbered, "threads", "blocking_threads=100", env={"ASAN_OPTIONS": "quarantine_size_mb=1"})
+    """100 run on though their streams have been reset: as many more wait, and the next is refused. The handlers of those
+    that have waited have as much time as any."""
+    server = launch(numbered, "threads", "blocking_threads=100", "handler_timeout_ns=1000000000",
+                    env={"ASAN_OPTIONS": "quarantine_size_mb=1"})
     with Client(server) as client:
         running = [client.open("/block/sleep/1500") for _ in range(100)]
         began = time.monotonic()
@@ -173,7 +175,7 @@ def test_slots_are_kept_until_handlers_have_ended(launch):
         time.sleep(0.3)  # until all have begun: one that has not gives its slot back
         for stream in running:
             client.cancel(stream)
-        waiting = [client.open("/later/1") for _ in range(100)]
+        waiting = [client.open("/later/200") for _ in range(100)]
         assert client.reset_code(client.open("/later/1")) == REFUSED_STREAM
         assert client.response(waiting[0]).status == 200
         assert time.monotonic() - began > 1
