@@ -168,10 +168,14 @@ static void h2_block_begin_head(const h2_session *s, h2_head_reader *in, skua_re
     in->tunnels = h2_config(s)->http2.tunnels;
 }
 
+static fault h2_block_even_fault(void)
+{
+    return h2_fault(H2_PROTOCOL_ERROR, "a stream of a client's has an odd number");
+}
+
 static fault h2_block_open(h2_session *s, uint32_t number, slice lines, bool ends)
 {
-    if (number % 2 == 0)
-        return h2_fault(H2_PROTOCOL_ERROR, "a stream of a client's has an odd number");
+    if (number % 2 == 0) return h2_block_even_fault();
     h2_signal_remember(s, number);
     if (s->stage >= H2_LEAVES) return h2_block_discard(s, lines);
     unsigned most = h2_config(s)->http2.streams_max;
@@ -281,6 +285,7 @@ fault h2_block_take_whole(h2_session *s, uint32_t number, slice lines, bool ends
     h2_stream *stream = h2_stream_find(s, number);
     if (stream && stream->peer == H2_HALF_OPEN)
         return h2_block_take_trailers(s, stream, lines, ends);
+    if (number % 2 == 0) return h2_block_even_fault(); // no reset is remembered of such
     fault why = h2_block_discard(s, lines);
     if (why.status || h2_signal_has_reset(s, number)) return why;
     if (stream) return h2_stream_fault(H2_STREAM_CLOSED, "HEADERS behind END_STREAM");

@@ -461,6 +461,16 @@ def test_a_lower_stream_may_not_be_opened(client):
     assert client.failed_with() in (PROTOCOL_ERROR, STREAM_CLOSED)
 
 
+@pytest.mark.parametrize("number", [2, 4])
+def test_headers_on_an_even_number_below_the_last(client, number):
+    client.cancel(client.open("/hold?1"))
+    stream = client.open("/", ("connection", "close"))  # the neighbour of 2 among the numbers that are remembered
+    assert stream == 3 and client.reset_code(stream) == PROTOCOL_ERROR
+    assert client.get().status == 200
+    client.send(header_frames(number, client.block_of(), END_STREAM))
+    assert client.failed_with() == PROTOCOL_ERROR
+
+
 def test_content_behind_the_end(client):
     stream = client.open("/silent")
     client.data(stream, b"x")
