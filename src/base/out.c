@@ -172,6 +172,7 @@ __attribute__((noinline)) void out_file(out_queue *out, int file, uint64_t offse
     out_segment *segment = out_push(out, OUT_FILE, len);
     segment->ptr = NULL;
     segment->file = file;
+    segment->failed = false;
     segment->offset = offset;
     segment->release = release;
     segment->user = user;

@@ -18,7 +18,10 @@ typedef enum out_kind {
 typedef void out_release(void *user);
 
 typedef struct out_segment {
-    const char *ptr;      // COPIED, LENT: the next octet
+    union {
+        const char *ptr; // COPIED, LENT: the next octet
+        uint32_t label;  // FILE: of the one who queues it
+    };
     uint64_t offset;      // FILE: of the next octet
     uint64_t len;         // octets left
     block *owner;         // COPIED
@@ -26,6 +29,7 @@ typedef struct out_segment {
     void *user;
     int file; // FILE: the io file
     uint8_t kind;
+    bool failed; // FILE: it could not be read to its end
 } out_segment;
 
 // The last ones are kept free for the framing around what is lent: a queue needs more than these.

@@ -87,6 +87,10 @@ struct protocol_table {
     // Octets of out have left; there is room for more.
     void (*sent)(session *s);
 
+    // A file in out is marked as failed: it cannot be read to its end.
+    // Returns: whether out can be sent nevertheless, without it.
+    bool (*file_failed)(session *s);
+
     // Goes on with what waited: fills out with content that is pulled, reads what is kept.
     void (*resume)(session *s);
 

@@ -155,12 +155,20 @@ __attribute__((cold)) static bool h1_protocol_timed_out(session *base)
     return true;
 }
 
+// Nobody could tell what would follow from the content that is missing.
+static bool h1_protocol_file_failed(session *base)
+{
+    (void)base;
+    return false;
+}
+
 const protocol_table h1_protocol = {
     .begin = h1_session_begin,
     .end = h1_session_end,
     .received = h1_session_received,
     .refuse = h1_session_refuse,
     .sent = h1_session_sent,
+    .file_failed = h1_protocol_file_failed,
     .resume = h1_session_resume,
     .peer_done = h1_session_peer_done,
     .wants_input = h1_session_wants_input,

@@ -72,6 +72,14 @@ static size_t h2_backlog_copy(out_queue *to, const out_segment *segment, size_t 
     return out_copy(to, slice_make(segment->ptr, octets)) ? octets : 0;
 }
 
+// The stream is to be found if the file cannot be read.
+static void h2_backlog_move_file(const h2_stream *stream, out_queue *to, const out_segment *segment,
+                                 size_t octets)
+{
+    out_file(to, segment->file, segment->offset, octets, segment->release, segment->user);
+    out_segment_at(to, to->count - 1u)->label = stream->carrier.number;
+}
+
 size_t h2_backlog_move(h2_stream *stream, out_queue *to, size_t octets_max)
 {
     out_queue *from = &stream->backlog->out;
@@ -85,7 +93,7 @@ size_t h2_backlog_move(h2_stream *stream, out_queue *to, size_t octets_max)
         if (!whole) ((h2_share *)segment->user)->frames++;
         if (segment->kind == OUT_LENT)
             out_lend(to, slice_make(segment->ptr, octets), segment->release, segment->user);
-        else out_file(to, segment->file, segment->offset, octets, segment->release, segment->user);
+        else h2_backlog_move_file(stream, to, segment, octets);
         if (whole) segment->release = NULL;
     }
     out_pop(from, octets);

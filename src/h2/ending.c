@@ -99,6 +99,21 @@ void h2_ending_release(h2_session *s)
     }
 }
 
+void h2_ending_spoil(h2_stream *stream, const char *reason)
+{
+    h2_session *s = h2_stream_session(stream);
+    h2_stream **at = &s->work->leaving, *before = NULL;
+    for (; *at != stream; at = &before->next_leaving)
+        before = *at;
+    *at = stream->next_leaving;
+    if (s->work->leaving_last == stream) s->work->leaving_last = before;
+    skua_request *r = stream->leaving;
+    stream->leaving = NULL;
+    request_blame(r, reason);
+    request_end(r, SKUA_END_ERROR);
+    h2_stream_free(stream);
+}
+
 static void h2_ending_leaving(h2_session *s, skua_end how)
 {
     while (s->work->leaving) {

@@ -21,6 +21,10 @@ void h2_ending_drop(h2_stream *stream, skua_end how);
 // Ends the requests whose responses have left.
 void h2_ending_release(h2_session *s);
 
+// Ends a request whose response is queued, but will not reach the client whole. The stream is gone
+// afterwards.
+void h2_ending_spoil(h2_stream *stream, const char *reason);
+
 // Ends every request. Then lets go of the slots of those that are held still: the requests outlive the
 // connection, and have no carrier then.
 void h2_ending_streams(h2_session *s, skua_end how);

@@ -527,7 +527,8 @@ bool h2_framing_move(h2_stream *stream)
     if (octets == 0 || out_segments_left(&s->out) < 2) return false;
     const out_segment *first = out_segment_at(from, 0);
     if (octets > first->len) octets = (size_t)first->len;
-    bool last = octets == from->octets && stream->finished && !h2_framing_trailers(stream);
+    bool last = octets == from->octets && stream->finished && !h2_framing_trailers(stream) &&
+                first->kind != OUT_FILE; // whose end is not said before it has been read
     size_t need = H2_HEAD_OCTETS + (first->kind == OUT_COPIED ? octets : 0);
     char *start = out_reserve(&s->out, need, NULL);
     if (!start || !h2_backlog_split(stream, octets)) return false;

@@ -10,6 +10,7 @@
 #include "exchange/worker.h"
 #include "h2/admission.h"
 #include "h2/block.h"
+#include "h2/broken.h"
 #include "h2/deadline.h"
 #include "h2/ending.h"
 #include "h2/framing.h"
@@ -107,6 +108,11 @@ static void h2_protocol_sent(session *base)
     if (s->out.octets == 0) s->limits.replies = 0;
     h2_ending_release(s);
     h2_schedule_fill(s);
+}
+
+static bool h2_protocol_file_failed(session *base)
+{
+    return h2_broken_file(h2_session_of(base));
 }
 
 static void h2_protocol_resume(session *base)
@@ -238,6 +244,7 @@ const protocol_table h2_protocol = {
     .received = h2_protocol_received,
     .refuse = h2_protocol_refuse,
     .sent = h2_protocol_sent,
+    .file_failed = h2_protocol_file_failed,
     .resume = h2_protocol_resume,
     .peer_done = h2_protocol_peer_done,
     .wants_input = h2_protocol_wants_input,

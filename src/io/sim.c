@@ -231,6 +231,7 @@ static void sim_send_octets(sim_client *client)
         sim_sent(client, n);
     } else if (is_file) {
         stream->flags &= ~(uint32_t)IO_WANT_SEND;
+        out_segment_at(stream->out, 0)->failed = true;
         sim_note(client->kernel, "cut", client->id, 0);
         io_events_of(client->loop, stream)->send_failed(stream);
     }

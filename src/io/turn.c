@@ -250,6 +250,7 @@ void turn_send(io_loop *loop, io_stream *stream)
         }
         if (n == 0) {
             stream->flags &= ~(uint32_t)IO_WANT_SEND;
+            if (is_file) out_segment_at(out, 0)->failed = true;
             io_events_of(loop, stream)->send_failed(stream);
             return;
         }

@@ -136,7 +136,10 @@ ssize_t tls_cursor_copy(tls_cursor *c, io_loop *loop, io_stream *stream, tls_fli
         ssize_t n;
         if (out_segment_at(c->queue, c->segment)->kind == OUT_FILE) {
             n = cursor_read_file(c, loop, stream, flight, &places);
-            if (n < 0) return -1;
+            if (n < 0) {
+                out_segment_at(c->queue, c->segment)->failed = true;
+                return -1;
+            }
             if (n == 0) break;
         } else if (total && !places.is_inside) {
             break;

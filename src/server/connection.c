@@ -454,7 +454,9 @@ void connection_end_head(connection *conn)
 static void connection_send_failed(io_stream *stream)
 {
     connection *conn = connection_of(stream);
-    connection_break_off(conn, SKUA_END_ERROR);
+    session *s = conn->session;
+    if (s && s->protocol->file_failed(s)) connection_settle(conn);
+    else connection_break_off(conn, SKUA_END_ERROR);
 }
 
 void connection_closed(io_stream *stream)

@@ -52,9 +52,13 @@ static bool transported_fill(connection *conn, bool ends)
 {
     transport *t = transported_of(conn);
     session *s = conn->session;
-    if (t->table->fill(t, s ? s->out : NULL, ends) == TRANSPORT_FILLED) return true;
-    connection_fail(conn);
-    return false;
+    for (;;) {
+        transport_filled filled = t->table->fill(t, s ? s->out : NULL, ends);
+        if (filled == TRANSPORT_FILLED) return true;
+        if (filled == TRANSPORT_NO_FILE && s && s->protocol->file_failed(s)) continue;
+        connection_fail(conn);
+        return false;
+    }
 }
 
 void transported_send(connection *conn)

@@ -2,6 +2,7 @@
 """HTTP/2, frame by frame: RFC 9113, and what the public interface means there."""
 
 import email.utils
+import os
 import random
 import struct
 import threading
@@ -15,7 +16,7 @@ from h2_socket import (ACK, CANCEL, COMPRESSION_ERROR, CONTINUATION, DATA, END_H
                        INTERNAL_ERROR, MAX_CONCURRENT_STREAMS, MAX_HEADER_LIST_SIZE, NO_ERROR, NO_RFC7540_PRIORITIES, PADDED,
                        PING, PREFACE, PRIORITY, PRIORITY_UPDATE, PROTOCOL_ERROR, PUSH_PROMISE, RST_STREAM, SETTINGS,
                        STREAM_CLOSED, WINDOW_UPDATE, WITH_PRIORITY, frame, header_frames, settings)
-from server import eventually, secure
+from server import eventually, numbered, secure
 from wire import Connection, request
 
 pytestmark = [pytest.mark.in_the_clear("it says for itself how servers are spoken to"),
@@ -443,6 +444,30 @@ def test_every_frame_cut_at_every_octet(rules):
             time.sleep(0.002)
             client.send(once[cut:])
             assert client.response(1).content == b"abcde"
+
+
+# ---- Files ----
+
+
+@pytest.mark.parametrize("make", [numbered, secure], ids=["h2c", "h2"])
+@pytest.mark.parametrize("size", [65535 + 1000, 10_000_000], ids=["last frame", "frame in between"])
+def test_a_file_that_shrinks_ends_its_stream_alone(launch, tmp_path, make, size):
+    with open(tmp_path / "file", "wb") as file:
+        file.truncate(size)
+    server = launch(make, "rules", "--files", tmp_path)
+    with Client(server) as client:
+        stream = client.open("/files/file")
+        assert dict(client.of(stream, HEADERS).fields)["content-length"] == str(size)
+        received = 0
+        while received < 65535:
+            received += len(client.of(stream, DATA).payload)
+        os.truncate(tmp_path / "file", 1000)
+        client.credit(stream, size)
+        client.credit(0, size)
+        while (found := client.of(stream, DATA, RST_STREAM)).kind == DATA:
+            assert not found.ends
+        assert found.number == INTERNAL_ERROR
+        assert client.get("/files/file").content == bytes(1000)
 
 
 # ---- Streams ----
