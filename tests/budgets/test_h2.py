@@ -8,18 +8,13 @@ requests at a time, each with the fields of h2load, as `h2load -c 1 -m 32` does.
 import os
 import re
 import socket
-import struct
 
-import hpack
 import pytest
 from instructions import SLACK, VALGRIND, compiler, known, record
 from counting import Counted, make_shim, many_descriptors
+from h2_batches import AT_A_TIME, Batches
 from server import RELEASE, Server, free_port
 
-PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-HEADERS, SETTINGS, WINDOW_UPDATE = 1, 4, 8
-END_STREAM, ACK, END_HEADERS = 1, 1, 4
-AT_A_TIME = 32
 REQUESTS = 3200
 IDLE = 1000
 IDLE_OCTETS = 1024
@@ -27,44 +22,8 @@ IDLE_OCTETS = 1024
 TABLE_OCTETS = 256
 
 
-def frame(kind, flags, stream, payload=b""):
-    return struct.pack(">I", len(payload))[1:] + bytes([kind, flags]) + struct.pack(">I", stream) + payload
-
-
-class Client:
-    """One connection, whose window never shuts."""
-
-    def __init__(self, port):
-        self.socket = socket.create_connection(("127.0.0.1", port))
-        self.encoder, self.next, self.buffer = hpack.Encoder(), 1, b""
-        self.socket.sendall(PREFACE + frame(SETTINGS, 0, 0) + frame(SETTINGS, ACK, 0)
-                            + frame(WINDOW_UPDATE, 0, 0, struct.pack(">I", 0x7000_0000)))
-
-    def ask(self, requests):
-        """Sends so many at once, and reads until each stream has ended."""
-        sent, open_streams = b"", set()
-        for _ in range(requests):
-            block = self.encoder.encode([(":method", "GET"), (":scheme", "http"), (":path", "/"),
-                                         (":authority", "localhost"), ("user-agent", "h2load nghttp2/1.52.0")])
-            sent += frame(HEADERS, END_HEADERS | END_STREAM, self.next, block)
-            open_streams.add(self.next)
-            self.next += 2
-        self.socket.sendall(sent)
-        while open_streams:
-            kind, flags, stream = self.read()
-            assert kind in (0, HEADERS, SETTINGS, WINDOW_UPDATE), f"frame {kind}"
-            if kind in (0, HEADERS) and flags & END_STREAM:
-                open_streams.remove(stream)
-
-    def read(self):
-        while len(self.buffer) < 9 or len(self.buffer) < 9 + int.from_bytes(self.buffer[:3], "big"):
-            more = self.socket.recv(65536)
-            assert more, "the connection ended"
-            self.buffer += more
-        size, kind, flags = int.from_bytes(self.buffer[:3], "big"), self.buffer[3], self.buffer[4]
-        stream = int.from_bytes(self.buffer[5:9], "big")
-        self.buffer = self.buffer[9 + size:]
-        return kind, flags, stream
+def connect(port):
+    return Batches(socket.create_connection(("127.0.0.1", port)))
 
 
 def executed(folder, requests):
@@ -72,7 +31,7 @@ def executed(folder, requests):
     server = Server([VALGRIND, "--tool=callgrind", "--quiet", f"--callgrind-out-file={counts}", RELEASE / "hello", "--port", port,
                      "--workers", "1", "--backend", "epoll"], ("127.0.0.1", port))
     try:
-        client = Client(port)
+        client = connect(port)
         for _ in range(requests // AT_A_TIME):
             client.ask(AT_A_TIME)
         client.socket.close()
@@ -104,7 +63,7 @@ def test_no_allocation_per_request(shim, tmp_path):
     """While the connection does not idle: what it gives back then is taken again."""
     counted = Counted(shim, tmp_path, "hello", "--port", "{port}", "--workers", "1")
     try:
-        client = Client(counted.server.port)
+        client = connect(counted.server.port)
         client.ask(AT_A_TIME)
         before = counted.calls()
         for _ in range(100):
@@ -120,11 +79,11 @@ def test_idle_connection(shim, tmp_path, record_property):
     clients = []
     try:
         for _ in range(100):
-            clients.append(Client(counted.server.port))
+            clients.append(connect(counted.server.port))
             clients[-1].ask(1)
         before = counted.octets()
         for _ in range(IDLE):
-            clients.append(Client(counted.server.port))
+            clients.append(connect(counted.server.port))
             clients[-1].ask(1)
         each = (counted.octets() - before) / IDLE
         record_property("octets", round(each))

@@ -17,12 +17,14 @@ import subprocess
 import pytest
 from instructions import SLACK, VALGRIND, compiler, known, record
 from counting import Counted, make_shim, many_descriptors
+from h2_batches import AT_A_TIME, Batches
 from server import RELEASE, Server, eventually, free_port, lacks_tls
 
 pytestmark = pytest.mark.skipif(bool(lacks_tls(RELEASE)), reason=str(lacks_tls(RELEASE)))
 
 REQUEST = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
 REQUESTS = 1000
+BATCHED = 3200
 HANDSHAKES = 60
 IDLE = 2000
 FLOOD = 1000
@@ -81,6 +83,18 @@ def ask_on_one_connection(pair, port, requests):
         return connection.cipher()[0]
 
 
+def ask_in_batches(pair, port, requests):
+    """HTTP/2, 32 requests at a time on one connection."""
+    context = client(pair)
+    context.set_alpn_protocols(["h2"])
+    with connect(context, port) as connection:
+        assert connection.selected_alpn_protocol() == "h2"
+        batches = Batches(connection, "https")
+        for _ in range(requests // AT_A_TIME):
+            batches.ask()
+        return connection.cipher()[0]
+
+
 def ask_on_new_connections(pair, port, requests):
     """Each makes a full handshake."""
     context = client(pair)
@@ -126,6 +140,7 @@ def key_of(cipher):
 @pytest.mark.skipif(not VALGRIND, reason="valgrind is not installed")
 @pytest.mark.parametrize("what, count, asking, least, most", [
     ("keep-alive over TLS", REQUESTS, ask_on_one_connection, 3000, 9500),
+    ("HTTP/2 over TLS, 32 at a time", BATCHED, ask_in_batches, 500, 6000),
     ("a handshake and a request", HANDSHAKES, ask_on_new_connections, 1_000_000, 5_000_000),
 ])
 def test_instructions(pair, tmp_path, what, count, asking, least, most):
