@@ -25,7 +25,9 @@ enum { WORKER_DATE_NAME_OCTETS = 6, WORKER_DATE_VALUE_OCTETS = 29, WORKER_DATE_O
 
 // Memory that HTTP/2 keeps for the next connections and streams.
 typedef struct h2_worker {
+    struct h2_work *works; // of sessions
     struct h2_work *free_works;
+    io_deadline resting; // when sessions are looked for that have been idle for a while
     struct h2_stream *free_streams;
     struct h2_backlog *free_backlogs;
     char *text;           // in which heads are put together; NULL: not needed yet

@@ -120,18 +120,30 @@ static char *h2_framing_write_stated(char *at, int status, const response_source
     return source->length < 0 ? at : hpack_encode_length(at, (uint64_t)source->length);
 }
 
+static slice h2_framing_date(const skua_worker *w)
+{
+    return slice_make(w->date_line + WORKER_DATE_NAME_OCTETS, WORKER_DATE_VALUE_OCTETS);
+}
+
 // All responses of a second share it.
 __attribute__((noinline)) static void h2_framing_renew_date(skua_worker *w)
 {
-    slice value = slice_make(w->date_line + WORKER_DATE_NAME_OCTETS, WORKER_DATE_VALUE_OCTETS);
-    const char *end = hpack_encode_plain(w->h2.date, SKUA_SLICE("date"), value);
+    const char *end = hpack_encode_plain(w->h2.date, SKUA_SLICE("date"), h2_framing_date(w));
     w->h2.date_len = (uint8_t)(end - w->h2.date);
     w->h2.date_from_ns = w->date_from_ns;
 }
 
-static char *h2_framing_write_date(skua_worker *w, char *at)
+static char *h2_framing_write_date(h2_session *s, char *at)
 {
+    skua_worker *w = s->base.worker;
+    h2_work *work = s->work;
     (void)worker_date(w);
+    if (work->date_from_ns != w->date_from_ns) {
+        work->date_from_ns = w->date_from_ns;
+        work->dated = 0;
+    }
+    if (work->dated == H2_DATED) return hpack_encode_date(&s->encoder, at, h2_framing_date(w));
+    work->dated++;
     if (w->h2.date_from_ns != w->date_from_ns || !w->h2.date_len) h2_framing_renew_date(w);
     memcpy(at, w->h2.date, sizeof w->h2.date);
     return at + w->h2.date_len;
@@ -141,7 +153,7 @@ static inline char *h2_framing_write_opening(h2_session *s, char *at, int status
 {
     at = hpack_encode_begin(&s->encoder, at);
     at = hpack_encode_status(&s->encoder, at, status);
-    return h2_framing_write_date(s->base.worker, at);
+    return h2_framing_write_date(s, at);
 }
 
 static char *h2_framing_write_head(h2_session *s, const skua_request *r, const response *given,
@@ -329,20 +341,19 @@ static bool h2_framing_is_usual(const skua_request *r, int status, size_t room, 
            h2_framing_is_free(h2_stream_of_const(r->carrier), content.len);
 }
 
-// A change of the table's size is told once, and so is a field that is added to it: changes is what it
-// was before.
+// A change of the table's size is told once, and a date that is in no table is to get into it. So is a
+// field that is added to the table: changes is what it was before.
 __attribute__((noinline)) static char *h2_framing_make_opening(h2_session *s, char *start,
                                                                int status, slice type)
 {
     h2_opening *made = &s->work->opening;
     made->status = 0;
     uint32_t changes = s->encoder.table.changes;
-    bool resized = s->encoder.is_resized;
+    bool once = s->encoder.is_resized || s->work->dated < H2_DATED;
     char *at = h2_framing_write_opening(s, start, status);
     if (type.len) at = hpack_encode_known(&s->encoder, at, HPACK_STATIC_CONTENT_TYPE, type);
     size_t len = (size_t)(at - start);
-    if (resized || len + HPACK_LENGTH_OCTETS_MAX > sizeof made->octets ||
-        type.len > sizeof made->type)
+    if (once || len + HPACK_LENGTH_OCTETS_MAX > sizeof made->octets || type.len > sizeof made->type)
         return at;
     *made = (h2_opening){ .date_from_ns = s->base.worker->date_from_ns,
                           .changes = changes,
@@ -353,8 +364,6 @@ __attribute__((noinline)) static char *h2_framing_make_opening(h2_session *s, ch
     memcpy(made->octets, start, len);
     return at;
 }
-
-// Writes the block of a response that has no fields but the server's.
 
 static inline char *h2_framing_write_usual(h2_session *s, char *at, int status, slice type,
                                            size_t length)

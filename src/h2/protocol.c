@@ -190,7 +190,7 @@ static session_fate h2_protocol_fate(session *base)
     if (!h2_protocol_is_idle(s)) return SESSION_GOES_ON;
     if (s->stage >= H2_LEAVES || s->peer_over) return SESSION_ENDS;
     if (h2_protocol_is_begun(s)) return SESSION_GOES_ON;
-    h2_session_idle(s);
+    h2_session_pause(s);
     return SESSION_IDLES;
 }
 

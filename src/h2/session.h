@@ -37,6 +37,9 @@ typedef struct h2_early {
     h2_priority priority;
 } h2_early;
 
+// After so many responses of a second, its date is put into the encoder's table: it will come again.
+enum { H2_DATED = 2 };
+
 enum { H2_OPENING_OCTETS = 64, H2_OPENING_TYPE_OCTETS = 32 };
 
 // How the block of the last usual response began: :status, date and content-type, which the next one
@@ -52,11 +55,13 @@ typedef struct h2_opening {
     char octets[H2_OPENING_OCTETS];
 } h2_opening;
 
-// Memory that a session needs while anything is under way.
+// Memory that a session needs while anything is under way, and keeps for a second, as most clients ask
+// again soon.
 typedef struct h2_work h2_work;
 
 struct h2_work {
-    h2_work *next; // free
+    h2_work *next, **link; // of the worker's, or free
+    struct h2_session *session;
     h2_stream *buckets[H2_BUCKETS];
     h2_ready ready[H2_URGENCIES][2];   // by stream number, and in turn: incremental ones
     h2_stream *leaving, *leaving_last; // answered, oldest first
@@ -64,6 +69,8 @@ struct h2_work {
     h2_stream *waiting;                // for their handlers to begin, oldest first
     block *staging;                    // where a source writes; NULL: not taken
     out_segment segments[H2_SEGMENTS]; // of out
+    int64_t date_from_ns;              // as skua_worker's, of the last response
+    unsigned dated;                    // responses of that second, up to H2_DATED
     h2_run run;
     h2_opening opening;
 };
@@ -155,8 +162,15 @@ bool h2_session_work(h2_session *s);
 // Nothing can be sent any more.
 void h2_session_break(h2_session *s);
 
-// Gives back what an idle session does not need.
+// Nothing is under way: gives back the room for octets, and while memory is scarce all that an idle
+// session does not need.
+void h2_session_pause(h2_session *s);
+
+// Gives back all that an idle session does not need.
 void h2_session_idle(h2_session *s);
+
+// The worker's deadline has fired: does so with the sessions that have been idle for a second.
+void h2_session_rest_all(skua_worker *w);
 
 // Frees what is kept for the next sessions.
 void h2_session_free_all(skua_worker *w);

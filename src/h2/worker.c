@@ -18,6 +18,7 @@ char *h2_worker_text(skua_worker *w)
 
 void h2_worker_free_all(skua_worker *w)
 {
+    io_deadline_remove(&w->loop.timers, &w->h2.resting);
     h2_session_free_all(w);
     h2_stream_free_all(w);
     h2_backlog_free_all(w);

@@ -28,7 +28,9 @@ enum {
     HPACK_STATIC_VALUES = 16,    // the last static entry that has a value
     HPACK_ENTRY_SHARE = 4,       // of the table, that one entry may take
     HPACK_PLACE_BITS = 6,
-    HPACK_PLACES = 1 << HPACK_PLACE_BITS // by value; as many follow by name
+    HPACK_PLACES = 1 << HPACK_PLACE_BITS, // by value; as many follow by name
+    HPACK_DATE_PLACE = 2 * HPACK_PLACES,
+    HPACK_ALL_PLACES = HPACK_DATE_PLACE + 1
 };
 
 // ---- Size ----
@@ -39,6 +41,7 @@ void hpack_encoder_init(hpack_encoder *e, lease *memory, uint32_t table_octets)
     *e = (hpack_encoder){ .table_octets = table_octets,
                           .next_octets = table_octets,
                           .least_octets = table_octets,
+                          .added = 1, // a place that is 0 leads nowhere
                           .is_resized = table_octets != HPACK_TABLE_OCTETS_AT_FIRST };
     hpack_table_init(&e->table, memory, table_octets);
 }
@@ -77,7 +80,7 @@ void hpack_encoder_drop(hpack_encoder *e)
 
 size_t hpack_encoder_octets(const hpack_encoder *e)
 {
-    return e->table.room + (e->places ? 2 * HPACK_PLACES * sizeof *e->places : 0);
+    return e->table.room + (e->places ? HPACK_ALL_PLACES * sizeof *e->places : 0);
 }
 
 // ---- Writing ----
@@ -235,6 +238,20 @@ static inline unsigned hpack_find(const hpack_encoder *e, unsigned place, unsign
     return hpack_entry_has_name(e, entry, index, name) ? found : 0;
 }
 
+// Two fields whose places are the same would drive each other out with every response: one of them is
+// beside it.
+static inline unsigned hpack_place_beside(unsigned place)
+{
+    return place ^ 1;
+}
+
+static unsigned hpack_place_to_take(const hpack_encoder *e, unsigned place)
+{
+    const hpack_entry *entry;
+    unsigned beside = hpack_place_beside(place);
+    return hpack_index_at(e, place, &entry) && !hpack_index_at(e, beside, &entry) ? beside : place;
+}
+
 static unsigned hpack_find_name(const hpack_encoder *e, unsigned place, slice name)
 {
     const hpack_entry *entry;
@@ -245,7 +262,7 @@ static unsigned hpack_find_name(const hpack_encoder *e, unsigned place, slice na
 static bool hpack_has_places(hpack_encoder *e)
 {
     if (!e->places)
-        e->places = counted_zeroed(e->table.memory, 2 * HPACK_PLACES * sizeof *e->places);
+        e->places = counted_zeroed(e->table.memory, HPACK_ALL_PLACES * sizeof *e->places);
     return e->places != NULL;
 }
 
@@ -275,13 +292,27 @@ static char *hpack_put_added(char *at, unsigned index, slice name, slice value)
     return hpack_put_coded(hpack_put_name(at, HPACK_PUT_ADDED, index, name), value);
 }
 
+static inline char *hpack_put_found(char *at, unsigned found)
+{
+    return hpack_put_integer(at, HPACK_PUT_INDEXED, 0x7f, found);
+}
+
 // A field that is in no table.
-__attribute__((noinline)) static char *hpack_encode_new(hpack_encoder *e, char *at, unsigned place,
-                                                        unsigned index, slice value)
+static char *hpack_encode_new(hpack_encoder *e, char *at, unsigned place, unsigned index,
+                              slice value)
 {
     slice name = hpack_static[index - 1].name;
     if (hpack_add(e, place, index, name, value)) return hpack_put_added(at, index, name, value);
     return hpack_put_literal(at, HPACK_PUT_PLAIN, index, name, value);
+}
+
+// A field that is not in its place.
+__attribute__((noinline)) static char *
+hpack_encode_displaced(hpack_encoder *e, char *at, unsigned place, unsigned index, slice value)
+{
+    unsigned found = hpack_find(e, hpack_place_beside(place), index, slice_make(NULL, 0), value);
+    if (found) return hpack_put_found(at, found);
+    return hpack_encode_new(e, at, hpack_place_to_take(e, place), index, value);
 }
 
 // A field whose name is in the static table, and whose value is not beside it.
@@ -290,8 +321,8 @@ static BASE_INLINE_ALWAYS char *hpack_encode_common(hpack_encoder *e, char *at, 
 {
     unsigned place = hpack_hash(index, value);
     unsigned found = hpack_find(e, place, index, slice_make(NULL, 0), value);
-    if (!found) return hpack_encode_new(e, at, place, index, value);
-    return hpack_put_integer(at, HPACK_PUT_INDEXED, 0x7f, found);
+    if (!found) return hpack_encode_displaced(e, at, place, index, value);
+    return hpack_put_found(at, found);
 }
 
 // A field whose name is not in the static table.
@@ -300,7 +331,9 @@ static char *hpack_encode_other(hpack_encoder *e, char *at, slice name, slice va
     unsigned name_hash = hpack_hash(0, name);
     unsigned place = hpack_hash(HPACK_STATIC_COUNT + 1 + name_hash, value);
     unsigned found = hpack_find(e, place, 0, name, value);
-    if (found) return hpack_put_integer(at, HPACK_PUT_INDEXED, 0x7f, found);
+    if (!found) found = hpack_find(e, hpack_place_beside(place), 0, name, value);
+    if (found) return hpack_put_found(at, found);
+    place = hpack_place_to_take(e, place);
     unsigned kind = hpack_kind_of_other(name);
     found = hpack_find_name(e, HPACK_PLACES + name_hash, name);
     if (kind == HPACK_PUT_ADDED && !found && hpack_add(e, place, 0, name, value)) {
@@ -317,7 +350,7 @@ static char *hpack_encode_indexed(hpack_encoder *e, char *at, unsigned index, sl
 {
     if (index == 0) return hpack_encode_other(e, at, name, value);
     unsigned found = index <= HPACK_STATIC_VALUES ? hpack_static_find(name, value) : 0;
-    if (found) return hpack_put_integer(at, HPACK_PUT_INDEXED, 0x7f, found);
+    if (found) return hpack_put_found(at, found);
     return hpack_encode_common(e, at, index, value);
 }
 
@@ -337,6 +370,15 @@ char *hpack_encode_known(hpack_encoder *e, char *at, unsigned index, slice value
     bool is_common = index > HPACK_STATIC_VALUES && hpack_kind_of_static(index) == HPACK_PUT_ADDED;
     return is_common ? hpack_encode_common(e, at, index, value)
                      : hpack_encode_rare(e, at, index, value);
+}
+
+// It has a place of its own, as it changes every second: in one of the others it would now and then
+// drive out a value that each response has, and that one it.
+char *hpack_encode_date(hpack_encoder *e, char *at, slice value)
+{
+    unsigned found = hpack_find(e, HPACK_DATE_PLACE, HPACK_STATIC_DATE, slice_make(NULL, 0), value);
+    if (!found) return hpack_encode_new(e, at, HPACK_DATE_PLACE, HPACK_STATIC_DATE, value);
+    return hpack_put_found(at, found);
 }
 
 // A name that is too long to be looked up.

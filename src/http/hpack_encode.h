@@ -86,6 +86,9 @@ char *hpack_encode_field(hpack_encoder *e, char *at, slice name, slice value, hp
 // index: such as HPACK_STATIC_CONTENT_TYPE.
 char *hpack_encode_known(hpack_encoder *e, char *at, unsigned index, slice value);
 
+// Writes date, whose value is put into the table: it is that of many responses. One of HTTP's, not empty.
+char *hpack_encode_date(hpack_encoder *e, char *at, slice value);
+
 // Writes a field as HPACK_INDEXING_BY_NAME does, but without a table, so that the octets may be kept
 // and stand in any block. Strings are in Huffman's code where that makes them shorter.
 char *hpack_encode_plain(char *at, slice name, slice value);

@@ -23,7 +23,7 @@
     ((s)->protocol == &h1_protocol ? h1_protocol.function(__VA_ARGS__)                             \
                                    : (s)->protocol->function(__VA_ARGS__))
 
-static void connection_deadline_set(connection *conn, int64_t ns)
+__attribute__((noinline)) static void connection_deadline_set(connection *conn, int64_t ns)
 {
     if (ns > 0) io_deadline_set(&conn->worker->self.loop.timers, &conn->deadline, ns);
     else io_deadline_unset(&conn->deadline);

@@ -11,6 +11,7 @@
 #include "exchange/request_end.h"
 #include "exchange/ticket.h"
 #include "h1/session.h"
+#include "h2/session.h"
 #include "h2/worker.h"
 #include "server/connection.h"
 #include "server/handoff.h"
@@ -121,6 +122,9 @@ static void worker_deadline(io_deadline *deadline, void *user)
     server_worker *w = user;
     if (deadline == &w->sweeping) sweep_now(w);
     else if (deadline == &w->pressing) pressure_look(w);
+#ifndef SKUA_NO_HTTP2
+    else if (deadline == &w->self.h2.resting) h2_session_rest_all(&w->self);
+#endif
     else endpoint_deadline(w, deadline);
 }
 

@@ -8,12 +8,13 @@ requests at a time, each with the fields of h2load, as `h2load -c 1 -m 32` does.
 import os
 import re
 import socket
+import time
 
 import pytest
 from instructions import SLACK, VALGRIND, compiler, known, record
 from counting import Counted, make_shim, many_descriptors
 from h2_batches import AT_A_TIME, Batches
-from server import RELEASE, Server, free_port
+from server import RELEASE, Server, eventually, free_port
 
 REQUESTS = 3200
 IDLE = 1000
@@ -60,7 +61,7 @@ def shim(tmp_path_factory):
 
 
 def test_no_allocation_per_request(shim, tmp_path):
-    """While the connection does not idle: what it gives back then is taken again."""
+    """A connection that is asked again within a second has kept what it needs."""
     counted = Counted(shim, tmp_path, "hello", "--port", "{port}", "--workers", "1")
     try:
         client = connect(counted.server.port)
@@ -68,12 +69,13 @@ def test_no_allocation_per_request(shim, tmp_path):
         before = counted.calls()
         for _ in range(100):
             client.ask(AT_A_TIME)
-        assert counted.calls() - before <= 4 * 100, "each batch ends in idling, which gives back two tables"
+        assert counted.calls() - before <= 20, "tables grow by each second's date, and this machine may have stalled for one"
     finally:
         counted.server.stop()
 
 
 def test_idle_connection(shim, tmp_path, record_property):
+    """A session keeps some memory for a second, as its client may ask again soon: that is not counted."""
     many_descriptors()
     counted = Counted(shim, tmp_path, "hello", "--port", "{port}", "--workers", "1")
     clients = []
@@ -81,14 +83,17 @@ def test_idle_connection(shim, tmp_path, record_property):
         for _ in range(100):
             clients.append(connect(counted.server.port))
             clients[-1].ask(1)
+        time.sleep(3)
         before = counted.octets()
         for _ in range(IDLE):
             clients.append(connect(counted.server.port))
             clients[-1].ask(1)
+        most = IDLE_OCTETS + TABLE_OCTETS
+        eventually(lambda: counted.octets() - before <= IDLE * most, within=20, every=0.2)
         each = (counted.octets() - before) / IDLE
         record_property("octets", round(each))
         print(f"{each:.0f} octets of an idle connection")
-        assert 128 < each <= IDLE_OCTETS + TABLE_OCTETS
+        assert 128 < each <= most
     finally:
         for client in clients:
             client.socket.close()

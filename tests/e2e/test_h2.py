@@ -371,13 +371,28 @@ def test_answers_that_begin_alike(client, sizes):
                 assert abs(said - time.time()) < 5
 
 
+def test_a_session_that_rests_gives_its_table_back(client):
+    """The client is told with the next response: to nothing, and to what is allowed again."""
+    def block():
+        stream = client.open("/status/404")
+        return client.until(lambda f: f.kind == HEADERS and f.stream == stream).payload
+
+    def is_told():
+        time.sleep(2.2)
+        return block().startswith(b"\x20\x3f\xe1\x1f")
+
+    blocks = [block() for _ in range(6)]
+    assert not any(b.startswith(b"\x20") for b in blocks)
+    assert eventually(is_told, within=30)
+
+
 def test_a_change_of_our_table_is_told_before_what_comes_again(client):
-    streams = [client.next() for _ in range(5)]
+    streams = [client.next() for _ in range(7)]
     asked = [frame(HEADERS, END_HEADERS | END_STREAM, stream, client.block_of("/status/404")) for stream in streams]
-    client.send(*asked[:3], settings((HEADER_TABLE_SIZE, 100)), *asked[3:])
+    client.send(*asked[:5], settings((HEADER_TABLE_SIZE, 100)), *asked[5:])
     blocks = [client.until(lambda f, n=stream: f.kind == HEADERS and f.stream == n).payload for stream in streams]
-    assert blocks[1] == blocks[2]
-    assert blocks[3][:2] == b"\x3f\x45" and blocks[4][:1] != b"\x3f"  # the size is 100 now
+    assert blocks[3] == blocks[4] and len(blocks[4]) < 10  # all in a table, and the date too
+    assert blocks[5][:2] == b"\x3f\x45" and blocks[6][:1] != b"\x3f"  # the size is 100 now
 
 
 def test_a_table_larger_than_allowed(client):

@@ -427,6 +427,34 @@ static void test_hpack_encode_drops_its_table(void **state)
 
 // ---- Without a table ----
 
+// Two values that every response has, and the date of each second, whatever their hashes are.
+static void test_hpack_encode_keeps_what_comes_again(void **state)
+{
+    (void)state;
+    enum { VALUES = 300, SECONDS = 3 };
+    static talk t;
+    for (unsigned i = 0; i < VALUES; i++) {
+        char type[16], control[24], date[32], text[160];
+        snprintf(type, sizeof type, "text/%u", i);
+        snprintf(control, sizeof control, "max-age=%u", 1000 + i * i);
+        talk_begin(&t, TABLE_OCTETS);
+        for (unsigned n = 0; n < SECONDS * 4; n++) {
+            snprintf(date, sizeof date, "Mon, 23 Nov 2026 08:%02u:%02u GMT", i % 60, n / 4);
+            block_begin(&t);
+            t.at = hpack_encode_date(&t.e, t.at, slice_of(date));
+            t.at = hpack_encode_known(&t.e, t.at, HPACK_STATIC_CONTENT_TYPE, slice_of(type));
+            put(&t, "cache-control", control, HPACK_INDEXING_BY_NAME);
+            put(&t, "x-own", control, HPACK_INDEXING_BY_NAME);
+            if (n % 4) assert_int_equal(t.at - t.wire, 4);
+            snprintf(text, sizeof text,
+                     "date: %s\ncontent-type: %s\ncache-control: %s\nx-own: %s\n", date, type,
+                     control, control);
+            expect_block(&t, text);
+        }
+        talk_end(&t);
+    }
+}
+
 static void test_hpack_encode_plain(void **state)
 {
     (void)state;
@@ -580,6 +608,7 @@ int main(void)
         cmocka_unit_test(test_hpack_encode_follows_the_peers_table),
         cmocka_unit_test(test_hpack_encode_uses_a_smaller_table),
         cmocka_unit_test(test_hpack_encode_drops_its_table),
+        cmocka_unit_test(test_hpack_encode_keeps_what_comes_again),
         cmocka_unit_test(test_hpack_encode_plain),
         cmocka_unit_test(test_hpack_encode_random_blocks),
         cmocka_unit_test(test_hpack_encode_needs_no_memory),
