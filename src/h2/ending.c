@@ -10,16 +10,24 @@
 #include "exchange/content.h"
 #include "exchange/push.h"
 #include "exchange/request_end.h"
+#include "h2/backlog.h"
 #include "h2/ready.h"
 #include "h2/signal.h"
 
 // ---- Streams ----
 
-static bool h2_ending_of_request(h2_stream *stream, skua_request *r, skua_end how)
+static void h2_ending_of_request(skua_request *r, skua_end how)
 {
     r->occupies = true;
     request_end(r, how);
-    return stream->occupant != NULL;
+}
+
+// Somebody may hold the request for long, but nobody sends or reads what is left of it. A release may
+// call the program, which may let go of the request: the stream does not linger yet.
+static void h2_ending_strip(h2_stream *stream)
+{
+    h2_backlog_give(stream);
+    h2_stream_forget_content(stream);
 }
 
 // Its request has been answered, and every octet of the response is queued. A client that still
@@ -63,7 +71,9 @@ void h2_ending_drop(h2_stream *stream, skua_end how)
         content_lost(r);
         h2_stream_exit(stream);
         stream->carrier.current = NULL;
-        stream->lingers = h2_ending_of_request(stream, r, how);
+        h2_ending_of_request(r, how);
+        h2_ending_strip(stream);
+        stream->lingers = stream->occupant != NULL;
     }
     if (!stream->lingers) h2_stream_free(stream);
 }

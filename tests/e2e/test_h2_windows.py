@@ -14,6 +14,7 @@ pytestmark = [pytest.mark.in_the_clear("it says for itself how servers are spoke
               pytest.mark.of_http1("it speaks HTTP/2 by itself")]
 
 MOST = 0x7FFFFFFF
+HELD_OCTETS_MAX = 1 << 20  # of a connection, by default
 
 
 @pytest.fixture
@@ -303,3 +304,32 @@ def test_many_streams_of_content_both_ways(rules):
     for thread in threads:
         thread.join()
     assert not faults
+
+
+# ---- Streams that were reset while somebody holds their requests ----
+
+
+def test_content_of_a_stream_that_was_reset_is_not_kept(rules):
+    """So much would shut the connection's window."""
+    with Client(rules) as client:
+        window = client.settings[INITIAL_WINDOW_SIZE]
+        for _ in range(2 * HELD_OCTETS_MAX // window):
+            stream = client.open("/keep", method="POST", ends=False)
+            client.data(stream, b"x" * window)
+            client.cancel(stream)
+            assert client.pings()
+        assert client.get("/collect", method="POST", content=b"z" * window).content == b"z" * window
+        assert client.get("/keep/drop").status == 200
+        assert client.get().status == 200
+
+
+def test_a_response_that_was_reset_is_not_kept(client):
+    client.credit(0, 1 << 20)
+    for _ in range(3):
+        stream = client.open("/keep")
+        client.of(stream, HEADERS)
+        assert int(client.get("/keep/lent").content) == 1
+        client.cancel(stream)
+        assert int(client.get("/keep/lent").content) == 0
+    assert client.get("/keep/drop").status == 200
+    assert client.get().status == 200

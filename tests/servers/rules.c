@@ -434,6 +434,56 @@ static void answer_release(skua_request *request, void *user)
     answer_ok(request, user);
 }
 
+// POST /keep never answers, and GET /keep lends a megabyte. Both hold their requests until GET /keep/drop.
+// GET /keep/lent tells how many are lent.
+enum { KEPT_MAX = 64, KEPT_OCTETS = 1 << 20 };
+static skua_request *kept_requests[KEPT_MAX];
+static unsigned kept_count, kept_lent;
+static const char kept_octets[KEPT_OCTETS];
+
+static void keep(skua_request *request)
+{
+    if (kept_count == KEPT_MAX) abort();
+    skua_request_hold(request);
+    kept_requests[kept_count++] = request;
+}
+
+static void answer_keep(skua_request *request, void *user)
+{
+    (void)user;
+    keep(request);
+}
+
+static void kept_release(void *user)
+{
+    (void)user;
+    kept_lent--;
+}
+
+static void answer_keep_lent(skua_request *request, void *user)
+{
+    (void)user;
+    keep(request);
+    kept_lent++;
+    must(skua_respond_borrowed(request, 200, "text/plain", (skua_slice){ kept_octets, KEPT_OCTETS },
+                               kept_release, NULL));
+}
+
+static void answer_kept_lent(skua_request *request, void *user)
+{
+    (void)user;
+    char text[32];
+    int len = snprintf(text, sizeof(text), "%u\n", kept_lent);
+    must(skua_respond(request, 200, "text/plain", (skua_slice){ text, (size_t)len }));
+}
+
+static void answer_keep_drop(skua_request *request, void *user)
+{
+    while (kept_count)
+        skua_request_drop(kept_requests[--kept_count]);
+    answer_ok(request, user);
+}
+
 // ---- How requests end ----
 
 static unsigned ends[4];
@@ -502,6 +552,10 @@ static const struct {
     { "POST /hold", answer_hold },
     { "GET /held", answer_held },
     { "GET /release", answer_release },
+    { "POST /keep", answer_keep },
+    { "GET /keep", answer_keep_lent },
+    { "GET /keep/lent", answer_kept_lent },
+    { "GET /keep/drop", answer_keep_drop },
     { "GET /watched/{n}", answer_watched },
     { "GET /watched-silent", answer_watched_never },
     { "GET /ends", answer_ends },
