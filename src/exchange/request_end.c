@@ -38,7 +38,7 @@ static skua_tls_info request_log_tls(const skua_request *r)
 static void request_log(const skua_request *r, skua_end how)
 {
     skua_worker *w = r->worker;
-    if (r->status == 0 && r->method.len == 0) return;
+    if (r->status == 0 && r->method.len == 0 && !r->blamed) return;
     char peer[64];
     (void)io_address_write(session_peer(r->carrier->session), peer, sizeof peer);
     bool parsed = r->began_ns != 0;

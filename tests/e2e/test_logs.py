@@ -6,6 +6,8 @@ import re
 import resource
 
 import pytest
+from h2_client import Client
+from h2_socket import PROTOCOL_ERROR
 from server import eventually
 from wire import request
 
@@ -97,6 +99,31 @@ def test_a_fault_is_logged_with_its_reason_and_what_was_asked(serve, folder, oct
     shown = re.sub(r"\\x([0-9a-f]{2})", lambda found: chr(int(found.group(1), 16)), line["target"])
     assert (line["status"], line["method"], shown) == (status, method, target)
     assert line["reason"] == reason if reason else line["reason"]
+
+
+ASKED = [(":method", "GET"), (":scheme", "http"), (":path", "/a"), (":authority", "localhost")]
+STREAM_FAULTS = [
+    (ASKED[1:], "", "/a", "a pseudo-field is missing"),
+    (ASKED[:2] + ASKED[3:], "GET", "", "a pseudo-field is missing"),
+    ([("x", "y"), *ASKED], "", "", "a pseudo-field behind others"),
+    ([("X", "y"), *ASKED], "", "", "malformed field name"),
+    ([*ASKED, ("X", "y")], "GET", "/a", "malformed field name"),
+    ([*ASKED, ("connection", "close")], "GET", "/a", "a field of HTTP/1's connections"),
+    ([*ASKED, ("content-length", "5")], "GET", "/a", "less content than Content-Length says"),
+]
+
+
+@pytest.mark.in_the_clear("it says for itself how servers are spoken to")
+@pytest.mark.of_http1("it speaks HTTP/2 by itself")
+def test_each_fault_of_a_stream_is_logged(serve, folder):
+    site = serve(folder, "--log", "json")
+    with Client(site) as client:
+        for fields, *_ in STREAM_FAULTS:
+            assert client.reset_code(client.open(raw=fields)) == PROTOCOL_ERROR
+    lines = [json.loads(line) for line in lines_of(site, len(STREAM_FAULTS))]
+    assert [(line["method"], line["target"], line["reason"]) for line in lines] == [fault[1:] for fault in STREAM_FAULTS]
+    assert all(line["status"] == 0 and line["end"] == "error" and line["version"] == "2.0" for line in lines)
+    assert [line["stream"] for line in lines] == [2 * i + 1 for i in range(len(lines))]
 
 
 # ---- Files that the log goes to ----
