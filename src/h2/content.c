@@ -13,16 +13,56 @@
 #include "h2/ending.h"
 #include "h2/signal.h"
 
-void h2_content_credit(h2_stream *stream)
+static int64_t h2_content_owed(const h2_stream *stream)
 {
     const skua_request *r = stream->carrier.current;
-    if (!r || stream->peer != H2_HALF_OPEN) return;
+    if (!r || stream->peer != H2_HALF_OPEN) return 0;
     int64_t taken = (int64_t)stream->in_len + (int64_t)r->unconsumed;
-    int64_t credit = (int64_t)stream->window - stream->recv_window - taken;
-    if (credit <= 0 || credit < stream->window / 2) return;
+    return (int64_t)stream->window - stream->recv_window - taken;
+}
+
+static void h2_content_give_credit(h2_stream *stream, int64_t credit)
+{
+    h2_session *s = h2_stream_session(stream);
     stream->recv_window += (int32_t)credit;
-    stream->moved_ns = r->worker->loop.now_ns; // the handler's time was not the client's
-    h2_signal_credit(h2_stream_session(stream), stream->carrier.number, (uint32_t)credit);
+    stream->moved_ns = s->base.worker->loop.now_ns; // the handler's time was not the client's
+    h2_signal_credit(s, stream->carrier.number, (uint32_t)credit);
+}
+
+// Whether there is no memory for content that is kept whole.
+static bool h2_content_is_slowed(const h2_stream *stream)
+{
+    const skua_request *r = stream->carrier.current;
+    return r->worker->slow && r->reading == READING_CONTENT && (r->collects || r->spools);
+}
+
+void h2_content_credit(h2_stream *stream)
+{
+    int64_t credit = h2_content_owed(stream);
+    if (credit <= 0 || credit < stream->window / 2) return;
+    if (h2_content_is_slowed(stream)) h2_stream_session(stream)->slowed = true;
+    else h2_content_give_credit(stream, credit);
+}
+
+// Some is given, so that uploads do not wait for each other's memory for ever.
+bool h2_content_trickle(h2_stream *stream)
+{
+    if (!h2_content_is_slowed(stream)) return false;
+    int64_t credit = h2_content_owed(stream);
+    if (credit > H2_PAYLOAD_OCTETS_MAX) credit = H2_PAYLOAD_OCTETS_MAX;
+    bool is_short = stream->recv_window < H2_PAYLOAD_OCTETS_MAX / 2;
+    if (credit > 0 && is_short) h2_content_give_credit(stream, credit);
+    return true;
+}
+
+void h2_content_quicken(h2_session *s)
+{
+    if (!s->slowed || s->base.worker->slow) return;
+    s->slowed = false;
+    for (size_t i = 0; i < H2_BUCKETS; i++) {
+        for (h2_stream *at = s->work->buckets[i]; at; at = at->by_number)
+            h2_content_credit(at);
+    }
 }
 
 // ---- Delivery ----

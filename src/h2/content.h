@@ -22,5 +22,12 @@ void h2_content_resume(h2_stream *stream);
 // The client may send so much more as has been consumed since.
 void h2_content_credit(h2_stream *stream);
 
+// While there is no memory: gives a little credit to a stream that has little left.
+// Returns: whether the stream gets less than it could take.
+bool h2_content_trickle(h2_stream *stream);
+
+// Gives the credit that was held back, once there is memory.
+void h2_content_quicken(h2_session *s);
+
 #endif
 #endif

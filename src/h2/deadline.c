@@ -14,6 +14,7 @@
 #include "exchange/waiting.h"
 #include "h2/admission.h"
 #include "h2/backlog.h"
+#include "h2/content.h"
 #include "h2/ending.h"
 #include "h2/schedule.h"
 #include "h2/session.h"
@@ -109,9 +110,10 @@ static int64_t h2_deadline_look_at(h2_stream *stream)
     if (!r) return 0;
     if (stream->text) return 0; // it has not begun
     const skua_worker *w = r->worker;
+    bool slowed = h2_content_trickle(stream); // by this side, so that its rate is not judged
     int64_t now = w->loop.now_ns, still = h2_deadline_still_ns(stream, now);
     h2_awaited whom = h2_deadline_awaits(stream);
-    bool slow = h2_deadline_is_slow(stream, whom, now);
+    bool slow = h2_deadline_is_slow(stream, slowed ? H2_AWAITS_HANDLER : whom, now);
     if (whom == H2_AWAITS_NOBODY) return session_look_ns(w);
     int64_t patience = h2_deadline_patience(r, whom);
     if (slow || (patience && still >= patience)) {

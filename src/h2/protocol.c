@@ -11,6 +11,7 @@
 #include "h2/admission.h"
 #include "h2/block.h"
 #include "h2/broken.h"
+#include "h2/content.h"
 #include "h2/deadline.h"
 #include "h2/ending.h"
 #include "h2/framing.h"
@@ -120,6 +121,7 @@ static void h2_protocol_resume(session *base)
     h2_session *s = h2_session_of(base);
     if (!s->work) return;
     h2_schedule_run_kicked(s);
+    h2_content_quicken(s);
     h2_admission_run(s);
     h2_signal_credit_all(s);
     h2_schedule_fill(s);

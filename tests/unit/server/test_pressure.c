@@ -4,6 +4,7 @@
 // refused, the largest heads are ended, and what is being served goes on, slowly.
 
 #include "h1/session.h"
+#include "http/h2_frame.h"
 #include "io/sim.h"
 #include "server/connection.h"
 #include "server/server.h"
@@ -338,6 +339,83 @@ static void test_uploads_go_on_when_there_is_memory_again(void **state)
     bed_close(&b);
 }
 
+#ifndef SKUA_NO_HTTP2
+
+enum { PIECE = 16000, PIECES = 4, PIECES_BEHIND = 2 };
+
+static void put_frame(sim_client *client, h2_type type, unsigned flags, uint32_t stream,
+                      slice payload)
+{
+    char head[H2_HEAD_OCTETS];
+    (void)h2_write_head(head, (h2_frame){ .len = (uint32_t)payload.len,
+                                          .type = (uint8_t)type,
+                                          .flags = (uint8_t)flags,
+                                          .stream = stream });
+    assert_true(sim_client_send(client, slice_make(head, sizeof head)));
+    if (payload.len) assert_true(sim_client_send(client, payload));
+}
+
+static void put_pieces(sim_client *client, unsigned count, bool ends)
+{
+    static char piece[PIECE];
+    memset(piece, 'u', sizeof piece);
+    for (unsigned i = 0; i < count; i++)
+        put_frame(client, H2_DATA, ends && i + 1 == count ? H2_FLAG_END_STREAM : 0, 1,
+                  slice_make(piece, sizeof piece));
+}
+
+static sim_client *upload_begin_h2(bed *b)
+{
+    static const char head[] = "\203\206\4\10/collect\101\1a";
+    sim_client *client = connect_and_send(b, H2_PREFACE);
+    put_frame(client, H2_SETTINGS, 0, 0, (slice){ 0 });
+    put_frame(client, H2_HEADERS, H2_FLAG_END_HEADERS, 1, slice_make(head, sizeof head - 1));
+    bed_turn_for(b, second_ns);
+    put_frame(client, H2_SETTINGS, H2_FLAG_ACK, 0, (slice){ 0 });
+    return client;
+}
+
+// The credit that the stream has been given, or the octets of its content.
+static uint64_t sum_of(const sim_client *client, h2_type type)
+{
+    uint64_t sum = 0;
+    slice got = sim_client_received(client);
+    while (got.len >= H2_HEAD_OCTETS) {
+        h2_frame frame = h2_read_head(got.ptr);
+        if (frame.stream == 1 && frame.type == type)
+            sum += type == H2_DATA ? frame.len : h2_read31(got.ptr + H2_HEAD_OCTETS);
+        got = slice_from(got, H2_HEAD_OCTETS + frame.len);
+    }
+    return sum;
+}
+
+// A stream of HTTP/2 is slowed by its window, which is opened a little at a time.
+static void test_at_the_limit_streams_get_little_credit(void **state)
+{
+    (void)state;
+    bed b;
+    bed_open(&b);
+    sim_client *client = upload_begin_h2(&b);
+    bed_fill(&b, 1100);
+    bed_turn_for(&b, tick_ns);
+    assert_true(b.worker->self.slow);
+    put_pieces(client, PIECES, false);
+    bed_turn_for(&b, second_ns / 2);
+    assert_true(sum_of(client, H2_WINDOW_UPDATE) <= H2_PAYLOAD_OCTETS_MAX);
+    bed_turn_for(&b, 10 * second_ns);
+    assert_int_equal(sum_of(client, H2_WINDOW_UPDATE), H2_PAYLOAD_OCTETS_MAX);
+    bed_fill(&b, 0);
+    bed_turn_for(&b, second_ns);
+    assert_false(b.worker->self.slow);
+    assert_true(sum_of(client, H2_WINDOW_UPDATE) >= PIECES * PIECE / 2 + H2_PAYLOAD_OCTETS_MAX);
+    put_pieces(client, PIECES_BEHIND, true);
+    bed_turn_for(&b, second_ns);
+    assert_true(sum_of(client, H2_DATA) > 0);
+    bed_close(&b);
+}
+
+#endif
+
 // ---- Several workers ----
 
 enum { WORKERS = 3, TRIES_MAX = 2000, LARGE_MAX = 1 << 24 };
@@ -411,6 +489,9 @@ int main(void)
         cmocka_unit_test(test_the_largest_heads_are_ended),
         cmocka_unit_test(test_at_the_limit_nothing_is_accepted),
         cmocka_unit_test(test_at_the_limit_requests_are_slowed_and_not_ended),
+#ifndef SKUA_NO_HTTP2
+        cmocka_unit_test(test_at_the_limit_streams_get_little_credit),
+#endif
         cmocka_unit_test(test_uploads_go_on_when_there_is_memory_again),
         cmocka_unit_test(test_workers_hear_of_what_one_of_them_holds),
     };
