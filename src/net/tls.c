@@ -48,6 +48,8 @@ typedef struct tls {
     bool by_openssl;          // the records are OpenSSL's
     bool has_ended;           // close_notify was put on the wire
     bool peer_ended;          // close_notify came
+    uint8_t fresh;            // the last flight's, in small records
+    uint32_t flown;           // when it was given back, in units of TLS_REST_UNIT_BITS
     tls_reader reader;
     union { // when the handshake is complete
         tls_protection protection;
@@ -62,12 +64,19 @@ static tls *tls_of(transport *t)
     return (tls *)(void *)t;
 }
 
+static uint32_t tls_rest_units(const tls *t)
+{
+    return (uint32_t)((uint64_t)t->worker->loop->now_ns >> TLS_REST_UNIT_BITS);
+}
+
 static bool tls_take_flight(tls *t)
 {
     if (t->flight) return true;
     t->flight = tls_worker_take_flight(t->worker);
     if (!t->flight) return false;
     out_init(&t->base.wire, t->worker->blocks, t->flight->segments, TLS_SEGMENTS);
+    bool rested = tls_rest_units(t) - t->flown > 1;
+    t->flight->fresh = rested ? 0 : (uint32_t)t->fresh * TLS_SMALL_RECORD_OCTETS;
     return true;
 }
 
@@ -75,6 +84,10 @@ static void tls_give_flight(tls *t)
 {
     if (!t->flight) return;
     out_deinit(&t->base.wire);
+    const uint32_t most = TLS_SMALL_RECORDS_OCTETS / TLS_SMALL_RECORD_OCTETS + 1;
+    uint32_t fresh = t->flight->fresh / TLS_SMALL_RECORD_OCTETS;
+    t->fresh = (uint8_t)(fresh < most ? fresh : most);
+    t->flown = tls_rest_units(t);
     tls_worker_give_flight(t->worker, t->flight);
     t->flight = NULL;
 }

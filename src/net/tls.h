@@ -14,8 +14,8 @@
 enum { TLS_FLIGHT_OCTETS = 262144 };
 
 // The first octets after a rest leave in records of one segment each, so that the peer can use each
-// as it comes.
-enum { TLS_SMALL_RECORDS_OCTETS = 16384, TLS_SMALL_RECORD_OCTETS = 1340 };
+// as it comes. A rest is a unit of time or two in which nothing was sent: TCP begins slowly after it.
+enum { TLS_SMALL_RECORDS_OCTETS = 16384, TLS_SMALL_RECORD_OCTETS = 1340, TLS_REST_UNIT_BITS = 29 };
 
 // OpenSSL's memory is not ours to count, so a connection is counted with what its SSL object was seen
 // to take during a handshake, and after it where records stay OpenSSL's.

@@ -181,10 +181,8 @@ def test_instructions_without_a_ready_context(pair, tmp_path):
     hold_to("keep-alive over TLS, no ready context", key_of(cipher), total(counts) / UNREADY, 3000, 12000)
 
 
-@NEEDS_CONTROL
-def test_instructions_of_http2(pair, tmp_path):
-    """32 requests at a time. What the worker makes ready while it idles after the handshake is not counted."""
-    port, counts = free_port(), tmp_path / "callgrind"
+def batches_counted(pair, port, counts):
+    """Instructions of a request of a batch, after as many batches that are not counted."""
     server = begin_uncounted([RELEASE / "hello", *words(pair, port), "--backend", "epoll"], port, counts)
     context = client(pair)
     context.set_alpn_protocols(["h2"])
@@ -199,7 +197,16 @@ def test_instructions_of_http2(pair, tmp_path):
             cipher = connection.cipher()[0]
     finally:
         server.stop()
-    hold_to("HTTP/2 over TLS, 32 at a time", key_of(cipher), total(counts) / BATCHES / AT_A_TIME, 500, 6000)
+    return cipher, total(counts) / BATCHES / AT_A_TIME
+
+
+@NEEDS_CONTROL
+def test_instructions_of_http2(pair, tmp_path):
+    """32 requests at a time. The least of three counts: a worker makes key pairs ready while it idles, and one of them is
+    as much as six hundred requests."""
+    counted = [batches_counted(pair, free_port(), tmp_path / f"callgrind.{i}") for i in range(3)]
+    cipher = counted[0][0]
+    hold_to("HTTP/2 over TLS, 32 at a time", key_of(cipher), min(each for _, each in counted), 500, 6000)
 
 
 def handshakes_counted(pair, argv, port, counts):

@@ -4,6 +4,9 @@
 import json
 import os
 import re
+import socket
+import ssl
+import time
 
 import pytest
 from certificates import SecureConnection, make, trusting
@@ -43,6 +46,49 @@ def test_whole_files_one_after_the_other(site, pair):
     with connect(site, pair) as connection:
         for octets in SIZES + SIZES[::-1]:
             assert connection.get(f"/{octets}.bin", host="localhost").content == content(octets)
+
+
+class Records:
+    """A connection that keeps the lengths of the records that come."""
+
+    def __init__(self, site, pair):
+        self.raw, self.octets, self.lengths = socket.create_connection(site.address, timeout=10), b"", []
+        self.incoming, self.outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self.tls = trusting(pair.cert).wrap_bio(self.incoming, self.outgoing, server_hostname="localhost")
+        self.until(self.tls.do_handshake)
+
+    def until(self, step):
+        while True:
+            try:
+                return step()
+            except ssl.SSLWantReadError:
+                self.raw.sendall(self.outgoing.read())
+                more = self.raw.recv(65536)
+                assert more, "the connection ended"
+                self.incoming.write(more)
+                self.octets += more
+                while len(self.octets) >= 5 and len(self.octets) >= 5 + int.from_bytes(self.octets[3:5], "big"):
+                    self.lengths.append(int.from_bytes(self.octets[3:5], "big"))
+                    self.octets = self.octets[5 + self.lengths[-1]:]
+
+    def get(self, octets):
+        """The lengths of the records of a response."""
+        self.lengths, answer = [], b""
+        self.tls.write(request(f"/{octets}.bin"))
+        self.raw.sendall(self.outgoing.read())
+        while not answer.endswith(content(octets)):
+            answer += self.until(lambda: self.tls.read(65536))
+        return self.lengths
+
+
+@pytest.mark.in_the_clear("it says for itself how it speaks TLS")
+def test_records_are_small_after_a_rest(site, pair):
+    """The first 16 KiB leave in records of a segment each, and those that follow soon in long ones."""
+    connection = Records(site, pair)
+    for _ in range(2):
+        assert max(connection.get(40000)[:12]) < 1400
+        assert eventually(lambda: connection.get(40000)[0] > 8000)
+        time.sleep(2)
 
 
 def test_ranges(site, pair):
