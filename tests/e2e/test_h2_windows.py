@@ -333,3 +333,64 @@ def test_a_response_that_was_reset_is_not_kept(client):
         assert int(client.get("/keep/lent").content) == 0
     assert client.get("/keep/drop").status == 200
     assert client.get().status == 200
+
+
+# ---- Much at once ----
+
+
+def test_an_upload_beside_a_download(client):
+    """Each goes on while the other does: neither ends before the other has moved several windows."""
+    size, several = 4 << 20, 1 << 18
+    download, upload = client.open(f"/pull/{size}"), client.open("/count", method="POST", ends=False)
+    windows = {0: WINDOW, upload: client.settings[INITIAL_WINDOW_SIZE]}
+    sent = received = 0
+    while sent < size or received < size:
+        n = min(windows[0], windows[upload], size - sent, PAYLOAD)
+        if n:
+            client.data(upload, bytes(n), ends=sent + n == size)
+            windows[0] -= n
+            windows[upload] -= n
+            sent += n
+        else:
+            found = client.read()
+            if found.kind == WINDOW_UPDATE:
+                windows[found.stream] += found.number
+            elif found.kind == DATA and found.stream == download:
+                received += len(found.payload)
+                client.credit(0, len(found.payload))
+                client.credit(download, len(found.payload))
+            if found.stream == upload and found.kind in (HEADERS, DATA):
+                client.kept.append(found)
+                break
+        assert received > several or sent < size
+        assert sent > several or received < size
+    while received < size:
+        found = client.of(download, DATA)
+        received += len(found.payload)
+        client.credit(0, len(found.payload))
+        if not found.ends:
+            client.credit(download, len(found.payload))
+    assert received == size
+    assert client.response(upload).content == b"%d\n" % size
+
+
+def test_500_event_streams(rules):
+    """Over five connections. Each event comes on each stream, once."""
+    events = 4
+    clients = [Client(rules) for _ in range(5)]
+    try:
+        streams = [[client.open("/feed") for _ in range(100)] for client in clients]
+        for client, numbers in zip(clients, streams):
+            for number in numbers:
+                assert client.of(number, HEADERS).fields[0] == (":status", "200")
+        with Client(rules) as sender:
+            assert [sender.get("/feed/send").content for _ in range(events)] == [b"500\n"] * events
+        for client, numbers in zip(clients, streams):
+            for number in numbers:
+                text = b""
+                while len(text) < events * len(b"data: news\n\n"):
+                    text += client.of(number, DATA).payload
+                assert text == b"data: news\n\n" * events
+    finally:
+        for client in clients:
+            client.close()

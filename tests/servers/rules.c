@@ -484,6 +484,39 @@ static void answer_keep_drop(skua_request *request, void *user)
     answer_ok(request, user);
 }
 
+// GET /feed is an event stream, and GET /feed/send an event to each of them, which it counts.
+enum { FEEDS_MAX = 1000 };
+static skua_request *feeds[FEEDS_MAX];
+static unsigned feed_count;
+
+static void feed_ended(skua_request *request, skua_end how, void *user)
+{
+    (void)how;
+    (void)user;
+    for (unsigned i = 0; i < feed_count; i++) {
+        if (feeds[i] == request) feeds[i] = feeds[--feed_count];
+    }
+}
+
+static void answer_feed(skua_request *request, void *user)
+{
+    (void)user;
+    if (feed_count == FEEDS_MAX) abort();
+    must(skua_events_open(request, NULL, NULL));
+    skua_on_end(request, feed_ended, NULL);
+    feeds[feed_count++] = request;
+}
+
+static void answer_feed_send(skua_request *request, void *user)
+{
+    (void)user;
+    char text[32];
+    for (unsigned i = 0; i < feed_count; i++)
+        must(skua_event_send(feeds[i], &(skua_event){ .data = SKUA_SLICE("news") }));
+    int len = snprintf(text, sizeof(text), "%u\n", feed_count);
+    must(skua_respond(request, 200, "text/plain", (skua_slice){ text, (size_t)len }));
+}
+
 // ---- How requests end ----
 
 static unsigned ends[4];
@@ -552,6 +585,8 @@ static const struct {
     { "POST /hold", answer_hold },
     { "GET /held", answer_held },
     { "GET /release", answer_release },
+    { "GET /feed", answer_feed },
+    { "GET /feed/send", answer_feed_send },
     { "POST /keep", answer_keep },
     { "GET /keep", answer_keep_lent },
     { "GET /keep/lent", answer_kept_lent },
