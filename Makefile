@@ -26,7 +26,7 @@ TLS_SCENARIOS := requests connections content errors
 H2_TESTS := requests answers answers_streams content files uploads threads middleware
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-all tls-libraries tls-scan forms dist install uninstall tidy unit tsan kqueue cross storms soak fuzz conformance hpack-stories bench bench-compare bench-micro bench-seeds map format clean FORCE
+.PHONY: help run build test test-all tls-libraries tls-scan forms dist install uninstall tidy unit tsan kqueue cross storms soak fuzz conformance hpack-stories h2-corpus bench bench-compare bench-micro bench-seeds map format clean FORCE
 
 help:
 	@echo "make run [DIR=folder] [PORT=n]   install what is missing, build, and serve a folder"
@@ -215,10 +215,15 @@ conformance: build
 	@test -n "$(SUITES)" || { echo "make conformance needs SUITES=folder"; exit 2; }
 	@python3 tests/conformance/run.py --server build/release/echo "$(SUITES)"
 	@if [ -e "$(SUITES)/hpack-stories.jsonl.xz" ]; then $(MAKE) --no-print-directory hpack-stories; fi
+	@if [ -e "$(SUITES)/fuzz-h2o-http2.jsonl" ]; then $(MAKE) --no-print-directory h2-corpus; fi
 
 hpack-stories: build/.tools-test build/asan/build.ninja
 	@cmake --build build/asan -j $(JOBS) --target hpack_pipe
 	@$(PYTHON) tests/conformance/hpack_stories.py --pipe build/asan/hpack_pipe "$(SUITES)"
+
+h2-corpus: build/asan/build.ninja
+	@cmake --build build/asan -j $(JOBS) --target echo
+	@python3 tests/conformance/h2_corpus.py --server build/asan/echo "$(SUITES)"
 
 bench: build/.tools-bench
 	@$(MAKE) --no-print-directory build
