@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Priorities: values of the field, as RFC 9218 §4 and RFC 8941 have them.
+// Priorities: values of the field, as RFC 9218 §4 and RFC 8941 have them, and those that are kept for
+// streams that are to come.
 
 #include "h2/priority.h"
 
@@ -84,11 +85,54 @@ static void test_h2_priority_each_octet(void **state)
     }
 }
 
+// ---- Streams that are to come ----
+
+enum { STREAMS_MAX = 2 };
+
+static void expect_kept(const h2_session *s, uint32_t number, unsigned urgency)
+{
+    h2_priority priority = { .urgency = 0 };
+    assert_true(h2_priority_find(s, number, &priority));
+    assert_int_equal(priority.urgency, urgency);
+}
+
+// As many are kept as streams may be open. One that has been opened makes room for another.
+static void test_h2_priority_kept(void **state)
+{
+    (void)state;
+    static skua_worker worker;
+    static h2_session s;
+    budget whole;
+    budget_init(&whole, 1 << 20, 1);
+    lease_init(&worker.memory, &whole, 0, NULL);
+    const skua_config config = { .http2.streams_max = STREAMS_MAX };
+    worker.config = &config;
+    s.base.worker = &worker;
+    h2_priority found;
+    assert_false(h2_priority_find(&s, 1, &found));
+    assert_true(h2_priority_keep(&s, 1, (h2_priority){ .urgency = 5 }));
+    assert_true(h2_priority_keep(&s, 3, (h2_priority){ .urgency = 6 }));
+    assert_false(h2_priority_keep(&s, 5, (h2_priority){ .urgency = 7 }));
+    assert_false(h2_priority_find(&s, 5, &found));
+    assert_true(h2_priority_keep(&s, 3, (h2_priority){ .urgency = 2 }));
+    expect_kept(&s, 1, 5);
+    expect_kept(&s, 3, 2);
+    s.last_stream = 1;
+    assert_true(h2_priority_keep(&s, 5, (h2_priority){ .urgency = 7 }));
+    assert_false(h2_priority_find(&s, 1, &found));
+    expect_kept(&s, 3, 2);
+    expect_kept(&s, 5, 7);
+    counted_free(s.early);
+    assert_int_equal(worker.memory.used, 0);
+    lease_end(&worker.memory);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_h2_priority_values),
         cmocka_unit_test(test_h2_priority_each_octet),
+        cmocka_unit_test(test_h2_priority_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
