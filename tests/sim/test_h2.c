@@ -233,6 +233,16 @@ static void play_turn(play *p)
     memory_relax();
 }
 
+static void play_leave(play *p)
+{
+    if (!is_over(p)) sim_client_shutdown(p->client);
+    for (int turn = 0; sim_sockets_open(p->site.kernel); turn++) {
+        if (turn == TURNS_MAX) fail_msg("seed %" PRIu64 ": it stays open", p->seed);
+        play_turn(p);
+    }
+    sim_drain(p->site.kernel);
+}
+
 static void play_all(play *p)
 {
     for (int turn = 0; !is_over(p) && !is_answered(p); turn++) {
@@ -246,12 +256,7 @@ static void play_all(play *p)
         // Who had no memory may have ended it all without a word.
         if (p->starved && turn == TURNS_MAX / 100) break;
     }
-    if (!is_over(p)) sim_client_shutdown(p->client);
-    for (int turn = 0; sim_sockets_open(p->site.kernel); turn++) {
-        if (turn == TURNS_MAX) fail_msg("seed %" PRIu64 ": it stays open", p->seed);
-        play_turn(p);
-    }
-    sim_drain(p->site.kernel);
+    play_leave(p);
 }
 
 static unsigned check(const play *p)
@@ -315,6 +320,32 @@ static void test_seeds_without_memory(void **state)
     assert_true(memory_failures() - before > SEEDS / 2);
 }
 
+// The client leaves somewhere in what it was about to send: every request still ends, once.
+static void test_fin_anywhere(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= SEEDS / 4; seed++) {
+        play *p = calloc(1, sizeof *p);
+        assert_non_null(p);
+        p->seed = seed;
+        play_begin(p, NULL);
+        write_script(p);
+        p->len = (size_t)dice(p, p->len);
+        while (p->sent < p->len && !is_over(p)) {
+            size_t n = p->len - p->sent, most = 1 + (size_t)dice(p, 3000);
+            if (n > most) n = most;
+            assert_true(sim_client_send(p->client, slice_make(p->script + p->sent, n)));
+            p->sent += n;
+            play_turn(p);
+        }
+        play_leave(p);
+        const char *why = site_close(&p->site);
+        if (why) fail_msg("seed %" PRIu64 ": %s", seed, why);
+        free(p->script);
+        free(p);
+    }
+}
+
 // Content that nobody reads any more does not spoil the response, which is complete but for its
 // window.
 static void test_end_of_content_behind_answer(void **state)
@@ -352,6 +383,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_end_of_content_behind_answer),
         cmocka_unit_test(test_seeds),
+        cmocka_unit_test(test_fin_anywhere),
         cmocka_unit_test(test_seeds_without_memory),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
