@@ -160,7 +160,7 @@ test: build/.tools-test
 	    -R '^scenarios/test_($(subst $() $(),|,$(TLS_SCENARIOS)))/(uring|sim)$$'
 	@SKUA_TRANSPORT=tls $(PYTEST_MANY) $(TLS_TESTS:%=tests/e2e/test_%.py)
 	@SKUA_TRANSPORT=h2c $(PYTEST_MANY) $(H2_TESTS:%=tests/e2e/test_%.py)
-	@$(PYTEST) tests/budgets
+	@$(PYTEST) -n 2 --dist loadfile tests/budgets
 	@$(MAKE) --no-print-directory storms
 	@$(PYTEST) tests/soak
 	@$(PYTEST_MANY) --dist loadfile tests/cross tests/dist tests/tools tests/e2e -m "not test_all"

@@ -32,7 +32,7 @@ def test_single_header_compiles(target):
     assert targets.build_single(target).stat().st_size > 50_000
 
 
-@pytest.fixture(scope="module", params=all_but("aarch64-linux-musl", targets.RUN))
+@pytest.fixture(scope="module", params=targets.RUN)
 def target(request):
     emulator = targets.RUN[request.param]
     if emulator and not shutil.which(emulator[0]):
@@ -51,6 +51,7 @@ def start(launch, target, name, *words):
     return launch(make)
 
 
+@pytest.mark.test_all
 def test_program_serves_files(launch, target, tmp_path):
     small, large = b"small\n", bytes(range(256)) * 20000
     (tmp_path / "small.txt").write_bytes(small)

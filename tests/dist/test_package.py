@@ -69,7 +69,7 @@ def build(project, find, library, *options):
     return project / "build"
 
 
-@pytest.mark.parametrize("find", [ADD, FETCH])
+@pytest.mark.parametrize("find", [ADD, pytest.param(FETCH, marks=pytest.mark.test_all)])
 def test_built_along(project, find):
     """As part of another project it brings its library and nothing else: no program, no test, no install rule."""
     folder = build(project, find.format(root=ROOT), "Skua::skua", f"-DCMAKE_INSTALL_PREFIX={project}/to")
@@ -154,7 +154,8 @@ def test_archive_beside_the_same_names(project, archive, tmp_path):
     assert answers(project / "app") == b"Hello, World!"
 
 
-@pytest.mark.parametrize("option", [pytest.param("-DCMAKE_C_FLAGS=-flto", marks=pytest.mark.test_all), "-DCMAKE_INTERPROCEDURAL_OPTIMIZATION=ON"])
+@pytest.mark.test_all
+@pytest.mark.parametrize("option", ["-DCMAKE_C_FLAGS=-flto", "-DCMAKE_INTERPROCEDURAL_OPTIMIZATION=ON"])
 def test_archive_of_a_build_with_lto(option, tmp_path):
     """The flags that a distribution asks of all of its packages change nothing in it."""
     run(["cmake", "-S", ROOT, "-B", tmp_path, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Debug", option])
