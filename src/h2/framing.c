@@ -133,15 +133,20 @@ __attribute__((noinline)) static void h2_framing_renew_date(skua_worker *w)
     w->h2.date_from_ns = w->date_from_ns;
 }
 
+static void h2_framing_tell_second(h2_session *s)
+{
+    const skua_worker *w = s->base.worker;
+    (void)worker_date(s->base.worker);
+    if (s->work->date_from_ns == w->date_from_ns) return;
+    s->work->date_from_ns = w->date_from_ns;
+    s->work->dated = 0;
+}
+
 static char *h2_framing_write_date(h2_session *s, char *at)
 {
     skua_worker *w = s->base.worker;
     h2_work *work = s->work;
-    (void)worker_date(w);
-    if (work->date_from_ns != w->date_from_ns) {
-        work->date_from_ns = w->date_from_ns;
-        work->dated = 0;
-    }
+    h2_framing_tell_second(s);
     if (work->dated == H2_DATED) return hpack_encode_date(&s->encoder, at, h2_framing_date(w));
     work->dated++;
     if (w->h2.date_from_ns != w->date_from_ns || !w->h2.date_len) h2_framing_renew_date(w);
@@ -348,7 +353,8 @@ __attribute__((noinline)) static char *h2_framing_make_opening(h2_session *s, ch
 {
     h2_opening *made = &s->work->opening;
     made->status = 0;
-    uint32_t changes = s->encoder.table.changes;
+    h2_framing_tell_second(s);
+    uint64_t changes = s->encoder.table.changes;
     bool once = s->encoder.is_resized || s->work->dated < H2_DATED;
     char *at = h2_framing_write_opening(s, start, status);
     if (type.len) at = hpack_encode_known(&s->encoder, at, HPACK_STATIC_CONTENT_TYPE, type);

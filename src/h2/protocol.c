@@ -108,6 +108,7 @@ static void h2_protocol_sent(session *base)
     if (!s->work) return;
     if (s->out.octets == 0) s->limits.replies = 0;
     h2_ending_release(s);
+    h2_signal_credit_all(s);
     h2_schedule_fill(s);
 }
 
@@ -186,6 +187,7 @@ static bool h2_protocol_is_begun(const h2_session *s)
 static session_fate h2_protocol_fate(session *base)
 {
     h2_session *s = h2_session_of(base);
+    base->idles = false;
     if (s->work) h2_ending_release(s);
     if (s->stage == H2_FAILED && s->streams) h2_ending_streams(s, SKUA_END_ERROR);
     if (s->work && *s->base.link.peer_is_done && s->streams) h2_protocol_end_left(s);

@@ -35,6 +35,7 @@ bool h2_session_work(h2_session *s)
     h2_run_init(&work->run);
     work->opening.status = 0;
     work->date_from_ns = 0;
+    work->dated = 0;
     out_init(&s->out, &w->blocks, work->segments, H2_SEGMENTS);
     s->work = work;
     return true;
@@ -75,7 +76,8 @@ static void h2_session_rest_since(skua_worker *w, int64_t since_ns)
     for (h2_work *at = w->h2.works, *next; at; at = next) {
         next = at->next;
         h2_session *s = at->session;
-        if (s->base.idles && s->heard_ns <= since_ns && s->base.rests_from_ns <= since_ns)
+        bool idles = s->base.idles && s->streams == 0 && s->out.octets == 0;
+        if (idles && s->heard_ns <= since_ns && s->base.rests_from_ns <= since_ns)
             h2_session_idle(s);
     }
 }

@@ -46,7 +46,7 @@ enum { H2_OPENING_OCTETS = 64, H2_OPENING_TYPE_OCTETS = 32 };
 // mostly repeats. Behind them is its content-length. It holds for a second, and as long as the encoder's table is the same.
 typedef struct h2_opening {
     int64_t date_from_ns; // as skua_worker's
-    uint32_t changes;     // of the encoder's table until then
+    uint64_t changes;     // of the encoder's table until then
     uint16_t status;      // 0: there was none
     uint8_t type_len, len;
     uint8_t stated_len; // with the content-length

@@ -87,6 +87,8 @@ static void h2_run_remember(h2_run *run, const h2_run_mark *mark, const h2_head_
         line.name = (uint16_t)(line.name - from);
         line.value = (uint16_t)(line.value - from);
         run->lines[i] = line;
+        // It may have stood before the run, too, and not the next time.
+        run->head_seen |= 1u << line.id & ~(1u << FIELD_OTHER);
     }
     run->is_known = true;
 }
@@ -162,6 +164,7 @@ static inline bool h2_run_take(const h2_run *run, hpack_decoder *d, h2_head_read
         return false;
     h2_run_apply(run, in);
     d->at = d->end;
+    if (d->text_room) hpack_decoder_end(d);
     return true;
 }
 

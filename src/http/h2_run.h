@@ -18,7 +18,7 @@ enum {
 
 // The last run of indexed fields that ended a block.
 typedef struct h2_run {
-    uint32_t changes; // of the decoder's table until then
+    uint64_t changes; // of the decoder's table until then
     uint8_t len;      // octets; 0: there was none
     bool is_known;    // it has come twice, and what follows is set
     char octets[H2_RUN_OCTETS_MAX];

@@ -68,6 +68,11 @@ void hpack_decoder_begin(hpack_decoder *d, slice block)
     d->updates_left = HPACK_SIZE_UPDATES_MAX;
 }
 
+void hpack_decoder_end(hpack_decoder *d)
+{
+    if (d->text_room > HPACK_TEXT_OCTETS_KEPT) hpack_decoder_forget_text(d);
+}
+
 // ---- Integers and strings ----
 
 // The rest of an integer whose prefix is full, RFC 7541 §5.1.
@@ -251,7 +256,7 @@ hpack_event hpack_decoder_next(hpack_decoder *d, hpack_field *field)
             return hpack_read_field(d, octet, field);
         if (!hpack_read_size_update(d)) return HPACK_FAULT;
     }
-    if (d->text_room > HPACK_TEXT_OCTETS_KEPT) hpack_decoder_forget_text(d);
+    hpack_decoder_end(d);
     return HPACK_END;
 }
 

@@ -40,6 +40,10 @@ void hpack_decoder_deinit(hpack_decoder *d);
 // What the peer has put into the table stays, in little more memory than it needs.
 void hpack_decoder_rest(hpack_decoder *d);
 
+// Gives back room for strings that are unusually long: for who has read the end of a block elsewhere than
+// by hpack_decoder_next, which calls it.
+void hpack_decoder_end(hpack_decoder *d);
+
 // Begins a header block, which is complete and stays where it is until its end.
 void hpack_decoder_begin(hpack_decoder *d, slice block);
 
