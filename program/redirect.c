@@ -10,7 +10,12 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { REDIRECT_HOST_OCTETS_MAX = 256, REDIRECT_OCTETS_MAX = 16384 };
+enum {
+    REDIRECT_HOST_OCTETS_MAX = 256,
+    REDIRECT_OCTETS_MAX = 16384,
+    REDIRECT_LOCATION_OCTETS_MAX =
+        8192 - 12 // of the fields of a response, with the name and 4 more
+};
 
 static unsigned redirect_port(const skua_server *server)
 {
@@ -51,8 +56,16 @@ static skua_slice redirect_path(const skua_request *request)
 
 static void redirect_refuse(skua_request *request, int status, const char *text)
 {
-    if (skua_respond(request, status, "text/plain", (skua_slice){ text, strlen(text) }))
-        skua_request_abort(request);
+    skua_respond(request, status, "text/plain", (skua_slice){ text, strlen(text) });
+}
+
+// Octets of a location as skua_redirect will send it, at most: three for each that may be encoded.
+static size_t redirect_octets(const char *location)
+{
+    size_t octets = 0;
+    for (const char *at = location; *at; at++)
+        octets += *at > ' ' && *at < 127 && !strchr("\"%<>[\\]^`{|}", *at) ? 1 : 3;
+    return octets;
 }
 
 static void redirect_send(skua_request *request, skua_slice host, skua_slice path)
@@ -64,8 +77,9 @@ static void redirect_send(skua_request *request, skua_slice host, skua_slice pat
     int n = snprintf(location, sizeof location, "https://%.*s%s%s%.*s", (int)host.len, host.ptr,
                      port, begins ? "" : "/", (int)path.len, path.ptr);
     bool fits = n > 0 && (size_t)n < sizeof location;
-    if (!fits || skua_redirect(request, 308, location))
-        redirect_refuse(request, 414, "The target is too long to be sent on to HTTPS.\n");
+    if (fits && redirect_octets(location) <= REDIRECT_LOCATION_OCTETS_MAX)
+        skua_redirect(request, 308, location);
+    else redirect_refuse(request, 414, "The target is too long to be sent on to HTTPS.\n");
 }
 
 static void redirect_before(skua_request *request, void *user)
@@ -87,8 +101,7 @@ static void redirect_head(skua_request *request, int status, void *user)
     (void)status;
     (void)user;
     if (!skua_request_is_secure(request)) return;
-    if (skua_field_add(request, "Strict-Transport-Security", SKUA_SLICE("max-age=31536000")))
-        return; // the response is worth more
+    skua_field_add(request, "Strict-Transport-Security", SKUA_SLICE("max-age=31536000"));
 }
 
 skua_status redirect_add(skua_server *server, const options *o)

@@ -7,8 +7,7 @@
 //     static void hello(skua_request *request, void *user)
 //     {
 //         (void)user;
-//         if (skua_respond(request, 200, "text/plain", SKUA_SLICE("Hello, World!")))
-//             skua_log(skua_request_server(request), SKUA_SLICE("no memory for an answer"));
+//         skua_respond_text(request, 200, "Hello, World!");
 //     }
 //
 //     int main(void)
@@ -243,7 +242,7 @@ SKUA_API void skua_tls_free(skua_slice octets);
 // ---- Configuration ----------------------------------------------------------------------------
 
 // How the access log is written; see skua_config.log. The octets of a line are those of content
-// that were handed to the kernel. Behind an answer that was not sent whole comes "closed", "timeout"
+// that were handed to the kernel. Behind a response that was not sent whole comes "closed", "timeout"
 // or "error" (in JSON the member "end"), and behind a request that was refused the reason (in JSON
 // "reason"), with as much of the request as was understood.
 typedef enum skua_log_format {
@@ -320,12 +319,16 @@ typedef struct skua_config {
     const char *accept;
     unsigned backlog;         // connections the kernel may queue; default 4096
     unsigned connections_max; // open connections per worker; default 65536
-    // Sends "Connection: keep-alive" in each answer of HTTP/1.1 after which its connection stays
+    // Sends "Connection: keep-alive" in each response of HTTP/1.1 after which its connection stays
     // open, for clients that look for it. HTTP/1.1 does not need it; answers to clients of HTTP/1.0
     // that ask for it always have it.
     bool keep_alive_field;
+    // Stops the process where a handler gives a second response, adds a field behind it, or states a
+    // status or length out of range. Default false: the function returns an error, and a line in the
+    // log names the route. For development and tests.
+    bool strict;
 
-    // Limits, in octets unless said otherwise. The answer at the edge is in brackets.
+    // Limits, in octets unless said otherwise. The response at the edge is in brackets.
     size_t head_octets_max;      // request line and fields; default 16384, at most 65535 [431]
     size_t target_octets_max;    // request target; default 8192 [414]
     unsigned fields_max;         // field lines; default 100, at most 1000 [431]
@@ -346,7 +349,7 @@ typedef struct skua_config {
     bool strict_target;
 
     // Octets that all connections of the server together may make it hold: heads, content that is
-    // collected, spooled or not read yet, queued answers, listings, what io_uring has received, lines
+    // collected, spooled or not read yet, queued responses, listings, what io_uring has received, lines
     // of the log beyond 131072 for a worker, and what skua_memory_count adds. Default: a quarter of
     // the machine's memory, or of what control groups allow; like any other value at least 1048576.
     // The rest is for the kernel's buffers of the same connections, which may take several times as
@@ -370,16 +373,16 @@ typedef struct skua_config {
     int64_t stall_timeout_ns;      // no octet moves though we wait for the peer; default 30 s
     int64_t rate_window_ns;        // window in which rate_octets_min is judged; default 15 s
     uint64_t rate_octets_min;      // octets per second the peer must move, both ways; default 128
-    // a handler must answer within; default 0, never [503]. An answer that has begun and goes
+    // a handler must answer within; default 0, never [503]. A response that has begun and goes
     // silent for as long ends with its connection
     int64_t handler_timeout_ns;
     int64_t linger_timeout_ns;  // draining after our half of a connection is closed; default 2 s
     uint64_t linger_octets_max; // octets drained then; default 262144
     // tunnels: nothing moved either way; default 600 s. Without a handler_timeout_ns it is also how
-    // long an answer that has begun may be silent: a source that is PENDING, a stream, events. Each
+    // long a response that has begun may be silent: a source that is PENDING, a stream, events. Each
     // piece, comment or event that is sent renews it
     int64_t stream_idle_timeout_ns;
-    // a handler that has returned without an answer, a ticket, a hold or work of the library's under
+    // a handler that has returned without a response, a ticket, a hold or work of the library's under
     // way is named in the log within; default 30 s
     int64_t unanswered_log_ns;
     // A client that sends no more (FIN behind a complete request) has left, and a request that waits
@@ -424,7 +427,7 @@ typedef struct skua_config {
 
     // For the process. All servers that are alive at one time must name the same allocator, or
     // skua_start fails with SKUA_EINVAL; it is in use from the first's birth until the last is
-    // freed. Copied; NULL for malloc. What may outlive servers (a skua_root, an answer of
+    // freed. Copied; NULL for malloc. What may outlive servers (a skua_root, a response of
     // skua_test_request, the registry of tickets) always is malloc's.
     const skua_allocator *allocator;
     // Told of a programming error before the process is aborted, instead of standard error. The
@@ -682,7 +685,7 @@ SKUA_API skua_slice skua_request_cookie(const skua_request *request, const char 
 // Returns: its length without the NUL.
 SKUA_API size_t skua_request_peer(const skua_request *request, char *text, size_t room);
 
-// Whether the peer has said that it sends no more; it may still read the answer. Unless
+// Whether the peer has said that it sends no more; it may still read the response. Unless
 // skua_config.half_close is set, a request that waits for something is then ended.
 SKUA_API bool skua_request_peer_is_done(const skua_request *request);
 
@@ -691,14 +694,14 @@ SKUA_API void *skua_request_alloc(skua_request *request, size_t octets);
 
 // Keeps a request's memory, and so every slice of it, after on_end and until as many calls of
 // skua_request_drop. The worker does not end before.
-// A held request can still be read. From the call of on_end on, functions that answer, take content
+// A held request can still be read. From the call of on_end on, functions that respond, take content
 // or a ticket return SKUA_ECLOSED; where content is lost because the client has left, they do
 // before. Other functions that would change what becomes of the request do nothing then.
 SKUA_API void skua_request_hold(skua_request *request);
 SKUA_API void skua_request_drop(skua_request *request);
 
-// Gives a request up: the answer is not completed, the connection is closed, and on_end is told
-// SKUA_END_ERROR. Octets queued before may still leave. An answer that is complete is not affected.
+// Gives a request up: the response is not completed, the connection is closed, and on_end is told
+// SKUA_END_ERROR. Octets queued before may still leave. A response that is complete is not affected.
 SKUA_API void skua_request_abort(skua_request *request);
 
 // The worker and the server a request belongs to.
@@ -708,21 +711,21 @@ SKUA_API skua_server *skua_request_server(const skua_request *request);
 // The connection a request came by; NULL when on_end has returned.
 SKUA_API skua_connection *skua_request_connection(const skua_request *request);
 
-// Ends the connection after this answer, which then says "Connection: close". Nothing that comes
-// behind the request is served. Once the answer is given with its whole content it is too late, and
+// Ends the connection after this response, which then says "Connection: close". Nothing that comes
+// behind the request is served. Once the response is given with its whole content it is too late, and
 // nothing happens.
 // Spec: RFC 9112 §9.6
 SKUA_API void skua_request_close(skua_request *request);
 
 // How a request ended.
 typedef enum skua_end {
-    SKUA_END_SENT,    // every octet of the answer was handed to the kernel
+    SKUA_END_SENT,    // every octet of the response was handed to the kernel
     SKUA_END_CLOSED,  // the peer closed or reset the connection, or sends no more while we wait
     SKUA_END_TIMEOUT, // a deadline passed
-    SKUA_END_ERROR,   // the answer's source failed, or the server stopped
+    SKUA_END_ERROR,   // the response's source failed, or the server stopped
 } skua_end;
 
-// Called once, when the answer's last octet has left or the request has died. Nothing can be
+// Called once, when the response's last octet has left or the request has died. Nothing can be
 // answered any more. A request that is not held is gone when this returns.
 typedef void skua_end_fn(skua_request *request, skua_end how, void *user);
 
@@ -747,11 +750,11 @@ typedef void skua_content_fn(skua_request *request, skua_content_event event, sk
 SKUA_API int64_t skua_content_length(const skua_request *request);
 
 // Starts reading the content: fn is called with each piece until END or LOST, first perhaps before
-// this returns. Sends 100 (Continue) if the client waits for one and the answer has not begun. Of
+// this returns. Sends 100 (Continue) if the client waits for one and the response has not begun. Of
 // what fn was given, what has not been consumed by skua_content_consume counts against
 // skua_config.content_window_octets; when that is spent, the socket is not read.
-// Content can be read while the answer is given piece by piece (skua_respond_pull,
-// skua_respond_stream), begun before or after the answer's head. What has not come when the answer
+// Content can be read while the response is given piece by piece (skua_respond_pull,
+// skua_respond_stream), begun before or after the response's head. What has not come when the response
 // ends is discarded: fn is told LOST.
 // Errors: SKUA_ESTATE already reading, or answered in full.
 SKUA_API SKUA_NODISCARD skua_status skua_content_read(skua_request *request, skua_content_fn *fn,
@@ -774,7 +777,7 @@ SKUA_API SKUA_NODISCARD skua_status skua_content_collect(skua_request *request, 
                                                          skua_collected_fn *fn, void *user);
 
 // Bounds the content, whoever reads it and however: once more has come than octets_max, or at once
-// when the stated length is more, 413 is answered (the connection ends if an answer has begun), and
+// when the stated length is more, 413 is answered (the connection ends if a response has begun), and
 // a reader is told LOST.
 // For middleware and for handlers that stream; a later call replaces an earlier one.
 // octets_max: 0 for no bound.
@@ -885,11 +888,10 @@ typedef struct skua_middleware {
     // route is
     // known by then: skua_request_param and skua_request_pattern work.
     void (*before)(skua_request *request, void *user);
-    // Called once, when the answer's status is known and its head not written: skua_field_add works
-    // here, answering does not. Also for the server's own answers (404, 405, 413, 503, …). Not for
-    // an answer that is refused with SKUA_ELIMIT, but for the one that is given instead. A field
-    // that does not fit into the head any more is refused here (SKUA_ELIMIT), and the answer is
-    // sent without it.
+    // Called once, when the response's status is known and its head not written: skua_field_add works
+    // here, answering does not. Also for the server's own responses (404, 405, 413, 503, …). Not for
+    // a response that does not fit into a head, but for the 500 that is given instead. When a field
+    // is lost here, the response becomes 500 without another call.
     void (*head)(skua_request *request, int status, void *user);
     // Called once when the request ends, answered or not; before its on_end.
     void (*end)(skua_request *request, skua_end how, void *user);
@@ -922,42 +924,45 @@ SKUA_API SKUA_NODISCARD skua_status skua_request_set(skua_request *request, cons
 // none.
 SKUA_API void *skua_request_get(const skua_request *request, const void *key);
 
-// The status of the answer; 0 while there is none. The octets of its content: queued so far, and in
+// The status of the response; 0 while there is none. The octets of its content: queued so far, and in
 // skua_on_end and middleware's end those that were handed to the kernel.
 SKUA_API int skua_request_status(const skua_request *request);
 SKUA_API uint64_t skua_request_sent(const skua_request *request);
 
-// ---- Answering --------------------------------------------------------------------------------
+// ---- Responding -------------------------------------------------------------------------------
 
-// Every function that answers sends a complete response, and can be called once per request.
+// Every function that responds sends a complete response, and is called once per request.
 // status: 200..599. type: media type, copied; NULL for no Content-Type. For HEAD, 204, 205 and 304
 // the content is not sent.
-// Errors of them all: SKUA_ESTATE answered already; SKUA_ECLOSED the request has ended; SKUA_EINVAL
-// status, type or a length out of range; SKUA_ENOMEM (the connection is then closed); SKUA_ELIMIT
-// the field section is too large. On error nothing has been taken from the caller, and release is
-// not called.
+// Nobody has to look at the results. A response that cannot be given becomes 500, or, when memory ran
+// out, its connection is closed; a field that cannot be added makes the response 500, or cuts it off if
+// its head has left. The log names the route and the reason.
+// Errors of them all: SKUA_ESTATE there is a response already, which stays; SKUA_ECLOSED the request
+// has ended; SKUA_EINVAL status, type or a length out of range, or a field was lost before; SKUA_ENOMEM;
+// SKUA_ELIMIT the field section is too large. skua_config.strict makes a second response, and a
+// status or length out of range, stop the process.
 // Date, Content-Length, Transfer-Encoding, Connection and Server-wide fields are the server's to
 // set.
 
-// Adds a field to the answer, before it is given. name, value: copied. Content-Type replaces one
-// that was added before, and gives way to one that the answer states later.
+// Adds a field to the response, before it is given. name, value: copied. Content-Type replaces one
+// that was added before, and gives way to one that the response states later.
 // Errors: SKUA_EINVAL not a token, CR, LF or NUL in the value, or a field that is the server's to
-// set; SKUA_ESTATE; SKUA_ENOMEM; SKUA_ELIMIT.  Spec: RFC 9110 §5
-SKUA_API SKUA_NODISCARD skua_status skua_field_add(skua_request *request, const char *name,
-                                                   skua_slice value);
+// set; SKUA_ENOMEM; SKUA_ELIMIT more than 8192 octets of fields: the response becomes 500;
+// SKUA_ESTATE, SKUA_ECLOSED too late, nothing else happens.  Spec: RFC 9110 §5
+SKUA_API skua_status skua_field_add(skua_request *request, const char *name, skua_slice value);
 
-// Answers with a copy of content.
-SKUA_API SKUA_NODISCARD skua_status skua_respond(skua_request *request, int status,
-                                                 const char *type, skua_slice content);
+// Responds with a copy of content.
+SKUA_API skua_status skua_respond(skua_request *request, int status, const char *type,
+                                  skua_slice content);
 
 // Called once when lent octets are no longer needed.
 typedef void skua_release_fn(void *user);
 
-// Answers with content that stays the caller's and must not change until release has been called.
-// release: NULL for content that never changes.
-SKUA_API SKUA_NODISCARD skua_status skua_respond_borrowed(skua_request *request, int status,
-                                                          const char *type, skua_slice content,
-                                                          skua_release_fn *release, void *user);
+// Responds with content that stays the caller's and must not change until release has been called,
+// once, whatever this returns. release: NULL for content that never changes.
+SKUA_API skua_status skua_respond_borrowed(skua_request *request, int status, const char *type,
+                                           skua_slice content, skua_release_fn *release,
+                                           void *user);
 
 // The outcome of a pull function.
 typedef enum skua_pulled {
@@ -971,18 +976,17 @@ typedef enum skua_pulled {
 typedef skua_pulled skua_pull_fn(skua_request *request, char *buffer, size_t room, size_t *octets,
                                  void *user);
 
-// Answers with content that is pulled when it can be sent.
+// Responds with content that is pulled when it can be sent.
 // length: octets the source will give, or -1 when it is not known (chunked in HTTP/1.1).
-SKUA_API SKUA_NODISCARD skua_status skua_respond_pull(skua_request *request, int status,
-                                                      const char *type, int64_t length,
-                                                      skua_pull_fn *pull, void *user);
+SKUA_API skua_status skua_respond_pull(skua_request *request, int status, const char *type,
+                                       int64_t length, skua_pull_fn *pull, void *user);
 
-// Adds a trailer field to an answer given by skua_respond_pull with length -1, at the latest while
+// Adds a trailer field to a response given by skua_respond_pull with length -1, at the latest while
 // its pull function returns END, or by skua_respond_stream, before skua_finish. It is sent if the
 // answer is chunked, else dropped. name, value: copied.
-// Errors: SKUA_EINVAL, also for names that frame, route or authenticate; SKUA_ENOMEM; SKUA_ELIMIT.
-SKUA_API SKUA_NODISCARD skua_status skua_trailer_add(skua_request *request, const char *name,
-                                                     skua_slice value);
+// Errors: SKUA_EINVAL, also for names that frame, route or authenticate; SKUA_ENOMEM; SKUA_ELIMIT:
+// the response is cut off, or becomes 500 if its head has not left; SKUA_ESTATE; SKUA_ECLOSED.
+SKUA_API skua_status skua_trailer_add(skua_request *request, const char *name, skua_slice value);
 
 // Says that a source that was PENDING may be pulled again.
 SKUA_API void skua_wake(skua_request *request);
@@ -991,23 +995,22 @@ SKUA_API void skua_wake(skua_request *request);
 // for what the handler writes.
 typedef void skua_drained_fn(skua_request *request, void *user);
 
-// Answers with content that the handler writes when it has some, by skua_write, and ends by
+// Responds with content that the handler writes when it has some, by skua_write, and ends by
 // skua_finish. The head leaves at the end of the turn. For HEAD, 204, 205 and 304 what is written
 // is taken and dropped.
 // length: octets that will be written, or -1 when it is not known (chunked in HTTP/1.1).
 // drained: called once when at least half of skua_config.out_octets_max is free again, after a
 // write was refused with SKUA_ELIMIT or left less than that; after a refusal, not before what was
 // refused fits. NULL: not called.
-SKUA_API SKUA_NODISCARD skua_status skua_respond_stream(skua_request *request, int status,
-                                                        const char *type, int64_t length,
-                                                        skua_drained_fn *drained, void *user);
+SKUA_API skua_status skua_respond_stream(skua_request *request, int status, const char *type,
+                                         int64_t length, skua_drained_fn *drained, void *user);
 
 // Writes a copy of octets: all of them or, on error, none. Many small writes of one turn leave
 // together.
 // Errors: SKUA_ELIMIT more than out_octets_max would be queued, or in too many pieces: try again
 // when drained is called; SKUA_EINVAL more than out_octets_max at once, or than the stated length
 // in all; SKUA_ENOMEM;
-// SKUA_ECLOSED the connection is about to end; SKUA_ESTATE no such answer has been begun, or it is
+// SKUA_ECLOSED the connection is about to end; SKUA_ESTATE no such response has been begun, or it is
 // finished.
 SKUA_API SKUA_NODISCARD skua_status skua_write(skua_request *request, skua_slice octets);
 
@@ -1017,17 +1020,16 @@ SKUA_API uint64_t skua_write_room(const skua_request *request);
 // Ends what skua_respond_stream began: adds trailers (skua_trailer_add, before) and lets the
 // request end when all has left.
 // Errors: SKUA_EINVAL less than the stated length was written; SKUA_ENOMEM: in both cases the
-// connection is closed without completing the answer; SKUA_ESTATE no such answer has been begun, or
+// connection is closed without completing the response; SKUA_ESTATE no such response has been begun, or
 // it is finished.
-SKUA_API SKUA_NODISCARD skua_status skua_finish(skua_request *request);
+SKUA_API skua_status skua_finish(skua_request *request);
 
 // Begins an event stream (Server-Sent Events): 200, text/event-stream, Cache-Control: no-store, of
 // unknown length. Until skua_finish it is written by skua_event_send. It may be quiet for
 // skua_config.handler_timeout_ns, or if that is not set stream_idle_timeout_ns; send a comment now
-// and then to keep it, and the path to the client, open. The answer to HEAD is over at once.
+// and then to keep it, and the path to the client, open. The response to HEAD is over at once.
 // drained, errors: as with skua_respond_stream.  Spec: HTML Living Standard §9.2
-SKUA_API SKUA_NODISCARD skua_status skua_events_open(skua_request *request,
-                                                     skua_drained_fn *drained, void *user);
+SKUA_API skua_status skua_events_open(skua_request *request, skua_drained_fn *drained, void *user);
 
 // One event. Zero means none, for every member.
 typedef struct skua_event {
@@ -1042,7 +1044,7 @@ typedef struct skua_event {
 
 // Sends an event: all of it or, on error, none. event: read during the call only.
 // Errors: those of skua_write; SKUA_EINVAL also CR, LF or NUL in name or id, or retry_ms below 0;
-// SKUA_ESTATE also when the answer is no event stream.
+// SKUA_ESTATE also when the response is no event stream.
 SKUA_API SKUA_NODISCARD skua_status skua_event_send(skua_request *request, const skua_event *event);
 
 // Takes the connection over for another protocol, by 101 with the fields that were added. Then the
@@ -1060,27 +1062,23 @@ SKUA_API SKUA_NODISCARD skua_status skua_event_send(skua_request *request, const
 SKUA_API SKUA_NODISCARD skua_status skua_upgrade(skua_request *request, const char *protocol,
                                                  skua_drained_fn *drained, void *user);
 
-// Answers with a short page, for a client that accepts text/html, or else a line of text, that says
-// what the status means. The answer says "Vary: Accept".
-SKUA_API SKUA_NODISCARD skua_status skua_respond_error(skua_request *request, int status);
+// Responds with a short page, for a client that accepts text/html, or else a line of text, that says
+// what the status means. The response says "Vary: Accept".
+SKUA_API skua_status skua_respond_error(skua_request *request, int status);
 
-// Answers with the page of skua_respond_error, which says sentence in place of what the status
+// Responds with the page of skua_respond_error, which says sentence in place of what the status
 // means in general.
 // status: 400..599. sentence: UTF-8, copied, escaped where the page is HTML, cut at 500 octets;
 // empty for the general one.
 // Errors: those above.
-SKUA_API SKUA_NODISCARD skua_status skua_refuse(skua_request *request, int status,
-                                                skua_slice sentence);
+SKUA_API skua_status skua_refuse(skua_request *request, int status, skua_slice sentence);
 
-// Answers with text in UTF-8, ended by NUL: text/plain, or text/html.
-SKUA_API SKUA_NODISCARD skua_status skua_respond_text(skua_request *request, int status,
-                                                      const char *text);
-SKUA_API SKUA_NODISCARD skua_status skua_respond_html(skua_request *request, int status,
-                                                      const char *html);
+// Responds with text in UTF-8, ended by NUL: text/plain, or text/html.
+SKUA_API skua_status skua_respond_text(skua_request *request, int status, const char *text);
+SKUA_API skua_status skua_respond_html(skua_request *request, int status, const char *html);
 
-// Answers with application/json. json: a JSON text in UTF-8, which is not looked into; copied.
-SKUA_API SKUA_NODISCARD skua_status skua_respond_json(skua_request *request, int status,
-                                                      skua_slice json);
+// Responds with application/json. json: a JSON text in UTF-8, which is not looked into; copied.
+SKUA_API skua_status skua_respond_json(skua_request *request, int status, skua_slice json);
 
 // Sends the client to another address. status: 301, 302, 303, 307 or 308.
 // location: a URI or a path, copied. Octets that have no place there by RFC 3986 (controls, spaces,
@@ -1089,18 +1087,17 @@ SKUA_API SKUA_NODISCARD skua_status skua_respond_json(skua_request *request, int
 // so and is refused: write its scheme.
 // Errors: those above; SKUA_EINVAL also an empty location, or one with "//" at its front;
 // SKUA_ELIMIT longer than skua_config.target_octets_max. Spec: RFC 9110 §15.4, §10.2.2
-SKUA_API SKUA_NODISCARD skua_status skua_redirect(skua_request *request, int status,
-                                                  const char *location);
+SKUA_API skua_status skua_redirect(skua_request *request, int status, const char *location);
 
-// Sends an interim response with these fields at once, before the answer: 102 (Processing), 103
+// Sends an interim response with these fields at once, before the response: 102 (Processing), 103
 // (Early Hints) or another 1xx but 101. To HTTP/1.0 clients nothing is sent; and 100 (Continue),
 // which skua_content_read sends by itself, only once and only to a client that waits for it.
 // fields: copied; may be NULL when count is 0.
 // Errors: SKUA_ESTATE answered already; SKUA_EINVAL another status, or a field that skua_field_add
 // would refuse; SKUA_ELIMIT more than 8192 octets of fields, or more than out_octets_max is queued;
 // SKUA_ENOMEM. Nothing is sent then, and the request goes on. Spec: RFC 9110 §15.2, RFC 8297
-SKUA_API SKUA_NODISCARD skua_status skua_inform(skua_request *request, int status,
-                                                const skua_field *fields, size_t count);
+SKUA_API skua_status skua_inform(skua_request *request, int status, const skua_field *fields,
+                                 size_t count);
 
 // With which requests from other sites a cookie goes.
 typedef enum skua_same_site {
@@ -1125,14 +1122,13 @@ typedef struct skua_cookie {
     bool partitioned; // kept apart for each top-level site; needs secure
 } skua_cookie;
 
-// Adds a Set-Cookie field to the answer, before it is given. To delete a cookie give the path and
+// Adds a Set-Cookie field to the response, before it is given. To delete a cookie give the path and
 // domain it was set with.
 // Errors: those of skua_field_add; SKUA_EINVAL also for what is against the grammar, and for what
 // user agents would drop: "__Secure-" without secure, "__Host-" without secure and path "/" or with
 // a domain, SKUA_SAME_SITE_NONE or partitioned without secure; SKUA_ELIMIT also for more than 4096
 // octets of name and value or 1024 of path or domain. Spec: RFC 6265bis §4.1
-SKUA_API SKUA_NODISCARD skua_status skua_cookie_set(skua_request *request,
-                                                    const skua_cookie *cookie);
+SKUA_API skua_status skua_cookie_set(skua_request *request, const skua_cookie *cookie);
 
 // ---- Files ------------------------------------------------------------------------------------
 
@@ -1236,12 +1232,11 @@ SKUA_API void skua_file_unref(skua_file *file);
 SKUA_API SKUA_NODISCARD skua_status skua_file_keep(skua_file *file, skua_root *root,
                                                    skua_slice path);
 
-// Answers with length octets of file from offset. The request keeps its own reference.
-SKUA_API SKUA_NODISCARD skua_status skua_respond_file(skua_request *request, int status,
-                                                      const char *type, skua_file *file,
-                                                      uint64_t offset, uint64_t length);
+// Responds with length octets of file from offset. The request keeps its own reference.
+SKUA_API skua_status skua_respond_file(skua_request *request, int status, const char *type,
+                                       skua_file *file, uint64_t offset, uint64_t length);
 
-// Writes to an answer begun by skua_respond_stream, skua_events_open or skua_upgrade: length octets
+// Writes to a response begun by skua_respond_stream, skua_events_open or skua_upgrade: length octets
 // of file from offset, however many, without copying them. The request keeps its own reference.
 // Errors: those of skua_write; SKUA_ELIMIT when out_octets_max are queued already. A file that
 // turns out to be shorter ends the connection.
@@ -1282,37 +1277,37 @@ SKUA_API void skua_watch_close(skua_server *server, skua_watch *watch);
 // every call: close the watch and open it anew.
 SKUA_API uint64_t skua_watch_changes(const skua_watch *watch);
 
-// ---- Answers made once, sent often ------------------------------------------------------------
+// ---- Prepared responses -----------------------------------------------------------------------
 
 // A response made in advance: status, fields, and content from memory or a file. Reference-counted,
 // of one worker, on whose thread all functions of it are called.
-typedef struct skua_answer skua_answer;
+typedef struct skua_prepared skua_prepared;
 
-// The parts of an answer for skua_answer_new. Zero means none. All slices are copied.
-typedef struct skua_answer_desc {
+// The parts of a prepared response, for skua_prepared_new. Zero means none. All slices are copied.
+typedef struct skua_prepared_desc {
     int status;               // 200..599
     const skua_field *fields; // without those that are the server's to set
     size_t fields_count;
     skua_slice content; // content in memory, or
-    skua_file *file;    // content in a file (the answer takes its own reference), and
+    skua_file *file;    // content in a file (the response takes its own reference), and
     uint64_t offset;    // where in it, and
-    uint64_t length;    // how much of it; also the length stated by an answer without content
+    uint64_t length;    // how much of it; also the length stated by a response without content
     bool has_length;    // for 304: state length though no content is sent
-} skua_answer_desc;
+} skua_prepared_desc;
 
-// Makes an answer.  Errors: SKUA_EINVAL, SKUA_ENOMEM.
-SKUA_API SKUA_NODISCARD skua_status skua_answer_new(skua_worker *worker,
-                                                    const skua_answer_desc *desc,
-                                                    skua_answer **answer);
+// Makes a prepared response.  Errors: SKUA_EINVAL, SKUA_ENOMEM.
+SKUA_API SKUA_NODISCARD skua_status skua_prepared_new(skua_worker *worker,
+                                                      const skua_prepared_desc *desc,
+                                                      skua_prepared **prepared);
 
-// Adds a reference to an answer, and drops one. The last drop frees it.
-SKUA_API skua_answer *skua_answer_ref(skua_answer *answer);
-SKUA_API void skua_answer_unref(skua_answer *answer);
+// Adds a reference to a prepared response, and drops one. The last drop frees it.
+SKUA_API skua_prepared *skua_prepared_ref(skua_prepared *prepared);
+SKUA_API void skua_prepared_unref(skua_prepared *prepared);
 
-// Answers with one that was made in advance. The request keeps its own reference. Fields added by
+// Responds with one that was made in advance. The request keeps its own reference. Fields added by
 // skua_field_add are sent too.
 // Cost: no allocation; small content is sent with the head in one system call.
-SKUA_API SKUA_NODISCARD skua_status skua_respond_answer(skua_request *request, skua_answer *answer);
+SKUA_API skua_status skua_respond_prepared(skua_request *request, skua_prepared *prepared);
 
 // ---- Workers ----------------------------------------------------------------------------------
 
@@ -1427,14 +1422,14 @@ SKUA_API SKUA_NODISCARD skua_status skua_post(skua_server *server, unsigned inde
                                               void (*fn)(skua_worker *worker, void *user),
                                               void *user);
 
-// The answer that a blocking handler gives. It is sent from the worker when the handler has
+// The response that a blocking handler gives. It is sent from the worker when the handler has
 // returned.
 typedef struct skua_reply skua_reply;
 
 // Answers a request on a thread of the server's pool, where it may wait. request, content and what
 // is read of them live until it returns, whatever becomes of the peer; it may call the functions
 // that take a const skua_request, and skua_reply_… ; of the connection they tell what was known
-// when the handler was called. Not the functions about the answer, nor those that lead to the
+// when the handler was called. Not the functions about the response, nor those that lead to the
 // worker's own things (its connection, objects set by middleware).
 // content: the whole of it.
 typedef void skua_blocking_handler(const skua_request *request, skua_slice content,
@@ -1442,7 +1437,7 @@ typedef void skua_blocking_handler(const skua_request *request, skua_slice conte
 
 // Sends requests that match pattern to a blocking handler; otherwise like skua_route. The content
 // is collected first, at most skua_config.content_octets_max of it [413]. Up to blocking_threads
-// handlers run at a time and blocking_queue_max wait [503]. A handler that gives no answer: 500 and
+// handlers run at a time and blocking_queue_max wait [503]. A handler that gives no response: 500 and
 // a line in the log.
 // A request that is gone before a thread was free for it is not handled. skua_stop does not end a
 // handler: past its deadline it logs how many still run, and skua_wait and skua_server_free wait
@@ -1451,19 +1446,19 @@ typedef void skua_blocking_handler(const skua_request *request, skua_slice conte
 SKUA_API SKUA_NODISCARD skua_status skua_route_blocking(skua_server *server, const char *pattern,
                                                         skua_blocking_handler *handler, void *user);
 
-// Adds a field to the answer, before it is given; see skua_field_add.
+// Adds a field to the response, before it is given; see skua_field_add.
 // Errors: SKUA_EINVAL, SKUA_ESTATE, SKUA_ENOMEM, SKUA_ELIMIT.  Thread: the handler's.
 SKUA_API SKUA_NODISCARD skua_status skua_reply_field(skua_reply *reply, const char *name,
                                                      skua_slice value);
 
-// Gives the answer, once. type: NULL for no Content-Type; type and content are copied.
+// Gives the response, once. type: NULL for no Content-Type; type and content are copied.
 // Errors: SKUA_EINVAL status or type; SKUA_ESTATE given already; SKUA_ENOMEM; SKUA_ELIMIT the type
 // is too long.
 // Nothing is given then.  Thread: the handler's.
 SKUA_API SKUA_NODISCARD skua_status skua_reply_give(skua_reply *reply, int status, const char *type,
                                                     skua_slice content);
 
-// Whether nobody waits for the answer any more: the client has left (see skua_config.half_close),
+// Whether nobody waits for the response any more: the client has left (see skua_config.half_close),
 // the connection has died, or handler_timeout_ns has passed. A long handler may look at it and give
 // up.  Thread: the handler's.
 SKUA_API bool skua_reply_peer_is_gone(const skua_reply *reply);
@@ -1529,11 +1524,11 @@ SKUA_API const char *skua_media_type(skua_slice name);
 // started: in this process, without a socket, by the handlers, limits and deadlines of the real
 // one. Gives everything the server sent until it closed, or had answered all and waited for more.
 //
-//     skua_slice answer;
-//     if (skua_test_request(server, SKUA_SLICE("GET / HTTP/1.1\r\nHost: a\r\n\r\n"), &answer) ==
+//     skua_slice received;
+//     if (skua_test_request(server, SKUA_SLICE("GET / HTTP/1.1\r\nHost: a\r\n\r\n"), &received) ==
 //     SKUA_OK) {
-//         assert(strstr(answer.ptr, "200 OK"));
-//         skua_test_free(answer);
+//         assert(strstr(received.ptr, "200 OK"));
+//         skua_test_free(received);
 //     }
 //
 // The first call starts the server, with one worker and without listening; it is ended by
@@ -1542,16 +1537,16 @@ SKUA_API const char *skua_media_type(skua_slice name);
 // Its clock jumps to the next timer when there is nothing else to do: a request that stops in the
 // middle is answered 408 at once. Handlers that wait for skua_offload, tickets or skua_post are
 // waited for, for 10 seconds.
-// octets: any number of requests, or what is none. answer: to be freed by skua_test_free; a NUL
+// octets: any number of requests, or what is none. received: to be freed by skua_test_free; a NUL
 // follows it.
 // Errors: those of skua_start; SKUA_ESTATE it was started otherwise; SKUA_ECLOSED it was stopped;
-// SKUA_ENOMEM; SKUA_ELIMIT nobody answered, or the answer has more than 64 MiB.
+// SKUA_ENOMEM; SKUA_ELIMIT nobody answered, or the response has more than 64 MiB.
 // Thread: one and the same for all calls, and for skua_server_free. Not from a callback.
 SKUA_API SKUA_NODISCARD skua_status skua_test_request(skua_server *server, skua_slice octets,
-                                                      skua_slice *answer);
+                                                      skua_slice *received);
 
-// Frees an answer that skua_test_request gave.
-SKUA_API void skua_test_free(skua_slice answer);
+// Frees a response that skua_test_request gave.
+SKUA_API void skua_test_free(skua_slice received);
 
 #ifdef __cplusplus
 }

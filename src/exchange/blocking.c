@@ -10,6 +10,8 @@
 #include "base/memory.h"
 #include "exchange/carrier.h"
 #include "exchange/request.h"
+#include "exchange/error.h"
+#include "exchange/fields.h"
 #include "exchange/respond.h"
 #include "exchange/worker.h"
 #include "thread/thread_pool.h"
@@ -85,9 +87,9 @@ skua_status skua_reply_field(skua_reply *reply, const char *name, slice value)
     CONTRACT_SLICE(value);
     if (reply->status) return SKUA_ESTATE;
     slice key = slice_of(name);
-    if (!respond_takes_field(key, value)) return SKUA_EINVAL;
+    if (!fields_take(key, value)) return SKUA_EINVAL;
     size_t octets = key.len + value.len + 4;
-    if (octets > RESPOND_FIELDS_OCTETS_MAX - reply->fields_octets) return SKUA_ELIMIT;
+    if (octets > FIELDS_OCTETS_MAX - reply->fields_octets) return SKUA_ELIMIT;
     reply_field *field = arena_alloc(&reply->memory, sizeof *field);
     slice name_copy = arena_copy(&reply->memory, key);
     slice value_copy = arena_copy(&reply->memory, value);
@@ -161,29 +163,26 @@ static void reply_complain(const skua_request *r)
     worker_log(r->worker, slice_make(text, (size_t)len));
 }
 
-static skua_status reply_send(skua_reply *reply, skua_request *r)
+static void reply_send(skua_reply *reply, skua_request *r)
 {
-    for (const reply_field *field = reply->fields; field; field = field->next) {
-        skua_status added = skua_field_add(r, field->name, field->value);
-        if (added) return added;
-    }
-    slice content = slice_make(reply->octets, reply->octets_len);
-    counted_adopt(&r->worker->memory, reply->octets);
-    skua_status given =
-        skua_respond_borrowed(r, reply->status, reply->type, content, counted_free, reply->octets);
-    if (given == SKUA_OK) reply->octets = NULL;
-    return given;
+    for (const reply_field *field = reply->fields; field; field = field->next)
+        skua_field_add(r, field->name, field->value);
+    char *octets = reply->octets;
+    reply->octets = NULL;
+    counted_adopt(&r->worker->memory, octets);
+    skua_respond_borrowed(r, reply->status, reply->type, slice_make(octets, reply->octets_len),
+                          counted_free, octets);
 }
 
 static void reply_respond(skua_reply *reply, skua_request *r)
 {
     if (r->responding != RESPONSE_NONE) return; // by handler_timeout_ns
-    if (!reply->status) {
-        reply_complain(r);
-        respond_fault(r, 500, false);
-    } else if (reply_send(reply, r) != SKUA_OK && r->responding == RESPONSE_NONE) {
-        respond_fault(r, 503, false);
+    if (reply->status) {
+        reply_send(reply, r);
+        return;
     }
+    reply_complain(r);
+    error_respond(r, 500, false);
 }
 
 // The request is the worker's alone again.
@@ -308,7 +307,7 @@ static void blocking_collected(skua_request *r, skua_status status, slice conten
         reply_free(reply);
     }
     request_blame(r, "too many wait for blocking_threads");
-    respond_fault(r, 503, false);
+    error_respond(r, 503, false);
 }
 
 void blocking_begin(skua_request *r, void *user)
@@ -316,7 +315,7 @@ void blocking_begin(skua_request *r, void *user)
     if (skua_content_collect(r, 0, blocking_collected, user) == SKUA_OK ||
         r->responding != RESPONSE_NONE)
         return;
-    respond_fault(r, 500, true); // somebody before it has begun to read the content
+    error_respond(r, 500, true); // somebody before it has begun to read the content
 }
 
 // ---- Routes ----

@@ -5,6 +5,7 @@
 #include "exchange/content.h"
 
 #include "exchange/carrier.h"
+#include "exchange/error.h"
 #include "exchange/respond.h"
 #include "exchange/worker.h"
 
@@ -65,7 +66,7 @@ __attribute__((cold)) void content_refuse(skua_request *r, fault why)
     request_blame(r, why.reason);
     bool begun = r->responding != RESPONSE_NONE;
     if (!begun) content_lost(r); // which may respond
-    if (begun || r->responding == RESPONSE_NONE) respond_refuse(r, why.status);
+    if (begun || r->responding == RESPONSE_NONE) error_refuse(r, why.status);
 }
 
 // Said before the reader hears that the content is lost: the response is the server's.
@@ -73,7 +74,7 @@ __attribute__((cold)) static void content_refuse_length(skua_request *r)
 {
     r->close = true;
     request_blame(r, "content too long");
-    respond_refuse(r, 413);
+    error_refuse(r, 413);
     content_tell(r, DELIVERY_TOO_LONG);
 }
 
@@ -188,7 +189,7 @@ static void content_collected(skua_request *r, skua_status status)
 static void content_collect_fail(skua_request *r, skua_status status)
 {
     request_blame(r, status == SKUA_ELIMIT ? "content too long" : "out of memory");
-    if (r->responding == RESPONSE_NONE) respond_fault(r, status == SKUA_ELIMIT ? 413 : 503, true);
+    if (r->responding == RESPONSE_NONE) error_respond(r, status == SKUA_ELIMIT ? 413 : 503, true);
     content_collected(r, status);
 }
 

@@ -105,10 +105,9 @@ skua_status skua_event_send(skua_request *r, const skua_event *event)
 skua_status skua_events_open(skua_request *r, skua_drained_fn *drained, void *user)
 {
     request_expect(r, __func__);
-    if (r->responding != RESPONSE_NONE) return request_refusal(r);
-    skua_status added = skua_field_add(r, "Cache-Control", SKUA_SLICE("no-store"));
-    if (added) return added;
-    skua_status begun = stream_begin(r, 200, "text/event-stream", -1, drained, user);
+    if (r->responding == RESPONSE_NONE)
+        (void)skua_field_add(r, "Cache-Control", SKUA_SLICE("no-store"));
+    skua_status begun = stream_begin(r, __func__, 200, "text/event-stream", -1, drained, user);
     if (begun) return begun;
     request_set_push(r, PUSH_EVENTS);
     if (r->muted) request_set_responding(r, RESPONSE_QUEUED);

@@ -6,6 +6,7 @@
 #include "exchange/content.h"
 #include "exchange/parts.h"
 #include "exchange/request.h"
+#include "exchange/error.h"
 #include "exchange/respond.h"
 #include "exchange/spool.h"
 #include "exchange/worker.h"
@@ -119,7 +120,7 @@ static void form_refuse(skua_request *r, form_collecting *form, skua_status stat
     if (!form->fn) return;
     if (status == SKUA_ELIMIT) request_blame(r, "a form beyond its limits");
     if (status != SKUA_ELIMIT) spool_refuse(r, status);
-    else if (r->responding == RESPONSE_NONE) respond_fault(r, 413, true);
+    else if (r->responding == RESPONSE_NONE) error_respond(r, 413, true);
     form_tell(r, form, status, NULL);
 }
 

@@ -5,6 +5,7 @@
 #include "exchange/carrier.h"
 #include "exchange/content.h"
 #include "exchange/request.h"
+#include "exchange/fields.h"
 #include "exchange/respond.h"
 #include "exchange/worker.h"
 
@@ -14,7 +15,7 @@ static skua_status inform_check(const skua_field *fields, size_t count, size_t *
 {
     *octets = 0;
     for (size_t i = 0; i < count; i++) {
-        if (!respond_takes_field(fields[i].name, fields[i].value)) return SKUA_EINVAL;
+        if (!fields_take(fields[i].name, fields[i].value)) return SKUA_EINVAL;
         if (fields[i].name.len > INFORM_FIELDS_OCTETS_MAX ||
             fields[i].value.len > INFORM_FIELDS_OCTETS_MAX) {
             return SKUA_ELIMIT;

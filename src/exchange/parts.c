@@ -8,6 +8,7 @@
 #include "exchange/carrier.h"
 #include "exchange/content.h"
 #include "exchange/request.h"
+#include "exchange/error.h"
 #include "exchange/respond.h"
 #include "exchange/worker.h"
 #include "http/multipart.h"
@@ -30,7 +31,7 @@ static void parts_tell(skua_request *r, parts_reader *parts, skua_part_event eve
 static void parts_fail(skua_request *r, parts_reader *parts)
 {
     request_blame(r, parts->parser.fault.reason);
-    respond_refuse(r, parts->parser.fault.status);
+    error_refuse(r, parts->parser.fault.status);
     parts_tell(r, parts, SKUA_PARTS_FAILED, (slice){ 0 });
 }
 

@@ -5,12 +5,12 @@
 #include "exchange/prepared.h"
 
 #include "base/memory.h"
-#include "exchange/respond.h"
+#include "exchange/fields.h"
 #include "exchange/worker.h"
 
 enum { PREPARED_FIELDS_OCTETS_MAX = 8192 };
 
-static size_t prepared_fields_octets(const skua_answer_desc *desc)
+static size_t prepared_fields_octets(const skua_prepared_desc *desc)
 {
     size_t octets = 0;
     for (size_t i = 0; i < desc->fields_count; i++) {
@@ -19,21 +19,21 @@ static size_t prepared_fields_octets(const skua_answer_desc *desc)
     return octets;
 }
 
-static bool prepared_fields_are_valid(const skua_answer_desc *desc)
+static bool prepared_fields_are_valid(const skua_prepared_desc *desc)
 {
     for (size_t i = 0; i < desc->fields_count; i++) {
-        if (!respond_takes_field(desc->fields[i].name, desc->fields[i].value)) return false;
+        if (!fields_take(desc->fields[i].name, desc->fields[i].value)) return false;
     }
     return true;
 }
 
-static bool prepared_states_length(const skua_answer_desc *desc)
+static bool prepared_states_length(const skua_prepared_desc *desc)
 {
     if (desc->status == 204) return false;
     return desc->status != 304 || desc->has_length;
 }
 
-static size_t prepared_room(const skua_answer_desc *desc, bool in_memory)
+static size_t prepared_room(const skua_prepared_desc *desc, bool in_memory)
 {
     return desc->fields_count * sizeof(response_field) + prepared_fields_octets(desc) +
            (in_memory ? desc->content.len : 0);
@@ -47,7 +47,7 @@ static char *prepared_put(char *at, slice octets, slice *kept)
 }
 
 // The fields' slices come first, then the text that they are slices of, then the content.
-static void prepared_keep(skua_answer *a, const skua_answer_desc *desc, bool in_memory)
+static void prepared_keep(skua_prepared *a, const skua_prepared_desc *desc, bool in_memory)
 {
     char *at = (char *)&a->fields[desc->fields_count];
     for (size_t i = 0; i < desc->fields_count; i++) {
@@ -60,21 +60,22 @@ static void prepared_keep(skua_answer *a, const skua_answer_desc *desc, bool in_
     if (in_memory) memcpy(at, desc->content.ptr, desc->content.len);
 }
 
-skua_status skua_answer_new(skua_worker *worker, const skua_answer_desc *desc, skua_answer **answer)
+skua_status skua_prepared_new(skua_worker *worker, const skua_prepared_desc *desc,
+                              skua_prepared **prepared)
 {
     home_expect(worker, __func__);
     CONTRACT_GIVEN(desc);
     CONTRACT(desc->fields || !desc->fields_count, "desc->fields must not be NULL");
     CONTRACT_SLICE(desc->content);
-    CONTRACT_GIVEN(answer);
+    CONTRACT_GIVEN(prepared);
     if (desc->status < 200 || desc->status > 599 || !prepared_fields_are_valid(desc))
         return SKUA_EINVAL;
     if (prepared_fields_octets(desc) > PREPARED_FIELDS_OCTETS_MAX) return SKUA_EINVAL;
     bool in_memory = !desc->file && desc->content.len;
-    skua_answer *a = memory_alloc(sizeof *a + prepared_room(desc, in_memory));
+    skua_prepared *a = memory_alloc(sizeof *a + prepared_room(desc, in_memory));
     if (!a) return SKUA_ENOMEM;
     uint64_t length = in_memory ? desc->content.len : desc->length;
-    *a = (skua_answer){
+    *a = (skua_prepared){
         .worker = worker,
         .refs = 1,
         .status = (uint16_t)desc->status,
@@ -86,23 +87,23 @@ skua_status skua_answer_new(skua_worker *worker, const skua_answer_desc *desc, s
         .fields_octets = prepared_fields_octets(desc),
     };
     prepared_keep(a, desc, in_memory);
-    *answer = a;
+    *prepared = a;
     return SKUA_OK;
 }
 
-skua_answer *skua_answer_ref(skua_answer *answer)
+skua_prepared *skua_prepared_ref(skua_prepared *prepared)
 {
-    prepared_expect(answer, __func__);
-    answer->refs++;
-    return answer;
+    prepared_expect(prepared, __func__);
+    prepared->refs++;
+    return prepared;
 }
 
-void skua_answer_unref(skua_answer *answer)
+void skua_prepared_unref(skua_prepared *prepared)
 {
-    prepared_expect(answer, __func__);
-    CONTRACT(answer->refs > 0, "called more often than there are references");
-    if (--answer->refs) return;
-    if (answer->file) skua_file_unref(answer->file);
-    memory_free(answer->h1);
-    memory_free(answer);
+    prepared_expect(prepared, __func__);
+    CONTRACT(prepared->refs > 0, "called more often than there are references");
+    if (--prepared->refs) return;
+    if (prepared->file) skua_file_unref(prepared->file);
+    memory_free(prepared->h1);
+    memory_free(prepared);
 }

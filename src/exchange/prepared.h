@@ -9,7 +9,7 @@
 #include "disk/home.h"
 #include "exchange/response.h"
 
-struct skua_answer {
+struct skua_prepared {
     skua_worker *worker;
     unsigned refs;
     uint16_t status;
@@ -26,12 +26,13 @@ struct skua_answer {
 };
 
 // Stops the process unless it is a response of this thread's worker. function: that of skua.h.
-static inline void prepared_expect(const skua_answer *answer, const char *function)
+static inline void prepared_expect(const skua_prepared *prepared, const char *function)
 {
-    if (!answer) contract_broken(function, "answer must not be NULL");
-    if (!home_is_here(answer->worker))
-        contract_broken(function, "the answer is another worker's; make one on each, as by "
-                                  "skua_local");
+    if (!prepared) contract_broken(function, "prepared must not be NULL");
+    if (!home_is_here(prepared->worker))
+        contract_broken(function,
+                        "the prepared response is another worker's; make one on each, as by "
+                        "skua_local");
 }
 
 #endif

@@ -171,10 +171,10 @@ skua_status skua_write_file(skua_request *r, skua_file *file, uint64_t offset, u
 
 // ---- Beginning and ending ----
 
-skua_status stream_begin(skua_request *r, int status, const char *type, int64_t length,
-                         skua_drained_fn *drained, void *user)
+skua_status stream_begin(skua_request *r, const char *function, int status, const char *type,
+                         int64_t length, skua_drained_fn *drained, void *user)
 {
-    skua_status given = respond_push(r, status, type, length);
+    skua_status given = respond_push(r, function, status, type, length);
     if (given) return given;
     r->drained = drained;
     r->drained_user = user;
@@ -185,7 +185,7 @@ skua_status skua_respond_stream(skua_request *r, int status, const char *type, i
                                 skua_drained_fn *drained, void *user)
 {
     request_expect(r, __func__);
-    return stream_begin(r, status, type, length, drained, user);
+    return stream_begin(r, __func__, status, type, length, drained, user);
 }
 
 static skua_status stream_finish(skua_request *r)

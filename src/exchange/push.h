@@ -19,9 +19,10 @@ typedef struct stream_piece {
 skua_status stream_reserve(skua_request *r, size_t len, stream_piece *piece);
 skua_status stream_commit(skua_request *r, const stream_piece *piece);
 
-// Begins a response that is pushed: the head is queued.
-skua_status stream_begin(skua_request *r, int status, const char *type, int64_t length,
-                         skua_drained_fn *drained, void *user);
+// Begins a response that is pushed: the head is queued. function: the name of that of skua.h that was
+// called.
+skua_status stream_begin(skua_request *r, const char *function, int status, const char *type,
+                         int64_t length, skua_drained_fn *drained, void *user);
 
 // Tells the handler, from the loop, that there is room again, if it waits for that.
 void stream_drain(skua_request *r);

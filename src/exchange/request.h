@@ -95,8 +95,9 @@ struct skua_request {
     uint8_t reading;     // request_reading
     uint8_t expectation; // request_expectation
     uint8_t delivery;    // request_delivery
-    uint8_t passing;     // middleware_state, in middleware.c
     uint8_t responding;  // request_responding
+    bool spoiled;        // a field of the response is lost: see request_is_open
+    uint8_t passing;     // middleware_state, in middleware.c
     uint8_t push;        // request_push
     // Facts: of what was asked, and of its response.
     bool is_head;    // content is not sent
@@ -106,13 +107,16 @@ struct skua_request {
     bool muted;      // what the handler writes is dropped: HEAD, 204, 304
     uint16_t status; // of the response
     // Facts that come to be, and stay.
-    bool close;       // the connection ends after this response
-    bool retires;     // because the program has asked for that
-    bool occupies;    // its carrier is kept until nobody holds it: see carrier_table.vacate
-    bool collects;    // the content was asked for in one piece: collected and so on are set
-    bool is_followed; // somebody is to be told when it is gone: see request_let_go
-    bool blamed;      // reason says why it was refused
-    bool complained;  // the log has a line about its handler, which has not answered
+    bool close; // the connection ends after this response
+    // As bits, since the whole is cleared for each request.
+    bool retires : 1;     // close was asked for by the program
+    bool occupies : 1;    // its carrier is kept until nobody holds it: see carrier_table.vacate
+    bool collects : 1;    // the content was asked for in one piece: collected and so on are set
+    bool is_followed : 1; // somebody is to be told when it is gone: see request_let_go
+    bool blamed : 1;      // reason says why it was refused
+    bool faulted : 1;     // the server has given the response, whatever the handler does
+    bool headed : 1;      // middleware has been told of the response's head
+    bool complained : 1;  // the log has a line about its handler, which has not answered
     uint32_t holds;
     unsigned received_trailers_count;
     uint64_t entered;        // middleware that it has come to: bit i is number i of the set
@@ -189,6 +193,18 @@ static inline void request_expect_reader(const skua_request *r, const char *func
     if (__builtin_expect(!r || r->home != thread_here(), 0)) request_expect_blocking(r, function);
 }
 
+_Static_assert(offsetof(skua_request, spoiled) == offsetof(skua_request, responding) + 1,
+               "request_is_open");
+
+// Whether a response can be given as it is: none was, and no field of it is lost. One comparison, since
+// each response asks.
+static inline bool request_is_open(const skua_request *r)
+{
+    uint16_t both;
+    memcpy(&both, &r->responding, sizeof both);
+    return both == RESPONSE_NONE;
+}
+
 // Whether nothing more is taken for its response, or for any other.
 static inline bool request_is_answered(const skua_request *r)
 {
@@ -238,6 +254,13 @@ static inline void request_set_responding(skua_request *r, request_responding ne
     case RESPONSE_FAILED: SKUA_ASSERT(!request_is_answered(r)); break;
     }
     r->responding = (uint8_t)next;
+}
+
+// The content cannot be completed: the peer learns it from a close without the last chunk.
+static inline void request_break(skua_request *r)
+{
+    r->close = true;
+    request_set_responding(r, RESPONSE_FAILED);
 }
 
 static inline void request_set_reading(skua_request *r, request_reading next)

@@ -11,6 +11,7 @@
 #include "base/inline.h"
 #include "exchange/carrier.h"
 #include "exchange/middleware.h"
+#include "exchange/error.h"
 #include "exchange/respond.h"
 #include "exchange/worker.h"
 #include "http/syntax.h"
@@ -62,7 +63,7 @@ __attribute__((cold)) static void request_drop_head(skua_request *r, slice octet
 __attribute__((cold)) void request_refuse(skua_request *r, slice octets, fault why)
 {
     request_drop_head(r, octets, why.reason);
-    respond_fault(r, why.status, true);
+    error_respond(r, why.status, true);
 }
 
 __attribute__((cold)) void request_refuse_saying(skua_request *r, slice octets, fault why,
@@ -70,7 +71,7 @@ __attribute__((cold)) void request_refuse_saying(skua_request *r, slice octets, 
 {
     request_drop_head(r, octets, why.reason);
     r->close = true;
-    if (skua_refuse(r, why.status, sentence)) respond_refuse(r, why.status);
+    if (skua_refuse(r, why.status, sentence)) error_refuse(r, why.status);
 }
 
 // Finds method, target, path and authority. Responds with a fault.
@@ -81,7 +82,7 @@ static BASE_INLINE_ALWAYS bool request_read_target(skua_request *r)
         target_parse(r->method, r->target_text, worker_config(r->worker)->strict_target, &parts);
     if (why.status) {
         request_blame(r, why.reason);
-        respond_fault(r, why.status, true);
+        error_respond(r, why.status, true);
         return false;
     }
     r->query = parts.query;
@@ -93,7 +94,7 @@ static BASE_INLINE_ALWAYS bool request_read_target(skua_request *r)
     if (parts.clean || parts.form == TARGET_ASTERISK) return true;
     char *normal = arena_alloc(&r->memory, parts.raw_path.len + 1);
     if (!normal) {
-        respond_fault(r, 503, true);
+        error_respond(r, 503, true);
         return false;
     }
     r->path = slice_make(normal, target_normalise(parts.raw_path, normal, &r->plain));
@@ -134,12 +135,12 @@ __attribute__((cold)) static void request_refuse_method(skua_request *r)
 {
     router *routes = r->worker->router;
     if (!request_method_is_known(r->method) && !router_knows_method(routes, r->method)) {
-        respond_fault(r, 501, false);
+        error_respond(r, 501, false);
         return;
     }
     slice allow = slice_make(r->match.allow, r->match.allow_len);
-    if (skua_field_add(r, "Allow", allow)) respond_fault(r, 503, true);
-    else respond_fault(r, 405, false);
+    if (skua_field_add(r, "Allow", allow)) error_respond(r, 503, true);
+    else error_respond(r, 405, false);
 }
 
 // OPTIONS * is answered for the server as a whole; CONNECT has no path, and this server is no
@@ -161,7 +162,7 @@ void request_handle(skua_request *r)
     switch ((router_outcome)r->outcome) {
     case ROUTER_FOUND: r->match.route->handler(r, r->match.route->user); return;
     case ROUTER_NO_PATH:
-        if (!request_respond_pathless(r)) respond_fault(r, 404, false);
+        if (!request_respond_pathless(r)) error_respond(r, 404, false);
         return;
     case ROUTER_NO_METHOD: request_refuse_method(r); return;
     }

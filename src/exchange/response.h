@@ -42,8 +42,8 @@ typedef struct response_fields {
 
 typedef struct response {
     int status;
-    slice type;            // media type; empty: none
-    skua_answer *prepared; // status, fields and stated length are its own; NULL: none
+    slice type;              // media type; empty: none
+    skua_prepared *prepared; // status, fields and stated length are its own; NULL: none
     response_source source;
 } response;
 

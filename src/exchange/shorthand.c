@@ -2,6 +2,8 @@
 //
 // Shorthands: the responses that programs give most, and Set-Cookie.
 
+#include "exchange/complaint.h"
+#include "exchange/fields.h"
 #include "exchange/request.h"
 #include "exchange/respond.h"
 #include "exchange/worker.h"
@@ -37,23 +39,41 @@ static bool shorthand_is_redirect(int status)
     return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
 }
 
+// A path of this site that is put together from a request must not become an address of another site
+// (open redirect).
+static skua_status shorthand_check_location(const skua_request *r, slice to)
+{
+    if (to.len == 0 || (to.len >= 2 && to.ptr[0] == '/' && to.ptr[1] == '/')) return SKUA_EINVAL;
+    return to.len > worker_config(r->worker)->target_octets_max ? SKUA_ELIMIT : SKUA_OK;
+}
+
+// A location may be a client's words, and so never stops the process.
+static skua_status shorthand_decline_location(skua_request *r, skua_status why)
+{
+    complain(r, why == SKUA_ELIMIT ? "a redirect's location is too long; the response is 500 now"
+                                   : "a redirect's location is empty or begins with \"//\"; the "
+                                     "response is 500 now");
+    return respond_decline(r, NULL, why, NULL);
+}
+
 skua_status skua_redirect(skua_request *r, int status, const char *location)
 {
     request_expect(r, __func__);
     CONTRACT_GIVEN(location);
-    if (r->responding != RESPONSE_NONE) return request_refusal(r);
+    if (r->responding != RESPONSE_NONE) return complain_of_late(r, __func__, RESPOND_SECOND);
     slice to = slice_of(location);
-    if (!shorthand_is_redirect(status) || to.len == 0) return SKUA_EINVAL;
-    // A path of this site that is put together from a request must not become an address of another
-    // site (open redirect).
-    if (to.len >= 2 && to.ptr[0] == '/' && to.ptr[1] == '/') return SKUA_EINVAL;
-    if (to.len > worker_config(r->worker)->target_octets_max) return SKUA_ELIMIT;
+    if (!shorthand_is_redirect(status))
+        return respond_decline(r, __func__, SKUA_EINVAL,
+                               "a redirect's status is 301, 302, 303, 307 or 308; the response is "
+                               "500 now");
+    skua_status checked = shorthand_check_location(r, to);
+    if (checked) return shorthand_decline_location(r, checked);
     size_t room = 3 * to.len, used;
     char *escaped = arena_alloc(&r->memory, room);
-    if (!escaped) return SKUA_ENOMEM;
+    if (!escaped) return respond_out_of_memory(r);
     size_t len = target_escape(to, escaped, room, &used);
-    skua_status added = skua_field_add(r, "Location", slice_make(escaped, len));
-    return added ? added : skua_respond(r, status, NULL, (slice){ 0 });
+    (void)skua_field_add(r, "Location", slice_make(escaped, len));
+    return skua_respond(r, status, NULL, (slice){ 0 });
 }
 
 // ---- Cookies ----
@@ -63,10 +83,11 @@ skua_status skua_cookie_set(skua_request *r, const skua_cookie *cookie)
     request_expect(r, __func__);
     CONTRACT_GIVEN(cookie);
     CONTRACT_SLICE(cookie->value);
-    if (r->responding != RESPONSE_NONE) return request_refusal(r);
+    if (r->responding != RESPONSE_NONE)
+        return complain_of_late(r, __func__, "a cookie was set behind the response, and dropped");
     skua_status checked = cookie_check(cookie);
-    if (checked) return checked;
+    if (checked) return fields_lose(r, checked);
     char *value = arena_alloc(&r->memory, cookie_room(cookie));
-    if (!value) return SKUA_ENOMEM;
+    if (!value) return fields_lose(r, SKUA_ENOMEM);
     return skua_field_add(r, "Set-Cookie", slice_make(value, cookie_write(cookie, value)));
 }

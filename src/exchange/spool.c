@@ -10,6 +10,7 @@
 #include "disk/file.h"
 #include "exchange/carrier.h"
 #include "exchange/request.h"
+#include "exchange/error.h"
 #include "exchange/respond.h"
 #include "exchange/worker.h"
 #include "io/scratch.h"
@@ -233,7 +234,7 @@ void spool_refuse(skua_request *r, skua_status status)
                        skua_status_text(status));
     if (status != SKUA_ENOMEM) worker_log(r->worker, slice_make(text, (size_t)len));
     bool later = status == SKUA_ENOMEM || status == SKUA_ENOFILE;
-    respond_refuse(r, later ? 503 : 500);
+    error_refuse(r, later ? 503 : 500);
 }
 
 // A helper that is writing does not touch the credit.

@@ -73,6 +73,9 @@ struct skua_worker {
     char host[WORKER_HOST_OCTETS];
     int64_t host_told_ns; // when the log was last told of one that is not served
 
+    const char *complaint; // the last that the log was told; and when
+    int64_t complaint_ns;
+
     unsigned held;             // holds of requests, some of which may have ended
     unsigned ticketed;         // requests that have taken tickets
     unsigned orphans;          // tickets resumed whose request has gone before fn was called

@@ -121,25 +121,34 @@ static void byteranges_write(skua_request *request, void *user)
     if (status && status != SKUA_ELIMIT) skua_request_abort(request);
 }
 
-static skua_status byteranges_respond_one(skua_request *request, skua_file *file, const char *type,
-                                          uint64_t size, range r)
+static void byteranges_respond_one(skua_request *request, skua_file *file, const char *type,
+                                   uint64_t size, range r)
 {
     char field[BYTERANGES_FIELD_OCTETS];
     int len = byteranges_write_field(field, sizeof field, r, size);
-    skua_status status = skua_field_add(request, "Content-Range", slice_make(field, (size_t)len));
-    return status ? status : skua_respond_file(request, 206, type, file, r.first, r.length);
+    skua_field_add(request, "Content-Range", slice_make(field, (size_t)len));
+    skua_respond_file(request, 206, type, file, r.first, r.length);
 }
 
 // The file is given back when the request ends, whether every range was written by then or not.
-skua_status byteranges_respond(skua_request *request, skua_file *file, const char *type,
-                               uint64_t size, const range *list, unsigned count, uint64_t boundary)
+void byteranges_respond(skua_request *request, skua_file *file, const char *type, uint64_t size,
+                        const range *list, unsigned count, uint64_t boundary)
 {
-    if (count == 1) return byteranges_respond_one(request, file, type, size, list[0]);
+    if (count == 1) {
+        byteranges_respond_one(request, file, type, size, list[0]);
+        return;
+    }
     byteranges_job *job = skua_request_alloc(request, sizeof *job);
-    if (!job) return SKUA_ENOMEM;
+    if (!job) {
+        skua_respond_error(request, 503);
+        return;
+    }
     byteranges_init(&job->content, boundary, type, size, list, count);
     uint64_t length = byteranges_length(&job->content);
-    if (length > INT64_MAX) return SKUA_ELIMIT;
+    if (length > INT64_MAX) {
+        skua_respond_error(request, 416); // an address space full of overlapping ranges
+        return;
+    }
     char multipart[BYTERANGES_TYPE_OCTETS];
     byteranges_type(&job->content, multipart);
     job->file = skua_file_ref(file);
@@ -149,16 +158,15 @@ skua_status byteranges_respond(skua_request *request, skua_file *file, const cha
     if (status) {
         skua_on_end(request, NULL, NULL);
         skua_file_unref(file);
-        return status;
+        return;
     }
     byteranges_write(request, job);
-    return SKUA_OK;
 }
 
-skua_status byteranges_refuse(skua_request *request, uint64_t size)
+void byteranges_refuse(skua_request *request, uint64_t size)
 {
     char field[BYTERANGES_FIELD_OCTETS];
     int len = snprintf(field, sizeof field, "bytes */%llu", (unsigned long long)size);
-    skua_status status = skua_field_add(request, "Content-Range", slice_make(field, (size_t)len));
-    return status ? status : skua_respond_error(request, 416);
+    skua_field_add(request, "Content-Range", slice_make(field, (size_t)len));
+    skua_respond_error(request, 416);
 }

@@ -51,11 +51,10 @@ void byteranges_type(const byteranges *b, char text[BYTERANGES_TYPE_OCTETS]);
 
 // Responds with 206. boundary: unguessable, so that no file can contain it on purpose. The fields
 // of the representation must have been added; Content-Range is added here.
-SKUA_NODISCARD skua_status byteranges_respond(skua_request *request, skua_file *file,
-                                              const char *type, uint64_t size, const range *list,
-                                              unsigned count, uint64_t boundary);
+void byteranges_respond(skua_request *request, skua_file *file, const char *type, uint64_t size,
+                        const range *list, unsigned count, uint64_t boundary);
 
 // Responds with 416.
-SKUA_NODISCARD skua_status byteranges_refuse(skua_request *request, uint64_t size);
+void byteranges_refuse(skua_request *request, uint64_t size);
 
 #endif

@@ -95,22 +95,26 @@ static skua_status cached_make_ok(cached *c, const cached_source *source)
     cached_add_field(&fields, "Accept-Ranges", SKUA_SLICE("bytes"));
     skua_field guard;
     if (media_guard(c->type, &guard)) fields.list[fields.count++] = guard;
-    skua_answer_desc desc = { .status = 200, .fields = fields.list, .fields_count = fields.count };
+    skua_prepared_desc desc = { .status = 200,
+                                .fields = fields.list,
+                                .fields_count = fields.count };
     if (c->file) {
         desc.file = c->file;
         desc.length = c->info.size;
     } else {
         desc.content = source->content;
     }
-    return skua_answer_new(source->worker, &desc, &c->ok);
+    return skua_prepared_new(source->worker, &desc, &c->ok);
 }
 
 static skua_status cached_make_not_modified(cached *c, const cached_source *source)
 {
     cached_fields fields = { .count = 0 };
     cached_add_common(&fields, c, source->site);
-    skua_answer_desc desc = { .status = 304, .fields = fields.list, .fields_count = fields.count };
-    return skua_answer_new(source->worker, &desc, &c->not_modified);
+    skua_prepared_desc desc = { .status = 304,
+                                .fields = fields.list,
+                                .fields_count = fields.count };
+    return skua_prepared_new(source->worker, &desc, &c->not_modified);
 }
 
 bool cached_is_small(const site *s, const skua_file_info *info)
@@ -154,8 +158,8 @@ skua_status cached_new(const cached_source *source, cached **made)
 void cached_free(cached *c, const site *s)
 {
     watches_close(&c->watches, s);
-    if (c->ok) skua_answer_unref(c->ok);
-    if (c->not_modified) skua_answer_unref(c->not_modified);
+    if (c->ok) skua_prepared_unref(c->ok);
+    if (c->not_modified) skua_prepared_unref(c->not_modified);
     if (c->file) skua_file_unref(c->file);
     memory_free(c);
 }

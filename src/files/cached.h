@@ -30,7 +30,7 @@ struct cached {
     int64_t seen_ns;        // when it was last found good
     int64_t fresh_until_ns; // when it has to be revalidated
     uint64_t changes;       // the watches' sum before it was opened
-    skua_answer *ok, *not_modified;
+    skua_prepared *ok, *not_modified;
     uint8_t coding;   // cached_coding
     bool weak;        // it may yet change without its ctime showing that
     uint8_t etag_len; // 0: none

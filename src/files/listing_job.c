@@ -214,26 +214,28 @@ static skua_pulled listing_job_pull(skua_request *request, char *buffer, size_t 
     return listing_job_go_on(job) ? SKUA_PULL_PENDING : SKUA_PULL_ERROR;
 }
 
-static skua_status listing_job_add_fields(skua_request *request)
+static void listing_job_add_fields(skua_request *request)
 {
-    skua_status status =
-        skua_field_add(request, "Content-Security-Policy", slice_of(listing_page_policy));
-    if (!status) status = skua_field_add(request, "X-Content-Type-Options", SKUA_SLICE("nosniff"));
-    return status ? status : skua_field_add(request, "Cache-Control", SKUA_SLICE("no-store"));
+    skua_field_add(request, "Content-Security-Policy", slice_of(listing_page_policy));
+    skua_field_add(request, "X-Content-Type-Options", SKUA_SLICE("nosniff"));
+    skua_field_add(request, "Cache-Control", SKUA_SLICE("no-store"));
 }
 
 // A page that is written already has a length. Any other one is freed when its request ends.
-static skua_status listing_job_begin(listing_job *job)
+static void listing_job_begin(listing_job *job)
 {
     static const char type[] = "text/html; charset=utf-8";
     skua_request *request = job->request;
-    skua_status status = listing_job_add_fields(request);
+    listing_job_add_fields(request);
     job->begun = true;
-    if (status) return status;
-    if (!job->ended) return skua_respond_pull(request, 200, type, -1, listing_job_pull, job);
-    skua_on_end(request, NULL, NULL);
-    return skua_respond_borrowed(request, 200, type, slice_make(job->piece.ptr, job->piece.len),
-                                 listing_job_free, job);
+    if (job->ended) {
+        skua_on_end(request, NULL, NULL);
+        skua_respond_borrowed(request, 200, type, slice_make(job->piece.ptr, job->piece.len),
+                              listing_job_free, job);
+    } else if (skua_respond_pull(request, 200, type, -1, listing_job_pull, job)) {
+        skua_on_end(request, NULL, NULL);
+        listing_job_free(job);
+    }
 }
 
 static int listing_job_error(skua_status why)
@@ -246,12 +248,14 @@ static int listing_job_error(skua_status why)
 static void listing_job_respond(listing_job *job)
 {
     skua_request *request = job->request;
-    skua_status read = job->status, status = read ? read : listing_job_begin(job);
-    if (!status) return;
+    skua_status why = job->status;
+    if (!why) {
+        listing_job_begin(job);
+        return;
+    }
     skua_on_end(request, NULL, NULL);
     listing_job_free(job);
-    if (read) site_respond_error(request, listing_job_error(read));
-    else site_response_check(request, status);
+    skua_respond_error(request, listing_job_error(why));
 }
 
 static void listing_job_done(skua_worker *worker, void *user)
@@ -302,5 +306,5 @@ void listing_job_start(skua_request *request, const site *s, listing_shelf *shel
     if (job && !listing_job_hand_over(job)) return;
     if (job) skua_on_end(request, NULL, NULL);
     if (job) listing_job_free(job);
-    site_respond_error(request, 503);
+    skua_respond_error(request, 503);
 }

@@ -79,14 +79,14 @@ static void lookup_log(const lookup *l, skua_status why, const char *then)
 static void lookup_fail(const lookup *l, skua_status why)
 {
     switch (why) {
-    case SKUA_ENOENT: site_respond_error(l->request, 404); return;
-    case SKUA_EACCES: site_respond_error(l->request, 403); return;
+    case SKUA_ENOENT: skua_respond_error(l->request, 404); return;
+    case SKUA_EACCES: skua_respond_error(l->request, 403); return;
     case SKUA_ENOMEM:
     case SKUA_ENOFILE:
     case SKUA_ESTATE: // it shrank under every attempt
     case SKUA_ELIMIT:
         lookup_log(l, why, "");
-        site_respond_error(l->request, 503);
+        skua_respond_error(l->request, 503);
         return;
     case SKUA_OK:
     case SKUA_EINVAL:
@@ -98,7 +98,7 @@ static void lookup_fail(const lookup *l, skua_status why)
     case SKUA_EIO:
     case SKUA_EUNSUPPORTED:
         lookup_log(l, why, "");
-        site_respond_error(l->request, 500);
+        skua_respond_error(l->request, 500);
         return;
     }
 }
@@ -107,7 +107,7 @@ static void lookup_fail(const lookup *l, skua_status why)
 static void lookup_no_index(const lookup *l)
 {
     if (l->site->list) listing_job_start(l->request, l->site, &l->cache->listings);
-    else site_respond_error(l->request, 404);
+    else skua_respond_error(l->request, 404);
 }
 
 // ---- What can -----------------------------------------------------------------------------------
@@ -116,7 +116,7 @@ static void lookup_no_index(const lookup *l)
 static void lookup_respond(lookup *l, const cached *entry)
 {
     if (site_respond_file(l->request, l->cache, entry, l->file) == SITE_RESPONSE_NEEDS_FILE)
-        site_respond_error(l->request, 500);
+        skua_respond_error(l->request, 500);
 }
 
 // The entry that was made of the file as it is now.
@@ -169,7 +169,7 @@ static bool lookup_serve_unseen(const lookup *l, skua_status why)
     lookup_log(l, why, "; it is served as it was");
     if (l->request &&
         site_respond_file(l->request, l->cache, entry, NULL) == SITE_RESPONSE_NEEDS_FILE)
-        site_response_check(l->request, skua_respond_answer(l->request, entry->ok));
+        skua_respond_prepared(l->request, entry->ok);
     return true;
 }
 
@@ -320,5 +320,5 @@ void lookup_start(skua_request *request, const site *s, cache *c, slice name)
 {
     lookup *l = lookup_new(request, s, c, name);
     if (l) lookup_open(l);
-    else site_respond_error(request, 503);
+    else skua_respond_error(request, 503);
 }

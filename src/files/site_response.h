@@ -17,13 +17,7 @@ typedef enum site_response_outcome {
 site_response_outcome site_respond_file(skua_request *request, cache *c, const cached *entry,
                                         skua_file *file);
 
-// Responds with an error page.
-void site_respond_error(skua_request *request, int status);
-
 // Responds with 301 to the same path with a "/" behind it; the query is kept.
 void site_respond_slash(skua_request *request);
-
-// Looks after a status that a responding function returned.
-void site_response_check(skua_request *request, skua_status status);
 
 #endif

@@ -31,17 +31,17 @@ static void static_handle(skua_request *request, void *user)
     cache *c = skua_local(skua_request_worker(request), s->local_key);
     slice name = slice_from(skua_request_path(request), s->prefix_len);
     if (!c) {
-        site_respond_error(request, 503);
+        skua_respond_error(request, 503);
         return;
     }
     if (!skua_request_path_is_plain(request)) {
-        site_respond_error(request, 404);
+        skua_respond_error(request, 404);
         return;
     }
     cached *entry = cache_find(c, cache_hash(c, name), name, CACHED_IDENTITY);
     bool fresh = entry && cached_is_fresh(entry, skua_worker_now_ns(skua_request_worker(request)));
     if (fresh && site_respond_file(request, c, entry, NULL) == SITE_RESPONSE_DONE) return;
-    if (!entry && site_hides(s, name)) site_respond_error(request, 404);
+    if (!entry && site_hides(s, name)) skua_respond_error(request, 404);
     else lookup_start(request, s, c, name);
 }
 

@@ -30,7 +30,7 @@ struct h1_prepared {
 // ---- Prepared responses ----
 
 // Prepared fields, but for the Content-Type that another one has replaced.
-__attribute__((cold, noinline)) static char *framing_write_untyped(char *at, const skua_answer *a)
+__attribute__((cold, noinline)) static char *framing_write_untyped(char *at, const skua_prepared *a)
 {
     for (unsigned i = 0; i < a->fields_count; i++) {
         if (a->fields[i].id != FIELD_CONTENT_TYPE)
@@ -57,7 +57,7 @@ static inline __attribute__((always_inline)) char *framing_write_stated_length(c
     return H1_WRITE(at, "\r\n");
 }
 
-static struct h1_prepared *framing_prepare_text(const skua_answer *a)
+static struct h1_prepared *framing_prepare_text(const skua_prepared *a)
 {
     size_t room = H1_STATUS_LINE_OCTETS_MAX + a->fields_octets + 64;
     struct h1_prepared *made = memory_alloc(sizeof *made + room);
@@ -72,7 +72,7 @@ static struct h1_prepared *framing_prepare_text(const skua_answer *a)
 }
 
 // Made at the first use. A prepared response belongs to one worker, so nobody else makes it too.
-static const struct h1_prepared *framing_prepared(skua_answer *a)
+static const struct h1_prepared *framing_prepared(skua_prepared *a)
 {
     if (!a->h1) a->h1 = framing_prepare_text(a);
     return a->h1;

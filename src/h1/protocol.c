@@ -9,6 +9,7 @@
 #include "exchange/push.h"
 #include "exchange/request_begin.h"
 #include "exchange/request_end.h"
+#include "exchange/error.h"
 #include "exchange/respond.h"
 #include "exchange/waiting.h"
 #include "exchange/worker.h"
@@ -139,7 +140,7 @@ static void h1_protocol_refuse(h1_session *s, int status)
                        fault_framing((uint16_t)status, "the head did not come in time"));
     } else {
         request_blame(r, "no answer in time");
-        respond_fault(r, status, true);
+        error_respond(r, status, true);
         request_let_go(r);
     }
     h1_session_forget_input(s);

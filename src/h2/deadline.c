@@ -10,6 +10,7 @@
 
 #include "exchange/push.h"
 #include "exchange/request_end.h"
+#include "exchange/error.h"
 #include "exchange/respond.h"
 #include "exchange/waiting.h"
 #include "h2/admission.h"
@@ -97,7 +98,7 @@ static void h2_deadline_end(h2_stream *stream, h2_awaited whom)
     bool content = whom == H2_AWAITS_CLIENT;
     request_blame(r, content ? "the content did not come in time" : "no answer in time");
     h2_stream_enter(stream);
-    respond_fault(r, content ? 408 : 503, false);
+    error_respond(r, content ? 408 : 503, false);
     request_let_go(r);
     h2_stream_exit(stream);
     h2_ending_settle(stream);

@@ -65,7 +65,7 @@ static size_t h2_framing_fields_room(const response_fields *fields)
 
 static size_t h2_framing_head_room(const skua_request *r, const response *given)
 {
-    const skua_answer *made = given->prepared;
+    const skua_prepared *made = given->prepared;
     size_t own = made ? made->fields_octets + (size_t)made->fields_count * HPACK_FIELD_AROUND : 0;
     return H2_HEAD_OCTETS + H2_HEAD_AROUND + own + given->type.len +
            h2_framing_fields_room(&r->fields);
@@ -101,7 +101,7 @@ static char *h2_framing_write_fields(h2_session *s, char *at, const response_fie
     return at;
 }
 
-static char *h2_framing_write_prepared(h2_session *s, char *at, const skua_answer *made,
+static char *h2_framing_write_prepared(h2_session *s, char *at, const skua_prepared *made,
                                        bool typed_anew)
 {
     for (unsigned i = 0; i < made->fields_count; i++) {

@@ -162,13 +162,13 @@ static skua_status testbed_run(testbed_play *play)
 
 // ---- A request ----
 
-static skua_status testbed_copy(slice octets, slice *answer)
+static skua_status testbed_copy(slice octets, slice *received)
 {
     char *copy = memory_lasting(octets.len + 1);
     if (!copy) return SKUA_ENOMEM;
     if (octets.len) memcpy(copy, octets.ptr, octets.len);
     copy[octets.len] = 0;
-    *answer = slice_make(copy, octets.len);
+    *received = slice_make(copy, octets.len);
     return SKUA_OK;
 }
 
@@ -183,7 +183,7 @@ static void testbed_hang_up(testbed_play *play)
     if (!worker_goes_on(play->worker)) play->ended = true; // a handler has stopped the server
 }
 
-static skua_status testbed_request(skua_server *server, slice octets, slice *answer)
+static skua_status testbed_request(skua_server *server, slice octets, slice *received)
 {
     skua_status status = testbed_open(server);
     if (status) return status;
@@ -191,32 +191,32 @@ static skua_status testbed_request(skua_server *server, slice octets, slice *ans
     play.client = sim_connect(play.bed->kernel, play.bed->listener);
     if (!play.client) return SKUA_ENOMEM;
     status = sim_client_send(play.client, octets) ? testbed_run(&play) : SKUA_ENOMEM;
-    if (!status) status = testbed_copy(sim_client_received(play.client), answer);
+    if (!status) status = testbed_copy(sim_client_received(play.client), received);
     testbed_hang_up(&play);
     if (play.ended) (void)server_end(server);
     return status;
 }
 
 __attribute__((cold)) skua_status skua_test_request(skua_server *server, slice octets,
-                                                    slice *answer)
+                                                    slice *received)
 {
     CONTRACT_SERVER(server);
     CONTRACT_SLICE(octets);
-    CONTRACT_GIVEN(answer);
+    CONTRACT_GIVEN(received);
     server_expect_outside(server, __func__);
     if (server->testbed) server_expect_starter(server, __func__);
     if (server->started && !server->testbed) return SKUA_ESTATE;
     server->inside = true;
-    skua_status status = testbed_request(server, octets, answer);
+    skua_status status = testbed_request(server, octets, received);
     server->inside = false;
     return status;
 }
 
-void skua_test_free(slice answer)
+void skua_test_free(slice received)
 {
     union {
         const char *from;
         void *memory;
-    } octets = { .from = answer.ptr };
+    } octets = { .from = received.ptr };
     memory_lasting_free(octets.memory);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Misuses of files, directories and answers made in advance: a table, as scene.h says, with no
+// Misuses of files, directories and prepared responses: a table, as scene.h says, with no
 // include guard.
 
 STOPS(skua_root_open, no_path, OUTSIDE, NO(path), s->status = skua_root_open(NULL, &s->other))
@@ -68,37 +68,39 @@ STOPS(skua_write_file, no_file, FILE_HERE, NO(file),
       s->status = skua_write_file(s->request, NULL, 0, 1))
 STOPS(skua_watch_changes, no_watch, OUTSIDE, NO(watch), (void)skua_watch_changes(NULL))
 
-STOPS(skua_answer_new, no_worker, HANDLER, NO(worker),
-      s->status = skua_answer_new(NULL, &(skua_answer_desc){ .status = 200 }, &s->answer))
-STOPS(skua_answer_new, on_another_thread, ELSEWHERE, OTHER_THAN_WORKER,
-      s->status = skua_answer_new(s->worker, &(skua_answer_desc){ .status = 200 }, &s->answer))
-STOPS(skua_answer_new, no_desc, HANDLER, NO(desc),
-      s->status = skua_answer_new(s->worker, NULL, &s->answer))
-STOPS(skua_answer_new, no_fields, HANDLER, NO(desc->fields),
-      s->status = skua_answer_new(s->worker,
-                                  &(skua_answer_desc){ .status = 200, .fields_count = 1 },
-                                  &s->answer))
-STOPS(skua_answer_new, no_octets, HANDLER, NO_OCTETS(desc->content),
-      s->status = skua_answer_new(s->worker,
-                                  &(skua_answer_desc){ .status = 200, .content = NOWHERE },
-                                  &s->answer))
-STOPS(skua_answer_new, no_answer, HANDLER, NO(answer),
-      s->status = skua_answer_new(s->worker, &(skua_answer_desc){ .status = 200 }, NULL))
-GIVES(skua_answer_new, no_status, HANDLER,
-      skua_answer_new(s->worker, &(skua_answer_desc){ 0 }, &s->answer) == SKUA_EINVAL)
-STOPS(skua_answer_ref, no_answer, HANDLER, NO(answer), (void)skua_answer_ref(NULL))
-STOPS(skua_answer_ref, on_another_thread, ELSEWHERE, OTHERS_ANSWER,
-      (void)skua_answer_ref(s->answer))
-STOPS(skua_answer_unref, no_answer, HANDLER, NO(answer), skua_answer_unref(NULL))
-STOPS(skua_answer_unref, on_another_thread, ELSEWHERE, OTHERS_ANSWER, skua_answer_unref(s->answer))
-STOPS(skua_respond_answer, no_request, HANDLER, NO_REQUEST,
-      s->status = skua_respond_answer(NULL, s->answer))
-STOPS(skua_respond_answer, on_another_thread, ELSEWHERE, OTHER_THAN_REQUEST,
-      s->status = skua_respond_answer(s->request, s->answer))
-STOPS(skua_respond_answer, no_answer, HANDLER, NO(answer),
-      s->status = skua_respond_answer(s->request, NULL))
-STOPS(skua_respond_answer, of_another_worker, TWO_SERVERS, OTHERS_ANSWER,
-      s->status = skua_respond_answer(s->request, s->answer))
+STOPS(skua_prepared_new, no_worker, HANDLER, NO(worker),
+      s->status = skua_prepared_new(NULL, &(skua_prepared_desc){ .status = 200 }, &s->prepared))
+STOPS(skua_prepared_new, on_another_thread, ELSEWHERE, OTHER_THAN_WORKER,
+      s->status = skua_prepared_new(s->worker, &(skua_prepared_desc){ .status = 200 },
+                                    &s->prepared))
+STOPS(skua_prepared_new, no_desc, HANDLER, NO(desc),
+      s->status = skua_prepared_new(s->worker, NULL, &s->prepared))
+STOPS(skua_prepared_new, no_fields, HANDLER, NO(desc->fields),
+      s->status = skua_prepared_new(s->worker,
+                                    &(skua_prepared_desc){ .status = 200, .fields_count = 1 },
+                                    &s->prepared))
+STOPS(skua_prepared_new, no_octets, HANDLER, NO_OCTETS(desc->content),
+      s->status = skua_prepared_new(s->worker,
+                                    &(skua_prepared_desc){ .status = 200, .content = NOWHERE },
+                                    &s->prepared))
+STOPS(skua_prepared_new, no_prepared, HANDLER, NO(prepared),
+      s->status = skua_prepared_new(s->worker, &(skua_prepared_desc){ .status = 200 }, NULL))
+GIVES(skua_prepared_new, no_status, HANDLER,
+      skua_prepared_new(s->worker, &(skua_prepared_desc){ 0 }, &s->prepared) == SKUA_EINVAL)
+STOPS(skua_prepared_ref, no_prepared, HANDLER, NO(prepared), (void)skua_prepared_ref(NULL))
+STOPS(skua_prepared_ref, on_another_thread, ELSEWHERE, OTHERS_PREPARED,
+      (void)skua_prepared_ref(s->prepared))
+STOPS(skua_prepared_unref, no_prepared, HANDLER, NO(prepared), skua_prepared_unref(NULL))
+STOPS(skua_prepared_unref, on_another_thread, ELSEWHERE, OTHERS_PREPARED,
+      skua_prepared_unref(s->prepared))
+STOPS(skua_respond_prepared, no_request, HANDLER, NO_REQUEST,
+      s->status = skua_respond_prepared(NULL, s->prepared))
+STOPS(skua_respond_prepared, on_another_thread, ELSEWHERE, OTHER_THAN_REQUEST,
+      s->status = skua_respond_prepared(s->request, s->prepared))
+STOPS(skua_respond_prepared, no_prepared, HANDLER, NO(prepared),
+      s->status = skua_respond_prepared(s->request, NULL))
+STOPS(skua_respond_prepared, of_another_worker, TWO_SERVERS, OTHERS_PREPARED,
+      s->status = skua_respond_prepared(s->request, s->prepared))
 STOPS(skua_respond_file, of_another_worker, TWO_SERVERS, OTHERS_FILE,
       s->status = skua_respond_file(s->request, 200, NULL, s->file, 0, 1))
 

@@ -84,9 +84,9 @@ static void scene_opened(skua_worker *worker, skua_status status, skua_file *fil
         (void)!skua_respond(s->request, 204, NULL, SKUA_SLICE(""));
 }
 
-static void scene_make_answer(scene *s, skua_worker *worker)
+static void scene_make_prepared(scene *s, skua_worker *worker)
 {
-    (void)!skua_answer_new(worker, &(skua_answer_desc){ .status = 200 }, &s->answer);
+    (void)!skua_prepared_new(worker, &(skua_prepared_desc){ .status = 200 }, &s->prepared);
 }
 
 static bool scene_is_about_the_end(const scene *s)
@@ -117,7 +117,7 @@ static void scene_handle(skua_request *request, void *user)
         skua_file_open(s->worker, s->root, SKUA_SLICE("file"), scene_opened, s);
     } else {
         (void)!skua_timer_start(s->worker, INT64_MAX, 0, nothing_done, NULL, &s->timer);
-        if (where == ELSEWHERE) scene_make_answer(s, s->worker);
+        if (where == ELSEWHERE) scene_make_prepared(s, s->worker);
         if (where == HANDLER || where == TWO_SERVERS || where == TURN || where == TEST)
             scene_commit(s);
         if (where == ELSEWHERE) scene_commit_elsewhere(s);
@@ -317,7 +317,7 @@ static void other_opened(skua_worker *worker, skua_status status, skua_file *fil
 
 static void other_starts(skua_worker *worker, void *user)
 {
-    scene_make_answer(user, worker);
+    scene_make_prepared(user, worker);
     skua_file_open(worker, ((scene *)user)->root, SKUA_SLICE("file"), other_opened, user);
 }
 
@@ -327,7 +327,7 @@ static bool scene_start_other(scene *s)
     skua_server *server = skua_server_new(&(skua_config){
         .listen = "127.0.0.1:0", .workers = 1, .on_worker_start = other_starts, .hook_user = s });
     if (!server || sem_init(&other_is_ready, 0, 0) || skua_start(server)) return false;
-    return sem_wait(&other_is_ready) == 0 && s->answer && s->file;
+    return sem_wait(&other_is_ready) == 0 && s->prepared && s->file;
 }
 
 // ---- Playing ----

@@ -27,7 +27,7 @@ typedef enum place {
     HEAD,           // in middleware's head
     HANDLER,        // in a handler
     ELSEWHERE,      // on another thread, while the request's handler waits for it
-    TWO_SERVERS,    // in a handler, with an answer and a file of another server's worker
+    TWO_SERVERS,    // in a handler, with a prepared response and a file of another server's worker
     LAST_WORDS,     // in on_end of a request that was not answered
     ENDED,          // after that, while the request is held, on its worker
     GONE,           // after that, when it is not held any more
@@ -51,7 +51,7 @@ typedef struct scene {
     skua_reply *reply;
     skua_root *root, *other;
     skua_file *file;
-    skua_answer *answer;
+    skua_prepared *prepared;
     skua_watch *watch;
     skua_timer timer;
     skua_ticket ticket;

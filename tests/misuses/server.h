@@ -152,7 +152,7 @@ STOPS(skua_test_request, no_server, OUTSIDE, NO_SERVER,
       s->status = skua_test_request(NULL, SKUA_SLICE("x"), &s->octets))
 STOPS(skua_test_request, no_octets, OUTSIDE, NO_OCTETS(octets),
       s->status = skua_test_request(s->server, NOWHERE, &s->octets))
-STOPS(skua_test_request, no_answer, OUTSIDE, NO(answer),
+STOPS(skua_test_request, no_received, OUTSIDE, NO(received),
       s->status = skua_test_request(s->server, SKUA_SLICE("x"), NULL))
 STOPS(skua_test_request, in_a_test, TEST, IN_CALLBACK,
       s->status = skua_test_request(s->server, SKUA_SLICE("x"), &s->octets))

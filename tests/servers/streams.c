@@ -76,9 +76,7 @@ static void answer_redirect(skua_request *request, void *user)
 {
     (void)user;
     const char *to = query_text(request, "to");
-    skua_status status =
-        skua_redirect(request, (int)query_number(request, "status", 302), to ? to : "");
-    if (status) tell_status(request, status);
+    skua_redirect(request, (int)query_number(request, "status", 302), to ? to : "");
 }
 
 // GET /cookie?name=N&value=V&path=P&age=S&secure=1
@@ -94,7 +92,8 @@ static void answer_cookie(skua_request *request, void *user)
         .http_only = true,
         .same_site = SKUA_SAME_SITE_STRICT,
     };
-    tell_status(request, skua_cookie_set(request, &cookie));
+    skua_cookie_set(request, &cookie);
+    skua_respond_text(request, 200, "ok");
 }
 
 // ---- Before the answer ----

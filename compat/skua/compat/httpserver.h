@@ -244,9 +244,10 @@ extern "C" {
 #endif
 
 enum {
-    HSK_OUT_OCTETS = 262144, // queued for one connection
-    HSK_HEAD_OCTETS = 65535, // of a head: the most that Skua takes
-    HSK_POLL_TURNS_MAX = 64, // in one http_server_poll
+    HSK_OUT_OCTETS = 262144,  // queued for one connection
+    HSK_HEAD_OCTETS = 65535,  // of a head: the most that Skua takes
+    HSK_FIELDS_OCTETS = 8192, // of a response: the same
+    HSK_POLL_TURNS_MAX = 64,  // in one http_server_poll
     HSK_HANDLE_BITS = sizeof(uintptr_t) * 4
 };
 
@@ -510,11 +511,6 @@ static void hsk_ready(hsk_request *r)
     else (void)hsk_handle(r);
 }
 
-static void hsk_respond_error(skua_request *skua, int status)
-{
-    if (skua_respond_error(skua, status)) skua_request_abort(skua);
-}
-
 // Calls the program in a loop, not by recursion, however it asks for more.
 static void hsk_deliver(hsk_request *r)
 {
@@ -585,13 +581,13 @@ static void hsk_on_request(skua_request *skua, void *user)
     http_server_t *server = (http_server_t *)user;
     uint64_t head_octets = hsk_head_octets(skua);
     if (!head_octets) {
-        hsk_respond_error(skua, 431);
+        skua_respond_error(skua, 431);
         return;
     }
     bool is_full = server->memory >= HTTP_MAX_TOTAL_EST_MEM_USAGE;
     hsk_request *r = is_full ? NULL : hsk_request_new(server, skua);
     if (!r) {
-        hsk_respond_error(skua, 503);
+        skua_respond_error(skua, 503);
         return;
     }
     skua_on_end(skua, hsk_on_end, r);
@@ -1045,16 +1041,30 @@ static void hsk_log_line(const hsk_request *r, const hsk_line *line)
     skua_log(skua_request_server(r->skua), hsk_slice(text, used));
 }
 
+// Skua answers 500 when a field cannot be sent; programs for httpserver.h have been sent without it.
+static bool hsk_is_sendable(const hsk_line *line)
+{
+    static const char token[] = "!#$%&'*+-.^_`|~0123456789"
+                                "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    size_t len = strlen(line->name);
+    if (!len || strspn(line->name, token) != len) return false;
+    if (!strcasecmp(line->name, "keep-alive") || !strcasecmp(line->name, "trailer")) return false;
+    for (const char *at = line->value; *at; at++)
+        if (((unsigned char)*at < ' ' && *at != '\t') || *at == 127) return false;
+    return true;
+}
+
 static void hsk_add_fields(hsk_request *r, const http_response_t *response)
 {
+    size_t octets = 0;
     for (size_t i = 0; i < response->count; i++) {
         const hsk_line *line = &response->lines[i];
         if (!strcasecmp(line->name, "connection") && !strcasecmp(line->value, "close"))
             r->directive = HTTP_CLOSE;
         if (hsk_is_servers(line)) continue;
-        skua_status status =
-            skua_field_add(r->skua, line->name, hsk_slice(line->value, strlen(line->value)));
-        if (status && status != SKUA_ESTATE) hsk_log_line(r, line);
+        octets += strlen(line->name) + strlen(line->value) + 4;
+        if (!hsk_is_sendable(line) || octets > HSK_FIELDS_OCTETS) hsk_log_line(r, line);
+        else skua_field_add(r->skua, line->name, hsk_slice(line->value, strlen(line->value)));
     }
     if (r->directive == HTTP_CLOSE) skua_request_close(r->skua);
 }
@@ -1063,8 +1073,8 @@ static void hsk_add_trailers(hsk_request *r, const http_response_t *response)
 {
     for (size_t i = 0; i < response->count; i++) {
         const hsk_line *line = &response->lines[i];
-        if (skua_trailer_add(r->skua, line->name, hsk_slice(line->value, strlen(line->value))))
-            hsk_log_line(r, line);
+        if (hsk_is_servers(line) || !hsk_is_sendable(line)) hsk_log_line(r, line);
+        else skua_trailer_add(r->skua, line->name, hsk_slice(line->value, strlen(line->value)));
     }
 }
 
@@ -1082,23 +1092,15 @@ static bool hsk_inform(hsk_request *r, const http_response_t *response)
     return skua_inform(r->skua, response->status, fields, response->count) == SKUA_OK;
 }
 
-// An answer that failed because the server has answered meanwhile (a timeout) is over. One that
-// failed otherwise is sent once more without anything that could be at fault.
-static void hsk_settle(const hsk_request *r, skua_status status)
-{
-    if (!status || status == SKUA_ESTATE || r->gone) return;
-    hsk_respond_error(r->skua, 500);
-}
-
 static void hsk_answer(hsk_request *r, const http_response_t *response)
 {
     if (response->failed) {
-        hsk_respond_error(r->skua, 503);
+        skua_respond_error(r->skua, 503);
         return;
     }
     hsk_add_fields(r, response);
     int status = response->status < 200 ? 500 : response->status;
-    hsk_settle(r, skua_respond(r->skua, status, NULL, response->body));
+    skua_respond(r->skua, status, NULL, response->body);
 }
 
 // ---- Answering in pieces ----
@@ -1122,7 +1124,7 @@ static size_t hsk_write(hsk_request *r, skua_slice octets)
 static void hsk_finish(hsk_request *r)
 {
     r->finishing = false;
-    if (skua_finish(r->skua)) skua_request_abort(r->skua);
+    skua_finish(r->skua);
 }
 
 // Goes on when all is written: to the end, or to the program if it would find room.
@@ -1153,7 +1155,6 @@ static bool hsk_begin(hsk_request *r, const http_response_t *response)
     hsk_add_fields(r, response);
     int code = response->status < 200 ? 500 : response->status;
     skua_status status = skua_respond_stream(r->skua, code, NULL, -1, hsk_on_drained, r);
-    hsk_settle(r, status);
     r->begun = status == SKUA_OK;
     return r->begun;
 }
@@ -1198,7 +1199,7 @@ void http_respond(struct http_request_s *request, struct http_response_s *respon
     if (r) {
         r->answered = true;
         if (!r->gone && response) hsk_answer(r, response);
-        else if (!r->gone) hsk_respond_error(r->skua, 503);
+        else if (!r->gone) skua_respond_error(r->skua, 503);
         hsk_answered_outside(r->server);
         hsk_forget(r);
     }

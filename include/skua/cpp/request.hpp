@@ -46,7 +46,7 @@ struct extra {
 
 inline const char extra_key = 0;
 
-// The key of the status of the answer to come; all copies of a request share it.
+// The key of the status of the response to come; all copies of a request share it.
 inline const char status_key = 0;
 
 // Writes to the log what snprintf has put together in room octets.
@@ -66,7 +66,7 @@ inline void complain(const skua_request *raw, const char *what) noexcept
     log_line(skua_request_server(raw), line, len, sizeof line);
 }
 
-// Runs fn, which may throw, where no request waits for an answer: an exception is logged, after what it came from.
+// Runs fn, which may throw, where no request waits for a response: an exception is logged, after what it came from.
 template <class F> void log_throw(skua_server *of, const char *where, F &&fn) noexcept
 {
     char line[1024];
@@ -230,7 +230,7 @@ public:
 
     // -- Answering. Each throws error(SKUA_ESTATE) if the request is answered already. --
 
-    // Adds a field to the answer to come.
+    // Adds a field to the response to come.
     request &set(const char *name, std::string_view value)
     {
         check(skua_field_add(raw(), name, slice(value)));
@@ -253,7 +253,7 @@ public:
         return *this;
     }
 
-    // The status of the answer to come, whichever copy of the request gives it; 200 unless said.
+    // The status of the response to come, whichever copy of the request gives it; 200 unless said.
     request &status(int code)
     {
         check(skua_request_set(raw(), &detail::status_key, reinterpret_cast<void *>(static_cast<std::intptr_t>(code))));
@@ -282,10 +282,10 @@ public:
     void error(int status) { check(skua_respond_error(raw(), status)); }
     void redirect(const char *location, int status = 303) { check(skua_redirect(raw(), status, location)); }
 
-    // 103 (Early Hints) and its kind, before the answer.
+    // 103 (Early Hints) and its kind, before the response.
     void inform(int status, std::span<const skua_field> fields) { check(skua_inform(raw(), status, fields.data(), fields.size())); }
 
-    // Calls fn(how) once when the answer's last octet has left or the request has died.
+    // Calls fn(how) once when the response's last octet has left or the request has died.
     // Cost: memory of the request.
     template <std::invocable<skua_end> F> void on_end(F fn)
     {
@@ -307,7 +307,7 @@ public:
 
     // -- Streams of content --
 
-    // Begins an answer whose content is written piece by piece.
+    // Begins a response whose content is written piece by piece.
     void stream(int status, const char *type, std::int64_t length = -1)
     {
         check(skua_respond_stream(raw(), status, type, length, life_ ? drained : nullptr, life_));
@@ -393,7 +393,7 @@ public:
     }
 
     // To be called from a catch block: answers and logs. raw: the request, or the memory that is held of it; then
-    // gone says that nobody waits for an answer.
+    // gone says that nobody waits for a response.
     static void fail(skua_request *raw, bool gone = false) noexcept
     {
         try {

@@ -76,10 +76,10 @@ private:
     std::string_view content_;
 };
 
-// The answer of a blocking handler; sent when it returns. Copies are of the same answer.
+// The response of a blocking handler; sent when it returns. Copies are of the same response.
 class reply {
 public:
-    // status: of the answer to come; shared by all copies, which it outlives.
+    // status: of the response to come; shared by all copies, which it outlives.
     reply(skua_reply *raw, int &status) noexcept : raw_(raw), status_(&status) {}
 
     reply &set(const char *name, std::string_view value)
@@ -293,7 +293,7 @@ public:
         desc.user = held;
         return judge(skua_use(raw(), prefix, detail::given(*held, &desc)));
     }
-    // fn(request &, int status): the answer's head is about to be written; it may add fields.
+    // fn(request &, int status): the response's head is about to be written; it may add fields.
     template <std::invocable<request &, int> F> server &on_head(const char *prefix, F fn)
     {
         F *held = keep(std::move(fn));

@@ -158,7 +158,7 @@ inline void flight_settle(life &alive)
     if (alive.streams) {
         check(skua_finish(raw));
     } else if (skua_request_status(raw) == 0) {
-        throw std::logic_error("a coroutine ended without an answer");
+        throw std::logic_error("a coroutine ended without a response");
     }
 }
 

@@ -47,7 +47,8 @@ enum { TOLD_OCTETS = 4096, PATIENCE_S = 60 };
 #define OTHER_THAN_CONNECTION "called on another thread than the connection's worker; use skua_post"
 #define CONNECTION_GONE "the connection is gone; it is there until on_close has returned"
 #define OTHERS_FILE "the file is another worker's; open it on each"
-#define OTHERS_ANSWER "the answer is another worker's; make one on each, as by skua_local"
+#define OTHERS_PREPARED                                                                            \
+    "the prepared response is another worker's; make one on each, as by skua_local"
 #define FREED "called while the server is being freed"
 #define NOWHERE ((skua_slice){ NULL, 1 })
 
