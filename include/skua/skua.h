@@ -1372,6 +1372,63 @@ SKUA_API SKUA_NODISCARD skua_status skua_timer_start(skua_worker *worker, int64_
 // Thread: the timer's worker; for a timer that is over, any.
 SKUA_API bool skua_timer_stop(skua_timer timer);
 
+// ---- Descriptors of other libraries -----------------------------------------------------------
+
+// For libraries that are told when their sockets are readable or writable, such as clients of
+// databases: their work is done on the worker, between that for its clients.
+
+// The events of a poll. They are asked for together by |.
+typedef enum skua_poll_event {
+    SKUA_POLL_READABLE = 1, // reading would not wait; the other end may have closed
+    SKUA_POLL_WRITABLE = 2, // writing would not wait
+    SKUA_POLL_ERROR = 4,    // only told: it has failed, or nobody is at its other end
+    SKUA_POLL_ONCE = 8      // only asked for: the poll is over when its function is called
+} skua_poll_event;
+
+// A descriptor that a worker waits for. A plain value: copy it, keep it; {0} is none. It never
+// dangles: once the poll is over, stopping or changing it does nothing.
+typedef struct skua_poll {
+    uint64_t value;
+} skua_poll;
+
+// Called when the descriptor is ready for what was asked, and again in each turn of the worker in
+// which it still is (level-triggered), unless SKUA_POLL_ONCE was given: then the poll is over before
+// this call. At most 64 are called in a turn, so that a descriptor that is always ready takes
+// nothing from clients but its share.
+// It may be called though nothing can be read any more, so the descriptor is to be non-blocking.
+// events: those that were asked for and have come. With SKUA_POLL_ERROR, all that were asked for:
+// reading or writing says what has happened. Not every kernel tells of errors by themselves.
+typedef void skua_poll_fn(skua_worker *worker, int fd, unsigned events, void *user);
+
+// Calls fn on this worker when fd, which stays the program's, is ready. Stop the poll before fd is
+// closed: a number that is given out again may be somebody else's, and where that is noticed the
+// process stops. The poll ends with its worker, without a call, after the drop of skua_local_desc,
+// and does not keep the worker from ending.
+// events: SKUA_POLL_READABLE, SKUA_POLL_WRITABLE or both; neither waits for nothing until
+// skua_poll_change. Or SKUA_POLL_ONCE with them.  poll: for skua_poll_stop; untouched on an error;
+// may be NULL.
+// Errors: SKUA_EINVAL fd is not open; SKUA_EEXIST this worker has a poll for fd (one takes both
+// directions); SKUA_EUNSUPPORTED fd cannot be waited for, as a regular file or a directory;
+// SKUA_ELIMIT this worker has 16,384 polls, or the kernel allows no more; SKUA_ENOMEM; SKUA_ENOFILE.
+// Cost: a system call to start, one to stop, and one each turn for all that are ready.
+SKUA_API SKUA_NODISCARD skua_status skua_poll_start(skua_worker *worker, int fd, unsigned events,
+                                                    skua_poll_fn *fn, void *user, skua_poll *poll);
+
+// Changes what a poll waits for. May be called from inside its fn.
+// events: as for skua_poll_start.
+// Errors: SKUA_ECLOSED the poll is over, and for {0}; SKUA_ENOMEM, with kqueue only: it is as before.
+// Thread: the poll's worker; for a poll that is over, any.
+SKUA_API skua_status skua_poll_change(skua_poll poll, unsigned events);
+
+// Stops a poll: its fn is not called any more, and fd may be closed. May be called from inside fn.
+// Returns: whether fn could have been called. False, and nothing is done, when the poll was stopped
+// before, was for once and has been called (from inside that call on), or its worker has ended; and
+// for {0}.
+// Thread: the poll's worker; for a poll that is over, any.
+SKUA_API bool skua_poll_stop(skua_poll poll);
+
+// ---- Helper threads ---------------------------------------------------------------------------
+
 // Runs work on a helper thread, then done on the worker, once each. For what may block.
 // work must not touch requests. done is called even when the request that asked is gone. A request
 // whose callback asked is not ended because its client sends no more until done has returned.

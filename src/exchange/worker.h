@@ -80,6 +80,8 @@ struct skua_worker {
     unsigned ticketed;         // requests that have taken tickets
     unsigned orphans;          // tickets resumed whose request has gone before fn was called
     unsigned blocked_requests; // requests that blocking handlers have
+
+    struct poll_table *polls; // of the program; NULL: it has never had any
 };
 
 _Static_assert(offsetof(skua_worker, disk) == 0, "disk_home_of");

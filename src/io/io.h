@@ -129,7 +129,8 @@ struct io_stream {
 typedef enum io_code {
     // fd listens; completes for each connection: result is the new fd, until cancelled
     IO_ACCEPT,
-    IO_POLL,      // fd becomes readable; completes once
+    // fd becomes readable; completes once, or if kept in each turn in which it is, until cancelled
+    IO_POLL,
     IO_FILE_OPEN, // path beneath fd: result is the file, info is filled
     IO_FILE_STAT, // the same without opening
     IO_FILE_READ, // length octets at offset into buffer: result is how many
@@ -159,7 +160,8 @@ struct io_op {
     void *user;
     int fd;
     uint8_t code;
-    bool active;     // submitted and not complete (ACCEPT, WAKE: not cancelled)
+    bool active;     // submitted and not complete (ACCEPT, WAKE, kept POLL: not cancelled)
+    bool kept;       // POLL
     io_address peer; // ACCEPT: whose connection it is; unknown: see io_backend.peer
     slice path;      // FILE_OPEN, FILE_STAT: relative; must end in NUL
     // FILE_OPEN, FILE_STAT: opening beneath fd may wait for another process or machine at any time
@@ -434,7 +436,7 @@ static inline void io_reset(io_loop *loop, io_stream *stream)
     io_close(loop, stream);
 }
 
-// Submits an operation. ACCEPT and WAKE stay active until cancelled.
+// Submits an operation. ACCEPT, WAKE and a POLL that is kept stay active until cancelled.
 static inline void io_submit(io_loop *loop, io_op *op)
 {
     op->active = true;

@@ -226,8 +226,8 @@ static void ready_op_event(io_loop *loop, io_op *op)
         if (state->poller->woken(op)) op->done(op, 0);
         return;
     case IO_POLL:
-        ready_forget(loop, op);
-        op->active = false;
+        if (!op->kept) ready_forget(loop, op);
+        op->active = op->kept;
         op->done(op, 0);
         return;
     case IO_FILE_OPEN:

@@ -603,6 +603,7 @@ static void sim_run_work(io_loop *loop, size_t i)
         kernel->works[i].wakes_seen = kernel->wakes;
         op->done(op, 0);
     } else {
+        SKUA_ASSERT(!op->kept); // only real descriptors are polled so
         sim_forget_work(kernel, i);
         sim_op_done(op, sim_result(kernel, op));
     }
@@ -714,12 +715,14 @@ static void sim_poll_descriptors(io_loop *loop)
         io_op *op = kernel->works[i].op;
         struct pollfd fd = { .fd = op->fd, .events = POLLIN };
         bool is_real = op->code == IO_POLL && op->loop == loop && op->fd < SIM_FD_FIRST;
-        if (is_real && poll(&fd, 1, 0) > 0) {
+        bool is_ready = is_real && poll(&fd, 1, 0) > 0;
+        if (is_ready && op->kept) {
+            op->done(op, 0);
+        } else if (is_ready) {
             sim_forget_work(kernel, i);
             sim_op_done(op, 0);
-        } else {
-            i++;
         }
+        if (i < kernel->work_count && kernel->works[i].op == op) i++;
     }
 }
 

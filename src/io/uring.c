@@ -306,8 +306,8 @@ static void uring_op_completed(io_loop *loop, const uring_cqe *cqe)
     } else if (entry->code == IO_ACCEPT) {
         uring_accepted(loop, entry, cqe->res);
     } else if (entry->code == IO_POLL) {
-        entry->op = NULL;
-        op->active = false;
+        if (!op->kept) entry->op = NULL; // else it is armed again in this turn, and looks anew
+        op->active = op->kept;
         op->done(op, 0);
     } else if (cqe->res > 0) {
         op->done(op, 0);

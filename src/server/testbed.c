@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "io/sim.h"
 #include "server/connection.h"
+#include "server/poll.h"
 #include "server/server.h"
 #include "server/starter.h"
 #include "server/stop.h"
@@ -100,7 +101,8 @@ static bool testbed_is_over(const testbed_play *play)
 static bool testbed_has_threads(const testbed_play *play)
 {
     const server_worker *w = play->worker;
-    return w->self.disk.offloaded || w->self.blocked_requests || w->self.ticketed;
+    return w->self.disk.offloaded || w->self.blocked_requests || w->self.ticketed ||
+           polls_wait(&w->self);
 }
 
 static bool testbed_has_timers(const server_worker *w)
@@ -129,6 +131,7 @@ static bool testbed_wait_for_threads(testbed_play *play)
 {
     const server_worker *w = play->worker;
     if (!testbed_nap(play)) return false;
+    if (polls_wait(&w->self)) testbed_turn(play, 0); // which looks at them
     bool idle = io_clock_ns() - play->quiet_since_ns > testbed_idle_ns;
     if (idle && w->self.loop.alarms.count)
         testbed_turn(play, io_alarms_wait_ns(&w->self.loop.alarms, w->self.loop.now_ns));

@@ -15,6 +15,7 @@
 #include "h2/worker.h"
 #include "server/connection.h"
 #include "server/handoff.h"
+#include "server/poll.h"
 #include "server/pressure.h"
 #include "server/secure.h"
 #include "server/server.h"
@@ -176,6 +177,7 @@ __attribute__((cold)) void worker_close(server_worker *w)
     worker_drop_locals(w);
     ticket_give_back(&w->self);
     timers_drop(&w->self);
+    polls_drop(&w->self);
     io_cancel(&w->self.loop, &w->watches);
     io_cancel(&w->self.loop, &w->wake);
     io_loop_close(&w->self.loop);

@@ -102,6 +102,18 @@ static void scene_abandon(scene *s)
     skua_on_end(s->request, scene_ended, s);
 }
 
+void polled_replaced(const scene *s)
+{
+    (void)dup2(s->pipe[1], s->pipe[0]);
+}
+
+static void scene_poll(scene *s)
+{
+    (void)!pipe(s->pipe);
+    (void)!skua_poll_start(s->worker, s->pipe[0], SKUA_POLL_READABLE, nothing_polled, NULL,
+                           &s->poll);
+}
+
 static void scene_handle(skua_request *request, void *user)
 {
     scene *s = user;
@@ -117,6 +129,7 @@ static void scene_handle(skua_request *request, void *user)
         skua_file_open(s->worker, s->root, SKUA_SLICE("file"), scene_opened, s);
     } else {
         (void)!skua_timer_start(s->worker, INT64_MAX, 0, nothing_done, NULL, &s->timer);
+        scene_poll(s);
         if (where == ELSEWHERE) scene_make_prepared(s, s->worker);
         if (where == HANDLER || where == TWO_SERVERS || where == TURN || where == TEST)
             scene_commit(s);
@@ -415,6 +428,13 @@ void nothing_done(skua_worker *worker, void *user)
 {
     (void)worker;
     (void)user;
+}
+
+void nothing_polled(skua_worker *worker, int fd, unsigned events, void *user)
+{
+    (void)fd;
+    (void)events;
+    nothing_done(worker, user);
 }
 
 void nothing_resumed(skua_request *request, void *user)

@@ -54,6 +54,8 @@ typedef struct scene {
     skua_prepared *prepared;
     skua_watch *watch;
     skua_timer timer;
+    int pipe[2];    // in a handler, with
+    skua_poll poll; // of its end for reading
     skua_ticket ticket;
     skua_slice octets;
     skua_field field;
@@ -76,12 +78,16 @@ bool scene_play(const misuse *row, const char *folder);
 // Whether a server can be made by config.
 bool server_is_made(const skua_config *config);
 
+// Gives the number of the descriptor that has a poll to another one.
+void polled_replaced(const scene *s);
+
 // Functions that rows pass where one must be given.
 void nothing(void *user);
 void nothing_handled(skua_request *request, void *user);
 void nothing_blocked(const skua_request *request, skua_slice content, skua_reply *reply,
                      void *user);
 void nothing_done(skua_worker *worker, void *user);
+void nothing_polled(skua_worker *worker, int fd, unsigned events, void *user);
 void nothing_resumed(skua_request *request, void *user);
 void nothing_drained(skua_request *request, void *user);
 void nothing_read(skua_request *request, skua_content_event event, skua_slice octets, void *user);

@@ -18,6 +18,7 @@ MAY_BE_NULL = {
     "skua_route_directory": {"config"},
     "skua_root_close": {"root"},
     "skua_timer_start": {"timer"},
+    "skua_poll_start": {"poll"},
     "skua_on_end": {"fn"},
     "skua_respond_borrowed": {"release"},
     "skua_request_set": {"object"},

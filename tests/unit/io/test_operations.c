@@ -232,6 +232,35 @@ static void check_cancelled_poll(rig *r)
         (void)close(ends[i]);
 }
 
+// A poll that is kept is told in each turn in which its descriptor is readable, until it is cancelled.
+static void check_kept_poll(rig *r)
+{
+    int ends[2];
+    char octet;
+    unsigned done = 0;
+    io_op watch = { .code = IO_POLL, .kept = true, .done = count_done, .user = &done };
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    watch.fd = ends[0];
+    io_submit(&r->loop, &watch);
+    rig_turns(r, 3);
+    assert_int_equal(done, 0);
+    assert_int_equal(write(ends[1], "x", 1), 1);
+    RIG_UNTIL(r, done == 3);
+    assert_true(watch.active);
+    assert_int_equal(read(ends[0], &octet, 1), 1);
+    rig_turns(r, 2); // io_uring has looked already
+    done = 0;
+    rig_turns(r, 3);
+    assert_int_equal(done, 0);
+    assert_int_equal(write(ends[1], "x", 1), 1);
+    RIG_UNTIL(r, done == 1);
+    io_cancel(&r->loop, &watch);
+    rig_turns(r, 3);
+    assert_int_equal(done, 1);
+    for (int i = 0; i < 2; i++)
+        (void)close(ends[i]);
+}
+
 ON_EACH(cancel_accept)
 ON_EACH(accept_the_dead)
 ON_EACH(out_of_descriptors)
@@ -240,13 +269,14 @@ ON_EACH(closed_listener)
 ON_EACH(wake)
 ON_EACH(poll_comes_first)
 ON_EACH(cancelled_poll)
+ON_EACH(kept_poll)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         EACH(cancel_accept),    EACH(accept_the_dead), EACH(out_of_descriptors),
         EACH(broken_listener),  EACH(closed_listener), EACH(wake),
-        EACH(poll_comes_first), EACH(cancelled_poll),
+        EACH(poll_comes_first), EACH(cancelled_poll),  EACH(kept_poll),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
