@@ -219,6 +219,23 @@ def test_content_past_its_limit_is_not_acted_on(fresh, head):
     assert fresh.get("/co/stored").content == b"1"
 
 
+def test_a_poll_destroyed_by_its_own_function(cpp):
+    assert cpp.get("/poll").content == b"polled both ways"
+
+
+def test_a_coroutine_waits_for_a_descriptor(cpp):
+    assert cpp.get("/co/readable/1").content == b"read r"
+    assert cpp.get("/co/unreadable").content.startswith(b"refused: ")
+
+
+def test_a_peer_that_goes_cancels_the_wait_for_a_descriptor(fresh):
+    connection = fresh.connect()
+    connection.send(request("/co/readable/0"))
+    assert eventually(lambda: frames(fresh) == (1, 0))
+    connection.reset()
+    assert eventually(lambda: frames(fresh) == (0, 1), within=5)
+
+
 @pytest.mark.parametrize("n", [0, 1, 5000])
 def test_stream(cpp, n):
     answer = cpp.get(f"/co/stream/{n}")

@@ -24,6 +24,7 @@ STOPS = {
     "empty_middleware": "skua_use: middleware must not be NULL",
     "empty_post": "skua_post: fn must not be NULL",
     "empty_timer": "skua_timer_start: fn must not be NULL",
+    "empty_poll": "skua_poll_start: fn must not be NULL",
     "empty_resumption": "skua_resume: fn must not be NULL",
     "empty_collector": "skua_content_collect: fn must not be NULL",
     "empty_work": "skua_offload: work must not be NULL",

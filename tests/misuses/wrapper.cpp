@@ -88,6 +88,11 @@ void empty_timer()
     told([](skua::request &r) { skua::timer(r.worker(), {}, {}, std::function<void()>()); });
 }
 
+void empty_poll()
+{
+    told([](skua::request &r) { skua::poll(r.worker(), 0, skua::ready::none, std::function<void(skua::ready)>()); });
+}
+
 void empty_resumption()
 {
     told([](skua::request &r) { skua::ticket(r).resume(std::function<void(skua::request &)>()); });
@@ -195,6 +200,7 @@ const struct {
     MISUSE(empty_middleware),
     MISUSE(empty_post),
     MISUSE(empty_timer),
+    MISUSE(empty_poll),
     MISUSE(empty_resumption),
     MISUSE(empty_collector),
     MISUSE(empty_work),

@@ -8,7 +8,9 @@
 #include <cstdio>
 #include <cstring>
 #include <stdexcept>
+#include <sys/socket.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 using namespace skua::literals;
@@ -50,6 +52,47 @@ static skua::task<std::size_t> count_body(skua::request req)
 static void say_not_found(skua::request copy)
 {
     copy.status(404);
+}
+
+// A pair of connected sockets.
+struct sockets {
+    int ends[2] = { -1, -1 };
+    sockets()
+    {
+        if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends)) throw std::runtime_error("no sockets");
+    }
+    sockets(const sockets &) = delete;
+    sockets &operator=(const sockets &) = delete;
+    ~sockets()
+    {
+        close(ends[0]);
+        close(ends[1]);
+    }
+    void say(const char *octet) const { (void)!write(ends[1], octet, 1); }
+};
+
+// Waits until a socket can be read, which is said by another thread after so long; 0: never.
+static skua::task<> waits_to_read(skua::request req, std::chrono::milliseconds pause)
+{
+    frame_count here;
+    sockets pair;
+    co_await skua::writable(pair.ends[0]);
+    std::thread other;
+    if (pause.count()) other = std::thread([&] {
+        std::this_thread::sleep_for(pause);
+        pair.say("r");
+    });
+    try {
+        co_await skua::readable(pair.ends[0]);
+    } catch (const skua::cancelled &) {
+        cancels++;
+        if (other.joinable()) other.join();
+        throw;
+    }
+    if (other.joinable()) other.join();
+    char octet = 0;
+    (void)!read(pair.ends[0], &octet, 1);
+    req.text("read ", std::string_view(&octet, 1));
 }
 
 static skua::task<> slow(skua::request req, std::chrono::milliseconds pause)
@@ -141,6 +184,22 @@ static void add_late(skua::server &app)
             later.resume([](skua::request &self) { self.text("rung once"); });
         });
     });
+    // A poll that destroys itself, and with it the function that is running, when it has seen both directions.
+    app.get("/poll", [](skua::request &req) {
+        auto held = std::make_shared<std::optional<skua::poll>>();
+        auto pair = std::make_shared<sockets>();
+        held->emplace(req.worker(), pair->ends[0], skua::ready::writable,
+                      [held, pair, later = skua::ticket(req)](skua::ready is) {
+                          if (skua::has(is, skua::ready::writable)) {
+                              (*held)->change(skua::ready::readable);
+                              pair->say("x");
+                              return;
+                          }
+                          auto last = pair;
+                          held->reset();
+                          later.resume([](skua::request &self) { self.text("polled both ways"); });
+                      });
+    });
     app.blocking("POST /blocking/{n}", [](const skua::snapshot &asked, skua::reply &out) {
         int n = asked.param<int>("n");
         if (n == 13) throw std::runtime_error("unlucky");
@@ -197,6 +256,14 @@ static void add_coroutines(skua::server &app)
         throw std::runtime_error("thrown in the middle");
     });
     app.get("/co/sleep/{ms}", [](skua::request req) { return slow(req, std::chrono::milliseconds(req.param<int>("ms"))); });
+    app.get("/co/readable/{ms}", [](skua::request req) { return waits_to_read(req, std::chrono::milliseconds(req.param<int>("ms"))); });
+    app.get("/co/unreadable", [](skua::request req) -> skua::task<> {
+        try {
+            co_await skua::readable(-1);
+        } catch (const skua::error &e) {
+            req.text("refused: ", e.what());
+        }
+    });
     app.get("/co/job/{ms}", [](skua::request req) -> skua::task<> {
         frame_count here;
         int ms = req.param<int>("ms");

@@ -142,6 +142,58 @@ private:
     std::shared_ptr<state> held_;
 };
 
+// ---- Polls ------------------------------------------------------------------------------------
+
+// The events of a descriptor, as SKUA_POLL_READABLE and its like.
+enum class ready : unsigned { none = 0, readable = SKUA_POLL_READABLE, writable = SKUA_POLL_WRITABLE, error = SKUA_POLL_ERROR };
+
+constexpr ready operator|(ready a, ready b) noexcept
+{
+    return static_cast<ready>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
+}
+
+// Whether a has all of b.
+constexpr bool has(ready a, ready b) noexcept
+{
+    return (static_cast<unsigned>(a) & static_cast<unsigned>(b)) == static_cast<unsigned>(b);
+}
+
+// Calls a function on a worker while a descriptor is ready, until it is destroyed: on that worker, also inside the
+// function, or anywhere once the worker has ended; and before the descriptor is closed. See skua_poll_start.
+class poll {
+public:
+    template <std::invocable<ready> F>
+    poll(skua_worker *worker, int fd, ready events, F fn) : held_(std::make_shared<state>(std::move(fn)))
+    {
+        check(skua_poll_start(worker, fd, static_cast<unsigned>(events), detail::given(held_->fn, run), held_.get(),
+                              &held_->raw));
+    }
+    poll(poll &&) noexcept = default;
+    poll &operator=(poll &&) = delete;
+    ~poll()
+    {
+        if (held_) skua_poll_stop(held_->raw);
+    }
+
+    // Waits for other events, ready::none for nothing.
+    void change(ready events) { check(skua_poll_change(held_->raw, static_cast<unsigned>(events))); }
+
+private:
+    struct state : std::enable_shared_from_this<state> {
+        explicit state(std::function<void(ready)> f) : fn(std::move(f)) {}
+        std::function<void(ready)> fn;
+        skua_poll raw{};
+    };
+
+    static void run(skua_worker *worker, int, unsigned events, void *user)
+    {
+        auto self = static_cast<state *>(user)->shared_from_this(); // the poll may be destroyed inside
+        detail::log_throw(skua_worker_server(worker), "a poll's function", [&] { self->fn(static_cast<ready>(events)); });
+    }
+
+    std::shared_ptr<state> held_;
+};
+
 // ---- Configuration ----------------------------------------------------------------------------
 
 // skua_config with chrono's units, for designated initialisers. 0 and nullptr mean default. What is not here is

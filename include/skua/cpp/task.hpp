@@ -361,6 +361,41 @@ struct sleep_awaiter : once {
     }
 };
 
+struct ready_awaiter : once {
+    int fd;
+    unsigned events, told = 0;
+    skua_poll poll{};
+    skua_status status = SKUA_OK;
+
+    ready_awaiter(int descriptor, unsigned wanted) noexcept : fd(descriptor), events(wanted) {}
+    bool await_ready() const noexcept { return false; }
+    template <of_request P> bool await_suspend(std::coroutine_handle<P> h)
+    {
+        alive = h.promise().alive;
+        if (!alive->raw) return false;
+        status = skua_poll_start(alive->worker, fd, events | SKUA_POLL_ONCE, called_when, this, &poll);
+        if (status) return false;
+        cancel = [](waiter *self) {
+            auto *me = static_cast<ready_awaiter *>(self);
+            skua_poll_stop(me->poll);
+            me->complete();
+        };
+        return begun(alive, h);
+    }
+    static void called_when(skua_worker *, int, unsigned events, void *user)
+    {
+        auto *self = static_cast<ready_awaiter *>(user);
+        self->told = events;
+        self->complete();
+    }
+    unsigned await_resume() const
+    {
+        judge();
+        check(status);
+        return told;
+    }
+};
+
 } // namespace detail
 
 inline auto request::body(std::uint64_t limit)
@@ -383,6 +418,18 @@ template <std::invocable F> [[nodiscard("to be awaited")]] auto blocking(F fn)
 [[nodiscard("to be awaited")]] inline auto sleep(std::chrono::nanoseconds delay)
 {
     return detail::sleep_awaiter(delay);
+}
+
+// co_await skua::readable(fd), skua::writable(fd): goes on when a descriptor can be read or written. Nobody else may
+// wait for it on this worker meanwhile. The result has SKUA_POLL_ERROR where the kernel tells of an error.
+[[nodiscard("to be awaited")]] inline auto readable(int fd)
+{
+    return detail::ready_awaiter(fd, SKUA_POLL_READABLE);
+}
+
+[[nodiscard("to be awaited")]] inline auto writable(int fd)
+{
+    return detail::ready_awaiter(fd, SKUA_POLL_WRITABLE);
 }
 
 } // namespace skua
