@@ -1401,9 +1401,10 @@ typedef struct skua_poll {
 typedef void skua_poll_fn(skua_worker *worker, int fd, unsigned events, void *user);
 
 // Calls fn on this worker when fd, which stays the program's, is ready. Stop the poll before fd is
-// closed: a number that is given out again may be somebody else's, and where that is noticed the
-// process stops. The poll ends with its worker, without a call, after the drop of skua_local_desc,
-// and does not keep the worker from ending.
+// closed. Where a library closes it by itself, as libpq does when its server has gone, stop the poll
+// before anything else is opened; it is over at the latest when the number has another poll. The
+// poll ends with its worker, without a call, after the drop of skua_local_desc, and does not keep the
+// worker from ending.
 // events: SKUA_POLL_READABLE, SKUA_POLL_WRITABLE or both; neither waits for nothing until
 // skua_poll_change. Or SKUA_POLL_ONCE with them.  poll: for skua_poll_stop; untouched on an error;
 // may be NULL.
@@ -1416,7 +1417,7 @@ SKUA_API SKUA_NODISCARD skua_status skua_poll_start(skua_worker *worker, int fd,
 
 // Changes what a poll waits for. May be called from inside its fn.
 // events: as for skua_poll_start.
-// Errors: SKUA_ECLOSED the poll is over, and for {0}; SKUA_ENOMEM, with kqueue only: it is as before.
+// Errors: SKUA_ECLOSED the poll is over, or its descriptor was closed, and for {0}; SKUA_ENOMEM, with kqueue only: it is as before.
 // Thread: the poll's worker; for a poll that is over, any.
 SKUA_API skua_status skua_poll_change(skua_poll poll, unsigned events);
 

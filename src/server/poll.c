@@ -25,9 +25,6 @@ _Static_assert(SKUA_POLL_READABLE == (int)READY_IN && SKUA_POLL_WRITABLE == (int
 
 static const char poll_bad_events[] =
     "events must be made of SKUA_POLL_READABLE, SKUA_POLL_WRITABLE and SKUA_POLL_ONCE";
-static const char poll_closed_early[] =
-    "the descriptor was closed before its poll was stopped; call skua_poll_stop first";
-
 typedef struct poll_entry poll_entry;
 
 struct poll_entry {
@@ -115,8 +112,7 @@ static void poll_tell(skua_worker *w, const poll_set_event *event)
     void *user = p->user;
     int fd = p->fd;
     if (p->events & SKUA_POLL_ONCE) {
-        if (poll_set_remove(table->set, fd, p->events & POLL_ASKED))
-            contract_broken("skua_poll_start", poll_closed_early);
+        (void)poll_set_remove(table->set, fd, p->events & POLL_ASKED);
         poll_end(table, p);
     }
     fn(w, fd, told, user); // which may stop it: nothing of it is looked at afterwards
@@ -169,14 +165,14 @@ static skua_status poll_begin(skua_worker *w, poll_entry *p)
     return SKUA_OK;
 }
 
-// A descriptor that the table has and the set has not was closed, and its number given out again.
-static skua_status poll_refused(const struct poll_table *table, const poll_entry *p,
-                                const char *function)
+// Ends the poll of a descriptor that the set has forgotten: it was closed, as libpq closes its socket
+// by itself when its server has gone, and its number was given out again.
+static bool poll_is_forgotten(struct poll_table *table, poll_entry *p)
 {
     unsigned events = p->events & POLL_ASKED;
-    if (poll_set_change(table->set, p->fd, events, events, p->handle) == SKUA_ENOENT)
-        contract_broken(function, poll_closed_early);
-    return SKUA_EEXIST;
+    if (poll_set_change(table->set, p->fd, events, events, p->handle) != SKUA_ENOENT) return false;
+    poll_end(table, p);
+    return true;
 }
 
 skua_status skua_poll_start(skua_worker *w, int fd, unsigned events, skua_poll_fn *fn, void *user,
@@ -188,8 +184,8 @@ skua_status skua_poll_start(skua_worker *w, int fd, unsigned events, skua_poll_f
     if (fd < 0) return SKUA_EINVAL;
     skua_status status = w->polls ? SKUA_OK : polls_make(w);
     if (status) return status;
-    const poll_entry *same = poll_with(w->polls, fd);
-    if (same) return poll_refused(w->polls, same, __func__);
+    poll_entry *same = poll_with(w->polls, fd);
+    if (same && !poll_is_forgotten(w->polls, same)) return SKUA_EEXIST;
     if (w->polls->count == POLLS_MAX) return SKUA_ELIMIT;
     registry_slot *slot;
     status = registry_take(&poll_registry, &w->polls->free, &slot);
@@ -213,7 +209,10 @@ skua_status skua_poll_change(skua_poll handle, unsigned events)
     home_expect(p->worker, __func__);
     skua_status status = poll_set_change(p->worker->polls->set, p->fd, p->events & POLL_ASKED,
                                          events & POLL_ASKED, p->handle);
-    CONTRACT(status != SKUA_ENOENT, poll_closed_early);
+    if (status == SKUA_ENOENT) { // its descriptor was closed
+        poll_end(p->worker->polls, p);
+        return SKUA_ECLOSED;
+    }
     if (!status) p->events = events;
     return status;
 }
@@ -224,8 +223,7 @@ bool skua_poll_stop(skua_poll handle)
     if (!p) return false;
     home_expect(p->worker, __func__);
     struct poll_table *table = p->worker->polls;
-    CONTRACT(poll_set_remove(table->set, p->fd, p->events & POLL_ASKED) == SKUA_OK,
-             poll_closed_early);
+    (void)poll_set_remove(table->set, p->fd, p->events & POLL_ASKED); // it may be closed
     poll_end(table, p);
     return true;
 }

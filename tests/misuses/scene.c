@@ -102,11 +102,6 @@ static void scene_abandon(scene *s)
     skua_on_end(s->request, scene_ended, s);
 }
 
-void polled_replaced(const scene *s)
-{
-    (void)dup2(s->pipe[1], s->pipe[0]);
-}
-
 static void scene_poll(scene *s)
 {
     (void)!pipe(s->pipe);

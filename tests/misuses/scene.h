@@ -78,9 +78,6 @@ bool scene_play(const misuse *row, const char *folder);
 // Whether a server can be made by config.
 bool server_is_made(const skua_config *config);
 
-// Gives the number of the descriptor that has a poll to another one.
-void polled_replaced(const scene *s);
-
 // Functions that rows pass where one must be given.
 void nothing(void *user);
 void nothing_handled(skua_request *request, void *user);

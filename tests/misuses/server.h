@@ -143,20 +143,14 @@ STOPS(skua_poll_start, on_another_thread, ELSEWHERE, OTHER_THAN_WORKER,
 STOPS(skua_poll_start, no_such_event, HANDLER, POLL_EVENTS,
       s->status = skua_poll_start(s->worker, s->pipe[1], SKUA_POLL_ERROR, nothing_polled, NULL,
                                   NULL))
-STOPS(skua_poll_start, closed_and_opened, HANDLER, POLL_CLOSED, polled_replaced(s);
-      s->status = skua_poll_start(s->worker, s->pipe[0], 0, nothing_polled, NULL, NULL))
 GIVES(skua_poll_start, no_descriptor, HANDLER,
       skua_poll_start(s->worker, -1, 0, nothing_polled, NULL, NULL) == SKUA_EINVAL)
 STOPS(skua_poll_change, on_another_thread, ELSEWHERE, OTHER_THAN_WORKER,
       s->status = skua_poll_change(s->poll, 0))
 STOPS(skua_poll_change, no_such_event, HANDLER, POLL_EVENTS,
       s->status = skua_poll_change(s->poll, 16))
-STOPS(skua_poll_change, closed, HANDLER, POLL_CLOSED, (void)close(s->pipe[0]);
-      s->status = skua_poll_change(s->poll, SKUA_POLL_READABLE))
 GIVES(skua_poll_change, none, ELSEWHERE, skua_poll_change((skua_poll){ 0 }, 0) == SKUA_ECLOSED)
 STOPS(skua_poll_stop, on_another_thread, ELSEWHERE, OTHER_THAN_WORKER,
-      (void)skua_poll_stop(s->poll))
-STOPS(skua_poll_stop, closed, HANDLER, POLL_CLOSED, (void)close(s->pipe[0]);
       (void)skua_poll_stop(s->poll))
 GIVES(skua_poll_stop, none, ELSEWHERE, !skua_poll_stop((skua_poll){ 0 }))
 STOPS(skua_offload, no_worker, HANDLER, NO(worker),

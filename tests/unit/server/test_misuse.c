@@ -37,8 +37,6 @@ enum { TOLD_OCTETS = 4096, PATIENCE_S = 60 };
     "is gone"
 #define POLL_EVENTS                                                                                \
     "events must be made of SKUA_POLL_READABLE, SKUA_POLL_WRITABLE and SKUA_POLL_ONCE"
-#define POLL_CLOSED                                                                                \
-    "the descriptor was closed before its poll was stopped; call skua_poll_stop first"
 #define OTHER_THAN_REQUEST "called on another thread than the request's worker; use skua_resume"
 #define IS_GONE                                                                                    \
     "the request is gone; keep it by skua_request_hold, or find it again by skua_ticket_take and " \

@@ -235,6 +235,31 @@ static void what_cannot_be_waited_for(void **state)
     bench_close(&b);
 }
 
+// A descriptor that was closed before its poll was stopped, and whose number is another's now.
+static void one_that_was_closed_gives_way(void **state)
+{
+    (void)state;
+    bench b;
+    bench_open(&b);
+    bench_start(&b, SKUA_POLL_READABLE);
+    skua_poll old = b.poll;
+    (void)close(b.near);
+    assert_int_equal(skua_poll_change(old, SKUA_POLL_WRITABLE), SKUA_ECLOSED);
+    assert_false(skua_poll_stop(old));
+    b.near = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    bench_start(&b, SKUA_POLL_READABLE);
+    old = b.poll;
+    assert_int_equal(dup2(b.far, b.near), b.near); // closed, and opened again
+    bench_start(&b, SKUA_POLL_WRITABLE);
+    assert_false(skua_poll_stop(old));
+    turn_until(&b, 1);
+    (void)close(b.near);
+    assert_true(skua_poll_stop(b.poll));
+    assert_int_equal(calls_in_turns(&b, 3), 0);
+    b.near = dup(b.far);
+    bench_close(&b);
+}
+
 static void stop_victim(skua_worker *worker, int fd, unsigned events, void *user)
 {
     bench *b = user;
@@ -492,6 +517,7 @@ int main(void)
         cmocka_unit_test(the_other_end_closes),
         cmocka_unit_test(an_error_is_told_as_what_was_asked),
         cmocka_unit_test(what_cannot_be_waited_for),
+        cmocka_unit_test(one_that_was_closed_gives_way),
         cmocka_unit_test(one_that_was_stopped_in_this_turn_is_not_told_of),
         cmocka_unit_test(an_old_handle_is_no_other_poll),
         cmocka_unit_test(memory_runs_out),
