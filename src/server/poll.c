@@ -93,6 +93,8 @@ static poll_entry *poll_find(skua_poll handle)
 
 // ---- Events ----
 
+static void polls_ready(io_op *op, int64_t result);
+
 static unsigned poll_told(const poll_entry *p, unsigned ready)
 {
     unsigned asked = p->events & POLL_ASKED;
@@ -118,6 +120,56 @@ static void poll_tell(skua_worker *w, const poll_set_event *event)
     fn(w, fd, told, user); // which may stop it: nothing of it is looked at afterwards
 }
 
+static void polls_watch(skua_worker *w)
+{
+    struct poll_table *table = w->polls;
+    table->ready =
+        (io_op){ .code = IO_POLL, .kept = true, .fd = table->set, .done = polls_ready, .user = w };
+    io_submit(&w->loop, &table->ready);
+}
+
+// Fills an empty set with the descriptors of the table. A poll whose descriptor was closed ends.
+static bool polls_move(struct poll_table *table, int set)
+{
+    for (unsigned i = 0; i < POLL_BUCKETS; i++) {
+        for (poll_entry *p = table->buckets[i], *next; p; p = next) {
+            next = p->next;
+            skua_status status = poll_set_add(set, p->fd, p->events & POLL_ASKED, p->handle);
+            if (status == SKUA_EINVAL) poll_end(table, p);
+            else if (status) return false;
+        }
+    }
+    return true;
+}
+
+// A descriptor that was closed before its poll was stopped stays in an epoll instance while there is
+// a duplicate of it, in a child process too, and nobody can name it any more. So that it keeps no
+// worker busy, a new set takes the place of the old one. Without memory the next turn tries again.
+static void polls_renew(skua_worker *w)
+{
+    struct poll_table *table = w->polls;
+    int fresh;
+    if (poll_set_open(&fresh)) return;
+    if (!polls_move(table, fresh)) {
+        (void)close(fresh);
+        return;
+    }
+    io_cancel(&w->loop, &table->ready);
+    (void)close(table->set);
+    table->set = fresh;
+    polls_watch(w);
+}
+
+// Whether the set tells of a poll that is over: one that is stopped leaves the set, unless its
+// descriptor was closed before.
+static bool polls_tell_of_ended(const poll_set_event *events, int n)
+{
+    for (int i = 0; i < n; i++) {
+        if (!poll_find((skua_poll){ events[i].key })) return true;
+    }
+    return false;
+}
+
 // After a failure the next poll that starts asks again.
 static void polls_ready(io_op *op, int64_t result)
 {
@@ -128,6 +180,7 @@ static void polls_ready(io_op *op, int64_t result)
         return;
     }
     int n = poll_set_take(w->polls->set, events, POLL_SET_TAKEN_MAX);
+    if (polls_tell_of_ended(events, n)) polls_renew(w);
     for (int i = 0; i < n; i++)
         poll_tell(w, &events[i]);
 }
@@ -143,8 +196,6 @@ static skua_status polls_make(skua_worker *w)
         memory_free(table);
         return status;
     }
-    table->ready =
-        (io_op){ .code = IO_POLL, .kept = true, .fd = table->set, .done = polls_ready, .user = w };
     w->polls = table;
     return SKUA_OK;
 }
@@ -161,7 +212,7 @@ static skua_status poll_begin(skua_worker *w, poll_entry *p)
         return status;
     }
     poll_insert(table, p);
-    if (!table->ready.active) io_submit(&w->loop, &table->ready);
+    if (!table->ready.active) polls_watch(w);
     return SKUA_OK;
 }
 

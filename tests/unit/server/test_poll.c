@@ -10,6 +10,7 @@
 #include "support/socket.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -257,6 +258,31 @@ static void one_that_was_closed_gives_way(void **state)
     assert_true(skua_poll_stop(b.poll));
     assert_int_equal(calls_in_turns(&b, 3), 0);
     b.near = dup(b.far);
+    bench_close(&b);
+}
+
+// The kernel goes on telling of a descriptor that was closed, as long as it has a duplicate. It may
+// not keep the worker busy, nor hide another poll.
+static void one_that_was_closed_with_a_duplicate_is_left_behind(void **state)
+{
+    (void)state;
+    bench b, other;
+    bench_open(&b);
+    other = b;
+    other.near = b.far;
+    bench_start(&other, SKUA_POLL_READABLE);
+    bench_start(&b, SKUA_POLL_READABLE);
+    int same = dup(b.near);
+    send_one(&b);
+    turn_until(&b, 1);
+    (void)close(b.near);
+    assert_true(skua_poll_stop(b.poll));
+    assert_int_equal(calls_in_turns(&b, 5), 0);
+    struct pollfd quiet = { .fd = skua_fd(b.server), .events = POLLIN };
+    assert_int_equal(poll(&quiet, 1, 0), 0);
+    assert_int_equal(write(same, "y", 1), 1);
+    turn_until(&other, 1);
+    b.near = same;
     bench_close(&b);
 }
 
@@ -518,6 +544,7 @@ int main(void)
         cmocka_unit_test(an_error_is_told_as_what_was_asked),
         cmocka_unit_test(what_cannot_be_waited_for),
         cmocka_unit_test(one_that_was_closed_gives_way),
+        cmocka_unit_test(one_that_was_closed_with_a_duplicate_is_left_behind),
         cmocka_unit_test(one_that_was_stopped_in_this_turn_is_not_told_of),
         cmocka_unit_test(an_old_handle_is_no_other_poll),
         cmocka_unit_test(memory_runs_out),
