@@ -10,15 +10,9 @@
 
 static sqlite3 *db; // in serialised mode: any thread may use it
 
-static void give(skua_reply *reply, int status, const char *text, size_t len)
+static void add_note(skua_request *request, void *user)
 {
-    if (skua_reply_give(reply, status, "text/plain; charset=utf-8", (skua_slice){ text, len }))
-        (void)fputs("sqlite: no memory for a reply\n", stderr);
-}
-
-static void add_note(const skua_request *request, skua_slice content, skua_reply *reply, void *user)
-{
-    (void)request;
+    skua_slice content = skua_request_content(request);
     (void)user;
     sqlite3_stmt *insert = NULL;
     char text[32];
@@ -28,16 +22,15 @@ static void add_note(const skua_request *request, skua_slice content, skua_reply
                           SQLITE_STATIC) == SQLITE_OK &&
         sqlite3_step(insert) == SQLITE_ROW) {
         int len = snprintf(text, sizeof text, "%lld\n", (long long)sqlite3_column_int64(insert, 0));
-        give(reply, 201, text, (size_t)len);
+        skua_respond(request, 201, "text/plain", (skua_slice){ text, (size_t)len });
     } else {
-        give(reply, 500, "the database failed\n", 20);
+        skua_refuse(request, 500, SKUA_SLICE("The database failed."));
     }
     (void)sqlite3_finalize(insert);
 }
 
-static void get_note(const skua_request *request, skua_slice content, skua_reply *reply, void *user)
+static void get_note(skua_request *request, void *user)
 {
-    (void)content;
     (void)user;
     sqlite3_stmt *select = NULL;
     skua_slice id = skua_request_param(request, "id");
@@ -46,10 +39,11 @@ static void get_note(const skua_request *request, skua_slice content, skua_reply
         found = sqlite3_bind_text(select, 1, id.ptr, (int)id.len, SQLITE_STATIC);
     if (found == SQLITE_OK) found = sqlite3_step(select);
     if (found == SQLITE_ROW) {
-        give(reply, 200, (const char *)sqlite3_column_text(select, 0),
-             (size_t)sqlite3_column_bytes(select, 0));
+        skua_slice text = { (const char *)sqlite3_column_text(select, 0),
+                            (size_t)sqlite3_column_bytes(select, 0) };
+        skua_respond(request, 200, "text/plain; charset=utf-8", text);
     } else {
-        give(reply, found == SQLITE_DONE ? 404 : 500, "no such note\n", 13);
+        skua_respond_error(request, found == SQLITE_DONE ? 404 : 500);
     }
     (void)sqlite3_finalize(select);
 }

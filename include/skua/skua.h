@@ -20,7 +20,8 @@
 // Words are those of RFC 9110 and RFC 9112. Lengths of wire data are octets. Times are nanoseconds.
 //
 // Threads: a server has workers; a request belongs to one of them, and its functions are called on
-// that worker only, from handlers and callbacks. Functions that may be called elsewhere say so.
+// that worker only, from handlers and callbacks. Functions that may be called elsewhere say so. A
+// blocking handler (skua_route_blocking) runs on a thread of a pool.
 //
 // Lifetimes: slices read from a request live until its on_end callback has returned.
 //
@@ -689,7 +690,13 @@ SKUA_API size_t skua_request_peer(const skua_request *request, char *text, size_
 // skua_config.half_close is set, a request that waits for something is then ended.
 SKUA_API bool skua_request_peer_is_done(const skua_request *request);
 
-// Memory of the request, aligned for anything, freed after on_end; NULL when memory ran out.
+// Whether nobody waits for the response any more: the client has left (see skua_config.half_close),
+// the connection has died, or handler_timeout_ns has passed. A long blocking handler may look at it and
+// give up.  Thread: worker, pool.
+SKUA_API bool skua_request_is_gone(const skua_request *request);
+
+// Memory of the request, aligned for anything, freed after on_end, or, in a blocking handler, when
+// that has returned; NULL when memory ran out.  Thread: worker, pool.
 SKUA_API void *skua_request_alloc(skua_request *request, size_t octets);
 
 // Keeps a request's memory, and so every slice of it, after on_end and until as many calls of
@@ -775,6 +782,10 @@ typedef void skua_collected_fn(skua_request *request, skua_status status, skua_s
 // Errors: SKUA_ESTATE already reading, or answered.
 SKUA_API SKUA_NODISCARD skua_status skua_content_collect(skua_request *request, uint64_t octets_max,
                                                          skua_collected_fn *fn, void *user);
+
+// The content, once skua_content_collect has all of it; in a blocking handler, the whole content.
+// Empty before that.  Lifetime: until on_end has returned.  Thread: worker, pool.
+SKUA_API skua_slice skua_request_content(const skua_request *request);
 
 // Bounds the content, whoever reads it and however: once more has come than octets_max, or at once
 // when the stated length is more, 413 is answered (the connection ends if a response has begun), and
@@ -915,7 +926,8 @@ SKUA_API SKUA_NODISCARD skua_status skua_use(skua_server *server, const char *pr
 SKUA_API void skua_next(skua_request *request);
 
 // Keeps an object with the request under a key, for those that come later: the address of something
-// of the caller's, so that no two clash. The same key again replaces it.
+// of the caller's, so that no two clash. The same key again replaces it. A blocking handler has the
+// objects that were there when it was called; those it sets are for itself.
 // Errors: SKUA_ENOMEM.
 SKUA_API SKUA_NODISCARD skua_status skua_request_set(skua_request *request, const void *key,
                                                      void *object);
@@ -1480,46 +1492,26 @@ SKUA_API SKUA_NODISCARD skua_status skua_post(skua_server *server, unsigned inde
                                               void (*fn)(skua_worker *worker, void *user),
                                               void *user);
 
-// The response that a blocking handler gives. It is sent from the worker when the handler has
-// returned.
-typedef struct skua_reply skua_reply;
-
-// Answers a request on a thread of the server's pool, where it may wait. request, content and what
-// is read of them live until it returns, whatever becomes of the peer; it may call the functions
-// that take a const skua_request, and skua_reply_… ; of the connection they tell what was known
-// when the handler was called. Not the functions about the response, nor those that lead to the
-// worker's own things (its connection, objects set by middleware).
-// content: the whole of it.
-typedef void skua_blocking_handler(const skua_request *request, skua_slice content,
-                                   skua_reply *reply, void *user);
-
-// Sends requests that match pattern to a blocking handler; otherwise like skua_route. The content
-// is collected first, at most skua_config.content_octets_max of it [413]. Up to blocking_threads
-// handlers run at a time and blocking_queue_max wait [503]. A handler that gives no response: 500 and
-// a line in the log.
+// Sends requests that match pattern to a handler that may wait; otherwise like skua_route. The content
+// is collected first, at most skua_config.content_octets_max of it [413], and the handler is called on
+// a thread of the server's pool. Up to blocking_threads handlers run at a time and blocking_queue_max
+// wait [503].
+// The handler responds as any other does; a response is sent when it has returned, and content that it
+// writes (skua_respond_stream, skua_events_open) at once. skua_write waits there while more than 65536
+// octets have not been taken, so it never fails with SKUA_ELIMIT, and takes drained NULL. A handler
+// that gives no response: 500 and a line in the log.
+// Until it returns, the request and all that is read of it stay, whatever becomes of the peer, and
+// on_end waits. Functions may be called there that say so in their Thread, or that read the request or
+// respond; of the connection they tell what was known when the handler was called. Those for the
+// worker alone stop the process: what leads to its own things (connection, files, prepared
+// responses, tickets, holds), reads content piece by piece, or responds by skua_respond_pull,
+// skua_upgrade and skua_inform.
 // A request that is gone before a thread was free for it is not handled. skua_stop does not end a
-// handler: past its deadline it logs how many still run, and skua_wait and skua_server_free wait
-// for them.
+// handler: past its deadline it logs how many still run, and skua_wait and skua_server_free wait for
+// them.
 // Errors: those of skua_route.
 SKUA_API SKUA_NODISCARD skua_status skua_route_blocking(skua_server *server, const char *pattern,
-                                                        skua_blocking_handler *handler, void *user);
-
-// Adds a field to the response, before it is given; see skua_field_add.
-// Errors: SKUA_EINVAL, SKUA_ESTATE, SKUA_ENOMEM, SKUA_ELIMIT.  Thread: the handler's.
-SKUA_API SKUA_NODISCARD skua_status skua_reply_field(skua_reply *reply, const char *name,
-                                                     skua_slice value);
-
-// Gives the response, once. type: NULL for no Content-Type; type and content are copied.
-// Errors: SKUA_EINVAL status or type; SKUA_ESTATE given already; SKUA_ENOMEM; SKUA_ELIMIT the type
-// is too long.
-// Nothing is given then.  Thread: the handler's.
-SKUA_API SKUA_NODISCARD skua_status skua_reply_give(skua_reply *reply, int status, const char *type,
-                                                    skua_slice content);
-
-// Whether nobody waits for the response any more: the client has left (see skua_config.half_close),
-// the connection has died, or handler_timeout_ns has passed. A long handler may look at it and give
-// up.  Thread: the handler's.
-SKUA_API bool skua_reply_peer_is_gone(const skua_reply *reply);
+                                                        skua_handler *handler, void *user);
 
 // ---- Connections ------------------------------------------------------------------------------
 

@@ -1,29 +1,27 @@
 // SPDX-License-Identifier: MIT
 //
-// Blocking routes: the content is collected, the reply goes to the pool with the request pinned
-// beneath it, and comes home as a letter.
+// Blocking routes: the content is collected, and a thread of the pool calls the handler with the
+// request pinned beneath it. What it says of its response is carried out here, on the worker: a whole
+// response when the handler has returned, and content that it writes as it comes.
 
 #include "exchange/blocking.h"
 
 #include "base/assert.h"
-#include "base/contract.h"
 #include "base/memory.h"
+#include "exchange/call.h"
 #include "exchange/carrier.h"
-#include "exchange/request.h"
+#include "exchange/complaint.h"
 #include "exchange/error.h"
-#include "exchange/fields.h"
-#include "exchange/respond.h"
+#include "exchange/objects.h"
+#include "exchange/request.h"
+#include "exchange/request_end.h"
 #include "exchange/worker.h"
-#include "thread/thread_pool.h"
-
-#include <stdatomic.h>
-#include <stdio.h>
 
 typedef struct blocking_route blocking_route;
 
 struct blocking_route {
     blocking_route *next;
-    skua_blocking_handler *handler;
+    skua_handler *handler;
     void *user;
 };
 
@@ -32,279 +30,317 @@ struct blocking {
     blocking_route *routes;
 };
 
-typedef struct reply_field reply_field;
+// ---- What was known when the handler was called ----
 
-struct reply_field {
-    reply_field *next;
-    const char *name;
-    slice value;
-};
-
-struct skua_reply {
-    task task; // first
-    mail letter;
-    skua_request *request;
-    const blocking_route *entry;
-    slice content; // of the request
-    io_address peer;
-    bool peer_was_done;
-    bool is_secure;
-    skua_tls_info tls; // if is_secure; what it points to lies in memory
-    struct {
-        atomic_bool gone;
-    } shared;
-
-    // The handler's until it returns.
-    block_store blocks;
-    arena memory;
-    request_decoding decoding;
-    reply_field *fields, **fields_tail;
-    size_t fields_octets;
-    int status; // 0: not given
-    const char *type;
-    char *octets;
-    size_t octets_len;
-};
-
-// The reply whose handler runs on this thread.
-static _Thread_local const skua_reply *reply_here;
-
-// ---- What the handler says ----
-
-// A reply is not looked at before it is known to be the one that is here: it may be gone.
-static void reply_expect(const skua_reply *reply, const char *function)
+const io_address *blocking_peer(const blocking_call *call)
 {
-    if (!reply) contract_broken(function, "reply must not be NULL");
-    if (reply != reply_here)
-        contract_broken(function, "called outside of the blocking handler that the reply was given "
-                                  "to, or on another thread; to answer later, use a ticket");
+    return &call->peer;
 }
 
-skua_status skua_reply_field(skua_reply *reply, const char *name, slice value)
+bool blocking_tls(const blocking_call *call, skua_tls_info *info)
 {
-    reply_expect(reply, __func__);
-    CONTRACT_GIVEN(name);
-    CONTRACT_SLICE(value);
-    if (reply->status) return SKUA_ESTATE;
-    slice key = slice_of(name);
-    if (!fields_take(key, value)) return SKUA_EINVAL;
-    size_t octets = key.len + value.len + 4;
-    if (octets > FIELDS_OCTETS_MAX - reply->fields_octets) return SKUA_ELIMIT;
-    reply_field *field = arena_alloc(&reply->memory, sizeof *field);
-    slice name_copy = arena_copy(&reply->memory, key);
-    slice value_copy = arena_copy(&reply->memory, value);
-    if (!field || !name_copy.ptr || !value_copy.ptr) return SKUA_ENOMEM;
-    *field = (reply_field){ .name = name_copy.ptr, .value = value_copy };
-    *reply->fields_tail = field;
-    reply->fields_tail = &field->next;
-    reply->fields_octets += octets;
-    return SKUA_OK;
+    if (call->is_secure) *info = call->tls;
+    return call->is_secure;
 }
 
-static skua_status reply_copy_content(skua_reply *reply, slice content)
+bool blocking_peer_was_done(const blocking_call *call)
 {
-    char *copy = counted_alloc(NULL, content.len ? content.len : 1);
-    if (!copy) return SKUA_ENOMEM;
-    if (content.len) memcpy(copy, content.ptr, content.len);
-    reply->octets = copy;
-    reply->octets_len = content.len;
-    return SKUA_OK;
+    return call->peer_was_done;
 }
 
-skua_status skua_reply_give(skua_reply *reply, int status, const char *type, slice content)
-{
-    reply_expect(reply, __func__);
-    CONTRACT_SLICE(content);
-    if (reply->status) return SKUA_ESTATE;
-    slice media = type ? slice_of(type) : (slice){ 0 };
-    skua_status checked = respond_check_type(status, media);
-    if (checked) return checked;
-    slice type_copy = type ? arena_copy(&reply->memory, media) : (slice){ 0 };
-    if (type && !type_copy.ptr) return SKUA_ENOMEM;
-    skua_status copied = reply_copy_content(reply, content);
-    if (copied) return copied;
-    reply->type = type_copy.ptr;
-    reply->status = status;
-    return SKUA_OK;
-}
+// ---- The end of a call ----
 
-static bool reply_is_for_nobody(const skua_reply *reply)
+static void call_free(blocking_call *call)
 {
-    return atomic_load_explicit(&reply->shared.gone, memory_order_relaxed);
-}
-
-bool skua_reply_peer_is_gone(const skua_reply *reply)
-{
-    reply_expect(reply, __func__);
-    return reply_is_for_nobody(reply);
-}
-
-// ---- Back on the worker ----
-
-static void reply_free(skua_reply *reply)
-{
-    arena_reset(&reply->memory);
-    block_store_deinit(&reply->blocks);
-    counted_free(reply->octets);
-    memory_free(reply);
-}
-
-static int reply_text_len(slice text)
-{
-    return text.len < 100 ? (int)text.len : 100;
-}
-
-static void reply_complain(const skua_request *r)
-{
-    char text[256];
-    int len =
-        snprintf(text, sizeof text, "a blocking handler gave no answer to %.*s %.*s",
-                 reply_text_len(r->method), r->method.ptr, reply_text_len(r->path), r->path.ptr);
-    worker_log(r->worker, slice_make(text, (size_t)len));
-}
-
-static void reply_send(skua_reply *reply, skua_request *r)
-{
-    for (const reply_field *field = reply->fields; field; field = field->next)
-        skua_field_add(r, field->name, field->value);
-    char *octets = reply->octets;
-    reply->octets = NULL;
-    counted_adopt(&r->worker->memory, octets);
-    skua_respond_borrowed(r, reply->status, reply->type, slice_make(octets, reply->octets_len),
-                          counted_free, octets);
-}
-
-static void reply_respond(skua_reply *reply, skua_request *r)
-{
-    if (r->responding != RESPONSE_NONE) return; // by handler_timeout_ns
-    if (reply->status) {
-        reply_send(reply, r);
-        return;
-    }
-    reply_complain(r);
-    error_respond(r, 500, false);
+    call_stream *stream = &call->stream;
+    pthread_cond_destroy(&stream->moved);
+    pthread_mutex_destroy(&stream->lock);
+    counted_free(stream->waiting);
+    counted_free(stream->taken);
+    arena_reset(&call->memory);
+    block_store_deinit(&call->blocks);
+    counted_free(call->octets);
+    memory_free(call);
 }
 
 // The request is the worker's alone again.
-static void reply_take_back(skua_reply *reply, skua_worker *w)
+static void call_end(blocking_call *call)
 {
-    SKUA_ASSERT(w->blocked_requests > 0);
-    w->blocked_requests--;
-    reply->request->reply = NULL;
+    skua_request *r = call->request;
+    r->call = NULL;
+    call_free(call);
+    skua_request_drop(r);
 }
 
-static void reply_deliver(mail *letter, void *reader)
+// A handler that waits for room is let go, too.
+void blocking_let_go(blocking_call *call)
+{
+    pthread_mutex_lock(&call->stream.lock);
+    atomic_store_explicit(&call->shared.gone, true, memory_order_relaxed);
+    pthread_cond_broadcast(&call->stream.moved);
+    pthread_mutex_unlock(&call->stream.lock);
+    if (call->returned) call_end(call);
+}
+
+bool blocking_end_later(blocking_call *call, skua_end how)
+{
+    if (call->returned) return false;
+    call->ended = true;
+    call->how = how;
+    return true;
+}
+
+// ---- Carrying out what a handler says ----
+
+static void call_put_fields(const blocking_call *call, skua_request *r)
+{
+    for (const call_field *field = call->fields.first; field; field = field->next)
+        skua_field_add(r, field->name, field->value);
+    if (call->closes) skua_request_close(r);
+}
+
+// The octets that the handler has written since, if any: the buffers change places.
+static bool call_take(blocking_call *call)
+{
+    call_stream *stream = &call->stream;
+    pthread_mutex_lock(&stream->lock);
+    char *emptied = stream->taken;
+    size_t room = stream->taken_room;
+    stream->taken = stream->waiting;
+    stream->taken_room = stream->waiting_room;
+    stream->taken_len = stream->waiting_len;
+    stream->taken_at = 0;
+    stream->waiting = emptied;
+    stream->waiting_room = room;
+    stream->waiting_len = 0;
+    pthread_cond_broadcast(&stream->moved);
+    pthread_mutex_unlock(&stream->lock);
+    return stream->taken_len > 0;
+}
+
+static bool call_has_finished(blocking_call *call)
+{
+    pthread_mutex_lock(&call->stream.lock);
+    bool finished = call->stream.finished && call->stream.waiting_len == 0;
+    pthread_mutex_unlock(&call->stream.lock);
+    return finished;
+}
+
+// The handler has returned without skua_finish, or a trailer is lost: the content must not look whole.
+static void call_cut_off(blocking_call *call, skua_request *r)
+{
+    complain(r, call->complaint
+                    ? call->complaint
+                    : "a blocking handler has returned without skua_finish; the response is "
+                      "cut off");
+    skua_request_abort(r);
+}
+
+static void call_finish_stream(blocking_call *call, skua_request *r)
+{
+    call->stream.over = true;
+    for (const call_field *field = call->trailers.first; field; field = field->next)
+        skua_trailer_add(r, field->name, field->value);
+    skua_finish(r);
+}
+
+// Writes what there is room for. What is left waits for the connection, which calls call_drained.
+static void call_write_on(blocking_call *call, skua_request *r)
+{
+    call_stream *stream = &call->stream;
+    while (stream->taken_at < stream->taken_len || call_take(call)) {
+        size_t n = stream->taken_len - stream->taken_at;
+        uint64_t room = skua_write_room(r);
+        if (n > room)
+            n = room ? (size_t)room : 1; // to be refused, and told when there is room again
+        slice octets = slice_make(stream->taken + stream->taken_at, n);
+        skua_status written = skua_write(r, octets);
+        if (written && written != SKUA_ELIMIT) skua_request_abort(r); // no memory
+        if (written) return;
+        stream->taken_at += n;
+    }
+    if (call_has_finished(call) && !call->spoiled) call_finish_stream(call, r);
+    else if (call->returned) call_cut_off(call, r);
+}
+
+static void call_drained(skua_request *r, void *user)
+{
+    (void)user;
+    blocking_call *call = r->call;
+    if (!call || call->stream.over) return;
+    call_write_on(call, r);
+    if (call->returned && request_is_answered(r)) call_end(call);
+}
+
+static void call_begin_stream(blocking_call *call, skua_request *r)
+{
+    call->stream.begun = true;
+    call_put_fields(call, r);
+    if (call->taken.sends_events) skua_events_open(r, call_drained, NULL);
+    else skua_respond_stream(r, call->status, call->type, call->length, call_drained, NULL);
+}
+
+// The handler does not know yet that what it writes goes nowhere.
+static void call_refuse_stream(blocking_call *call)
+{
+    call->stream.over = true;
+    blocking_let_go(call);
+}
+
+static void call_send(blocking_call *call)
+{
+    skua_request *r = call->request;
+    if (r->life != LIFE_GOES_ON || call->stream.over) return;
+    if (!call->stream.begun && r->responding == RESPONSE_NONE) call_begin_stream(call, r);
+    if (r->responding == RESPONSE_PUSHED) call_write_on(call, r);
+    else if (!call->returned) call_refuse_stream(call);
+}
+
+static void call_stream_told(mail *letter, void *reader)
+{
+    (void)reader;
+    blocking_call *call =
+        (blocking_call *)(void *)((char *)letter - offsetof(blocking_call, stream.letter));
+    pthread_mutex_lock(&call->stream.lock);
+    call->stream.told = false;
+    pthread_mutex_unlock(&call->stream.lock);
+    call_send(call);
+}
+
+// The content is lent to the response, which frees it.
+static void call_send_whole(blocking_call *call, skua_request *r)
+{
+    call_put_fields(call, r);
+    char *octets = call->octets;
+    call->octets = NULL;
+    counted_adopt(&r->worker->memory, octets);
+    skua_respond_borrowed(r, call->status, call->type, slice_make(octets, call->octets_len),
+                          counted_free, octets);
+}
+
+static void call_respond_now(blocking_call *call, skua_request *r)
+{
+    bool other = r->responding != RESPONSE_NONE && !call->stream.begun; // by handler_timeout_ns
+    if (other || r->life != LIFE_GOES_ON) return;
+    if (call->complaint) complain(r, call->complaint);
+    if (call->aborts) {
+        skua_request_abort(r);
+        return;
+    }
+    switch (call->saying) {
+    case CALL_SILENT: complain(r, "a blocking handler gave no response"); break;
+    case CALL_FAILED: break;
+    case CALL_GIVEN: call_send_whole(call, r); return;
+    case CALL_STREAMS:
+    case CALL_FINISHED: call_send(call); return;
+    }
+    error_respond(r, 500, false);
+}
+
+// Whether the handler's content still waits for room.
+static bool call_goes_on(const blocking_call *call, const skua_request *r)
+{
+    return call->stream.begun && !call->stream.over && r->life == LIFE_GOES_ON &&
+           !request_is_answered(r);
+}
+
+static void call_returned(mail *letter, void *reader)
 {
     skua_worker *w = reader;
-    skua_reply *reply = (skua_reply *)(void *)((char *)letter - offsetof(skua_reply, letter));
-    skua_request *r = reply->request;
-    reply_take_back(reply, w);
-    if (r->life == LIFE_GOES_ON) reply_respond(reply, r);
-    skua_request_drop(r);
-    reply_free(reply);
-}
-
-void blocking_let_go(skua_reply *reply)
-{
-    atomic_store_explicit(&reply->shared.gone, true, memory_order_relaxed);
-}
-
-const io_address *blocking_peer(const skua_reply *reply)
-{
-    return &reply->peer;
-}
-
-bool blocking_tls(const skua_reply *reply, skua_tls_info *info)
-{
-    if (reply->is_secure) *info = reply->tls;
-    return reply->is_secure;
-}
-
-bool blocking_peer_was_done(const skua_reply *reply)
-{
-    return reply->peer_was_done;
+    blocking_call *call =
+        (blocking_call *)(void *)((char *)letter - offsetof(blocking_call, letter));
+    skua_request *r = call->request;
+    SKUA_ASSERT(w->blocked_requests > 0);
+    w->blocked_requests--;
+    call->returned = true;
+    if (call->ended) request_tell_end(r, call->how);
+    else call_respond_now(call, r);
+    if (r->call == call && !call_goes_on(call, r)) call_end(call);
 }
 
 // ---- The way there ----
 
-static void reply_run(task *self)
+static void call_run(task *self)
 {
-    skua_reply *reply = (skua_reply *)(void *)self;
-    skua_worker *home = reply->request->worker;
-    if (!reply_is_for_nobody(reply)) {
-        reply_here = reply;
-        request_visit(reply->request, &reply->decoding);
-        reply->entry->handler(reply->request, reply->content, reply, reply->entry->user);
-        request_visit(NULL, NULL);
-        reply_here = NULL;
+    blocking_call *call = (blocking_call *)(void *)self;
+    skua_worker *home = call->request->worker;
+    if (!call_is_gone(call)) {
+        if (call->is_inline) call_enter_inline(call);
+        else recorder_visit(call->request, &call->taken);
+        call->handler(call->request, call->user);
+        if (call->is_inline) call_leave_inline(call);
+        else recorder_visit(NULL, NULL);
     }
-    worker_post(home, &reply->letter);
+    worker_post(home, &call->letter);
 }
 
 // The connection may be gone while the handler runs.
-static bool reply_copy_tls(skua_reply *reply, const skua_request *r)
+static bool call_copy_tls(blocking_call *call, const skua_request *r)
 {
-    skua_tls_info *info = &reply->tls;
-    reply->is_secure = skua_request_tls(r, info);
-    if (!reply->is_secure) return true;
+    skua_tls_info *info = &call->tls;
+    call->is_secure = skua_request_tls(r, info);
+    if (!call->is_secure) return true;
     slice name = info->server_name, client = info->client, protocol = info->protocol;
     slice print = { 0 };
     if (info->client_fingerprint)
         print = slice_make((const char *)info->client_fingerprint, SKUA_TLS_FINGERPRINT_OCTETS);
-    info->server_name = arena_copy(&reply->memory, name);
-    info->client = arena_copy(&reply->memory, client);
-    info->protocol = arena_copy(&reply->memory, protocol);
-    print = arena_copy(&reply->memory, print);
+    info->server_name = arena_copy(&call->memory, name);
+    info->client = arena_copy(&call->memory, client);
+    info->protocol = arena_copy(&call->memory, protocol);
+    print = arena_copy(&call->memory, print);
     info->client_fingerprint = print.len ? (const unsigned char *)print.ptr : NULL;
     return info->server_name.len == name.len && info->client.len == client.len &&
            info->protocol.len == protocol.len;
 }
 
-static void reply_free(skua_reply *reply);
-
-static skua_reply *reply_new(skua_request *r, const blocking_route *entry, slice content)
+static blocking_call *call_new(skua_request *r, const blocking_route *entry)
 {
-    skua_reply *reply = memory_zeroed(sizeof *reply);
-    if (!reply) return NULL;
-    reply->task.run = reply_run;
-    reply->letter.deliver = reply_deliver;
-    reply->request = r;
-    reply->entry = entry;
-    reply->content = content;
-    reply->peer = *session_peer(r->carrier->session);
-    reply->peer_was_done = r->carrier->table->peer_is_done(r->carrier);
-    reply->fields_tail = &reply->fields;
-    block_store_init(&reply->blocks, 0);
-    arena_init(&reply->memory, &reply->blocks);
-    reply->decoding.memory = &reply->memory;
-    if (reply_copy_tls(reply, r)) return reply;
-    reply_free(reply);
+    blocking_call *call = memory_zeroed(sizeof *call);
+    if (!call) return NULL;
+    call->task.run = call_run;
+    call->letter.deliver = call_returned;
+    call->stream.letter.deliver = call_stream_told;
+    call->request = r;
+    call->handler = entry->handler;
+    call->user = entry->user;
+    call->is_inline = r->worker->disk.inline_work;
+    call->peer = *session_peer(r->carrier->session);
+    call->peer_was_done = r->carrier->table->peer_is_done(r->carrier);
+    call->fields.tail = &call->fields.first;
+    call->trailers.tail = &call->trailers.first;
+    pthread_mutex_init(&call->stream.lock, NULL);
+    pthread_cond_init(&call->stream.moved, NULL);
+    block_store_init(&call->blocks, 0);
+    arena_init(&call->memory, &call->blocks);
+    call->taken = (recorder){ .table = &call_table, .decoding = { .memory = &call->memory } };
+    if (call_copy_tls(call, r) && objects_copy(r, &call->taken.objects, &call->memory)) return call;
+    call_free(call);
     return NULL;
 }
 
 // The simulated kernel has no threads: there the handler runs at once, so that runs replay.
-static skua_status reply_submit(const skua_worker *w, skua_reply *reply)
+static skua_status call_submit(const skua_worker *w, blocking_call *call)
 {
-    if (!w->disk.inline_work) return thread_pool_submit(w->blocking->pool, &reply->task);
-    reply_run(&reply->task);
+    if (!call->is_inline) return thread_pool_submit(w->blocking->pool, &call->task);
+    call_run(&call->task);
     return SKUA_OK;
 }
 
-// A thread of the pool reads the request from now on, so it is held until the reply is delivered.
+// A thread of the pool reads the request from now on, so it is held until the call is over.
 static void blocking_collected(skua_request *r, skua_status status, slice content, void *user)
 {
     if (status || r->responding != RESPONSE_NONE) return;
     skua_worker *w = r->worker;
-    skua_reply *reply = reply_new(r, user, content);
-    if (reply) {
-        r->reply = reply;
+    blocking_call *call = call_new(r, user);
+    if (call) {
+        call->taken.content = content;
+        r->call = call;
         r->is_followed = true;
         w->blocked_requests++;
         skua_request_hold(r);
-        if (reply_submit(w, reply) == SKUA_OK) return;
-        reply_take_back(reply, w);
-        skua_request_drop(r);
-        reply_free(reply);
+        if (call_submit(w, call) == SKUA_OK) return;
+        w->blocked_requests--;
+        call_end(call);
     }
     request_blame(r, "too many wait for blocking_threads");
     error_respond(r, 503, false);
@@ -347,7 +383,7 @@ unsigned blocking_busy(const blocking *b)
     return thread_pool_busy(b->pool);
 }
 
-void *blocking_add(blocking *b, skua_blocking_handler *handler, void *user)
+void *blocking_add(blocking *b, skua_handler *handler, void *user)
 {
     blocking_route *entry = memory_alloc(sizeof *entry);
     if (!entry) return NULL;

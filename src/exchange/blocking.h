@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
 // Blocking routes: a handler runs on a thread that may wait, over a request that is kept for it.
-// Invariant: while request->reply is set, the request's head, params, content and memory stay as
-// they are.
 #ifndef SKUA_EXCHANGE_BLOCKING_H
 #define SKUA_EXCHANGE_BLOCKING_H
 
@@ -17,17 +15,21 @@ blocking *blocking_new(const skua_config *config);
 
 void blocking_free(blocking *b);
 
-// The request's connection has died, or a deadline passed: nobody waits for the reply.
-void blocking_let_go(skua_reply *reply);
+// The request's connection has died, or a deadline passed: nobody waits for the response.
+void blocking_let_go(blocking_call *call);
+
+// The request has ended. Returns: whether its handler still runs; then who is to be told of the end is
+// told when that has returned.
+bool blocking_end_later(blocking_call *call, skua_end how);
 
 // The connection's peer, how it is protected, and whether the peer was done, when the handler was
 // called.
-const io_address *blocking_peer(const skua_reply *reply);
-bool blocking_tls(const skua_reply *reply, skua_tls_info *info);
-bool blocking_peer_was_done(const skua_reply *reply);
+const io_address *blocking_peer(const blocking_call *call);
+bool blocking_tls(const blocking_call *call, skua_tls_info *info);
+bool blocking_peer_was_done(const blocking_call *call);
 
 // Adds a route. Returns the user of its handler, which is blocking_begin; NULL when memory ran out.
-void *blocking_add(blocking *b, skua_blocking_handler *handler, void *user);
+void *blocking_add(blocking *b, skua_handler *handler, void *user);
 
 // The handler of every blocking route.
 void blocking_begin(skua_request *r, void *user);

@@ -5,6 +5,7 @@
 #include "exchange/content.h"
 
 #include "exchange/carrier.h"
+#include "exchange/recorder.h"
 #include "exchange/error.h"
 #include "exchange/respond.h"
 #include "exchange/worker.h"
@@ -250,6 +251,13 @@ static void content_collect(skua_request *r, skua_content_event event, slice oct
         content_collected(r, r->delivery == DELIVERY_TOO_LONG ? SKUA_ELIMIT : SKUA_ECLOSED);
         return;
     }
+}
+
+slice skua_request_content(const skua_request *r)
+{
+    if (!request_is_here(r)) return recorder_of(r, __func__)->content;
+    if (!r->collects || r->delivery != DELIVERY_COMPLETE) return (slice){ 0 };
+    return slice_make(r->collection ? r->collection : "", r->collection_len);
 }
 
 skua_status skua_content_collect(skua_request *r, uint64_t octets_max, skua_collected_fn *fn,

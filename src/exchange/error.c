@@ -8,6 +8,7 @@
 #include "exchange/carrier.h"
 #include "exchange/complaint.h"
 #include "exchange/page.h"
+#include "exchange/recorder.h"
 #include "exchange/respond.h"
 #include "exchange/worker.h"
 #include "http/syntax.h"
@@ -48,9 +49,10 @@ static skua_status error_page(skua_request *r, int status, slice sentence)
 
 skua_status skua_refuse(skua_request *r, int status, slice sentence)
 {
-    request_expect(r, __func__);
+    bool is_here = request_is_here(r);
+    if (!is_here) (void)recorder_of(r, __func__);
     CONTRACT_SLICE(sentence);
-    if (r->responding != RESPONSE_NONE || r->life != LIFE_GOES_ON)
+    if (is_here && r->responding != RESPONSE_NONE)
         return complain_of_late(r, __func__, RESPOND_SECOND);
     if (status < 400 || status > 599)
         return respond_decline(r, __func__, SKUA_EINVAL,
@@ -60,7 +62,7 @@ skua_status skua_refuse(skua_request *r, int status, slice sentence)
 
 skua_status skua_respond_error(skua_request *r, int status)
 {
-    request_expect(r, __func__);
+    request_expect_reader(r, __func__);
     return skua_refuse(r, status, (slice){ 0 });
 }
 

@@ -3,7 +3,10 @@
 // Server-Sent Events, HTML Living Standard §9.2: text/event-stream written so that every reader
 // gets back the lines that were given.
 
+#include "base/contract.h"
+#include "base/memory.h"
 #include "exchange/push.h"
+#include "exchange/recorder.h"
 #include "exchange/request.h"
 #include "http/h1_write.h"
 
@@ -80,20 +83,33 @@ static bool event_is_one_line(slice text)
     return true;
 }
 
+// In a blocking handler it is put together in memory, and written as octets.
+static skua_status event_record(recorder *taken, const skua_event *event, size_t len)
+{
+    char *text = memory_alloc(len);
+    if (!text) return SKUA_ENOMEM;
+    event_write(&(event_cursor){ .at = text }, event);
+    skua_status written = taken->table->write(taken, slice_make(text, len));
+    memory_free(text);
+    return written;
+}
+
 // The event is written twice: at first only to count its octets, then into the room that was
 // reserved for so many.
 skua_status skua_event_send(skua_request *r, const skua_event *event)
 {
-    request_expect(r, __func__);
+    recorder *taken = request_is_here(r) ? NULL : recorder_of(r, __func__);
     CONTRACT_GIVEN(event);
     CONTRACT_SLICE(event->data);
     CONTRACT_SLICE(event->name);
     CONTRACT_SLICE(event->id);
-    if (r->push != PUSH_EVENTS) return request_refusal(r);
+    if (taken ? !taken->sends_events : r->push != PUSH_EVENTS)
+        return taken ? SKUA_ESTATE : request_refusal(r);
     if (!event_is_one_line(event->name) || !event_is_one_line(event->id) || event->retry_ms < 0)
         return SKUA_EINVAL;
     event_cursor counted = { .at = NULL };
     event_write(&counted, event);
+    if (taken) return event_record(taken, event, counted.len);
     stream_piece piece;
     skua_status reserved = stream_reserve(r, counted.len, &piece);
     if (reserved || !piece.at) return reserved;
@@ -101,10 +117,23 @@ skua_status skua_event_send(skua_request *r, const skua_event *event)
     return stream_commit(r, &piece);
 }
 
+static skua_status events_record(recorder *taken, const char *function, skua_drained_fn *drained)
+{
+    if (drained)
+        contract_broken(function,
+                        "drained must be NULL in a blocking handler, where skua_event_send "
+                        "waits");
+    taken->sends_events = true;
+    skua_status begun = taken->table->begin(taken, function, 200, "text/event-stream", -1);
+    if (begun) taken->sends_events = false;
+    return begun;
+}
+
 // Nothing will ever be heard of the events of a HEAD: its response is complete with the head.
 skua_status skua_events_open(skua_request *r, skua_drained_fn *drained, void *user)
 {
-    request_expect(r, __func__);
+    recorder *taken = request_is_here(r) ? NULL : recorder_of(r, __func__);
+    if (taken) return events_record(taken, __func__, drained);
     if (r->responding == RESPONSE_NONE)
         (void)skua_field_add(r, "Cache-Control", SKUA_SLICE("no-store"));
     skua_status begun = stream_begin(r, __func__, 200, "text/event-stream", -1, drained, user);

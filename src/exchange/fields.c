@@ -7,6 +7,7 @@
 
 #include "exchange/carrier.h"
 #include "exchange/complaint.h"
+#include "exchange/recorder.h"
 #include "http/chunk.h"
 #include "http/syntax.h"
 
@@ -23,7 +24,7 @@ bool fields_take(slice name, slice value)
 
 // ---- Fields that are lost ----
 
-static const char *field_reason(skua_status why)
+const char *fields_reason(skua_status why)
 {
     if (why == SKUA_ELIMIT) return "a field did not fit into the response's head, which is 500 now";
     if (why == SKUA_ENOMEM) return "no memory for a field of the response, which is 500 now";
@@ -33,8 +34,10 @@ static const char *field_reason(skua_status why)
 
 __attribute__((cold)) skua_status fields_lose(skua_request *r, skua_status why)
 {
+    recorder *taken = recorder_here(r);
+    if (taken) return taken->table->lose_field(taken, why);
     r->spoiled = true;
-    complain(r, field_reason(why));
+    complain(r, fields_reason(why));
     return why;
 }
 
@@ -101,9 +104,10 @@ static skua_status field_set_type(skua_request *r, slice value)
 
 skua_status skua_field_add(skua_request *r, const char *name, slice value)
 {
-    request_expect(r, __func__);
+    recorder *taken = request_is_here(r) ? NULL : recorder_of(r, __func__);
     CONTRACT_GIVEN(name);
     CONTRACT_SLICE(value);
+    if (taken) return taken->table->add_field(taken, slice_of(name), value);
     if (r->responding > RESPONSE_HEADING)
         return complain_of_late(r, __func__, "a field was added behind the response, and dropped");
     slice key = slice_of(name);
@@ -115,10 +119,14 @@ skua_status skua_field_add(skua_request *r, const char *name, slice value)
     return added ? fields_lose(r, added) : SKUA_OK;
 }
 
+bool fields_take_trailer(slice name, slice value)
+{
+    return syntax_is_token(name) && syntax_is_field_value(value) && chunk_trailer_allowed(name);
+}
+
 static skua_status trailer_append(skua_request *r, slice key, slice value)
 {
-    if (!syntax_is_token(key) || !syntax_is_field_value(value) || !chunk_trailer_allowed(key))
-        return SKUA_EINVAL;
+    if (!fields_take_trailer(key, value)) return SKUA_EINVAL;
     if (!r->trailers) {
         response_fields *made = arena_alloc(&r->memory, sizeof *made);
         if (!made) return SKUA_ENOMEM;
@@ -130,9 +138,10 @@ static skua_status trailer_append(skua_request *r, slice key, slice value)
 
 skua_status skua_trailer_add(skua_request *r, const char *name, slice value)
 {
-    request_expect(r, __func__);
+    recorder *taken = request_is_here(r) ? NULL : recorder_of(r, __func__);
     CONTRACT_GIVEN(name);
     CONTRACT_SLICE(value);
+    if (taken) return taken->table->add_trailer(taken, slice_of(name), value);
     if (request_is_answered(r))
         return complain_of_late(r, __func__,
                                 "a trailer was added behind the response, and dropped");

@@ -9,6 +9,7 @@
 #include "exchange/carrier.h"
 #include "exchange/content.h"
 #include "exchange/prepared.h"
+#include "exchange/recorder.h"
 #include "exchange/request.h"
 #include "exchange/respond.h"
 #include "exchange/worker.h"
@@ -43,7 +44,10 @@ void stream_drain(skua_request *r)
 
 uint64_t skua_write_room(const skua_request *r)
 {
-    request_expect(r, __func__);
+    if (!request_is_here(r)) {
+        recorder *taken = recorder_of(r, __func__);
+        return taken->table->room(taken);
+    }
     if (r->responding != RESPONSE_PUSHED || r->push >= PUSH_TUNNEL_DONE || r->carrier->broken)
         return 0;
     return r->muted ? stream_limit(r) : stream_room(r);
@@ -131,8 +135,9 @@ skua_status stream_commit(skua_request *r, const stream_piece *piece)
 
 skua_status skua_write(skua_request *r, slice octets)
 {
-    request_expect(r, __func__);
+    recorder *taken = request_is_here(r) ? NULL : recorder_of(r, __func__);
     CONTRACT_SLICE(octets);
+    if (taken) return taken->table->write(taken, octets);
     stream_piece piece;
     skua_status reserved = stream_reserve(r, octets.len, &piece);
     if (reserved || !piece.at) return reserved;
@@ -184,7 +189,11 @@ skua_status stream_begin(skua_request *r, const char *function, int status, cons
 skua_status skua_respond_stream(skua_request *r, int status, const char *type, int64_t length,
                                 skua_drained_fn *drained, void *user)
 {
-    request_expect(r, __func__);
+    if (!request_is_here(r)) {
+        recorder *taken = recorder_of(r, __func__);
+        CONTRACT(!drained, "drained must be NULL in a blocking handler, where skua_write waits");
+        return taken->table->begin(taken, __func__, status, type, length);
+    }
     return stream_begin(r, __func__, status, type, length, drained, user);
 }
 
@@ -211,7 +220,10 @@ static skua_status tunnel_finish(skua_request *r)
 
 skua_status skua_finish(skua_request *r)
 {
-    request_expect(r, __func__);
+    if (!request_is_here(r)) {
+        recorder *taken = recorder_of(r, __func__);
+        return taken->table->finish(taken);
+    }
     if (request_is_answered(r) && stream_is_dropped(r)) {
         request_set_push(r, PUSH_NONE);
         return SKUA_OK;

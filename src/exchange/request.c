@@ -6,6 +6,7 @@
 
 #include "base/contract.h"
 #include "base/inline.h"
+#include "exchange/recorder.h"
 #include "exchange/worker.h"
 
 // A usual head and what is made of it fit in here: only larger requests take a block.
@@ -71,23 +72,11 @@ slice request_known_field(const skua_request *r, field_id id)
     return (slice){ 0 };
 }
 
-// ---- Blocking handlers ----
-
-static _Thread_local struct {
-    const skua_request *request; // whose handler runs on this thread; NULL: none does
-    request_decoding *decoding;
-} request_visited;
-
-void request_visit(const skua_request *r, request_decoding *decoding)
-{
-    request_visited.request = r;
-    request_visited.decoding = decoding;
-}
-
 // The worker may decode for a middleware at the same time, and then uses the request's own.
 request_decoding *request_decoding_here(const skua_request *r)
 {
-    return r == request_visited.request ? request_visited.decoding : r->decoding;
+    recorder *taken = recorder_here(r);
+    return taken ? &taken->decoding : r->decoding;
 }
 
 // ---- The contract ----
@@ -97,9 +86,9 @@ void request_misused(const skua_request *r, const char *function)
     if (!r)
         contract_broken(function, "request must not be NULL; a function that skua_resume calls is "
                                   "given NULL when its request is gone");
-    if (request_visited.request)
-        contract_broken(function, "called in a blocking handler, which reads its own request and "
-                                  "answers by skua_reply_give");
+    if (recorder_is_visiting())
+        contract_broken(function, "called in a blocking handler; it is for the worker's thread, or "
+                                  "for another request");
     if (!r->home)
         contract_broken(function, "the request is gone; keep it by skua_request_hold, or find it "
                                   "again by skua_ticket_take and skua_resume");
@@ -109,5 +98,5 @@ void request_misused(const skua_request *r, const char *function)
 
 void request_expect_blocking(const skua_request *r, const char *function)
 {
-    if (!r || r != request_visited.request) request_misused(r, function);
+    if (!recorder_here(r)) request_misused(r, function);
 }

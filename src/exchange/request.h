@@ -19,6 +19,7 @@ typedef struct carrier carrier;
 typedef struct spool spool;
 typedef struct ticket_slot ticket_slot;
 typedef struct request_object request_object;
+typedef struct blocking_call blocking_call;
 
 typedef enum request_reading {
     READING_HEAD,
@@ -122,7 +123,7 @@ struct skua_request {
     uint64_t entered;        // middleware that it has come to: bit i is number i of the set
     request_object *objects; // of skua_request_set
     ticket_slot *tickets;    // a ring; NULL: none was taken
-    skua_reply *reply;       // a blocking handler has it; NULL: none
+    blocking_call *call;     // a blocking handler has it, or what it said is still sent; NULL: none
     spool *spools;           // what is kept of its content, in memory or files
     work_asker asker;        // of work of the library's
     slice method, target_text, authority, path, query;
@@ -186,6 +187,13 @@ static inline void request_expect(const skua_request *r, const char *function)
     if (__builtin_expect(!r || r->home != thread_here(), 0)) request_misused(r, function);
 }
 
+// Whether this is the thread of the request's worker. Else a blocking handler may have called, and
+// recorder_of finds out.
+static inline bool request_is_here(const skua_request *r)
+{
+    return __builtin_expect(r && r->home == thread_here(), 1);
+}
+
 // Checks r as request_expect does, for functions that only read the request, which its blocking
 // handler may call too.
 static inline void request_expect_reader(const skua_request *r, const char *function)
@@ -224,10 +232,6 @@ size_t request_octets(const skua_worker *w);
 
 // A request whose head is to be read; NULL when memory ran out.
 skua_request *request_take(skua_worker *w, carrier *c);
-
-// A blocking handler of that request runs on this thread from now on, and keeps there what it
-// decodes. NULL: none does.
-void request_visit(const skua_request *r, request_decoding *decoding);
 
 // Where this thread keeps what it reads of the request decoded.
 request_decoding *request_decoding_here(const skua_request *r);

@@ -67,7 +67,7 @@ static void request_log(const skua_request *r, skua_end how)
 void request_let_go(skua_request *r)
 {
     if (r->tickets) ticket_close_all(r);
-    if (r->reply) blocking_let_go(r->reply);
+    if (r->call) blocking_let_go(r->call);
     if (r->spools) spool_let_go(r);
     work_let_go(&r->asker);
 }
@@ -129,12 +129,6 @@ static inline void request_give_back(skua_request *r)
     request_put(w, r);
 }
 
-BASE_INLINE void request_dismiss(skua_request *r)
-{
-    if (r->is_followed || r->asker.first) request_let_go(r);
-    request_give_back(r);
-}
-
 // The content is the last of a response's octets, so what has not left of the response is content,
 // as far as there is any. The framing of chunks that have not left counts as content, too: what is
 // stated has left for sure.
@@ -144,10 +138,36 @@ static void request_count_sent(skua_request *r)
     r->sent_octets -= unsent < r->sent_octets ? unsent : r->sent_octets;
 }
 
+BASE_INLINE void request_dismiss(skua_request *r)
+{
+    if (r->is_followed || r->asker.first) request_let_go(r);
+    request_give_back(r);
+}
+
+void request_tell_end(skua_request *r, skua_end how)
+{
+    if (r->entered) middleware_end(r, how);
+    if (r->end) r->end(r, how, r->end_user);
+}
+
+// Those who follow a request are told last. While its blocking handler runs, nobody who could free what
+// the handler uses is told at all.
+__attribute__((noinline)) static void request_end_followed(skua_request *r, skua_end how)
+{
+    if (!r->call || !blocking_end_later(r->call, how)) request_tell_end(r, how);
+    if (r->worker->lane) request_log(r, how);
+    request_let_go(r);
+    request_give_back(r);
+}
+
 void request_end(skua_request *r, skua_end how)
 {
     request_close_response(r);
     if (how != SKUA_END_SENT) request_count_sent(r);
+    if (r->is_followed) {
+        request_end_followed(r, how);
+        return;
+    }
     if (r->entered) middleware_end(r, how);
     if (r->end) r->end(r, how, r->end_user);
     if (r->worker->lane) request_log(r, how);

@@ -10,6 +10,9 @@
 // dropped.
 void request_end(skua_request *r, skua_end how);
 
+// Tells middleware and on_end, for a request whose blocking handler has returned after its end.
+void request_tell_end(skua_request *r, skua_end how);
+
 // Gives everything back, for a request that nobody is to be told of.
 void request_dismiss(skua_request *r);
 

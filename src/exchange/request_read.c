@@ -7,6 +7,7 @@
 #include "base/contract.h"
 #include "exchange/blocking.h"
 #include "exchange/carrier.h"
+#include "exchange/recorder.h"
 #include "exchange/worker.h"
 #include "http/cookie.h"
 #include "http/query.h"
@@ -50,7 +51,7 @@ int skua_request_version(const skua_request *r)
 
 static bool request_tls(const skua_request *r, skua_tls_info *info)
 {
-    if (r->reply) return blocking_tls(r->reply, info);
+    if (r->call) return blocking_tls(r->call, info);
     if (r->life == LIFE_IS_OVER) return false;
     const transport *t = r->carrier->session->link.transport;
     return t && t->table->info(t, info);
@@ -217,23 +218,30 @@ size_t skua_request_peer(const skua_request *r, char *text, size_t room)
 {
     request_expect_reader(r, __func__);
     CONTRACT(text || !room, "text must not be NULL");
-    if (!r->reply && r->life == LIFE_IS_OVER) return request_write_no_peer(text, room);
-    return io_address_write(r->reply ? blocking_peer(r->reply) : session_peer(r->carrier->session),
+    if (!r->call && r->life == LIFE_IS_OVER) return request_write_no_peer(text, room);
+    return io_address_write(r->call ? blocking_peer(r->call) : session_peer(r->carrier->session),
                             text, room);
 }
 
 bool skua_request_peer_is_done(const skua_request *r)
 {
     request_expect_reader(r, __func__);
-    if (!r->reply && r->life == LIFE_IS_OVER) return true;
-    return r->reply ? blocking_peer_was_done(r->reply)
-                    : r->carrier->table->peer_is_done(r->carrier);
+    if (!r->call && r->life == LIFE_IS_OVER) return true;
+    return r->call ? blocking_peer_was_done(r->call) : r->carrier->table->peer_is_done(r->carrier);
+}
+
+bool skua_request_is_gone(const skua_request *r)
+{
+    if (request_is_here(r)) return r->life != LIFE_GOES_ON;
+    const recorder *taken = recorder_of(r, __func__);
+    return taken->table->is_gone(taken);
 }
 
 int skua_request_status(const skua_request *r)
 {
-    request_expect(r, __func__);
-    return r->status;
+    if (request_is_here(r)) return r->status;
+    const recorder *taken = recorder_of(r, __func__);
+    return taken->table->status(taken);
 }
 
 uint64_t skua_request_sent(const skua_request *r)
@@ -244,8 +252,8 @@ uint64_t skua_request_sent(const skua_request *r)
 
 void *skua_request_alloc(skua_request *r, size_t octets)
 {
-    request_expect(r, __func__);
-    return arena_alloc(&r->memory, octets);
+    request_expect_reader(r, __func__);
+    return arena_alloc(request_decoding_here(r)->memory, octets);
 }
 
 skua_worker *skua_request_worker(const skua_request *r)

@@ -13,6 +13,7 @@
 #include "exchange/fields.h"
 #include "exchange/middleware.h"
 #include "exchange/prepared.h"
+#include "exchange/recorder.h"
 #include "exchange/request.h"
 #include "exchange/worker.h"
 #include "http/syntax.h"
@@ -49,14 +50,30 @@ static inline void respond_enter(skua_request *r, const response *given)
 }
 
 // Nobody has to look at what skua_respond returns: the client is told, and so is the log.
+static skua_status respond_give_up(skua_request *r, skua_status why)
+{
+    if (!r->faulted) error_respond(r, 500, false);
+    return why;
+}
+
 __attribute__((cold, noinline)) skua_status respond_decline(skua_request *r, const char *function,
                                                             skua_status why, const char *what)
 {
+    recorder *taken = recorder_here(r);
+    if (taken) return taken->table->decline(taken, function, why, what, true);
     if (r->responding != RESPONSE_NONE) return complain_of_late(r, function, RESPOND_SECOND);
-    bool is_misuse = why == SKUA_EINVAL && what;
-    if (is_misuse && !r->spoiled) complain_of_misuse(r, function, what);
-    if (!r->faulted) error_respond(r, 500, false);
-    return why;
+    if (!r->spoiled) complain_of_misuse(r, function, what);
+    return respond_give_up(r, why);
+}
+
+__attribute__((cold, noinline)) skua_status respond_decline_words(skua_request *r, skua_status why,
+                                                                  const char *what)
+{
+    recorder *taken = recorder_here(r);
+    if (taken) return taken->table->decline(taken, NULL, why, what, false);
+    SKUA_ASSERT(r->responding == RESPONSE_NONE);
+    if (!r->spoiled) complain(r, what);
+    return respond_give_up(r, why);
 }
 
 // The head was not queued, and so 500 may follow, unless memory ran out or the request was aborted.
@@ -65,8 +82,8 @@ __attribute__((cold, noinline)) static skua_status respond_fail(skua_request *r,
     if (why == SKUA_ENOMEM) return respond_out_of_memory(r);
     r->status = 0;
     if (request_is_answered(r)) return why;
-    if (!r->spoiled) complain(r, "the head of the response is too large; the response is 500 now");
-    return respond_decline(r, NULL, why, NULL);
+    return respond_decline_words(r, why,
+                                 "the head of the response is too large; the response is 500 now");
 }
 
 // Middleware is told of a head that fits, so that it hears of no response that is then refused, and
@@ -109,7 +126,7 @@ static inline skua_status respond_give(skua_request *r, response *given)
 
 skua_status respond_check_type(int status, slice type)
 {
-    if (status < 200 || status > 599 || !syntax_is_field_value(type)) return SKUA_EINVAL;
+    if (!respond_takes_status(status) || !syntax_is_field_value(type)) return SKUA_EINVAL;
     return type.len > FIELDS_OCTETS_MAX / 2 ? SKUA_ELIMIT : SKUA_OK;
 }
 
@@ -123,14 +140,10 @@ static inline skua_status respond_check(const skua_request *r, int status, slice
 __attribute__((cold, noinline)) static skua_status
 respond_decline_head(skua_request *r, const char *function, int status, skua_status why)
 {
-    if (r->responding == RESPONSE_NONE && r->spoiled)
-        return respond_decline(r, function, SKUA_EINVAL, NULL);
-    if (why == SKUA_ESTATE) return respond_decline(r, function, why, NULL);
-    if (status < 200 || status > 599)
-        return respond_decline(r, function, why,
-                               "the status of a response is 200 to 599; the response is 500 now");
-    complain(r, "the media type of the response cannot be sent; the response is 500 now");
-    return respond_decline(r, function, why, NULL);
+    if (r->responding != RESPONSE_NONE) return complain_of_late(r, function, RESPOND_SECOND);
+    if (r->spoiled) return respond_give_up(r, SKUA_EINVAL);
+    if (!respond_takes_status(status)) return respond_decline(r, function, why, RESPOND_STATUS);
+    return respond_decline_words(r, why, RESPOND_TYPE);
 }
 
 // The type that the response states, or else the one that was added.
@@ -142,8 +155,9 @@ static slice respond_type(const skua_request *r, const char *type)
 
 skua_status skua_respond(skua_request *r, int status, const char *type, slice content)
 {
-    request_expect(r, __func__);
+    recorder *taken = request_is_here(r) ? NULL : recorder_of(r, __func__);
     CONTRACT_SLICE(content);
+    if (taken) return taken->table->respond(taken, __func__, status, type, content);
     slice media = respond_type(r, type);
     skua_status checked = respond_check(r, status, media);
     if (checked) return respond_decline_head(r, __func__, status, checked);
@@ -160,11 +174,22 @@ skua_status skua_respond(skua_request *r, int status, const char *type, slice co
     return SKUA_OK;
 }
 
+// A copy is taken down, since release may be called on the worker alone.
+static skua_status respond_copy_borrowed(recorder *taken, int status, const char *type,
+                                         slice content, skua_release_fn *release, void *user)
+{
+    skua_status given =
+        taken->table->respond(taken, "skua_respond_borrowed", status, type, content);
+    if (release) release(user);
+    return given;
+}
+
 skua_status skua_respond_borrowed(skua_request *r, int status, const char *type, slice content,
                                   skua_release_fn *release, void *user)
 {
-    request_expect(r, __func__);
+    recorder *taken = request_is_here(r) ? NULL : recorder_of(r, __func__);
     CONTRACT_SLICE(content);
+    if (taken) return respond_copy_borrowed(taken, status, type, content, release, user);
     slice media = respond_type(r, type);
     skua_status given = respond_check(r, status, media);
     if (given) given = respond_decline_head(r, __func__, status, given);
@@ -296,7 +321,11 @@ void skua_wake(skua_request *r)
 // A response that has left the protocol already is complete.
 __attribute__((cold)) void skua_request_abort(skua_request *r)
 {
-    request_expect(r, __func__);
+    if (!request_is_here(r)) {
+        recorder *taken = recorder_of(r, __func__);
+        taken->table->abort(taken);
+        return;
+    }
     if (r->life != LIFE_GOES_ON || r != r->carrier->current || request_is_answered(r)) return;
     request_break(r);
     r->carrier->table->kick(r->carrier);

@@ -6,9 +6,17 @@
 
 #include "exchange/request.h"
 
-// Misuse that more than one function can meet.
+// Sentences for the log that more than one function needs.
 #define RESPOND_SECOND "a second response was given, and dropped"
+#define RESPOND_STATUS "the status of a response is 200 to 599; the response is 500 now"
 #define RESPOND_LENGTH "the length of a response is out of range; the response is 500 now"
+#define RESPOND_TYPE "the media type of the response cannot be sent; the response is 500 now"
+#define RESPOND_NO_MEMORY "no memory for the response, which is 500 now"
+
+static inline bool respond_takes_status(int status)
+{
+    return status >= 200 && status <= 599;
+}
 
 // Whether a response may have this status and media type.
 skua_status respond_check_type(int status, slice type);
@@ -18,10 +26,14 @@ skua_status respond_check_type(int status, slice type);
 skua_status respond_push(skua_request *r, const char *function, int status, const char *type,
                          int64_t length);
 
-// A response that cannot be given: 500 is, if none was given before. what: misuse, for the log; NULL if
-// that has been told.  Returns: why.
+// A response that cannot be given because of misuse: 500 is, if none was given before. what: for the
+// log; a literal.  Returns: why.
 skua_status respond_decline(skua_request *r, const char *function, skua_status why,
                             const char *what);
+
+// The same where the reason may be a client's words, or a lack of memory: it never stops the process.
+// None was given before.
+skua_status respond_decline_words(skua_request *r, skua_status why, const char *what);
 
 // Memory ran out with a head half written: ends the carrier.  Returns: SKUA_ENOMEM.
 skua_status respond_out_of_memory(skua_request *r);

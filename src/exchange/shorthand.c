@@ -12,14 +12,14 @@
 
 skua_status skua_respond_text(skua_request *r, int status, const char *text)
 {
-    request_expect(r, __func__);
+    request_expect_reader(r, __func__);
     CONTRACT_GIVEN(text);
     return skua_respond(r, status, "text/plain; charset=utf-8", slice_of(text));
 }
 
 skua_status skua_respond_html(skua_request *r, int status, const char *html)
 {
-    request_expect(r, __func__);
+    request_expect_reader(r, __func__);
     CONTRACT_GIVEN(html);
     return skua_respond(r, status, "text/html; charset=utf-8", slice_of(html));
 }
@@ -27,7 +27,7 @@ skua_status skua_respond_html(skua_request *r, int status, const char *html)
 // The type has no charset parameter: JSON between systems is UTF-8 (RFC 8259 §8.1, §11).
 skua_status skua_respond_json(skua_request *r, int status, slice json)
 {
-    request_expect(r, __func__);
+    request_expect_reader(r, __func__);
     CONTRACT_SLICE(json);
     return skua_respond(r, status, "application/json", json);
 }
@@ -50,17 +50,19 @@ static skua_status shorthand_check_location(const skua_request *r, slice to)
 // A location may be a client's words, and so never stops the process.
 static skua_status shorthand_decline_location(skua_request *r, skua_status why)
 {
-    complain(r, why == SKUA_ELIMIT ? "a redirect's location is too long; the response is 500 now"
-                                   : "a redirect's location is empty or begins with \"//\"; the "
-                                     "response is 500 now");
-    return respond_decline(r, NULL, why, NULL);
+    return respond_decline_words(r, why,
+                                 why == SKUA_ELIMIT
+                                     ? "a redirect's location is too long; the response is 500 now"
+                                     : "a redirect's location is empty or begins with \"//\"; the "
+                                       "response is 500 now");
 }
 
 skua_status skua_redirect(skua_request *r, int status, const char *location)
 {
-    request_expect(r, __func__);
+    request_expect_reader(r, __func__);
     CONTRACT_GIVEN(location);
-    if (r->responding != RESPONSE_NONE) return complain_of_late(r, __func__, RESPOND_SECOND);
+    if (request_is_here(r) && r->responding != RESPONSE_NONE)
+        return complain_of_late(r, __func__, RESPOND_SECOND);
     slice to = slice_of(location);
     if (!shorthand_is_redirect(status))
         return respond_decline(r, __func__, SKUA_EINVAL,
@@ -69,8 +71,8 @@ skua_status skua_redirect(skua_request *r, int status, const char *location)
     skua_status checked = shorthand_check_location(r, to);
     if (checked) return shorthand_decline_location(r, checked);
     size_t room = 3 * to.len, used;
-    char *escaped = arena_alloc(&r->memory, room);
-    if (!escaped) return respond_out_of_memory(r);
+    char *escaped = arena_alloc(request_decoding_here(r)->memory, room);
+    if (!escaped) return respond_decline_words(r, SKUA_ENOMEM, RESPOND_NO_MEMORY);
     size_t len = target_escape(to, escaped, room, &used);
     (void)skua_field_add(r, "Location", slice_make(escaped, len));
     return skua_respond(r, status, NULL, (slice){ 0 });
@@ -80,14 +82,14 @@ skua_status skua_redirect(skua_request *r, int status, const char *location)
 
 skua_status skua_cookie_set(skua_request *r, const skua_cookie *cookie)
 {
-    request_expect(r, __func__);
+    request_expect_reader(r, __func__);
     CONTRACT_GIVEN(cookie);
     CONTRACT_SLICE(cookie->value);
-    if (r->responding != RESPONSE_NONE)
+    if (request_is_here(r) && r->responding != RESPONSE_NONE)
         return complain_of_late(r, __func__, "a cookie was set behind the response, and dropped");
     skua_status checked = cookie_check(cookie);
     if (checked) return fields_lose(r, checked);
-    char *value = arena_alloc(&r->memory, cookie_room(cookie));
+    char *value = arena_alloc(request_decoding_here(r)->memory, cookie_room(cookie));
     if (!value) return fields_lose(r, SKUA_ENOMEM);
     return skua_field_add(r, "Set-Cookie", slice_make(value, cookie_write(cookie, value)));
 }

@@ -40,7 +40,7 @@ waiting_kind waiting_of(const skua_request *r)
 
 bool waiting_is_forgotten(const skua_request *r)
 {
-    bool awaited = r->reply || r->holds || ticket_is_out(r);
+    bool awaited = r->call || r->holds || ticket_is_out(r);
     return r->responding == RESPONSE_NONE && !awaited && waiting_of(r) == WAITING_TIME;
 }
 

@@ -13,6 +13,7 @@
 #include "server/transported.h"
 #include "server/worker.h"
 #include "exchange/carrier.h"
+#include "exchange/recorder.h"
 #include "exchange/request.h"
 #include "h1/protocol.h"
 #include "h2/protocol.h"
@@ -731,6 +732,10 @@ skua_connection *skua_request_connection(const skua_request *r)
 
 void skua_request_close(skua_request *r)
 {
-    request_expect(r, __func__);
+    if (!request_is_here(r)) {
+        recorder *taken = recorder_of(r, __func__);
+        taken->table->close(taken);
+        return;
+    }
     if (!request_is_answered(r)) r->close = r->retires = true;
 }

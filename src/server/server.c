@@ -207,7 +207,7 @@ __attribute__((cold)) skua_status skua_route(skua_server *server, const char *pa
 }
 
 __attribute__((cold)) skua_status skua_route_blocking(skua_server *server, const char *pattern,
-                                                      skua_blocking_handler *handler, void *user)
+                                                      skua_handler *handler, void *user)
 {
     CONTRACT_SERVER(server);
     CONTRACT_GIVEN(pattern);

@@ -68,22 +68,19 @@ static void on_offloaded_held(skua_request *request, void *user)
     offload(visit_of(user, request), offloaded_hold);
 }
 
-static void on_blocking(const skua_request *request, skua_slice content, skua_reply *reply,
-                        void *user)
+static void on_blocking(skua_request *request, void *user)
 {
+    skua_slice content = skua_request_content(request);
     const app *a = user;
     if (skua_request_method(request).len != 4) abort();
     if (a->manner->labour) a->manner->labour(true);
-    if (!app_must(a, skua_reply_field(reply, "X-Blocking", SKUA_SLICE("yes")))) return;
-    (void)app_must(a, skua_reply_give(reply, 200, "text/plain", content));
+    if (!app_must(a, skua_field_add(request, "X-Blocking", SKUA_SLICE("yes")))) return;
+    (void)app_must(a, skua_respond(request, 200, "text/plain", content));
 }
 
-static void on_blocking_silent(const skua_request *request, skua_slice content, skua_reply *reply,
-                               void *user)
+static void on_blocking_silent(skua_request *request, void *user)
 {
     (void)request;
-    (void)content;
-    (void)reply;
     (void)user;
 }
 

@@ -107,7 +107,7 @@ def test_the_sentence_of_an_http_error_is_sent(cpp):
     with cpp.connect() as connection:
         connection.send(posted("/blocking/15"))
         answer = connection.response()
-        assert (answer.status, answer.content) == (503, b"the <database> is down")
+        assert (answer.status, answer.content) == (503, b"503 Service Unavailable. the <database> is down\n")
 
 
 def test_a_long_sentence_is_cut(cpp):

@@ -195,13 +195,87 @@ def test_no_answer_is_500(launch_threads):
         response = connection.get("/block/nothing")
         assert response.status == 500 and response.get("x-lost") is None
         assert connection.get("/").status == 200
-    assert eventually(lambda: "gave no answer to GET /block/nothing" in server.error_text())
+    assert eventually(lambda: "gave no response" in server.error_text())
 
 
-def test_misuse_is_an_error_value(threads):
-    response = threads.get("/block/misuse")
+def test_what_is_lost_makes_it_500(launch_threads):
+    server = launch_threads()
+    for n in range(13):
+        response = server.get(f"/block/misuse/{n}")
+        assert response.status == 500 and b"misused" not in response.content, n
+    for sentence in ("a field was not one that a program may add", "did not fit", "status of a response", "media type",
+                     "location is empty", "redirect's status", "error's status", "length of a response"):
+        assert eventually(lambda: sentence in server.error_text()), sentence
+    response = server.get("/block/misuse/13")
     assert (response.status, response.content) == (200, b"first\n")
-    assert response.get("x-good") == "yes" and response.get("x-late") is None and response.get("x-long") is None
+    assert response.get("x-good") == "yes" and response.get("x-late") is None
+    assert eventually(lambda: 'route "GET /block/misuse/{n}": a second response' in server.error_text())
+
+
+def test_each_way_to_respond(threads):
+    for how, status, content, of_type in (("text", 200, b"text\n", "text/plain; charset=utf-8"),
+                                          ("html", 200, b"<!doctype html>", "text/html; charset=utf-8"),
+                                          ("json", 200, b"{}", "application/json"), ("redirect", 303, b"", None)):
+        response = threads.get(f"/block/respond/{how}")
+        assert (response.status, response.content, response.get("content-type")) == (status, content, of_type)
+        assert response.get("set-cookie") == "a=b"
+    assert response.get("location") == "/else%20where"
+    assert b"404" in threads.get("/block/respond/error").content
+    assert threads.get("/block/respond/error", "Accept: text/html").get("content-type").startswith("text/html")
+    assert b"It is there." in threads.get("/block/respond/refuse").content
+
+
+@pytest.mark.skipif(HTTP2, reason="the connection of HTTP/2 goes on")
+def test_closing_and_aborting(threads):
+    with threads.connect() as connection:
+        assert connection.get("/block/respond/close").closes and connection.ended()
+    with threads.connect() as connection:
+        connection.send(request("/block/respond/abort"))
+        assert connection.ended()
+
+
+def test_objects_of_middleware(threads):
+    for _ in range(2):
+        assert threads.get("/block/object").content == b"kept"
+
+
+@pytest.mark.parametrize("kib", [0, 1, 64, 65, 3000])
+@pytest.mark.parametrize("length", ["", "&length=1"])
+def test_content_that_is_written(threads, kib, length):
+    response = threads.get(f"/block/stream/{kib}?trailer=1{length}")
+    assert response.content == b"abcdefghijklmnopqrstuvwxyz" * (kib * 1024 // 26) + b"abcdefghijklmnopqrstuvwxyz"[:kib * 1024 % 26]
+    assert response.get("x-streams") == "yes"
+    if not length:
+        assert response.trailers == [("X-Sum", "all")] or HTTP2 and response.trailers == [("x-sum", "all")]
+    assert threads.get(f"/block/stream/{kib}", method="HEAD").content == b""
+
+
+def test_content_that_is_not_finished_is_cut_off(launch_threads):
+    server = launch_threads()
+    with server.connect() as connection:
+        with pytest.raises((EOFError, OSError)):
+            connection.get("/block/stream/100?unfinished=1")
+    assert eventually(lambda: "has returned without skua_finish" in server.error_text())
+    assert server.get("/").status == 200
+
+
+def test_a_handler_that_writes_waits_for_its_reader(launch_threads):
+    """It can be ahead by a limit only, and is told when the reader leaves."""
+    server = launch_threads()
+    with server.connect(receive_buffer=4096) as connection:
+        connection.send(request("/block/stream/20000"))
+        assert eventually(lambda: counts(server)["begun"] == 1)
+        time.sleep(0.3)
+        assert counts(server)["finished"] == 0
+        connection.reset()
+    assert eventually(lambda: counts(server)["finished"] == 1)
+    assert counts(server)["gone"] == 1
+
+
+def test_events_of_a_blocking_handler(threads):
+    response = threads.get("/block/events/20")
+    assert response.get("content-type") == "text/event-stream" and response.get("cache-control") == "no-store"
+    assert response.content == b"".join(b"event: tick\ndata: %d\n\n" % i for i in range(20))
 
 
 def test_blocking_handlers_run_beside_each_other(threads):

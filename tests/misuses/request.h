@@ -14,9 +14,15 @@
     READS(function, __VA_ARGS__)                                                                   \
     STOPS(function, in_a_blocking_handler, BLOCKING, IN_BLOCKING, skua_request *r = s->request;    \
           __VA_ARGS__)
-// One that answers, which gives SKUA_ECLOSED when the client has left, and from on_end on.
+// One that responds or leads there, which gives SKUA_ECLOSED when the client has left, and from on_end
+// on. ANSWERS: on the worker's thread alone; RESPONDS: also in a blocking handler.
 #define ANSWERS(function, ...)                                                                     \
     ACTS(function, s->status = __VA_ARGS__)                                                        \
+    ENDS(function, __VA_ARGS__)
+#define RESPONDS(function, ...)                                                                    \
+    READS(function, s->status = __VA_ARGS__)                                                       \
+    ENDS(function, __VA_ARGS__)
+#define ENDS(function, ...)                                                                        \
     GIVES(function, when_content_is_lost, LOST, (__VA_ARGS__) == SKUA_ECLOSED)                     \
     GIVES(function, in_on_end, LAST_WORDS, (__VA_ARGS__) == SKUA_ECLOSED)                          \
     GIVES(function, of_one_that_has_ended, ENDED, (__VA_ARGS__) == SKUA_ECLOSED)
@@ -83,7 +89,7 @@ GIVES(skua_request_server, in_a_blocking_handler, BLOCKING,
 GIVES(skua_request_method, of_one_that_has_ended, ENDED, skua_request_method(s->request).len == 3)
 ACTS(skua_request_connection, (void)skua_request_connection(r))
 GIVES(skua_request_connection, of_one_that_has_ended, ENDED, !skua_request_connection(s->request))
-ACTS(skua_request_status, (void)skua_request_status(r))
+READS(skua_request_status, (void)skua_request_status(r))
 ACTS(skua_request_sent, (void)skua_request_sent(r))
 READS(skua_content_length, (void)skua_content_length(r))
 READS(skua_request_trailer, (void)skua_request_trailer(r, "a"))
@@ -102,21 +108,21 @@ STOPS(skua_form_at, no_param, HANDLER, NO(param),
 
 // ---- Its life ----
 
-ACTS(skua_request_alloc, (void)skua_request_alloc(r, 1))
+READS(skua_request_alloc, (void)skua_request_alloc(r, 1))
 GIVES(skua_request_alloc, of_one_that_has_ended, ENDED, skua_request_alloc(s->request, 1))
 ACTS(skua_request_hold, skua_request_hold(r))
 ACTS(skua_request_drop, skua_request_drop(r))
 STOPS(skua_request_drop, not_held, HANDLER, "called more often than skua_request_hold",
       skua_request_drop(s->request))
-ACTS(skua_request_abort, skua_request_abort(r))
+READS(skua_request_abort, skua_request_abort(r))
 GIVES(skua_request_abort, of_one_that_has_ended, ENDED, (skua_request_abort(s->request), true))
-ACTS(skua_request_close, skua_request_close(r))
+READS(skua_request_close, skua_request_close(r))
 GIVES(skua_request_close, of_one_that_has_ended, ENDED, (skua_request_close(s->request), true))
 ACTS(skua_on_end, skua_on_end(r, NULL, NULL))
 GIVES(skua_on_end, no_function, HANDLER, (skua_on_end(s->request, NULL, NULL), true))
-ACTS(skua_request_set, s->status = skua_request_set(r, s, s))
+READS(skua_request_set, s->status = skua_request_set(r, s, s))
 STOPS(skua_request_set, no_key, HANDLER, NO(key), s->status = skua_request_set(s->request, NULL, s))
-ACTS(skua_request_get, (void)skua_request_get(r, s))
+READS(skua_request_get, (void)skua_request_get(r, s))
 STOPS(skua_request_get, no_key, HANDLER, NO(key), (void)skua_request_get(s->request, NULL))
 ACTS(skua_next, skua_next(r))
 STOPS(skua_next, in_a_handler, HANDLER, "called twice for one before, or for none",
@@ -169,12 +175,12 @@ STOPS(skua_multipart_collect, no_function, HANDLER, NO(fn),
 
 // ---- Answering ----
 
-ANSWERS(skua_field_add, skua_field_add(r, "A", SKUA_SLICE("b")))
+RESPONDS(skua_field_add, skua_field_add(r, "A", SKUA_SLICE("b")))
 STOPS(skua_field_add, no_name, HANDLER, NO(name),
       s->status = skua_field_add(s->request, NULL, SKUA_SLICE("b")))
 STOPS(skua_field_add, no_octets, HANDLER, NO_OCTETS(value),
       s->status = skua_field_add(s->request, "A", NOWHERE))
-ANSWERS(skua_respond, skua_respond(r, 200, NULL, SKUA_SLICE("x")))
+RESPONDS(skua_respond, skua_respond(r, 200, NULL, SKUA_SLICE("x")))
 STOPS(skua_respond, no_octets, HANDLER, NO_OCTETS(content),
       s->status = skua_respond(s->request, 200, NULL, NOWHERE))
 GIVES(skua_respond, in_a_head, HEAD,
@@ -184,7 +190,7 @@ GIVES(skua_respond, no_status, HANDLER,
 GIVES(skua_respond, twice, HANDLER,
       skua_respond(s->request, 200, NULL, SKUA_SLICE("x")) == SKUA_OK &&
           skua_respond(s->request, 200, NULL, SKUA_SLICE("x")) == SKUA_ESTATE)
-ANSWERS(skua_respond_borrowed, skua_respond_borrowed(r, 200, NULL, SKUA_SLICE("x"), nothing, NULL))
+RESPONDS(skua_respond_borrowed, skua_respond_borrowed(r, 200, NULL, SKUA_SLICE("x"), nothing, NULL))
 STOPS(skua_respond_borrowed, no_octets, HANDLER, NO_OCTETS(content),
       s->status = skua_respond_borrowed(s->request, 200, NULL, NOWHERE, nothing, NULL))
 GIVES(skua_respond_borrowed, no_release, HANDLER,
@@ -198,49 +204,49 @@ STOPS(skua_pull_fn, no_octets, HANDLER,
       s->status = skua_respond_pull(s->request, 200, NULL, -1, nothing_pulled, NULL))
 STOPS(skua_pull_fn, too_many_octets, HANDLER, "gave more octets than there was room for",
       s->status = skua_respond_pull(s->request, 200, NULL, -1, too_much_pulled, NULL))
-ANSWERS(skua_trailer_add, skua_trailer_add(r, "A", SKUA_SLICE("b")))
+RESPONDS(skua_trailer_add, skua_trailer_add(r, "A", SKUA_SLICE("b")))
 STOPS(skua_trailer_add, no_name, HANDLER, NO(name),
       s->status = skua_trailer_add(s->request, NULL, SKUA_SLICE("b")))
 STOPS(skua_trailer_add, no_octets, HANDLER, NO_OCTETS(value),
       s->status = skua_trailer_add(s->request, "A", NOWHERE))
 ACTS(skua_wake, skua_wake(r))
 GIVES(skua_wake, of_one_that_has_ended, ENDED, (skua_wake(s->request), true))
-ANSWERS(skua_respond_stream, skua_respond_stream(r, 200, NULL, -1, NULL, NULL))
-ANSWERS(skua_write, skua_write(r, SKUA_SLICE("x")))
+RESPONDS(skua_respond_stream, skua_respond_stream(r, 200, NULL, -1, NULL, NULL))
+RESPONDS(skua_write, skua_write(r, SKUA_SLICE("x")))
 STOPS(skua_write, no_octets, HANDLER, NO_OCTETS(octets),
       s->status = skua_write(s->request, NOWHERE))
 GIVES(skua_write, not_begun, HANDLER, skua_write(s->request, SKUA_SLICE("x")) == SKUA_ESTATE)
-ACTS(skua_write_room, (void)skua_write_room(r))
+READS(skua_write_room, (void)skua_write_room(r))
 GIVES(skua_write_room, of_one_that_has_ended, ENDED, skua_write_room(s->request) == 0)
-ANSWERS(skua_finish, skua_finish(r))
-ANSWERS(skua_events_open, skua_events_open(r, NULL, NULL))
-ANSWERS(skua_event_send, skua_event_send(r, &(skua_event){ .retry_ms = 1 }))
+RESPONDS(skua_finish, skua_finish(r))
+RESPONDS(skua_events_open, skua_events_open(r, NULL, NULL))
+RESPONDS(skua_event_send, skua_event_send(r, &(skua_event){ .retry_ms = 1 }))
 STOPS(skua_event_send, no_event, HANDLER, NO(event), s->status = skua_event_send(s->request, NULL))
 STOPS(skua_event_send, no_octets, HANDLER, NO_OCTETS(event->data),
       s->status = skua_event_send(s->request, &(skua_event){ .data = NOWHERE }))
 ANSWERS(skua_upgrade, skua_upgrade(r, "a", NULL, NULL))
 STOPS(skua_upgrade, no_protocol, HANDLER, NO(protocol),
       s->status = skua_upgrade(s->request, NULL, NULL, NULL))
-ANSWERS(skua_respond_error, skua_respond_error(r, 404))
-ANSWERS(skua_refuse, skua_refuse(r, 404, SKUA_SLICE("x")))
+RESPONDS(skua_respond_error, skua_respond_error(r, 404))
+RESPONDS(skua_refuse, skua_refuse(r, 404, SKUA_SLICE("x")))
 STOPS(skua_refuse, no_octets, HANDLER, NO_OCTETS(sentence),
       s->status = skua_refuse(s->request, 404, NOWHERE))
-ANSWERS(skua_respond_text, skua_respond_text(r, 200, "x"))
+RESPONDS(skua_respond_text, skua_respond_text(r, 200, "x"))
 STOPS(skua_respond_text, no_text, HANDLER, NO(text),
       s->status = skua_respond_text(s->request, 200, NULL))
-ANSWERS(skua_respond_html, skua_respond_html(r, 200, "x"))
+RESPONDS(skua_respond_html, skua_respond_html(r, 200, "x"))
 STOPS(skua_respond_html, no_html, HANDLER, NO(html),
       s->status = skua_respond_html(s->request, 200, NULL))
-ANSWERS(skua_respond_json, skua_respond_json(r, 200, SKUA_SLICE("1")))
+RESPONDS(skua_respond_json, skua_respond_json(r, 200, SKUA_SLICE("1")))
 STOPS(skua_respond_json, no_octets, HANDLER, NO_OCTETS(json),
       s->status = skua_respond_json(s->request, 200, NOWHERE))
-ANSWERS(skua_redirect, skua_redirect(r, 303, "/x"))
+RESPONDS(skua_redirect, skua_redirect(r, 303, "/x"))
 STOPS(skua_redirect, no_location, HANDLER, NO(location),
       s->status = skua_redirect(s->request, 303, NULL))
 ANSWERS(skua_inform, skua_inform(r, 103, NULL, 0))
 STOPS(skua_inform, no_fields, HANDLER, NO(fields),
       s->status = skua_inform(s->request, 103, NULL, 1))
-ANSWERS(skua_cookie_set, skua_cookie_set(r, &(skua_cookie){ .name = "a" }))
+RESPONDS(skua_cookie_set, skua_cookie_set(r, &(skua_cookie){ .name = "a" }))
 STOPS(skua_cookie_set, no_cookie, HANDLER, NO(cookie),
       s->status = skua_cookie_set(s->request, NULL))
 STOPS(skua_cookie_set, no_octets, HANDLER, NO_OCTETS(cookie->value),
@@ -248,28 +254,34 @@ STOPS(skua_cookie_set, no_octets, HANDLER, NO_OCTETS(cookie->value),
 GIVES(skua_cookie_set, no_name, HANDLER,
       skua_cookie_set(s->request, &(skua_cookie){ 0 }) == SKUA_EINVAL)
 
+READS(skua_request_content, (void)skua_request_content(r))
+GIVES(skua_request_content, none_collected, HANDLER, skua_request_content(s->request).len == 0)
+READS(skua_request_is_gone, (void)skua_request_is_gone(r))
+GIVES(skua_request_is_gone, goes_on, HANDLER, !skua_request_is_gone(s->request))
+GIVES(skua_request_is_gone, of_one_that_has_ended, ENDED, skua_request_is_gone(s->request))
+
 // ---- Blocking handlers ----
 
-STOPS(skua_reply_field, no_reply, BLOCKING, NO(reply),
-      s->status = skua_reply_field(NULL, "A", SKUA_SLICE("b")))
-STOPS(skua_reply_field, no_name, BLOCKING, NO(name),
-      s->status = skua_reply_field(s->reply, NULL, SKUA_SLICE("b")))
-STOPS(skua_reply_field, no_octets, BLOCKING, NO_OCTETS(value),
-      s->status = skua_reply_field(s->reply, "A", NOWHERE))
-STOPS(skua_reply_field, later, LATER, OUTSIDE_OF_BLOCKING,
-      s->status = skua_reply_field(s->reply, "A", SKUA_SLICE("b")))
-STOPS(skua_reply_give, no_reply, BLOCKING, NO(reply),
-      s->status = skua_reply_give(NULL, 200, NULL, SKUA_SLICE("x")))
-STOPS(skua_reply_give, no_octets, BLOCKING, NO_OCTETS(content),
-      s->status = skua_reply_give(s->reply, 200, NULL, NOWHERE))
-STOPS(skua_reply_give, later, LATER, OUTSIDE_OF_BLOCKING,
-      s->status = skua_reply_give(s->reply, 200, NULL, SKUA_SLICE("x")))
-GIVES(skua_reply_give, twice, BLOCKING,
-      skua_reply_give(s->reply, 200, NULL, SKUA_SLICE("x")) == SKUA_OK &&
-          skua_reply_give(s->reply, 200, NULL, SKUA_SLICE("x")) == SKUA_ESTATE)
-STOPS(skua_reply_peer_is_gone, no_reply, BLOCKING, NO(reply), (void)skua_reply_peer_is_gone(NULL))
-STOPS(skua_reply_peer_is_gone, later, LATER, OUTSIDE_OF_BLOCKING,
-      (void)skua_reply_peer_is_gone(s->reply))
+GIVES(skua_respond, in_a_blocking_handler, BLOCKING,
+      skua_respond(s->request, 200, NULL, SKUA_SLICE("x")) == SKUA_OK &&
+          skua_respond(s->request, 200, NULL, SKUA_SLICE("x")) == SKUA_ESTATE)
+GIVES(skua_write, not_begun_in_a_blocking_handler, BLOCKING,
+      skua_write(s->request, SKUA_SLICE("x")) == SKUA_ESTATE && skua_write_room(s->request) == 0)
+STOPS(skua_field_add, no_name_in_a_blocking_handler, BLOCKING, NO(name),
+      s->status = skua_field_add(s->request, NULL, SKUA_SLICE("b")))
+STOPS(skua_respond_stream, drained_in_a_blocking_handler, BLOCKING,
+      "drained must be NULL in a blocking handler, where skua_write waits",
+      s->status = skua_respond_stream(s->request, 200, NULL, -1, nothing_drained, NULL))
+STOPS(skua_events_open, drained_in_a_blocking_handler, BLOCKING,
+      "drained must be NULL in a blocking handler, where skua_event_send waits",
+      s->status = skua_events_open(s->request, nothing_drained, NULL))
+GIVES(skua_request_status, in_a_blocking_handler, BLOCKING,
+      skua_request_status(s->request) == 0 &&
+          skua_respond(s->request, 404, NULL, SKUA_SLICE("x")) == SKUA_OK &&
+          skua_request_status(s->request) == 404)
+GIVES(skua_request_set, in_a_blocking_handler, BLOCKING,
+      skua_request_set(s->request, s, s->text) == SKUA_OK &&
+          skua_request_get(s->request, s) == s->text)
 
 // ---- Connections ----
 
@@ -296,4 +308,6 @@ GIVES(skua_connection_worker, in_on_connect, CONNECT_HOOK,
 #undef READS
 #undef ACTS
 #undef ANSWERS
+#undef RESPONDS
+#undef ENDS
 #undef CONNECTS

@@ -140,17 +140,14 @@ static void scene_answer(skua_request *request, void *user)
     (void)!skua_respond(request, 204, NULL, SKUA_SLICE(""));
 }
 
-static void scene_block(const skua_request *request, skua_slice content, skua_reply *reply,
-                        void *user)
+static void scene_block(skua_request *request, void *user)
 {
-    (void)content;
     scene *s = user;
     (void)pthread_mutex_lock(&scene_lock);
     s->read = request;
-    s->reply = reply;
     (void)pthread_mutex_unlock(&scene_lock);
     scene_at(s, BLOCKING);
-    (void)!skua_reply_give(reply, 204, NULL, SKUA_SLICE(""));
+    (void)!skua_respond(request, 204, NULL, SKUA_SLICE(""));
 }
 
 static void scene_before(skua_request *request, void *user)
@@ -242,7 +239,7 @@ static bool scene_open(scene *s, const char *folder)
 static const char *scene_request(const scene *s)
 {
     place where = s->row->where;
-    if (where == BLOCKING || where == LATER)
+    if (where == BLOCKING)
         return "GET /blocking HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
     if (where == LOST)
         return "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nhello";
@@ -345,14 +342,6 @@ static void scene_use_local(skua_worker *worker, void *user)
     (void)skua_local(worker, ((scene *)user)->key);
 }
 
-// The lock makes everything that the thread has written visible here.
-static void scene_commit_later(scene *s)
-{
-    (void)pthread_mutex_lock(&scene_lock);
-    scene_commit(s);
-    (void)pthread_mutex_unlock(&scene_lock);
-}
-
 static bool scene_play_started(scene *s)
 {
     if (s->row->where == TWO_SERVERS && !scene_start_other(s)) return false;
@@ -361,7 +350,6 @@ static bool scene_play_started(scene *s)
     scene_at(s, RUNNING);
     if (s->row->where == STRANGER) scene_commit_elsewhere(s);
     else if (s->row->where != RUNNING) scene_ask(s);
-    if (s->row->where == LATER) scene_commit_later(s);
     if (s->row->where == REPLACED) scene_replace(s);
     skua_stop(s->server, 10000000000);
     return skua_wait(s->server) == SKUA_OK;
@@ -411,11 +399,9 @@ void nothing_handled(skua_request *request, void *user)
     (void)user;
 }
 
-void nothing_blocked(const skua_request *request, skua_slice content, skua_reply *reply, void *user)
+void nothing_blocked(skua_request *request, void *user)
 {
     (void)request;
-    (void)content;
-    (void)reply;
     (void)user;
 }
 

@@ -36,8 +36,7 @@ typedef enum place {
     LOST,           // when content is lost, as the client has left in the middle of it
     FILE_HERE,      // in a handler, when its file has been opened
     FILE_ELSEWHERE, // the same, on another thread
-    BLOCKING,       // in a blocking handler
-    LATER           // after a blocking handler has returned
+    BLOCKING        // in a blocking handler
 } place;
 
 typedef struct scene {
@@ -48,7 +47,6 @@ typedef struct scene {
     skua_connection *connection;
     skua_request *request;
     const skua_request *read; // the same, in a blocking handler
-    skua_reply *reply;
     skua_root *root, *other;
     skua_file *file;
     skua_prepared *prepared;
@@ -81,8 +79,7 @@ bool server_is_made(const skua_config *config);
 // Functions that rows pass where one must be given.
 void nothing(void *user);
 void nothing_handled(skua_request *request, void *user);
-void nothing_blocked(const skua_request *request, skua_slice content, skua_reply *reply,
-                     void *user);
+void nothing_blocked(skua_request *request, void *user);
 void nothing_done(skua_worker *worker, void *user);
 void nothing_polled(skua_worker *worker, int fd, unsigned events, void *user);
 void nothing_resumed(skua_request *request, void *user);

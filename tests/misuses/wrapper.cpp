@@ -68,7 +68,7 @@ void empty_handler()
 void empty_blocking_handler()
 {
     skua::server app;
-    app.blocking("/", std::function<void(const skua::snapshot &, skua::reply &)>());
+    app.blocking("/", std::function<void(skua::request &)>());
 }
 
 void empty_middleware()

@@ -119,8 +119,8 @@ static void add_plain(skua::server &app)
     app.get("/tls", [](skua::request &req) {
         req.text(req.scheme(), req.is_secure() ? " secure " : " ", describe(req.tls()));
     });
-    app.blocking("GET /blocking-tls", [](const skua::snapshot &asked, skua::reply &out) {
-        out.text((asked.is_secure() ? "secure " : "") + describe(asked.tls()));
+    app.blocking("GET /blocking-tls", [](skua::request &req) {
+        req.text((req.is_secure() ? "secure " : "") + describe(req.tls()));
     });
     app.get("/hello/{name}", [](skua::request &req) { req.text("Hello, ", req.param("name"), "!"); });
     app.get("/square/{n}", [](skua::request &req) {
@@ -200,15 +200,15 @@ static void add_late(skua::server &app)
                           later.resume([](skua::request &self) { self.text("polled both ways"); });
                       });
     });
-    app.blocking("POST /blocking/{n}", [](const skua::snapshot &asked, skua::reply &out) {
-        int n = asked.param<int>("n");
+    app.blocking("POST /blocking/{n}", [](skua::request &req) {
+        int n = req.param<int>("n");
         if (n == 13) throw std::runtime_error("unlucky");
         if (n == 14) throw skua::http_error(409);
         if (n == 15) throw skua::http_error(503, "the <database> is down");
-        skua::reply copy = out;
+        skua::request copy = req;
         if (n == 16) copy.status(404);
-        if (n == 16) return out.text("not here");
-        out.set("X-N", std::to_string(n)).status(201).text(asked.content());
+        if (n == 16) return req.text("not here");
+        req.set("X-N", std::to_string(n)).status(201).text(req.content());
     });
 }
 

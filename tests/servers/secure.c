@@ -111,9 +111,8 @@ static void give_much(skua_request *request, void *user)
 }
 
 // GET /reload?cert=FILE&key=FILE: 200, or 400 and the sentence about why not.
-static void reload(const skua_request *request, skua_slice content, skua_reply *reply, void *user)
+static void reload(skua_request *request, void *user)
 {
-    (void)content;
     (void)user;
     char cert[512], key[512], why[512] = "";
     skua_slice cert_file = skua_request_query_param(request, "cert");
@@ -125,8 +124,7 @@ static void reload(const skua_request *request, skua_slice content, skua_reply *
     desc.certificates = &pair;
     desc.certificate_count = 1;
     skua_status status = skua_tls_reload(server, &desc, why, sizeof why);
-    must(
-        skua_reply_give(reply, status ? 400 : 200, "text/plain", (skua_slice){ why, strlen(why) }));
+    must(skua_respond(request, status ? 400 : 200, "text/plain", (skua_slice){ why, strlen(why) }));
 }
 
 int main(int argc, char **argv)

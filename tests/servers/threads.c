@@ -185,9 +185,9 @@ static void handle_post(skua_request *request, void *user)
 // ---- Blocking ----
 
 // /block/echo/{id}: everything that can be read there, one thing a line.
-static void block_echo(const skua_request *request, skua_slice content, skua_reply *reply,
-                       void *user)
+static void block_echo(skua_request *request, void *user)
 {
+    skua_slice content = skua_request_content(request);
     (void)user;
     char text[1024], peer[64];
     skua_request_peer(request, peer, sizeof(peer));
@@ -202,76 +202,166 @@ static void block_echo(const skua_request *request, skua_slice content, skua_rep
         (int)method.len, method.ptr, (int)path.len, path.ptr, (int)id.len, id.ptr, (int)q.len,
         q.ptr, (int)agent.len, agent.ptr, (int)cookie.len, cookie.ptr, (int)sum.len, sum.ptr, peer,
         content.len < 100 ? (int)content.len : 100, content.ptr);
-    must(skua_reply_field(reply, "X-Length",
-                          text_slice(content.len == 100000 ? "100000" : "other")));
-    must(skua_reply_give(reply, 201, "text/plain", (skua_slice){ text, (size_t)len }));
+    must(skua_field_add(request, "X-Length",
+                        text_slice(content.len == 100000 ? "100000" : "other")));
+    must(skua_respond(request, 201, "text/plain", (skua_slice){ text, (size_t)len }));
 }
 
 // GET /block/sleep/{ms}
-static void block_sleep(const skua_request *request, skua_slice content, skua_reply *reply,
-                        void *user)
+static void block_sleep(skua_request *request, void *user)
 {
+    skua_slice content = skua_request_content(request);
     (void)user;
     counts.begun++;
     wait_ms(param_number(request, "ms"));
-    must(skua_reply_give(reply, 200, "text/plain", content));
+    must(skua_respond(request, 200, "text/plain", content));
     counts.finished++;
 }
 
 // GET /block/large/{kib}
-static void block_large(const skua_request *request, skua_slice content, skua_reply *reply,
-                        void *user)
+static void block_large(skua_request *request, void *user)
 {
-    (void)content;
     (void)user;
     size_t len = (size_t)param_number(request, "kib") * 1024;
     char *octets = malloc(len + 1);
     if (!octets) abort();
     memset(octets, 'y', len);
-    must(skua_reply_give(reply, 200, NULL, (skua_slice){ octets, len }));
+    must(skua_respond(request, 200, NULL, (skua_slice){ octets, len }));
     memset(octets, 'n', len); // it was copied
     free(octets);
 }
 
-static void block_nothing(const skua_request *request, skua_slice content, skua_reply *reply,
-                          void *user)
+static void block_nothing(skua_request *request, void *user)
 {
     (void)request;
-    (void)content;
     (void)user;
-    must(skua_reply_field(reply, "X-Lost", SKUA_SLICE("yes")));
+    must(skua_field_add(request, "X-Lost", SKUA_SLICE("yes")));
 }
 
-// GET /block/misuse: everything wrong is an error value, and the answer is still good.
-static void block_misuse(const skua_request *request, skua_slice content, skua_reply *reply,
-                         void *user)
+// GET /block/misuse/{n}: number n of what makes a response 500, and then a good one.
+static void block_misuse(skua_request *request, void *user)
 {
-    (void)request;
     (void)user;
     static char long_text[9000];
+    skua_slice content = SKUA_SLICE("misused\n");
     memset(long_text, 'x', sizeof(long_text) - 1);
-    must_be(skua_reply_field(reply, "Content-Length", SKUA_SLICE("1")), SKUA_EINVAL);
-    must_be(skua_reply_field(reply, "bad name", SKUA_SLICE("1")), SKUA_EINVAL);
-    must_be(skua_reply_field(reply, "X-Split", SKUA_SLICE("a\r\nX: b")), SKUA_EINVAL);
-    must_be(skua_reply_field(reply, "X-Long", text_slice(long_text)), SKUA_ELIMIT);
-    must_be(skua_reply_give(reply, 199, "text/plain", content), SKUA_EINVAL);
-    must_be(skua_reply_give(reply, 600, "text/plain", content), SKUA_EINVAL);
-    must_be(skua_reply_give(reply, 200, "a\nb", content), SKUA_EINVAL);
-    must_be(skua_reply_give(reply, 200, long_text, content), SKUA_ELIMIT);
-    must_be(skua_reply_field(reply, "X-Good", SKUA_SLICE("yes")), SKUA_OK);
-    must_be(skua_reply_give(reply, 200, "text/plain", SKUA_SLICE("first\n")), SKUA_OK);
-    must_be(skua_reply_give(reply, 200, "text/plain", SKUA_SLICE("second\n")), SKUA_ESTATE);
-    must_be(skua_reply_field(reply, "X-Late", SKUA_SLICE("yes")), SKUA_ESTATE);
+    switch (param_number(request, "n")) {
+    case 0: must_be(skua_field_add(request, "Content-Length", SKUA_SLICE("1")), SKUA_EINVAL); break;
+    case 1: must_be(skua_field_add(request, "bad name", SKUA_SLICE("1")), SKUA_EINVAL); break;
+    case 2:
+        must_be(skua_field_add(request, "X-Split", SKUA_SLICE("a\r\nX: b")), SKUA_EINVAL);
+        break;
+    case 3: must_be(skua_field_add(request, "X-Long", text_slice(long_text)), SKUA_ELIMIT); break;
+    case 4: must_be(skua_respond(request, 199, "text/plain", content), SKUA_EINVAL); break;
+    case 5: must_be(skua_respond(request, 600, "text/plain", content), SKUA_EINVAL); break;
+    case 6: must_be(skua_respond(request, 200, "a\nb", content), SKUA_EINVAL); break;
+    case 7: must_be(skua_respond(request, 200, long_text, content), SKUA_ELIMIT); break;
+    case 8: must_be(skua_redirect(request, 303, "//elsewhere.example/"), SKUA_EINVAL); break;
+    case 9: must_be(skua_redirect(request, 200, "/"), SKUA_EINVAL); break;
+    case 10: must_be(skua_refuse(request, 200, content), SKUA_EINVAL); break;
+    case 11: must_be(skua_respond_stream(request, 200, NULL, -2, NULL, NULL), SKUA_EINVAL); break;
+    case 12:
+        must_be(skua_cookie_set(request, &(skua_cookie){ .name = "a", .value = SKUA_SLICE(";") }),
+                SKUA_EINVAL);
+        break;
+    default:
+        must(skua_field_add(request, "X-Good", SKUA_SLICE("yes")));
+        must(skua_respond(request, 200, "text/plain", SKUA_SLICE("first\n")));
+        must_be(skua_respond(request, 200, "text/plain", SKUA_SLICE("second\n")), SKUA_ESTATE);
+        must_be(skua_field_add(request, "X-Late", SKUA_SLICE("yes")), SKUA_ESTATE);
+        return;
+    }
+    if (skua_respond(request, 200, "text/plain", content) == SKUA_OK) abort();
+}
+
+// GET /block/respond/{how}: each way to respond.
+static void block_respond(skua_request *request, void *user)
+{
+    (void)user;
+    skua_slice how = skua_request_param(request, "how");
+    char text[16] = "";
+    if (how.len < sizeof(text)) memcpy(text, how.ptr, how.len);
+    must(skua_cookie_set(request, &(skua_cookie){ .name = "a", .value = SKUA_SLICE("b") }));
+    if (!strcmp(text, "text")) skua_respond_text(request, 200, "text\n");
+    else if (!strcmp(text, "html")) skua_respond_html(request, 200, "<!doctype html>");
+    else if (!strcmp(text, "json")) skua_respond_json(request, 200, SKUA_SLICE("{}"));
+    else if (!strcmp(text, "error")) skua_respond_error(request, 404);
+    else if (!strcmp(text, "refuse")) skua_refuse(request, 409, SKUA_SLICE("It is there."));
+    else if (!strcmp(text, "redirect")) skua_redirect(request, 303, "/else where");
+    else if (!strcmp(text, "close")) {
+        skua_request_close(request);
+        skua_respond_text(request, 200, "last\n");
+    } else skua_request_abort(request);
+}
+
+static const char middleware_key;
+static char kept_object[] = "kept";
+
+// Middleware before all: an object for the blocking handler.
+static void before_all(skua_request *request, void *user)
+{
+    must(skua_request_set(request, &middleware_key, user));
+    skua_next(request);
+}
+
+// GET /block/object
+static void block_object(skua_request *request, void *user)
+{
+    (void)user;
+    const char *object = skua_request_get(request, &middleware_key);
+    must(skua_request_set(request, &middleware_key, NULL)); // for itself
+    skua_respond_text(request, 200, object ? object : "none");
+}
+
+// GET /block/stream/{kib}?length=N&trailer=1&unfinished=1: so many KiB, in pieces of odd sizes.
+static void block_stream(skua_request *request, void *user)
+{
+    (void)user;
+    counts.begun++;
+    size_t len = (size_t)param_number(request, "kib") * 1024;
+    skua_slice stated = skua_request_query_param(request, "length");
+    char octets[70000];
+    skua_field_add(request, "X-Streams", SKUA_SLICE("yes"));
+    skua_status status =
+        skua_respond_stream(request, 200, "text/plain", stated.len ? (int64_t)len : -1, NULL, NULL);
+    for (size_t at = 0, piece = 1; at < len && !status; piece = piece * 3 % 69997 + 1) {
+        size_t n = len - at < piece ? len - at : piece;
+        for (size_t i = 0; i < n; i++)
+            octets[i] = (char)('a' + (at + i) % 26);
+        status = skua_write(request, (skua_slice){ octets, n });
+        at += n;
+    }
+    if (status == SKUA_ECLOSED) counts.gone++;
+    if (skua_request_query_param(request, "trailer").len)
+        skua_trailer_add(request, "X-Sum", SKUA_SLICE("all"));
+    if (!skua_request_query_param(request, "unfinished").len) skua_finish(request);
+    counts.finished++;
+}
+
+// GET /block/events/{n}: so many events, each when the one before it was sent.
+static void block_events(skua_request *request, void *user)
+{
+    (void)user;
+    skua_events_open(request, NULL, NULL);
+    int64_t n = param_number(request, "n");
+    for (int64_t i = 0; i < n; i++) {
+        char text[24];
+        int len = snprintf(text, sizeof(text), "%lld", (long long)i);
+        skua_event event = { .data = { text, (size_t)len }, .name = SKUA_SLICE("tick") };
+        if (skua_event_send(request, &event)) break;
+        wait_ms(1);
+    }
+    skua_finish(request);
 }
 
 // POST /block/until-gone/{id}: waits until nobody waits for it, and looks whether everything is
 // still there.
-static void block_until_gone(const skua_request *request, skua_slice content, skua_reply *reply,
-                             void *user)
+static void block_until_gone(skua_request *request, void *user)
 {
+    skua_slice content = skua_request_content(request);
     (void)user;
     counts.begun++;
-    while (!skua_reply_peer_is_gone(reply))
+    while (!skua_request_is_gone(request))
         wait_ms(1);
     counts.gone++;
     wait_ms(50); // the worker has long gone on
@@ -286,7 +376,7 @@ static void block_until_gone(const skua_request *request, skua_slice content, sk
              skua_request_peer(request, peer, sizeof(peer)) == 9 &&
              !skua_request_peer_is_done(request);
     if (intact) counts.intact++;
-    must(skua_reply_give(reply, 200, "text/plain", content));
+    must(skua_respond(request, 200, "text/plain", content));
     counts.finished++;
 }
 
@@ -304,9 +394,15 @@ static void add_routes(void)
     must(skua_route_blocking(running, "GET /block/sleep/{ms}", block_sleep, NULL));
     must(skua_route_blocking(running, "GET /block/large/{kib}", block_large, NULL));
     must(skua_route_blocking(running, "GET /block/nothing", block_nothing, NULL));
-    must(skua_route_blocking(running, "GET /block/misuse", block_misuse, NULL));
+    must(skua_route_blocking(running, "GET /block/misuse/{n}", block_misuse, NULL));
+    must(skua_route_blocking(running, "GET /block/respond/{how}", block_respond, NULL));
+    must(skua_route_blocking(running, "GET /block/object", block_object, NULL));
+    must(skua_route_blocking(running, "GET /block/stream/{kib}", block_stream, NULL));
+    must(skua_route_blocking(running, "GET /block/events/{n}", block_events, NULL));
+    must(skua_use(running, "/block/object",
+                  &(skua_middleware){ .before = before_all, .user = kept_object }));
     must(skua_route_blocking(running, "POST /block/until-gone/{id}", block_until_gone, NULL));
-    must_be(skua_route_blocking(running, "GET /block/misuse", block_misuse, NULL), SKUA_EEXIST);
+    must_be(skua_route_blocking(running, "GET /block/misuse/{n}", block_misuse, NULL), SKUA_EEXIST);
     must_be(skua_route_blocking(running, "nonsense", block_misuse, NULL), SKUA_EINVAL);
     must_be(skua_post(running, 0, post_ran, NULL), SKUA_ECLOSED); // it does not run yet
 }

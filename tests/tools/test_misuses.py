@@ -34,13 +34,14 @@ GROUPS = {
     "READS": {"request"},
     "ACTS": {"request"},
     "ANSWERS": {"request"},
+    "RESPONDS": {"request"},
     "CONNECTS": {"connection"},
     "NO_REQUEST": {"request"},
     "NO_SERVER": {"server"},
 }
 
 FUNCTION = re.compile(r"^SKUA_API\s[^;(]*?\b(skua_\w+)\((.*?)\);", re.M | re.S)
-ROW = re.compile(r"^(STOPS|GIVES|READS|ACTS|ANSWERS|CONNECTS)\(\s*(skua_\w+)(.*?)(?=^(?:STOPS|GIVES|READS|ACTS|ANSWERS|CONNECTS|#|//)|\Z)",
+ROW = re.compile(r"^(STOPS|GIVES|READS|ACTS|ANSWERS|RESPONDS|CONNECTS)\(\s*(skua_\w+)(.*?)(?=^(?:STOPS|GIVES|READS|ACTS|ANSWERS|RESPONDS|CONNECTS|#|//)|\Z)",
                  re.M | re.S)
 
 

@@ -228,6 +228,11 @@ public:
 
     bool peer_is_done() const { return skua_request_peer_is_done(raw()); }
 
+    // In a blocking handler the whole content; elsewhere empty before it is collected.
+    std::string_view content() const { return view(skua_request_content(raw())); }
+    // Whether nobody waits for the response any more: for blocking handlers that take long.
+    bool is_gone() const { return skua_request_is_gone(raw()); }
+
     // -- Answering. Each throws error(SKUA_ESTATE) if the request is answered already. --
 
     // Adds a field to the response to come.
@@ -418,12 +423,12 @@ private:
     // Answers an error, or ends what has been begun already: nobody is left waiting.
     static void refuse(skua_request *raw, int status, std::string_view sentence = {}) noexcept
     {
-        skua_status given = skua_refuse(raw, status, slice(sentence));
-        if (given == SKUA_EINVAL) {
+        if (status < 400 || status > 599) {
             detail::complain(raw, "a skua::http_error has a status that is no error");
-            given = skua_respond_error(raw, 500);
+            status = 500;
         }
-        if (given) skua_request_abort(raw);
+        if (skua_request_status(raw)) skua_request_abort(raw);
+        else skua_refuse(raw, status, slice(sentence));
     }
 
     int status() const

@@ -51,61 +51,6 @@ private:
     skua_server *server_;
 };
 
-// ---- Blocking handlers ------------------------------------------------------------------------
-
-// The request of a blocking handler, as it may be read on a thread of the pool.
-class snapshot {
-public:
-    snapshot(const skua_request *raw, skua_slice content) noexcept : raw_(raw), content_(view(content)) {}
-
-    std::string_view method() const noexcept { return view(skua_request_method(raw_)); }
-    std::string_view path() const noexcept { return view(skua_request_path(raw_)); }
-    std::string_view query() const noexcept { return view(skua_request_query(raw_)); }
-    std::string_view content() const noexcept { return content_; }
-    bool is_secure() const noexcept { return skua_request_is_secure(raw_); }
-    std::optional<tls_info> tls() const noexcept { return detail::tls_of(raw_); }
-    std::optional<std::string_view> field(const char *name) const noexcept { return detail::maybe(skua_request_field(raw_, name)); }
-    std::optional<std::string_view> cookie(const char *name) const noexcept { return detail::maybe(skua_request_cookie(raw_, name)); }
-    template <class T = std::string_view> T param(const char *name) const
-    {
-        return detail::parameter<T>(view(skua_request_param(raw_, name)), name);
-    }
-
-private:
-    const skua_request *raw_;
-    std::string_view content_;
-};
-
-// The response of a blocking handler; sent when it returns. Copies are of the same response.
-class reply {
-public:
-    // status: of the response to come; shared by all copies, which it outlives.
-    reply(skua_reply *raw, int &status) noexcept : raw_(raw), status_(&status) {}
-
-    reply &set(const char *name, std::string_view value)
-    {
-        check(skua_reply_field(raw_, name, slice(value)));
-        return *this;
-    }
-    reply &status(int code) noexcept
-    {
-        *status_ = code;
-        return *this;
-    }
-    void respond(const char *type, std::string_view content)
-    {
-        check(skua_reply_give(raw_, *status_, type, slice(content)));
-    }
-    void text(std::string_view content) { respond("text/plain; charset=utf-8", content); }
-    void html(std::string_view content) { respond("text/html; charset=utf-8", content); }
-    void json(std::string_view content) { respond("application/json", content); }
-    bool peer_is_gone() const noexcept { return skua_reply_peer_is_gone(raw_); }
-
-private:
-    skua_reply *raw_;
-    int *status_;
-};
-
 // ---- Timers -----------------------------------------------------------------------------------
 
 // Calls a function on a worker, once or again and again, until it is destroyed: on that worker, also inside the
@@ -316,18 +261,11 @@ public:
         return route(pattern, [&object, member](request r) { return (object.*member)(r); });
     }
 
-    // fn(const snapshot &, reply &) runs on a thread of the pool, after the content has been collected.
-    template <std::invocable<const snapshot &, reply &> F> server &blocking(const char *pattern, F fn)
+    // fn(request &) runs on a thread of the pool, where it may wait, after the content has been collected.
+    template <detail::plain_handler F> server &blocking(const char *pattern, F fn)
     {
         F *held = keep(std::move(fn));
-        return judge(skua_route_blocking(
-            raw(), pattern,
-            detail::given(*held, +[](const skua_request *raw, skua_slice content, skua_reply *out, void *user) {
-                int code = 200;
-                reply answer(out, code);
-                run_blocking(raw, answer, [&] { (*static_cast<F *>(user))(snapshot(raw, content), answer); });
-            }),
-            held));
+        return judge(skua_route_blocking(raw(), pattern, detail::given(*held, detail::handle<F>), held));
     }
 
     // Middleware for every request at or below prefix. before(request &): answers, or returns and the request goes on.
@@ -454,28 +392,6 @@ private:
     template <class F> server &method(const char *name, std::string_view path, F fn)
     {
         return route((name + std::string(path)).c_str(), std::move(fn));
-    }
-
-    template <class F> static void run_blocking(const skua_request *raw, reply &answer, F &&fn) noexcept
-    {
-        int status = 500;
-        std::string sentence;
-        try {
-            fn();
-            return;
-        } catch (const http_error &e) {
-            status = e.status();
-            if (status >= 500 && !e.sentence().empty()) detail::complain(raw, e.what());
-            detail::log_throw_of(raw, [&] { sentence = e.sentence(); });
-        } catch (const std::exception &e) {
-            detail::complain(raw, e.what());
-        } catch (...) {
-            detail::complain(raw, "a blocking handler threw what is no std::exception");
-        }
-        detail::log_throw_of(raw, [&] {
-            if (sentence.empty()) sentence = std::to_string(status);
-            answer.status(status).text(sentence);
-        });
     }
 
     std::vector<kept> objects_; // destroyed after the server, whose handlers use them

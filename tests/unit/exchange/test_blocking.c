@@ -26,7 +26,8 @@ enum { CONTENT = 200000 };
 // Shared by the test and the handler.
 typedef struct scene {
     atomic_uint begun, intact;
-    atomic_bool go_on;
+    atomic_uint ended; // of the requests
+    atomic_bool go_on, ended_early;
     char log[4096];
     size_t log_len;
 } scene;
@@ -51,26 +52,28 @@ static bool content_is_intact(skua_slice content)
     return content.len == CONTENT;
 }
 
-static void handle(const skua_request *request, skua_slice content, skua_reply *reply, void *user)
+static void handle(skua_request *request, void *user)
 {
+    skua_slice content = skua_request_content(request);
     scene *s = user;
     atomic_fetch_add(&s->begun, 1);
-    // the request ends meanwhile, and the worker decodes too: see told_of_end
+    // the connection ends meanwhile; nobody is told of that before this has returned
     while (!atomic_load(&s->go_on)) {
         doze();
         (void)skua_request_query_param(request, "q");
+        if (atomic_load(&s->ended) && !atomic_load(&s->go_on)) atomic_store(&s->ended_early, true);
     }
     skua_slice q = skua_request_query_param(request, "q"), id = skua_request_param(request, "id");
     bool intact = content_is_intact(content) && q.len == 3 && memcmp(q.ptr, "x y", 3) == 0 &&
                   id.len == 4 && memcmp(id.ptr, "abcd", 4) == 0;
-    if (intact && skua_reply_give(reply, 200, NULL, content) == SKUA_OK)
+    if (intact && skua_respond(request, 200, NULL, content) == SKUA_ECLOSED)
         atomic_fetch_add(&s->intact, 1);
 }
 
 static void told_of_end(skua_request *request, skua_end how, void *user)
 {
     (void)how;
-    (void)user;
+    atomic_fetch_add(&((scene *)user)->ended, 1);
     skua_field param;
     for (size_t i = 0; i < 200; i++) {
         (void)skua_request_query_at(request, i % 2, &param);
@@ -93,7 +96,8 @@ static skua_server *scene_open(scene *s)
         .listen = "127.0.0.1:0", .workers = 2, .log_write = take_log, .log_user = s });
     assert_non_null(server);
     assert_int_equal(skua_route_blocking(server, "POST /{id}", handle, s), SKUA_OK);
-    assert_int_equal(skua_use(server, "/", &(skua_middleware){ .end = told_of_end }), SKUA_OK);
+    assert_int_equal(skua_use(server, "/", &(skua_middleware){ .end = told_of_end, .user = s }),
+                     SKUA_OK);
     return server;
 }
 
@@ -179,6 +183,8 @@ static void test_blocking_handlers_outlive_connections_and_the_stop(void **state
     assert_true(atomic_load(&s.go_on)); // it has waited for them
     pthread_join(thread, NULL);
     assert_int_equal(s.intact, 4);
+    assert_int_equal(s.ended, 4);
+    assert_false(s.ended_early);
     assert_non_null(strstr(s.log, "4 blocking handlers still run past the deadline of skua_stop"));
     close(peers[2]);
     close(peers[3]);

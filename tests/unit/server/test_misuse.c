@@ -42,10 +42,7 @@ enum { TOLD_OCTETS = 4096, PATIENCE_S = 60 };
     "the request is gone; keep it by skua_request_hold, or find it again by skua_ticket_take and " \
     "skua_resume"
 #define IN_BLOCKING                                                                                \
-    "called in a blocking handler, which reads its own request and answers by skua_reply_give"
-#define OUTSIDE_OF_BLOCKING                                                                        \
-    "called outside of the blocking handler that the reply was given to, or on another thread; "   \
-    "to answer later, use a ticket"
+    "called in a blocking handler; it is for the worker's thread, or for another request"
 #define OTHER_THAN_CONNECTION "called on another thread than the connection's worker; use skua_post"
 #define CONNECTION_GONE "the connection is gone; it is there until on_close has returned"
 #define OTHERS_FILE "the file is another worker's; open it on each"

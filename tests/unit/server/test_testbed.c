@@ -147,13 +147,13 @@ static void on_post(skua_request *request, void *user)
     assert_int_equal(pthread_create(&e->thread, NULL, post_thread, e), 0);
 }
 
-static void on_blocking(const skua_request *request, skua_slice content, skua_reply *reply,
-                        void *user)
+static void on_blocking(skua_request *request, void *user)
 {
+    skua_slice content = skua_request_content(request);
     (void)request;
     (void)user;
     sleep_ms(5);
-    assert_int_equal(skua_reply_give(reply, 200, NULL, content), SKUA_OK);
+    assert_int_equal(skua_respond(request, 200, NULL, content), SKUA_OK);
 }
 
 static void on_silence(skua_request *request, void *user)
