@@ -176,7 +176,7 @@ static void polls_ready(io_op *op, int64_t result)
     skua_worker *w = op->user;
     poll_set_event events[POLL_SET_TAKEN_MAX];
     if (result < 0) {
-        worker_log(w, SKUA_SLICE("polls: the kernel has no memory to wait for descriptors"));
+        worker_log(w, SKUA_SLICE("polls: the kernel refuses to wait for their descriptors"));
         return;
     }
     int n = poll_set_take(w->polls->set, events, POLL_SET_TAKEN_MAX);

@@ -9,11 +9,13 @@
 #include "support/memory.h"
 #include "support/socket.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -24,6 +26,20 @@
 #include <cmocka.h>
 
 enum { MANY = 300, TURNS_MAX = 1000 };
+
+// An errno with which the kernel refuses to wait for descriptors; 0: it does not. Only where the sets
+// are epoll's.
+static int refused;
+
+int __real_epoll_ctl(int set, int operation, int fd, struct epoll_event *event);
+int __wrap_epoll_ctl(int set, int operation, int fd, struct epoll_event *event);
+
+int __wrap_epoll_ctl(int set, int operation, int fd, struct epoll_event *event)
+{
+    if (!refused || operation != EPOLL_CTL_ADD) return __real_epoll_ctl(set, operation, fd, event);
+    errno = refused;
+    return -1;
+}
 
 // A server that is turned by hand, a pair of sockets, and what the poll of one of them was told.
 typedef struct bench {
@@ -355,6 +371,48 @@ static void memory_runs_out(void **state)
     bench_close(&b);
 }
 
+#ifndef SKUA_KQUEUE_SHIM
+
+static void kernel_refuses(int error, skua_status status)
+{
+    bench b;
+    bench_open(&b);
+    refused = error;
+    assert_int_equal(skua_poll_start(b.worker, b.near, SKUA_POLL_READABLE, told, &b, &b.poll),
+                     status);
+    refused = 0;
+    assert_int_equal(b.poll.value, 0);
+    bench_start(&b, SKUA_POLL_READABLE);
+    bench_close(&b);
+}
+
+static void the_kernel_refuses(void **state)
+{
+    (void)state;
+    kernel_refuses(ENOMEM, SKUA_ENOMEM);
+    kernel_refuses(ENOSPC, SKUA_ELIMIT);
+    kernel_refuses(ELOOP, SKUA_EUNSUPPORTED);
+}
+
+// The loop could not wait for the set: a poll that starts later makes it try again.
+static void the_kernel_refuses_the_set(void **state)
+{
+    (void)state;
+    bench b;
+    bench_open(&b);
+    bench_start(&b, SKUA_POLL_READABLE);
+    send_one(&b);
+    refused = ENOMEM;
+    assert_int_equal(calls_in_turns(&b, 3), 0);
+    refused = 0;
+    assert_int_equal(calls_in_turns(&b, 3), 0);
+    assert_int_equal(skua_poll_start(b.worker, b.far, 0, told, &b, NULL), SKUA_OK);
+    turn_until(&b, 1);
+    bench_close(&b);
+}
+
+#endif
+
 static void descriptors_run_out(void **state)
 {
     (void)state;
@@ -548,6 +606,10 @@ int main(void)
         cmocka_unit_test(one_that_was_stopped_in_this_turn_is_not_told_of),
         cmocka_unit_test(an_old_handle_is_no_other_poll),
         cmocka_unit_test(memory_runs_out),
+#ifndef SKUA_KQUEUE_SHIM
+        cmocka_unit_test(the_kernel_refuses),
+        cmocka_unit_test(the_kernel_refuses_the_set),
+#endif
         cmocka_unit_test(descriptors_run_out),
         cmocka_unit_test(there_are_so_many_polls_at_most),
         cmocka_unit_test(clients_are_served_beside_busy_descriptors),
