@@ -5,6 +5,7 @@
 
 #include "server/poll.h"
 #include "server/server.h"
+#include "io/poll_set.h"
 
 #include "support/memory.h"
 #include "support/socket.h"
@@ -439,6 +440,49 @@ static void nobody_told(skua_worker *worker, int fd, unsigned events, void *user
     (void)user;
 }
 
+static void count_told(skua_worker *worker, int fd, unsigned events, void *user)
+{
+    (void)worker;
+    (void)fd;
+    (void)events;
+    ++*(unsigned *)user;
+}
+
+// More are ready than are called in a turn: they take turns, and none is left out.
+static void so_many_are_called_in_a_turn(void **state)
+{
+    (void)state;
+    bench b;
+    int fds[MANY];
+    unsigned told_of[MANY] = { 0 };
+    bench_open(&b);
+    for (int i = 0; i < MANY; i++) {
+        fds[i] = eventfd(0, EFD_CLOEXEC);
+        assert_int_equal(
+            skua_poll_start(b.worker, fds[i], SKUA_POLL_WRITABLE, count_told, &told_of[i], NULL),
+            SKUA_OK);
+    }
+    unsigned before = 0;
+    bool all = false;
+    for (int turn = 0; turn < TURNS_MAX && !all; turn++) {
+        unsigned calls = 0;
+        assert_int_equal(skua_turn(b.server, 0), SKUA_OK);
+        all = true;
+        for (int i = 0; i < MANY; i++) {
+            calls += told_of[i];
+            all = all && told_of[i];
+        }
+        if (before) assert_int_equal(calls - before, POLL_SET_TAKEN_MAX);
+        before = calls;
+    }
+    assert_true(all);
+    skua_server_free(b.server);
+    for (int i = 0; i < MANY; i++)
+        (void)close(fds[i]);
+    (void)close(b.near);
+    (void)close(b.far);
+}
+
 // As many as there may be, where the system lets a process have so many descriptors.
 static void there_are_so_many_polls_at_most(void **state)
 {
@@ -611,6 +655,7 @@ int main(void)
         cmocka_unit_test(the_kernel_refuses_the_set),
 #endif
         cmocka_unit_test(descriptors_run_out),
+        cmocka_unit_test(so_many_are_called_in_a_turn),
         cmocka_unit_test(there_are_so_many_polls_at_most),
         cmocka_unit_test(clients_are_served_beside_busy_descriptors),
         cmocka_unit_test(a_test_waits_for_descriptors),
