@@ -23,7 +23,7 @@ OTHER_TESTS := requests files deadlines faults clients accept logs
 TLS_TESTS := requests answers content files clients threads
 TLS_SCENARIOS := requests connections content errors
 # Which of them are run over HTTP/2 too: by make test in the clear, by test-all over TLS as well, on both backends.
-H2_TESTS := requests answers answers_streams content files uploads threads middleware
+H2_TESTS := requests answers answers_streams filters content files uploads threads middleware
 
 .DEFAULT_GOAL := help
 .PHONY: help run build test test-all tls-libraries tls-scan forms dist install uninstall tidy unit tsan kqueue cross storms soak fuzz conformance hpack-stories h2-corpus bench bench-compare bench-micro bench-seeds map format clean FORCE

@@ -1142,6 +1142,57 @@ typedef struct skua_cookie {
 // octets of name and value or 1024 of path or domain. Spec: RFC 6265bis §4.1
 SKUA_API skua_status skua_cookie_set(skua_request *request, const skua_cookie *cookie);
 
+// ---- Filters of content -----------------------------------------------------------------------
+
+// A filter stands between the content of a response and its framing, however the content is given:
+// it compresses, rewrites or measures it. Its length is not stated then unless it is short; an ETag
+// becomes weak, and Accept-Ranges is left out, since the octets are made anew.
+
+// Whether a filter may keep octets for later.
+typedef enum skua_flush {
+    SKUA_FLUSH_NONE, // it may
+    SKUA_FLUSH_NOW,  // everything taken so far is written: the client waits for it
+    SKUA_FLUSH_END   // the same, and no more content will come
+} skua_flush;
+
+// The outcome of a call of a filter.
+typedef enum skua_filtered {
+    SKUA_FILTER_ALL,   // all content was taken, and what flush asks for was written
+    SKUA_FILTER_MORE,  // the room is used up: call again, with the rest and the same flush
+    SKUA_FILTER_FAILED // the content cannot be completed; the response is cut off
+} skua_filtered;
+
+// A filter. user is handed to begin.
+typedef struct skua_filter {
+    // Called once, when a response with its fields is known and its head not written, after the head
+    // functions of middleware. skua_field_add, skua_response_field and skua_response_length work here.
+    // status: of the response; also 204 and 304, and for HEAD, which have no content to filter.
+    // Returns: the state of the filter for this response; NULL to leave it as it is.
+    void *(*begin)(skua_request *request, int status, void *user);
+    // Takes octets off the front of *content, and writes up to room octets, at least 504, to out.
+    // *octets: how many; 0 on entry. MORE needs at least one.
+    skua_filtered (*run)(void *state, skua_slice *content, skua_flush flush, char *out, size_t room,
+                         size_t *octets);
+    // Called once for each state when no content will come any more. NULL: not called.
+    void (*end)(void *state);
+    void *user;
+} skua_filter;
+
+// Lets the content of the response pass through a filter: from middleware's before or head, or from
+// the handler, before it responds. filter: copied. A response has one filter at most. Each skua_write
+// and each event is flushed; skua_write_file takes no more than out_octets_max then, and reads it in the
+// call. Tunnels have none.
+// Errors: SKUA_EEXIST there is one already; SKUA_ENOMEM; SKUA_ESTATE, SKUA_ECLOSED too late.
+// Cost: none for requests without.
+SKUA_API skua_status skua_filter_add(skua_request *request, const skua_filter *filter);
+
+// A field of the response that is about to be sent, in middleware's head and a filter's begin: the
+// first of that name, whatever its case; {NULL, 0} when absent, and elsewhere. Lifetime: the call.
+SKUA_API skua_slice skua_response_field(const skua_request *request, const char *name);
+
+// The octets of content that it states, in the same places; -1 when that is not known, and elsewhere.
+SKUA_API int64_t skua_response_length(const skua_request *request);
+
 // ---- Files ------------------------------------------------------------------------------------
 
 // A directory beneath which files are opened: no path, and no symbolic link, leads out of it, unless

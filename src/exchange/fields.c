@@ -91,6 +91,11 @@ static skua_status field_append(skua_request *r, response_fields *fields, slice 
     return SKUA_OK;
 }
 
+skua_status fields_append(skua_request *r, slice name, slice value)
+{
+    return field_append(r, &r->fields, name, value);
+}
+
 // A response has one media type, so this replaces one that was added before.
 static skua_status field_set_type(skua_request *r, slice value)
 {

@@ -15,6 +15,9 @@ bool fields_take_trailer(slice name, slice value);
 // A sentence for the log, about a field that cannot be sent. Static.
 const char *fields_reason(skua_status why);
 
+// Adds a field that fits into the head.  Errors: SKUA_ENOMEM, SKUA_ELIMIT.
+skua_status fields_append(skua_request *r, slice name, slice value);
+
 // A field that cannot be sent: the response that follows becomes 500. Returns: why.
 skua_status fields_lose(skua_request *r, skua_status why);
 

@@ -8,6 +8,7 @@
 
 #include "exchange/carrier.h"
 #include "exchange/content.h"
+#include "exchange/filter.h"
 #include "exchange/prepared.h"
 #include "exchange/recorder.h"
 #include "exchange/request.h"
@@ -90,7 +91,7 @@ skua_status stream_reserve(skua_request *r, size_t len, stream_piece *piece)
     if (checked || len == 0) return checked; // a chunk of no octets would end the content
     if (len > stream_limit(r)) return SKUA_EINVAL;
     if (len > stream_room(r)) return stream_refuse(r, len);
-    piece->lent = len > RESPONSE_COPY_MAX;
+    piece->lent = len > RESPONSE_COPY_MAX || filter_runs(r);
     piece->at = piece->lent ? counted_alloc(&r->worker->memory, len)
                             : r->carrier->table->reserve(r, len, NULL);
     return piece->at ? SKUA_OK : SKUA_ENOMEM;
@@ -101,21 +102,43 @@ static void stream_free(void *user)
     counted_free(user);
 }
 
-// Queued octets are counted; the connection sends them at the end of the turn.
-static void stream_queued(skua_request *r, uint64_t octets)
+// Octets have been taken; the connection sends them at the end of the turn.
+static void stream_taken(skua_request *r, uint64_t octets)
 {
     SKUA_ASSERT(r->responding == RESPONSE_PUSHED);
     SKUA_ASSERT(r->pull_left < 0 || octets <= (uint64_t)r->pull_left);
-    r->sent_octets += octets;
     if (r->pull_left >= 0) r->pull_left -= (int64_t)octets;
     if (stream_room(r) < stream_limit(r) / 2) stream_want(r, 0);
     carrier_kick(r->carrier, r);
+}
+
+static void stream_queued(skua_request *r, uint64_t octets)
+{
+    r->sent_octets += octets;
+    stream_taken(r, octets);
+}
+
+// Each piece is flushed: its handler cannot tell which is the last for a while.
+static skua_status stream_filter(skua_request *r, slice octets)
+{
+    skua_status filtered = filter_push(r, octets, SKUA_FLUSH_NOW);
+    if (filtered) carrier_kick(r->carrier, r);
+    else stream_taken(r, octets.len);
+    return filtered;
+}
+
+static skua_status stream_commit_filtered(skua_request *r, const stream_piece *piece)
+{
+    skua_status filtered = stream_filter(r, slice_make(piece->at, piece->len));
+    counted_free(piece->at);
+    return filtered;
 }
 
 // A long piece has memory of its own, which is lent to the queue.
 skua_status stream_commit(skua_request *r, const stream_piece *piece)
 {
     if (!piece->at) return SKUA_OK;
+    if (filter_runs(r)) return stream_commit_filtered(r, piece);
     if (piece->lent) {
         response_source source = { .kind = SOURCE_LENT,
                                    .octets = slice_make(piece->at, piece->len),
@@ -150,6 +173,20 @@ static void stream_unref_file(void *user)
     skua_file_unref(user);
 }
 
+// Reads the file here, as no more than out_octets_max is taken.
+static skua_status stream_filter_file(skua_request *r, skua_file *file, uint64_t offset,
+                                      uint64_t length)
+{
+    stream_piece piece;
+    skua_status reserved = stream_reserve(r, (size_t)length, &piece);
+    if (reserved || !piece.at) return reserved;
+    size_t octets = 0;
+    skua_status read = skua_file_read(file, offset, piece.at, piece.len, &octets);
+    if (!read && octets == piece.len) return stream_commit_filtered(r, &piece);
+    counted_free(piece.at);
+    return SKUA_EIO;
+}
+
 // A file's octets need no memory, so that any length is taken as soon as there is room at all.
 skua_status skua_write_file(skua_request *r, skua_file *file, uint64_t offset, uint64_t length)
 {
@@ -159,6 +196,7 @@ skua_status skua_write_file(skua_request *r, skua_file *file, uint64_t offset, u
     if (stream_is_dropped(r)) return stream_drop(r);
     skua_status checked = stream_check(r, length);
     if (checked || length == 0) return checked;
+    if (filter_runs(r)) return stream_filter_file(r, file, offset, length);
     if (stream_room(r) == 0) return stream_refuse(r, 0);
     response_source source = { .kind = SOURCE_FILE,
                                .file = file->fd,
@@ -204,6 +242,10 @@ static skua_status stream_finish(skua_request *r)
         return SKUA_OK;
     }
     bool is_short = r->pull_left > 0;
+    if (!is_short && filter_runs(r)) {
+        skua_status filtered = filter_push(r, (slice){ 0 }, SKUA_FLUSH_END);
+        if (filtered) return filtered;
+    }
     respond_finish(r);
     if (r->responding != RESPONSE_FAILED) return SKUA_OK;
     return is_short ? SKUA_EINVAL : SKUA_ENOMEM;

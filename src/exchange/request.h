@@ -19,6 +19,7 @@ typedef struct carrier carrier;
 typedef struct spool spool;
 typedef struct ticket_slot ticket_slot;
 typedef struct request_object request_object;
+typedef struct response_filter response_filter;
 typedef struct blocking_call blocking_call;
 
 typedef enum request_reading {
@@ -75,6 +76,14 @@ typedef enum request_type {
     TYPE_BEHIND_RESPONSE  // added by middleware to the response's head
 } request_type;
 
+// How far the filter of the content is.
+typedef enum request_filtering {
+    FILTERING_NONE,
+    FILTERING_ADDED, // it will be told of the response
+    FILTERING_RUNS,  // content passes through it
+    FILTERING_OVER   // it has not wanted any, or has had it all
+} request_filtering;
+
 typedef struct param_list param_list;
 
 // Decoded parts of a request, and the memory in which they are kept.
@@ -98,6 +107,8 @@ struct skua_request {
     uint8_t delivery;    // request_delivery
     uint8_t responding;  // request_responding
     bool spoiled;        // a field of the response is lost: see request_is_open
+    uint8_t filtering;   // request_filtering
+    bool muted;          // what the handler writes is dropped: HEAD, 204, 304
     uint8_t passing;     // middleware_state, in middleware.c
     uint8_t push;        // request_push
     // Facts: of what was asked, and of its response.
@@ -105,7 +116,6 @@ struct skua_request {
     bool plain;      // skua_request_path_is_plain
     uint8_t outcome; // router_outcome
     uint8_t typed;   // request_type
-    bool muted;      // what the handler writes is dropped: HEAD, 204, 304
     uint16_t status; // of the response
     // Facts that come to be, and stay.
     bool close; // the connection ends after this response
@@ -142,8 +152,10 @@ struct skua_request {
     const char *base;           // the head's octets
     request_decoding *decoding; // its own; see request_decoding_here
     request_decoding own_decoding;
-    uint64_t concerned; // middleware that it has yet to come to, as in entered
-    size_t head_left;   // in RESPONSE_HEADING: the room for what middleware adds
+    uint64_t concerned;      // middleware that it has yet to come to, as in entered
+    size_t head_left;        // in RESPONSE_HEADING: the room for what middleware adds
+    const response *given;   // in RESPONSE_HEADING: the response
+    response_filter *filter; // unless filtering is FILTERING_NONE
     void *end_user;
     const char *reason; // a few words for the log, if blamed
 
@@ -211,6 +223,17 @@ static inline bool request_is_open(const skua_request *r)
     uint16_t both;
     memcpy(&both, &r->responding, sizeof both);
     return both == RESPONSE_NONE;
+}
+
+_Static_assert(offsetof(skua_request, muted) == offsetof(skua_request, responding) + 3,
+               "request_is_plain");
+
+// Whether it is open and no filter wants to be asked. One comparison too; nothing is muted as yet.
+static inline bool request_is_plain(const skua_request *r)
+{
+    uint32_t all;
+    memcpy(&all, &r->responding, sizeof all);
+    return all == RESPONSE_NONE;
 }
 
 // Whether nothing more is taken for its response, or for any other.

@@ -9,6 +9,7 @@
 #include "exchange/blocking.h"
 #include "exchange/carrier.h"
 #include "exchange/content.h"
+#include "exchange/filter.h"
 #include "exchange/middleware.h"
 #include "exchange/spool.h"
 #include "exchange/ticket.h"
@@ -69,6 +70,7 @@ void request_let_go(skua_request *r)
     if (r->tickets) ticket_close_all(r);
     if (r->call) blocking_let_go(r->call);
     if (r->spools) spool_let_go(r);
+    filter_let_go(r);
     work_let_go(&r->asker);
 }
 

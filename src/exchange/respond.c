@@ -11,6 +11,7 @@
 #include "exchange/complaint.h"
 #include "exchange/error.h"
 #include "exchange/fields.h"
+#include "exchange/filter.h"
 #include "exchange/middleware.h"
 #include "exchange/prepared.h"
 #include "exchange/recorder.h"
@@ -79,6 +80,7 @@ __attribute__((cold, noinline)) skua_status respond_decline_words(skua_request *
 // The head was not queued, and so 500 may follow, unless memory ran out or the request was aborted.
 __attribute__((cold, noinline)) static skua_status respond_fail(skua_request *r, skua_status why)
 {
+    if (filter_runs(r)) filter_cancel(r);
     if (why == SKUA_ENOMEM) return respond_out_of_memory(r);
     r->status = 0;
     if (request_is_answered(r)) return why;
@@ -94,15 +96,19 @@ __attribute__((noinline)) static skua_status respond_tell_middleware(skua_reques
     if (!r->carrier->table->head_fits(r, given, &r->head_left)) return SKUA_ELIMIT;
     if (r->headed) return SKUA_OK;
     r->headed = true;
+    r->given = given;
     middleware_head(r, given->status);
     if (request_is_answered(r)) return request_refusal(r);
     return r->spoiled ? SKUA_ELIMIT : SKUA_OK;
 }
 
 __attribute__((noinline)) static skua_status respond_tell_of_copied(skua_request *r, int status,
-                                                                    slice type)
+                                                                    slice type, slice content)
 {
-    return respond_tell_middleware(r, &(response){ .status = status, .type = type });
+    return respond_tell_middleware(
+        r, &(response){ .status = status,
+                        .type = type,
+                        .source = { .kind = SOURCE_COPIED, .length = (int64_t)content.len } });
 }
 
 // Gives a response that has been checked. What the source lends is released on success, once.
@@ -113,6 +119,10 @@ static inline skua_status respond_give(skua_request *r, response *given)
         skua_status told = respond_tell_middleware(r, given);
         if (told) return respond_fail(r, told);
         if (r->typed == TYPE_BEHIND_RESPONSE) given->type = r->type;
+    }
+    if (r->filtering) {
+        skua_status begun = filter_begin(r, given);
+        if (begun) return respond_fail(r, begun);
     }
     skua_status queued = r->carrier->table->respond(r, given);
     if (queued) return respond_fail(r, queued);
@@ -146,6 +156,20 @@ respond_decline_head(skua_request *r, const char *function, int status, skua_sta
     return respond_decline_words(r, why, RESPOND_TYPE);
 }
 
+// A copy that passes through a filter, or cannot be given.
+__attribute__((cold, noinline)) static skua_status respond_copied_aside(skua_request *r, int status,
+                                                                        slice type, slice content)
+{
+    skua_status checked = respond_check(r, status, type);
+    if (checked) return respond_decline_head(r, "skua_respond", status, checked);
+    return respond_give(r, &(response){ .status = status,
+                                        .type = type,
+                                        .source = { .kind = SOURCE_COPIED,
+                                                    .octets = content,
+                                                    .length = (int64_t)content.len,
+                                                    .no_length = status == 304 } });
+}
+
 // The type that the response states, or else the one that was added.
 static slice respond_type(const skua_request *r, const char *type)
 {
@@ -159,12 +183,13 @@ skua_status skua_respond(skua_request *r, int status, const char *type, slice co
     CONTRACT_SLICE(content);
     if (taken) return taken->table->respond(taken, __func__, status, type, content);
     slice media = respond_type(r, type);
-    skua_status checked = respond_check(r, status, media);
-    if (checked) return respond_decline_head(r, __func__, status, checked);
+    if (!request_is_plain(r) || respond_check_type(status, media))
+        return respond_copied_aside(r, status, media, content);
     r->status = (uint16_t)status;
     if (r->entered) {
-        skua_status told = respond_tell_of_copied(r, status, media);
+        skua_status told = respond_tell_of_copied(r, status, media, content);
         if (told) return respond_fail(r, told);
+        if (r->filtering) return respond_copied_aside(r, status, media, content);
         if (r->typed == TYPE_BEHIND_RESPONSE) media = r->type;
     }
     skua_status queued = r->carrier->table->respond_copied(r, status, media, content);

@@ -178,6 +178,12 @@ STOPS(skua_multipart_collect, no_function, HANDLER, NO(fn),
 RESPONDS(skua_field_add, skua_field_add(r, "A", SKUA_SLICE("b")))
 STOPS(skua_field_add, no_name, HANDLER, NO(name),
       s->status = skua_field_add(s->request, NULL, SKUA_SLICE("b")))
+ANSWERS(skua_filter_add, skua_filter_add(r, &whole_filter))
+STOPS(skua_filter_add, no_filter, HANDLER, NO(filter),
+      s->status = skua_filter_add(s->request, NULL))
+ACTS(skua_response_field, (void)skua_response_field(r, "a"))
+STOPS(skua_response_field, no_name, HANDLER, NO(name), (void)skua_response_field(s->request, NULL))
+ACTS(skua_response_length, (void)skua_response_length(r))
 STOPS(skua_field_add, no_octets, HANDLER, NO_OCTETS(value),
       s->status = skua_field_add(s->request, "A", NOWHERE))
 RESPONDS(skua_respond, skua_respond(r, 200, NULL, SKUA_SLICE("x")))

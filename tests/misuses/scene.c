@@ -411,6 +411,21 @@ void nothing_done(skua_worker *worker, void *user)
     (void)user;
 }
 
+static void *filter_nothing(skua_request *request, int status, void *user)
+{
+    (void)request, (void)status, (void)user;
+    return NULL;
+}
+
+static skua_filtered filter_never(void *state, skua_slice *content, skua_flush flush, char *out,
+                                  size_t room, size_t *octets)
+{
+    (void)state, (void)content, (void)flush, (void)out, (void)room, (void)octets;
+    return SKUA_FILTER_FAILED;
+}
+
+const skua_filter whole_filter = { .begin = filter_nothing, .run = filter_never };
+
 void nothing_polled(skua_worker *worker, int fd, unsigned events, void *user)
 {
     (void)fd;

@@ -81,6 +81,8 @@ void nothing(void *user);
 void nothing_handled(skua_request *request, void *user);
 void nothing_blocked(skua_request *request, void *user);
 void nothing_done(skua_worker *worker, void *user);
+extern const skua_filter whole_filter; // which wants no response
+
 void nothing_polled(skua_worker *worker, int fd, unsigned events, void *user);
 void nothing_resumed(skua_request *request, void *user);
 void nothing_drained(skua_request *request, void *user);

@@ -27,7 +27,8 @@ UNITS = {"s": 10**9, "MiB": 1 << 20}
 FIXED = {
     "fields of a part", "memory of spooled content", "middleware", "answers queued", "tickets of living requests", "timers",
     "octets that a blocking handler has written and its worker not taken", "sentence of `skua_refuse`", "entries of a listing",
-    "fields of an interim response", "polls", "calls of polls",
+    "fields of an interim response", "content that a filter takes in one go",
+    "content that is filtered before its head leaves", "polls", "calls of polls",
     "name and value of a cookie set", "path or domain of a cookie set", "credit of a slow reader",
     "the end of a response", "looks for input", "slots of streams that were reset", "list of fields", "HPACK's tables",
     "priorities of streams to come", "small frames that content pays for",

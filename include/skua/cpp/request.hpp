@@ -242,6 +242,24 @@ public:
         return *this;
     }
 
+    // Lets the content of the response pass through a filter, which is copied.
+    request &filter(const skua_filter &f)
+    {
+        check(skua_filter_add(raw(), &f));
+        return *this;
+    }
+
+    // The response that is about to be sent: in middleware's head, and a filter's begin.
+    std::optional<std::string_view> response_field(const char *name) const
+    {
+        return detail::maybe(skua_response_field(raw(), name));
+    }
+    std::optional<uint64_t> response_length() const
+    {
+        int64_t length = skua_response_length(raw());
+        return length < 0 ? std::nullopt : std::optional<uint64_t>(static_cast<uint64_t>(length));
+    }
+
     request &set(const skua::cookie &c)
     {
         skua_cookie desc{};
