@@ -921,6 +921,23 @@ typedef struct skua_middleware {
 SKUA_API SKUA_NODISCARD skua_status skua_use(skua_server *server, const char *prefix,
                                              const skua_middleware *middleware);
 
+// Responds with an error of that status in place of the server's page. sentence: that of skua_refuse, or
+// empty. It responds before it returns; if it does not, the page is sent.
+// Thread: that of the request; the pool's when a blocking handler has asked for the error.
+typedef void skua_error_fn(skua_request *request, int status, skua_slice sentence, void *user);
+
+// Lets fn respond to the requests at or below prefix wherever the server has an error to tell: its own
+// (400, 404, 405, 408, 413, 431, 500, 503 and the others) and those of skua_respond_error and skua_refuse,
+// which inside fn send the server's page. Of several prefixes that take a request the most specific
+// counts. A request whose head could not be read has no path: only "/" takes it.
+// Allow and Connection are right whatever fn does; other fields that had been added are dropped when
+// the error is the server's own.
+// prefix: as for skua_use.
+// Before skua_start. Errors: SKUA_EINVAL not a prefix; SKUA_ELIMIT more than 64; SKUA_ENOMEM;
+// SKUA_ESTATE.
+SKUA_API SKUA_NODISCARD skua_status skua_on_error(skua_server *server, const char *prefix,
+                                                  skua_error_fn *fn, void *user);
+
 // Passes the request on from before: to the next middleware, or to the handler. Once for each; does
 // nothing when the request has been answered meanwhile (by a timeout).
 SKUA_API void skua_next(skua_request *request);

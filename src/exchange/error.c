@@ -7,6 +7,7 @@
 #include "base/assert.h"
 #include "exchange/carrier.h"
 #include "exchange/complaint.h"
+#include "exchange/error_functions.h"
 #include "exchange/page.h"
 #include "exchange/recorder.h"
 #include "exchange/respond.h"
@@ -36,6 +37,7 @@ static bool error_wants_html(const skua_request *r)
 static skua_status error_page(skua_request *r, int status, slice sentence)
 {
     char page[PAGE_OCTETS_MAX];
+    if (error_functions_respond(r, status, sentence)) return SKUA_OK;
     if (!error_is_unread(r)) (void)skua_field_add(r, "Vary", SKUA_SLICE("Accept"));
     if (!error_wants_html(r)) {
         size_t len = page_write_text(status, r->method, sentence, page, sizeof page);

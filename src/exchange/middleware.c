@@ -9,19 +9,15 @@
 #include "base/assert.h"
 #include "base/memory.h"
 #include "exchange/carrier.h"
+#include "exchange/prefix.h"
 #include "exchange/request.h"
 #include "exchange/request_begin.h"
 #include "exchange/worker.h"
 #include "http/syntax.h"
-#include "route/pattern.h"
-
-#include <stdio.h>
 
 typedef struct middleware {
     skua_middleware hooks;
-    route_pattern prefix;
-    bool open; // the prefix's path ends in "/": nothing less than that is at or below it
-    char *text;
+    prefix prefix;
 } middleware;
 
 struct middleware_set {
@@ -31,39 +27,16 @@ struct middleware_set {
 
 // ---- Adding ----
 
-static skua_status middleware_refuse(skua_status status, char *why, size_t room, const char *prefix,
-                                     const char *reason)
-{
-    (void)snprintf(why, room, "middleware \"%.200s\": %s", prefix, reason);
-    return status;
-}
-
-static skua_status middleware_read(middleware *item, const char *prefix)
-{
-    item->text = memory_text(prefix);
-    if (!item->text) return SKUA_ENOMEM;
-    if (!pattern_read(slice_of(item->text), &item->prefix)) return SKUA_EINVAL;
-    slice path = item->prefix.path;
-    item->open = path.ptr[path.len - 1] == '/';
-    return memchr(path.ptr, '{', path.len) ? SKUA_EINVAL : SKUA_OK;
-}
-
-skua_status middleware_add(middleware_set **set, const char *prefix, const skua_middleware *m,
+skua_status middleware_add(middleware_set **set, const char *text, const skua_middleware *m,
                            char *why, size_t room)
 {
     if (!*set) *set = memory_zeroed(sizeof **set);
-    if (!*set) return middleware_refuse(SKUA_ENOMEM, why, room, prefix, "memory ran out");
-    if ((*set)->count == MIDDLEWARE_MAX) {
-        return middleware_refuse(SKUA_ELIMIT, why, room, prefix, "there are 64 already");
-    }
+    if (!*set) return prefix_refuse(SKUA_ENOMEM, why, room, "middleware", text, "memory ran out");
+    if ((*set)->count == MIDDLEWARE_MAX)
+        return prefix_refuse(SKUA_ELIMIT, why, room, "middleware", text, "there are 64 already");
     middleware *item = &(*set)->items[(*set)->count];
-    skua_status status = middleware_read(item, prefix);
-    if (status) {
-        memory_free(item->text);
-        return middleware_refuse(status, why, room, prefix,
-                                 status == SKUA_ENOMEM ? "memory ran out"
-                                                       : "is not \"[METHOD ][HOST]/PREFIX\"");
-    }
+    skua_status status = prefix_read(&item->prefix, text, "middleware", why, room);
+    if (status) return status;
     item->hooks = *m;
     (*set)->count++;
     return SKUA_OK;
@@ -73,46 +46,18 @@ void middleware_free(middleware_set *set)
 {
     if (!set) return;
     for (unsigned i = 0; i < set->count; i++)
-        memory_free(set->items[i].text);
+        prefix_free(&set->items[i].prefix);
     memory_free(set);
 }
 
 // ---- Whom a request concerns ----
-
-static bool middleware_takes_method(const route_pattern *p, slice method)
-{
-    if (p->method.len == 0 || slice_equal(p->method, method)) return true;
-    return slice_equal(p->method, SKUA_SLICE("GET")) && slice_equal(method, SKUA_SLICE("HEAD"));
-}
-
-static bool middleware_takes_host(const route_pattern *p, slice name)
-{
-    if (p->host.len == 0) return true;
-    if (!p->host_param) return slice_equal_nocase(p->host, name);
-    const char *dot = name.len ? memchr(name.ptr, '.', name.len) : NULL;
-    return dot && dot > name.ptr &&
-           slice_equal_nocase(p->host, slice_from(name, (size_t)(dot - name.ptr) + 1));
-}
-
-// "*" and the empty path of CONNECT are below "/" too: they concern the server as a whole.
-static bool middleware_takes_path(const middleware *item, slice path)
-{
-    slice prefix = item->prefix.path;
-    if (prefix.len == 1) return true;
-    if (path.len < prefix.len || memcmp(path.ptr, prefix.ptr, prefix.len) != 0) return false;
-    return item->open || path.len == prefix.len || path.ptr[prefix.len] == '/';
-}
 
 static uint64_t middleware_concerned(const middleware_set *set, const skua_request *r)
 {
     slice host = syntax_host_name(r->authority);
     uint64_t concerned = 0;
     for (unsigned i = 0; i < set->count; i++) {
-        const middleware *item = &set->items[i];
-        bool takes = middleware_takes_method(&item->prefix, r->method) &&
-                     middleware_takes_host(&item->prefix, host) &&
-                     middleware_takes_path(item, r->path);
-        if (takes) concerned |= (uint64_t)1 << i;
+        if (prefix_takes(&set->items[i].prefix, r, host)) concerned |= (uint64_t)1 << i;
     }
     return concerned;
 }

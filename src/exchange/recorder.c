@@ -22,7 +22,7 @@ bool recorder_is_visiting(void)
 
 recorder *recorder_here(const skua_request *r)
 {
-    return r && r == recorder_visited.request ? recorder_visited.taken : NULL;
+    return r == recorder_visited.request ? recorder_visited.taken : NULL;
 }
 
 recorder *recorder_of(const skua_request *r, const char *function)

@@ -38,6 +38,7 @@ struct recorder {
     request_object *objects;
     slice content; // of the request
     bool sends_events;
+    bool is_erring; // an error function of the program's runs
 };
 
 // A blocking handler of that request runs on this thread from now on. Both NULL: none does.

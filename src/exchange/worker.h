@@ -15,6 +15,7 @@
 #include "log/log.h"
 
 typedef struct middleware_set middleware_set;
+typedef struct error_functions error_functions;
 typedef struct router router;
 typedef struct blocking blocking;
 
@@ -46,6 +47,7 @@ struct skua_worker {
     const skua_config *config;
     router *router;
     middleware_set *middleware; // NULL: none
+    error_functions *errors;    // NULL: none
     blocking *blocking;         // NULL: no route of that kind
     server_log *log;
     const host_rule *hosts;

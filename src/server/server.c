@@ -232,6 +232,18 @@ __attribute__((cold)) skua_status skua_use(skua_server *server, const char *pref
                           sizeof server->error);
 }
 
+__attribute__((cold)) skua_status skua_on_error(skua_server *server, const char *prefix,
+                                                skua_error_fn *fn, void *user)
+{
+    CONTRACT_SERVER(server);
+    CONTRACT_GIVEN(prefix);
+    CONTRACT_GIVEN(fn);
+    if (server->started)
+        return server_fail(server, SKUA_ESTATE, "the server has been started already");
+    return error_functions_add(&server->errors, prefix, fn, user, server->error,
+                               sizeof server->error);
+}
+
 skua_status skua_local_add(skua_server *server, const skua_local_desc *desc, unsigned *key)
 {
     CONTRACT_SERVER(server);

@@ -10,6 +10,7 @@
 #include "log/log.h"
 #include "thread/start_barrier.h"
 #include "disk/offload.h"
+#include "exchange/error_functions.h"
 #include "exchange/middleware.h"
 #include "route/router.h"
 #include "disk/watch.h"
@@ -54,6 +55,7 @@ struct skua_server {
     int shared_fds[WORKER_LISTENERS_MAX];
     router *router;
     middleware_set *middleware; // NULL: none
+    error_functions *errors;    // NULL: none
     server_log *log;
     budget memory; // of skua_config.memory_max
     gate logging;  // inside: whoever writes a message to it

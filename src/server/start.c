@@ -550,6 +550,7 @@ __attribute__((cold)) void skua_server_free(skua_server *server)
     thread_pool_free(server->disk);
     if (server->watch_set) watch_set_free(server->watch_set);
     middleware_free(server->middleware);
+    error_functions_free(server->errors);
     router_free(server->router);
     secure_free(server);
     memory_free(server->hosts_text);

@@ -138,6 +138,7 @@ static void worker_init(server_worker *w, skua_server *server, unsigned index)
     w->self.config = config;
     w->self.router = server->router;
     w->self.middleware = server->middleware;
+    w->self.errors = server->errors;
     w->self.blocking = server->blocking;
     w->self.log = server->log;
     w->self.hosts = &server->hosts;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """skua.hpp: handlers, exceptions, tickets, coroutines, over real sockets (tests/servers/cpp.cpp)."""
 
+import json
 import time
 
 import pytest
@@ -108,6 +109,15 @@ def test_the_sentence_of_an_http_error_is_sent(cpp):
         connection.send(posted("/blocking/15"))
         answer = connection.response()
         assert (answer.status, answer.content) == (503, b"503 Service Unavailable. the <database> is down\n")
+
+
+def test_errors_are_told_by_the_program(cpp):
+    for path, status, sentence, thrown in (("/told/none", 404, "", "nothing"), ("/told/throws", 500, "", "by a handler"),
+                                           ("/told/refuses", 409, "no such pot", None)):
+        answer = cpp.get(path)
+        told = json.loads(answer.content)
+        assert (answer.status, told["status"], told["sentence"]) == (status, status, sentence)
+        assert thrown is None or told["thrown"] == thrown
 
 
 def test_a_long_sentence_is_cut(cpp):

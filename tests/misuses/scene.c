@@ -405,6 +405,14 @@ void nothing_blocked(skua_request *request, void *user)
     (void)user;
 }
 
+void nothing_told(skua_request *request, int status, skua_slice sentence, void *user)
+{
+    (void)request;
+    (void)status;
+    (void)sentence;
+    (void)user;
+}
+
 void nothing_done(skua_worker *worker, void *user)
 {
     (void)worker;

@@ -85,6 +85,7 @@ extern const skua_filter whole_filter; // which wants no response
 
 void nothing_polled(skua_worker *worker, int fd, unsigned events, void *user);
 void nothing_resumed(skua_request *request, void *user);
+void nothing_told(skua_request *request, int status, skua_slice sentence, void *user);
 void nothing_drained(skua_request *request, void *user);
 void nothing_read(skua_request *request, skua_content_event event, skua_slice octets, void *user);
 void nothing_collected(skua_request *request, skua_status status, skua_slice content, void *user);

@@ -91,6 +91,12 @@ STOPS(skua_route_blocking, no_pattern, OUTSIDE, NO(pattern),
       s->status = skua_route_blocking(s->server, NULL, nothing_blocked, NULL))
 STOPS(skua_route_blocking, no_handler, OUTSIDE, NO(handler),
       s->status = skua_route_blocking(s->server, "/x", NULL, NULL))
+STOPS(skua_on_error, no_server, OUTSIDE, NO_SERVER,
+      s->status = skua_on_error(NULL, "/", nothing_told, NULL))
+STOPS(skua_on_error, no_prefix, OUTSIDE, NO(prefix),
+      s->status = skua_on_error(s->server, NULL, nothing_told, NULL))
+STOPS(skua_on_error, no_function, OUTSIDE, NO(fn),
+      s->status = skua_on_error(s->server, "/", NULL, NULL))
 STOPS(skua_use, no_server, OUTSIDE, NO_SERVER,
       s->status = skua_use(NULL, "/", &(skua_middleware){ 0 }))
 STOPS(skua_use, no_prefix, OUTSIDE, NO(prefix),

@@ -137,6 +137,17 @@ static void add_plain(skua::server &app)
         say_not_found(req);
         req.text("not here");
     });
+    app.on_error("/told/", [](skua::request &req, int status, std::string_view sentence) {
+        std::string thrown = "nothing";
+        try {
+            if (std::current_exception()) std::rethrow_exception(std::current_exception());
+        } catch (const std::exception &e) {
+            thrown = e.what();
+        }
+        req.json("{\"status\":", std::to_string(status), ",\"sentence\":\"", sentence, "\",\"thrown\":\"", thrown, "\"}");
+    });
+    app.get("/told/throws", [](skua::request &) { throw std::runtime_error("by a handler"); });
+    app.get("/told/refuses", [](skua::request &) { throw skua::http_error(409, "no such pot"); });
     app.get("/throws", [](skua::request &) { throw std::runtime_error("thrown by a handler"); });
     app.get("/throws/{code}", [](skua::request &req) { throw skua::http_error(req.param<int>("code")); });
     app.get("/throws/{code}/{why}", [](skua::request &req) {

@@ -297,6 +297,23 @@ public:
         desc.user = held;
         return judge(skua_use(raw(), prefix, detail::given(*held, &desc)));
     }
+    // fn(request &, int status, std::string_view sentence) responds where there is an error to tell at or below
+    // prefix, before it returns, or else the server's page is sent. Inside, std::current_exception() is what a
+    // handler has thrown, if one has.
+    template <std::invocable<request &, int, std::string_view> F> server &on_error(const char *prefix, F fn)
+    {
+        F *held = keep(std::move(fn));
+        return judge(skua_on_error(
+            raw(), prefix,
+            detail::given(*held, +[](skua_request *raw, int status, skua_slice sentence, void *user) {
+                detail::log_throw_of(raw, [&] {
+                    request self(raw);
+                    self.status(status);
+                    (*static_cast<F *>(user))(self, status, view(sentence));
+                });
+            }),
+            held));
+    }
     // fn(request &, skua_end): the request has ended.
     template <std::invocable<request &, skua_end> F> server &on_end(const char *prefix, F fn)
     {
