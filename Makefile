@@ -23,7 +23,10 @@ OTHER_TESTS := requests files deadlines faults clients accept logs
 TLS_TESTS := requests answers content files clients threads
 TLS_SCENARIOS := requests connections content errors
 # Which of them are run over HTTP/2 too: by make test in the clear, by test-all over TLS as well, on both backends.
+H2_SCENARIOS := requests answers threads
 H2_TESTS := requests answers answers_streams filters content files uploads threads middleware
+# And which of the scenarios test-all does.
+H2_SCENARIOS_ALL := $(H2_SCENARIOS) content streams
 
 .DEFAULT_GOAL := help
 .PHONY: help run build test test-all tls-libraries tls-scan forms dist install uninstall tidy unit tsan kqueue cross storms soak fuzz conformance hpack-stories h2-corpus bench bench-compare bench-micro bench-seeds map format clean FORCE
@@ -159,6 +162,8 @@ test: build/.tools-test
 	@SKUA_TRANSPORT=tls ctest --test-dir build/asan --output-on-failure -j $(JOBS) --no-tests=error \
 	    -R '^scenarios/test_($(subst $() $(),|,$(TLS_SCENARIOS)))/(uring|sim)$$'
 	@SKUA_TRANSPORT=tls $(PYTEST_MANY) $(TLS_TESTS:%=tests/e2e/test_%.py)
+	@SKUA_TRANSPORT=h2c ctest --test-dir build/asan --output-on-failure -j $(JOBS) --no-tests=error \
+	    -R '^scenarios/test_($(subst $() $(),|,$(H2_SCENARIOS)))/(uring|sim)$$'
 	@SKUA_TRANSPORT=h2c $(PYTEST_MANY) $(H2_TESTS:%=tests/e2e/test_%.py)
 	@$(PYTEST) -n 2 --dist loadfile tests/budgets
 	@$(MAKE) --no-print-directory storms
@@ -200,6 +205,10 @@ test-all: test
 	    SKUA_TRANSPORT=$$transport $(PYTEST_MANY) $(H2_TESTS:%=tests/e2e/test_%.py) || exit 1; \
 	    SKUA_TRANSPORT=$$transport SKUA_BACKEND=other $(PYTEST_MANY) $(H2_TESTS:%=tests/e2e/test_%.py) || exit 1; \
 	done
+	@SKUA_TRANSPORT=h2c ctest --test-dir build/asan --output-on-failure -j $(JOBS) --no-tests=error \
+	    -R '^scenarios/test_($(subst $() $(),|,$(H2_SCENARIOS_ALL)))/'
+	@SKUA_TRANSPORT=h2c ctest --test-dir build/kqueue --output-on-failure -j $(JOBS) --no-tests=error \
+	    -R '^scenarios/test_($(subst $() $(),|,$(H2_SCENARIOS_ALL)))/kqueue$$'
 	@ctest --test-dir build/single --output-on-failure -j $(JOBS) --no-tests=error
 	@ctest --test-dir build/kqueue --output-on-failure -j $(JOBS) --no-tests=error
 	@SKUA_BUILD=build/kqueue SKUA_BACKEND=kqueue $(PYTEST_MANY) tests/e2e/test_files.py tests/e2e/test_deadlines.py

@@ -130,7 +130,9 @@ int main(int argc, char **argv)
     static const scenario scenarios[] = {
         { .name = "streams in a pipeline", .play = play_stream },
         { .name = "a stream for HEAD", .play = play_stream_to_head },
-        { .name = "a stream for an old client", .play = play_old_stream },
+        { .name = "a stream for an old client",
+          .play = play_old_stream,
+          .http1_only = "it is about HTTP/1.0" },
         { .name = "a client that pauses before a stream",
           .play = play_paused,
           .receive_octets = 4096 },
@@ -143,7 +145,9 @@ int main(int argc, char **argv)
           .receive_octets = 4096 },
         { .name = "content both ways, which breaks off", .play = play_duplex_cut_off },
         { .name = "events", .play = play_events },
-        { .name = "events for an old client", .play = play_old_events },
+        { .name = "events for an old client",
+          .play = play_old_events,
+          .http1_only = "it is about HTTP/1.0" },
         { .name = "events whose client goes", .play = play_events_left },
     };
     return suite_main("streams", scenarios, sizeof scenarios / sizeof *scenarios, argc, argv);

@@ -217,6 +217,43 @@ void transcript_sort(text *t)
     *t = sorted;
 }
 
+// ---- Versions ----
+
+static void add_access_without_version(text *t, slice line)
+{
+    static const char member[] = "\"version\":\"";
+    text streamless = { .len = 0 };
+    add_without_number(&streamless, line, ",\"stream\":", "");
+    slice rest = text_slice(&streamless);
+    if (find(rest, member) == rest.len) text_add(t, rest);
+    else add_without_middle(t, rest, member, "\",\"status\"");
+    text_free(&streamless);
+}
+
+void transcript_without_version(text *t)
+{
+    text plain = { .len = 0 }, access = { .len = 0 };
+    for (slice rest = text_slice(t); rest.len;) {
+        slice line = next_line(&rest);
+        if (begins_with(line, "  < Connection: ")) continue;
+        if (begins_with(line, "  {\"method\"")) {
+            add_access_without_version(&access, line);
+            continue;
+        }
+        if (begins_with(line, "messages")) {
+            transcript_sort(&access);
+            text_add(&plain, text_slice(&access));
+            access.len = 0;
+        }
+        text_add(&plain, line);
+    }
+    transcript_sort(&access);
+    text_add(&plain, text_slice(&access));
+    text_free(&access);
+    text_free(t);
+    *t = plain;
+}
+
 // ---- Comparing ----
 
 bool transcript_equals(slice got, slice wanted)

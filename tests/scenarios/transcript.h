@@ -24,6 +24,11 @@ void transcript_log_line(text *access, text *messages, slice line);
 // Puts the lines of a text in order.
 void transcript_sort(text *t);
 
+// Takes what depends on the version of HTTP out of a transcript: Connection, which HTTP/2 says
+// otherwise, the version and the stream in the log, and the order of its lines, since requests that
+// are sent at once end in any.
+void transcript_without_version(text *t);
+
 // Whether both are equal; else says on standard error where they part.
 bool transcript_equals(slice got, slice wanted);
 

@@ -26,7 +26,7 @@ static void wire_prepare_real(const wire *w)
 
 void wire_connect(wire *w, const host *h, int receive_octets)
 {
-    *w = (wire){ .fd = -1, .tls = wire_tls_new() };
+    *w = (wire){ .fd = -1, .tls = wire_tls_new(), .h2 = wire_h2_new() };
     if (!h->kernel) {
         w->fd = socket_connect_small(h->address, receive_octets);
         wire_prepare_real(w);
@@ -47,6 +47,7 @@ void wire_free(wire *w)
 {
     if (w->fd >= 0) (void)close(w->fd);
     wire_tls_free(w->tls);
+    wire_h2_free(w->h2);
     text_free(&w->got);
 }
 
@@ -74,14 +75,28 @@ static void wire_finish_raw(wire *w)
     else if (w->fd >= 0) (void)shutdown(w->fd, SHUT_WR);
 }
 
-// Sends what TLS has for the wire. Returns whether all of it has left.
+static slice wire_unsent(const wire *w)
+{
+    return w->h2 ? wire_h2_unsent(w->h2) : wire_tls_unsent(w->tls);
+}
+
+static void wire_sent(const wire *w, size_t octets)
+{
+    if (w->h2) wire_h2_sent(w->h2, octets);
+    else wire_tls_sent(w->tls, octets);
+}
+
+// Sends what TLS or HTTP/2 has for the wire. Returns whether all of it has left.
 static bool wire_flush(wire *w)
 {
-    for (slice unsent; (unsent = wire_tls_unsent(w->tls)).len;) {
-        size_t n = w->reset ? unsent.len : wire_send_raw(w, unsent);
+    bool is_mute = w->reset || (w->h2 && w->finned && !w->finishes); // windows go on opening
+    for (slice unsent; (unsent = wire_unsent(w)).len;) {
+        size_t n = is_mute ? unsent.len : wire_send_raw(w, unsent);
         if (n == 0) return false;
-        wire_tls_sent(w->tls, n);
+        wire_sent(w, n);
     }
+    if (w->h2 && wire_h2_is_held_up(w->h2)) return false;
+    if (w->h2 && wire_h2_is_finished(w->h2) && !w->finned) w->finned = w->finishes = true;
     if (w->finishes) wire_finish_raw(w);
     return true;
 }
@@ -100,14 +115,24 @@ static size_t wire_send_tls(wire *w, slice octets)
     return octets.len;
 }
 
+static size_t wire_send_h2(wire *w, slice octets)
+{
+    if (wire_is_over(w)) return octets.len;
+    if (!wire_flush(w)) return 0;
+    wire_h2_write(w->h2, octets);
+    (void)wire_flush(w);
+    return octets.len;
+}
+
 size_t wire_send(wire *w, slice octets)
 {
+    if (w->h2) return wire_send_h2(w, octets);
     return w->tls ? wire_send_tls(w, octets) : wire_send_raw(w, octets);
 }
 
 bool wire_may_stall(const wire *w)
 {
-    return !w->end || !wire_is_open(w);
+    return !w->end || !wire_is_open(w) || w->h2;
 }
 
 bool wire_is_open(const wire *w)
@@ -118,19 +143,20 @@ bool wire_is_open(const wire *w)
 void wire_finish(wire *w)
 {
     w->finned = true;
-    if (!w->tls) {
+    if (!w->tls && !w->h2) {
         wire_finish_raw(w);
         return;
     }
-    wire_tls_finish(w->tls);
+    if (w->tls) wire_tls_finish(w->tls);
     w->finishes = true;
     (void)wire_flush(w);
 }
 
 void wire_hang_up(wire *w)
 {
-    bool finishes = w->end || w->tls;
+    bool finishes = w->end || w->tls || w->h2;
     if (finishes && !w->finned) wire_finish(w);
+    if (w->h2 && w->finishes) wire_finish_raw(w); // content that waits for a window is left
     if (w->fd >= 0) (void)close(w->fd);
     w->fd = -1;
 }
@@ -174,11 +200,16 @@ bool wire_receive(wire *w)
         wire_tls_feed(w->tls, wire_received_raw(w));
         (void)wire_flush(w);
     }
+    if (w->h2 && !w->reset) {
+        wire_h2_feed(w->h2, wire_received_raw(w));
+        (void)wire_flush(w);
+    }
     return any;
 }
 
 slice wire_received(const wire *w)
 {
+    if (w->h2) return wire_h2_received(w->h2);
     return w->tls ? wire_tls_received(w->tls) : wire_received_raw(w);
 }
 
@@ -195,5 +226,6 @@ bool wire_is_eof(const wire *w)
 bool wire_is_reset(const wire *w)
 {
     bool is_reset = w->end ? sim_client_is_reset(w->end) : w->reset;
+    if (w->h2 && wire_h2_is_cut(w->h2)) return true;
     return is_reset || (wire_is_eof_raw(w) && !wire_is_eof(w));
 }

@@ -2,11 +2,13 @@
 //
 // The client's end of a connection to a host: a real socket, or one of the simulated kernel.
 // Nothing here blocks. Over TLS, octets and ends are those of the session: FIN takes close_notify
-// along, and an end without it is a reset.
+// along, and an end without it is a reset. Over HTTP/2, octets are those of HTTP/1 that stand for its
+// streams: wire_h2.h.
 #ifndef TESTS_SCENARIOS_WIRE_H
 #define TESTS_SCENARIOS_WIRE_H
 
 #include "scenarios/host.h"
+#include "scenarios/wire_h2.h"
 #include "scenarios/wire_tls.h"
 #include "app/text.h"
 
@@ -14,9 +16,10 @@ typedef struct wire {
     sim_client *end; // NULL: a real socket
     int fd;          // -1: closed
     wire_tls *tls;   // NULL: in the clear
+    wire_h2 *h2;     // NULL: HTTP/1
     text got;        // by the real socket
     bool paused, eof, reset, lost, finned;
-    bool finishes; // FIN behind what TLS has for the wire
+    bool finishes; // FIN behind what TLS or HTTP/2 has for the wire
 } wire;
 
 // receive_octets: of the real socket's receive buffer; 0: what the kernel likes.

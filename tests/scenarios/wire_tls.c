@@ -38,7 +38,7 @@ bool wire_tls_prepare(void)
 {
     const char *asked = transport_asked();
     bool old = strcmp(asked, "tls-1.2") == 0, theirs = strcmp(asked, "tls-openssl") == 0;
-    if (!*asked) return true;
+    if (!*asked || strcmp(asked, "h2c") == 0) return true;
     if (!old && !theirs && strcmp(asked, "tls") != 0) abort();
     tls_made made = tls_make((tls_want){ .key = "ED25519", .name = "a", .alternates = "DNS:a" });
     const tls_made *const chain[] = { &made, NULL };
@@ -134,7 +134,8 @@ bool wire_tls_is_ended(const wire_tls *t)
 
 bool wire_tls_prepare(void)
 {
-    return !*transport_asked();
+    const char *asked = transport_asked();
+    return !*asked || strcmp(asked, "h2c") == 0;
 }
 
 void wire_tls_forget(void)
