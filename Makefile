@@ -18,7 +18,7 @@ PYTEST_MANY := $(PYTEST) -n 4
 PREFIX ?= /usr/local
 # Which of the end-to-end tests make test also runs on the backend that is not preferred, of epoll and io_uring; test-all
 # runs every one.
-OTHER_TESTS := requests files deadlines faults clients accept logs
+OTHER_TESTS := requests files faults clients
 # Which of them, and of the scenarios, make test also runs over TLS; test-all runs every one, with each kind of records.
 TLS_TESTS := requests answers content files clients threads
 TLS_SCENARIOS := requests connections content errors
@@ -103,7 +103,9 @@ unit: build/.tools-test build/asan/.built
 TSAN_SCENARIOS := threads connections
 TSAN_UNITS := io/disk $(addprefix thread/,mailbox thread_pool gate) log/log disk/watch net/tls_reload \
     $(addprefix exchange/,blocking ticket) $(addprefix server/,backend server stop post failure threads file)
-TSAN_TESTS := workers accept threads cold_disk program_tls
+TSAN_TESTS := workers threads
+# Those that make test-all adds.
+TSAN_MORE_TESTS := accept cold_disk program_tls
 tsan: build/.tools-test build/tsan/build.ninja
 	@cmake --build build/tsan -j $(JOBS) --target skua echo rules threads workers $(subst /,_test_,$(TSAN_UNITS)) \
 	    $(TSAN_SCENARIOS:%=scenarios_test_%)
@@ -189,7 +191,12 @@ tls-scan: build/.tools-scan build/release/.built
 	@build/venv/bin/python tests/conformance/scan.py
 
 test-all: test
-	@$(PYTEST_MANY) --dist loadfile tests/cross tests/dist tests/e2e -m test_all
+	@$(PYTEST_MANY) --dist loadfile tests/cross tests/dist tests/tools tests/e2e -m test_all
+	@SKUA_BUILD=build/tsan $(PYTEST_MANY) $(TSAN_MORE_TESTS:%=tests/e2e/test_%.py)
+	@SKUA_SOAK_ROUNDS=5000 ctest --test-dir build/asan --output-on-failure -j $(JOBS) --no-tests=error --timeout 3600 \
+	    -R '^sim/test_server$$'
+	@SKUA_SOAK_ROUNDS=500 ctest --test-dir build/asan --output-on-failure -j $(JOBS) --no-tests=error --timeout 3600 \
+	    -R '^sim/test_tls$$'
 	@$(MAKE) --no-print-directory tls-libraries tls-scan
 	@SKUA_BACKEND=other $(PYTEST_MANY) tests/e2e
 	@$(MAKE) --no-print-directory build/single/.built build/kqueue/.built

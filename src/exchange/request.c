@@ -42,8 +42,7 @@ BASE_INLINE skua_request *request_take(skua_worker *w, carrier *c)
     r->home = w->disk.thread;
     r->worker = w;
     r->carrier = c;
-    r->decoding = &r->own_decoding;
-    r->own_decoding = (request_decoding){ .memory = &r->memory };
+    r->decoding = (request_decoding){ .memory = &r->memory };
     arena_init(&r->memory, &w->blocks);
     arena_lend(&r->memory, (char *)r + request_octets(w) - REQUEST_ROOM_OCTETS,
                REQUEST_ROOM_OCTETS);
@@ -76,7 +75,11 @@ slice request_known_field(const skua_request *r, field_id id)
 request_decoding *request_decoding_here(const skua_request *r)
 {
     recorder *taken = recorder_here(r);
-    return taken ? &taken->decoding : r->decoding;
+    if (taken) return &taken->decoding;
+    // decoding is no change of a request, so those who only read it may ask
+    skua_request *own =
+        (skua_request *)(void *)((char *)r->decoding.memory - offsetof(skua_request, memory));
+    return &own->decoding;
 }
 
 // ---- The contract ----

@@ -150,13 +150,12 @@ struct skua_request {
     skua_end_fn *end;
 
     // Nothing of what follows is of any use before it has been set.
-    const char *base;           // the head's octets
-    request_decoding *decoding; // its own; see request_decoding_here
-    request_decoding own_decoding;
-    uint64_t concerned;      // middleware that it has yet to come to, as in entered
-    size_t head_left;        // in RESPONSE_HEADING: the room for what middleware adds
-    const response *given;   // in RESPONSE_HEADING: the response
-    response_filter *filter; // unless filtering is FILTERING_NONE
+    const char *base;          // the head's octets
+    request_decoding decoding; // on the worker; see request_decoding_here
+    uint64_t concerned;        // middleware that it has yet to come to, as in entered
+    size_t head_left;          // in RESPONSE_HEADING: the room for what middleware adds
+    const response *given;     // in RESPONSE_HEADING: the response
+    response_filter *filter;   // unless filtering is FILTERING_NONE
     void *end_user;
     const char *reason; // a few words for the log, if blamed
 

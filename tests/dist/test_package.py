@@ -69,7 +69,8 @@ def build(project, find, library, *options):
     return project / "build"
 
 
-@pytest.mark.parametrize("find", [ADD, pytest.param(FETCH, marks=pytest.mark.test_all)])
+@pytest.mark.test_all
+@pytest.mark.parametrize("find", [ADD, FETCH])
 def test_built_along(project, find):
     """As part of another project it brings its library and nothing else: no program, no test, no install rule."""
     folder = build(project, find.format(root=ROOT), "Skua::skua", f"-DCMAKE_INSTALL_PREFIX={project}/to")

@@ -412,6 +412,7 @@ def test_every_function_is_there(tmp_path):
     assert "#define http_request_read_body http_request_read_chunk" in declarations
 
 
+@pytest.mark.test_all
 def test_with_the_single_header(tmp_path):
     """Skua in a C file, the program in C++; both headers in the program's folder."""
     make_header(tmp_path / "skua.h")

@@ -9,6 +9,7 @@
 #include "sim/clients.h"
 #include "support/memory.h"
 #include "support/responses.h"
+#include "support/support.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -17,7 +18,7 @@
 #include <stdarg.h>
 #include <cmocka.h>
 
-enum { SEEDS = 3000, TURNS_MAX = 1000000 };
+enum { SEEDS = 1500, TURNS_MAX = 1000000 }; // SKUA_SOAK_ROUNDS asks for others
 
 static const int64_t second_ns = 1000000000;
 
@@ -532,7 +533,7 @@ static void test_seeds(void **state)
 {
     (void)state;
     tally sum = { .asked = 0 };
-    play_seeds(1, SEEDS, false, &sum);
+    play_seeds(1, support_rounds(SEEDS), false, &sum);
     for (int i = 0; i < SIM_CONNECT_REFUSED; i++) // it connects to nobody
         assert_true(sum.faults[i] > 0);
     assert_true(sum.answered > sum.asked / 2); // or the runs would not say much
@@ -544,8 +545,9 @@ static void test_seeds_without_memory(void **state)
     (void)state;
     tally sum = { .asked = 0 };
     uint64_t before = memory_failures();
-    play_seeds(1, SEEDS / 3, true, &sum);
-    assert_true(memory_failures() - before > SEEDS / 3);
+    unsigned seeds = support_rounds(SEEDS) / 3;
+    play_seeds(1, seeds, true, &sum);
+    assert_true(memory_failures() - before > seeds);
     assert_true(sum.answered > sum.asked / 10);
 }
 

@@ -52,6 +52,7 @@ traffic: 7.62MB (7990867) total, 3.89MB (4077866) headers (space savings 93.71%)
 """
 
 
+@pytest.mark.test_all
 @pytest.mark.skipif(not (RELEASE / "bench_micro_head").exists(), reason="the bench is not built")
 def test_micro():
     """Both ways agree about every sample, or there would be no figures."""
