@@ -22,7 +22,7 @@ typedef struct ticker {
 static void on_page(skua_request *request, void *user)
 {
     (void)user;
-    if (skua_respond_html(request, 200, page)) skua_request_abort(request);
+    skua_respond_html(request, 200, page);
 }
 
 static void on_second(skua_worker *worker, void *user)

@@ -16,8 +16,7 @@ static size_t line_len = 12;
 static void on_page(skua_request *request, void *user)
 {
     (void)user;
-    if (skua_respond(request, 200, "text/plain", (skua_slice){ line, line_len }))
-        skua_request_abort(request);
+    skua_respond(request, 200, "text/plain", (skua_slice){ line, line_len });
 }
 
 // The wait poll takes, in milliseconds and never shorter than asked for.

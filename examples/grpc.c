@@ -172,7 +172,7 @@ static void on_call(skua_request *request, void *user)
     skua_slice given = skua_request_field(request, "content-type");
     call *c = skua_request_alloc(request, sizeof *c);
     if (!c || given.len < sizeof type - 1 || memcmp(given.ptr, type, sizeof type - 1)) {
-        if (skua_respond_error(request, c ? 415 : 503)) skua_request_abort(request);
+        skua_respond_error(request, c ? 415 : 503);
         return;
     }
     *c = (call){ .request = request, .method = *(const method *)user };

@@ -14,8 +14,8 @@ static unsigned last_id;
 static void give(skua_request *request, int status, json_t *value)
 {
     char *text = value ? json_dumps(value, JSON_COMPACT) : NULL;
-    if (!text || skua_respond_json(request, status, (skua_slice){ text, strlen(text) }))
-        skua_request_abort(request);
+    if (text) skua_respond_json(request, status, (skua_slice){ text, strlen(text) });
+    else skua_respond_error(request, 503);
     free(text);
     json_decref(value);
 }

@@ -18,7 +18,7 @@ static void on_page(skua_request *request, void *user)
     (void)user;
     char text[32];
     (void)snprintf(text, sizeof text, "%ld\n", (long)getpid());
-    if (skua_respond_text(request, 200, text)) skua_request_abort(request);
+    skua_respond_text(request, 200, text);
 }
 
 // The first process makes the socket; it stays at LISTEN_FD, without close-on-exec, for those that

@@ -20,8 +20,7 @@ static int queued;
 static void measured(skua_request *request, void *user)
 {
     char *text = user;
-    if (request && skua_respond(request, 200, "text/plain", (skua_slice){ text, 8 }))
-        skua_request_abort(request);
+    if (request) skua_respond(request, 200, "text/plain", (skua_slice){ text, 8 });
     free(text);
 }
 

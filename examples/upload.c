@@ -29,8 +29,7 @@ static void answer(skua_request *request, int status, unsigned long long n, cons
 {
     char text[64];
     int len = snprintf(text, sizeof text, "%llu %s\n", n, unit);
-    if (skua_respond(request, status, "text/plain", (skua_slice){ text, (size_t)len }))
-        skua_request_abort(request);
+    skua_respond(request, status, "text/plain", (skua_slice){ text, (size_t)len });
 }
 
 static void take(skua_request *request, skua_content_event event, skua_slice octets, void *user)
