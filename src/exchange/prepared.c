@@ -80,6 +80,7 @@ skua_status skua_prepared_new(skua_worker *worker, const skua_prepared_desc *des
         .refs = 1,
         .status = (uint16_t)desc->status,
         .file = desc->file ? skua_file_ref(desc->file) : NULL,
+        .number = ++worker->prepared_made,
         .offset = desc->offset,
         .length = in_memory || desc->file ? length : 0,
         .stated_length = prepared_states_length(desc) ? (int64_t)length : -1,

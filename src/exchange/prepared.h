@@ -15,6 +15,7 @@ struct skua_prepared {
     uint16_t status;
     bool typed;      // it has a Content-Type
     skua_file *file; // NULL: content in memory
+    uint64_t number; // from 1: no other of the worker's has ever had it
     uint64_t offset;
     uint64_t length;        // of the content
     int64_t stated_length;  // what Content-Length says; -1: there is none

@@ -84,6 +84,7 @@ struct skua_worker {
     unsigned blocked_requests; // requests that blocking handlers have
 
     struct poll_table *polls; // of the program; NULL: it has never had any
+    uint64_t prepared_made;   // prepared responses, so far: the number of the last one
 };
 
 _Static_assert(offsetof(skua_worker, disk) == 0, "disk_home_of");

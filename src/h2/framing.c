@@ -161,9 +161,45 @@ static inline char *h2_framing_write_opening(h2_session *s, char *at, int status
     return h2_framing_write_date(s, at);
 }
 
+// A block that tells something only once is not kept: a change of the table's size, a date that is in no table,
+// and a field that is added to the table, by which changes is no more what it was before.
+__attribute__((noinline)) static char *
+h2_framing_make_kept(h2_session *s, char *start, const skua_prepared *made, h2_kept *kept)
+{
+    kept->number = 0;
+    h2_framing_tell_second(s);
+    uint64_t changes = s->encoder.table.changes;
+    bool once = s->encoder.is_resized || s->work->dated < H2_DATED;
+    char *at = h2_framing_write_opening(s, start, made->status);
+    at = h2_framing_write_prepared(s, at, made, false);
+    size_t len = (size_t)(at - start);
+    if (once || len > sizeof kept->octets) return at;
+    kept->number = made->number;
+    kept->date_from_ns = s->base.worker->date_from_ns;
+    kept->changes = changes;
+    kept->len = (uint8_t)len;
+    memcpy(kept->octets, start, len);
+    return at;
+}
+
+// A prepared response without a field of the request's own has the same block each time.
+static char *h2_framing_write_kept(h2_session *s, char *at, const skua_prepared *made)
+{
+    _Static_assert((int)H2_KEPT_OCTETS <= (int)H2_HEAD_AROUND, "there is room for all of it");
+    h2_kept *kept = &s->work->kept[made->number % H2_KEPT_BLOCKS];
+    (void)worker_date(s->base.worker);
+    if (kept->number != made->number || kept->date_from_ns != s->base.worker->date_from_ns ||
+        kept->changes != s->encoder.table.changes || s->encoder.is_resized)
+        return h2_framing_make_kept(s, at, made, kept);
+    memcpy(at, kept->octets, sizeof kept->octets);
+    return at + kept->len;
+}
+
 static char *h2_framing_write_head(h2_session *s, const skua_request *r, const response *given,
                                    char *at)
 {
+    if (given->prepared && !r->fields.count && !given->type.len)
+        return h2_framing_write_kept(s, at, given->prepared);
     at = h2_framing_write_opening(s, at, given->status);
     if (given->prepared) at = h2_framing_write_prepared(s, at, given->prepared, given->type.len);
     at = h2_framing_write_fields(s, at, r->fields.at, r->fields.count);

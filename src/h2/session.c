@@ -34,6 +34,8 @@ bool h2_session_work(h2_session *s)
     h2_session_await_rest(w);
     h2_run_init(&work->run);
     work->opening.status = 0;
+    for (size_t i = 0; i < H2_KEPT_BLOCKS; i++)
+        work->kept[i].number = 0;
     work->date_from_ns = 0;
     work->dated = 0;
     out_init(&s->out, &w->blocks, work->segments, H2_SEGMENTS);

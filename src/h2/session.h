@@ -55,6 +55,18 @@ typedef struct h2_opening {
     char octets[H2_OPENING_OCTETS];
 } h2_opening;
 
+enum { H2_KEPT_BLOCKS = 4, H2_KEPT_OCTETS = 118 };
+
+// The block of a prepared response that has been answered with lately. It holds for a second, and as
+// long as the encoder's table is the same.
+typedef struct h2_kept {
+    uint64_t number;      // the prepared response's; 0: there is none
+    int64_t date_from_ns; // as skua_worker's
+    uint64_t changes;     // of the encoder's table until then
+    uint8_t len;
+    char octets[H2_KEPT_OCTETS];
+} h2_kept;
+
 // Memory that a session needs while anything is under way, and keeps for a second, as most clients ask
 // again soon.
 typedef struct h2_work h2_work;
@@ -73,6 +85,7 @@ struct h2_work {
     unsigned dated;                    // responses of that second, up to H2_DATED
     h2_run run;
     h2_opening opening;
+    h2_kept kept[H2_KEPT_BLOCKS]; // by the lowest bits of the number
 };
 
 // The part of a frame that is awaited.

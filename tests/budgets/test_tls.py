@@ -181,14 +181,14 @@ def test_instructions_without_a_ready_context(pair, tmp_path):
     hold_to("keep-alive over TLS, no ready context", key_of(cipher), total(counts) / UNREADY, 3000, 12000)
 
 
-def batches_counted(pair, port, counts):
+def batches_counted(pair, port, counts, path="/", argv=None):
     """Instructions of a request of a batch, after as many batches that are not counted."""
-    server = begin_uncounted([RELEASE / "hello", *words(pair, port), "--backend", "epoll"], port, counts)
+    server = begin_uncounted(argv or [RELEASE / "hello", *words(pair, port), "--backend", "epoll"], port, counts)
     context = client(pair)
     context.set_alpn_protocols(["h2"])
     try:
         with connect(context, port) as connection:
-            batches = Batches(connection, "https")
+            batches = Batches(connection, "https", path)
             for _ in range(BATCHES):
                 batches.ask()
             with counting(server):
@@ -207,6 +207,24 @@ def test_instructions_of_http2(pair, tmp_path):
     counted = [batches_counted(pair, free_port(), tmp_path / f"callgrind.{i}") for i in range(3)]
     cipher = counted[0][0]
     hold_to("HTTP/2 over TLS, 32 at a time", key_of(cipher), min(each for _, each in counted), 500, 6000)
+
+
+@NEEDS_CONTROL
+def test_instructions_of_a_file_over_http2(pair, tmp_path):
+    """4 KiB of random octets, 32 requests at a time. Most of them are the TLS library's, which seals it."""
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / "file.bin").write_bytes(os.urandom(4096))
+    os.utime(root / "file.bin", (1_700_000_000, 1_700_000_000))
+
+    def count(i):
+        port = free_port()
+        argv = [RELEASE / "skua", "--listen", f"127.0.0.1:{port}", "--cert", pair[0], "--key", pair[1], "--workers", "1",
+                "--backend", "epoll", "--quiet", root]
+        return batches_counted(pair, port, tmp_path / f"callgrind.{i}", "/file.bin", argv)
+
+    counted = [count(i) for i in range(3)]
+    hold_to("4 KiB file over HTTP/2 and TLS, 32 at a time", key_of(counted[0][0]), min(each for _, each in counted), 8000, 25000)
 
 
 def handshakes_counted(pair, argv, port, counts):

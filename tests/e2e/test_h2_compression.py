@@ -8,7 +8,7 @@ import time
 import pytest
 from h2_client import Client
 from h2_socket import COMPRESSION_ERROR, END_HEADERS, END_STREAM, HEADER_TABLE_SIZE, HEADERS, frame, settings
-from server import eventually
+from server import eventually, program
 
 pytestmark = [pytest.mark.in_the_clear("it says for itself how servers are spoken to"),
               pytest.mark.of_http1("it speaks HTTP/2 by itself")]
@@ -59,6 +59,42 @@ def test_answers_that_begin_alike(client, sizes):
                 assert content is None or answer.content == content
                 said = email.utils.parsedate_to_datetime(answer.fields["date"]).timestamp()
                 assert abs(said - time.time()) < 5
+
+
+@pytest.mark.parametrize("sizes", [[4096], [4096, 0, 60, 4096, 200]])
+def test_files_that_come_again(tmp_path, sizes):
+    """Each has its own fields, whichever came before it on the connection, and those of now when it has changed."""
+    for i in range(9):
+        (tmp_path / f"{i}.{'css' if i % 2 else 'txt'}").write_text(str(i) * (i + 1))
+    names = sorted(path.name for path in tmp_path.iterdir())
+    server, shuffled, first = program(tmp_path), random.Random(7), {}
+    try:
+        with Client(server) as client:
+            for size in sizes:
+                client.decoder.max_allowed_table_size = 4096
+                client.send(settings((HEADER_TABLE_SIZE, size)))
+                for _ in range(4):
+                    batch = [name for _ in range(3) for name in shuffled.sample(names, len(names))]
+                    batch += names[:1] * 9  # in a row: its block is kept by then
+                    streams = [client.open(f"/{name}") for name in batch]
+                    for name, stream in zip(batch, streams):
+                        answer = client.response(stream)
+                        assert answer.content == (tmp_path / name).read_bytes()
+                        assert answer.fields.pop("content-length") == str(len(answer.content))
+                        said = email.utils.parsedate_to_datetime(answer.fields.pop("date")).timestamp()
+                        assert abs(said - time.time()) < 5
+                        assert answer.fields["content-type"].startswith("text/css" if name.endswith("css") else "text/plain")
+                        answer.fields.pop("etag")  # weak until the file is two seconds old
+                        assert first.setdefault(name, answer.fields) == answer.fields
+            (tmp_path / names[0]).write_text("changed")
+            assert eventually(lambda: client.get(f"/{names[0]}").content == b"changed")
+            tag = client.get(f"/{names[0]}").fields["etag"]
+            for name in names[:1] * 3:
+                answer = client.get(f"/{name}", ("if-none-match", tag))
+                assert answer.status == 304 and "content-length" not in answer.fields
+                assert client.get(f"/{name}").fields["content-length"] == "7"
+    finally:
+        server.stop()
 
 
 def test_a_session_that_rests_gives_its_table_back(client):

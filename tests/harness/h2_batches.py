@@ -12,8 +12,8 @@ AT_A_TIME = 32
 class Batches:
     """One connection, whose window never shuts."""
 
-    def __init__(self, connected, scheme="http"):
-        self.socket, self.scheme = connected, scheme
+    def __init__(self, connected, scheme="http", path="/"):
+        self.socket, self.scheme, self.path = connected, scheme, path
         self.encoder, self.next, self.buffer = hpack.Encoder(), 1, b""
         self.socket.sendall(PREFACE + frame(SETTINGS) + frame(SETTINGS, ACK)
                             + frame(WINDOW_UPDATE, payload=struct.pack(">I", 0x7000_0000)))
@@ -22,7 +22,7 @@ class Batches:
         """Sends so many at once, and reads until each stream has ended."""
         sent, open_streams = b"", set()
         for _ in range(requests):
-            block = self.encoder.encode([(":method", "GET"), (":scheme", self.scheme), (":path", "/"),
+            block = self.encoder.encode([(":method", "GET"), (":scheme", self.scheme), (":path", self.path),
                                          (":authority", "localhost"), ("user-agent", "h2load nghttp2/1.52.0")])
             sent += frame(HEADERS, END_HEADERS | END_STREAM, self.next, block)
             open_streams.add(self.next)
