@@ -101,9 +101,9 @@ void visit_end(visit *v)
 static void visit_ended(skua_request *request, skua_end how, void *user)
 {
     visit *v = user;
-    (void)how;
     if (v->told || (v->request && v->request != request)) abort(); // a second time, or another's
     v->told = true;
+    v->how = how;
     visit_end(v);
     visit_forget(v);
 }

@@ -107,6 +107,7 @@ struct visit {
     app *app;
     skua_request *request; // NULL once it has ended
     bool told;             // on_end was called
+    skua_end how;          // as it was told
     unsigned kept;         // by so many who come back to it
     visit_wait wait;
     text story;

@@ -365,6 +365,44 @@ static void test_end_of_content_behind_answer(void **state)
     free(p.script);
 }
 
+static unsigned visits_ended(const play *p, skua_end how)
+{
+    unsigned count = 0;
+    for (const visit *v = p->site.app.visits; v; v = v->next)
+        count += v->told && v->how == how;
+    return count;
+}
+
+// A response that is queued with its end behind it, whose file then cannot be read: its stream alone
+// is reset, and those whose responses wait before and behind it go on.
+static void test_broken_file_behind_its_end(void **state)
+{
+    play p = { .seed = 64, .count = 4 };
+    (void)state;
+    play_begin(&p, NULL);
+    sim_set_calm(p.site.kernel);
+    sim_set_permille(p.site.kernel, SIM_READ_FAILS, 1000);
+    put(&p, H2_PREFACE);
+    put_window(&p, 100000);
+    put_request(&p, 1, "/lent/1/100", true);
+    put_request(&p, 3, "/file/small.txt", true);
+    put_request(&p, 5, "/lent/5/200", true);
+    put_request(&p, 7, "/file/small.txt", true);
+    p.asked[0].len = 100;
+    p.asked[2].len = 200;
+    play_all(&p);
+    for (unsigned i = 0; i < p.count; i++) {
+        const asked *a = &p.asked[i];
+        bool breaks = i % 2;
+        assert_true(a->ended == !breaks && a->cut == breaks);
+        assert_true(breaks || (a->got == a->len && !a->wrong));
+    }
+    assert_int_equal(visits_ended(&p, SKUA_END_SENT), 2);
+    assert_int_equal(visits_ended(&p, SKUA_END_ERROR), 2);
+    assert_null(site_close(&p.site));
+    free(p.script);
+}
+
 static int make_folder(void **state)
 {
     (void)state;
@@ -382,6 +420,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_end_of_content_behind_answer),
+        cmocka_unit_test(test_broken_file_behind_its_end),
         cmocka_unit_test(test_seeds),
         cmocka_unit_test(test_fin_anywhere),
         cmocka_unit_test(test_seeds_without_memory),
