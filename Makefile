@@ -25,8 +25,9 @@ TLS_SCENARIOS := requests connections content errors
 # Which of them are run over HTTP/2 too: by make test in the clear, by test-all over TLS as well, on both backends.
 H2_SCENARIOS := requests answers threads
 H2_TESTS := requests answers answers_streams filters content files uploads threads middleware
-# And which of the scenarios test-all does.
-H2_SCENARIOS_ALL := $(H2_SCENARIOS) content streams
+# And which of both test-all runs besides.
+H2_TESTS_ALL := $(H2_TESTS) accept program limits logs clients faults
+H2_SCENARIOS_ALL := $(H2_SCENARIOS) content streams files leaving connections errors deadlines outgoing
 
 .DEFAULT_GOAL := help
 .PHONY: help run build test test-all tls-libraries tls-scan forms dist install uninstall tidy unit tsan kqueue cross storms soak fuzz conformance hpack-stories h2-corpus bench bench-compare bench-micro bench-seeds map format clean FORCE
@@ -209,8 +210,8 @@ test-all: test
 	        -R '^scenarios/.*/kqueue$$' || exit 1; \
 	done
 	@for transport in h2 h2c; do \
-	    SKUA_TRANSPORT=$$transport $(PYTEST_MANY) $(H2_TESTS:%=tests/e2e/test_%.py) || exit 1; \
-	    SKUA_TRANSPORT=$$transport SKUA_BACKEND=other $(PYTEST_MANY) $(H2_TESTS:%=tests/e2e/test_%.py) || exit 1; \
+	    SKUA_TRANSPORT=$$transport $(PYTEST_MANY) $(H2_TESTS_ALL:%=tests/e2e/test_%.py) || exit 1; \
+	    SKUA_TRANSPORT=$$transport SKUA_BACKEND=other $(PYTEST_MANY) $(H2_TESTS_ALL:%=tests/e2e/test_%.py) || exit 1; \
 	done
 	@SKUA_TRANSPORT=h2c ctest --test-dir build/asan --output-on-failure -j $(JOBS) --no-tests=error \
 	    -R '^scenarios/test_($(subst $() $(),|,$(H2_SCENARIOS_ALL)))/'

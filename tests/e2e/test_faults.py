@@ -16,6 +16,7 @@ def few_descriptors():
 
 
 @pytest.mark.in_the_clear("connections wait in the kernel for a descriptor, and with them their handshakes")
+@pytest.mark.of_http1("connections wait in the kernel for a descriptor, and with them their SETTINGS")
 @pytest.mark.parametrize("words", [(), ("--workers", "3", "--accept", "handoff")], ids=["alone", "handoff"])
 def test_out_of_descriptors(serve, tmp_path, words):
     """Accepting pauses and resumes; who is connected is served meanwhile."""
@@ -49,6 +50,7 @@ def test_out_of_descriptors(serve, tmp_path, words):
 
 
 @pytest.mark.in_the_clear("connections wait in the kernel for a descriptor, and with them their handshakes")
+@pytest.mark.of_http1("connections wait in the kernel for a descriptor, and with them their SETTINGS")
 def test_does_not_spin_without_descriptors(serve, tmp_path):
     """While it waits for descriptors it uses next to no processor time."""
     (tmp_path / "a.txt").write_text("x")

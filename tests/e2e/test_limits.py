@@ -14,6 +14,7 @@ def test_parameters(launch_rules):
     assert b"\nq=\n" in rules.get("/echo/x?a=1&b=2&c=3&q=v").content
 
 
+@pytest.mark.of_http1("a response before the end of its request resets the stream there: test_h2.py")
 @pytest.mark.parametrize("octets,kept", [(1000, True), (1001, False)])
 @pytest.mark.parametrize("chunked", [False, True])
 def test_discarded_content(launch_rules, octets, kept, chunked):
@@ -31,6 +32,7 @@ def test_discarded_content(launch_rules, octets, kept, chunked):
             assert connection.ended()
 
 
+@pytest.mark.of_http1("a connection is closed behind what cannot be read; there GOAWAY says so")
 def test_lingering(launch_rules):
     """Octets that a client still sends are drained, until there are too many: then it is reset."""
     rules = launch_rules("linger_octets_max=10000", f"linger_timeout_ns={60 * 10**9}")
@@ -46,6 +48,7 @@ def test_lingering(launch_rules):
                 time.sleep(0.01)
 
 
+@pytest.mark.of_http1("there the parser goes on, and only content waits: test_h2_windows.py")
 def test_queued_octets(launch_rules):
     """Beyond it nothing is parsed: of many pipelined requests only the first reach a handler."""
     rules = launch_rules("out_octets_max=1")
@@ -59,6 +62,7 @@ def test_queued_octets(launch_rules):
 
 
 
+@pytest.mark.of_http1("there the stream's window holds content back: test_h2_windows.py")
 @pytest.mark.parametrize("window", [1000, 30_000])
 def test_content_that_nobody_consumes(launch_rules, window):
     """The handler is given its window, within a receive of 16 KiB, and the rest when it consumes."""

@@ -6,12 +6,14 @@ import re
 import resource
 
 import pytest
+import tls
 from h2_client import Client
 from h2_socket import PROTOCOL_ERROR
 from server import eventually
 from wire import request
 
 BIG = 40_000_000
+VERSION = r"2\.0" if tls.HTTP2 else r"1\.1"
 
 
 @pytest.fixture
@@ -54,9 +56,9 @@ def test_the_common_log_shows_a_cut(serve, folder):
     cut(site, 3000)
     site.get("/")
     first, second = lines_of(site, 2)
-    found = re.search(r'"GET /big HTTP/1\.1" 200 (\d+) closed$', first)
+    found = re.search(rf'"GET /big HTTP/{VERSION}" 200 (\d+) closed$', first)
     assert found and 3000 <= int(found.group(1)) < BIG, first
-    assert re.search(r'"GET / HTTP/1\.1" 200 11$', second), second
+    assert re.search(rf'"GET / HTTP/{VERSION}" 200 11$', second), second
 
 
 def test_an_answer_before_the_one_that_is_cut_is_whole(serve, folder):
@@ -76,20 +78,26 @@ def test_an_answer_before_the_one_that_is_cut_is_whole(serve, folder):
 
 HOST = b"Host: localhost\r\n\r\n"
 TLS = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"
-FAULTS = [
+SAID_OTHERWISE = pytest.mark.of_http1("HTTP/2 has no words for it, or resets the stream")
+FAULTS_OF_HTTP1 = [
     (b"GET /a b HTTP/1.1\r\n" + HOST, 400, "GET", r"/a b HTTP/1.1", "malformed version"),
     (b"GET /a\x01b HTTP/1.1\r\n" + HOST, 400, "GET", "/a\x01b HTTP/1.1", "malformed target"),
     (b"GE(T /a HTTP/1.1\r\n" + HOST, 400, "", "GE(T /a HTTP/1.1", "malformed method"),
     (b"GET /a HTTP/2.0\r\n" + HOST, 505, "GET", "/a HTTP/2.0", "major version not 1"),
-    (b"GET /a%zz HTTP/1.1\r\n" + HOST, 400, "GET", "/a%25zz", None),
     (b"GET /a HTTP/1.1\r\nHost : localhost\r\n\r\n", 400, "GET", "/a", "white space before a colon"),
+    (TLS, 400, "", TLS.decode("latin-1"), "a TLS handshake, which is not spoken here"),
+]
+FAULTS = [
+    (b"GET /a%zz HTTP/1.1\r\n" + HOST, 400, "GET", "/a%25zz", None),
     (b"GET /a HTTP/1.1\r\n\r\n", 400, "GET", "/a", "Host missing"),
     (b"GET /a HTTP/1.1\r\nHost: evil.example\r\n\r\n", 421, "GET", "/a", None),
-    (TLS, 400, "", TLS.decode("latin-1"), "a TLS handshake, which is not spoken here"),
 ]
 
 
-@pytest.mark.parametrize("octets, status, method, target, reason", FAULTS, ids=[f[4] or str(f[1]) for f in FAULTS])
+@pytest.mark.parametrize("octets, status, method, target, reason", [
+    *(pytest.param(*fault, marks=SAID_OTHERWISE, id=fault[4]) for fault in FAULTS_OF_HTTP1),
+    *(pytest.param(*fault, id=fault[4] or str(fault[1])) for fault in FAULTS),
+])
 def test_a_fault_is_logged_with_its_reason_and_what_was_asked(serve, folder, octets, status, method, target, reason):
     site = serve(folder, "--log", "json")
     with site.connect() as connection:

@@ -13,6 +13,7 @@ import termios
 import time
 
 import pytest
+import tls
 from server import BACKEND, BUILD, Server, check_sanitizers, eventually, free_port, program
 from wire import Connection, request
 
@@ -493,8 +494,9 @@ def test_common_log(serve, folder):
     site = serve(folder, "--log", "common")
     site.get("/")
     line = log_of(site, 1)[0]
-    pattern = r'127\.0\.0\.1 - - \[\d\d/[A-Z][a-z]{2}/\d{4}:\d\d:\d\d:\d\d [+-]\d{4}\] "GET / HTTP/1\.1" 200 11'
-    assert re.match(pattern, line), line
+    pattern = r'127\.0\.0\.1 - - \[\d\d/[A-Z][a-z]{2}/\d{4}:\d\d:\d\d:\d\d [+-]\d{4}\] "GET / HTTP/(.*)" 200 11'
+    found = re.match(pattern, line)
+    assert found and found.group(1) == ("2.0" if tls.HTTP2 else "1.1"), line
 
 
 def test_json_log(serve, folder):

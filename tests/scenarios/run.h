@@ -27,8 +27,9 @@ typedef struct scenario {
     bool unwatched;         // no middleware, no hooks, no log: nobody hears of requests
     bool waits;             // for a deadline, which takes its time on a real kernel
     const char *http1_only; // why it is not played over HTTP/2; NULL: it is
-    bool serves_folder;     // whose files are to be old enough for strong entity tags
-    int receive_octets;     // of the clients' receive buffers; 0: what the kernel likes
+    bool wide;          // over HTTP/2: windows are open before FIN, since nothing opens them later
+    bool serves_folder; // whose files are to be old enough for strong entity tags
+    int receive_octets; // of the clients' receive buffers; 0: what the kernel likes
 } scenario;
 
 struct run {

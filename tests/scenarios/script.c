@@ -54,6 +54,7 @@ client *client_connect(run *r)
 {
     wire w;
     wire_connect(&w, &r->host, r->scenario->receive_octets);
+    if (w.h2 && r->scenario->wide) wire_h2_widen(w.h2);
     client *c = client_take(r, "client", &w);
     client_shake_hands(c);
     return c;

@@ -188,7 +188,7 @@ int main(int argc, char **argv)
         { .name = "a client that asks for the close", .play = play_asked_to_close },
         { .name = "a client that sends no more behind a pipeline",
           .play = play_half_closed_pipeline,
-          .http1_only = "who has sent FIN cannot open a window" },
+          .wide = true },
         { .name = "a head that breaks off", .play = play_cut_off_in_head },
         { .name = "content that breaks off", .play = play_cut_off_in_content },
         { .name = "three clients", .play = play_three_clients },

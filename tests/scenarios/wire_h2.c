@@ -20,7 +20,7 @@ bool wire_h2_is_asked(void)
 
 #include <nghttp2/nghttp2.h>
 
-enum { H2_FIELDS_MAX = 64 };
+enum { H2_FIELDS_MAX = 64, H2_WIDE_OCTETS = 16 << 20 };
 
 // A request and its response.
 typedef struct h2_stream {
@@ -490,6 +490,14 @@ wire_h2 *wire_h2_new(void)
     return h;
 }
 
+void wire_h2_widen(wire_h2 *h)
+{
+    const nghttp2_settings_entry entry = { NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, H2_WIDE_OCTETS };
+    h2_must(nghttp2_submit_settings(h->session, NGHTTP2_FLAG_NONE, &entry, 1));
+    h2_must(
+        nghttp2_session_set_local_window_size(h->session, NGHTTP2_FLAG_NONE, 0, H2_WIDE_OCTETS));
+}
+
 void wire_h2_free(wire_h2 *h)
 {
     if (!h) return;
@@ -534,6 +542,11 @@ bool wire_h2_is_possible(void)
 wire_h2 *wire_h2_new(void)
 {
     return NULL;
+}
+
+void wire_h2_widen(wire_h2 *h)
+{
+    (void)h;
 }
 
 void wire_h2_free(wire_h2 *h)

@@ -25,6 +25,8 @@ bool wire_h2_is_possible(void);
 
 // Begins a connection. NULL: the client is to speak HTTP/1.
 wire_h2 *wire_h2_new(void);
+// Opens the windows for all that is to come. To be called before anything is sent.
+void wire_h2_widen(wire_h2 *h);
 void wire_h2_free(wire_h2 *h);
 
 // received: all octets of the wire so far.
