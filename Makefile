@@ -24,7 +24,7 @@ TLS_TESTS := requests answers content files clients threads
 TLS_SCENARIOS := requests connections content errors
 # Which of them are run over HTTP/2 too: by make test in the clear, by test-all over TLS as well, on both backends.
 H2_SCENARIOS := requests answers threads
-H2_TESTS := requests answers answers_streams filters content files uploads threads middleware
+H2_TESTS := requests answers answers_streams filters compression content files uploads threads middleware
 # And which of both test-all runs besides.
 H2_TESTS_ALL := $(H2_TESTS) accept program limits logs clients faults
 H2_SCENARIOS_ALL := $(H2_SCENARIOS) content streams files leaving connections errors deadlines outgoing

@@ -28,7 +28,7 @@ PUBLIC = "include/skua/skua.h"
 WRAPPER = "include/skua/skua.hpp"
 
 # The order of folders; within one, a file comes after those it includes.
-FOLDERS = ["base", "thread", "http", "io", "net", "route", "log", "disk", "exchange", "h1", "h2", "server", "files"]
+FOLDERS = ["base", "thread", "http", "io", "net", "route", "log", "disk", "exchange", "coding", "h1", "h2", "server", "files"]
 
 # Macros of the program's that have a meaning here, and are never prefixed or undefined when they are given.
 OPTIONS = {"SKUA_ASSERT"}
@@ -59,7 +59,7 @@ OPENING = """\
 //     #define SKUA_IMPLEMENTATION
 //     #include "skua.h"
 //
-// In all others, C or C++, the include alone. Link with -lpthread; without SKUA_TLS it needs libc and nothing else.
+// In all others, C or C++, the include alone. Link with -lpthread; without the options below it needs libc and nothing else.
 // C11 or later, gcc or clang; the declarations also as C++17 or later. What the implementation needs of the
 // system (_GNU_SOURCE) it defines itself, so it must see no system header first, or be compiled with
 // -D_GNU_SOURCE.
@@ -77,6 +77,9 @@ OPENING = """\
 //     SKUA_PORTABLE           with the implementation: no SSE2, AVX2 or NEON.
 //     SKUA_TLS                with the implementation: HTTPS, by OpenSSL 3.0 or later, whose headers it includes.
 //                             Link with -lssl -lcrypto as well.
+//     SKUA_ZLIB, SKUA_BROTLI, SKUA_ZSTD
+//                             with the implementation: the content codings gzip, br and zstd, by the libraries of
+//                             these names. Link with -lz, -lbrotlienc, -lzstd as well.
 //
 // Names: public ones begin with skua_ or SKUA_. All others at file scope begin with skua__, and their macros
 // are undefined at the end.

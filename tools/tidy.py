@@ -28,6 +28,7 @@ ARROWS = {
     "src/exchange": {"src/route", "src/log", "src/disk", "src/net"},
     "src/h1": {"src/exchange"},
     "src/h2": {"src/exchange"},
+    "src/coding": {"src/exchange"},
     "src/server": {"src/h1", "src/h2"},
     "src/files": {"src/http"},
     "program": set(),

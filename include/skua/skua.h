@@ -1210,6 +1210,37 @@ SKUA_API skua_slice skua_response_field(const skua_request *request, const char 
 // The octets of content that it states, in the same places; -1 when that is not known, and elsewhere.
 SKUA_API int64_t skua_response_length(const skua_request *request);
 
+// ---- Compression ------------------------------------------------------------------------------
+
+// Content codings: gzip, br and zstd, as far as the library is compiled with SKUA_ZLIB, SKUA_BROTLI
+// and SKUA_ZSTD; with none of them these functions return SKUA_EUNSUPPORTED. A response is compressed
+// when its media type and length promise a gain and the client takes a coding that is built in
+// (Accept-Encoding, q-values by the letter), and not when it has a Content-Encoding, is a part (206),
+// says no-transform, or has a field with a digest. It has a weak ETag and no ranges then; every
+// response that could have been compressed says Vary. Each event and each skua_write is flushed.
+// A page that shows a secret beside words of whoever asks tells its length, and so the secret, to those
+// who listen (BREACH): such pages are not to be compressed.
+
+// How the responses below a prefix are compressed. Zero means default.
+typedef struct skua_compression {
+    size_t octets_min; // shorter responses are left as they are; default 512
+    bool off;          // they are not, whatever a shorter prefix says
+    // Media types, separated by spaces: "text/html", "text/*", or "+json" for all that end so. Copied;
+    // default: text, JSON, XML, scripts, WebAssembly, and fonts and pictures that are not compressed.
+    const char *types;
+} skua_compression;
+
+// Compresses the response of this request, if it gains by that. Before it is given.
+// Errors: those of skua_filter_add, and SKUA_EUNSUPPORTED; nobody has to look at them.
+// Cost: up to 600 KiB of memory while the content passes, counted to skua_config.memory_max.
+SKUA_API skua_status skua_compress(skua_request *request);
+
+// Compresses the responses below prefix as middleware; of several rules the one that was added last
+// counts. compression: NULL for the defaults; read during the call.
+// Errors: those of skua_use; SKUA_EUNSUPPORTED.
+SKUA_API SKUA_NODISCARD skua_status skua_use_compression(skua_server *server, const char *prefix,
+                                                         const skua_compression *compression);
+
 // ---- Files ------------------------------------------------------------------------------------
 
 // A directory beneath which files are opened: no path, and no symbolic link, leads out of it, unless

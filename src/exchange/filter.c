@@ -115,17 +115,22 @@ void filter_let_go(skua_request *r)
 static skua_filtered filter_run(response_filter *f, skua_flush flush, char *to, size_t room,
                                 size_t *octets)
 {
-    slice before = f->input;
-    skua_filtered filtered = f->hooks.run(f->state, &f->input, flush, to, room, octets);
+    slice piece = f->input;
+    if (piece.len > FILTER_STEP_OCTETS) {
+        piece.len = FILTER_STEP_OCTETS;
+        flush = SKUA_FLUSH_NONE;
+    }
+    size_t given = piece.len;
+    skua_filtered filtered = f->hooks.run(f->state, &piece, flush, to, room, octets);
     if (*octets > room)
         contract_broken("skua_filter.run", "gave more octets than there was room for");
-    if (f->input.len > before.len)
-        contract_broken("skua_filter.run", "took more octets than there were");
+    if (piece.len > given) contract_broken("skua_filter.run", "took more octets than there were");
     if (filtered == SKUA_FILTER_MORE && *octets == 0)
         contract_broken("skua_filter.run", "returned SKUA_FILTER_MORE without any octets");
-    if (filtered == SKUA_FILTER_ALL && f->input.len)
+    if (filtered == SKUA_FILTER_ALL && piece.len)
         contract_broken("skua_filter.run", "returned SKUA_FILTER_ALL and has not taken everything");
-    if (before.len) f->unflushed = true;
+    f->input = slice_from(f->input, given - piece.len);
+    if (given) f->unflushed = true;
     if (flush && filtered == SKUA_FILTER_ALL) f->unflushed = false;
     return filtered;
 }
@@ -234,7 +239,7 @@ static skua_pulled filter_pull(skua_request *r, char *to, size_t room, size_t *o
         taken += before - f->input.len;
         if (filtered == SKUA_FILTER_FAILED) return SKUA_PULL_ERROR;
         if (filtered == SKUA_FILTER_MORE) return SKUA_PULL_OCTETS;
-        if (f->ended) {
+        if (f->ended && !f->input.len) {
             filter_close(r);
             return SKUA_PULL_END;
         }
@@ -264,7 +269,7 @@ skua_status filter_push(skua_request *r, slice octets, skua_flush flush)
     char piece[FILTER_PIECE_OCTETS];
     skua_filtered filtered = SKUA_FILTER_MORE;
     f->input = octets;
-    while (filtered == SKUA_FILTER_MORE) {
+    while (filtered == SKUA_FILTER_MORE || f->input.len) {
         size_t made = 0;
         filtered = filter_run(f, flush, piece, sizeof piece, &made);
         if (filtered == SKUA_FILTER_FAILED || !filter_queue(r, slice_make(piece, made))) {

@@ -16,7 +16,7 @@ import re
 
 import pytest
 from instructions import SLACK, VALGRIND, compiler, compiler_path, known, record
-from compiling import run
+from compiling import needed_libraries, run
 from server import RELEASE, ROOT, Server, free_port
 from wire import Connection, request
 
@@ -30,7 +30,7 @@ def hello(tmp_path_factory):
     servers = ROOT / "tests/servers"
     run(["cmake", "--install", RELEASE, "--prefix", prefix])
     run([compiler_path(), "-std=c17", "-O2", "-D_GNU_SOURCE", "-I", prefix / "include",
-         servers / "hello.c", servers / "options.c", servers / "tls_options.c", next(prefix.rglob("libskua.a")), "-lssl", "-lcrypto", "-pthread", "-o", prefix / "hello"])
+         servers / "hello.c", servers / "options.c", servers / "tls_options.c", next(prefix.rglob("libskua.a")), *needed_libraries(RELEASE), "-pthread", "-o", prefix / "hello"])
     return prefix / "hello"
 
 

@@ -7,8 +7,8 @@ import shutil
 import subprocess
 
 import pytest
-from compiling import APP, C_WARNINGS, answers, make_header, refused, run, symbols
-from server import ROOT
+from compiling import APP, C_WARNINGS, answers, make_header, needed_libraries, refused, run, symbols
+from server import RELEASE, ROOT
 
 CMAKE_LISTS = """
 cmake_minimum_required(VERSION 3.21)
@@ -140,7 +140,7 @@ LINKERS = [["gcc"], ["gcc", "-fno-lto"], ["gcc", "-flto"], ["clang"], ["clang", 
 @pytest.mark.parametrize("linker", LINKERS, ids=" ".join)
 def test_archive_links(project, archive, linker):
     assert is_machine_code(archive)
-    run([*linker, "-I", ROOT / "include", project / "app.c", archive, "-lssl", "-lcrypto", "-pthread", "-o", project / "app"])
+    run([*linker, "-I", ROOT / "include", project / "app.c", archive, *needed_libraries(RELEASE), "-pthread", "-o", project / "app"])
     assert answers(project / "app") == b"Hello, World!"
 
 
@@ -151,7 +151,7 @@ def test_archive_beside_the_same_names(project, archive, tmp_path):
     assert len(names) > 300
     own = [f"int {name}(void);\nint {name}(void) {{ return 1; }}\n" for pair in names for name in pair]
     (project / "own.c").write_text("".join(own))
-    run(["cc", "-I", ROOT / "include", "-fno-builtin", "app.c", "own.c", archive, "-lssl", "-lcrypto", "-pthread", "-o", "app"], cwd=project)
+    run(["cc", "-I", ROOT / "include", "-fno-builtin", "app.c", "own.c", archive, *needed_libraries(RELEASE), "-pthread", "-o", "app"], cwd=project)
     assert answers(project / "app") == b"Hello, World!"
 
 

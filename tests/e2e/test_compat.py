@@ -6,7 +6,7 @@ import subprocess
 import time
 
 import pytest
-from compiling import C_WARNINGS, CXX_WARNINGS, make_header, sanitizers, tls_libraries
+from compiling import C_WARNINGS, CXX_WARNINGS, make_header, needed_libraries, sanitizers
 from server import BUILD, ROOT, Server, eventually, free_port, numbered
 from wire import chunk, request
 
@@ -386,7 +386,7 @@ def test_example(tmp_path, compiler):
     (tmp_path / "example.c").write_text(text.replace("8080", str(port)))
     warnings = CXX_WARNINGS if "++" in compiler else ["-Wall", "-Wextra", "-Werror"]
     words = [*compiler.split(), *warnings, *sanitizers(), "-I", ROOT / "include", "-I", ROOT / "compat", tmp_path / "example.c"]
-    subprocess.run([*words, "-x", "none", BUILD / "libskua.a", *tls_libraries(), "-pthread", "-o", tmp_path / "example"], check=True)
+    subprocess.run([*words, "-x", "none", BUILD / "libskua.a", *needed_libraries(), "-pthread", "-o", tmp_path / "example"], check=True)
     serves(tmp_path / "example", port)
 
 

@@ -32,12 +32,6 @@ def doubled(octets):
     return bytes(octet for octet in octets for _ in range(2)) + b"!"
 
 
-def chunk_of(connection):
-    octets = connection.exactly(int(connection.line(), 16))
-    assert connection.exactly(2) == b"\r\n"
-    return octets
-
-
 def all_states_ended(server):
     return eventually(lambda: server.get("/states").content == b"0")
 
@@ -97,7 +91,7 @@ def test_written_content_is_flushed(filters):
             assert filters.get("/write?data=" + piece.decode()).content == b"ok"
             wanted, got = doubled(piece)[:-1], b""
             while len(got) < len(wanted):
-                got += chunk_of(connection)
+                got += connection.one_chunk()
             assert got == wanted
         assert filters.get("/finish").content == b"ok"
     assert all_states_ended(filters)

@@ -5,7 +5,7 @@ import re
 import subprocess
 
 import pytest
-from compiling import sanitizers, tls_libraries
+from compiling import needed_libraries, sanitizers
 from server import BUILD, ROOT, Server, free_port
 
 
@@ -38,7 +38,7 @@ def test_example(launch, tmp_path, program):
         (tmp_path / f"{name}.c").write_text(content)
         subprocess.run(
             ["cc", "-std=c17", "-Wall", "-Wextra", "-Werror", *sanitizers(), "-I", ROOT / "include",
-             tmp_path / f"{name}.c", BUILD / "libskua.a", *tls_libraries(), "-pthread", "-o", tmp_path / name],
+             tmp_path / f"{name}.c", BUILD / "libskua.a", *needed_libraries(), "-pthread", "-o", tmp_path / name],
             check=True,
         )
     server = Server([tmp_path / "here"], ("127.0.0.1", port))
@@ -73,7 +73,7 @@ def test_example_in_cpp(tmp_path, program):
     (tmp_path / "here.cpp").write_text(text.replace(":8080", f":{port}"))
     subprocess.run(
         ["c++", "-std=c++20", "-Wall", "-Wextra", "-Werror", *sanitizers(), "-I", ROOT / "include",
-         tmp_path / "here.cpp", BUILD / "libskua.a", *tls_libraries(), "-pthread", "-o", tmp_path / "here"],
+         tmp_path / "here.cpp", BUILD / "libskua.a", *needed_libraries(), "-pthread", "-o", tmp_path / "here"],
         check=True,
     )
     server = Server([tmp_path / "here"], ("127.0.0.1", port))

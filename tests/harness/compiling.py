@@ -50,9 +50,15 @@ def sanitizers():
     return [f"-fsanitize={found.group(1)}"] if found else []
 
 
-def tls_libraries():
-    """The libraries that a program is linked with, as the library is."""
-    return [] if lacks_tls() else ["-lssl", "-lcrypto"]
+CODINGS = {"SKUA_ZLIB": "zlib", "SKUA_BROTLI": "libbrotlienc", "SKUA_ZSTD": "libzstd"}
+
+
+def needed_libraries(build=BUILD):
+    """The options that link a program with the libraries that the static library of a build needs."""
+    options = set(re.findall(r"^(SKUA_\w+):BOOL=ON$", (build / "CMakeCache.txt").read_text(), re.M))
+    modules = [module for option, module in CODINGS.items() if option in options]
+    found = run(["pkg-config", "--static", "--libs", *modules]).split() if modules else []
+    return found if lacks_tls(build) else ["-lssl", "-lcrypto", *found]
 
 
 def run(words, **options):

@@ -185,16 +185,17 @@ class Connection:
             response.content = self.to_end()
         return response
 
+    def one_chunk(self):
+        """The octets of the next chunk; none of the last, behind which trailers follow."""
+        line = self.line()
+        assert re.fullmatch(rb"[0-9A-Fa-f]+", line), f"not a chunk size: {line!r}"
+        octets = self.exactly(int(line, 16))
+        assert not octets or self.exactly(2) == b"\r\n"
+        return octets
+
     def chunked(self):
-        pieces = []
-        while True:
-            line = self.line()
-            assert re.fullmatch(rb"[0-9A-Fa-f]+", line), f"not a chunk size: {line!r}"
-            size = int(line, 16)
-            if size == 0:
-                return b"".join(pieces), self.field_section()
-            pieces.append(self.exactly(size))
-            assert self.exactly(2) == b"\r\n"
+        pieces = list(iter(self.one_chunk, b""))
+        return b"".join(pieces), self.field_section()
 
     def to_end(self):
         """Everything up to FIN. A reset is an error: it may have destroyed octets."""

@@ -181,6 +181,7 @@ STOPS(skua_field_add, no_name, HANDLER, NO(name),
 ANSWERS(skua_filter_add, skua_filter_add(r, &whole_filter))
 STOPS(skua_filter_add, no_filter, HANDLER, NO(filter),
       s->status = skua_filter_add(s->request, NULL))
+ANSWERS(skua_compress, skua_compress(r))
 ACTS(skua_response_field, (void)skua_response_field(r, "a"))
 STOPS(skua_response_field, no_name, HANDLER, NO(name), (void)skua_response_field(s->request, NULL))
 ACTS(skua_response_length, (void)skua_response_length(r))

@@ -97,6 +97,10 @@ STOPS(skua_on_error, no_prefix, OUTSIDE, NO(prefix),
       s->status = skua_on_error(s->server, NULL, nothing_told, NULL))
 STOPS(skua_on_error, no_function, OUTSIDE, NO(fn),
       s->status = skua_on_error(s->server, "/", NULL, NULL))
+STOPS(skua_use_compression, no_server, OUTSIDE, NO_SERVER,
+      s->status = skua_use_compression(NULL, "/", NULL))
+STOPS(skua_use_compression, no_prefix, OUTSIDE, NO(prefix),
+      s->status = skua_use_compression(s->server, NULL, NULL))
 STOPS(skua_use, no_server, OUTSIDE, NO_SERVER,
       s->status = skua_use(NULL, "/", &(skua_middleware){ 0 }))
 STOPS(skua_use, no_prefix, OUTSIDE, NO(prefix),

@@ -2,7 +2,7 @@
 //
 // A server whose responses pass through filters, for the end-to-end tests. Below /double/ middleware
 // adds a filter that writes each octet twice, keeps one back until it is flushed, and ends with "!". The
-// folder in FILTERS_FILES is served at /double/files/.
+// folder in FILTERS_FILES is served at /double/files/. Below /coded/ responses are compressed.
 #include "options.h"
 
 #include <stdio.h>
@@ -145,17 +145,30 @@ static void answer_text(skua_request *request, void *user)
     skua_field_add(request, "ETag", SKUA_SLICE("\"tag\""));
     skua_field_add(request, "Accept-Ranges", SKUA_SLICE("bytes"));
     int status = (int)query_number(request, "status", 200);
+    char field[64];
+    skua_slice name = skua_request_query_param(request, "field");
+    snprintf(field, sizeof(field), "%.*s", (int)name.len, name.ptr ? name.ptr : "");
+    if (name.ptr) skua_field_add(request, field, skua_request_query_param(request, "value"));
+    char type[64] = "text/plain";
+    skua_slice asked = skua_request_query_param(request, "type");
+    if (asked.ptr) snprintf(type, sizeof(type), "%.*s", (int)asked.len, asked.ptr);
     if (query_number(request, "lent", 0)) {
-        skua_respond_borrowed(request, status, "text/plain", (skua_slice){ text, len }, free, text);
+        skua_respond_borrowed(request, status, type, (skua_slice){ text, len }, free, text);
         return;
     }
-    skua_respond(request, status, "text/plain", (skua_slice){ text, len });
+    skua_respond(request, status, type, (skua_slice){ text, len });
     free(text);
 }
 
 static void answer_handler(skua_request *request, void *user)
 {
     must(skua_filter_add(request, &doubles));
+    answer_text(request, user);
+}
+
+static void answer_compressed(skua_request *request, void *user)
+{
+    must(skua_compress(request));
     answer_text(request, user);
 }
 
@@ -267,6 +280,9 @@ static const struct {
     { "/double/text", answer_text },      { "/double/handler", answer_handler },
     { "/plain/handler", answer_handler }, { "/double/pull", answer_pull },
     { "/double/stream", answer_stream },  { "/double/events", answer_events },
+    { "/coded/text", answer_text },       { "/coded/small/text", answer_text },
+    { "/coded/off/text", answer_text },   { "/coded/pull", answer_pull },
+    { "/coded/stream", answer_stream },   { "/coded/events", answer_events },
     { "/write", answer_write },           { "/event", answer_event },
     { "/finish", answer_finish },         { "/states", answer_states },
 };
@@ -278,7 +294,13 @@ int main(int argc, char **argv)
     must(skua_use(server, "/double/", &middleware));
     for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++)
         must(skua_route(server, routes[i].pattern, routes[i].handler, NULL));
+    skua_compression small = { .octets_min = 1, .types = "text/plain application/octet-stream" };
+    must(skua_use_compression(server, "/coded/", NULL));
+    must(skua_use_compression(server, "/coded/small/", &small));
+    must(skua_use_compression(server, "/coded/off/", &(skua_compression){ .off = true }));
+    must(skua_route(server, "/one/text", answer_compressed, NULL));
     const char *files = getenv("FILTERS_FILES");
+    if (files) must(skua_route_directory(server, "/coded/small/files/", files, NULL));
     if (files) must(skua_route_directory(server, "/double/files/", files, NULL));
     return server_serve(server, "filters");
 }

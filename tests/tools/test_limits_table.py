@@ -28,7 +28,7 @@ FIXED = {
     "fields of a part", "memory of spooled content", "middleware", "error functions", "answers queued", "tickets of living requests", "timers",
     "octets that a blocking handler has written and its worker not taken", "sentence of `skua_refuse`", "entries of a listing",
     "fields of an interim response", "content that a filter takes in one go",
-    "content that is filtered before its head leaves", "polls", "calls of polls",
+    "content that is filtered before its head leaves", "memory of a response that is compressed", "polls", "calls of polls",
     "name and value of a cookie set", "path or domain of a cookie set", "credit of a slow reader",
     "the end of a response", "looks for input", "slots of streams that were reset", "list of fields", "HPACK's tables",
     "priorities of streams to come", "small frames that content pays for",

@@ -16,6 +16,7 @@ MAY_BE_NULL = {
     "skua_server_free": {"server"},
     "skua_listen_inherited": {"count"},
     "skua_route_directory": {"config"},
+    "skua_use_compression": {"compression"},
     "skua_root_close": {"root"},
     "skua_timer_start": {"timer"},
     "skua_poll_start": {"poll"},

@@ -249,6 +249,13 @@ public:
         return *this;
     }
 
+    // Compresses the content of the response, if it gains by that.
+    request &compress()
+    {
+        check(skua_compress(raw()));
+        return *this;
+    }
+
     // The response that is about to be sent: in middleware's head, and a filter's begin.
     std::optional<std::string_view> response_field(const char *name) const
     {

@@ -329,6 +329,12 @@ public:
         return judge(skua_use(raw(), prefix, detail::given(*held, &desc)));
     }
 
+    // Compresses the responses below a prefix.
+    server &compress(const char *prefix, const skua_compression &how = {})
+    {
+        return judge(skua_use_compression(raw(), prefix, &how));
+    }
+
     server &directory(const char *pattern, const char *path, const skua_directory_config &config = {})
     {
         return judge(skua_route_directory(raw(), pattern, path, &config));

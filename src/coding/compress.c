@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: MIT
+//
+// Compression of responses: a filter that the library brings along. Whether a response is compressed is
+// decided when its head is known, by its fields, and by what the client takes.
+
+#include "coding/brotli.h"
+#include "coding/encoder.h"
+#include "coding/gzip.h"
+#include "coding/zstd.h"
+
+#include "base/contract.h"
+#include "base/memory.h"
+#include "exchange/request.h"
+#include "exchange/worker.h"
+#include "http/coding.h"
+#include "http/syntax.h"
+
+#include <stdio.h>
+
+enum {
+    COMPRESS_OCTETS_MIN = 512, // below that a response leaves in one packet either way
+    COMPRESS_LINES_MAX = 8     // of Accept-Encoding that are read
+};
+
+// Types whose content gets shorter. Pictures, sound and archives are compressed already.
+static const char compress_types[] =
+    "text/* +json +xml application/json application/javascript application/xml application/wasm "
+    "application/x-ndjson application/graphql application/x-javascript font/ttf font/otf "
+    "application/vnd.ms-fontobject image/bmp image/vnd.microsoft.icon image/x-icon";
+
+typedef struct compress_rule {
+    size_t octets_min;
+    bool off;
+    char *types; // NULL: compress_types
+} compress_rule;
+
+static const compress_rule compress_usual = { .octets_min = COMPRESS_OCTETS_MIN };
+
+// Those that are built in, the one that is best for content made at once first.
+static const content_coding compress_order[] = {
+#ifdef SKUA_ZSTD
+    CODING_ZSTD,
+#endif
+#ifdef SKUA_BROTLI
+    CODING_BROTLI,
+#endif
+#ifdef SKUA_ZLIB
+    CODING_GZIP,
+#endif
+    CODING_IDENTITY
+};
+
+enum { COMPRESS_CODINGS = sizeof compress_order / sizeof compress_order[0] - 1 };
+
+static const encoder_table *const compress_tables[CODING_COUNT] = {
+#ifdef SKUA_ZSTD
+    [CODING_ZSTD] = &zstd_encoder,
+#endif
+#ifdef SKUA_BROTLI
+    [CODING_BROTLI] = &brotli_encoder,
+#endif
+#ifdef SKUA_ZLIB
+    [CODING_GZIP] = &gzip_encoder,
+#endif
+    [CODING_IDENTITY] = NULL
+};
+
+// ---- The state ----
+
+// The encoder is opened when there is content: a response to HEAD needs none.
+typedef struct compressing {
+    const encoder_table *table;
+    lease *memory;
+    void *encoder;
+} compressing;
+
+static skua_filtered compress_run(void *state, slice *content, skua_flush flush, char *out,
+                                  size_t room, size_t *octets)
+{
+    compressing *c = state;
+    if (!c->encoder) c->encoder = c->table->open(c->memory);
+    if (!c->encoder) return SKUA_FILTER_FAILED;
+    return c->table->run(c->encoder, content, flush, out, room, octets);
+}
+
+static void compress_end(void *state)
+{
+    compressing *c = state;
+    if (c->encoder) c->table->close(c->encoder);
+}
+
+// ---- Whether it gains ----
+
+// pattern: "text/html", "text/*", or "+json", which are all types that end so.
+static bool compress_type_is(slice type, slice pattern)
+{
+    if (pattern.ptr[0] == '+') {
+        if (type.len <= pattern.len) return false;
+        return slice_equal_nocase(slice_from(type, type.len - pattern.len), pattern);
+    }
+    bool any = pattern.len > 1 && pattern.ptr[pattern.len - 1] == '*';
+    if (!any) return slice_equal_nocase(type, pattern);
+    pattern.len--;
+    return type.len > pattern.len && slice_equal_nocase(slice_make(type.ptr, pattern.len), pattern);
+}
+
+static bool compress_takes_type(const compress_rule *rule, slice type)
+{
+    const char *end = type.len ? memchr(type.ptr, ';', type.len) : NULL;
+    if (end) type.len = (size_t)(end - type.ptr);
+    type = slice_trim(type);
+    const char *at = rule->types ? rule->types : compress_types;
+    while (*at) {
+        size_t len = strcspn(at, " ");
+        if (len && compress_type_is(type, slice_make(at, len))) return true;
+        at += len + (at[len] == ' ');
+    }
+    return false;
+}
+
+static bool compress_has_member(slice list, const char *name)
+{
+    slice member;
+    while (syntax_list_next(&list, &member)) {
+        if (slice_equal_nocase(member, slice_of(name))) return true;
+    }
+    return false;
+}
+
+// A response that is coded or a part already, that must not be changed, or whose octets are vouched for
+// by a field, stays as it is.
+static bool compress_may_change(const skua_request *r, int status)
+{
+    static const char *const fields[] = { "content-encoding", "content-range", "content-digest",
+                                          "repr-digest",      "digest",        "content-md5" };
+    if (status == 206 || response_is_bare(status)) return false;
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+        if (skua_response_field(r, fields[i]).ptr) return false;
+    }
+    return !compress_has_member(skua_response_field(r, "cache-control"), "no-transform");
+}
+
+// ---- What the client takes ----
+
+static content_coding compress_choose(const skua_request *r)
+{
+    slice lines[COMPRESS_LINES_MAX];
+    size_t count = 0, index = 0;
+    while (count < COMPRESS_LINES_MAX &&
+           skua_request_field_next(r, "accept-encoding", &index, &lines[count]))
+        count++;
+    coding_wishes wishes = coding_read(lines, count);
+    return coding_choose(&wishes, compress_order, COMPRESS_CODINGS);
+}
+
+// A cache that keeps the response must know that another client may get another one, RFC 9110 §12.5.5.
+static void compress_vary(skua_request *r)
+{
+    slice vary = skua_response_field(r, "vary");
+    if (compress_has_member(vary, "accept-encoding") || compress_has_member(vary, "*")) return;
+    (void)skua_field_add(r, "Vary", SKUA_SLICE("Accept-Encoding"));
+}
+
+// A 304 has no type to judge by, so each says that its response varies.
+static void *compress_begin(skua_request *r, int status, void *user)
+{
+    const compress_rule *rule = user;
+    if (status == 304) compress_vary(r);
+    if (!compress_may_change(r, status) ||
+        !compress_takes_type(rule, skua_response_field(r, "content-type")))
+        return NULL;
+    compress_vary(r);
+    int64_t length = skua_response_length(r);
+    if (length >= 0 && (uint64_t)length < rule->octets_min) return NULL;
+    content_coding coding = compress_choose(r);
+    if (coding == CODING_IDENTITY) return NULL;
+    compressing *c = skua_request_alloc(r, sizeof *c);
+    if (!c) return NULL;
+    *c = (compressing){ .table = compress_tables[coding], .memory = &r->worker->memory };
+    (void)skua_field_add(r, "Content-Encoding", coding_name(coding));
+    return c;
+}
+
+static skua_status compress_by(skua_request *r, const compress_rule *rule)
+{
+    // The filter is copied, and its rule is only read.
+    union {
+        const compress_rule *rule;
+        void *user;
+    } handed = { .rule = rule };
+    return skua_filter_add(r, &(skua_filter){ .begin = compress_begin,
+                                              .run = compress_run,
+                                              .end = compress_end,
+                                              .user = handed.user });
+}
+
+skua_status skua_compress(skua_request *r)
+{
+    request_expect(r, __func__);
+    if (!COMPRESS_CODINGS) return SKUA_EUNSUPPORTED;
+    return compress_by(r, &compress_usual);
+}
+
+// ---- Middleware ----
+
+static const char compress_key; // of requests whose rule has been found
+
+// Heads are told in reverse, so that the rule that was added last comes first, and the others find that
+// it has.
+static void compress_head(skua_request *r, int status, void *user)
+{
+    (void)status;
+    const compress_rule *rule = user;
+    if (skua_request_get(r, &compress_key)) return;
+    if (skua_request_set(r, &compress_key, user)) return;
+    if (!rule->off) (void)compress_by(r, rule);
+}
+
+static void compress_free(void *user)
+{
+    compress_rule *rule = user;
+    memory_free(rule->types);
+    memory_free(rule);
+}
+
+skua_status skua_use_compression(skua_server *server, const char *prefix,
+                                 const skua_compression *compression)
+{
+    CONTRACT_SERVER(server);
+    CONTRACT_GIVEN(prefix);
+    static const skua_compression defaults = { 0 };
+    if (!compression) compression = &defaults;
+    if (!COMPRESS_CODINGS) {
+        skua_server_set_error(server, "compression: neither zlib nor brotli nor zstd is built in");
+        return SKUA_EUNSUPPORTED;
+    }
+    compress_rule *rule = memory_zeroed(sizeof *rule);
+    if (!rule) return SKUA_ENOMEM;
+    rule->octets_min = compression->octets_min ? compression->octets_min : COMPRESS_OCTETS_MIN;
+    rule->off = compression->off;
+    rule->types = compression->types ? memory_text(compression->types) : NULL;
+    bool lacks = compression->types && !rule->types;
+    skua_status status = lacks ? SKUA_ENOMEM : skua_server_on_free(server, compress_free, rule);
+    if (status) {
+        compress_free(rule);
+        return status;
+    }
+    return skua_use(server, prefix, &(skua_middleware){ .head = compress_head, .user = rule });
+}
