@@ -29,10 +29,14 @@ enum {
 static const int64_t step_ns = 1000000;
 
 typedef struct asked {
-    unsigned kind;
+    unsigned kind;     // a kind
     uint64_t len;      // of the response's content
+    unsigned count;    // of events
+    char sum[64];      // the content of that response
     bool reset, wrong; // by the client; the content is not what it is to be
     bool ended, cut;   // END_STREAM has come; RST_STREAM has
+    bool trailed;      // by a HEADERS frame behind the content
+    bool adds_trailer; // the request does
     uint64_t got;
 } asked;
 
@@ -48,8 +52,38 @@ typedef struct play {
     size_t read; // of what came
 } play;
 
-static const char *const routes[] = { "pull", "length", "lent", "stream", "later" };
-enum { KIND_ECHO = 5, KINDS };
+// The octets of the pattern, the file, events, or content that is uploaded.
+typedef enum kind {
+    KIND_PULL,
+    KIND_LENGTH,
+    KIND_LENT,
+    KIND_STREAM,
+    KIND_LATER,
+    KIND_TICKET,
+    KIND_FILE,
+    KIND_DIRECTORY,
+    KIND_KEPT,
+    KIND_EVENTS,
+    KIND_ECHO,
+    KIND_DUPLEX,
+    KIND_BLOCKING,
+    KIND_SUM,
+    KINDS
+} kind;
+
+static const char *const routes[] = {
+    [KIND_PULL] = "/pull",         [KIND_LENGTH] = "/length",
+    [KIND_LENT] = "/lent",         [KIND_STREAM] = "/stream",
+    [KIND_LATER] = "/later",       [KIND_TICKET] = "/ticket",
+    [KIND_FILE] = "/file/file",    [KIND_DIRECTORY] = "/files/file",
+    [KIND_KEPT] = "/small/file",   [KIND_EVENTS] = "/events/ticking",
+    [KIND_ECHO] = "/echo",         [KIND_DUPLEX] = "/duplex",
+    [KIND_BLOCKING] = "/blocking", [KIND_SUM] = "/sum",
+};
+
+// Two of the events, of which every other one is a comment.
+static const char ticks[] = "data: tick\n\n: tick\n\n";
+enum { TICKS_OCTETS = sizeof ticks - 1, TICK_OCTETS = 12 };
 
 static char folder[APP_FOLDER_OCTETS];
 
@@ -109,7 +143,16 @@ static void put_request(play *p, uint32_t stream, const char *path, bool ends)
     put_frame(p, H2_CONTINUATION, H2_FLAG_END_HEADERS, stream, slice_from(all, at));
 }
 
-static void put_content(play *p, uint32_t stream, uint64_t len)
+// A field that is not indexed.
+static void put_trailer(play *p, uint32_t stream)
+{
+    put_frame(p, H2_HEADERS, H2_FLAG_END_STREAM | H2_FLAG_END_HEADERS, stream,
+              slice_make("\0\5x-sum\1"
+                         "1",
+                         9));
+}
+
+static void put_content(play *p, uint32_t stream, uint64_t len, bool adds_trailer)
 {
     char piece[1000];
     for (uint64_t at = 0; at < len;) {
@@ -118,11 +161,48 @@ static void put_content(play *p, uint32_t stream, uint64_t len)
         for (size_t i = 0; i < n; i++)
             piece[i] = app_octet(stream, at + i);
         at += n;
-        put_frame(p, H2_DATA, at == len && dice(p, 2) ? H2_FLAG_END_STREAM : 0, stream,
-                  slice_make(piece, n));
-        if (at == len && !(p->script[p->len - n - H2_HEAD_OCTETS + 4] & H2_FLAG_END_STREAM))
-            put_frame(p, H2_DATA, H2_FLAG_END_STREAM, stream, (slice){ 0 });
+        bool ends = at == len && !adds_trailer && dice(p, 2);
+        put_frame(p, H2_DATA, ends ? H2_FLAG_END_STREAM : 0, stream, slice_make(piece, n));
+        if (ends) return;
     }
+    if (adds_trailer) put_trailer(p, stream);
+    else put_frame(p, H2_DATA, H2_FLAG_END_STREAM, stream, (slice){ 0 });
+}
+
+static void write_path(const asked *a, uint32_t stream, char *path, size_t room)
+{
+    const char *base = routes[a->kind];
+    if (a->kind == KIND_EVENTS) (void)snprintf(path, room, "%s/%u", base, a->count);
+    else if (a->kind <= KIND_TICKET)
+        (void)snprintf(path, room, "%s/%u/%u", base, stream, (unsigned)a->len);
+    else (void)snprintf(path, room, "%s", base);
+}
+
+static bool asks_for_file(const asked *a)
+{
+    return a->kind == KIND_FILE || a->kind == KIND_DIRECTORY || a->kind == KIND_KEPT;
+}
+
+static void choose(play *p, asked *a)
+{
+    a->kind = (unsigned)dice(p, KINDS);
+    a->len = 1 + dice(p, a->kind >= KIND_ECHO ? 2000 : LENGTH_MAX);
+    a->reset = dice(p, 6) == 0;
+    a->adds_trailer = a->kind >= KIND_ECHO && dice(p, 2);
+    if (asks_for_file(a)) a->len = APP_FILE_OCTETS;
+    if (a->kind != KIND_EVENTS) return;
+    a->count = 1 + (unsigned)dice(p, 20);
+    a->len = a->count / 2 * TICKS_OCTETS + a->count % 2 * TICK_OCTETS;
+}
+
+// The response is of another length than what is uploaded.
+static void expect_sum(asked *a, uint32_t stream)
+{
+    uint64_t sum = 0;
+    for (uint64_t at = 0; at < a->len; at++)
+        sum = app_sum(sum, app_octet(stream, at));
+    app_sum_text(a->sum, a->len, sum);
+    a->len = strlen(a->sum);
 }
 
 static void put_stream(play *p, unsigned i)
@@ -130,13 +210,11 @@ static void put_stream(play *p, unsigned i)
     uint32_t stream = 2 * i + 1;
     asked *a = &p->asked[i];
     char path[40];
-    a->kind = (unsigned)dice(p, KINDS);
-    a->len = 1 + dice(p, a->kind == KIND_ECHO ? 2000 : LENGTH_MAX);
-    a->reset = dice(p, 6) == 0;
-    if (a->kind == KIND_ECHO) (void)snprintf(path, sizeof path, "/echo");
-    else (void)snprintf(path, sizeof path, "/%s/%u/%u", routes[a->kind], stream, (unsigned)a->len);
-    put_request(p, stream, path, a->kind != KIND_ECHO);
-    if (a->kind == KIND_ECHO) put_content(p, stream, a->len);
+    choose(p, a);
+    write_path(a, stream, path, sizeof path);
+    put_request(p, stream, path, a->kind < KIND_ECHO);
+    if (a->kind >= KIND_ECHO) put_content(p, stream, a->len, a->adds_trailer);
+    if (a->kind == KIND_SUM) expect_sum(a, stream);
     if (a->reset) put_number(p, H2_RST_STREAM, stream, H2_CANCEL);
     else if (dice(p, 2)) put_number(p, H2_WINDOW_UPDATE, stream, 1 + (uint32_t)dice(p, 30000));
 }
@@ -153,7 +231,7 @@ static void write_script(play *p)
         if (dice(p, 8) == 0) put_window(p, (uint32_t)dice(p, 70000));
         if (dice(p, 8) == 0) put_frame(p, H2_PING, 0, 0, SKUA_SLICE("12345678"));
     }
-    put_number(p, H2_WINDOW_UPDATE, 0, STREAMS_MAX * LENGTH_MAX);
+    put_number(p, H2_WINDOW_UPDATE, 0, STREAMS_MAX * APP_FILE_OCTETS);
     put_window(p, 100000);
 }
 
@@ -161,7 +239,10 @@ static void write_script(play *p)
 
 static char wanted_octet(const asked *a, unsigned i, uint64_t at)
 {
-    return at < a->len ? app_octet(2 * i + 1, at) : '\0';
+    if (at >= a->len) return '\0';
+    if (a->kind == KIND_EVENTS) return ticks[at % TICKS_OCTETS];
+    if (a->kind == KIND_SUM) return a->sum[at];
+    return app_octet(asks_for_file(a) ? APP_FILE_TAG : 2 * i + 1, at);
 }
 
 static void take_frame(play *p, const h2_frame *frame, slice payload)
@@ -176,6 +257,7 @@ static void take_frame(play *p, const h2_frame *frame, slice payload)
     for (size_t k = 0; frame->type == H2_DATA && k < payload.len; k++, a->got++)
         a->wrong |= payload.ptr[k] != wanted_octet(a, i, a->got);
     a->ended = frame->flags & H2_FLAG_END_STREAM;
+    a->trailed = a->ended && frame->type == H2_HEADERS && a->got;
 }
 
 static void take_frames(play *p)
@@ -209,12 +291,14 @@ static void play_begin(play *p, FILE *trace)
     if (p->seed % 2) config.http2.resets_max = RESETS; // some requests wait
     sim_config kernel = { .seed = p->seed, .trace = trace };
     static const sim_fault faults[] = { SIM_SHORT_RECV, SIM_SHORT_SEND, SIM_DELAY,
-                                        SIM_RECV_AGAIN, SIM_SEND_AGAIN, SIM_NO_BUFFERS };
+                                        SIM_RECV_AGAIN, SIM_SEND_AGAIN, SIM_NO_BUFFERS,
+                                        SIM_SHORT_READ };
     for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++)
         kernel.permille[faults[i]] = (uint16_t)((p->seed >> i & 1) * 200);
     if (p->seed % 8 == 0) kernel.permille[SIM_RESET] = 2;
     if (p->seed % 3 == 0) kernel.send_buffer_octets = 3000;
     assert_true(site_open(&p->site, &config, &kernel, folder));
+    p->site.app.keeps_stories = !p->starved; // for trailers
     p->client = sim_connect(p->site.kernel, p->site.listener);
     p->script = malloc(SCRIPT_OCTETS_MAX);
     assert_true(p->client && p->script);
@@ -259,19 +343,33 @@ static void play_all(play *p)
     play_leave(p);
 }
 
+// Visits that were told of the request's trailer.
+static unsigned trailers_read(const play *p)
+{
+    unsigned count = 0;
+    for (const visit *v = p->site.app.visits; v; v = v->next)
+        count += v->story.len && strstr(v->story.octets, "trailer 1");
+    return count;
+}
+
 static unsigned check(const play *p)
 {
-    unsigned whole = 0;
+    unsigned whole = 0, trailers = 0;
     bool disturbed = p->starved || sim_client_is_victim(p->client);
     for (unsigned i = 0; i < p->count; i++) {
         const asked *a = &p->asked[i];
         bool is_whole = a->ended && a->got == a->len && !a->wrong;
+        if (is_whole && a->kind == KIND_PULL && !a->trailed)
+            fail_msg("seed %" PRIu64 ", stream %u: no trailer", p->seed, 2 * i + 1);
+        trailers += is_whole && a->adds_trailer && a->kind == KIND_SUM;
         whole += is_whole;
         if (!disturbed && !a->reset && !is_whole)
             fail_msg("seed %" PRIu64 ", stream %u, kind %u: %" PRIu64 " of %" PRIu64 "%s%s",
                      p->seed, 2 * i + 1, a->kind, a->got, a->len, a->wrong ? ", wrong" : "",
                      a->cut ? ", reset" : "");
     }
+    if (!p->starved && trailers_read(p) < trailers)
+        fail_msg("seed %" PRIu64 ": trailers that no handler has read", p->seed);
     return whole;
 }
 
