@@ -41,7 +41,15 @@ install(FILES ${PROJECT_BINARY_DIR}/SkuaConfig.cmake ${PROJECT_BINARY_DIR}/SkuaC
 
 file(RELATIVE_PATH SKUA_PC_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
 # A program that links with the shared library does not need what it is linked with; a static one is all that they have.
+# A static libbrotlienc needs libm behind it, which its own file does not name.
+set(SKUA_PC_LIBS)
+if(SKUA_BROTLI AND SKUA_SHARED)
+    set(SKUA_PC_LIBS "\nLibs.private: -lbrotlienc -lbrotlicommon -lm")
+elseif(SKUA_BROTLI)
+    set(SKUA_PC_LIBS " -lbrotlienc -lbrotlicommon -lm")
+endif()
 set(SKUA_PC_REQUIRES ${SKUA_CODINGS})
+list(FILTER SKUA_PC_REQUIRES EXCLUDE REGEX brotli)
 list(TRANSFORM SKUA_PC_REQUIRES REPLACE ".*=" "")
 if(SKUA_TLS)
     list(PREPEND SKUA_PC_REQUIRES libssl libcrypto)

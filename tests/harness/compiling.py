@@ -58,6 +58,7 @@ def needed_libraries(build=BUILD):
     options = set(re.findall(r"^(SKUA_\w+):BOOL=ON$", (build / "CMakeCache.txt").read_text(), re.M))
     modules = [module for option, module in CODINGS.items() if option in options]
     found = run(["pkg-config", "--static", "--libs", *modules]).split() if modules else []
+    found += ["-lm"] if "SKUA_BROTLI" in options else []  # which its own file does not name
     return found if lacks_tls(build) else ["-lssl", "-lcrypto", *found]
 
 

@@ -172,6 +172,18 @@ static void answer_compressed(skua_request *request, void *user)
     answer_text(request, user);
 }
 
+// In a blocking handler, whose writes wait.
+static void answer_blocking_stream(skua_request *request, void *user)
+{
+    (void)user;
+    char *text = text_make(200000);
+    skua_respond_stream(request, 200, "text/plain", -1, NULL, NULL);
+    for (size_t at = 0; at < 200000; at += 1000)
+        must(skua_write(request, (skua_slice){ text + at, 1000 }));
+    must(skua_finish(request));
+    free(text);
+}
+
 typedef struct pulling {
     size_t at, len;
     bool waits, waited;
@@ -299,6 +311,9 @@ int main(int argc, char **argv)
     must(skua_use_compression(server, "/coded/small/", &small));
     must(skua_use_compression(server, "/coded/off/", &(skua_compression){ .off = true }));
     must(skua_route(server, "/one/text", answer_compressed, NULL));
+    must(skua_route_blocking(server, "/coded/blocking", answer_text, NULL));
+    must(skua_route_blocking(server, "/double/blocking", answer_text, NULL));
+    must(skua_route_blocking(server, "/coded/blocking-stream", answer_blocking_stream, NULL));
     const char *files = getenv("FILTERS_FILES");
     if (files) must(skua_route_directory(server, "/coded/small/files/", files, NULL));
     if (files) must(skua_route_directory(server, "/double/files/", files, NULL));
