@@ -38,7 +38,7 @@ static int64_t h2_deadline_earlier(int64_t a, int64_t b)
 
 // ---- A stream ----
 
-static bool h2_deadline_has_content(const h2_stream *stream)
+bool h2_deadline_has_content(const h2_stream *stream)
 {
     if (stream->self != H2_HALF_OPEN) return false;
     return h2_backlog_octets(stream) > 0 || stream->carrier.current->responding == RESPONSE_PULLED;

@@ -144,6 +144,13 @@ static bool h2_protocol_wants_input(const session *base)
 
 // ---- What becomes of the connection ----
 
+// Whether content waits for a window, which nobody opens behind a FIN.
+static bool h2_protocol_is_shut(const h2_session *s, const h2_stream *stream)
+{
+    if (s->send_window > 0 && stream->send_window > 0) return false;
+    return h2_deadline_has_content(stream);
+}
+
 // A FIN is the client leaving for all streams: messages that are not complete never will be, and
 // what only time can bring is not waited for in its name.
 static bool h2_protocol_is_left(const h2_session *s, const h2_stream *stream)
@@ -151,6 +158,7 @@ static bool h2_protocol_is_left(const h2_session *s, const h2_stream *stream)
     const skua_request *r = stream->carrier.current;
     if (!r) return false;
     if (s->peer_over && stream->peer == H2_HALF_OPEN) return true;
+    if (s->peer_over && h2_protocol_is_shut(s, stream)) return true;
     return !h2_config(s)->half_close && waiting_of(r) == WAITING_TIME;
 }
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Windows and priorities of HTTP/2: RFC 9113 section 5.2, and RFC 9218."""
 
+import socket
 import struct
 import threading
 
@@ -60,6 +61,19 @@ def test_the_connections_window(client):
     assert eventually(lambda: sum(content_of(client, s) for s in streams) == WINDOW + 1, within=3)
     client.credit(0, 150_000)
     assert [len(client.response(s).content) for s in streams] == [50_000] * 3
+
+
+@pytest.mark.parametrize("path", ["/pull/70000", "/watched/70000"])
+def test_a_client_that_leaves_before_a_shut_window(launch_rules, path):
+    """Nobody opens it behind FIN: the stream ends, and does not wait until it has stalled."""
+    rules = launch_rules(f"stall_timeout_ns={10**12}")
+    with Client(rules) as client:
+        client.pings()
+        stream = client.open(path)
+        client.socket.shutdown(socket.SHUT_WR)
+        with pytest.raises(EOFError):
+            client.until(lambda _: False)
+        assert sum(len(f.payload) for f in client.kept if f.stream == stream and f.kind == DATA) == WINDOW
 
 
 def test_a_window_that_settings_make_negative(client):
