@@ -592,6 +592,22 @@ typedef void skua_handler(skua_request *request, void *user);
 SKUA_API SKUA_NODISCARD skua_status skua_route(skua_server *server, const char *pattern,
                                                skua_handler *handler, void *user);
 
+// A route with more than a handler. Zero means none, for every member but pattern. Read during the call.
+typedef struct skua_route_desc {
+    const char *pattern;    // as for skua_route
+    skua_handler *handler;  // one of these two: on the worker, or
+    skua_handler *blocking; // on a thread of the pool, as for skua_route_blocking
+    void *user;             // of the handler
+    // the most content that a request of this route may have [413], in place of
+    // skua_config.content_octets_max where that would count: more than it, or less
+    uint64_t content_octets_max;
+} skua_route_desc;
+
+// Adds such a route. Before skua_start.
+// Errors: those of skua_route.
+SKUA_API SKUA_NODISCARD skua_status skua_route_add(skua_server *server,
+                                                   const skua_route_desc *desc);
+
 // The value of the "{name}" or "{name...}" of the pattern that matched: segments decoded, a host's
 // label as received; {NULL, 0} for an unknown name.
 SKUA_API skua_slice skua_request_param(const skua_request *request, const char *name);
@@ -778,7 +794,7 @@ typedef void skua_collected_fn(skua_request *request, skua_status status, skua_s
                                void *user);
 
 // Reads the whole content into memory, then calls fn once, perhaps before this returns.
-// octets_max: 0 for skua_config.content_octets_max.
+// octets_max: 0 for that of the route (skua_route_add), or else skua_config.content_octets_max.
 // Errors: SKUA_ESTATE already reading, or answered.
 SKUA_API SKUA_NODISCARD skua_status skua_content_collect(skua_request *request, uint64_t octets_max,
                                                          skua_collected_fn *fn, void *user);
@@ -1592,7 +1608,7 @@ SKUA_API SKUA_NODISCARD skua_status skua_post(skua_server *server, unsigned inde
                                               void *user);
 
 // Sends requests that match pattern to a handler that may wait; otherwise like skua_route. The content
-// is collected first, at most skua_config.content_octets_max of it [413], and the handler is called on
+// is collected first, at most skua_config.content_octets_max of it or what skua_route_add says [413], and the handler is called on
 // a thread of the server's pool. Up to blocking_threads handlers run at a time and blocking_queue_max
 // wait [503].
 // The handler responds as any other does; a response is sent when it has returned, and content that it

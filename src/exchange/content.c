@@ -272,7 +272,8 @@ skua_status skua_content_collect(skua_request *r, uint64_t octets_max, skua_coll
     r->collection_len = r->collection_room = 0;
     r->collected = fn;
     r->collected_user = user;
-    r->collection_max = octets_max ? octets_max : worker_config(r->worker)->content_octets_max;
+    uint64_t usual = r->limited ? r->content_max : worker_config(r->worker)->content_octets_max;
+    r->collection_max = octets_max ? octets_max : usual;
     if (r->head.content == HEAD_CONTENT_LENGTH && r->head.content_length > r->collection_max) {
         r->reader = content_collect;
         content_collect_fail(r, SKUA_ELIMIT);

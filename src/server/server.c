@@ -206,18 +206,40 @@ __attribute__((cold)) skua_status skua_route(skua_server *server, const char *pa
                       sizeof server->error);
 }
 
+// Each layer around the program's handler has its own entry: one hands it to the pool, one sets the limit.
+__attribute__((cold)) skua_status skua_route_add(skua_server *server, const skua_route_desc *desc)
+{
+    CONTRACT_SERVER(server);
+    CONTRACT_GIVEN(desc);
+    CONTRACT_GIVEN(desc->pattern);
+    CONTRACT(desc->handler || desc->blocking, "desc must have a handler, or one in blocking");
+    CONTRACT(!desc->handler || !desc->blocking, "desc must not have two handlers");
+    if (server->started)
+        return server_fail(server, SKUA_ESTATE, "the server has been started already");
+    skua_handler *handler = desc->handler;
+    void *user = desc->user;
+    if (desc->blocking) {
+        if (!server->blocking) server->blocking = blocking_new(&server->config);
+        handler = blocking_begin;
+        user = server->blocking ? blocking_add(server->blocking, desc->blocking, user) : NULL;
+        if (!user) return server_fail(server, SKUA_ENOMEM, "out of memory for a route");
+    }
+    if (desc->content_octets_max) {
+        user = limited_add(&server->limited, handler, user, desc->content_octets_max);
+        handler = limited_begin;
+        if (!user) return server_fail(server, SKUA_ENOMEM, "out of memory for a route");
+    }
+    return skua_route(server, desc->pattern, handler, user);
+}
+
 __attribute__((cold)) skua_status skua_route_blocking(skua_server *server, const char *pattern,
                                                       skua_handler *handler, void *user)
 {
     CONTRACT_SERVER(server);
     CONTRACT_GIVEN(pattern);
     CONTRACT_GIVEN(handler);
-    if (server->started)
-        return server_fail(server, SKUA_ESTATE, "the server has been started already");
-    if (!server->blocking) server->blocking = blocking_new(&server->config);
-    void *entry = server->blocking ? blocking_add(server->blocking, handler, user) : NULL;
-    if (!entry) return server_fail(server, SKUA_ENOMEM, "out of memory for a route");
-    return skua_route(server, pattern, blocking_begin, entry);
+    return skua_route_add(
+        server, &(skua_route_desc){ .pattern = pattern, .blocking = handler, .user = user });
 }
 
 __attribute__((cold)) skua_status skua_use(skua_server *server, const char *prefix,

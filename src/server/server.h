@@ -11,6 +11,7 @@
 #include "thread/start_barrier.h"
 #include "disk/offload.h"
 #include "exchange/error_functions.h"
+#include "exchange/limited.h"
 #include "exchange/middleware.h"
 #include "route/router.h"
 #include "disk/watch.h"
@@ -60,10 +61,11 @@ struct skua_server {
     budget memory; // of skua_config.memory_max
     gate logging;  // inside: whoever writes a message to it
     watch_set *watch_set;
-    thread_pool *helpers; // for skua_offload
-    thread_pool *disk;    // for what is not in memory
-    unsigned reserve;     // descriptors that were added to the process's reserve for files
-    blocking *blocking;   // NULL: no route of that kind
+    thread_pool *helpers;   // for skua_offload
+    thread_pool *disk;      // for what is not in memory
+    unsigned reserve;       // descriptors that were added to the process's reserve for files
+    blocking *blocking;     // NULL: no route of that kind
+    limited_route *limited; // NULL: none
     skua_local_desc locals[WORKER_LOCALS_MAX];
     unsigned local_count;
     server_keepsake *keepsakes;

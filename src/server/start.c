@@ -546,6 +546,7 @@ __attribute__((cold)) void skua_server_free(skua_server *server)
     testbed_free(server->testbed);
     server_drop_keepsakes(server);
     blocking_free(server->blocking);
+    limited_free(server->limited);
     thread_pool_free(server->helpers);
     thread_pool_free(server->disk);
     if (server->watch_set) watch_set_free(server->watch_set);

@@ -308,6 +308,17 @@ def test_too_much_content(launch_threads):
         assert connection.response().status == 413
 
 
+def test_a_route_has_a_limit_of_its_own(launch_threads):
+    """Above that of the server, or below; at its edge, stated and in chunks."""
+    server = launch_threads("content_octets_max=10")
+    for path, limit, status in (("/block/more/x", 20, 201), ("/limited", 5, 200)):
+        with server.connect() as connection:
+            connection.send(post(path, b"x" * limit))
+            assert connection.response().status == status
+            connection.send(post(path, b"x" * (limit + 1)))
+            assert connection.response().status == 413
+
+
 def test_what_a_handler_reads_outlives_the_connection(launch_threads):
     server = launch_threads()
     connections = [server.connect() for _ in range(5)]

@@ -91,6 +91,16 @@ STOPS(skua_route_blocking, no_pattern, OUTSIDE, NO(pattern),
       s->status = skua_route_blocking(s->server, NULL, nothing_blocked, NULL))
 STOPS(skua_route_blocking, no_handler, OUTSIDE, NO(handler),
       s->status = skua_route_blocking(s->server, "/x", NULL, NULL))
+STOPS(skua_route_add, no_server, OUTSIDE, NO_SERVER,
+      s->status = skua_route_add(NULL, &(skua_route_desc){ .pattern = "/" }))
+STOPS(skua_route_add, no_desc, OUTSIDE, NO(desc), s->status = skua_route_add(s->server, NULL))
+STOPS(skua_route_add, no_pattern, OUTSIDE, NO(desc->pattern),
+      s->status = skua_route_add(s->server, &(skua_route_desc){ .handler = nothing_handled }))
+STOPS(skua_route_add, no_handler, OUTSIDE, "desc must have a handler, or one in blocking",
+      s->status = skua_route_add(s->server, &(skua_route_desc){ .pattern = "/" }))
+STOPS(skua_route_add, two_handlers, OUTSIDE, "desc must not have two handlers",
+      s->status = skua_route_add(s->server, &(skua_route_desc){ "/", nothing_handled,
+                                                                nothing_handled, NULL, 0 }))
 STOPS(skua_on_error, no_server, OUTSIDE, NO_SERVER,
       s->status = skua_on_error(NULL, "/", nothing_told, NULL))
 STOPS(skua_on_error, no_prefix, OUTSIDE, NO(prefix),

@@ -397,6 +397,12 @@ static void add_routes(void)
     must(skua_route_blocking(running, "GET /block/misuse/{n}", block_misuse, NULL));
     must(skua_route_blocking(running, "GET /block/respond/{how}", block_respond, NULL));
     must(skua_route_blocking(running, "GET /block/object", block_object, NULL));
+    must(skua_route_add(running, &(skua_route_desc){ .pattern = "POST /block/more/{id}",
+                                                     .blocking = block_echo,
+                                                     .content_octets_max = 20 }));
+    must(skua_route_add(running, &(skua_route_desc){ .pattern = "POST /limited",
+                                                     .handler = answer_ok,
+                                                     .content_octets_max = 5 }));
     must(skua_route_blocking(running, "GET /block/stream/{kib}", block_stream, NULL));
     must(skua_route_blocking(running, "GET /block/events/{n}", block_events, NULL));
     must(skua_use(running, "/block/object",
