@@ -40,6 +40,7 @@ struct response_filter {
     void *pull_user;
     mail letter;
     char *buffer; // of FILTER_INPUT_OCTETS; NULL: none is needed
+    char *whole;  // content that was filtered at once, and is the queue's once that has it
 };
 
 // ---- Adding ----
@@ -93,9 +94,18 @@ static void filter_close(skua_request *r)
     r->filtering = FILTERING_OVER;
 }
 
+static void filter_free_octets(void *user)
+{
+    counted_free(user);
+}
+
+// The filter gives back what it has made, and leaves the caller what is his.
 void filter_cancel(skua_request *r)
 {
-    r->filter->source = (response_source){ 0 };
+    response_filter *f = r->filter;
+    counted_free(f->whole);
+    if (f->source.release == filter_free_octets) counted_free(f->source.user);
+    f->source = (response_source){ 0 };
     filter_close(r);
 }
 
@@ -335,11 +345,6 @@ static skua_status filter_renew_head(skua_request *r, response *given)
 
 // ---- The source ----
 
-static void filter_free_octets(void *user)
-{
-    counted_free(user);
-}
-
 static bool filter_is_whole(const response_source *source)
 {
     return (source->kind == SOURCE_COPIED || source->kind == SOURCE_LENT) &&
@@ -370,6 +375,7 @@ static skua_status filter_whole(response_filter *f, response_source *source)
         return SKUA_EIO;
     }
     if (source->kind == SOURCE_LENT) f->source = *source;
+    f->whole = octets;
     *source = (response_source){ .kind = SOURCE_LENT,
                                  .octets = slice_make(octets, len),
                                  .length = (int64_t)len,
