@@ -212,10 +212,19 @@ static uint64_t disk_smaller(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-bool disk_read_cached(int file, const struct iovec *places, unsigned count, size_t len,
-                      uint64_t offset)
+// A busy file is not looked at before each part of it is read. If it has gone meanwhile, the kernel
+// refuses to wait.
+bool disk_read_cached(io_loop *loop, int file, const struct iovec *places, unsigned count,
+                      size_t len, uint64_t offset)
 {
-    return page_cache_read_to(file, places, count, len, offset) == (ssize_t)len;
+    const io_resident *resident = disk_resident(loop, file);
+    bool believed = resident->fd == file && loop->now_ns < resident->until_ns &&
+                    offset >= resident->from && offset + len <= resident->to;
+    ssize_t n = believed ? page_cache_read_again(file, places, count, len, offset)
+                         : page_cache_read_to(file, places, count, len, offset);
+    if (n == (ssize_t)len && !believed) disk_believe(loop, file, offset, offset + len);
+    else if (n != (ssize_t)len && believed) disk_forget(loop, file);
+    return n == (ssize_t)len;
 }
 
 ssize_t disk_read_waiting(int file, const struct iovec *places, unsigned count, uint64_t offset)

@@ -19,8 +19,8 @@ uint64_t disk_ready(io_loop *loop, io_stream *stream, uint64_t most);
 
 // Reads octets of a file to several places, of len octets in all, if the kernel has all of them in its
 // memory.
-bool disk_read_cached(int file, const struct iovec *places, unsigned count, size_t len,
-                      uint64_t offset);
+bool disk_read_cached(io_loop *loop, int file, const struct iovec *places, unsigned count,
+                      size_t len, uint64_t offset);
 
 // Reads octets of a file, however long the disk takes. Returns: how many; 0 at its end; -1: it cannot
 // be read.

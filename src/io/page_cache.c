@@ -83,12 +83,18 @@ bool page_cache_holds(int fd, uint64_t offset, uint64_t length)
     return page_cache_try(fd, &octet, 1, offset + length - 1) >= 0;
 }
 
+ssize_t page_cache_read_again(int fd, const struct iovec *places, unsigned count, size_t length,
+                              uint64_t offset)
+{
+    ssize_t n = page_cache_try_to(fd, places, count, offset);
+    return n == (ssize_t)length ? n : -1;
+}
+
 ssize_t page_cache_read_to(int fd, const struct iovec *places, unsigned count, size_t length,
                            uint64_t offset)
 {
     if (length && page_cache_lacks(fd, offset, length)) return -1;
-    ssize_t n = page_cache_try_to(fd, places, count, offset);
-    return n == (ssize_t)length ? n : -1;
+    return page_cache_read_again(fd, places, count, length, offset);
 }
 
 #else
@@ -99,11 +105,17 @@ bool page_cache_holds(int fd, uint64_t offset, uint64_t length)
     return length == 0;
 }
 
-ssize_t page_cache_read_to(int fd, const struct iovec *places, unsigned count, size_t length,
-                           uint64_t offset)
+ssize_t page_cache_read_again(int fd, const struct iovec *places, unsigned count, size_t length,
+                              uint64_t offset)
 {
     (void)fd, (void)places, (void)count, (void)offset;
     return length == 0 ? 0 : -1;
+}
+
+ssize_t page_cache_read_to(int fd, const struct iovec *places, unsigned count, size_t length,
+                           uint64_t offset)
+{
+    return page_cache_read_again(fd, places, count, length, offset);
 }
 
 #endif

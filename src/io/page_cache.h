@@ -21,6 +21,10 @@ ssize_t page_cache_read(int fd, char *buffer, size_t length, uint64_t offset);
 ssize_t page_cache_read_to(int fd, const struct iovec *places, unsigned count, size_t length,
                            uint64_t offset);
 
+// The same of what was there a moment ago, which is not looked at before.
+ssize_t page_cache_read_again(int fd, const struct iovec *places, unsigned count, size_t length,
+                              uint64_t offset);
+
 // Brings a range in, and has the kernel begin with what follows it. Waits for the disk.
 void page_cache_load(int fd, uint64_t offset, uint64_t length);
 

@@ -110,7 +110,7 @@ static ssize_t cursor_read_file(const tls_cursor *c, io_loop *loop, io_stream *s
         ssize_t n = disk_read_waiting(segment->file, cut, count, at);
         return n > 0 ? n : -1;
     }
-    if (disk_read_cached(segment->file, cut, count, len, at)) return (ssize_t)len;
+    if (disk_read_cached(loop, segment->file, cut, count, len, at)) return (ssize_t)len;
     flight->loaded_file = segment->file;
     flight->loaded_to = disk_load_for(loop, stream, segment->file, at, segment->len - c->offset);
     return stream->flags & IO_COLD ? 0 : cursor_read_file(c, loop, stream, flight, places);

@@ -9,10 +9,13 @@ import os
 import re
 import select
 import signal
+import socket
+import ssl
 import time
 
 import pytest
-from server import RELEASE, Server, eventually, free_port
+from h2_batches import AT_A_TIME, Batches
+from server import RELEASE, Server, eventually, free_port, lacks_tls
 from wire import Connection, request
 
 # The budget of one thing on each backend.
@@ -225,3 +228,26 @@ def test_no_lock(traced, backend, way):
     print(counts)
     assert counts.get("sendto", 0) + counts.get("io_uring_enter", 0) > ROUNDS
     assert "futex" not in counts, counts
+
+
+@pytest.mark.skipif(bool(lacks_tls(RELEASE)), reason=str(lacks_tls(RELEASE)))
+def test_a_file_over_http2(traced, tmp_path):
+    """One of 60 KiB, which is not in the library's memory: each of its four frames is read, and the file is looked at once in a
+    second."""
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / "file.bin").write_bytes(os.urandom(60 * 1024))
+    server = traced("epoll", "skua", "--tls", "--listen", "127.0.0.1:{port}", "--workers", "1", "--quiet", str(root))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    context.set_alpn_protocols(["h2"])
+    with context.wrap_socket(socket.create_connection(("127.0.0.1", server.port))) as connection:
+        batches = Batches(connection, "https", "/file.bin")
+        batches.ask()
+        begin = time.time()
+        for _ in range(ROUNDS):
+            batches.ask()
+        end = time.time()
+    calls, counts = mean(server.end(), [(begin, end)], ROUNDS * AT_A_TIME)
+    print(f"{calls:.2f} system calls per response: {counts}")
+    assert calls <= 6

@@ -290,6 +290,26 @@ static void test_page_cache_is_looked_at_only(const io_backend *backend)
     rig_close(&r);
 }
 
+// A part that was there a moment ago is not looked at again. When it has gone meanwhile, nobody waits.
+static void test_what_is_read_is_believed_to_stay(const io_backend *backend)
+{
+    rig r;
+    rig_open(&r, backend);
+    static char octets[65536];
+    struct iovec place = { octets, sizeof octets };
+    page_cache_load(r.file, 0, FILE_OCTETS);
+    assert_true(disk_read_cached(&r.loop, r.file, &place, 1, sizeof octets, 65536));
+    assert_true(disk_read_cached(&r.loop, r.file, &place, 1, sizeof octets, 131072));
+    drive_out(&r);
+    assert_false(disk_read_cached(&r.loop, r.file, &place, 1, sizeof octets, 65536));
+    page_cache_load(r.file, 65536, sizeof octets);
+    memset(octets, 0, sizeof octets);
+    assert_true(disk_read_cached(&r.loop, r.file, &place, 1, sizeof octets, 65536));
+    for (uint64_t i = 0; i < sizeof octets; i++)
+        assert_int_equal(octets[i], pattern(65536 + i));
+    rig_close(&r);
+}
+
 // ---- Operations ----
 
 static void note_result(io_op *op, int64_t result)
@@ -530,12 +550,12 @@ static void test_disk_sends_a_file_that_ended_early(const io_backend *backend)
 typedef void disk_test(const io_backend *backend);
 
 static disk_test *const disk_tests[] = {
-    test_page_cache_knows_what_is_there,         test_page_cache_is_looked_at_only,
-    test_disk_reads_elsewhere_what_is_not_there, test_disk_opens_elsewhere_what_may_wait,
-    test_disk_sends_when_it_has_been_loaded,     test_disk_sends_at_once_what_is_there,
-    test_disk_loads_nothing_for_who_has_gone,    test_disk_waits_if_nobody_else_can,
-    test_disk_sends_a_file_that_ended_early,     test_disk_believes_nothing_of_who_is_going,
-    test_disk_loads_with_a_descriptor_given_up,
+    test_page_cache_knows_what_is_there,        test_page_cache_is_looked_at_only,
+    test_what_is_read_is_believed_to_stay,      test_disk_reads_elsewhere_what_is_not_there,
+    test_disk_opens_elsewhere_what_may_wait,    test_disk_sends_when_it_has_been_loaded,
+    test_disk_sends_at_once_what_is_there,      test_disk_loads_nothing_for_who_has_gone,
+    test_disk_waits_if_nobody_else_can,         test_disk_sends_a_file_that_ended_early,
+    test_disk_believes_nothing_of_who_is_going, test_disk_loads_with_a_descriptor_given_up,
 };
 
 enum { DISK_TESTS = sizeof disk_tests / sizeof *disk_tests };
@@ -555,6 +575,7 @@ int main(void)
     static const char *const names[DISK_TESTS] = {
         "the page cache",
         "looking only",
+        "what is believed",
         "reading",
         "opening",
         "sending what is loaded",
