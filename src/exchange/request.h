@@ -126,10 +126,10 @@ struct skua_request {
     bool is_followed : 1; // somebody is to be told when it is gone: see request_let_go
     bool blamed : 1;      // reason says why it was refused
     bool faulted : 1;     // the server has given the response, whatever the handler does
-    bool limited : 1;     // content_max is the route's, and so the limit of what is collected
     bool erring : 1;      // an error function of the program's runs
     bool headed : 1;      // middleware has been told of the response's head
     bool complained : 1;  // the log has a line about its handler, which has not answered
+    bool limited : 1;     // content_max is the route's, and so the limit of what is collected
     uint32_t holds;
     unsigned received_trailers_count;
     uint64_t entered;        // middleware that it has come to: bit i is number i of the set
