@@ -23,6 +23,7 @@ def ends(rules):
     return {k: int(v) for k, v in (word.split("=") for word in text.split())}
 
 
+@pytest.mark.of_http1("its clients send heads in part; there a head is a frame")
 def test_head_deadline(launch_rules):
     rules = launch_rules(f"head_timeout_ns={500 * MS}")
     with rules.connect() as connection:
@@ -33,6 +34,7 @@ def test_head_deadline(launch_rules):
         assert connection.ended()
 
 
+@pytest.mark.of_http1("its clients send heads in part; there a head is a frame")
 def test_head_deadline_is_absolute(launch_rules):
     """An octet now and then does not move it."""
     rules = launch_rules(f"head_timeout_ns={800 * MS}")
@@ -75,6 +77,7 @@ def test_keep_alive_deadline(launch_rules):
         assert data == b"" and seconds < 3
 
 
+@pytest.mark.of_http1("the response is 408 there, and the connection goes on")
 @pytest.mark.parametrize("field,content", [("Content-Length: 100", b"abc"), ("Transfer-Encoding: chunked", b"5\r\nab")])
 def test_content_stall(launch_rules, field, content):
     rules = launch_rules(f"stall_timeout_ns={500 * MS}")
@@ -150,6 +153,7 @@ def test_client_that_reads_slowly_but_steadily(launch_rules, tmp_path):
         assert connection.exactly(1_000_000)
 
 
+@pytest.mark.of_http1("the stream is reset alone there")
 def test_client_that_reads_too_slowly(launch_rules):
     """It reads all the time, a few megabytes a second, where fifty are asked for."""
     rules = launch_rules(
@@ -169,6 +173,7 @@ def test_client_that_reads_too_slowly(launch_rules):
         assert eventually(lambda: not sockets_of(rules, connection))
 
 
+@pytest.mark.of_http1("a client that does not look at its connection misses a PING there")
 def test_slow_handler_is_not_the_peers_fault(launch_rules):
     rules = launch_rules(
         f"stall_timeout_ns={300 * MS}", f"rate_window_ns={300 * MS}", f"head_timeout_ns={300 * MS}",
@@ -222,6 +227,7 @@ def held_by_a_handler(rules):
             assert connection.response().status == 200
 
 
+@pytest.mark.of_http1("its clients send heads in part; there a head is a frame")
 @pytest.mark.parametrize("held", [held_by_a_signal, held_by_a_handler])
 def test_what_waits_is_read_before_a_deadline(launch_rules, held):
     """Requests on idle connections, and what completes heads and contents, came in time."""
@@ -253,6 +259,7 @@ def test_what_waits_is_read_before_a_deadline(launch_rules, held):
         assert {c.response().content for c in uploads} == {b"1000\n"}
 
 
+@pytest.mark.of_http1("its clients send heads in part; there a head is a frame")
 def test_a_deadline_that_waited_for_input_still_comes(launch_rules):
     """The octets that waited were read, but they were not the whole head. So many are not read in one turn."""
     rules = launch_rules(f"head_timeout_ns={500 * MS}")
@@ -268,6 +275,7 @@ def test_a_deadline_that_waited_for_input_still_comes(launch_rules):
     assert {connection.response().status for connection in heads} == {408}
 
 
+@pytest.mark.of_http1("its clients send heads in part; there a head is a frame")
 def test_a_deadline_is_not_put_off_for_ever(launch_rules):
     """A peer that has an octet under way at each look gains little by it."""
     rules = launch_rules(f"head_timeout_ns={500 * MS}")
@@ -340,6 +348,7 @@ def sockets_of(rules, client):
     ]
 
 
+@pytest.mark.of_http1("the stream is reset alone there")
 @pytest.mark.parametrize("leaves", [False, True])
 @pytest.mark.parametrize("path", ["/watched/100000000", "/watched/1000000"], ids=["queued", "in the kernel"])
 def test_stalled_reader_holds_nothing_of_the_kernel(launch_rules, path, leaves):
@@ -372,6 +381,7 @@ def test_slow_reader_of_what_is_in_the_kernel_gets_all(launch_rules):
         assert got + len(connection.to_end()) == 1_000_000
 
 
+@pytest.mark.of_http1("its clients send heads in part; there a head is a frame")
 def test_refused_and_idle_clients_are_not_reset(launch_rules):
     rules = launch_rules(f"head_timeout_ns={300 * MS}", f"keep_alive_timeout_ns={300 * MS}")
     with rules.connect() as late, rules.connect() as idle:
