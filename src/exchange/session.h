@@ -70,6 +70,10 @@ typedef enum session_wait {
 } session_wait;
 
 struct protocol_table {
+    // Whether look and look_at_handler judge the peer themselves: what it has sent is read before they
+    // are called, since the worker may have been busy.
+    bool judges;
+
     // A session, whose link the connection sets; NULL when memory ran out.
     session *(*begin)(skua_worker *w);
 

@@ -251,6 +251,7 @@ static bool h2_protocol_timed_out(session *base)
 }
 
 const protocol_table h2_protocol = {
+    .judges = true,
     .begin = h2_protocol_begin,
     .end = h2_protocol_end,
     .received = h2_protocol_received,

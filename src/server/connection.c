@@ -556,9 +556,17 @@ __attribute__((cold)) static bool connection_read_first(connection *conn)
     return true;
 }
 
+// A protocol that judges each of its requests does so only when it knows all that the peer has sent:
+// that may be the window which one of them waits for.
+static bool connection_must_read(connection *conn)
+{
+    return conn->session->protocol->judges && connection_read_first(conn);
+}
+
 // While our disk is slow, nobody can say that the peer is.
 __attribute__((cold)) static void connection_look_at_progress(connection *conn)
 {
+    if (connection_must_read(conn)) return;
     if (conn->stream.flags & IO_COLD) {
         conn->session->progress.looked = false;
     } else if (session_look(conn->session)) {
@@ -579,6 +587,7 @@ __attribute__((cold)) static void connection_time_out(connection *conn)
 
 __attribute__((cold)) static void connection_look_at_handler(connection *conn)
 {
+    if (connection_must_read(conn)) return;
     int64_t next = conn->session->protocol->look_at_handler(conn->session);
     if (next < 0) {
         if (!connection_read_first(conn)) connection_time_out(conn);
