@@ -3,16 +3,11 @@
 // The shortest server: curl http://127.0.0.1:8080/hello/you
 #include <skua/skua.h>
 
-#include <stdio.h>
-
 static void hello(skua_request *request, void *user)
 {
     (void)user;
-    char text[256];
     skua_slice name = skua_request_param(request, "name");
-    int len = snprintf(text, sizeof text, "Hello, %.*s!\n", (int)(name.len < 200 ? name.len : 200),
-                       name.ptr);
-    skua_respond(request, 200, "text/plain; charset=utf-8", (skua_slice){ text, (size_t)len });
+    skua_respond_format(request, 200, NULL, "Hello, %" SKUA_FMT "!\n", SKUA_ARG(name));
 }
 
 int main(int argc, char **argv)

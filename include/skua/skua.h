@@ -33,6 +33,7 @@
 #ifndef SKUA_H
 #define SKUA_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -46,13 +47,21 @@ extern "C" {
 #define SKUA_VERSION_PATCH 0
 #define SKUA_VERSION "0.1.0"
 
-// Macros before each declaration (SKUA_API), and before those whose result must be looked at
-// (SKUA_NODISCARD). Either may be defined before this header is included.
+// Macros before each declaration (SKUA_API), before those whose result must be looked at
+// (SKUA_NODISCARD), and behind those that take a format of printf (SKUA_PRINTF). Each may be defined
+// before this header is included.
 #ifndef SKUA_API
 #if defined(__GNUC__) || defined(__clang__)
 #define SKUA_API __attribute__((visibility("default")))
 #else
 #define SKUA_API
+#endif
+#endif
+#ifndef SKUA_PRINTF
+#if defined(__GNUC__) || defined(__clang__)
+#define SKUA_PRINTF(text, first) __attribute__((format(printf, text, first)))
+#else
+#define SKUA_PRINTF(text, first)
 #endif
 #endif
 #ifndef SKUA_NODISCARD
@@ -77,6 +86,54 @@ typedef struct skua_slice {
 #else
 #define SKUA_SLICE(literal) ((skua_slice){ ("" literal), sizeof(literal) - 1 })
 #endif
+
+// A slice in a format of printf: printf("%" SKUA_FMT "\n", SKUA_ARG(slice)). At most INT_MAX octets.
+#define SKUA_FMT ".*s"
+#define SKUA_ARG(slice) (int)(slice).len, (slice).len ? (slice).ptr : ""
+
+// A slice of a text that ends with NUL, without it. text: must live as long as the slice.
+static inline skua_slice skua_slice_of(const char *text)
+{
+    skua_slice slice = { text, 0 };
+    while (text[slice.len])
+        slice.len++;
+    return slice;
+}
+
+// Whether the slice begins with the octets of prefix, which ends with NUL.
+static inline bool skua_slice_starts(skua_slice slice, const char *prefix)
+{
+    size_t at = 0;
+    while (prefix[at] && at < slice.len && slice.ptr[at] == prefix[at])
+        at++;
+    return !prefix[at];
+}
+
+// Whether the slice has the octets of text, and no others. text: ends with NUL.
+static inline bool skua_slice_is(skua_slice slice, const char *text)
+{
+    size_t at = 0;
+    while (text[at] && at < slice.len && slice.ptr[at] == text[at])
+        at++;
+    return at == slice.len && !text[at];
+}
+
+// Reads the whole slice as a decimal number, with "-" before it at most.
+// Returns: false, and *value stays, when it is none, or out of the range of int64_t.
+static inline bool skua_slice_i64(skua_slice slice, int64_t *value)
+{
+    bool negative = slice.len > 0 && slice.ptr[0] == '-';
+    uint64_t limit = (uint64_t)INT64_MAX + (negative ? 1 : 0), number = 0;
+    size_t at = negative ? 1 : 0;
+    if (at == slice.len) return false;
+    for (; at < slice.len; at++) {
+        unsigned digit = (unsigned char)slice.ptr[at] - (unsigned)'0';
+        if (digit > 9 || number > (limit - digit) / 10) return false;
+        number = number * 10 + digit;
+    }
+    *value = negative ? (int64_t)(~number + 1) : (int64_t)number;
+    return true;
+}
 
 // The outcome of an operation.
 typedef enum skua_status {
@@ -612,6 +669,12 @@ SKUA_API SKUA_NODISCARD skua_status skua_route_add(skua_server *server,
 // label as received; {NULL, 0} for an unknown name.
 SKUA_API skua_slice skua_request_param(const skua_request *request, const char *name);
 
+// Such a value as a decimal number. When it is none, or below min or above max, 400 is the response, which
+// names the parameter, and the handler returns.
+// Returns: whether *value was written.  Thread: worker, pool.
+SKUA_API bool skua_request_param_i64(skua_request *request, const char *name, int64_t min,
+                                     int64_t max, int64_t *value);
+
 // The pattern that matched, for logs and metrics; NULL for none (404, 405). Lifetime: the server's.
 SKUA_API const char *skua_request_pattern(const skua_request *request);
 
@@ -681,6 +744,12 @@ SKUA_API bool skua_request_field_at(const skua_request *request, size_t index, s
 // digits stands for itself); {NULL, 0} when absent, {"", 0} when empty or memory ran out.
 // Cost: decoding takes memory of the request.
 SKUA_API skua_slice skua_request_query_param(const skua_request *request, const char *name);
+
+// The first value of a query parameter as a decimal number, as skua_request_param_i64 has it; otherwise
+// when there is no such parameter.
+// Returns: whether *value was written; false, 400 is the response.  Thread: worker, pool.
+SKUA_API bool skua_request_query_i64(skua_request *request, const char *name, int64_t otherwise,
+                                     int64_t min, int64_t max, int64_t *value);
 
 // Query parameter number index in order of arrival, decoded, its name too; false past the last, and
 // past skua_config.params_max; and when memory ran out.
@@ -1121,6 +1190,14 @@ SKUA_API skua_status skua_refuse(skua_request *request, int status, skua_slice s
 // Responds with text in UTF-8, ended by NUL: text/plain, or text/html.
 SKUA_API skua_status skua_respond_text(skua_request *request, int status, const char *text);
 SKUA_API skua_status skua_respond_html(skua_request *request, int status, const char *html);
+
+// Responds with text that printf makes of a format: text of type, NULL for text/plain in UTF-8. The text
+// may have any length.
+// Errors: those above; SKUA_EINVAL also a format that fails.
+SKUA_API skua_status skua_respond_format(skua_request *request, int status, const char *type,
+                                         const char *format, ...) SKUA_PRINTF(4, 5);
+SKUA_API skua_status skua_respond_vformat(skua_request *request, int status, const char *type,
+                                          const char *format, va_list arguments) SKUA_PRINTF(4, 0);
 
 // Responds with application/json. json: a JSON text in UTF-8, which is not looked into; copied.
 SKUA_API skua_status skua_respond_json(skua_request *request, int status, skua_slice json);

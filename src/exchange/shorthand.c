@@ -10,6 +10,8 @@
 #include "http/cookie.h"
 #include "http/target.h"
 
+#include <stdio.h>
+
 skua_status skua_respond_text(skua_request *r, int status, const char *text)
 {
     request_expect_reader(r, __func__);
@@ -22,6 +24,46 @@ skua_status skua_respond_html(skua_request *r, int status, const char *html)
     request_expect_reader(r, __func__);
     CONTRACT_GIVEN(html);
     return skua_respond(r, status, "text/html; charset=utf-8", slice_of(html));
+}
+
+// Twice: short text is made on the stack, longer text in memory of the request.
+skua_status skua_respond_vformat(skua_request *r, int status, const char *type, const char *format,
+                                 va_list arguments)
+{
+    enum { STACK_OCTETS = 1024 };
+    request_expect_reader(r, __func__);
+    CONTRACT_GIVEN(format);
+    if (!type) type = "text/plain; charset=utf-8";
+    char near[STACK_OCTETS];
+    va_list again;
+    va_copy(again, arguments);
+    int len = vsnprintf(near, sizeof near, format, arguments);
+    skua_status given;
+    if (len < 0) {
+        given =
+            respond_decline(r, __func__, SKUA_EINVAL, "a format failed; the response is 500 now");
+    } else if ((size_t)len < sizeof near) {
+        given = skua_respond(r, status, type, slice_make(near, (size_t)len));
+    } else {
+        char *far = skua_request_alloc(r, (size_t)len + 1);
+        if (far) (void)vsnprintf(far, (size_t)len + 1, format, again);
+        given = far ? skua_respond(r, status, type, slice_make(far, (size_t)len))
+                    : respond_decline_words(r, SKUA_ENOMEM, RESPOND_NO_MEMORY);
+    }
+    va_end(again);
+    return given;
+}
+
+skua_status skua_respond_format(skua_request *r, int status, const char *type, const char *format,
+                                ...)
+{
+    request_expect_reader(r, __func__);
+    CONTRACT_GIVEN(format);
+    va_list arguments;
+    va_start(arguments, format);
+    skua_status given = skua_respond_vformat(r, status, type, format, arguments);
+    va_end(arguments);
+    return given;
 }
 
 // The type has no charset parameter: JSON between systems is UTF-8 (RFC 8259 §8.1, §11).

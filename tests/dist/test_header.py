@@ -11,8 +11,8 @@ from compiling import APP, C_WARNINGS, CXX_WARNINGS, answers, make_header, refus
 from server import ROOT
 
 IMPLEMENTATION = '#define SKUA_IMPLEMENTATION\n#include "skua.h"\n'
-HELLO_OCTETS_MAX = 510_000
-HELLO_WITHOUT_HTTP2_OCTETS_MAX = 420_000
+HELLO_OCTETS_MAX = 540_000
+HELLO_WITHOUT_HTTP2_OCTETS_MAX = 450_000
 
 
 @pytest.fixture(scope="module")

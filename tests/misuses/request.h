@@ -49,6 +49,16 @@ READS(skua_request_pattern, (void)skua_request_pattern(r))
 READS(skua_request_is_conditional, (void)skua_request_is_conditional(r))
 READS(skua_request_param, (void)skua_request_param(r, "a"))
 STOPS(skua_request_param, no_name, HANDLER, NO(name), (void)skua_request_param(s->request, NULL))
+READS(skua_request_param_i64, (void)skua_request_param_i64(r, "a", 0, 1, &(int64_t){ 0 }))
+STOPS(skua_request_param_i64, no_name, HANDLER, NO(name),
+      (void)skua_request_param_i64(s->request, NULL, 0, 1, &(int64_t){ 0 }))
+STOPS(skua_request_param_i64, no_value, HANDLER, NO(value),
+      (void)skua_request_param_i64(s->request, "a", 0, 1, NULL))
+READS(skua_request_query_i64, (void)skua_request_query_i64(r, "a", 0, 0, 1, &(int64_t){ 0 }))
+STOPS(skua_request_query_i64, no_name, HANDLER, NO(name),
+      (void)skua_request_query_i64(s->request, NULL, 0, 0, 1, &(int64_t){ 0 }))
+STOPS(skua_request_query_i64, no_value, HANDLER, NO(value),
+      (void)skua_request_query_i64(s->request, "a", 0, 0, 1, NULL))
 READS(skua_request_param_at, (void)skua_request_param_at(r, 0, &s->field))
 STOPS(skua_request_param_at, no_param, HANDLER, NO(param),
       (void)skua_request_param_at(s->request, 0, NULL))
@@ -241,6 +251,12 @@ STOPS(skua_refuse, no_octets, HANDLER, NO_OCTETS(sentence),
 RESPONDS(skua_respond_text, skua_respond_text(r, 200, "x"))
 STOPS(skua_respond_text, no_text, HANDLER, NO(text),
       s->status = skua_respond_text(s->request, 200, NULL))
+RESPONDS(skua_respond_format, skua_respond_format(r, 200, NULL, "%d", 1))
+RESPONDS(skua_respond_vformat, misuse_vformat(r, "%d", 1))
+STOPS(skua_respond_format, no_format, HANDLER, NO(format),
+      s->status = misuse_format(s->request, 200, NULL, NULL, 1))
+STOPS(skua_respond_vformat, no_format, HANDLER, NO(format),
+      s->status = misuse_vformat(s->request, NULL, 1))
 RESPONDS(skua_respond_html, skua_respond_html(r, 200, "x"))
 STOPS(skua_respond_html, no_html, HANDLER, NO(html),
       s->status = skua_respond_html(s->request, 200, NULL))

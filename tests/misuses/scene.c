@@ -405,6 +405,22 @@ void nothing_blocked(skua_request *request, void *user)
     (void)user;
 }
 
+skua_status (*const misuse_format)(skua_request *request, int status, const char *type,
+                                   const char *format, ...) = skua_respond_format;
+
+static skua_status (*const misuse_of_list)(skua_request *request, int status, const char *type,
+                                           const char *format,
+                                           va_list arguments) = skua_respond_vformat;
+
+skua_status misuse_vformat(skua_request *request, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    skua_status given = misuse_of_list(request, 200, NULL, format, arguments);
+    va_end(arguments);
+    return given;
+}
+
 void nothing_told(skua_request *request, int status, skua_slice sentence, void *user)
 {
     (void)request;

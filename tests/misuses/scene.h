@@ -85,6 +85,11 @@ extern const skua_filter whole_filter; // which wants no response
 
 void nothing_polled(skua_worker *worker, int fd, unsigned events, void *user);
 void nothing_resumed(skua_request *request, void *user);
+// skua_respond_format and skua_respond_vformat, where the compiler does not look at the format.
+extern skua_status (*const misuse_format)(skua_request *request, int status, const char *type,
+                                          const char *format, ...);
+skua_status misuse_vformat(skua_request *request, const char *format, ...);
+
 void nothing_told(skua_request *request, int status, skua_slice sentence, void *user);
 void nothing_drained(skua_request *request, void *user);
 void nothing_read(skua_request *request, skua_content_event event, skua_slice octets, void *user);
