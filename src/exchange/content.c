@@ -266,7 +266,7 @@ skua_status skua_content_collect(skua_request *r, uint64_t octets_max, skua_coll
     request_expect(r, __func__);
     CONTRACT_GIVEN(fn);
     if (r->reader || r->responding != RESPONSE_NONE) return request_refusal(r);
-    r->collects = true;
+    r->collects = r->keeps = true;
     r->collection = NULL;
     r->collection_block = NULL;
     r->collection_len = r->collection_room = 0;

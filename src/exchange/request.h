@@ -123,6 +123,7 @@ struct skua_request {
     bool retires : 1;     // close was asked for by the program
     bool occupies : 1;    // its carrier is kept until nobody holds it: see carrier_table.vacate
     bool collects : 1;    // the content was asked for in one piece: collected and so on are set
+    bool keeps : 1;       // it collects, or has spools: there is content to be freed
     bool is_followed : 1; // somebody is to be told when it is gone: see request_let_go
     bool blamed : 1;      // reason says why it was refused
     bool faulted : 1;     // the server has given the response, whatever the handler does

@@ -125,7 +125,7 @@ static inline void request_give_back(skua_request *r)
         request_set_life(r, LIFE_IS_OVER);
         return;
     }
-    if (r->collects || r->spools) request_free_content(r);
+    if (r->keeps) request_free_content(r);
     arena_reset(&r->memory);
     r->home = NULL;
     request_put(w, r);

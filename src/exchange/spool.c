@@ -53,6 +53,7 @@ spool *spool_new(skua_request *r, spool_settled_fn *settled, void *user)
     s->job.directory = worker_config(r->worker)->spool_directory;
     s->next = r->spools;
     r->spools = s;
+    r->keeps = true;
     r->is_followed = true;
     return s;
 }
