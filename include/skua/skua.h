@@ -800,7 +800,8 @@ SKUA_API void skua_request_abort(skua_request *request);
 SKUA_API skua_worker *skua_request_worker(const skua_request *request);
 SKUA_API skua_server *skua_request_server(const skua_request *request);
 
-// The connection a request came by; NULL when on_end has returned.
+// The connection a request came by; NULL when on_end has returned, and in the on_end of a request whose
+// connection ended while a blocking handler ran.
 SKUA_API skua_connection *skua_request_connection(const skua_request *request);
 
 // Ends the connection after this response, which then says "Connection: close". Nothing that comes
@@ -1007,7 +1008,8 @@ SKUA_API SKUA_NODISCARD skua_status skua_use(skua_server *server, const char *pr
                                              const skua_middleware *middleware);
 
 // Responds with an error of that status in place of the server's page. sentence: that of skua_refuse, or
-// empty. It responds before it returns; if it does not, the page is sent.
+// empty. It responds before it returns, with the whole content (not by skua_respond_pull,
+// skua_respond_stream or skua_events_open); if it does not, the page is sent.
 // Thread: that of the request; the pool's when a blocking handler has asked for the error.
 typedef void skua_error_fn(skua_request *request, int status, skua_slice sentence, void *user);
 

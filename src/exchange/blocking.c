@@ -96,7 +96,18 @@ static void call_put_fields(const blocking_call *call, skua_request *r)
 {
     for (const call_field *field = call->fields.first; field; field = field->next)
         skua_field_add(r, field->name, field->value);
-    if (call->closes) skua_request_close(r);
+}
+
+// The handler may ask at any time for the end of the connection, or of the request.
+static bool call_carry_on(blocking_call *call, skua_request *r)
+{
+    call_stream *stream = &call->stream;
+    pthread_mutex_lock(&stream->lock);
+    bool closes = stream->closes, aborts = stream->aborts;
+    pthread_mutex_unlock(&stream->lock);
+    if (aborts) skua_request_abort(r);
+    else if (closes) skua_request_close(r);
+    return !aborts;
 }
 
 // The octets that the handler has written since, if any: the buffers change places.
@@ -174,10 +185,12 @@ static void call_drained(skua_request *r, void *user)
 
 static void call_begin_stream(blocking_call *call, skua_request *r)
 {
-    call->stream.begun = true;
     call_put_fields(call, r);
-    if (call->taken.sends_events) skua_events_open(r, call_drained, NULL);
-    else skua_respond_stream(r, call->status, call->type, call->length, call_drained, NULL);
+    skua_status begun =
+        call->taken.sends_events
+            ? skua_events_open(r, call_drained, NULL)
+            : skua_respond_stream(r, call->status, call->type, call->length, call_drained, NULL);
+    call->stream.begun = begun == SKUA_OK;
 }
 
 // The handler does not know yet that what it writes goes nowhere.
@@ -190,9 +203,9 @@ static void call_refuse_stream(blocking_call *call)
 static void call_send(blocking_call *call)
 {
     skua_request *r = call->request;
-    if (r->life != LIFE_GOES_ON || call->stream.over) return;
+    if (r->life != LIFE_GOES_ON || call->stream.over || !call_carry_on(call, r)) return;
     if (!call->stream.begun && r->responding == RESPONSE_NONE) call_begin_stream(call, r);
-    if (r->responding == RESPONSE_PUSHED) call_write_on(call, r);
+    if (call->stream.begun && r->responding == RESPONSE_PUSHED) call_write_on(call, r);
     else if (!call->returned) call_refuse_stream(call);
 }
 
@@ -223,10 +236,7 @@ static void call_respond_now(blocking_call *call, skua_request *r)
     bool other = r->responding != RESPONSE_NONE && !call->stream.begun; // by handler_timeout_ns
     if (other || r->life != LIFE_GOES_ON) return;
     if (call->complaint) complain(r, call->complaint);
-    if (call->aborts) {
-        skua_request_abort(r);
-        return;
-    }
+    if (!call_carry_on(call, r)) return;
     switch (call->saying) {
     case CALL_SILENT: complain(r, "a blocking handler gave no response"); break;
     case CALL_FAILED: break;

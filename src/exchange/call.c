@@ -42,10 +42,12 @@ static skua_status call_complain(blocking_call *call, skua_status why, const cha
     return why;
 }
 
+// After a response that failed for a client's words the handler may try another: that is no misuse.
 static skua_status call_misuse(blocking_call *call, const char *function, skua_status why,
                                const char *what)
 {
-    if (worker_config(call->request->worker)->strict) contract_broken(function, what);
+    bool is_strict = function && call->saying != CALL_FAILED;
+    if (is_strict && worker_config(call->request->worker)->strict) contract_broken(function, what);
     return call_complain(call, why, what);
 }
 
@@ -54,6 +56,8 @@ static skua_status call_misuse(blocking_call *call, const char *function, skua_s
 static skua_status call_lose_field(recorder *taken, skua_status why)
 {
     blocking_call *call = call_of(taken);
+    if (call_is_over(call)) return SKUA_ECLOSED;
+    if (call->saying != CALL_SILENT && call->saying != CALL_STREAMS) return SKUA_ESTATE;
     call->spoiled = true;
     return call_complain(call, why, fields_reason(why));
 }
@@ -81,7 +85,7 @@ static skua_status call_add(blocking_call *call, call_fields *fields, slice name
 static skua_status call_add_field(recorder *taken, slice name, slice value)
 {
     blocking_call *call = call_of(taken);
-    if (call_is_gone(call)) return SKUA_ECLOSED;
+    if (call_is_over(call)) return SKUA_ECLOSED;
     if (call->saying != CALL_SILENT)
         return call_misuse(call, "skua_field_add", SKUA_ESTATE,
                            "a field was added behind the response, and dropped");
@@ -94,13 +98,28 @@ static skua_status call_add_field(recorder *taken, slice name, slice value)
 static skua_status call_add_trailer(recorder *taken, slice name, slice value)
 {
     blocking_call *call = call_of(taken);
-    if (call_is_gone(call)) return SKUA_ECLOSED;
+    if (call_is_over(call)) return SKUA_ECLOSED;
     if (call->saying != CALL_SILENT && call->saying != CALL_STREAMS)
         return call_misuse(call, "skua_trailer_add", SKUA_ESTATE,
                            "a trailer was added behind the response, and dropped");
     skua_status added = SKUA_EINVAL;
     if (fields_take_trailer(name, value)) added = call_add(call, &call->trailers, name, value);
     return added ? call_lose_field(taken, added) : SKUA_OK;
+}
+
+static void call_mark_fields(recorder *taken)
+{
+    blocking_call *call = call_of(taken);
+    call->marked = call->fields;
+    call->marked_spoiled = call->spoiled;
+}
+
+static void call_drop_fields(recorder *taken)
+{
+    blocking_call *call = call_of(taken);
+    call->fields = call->marked;
+    *call->fields.tail = NULL;
+    call->spoiled = call->marked_spoiled;
 }
 
 // ---- Whole responses ----
@@ -115,7 +134,7 @@ static skua_status call_decline(recorder *taken, const char *function, skua_stat
                                 const char *what, bool is_misuse)
 {
     blocking_call *call = call_of(taken);
-    if (call_is_gone(call)) return SKUA_ECLOSED;
+    if (call_is_over(call)) return SKUA_ECLOSED;
     if (call->saying != CALL_SILENT)
         return call_misuse(call, function, SKUA_ESTATE, RESPOND_SECOND);
     if (is_misuse) (void)call_misuse(call, function, why, what);
@@ -128,7 +147,7 @@ static skua_status call_begin_response(blocking_call *call, const char *function
                                        const char *type)
 {
     recorder *taken = &call->taken;
-    if (call_is_gone(call)) return SKUA_ECLOSED;
+    if (call_is_over(call)) return SKUA_ECLOSED;
     if (call->saying != CALL_SILENT)
         return call_misuse(call, function, SKUA_ESTATE, RESPOND_SECOND);
     if (call->spoiled) return call_fail(call, SKUA_EINVAL);
@@ -159,16 +178,6 @@ static skua_status call_respond(recorder *taken, const char *function, int statu
     return SKUA_OK;
 }
 
-static void call_close(recorder *taken)
-{
-    call_of(taken)->closes = true;
-}
-
-static void call_abort(recorder *taken)
-{
-    call_of(taken)->aborts = true;
-}
-
 static int call_status(const recorder *taken)
 {
     const blocking_call *call = call_of(taken);
@@ -178,7 +187,7 @@ static int call_status(const recorder *taken)
 
 static bool call_tells_gone(const recorder *taken)
 {
-    return call_is_gone(call_of(taken));
+    return call_is_over(call_of(taken));
 }
 
 // ---- Content that the handler writes ----
@@ -203,10 +212,33 @@ static void call_unlock(blocking_call *call)
     call_enter_inline(call);
 }
 
+// Of a whole response the worker hears when the handler has returned, which is early enough.
+static void call_close(recorder *taken)
+{
+    blocking_call *call = call_of(taken);
+    if (call->saying != CALL_SILENT && call->saying != CALL_STREAMS) return;
+    pthread_mutex_lock(&call->stream.lock);
+    call->stream.closes = true;
+    if (call->saying == CALL_STREAMS) call_tell(call);
+    call_unlock(call);
+}
+
+// The worker is told at once, since the client may wait long for the handler's return.
+static void call_abort(recorder *taken)
+{
+    blocking_call *call = call_of(taken);
+    if (call->saying != CALL_SILENT && call->saying != CALL_STREAMS) return;
+    pthread_mutex_lock(&call->stream.lock);
+    call->stream.aborts = true;
+    call_tell(call);
+    call_unlock(call);
+}
+
 static skua_status call_begin(recorder *taken, const char *function, int status, const char *type,
                               int64_t length)
 {
     blocking_call *call = call_of(taken);
+    if (taken->is_erring) return call_complain(call, SKUA_ESTATE, RESPOND_UNFINISHED);
     skua_status begun = call_begin_response(call, function, status, type);
     if (begun) return begun;
     if (length < -1) return call_decline(taken, function, SKUA_EINVAL, RESPOND_LENGTH, true);
@@ -263,7 +295,7 @@ static skua_status call_write_piece(blocking_call *call, slice octets)
 static skua_status call_write(recorder *taken, slice octets)
 {
     blocking_call *call = call_of(taken);
-    if (call_is_gone(call)) return SKUA_ECLOSED;
+    if (call_is_over(call)) return SKUA_ECLOSED;
     if (call->saying != CALL_STREAMS) return SKUA_ESTATE;
     if (call->left >= 0 && octets.len > (uint64_t)call->left) return SKUA_EINVAL;
     for (slice rest = octets; rest.len;) {
@@ -290,7 +322,7 @@ static uint64_t call_room(recorder *taken)
 static skua_status call_finish(recorder *taken)
 {
     blocking_call *call = call_of(taken);
-    if (call_is_gone(call)) return SKUA_ECLOSED;
+    if (call_is_over(call)) return SKUA_ECLOSED;
     if (call->saying != CALL_STREAMS) return SKUA_ESTATE;
     call->saying = CALL_FINISHED;
     pthread_mutex_lock(&call->stream.lock);
@@ -304,6 +336,8 @@ const recorder_table call_table = {
     .add_field = call_add_field,
     .add_trailer = call_add_trailer,
     .lose_field = call_lose_field,
+    .mark_fields = call_mark_fields,
+    .drop_fields = call_drop_fields,
     .respond = call_respond,
     .begin = call_begin,
     .write = call_write,

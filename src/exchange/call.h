@@ -44,6 +44,7 @@ typedef struct call_stream {
     size_t waiting_len, waiting_room;
     bool told; // the letter is under way
     bool finished;
+    bool closes, aborts; // what is asked for
     mail letter;
     // The worker's.
     char *taken;
@@ -78,8 +79,9 @@ struct blocking_call {
     arena memory;
     call_saying saying;
     call_fields fields, trailers;
-    bool spoiled; // a field is lost
-    bool closes, aborts;
+    call_fields marked; // fields before an error function of the program's was called
+    bool spoiled;       // a field is lost
+    bool marked_spoiled;
     const char *complaint; // for the log; a literal
     int status;
     const char *type; // NULL: none
@@ -95,6 +97,12 @@ extern const recorder_table call_table;
 static inline bool call_is_gone(const blocking_call *call)
 {
     return atomic_load_explicit(&call->shared.gone, memory_order_relaxed);
+}
+
+// Whether anything that the handler says is of use yet. The handler's alone.
+static inline bool call_is_over(const blocking_call *call)
+{
+    return call_is_gone(call) || call->stream.aborts;
 }
 
 // Around a handler that runs on the worker's own thread, and around what the worker does meanwhile.

@@ -51,10 +51,11 @@ static skua_status error_page(skua_request *r, int status, slice sentence)
 
 skua_status skua_refuse(skua_request *r, int status, slice sentence)
 {
-    bool is_here = request_is_here(r);
-    if (!is_here) (void)recorder_of(r, __func__);
+    const recorder *taken = request_is_here(r) ? NULL : recorder_of(r, __func__);
     CONTRACT_SLICE(sentence);
-    if (is_here && r->responding != RESPONSE_NONE)
+    if (taken && taken->table->status(taken) != 0)
+        return respond_decline(r, __func__, SKUA_ESTATE, RESPOND_SECOND);
+    if (!taken && r->responding != RESPONSE_NONE)
         return complain_of_late(r, __func__, RESPOND_SECOND);
     if (status < 400 || status > 599)
         return respond_decline(r, __func__, SKUA_EINVAL,

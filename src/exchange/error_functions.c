@@ -70,13 +70,14 @@ static bool error_function_call(const error_function *item, skua_request *r, int
                                 slice sentence)
 {
     response_fields before = r->fields;
+    bool spoiled = r->spoiled;
     r->erring = true;
     item->fn(r, status, sentence, item->user);
     r->erring = false;
     if (r->responding != RESPONSE_NONE) return true;
     r->fields = before;
     r->typed = TYPE_OF_RESPONSE;
-    r->spoiled = false;
+    r->spoiled = spoiled;
     return false;
 }
 
@@ -85,9 +86,12 @@ static bool error_function_call_there(const error_function *item, skua_request *
                                       int status, slice sentence)
 {
     taken->is_erring = true;
+    taken->table->mark_fields(taken);
     item->fn(r, status, sentence, item->user);
     taken->is_erring = false;
-    return taken->table->status(taken) != 0;
+    if (taken->table->status(taken) != 0) return true;
+    taken->table->drop_fields(taken);
+    return false;
 }
 
 bool error_functions_respond(skua_request *r, int status, slice sentence)

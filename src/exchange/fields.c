@@ -147,6 +147,8 @@ skua_status skua_trailer_add(skua_request *r, const char *name, slice value)
     CONTRACT_GIVEN(name);
     CONTRACT_SLICE(value);
     if (taken) return taken->table->add_trailer(taken, slice_of(name), value);
+    if (request_is_answered(r) && r->muted && r->life == LIFE_GOES_ON)
+        return SKUA_OK; // of content that nobody gets
     if (request_is_answered(r))
         return complain_of_late(r, __func__,
                                 "a trailer was added behind the response, and dropped");

@@ -471,6 +471,7 @@ skua_status filter_begin(skua_request *r, response *given)
 {
     if (r->filtering != FILTERING_ADDED) return SKUA_OK;
     r->filtering = FILTERING_OVER;
+    if (r->faulted || r->erring) return SKUA_OK; // an error is whole at once
     if (given->source.kind == SOURCE_NONE || !filter_has_room(r, given)) return SKUA_OK;
     skua_status asked = filter_ask(r, given);
     if (asked || !r->filter->state) return asked;

@@ -15,6 +15,9 @@ typedef struct recorder_table {
     skua_status (*add_field)(recorder *taken, slice name, slice value);
     skua_status (*add_trailer)(recorder *taken, slice name, slice value);
     skua_status (*lose_field)(recorder *taken, skua_status why);
+    // Around an error function of the program's: what it has added is dropped if it does not respond.
+    void (*mark_fields)(recorder *taken);
+    void (*drop_fields)(recorder *taken);
     skua_status (*respond)(recorder *taken, const char *function, int status, const char *type,
                            slice content);
     skua_status (*begin)(recorder *taken, const char *function, int status, const char *type,

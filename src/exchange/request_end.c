@@ -189,7 +189,7 @@ void skua_request_drop(skua_request *r)
     CONTRACT(r->holds > 0, "called more often than skua_request_hold");
     r->holds--;
     r->worker->held--;
-    if (r->life != LIFE_IS_OVER) return;
-    if (r->occupies && !r->holds) r->carrier->table->vacate(r->carrier);
+    if (r->life != LIFE_IS_OVER || r->holds) return;
+    if (r->occupies) r->carrier->table->vacate(r->carrier);
     request_give_back(r);
 }

@@ -47,7 +47,9 @@ static inline void respond_enter(skua_request *r, const response *given)
         return;
     }
     request_set_responding(r, RESPONSE_QUEUED);
-    if (!has_content && source->release) source->release(source->user);
+    if (has_content) return;
+    r->muted = source->kind == SOURCE_PULL; // what belongs to the content is dropped with it
+    if (source->release) source->release(source->user);
 }
 
 // Nobody has to look at what skua_respond returns: the client is told, and so is the log.
@@ -294,6 +296,13 @@ skua_status skua_respond_prepared(skua_request *r, skua_prepared *prepared)
     return status;
 }
 
+// An error is told where nobody goes on with a response afterwards: the connection may be about to end.
+__attribute__((cold, noinline)) static skua_status respond_unfinished(const skua_request *r)
+{
+    complain(r, RESPOND_UNFINISHED);
+    return SKUA_ESTATE;
+}
+
 // ---- Pulling ----
 
 skua_status skua_respond_pull(skua_request *r, int status, const char *type, int64_t length,
@@ -305,6 +314,7 @@ skua_status skua_respond_pull(skua_request *r, int status, const char *type, int
     skua_status checked = respond_check(r, status, media);
     if (checked) return respond_decline_head(r, __func__, status, checked);
     if (length < -1) return respond_decline(r, __func__, SKUA_EINVAL, RESPOND_LENGTH);
+    if (r->erring) return respond_unfinished(r);
     r->pull = pull;
     r->pull_user = user;
     r->pull_left = length;
@@ -324,6 +334,7 @@ skua_status respond_push(skua_request *r, const char *function, int status, cons
     skua_status checked = respond_check(r, status, media);
     if (checked) return respond_decline_head(r, function, status, checked);
     if (length < -1) return respond_decline(r, function, SKUA_EINVAL, RESPOND_LENGTH);
+    if (r->erring) return respond_unfinished(r);
     r->pull_left = length;
     r->wanted = 0;
     return respond_give(

@@ -11,6 +11,8 @@
 #define RESPOND_STATUS "the status of a response is 200 to 599; the response is 500 now"
 #define RESPOND_LENGTH "the length of a response is out of range; the response is 500 now"
 #define RESPOND_TYPE "the media type of the response cannot be sent; the response is 500 now"
+#define RESPOND_UNFINISHED                                                                         \
+    "an error function must give the whole response at once; the server's page is sent"
 #define RESPOND_NO_MEMORY "no memory for the response, which is 500 now"
 
 static inline bool respond_takes_status(int status)

@@ -101,7 +101,7 @@ static skua_server *scene_open(scene *s)
     return server;
 }
 
-static int ask(const skua_server *server)
+static int ask(const skua_server *server, const char *path)
 {
     const char *port = strrchr(skua_server_address(server, 0), ':') + 1;
     struct sockaddr_in to = { .sin_family = AF_INET,
@@ -113,7 +113,7 @@ static int ask(const skua_server *server)
     for (size_t i = 0; i < CONTENT; i++)
         content[i] = (char)('a' + i % 26);
     int len = snprintf(text, sizeof text,
-                       "POST /abcd?q=x+y HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n",
+                       "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n", path,
                        CONTENT);
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_true(fd >= 0);
@@ -171,7 +171,7 @@ static void test_blocking_handlers_outlive_connections_and_the_stop(void **state
     assert_int_equal(skua_start(server), SKUA_OK);
     int peers[4];
     for (int i = 0; i < 4; i++)
-        peers[i] = ask(server);
+        peers[i] = ask(server, "/abcd?q=x+y");
     wait_for(&s.begun, 4);
     struct linger abrupt = { .l_onoff = 1 };
     for (int i = 0; i < 2; i++) {
@@ -190,12 +190,46 @@ static void test_blocking_handlers_outlive_connections_and_the_stop(void **state
     close(peers[3]);
 }
 
+static void give_up(skua_request *request, void *user)
+{
+    scene *s = user;
+    if (skua_respond_stream(request, 200, NULL, -1, NULL, NULL) == SKUA_OK &&
+        skua_write(request, SKUA_SLICE("part")) == SKUA_OK)
+        atomic_fetch_add(&s->begun, 1);
+    skua_request_abort(request);
+    while (!atomic_load(&s->go_on))
+        doze();
+    if (skua_request_is_gone(request)) atomic_fetch_add(&s->intact, 1);
+}
+
+// The client does not wait for the handler's return.
+static void test_blocking_streams_are_given_up_at_once(void **state)
+{
+    (void)state;
+    scene s;
+    char part[4096];
+    skua_server *server = scene_open(&s);
+    assert_int_equal(skua_route_blocking(server, "POST /{id}/{sub}", give_up, &s), SKUA_OK);
+    assert_int_equal(skua_start(server), SKUA_OK);
+    int fd = ask(server, "/a/b");
+    ssize_t n;
+    while ((n = recv(fd, part, sizeof part, 0)) > 0)
+        assert_null(memmem(part, (size_t)n, "\r\n0\r\n", 5));
+    atomic_store(&s.go_on, true);
+    skua_server_free(server);
+    assert_int_equal(s.begun, 1);
+    assert_int_equal(s.intact, 1);
+    assert_int_equal(s.ended, 1);
+    close(fd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_blocking_routes_that_are_none),
         cmocka_unit_test(test_blocking_more_threads_than_there_may_be),
         cmocka_unit_test(test_blocking_handlers_outlive_connections_and_the_stop),
+        cmocka_unit_test(test_blocking_streams_are_given_up_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,6 +40,23 @@ static void tell_page(skua_request *request, int status, skua_slice sentence, vo
     skua_refuse(request, status, sentence);
 }
 
+static skua_pulled pull_x(skua_request *request, char *buffer, size_t room, size_t *octets,
+                          void *user)
+{
+    (void)request, (void)room, (void)user;
+    *buffer = 'x';
+    *octets = 1;
+    return SKUA_PULL_END;
+}
+
+static void tell_in_pieces(skua_request *request, int status, skua_slice sentence, void *user)
+{
+    (void)sentence, (void)user;
+    assert_int_equal(skua_respond_stream(request, status, NULL, -1, NULL, NULL), SKUA_ESTATE);
+    assert_int_equal(skua_respond_pull(request, status, NULL, -1, pull_x, NULL), SKUA_ESTATE);
+    assert_int_equal(skua_events_open(request, NULL, NULL), SKUA_ESTATE);
+}
+
 static void handle_good(skua_request *request, void *user)
 {
     (void)user;
@@ -104,6 +121,7 @@ static const error_case cases[] = {
     { "GET /api/none HTTP/1.1\r\nHost: a\r\n", "HTTP/1.1 408", { "root 408 " }, NULL },
     { GET("/nothing/none"), "HTTP/1.1 404", { "404 Not Found. " }, "X-Error" },
     { GET("/wrongly/none"), "HTTP/1.1 404", { "404 Not Found. " }, "X-Split" },
+    { GET("/pieces/none"), "HTTP/1.1 404", { "404 Not Found. " }, "Cache-Control" },
     { GET("/page/refusal"), "HTTP/1.1 409", { "409 Conflict. It is there." }, NULL },
     { "HEAD /api/none HTTP/1.1\r\nHost: a\r\n\r\n", "HTTP/1.1 404", { "X-Error" }, "api 404" },
     { GET("/api/good"), "HTTP/1.1 200", { "\r\n\r\ngood" }, "X-Error" },
@@ -129,11 +147,12 @@ static skua_server *open_server(void)
         { "/nothing", tell_nothing, "" },
         { "/wrongly", tell_wrongly, "" },
         { "/page", tell_page, "" },
+        { "/pieces", tell_in_pieces, "" },
     };
     skua_server *server = skua_server_new(&(skua_config){ .hosts = "*", .log_write = discard });
     assert_non_null(server);
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-        static char names[8][8];
+        static char names[9][8];
         (void)snprintf(names[i], sizeof names[i], "%s", functions[i].name);
         assert_int_equal(skua_on_error(server, functions[i].prefix, functions[i].fn, names[i]),
                          SKUA_OK);
