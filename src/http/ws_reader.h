@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+//
+// Reads what a client sends over a WebSocket: frames become messages and control frames. Octets in,
+// events out; the payload goes where the caller says.
+#ifndef SKUA_HTTP_WS_READER_H
+#define SKUA_HTTP_WS_READER_H
+#ifndef SKUA_NO_WEBSOCKET
+
+#include "http/ws_frame.h"
+#include "http/ws_utf8.h"
+
+typedef struct ws_limits {
+    uint64_t message_octets_max;
+    uint32_t fragments_max; // frames of one message
+} ws_limits;
+
+typedef enum ws_event {
+    WS_EVENT_MORE,    // the input is used up
+    WS_EVENT_FRAME,   // the head of a frame of a message has been read: see ws_reader
+    WS_EVENT_PAYLOAD, // octets of the message lie in the input: ws_reader_take
+    WS_EVENT_MESSAGE, // the message is whole
+    WS_EVENT_PING,    // control and control_len have its payload
+    WS_EVENT_PONG,
+    WS_EVENT_CLOSE, // code and reason too. Nothing is read behind it
+    WS_EVENT_FAULT  // fault. Nothing is read behind it
+} ws_event;
+
+// To begin with: zero, and the limits.
+typedef struct ws_reader {
+    const ws_limits *limits;
+    ws_head head;  // of the frame that is read
+    uint64_t left; // octets of its payload that have not come
+    bool in_payload, ended;
+    bool open, is_text;      // a message has begun; what it is, also when it has just ended
+    uint64_t message_octets; // as the heads that came say
+    uint32_t fragments;
+    ws_utf8 text;
+    uint8_t control_len;
+    char control[WS_CONTROL_OCTETS_MAX];
+    uint16_t code; // of a close
+    slice reason;  // within control
+    ws_fault fault;
+} ws_reader;
+
+// Reads on. *input is moved past what was used. After WS_EVENT_PAYLOAD, ws_reader_take must be
+// called before this is again.
+ws_event ws_reader_next(ws_reader *reader, slice *input);
+
+// How many octets ws_reader_take would write.
+size_t ws_reader_room(const ws_reader *reader, slice input);
+
+// Writes the message's octets that lie in *input to out, unmasked, and moves *input past them. out may
+// be where they lie.
+// Returns false, and fault is set, when they are not UTF-8 in a text.
+bool ws_reader_take(ws_reader *reader, slice *input, char *out);
+
+#endif
+#endif
