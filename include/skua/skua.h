@@ -1029,6 +1029,62 @@ SKUA_API SKUA_NODISCARD skua_status skua_on_error(skua_server *server, const cha
 // nothing when the request has been answered meanwhile (by a timeout).
 SKUA_API void skua_next(skua_request *request);
 
+// ---- Sites ------------------------------------------------------------------------------------
+
+// Routes, middleware and error functions for some hosts. A site is made beside a server, which may run
+// meanwhile, and then put into it as a whole. Requests for its hosts are its own from then on; requests
+// for other hosts are the server's own, and meet what skua_route and its neighbours have added.
+// A request that has begun keeps its site until it ends, also where another one is put in its place.
+// A site is filled by one thread at a time, which may be any.
+typedef struct skua_site skua_site;
+
+// Describes a site. Zero means nothing, for every member but hosts.
+typedef struct skua_site_desc {
+    // Names without ports, separated by spaces; "*.example.org" is every name with one label more, "*"
+    // every host that no other site names. The most specific name counts. They are served whatever
+    // skua_config.hosts says. Copied.
+    const char *hosts;
+    // Called when the site is freed, and no request of it is left: nobody uses what its functions were
+    // given as user any more. NULL: not called.
+    // Thread: the worker's that had the last of its requests, or that of the call that let it go.
+    void (*release)(void *user);
+    void *user;
+} skua_site_desc;
+
+// Makes a site without routes. It is freed before its server is, by skua_site_free if it is not put.
+// Errors: NULL: memory ran out. Names that are none are told of by skua_site_put.
+SKUA_API SKUA_NODISCARD skua_site *skua_site_new(skua_server *server, const skua_site_desc *desc);
+
+// Frees a site that has not been put, and calls its release. NULL is allowed.
+SKUA_API void skua_site_free(skua_site *site);
+
+// The last failure of a function of this site, as a sentence for people.
+SKUA_API const char *skua_site_error(const skua_site *site);
+
+// As skua_route, skua_route_add, skua_use and skua_on_error, for the requests of this site; the server
+// may run. Errors: theirs but SKUA_ESTATE.
+SKUA_API SKUA_NODISCARD skua_status skua_site_route(skua_site *site, const char *pattern,
+                                                    skua_handler *handler, void *user);
+SKUA_API SKUA_NODISCARD skua_status skua_site_route_add(skua_site *site,
+                                                        const skua_route_desc *desc);
+SKUA_API SKUA_NODISCARD skua_status skua_site_use(skua_site *site, const char *prefix,
+                                                  const skua_middleware *middleware);
+SKUA_API SKUA_NODISCARD skua_status skua_site_on_error(skua_site *site, const char *prefix,
+                                                       skua_error_fn *fn, void *user);
+
+// Puts a site into its server, before or after skua_start. Each of its hosts is its own from then on: a
+// site that had the host before loses it, and is freed when it has none left and the last of its
+// requests has ended. Workers take the change over by themselves; a request that comes in the same
+// moment may still meet the former site. On success the site is the server's: it must not be used by
+// the caller any more. On failure nothing has changed.
+// Errors: SKUA_EINVAL hosts are no names; SKUA_ENOMEM. Thread: any.
+// Cost: of a request for a server that has sites, a look into a table of names, however many there are.
+SKUA_API SKUA_NODISCARD skua_status skua_site_put(skua_site *site);
+
+// Takes hosts, as in skua_site_desc, from the sites that have them: their requests are the server's own
+// from then on. Errors: SKUA_ENOENT no site has any of them; SKUA_ENOMEM. Thread: any.
+SKUA_API SKUA_NODISCARD skua_status skua_site_withdraw(skua_server *server, const char *hosts);
+
 // Keeps an object with the request under a key, for those that come later: the address of something
 // of the caller's, so that no two clash. The same key again replaces it. A blocking handler has the
 // objects that were there when it was called; those it sets are for itself.

@@ -32,6 +32,7 @@
 #error "skua.hpp is C++20: compile with -std=c++20, or include skua.h, which is C and any C++"
 #else
 #include "cpp/request.hpp"
+#include "cpp/routes.hpp"
 #include "cpp/server.hpp"
 #include "cpp/task.hpp"
 #endif

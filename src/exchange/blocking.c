@@ -17,8 +17,6 @@
 #include "exchange/request_end.h"
 #include "exchange/worker.h"
 
-typedef struct blocking_route blocking_route;
-
 struct blocking_route {
     blocking_route *next;
     skua_handler *handler;
@@ -27,7 +25,6 @@ struct blocking_route {
 
 struct blocking {
     thread_pool *pool;
-    blocking_route *routes;
 };
 
 // ---- What was known when the handler was called ----
@@ -380,11 +377,6 @@ void blocking_free(blocking *b)
 {
     if (!b) return;
     thread_pool_free(b->pool);
-    while (b->routes) {
-        blocking_route *entry = b->routes;
-        b->routes = entry->next;
-        memory_free(entry);
-    }
     memory_free(b);
 }
 
@@ -393,11 +385,20 @@ unsigned blocking_busy(const blocking *b)
     return thread_pool_busy(b->pool);
 }
 
-void *blocking_add(blocking *b, skua_handler *handler, void *user)
+void *blocking_add(blocking_route **list, skua_handler *handler, void *user)
 {
     blocking_route *entry = memory_alloc(sizeof *entry);
     if (!entry) return NULL;
-    *entry = (blocking_route){ .next = b->routes, .handler = handler, .user = user };
-    b->routes = entry;
+    *entry = (blocking_route){ .next = *list, .handler = handler, .user = user };
+    *list = entry;
     return entry;
+}
+
+void blocking_free_routes(blocking_route *list)
+{
+    while (list) {
+        blocking_route *entry = list;
+        list = entry->next;
+        memory_free(entry);
+    }
 }

@@ -7,8 +7,10 @@
 #include "io/io.h"
 #include "exchange/request.h"
 
-// The routes and the threads of a server with such routes.
+// The threads of a server with such routes.
 typedef struct blocking blocking;
+
+typedef struct blocking_route blocking_route;
 
 // NULL when memory ran out.
 blocking *blocking_new(const skua_config *config);
@@ -28,8 +30,10 @@ const io_address *blocking_peer(const blocking_call *call);
 bool blocking_tls(const blocking_call *call, skua_tls_info *info);
 bool blocking_peer_was_done(const blocking_call *call);
 
-// Adds a route. Returns the user of its handler, which is blocking_begin; NULL when memory ran out.
-void *blocking_add(blocking *b, skua_handler *handler, void *user);
+// Adds a route to *list. Returns the user of its handler, which is blocking_begin; NULL when memory ran
+// out.
+void *blocking_add(blocking_route **list, skua_handler *handler, void *user);
+void blocking_free_routes(blocking_route *list); // NULL is allowed
 
 // The handler of every blocking route.
 void blocking_begin(skua_request *r, void *user);

@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "exchange/prefix.h"
 #include "exchange/recorder.h"
-#include "exchange/worker.h"
+#include "exchange/sites.h"
 #include "http/syntax.h"
 
 typedef struct error_function {
@@ -97,7 +97,7 @@ static bool error_function_call_there(const error_function *item, skua_request *
 bool error_functions_respond(skua_request *r, int status, slice sentence)
 {
     recorder *taken = recorder_here(r);
-    const error_functions *set = r->worker->errors;
+    const error_functions *set = request_parts(r)->errors;
     if (!set || (taken ? taken->is_erring : r->erring)) return false;
     const error_function *item = error_function_find(set, r);
     if (!item) return false;

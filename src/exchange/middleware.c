@@ -12,7 +12,7 @@
 #include "exchange/prefix.h"
 #include "exchange/request.h"
 #include "exchange/request_begin.h"
-#include "exchange/worker.h"
+#include "exchange/sites.h"
 #include "http/syntax.h"
 
 typedef struct middleware {
@@ -70,7 +70,7 @@ static bool middleware_enter(skua_request *r)
     SKUA_ASSERT(r->passing != MIDDLEWARE_INSIDE && r->passing != MIDDLEWARE_DONE);
     SKUA_ASSERT(!(r->entered & r->concerned));
     unsigned i = (unsigned)__builtin_ctzll(r->concerned);
-    const skua_middleware *m = &r->worker->middleware->items[i].hooks;
+    const skua_middleware *m = &request_parts(r)->middleware->items[i].hooks;
     r->concerned &= r->concerned - 1;
     r->entered |= (uint64_t)1 << i;
     if (!m->before) return true;
@@ -92,7 +92,7 @@ static void middleware_run(skua_request *r)
 
 void middleware_begin(skua_request *r)
 {
-    r->concerned = middleware_concerned(r->worker->middleware, r);
+    r->concerned = middleware_concerned(request_parts(r)->middleware, r);
     middleware_run(r);
 }
 
@@ -113,7 +113,7 @@ static const skua_middleware *middleware_last(const skua_request *r, uint64_t *l
 {
     unsigned i = 63u - (unsigned)__builtin_clzll(*left);
     *left &= ~((uint64_t)1 << i);
-    return &r->worker->middleware->items[i].hooks;
+    return &request_parts(r)->middleware->items[i].hooks;
 }
 
 void middleware_head(skua_request *r, int status)

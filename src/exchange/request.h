@@ -85,6 +85,7 @@ typedef enum request_filtering {
 } request_filtering;
 
 typedef struct param_list param_list;
+typedef struct site_seat site_seat;
 
 // Decoded parts of a request, and the memory in which they are kept.
 typedef struct request_decoding {
@@ -123,13 +124,14 @@ struct skua_request {
     bool retires : 1;     // close was asked for by the program
     bool occupies : 1;    // its carrier is kept until nobody holds it: see carrier_table.vacate
     bool collects : 1;    // the content was asked for in one piece: collected and so on are set
-    bool keeps : 1;       // it collects, or has spools: there is content to be freed
+    bool keeps : 1;       // it collects, has spools or a seat: there is something to be given back
     bool is_followed : 1; // somebody is to be told when it is gone: see request_let_go
     bool blamed : 1;      // reason says why it was refused
     bool faulted : 1;     // the server has given the response, whatever the handler does
     bool erring : 1;      // an error function of the program's runs
     bool headed : 1;      // middleware has been told of the response's head
     bool complained : 1;  // the log has a line about its handler, which has not answered
+    bool sited : 1;       // seat is set: it is for a site that is not the server's own
     bool limited : 1;     // content_max is the route's, and so the limit of what is collected
     uint32_t holds;
     unsigned received_trailers_count;
@@ -158,6 +160,7 @@ struct skua_request {
     size_t head_left;          // in RESPONSE_HEADING: the room for what middleware adds
     const response *given;     // in RESPONSE_HEADING: the response
     response_filter *filter;   // unless filtering is FILTERING_NONE
+    site_seat *seat;           // if sited
     void *end_user;
     const char *reason; // a few words for the log, if blamed
 

@@ -13,6 +13,7 @@
 #include "exchange/middleware.h"
 #include "exchange/error.h"
 #include "exchange/respond.h"
+#include "exchange/sites.h"
 #include "exchange/worker.h"
 #include "http/syntax.h"
 
@@ -101,6 +102,11 @@ static BASE_INLINE_ALWAYS bool request_read_target(skua_request *r)
     return true;
 }
 
+__attribute__((noinline)) static bool request_host_is_a_sites(const skua_request *r)
+{
+    return r->worker->sites && site_view_find(r->worker->sites, r->authority);
+}
+
 // A page in a browser must not reach a server on this machine under a name of the page's choosing
 // (DNS rebinding).
 static BASE_INLINE_ALWAYS bool request_host_is_served(skua_request *r)
@@ -113,7 +119,7 @@ static BASE_INLINE_ALWAYS bool request_host_is_served(skua_request *r)
     }
     // No page in a browser comes this way, and a proxy that does may keep any Host.
     if (session_peer(r->carrier->session)->family == IO_FAMILY_UNIX) return true;
-    if (!hosts_take(w->hosts, r->authority)) return false;
+    if (!hosts_take(w->hosts, r->authority) && !request_host_is_a_sites(r)) return false;
     if (r->authority.len <= sizeof w->host) {
         w->host_len = (uint8_t)r->authority.len;
         memcpy(w->host, r->authority.ptr, r->authority.len);
@@ -133,7 +139,7 @@ __attribute__((cold)) static bool request_method_is_known(slice method)
 
 __attribute__((cold)) static void request_refuse_method(skua_request *r)
 {
-    router *routes = r->worker->router;
+    const router *routes = request_parts(r)->router;
     if (!request_method_is_known(r->method) && !router_knows_method(routes, r->method)) {
         error_respond(r, 501, false);
         return;
@@ -168,12 +174,31 @@ void request_handle(skua_request *r)
     }
 }
 
+static BASE_INLINE_ALWAYS void request_route(skua_request *r, const router *routes)
+{
+    router_query query = { .method = r->method, .authority = r->authority, .path = r->path };
+    r->outcome = (uint8_t)router_find(routes, &query, &r->match);
+}
+
+// Out of the way of servers that have no sites.
+__attribute__((noinline)) static void request_dispatch_to_site(skua_request *r)
+{
+    site_seat *seat = site_view_find(r->worker->sites, r->authority);
+    if (seat) site_seat_take(seat, r);
+    request_route(r, request_parts(r)->router);
+    if (request_parts(r)->middleware) middleware_begin(r);
+    else request_handle(r);
+}
+
 static BASE_INLINE_ALWAYS void request_dispatch(skua_request *r)
 {
     const skua_worker *w = r->worker;
-    router_query query = { .method = r->method, .authority = r->authority, .path = r->path };
-    r->outcome = (uint8_t)router_find(w->router, &query, &r->match);
-    if (w->middleware) middleware_begin(r);
+    if (w->sites) {
+        request_dispatch_to_site(r);
+        return;
+    }
+    request_route(r, w->own.router);
+    if (w->own.middleware) middleware_begin(r);
     else request_handle(r);
 }
 

@@ -11,6 +11,7 @@
 #include "exchange/content.h"
 #include "exchange/filter.h"
 #include "exchange/middleware.h"
+#include "exchange/sites.h"
 #include "exchange/spool.h"
 #include "exchange/ticket.h"
 #include "exchange/worker.h"
@@ -111,10 +112,11 @@ static inline void request_put(skua_worker *w, skua_request *r)
 }
 #endif
 
-__attribute__((noinline)) static void request_free_content(skua_request *r)
+__attribute__((noinline)) static void request_free_kept(skua_request *r)
 {
     if (r->collects) content_free(r);
     if (r->spools) spool_free_all(r);
+    if (r->sited) site_seat_leave(r->seat);
 }
 
 static inline void request_give_back(skua_request *r)
@@ -125,7 +127,7 @@ static inline void request_give_back(skua_request *r)
         request_set_life(r, LIFE_IS_OVER);
         return;
     }
-    if (r->keeps) request_free_content(r);
+    if (r->keeps) request_free_kept(r);
     arena_reset(&r->memory);
     r->home = NULL;
     request_put(w, r);

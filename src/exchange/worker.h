@@ -10,14 +10,13 @@
 #include "base/registry.h"
 #include "disk/home.h"
 #include "exchange/hosts.h"
+#include "exchange/site_parts.h"
 #include "http/chunk.h"
 #include "http/head.h"
 #include "log/log.h"
 
-typedef struct middleware_set middleware_set;
-typedef struct error_functions error_functions;
-typedef struct router router;
 typedef struct blocking blocking;
+typedef struct site_view site_view;
 
 enum { WORKER_HOST_OCTETS = 64, WORKER_GONE_KEPT = 64 };
 
@@ -45,13 +44,12 @@ struct skua_worker {
     // The server's, and the same for all of its workers.
     skua_server *server; // to be handed to the program
     const skua_config *config;
-    router *router;
-    middleware_set *middleware; // NULL: none
-    error_functions *errors;    // NULL: none
-    blocking *blocking;         // NULL: no route of that kind
+    site_parts own;     // for hosts that are no site's
+    blocking *blocking; // NULL: no route of that kind
     server_log *log;
     const host_rule *hosts;
 
+    site_view *sites;        // of other hosts; NULL: none
     lease memory;            // counts what connections make it hold
     uint64_t out_octets_max; // of the configuration, or less while slow
     uint8_t pressure;        // budget_level, as it was last seen

@@ -99,7 +99,7 @@ bool config_accept(const char *accept, bool *handoff)
 
 // Names are compared with what Host says before its colon, so one with a port, or a comma behind
 // it, would never be found.
-static bool config_hosts_are_names(const char *hosts)
+bool config_hosts_are_names(const char *hosts)
 {
     bool bracketed = false;
     for (const char *at = hosts ? hosts : ""; *at; at++) {

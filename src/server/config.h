@@ -12,4 +12,7 @@ const char *config_complete(skua_config *config, const skua_config *given);
 // Reads skua_config.accept, NULL for none given. Returns false if it is not understood.
 bool config_accept(const char *accept, bool *handoff);
 
+// Whether hosts, NULL for none, are names without ports, separated by spaces.
+bool config_hosts_are_names(const char *hosts);
+
 #endif

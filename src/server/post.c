@@ -2,15 +2,17 @@
 //
 // Post: a function for a worker, brought by a letter of its own.
 
+#include "server/post.h"
+
 #include "base/contract.h"
 #include "base/memory.h"
 #include "server/server.h"
 
-typedef struct post {
+struct post {
     mail letter; // first
     void (*fn)(skua_worker *worker, void *user);
     void *user;
-} post;
+};
 
 static void post_deliver(mail *letter, void *reader)
 {
@@ -21,18 +23,28 @@ static void post_deliver(mail *letter, void *reader)
     gate_leave(&w->posting);
 }
 
+post *post_new(void (*fn)(skua_worker *worker, void *user), void *user)
+{
+    post *p = memory_alloc(sizeof *p);
+    if (p) *p = (post){ .letter = { .deliver = post_deliver }, .fn = fn, .user = user };
+    return p;
+}
+
+bool post_send(post *p, server_worker *w)
+{
+    if (!gate_enter(&w->posting)) return false;
+    worker_post(&w->self, &p->letter);
+    return true;
+}
+
 static skua_status post_to(server_worker *w, void (*fn)(skua_worker *worker, void *user),
                            void *user)
 {
-    post *p = memory_alloc(sizeof *p);
+    post *p = post_new(fn, user);
     if (!p) return SKUA_ENOMEM;
-    *p = (post){ .letter = { .deliver = post_deliver }, .fn = fn, .user = user };
-    if (!gate_enter(&w->posting)) {
-        memory_free(p);
-        return SKUA_ECLOSED;
-    }
-    worker_post(&w->self, &p->letter);
-    return SKUA_OK;
+    if (post_send(p, w)) return SKUA_OK;
+    memory_free(p);
+    return SKUA_ECLOSED;
 }
 
 skua_status skua_post(skua_server *server, unsigned index,

@@ -95,11 +95,11 @@ static bool server_fill(skua_server *server, const skua_config *config)
         return false;
     server->config.backend = server->backend_text;
     if (!server_fill_spool_directory(server)) return false;
-    server->router = router_new();
+    if (!site_routes_init(&server->own)) return false;
     server->watch_set = watch_set_new();
     server->helpers = thread_pool_new(OFFLOAD_THREADS, OFFLOAD_QUEUE_MAX);
     server->disk = thread_pool_new(server->config.disk_threads, UINT_MAX);
-    return server->router && server->watch_set && server->helpers && server->disk;
+    return server->watch_set && server->helpers && server->disk;
 }
 
 __attribute__((cold)) skua_server *skua_server_new(const skua_config *config)
@@ -112,6 +112,7 @@ __attribute__((cold)) skua_server *skua_server_new(const skua_config *config)
     }
     if (!same_memory) server->wrong = "allocator";
     start_barrier_init(&server->barrier);
+    (void)pthread_mutex_init(&server->sites.changing, NULL);
     server_forget_stop(server);
     for (unsigned i = 0; i < WORKER_LISTENERS_MAX; i++)
         server->shared_fds[i] = -1;
@@ -192,78 +193,6 @@ __attribute__((cold)) skua_status skua_listen_over_tls(skua_server *server, size
         return server_fail(server, SKUA_EINVAL, "TLS needs a certificate in skua_config.tls");
     server->listeners[index].secure = true;
     return SKUA_OK;
-}
-
-__attribute__((cold)) skua_status skua_route(skua_server *server, const char *pattern,
-                                             skua_handler *handler, void *user)
-{
-    CONTRACT_SERVER(server);
-    CONTRACT_GIVEN(pattern);
-    CONTRACT_GIVEN(handler);
-    if (server->started)
-        return server_fail(server, SKUA_ESTATE, "the server has been started already");
-    return router_add(server->router, slice_of(pattern), handler, user, server->error,
-                      sizeof server->error);
-}
-
-// Each layer around the program's handler has its own entry: one hands it to the pool, one sets the limit.
-__attribute__((cold)) skua_status skua_route_add(skua_server *server, const skua_route_desc *desc)
-{
-    CONTRACT_SERVER(server);
-    CONTRACT_GIVEN(desc);
-    CONTRACT_GIVEN(desc->pattern);
-    CONTRACT(desc->handler || desc->blocking, "desc must have a handler, or one in blocking");
-    CONTRACT(!desc->handler || !desc->blocking, "desc must not have two handlers");
-    if (server->started)
-        return server_fail(server, SKUA_ESTATE, "the server has been started already");
-    skua_handler *handler = desc->handler;
-    void *user = desc->user;
-    if (desc->blocking) {
-        if (!server->blocking) server->blocking = blocking_new(&server->config);
-        handler = blocking_begin;
-        user = server->blocking ? blocking_add(server->blocking, desc->blocking, user) : NULL;
-        if (!user) return server_fail(server, SKUA_ENOMEM, "out of memory for a route");
-    }
-    if (desc->content_octets_max) {
-        user = limited_add(&server->limited, handler, user, desc->content_octets_max);
-        handler = limited_begin;
-        if (!user) return server_fail(server, SKUA_ENOMEM, "out of memory for a route");
-    }
-    return skua_route(server, desc->pattern, handler, user);
-}
-
-__attribute__((cold)) skua_status skua_route_blocking(skua_server *server, const char *pattern,
-                                                      skua_handler *handler, void *user)
-{
-    CONTRACT_SERVER(server);
-    CONTRACT_GIVEN(pattern);
-    CONTRACT_GIVEN(handler);
-    return skua_route_add(
-        server, &(skua_route_desc){ .pattern = pattern, .blocking = handler, .user = user });
-}
-
-__attribute__((cold)) skua_status skua_use(skua_server *server, const char *prefix,
-                                           const skua_middleware *middleware)
-{
-    CONTRACT_SERVER(server);
-    CONTRACT_GIVEN(prefix);
-    CONTRACT_GIVEN(middleware);
-    if (server->started)
-        return server_fail(server, SKUA_ESTATE, "the server has been started already");
-    return middleware_add(&server->middleware, prefix, middleware, server->error,
-                          sizeof server->error);
-}
-
-__attribute__((cold)) skua_status skua_on_error(skua_server *server, const char *prefix,
-                                                skua_error_fn *fn, void *user)
-{
-    CONTRACT_SERVER(server);
-    CONTRACT_GIVEN(prefix);
-    CONTRACT_GIVEN(fn);
-    if (server->started)
-        return server_fail(server, SKUA_ESTATE, "the server has been started already");
-    return error_functions_add(&server->errors, prefix, fn, user, server->error,
-                               sizeof server->error);
 }
 
 skua_status skua_local_add(skua_server *server, const skua_local_desc *desc, unsigned *key)

@@ -10,13 +10,11 @@
 #include "log/log.h"
 #include "thread/start_barrier.h"
 #include "disk/offload.h"
-#include "exchange/error_functions.h"
-#include "exchange/limited.h"
-#include "exchange/middleware.h"
-#include "route/router.h"
+#include "exchange/site.h"
 #include "disk/watch.h"
 #include "server/worker.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 enum { SERVER_ERROR_OCTETS = 512, SERVER_WORKERS_MAX = 1024 };
@@ -41,6 +39,13 @@ struct server_keepsake {
 typedef struct testbed testbed;
 typedef struct secure_server secure_server;
 
+// Sites that were put into a server.
+typedef struct server_sites {
+    pthread_mutex_t changing; // held while the table is replaced
+    struct site_table *table; // NULL: there has been no site yet
+    bool is_missed;           // it was replaced while no worker could be told
+} server_sites;
+
 struct skua_server {
     skua_config config; // with the defaults filled in
     const char *wrong;  // the member that is out of range, or NULL
@@ -54,18 +59,16 @@ struct skua_server {
     bool hands_off;    // worker 0 accepts for all
     // a Unix socket, or one that was given, is shared by all workers
     int shared_fds[WORKER_LISTENERS_MAX];
-    router *router;
-    middleware_set *middleware; // NULL: none
-    error_functions *errors;    // NULL: none
+    site_routes own; // for hosts that are no site's
+    server_sites sites;
     server_log *log;
     budget memory; // of skua_config.memory_max
     gate logging;  // inside: whoever writes a message to it
     watch_set *watch_set;
-    thread_pool *helpers;   // for skua_offload
-    thread_pool *disk;      // for what is not in memory
-    unsigned reserve;       // descriptors that were added to the process's reserve for files
-    blocking *blocking;     // NULL: no route of that kind
-    limited_route *limited; // NULL: none
+    thread_pool *helpers; // for skua_offload
+    thread_pool *disk;    // for what is not in memory
+    unsigned reserve;     // descriptors that were added to the process's reserve for files
+    blocking *blocking;   // NULL: no route of that kind
     skua_local_desc locals[WORKER_LOCALS_MAX];
     unsigned local_count;
     server_keepsake *keepsakes;

@@ -12,6 +12,7 @@
 #include "server/foreign.h"
 #include "server/inherit.h"
 #include "server/secure.h"
+#include "server/sites.h"
 #include "server/server.h"
 #include "server/starter.h"
 #include "server/stop.h"
@@ -410,6 +411,7 @@ __attribute__((cold)) skua_status server_prepare(skua_server *server, server_nee
     status = server_open(server, need.workers);
     if (!status) status = server_staff_chosen(server, need);
     if (!status) status = secure_catch_up(server);
+    if (!status) status = sites_catch_up(server);
     if (!status && !server_is_to_stop(server)) status = server_listen_all(server);
     if (status) return server_fail_start(server, status);
     server->reserve = reserve_add_server(server->config.files_reserve);
@@ -511,6 +513,7 @@ skua_status server_start_on(skua_server *server, const io_backend *backend, void
     server->hosts = server_hosts(server, HOSTS_ANY);
     status = server_open(server, 1);
     if (!status) status = server_staff(server, (server_need){ .workers = 1 }, backend);
+    if (!status) status = sites_catch_up(server);
     if (status) return server_fail_start(server, status);
     server->has_run = true;
     if (!server_is_to_stop(server))
@@ -545,14 +548,12 @@ __attribute__((cold)) void skua_server_free(skua_server *server)
     start_barrier_deinit(&server->barrier);
     testbed_free(server->testbed);
     server_drop_keepsakes(server);
+    sites_free(server);
     blocking_free(server->blocking);
-    limited_free(server->limited);
     thread_pool_free(server->helpers);
     thread_pool_free(server->disk);
     if (server->watch_set) watch_set_free(server->watch_set);
-    middleware_free(server->middleware);
-    error_functions_free(server->errors);
-    router_free(server->router);
+    site_routes_deinit(&server->own);
     secure_free(server);
     memory_free(server->hosts_text);
     memory_free(server->spool_text);

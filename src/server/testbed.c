@@ -186,11 +186,21 @@ static void testbed_hang_up(testbed_play *play)
     if (!worker_goes_on(play->worker)) play->ended = true; // a handler has stopped the server
 }
 
+// Functions that were posted before a request come before it.
+static void testbed_settle(testbed_play *play)
+{
+    for (int turn = 0; turn < TESTBED_TURNS_MAX && !play->ended; turn++) {
+        if (sim_is_quiet(play->bed->kernel)) return;
+        testbed_turn(play, 0);
+    }
+}
+
 static skua_status testbed_request(skua_server *server, slice octets, slice *received)
 {
     skua_status status = testbed_open(server);
     if (status) return status;
     testbed_play play = { .bed = server->testbed, .worker = server->workers[0] };
+    testbed_settle(&play);
     play.client = sim_connect(play.bed->kernel, play.bed->listener);
     if (!play.client) return SKUA_ENOMEM;
     status = sim_client_send(play.client, octets) ? testbed_run(&play) : SKUA_ENOMEM;

@@ -18,6 +18,7 @@
 #include "server/poll.h"
 #include "server/pressure.h"
 #include "server/secure.h"
+#include "server/sites.h"
 #include "server/server.h"
 #include "server/stop.h"
 #include "server/sweep.h"
@@ -132,13 +133,11 @@ static void worker_deadline(io_deadline *deadline, void *user)
 static void worker_init(server_worker *w, skua_server *server, unsigned index)
 {
     const skua_config *config = &server->config;
-    size_t method_octets = router_method_octets_max(server->router);
+    size_t method_octets = router_method_octets_max(server->own.parts.router);
     w->self.server = server;
     w->self.index = index;
     w->self.config = config;
-    w->self.router = server->router;
-    w->self.middleware = server->middleware;
-    w->self.errors = server->errors;
+    w->self.own = server->own.parts;
     w->self.blocking = server->blocking;
     w->self.log = server->log;
     w->self.hosts = &server->hosts;
@@ -188,6 +187,7 @@ __attribute__((cold)) void worker_close(server_worker *w)
 #ifndef SKUA_NO_HTTP2
     h2_worker_free_all(&w->self);
 #endif
+    sites_close_worker(w);
     worker_free_requests(&w->self);
     pool_deinit(&w->connections);
     block_store_deinit(&w->self.blocks);
@@ -234,6 +234,7 @@ __attribute__((cold)) skua_status worker_open(server_worker *w, skua_server *ser
         !(w->self.lane = log_lane_open(server->log))) {
         status = SKUA_ENOMEM;
     }
+    if (!status) status = sites_open_worker(w);
     if (status) worker_close(w);
     return status;
 }

@@ -24,27 +24,37 @@ REQUESTS = 1600
 
 
 @pytest.fixture(scope="module")
-def hello(tmp_path_factory):
-    """A small server, compiled with what the release build installs."""
+def installed(tmp_path_factory):
+    """Where the release build is installed."""
     prefix = tmp_path_factory.mktemp("installed")
-    servers = ROOT / "tests/servers"
     run(["cmake", "--install", RELEASE, "--prefix", prefix])
+    return prefix
+
+
+def compiled(prefix, name):
+    """A small server, compiled with what is installed there."""
+    servers = ROOT / "tests/servers"
     run([compiler_path(), "-std=c17", "-O2", "-D_GNU_SOURCE", "-I", prefix / "include",
-         servers / "hello.c", servers / "options.c", servers / "tls_options.c", next(prefix.rglob("libskua.a")), *needed_libraries(RELEASE), "-pthread", "-o", prefix / "hello"])
-    return prefix / "hello"
+         servers / f"{name}.c", servers / "options.c", servers / "tls_options.c", next(prefix.rglob("libskua.a")), *needed_libraries(RELEASE), "-pthread", "-o", prefix / name])
+    return prefix / name
 
 
-def executed(hello, folder, requests, depth):
+@pytest.fixture(scope="module")
+def hello(installed):
+    return [compiled(installed, "hello")]
+
+
+def executed(command, folder, requests, depth, host="localhost"):
     """Instructions of a whole run that answers so many requests on one connection, depth at a time."""
     port = free_port()
     counts = folder / f"callgrind.{requests}"
     server = Server(
-        [VALGRIND, "--tool=callgrind", "--quiet", f"--callgrind-out-file={counts}", hello, "--port", port,
+        [VALGRIND, "--tool=callgrind", "--quiet", f"--callgrind-out-file={counts}", *command, "--port", port,
          "--workers", "1", "--backend", "epoll"],
         ("127.0.0.1", port),
     )
     try:
-        batch = request("/") * depth
+        batch = request("/", host=host) * depth
         with Connection(server.address) as connection:
             for _ in range(requests // depth):
                 connection.send(batch)
@@ -55,12 +65,12 @@ def executed(hello, folder, requests, depth):
     return int(re.search(r"^totals: (\d+)", counts.read_text(), re.MULTILINE).group(1))
 
 
-def per_request(hello, folder, depth, enough):
+def per_request(command, folder, depth, enough, host="localhost"):
     """Of up to three runs the least: whatever disturbs one only adds to it. enough: what needs no second look."""
     few = many = math.inf
     for _ in range(3):
-        few = min(few, executed(hello, folder, REQUESTS, depth))
-        many = min(many, executed(hello, folder, 2 * REQUESTS, depth))
+        few = min(few, executed(command, folder, REQUESTS, depth, host))
+        many = min(many, executed(command, folder, 2 * REQUESTS, depth, host))
         if (many - few) / REQUESTS <= enough:
             break
     return (many - few) / REQUESTS
@@ -83,3 +93,14 @@ def test_instructions(hello, name, depth, tmp_path, record_property):
         print(f"The budget can be lowered: see {pathlib.Path(__file__).name}")
     assert found <= budget * SLACK, f"{name}: {found:.0f} instructions per request, of {budget}"
     assert found > 100, "this counts something else"
+
+
+@pytest.mark.skipif(not VALGRIND, reason="valgrind is not installed")
+def test_many_sites_cost_what_one_costs(installed, tmp_path, record_property):
+    """A request for one of 1,000 sites with middleware, beside one for the only site there is."""
+    sites = compiled(installed, "sites")
+    one = per_request([sites, "1"], tmp_path, 16, 0, "s000.test")
+    many = per_request([sites, "1000"], tmp_path, 16, one * 1.01, "s500.test")
+    print(f"a request for the only site: {one:.0f} instructions, for one of 1,000: {many:.0f}")
+    record_property("instructions", round(many))
+    assert 100 < many <= one * 1.02

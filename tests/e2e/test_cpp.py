@@ -120,6 +120,18 @@ def test_errors_are_told_by_the_program(cpp):
         assert thrown is None or told["thrown"] == thrown
 
 
+def test_sites_are_put_while_the_server_runs(cpp):
+    for name in ("a", "b", "a"):
+        with cpp.connect() as connection:
+            connection.send(posted(f"/sites/{name}"))
+            assert connection.response().content == b"put"
+        eventually(lambda name=name: cpp.get("/", host=f"{name}.test").content == f"site {name}".encode())
+    for path, status, content in (("/throws", 500, b"the site's error"), ("/none", 404, b"the site's error"),
+                                  ("/blocking", 200, b"blocking")):
+        answer = cpp.get(path, host="a.test")
+        assert (answer.status, answer.content, answer.get("X-Site")) == (status, content, "yes")
+
+
 def test_a_long_sentence_is_cut(cpp):
     answer = cpp.get("/throws/400/" + "x" * 5000, "Accept: text/plain")
     assert answer.status == 400 and answer.content == b"400 Bad Request. " + b"x" * 500 + b"\n"

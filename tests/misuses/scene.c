@@ -421,6 +421,17 @@ skua_status misuse_vformat(skua_request *request, const char *format, ...)
     return given;
 }
 
+skua_site *scene_site(const scene *s)
+{
+    return skua_site_new(s->server, &(skua_site_desc){ .hosts = "site.test" });
+}
+
+skua_site *scene_put_site(const scene *s)
+{
+    skua_site *site = scene_site(s);
+    return skua_site_put(site) ? NULL : site;
+}
+
 void nothing_told(skua_request *request, int status, skua_slice sentence, void *user)
 {
     (void)request;

@@ -146,6 +146,16 @@ static void add_plain(skua::server &app)
         }
         req.json("{\"status\":", std::to_string(status), ",\"sentence\":\"", sentence, "\",\"thrown\":\"", thrown, "\"}");
     });
+    app.post("/sites/{name}", [&app](skua::request &req) {
+        skua::site made(app, (std::string(req.param("name")) + ".test").c_str());
+        made.get("/{$}", [name = std::string(req.param("name"))](skua::request &there) { there.text("site ", name); });
+        made.get("/throws", [](skua::request &) { throw std::runtime_error("in a site"); });
+        made.blocking("GET /blocking", [](skua::request &there) { there.text("blocking"); });
+        made.on_head("/", [](skua::request &there, int) { there.set("X-Site", "yes"); });
+        made.on_error("/", [](skua::request &there, int, std::string_view) { there.text("the site's error"); });
+        made.put();
+        req.text("put");
+    });
     app.get("/told/throws", [](skua::request &) { throw std::runtime_error("by a handler"); });
     app.get("/told/refuses", [](skua::request &) { throw skua::http_error(409, "no such pot"); });
     app.get("/throws", [](skua::request &) { throw std::runtime_error("thrown by a handler"); });

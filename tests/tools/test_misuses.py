@@ -14,6 +14,7 @@ MAY_BE_NULL = {
     "*": {"user", "type", "drained"},
     "skua_server_new": {"config"},
     "skua_server_free": {"server"},
+    "skua_site_free": {"site"},
     "skua_listen_inherited": {"count"},
     "skua_route_directory": {"config"},
     "skua_use_compression": {"compression"},

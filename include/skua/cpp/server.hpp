@@ -5,6 +5,7 @@
 #define SKUA_CPP_SERVER_HPP
 
 #include "request.hpp"
+#include "routes.hpp"
 #include "task.hpp"
 
 #include <functional>
@@ -199,36 +200,8 @@ struct config {
 
 // ---- Servers ----------------------------------------------------------------------------------
 
-namespace detail {
-
-template <class F>
-concept coroutine_handler = requires(F &fn, request r) {
-    { fn(std::move(r)) } -> std::same_as<task<void>>;
-};
-
-template <class F>
-concept plain_handler = requires(F &fn, request &r) {
-    { fn(r) } -> std::same_as<void>;
-};
-
-template <class F> void handle(skua_request *raw, void *user) noexcept
-{
-    F &fn = *static_cast<F *>(user);
-    if constexpr (coroutine_handler<F>) {
-        flight_run(fn, raw);
-    } else {
-        request self(raw);
-        request::guard(raw, [&] { fn(self); });
-    }
-}
-
-} // namespace detail
-
-template <class F>
-concept handler = detail::plain_handler<F> || detail::coroutine_handler<F>;
-
 // A server. Everything it was given (handlers, and what they captured) lives until it is destroyed.
-class server {
+class server : public detail::routes<server> {
 public:
     explicit server(const config &desc = {}) : server(static_cast<skua_config>(desc)) {}
     template <std::same_as<skua_config> C> explicit server(const C &desc) : raw_(skua_server_new(&desc))
@@ -237,97 +210,6 @@ public:
     }
 
     skua_server *raw() const noexcept { return raw_.get(); }
-
-    // pattern: as skua_route takes it, "GET /users/{id}".
-    template <handler F> server &route(const char *pattern, F fn)
-    {
-        F *held = keep(std::move(fn));
-        return judge(skua_route(raw(), pattern, detail::given(*held, detail::handle<F>), held));
-    }
-    template <handler F> server &get(std::string_view path, F fn) { return method("GET ", path, std::move(fn)); }
-    template <handler F> server &post(std::string_view path, F fn) { return method("POST ", path, std::move(fn)); }
-    template <handler F> server &put(std::string_view path, F fn) { return method("PUT ", path, std::move(fn)); }
-    template <handler F> server &patch(std::string_view path, F fn) { return method("PATCH ", path, std::move(fn)); }
-    template <handler F> server &del(std::string_view path, F fn) { return method("DELETE ", path, std::move(fn)); }
-    template <handler F> server &any(std::string_view path, F fn) { return method("", path, std::move(fn)); }
-
-    // A member function of an object that outlives the server: app.route("GET /x", object, &type::on_x).
-    template <class T, class R> server &route(const char *pattern, T &object, R (T::*member)(request &))
-    {
-        return route(pattern, [&object, member](request &r) { (object.*member)(r); });
-    }
-    template <class T> server &route(const char *pattern, T &object, task<> (T::*member)(request))
-    {
-        return route(pattern, [&object, member](request r) { return (object.*member)(r); });
-    }
-
-    // fn(request &) runs on a thread of the pool, where it may wait, after the content has been collected.
-    template <detail::plain_handler F> server &blocking(const char *pattern, F fn)
-    {
-        F *held = keep(std::move(fn));
-        return judge(skua_route_blocking(raw(), pattern, detail::given(*held, detail::handle<F>), held));
-    }
-
-    // Middleware for every request at or below prefix. before(request &): answers, or returns and the request goes on.
-    template <std::invocable<request &> F> server &before(const char *prefix, F fn)
-    {
-        F *held = keep(std::move(fn));
-        skua_middleware desc{};
-        desc.before = [](skua_request *raw, void *user) {
-            request::guard(raw, [&] {
-                request self(raw);
-                (*static_cast<F *>(user))(self);
-            });
-            if (skua_request_status(raw) == 0) skua_next(raw);
-        };
-        desc.user = held;
-        return judge(skua_use(raw(), prefix, detail::given(*held, &desc)));
-    }
-    // fn(request &, int status): the response's head is about to be written; it may add fields.
-    template <std::invocable<request &, int> F> server &on_head(const char *prefix, F fn)
-    {
-        F *held = keep(std::move(fn));
-        skua_middleware desc{};
-        desc.head = [](skua_request *raw, int status, void *user) {
-            detail::log_throw_of(raw, [&] {
-                request self(raw);
-                (*static_cast<F *>(user))(self, status);
-            });
-        };
-        desc.user = held;
-        return judge(skua_use(raw(), prefix, detail::given(*held, &desc)));
-    }
-    // fn(request &, int status, std::string_view sentence) responds where there is an error to tell at or below
-    // prefix, before it returns, or else the server's page is sent. Inside, std::current_exception() is what a
-    // handler has thrown, if one has.
-    template <std::invocable<request &, int, std::string_view> F> server &on_error(const char *prefix, F fn)
-    {
-        F *held = keep(std::move(fn));
-        return judge(skua_on_error(
-            raw(), prefix,
-            detail::given(*held, +[](skua_request *raw, int status, skua_slice sentence, void *user) {
-                detail::log_throw_of(raw, [&] {
-                    request self(raw);
-                    self.status(status);
-                    (*static_cast<F *>(user))(self, status, view(sentence));
-                });
-            }),
-            held));
-    }
-    // fn(request &, skua_end): the request has ended.
-    template <std::invocable<request &, skua_end> F> server &on_end(const char *prefix, F fn)
-    {
-        F *held = keep(std::move(fn));
-        skua_middleware desc{};
-        desc.end = [](skua_request *raw, skua_end how, void *user) {
-            detail::log_throw_of(raw, [&] {
-                request self(raw);
-                (*static_cast<F *>(user))(self, how);
-            });
-        };
-        desc.user = held;
-        return judge(skua_use(raw(), prefix, detail::given(*held, &desc)));
-    }
 
     // Compresses the responses below a prefix.
     server &compress(const char *prefix, const skua_compression &how = {})
@@ -382,29 +264,23 @@ public:
     }
 
 private:
-    struct kept {
-        void *object;
-        void (*drop)(void *object);
-        kept(void *o, void (*d)(void *)) noexcept : object(o), drop(d) {}
-        kept(kept &&other) noexcept : object(std::exchange(other.object, nullptr)), drop(other.drop) {}
-        kept &operator=(kept &&) = delete;
-        ~kept()
-        {
-            if (object) drop(object);
-        }
-    };
-
     struct freer {
         void operator()(skua_server *raw) const noexcept { skua_server_free(raw); }
     };
 
-    template <class F> F *keep(F &&fn)
+    friend class detail::routes<server>;
+
+    skua_status add(const char *pattern, skua_handler *fn, void *user) { return skua_route(raw(), pattern, fn, user); }
+    skua_status add_blocking(const char *pattern, skua_handler *fn, void *user)
     {
-        using held = std::remove_cvref_t<F>;
-        auto made = std::make_unique<held>(std::forward<F>(fn));
-        objects_.emplace_back(made.get(), [](void *object) { delete static_cast<held *>(object); });
-        return made.release();
+        return skua_route_blocking(raw(), pattern, fn, user);
     }
+    skua_status add_middleware(const char *prefix, const skua_middleware *desc) { return skua_use(raw(), prefix, desc); }
+    skua_status add_error(const char *prefix, skua_error_fn *fn, void *user)
+    {
+        return skua_on_error(raw(), prefix, fn, user);
+    }
+    detail::kept_objects &objects() noexcept { return objects_; }
 
     server &judge(skua_status status)
     {
@@ -412,13 +288,74 @@ private:
         return *this;
     }
 
-    template <class F> server &method(const char *name, std::string_view path, F fn)
+    detail::kept_objects objects_; // destroyed after the server, whose handlers use them
+    std::unique_ptr<skua_server, freer> raw_;
+};
+
+// ---- Sites ------------------------------------------------------------------------------------
+
+// Routes, middleware and error functions for some hosts of a server, which may run: made, filled, and put into it.
+// Everything it was given lives until the last of its requests has ended. See skua_site.
+class site : public detail::routes<site> {
+public:
+    site(server &of, const char *hosts) : objects_(std::make_unique<detail::kept_objects>())
     {
-        return route((name + std::string(path)).c_str(), std::move(fn));
+        skua_site_desc desc{};
+        desc.hosts = hosts;
+        desc.release = [](void *user) { delete static_cast<detail::kept_objects *>(user); };
+        desc.user = objects_.get();
+        raw_.reset(skua_site_new(of.raw(), &desc));
+        if (!raw_) throw std::bad_alloc();
+        kept_ = objects_.release(); // released with the site
     }
 
-    std::vector<kept> objects_; // destroyed after the server, whose handlers use them
-    std::unique_ptr<skua_server, freer> raw_;
+    skua_site *raw() const noexcept { return raw_.get(); }
+
+    // Its hosts are its own from now on. It is the server's then, and nothing more can be added.
+    void put()
+    {
+        judge(skua_site_put(raw()));
+        (void)raw_.release();
+    }
+
+private:
+    friend class detail::routes<site>;
+
+    struct freer {
+        void operator()(skua_site *raw) const noexcept { skua_site_free(raw); }
+    };
+
+    skua_status add(const char *pattern, skua_handler *fn, void *user)
+    {
+        return skua_site_route(raw(), pattern, fn, user);
+    }
+    skua_status add_blocking(const char *pattern, skua_handler *fn, void *user)
+    {
+        skua_route_desc desc{};
+        desc.pattern = pattern;
+        desc.blocking = fn;
+        desc.user = user;
+        return skua_site_route_add(raw(), &desc);
+    }
+    skua_status add_middleware(const char *prefix, const skua_middleware *desc)
+    {
+        return skua_site_use(raw(), prefix, desc);
+    }
+    skua_status add_error(const char *prefix, skua_error_fn *fn, void *user)
+    {
+        return skua_site_on_error(raw(), prefix, fn, user);
+    }
+    detail::kept_objects &objects() noexcept { return *kept_; }
+
+    site &judge(skua_status status)
+    {
+        if (status) throw error(status, skua_site_error(raw()));
+        return *this;
+    }
+
+    std::unique_ptr<detail::kept_objects> objects_; // until the site has them
+    detail::kept_objects *kept_ = nullptr;
+    std::unique_ptr<skua_site, freer> raw_;
 };
 
 } // namespace skua

@@ -70,6 +70,7 @@ enum { TOLD_OCTETS = 4096, PATIENCE_S = 60 };
 #include "misuses/request.h"
 #include "misuses/file.h"
 #include "misuses/tls.h"
+#include "misuses/site.h"
 #undef STOPS
 #undef GIVES
 
@@ -82,6 +83,7 @@ static const misuse misuses[] = {
 #include "misuses/request.h"
 #include "misuses/file.h"
 #include "misuses/tls.h"
+#include "misuses/site.h"
 #undef STOPS
 #undef GIVES
 };

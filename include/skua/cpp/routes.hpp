@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT
+//
+// Part of skua.hpp: the ways to add handlers, which servers and sites have in common.
+#ifndef SKUA_CPP_ROUTES_HPP
+#define SKUA_CPP_ROUTES_HPP
+
+#include "request.hpp"
+#include "task.hpp"
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace skua {
+
+namespace detail {
+
+template <class F>
+concept coroutine_handler = requires(F &fn, request r) {
+    { fn(std::move(r)) } -> std::same_as<task<void>>;
+};
+
+template <class F>
+concept plain_handler = requires(F &fn, request &r) {
+    { fn(r) } -> std::same_as<void>;
+};
+
+template <class F> void handle(skua_request *raw, void *user) noexcept
+{
+    F &fn = *static_cast<F *>(user);
+    if constexpr (coroutine_handler<F>) {
+        flight_run(fn, raw);
+    } else {
+        request self(raw);
+        request::guard(raw, [&] { fn(self); });
+    }
+}
+
+} // namespace detail
+
+template <class F>
+concept handler = detail::plain_handler<F> || detail::coroutine_handler<F>;
+
+namespace detail {
+
+// Something that a server or a site was given, and destroys when it is gone.
+struct kept {
+    void *object;
+    void (*drop)(void *object);
+    kept(void *o, void (*d)(void *)) noexcept : object(o), drop(d) {}
+    kept(kept &&other) noexcept : object(std::exchange(other.object, nullptr)), drop(other.drop) {}
+    kept &operator=(kept &&) = delete;
+    ~kept()
+    {
+        if (object) drop(object);
+    }
+};
+
+using kept_objects = std::vector<kept>;
+
+// The routes, middleware and error functions of Self, which adds them and keeps the objects.
+template <class Self> class routes {
+public:
+    // pattern: as skua_route takes it, "GET /users/{id}".
+    template <handler F> Self &route(const char *pattern, F fn)
+    {
+        F *held = keep(std::move(fn));
+        return judge(self().add(pattern, detail::given(*held, detail::handle<F>), held));
+    }
+    template <handler F> Self &get(std::string_view path, F fn) { return method("GET ", path, std::move(fn)); }
+    template <handler F> Self &post(std::string_view path, F fn) { return method("POST ", path, std::move(fn)); }
+    template <handler F> Self &put(std::string_view path, F fn) { return method("PUT ", path, std::move(fn)); }
+    template <handler F> Self &patch(std::string_view path, F fn) { return method("PATCH ", path, std::move(fn)); }
+    template <handler F> Self &del(std::string_view path, F fn) { return method("DELETE ", path, std::move(fn)); }
+    template <handler F> Self &any(std::string_view path, F fn) { return method("", path, std::move(fn)); }
+
+    // A member function of an object that outlives the server: app.route("GET /x", object, &type::on_x).
+    template <class T, class R> Self &route(const char *pattern, T &object, R (T::*member)(request &))
+    {
+        return self().route(pattern, [&object, member](request &r) { (object.*member)(r); });
+    }
+    template <class T> Self &route(const char *pattern, T &object, task<> (T::*member)(request))
+    {
+        return self().route(pattern, [&object, member](request r) { return (object.*member)(r); });
+    }
+
+    // fn(request &) runs on a thread of the pool, where it may wait, after the content has been collected.
+    template <detail::plain_handler F> Self &blocking(const char *pattern, F fn)
+    {
+        F *held = keep(std::move(fn));
+        return judge(self().add_blocking(pattern, detail::given(*held, detail::handle<F>), held));
+    }
+
+    // Middleware for every request at or below prefix. before(request &): answers, or returns and the request goes on.
+    template <std::invocable<request &> F> Self &before(const char *prefix, F fn)
+    {
+        F *held = keep(std::move(fn));
+        skua_middleware desc{};
+        desc.before = [](skua_request *raw, void *user) {
+            request::guard(raw, [&] {
+                request self(raw);
+                (*static_cast<F *>(user))(self);
+            });
+            if (skua_request_status(raw) == 0) skua_next(raw);
+        };
+        desc.user = held;
+        return judge(self().add_middleware(prefix, detail::given(*held, &desc)));
+    }
+    // fn(request &, int status): the response's head is about to be written; it may add fields.
+    template <std::invocable<request &, int> F> Self &on_head(const char *prefix, F fn)
+    {
+        F *held = keep(std::move(fn));
+        skua_middleware desc{};
+        desc.head = [](skua_request *raw, int status, void *user) {
+            detail::log_throw_of(raw, [&] {
+                request self(raw);
+                (*static_cast<F *>(user))(self, status);
+            });
+        };
+        desc.user = held;
+        return judge(self().add_middleware(prefix, detail::given(*held, &desc)));
+    }
+    // fn(request &, int status, std::string_view sentence) responds where there is an error to tell at or below
+    // prefix, before it returns, or else the server's page is sent. Inside, std::current_exception() is what a
+    // handler has thrown, if one has.
+    template <std::invocable<request &, int, std::string_view> F> Self &on_error(const char *prefix, F fn)
+    {
+        F *held = keep(std::move(fn));
+        return judge(self().add_error(
+            prefix,
+            detail::given(*held, +[](skua_request *raw, int status, skua_slice sentence, void *user) {
+                detail::log_throw_of(raw, [&] {
+                    request self(raw);
+                    self.status(status);
+                    (*static_cast<F *>(user))(self, status, view(sentence));
+                });
+            }),
+            held));
+    }
+    // fn(request &, skua_end): the request has ended.
+    template <std::invocable<request &, skua_end> F> Self &on_end(const char *prefix, F fn)
+    {
+        F *held = keep(std::move(fn));
+        skua_middleware desc{};
+        desc.end = [](skua_request *raw, skua_end how, void *user) {
+            detail::log_throw_of(raw, [&] {
+                request self(raw);
+                (*static_cast<F *>(user))(self, how);
+            });
+        };
+        desc.user = held;
+        return judge(self().add_middleware(prefix, detail::given(*held, &desc)));
+    }
+
+protected:
+    template <class F> F *keep(F &&fn)
+    {
+        using held = std::remove_cvref_t<F>;
+        auto made = std::make_unique<held>(std::forward<F>(fn));
+        self().objects().emplace_back(made.get(), [](void *object) { delete static_cast<held *>(object); });
+        return made.release();
+    }
+
+private:
+    Self &self() noexcept { return static_cast<Self &>(*this); }
+
+    Self &judge(skua_status status) { return self().judge(status); }
+
+    template <class F> Self &method(const char *name, std::string_view path, F fn)
+    {
+        return route((name + std::string(path)).c_str(), std::move(fn));
+    }
+};
+
+} // namespace detail
+
+} // namespace skua
+
+#endif

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+//
+// Routes, middleware and error functions of the server's own, for hosts that are no site's.
+
+#include "server/routes.h"
+
+#include "base/contract.h"
+#include "server/sites.h"
+
+static skua_status server_is_open(skua_server *server)
+{
+    if (!server->started) return SKUA_OK;
+    return server_fail(server, SKUA_ESTATE, "the server has been started already");
+}
+
+// The sentence about a failure is the server's.
+static skua_status server_told(skua_server *server, skua_status status)
+{
+    return status ? server_fail(server, status, "%s", server->own.error) : SKUA_OK;
+}
+
+// Also while it runs, for a site.
+bool server_has_threads(skua_server *server)
+{
+    sites_lock(server);
+    if (!server->blocking) server->blocking = blocking_new(&server->config);
+    bool has = server->blocking != NULL;
+    sites_unlock(server);
+    return has;
+}
+
+__attribute__((cold)) skua_status skua_route(skua_server *server, const char *pattern,
+                                             skua_handler *handler, void *user)
+{
+    CONTRACT_SERVER(server);
+    CONTRACT_GIVEN(pattern);
+    CONTRACT_GIVEN(handler);
+    const skua_route_desc desc = { .pattern = pattern, .handler = handler, .user = user };
+    skua_status open = server_is_open(server);
+    return open ? open : server_told(server, site_add(&server->own, &desc));
+}
+
+__attribute__((cold)) skua_status skua_route_add(skua_server *server, const skua_route_desc *desc)
+{
+    CONTRACT_SERVER(server);
+    CONTRACT_GIVEN(desc);
+    CONTRACT_GIVEN(desc->pattern);
+    CONTRACT(desc->handler || desc->blocking, "desc must have a handler, or one in blocking");
+    CONTRACT(!desc->handler || !desc->blocking, "desc must not have two handlers");
+    skua_status open = server_is_open(server);
+    if (open) return open;
+    if (desc->blocking && !server_has_threads(server))
+        return server_fail(server, SKUA_ENOMEM, "out of memory for a route");
+    return server_told(server, site_add(&server->own, desc));
+}
+
+__attribute__((cold)) skua_status skua_route_blocking(skua_server *server, const char *pattern,
+                                                      skua_handler *handler, void *user)
+{
+    CONTRACT_SERVER(server);
+    CONTRACT_GIVEN(pattern);
+    CONTRACT_GIVEN(handler);
+    return skua_route_add(
+        server, &(skua_route_desc){ .pattern = pattern, .blocking = handler, .user = user });
+}
+
+__attribute__((cold)) skua_status skua_use(skua_server *server, const char *prefix,
+                                           const skua_middleware *middleware)
+{
+    CONTRACT_SERVER(server);
+    CONTRACT_GIVEN(prefix);
+    CONTRACT_GIVEN(middleware);
+    skua_status open = server_is_open(server);
+    return open ? open : server_told(server, site_use(&server->own, prefix, middleware));
+}
+
+__attribute__((cold)) skua_status skua_on_error(skua_server *server, const char *prefix,
+                                                skua_error_fn *fn, void *user)
+{
+    CONTRACT_SERVER(server);
+    CONTRACT_GIVEN(prefix);
+    CONTRACT_GIVEN(fn);
+    skua_status open = server_is_open(server);
+    return open ? open : server_told(server, site_on_error(&server->own, prefix, fn, user));
+}

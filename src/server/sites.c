@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: MIT
+//
+// Sites of a server.
+
+#include "server/sites.h"
+
+#include "base/contract.h"
+#include "base/memory.h"
+#include "exchange/site.h"
+#include "exchange/sites.h"
+#include "server/config.h"
+#include "server/post.h"
+#include "server/routes.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+struct skua_site {
+    served_site served; // first; parts are set when it is put
+    site_routes routes;
+    skua_server *server;
+    char *hosts;                 // names with spaces between them
+    bool is_put;                 // it is the server's
+    void (*release)(void *user); // NULL: nobody is to be told
+    void *user;
+};
+
+void sites_free(skua_server *server)
+{
+    site_table_unref(server->sites.table);
+    (void)pthread_mutex_destroy(&server->sites.changing);
+}
+
+void sites_lock(skua_server *server)
+{
+    (void)pthread_mutex_lock(&server->sites.changing);
+}
+
+void sites_unlock(skua_server *server)
+{
+    (void)pthread_mutex_unlock(&server->sites.changing);
+}
+
+// ---- Making ----
+
+// One that was put may be gone at any time, and is found out while it is there.
+#define CONTRACT_SITE(site)                                                                        \
+    do {                                                                                           \
+        CONTRACT_GIVEN(site);                                                                      \
+        CONTRACT(!(site)->is_put, "site has been put: it is the server's");                        \
+    } while (0)
+
+__attribute__((format(printf, 3, 4))) static skua_status
+sites_say(skua_site *site, skua_status status, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(site->routes.error, sizeof site->routes.error, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+static void site_destroy(served_site *served)
+{
+    skua_site *site = (skua_site *)(void *)served;
+    site_routes_deinit(&site->routes);
+    if (site->release) site->release(site->user);
+    memory_free(site->hosts);
+    memory_free(site);
+}
+
+__attribute__((cold)) skua_site *skua_site_new(skua_server *server, const skua_site_desc *desc)
+{
+    CONTRACT_SERVER(server);
+    CONTRACT_GIVEN(desc);
+    CONTRACT_GIVEN(desc->hosts);
+    skua_site *site = memory_zeroed(sizeof *site);
+    if (!site) return NULL;
+    site->served.destroy = site_destroy;
+    atomic_init(&site->served.shared.refs, 1);
+    site->server = server;
+    site->hosts = memory_text(desc->hosts);
+    if (site_routes_init(&site->routes) && site->hosts) {
+        site->release = desc->release;
+        site->user = desc->user;
+        return site;
+    }
+    site_unref(&site->served);
+    return NULL;
+}
+
+__attribute__((cold)) void skua_site_free(skua_site *site)
+{
+    if (!site) return;
+    CONTRACT_SITE(site);
+    site_unref(&site->served);
+}
+
+const char *skua_site_error(const skua_site *site)
+{
+    CONTRACT_SITE(site);
+    return site->routes.error;
+}
+
+__attribute__((cold)) skua_status skua_site_route(skua_site *site, const char *pattern,
+                                                  skua_handler *handler, void *user)
+{
+    CONTRACT_SITE(site);
+    CONTRACT_GIVEN(pattern);
+    CONTRACT_GIVEN(handler);
+    const skua_route_desc desc = { .pattern = pattern, .handler = handler, .user = user };
+    return site_add(&site->routes, &desc);
+}
+
+__attribute__((cold)) skua_status skua_site_route_add(skua_site *site, const skua_route_desc *desc)
+{
+    CONTRACT_SITE(site);
+    CONTRACT_GIVEN(desc);
+    CONTRACT_GIVEN(desc->pattern);
+    CONTRACT(desc->handler || desc->blocking, "desc must have a handler, or one in blocking");
+    CONTRACT(!desc->handler || !desc->blocking, "desc must not have two handlers");
+    if (desc->blocking && !server_has_threads(site->server))
+        return sites_say(site, SKUA_ENOMEM, "out of memory for the threads of blocking handlers");
+    return site_add(&site->routes, desc);
+}
+
+__attribute__((cold)) skua_status skua_site_use(skua_site *site, const char *prefix,
+                                                const skua_middleware *middleware)
+{
+    CONTRACT_SITE(site);
+    CONTRACT_GIVEN(prefix);
+    CONTRACT_GIVEN(middleware);
+    return site_use(&site->routes, prefix, middleware);
+}
+
+__attribute__((cold)) skua_status skua_site_on_error(skua_site *site, const char *prefix,
+                                                     skua_error_fn *fn, void *user)
+{
+    CONTRACT_SITE(site);
+    CONTRACT_GIVEN(prefix);
+    CONTRACT_GIVEN(fn);
+    return site_on_error(&site->routes, prefix, fn, user);
+}
+
+// ---- Workers ----
+
+// From here on requests for the worker meet other sites; hosts are looked up anew.
+static bool sites_change_worker(server_worker *w, site_table *table)
+{
+    site_view *view = site_view_new(table);
+    if (!view) return false;
+    site_view *before = w->self.sites;
+    w->self.sites = view;
+    w->self.host_len = 0;
+    size_t octets = site_table_method_octets_max(table);
+    if (octets > UINT16_MAX) octets = UINT16_MAX;
+    if (octets > w->self.head_bounds.method_octets_max)
+        w->self.head_bounds.method_octets_max = (uint16_t)octets;
+    site_view_retire(before);
+    return true;
+}
+
+// Without memory the worker goes on with the sites that it has.
+static void sites_change(skua_worker *self, void *user)
+{
+    skua_server *server = self->server;
+    sites_lock(server);
+    self->blocking = server->blocking; // perhaps a site has brought the first blocking route
+    sites_unlock(server);
+    if (!sites_change_worker(worker_of(self), user))
+        worker_log(self, SKUA_SLICE("out of memory for new sites: the former ones stay"));
+    site_table_unref(user);
+}
+
+skua_status sites_open_worker(server_worker *w)
+{
+    skua_server *server = w->self.server;
+    sites_lock(server);
+    site_table *table = server->sites.table;
+    bool given = !table || sites_change_worker(w, table);
+    sites_unlock(server);
+    return given ? SKUA_OK : SKUA_ENOMEM;
+}
+
+void sites_close_worker(server_worker *w)
+{
+    site_view_retire(w->self.sites);
+    w->self.sites = NULL;
+}
+
+// While the gate is closed, workers are being opened or freed and must not be looked at. All letters are
+// made before one is sent, so that either every worker is told or none.
+static skua_status sites_tell_all(skua_server *server, site_table *table)
+{
+    server_sites *sites = &server->sites;
+    sites->is_missed = !gate_enter(&server->running);
+    if (sites->is_missed) return SKUA_OK;
+    post **posts = (post **)memory_array(server->worker_count, sizeof *posts);
+    unsigned made = 0;
+    while (posts && made < server->worker_count && (posts[made] = post_new(sites_change, table)))
+        made++;
+    bool complete = posts && made == server->worker_count;
+    for (unsigned i = 0; i < made; i++) {
+        if (complete) (void)site_table_ref(table);
+        if (complete && post_send(posts[i], server->workers[i])) continue;
+        if (complete) site_table_unref(table); // the worker is ending
+        memory_free(posts[i]);
+    }
+    memory_free((void *)posts);
+    gate_leave(&server->running);
+    return complete ? SKUA_OK : SKUA_ENOMEM;
+}
+
+skua_status sites_catch_up(skua_server *server)
+{
+    server_sites *sites = &server->sites;
+    sites_lock(server);
+    skua_status status =
+        sites->is_missed && sites->table ? sites_tell_all(server, sites->table) : SKUA_OK;
+    sites_unlock(server);
+    return status;
+}
+
+// ---- Putting ----
+
+// names: those that change hands. site: whose they are then; NULL: nobody's.
+static skua_status sites_replace(skua_server *server, slice names, served_site *site)
+{
+    server_sites *sites = &server->sites;
+    bool found;
+    site_table *table = site_table_with(sites->table, names, site, &found);
+    if (!table) return SKUA_ENOMEM;
+    skua_status status = site || found ? sites_tell_all(server, table) : SKUA_ENOENT;
+    site_table *dropped = status ? table : sites->table;
+    if (!status) sites->table = table;
+    site_table_unref(dropped);
+    return status;
+}
+
+static skua_status sites_replace_now(skua_server *server, const char *names, served_site *site)
+{
+    sites_lock(server);
+    skua_status status = sites_replace(server, slice_of(names), site);
+    sites_unlock(server);
+    return status;
+}
+
+__attribute__((cold)) skua_status skua_site_put(skua_site *site)
+{
+    CONTRACT_SITE(site);
+    if (!*site->hosts || !config_hosts_are_names(site->hosts))
+        return sites_say(site, SKUA_EINVAL,
+                         "a site's hosts are names without ports, separated by spaces");
+    site->served.parts = site->routes.parts;
+    skua_status status = sites_replace_now(site->server, site->hosts, &site->served);
+    if (status) return sites_say(site, status, "%s", skua_status_text(status));
+    site->is_put = true;
+    site_unref(&site->served); // the table has it
+    return SKUA_OK;
+}
+
+__attribute__((cold)) skua_status skua_site_withdraw(skua_server *server, const char *hosts)
+{
+    CONTRACT_SERVER(server);
+    CONTRACT_GIVEN(hosts);
+    return sites_replace_now(server, hosts, NULL);
+}

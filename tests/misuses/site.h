@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+//
+// Misuses of sites: a table, as scene.h says, with no include guard.
+
+#define SITE_IS_PUT "site has been put: it is the server's"
+
+STOPS(skua_site_new, no_server, OUTSIDE, NO_SERVER,
+      skua_site_free(skua_site_new(NULL, &(skua_site_desc){ .hosts = "a" })))
+STOPS(skua_site_new, no_desc, OUTSIDE, NO(desc), skua_site_free(skua_site_new(s->server, NULL)))
+STOPS(skua_site_new, no_hosts, OUTSIDE, NO(desc->hosts),
+      skua_site_free(skua_site_new(s->server, &(skua_site_desc){ NULL, NULL, NULL })))
+GIVES(skua_site_free, nothing, OUTSIDE, (skua_site_free(NULL), true))
+STOPS(skua_site_free, one_that_was_put, OUTSIDE, SITE_IS_PUT, skua_site_free(scene_put_site(s)))
+STOPS(skua_site_error, no_site, OUTSIDE, NO(site), (void)skua_site_error(NULL))
+STOPS(skua_site_route, no_site, OUTSIDE, NO(site),
+      s->status = skua_site_route(NULL, "/", nothing_handled, NULL))
+STOPS(skua_site_route, no_pattern, OUTSIDE, NO(pattern),
+      s->status = skua_site_route(scene_site(s), NULL, nothing_handled, NULL))
+STOPS(skua_site_route, no_handler, OUTSIDE, NO(handler),
+      s->status = skua_site_route(scene_site(s), "/", NULL, NULL))
+STOPS(skua_site_route, one_that_was_put, OUTSIDE, SITE_IS_PUT,
+      s->status = skua_site_route(scene_put_site(s), "/", nothing_handled, NULL))
+STOPS(skua_site_route_add, no_site, OUTSIDE, NO(site),
+      s->status = skua_site_route_add(NULL, &(skua_route_desc){ .pattern = "/" }))
+STOPS(skua_site_route_add, no_desc, OUTSIDE, NO(desc),
+      s->status = skua_site_route_add(scene_site(s), NULL))
+STOPS(skua_site_route_add, no_pattern, OUTSIDE, NO(desc->pattern),
+      s->status = skua_site_route_add(scene_site(s),
+                                      &(skua_route_desc){ .handler = nothing_handled }))
+STOPS(skua_site_route_add, no_handler, OUTSIDE, "desc must have a handler, or one in blocking",
+      s->status = skua_site_route_add(scene_site(s), &(skua_route_desc){ .pattern = "/" }))
+STOPS(skua_site_route_add, two_handlers, OUTSIDE, "desc must not have two handlers",
+      s->status = skua_site_route_add(scene_site(s),
+                                      &(skua_route_desc){ "/", nothing_handled, nothing_handled,
+                                                          NULL, 0 }))
+STOPS(skua_site_use, no_site, OUTSIDE, NO(site),
+      s->status = skua_site_use(NULL, "/", &(skua_middleware){ 0 }))
+STOPS(skua_site_use, no_prefix, OUTSIDE, NO(prefix),
+      s->status = skua_site_use(scene_site(s), NULL, &(skua_middleware){ 0 }))
+STOPS(skua_site_use, no_middleware, OUTSIDE, NO(middleware),
+      s->status = skua_site_use(scene_site(s), "/", NULL))
+STOPS(skua_site_on_error, no_site, OUTSIDE, NO(site),
+      s->status = skua_site_on_error(NULL, "/", nothing_told, NULL))
+STOPS(skua_site_on_error, no_prefix, OUTSIDE, NO(prefix),
+      s->status = skua_site_on_error(scene_site(s), NULL, nothing_told, NULL))
+STOPS(skua_site_on_error, no_function, OUTSIDE, NO(fn),
+      s->status = skua_site_on_error(scene_site(s), "/", NULL, NULL))
+STOPS(skua_site_put, no_site, OUTSIDE, NO(site), s->status = skua_site_put(NULL))
+STOPS(skua_site_put, twice, OUTSIDE, SITE_IS_PUT, s->status = skua_site_put(scene_put_site(s)))
+GIVES(skua_site_put, from_another_thread, STRANGER, skua_site_put(scene_site(s)) == SKUA_OK)
+GIVES(skua_site_put, in_a_handler, HANDLER, skua_site_put(scene_site(s)) == SKUA_OK)
+GIVES(skua_site_put, in_a_blocking_handler, BLOCKING, skua_site_put(scene_site(s)) == SKUA_OK)
+STOPS(skua_site_withdraw, no_server, OUTSIDE, NO_SERVER, s->status = skua_site_withdraw(NULL, "a"))
+STOPS(skua_site_withdraw, no_hosts, OUTSIDE, NO(hosts),
+      s->status = skua_site_withdraw(s->server, NULL))
+
+#undef SITE_IS_PUT

@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: MIT
+//
+// Sites: which host meets which of them, and what becomes of requests and of what a site was given when
+// another one is put in its place, also while threads ask.
+
+#include "support/socket.h"
+
+#include <skua/skua.h>
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+static void discard(skua_slice octets, void *user)
+{
+    (void)octets, (void)user;
+}
+
+static void tell_name(skua_request *request, void *user)
+{
+    (void)skua_respond_text(request, 200, user);
+}
+
+static void count_release(void *user)
+{
+    atomic_fetch_add((atomic_uint *)user, 1);
+}
+
+// ---- Which site a host meets ----
+
+typedef struct host_case {
+    const char *host;
+    const char *site; // of which the response is
+} host_case;
+
+static const host_case hosts[] = {
+    { "a.test", "first" },       { "A.Test", "first" },  { "a.test.", "first" },
+    { "a.test:8080", "first" },  { "b.test", "first" },  { "x.c.test", "labels" },
+    { "x.y.c.test", "own" },     { "c.test", "own" },    { ".c.test", "421" },
+    { "exact.c.test", "exact" }, { "[::1]", "address" }, { "[::1]:80", "address" },
+    { "127.0.0.1", "own" },      { "localhost", "own" }, { "other.test", "421" },
+};
+
+enum { HOSTS = sizeof hosts / sizeof *hosts };
+
+static const char *site_names[][2] = {
+    { "first", "a.test b.test" },
+    { "labels", "*.c.test" },
+    { "exact", "  exact.c.test " },
+    { "address", "[::1]" },
+};
+
+static void put_site(skua_server *server, const char *hosts_of_it, const char *name,
+                     atomic_uint *released)
+{
+    skua_site *site =
+        skua_site_new(server, &(skua_site_desc){ .hosts = hosts_of_it,
+                                                 .release = released ? count_release : NULL,
+                                                 .user = released });
+    assert_non_null(site);
+    assert_int_equal(skua_site_route(site, "/", tell_name, (void *)(uintptr_t)name), SKUA_OK);
+    assert_int_equal(skua_site_put(site), SKUA_OK);
+}
+
+static bool asks(skua_server *server, const char *host, const char *target, const char *expected)
+{
+    char wire[200];
+    skua_slice received;
+    int len = snprintf(wire, sizeof wire, "GET %s HTTP/1.1\r\nHost: %s\r\n\r\n", target, host);
+    assert_int_equal(skua_test_request(server, (skua_slice){ wire, (size_t)len }, &received),
+                     SKUA_OK);
+    bool right = strstr(received.ptr, expected) != NULL;
+    if (!right) print_error("%s%s: not %s but\n%s\n", host, target, expected, received.ptr);
+    skua_test_free(received);
+    return right;
+}
+
+static skua_server *open_server(const char *names)
+{
+    skua_server *server = skua_server_new(&(skua_config){ .hosts = names, .log_write = discard });
+    assert_non_null(server);
+    assert_int_equal(skua_route(server, "/", tell_name, (void *)(uintptr_t) "own"), SKUA_OK);
+    return server;
+}
+
+static void test_sites_are_found_by_host(void **state)
+{
+    (void)state;
+    skua_server *server = open_server("localhost 127.0.0.1 c.test x.y.c.test");
+    for (size_t i = 0; i < sizeof site_names / sizeof *site_names; i++)
+        put_site(server, site_names[i][1], site_names[i][0], NULL);
+    for (size_t i = 0; i < HOSTS; i++)
+        assert_true(asks(server, hosts[i].host, "/", hosts[i].site));
+    // a site for every other host; the server's own names are among them
+    put_site(server, "*", "rest", NULL);
+    assert_true(asks(server, "other.test", "/", "rest"));
+    assert_true(asks(server, "localhost", "/", "rest"));
+    assert_true(asks(server, "", "/", "rest"));
+    assert_true(asks(server, "a.test", "/", "first"));
+    skua_server_free(server);
+}
+
+// ---- What belongs to a site ----
+
+static void stamp(skua_request *request, int status, void *user)
+{
+    (void)status;
+    (void)skua_field_add(request, "X-Site", (skua_slice){ user, strlen(user) });
+}
+
+static void tell_error(skua_request *request, int status, skua_slice sentence, void *user)
+{
+    (void)sentence;
+    (void)skua_respond_text(request, status, user);
+}
+
+static void tell_content(skua_request *request, void *user)
+{
+    (void)user;
+    (void)skua_respond(request, 200, NULL, skua_request_content(request));
+}
+
+static void test_sites_have_all_that_servers_have(void **state)
+{
+    (void)state;
+    skua_server *server = open_server("*");
+    skua_site *site = skua_site_new(server, &(skua_site_desc){ .hosts = "a.test" });
+    const skua_middleware middleware = { .head = stamp, .user = (void *)(uintptr_t) "mine" };
+    const skua_route_desc blocking = { .pattern = "PATCHED /echo",
+                                       .blocking = tell_content,
+                                       .content_octets_max = 5 };
+    assert_int_equal(skua_site_route_add(site, &blocking), SKUA_OK);
+    assert_int_equal(skua_site_route(site, "GET /there", tell_name, (void *)(uintptr_t) "there"),
+                     SKUA_OK);
+    assert_int_equal(skua_site_use(site, "/", &middleware), SKUA_OK);
+    assert_int_equal(skua_site_on_error(site, "/", tell_error, (void *)(uintptr_t) "our error"),
+                     SKUA_OK);
+    assert_int_equal(skua_site_put(site), SKUA_OK);
+    assert_true(asks(server, "a.test", "/there", "X-Site: mine"));
+    assert_true(asks(server, "a.test", "/none", "our error"));
+    assert_true(asks(server, "a.test", "/echo", "405"));
+    assert_true(asks(server, "a.test", "/echo", "our error"));
+    assert_true(asks(server, "a.test", "/echo", "Allow: PATCHED"));
+    skua_slice received;
+    assert_int_equal(skua_test_request(server,
+                                       SKUA_SLICE("PATCHED /echo HTTP/1.1\r\nHost: a.test\r\n"
+                                                  "Content-Length: 5\r\n\r\nhello"
+                                                  "PATCHED /echo HTTP/1.1\r\nHost: a.test\r\n"
+                                                  "Content-Length: 6\r\n\r\nhello!"),
+                                       &received),
+                     SKUA_OK);
+    assert_non_null(strstr(received.ptr, "\r\n\r\nhello"));
+    assert_non_null(strstr(received.ptr, "HTTP/1.1 413"));
+    assert_non_null(strstr(received.ptr, "our error"));
+    skua_test_free(received);
+    assert_true(asks(server, "b.test", "/", "own"));
+    skua_server_free(server);
+}
+
+static void test_sites_that_are_refused(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = { "", "a:80", "a/b", "a,b" };
+    atomic_uint released = 0;
+    skua_server *server = open_server("*");
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        const skua_site_desc desc = { .hosts = wrong[i],
+                                      .release = count_release,
+                                      .user = &released };
+        skua_site *site = skua_site_new(server, &desc);
+        assert_int_equal(skua_site_put(site), SKUA_EINVAL);
+        assert_non_null(strstr(skua_site_error(site), "names without ports"));
+        skua_site_free(site);
+        assert_int_equal(released, i + 1);
+    }
+    skua_site *site = skua_site_new(server, &(skua_site_desc){ .hosts = "a" });
+    assert_int_equal(skua_site_route(site, "no pattern", tell_name, NULL), SKUA_EINVAL);
+    assert_non_null(strstr(skua_site_error(site), "no pattern"));
+    assert_int_equal(skua_site_use(site, "x", &(skua_middleware){ 0 }), SKUA_EINVAL);
+    assert_int_equal(skua_site_on_error(site, "x", tell_error, NULL), SKUA_EINVAL);
+    skua_site_free(site);
+    skua_site_free(NULL);
+    assert_int_equal(skua_site_withdraw(server, "a"), SKUA_ENOENT);
+    skua_server_free(server);
+}
+
+// ---- One in the place of another ----
+
+static void test_sites_are_replaced_host_by_host(void **state)
+{
+    (void)state;
+    atomic_uint released[3] = { 0 };
+    skua_server *server = open_server("*");
+    put_site(server, "a.test b.test", "first", &released[0]);
+    assert_true(asks(server, "a.test", "/", "first"));
+    put_site(server, "b.test c.test", "second", &released[1]);
+    assert_true(asks(server, "a.test", "/", "first"));
+    assert_true(asks(server, "b.test", "/", "second"));
+    put_site(server, "a.test", "third", &released[2]);
+    assert_true(asks(server, "a.test", "/", "third"));
+    assert_int_equal(released[0], 1); // it has no host left
+    assert_int_equal(skua_site_withdraw(server, "none.test c.test"), SKUA_OK);
+    assert_true(asks(server, "c.test", "/", "own"));
+    assert_true(asks(server, "b.test", "/", "second"));
+    assert_int_equal(released[1], 0);
+    assert_int_equal(skua_site_withdraw(server, "b.test"), SKUA_OK);
+    assert_true(asks(server, "b.test", "/", "own"));
+    assert_int_equal(released[1], 1);
+    skua_server_free(server);
+    assert_int_equal(released[2], 1);
+}
+
+// A request that began with a site meets its functions to its end, and is met by no later one's.
+typedef struct change {
+    skua_server *server;
+    skua_request *held;
+    atomic_uint released;
+    unsigned ends, released_at_end;
+    char pattern[32];
+} change;
+
+static void note_end(skua_request *request, skua_end how, void *user)
+{
+    change *c = user;
+    (void)how;
+    c->ends++;
+    c->released_at_end = atomic_load(&c->released);
+    (void)snprintf(c->pattern, sizeof c->pattern, "%s", skua_request_pattern(request));
+}
+
+static void replace_itself(skua_request *request, void *user)
+{
+    change *c = user;
+    put_site(c->server, "a.test", "after", NULL);
+    assert_int_equal(skua_site_withdraw(c->server, "a.test"), SKUA_OK);
+    skua_request_hold(c->held = request);
+    (void)skua_respond_error(request, 404);
+}
+
+static void drop_held(skua_request *request, void *user)
+{
+    change *c = user;
+    char text[64];
+    unsigned before = atomic_load(&c->released);
+    const char *pattern = skua_request_pattern(c->held);
+    (void)snprintf(text, sizeof text, "%s %u", pattern, before);
+    skua_request_drop(c->held);
+    (void)skua_respond_text(request, 200, text);
+}
+
+static void test_sites_are_kept_by_their_requests(void **state)
+{
+    (void)state;
+    change c = { .server = open_server("*") };
+    skua_site *site = skua_site_new(
+        c.server,
+        &(skua_site_desc){ .hosts = "a.test", .release = count_release, .user = &c.released });
+    const skua_middleware middleware = { .end = note_end, .user = &c };
+    assert_int_equal(skua_site_route(site, "GET /change", replace_itself, &c), SKUA_OK);
+    assert_int_equal(skua_site_use(site, "/", &middleware), SKUA_OK);
+    assert_int_equal(
+        skua_site_on_error(site, "/", tell_error, (void *)(uintptr_t) "the former's error"),
+        SKUA_OK);
+    assert_int_equal(skua_site_put(site), SKUA_OK);
+    assert_int_equal(skua_route(c.server, "/drop", drop_held, &c), SKUA_OK);
+    assert_true(asks(c.server, "a.test", "/change", "the former's error"));
+    assert_int_equal(c.ends, 1);
+    assert_int_equal(c.released_at_end, 0);
+    assert_string_equal(c.pattern, "GET /change");
+    assert_true(asks(c.server, "a.test", "/drop", "GET /change 0"));
+    assert_int_equal(atomic_load(&c.released), 1);
+    skua_server_free(c.server);
+}
+
+// ---- While threads ask ----
+
+enum { ASKERS = 3, PUTS = 300, SITES = 100 };
+
+typedef struct crowd {
+    skua_server *server;
+    atomic_bool over;
+    atomic_uint asked, wrong, released;
+} crowd;
+
+static void tell_live(skua_request *request, void *user)
+{
+    (void)user;
+    (void)skua_respond_text(request, 200, "there is one");
+}
+
+static void put_live(crowd *c, const char *names)
+{
+    skua_site *site = skua_site_new(
+        c->server,
+        &(skua_site_desc){ .hosts = names, .release = count_release, .user = &c->released });
+    assert_non_null(site);
+    assert_int_equal(skua_site_route(site, "/", tell_live, NULL), SKUA_OK);
+    assert_int_equal(skua_site_put(site), SKUA_OK);
+}
+
+static void *ask_on(void *user)
+{
+    crowd *c = user;
+    int fd = socket_connect_to(skua_server_address(c->server, 0));
+    char part[1024];
+    while (!atomic_load(&c->over)) {
+        static const char wire[] = "GET / HTTP/1.1\r\nHost: live.test\r\n\r\n";
+        bool sent = send(fd, wire, sizeof wire - 1, MSG_NOSIGNAL) == (ssize_t)sizeof wire - 1;
+        ssize_t n = sent ? recv(fd, part, sizeof part - 1, 0) : -1;
+        part[n > 0 ? n : 0] = 0;
+        if (!strstr(part, "there is one")) {
+            atomic_fetch_add(&c->wrong, 1);
+            break;
+        }
+        atomic_fetch_add(&c->asked, 1);
+    }
+    close(fd);
+    return NULL;
+}
+
+static void test_sites_are_replaced_while_threads_ask(void **state)
+{
+    (void)state;
+    crowd c = { 0 };
+    pthread_t threads[ASKERS];
+    c.server = skua_server_new(
+        &(skua_config){ .listen = "127.0.0.1:0", .workers = 2, .log_write = discard });
+    put_live(&c, "live.test");
+    assert_int_equal(skua_start(c.server), SKUA_OK);
+    for (int i = 0; i < ASKERS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, ask_on, &c), 0);
+    for (int i = 0; i < PUTS; i++) {
+        put_live(&c, i % 3 ? "live.test" : "live.test other.test");
+        if (i % 7 == 0) assert_true(skua_site_withdraw(c.server, "other.test") != SKUA_ENOMEM);
+        nanosleep(&(struct timespec){ .tv_nsec = 200000 }, NULL);
+    }
+    atomic_store(&c.over, true);
+    for (int i = 0; i < ASKERS; i++)
+        pthread_join(threads[i], NULL);
+    assert_int_equal(c.wrong, 0);
+    assert_true(c.asked > ASKERS);
+    skua_server_free(c.server);
+    assert_int_equal(c.released, PUTS + 1); // each once
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sites_are_found_by_host),
+        cmocka_unit_test(test_sites_have_all_that_servers_have),
+        cmocka_unit_test(test_sites_that_are_refused),
+        cmocka_unit_test(test_sites_are_replaced_host_by_host),
+        cmocka_unit_test(test_sites_are_kept_by_their_requests),
+        cmocka_unit_test(test_sites_are_replaced_while_threads_ask),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
