@@ -1781,6 +1781,93 @@ SKUA_API skua_worker *skua_connection_worker(const skua_connection *connection);
 SKUA_API void skua_connection_set(skua_connection *connection, void *object);
 SKUA_API void *skua_connection_get(const skua_connection *connection);
 
+// ---- WebSocket --------------------------------------------------------------------------------
+
+// Sockets over HTTP/1.1 and HTTP/2 (extended CONNECT, where skua_config.http2.tunnels is set), in the
+// clear and over TLS. The library must not be compiled with SKUA_NO_WEBSOCKET; else skua_websocket
+// fails with SKUA_EUNSUPPORTED.
+
+// A socket that a client has opened. A plain value: copy it, keep it, pass it to threads; {0} is none.
+// It never dangles: once the socket is closed, it is refused.
+typedef struct skua_socket {
+    uint64_t value;
+} skua_socket;
+
+// The treatment of a message for which a slow reader's queue has no room.
+typedef enum skua_websocket_slow {
+    SKUA_WEBSOCKET_WAIT = 0, // refused (SKUA_ELIMIT); drain tells when there is room
+    SKUA_WEBSOCKET_DROP,     // left out, and counted in the log's line
+    SKUA_WEBSOCKET_CLOSE     // the socket is closed, code 1008
+} skua_websocket_slow;
+
+// How sockets of a route are served. Zero means default, for every member. Copied during the call.
+// Functions are called on the socket's worker, one at a time for each socket; each may be NULL.
+typedef struct skua_websocket_desc {
+    // The socket is open, and the first to send may be the server. request: the one that asked for the
+    // socket; it lives as long, and what is read of it too.
+    void (*open)(skua_socket socket, skua_request *request, void *user);
+    // A whole message came. message: UTF-8 if it is text; valid during the call.
+    void (*message)(skua_socket socket, skua_slice message, bool text, void *user);
+    // There is room again, after a send was refused with SKUA_ELIMIT.
+    void (*drain)(skua_socket socket, void *user);
+    // The socket is closed: called once, last, for each that was open. code: as the peer or this side
+    // said it; 1005 there was none, 1006 no close came. reason: UTF-8, valid during the call.
+    void (*close)(skua_socket socket, unsigned code, skua_slice reason, void *user);
+    void *user;
+    // Subprotocols, separated by spaces, the best first: the first that the client offers is agreed on.
+    const char *protocols;
+    // Origins of pages that may open sockets, "https://example.org", separated by spaces; "*": all.
+    // Default: the host and port of the request, and the scheme where it came over TLS. Clients that
+    // are no browsers send none, and may. Others are answered 403.
+    const char *origins;
+    skua_websocket_slow slow;
+    uint64_t message_octets_max; // of one that comes; default 1 MiB [close 1009]
+    // octets queued for a socket; default skua_config.out_octets_max. Larger, for longer messages, it
+    // is used as long as less than out_octets_max are queued.
+    uint64_t queued_octets_max;
+    unsigned fragments_max; // frames of a message that comes; default 1024 [close 1008]
+    // messages and control frames that come in a second; default 10,000 [close 1008]
+    unsigned messages_per_second_max;
+    int64_t ping_ns;          // a ping is sent after so long a silence; default 30 s; below 0: none
+    int64_t idle_timeout_ns;  // silence after which a client is gone; default 90 s; below 0: never
+    int64_t close_timeout_ns; // for the peer's close after ours; default 5 s
+} skua_websocket_desc;
+
+// Serves WebSockets at pattern. Middleware comes first, and refuses by ordinary responses. What is no
+// valid request for a WebSocket is answered 400, 403 (Origin), 405 (HEAD) or 426 (another version, or
+// no upgrade); behind skua_stop 503.
+// pattern: as for skua_route, with method GET: "GET /live/{room}". Before skua_start.
+// Errors: those of skua_route; SKUA_EINVAL also another method, or protocols or origins that are none
+// (skua_server_error says more); SKUA_EUNSUPPORTED.  Spec: RFC 6455, RFC 8441
+SKUA_API SKUA_NODISCARD skua_status skua_websocket(skua_server *server, const char *pattern,
+                                                   const skua_websocket_desc *desc);
+
+// Sends a message, text or binary, whole or not at all; it leaves at the end of the turn. Messages of one
+// thread keep their order. From another thread than the socket's worker the message is copied and
+// brought there; SKUA_OK then says that it is on its way.
+// message: copied; text must be UTF-8.
+// Errors: SKUA_ECLOSED the socket is closed, or its closing has begun; SKUA_ELIMIT too much is queued
+// and skua_websocket_desc.slow is to wait; SKUA_EINVAL text that is not UTF-8, or a message that is
+// longer than queued_octets_max; SKUA_ENOMEM.  Thread: any.
+// Cost: up to 8 KiB one copy and no allocation; on another thread an allocation and a wake-up.
+SKUA_API SKUA_NODISCARD skua_status skua_socket_text(skua_socket socket, skua_slice message);
+SKUA_API SKUA_NODISCARD skua_status skua_socket_binary(skua_socket socket, skua_slice message);
+
+// Closes a socket: what was sent before leaves, then the close. desc.close is called when the peer has
+// answered, or after close_timeout_ns; messages that come meanwhile are dropped.
+// code: 1000 to 1003, 1007 to 1014, 3000 to 4999; 0 for 1000. reason: UTF-8, copied, cut at 123 octets.
+// Errors: SKUA_ECLOSED closed, or closing; SKUA_EINVAL another code, or a reason that is not UTF-8;
+// SKUA_ENOMEM.  Thread: any.  Spec: RFC 6455 §7
+SKUA_API skua_status skua_socket_close(skua_socket socket, unsigned code, skua_slice reason);
+
+// The request that a socket was opened by, with its fields, params and objects; NULL when the socket is
+// closed, which it is not yet in close.  Thread: the socket's worker.
+SKUA_API skua_request *skua_socket_request(skua_socket socket);
+
+// The subprotocol that was agreed on; empty when there is none, or the socket is closed.
+// Lifetime: that of the server.  Thread: the socket's worker.
+SKUA_API skua_slice skua_socket_protocol(skua_socket socket);
+
 // ---- Serving a directory ----------------------------------------------------------------------
 
 // How a directory is served. Zero means default. Strings are copied.

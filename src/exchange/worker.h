@@ -62,7 +62,8 @@ struct skua_worker {
 #endif
     struct h1_session *free_sessions; // of HTTP/1
     h2_worker h2;
-    registry_slot *free_tickets, *free_timers;
+    registry_slot *free_tickets, *free_timers, *free_sockets;
+    struct ws_session *sockets; // WebSockets that are not closed
     head_limits head_bounds;
     chunk_limits chunk_limits;
     log_lane *lane; // of the access log; NULL: none

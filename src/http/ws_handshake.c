@@ -127,6 +127,15 @@ static slice ws_next_word(slice *rest)
     return word;
 }
 
+bool ws_protocols_are_words(slice text)
+{
+    slice word;
+    while ((word = ws_next_word(&text)).len) {
+        if (!syntax_is_token(word)) return false;
+    }
+    return true;
+}
+
 slice ws_protocol_choose(slice spoken, slice offered)
 {
     slice word;
@@ -186,6 +195,17 @@ static bool ws_origin_read(slice text, ws_origin *origin)
 static bool ws_origin_is_same(const ws_origin *a, const ws_origin *b)
 {
     return a->secure == b->secure && a->port == b->port && slice_equal_nocase(a->host, b->host);
+}
+
+bool ws_origins_are_valid(slice text)
+{
+    slice word;
+    if (slice_equal(text, SKUA_SLICE("*"))) return true;
+    while ((word = ws_next_word(&text)).len) {
+        ws_origin one;
+        if (!ws_origin_read(word, &one)) return false;
+    }
+    return true;
 }
 
 static bool ws_origin_is_listed(const ws_origin *origin, slice allowed)

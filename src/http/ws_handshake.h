@@ -20,6 +20,10 @@ void ws_accept(slice key, char out[WS_ACCEPT_OCTETS]);
 bool ws_protocols_are_valid(slice value);
 bool ws_extensions_are_valid(slice value);
 
+// Whether protocols or origins, separated by spaces, are ones that can be spoken or allowed.
+bool ws_protocols_are_words(slice text);
+bool ws_origins_are_valid(slice text); // "*" too
+
 // Whether a list of tokens, separated by commas, has one. Case counts.
 bool ws_list_has(slice list, slice wanted);
 

@@ -24,6 +24,7 @@
 #include "server/sweep.h"
 #include "server/timer.h"
 #include "server/transported.h"
+#include "ws/session.h"
 
 #include <stdio.h>
 #include <time.h>
@@ -188,6 +189,9 @@ __attribute__((cold)) void worker_close(server_worker *w)
     h2_worker_free_all(&w->self);
 #endif
     sites_close_worker(w);
+#ifndef SKUA_NO_WEBSOCKET
+    ws_slot_give_back(&w->self);
+#endif
     worker_free_requests(&w->self);
     pool_deinit(&w->connections);
     block_store_deinit(&w->self.blocks);
@@ -265,6 +269,9 @@ static void worker_drain(server_worker *w, int64_t grace_ns)
     w->self.disk.draining = true;
     worker_stop_accepting(w);
     worker_hurry_connections(w);
+#ifndef SKUA_NO_WEBSOCKET
+    ws_session_close_all(&w->self);
+#endif
 }
 
 void worker_dismiss(server_worker *w)

@@ -11,7 +11,8 @@ from compiling import APP, C_WARNINGS, CXX_WARNINGS, answers, make_header, refus
 from server import ROOT
 
 IMPLEMENTATION = '#define SKUA_IMPLEMENTATION\n#include "skua.h"\n'
-HELLO_OCTETS_MAX = 540_000
+HELLO_OCTETS_MAX = 560_000
+HELLO_WITHOUT_WEBSOCKET_OCTETS_MAX = 540_000
 HELLO_WITHOUT_HTTP2_OCTETS_MAX = 450_000
 
 
@@ -69,6 +70,19 @@ def test_implementation_without_http2(folder, compiler):
     names = run(["nm", folder / name])
     assert "hpack" not in names and "skua__h2_" not in names
     assert stripped_octets(folder / name) < HELLO_WITHOUT_HTTP2_OCTETS_MAX
+
+
+@pytest.mark.test_all
+def test_implementation_without_websocket(folder):
+    """Its functions are there and say that it is not."""
+    name = "no-websocket"
+    words = ["gcc", "-std=c17", "-O2", "-DSKUA_NO_WEBSOCKET", *C_WARNINGS]
+    run(compile_text(folder, f"{name}.c", IMPLEMENTATION + APP.replace("<skua.h>", '"skua.h"'), words))
+    run(["gcc", folder / f"{name}.c.o", "-lpthread", "-o", folder / name])
+    assert answers(folder / name) == b"Hello, World!"
+    names = run(["nm", folder / name])
+    assert "skua_websocket" in names and "skua__ws_" not in names and "sha1" not in names
+    assert stripped_octets(folder / name) < HELLO_WITHOUT_WEBSOCKET_OCTETS_MAX
 
 
 def test_the_program_without_tls_says_so_when_it_is_asked_for(folder, tmp_path):

@@ -111,6 +111,40 @@ STOPS(skua_use_compression, no_server, OUTSIDE, NO_SERVER,
       s->status = skua_use_compression(NULL, "/", NULL))
 STOPS(skua_use_compression, no_prefix, OUTSIDE, NO(prefix),
       s->status = skua_use_compression(s->server, NULL, NULL))
+STOPS(skua_websocket, no_server, OUTSIDE, NO_SERVER,
+      s->status = skua_websocket(NULL, "GET /socket", &(skua_websocket_desc){ 0 }))
+STOPS(skua_websocket, no_pattern, OUTSIDE, NO(pattern),
+      s->status = skua_websocket(s->server, NULL, &(skua_websocket_desc){ 0 }))
+STOPS(skua_websocket, no_desc, OUTSIDE, NO(desc),
+      s->status = skua_websocket(s->server, "GET /socket", NULL))
+GIVES(skua_websocket, started, RUNNING,
+      skua_websocket(s->server, "GET /socket", &(skua_websocket_desc){ 0 }) == SKUA_ESTATE)
+GIVES(skua_websocket, another_method, OUTSIDE,
+      skua_websocket(s->server, "POST /socket", &(skua_websocket_desc){ 0 }) == SKUA_EINVAL)
+GIVES(skua_websocket, no_origin, OUTSIDE,
+      skua_websocket(s->server, "GET /socket", &(skua_websocket_desc){ .origins = "a.example" }) ==
+          SKUA_EINVAL)
+GIVES(skua_websocket, no_token, OUTSIDE,
+      skua_websocket(s->server, "GET /socket", &(skua_websocket_desc){ .protocols = "a,b" }) ==
+          SKUA_EINVAL)
+STOPS(skua_socket_text, no_octets, OUTSIDE, NO_OCTETS(message),
+      s->status = skua_socket_text((skua_socket){ 0 }, (skua_slice){ NULL, 1 }))
+GIVES(skua_socket_text, none, ELSEWHERE,
+      skua_socket_text((skua_socket){ 0 }, SKUA_SLICE("x")) == SKUA_ECLOSED)
+GIVES(skua_socket_text, not_text, ELSEWHERE,
+      skua_socket_text((skua_socket){ 0 }, SKUA_SLICE("\xff")) == SKUA_EINVAL)
+STOPS(skua_socket_binary, no_octets, OUTSIDE, NO_OCTETS(message),
+      s->status = skua_socket_binary((skua_socket){ 0 }, (skua_slice){ NULL, 1 }))
+GIVES(skua_socket_binary, none, ELSEWHERE,
+      skua_socket_binary((skua_socket){ 0 }, SKUA_SLICE("x")) == SKUA_ECLOSED)
+STOPS(skua_socket_close, no_octets, OUTSIDE, NO_OCTETS(reason),
+      (void)skua_socket_close((skua_socket){ 0 }, 0, (skua_slice){ NULL, 1 }))
+GIVES(skua_socket_close, none, ELSEWHERE,
+      skua_socket_close((skua_socket){ 0 }, 0, SKUA_SLICE("")) == SKUA_ECLOSED)
+GIVES(skua_socket_close, no_such_code, ELSEWHERE,
+      skua_socket_close((skua_socket){ 0 }, 1005, SKUA_SLICE("")) == SKUA_EINVAL)
+GIVES(skua_socket_request, none, ELSEWHERE, !skua_socket_request((skua_socket){ 0 }))
+GIVES(skua_socket_protocol, none, ELSEWHERE, !skua_socket_protocol((skua_socket){ 0 }).len)
 STOPS(skua_use, no_server, OUTSIDE, NO_SERVER,
       s->status = skua_use(NULL, "/", &(skua_middleware){ 0 }))
 STOPS(skua_use, no_prefix, OUTSIDE, NO(prefix),

@@ -32,6 +32,7 @@ FIXED = {
     "name and value of a cookie set", "path or domain of a cookie set", "credit of a slow reader",
     "the end of a response", "looks for input", "slots of streams that were reset", "list of fields", "HPACK's tables",
     "priorities of streams to come", "small frames that content pays for",
+    "pongs of a slow reader", "payload of a control frame",
 }
 
 # Those of TLS: the header that has each, and its name there.
@@ -66,7 +67,7 @@ def members(struct):
 
 
 MEMBERS = {**members("skua_config"), **members("skua_directory_config"), **members("skua_tls_desc"),
-           **members("skua_http2_desc")}
+           **members("skua_http2_desc"), **members("skua_websocket_desc")}
 
 
 def number(text):

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: MIT
+//
+// Letters to a socket. Octets that are on their way or wait are bounded by the socket's queue, once
+// more: a thread that sends faster than the worker delivers is refused here.
+
+#include "ws/letter.h"
+
+#ifndef SKUA_NO_WEBSOCKET
+
+#include "base/budget.h"
+#include "thread/mailbox.h"
+#include "ws/send.h"
+
+typedef enum ws_letter_kind {
+    WS_LETTER_MESSAGE,
+    WS_LETTER_CLOSE,
+    WS_LETTER_REFUSED
+} ws_letter_kind;
+
+struct ws_letter {
+    mail letter; // first
+    ws_letter *next;
+    ws_slot *slot;
+    ws_letter_kind kind;
+    ws_opcode opcode;
+    uint16_t code;
+    size_t len;
+    char octets[];
+};
+
+static slice ws_letter_text(const ws_letter *l)
+{
+    return slice_make(l->octets, l->len);
+}
+
+static void ws_letter_free(ws_letter *l)
+{
+    if (l->kind == WS_LETTER_MESSAGE)
+        atomic_fetch_sub_explicit(&l->slot->shared.posted, ws_framed_octets(l->len),
+                                  memory_order_relaxed);
+    counted_free(l);
+}
+
+// ---- On the worker ----
+
+static void ws_letter_wait(ws_session *s, ws_letter *l)
+{
+    l->next = NULL;
+    if (s->waiting) s->waiting_last->next = l;
+    else s->waiting = l;
+    s->waiting_last = l;
+    counted_adopt(&s->request->worker->memory, l);
+    ws_want_room(s, ws_framed_octets(l->len));
+}
+
+// Returns: whether the letter is kept.
+static bool ws_letter_message(ws_session *s, ws_letter *l)
+{
+    uint64_t octets = ws_framed_octets(l->len);
+    bool waits = s->endpoint->desc.slow == SKUA_WEBSOCKET_WAIT;
+    if (s->state != WS_OPEN) return false;
+    if (waits && (s->waiting || !ws_has_room(s, octets))) {
+        ws_letter_wait(s, l);
+        return true;
+    }
+    if (ws_send(s, l->opcode, ws_letter_text(l)) == SKUA_ENOMEM)
+        ws_session_close(s, WS_CODE_INTERNAL, SKUA_SLICE("out of memory"));
+    return false;
+}
+
+static void ws_letter_refused(ws_session *s)
+{
+    atomic_store_explicit(&s->slot->shared.told, false, memory_order_relaxed);
+    if (s->state != WS_OPEN) return;
+    ws_send_refused(s, 0);
+    if (s->is_refused && !s->waiting && ws_has_room(s, 0)) {
+        s->request->wanted = 0;
+        ws_session_drained(s->request, s);
+    }
+}
+
+static bool ws_letter_carry_out(ws_session *s, ws_letter *l)
+{
+    switch (l->kind) {
+    case WS_LETTER_MESSAGE: return ws_letter_message(s, l);
+    case WS_LETTER_REFUSED: ws_letter_refused(s); return false;
+    case WS_LETTER_CLOSE:
+        if (s->state == WS_OPEN) ws_session_close(s, l->code, ws_letter_text(l));
+        return false;
+    }
+    return false;
+}
+
+static void ws_letter_deliver(mail *letter, void *reader)
+{
+    (void)reader;
+    ws_letter *l = (ws_letter *)(void *)letter;
+    ws_slot *slot = l->slot;
+    ws_session *s = slot->session;
+    if (!s || !ws_letter_carry_out(s, l)) ws_letter_free(l);
+    ws_slot_unpin(slot);
+}
+
+static void ws_letter_fail(ws_session *s)
+{
+    ws_letters_drop(s);
+    if (s->state == WS_OPEN) ws_session_close(s, WS_CODE_INTERNAL, SKUA_SLICE("out of memory"));
+}
+
+bool ws_letters_flush(ws_session *s)
+{
+    while (s->waiting && ws_has_room(s, ws_framed_octets(s->waiting->len))) {
+        ws_letter *l = s->waiting;
+        if (ws_send_frame(s, l->opcode, ws_letter_text(l))) {
+            ws_letter_fail(s);
+            return true;
+        }
+        s->messages_out++;
+        s->octets_out += l->len;
+        s->waiting = l->next;
+        ws_letter_free(l);
+    }
+    if (!s->waiting) return true;
+    ws_want_room(s, ws_framed_octets(s->waiting->len));
+    return false;
+}
+
+void ws_letters_drop(ws_session *s)
+{
+    while (s->waiting) {
+        ws_letter *l = s->waiting;
+        s->waiting = l->next;
+        ws_letter_free(l);
+    }
+}
+
+// ---- On any thread ----
+
+static skua_status ws_letter_post(ws_slot *slot, uint64_t word, ws_letter *l)
+{
+    l->letter.deliver = ws_letter_deliver;
+    l->slot = slot;
+    skua_status status = ws_slot_pin(slot, word);
+    if (status) ws_letter_free(l);
+    else worker_post(slot->worker, &l->letter);
+    return status;
+}
+
+static ws_letter *ws_letter_new(ws_letter_kind kind, slice octets)
+{
+    ws_letter *l = counted_alloc(NULL, sizeof *l + octets.len);
+    if (!l) return NULL;
+    *l = (ws_letter){ .kind = kind, .len = octets.len };
+    if (octets.len) memcpy(l->octets, octets.ptr, octets.len);
+    return l;
+}
+
+// One letter at a time says so, however often a thread tries.
+static skua_status ws_letter_refuse(ws_slot *slot, uint64_t word)
+{
+    int slow = atomic_load_explicit(&slot->shared.slow, memory_order_relaxed);
+    if (slow == SKUA_WEBSOCKET_DROP) {
+        atomic_fetch_add_explicit(&slot->shared.dropped, 1, memory_order_relaxed);
+        return SKUA_OK;
+    }
+    if (!atomic_exchange_explicit(&slot->shared.told, true, memory_order_relaxed)) {
+        ws_letter *l = ws_letter_new(WS_LETTER_REFUSED, (slice){ 0 });
+        if (!l || ws_letter_post(slot, word, l))
+            atomic_store_explicit(&slot->shared.told, false, memory_order_relaxed);
+    }
+    return slow == SKUA_WEBSOCKET_WAIT ? SKUA_ELIMIT : SKUA_ECLOSED;
+}
+
+static skua_status ws_letter_message_send(ws_slot *slot, uint64_t word, ws_opcode opcode,
+                                          slice octets)
+{
+    uint64_t framed = ws_framed_octets(octets.len);
+    uint64_t most = atomic_load_explicit(&slot->shared.queued_max, memory_order_relaxed);
+    if (framed > most) return SKUA_EINVAL;
+    uint64_t before = atomic_fetch_add_explicit(&slot->shared.posted, framed, memory_order_relaxed);
+    ws_letter *l = before + framed <= most ? ws_letter_new(WS_LETTER_MESSAGE, octets) : NULL;
+    if (!l) {
+        atomic_fetch_sub_explicit(&slot->shared.posted, framed, memory_order_relaxed);
+        return before + framed <= most ? SKUA_ENOMEM : ws_letter_refuse(slot, word);
+    }
+    l->opcode = opcode;
+    return ws_letter_post(slot, word, l);
+}
+
+skua_status ws_letter_send(ws_slot *slot, uint64_t word, ws_opcode opcode, uint16_t code,
+                           slice octets)
+{
+    if (registry_word(&slot->slot) != word) return SKUA_ECLOSED;
+    if (opcode != WS_CLOSE) return ws_letter_message_send(slot, word, opcode, octets);
+    ws_letter *l = ws_letter_new(WS_LETTER_CLOSE, octets);
+    if (!l) return SKUA_ENOMEM;
+    l->code = code;
+    return ws_letter_post(slot, word, l);
+}
+
+#endif

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+//
+// Letters: messages and closes that other threads bring to a socket's worker.
+#ifndef SKUA_WS_LETTER_H
+#define SKUA_WS_LETTER_H
+#ifndef SKUA_NO_WEBSOCKET
+
+#include "ws/session.h"
+
+// Brings a message, or a close with its code, to the socket of that slot and word.
+// Errors: those of skua_socket_text.  Thread: any.
+skua_status ws_letter_send(ws_slot *slot, uint64_t word, ws_opcode opcode, uint16_t code,
+                           slice octets);
+
+// Sends the messages that wait, as far as there is room.
+// Returns: whether none is left.
+bool ws_letters_flush(ws_session *s);
+
+// Drops the messages that wait.
+void ws_letters_drop(ws_session *s);
+
+#endif
+#endif

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+//
+// Sending: frames go into the queue of the request's tunnel, and leave at the end of the turn.
+#ifndef SKUA_WS_SEND_H
+#define SKUA_WS_SEND_H
+#ifndef SKUA_NO_WEBSOCKET
+
+#include "ws/session.h"
+
+// Octets of a message with its frame's head.
+static inline uint64_t ws_framed_octets(size_t len)
+{
+    return len + (uint64_t)ws_head_octets(len);
+}
+
+// Sends a message of an open session, or does with it what is done when its reader is slow.
+// Errors: those of skua_socket_text.
+skua_status ws_send(ws_session *s, ws_opcode opcode, slice message);
+
+// Queues a frame, whatever the room.  Errors: SKUA_ECLOSED, SKUA_ENOMEM: nothing was queued.
+skua_status ws_send_frame(ws_session *s, ws_opcode opcode, slice payload);
+
+// How many octets may be queued for a socket.
+uint64_t ws_queue_max(const ws_session *s);
+
+// Whether so many octets may be queued now.
+bool ws_has_room(const ws_session *s, uint64_t octets);
+
+// Asks for ws_session_drained to be called when there is room for so many octets.
+void ws_want_room(ws_session *s, uint64_t octets);
+
+// A message has been refused: the program is told when there is room, or the socket is closed.
+void ws_send_refused(ws_session *s, uint64_t octets);
+
+#endif
+#endif

@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: MIT
+//
+// A WebSocket's life. Callbacks may send, close, and ask for the request; so nothing is taken to be
+// as it was when one has returned, but for the session's memory, which is the request's.
+
+#include "ws/session.h"
+
+#ifndef SKUA_NO_WEBSOCKET
+
+#include "base/assert.h"
+#include "base/budget.h"
+#include "exchange/push.h"
+#include "exchange/worker.h"
+#include "ws/letter.h"
+#include "ws/send.h"
+
+#include <stdio.h>
+
+enum {
+    WS_DIRECT_OCTETS = 4096,   // a message in one piece, up to this, needs no memory
+    WS_TRUSTED_OCTETS = 65536, // what a frame's head promises is allocated at once up to this
+    WS_LOG_OCTETS = 200
+};
+
+static const int64_t ws_second_ns = 1000000000;
+
+static int64_t ws_now_ns(const ws_session *s)
+{
+    return s->request->worker->loop.now_ns;
+}
+
+// ---- The worker's list ----
+
+static void ws_link(ws_session *s)
+{
+    skua_worker *w = s->request->worker;
+    s->next = w->sockets;
+    if (s->next) s->next->previous = s;
+    w->sockets = s;
+}
+
+static void ws_unlink(ws_session *s)
+{
+    if (s->next) s->next->previous = s->previous;
+    if (s->previous) s->previous->next = s->next;
+    else s->request->worker->sockets = s->next;
+}
+
+// ---- The end ----
+
+// The access log's line of the request has it as its reason; the octets and the time are there
+// anyhow.
+static void ws_log(ws_session *s, unsigned code)
+{
+    skua_request *r = s->request;
+    char *text = r->worker->lane ? arena_alloc(&r->memory, WS_LOG_OCTETS) : NULL;
+    if (!text) return;
+    (void)snprintf(
+        text, WS_LOG_OCTETS,
+        "websocket %u, messages in %llu (%llu octets), out %llu (%llu octets), dropped %llu", code,
+        (unsigned long long)s->messages_in, (unsigned long long)s->octets_in,
+        (unsigned long long)s->messages_out, (unsigned long long)s->octets_out,
+        (unsigned long long)atomic_load(&s->slot->shared.dropped));
+    request_blame(r, text);
+}
+
+// The program is told, once, and the handle is refused from then on.
+static void ws_end(ws_session *s, unsigned code, slice reason)
+{
+    const skua_websocket_desc *desc = &s->endpoint->desc;
+    if (s->state == WS_CLOSED) return;
+    s->state = WS_CLOSED;
+    (void)skua_timer_stop(s->timer);
+    ws_unlink(s);
+    ws_letters_drop(s);
+    counted_free(s->message);
+    s->message = NULL;
+    ws_log(s, code);
+    if (desc->close) desc->close(s->socket, code, reason, desc->user);
+    ws_slot_close(s->slot);
+}
+
+// Our half is closed when the queue has left. Nothing that the peer still sends is of interest.
+static void ws_finish(ws_session *s)
+{
+    s->request->reader = NULL;
+    s->request->drained = NULL;
+    (void)skua_finish(s->request);
+}
+
+static void ws_send_close(ws_session *s)
+{
+    s->close_is_queued = true;
+    (void)ws_send_frame(s, WS_CLOSE, slice_make(s->reason, s->reason_len));
+}
+
+static void ws_keep_close(ws_session *s, uint16_t code, slice reason)
+{
+    s->code = code;
+    s->reason_len = (uint8_t)ws_close_write(s->reason, code, reason);
+}
+
+// The peer has broken the protocol or a limit: it is told, and nothing is read from it any more.
+static void ws_fail(ws_session *s, uint16_t code, const char *reason)
+{
+    slice text = slice_of(reason);
+    if (s->state == WS_OPEN) {
+        ws_keep_close(s, code, text);
+        ws_send_close(s);
+    }
+    ws_end(s, code, text);
+    ws_finish(s);
+}
+
+// ---- Time ----
+
+static void ws_timer_due(skua_worker *w, void *user);
+
+static int64_t ws_earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t ws_ping_at(const ws_session *s)
+{
+    int64_t from = s->heard_ns > s->pinged_ns ? s->heard_ns : s->pinged_ns;
+    return from + s->endpoint->desc.ping_ns;
+}
+
+// When there is something to do next, unless the peer is heard of before; INT64_MAX: never.
+static int64_t ws_due_ns(const ws_session *s)
+{
+    const skua_websocket_desc *desc = &s->endpoint->desc;
+    if (s->state == WS_CLOSING) return s->close_by_ns;
+    int64_t due = INT64_MAX;
+    if (desc->idle_timeout_ns > 0) due = s->heard_ns + desc->idle_timeout_ns;
+    return desc->ping_ns > 0 ? ws_earlier(due, ws_ping_at(s)) : due;
+}
+
+static void ws_arm(ws_session *s)
+{
+    int64_t due = ws_due_ns(s);
+    (void)skua_timer_stop(s->timer);
+    s->timer = (skua_timer){ 0 };
+    if (due == INT64_MAX) return;
+    skua_worker *w = s->request->worker;
+    if (skua_timer_start(w, due - ws_now_ns(s), 0, ws_timer_due, s, &s->timer))
+        ws_fail(s, WS_CODE_INTERNAL, "out of memory");
+}
+
+// A close that the peer has not answered, or one to a peer that has gone, is not waited for.
+static void ws_give_up(ws_session *s, const char *reason)
+{
+    if (s->state == WS_OPEN) {
+        ws_keep_close(s, WS_CODE_GOING_AWAY, slice_of(reason));
+        ws_send_close(s);
+    }
+    ws_end(s, WS_CODE_ABNORMAL, slice_of(reason));
+    ws_finish(s);
+}
+
+static void ws_timer_due(skua_worker *w, void *user)
+{
+    ws_session *s = user;
+    const skua_websocket_desc *desc = &s->endpoint->desc;
+    int64_t now = w->loop.now_ns;
+    if (s->state == WS_CLOSING && now >= s->close_by_ns) {
+        ws_give_up(s, "the close was not answered");
+        return;
+    }
+    if (s->state == WS_OPEN && desc->idle_timeout_ns > 0 &&
+        now - s->heard_ns >= desc->idle_timeout_ns) {
+        ws_give_up(s, "silent for too long");
+        return;
+    }
+    if (s->state == WS_OPEN && desc->ping_ns > 0 && now >= ws_ping_at(s)) {
+        s->pinged_ns = now;
+        if (ws_has_room(s, 0)) (void)ws_send_frame(s, WS_PING, (slice){ 0 });
+    }
+    ws_arm(s);
+}
+
+// ---- Closing ----
+
+void ws_session_close(ws_session *s, uint16_t code, slice reason)
+{
+    SKUA_ASSERT(s->state == WS_OPEN);
+    s->state = WS_CLOSING;
+    s->is_refused = false;
+    s->close_by_ns = ws_now_ns(s) + s->endpoint->desc.close_timeout_ns;
+    ws_keep_close(s, code, reason);
+    if (!s->waiting) ws_send_close(s);
+    ws_arm(s);
+}
+
+void ws_session_close_all(skua_worker *w)
+{
+    for (ws_session *s = w->sockets, *next; s; s = next) {
+        next = s->next;
+        if (s->state == WS_OPEN) ws_session_close(s, WS_CODE_GOING_AWAY, (slice){ 0 });
+    }
+}
+
+// Ours is answered by it, or it is answered by one with the same code.
+static void ws_on_peer_close(ws_session *s)
+{
+    slice reason = s->reader.reason;
+    if (!s->close_is_queued) {
+        ws_keep_close(s, s->reader.code, (slice){ 0 });
+        ws_send_close(s);
+    }
+    ws_end(s, s->reader.code, reason);
+    ws_finish(s);
+}
+
+void ws_session_drained(skua_request *r, void *user)
+{
+    (void)r;
+    ws_session *s = user;
+    const skua_websocket_desc *desc = &s->endpoint->desc;
+    if (s->state == WS_CLOSED || !ws_letters_flush(s)) return;
+    if (s->state == WS_CLOSING && !s->close_is_queued) ws_send_close(s);
+    if (!s->is_refused || s->state != WS_OPEN) return;
+    s->is_refused = false;
+    if (desc->drain) desc->drain(s->socket, desc->user);
+}
+
+// ---- Messages ----
+
+// Room for more octets of the message. A client that promises much is believed as it sends.
+static bool ws_message_grow(ws_session *s, size_t more)
+{
+    size_t need = s->message_len + more, room = s->message_room * 2;
+    if (need <= s->message_room) return true;
+    uint64_t said = s->reader.message_octets;
+    size_t trusted = said < WS_TRUSTED_OCTETS ? (size_t)said : WS_TRUSTED_OCTETS;
+    if (room < trusted) room = trusted;
+    if (room < need) room = need;
+    char *grown = counted_resize(&s->request->worker->memory, s->message, room);
+    if (!grown) return false;
+    s->message = grown;
+    s->message_room = room;
+    return true;
+}
+
+static void ws_message_free(ws_session *s)
+{
+    counted_free(s->message);
+    s->message = NULL;
+    s->message_len = s->message_room = 0;
+}
+
+// Messages and control frames are counted together.
+static bool ws_is_too_fast(ws_session *s)
+{
+    int64_t now = ws_now_ns(s);
+    if (now - s->rate_from_ns >= ws_second_ns) {
+        s->rate_from_ns = now;
+        s->rate_count = 0;
+    }
+    return ++s->rate_count > s->endpoint->desc.messages_per_second_max;
+}
+
+static void ws_on_whole_message(ws_session *s, slice message)
+{
+    const skua_websocket_desc *desc = &s->endpoint->desc;
+    if (ws_is_too_fast(s)) {
+        ws_fail(s, WS_CODE_POLICY, "too many messages in a second");
+        return;
+    }
+    s->messages_in++;
+    s->octets_in += message.len;
+    if (s->state == WS_OPEN && desc->message)
+        desc->message(s->socket, message, s->reader.is_text, desc->user);
+    if (s->message && s->state != WS_CLOSED) ws_message_free(s);
+}
+
+// A pong that finds no room is left out: the client does not read, or will ping again.
+static void ws_on_control_frame(ws_session *s, ws_opcode opcode)
+{
+    if (ws_is_too_fast(s)) {
+        ws_fail(s, WS_CODE_POLICY, "too many messages in a second");
+        return;
+    }
+    slice payload = slice_make(s->reader.control, s->reader.control_len);
+    if (opcode == WS_PING && s->state == WS_OPEN && ws_has_room(s, 0))
+        (void)ws_send_frame(s, WS_PONG, payload);
+}
+
+// Whether the message is one frame that has come whole, and is short.
+static bool ws_is_direct(const ws_session *s, size_t room)
+{
+    const ws_reader *reader = &s->reader;
+    return room <= WS_DIRECT_OCTETS && reader->head.final && reader->fragments == 1 &&
+           room == reader->message_octets;
+}
+
+// *whole: the message, when it has come in one piece and lies in direct.
+static void ws_on_message_octets(ws_session *s, slice *input, char *direct, slice *whole)
+{
+    size_t room = ws_reader_room(&s->reader, *input);
+    if (ws_is_direct(s, room)) {
+        *whole = slice_make(direct, room);
+        (void)ws_reader_take(&s->reader, input, direct); // a fault is told by the next event
+        return;
+    }
+    if (!ws_message_grow(s, room)) {
+        ws_fail(s, WS_CODE_INTERNAL, "out of memory");
+        return;
+    }
+    (void)ws_reader_take(&s->reader, input, s->message + s->message_len);
+    s->message_len += room;
+}
+
+// Goes on until the input is used up or the socket is closed.
+static void ws_feed(ws_session *s, slice input)
+{
+    char direct[WS_DIRECT_OCTETS];
+    slice whole = { 0 };
+    while (s->state != WS_CLOSED) {
+        switch (ws_reader_next(&s->reader, &input)) {
+        case WS_EVENT_MORE: return;
+        case WS_EVENT_FRAME: break;
+        case WS_EVENT_PAYLOAD: ws_on_message_octets(s, &input, direct, &whole); break;
+        case WS_EVENT_MESSAGE:
+            ws_on_whole_message(s, whole.ptr ? whole : slice_make(s->message, s->message_len));
+            whole = (slice){ 0 };
+            break;
+        case WS_EVENT_PING: ws_on_control_frame(s, WS_PING); break;
+        case WS_EVENT_PONG: ws_on_control_frame(s, WS_PONG); break;
+        case WS_EVENT_CLOSE: ws_on_peer_close(s); return;
+        case WS_EVENT_FAULT: ws_fail(s, s->reader.fault.code, s->reader.fault.reason); return;
+        }
+    }
+}
+
+static void ws_read(skua_request *r, skua_content_event event, slice octets, void *user)
+{
+    ws_session *s = user;
+    switch (event) {
+    case SKUA_CONTENT_DATA:
+        skua_content_consume(r, octets.len);
+        s->heard_ns = ws_now_ns(s);
+        ws_feed(s, octets);
+        return;
+    case SKUA_CONTENT_END:
+        ws_end(s, WS_CODE_ABNORMAL, (slice){ 0 });
+        ws_finish(s);
+        return;
+    case SKUA_CONTENT_LOST: ws_end(s, WS_CODE_ABNORMAL, (slice){ 0 }); return;
+    }
+}
+
+// ---- The beginning ----
+
+void ws_session_begin(ws_session *s, skua_request *r, const ws_endpoint *endpoint, ws_slot *slot)
+{
+    const skua_websocket_desc *desc = &endpoint->desc;
+    s->request = r;
+    s->endpoint = endpoint;
+    s->slot = slot;
+    s->reader.limits = &endpoint->limits;
+    s->heard_ns = s->rate_from_ns = ws_now_ns(s);
+    atomic_store_explicit(&slot->shared.queued_max, ws_queue_max(s), memory_order_relaxed);
+    atomic_store_explicit(&slot->shared.slow, (int)desc->slow, memory_order_relaxed);
+    s->socket = ws_slot_open(slot, s);
+    ws_link(s);
+    if (desc->open) desc->open(s->socket, r, desc->user);
+    if (s->state == WS_OPEN) ws_arm(s);
+    if (s->state != WS_CLOSED && skua_content_read(r, ws_read, s))
+        ws_fail(s, WS_CODE_INTERNAL, "the tunnel is not to be read");
+}
+
+#endif

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+//
+// Slots of sockets. The state has both the word and the number of letters, so that one
+// compare-exchange finds the socket open and keeps its slot.
+// Invariant: a closed slot with letters under way is one of the worker's orphans, and is free for
+// another socket when the last of them has been delivered.
+
+#include "ws/slot.h"
+
+#ifndef SKUA_NO_WEBSOCKET
+
+#include "base/assert.h"
+#include "thread/here.h"
+
+enum { WS_LETTER_BITS = 22 };
+
+static const uint64_t ws_letters_max = (UINT64_C(1) << WS_LETTER_BITS) - 1;
+
+static registry ws_registry = REGISTRY_OF(ws_slot);
+
+static ws_slot *ws_slot_of(registry_slot *slot)
+{
+    return (ws_slot *)(void *)slot;
+}
+
+skua_status ws_slot_take(skua_worker *w, ws_slot **slot)
+{
+    registry_slot *taken;
+    skua_status status = registry_take(&ws_registry, &w->free_sockets, &taken);
+    if (status) return status;
+    *slot = ws_slot_of(taken);
+    (*slot)->worker = w;
+    return SKUA_OK;
+}
+
+void ws_slot_put(skua_worker *w, ws_slot *slot)
+{
+    registry_put(&w->free_sockets, &slot->slot);
+}
+
+// posted is never set: what a thread adds to it in vain, it takes off again, perhaps only when the
+// slot has another socket.
+skua_socket ws_slot_open(ws_slot *slot, ws_session *session)
+{
+    slot->session = session;
+    atomic_store_explicit(&slot->shared.home, slot->worker->disk.thread, memory_order_relaxed);
+    atomic_store_explicit(&slot->shared.dropped, 0, memory_order_relaxed);
+    atomic_store_explicit(&slot->shared.told, false, memory_order_relaxed);
+    uint64_t handle = registry_open(&slot->slot);
+    uint64_t state = registry_word(&slot->slot) << WS_LETTER_BITS;
+    atomic_store_explicit(&slot->shared.state, state, memory_order_release);
+    return (skua_socket){ handle };
+}
+
+static void ws_slot_free(ws_slot *slot)
+{
+    registry_advance(&slot->slot);
+    ws_slot_put(slot->worker, slot);
+}
+
+void ws_slot_close(ws_slot *slot)
+{
+    slot->session = NULL;
+    uint64_t before = atomic_fetch_add_explicit(&slot->shared.state, UINT64_C(1) << WS_LETTER_BITS,
+                                                memory_order_acq_rel);
+    SKUA_ASSERT(!(before >> WS_LETTER_BITS & 1));
+    if (before & ws_letters_max) slot->worker->orphans++;
+    else ws_slot_free(slot);
+}
+
+ws_slot *ws_slot_find(skua_socket socket, uint64_t *word)
+{
+    registry_slot *slot = registry_look_up(&ws_registry, socket.value, word);
+    return slot ? ws_slot_of(slot) : NULL;
+}
+
+bool ws_slot_is_here(const ws_slot *slot)
+{
+    return atomic_load_explicit(&slot->shared.home, memory_order_relaxed) == thread_here();
+}
+
+ws_session *ws_slot_session(const ws_slot *slot, uint64_t word)
+{
+    return registry_word(&slot->slot) == word ? slot->session : NULL;
+}
+
+skua_status ws_slot_pin(ws_slot *slot, uint64_t word)
+{
+    uint64_t state = atomic_load_explicit(&slot->shared.state, memory_order_relaxed);
+    do {
+        if (state >> WS_LETTER_BITS != word) return SKUA_ECLOSED;
+        if ((state & ws_letters_max) == ws_letters_max) return SKUA_ELIMIT;
+    } while (!atomic_compare_exchange_weak_explicit(&slot->shared.state, &state, state + 1,
+                                                    memory_order_acq_rel, memory_order_relaxed));
+    return SKUA_OK;
+}
+
+void ws_slot_unpin(ws_slot *slot)
+{
+    uint64_t before = atomic_fetch_sub_explicit(&slot->shared.state, 1, memory_order_acq_rel);
+    SKUA_ASSERT(before & ws_letters_max);
+    bool closed = before >> WS_LETTER_BITS & 1;
+    if (!closed || (before & ws_letters_max) > 1) return;
+    SKUA_ASSERT(slot->worker->orphans > 0);
+    slot->worker->orphans--;
+    ws_slot_free(slot);
+}
+
+void ws_slot_give_back(skua_worker *w)
+{
+    registry_give_back(&ws_registry, &w->free_sockets);
+}
+
+#endif

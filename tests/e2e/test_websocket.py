@@ -1,0 +1,466 @@
+# SPDX-License-Identifier: MIT
+"""WebSocket, RFC 6455: the handshake, and each group of Autobahn's cases, by a client that breaks rules one at a time."""
+
+import os
+import struct
+
+import pytest
+import websocket as ws
+from server import eventually, numbered
+from wire import request
+from websockets.sync.client import connect as connect_websockets
+from websocket import BINARY, CLOSE, CONTINUATION, PING, PONG, TEXT, Socket, close, frame, upgrade
+
+pytestmark = pytest.mark.in_the_clear("HTTP/1 alone; test_websocket_carriers.py has TLS and HTTP/2")
+
+
+@pytest.fixture(scope="module")
+def server():
+    server = numbered("sockets")
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def echo(server):
+    socket = Socket(server, "/echo/lobby")
+    assert socket.message() == "lobby speaks "
+    yield socket
+    socket.leave()
+
+
+def told(server, line):
+    """Whether the server has said how a socket ended."""
+    return eventually(lambda: line in server.get("/closes").content.decode().splitlines())
+
+
+def logged(server, path):
+    """The log's line of a path that is asked for once."""
+    return eventually(lambda: next((line for line in server.out_text().splitlines() if f" {path} " in line), None))
+
+
+# ---- The handshake ----
+
+
+def refusal(server, octets):
+    with server.connect(http2=False) as connection:
+        return connection.send(octets).response()
+
+
+@pytest.mark.parametrize("octets,status", [
+    (request("/echo/a"), 426),
+    (request("/echo/a", "Connection: upgrade", "Upgrade: other", "Sec-WebSocket-Version: 13"), 426),
+    (upgrade("/echo/a").replace(b"keep-alive, Upgrade", b"keep-alive"), 426),
+    (upgrade("/echo/a").replace(b"HTTP/1.1", b"HTTP/1.0"), 426),
+    (upgrade("/echo/a", version="8"), 426),
+    (upgrade("/echo/a", version="13, 8"), 426),
+    (upgrade("/echo/a", version=None), 400),
+    (upgrade("/echo/a", "Sec-WebSocket-Version: 13"), 400),
+    (upgrade("/echo/a", key=None), 400),
+    (upgrade("/echo/a", key="dG9vIHNob3J0"), 400),
+    (upgrade("/echo/a", f"Sec-WebSocket-Key: {ws.KEY}"), 400),
+    (upgrade("/echo/a", "Sec-WebSocket-Protocol: a b"), 400),
+    (upgrade("/echo/a", "Sec-WebSocket-Extensions: permessage-deflate;"), 400),
+    (upgrade("/echo/a", "Content-Length: 1") + b"x", 400),
+    (upgrade("/echo/a", "Origin: null"), 403),
+    (upgrade("/echo/a", "Origin: http://evil.example"), 403),
+    (upgrade("/echo/a", "Origin: http://localhost:1"), 403),
+    (upgrade("/echo/a", "Origin: http://localhost", "Origin: http://localhost"), 403),
+    (upgrade("/small", "Origin: http://localhost"), 403),
+    (upgrade("/refused/echo"), 401),
+    (upgrade("/nowhere"), 404),
+    (upgrade("/echo/a").replace(b"GET", b"POST"), 405),
+])
+def test_refusals(server, octets, status):
+    response = refusal(server, octets)
+    assert response.status == status
+    if status == 426:
+        assert response.get("sec-websocket-version") == "13"
+        assert response.get("upgrade") == "websocket"
+
+
+def test_head_is_refused(server):
+    with server.connect() as connection:
+        response = connection.send(upgrade("/echo/a").replace(b"GET", b"HEAD")).response("HEAD")
+    assert (response.status, response.get("allow")) == (405, "GET")
+
+
+@pytest.mark.parametrize("path,origin", [
+    ("/echo/a", "http://localhost"), ("/echo/a", "https://LOCALHOST:443"), ("/small", "https://a.example"),
+    ("/small", "http://b.example:8080"), ("/bye", "http://any.example"), ("/bye", "null"),
+])
+def test_origins_that_may(server, path, origin):
+    Socket(server, path, f"Origin: {origin}").leave()
+
+
+@pytest.mark.parametrize("offers,agreed", [
+    (["v1.example, v2.example"], "v2.example"), (["v1.example", "v2.example"], "v2.example"), (["other, v1.example"], "v1.example"),
+    (["other"], None), ([], None),
+])
+def test_the_protocol(server, offers, agreed):
+    socket = Socket(server, "/echo/b", *(f"Sec-WebSocket-Protocol: {offer}" for offer in offers))
+    assert socket.response.get("sec-websocket-protocol") == agreed
+    assert socket.message() == f"b speaks {agreed or ''}"
+    socket.leave()
+
+
+def test_no_extension_is_agreed_on(server):
+    socket = Socket(server, "/echo/b", "Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits")
+    assert socket.response.get("sec-websocket-extensions") is None
+    socket.leave()
+
+
+def test_frames_right_behind_the_request(server):
+    with server.connect(http2=False) as connection:
+        connection.send(upgrade("/echo/early") + frame(TEXT, "early"))
+        assert connection.head().status == 101
+        assert connection.exactly(15) == b"\x81\x0dearly speaks "
+        assert connection.exactly(7) == b"\x81\x05early"
+
+
+# ---- Framing (Autobahn's group 1) ----
+
+
+@pytest.mark.parametrize("size", [0, 1, 125, 126, 127, 128, 4096, 4097, 65535, 65536, 200000])
+@pytest.mark.parametrize("opcode", [TEXT, BINARY])
+def test_messages_of_every_length(echo, opcode, size):
+    payload = os.urandom(size) if opcode == BINARY else b"*" * size
+    echo.send(frame(opcode, payload))
+    assert echo.frame() == (opcode, payload)
+
+
+def test_octet_by_octet(echo):
+    for octet in frame(TEXT, "Hello, κόσμε") + frame(BINARY, b"\xff" * 130):
+        echo.send(bytes([octet]))
+    assert echo.message() == "Hello, κόσμε"
+    assert echo.message() == b"\xff" * 130
+
+
+# ---- Pings (2) ----
+
+
+def test_pings(echo):
+    payloads = [b"", b"hello", bytes(range(125))]
+    echo.send(b"".join(frame(PING, payload) for payload in payloads))
+    assert [echo.frame() for _ in payloads] == [(PONG, payload) for payload in payloads]
+
+
+def test_pongs_that_nobody_asked_for(echo):
+    echo.send(frame(PONG, b"x") + frame(PONG) + frame(TEXT, "on"))
+    assert echo.message() == "on"
+
+
+def test_a_ping_within_a_message(echo):
+    echo.send(frame(TEXT, "one", final=False) + frame(PING, b"?") + frame(CONTINUATION, " two"))
+    assert echo.frame() == (PONG, b"?")
+    assert echo.message() == "one two"
+
+
+# ---- What breaks the protocol (3, 4, 5, 7) ----
+
+
+@pytest.mark.parametrize("octets", [
+    frame(TEXT, "x", reserved=4), frame(TEXT, "x", reserved=2), frame(BINARY, b"", reserved=1), frame(PING, reserved=7),
+    *(frame(opcode) for opcode in (3, 4, 5, 6, 7, 11, 12, 13, 14, 15)),
+    frame(TEXT, "x", masked=False),
+    frame(CONTINUATION, "x"),
+    frame(CONTINUATION, "x", final=False),
+    frame(TEXT, "x", final=False) + frame(TEXT, "x"),
+    frame(TEXT, "x", final=False) + frame(BINARY, b"x", final=False),
+    frame(PING, final=False), frame(PONG, final=False), frame(CLOSE, final=False),
+    frame(PING, b"x" * 126),
+    ws.head(CLOSE, 126),
+    b"\x82\xfe\x00\x7d", b"\x82\xff\0\0\0\0\0\0\xff\xff", b"\x82\xff\x80\0\0\0\0\0\0\0",
+    frame(CLOSE, b"\x03"),
+    *(close(code) for code in (0, 999, 1004, 1005, 1006, 1015, 1016, 1100, 2000, 2999, 5000, 65535)),
+], ids=lambda octets: octets[:12].hex())
+def test_what_breaks_the_protocol(echo, octets):
+    echo.send(frame(TEXT, "before") + octets + frame(TEXT, "behind"))
+    assert echo.message() == "before"
+    assert echo.closed()[0] == 1002
+    assert echo.ended()
+
+
+@pytest.mark.parametrize("pieces", [["a", "b", "c"], ["", "", ""], ["", "x", ""], list("fragments")])
+def test_fragments(echo, pieces):
+    frames = [frame(CONTINUATION if i else TEXT, piece, final=i == len(pieces) - 1) for i, piece in enumerate(pieces)]
+    echo.send(b"".join(frames))
+    assert echo.message() == "".join(pieces)
+
+
+# ---- UTF-8 (6) ----
+
+
+@pytest.mark.parametrize("text", ["κόσμε", "Hello-µ@ßöäüàá-UTF-8!!", "\ud7ff\ue000�\U00010000\U0010ffff", "\0\x7f"])
+def test_text(echo, text):
+    octets = text.encode()
+    echo.send(frame(TEXT, octets))
+    assert echo.message() == text
+    pieces = [frame(CONTINUATION if i else TEXT, octets[i : i + 1], final=i == len(octets) - 1) for i in range(len(octets))]
+    echo.send(b"".join(pieces))
+    assert echo.message() == text
+
+
+BAD_TEXTS = [b"\xce\xba\xf4\x90\x80\x80", b"\xed\xa0\x80", b"\xc0\xaf", b"\xe0\x80\xaf", b"\xf8\x88\x80\x80\x80", b"\x80", b"\xfe", b"\xff",
+             b"abc\xce", b"\xf0\x90\x80"]
+
+
+@pytest.mark.parametrize("octets", BAD_TEXTS, ids=lambda octets: octets.hex())
+def test_what_is_not_utf8(echo, octets):
+    echo.send(frame(TEXT, octets))
+    assert echo.closed()[0] == 1007
+    assert echo.ended()
+
+
+def test_a_fault_in_text_is_found_at_its_octet(echo):
+    """The rest of the frame never comes."""
+    echo.send(ws.head(TEXT, 5000) + b"\0\0\0\0" + b"a" * 3000 + b"\xed\xa0")
+    assert echo.closed()[0] == 1007
+    assert echo.ended()
+
+
+def test_binary_need_not_be_utf8(echo):
+    echo.send(frame(BINARY, b"\xff\xfe"))
+    assert echo.message() == b"\xff\xfe"
+
+
+# ---- Closes (7) ----
+
+
+@pytest.mark.parametrize("code,reason", [(None, b""), (1000, b""), (1000, b"x" * 123), (1001, "é".encode()), (1014, b""), (3000, b"a"),
+                                         (4999, b"b")])
+def test_a_close_is_answered(echo, code, reason):
+    echo.send(close(code, reason) + frame(TEXT, "behind"))
+    assert echo.closed() == (None if code is None else (code, ""))
+    assert echo.ended()
+
+
+def test_a_reason_that_is_not_utf8(echo):
+    echo.send(close(1000, b"\xed\xa0\x80"))
+    assert echo.closed()[0] == 1007
+    assert echo.ended()
+
+
+def test_the_program_is_told_of_closes(server):
+    for path, octets, line in [
+        ("/echo/c1", close(4321, b"so long"), "/echo/c1 4321 so long"),
+        ("/echo/c2", close(), "/echo/c2 1005 "),
+        ("/echo/c3", frame(3), "/echo/c3 1002 unknown opcode"),
+        ("/echo/c4", frame(TEXT, b"\xff"), "/echo/c4 1007 a text that is not UTF-8"),
+    ]:
+        socket = Socket(server, path)
+        socket.send(octets)
+        assert told(server, line)
+        socket.leave()
+
+
+def test_clients_that_vanish(server):
+    socket = Socket(server, "/echo/fin")
+    socket.leave()
+    assert told(server, "/echo/fin 1006 ")
+    socket = Socket(server, "/echo/reset")
+    socket.send(frame(TEXT, "x", final=False))
+    socket.connection.reset()
+    assert told(server, "/echo/reset 1006 ")
+
+
+def test_the_server_closes(server):
+    socket = Socket(server, "/bye")
+    socket.send(frame(TEXT, "go"))
+    assert socket.message() == b"last"
+    assert socket.frame() == (CLOSE, struct.pack(">H", 4001) + b"bye")
+    socket.send(frame(TEXT, "dropped") + frame(PING) + close(4001))
+    assert socket.ended()
+    assert told(server, "/bye 4001 ")
+
+
+def test_a_close_that_is_not_answered(server):
+    socket = Socket(server, "/bye", "Origin: http://unanswered.example")
+    socket.send(frame(TEXT, "go"))
+    assert socket.message() == b"last"
+    assert socket.closed() == (4001, "bye")
+    assert socket.ended()
+    assert told(server, "/bye 1006 the close was not answered")
+
+
+def test_closed_as_it_opens(server):
+    socket = Socket(server, "/full")
+    assert socket.closed() == (4002, "full")
+    socket.send(close(4002))
+    assert socket.ended()
+
+
+# ---- Limits (9, 10) ----
+
+
+def test_message_octets(server):
+    socket = Socket(server, "/small")
+    socket.send(frame(BINARY, b"x" * 496))  # with its head, as many as may be queued
+    assert socket.message() == b"x" * 496
+    socket.send(frame(BINARY, b"x" * 600, final=False) + frame(CONTINUATION, b"x" * 401))
+    assert socket.closed() == (1009, "a message of too many octets")
+    assert socket.ended()
+
+
+def test_a_promise_of_many_octets(server):
+    """The octets are not waited for, and no memory is taken for them."""
+    socket = Socket(server, "/small")
+    socket.send(ws.head(BINARY, 1 << 62))
+    socket.send(b"\0\0\0\0")
+    assert socket.closed()[0] == 1009
+    assert socket.ended()
+
+
+def test_fragments_of_a_message(server):
+    socket = Socket(server, "/small")
+    socket.send(frame(TEXT, "a", final=False) + frame(CONTINUATION, final=False) * 2 + frame(CONTINUATION, "b"))
+    assert socket.message() == "ab"
+    socket.send(frame(TEXT, "a", final=False) + frame(CONTINUATION, final=False) * 4)
+    assert socket.closed() == (1008, "a message in too many fragments")
+    assert socket.ended()
+
+
+@pytest.mark.parametrize("flood", [frame(PING), frame(PONG), frame(TEXT)], ids=["pings", "pongs", "texts"])
+def test_the_rate(server, flood):
+    """Twice as many as may come in a second, at once: even if the second turns meanwhile, it is too many."""
+    socket = Socket(server, "/small")
+    socket.send(flood * 110)
+    answers = 0
+    while (last := socket.frame())[0] != CLOSE:
+        answers += 1
+    assert last[1] == struct.pack(">H", 1008) + b"too many messages in a second"
+    assert answers <= 100
+    assert socket.ended()
+
+
+def test_pings_that_nobody_reads(server):
+    """The pongs that find no room are left out, and the server's memory stays as it is."""
+    socket = Socket(server, "/echo/deaf", receive_buffer=4096)
+    before = server.rss_octets()
+    for _ in range(60):
+        socket.send(frame(PING, b"x" * 125) * 150)
+    assert server.rss_octets() < before + (8 << 20)
+    socket.leave()
+    assert told(server, "/echo/deaf 1006 ") or told(server, "/echo/deaf 1008 too many messages in a second")
+
+
+# ---- Slow readers ----
+
+
+def pieces_of(socket):
+    """The numbers of the pieces that come up to what is no piece."""
+    numbers = []
+    while True:
+        opcode, payload = socket.frame()
+        if opcode != BINARY:
+            return numbers, opcode, payload
+        numbers.append(int(payload.split(b"\0")[0]))
+
+
+def test_waiting_for_slow_readers_loses_nothing(server):
+    socket = Socket(server, "/wait", receive_buffer=4096)
+    socket.send(frame(TEXT, "pour"))
+    assert pieces_of(socket) == (list(range(300)), TEXT, b"all")
+    socket.leave()
+
+
+def test_messages_for_slow_readers_are_dropped(server):
+    """The others come in order and whole, and the log says how many were left out."""
+    socket = Socket(server, "/drop", receive_buffer=4096)
+    socket.send(frame(TEXT, "pour"))
+    socket.send(frame(PING))
+    assert eventually(lambda: server.get("/closes").status == 200)  # it has poured by now
+    socket.send(close(1000))
+    numbers, opcode, _ = pieces_of(socket)
+    assert opcode in (TEXT, CLOSE, PONG)
+    assert numbers == sorted(set(numbers)) and 0 < len(numbers) < 300
+    socket.leave()
+    assert told(server, "/drop 1000 ")
+    line = logged(server, "/drop")
+    assert int(line.split("dropped ")[1].split(")")[0]) >= 300 - len(numbers)
+
+
+def test_slow_readers_are_closed(server):
+    socket = Socket(server, "/close", receive_buffer=4096)
+    socket.send(frame(TEXT, "pour"))
+    assert told(server, "/close 1006 the close was not answered")
+    numbers, opcode, payload = pieces_of(socket)
+    assert numbers == list(range(len(numbers))) and len(numbers) < 300
+    assert (opcode, payload) == (CLOSE, struct.pack(">H", 1008) + b"too slow")
+    socket.leave()
+
+
+# ---- Time ----
+
+
+def test_pings_and_silence(server):
+    socket = Socket(server, "/quiet")
+    for _ in range(3):
+        assert socket.frame() == (PING, b"")
+        socket.send(frame(PONG))
+    while (last := socket.frame()) == (PING, b""):
+        pass
+    assert last == (CLOSE, struct.pack(">H", 1001) + b"silent for too long")
+    assert socket.ended()
+    assert told(server, "/quiet 1006 silent for too long")
+
+
+# ---- Other threads, other clients ----
+
+
+def test_messages_of_another_thread_keep_their_order(server):
+    socket = Socket(server, "/thread")
+    socket.send(frame(TEXT, "go"))
+    assert [socket.message() for _ in range(1000)] == [str(i) for i in range(1000)]
+    assert socket.closed() == (4003, "counted")
+    socket.send(close(4003))
+    assert socket.ended()
+
+
+def test_a_thread_whose_socket_is_gone(server):
+    for _ in range(10):
+        socket = Socket(server, "/thread")
+        socket.send(frame(TEXT, "go"))
+        socket.message()
+        socket.connection.reset()
+    assert server.get("/closes").status == 200
+
+
+def test_websockets_of_python(server):
+    url = f"ws://127.0.0.1:{server.port}/echo/python"
+    with connect_websockets(url, subprotocols=["v1.example"], origin=f"http://127.0.0.1:{server.port}") as socket:
+        assert socket.subprotocol == "v1.example"
+        assert socket.recv() == "python speaks v1.example"
+        for message in ("text", b"binary", "é" * 50000, os.urandom(150000)):
+            socket.send(message)
+            assert socket.recv() == message
+        socket.send(["in ", "pieces"])
+        assert socket.recv() == "in pieces"
+        assert socket.ping(b"p").wait(10)
+
+
+# ---- The log and the end ----
+
+
+def test_the_log_has_a_line(server):
+    socket = Socket(server, "/echo/logged")
+    socket.send(frame(TEXT, "12345") + frame(BINARY, b"678"))
+    assert [socket.message() for _ in range(3)] == ["logged speaks ", "12345", b"678"]
+    socket.send(close(1000))
+    assert socket.closed() == (1000, "")
+    socket.leave()
+    line = logged(server, "/echo/logged")
+    assert " 101 " in line
+    assert "websocket 1000, messages in 2 (8 octets), out 3 (22 octets), dropped 0" in line
+
+
+def test_a_stop_says_goodbye_and_waits():
+    server = numbered("sockets", "--grace-ms", "10000")
+    socket = Socket(server, "/echo/last")
+    assert socket.message() == "last speaks "
+    server.signal()
+    assert socket.frame() == (CLOSE, struct.pack(">H", 1001))
+    assert server.alive()
+    socket.send(close(1001))
+    assert socket.ended()
+    server.judge_end()

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: MIT
+"""WebSocket over TLS, and over HTTP/2 by extended CONNECT (RFC 8441), in the clear and over TLS, by wsproto and h2."""
+
+import os
+import ssl
+
+import pytest
+import tls
+from h2.config import H2Configuration
+from h2.connection import H2Connection
+from h2.events import DataReceived, ResponseReceived, StreamEnded, StreamReset
+from server import eventually, lacks_tls, numbered, secure
+from websocket import TEXT, Socket, close, frame
+from websockets.sync.client import connect as connect_websockets
+from wsproto.connection import Connection, ConnectionType
+from wsproto.events import BytesMessage, CloseConnection, Ping, Pong, TextMessage
+
+pytestmark = pytest.mark.in_the_clear("chooses its transports itself")
+
+
+@pytest.fixture(scope="module", params=["clear", "tls"])
+def server(request):
+    if request.param == "tls" and lacks_tls():
+        pytest.skip(lacks_tls())
+    server = numbered("sockets") if request.param == "clear" else secure("sockets")
+    yield server
+    server.stop()
+
+
+def test_http1(server):
+    socket = Socket(server, "/echo/one", f"Origin: {'https' if server.tls else 'http'}://localhost")
+    assert socket.message() == "one speaks "
+    for message in ("text", "é" * 40000):
+        socket.send(frame(TEXT, message))
+        assert socket.message() == message
+    socket.send(close(1000))
+    assert socket.closed() == (1000, "")
+    socket.leave()
+
+
+def test_websockets_of_python(server):
+    trust = None
+    if server.tls:
+        trust = ssl.create_default_context(cafile=tls.certificate().cert)
+        trust.check_hostname = False
+    with connect_websockets(server.url.replace("http", "ws") + "/echo/python", ssl=trust, compression=None) as socket:
+        assert socket.recv() == "python speaks "
+        for size in (0, 125, 126, 65536, 200000):
+            message = os.urandom(size)
+            socket.send(message)
+            assert socket.recv() == message
+
+
+class Http2:
+    """Sockets as streams of one connection."""
+
+    def __init__(self, server):
+        options = {"http2": False}
+        if server.tls:
+            trust = tls.context()
+            trust.set_alpn_protocols(["h2"])
+            options["tls"] = {"tls": trust}
+        self.connection = server.connect(**options)
+        self.h2 = H2Connection(H2Configuration(header_encoding="utf-8", validate_outbound_headers=False))
+        self.h2.initiate_connection()
+        self.flush()
+        self.scheme = "https" if server.tls else "http"
+        self.streams = {}
+
+    def flush(self):
+        self.connection.send(self.h2.data_to_send())
+
+    def read(self):
+        octets = self.connection.socket.recv(65536)
+        assert octets, "the connection ended"
+        for event in self.h2.receive_data(octets):
+            stream = self.streams.get(getattr(event, "stream_id", None))
+            if isinstance(event, DataReceived):
+                self.h2.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
+            if stream:
+                stream.told(event)
+        self.flush()
+
+    def open(self, path, *fields, version="13", protocol="websocket"):
+        number = self.h2.get_next_available_stream_id()
+        head = [(":method", "CONNECT"), (":protocol", protocol), (":scheme", self.scheme), (":path", path), (":authority", "localhost")]
+        head += [("sec-websocket-version", version)] if version else []
+        self.h2.send_headers(number, head + list(fields), end_stream=False)
+        self.flush()
+        self.streams[number] = Stream(self, number)
+        return self.streams[number]
+
+
+class Stream:
+    def __init__(self, http2, number):
+        self.http2, self.number = http2, number
+        self.head, self.ended, self.reset = None, False, None
+        self.ws = Connection(ConnectionType.CLIENT)
+        self.events = []
+
+    def told(self, event):
+        if isinstance(event, ResponseReceived):
+            self.head = dict(event.headers)
+        elif isinstance(event, DataReceived) and event.data and self.head[":status"] == "200":
+            self.ws.receive_data(event.data)
+            self.events += self.ws.events()
+        elif isinstance(event, StreamEnded):
+            self.ended = True
+        elif isinstance(event, StreamReset):
+            self.reset = event.error_code
+
+    def until(self, condition):
+        while not (value := condition()):
+            self.http2.read()
+        return value
+
+    def response(self):
+        return self.until(lambda: self.head)
+
+    def send(self, event):
+        data = self.ws.send(event)
+        while data:
+            room = self.until(lambda: min(self.http2.h2.local_flow_control_window(self.number), 16384))
+            self.http2.h2.send_data(self.number, data[:room])
+            data = data[room:]
+            self.http2.flush()
+
+    def event(self, kind):
+        """The next event, which is of that kind; the pieces of a message are one."""
+        event = self.until(lambda: self.events and self.events.pop(0))
+        assert isinstance(event, kind), event
+        while not getattr(event, "message_finished", True):
+            more = self.until(lambda: self.events and self.events.pop(0))
+            event = kind(data=event.data + more.data, message_finished=more.message_finished)
+        return event
+
+
+@pytest.fixture
+def http2(server):
+    made = Http2(server)
+    yield made
+    made.connection.close()
+
+
+def test_http2_there_and_back(http2):
+    stream = http2.open("/echo/two", ("sec-websocket-protocol", "v1.example"))
+    head = stream.response()
+    assert head[":status"] == "200" and head["sec-websocket-protocol"] == "v1.example"
+    assert not {"upgrade", "connection", "sec-websocket-accept"} & head.keys()
+    assert stream.event(TextMessage).data == "two speaks v1.example"
+    for text in ("", "short", "é" * 90000):
+        stream.send(TextMessage(data=text))
+        assert stream.event(TextMessage).data == text
+    octets = os.urandom(200000)
+    stream.send(BytesMessage(data=octets))
+    assert stream.event(BytesMessage).data == octets
+    stream.send(Ping(payload=b"p"))
+    assert stream.event(Pong).payload == b"p"
+    stream.send(CloseConnection(code=1000))
+    assert stream.event(CloseConnection).code == 1000
+    stream.until(lambda: stream.ended)
+
+
+def test_http2_many_sockets_on_one_connection(http2):
+    streams = [http2.open(f"/echo/{i}") for i in range(20)]
+    for i, stream in enumerate(streams):
+        stream.response()
+        assert stream.event(TextMessage).data == f"{i} speaks "
+        stream.send(TextMessage(data=f"to {i}"))
+    for i, stream in enumerate(streams):
+        assert stream.event(TextMessage).data == f"to {i}"
+
+
+@pytest.mark.parametrize("options,status", [
+    ({"version": "8"}, "426"), ({"version": None}, "400"), ({"protocol": "other"}, "400"),
+])
+def test_http2_refusals(http2, options, status):
+    stream = http2.open("/echo/no", **options)
+    assert stream.response()[":status"] == status
+    if status == "426":
+        assert stream.head["sec-websocket-version"] == "13" and "upgrade" not in stream.head
+    other = http2.open("/echo/yes")
+    assert other.response()[":status"] == "200"
+
+
+def test_http2_origin(http2):
+    stream = http2.open("/echo/no", ("origin", "http://evil.example"))
+    assert stream.response()[":status"] == "403"
+
+
+def test_http2_a_stream_that_is_reset(http2, server):
+    stream = http2.open("/echo/cancelled")
+    stream.response()
+    http2.h2.reset_stream(stream.number, 8)
+    http2.flush()
+    assert eventually(lambda: b"/echo/cancelled 1006 \n" in server.get("/closes").content)
+    assert http2.open("/echo/on").response()[":status"] == "200"
+
+
+def test_http2_a_fault_ends_the_stream_alone(http2, server):
+    stream, other = http2.open("/echo/fault"), http2.open("/echo/other")
+    stream.response()
+    other.response()
+    stream.event(TextMessage)
+    http2.h2.send_data(stream.number, frame(3))
+    http2.flush()
+    assert stream.event(CloseConnection).code == 1002
+    stream.until(lambda: stream.ended or stream.reset is not None)
+    assert other.event(TextMessage).data == "other speaks "
+    other.send(TextMessage(data="on"))
+    assert other.event(TextMessage).data == "on"
+
+
+def test_http2_a_reader_that_waits(http2):
+    """Its window is the library's own; the queue of the stream is bounded as that of a connection."""
+    stream = http2.open("/thread")
+    stream.response()
+    stream.send(TextMessage(data="go"))
+    assert [stream.event(TextMessage).data for _ in range(1000)] == [str(i) for i in range(1000)]
+    assert stream.event(CloseConnection).code == 4003

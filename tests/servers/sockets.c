@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT
+//
+// A server of WebSockets: echoes, limits at small numbers, slow readers, senders on other threads,
+// deadlines. GET /closes tells how sockets have ended.
+#include "options.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void must(skua_status status)
+{
+    if (status == SKUA_OK || status == SKUA_ECLOSED) return;
+    (void)fprintf(stderr, "sockets: unexpected status: %s\n", skua_status_text(status));
+    abort();
+}
+
+// ---- How sockets have ended ----
+
+static char closes[65536];
+static size_t closes_len;
+static pthread_mutex_t closes_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void tell_close(skua_socket socket, unsigned code, skua_slice reason, void *user)
+{
+    (void)user;
+    skua_slice path = skua_request_path(skua_socket_request(socket));
+    must(skua_socket_text(socket, SKUA_SLICE("too late"))); // is refused
+    (void)pthread_mutex_lock(&closes_lock);
+    int n = snprintf(closes + closes_len, sizeof closes - closes_len,
+                     "%" SKUA_FMT " %u %" SKUA_FMT "\n", SKUA_ARG(path), code, SKUA_ARG(reason));
+    if (n > 0 && (size_t)n < sizeof closes - closes_len) closes_len += (size_t)n;
+    (void)pthread_mutex_unlock(&closes_lock);
+}
+
+static void answer_closes(skua_request *request, void *user)
+{
+    (void)user;
+    must(skua_respond(request, 200, "text/plain", (skua_slice){ closes, closes_len }));
+}
+
+// ---- Messages ----
+
+static void echo(skua_socket socket, skua_slice message, bool text, void *user)
+{
+    (void)user;
+    skua_status status =
+        text ? skua_socket_text(socket, message) : skua_socket_binary(socket, message);
+    if (status != SKUA_ELIMIT) must(status);
+}
+
+// The greeting has the parameter of the pattern and the protocol.
+static void greet(skua_socket socket, skua_request *request, void *user)
+{
+    (void)user;
+    char text[200];
+    skua_slice protocol = skua_socket_protocol(socket);
+    skua_slice room = skua_request_param(request, "room");
+    int n = snprintf(text, sizeof text, "%" SKUA_FMT " speaks %" SKUA_FMT, SKUA_ARG(room),
+                     SKUA_ARG(protocol));
+    must(skua_socket_text(socket, (skua_slice){ text, (size_t)n }));
+}
+
+static void say_bye(skua_socket socket, skua_slice message, bool text, void *user)
+{
+    (void)message;
+    (void)text;
+    (void)user;
+    must(skua_socket_binary(socket, SKUA_SLICE("last")));
+    must(skua_socket_close(socket, 4001, SKUA_SLICE("bye")));
+    if (skua_socket_binary(socket, SKUA_SLICE("behind the close")) != SKUA_ECLOSED) abort();
+    if (skua_socket_close(socket, 0, SKUA_SLICE("")) != SKUA_ECLOSED) abort();
+}
+
+static void close_at_once(skua_socket socket, skua_request *request, void *user)
+{
+    (void)request;
+    (void)user;
+    must(skua_socket_close(socket, 4002, SKUA_SLICE("full")));
+}
+
+// ---- Slow readers ----
+
+enum { PIECE = 10000, PIECES = 300 };
+
+// Numbered pieces until one is refused. pouring: how many are left, kept with the connection.
+static void pour(skua_socket socket)
+{
+    static char piece[PIECE];
+    skua_connection *connection = skua_request_connection(skua_socket_request(socket));
+    size_t *left = skua_connection_get(connection);
+    while (*left > 0) {
+        (void)snprintf(piece, sizeof piece, "%zu", PIECES - *left);
+        skua_status status = skua_socket_binary(socket, (skua_slice){ piece, sizeof piece });
+        if (status == SKUA_ELIMIT || status == SKUA_ECLOSED) return;
+        must(status);
+        --*left;
+    }
+    if (skua_socket_text(socket, SKUA_SLICE("all")) == SKUA_OK) return;
+}
+
+static void begin_pouring(skua_socket socket, skua_request *request, void *user)
+{
+    (void)socket;
+    (void)user;
+    size_t *left = malloc(sizeof *left);
+    if (!left) abort();
+    *left = PIECES;
+    skua_connection_set(skua_request_connection(request), left);
+}
+
+static void on_pour(skua_socket socket, skua_slice message, bool text, void *user)
+{
+    (void)message;
+    (void)text;
+    (void)user;
+    pour(socket);
+}
+
+static void on_drain(skua_socket socket, void *user)
+{
+    (void)user;
+    pour(socket);
+}
+
+static void end_pouring(skua_socket socket, unsigned code, skua_slice reason, void *user)
+{
+    skua_connection *connection = skua_request_connection(skua_socket_request(socket));
+    if (connection) {
+        free(skua_connection_get(connection));
+        skua_connection_set(connection, NULL);
+    }
+    tell_close(socket, code, reason, user);
+}
+
+// ---- Other threads ----
+
+static void *send_numbers(void *user)
+{
+    skua_socket socket = *(skua_socket *)user;
+    free(user);
+    char text[16];
+    for (int i = 0; i < 1000; i++) {
+        int n = snprintf(text, sizeof text, "%d", i);
+        skua_status status;
+        do {
+            status = skua_socket_text(socket, (skua_slice){ text, (size_t)n });
+        } while (status == SKUA_ELIMIT);
+        if (status) return NULL;
+    }
+    must(skua_socket_close(socket, 4003, SKUA_SLICE("counted")));
+    return NULL;
+}
+
+static void start_thread(skua_socket socket, skua_slice message, bool text, void *user)
+{
+    (void)message;
+    (void)text;
+    (void)user;
+    pthread_t thread;
+    skua_socket *copy = malloc(sizeof *copy);
+    if (!copy) abort();
+    *copy = socket;
+    if (pthread_create(&thread, NULL, send_numbers, copy)) abort();
+    (void)pthread_detach(thread);
+}
+
+// ---- Routes ----
+
+static void refuse(skua_request *request, void *user)
+{
+    (void)user;
+    must(skua_refuse(request, 401, SKUA_SLICE("Not you.")));
+}
+
+static void route_all(skua_server *server)
+{
+    static const int64_t ms = 1000000;
+    const skua_websocket_desc echoes = { .open = greet,
+                                         .message = echo,
+                                         .close = tell_close,
+                                         .protocols = "v2.example v1.example",
+                                         .message_octets_max = 200000,
+                                         .queued_octets_max = 300000 };
+    const skua_websocket_desc small = { .message = echo,
+                                        .close = tell_close,
+                                        .origins = "https://a.example http://b.example:8080",
+                                        .message_octets_max = 1000,
+                                        .queued_octets_max = 500,
+                                        .fragments_max = 4,
+                                        .messages_per_second_max = 50 };
+    const skua_websocket_desc bye = {
+        .message = say_bye, .close = tell_close, .origins = "*", .close_timeout_ns = 300 * ms
+    };
+    const skua_websocket_desc full = { .open = close_at_once, .close = tell_close };
+    const skua_websocket_desc quiet = { .close = tell_close,
+                                        .ping_ns = 100 * ms,
+                                        .idle_timeout_ns = 600 * ms };
+    const skua_websocket_desc thread = { .message = start_thread, .close = tell_close };
+    skua_websocket_desc slow = { .open = begin_pouring,
+                                 .message = on_pour,
+                                 .drain = on_drain,
+                                 .close = end_pouring,
+                                 .close_timeout_ns = 300 * ms };
+    must(skua_websocket(server, "GET /echo/{room}", &echoes));
+    must(skua_websocket(server, "GET /small", &small));
+    must(skua_websocket(server, "GET /bye", &bye));
+    must(skua_websocket(server, "GET /full", &full));
+    must(skua_websocket(server, "GET /quiet", &quiet));
+    must(skua_websocket(server, "GET /thread", &thread));
+    must(skua_websocket(server, "GET /refused/echo", &echoes));
+    must(skua_websocket(server, "GET /wait", &slow));
+    slow.slow = SKUA_WEBSOCKET_DROP;
+    must(skua_websocket(server, "GET /drop", &slow));
+    slow.slow = SKUA_WEBSOCKET_CLOSE;
+    must(skua_websocket(server, "GET /close", &slow));
+    must(skua_route(server, "GET /closes", answer_closes, NULL));
+    must(skua_use(server, "/refused/", &(skua_middleware){ .before = refuse }));
+}
+
+int main(int argc, char **argv)
+{
+    const skua_config config = {
+        .hosts = "*", .workers = 1, .log = SKUA_LOG_SHORT, .http2 = { .tunnels = true }
+    };
+    skua_server *server = server_with_options(&config, argc, argv);
+    route_all(server);
+    return server_serve(server, "sockets");
+}
