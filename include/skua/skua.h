@@ -642,7 +642,9 @@ typedef void skua_handler(skua_request *request, void *user);
 // The most specific pattern wins: by host (a name before {name} before none), then by path (literal
 // before {name} before {name...}), then by method. Two that match some of the same requests while
 // neither is more specific, such as "/a/{x}" and "/{y}/b", are refused, in whatever order they come.
-// A path with no pattern is answered 404; one that has only other methods 405 with Allow.
+// A path with no pattern is answered 404; one that has only other methods 405 with Allow, also where a
+// less specific pattern without a method takes everything below: a route for "/" catches what has no
+// route, and nothing else.
 // Errors: SKUA_EINVAL not a pattern; SKUA_EEXIST one that it conflicts with is there
 // (skua_server_error names both); SKUA_ENOMEM; SKUA_ESTATE. Cost: that of a path, for finding,
 // whether there are ten or ten thousand.

@@ -22,13 +22,15 @@ __attribute__((cold)) skua_status prefix_read(prefix *p, const char *text, const
 {
     p->text = memory_text(text);
     if (!p->text) return prefix_refuse(SKUA_ENOMEM, why, room, owner, text, "memory ran out");
-    if (pattern_read(slice_of(p->text), &p->pattern)) {
+    char wrong[PATTERN_FAULT_OCTETS];
+    if (pattern_read(slice_of(p->text), &p->pattern, wrong)) {
         slice path = p->pattern.path;
         p->open = path.ptr[path.len - 1] == '/';
         if (!memchr(path.ptr, '{', path.len)) return SKUA_OK;
     }
     prefix_free(p);
-    return prefix_refuse(SKUA_EINVAL, why, room, owner, text, "is not \"[METHOD ][HOST]/PREFIX\"");
+    const char *reason = *wrong ? wrong : "is not \"[METHOD ][HOST]/PREFIX\"";
+    return prefix_refuse(SKUA_EINVAL, why, room, owner, text, reason);
 }
 
 void prefix_free(prefix *p)

@@ -8,6 +8,8 @@
 
 enum { PATTERN_PARAMS_MAX = 16, PATTERN_OCTETS_MAX = 4096, PATTERN_DEPTH_MAX = 64 };
 
+enum { PATTERN_FAULT_OCTETS = 240 };
+
 typedef struct route_pattern {
     slice text;
     slice method;    // empty: every method
@@ -18,8 +20,9 @@ typedef struct route_pattern {
     slice params[PATTERN_PARAMS_MAX]; // names, in order
 } route_pattern;
 
-// Reads text, which must outlive the pattern. False if it is no pattern; *p is then of no use.
-bool pattern_read(slice text, route_pattern *p);
+// Reads text, which must outlive the pattern. False if it is no pattern; *p is then of no use, and fault
+// holds what is wrong and how it is written right, or nothing if the text does not look like one at all.
+bool pattern_read(slice text, route_pattern *p, char fault[PATTERN_FAULT_OCTETS]);
 
 typedef enum pattern_piece {
     PIECE_LITERAL,

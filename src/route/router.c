@@ -182,9 +182,11 @@ skua_status router_add(router *r, slice text, skua_handler *handler, void *user,
     SKUA_ASSERT(handler);
     router_entry *entry = text.len ? router_entry_new(text, handler, user) : NULL;
     if (text.len && !entry) return router_refuse(SKUA_ENOMEM, why, room, text, "memory ran out");
-    if (!entry || !pattern_read(slice_make(entry->text, text.len), &entry->route.pattern)) {
+    char fault[PATTERN_FAULT_OCTETS] = "";
+    if (!entry || !pattern_read(slice_make(entry->text, text.len), &entry->route.pattern, fault)) {
         memory_free(entry);
-        return router_refuse(SKUA_EINVAL, why, room, text, "is not \"[METHOD ][HOST]/PATH\"");
+        const char *reason = *fault ? fault : "is not \"[METHOD ][HOST]/PATH\"";
+        return router_refuse(SKUA_EINVAL, why, room, text, reason);
     }
     entry->next = r->entries;
     r->entries = entry;
@@ -250,6 +252,17 @@ static void router_collect_end(router_search *s, const route_end *end)
         router_collect(s, end->others[i]->pattern.method);
 }
 
+// A route that takes everything below a path with every method would hide that a more specific path has
+// only other methods, which is 405.
+static const route *router_pick_every(const router_search *s, const route_end *end)
+{
+    if (!end->any || !s->path_seen) return end->any;
+    slice path = end->any->pattern.path;
+    bool takes_all_below = path.ptr[path.len - 1] == '/' ||
+                           (path.len > 4 && memcmp(path.ptr + path.len - 4, "...}", 4) == 0);
+    return takes_all_below ? NULL : end->any;
+}
+
 static const route *router_pick_any(router_search *s, const route_end *end)
 {
     const route *found = NULL;
@@ -259,7 +272,7 @@ static const route *router_pick_any(router_search *s, const route_end *end)
     case VERB_OTHER: found = route_end_other(end, s->method); break;
     case VERB_EVERY: router_collect_end(s, end); return NULL;
     }
-    if (!found) found = end->any;
+    if (!found) found = router_pick_every(s, end);
     if (!found && (end->get || end->head || end->other_count)) s->path_seen = true;
     return found;
 }

@@ -211,18 +211,39 @@ static bool set_takes(const pattern_set *p, unsigned host, unsigned path)
     return (p->hosts >> host & 1) && (p->paths[path / 64] >> (path % 64) & 1);
 }
 
+// A pattern without a method that takes everything below a path.
+static bool is_catch_all(const pattern_set *p)
+{
+    size_t len = strlen(p->text);
+    bool tail = p->text[len - 1] == '/' || (len > 4 && strcmp(p->text + len - 4, "...}") == 0);
+    return tail && !strchr(p->text, ' ');
+}
+
+// Whether the pattern takes the request. A catch-all takes none whose path has a more specific pattern.
+static bool set_takes_request(const pattern_set *p, unsigned method, unsigned host, unsigned path)
+{
+    if (!set_takes(p, host, path) || !(p->methods >> method & 1)) return false;
+    for (unsigned i = 0; i < listed && is_catch_all(p); i++) {
+        const pattern_set *other = &list[i];
+        bool same_place =
+            order_bits(other->hosts, p->hosts) == SAME && order_paths(other, p) == SAME;
+        if (other != p && set_takes(other, host, path) && !same_place &&
+            order_patterns(other, p) == NARROWER && !(other->methods >> method & 1))
+            return false;
+    }
+    return true;
+}
+
 // The pattern that takes the request and is more specific than every other that does.
 static const pattern_set *naive_find(unsigned method, unsigned host, unsigned path)
 {
     const pattern_set *best = NULL;
     for (unsigned i = 0; i < listed; i++) {
-        if (!set_takes(&list[i], host, path) || !(list[i].methods >> method & 1)) continue;
+        if (!set_takes_request(&list[i], method, host, path)) continue;
         if (!best || order_patterns(&list[i], best) == NARROWER) best = &list[i];
     }
     for (unsigned i = 0; i < listed && best; i++) {
-        if (&list[i] == best || !set_takes(&list[i], host, path) ||
-            !(list[i].methods >> method & 1))
-            continue;
+        if (&list[i] == best || !set_takes_request(&list[i], method, host, path)) continue;
         if (order_patterns(best, &list[i]) != NARROWER)
             fail_msg("%s beside %s", best->text, list[i].text);
     }
@@ -234,7 +255,7 @@ static void check_allow(unsigned host, unsigned path, const router_match *match)
     char expected[TEXT_OCTETS] = "";
     unsigned methods = 0;
     for (unsigned i = 0; i < listed; i++) {
-        if (set_takes(&list[i], host, path)) methods |= list[i].methods;
+        if (set_takes(&list[i], host, path) && !is_catch_all(&list[i])) methods |= list[i].methods;
     }
     for (unsigned k = 0; k < METHODS; k++) {
         if (!(methods >> k & 1)) continue;

@@ -164,6 +164,45 @@ static void test_router_refuses_patterns(void **state)
     router_free(r);
 }
 
+// A sentence about each mistake that other routers teach, with the spelling that is right here.
+static void test_router_says_what_is_wrong(void **state)
+{
+    (void)state;
+    static const char *const faults[][2] = {
+        { "GET /a/:id", "\":id\" is no parameter: write \"{id}\"" },
+        { "GET /a/*", "\"*\" is no parameter: write \"{name...}\" for everything below" },
+        { "/a/*rest/b", "\"*rest\" is no parameter" },
+        { "get /x", "\"get\" never comes: methods have upper case, as in \"GET /\"" },
+        { "Post /x", "\"Post\" never comes" },
+        { "GET|POST /m", "\"GET|POST\" is more than one method: add a route for each" },
+        { "GET,POST /m", "more than one method" },
+        { "(GET) /m", "\"(GET)\" is no method" },
+        { "/{x}/{x}", "\"{x}\" comes twice: give each parameter a name of its own" },
+        { "{x}.a/{x}", "\"{x}\" comes twice" },
+        { "/{id}.json", "\"{id}.json\" is partly a parameter: a parameter is a whole segment" },
+        { "/a-{id}", "\"a-{id}\" is partly a parameter" },
+        { "/a//b", "\"//\" never comes in a path: write one \"/\"" },
+        { "/{user-id}", "\"{user-id}\" has a name that is none" },
+        { "/{rest...}/a", "\"{rest...}\" can only be the last segment" },
+        { "/{$}/a", "\"{$}\" can only be the last segment" },
+        { "/a?b={c}", "goes beyond the path" },
+        { "/a?b", "skua_request_query_param" },
+        { "/a/../b", "the segment \"..\" never comes in a normalised path" },
+        { "a:80/", "\"a:80\" before the path is no host: write a name without port" },
+        { "{a}/", "\"{a}\" before the path is no host" },
+        { "GET", "is not \"[METHOD ][HOST]/PATH\"" },
+    };
+    router *r = router_new();
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        assert_int_equal(add(r, faults[i][0]), SKUA_EINVAL);
+        if (!strstr(why, faults[i][1])) fail_msg("%s: %s", faults[i][0], why);
+    }
+    // methods of one's own may have any case, and a literal may have ":" further on
+    assert_int_equal(add(r, "purge /cache"), SKUA_OK);
+    assert_int_equal(add(r, "POST /a:b"), SKUA_OK);
+    router_free(r);
+}
+
 static void test_router_refuses_long_patterns(void **state)
 {
     (void)state;
@@ -292,7 +331,7 @@ static void test_router_finds_the_most_specific(void **state)
         { "GET", "/a/%2F", "/a/{x}", NULL, { "%2F" } },
         { "GET", "/a/q/", "/a/{x}/{rest...}", NULL, { "q", "" } },
         { "GET", "/a/q/c", "GET /a/{x}/c", NULL, { "q" } },
-        { "POST", "/a/q/c", "/a/{x}/{rest...}", NULL, { "q", "c" } },
+        { "POST", "/a/q/c", NULL, "GET, HEAD", { NULL } },
         { "GET", "/a/q/c/d", "/a/{x}/{rest...}", NULL, { "q", "c/d" } },
         { "GET", "/a/b/c", "GET /a/{x}/c", NULL, { "b" } },
         { "GET", "/a//", "/a/", NULL, { NULL } },
@@ -300,11 +339,11 @@ static void test_router_finds_the_most_specific(void **state)
         { "GET", "/z", NULL, "DELETE", { NULL } },
         { "GET", "/z/", "/{any}/", NULL, { "z" } },
         { "GET", "/deep/x/y", "GET /deep/", NULL, { NULL } },
-        { "POST", "/deep/x/y", "/{any}/", NULL, { "deep" } },
+        { "POST", "/deep/x/y", NULL, "GET, HEAD", { NULL } }, // "/{any}/" does not hide that
         { "HEAD", "/h", "HEAD /h", NULL, { NULL } },
         { "GET", "/h", "GET /h", NULL, { NULL } },
         { "PUT", "/h", NULL, "DELETE, GET, HEAD", { NULL } },
-        { "GET", "/pot/", "/{any}/", NULL, { "pot" } },
+        { "GET", "/pot/", NULL, "BREW", { NULL } },
         { "GET", "/pot/x", "/{any}/", NULL, { "pot" } },
         { "GET", "/m/lit/y", "/m/{x}/y", NULL, { "lit" } },
         { "GET", "/m/lit/z", "/m/lit/z", NULL, { NULL } },
@@ -320,7 +359,32 @@ static void test_router_finds_the_most_specific(void **state)
         check_find(r, &cases[i]);
     assert_int_equal(add(r, "PUT /deep/{x...}"), SKUA_OK);
     check_find(r, &(find_case){ "PUT", "/deep/a/b", "PUT /deep/{x...}", NULL, { "a/b" } });
-    check_find(r, &(find_case){ "POST", "/deep/a/b", "/{any}/", NULL, { "deep" } });
+    check_find(r, &(find_case){ "POST", "/deep/a/b", NULL, "GET, HEAD, PUT", { NULL } });
+    router_free(r);
+}
+
+// A catch-all takes what has no route, and hides neither that a path has other methods nor a route of
+// every method that is no catch-all.
+static void test_router_catch_all_hides_no_405(void **state)
+{
+    (void)state;
+    static const char *const patterns[] = { "/",        "GET /items",  "POST /items/{id}", "/a/{x}",
+                                            "GET /a/b", "GET /files/", "h.test/{rest...}", NULL };
+    static const find_case cases[] = {
+        { "GET", "/items", "GET /items", NULL, { NULL } },
+        { "POST", "/items", NULL, "GET, HEAD", { NULL } },
+        { "GET", "/items/1", NULL, "POST", { NULL } },
+        { "DELETE", "/other", "/", NULL, { NULL } },
+        { "DELETE", "/items/1/2", "/", NULL, { NULL } },
+        { "DELETE", "/a/b", "/a/{x}", NULL, { "b" } },
+        { "POST", "/files/x", NULL, "GET, HEAD", { NULL } },
+    };
+    router *r = router_of(patterns);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        check_find(r, &cases[i]);
+    router_match match;
+    assert_int_equal(find_at(r, "h.test", SKUA_SLICE("POST"), SKUA_SLICE("/items"), &match),
+                     ROUTER_FOUND);
     router_free(r);
 }
 
@@ -439,8 +503,8 @@ static unsigned steps_among(int routes, const char *path)
     }
     assert_int_equal(add(r, "/{x...}"), SKUA_OK);
     router_match match;
-    assert_int_equal(find_at(r, "host-1.x", SKUA_SLICE("GET"), slice_of(path), &match),
-                     ROUTER_FOUND);
+    assert_true(find_at(r, "host-1.x", SKUA_SLICE("GET"), slice_of(path), &match) !=
+                ROUTER_NO_PATH);
     router_free(r);
     return match.steps;
 }
@@ -481,6 +545,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_router_takes_patterns),
         cmocka_unit_test(test_router_refuses_patterns),
+        cmocka_unit_test(test_router_says_what_is_wrong),
         cmocka_unit_test(test_router_refuses_long_patterns),
         cmocka_unit_test(test_router_names_conflicts),
         cmocka_unit_test(test_router_finds_the_most_specific),
@@ -488,6 +553,7 @@ int main(void)
         cmocka_unit_test(test_router_bounds_methods),
         cmocka_unit_test(test_router_costs_the_path),
         cmocka_unit_test(test_router_finds_among_thousands),
+        cmocka_unit_test(test_router_catch_all_hides_no_405),
         cmocka_unit_test(test_router_finds_by_host),
         cmocka_unit_test(test_router_states_allow_per_host),
     };
