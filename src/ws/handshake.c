@@ -132,32 +132,39 @@ static slice ws_choose_protocol(const skua_request *r, const char *protocols)
     return chosen;
 }
 
-static void ws_add_accept(skua_request *r)
+// The key has been found valid.
+static skua_status ws_add_accept(skua_request *r)
 {
     char accept[WS_ACCEPT_OCTETS];
     ws_accept(skua_request_field(r, "sec-websocket-key"), accept);
-    (void)skua_field_add(r, "Sec-WebSocket-Accept", slice_make(accept, sizeof accept));
+    return skua_field_add(r, "Sec-WebSocket-Accept", slice_make(accept, sizeof accept));
+}
+
+static skua_status ws_add_fields(skua_request *r, slice protocol)
+{
+    skua_status status = ws_is_http1(r) ? ws_add_accept(r) : SKUA_OK;
+    if (status || !protocol.len) return status;
+    return skua_field_add(r, "Sec-WebSocket-Protocol", protocol);
 }
 
 // Everything that may fail for want of memory is taken before the client is told that it has a socket.
 static void ws_upgrade(skua_request *r, const ws_endpoint *endpoint)
 {
-    skua_worker *w = r->worker;
     ws_slot *slot;
     ws_session *s = arena_alloc(&r->memory, sizeof *s);
-    if (!s || ws_slot_take(w, &slot)) {
+    if (!s || ws_slot_take(r->worker, &slot)) {
         (void)skua_respond_error(r, 503);
         return;
     }
     *s = (ws_session){ .protocol = ws_choose_protocol(r, endpoint->desc.protocols) };
-    if (s->protocol.len) (void)skua_field_add(r, "Sec-WebSocket-Protocol", s->protocol);
-    if (ws_is_http1(r)) ws_add_accept(r);
-    skua_status status = skua_upgrade(r, "websocket", ws_session_drained, s);
+    skua_status status = ws_add_fields(r, s->protocol);
+    if (status) (void)skua_respond_error(r, 503);
+    else status = skua_upgrade(r, "websocket", ws_session_drained, s);
     if (!status) {
         ws_session_begin(s, r, endpoint, slot);
         return;
     }
-    ws_slot_put(w, slot);
+    ws_slot_put(r->worker, slot);
     if (status == SKUA_EPROTOCOL)
         (void)skua_refuse(r, 400, SKUA_SLICE("The request does not ask for a WebSocket."));
 }

@@ -66,6 +66,7 @@ class Http2:
         self.flush()
         self.scheme = "https" if server.tls else "http"
         self.streams = {}
+        self.acknowledges = True  # gives windows back as content comes
 
     def flush(self):
         self.connection.send(self.h2.data_to_send())
@@ -75,7 +76,7 @@ class Http2:
         assert octets, "the connection ended"
         for event in self.h2.receive_data(octets):
             stream = self.streams.get(getattr(event, "stream_id", None))
-            if isinstance(event, DataReceived):
+            if isinstance(event, DataReceived) and self.acknowledges:
                 self.h2.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
             if stream:
                 stream.told(event)
@@ -97,11 +98,13 @@ class Stream:
         self.head, self.ended, self.reset = None, False, None
         self.ws = Connection(ConnectionType.CLIENT)
         self.events = []
+        self.octets = 0
 
     def told(self, event):
         if isinstance(event, ResponseReceived):
             self.head = dict(event.headers)
         elif isinstance(event, DataReceived) and event.data and self.head[":status"] == "200":
+            self.octets += len(event.data)
             self.ws.receive_data(event.data)
             self.events += self.ws.events()
         elif isinstance(event, StreamEnded):
@@ -218,3 +221,19 @@ def test_http2_a_reader_that_waits(http2):
     stream.send(TextMessage(data="go"))
     assert [stream.event(TextMessage).data for _ in range(1000)] == [str(i) for i in range(1000)]
     assert stream.event(CloseConnection).code == 4003
+
+
+def test_http2_a_slow_reader_loses_nothing(http2):
+    """More than the windows and the queue hold is poured, and the client opens its windows late."""
+    http2.acknowledges = False
+    stream = http2.open("/wait")
+    stream.response()
+    stream.send(TextMessage(data="pour"))
+    stream.until(lambda: stream.octets >= 60000)
+    http2.acknowledges = True
+    http2.h2.increment_flow_control_window(10_000_000)
+    http2.h2.increment_flow_control_window(10_000_000, stream.number)
+    http2.flush()
+    numbers = [int(stream.event(BytesMessage).data.split(b"\0")[0]) for _ in range(300)]
+    assert numbers == list(range(300))
+    assert stream.event(TextMessage).data == "all"
