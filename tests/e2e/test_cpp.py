@@ -5,6 +5,7 @@ import json
 import time
 
 import pytest
+import websocket as ws
 from certificates import SecureConnection, make, trusting
 from server import eventually, free_port, numbered
 from wire import posted, request
@@ -317,3 +318,29 @@ def test_stopping_ends_what_waits(fresh):
     fresh.signal()
     fresh.judge_end(within=10)
     assert all(connection.ended() for connection in connections)
+
+
+# ---- WebSockets ----
+
+
+def test_sockets(cpp):
+    socket = ws.Socket(cpp, "/socket/one", "Sec-WebSocket-Protocol: a")
+    assert socket.response.get("sec-websocket-protocol") == "a"
+    assert socket.message() == "one"
+    socket.send(ws.frame(ws.TEXT, "hi"))
+    assert [socket.message(), socket.message()] == ["hi", "hi from a thread"]
+    socket.send(ws.frame(ws.TEXT, "close"))
+    assert socket.frame()[0] == ws.CLOSE
+    socket.send(ws.close(4000))
+    assert socket.ended()
+    assert eventually(lambda: "socket 4000 of one" in cpp.error_text())
+
+
+def test_a_socket_whose_function_throws(cpp):
+    socket = ws.Socket(cpp, "/socket/two")
+    assert socket.message() == "two"
+    socket.send(ws.frame(ws.TEXT, "throw"))
+    assert socket.closed() == (1011, "")
+    socket.send(ws.close(1011))
+    assert socket.ended()
+    assert eventually(lambda: "unlucky" in cpp.error_text())

@@ -8,6 +8,7 @@ import subprocess
 import threading
 
 import pytest
+import websocket as ws
 from certificates import SecureConnection, make, shown_at, trusting
 from server import BUILD, ROOT, Server, eventually, free_port
 from wire import posted, request
@@ -16,7 +17,7 @@ pytestmark = pytest.mark.in_the_clear("each example is started as its reader wou
 
 EXAMPLES = sorted(p for p in (ROOT / "examples").iterdir() if p.suffix in (".c", ".cpp"))
 # The first reads and writes the messages by itself, the others drive a library through its states.
-LINES = {"grpc.c": 210, "postgres.c": 280, "redis.c": 210}
+LINES = {"chat.c": 120, "grpc.c": 210, "postgres.c": 280, "redis.c": 210}
 
 
 @pytest.fixture
@@ -66,6 +67,21 @@ def test_tls(example, tmp_path):
         assert connection.get("/").content.decode() == f"TLSv1.3, {connection.socket.cipher()[0]}, for localhost\n"
     assert shown_at(server.address) == pair.fingerprint
     assert shown_at(example("tls_c").address) != pair.fingerprint
+
+
+def test_chat(example):
+    server = example("chat_c")
+    assert b"new WebSocket" in server.get("/").content
+    ann = ws.Socket(server, "/chat/kitchen?name=ann")
+    assert ann.message() == "*ann "
+    ben, carl = ws.Socket(server, "/chat/kitchen?name=ben"), ws.Socket(server, "/chat/attic?name=carl")
+    assert ann.message() == ben.message() == "*ben ann "
+    assert carl.message() == "*carl "
+    ann.send(ws.frame(ws.TEXT, "hello, κόσμε"))
+    assert ann.message() == ben.message() == " ann: hello, κόσμε"
+    ben.leave()
+    assert ann.message() == "*ann "
+    assert not carl.connection.buffer and carl.connection.silent(0.05)
 
 
 def test_hello_cpp_sum(example):

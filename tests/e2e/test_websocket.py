@@ -2,7 +2,9 @@
 """WebSocket, RFC 6455: the handshake, and each group of Autobahn's cases, by a client that breaks rules one at a time."""
 
 import os
+import shutil
 import struct
+import subprocess
 
 import pytest
 import websocket as ws
@@ -437,6 +439,15 @@ def test_websockets_of_python(server):
         socket.send(["in ", "pieces"])
         assert socket.recv() == "in pieces"
         assert socket.ping(b"p").wait(10)
+
+
+@pytest.mark.skipif(not shutil.which("chromium"), reason="chromium is not installed")
+def test_chromium(server, tmp_path):
+    words = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+             "--disable-background-networking", "--disable-component-update", "--disable-sync", f"--user-data-dir={tmp_path}"]
+    dump = subprocess.run([*words, "--dump-dom", server.url + "/page"], capture_output=True, timeout=60, check=True)
+    assert b"<body>v1.example 25,50,octets:70000</body>" in dump.stdout
+    assert told(server, "/echo/browser 4005 done")
 
 
 # ---- The log and the end ----

@@ -187,6 +187,29 @@ static void add_plain(skua::server &app)
     });
 }
 
+// Echoes twice, from here and from a thread; closes when it is told to, throws when it is told to.
+static void add_socket(skua::server &app)
+{
+    skua::websocket fns;
+    fns.how.protocols = "b a";
+    fns.open = [](skua::socket socket, skua::request &req) { (void)socket.text(req.param("name")); };
+    fns.message = [](skua::socket socket, std::string_view message, bool text) {
+        if (message == "throw") throw std::runtime_error("unlucky");
+        if (message == "close") {
+            (void)socket.close(4000, "asked");
+            return;
+        }
+        std::string copy(message);
+        (void)(text ? socket.text(copy) : socket.binary(copy));
+        std::thread([socket, copy] { (void)socket.text(copy + " from a thread"); }).detach();
+    };
+    fns.close = [&app](skua::socket socket, unsigned code, std::string_view) {
+        std::string name(socket.opened_by().param("name"));
+        skua_log(app.raw(), skua::slice("socket " + std::to_string(code) + " of " + name));
+    };
+    app.websocket("GET /socket/{name}", std::move(fns));
+}
+
 static void add_late(skua::server &app)
 {
     app.get("/ticket", [](skua::request &req) {
@@ -327,6 +350,7 @@ static int serve(const skua::config &config)
     skua::server app(config);
     add_plain(app);
     add_late(app);
+    add_socket(app);
     add_coroutines(app);
     add_middleware(app);
     app.route("GET /counter", counts, &counter::add).route("GET /counter-later", counts, &counter::add_later);

@@ -22,10 +22,49 @@ static char closes[65536];
 static size_t closes_len;
 static pthread_mutex_t closes_lock = PTHREAD_MUTEX_INITIALIZER;
 
+static skua_ticket browser; // of the request for the image, while it is held
+static bool browser_has_closed;
+
+static void answer_image(skua_request *request, void *user)
+{
+    (void)user;
+    if (request) must(skua_respond_error(request, 404));
+}
+
+// GET /image: answered when the browser's socket has closed, so that its page loads as long.
+static void hold_image(skua_request *request, void *user)
+{
+    (void)user;
+    if (browser_has_closed) answer_image(request, NULL);
+    else must(skua_ticket_take(request, &browser));
+}
+
+static const char page[] =
+    "<!doctype html><body></body><script>\n"
+    "const said = [], socket = new WebSocket(`ws://${location.host}/echo/browser`, ['v1.example'])\n"
+    "socket.binaryType = 'arraybuffer'\n"
+    "socket.onmessage = e => {\n"
+    "  said.push(typeof e.data == 'string' ? e.data.length : 'octets:' + e.data.byteLength)\n"
+    "  document.body.textContent = `${socket.protocol} ${said}`\n"
+    "  if (said.length == 1) { socket.send('\u00e9'.repeat(50)); socket.send(new Uint8Array(70000)) }\n"
+    "  if (said.length == 3) socket.close(4005, 'done')\n"
+    "}\n"
+    "</script><img src=\"/image\">\n";
+
+static void answer_page(skua_request *request, void *user)
+{
+    (void)user;
+    must(skua_respond_html(request, 200, page));
+}
+
 static void tell_close(skua_socket socket, unsigned code, skua_slice reason, void *user)
 {
     (void)user;
     skua_slice path = skua_request_path(skua_socket_request(socket));
+    if (skua_slice_is(path, "/echo/browser")) {
+        browser_has_closed = true;
+        must(skua_resume(browser, answer_image, NULL));
+    }
     must(skua_socket_text(socket, SKUA_SLICE("too late"))); // is refused
     (void)pthread_mutex_lock(&closes_lock);
     int n = snprintf(closes + closes_len, sizeof closes - closes_len,
@@ -216,6 +255,8 @@ static void route_all(skua_server *server)
     slow.slow = SKUA_WEBSOCKET_CLOSE;
     must(skua_websocket(server, "GET /close", &slow));
     must(skua_route(server, "GET /closes", answer_closes, NULL));
+    must(skua_route(server, "GET /image", hold_image, NULL));
+    must(skua_route(server, "GET /page", answer_page, NULL));
     must(skua_use(server, "/refused/", &(skua_middleware){ .before = refuse }));
 }
 

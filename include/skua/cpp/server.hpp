@@ -7,6 +7,7 @@
 #include "request.hpp"
 #include "routes.hpp"
 #include "task.hpp"
+#include "websocket.hpp"
 
 #include <functional>
 #include <memory>
@@ -220,6 +221,14 @@ public:
     server &directory(const char *pattern, const char *path, const skua_directory_config &config = {})
     {
         return judge(skua_route_directory(raw(), pattern, path, &config));
+    }
+
+    // Serves WebSockets at a pattern: app.websocket("GET /live/{room}", { .message = ... }).
+    server &websocket(const char *pattern, skua::websocket fns)
+    {
+        skua::websocket *held = keep(std::move(fns));
+        skua_websocket_desc desc = detail::websocket_desc(*held);
+        return judge(skua_websocket(raw(), pattern, &desc));
     }
 
     server &listen(const char *address) { return judge(skua_listen(raw(), address)); }
