@@ -660,6 +660,7 @@ typedef struct skua_route_desc {
     // the most content that a request of this route may have [413], in place of
     // skua_config.content_octets_max where that would count: more than it, or less
     uint64_t content_octets_max;
+    int64_t timeout_ns; // of the handler, as for skua_request_timeout
 } skua_route_desc;
 
 // Adds such a route. Before skua_start.
@@ -875,6 +876,11 @@ SKUA_API SKUA_NODISCARD skua_status skua_content_collect(skua_request *request, 
 // Empty before that.  Lifetime: until on_end has returned.  Thread: worker, pool.
 SKUA_API skua_slice skua_request_content(const skua_request *request);
 
+// Gives the handler of this request a time of its own, in place of skua_config.handler_timeout_ns: 503 when
+// it has not responded by then, and a response that has begun and is silent for as long is cut off.
+// timeout_ns: in nanoseconds; 0 for the server's, -1 for ever. Once the response is complete it does nothing.
+SKUA_API void skua_request_timeout(skua_request *request, int64_t timeout_ns);
+
 // Bounds the content, whoever reads it and however: once more has come than octets_max, or at once
 // when the stated length is more, 413 is answered (the connection ends if a response has begun), and
 // a reader is told LOST.
@@ -1031,6 +1037,20 @@ SKUA_API SKUA_NODISCARD skua_status skua_on_error(skua_server *server, const cha
 // nothing when the request has been answered meanwhile (by a timeout).
 SKUA_API void skua_next(skua_request *request);
 
+// Routes below a prefix, and middleware around every request at or below it.
+typedef struct skua_group {
+    const char *prefix; // "[HOST]/PATH", without "/" at its end: "/api", "example.org/api"
+    const skua_middleware *middleware; // runs in this order
+    size_t middleware_count;
+    // Their patterns are "[METHOD ]/PATH", below prefix: "GET /users" is "GET /api/users".
+    const skua_route_desc *routes;
+    size_t route_count;
+} skua_group;
+
+// Adds a group. Everything is copied but what users point to. Before skua_start.
+// Errors: those of skua_use and skua_route_add; those before the one that fails have been added.
+SKUA_API SKUA_NODISCARD skua_status skua_route_group(skua_server *server, const skua_group *group);
+
 // ---- Sites ------------------------------------------------------------------------------------
 
 // Routes, middleware and error functions for some hosts. A site is made beside a server, which may run
@@ -1063,12 +1083,13 @@ SKUA_API void skua_site_free(skua_site *site);
 // The last failure of a function of this site, as a sentence for people.
 SKUA_API const char *skua_site_error(const skua_site *site);
 
-// As skua_route, skua_route_add, skua_use and skua_on_error, for the requests of this site; the server
+// As skua_route, skua_route_add, skua_route_group, skua_use and skua_on_error, for the requests of this site; the server
 // may run. Errors: theirs but SKUA_ESTATE.
 SKUA_API SKUA_NODISCARD skua_status skua_site_route(skua_site *site, const char *pattern,
                                                     skua_handler *handler, void *user);
 SKUA_API SKUA_NODISCARD skua_status skua_site_route_add(skua_site *site,
                                                         const skua_route_desc *desc);
+SKUA_API SKUA_NODISCARD skua_status skua_site_group(skua_site *site, const skua_group *group);
 SKUA_API SKUA_NODISCARD skua_status skua_site_use(skua_site *site, const char *prefix,
                                                   const skua_middleware *middleware);
 SKUA_API SKUA_NODISCARD skua_status skua_site_on_error(skua_site *site, const char *prefix,

@@ -132,6 +132,7 @@ struct skua_request {
     bool headed : 1;      // middleware has been told of the response's head
     bool complained : 1;  // the log has a line about its handler, which has not answered
     bool sited : 1;       // seat is set: it is for a site that is not the server's own
+    bool timed : 1;       // timeout_ns is its own
     bool limited : 1;     // content_max is the route's, and so the limit of what is collected
     uint32_t holds;
     unsigned received_trailers_count;
@@ -161,6 +162,7 @@ struct skua_request {
     const response *given;     // in RESPONSE_HEADING: the response
     response_filter *filter;   // unless filtering is FILTERING_NONE
     site_seat *seat;           // if sited
+    int64_t timeout_ns;        // if timed: of its handler; 0: none
     void *end_user;
     const char *reason; // a few words for the log, if blamed
 

@@ -4,6 +4,8 @@
 
 #include "exchange/waiting.h"
 
+#include "base/contract.h"
+#include "exchange/carrier.h"
 #include "exchange/content.h"
 #include "exchange/ticket.h"
 #include "exchange/worker.h"
@@ -36,6 +38,21 @@ waiting_kind waiting_of(const skua_request *r)
     if (r->asker.first) return WAITING_WORK;
     if (waiting_for_room(r)) return WAITING_ROOM;
     return reads && r->reader ? WAITING_CREDIT : WAITING_TIME;
+}
+
+int64_t waiting_timeout_ns(const skua_request *r)
+{
+    return r->timed ? r->timeout_ns : worker_config(r->worker)->handler_timeout_ns;
+}
+
+void skua_request_timeout(skua_request *r, int64_t timeout_ns)
+{
+    request_expect(r, __func__);
+    CONTRACT(timeout_ns >= -1, "timeout_ns must be -1, 0 or more");
+    if (request_is_answered(r) || r->life != LIFE_GOES_ON) return;
+    r->timed = timeout_ns != 0;
+    r->timeout_ns = timeout_ns > 0 ? timeout_ns : 0;
+    if (!r->carrier->running) r->carrier->table->kick(r->carrier); // it may be earlier than before
 }
 
 bool waiting_is_forgotten(const skua_request *r)

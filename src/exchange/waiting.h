@@ -19,6 +19,9 @@ typedef enum waiting_kind {
 
 waiting_kind waiting_of(const skua_request *r);
 
+// How long its handler may take, and be silent; 0: for ever.
+int64_t waiting_timeout_ns(const skua_request *r);
+
 // Whether its handler has returned without a response, and nothing is known that could bring one:
 // no ticket, no hold, no blocking handler and no work of the library's.
 bool waiting_is_forgotten(const skua_request *r);

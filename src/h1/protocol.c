@@ -98,7 +98,8 @@ static int64_t h1_protocol_silence_ns(const h1_session *s)
     const skua_config *config = worker_config(s->base.worker);
     const skua_request *r = s->carrier.current;
     if (r->push >= PUSH_TUNNEL) return config->stream_idle_timeout_ns;
-    if (config->handler_timeout_ns) return config->handler_timeout_ns;
+    int64_t timeout = waiting_timeout_ns(r);
+    if (timeout) return timeout;
     bool left = *s->base.link.peer_is_done && !config->half_close;
     return r->responding != RESPONSE_NONE || left ? config->stream_idle_timeout_ns : 0;
 }

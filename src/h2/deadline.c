@@ -59,7 +59,8 @@ static int64_t h2_deadline_patience(const skua_request *r, h2_awaited whom)
     const skua_config *config = worker_config(r->worker);
     if (whom == H2_AWAITS_CLIENT) return config->stall_timeout_ns;
     if (r->push >= PUSH_TUNNEL) return config->stream_idle_timeout_ns;
-    if (config->handler_timeout_ns) return config->handler_timeout_ns;
+    int64_t timeout = waiting_timeout_ns(r);
+    if (timeout) return timeout;
     return r->responding != RESPONSE_NONE ? config->stream_idle_timeout_ns : 0;
 }
 

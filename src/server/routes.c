@@ -7,6 +7,36 @@
 #include "base/contract.h"
 #include "server/sites.h"
 
+void route_expect(const skua_route_desc *desc, const char *function)
+{
+    if (!desc->pattern) contract_broken(function, "desc->pattern must not be NULL");
+    if (!desc->handler && !desc->blocking)
+        contract_broken(function, "desc must have a handler, or one in blocking");
+    if (desc->handler && desc->blocking)
+        contract_broken(function, "desc must not have two handlers");
+    if (desc->timeout_ns < -1) contract_broken(function, "timeout_ns must be -1, 0 or more");
+}
+
+void group_expect(const skua_group *group, const char *function)
+{
+    if (!group) contract_broken(function, "group must not be NULL");
+    if (!group->prefix) contract_broken(function, "group->prefix must not be NULL");
+    if (group->route_count && !group->routes)
+        contract_broken(function, "group->routes has a count, but is NULL");
+    if (group->middleware_count && !group->middleware)
+        contract_broken(function, "group->middleware has a count, but is NULL");
+    for (size_t i = 0; i < group->route_count; i++)
+        route_expect(&group->routes[i], function);
+}
+
+bool group_blocks(const skua_group *group)
+{
+    for (size_t i = 0; i < group->route_count; i++) {
+        if (group->routes[i].blocking) return true;
+    }
+    return false;
+}
+
 static skua_status server_is_open(skua_server *server)
 {
     if (!server->started) return SKUA_OK;
@@ -44,14 +74,23 @@ __attribute__((cold)) skua_status skua_route_add(skua_server *server, const skua
 {
     CONTRACT_SERVER(server);
     CONTRACT_GIVEN(desc);
-    CONTRACT_GIVEN(desc->pattern);
-    CONTRACT(desc->handler || desc->blocking, "desc must have a handler, or one in blocking");
-    CONTRACT(!desc->handler || !desc->blocking, "desc must not have two handlers");
+    route_expect(desc, __func__);
     skua_status open = server_is_open(server);
     if (open) return open;
     if (desc->blocking && !server_has_threads(server))
         return server_fail(server, SKUA_ENOMEM, "out of memory for a route");
     return server_told(server, site_add(&server->own, desc));
+}
+
+__attribute__((cold)) skua_status skua_route_group(skua_server *server, const skua_group *group)
+{
+    CONTRACT_SERVER(server);
+    group_expect(group, __func__);
+    skua_status open = server_is_open(server);
+    if (open) return open;
+    if (group_blocks(group) && !server_has_threads(server))
+        return server_fail(server, SKUA_ENOMEM, "out of memory for a route");
+    return server_told(server, site_add_group(&server->own, group));
 }
 
 __attribute__((cold)) skua_status skua_route_blocking(skua_server *server, const char *pattern,

@@ -9,4 +9,11 @@
 // Makes the threads of blocking handlers, unless they are there. Returns: false when memory ran out.
 bool server_has_threads(skua_server *server);
 
+// Stop the process unless what is described can be added. function: that of skua.h that was called.
+void route_expect(const skua_route_desc *desc, const char *function);
+void group_expect(const skua_group *group, const char *function);
+
+// Whether one of its routes is blocking.
+bool group_blocks(const skua_group *group);
+
 #endif

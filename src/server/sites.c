@@ -117,12 +117,19 @@ __attribute__((cold)) skua_status skua_site_route_add(skua_site *site, const sku
 {
     CONTRACT_SITE(site);
     CONTRACT_GIVEN(desc);
-    CONTRACT_GIVEN(desc->pattern);
-    CONTRACT(desc->handler || desc->blocking, "desc must have a handler, or one in blocking");
-    CONTRACT(!desc->handler || !desc->blocking, "desc must not have two handlers");
+    route_expect(desc, __func__);
     if (desc->blocking && !server_has_threads(site->server))
         return sites_say(site, SKUA_ENOMEM, "out of memory for the threads of blocking handlers");
     return site_add(&site->routes, desc);
+}
+
+__attribute__((cold)) skua_status skua_site_group(skua_site *site, const skua_group *group)
+{
+    CONTRACT_SITE(site);
+    group_expect(group, __func__);
+    if (group_blocks(group) && !server_has_threads(site->server))
+        return sites_say(site, SKUA_ENOMEM, "out of memory for the threads of blocking handlers");
+    return site_add_group(&site->routes, group);
 }
 
 __attribute__((cold)) skua_status skua_site_use(skua_site *site, const char *prefix,

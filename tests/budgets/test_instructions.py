@@ -86,7 +86,7 @@ def test_instructions(hello, name, depth, tmp_path, record_property):
     record_property("instructions", round(found))
     if recording:
         budget = record(key, name, found)
-    print(f"{name}: {found:.0f} instructions per request, of {budget} ({key})")
+    print(f"{name}: {found:.1f} instructions per request, of {budget} ({key})")
     if budget is None:
         pytest.skip(f"no budget is known for {key}: {found:.0f} instructions per request")
     if found < budget / SLACK:

@@ -121,6 +121,12 @@ def test_errors_are_told_by_the_program(cpp):
         assert thrown is None or told["thrown"] == thrown
 
 
+def test_groups(cpp):
+    for path, status, content in (("/api/users/7", 200, b"user 7"), ("/api/deep/er", 200, b"deeper"), ("/api/none", 404, None)):
+        answer = cpp.get(path)
+        assert answer.status == status and content in (answer.content, None) and answer.get("X-Api") == "yes"
+
+
 def test_sites_are_put_while_the_server_runs(cpp):
     for name in ("a", "b", "a"):
         with cpp.connect() as connection:

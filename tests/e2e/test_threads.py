@@ -308,6 +308,18 @@ def test_too_much_content(launch_threads):
         assert connection.response().status == 413
 
 
+def test_a_route_has_a_time_of_its_own(launch_threads):
+    """Less than the server's, more, and the same."""
+    server = launch_threads("handler_timeout_ns=600000000")
+    with server.connect() as never:
+        never.send(request("/timed/never"))
+        for path, least in (("/timed/soon", 0.05), ("/timed/server", 0.5)):
+            began = time.monotonic()
+            assert server.get(path).status == 503
+            assert time.monotonic() - began > least
+        assert never.silent(0.3)
+
+
 def test_a_route_has_a_limit_of_its_own(launch_threads):
     """Above that of the server, or below; at its edge, stated and in chunks."""
     server = launch_threads("content_octets_max=10")

@@ -120,6 +120,11 @@ STOPS(skua_form_at, no_param, HANDLER, NO(param),
 
 READS(skua_request_alloc, (void)skua_request_alloc(r, 1))
 GIVES(skua_request_alloc, of_one_that_has_ended, ENDED, skua_request_alloc(s->request, 1))
+ACTS(skua_request_timeout, skua_request_timeout(r, 1))
+STOPS(skua_request_timeout, less_than_never, HANDLER, "timeout_ns must be -1, 0 or more",
+      skua_request_timeout(s->request, -2))
+GIVES(skua_request_timeout, of_one_that_has_ended, ENDED,
+      (skua_request_timeout(s->request, 1), true))
 ACTS(skua_request_hold, skua_request_hold(r))
 ACTS(skua_request_drop, skua_request_drop(r))
 STOPS(skua_request_drop, not_held, HANDLER, "called more often than skua_request_hold",

@@ -100,7 +100,27 @@ STOPS(skua_route_add, no_handler, OUTSIDE, "desc must have a handler, or one in 
       s->status = skua_route_add(s->server, &(skua_route_desc){ .pattern = "/" }))
 STOPS(skua_route_add, two_handlers, OUTSIDE, "desc must not have two handlers",
       s->status = skua_route_add(s->server, &(skua_route_desc){ "/", nothing_handled,
-                                                                nothing_handled, NULL, 0 }))
+                                                                nothing_handled, NULL, 0, 0 }))
+STOPS(skua_route_add, a_wrong_timeout, OUTSIDE, "timeout_ns must be -1, 0 or more",
+      s->status = skua_route_add(s->server, &(skua_route_desc){ .pattern = "/",
+                                                                .handler = nothing_handled,
+                                                                .timeout_ns = -2 }))
+STOPS(skua_route_group, no_server, OUTSIDE, NO_SERVER,
+      s->status = skua_route_group(NULL, &(skua_group){ .prefix = "/a" }))
+STOPS(skua_route_group, no_group, OUTSIDE, NO(group), s->status = skua_route_group(s->server, NULL))
+STOPS(skua_route_group, no_prefix, OUTSIDE, NO(group->prefix),
+      s->status = skua_route_group(s->server, &(skua_group){ .route_count = 0 }))
+STOPS(skua_route_group, no_routes, OUTSIDE, "group->routes has a count, but is NULL",
+      s->status = skua_route_group(s->server, &(skua_group){ .prefix = "/a", .route_count = 1 }))
+STOPS(skua_route_group, no_middleware, OUTSIDE, "group->middleware has a count, but is NULL",
+      s->status = skua_route_group(s->server,
+                                   &(skua_group){ .prefix = "/a", .middleware_count = 1 }))
+STOPS(skua_route_group, no_pattern_in_it, OUTSIDE, NO(desc->pattern),
+      s->status = skua_route_group(s->server, &(skua_group){ .prefix = "/a",
+                                                             .routes = &(skua_route_desc){ 0 },
+                                                             .route_count = 1 }))
+GIVES(skua_route_group, while_it_runs, RUNNING,
+      skua_route_group(s->server, &(skua_group){ .prefix = "/a" }) == SKUA_ESTATE)
 STOPS(skua_on_error, no_server, OUTSIDE, NO_SERVER,
       s->status = skua_on_error(NULL, "/", nothing_told, NULL))
 STOPS(skua_on_error, no_prefix, OUTSIDE, NO(prefix),

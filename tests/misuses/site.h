@@ -32,7 +32,13 @@ STOPS(skua_site_route_add, no_handler, OUTSIDE, "desc must have a handler, or on
 STOPS(skua_site_route_add, two_handlers, OUTSIDE, "desc must not have two handlers",
       s->status = skua_site_route_add(scene_site(s),
                                       &(skua_route_desc){ "/", nothing_handled, nothing_handled,
-                                                          NULL, 0 }))
+                                                          NULL, 0, 0 }))
+STOPS(skua_site_group, no_site, OUTSIDE, NO(site),
+      s->status = skua_site_group(NULL, &(skua_group){ .prefix = "/a" }))
+STOPS(skua_site_group, no_group, OUTSIDE, NO(group),
+      s->status = skua_site_group(scene_site(s), NULL))
+STOPS(skua_site_group, one_that_was_put, OUTSIDE, SITE_IS_PUT,
+      s->status = skua_site_group(scene_put_site(s), &(skua_group){ .prefix = "/a" }))
 STOPS(skua_site_use, no_site, OUTSIDE, NO(site),
       s->status = skua_site_use(NULL, "/", &(skua_middleware){ 0 }))
 STOPS(skua_site_use, no_prefix, OUTSIDE, NO(prefix),

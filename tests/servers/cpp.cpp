@@ -146,6 +146,10 @@ static void add_plain(skua::server &app)
         }
         req.json("{\"status\":", std::to_string(status), ",\"sentence\":\"", sentence, "\",\"thrown\":\"", thrown, "\"}");
     });
+    auto api = app.group("/api");
+    api.get("/users/{id}", [](skua::request &req) { req.text("user ", req.param("id")); });
+    api.on_head("/", [](skua::request &req, int) { req.set("X-Api", "yes"); });
+    api.group("/deep").blocking("GET /er", [](skua::request &req) { req.text("deeper"); });
     app.post("/sites/{name}", [&app](skua::request &req) {
         skua::site made(app, (std::string(req.param("name")) + ".test").c_str());
         made.get("/{$}", [name = std::string(req.param("name"))](skua::request &there) { there.text("site ", name); });

@@ -53,6 +53,11 @@ static void wait_ms(unsigned ms)
     nanosleep(&rest, NULL);
 }
 
+static void answer_never(skua_request *request, void *user)
+{
+    (void)request, (void)user;
+}
+
 static void answer_ok(skua_request *request, void *user)
 {
     (void)user;
@@ -403,6 +408,13 @@ static void add_routes(void)
     must(skua_route_add(running, &(skua_route_desc){ .pattern = "POST /limited",
                                                      .handler = answer_ok,
                                                      .content_octets_max = 5 }));
+    must(skua_route_add(running, &(skua_route_desc){ .pattern = "GET /timed/soon",
+                                                     .handler = answer_never,
+                                                     .timeout_ns = 100000000 }));
+    must(skua_route_add(running, &(skua_route_desc){ .pattern = "GET /timed/never",
+                                                     .handler = answer_never,
+                                                     .timeout_ns = -1 }));
+    must(skua_route(running, "GET /timed/server", answer_never, NULL));
     must(skua_route_blocking(running, "GET /block/stream/{kib}", block_stream, NULL));
     must(skua_route_blocking(running, "GET /block/events/{n}", block_events, NULL));
     must(skua_use(running, "/block/object",

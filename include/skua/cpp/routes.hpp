@@ -58,6 +58,8 @@ struct kept {
 
 using kept_objects = std::vector<kept>;
 
+template <class Of> class route_group;
+
 // The routes, middleware and error functions of Self, which adds them and keeps the objects.
 template <class Self> class routes {
 public:
@@ -152,6 +154,9 @@ public:
         return judge(self().add_middleware(prefix, detail::given(*held, &desc)));
     }
 
+    // The same functions, with every pattern and prefix below this one ("/api"): app.group("/api").get("/users", fn).
+    detail::route_group<Self> group(std::string_view prefix) { return detail::route_group<Self>(self(), prefix); }
+
 protected:
     template <class F> F *keep(F &&fn)
     {
@@ -170,6 +175,49 @@ private:
     {
         return route((name + std::string(path)).c_str(), std::move(fn));
     }
+};
+
+// Routes below a prefix of a server, a site or another group, which outlives this object.
+template <class Of> class route_group : public routes<route_group<Of>> {
+public:
+    route_group(Of &of, std::string_view prefix) : of_(of), prefix_(prefix) {}
+
+private:
+    friend class routes<route_group<Of>>;
+    template <class> friend class route_group;
+
+    std::string below(const char *pattern) const
+    {
+        std::string_view text(pattern);
+        std::size_t path = text.find(' ') == text.npos ? 0 : text.find(' ') + 1;
+        return std::string(text.substr(0, path)) + prefix_ + std::string(text.substr(path));
+    }
+
+    skua_status add(const char *pattern, skua_handler *fn, void *user) { return of_.add(below(pattern).c_str(), fn, user); }
+    skua_status add_blocking(const char *pattern, skua_handler *fn, void *user)
+    {
+        return of_.add_blocking(below(pattern).c_str(), fn, user);
+    }
+    // "/" is the prefix itself with everything below.
+    std::string prefix_of(const char *prefix) const { return std::string_view(prefix) == "/" ? prefix_ : below(prefix); }
+    skua_status add_middleware(const char *prefix, const skua_middleware *desc)
+    {
+        return of_.add_middleware(prefix_of(prefix).c_str(), desc);
+    }
+    skua_status add_error(const char *prefix, skua_error_fn *fn, void *user)
+    {
+        return of_.add_error(prefix_of(prefix).c_str(), fn, user);
+    }
+    kept_objects &objects() noexcept { return of_.objects(); }
+
+    route_group &judge(skua_status status)
+    {
+        (void)of_.judge(status);
+        return *this;
+    }
+
+    Of &of_;
+    std::string prefix_;
 };
 
 } // namespace detail

@@ -278,6 +278,7 @@ private:
     };
 
     friend class detail::routes<server>;
+    template <class> friend class detail::route_group;
 
     skua_status add(const char *pattern, skua_handler *fn, void *user) { return skua_route(raw(), pattern, fn, user); }
     skua_status add_blocking(const char *pattern, skua_handler *fn, void *user)
@@ -329,6 +330,7 @@ public:
 
 private:
     friend class detail::routes<site>;
+    template <class> friend class detail::route_group;
 
     struct freer {
         void operator()(skua_site *raw) const noexcept { skua_site_free(raw); }

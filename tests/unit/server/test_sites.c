@@ -165,6 +165,66 @@ static void test_sites_have_all_that_servers_have(void **state)
     skua_server_free(server);
 }
 
+// A group is the same on a server and on a site.
+static void test_groups_of_routes(void **state)
+{
+    (void)state;
+    const skua_middleware middleware[] = { { .head = stamp,
+                                             .user = (void *)(uintptr_t) "grouped" } };
+    const skua_route_desc routes[] = {
+        { .pattern = "GET /users/{id}",
+          .handler = tell_name,
+          .user = (void *)(uintptr_t) "a user" },
+        { .pattern = "/{$}", .handler = tell_name, .user = (void *)(uintptr_t) "the slash" },
+        { .pattern = "PUT /content", .blocking = tell_content, .content_octets_max = 3 },
+    };
+    const skua_group group = { "/api/v1", middleware, 1, routes, 3 };
+    skua_server *server = open_server("*");
+    skua_site *site = skua_site_new(server, &(skua_site_desc){ .hosts = "a.test" });
+    skua_group with_host = group;
+    with_host.prefix = "b.test/other";
+    assert_int_equal(skua_route_group(server, &group), SKUA_OK);
+    assert_int_equal(skua_route_group(server, &with_host), SKUA_OK);
+    assert_int_equal(skua_site_group(site, &group), SKUA_OK);
+    assert_int_equal(skua_site_put(site), SKUA_OK);
+    static const char *const names[] = { "a.test", "other.test" };
+    for (int i = 0; i < 2; i++) {
+        assert_true(asks(server, names[i], "/api/v1/users/1", "a user"));
+        assert_true(asks(server, names[i], "/api/v1/users/1", "X-Site: grouped"));
+        assert_true(asks(server, names[i], "/api/v1/", "the slash"));
+        assert_true(asks(server, names[i], "/api/v1/content", "HTTP/1.1 405"));
+        assert_true(asks(server, names[i], "/api/v1/content", "X-Site: grouped"));
+    }
+    assert_true(asks(server, "b.test", "/other/users/1", "a user"));
+    assert_true(asks(server, "a.test", "/users/1", "404"));
+    skua_server_free(server);
+}
+
+static void test_groups_that_are_refused(void **state)
+{
+    (void)state;
+    static const char *const prefixes[] = { "", "/", "api", "/api/", "GET /api", "a.test" };
+    static const char *const patterns[] = { "", "GET", "GET x", "a.test/x", "x/y" };
+    skua_server *server = open_server("*");
+    skua_route_desc desc = { .pattern = "GET /x", .handler = tell_name };
+    skua_group group = { .prefix = "/api", .routes = &desc, .route_count = 1 };
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
+        group.prefix = prefixes[i];
+        assert_int_equal(skua_route_group(server, &group), SKUA_EINVAL);
+        assert_non_null(strstr(skua_server_error(server), "a prefix is \"[HOST]/PATH\""));
+    }
+    group.prefix = "/api";
+    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
+        desc.pattern = patterns[i];
+        assert_int_equal(skua_route_group(server, &group), SKUA_EINVAL);
+        assert_non_null(strstr(skua_server_error(server), "a pattern in a group"));
+    }
+    desc.pattern = "GET /:id";
+    assert_int_equal(skua_route_group(server, &group), SKUA_EINVAL);
+    assert_non_null(strstr(skua_server_error(server), "GET /api/:id"));
+    skua_server_free(server);
+}
+
 static void test_sites_that_are_refused(void **state)
 {
     (void)state;
@@ -356,6 +416,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sites_are_found_by_host),
         cmocka_unit_test(test_sites_have_all_that_servers_have),
+        cmocka_unit_test(test_groups_of_routes),
+        cmocka_unit_test(test_groups_that_are_refused),
         cmocka_unit_test(test_sites_that_are_refused),
         cmocka_unit_test(test_sites_are_replaced_host_by_host),
         cmocka_unit_test(test_sites_are_kept_by_their_requests),
