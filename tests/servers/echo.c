@@ -2,7 +2,7 @@
 //
 // The server of the conformance suites: every method and path is answered 200 once the whole
 // content has been read. POST and PUT get the decoded content back, /echo lists the request's
-// fields, /cookie its cookies.
+// fields, /cookie its cookies. /ws is a WebSocket that echoes.
 
 #include "options.h"
 
@@ -90,16 +90,34 @@ static void handle(skua_request *request, void *user)
     }
 }
 
+// A client that sends more without reading than may be queued is not served on.
+static void echo_message(skua_socket socket, skua_slice message, bool text, void *user)
+{
+    (void)user;
+    skua_status status =
+        text ? skua_socket_text(socket, message) : skua_socket_binary(socket, message);
+    if (status == SKUA_ELIMIT) finish(skua_socket_close(socket, 1013, SKUA_SLICE("")));
+}
+
 int main(int argc, char **argv)
 {
+    // Room for what the suites send: 16 MiB in fragments of 64 octets.
+    const skua_websocket_desc echoes = { .message = echo_message,
+                                         .origins = "*",
+                                         .message_octets_max = 32 << 20,
+                                         .queued_octets_max = 64 << 20,
+                                         .fragments_max = 1 << 20,
+                                         .messages_per_second_max = UINT32_MAX };
     static page pages[] = {
         { "/", answer_content },
         { "/echo", answer_fields },
         { "/cookie", answer_cookies },
     };
-    skua_server *server = server_from_options(argc, argv);
+    const skua_config config = { .hosts = "*", .http2 = { .tunnels = true } };
+    skua_server *server = server_with_options(&config, argc, argv);
     for (size_t i = 0; i < sizeof pages / sizeof *pages; i++) {
         if (skua_route(server, pages[i].pattern, handle, &pages[i])) return 1;
     }
+    if (skua_websocket(server, "GET /ws", &echoes)) return 1;
     return server_serve(server, "echo");
 }
