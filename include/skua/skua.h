@@ -678,7 +678,7 @@ SKUA_API skua_slice skua_request_param(const skua_request *request, const char *
 SKUA_API bool skua_request_param_i64(skua_request *request, const char *name, int64_t min,
                                      int64_t max, int64_t *value);
 
-// The pattern that matched, for logs and metrics; NULL for none (404, 405). Lifetime: the server's.
+// The pattern that matched, for logs and metrics; NULL for none (404, 405). Lifetime: the request's.
 SKUA_API const char *skua_request_pattern(const skua_request *request);
 
 // ---- Reading a request ------------------------------------------------------------------------
@@ -1722,6 +1722,16 @@ SKUA_API bool skua_poll_stop(skua_poll poll);
 SKUA_API SKUA_NODISCARD skua_status skua_offload(skua_worker *worker, void (*work)(void *user),
                                                  void (*done)(skua_worker *worker, void *user),
                                                  void *user);
+
+// request: NULL when it has ended meanwhile, so that only what user points to is left to be freed.
+typedef void skua_offloaded_fn(skua_request *request, void *user);
+
+// Runs work on a helper thread, then done on the request's worker, once each: skua_offload for a request.
+// In done a handler responds, and middleware's before calls skua_next. The request is held until then.
+// Errors: those of skua_offload; SKUA_ECLOSED the request has ended; neither is then called.
+SKUA_API SKUA_NODISCARD skua_status skua_request_offload(skua_request *request,
+                                                         void (*work)(void *user),
+                                                         skua_offloaded_fn *done, void *user);
 
 // ---- Threads ----------------------------------------------------------------------------------
 

@@ -346,6 +346,22 @@ def test_what_a_handler_reads_outlives_the_connection(launch_threads):
     assert counts(server)["intact"] == 5
 
 
+def test_requests_wait_for_helper_threads(launch_threads):
+    """A handler, and middleware in front of one; a client that has left finds nobody there when the work is done."""
+    server = launch_threads()
+    assert server.get("/offload/20").content == b"offloaded"
+    assert server.get("/passed/20").content == b"ok\n"
+    connections = [server.connect() for _ in range(4)]
+    for connection in connections:
+        connection.send(request("/offload/400"))
+    time.sleep(0.1)
+    for connection in connections[1:]:
+        connection.reset()
+    assert connections[0].response().content == b"offloaded"
+    assert eventually(lambda: counts(server)["begun"] == 5)
+    assert counts(server)["gone"] == 3
+
+
 def test_a_handler_is_told_at_once_that_its_client_has_left(launch_threads):
     server = launch_threads()
     connections = [server.connect() for _ in range(5)]

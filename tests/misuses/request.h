@@ -125,6 +125,11 @@ STOPS(skua_request_timeout, less_than_never, HANDLER, "timeout_ns must be -1, 0 
       skua_request_timeout(s->request, -2))
 GIVES(skua_request_timeout, of_one_that_has_ended, ENDED,
       (skua_request_timeout(s->request, 1), true))
+ANSWERS(skua_request_offload, skua_request_offload(r, nothing, nothing_offloaded, NULL))
+STOPS(skua_request_offload, no_work, HANDLER, NO(work),
+      s->status = skua_request_offload(s->request, NULL, nothing_offloaded, NULL))
+STOPS(skua_request_offload, no_done, HANDLER, NO(done),
+      s->status = skua_request_offload(s->request, nothing, NULL, NULL))
 ACTS(skua_request_hold, skua_request_hold(r))
 ACTS(skua_request_drop, skua_request_drop(r))
 STOPS(skua_request_drop, not_held, HANDLER, "called more often than skua_request_hold",

@@ -421,6 +421,12 @@ skua_status misuse_vformat(skua_request *request, const char *format, ...)
     return given;
 }
 
+void nothing_offloaded(skua_request *request, void *user)
+{
+    (void)request;
+    (void)user;
+}
+
 skua_site *scene_site(const scene *s)
 {
     return skua_site_new(s->server, &(skua_site_desc){ .hosts = "site.test" });

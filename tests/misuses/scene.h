@@ -94,6 +94,7 @@ skua_status misuse_vformat(skua_request *request, const char *format, ...);
 skua_site *scene_site(const scene *s);
 skua_site *scene_put_site(const scene *s);
 
+void nothing_offloaded(skua_request *request, void *user);
 void nothing_told(skua_request *request, int status, skua_slice sentence, void *user);
 void nothing_drained(skua_request *request, void *user);
 void nothing_read(skua_request *request, skua_content_event event, skua_slice octets, void *user);

@@ -359,6 +359,48 @@ static void block_events(skua_request *request, void *user)
     skua_finish(request);
 }
 
+// GET /offload/{ms}: a helper thread waits so long. Each that comes back is counted as begun, and those
+// whose request has ended as gone. GET /passed/{ms}: the same in middleware, before a handler.
+static void work_ms(void *user)
+{
+    wait_ms(*(unsigned *)user);
+}
+
+static void offload_done(skua_request *request, void *user)
+{
+    counts.begun++;
+    free(user);
+    if (!request) counts.gone++;
+    else must(skua_respond_text(request, 200, "offloaded"));
+}
+
+static void offload_passed(skua_request *request, void *user)
+{
+    free(user);
+    if (request) skua_next(request);
+}
+
+static void offload_by(skua_request *request, skua_offloaded_fn *done)
+{
+    int64_t asked;
+    unsigned *ms = malloc(sizeof *ms);
+    if (!ms || !skua_request_param_i64(request, "ms", 0, 10000, &asked)) abort();
+    *ms = (unsigned)asked;
+    must(skua_request_offload(request, work_ms, done, ms));
+}
+
+static void offload_begin(skua_request *request, void *user)
+{
+    (void)user;
+    offload_by(request, offload_done);
+}
+
+static void offload_before(skua_request *request, void *user)
+{
+    (void)user;
+    offload_by(request, offload_passed);
+}
+
 // POST /block/until-gone/{id}: waits until nobody waits for it, and looks whether everything is
 // still there.
 static void block_until_gone(skua_request *request, void *user)
@@ -420,6 +462,9 @@ static void add_routes(void)
     must(skua_use(running, "/block/object",
                   &(skua_middleware){ .before = before_all, .user = kept_object }));
     must(skua_route_blocking(running, "POST /block/until-gone/{id}", block_until_gone, NULL));
+    must(skua_route(running, "GET /offload/{ms}", offload_begin, NULL));
+    must(skua_route(running, "GET /passed/{ms}", answer_ok, NULL));
+    must(skua_use(running, "/passed", &(skua_middleware){ .before = offload_before }));
     must_be(skua_route_blocking(running, "GET /block/misuse/{n}", block_misuse, NULL), SKUA_EEXIST);
     must_be(skua_route_blocking(running, "nonsense", block_misuse, NULL), SKUA_EINVAL);
     must_be(skua_post(running, 0, post_ran, NULL), SKUA_ECLOSED); // it does not run yet
