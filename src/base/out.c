@@ -25,6 +25,11 @@ static void out_drop_tail(out_queue *out)
     out->open = NULL;
 }
 
+void out_rest(out_queue *out)
+{
+    if (out->count == 0) out_drop_tail(out);
+}
+
 void out_init(out_queue *out, block_store *store, out_segment *segments, unsigned room)
 {
     SKUA_ASSERT(store);

@@ -55,6 +55,9 @@ void out_init(out_queue *out, block_store *store, out_segment *segments, unsigne
 // empty then, may be used again, and holds no memory.
 void out_deinit(out_queue *out);
 
+// Gives back the block that is kept for the next octets, where nothing is queued.
+void out_rest(out_queue *out);
+
 static inline bool out_is_full(const out_queue *out)
 {
     return out->count + OUT_SEGMENTS_KEPT >= out->room;

@@ -459,11 +459,20 @@ void h1_session_resume(session *base)
     h1_session_go_on(h1_session_of_base(base));
 }
 
+// Event streams and tunnels say nothing for long, and are many: their queue keeps no block meanwhile.
+static void h1_session_rest(h1_session *s)
+{
+    const skua_request *r = s->carrier.current;
+    if (r && s->out.octets == 0 && stream_idles(r)) out_rest(&s->out);
+}
+
 BASE_INLINE void h1_session_sent(session *base)
 {
     h1_session *s = h1_session_of_base(base);
     h1_session_release(s);
-    if (s->carrier.current || s->in_len) h1_session_go_on(s);
+    if (!s->carrier.current && !s->in_len) return;
+    h1_session_go_on(s);
+    h1_session_rest(s);
 }
 
 void h1_session_peer_done(session *base)

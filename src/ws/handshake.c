@@ -7,6 +7,7 @@
 
 #ifndef SKUA_NO_WEBSOCKET
 
+#include "base/budget.h"
 #include "exchange/carrier.h"
 #include "exchange/worker.h"
 #include "http/syntax.h"
@@ -147,26 +148,37 @@ static skua_status ws_add_fields(skua_request *r, slice protocol)
     return skua_field_add(r, "Sec-WebSocket-Protocol", protocol);
 }
 
+// Errors: those of skua_upgrade and of fields.
+static skua_status ws_answer(skua_request *r, ws_session *s)
+{
+    skua_status status = ws_add_fields(r, s->protocol);
+    if (status) {
+        (void)skua_respond_error(r, 503);
+        return status;
+    }
+    status = skua_upgrade(r, "websocket", ws_session_drained, s);
+    if (status == SKUA_EPROTOCOL)
+        (void)skua_refuse(r, 400, SKUA_SLICE("The request does not ask for a WebSocket."));
+    return status;
+}
+
 // Everything that may fail for want of memory is taken before the client is told that it has a socket.
 static void ws_upgrade(skua_request *r, const ws_endpoint *endpoint)
 {
     ws_slot *slot;
-    ws_session *s = arena_alloc(&r->memory, sizeof *s);
+    ws_session *s = counted_zeroed(&r->worker->memory, sizeof *s);
     if (!s || ws_slot_take(r->worker, &slot)) {
+        counted_free(s);
         (void)skua_respond_error(r, 503);
         return;
     }
-    *s = (ws_session){ .protocol = ws_choose_protocol(r, endpoint->desc.protocols) };
-    skua_status status = ws_add_fields(r, s->protocol);
-    if (status) (void)skua_respond_error(r, 503);
-    else status = skua_upgrade(r, "websocket", ws_session_drained, s);
-    if (!status) {
+    s->protocol = ws_choose_protocol(r, endpoint->desc.protocols);
+    if (!ws_answer(r, s)) {
         ws_session_begin(s, r, endpoint, slot);
         return;
     }
     ws_slot_put(r->worker, slot);
-    if (status == SKUA_EPROTOCOL)
-        (void)skua_refuse(r, 400, SKUA_SLICE("The request does not ask for a WebSocket."));
+    counted_free(s);
 }
 
 void ws_handshake(skua_request *r, void *user)

@@ -97,7 +97,13 @@ static void ws_letter_deliver(mail *letter, void *reader)
     ws_letter *l = (ws_letter *)(void *)letter;
     ws_slot *slot = l->slot;
     ws_session *s = slot->session;
-    if (!s || !ws_letter_carry_out(s, l)) ws_letter_free(l);
+    bool kept = false;
+    if (s) {
+        ws_session_enter(s);
+        kept = ws_letter_carry_out(s, l);
+        ws_session_leave(s);
+    }
+    if (!kept) ws_letter_free(l);
     ws_slot_unpin(slot);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // A WebSocket's life. Callbacks may send, close, and ask for the request; so nothing is taken to be
-// as it was when one has returned, but for the session's memory, which is the request's.
+// as it was when one has returned. The memory is not the request's, which would take a block for it.
 
 #include "ws/session.h"
 
@@ -64,12 +64,21 @@ static void ws_log(ws_session *s, unsigned code)
     request_blame(r, text);
 }
 
-// The program is told, once, and the handle is refused from then on.
+void ws_session_leave(ws_session *s)
+{
+    SKUA_ASSERT(s->inside > 0);
+    if (--s->inside == 0 && s->state == WS_CLOSED) counted_free(s);
+}
+
+// The program is told, once, and the handle is refused from then on. Nothing is read or sent any more.
 static void ws_end(ws_session *s, unsigned code, slice reason)
 {
     const skua_websocket_desc *desc = &s->endpoint->desc;
     if (s->state == WS_CLOSED) return;
+    SKUA_ASSERT(s->inside > 0);
     s->state = WS_CLOSED;
+    s->request->reader = NULL;
+    s->request->drained = NULL;
     (void)skua_timer_stop(s->timer);
     ws_unlink(s);
     ws_letters_drop(s);
@@ -83,8 +92,6 @@ static void ws_end(ws_session *s, unsigned code, slice reason)
 // Our half is closed when the queue has left. Nothing that the peer still sends is of interest.
 static void ws_finish(ws_session *s)
 {
-    s->request->reader = NULL;
-    s->request->drained = NULL;
     (void)skua_finish(s->request);
 }
 
@@ -159,11 +166,9 @@ static void ws_give_up(ws_session *s, const char *reason)
     ws_finish(s);
 }
 
-static void ws_timer_due(skua_worker *w, void *user)
+static void ws_look(ws_session *s, int64_t now)
 {
-    ws_session *s = user;
     const skua_websocket_desc *desc = &s->endpoint->desc;
-    int64_t now = w->loop.now_ns;
     if (s->state == WS_CLOSING && now >= s->close_by_ns) {
         ws_give_up(s, "the close was not answered");
         return;
@@ -180,6 +185,14 @@ static void ws_timer_due(skua_worker *w, void *user)
     ws_arm(s);
 }
 
+static void ws_timer_due(skua_worker *w, void *user)
+{
+    ws_session *s = user;
+    ws_session_enter(s);
+    ws_look(s, w->loop.now_ns);
+    ws_session_leave(s);
+}
+
 // ---- Closing ----
 
 void ws_session_close(ws_session *s, uint16_t code, slice reason)
@@ -193,11 +206,21 @@ void ws_session_close(ws_session *s, uint16_t code, slice reason)
     ws_arm(s);
 }
 
+// The one behind is held meanwhile: without memory a close may end any of them. Then it begins anew.
 void ws_session_close_all(skua_worker *w)
 {
-    for (ws_session *s = w->sockets, *next; s; s = next) {
-        next = s->next;
+    ws_session *s = w->sockets;
+    if (s) ws_session_enter(s);
+    while (s) {
+        ws_session *next = s->next;
+        if (next) ws_session_enter(next);
         if (s->state == WS_OPEN) ws_session_close(s, WS_CODE_GOING_AWAY, (slice){ 0 });
+        ws_session_leave(s);
+        s = next;
+        if (!s || s->state != WS_CLOSED) continue;
+        ws_session_leave(s);
+        s = w->sockets;
+        if (s) ws_session_enter(s);
     }
 }
 
@@ -213,16 +236,23 @@ static void ws_on_peer_close(ws_session *s)
     ws_finish(s);
 }
 
-void ws_session_drained(skua_request *r, void *user)
+static void ws_go_on(ws_session *s)
 {
-    (void)r;
-    ws_session *s = user;
     const skua_websocket_desc *desc = &s->endpoint->desc;
     if (s->state == WS_CLOSED || !ws_letters_flush(s)) return;
     if (s->state == WS_CLOSING && !s->close_is_queued) ws_send_close(s);
     if (!s->is_refused || s->state != WS_OPEN) return;
     s->is_refused = false;
     if (desc->drain) desc->drain(s->socket, desc->user);
+}
+
+void ws_session_drained(skua_request *r, void *user)
+{
+    (void)r;
+    ws_session *s = user;
+    ws_session_enter(s);
+    ws_go_on(s);
+    ws_session_leave(s);
 }
 
 // ---- Messages ----
@@ -334,12 +364,11 @@ static void ws_feed(ws_session *s, slice input)
     }
 }
 
-static void ws_read(skua_request *r, skua_content_event event, slice octets, void *user)
+static void ws_on_content(ws_session *s, skua_content_event event, slice octets)
 {
-    ws_session *s = user;
     switch (event) {
     case SKUA_CONTENT_DATA:
-        skua_content_consume(r, octets.len);
+        skua_content_consume(s->request, octets.len);
         s->heard_ns = ws_now_ns(s);
         ws_feed(s, octets);
         return;
@@ -349,6 +378,15 @@ static void ws_read(skua_request *r, skua_content_event event, slice octets, voi
         return;
     case SKUA_CONTENT_LOST: ws_end(s, WS_CODE_ABNORMAL, (slice){ 0 }); return;
     }
+}
+
+static void ws_read(skua_request *r, skua_content_event event, slice octets, void *user)
+{
+    (void)r;
+    ws_session *s = user;
+    ws_session_enter(s);
+    ws_on_content(s, event, octets);
+    ws_session_leave(s);
 }
 
 // ---- The beginning ----
@@ -365,10 +403,12 @@ void ws_session_begin(ws_session *s, skua_request *r, const ws_endpoint *endpoin
     atomic_store_explicit(&slot->shared.slow, (int)desc->slow, memory_order_relaxed);
     s->socket = ws_slot_open(slot, s);
     ws_link(s);
+    ws_session_enter(s);
     if (desc->open) desc->open(s->socket, r, desc->user);
     if (s->state == WS_OPEN) ws_arm(s);
     if (s->state != WS_CLOSED && skua_content_read(r, ws_read, s))
         ws_fail(s, WS_CODE_INTERNAL, "the tunnel is not to be read");
+    ws_session_leave(s);
 }
 
 #endif

@@ -2,7 +2,8 @@
 //
 // Session: one WebSocket, on the tunnel of the request that asked for it. What comes goes to the
 // program message by message; closings, pings and deadlines are its own.
-// Invariant: a session that is not WS_CLOSED is in its worker's list, and its handle is good.
+// Invariant: a session that is not WS_CLOSED is in its worker's list, and its handle is good. One that
+// is, is freed when nobody is inside.
 #ifndef SKUA_WS_SESSION_H
 #define SKUA_WS_SESSION_H
 #ifndef SKUA_NO_WEBSOCKET
@@ -27,11 +28,12 @@ typedef struct ws_letter ws_letter;
 
 struct ws_session {
     ws_session *next, *previous; // of the worker
-    skua_request *request;       // its memory is the session's
+    skua_request *request;
     const ws_endpoint *endpoint;
     ws_slot *slot;
     skua_socket socket;
     slice protocol;
+    unsigned inside;      // calls that use it
     uint8_t state;        // ws_state
     bool close_is_queued; // in WS_CLOSING: not as long as messages wait for room
     bool is_refused;      // the program is to be told when there is room
@@ -49,8 +51,16 @@ struct ws_session {
     uint8_t reason_len;
 };
 
-// Begins the session of a request that has just become a tunnel. s: zeroed memory of the request's.
-// slot: taken, and given.
+// Around everything that uses a session: callbacks may close it. The last to leave a closed one frees
+// it.
+static inline void ws_session_enter(ws_session *s)
+{
+    s->inside++;
+}
+void ws_session_leave(ws_session *s);
+
+// Begins the session of a request that has just become a tunnel. s: zeroed, counted memory; given. slot:
+// taken, and given.
 void ws_session_begin(ws_session *s, skua_request *r, const ws_endpoint *endpoint, ws_slot *slot);
 
 // Begins to close an open socket. reason: UTF-8.

@@ -118,7 +118,11 @@ static skua_status ws_socket_send(skua_socket socket, ws_opcode opcode, slice me
     if (!slot) return SKUA_ECLOSED;
     if (!ws_slot_is_here(slot)) return ws_letter_send(slot, word, opcode, 0, message);
     ws_session *s = ws_slot_session(slot, word);
-    return s ? ws_send(s, opcode, message) : SKUA_ECLOSED;
+    if (!s) return SKUA_ECLOSED;
+    ws_session_enter(s);
+    skua_status status = ws_send(s, opcode, message);
+    ws_session_leave(s);
+    return status;
 }
 
 skua_status skua_socket_text(skua_socket socket, slice message)
@@ -145,7 +149,9 @@ skua_status skua_socket_close(skua_socket socket, unsigned code, slice reason)
     if (!ws_slot_is_here(slot)) return ws_letter_send(slot, word, WS_CLOSE, (uint16_t)code, reason);
     ws_session *s = ws_slot_session(slot, word);
     if (!s || s->state != WS_OPEN) return SKUA_ECLOSED;
+    ws_session_enter(s);
     ws_session_close(s, (uint16_t)code, reason);
+    ws_session_leave(s);
     return SKUA_OK;
 }
 

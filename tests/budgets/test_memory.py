@@ -6,6 +6,7 @@ import resource
 import pytest
 from counting import Counted, make_shim, many_descriptors
 from server import eventually
+from websocket import TEXT, Socket, frame
 from wire import Connection, chunk, request
 
 IDLE = 10_000
@@ -115,6 +116,23 @@ def test_idle_connection(counted, record_property):
     finally:
         for connection in idle + warm:
             connection.close()
+
+
+def test_idle_socket(counted, record_property):
+    """A WebSocket that says nothing, by the allocator's count: its session, its request, and no block of 16 KiB."""
+    server = counted("echo", "--port", "{port}", "--workers", "1")
+    sockets = [Socket(server.server, "/ws") for _ in range(100)]
+    octets = server.octets()
+    for _ in range(500):
+        sockets.append(Socket(server.server, "/ws"))
+        sockets[-1].send(frame(TEXT, "x" * 100))
+        assert sockets[-1].message() == "x" * 100
+    each = (server.octets() - octets) / 500
+    record_property("octets_per_idle_socket", round(each, 1))
+    print(f"{each:.1f} octets by count")
+    assert each < 8000
+    for socket in sockets:
+        socket.leave()
 
 
 @pytest.mark.parametrize("backend", ["epoll", "uring"])

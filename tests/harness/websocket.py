@@ -3,13 +3,14 @@
 
 import base64
 import hashlib
-import os
+import random
 import struct
 
 from wire import request
 
 CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG = 0, 1, 2, 8, 9, 10
 GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+KEYS = random.Random(6455)  # of frames: the same in every process that collects the tests
 KEY = base64.b64encode(bytes(range(16))).decode()
 
 
@@ -36,7 +37,7 @@ def frame(opcode, payload=b"", *, final=True, reserved=0, masked=True):
     begin = head(opcode, len(payload), final=final, reserved=reserved, masked=masked)
     if not masked:
         return begin + payload
-    key = os.urandom(4)
+    key = KEYS.randbytes(4)
     return begin + key + mask(payload, key)
 
 

@@ -239,6 +239,27 @@ static void test_out_starts_its_block_again_when_empty(void **state)
     block_store_deinit(&store);
 }
 
+static void test_out_rests_without_a_block(void **state)
+{
+    (void)state;
+    block_store store;
+    block_store_init(&store, 4);
+    out_queue out;
+    out_init(&out, &store, segments, SEGMENTS);
+    out_rest(&out);
+    assert_true(out_copy(&out, slice_of("one")));
+    out_rest(&out); // something is queued
+    assert_int_equal(store.out_count, 1);
+    out_pop(&out, 3);
+    assert_int_equal(store.out_count, 1);
+    out_rest(&out);
+    assert_int_equal(store.out_count, 0);
+    assert_true(out_copy(&out, slice_of("two")));
+    assert_int_equal(out.octets, 3);
+    out_deinit(&out);
+    block_store_deinit(&store);
+}
+
 static void count_release(void *user)
 {
     ++*(unsigned *)user;
@@ -364,6 +385,7 @@ int main(void)
         cmocka_unit_test(test_out_equals_a_string),
         cmocka_unit_test(test_out_extends_one_segment),
         cmocka_unit_test(test_out_starts_its_block_again_when_empty),
+        cmocka_unit_test(test_out_rests_without_a_block),
         cmocka_unit_test(test_out_refuses_past_its_segments),
         cmocka_unit_test(test_out_releases_nothing_lent_at_once),
         cmocka_unit_test(test_out_takes_blocks),
