@@ -905,6 +905,13 @@ SKUA_API skua_slice skua_form_param(const skua_request *request, skua_slice cont
 SKUA_API bool skua_form_at(const skua_request *request, skua_slice content, size_t index,
                            skua_field *param);
 
+// A field of the form that a browser sends, decoded: of the content that was collected, by
+// skua_content_collect or for a blocking handler, if the client calls it
+// application/x-www-form-urlencoded. The first of that name.
+// Returns: {NULL, 0} when it is absent, there is no such content or memory ran out; {"", 0} when it is empty.
+// Lifetime: until on_end has returned.  Thread: worker, pool.
+SKUA_API skua_slice skua_form(const skua_request *request, const char *name);
+
 // A part of multipart/form-data. name, filename: of Content-Disposition, as the client says, quotes
 // and backslashes undone; filename is {NULL, 0} when there is none. It is never to be used as a
 // path. type: Content-Type, or {NULL, 0}.

@@ -66,3 +66,22 @@ slice skua_form_param(const skua_request *r, slice content, const char *name)
     }
     return (slice){ 0 };
 }
+
+// Parameters of a media type, such as charset, say nothing about a form: WHATWG URL §5.
+static bool form_is_sent(const skua_request *r)
+{
+    static const char wanted[] = "application/x-www-form-urlencoded";
+    slice type = skua_request_field(r, "content-type");
+    size_t len = 0;
+    while (len < type.len && !strchr("; \t", type.ptr[len]))
+        len++;
+    return slice_equal_nocase(slice_make(type.ptr, len), slice_of(wanted));
+}
+
+slice skua_form(const skua_request *r, const char *name)
+{
+    request_expect_reader(r, __func__);
+    CONTRACT_GIVEN(name);
+    slice content = skua_request_content(r);
+    return content.len && form_is_sent(r) ? skua_form_param(r, content, name) : (slice){ 0 };
+}

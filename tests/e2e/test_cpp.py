@@ -121,6 +121,16 @@ def test_errors_are_told_by_the_program(cpp):
         assert thrown is None or told["thrown"] == thrown
 
 
+def test_fields_of_forms(cpp):
+    kind = "Content-Type: application/x-www-form-urlencoded"
+    for content, lines, status, told in ((b"name=a+b&age=7", [kind], 200, b"a b 7"), (b"age=", [kind], 400, None),
+                                         (b"name=x", [], 200, b"nobody 0")):
+        with cpp.connect() as connection:
+            connection.send(posted("/form", content, *lines))
+            answer = connection.response()
+        assert answer.status == status and told in (answer.content, None)
+
+
 def test_groups(cpp):
     for path, status, content in (("/api/users/7", 200, b"user 7"), ("/api/deep/er", 200, b"deeper"), ("/api/none", 404, None)):
         answer = cpp.get(path)

@@ -105,6 +105,8 @@ READS(skua_content_length, (void)skua_content_length(r))
 READS(skua_request_trailer, (void)skua_request_trailer(r, "a"))
 STOPS(skua_request_trailer, no_name, HANDLER, NO(name),
       (void)skua_request_trailer(s->request, NULL))
+READS(skua_form, (void)skua_form(r, "a"))
+STOPS(skua_form, no_name, HANDLER, NO(name), (void)skua_form(s->request, NULL))
 READS(skua_form_param, (void)skua_form_param(r, s->octets, "a"))
 STOPS(skua_form_param, no_octets, HANDLER, NO_OCTETS(content),
       (void)skua_form_param(s->request, NOWHERE, "a"))

@@ -146,6 +146,9 @@ static void add_plain(skua::server &app)
         }
         req.json("{\"status\":", std::to_string(status), ",\"sentence\":\"", sentence, "\",\"thrown\":\"", thrown, "\"}");
     });
+    app.blocking("POST /form", [](skua::request &req) {
+        req.text(req.form("name").value_or("nobody"), " ", std::to_string(req.form<int>("age", 0)));
+    });
     auto api = app.group("/api");
     api.get("/users/{id}", [](skua::request &req) { req.text("user ", req.param("id")); });
     api.on_head("/", [](skua::request &req, int) { req.set("X-Api", "yes"); });

@@ -224,6 +224,15 @@ public:
 
     template <class T> T query(const char *name, T otherwise) const { return query<T>(name).value_or(otherwise); }
 
+    // A field of the form that was collected, decoded; nothing when absent, 400 if it is no T. See skua_form.
+    template <class T = std::string_view> std::optional<T> form(const char *name) const
+    {
+        skua_slice text = skua_form(raw(), name);
+        if (!text.ptr) return std::nullopt;
+        return detail::parameter<T>(view(text), name);
+    }
+    template <class T> T form(const char *name, T otherwise) const { return form<T>(name).value_or(otherwise); }
+
     std::optional<std::string_view> cookie(const char *name) const { return detail::maybe(skua_request_cookie(raw(), name)); }
 
     bool peer_is_done() const { return skua_request_peer_is_done(raw()); }

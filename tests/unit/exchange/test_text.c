@@ -155,11 +155,65 @@ static void test_formats_of_any_length(void **state)
     skua_server_free(server);
 }
 
+// ---- Forms ----
+
+static void tell_form(skua_request *request, void *user)
+{
+    (void)user;
+    skua_slice name = skua_form(request, "name"), empty = skua_form(request, "empty");
+    skua_slice none = skua_form(request, "none");
+    (void)skua_respond_format(request, 200, NULL, "<%" SKUA_FMT "> %s %s", SKUA_ARG(name),
+                              empty.ptr ? "there" : "absent", none.ptr ? "there" : "absent");
+}
+
+static void collect_form(skua_request *request, skua_status status, skua_slice content, void *user)
+{
+    (void)content;
+    if (status == SKUA_OK) tell_form(request, user);
+}
+
+static void begin_form(skua_request *request, void *user)
+{
+    assert_null(skua_form(request, "name").ptr); // nothing is there yet
+    if (skua_content_collect(request, 0, collect_form, user))
+        (void)skua_respond_error(request, 500);
+}
+
+static void test_forms(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *type, *told;
+    } forms[] = {
+        { "application/x-www-form-urlencoded", "<a b&> there absent" },
+        { "Application/X-WWW-Form-Urlencoded; charset=utf-8", "<a b&> there absent" },
+        { "application/x-www-form-urlencodedx", "<> absent absent" },
+        { "text/plain", "<> absent absent" },
+    };
+    skua_server *server = skua_server_new(NULL);
+    assert_int_equal(skua_route(server, "POST /collect", begin_form, NULL), SKUA_OK);
+    assert_int_equal(skua_route_blocking(server, "POST /block", tell_form, NULL), SKUA_OK);
+    for (size_t i = 0; i < 2 * sizeof forms / sizeof *forms; i++) {
+        char wire[300];
+        skua_slice received;
+        int len = snprintf(wire, sizeof wire,
+                           "POST /%s HTTP/1.1\r\nHost: a\r\nContent-Type: %s\r\n"
+                           "Content-Length: 26\r\n\r\nempty=&name=a+b%%26&name=two",
+                           i % 2 ? "collect" : "block", forms[i / 2].type);
+        assert_int_equal(skua_test_request(server, (skua_slice){ wire, (size_t)len }, &received),
+                         SKUA_OK);
+        if (!strstr(received.ptr, forms[i / 2].told)) fail_msg("%s\n%s", wire, received.ptr);
+        skua_test_free(received);
+    }
+    skua_server_free(server);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_slices),
         cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_forms),
         cmocka_unit_test(test_parameters_that_are_numbers),
         cmocka_unit_test(test_formats_of_any_length),
     };
