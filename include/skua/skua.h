@@ -1882,6 +1882,11 @@ typedef struct skua_websocket_desc {
 SKUA_API SKUA_NODISCARD skua_status skua_websocket(skua_server *server, const char *pattern,
                                                    const skua_websocket_desc *desc);
 
+// As skua_websocket, for the requests of a site; the server may run. Sockets keep the site they were
+// opened by. Errors: those of skua_websocket but SKUA_ESTATE; skua_site_error says more.
+SKUA_API SKUA_NODISCARD skua_status skua_site_websocket(skua_site *site, const char *pattern,
+                                                        const skua_websocket_desc *desc);
+
 // Sends a message, text or binary, whole or not at all; it leaves at the end of the turn. Messages of one
 // thread keep their order. From another thread than the socket's worker the message is copied and
 // brought there; SKUA_OK then says that it is on its way.

@@ -11,6 +11,8 @@
 #include "server/config.h"
 #include "server/post.h"
 #include "server/routes.h"
+#include "ws/endpoint.h"
+#include "ws/handshake.h"
 
 #include <pthread.h>
 #include <stdarg.h>
@@ -24,6 +26,9 @@ struct skua_site {
     bool is_put;                 // it is the server's
     void (*release)(void *user); // NULL: nobody is to be told
     void *user;
+#ifndef SKUA_NO_WEBSOCKET
+    ws_endpoint *sockets; // routes of WebSockets
+#endif
 };
 
 void sites_free(skua_server *server)
@@ -61,10 +66,23 @@ sites_say(skua_site *site, skua_status status, const char *format, ...)
     return status;
 }
 
+static void sites_free_sockets(skua_site *site)
+{
+#ifndef SKUA_NO_WEBSOCKET
+    for (ws_endpoint *at = site->sockets, *next; at; at = next) {
+        next = at->next;
+        ws_endpoint_free(at);
+    }
+#else
+    (void)site;
+#endif
+}
+
 static void site_destroy(served_site *served)
 {
     skua_site *site = (skua_site *)(void *)served;
     site_routes_deinit(&site->routes);
+    sites_free_sockets(site);
     if (site->release) site->release(site->user);
     memory_free(site->hosts);
     memory_free(site);
@@ -148,6 +166,27 @@ __attribute__((cold)) skua_status skua_site_on_error(skua_site *site, const char
     CONTRACT_GIVEN(prefix);
     CONTRACT_GIVEN(fn);
     return site_on_error(&site->routes, prefix, fn, user);
+}
+
+__attribute__((cold)) skua_status skua_site_websocket(skua_site *site, const char *pattern,
+                                                      const skua_websocket_desc *desc)
+{
+    CONTRACT_SITE(site);
+    CONTRACT_GIVEN(pattern);
+    CONTRACT_GIVEN(desc);
+#ifndef SKUA_NO_WEBSOCKET
+    char why[WS_WHY_OCTETS];
+    skua_status status = ws_endpoint_check(pattern, desc, why);
+    if (status) return sites_say(site, status, "%s", why);
+    ws_endpoint *endpoint = ws_endpoint_new(desc);
+    if (!endpoint) return sites_say(site, SKUA_ENOMEM, "%s", skua_status_text(SKUA_ENOMEM));
+    endpoint->next = site->sockets;
+    site->sockets = endpoint;
+    const skua_route_desc added = { .pattern = pattern, .handler = ws_handshake, .user = endpoint };
+    return site_add(&site->routes, &added);
+#else
+    return sites_say(site, SKUA_EUNSUPPORTED, "WebSocket is not built in");
+#endif
 }
 
 // ---- Workers ----

@@ -9,14 +9,8 @@
 #ifndef SKUA_NO_WEBSOCKET
 
 #include "exchange/request.h"
-#include "http/ws_reader.h"
+#include "ws/endpoint.h"
 #include "ws/slot.h"
-
-// A route of sockets, until the server is freed.
-typedef struct ws_endpoint {
-    skua_websocket_desc desc; // with defaults in place of zeros
-    ws_limits limits;
-} ws_endpoint;
 
 typedef enum ws_state {
     WS_OPEN,

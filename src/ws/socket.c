@@ -6,84 +6,13 @@
 
 #ifndef SKUA_NO_WEBSOCKET
 
-#include "base/memory.h"
 #include "exchange/worker.h"
-#include "http/ws_handshake.h"
+#include "ws/endpoint.h"
 #include "ws/handshake.h"
 #include "ws/letter.h"
 #include "ws/send.h"
 
-#include <stdio.h>
-
-enum {
-    WS_MESSAGE_OCTETS = 1048576,
-    WS_FRAGMENTS = 1024,
-    WS_MESSAGES_PER_SECOND = 10000,
-    WS_ERROR_OCTETS = 256
-};
-
-static const int64_t ws_ping_ns = 30000000000, ws_idle_ns = 90000000000, ws_close_ns = 5000000000;
-
 // ---- Routes ----
-
-static void ws_endpoint_free(void *user)
-{
-    const ws_endpoint *endpoint = user;
-    memory_free((void *)(uintptr_t)endpoint->desc.protocols);
-    memory_free((void *)(uintptr_t)endpoint->desc.origins);
-    memory_free(user);
-}
-
-static void ws_set_defaults(ws_endpoint *endpoint)
-{
-    skua_websocket_desc *desc = &endpoint->desc;
-    if (!desc->message_octets_max) desc->message_octets_max = WS_MESSAGE_OCTETS;
-    if (!desc->fragments_max) desc->fragments_max = WS_FRAGMENTS;
-    if (!desc->messages_per_second_max) desc->messages_per_second_max = WS_MESSAGES_PER_SECOND;
-    if (!desc->ping_ns) desc->ping_ns = ws_ping_ns;
-    if (!desc->idle_timeout_ns) desc->idle_timeout_ns = ws_idle_ns;
-    if (desc->close_timeout_ns <= 0) desc->close_timeout_ns = ws_close_ns;
-    endpoint->limits = (ws_limits){ .message_octets_max = desc->message_octets_max,
-                                    .fragments_max = desc->fragments_max };
-}
-
-static ws_endpoint *ws_endpoint_new(const skua_websocket_desc *desc)
-{
-    ws_endpoint *endpoint = memory_zeroed(sizeof *endpoint);
-    if (!endpoint) return NULL;
-    endpoint->desc = *desc;
-    endpoint->desc.protocols = desc->protocols ? memory_text(desc->protocols) : NULL;
-    endpoint->desc.origins = desc->origins ? memory_text(desc->origins) : NULL;
-    ws_set_defaults(endpoint);
-    bool whole = (endpoint->desc.protocols || !desc->protocols) &&
-                 (endpoint->desc.origins || !desc->origins);
-    if (whole) return endpoint;
-    ws_endpoint_free(endpoint);
-    return NULL;
-}
-
-static skua_status ws_route_fail(skua_server *server, const char *what, const char *why)
-{
-    char sentence[WS_ERROR_OCTETS];
-    (void)snprintf(sentence, sizeof sentence, "%.100s: %s", what, why);
-    skua_server_set_error(server, sentence);
-    return SKUA_EINVAL;
-}
-
-static skua_status ws_route_check(skua_server *server, const char *pattern,
-                                  const skua_websocket_desc *desc)
-{
-    if (strncmp(pattern, "GET ", 4) != 0)
-        return ws_route_fail(server, pattern, "the pattern of a WebSocket begins with \"GET \"");
-    if (desc->protocols && !ws_protocols_are_words(slice_of(desc->protocols)))
-        return ws_route_fail(server, desc->protocols, "protocols are tokens, separated by spaces");
-    if (desc->origins && !ws_origins_are_valid(slice_of(desc->origins)))
-        return ws_route_fail(server, desc->origins,
-                             "origins are \"https://host\" or \"http://host:port\", or \"*\"");
-    if ((unsigned)desc->slow > SKUA_WEBSOCKET_CLOSE)
-        return ws_route_fail(server, pattern, "slow is none of skua_websocket_slow");
-    return SKUA_OK;
-}
 
 __attribute__((cold)) skua_status skua_websocket(skua_server *server, const char *pattern,
                                                  const skua_websocket_desc *desc)
@@ -91,8 +20,12 @@ __attribute__((cold)) skua_status skua_websocket(skua_server *server, const char
     CONTRACT_SERVER(server);
     CONTRACT_GIVEN(pattern);
     CONTRACT_GIVEN(desc);
-    skua_status status = ws_route_check(server, pattern, desc);
-    if (status) return status;
+    char why[WS_WHY_OCTETS];
+    skua_status status = ws_endpoint_check(pattern, desc, why);
+    if (status) {
+        skua_server_set_error(server, why);
+        return status;
+    }
     ws_endpoint *endpoint = ws_endpoint_new(desc);
     if (!endpoint) return SKUA_ENOMEM;
     status = skua_server_on_free(server, ws_endpoint_free, endpoint);

@@ -120,6 +120,24 @@ def test_frames_right_behind_the_request(server):
         assert connection.exactly(7) == b"\x81\x05early"
 
 
+def test_sockets_of_a_site(server):
+    """One that is open keeps its site when another takes its place."""
+    with server.connect(http2=False) as connection:
+        assert connection.send(upgrade("/site/a")).response().status == 404
+    sockets = []
+    for room in ("first", "second"):
+        sockets.append(Socket(server, f"/site/{room}", host="site.example"))
+        assert server.get("/again", method="POST").status == 200
+        for socket in sockets:
+            socket.send(frame(TEXT, room))
+            assert socket.message() == room
+    for socket, room in zip(sockets, ("first", "second")):
+        socket.send(close(4006))
+        assert socket.closed() == (4006, "")
+        assert socket.ended()
+        assert told(server, f"/site/{room} 4006 ")
+
+
 # ---- Framing (Autobahn's group 1) ----
 
 

@@ -4,6 +4,7 @@
 import os
 import ssl
 
+import h2_client
 import pytest
 import tls
 from h2.config import H2Configuration
@@ -237,3 +238,28 @@ def test_http2_a_slow_reader_loses_nothing(http2):
     numbers = [int(stream.event(BytesMessage).data.split(b"\0")[0]) for _ in range(300)]
     assert numbers == list(range(300))
     assert stream.event(TextMessage).data == "all"
+
+
+@pytest.mark.parametrize("way", ["http1", "http2"])
+def test_a_stop_says_goodbye(server, way):
+    stopped = (secure if server.tls else numbered)("sockets", "--grace-ms", "10000")
+    if way == "http1":
+        socket = Socket(stopped, "/echo/last")
+        socket.message()
+        stopped.signal()
+        assert socket.closed() == (1001, "")
+        socket.send(close(1001))
+        assert socket.ended()
+    else:
+        with h2_client.Client(stopped) as client:  # as the library h2 takes nothing behind a GOAWAY
+            head = [(":method", "CONNECT"), (":protocol", "websocket"), (":scheme", "http"), (":path", "/echo/last"),
+                    (":authority", "localhost"), ("sec-websocket-version", "13")]
+            stream = client.open(raw=head, ends=False)
+            assert (":status", "200") in client.of(stream, h2_client.HEADERS).fields
+            assert client.of(stream, h2_client.DATA).payload == b"\x81\x0clast speaks "
+            stopped.signal()
+            assert client.of(stream, h2_client.DATA).payload == b"\x88\x02\x03\xe9"
+            client.data(stream, close(1001), ends=True)
+            assert client.of(stream, h2_client.DATA).ends
+            assert client.ended()
+    stopped.judge_end()

@@ -62,9 +62,9 @@ def upgrade(path, *lines, key=KEY, version="13", host="localhost"):
 class Socket:
     """A WebSocket on a connection of a server's."""
 
-    def __init__(self, server, path, *lines, **options):
+    def __init__(self, server, path, *lines, host="localhost", **options):
         self.connection = server.connect(http2=False, **options)
-        self.connection.send(upgrade(path, *lines))
+        self.connection.send(upgrade(path, *lines, host=host))
         self.response = self.connection.head()
         assert self.response.status == 101, self.response
         assert self.response.get("sec-websocket-accept") == accept_of(KEY)

@@ -39,6 +39,14 @@ STOPS(skua_site_group, no_group, OUTSIDE, NO(group),
       s->status = skua_site_group(scene_site(s), NULL))
 STOPS(skua_site_group, one_that_was_put, OUTSIDE, SITE_IS_PUT,
       s->status = skua_site_group(scene_put_site(s), &(skua_group){ .prefix = "/a" }))
+STOPS(skua_site_websocket, no_site, OUTSIDE, NO(site),
+      s->status = skua_site_websocket(NULL, "GET /", &(skua_websocket_desc){ 0 }))
+STOPS(skua_site_websocket, no_pattern, OUTSIDE, NO(pattern),
+      s->status = skua_site_websocket(scene_site(s), NULL, &(skua_websocket_desc){ 0 }))
+STOPS(skua_site_websocket, no_desc, OUTSIDE, NO(desc),
+      s->status = skua_site_websocket(scene_site(s), "GET /", NULL))
+STOPS(skua_site_websocket, one_that_was_put, OUTSIDE, SITE_IS_PUT,
+      s->status = skua_site_websocket(scene_put_site(s), "GET /", &(skua_websocket_desc){ 0 }))
 STOPS(skua_site_use, no_site, OUTSIDE, NO(site),
       s->status = skua_site_use(NULL, "/", &(skua_middleware){ 0 }))
 STOPS(skua_site_use, no_prefix, OUTSIDE, NO(prefix),

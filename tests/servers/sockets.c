@@ -260,6 +260,19 @@ static void route_all(skua_server *server)
     must(skua_use(server, "/refused/", &(skua_middleware){ .before = refuse }));
 }
 
+// Those of the host site.example: /site/{room} echoes. POST /again puts another such site.
+static bool put_site(skua_server *server)
+{
+    const skua_websocket_desc echoes = { .message = echo, .close = tell_close, .origins = "*" };
+    skua_site *site = skua_site_new(server, &(skua_site_desc){ .hosts = "site.example" });
+    return site && !skua_site_websocket(site, "GET /site/{room}", &echoes) && !skua_site_put(site);
+}
+
+static void put_again(skua_request *request, void *user)
+{
+    must(skua_respond_text(request, put_site(user) ? 200 : 500, ""));
+}
+
 int main(int argc, char **argv)
 {
     const skua_config config = {
@@ -267,5 +280,7 @@ int main(int argc, char **argv)
     };
     skua_server *server = server_with_options(&config, argc, argv);
     route_all(server);
+    must(skua_route(server, "POST /again", put_again, server));
+    if (!put_site(server)) return 1;
     return server_serve(server, "sockets");
 }

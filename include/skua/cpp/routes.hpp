@@ -6,6 +6,7 @@
 
 #include "request.hpp"
 #include "task.hpp"
+#include "websocket.hpp"
 
 #include <functional>
 #include <memory>
@@ -91,6 +92,14 @@ public:
     {
         F *held = keep(std::move(fn));
         return judge(self().add_blocking(pattern, detail::given(*held, detail::handle<F>), held));
+    }
+
+    // WebSockets at a pattern, "GET /live/{room}".
+    Self &websocket(const char *pattern, skua::websocket fns)
+    {
+        skua::websocket *held = keep(std::move(fns));
+        skua_websocket_desc desc = websocket_desc(*held);
+        return judge(self().add_websocket(pattern, &desc));
     }
 
     // Middleware for every request at or below prefix. before(request &): answers, or returns and the request goes on.
@@ -197,6 +206,10 @@ private:
     skua_status add_blocking(const char *pattern, skua_handler *fn, void *user)
     {
         return of_.add_blocking(below(pattern).c_str(), fn, user);
+    }
+    skua_status add_websocket(const char *pattern, const skua_websocket_desc *desc)
+    {
+        return of_.add_websocket(below(pattern).c_str(), desc);
     }
     // "/" is the prefix itself with everything below.
     std::string prefix_of(const char *prefix) const { return std::string_view(prefix) == "/" ? prefix_ : below(prefix); }

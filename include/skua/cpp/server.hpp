@@ -7,7 +7,6 @@
 #include "request.hpp"
 #include "routes.hpp"
 #include "task.hpp"
-#include "websocket.hpp"
 
 #include <functional>
 #include <memory>
@@ -223,14 +222,6 @@ public:
         return judge(skua_route_directory(raw(), pattern, path, &config));
     }
 
-    // Serves WebSockets at a pattern: app.websocket("GET /live/{room}", { .message = ... }).
-    server &websocket(const char *pattern, skua::websocket fns)
-    {
-        skua::websocket *held = keep(std::move(fns));
-        skua_websocket_desc desc = detail::websocket_desc(*held);
-        return judge(skua_websocket(raw(), pattern, &desc));
-    }
-
     server &listen(const char *address) { return judge(skua_listen(raw(), address)); }
     void start() { judge(skua_start(raw())); }
     void wait() { judge(skua_wait(raw())); }
@@ -289,6 +280,10 @@ private:
     skua_status add_error(const char *prefix, skua_error_fn *fn, void *user)
     {
         return skua_on_error(raw(), prefix, fn, user);
+    }
+    skua_status add_websocket(const char *pattern, const skua_websocket_desc *desc)
+    {
+        return skua_websocket(raw(), pattern, desc);
     }
     detail::kept_objects &objects() noexcept { return objects_; }
 
@@ -355,6 +350,10 @@ private:
     skua_status add_error(const char *prefix, skua_error_fn *fn, void *user)
     {
         return skua_site_on_error(raw(), prefix, fn, user);
+    }
+    skua_status add_websocket(const char *pattern, const skua_websocket_desc *desc)
+    {
+        return skua_site_websocket(raw(), pattern, desc);
     }
     detail::kept_objects &objects() noexcept { return *kept_; }
 

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+//
+// Routes of sockets: what the program has said of them, checked and copied.
+
+#include "ws/endpoint.h"
+
+#ifndef SKUA_NO_WEBSOCKET
+
+#include "base/memory.h"
+#include "http/ws_handshake.h"
+
+#include <stdio.h>
+
+enum { WS_MESSAGE_OCTETS = 1048576, WS_FRAGMENTS = 1024, WS_MESSAGES_PER_SECOND = 10000 };
+
+static const int64_t ws_ping_ns = 30000000000, ws_idle_ns = 90000000000, ws_close_ns = 5000000000;
+
+void ws_endpoint_free(void *user)
+{
+    const ws_endpoint *endpoint = user;
+    memory_free((void *)(uintptr_t)endpoint->desc.protocols);
+    memory_free((void *)(uintptr_t)endpoint->desc.origins);
+    memory_free(user);
+}
+
+static void ws_set_defaults(ws_endpoint *endpoint)
+{
+    skua_websocket_desc *desc = &endpoint->desc;
+    if (!desc->message_octets_max) desc->message_octets_max = WS_MESSAGE_OCTETS;
+    if (!desc->fragments_max) desc->fragments_max = WS_FRAGMENTS;
+    if (!desc->messages_per_second_max) desc->messages_per_second_max = WS_MESSAGES_PER_SECOND;
+    if (!desc->ping_ns) desc->ping_ns = ws_ping_ns;
+    if (!desc->idle_timeout_ns) desc->idle_timeout_ns = ws_idle_ns;
+    if (desc->close_timeout_ns <= 0) desc->close_timeout_ns = ws_close_ns;
+    endpoint->limits = (ws_limits){ .message_octets_max = desc->message_octets_max,
+                                    .fragments_max = desc->fragments_max };
+}
+
+__attribute__((cold)) ws_endpoint *ws_endpoint_new(const skua_websocket_desc *desc)
+{
+    ws_endpoint *endpoint = memory_zeroed(sizeof *endpoint);
+    if (!endpoint) return NULL;
+    endpoint->desc = *desc;
+    endpoint->desc.protocols = desc->protocols ? memory_text(desc->protocols) : NULL;
+    endpoint->desc.origins = desc->origins ? memory_text(desc->origins) : NULL;
+    ws_set_defaults(endpoint);
+    bool whole = (endpoint->desc.protocols || !desc->protocols) &&
+                 (endpoint->desc.origins || !desc->origins);
+    if (whole) return endpoint;
+    ws_endpoint_free(endpoint);
+    return NULL;
+}
+
+static skua_status ws_endpoint_fail(char why[WS_WHY_OCTETS], const char *what, const char *sentence)
+{
+    (void)snprintf(why, WS_WHY_OCTETS, "%.100s: %s", what, sentence);
+    return SKUA_EINVAL;
+}
+
+__attribute__((cold)) skua_status ws_endpoint_check(const char *pattern,
+                                                    const skua_websocket_desc *desc,
+                                                    char why[WS_WHY_OCTETS])
+{
+    if (strncmp(pattern, "GET ", 4) != 0)
+        return ws_endpoint_fail(why, pattern, "the pattern of a WebSocket begins with \"GET \"");
+    if (desc->protocols && !ws_protocols_are_words(slice_of(desc->protocols)))
+        return ws_endpoint_fail(why, desc->protocols, "protocols are tokens, separated by spaces");
+    if (desc->origins && !ws_origins_are_valid(slice_of(desc->origins)))
+        return ws_endpoint_fail(why, desc->origins,
+                                "origins are \"https://host\" or \"http://host:port\", or \"*\"");
+    if ((unsigned)desc->slow > SKUA_WEBSOCKET_CLOSE)
+        return ws_endpoint_fail(why, pattern, "slow is none of skua_websocket_slow");
+    return SKUA_OK;
+}
+
+#endif
