@@ -150,6 +150,20 @@ static void scene_block(skua_request *request, void *user)
     (void)!skua_respond(request, 204, NULL, SKUA_SLICE(""));
 }
 
+static void scene_socket(skua_socket socket, skua_request *request, void *user)
+{
+    (void)request;
+    scene *s = user;
+    s->socket = socket;
+    scene_at(s, SOCKET_HERE);
+    if (s->row->where == SOCKET_ELSEWHERE) scene_commit_elsewhere(s);
+}
+
+static bool scene_opens_socket(const scene *s)
+{
+    return s->row->where == SOCKET_HERE || s->row->where == SOCKET_ELSEWHERE;
+}
+
 static void scene_before(skua_request *request, void *user)
 {
     if (!((scene *)user)->request) ((scene *)user)->request = request;
@@ -226,6 +240,7 @@ static bool scene_open(scene *s, const char *folder)
                                                 .on_close = scene_closes,
                                                 .hook_user = s });
     const skua_middleware middleware = { .before = scene_before, .head = scene_head, .user = s };
+    const skua_websocket_desc sockets = { .open = scene_socket, .user = s };
     const skua_local_desc local = { .make = scene_make, .drop = scene_drop, .user = s };
     return s->server && skua_root_open(folder, &s->root) == SKUA_OK &&
            skua_server_on_free(s->server, scene_release, s) == SKUA_OK &&
@@ -233,6 +248,7 @@ static bool scene_open(scene *s, const char *folder)
            skua_local_add(s->server, &local, &s->key) == SKUA_OK &&
            skua_route(s->server, "/{$}", scene_handle, s) == SKUA_OK &&
            skua_route(s->server, "/other", scene_answer, s) == SKUA_OK &&
+           skua_websocket(s->server, "GET /socket", &sockets) == SKUA_OK &&
            skua_route_blocking(s->server, "/blocking", scene_block, s) == SKUA_OK;
 }
 
@@ -241,6 +257,9 @@ static const char *scene_request(const scene *s)
     place where = s->row->where;
     if (where == BLOCKING)
         return "GET /blocking HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    if (scene_opens_socket(s))
+        return "GET /socket HTTP/1.1\r\nHost: localhost\r\nConnection: upgrade\r\nUpgrade: websocket\r\n"
+               "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
     if (where == LOST)
         return "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nhello";
     if (where == CONTENT)
@@ -255,7 +274,8 @@ static void scene_ask_for(const scene *s, const char *wire)
     char answer[1024];
     int fd = socket_connect_to(skua_server_address(s->server, 0));
     (void)!send(fd, wire, strlen(wire), MSG_NOSIGNAL);
-    if (scene_is_about_the_end(s) || s->row->where == LOST) (void)shutdown(fd, SHUT_WR);
+    if (scene_is_about_the_end(s) || s->row->where == LOST || scene_opens_socket(s))
+        (void)shutdown(fd, SHUT_WR);
     while (recv(fd, answer, sizeof answer, 0) > 0) {
     }
     (void)close(fd);

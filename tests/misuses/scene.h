@@ -36,7 +36,9 @@ typedef enum place {
     LOST,           // when content is lost, as the client has left in the middle of it
     FILE_HERE,      // in a handler, when its file has been opened
     FILE_ELSEWHERE, // the same, on another thread
-    BLOCKING        // in a blocking handler
+    SOCKET_HERE,    // when a WebSocket has been opened
+    SOCKET_ELSEWHERE, // the same, on another thread
+    BLOCKING          // in a blocking handler
 } place;
 
 typedef struct scene {
@@ -55,6 +57,7 @@ typedef struct scene {
     int pipe[2];    // in a handler, with
     skua_poll poll; // of its end for reading
     skua_ticket ticket;
+    skua_socket socket;
     skua_slice octets;
     skua_field field;
     size_t index;

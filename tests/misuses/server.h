@@ -163,6 +163,21 @@ GIVES(skua_socket_close, none, ELSEWHERE,
       skua_socket_close((skua_socket){ 0 }, 0, SKUA_SLICE("")) == SKUA_ECLOSED)
 GIVES(skua_socket_close, no_such_code, ELSEWHERE,
       skua_socket_close((skua_socket){ 0 }, 1005, SKUA_SLICE("")) == SKUA_EINVAL)
+GIVES(skua_socket_text, from_another_thread, SOCKET_ELSEWHERE,
+      skua_socket_text(s->socket, SKUA_SLICE("x")) == SKUA_OK)
+GIVES(skua_socket_binary, from_another_thread, SOCKET_ELSEWHERE,
+      skua_socket_binary(s->socket, SKUA_SLICE("x")) == SKUA_OK)
+GIVES(skua_socket_close, from_another_thread, SOCKET_ELSEWHERE,
+      skua_socket_close(s->socket, 0, SKUA_SLICE("")) == SKUA_OK)
+GIVES(skua_socket_close, twice, SOCKET_HERE,
+      skua_socket_close(s->socket, 0, SKUA_SLICE("")) == SKUA_OK &&
+          skua_socket_close(s->socket, 0, SKUA_SLICE("")) == SKUA_ECLOSED &&
+          skua_socket_text(s->socket, SKUA_SLICE("x")) == SKUA_ECLOSED)
+GIVES(skua_socket_request, here, SOCKET_HERE, skua_socket_request(s->socket) == s->request)
+STOPS(skua_socket_request, on_another_thread, SOCKET_ELSEWHERE, OTHER_THAN_WORKER,
+      (void)skua_socket_request(s->socket))
+STOPS(skua_socket_protocol, on_another_thread, SOCKET_ELSEWHERE, OTHER_THAN_WORKER,
+      (void)skua_socket_protocol(s->socket))
 GIVES(skua_socket_request, none, ELSEWHERE, !skua_socket_request((skua_socket){ 0 }))
 GIVES(skua_socket_protocol, none, ELSEWHERE, !skua_socket_protocol((skua_socket){ 0 }).len)
 STOPS(skua_use, no_server, OUTSIDE, NO_SERVER,
