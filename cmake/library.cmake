@@ -31,6 +31,7 @@ function(skua_add_library target kind)
     set_target_properties(${target} PROPERTIES OUTPUT_NAME skua)
     target_include_directories(${target} PUBLIC
         $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/compat>
+        $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/middleware>
         $<INSTALL_INTERFACE:include>)
     target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:skua_options> PUBLIC Threads::Threads)
     if(NOT SKUA_HTTP2)

@@ -17,6 +17,7 @@ import sys
 ARROWS = {
     "include/skua": set(),
     "compat/skua": set(),
+    "middleware/skua": set(),
     "src/base": set(),
     "src/thread": {"src/base"},
     "src/http": {"src/base"},
@@ -57,7 +58,7 @@ PURE_HEADERS = {
 }
 
 # Folders that are to compile where there is libc and no header of the kernel's.
-LIBC_ALONE = ("include/", "compat/", "src/", "program/", "examples/")
+LIBC_ALONE = ("include/", "compat/", "middleware/", "src/", "program/", "examples/")
 KERNEL_HEADER = re.compile(r"(linux|asm|asm-generic)/")
 
 # Calls that are not used, with what is used instead.
@@ -178,7 +179,7 @@ def folder_of(file):
 
 def resolve(tree, file, name):
     """The file of the tree that an include of file means, or None."""
-    for place in (file.parent, *map(pathlib.PurePosixPath, ("src", "include", "compat", "tests", "."))):
+    for place in (file.parent, *map(pathlib.PurePosixPath, ("src", "include", "compat", "middleware", "tests", "."))):
         candidate = pathlib.PurePosixPath(normal(place / name))
         if candidate in tree.texts:
             return candidate
@@ -214,7 +215,7 @@ def check_layers(tree):
                     yield file, number, f"{folder} knows no operating system: <{name}>"
                 continue
             there = folder_of(target)
-            public = there in {"include/skua", "compat/skua"}
+            public = there in {"include/skua", "compat/skua", "middleware/skua"}
             if public or there == folder or there in LAYERS[folder]:
                 continue
             yield file, number, f"{folder} may not include {target}"
@@ -251,7 +252,7 @@ def check_dead(tree):
     included = {resolve(tree, f, name) for f in tree.sources() for _, name in includes(tree, f)}
     builds = {f.parent: t for f, t in tree.texts.items() if f.name == "CMakeLists.txt"}
     for file in tree.sources():
-        if file in included or str(file).startswith(("include/", "compat/")):
+        if file in included or str(file).startswith(("include/", "compat/", "middleware/")):
             continue
         if file.suffix in {".h", ".hpp"}:
             yield file, 1, "nothing includes it"

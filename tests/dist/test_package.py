@@ -221,6 +221,17 @@ def test_shared_library_has_a_version(installed):
     assert "Library soname: [libskua.so.0.1]" in run(["readelf", "-d", lib(installed) / "libskua.so"])
 
 
+def test_ready_middleware_is_installed(installed, tmp_path):
+    """Each header by itself, in C and in C++."""
+    for header in sorted((ROOT / "middleware/skua/middleware").glob("*.h")):
+        assert (installed / "include/skua/middleware" / header.name).is_file()
+        for compiler, standard, suffix in (("cc", "c17", "c"), ("c++", "c++20", "cpp")):
+            source = tmp_path / f"{header.stem}.{suffix}"
+            source.write_text(f"#include <skua/middleware/{header.name}>\nint main(void) {{ return 0; }}\n")
+            run([compiler, f"-std={standard}", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only",
+                 "-I", installed / "include", source])
+
+
 def test_compat_header_is_installed(installed, tmp_path):
     """A program for httpserver.h is compiled with what was installed, by pkg-config."""
     env = {**os.environ, "PKG_CONFIG_PATH": str(lib(installed) / "pkgconfig")}

@@ -43,7 +43,7 @@ def test_links(page):
 @pytest.mark.parametrize("page", [page for page in PAGES if page != NOTES], ids=lambda page: page.name)
 def test_files(page):
     for name in set(FILE.findall(page.read_text())) - TO_BE_WRITTEN - MADE:
-        places = (ROOT / name, ROOT / "src" / name, ROOT / "include" / name, ROOT / "compat" / name, page.parent / name)
+        places = (ROOT / name, ROOT / "src" / name, ROOT / "include" / name, ROOT / "compat" / name, ROOT / "middleware" / name, page.parent / name)
         assert any(place.exists() for place in places), f"{page.name} names {name}"
 
 

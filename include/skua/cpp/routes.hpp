@@ -163,6 +163,9 @@ public:
         return judge(self().add_middleware(prefix, detail::given(*held, &desc)));
     }
 
+    // Middleware in C, such as the ready ones of <skua/middleware/…>.
+    Self &use(const char *prefix, const skua_middleware &m) { return judge(self().add_middleware(prefix, &m)); }
+
     // The same functions, with every pattern and prefix below this one ("/api"): app.group("/api").get("/users", fn).
     detail::route_group<Self> group(std::string_view prefix) { return detail::route_group<Self>(self(), prefix); }
 
