@@ -67,10 +67,13 @@ static void ws_log(ws_session *s, unsigned code)
 void ws_session_leave(ws_session *s)
 {
     SKUA_ASSERT(s->inside > 0);
-    if (--s->inside == 0 && s->state == WS_CLOSED) counted_free(s);
+    if (--s->inside || s->state != WS_CLOSED) return;
+    counted_free(s->message);
+    counted_free(s);
 }
 
 // The program is told, once, and the handle is refused from then on. Nothing is read or sent any more.
+// A message that the program is being told of stays until it has returned.
 static void ws_end(ws_session *s, unsigned code, slice reason)
 {
     const skua_websocket_desc *desc = &s->endpoint->desc;
@@ -82,8 +85,6 @@ static void ws_end(ws_session *s, unsigned code, slice reason)
     (void)skua_timer_stop(s->timer);
     ws_unlink(s);
     ws_letters_drop(s);
-    counted_free(s->message);
-    s->message = NULL;
     ws_log(s, code);
     if (desc->close) desc->close(s->socket, code, reason, desc->user);
     ws_slot_close(s->slot);
@@ -103,7 +104,6 @@ static void ws_send_close(ws_session *s)
 
 static void ws_keep_close(ws_session *s, uint16_t code, slice reason)
 {
-    s->code = code;
     s->reason_len = (uint8_t)ws_close_write(s->reason, code, reason);
 }
 
@@ -265,6 +265,8 @@ static bool ws_message_grow(ws_session *s, size_t more)
     uint64_t said = s->reader.message_octets;
     size_t trusted = said < WS_TRUSTED_OCTETS ? (size_t)said : WS_TRUSTED_OCTETS;
     if (room < trusted) room = trusted;
+    if (room > s->reader.limits->message_octets_max)
+        room = (size_t)s->reader.limits->message_octets_max;
     if (room < need) room = need;
     char *grown = counted_resize(&s->request->worker->memory, s->message, room);
     if (!grown) return false;

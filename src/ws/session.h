@@ -31,7 +31,6 @@ struct ws_session {
     uint8_t state;        // ws_state
     bool close_is_queued; // in WS_CLOSING: not as long as messages wait for room
     bool is_refused;      // the program is to be told when there is room
-    uint16_t code;        // of our close
     skua_timer timer;
     int64_t heard_ns, pinged_ns, close_by_ns;
     int64_t rate_from_ns; // frames are counted for a second from then
