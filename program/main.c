@@ -74,7 +74,9 @@ static skua_server *server_of(const options *o)
                            .backend = o->backend,
                            .accept = o->accept,
                            .log = o->log,
-                           .tls = tls };
+                           .tls = tls,
+                           .trusted = o->trusted,
+                           .forwarded = o->forwarded };
     skua_server *server = skua_server_new(&config);
     if (!server) say_error("%s", skua_status_text(SKUA_ENOMEM));
     return server;

@@ -114,6 +114,21 @@ static bool take_accept(options *o, const char *value)
     return false;
 }
 
+static bool take_trusted(options *o, const char *value)
+{
+    o->trusted = value;
+    return true;
+}
+
+static bool take_forwarded(options *o, const char *value)
+{
+    bool standard = strcmp(value, "forwarded") == 0;
+    o->forwarded = standard ? SKUA_FORWARDED_STANDARD : SKUA_FORWARDED_X;
+    if (standard || strcmp(value, "x-forwarded") == 0) return true;
+    say_error("--forwarded takes forwarded or x-forwarded, not \"%s\"", value);
+    return false;
+}
+
 static bool take_tls(options *o, const char *value)
 {
     (void)value;
@@ -277,6 +292,10 @@ static const option options_table[] = {
     { "accept", 0, "WAY", take_accept,
       "how workers get connections: auto, reuseport or handoff (auto)" },
     { "host", 0, "NAME", take_host, "a host name to answer for; may be repeated; \"*\" is any" },
+    { "trusted", 0, "NETWORKS", take_trusted,
+      "proxies that are believed: \"10.0.0.0/8 ::1 unix\" (none)" },
+    { "forwarded", 0, "FIELD", take_forwarded,
+      "their field: forwarded, or x-forwarded (-For and -Proto)" },
     { "list", 0, NULL, take_list, NULL },
     { "no-list", 0, NULL, take_no_list, "do not list the directories that have no index" },
     { "index", 0, "NAME", take_index, "the file that stands for its directory (index.html)" },
@@ -529,6 +548,14 @@ static bool options_check_tls(const options *o)
     return false;
 }
 
+static bool options_check_proxies(const options *o)
+{
+    if (!o->forwarded == !o->trusted) return true;
+    if (o->trusted) say_error("--trusted needs --forwarded, by which proxies name their clients");
+    else say_error("--forwarded needs --trusted, the proxies whose word is taken");
+    return false;
+}
+
 // HTTPS takes the addresses that HTTP would have, unless it has its own.
 static void options_share_listens(options *o)
 {
@@ -557,7 +584,7 @@ static bool options_complete(options *o)
 {
     if (!o->dir) o->dir = ".";
     if (o->quiet) o->log = SKUA_LOG_NONE;
-    if (!options_check_tls(o)) return false;
+    if (!options_check_tls(o) || !options_check_proxies(o)) return false;
     options_share_listens(o);
     if (!options_complete_addresses(o)) return false;
     options_place_redirect(o);

@@ -34,6 +34,8 @@ typedef struct options {
     bool hsts;
     const char *hosts[OPTIONS_HOSTS_MAX];
     size_t host_count;
+    const char *trusted; // NULL: no proxy
+    skua_forwarded forwarded;
     unsigned workers;
     const char *backend;
     const char *accept;

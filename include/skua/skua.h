@@ -354,6 +354,16 @@ typedef struct skua_http2_desc {
     size_t held_octets_max;
 } skua_http2_desc;
 
+// ---- Behind proxies ----
+
+// The fields by which a proxy in front of the server says whom it serves. One kind is believed, and the
+// other is ignored: a proxy that writes one passes on what a client has put into the other.
+typedef enum skua_forwarded {
+    SKUA_FORWARDED_NONE,
+    SKUA_FORWARDED_STANDARD, // Forwarded.  Spec: RFC 7239
+    SKUA_FORWARDED_X         // X-Forwarded-For and X-Forwarded-Proto
+} skua_forwarded;
+
 // The configuration of a server. Zero means default, for every member. Strings are copied. The
 // defaults and the reasons for them are in docs/limits.md.
 typedef struct skua_config {
@@ -491,6 +501,14 @@ typedef struct skua_config {
     // Told of a programming error before the process is aborted, instead of standard error. The
     // last server made with one decides. Thread: the one with the error.
     void (*panic)(const char *sentence);
+
+    // Proxies whose word is taken for who the client is: addresses and networks separated by spaces,
+    // "10.0.0.0/8 192.0.2.7 fd00::/8", and "unix" for those that come by a Unix socket; at most 64.
+    // Default NULL: none. The addresses in the proxies' fields are looked at from the last to the
+    // first, and the first that is not one of these is the client's. What others send is never believed.
+    const char *trusted;
+    // Their fields that are believed. Needs trusted. See skua_request_peer, skua_request_is_secure
+    skua_forwarded forwarded;
 } skua_config;
 
 // ---- Server -----------------------------------------------------------------------------------
@@ -715,12 +733,13 @@ typedef struct skua_tls_info {
     bool is_resumed;                         // by a session ticket
 } skua_tls_info;
 
-// Whether the request came over TLS, and its scheme, "https" or "http"; not known of one that has
-// ended, which counts as one in the clear.  Thread: worker, pool.
+// Whether the client's request came over TLS, and its scheme, "https" or "http"; not known of one that
+// has ended, which counts as one in the clear. Behind a proxy that skua_config.trusted names, it is what
+// the proxy says of its own client's connection, if it says so.  Thread: worker, pool.
 SKUA_API bool skua_request_is_secure(const skua_request *request);
 SKUA_API const char *skua_request_scheme(const skua_request *request);
 
-// Tells how it is protected. info: what it points to lives until on_end has been called, or a blocking
+// Tells how the connection to this server is protected, that of a proxy too. info: what it points to lives until on_end has been called, or a blocking
 // handler has returned. Returns: false, and *info is not written, if the request came in the clear, or
 // has ended.  Thread: worker, pool.
 SKUA_API bool skua_request_tls(const skua_request *request, skua_tls_info *info);
@@ -769,9 +788,12 @@ SKUA_API bool skua_request_cookie_at(const skua_request *request, size_t index, 
 // The first cookie of that name (case matters); {NULL, 0} when absent.
 SKUA_API skua_slice skua_request_cookie(const skua_request *request, const char *name);
 
-// Writes the peer's address as text, "127.0.0.1", "::1" or "unix", with a NUL, cut to room. "" when
-// on_end has returned.
-// Returns: its length without the NUL.
+// Writes the client's address as text, "127.0.0.1", "::1" or "unix", with a NUL, cut to room. "" when
+// on_end has returned. Behind proxies that skua_config.trusted names, it is the address that these give,
+// or where they keep it to themselves "unknown" or a name that begins with "_"; the proxy's own is
+// skua_connection_peer's.
+// Returns: its length without the NUL.  Cost: the fields are read at each call.  Thread: worker, pool.
+// Spec: RFC 7239 §5.2, §6
 SKUA_API size_t skua_request_peer(const skua_request *request, char *text, size_t room);
 
 // Whether the peer has said that it sends no more; it may still read the response. Unless
@@ -1807,7 +1829,8 @@ SKUA_API SKUA_NODISCARD skua_status skua_route_blocking(skua_server *server, con
 
 // A connection is valid from skua_config.on_connect until on_close has returned, on its worker.
 
-// Writes the peer's address, as skua_request_peer does.
+// Writes the address of the connection's other end, in the form of skua_request_peer: that of a proxy,
+// where one stands in front.
 SKUA_API size_t skua_connection_peer(const skua_connection *connection, char *text, size_t room);
 
 // The connection's number, from 1, among all that the server has accepted since its start; those of

@@ -8,6 +8,7 @@
 #include "base/inline.h"
 #include "exchange/blocking.h"
 #include "exchange/carrier.h"
+#include "exchange/client.h"
 #include "exchange/content.h"
 #include "exchange/filter.h"
 #include "exchange/middleware.h"
@@ -15,7 +16,6 @@
 #include "exchange/spool.h"
 #include "exchange/ticket.h"
 #include "exchange/worker.h"
-#include "io/socket.h"
 
 static const char *request_end_text(skua_end how)
 {
@@ -42,7 +42,7 @@ static void request_log(const skua_request *r, skua_end how)
     skua_worker *w = r->worker;
     if (r->status == 0 && r->method.len == 0 && !r->blamed) return;
     char peer[64];
-    (void)io_address_write(session_peer(r->carrier->session), peer, sizeof peer);
+    (void)client_write(r, peer, sizeof peer);
     bool parsed = r->began_ns != 0;
     skua_tls_info tls = request_log_tls(r);
     log_request(w->lane,

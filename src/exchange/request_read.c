@@ -7,11 +7,11 @@
 #include "base/contract.h"
 #include "exchange/blocking.h"
 #include "exchange/carrier.h"
+#include "exchange/client.h"
 #include "exchange/recorder.h"
 #include "exchange/worker.h"
 #include "http/cookie.h"
 #include "http/query.h"
-#include "io/socket.h"
 
 slice skua_request_method(const skua_request *r)
 {
@@ -64,18 +64,25 @@ bool skua_request_tls(const skua_request *r, skua_tls_info *info)
     return request_tls(r, info);
 }
 
+// A proxy's word is for its own client's connection: what lies between it and here is another.
+static bool request_is_secure(const skua_request *r)
+{
+    skua_tls_info info;
+    bool secure = request_tls(r, &info);
+    bool ended = !r->call && r->life == LIFE_IS_OVER;
+    return client_is_forwarded(r) && !ended ? client_is_secure(r, secure) : secure;
+}
+
 bool skua_request_is_secure(const skua_request *r)
 {
     request_expect_reader(r, __func__);
-    skua_tls_info info;
-    return request_tls(r, &info);
+    return request_is_secure(r);
 }
 
 const char *skua_request_scheme(const skua_request *r)
 {
     request_expect_reader(r, __func__);
-    skua_tls_info info;
-    return request_tls(r, &info) ? "https" : "http";
+    return request_is_secure(r) ? "https" : "http";
 }
 
 bool skua_request_path_is_plain(const skua_request *r)
@@ -219,8 +226,7 @@ size_t skua_request_peer(const skua_request *r, char *text, size_t room)
     request_expect_reader(r, __func__);
     CONTRACT(text || !room, "text must not be NULL");
     if (!r->call && r->life == LIFE_IS_OVER) return request_write_no_peer(text, room);
-    return io_address_write(r->call ? blocking_peer(r->call) : session_peer(r->carrier->session),
-                            text, room);
+    return client_write(r, text, room);
 }
 
 bool skua_request_peer_is_done(const skua_request *r)

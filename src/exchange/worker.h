@@ -13,6 +13,7 @@
 #include "exchange/site_parts.h"
 #include "http/chunk.h"
 #include "http/head.h"
+#include "http/network.h"
 #include "log/log.h"
 
 typedef struct blocking blocking;
@@ -48,6 +49,7 @@ struct skua_worker {
     blocking *blocking; // NULL: no route of that kind
     server_log *log;
     const host_rule *hosts;
+    const network_list *trusted; // proxies
 
     site_view *sites;        // of other hosts; NULL: none
     lease memory;            // counts what connections make it hold

@@ -91,6 +91,10 @@ static bool server_fill(skua_server *server, const skua_config *config)
     if (server->config.hosts && !(server->hosts_text = memory_text(server->config.hosts)))
         return false;
     server->config.hosts = server->hosts_text;
+    const char *trusted = server->config.trusted;
+    if (trusted && !network_list_read(slice_of(trusted), &server->trusted))
+        server->wrong = "trusted";
+    server->config.trusted = NULL; // the caller's
     if (server->config.backend && !(server->backend_text = memory_text(server->config.backend)))
         return false;
     server->config.backend = server->backend_text;

@@ -53,6 +53,7 @@ struct skua_server {
     char *spool_text;   // config.spool_directory
     char *backend_text; // config.backend
     host_rule hosts;
+    network_list trusted; // config.trusted, read
     server_listener listeners[WORKER_LISTENERS_MAX];
     unsigned listener_count;
     bool asks_handoff; // skua_config.accept, or what is best here

@@ -88,6 +88,15 @@ static skua_status server_check(skua_server *server)
             return server_fail(server, SKUA_EINVAL,
                                "the configuration's hosts takes names without ports, separated by "
                                "spaces");
+        if (strcmp(server->wrong, "trusted") == 0)
+            return server_fail(server, SKUA_EINVAL,
+                               "the configuration's trusted takes up to %d networks like "
+                               "10.0.0.0/8, without bits behind the prefix, and \"unix\"",
+                               NETWORKS_MAX);
+        if (strcmp(server->wrong, "forwarded") == 0)
+            return server_fail(server, SKUA_EINVAL,
+                               "the configuration's forwarded needs trusted, the proxies whose "
+                               "word is taken");
         return server_fail(server, SKUA_EINVAL, "the configuration's %s is out of range",
                            server->wrong);
     }

@@ -142,6 +142,7 @@ static void worker_init(server_worker *w, skua_server *server, unsigned index)
     w->self.blocking = server->blocking;
     w->self.log = server->log;
     w->self.hosts = &server->hosts;
+    w->self.trusted = &server->trusted;
     w->keep_alive_ns = config->keep_alive_timeout_ns;
     w->linger_ns = config->linger_timeout_ns;
     pool_init(&w->connections, (sizeof(connection) + 15) & ~(size_t)15, IO_STREAMS_MAX);

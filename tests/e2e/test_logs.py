@@ -164,3 +164,27 @@ def test_a_full_disk_gets_its_lines_later(serve, folder):
     resource.prlimit(site.pid, resource.RLIMIT_FSIZE, unlimited)
     assert len(lines_of(site, 2000)) == 2000
     assert "lost" not in site.error_text()
+
+
+# ---- Behind a proxy ----
+
+FORWARDED = [
+    ("forwarded", "Forwarded", "for=192.0.2.1, for=127.0.0.2", "192.0.2.1"),
+    ("forwarded", "X-Forwarded-For", "192.0.2.1", None),
+    ("forwarded", "Forwarded", 'for="_hidden:_1"', "_hidden"),
+    ("x-forwarded", "X-Forwarded-For", "198.51.100.1, 2001:db8::1, 127.0.0.2", "2001:db8::1"),
+    ("x-forwarded", "Forwarded", "for=192.0.2.1", None),
+]
+
+
+@pytest.mark.parametrize("source,field,value,client", FORWARDED)
+def test_the_log_shows_whom_a_proxy_serves(serve, folder, source, field, value, client):
+    site = serve(folder, "--log", "json", "--trusted", "127.0.0.0/8", "--forwarded", source)
+    assert site.get("/", f"{field}: {value}").status == 200
+    assert json.loads(lines_of(site)[0])["peer"] == (client or "127.0.0.1")
+
+
+def test_a_proxy_that_is_not_trusted_names_nobody(serve, folder):
+    site = serve(folder, "--log", "json", "--trusted", "10.0.0.0/8 unix", "--forwarded", "forwarded")
+    assert site.get("/", "Forwarded: for=192.0.2.1").status == 200
+    assert json.loads(lines_of(site)[0])["peer"] == "127.0.0.1"

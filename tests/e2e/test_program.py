@@ -52,7 +52,19 @@ def test_help():
 
 
 @pytest.mark.parametrize(
-    "words", [["--nope"], ["--workers", "x"], ["--workers"], ["--log", "x"], ["a", "b"], ["--workers", "-1"], ["--listen"]]
+    "words", [
+        ["--nope"],
+        ["--workers", "x"],
+        ["--workers"],
+        ["--log", "x"],
+        ["a", "b"],
+        ["--workers", "-1"],
+        ["--listen"],
+        ["--trusted", "127.0.0.1"],
+        ["--forwarded", "forwarded"],
+        ["--trusted", "127.0.0.1", "--forwarded", "x"],
+        ["--trusted", "127.0.0.1/8", "--forwarded", "forwarded"],
+    ],
 )
 def test_bad_words(words):
     done = run(*words)

@@ -161,6 +161,8 @@ struct config {
     void *log_user = nullptr;
     std::size_t memory_max = 0, log_buffer_max = 0;
     skua_tls_desc tls{};
+    const char *trusted = nullptr;
+    skua_forwarded forwarded = SKUA_FORWARDED_NONE;
 
     operator skua_config() const noexcept
     {
@@ -194,6 +196,8 @@ struct config {
         c.memory_max = memory_max;
         c.log_buffer_max = log_buffer_max;
         c.tls = tls;
+        c.trusted = trusted;
+        c.forwarded = forwarded;
         return c;
     }
 };

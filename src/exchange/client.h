@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+//
+// Client: whom a request is from. That is the peer, or whom trusted proxies name. It is found out when
+// somebody asks.
+#ifndef SKUA_EXCHANGE_CLIENT_H
+#define SKUA_EXCHANGE_CLIENT_H
+
+#include "exchange/request.h"
+#include "exchange/worker.h"
+
+// Whether proxies may have a say. Nothing else is asked for when they may not.
+static inline bool client_is_forwarded(const skua_request *r)
+{
+    return r->worker->config->forwarded != SKUA_FORWARDED_NONE;
+}
+
+// Writes the client's address or name, NUL-terminated, cut to room. The request's connection must be
+// there. Returns: the length.
+size_t client_write(const skua_request *r, char *text, size_t room);
+
+// Whether the client's connection is protected, where client_is_forwarded. otherwise: what is so
+// if no trusted proxy says anything of it.
+bool client_is_secure(const skua_request *r, bool otherwise);
+
+#endif
