@@ -29,9 +29,16 @@ static bool ws_utf8_go_on(ws_utf8 *state, uint8_t octet)
     return true;
 }
 
+// Four words at once, as most text is ASCII to its end.
 static size_t ws_utf8_skip_ascii(slice octets, size_t at)
 {
-    while (octets.len - at >= 8 && !(octets_load(octets.ptr + at) & OCTETS_EACH(0x80)))
+    const char *from = octets.ptr;
+    for (; octets.len - at >= 32; at += 32) {
+        uint64_t all = octets_load(from + at) | octets_load(from + at + 8) |
+                       octets_load(from + at + 16) | octets_load(from + at + 24);
+        if (all & OCTETS_EACH(0x80)) break;
+    }
+    while (octets.len - at >= 8 && !(octets_load(from + at) & OCTETS_EACH(0x80)))
         at += 8;
     return at;
 }

@@ -18,6 +18,7 @@ import pytest
 from instructions import SLACK, VALGRIND, compiler, compiler_path, known, record
 from compiling import needed_libraries, run
 from server import RELEASE, ROOT, Server, free_port
+from websocket import TEXT, Socket, frame
 from wire import Connection, request
 
 REQUESTS = 1600
@@ -44,8 +45,28 @@ def hello(installed):
     return [compiled(installed, "hello")]
 
 
-def executed(command, folder, requests, depth, host="localhost"):
-    """Instructions of a whole run that answers so many requests on one connection, depth at a time."""
+def ask(server, requests, depth, host):
+    """So many requests on one connection, depth at a time."""
+    batch = request("/", host=host) * depth
+    with Connection(server.address) as connection:
+        for _ in range(requests // depth):
+            connection.send(batch)
+            for _ in range(depth):
+                assert connection.response("GET").content == b"Hello, World!"
+
+
+def echo(server, messages, depth, octets):
+    """So many messages of that length on one WebSocket, depth at a time."""
+    batch, back = frame(TEXT, "x" * octets) * depth, frame(TEXT, "x" * octets, masked=False) * depth
+    socket = Socket(server, "/ws")
+    for _ in range(messages // depth):
+        socket.send(batch)
+        assert socket.connection.exactly(len(back)) == back
+    socket.leave()
+
+
+def executed(command, folder, requests, depth, what, play=ask):
+    """Instructions of a whole run in which so many are played on one connection, depth at a time."""
     port = free_port()
     counts = folder / f"callgrind.{requests}"
     server = Server(
@@ -54,45 +75,53 @@ def executed(command, folder, requests, depth, host="localhost"):
         ("127.0.0.1", port),
     )
     try:
-        batch = request("/", host=host) * depth
-        with Connection(server.address) as connection:
-            for _ in range(requests // depth):
-                connection.send(batch)
-                for _ in range(depth):
-                    assert connection.response("GET").content == b"Hello, World!"
+        play(server, requests, depth, what)
     finally:
         server.stop()
     return int(re.search(r"^totals: (\d+)", counts.read_text(), re.MULTILINE).group(1))
 
 
-def per_request(command, folder, depth, enough, host="localhost"):
+def per_request(command, folder, depth, enough, what="localhost", play=ask):
     """Of up to three runs the least: whatever disturbs one only adds to it. enough: what needs no second look."""
     few = many = math.inf
     for _ in range(3):
-        few = min(few, executed(command, folder, REQUESTS, depth, host))
-        many = min(many, executed(command, folder, 2 * REQUESTS, depth, host))
+        few = min(few, executed(command, folder, REQUESTS, depth, what, play))
+        many = min(many, executed(command, folder, 2 * REQUESTS, depth, what, play))
         if (many - few) / REQUESTS <= enough:
             break
     return (many - few) / REQUESTS
 
 
-@pytest.mark.skipif(not VALGRIND, reason="valgrind is not installed")
-@pytest.mark.parametrize("name, depth", [("keep-alive", 1), ("pipelined by 16", 16)])
-def test_instructions(hello, name, depth, tmp_path, record_property):
+def judge(name, command, folder, depth, record_property, **play):
     key = compiler()
     budget = known(key, name)
     recording = bool(os.environ.get("SKUA_RECORD"))
-    found = per_request(hello, tmp_path, depth, 0 if recording else (budget or math.inf) * SLACK)
+    found = per_request(command, folder, depth, 0 if recording else (budget or math.inf) * SLACK, **play)
     record_property("instructions", round(found))
     if recording:
         budget = record(key, name, found)
-    print(f"{name}: {found:.1f} instructions per request, of {budget} ({key})")
+    print(f"{name}: {found:.1f} instructions each, of {budget} ({key})")
     if budget is None:
-        pytest.skip(f"no budget is known for {key}: {found:.0f} instructions per request")
+        pytest.skip(f"no budget is known for {key}: {found:.0f} instructions each")
     if found < budget / SLACK:
         print(f"The budget can be lowered: see {pathlib.Path(__file__).name}")
-    assert found <= budget * SLACK, f"{name}: {found:.0f} instructions per request, of {budget}"
+    assert found <= budget * SLACK, f"{name}: {found:.0f} instructions each, of {budget}"
     assert found > 100, "this counts something else"
+
+
+@pytest.mark.skipif(not VALGRIND, reason="valgrind is not installed")
+@pytest.mark.parametrize("name, depth", [("keep-alive", 1), ("pipelined by 16", 16)])
+def test_instructions(hello, name, depth, tmp_path, record_property):
+    judge(name, hello, tmp_path, depth, record_property)
+
+
+@pytest.mark.skipif(not VALGRIND, reason="valgrind is not installed")
+@pytest.mark.parametrize("name, depth, octets", [
+    ("WebSocket, 16 octets", 1, 16),
+    pytest.param("WebSocket, 1024 octets, 32 at a time", 32, 1024, marks=pytest.mark.test_all),
+])
+def test_instructions_of_messages(installed, name, depth, octets, tmp_path, record_property):
+    judge(name, [compiled(installed, "echo")], tmp_path, depth, record_property, what=octets, play=echo)
 
 
 @pytest.mark.skipif(not VALGRIND, reason="valgrind is not installed")

@@ -65,6 +65,24 @@ static void test_faults_are_found_at_their_octet(void **state)
     }
 }
 
+// Behind, before and between runs of ASCII of every length about a step.
+static void test_a_fault_in_long_text(void **state)
+{
+    (void)state;
+    char text[120];
+    for (size_t len = 1; len <= sizeof text; len++) {
+        for (size_t at = 0; at < len; at++) {
+            memset(text, 'a', sizeof text);
+            text[at] = (char)0xff;
+            ws_utf8 whole = { 0 };
+            assert_int_equal(check_pieces(&whole, text, len, 0), at);
+        }
+        memset(text, 'a', sizeof text);
+        ws_utf8 right = { 0 };
+        assert_int_equal(check_pieces(&right, text, len, len / 2), len);
+    }
+}
+
 // As the other reader judges a text: every character of it.
 static bool is_text(slice text)
 {
@@ -108,6 +126,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_faults_are_found_at_their_octet),
+        cmocka_unit_test(test_a_fault_in_long_text),
         cmocka_unit_test(test_every_sequence_of_three),
         cmocka_unit_test(test_every_beginning_of_four),
     };
