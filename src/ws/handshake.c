@@ -8,7 +8,6 @@
 #ifndef SKUA_NO_WEBSOCKET
 
 #include "base/budget.h"
-#include "exchange/carrier.h"
 #include "exchange/worker.h"
 #include "http/syntax.h"
 #include "http/ws_handshake.h"
@@ -72,9 +71,9 @@ static bool ws_origin_is_right(const skua_request *r, const ws_endpoint *endpoin
 {
     slice origin;
     if (!ws_only_field(r, "origin", &origin)) return false;
-    bool secure = r->carrier->session->link.transport != NULL;
-    return !origin.ptr ||
-           ws_origin_is_allowed(origin, skua_request_authority(r), secure, endpoint->desc.origins);
+    if (!origin.ptr) return true;
+    return ws_origin_is_allowed(origin, skua_request_authority(r), skua_request_is_secure(r),
+                                endpoint->desc.origins);
 }
 
 static ws_refusal ws_check_fields(const skua_request *r)

@@ -68,6 +68,7 @@ def refusal(server, octets):
     (upgrade("/echo/a", "Origin: http://evil.example"), 403),
     (upgrade("/echo/a", "Origin: http://localhost:1"), 403),
     (upgrade("/echo/a", "Origin: http://localhost", "Origin: http://localhost"), 403),
+    (upgrade("/echo/a", "Origin: http://localhost", "X-Forwarded-For: 192.0.2.1", "X-Forwarded-Proto: https"), 403),
     (upgrade("/small", "Origin: http://localhost"), 403),
     (upgrade("/refused/echo"), 401),
     (upgrade("/nowhere"), 404),
@@ -92,6 +93,9 @@ def test_head_is_refused(server):
     ("/small", "http://b.example:8080"), ("/bye", "http://any.example"), ("/bye", "null"),
 ])
 def test_origins_that_may(server, path, origin):
+    """By a proxy that speaks TLS, where one says so."""
+    if origin.startswith("https"):
+        Socket(server, path, f"Origin: {origin}", "X-Forwarded-For: 192.0.2.1", "X-Forwarded-Proto: https").leave()
     Socket(server, path, f"Origin: {origin}").leave()
 
 

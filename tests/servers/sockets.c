@@ -275,9 +275,12 @@ static void put_again(skua_request *request, void *user)
 
 int main(int argc, char **argv)
 {
-    const skua_config config = {
-        .hosts = "*", .workers = 1, .log = SKUA_LOG_SHORT, .http2 = { .tunnels = true }
-    };
+    const skua_config config = { .hosts = "*",
+                                 .workers = 1,
+                                 .log = SKUA_LOG_SHORT,
+                                 .http2 = { .tunnels = true },
+                                 .trusted = "127.0.0.1",
+                                 .forwarded = SKUA_FORWARDED_X };
     skua_server *server = server_with_options(&config, argc, argv);
     route_all(server);
     must(skua_route(server, "POST /again", put_again, server));
