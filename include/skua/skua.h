@@ -796,6 +796,15 @@ SKUA_API skua_slice skua_request_cookie(const skua_request *request, const char 
 // Spec: RFC 7239 §5.2, §6
 SKUA_API size_t skua_request_peer(const skua_request *request, char *text, size_t room);
 
+// A name by which the request is found in the logs of all who have had it: from a proxy that
+// skua_config.trusted names, the trace-id of its traceparent, or else its X-Request-Id of 1 to 128 letters,
+// digits and "-_.:+/=@"; otherwise 32 random hexadecimal digits. The same at each call; but a name that
+// was made in a blocking handler is known there only, unless middleware has asked for it before.
+// Returns: memory of the request, as skua_request_alloc gives it; {NULL, 0} when memory ran out, or when
+// on_end has returned and nobody had asked before.  Thread: worker, pool.
+// Cost: nothing for requests that are not asked.  Spec: W3C Trace Context §3.2
+SKUA_API skua_slice skua_request_id(skua_request *request);
+
 // Whether the peer has said that it sends no more; it may still read the response. Unless
 // skua_config.half_close is set, a request that waits for something is then ended.
 SKUA_API bool skua_request_peer_is_done(const skua_request *request);

@@ -36,11 +36,22 @@ static void client_read(const skua_request *r, slice name, bool only_last, forwa
     }
 }
 
-// A head that could not be read has no fields to be believed. Returns: whether the peer is trusted.
+// A head that could not be read has no fields to be believed.
+static bool client_believes(const skua_request *r, const io_address *peer)
+{
+    return r->began_ns != 0 && client_trusts(r, peer);
+}
+
+bool client_is_named_by_peer(const skua_request *r)
+{
+    return client_believes(r, client_peer(r));
+}
+
+// Returns: whether the peer is trusted.
 __attribute__((cold)) static bool client_find(const skua_request *r, const io_address *peer,
                                               forwarded_client *client)
 {
-    if (r->began_ns == 0 || !client_trusts(r, peer)) return false;
+    if (!client_believes(r, peer)) return false;
     forwarded_begin(client, r->worker->trusted);
     if (r->worker->config->forwarded == SKUA_FORWARDED_STANDARD) {
         client_read(r, SKUA_SLICE("forwarded"), false, client, forwarded_read);

@@ -22,4 +22,7 @@ size_t client_write(const skua_request *r, char *text, size_t room);
 // if no trusted proxy says anything of it.
 bool client_is_secure(const skua_request *r, bool otherwise);
 
+// Whether the peer is a trusted proxy, and the head could be read.
+bool client_is_named_by_peer(const skua_request *r);
+
 #endif

@@ -89,6 +89,8 @@ READS(skua_request_peer, (void)skua_request_peer(r, NULL, 0))
 STOPS(skua_request_peer, no_text, HANDLER, NO(text), (void)skua_request_peer(s->request, NULL, 9))
 GIVES(skua_request_peer, of_one_that_has_ended, ENDED,
       skua_request_peer(s->request, s->text, sizeof s->text) == 0 && !s->text[0])
+READS(skua_request_id, (void)skua_request_id(r))
+GIVES(skua_request_id, of_one_that_has_ended, ENDED, !skua_request_id(s->request).ptr)
 READS(skua_request_peer_is_done, (void)skua_request_peer_is_done(r))
 GIVES(skua_request_peer_is_done, of_one_that_has_ended, ENDED,
       skua_request_peer_is_done(s->request))

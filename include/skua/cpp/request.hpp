@@ -193,6 +193,7 @@ public:
         return std::string(text, skua_request_peer(raw(), text, sizeof text));
     }
 
+    std::string_view id() { return view(skua_request_id(raw())); }
     bool is_secure() const { return skua_request_is_secure(raw()); }
     std::string_view scheme() const { return skua_request_scheme(raw()); }
 

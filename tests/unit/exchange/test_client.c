@@ -15,6 +15,8 @@
 // The peer of skua_test_request.
 #define PEER "192.0.2.1"
 
+#define TRACE "4bf92f3577b34da6a3ce929d0e0e4736"
+
 static void tell(skua_request *request, void *user)
 {
     (void)user;
@@ -37,6 +39,24 @@ static void tell_of_both(skua_request *request, void *user)
     tell(request, user);
 }
 
+static void tell_id(skua_request *request, void *user)
+{
+    (void)user;
+    skua_slice id = skua_request_id(request), again = skua_request_id(request);
+    assert_non_null(id.ptr);
+    assert_ptr_equal(id.ptr, again.ptr);
+    assert_int_equal(id.len, again.len);
+    bool made = id.len == 32 && !skua_slice_is(id, TRACE);
+    if (made) {
+        static char last[32];
+        assert_int_equal(strspn(id.ptr, "0123456789abcdef"), 32);
+        assert_memory_not_equal(last, id.ptr, 32);
+        memcpy(last, id.ptr, 32);
+        id = skua_slice_of("made");
+    }
+    skua_respond_format(request, 200, "text/plain", "[%" SKUA_FMT "]", SKUA_ARG(id));
+}
+
 static skua_status ask(const skua_config *config, const char *path, const char *fields,
                        const char *expected)
 {
@@ -46,6 +66,8 @@ static skua_status ask(const skua_config *config, const char *path, const char *
     assert_non_null(server);
     assert_int_equal(skua_route(server, "GET /", tell_of_both, NULL), SKUA_OK);
     assert_int_equal(skua_route_blocking(server, "GET /blocking", tell, NULL), SKUA_OK);
+    assert_int_equal(skua_route(server, "GET /id", tell_id, NULL), SKUA_OK);
+    assert_int_equal(skua_route_blocking(server, "GET /id/blocking", tell_id, NULL), SKUA_OK);
     (void)snprintf(octets, sizeof octets, "GET %s HTTP/1.1\r\nHost: a\r\n%s\r\n", path, fields);
     skua_status status = skua_test_request(server, skua_slice_of(octets), &received);
     if (!status) {
@@ -104,6 +126,31 @@ static void others_name_nobody(void **state)
     }
 }
 
+typedef struct id_case {
+    const char *fields, *trusted, *other;
+} id_case;
+
+static const id_case ids[] = {
+    { "", "made", "made" },
+    { "X-Request-Id: a-1\r\n", "a-1", "made" },
+    { "X-Request-Id: a 1\r\n", "made", "made" },
+    { "X-Request-Id: a\r\nX-Request-Id: b\r\n", "made", "made" },
+    { "Traceparent: 00-" TRACE "-00f067aa0ba902b7-01\r\nX-Request-Id: a-1\r\n", TRACE, "made" },
+    { "Traceparent: 00-" TRACE "-00f067aa0ba902b7-1\r\nX-Request-Id: a-1\r\n", "a-1", "made" },
+};
+
+static void a_trusted_proxy_names_requests(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 2 * sizeof ids / sizeof ids[0]; i++) {
+        const id_case *c = &ids[i / 2];
+        const char *path = i % 2 ? "/id/blocking" : "/id";
+        skua_config trusting = { .trusted = PEER }, others = { .trusted = "10.0.0.0/8" };
+        assert_int_equal(ask(&trusting, path, c->fields, c->trusted), SKUA_OK);
+        assert_int_equal(ask(&others, path, c->fields, c->other), SKUA_OK);
+    }
+}
+
 static void what_is_out_of_range_is_refused(void **state)
 {
     (void)state;
@@ -122,6 +169,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_trusted_proxy_names_its_client),
         cmocka_unit_test(others_name_nobody),
+        cmocka_unit_test(a_trusted_proxy_names_requests),
         cmocka_unit_test(what_is_out_of_range_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
