@@ -35,6 +35,7 @@
 #include "cpp/routes.hpp"
 #include "cpp/server.hpp"
 #include "cpp/task.hpp"
+#include "cpp/together.hpp"
 #include "cpp/websocket.hpp"
 #endif
 

@@ -360,3 +360,34 @@ def test_a_socket_whose_function_throws(cpp):
     socket.send(ws.close(1011))
     assert socket.ended()
     assert eventually(lambda: "unlucky" in cpp.error_text())
+
+
+# ---- Several at a time ----
+
+
+@pytest.mark.parametrize("path, content", [("all", b"1 2"), ("list/0", b"0"), ("list/50", b"1225"), ("any", b"1"),
+                                           ("within/20", b"5"), ("within/5000", b"too late"), ("nested", b"6"),
+                                           ("helpers", b"12"), ("callback", b"42"), ("stop/40", b"stopped"),
+                                           ("stop/600", b"done")])
+def test_tasks_together(fresh, path, content):
+    for _ in range(3):
+        answer = fresh.get(f"/co/{path}")
+        assert (answer.status, answer.content) == (200, content)
+    assert eventually(lambda: frames(fresh)[0] == 0)
+
+
+def test_one_that_fails_gives_up_the_others(fresh):
+    began = time.monotonic()
+    assert fresh.get("/co/all-fail/-1").status == 409
+    assert time.monotonic() - began < 8 and frames(fresh) == (0, 2)
+
+
+@pytest.mark.parametrize("path", ["all-fail/1", "any", "callback", "helpers", "nested", "stop/100", "list/20"])
+def test_clients_that_leave_tasks_together(fresh, path):
+    for _ in range(5):
+        with fresh.connect() as connection:
+            connection.send(request(f"/co/{path}"))
+            time.sleep(0.01)
+            connection.reset()
+    assert eventually(lambda: frames(fresh)[0] == 0)
+    assert fresh.get("/hello/you").status == 200

@@ -263,8 +263,120 @@ static void add_late(skua::server &app)
     });
 }
 
+// ---- Several at a time ----
+
+// Gives a number after a while; throws for those below 0.
+static skua::task<int> number(int n, std::chrono::milliseconds pause)
+{
+    frame_count here;
+    try {
+        co_await skua::sleep(pause);
+    } catch (const skua::cancelled &) {
+        cancels++;
+        throw;
+    }
+    if (n < 0) throw skua::http_error(409, "below 0");
+    co_return n;
+}
+
+static skua::task<> nap(std::chrono::milliseconds pause)
+{
+    co_await number(0, pause);
+}
+
+// Calls back on a thread of its own, which leaves the callback behind when it is over.
+static void ask_elsewhere(std::function<void(int)> back)
+{
+    std::thread([back = std::move(back)] {
+        std::this_thread::sleep_for(20ms);
+        back(42);
+        back(43); // the first counts
+    }).detach();
+}
+
+static skua::task<> stopped(skua::request req, std::chrono::milliseconds after)
+{
+    frame_count here;
+    std::stop_source source;
+    std::jthread stopper([&source, after] {
+        std::this_thread::sleep_for(after);
+        source.request_stop();
+    });
+    try {
+        co_await skua::stoppable(req, source.get_token(), number(1, 300ms));
+        req.text("done");
+    } catch (const skua::cancelled &) {
+        req.text("stopped");
+    }
+}
+
+static void add_together(skua::server &app)
+{
+    app.get("/co/all", [](skua::request req) -> skua::task<> {
+        frame_count here;
+        auto [a, none, b] = co_await skua::when_all(number(1, 60ms), nap(20ms), number(2, 40ms));
+        (void)none;
+        req.text(std::to_string(a), " ", std::to_string(b));
+    });
+    app.get("/co/all-fail/{n}", [](skua::request req) -> skua::task<> {
+        frame_count here;
+        int n = req.param<int>("n");
+        co_await skua::when_all(number(1, 10s), number(n, 20ms), number(3, 10s));
+        req.text("never");
+    });
+    app.get("/co/list/{n}", [](skua::request req) -> skua::task<> {
+        std::vector<skua::task<int>> tasks;
+        for (int i = 0; i < req.param<int>("n"); i++)
+            tasks.push_back(number(i, std::chrono::milliseconds(i % 7)));
+        int sum = 0;
+        for (int each : co_await skua::when_all(std::move(tasks)))
+            sum += each;
+        req.text(std::to_string(sum));
+    });
+    app.get("/co/any", [](skua::request req) -> skua::task<> {
+        frame_count here;
+        auto first = co_await skua::when_any(number(7, 10s), nap(30ms), number(9, 10s));
+        req.text(std::to_string(first.index()));
+    });
+    app.get("/co/within/{ms}", [](skua::request req) -> skua::task<> {
+        try {
+            int n = co_await skua::within(100ms, number(5, std::chrono::milliseconds(req.param<int>("ms"))));
+            req.text(std::to_string(n));
+        } catch (const skua::timed_out &) {
+            req.text("too late");
+        }
+    });
+    app.get("/co/nested", [](skua::request req) -> skua::task<> {
+        auto inner = []() -> skua::task<int> {
+            auto [a, b] = co_await skua::when_all(number(1, 10ms), skua::within(1s, number(2, 20ms)));
+            co_return a + b;
+        };
+        auto [x, y] = co_await skua::when_all(inner(), inner());
+        req.text(std::to_string(x + y));
+    });
+    app.get("/co/helpers", [](skua::request req) -> skua::task<> {
+        auto slowly = [](int n) -> skua::task<int> {
+            co_return co_await skua::blocking([n] {
+                std::this_thread::sleep_for(30ms);
+                return n;
+            });
+        };
+        auto [a, b] = co_await skua::when_all(slowly(3), slowly(4));
+        req.text(std::to_string(a * b));
+    });
+    app.get("/co/callback", [](skua::request req) -> skua::task<> {
+        frame_count here;
+        skua::callback<int> answer(req);
+        ask_elsewhere(answer.resolver());
+        int n = co_await answer;
+        req.text(std::to_string(n));
+    });
+    app.get("/co/stop/{ms}", [](skua::request req) { return stopped(req, std::chrono::milliseconds(req.param<int>("ms"))); });
+}
+
 static void add_coroutines(skua::server &app)
 {
+    add_together(app);
     app.post("/count", [](skua::request req) -> skua::task<> {
         frame_count here;
         std::size_t n = co_await count_body(req);

@@ -96,16 +96,19 @@ template <class F> void log_throw_of(const skua_request *raw, F &&fn) noexcept
     }
 }
 
+// The waiter learns it now, unless what it waits for must come back first.
+inline void give_up(life &of) noexcept
+{
+    of.raw = nullptr;
+    waiter *waits = std::exchange(of.waits, nullptr);
+    if (waits && waits->cancel) waits->cancel(waits);
+    else of.waits = waits;
+}
+
 inline void request_ended(skua_request *raw, skua_end how, void *user)
 {
     auto *kept = static_cast<extra *>(user);
-    if (life *alive = kept->alive) {
-        kept->alive = nullptr;
-        alive->raw = nullptr;
-        waiter *waits = std::exchange(alive->waits, nullptr);
-        if (waits && waits->cancel) waits->cancel(waits);
-        else alive->waits = waits;
-    }
+    if (life *alive = std::exchange(kept->alive, nullptr)) give_up(*alive);
     for (ending *at = kept->endings; at;) {
         ending *next = at->next;
         at->run(at, raw, how);
