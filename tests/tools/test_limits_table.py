@@ -33,6 +33,8 @@ FIXED = {
     "the end of a response", "looks for input", "slots of streams that were reset", "list of fields", "HPACK's tables",
     "priorities of streams to come", "small frames that content pays for",
     "pongs of a slow reader", "payload of a control frame",
+    "networks in `trusted`", "entries of proxies' fields that are looked at", "name of a client that a proxy hides",
+    "X-Request-Id that is taken for a request's name",
 }
 
 # Those of TLS: the header that has each, and its name there.
