@@ -103,6 +103,7 @@ static fault h2_control_open_all(h2_session *s, uint32_t octets)
         return h2_fault(H2_FLOW_CONTROL_ERROR, "a window above 2^31-1");
     s->send_window += (int32_t)octets;
     s->paid_window += octets;
+    s->shut_ns = 0;
     return FAULT_NONE;
 }
 

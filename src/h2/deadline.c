@@ -131,11 +131,17 @@ static int64_t h2_deadline_look_at(h2_stream *stream)
 
 // ---- The connection ----
 
-// Whether streams wait for the connection's window, and have for too long.
-static bool h2_deadline_is_shut(const h2_session *s)
+// Whether streams wait for the connection's window, and have for too long. That the client is heard does
+// not count, as nothing but credit helps them.
+static bool h2_deadline_is_shut(h2_session *s)
 {
-    if (s->send_window > 0 || !s->ready_mask) return false;
-    return s->base.worker->loop.now_ns - s->heard_ns >= h2_config(s)->stall_timeout_ns;
+    int64_t now = s->base.worker->loop.now_ns;
+    if (s->send_window > 0 || !s->ready_mask) {
+        s->shut_ns = 0;
+        return false;
+    }
+    if (!s->shut_ns) s->shut_ns = now;
+    return now - s->shut_ns >= h2_config(s)->stall_timeout_ns;
 }
 
 // Nothing may be heard of a client for long while handlers work: a PING tells whether it is there.

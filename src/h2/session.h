@@ -147,6 +147,7 @@ struct h2_session {
     h2_early *early;                          // streams_max of them; NULL: none has come
     int64_t settings_ns; // when ours were sent that are not acknowledged; 0: all are
     int64_t heard_ns;    // when octets came last
+    int64_t shut_ns;     // since when streams wait for the window of the connection; 0: none does
     bool slowed;         // credit of a stream's was held back, as there is no memory
     bool pinged;         // since then, to hear whether the client is still there
     bool has_reset;      // a stream, ever

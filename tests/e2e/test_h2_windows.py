@@ -4,11 +4,12 @@
 import socket
 import struct
 import threading
+import time
 
 import pytest
 from h2_client import Client
-from h2_socket import (DATA, FLOW_CONTROL_ERROR, GOAWAY, HEADERS, INITIAL_WINDOW_SIZE, PAYLOAD, PRIORITY_UPDATE,
-                       PROTOCOL_ERROR, WINDOW, WINDOW_UPDATE, frame, settings)
+from h2_socket import (DATA, ENHANCE_YOUR_CALM, FLOW_CONTROL_ERROR, GOAWAY, HEADERS, INITIAL_WINDOW_SIZE, PAYLOAD,
+                       PRIORITY_UPDATE, PROTOCOL_ERROR, WINDOW, WINDOW_UPDATE, frame, settings)
 from server import eventually
 
 pytestmark = [pytest.mark.in_the_clear("it says for itself how servers are spoken to"),
@@ -74,6 +75,52 @@ def test_a_client_that_leaves_before_a_shut_window(launch_rules, path):
         with pytest.raises(EOFError):
             client.until(lambda _: False)
         assert sum(len(f.payload) for f in client.kept if f.stream == stream and f.kind == DATA) == WINDOW
+
+
+@pytest.mark.parametrize("path", [None, "/status/204", "/pull/10"], ids=["pings", "requests", "more-that-waits"])
+def test_a_shut_connection_whose_client_goes_on_talking(launch_rules, path):
+    """That the client is heard opens no window: its streams do not wait for ever."""
+    rules = launch_rules(f"stall_timeout_ns={600 * 10**6}")
+    with Client(rules, (INITIAL_WINDOW_SIZE, 1 << 20)) as client:
+        client.open("/pull/1000000")
+        with pytest.raises((EOFError, ConnectionError)):
+            for _ in range(100):
+                client.pings()
+                if path:
+                    client.open(path)
+                time.sleep(0.1)
+        assert client.failed_with() == ENHANCE_YOUR_CALM
+
+
+def test_a_client_that_opens_the_connections_window_slowly(launch_rules):
+    """It takes its time, longer in all than a window may stay shut."""
+    stall = 1.2
+    rules = launch_rules(f"stall_timeout_ns={int(stall * 1e9)}")
+    with Client(rules, (INITIAL_WINDOW_SIZE, 1 << 20)) as client:
+        stream = client.open(f"/pull/{WINDOW + 100_000}")
+        for n in range(1, 21):
+            time.sleep(stall / 8)
+            client.credit(0, 5000)
+            assert eventually(lambda: content_of(client, stream) == WINDOW + n * 5000, within=5)
+        assert len(client.response(stream).content) == WINDOW + 100_000
+
+
+def test_a_connection_that_was_shut_with_nothing_to_send(launch_rules):
+    """Who has taken all there was need not open its window until there is more."""
+    stall = 0.8
+    rules = launch_rules(f"stall_timeout_ns={int(stall * 1e9)}")
+    with Client(rules, (INITIAL_WINDOW_SIZE, 1 << 20)) as client:
+        echoed = client.open("/collect", method="POST", ends=False)
+        for at in range(0, WINDOW, PAYLOAD):
+            client.data(echoed, bytes(min(PAYLOAD, WINDOW - at)), ends=at + PAYLOAD >= WINDOW)
+        assert client.response(echoed, credits=False).content == bytes(WINDOW)
+        for _ in range(15):
+            time.sleep(stall / 8)
+            assert client.get("/status/204").status == 204
+        stream = client.open("/pull/10")
+        assert client.of(stream, HEADERS).fields[0] == (":status", "200")
+        client.credit(0, 1 << 20)
+        assert client.of(stream, DATA).payload == b"x" * 10
 
 
 def test_a_window_that_settings_make_negative(client):
