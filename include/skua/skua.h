@@ -576,6 +576,11 @@ SKUA_API SKUA_NODISCARD skua_status skua_run(skua_server *server);
 // Thread: any, and signal handlers.
 SKUA_API void skua_stop(skua_server *server, int64_t grace_ns);
 
+// Lets SIGINT and SIGTERM stop the server: the first with grace_ns, the second at once. When the server is
+// freed, what these signals did before is done again. A second call for the same server changes the grace.
+// Errors: SKUA_EEXIST another server of this process has the signals; SKUA_ENOMEM.  Thread: any.
+SKUA_API SKUA_NODISCARD skua_status skua_stop_on_signals(skua_server *server, int64_t grace_ns);
+
 // Opens the server to be turned by the caller, in a loop of its own, instead of by threads:
 // listens, with one worker whatever skua_config.workers says. After it, when skua_fd becomes
 // readable or skua_timeout_ns has passed, skua_turn is to be called:

@@ -242,6 +242,11 @@ GIVES(skua_poll_change, none, ELSEWHERE, skua_poll_change((skua_poll){ 0 }, 0) =
 STOPS(skua_poll_stop, on_another_thread, ELSEWHERE, OTHER_THAN_WORKER,
       (void)skua_poll_stop(s->poll))
 GIVES(skua_poll_stop, none, ELSEWHERE, !skua_poll_stop((skua_poll){ 0 }))
+STOPS(skua_stop_on_signals, no_server, OUTSIDE, NO_SERVER,
+      s->status = skua_stop_on_signals(NULL, 0))
+GIVES(skua_stop_on_signals, twice, OUTSIDE,
+      skua_stop_on_signals(s->server, 1) == SKUA_OK &&
+          skua_stop_on_signals(s->server, 2) == SKUA_OK)
 STOPS(skua_offload, no_worker, HANDLER, NO(worker),
       s->status = skua_offload(NULL, nothing, nothing_done, NULL))
 STOPS(skua_offload, no_work, HANDLER, NO(work),

@@ -236,6 +236,12 @@ public:
     }
     void stop(std::chrono::nanoseconds grace = std::chrono::seconds(10)) noexcept { skua_stop(raw(), grace.count()); }
 
+    // Lets SIGINT and SIGTERM stop it: the first with that grace, the second at once.
+    server &stop_on_signals(std::chrono::nanoseconds grace = std::chrono::seconds(10))
+    {
+        return judge(skua_stop_on_signals(raw(), grace.count()));
+    }
+
     // Where it listens, with the real port; empty past the last.
     std::string_view address(std::size_t index = 0) const
     {

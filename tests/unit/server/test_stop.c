@@ -11,6 +11,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -436,6 +437,55 @@ static void test_nobody_waits_for_who_waits_for_nothing(void **state)
     alarm(0);
 }
 
+// ---- By signals ----
+
+static atomic_ulong signals_of_the_program;
+
+static void count_signal(int number)
+{
+    (void)number;
+    atomic_fetch_add(&signals_of_the_program, 1);
+}
+
+// The first signal waits for what is served, the second does not; afterwards the program has them again.
+static void test_signals(void **state)
+{
+    (void)state;
+    const int numbers[] = { SIGINT, SIGTERM };
+    for (int i = 0; i < 2; i++) {
+        int client;
+        unsigned long counted = atomic_load(&signals_of_the_program);
+        struct sigaction own = { .sa_handler = count_signal }, found;
+        alarm(PATIENCE_SECONDS);
+        assert_int_equal(sigaction(numbers[i], &own, NULL), 0);
+        skua_server *server = holding_of(&client), *other = skua_server_new(NULL);
+        assert_int_equal(skua_stop_on_signals(server, 1), SKUA_OK);
+        assert_int_equal(skua_stop_on_signals(server, INT64_MAX), SKUA_OK);
+        assert_int_equal(skua_stop_on_signals(other, INT64_MAX), SKUA_EEXIST);
+        assert_non_null(strstr(skua_server_error(other), "another server"));
+        assert_int_equal(kill(getpid(), numbers[i]), 0);
+        bool there = false;
+        nanosleep(&(struct timespec){ .tv_nsec = 50000000 }, NULL); // to be heard of
+        if (i == 0) {
+            assert_int_equal(skua_resume(ticket, resumed, &there), SKUA_OK);
+            assert_true(receive_text(client, "Late"));
+        } else {
+            assert_int_equal(kill(getpid(), numbers[1 - i]), 0);
+        }
+        assert_int_equal(skua_wait(server), SKUA_OK);
+        if (i) assert_false(receive_text(client, "Late"));
+        close(client);
+        skua_server_free(server);
+        skua_server_free(other);
+        assert_int_equal(sigaction(numbers[i], NULL, &found), 0);
+        assert_true(found.sa_handler == count_signal);
+        assert_int_equal(kill(getpid(), numbers[i]), 0);
+        assert_int_equal(atomic_load(&signals_of_the_program), counted + 1);
+        signal_default(numbers[i]);
+    }
+    alarm(0);
+}
+
 static int over(const char *name)
 {
     const struct CMUnitTest tests[] = {
@@ -449,6 +499,7 @@ static int over(const char *name)
         cmocka_unit_test(test_the_longest_grace),
         cmocka_unit_test(test_the_smallest_grace_counts),
         cmocka_unit_test(test_nobody_waits_for_who_waits_for_nothing),
+        cmocka_unit_test(test_signals),
     };
     const io_backend *found = io_backend_find(name);
     const char *call;
