@@ -1143,7 +1143,7 @@ SKUA_API SKUA_NODISCARD skua_status skua_site_on_error(skua_site *site, const ch
 // requests has ended. Workers take the change over by themselves; a request that comes in the same
 // moment may still meet the former site. On success the site is the server's: it must not be used by
 // the caller any more. On failure nothing has changed.
-// Errors: SKUA_EINVAL hosts are no names; SKUA_ENOMEM. Thread: any.
+// Errors: SKUA_EINVAL hosts are no names; SKUA_ENOMEM; SKUA_ECLOSED the server is being freed. Thread: any.
 // Cost: of a request for a server that has sites, a look into a table of names, however many there are.
 SKUA_API SKUA_NODISCARD skua_status skua_site_put(skua_site *site);
 

@@ -44,6 +44,7 @@ typedef struct server_sites {
     pthread_mutex_t changing; // held while the table is replaced
     struct site_table *table; // NULL: there has been no site yet
     bool is_missed;           // it was replaced while no worker could be told
+    bool is_over;             // the server is being freed
 } server_sites;
 
 struct skua_server {

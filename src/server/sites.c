@@ -33,6 +33,7 @@ struct skua_site {
 
 void sites_free(skua_server *server)
 {
+    server->sites.is_over = true;
     site_table_unref(server->sites.table);
     (void)pthread_mutex_destroy(&server->sites.changing);
 }
@@ -270,25 +271,30 @@ skua_status sites_catch_up(skua_server *server)
 
 // ---- Putting ----
 
-// names: those that change hands. site: whose they are then; NULL: nobody's.
-static skua_status sites_replace(skua_server *server, slice names, served_site *site)
+// names: those that change hands. site: whose they are then; NULL: nobody's. *dropped: a table that is not
+// needed any more.
+static skua_status sites_replace(skua_server *server, slice names, served_site *site,
+                                 site_table **dropped)
 {
     server_sites *sites = &server->sites;
     bool found;
+    if (sites->is_over) return SKUA_ECLOSED;
     site_table *table = site_table_with(sites->table, names, site, &found);
     if (!table) return SKUA_ENOMEM;
     skua_status status = site || found ? sites_tell_all(server, table) : SKUA_ENOENT;
-    site_table *dropped = status ? table : sites->table;
+    *dropped = status ? table : sites->table;
     if (!status) sites->table = table;
-    site_table_unref(dropped);
     return status;
 }
 
+// The last to let a site go calls its release, which may put another one: not while the lock is held.
 static skua_status sites_replace_now(skua_server *server, const char *names, served_site *site)
 {
+    site_table *dropped = NULL;
     sites_lock(server);
-    skua_status status = sites_replace(server, slice_of(names), site);
+    skua_status status = sites_replace(server, slice_of(names), site, &dropped);
     sites_unlock(server);
+    site_table_unref(dropped);
     return status;
 }
 

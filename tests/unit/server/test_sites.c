@@ -278,6 +278,36 @@ static void test_sites_are_replaced_host_by_host(void **state)
     assert_int_equal(released[2], 1);
 }
 
+// The release of one site may put another, but not while the server is freed.
+static void put_next(void *user)
+{
+    put_site(user, "b.test", "next", NULL);
+}
+
+static void put_in_vain(void *user)
+{
+    skua_site *site = skua_site_new(user, &(skua_site_desc){ .hosts = "b.test" });
+    assert_int_equal(skua_site_put(site), SKUA_ECLOSED);
+    skua_site_free(site);
+}
+
+static void test_sites_may_be_put_in_a_release(void **state)
+{
+    (void)state;
+    for (int served = 0; served < 2; served++) {
+        skua_server *server = open_server("*");
+        const skua_site_desc desc = { .hosts = "a.test", .release = put_next, .user = server };
+        if (served) assert_true(asks(server, "a.test", "/", "own")); // there is a worker
+        assert_int_equal(skua_site_put(skua_site_new(server, &desc)), SKUA_OK);
+        put_site(server, "a.test", "second", NULL);
+        assert_true(asks(server, "a.test", "/", "second"));
+        assert_true(asks(server, "b.test", "/", "next"));
+        const skua_site_desc last = { .hosts = "c.test", .release = put_in_vain, .user = server };
+        assert_int_equal(skua_site_put(skua_site_new(server, &last)), SKUA_OK);
+        skua_server_free(server);
+    }
+}
+
 // A request that began with a site meets its functions to its end, and is met by no later one's.
 typedef struct change {
     skua_server *server;
@@ -420,6 +450,7 @@ int main(void)
         cmocka_unit_test(test_groups_that_are_refused),
         cmocka_unit_test(test_sites_that_are_refused),
         cmocka_unit_test(test_sites_are_replaced_host_by_host),
+        cmocka_unit_test(test_sites_may_be_put_in_a_release),
         cmocka_unit_test(test_sites_are_kept_by_their_requests),
         cmocka_unit_test(test_sites_are_replaced_while_threads_ask),
     };
