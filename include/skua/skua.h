@@ -576,9 +576,10 @@ SKUA_API SKUA_NODISCARD skua_status skua_run(skua_server *server);
 // Thread: any, and signal handlers.
 SKUA_API void skua_stop(skua_server *server, int64_t grace_ns);
 
-// Lets SIGINT and SIGTERM stop the server: the first with grace_ns, the second at once. When the server is
-// freed, what these signals did before is done again. A second call for the same server changes the grace.
-// Errors: SKUA_EEXIST another server of this process has the signals; SKUA_ENOMEM.  Thread: any.
+// Lets SIGINT and SIGTERM stop the server: with grace_ns, or at once if it stops already. A signal that is
+// ignored stays ignored. When the server is freed, these signals do what they did before. A second call for
+// the same server changes the grace.
+// Errors: SKUA_EEXIST another server of this process has the signals; SKUA_ENOMEM.  Thread: as skua_start.
 SKUA_API SKUA_NODISCARD skua_status skua_stop_on_signals(skua_server *server, int64_t grace_ns);
 
 // Opens the server to be turned by the caller, in a loop of its own, instead of by threads:

@@ -4,6 +4,7 @@
 
 #include "base/contract.h"
 #include "server/server.h"
+#include "server/stop.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -16,12 +17,11 @@ static const int signals_taken[SIGNALS] = { SIGINT, SIGTERM };
 static struct {
     _Atomic(skua_server *) server; // NULL: nobody has them
     atomic_llong grace_ns;
-    atomic_bool come;    // one has
     atomic_uint running; // handlers, which may be on other threads when the server is freed
     struct sigaction before[SIGNALS];
 } signals_kept;
 
-// The second signal is somebody who does not want to wait.
+// A signal while the server stops already is from somebody who does not want to wait.
 static void signals_handle(int number)
 {
     int error = errno;
@@ -29,9 +29,7 @@ static void signals_handle(int number)
     atomic_fetch_add(&signals_kept.running, 1);
     skua_server *server = atomic_load(&signals_kept.server);
     if (server)
-        skua_stop(server, atomic_exchange(&signals_kept.come, true)
-                              ? 0
-                              : atomic_load(&signals_kept.grace_ns));
+        skua_stop(server, server_is_to_stop(server) ? 0 : atomic_load(&signals_kept.grace_ns));
     atomic_fetch_sub(&signals_kept.running, 1);
     errno = error;
 }
@@ -47,12 +45,26 @@ static void signals_give_back(void *user)
         (void)sched_yield(); // one that has begun is over in a moment
 }
 
+// One that is ignored stays so: a shell ignores SIGINT for what it runs in the background.
+static void signals_take(void)
+{
+    struct sigaction action = { .sa_handler = signals_handle, .sa_flags = SA_RESTART };
+    (void)sigemptyset(&action.sa_mask);
+    for (int i = 0; i < SIGNALS; i++) {
+        struct sigaction *before = &signals_kept.before[i];
+        (void)sigaction(signals_taken[i], NULL, before);
+        if (before->sa_handler != SIG_IGN) (void)sigaction(signals_taken[i], &action, NULL);
+    }
+}
+
 skua_status skua_stop_on_signals(skua_server *server, int64_t grace_ns)
 {
     CONTRACT_SERVER(server);
     skua_server *none = NULL;
-    atomic_store(&signals_kept.grace_ns, grace_ns);
-    if (atomic_load(&signals_kept.server) == server) return SKUA_OK;
+    if (atomic_load(&signals_kept.server) == server) {
+        atomic_store(&signals_kept.grace_ns, grace_ns);
+        return SKUA_OK;
+    }
     if (!atomic_compare_exchange_strong(&signals_kept.server, &none, server))
         return server_fail(server, SKUA_EEXIST, "another server of this process has the signals");
     skua_status status = skua_server_on_free(server, signals_give_back, NULL);
@@ -60,10 +72,7 @@ skua_status skua_stop_on_signals(skua_server *server, int64_t grace_ns)
         atomic_store(&signals_kept.server, NULL);
         return status;
     }
-    struct sigaction action = { .sa_handler = signals_handle, .sa_flags = SA_RESTART };
-    (void)sigemptyset(&action.sa_mask);
-    atomic_store(&signals_kept.come, false);
-    for (int i = 0; i < SIGNALS; i++)
-        (void)sigaction(signals_taken[i], &action, &signals_kept.before[i]);
+    atomic_store(&signals_kept.grace_ns, grace_ns);
+    signals_take();
     return SKUA_OK;
 }

@@ -236,7 +236,7 @@ public:
     }
     void stop(std::chrono::nanoseconds grace = std::chrono::seconds(10)) noexcept { skua_stop(raw(), grace.count()); }
 
-    // Lets SIGINT and SIGTERM stop it: the first with that grace, the second at once.
+    // Lets SIGINT and SIGTERM stop it: with that grace, or at once if it stops already.
     server &stop_on_signals(std::chrono::nanoseconds grace = std::chrono::seconds(10))
     {
         return judge(skua_stop_on_signals(raw(), grace.count()));
