@@ -76,7 +76,7 @@ def test_a_socket_by_its_number(listener, tmp_path):
     server = Server([BUILD / "skua", tmp_path, "--listen", f"fd:{fd}"], listener.getsockname(), fds=(fd,))
     listener.close()
     assert server.get("/hello.txt").content == b"Hello"
-    assert f"127.0.0.1:{server.port}" in server.error_text()
+    assert eventually(lambda: f"127.0.0.1:{server.port}" in server.error_text())
     server.stop()
 
 

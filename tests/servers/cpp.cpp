@@ -284,14 +284,26 @@ static skua::task<> nap(std::chrono::milliseconds pause)
     co_await number(0, pause);
 }
 
-// Calls back on a thread of its own, which leaves the callback behind when it is over.
+// Threads that call back, all of them before the server is destroyed.
+static std::atomic<int> callers;
+
 static void ask_elsewhere(std::function<void(int)> back)
 {
-    std::thread([back = std::move(back)] {
+    callers++;
+    std::thread([back = std::move(back)]() mutable {
         std::this_thread::sleep_for(20ms);
         back(42);
         back(43); // the first counts
+        back = nullptr;
+        callers--;
+        callers.notify_all();
     }).detach();
+}
+
+static void wait_for_callers()
+{
+    for (int left; (left = callers.load()) != 0;)
+        callers.wait(left);
 }
 
 static skua::task<> stopped(skua::request req, std::chrono::milliseconds after)
@@ -482,6 +494,7 @@ static int serve(const skua::config &config)
     action.sa_handler = [](int) { running->stop(5s); };
     sigaction(SIGTERM, &action, nullptr);
     app.run();
+    wait_for_callers();
     return 0;
 }
 

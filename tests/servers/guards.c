@@ -31,10 +31,11 @@ static void tell_policy(skua_request *request, void *user)
     skua_respond_text(request, 200, "own policy");
 }
 
-// A request that is under way until its client leaves.
+// A request that is under way until its client leaves, who is told that it is.
 static void wait_for_ever(skua_request *request, void *user)
 {
-    (void)request, (void)user;
+    (void)user;
+    skua_inform(request, 103, NULL, 0);
 }
 
 static bool knows(skua_slice name, skua_slice secret, void *arg)
