@@ -1139,6 +1139,13 @@ SKUA_API SKUA_NODISCARD skua_status skua_site_use(skua_site *site, const char *p
 SKUA_API SKUA_NODISCARD skua_status skua_site_on_error(skua_site *site, const char *prefix,
                                                        skua_error_fn *fn, void *user);
 
+// The server beside which a site was made.
+SKUA_API skua_server *skua_site_server(const skua_site *site);
+
+// Sets the sentence that skua_site_error returns (copied, cut at 511 octets), for functions built on this
+// interface.
+SKUA_API void skua_site_set_error(skua_site *site, const char *sentence);
+
 // Puts a site into its server, before or after skua_start. Each of its hosts is its own from then on: a
 // site that had the host before loses it, and is freed when it has none left and the last of its
 // requests has ended. Workers take the change over by themselves; a request that comes in the same
@@ -1653,7 +1660,7 @@ typedef struct skua_local_desc {
     void *user;
 } skua_local_desc;
 
-// Registers an object of which each worker has one, and gives its key. At most 16 per server,
+// Registers an object of which each worker has one, and gives its key. At most 1024 per server,
 // before skua_start.
 // Errors: SKUA_ELIMIT, SKUA_ESTATE.
 SKUA_API SKUA_NODISCARD skua_status skua_local_add(skua_server *server, const skua_local_desc *desc,
@@ -1981,6 +1988,13 @@ typedef struct skua_directory_config {
 SKUA_API SKUA_NODISCARD skua_status skua_route_directory(skua_server *server, const char *pattern,
                                                          const char *path,
                                                          const skua_directory_config *config);
+
+// As skua_route_directory, for the requests of a site. Before skua_start. The directory stays open until the
+// server is freed, also when the site is freed before.
+// Errors: those of skua_route_directory; skua_site_error says more.
+SKUA_API SKUA_NODISCARD skua_status skua_site_directory(skua_site *site, const char *pattern,
+                                                        const char *path,
+                                                        const skua_directory_config *config);
 
 // The media type for a file name by its ending, or by the whole of it ("Makefile"), with
 // "; charset=utf-8" where it is text; "application/octet-stream" when unknown. skua_route_directory

@@ -96,13 +96,27 @@ static void site_free(void *user)
     site_leaves();
 }
 
-static skua_status site_fail(skua_server *server, skua_status status, const char *what,
+// Whose routes are to be added: the server's own, or those of a site that has not been put.
+typedef struct static_place {
+    skua_server *server;
+    skua_site *site; // NULL: the server's own
+} static_place;
+
+static skua_status site_fail(const static_place *place, skua_status status, const char *what,
                              const char *why)
 {
     char sentence[256];
     (void)snprintf(sentence, sizeof sentence, "%s: %s", what, why);
-    skua_server_set_error(server, sentence);
+    if (place->site) skua_site_set_error(place->site, sentence);
+    else skua_server_set_error(place->server, sentence);
     return status;
+}
+
+static skua_status site_route(const static_place *place, const char *pattern, skua_handler *handler,
+                              site *s)
+{
+    if (place->site) return skua_site_route(place->site, pattern, handler, s);
+    return skua_route(place->server, pattern, handler, s);
 }
 
 // The path of a pattern, after "GET " if that is there; NULL when the pattern is none for a
@@ -129,25 +143,25 @@ static bool site_is_field_value(const char *value)
     return true;
 }
 
-static skua_status site_check(skua_server *server, const char *pattern,
+static skua_status site_check(const static_place *place, const char *pattern,
                               const skua_directory_config *config)
 {
     if (!site_pattern_path(pattern)) {
-        return site_fail(server, SKUA_EINVAL, pattern,
+        return site_fail(place, SKUA_EINVAL, pattern,
                          "a directory's pattern is \"/…/\", perhaps with \"GET \" before it");
     }
     if (config->index && !site_is_name(config->index)) {
-        return site_fail(server, SKUA_EINVAL, config->index,
+        return site_fail(place, SKUA_EINVAL, config->index,
                          "the index must be the name of a file, without \"/\"");
     }
     if ((unsigned)config->links > SKUA_LINKS_ALL) {
-        return site_fail(server, SKUA_EINVAL, "links", "is none of skua_links");
+        return site_fail(place, SKUA_EINVAL, "links", "is none of skua_links");
     }
     if (config->ranges_max > RANGES_MAX) {
-        return site_fail(server, SKUA_EINVAL, "ranges_max", "is more than 16");
+        return site_fail(place, SKUA_EINVAL, "ranges_max", "is more than 16");
     }
     if (config->cache_control && !site_is_field_value(config->cache_control)) {
-        return site_fail(server, SKUA_EINVAL, pattern,
+        return site_fail(place, SKUA_EINVAL, pattern,
                          "Cache-Control must not contain control characters");
     }
     return SKUA_OK;
@@ -186,7 +200,7 @@ static site *site_new(skua_server *server, const char *path, const skua_director
 
 // "/docs" is a directory asked for without its slash, unless the program has a route of its own
 // there.
-static skua_status site_add_bare_route(skua_server *server, site *s, const char *path)
+static skua_status site_add_bare_route(const static_place *place, site *s, const char *path)
 {
     if (s->prefix_len == 1) return SKUA_OK;
     char *pattern = memory_alloc(s->prefix_len + sizeof "GET ");
@@ -194,23 +208,23 @@ static skua_status site_add_bare_route(skua_server *server, site *s, const char 
     memcpy(pattern, "GET ", 4);
     memcpy(pattern + 4, path, s->prefix_len - 1);
     pattern[4 + s->prefix_len - 1] = '\0';
-    skua_status status = skua_route(server, pattern, static_handle_bare, s);
+    skua_status status = site_route(place, pattern, static_handle_bare, s);
     memory_free(pattern);
     return status == SKUA_EEXIST ? SKUA_OK : status;
 }
 
-static skua_status site_add_route(skua_server *server, site *s, const char *path)
+static skua_status site_add_route(const static_place *place, site *s, const char *path)
 {
     char *pattern = memory_alloc(s->prefix_len + sizeof "GET ");
     if (!pattern) return SKUA_ENOMEM;
     memcpy(pattern, "GET ", 4);
     memcpy(pattern + 4, path, s->prefix_len + 1);
-    skua_status status = skua_route(server, pattern, static_handle, s);
+    skua_status status = site_route(place, pattern, static_handle, s);
     memory_free(pattern);
-    return status ? status : site_add_bare_route(server, s, path);
+    return status ? status : site_add_bare_route(place, s, path);
 }
 
-static skua_status site_add_caches(skua_server *server, site *s)
+static skua_status site_add_caches(const static_place *place, site *s)
 {
     skua_local_desc desc = {
         .make = static_cache_make,
@@ -218,10 +232,31 @@ static skua_status site_add_caches(skua_server *server, site *s)
         .evict = static_cache_evict,
         .user = s,
     };
-    skua_status status = skua_local_add(server, &desc, &s->local_key);
+    skua_status status = skua_local_add(place->server, &desc, &s->local_key);
     if (status == SKUA_ELIMIT)
-        return site_fail(server, status, "a directory", "too many are served already");
+        return site_fail(place, status, "a directory", "too many are served already");
     return status;
+}
+
+static skua_status site_serve(const static_place *place, const char *pattern, const char *path,
+                              const skua_directory_config *config)
+{
+    static const skua_directory_config defaults = { 0 };
+    if (!config) config = &defaults;
+    skua_status status = site_check(place, pattern, config);
+    if (status) return status;
+    site *s = site_new(place->server, site_pattern_path(pattern), config);
+    if (!s) return site_fail(place, SKUA_ENOMEM, path, skua_status_text(SKUA_ENOMEM));
+    status = skua_root_open(path, &s->root);
+    if (status) (void)site_fail(place, status, path, skua_status_text(status));
+    else skua_root_follow(s->root, config->links);
+    if (!status) status = skua_server_on_free(place->server, site_free, s);
+    if (status) {
+        site_free(s);
+        return status;
+    }
+    status = site_add_caches(place, s); // from here on the site is the server's
+    return status ? status : site_add_route(place, s, site_pattern_path(pattern));
 }
 
 __attribute__((cold)) skua_status skua_route_directory(skua_server *server, const char *pattern,
@@ -231,20 +266,16 @@ __attribute__((cold)) skua_status skua_route_directory(skua_server *server, cons
     CONTRACT_SERVER(server);
     CONTRACT_GIVEN(pattern);
     CONTRACT_GIVEN(path);
-    static const skua_directory_config defaults = { 0 };
-    if (!config) config = &defaults;
-    skua_status status = site_check(server, pattern, config);
-    if (status) return status;
-    site *s = site_new(server, site_pattern_path(pattern), config);
-    if (!s) return site_fail(server, SKUA_ENOMEM, path, skua_status_text(SKUA_ENOMEM));
-    status = skua_root_open(path, &s->root);
-    if (status) (void)site_fail(server, status, path, skua_status_text(status));
-    else skua_root_follow(s->root, config->links);
-    if (!status) status = skua_server_on_free(server, site_free, s);
-    if (status) {
-        site_free(s);
-        return status;
-    }
-    status = site_add_caches(server, s); // from here on the site is the server's
-    return status ? status : site_add_route(server, s, site_pattern_path(pattern));
+    return site_serve(&(static_place){ .server = server }, pattern, path, config);
+}
+
+__attribute__((cold)) skua_status skua_site_directory(skua_site *to, const char *pattern,
+                                                      const char *path,
+                                                      const skua_directory_config *config)
+{
+    CONTRACT(to, "site must not be NULL");
+    CONTRACT_GIVEN(pattern);
+    CONTRACT_GIVEN(path);
+    const static_place place = { .server = skua_site_server(to), .site = to };
+    return site_serve(&place, pattern, path, config);
 }

@@ -122,6 +122,19 @@ const char *skua_site_error(const skua_site *site)
     return site->routes.error;
 }
 
+skua_server *skua_site_server(const skua_site *site)
+{
+    CONTRACT_SITE(site);
+    return site->server;
+}
+
+void skua_site_set_error(skua_site *site, const char *sentence)
+{
+    CONTRACT_SITE(site);
+    CONTRACT_GIVEN(sentence);
+    (void)sites_say(site, SKUA_OK, "%s", sentence);
+}
+
 __attribute__((cold)) skua_status skua_site_route(skua_site *site, const char *pattern,
                                                   skua_handler *handler, void *user)
 {

@@ -9,7 +9,7 @@
 
 #include <pthread.h>
 
-enum { WORKER_LOCALS_MAX = 16, WORKER_LISTENERS_MAX = 16 };
+enum { WORKER_LOCALS_MAX = 1024, WORKER_LISTENERS_MAX = 16 };
 
 // A socket that was accepted.
 typedef struct arrival {

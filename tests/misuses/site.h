@@ -12,6 +12,20 @@ STOPS(skua_site_new, no_hosts, OUTSIDE, NO(desc->hosts),
 GIVES(skua_site_free, nothing, OUTSIDE, (skua_site_free(NULL), true))
 STOPS(skua_site_free, one_that_was_put, OUTSIDE, SITE_IS_PUT, skua_site_free(scene_put_site(s)))
 STOPS(skua_site_error, no_site, OUTSIDE, NO(site), (void)skua_site_error(NULL))
+STOPS(skua_site_server, no_site, OUTSIDE, NO(site), (void)skua_site_server(NULL))
+GIVES(skua_site_server, the_one_it_was_made_for, OUTSIDE,
+      skua_site_server(scene_site(s)) == s->server)
+STOPS(skua_site_set_error, no_site, OUTSIDE, NO(site), skua_site_set_error(NULL, ""))
+STOPS(skua_site_set_error, no_sentence, OUTSIDE, NO(sentence),
+      skua_site_set_error(scene_site(s), NULL))
+STOPS(skua_site_directory, no_site, OUTSIDE, NO(site),
+      s->status = skua_site_directory(NULL, "/", "/", NULL))
+STOPS(skua_site_directory, no_pattern, OUTSIDE, NO(pattern),
+      s->status = skua_site_directory(scene_site(s), NULL, "/", NULL))
+STOPS(skua_site_directory, no_path, OUTSIDE, NO(path),
+      s->status = skua_site_directory(scene_site(s), "/", NULL, NULL))
+GIVES(skua_site_directory, a_server_that_runs, HANDLER,
+      skua_site_directory(scene_site(s), "/", "/", NULL) == SKUA_ESTATE)
 STOPS(skua_site_route, no_site, OUTSIDE, NO(site),
       s->status = skua_site_route(NULL, "/", nothing_handled, NULL))
 STOPS(skua_site_route, no_pattern, OUTSIDE, NO(pattern),

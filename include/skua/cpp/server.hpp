@@ -326,6 +326,11 @@ public:
 
     skua_site *raw() const noexcept { return raw_.get(); }
 
+    site &directory(const char *pattern, const char *path, const skua_directory_config &config = {})
+    {
+        return judge(skua_site_directory(raw(), pattern, path, &config));
+    }
+
     // Its hosts are its own from now on. It is the server's then, and nothing more can be added.
     void put()
     {

@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -441,6 +442,93 @@ static void test_sites_are_replaced_while_threads_ask(void **state)
     assert_int_equal(c.released, PUTS + 1); // each once
 }
 
+// ---- Directories ----
+
+static void write_file(const char *folder, const char *name, const char *text)
+{
+    char path[256];
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void put_directory(skua_server *server, const char *host, const char *pattern,
+                          const char *folder)
+{
+    skua_site *site = skua_site_new(server, &(skua_site_desc){ .hosts = host });
+    assert_int_equal(skua_site_directory(site, pattern, folder, NULL), SKUA_OK);
+    assert_int_equal(skua_site_put(site), SKUA_OK);
+}
+
+// Each site has a cache of its own: the same name in two of them is two files.
+static void test_directories_of_sites(void **state)
+{
+    (void)state;
+    char folders[2][32] = { "/tmp/skua-sites-XXXXXX", "/tmp/skua-sites-XXXXXX" };
+    skua_server *server = open_server("localhost");
+    for (int i = 0; i < 2; i++) {
+        assert_non_null(mkdtemp(folders[i]));
+        write_file(folders[i], "a.txt", i ? "content of b" : "content of a");
+    }
+    put_directory(server, "a.test", "/", folders[0]);
+    put_directory(server, "b.test", "GET /deep/", folders[1]);
+    for (int i = 0; i < 2; i++) {
+        assert_true(asks(server, "a.test", "/a.txt", "content of a"));
+        assert_true(asks(server, "b.test", "/deep/a.txt", "content of b"));
+    }
+    assert_true(asks(server, "b.test", "/a.txt", "404"));
+    assert_true(asks(server, "b.test", "/deep", "Location: /deep/"));
+    assert_true(asks(server, "localhost", "/a.txt", "own"));
+    skua_server_free(server);
+    for (int i = 0; i < 2; i++) {
+        char path[64];
+        (void)snprintf(path, sizeof path, "%s/a.txt", folders[i]);
+        (void)unlink(path);
+        (void)rmdir(folders[i]);
+    }
+}
+
+static void test_directories_that_are_refused(void **state)
+{
+    (void)state;
+    skua_server *server = open_server("localhost");
+    skua_site *site = skua_site_new(server, &(skua_site_desc){ .hosts = "a.test" });
+    assert_int_equal(skua_site_directory(site, "/a", "/", NULL), SKUA_EINVAL);
+    assert_non_null(strstr(skua_site_error(site), "a directory's pattern is"));
+    assert_int_equal(skua_site_directory(site, "/", "/there is none", NULL), SKUA_ENOENT);
+    assert_non_null(strstr(skua_site_error(site), "/there is none"));
+    assert_string_equal(skua_server_error(server), "");
+    skua_site_free(site);
+    skua_server_free(server);
+}
+
+static void *make_none(skua_worker *worker, void *user)
+{
+    (void)worker;
+    return user;
+}
+
+// A directory takes one of the objects of workers.
+static void test_the_last_directory(void **state)
+{
+    (void)state;
+    enum { LOCALS_MAX = 1024 };
+    skua_server *server = open_server("localhost");
+    unsigned key;
+    for (int i = 0; i < LOCALS_MAX - 1; i++) {
+        const skua_local_desc desc = { .make = make_none };
+        assert_int_equal(skua_local_add(server, &desc, &key), SKUA_OK);
+    }
+    put_directory(server, "a.test", "/", "/");
+    skua_site *site = skua_site_new(server, &(skua_site_desc){ .hosts = "b.test" });
+    assert_int_equal(skua_site_directory(site, "/", "/", NULL), SKUA_ELIMIT);
+    assert_non_null(strstr(skua_site_error(site), "too many"));
+    skua_site_free(site);
+    skua_server_free(server);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -453,6 +541,9 @@ int main(void)
         cmocka_unit_test(test_sites_may_be_put_in_a_release),
         cmocka_unit_test(test_sites_are_kept_by_their_requests),
         cmocka_unit_test(test_sites_are_replaced_while_threads_ask),
+        cmocka_unit_test(test_directories_of_sites),
+        cmocka_unit_test(test_directories_that_are_refused),
+        cmocka_unit_test(test_the_last_directory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
