@@ -1880,9 +1880,11 @@ typedef struct skua_socket {
 
 // The treatment of a message for which a slow reader's queue has no room.
 typedef enum skua_websocket_slow {
-    SKUA_WEBSOCKET_WAIT = 0, // refused (SKUA_ELIMIT); drain tells when there is room
-    SKUA_WEBSOCKET_DROP,     // left out, and counted in the log's line
-    SKUA_WEBSOCKET_CLOSE     // the socket is closed, code 1008
+    // Refused (SKUA_ELIMIT); drain tells when there is room. While more than half of the queue is in use,
+    // nothing is read from the client: an answer as long as the message that came always has room.
+    SKUA_WEBSOCKET_WAIT = 0,
+    SKUA_WEBSOCKET_DROP, // left out, and counted in the log's line
+    SKUA_WEBSOCKET_CLOSE // the socket is closed, code 1008
 } skua_websocket_slow;
 
 // How sockets of a route are served. Zero means default, for every member. Copied during the call.
@@ -1906,16 +1908,20 @@ typedef struct skua_websocket_desc {
     // are no browsers send none, and may. Others are answered 403.
     const char *origins;
     skua_websocket_slow slow;
-    uint64_t message_octets_max; // of one that comes; default 1 MiB [close 1009]
-    // octets queued for a socket; default skua_config.out_octets_max. Larger, for longer messages, it
-    // is used as long as less than out_octets_max are queued.
+    // of one that comes; default 1 MiB [close 1009]. One that comes slower than skua_config.rate_octets_min
+    // over rate_window_ns is not waited for [close 1008].
+    uint64_t message_octets_max;
+    // octets queued for a socket; default skua_config.out_octets_max, or half of that and
+    // message_octets_max, whichever is more. Beyond out_octets_max it is used as long as less than those
+    // are queued. Messages of other threads that wait for room take as much again, or, where slow is not to
+    // wait, four times as much.
     uint64_t queued_octets_max;
     unsigned fragments_max; // frames of a message that comes; default 1024 [close 1008]
     // messages and control frames that come in a second; default 10,000 [close 1008]
     unsigned messages_per_second_max;
     int64_t ping_ns;          // a ping is sent after so long a silence; default 30 s; below 0: none
     int64_t idle_timeout_ns;  // silence after which a client is gone; default 90 s; below 0: never
-    int64_t close_timeout_ns; // for the peer's close after ours; default 5 s
+    int64_t close_timeout_ns; // for the peer's close when ours has left; default 5 s
 } skua_websocket_desc;
 
 // Serves WebSockets at pattern. Middleware comes first, and refuses by ordinary responses. What is no
@@ -1937,21 +1943,23 @@ SKUA_API SKUA_NODISCARD skua_status skua_site_websocket(skua_site *site, const c
 // brought there; SKUA_OK then says that it is on its way.
 // message: copied; text must be UTF-8.
 // Errors: SKUA_ECLOSED the socket is closed, or its closing has begun; SKUA_ELIMIT too much is queued
-// and skua_websocket_desc.slow is to wait; SKUA_EINVAL text that is not UTF-8, or a message that is
+// and skua_websocket_desc.slow is to wait, or a thread sends faster than the worker; SKUA_EINVAL text that is not UTF-8, or a message that is
 // longer than queued_octets_max; SKUA_ENOMEM.  Thread: any.
 // Cost: up to 8 KiB one copy and no allocation; on another thread an allocation and a wake-up.
 SKUA_API SKUA_NODISCARD skua_status skua_socket_text(skua_socket socket, skua_slice message);
 SKUA_API SKUA_NODISCARD skua_status skua_socket_binary(skua_socket socket, skua_slice message);
 
 // Closes a socket: what was sent before leaves, then the close. desc.close is called when the peer has
-// answered, or after close_timeout_ns; messages that come meanwhile are dropped.
+// answered, or close_timeout_ns after that; messages that come meanwhile are dropped. Messages that other
+// threads have sent and that have not arrived are dropped too, and the log's line counts them.
 // code: 1000 to 1003, 1007 to 1014, 3000 to 4999; 0 for 1000. reason: UTF-8, copied, cut at 123 octets.
 // Errors: SKUA_ECLOSED closed, or closing; SKUA_EINVAL another code, or a reason that is not UTF-8;
 // SKUA_ENOMEM.  Thread: any.  Spec: RFC 6455 §7
 SKUA_API skua_status skua_socket_close(skua_socket socket, unsigned code, skua_slice reason);
 
 // The request that a socket was opened by, with its fields, params and objects; NULL when the socket is
-// closed, which it is not yet in close.  Thread: the socket's worker.
+// closed, which it is not yet in close. Its tunnel is the socket's: skua_write, skua_finish and
+// skua_content_read fail with SKUA_ESTATE.  Thread: the socket's worker.
 SKUA_API skua_request *skua_socket_request(skua_socket socket);
 
 // The subprotocol that was agreed on; empty when there is none, or the socket is closed.

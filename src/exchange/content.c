@@ -19,7 +19,19 @@ static size_t content_window(const skua_request *r)
 bool content_is_blocked(const skua_request *r)
 {
     if (request_is_answered(r)) return false; // what still comes is discarded
-    return !r->reader || r->unconsumed >= content_window(r);
+    return !r->reader || r->paused || r->unconsumed >= content_window(r);
+}
+
+void content_pause(skua_request *r)
+{
+    r->paused = true;
+}
+
+void content_resume(skua_request *r)
+{
+    if (!r->paused) return;
+    r->paused = false;
+    if (r->life == LIFE_GOES_ON) r->carrier->table->kick(r->carrier);
 }
 
 // Tells the reader, once, that nothing more follows.

@@ -17,6 +17,10 @@ void content_refuse(skua_request *r, fault why);
 // Nobody takes content now: the socket is not to be read.
 bool content_is_blocked(const skua_request *r);
 
+// The reader takes nothing until it goes on. That there will be no more it is told all the same.
+void content_pause(skua_request *r);
+void content_resume(skua_request *r);
+
 // The content is complete, or will never be.
 void content_end(skua_request *r);
 void content_lost(skua_request *r);

@@ -49,7 +49,8 @@ uint64_t skua_write_room(const skua_request *r)
         recorder *taken = recorder_of(r, __func__);
         return taken->table->room(taken);
     }
-    if (r->responding != RESPONSE_PUSHED || r->push >= PUSH_TUNNEL_DONE || r->carrier->broken)
+    if (r->responding != RESPONSE_PUSHED || r->push >= PUSH_TUNNEL_DONE || r->carrier->broken ||
+        r->is_socket)
         return 0;
     return r->muted ? stream_limit(r) : stream_room(r);
 }
@@ -72,7 +73,8 @@ static skua_status stream_drop(const skua_request *r)
 
 static skua_status stream_check(const skua_request *r, uint64_t octets)
 {
-    if (r->responding != RESPONSE_PUSHED || r->push >= PUSH_TUNNEL_DONE) return request_refusal(r);
+    if (r->responding != RESPONSE_PUSHED || r->push >= PUSH_TUNNEL_DONE || r->is_socket)
+        return request_refusal(r);
     if (r->carrier->broken) return SKUA_ECLOSED;
     return r->pull_left >= 0 && octets > (uint64_t)r->pull_left ? SKUA_EINVAL : SKUA_OK;
 }
@@ -251,12 +253,13 @@ static skua_status stream_finish(skua_request *r)
     return is_short ? SKUA_EINVAL : SKUA_ENOMEM;
 }
 
-// Our half of a tunnel ends; the rest of it goes on while somebody reads.
-static skua_status tunnel_finish(skua_request *r)
+skua_status tunnel_finish(skua_request *r)
 {
     if (r->push >= PUSH_TUNNEL_DONE) return SKUA_ESTATE;
+    r->wanted = 0;
     request_set_push(r, PUSH_TUNNEL_DONE);
     if (r->reading == READING_DONE || !r->reader) request_set_responding(r, RESPONSE_QUEUED);
+    carrier_kick(r->carrier, r);
     return SKUA_OK;
 }
 
@@ -270,9 +273,10 @@ skua_status skua_finish(skua_request *r)
         request_set_push(r, PUSH_NONE);
         return SKUA_OK;
     }
-    if (r->responding != RESPONSE_PUSHED) return request_refusal(r);
+    if (r->responding != RESPONSE_PUSHED || r->is_socket) return request_refusal(r);
+    if (r->push >= PUSH_TUNNEL) return tunnel_finish(r);
     r->wanted = 0;
-    skua_status finished = r->push >= PUSH_TUNNEL ? tunnel_finish(r) : stream_finish(r);
+    skua_status finished = stream_finish(r);
     carrier_kick(r->carrier, r);
     return finished;
 }

@@ -38,6 +38,10 @@ static inline bool stream_idles(const skua_request *r)
 // The peer's half of a tunnel has ended and every octet of it been read.
 void tunnel_end_input(skua_request *r);
 
+// Our half ends when what is queued has left; the rest of it goes on while somebody reads.
+// Errors: SKUA_ESTATE it has been ended.
+skua_status tunnel_finish(skua_request *r);
+
 // Takes the handler's wish to close our half. Returns whether there was one: true once.
 bool tunnel_close_half(skua_request *r);
 

@@ -134,6 +134,8 @@ struct skua_request {
     bool sited : 1;       // seat is set: it is for a site that is not the server's own
     bool timed : 1;       // timeout_ns is its own
     bool limited : 1;     // content_max is the route's, and so the limit of what is collected
+    bool is_socket : 1;   // a WebSocket has its tunnel, and judges it
+    bool paused : 1;      // its reader takes nothing for the moment
     uint32_t holds;
     unsigned received_trailers_count;
     uint64_t entered;        // middleware that it has come to: bit i is number i of the set

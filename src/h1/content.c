@@ -57,6 +57,7 @@ size_t h1_content_feed(h1_session *s, skua_request *r, const char *octets, size_
 {
     if (len == 0 || content_is_blocked(r)) return 0;
     if (r->reading == READING_TUNNEL) {
+        h1_session_discount(s, octets, len);
         content_deliver(r, slice_make(octets, len));
         return len;
     }

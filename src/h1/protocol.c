@@ -97,6 +97,7 @@ static int64_t h1_protocol_silence_ns(const h1_session *s)
 {
     const skua_config *config = worker_config(s->base.worker);
     const skua_request *r = s->carrier.current;
+    if (r->is_socket) return 0;
     if (r->push >= PUSH_TUNNEL) return config->stream_idle_timeout_ns;
     int64_t timeout = waiting_timeout_ns(r);
     if (timeout) return timeout;

@@ -319,6 +319,16 @@ static bool h1_session_reserve(h1_session *s, size_t room)
     return true;
 }
 
+// The octets of a tunnel's peer that takes nothing of what waits for it are no progress, or it could be deaf
+// for ever. Those that are kept have been discounted as they came.
+void h1_session_discount(h1_session *s, const char *octets, size_t len)
+{
+    const skua_request *r = s->carrier.current;
+    if (!r || r->reading != READING_TUNNEL || s->out.octets == 0) return;
+    if (s->in && (uintptr_t)octets - (uintptr_t)s->in < s->in_room) return;
+    s->base.progress.moved -= len;
+}
+
 void h1_session_forget_input(h1_session *s)
 {
     counted_free(s->in);
@@ -329,6 +339,7 @@ void h1_session_forget_input(h1_session *s)
 static void h1_session_keep(h1_session *s, const char *octets, size_t len)
 {
     if (len == 0 || s->stage != H1_READS || s->carrier.broken) return;
+    h1_session_discount(s, octets, len);
     if (!h1_session_reserve(s, s->in_len + len)) {
         carrier_break(&s->carrier);
         return;

@@ -113,6 +113,9 @@ void h1_session_cut_off(h1_session *s);
 // Forgets what was received and not used.
 void h1_session_forget_input(h1_session *s);
 
+// Octets have come that are no progress, if they are a tunnel's and its peer takes nothing.
+void h1_session_discount(h1_session *s, const char *octets, size_t len);
+
 // Frees the sessions that are kept for the next connections.
 void h1_session_free_all(skua_worker *w);
 

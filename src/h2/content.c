@@ -10,6 +10,7 @@
 #include "exchange/content.h"
 #include "exchange/push.h"
 #include "exchange/worker.h"
+#include "h2/backlog.h"
 #include "h2/ending.h"
 #include "h2/signal.h"
 
@@ -114,12 +115,19 @@ static bool h2_content_malformed(h2_stream *stream)
     return false;
 }
 
+// Whether a tunnel's client takes nothing of what waits for it. The octets that it sends are no progress
+// then, or it could be deaf for ever.
+static bool h2_content_is_deaf(const h2_stream *stream)
+{
+    return stream->protocol_len && stream->send_window <= 0 && h2_backlog_octets(stream) > 0;
+}
+
 bool h2_content_take(h2_stream *stream, slice octets)
 {
     const skua_request *r = stream->carrier.current;
     bool early = h2_content_is_early(stream);
     if (!(early || h2_content_is_read(stream)) || octets.len == 0) return true;
-    h2_stream_moved(stream, octets.len);
+    if (!h2_content_is_deaf(stream)) h2_stream_moved(stream, octets.len);
     if (r->head.content == HEAD_CONTENT_LENGTH && !stream->protocol_len) {
         if (octets.len > stream->content_left) return h2_content_malformed(stream);
         stream->content_left -= octets.len;

@@ -58,6 +58,7 @@ static int64_t h2_deadline_patience(const skua_request *r, h2_awaited whom)
 {
     const skua_config *config = worker_config(r->worker);
     if (whom == H2_AWAITS_CLIENT) return config->stall_timeout_ns;
+    if (r->is_socket) return 0;
     if (r->push >= PUSH_TUNNEL) return config->stream_idle_timeout_ns;
     int64_t timeout = waiting_timeout_ns(r);
     if (timeout) return timeout;

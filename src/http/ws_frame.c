@@ -157,16 +157,22 @@ bool ws_close_read(slice payload, uint16_t *code, slice *reason, ws_fault *fault
     return true;
 }
 
-size_t ws_close_write(char *out, uint16_t code, slice reason)
+slice ws_close_reason(slice reason)
 {
-    if (code == WS_CODE_NONE) return 0;
     size_t len = reason.len < WS_REASON_OCTETS_MAX ? reason.len : WS_REASON_OCTETS_MAX;
     while (len < reason.len && len > 0 && ((unsigned char)reason.ptr[len] & 0xc0) == 0x80)
         len--;
+    return slice_make(reason.ptr, len);
+}
+
+size_t ws_close_write(char *out, uint16_t code, slice reason)
+{
+    if (code == WS_CODE_NONE) return 0;
+    reason = ws_close_reason(reason);
     out[0] = (char)(code >> 8);
     out[1] = (char)(code & 0xff);
-    if (len) memcpy(out + 2, reason.ptr, len);
-    return 2 + len;
+    if (reason.len) memcpy(out + 2, reason.ptr, reason.len);
+    return 2 + reason.len;
 }
 
 #endif

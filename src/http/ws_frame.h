@@ -27,7 +27,8 @@ enum {
     WS_CODE_NOT_TEXT = 1007,
     WS_CODE_POLICY = 1008,
     WS_CODE_TOO_BIG = 1009,
-    WS_CODE_INTERNAL = 1011
+    WS_CODE_INTERNAL = 1011,
+    WS_CODE_TRY_LATER = 1013
 };
 
 enum {
@@ -74,8 +75,11 @@ size_t ws_head_octets(uint64_t payload);
 // Returns false, and *fault, for one octet, a code that may not be sent, a reason that is not UTF-8.
 bool ws_close_read(slice payload, uint16_t *code, slice *reason, ws_fault *fault);
 
+// Cuts a reason that is too long for a close, between characters.
+slice ws_close_reason(slice reason);
+
 // Writes the payload of a close: out has WS_CONTROL_OCTETS_MAX octets. WS_CODE_NONE writes none.
-// A reason that is too long is cut between characters.
+// A reason that is too long is cut.
 // Returns: its length.
 size_t ws_close_write(char *out, uint16_t code, slice reason);
 

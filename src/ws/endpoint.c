@@ -23,6 +23,12 @@ void ws_endpoint_free(void *user)
     memory_free(user);
 }
 
+// Centuries are as good as for ever, and can be added to a time.
+static int64_t ws_time(int64_t ns)
+{
+    return ns < INT64_MAX / 2 ? ns : INT64_MAX / 2;
+}
+
 static void ws_set_defaults(ws_endpoint *endpoint)
 {
     skua_websocket_desc *desc = &endpoint->desc;
@@ -32,6 +38,10 @@ static void ws_set_defaults(ws_endpoint *endpoint)
     if (!desc->ping_ns) desc->ping_ns = ws_ping_ns;
     if (!desc->idle_timeout_ns) desc->idle_timeout_ns = ws_idle_ns;
     if (desc->close_timeout_ns <= 0) desc->close_timeout_ns = ws_close_ns;
+    desc->ping_ns = ws_time(desc->ping_ns);
+    desc->idle_timeout_ns = ws_time(desc->idle_timeout_ns);
+    desc->close_timeout_ns = ws_time(desc->close_timeout_ns);
+    if (desc->message_octets_max > INT64_MAX / 2) desc->message_octets_max = INT64_MAX / 2;
     endpoint->limits = (ws_limits){ .message_octets_max = desc->message_octets_max,
                                     .fragments_max = desc->fragments_max };
 }

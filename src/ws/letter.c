@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Letters to a socket. Octets that are on their way or wait are bounded by the socket's queue, once
-// more: a thread that sends faster than the worker delivers is refused here.
+// Letters to a socket. Octets that are on their way or wait are bounded: a thread that sends faster than
+// the worker delivers is refused here.
 
 #include "ws/letter.h"
 
@@ -53,13 +53,17 @@ static void ws_letter_wait(ws_session *s, ws_letter *l)
     ws_want_room(s, ws_framed_octets(l->len));
 }
 
+// Many letters come in one turn, and nothing leaves meanwhile: so they wait for room, whatever is done for
+// slow readers. Those whose letters pile up are found when a thread is refused.
 // Returns: whether the letter is kept.
 static bool ws_letter_message(ws_session *s, ws_letter *l)
 {
     uint64_t octets = ws_framed_octets(l->len);
-    bool waits = s->endpoint->desc.slow == SKUA_WEBSOCKET_WAIT;
-    if (s->state != WS_OPEN) return false;
-    if (waits && (s->waiting || !ws_has_room(s, octets))) {
+    if (s->state != WS_OPEN) {
+        ws_count_dropped(s);
+        return false;
+    }
+    if (s->waiting || !ws_has_room(s, octets)) {
         ws_letter_wait(s, l);
         return true;
     }
@@ -71,7 +75,8 @@ static bool ws_letter_message(ws_session *s, ws_letter *l)
 static void ws_letter_refused(ws_session *s)
 {
     atomic_store_explicit(&s->slot->shared.told, false, memory_order_relaxed);
-    if (s->state != WS_OPEN) return;
+    bool waits = s->endpoint->desc.slow == SKUA_WEBSOCKET_WAIT;
+    if (s->state != WS_OPEN || !(waits || s->waiting)) return;
     ws_send_refused(s, 0);
     if (s->is_refused && !s->waiting && ws_has_room(s, 0)) {
         s->request->wanted = 0;
@@ -136,6 +141,7 @@ void ws_letters_drop(ws_session *s)
     while (s->waiting) {
         ws_letter *l = s->waiting;
         s->waiting = l->next;
+        ws_count_dropped(s);
         ws_letter_free(l);
     }
 }
@@ -146,7 +152,7 @@ static skua_status ws_letter_post(ws_slot *slot, uint64_t word, ws_letter *l)
 {
     l->letter.deliver = ws_letter_deliver;
     l->slot = slot;
-    skua_status status = ws_slot_pin(slot, word);
+    skua_status status = ws_slot_pin(slot, word, l->kind == WS_LETTER_CLOSE);
     if (status) ws_letter_free(l);
     else worker_post(slot->worker, &l->letter);
     return status;
@@ -161,7 +167,8 @@ static ws_letter *ws_letter_new(ws_letter_kind kind, slice octets)
     return l;
 }
 
-// One letter at a time says so, however often a thread tries.
+// One letter at a time tells the worker, however often a thread tries. Who is faster than the worker is not
+// taken for a slow reader.
 static skua_status ws_letter_refuse(ws_slot *slot, uint64_t word)
 {
     int slow = atomic_load_explicit(&slot->shared.slow, memory_order_relaxed);
@@ -174,15 +181,16 @@ static skua_status ws_letter_refuse(ws_slot *slot, uint64_t word)
         if (!l || ws_letter_post(slot, word, l))
             atomic_store_explicit(&slot->shared.told, false, memory_order_relaxed);
     }
-    return slow == SKUA_WEBSOCKET_WAIT ? SKUA_ELIMIT : SKUA_ECLOSED;
+    return SKUA_ELIMIT;
 }
 
 static skua_status ws_letter_message_send(ws_slot *slot, uint64_t word, ws_opcode opcode,
                                           slice octets)
 {
     uint64_t framed = ws_framed_octets(octets.len);
-    uint64_t most = atomic_load_explicit(&slot->shared.queued_max, memory_order_relaxed);
-    if (framed > most) return SKUA_EINVAL;
+    uint64_t most = atomic_load_explicit(&slot->shared.posted_max, memory_order_relaxed);
+    if (framed > atomic_load_explicit(&slot->shared.queued_max, memory_order_relaxed))
+        return SKUA_EINVAL;
     uint64_t before = atomic_fetch_add_explicit(&slot->shared.posted, framed, memory_order_relaxed);
     ws_letter *l = before + framed <= most ? ws_letter_new(WS_LETTER_MESSAGE, octets) : NULL;
     if (!l) {
@@ -198,7 +206,7 @@ skua_status ws_letter_send(ws_slot *slot, uint64_t word, ws_opcode opcode, uint1
 {
     if (registry_word(&slot->slot) != word) return SKUA_ECLOSED;
     if (opcode != WS_CLOSE) return ws_letter_message_send(slot, word, opcode, octets);
-    ws_letter *l = ws_letter_new(WS_LETTER_CLOSE, octets);
+    ws_letter *l = ws_letter_new(WS_LETTER_CLOSE, ws_close_reason(octets));
     if (!l) return SKUA_ENOMEM;
     l->code = code;
     return ws_letter_post(slot, word, l);

@@ -11,6 +11,8 @@
 #include "exchange/carrier.h"
 #include "exchange/worker.h"
 
+enum { WS_POSTED_TIMES = 4 };
+
 static bool ws_is_writable(const skua_request *r)
 {
     return r->responding == RESPONSE_PUSHED && r->push == PUSH_TUNNEL && !r->carrier->broken;
@@ -66,27 +68,62 @@ skua_status ws_send_frame(ws_session *s, ws_opcode opcode, slice payload)
 
 // ---- Slow readers ----
 
+void ws_count_dropped(ws_session *s)
+{
+    atomic_fetch_add_explicit(&s->slot->shared.dropped, 1, memory_order_relaxed);
+}
+
 static uint64_t ws_carrier_max(const ws_session *s)
 {
     return worker_config(s->request->worker)->out_octets_max;
 }
 
-uint64_t ws_queue_max(const ws_session *s)
+// By default a message as long as one that may come has room beside half a queue, so that an echo is never
+// refused: see ws_is_crowded. Letters for a reader that is not waited for may be several times more, or a
+// burst would cost a fast one its messages.
+void ws_queue_init(ws_session *s)
 {
-    uint64_t most = s->endpoint->desc.queued_octets_max;
-    return most ? most : ws_carrier_max(s);
+    const skua_websocket_desc *desc = &s->endpoint->desc;
+    uint64_t most = ws_carrier_max(s);
+    uint64_t answer = most / 2 + WS_SENT_HEAD_OCTETS_MAX + desc->message_octets_max;
+    s->queued_max = most > answer ? most : answer;
+    if (desc->queued_octets_max) s->queued_max = desc->queued_octets_max;
+    unsigned times = desc->slow == SKUA_WEBSOCKET_WAIT ? 1 : WS_POSTED_TIMES;
+    uint64_t posted = s->queued_max < UINT64_MAX / times ? s->queued_max * times : UINT64_MAX;
+    atomic_store_explicit(&s->slot->shared.queued_max, s->queued_max, memory_order_relaxed);
+    atomic_store_explicit(&s->slot->shared.posted_max, posted, memory_order_relaxed);
+    atomic_store_explicit(&s->slot->shared.slow, (int)desc->slow, memory_order_relaxed);
 }
 
 bool ws_has_room(const ws_session *s, uint64_t octets)
 {
     uint64_t room = s->request->carrier->table->room(s->request);
-    return room > 0 && ws_carrier_max(s) - room + octets <= ws_queue_max(s);
+    return room > 0 && ws_carrier_max(s) - room + octets <= s->queued_max;
+}
+
+bool ws_is_crowded(ws_session *s)
+{
+    uint64_t most = ws_carrier_max(s), half = (s->queued_max < most ? s->queued_max : most) / 2;
+    uint64_t queued = most - s->request->carrier->table->room(s->request);
+    if (queued > half) return true;
+    s->crowds_at = s->request->sent_octets + (half - queued);
+    return false;
+}
+
+bool ws_is_idle(const ws_session *s)
+{
+    return s->request->carrier->table->room(s->request) == ws_carrier_max(s);
+}
+
+void ws_want_all(ws_session *s)
+{
+    s->request->wanted = ws_carrier_max(s);
 }
 
 // No less than half of the carrier's queue, so that a program writes more than it is told.
 void ws_want_room(ws_session *s, uint64_t octets)
 {
-    uint64_t most = ws_carrier_max(s), may_stay = ws_queue_max(s) - octets;
+    uint64_t most = ws_carrier_max(s), may_stay = s->queued_max - octets;
     uint64_t needed = may_stay < most ? most - may_stay : 0;
     s->request->wanted = needed > most / 2 ? needed : most / 2;
     if (s->request->wanted == 0) s->request->wanted = 1;
@@ -99,10 +136,8 @@ void ws_send_refused(ws_session *s, uint64_t octets)
         s->is_refused = true;
         ws_want_room(s, octets);
         return;
-    case SKUA_WEBSOCKET_DROP:
-        atomic_fetch_add_explicit(&s->slot->shared.dropped, 1, memory_order_relaxed);
-        return;
-    case SKUA_WEBSOCKET_CLOSE: ws_session_close(s, WS_CODE_POLICY, SKUA_SLICE("too slow")); return;
+    case SKUA_WEBSOCKET_DROP: ws_count_dropped(s); return;
+    case SKUA_WEBSOCKET_CLOSE: ws_session_close_slow(s); return;
     }
 }
 
@@ -121,8 +156,9 @@ skua_status ws_send(ws_session *s, ws_opcode opcode, slice message)
 {
     uint64_t octets = ws_framed_octets(message.len);
     if (s->state != WS_OPEN || !ws_is_writable(s->request)) return SKUA_ECLOSED;
-    if (octets > ws_queue_max(s)) return SKUA_EINVAL;
-    if (s->waiting || !ws_has_room(s, octets)) return ws_send_slowly(s, octets);
+    if (octets > s->queued_max) return SKUA_EINVAL;
+    bool waits = s->waiting && s->endpoint->desc.slow == SKUA_WEBSOCKET_WAIT;
+    if (waits || !ws_has_room(s, octets)) return ws_send_slowly(s, octets);
     skua_status status = ws_send_frame(s, opcode, message);
     if (status) return status;
     s->messages_out++;

@@ -20,14 +20,26 @@ skua_status ws_send(ws_session *s, ws_opcode opcode, slice message);
 // Queues a frame, whatever the room.  Errors: SKUA_ECLOSED, SKUA_ENOMEM: nothing was queued.
 skua_status ws_send_frame(ws_session *s, ws_opcode opcode, slice payload);
 
-// How many octets may be queued for a socket.
-uint64_t ws_queue_max(const ws_session *s);
+// Sets how many octets may be queued for a socket, and may be on their way to it from other threads.
+void ws_queue_init(ws_session *s);
 
 // Whether so many octets may be queued now.
 bool ws_has_room(const ws_session *s, uint64_t octets);
 
 // Asks for ws_session_drained to be called when there is room for so many octets.
 void ws_want_room(ws_session *s, uint64_t octets);
+
+// Whether more than half of the queue is in use, so that nothing is read that may have to be answered.
+bool ws_is_crowded(ws_session *s);
+
+// Whether everything has left.
+bool ws_is_idle(const ws_session *s);
+
+// Asks for ws_session_drained to be called when it has.
+void ws_want_all(ws_session *s);
+
+// A message has been left out: the log's line has their number.
+void ws_count_dropped(ws_session *s);
 
 // A message has been refused: the program is told when there is room, or the socket is closed.
 void ws_send_refused(ws_session *s, uint64_t octets);

@@ -9,7 +9,9 @@
 
 #include "base/assert.h"
 #include "base/budget.h"
+#include "exchange/content.h"
 #include "exchange/push.h"
+#include "exchange/session.h"
 #include "exchange/worker.h"
 #include "ws/letter.h"
 #include "ws/send.h"
@@ -17,8 +19,8 @@
 #include <stdio.h>
 
 enum {
-    WS_DIRECT_OCTETS = 4096,   // a message in one piece, up to this, needs no memory
-    WS_TRUSTED_OCTETS = 65536, // what a frame's head promises is allocated at once up to this
+    WS_DIRECT_OCTETS = 4096,  // a message in one piece, up to this, needs no memory
+    WS_TRUSTED_OCTETS = 4096, // what a frame's head promises is allocated at once up to this
     WS_LOG_OCTETS = 200
 };
 
@@ -64,14 +66,6 @@ static void ws_log(ws_session *s, unsigned code)
     request_blame(r, text);
 }
 
-void ws_session_leave(ws_session *s)
-{
-    SKUA_ASSERT(s->inside > 0);
-    if (--s->inside || s->state != WS_CLOSED) return;
-    counted_free(s->message);
-    counted_free(s);
-}
-
 // The program is told, once, and the handle is refused from then on. Nothing is read or sent any more.
 // A message that the program is being told of stays until it has returned.
 static void ws_end(ws_session *s, unsigned code, slice reason)
@@ -93,30 +87,37 @@ static void ws_end(ws_session *s, unsigned code, slice reason)
 // Our half is closed when the queue has left. Nothing that the peer still sends is of interest.
 static void ws_finish(ws_session *s)
 {
-    (void)skua_finish(s->request);
+    (void)tunnel_finish(s->request);
 }
 
-static void ws_send_close(ws_session *s)
+// Returns: whether the close could be queued.
+static bool ws_send_close(ws_session *s, uint16_t code, slice reason)
 {
+    char payload[WS_CONTROL_OCTETS_MAX];
+    size_t len = ws_close_write(payload, code, reason);
     s->close_is_queued = true;
-    (void)ws_send_frame(s, WS_CLOSE, slice_make(s->reason, s->reason_len));
-}
-
-static void ws_keep_close(ws_session *s, uint16_t code, slice reason)
-{
-    s->reason_len = (uint8_t)ws_close_write(s->reason, code, reason);
+    return ws_send_frame(s, WS_CLOSE, slice_make(payload, len)) == SKUA_OK;
 }
 
 // The peer has broken the protocol or a limit: it is told, and nothing is read from it any more.
 static void ws_fail(ws_session *s, uint16_t code, const char *reason)
 {
     slice text = slice_of(reason);
-    if (s->state == WS_OPEN) {
-        ws_keep_close(s, code, text);
-        ws_send_close(s);
-    }
+    if (!s->close_is_queued) (void)ws_send_close(s, code, text);
     ws_end(s, code, text);
     ws_finish(s);
+}
+
+// The last to leave does what could not be done while others were inside.
+void ws_session_leave(ws_session *s)
+{
+    SKUA_ASSERT(s->inside > 0);
+    if (s->inside == 1 && s->is_broken && s->state != WS_CLOSED)
+        ws_fail(s, WS_CODE_INTERNAL, "out of memory");
+    if (--s->inside || s->state != WS_CLOSED) return;
+    counted_free(s->held);
+    counted_free(s->message);
+    counted_free(s);
 }
 
 // ---- Time ----
@@ -126,6 +127,11 @@ static void ws_timer_due(skua_worker *w, void *user);
 static int64_t ws_earlier(int64_t a, int64_t b)
 {
     return a < b ? a : b;
+}
+
+static int64_t ws_window_ns(const ws_session *s)
+{
+    return worker_config(s->request->worker)->rate_window_ns;
 }
 
 static int64_t ws_ping_at(const ws_session *s)
@@ -140,7 +146,8 @@ static int64_t ws_due_ns(const ws_session *s)
     const skua_websocket_desc *desc = &s->endpoint->desc;
     if (s->state == WS_CLOSING) return s->close_by_ns;
     int64_t due = INT64_MAX;
-    if (desc->idle_timeout_ns > 0) due = s->heard_ns + desc->idle_timeout_ns;
+    if (s->message) due = s->window_ns + ws_window_ns(s);
+    if (desc->idle_timeout_ns > 0) due = ws_earlier(due, s->heard_ns + desc->idle_timeout_ns);
     return desc->ping_ns > 0 ? ws_earlier(due, ws_ping_at(s)) : due;
 }
 
@@ -149,28 +156,44 @@ static void ws_arm(ws_session *s)
     int64_t due = ws_due_ns(s);
     (void)skua_timer_stop(s->timer);
     s->timer = (skua_timer){ 0 };
+    s->armed_ns = due;
     if (due == INT64_MAX) return;
     skua_worker *w = s->request->worker;
-    if (skua_timer_start(w, due - ws_now_ns(s), 0, ws_timer_due, s, &s->timer))
-        ws_fail(s, WS_CODE_INTERNAL, "out of memory");
+    if (skua_timer_start(w, due - ws_now_ns(s), 0, ws_timer_due, s, &s->timer)) s->is_broken = true;
 }
 
 // A close that the peer has not answered, or one to a peer that has gone, is not waited for.
 static void ws_give_up(ws_session *s, const char *reason)
 {
-    if (s->state == WS_OPEN) {
-        ws_keep_close(s, WS_CODE_GOING_AWAY, slice_of(reason));
-        ws_send_close(s);
-    }
+    if (!s->close_is_queued) (void)ws_send_close(s, WS_CODE_GOING_AWAY, slice_of(reason));
     ws_end(s, WS_CODE_ABNORMAL, slice_of(reason));
     ws_finish(s);
 }
 
+// Whether a message that has begun comes at less than the minimum rate: its memory would be held for
+// as long as the client likes.
+static bool ws_message_is_slow(ws_session *s, int64_t now)
+{
+    int64_t window = ws_window_ns(s);
+    if (!s->message || now - s->window_ns < window) return false;
+    if (s->message_len - s->window_len < session_owed(s->request->worker, window)) return true;
+    s->window_ns = now;
+    s->window_len = s->message_len;
+    return false;
+}
+
+// Nothing is heard of a client that is not read. Whether it takes what waits for it is the carrier's to
+// judge.
 static void ws_look(ws_session *s, int64_t now)
 {
     const skua_websocket_desc *desc = &s->endpoint->desc;
+    if (s->request->paused) s->heard_ns = now;
     if (s->state == WS_CLOSING && now >= s->close_by_ns) {
         ws_give_up(s, "the close was not answered");
+        return;
+    }
+    if (s->state == WS_OPEN && ws_message_is_slow(s, now)) {
+        ws_fail(s, WS_CODE_POLICY, "a message that comes too slowly");
         return;
     }
     if (s->state == WS_OPEN && desc->idle_timeout_ns > 0 &&
@@ -195,15 +218,38 @@ static void ws_timer_due(skua_worker *w, void *user)
 
 // ---- Closing ----
 
+static void ws_close_soon(ws_session *s)
+{
+    s->close_by_ns = ws_now_ns(s) + s->endpoint->desc.close_timeout_ns;
+    ws_arm(s);
+}
+
+// The peer answers when it has read everything before. A close that cannot be sent is not waited for
+// either.
+static void ws_queue_close(ws_session *s)
+{
+    if (ws_send_close(s, s->close_code, s->close_reason)) ws_want_all(s);
+    else ws_close_soon(s);
+}
+
 void ws_session_close(ws_session *s, uint16_t code, slice reason)
 {
     SKUA_ASSERT(s->state == WS_OPEN);
+    ws_slot_shut(s->slot);
     s->state = WS_CLOSING;
     s->is_refused = false;
-    s->close_by_ns = ws_now_ns(s) + s->endpoint->desc.close_timeout_ns;
-    ws_keep_close(s, code, reason);
-    if (!s->waiting) ws_send_close(s);
+    s->close_by_ns = INT64_MAX;
+    s->close_code = code;
+    s->close_reason = reason;
+    if (s->waiting) s->close_reason = arena_copy(&s->request->memory, ws_close_reason(reason));
+    else ws_queue_close(s);
     ws_arm(s);
+}
+
+void ws_session_close_slow(ws_session *s)
+{
+    ws_session_close(s, WS_CODE_POLICY, SKUA_SLICE("too slow"));
+    ws_close_soon(s);
 }
 
 // The one behind is held meanwhile: without memory a close may end any of them. Then it begins anew.
@@ -228,50 +274,39 @@ void ws_session_close_all(skua_worker *w)
 static void ws_on_peer_close(ws_session *s)
 {
     slice reason = s->reader.reason;
-    if (!s->close_is_queued) {
-        ws_keep_close(s, s->reader.code, (slice){ 0 });
-        ws_send_close(s);
-    }
+    if (!s->close_is_queued) (void)ws_send_close(s, s->reader.code, (slice){ 0 });
     ws_end(s, s->reader.code, reason);
     ws_finish(s);
 }
 
-static void ws_go_on(ws_session *s)
-{
-    const skua_websocket_desc *desc = &s->endpoint->desc;
-    if (s->state == WS_CLOSED || !ws_letters_flush(s)) return;
-    if (s->state == WS_CLOSING && !s->close_is_queued) ws_send_close(s);
-    if (!s->is_refused || s->state != WS_OPEN) return;
-    s->is_refused = false;
-    if (desc->drain) desc->drain(s->socket, desc->user);
-}
-
-void ws_session_drained(skua_request *r, void *user)
-{
-    (void)r;
-    ws_session *s = user;
-    ws_session_enter(s);
-    ws_go_on(s);
-    ws_session_leave(s);
-}
-
 // ---- Messages ----
+
+// The timer need not be moved for a message that is whole before it is due.
+static void ws_message_begins(ws_session *s)
+{
+    s->window_ns = ws_now_ns(s);
+    s->window_len = 0;
+    if (s->state == WS_OPEN && s->armed_ns > s->window_ns + ws_window_ns(s)) ws_arm(s);
+}
 
 // Room for more octets of the message. A client that promises much is believed as it sends.
 static bool ws_message_grow(ws_session *s, size_t more)
 {
     size_t need = s->message_len + more, room = s->message_room * 2;
     if (need <= s->message_room) return true;
+    bool begins = !s->message;
     uint64_t said = s->reader.message_octets;
     size_t trusted = said < WS_TRUSTED_OCTETS ? (size_t)said : WS_TRUSTED_OCTETS;
     if (room < trusted) room = trusted;
     if (room > s->reader.limits->message_octets_max)
         room = (size_t)s->reader.limits->message_octets_max;
     if (room < need) room = need;
+    if (room > WS_TRUSTED_OCTETS && s->request->worker->pressure >= BUDGET_SCARCE) return false;
     char *grown = counted_resize(&s->request->worker->memory, s->message, room);
     if (!grown) return false;
     s->message = grown;
     s->message_room = room;
+    if (begins) ws_message_begins(s);
     return true;
 }
 
@@ -307,7 +342,24 @@ static void ws_on_whole_message(ws_session *s, slice message)
     if (s->message && s->state != WS_CLOSED) ws_message_free(s);
 }
 
-// A pong that finds no room is left out: the client does not read, or will ping again.
+// Only the last of the pings that find no room is answered: RFC 6455 §5.5.3.
+static void ws_owe_pong(ws_session *s, slice payload)
+{
+    if (!s->pong) s->pong = arena_alloc(&s->request->memory, WS_CONTROL_OCTETS_MAX);
+    if (!s->pong) return;
+    if (payload.len) memcpy(s->pong, payload.ptr, payload.len);
+    s->pong_len = (uint8_t)payload.len;
+    s->owes_pong = true;
+    if (!s->request->wanted) ws_want_room(s, 0);
+}
+
+static void ws_pay_pong(ws_session *s)
+{
+    if (!s->owes_pong) return;
+    s->owes_pong = false;
+    (void)ws_send_frame(s, WS_PONG, slice_make(s->pong, s->pong_len));
+}
+
 static void ws_on_control_frame(ws_session *s, ws_opcode opcode)
 {
     if (ws_is_too_fast(s)) {
@@ -315,8 +367,9 @@ static void ws_on_control_frame(ws_session *s, ws_opcode opcode)
         return;
     }
     slice payload = slice_make(s->reader.control, s->reader.control_len);
-    if (opcode == WS_PING && s->state == WS_OPEN && ws_has_room(s, 0))
-        (void)ws_send_frame(s, WS_PONG, payload);
+    if (opcode != WS_PING) return;
+    if (ws_has_room(s, 0)) (void)ws_send_frame(s, WS_PONG, payload);
+    else ws_owe_pong(s, payload);
 }
 
 // Whether the message is one frame that has come whole, and is short.
@@ -337,14 +390,36 @@ static void ws_on_message_octets(ws_session *s, slice *input, char *direct, slic
         return;
     }
     if (!ws_message_grow(s, room)) {
-        ws_fail(s, WS_CODE_INTERNAL, "out of memory");
+        ws_fail(s, WS_CODE_TRY_LATER, "out of memory");
         return;
     }
     (void)ws_reader_take(&s->reader, input, s->message + s->message_len);
     s->message_len += room;
 }
 
-// Goes on until the input is used up or the socket is closed.
+// The rest is kept until the queue is shorter: a program that answers each message is not refused then,
+// and a client that sends and does not read is held up.
+static void ws_pause(ws_session *s, slice rest)
+{
+    content_pause(s->request);
+    ws_want_room(s, 0);
+    if (!rest.len) return;
+    s->held = counted_alloc(&s->request->worker->memory, rest.len);
+    if (!s->held) {
+        ws_fail(s, WS_CODE_TRY_LATER, "out of memory");
+        return;
+    }
+    memcpy(s->held, rest.ptr, rest.len);
+    s->held_len = rest.len;
+}
+
+static bool ws_is_to_pause(ws_session *s)
+{
+    return s->request->sent_octets >= s->crowds_at &&
+           s->endpoint->desc.slow == SKUA_WEBSOCKET_WAIT && s->state == WS_OPEN && ws_is_crowded(s);
+}
+
+// Goes on until the input is used up or the socket is closed, or pauses.
 static void ws_feed(ws_session *s, slice input)
 {
     char direct[WS_DIRECT_OCTETS];
@@ -357,13 +432,72 @@ static void ws_feed(ws_session *s, slice input)
         case WS_EVENT_MESSAGE:
             ws_on_whole_message(s, whole.ptr ? whole : slice_make(s->message, s->message_len));
             whole = (slice){ 0 };
-            break;
+            if (!ws_is_to_pause(s)) break;
+            ws_pause(s, input);
+            return;
         case WS_EVENT_PING: ws_on_control_frame(s, WS_PING); break;
         case WS_EVENT_PONG: ws_on_control_frame(s, WS_PONG); break;
         case WS_EVENT_CLOSE: ws_on_peer_close(s); return;
         case WS_EVENT_FAULT: ws_fail(s, s->reader.fault.code, s->reader.fault.reason); return;
         }
     }
+}
+
+// Reads what is held, and may pause again.
+static void ws_feed_held(ws_session *s)
+{
+    char *held = s->held;
+    size_t len = s->held_len;
+    s->held = NULL;
+    s->held_len = 0;
+    if (held) ws_feed(s, slice_make(held, len));
+    counted_free(held);
+}
+
+// The client sends no more, and everything that it has sent is read.
+static void ws_on_end(ws_session *s)
+{
+    ws_end(s, WS_CODE_ABNORMAL, (slice){ 0 });
+    ws_finish(s);
+}
+
+static void ws_resume(ws_session *s)
+{
+    s->window_ns = s->heard_ns = ws_now_ns(s);
+    content_resume(s->request);
+    ws_feed_held(s);
+    if (s->is_over && !s->held && s->state != WS_CLOSED) ws_on_end(s);
+}
+
+static void ws_wait_for_close(ws_session *s)
+{
+    if (ws_is_idle(s)) ws_close_soon(s);
+    else ws_want_all(s);
+}
+
+static void ws_go_on(ws_session *s)
+{
+    const skua_websocket_desc *desc = &s->endpoint->desc;
+    if (s->state == WS_CLOSED || !ws_letters_flush(s)) return;
+    ws_pay_pong(s);
+    if (s->state == WS_CLOSING && !s->close_is_queued) ws_queue_close(s);
+    else if (s->state == WS_CLOSING && s->close_by_ns == INT64_MAX) ws_wait_for_close(s);
+    if (s->is_refused && s->state == WS_OPEN) {
+        s->is_refused = false;
+        if (desc->drain) desc->drain(s->socket, desc->user);
+    }
+    if (s->state == WS_CLOSED || !s->request->paused) return;
+    if (ws_is_to_pause(s)) ws_want_room(s, 0);
+    else ws_resume(s);
+}
+
+void ws_session_drained(skua_request *r, void *user)
+{
+    (void)r;
+    ws_session *s = user;
+    ws_session_enter(s);
+    ws_go_on(s);
+    ws_session_leave(s);
 }
 
 static void ws_on_content(ws_session *s, skua_content_event event, slice octets)
@@ -375,8 +509,8 @@ static void ws_on_content(ws_session *s, skua_content_event event, slice octets)
         ws_feed(s, octets);
         return;
     case SKUA_CONTENT_END:
-        ws_end(s, WS_CODE_ABNORMAL, (slice){ 0 });
-        ws_finish(s);
+        s->is_over = true;
+        if (!s->held) ws_on_end(s);
         return;
     case SKUA_CONTENT_LOST: ws_end(s, WS_CODE_ABNORMAL, (slice){ 0 }); return;
     }
@@ -401,15 +535,16 @@ void ws_session_begin(ws_session *s, skua_request *r, const ws_endpoint *endpoin
     s->slot = slot;
     s->reader.limits = &endpoint->limits;
     s->heard_ns = s->rate_from_ns = ws_now_ns(s);
-    atomic_store_explicit(&slot->shared.queued_max, ws_queue_max(s), memory_order_relaxed);
-    atomic_store_explicit(&slot->shared.slow, (int)desc->slow, memory_order_relaxed);
+    s->armed_ns = INT64_MAX;
+    ws_queue_init(s);
     s->socket = ws_slot_open(slot, s);
     ws_link(s);
     ws_session_enter(s);
+    skua_status reads = skua_content_read(r, ws_read, s);
+    SKUA_ASSERT(reads == SKUA_OK);
+    (void)reads;
     if (desc->open) desc->open(s->socket, r, desc->user);
     if (s->state == WS_OPEN) ws_arm(s);
-    if (s->state != WS_CLOSED && skua_content_read(r, ws_read, s))
-        ws_fail(s, WS_CODE_INTERNAL, "the tunnel is not to be read");
     ws_session_leave(s);
 }
 

@@ -30,18 +30,31 @@ struct ws_session {
     unsigned inside;      // calls that use it
     uint8_t state;        // ws_state
     bool close_is_queued; // in WS_CLOSING: not as long as messages wait for room
+    bool is_over;         // the client sends no more, and held is the last of it
     bool is_refused;      // the program is to be told when there is room
+    bool is_broken;       // there is no memory for what must be: the last to leave closes it
+    bool owes_pong;       // when there is room
+    uint8_t pong_len;
+    char *pong; // payload of the last one that is owed; in the request's memory
     skua_timer timer;
-    int64_t heard_ns, pinged_ns, close_by_ns;
+    int64_t armed_ns; // when the timer is due; INT64_MAX: never
+    int64_t heard_ns, pinged_ns;
+    int64_t close_by_ns;  // INT64_MAX as long as our close has not left
     int64_t rate_from_ns; // frames are counted for a second from then
     unsigned rate_count;
+    uint64_t queued_max;
+    uint64_t crowds_at; // the queue is not looked at before so many octets have been sent
     ws_letter *waiting, *waiting_last; // messages of other threads
     uint64_t messages_in, octets_in, messages_out, octets_out;
     char *message; // what has come of a message in more than one piece
     size_t message_len, message_room;
+    int64_t window_ns; // when the window began in which the rate of that is judged
+    size_t window_len; // what had come of it then
+    char *held;        // input that is read when the queue is shorter
+    size_t held_len;
     ws_reader reader;
-    char reason[WS_CONTROL_OCTETS_MAX]; // payload of our close
-    uint8_t reason_len;
+    uint16_t close_code; // of our close, as long as that waits
+    slice close_reason;  // in the request's memory
 };
 
 // Around everything that uses a session: callbacks may close it. The last to leave a closed one frees
@@ -58,6 +71,9 @@ void ws_session_begin(ws_session *s, skua_request *r, const ws_endpoint *endpoin
 
 // Begins to close an open socket. reason: UTF-8.
 void ws_session_close(ws_session *s, uint16_t code, slice reason);
+
+// The same for a reader that is too slow, whose close is not waited for until all else has left.
+void ws_session_close_slow(ws_session *s);
 
 // There is room in the queue again: skua_drained_fn.
 void ws_session_drained(skua_request *r, void *user);

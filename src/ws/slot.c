@@ -12,9 +12,10 @@
 #include "base/assert.h"
 #include "thread/here.h"
 
-enum { WS_LETTER_BITS = 22 };
+enum { WS_LETTER_BITS = 22 }; // the highest of them: the socket closes
 
-static const uint64_t ws_letters_max = (UINT64_C(1) << WS_LETTER_BITS) - 1;
+static const uint64_t ws_closing = UINT64_C(1) << (WS_LETTER_BITS - 1);
+static const uint64_t ws_letters_max = (UINT64_C(1) << (WS_LETTER_BITS - 1)) - 1;
 
 static registry ws_registry = REGISTRY_OF(ws_slot);
 
@@ -84,15 +85,21 @@ ws_session *ws_slot_session(const ws_slot *slot, uint64_t word)
     return registry_word(&slot->slot) == word ? slot->session : NULL;
 }
 
-skua_status ws_slot_pin(ws_slot *slot, uint64_t word)
+skua_status ws_slot_pin(ws_slot *slot, uint64_t word, bool last)
 {
-    uint64_t state = atomic_load_explicit(&slot->shared.state, memory_order_relaxed);
+    uint64_t state = atomic_load_explicit(&slot->shared.state, memory_order_relaxed), next;
     do {
-        if (state >> WS_LETTER_BITS != word) return SKUA_ECLOSED;
+        if (state >> WS_LETTER_BITS != word || state & ws_closing) return SKUA_ECLOSED;
         if ((state & ws_letters_max) == ws_letters_max) return SKUA_ELIMIT;
-    } while (!atomic_compare_exchange_weak_explicit(&slot->shared.state, &state, state + 1,
+        next = (state + 1) | (last ? ws_closing : 0);
+    } while (!atomic_compare_exchange_weak_explicit(&slot->shared.state, &state, next,
                                                     memory_order_acq_rel, memory_order_relaxed));
     return SKUA_OK;
+}
+
+void ws_slot_shut(ws_slot *slot)
+{
+    atomic_fetch_or_explicit(&slot->shared.state, ws_closing, memory_order_relaxed);
 }
 
 void ws_slot_unpin(ws_slot *slot)

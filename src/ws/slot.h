@@ -15,13 +15,15 @@ typedef struct ws_session ws_session;
 typedef struct ws_slot {
     registry_slot slot; // first; its handle is good while the socket is
     struct {
-        _Atomic(uint64_t) state; // the word of the slot, odd when closed, and letters under way
+        _Atomic(uint64_t) state; // the word of the slot, odd when closed; whether its socket is
+                                 // closing; and letters under way
         _Atomic(const void *) home;
         _Atomic(uint64_t) posted;     // octets of messages on their way, or waiting at the worker
-        _Atomic(uint64_t) queued_max; // of the socket
-        _Atomic(uint64_t) dropped;    // messages that were left out
-        atomic_bool told;             // a letter says that one was refused
-        _Atomic(int) slow;            // skua_websocket_slow of the socket
+        _Atomic(uint64_t) queued_max; // octets of one message
+        _Atomic(uint64_t) posted_max;
+        _Atomic(uint64_t) dropped; // messages that were left out
+        atomic_bool told;          // a letter says that one was refused
+        _Atomic(int) slow;         // skua_websocket_slow of the socket
     } shared;
     skua_worker *worker;
     ws_session *session; // the worker's to look at; NULL: closed
@@ -49,9 +51,12 @@ bool ws_slot_is_here(const ws_slot *slot);
 // The open session of that word; NULL when it is closed.  Thread: the slot's worker.
 ws_session *ws_slot_session(const ws_slot *slot, uint64_t word);
 
-// Counts a letter that is about to be posted.
-// Errors: SKUA_ECLOSED the word is not good any more; SKUA_ELIMIT.  Thread: any.
-skua_status ws_slot_pin(ws_slot *slot, uint64_t word);
+// Counts a letter that is about to be posted. last: it says to close, and none is taken behind it.
+// Errors: SKUA_ECLOSED the word is not good any more, or the socket closes; SKUA_ELIMIT.  Thread: any.
+skua_status ws_slot_pin(ws_slot *slot, uint64_t word, bool last);
+
+// The socket closes: no letters are taken any more.
+void ws_slot_shut(ws_slot *slot);
 
 // A letter has been delivered.
 void ws_slot_unpin(ws_slot *slot);

@@ -5,6 +5,8 @@ import os
 import shutil
 import struct
 import subprocess
+import threading
+import time
 
 import pytest
 import websocket as ws
@@ -19,6 +21,13 @@ pytestmark = pytest.mark.in_the_clear("HTTP/1 alone; test_websocket_carriers.py 
 @pytest.fixture(scope="module")
 def server():
     server = numbered("sockets")
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="module")
+def hasty():
+    server = numbered("sockets", env={"SOCKETS_HASTY": "1"})
     yield server
     server.stop()
 
@@ -293,7 +302,8 @@ def test_the_server_closes(server):
     socket.send(frame(TEXT, "go"))
     assert socket.message() == b"last"
     assert socket.frame() == (CLOSE, struct.pack(">H", 4001) + b"bye")
-    socket.send(frame(TEXT, "dropped") + frame(PING) + close(4001))
+    socket.send(frame(TEXT, "dropped") + frame(PING, "ping") + close(4001))
+    assert socket.frame() == (PONG, b"ping")  # RFC 6455, 5.5.2: unless the peer's close has come
     assert socket.ended()
     assert told(server, "/bye 4001 ")
 
@@ -368,6 +378,52 @@ def test_pings_that_nobody_reads(server):
     assert told(server, "/echo/deaf 1006 ") or told(server, "/echo/deaf 1008 too many messages in a second")
 
 
+def test_promises_take_no_memory(hasty):
+    """Each promises 64 KiB, together more than memory_max, and sends an octet."""
+    sockets = [Socket(hasty, "/echo/promise") for _ in range(150)]
+    for socket in sockets:
+        socket.message()
+        socket.send(ws.head(BINARY, 65536) + b"\0\0\0\0x")
+    assert hasty.get("/closes").status == 200
+    for socket in sockets:
+        assert socket.closed() == (1008, "a message that comes too slowly")
+
+
+def test_a_message_that_comes_slowly(hasty):
+    """Pings are no octets of it. One that comes at the minimum rate may take as long as it needs."""
+    dripping, steady = Socket(hasty, "/echo/drip"), Socket(hasty, "/echo/steady")
+    for socket in (dripping, steady):
+        socket.message()
+        socket.send(frame(BINARY, b"x" * 5000, final=False))
+    for _ in range(20):
+        steady.send(frame(CONTINUATION, b"y" * 500, final=False))
+        try:
+            dripping.send(frame(PING))
+        except OSError:
+            pass  # it has been closed
+        time.sleep(0.1)
+    steady.send(frame(CONTINUATION))
+    assert steady.message() == b"x" * 5000 + b"y" * 10000
+    assert told(hasty, "/echo/drip 1008 a message that comes too slowly")
+    steady.leave()
+
+
+def test_the_last_ping_is_answered(server):
+    """Also when its pong had no room as it came."""
+    socket = Socket(server, "/drop", receive_buffer=4096)
+    socket.send(frame(TEXT, "pour"))
+    for n in range(50):
+        socket.send(frame(PING, f"{n}"))
+    assert eventually(lambda: server.get("/closes").status == 200)  # they have been read by now
+    pongs = []
+    while b"49" not in pongs:
+        opcode, payload = socket.frame()
+        if opcode == PONG:
+            pongs.append(payload)
+    assert [int(pong) for pong in pongs] == sorted({int(pong) for pong in pongs})
+    socket.leave()
+
+
 # ---- Slow readers ----
 
 
@@ -414,7 +470,69 @@ def test_slow_readers_are_closed(server):
     socket.leave()
 
 
+def test_readers_that_take_nothing_but_ping(hasty):
+    socket = Socket(hasty, "/wait", receive_buffer=4096)
+    socket.send(frame(TEXT, "pour"))
+
+    def gone():
+        try:
+            socket.send(frame(PING))
+        except OSError:
+            pass  # it has been closed
+        return "/wait 1006 " in hasty.get("/closes").content.decode().splitlines()
+
+    assert eventually(gone, every=0.2)
+    socket.leave()
+
+
+def test_an_echo_loses_nothing(server):
+    """The client sends everything before it reads anything: it is held up, and no echo is refused."""
+    socket = Socket(server, "/echo/unread", receive_buffer=4096)
+    assert socket.message() == "unread speaks "
+    messages = [f"{n:04} ".encode() * 10000 for n in range(600)]
+    sender = threading.Thread(target=lambda: socket.send(b"".join(frame(BINARY, m) for m in messages) + close(1000)))
+    sender.start()
+    time.sleep(0.3)
+    assert sender.is_alive(), "it is not held up"
+    assert all(socket.message() == message for message in messages)
+    assert socket.closed() == (1000, "")
+    sender.join()
+    assert socket.ended()
+
+
+def test_a_close_behind_much(server):
+    """The peer has its time for the close when it can have read it: what was sent before is not lost."""
+    socket = Socket(server, "/pour-and-close", receive_buffer=4096)
+    socket.send(frame(TEXT, "go"))
+    time.sleep(1)  # longer than close_timeout_ns
+    numbers, opcode, payload = pieces_of(socket)
+    assert opcode == CLOSE and payload == struct.pack(">H", 4007) + str(len(numbers)).encode()
+    assert numbers == list(range(len(numbers)))
+    socket.send(close(4007))
+    assert socket.ended()
+
+
+@pytest.mark.parametrize("path", ["/burst-drop", "/burst-close"])
+def test_a_burst_of_another_thread(server, path):
+    """It is longer than the queue, and the reader is not slow."""
+    socket = Socket(server, path)
+    socket.send(frame(TEXT, "go"))
+    assert pieces_of(socket) == (list(range(60)), TEXT, b"all")
+    socket.leave()
+
+
 # ---- Time ----
+
+
+def test_quiet_sockets_have_times_of_their_own(hasty):
+    """Those of the server's are over meanwhile."""
+    socket = Socket(hasty, "/forever")
+    time.sleep(2.5)
+    socket.send(frame(TEXT, "still there"))
+    assert socket.message() == "still there"
+    socket.send(close(1000))
+    assert socket.closed() == (1000, "")
+    assert socket.ended()
 
 
 def test_pings_and_silence(server):
@@ -438,6 +556,21 @@ def test_messages_of_another_thread_keep_their_order(server):
     assert [socket.message() for _ in range(1000)] == [str(i) for i in range(1000)]
     assert socket.closed() == (4003, "counted")
     socket.send(close(4003))
+    assert socket.ended()
+
+
+def test_threads_and_closes(server):
+    """Behind a close nothing is taken from threads, whoever closed; its reason is cut between characters."""
+    socket = Socket(server, "/close-then-talk")
+    socket.send(frame(TEXT, "go"))
+    assert socket.closed() == (4004, "closing")
+    socket.send(close(4004))
+    assert socket.ended()
+    socket = Socket(server, "/talk-then-send")
+    socket.send(frame(TEXT, "go"))
+    assert socket.message() == "before the close"
+    assert socket.closed() == (4005, "é" * 61)
+    socket.send(close(4005))
     assert socket.ended()
 
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // A server of WebSockets: echoes, limits at small numbers, slow readers, senders on other threads,
-// deadlines. GET /closes tells how sockets have ended.
+// deadlines. GET /closes tells how sockets have ended. With SOCKETS_HASTY set, the server's times are a
+// second, and its memory is little.
 #include "options.h"
 
 #include <pthread.h>
@@ -89,7 +90,14 @@ static void echo(skua_socket socket, skua_slice message, bool text, void *user)
     if (status != SKUA_ELIMIT) must(status);
 }
 
-// The greeting has the parameter of the pattern and the protocol.
+static void read_nothing(skua_request *request, skua_content_event event, skua_slice octets,
+                         void *user)
+{
+    (void)request, (void)event, (void)octets, (void)user;
+    abort();
+}
+
+// The greeting has the parameter of the pattern and the protocol. The octets of its tunnel are the library's.
 static void greet(skua_socket socket, skua_request *request, void *user)
 {
     (void)user;
@@ -99,6 +107,9 @@ static void greet(skua_socket socket, skua_request *request, void *user)
     int n = snprintf(text, sizeof text, "%" SKUA_FMT " speaks %" SKUA_FMT, SKUA_ARG(room),
                      SKUA_ARG(protocol));
     must(skua_socket_text(socket, (skua_slice){ text, (size_t)n }));
+    if (skua_write(request, SKUA_SLICE("no frame")) != SKUA_ESTATE) abort();
+    if (skua_write_room(request) != 0 || skua_finish(request) != SKUA_ESTATE) abort();
+    if (skua_content_read(request, read_nothing, NULL) != SKUA_ESTATE) abort();
 }
 
 static void say_bye(skua_socket socket, skua_slice message, bool text, void *user)
@@ -139,6 +150,25 @@ static void pour(skua_socket socket)
     if (skua_socket_text(socket, SKUA_SLICE("all")) == SKUA_OK) return;
 }
 
+// Pours until it is refused, and closes behind that. The reason has the number of those that were taken.
+static void pour_and_close(skua_socket socket, skua_slice message, bool text, void *user)
+{
+    static char piece[PIECE];
+    (void)message;
+    (void)text;
+    (void)user;
+    int taken = 0;
+    skua_status status = SKUA_OK;
+    while (!status) {
+        (void)snprintf(piece, sizeof piece, "%d", taken);
+        status = skua_socket_binary(socket, (skua_slice){ piece, sizeof piece });
+        taken += !status;
+    }
+    if (status != SKUA_ELIMIT) abort();
+    int n = snprintf(piece, sizeof piece, "%d", taken);
+    must(skua_socket_close(socket, 4007, (skua_slice){ piece, (size_t)n }));
+}
+
 static void begin_pouring(skua_socket socket, skua_request *request, void *user)
 {
     (void)socket;
@@ -174,6 +204,86 @@ static void end_pouring(skua_socket socket, unsigned code, skua_slice reason, vo
 }
 
 // ---- Other threads ----
+
+// The statuses that a thread gets, joined by the worker: what it sends lies there as letters meanwhile.
+typedef struct thread_talk {
+    skua_socket socket;
+    skua_status first, second, third;
+} thread_talk;
+
+static void talk(thread_talk *t, void *(*run)(void *user))
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, run, t) || pthread_join(thread, NULL)) abort();
+}
+
+static void *say_late(void *user)
+{
+    thread_talk *t = user;
+    t->first = skua_socket_text(t->socket, SKUA_SLICE("too late"));
+    t->second = skua_socket_close(t->socket, 1000, SKUA_SLICE(""));
+    return NULL;
+}
+
+// The worker has begun to close.
+static void close_then_talk(skua_socket socket, skua_slice message, bool text, void *user)
+{
+    (void)message;
+    (void)text;
+    (void)user;
+    thread_talk t = { .socket = socket };
+    must(skua_socket_close(socket, 4004, SKUA_SLICE("closing")));
+    talk(&t, say_late);
+    if (t.first != SKUA_ECLOSED || t.second != SKUA_ECLOSED) abort();
+}
+
+static void *close_there(void *user)
+{
+    thread_talk *t = user;
+    char reason[150];
+    for (size_t i = 0; i < sizeof reason; i += 2)
+        memcpy(reason + i, "\xc3\xa9", 2);
+    t->first = skua_socket_close(t->socket, 4005, (skua_slice){ reason, sizeof reason });
+    t->second = skua_socket_text(t->socket, SKUA_SLICE("behind"));
+    t->third = skua_socket_close(t->socket, 4006, SKUA_SLICE("again"));
+    return NULL;
+}
+
+// The worker does not know yet that the thread has closed.
+static void talk_then_send(skua_socket socket, skua_slice message, bool text, void *user)
+{
+    (void)message;
+    (void)text;
+    (void)user;
+    thread_talk t = { .socket = socket };
+    talk(&t, close_there);
+    if (t.first || t.second != SKUA_ECLOSED || t.third != SKUA_ECLOSED) abort();
+    must(skua_socket_text(socket, SKUA_SLICE("before the close")));
+}
+
+enum { BURST = 60 };
+
+// More than may be queued, at once, and less than four times as much.
+static void *send_burst(void *user)
+{
+    static char piece[PIECE];
+    thread_talk *t = user;
+    for (int i = 0; i < BURST; i++) {
+        (void)snprintf(piece, sizeof piece, "%d", i);
+        if (skua_socket_binary(t->socket, (skua_slice){ piece, sizeof piece })) abort();
+    }
+    must(skua_socket_text(t->socket, SKUA_SLICE("all")));
+    return NULL;
+}
+
+static void burst(skua_socket socket, skua_slice message, bool text, void *user)
+{
+    (void)message;
+    (void)text;
+    (void)user;
+    thread_talk t = { .socket = socket };
+    talk(&t, send_burst);
+}
 
 static void *send_numbers(void *user)
 {
@@ -250,6 +360,24 @@ static void route_all(skua_server *server)
     must(skua_websocket(server, "GET /thread", &thread));
     must(skua_websocket(server, "GET /refused/echo", &echoes));
     must(skua_websocket(server, "GET /wait", &slow));
+    const skua_websocket_desc forever = { .message = echo,
+                                          .close = tell_close,
+                                          .ping_ns = INT64_MAX,
+                                          .idle_timeout_ns = INT64_MAX,
+                                          .close_timeout_ns = INT64_MAX };
+    skua_websocket_desc other = { .close = tell_close, .close_timeout_ns = 300 * ms };
+    must(skua_websocket(server, "GET /forever", &forever));
+    other.message = close_then_talk;
+    must(skua_websocket(server, "GET /close-then-talk", &other));
+    other.message = talk_then_send;
+    must(skua_websocket(server, "GET /talk-then-send", &other));
+    other.message = pour_and_close;
+    must(skua_websocket(server, "GET /pour-and-close", &other));
+    other.message = burst;
+    other.slow = SKUA_WEBSOCKET_DROP;
+    must(skua_websocket(server, "GET /burst-drop", &other));
+    other.slow = SKUA_WEBSOCKET_CLOSE;
+    must(skua_websocket(server, "GET /burst-close", &other));
     slow.slow = SKUA_WEBSOCKET_DROP;
     must(skua_websocket(server, "GET /drop", &slow));
     slow.slow = SKUA_WEBSOCKET_CLOSE;
@@ -275,7 +403,12 @@ static void put_again(skua_request *request, void *user)
 
 int main(int argc, char **argv)
 {
+    const int64_t hasty_ns = getenv("SOCKETS_HASTY") ? 1000000000 : 0;
     const skua_config config = { .hosts = "*",
+                                 .stall_timeout_ns = hasty_ns,
+                                 .rate_window_ns = hasty_ns,
+                                 .stream_idle_timeout_ns = hasty_ns,
+                                 .memory_max = hasty_ns ? 8 << 20 : 0,
                                  .workers = 1,
                                  .log = SKUA_LOG_SHORT,
                                  .http2 = { .tunnels = true },

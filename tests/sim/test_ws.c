@@ -241,7 +241,7 @@ static void play_begin(play *p, FILE *trace)
     if (p->seed % 8 == 0) kernel.permille[SIM_RESET] = 2;
     if (p->seed % 3 == 0) kernel.send_buffer_octets = 3000;
     p->kernel = sim_kernel_new(&kernel);
-    p->server = skua_server_new(&(skua_config){ .workers = 1, .out_octets_max = 200000 });
+    p->server = skua_server_new(&(skua_config){ .workers = 1, .out_octets_max = 30000 });
     assert_true(p->kernel && p->server);
     p->listener = sim_listen(p->kernel);
     const skua_websocket_desc echoes = {

@@ -32,7 +32,8 @@ FIXED = {
     "name and value of a cookie set", "path or domain of a cookie set", "credit of a slow reader",
     "the end of a response", "looks for input", "slots of streams that were reset", "list of fields", "HPACK's tables",
     "priorities of streams to come", "small frames that content pays for",
-    "pongs of a slow reader", "payload of a control frame",
+    "pongs of a slow reader", "payload of a control frame", "rate of a message that has begun",
+    "messages of other threads that have not found room",
     "networks in `trusted`", "entries of proxies' fields that are looked at", "name of a client that a proxy hides",
     "X-Request-Id that is taken for a request's name",
 }
