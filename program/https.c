@@ -23,22 +23,12 @@
 
 enum {
     HTTPS_LOOK_MS = 2000,
-    HTTPS_FILES_MAX = 2 * OPTIONS_CERTIFICATES_MAX + 1,
     HTTPS_NAMES_OCTETS = OPTIONS_HOSTS_MAX * 256 + 64,
     HTTPS_WHY_OCTETS = 512
 };
 
-// Traces that a file was written, or that another one was put in its place. Zero: it is not there.
-typedef struct https_stamp {
-    struct timespec written, changed;
-    off_t octets;
-    dev_t device;
-    ino_t number;
-} https_stamp;
-
-typedef struct https_stamps {
-    https_stamp of[HTTPS_FILES_MAX];
-} https_stamps;
+// A hash of all that tells that a file was written, or that another one was put in its place.
+typedef uint64_t https_stamp;
 
 static struct {
     const options *options;
@@ -46,7 +36,7 @@ static struct {
     certificate own; // empty where certificates were given
     char names[HTTPS_NAMES_OCTETS];
     char notice[PATH_MAX + 256]; // about a certificate of its own, for a person
-    https_stamps loaded, seen;   // by the last load, and by the last look
+    https_stamp loaded, seen;    // of all files, by the last load, and by the last look
     int wake[2];
     pthread_t thread;
     volatile sig_atomic_t is_watched;
@@ -138,9 +128,10 @@ static bool https_describe_own(skua_tls_desc *desc)
 static bool https_describe_again(skua_tls_desc *desc)
 {
     const options *o = https.options;
-    *desc = (skua_tls_desc){ .certificates = o->certificates,
-                             .certificate_count = o->certificate_count,
-                             .ticket_file = o->ticket_keys };
+    *desc = o->tls_settings;
+    desc->certificates = o->certificates;
+    desc->certificate_count = o->certificate_count;
+    desc->ticket_file = o->ticket_keys;
     return o->certificate_count || https_describe_own(desc);
 }
 
@@ -166,45 +157,42 @@ static struct timespec https_changed(const struct stat *info)
 }
 #endif
 
-static https_stamp https_stamp_of(const char *file)
+// FNV-1a.
+static void https_stamp_add(https_stamp *stamp, int64_t value)
+{
+    for (unsigned shift = 0; shift < 64; shift += 8)
+        *stamp = (*stamp ^ ((uint64_t)value >> shift & 0xff)) * 0x100000001b3u;
+}
+
+// A file that is not there adds what no file has.
+static void https_stamp_file(https_stamp *stamp, const char *file)
 {
     struct stat info;
-    if (!file || stat(file, &info) != 0) return (https_stamp){ 0 };
-    return (https_stamp){ .written = https_written(&info),
-                          .changed = https_changed(&info),
-                          .octets = info.st_size,
-                          .device = info.st_dev,
-                          .number = info.st_ino };
+    bool found = file && stat(file, &info) == 0;
+    https_stamp_add(stamp, found);
+    if (!found) return;
+    const struct timespec written = https_written(&info), changed = https_changed(&info);
+    https_stamp_add(stamp, written.tv_sec);
+    https_stamp_add(stamp, written.tv_nsec);
+    https_stamp_add(stamp, changed.tv_sec);
+    https_stamp_add(stamp, changed.tv_nsec);
+    https_stamp_add(stamp, info.st_size);
+    https_stamp_add(stamp, (int64_t)info.st_dev);
+    https_stamp_add(stamp, (int64_t)info.st_ino);
 }
 
-static https_stamps https_look(void)
+static https_stamp https_look(void)
 {
     const options *o = https.options;
-    https_stamps stamps = { .of[HTTPS_FILES_MAX - 1] = https_stamp_of(o->ticket_keys) };
+    https_stamp stamp = 0xcbf29ce484222325u;
+    https_stamp_file(&stamp, o->ticket_keys);
     for (unsigned i = 0; i < o->certificate_count; i++) {
-        stamps.of[2 * i] = https_stamp_of(o->certificates[i].file);
-        stamps.of[2 * i + 1] = https_stamp_of(o->certificates[i].key_file);
+        const skua_tls_clients *clients = o->certificates[i].clients;
+        https_stamp_file(&stamp, o->certificates[i].file);
+        https_stamp_file(&stamp, o->certificates[i].key_file);
+        https_stamp_file(&stamp, clients ? clients->ca_file : NULL);
     }
-    return stamps;
-}
-
-static bool https_same_time(struct timespec a, struct timespec b)
-{
-    return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
-}
-
-static bool https_same_stamp(const https_stamp *a, const https_stamp *b)
-{
-    return https_same_time(a->written, b->written) && https_same_time(a->changed, b->changed) &&
-           a->octets == b->octets && a->device == b->device && a->number == b->number;
-}
-
-static bool https_same(const https_stamps *a, const https_stamps *b)
-{
-    for (size_t i = 0; i < HTTPS_FILES_MAX; i++) {
-        if (!https_same_stamp(&a->of[i], &b->of[i])) return false;
-    }
-    return true;
+    return stamp;
 }
 
 static void https_write_notice(void)
@@ -274,10 +262,10 @@ static bool https_has_to_renew(void)
 
 static void https_look_again(void)
 {
-    https_stamps now = https_look();
-    bool has_settled = https_same(&now, &https.seen);
+    https_stamp now = https_look();
+    bool has_settled = now == https.seen;
     https.seen = now;
-    if ((has_settled && !https_same(&now, &https.loaded)) || https_has_to_renew()) https_reload();
+    if ((has_settled && now != https.loaded) || https_has_to_renew()) https_reload();
 }
 
 // Octets in the pipe ask for a reload, one for all that have come; its end is the thread's.

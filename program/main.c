@@ -4,6 +4,7 @@
 // understood.
 
 #include "banner.h"
+#include "conf_serve.h"
 #include "hints.h"
 #include "https.h"
 #include "options.h"
@@ -192,6 +193,10 @@ int main(int argc, char **argv)
     ignore_signals();
     switch (options_read(&o, argc, argv)) {
     case OPTIONS_SERVE: return serve(&o);
+    case OPTIONS_SERVE_CONFIG:
+        raise_descriptor_limit();
+        return conf_serve(o.config, o.quiet) ? EXIT_STOPPED : EXIT_FAILED;
+    case OPTIONS_CHECK_CONFIG: return conf_is_right(o.config) ? EXIT_STOPPED : EXIT_FAILED;
     case OPTIONS_SELF_TEST: return self_test_run() ? EXIT_STOPPED : EXIT_FAILED;
     case OPTIONS_ANSWERED: return EXIT_STOPPED;
     case OPTIONS_WRONG: break;

@@ -149,8 +149,8 @@ static bool take_cert(options *o, const char *value)
         return false;
     }
     o->tls = true;
-    o->certificates[o->certificate_count++] =
-        (skua_tls_certificate){ .file = value, .key_file = o->key };
+    o->given[o->certificate_count++] = (skua_tls_certificate){ .file = value, .key_file = o->key };
+    o->certificates = o->given;
     o->key = NULL;
     return true;
 }
@@ -158,8 +158,7 @@ static bool take_cert(options *o, const char *value)
 // A key is that of the certificate before it, or of the first one when it comes before that.
 static bool take_key(options *o, const char *value)
 {
-    skua_tls_certificate *last =
-        o->certificate_count ? &o->certificates[o->certificate_count - 1] : NULL;
+    skua_tls_certificate *last = o->certificate_count ? &o->given[o->certificate_count - 1] : NULL;
     if (o->key || (last && last->key_file)) {
         say_error("--key %s has no --cert; each certificate has one key: --cert FILE --key FILE",
                   value);
@@ -252,6 +251,17 @@ static bool take_log(options *o, const char *value)
     return false;
 }
 
+static bool take_config(options *o, const char *value)
+{
+    if (o->config) {
+        say_error("one file can be served, not both %s and %s; a file can include others",
+                  o->config, value);
+        return false;
+    }
+    o->config = value;
+    return true;
+}
+
 static bool take_quiet(options *o, const char *value)
 {
     (void)value;
@@ -274,6 +284,8 @@ static bool take_grace(options *o, const char *value)
 // ---- The table ----
 
 static const option options_table[] = {
+    { "config", 'c', "FILE", take_config,
+      "serve the sites that FILE names, which says all the rest" },
     { "listen", 'l', "ADDRESS", take_listen, "where to listen; may be repeated (127.0.0.1:8080)" },
     { "port", 'p', "N", take_port, "the port, where ADDRESS names none (8080)" },
     { "tls", 0, NULL, take_tls, "HTTPS, with a certificate that is made for this machine" },
@@ -357,8 +369,12 @@ enum { FOREIGN_WORDS = sizeof foreign_words / sizeof *foreign_words };
 
 static void options_help(void)
 {
-    (void)puts("usage: skua [OPTION]... [DIR]\n\n"
-               "Serves the files below DIR, or below this directory, over HTTP or HTTPS.\n");
+    (void)puts(
+        "usage: skua [OPTION]... [DIR]\n"
+        "       skua -c FILE\n"
+        "       skua check -c FILE\n\n"
+        "Serves the files below DIR, or below this directory, over HTTP or HTTPS; or the sites\n"
+        "that FILE names. check says what is wrong in FILE.\n");
     for (size_t i = 0; i < OPTIONS_COUNT; i++) {
         const option *known = &options_table[i];
         char name[32];
@@ -463,6 +479,7 @@ static options_outcome options_apply(options *o, const option *known, const char
         }
         given = *rest->at++;
     }
+    if (known->take != take_config && known->take != take_quiet) o->not_config = known->name;
     return known->take(o, given) ? OPTIONS_SERVE : OPTIONS_WRONG;
 }
 
@@ -591,9 +608,21 @@ static bool options_complete(options *o)
     return true;
 }
 
+// A file says all that options do, so that one place tells how a server is set up.
+static options_outcome options_complete_config(const options *o, bool checks)
+{
+    if (!o->config) say_error("check needs a file: skua check -c FILE; ./check is the directory");
+    else if (o->dir) say_error("-c %s names what is served; leave %s out", o->config, o->dir);
+    else if (o->not_config)
+        say_error("-c %s says all that options do; leave --%s out", o->config, o->not_config);
+    else return checks ? OPTIONS_CHECK_CONFIG : OPTIONS_SERVE_CONFIG;
+    return OPTIONS_WRONG;
+}
+
 options_outcome options_read(options *o, int argc, char **argv)
 {
-    options_rest rest = { argv + (argc > 0), argv + argc };
+    bool checks = argc > 1 && strcmp(argv[1], "check") == 0;
+    options_rest rest = { argv + (argc > 0) + checks, argv + argc };
     bool only_names = false;
     *o = (options){
         .log = SKUA_LOG_SHORT, .grace_ns = 10000000000, .port = ADDRESS_PORT, .directory.list = true
@@ -602,5 +631,6 @@ options_outcome options_read(options *o, int argc, char **argv)
         options_outcome outcome = options_read_one(o, &only_names, &rest);
         if (outcome != OPTIONS_SERVE) return outcome;
     }
+    if (checks || o->config) return options_complete_config(o, checks);
     return options_complete(o) ? OPTIONS_SERVE : OPTIONS_WRONG;
 }

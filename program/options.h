@@ -18,16 +18,20 @@ typedef struct options_listens {
 } options_listens;
 
 typedef struct options {
-    const char *dir;               // NULL until given
-    options_listens plain, secure; // where HTTP is spoken, and HTTPS
-    unsigned port;                 // for those that name none
-    bool has_port;                 // it was given
-    bool has_listen;               // an address was given
-    bool has_tls_listen;           // one for HTTPS
-    bool makes_redirect;           // plain has an address that nobody named
-    bool tls;                      // HTTPS is spoken
-    skua_tls_certificate certificates[OPTIONS_CERTIFICATES_MAX]; // none: one is to be made
+    const char *dir;                          // NULL until given
+    const char *config;                       // a skua.conf; NULL: none
+    const char *not_config;                   // an option that has no place beside it; NULL: none
+    options_listens plain, secure;            // where HTTP is spoken, and HTTPS
+    unsigned port;                            // for those that name none
+    bool has_port;                            // it was given
+    bool has_listen;                          // an address was given
+    bool has_tls_listen;                      // one for HTTPS
+    bool makes_redirect;                      // plain has an address that nobody named
+    bool tls;                                 // HTTPS is spoken
+    const skua_tls_certificate *certificates; // none: one is to be made
     unsigned certificate_count;
+    skua_tls_certificate given[OPTIONS_CERTIFICATES_MAX]; // those of the command line
+    skua_tls_desc tls_settings;                           // that no option names
     const char *key;         // that came before its certificate; NULL: none
     const char *ticket_keys; // NULL: random ones
     bool redirects;          // plain addresses send clients to HTTPS
@@ -48,6 +52,8 @@ typedef struct options {
 // The step that follows the reading of the options.
 typedef enum options_outcome {
     OPTIONS_SERVE,
+    OPTIONS_SERVE_CONFIG,
+    OPTIONS_CHECK_CONFIG,
     OPTIONS_SELF_TEST, // --self-test: nothing is served
     OPTIONS_ANSWERED,  // --help or --version: it has been printed
     OPTIONS_WRONG      // what is wrong has been said

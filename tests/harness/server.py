@@ -62,9 +62,9 @@ def eventually(condition, within=SLOW, every=0.02):
 
 
 def on_backend(words):
-    """A command that asks for the backend under test, unless it asks for one itself."""
+    """A command that asks for the backend under test, unless it asks for one itself, or a file may."""
     words = [str(w) for w in words]
-    if not BACKEND or "--backend" in words or not any(os.path.basename(w) in CHOOSES for w in words):
+    if not BACKEND or "--backend" in words or "-c" in words or not any(os.path.basename(w) in CHOOSES for w in words):
         return words
     return [*words, "--backend", BACKEND]
 

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+//
+// A configuration: what skua.conf says, checked, and ready to be served.
+#ifndef PROGRAM_CONF_H
+#define PROGRAM_CONF_H
+
+#include "conf_reader.h"
+
+#include <skua/skua.h>
+
+enum {
+    CONF_LISTENS_MAX = 16, // as many as a server may have
+    CONF_CERTIFICATES_MAX = 256
+};
+
+typedef struct conf_listen {
+    const char *address;
+    bool tls;
+    conf_place at;
+} conf_listen;
+
+// So many requests of one client. It holds for all sites together that have it from the defaults.
+typedef struct conf_limit {
+    double per_s, burst; // burst: 0: as many as per_s
+    void *table;         // of the server, where the client's requests are counted
+    struct conf_limit *next;
+} conf_limit;
+
+// The rules of a path and all below it. Inner values replace outer ones; limits add up.
+typedef struct conf_scope {
+    const char *path; // begins and ends with "/"
+    conf_place at;
+    const char *root; // its own; NULL: none
+    conf_place root_at;
+    skua_directory_config directory; // of roots
+    bool compresses;
+    bool has_security_fields;
+    const char *hsts;   // a value of Strict-Transport-Security; NULL: none
+    const char *cache;  // a value of Cache-Control; NULL: none
+    conf_limit *limits; // its own, and at a site those of the defaults
+    struct conf_scope *next;
+} conf_scope;
+
+typedef struct conf_redirect {
+    const char *pattern, *to;
+    int status;
+    conf_place at;
+    struct conf_redirect *next;
+} conf_redirect;
+
+typedef struct conf_site {
+    conf_place at;
+    const char *hosts; // with spaces between them, in lower case
+    conf_scope scope;  // of "/"
+    conf_scope *paths; // outer ones before inner ones
+    conf_redirect *redirects;
+    unsigned first_certificate;      // its own are from this one on
+    const skua_tls_clients *clients; // NULL: clients are asked for nothing
+    conf_place clients_at;
+    const char *canonical; // "https://example.org"; NULL: any
+    struct conf_site *next;
+} conf_site;
+
+typedef struct conf {
+    conf_memory memory;
+    skua_config server; // but for what speaks of certificates
+    conf_listen listens[CONF_LISTENS_MAX];
+    unsigned listen_count;
+    skua_tls_certificate certificates[CONF_CERTIFICATES_MAX];
+    conf_place certificates_at[CONF_CERTIFICATES_MAX];
+    unsigned certificate_count;
+    const char *log_file; // NULL: standard output
+    int64_t grace_ns;
+    conf_scope defaults;
+    conf_site *sites;
+    unsigned site_count;
+} conf;
+
+#endif

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+//
+// The order of middleware is that of the phases: fields for every response, limits, the canonical host,
+// redirects and files.
+
+#include "conf_build.h"
+
+#include "conf_response.h"
+
+#include <skua/middleware/limit.h>
+
+#include <string.h>
+
+typedef struct builder {
+    conf *from;
+    skua_server *server;
+    skua_site *site;
+    conf_findings *findings;
+} builder;
+
+static bool build_judge(builder *b, conf_place at, skua_status status)
+{
+    if (!status) return true; // a site that has been put is not to be asked
+    const char *why = b->site ? skua_site_error(b->site) : skua_server_error(b->server);
+    conf_find(b->findings, at, "%s", *why ? why : skua_status_text(status));
+    return false;
+}
+
+static bool build_use(builder *b, conf_place at, const char *prefix, const skua_middleware *around)
+{
+    skua_status status = skua_site_use(b->site, prefix, around);
+    if (status == SKUA_ELIMIT)
+        conf_find(b->findings, at, "a site and its paths may have 62 limits together");
+    else return build_judge(b, at, status);
+    return false;
+}
+
+// One that came from the defaults has its table already.
+static bool build_limit(builder *b, const conf_scope *scope, conf_limit *limit)
+{
+    skua_limit *table =
+        limit->table ? limit->table : conf_take(b->findings->memory, sizeof(skua_limit));
+    size_t len = strlen(scope->path);
+    const char *prefix = len > 1 ? conf_copy(b->findings->memory, scope->path, len - 1) : "/";
+    if (!table || !prefix) return false;
+    table->requests_per_s = limit->per_s;
+    table->burst = limit->burst;
+    limit->table = table;
+    const skua_middleware around = skua_limit_middleware(table);
+    return build_use(b, scope->at, prefix, &around);
+}
+
+static bool build_limits(builder *b, const conf_site *site)
+{
+    for (const conf_scope *at = &site->scope; at;
+         at = at == &site->scope ? site->paths : at->next) {
+        for (conf_limit *limit = at->limits; limit; limit = limit->next) {
+            if (!build_limit(b, at, limit)) return false;
+        }
+    }
+    return true;
+}
+
+static bool build_roots(builder *b, const conf_site *site)
+{
+    for (const conf_scope *at = &site->scope; at;
+         at = at == &site->scope ? site->paths : at->next) {
+        if (!at->root) continue;
+        skua_status status = skua_site_directory(b->site, at->path, at->root, &at->directory);
+        if (!build_judge(b, at->root_at, status)) return false;
+    }
+    return true;
+}
+
+static bool build_redirects(builder *b, conf_site *site)
+{
+    for (conf_redirect *at = site->redirects; at; at = at->next) {
+        skua_status status = skua_site_route(b->site, at->pattern, conf_redirect_handle, at);
+        if (!build_judge(b, at->at, status)) return false;
+    }
+    return true;
+}
+
+static bool build_around(builder *b, conf_site *site)
+{
+    const skua_middleware fields = { .before = conf_response_before,
+                                     .head = conf_response_head,
+                                     .user = site };
+    const skua_middleware canonical = { .before = conf_canonical_before, .user = site };
+    return build_use(b, site->at, "/", &fields) && build_limits(b, site) &&
+           (!site->canonical || build_use(b, site->at, "/", &canonical));
+}
+
+static bool build_site(builder *b, conf_site *site)
+{
+    b->site = skua_site_new(b->server, &(skua_site_desc){ .hosts = site->hosts });
+    bool built = b->site && build_around(b, site) && build_redirects(b, site) &&
+                 build_roots(b, site) && build_judge(b, site->at, skua_site_put(b->site));
+    if (!built) skua_site_free(b->site);
+    if (!b->site) b->findings->memory->is_out = true;
+    b->site = NULL;
+    return built;
+}
+
+static bool build_sites(builder *b)
+{
+    const skua_middleware misdirected = { .before = conf_misdirected_before };
+    bool built = !skua_use(b->server, "/", &misdirected);
+    for (conf_site *site = b->from->sites; site; site = site->next)
+        built = build_site(b, site) && built;
+    return built;
+}
+
+skua_server *conf_build(conf *from, const skua_config *config, conf_findings *findings)
+{
+    builder b = { .from = from, .server = skua_server_new(config), .findings = findings };
+    if (!b.server) findings->memory->is_out = true;
+    if (b.server && build_sites(&b)) return b.server;
+    skua_server_free(b.server);
+    return NULL;
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+
+#include "conf_response.h"
+
+#include "conf_sites.h"
+
+#include <skua/middleware/security.h>
+
+#include <string.h>
+#include <strings.h>
+
+enum {
+    RESPONSE_LOCATION_OCTETS_MAX = 8000, // of the 8192 that a response has for its fields
+    RESPONSE_NAME_OCTETS = 256
+};
+
+// ---- Fields and codings ----
+
+static const conf_scope *response_scope(skua_request *request, const conf_site *site)
+{
+    skua_slice path = skua_request_path(request);
+    const conf_scope *found = &site->scope;
+    for (const conf_scope *at = site->paths; at; at = at->next) {
+        if (conf_scope_has(at, path.ptr, path.len)) found = at;
+    }
+    return found;
+}
+
+void conf_response_before(skua_request *request, void *user)
+{
+    if (response_scope(request, user)->compresses) (void)skua_compress(request);
+    skua_next(request);
+}
+
+// An error, or a redirect, is not the file that the rule is about.
+static bool response_may_be_kept(int status)
+{
+    return status == 200 || status == 206 || status == 304;
+}
+
+void conf_response_head(skua_request *request, int status, void *user)
+{
+    static const skua_security fields = { 0 };
+    const conf_scope *scope = response_scope(request, user);
+    if (scope->has_security_fields) skua_security_head(request, status, skua_words_user(&fields));
+    if (scope->hsts && skua_request_is_secure(request)) // only there, RFC 6797 §7.2
+        skua_security_add(request, "Strict-Transport-Security", scope->hsts, NULL);
+    if (scope->cache && response_may_be_kept(status))
+        skua_security_add(request, "Cache-Control", scope->cache, NULL);
+}
+
+// ---- Locations ----
+
+typedef struct location {
+    char text[RESPONSE_LOCATION_OCTETS_MAX];
+    size_t len;
+    bool is_cut;
+} location;
+
+static void location_add(location *to, const char *text, size_t len)
+{
+    to->is_cut = to->is_cut || len >= sizeof to->text - to->len;
+    if (to->is_cut) return;
+    memcpy(to->text + to->len, text, len);
+    to->len += len;
+}
+
+// A decoded part of a path: whatever is not of RFC 3986's pchar or "/" is encoded again, so that a "?" of the
+// path does not begin a query.
+static void location_add_encoded(location *to, skua_slice part)
+{
+    static const char digits[] = "0123456789ABCDEF", plain[] = "-._~!$&'()*+,;=:@/";
+    for (size_t i = 0; i < part.len; i++) {
+        unsigned char c = (unsigned char)part.ptr[i];
+        bool is_word = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+        const char triplet[] = { '%', digits[c >> 4], digits[c & 15] };
+        if (is_word || (c && strchr(plain, c))) location_add(to, part.ptr + i, 1);
+        else location_add(to, triplet, sizeof triplet);
+    }
+}
+
+// A "}" of the name of a part is there: the checker has seen to it.
+static const char *location_add_part(location *to, const skua_request *request, const char *at)
+{
+    char name[RESPONSE_NAME_OCTETS];
+    size_t len = strcspn(at, "}");
+    if (len < sizeof name) {
+        memcpy(name, at, len);
+        name[len] = '\0';
+        location_add_encoded(to, skua_request_param(request, name));
+    }
+    return at + len + 1;
+}
+
+static void location_send(skua_request *request, location *to, int status)
+{
+    if (to->is_cut) {
+        skua_refuse(request, 414, SKUA_SLICE("The target is too long to be sent on."));
+        return;
+    }
+    to->text[to->len] = '\0';
+    (void)skua_redirect(request, status, to->text);
+}
+
+void conf_redirect_handle(skua_request *request, void *user)
+{
+    const conf_redirect *redirect = user;
+    location to = { .len = 0 };
+    skua_slice query = skua_request_query(request);
+    for (const char *at = redirect->to; *at;) {
+        size_t len = strcspn(at, "{");
+        location_add(&to, at, len);
+        at += len;
+        if (*at == '{') at = location_add_part(&to, request, at + 1);
+    }
+    if (query.len) {
+        location_add(&to, strchr(redirect->to, '?') ? "&" : "?", 1);
+        location_add(&to, query.ptr, query.len);
+    }
+    location_send(request, &to, redirect->status);
+}
+
+// ---- Hosts ----
+
+// Without the port that the scheme has anyway.
+static skua_slice response_authority(const skua_request *request, bool is_https)
+{
+    skua_slice host = skua_request_authority(request);
+    const char *port = is_https ? ":443" : ":80";
+    size_t len = strlen(port);
+    if (host.len > len && memcmp(host.ptr + host.len - len, port, len) == 0) host.len -= len;
+    return host;
+}
+
+static bool response_is_canonical(const skua_request *request, const char *canonical)
+{
+    bool is_https = strncmp(canonical, "https:", 6) == 0;
+    const char *host = canonical + (is_https ? 8 : 7);
+    skua_slice asked = response_authority(request, is_https);
+    return is_https == skua_request_is_secure(request) && asked.len == strlen(host) &&
+           strncasecmp(asked.ptr, host, asked.len) == 0;
+}
+
+// The target without scheme and authority: RFC 9112 §3.2.2 has servers take it with them, too.
+static skua_slice response_target(const skua_request *request)
+{
+    skua_slice target = skua_request_target(request);
+    if (target.len && target.ptr[0] == '/') return target;
+    const char *end = target.ptr + target.len, *mark = memmem(target.ptr, target.len, "://", 3);
+    const char *at = mark ? mark + 3 : end;
+    while (at < end && *at != '/' && *at != '?')
+        at++;
+    return (skua_slice){ at, (size_t)(end - at) };
+}
+
+void conf_canonical_before(skua_request *request, void *user)
+{
+    const conf_site *site = user;
+    location to = { .len = 0 };
+    if (response_is_canonical(request, site->canonical)) {
+        skua_next(request);
+        return;
+    }
+    skua_slice target = response_target(request);
+    location_add(&to, site->canonical, strlen(site->canonical));
+    if (!target.len || target.ptr[0] != '/') location_add(&to, "/", 1);
+    location_add(&to, target.ptr, target.len);
+    location_send(request, &to, 308);
+}
+
+void conf_misdirected_before(skua_request *request, void *user)
+{
+    (void)user;
+    skua_respond_error(request, 421);
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+//
+// Responses as a configuration wants them: fields, codings, and sending clients elsewhere. The user of each
+// function is the conf_site or the conf_redirect that it stands for.
+#ifndef PROGRAM_CONF_RESPONSE_H
+#define PROGRAM_CONF_RESPONSE_H
+
+#include "conf.h"
+
+// Middleware around all requests of a site.
+void conf_response_before(skua_request *request, void *site);
+void conf_response_head(skua_request *request, int status, void *site);
+
+// Middleware that sends to a site's canonical host and scheme.
+void conf_canonical_before(skua_request *request, void *site);
+
+// Handler of a redirect.
+void conf_redirect_handle(skua_request *request, void *redirect);
+
+// Middleware for hosts that no site has.
+void conf_misdirected_before(skua_request *request, void *nothing);
+
+#endif

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+//
+// Sites and their paths.
+#ifndef PROGRAM_CONF_SITES_H
+#define PROGRAM_CONF_SITES_H
+
+#include "conf_table.h"
+
+// Reads the block of a site.
+void conf_check_site(conf_checker *checker, const conf_directive *given);
+
+// Looks at each directive of a block, and lets its kind take it.
+void conf_check_block(conf_checker *checker, const conf_directive *first, unsigned where);
+
+// Whether a directive has that name, and a block.
+bool conf_is(const conf_directive *directive, const char *name);
+
+// Whether a path is that of a scope or below it: "/a/" has "/a" and "/a/b".
+bool conf_scope_has(const conf_scope *scope, const char *path, size_t len);
+
+#endif

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+//
+// The table of directives. The checker goes by it, and the manual and the tests are compared with it.
+#ifndef PROGRAM_CONF_TABLE_H
+#define PROGRAM_CONF_TABLE_H
+
+#include "conf.h"
+#include "conf_value.h"
+
+enum { CONF_IN_FILE = 1, CONF_IN_DEFAULTS = 2, CONF_IN_SITE = 4, CONF_IN_PATH = 8 };
+
+// The reading of one configuration.
+typedef struct conf_checker {
+    conf *conf;
+    conf_findings *findings;
+    conf_site *site;   // NULL: outside of sites
+    conf_scope *scope; // NULL: outside of all that has one
+} conf_checker;
+
+typedef struct conf_kind conf_kind;
+
+// Takes a directive, whose words are as many as its kind allows. Faults become findings.
+typedef void conf_take_fn(conf_checker *checker, const conf_kind *kind,
+                          const conf_directive *given);
+
+struct conf_kind {
+    const char *name;
+    unsigned where;
+    const char *arguments; // as they are written in the manual
+    const char *otherwise; // the default; "" where there is none
+    const char *example;
+    conf_take_fn *take;
+    unsigned least, most; // arguments
+    bool repeats;         // may stand several times in a block
+    bool has_block;
+    // Of those that set one member of skua_config.
+    size_t offset, width; // in octets
+    uint64_t min, max;
+};
+
+// NULL: there is none of that name.
+const conf_kind *conf_kind_find(const char *name);
+
+// The name of the directive that may be meant; NULL: none is near. Names from other servers are known.
+const char *conf_kind_nearest(const char *name);
+
+#endif

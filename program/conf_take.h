@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+//
+// Taking directives: each function is that of one kind, or of several that differ in numbers alone.
+#ifndef PROGRAM_CONF_TAKE_H
+#define PROGRAM_CONF_TAKE_H
+
+#include "conf_table.h"
+
+// Members of skua_config.
+conf_take_fn conf_take_duration, conf_take_octets, conf_take_number, conf_take_switch;
+
+// The server's.
+conf_take_fn conf_take_listen, conf_take_access_log, conf_take_backend, conf_take_accept,
+    conf_take_trusted, conf_take_grace, conf_take_http2, conf_take_h2c, conf_take_oldest,
+    conf_take_groups, conf_take_tickets, conf_take_ticket_keys;
+
+// A site's, and those of defaults and paths.
+conf_take_fn conf_take_certificate, conf_take_clients, conf_take_canonical, conf_take_redirect,
+    conf_take_root, conf_take_index, conf_take_listing, conf_take_dotfiles, conf_take_links,
+    conf_take_compress, conf_take_security, conf_take_hsts, conf_take_cache, conf_take_limit;
+
+#endif

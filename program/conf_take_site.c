@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: MIT
+//
+// Directives of sites, of their paths, and of the defaults.
+
+#include "conf_files.h"
+#include "conf_take.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SITE_FAIL(c, word, ...) conf_find((c)->findings, (word)->at, __VA_ARGS__)
+
+static const char *site_file(conf_checker *c, const conf_word *word)
+{
+    return conf_files_resolve(c->findings->memory, word->text, word->at.file);
+}
+
+// ---- Certificates ----
+
+void conf_take_certificate(conf_checker *c, const conf_kind *kind, const conf_directive *d)
+{
+    conf *to = c->conf;
+    if (to->certificate_count == CONF_CERTIFICATES_MAX) {
+        SITE_FAIL(c, &d->words[0], "all sites together may have %d of %s", CONF_CERTIFICATES_MAX,
+                  kind->name);
+        return;
+    }
+    to->certificates_at[to->certificate_count] = d->words[1].at;
+    to->certificates[to->certificate_count++] = (skua_tls_certificate){
+        .file = site_file(c, &d->words[1]),
+        .key_file = d->count == 3 ? site_file(c, &d->words[2]) : NULL,
+    };
+}
+
+void conf_take_clients(conf_checker *c, const conf_kind *kind, const conf_directive *d)
+{
+    static const char *const names[] = { "optional", "required", NULL };
+    static const skua_tls_asking asking[] = { SKUA_TLS_ASK, SKUA_TLS_REQUIRE };
+    conf_why why;
+    size_t at;
+    skua_tls_clients *clients = conf_take(c->findings->memory, sizeof *clients);
+    if (!conf_read_choice(d->words[2].text, names, &at, why)) {
+        SITE_FAIL(c, &d->words[2], "%s: %s", kind->name, why);
+    } else if (clients) {
+        clients->asking = asking[at];
+        clients->ca_file = site_file(c, &d->words[1]);
+        c->site->clients = clients;
+        c->site->clients_at = d->words[1].at;
+    }
+}
+
+// ---- Redirects ----
+
+// The octets of the scheme and "://" at the beginning; 0: there are none.
+static size_t site_scheme(const char *url)
+{
+    return strncmp(url, "https://", 8) == 0 ? 8 : strncmp(url, "http://", 7) == 0 ? 7 : 0;
+}
+
+void conf_take_canonical(conf_checker *c, const conf_kind *kind, const conf_directive *d)
+{
+    const conf_word *word = &d->words[1];
+    size_t scheme = site_scheme(word->text);
+    (void)kind;
+    if (!scheme)
+        SITE_FAIL(c, word,
+                  "canonical takes a scheme and a host, as https://example.org, not \"%s\"",
+                  word->text);
+    else if (!word->text[scheme] || strpbrk(word->text + scheme, "/?#@{} \t*"))
+        SITE_FAIL(c, word, "canonical takes a scheme and a host without a path; write %.*s",
+                  (int)(scheme + strcspn(word->text + scheme, "/?#@{} \t*")), word->text);
+    else c->site->canonical = word->text;
+}
+
+// Whether a pattern has {name} or {name...}.
+static bool site_pattern_has(const char *pattern, const char *name, size_t len)
+{
+    for (const char *at = strchr(pattern, '{'); at; at = strchr(at + 1, '{')) {
+        bool same = strncmp(at + 1, name, len) == 0;
+        if (same && (at[1 + len] == '}' || strncmp(at + 1 + len, "...}", 4) == 0)) return true;
+    }
+    return false;
+}
+
+// A part that a client chooses must not choose the host.
+static bool site_is_target(conf_checker *c, const conf_word *from, const conf_word *to)
+{
+    const char *text = to->text;
+    size_t scheme = site_scheme(text), host = strcspn(text + scheme, "/?#");
+    if (!scheme && text[0] != '/') {
+        SITE_FAIL(c, to, "a redirect goes to /path or to https://host/path, not to \"%s\"", text);
+        return false;
+    }
+    if (text[0] == '/' && text[1] == '/') {
+        SITE_FAIL(c, to, "a path begins with one \"/\"; another host needs its scheme: https:%s",
+                  text);
+        return false;
+    }
+    if (scheme && memchr(text + scheme, '{', host)) {
+        SITE_FAIL(c, to,
+                  "a part of the path cannot stand in the host; put it behind the first \"/\"");
+        return false;
+    }
+    for (const char *at = strchr(text, '{'); at; at = strchr(at + 1, '{')) {
+        size_t len = strcspn(at + 1, "}");
+        if (len && at[1 + len] == '}' && site_pattern_has(from->text, at + 1, len)) continue;
+        SITE_FAIL(c, to, "%.*s is not a part of %s", (int)len + 2, at, from->text);
+        return false;
+    }
+    return true;
+}
+
+void conf_take_redirect(conf_checker *c, const conf_kind *kind, const conf_directive *d)
+{
+    static const char *const names[] = { "301", "302", "303", "307", "308", NULL };
+    static const int statuses[] = { 301, 302, 303, 307, 308 };
+    conf_why why;
+    size_t at = 1;
+    if (d->words[1].text[0] != '/') {
+        SITE_FAIL(c, &d->words[1], "the path of a redirect begins with \"/\", unlike \"%s\"",
+                  d->words[1].text);
+    } else if (d->count == 4 && !conf_read_choice(d->words[3].text, names, &at, why)) {
+        SITE_FAIL(c, &d->words[3], "%s: %s", kind->name, why);
+    } else if (site_is_target(c, &d->words[1], &d->words[2])) {
+        conf_redirect **end = &c->site->redirects,
+                      *added = conf_take(c->findings->memory, sizeof *added);
+        if (!added) return;
+        while (*end)
+            end = &(*end)->next;
+        *added = (conf_redirect){ d->words[1].text, d->words[2].text, statuses[at], d->words[1].at,
+                                  NULL };
+        *end = added;
+    }
+}
+
+// ---- Folders ----
+
+static bool site_is_folder(conf_checker *c, const conf_word *word, const char *path)
+{
+    struct stat info;
+    bool found = stat(path, &info) == 0;
+    if (found && !S_ISDIR(info.st_mode))
+        SITE_FAIL(c, word, "%s is a file; root takes a folder", path);
+    else if (!found && errno != EACCES) SITE_FAIL(c, word, "there is no folder %s", path);
+    else if (!found || access(path, X_OK) != 0)
+        SITE_FAIL(c, word, "there is no permission to read in %s", path);
+    else return true;
+    return false;
+}
+
+void conf_take_root(conf_checker *c, const conf_kind *kind, const conf_directive *d)
+{
+    const char *path = site_file(c, &d->words[1]);
+    (void)kind;
+    if (!path || !site_is_folder(c, &d->words[1], path)) return;
+    c->scope->root = path;
+    c->scope->root_at = d->words[1].at;
+}
+
+void conf_take_index(conf_checker *c, const conf_kind *kind, const conf_directive *d)
+{
+    const conf_word *word = &d->words[1];
+    (void)kind;
+    if (!word->text[0] || strchr(word->text, '/') || word->text[0] == '.')
+        SITE_FAIL(c, word,
+                  "index takes the name of a file in each folder, as index.html, not \"%s\"",
+                  word->text);
+    else c->scope->directory.index = word->text;
+}
+
+// is_on: true where the directive has no argument.
+static bool site_is_on(conf_checker *c, const conf_kind *kind, const conf_directive *d, bool *is_on)
+{
+    conf_why why;
+    *is_on = true;
+    if (d->count == 1 || conf_read_switch(d->words[1].text, is_on, why)) return true;
+    SITE_FAIL(c, &d->words[1], "%s: %s", kind->name, why);
+    return false;
+}
+
+void conf_take_listing(conf_checker *c, const conf_kind *kind, const conf_directive *d)
+{
+    bool is_on;
+    if (site_is_on(c, kind, d, &is_on)) c->scope->directory.list = is_on;
+}
+
+void conf_take_dotfiles(conf_checker *c, const conf_kind *kind, const conf_directive *d)
+{
+    bool is_on;
+    if (site_is_on(c, kind, d, &is_on)) c->scope->directory.dotfiles = is_on;
+}
+
+void conf_take_links(conf_checker *c, const conf_kind *kind, const conf_directive *d)
+{
+    static const char *const names[] = { "inside", "none", "all", NULL };
+    static const skua_links links[] = { SKUA_LINKS_INSIDE, SKUA_LINKS_NONE, SKUA_LINKS_ALL };
+    conf_why why;
+    size_t at;
+    if (conf_read_choice(d->words[1].text, names, &at, why)) c->scope->directory.links = links[at];
+    else SITE_FAIL(c, &d->words[1], "%s: %s", kind->name, why);
+}
+
+// ---- Responses ----
+
+void conf_take_compress(conf_checker *c, const conf_kind *kind, const conf_directive *d)
+{
+    bool is_on;
+    if (site_is_on(c, kind, d, &is_on)) c->scope->compresses = is_on;
+}
+
+void conf_take_security(conf_checker *c, const conf_kind *kind, const conf_directive *d)
+{
+    bool is_on;
+    if (site_is_on(c, kind, d, &is_on)) c->scope->has_security_fields = is_on;
+}
+
+// Seconds of a duration; browsers know no parts of them.
+static const char *site_max_age(conf_checker *c, const conf_kind *kind, const conf_word *word)
+{
+    enum { SECOND_NS = 1000000000 };
+    const int64_t years_ns = (int64_t)10 * 365 * 86400 * SECOND_NS;
+    conf_why why = "browsers know whole seconds alone";
+    int64_t ns;
+    if (conf_read_duration(word->text, SECOND_NS, years_ns, &ns, why) && ns % SECOND_NS == 0)
+        return conf_print(c->findings->memory, "max-age=%lld", (long long)(ns / SECOND_NS));
+    if (strpbrk(word->text, "0123456789") == word->text) // a duration is meant
+        SITE_FAIL(c, word, "%s: %s", kind->name, why);
+    else
+        SITE_FAIL(c, word, "%s is written %s, not \"%s\"", kind->name, kind->arguments, word->text);
+    return NULL;
+}
+
+void conf_take_hsts(conf_checker *c, const conf_kind *kind, const conf_directive *d)
+{
+    bool is_off = strcmp(d->words[1].text, "off") == 0;
+    c->scope->hsts = is_off ? NULL : site_max_age(c, kind, &d->words[1]);
+}
+
+void conf_take_cache(conf_checker *c, const conf_kind *kind, const conf_directive *d)
+{
+    const conf_word *word = &d->words[1];
+    if (strcmp(word->text, "off") == 0) c->scope->cache = NULL;
+    else if (strcmp(word->text, "immutable") == 0)
+        c->scope->cache = "public, max-age=31536000, immutable";
+    else if (strcmp(word->text, "no-cache") == 0 || strcmp(word->text, "no-store") == 0)
+        c->scope->cache = word->text;
+    else c->scope->cache = site_max_age(c, kind, word);
+}
+
+// ---- Limits ----
+
+void conf_take_limit(conf_checker *c, const conf_kind *kind, const conf_directive *d)
+{
+    conf_why why;
+    double per_s;
+    uint64_t burst = 0;
+    const char *text = d->words[1].text;
+    if (strcmp(text, "off") == 0) {
+        SITE_FAIL(c, &d->words[1],
+                  "limits add up, so that none can be taken away; put this one where "
+                  "it is to hold");
+    } else if (!conf_read_rate(text, &per_s, why)) {
+        SITE_FAIL(c, &d->words[1], "%s: %s", kind->name, why);
+    } else if (d->count > 2 && strcmp(d->words[2].text, "burst") != 0) {
+        SITE_FAIL(c, &d->words[2], "behind the rate there may be burst and a number, not \"%s\"",
+                  d->words[2].text);
+    } else if (d->count == 3) {
+        SITE_FAIL(c, &d->words[2], "burst lacks its number: %s", kind->example);
+    } else if (d->count == 4 && !conf_read_number(d->words[3].text, 1, 1000000, &burst, why)) {
+        SITE_FAIL(c, &d->words[3], "%s: %s", kind->name, why);
+    } else {
+        conf_limit *added = conf_take(c->findings->memory, sizeof *added);
+        if (!added) return;
+        *added = (conf_limit){ .per_s = per_s, .burst = (double)burst, .next = c->scope->limits };
+        c->scope->limits = added;
+    }
+}

@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: MIT
+"""skua check: each wrong configuration has its one sentence, with file, line and column, and says what would be right."""
+
+import os
+import subprocess
+
+import pytest
+from certificates import make
+from server import BUILD, check_sanitizers
+
+SKUA = BUILD / "skua"
+WHOLE = "listen :0\nsite * {\n root pub\n}\n"  # is right; what a case adds is not
+
+
+def check(folder, text=None, name="f.conf", env=None):
+    """(exit status, standard output, standard error) of a check of text, as name in folder."""
+    if text is not None:
+        (folder / name).write_bytes(text.encode())
+    done = subprocess.run([SKUA, "check", "-c", name], cwd=folder, capture_output=True, text=True, timeout=20, check=False,
+                          stdin=subprocess.DEVNULL, env={**os.environ, **(env or {})})
+    check_sanitizers(done.stderr)
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with all that the cases name: a root, files that include one another."""
+    folder = tmp_path_factory.mktemp("conf")
+    (folder / "pub").mkdir()
+    (folder / "pub" / "index.html").write_text("<p>here</p>")
+    (folder / "file").write_text("")
+    (folder / "short.key").write_bytes(b"x" * 79)
+    (folder / "self.conf").write_text("include self.conf\n")
+    (folder / "a.conf").write_text("include b.conf\n")
+    (folder / "b.conf").write_text("\n  include a.conf\n")
+    (folder / "wrong.conf").write_text("lisen :80\n")
+    (folder / "big.conf").write_text("#" * (1 << 20) + "\n")
+    return folder
+
+
+# Grammar: nothing is said of directives while a file cannot be read.
+GRAMMAR = [
+    ("root \"pub", "1:6: the closing quotation mark is missing on this line"),
+    ("root \"pub\"x", "1:11: a space is missing behind the quotation mark"),
+    ("root p\"ub\"", "1:7: a quotation mark is inside a word; put the whole word into them"),
+    ("root \"\\n\"", "1:7: in quotation marks a \"\\\" stands before a quotation mark, \"\\\" or \"$\"; \"\\\\\" is one \"\\\""),
+    ("listen :80;", "1:8: a line ends by itself: leave the \";\" out"),
+    ("site a{\n}", "1:7: a \"{\" is inside a word; put a space before it, or the word into quotation marks"),
+    ("redirect /a/{x} /b", "1:13: a \"{\" is inside a word; put a space before it, or the word into quotation marks"),
+    ("site a { root pub }", "1:10: nothing may follow a \"{\" on its line; what is in a block begins on the next"),
+    ("site a {\n root pub }", "2:11: a \"}\" stands on a line of its own"),
+    ("site a {\n} listen :80", "2:3: nothing may follow a \"}\" on its line"),
+    ("site a\n{\n}", "2:1: a \"{\" stands behind the name of a directive, on its line"),
+    ("site a {\n}\n}", "3:1: this \"}\" closes no block"),
+    ("site a {\n path /b/ {\n }\n", "1:8: this block is not closed; a \"}\" on a line of its own is missing"),
+    ("listen :${PORT_THAT_IS_NOT_SET}", "1:9: the environment has no variable PORT_THAT_IS_NOT_SET"),
+    ("listen :${}", "1:9: the name of a variable is missing: ${NAME}"),
+    ("listen :${A-B}", "1:9: a variable is written ${NAME}, with letters, digits and _"),
+    ("listen :${A", "1:9: the \"}\" of \"${\" is missing"),
+    ("listen :8\x000", "1:10: a control character (0x00) is here"),
+]
+
+INCLUDES = [
+    ("include none.conf", "1:9: \"none.conf\": there is no such file"),
+    ("include", "1:1: include takes one file, or a pattern: include PATTERN, as in include sites/*.conf"),
+    ("include a b", "1:1: include takes one file, or a pattern: include PATTERN, as in include sites/*.conf"),
+    ("include pub", "1:9: \"pub\" is a folder; include takes files: pub/*.conf"),
+    ("include f.conf", "1:9: \"f.conf\" includes itself"),
+    ("include self.conf", "self.conf:1:9: \"self.conf\" includes itself"),
+    ("include a.conf", "b.conf:2:11: \"a.conf\" includes itself, by way of b.conf"),
+    ("\ninclude wron*.conf", "wrong.conf:1:1: there is no directive \"lisen\"; did you mean listen?"),
+    ("include none/*.conf", "1:9: the folder of \"none/*.conf\" cannot be read"),
+    ("include big.conf", "1:9: \"big.conf\" has more than 1048576 octets"),
+]
+
+NAMES = [
+    ("nothing_like_it 1", "1:1: there is no directive \"nothing_like_it\""),
+    ("lisetn :80", "1:1: there is no directive \"lisetn\"; did you mean listen?"),
+    ("server_name a", "1:1: there is no directive \"server_name\"; did you mean site?"),
+    ("site a {\n location / {\n }\n}", "2:2: there is no directive \"location\"; did you mean path?"),
+    ("site a {\n gzip on\n}", "2:2: there is no directive \"gzip\"; did you mean compress?"),
+    ("inclde a", "1:1: there is no directive \"inclde\"; did you mean include?"),
+    ("root pub", "1:1: root does not stand outside of blocks, but in a site or in a path of a site"),
+    ("site a {\n listen :80\n}", "2:2: listen does not stand in a site, but outside of blocks"),
+    ("site a {\n site b {\n }\n}", "2:2: site does not stand in a site, but outside of blocks"),
+    ("defaults {\n root pub\n}", "2:2: root does not stand in defaults, but in a site or in a path of a site"),
+    ("site a {\n root pub\n path /b/ {\n  canonical http://a\n }\n}", "4:3: canonical does not stand in a path of a site, but in a site"),
+    ("compress", "1:1: compress does not stand outside of blocks, but in defaults, in a site or in a path of a site"),
+    ("listen", "1:1: it is written listen ADDRESS [tls], as in: listen :443 tls"),
+    ("workers 1 2", "1:1: it is written workers NUMBER, as in: workers 4; a word with spaces needs quotation marks"),
+    ("workers 1 {\n}", "1:1: workers has no block; leave the \"{\" out"),
+    ("site a", "1:1: site has a block: a \"{\" is missing at the end of the line"),
+    ("workers 1\n\nworkers 2", "3:1: workers stands here once, and is in line 1 of f.conf already"),
+    ("site a {\n root pub\n root pub\n}", "3:2: root stands here once, and is in line 2 of f.conf already"),
+]
+
+VALUES = [
+    ("head_timeout 5", "1:14: head_timeout: \"5\" lacks a unit, one of ms, s, min, h and d: 5s are seconds"),
+    ("head_timeout 5m", "1:14: head_timeout: \"5m\" can be read as minutes and as mebibytes; for minutes write 5min"),
+    ("head_timeout 5sec", "1:14: head_timeout: \"sec\" is no unit of time; there are ms, s, min, h and d"),
+    ("head_timeout 1.5s", "1:14: head_timeout: a duration is a whole number with a unit, as 10s is; \"1.5s\" is none"),
+    ("head_timeout -1s", "1:14: head_timeout: a duration is a whole number with a unit, as 10s is; \"-1s\" is none"),
+    ("head_timeout 0", "1:14: head_timeout: a duration from 1ms to 1d is right, not 0"),
+    ("head_timeout 25h", "1:14: head_timeout: a duration from 1ms to 1d is right, not 25h"),
+    ("head_timeout 99999999999999999999s",
+     "1:14: head_timeout: a duration is a whole number with a unit, as 10s is; \"99999999999999999999s\" is none"),
+    ("grace forever", "1:7: grace: a duration is a whole number with a unit, as 10s is; \"forever\" is none"),
+    ("head_max 5m", "1:10: head_max: \"5m\" can be read as mebibytes and as minutes; for mebibytes write 5MiB"),
+    ("head_max 5k", "1:10: head_max: \"5k\" can be read with 1000 and with 1024; for 1024 write 5KiB"),
+    ("head_max 5MB", "1:10: head_max: \"5MB\" can be read with 1000 and with 1024; for 1024 write 5MiB"),
+    ("head_max 5miles", "1:10: head_max: \"miles\" is no unit of sizes; there are KiB, MiB and GiB, and octets without one"),
+    ("head_max 1MiB", "1:10: head_max: a size from 64 to 65535 is right, not 1MiB"),
+    ("memory_max 1KiB", "1:12: memory_max: a size from 1MiB to 1024GiB is right, not 1KiB"),
+    ("workers all", "1:9: workers: a number from 1 to 1024 is right, not \"all\""),
+    ("workers 1025", "1:9: workers: a number from 1 to 1024 is right, not \"1025\""),
+    ("http2 yes", "1:7: http2: on or off is right, not \"yes\""),
+    ("backend select", "1:9: backend: auto, epoll, uring or kqueue is right, not \"select\""),
+    ("tls_oldest 1.1", "1:12: tls_oldest: 1.2 or 1.3 is right, not \"1.1\""),
+    ("access_log stdout combined", "1:19: access_log: short, common or json is right, not \"combined\""),
+    ("access_log off json", "1:16: a log that is off has no format; leave \"json\" out"),
+    ("access_log none/a.log", "1:12: the log none/a.log cannot be written: its folder is missing"),
+    ("access_log pub", "1:12: the log pub cannot be written: it is a folder"),
+    ("trusted_proxies via 10.0.0.0/8", "1:17: trusted_proxies: forwarded or x-forwarded is right, not \"via\""),
+    ("trusted_proxies forwarded 10.0.0.0/33", "1:27: \"10.0.0.0/33\" is no network; there are 10.0.0.0/8, 192.0.2.7, fd00::/8 and unix"),
+    ("trusted_proxies forwarded proxy.example", "1:27: \"proxy.example\" is no network; there are 10.0.0.0/8, 192.0.2.7, fd00::/8 and unix"),
+    ("ticket_keys none.key", "1:13: there is no permission to read none.key, or no such file"),
+    ("ticket_keys short.key", "1:13: short.key has 79 octets; ticket keys have 80 each"),
+]
+
+ADDRESSES = [
+    ("listen 80", "1:8: \"80\" names no address; :80 is every one of this machine, and 127.0.0.1:80 for itself alone"),
+    ("listen 127.0.0.1", "1:8: \"127.0.0.1\" has no port from 0 to 65535; an address is written 127.0.0.1:80"),
+    ("listen :65536", "1:8: \":65536\" has no port from 0 to 65535; an address is written 127.0.0.1:80"),
+    ("listen [::1]", "1:8: \"[::1]\" has no port from 0 to 65535; an address is written [::1]:80"),
+    ("listen example.org:80",
+     "1:8: \"example.org\" is not an address; there are 192.0.2.1:80, [2001:db8::1]:80, :80, localhost:80, unix:/path and fd:3"),
+    ("listen unix:skua.sock", "1:8: the path of a socket begins with \"/\": unix:/run/skua.sock"),
+    ("listen :80 ssl", "1:12: behind the address there may be tls, not \"ssl\""),
+    ("listen :80\nlisten :80", "2:8: :80 is listened on already, by line 1 of f.conf"),
+]
+
+SITES = [
+    ("site a.test:80 {\n root pub\n}", "1:6: a host is named without a port, which listen names; write a.test"),
+    ("site https://a.test/ {\n root pub\n}", "1:6: a site is named by its host alone; write a.test"),
+    ("site ::1 {\n root pub\n}", "1:6: an address of IPv6 stands in brackets: [::1]"),
+    ("site a.*.test {\n root pub\n}",
+     "1:6: \"a.*.test\" is no host; there are example.org, *.example.org, an address, and * for every other one"),
+    ("site a..test {\n root pub\n}",
+     "1:6: \"a..test\" is no host; there are example.org, *.example.org, an address, and * for every other one"),
+    ("site a A {\n root pub\n}", "1:8: a is named twice"),
+    ("site a b {\n root pub\n}\nsite c B {\n root pub\n}", "4:8: b is a host of the site in line 1 of f.conf already"),
+    ("site a {\n}", "1:1: this site has nothing to serve: a root or a redirect is missing"),
+    ("site a {\n root none\n}", "2:7: there is no folder none"),
+    ("site a {\n root file\n}", "2:7: file is a file; root takes a folder"),
+    ("site a {\n root pub\n index a/b.html\n}", "3:8: index takes the name of a file in each folder, as index.html, not \"a/b.html\""),
+    ("site a {\n root pub\n links some\n}", "3:8: links: inside, none or all is right, not \"some\""),
+    ("site a {\n root pub\n path b/ {\n }\n}", "3:7: a path begins with \"/\": path /b/"),
+    ("site a {\n root pub\n path /b {\n }\n}", "3:7: a path has all that is below it, and ends with \"/\": path /b/"),
+    ("site a {\n root pub\n path / {\n }\n}", "3:7: the path / is the whole site; put this into the site itself"),
+    ("site a {\n root pub\n path /b/../c/ {\n }\n}", "3:7: \"/b/../c/\" is no path; it is written decoded, without //, /../ and patterns"),
+    ("site a {\n root pub\n path /b/ {\n }\n path /b/ {\n }\n}", "5:7: path /b/ of this site is in line 3 of f.conf already"),
+    ("site a {\n root pub\n path /b/ {\n  listing on\n }\n}",
+     "4:3: listing is about the files of a root; this path needs a root of its own for it"),
+    ("site a {\n canonical a.test\n}", "2:12: canonical takes a scheme and a host, as https://example.org, not \"a.test\""),
+    ("site a {\n canonical https://a.test/x\n}", "2:12: canonical takes a scheme and a host without a path; write https://a.test"),
+    ("site a {\n redirect a /b\n}", "2:11: the path of a redirect begins with \"/\", unlike \"a\""),
+    ("site a {\n redirect /a b\n}", "2:14: a redirect goes to /path or to https://host/path, not to \"b\""),
+    ("site a {\n redirect /a //b.test/\n}", "2:14: a path begins with one \"/\"; another host needs its scheme: https://b.test/"),
+    ("site a {\n redirect /a /b 200\n}", "2:17: redirect: 301, 302, 303, 307 or 308 is right, not \"200\""),
+    ("site a {\n redirect \"/a/{x}\" \"/b/{y}\"\n}", "2:20: {y} is not a part of /a/{x}"),
+    ("site a {\n redirect \"/a/{x}\" \"https://{x}.test/\"\n}",
+     "2:20: a part of the path cannot stand in the host; put it behind the first \"/\""),
+    ("site a {\n root pub\n hsts 1m\n}", "3:7: hsts: \"1m\" can be read as minutes and as mebibytes; for minutes write 1min"),
+    ("site a {\n root pub\n hsts 500ms\n}", "3:7: hsts: a duration from 1s to 3650d is right, not 500ms"),
+    ("site a {\n root pub\n cache forever\n}", "3:8: cache is written immutable|no-cache|no-store|DURATION|off, not \"forever\""),
+    ("site a {\n root pub\n cache 1500ms\n}", "3:8: cache: browsers know whole seconds alone"),
+    ("site a {\n root pub\n limit_requests 50\n}",
+     "3:17: limit_requests: a rate is a number from 1 to 1000000 with /s, /min or /h, as 50/s is; \"50\" is none"),
+    ("site a {\n root pub\n limit_requests 50/m\n}",
+     "3:17: limit_requests: \"50/m\" can be read as for a minute and for a month; for a minute write 50/min"),
+    ("site a {\n root pub\n limit_requests 50/s burst\n}", "3:22: burst lacks its number: limit_requests 50/s burst 100"),
+    ("site a {\n root pub\n limit_requests 50/s up 9\n}", "3:22: behind the rate there may be burst and a number, not \"up\""),
+    ("site a {\n root pub\n limit_requests off\n}",
+     "3:17: limits add up, so that none can be taken away; put this one where it is to hold"),
+]
+
+# Of the whole, behind WHOLE.
+WHOLES = [
+    ("site b {\n redirect \"/a/{x\" /b\n}",
+     "6:11: route \"/a/{x\": \"{x\" is partly a parameter: a parameter is a whole segment, \"{name}\", and the handler looks at what it holds"),
+    ("site b {\n redirect /a /b\n redirect /a /c\n}", "7:11: route \"/a\": \"/a\" matches the same requests"),
+    ("site b {\n redirect \"/{x}/b\" /b\n redirect \"/a/{y}\" /b\n}",
+     "7:11: route \"/a/{y}\": \"/{x}/b\" matches some of the same requests, and neither is more specific"),
+    ("listen 127.0.0.1:0 tls", "5:8: TLS needs a certificate, and no site has one"),
+]
+
+
+def expected(message):
+    return message if message.split(":")[0].endswith(".conf") else "f.conf:" + message
+
+
+@pytest.mark.parametrize("text,message", GRAMMAR + INCLUDES + NAMES + VALUES + ADDRESSES + SITES)
+def test_one_sentence(folder, text, message):
+    assert check(folder, text) == (1, "", expected(message) + "\n")
+
+
+@pytest.mark.parametrize("text,message", WHOLES)
+def test_one_sentence_about_the_whole(folder, text, message):
+    assert check(folder, WHOLE + text) == (1, "", f"f.conf:{message}\n")
+
+
+def test_eighty():
+    assert len(GRAMMAR + INCLUDES + NAMES + VALUES + ADDRESSES + SITES + WHOLES) >= 80
+
+
+def test_what_is_missing(folder):
+    assert check(folder, "")[2] == "f.conf:1:1: there is no address to listen on: listen :80\n" \
+                                   "f.conf:1:1: there is no site; site * { has every host\n"
+
+
+def test_several_at_once(folder):
+    status, _, err = check(folder, "lisen :80\nhead_max 5m\nsite a {\n root none\n path /b {\n }\n}\nworkers 0\n")
+    assert status == 1
+    assert [line.split(": ")[0] for line in err.splitlines()] == ["f.conf:1:1", "f.conf:2:10", "f.conf:8:9", "f.conf:4:7", "f.conf:5:7"]
+
+
+def test_right(folder):
+    assert check(folder, WHOLE) == (0, "f.conf: 1 site, 1 address, no faults\n", "")
+    (folder / "ok").mkdir()
+    for name in "ab":
+        (folder / "ok" / f"{name}.conf").write_text(f"site {name}.test {{\n root ../pub\n}}\n")
+    text = "include ok/*.conf\ninclude ok/x*.conf\nlisten :${PORT}\nlisten unix:/run/x\n"
+    assert check(folder, text, env={"PORT": "0"}) == (0, "f.conf: 2 sites, 2 addresses, no faults\n", "")
+
+
+def test_no_file(folder):
+    assert check(folder, name="none") == (1, "", "none:1:1: \"none\": there is no such file\n")
+
+
+def run(*words, cwd=None):
+    done = subprocess.run([SKUA, *words], cwd=cwd, capture_output=True, text=True, timeout=20, check=False, stdin=subprocess.DEVNULL)
+    check_sanitizers(done.stderr)
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize(
+    "words,sentence", [
+        (["check"], "skua: check needs a file: skua check -c FILE; ./check is the directory\n"),
+        (["-c"], "skua: --config needs a value: --config FILE\n"),
+        (["-c", "f.conf", "pub"], "skua: -c f.conf names what is served; leave pub out\n"),
+        (["-c", "f.conf", "--port", "80"], "skua: -c f.conf says all that options do; leave --port out\n"),
+        (["-c", "a", "-c", "b"], "skua: one file can be served, not both a and b; a file can include others\n"),
+    ],
+)
+def test_command_line(folder, words, sentence):
+    assert run(*words, cwd=folder) == (2, sentence)
+
+
+# ---- Certificates ----
+
+
+@pytest.fixture(scope="module")
+def pairs(folder):
+    return [make(folder, name) for name in ("one", "two")]
+
+
+TLS = "listen :0 tls\nsite a.test {\n root pub\n %s\n}\n"
+
+
+@pytest.mark.of_tls
+@pytest.mark.parametrize(
+    "line,message", [
+        ("certificate none.pem", "4:14: cannot read the certificate none.pem: there is no such file"),
+        ("certificate {one} {two_key}", "4:14: the key two.key does not belong to the certificate one.pem"),
+        ("certificate {one} none.key", "4:14: cannot read the key none.key: there is no such file"),
+        ("certificate file", "4:14: the certificate file has no certificate in PEM"),
+        ("client_certificates {one} required", "4:22: clients show certificates to one: this site lacks a certificate of its own"),
+        ("client_certificates {one} always", "4:30: client_certificates: optional or required is right, not \"always\""),
+    ],
+)
+def test_certificates(folder, pairs, line, message):
+    for name, pair in zip(("one", "two"), pairs):
+        line = line.replace(f"{{{name}}}", os.path.relpath(pair.cert, folder)).replace(f"{{{name}_key}}", os.path.relpath(pair.key, folder))
+    status, _, err = check(folder, TLS % line)
+    assert status == 1 and err.count("\n") == 1 and err.startswith("f.conf:" + message)
