@@ -65,11 +65,12 @@ static void location_add(location *to, const char *text, size_t len)
     to->len += len;
 }
 
-// A decoded part of a path: whatever is not of RFC 3986's pchar or "/" is encoded again, so that a "?" of the
-// path does not begin a query.
-static void location_add_encoded(location *to, skua_slice part)
+// A decoded part of a path. Whatever could mean something else where it is put is encoded again: a "?" must not
+// begin a query, nor an "&" another parameter.
+static void location_add_encoded(location *to, skua_slice part, bool is_in_query)
 {
-    static const char digits[] = "0123456789ABCDEF", plain[] = "-._~!$&'()*+,;=:@/";
+    static const char digits[] = "0123456789ABCDEF";
+    const char *plain = is_in_query ? "-._~" : "-._~!$&'()*+,;=:@/";
     for (size_t i = 0; i < part.len; i++) {
         unsigned char c = (unsigned char)part.ptr[i];
         bool is_word = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -80,14 +81,15 @@ static void location_add_encoded(location *to, skua_slice part)
 }
 
 // A "}" of the name of a part is there: the checker has seen to it.
-static const char *location_add_part(location *to, const skua_request *request, const char *at)
+static const char *location_add_part(location *to, const skua_request *request, const char *at,
+                                     bool is_in_query)
 {
     char name[RESPONSE_NAME_OCTETS];
     size_t len = strcspn(at, "}");
     if (len < sizeof name) {
         memcpy(name, at, len);
         name[len] = '\0';
-        location_add_encoded(to, skua_request_param(request, name));
+        location_add_encoded(to, skua_request_param(request, name), is_in_query);
     }
     return at + len + 1;
 }
@@ -107,14 +109,15 @@ void conf_redirect_handle(skua_request *request, void *user)
     const conf_redirect *redirect = user;
     location to = { .len = 0 };
     skua_slice query = skua_request_query(request);
+    const char *mark = strchr(redirect->to, '?');
     for (const char *at = redirect->to; *at;) {
         size_t len = strcspn(at, "{");
         location_add(&to, at, len);
         at += len;
-        if (*at == '{') at = location_add_part(&to, request, at + 1);
+        if (*at == '{') at = location_add_part(&to, request, at + 1, mark && at > mark);
     }
     if (query.len) {
-        location_add(&to, strchr(redirect->to, '?') ? "&" : "?", 1);
+        location_add(&to, mark ? "&" : "?", 1);
         location_add(&to, query.ptr, query.len);
     }
     location_send(request, &to, redirect->status);

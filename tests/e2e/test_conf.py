@@ -1,0 +1,620 @@
+# SPDX-License-Identifier: MIT
+"""skua -c FILE: what each directive does. Every directive of the program's table has a test here."""
+
+import contextlib
+import json
+import os
+import pathlib
+import re
+import signal
+import socket
+import ssl
+import struct
+
+import pytest
+from certificates import make
+from server import BACKEND, BUILD, ROOT, Server, eventually, free_port
+from wire import Connection, posted, request
+
+pytestmark = [pytest.mark.in_the_clear("it configures addresses of its own"),
+              pytest.mark.of_http1("it configures addresses of its own")]
+
+SKUA = BUILD / "skua"
+TESTED = set()
+
+
+def of(*names):
+    """Marks a test as that of these directives."""
+
+    def mark(test):
+        TESTED.update(names)
+        return test
+
+    return mark
+
+
+def start(folder, text, name="skua.conf", **options):
+    """A server with that configuration. PORT and TLS_PORT stand for free ports; the latter may be missing."""
+    port, secure = free_port(), free_port()
+    backend = f"backend {BACKEND}\n" if BACKEND and "\nbackend" not in text else ""
+    file = folder / name
+    file.write_text(backend + text.replace("TLS_PORT", str(secure)).replace("PORT", str(port)))
+    server = Server([SKUA, "-c", file], ("127.0.0.1", port), **options)
+    server.secure = ("127.0.0.1", secure)
+    return server
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("served")
+    pub = folder / "pub"
+    (pub / "empty").mkdir(parents=True)
+    (pub / "index.html").write_text("<p>here</p>")
+    (pub / "home.html").write_text("<p>home</p>")
+    (pub / "text.txt").write_text("text " * 1000)
+    (pub / ".hidden").write_text("hidden")
+    (pub / "link").symlink_to("text.txt")
+    (folder / "outside.txt").write_text("outside")
+    (pub / "out").symlink_to("../outside.txt")
+    (folder / "other").mkdir()
+    (folder / "other" / "a.txt").write_text("other")
+    with open(pub / "big", "wb") as big:
+        big.truncate(40_000_000)
+    return folder
+
+
+SITES = """
+listen 127.0.0.1:PORT
+listen unix:%s/socket
+access_log access.log json
+workers 3
+accept reuseport
+http2_streams_max 7
+trusted_proxies x-forwarded 127.0.0.0/8
+defaults {
+    index home.html
+    cache no-cache
+    limit_requests 1000000/s
+}
+include included/*.conf
+site root.test {
+    root pub
+    index index.html
+    path /other/ {
+        root other
+    }
+}
+site *.wild.test {
+    root pub
+}
+site exact.wild.test {
+    root other
+}
+site options.test {
+    root pub
+    listing on
+    dotfiles on
+    links none
+    path /all/ {
+        root pub
+        links all
+        listing off
+    }
+}
+site fields.test {
+    root pub
+    compress
+    security_headers
+    cache immutable
+    path /raw/ {
+        root pub
+        compress off
+        security_headers off
+        cache off
+    }
+    path /raw/hour/ {
+        root pub
+        cache 1h
+        compress on
+    }
+}
+site moves.test {
+    root pub
+    redirect /old /new
+    redirect "/blog/{rest...}" "https://blog.test/x/{rest}" 301
+    redirect "/a/{x}/{y}" "/b?y={y}&x={x}" 307
+}
+site canonical.test www.canonical.test {
+    canonical http://canonical.test
+    root pub
+}
+site limited.test {
+    root pub
+    limit_requests 1/h burst 3
+    path /tight/ {
+        root pub
+        limit_requests 1/h
+    }
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def sites(folder):
+    (folder / "included").mkdir()
+    (folder / "included" / "site.conf").write_text("site included.test {\n root ../pub\n}\n")
+    server = start(folder, SITES % folder)
+    yield server
+    server.stop()
+
+
+def get(server, host, path="/", *lines, **options):
+    return server.get(path, *lines, host=host, **options)
+
+
+@of("site", "listen", "root", "path")
+def test_sites(sites, folder):
+    assert get(sites, "root.test").content == b"<p>here</p>"
+    assert get(sites, "ROOT.test:80").status == 200
+    assert get(sites, "root.test", "/none").status == 404
+    assert get(sites, "root.test", "/other/a.txt").content == b"other"
+    assert get(sites, "root.test", "/other").get("location") == "/other/"
+    assert get(sites, "x.wild.test", "/text.txt").status == 200
+    assert get(sites, "exact.wild.test", "/a.txt").status == 200
+    assert get(sites, "exact.wild.test", "/text.txt").status == 404
+    for nobody in ("localhost", "127.0.0.1", "a.test", "wild.test"):
+        assert get(sites, nobody).status == 421
+    with Connection(str(folder / "socket")) as connection:
+        assert connection.get("/", host="root.test").status == 200
+        assert connection.get("/", host="nobody.test").status == 421
+
+
+def test_included(sites):
+    assert get(sites, "included.test").content == b"<p>home</p>"
+
+
+@of("defaults", "index")
+def test_defaults(sites):
+    assert get(sites, "x.wild.test").content == b"<p>home</p>"  # of the defaults
+    assert get(sites, "root.test").content == b"<p>here</p>"  # its own
+    assert get(sites, "root.test").get("cache-control") == "no-cache"
+
+
+@of("listing", "dotfiles", "links")
+def test_how_roots_are_served(sites):
+    assert get(sites, "options.test", "/empty/").status == 200
+    assert get(sites, "options.test", "/all/empty/").status == 404
+    assert get(sites, "root.test", "/empty/").status == 404
+    assert get(sites, "options.test", "/.hidden").content == b"hidden"
+    assert get(sites, "root.test", "/.hidden").status == 404
+    assert get(sites, "root.test", "/link").status == 200
+    assert get(sites, "root.test", "/out").status in (403, 404)
+    assert get(sites, "options.test", "/link").status in (403, 404)
+    assert get(sites, "options.test", "/all/out").content == b"outside"
+
+
+@of("compress", "security_headers", "cache")
+def test_fields(sites):
+    coded = get(sites, "fields.test", "/text.txt", "Accept-Encoding: gzip")
+    assert coded.get("content-encoding") == "gzip" and coded.get("x-frame-options") == "DENY"
+    assert coded.get("cache-control") == "public, max-age=31536000, immutable"
+    assert get(sites, "fields.test", "/none").get("cache-control") is None
+    raw = get(sites, "fields.test", "/raw/text.txt", "Accept-Encoding: gzip")
+    assert raw.get("content-encoding") is None and raw.get("cache-control") is None and raw.get("x-frame-options") is None
+    hour = get(sites, "fields.test", "/raw/hour/text.txt", "Accept-Encoding: gzip")
+    assert hour.get("content-encoding") == "gzip" and hour.get("cache-control") == "max-age=3600"
+    assert hour.get("x-frame-options") is None  # of the path around it
+    assert get(sites, "fields.test", "/rawhide").get("x-frame-options") == "DENY"  # is not below /raw/
+    assert get(sites, "root.test", "/text.txt", "Accept-Encoding: gzip").get("content-encoding") is None
+
+
+MOVES = [
+    ("/old", 302, "/new"),
+    ("/old?a=b", 302, "/new?a=b"),
+    ("/blog/2026/05", 301, "https://blog.test/x/2026/05"),
+    ("/blog/a%20b/%3f?q=%20", 301, "https://blog.test/x/a%20b/%3F?q=%20"),
+    ("/blog//evil.test", 301, "https://blog.test/x/evil.test"),
+    ("/a/1/%26z", 307, "/b?y=%26z&x=1"),
+    ("/a/1/2?q", 307, "/b?y=2&x=1&q"),
+]
+
+
+@of("redirect")
+@pytest.mark.parametrize("path,status,location", MOVES)
+def test_redirects(sites, path, status, location):
+    response = get(sites, "moves.test", path)
+    assert (response.status, response.get("location")) == (status, location)
+
+
+def test_a_location_that_is_too_long(sites):
+    assert get(sites, "moves.test", "/blog/" + "%7f" * 2600).status == 301
+    assert get(sites, "moves.test", "/blog/" + "\xc3\xa9" * 2000).status == 414
+    assert get(sites, "moves.test", "/old").status == 302
+
+
+@of("canonical")
+def test_canonical(sites):
+    assert get(sites, "canonical.test", "/text.txt").status == 200
+    assert get(sites, "Canonical.test:80", "/text.txt").status == 200
+    moved = get(sites, "www.canonical.test", "/text.txt?a=%20b", method="POST")
+    assert (moved.status, moved.get("location")) == (308, "http://canonical.test/text.txt?a=%20b")
+    with sites.connect() as connection:
+        connection.send(request("http://www.canonical.test?x", host="www.canonical.test"))
+        assert connection.response().get("location") == "http://canonical.test/?x"
+
+
+@of("limit_requests")
+def test_limits_add_up(sites):
+    peer = "X-Forwarded-For: 192.0.2.%d"
+    assert [get(sites, "limited.test", "/", peer % 1).status for _ in range(5)] == [200, 200, 200, 429, 429]
+    assert int(get(sites, "limited.test", "/", peer % 1).get("retry-after")) >= 1
+    assert [get(sites, "limited.test", "/tight/", peer % 2).status for _ in range(2)] == [200, 429]
+    assert [get(sites, "limited.test", "/", peer % 2).status for _ in range(2)] == [200, 429]  # the third is counted
+    assert get(sites, "root.test", "/", peer % 1).status == 200
+
+
+@of("access_log", "trusted_proxies")
+def test_log(sites, folder):
+    log, old = folder / "access.log", folder / "access.old"
+
+    def has(file, path):
+        return file.exists() and any(json.loads(line)["target"] == path for line in file.read_text().splitlines() if "target" in line)
+
+    get(sites, "root.test", "/before", "X-Forwarded-For: 192.0.2.9")
+    assert eventually(lambda: has(log, "/before"))
+    assert '"peer":"192.0.2.9"' in log.read_text()
+    log.rename(old)
+    get(sites, "root.test", "/between")
+    assert eventually(lambda: has(old, "/between"))
+    sites.signal(signal.SIGUSR1)
+    get(sites, "root.test", "/behind")
+    assert eventually(lambda: has(log, "/behind"))
+    assert not has(old, "/behind") and sites.out_text() == ""
+
+
+def listeners(port):
+    """Sockets that listen on a port of this machine."""
+    lines = pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]
+    return sum(f"0100007F:{port:04X} 00000000:0000 0A" in line for line in lines)
+
+
+def first_settings(address):
+    """The first SETTINGS frame of HTTP/2 that the server sends; {} when it speaks HTTP/1."""
+    with socket.create_connection(address, 10) as plain:
+        plain.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0")
+        head = b""
+        while len(head) < 9:
+            head += plain.recv(9 - len(head)) or b"?" * 9
+        if head[3] != 4:
+            return {}
+        octets, length = b"", int.from_bytes(head[:3], "big")
+        while len(octets) < length:
+            octets += plain.recv(length - len(octets))
+        return dict(struct.unpack(">HI", octets[i:i + 6]) for i in range(0, length, 6))
+
+
+@of("workers", "accept", "http2_streams_max")
+def test_workers(sites):
+    assert eventually(lambda: "with 3 workers" in sites.error_text())
+    assert listeners(sites.port) == 3
+    assert first_settings(sites.address)[3] == 7
+
+
+LIMITS = """
+listen 127.0.0.1:PORT
+access_log stdout common
+backend epoll
+workers 1
+accept handoff
+grace 7s
+h2c off
+head_max 1KiB
+target_max 100
+fields_max 5
+discard_max 10
+strict_target on
+keep_alive_field on
+keep_alive_timeout 300ms
+head_timeout 300ms
+stall_timeout 500ms
+site * {
+    root pub
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def limits(folder):
+    server = start(folder, LIMITS, "limits.conf")
+    yield server
+    server.stop()
+
+
+@of("backend")
+def test_backend(limits):
+    assert eventually(lambda: "with 1 worker (epoll)" in limits.error_text())
+
+
+@of("head_max", "target_max", "fields_max", "strict_target", "keep_alive_field", "discard_max", "h2c")
+def test_limits_of_requests(limits):
+    assert get(limits, "a").get("connection") == "keep-alive"
+    assert get(limits, "a", "/", "A: " + "b" * 1100).status == 431
+    assert get(limits, "a", "/" + "b" * 100).status == 414
+    assert get(limits, "a", "/" + "b" * 99).status == 404
+    assert get(limits, "a", "/", *["A: b"] * 4).status == 200
+    assert get(limits, "a", "/", *["A: b"] * 5).status == 431
+    assert get(limits, "a", "/|").status == 400
+    for octets, closes in ((10, False), (11, True)):
+        with limits.connect() as connection:
+            connection.send(posted("/none", b"", host="a").replace(b"Length: 0", b"Length: %d" % octets))
+            assert connection.response("POST").closes == closes
+    assert first_settings(limits.address) == {}
+
+
+@of("head_timeout", "keep_alive_timeout", "stall_timeout")
+def test_deadlines(limits):
+    with limits.connect() as late, limits.connect() as idle:
+        late.send(b"GET / HTTP/1.1\r\n")
+        assert idle.get("/", host="a").status == 200
+        assert late.response().status == 408
+        assert idle.ended()
+    with limits.connect(receive_buffer=4096) as deaf:
+        deaf.send(request("/big", host="a"))
+        assert eventually(lambda: " /big " in limits.out_text())  # it has ended, and nothing was read
+        with contextlib.suppress(ConnectionError):
+            assert len(deaf.to_end()) < 40_000_000
+
+
+@of("connections_max")
+def test_connections(folder, launch):
+    server = launch(start, folder, "connections_max 3" + LIMITS.replace("300ms", "1h"), "connections.conf")
+    three = [server.connect() for _ in range(3)]
+    for connection in three:
+        connection.send(b"GET / HTTP/1.1\r\nHost: a\r\n")  # none of them is idle
+    with server.connect() as fourth:
+        assert fourth.ended()
+    three[0].close()
+    assert eventually(lambda: server_has_room(server))
+
+
+def server_has_room(server):
+    try:
+        return get(server, "a").status == 200
+    except (OSError, EOFError):
+        return False
+
+
+@of("grace")
+def test_grace(folder, launch):
+    server = launch(start, folder, LIMITS.replace("grace 7s", "grace 200ms").replace("stall_timeout 500ms", "stall_timeout 1h"), "grace.conf")
+    with server.connect(receive_buffer=4096) as deaf:
+        deaf.send(request("/big", host="a"))
+        assert deaf.head().status == 200
+        server.signal()
+        assert "for 0.2 s at most" in server.judge_end(within=8)
+
+
+@of("rate_min", "rate_window")
+def test_rates(folder, launch):
+    server = launch(start, folder, "listen 127.0.0.1:PORT\nrate_min 1GiB\nrate_window 300ms\nsite * {\n root pub\n}\n", "rates.conf")
+    with server.connect(receive_buffer=4096) as slow:
+        slow.send(request("/big", host="a"))
+        octets = 0
+        with contextlib.suppress(ConnectionError):
+            while taken := slow.socket.recv(4096):
+                octets += len(taken)
+                if eventually(lambda: " /big " in server.out_text(), within=0.05):
+                    break
+        assert octets < 40_000_000
+
+
+@of("memory_max")
+def test_memory(folder, launch):
+    server = launch(start, folder, "listen 127.0.0.1:PORT\nmemory_max 1MiB\nworkers 1\nsite * {\n root pub\n}\n", "memory.conf")
+    held = [server.connect() for _ in range(100)]
+    ended = 0
+    for connection in held:
+        with contextlib.suppress(ConnectionError):
+            connection.send(b"GET / HTTP/1.1\r\nA: " + b"b" * 15000)
+    for connection in held:
+        connection.socket.settimeout(0.01)
+        with contextlib.suppress(TimeoutError):
+            try:
+                ended += not connection.socket.recv(1) or 1
+            except ConnectionError:
+                ended += 1
+    assert ended > 0
+
+
+# ---- TLS ----
+
+
+@pytest.fixture(scope="module")
+def pairs(folder):
+    authority = make(folder, "ca", names=None, authority=True)
+    pairs = {name: make(folder, name, names=f"DNS:{name}.test") for name in ("one", "two", "rest")}
+    return {**pairs, "ca": authority, "staff": make(folder, "staff", names="DNS:staff", issuer=authority)}
+
+
+TLS = """
+listen 127.0.0.1:PORT
+listen 127.0.0.1:TLS_PORT tls
+handshake_timeout 300ms
+tls_oldest 1.3
+tls_groups P-384
+session_tickets off
+http2 off
+site one.test {
+    certificate one.pem one.key
+    root pub
+    hsts 365d
+    path /off/ {
+        root pub
+        hsts off
+    }
+}
+site two.test {
+    certificate two.pem two.key
+    client_certificates ca.pem required
+    root pub
+}
+site * {
+    certificate rest.pem rest.key
+    root pub
+}
+"""
+
+TICKETS = """
+listen 127.0.0.1:PORT
+listen 127.0.0.1:TLS_PORT tls
+ticket_keys ticket.keys
+site * {
+    certificate rest.pem rest.key
+    root pub
+}
+"""
+
+
+def context(*trusted, alpn=(), newest=None):
+    made = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    for pair in trusted:
+        made.load_verify_locations(pair.cert)
+    made.check_hostname = bool(trusted)
+    made.verify_mode = ssl.CERT_REQUIRED if trusted else ssl.CERT_NONE
+    if alpn:
+        made.set_alpn_protocols(alpn)
+    if newest:
+        made.maximum_version = newest
+    return made
+
+
+def shaken(address, context, name, session=None):
+    return context.wrap_socket(socket.create_connection(address, 10), server_hostname=name, session=session)
+
+
+def ask(secure, host, path="/"):
+    secure.sendall(request(path, "Connection: close", host=host))
+    octets = b""
+    while taken := secure.recv(65536):
+        octets += taken
+    return octets
+
+
+@pytest.fixture(scope="module")
+def secured(folder, pairs):
+    server = start(folder, TLS, "tls.conf")
+    yield server
+    server.stop()
+
+
+@pytest.mark.of_tls
+@of("certificate", "http2")
+def test_certificates(secured, pairs):
+    with shaken(secured.secure, context(pairs["one"], alpn=["h2", "http/1.1"]), "one.test") as secure:
+        assert secure.selected_alpn_protocol() == "http/1.1"
+        assert ask(secure, "one.test").startswith(b"HTTP/1.1 200")
+    with pytest.raises(ssl.SSLError):
+        shaken(secured.secure, context(alpn=["h2"]), "one.test")
+    with shaken(secured.secure, context(pairs["rest"]), "rest.test") as secure:
+        assert ask(secure, "rest.test").startswith(b"HTTP/1.1 200")
+
+
+@pytest.mark.of_tls
+@of("client_certificates")
+def test_client_certificates(secured, pairs):
+    known = context(pairs["two"])
+    known.load_cert_chain(pairs["staff"].cert, pairs["staff"].key)
+    with shaken(secured.secure, known, "two.test") as secure:
+        assert ask(secure, "two.test").startswith(b"HTTP/1.1 200")
+    with pytest.raises(OSError), shaken(secured.secure, context(pairs["two"]), "two.test") as secure:
+        assert ask(secure, "two.test") != b""
+        raise OSError
+    with shaken(secured.secure, context(pairs["one"]), "one.test") as secure:
+        assert ask(secure, "two.test").startswith(b"HTTP/1.1 421")  # not by way of another site
+
+
+@pytest.mark.of_tls
+@of("tls_oldest", "tls_groups", "session_tickets", "handshake_timeout")
+def test_handshakes(secured, pairs):
+    with pytest.raises(ssl.SSLError):
+        shaken(secured.secure, context(newest=ssl.TLSVersion.TLSv1_2), "one.test")
+    curve = context()
+    curve.set_ecdh_curve("prime256v1")
+    with pytest.raises(ssl.SSLError):
+        shaken(secured.secure, curve, "one.test")
+    with shaken(secured.secure, context(), "one.test") as secure:
+        ask(secure, "one.test")
+        assert not (secure.session and secure.session.has_ticket)
+    with socket.create_connection(secured.secure, 10) as silent:
+        assert silent.recv(1) == b""
+
+
+@pytest.mark.of_tls
+@of("hsts")
+def test_hsts(secured, pairs):
+    def field(path):
+        with shaken(secured.secure, context(), "one.test") as secure:
+            return re.findall(rb"(?i)strict-transport-security: (.*?)\r", ask(secure, "one.test", path))
+
+    assert field("/") == [b"max-age=31536000"] and field("/off/") == []
+    assert get(secured, "one.test").get("strict-transport-security") is None
+
+
+@pytest.mark.of_tls
+@of("ticket_keys")
+def test_ticket_keys(folder, pairs, launch):
+    (folder / "ticket.keys").write_bytes(os.urandom(80))
+    client, sessions = context(newest=ssl.TLSVersion.TLSv1_2), []
+    for _ in range(2):  # another process takes the session up
+        server = launch(start, folder, TICKETS, "tickets.conf")
+        with shaken(server.secure, client, "rest.test", sessions[0] if sessions else None) as secure:
+            assert secure.session_reused == bool(sessions)
+            ask(secure, "rest.test")
+            sessions.append(secure.session)
+
+
+@pytest.mark.of_tls
+def test_certificates_are_read_again(folder, pairs, launch):
+    for end in ("pem", "key"):
+        (folder / f"changing.{end}").write_bytes((folder / f"one.{end}").read_bytes())
+    server = launch(start, folder, TICKETS.replace("rest.pem rest.key", "changing.pem changing.key").replace("ticket_keys", "# "), "again.conf")
+    for end in ("pem", "key"):
+        (folder / f"changing.{end}").write_bytes((folder / f"two.{end}").read_bytes())
+    server.signal(signal.SIGHUP)
+
+    def shows_two():
+        try:
+            shaken(server.secure, context(pairs["two"]), "two.test").close()
+            return True
+        except ssl.SSLError:
+            return False
+
+    assert eventually(shows_two)
+
+
+# ---- Errors at the start ----
+
+
+def test_an_address_in_use(folder, launch):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        (folder / "busy.conf").write_text(f"\nlisten 127.0.0.1:{port}\nsite * {{\n root pub\n}}\n")
+        server = Server([SKUA, "-c", folder / "busy.conf"], ("127.0.0.1", port), wait=False)
+        text = server.judge_end(1)
+    assert f"127.0.0.1:{port}" in text and "in use" in text
+
+
+# ---- The table ----
+
+
+def table():
+    """Names in the program's table of directives."""
+    text = (ROOT / "program/conf_table.c").read_text()
+    body = text[text.index("table_kinds[] = {"):]
+    return re.findall(r'^    \{ "(\w+)", TABLE_', body[:body.index("\n};")], re.M)
+
+
+def test_every_directive_has_a_test():
+    assert len(table()) > 30
+    assert set(table()) - TESTED == set(), "directives without an end-to-end test"
+    assert TESTED - set(table()) == set()
