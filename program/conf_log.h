@@ -4,15 +4,10 @@
 #ifndef PROGRAM_CONF_LOG_H
 #define PROGRAM_CONF_LOG_H
 
-#include <skua/skua.h>
+#include <stdbool.h>
 
-// path: kept. Returns whether the file is open.
+// Makes the file standard output, where the library writes its log. Before the server is made.
+// path: kept. Returns whether that is done.
 bool conf_log_open(const char *path);
-
-// A skua_log_write, for the server's thread that writes.
-void conf_log_write(skua_slice octets, void *nothing);
-
-// After the server has been freed.
-void conf_log_close(void);
 
 #endif

@@ -94,7 +94,6 @@ static skua_server *serve_build(served *s)
     };
     if (!https_describe(&s->options, &config.tls)) return NULL;
     config.hosts = "*"; // those of no site are misdirected, by any address
-    if (c->log_file) config.log_write = conf_log_write;
     skua_server *server = conf_build(c, &config, &s->findings);
     if (!server) (void)serve_is_right(s);
     return server;
@@ -142,12 +141,25 @@ static bool serve_open_log(served *s)
     return false;
 }
 
+// The sentence of the library names an address as the file does.
+static void serve_say_start(served *s, const char *why)
+{
+    for (unsigned i = 0; i < s->conf.listen_count; i++) {
+        const conf_listen *at = &s->conf.listens[i];
+        if (!strstr(why, at->address)) continue;
+        conf_find(&s->findings, at->at, "%s", why);
+        (void)serve_is_right(s);
+        return;
+    }
+    say_error("%s", why);
+}
+
 static bool serve_begin(served *s, skua_server *server)
 {
-    if (!serve_open_log(s) || !serve_listen_all(s, server)) return false;
+    if (!serve_listen_all(s, server)) return false;
     skua_status status = skua_start(server);
     const char *why = skua_server_error(server);
-    if (status) say_error("%s", *why ? why : skua_status_text(status));
+    if (status) serve_say_start(s, *why ? why : skua_status_text(status));
     return !status;
 }
 
@@ -167,11 +179,10 @@ bool conf_serve(const char *file, bool quiet)
 {
     served *s = serve_new();
     if (!s) return false;
-    skua_server *server = serve_read(s, file) ? serve_build(s) : NULL;
+    skua_server *server = serve_read(s, file) && serve_open_log(s) ? serve_build(s) : NULL;
     if (server) stop_hold_signals();
     bool stopped = server && serve_begin(s, server) && serve_run(s, server, file, quiet);
     skua_server_free(server);
-    conf_log_close();
     serve_free(s);
     return stopped;
 }

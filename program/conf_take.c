@@ -14,6 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { TAKE_NETWORKS_MAX = 64 }; // of skua_config.trusted
+
 #define TAKE_FAIL(c, word, ...) conf_find((c)->findings, (word)->at, __VA_ARGS__)
 
 static const conf_word *take_last(const conf_directive *d)
@@ -243,6 +245,9 @@ void conf_take_trusted(conf_checker *c, const conf_kind *kind, const conf_direct
     static const skua_forwarded fields[] = { SKUA_FORWARDED_STANDARD, SKUA_FORWARDED_X };
     size_t at;
     if (!take_choice(c, kind, &d->words[1], names, &at)) return;
+    if (d->count - 2 > TAKE_NETWORKS_MAX)
+        TAKE_FAIL(c, &d->words[2 + TAKE_NETWORKS_MAX], "%d networks are the most",
+                  TAKE_NETWORKS_MAX);
     for (unsigned i = 2; i < d->count; i++) {
         if (take_is_network(d->words[i].text)) continue;
         TAKE_FAIL(c, &d->words[i],

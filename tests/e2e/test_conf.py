@@ -601,7 +601,14 @@ def test_an_address_in_use(folder, launch):
         (folder / "busy.conf").write_text(f"\nlisten 127.0.0.1:{port}\nsite * {{\n root pub\n}}\n")
         server = Server([SKUA, "-c", folder / "busy.conf"], ("127.0.0.1", port), wait=False)
         text = server.judge_end(1)
-    assert f"127.0.0.1:{port}" in text and "in use" in text
+    assert text.endswith(f"busy.conf:2:8: 127.0.0.1:{port} is in use by another process\n")
+
+
+def test_a_full_disk(folder, launch):
+    """Lines that cannot be written are lost and counted, and requests go on."""
+    (folder / "full.log").symlink_to("/dev/full")
+    server = launch(start, folder, "listen 127.0.0.1:PORT\naccess_log full.log\nsite * {\n root pub\n}\n", "full.conf")
+    assert [get(server, "a").status for _ in range(3)] == [200] * 3
 
 
 # ---- The table ----

@@ -123,6 +123,7 @@ VALUES = [
     ("trusted_proxies via 10.0.0.0/8", "1:17: trusted_proxies: forwarded or x-forwarded is right, not \"via\""),
     ("trusted_proxies forwarded 10.0.0.0/33", "1:27: \"10.0.0.0/33\" is no network; there are 10.0.0.0/8, 192.0.2.7, fd00::/8 and unix"),
     ("trusted_proxies forwarded proxy.example", "1:27: \"proxy.example\" is no network; there are 10.0.0.0/8, 192.0.2.7, fd00::/8 and unix"),
+    ("trusted_proxies forwarded" + " ::1" * 65, "1:283: 64 networks are the most"),
     ("ticket_keys none.key", "1:13: there is no permission to read none.key, or no such file"),
     ("ticket_keys short.key", "1:13: short.key has 79 octets; ticket keys have 80 each"),
 ]
