@@ -26,6 +26,8 @@ typedef struct conf_limit {
     struct conf_limit *next;
 } conf_limit;
 
+typedef struct conf_guard conf_guard;
+
 // The rules of a path and all below it. Inner values replace outer ones; limits add up.
 typedef struct conf_scope {
     const char *path; // begins and ends with "/"
@@ -35,9 +37,11 @@ typedef struct conf_scope {
     skua_directory_config directory; // of roots
     bool compresses;
     bool has_security_fields;
-    const char *hsts;   // a value of Strict-Transport-Security; NULL: none
-    const char *cache;  // a value of Cache-Control; NULL: none
-    conf_limit *limits; // its own, and at a site those of the defaults
+    const char *hsts;     // a value of Strict-Transport-Security; NULL: none
+    const char *cache;    // a value of Cache-Control; NULL: none
+    conf_guard *guards;   // all that hold, the innermost first
+    conf_place opened_at; // where those of outer scopes were taken away; file NULL: nowhere
+    conf_limit *limits;   // its own, and at a site those of the defaults
     struct conf_scope *next;
 } conf_scope;
 
@@ -71,6 +75,7 @@ typedef struct conf {
     unsigned certificate_count;
     const char *log_file; // NULL: standard output
     int64_t grace_ns;
+    conf_guard *guards; // the last that was made, and those before it
     conf_scope defaults;
     conf_site *sites;
     unsigned site_count;

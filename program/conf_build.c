@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
 // The order of middleware is that of the phases: fields for every response, limits, the canonical host,
-// redirects and files.
+// passwords, which redirects are not asked for, and files.
 
 #include "conf_build.h"
 
+#include "conf_guard.h"
 #include "conf_response.h"
 
 #include <skua/middleware/limit.h>
@@ -30,7 +31,8 @@ static bool build_use(builder *b, conf_place at, const char *prefix, const skua_
 {
     skua_status status = skua_site_use(b->site, prefix, around);
     if (status == SKUA_ELIMIT)
-        conf_find(b->findings, at, "a site and its paths may have 62 limits together");
+        conf_find(b->findings, at,
+                  "a site and its paths may have 60 limits and passwords together");
     else return build_judge(b, at, status);
     return false;
 }
@@ -61,6 +63,29 @@ static bool build_limits(builder *b, const conf_site *site)
     return true;
 }
 
+// Outer guards come before inner ones; each is there once, and looks at the scope of a request by itself.
+static bool build_guard(builder *b, conf_site *site, conf_guard *guard)
+{
+    if (!guard || guard->used_by == site) return true;
+    if (!build_guard(b, site, guard->outer)) return false;
+    conf_guarded *guarded = conf_take(b->findings->memory, sizeof *guarded);
+    if (!guarded) return false;
+    guard->used_by = site;
+    *guarded = (conf_guarded){ .site = site, .guard = guard };
+    const skua_middleware around = { .before = conf_guard_before,
+                                     .end = conf_guard_end,
+                                     .user = guarded };
+    return build_use(b, guard->at, "/", &around);
+}
+
+static bool build_guards(builder *b, conf_site *site)
+{
+    bool built = build_guard(b, site, site->scope.guards);
+    for (const conf_scope *at = site->paths; at && built; at = at->next)
+        built = build_guard(b, site, at->guards);
+    return built;
+}
+
 static bool build_roots(builder *b, const conf_site *site)
 {
     for (const conf_scope *at = &site->scope; at;
@@ -88,7 +113,7 @@ static bool build_around(builder *b, conf_site *site)
                                      .user = site };
     const skua_middleware canonical = { .before = conf_canonical_before, .user = site };
     return build_use(b, site->at, "/", &fields) && build_limits(b, site) &&
-           (!site->canonical || build_use(b, site->at, "/", &canonical));
+           (!site->canonical || build_use(b, site->at, "/", &canonical)) && build_guards(b, site);
 }
 
 static bool build_site(builder *b, conf_site *site)

@@ -16,7 +16,7 @@ enum {
 
 // ---- Fields and codings ----
 
-static const conf_scope *response_scope(skua_request *request, const conf_site *site)
+const conf_scope *conf_response_scope(const skua_request *request, const conf_site *site)
 {
     skua_slice path = skua_request_path(request);
     const conf_scope *found = &site->scope;
@@ -26,9 +26,18 @@ static const conf_scope *response_scope(skua_request *request, const conf_site *
     return found;
 }
 
+bool conf_response_is_redirect(const skua_request *request, const conf_site *site)
+{
+    const char *pattern = site->redirects ? skua_request_pattern(request) : NULL;
+    for (const conf_redirect *at = site->redirects; pattern && at; at = at->next) {
+        if (strcmp(at->pattern, pattern) == 0) return true;
+    }
+    return false;
+}
+
 void conf_response_before(skua_request *request, void *user)
 {
-    if (response_scope(request, user)->compresses) (void)skua_compress(request);
+    if (conf_response_scope(request, user)->compresses) (void)skua_compress(request);
     skua_next(request);
 }
 
@@ -41,7 +50,7 @@ static bool response_may_be_kept(int status)
 void conf_response_head(skua_request *request, int status, void *user)
 {
     static const skua_security fields = { 0 };
-    const conf_scope *scope = response_scope(request, user);
+    const conf_scope *scope = conf_response_scope(request, user);
     if (scope->has_security_fields) skua_security_head(request, status, skua_words_user(&fields));
     if (scope->hsts && skua_request_is_secure(request)) // only there, RFC 6797 §7.2
         skua_security_add(request, "Strict-Transport-Security", scope->hsts, NULL);

@@ -7,6 +7,12 @@
 
 #include "conf.h"
 
+// The innermost scope of a request.
+const conf_scope *conf_response_scope(const skua_request *request, const conf_site *site);
+
+// Whether the request's route is that of a redirect.
+bool conf_response_is_redirect(const skua_request *request, const conf_site *site);
+
 // Middleware around all requests of a site.
 void conf_response_before(skua_request *request, void *site);
 void conf_response_head(skua_request *request, int status, void *site);

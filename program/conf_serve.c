@@ -9,6 +9,7 @@
 #include "conf_build.h"
 #include "conf_check.h"
 #include "conf_files.h"
+#include "conf_guard.h"
 #include "conf_log.h"
 #include "https.h"
 #include "say.h"
@@ -35,6 +36,7 @@ static served *serve_new(void)
 
 static void serve_free(served *s)
 {
+    conf_guards_free(s->conf.guards);
     conf_memory_free(&s->conf.memory);
     free(s);
 }
@@ -99,11 +101,26 @@ static skua_server *serve_build(served *s)
     return server;
 }
 
+// Paths whose password was taken away on purpose are named, as nobody else would notice.
+static void serve_say_opened(const conf *c)
+{
+    for (const conf_site *site = c->sites; site; site = site->next) {
+        for (const conf_scope *at = &site->scope; at;
+             at = at == &site->scope ? site->paths : at->next) {
+            if (!at->opened_at.file) continue;
+            (void)printf("%s:%u:%u: note: %s of %s needs no password of outer blocks\n",
+                         at->opened_at.file, at->opened_at.line, at->opened_at.column, at->path,
+                         site->hosts);
+        }
+    }
+}
+
 bool conf_is_right(const char *file)
 {
     served *s = serve_new();
     if (!s) return false;
     skua_server *server = serve_read(s, file) ? serve_build(s) : NULL;
+    if (server) serve_say_opened(&s->conf);
     if (server)
         (void)printf("%s: %u site%s, %u address%s, no faults\n", file, s->conf.site_count,
                      s->conf.site_count == 1 ? "" : "s", s->conf.listen_count,

@@ -176,6 +176,7 @@ static void sites_check_path(conf_checker *c, const conf_directive *d)
     scope->at = word->at;
     scope->root = NULL;
     scope->limits = NULL;
+    scope->opened_at = (conf_place){ 0 };
     scope->next = NULL;
     *end = scope;
     c->scope = scope;

@@ -113,6 +113,8 @@ static const conf_kind table_kinds[] = {
       TABLE_ARGUMENTS(1, 1) },
     { "limit_requests", TABLE_SCOPES, "RATE [burst NUMBER]", "none", "limit_requests 50/s burst 100",
       conf_take_limit, TABLE_ARGUMENTS(1, 3) },
+    { "basic_auth", TABLE_SCOPES, "REALM FILE|off", "off", "basic_auth \"Staff only\" /etc/skua/staff.htpasswd",
+      conf_take_guard, TABLE_ARGUMENTS(1, 2) },
 };
 // clang-format on
 
@@ -145,6 +147,8 @@ static const foreign_directive table_foreign[] = {
     { "gzip", "compress" },
     { "brotli", "compress" },
     { "log", "access_log" },
+    { "basicauth", "basic_auth" },
+    { "auth_basic", "basic_auth" },
     { "redir", "redirect" },
     { "rewrite", "redirect" },
     { "return", "redirect" },

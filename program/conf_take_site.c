@@ -3,6 +3,7 @@
 // Directives of sites, of their paths, and of the defaults.
 
 #include "conf_files.h"
+#include "conf_guard.h"
 #include "conf_take.h"
 
 #include <errno.h>
@@ -278,5 +279,43 @@ void conf_take_limit(conf_checker *c, const conf_kind *kind, const conf_directiv
         if (!added) return;
         *added = (conf_limit){ .per_s = per_s, .burst = (double)burst, .next = c->scope->limits };
         c->scope->limits = added;
+    }
+}
+
+// ---- Passwords ----
+
+// A realm stands between quotation marks in a field.
+static bool site_is_realm(const char *realm)
+{
+    size_t len = 0;
+    for (; realm[len]; len++) {
+        unsigned char c = (unsigned char)realm[len];
+        if (c < ' ' || c > '~' || c == '"' || c == '\\') return false;
+    }
+    return len > 0 && len <= CONF_REALM_OCTETS_MAX;
+}
+
+void conf_take_guard(conf_checker *c, const conf_kind *kind, const conf_directive *d)
+{
+    const conf_word *realm = &d->words[1];
+    bool is_off = d->count == 2 && strcmp(realm->text, "off") == 0;
+    if (is_off) {
+        c->scope->guards = NULL;
+        c->scope->opened_at = d->words[0].at;
+    } else if (d->count == 2) {
+        SITE_FAIL(c, realm, "it is written %s %s, as in: %s", kind->name, kind->arguments,
+                  kind->example);
+    } else if (!site_is_realm(realm->text)) {
+        SITE_FAIL(c, realm,
+                  "a realm has 1 to %d characters of ASCII, no quotation marks and no \"\\\"",
+                  CONF_REALM_OCTETS_MAX);
+    } else {
+        const char *file = site_file(c, &d->words[2]);
+        conf_guard *added = conf_guard_new(realm->text, file, d->words[2].at, c->findings);
+        if (!added) return;
+        added->before = c->conf->guards;
+        c->conf->guards = added;
+        added->outer = c->scope->guards;
+        c->scope->guards = added;
     }
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """skua -c FILE: what each directive does. Every directive of the program's table has a test here."""
 
+import base64
 import contextlib
 import json
 import os
@@ -136,11 +137,30 @@ site limited.test {
         limit_requests 1/h
     }
 }
+site guarded.test {
+    root pub
+    basic_auth "Staff only" staff.users
+    redirect /moved /elsewhere
+    path /open/ {
+        root pub
+        basic_auth off
+    }
+    path /inner/ {
+        root pub
+        basic_auth Inner inner.users
+    }
+}
 """
+
+# anna: secret; bert: geheim. At the least cost, and the forms that htpasswd and others write.
+ANNA = "anna:$2b$04$aaaaaaaaaaaaaaaaaaaaaOGY9KrC7e/pHj3EXQPxs8hKEBbvQhsvG\n"
+BERT = "bert:$2y$04$bbbbbbbbbbbbbbbbbbbbbOjBtehXAzPOjwxjK/HO1KpwUeovTTaRW\n"
 
 
 @pytest.fixture(scope="module")
 def sites(folder):
+    (folder / "staff.users").write_text("# those of the staff\n\n" + ANNA + BERT)
+    (folder / "inner.users").write_text(BERT)
     (folder / "included").mkdir()
     (folder / "included" / "site.conf").write_text("site included.test {\n root ../pub\n}\n")
     server = start(folder, SITES % folder)
@@ -270,6 +290,69 @@ def test_log(sites, folder):
     get(sites, "root.test", "/behind")
     assert eventually(lambda: has(log, "/behind"))
     assert not has(old, "/behind") and sites.out_text() == ""
+
+
+def basic(name, password):
+    return "Authorization: Basic " + base64.b64encode(f"{name}:{password}".encode()).decode()
+
+
+@of("basic_auth")
+def test_passwords(sites):
+    def status(path, *lines, client=1, **options):
+        return get(sites, "guarded.test", path, f"X-Forwarded-For: 198.51.100.{client}", *lines, **options).status
+
+    asked = get(sites, "guarded.test", "/text.txt")
+    assert asked.status == 401 and asked.get("www-authenticate") == 'Basic realm="Staff only", charset="UTF-8"'
+    assert asked.get("cache-control") == "no-store"
+    for path in ("/", "/text.txt", "/none", "/openly"):
+        assert status(path) == 401
+    assert status("/text.txt", "Authorization: Basic !") == 401
+    for _ in range(3):  # checked, and then known
+        assert status("/text.txt", basic("anna", "secret")) == 200
+        assert status("/text.txt", basic("bert", "geheim"), method="HEAD") == 200
+    for name, password in (("anna", "geheim"), ("anna", ""), ("anna", "secret "), ("nobody", "secret"), ("", "")):
+        assert status("/text.txt", basic(name, password)) == 401
+    assert status("/open/text.txt") == 200 and status("/open") in (301, 302, 307, 308)
+    assert status("/moved") == 302  # redirects come before passwords
+    assert status("/inner/text.txt", basic("bert", "geheim")) == 200  # is in both
+    inner = get(sites, "guarded.test", "/inner/text.txt", basic("anna", "secret"))
+    assert inner.status == 401 and "Inner" in inner.get("www-authenticate")
+
+
+def test_wrong_passwords_are_counted(sites):
+    def status(*lines, client):
+        return get(sites, "guarded.test", "/text.txt", f"X-Forwarded-For: 198.51.100.{client}", *lines).status
+
+    found = [status(basic("anna", str(i)), client=2) for i in range(12)]
+    assert found[:10] == [401] * 10 and found[10:] == [429] * 2
+    assert status(basic("anna", "secret"), client=2) in (200, 429)  # known ones need no hash
+    assert status(basic("anna", "wrong"), client=3) == 401
+    assert [status(basic("bert", "geheim"), client=4) for _ in range(20)] == [200] * 20  # right ones do not count
+    assert eventually(lambda: "wrong name or password from 198.51.100.3\n" in sites.error_text())
+    assert sites.error_text().count("from 198.51.100.2\n") == 10
+
+
+def test_users_are_read_again(folder, launch):
+    users = folder / "changing.users"
+    users.write_text(ANNA)
+    server = launch(start, folder, 'listen 127.0.0.1:PORT\nsite * {\n basic_auth a changing.users\n root pub\n}\n', "users.conf")
+
+    def status(name, password):
+        return get(server, "a", "/text.txt", basic(name, password)).status
+
+    assert status("anna", "secret") == 200
+    users.write_text(BERT)
+    assert eventually(lambda: status("anna", "secret") == 401)
+    assert eventually(lambda: status("bert", "geheim") == 200)
+    users.write_text("bert:plain\n")
+    assert eventually(lambda: "stay as they were" in status_and_text(server))
+    assert status("bert", "geheim") == 200
+
+
+def status_and_text(server):
+    """The errors that the server has told, after a request with a password that makes it look at the file."""
+    get(server, "a", "/text.txt", basic("bert", "geheim"))
+    return server.error_text()
 
 
 def listeners(port):

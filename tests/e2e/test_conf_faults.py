@@ -181,8 +181,33 @@ SITES = [
      "3:17: limit_requests: \"50/m\" can be read as for a minute and for a month; for a minute write 50/min"),
     ("site a {\n root pub\n limit_requests 50/s burst\n}", "3:22: burst lacks its number: limit_requests 50/s burst 100"),
     ("site a {\n root pub\n limit_requests 50/s up 9\n}", "3:22: behind the rate there may be burst and a number, not \"up\""),
+    ("site a {\n root pub\n basic_auth Staff\n}",
+     "3:13: it is written basic_auth REALM FILE|off, as in: basic_auth \"Staff only\" /etc/skua/staff.htpasswd"),
+    ("site a {\n root pub\n basic_auth \"\\\"\" users\n}",
+     "3:13: a realm has 1 to 100 characters of ASCII, no quotation marks and no \"\\\""),
+    ("site a {\n root pub\n basic_auth a none\n}", "3:15: the users of none cannot be read, or have more than 1048576 octets"),
+    ("site a {\n root pub\n basic_auth a pub\n}", "3:15: the users of pub cannot be read, or have more than 1048576 octets"),
     ("site a {\n root pub\n limit_requests off\n}",
      "3:17: limits add up, so that none can be taken away; put this one where it is to hold"),
+]
+
+# Files of users, by what is in them; the place is theirs.
+HASH = "$2y$10$" + "a" * 53
+USERS = [
+    ("", "f.conf:2:15: users has no users"),
+    ("# nobody\n\n", "f.conf:2:15: users has no users"),
+    ("anna\n", "users:1:1: a line is NAME:HASH, with both of them"),
+    (f":{HASH}\n", "users:1:1: a line is NAME:HASH, with both of them"),
+    (f"anna:{HASH}\n\nanna:{HASH}\n", "users:3:1: anna has a line before this one"),
+    (f"anna:{HASH[:-1]}\n", "users:1:1: the hash of anna is not whole: one of bcrypt has 60 characters"),
+    (f"anna:{HASH}\nbert:$apr1$abc$def\n", "users:2:1: the password of bert is hashed by MD5 (of Apache); bcrypt is taken alone: htpasswd -B"),
+    ("anna:rqXexS6ZhobKA\n", "users:1:1: the password of anna is hashed by DES; bcrypt is taken alone: htpasswd -B"),
+    ("anna:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g=\n", "users:1:1: the password of anna is hashed by SHA-1; bcrypt is taken alone: htpasswd -B"),
+    ("anna:$6$abc$def\n", "users:1:1: the password of anna is hashed by SHA-512; bcrypt is taken alone: htpasswd -B"),
+    ("anna:$2x$10$" + "a" * 53, "users:1:1: the password of anna is hashed by bcrypt with a known fault; bcrypt is taken alone: htpasswd -B"),
+    ("anna:secret", "users:1:1: the password of anna is hashed by a form that is not known; bcrypt is taken alone: htpasswd -B"),
+    (f"anna:{HASH[:-1]}!", "users:1:1: the password of anna is hashed by a form that is not known; bcrypt is taken alone: htpasswd -B"),
+    ("anna:$2b$03$" + "a" * 53, "users:1:1: the password of anna is hashed by a form that is not known; bcrypt is taken alone: htpasswd -B"),
 ]
 
 # Of the whole, behind WHOLE.
@@ -208,6 +233,19 @@ def test_one_sentence(folder, text, message):
 @pytest.mark.parametrize("text,message", WHOLES)
 def test_one_sentence_about_the_whole(folder, text, message):
     assert check(folder, WHOLE + text) == (1, "", f"f.conf:{message}\n")
+
+
+@pytest.mark.parametrize("text,message", USERS)
+def test_one_sentence_about_users(folder, text, message):
+    (folder / "users").write_text(text)
+    assert check(folder, "site a {\n basic_auth a users\n root pub\n}\n") == (1, "", message + "\n")
+
+
+def test_right_users(folder):
+    (folder / "users").write_text(f"# comment\r\nanna:{HASH}\r\nbert:{HASH.replace('2y', '2a')}")
+    text = "listen :0\nsite a {\n basic_auth a users\n root pub\n path /b/ {\n  basic_auth off\n }\n}\n"
+    assert check(folder, text) == (0, "f.conf:6:3: note: /b/ of a needs no password of outer blocks\n"
+                                      "f.conf: 1 site, 1 address, no faults\n", "")
 
 
 def test_eighty():

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+//
+// Users and the hashes of their passwords, from a file of lines "name:hash", as htpasswd -B writes it.
+#ifndef PROGRAM_CONF_USERS_H
+#define PROGRAM_CONF_USERS_H
+
+#include "conf_findings.h"
+
+#include <skua/skua.h>
+
+enum {
+    CONF_HASH_OCTETS = 60, // of bcrypt: "$2b$10$", a salt of 22 characters, and 31
+    CONF_USERS_OCTETS_MAX = 1 << 20,
+    CONF_PASSWORD_OCTETS_MAX = 1024
+};
+
+typedef struct conf_user {
+    const char *name;
+    char hash[CONF_HASH_OCTETS + 1];
+    struct conf_user *next;
+} conf_user;
+
+// Whether passwords can be checked by this program.
+bool conf_users_are_built(void);
+
+// Users of a file's octets. Faults have the place in that file. Returns: the first; NULL: there is none.
+conf_user *conf_users_read(skua_slice octets, const char *file, conf_findings *findings);
+
+// NULL: there is no user of that name.
+const conf_user *conf_users_find(const conf_user *first, skua_slice name);
+
+// Takes long, on purpose: not on a worker.
+bool conf_password_fits(const char hash[CONF_HASH_OCTETS + 1], skua_slice password);
+
+#endif
