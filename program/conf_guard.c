@@ -209,6 +209,14 @@ static bool guard_knows(conf_guard *guard, const skua_credentials *c)
     return knows;
 }
 
+// A password that was right is no failure. entry: taken, and not given back yet.
+static void guard_forgive(skua_limit_entry *entry)
+{
+    (void)pthread_mutex_lock(skua_limit_lock());
+    entry->requests = entry->requests > 1 ? entry->requests - 1 : 0;
+    (void)pthread_mutex_unlock(skua_limit_lock());
+}
+
 static void guard_log_failure(skua_request *request)
 {
     char peer[128], line[256];
@@ -225,7 +233,7 @@ static void guard_done(skua_request *request, void *user)
     const skua_authentication *a = c->asker;
     skua_limit_entry *entry = request ? skua_request_get(request, guard_key(a->arg)) : NULL;
     if (request && !c->passed) guard_log_failure(request);
-    if (entry && c->passed) skua_limit_forgive(&guard_failures, entry);
+    if (entry && c->passed) guard_forgive(entry);
     skua_authentication_done(request, user);
 }
 

@@ -125,13 +125,4 @@ static inline void skua_limit_give(skua_limit_table *t, skua_limit_entry *entry,
     (void)pthread_mutex_unlock(skua_limit_lock());
 }
 
-// Takes it back that a request was counted. entry: that has not been given back yet.
-static inline void skua_limit_forgive(skua_limit_table *t, skua_limit_entry *entry)
-{
-    (void)t;
-    (void)pthread_mutex_lock(skua_limit_lock());
-    entry->requests = entry->requests > 1 ? entry->requests - 1 : 0;
-    (void)pthread_mutex_unlock(skua_limit_lock());
-}
-
 #endif
