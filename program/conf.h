@@ -4,6 +4,7 @@
 #ifndef PROGRAM_CONF_H
 #define PROGRAM_CONF_H
 
+#include "conf_network.h"
 #include "conf_reader.h"
 
 #include <skua/skua.h>
@@ -26,11 +27,20 @@ typedef struct conf_limit {
     struct conf_limit *next;
 } conf_limit;
 
+// Who may come at all: all but these networks, or these alone.
+typedef struct conf_door {
+    bool is_for_them; // these alone
+    const conf_network *networks;
+    unsigned count;
+    struct conf_door *outer; // that holds, too; NULL: none
+} conf_door;
+
 typedef struct conf_guard conf_guard;
 
-// The rules of a path and all below it. Inner values replace outer ones; limits add up.
+// The rules of a path and all below it. Inner values replace outer ones; doors, passwords and limits add up.
 typedef struct conf_scope {
-    const char *path; // begins and ends with "/"
+    const char *path; // begins with "/", and ends with it unless it is exact
+    bool is_exact;    // of that path alone, and of none below it
     conf_place at;
     const char *root; // its own; NULL: none
     conf_place root_at;
@@ -39,6 +49,7 @@ typedef struct conf_scope {
     bool has_security_fields;
     const char *hsts;     // a value of Strict-Transport-Security; NULL: none
     const char *cache;    // a value of Cache-Control; NULL: none
+    conf_door *doors;     // all that hold, the innermost first
     conf_guard *guards;   // all that hold, the innermost first
     conf_place opened_at; // where those of outer scopes were taken away; file NULL: nowhere
     conf_limit *limits;   // its own, and at a site those of the defaults

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// The order of middleware is that of the phases: fields for every response, limits, the canonical host,
+// The order of middleware is that of the phases: fields and doors, limits, the canonical host,
 // passwords, which redirects are not asked for, and files.
 
 #include "conf_build.h"
 
 #include "conf_guard.h"
 #include "conf_response.h"
+#include "conf_sites.h"
 
 #include <skua/middleware/limit.h>
 
@@ -37,19 +38,38 @@ static bool build_use(builder *b, conf_place at, const char *prefix, const skua_
     return false;
 }
 
+// A limit in its scope. Its prefix is not the library's to judge, since a scope may be of one path alone.
+typedef struct limited {
+    const conf_scope *scope;
+    skua_limit *limit;
+} limited;
+
+static void limited_before(skua_request *request, void *user)
+{
+    const limited *of = user;
+    skua_slice path = skua_request_path(request);
+    if (conf_scope_has(of->scope, path.ptr, path.len)) skua_limit_before(request, of->limit);
+    else skua_next(request);
+}
+
+static void limited_end(skua_request *request, skua_end how, void *user)
+{
+    skua_limit_end(request, how, ((const limited *)user)->limit);
+}
+
 // One that came from the defaults has its table already.
 static bool build_limit(builder *b, const conf_scope *scope, conf_limit *limit)
 {
     skua_limit *table =
         limit->table ? limit->table : conf_take(b->findings->memory, sizeof(skua_limit));
-    size_t len = strlen(scope->path);
-    const char *prefix = len > 1 ? conf_copy(b->findings->memory, scope->path, len - 1) : "/";
-    if (!table || !prefix) return false;
+    limited *of = conf_take(b->findings->memory, sizeof *of);
+    if (!table || !of) return false;
     table->requests_per_s = limit->per_s;
     table->burst = limit->burst;
     limit->table = table;
-    const skua_middleware around = skua_limit_middleware(table);
-    return build_use(b, scope->at, prefix, &around);
+    *of = (limited){ scope, table };
+    const skua_middleware around = { .before = limited_before, .end = limited_end, .user = of };
+    return build_use(b, scope->at, "/", &around);
 }
 
 static bool build_limits(builder *b, const conf_site *site)

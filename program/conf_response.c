@@ -11,7 +11,8 @@
 
 enum {
     RESPONSE_LOCATION_OCTETS_MAX = 8000, // of the 8192 that a response has for its fields
-    RESPONSE_NAME_OCTETS = 256
+    RESPONSE_NAME_OCTETS = 256,
+    RESPONSE_PEER_OCTETS = 128
 };
 
 // ---- Fields and codings ----
@@ -35,9 +36,33 @@ bool conf_response_is_redirect(const skua_request *request, const conf_site *sit
     return false;
 }
 
+static bool response_is_among(const conf_door *door, const char *peer)
+{
+    for (unsigned i = 0; i < door->count; i++) {
+        if (conf_network_has(&door->networks[i], peer)) return true;
+    }
+    return false;
+}
+
+// A client whose address a proxy keeps to itself is in no network.
+static bool response_may_come(const skua_request *request, const conf_scope *scope)
+{
+    char peer[RESPONSE_PEER_OCTETS];
+    if (scope->doors) (void)skua_request_peer(request, peer, sizeof peer);
+    for (const conf_door *at = scope->doors; at; at = at->outer) {
+        if (response_is_among(at, peer) != at->is_for_them) return false;
+    }
+    return true;
+}
+
 void conf_response_before(skua_request *request, void *user)
 {
-    if (conf_response_scope(request, user)->compresses) (void)skua_compress(request);
+    const conf_scope *scope = conf_response_scope(request, user);
+    if (!response_may_come(request, scope)) {
+        skua_respond_error(request, 403);
+        return;
+    }
+    if (scope->compresses) (void)skua_compress(request);
     skua_next(request);
 }
 

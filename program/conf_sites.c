@@ -10,6 +10,7 @@ enum { SITES_NAME_OCTETS_MAX = 253, SITES_LABEL_OCTETS_MAX = 63 };
 
 bool conf_scope_has(const conf_scope *scope, const char *path, size_t len)
 {
+    if (scope->is_exact) return len == strlen(scope->path) && memcmp(path, scope->path, len) == 0;
     size_t own = strlen(scope->path) - 1; // without the "/" at its end
     return len >= own && memcmp(path, scope->path, own) == 0 && (len == own || path[own] == '/');
 }
@@ -112,17 +113,33 @@ static void sites_add_host(conf_checker *c, conf_site *site, const conf_word *wo
 
 // ---- Paths ----
 
-static bool sites_is_path(conf_checker *c, const conf_word *word)
+// "path /a/" or "path = /a".
+static bool sites_is_exact(const conf_directive *d)
 {
+    return d->count == 3;
+}
+
+static const conf_word *sites_path_word(const conf_directive *d)
+{
+    return &d->words[d->count - 1];
+}
+
+static bool sites_is_path(conf_checker *c, const conf_directive *d)
+{
+    const conf_word *word = sites_path_word(d);
+    bool is_exact = sites_is_exact(d);
     const char *text = word->text;
     size_t len = strlen(text);
-    if (text[0] != '/')
+    if (is_exact && strcmp(d->words[1].text, "=") != 0)
+        conf_find(c->findings, d->words[1].at,
+                  "before a path there may be =, which is for that path alone");
+    else if (text[0] != '/')
         conf_find(c->findings, word->at, "a path begins with \"/\": path /%s%s", text,
                   len && text[len - 1] == '/' ? "" : "/");
-    else if (len == 1)
+    else if (len == 1 && !is_exact)
         conf_find(c->findings, word->at,
                   "the path / is the whole site; put this into the site itself");
-    else if (text[len - 1] != '/')
+    else if (text[len - 1] != '/' && !is_exact)
         conf_find(c->findings, word->at,
                   "a path has all that is below it, and ends with \"/\": path %s/", text);
     else if (strpbrk(text, "{}?#%\\*") || strstr(text, "//") || strstr(text, "/./") ||
@@ -162,17 +179,19 @@ static void sites_check_rootless(conf_checker *c, const conf_directive *first)
 static void sites_check_path(conf_checker *c, const conf_directive *d)
 {
     conf_site *site = c->site;
-    const conf_word *word = &d->words[1];
+    const conf_word *word = sites_path_word(d);
     conf_scope **end = &site->paths, *scope = conf_take(c->findings->memory, sizeof *scope);
-    if (!scope || !sites_is_path(c, word)) return;
+    if (!scope || !sites_is_path(c, d)) return;
     for (; *end; end = &(*end)->next) {
-        if (strcmp((*end)->path, word->text) != 0) continue;
+        if (strcmp((*end)->path, word->text) != 0 || (*end)->is_exact != sites_is_exact(d))
+            continue;
         conf_find(c->findings, word->at, "path %s of this site is in line %u of %s already",
                   word->text, (*end)->at.line, (*end)->at.file);
         return;
     }
     *scope = *sites_around(site, word->text);
     scope->path = word->text;
+    scope->is_exact = sites_is_exact(d);
     scope->at = word->at;
     scope->root = NULL;
     scope->limits = NULL;
@@ -182,25 +201,31 @@ static void sites_check_path(conf_checker *c, const conf_directive *d)
     c->scope = scope;
     conf_check_block(c, d->inner, CONF_IN_PATH);
     sites_check_rootless(c, d->inner);
+    if (scope->root && scope->is_exact)
+        conf_find(c->findings, scope->root_at,
+                  "a root has all that is below its path; leave out the \"=\" before %s",
+                  scope->path);
 }
 
-// The block with the shortest path among those that are longer than len octets, or as long and behind
-// after.
+// Inner paths have greater ranks, and one that is exact is inside of all others.
+static size_t sites_rank(const conf_directive *d)
+{
+    return strlen(sites_path_word(d)->text) + (sites_is_exact(d) ? CONF_WORD_OCTETS_MAX : 0);
+}
+
+// The block of the least rank that is above that of after, or equal and behind it. after: NULL: the first.
 static const conf_directive *sites_next_path(const conf_directive *first,
                                              const conf_directive *after)
 {
     const conf_directive *found = NULL;
-    size_t least = after ? strlen(after->words[1].text) : 0, best = 0;
+    size_t least = after ? sites_rank(after) : 0;
     bool is_behind = !after;
     for (const conf_directive *d = first; d; d = d->next) {
-        if (!conf_is(d, "path") || d->count != 2) continue;
-        size_t len = strlen(d->words[1].text);
-        bool comes = len > least || (len == least && is_behind);
+        if (!conf_is(d, "path") || d->count < 2 || d->count > 3) continue;
+        size_t rank = sites_rank(d);
+        bool comes = rank > least || (rank == least && is_behind);
         if (d == after) is_behind = true;
-        else if (comes && (!found || len < best)) {
-            found = d;
-            best = len;
-        }
+        else if (comes && (!found || rank < sites_rank(found))) found = d;
     }
     return found;
 }

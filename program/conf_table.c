@@ -31,7 +31,7 @@ static const conf_kind table_kinds[] = {
     { "defaults", TABLE_FILE, "{", "", "defaults {", NULL, .has_block = true },
     { "site", TABLE_FILE, "NAME... {", "", "site example.org www.example.org {", NULL,
       TABLE_ARGUMENTS(1, CONF_WORDS_MAX), .repeats = true, .has_block = true },
-    { "path", TABLE_SITE, "/PATH/ {", "", "path /assets/ {", NULL, TABLE_ARGUMENTS(1, 1), .repeats = true,
+    { "path", TABLE_SITE, "[=] /PATH/ {", "", "path /assets/ {", NULL, TABLE_ARGUMENTS(1, 2), .repeats = true,
       .has_block = true },
     // The server.
     { "listen", TABLE_FILE, "ADDRESS [tls]", "", "listen :443 tls", conf_take_listen, TABLE_ARGUMENTS(1, 2),
@@ -113,6 +113,10 @@ static const conf_kind table_kinds[] = {
       TABLE_ARGUMENTS(1, 1) },
     { "limit_requests", TABLE_SCOPES, "RATE [burst NUMBER]", "none", "limit_requests 50/s burst 100",
       conf_take_limit, TABLE_ARGUMENTS(1, 3) },
+    { "allow", TABLE_SCOPES, "NETWORK...", "everyone", "allow 10.0.0.0/8 fd00::/8", conf_take_door,
+      TABLE_ARGUMENTS(1, CONF_WORDS_MAX) },
+    { "deny", TABLE_SCOPES, "NETWORK...|all", "nobody", "deny 192.0.2.0/24", conf_take_door,
+      TABLE_ARGUMENTS(1, CONF_WORDS_MAX) },
     { "basic_auth", TABLE_SCOPES, "REALM FILE|off", "off", "basic_auth \"Staff only\" /etc/skua/staff.htpasswd",
       conf_take_guard, TABLE_ARGUMENTS(1, 2) },
 };

@@ -223,33 +223,18 @@ static const char *take_joined(conf_checker *c, const conf_directive *d, unsigne
     return all;
 }
 
-static bool take_is_network(const char *text)
-{
-    char address[64];
-    unsigned char octets[16];
-    size_t len = strcspn(text, "/");
-    bool is_ip6 = strchr(text, ':') != NULL;
-    uint64_t bits;
-    conf_why why;
-    if (strcmp(text, "unix") == 0) return true;
-    if (len >= sizeof address) return false;
-    memcpy(address, text, len);
-    address[len] = '\0';
-    return inet_pton(is_ip6 ? AF_INET6 : AF_INET, address, octets) == 1 &&
-           (!text[len] || conf_read_number(text + len + 1, 0, is_ip6 ? 128 : 32, &bits, why));
-}
-
 void conf_take_trusted(conf_checker *c, const conf_kind *kind, const conf_directive *d)
 {
     static const char *const names[] = { "forwarded", "x-forwarded", NULL };
     static const skua_forwarded fields[] = { SKUA_FORWARDED_STANDARD, SKUA_FORWARDED_X };
+    conf_network network;
     size_t at;
     if (!take_choice(c, kind, &d->words[1], names, &at)) return;
     if (d->count - 2 > TAKE_NETWORKS_MAX)
         TAKE_FAIL(c, &d->words[2 + TAKE_NETWORKS_MAX], "%d networks are the most",
                   TAKE_NETWORKS_MAX);
     for (unsigned i = 2; i < d->count; i++) {
-        if (take_is_network(d->words[i].text)) continue;
+        if (conf_network_read(d->words[i].text, &network)) continue;
         TAKE_FAIL(c, &d->words[i],
                   "\"%s\" is no network; there are 10.0.0.0/8, 192.0.2.7, fd00::/8 and unix",
                   d->words[i].text);

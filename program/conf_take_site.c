@@ -282,6 +282,35 @@ void conf_take_limit(conf_checker *c, const conf_kind *kind, const conf_directiv
     }
 }
 
+// ---- Doors ----
+
+static bool site_read_networks(conf_checker *c, const conf_directive *d, conf_network *networks)
+{
+    for (unsigned i = 1; i < d->count; i++) {
+        if (conf_network_read(d->words[i].text, &networks[i - 1])) continue;
+        SITE_FAIL(c, &d->words[i],
+                  "\"%s\" is no network; there are 10.0.0.0/8, 192.0.2.7, fd00::/8 and unix%s",
+                  d->words[i].text, strcmp(d->words[0].text, "deny") == 0 ? ", and all alone" : "");
+        return false;
+    }
+    return true;
+}
+
+void conf_take_door(conf_checker *c, const conf_kind *kind, const conf_directive *d)
+{
+    bool allows = strcmp(kind->name, "allow") == 0;
+    bool is_shut = !allows && d->count == 2 && strcmp(d->words[1].text, "all") == 0;
+    conf_door *door = conf_take(c->findings->memory, sizeof *door);
+    conf_network *networks = conf_take(c->findings->memory, d->count * sizeof *networks);
+    if (!door || !networks || (!is_shut && !site_read_networks(c, d, networks))) return;
+    // nobody is among those who alone may come
+    *door = (conf_door){ .is_for_them = allows || is_shut,
+                         .networks = networks,
+                         .count = is_shut ? 0 : d->count - 1,
+                         .outer = c->scope->doors };
+    c->scope->doors = door;
+}
+
 // ---- Passwords ----
 
 // A realm stands between quotation marks in a field.

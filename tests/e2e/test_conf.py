@@ -149,6 +149,28 @@ site guarded.test {
         root pub
         basic_auth Inner inner.users
     }
+    path = /text.txt {
+        cache 1h
+    }
+    path = /open/home.html {
+        basic_auth Inner inner.users
+    }
+}
+site doors.test {
+    root pub
+    deny 192.0.2.0/28 2001:db8::/33
+    path /local/ {
+        root pub
+        allow 10.0.0.0/8 ::1 198.51.100.7 unix
+        cache immutable
+    }
+    path /shut/ {
+        deny all
+        compress
+    }
+    path = /local/text.txt {
+        limit_requests 1/h
+    }
 }
 """
 
@@ -290,6 +312,34 @@ def test_log(sites, folder):
     get(sites, "root.test", "/behind")
     assert eventually(lambda: has(log, "/behind"))
     assert not has(old, "/behind") and sites.out_text() == ""
+
+
+@of("allow", "deny")
+def test_doors(sites, folder):
+    def status(path, client):
+        return get(sites, "doors.test", path, f'X-Forwarded-For: {client}').status
+
+    assert [status("/", f"192.0.2.{n}") for n in (0, 15, 16)] == [403, 403, 200]
+    assert [status("/", client) for client in ("2001:db8::1", "2001:db8:7fff::", "2001:db8:8000::", "::ffff:192.0.2.1")] == [403, 403, 200, 403]
+    local = [("10.255.0.1", 200), ("11.0.0.1", 403), ("198.51.100.7", 200), ("198.51.100.6", 403), ("::1", 200), ("::2", 403),
+             ("192.0.2.1", 403), ("_hidden", 403), ("unknown", 403)]
+    assert [status("/local/", client) for client, _ in local] == [found for _, found in local]
+    assert [status(path, "10.0.0.1") for path in ("/shut/", "/shut", "/shut/x", "/shutter")] == [403, 403, 403, 404]
+    refused = get(sites, "doors.test", "/local/none", "X-Forwarded-For: 11.0.0.1")
+    assert refused.status == 403 and refused.get("cache-control") is None
+    with Connection(str(folder / "socket")) as connection:
+        assert connection.get("/local/", host="doors.test").status == 200
+
+
+def test_exact_paths(sites):
+    peer = "X-Forwarded-For: 10.0.0.2"
+    assert [get(sites, "doors.test", "/local/text.txt", peer).status for _ in range(2)] == [200, 429]
+    assert get(sites, "doors.test", "/local/home.html", peer).status == 200
+    assert get(sites, "doors.test", "/local/text.txt/", peer).status == 404
+    assert get(sites, "guarded.test", "/text.txt", basic("anna", "secret")).get("cache-control") == "max-age=3600"
+    assert get(sites, "guarded.test", "/home.html", basic("anna", "secret")).get("cache-control") == "no-cache"
+    assert get(sites, "guarded.test", "/open/home.html").status == 401
+    assert get(sites, "guarded.test", "/open/home.html", basic("bert", "geheim")).status == 200
 
 
 def basic(name, password):
