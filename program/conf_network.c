@@ -6,6 +6,7 @@
 
 #include <arpa/inet.h>
 #include <string.h>
+#include <sys/socket.h>
 
 enum { NETWORK_TEXT_OCTETS = 64, NETWORK_MAPPED_BITS = 96 };
 

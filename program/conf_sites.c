@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <string.h>
+#include <sys/socket.h>
 
 enum { SITES_NAME_OCTETS_MAX = 253, SITES_LABEL_OCTETS_MAX = 63 };
 

@@ -62,7 +62,7 @@ def compile_for(target, name, words):
 
 def build(target, name):
     """A program over the split library."""
-    return compile_for(target, name, ["-std=c17", "-Iinclude", "-Isrc", *LIBRARY, *PROGRAMS[name]])
+    return compile_for(target, name, ["-std=c17", "-Iinclude", "-Imiddleware", "-Isrc", *LIBRARY, *PROGRAMS[name]])
 
 
 SINGLE = """#define SKUA_IMPLEMENTATION

@@ -12,6 +12,7 @@
 #include "limit_table.h"
 
 #include <arpa/inet.h>
+#include <sys/socket.h>
 
 // Zero means no limit of that kind. Static, or zeroed; its table is in use until the server is freed.
 typedef struct skua_limit {
