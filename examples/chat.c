@@ -30,10 +30,10 @@ static void on_page(skua_request *request, void *user)
 // worker may read it as long as it is in the list.
 typedef struct member {
     struct member *next;
-    skua_socket socket;
     skua_slice room, name;
 } member;
 
+static skua_server *server;
 static const char member_key;
 static member *members; // of all workers
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -43,15 +43,14 @@ static bool is_in(const member *m, skua_slice room)
     return m->room.len == room.len && memcmp(m->room.ptr, room.ptr, room.len) == 0;
 }
 
-// With the lock. A socket can be sent to on any thread; one that has just closed refuses.
-static void tell(skua_slice room, skua_slice line)
+// Everybody in a room has joined the topic of its name.
+static void tell(skua_slice room, const char *line, int len)
 {
-    for (const member *m = members; m; m = m->next) {
-        if (is_in(m, room)) (void)!skua_socket_text(m->socket, line);
-    }
+    skua_slice text = { line, (size_t)len };
+    (void)!skua_topic_publish(server, room, &(skua_publication){ .octets = text });
 }
 
-// With the lock: "*ann ben".
+// With the lock, so that the last to be told is how it is: "*ann ben".
 static void tell_who(skua_slice room)
 {
     char line[4096] = "*";
@@ -61,7 +60,7 @@ static void tell_who(skua_slice room)
             len += snprintf(line + len, sizeof line - (size_t)len, "%" SKUA_FMT " ",
                             SKUA_ARG(m->name));
     }
-    tell(room, (skua_slice){ line, (size_t)len });
+    tell(room, line, len);
 }
 
 static void on_open(skua_socket socket, skua_request *request, void *user)
@@ -69,9 +68,9 @@ static void on_open(skua_socket socket, skua_request *request, void *user)
     (void)user;
     member *m = skua_request_alloc(request, sizeof *m);
     if (!m || skua_request_set(request, &member_key, m)) return; // out of memory
-    *m = (member){ .socket = socket,
-                   .room = skua_request_param(request, "room"),
+    *m = (member){ .room = skua_request_param(request, "room"),
                    .name = skua_request_query_param(request, "name") };
+    if (skua_socket_join(socket, m->room)) skua_socket_close(socket, 1011, SKUA_SLICE(""));
     if (!m->name.len || m->name.len > 40) m->name = SKUA_SLICE("somebody");
     (void)pthread_mutex_lock(&lock);
     m->next = members, members = m;
@@ -87,9 +86,7 @@ static void on_message(skua_socket socket, skua_slice message, bool text, void *
     if (!m || !text) return;
     int len = snprintf(line, sizeof line, " %" SKUA_FMT ": %" SKUA_FMT, SKUA_ARG(m->name),
                        SKUA_ARG(message));
-    (void)pthread_mutex_lock(&lock);
-    tell(m->room, (skua_slice){ line, (size_t)len });
-    (void)pthread_mutex_unlock(&lock);
+    tell(m->room, line, len);
 }
 
 static void on_close(skua_socket socket, unsigned code, skua_slice reason, void *user)
@@ -109,7 +106,7 @@ static void on_close(skua_socket socket, unsigned code, skua_slice reason, void 
 int main(int argc, char **argv)
 {
     const char *listen = argc > 1 ? argv[1] : "127.0.0.1:8080";
-    skua_server *server = skua_server_new(&(skua_config){ .listen = listen });
+    server = skua_server_new(&(skua_config){ .listen = listen });
     const skua_websocket_desc chat = {
         on_open, on_message, NULL, on_close, .slow = SKUA_WEBSOCKET_DROP, .message_octets_max = 2000
     };

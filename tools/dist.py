@@ -28,7 +28,7 @@ PUBLIC = "include/skua/skua.h"
 WRAPPER = "include/skua/skua.hpp"
 
 # The order of folders; within one, a file comes after those it includes.
-FOLDERS = ["base", "thread", "http", "io", "net", "route", "log", "disk", "exchange", "coding", "h1", "h2", "ws", "server", "files"]
+FOLDERS = ["base", "thread", "http", "io", "net", "route", "log", "disk", "exchange", "coding", "h1", "h2", "ws", "server", "topic", "files"]
 
 # Macros of the program's that have a meaning here, and are never prefixed or undefined when they are given.
 OPTIONS = {"SKUA_ASSERT"}

@@ -32,6 +32,7 @@ ARROWS = {
     "src/ws": {"src/exchange"},
     "src/coding": {"src/exchange"},
     "src/server": {"src/h1", "src/h2", "src/ws"},
+    "src/topic": {"src/server"},
     "src/files": {"src/http"},
     "program": set(),
     "examples": set(),

@@ -1966,6 +1966,48 @@ SKUA_API skua_request *skua_socket_request(skua_socket socket);
 // Lifetime: that of the server.  Thread: the socket's worker.
 SKUA_API skua_slice skua_socket_protocol(skua_socket socket);
 
+// ---- Topics -----------------------------------------------------------------------------------
+
+// Whatever is published under a topic goes to all WebSockets and event streams that have joined it, on every
+// worker of the server. A topic is a name; it is there as long as somebody has joined it.
+
+// A message for a topic. Zero means none, for every member.
+typedef struct skua_publication {
+    skua_slice octets; // the message: a text in UTF-8, unless binary
+    bool binary;       // a binary message for WebSockets; event streams are not sent it
+    skua_slice event;  // for event streams, the event's type; without it "message". Not with binary
+    skua_slice id; // for event streams: kept by their clients for Last-Event-ID. Not with binary
+    skua_socket except; // a socket that is not sent it: that of whom it came from
+} skua_publication;
+
+// Joins a topic, for as long as the event stream that the request is, or its WebSocket, lasts, or until it leaves.
+// A reader that has joined already has joined once.
+// request: one begun by skua_events_open, or a socket's.  topic: 1 to 255 octets, copied.
+// Errors: SKUA_EINVAL another length; SKUA_ELIMIT it has joined 1024 topics; SKUA_ESTATE the request is neither;
+// SKUA_ENOMEM; SKUA_ECLOSED it has ended.  Thread: the request's worker.
+SKUA_API SKUA_NODISCARD skua_status skua_topic_join(skua_request *request, skua_slice topic);
+
+// As skua_topic_join, by a socket.  Errors: SKUA_ECLOSED also when it is closed.  Thread: the socket's worker.
+SKUA_API SKUA_NODISCARD skua_status skua_socket_join(skua_socket socket, skua_slice topic);
+
+// Leaves a topic. What has been published before may still come.
+// Errors: SKUA_ENOENT it has not joined it; SKUA_ECLOSED the socket is closed.  Thread: the worker's.
+SKUA_API skua_status skua_topic_leave(skua_request *request, skua_slice topic);
+SKUA_API skua_status skua_socket_leave(skua_socket socket, skua_slice topic);
+
+// Publishes a message to all who have joined the topic. Publications of one thread come to each reader in their
+// order; they and what is sent to it otherwise have none among each other.
+// For a reader that is slow, skua_websocket_desc.slow decides: a message that would have to wait does so at its
+// worker as long as there is room, then the socket is closed, 1008. An event stream whose queue is full is
+// ended; its client connects again and sends Last-Event-ID.
+// topic: 1 to 255 octets.  publication: copied.
+// Errors: SKUA_EINVAL another length of topic; a text that is not UTF-8; CR, LF or NUL in event or id, or either of
+// them with binary; a message of more than 16 MiB. SKUA_ELIMIT 16 MiB of publications are on their way to
+// the workers; SKUA_ENOMEM; SKUA_ECLOSED the server does not run. Nobody gets the message then.
+// Thread: any.  Cost: one copy, whatever the number of readers, and one letter to each worker that has some.
+SKUA_API SKUA_NODISCARD skua_status skua_topic_publish(skua_server *server, skua_slice topic,
+                                                       const skua_publication *publication);
+
 // ---- Serving a directory ----------------------------------------------------------------------
 
 // How a directory is served. Zero means default. Strings are copied.

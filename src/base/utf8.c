@@ -30,3 +30,14 @@ size_t utf8_read(slice text, uint32_t *point)
     *point = value;
     return len;
 }
+
+bool utf8_is_valid(slice text)
+{
+    uint32_t point;
+    while (text.len) {
+        size_t len = (unsigned char)text.ptr[0] < 0x80 ? 1 : utf8_read(text, &point);
+        if (len == 0) return false;
+        text = slice_from(text, len);
+    }
+    return true;
+}

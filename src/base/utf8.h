@@ -10,4 +10,7 @@
 // text does not begin with a character, and then *point is untouched. text: not empty.
 size_t utf8_read(slice text, uint32_t *point);
 
+// Whether all of a text is UTF-8.
+bool utf8_is_valid(slice text);
+
 #endif

@@ -3,6 +3,8 @@
 // Server-Sent Events, HTML Living Standard §9.2: text/event-stream written so that every reader
 // gets back the lines that were given.
 
+#include "exchange/events.h"
+
 #include "base/contract.h"
 #include "base/memory.h"
 #include "exchange/push.h"
@@ -74,8 +76,15 @@ static void event_write(event_cursor *c, const skua_event *event)
     event_put(c, SKUA_SLICE("\n"));
 }
 
+size_t event_format(const skua_event *event, char *at)
+{
+    event_cursor cursor = { .at = at };
+    event_write(&cursor, event);
+    return cursor.len;
+}
+
 // A line end would begin another field; readers drop an id that has a NUL.
-static bool event_is_one_line(slice text)
+bool event_is_one_line(slice text)
 {
     for (size_t i = 0; i < text.len; i++) {
         if (text.ptr[i] == '\r' || text.ptr[i] == '\n' || text.ptr[i] == 0) return false;
@@ -88,7 +97,7 @@ static skua_status event_record(recorder *taken, const skua_event *event, size_t
 {
     char *text = memory_alloc(len);
     if (!text) return SKUA_ENOMEM;
-    event_write(&(event_cursor){ .at = text }, event);
+    (void)event_format(event, text);
     skua_status written = taken->table->write(taken, slice_make(text, len));
     memory_free(text);
     return written;
@@ -107,13 +116,12 @@ skua_status skua_event_send(skua_request *r, const skua_event *event)
         return taken ? SKUA_ESTATE : request_refusal(r);
     if (!event_is_one_line(event->name) || !event_is_one_line(event->id) || event->retry_ms < 0)
         return SKUA_EINVAL;
-    event_cursor counted = { .at = NULL };
-    event_write(&counted, event);
-    if (taken) return event_record(taken, event, counted.len);
+    size_t len = event_format(event, NULL);
+    if (taken) return event_record(taken, event, len);
     stream_piece piece;
-    skua_status reserved = stream_reserve(r, counted.len, &piece);
+    skua_status reserved = stream_reserve(r, len, &piece);
     if (reserved || !piece.at) return reserved;
-    event_write(&(event_cursor){ .at = piece.at }, event);
+    (void)event_format(event, piece.at);
     return stream_commit(r, &piece);
 }
 

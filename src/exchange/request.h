@@ -121,21 +121,22 @@ struct skua_request {
     // Facts that come to be, and stay.
     bool close; // the connection ends after this response
     // As bits, since the whole is cleared for each request.
-    bool retires : 1;     // close was asked for by the program
-    bool occupies : 1;    // its carrier is kept until nobody holds it: see carrier_table.vacate
-    bool collects : 1;    // the content was asked for in one piece: collected and so on are set
-    bool keeps : 1;       // it collects, has spools or a seat: there is something to be given back
-    bool is_followed : 1; // somebody is to be told when it is gone: see request_let_go
-    bool blamed : 1;      // reason says why it was refused
-    bool faulted : 1;     // the server has given the response, whatever the handler does
-    bool erring : 1;      // an error function of the program's runs
-    bool headed : 1;      // middleware has been told of the response's head
-    bool complained : 1;  // the log has a line about its handler, which has not answered
-    bool sited : 1;       // seat is set: it is for a site that is not the server's own
-    bool timed : 1;       // timeout_ns is its own
-    bool limited : 1;     // content_max is the route's, and so the limit of what is collected
-    bool is_socket : 1;   // a WebSocket has its tunnel, and judges it
-    bool paused : 1;      // its reader takes nothing for the moment
+    bool retires : 1;      // close was asked for by the program
+    bool occupies : 1;     // its carrier is kept until nobody holds it: see carrier_table.vacate
+    bool collects : 1;     // the content was asked for in one piece: collected and so on are set
+    bool keeps : 1;        // it collects, has spools or a seat: there is something to be given back
+    bool is_followed : 1;  // somebody is to be told when it is gone: see request_let_go
+    bool blamed : 1;       // reason says why it was refused
+    bool faulted : 1;      // the server has given the response, whatever the handler does
+    bool erring : 1;       // an error function of the program's runs
+    bool headed : 1;       // middleware has been told of the response's head
+    bool complained : 1;   // the log has a line about its handler, which has not answered
+    bool sited : 1;        // seat is set: it is for a site that is not the server's own
+    bool timed : 1;        // timeout_ns is its own
+    bool limited : 1;      // content_max is the route's, and so the limit of what is collected
+    bool is_socket : 1;    // a WebSocket has its tunnel, and judges it
+    bool paused : 1;       // its reader takes nothing for the moment
+    bool reads_topics : 1; // topics is set
     uint32_t holds;
     unsigned received_trailers_count;
     uint64_t entered;        // middleware that it has come to: bit i is number i of the set
@@ -165,6 +166,7 @@ struct skua_request {
     response_filter *filter;   // unless filtering is FILTERING_NONE
     site_seat *seat;           // if sited
     int64_t timeout_ns;        // if timed: of its handler; 0: none
+    struct topic_seat *topics; // if reads_topics: those that it has joined
     void *end_user;
     const char *reason; // a few words for the log, if blamed
 

@@ -69,6 +69,7 @@ static void request_log(const skua_request *r, skua_end how)
 void request_let_go(skua_request *r)
 {
     if (r->tickets) ticket_close_all(r);
+    if (r->reads_topics) r->worker->leave_topics(r);
     if (r->call) blocking_let_go(r->call);
     if (r->spools) spool_let_go(r);
     filter_let_go(r);

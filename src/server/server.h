@@ -96,6 +96,7 @@ struct skua_server {
         atomic_llong pressure_told_ns; // when the log had a line about memory_max; 0: never
         atomic_bool late_told;         // that blocking handlers run past it
         atomic_bool broken;            // server_break was called
+        atomic_size_t published;       // octets of publications on their way to workers
     } shared;
 };
 

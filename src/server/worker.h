@@ -59,6 +59,10 @@ struct server_worker {
     void *locals[WORKER_LOCALS_MAX];
     secure_worker *secure; // of secure.h; NULL: TLS is not spoken
 
+    struct {
+        atomic_uint seats; // readers of topics
+    } shared;
+
     uint64_t accepted; // connections, refused ones among them
     uint64_t refused;  // for want of memory, beyond connections_max, or by on_connect
     bool failed;       // its loop cannot go on: it closes everything, and has its mail by looking

@@ -201,6 +201,25 @@ static skua_status ws_letter_message_send(ws_slot *slot, uint64_t word, ws_opcod
     return ws_letter_post(slot, word, l);
 }
 
+void ws_letter_keep(ws_session *s, ws_opcode opcode, slice octets)
+{
+    ws_slot *slot = s->slot;
+    uint64_t framed = ws_framed_octets(octets.len);
+    uint64_t most = atomic_load_explicit(&slot->shared.posted_max, memory_order_relaxed);
+    uint64_t before = atomic_fetch_add_explicit(&slot->shared.posted, framed, memory_order_relaxed);
+    bool fits = framed <= s->queued_max && before + framed <= most;
+    ws_letter *l = fits ? ws_letter_new(WS_LETTER_MESSAGE, octets) : NULL;
+    if (l) {
+        l->slot = slot;
+        l->opcode = opcode;
+        ws_letter_wait(s, l);
+        return;
+    }
+    atomic_fetch_sub_explicit(&slot->shared.posted, framed, memory_order_relaxed);
+    if (fits) ws_session_close(s, WS_CODE_INTERNAL, SKUA_SLICE("out of memory"));
+    else ws_session_close_slow(s);
+}
+
 skua_status ws_letter_send(ws_slot *slot, uint64_t word, ws_opcode opcode, uint16_t code,
                            slice octets)
 {

@@ -12,6 +12,10 @@
 skua_status ws_letter_send(ws_slot *slot, uint64_t word, ws_opcode opcode, uint16_t code,
                            slice octets);
 
+// Lets a message of the worker's own wait for room, as one of another thread does. When there is none for it
+// either, the socket is closed: its reader is too slow.
+void ws_letter_keep(ws_session *s, ws_opcode opcode, slice octets);
+
 // Sends the messages that wait, as far as there is room.
 // Returns: whether none is left.
 bool ws_letters_flush(ws_session *s);

@@ -53,6 +53,40 @@ static bool ws_frame_copy(skua_request *r, ws_opcode opcode, slice payload, size
     return true;
 }
 
+static bool ws_shared_lend(skua_request *r, const ws_shared *shared)
+{
+    response_source source = { .kind = SOURCE_LENT,
+                               .octets = shared->frame,
+                               .length = (int64_t)shared->frame.len,
+                               .release = shared->release,
+                               .user = shared->user };
+    shared->keep(shared->user);
+    if (r->carrier->table->lend(r, &source)) return true;
+    shared->release(shared->user);
+    return false;
+}
+
+static bool ws_shared_copy(skua_request *r, slice frame)
+{
+    char *at = r->carrier->table->reserve(r, frame.len, NULL);
+    if (!at) return false;
+    memcpy(at, frame.ptr, frame.len);
+    r->carrier->table->commit(r, frame.len);
+    return true;
+}
+
+skua_status ws_send_shared_frame(ws_session *s, const ws_shared *shared)
+{
+    skua_request *r = s->request;
+    if (!ws_is_writable(r)) return SKUA_ECLOSED;
+    bool queued = shared->frame.len > RESPONSE_COPY_MAX ? ws_shared_lend(r, shared)
+                                                        : ws_shared_copy(r, shared->frame);
+    if (!queued) return SKUA_ENOMEM;
+    r->sent_octets += shared->frame.len;
+    carrier_kick(r->carrier, r);
+    return SKUA_OK;
+}
+
 skua_status ws_send_frame(ws_session *s, ws_opcode opcode, slice payload)
 {
     skua_request *r = s->request;

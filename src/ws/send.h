@@ -5,7 +5,7 @@
 #define SKUA_WS_SEND_H
 #ifndef SKUA_NO_WEBSOCKET
 
-#include "ws/session.h"
+#include "ws/shared.h"
 
 // Octets of a message with its frame's head.
 static inline uint64_t ws_framed_octets(size_t len)
@@ -19,6 +19,9 @@ skua_status ws_send(ws_session *s, ws_opcode opcode, slice message);
 
 // Queues a frame, whatever the room.  Errors: SKUA_ECLOSED, SKUA_ENOMEM: nothing was queued.
 skua_status ws_send_frame(ws_session *s, ws_opcode opcode, slice payload);
+
+// Queues the frame of a shared message, whatever the room.  Errors: those of ws_send_frame.
+skua_status ws_send_shared_frame(ws_session *s, const ws_shared *shared);
 
 // Sets how many octets may be queued for a socket, and may be on their way to it from other threads.
 void ws_queue_init(ws_session *s);

@@ -85,6 +85,15 @@ ws_session *ws_slot_session(const ws_slot *slot, uint64_t word)
     return registry_word(&slot->slot) == word ? slot->session : NULL;
 }
 
+ws_session *ws_slot_session_here(skua_socket socket, const char *function)
+{
+    uint64_t word;
+    const ws_slot *slot = ws_slot_find(socket, &word);
+    if (!slot || registry_word(&slot->slot) != word) return NULL;
+    home_expect(slot->worker, function);
+    return slot->session;
+}
+
 skua_status ws_slot_pin(ws_slot *slot, uint64_t word, bool last)
 {
     uint64_t state = atomic_load_explicit(&slot->shared.state, memory_order_relaxed), next;

@@ -51,6 +51,10 @@ bool ws_slot_is_here(const ws_slot *slot);
 // The open session of that word; NULL when it is closed.  Thread: the slot's worker.
 ws_session *ws_slot_session(const ws_slot *slot, uint64_t word);
 
+// The session of a handle that only its worker may look at; NULL when it has closed. function: that of skua.h
+// that was called.
+ws_session *ws_slot_session_here(skua_socket socket, const char *function);
+
 // Counts a letter that is about to be posted. last: it says to close, and none is taken behind it.
 // Errors: SKUA_ECLOSED the word is not good any more, or the socket closes; SKUA_ELIMIT.  Thread: any.
 skua_status ws_slot_pin(ws_slot *slot, uint64_t word, bool last);

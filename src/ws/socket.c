@@ -88,25 +88,15 @@ skua_status skua_socket_close(skua_socket socket, unsigned code, slice reason)
     return SKUA_OK;
 }
 
-// The session of a handle that only its worker may look at.
-static ws_session *ws_session_here(skua_socket socket, const char *function)
-{
-    uint64_t word;
-    const ws_slot *slot = ws_slot_find(socket, &word);
-    if (!slot || registry_word(&slot->slot) != word) return NULL;
-    home_expect(slot->worker, function);
-    return slot->session;
-}
-
 skua_request *skua_socket_request(skua_socket socket)
 {
-    const ws_session *s = ws_session_here(socket, __func__);
+    const ws_session *s = ws_slot_session_here(socket, __func__);
     return s ? s->request : NULL;
 }
 
 slice skua_socket_protocol(skua_socket socket)
 {
-    const ws_session *s = ws_session_here(socket, __func__);
+    const ws_session *s = ws_slot_session_here(socket, __func__);
     return s ? s->protocol : (slice){ 0 };
 }
 

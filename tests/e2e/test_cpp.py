@@ -352,6 +352,22 @@ def test_sockets(cpp):
     assert eventually(lambda: "socket 4000 of one" in cpp.error_text())
 
 
+def test_topics(cpp):
+    ann, ben = ws.Socket(cpp, "/room/hall"), ws.Socket(cpp, "/room/hall")
+    assert ann.message() == ben.message() == "joined"
+    with cpp.connect() as stream:
+        stream.send(request("/room-events/hall"))
+        assert stream.head().get("content-type") == "text/event-stream"
+        assert stream.one_chunk() == b"data: joined\n\n"
+        ann.send(ws.frame(ws.TEXT, "leave"))
+        assert ben.message() == "leave"
+        ben.send(ws.frame(ws.TEXT, "hi"))
+        assert b"".join(stream.one_chunk() for _ in range(2)) == b"event: said\ndata: leave\n\nevent: said\ndata: hi\n\n"
+    assert ann.connection.silent(0.1)
+    ann.leave()
+    ben.leave()
+
+
 def test_a_socket_whose_function_throws(cpp):
     socket = ws.Socket(cpp, "/socket/two")
     assert socket.message() == "two"

@@ -252,6 +252,15 @@ GIVES(skua_write_room, of_one_that_has_ended, ENDED, skua_write_room(s->request)
 RESPONDS(skua_finish, skua_finish(r))
 RESPONDS(skua_events_open, skua_events_open(r, NULL, NULL))
 RESPONDS(skua_event_send, skua_event_send(r, &(skua_event){ .retry_ms = 1 }))
+ANSWERS(skua_topic_join, skua_topic_join(r, SKUA_SLICE("a")))
+ACTS(skua_topic_leave, (void)skua_topic_leave(r, SKUA_SLICE("a")))
+GIVES(skua_topic_join, no_stream, HANDLER,
+      skua_topic_join(s->request, SKUA_SLICE("a")) == SKUA_ESTATE &&
+          skua_topic_leave(s->request, SKUA_SLICE("a")) == SKUA_ENOENT)
+STOPS(skua_topic_join, no_octets, HANDLER, NO_OCTETS(topic),
+      s->status = skua_topic_join(s->request, NOWHERE))
+STOPS(skua_topic_leave, no_octets, HANDLER, NO_OCTETS(topic),
+      (void)skua_topic_leave(s->request, NOWHERE))
 STOPS(skua_event_send, no_event, HANDLER, NO(event), s->status = skua_event_send(s->request, NULL))
 STOPS(skua_event_send, no_octets, HANDLER, NO_OCTETS(event->data),
       s->status = skua_event_send(s->request, &(skua_event){ .data = NOWHERE }))

@@ -173,6 +173,47 @@ GIVES(skua_socket_close, twice, SOCKET_HERE,
       skua_socket_close(s->socket, 0, SKUA_SLICE("")) == SKUA_OK &&
           skua_socket_close(s->socket, 0, SKUA_SLICE("")) == SKUA_ECLOSED &&
           skua_socket_text(s->socket, SKUA_SLICE("x")) == SKUA_ECLOSED)
+GIVES(skua_socket_join, here, SOCKET_HERE,
+      skua_socket_join(s->socket, SKUA_SLICE("a")) == SKUA_OK &&
+          skua_socket_leave(s->socket, SKUA_SLICE("b")) == SKUA_ENOENT &&
+          skua_socket_leave(s->socket, SKUA_SLICE("a")) == SKUA_OK)
+GIVES(skua_socket_join, closing, SOCKET_HERE,
+      skua_socket_close(s->socket, 0, SKUA_SLICE("")) == SKUA_OK &&
+          skua_socket_join(s->socket, SKUA_SLICE("a")) == SKUA_ESTATE)
+GIVES(skua_socket_join, none, ELSEWHERE,
+      skua_socket_join((skua_socket){ 0 }, SKUA_SLICE("a")) == SKUA_ECLOSED)
+GIVES(skua_socket_leave, none, ELSEWHERE,
+      skua_socket_leave((skua_socket){ 0 }, SKUA_SLICE("a")) == SKUA_ECLOSED)
+STOPS(skua_socket_join, no_octets, SOCKET_HERE, NO_OCTETS(topic),
+      s->status = skua_socket_join(s->socket, NOWHERE))
+STOPS(skua_socket_leave, no_octets, SOCKET_HERE, NO_OCTETS(topic),
+      (void)skua_socket_leave(s->socket, NOWHERE))
+STOPS(skua_socket_join, on_another_thread, SOCKET_ELSEWHERE, OTHER_THAN_WORKER,
+      s->status = skua_socket_join(s->socket, SKUA_SLICE("a")))
+STOPS(skua_socket_leave, on_another_thread, SOCKET_ELSEWHERE, OTHER_THAN_WORKER,
+      (void)skua_socket_leave(s->socket, SKUA_SLICE("a")))
+GIVES(skua_topic_publish, before_the_start, OUTSIDE,
+      skua_topic_publish(s->server, SKUA_SLICE("a"), &(skua_publication){ 0 }) == SKUA_ECLOSED)
+GIVES(skua_topic_publish, no_name, ELSEWHERE,
+      skua_topic_publish(s->server, SKUA_SLICE(""), &(skua_publication){ 0 }) == SKUA_EINVAL)
+GIVES(skua_topic_publish, not_text, ELSEWHERE,
+      skua_topic_publish(s->server, SKUA_SLICE("a"),
+                         &(skua_publication){ .octets = SKUA_SLICE("\xff") }) == SKUA_EINVAL)
+STOPS(skua_topic_publish, no_server, OUTSIDE, NO_SERVER,
+      s->status = skua_topic_publish(NULL, SKUA_SLICE("a"), &(skua_publication){ 0 }))
+STOPS(skua_topic_publish, no_publication, OUTSIDE, NO(publication),
+      s->status = skua_topic_publish(s->server, SKUA_SLICE("a"), NULL))
+STOPS(skua_topic_publish, no_topic, OUTSIDE, NO_OCTETS(topic),
+      s->status = skua_topic_publish(s->server, NOWHERE, &(skua_publication){ 0 }))
+STOPS(skua_topic_publish, no_octets, OUTSIDE, NO_OCTETS(publication->octets),
+      s->status = skua_topic_publish(s->server, SKUA_SLICE("a"),
+                                     &(skua_publication){ .octets = NOWHERE }))
+STOPS(skua_topic_publish, no_event, OUTSIDE, NO_OCTETS(publication->event),
+      s->status = skua_topic_publish(s->server, SKUA_SLICE("a"),
+                                     &(skua_publication){ .event = NOWHERE }))
+STOPS(skua_topic_publish, no_id, OUTSIDE, NO_OCTETS(publication->id),
+      s->status = skua_topic_publish(s->server, SKUA_SLICE("a"),
+                                     &(skua_publication){ .id = NOWHERE }))
 GIVES(skua_socket_request, here, SOCKET_HERE, skua_socket_request(s->socket) == s->request)
 STOPS(skua_socket_request, on_another_thread, SOCKET_ELSEWHERE, OTHER_THAN_WORKER,
       (void)skua_socket_request(s->socket))

@@ -217,6 +217,27 @@ static void add_socket(skua::server &app)
     app.websocket("GET /socket/{name}", std::move(fns));
 }
 
+// Everything that a socket or an event stream of a room hears comes from the other sockets.
+static void add_topics(skua::server &app)
+{
+    skua::websocket fns;
+    fns.open = [](skua::socket socket, skua::request &req) {
+        if (socket.join(req.param("name"))) (void)socket.close(1011);
+        (void)socket.text("joined");
+    };
+    fns.message = [&app](skua::socket socket, std::string_view message, bool) {
+        std::string room(socket.opened_by().param("name"));
+        (void)app.publish(room, { .octets = message, .event = "said", .except = socket });
+        if (message == "leave") socket.leave(room);
+    };
+    app.websocket("GET /room/{name}", std::move(fns));
+    app.get("/room-events/{name}", [](skua::request &req) {
+        req.events();
+        req.join_topic(req.param("name"));
+        (void)req.emit({ .data = "joined" });
+    });
+}
+
 static void add_late(skua::server &app)
 {
     app.get("/ticket", [](skua::request &req) {
@@ -482,6 +503,7 @@ static int serve(const skua::config &config)
     add_plain(app);
     add_late(app);
     add_socket(app);
+    add_topics(app);
     add_coroutines(app);
     add_middleware(app);
     app.route("GET /counter", counts, &counter::add).route("GET /counter-later", counts, &counter::add_later);

@@ -34,6 +34,7 @@ FIXED = {
     "priorities of streams to come", "small frames that content pays for",
     "pongs of a slow reader", "payload of a control frame", "rate of a message that has begun",
     "messages of other threads that have not found room",
+    "publications on their way to the workers", "topics of a reader", "name of a topic", "messages that a worker hands out in a turn",
     "networks in `trusted`", "entries of proxies' fields that are looked at", "name of a client that a proxy hides",
     "X-Request-Id that is taken for a request's name",
 }

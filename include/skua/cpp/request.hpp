@@ -388,6 +388,10 @@ public:
         return true;
     }
 
+    // Joins a topic, once it is an event stream, or leaves it. See skua_topic_join.
+    void join_topic(std::string_view topic) { check(skua_topic_join(raw(), slice(topic))); }
+    void leave_topic(std::string_view topic) noexcept { skua_topic_leave(raw(), slice(topic)); }
+
     // -- In a coroutine --
 
     // The whole content; throws http_error(413) past limit, cancelled if it will never be complete.

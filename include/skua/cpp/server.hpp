@@ -7,6 +7,7 @@
 #include "request.hpp"
 #include "routes.hpp"
 #include "task.hpp"
+#include "websocket.hpp"
 
 #include <functional>
 #include <memory>
@@ -247,6 +248,23 @@ public:
     {
         const char *text = skua_server_address(raw(), index);
         return text ? text : "";
+    }
+
+    // Publishes a message to all who have joined a topic. SKUA_ELIMIT: too many are on their way. See skua_topic_publish.
+    // Thread: any.
+    skua_status publish(std::string_view topic, const publication &message) const noexcept
+    {
+        skua_publication out{};
+        out.octets = slice(message.octets);
+        out.binary = message.binary;
+        out.event = slice(message.event);
+        out.id = slice(message.id);
+        out.except = message.except.raw();
+        return skua_topic_publish(raw(), slice(topic), &out);
+    }
+    skua_status publish(std::string_view topic, std::string_view text) const noexcept
+    {
+        return publish(topic, publication{ .octets = text });
     }
 
     // Runs fn(skua_worker *) on worker number index.  Thread: any.

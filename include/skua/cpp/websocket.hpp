@@ -33,6 +33,10 @@ public:
         return skua_socket_close(raw_, code, slice(reason));
     }
 
+    // Joins a topic, or leaves it. See skua_socket_join.  Thread: the socket's worker.
+    skua_status join(std::string_view topic) const noexcept { return skua_socket_join(raw_, slice(topic)); }
+    void leave(std::string_view topic) const noexcept { skua_socket_leave(raw_, slice(topic)); }
+
     // The request that it was opened by; empty when it is closed. The subprotocol that was agreed on.
     // Thread: the socket's worker.
     request opened_by() const noexcept { return request(skua_socket_request(raw_)); }
@@ -42,6 +46,14 @@ public:
 
 private:
     skua_socket raw_{};
+};
+
+// A message for a topic: see skua_publication.
+struct publication {
+    std::string_view octets;
+    bool binary = false;
+    std::string_view event = {}, id = {};
+    socket except = {};
 };
 
 // The functions of a route of sockets; those that are empty are not called. What one throws is logged, and the socket

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+//
+// Delivery of publications. A worker hands out one after the other, and in a turn to so many readers at
+// most, so that a topic that everybody reads takes nothing from others but its share; and so few octets that
+// a reader's queue can leave before more come: a burst must not look like a slow reader.
+
+#include "topic/delivery.h"
+
+#include "base/assert.h"
+#include "base/memory.h"
+#include "server/server.h"
+#include "topic/reader.h"
+
+struct topic_letter {
+    mail letter; // first
+    topic_letter *next;
+    topic_message *what;
+};
+
+// ---- On the worker ----
+
+void delivery_done(topic_message *p)
+{
+    if (atomic_fetch_sub_explicit(&p->shared.letters, 1, memory_order_acq_rel) == 1)
+        atomic_fetch_sub_explicit(&p->server->shared.published, p->size, memory_order_relaxed);
+    topic_message_release(p);
+}
+
+static void delivery_end(server_worker *w, topic_letter *l)
+{
+    delivery_done(l->what);
+    memory_free(l);
+    gate_leave(&w->posting);
+}
+
+// Hands the first publication out, as far as the turn goes.
+static void delivery_hand_out(struct topic_table *table)
+{
+    topic_message *what = table->first->what;
+    if (!table->begun) {
+        const topic_entry *t = topic_find(table, what->topic);
+        table->cursor = t ? t->seats : NULL;
+        table->begun = true;
+    }
+    while (table->cursor && table->readers_left > 0) {
+        topic_seat *seat = table->cursor;
+        table->cursor = seat->next;
+        table->readers_left--;
+        reader_hand(seat->reader, what);
+    }
+}
+
+// Many letters may arrive in a turn.
+static void delivery_begin_turn(struct topic_table *table, const skua_worker *w)
+{
+    if (table->turn_ns == w->loop.now_ns) return;
+    table->turn_ns = w->loop.now_ns;
+    table->readers_left = TOPIC_TURN_READERS;
+    table->octets_left = worker_config(w)->out_octets_max / 4;
+}
+
+static void delivery_again(mail *letter, void *reader);
+
+static void delivery_go_on(server_worker *w)
+{
+    struct topic_table *table = w->self.topics;
+    delivery_begin_turn(table, &w->self);
+    while (table->first && table->readers_left > 0 && table->octets_left > 0) {
+        delivery_hand_out(table);
+        if (table->cursor) break;
+        topic_letter *l = table->first;
+        size_t octets = l->what->frame.len;
+        table->octets_left -= octets < table->octets_left ? octets : table->octets_left;
+        table->first = l->next;
+        table->begun = false;
+        delivery_end(w, l);
+    }
+    if (!table->first) {
+        topic_table_drop(w);
+        return;
+    }
+    table->comes_again = true;
+    table->again.deliver = delivery_again;
+    worker_post(&w->self, &table->again);
+}
+
+static void delivery_again(mail *letter, void *reader)
+{
+    (void)letter;
+    server_worker *w = reader;
+    w->self.topics->comes_again = false;
+    w->self.topics->turn_ns = -1; // another one, even if no time has passed
+    delivery_go_on(w);
+}
+
+static void delivery_arrive(mail *letter, void *reader)
+{
+    server_worker *w = reader;
+    struct topic_table *table = w->self.topics;
+    topic_letter *l = (topic_letter *)(void *)letter;
+    if (!table) {
+        delivery_end(w, l);
+        return;
+    }
+    l->next = NULL;
+    if (table->first) table->last->next = l;
+    else table->first = l;
+    table->last = l;
+    if (!table->comes_again) delivery_go_on(w);
+}
+
+// ---- On any thread ----
+
+static bool delivery_is_wanted(const server_worker *w)
+{
+    return atomic_load_explicit(&w->shared.seats, memory_order_relaxed) > 0;
+}
+
+static void delivery_free(topic_letter *letters)
+{
+    while (letters) {
+        topic_letter *l = letters;
+        letters = l->next;
+        memory_free(l);
+    }
+}
+
+// All letters before the first is sent, so that either everybody gets the publication or nobody.
+// Returns: false when memory ran out.
+static bool delivery_write(const skua_server *server, topic_message *p, topic_letter **letters)
+{
+    *letters = NULL;
+    for (unsigned i = 0; i < server->worker_count; i++) {
+        topic_letter *l = memory_alloc(sizeof *l);
+        if (!l) {
+            delivery_free(*letters);
+            return false;
+        }
+        *l =
+            (topic_letter){ .letter = { .deliver = delivery_arrive }, .next = *letters, .what = p };
+        *letters = l;
+    }
+    return true;
+}
+
+static void delivery_post(server_worker *w, topic_letter *l)
+{
+    if (!delivery_is_wanted(w) || !gate_enter(&w->posting)) {
+        memory_free(l);
+        return;
+    }
+    topic_message_keep(l->what);
+    atomic_fetch_add_explicit(&l->what->shared.letters, 1, memory_order_relaxed);
+    worker_post(&w->self, &l->letter);
+}
+
+skua_status delivery_send(topic_message *p)
+{
+    skua_server *server = p->server;
+    topic_letter *letters;
+    if (!gate_enter(&server->running)) return SKUA_ECLOSED;
+    bool written = delivery_write(server, p, &letters);
+    for (unsigned i = 0; written && i < server->worker_count; i++) {
+        topic_letter *l = letters;
+        letters = l->next;
+        delivery_post(server->workers[i], l);
+    }
+    gate_leave(&server->running);
+    return written ? SKUA_OK : SKUA_ENOMEM;
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+//
+// Message: one on its way to all who have joined a topic, shared by the workers and by the queues of its
+// readers. It is framed once for all of them.
+#ifndef SKUA_TOPIC_MESSAGE_H
+#define SKUA_TOPIC_MESSAGE_H
+
+#include "base/slice.h"
+
+#include <stdatomic.h>
+
+typedef struct topic_message {
+    struct {
+        atomic_uint refs;
+        atomic_uint letters;   // to workers, that have not been carried out
+        _Atomic(char *) event; // as it stands in event streams; NULL: not needed yet
+        atomic_size_t event_octets;
+    } shared;
+    skua_server *server;
+    size_t size; // octets that it counts as
+    bool binary;
+    skua_socket except;
+    slice topic, message, event, id;
+    slice frame; // of WebSocket, with the message in it
+    char octets[];
+} topic_message;
+
+// A copy of what is to be published, with one reference; NULL when memory ran out.
+topic_message *topic_message_new(skua_server *server, slice topic, const skua_publication *given);
+
+// Octets that a publication counts as, with that topic.
+size_t topic_message_size(slice topic, const skua_publication *given);
+
+// Thread: any.
+void topic_message_keep(topic_message *p);
+void topic_message_release(void *p);
+
+// A text as it stands in event streams. Returns: false when memory ran out.  Thread: any.
+bool topic_message_event(topic_message *p, slice *event);
+
+#endif

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+//
+// The functions of skua.h for topics.
+
+#include "base/contract.h"
+#include "base/utf8.h"
+#include "exchange/events.h"
+#include "server/server.h"
+#include "topic/delivery.h"
+#include "topic/reader.h"
+#include "ws/shared.h"
+
+static bool topic_is_name(slice topic)
+{
+    return topic.len > 0 && topic.len <= TOPIC_NAME_OCTETS_MAX;
+}
+
+static skua_status topic_join_as(skua_request *r, slice topic)
+{
+    if (!topic_is_name(topic)) return SKUA_EINVAL;
+    if (r->muted && r->push == PUSH_EVENTS) return SKUA_OK; // HEAD: nothing is heard of it
+    if (r->life != LIFE_GOES_ON || !reader_is_one(r)) return request_refusal(r);
+    return topic_join(r, topic);
+}
+
+skua_status skua_topic_join(skua_request *r, slice topic)
+{
+    request_expect(r, __func__);
+    CONTRACT_SLICE(topic);
+    return topic_join_as(r, topic);
+}
+
+skua_status skua_topic_leave(skua_request *r, slice topic)
+{
+    request_expect(r, __func__);
+    CONTRACT_SLICE(topic);
+    return topic_leave(r, topic);
+}
+
+#ifndef SKUA_NO_WEBSOCKET
+
+skua_status skua_socket_join(skua_socket socket, slice topic)
+{
+    CONTRACT_SLICE(topic);
+    const ws_session *s = ws_slot_session_here(socket, __func__);
+    return s ? topic_join_as(s->request, topic) : SKUA_ECLOSED;
+}
+
+skua_status skua_socket_leave(skua_socket socket, slice topic)
+{
+    CONTRACT_SLICE(topic);
+    const ws_session *s = ws_slot_session_here(socket, __func__);
+    return s ? topic_leave(s->request, topic) : SKUA_ECLOSED;
+}
+
+#else
+
+skua_status skua_socket_join(skua_socket socket, slice topic)
+{
+    (void)socket;
+    CONTRACT_SLICE(topic);
+    return SKUA_ECLOSED;
+}
+
+skua_status skua_socket_leave(skua_socket socket, slice topic)
+{
+    (void)socket;
+    CONTRACT_SLICE(topic);
+    return SKUA_ECLOSED;
+}
+
+#endif
+
+// Whether it can be sent to every kind of reader that is to have it.
+static bool topic_is_publishable(const skua_publication *given)
+{
+    if (given->binary) return !given->event.len && !given->id.ptr;
+    return utf8_is_valid(given->octets) && event_is_one_line(given->event) &&
+           event_is_one_line(given->id);
+}
+
+skua_status skua_topic_publish(skua_server *server, slice topic,
+                               const skua_publication *publication)
+{
+    CONTRACT_SERVER(server);
+    CONTRACT_SLICE(topic);
+    CONTRACT_GIVEN(publication);
+    CONTRACT_SLICE(publication->octets);
+    CONTRACT_SLICE(publication->event);
+    CONTRACT_SLICE(publication->id);
+    if (!topic_is_name(topic) || !topic_is_publishable(publication)) return SKUA_EINVAL;
+    size_t size = topic_message_size(topic, publication);
+    if (size > TOPIC_PENDING_OCTETS_MAX) return SKUA_EINVAL;
+    atomic_size_t *pending = &server->shared.published;
+    size_t before = atomic_fetch_add_explicit(pending, size, memory_order_relaxed);
+    skua_status status = SKUA_ELIMIT;
+    topic_message *p = NULL;
+    if (before <= TOPIC_PENDING_OCTETS_MAX - size) {
+        p = topic_message_new(server, topic, publication);
+        status = p ? SKUA_OK : SKUA_ENOMEM;
+    }
+    if (!p) {
+        atomic_fetch_sub_explicit(pending, size, memory_order_relaxed);
+        return status;
+    }
+    atomic_store_explicit(&p->shared.letters, 1, memory_order_relaxed);
+    status = delivery_send(p);
+    delivery_done(p);
+    return status;
+}

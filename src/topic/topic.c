@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+//
+// Topics and seats. Names may be chosen by clients, so the table's hash has a key; it doubles when it is
+// full, and where there is no memory for that it gets slower.
+
+#include "topic/topic.h"
+
+#include "base/assert.h"
+#include "base/budget.h"
+#include "base/memory.h"
+
+enum { TOPIC_BUCKETS = 16 };
+
+// ---- The table ----
+
+static struct topic_table *topic_table_new(void)
+{
+    struct topic_table *table = memory_zeroed(sizeof *table);
+    topic_entry **buckets = memory_zeroed(TOPIC_BUCKETS * sizeof *buckets);
+    if (!table || !buckets) {
+        memory_free(table);
+        memory_free((void *)buckets);
+        return NULL;
+    }
+    siphash_key_random(&table->key);
+    table->buckets = buckets;
+    table->room = TOPIC_BUCKETS;
+    return table;
+}
+
+void topic_table_drop(server_worker *w)
+{
+    struct topic_table *table = w->self.topics;
+    if (!table || table->count || table->first) return;
+    memory_free((void *)table->buckets);
+    memory_free(table);
+    w->self.topics = NULL;
+}
+
+static topic_entry **topic_bucket(const struct topic_table *table, uint64_t hash)
+{
+    return &table->buckets[hash & (table->room - 1)];
+}
+
+static void topic_table_widen(struct topic_table *table)
+{
+    struct topic_table wide = { .room = table->room * 2 };
+    wide.buckets = memory_zeroed(wide.room * sizeof *wide.buckets);
+    if (!wide.buckets) return;
+    for (size_t i = 0; i < table->room; i++) {
+        for (topic_entry *t = table->buckets[i], *next; t; t = next) {
+            topic_entry **bucket = topic_bucket(&wide, t->hash);
+            next = t->next;
+            t->next = *bucket;
+            *bucket = t;
+        }
+    }
+    memory_free((void *)table->buckets);
+    table->buckets = wide.buckets;
+    table->room = wide.room;
+}
+
+topic_entry *topic_find(struct topic_table *table, slice name)
+{
+    uint64_t hash = siphash(&table->key, name);
+    topic_entry *t = *topic_bucket(table, hash);
+    while (t && !(t->hash == hash && slice_equal(slice_make(t->name, t->len), name)))
+        t = t->next;
+    return t;
+}
+
+static topic_entry *topic_add(struct topic_table *table, lease *memory, slice name)
+{
+    topic_entry *t = counted_alloc(memory, sizeof *t + name.len);
+    if (!t) return NULL;
+    *t = (topic_entry){ .hash = siphash(&table->key, name), .len = (uint8_t)name.len };
+    memcpy(t->name, name.ptr, name.len);
+    if (table->count == table->room) topic_table_widen(table);
+    topic_entry **bucket = topic_bucket(table, t->hash);
+    t->next = *bucket;
+    *bucket = t;
+    table->count++;
+    return t;
+}
+
+static void topic_remove(struct topic_table *table, topic_entry *t)
+{
+    topic_entry **at = topic_bucket(table, t->hash);
+    while (*at != t)
+        at = &(*at)->next;
+    *at = t->next;
+    table->count--;
+    counted_free(t);
+}
+
+// ---- Seats ----
+
+static void topic_seat_link(topic_entry *t, topic_seat *seat)
+{
+    seat->of = t;
+    seat->next = t->seats;
+    if (seat->next) seat->next->previous = seat;
+    t->seats = seat;
+}
+
+// The delivery that is handing out goes on with the next one.
+static void topic_seat_free(server_worker *w, topic_seat *seat)
+{
+    struct topic_table *table = w->self.topics;
+    topic_entry *t = seat->of;
+    if (table->cursor == seat) table->cursor = seat->next;
+    if (seat->next) seat->next->previous = seat->previous;
+    if (seat->previous) seat->previous->next = seat->next;
+    else t->seats = seat->next;
+    counted_free(seat);
+    if (!t->seats) topic_remove(table, t);
+    atomic_fetch_sub_explicit(&w->shared.seats, 1, memory_order_relaxed);
+}
+
+static topic_seat **topic_seats_of(skua_request *reader)
+{
+    if (!reader->reads_topics) reader->topics = NULL;
+    return &reader->topics;
+}
+
+// Where the reader's seat is for that topic, or its list ends. *before: how many there are.
+static topic_seat **topic_seat_place(skua_request *reader, const topic_entry *t, unsigned *before)
+{
+    topic_seat **at = topic_seats_of(reader);
+    for (*before = 0; *at && (*at)->of != t; ++*before)
+        at = &(*at)->next_of_reader;
+    return at;
+}
+
+static void topic_leave_all(skua_request *reader)
+{
+    server_worker *w = worker_of(reader->worker);
+    topic_seat *seat = *topic_seats_of(reader);
+    reader->topics = NULL;
+    while (seat) {
+        topic_seat *next = seat->next_of_reader;
+        topic_seat_free(w, seat);
+        seat = next;
+    }
+    topic_table_drop(w);
+}
+
+static skua_status topic_sit(skua_request *reader, topic_entry *t)
+{
+    unsigned before;
+    topic_seat **place = topic_seat_place(reader, t, &before);
+    if (*place) return SKUA_OK;
+    if (before >= TOPIC_SEATS_MAX) return SKUA_ELIMIT;
+    topic_seat *seat = counted_zeroed(&reader->worker->memory, sizeof *seat);
+    if (!seat) return SKUA_ENOMEM;
+    seat->reader = reader;
+    topic_seat_link(t, seat);
+    *place = seat;
+    reader->reads_topics = reader->is_followed = true;
+    atomic_fetch_add_explicit(&worker_of(reader->worker)->shared.seats, 1, memory_order_relaxed);
+    return SKUA_OK;
+}
+
+skua_status topic_join(skua_request *reader, slice name)
+{
+    skua_worker *w = reader->worker;
+    if (!w->topics) w->topics = topic_table_new();
+    if (!w->topics) return SKUA_ENOMEM;
+    w->leave_topics = topic_leave_all;
+    topic_entry *t = topic_find(w->topics, name);
+    if (!t) t = topic_add(w->topics, &w->memory, name);
+    skua_status status = t ? topic_sit(reader, t) : SKUA_ENOMEM;
+    if (status && t && !t->seats) topic_remove(w->topics, t);
+    topic_table_drop(worker_of(w));
+    return status;
+}
+
+skua_status topic_leave(skua_request *reader, slice name)
+{
+    struct topic_table *table = reader->worker->topics;
+    topic_entry *t = table ? topic_find(table, name) : NULL;
+    if (!t) return SKUA_ENOENT;
+    unsigned before;
+    topic_seat **place = topic_seat_place(reader, t, &before), *seat = *place;
+    if (!seat) return SKUA_ENOENT;
+    *place = seat->next_of_reader;
+    topic_seat_free(worker_of(reader->worker), seat);
+    topic_table_drop(worker_of(reader->worker));
+    return SKUA_OK;
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+//
+// Shared messages. Short frames are copied into the block that the others of the turn are in; long ones are
+// lent.
+
+#include "ws/shared.h"
+
+#ifndef SKUA_NO_WEBSOCKET
+
+#include "ws/letter.h"
+#include "ws/send.h"
+
+ws_session *ws_shared_session(const skua_request *r)
+{
+    ws_session *s = r->is_socket && r->reader ? r->reader_user : NULL;
+    return s && s->state == WS_OPEN ? s : NULL;
+}
+
+static void ws_shared_queue(ws_session *s, const ws_shared *shared)
+{
+    if (ws_send_shared_frame(s, shared)) {
+        ws_session_close(s, WS_CODE_INTERNAL, SKUA_SLICE("out of memory"));
+        return;
+    }
+    s->messages_out++;
+    s->octets_out += shared->message.len;
+}
+
+static void ws_shared_for_slow(ws_session *s, const ws_shared *shared)
+{
+    switch (s->endpoint->desc.slow) {
+    case SKUA_WEBSOCKET_WAIT: ws_letter_keep(s, shared->opcode, shared->message); return;
+    case SKUA_WEBSOCKET_DROP: ws_count_dropped(s); return;
+    case SKUA_WEBSOCKET_CLOSE: ws_session_close_slow(s); return;
+    }
+}
+
+void ws_shared_send(ws_session *s, const ws_shared *shared)
+{
+    ws_session_enter(s);
+    if (!s->waiting && ws_has_room(s, shared->frame.len)) ws_shared_queue(s, shared);
+    else ws_shared_for_slow(s, shared);
+    ws_session_leave(s);
+}
+
+#endif
