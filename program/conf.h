@@ -11,7 +11,9 @@
 
 enum {
     CONF_LISTENS_MAX = 16, // as many as a server may have
-    CONF_CERTIFICATES_MAX = 256
+    CONF_CERTIFICATES_MAX = 256,
+    CONF_AROUND_MAX =
+        60 // limits and passwords of a site and its paths; the library has room for a few more
 };
 
 typedef struct conf_listen {

@@ -17,6 +17,7 @@ typedef struct builder {
     conf *from;
     skua_server *server;
     skua_site *site;
+    unsigned around; // limits and passwords of it
     conf_findings *findings;
 } builder;
 
@@ -28,13 +29,17 @@ static bool build_judge(builder *b, conf_place at, skua_status status)
     return false;
 }
 
-static bool build_use(builder *b, conf_place at, const char *prefix, const skua_middleware *around)
+static bool build_use(builder *b, conf_place at, const skua_middleware *around)
 {
-    skua_status status = skua_site_use(b->site, prefix, around);
-    if (status == SKUA_ELIMIT)
-        conf_find(b->findings, at,
-                  "a site and its paths may have 60 limits and passwords together");
-    else return build_judge(b, at, status);
+    return build_judge(b, at, skua_site_use(b->site, "/", around));
+}
+
+// A limit, or a password. Each is looked at for every request of the site.
+static bool build_use_one_of(builder *b, conf_place at, const skua_middleware *around)
+{
+    if (b->around++ < CONF_AROUND_MAX) return build_use(b, at, around);
+    conf_find(b->findings, at, "a site and its paths may have %d limits and passwords together",
+              CONF_AROUND_MAX);
     return false;
 }
 
@@ -69,7 +74,7 @@ static bool build_limit(builder *b, const conf_scope *scope, conf_limit *limit)
     limit->table = table;
     *of = (limited){ scope, table };
     const skua_middleware around = { .before = limited_before, .end = limited_end, .user = of };
-    return build_use(b, scope->at, "/", &around);
+    return build_use_one_of(b, scope->at, &around);
 }
 
 static bool build_limits(builder *b, const conf_site *site)
@@ -95,7 +100,7 @@ static bool build_guard(builder *b, conf_site *site, conf_guard *guard)
     const skua_middleware around = { .before = conf_guard_before,
                                      .end = conf_guard_end,
                                      .user = guarded };
-    return build_use(b, guard->at, "/", &around);
+    return build_use_one_of(b, guard->at, &around);
 }
 
 static bool build_guards(builder *b, conf_site *site)
@@ -132,12 +137,13 @@ static bool build_around(builder *b, conf_site *site)
                                      .head = conf_response_head,
                                      .user = site };
     const skua_middleware canonical = { .before = conf_canonical_before, .user = site };
-    return build_use(b, site->at, "/", &fields) && build_limits(b, site) &&
-           (!site->canonical || build_use(b, site->at, "/", &canonical)) && build_guards(b, site);
+    return build_use(b, site->at, &fields) && build_limits(b, site) &&
+           (!site->canonical || build_use(b, site->at, &canonical)) && build_guards(b, site);
 }
 
 static bool build_site(builder *b, conf_site *site)
 {
+    b->around = 0;
     b->site = skua_site_new(b->server, &(skua_site_desc){ .hosts = site->hosts });
     bool built = b->site && build_around(b, site) && build_redirects(b, site) &&
                  build_roots(b, site) && build_judge(b, site->at, skua_site_put(b->site));

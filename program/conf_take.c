@@ -126,15 +126,21 @@ static bool take_is_address(conf_checker *c, const conf_word *word)
     return false;
 }
 
+// Port 0 is another one each time.
+static bool take_is_free_port(const char *address)
+{
+    const char *colon = strrchr(address, ':');
+    return colon && strcmp(colon, ":0") == 0;
+}
+
 void conf_take_listen(conf_checker *c, const conf_kind *kind, const conf_directive *d)
 {
     conf *to = c->conf;
     const conf_word *word = &d->words[1];
     if (!take_is_address(c, word)) return;
     for (unsigned i = 0; i < to->listen_count; i++) {
-        bool is_free =
-            strlen(word->text) > 2 && strcmp(word->text + strlen(word->text) - 2, ":0") == 0;
-        if (is_free || strcmp(to->listens[i].address, word->text) != 0) continue;
+        if (take_is_free_port(word->text) || strcmp(to->listens[i].address, word->text) != 0)
+            continue;
         TAKE_FAIL(c, word, "%s is listened on already, by line %u of %s", word->text,
                   to->listens[i].at.line, to->listens[i].at.file);
         return;

@@ -279,6 +279,42 @@ def test_right(folder):
     assert check(folder, text, env={"PORT": "0"}) == (0, "f.conf: 2 sites, 2 addresses, no faults\n", "")
 
 
+# ---- Limits, at their edges ----
+
+
+@pytest.mark.parametrize(
+    "count,text,message", [
+        (16, "listen :0\n", "17:8: listen may stand 16 times"),
+        (1000 - 1, "include empty.conf\n", "1000:9: there are more than 1000 files"),
+    ],
+)
+def test_counts(folder, count, text, message):
+    (folder / "empty.conf").write_text("")
+    rest = "listen unix:/run/x\n" * ("listen" not in text) + "site * {\n root pub\n}\n"
+    assert check(folder, text * count + rest)[0] == 0
+    assert check(folder, text * (count + 1) + rest) == (1, "", f"f.conf:{message}\n")
+
+
+def test_the_size_of_a_file(folder):
+    assert check(folder, WHOLE + "#" * ((1 << 20) - len(WHOLE)))[0] == 0
+    assert check(folder, WHOLE + "#" * ((1 << 20) - len(WHOLE) + 1))[2] == "f.conf:1:1: \"f.conf\" has more than 1048576 octets\n"
+
+
+def test_limits_and_passwords_of_a_site(folder):
+    text = "listen :0\nsite * {\n root pub\n canonical http://a\n limit_requests 1/s\n%s}\n"
+    paths = " path /%d/ {\n  limit_requests 1/s\n }\n"
+    assert check(folder, text % "".join(paths % i for i in range(59)))[0] == 0
+    status, _, err = check(folder, text % "".join(paths % (100 + i) for i in range(60)))
+    assert (status, err) == (1, "f.conf:183:7: a site and its paths may have 60 limits and passwords together\n")
+
+
+def test_many_faults(folder):
+    status, _, err = check(folder, "site a {\n root pub\n" + " certificate\n" * 101 + "}\n")
+    assert status == 1 and err.count("\n") == 101 and err.endswith("and 1 more\n")
+    status, _, err = check(folder, "site a {\n root pub\n" + " certificate a.pem\n" * 257 + "}\n")
+    assert (status, err) == (1, "f.conf:259:2: all sites together may have 256 of certificate\n")
+
+
 def test_no_file(folder):
     assert check(folder, name="none") == (1, "", "none:1:1: \"none\": there is no such file\n")
 
