@@ -50,6 +50,7 @@ typedef struct conf_scope {
     bool compresses;
     bool has_security_fields;
     const char *hsts;     // a value of Strict-Transport-Security; NULL: none
+    const char *origins;  // whose pages may read what is here; NULL: none
     const char *cache;    // a value of Cache-Control; NULL: none
     conf_door *doors;     // all that hold, the innermost first
     conf_guard *guards;   // all that hold, the innermost first

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The order of middleware is that of the phases: fields and doors, limits, the canonical host,
+// The order of middleware is that of the phases: fields and doors, limits, preflights, the canonical host,
 // passwords, which redirects are not asked for, and files.
 
 #include "conf_build.h"
@@ -136,8 +136,10 @@ static bool build_around(builder *b, conf_site *site)
     const skua_middleware fields = { .before = conf_response_before,
                                      .head = conf_response_head,
                                      .user = site };
+    const skua_middleware preflight = { .before = conf_preflight_before, .user = site };
     const skua_middleware canonical = { .before = conf_canonical_before, .user = site };
     return build_use(b, site->at, &fields) && build_limits(b, site) &&
+           build_use(b, site->at, &preflight) &&
            (!site->canonical || build_use(b, site->at, &canonical)) && build_guards(b, site);
 }
 

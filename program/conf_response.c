@@ -4,6 +4,7 @@
 
 #include "conf_sites.h"
 
+#include <skua/middleware/cors.h>
 #include <skua/middleware/security.h>
 
 #include <string.h>
@@ -77,10 +78,21 @@ void conf_response_head(skua_request *request, int status, void *user)
     static const skua_security fields = { 0 };
     const conf_scope *scope = conf_response_scope(request, user);
     if (scope->has_security_fields) skua_security_head(request, status, skua_words_user(&fields));
+    if (scope->origins) {
+        const skua_cors cors = { .origins = scope->origins };
+        skua_cors_head(request, status, skua_words_user(&cors));
+    }
     if (scope->hsts && skua_request_is_secure(request)) // only there, RFC 6797 §7.2
         skua_security_add(request, "Strict-Transport-Security", scope->hsts, NULL);
     if (scope->cache && response_may_be_kept(status))
         skua_security_add(request, "Cache-Control", scope->cache, NULL);
+}
+
+void conf_preflight_before(skua_request *request, void *user)
+{
+    const skua_cors cors = { .origins = conf_response_scope(request, user)->origins };
+    if (cors.origins) skua_cors_before(request, skua_words_user(&cors));
+    else skua_next(request);
 }
 
 // ---- Locations ----

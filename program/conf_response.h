@@ -17,6 +17,9 @@ bool conf_response_is_redirect(const skua_request *request, const conf_site *sit
 void conf_response_before(skua_request *request, void *site);
 void conf_response_head(skua_request *request, int status, void *site);
 
+// Middleware that responds to preflights of CORS.
+void conf_preflight_before(skua_request *request, void *site);
+
 // Middleware that sends to a site's canonical host and scheme.
 void conf_canonical_before(skua_request *request, void *site);
 

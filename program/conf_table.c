@@ -111,6 +111,8 @@ static const conf_kind table_kinds[] = {
     { "hsts", TABLE_SCOPES, "DURATION|off", "off", "hsts 365d", conf_take_hsts, TABLE_ARGUMENTS(1, 1) },
     { "cache", TABLE_SCOPES, "immutable|no-cache|no-store|DURATION|off", "off", "cache 1h", conf_take_cache,
       TABLE_ARGUMENTS(1, 1) },
+    { "cors", TABLE_SCOPES, "ORIGIN...|*|off", "off", "cors https://app.example.org", conf_take_cors,
+      TABLE_ARGUMENTS(1, CONF_WORDS_MAX) },
     { "limit_requests", TABLE_SCOPES, "RATE [burst NUMBER]", "none", "limit_requests 50/s burst 100",
       conf_take_limit, TABLE_ARGUMENTS(1, 3) },
     { "allow", TABLE_SCOPES, "NETWORK...", "everyone", "allow 10.0.0.0/8 fd00::/8", conf_take_door,

@@ -253,6 +253,40 @@ void conf_take_cache(conf_checker *c, const conf_kind *kind, const conf_directiv
     else c->scope->cache = site_max_age(c, kind, word);
 }
 
+// Browsers name an origin by its scheme, host and port, without a path.
+static bool site_is_origin(conf_checker *c, const conf_word *word, bool is_alone)
+{
+    const char *text = word->text, *mark = strstr(text, "://");
+    size_t host = mark ? strcspn(mark + 3, "/?#@*, \t") : 0;
+    if (strcmp(text, "*") == 0 && is_alone) return true;
+    if (strcmp(text, "*") == 0 || strcmp(text, "off") == 0)
+        SITE_FAIL(c, word, "%s stands alone: it takes the place of all origins", text);
+    else if (!host)
+        SITE_FAIL(c, word,
+                  "an origin has a scheme and a host, as https://app.example.org, not \"%s\"",
+                  text);
+    else if (mark[3 + host])
+        SITE_FAIL(c, word, "an origin ends behind its host and port; write %.*s",
+                  (int)(mark + 3 + host - text), text);
+    else return true;
+    return false;
+}
+
+void conf_take_cors(conf_checker *c, const conf_kind *kind, const conf_directive *d)
+{
+    const char *all = "";
+    (void)kind;
+    if (d->count == 2 && strcmp(d->words[1].text, "off") == 0) {
+        c->scope->origins = NULL;
+        return;
+    }
+    for (unsigned i = 1; i < d->count && all; i++) {
+        if (!site_is_origin(c, &d->words[i], d->count == 2)) return;
+        all = conf_print(c->findings->memory, "%s%s%s", all, i > 1 ? " " : "", d->words[i].text);
+    }
+    c->scope->origins = all;
+}
+
 // ---- Limits ----
 
 void conf_take_limit(conf_checker *c, const conf_kind *kind, const conf_directive *d)

@@ -156,6 +156,21 @@ site guarded.test {
         basic_auth Inner inner.users
     }
 }
+site shared.test {
+    root pub
+    basic_auth "Staff only" staff.users
+    cors https://app.test https://other.test:8443
+    path /all/ {
+        root pub
+        basic_auth off
+        cors *
+    }
+    path /none/ {
+        root pub
+        basic_auth off
+        cors off
+    }
+}
 site doors.test {
     root pub
     deny 192.0.2.0/28 2001:db8::/33
@@ -329,6 +344,44 @@ def test_doors(sites, folder):
     assert refused.status == 403 and refused.get("cache-control") is None
     with Connection(str(folder / "socket")) as connection:
         assert connection.get("/local/", host="doors.test").status == 200
+
+
+# Ways to write a path that is below /local/, or seems to be elsewhere.
+SLY = ["/%6cocal/text.txt", "//local//text.txt", "/x/../local/text.txt", "/x/%2e%2e/local/text.txt", "/local%2ftext.txt", "/./local/./text.txt",
+       "/local/../local/text.txt", "/x%2f..%2flocal/text.txt", "/local/%2e/text.txt", "/local/;/../text.txt"]
+
+
+@pytest.mark.parametrize("path", SLY)
+def test_a_door_cannot_be_walked_around(sites, path):
+    for client, allowed in (("11.0.0.1", False), ("10.0.0.3", True)):
+        response = get(sites, "doors.test", path, f"X-Forwarded-For: {client}")
+        assert response.status in (400, 403, 404) or (allowed and response.status in (200, 429))
+    with sites.connect() as connection:
+        connection.send(request("http://doors.test" + path, "X-Forwarded-For: 11.0.0.1", host="root.test"))
+        assert connection.response().status in (400, 403, 404)
+
+
+@pytest.mark.parametrize("path", ["/open/../text.txt", "/open/%2e%2e/text.txt", "/open%2f..%2ftext.txt", "/open//../text.txt", "/moved/../text.txt",
+                                  "/openly/../text.txt", "//text.txt"])
+def test_a_password_cannot_be_walked_around(sites, path):
+    assert get(sites, "guarded.test", path).status in (400, 401, 404)
+
+
+@of("cors")
+def test_cors(sites):
+    def ask(path, origin, *lines, **options):
+        response = get(sites, "shared.test", path, f"Origin: {origin}", *lines, **options)
+        return response.status, response.get("access-control-allow-origin")
+
+    wanted = "Access-Control-Request-Method: GET"
+    assert ask("/", "https://app.test", wanted, method="OPTIONS") == (204, "https://app.test")  # without a password
+    assert ask("/", "https://evil.test", wanted, method="OPTIONS") == (403, None)
+    assert ask("/text.txt", "https://other.test:8443", basic("anna", "secret")) == (200, "https://other.test:8443")
+    assert ask("/text.txt", "https://other.test", basic("anna", "secret")) == (200, None)
+    assert ask("/text.txt", "https://app.test") == (401, "https://app.test")
+    assert ask("/all/text.txt", "https://any.test") == (200, "*")
+    assert ask("/none/text.txt", "https://app.test") == (200, None)
+    assert "Origin" in get(sites, "shared.test", "/text.txt", basic("anna", "secret")).all("vary")
 
 
 def test_exact_paths(sites):
