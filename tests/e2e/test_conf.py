@@ -1,67 +1,26 @@
 # SPDX-License-Identifier: MIT
-"""skua -c FILE: what each directive does. Every directive of the program's table has a test here."""
+"""skua -c FILE: what each directive does. Every directive of the program's table has a test here or in test_conf_tls.py."""
 
 import base64
 import contextlib
 import json
-import os
 import pathlib
-import re
 import signal
 import socket
-import ssl
 import struct
 
 import pytest
-from certificates import make
-from server import BACKEND, BUILD, ROOT, Server, eventually, free_port
+from conf import SKUA, get, of, start, table, tested, write_folder
+from server import Server, eventually
 from wire import Connection, posted, request
 
 pytestmark = [pytest.mark.in_the_clear("it configures addresses of its own"),
               pytest.mark.of_http1("it configures addresses of its own")]
 
-SKUA = BUILD / "skua"
-TESTED = set()
-
-
-def of(*names):
-    """Marks a test as that of these directives."""
-
-    def mark(test):
-        TESTED.update(names)
-        return test
-
-    return mark
-
-
-def start(folder, text, name="skua.conf", **options):
-    """A server with that configuration. PORT and TLS_PORT stand for free ports; the latter may be missing."""
-    port, secure = free_port(), free_port()
-    backend = f"backend {BACKEND}\n" if BACKEND and "\nbackend" not in text else ""
-    file = folder / name
-    file.write_text(backend + text.replace("TLS_PORT", str(secure)).replace("PORT", str(port)))
-    server = Server([SKUA, "-c", file], ("127.0.0.1", port), **options)
-    server.secure = ("127.0.0.1", secure)
-    return server
-
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("served")
-    pub = folder / "pub"
-    (pub / "empty").mkdir(parents=True)
-    (pub / "index.html").write_text("<p>here</p>")
-    (pub / "home.html").write_text("<p>home</p>")
-    (pub / "text.txt").write_text("text " * 1000)
-    (pub / ".hidden").write_text("hidden")
-    (pub / "link").symlink_to("text.txt")
-    (folder / "outside.txt").write_text("outside")
-    (pub / "out").symlink_to("../outside.txt")
-    (folder / "other").mkdir()
-    (folder / "other" / "a.txt").write_text("other")
-    with open(pub / "big", "wb") as big:
-        big.truncate(40_000_000)
-    return folder
+    return write_folder(tmp_path_factory.mktemp("served"))
 
 
 SITES = """
@@ -203,10 +162,6 @@ def sites(folder):
     server = start(folder, SITES % folder)
     yield server
     server.stop()
-
-
-def get(server, host, path="/", *lines, **options):
-    return server.get(path, *lines, host=host, **options)
 
 
 @of("site", "listen", "root", "path")
@@ -612,172 +567,6 @@ def test_memory(folder, launch):
     assert ended > 0
 
 
-# ---- TLS ----
-
-
-@pytest.fixture(scope="module")
-def pairs(folder):
-    authority = make(folder, "ca", names=None, authority=True)
-    pairs = {name: make(folder, name, names=f"DNS:{name}.test") for name in ("one", "two", "rest")}
-    return {**pairs, "ca": authority, "staff": make(folder, "staff", names="DNS:staff", issuer=authority)}
-
-
-TLS = """
-listen 127.0.0.1:PORT
-listen 127.0.0.1:TLS_PORT tls
-handshake_timeout 300ms
-tls_oldest 1.3
-tls_groups P-384
-session_tickets off
-http2 off
-site one.test {
-    certificate one.pem one.key
-    root pub
-    hsts 365d
-    path /off/ {
-        root pub
-        hsts off
-    }
-}
-site two.test {
-    certificate two.pem two.key
-    client_certificates ca.pem required
-    root pub
-}
-site * {
-    certificate rest.pem rest.key
-    root pub
-}
-"""
-
-TICKETS = """
-listen 127.0.0.1:PORT
-listen 127.0.0.1:TLS_PORT tls
-ticket_keys ticket.keys
-site * {
-    certificate rest.pem rest.key
-    root pub
-}
-"""
-
-
-def context(*trusted, alpn=(), newest=None):
-    made = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    for pair in trusted:
-        made.load_verify_locations(pair.cert)
-    made.check_hostname = bool(trusted)
-    made.verify_mode = ssl.CERT_REQUIRED if trusted else ssl.CERT_NONE
-    if alpn:
-        made.set_alpn_protocols(alpn)
-    if newest:
-        made.maximum_version = newest
-    return made
-
-
-def shaken(address, context, name, session=None):
-    return context.wrap_socket(socket.create_connection(address, 10), server_hostname=name, session=session)
-
-
-def ask(secure, host, path="/"):
-    secure.sendall(request(path, "Connection: close", host=host))
-    octets = b""
-    while taken := secure.recv(65536):
-        octets += taken
-    return octets
-
-
-@pytest.fixture(scope="module")
-def secured(folder, pairs):
-    server = start(folder, TLS, "tls.conf")
-    yield server
-    server.stop()
-
-
-@pytest.mark.of_tls
-@of("certificate", "http2")
-def test_certificates(secured, pairs):
-    with shaken(secured.secure, context(pairs["one"], alpn=["h2", "http/1.1"]), "one.test") as secure:
-        assert secure.selected_alpn_protocol() == "http/1.1"
-        assert ask(secure, "one.test").startswith(b"HTTP/1.1 200")
-    with pytest.raises(ssl.SSLError):
-        shaken(secured.secure, context(alpn=["h2"]), "one.test")
-    with shaken(secured.secure, context(pairs["rest"]), "rest.test") as secure:
-        assert ask(secure, "rest.test").startswith(b"HTTP/1.1 200")
-
-
-@pytest.mark.of_tls
-@of("client_certificates")
-def test_client_certificates(secured, pairs):
-    known = context(pairs["two"])
-    known.load_cert_chain(pairs["staff"].cert, pairs["staff"].key)
-    with shaken(secured.secure, known, "two.test") as secure:
-        assert ask(secure, "two.test").startswith(b"HTTP/1.1 200")
-    with pytest.raises(OSError), shaken(secured.secure, context(pairs["two"]), "two.test") as secure:
-        assert ask(secure, "two.test") != b""
-        raise OSError
-    with shaken(secured.secure, context(pairs["one"]), "one.test") as secure:
-        assert ask(secure, "two.test").startswith(b"HTTP/1.1 421")  # not by way of another site
-
-
-@pytest.mark.of_tls
-@of("tls_oldest", "tls_groups", "session_tickets", "handshake_timeout")
-def test_handshakes(secured, pairs):
-    with pytest.raises(ssl.SSLError):
-        shaken(secured.secure, context(newest=ssl.TLSVersion.TLSv1_2), "one.test")
-    curve = context()
-    curve.set_ecdh_curve("prime256v1")
-    with pytest.raises(ssl.SSLError):
-        shaken(secured.secure, curve, "one.test")
-    with shaken(secured.secure, context(), "one.test") as secure:
-        ask(secure, "one.test")
-        assert not (secure.session and secure.session.has_ticket)
-    with socket.create_connection(secured.secure, 10) as silent:
-        assert silent.recv(1) == b""
-
-
-@pytest.mark.of_tls
-@of("hsts")
-def test_hsts(secured, pairs):
-    def field(path):
-        with shaken(secured.secure, context(), "one.test") as secure:
-            return re.findall(rb"(?i)strict-transport-security: (.*?)\r", ask(secure, "one.test", path))
-
-    assert field("/") == [b"max-age=31536000"] and field("/off/") == []
-    assert get(secured, "one.test").get("strict-transport-security") is None
-
-
-@pytest.mark.of_tls
-@of("ticket_keys")
-def test_ticket_keys(folder, pairs, launch):
-    (folder / "ticket.keys").write_bytes(os.urandom(80))
-    client, sessions = context(newest=ssl.TLSVersion.TLSv1_2), []
-    for _ in range(2):  # another process takes the session up
-        server = launch(start, folder, TICKETS, "tickets.conf")
-        with shaken(server.secure, client, "rest.test", sessions[0] if sessions else None) as secure:
-            assert secure.session_reused == bool(sessions)
-            ask(secure, "rest.test")
-            sessions.append(secure.session)
-
-
-@pytest.mark.of_tls
-def test_certificates_are_read_again(folder, pairs, launch):
-    for end in ("pem", "key"):
-        (folder / f"changing.{end}").write_bytes((folder / f"one.{end}").read_bytes())
-    server = launch(start, folder, TICKETS.replace("rest.pem rest.key", "changing.pem changing.key").replace("ticket_keys", "# "), "again.conf")
-    for end in ("pem", "key"):
-        (folder / f"changing.{end}").write_bytes((folder / f"two.{end}").read_bytes())
-    server.signal(signal.SIGHUP)
-
-    def shows_two():
-        try:
-            shaken(server.secure, context(pairs["two"]), "two.test").close()
-            return True
-        except ssl.SSLError:
-            return False
-
-    assert eventually(shows_two)
-
-
 # ---- Errors at the start ----
 
 
@@ -800,14 +589,7 @@ def test_a_full_disk(folder, launch):
 # ---- The table ----
 
 
-def table():
-    """Names in the program's table of directives."""
-    text = (ROOT / "program/conf_table.c").read_text()
-    body = text[text.index("table_kinds[] = {"):]
-    return re.findall(r'^    \{ "(\w+)", TABLE_', body[:body.index("\n};")], re.M)
-
-
 def test_every_directive_has_a_test():
     assert len(table()) > 30
-    assert set(table()) - TESTED == set(), "directives without an end-to-end test"
-    assert TESTED - set(table()) == set()
+    assert set(table()) - tested() == set(), "directives without an end-to-end test"
+    assert tested() - set(table()) == set()

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: MIT
+"""skua -c FILE: the directives of TLS."""
+
+import os
+import re
+import signal
+import socket
+import ssl
+
+import pytest
+from certificates import make
+from conf import get, of, start, write_folder
+from server import eventually
+from wire import request
+
+pytestmark = [pytest.mark.in_the_clear("it is about the directives of TLS itself"), pytest.mark.of_tls,
+              pytest.mark.of_http1("it configures addresses of its own")]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return write_folder(tmp_path_factory.mktemp("served"))
+
+
+@pytest.fixture(scope="module")
+def pairs(folder):
+    authority = make(folder, "ca", names=None, authority=True)
+    pairs = {name: make(folder, name, names=f"DNS:{name}.test") for name in ("one", "two", "rest")}
+    return {**pairs, "ca": authority, "staff": make(folder, "staff", names="DNS:staff", issuer=authority)}
+
+
+TLS = """
+listen 127.0.0.1:PORT
+listen 127.0.0.1:TLS_PORT tls
+handshake_timeout 300ms
+tls_oldest 1.3
+tls_groups P-384
+session_tickets off
+http2 off
+site one.test {
+    certificate one.pem one.key
+    root pub
+    hsts 365d
+    path /off/ {
+        root pub
+        hsts off
+    }
+}
+site two.test {
+    certificate two.pem two.key
+    client_certificates ca.pem required
+    root pub
+}
+site * {
+    certificate rest.pem rest.key
+    root pub
+}
+"""
+
+TICKETS = """
+listen 127.0.0.1:PORT
+listen 127.0.0.1:TLS_PORT tls
+ticket_keys ticket.keys
+site * {
+    certificate rest.pem rest.key
+    root pub
+}
+"""
+
+
+def context(*trusted, alpn=(), newest=None):
+    made = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    for pair in trusted:
+        made.load_verify_locations(pair.cert)
+    made.check_hostname = bool(trusted)
+    made.verify_mode = ssl.CERT_REQUIRED if trusted else ssl.CERT_NONE
+    if alpn:
+        made.set_alpn_protocols(alpn)
+    if newest:
+        made.maximum_version = newest
+    return made
+
+
+def shaken(address, context, name, session=None):
+    return context.wrap_socket(socket.create_connection(address, 10), server_hostname=name, session=session)
+
+
+def ask(secure, host, path="/"):
+    secure.sendall(request(path, "Connection: close", host=host))
+    octets = b""
+    while taken := secure.recv(65536):
+        octets += taken
+    return octets
+
+
+@pytest.fixture(scope="module")
+def secured(folder, pairs):
+    server = start(folder, TLS, "tls.conf")
+    yield server
+    server.stop()
+
+
+@of("certificate", "http2")
+def test_certificates(secured, pairs):
+    with shaken(secured.secure, context(pairs["one"], alpn=["h2", "http/1.1"]), "one.test") as secure:
+        assert secure.selected_alpn_protocol() == "http/1.1"
+        assert ask(secure, "one.test").startswith(b"HTTP/1.1 200")
+    with pytest.raises(ssl.SSLError):
+        shaken(secured.secure, context(alpn=["h2"]), "one.test")
+    with shaken(secured.secure, context(pairs["rest"]), "rest.test") as secure:
+        assert ask(secure, "rest.test").startswith(b"HTTP/1.1 200")
+
+
+@of("client_certificates")
+def test_client_certificates(secured, pairs):
+    known = context(pairs["two"])
+    known.load_cert_chain(pairs["staff"].cert, pairs["staff"].key)
+    with shaken(secured.secure, known, "two.test") as secure:
+        assert ask(secure, "two.test").startswith(b"HTTP/1.1 200")
+    with pytest.raises(OSError), shaken(secured.secure, context(pairs["two"]), "two.test") as secure:
+        assert ask(secure, "two.test") != b""
+        raise OSError
+    with shaken(secured.secure, context(pairs["one"]), "one.test") as secure:
+        assert ask(secure, "two.test").startswith(b"HTTP/1.1 421")  # not by way of another site
+
+
+@of("tls_oldest", "tls_groups", "session_tickets", "handshake_timeout")
+def test_handshakes(secured, pairs):
+    with pytest.raises(ssl.SSLError):
+        shaken(secured.secure, context(newest=ssl.TLSVersion.TLSv1_2), "one.test")
+    curve = context()
+    curve.set_ecdh_curve("prime256v1")
+    with pytest.raises(ssl.SSLError):
+        shaken(secured.secure, curve, "one.test")
+    with shaken(secured.secure, context(), "one.test") as secure:
+        ask(secure, "one.test")
+        assert not (secure.session and secure.session.has_ticket)
+    with socket.create_connection(secured.secure, 10) as silent:
+        assert silent.recv(1) == b""
+
+
+@of("hsts")
+def test_hsts(secured, pairs):
+    def field(path):
+        with shaken(secured.secure, context(), "one.test") as secure:
+            return re.findall(rb"(?i)strict-transport-security: (.*?)\r", ask(secure, "one.test", path))
+
+    assert field("/") == [b"max-age=31536000"] and field("/off/") == []
+    assert get(secured, "one.test").get("strict-transport-security") is None
+
+
+@of("ticket_keys")
+def test_ticket_keys(folder, pairs, launch):
+    (folder / "ticket.keys").write_bytes(os.urandom(80))
+    client, sessions = context(newest=ssl.TLSVersion.TLSv1_2), []
+    for _ in range(2):  # another process takes the session up
+        server = launch(start, folder, TICKETS, "tickets.conf")
+        with shaken(server.secure, client, "rest.test", sessions[0] if sessions else None) as secure:
+            assert secure.session_reused == bool(sessions)
+            ask(secure, "rest.test")
+            sessions.append(secure.session)
+
+
+def test_certificates_are_read_again(folder, pairs, launch):
+    for end in ("pem", "key"):
+        (folder / f"changing.{end}").write_bytes((folder / f"one.{end}").read_bytes())
+    server = launch(start, folder, TICKETS.replace("rest.pem rest.key", "changing.pem changing.key").replace("ticket_keys", "# "), "again.conf")
+    for end in ("pem", "key"):
+        (folder / f"changing.{end}").write_bytes((folder / f"two.{end}").read_bytes())
+    server.signal(signal.SIGHUP)
+
+    def shows_two():
+        try:
+            shaken(server.secure, context(pairs["two"]), "two.test").close()
+            return True
+        except ssl.SSLError:
+            return False
+
+    assert eventually(shows_two)

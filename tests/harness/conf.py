@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: MIT
+"""Servers that are told by a skua.conf, and which directives a test is about."""
+
+import re
+
+from server import BACKEND, BUILD, ROOT, Server, free_port
+
+SKUA = BUILD / "skua"
+
+
+def of(*names):
+    """Marks a test as that of these directives. test_every_directive_has_a_test reads it in the source."""
+    assert names
+    return lambda test: test
+
+
+def start(folder, text, name="skua.conf", **options):
+    """A server with that configuration. PORT and TLS_PORT stand for free ports; the latter may be missing."""
+    port, secure = free_port(), free_port()
+    backend = f"backend {BACKEND}\n" if BACKEND and "\nbackend" not in text else ""
+    file = folder / name
+    file.write_text(backend + text.replace("TLS_PORT", str(secure)).replace("PORT", str(port)))
+    server = Server([SKUA, "-c", file], ("127.0.0.1", port), **options)
+    server.secure = ("127.0.0.1", secure)
+    return server
+
+
+def get(server, host, path="/", *lines, **options):
+    return server.get(path, *lines, host=host, **options)
+
+
+def write_folder(folder):
+    """Makes the folders that the configurations of the tests serve."""
+    pub = folder / "pub"
+    (pub / "empty").mkdir(parents=True)
+    (pub / "index.html").write_text("<p>here</p>")
+    (pub / "home.html").write_text("<p>home</p>")
+    (pub / "text.txt").write_text("text " * 1000)
+    (pub / ".hidden").write_text("hidden")
+    (pub / "link").symlink_to("text.txt")
+    (folder / "outside.txt").write_text("outside")
+    (pub / "out").symlink_to("../outside.txt")
+    (folder / "other").mkdir()
+    (folder / "other" / "a.txt").write_text("other")
+    with open(pub / "big", "wb") as big:
+        big.truncate(40_000_000)
+    return folder
+
+
+def table():
+    """Names in the program's table of directives."""
+    text = (ROOT / "program/conf_table.c").read_text()
+    body = text[text.index("table_kinds[] = {"):]
+    return re.findall(r'^    \{ "(\w+)", TABLE_', body[:body.index("\n};")], re.M)
+
+
+def tested():
+    """Names that @of has in the tests."""
+    texts = "".join(file.read_text() for file in (ROOT / "tests/e2e").glob("test_conf*.py"))
+    return {name for names in re.findall(r"^@of\((.*?)\)$", texts, re.M) for name in re.findall(r'"(\w+)"', names)}
