@@ -192,7 +192,7 @@ static bool guard_check(skua_slice name, skua_slice secret, void *arg)
 
 // ---- On the worker ----
 
-// Under which the count of failures is kept with a request. The guard's own address is that of its first member,
+// The key under which the count of failures is kept with a request. The guard's own address is that of its first member,
 // under which its user is kept.
 static const void *guard_key(const conf_guard *guard)
 {

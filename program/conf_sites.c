@@ -259,8 +259,34 @@ static void sites_name_certificates(conf_checker *c, conf_site *site)
                   "clients show certificates to one: this site lacks a certificate of its own");
 }
 
+// The octets of a pattern that stands for all that is below a path, "/a/" or "/a/{rest...}", up to the "/"; 0: it
+// stands for less.
+static size_t sites_below(const char *pattern)
+{
+    size_t len = strcspn(pattern, "{"), all = strlen(pattern);
+    bool ends = !pattern[len] ||
+                (all > 4 && strcmp(pattern + all - 4, "...}") == 0 && !strchr(pattern + len, '/'));
+    return ends && len && pattern[len - 1] == '/' ? len : 0;
+}
+
+// The route of a root is for GET, and so more specific than a redirect for the same paths.
+static void sites_check_shadow(conf_checker *c, const conf_site *site, const conf_scope *scope)
+{
+    for (const conf_redirect *at = site->redirects; at && scope->root; at = at->next) {
+        size_t len = sites_below(at->pattern);
+        if (len != strlen(scope->path) || memcmp(at->pattern, scope->path, len) != 0) continue;
+        conf_find(
+            c->findings, at->at,
+            "this redirect is for the same paths as the root in line %u, which gets their requests",
+            scope->root_at.line);
+    }
+}
+
 static void sites_check_content(conf_checker *c, const conf_site *site)
 {
+    sites_check_shadow(c, site, &site->scope);
+    for (const conf_scope *at = site->paths; at; at = at->next)
+        sites_check_shadow(c, site, at);
     bool has_root = site->scope.root || site->redirects || site->canonical;
     for (const conf_scope *at = site->paths; at; at = at->next)
         has_root = has_root || at->root;

@@ -374,7 +374,12 @@ void conf_take_guard(conf_checker *c, const conf_kind *kind, const conf_directiv
                   CONF_REALM_OCTETS_MAX);
     } else {
         const char *file = site_file(c, &d->words[2]);
+        unsigned before = c->findings->count;
         conf_guard *added = conf_guard_new(realm->text, file, d->words[2].at, c->findings);
+        // never served without: a guard that could not be had is a fault, whatever was the reason
+        if (!added && c->findings->count == before)
+            SITE_FAIL(c, &d->words[2], "the users of %s could not be kept: %s", d->words[2].text,
+                      skua_status_text(SKUA_ENOMEM));
         if (!added) return;
         added->before = c->conf->guards;
         c->conf->guards = added;

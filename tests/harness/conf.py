@@ -54,7 +54,7 @@ def table():
     return re.findall(r'^    \{ "(\w+)", TABLE_', body[:body.index("\n};")], re.M)
 
 
-def tested():
+def covered():
     """Names that @of has in the tests."""
     texts = "".join(file.read_text() for file in (ROOT / "tests/e2e").glob("test_conf*.py"))
     return {name for names in re.findall(r"^@of\((.*?)\)$", texts, re.M) for name in re.findall(r'"(\w+)"', names)}
