@@ -1881,7 +1881,7 @@ typedef struct skua_socket {
 // The treatment of a message for which a slow reader's queue has no room.
 typedef enum skua_websocket_slow {
     // Refused (SKUA_ELIMIT); drain tells when there is room. While more than half of the queue is in use,
-    // nothing is read from the client: an answer as long as the message that came always has room.
+    // nothing is read from the client: an answer of at most half a queue always has room.
     SKUA_WEBSOCKET_WAIT = 0,
     SKUA_WEBSOCKET_DROP, // left out, and counted in the log's line
     SKUA_WEBSOCKET_CLOSE // the socket is closed, code 1008

@@ -69,6 +69,12 @@ static inline unsigned out_segments_left(const out_queue *out)
     return out_is_full(out) ? 0 : out->room - OUT_SEGMENTS_KEPT - (unsigned)out->count;
 }
 
+// Whether more than half of what there may be is in use: of so many octets, or of the segments.
+static inline bool out_is_crowded(const out_queue *out, uint64_t octets_max)
+{
+    return out->octets > octets_max / 2 || out_segments_left(out) < out->room / 2u;
+}
+
 static inline out_segment *out_segment_at(out_queue *out, unsigned i)
 {
     unsigned at = out->first + i;

@@ -49,6 +49,9 @@ typedef struct carrier_table {
     // Octets of content that may be queued now; 0 while too much is.
     uint64_t (*room)(const skua_request *r);
 
+    // Whether more than half of what may be queued is, in octets or in pieces.
+    bool (*is_crowded)(const skua_request *r);
+
     // Octets of the response that are queued and have not left.
     uint64_t (*unsent)(const skua_request *r);
 

@@ -131,7 +131,7 @@ skua_status skua_content_read(skua_request *r, skua_content_fn *fn, void *user)
 {
     request_expect(r, __func__);
     CONTRACT_GIVEN(fn);
-    if (r->reader || request_is_answered(r)) return request_refusal(r);
+    if (r->reader || r->is_socket || request_is_answered(r)) return request_refusal(r);
     r->reader = fn;
     r->reader_user = user;
     content_continue(r);

@@ -402,8 +402,14 @@ static uint64_t framing_room(const skua_request *r)
     return full ? 0 : worker_config(r->worker)->out_octets_max - out->octets;
 }
 
+static bool framing_is_crowded(const skua_request *r)
+{
+    return out_is_crowded(&h1_session_of(r->carrier)->out, r->worker->out_octets_max);
+}
+
 static uint64_t framing_unsent(const skua_request *r)
 {
+    if (r->push >= PUSH_TUNNEL) return h1_session_of(r->carrier)->out.octets;
     uint64_t left = h1_session_of(r->carrier)->out.total_out;
     return r->mark > left ? r->mark - left : 0;
 }
@@ -430,6 +436,7 @@ const carrier_table h1_carrier = {
     .inform = framing_inform,
     .upgrade = framing_upgrade,
     .room = framing_room,
+    .is_crowded = framing_is_crowded,
     .unsent = framing_unsent,
     .occupy = framing_occupy,
     .vacate = framing_vacate,

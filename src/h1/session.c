@@ -432,8 +432,8 @@ __attribute__((cold)) void h1_session_refuse(session *base, slice octets, fault 
 static void h1_session_end_tunnel_input(h1_session *s)
 {
     skua_request *r = s->carrier.current;
-    if (!r || r->reading != READING_TUNNEL || !r->reader || s->input != H1_INPUT_OVER || s->in_len)
-        return;
+    if (!r || r->reading != READING_TUNNEL || !r->reader || r->paused) return;
+    if (s->input != H1_INPUT_OVER || s->in_len) return;
     h1_session_enter(s);
     tunnel_end_input(r);
     h1_session_exit(s);

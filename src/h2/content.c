@@ -115,11 +115,11 @@ static bool h2_content_malformed(h2_stream *stream)
     return false;
 }
 
-// Whether a tunnel's client takes nothing of what waits for it. The octets that it sends are no progress
-// then, or it could be deaf for ever.
+// Whether octets wait for a tunnel's client. Those that it sends are no progress then, or it could be deaf
+// for ever.
 static bool h2_content_is_deaf(const h2_stream *stream)
 {
-    return stream->protocol_len && stream->send_window <= 0 && h2_backlog_octets(stream) > 0;
+    return stream->protocol_len && h2_backlog_octets(stream) > 0;
 }
 
 bool h2_content_take(h2_stream *stream, slice octets)
@@ -158,12 +158,13 @@ static bool h2_content_is_missing(const h2_stream *stream)
            stream->content_left > 0;
 }
 
-// Whether its end is news for anybody: that of a tunnel is, once somebody reads it.
+// Whether its end is news for anybody: that of a tunnel is, while somebody reads it.
 static bool h2_content_is_awaited(const h2_stream *stream)
 {
     const skua_request *r = stream->carrier.current;
     if (request_is_answered(r) && h2_content_is_missing(stream)) return false;
-    return r->reading == READING_CONTENT || (r->reading == READING_TUNNEL && r->reader);
+    return r->reading == READING_CONTENT ||
+           (r->reading == READING_TUNNEL && r->reader && !r->paused);
 }
 
 bool h2_content_end(h2_stream *stream)

@@ -650,10 +650,17 @@ static uint64_t h2_framing_room(const skua_request *r)
     return full ? 0 : most - out->octets;
 }
 
+static bool h2_framing_is_crowded(const skua_request *r)
+{
+    const h2_stream *stream = h2_stream_of_const(r->carrier);
+    return stream->backlog && out_is_crowded(&stream->backlog->out, r->worker->out_octets_max);
+}
+
 // Of what is framed and has not left, some may be other streams'.
 static uint64_t h2_framing_unsent(const skua_request *r)
 {
     const h2_stream *stream = h2_stream_of_const(r->carrier);
+    if (r->push >= PUSH_TUNNEL) return h2_backlog_octets(stream);
     uint64_t left = h2_framing_session(r)->out.total_out;
     uint64_t queued = r->mark > left ? r->mark - left : 0;
     if (queued > stream->content_framed) queued = stream->content_framed;
@@ -681,6 +688,7 @@ const carrier_table h2_carrier = {
     .inform = h2_framing_inform,
     .upgrade = h2_framing_upgrade,
     .room = h2_framing_room,
+    .is_crowded = h2_framing_is_crowded,
     .unsent = h2_framing_unsent,
     .occupy = h2_stream_occupy,
     .vacate = h2_stream_vacate,

@@ -173,7 +173,6 @@ static void ws_upgrade(skua_request *r, const ws_endpoint *endpoint)
     }
     s->protocol = ws_choose_protocol(r, endpoint->desc.protocols);
     if (!ws_answer(r, s)) {
-        r->is_socket = true;
         ws_session_begin(s, r, endpoint, slot);
         return;
     }

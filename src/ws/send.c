@@ -11,7 +11,7 @@
 #include "exchange/carrier.h"
 #include "exchange/worker.h"
 
-enum { WS_POSTED_TIMES = 4 };
+enum { WS_POSTED_TIMES = 4, WS_CROWDS_SOON = 8 };
 
 static bool ws_is_writable(const skua_request *r)
 {
@@ -139,8 +139,10 @@ bool ws_is_crowded(ws_session *s)
 {
     uint64_t most = ws_carrier_max(s), half = (s->queued_max < most ? s->queued_max : most) / 2;
     uint64_t queued = most - s->request->carrier->table->room(s->request);
-    if (queued > half) return true;
-    s->crowds_at = s->request->sent_octets + (half - queued);
+    if (queued > half || s->request->carrier->table->is_crowded(s->request)) return true;
+    // soon, since what is lent uses pieces of the queue, one or two for each RESPONSE_COPY_MAX at least
+    uint64_t left = half - queued, soon = WS_CROWDS_SOON * RESPONSE_COPY_MAX;
+    s->crowds_at = s->request->sent_octets + (left < soon ? left : soon);
     return false;
 }
 
@@ -191,8 +193,7 @@ skua_status ws_send(ws_session *s, ws_opcode opcode, slice message)
     uint64_t octets = ws_framed_octets(message.len);
     if (s->state != WS_OPEN || !ws_is_writable(s->request)) return SKUA_ECLOSED;
     if (octets > s->queued_max) return SKUA_EINVAL;
-    bool waits = s->waiting && s->endpoint->desc.slow == SKUA_WEBSOCKET_WAIT;
-    if (waits || !ws_has_room(s, octets)) return ws_send_slowly(s, octets);
+    if (!ws_has_room(s, octets)) return ws_send_slowly(s, octets);
     skua_status status = ws_send_frame(s, opcode, message);
     if (status) return status;
     s->messages_out++;

@@ -9,6 +9,7 @@
 
 #include "base/assert.h"
 #include "base/budget.h"
+#include "exchange/carrier.h"
 #include "exchange/content.h"
 #include "exchange/push.h"
 #include "exchange/session.h"
@@ -129,6 +130,19 @@ static int64_t ws_earlier(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
+// Octets that the carrier has let go of.
+static uint64_t ws_left_octets(const ws_session *s)
+{
+    const skua_request *r = s->request;
+    return r->sent_octets - r->carrier->table->unsent(r);
+}
+
+// Whether our close waits behind what was sent before.
+static bool ws_close_is_leaving(const ws_session *s)
+{
+    return s->state == WS_CLOSING && s->close_by_ns == INT64_MAX;
+}
+
 static int64_t ws_window_ns(const ws_session *s)
 {
     return worker_config(s->request->worker)->rate_window_ns;
@@ -144,7 +158,7 @@ static int64_t ws_ping_at(const ws_session *s)
 static int64_t ws_due_ns(const ws_session *s)
 {
     const skua_websocket_desc *desc = &s->endpoint->desc;
-    if (s->state == WS_CLOSING) return s->close_by_ns;
+    if (s->state == WS_CLOSING) return ws_earlier(s->close_by_ns, s->window_ns + ws_window_ns(s));
     int64_t due = INT64_MAX;
     if (s->message) due = s->window_ns + ws_window_ns(s);
     if (desc->idle_timeout_ns > 0) due = ws_earlier(due, s->heard_ns + desc->idle_timeout_ns);
@@ -170,15 +184,14 @@ static void ws_give_up(ws_session *s, const char *reason)
     ws_finish(s);
 }
 
-// Whether a message that has begun comes at less than the minimum rate: its memory would be held for
-// as long as the client likes.
-static bool ws_message_is_slow(ws_session *s, int64_t now)
+// Whether less has moved in a window than the minimum rate asks for, of what is so much by now.
+static bool ws_moves_slowly(ws_session *s, int64_t now, uint64_t moved)
 {
     int64_t window = ws_window_ns(s);
-    if (!s->message || now - s->window_ns < window) return false;
-    if (s->message_len - s->window_len < session_owed(s->request->worker, window)) return true;
+    if (now - s->window_ns < window) return false;
+    if (moved - s->window_len < session_owed(s->request->worker, window)) return true;
     s->window_ns = now;
-    s->window_len = s->message_len;
+    s->window_len = moved;
     return false;
 }
 
@@ -187,12 +200,20 @@ static bool ws_message_is_slow(ws_session *s, int64_t now)
 static void ws_look(ws_session *s, int64_t now)
 {
     const skua_websocket_desc *desc = &s->endpoint->desc;
-    if (s->request->paused) s->heard_ns = now;
+    if (s->request->paused) {
+        s->heard_ns = now;
+        if (s->state == WS_OPEN) s->window_ns = now;
+    }
     if (s->state == WS_CLOSING && now >= s->close_by_ns) {
         ws_give_up(s, "the close was not answered");
         return;
     }
-    if (s->state == WS_OPEN && ws_message_is_slow(s, now)) {
+    if (ws_close_is_leaving(s) && ws_moves_slowly(s, now, ws_left_octets(s))) {
+        ws_give_up(s, "too slow to take what was sent");
+        return;
+    }
+    // its memory would be held for as long as the client likes
+    if (s->state == WS_OPEN && s->message && ws_moves_slowly(s, now, s->message_len)) {
         ws_fail(s, WS_CODE_POLICY, "a message that comes too slowly");
         return;
     }
@@ -224,12 +245,12 @@ static void ws_close_soon(ws_session *s)
     ws_arm(s);
 }
 
-// The peer answers when it has read everything before. A close that cannot be sent is not waited for
-// either.
+// The peer answers when it has read everything before. A close that cannot be sent, or has left already, is not
+// waited for.
 static void ws_queue_close(ws_session *s)
 {
-    if (ws_send_close(s, s->close_code, s->close_reason)) ws_want_all(s);
-    else ws_close_soon(s);
+    if (!ws_send_close(s, s->close_code, s->close_reason) || ws_is_idle(s)) ws_close_soon(s);
+    else ws_want_all(s);
 }
 
 void ws_session_close(ws_session *s, uint16_t code, slice reason)
@@ -241,8 +262,11 @@ void ws_session_close(ws_session *s, uint16_t code, slice reason)
     s->close_by_ns = INT64_MAX;
     s->close_code = code;
     s->close_reason = reason;
+    s->window_ns = ws_now_ns(s);
+    s->window_len = ws_left_octets(s);
     if (s->waiting) s->close_reason = arena_copy(&s->request->memory, ws_close_reason(reason));
     else ws_queue_close(s);
+    if (s->request->paused) s->request->wanted = 1; // the peer's close is to be read
     ws_arm(s);
 }
 
@@ -284,9 +308,10 @@ static void ws_on_peer_close(ws_session *s)
 // The timer need not be moved for a message that is whole before it is due.
 static void ws_message_begins(ws_session *s)
 {
+    if (s->state != WS_OPEN) return; // the window is that of our close
     s->window_ns = ws_now_ns(s);
     s->window_len = 0;
-    if (s->state == WS_OPEN && s->armed_ns > s->window_ns + ws_window_ns(s)) ws_arm(s);
+    if (s->armed_ns > s->window_ns + ws_window_ns(s)) ws_arm(s);
 }
 
 // Room for more octets of the message. A client that promises much is believed as it sends.
@@ -368,7 +393,7 @@ static void ws_on_control_frame(ws_session *s, ws_opcode opcode)
     }
     slice payload = slice_make(s->reader.control, s->reader.control_len);
     if (opcode != WS_PING) return;
-    if (ws_has_room(s, 0)) (void)ws_send_frame(s, WS_PONG, payload);
+    if (ws_has_room(s, 0) && !ws_close_is_leaving(s)) (void)ws_send_frame(s, WS_PONG, payload);
     else ws_owe_pong(s, payload);
 }
 
@@ -424,6 +449,10 @@ static void ws_feed(ws_session *s, slice input)
 {
     char direct[WS_DIRECT_OCTETS];
     slice whole = { 0 };
+    if (ws_is_to_pause(s)) {
+        ws_pause(s, input);
+        return;
+    }
     while (s->state != WS_CLOSED) {
         switch (ws_reader_next(&s->reader, &input)) {
         case WS_EVENT_MORE: return;
@@ -454,41 +483,35 @@ static void ws_feed_held(ws_session *s)
     counted_free(held);
 }
 
-// The client sends no more, and everything that it has sent is read.
-static void ws_on_end(ws_session *s)
-{
-    ws_end(s, WS_CODE_ABNORMAL, (slice){ 0 });
-    ws_finish(s);
-}
-
 static void ws_resume(ws_session *s)
 {
-    s->window_ns = s->heard_ns = ws_now_ns(s);
+    s->heard_ns = ws_now_ns(s);
     content_resume(s->request);
     ws_feed_held(s);
-    if (s->is_over && !s->held && s->state != WS_CLOSED) ws_on_end(s);
 }
 
-static void ws_wait_for_close(ws_session *s)
-{
-    if (ws_is_idle(s)) ws_close_soon(s);
-    else ws_want_all(s);
-}
-
-static void ws_go_on(ws_session *s)
+// Everything that was to leave has been queued. A pong behind our close waits for it to leave, or pings would keep
+// it from ever having left.
+static void ws_go_on_sending(ws_session *s)
 {
     const skua_websocket_desc *desc = &s->endpoint->desc;
-    if (s->state == WS_CLOSED || !ws_letters_flush(s)) return;
-    ws_pay_pong(s);
     if (s->state == WS_CLOSING && !s->close_is_queued) ws_queue_close(s);
-    else if (s->state == WS_CLOSING && s->close_by_ns == INT64_MAX) ws_wait_for_close(s);
-    if (s->is_refused && s->state == WS_OPEN) {
-        s->is_refused = false;
-        if (desc->drain) desc->drain(s->socket, desc->user);
-    }
-    if (s->state == WS_CLOSED || !s->request->paused) return;
-    if (ws_is_to_pause(s)) ws_want_room(s, 0);
-    else ws_resume(s);
+    else if (ws_close_is_leaving(s) && ws_is_idle(s)) ws_close_soon(s);
+    if (!ws_close_is_leaving(s)) ws_pay_pong(s);
+    if (!s->is_refused || s->state != WS_OPEN) return;
+    s->is_refused = false;
+    if (desc->drain) desc->drain(s->socket, desc->user);
+}
+
+// Reading comes first: a program that writes whenever there is room would never be told anything.
+static void ws_go_on(ws_session *s)
+{
+    if (s->request->paused && !(s->state == WS_OPEN && ws_is_crowded(s))) ws_resume(s);
+    if (s->state != WS_CLOSED && ws_letters_flush(s)) ws_go_on_sending(s);
+    if (s->state == WS_CLOSED || s->waiting) return;
+    if (ws_close_is_leaving(s)) ws_want_all(s);
+    else if ((s->request->paused || s->is_refused || s->owes_pong) && !s->request->wanted)
+        ws_want_room(s, 0);
 }
 
 void ws_session_drained(skua_request *r, void *user)
@@ -496,7 +519,7 @@ void ws_session_drained(skua_request *r, void *user)
     (void)r;
     ws_session *s = user;
     ws_session_enter(s);
-    ws_go_on(s);
+    if (s->state != WS_CLOSED) ws_go_on(s);
     ws_session_leave(s);
 }
 
@@ -509,8 +532,8 @@ static void ws_on_content(ws_session *s, skua_content_event event, slice octets)
         ws_feed(s, octets);
         return;
     case SKUA_CONTENT_END:
-        s->is_over = true;
-        if (!s->held) ws_on_end(s);
+        ws_end(s, WS_CODE_ABNORMAL, (slice){ 0 });
+        ws_finish(s);
         return;
     case SKUA_CONTENT_LOST: ws_end(s, WS_CODE_ABNORMAL, (slice){ 0 }); return;
     }
@@ -543,6 +566,7 @@ void ws_session_begin(ws_session *s, skua_request *r, const ws_endpoint *endpoin
     skua_status reads = skua_content_read(r, ws_read, s);
     SKUA_ASSERT(reads == SKUA_OK);
     (void)reads;
+    r->is_socket = true;
     if (desc->open) desc->open(s->socket, r, desc->user);
     if (s->state == WS_OPEN) ws_arm(s);
     ws_session_leave(s);

@@ -30,7 +30,6 @@ struct ws_session {
     unsigned inside;      // calls that use it
     uint8_t state;        // ws_state
     bool close_is_queued; // in WS_CLOSING: not as long as messages wait for room
-    bool is_over;         // the client sends no more, and held is the last of it
     bool is_refused;      // the program is to be told when there is room
     bool is_broken;       // there is no memory for what must be: the last to leave closes it
     bool owes_pong;       // when there is room
@@ -48,9 +47,11 @@ struct ws_session {
     uint64_t messages_in, octets_in, messages_out, octets_out;
     char *message; // what has come of a message in more than one piece
     size_t message_len, message_room;
-    int64_t window_ns; // when the window began in which the rate of that is judged
-    size_t window_len; // what had come of it then
-    char *held;        // input that is read when the queue is shorter
+    // when the window began in which a rate is judged, and what had moved then: come of that, or, while our
+    // close is leaving, left of everything
+    int64_t window_ns;
+    uint64_t window_len;
+    char *held; // input that is read when the queue is shorter
     size_t held_len;
     ws_reader reader;
     uint16_t close_code; // of our close, as long as that waits

@@ -500,6 +500,36 @@ def test_an_echo_loses_nothing(server):
     assert socket.ended()
 
 
+def test_an_echo_loses_nothing_of_a_long_queue():
+    """Its octets are more than its pieces: it is full before half of them are in use."""
+    server = numbered("sockets", env={"SOCKETS_QUEUE": "1"})
+    socket = Socket(server, "/echo/unread", receive_buffer=4096)
+    assert socket.message() == "unread speaks "
+    messages = [f"{n:05} ".encode() * 1600 for n in range(3000)]
+    sender = threading.Thread(target=lambda: socket.send(b"".join(frame(BINARY, m) for m in messages) + close(1000)))
+    sender.start()
+    time.sleep(0.3)
+    assert all(socket.message() == message for message in messages)
+    assert socket.closed() == (1000, "")
+    sender.join()
+    server.stop()
+
+
+def test_a_program_that_pours_is_told(server):
+    """It writes whenever there is room, and the client's messages are read all the same."""
+    socket = Socket(server, "/endless")
+    for word in ("begin", "go on", "stop"):
+        socket.send(frame(TEXT, word))
+        time.sleep(0.1)
+        for _ in range(30):
+            assert socket.frame()[0] == BINARY or word == "stop"
+    while socket.frame() != (TEXT, b"stopped"):
+        pass
+    socket.send(close(1000))
+    assert socket.closed() == (1000, "")
+    assert socket.ended()
+
+
 def test_a_close_behind_much(server):
     """The peer has its time for the close when it can have read it: what was sent before is not lost."""
     socket = Socket(server, "/pour-and-close", receive_buffer=4096)

@@ -3,6 +3,7 @@
 
 import os
 import ssl
+import time
 
 import h2_client
 import pytest
@@ -11,7 +12,7 @@ from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.events import DataReceived, ResponseReceived, StreamEnded, StreamReset
 from server import eventually, lacks_tls, numbered, secure
-from websocket import TEXT, Socket, close, frame
+from websocket import PING, TEXT, Socket, close, frame
 from websockets.sync.client import connect as connect_websockets
 from wsproto.connection import Connection, ConnectionType
 from wsproto.events import BytesMessage, CloseConnection, Ping, Pong, TextMessage
@@ -238,6 +239,58 @@ def test_http2_a_slow_reader_loses_nothing(http2):
     numbers = [int(stream.event(BytesMessage).data.split(b"\0")[0]) for _ in range(300)]
     assert numbers == list(range(300))
     assert stream.event(TextMessage).data == "all"
+
+
+def tunnel(client, path):
+    """The stream of a socket, of which nothing is interpreted."""
+    stream = client.open(ends=False, raw=[(":method", "CONNECT"), (":protocol", "websocket"), (":scheme", "http"),
+                                          (":path", path), (":authority", "localhost"), ("sec-websocket-version", "13")])
+    assert (":status", "200") in client.of(stream, h2_client.HEADERS).fields
+    return stream
+
+
+def times_told(server, line):
+    return server.get("/closes").content.decode().splitlines().count(line)
+
+
+@pytest.mark.parametrize("leaves", ["reset", "close"])
+def test_http2_a_client_that_leaves_behind_its_end(server, leaves):
+    """The server has stopped to read it, as its queue is full: its end is told when everything before has been."""
+    before = times_told(server, "/wait 1006 ")
+    with h2_client.Client(server) as client:
+        stream = tunnel(client, "/wait")
+        client.data(stream, frame(TEXT, "pour") + frame(TEXT, "again"), ends=True)
+        time.sleep(0.2)
+        if leaves == "reset":
+            client.cancel(stream)
+            assert eventually(lambda: times_told(server, "/wait 1006 ") == before + 1)
+    assert eventually(lambda: times_told(server, "/wait 1006 ") == before + 1)
+
+
+def test_http2_a_close_that_is_not_answered(server):
+    before = times_told(server, "/bye 1006 the close was not answered")
+    with h2_client.Client(server) as client:
+        client.data(tunnel(client, "/bye"), frame(TEXT, "go"))
+        assert eventually(lambda: times_told(server, "/bye 1006 the close was not answered") == before + 1)
+
+
+def test_http2_a_client_that_drips(server):
+    """It takes an octet now and then of what is before the close, and pings: less than the minimum rate."""
+    hasty = (secure if server.tls else numbered)("sockets", env={"SOCKETS_HASTY": "1"})
+    with h2_client.Client(hasty) as client:
+        stream = tunnel(client, "/pour-and-close")
+        client.data(stream, frame(TEXT, "go"))
+
+        def is_told():
+            try:
+                client.credit(stream, 1)
+                client.data(stream, frame(PING))
+            except OSError:
+                pass
+            return "/pour-and-close 1006 " in hasty.get("/closes").content.decode()
+
+        assert eventually(is_told, every=0.1)
+    hasty.stop()
 
 
 @pytest.mark.parametrize("way", ["http1", "http2"])

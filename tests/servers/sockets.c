@@ -2,7 +2,7 @@
 //
 // A server of WebSockets: echoes, limits at small numbers, slow readers, senders on other threads,
 // deadlines. GET /closes tells how sockets have ended. With SOCKETS_HASTY set, the server's times are a
-// second, and its memory is little.
+// second, and its memory is little; with SOCKETS_QUEUE, the queue of a connection is long.
 #include "options.h"
 
 #include <pthread.h>
@@ -58,6 +58,13 @@ static void answer_page(skua_request *request, void *user)
     must(skua_respond_html(request, 200, page));
 }
 
+static void read_nothing(skua_request *request, skua_content_event event, skua_slice octets,
+                         void *user)
+{
+    (void)request, (void)event, (void)octets, (void)user;
+    abort();
+}
+
 static void tell_close(skua_socket socket, unsigned code, skua_slice reason, void *user)
 {
     (void)user;
@@ -67,6 +74,7 @@ static void tell_close(skua_socket socket, unsigned code, skua_slice reason, voi
         must(skua_resume(browser, answer_image, NULL));
     }
     must(skua_socket_text(socket, SKUA_SLICE("too late"))); // is refused
+    if (skua_content_read(skua_socket_request(socket), read_nothing, NULL) == SKUA_OK) abort();
     (void)pthread_mutex_lock(&closes_lock);
     int n = snprintf(closes + closes_len, sizeof closes - closes_len,
                      "%" SKUA_FMT " %u %" SKUA_FMT "\n", SKUA_ARG(path), code, SKUA_ARG(reason));
@@ -88,13 +96,6 @@ static void echo(skua_socket socket, skua_slice message, bool text, void *user)
     skua_status status =
         text ? skua_socket_text(socket, message) : skua_socket_binary(socket, message);
     if (status != SKUA_ELIMIT) must(status);
-}
-
-static void read_nothing(skua_request *request, skua_content_event event, skua_slice octets,
-                         void *user)
-{
-    (void)request, (void)event, (void)octets, (void)user;
-    abort();
 }
 
 // The greeting has the parameter of the pattern and the protocol. The octets of its tunnel are the library's.
@@ -185,6 +186,25 @@ static void on_pour(skua_socket socket, skua_slice message, bool text, void *use
     (void)text;
     (void)user;
     pour(socket);
+}
+
+// Pours whenever there is room, until it is told to stop.
+static bool endless = true;
+
+static void pour_endlessly(skua_socket socket, void *user)
+{
+    static char piece[PIECE];
+    (void)user;
+    while (endless && skua_socket_binary(socket, (skua_slice){ piece, sizeof piece }) == SKUA_OK)
+        continue;
+}
+
+static void on_endless(skua_socket socket, skua_slice message, bool text, void *user)
+{
+    (void)text;
+    endless = !skua_slice_is(message, "stop");
+    if (endless) pour_endlessly(socket, user);
+    else must(skua_socket_text(socket, SKUA_SLICE("stopped")));
 }
 
 static void on_drain(skua_socket socket, void *user)
@@ -365,6 +385,10 @@ static void route_all(skua_server *server)
                                           .ping_ns = INT64_MAX,
                                           .idle_timeout_ns = INT64_MAX,
                                           .close_timeout_ns = INT64_MAX };
+    const skua_websocket_desc pours = { .message = on_endless,
+                                        .drain = pour_endlessly,
+                                        .close = tell_close };
+    must(skua_websocket(server, "GET /endless", &pours));
     skua_websocket_desc other = { .close = tell_close, .close_timeout_ns = 300 * ms };
     must(skua_websocket(server, "GET /forever", &forever));
     other.message = close_then_talk;
@@ -409,6 +433,7 @@ int main(int argc, char **argv)
                                  .rate_window_ns = hasty_ns,
                                  .stream_idle_timeout_ns = hasty_ns,
                                  .memory_max = hasty_ns ? 8 << 20 : 0,
+                                 .out_octets_max = getenv("SOCKETS_QUEUE") ? 4 << 20 : 0,
                                  .workers = 1,
                                  .log = SKUA_LOG_SHORT,
                                  .http2 = { .tunnels = true },
