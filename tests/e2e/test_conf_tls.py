@@ -32,7 +32,6 @@ def pairs(folder):
 TLS = """
 listen 127.0.0.1:PORT
 listen 127.0.0.1:TLS_PORT tls
-handshake_timeout 300ms
 tls_oldest 1.3
 tls_groups P-384
 session_tickets off
@@ -124,7 +123,7 @@ def test_client_certificates(secured, pairs):
         assert ask(secure, "two.test").startswith(b"HTTP/1.1 421")  # not by way of another site
 
 
-@of("tls_oldest", "tls_groups", "session_tickets", "handshake_timeout")
+@of("tls_oldest", "tls_groups", "session_tickets")
 def test_handshakes(secured, pairs):
     with pytest.raises(ssl.SSLError):
         shaken(secured.secure, context(newest=ssl.TLSVersion.TLSv1_2), "one.test")
@@ -135,7 +134,12 @@ def test_handshakes(secured, pairs):
     with shaken(secured.secure, context(), "one.test") as secure:
         ask(secure, "one.test")
         assert not (secure.session and secure.session.has_ticket)
-    with socket.create_connection(secured.secure, 10) as silent:
+
+
+@of("handshake_timeout")
+def test_silent_clients(folder, pairs, launch):
+    server = launch(start, folder, TICKETS.replace("ticket_keys ticket.keys", "handshake_timeout 300ms"), "silent.conf")
+    with socket.create_connection(server.secure, 8) as silent:  # the default is 10 seconds
         assert silent.recv(1) == b""
 
 
