@@ -25,7 +25,8 @@ typedef struct conf_listen {
 // So many requests of one client. It holds for all sites together that have it from the defaults.
 typedef struct conf_limit {
     double per_s, burst; // burst: 0: as many as per_s
-    void *table;         // of the server, where the client's requests are counted
+    conf_place at;
+    void *table; // of the server, where the client's requests are counted
     struct conf_limit *next;
 } conf_limit;
 
@@ -34,6 +35,7 @@ typedef struct conf_door {
     bool is_for_them; // these alone
     const conf_network *networks;
     unsigned count;
+    conf_place at;
     struct conf_door *outer; // that holds, too; NULL: none
 } conf_door;
 

@@ -8,6 +8,7 @@
 #include "banner.h"
 #include "conf_build.h"
 #include "conf_check.h"
+#include "conf_explain.h"
 #include "conf_files.h"
 #include "conf_guard.h"
 #include "conf_log.h"
@@ -82,8 +83,9 @@ static bool serve_speaks_tls(const conf *c)
     return false;
 }
 
+// is_played: for requests that come from nowhere, and are not logged.
 // Returns: a server that is not started, or NULL, and why has been said.
-static skua_server *serve_build(served *s)
+static skua_server *serve_build(served *s, bool is_played)
 {
     conf *c = &s->conf;
     skua_config config = c->server;
@@ -96,6 +98,11 @@ static skua_server *serve_build(served *s)
     };
     if (!https_describe(&s->options, &config.tls)) return NULL;
     config.hosts = "*"; // those of no site are misdirected, by any address
+    if (is_played) {
+        config.log = SKUA_LOG_NONE;
+        config.trusted = CONF_EXPLAIN_TRUSTED;
+        config.forwarded = SKUA_FORWARDED_STANDARD;
+    }
     skua_server *server = conf_build(c, &config, &s->findings);
     if (!server) (void)serve_is_right(s);
     return server;
@@ -119,7 +126,7 @@ bool conf_is_right(const char *file)
 {
     served *s = serve_new();
     if (!s) return false;
-    skua_server *server = serve_read(s, file) ? serve_build(s) : NULL;
+    skua_server *server = serve_read(s, file) ? serve_build(s, false) : NULL;
     if (server) serve_say_opened(&s->conf);
     if (server)
         (void)printf("%s: %u site%s, %u address%s, no faults\n", file, s->conf.site_count,
@@ -128,6 +135,17 @@ bool conf_is_right(const char *file)
     skua_server_free(server);
     serve_free(s);
     return server != NULL;
+}
+
+bool conf_explain_url(const char *file, const char *url)
+{
+    served *s = serve_new();
+    if (!s) return false;
+    skua_server *server = serve_read(s, file) ? serve_build(s, true) : NULL;
+    bool explained = server && conf_explain(&s->conf, server, url);
+    skua_server_free(server);
+    serve_free(s);
+    return explained;
 }
 
 // ---- Serving ----
@@ -196,7 +214,7 @@ bool conf_serve(const char *file, bool quiet)
 {
     served *s = serve_new();
     if (!s) return false;
-    skua_server *server = serve_read(s, file) && serve_open_log(s) ? serve_build(s) : NULL;
+    skua_server *server = serve_read(s, file) && serve_open_log(s) ? serve_build(s, false) : NULL;
     if (server) stop_hold_signals();
     bool stopped = server && serve_begin(s, server) && serve_run(s, server, file, quiet);
     skua_server_free(server);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Serving what a skua.conf says, and checking it.
+// Serving what a skua.conf says, checking it, and explaining it.
 #ifndef PROGRAM_CONF_SERVE_H
 #define PROGRAM_CONF_SERVE_H
 
@@ -12,5 +12,8 @@ bool conf_serve(const char *file, bool quiet);
 
 // Says what is wrong in the file, or that nothing is.
 bool conf_is_right(const char *file);
+
+// Says what a request for the URL would meet, and what its response would be.
+bool conf_explain_url(const char *file, const char *url);
 
 #endif

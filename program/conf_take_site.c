@@ -311,7 +311,9 @@ void conf_take_limit(conf_checker *c, const conf_kind *kind, const conf_directiv
     } else {
         conf_limit *added = conf_take(c->findings->memory, sizeof *added);
         if (!added) return;
-        *added = (conf_limit){ .per_s = per_s, .burst = (double)burst, .next = c->scope->limits };
+        *added = (conf_limit){
+            .per_s = per_s, .burst = (double)burst, .at = d->words[0].at, .next = c->scope->limits
+        };
         c->scope->limits = added;
     }
 }
@@ -341,6 +343,7 @@ void conf_take_door(conf_checker *c, const conf_kind *kind, const conf_directive
     *door = (conf_door){ .is_for_them = allows || is_shut,
                          .networks = networks,
                          .count = is_shut ? 0 : d->count - 1,
+                         .at = d->words[0].at,
                          .outer = c->scope->doors };
     c->scope->doors = door;
 }

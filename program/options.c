@@ -374,7 +374,7 @@ static void options_help(void)
         "       skua -c FILE\n"
         "       skua check -c FILE\n\n"
         "Serves the files below DIR, or below this directory, over HTTP or HTTPS; or the sites\n"
-        "that FILE names. check says what is wrong in FILE.\n");
+        "that FILE names. check says what is wrong in FILE, and explain what a request would meet.\n");
     for (size_t i = 0; i < OPTIONS_COUNT; i++) {
         const option *known = &options_table[i];
         char name[32];
@@ -609,20 +609,35 @@ static bool options_complete(options *o)
 }
 
 // A file says all that options do, so that one place tells how a server is set up.
-static options_outcome options_complete_config(const options *o, bool checks)
+// command: NULL, "check" or "explain".
+static options_outcome options_complete_config(const options *o, const char *command)
 {
-    if (!o->config) say_error("check needs a file: skua check -c FILE; ./check is the directory");
-    else if (o->dir) say_error("-c %s names what is served; leave %s out", o->config, o->dir);
+    bool explains = command && strcmp(command, "explain") == 0;
+    if (explains && (!o->config || !o->dir))
+        say_error("explain needs a URL and a file: skua explain URL -c FILE; ./explain is the "
+                  "directory");
+    else if (!o->config)
+        say_error("check needs a file: skua check -c FILE; ./check is the directory");
+    else if (o->dir && !explains)
+        say_error("-c %s names what is served; leave %s out", o->config, o->dir);
     else if (o->not_config)
         say_error("-c %s says all that options do; leave --%s out", o->config, o->not_config);
-    else return checks ? OPTIONS_CHECK_CONFIG : OPTIONS_SERVE_CONFIG;
+    else if (explains) return OPTIONS_EXPLAIN;
+    else return command ? OPTIONS_CHECK_CONFIG : OPTIONS_SERVE_CONFIG;
     return OPTIONS_WRONG;
+}
+
+// A first word that is a command is one.
+static const char *options_command(int argc, char **argv)
+{
+    bool is_one = argc > 1 && (strcmp(argv[1], "check") == 0 || strcmp(argv[1], "explain") == 0);
+    return is_one ? argv[1] : NULL;
 }
 
 options_outcome options_read(options *o, int argc, char **argv)
 {
-    bool checks = argc > 1 && strcmp(argv[1], "check") == 0;
-    options_rest rest = { argv + (argc > 0) + checks, argv + argc };
+    const char *command = options_command(argc, argv);
+    options_rest rest = { argv + (argc > 0) + (command != NULL), argv + argc };
     bool only_names = false;
     *o = (options){
         .log = SKUA_LOG_SHORT, .grace_ns = 10000000000, .port = ADDRESS_PORT, .directory.list = true
@@ -631,6 +646,6 @@ options_outcome options_read(options *o, int argc, char **argv)
         options_outcome outcome = options_read_one(o, &only_names, &rest);
         if (outcome != OPTIONS_SERVE) return outcome;
     }
-    if (checks || o->config) return options_complete_config(o, checks);
+    if (command || o->config) return options_complete_config(o, command);
     return options_complete(o) ? OPTIONS_SERVE : OPTIONS_WRONG;
 }

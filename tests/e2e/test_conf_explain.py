@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: MIT
+"""skua explain URL -c FILE: which parts of a configuration a request meets, and its response, which is the server's."""
+
+import subprocess
+
+import pytest
+from conf import SKUA, write_folder
+from server import check_sanitizers
+
+pytestmark = pytest.mark.of_http1("nothing listens")
+
+TEXT = """listen 127.0.0.1:0
+defaults {
+    limit_requests 50/s burst 100
+}
+site example.test *.example.test {
+    root pub
+    security_headers
+    hsts 1d
+    redirect "/blog/{x...}" "https://blog.test/{x}"
+    path /other/ {
+        root other
+        limit_requests 10/min
+        deny 10.0.0.0/8
+    }
+    path = /other/a.txt {
+        cache 1h
+    }
+    path /local/ {
+        allow 10.0.0.0/8
+    }
+}
+site canonical.test www.canonical.test {
+    canonical https://canonical.test
+    root pub
+}
+site * {
+    root pub
+    basic_auth Staff users
+}
+"""
+USERS = "anna:$2b$04$aaaaaaaaaaaaaaaaaaaaaOGY9KrC7e/pHj3EXQPxs8hKEBbvQhsvG\n"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = write_folder(tmp_path_factory.mktemp("explained"))
+    (folder / "users").write_text(USERS)
+    (folder / "f.conf").write_text(TEXT)
+    return folder
+
+
+def explain(folder, *words):
+    done = subprocess.run([SKUA, "explain", *words], cwd=folder, capture_output=True, text=True, timeout=20, check=False,
+                          stdin=subprocess.DEVNULL)
+    check_sanitizers(done.stderr)
+    return done
+
+
+def parts(folder, url):
+    """[(label, the rest)] of the parts, and [line] of the response."""
+    done = explain(folder, url, "-c", "f.conf")
+    assert done.returncode == 0 and done.stderr == ""
+    before, response = done.stdout.split("response   ")
+    return [tuple(line.split(maxsplit=1)) for line in before.splitlines()], [line.strip() for line in response.splitlines()]
+
+
+def squeezed(found):
+    return [(label, " ".join(rest.split())) for label, rest in found]
+
+
+SITE = ("site", "example.test *.example.test f.conf:5")
+LIMIT = ("limit", "50 requests per second, 100 at once f.conf:3")
+
+
+def test_parts(folder):
+    found, response = parts(folder, "http://Example.test/other/a.txt?x#y")
+    assert squeezed(found) == [
+        SITE, LIMIT, ("path", "/other/ f.conf:10"), ("limit", "0.166667 requests per second, 1 at once f.conf:12"),
+        ("path", "= /other/a.txt f.conf:15"), ("deny", "1 network f.conf:13"), ("root", "other, in it a.txt f.conf:11"),
+    ]
+    assert response[0] == "HTTP/1.1 200 OK" and "Cache-Control: max-age=3600" in response
+    assert not [line for line in response if line.startswith(("Date", "Last-Modified", "Connection", "Strict-Transport"))]
+
+
+@pytest.mark.parametrize(
+    "url,first,status,field", [
+        ("https://a.example.test/text.txt", SITE, "200 OK", "Strict-Transport-Security: max-age=86400"),
+        ("https://a.example.test/blog/b%20c?d", SITE, "302 Found", "Location: https://blog.test/b%20c?d"),
+        ("a.example.test", SITE, "200 OK", "X-Frame-Options: DENY"),
+        ("a.example.test/local", SITE, "403 Forbidden", "X-Frame-Options: DENY"),
+        ("a.example.test/none", SITE, "404 Not Found", "Vary: Accept"),
+        ("http://canonical.test/x", ("site", "canonical.test www.canonical.test f.conf:22"), "308 Permanent Redirect",
+         "Location: https://canonical.test/x"),
+        ("https://canonical.test/text.txt", ("site", "canonical.test www.canonical.test f.conf:22"), "200 OK", "Accept-Ranges: bytes"),
+        ("b.a.example.test", ("site", "* f.conf:26"), "401 Unauthorized", 'WWW-Authenticate: Basic realm="Staff", charset="UTF-8"'),
+        ("[::1]:8080/", ("site", "* f.conf:26"), "401 Unauthorized", "Cache-Control: no-store"),
+    ],
+)
+def test_responses(folder, url, first, status, field):
+    found, response = parts(folder, url)
+    assert squeezed(found)[0] == first
+    assert response[0] == f"HTTP/1.1 {status}" and field in response
+
+
+@pytest.mark.parametrize("path", ["/other//b", "/%6fther/b", "//other/b"])
+def test_paths_are_decoded(folder, path):
+    assert ("path", "/other/ f.conf:10") in squeezed(parts(folder, "http://example.test" + path)[0])
+
+
+def test_no_site(folder):
+    (folder / "one.conf").write_text("listen :0\nsite a {\n root pub\n}\n")
+    done = explain(folder, "http://b/", "-c", "one.conf")
+    assert done.returncode == 0
+    assert done.stdout.startswith("site       none has the host b\nresponse   HTTP/1.1 421 Misdirected Request\n")
+
+
+@pytest.mark.parametrize(
+    "words,status,sentence", [
+        (["ftp://a/", "-c", "f.conf"], 1, 'skua: "ftp://a/" is no URL; one is written https://example.org/path, without /../\n'),
+        (["http://a/../b", "-c", "f.conf"], 1, 'skua: "http://a/../b" is no URL; one is written https://example.org/path, without /../\n'),
+        (["http:///x", "-c", "f.conf"], 1, 'skua: "http:///x" is no URL; one is written https://example.org/path, without /../\n'),
+        (["http://a b/", "-c", "f.conf"], 1, 'skua: "http://a b/" is no URL; one is written https://example.org/path, without /../\n'),
+        (["http://a/", "-c", "none"], 1, 'none:1:1: "none": there is no such file\n'),
+        (["-c", "f.conf"], 2, "skua: explain needs a URL and a file: skua explain URL -c FILE; ./explain is the directory\n"),
+        (["http://a/"], 2, "skua: explain needs a URL and a file: skua explain URL -c FILE; ./explain is the directory\n"),
+    ],
+)
+def test_faults(folder, words, status, sentence):
+    done = explain(folder, *words)
+    assert (done.returncode, done.stdout, done.stderr) == (status, "", sentence)
