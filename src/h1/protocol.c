@@ -158,10 +158,26 @@ __attribute__((cold)) static bool h1_protocol_timed_out(session *base)
     return true;
 }
 
-// Nobody could tell what would follow from the content that is missing.
-static bool h1_protocol_file_failed(session *base)
+// The request whose response has the file that has failed.
+static skua_request *h1_protocol_of_failed(h1_session *s)
 {
-    (void)base;
+    uint64_t at = s->out.total_out;
+    for (unsigned i = 0; i < s->out.count && !out_segment_at(&s->out, i)->failed; i++)
+        at += out_segment_at(&s->out, i)->len;
+    skua_request *r = s->leaving;
+    while (r && r->mark <= at)
+        r = r->next;
+    return r ? r : s->carrier.current;
+}
+
+// Nobody could tell what would follow from the content that is missing. Responses that have left
+// whole, perhaps in this same turn, have not failed.
+__attribute__((cold)) static bool h1_protocol_file_failed(session *base)
+{
+    h1_session *s = h1_session_of_base(base);
+    h1_session_release(s);
+    skua_request *r = h1_protocol_of_failed(s);
+    if (r) request_blame(r, "a file that cannot be read to its end");
     return false;
 }
 

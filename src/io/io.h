@@ -54,8 +54,8 @@ typedef struct io_stream_events {
     // Octets left: stream->out is shorter by n. Comes at least when out is empty, and after each
     // short send.
     void (*sent)(io_stream *stream, uint64_t n);
-    // Out of order: the file ended before its length (SEND_FILE answered 0) or reading it failed.
-    // The head has been sent; the owner closes.
+    // Out of order: the file, whose segment is marked as failed, ended before its length or could
+    // not be read. The owner closes, or sends something else in its place.
     void (*send_failed)(io_stream *stream);
     // CLOSE is complete: the stream may be given back to its pool, and is not looked at again. Its
     // descriptor is closed by the end of the next turn, or of the loop.

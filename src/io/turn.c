@@ -228,6 +228,33 @@ void turn_unwritable(io_loop *loop, io_stream *stream)
     if (state->unwritable) state->unwritable(loop, stream);
 }
 
+// Sending a file fails with errors of the disk and of the socket alike, and some are either's: a
+// network file system times out too. A connection that has failed has no peer any more.
+__attribute__((cold)) static bool turn_fails_by_file(const io_stream *stream, int error)
+{
+    struct sockaddr_storage peer;
+    socklen_t len = sizeof peer;
+    switch (error) {
+    case EAGAIN:
+#if EWOULDBLOCK != EAGAIN
+    case EWOULDBLOCK:
+#endif
+    case EINTR:
+    case ENOBUFS:
+    case ENOMEM:
+    case EPIPE:
+    case ECONNRESET: return false;
+    }
+    return getpeername(stream->fd, (struct sockaddr *)&peer, &len) == 0;
+}
+
+static void turn_send_failed(io_loop *loop, io_stream *stream)
+{
+    stream->flags &= ~(uint32_t)IO_WANT_SEND;
+    out_segment_at(stream->out, 0)->failed = true;
+    io_events_of(loop, stream)->send_failed(stream);
+}
+
 // The octets of a turn are bounded, so that one fast client does not make all others wait.
 void turn_send(io_loop *loop, io_stream *stream)
 {
@@ -244,15 +271,13 @@ void turn_send(io_loop *loop, io_stream *stream)
         if (is_file && (most = disk_ready(loop, stream, most)) == 0) break;
         ssize_t n = is_file ? transfer_send_file(stream->fd, out, most, &asked)
                             : transfer_send(stream->fd, out, most, stream->flags & IO_LAST, &asked);
+        if (is_file && (n == 0 || (n < 0 && turn_fails_by_file(stream, errno)))) {
+            turn_send_failed(loop, stream);
+            return;
+        }
         if (n < 0) {
             if (turn_failed(loop, stream, errno)) turn_unwritable(loop, stream);
             break;
-        }
-        if (n == 0) {
-            stream->flags &= ~(uint32_t)IO_WANT_SEND;
-            if (is_file) out_segment_at(out, 0)->failed = true;
-            io_events_of(loop, stream)->send_failed(stream);
-            return;
         }
         out_pop(out, (uint64_t)n);
         total += (uint64_t)n;

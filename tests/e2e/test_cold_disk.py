@@ -3,6 +3,7 @@
 
 import contextlib
 import itertools
+import json
 import os
 import signal
 import threading
@@ -10,6 +11,9 @@ import time
 
 import pytest
 import slow_disk
+import tls
+from h2_client import Client
+from h2_socket import DATA, HEADERS, INTERNAL_ERROR, RST_STREAM
 from server import BACKEND, eventually, numbered, program
 
 DELAY = 0.25  # seconds, of every look-up, opening and reading
@@ -205,6 +209,61 @@ def test_a_slow_disk_is_no_slow_peer(rules):
     server = rules(*(f"{name}_ns={int(LONG_DELAY * 0.4e9)}" for name in ("stall_timeout", "rate_window")))
     name = cold(LARGE)
     assert server.get(f"/files/slow/{name}").content == slow_disk.content(name, 0, LARGE)
+
+
+# ---- A disk that fails ----
+
+BROKEN_AT = 1_000_000
+
+
+def broken():
+    """The name of a file of which the end cannot be read."""
+    return f"{cold(LARGE)}.{BROKEN_AT}"
+
+
+@pytest.fixture(params=BACKENDS)
+def logged(slow, launch, request):
+    return launch(program, slow, "--workers", "1", "--backend", request.param, "--log", "json")
+
+
+def lines_of(server, count):
+    lines = lambda: server.out_text().splitlines()
+    assert eventually(lambda: len(lines()) >= count), server.out_text() + server.error_text()
+    return [json.loads(line) for line in lines()]
+
+
+@pytest.mark.of_http1("over HTTP/2 the stream alone ends")
+@pytest.mark.parametrize("delay", [0])
+def test_a_file_that_cannot_be_read_ends_its_connection(logged):
+    name = broken()
+    with logged.connect() as connection:
+        connection.send(b"GET /fast.txt HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        connection.send(f"GET /slow/{name} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode() * 2)
+        assert connection.response().content == b"x" * 1000
+        assert connection.head().get("content-length") == str(LARGE)
+        got = connection.to_break()
+    assert 0 < len(got) <= BROKEN_AT and got == slow_disk.content(name, 0, len(got))
+    first, second, *_ = lines_of(logged, 2)
+    assert "end" not in first and second["end"] == "error"
+    assert second["reason"] == "a file that cannot be read to its end"
+    assert second["octets"] == len(got)
+
+
+@pytest.mark.skipif(tls.HTTP2, reason="it speaks HTTP/2 by itself")
+@pytest.mark.parametrize("delay", [0])
+def test_a_file_that_cannot_be_read_ends_its_stream_alone(logged):
+    names = [broken(), cold(LARGE)]
+    with Client(logged) as client:
+        streams = [client.open(f"/slow/{name}") for name in names]
+        for stream in [0, *streams]:
+            client.credit(stream, 3 * LARGE)
+        assert dict(client.of(streams[0], HEADERS).fields)["content-length"] == str(LARGE)
+        while (found := client.of(streams[0], DATA, RST_STREAM)).kind == DATA:
+            assert not found.ends
+        assert found.number == INTERNAL_ERROR
+        assert client.response(streams[1]).content == slow_disk.content(names[1], 0, LARGE)
+    line = next(line for line in lines_of(logged, 2) if line["target"].endswith(names[0]))
+    assert line["end"] == "error" and line["reason"] == "a file that cannot be read to its end"
 
 
 def slow_links(server):

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """A disk that takes its time: a file system whose every look-up, opening and reading is answered after a while, all at
-once if need be, and of which the kernel remembers nothing. A file is there for each name "NUMBER.OCTETS".
+once if need be, and of which the kernel remembers nothing. A file is there for each name "NUMBER.OCTETS", and for each
+name "NUMBER.OCTETS.BROKEN" one of which nothing can be read from its octet BROKEN on.
 
 As a program it serves a folder by the kernel's FUSE protocol until it is ended: slow_disk.py FOLDER SECONDS"""
 
@@ -38,8 +39,14 @@ def content(name, offset, octets):
 
 def size_of(name):
     """Of the file of that name; None: there is none."""
-    number, _, octets = name.partition(".")
-    return int(octets) if number.isdigit() and octets.isdigit() else None
+    parts = name.split(".")
+    return int(parts[1]) if len(parts) in (2, 3) and all(part.isdigit() for part in parts) else None
+
+
+def broken_at(name):
+    """The first octet of the file of that name that cannot be read."""
+    parts = name.split(".")
+    return int(parts[2]) if len(parts) == 3 else size_of(name)
 
 
 class Disk:
@@ -67,7 +74,8 @@ class Disk:
         if code == READ:
             offset, octets = struct.unpack_from("<8xQI", body)
             name = self.names[node]
-            return content(name, offset, max(0, min(octets, size_of(name) - offset)))
+            octets = max(0, min(octets, size_of(name) - offset))
+            return errno.EIO if offset + octets > broken_at(name) else content(name, offset, octets)
         if code == READDIR:
             return b""
         if code == STATFS:

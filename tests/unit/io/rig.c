@@ -89,8 +89,9 @@ static void peer_connected(io_stream *stream, skua_status status)
 
 static void peer_send_failed(io_stream *stream)
 {
-    (void)stream;
-    SKUA_ASSERT(!"no file is sent");
+    peer *p = (peer *)(void *)stream;
+    SKUA_ASSERT(out_segment_at(&p->out, 0)->failed);
+    p->send_failed = true;
 }
 
 // Accepted streams and those that connect have a table each.

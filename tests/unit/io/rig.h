@@ -27,6 +27,7 @@ typedef struct peer {
     size_t got_octets, got_room;
     uint64_t sent;
     bool near, fin, reset, closed, stops;
+    bool send_failed;         // a file of it
     bool resets;              // rig_close resets
     unsigned kicks;           // it was kicked so often, and kicks itself again
     bool connects, connected; // by io_stream_connect

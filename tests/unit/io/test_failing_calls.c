@@ -2,13 +2,14 @@
 //
 // System calls that fail as a kernel may let them, wrapped by the linker. What a kernel has no memory
 // for waits and goes on later, and does not spin meanwhile. An error that is told of but not shown
-// by receiving is an error.
+// by receiving is an error. A file that cannot be read is not a peer that has gone.
 
 #include "io/uring_kernel.h"
 #include "io/uring_stream.h"
 #include "rig.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -18,6 +19,7 @@ enum { TURNS = 50, TRIES_MAX = 20 }; // waits that double from 1 ms
 // The errors that calls fail with; 0: they do not.
 static int shortage;      // of receives and sends
 static int ring_shortage; // of entering a ring
+static int file_error;    // of sending a file
 static unsigned tries;
 static bool resets_are_lost; // receiving from a dead connection looks like its orderly end
 
@@ -43,6 +45,21 @@ ssize_t __wrap_send(int fd, const void *buffer, size_t len, int flags);
 ssize_t __wrap_send(int fd, const void *buffer, size_t len, int flags)
 {
     return fails(shortage) ? -1 : __real_send(fd, buffer, len, flags);
+}
+
+// One call, under the name that it has where offsets are asked to be of 64 bits, and by itself.
+ssize_t __real_sendfile(int to, int file, off_t *offset, size_t len);
+ssize_t __wrap_sendfile(int to, int file, off_t *offset, size_t len);
+ssize_t __wrap_sendfile(int to, int file, off_t *offset, size_t len)
+{
+    return fails(file_error) ? -1 : __real_sendfile(to, file, offset, len);
+}
+
+ssize_t __real_sendfile64(int to, int file, int64_t *offset, size_t len);
+ssize_t __wrap_sendfile64(int to, int file, int64_t *offset, size_t len);
+ssize_t __wrap_sendfile64(int to, int file, int64_t *offset, size_t len)
+{
+    return fails(file_error) ? -1 : __real_sendfile64(to, file, offset, len);
 }
 
 // Of calls that the library makes by number, only entering a ring has six arguments.
@@ -136,6 +153,77 @@ static void check_lost_reset(rig *r)
     resets_are_lost = false;
 }
 
+// ---- Files ----
+
+static void begin_to_send(rig *r, peer *p, int file)
+{
+    assert_true(out_copy(&p->out, SKUA_SLICE("octets")));
+    out_file(&p->out, file, 0, 100000, NULL, NULL);
+    io_send(&r->loop, &p->stream);
+}
+
+static void expect_file_failed(rig *r, const peer *p)
+{
+    RIG_UNTIL(r, p->send_failed || p->reset);
+    assert_true(p->send_failed);
+    assert_false(p->reset);
+    assert_int_equal(p->out.octets, 100000);
+}
+
+// Some are errors of sockets too.
+static void check_file_that_fails(rig *r)
+{
+    static const int errors[] = { EIO, ESTALE, ENOTCONN, ETIMEDOUT, EHOSTUNREACH };
+    int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    assert_true(file >= 0);
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
+        int fd = rig_client(r);
+        file_error = errors[i];
+        begin_to_send(r, r->last, file);
+        expect_file_failed(r, r->last);
+        file_error = 0;
+        rig_close(r, r->last);
+        (void)close(fd);
+    }
+    (void)close(file);
+}
+
+// The kernel says so by itself.
+static void check_file_that_cannot_be_read(rig *r)
+{
+    int fd = rig_client(r), file = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    assert_true(file >= 0);
+    begin_to_send(r, r->last, file);
+    expect_file_failed(r, r->last);
+    rig_close(r, r->last);
+    (void)close(fd);
+    (void)close(file);
+}
+
+// The peer has gone when the file is to be sent, and its socket says so in the words of a disk.
+static void check_file_for_a_peer_that_has_gone(rig *r)
+{
+    static const int errors[] = { EPIPE, ECONNRESET, ETIMEDOUT };
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
+        r->shy = true;
+        int fd = rig_client(r), file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+        peer *p = r->last;
+        file_error = errors[i];
+        reset_client(fd);
+        out_file(&p->out, file, 0, 100000, NULL, NULL);
+        io_send(&r->loop, &p->stream);
+        RIG_UNTIL(r, p->send_failed || p->reset);
+        assert_true(p->reset);
+        assert_false(p->send_failed);
+        file_error = 0;
+        rig_close(r, p);
+        (void)close(file);
+    }
+}
+
+ON_EACH(file_that_fails)
+ON_EACH(file_that_cannot_be_read)
+ON_EACH(file_for_a_peer_that_has_gone)
 ON_EACH(lost_reset)
 ON_EACH(receive_without_buffers)
 ON_EACH(receive_without_memory)
@@ -195,6 +283,9 @@ static void test_submitted_send(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        EACH(file_that_fails),
+        EACH(file_that_cannot_be_read),
+        EACH(file_for_a_peer_that_has_gone),
         EACH(lost_reset),
         EACH(receive_without_buffers),
         EACH(receive_without_memory),
