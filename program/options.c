@@ -372,7 +372,8 @@ static void options_help(void)
     (void)puts(
         "usage: skua [OPTION]... [DIR]\n"
         "       skua -c FILE\n"
-        "       skua check -c FILE\n\n"
+        "       skua check -c FILE\n"
+        "       skua explain URL -c FILE\n\n"
         "Serves the files below DIR, or below this directory, over HTTP or HTTPS; or the sites\n"
         "that FILE names. check says what is wrong in FILE, and explain what a request would meet.\n");
     for (size_t i = 0; i < OPTIONS_COUNT; i++) {
