@@ -97,14 +97,31 @@ bool config_accept(const char *accept, bool *handoff)
     return *handoff || strcmp(accept, "reuseport") == 0;
 }
 
-// Names are compared with what Host says before its colon, so one with a port, or a comma behind
-// it, would never be found.
+static bool config_is_address(slice word)
+{
+    return word.len > 2 && word.ptr[word.len - 1] == ']' &&
+           1 + strspn(word.ptr + 1, "0123456789abcdefABCDEF:.") == word.len - 1;
+}
+
+// Names are compared with what Host says before its colon, without a dot at its end: any other would never be
+// found.
+static bool config_is_name(slice word)
+{
+    static const char octets[] =
+        "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_~.";
+    if (slice_equal(word, SKUA_SLICE("*"))) return true;
+    if (word.ptr[0] == '[') return config_is_address(word);
+    if (word.len > 2 && word.ptr[0] == '*' && word.ptr[1] == '.') word = slice_from(word, 2);
+    if (word.ptr[0] == '.' || word.ptr[word.len - 1] == '.') return false;
+    return strspn(word.ptr, octets) >= word.len;
+}
+
 bool config_hosts_are_names(const char *hosts)
 {
-    bool bracketed = false;
-    for (const char *at = hosts ? hosts : ""; *at; at++) {
-        if (*at == '[' || *at == ']') bracketed = *at == '[';
-        if (strchr(",/", *at) || (*at == ':' && !bracketed)) return false;
+    for (const char *at = hosts ? hosts : ""; *at;) {
+        size_t len = strcspn(at, " ");
+        if (len && !config_is_name(slice_make(at, len))) return false;
+        at += len + (at[len] == ' ');
     }
     return true;
 }

@@ -314,7 +314,7 @@ static skua_status sites_replace_now(skua_server *server, const char *names, ser
 __attribute__((cold)) skua_status skua_site_put(skua_site *site)
 {
     CONTRACT_SITE(site);
-    if (!*site->hosts || !config_hosts_are_names(site->hosts))
+    if (!site->hosts[strspn(site->hosts, " ")] || !config_hosts_are_names(site->hosts))
         return sites_say(site, SKUA_EINVAL,
                          "a site's hosts are names without ports, separated by spaces");
     site->served.parts = site->routes.parts;

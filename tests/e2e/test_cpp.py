@@ -132,9 +132,12 @@ def test_fields_of_forms(cpp):
 
 
 def test_groups(cpp):
-    for path, status, content in (("/api/users/7", 200, b"user 7"), ("/api/deep/er", 200, b"deeper"), ("/api/none", 404, None)):
+    for path, status, content, deep in (("/api/users/7", 200, b"user 7", None), ("/api/deep/er/", 200, b"deeper", "yes"),
+                                        ("/api/deep/er/est", 200, b"deepest", "yes"),
+                                        ("/api/deep/er", 200, b"without a slash", "yes"), ("/api/none", 404, None, None)):
         answer = cpp.get(path)
-        assert answer.status == status and content in (answer.content, None) and answer.get("X-Api") == "yes"
+        assert answer.status == status and content in (answer.content, None)
+        assert answer.get("X-Api") == "yes" and answer.get("X-Deep") == deep
 
 
 def test_sites_are_put_while_the_server_runs(cpp):

@@ -152,7 +152,11 @@ static void add_plain(skua::server &app)
     auto api = app.group("/api");
     api.get("/users/{id}", [](skua::request &req) { req.text("user ", req.param("id")); });
     api.on_head("/", [](skua::request &req, int) { req.set("X-Api", "yes"); });
-    api.group("/deep").blocking("GET /er", [](skua::request &req) { req.text("deeper"); });
+    auto deep = api.group("/deep").group("/er");
+    deep.blocking("GET /{$}", [](skua::request &req) { req.text("deeper"); });
+    deep.before("GET /", [](skua::request &req) { req.set("X-Deep", "yes"); });
+    deep.get("/est", [](skua::request &req) { req.text("deepest"); });
+    api.get("/deep/er", [](skua::request &req) { req.text("without a slash"); });
     app.post("/sites/{name}", [&app](skua::request &req) {
         skua::site made(app, (std::string(req.param("name")) + ".test").c_str());
         made.get("/{$}", [name = std::string(req.param("name"))](skua::request &there) { there.text("site ", name); });
@@ -488,8 +492,33 @@ static void add_middleware(skua::server &app)
 
 static skua::server *running;
 
+// Whether something is refused with that status.
+template <class F> static bool refuses(skua_status status, F &&fn)
+{
+    try {
+        fn();
+    } catch (const skua::error &e) {
+        return e.status() == status;
+    }
+    return false;
+}
+
+static bool refuses_what_is_wrong()
+{
+    skua::server app;
+    auto group = app.group("/api");
+    auto nothing = [](skua::request &) {};
+    if (!refuses(SKUA_EINVAL, [&] { group.get("users", nothing); })) return false;
+    if (!refuses(SKUA_EINVAL, [&] { group.route("GET example.org/x", nothing); })) return false;
+    if (!refuses(SKUA_EINVAL, [&] { group.before("v2", nothing); })) return false;
+    skua::site made(app, "a.test");
+    made.put();
+    return refuses(SKUA_ESTATE, [&] { made.get("/late", nothing); });
+}
+
 static bool self_test()
 {
+    if (!refuses_what_is_wrong()) return false;
     skua::server app;
     add_plain(app);
     std::string answer = app.test("GET /hello/test HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");

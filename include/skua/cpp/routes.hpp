@@ -194,14 +194,19 @@ template <class Of> class route_group : public routes<route_group<Of>> {
 public:
     route_group(Of &of, std::string_view prefix) : of_(of), prefix_(prefix) {}
 
+    // One below this one. It needs no more than what this one is of.
+    route_group group(std::string_view prefix) { return route_group(of_, below(prefix)); }
+
 private:
     friend class routes<route_group<Of>>;
     template <class> friend class route_group;
 
-    std::string below(const char *pattern) const
+    // The pattern with the prefix before its path.
+    std::string below(std::string_view text) const
     {
-        std::string_view text(pattern);
         std::size_t path = text.find(' ') == text.npos ? 0 : text.find(' ') + 1;
+        if (text.substr(path, 1) != "/")
+            throw error(SKUA_EINVAL, "\"" + std::string(text) + "\": behind its method, a pattern of a group begins with \"/\"");
         return std::string(text.substr(0, path)) + prefix_ + std::string(text.substr(path));
     }
 
@@ -214,8 +219,14 @@ private:
     {
         return of_.add_websocket(below(pattern).c_str(), desc);
     }
-    // "/" is the prefix itself with everything below.
-    std::string prefix_of(const char *prefix) const { return std::string_view(prefix) == "/" ? prefix_ : below(prefix); }
+    // "/", also behind a method, is the prefix itself with everything below.
+    std::string prefix_of(const char *prefix) const
+    {
+        std::string text = below(prefix);
+        std::string_view given(prefix);
+        if (given == "/" || given.ends_with(" /")) text.pop_back();
+        return text;
+    }
     skua_status add_middleware(const char *prefix, const skua_middleware *desc)
     {
         return of_.add_middleware(prefix_of(prefix).c_str(), desc);
@@ -224,7 +235,7 @@ private:
     {
         return of_.add_error(prefix_of(prefix).c_str(), fn, user);
     }
-    kept_objects &objects() noexcept { return of_.objects(); }
+    kept_objects &objects() { return of_.objects(); }
 
     route_group &judge(skua_status status)
     {

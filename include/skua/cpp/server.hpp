@@ -354,6 +354,7 @@ public:
     {
         judge(skua_site_put(raw()));
         (void)raw_.release();
+        kept_ = nullptr;
     }
 
 private:
@@ -388,7 +389,11 @@ private:
     {
         return skua_site_websocket(raw(), pattern, desc);
     }
-    detail::kept_objects &objects() noexcept { return *kept_; }
+    detail::kept_objects &objects()
+    {
+        if (!kept_) throw error(SKUA_ESTATE, "the site has been put, and nothing more can be added to it");
+        return *kept_;
+    }
 
     site &judge(skua_status status)
     {

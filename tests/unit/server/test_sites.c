@@ -8,6 +8,7 @@
 #include <skua/skua.h>
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -229,7 +230,10 @@ static void test_groups_that_are_refused(void **state)
 static void test_sites_that_are_refused(void **state)
 {
     (void)state;
-    static const char *const wrong[] = { "", "a:80", "a/b", "a,b" };
+    static const char *const wrong[] = {
+        "",        "a:80", "a/b",    "a,b",  " ",  "a.test.", "*.a.test.", "www.*",
+        "*.*.org", "[::1", "[::1]x", "a\tb", "*.", ".a",      "a b:1",     "\xc3\xa4.test",
+    };
     atomic_uint released = 0;
     skua_server *server = open_server("*");
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
@@ -369,6 +373,66 @@ static void test_sites_are_kept_by_their_requests(void **state)
     assert_true(asks(c.server, "a.test", "/drop", "GET /change 0"));
     assert_int_equal(atomic_load(&c.released), 1);
     skua_server_free(c.server);
+}
+
+// ---- While a response leaves ----
+
+enum { LENT_OCTETS = 8000000 };
+
+typedef struct lender {
+    char *content;
+    atomic_uint released;
+} lender;
+
+static void spoil(void *user)
+{
+    lender *l = user;
+    memset(l->content, 'X', LENT_OCTETS);
+    atomic_fetch_add(&l->released, 1);
+}
+
+static void lend_content(skua_request *request, void *user)
+{
+    const lender *l = user;
+    skua_respond_borrowed(request, 200, "text/plain", (skua_slice){ l->content, LENT_OCTETS }, NULL,
+                          NULL);
+}
+
+// Nothing watches the request: no log, no middleware, no on_end.
+static void test_sites_are_kept_by_what_they_lend(void **state)
+{
+    (void)state;
+    static const char wire[] = "GET /lent HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n";
+    static char part[65536];
+    lender l = { .content = malloc(LENT_OCTETS) };
+    assert_non_null(l.content);
+    memset(l.content, 'a', LENT_OCTETS);
+    skua_server *server = skua_server_new(
+        &(skua_config){ .listen = "127.0.0.1:0", .hosts = "localhost", .workers = 1 });
+    skua_site *site =
+        skua_site_new(server, &(skua_site_desc){ .hosts = "a.test", .release = spoil, .user = &l });
+    assert_int_equal(skua_site_route(site, "GET /lent", lend_content, &l), SKUA_OK);
+    assert_int_equal(skua_site_put(site), SKUA_OK);
+    assert_int_equal(skua_start(server), SKUA_OK);
+    int fd = socket_connect_to(skua_server_address(server, 0));
+    assert_int_equal(send(fd, wire, sizeof wire - 1, MSG_NOSIGNAL), sizeof wire - 1);
+    assert_true(recv(fd, part, 100, 0) > 0);
+    put_site(server, "a.test", "after", NULL);
+    nanosleep(&(struct timespec){ .tv_nsec = 100000000 }, NULL); // to be heard of
+    size_t spoiled = 0;
+    for (ssize_t n; (n = recv(fd, part, sizeof part, 0)) > 0;) {
+        for (ssize_t i = 0; i < n; i++)
+            spoiled += part[i] == 'X';
+    }
+    assert_int_equal(spoiled, 0);
+    close(fd);
+    while (!atomic_load(&l.released))
+        sched_yield();
+    skua_stop(server, 0);
+    assert_int_equal(skua_wait(server), SKUA_OK);
+    skua_server_free(server);
+    assert_int_equal(atomic_load(&l.released), 1);
+    free(l.content);
 }
 
 // ---- While threads ask ----
@@ -540,6 +604,7 @@ int main(void)
         cmocka_unit_test(test_sites_are_replaced_host_by_host),
         cmocka_unit_test(test_sites_may_be_put_in_a_release),
         cmocka_unit_test(test_sites_are_kept_by_their_requests),
+        cmocka_unit_test(test_sites_are_kept_by_what_they_lend),
         cmocka_unit_test(test_sites_are_replaced_while_threads_ask),
         cmocka_unit_test(test_directories_of_sites),
         cmocka_unit_test(test_directories_that_are_refused),
