@@ -209,16 +209,6 @@ site_table *site_table_with(const site_table *before, slice names, served_site *
     return table;
 }
 
-size_t site_table_method_octets_max(const site_table *table)
-{
-    size_t longest = 0;
-    for (unsigned i = 0; i < table->count; i++) {
-        size_t octets = router_method_octets_max(table->sites[i]->parts.router);
-        if (octets > longest) longest = octets;
-    }
-    return longest;
-}
-
 // The most specific name counts: the whole, any first label, every other.
 static const site_slot *site_table_find(const site_table *table, slice name)
 {
@@ -244,6 +234,17 @@ site_view *site_view_new(site_table *table)
     for (unsigned i = 0; i < view->count; i++)
         view->seats[i] = (site_seat){ .site = site_ref(table->sites[i]), .view = view };
     return view;
+}
+
+size_t site_view_method_octets_max(const site_view *view)
+{
+    const site_table *table = view->table;
+    size_t longest = 0;
+    for (unsigned i = 0; i < table->count; i++) {
+        size_t octets = router_method_octets_max(table->sites[i]->parts.router);
+        if (octets > longest) longest = octets;
+    }
+    return longest;
 }
 
 void site_view_retire(site_view *view)

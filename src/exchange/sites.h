@@ -36,9 +36,6 @@ void site_table_unref(site_table *table); // NULL is allowed
 // Returns: NULL when memory ran out.
 site_table *site_table_with(const site_table *before, slice names, served_site *site, bool *found);
 
-// The octets of the longest method that a route of its sites names, or 0.
-size_t site_table_method_octets_max(const site_table *table);
-
 // ---- Views ----
 
 // One site, as one worker sees it.
@@ -50,6 +47,9 @@ struct site_seat {
 
 // NULL when memory ran out.
 site_view *site_view_new(site_table *table);
+
+// The octets of the longest method that a route of its sites names, or 0.
+size_t site_view_method_octets_max(const site_view *view);
 
 // No request begins by it any more. It is freed with the last that is under way.
 void site_view_retire(site_view *view); // NULL is allowed

@@ -205,32 +205,32 @@ __attribute__((cold)) skua_status skua_site_websocket(skua_site *site, const cha
 
 // ---- Workers ----
 
-// From here on requests for the worker meet other sites; hosts are looked up anew.
-static bool sites_change_worker(server_worker *w, site_table *table)
+// A letter to a worker, and what it brings.
+typedef struct sites_letter {
+    post *post;
+    site_view *view;
+} sites_letter;
+
+// From here on requests for the worker meet other sites; hosts are looked up anew. view: given.
+static void sites_change_worker(server_worker *w, site_view *view)
 {
-    site_view *view = site_view_new(table);
-    if (!view) return false;
     site_view *before = w->self.sites;
     w->self.sites = view;
     w->self.host_len = 0;
-    size_t octets = site_table_method_octets_max(table);
+    size_t octets = site_view_method_octets_max(view);
     if (octets > UINT16_MAX) octets = UINT16_MAX;
     if (octets > w->self.head_bounds.method_octets_max)
         w->self.head_bounds.method_octets_max = (uint16_t)octets;
     site_view_retire(before);
-    return true;
 }
 
-// Without memory the worker goes on with the sites that it has.
 static void sites_change(skua_worker *self, void *user)
 {
     skua_server *server = self->server;
     sites_lock(server);
     self->blocking = server->blocking; // perhaps a site has brought the first blocking route
     sites_unlock(server);
-    if (!sites_change_worker(worker_of(self), user))
-        worker_log(self, SKUA_SLICE("out of memory for new sites: the former ones stay"));
-    site_table_unref(user);
+    sites_change_worker(worker_of(self), user);
 }
 
 skua_status sites_open_worker(server_worker *w)
@@ -238,9 +238,11 @@ skua_status sites_open_worker(server_worker *w)
     skua_server *server = w->self.server;
     sites_lock(server);
     site_table *table = server->sites.table;
-    bool given = !table || sites_change_worker(w, table);
+    site_view *view = table ? site_view_new(table) : NULL;
+    if (view) sites_change_worker(w, view);
+    w->self.blocking = server->blocking;
     sites_unlock(server);
-    return given ? SKUA_OK : SKUA_ENOMEM;
+    return view || !table ? SKUA_OK : SKUA_ENOMEM;
 }
 
 void sites_close_worker(server_worker *w)
@@ -249,27 +251,45 @@ void sites_close_worker(server_worker *w)
     w->self.sites = NULL;
 }
 
-// While the gate is closed, workers are being opened or freed and must not be looked at. All letters are
-// made before one is sent, so that either every worker is told or none.
+static void sites_free_letters(sites_letter *letters, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        memory_free(letters[i].post);
+        site_view_retire(letters[i].view);
+    }
+}
+
+// All letters are made before one is sent, with what each worker needs: either every worker is told or none.
+static bool sites_write(const skua_server *server, site_table *table, sites_letter *letters)
+{
+    for (unsigned i = 0; i < server->worker_count; i++) {
+        letters[i].view = site_view_new(table);
+        letters[i].post = letters[i].view ? post_new(sites_change, letters[i].view) : NULL;
+        if (letters[i].post) continue;
+        sites_free_letters(letters, i + 1);
+        return false;
+    }
+    return true;
+}
+
+// While the gate is closed, workers are being opened or freed and must not be looked at.
 static skua_status sites_tell_all(skua_server *server, site_table *table)
 {
     server_sites *sites = &server->sites;
-    sites->is_missed = !gate_enter(&server->running);
-    if (sites->is_missed) return SKUA_OK;
-    post **posts = (post **)memory_array(server->worker_count, sizeof *posts);
-    unsigned made = 0;
-    while (posts && made < server->worker_count && (posts[made] = post_new(sites_change, table)))
-        made++;
-    bool complete = posts && made == server->worker_count;
-    for (unsigned i = 0; i < made; i++) {
-        if (complete) (void)site_table_ref(table);
-        if (complete && post_send(posts[i], server->workers[i])) continue;
-        if (complete) site_table_unref(table); // the worker is ending
-        memory_free(posts[i]);
+    if (!gate_enter(&server->running)) {
+        sites->is_missed = true;
+        return SKUA_OK;
     }
-    memory_free((void *)posts);
+    sites_letter *letters = memory_array(server->worker_count, sizeof *letters);
+    bool written = letters && sites_write(server, table, letters);
+    for (unsigned i = 0; written && i < server->worker_count; i++) {
+        // one that is not taken is for a worker that is ending
+        if (!post_send(letters[i].post, server->workers[i])) sites_free_letters(&letters[i], 1);
+    }
+    memory_free(letters);
     gate_leave(&server->running);
-    return complete ? SKUA_OK : SKUA_ENOMEM;
+    if (written) sites->is_missed = false;
+    return written ? SKUA_OK : SKUA_ENOMEM;
 }
 
 skua_status sites_catch_up(skua_server *server)

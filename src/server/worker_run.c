@@ -139,7 +139,6 @@ static void worker_init(server_worker *w, skua_server *server, unsigned index)
     w->self.index = index;
     w->self.config = config;
     w->self.own = server->own.parts;
-    w->self.blocking = server->blocking;
     w->self.log = server->log;
     w->self.hosts = &server->hosts;
     w->self.trusted = &server->trusted;

@@ -3,6 +3,7 @@
 // Sites: which host meets which of them, and what becomes of requests and of what a site was given when
 // another one is put in its place, also while threads ask.
 
+#include "support/memory.h"
 #include "support/socket.h"
 
 #include <skua/skua.h>
@@ -435,6 +436,65 @@ static void test_sites_are_kept_by_what_they_lend(void **state)
     free(l.content);
 }
 
+// ---- On a worker without memory ----
+
+typedef struct famine {
+    atomic_bool begun, put;
+    uint64_t state;
+} famine;
+
+static void starve(skua_request *request, void *user)
+{
+    famine *f = user;
+    memory_starve(&f->state, 1000);
+    atomic_store(&f->begun, true);
+    while (!atomic_load(&f->put))
+        sched_yield();
+    skua_respond_text(request, 200, "");
+}
+
+static void relax(skua_worker *worker, void *user)
+{
+    (void)worker, (void)user;
+    memory_relax();
+}
+
+static void test_sites_need_no_memory_of_workers(void **state)
+{
+    (void)state;
+    static const char wire[] =
+        "GET /starve HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    static const char asked[] = "GET / HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n";
+    char part[1024] = "";
+    famine f = { .state = 1 };
+    skua_server *server = skua_server_new(&(skua_config){
+        .listen = "127.0.0.1:0", .hosts = "localhost", .workers = 1, .log_write = discard });
+    assert_int_equal(skua_route(server, "/starve", starve, &f), SKUA_OK);
+    put_site(server, "a.test", "before", NULL);
+    assert_int_equal(skua_start(server), SKUA_OK);
+    int fd = socket_connect_to(skua_server_address(server, 0));
+    assert_int_equal(send(fd, wire, sizeof wire - 1, MSG_NOSIGNAL), sizeof wire - 1);
+    while (!atomic_load(&f.begun))
+        sched_yield();
+    put_site(server, "a.test", "after", NULL);
+    assert_int_equal(skua_post(server, 0, relax, NULL), SKUA_OK);
+    atomic_store(&f.put, true);
+    while (recv(fd, part, sizeof part, 0) > 0)
+        continue;
+    close(fd);
+    fd = socket_connect_to(skua_server_address(server, 0));
+    assert_int_equal(send(fd, asked, sizeof asked - 1, MSG_NOSIGNAL), sizeof asked - 1);
+    size_t len = 0;
+    for (ssize_t n; (n = recv(fd, part + len, sizeof part - 1 - len, 0)) > 0;)
+        len += (size_t)n;
+    part[len] = 0;
+    assert_non_null(strstr(part, "after"));
+    close(fd);
+    skua_stop(server, 0);
+    assert_int_equal(skua_wait(server), SKUA_OK);
+    skua_server_free(server);
+}
+
 // ---- While threads ask ----
 
 enum { ASKERS = 3, PUTS = 300, SITES = 100 };
@@ -605,6 +665,7 @@ int main(void)
         cmocka_unit_test(test_sites_may_be_put_in_a_release),
         cmocka_unit_test(test_sites_are_kept_by_their_requests),
         cmocka_unit_test(test_sites_are_kept_by_what_they_lend),
+        cmocka_unit_test(test_sites_need_no_memory_of_workers),
         cmocka_unit_test(test_sites_are_replaced_while_threads_ask),
         cmocka_unit_test(test_directories_of_sites),
         cmocka_unit_test(test_directories_that_are_refused),
