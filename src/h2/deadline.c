@@ -132,17 +132,33 @@ static int64_t h2_deadline_look_at(h2_stream *stream)
 
 // ---- The connection ----
 
-// Whether streams wait for the connection's window, and have for too long. That the client is heard does
-// not count, as nothing but credit helps them.
-static bool h2_deadline_is_shut(h2_session *s)
+// Whether the client opens the connection's window, for which streams wait, by less than the minimum
+// rate. One that is not opened at all has a time of its own.
+static bool h2_deadline_opens_slowly(h2_session *s, int64_t now)
+{
+    int64_t window = h2_config(s)->rate_window_ns;
+    h2_work *work = s->work;
+    if (work->opening_ns && now - work->opening_ns < window) return false;
+    bool slow =
+        work->opening_ns && work->opened > 0 && work->opened < session_owed(s->base.worker, window);
+    work->opening_ns = now;
+    work->opened = 0;
+    return slow;
+}
+
+// Why the connection ends, for whose window streams wait, and have for too long; NULL: it goes on. That
+// the client is heard does not count, as nothing but credit helps them.
+static const char *h2_deadline_of_window(h2_session *s)
 {
     int64_t now = s->base.worker->loop.now_ns;
     if (s->send_window > 0 || !s->ready_mask) {
-        s->shut_ns = 0;
-        return false;
+        s->shut_ns = s->work->opening_ns = 0;
+        return NULL;
     }
     if (!s->shut_ns) s->shut_ns = now;
-    return now - s->shut_ns >= h2_config(s)->stall_timeout_ns;
+    if (now - s->shut_ns >= h2_config(s)->stall_timeout_ns)
+        return "the connection's window stays shut";
+    return h2_deadline_opens_slowly(s, now) ? "the connection's window opens too slowly" : NULL;
 }
 
 // Nothing may be heard of a client for long while handlers work: a PING tells whether it is there.
@@ -162,7 +178,7 @@ static const char *h2_deadline_of_connection(h2_session *s)
     int64_t now = s->base.worker->loop.now_ns;
     if (s->settings_ns && now - s->settings_ns >= h2_config(s)->head_timeout_ns)
         return "SETTINGS were not acknowledged in time";
-    return h2_deadline_is_shut(s) ? "the connection's window stays shut" : NULL;
+    return h2_deadline_of_window(s);
 }
 
 // When a stream has ended, the program may have let go of others: its bucket is begun again.

@@ -80,6 +80,8 @@ struct h2_work {
     h2_stream *kicked;                 // to be gone on with from the loop
     h2_stream *waiting;                // for their handlers to begin, oldest first
     block *staging;                    // where a source writes; NULL: not taken
+    int64_t opening_ns; // since when opened is counted; 0: it is not, as nobody waits
+    uint64_t opened;    // octets by which the client has opened the connection's window
     out_segment segments[H2_SEGMENTS]; // of out
     int64_t date_from_ns;              // as skua_worker's, of the last response
     unsigned dated;                    // responses of that second, up to H2_DATED

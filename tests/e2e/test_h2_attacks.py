@@ -421,7 +421,32 @@ def test_a_response_that_is_taken_by_single_octets(launch_rules):
                     client.credit(stream, 1)
 
 
+@pytest.mark.parametrize("opened", [1, 100], ids=["octet by octet", "in small steps"])
+def test_a_connections_window_that_is_opened_by_single_octets(launch_rules, opened):
+    """Less than the minimum rate, though it is never shut for long."""
+    server = launch_rules("rate_window_ns=500000000", "rate_octets_min=1000", "stall_timeout_ns=2000000000")
+    with Witness(server), Client(server, (INITIAL_WINDOW_SIZE, 1 << 20)) as client:
+        client.open("/pull/1000000")
+        with pytest.raises((EOFError, ConnectionError)):
+            for _ in range(60):
+                client.credit(0, opened)
+                client.pings()
+                time.sleep(0.3)
+        assert client.failed_with() == ENHANCE_YOUR_CALM
+
+
 # ---- Clients that mean no harm ----
+
+
+def test_who_opens_the_connections_window_at_a_good_rate_is_served(launch_rules):
+    """Five times the minimum rate, for several windows of it."""
+    server = launch_rules("rate_window_ns=500000000", "rate_octets_min=1000", "stall_timeout_ns=2000000000")
+    with Client(server, (INITIAL_WINDOW_SIZE, 1 << 20)) as client:
+        stream = client.open(f"/pull/{WINDOW + 20 * 500}")
+        for _ in range(20):
+            time.sleep(0.1)
+            client.credit(0, 500)
+        assert len(client.response(stream).content) == WINDOW + 20 * 500
 
 
 def test_who_cancels_often_is_not_punished(server):
