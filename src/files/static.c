@@ -233,9 +233,12 @@ static skua_status site_add_caches(const static_place *place, site *s)
         .user = s,
     };
     skua_status status = skua_local_add(place->server, &desc, &s->local_key);
-    if (status == SKUA_ELIMIT)
-        return site_fail(place, status, "a directory", "too many are served already");
-    return status;
+    if (!status) return SKUA_OK;
+    skua_root_close(s->root); // the rest is the server's already
+    s->root = NULL;
+    return site_fail(place, status, "a directory",
+                     status == SKUA_ELIMIT ? "too many are served already"
+                                           : "the server has been started already");
 }
 
 static skua_status site_serve(const static_place *place, const char *pattern, const char *path,
@@ -255,7 +258,7 @@ static skua_status site_serve(const static_place *place, const char *pattern, co
         site_free(s);
         return status;
     }
-    status = site_add_caches(place, s); // from here on the site is the server's
+    status = site_add_caches(place, s); // the site is the server's
     return status ? status : site_add_route(place, s, site_pattern_path(pattern));
 }
 

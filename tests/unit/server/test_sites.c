@@ -8,6 +8,7 @@
 
 #include <skua/skua.h>
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -628,6 +629,33 @@ static void test_directories_that_are_refused(void **state)
     skua_server_free(server);
 }
 
+static unsigned descriptors(void)
+{
+    unsigned open = 0;
+    for (int fd = 0; fd < 1024; fd++)
+        open += fcntl(fd, F_GETFD) >= 0;
+    return open;
+}
+
+static void test_directories_of_a_server_that_runs(void **state)
+{
+    (void)state;
+    skua_server *server = skua_server_new(
+        &(skua_config){ .listen = "127.0.0.1:0", .workers = 1, .log_write = discard });
+    assert_int_equal(skua_start(server), SKUA_OK);
+    unsigned before = descriptors();
+    for (int i = 0; i < 20; i++) {
+        skua_site *site = skua_site_new(server, &(skua_site_desc){ .hosts = "b.test" });
+        assert_int_equal(skua_site_directory(site, "/", "/", NULL), SKUA_ESTATE);
+        assert_non_null(strstr(skua_site_error(site), "has been started"));
+        skua_site_free(site);
+    }
+    assert_int_equal(descriptors(), before);
+    skua_stop(server, 0);
+    assert_int_equal(skua_wait(server), SKUA_OK);
+    skua_server_free(server);
+}
+
 static void *make_none(skua_worker *worker, void *user)
 {
     (void)worker;
@@ -669,6 +697,7 @@ int main(void)
         cmocka_unit_test(test_sites_are_replaced_while_threads_ask),
         cmocka_unit_test(test_directories_of_sites),
         cmocka_unit_test(test_directories_that_are_refused),
+        cmocka_unit_test(test_directories_of_a_server_that_runs),
         cmocka_unit_test(test_the_last_directory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
