@@ -75,7 +75,7 @@ static bool users_is_right(conf_findings *findings, conf_place at, skua_slice na
                   (int)name.len, name.ptr, CONF_HASH_OCTETS);
     else if (!users_is_bcrypt(hash))
         conf_find(findings, at,
-                  "the password of %.*s is hashed by %s; bcrypt is taken alone: htpasswd -B",
+                  "the password of %.*s is hashed by %s; bcrypt is taken alone: skua passwd",
                   (int)name.len, name.ptr, users_form_of(hash));
     else return true;
     return false;
@@ -127,27 +127,31 @@ conf_user *conf_users_read(skua_slice octets, const char *file, conf_findings *f
 
 // ---- Checking ----
 
+bool conf_password_hash(const char *setting, const char *password, char hash[CONF_HASH_OCTETS + 1])
+{
+    bool hashed = false;
 #ifdef SKUA_CRYPT
+    struct crypt_data *data = calloc(1, sizeof *data);
+    const char *found = data ? crypt_r(password, setting, data) : NULL;
+    hashed = found && users_is_bcrypt(skua_slice_of(found));
+    if (hashed) memcpy(hash, found, CONF_HASH_OCTETS + 1);
+    free(data);
+#else
+    (void)setting, (void)password, (void)hash;
+#endif
+    return hashed;
+}
+
 bool conf_password_fits(const char hash[CONF_HASH_OCTETS + 1], skua_slice password)
 {
-    char text[CONF_PASSWORD_OCTETS_MAX + 1];
+    char text[CONF_PASSWORD_OCTETS_MAX + 1], found[CONF_HASH_OCTETS + 1];
     if (password.len > CONF_PASSWORD_OCTETS_MAX || memchr(password.ptr, '\0', password.len))
         return false;
     memcpy(text, password.ptr, password.len);
     text[password.len] = '\0';
-    struct crypt_data *data = calloc(1, sizeof *data);
-    const char *found = data ? crypt_r(text, hash, data) : NULL;
-    unsigned differs = !found || strlen(found) != CONF_HASH_OCTETS;
-    for (size_t i = 0; !differs && i < CONF_HASH_OCTETS; i++)
+    if (!conf_password_hash(hash, text, found)) return false;
+    unsigned differs = 0;
+    for (size_t i = 0; i < CONF_HASH_OCTETS; i++)
         differs |= (unsigned)(unsigned char)(found[i] ^ hash[i]);
-    free(data);
     return !differs;
 }
-#else
-bool conf_password_fits(const char hash[CONF_HASH_OCTETS + 1], skua_slice password)
-{
-    (void)hash;
-    (void)password;
-    return false;
-}
-#endif

@@ -29,6 +29,9 @@ conf_user *conf_users_read(skua_slice octets, const char *file, conf_findings *f
 // NULL: there is no user of that name.
 const conf_user *conf_users_find(const conf_user *first, skua_slice name);
 
+// The hash of a password by a setting, "$2b$10$" and a salt. Returns: false when this system has no bcrypt.
+bool conf_password_hash(const char *setting, const char *password, char hash[CONF_HASH_OCTETS + 1]);
+
 // Takes long, on purpose: not on a worker.
 bool conf_password_fits(const char hash[CONF_HASH_OCTETS + 1], skua_slice password);
 

@@ -4,6 +4,7 @@
 // understood.
 
 #include "banner.h"
+#include "conf_passwd.h"
 #include "conf_serve.h"
 #include "hints.h"
 #include "https.h"
@@ -197,6 +198,7 @@ int main(int argc, char **argv)
         raise_descriptor_limit();
         return conf_serve(o.config, o.quiet) ? EXIT_STOPPED : EXIT_FAILED;
     case OPTIONS_EXPLAIN: return conf_explain_url(o.config, o.dir) ? EXIT_STOPPED : EXIT_FAILED;
+    case OPTIONS_PASSWD: return conf_passwd(o.config, o.dir) ? EXIT_STOPPED : EXIT_FAILED;
     case OPTIONS_CHECK_CONFIG: return conf_is_right(o.config) ? EXIT_STOPPED : EXIT_FAILED;
     case OPTIONS_SELF_TEST: return self_test_run() ? EXIT_STOPPED : EXIT_FAILED;
     case OPTIONS_ANSWERED: return EXIT_STOPPED;

@@ -373,9 +373,11 @@ static void options_help(void)
         "usage: skua [OPTION]... [DIR]\n"
         "       skua -c FILE\n"
         "       skua check -c FILE\n"
-        "       skua explain URL -c FILE\n\n"
+        "       skua explain URL -c FILE\n"
+        "       skua passwd FILE NAME\n\n"
         "Serves the files below DIR, or below this directory, over HTTP or HTTPS; or the sites\n"
-        "that FILE names. check says what is wrong in FILE, and explain what a request would meet.\n");
+        "that FILE names. check says what is wrong in FILE, explain what a request would meet, and\n"
+        "passwd puts a user into a file for basic_auth.\n");
     for (size_t i = 0; i < OPTIONS_COUNT; i++) {
         const option *known = &options_table[i];
         char name[32];
@@ -628,6 +630,17 @@ static options_outcome options_complete_config(const options *o, const char *com
     return OPTIONS_WRONG;
 }
 
+static options_outcome options_read_passwd(options *o, int argc, char **argv)
+{
+    if (argc == 4 && argv[2][0] != '-') {
+        o->config = argv[2];
+        o->dir = argv[3];
+        return OPTIONS_PASSWD;
+    }
+    say_error("passwd needs a file and a name: skua passwd FILE NAME; ./passwd is the directory");
+    return OPTIONS_WRONG;
+}
+
 // A first word that is a command is one.
 static const char *options_command(int argc, char **argv)
 {
@@ -643,6 +656,7 @@ options_outcome options_read(options *o, int argc, char **argv)
     *o = (options){
         .log = SKUA_LOG_SHORT, .grace_ns = 10000000000, .port = ADDRESS_PORT, .directory.list = true
     };
+    if (argc > 1 && strcmp(argv[1], "passwd") == 0) return options_read_passwd(o, argc, argv);
     while (rest.at < rest.end) {
         options_outcome outcome = options_read_one(o, &only_names, &rest);
         if (outcome != OPTIONS_SERVE) return outcome;

@@ -55,6 +55,7 @@ typedef enum options_outcome {
     OPTIONS_SERVE_CONFIG,
     OPTIONS_CHECK_CONFIG,
     OPTIONS_EXPLAIN,   // dir is a URL
+    OPTIONS_PASSWD,    // config is a file of users, and dir a name
     OPTIONS_SELF_TEST, // --self-test: nothing is served
     OPTIONS_ANSWERED,  // --help or --version: it has been printed
     OPTIONS_WRONG      // what is wrong has been said

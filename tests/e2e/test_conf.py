@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """skua -c FILE: what each directive does. Every directive of the program's table has a test here or in test_conf_tls.py."""
 
-import base64
 import contextlib
 import json
 import pathlib
@@ -10,7 +9,7 @@ import socket
 import struct
 
 import pytest
-from conf import SKUA, covered, get, of, start, table, write_folder
+from conf import SKUA, basic, covered, get, of, start, table, write_folder
 from server import Server, eventually
 from wire import Connection, posted, request
 
@@ -350,10 +349,6 @@ def test_exact_paths(sites):
     assert get(sites, "guarded.test", "/home.html", basic("anna", "secret")).get("cache-control") == "no-cache"
     assert get(sites, "guarded.test", "/open/home.html").status == 401
     assert get(sites, "guarded.test", "/open/home.html", basic("bert", "geheim")).status == 200
-
-
-def basic(name, password):
-    return "Authorization: Basic " + base64.b64encode(f"{name}:{password}".encode()).decode()
 
 
 @of("basic_auth")

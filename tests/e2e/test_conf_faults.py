@@ -214,14 +214,14 @@ USERS = [
     (f":{HASH}\n", "users:1:1: a line is NAME:HASH, with both of them"),
     (f"anna:{HASH}\n\nanna:{HASH}\n", "users:3:1: anna has a line before this one"),
     (f"anna:{HASH[:-1]}\n", "users:1:1: the hash of anna is not whole: one of bcrypt has 60 characters"),
-    (f"anna:{HASH}\nbert:$apr1$abc$def\n", "users:2:1: the password of bert is hashed by MD5 (of Apache); bcrypt is taken alone: htpasswd -B"),
-    ("anna:rqXexS6ZhobKA\n", "users:1:1: the password of anna is hashed by DES; bcrypt is taken alone: htpasswd -B"),
-    ("anna:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g=\n", "users:1:1: the password of anna is hashed by SHA-1; bcrypt is taken alone: htpasswd -B"),
-    ("anna:$6$abc$def\n", "users:1:1: the password of anna is hashed by SHA-512; bcrypt is taken alone: htpasswd -B"),
-    ("anna:$2x$10$" + "a" * 53, "users:1:1: the password of anna is hashed by bcrypt with a known fault; bcrypt is taken alone: htpasswd -B"),
-    ("anna:secret", "users:1:1: the password of anna is hashed by a form that is not known; bcrypt is taken alone: htpasswd -B"),
-    (f"anna:{HASH[:-1]}!", "users:1:1: the password of anna is hashed by a form that is not known; bcrypt is taken alone: htpasswd -B"),
-    ("anna:$2b$03$" + "a" * 53, "users:1:1: the password of anna is hashed by a form that is not known; bcrypt is taken alone: htpasswd -B"),
+    (f"anna:{HASH}\nbert:$apr1$abc$def\n", "users:2:1: the password of bert is hashed by MD5 (of Apache); bcrypt is taken alone: skua passwd"),
+    ("anna:rqXexS6ZhobKA\n", "users:1:1: the password of anna is hashed by DES; bcrypt is taken alone: skua passwd"),
+    ("anna:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g=\n", "users:1:1: the password of anna is hashed by SHA-1; bcrypt is taken alone: skua passwd"),
+    ("anna:$6$abc$def\n", "users:1:1: the password of anna is hashed by SHA-512; bcrypt is taken alone: skua passwd"),
+    ("anna:$2x$10$" + "a" * 53, "users:1:1: the password of anna is hashed by bcrypt with a known fault; bcrypt is taken alone: skua passwd"),
+    ("anna:secret", "users:1:1: the password of anna is hashed by a form that is not known; bcrypt is taken alone: skua passwd"),
+    (f"anna:{HASH[:-1]}!", "users:1:1: the password of anna is hashed by a form that is not known; bcrypt is taken alone: skua passwd"),
+    ("anna:$2b$03$" + "a" * 53, "users:1:1: the password of anna is hashed by a form that is not known; bcrypt is taken alone: skua passwd"),
 ]
 
 # Of the whole, behind WHOLE.

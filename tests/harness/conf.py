@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Servers that are told by a skua.conf, and which directives a test is about."""
 
+import base64
 import re
 
 from server import BACKEND, BUILD, ROOT, Server, free_port
@@ -27,6 +28,10 @@ def start(folder, text, name="skua.conf", **options):
 
 def get(server, host, path="/", *lines, **options):
     return server.get(path, *lines, host=host, **options)
+
+
+def basic(name, password):
+    return "Authorization: Basic " + base64.b64encode(f"{name}:{password}".encode()).decode()
 
 
 def write_folder(folder):

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: MIT
+"""skua passwd FILE NAME: the file for basic_auth that it writes, and what it refuses."""
+
+import os
+import pty
+import re
+import select
+import subprocess
+
+import pytest
+from conf import SKUA, basic, get, start, write_folder
+from server import check_sanitizers
+
+pytestmark = [pytest.mark.in_the_clear("nothing but the program"), pytest.mark.of_http1("nothing but the program")]
+
+LINE = re.compile(r"\$2b\$10\$[./A-Za-z0-9]{53}")
+
+
+def passwd(folder, *words, said="secret\n"):
+    done = subprocess.run([SKUA, "passwd", *words], cwd=folder, input=said, capture_output=True, text=True, timeout=20, check=False)
+    check_sanitizers(done.stderr)
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_users(tmp_path):
+    users = tmp_path / "users"
+    assert passwd(tmp_path, "users", "anna") == (0, "", "")
+    assert users.stat().st_mode & 0o777 == 0o640
+    os.chmod(users, 0o600)
+    users.write_text("# staff\n" + users.read_text() + "annabel:x")
+    assert passwd(tmp_path, "users", "bert", said="geheim") == (0, "", "")
+    before = users.read_text()
+    assert passwd(tmp_path, "users", "anna", said="new\nrest") == (0, "", "")
+    lines = users.read_text().splitlines()
+    assert [line.split(":")[0] for line in lines] == ["# staff", "annabel", "bert", "anna"]
+    assert all(LINE.fullmatch(line.split(":")[1]) for line in lines[2:]) and lines[3] not in before
+    assert users.stat().st_mode & 0o777 == 0o600 and os.listdir(tmp_path) == ["users"]
+
+
+def test_they_are_let_in(tmp_path, launch):
+    write_folder(tmp_path)
+    (tmp_path / "link").symlink_to("users")
+    for name, password in (("anna", "a b:\u00e9"), ("bert", "x" * 72)):
+        assert passwd(tmp_path, "link", name, said=password + "\n")[0] == 0
+    server = launch(start, tmp_path, "listen 127.0.0.1:PORT\nsite * {\n root pub\n basic_auth a link\n}\n")
+    assert get(server, "a", "/", basic("anna", "a b:\u00e9")).status == 200
+    assert get(server, "a", "/", basic("bert", "x" * 72)).status == 200
+    assert get(server, "a", "/", basic("bert", "x" * 71)).status == 401
+
+
+def test_a_link_stays(tmp_path):
+    (tmp_path / "users").write_text("")
+    (tmp_path / "link").symlink_to("users")
+    assert passwd(tmp_path, "link", "anna")[0] == 0
+    assert (tmp_path / "link").is_symlink() and (tmp_path / "users").read_text().startswith("anna:")
+
+
+@pytest.mark.parametrize(
+    "words,said,status,sentence", [
+        (["users"], "a", 2, "passwd needs a file and a name: skua passwd FILE NAME; ./passwd is the directory"),
+        (["users", "a", "b"], "a", 2, "passwd needs a file and a name: skua passwd FILE NAME; ./passwd is the directory"),
+        (["users", "a:b"], "a", 1, '"a:b" cannot be the name of a user; one has no colon, no control characters, and no # at its beginning'),
+        (["users", "#a"], "a", 1, '"#a" cannot be the name of a user; one has no colon, no control characters, and no # at its beginning'),
+        (["users", ""], "a", 1, '"" cannot be the name of a user; one has no colon, no control characters, and no # at its beginning'),
+        (["users", "a"], "", 1, "a password cannot be empty"),
+        (["users", "a"], "x" * 73, 1, "a password has at most 72 octets, as bcrypt looks at no more"),
+        (["users", "a"], "a\tb\n", 1, "a password has no control characters; nothing has changed"),
+        (["none/users", "a"], "a", 1, "none/users cannot be written"),
+    ],
+)
+def test_faults(tmp_path, words, said, status, sentence):
+    assert passwd(tmp_path, *words, said=said) == (status, "", f"skua: {sentence}\n")
+    assert os.listdir(tmp_path) == []
+
+
+def read_until(terminal, text):
+    """Reads from a terminal up to a text. Returns all that it has shown."""
+    shown = b""
+    while text not in shown:
+        assert select.select([terminal], [], [], 10)[0], shown
+        shown += os.read(terminal, 1000)
+    return shown
+
+
+@pytest.mark.parametrize("again,status,end", [(b"secret", 0, b"\n"), (b"other", 1, b"nothing has changed"), (b"\x03", 1, b"nothing has changed")])
+def test_on_a_terminal(tmp_path, again, status, end):
+    terminal, side = pty.openpty()
+    process = subprocess.Popen([SKUA, "passwd", "users", "anna"], cwd=tmp_path, stdin=side, stdout=side, stderr=side, start_new_session=True)
+    os.close(side)
+    shown = read_until(terminal, b"Password of anna: ")
+    os.write(terminal, b"secret\n")
+    shown += read_until(terminal, b"The same again: ")
+    os.write(terminal, again + b"\n")
+    shown += read_until(terminal, end)
+    assert process.wait(20) == status
+    os.close(terminal)
+    assert b"secret" not in shown and b"other" not in shown
+    assert (tmp_path / "users").exists() == (status == 0)
