@@ -2,10 +2,11 @@
 """Topics: WebSockets and event streams that join them, and those who publish."""
 
 import struct
+import subprocess
 
 import pytest
 from events import Event, EventReader
-from server import eventually, numbered
+from server import BUILD, eventually, numbered
 from websocket import BINARY, CLOSE, TEXT, Socket, close, frame
 from wire import posted, request
 
@@ -230,6 +231,17 @@ def test_readers_that_vanish(server):
                 reader.connection.reset()
             assert connection.response().content == b"done"
     assert publish(server, "ghosts", b"x") == OK
+
+
+@pytest.mark.in_the_clear("its client speaks in the clear")
+@pytest.mark.parametrize("sockets,rounds", [(1000, 10), pytest.param(10000, 100, marks=pytest.mark.test_all)])
+def test_a_crowd(sockets, rounds):
+    """A publication every 100 ms; the client, a process of its own, reads all the time. Nothing is lost."""
+    server = numbered("topics")
+    run = subprocess.run([BUILD / "crowd", str(server.port), str(sockets), str(rounds)], capture_output=True, text=True)
+    print(run.stdout, run.stderr)
+    assert run.returncode == 0 and f"messages {sockets * rounds}, sockets that got all {sockets}," in run.stdout, run.stdout + run.stderr
+    server.stop()
 
 
 @of_http1
