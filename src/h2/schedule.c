@@ -24,12 +24,22 @@ static void h2_schedule_tell(h2_stream *stream)
     h2_stream_exit(stream);
 }
 
+// Whether the connection's window has been used up, perhaps by the last of a source's content. No stream
+// has its turn then, but the end needs no window.
+static bool h2_schedule_may_end(const h2_stream *stream)
+{
+    const skua_request *r = stream->carrier.current;
+    return h2_stream_session(stream)->send_window <= 0 && !stream->carrier.broken && r &&
+           r->responding == RESPONSE_PULLED && !h2_backlog_octets(stream);
+}
+
 static void h2_schedule_serve(h2_stream *stream)
 {
     h2_ready_remove(stream);
     if (!h2_backlog_octets(stream)) h2_framing_pull(stream);
     else if (h2_framing_move(stream)) h2_schedule_tell(stream);
     else carrier_break(&stream->carrier);
+    if (h2_schedule_may_end(stream)) h2_framing_pull(stream);
     h2_ending_settle(stream); // which enters it again, behind the others
 }
 

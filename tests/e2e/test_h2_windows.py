@@ -55,6 +55,27 @@ def test_a_window_of_nothing_lets_the_head_through(rules):
         assert client.of(full, DATA).payload == b"x" * 10
 
 
+# Over /chunked/ the length is not known before the source says that it has no more.
+@pytest.mark.parametrize("path", ["/pull/0", "/chunked/0", "/pull/10", "/chunked/10", "/pull/20000", "/chunked/20000"])
+def test_an_end_needs_no_window(rules, path):
+    """RFC 9113 section 6.9.1. The client has all it may have, and opens no window for more."""
+    octets = int(path.rpartition("/")[2])
+    with Client(rules, (INITIAL_WINDOW_SIZE, octets)) as client:
+        assert len(client.response(client.open(path), credits=False).content) == octets
+
+
+@pytest.mark.parametrize("path", [f"/pull/{WINDOW}", f"/chunked/{WINDOW}"])
+def test_an_end_needs_no_window_of_the_connection(rules, path):
+    with Client(rules, (INITIAL_WINDOW_SIZE, 1 << 20)) as client:
+        assert len(client.response(client.open(path), credits=False).content) == WINDOW
+
+
+def test_trailers_need_no_window(rules):
+    with Client(rules, (INITIAL_WINDOW_SIZE, 10)) as client:
+        found = client.response(client.open("/chunked/10", ("te", "trailers")), credits=False)
+        assert len(found.content) == 10 and "x-sum" in found.trailers
+
+
 def test_the_connections_window(client):
     streams = [client.open("/pull/50000") for _ in range(3)]
     assert eventually(lambda: sum(content_of(client, s) for s in streams) == WINDOW, within=3)
