@@ -44,7 +44,7 @@ static const conf_kind table_kinds[] = {
       TABLE_ARGUMENTS(1, 1) },
     { "accept", TABLE_FILE, "auto|reuseport|handoff", "auto", "accept handoff", conf_take_accept,
       TABLE_ARGUMENTS(1, 1) },
-    { "trusted_proxies", TABLE_FILE, "forwarded|x-forwarded NETWORK...", "none",
+    { "trusted_proxies", TABLE_FILE, "forwarded|x-forwarded|proxy NETWORK...", "none",
       "trusted_proxies x-forwarded 10.0.0.0/8 ::1", conf_take_trusted, TABLE_ARGUMENTS(2, CONF_WORDS_MAX) },
     { "grace", TABLE_FILE, "DURATION", "10s", "grace 30s", conf_take_grace, TABLE_ARGUMENTS(1, 1),
       .max = TABLE_DAY },

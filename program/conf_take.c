@@ -233,8 +233,9 @@ static const char *take_joined(conf_checker *c, const conf_directive *d, unsigne
 
 void conf_take_trusted(conf_checker *c, const conf_kind *kind, const conf_directive *d)
 {
-    static const char *const names[] = { "forwarded", "x-forwarded", NULL };
-    static const skua_forwarded fields[] = { SKUA_FORWARDED_STANDARD, SKUA_FORWARDED_X };
+    static const char *const names[] = { "forwarded", "x-forwarded", "proxy", NULL };
+    static const skua_forwarded fields[] = { SKUA_FORWARDED_STANDARD, SKUA_FORWARDED_X,
+                                             SKUA_FORWARDED_PROXY };
     conf_network network;
     size_t at;
     if (!take_choice(c, kind, &d->words[1], names, &at)) return;

@@ -122,10 +122,13 @@ static bool take_trusted(options *o, const char *value)
 
 static bool take_forwarded(options *o, const char *value)
 {
-    bool standard = strcmp(value, "forwarded") == 0;
-    o->forwarded = standard ? SKUA_FORWARDED_STANDARD : SKUA_FORWARDED_X;
-    if (standard || strcmp(value, "x-forwarded") == 0) return true;
-    say_error("--forwarded takes forwarded or x-forwarded, not \"%s\"", value);
+    static const char *const names[] = { "forwarded", "x-forwarded", "proxy" };
+    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strcmp(value, names[i]) != 0) continue;
+        o->forwarded = (skua_forwarded)(SKUA_FORWARDED_STANDARD + i);
+        return true;
+    }
+    say_error("--forwarded takes forwarded, x-forwarded or proxy, not \"%s\"", value);
     return false;
 }
 
@@ -307,7 +310,7 @@ static const option options_table[] = {
     { "trusted", 0, "NETWORKS", take_trusted,
       "proxies that are believed: \"10.0.0.0/8 ::1 unix\" (none)" },
     { "forwarded", 0, "FIELD", take_forwarded,
-      "their field: forwarded, or x-forwarded (-For and -Proto)" },
+      "how they name clients: forwarded, x-forwarded or proxy" },
     { "list", 0, NULL, take_list, NULL },
     { "no-list", 0, NULL, take_no_list, "do not list the directories that have no index" },
     { "index", 0, "NAME", take_index, "the file that stands for its directory (index.html)" },

@@ -356,12 +356,19 @@ typedef struct skua_http2_desc {
 
 // ---- Behind proxies ----
 
-// The fields by which a proxy in front of the server says whom it serves. One kind is believed, and the
-// other is ignored: a proxy that writes one passes on what a client has put into the other.
+// The way by which a proxy in front of the server says whom it serves. One is believed, and the others
+// are ignored: a proxy that writes one field passes on what a client has put into the other.
 typedef enum skua_forwarded {
     SKUA_FORWARDED_NONE,
     SKUA_FORWARDED_STANDARD, // Forwarded.  Spec: RFC 7239
-    SKUA_FORWARDED_X         // X-Forwarded-For and X-Forwarded-Proto
+    SKUA_FORWARDED_X,        // X-Forwarded-For and X-Forwarded-Proto
+    // The header of the PROXY protocol, version 1 or 2, before the first octet of each connection, TLS or
+    // not. It must come, within head_timeout_ns, and only from a proxy in skua_config.trusted: all others
+    // are refused, with a line in the log. on_connect is told when it has come, of the client's address
+    // (the proxy's own where the header says UNKNOWN or LOCAL). skua_request_is_secure is true where it
+    // says that the client came by TLS. The octets for skua_test_request begin with it, too.
+    // Spec: https://www.haproxy.org/download/3.0/doc/proxy-protocol.txt
+    SKUA_FORWARDED_PROXY
 } skua_forwarded;
 
 // The configuration of a server. Zero means default, for every member. Strings are copied. The
@@ -507,7 +514,8 @@ typedef struct skua_config {
     // Default NULL: none. The addresses in the proxies' fields are looked at from the last to the
     // first, and the first that is not one of these is the client's. What others send is never believed.
     const char *trusted;
-    // Their fields that are believed. Needs trusted. See skua_request_peer, skua_request_is_secure
+    // How they name clients, at each address unless skua_listen_forwarded says otherwise. Needs trusted.
+    // See skua_request_peer, skua_request_is_secure
     skua_forwarded forwarded;
 } skua_config;
 
@@ -545,6 +553,13 @@ SKUA_API SKUA_NODISCARD skua_status skua_listen_inherited(skua_server *server, u
 // index: 0 for the address that was added first, as in skua_server_address.
 // Errors: SKUA_EINVAL there is no such address, or no certificate in skua_config.tls; SKUA_ESTATE.
 SKUA_API SKUA_NODISCARD skua_status skua_listen_over_tls(skua_server *server, size_t index);
+
+// Says how clients are known at an address, in place of skua_config.forwarded; before skua_start.
+// index: 0 for the address that was added first, as in skua_server_address.
+// Errors: SKUA_EINVAL there is no such address, or proxies are to be believed and skua_config.trusted names
+// none; SKUA_ESTATE.
+SKUA_API SKUA_NODISCARD skua_status skua_listen_forwarded(skua_server *server, size_t index,
+                                                          skua_forwarded forwarded);
 
 // Listens, starts the workers and returns. After it, skua_server_address tells where.
 // Errors: SKUA_EINVAL, also when there is no address to listen on; SKUA_EADDRINUSE,

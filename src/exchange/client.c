@@ -4,8 +4,6 @@
 
 #include "exchange/client.h"
 
-#include "exchange/blocking.h"
-#include "exchange/carrier.h"
 #include "http/forwarded.h"
 #include "io/socket.h"
 
@@ -14,9 +12,8 @@ static const io_address *client_peer(const skua_request *r)
     return r->call ? blocking_peer(r->call) : session_peer(r->carrier->session);
 }
 
-static bool client_trusts(const skua_request *r, const io_address *peer)
+bool client_is_trusted(const network_list *trusted, const io_address *peer)
 {
-    const network_list *trusted = r->worker->trusted;
     uint8_t octets[NETWORK_OCTETS];
     if (peer->family == IO_FAMILY_UNIX) return trusted->has_unix;
     if (peer->family == 6) return network_list_has(trusted, peer->octets);
@@ -39,7 +36,7 @@ static void client_read(const skua_request *r, slice name, bool only_last, forwa
 // A head that could not be read has no fields to be believed.
 static bool client_believes(const skua_request *r, const io_address *peer)
 {
-    return r->began_ns != 0 && client_trusts(r, peer);
+    return r->began_ns != 0 && client_is_trusted(r->worker->trusted, peer);
 }
 
 bool client_is_named_by_peer(const skua_request *r)
@@ -51,9 +48,10 @@ bool client_is_named_by_peer(const skua_request *r)
 __attribute__((cold)) static bool client_find(const skua_request *r, const io_address *peer,
                                               forwarded_client *client)
 {
-    if (!client_believes(r, peer)) return false;
+    skua_forwarded source = client_source(r);
+    if (source == SKUA_FORWARDED_PROXY || !client_believes(r, peer)) return false;
     forwarded_begin(client, r->worker->trusted);
-    if (r->worker->config->forwarded == SKUA_FORWARDED_STANDARD) {
+    if (source == SKUA_FORWARDED_STANDARD) {
         client_read(r, SKUA_SLICE("forwarded"), false, client, forwarded_read);
     } else {
         client_read(r, SKUA_SLICE("x-forwarded-for"), false, client, forwarded_read_for);
@@ -90,6 +88,8 @@ size_t client_write(const skua_request *r, char *text, size_t room)
 __attribute__((cold)) bool client_is_secure(const skua_request *r, bool otherwise)
 {
     forwarded_client client;
+    if (client_source(r) == SKUA_FORWARDED_PROXY)
+        return otherwise || client_address(r)->facts & IO_ADDRESS_TLS;
     if (!client_find(r, client_peer(r), &client) || !client.scheme) return otherwise;
     return client.scheme == FORWARDED_SCHEME_HTTPS;
 }

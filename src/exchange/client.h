@@ -5,13 +5,30 @@
 #ifndef SKUA_EXCHANGE_CLIENT_H
 #define SKUA_EXCHANGE_CLIENT_H
 
+#include "exchange/blocking.h"
+#include "exchange/carrier.h"
 #include "exchange/request.h"
 #include "exchange/worker.h"
+
+// Whether a peer is in a list of proxies.
+bool client_is_trusted(const network_list *trusted, const io_address *peer);
+
+// The address of the connection, whoever has named it. It may not have been asked for yet.
+static inline const io_address *client_address(const skua_request *r)
+{
+    return r->call ? blocking_peer(r->call) : r->carrier->session->link.peer;
+}
+
+// By which the client is known, at the address where the request has come in.
+static inline skua_forwarded client_source(const skua_request *r)
+{
+    return (skua_forwarded)(client_address(r)->facts & IO_ADDRESS_SOURCE);
+}
 
 // Whether proxies may have a say. Nothing else is asked for when they may not.
 static inline bool client_is_forwarded(const skua_request *r)
 {
-    return r->worker->config->forwarded != SKUA_FORWARDED_NONE;
+    return client_source(r) != SKUA_FORWARDED_NONE;
 }
 
 // Writes the client's address or name, NUL-terminated, cut to room. The request's connection must be

@@ -118,7 +118,8 @@ static BASE_INLINE_ALWAYS bool request_host_is_served(skua_request *r)
         return true;
     }
     // No page in a browser comes this way, and a proxy that does may keep any Host.
-    if (session_peer(r->carrier->session)->family == IO_FAMILY_UNIX) return true;
+    const io_address *peer = session_peer(r->carrier->session);
+    if (peer->family == IO_FAMILY_UNIX || peer->facts & IO_ADDRESS_OVER_UNIX) return true;
     if (!hosts_take(w->hosts, r->authority) && !request_host_is_a_sites(r)) return false;
     if (r->authority.len <= sizeof w->host) {
         w->host_len = (uint8_t)r->authority.len;

@@ -70,7 +70,7 @@ static bool request_is_secure(const skua_request *r)
     skua_tls_info info;
     bool secure = request_tls(r, &info);
     bool ended = !r->call && r->life == LIFE_IS_OVER;
-    return client_is_forwarded(r) && !ended ? client_is_secure(r, secure) : secure;
+    return !ended && client_is_forwarded(r) ? client_is_secure(r, secure) : secure;
 }
 
 bool skua_request_is_secure(const skua_request *r)

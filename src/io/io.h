@@ -146,11 +146,18 @@ typedef skua_file_info io_file_info;
 // An address in 20 octets. family: 0 unknown, 4, 6, or 1 for a Unix socket.
 enum { IO_FAMILY_UNIX = 1 }; // others are the versions of IP; 0: not known
 
+// Facts about an address. They are its listener's, or a proxy's: the kernel tells none of them.
+enum {
+    IO_ADDRESS_SOURCE = 3,   // a skua_forwarded: by which the client is known
+    IO_ADDRESS_TLS = 4,      // a proxy has said that its client came by TLS
+    IO_ADDRESS_OVER_UNIX = 8 // a proxy that came by a Unix socket has said it
+};
+
 typedef struct io_address {
     uint8_t octets[16];
     uint16_t port;
     uint8_t family;
-    uint8_t unused;
+    uint8_t facts;
 } io_address;
 
 struct io_op {
@@ -401,7 +408,10 @@ static inline void io_shutdown(io_loop *loop, io_stream *stream)
 // The peer of a connection: asks for it where *peer is not known yet, at the cost of a system call.
 static inline void io_peer(const io_loop *loop, const io_stream *stream, io_address *peer)
 {
-    if (peer->family == 0 && loop->backend->peer) loop->backend->peer(stream, peer);
+    if (peer->family != 0 || !loop->backend->peer) return;
+    uint8_t facts = peer->facts;
+    loop->backend->peer(stream, peer);
+    peer->facts = facts;
 }
 
 // Octets that have left out and lie in the kernel still; 0 where it does not tell. Costs a system

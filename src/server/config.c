@@ -136,7 +136,7 @@ const char *config_complete(skua_config *c, const skua_config *given)
     c->http2.off = true;
 #endif
     if (!config_hosts_are_names(c->hosts)) return "hosts";
-    if ((unsigned)c->forwarded > SKUA_FORWARDED_X || (c->forwarded && !c->trusted))
+    if ((unsigned)c->forwarded > SKUA_FORWARDED_PROXY || (c->forwarded && !c->trusted))
         return "forwarded";
     if (c->workers > SERVER_WORKERS_MAX) return "workers";
     if (c->connections_max > IO_STREAMS_MAX) return "connections_max";

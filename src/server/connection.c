@@ -7,6 +7,7 @@
 #include "base/assert.h"
 #include "base/contract.h"
 #include "base/inline.h"
+#include "server/proxied.h"
 #include "server/secure.h"
 #include "server/server.h"
 #include "server/sweep.h"
@@ -463,18 +464,23 @@ static void connection_send_failed(io_stream *stream)
 void connection_closed(io_stream *stream)
 {
     connection *conn = connection_of(stream);
-    server_worker *w = conn->worker;
     SKUA_ASSERT(!conn->session);
-    const skua_config *config = worker_config(&w->self);
+    const skua_config *config = worker_config(&conn->worker->self);
     if (config->on_close) config->on_close(conn, config->hook_user);
     if (conn->has_transport) transported_give(conn);
+    connection_forget(conn);
+}
+
+void connection_forget(connection *conn)
+{
+    server_worker *w = conn->worker;
     w->serving--;
     pool_give(&w->connections, conn);
 }
 
 // ---- Beginning, and deadlines ----
 
-static bool connection_welcome(connection *conn)
+bool connection_welcome(connection *conn)
 {
     const skua_config *config = worker_config(&conn->worker->self);
     return !config->on_connect || config->on_connect(conn, config->hook_user);
@@ -485,6 +491,38 @@ static bool connection_secure(connection *conn)
     transport *t = secure_accept(conn->worker);
     if (t) transported_begin(conn, t);
     return t != NULL;
+}
+
+bool connection_begin(connection *conn, bool secure)
+{
+    if (secure && !connection_secure(conn)) return false;
+    connection_set_state(conn, secure ? CONNECTION_HANDSHAKE : CONNECTION_IDLE);
+    return true;
+}
+
+static bool connection_is_proxied(const arrival *came)
+{
+    return (came->peer.facts & IO_ADDRESS_SOURCE) == SKUA_FORWARDED_PROXY;
+}
+
+// The program is asked when the proxy has named the client.
+__attribute__((cold)) static bool connection_begin_proxied(connection *conn, bool secure)
+{
+    if (!proxied_is_trusted(conn) || !proxied_begin(conn, secure)) return false;
+    connection_set_state(conn, CONNECTION_HANDSHAKE);
+    connection_deadline_set(conn, worker_config(&conn->worker->self)->head_timeout_ns);
+    return true;
+}
+
+static bool connection_begin_asked(connection *conn, bool secure)
+{
+    if (secure && !connection_secure(conn)) return false;
+    if (!connection_welcome(conn)) {
+        if (conn->has_transport) transported_give(conn);
+        return false;
+    }
+    connection_set_state(conn, secure ? CONNECTION_HANDSHAKE : CONNECTION_IDLE);
+    return true;
 }
 
 static connection *connection_take(server_worker *w, const arrival *came)
@@ -500,12 +538,9 @@ static connection *connection_take(server_worker *w, const arrival *came)
     conn->id_low = (uint32_t)number;
     if (worker_config(&w->self)->on_close)
         (void)connection_peer(conn); // then it is too late to ask
-    if (came->secure && !connection_secure(conn)) {
-        pool_give(&w->connections, conn);
-        return NULL;
-    }
-    if (connection_welcome(conn)) return conn;
-    if (conn->has_transport) transported_give(conn);
+    bool begun = connection_is_proxied(came) ? connection_begin_proxied(conn, came->secure)
+                                             : connection_begin_asked(conn, came->secure);
+    if (begun) return conn;
     pool_give(&w->connections, conn);
     return NULL;
 }
@@ -534,7 +569,6 @@ void connection_accepted(server_worker *w, const arrival *came)
         return;
     }
     w->serving++;
-    connection_set_state(conn, came->secure ? CONNECTION_HANDSHAKE : CONNECTION_IDLE);
     io_recv(&w->self.loop, &conn->stream);
 }
 

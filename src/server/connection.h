@@ -11,7 +11,7 @@
 // The state of a connection. Its deadline depends on it.
 typedef enum connection_state {
     CONNECTION_IDLE,      // between requests
-    CONNECTION_HANDSHAKE, // the transport is being set up
+    CONNECTION_HANDSHAKE, // the transport is being set up, or a proxy is to name its client
     CONNECTION_HEAD,      // a head has begun
     CONNECTION_CONTENT,   // content is awaited
     CONNECTION_HANDLER,   // a handler is to respond
@@ -46,7 +46,7 @@ struct skua_connection {
     // While lingering: octets drained; octets that the peer had not taken at the last look; and how
     // many it may leave untaken until it is given up on.
     uint32_t lingered, untaken, patience;
-    void *object; // the program's
+    void *object; // the program's; before it knows of the connection, proxied.c's
 };
 
 _Static_assert(sizeof(connection) <= 128, "an idle connection costs at most 128 octets");
@@ -73,7 +73,7 @@ void connection_end_head(connection *conn);
 // Half-closes, drains, closes.
 void connection_linger(connection *conn);
 
-// ---- For transported.c ----
+// ---- For transported.c and proxied.c ----
 
 // Begins to close it, once. There is no session, or its owner drops it.
 void connection_close(connection *conn);
@@ -112,6 +112,16 @@ void connection_fail(connection *conn);
 
 // The stream is closed.
 void connection_closed(io_stream *stream);
+
+// The same, of one that the program does not know of.
+void connection_forget(connection *conn);
+
+// Asks the program whether it wants the connection.
+bool connection_welcome(connection *conn);
+
+// Waits for requests, or for TLS if secure.
+// Returns: false when memory ran out.
+bool connection_begin(connection *conn, bool secure);
 
 // The peer; until the connection is closed.
 const io_address *connection_peer(connection *conn);

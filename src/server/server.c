@@ -164,7 +164,7 @@ server_listener *server_listener_next(skua_server *server, skua_status *status)
     }
     if (*status) return NULL;
     server_listener *listener = &server->listeners[server->listener_count];
-    *listener = (server_listener){ .given = -1 };
+    *listener = (server_listener){ .forwarded = server->config.forwarded, .given = -1 };
     return listener;
 }
 
@@ -196,6 +196,23 @@ __attribute__((cold)) skua_status skua_listen_over_tls(skua_server *server, size
     if (!server->secure)
         return server_fail(server, SKUA_EINVAL, "TLS needs a certificate in skua_config.tls");
     server->listeners[index].secure = true;
+    return SKUA_OK;
+}
+
+__attribute__((cold)) skua_status skua_listen_forwarded(skua_server *server, size_t index,
+                                                        skua_forwarded forwarded)
+{
+    CONTRACT_SERVER(server);
+    if (server->started)
+        return server_fail(server, SKUA_ESTATE, "the server has been started already");
+    if (index >= server->listener_count)
+        return server_fail(server, SKUA_EINVAL, "there is no address number %zu", index);
+    if ((unsigned)forwarded > SKUA_FORWARDED_PROXY)
+        return server_fail(server, SKUA_EINVAL, "%u is no skua_forwarded", (unsigned)forwarded);
+    if (forwarded && !server->trusted.count && !server->trusted.has_unix)
+        return server_fail(server, SKUA_EINVAL,
+                           "proxies have a say where skua_config.trusted names them");
+    server->listeners[index].forwarded = forwarded;
     return SKUA_OK;
 }
 

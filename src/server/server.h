@@ -22,9 +22,10 @@ enum { SERVER_ERROR_OCTETS = 512, SERVER_WORKERS_MAX = 1024 };
 typedef struct server_listener {
     socket_address address;
     char text[SOCKET_TEXT_OCTETS];
-    bool secure;   // TLS is spoken
-    bool is_given; // by skua_listen_fd
-    int given;     // until it is closed; then -1
+    bool secure;              // TLS is spoken
+    skua_forwarded forwarded; // by which clients are known there
+    bool is_given;            // by skua_listen_fd
+    int given;                // until it is closed; then -1
 } server_listener;
 
 // Something that is to be called when the server is freed.

@@ -157,8 +157,10 @@ static void server_let_accept(const skua_server *server, server_worker *w)
     bool several = server->worker_count > 1;
     for (unsigned i = 0; i < server->listener_count; i++) {
         bool is_one = server->hands_off || server->shared_fds[i] >= 0;
+        const server_listener *listener = &server->listeners[i];
+        arrival like = { .peer.facts = (uint8_t)listener->forwarded, .secure = listener->secure };
         if (w->self.index == 0 || !is_one)
-            worker_listen(w, w->listen_fds[i], is_one && several, server->listeners[i].secure);
+            worker_listen(w, w->listen_fds[i], is_one && several, &like);
     }
 }
 
@@ -517,6 +519,8 @@ skua_status server_start_on(skua_server *server, const io_backend *backend, void
     skua_status status = server_check(server);
     if (status) return status;
     server_is_started(server);
+    arrival like = { .peer.facts = (uint8_t)server->config.forwarded,
+                     .secure = server->secure != NULL };
     server->hands_off = false;
     server->sim_kernel = kernel;
     server->hosts = server_hosts(server, HOSTS_ANY);
@@ -525,8 +529,7 @@ skua_status server_start_on(skua_server *server, const io_backend *backend, void
     if (!status) status = sites_catch_up(server);
     if (status) return server_fail_start(server, status);
     server->has_run = true;
-    if (!server_is_to_stop(server))
-        worker_listen(server->workers[0], listener, false, server->secure != NULL);
+    if (!server_is_to_stop(server)) worker_listen(server->workers[0], listener, false, &like);
     worker_begin(server->workers[0]);
     return SKUA_OK;
 }

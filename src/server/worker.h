@@ -11,7 +11,7 @@
 
 enum { WORKER_LOCALS_MAX = 1024, WORKER_LISTENERS_MAX = 16 };
 
-// A socket that was accepted.
+// A socket that was accepted, or is to be: then there is no fd, and of the peer only the listener's facts.
 typedef struct arrival {
     io_address peer; // unknown: see io_backend.peer
     int fd;
@@ -47,7 +47,7 @@ struct server_worker {
     io_op wake;
     io_op watches; // changes of directories
     io_op listeners[WORKER_LISTENERS_MAX];
-    bool listens_secure[WORKER_LISTENERS_MAX];
+    arrival arrivals[WORKER_LISTENERS_MAX]; // what comes by each of them
     unsigned listener_count;
     bool hands_off;                       // some of what it accepts, to all workers
     int listen_fds[WORKER_LISTENERS_MAX]; // the sockets themselves, the server's to close

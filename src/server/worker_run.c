@@ -17,6 +17,7 @@
 #include "server/handoff.h"
 #include "server/poll.h"
 #include "server/pressure.h"
+#include "server/proxied.h"
 #include "server/secure.h"
 #include "server/sites.h"
 #include "server/server.h"
@@ -68,9 +69,12 @@ static void worker_cannot_accept(server_worker *w, int64_t result)
 
 static arrival worker_arrival(const server_worker *w, const io_op *op, int64_t result)
 {
-    return (arrival){ .peer = op->peer,
-                      .fd = (int)result,
-                      .secure = w->listens_secure[op - w->listeners] };
+    arrival came = w->arrivals[op - w->listeners];
+    uint8_t facts = came.peer.facts;
+    came.fd = (int)result;
+    came.peer = op->peer;
+    came.peer.facts = facts;
+    return came;
 }
 
 static void worker_accepted(io_op *op, int64_t result)
@@ -95,11 +99,11 @@ static void worker_accepted_for_all(io_op *op, int64_t result)
     handoff_accepted(w, &came);
 }
 
-void worker_listen(server_worker *w, int fd, bool hands_off, bool secure)
+void worker_listen(server_worker *w, int fd, bool hands_off, const arrival *like)
 {
     SKUA_ASSERT(w->listener_count < WORKER_LISTENERS_MAX);
-    SKUA_ASSERT(!secure || w->secure);
-    w->listens_secure[w->listener_count] = secure;
+    SKUA_ASSERT(!like->secure || w->secure);
+    w->arrivals[w->listener_count] = *like;
     io_op *op = &w->listeners[w->listener_count++];
     *op = (io_op){ .code = IO_ACCEPT,
                    .fd = fd,
@@ -204,6 +208,7 @@ __attribute__((cold)) skua_status worker_open(server_worker *w, skua_server *ser
     worker_init(w, server, index);
     w->self.loop.events[ENDPOINT_SERVER] = &connection_role.events;
     w->self.loop.events[ENDPOINT_SECURE_SERVER] = &transported_role.events;
+    w->self.loop.events[ENDPOINT_PROXIED_SERVER] = &proxied_role.events;
     w->self.loop.streams = &w->connections;
     w->self.loop.owner = w;
     w->self.loop.evict = worker_lacks_descriptors;

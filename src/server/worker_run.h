@@ -16,7 +16,7 @@ void worker_close(server_worker *w);
 void worker_dismiss(server_worker *w);
 
 // Takes connections from a listening socket. hands_off: for all workers.
-void worker_listen(server_worker *w, int fd, bool hands_off, bool secure);
+void worker_listen(server_worker *w, int fd, bool hands_off, const arrival *like);
 
 // Tells the program that the worker begins to turn, on the thread that turns it, and that it has
 // ended.

@@ -99,3 +99,26 @@ def test_haproxy(site, proxy):
     assert front.get("/").content == b"<p>here</p>"
     assert front.get("/", "X-Forwarded-For: 192.0.2.1", "Forwarded: for=192.0.2.2").status == 200
     assert peers(served, 2) == ["127.0.0.1"] * 2
+
+
+# In the mode of TCP, so that nothing but the header tells of the client.
+HAPROXY_TCP = """
+defaults
+    mode tcp
+    timeout connect 10s
+    timeout client 10s
+    timeout server 10s
+listen front
+    bind 127.0.0.1:{{port}}
+    source 127.0.0.9
+    server skua 127.0.0.1:{{to}} {how}
+"""
+
+
+@pytest.mark.parametrize("how", ["send-proxy", "send-proxy-v2", "send-proxy-v2 proxy-v2-options unique-id,crc32c"])
+def test_haproxy_by_the_proxy_protocol(site, proxy, how):
+    served = site("--forwarded", "proxy")
+    front = proxy("haproxy", ["-f"], HAPROXY_TCP.format(how=how), served.port)
+    assert front.get("/", "X-Forwarded-For: 192.0.2.1", "Forwarded: for=192.0.2.2").content == b"<p>here</p>"
+    assert peers(served, 1) == ["127.0.0.1"]
+    assert served.turns_away()

@@ -120,7 +120,7 @@ VALUES = [
     ("access_log off json", "1:16: a log that is off has no format; leave \"json\" out"),
     ("access_log none/a.log", "1:12: the log none/a.log cannot be written: its folder is missing"),
     ("access_log pub", "1:12: the log pub cannot be written: it is a folder"),
-    ("trusted_proxies via 10.0.0.0/8", "1:17: trusted_proxies: forwarded or x-forwarded is right, not \"via\""),
+    ("trusted_proxies via 10.0.0.0/8", "1:17: trusted_proxies: forwarded, x-forwarded or proxy is right, not \"via\""),
     ("trusted_proxies forwarded 10.0.0.0/33", "1:27: \"10.0.0.0/33\" is no network; there are 10.0.0.0/8, 192.0.2.7, fd00::/8 and unix"),
     ("trusted_proxies forwarded proxy.example", "1:27: \"proxy.example\" is no network; there are 10.0.0.0/8, 192.0.2.7, fd00::/8 and unix"),
     ("trusted_proxies forwarded" + " ::1" * 65, "1:283: 64 networks are the most"),

@@ -27,6 +27,14 @@ GIVES(skua_listen_over_tls, no_such_address, OUTSIDE,
 GIVES(skua_listen_over_tls, no_certificate, OUTSIDE,
       skua_listen_over_tls(s->server, 0) == SKUA_EINVAL)
 GIVES(skua_listen_over_tls, started, RUNNING, skua_listen_over_tls(s->server, 0) == SKUA_ESTATE)
+STOPS(skua_listen_forwarded, no_server, OUTSIDE, NO_SERVER,
+      s->status = skua_listen_forwarded(NULL, 0, SKUA_FORWARDED_NONE))
+GIVES(skua_listen_forwarded, no_such_address, OUTSIDE,
+      skua_listen_forwarded(s->server, 9, SKUA_FORWARDED_NONE) == SKUA_EINVAL)
+GIVES(skua_listen_forwarded, nobody_is_trusted, OUTSIDE,
+      skua_listen_forwarded(s->server, 0, SKUA_FORWARDED_PROXY) == SKUA_EINVAL)
+GIVES(skua_listen_forwarded, started, RUNNING,
+      skua_listen_forwarded(s->server, 0, SKUA_FORWARDED_NONE) == SKUA_ESTATE)
 STOPS(skua_start, no_server, OUTSIDE, NO_SERVER, s->status = skua_start(NULL))
 STOPS(skua_start, in_a_release, RELEASE, FREED, s->status = skua_start(s->server))
 GIVES(skua_start, twice, RUNNING, skua_start(s->server) == SKUA_ESTATE)

@@ -36,6 +36,7 @@ FIXED = {
     "messages of other threads that have not found room",
     "publications on their way to the workers", "topics of a reader", "name of a topic", "messages that a worker hands out in a turn",
     "networks in `trusted`", "entries of proxies' fields that are looked at", "name of a client that a proxy hides",
+    "line of PROXY protocol version 1", "rest of a header of PROXY protocol version 2",
     "X-Request-Id that is taken for a request's name",
 }
 

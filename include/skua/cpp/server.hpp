@@ -228,6 +228,10 @@ public:
     }
 
     server &listen(const char *address) { return judge(skua_listen(raw(), address)); }
+    server &listen_forwarded(size_t index, skua_forwarded forwarded)
+    {
+        return judge(skua_listen_forwarded(raw(), index, forwarded));
+    }
     void start() { judge(skua_start(raw())); }
     void wait() { judge(skua_wait(raw())); }
     void run() // what is thrown says why

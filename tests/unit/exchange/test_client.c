@@ -151,12 +151,88 @@ static void a_trusted_proxy_names_requests(void **state)
     }
 }
 
+// ---- The PROXY protocol ----
+
+#define SIGNATURE "\r\n\r\n\0\r\nQUIT\n\x21\x11"
+#define REQUEST                                                                                    \
+    "GET / HTTP/1.1\r\nHost: a\r\nForwarded: for=198.51.100.1;proto=https\r\n"                     \
+    "X-Forwarded-For: 198.51.100.1\r\nConnection: close\r\n\r\n"
+
+static bool refuse_all(skua_connection *connection, void *user)
+{
+    (void)user;
+    char peer[64];
+    (void)skua_connection_peer(connection, peer, sizeof peer);
+    return strcmp(peer, "203.0.113.1") != 0;
+}
+
+static void count_closed(skua_connection *connection, void *user)
+{
+    (void)connection;
+    ++*(unsigned *)user;
+}
+
+typedef struct proxied_case {
+    const char *octets;
+    size_t len;
+    const char *expected; // NULL: there is no response
+    unsigned closed;      // connections that on_close is told of
+} proxied_case;
+
+#define PROXIED(header, expected, closed)                                                          \
+    { header REQUEST, sizeof(header REQUEST) - 1, expected, closed }
+
+static const proxied_case proxied[] = {
+    PROXIED("PROXY TCP4 203.0.113.2 10.0.0.1 4711 80\r\n", "[203.0.113.2 http]", 1),
+    PROXIED("PROXY TCP6 2001:db8::1 ::1 4711 80\r\n", "[2001:db8::1 http]", 1),
+    PROXIED("PROXY UNKNOWN\r\n", "[" PEER " http]", 1),
+    PROXIED(SIGNATURE "\0\14\313\0\x71\2\12\0\0\1\0\1\0\1", "[203.0.113.2 http]", 1),
+    PROXIED(SIGNATURE "\0\24\313\0\x71\2\12\0\0\1\0\1\0\1\x20\0\5\1\0\0\0\0", "[203.0.113.2 https]",
+            1),
+    PROXIED("PROXY TCP4 203.0.113.1 10.0.0.1 4711 80\r\n", NULL, 0), // by on_connect
+    PROXIED("PROXY TCP4 203.0.113.2 10.0.0.1 4711\r\n", NULL, 0),
+    PROXIED("", NULL, 0),
+};
+
+static void play_proxied(const proxied_case *c, const char *trusted, const char *expected,
+                         unsigned closed)
+{
+    unsigned told = 0;
+    skua_slice received = { 0 };
+    skua_config config = { .trusted = trusted,
+                           .forwarded = SKUA_FORWARDED_PROXY,
+                           .on_connect = refuse_all,
+                           .on_close = count_closed,
+                           .hook_user = &told };
+    skua_server *server = skua_server_new(&config);
+    assert_non_null(server);
+    assert_int_equal(skua_route(server, "GET /", tell, NULL), SKUA_OK);
+    assert_int_equal(skua_test_request(server, (skua_slice){ c->octets, c->len }, &received),
+                     SKUA_OK);
+    if (expected) assert_non_null(strstr(received.ptr, expected));
+    else assert_int_equal(received.len, 0);
+    skua_test_free(received);
+    skua_server_free(server);
+    assert_int_equal(told, closed);
+}
+
+static void a_header_names_the_client(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof proxied / sizeof proxied[0]; i++) {
+        const proxied_case *c = &proxied[i];
+        play_proxied(c, PEER, c->expected, c->closed);
+        play_proxied(c, "10.0.0.0/8 unix", NULL, 0);
+    }
+}
+
 static void what_is_out_of_range_is_refused(void **state)
 {
     (void)state;
     const skua_config wrong[] = {
         { .forwarded = SKUA_FORWARDED_X },
-        { .trusted = "::1", .forwarded = (skua_forwarded)3 },
+        { .forwarded = SKUA_FORWARDED_PROXY },
+        { .trusted = "::1", .forwarded = (skua_forwarded)4 },
         { .trusted = "10.0.0.1/8", .forwarded = SKUA_FORWARDED_X },
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
@@ -170,6 +246,7 @@ int main(void)
         cmocka_unit_test(a_trusted_proxy_names_its_client),
         cmocka_unit_test(others_name_nobody),
         cmocka_unit_test(a_trusted_proxy_names_requests),
+        cmocka_unit_test(a_header_names_the_client),
         cmocka_unit_test(what_is_out_of_range_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+//
+// Connections that begin with the header of the PROXY protocol. It is read before anything else, TLS too;
+// then the connection is one like all others, from the client that the header has named.
+#ifndef SKUA_SERVER_PROXIED_H
+#define SKUA_SERVER_PROXIED_H
+
+#include "server/connection.h"
+
+extern const endpoint_role proxied_role;
+
+// Whether the peer may say whom it serves; a line in the log if not.
+bool proxied_is_trusted(connection *conn);
+
+// Waits for the header on a connection that has just been accepted, from a peer that is trusted.
+// secure: TLS is spoken behind it.
+// Returns: false when memory ran out.
+bool proxied_begin(connection *conn, bool secure);
+
+// Frees what has been read of a header. The stream is not open, or closed.
+void proxied_give(connection *conn);
+
+#endif
