@@ -15,6 +15,7 @@
 #include "exchange/respond.h"
 #include "exchange/sites.h"
 #include "exchange/worker.h"
+#include "http/octets.h"
 #include "http/syntax.h"
 
 // The record that every connection of TLS begins with, RFC 8446 §5.1: somebody wrote https.
@@ -229,6 +230,14 @@ __attribute__((noinline)) static bool request_is_misdirected(skua_request *r, co
     return true;
 }
 
+// Most ask for what they came for, which is found out here, with a port or without.
+static BASE_INLINE_ALWAYS bool request_is_for(slice authority, slice host)
+{
+    if (authority.len != host.len && (authority.len < host.len || authority.ptr[host.len] != ':'))
+        return false;
+    return octets_equal(authority.ptr, host.ptr, host.len);
+}
+
 // Responds itself if the host is not served, or not by this connection.
 static BASE_INLINE_ALWAYS bool request_host_is_right(skua_request *r)
 {
@@ -237,7 +246,7 @@ static BASE_INLINE_ALWAYS bool request_host_is_right(skua_request *r)
         request_misdirect(r);
         return false;
     }
-    return !t || !request_is_misdirected(r, t);
+    return !t || request_is_for(r->authority, *t->host) || !request_is_misdirected(r, t);
 }
 
 // The head is copied first: the octets are lent only while this runs, and the request outlives

@@ -39,7 +39,6 @@ typedef struct tls {
     transport base; // first
     tls_worker *worker;
     tls_handshake *handshake; // NULL: complete
-    tls_facts *facts;         // NULL: it is not
     tls_flight *flight;       // NULL: at rest
     tls_kept *kept;           // NULL: none
     uint32_t on_wire;         // octets of the session's queue that the wire holds
@@ -58,6 +57,12 @@ typedef struct tls {
 } tls;
 
 _Static_assert(sizeof(tls) <= 424, "an idle connection costs at most 640 octets");
+
+// The host that its peer has come for is where they begin. NULL: the handshake is not complete.
+static tls_facts *tls_facts_of(const tls *t)
+{
+    return (tls_facts *)(void *)t->base.host;
+}
 
 static tls *tls_of(transport *t)
 {
@@ -215,9 +220,10 @@ static transport_news tls_shake_hands(tls *t, transport_input *input)
     case TLS_STEP_FAILED: return tls_broken(t);
     case TLS_STEP_DONE: break;
     }
-    t->facts = tls_facts_new(t->worker->memory, t->handshake->pipe.ssl, &t->handshake->choice);
-    if (!t->facts) return tls_broken(t);
-    t->facts = tls_facts_share(t->facts, &t->worker->recent_facts);
+    tls_facts *facts =
+        tls_facts_new(t->worker->memory, t->handshake->pipe.ssl, &t->handshake->choice);
+    if (!facts) return tls_broken(t);
+    t->base.host = &tls_facts_share(facts, &t->worker->recent_facts)->server_name;
     t->stage = TLS_IS_OPEN;
     return tls_take_over(t);
 }
@@ -473,21 +479,23 @@ static void tls_give(transport *base)
     if (t->by_openssl) tls_pipe_close(&t->pipe);
     else if (!t->handshake) tls_protection_wipe(&t->protection);
     tls_close_handshake(t);
-    tls_facts_unref(t->facts);
+    tls_facts_unref(tls_facts_of(t));
     counted_free(t);
 }
 
 static bool tls_info(const transport *base, skua_tls_info *info)
 {
     const tls *t = (const tls *)(const void *)base;
-    if (t->facts) *info = tls_facts_info(t->facts);
-    return t->facts != NULL;
+    const tls_facts *facts = tls_facts_of(t);
+    if (facts) *info = tls_facts_info(facts);
+    return facts != NULL;
 }
 
 static bool tls_misdirects(const transport *base, slice host)
 {
     const tls *t = (const tls *)(const void *)base;
-    return t->facts && tls_facts_misdirect(t->facts, host);
+    const tls_facts *facts = tls_facts_of(t);
+    return facts && tls_facts_misdirect(facts, host);
 }
 
 static size_t tls_held_octets(const transport *base)

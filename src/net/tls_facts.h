@@ -15,19 +15,21 @@
 enum { TLS_SUBJECT_OCTETS_MAX = 1024 };
 
 typedef struct tls_facts {
+    slice server_name; // first; folded; empty: the client sent none
     uint32_t holders;
     bool is_resumed;
     bool has_client; // the client has shown a certificate, and it was verified
     unsigned char fingerprint[TLS_HASH_OCTETS]; // SHA-256 of that
     const char *version;                        // "TLSv1.3"
     const char *cipher;                         // "TLS_AES_128_GCM_SHA256"
-    slice server_name;                          // folded; empty: the client sent none
     slice protocol;                             // by ALPN; empty: none
     slice client; // subject of its certificate, RFC 4514, at most TLS_SUBJECT_OCTETS_MAX
     tls_acceptor *acceptor;
     const skua_tls_identity *identity;
     skua_tls_identity *chosen;
 } tls_facts;
+
+_Static_assert(offsetof(tls_facts, server_name) == 0, "a transport's host is where they begin");
 
 // Copies them when the handshake is done. l: the worker's lease. NULL: memory ran out.
 tls_facts *tls_facts_new(lease *l, SSL *ssl, const tls_choice *choice);

@@ -72,7 +72,8 @@ struct transport {
     out_queue wire; // first: what the stream sends
     const transport_table *table;
     io_stream *stream;
-    uint32_t turn;        // that turn_octets counts for: the low half of its time
+    slice *host;   // that the peer has come for, folded; empty: it did not say. NULL until OPENED
+    uint32_t turn; // that turn_octets counts for: the low half of its time
     uint32_t turn_octets; // that left in it
 };
 

@@ -146,7 +146,10 @@ static void transported_read(connection *conn, transport_input input)
             if (conn->session && !answered) connection_settle(conn);
             else transported_send(conn);
             return;
-        case TRANSPORT_OPENED: connection_opened(conn); break;
+        case TRANSPORT_OPENED:
+            SKUA_ASSERT(t->host);
+            connection_opened(conn);
+            break;
         case TRANSPORT_OCTETS: answered = connection_hand(conn, plain); break;
         case TRANSPORT_ENDED: transported_peer_done(conn); break;
         case TRANSPORT_FAILED: connection_fail(conn); return;

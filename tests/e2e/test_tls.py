@@ -224,6 +224,7 @@ def test_a_name_that_the_certificate_has_not(served):
     for name, host, status in [
         ("localhost", "localhost", 200), ("localhost", "a.many.test", 200), ("a.many.test", "b.many.test", 200),
         ("localhost", "other.test", 421), ("a.many.test", "a.b.many.test", 421), ("localhost", "localhost:1", 200),
+        ("localhost", "localhosts", 421), ("localhost", "localhost.test:1", 421), ("localhost", "LOCALHOST:1", 200),
         (None, "other.test", 200), ("other.test", "other.test", 200),
     ]:
         with connect(served, server_name=name) as client:
