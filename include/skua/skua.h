@@ -591,6 +591,13 @@ SKUA_API SKUA_NODISCARD skua_status skua_run(skua_server *server);
 // Thread: any, and signal handlers.
 SKUA_API void skua_stop(skua_server *server, int64_t grace_ns);
 
+// Lets clients go, as before a machine is taken from behind a balancer: each next response says that its
+// connection closes, and HTTP/2 connections get GOAWAY. The server goes on accepting, and new connections
+// get the same; event streams and WebSockets stay, and no idle connection of HTTP/1 is closed. It lasts until
+// skua_stop, which then has less to wait for; a server that is started again is not drained.
+// Before the start it counts from the start on.  Thread: any, and signal handlers.
+SKUA_API void skua_drain(skua_server *server);
+
 // Lets SIGINT and SIGTERM stop the server: with grace_ns, or at once if it stops already. A signal that is
 // ignored stays ignored. When the server is freed, these signals do what they did before. A second call for
 // the same server changes the grace.

@@ -29,7 +29,8 @@ struct disk_home {
     unsigned fetching;     // file operations that threads have
     unsigned offloaded;    // work that helper threads have
     bool inline_work;      // offloaded work runs at once, as the simulated kernel has no threads
-    bool draining;         // the server is stopping: every response closes its connection
+    bool draining;         // the server is stopping
+    bool retiring;         // it is, or is being drained: every response closes its connection
 };
 
 static inline disk_home *disk_home_of(skua_worker *w)

@@ -84,7 +84,7 @@ static const struct h1_prepared *framing_prepared(skua_prepared *a)
 // §10.1.1. Beside a response that goes on for a while the content may be read to its end.
 static bool framing_keeps_connection(const h1_session *s, const skua_request *r, bool streamed)
 {
-    if (!r->head.keep_alive || r->close || r->worker->disk.draining || s->stage != H1_READS)
+    if (!r->head.keep_alive || r->close || r->worker->disk.retiring || s->stage != H1_READS)
         return false;
     if (r->reading != READING_CONTENT) return true;
     if (r->expectation == EXPECTATION_OPEN) return false;

@@ -65,7 +65,7 @@ static void h2_protocol_end(session *base, skua_end how)
     counted_free(s);
 }
 
-// Idle for too long, or the server is being stopped.
+// Idle for too long, or the server is being stopped or drained.
 static void h2_protocol_retire(session *base)
 {
     h2_session *s = h2_session_of(base);
@@ -86,7 +86,7 @@ static bool h2_protocol_received(session *base, const char *octets, size_t len)
     s->base.idles = false;
     s->heard_ns = s->base.worker->loop.now_ns;
     s->pinged = false;
-    if (s->base.worker->disk.draining) h2_ending_warn(s); // it was idle when draining began
+    if (s->base.worker->disk.retiring) h2_ending_warn(s); // it was idle when that began, or new
     h2_input_take(s, octets, len);
     h2_signal_credit_all(s);
     h2_schedule_fill(s);

@@ -111,18 +111,6 @@ __attribute__((cold)) void connection_abort(connection *conn, skua_end how)
     connection_drop_session(conn, how);
 }
 
-// The times that its worker gives to who is idle and who lingers have become shorter.
-void connection_hurried(endpoint *end)
-{
-    connection *conn = connection_of(&end->stream);
-    if (conn->state == CONNECTION_IDLE) connection_deadline_set(conn, conn->worker->keep_alive_ns);
-    if (conn->state == CONNECTION_LINGER) connection_deadline_set(conn, conn->worker->linger_ns);
-    if (conn->session && !connection_is_idle(conn)) {
-        conn->session->protocol->retire(conn->session);
-        io_kick(&conn->worker->self.loop, &conn->stream);
-    }
-}
-
 bool connection_is_idle(const connection *conn)
 {
     return conn->state == CONNECTION_IDLE && (!conn->session || conn->session->idles);
@@ -677,6 +665,25 @@ static void connection_take_leave(connection *conn)
     s->idles = false;
     s->protocol->retire(s);
     connection_settle(conn);
+}
+
+// The server is being stopped: the times that its worker gives to who is idle and who lingers have become
+// shorter. Or it is being drained: whoever is idle stays, but can be told by some protocols.
+void connection_hurried(endpoint *end)
+{
+    connection *conn = connection_of(&end->stream);
+    bool stops = conn->worker->self.disk.draining;
+    if (stops && conn->state == CONNECTION_IDLE)
+        connection_deadline_set(conn, conn->worker->keep_alive_ns);
+    if (stops && conn->state == CONNECTION_LINGER)
+        connection_deadline_set(conn, conn->worker->linger_ns);
+    if (!conn->session) return;
+    if (!stops && connection_is_idle(conn)) {
+        connection_take_leave(conn); // HTTP/1 has no session meanwhile, and nothing to say
+    } else if (!connection_is_idle(conn)) {
+        conn->session->protocol->retire(conn->session);
+        io_kick(&conn->worker->self.loop, &conn->stream);
+    }
 }
 
 void connection_timed_out(endpoint *end)

@@ -93,7 +93,8 @@ struct skua_server {
     // the first one's to write, read when every worker has ended
     char break_reason[SERVER_ERROR_OCTETS];
     struct {
-        atomic_llong grace_ns;         // the least that skua_stop was told; -1: it was not called
+        // the least that skua_stop was told; -1: it was not called; STOP_NEVER: skua_drain was
+        atomic_llong grace_ns;
         atomic_llong pressure_told_ns; // when the log had a line about memory_max; 0: never
         atomic_bool late_told;         // that blocking handlers run past it
         atomic_bool broken;            // server_break was called

@@ -27,7 +27,8 @@ void server_forget_stop(skua_server *server)
 
 bool server_is_to_stop(const skua_server *server)
 {
-    return atomic_load(&server->shared.grace_ns) != stop_not_asked;
+    long long grace = atomic_load(&server->shared.grace_ns);
+    return grace != stop_not_asked && grace != STOP_NEVER;
 }
 
 void server_wake(skua_server *server)
@@ -51,6 +52,15 @@ void skua_stop(skua_server *server, int64_t grace_ns)
     server_wake(server);
 }
 
+// To workers a drain is a stop that never ends, so that they look at one word.
+void skua_drain(skua_server *server)
+{
+    CONTRACT_SERVER(server);
+    long long none = stop_not_asked;
+    (void)atomic_compare_exchange_strong(&server->shared.grace_ns, &none, STOP_NEVER);
+    server_wake(server);
+}
+
 __attribute__((cold)) void server_break(skua_server *server, const char *format, ...)
 {
     char sentence[SERVER_ERROR_OCTETS];
@@ -62,6 +72,8 @@ __attribute__((cold)) void server_break(skua_server *server, const char *format,
     if (atomic_exchange(&server->shared.broken, true)) return;
     memcpy(server->break_reason, sentence, sizeof sentence);
     long long none = stop_not_asked; // a stop that was asked for stays as it is
-    (void)atomic_compare_exchange_strong(&server->shared.grace_ns, &none, stop_broken_grace_ns);
+    if (!atomic_compare_exchange_strong(&server->shared.grace_ns, &none, stop_broken_grace_ns) &&
+        none == STOP_NEVER)
+        (void)atomic_compare_exchange_strong(&server->shared.grace_ns, &none, stop_broken_grace_ns);
     server_wake(server);
 }

@@ -6,6 +6,9 @@
 
 #include "server/server.h"
 
+// The grace that says to drain, and not to stop.
+#define STOP_NEVER INT64_MAX
+
 // Whether skua_stop was called for this run, or since the last one that failed to start.
 bool server_is_to_stop(const skua_server *server);
 void server_forget_stop(skua_server *server);

@@ -266,12 +266,24 @@ static void worker_hurry_connections(server_worker *w)
     endpoint_hurry_all(w);
 }
 
+// Connections end with their next responses, and new ones with their first.
+static void worker_retire(server_worker *w)
+{
+    if (w->self.disk.retiring) return;
+    w->self.disk.retiring = true;
+    endpoint_hurry_all(w);
+}
+
 static void worker_drain(server_worker *w, int64_t grace_ns)
 {
+    if (grace_ns == STOP_NEVER) {
+        worker_retire(w);
+        return;
+    }
     int64_t end = w->self.loop.now_ns + grace_ns;
     if (!w->self.disk.draining || end < w->end_at_ns) w->end_at_ns = end;
     if (w->self.disk.draining) return;
-    w->self.disk.draining = true;
+    w->self.disk.draining = w->self.disk.retiring = true;
     worker_stop_accepting(w);
     worker_hurry_connections(w);
 #ifndef SKUA_NO_WEBSOCKET
@@ -282,7 +294,7 @@ static void worker_drain(server_worker *w, int64_t grace_ns)
 void worker_dismiss(server_worker *w)
 {
     SKUA_ASSERT(w->listener_count == 0);
-    w->self.disk.draining = true;
+    w->self.disk.draining = w->self.disk.retiring = true;
     w->end_at_ns = w->self.loop.now_ns;
 }
 

@@ -200,6 +200,7 @@ STOPS(skua_socket_join, on_another_thread, SOCKET_ELSEWHERE, OTHER_THAN_WORKER,
       s->status = skua_socket_join(s->socket, SKUA_SLICE("a")))
 STOPS(skua_socket_leave, on_another_thread, SOCKET_ELSEWHERE, OTHER_THAN_WORKER,
       (void)skua_socket_leave(s->socket, SKUA_SLICE("a")))
+STOPS(skua_drain, no_server, OUTSIDE, NO_SERVER, skua_drain(NULL))
 GIVES(skua_topic_publish, before_the_start, OUTSIDE,
       skua_topic_publish(s->server, SKUA_SLICE("a"), &(skua_publication){ 0 }) == SKUA_ECLOSED)
 GIVES(skua_topic_publish, no_name, ELSEWHERE,

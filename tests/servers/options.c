@@ -20,6 +20,12 @@ static void stop(int number)
     skua_stop(served, grace_ns);
 }
 
+static void drain(int number)
+{
+    (void)number;
+    skua_drain(served);
+}
+
 static unsigned number_of(const char *text, unsigned max)
 {
     char *end = NULL;
@@ -110,6 +116,8 @@ static skua_status start_before_signals(skua_server *server)
     struct sigaction action = { .sa_handler = stop };
     if (status == SKUA_OK) (void)sigaction(SIGINT, &action, NULL);
     if (status == SKUA_OK) (void)sigaction(SIGTERM, &action, NULL);
+    action.sa_handler = drain;
+    if (status == SKUA_OK) (void)sigaction(SIGUSR2, &action, NULL);
     (void)sigprocmask(SIG_SETMASK, &before, NULL);
     return status;
 }

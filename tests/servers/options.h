@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // The small servers have in common: --port N --workers N --backend NAME --accept WAY
-// --connections-max N --handler-timeout-ms N --grace-ms N, a line when ready, and an end at SIGINT
-// or SIGTERM.
+// --connections-max N --handler-timeout-ms N --grace-ms N, a line when ready, an end at SIGINT or
+// SIGTERM, and skua_drain at SIGUSR2.
 #ifndef TESTS_SERVERS_OPTIONS_H
 #define TESTS_SERVERS_OPTIONS_H
 

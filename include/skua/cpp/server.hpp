@@ -241,6 +241,9 @@ public:
     }
     void stop(std::chrono::nanoseconds grace = std::chrono::seconds(10)) noexcept { skua_stop(raw(), grace.count()); }
 
+    // Lets clients go with their next responses; it goes on accepting. See skua_drain.  Thread: any, and signal handlers.
+    void drain() noexcept { skua_drain(raw()); }
+
     // Lets SIGINT and SIGTERM stop it: with that grace, or at once if it stops already.
     server &stop_on_signals(std::chrono::nanoseconds grace = std::chrono::seconds(10))
     {
