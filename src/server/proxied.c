@@ -49,7 +49,7 @@ bool proxied_begin(connection *conn, bool secure)
     return true;
 }
 
-void proxied_give(connection *conn)
+static void proxied_give(connection *conn)
 {
     memory_free(conn->object);
     conn->object = NULL;

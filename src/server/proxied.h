@@ -17,7 +17,4 @@ bool proxied_is_trusted(connection *conn);
 // Returns: false when memory ran out.
 bool proxied_begin(connection *conn, bool secure);
 
-// Frees what has been read of a header. The stream is not open, or closed.
-void proxied_give(connection *conn);
-
 #endif

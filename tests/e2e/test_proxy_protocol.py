@@ -101,6 +101,7 @@ def test_a_stop_does_not_wait_for_a_header(launch, folder):
         connection.send(b"PROXY ")
         site.signal()
         assert connection.ended()
+    site.judge_end()
 
 
 CONF = """
