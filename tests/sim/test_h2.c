@@ -23,6 +23,7 @@ enum {
     SCRIPT_OCTETS_MAX = 1 << 18,
     TURNS_MAX = 100000,
     LENGTH_MAX = 30000,
+    ALLOCATIONS_MAX = 2000, // of a play
     RESETS = 3 // before requests wait; there are not streams enough for the connection to end
 };
 
@@ -43,6 +44,7 @@ typedef struct asked {
 typedef struct play {
     uint64_t seed, memory;
     unsigned starved; // so many of a thousand allocations fail
+    bool fails_once;  // one allocation does
     site site;
     sim_client *client;
     asked asked[STREAMS_MAX];
@@ -285,6 +287,11 @@ static bool is_answered(const play *p)
 
 // ---- Playing ----
 
+static bool lacks_memory(const play *p)
+{
+    return p->starved || p->fails_once;
+}
+
 static void play_begin(play *p, FILE *trace)
 {
     skua_config config = { .workers = 1, .http2 = { .streams_max = STREAMS_MAX } };
@@ -298,7 +305,7 @@ static void play_begin(play *p, FILE *trace)
     if (p->seed % 8 == 0) kernel.permille[SIM_RESET] = 2;
     if (p->seed % 3 == 0) kernel.send_buffer_octets = 3000;
     assert_true(site_open(&p->site, &config, &kernel, folder));
-    p->site.app.keeps_stories = !p->starved; // for trailers
+    p->site.app.keeps_stories = !lacks_memory(p); // for trailers
     p->client = sim_connect(p->site.kernel, p->site.listener);
     p->script = malloc(SCRIPT_OCTETS_MAX);
     assert_true(p->client && p->script);
@@ -312,6 +319,7 @@ static bool is_over(const play *p)
 static void play_turn(play *p)
 {
     if (p->starved) memory_starve(&p->memory, p->starved);
+    if (p->fails_once) memory_go_on();
     (void)site_act(&p->site);
     site_turn(&p->site, step_ns);
     memory_relax();
@@ -338,7 +346,7 @@ static void play_all(play *p)
         play_turn(p);
         take_frames(p);
         // Who had no memory may have ended it all without a word.
-        if (p->starved && turn == TURNS_MAX / 100) break;
+        if (lacks_memory(p) && turn == TURNS_MAX / 100) break;
     }
     play_leave(p);
 }
@@ -355,7 +363,7 @@ static unsigned trailers_read(const play *p)
 static unsigned check(const play *p)
 {
     unsigned whole = 0, trailers = 0;
-    bool disturbed = p->starved || sim_client_is_victim(p->client);
+    bool disturbed = lacks_memory(p) || sim_client_is_victim(p->client);
     for (unsigned i = 0; i < p->count; i++) {
         const asked *a = &p->asked[i];
         bool is_whole = a->ended && a->got == a->len && !a->wrong;
@@ -368,7 +376,7 @@ static unsigned check(const play *p)
                      p->seed, 2 * i + 1, a->kind, a->got, a->len, a->wrong ? ", wrong" : "",
                      a->cut ? ", reset" : "");
     }
-    if (!p->starved && trailers_read(p) < trailers)
+    if (!lacks_memory(p) && trailers_read(p) < trailers)
         fail_msg("seed %" PRIu64 ": trailers that no handler has read", p->seed);
     return whole;
 }
@@ -416,6 +424,42 @@ static void test_seeds_without_memory(void **state)
     uint64_t before = memory_failures();
     (void)play_seeds(SEEDS / 2, true);
     assert_true(memory_failures() - before > SEEDS / 2);
+}
+
+// Returns: whether there were so many allocations.
+static bool play_without(uint64_t seed, unsigned after, unsigned *whole)
+{
+    play *p = calloc(1, sizeof *p);
+    assert_non_null(p);
+    p->seed = seed;
+    p->fails_once = true;
+    play_begin(p, NULL);
+    write_script(p);
+    uint64_t before = memory_failures();
+    memory_fail_after(after);
+    memory_relax();
+    play_all(p);
+    bool failed = memory_failures() > before;
+    *whole += check(p);
+    const char *why = site_close(&p->site);
+    if (why) fail_msg("seed %" PRIu64 ", allocation %u: %s", seed, after, why);
+    free(p->script);
+    free(p);
+    return failed;
+}
+
+// One after the other fails, and nothing else: every request ends once, nothing is kept, and most
+// streams are none the worse.
+static void test_every_allocation_fails_once(void **state)
+{
+    static const uint64_t seeds[] = { 5, 7, 11, 13 };
+    (void)state;
+    for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++) {
+        unsigned whole = 0, after = 0;
+        while (play_without(seeds[i], after, &whole))
+            assert_in_range(++after, 1, ALLOCATIONS_MAX);
+        assert_true(after > 10 && whole > after);
+    }
 }
 
 // The client leaves somewhere in what it was about to send: every request still ends, once.
@@ -522,6 +566,7 @@ int main(void)
         cmocka_unit_test(test_seeds),
         cmocka_unit_test(test_fin_anywhere),
         cmocka_unit_test(test_seeds_without_memory),
+        cmocka_unit_test(test_every_allocation_fails_once),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
