@@ -45,6 +45,15 @@ static inline bool slice_equal_nocase(slice a, slice b)
     return true;
 }
 
+// A hash of a name whatever its case, for tables of names that the program gives.
+static inline unsigned slice_hash_nocase(slice s)
+{
+    uint32_t hash = 2166136261u;
+    for (size_t i = 0; i < s.len; i++)
+        hash = (hash ^ (unsigned char)octet_lower(s.ptr[i])) * 16777619u;
+    return hash ^ hash >> 15;
+}
+
 // The slice without SP and HTAB at both ends.
 static inline slice slice_trim(slice s)
 {

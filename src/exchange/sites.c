@@ -68,14 +68,6 @@ void site_table_unref(site_table *table)
 }
 
 // A name as the table knows it: "*.example.org" is any label before "example.org", "*" is the rest.
-static unsigned site_hash(slice name)
-{
-    uint32_t hash = 2166136261u;
-    for (size_t i = 0; i < name.len; i++)
-        hash = (hash ^ (unsigned char)octet_lower(name.ptr[i])) * 16777619u;
-    return hash ^ hash >> 15;
-}
-
 static site_slot site_slot_of(slice name, served_site *site)
 {
     site_slot slot = { .name = name, .site = site };
@@ -84,7 +76,7 @@ static site_slot site_slot_of(slice name, served_site *site)
         slot.name = slice_from(name, 2);
         slot.any_label = true;
     }
-    slot.hash = site_hash(slot.name);
+    slot.hash = slice_hash_nocase(slot.name);
     return slot;
 }
 
@@ -212,12 +204,12 @@ site_table *site_table_with(const site_table *before, slice names, served_site *
 // The most specific name counts: the whole, any first label, every other.
 static const site_slot *site_table_find(const site_table *table, slice name)
 {
-    const site_slot *slot = site_table_place(table, name, false, site_hash(name));
+    const site_slot *slot = site_table_place(table, name, false, slice_hash_nocase(name));
     if (name.len && slot->site) return slot;
     const char *dot = name.len ? memchr(name.ptr, '.', name.len) : NULL;
     if (dot && dot > name.ptr) {
         slice below = slice_from(name, (size_t)(dot - name.ptr) + 1);
-        slot = site_table_place(table, below, true, site_hash(below));
+        slot = site_table_place(table, below, true, slice_hash_nocase(below));
         if (below.len && slot->site) return slot;
     }
     return table->rest.site ? &table->rest : NULL;

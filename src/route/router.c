@@ -65,18 +65,10 @@ void router_free(router *r)
 
 // ---- Hosts ----
 
-static unsigned router_host_hash(slice name)
-{
-    uint32_t hash = 2166136261u;
-    for (size_t i = 0; i < name.len; i++)
-        hash = (hash ^ (unsigned char)octet_lower(name.ptr[i])) * 16777619u;
-    return hash ^ hash >> 15;
-}
-
 // Where a host is, or belongs; not to be called while the table has no room.
 static router_host **router_host_slot(router_host **hosts, unsigned room, slice name, bool param)
 {
-    unsigned i = router_host_hash(name) & (room - 1);
+    unsigned i = slice_hash_nocase(name) & (room - 1);
     while (hosts[i] && !(hosts[i]->param == param && slice_equal_nocase(hosts[i]->name, name))) {
         i = (i + 1) & (room - 1);
     }
