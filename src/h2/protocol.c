@@ -75,6 +75,13 @@ static void h2_protocol_retire(session *base)
 
 // ---- From the connection ----
 
+// It was idle when the server began to stop or to drain, or has come since. One that comes while the
+// server drains has its first request served: told before, it would end without any.
+__attribute__((cold)) static void h2_protocol_warn(h2_session *s)
+{
+    if (s->last_stream || s->base.worker->disk.draining) h2_ending_warn(s);
+}
+
 static bool h2_protocol_received(session *base, const char *octets, size_t len)
 {
     h2_session *s = h2_session_of(base);
@@ -86,8 +93,8 @@ static bool h2_protocol_received(session *base, const char *octets, size_t len)
     s->base.idles = false;
     s->heard_ns = s->base.worker->loop.now_ns;
     s->pinged = false;
-    if (s->base.worker->disk.retiring) h2_ending_warn(s); // it was idle when that began, or new
     h2_input_take(s, octets, len);
+    if (s->base.worker->disk.retiring) h2_protocol_warn(s);
     h2_signal_credit_all(s);
     h2_schedule_fill(s);
     return s->out.octets && s->streams == 0 && s->stage == H2_OPEN && s->in_len == 0 &&

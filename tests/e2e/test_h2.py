@@ -2,6 +2,7 @@
 """HTTP/2, frame by frame: RFC 9113, and what the public interface means there."""
 
 import os
+import signal
 import struct
 import threading
 import time
@@ -639,6 +640,27 @@ def until_drained(client):
                 last = struct.unpack(">I", found.payload[:4])[0]
         client.kept.clear()
     return count
+
+
+def test_a_drain_lets_everyone_finish(launch_rules):
+    """Connections that are there are told, and those that come are served before they are."""
+    rules = launch_rules()
+    with Client(rules) as idle, Client(rules) as busy:
+        assert idle.get().status == 200
+        upload = busy.open("/collect", method="POST", ends=False)
+        busy.pings()
+        rules.signal(signal.SIGUSR1)
+        assert idle.goaway()[:2] == (idle.last, NO_ERROR) and idle.ended()
+        assert [busy.goaway()[:2] for _ in range(2)] == [(MOST, NO_ERROR), (upload, NO_ERROR)]
+        with Client(rules) as late:
+            late.pings()
+            assert late.get().status == 200
+            assert [late.goaway()[:2] for _ in range(2)] == [(MOST, NO_ERROR), (late.last, NO_ERROR)]
+            assert late.ended()
+        busy.data(upload, b"abc", ends=True)
+        assert busy.response(upload).content == b"abc" and busy.ended()
+    rules.signal()
+    rules.judge_end()
 
 
 def test_close_ends_the_connection_behind_the_others(client):

@@ -130,6 +130,26 @@ static void play_stop_waits(run *r)
     client_expect_cut(b);
 }
 
+// Each client is answered once: those that were there before, and one that comes and asks twice.
+static void play_drain(run *r)
+{
+    client *a = client_connect(r);
+    client_send(a, "GET /hello HTTP/1.1\r\nHost: a\r\n\r\n");
+    client_expect(a);
+    client *b = play_held(r);
+    skua_drain(r->host.server);
+    client *c = client_connect(r);
+    client_send(c, "GET /hello HTTP/1.1\r\nHost: a\r\n\r\nGET /hello HTTP/1.1\r\nHost: a\r\n\r\n");
+    client_expect(c);
+    client_expect_end(c);
+    client_send(a, "GET /hello HTTP/1.1\r\nHost: a\r\n\r\n");
+    client_expect(a);
+    client_expect_end(a);
+    house_release(r);
+    client_expect(b);
+    client_expect_end(b);
+}
+
 int main(int argc, char **argv)
 {
     static const scenario scenarios[] = {
@@ -149,6 +169,9 @@ int main(int argc, char **argv)
           .play = play_stop_idle,
           .http1_only = "GOAWAY says which requests were not served",
           .waits = true },
+        { .name = "draining",
+          .play = play_drain,
+          .http1_only = "GOAWAY says that a connection is to end" },
         { .name = "stopping until the grace is over", .play = play_stop_waits, .waits = true },
     };
     return suite_main("connections", scenarios, sizeof scenarios / sizeof *scenarios, argc, argv);

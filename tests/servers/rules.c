@@ -650,6 +650,12 @@ static void stop(int signal_number)
     skua_stop(running, signals > 1 ? 0 : INT64_C(5000000000));
 }
 
+static void drain(int signal_number)
+{
+    (void)signal_number;
+    skua_drain(running);
+}
+
 static bool serve(const skua_config *config, const char *files)
 {
     running = skua_server_new(config);
@@ -660,6 +666,8 @@ static bool serve(const skua_config *config, const char *files)
     struct sigaction action = { .sa_handler = stop };
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGINT, &action, NULL);
+    action.sa_handler = drain;
+    sigaction(SIGUSR1, &action, NULL);
     skua_status status = skua_run(running);
     if (status) fprintf(stderr, "rules: %s\n", skua_server_error(running));
     skua_server_free(running);
