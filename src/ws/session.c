@@ -179,7 +179,9 @@ static void ws_arm(ws_session *s)
 // A close that the peer has not answered, or one to a peer that has gone, is not waited for.
 static void ws_give_up(ws_session *s, const char *reason)
 {
-    if (!s->close_is_queued) (void)ws_send_close(s, WS_CODE_GOING_AWAY, slice_of(reason));
+    if (s->state == WS_CLOSING && !s->close_is_queued) // behind messages that are given up too
+        (void)ws_send_close(s, s->close_code, s->close_reason);
+    else if (!s->close_is_queued) (void)ws_send_close(s, WS_CODE_GOING_AWAY, slice_of(reason));
     ws_end(s, WS_CODE_ABNORMAL, slice_of(reason));
     ws_finish(s);
 }

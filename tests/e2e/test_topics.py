@@ -3,6 +3,7 @@
 
 import struct
 import subprocess
+import time
 
 import pytest
 from events import Event, EventReader
@@ -185,6 +186,7 @@ def test_a_slow_socket_is_told(server, path):
         flood(server, f"slow-{path}", count=50, octets=10000)
         for i in range(50):
             assert fast.next().data.split()[1] == str(i)
+    time.sleep(0.7)  # longer than close_timeout_ns
     numbers, payload = numbers_of(slow)
     assert payload == struct.pack(">H", 1008) + b"too slow"
     assert numbers == [i % 50 for i in range(len(numbers))] and len(numbers) < 1000
