@@ -158,13 +158,11 @@ skua_status delivery_send(topic_message *p)
 {
     skua_server *server = p->server;
     topic_letter *letters;
-    if (!gate_enter(&server->running)) return SKUA_ECLOSED;
     bool written = delivery_write(server, p, &letters);
     for (unsigned i = 0; written && i < server->worker_count; i++) {
         topic_letter *l = letters;
         letters = l->next;
         delivery_post(server->workers[i], l);
     }
-    gate_leave(&server->running);
     return written ? SKUA_OK : SKUA_ENOMEM;
 }

@@ -6,8 +6,8 @@
 
 #include "topic/topic.h"
 
-// Sends a publication to every worker that has readers.
-// Errors: SKUA_ENOMEM: nobody gets it; SKUA_ECLOSED the server does not run.  Thread: any.
+// Sends a publication to every worker that has readers. To be called within the gate of server->running.
+// Errors: SKUA_ENOMEM: nobody gets it.  Thread: any.
 skua_status delivery_send(topic_message *p);
 
 // One that has been sent, or that its publisher has done with: takes the reference.  Thread: any.

@@ -79,18 +79,10 @@ static bool topic_is_publishable(const skua_publication *given)
            event_is_one_line(given->id);
 }
 
-skua_status skua_topic_publish(skua_server *server, slice topic,
-                               const skua_publication *publication)
+// Within the gate, so that the server does not begin to count its memory anew meanwhile.
+static skua_status topic_publish(skua_server *server, slice topic,
+                                 const skua_publication *publication, size_t size)
 {
-    CONTRACT_SERVER(server);
-    CONTRACT_SLICE(topic);
-    CONTRACT_GIVEN(publication);
-    CONTRACT_SLICE(publication->octets);
-    CONTRACT_SLICE(publication->event);
-    CONTRACT_SLICE(publication->id);
-    if (!topic_is_name(topic) || !topic_is_publishable(publication)) return SKUA_EINVAL;
-    size_t size = topic_message_size(topic, publication);
-    if (size > TOPIC_PENDING_OCTETS_MAX) return SKUA_EINVAL;
     atomic_size_t *pending = &server->shared.published;
     size_t before = atomic_fetch_add_explicit(pending, size, memory_order_relaxed);
     skua_status status = SKUA_ELIMIT;
@@ -106,5 +98,23 @@ skua_status skua_topic_publish(skua_server *server, slice topic,
     atomic_store_explicit(&p->shared.letters, 1, memory_order_relaxed);
     status = delivery_send(p);
     delivery_done(p);
+    return status;
+}
+
+skua_status skua_topic_publish(skua_server *server, slice topic,
+                               const skua_publication *publication)
+{
+    CONTRACT_SERVER(server);
+    CONTRACT_SLICE(topic);
+    CONTRACT_GIVEN(publication);
+    CONTRACT_SLICE(publication->octets);
+    CONTRACT_SLICE(publication->event);
+    CONTRACT_SLICE(publication->id);
+    if (!topic_is_name(topic) || !topic_is_publishable(publication)) return SKUA_EINVAL;
+    size_t size = topic_message_size(topic, publication);
+    if (size > TOPIC_PENDING_OCTETS_MAX) return SKUA_EINVAL;
+    if (!gate_enter(&server->running)) return SKUA_ECLOSED;
+    skua_status status = topic_publish(server, topic, publication, size);
+    gate_leave(&server->running);
     return status;
 }
