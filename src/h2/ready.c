@@ -48,14 +48,15 @@ void h2_ready_remove(h2_stream *stream)
     if (!kinds[0].first && !kinds[1].first) s->ready_mask &= ~(1u << stream->urgency);
 }
 
-// Before a shut window a source is asked for what comes next all the same: it may be the end, which
-// needs no window (RFC 9113 §6.9.1), and which its client may be waiting for. Octets go to the backlog.
+// Before a shut window a source is asked for what comes next all the same, where that may be the end, which
+// needs no window (RFC 9113 §6.9.1) and which its client may be waiting for. Octets go to the backlog; so
+// one that is known to have more is not asked, or each stream would hold a block.
 static bool h2_ready_is_due(const h2_stream *stream)
 {
     const skua_request *r = stream->carrier.current;
     if (!r || stream->self != H2_HALF_OPEN) return false;
     if (h2_backlog_octets(stream) > 0) return stream->send_window > 0;
-    return r->responding == RESPONSE_PULLED;
+    return r->responding == RESPONSE_PULLED && (stream->send_window > 0 || r->pull_left <= 0);
 }
 
 void h2_ready_update(h2_stream *stream)

@@ -30,7 +30,7 @@ static bool h2_schedule_may_end(const h2_stream *stream)
 {
     const skua_request *r = stream->carrier.current;
     return h2_stream_session(stream)->send_window <= 0 && !stream->carrier.broken && r &&
-           r->responding == RESPONSE_PULLED && !h2_backlog_octets(stream);
+           r->responding == RESPONSE_PULLED && r->pull_left <= 0 && !h2_backlog_octets(stream);
 }
 
 static void h2_schedule_serve(h2_stream *stream)
