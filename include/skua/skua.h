@@ -517,6 +517,8 @@ typedef struct skua_config {
     // How they name clients, at each address unless skua_listen_forwarded says otherwise. Needs trusted.
     // See skua_request_peer, skua_request_is_secure
     skua_forwarded forwarded;
+    // Requests are counted and timed for skua_server_stats. Default false.
+    bool stats;
 } skua_config;
 
 // ---- Server -----------------------------------------------------------------------------------
@@ -2073,6 +2075,72 @@ SKUA_API SKUA_NODISCARD skua_status skua_site_directory(skua_site *site, const c
 // looks at the content then: what begins as UTF-8 text is text/plain, and ".ts" that does not may be
 // video/mp2t.  Thread: any.
 SKUA_API const char *skua_media_type(skua_slice name);
+
+// ---- Statistics -------------------------------------------------------------------------------
+
+// Classes of status codes, of which number 0 is for requests without a response, and places of durations.
+enum { SKUA_STATS_CLASSES = 6, SKUA_STATS_DURATIONS = 51 };
+
+// Counts of a server since it was made, over all of its runs; what is open or held, is so now.
+// A request counts when its response has left, or when at most 16384 octets of it wait for the client.
+// Each is right by itself, and they may differ by what happens while they are read.
+typedef struct skua_stats {
+    uint64_t connections_accepted; // refused ones among them
+    uint64_t connections_refused;  // by connections_max, memory_max or on_connect
+    uint64_t connections_open;
+    uint64_t handshakes; // of TLS that were completed
+    uint64_t handshakes_resumed;
+    size_t memory_octets; // that clients make the server hold, of memory_max
+    size_t memory_max;
+    uint64_t log_lines_lost; // because there was no room for them
+
+    // All that follows is 0 without skua_config.stats.
+    bool counts_requests; // skua_config.stats
+    // Connections that are open, by what they wait for; in one that carries several requests, by any of them.
+    uint64_t connections_shaking;   // the end of the handshake of TLS, or the header of a proxy
+    uint64_t connections_idle;      // the next request
+    uint64_t connections_receiving; // the rest of a head, or content
+    uint64_t connections_handling;  // a handler
+    uint64_t connections_sending;   // the client, which is to take octets
+    uint64_t connections_streaming; // anything: event streams, tunnels, WebSockets
+    uint64_t connections_closing;   // the client's end
+    // Requests that have ended, by the class of their response's status: [2] are 200 to 299
+    uint64_t responses[SKUA_STATS_CLASSES];
+    // by that and how long they took, each in the first place whose skua_stats_bound_ns is no shorter
+    uint64_t durations[SKUA_STATS_CLASSES][SKUA_STATS_DURATIONS];
+    uint64_t duration_ns[SKUA_STATS_CLASSES]; // the sum
+    uint64_t content_sent, content_received;  // octets
+    // Those whose response was not sent whole: the client has left; a deadline has passed; anything else.
+    uint64_t requests_closed, requests_timed_out, requests_failed;
+    // Those that the server has answered by itself, because of a limit.
+    uint64_t refused_head;    // 414 and 431
+    uint64_t refused_content; // 413
+    uint64_t refused_slow;    // 408
+    uint64_t refused_busy;    // 503
+} skua_stats;
+
+// Reads what has been counted.
+// stats: is filled in, whether the server runs or not.
+// Thread: any.  Cost: some thousand loads for each worker; nobody waits for it.
+SKUA_API void skua_server_stats(skua_server *server, skua_stats *stats);
+
+// The longest duration that is counted at place index of skua_stats.durations, in nanoseconds: 1 us, 1.5 us,
+// 2, 2.5, 3.5, 5 and 7.5 us, the same times each power of ten, up to 10 s; INT64_MAX for the last place.
+SKUA_API int64_t skua_stats_bound_ns(unsigned index);
+
+// The duration that so much of all requests did not exceed, in nanoseconds: 0.99 for that of 99 in 100. It is
+// as exact as the places are close, within half of its value; 10 s for any that is longer; 0 without requests.
+SKUA_API int64_t skua_stats_quantile_ns(const skua_stats *stats, double quantile);
+
+// Writes them in the text format of Prometheus, ended by NUL, as far as there is room.
+// text: may be NULL if octets is 0.
+// Returns: the length of the whole, without the NUL; 16384 octets are always enough.
+// Spec: https://prometheus.io/docs/instrumenting/exposition_formats/
+SKUA_API size_t skua_stats_write(const skua_stats *stats, char *text, size_t octets);
+
+// A handler that answers with the statistics of its server, as skua_stats_write writes them. They are for
+// you alone: the route should be guarded, or on an address of its own. user: not used.
+SKUA_API void skua_respond_stats(skua_request *request, void *user);
 
 // ---- Testing ----------------------------------------------------------------------------------
 

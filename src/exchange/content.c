@@ -63,7 +63,9 @@ static void content_discard(skua_request *r, size_t n)
 
 void content_deliver(skua_request *r, slice octets)
 {
+    const skua_worker *w = r->worker;
     if (r->expectation == EXPECTATION_OPEN) request_set_expectation(r, EXPECTATION_MET);
+    if (w->tells & TELL_FIGURES) figure_add(&w->figures->shared.received, octets.len);
     if (request_is_answered(r) || !r->reader) {
         content_discard(r, octets.len);
         return;

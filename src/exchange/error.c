@@ -80,6 +80,7 @@ __attribute__((cold)) void error_respond(skua_request *r, int status, bool close
     r->typed = TYPE_OF_RESPONSE;
     r->spoiled = false;
     r->faulted = true;
+    if (r->worker->tells & TELL_FIGURES) figures_count_refusal(r->worker->figures, status);
     bool short_of_memory = status == 503 && r->worker->pressure >= BUDGET_SCARCE;
     if (short_of_memory) (void)skua_field_add(r, "Retry-After", SKUA_SLICE("5"));
     if (close) r->close = true;

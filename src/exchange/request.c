@@ -50,12 +50,6 @@ BASE_INLINE skua_request *request_take(skua_worker *w, carrier *c)
     return r;
 }
 
-// A site is released when its last request has ended: its response may be of what is released.
-bool request_is_watched(const skua_request *r)
-{
-    return ((uintptr_t)r->end | (uintptr_t)r->worker->lane | r->entered | r->sited) != 0;
-}
-
 void request_blame(skua_request *r, const char *reason)
 {
     if (r->blamed) return;

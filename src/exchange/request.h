@@ -342,9 +342,6 @@ static inline void request_close_response(skua_request *r)
     if (!request_is_answered(r)) request_set_responding(r, RESPONSE_QUEUED);
 }
 
-// Whether anybody is to be told when it ends.
-bool request_is_watched(const skua_request *r);
-
 // Says in the log why the request is refused; the first reason stays. reason: a literal.
 void request_blame(skua_request *r, const char *reason);
 

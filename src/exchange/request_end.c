@@ -17,6 +17,9 @@
 #include "exchange/ticket.h"
 #include "exchange/worker.h"
 
+// A response of which no more waits is as good as sent.
+enum { REQUEST_SOON_OCTETS = 16384 };
+
 static const char *request_end_text(skua_end how)
 {
     switch (how) {
@@ -36,11 +39,9 @@ static skua_tls_info request_log_tls(const skua_request *r)
     return info;
 }
 
-// A connection that ended before anything could be read, and got no response, has no line.
-static void request_log(const skua_request *r, skua_end how)
+static void request_log(const skua_request *r, skua_end how, int64_t duration_ns)
 {
     skua_worker *w = r->worker;
-    if (r->status == 0 && r->method.len == 0 && !r->blamed) return;
     char peer[64];
     (void)client_write(r, peer, sizeof peer);
     bool parsed = r->began_ns != 0;
@@ -48,7 +49,7 @@ static void request_log(const skua_request *r, skua_end how)
     log_request(w->lane,
                 &(log_access){
                     .unix_ns = w->loop.unix_ns,
-                    .duration_ns = parsed ? io_clock_ns() - r->began_ns : 0,
+                    .duration_ns = duration_ns,
                     .peer = peer,
                     .method = r->method,
                     .target = r->target_text,
@@ -64,6 +65,30 @@ static void request_log(const skua_request *r, skua_end how)
                     .end = request_end_text(how),
                     .reason = r->blamed ? r->reason : NULL,
                 });
+}
+
+// A connection that ended before anything could be read, and got no response, has no line and does not
+// count.
+__attribute__((noinline)) static void request_account(const skua_request *r, skua_end how)
+{
+    const skua_worker *w = r->worker;
+    if (r->status == 0 && r->method.len == 0 && !r->blamed) return;
+    int64_t duration_ns = r->began_ns ? io_loop_clock_ns(&w->loop) - r->began_ns : 0;
+    if (w->tells & TELL_FIGURES) figures_count(w->figures, r, how, duration_ns);
+    if (w->lane) request_log(r, how, duration_ns);
+}
+
+// To follow each response until it has left costs as much again as it does to count it; what fits into the
+// kernel's buffers will have left before this is looked at. A loop with a clock of its own is none of those.
+BASE_INLINE_ALWAYS bool request_is_accounted(const skua_request *r, uint64_t unsent)
+{
+    const skua_worker *w = r->worker;
+    if (__builtin_expect(w->tells != TELL_FIGURES, 0)) return false;
+    if (__builtin_expect(((uintptr_t)r->end | r->entered | r->sited) != 0, 0)) return false;
+    if (__builtin_expect(unsent > REQUEST_SOON_OCTETS, 0)) return false;
+    if (__builtin_expect(r->responding == RESPONSE_FAILED, 0)) return false;
+    figures_count(w->figures, r, SKUA_END_SENT, io_clock_ns() - r->began_ns);
+    return true;
 }
 
 void request_let_go(skua_request *r)
@@ -160,7 +185,7 @@ void request_tell_end(skua_request *r, skua_end how)
 __attribute__((noinline)) static void request_end_followed(skua_request *r, skua_end how)
 {
     if (!r->call || !blocking_end_later(r->call, how)) request_tell_end(r, how);
-    if (r->worker->lane) request_log(r, how);
+    if (r->worker->tells) request_account(r, how);
     request_let_go(r);
     request_give_back(r);
 }
@@ -175,7 +200,7 @@ void request_end(skua_request *r, skua_end how)
     }
     if (r->entered) middleware_end(r, how);
     if (r->end) r->end(r, how, r->end_user);
-    if (r->worker->lane) request_log(r, how);
+    if (r->worker->tells) request_account(r, how);
     request_dismiss(r);
 }
 

@@ -5,6 +5,7 @@
 #define SKUA_EXCHANGE_REQUEST_END_H
 
 #include "exchange/request.h"
+#include "exchange/worker.h"
 
 // Tells middleware, on_end and the log, gives everything back; what is held only when it has been
 // dropped.
@@ -12,6 +13,17 @@ void request_end(skua_request *r, skua_end how);
 
 // Tells middleware and on_end, for a request whose blocking handler has returned after its end.
 void request_tell_end(skua_request *r, skua_end how);
+
+// Whether anybody is to be told when it ends. A site is released when its last request has ended: its response
+// may be of what is released.
+static inline bool request_is_watched(const skua_request *r)
+{
+    return ((uintptr_t)r->end | r->worker->tells | r->entered | r->sited) != 0;
+}
+
+// Counts a request that is watched for figures alone and whose response is queued, if little is on its way:
+// unsent octets. Returns whether it did.
+bool request_is_accounted(const skua_request *r, uint64_t unsent);
 
 // Gives everything back, for a request that nobody is to be told of.
 void request_dismiss(skua_request *r);

@@ -9,6 +9,7 @@
 #include "base/contract.h"
 #include "base/registry.h"
 #include "disk/home.h"
+#include "exchange/figures.h"
 #include "exchange/hosts.h"
 #include "exchange/site_parts.h"
 #include "http/chunk.h"
@@ -70,7 +71,9 @@ struct skua_worker {
     void (*leave_topics)(skua_request *reader); // all that it has joined; set with topics
     head_limits head_bounds;
     chunk_limits chunk_limits;
-    log_lane *lane; // of the access log; NULL: none
+    uint64_t tells;   // TELL_…: what is told of each request
+    log_lane *lane;   // of the access log; NULL: none
+    figures *figures; // the server's
 
     int64_t date_from_ns; // date_line holds for a second from then
     char date_line[WORKER_DATE_OCTETS];

@@ -186,6 +186,19 @@ static bool h1_session_may_leave(const skua_request *r)
     return (r->reading == READING_DONE || r->close) && request_is_answered(r);
 }
 
+__attribute__((noinline)) static void h1_session_follow(h1_session *s, skua_request *r)
+{
+    if (request_is_accounted(r, s->out.octets)) {
+        request_dismiss(r);
+        return;
+    }
+    r->mark = s->out.total_in;
+    r->next = NULL;
+    *s->leaving_tail = r;
+    s->leaving_tail = &r->next;
+    s->leaving_count++;
+}
+
 // The current request is answered. Whoever wants to know of its end is told when its octets have
 // left.
 static void h1_session_leave(h1_session *s, skua_request *r)
@@ -200,15 +213,8 @@ static void h1_session_leave(h1_session *s, skua_request *r)
     }
     content_lost(r);
     if (r->responding == RESPONSE_FAILED) carrier_break(&s->carrier);
-    if (!request_is_watched(r)) {
-        request_dismiss(r);
-        return;
-    }
-    r->mark = s->out.total_in;
-    r->next = NULL;
-    *s->leaving_tail = r;
-    s->leaving_tail = &r->next;
-    s->leaving_count++;
+    if (request_is_watched(r)) h1_session_follow(s, r);
+    else request_dismiss(r);
 }
 
 void h1_session_let_leave(h1_session *s)

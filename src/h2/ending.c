@@ -42,7 +42,7 @@ static void h2_ending_let_leave(h2_stream *stream)
     h2_limits_good_end(&s->limits);
     if (r->retires) h2_ending_take_leave(s);
     content_lost(r);
-    if (!request_is_watched(r)) {
+    if (!request_is_watched(r) || request_is_accounted(r, s->out.octets)) {
         request_dismiss(r);
         h2_stream_free(stream);
         return;

@@ -156,9 +156,14 @@ bool lane_is_empty(const lane *l)
     return !atomic_load(&l->first->next) && atomic_load(&l->first->filled) == l->taken;
 }
 
-uint64_t lane_lost(lane *l)
+uint64_t lane_lost(const lane *l)
 {
-    uint64_t lost = atomic_load_explicit(&l->lost, memory_order_relaxed);
+    return atomic_load_explicit(&l->lost, memory_order_relaxed);
+}
+
+uint64_t lane_lost_now(lane *l)
+{
+    uint64_t lost = lane_lost(l);
     uint64_t news = lost - l->lost_told;
     l->lost_told = lost;
     return news;

@@ -67,7 +67,10 @@ bool lane_is_empty(const lane *l);
 // How many blocks the lane has.
 unsigned lane_blocks(const lane *l);
 
-// How many lines were lost since it was last asked.  Thread: the writer.
-uint64_t lane_lost(lane *l);
+// How many lines were lost so far.  Thread: any.
+uint64_t lane_lost(const lane *l);
+
+// How many of them since this was last asked.  Thread: the writer.
+uint64_t lane_lost_now(lane *l);
 
 #endif

@@ -134,11 +134,11 @@ static bool log_drain_lane(server_log *log, log_lane *from, sink *to)
 // Writes what all lanes hold; whether there was anything.
 static bool log_drain(server_log *log)
 {
-    uint64_t lost = lane_lost(&log->shared.messages->lines);
+    uint64_t lost = lane_lost_now(&log->shared.messages->lines);
     bool any = log_drain_lane(log, log->shared.messages, &log->errors);
     for (log_lane *l = atomic_load(&log->shared.lanes); l; l = l->next) {
         any |= log_drain_lane(log, l, &log->output);
-        lost += lane_lost(&l->lines);
+        lost += lane_lost_now(&l->lines);
     }
     log_say_lines(log, "the log could not keep up", lost);
     return any;
@@ -325,6 +325,14 @@ void log_message(server_log *log, slice message)
 size_t log_octets(const server_log *log)
 {
     return atomic_load_explicit(&log->memory.octets, memory_order_relaxed);
+}
+
+uint64_t log_lost(const server_log *log)
+{
+    uint64_t lost = lane_lost(&log->shared.messages->lines);
+    for (const log_lane *l = atomic_load(&log->shared.lanes); l; l = l->next)
+        lost += lane_lost(&l->lines);
+    return lost;
 }
 
 void log_count(server_log *log, budget *of)

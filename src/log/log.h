@@ -50,6 +50,9 @@ void log_message(server_log *log, slice message);
 // Octets of memory that the lanes hold.  Thread: any.
 size_t log_octets(const server_log *log);
 
+// Lines that were lost since it was made, because there was no room for them.  Thread: any.
+uint64_t log_lost(const server_log *log);
+
 // Counts that as part of a budget.  To be called before any line is written.
 void log_count(server_log *log, budget *of);
 

@@ -45,6 +45,13 @@ static void connection_await_handler(connection *conn)
     connection_deadline_set(conn, conn->session->protocol->look_at_handler(conn->session));
 }
 
+static void connection_leave_state(connection *conn, connection_state next)
+{
+    const skua_worker *w = &conn->worker->self;
+    conn->looks = 0;
+    if (w->tells & TELL_FIGURES) figures_move(w->figures, conn->state, next);
+}
+
 // The one setter of the state: the predecessor is checked, the deadline set.
 static BASE_INLINE void connection_set_state(connection *conn, connection_state next)
 {
@@ -52,10 +59,13 @@ static BASE_INLINE void connection_set_state(connection *conn, connection_state 
     SKUA_ASSERT(conn->state != CONNECTION_CLOSED);
     SKUA_ASSERT(conn->state != CONNECTION_LINGER || next == CONNECTION_CLOSED);
     bool same = conn->state == next;
+    if (__builtin_expect(!same, 0)) connection_leave_state(conn, next);
     conn->state = (uint8_t)next;
-    if (!same || next == CONNECTION_IDLE) conn->looks = 0;
     switch (next) {
-    case CONNECTION_IDLE: connection_deadline_set(conn, conn->worker->keep_alive_ns); return;
+    case CONNECTION_IDLE:
+        conn->looks = 0;
+        connection_deadline_set(conn, conn->worker->keep_alive_ns);
+        return;
     case CONNECTION_HANDSHAKE: connection_deadline_set(conn, conn->worker->handshake_ns); return;
     case CONNECTION_HEAD: // absolute, from the first octet
         if (!same) connection_deadline_set(conn, config->head_timeout_ns);
@@ -459,11 +469,20 @@ void connection_closed(io_stream *stream)
     connection_forget(conn);
 }
 
+static void connection_give(connection *conn)
+{
+    server_worker *w = conn->worker;
+    figures *f = w->self.figures;
+    figure_add(&f->shared.closed, 1);
+    if (w->self.tells & TELL_FIGURES) figure_add(&f->shared.states[conn->state], UINT64_MAX);
+    pool_give(&w->connections, conn);
+}
+
 void connection_forget(connection *conn)
 {
     server_worker *w = conn->worker;
     w->serving--;
-    pool_give(&w->connections, conn);
+    connection_give(conn);
 }
 
 // ---- Beginning, and deadlines ----
@@ -518,6 +537,9 @@ static connection *connection_take(server_worker *w, const arrival *came)
     connection *conn = pool_take(&w->connections);
     if (!conn) return NULL;
     sweep_follow(w);
+    figure_add(&w->self.figures->shared.opened, 1);
+    if (w->self.tells & TELL_FIGURES)
+        figure_add(&w->self.figures->shared.states[CONNECTION_IDLE], 1);
     io_stream_open(&conn->stream, came->fd);
     uint64_t number = ++w->accepted;
     conn->worker = w;
@@ -529,7 +551,7 @@ static connection *connection_take(server_worker *w, const arrival *came)
     bool begun = connection_is_proxied(came) ? connection_begin_proxied(conn, came->secure)
                                              : connection_begin_asked(conn, came->secure);
     if (begun) return conn;
-    pool_give(&w->connections, conn);
+    connection_give(conn);
     return NULL;
 }
 
@@ -551,8 +573,9 @@ void connection_opened(connection *conn)
 void connection_accepted(server_worker *w, const arrival *came)
 {
     connection *conn = worker_has_room(w) ? connection_take(w, came) : NULL;
+    figure_add(&w->self.figures->shared.accepted, 1);
     if (!conn) {
-        w->refused++;
+        figure_add(&w->self.figures->shared.refused, 1);
         w->self.loop.backend->discard(&w->self.loop, came->fd);
         return;
     }
@@ -729,56 +752,6 @@ const endpoint_role connection_role = {
 };
 
 // ---- Public ----
-
-static void connection_expect(const skua_connection *conn, const char *function)
-{
-    if (!conn) contract_broken(function, "connection must not be NULL");
-    if (!(conn->stream.item.generation & 1))
-        contract_broken(function,
-                        "the connection is gone; it is there until on_close has returned");
-    if (!home_is_here(&conn->worker->self))
-        contract_broken(function,
-                        "called on another thread than the connection's worker; use skua_post");
-}
-
-size_t skua_connection_peer(const skua_connection *conn, char *text, size_t room)
-{
-    connection_expect(conn, __func__);
-    CONTRACT(text || !room, "text must not be NULL");
-    void *itself = pool_at(&conn->worker->connections, conn->stream.item.slot);
-    return io_address_write(connection_peer(itself), text, room);
-}
-
-uint64_t skua_connection_id(const skua_connection *conn)
-{
-    connection_expect(conn, __func__);
-    return (uint64_t)conn->worker->self.index << 48 | (uint64_t)conn->id_high << 32 | conn->id_low;
-}
-
-skua_worker *skua_connection_worker(const skua_connection *conn)
-{
-    connection_expect(conn, __func__);
-    return &conn->worker->self;
-}
-
-void skua_connection_set(skua_connection *conn, void *object)
-{
-    connection_expect(conn, __func__);
-    conn->object = object;
-}
-
-void *skua_connection_get(const skua_connection *conn)
-{
-    connection_expect(conn, __func__);
-    return conn->object;
-}
-
-skua_connection *skua_request_connection(const skua_request *r)
-{
-    request_expect(r, __func__);
-    if (r->life == LIFE_IS_OVER) return NULL;
-    return connection_of(r->carrier->session->link.stream);
-}
 
 void skua_request_close(skua_request *r)
 {

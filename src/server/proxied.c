@@ -77,7 +77,7 @@ static void proxied_open(connection *conn, char *octets, size_t len)
     proxied_give(conn);
     if (!connection_welcome(conn)) {
         conn->object = NULL; // the program's
-        conn->worker->refused++;
+        figure_add(&conn->worker->self.figures->shared.refused, 1);
         connection_close(conn);
         return;
     }

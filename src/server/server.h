@@ -98,7 +98,10 @@ struct skua_server {
         atomic_llong pressure_told_ns; // when the log had a line about memory_max; 0: never
         atomic_bool late_told;         // that blocking handlers run past it
         atomic_bool broken;            // server_break was called
+        figure lines_lost;             // of logs that have been closed
         atomic_size_t published;       // octets of publications on their way to workers
+        // of every worker that there has been; none goes before the server
+        _Atomic(figures *) worker_figures;
     } shared;
 };
 

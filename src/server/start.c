@@ -15,6 +15,7 @@
 #include "server/sites.h"
 #include "server/server.h"
 #include "server/starter.h"
+#include "server/stats.h"
 #include "server/stop.h"
 #include "server/testbed.h"
 #include "server/worker_run.h"
@@ -296,6 +297,7 @@ static void server_close_log(skua_server *server)
 {
     gate_close(&server->logging);
     gate_wait(&server->logging);
+    figure_add(&server->shared.lines_lost, log_lost(server->log));
     log_free(server->log);
     server->log = NULL;
 }
@@ -561,6 +563,7 @@ __attribute__((cold)) void skua_server_free(skua_server *server)
     testbed_free(server->testbed);
     server_drop_keepsakes(server);
     sites_free(server);
+    stats_free(server);
     blocking_free(server->blocking);
     thread_pool_free(server->helpers);
     thread_pool_free(server->disk);

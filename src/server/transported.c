@@ -134,6 +134,15 @@ static void transported_drop(connection *conn, transport_input input)
                       SKUA_SLICE("This address speaks HTTPS: begin it with https://."));
 }
 
+static void transported_count_handshake(connection *conn)
+{
+    const transport *t = transport_of(&conn->stream);
+    figures *f = conn->worker->self.figures;
+    skua_tls_info info = { 0 };
+    figure_add(&f->shared.handshakes, 1);
+    if (t->table->info(t, &info) && info.is_resumed) figure_add(&f->shared.resumed, 1);
+}
+
 // One session may answer several pieces; they leave together.
 static void transported_read(connection *conn, transport_input input)
 {
@@ -148,6 +157,7 @@ static void transported_read(connection *conn, transport_input input)
             return;
         case TRANSPORT_OPENED:
             SKUA_ASSERT(t->host);
+            transported_count_handshake(conn);
             connection_opened(conn);
             break;
         case TRANSPORT_OCTETS: answered = connection_hand(conn, plain); break;

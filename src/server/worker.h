@@ -63,8 +63,7 @@ struct server_worker {
         atomic_uint seats; // readers of topics
     } shared;
 
-    uint64_t accepted; // connections, refused ones among them
-    uint64_t refused;  // for want of memory, beyond connections_max, or by on_connect
+    uint64_t accepted; // connections that were taken, by which they are numbered
     bool failed;       // its loop cannot go on: it closes everything, and has its mail by looking
     bool began;        // on_worker_start was called, and on_worker_end not yet
     int64_t end_at_ns; // when draining ends

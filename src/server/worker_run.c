@@ -21,6 +21,7 @@
 #include "server/secure.h"
 #include "server/sites.h"
 #include "server/server.h"
+#include "server/stats.h"
 #include "server/stop.h"
 #include "server/sweep.h"
 #include "server/timer.h"
@@ -243,8 +244,11 @@ __attribute__((cold)) skua_status worker_open(server_worker *w, skua_server *ser
         !(w->self.lane = log_lane_open(server->log))) {
         status = SKUA_ENOMEM;
     }
+    if (!status && !(w->self.figures = stats_of_worker(server, index))) status = SKUA_ENOMEM;
     if (!status) status = sites_open_worker(w);
     if (status) worker_close(w);
+    w->self.tells = ((w->self.lane ? TELL_LOG : 0) | (server->config.stats ? TELL_FIGURES : 0) |
+                     (backend->clock_ns ? TELL_CLOCK : 0));
     return status;
 }
 

@@ -22,6 +22,7 @@ from websocket import TEXT, Socket, frame
 from wire import Connection, request
 
 REQUESTS = 1600
+STATS_INSTRUCTIONS_MAX = 75
 
 
 @pytest.fixture(scope="module")
@@ -113,6 +114,16 @@ def judge(name, command, folder, depth, record_property, **play):
 @pytest.mark.parametrize("name, depth", [("keep-alive", 1), ("pipelined by 16", 16)])
 def test_instructions(hello, name, depth, tmp_path, record_property):
     judge(name, hello, tmp_path, depth, record_property)
+
+
+@pytest.mark.skipif(not VALGRIND, reason="valgrind is not installed")
+def test_statistics_cost_little(hello, tmp_path, record_property):
+    """With skua_config.stats a request costs little more, most of it for the clock and for finding the place of its duration."""
+    without = per_request(hello, tmp_path, 1, 0)
+    counted = per_request([*hello, "--stats", "1"], tmp_path, 1, without + STATS_INSTRUCTIONS_MAX)
+    print(f"a request: {without:.0f} instructions, counted {counted:.0f}")
+    record_property("instructions", round(counted - without))
+    assert 10 < counted - without <= STATS_INSTRUCTIONS_MAX
 
 
 @pytest.mark.skipif(not VALGRIND, reason="valgrind is not installed")

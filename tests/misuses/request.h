@@ -44,6 +44,7 @@ GIVES(skua_request_tls, in_the_clear, HANDLER,
       !skua_request_tls(s->request, &(skua_tls_info){ .version = NULL }))
 GIVES(skua_request_tls, of_one_that_has_ended, ENDED,
       !skua_request_tls(s->request, &(skua_tls_info){ .version = NULL }))
+ACTS(skua_respond_stats, skua_respond_stats(r, NULL))
 READS(skua_request_path_is_plain, (void)skua_request_path_is_plain(r))
 READS(skua_request_pattern, (void)skua_request_pattern(r))
 READS(skua_request_is_conditional, (void)skua_request_is_conditional(r))

@@ -69,6 +69,13 @@ STOPS(skua_server_error, no_server, OUTSIDE, NO_SERVER, (void)skua_server_error(
 STOPS(skua_server_set_error, no_server, OUTSIDE, NO_SERVER, skua_server_set_error(NULL, ""))
 STOPS(skua_server_set_error, no_sentence, OUTSIDE, NO(sentence),
       skua_server_set_error(s->server, NULL))
+STOPS(skua_server_stats, no_server, OUTSIDE, NO_SERVER,
+      skua_server_stats(NULL, &(skua_stats){ .memory_octets = 0 }))
+STOPS(skua_server_stats, no_stats, OUTSIDE, NO(stats), skua_server_stats(s->server, NULL))
+STOPS(skua_stats_quantile_ns, no_stats, OUTSIDE, NO(stats), (void)skua_stats_quantile_ns(NULL, 0))
+STOPS(skua_stats_write, no_stats, OUTSIDE, NO(stats), (void)skua_stats_write(NULL, NULL, 0))
+STOPS(skua_stats_write, no_text, OUTSIDE, NO(text),
+      (void)skua_stats_write(&(skua_stats){ .memory_octets = 0 }, NULL, 1))
 STOPS(skua_server_on_free, no_server, OUTSIDE, NO_SERVER,
       s->status = skua_server_on_free(NULL, nothing, NULL))
 STOPS(skua_server_on_free, no_function, OUTSIDE, NO(release),

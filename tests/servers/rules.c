@@ -590,6 +590,7 @@ static const struct {
     { "GET /watched/{n}", answer_watched },
     { "GET /watched-silent", answer_watched_never },
     { "GET /ends", answer_ends },
+    { "GET /stats", skua_respond_stats },
 };
 
 // Sets the member of config that "name=number" speaks of.
@@ -601,6 +602,7 @@ static bool config_set(skua_config *config, const char *word)
         uint64_t *count;
         size_t *size;
         unsigned *number;
+        bool *flag;
     } members[] = {
         { .name = "connections_max", .number = &config->connections_max },
         { .name = "head_octets_max", .size = &config->head_octets_max },
@@ -622,6 +624,7 @@ static bool config_set(skua_config *config, const char *word)
         { .name = "handler_timeout_ns", .time = &config->handler_timeout_ns },
         { .name = "linger_timeout_ns", .time = &config->linger_timeout_ns },
         { .name = "linger_octets_max", .count = &config->linger_octets_max },
+        { .name = "stats", .flag = &config->stats },
     };
     const char *equals = strchr(word, '=');
     if (!equals) return false;
@@ -635,6 +638,7 @@ static bool config_set(skua_config *config, const char *word)
         if (members[i].count) *members[i].count = value;
         if (members[i].size) *members[i].size = (size_t)value;
         if (members[i].number) *members[i].number = (unsigned)value;
+        if (members[i].flag) *members[i].flag = value != 0;
         return true;
     }
     return false;

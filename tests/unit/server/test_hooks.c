@@ -188,7 +188,11 @@ static void refused_connections_are_closed_and_counted(void **state)
         assert_in_range(read_all(&h, client, text, sizeof text) + 1, 0, 1);
         close(client);
     }
-    assert_int_equal(h.server->workers[0]->refused, 3);
+    skua_stats stats;
+    skua_server_stats(h.server, &stats);
+    assert_int_equal(stats.connections_accepted, 3);
+    assert_int_equal(stats.connections_refused, 3);
+    assert_int_equal(stats.connections_open, 0);
     assert_int_equal(h.connects, 0);
     assert_int_equal(h.closes, 0);
     int client = socket_connect_to(skua_server_address(h.server, 0));

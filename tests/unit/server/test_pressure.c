@@ -272,7 +272,7 @@ static void test_at_the_limit_nothing_is_accepted(void **state)
     bed_turn_for(&b, second_ns);
     assert_true(is_over(client));
     assert_int_equal(sim_client_received(client).len, 0);
-    assert_int_equal(b.worker->refused, 1);
+    assert_int_equal(figure_read(&b.worker->self.figures->shared.refused), 1);
     bed_turn_for(&b, 100 * second_ns);
     bed_close(&b);
     assert_int_equal(b.lines, 2); // a minute apart

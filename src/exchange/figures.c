@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+//
+// Figures. Durations are counted between bounds that are seven to a power of ten.
+
+#include "exchange/figures.h"
+
+#include "base/contract.h"
+#include "base/inline.h"
+#include "exchange/request.h"
+
+// unit: a power of ten, of int64_t.
+#define FIGURES_DECADE(unit)                                                                       \
+    (unit), 3 * (unit) / 2, 2 * (unit), 5 * (unit) / 2, 7 * (unit) / 2, 5 * (unit), 15 * (unit) / 2
+
+// The longest duration that each place is for.
+static const int64_t figures_bounds[SKUA_STATS_DURATIONS] = {
+    FIGURES_DECADE(INT64_C(1000)),
+    FIGURES_DECADE(INT64_C(10000)),
+    FIGURES_DECADE(INT64_C(100000)),
+    FIGURES_DECADE(INT64_C(1000000)),
+    FIGURES_DECADE(INT64_C(10000000)),
+    FIGURES_DECADE(INT64_C(100000000)),
+    FIGURES_DECADE(INT64_C(1000000000)),
+    INT64_C(10000000000),
+    INT64_MAX,
+};
+
+// The place of the shortest duration whose highest binary digit is that one: the right place is at most three
+// further.
+static const uint8_t figures_first[64] = {
+    0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  1,  3,  5,  7,  9,  11, 13, 15, 18, 20, 22, 24,
+    26, 28, 30, 32, 34, 36, 39, 41, 43, 45, 47, 49, 50, 50, 50, 50, 50, 50, 50, 50, 50, 50,
+    50, 50, 50, 50, 50, 50, 50, 50, 50, 50, 50, 50, 50, 50, 50, 50, 50, 50, 50, 50,
+};
+
+// A clock that was set back between two looks leaves something below 0, which goes to the last place.
+size_t figures_place(int64_t ns)
+{
+    size_t i = figures_first[63 ^ __builtin_clzll((uint64_t)ns | 1)];
+    while (ns > figures_bounds[i])
+        i++;
+    return i;
+}
+
+// A hundredth of the status, without a division.
+static inline size_t figures_class(unsigned status)
+{
+    return status * 41 >> 12;
+}
+
+__attribute__((noinline)) void figures_move(figures *f, unsigned from, unsigned to)
+{
+    figure_add(&f->shared.states[from], UINT64_MAX); // one less
+    figure_add(&f->shared.states[to], 1);
+}
+
+// Responses that the server has given by itself, because something is beyond a limit.
+__attribute__((cold)) void figures_count_refusal(figures *f, int status)
+{
+    switch (status) {
+    case 408: figure_add(&f->shared.refused_slow, 1); return;
+    case 413: figure_add(&f->shared.refused_content, 1); return;
+    case 414:
+    case 431: figure_add(&f->shared.refused_head, 1); return;
+    case 503: figure_add(&f->shared.refused_busy, 1); return;
+    default: return;
+    }
+}
+
+__attribute__((cold)) static void figures_count_cut(figures *f, skua_end how)
+{
+    switch (how) {
+    case SKUA_END_CLOSED: figure_add(&f->shared.closed_by_peer, 1); return;
+    case SKUA_END_TIMEOUT: figure_add(&f->shared.timed_out, 1); return;
+    case SKUA_END_ERROR: figure_add(&f->shared.failed, 1); return;
+    case SKUA_END_SENT: return;
+    }
+}
+
+BASE_INLINE_ALWAYS void figures_count(figures *f, const skua_request *r, skua_end how, int64_t ns)
+{
+    size_t class = figures_class(r->status);
+    figure_add(&f->shared.durations[figures_place(ns)][class], 1);
+    figure_add(&f->shared.duration_ns[class], (uint64_t)ns);
+    figure_add(&f->shared.sent, r->sent_octets);
+    if (how != SKUA_END_SENT) figures_count_cut(f, how);
+}
+
+void figures_add_to(const figures *f, skua_stats *s)
+{
+    for (unsigned class = 0; class < SKUA_STATS_CLASSES; class ++) {
+        for (unsigned i = 0; i < SKUA_STATS_DURATIONS; i++) {
+            uint64_t n = figure_read(&f->shared.durations[i][class]);
+            s->durations[class][i] += n;
+            s->responses[class] += n;
+        }
+        s->duration_ns[class] += figure_read(&f->shared.duration_ns[class]);
+    }
+    s->connections_accepted += figure_read(&f->shared.accepted);
+    s->connections_refused += figure_read(&f->shared.refused);
+    uint64_t closed = figure_read(&f->shared.closed), opened = figure_read(&f->shared.opened);
+    s->connections_open += opened - closed;
+    s->handshakes += figure_read(&f->shared.handshakes);
+    s->handshakes_resumed += figure_read(&f->shared.resumed);
+    s->content_sent += figure_read(&f->shared.sent);
+    s->content_received += figure_read(&f->shared.received);
+    s->requests_closed += figure_read(&f->shared.closed_by_peer);
+    s->requests_timed_out += figure_read(&f->shared.timed_out);
+    s->requests_failed += figure_read(&f->shared.failed);
+    s->refused_head += figure_read(&f->shared.refused_head);
+    s->refused_content += figure_read(&f->shared.refused_content);
+    s->refused_slow += figure_read(&f->shared.refused_slow);
+    s->refused_busy += figure_read(&f->shared.refused_busy);
+}
+
+// ---- Public ----
+
+int64_t skua_stats_bound_ns(unsigned index)
+{
+    return figures_bounds[index < SKUA_STATS_DURATIONS ? index : SKUA_STATS_DURATIONS - 1];
+}
+
+static uint64_t stats_of_all(const skua_stats *stats, unsigned place)
+{
+    uint64_t sum = 0;
+    for (unsigned class = 0; class < SKUA_STATS_CLASSES; class ++)
+        sum += stats->durations[class][place];
+    return sum;
+}
+
+// Within a place durations are taken to be spread evenly.
+static int64_t stats_between(unsigned place, double share)
+{
+    int64_t above = place ? figures_bounds[place - 1] : 0;
+    if (place == SKUA_STATS_DURATIONS - 1) return above;
+    return above + (int64_t)(share * (double)(figures_bounds[place] - above));
+}
+
+int64_t skua_stats_quantile_ns(const skua_stats *stats, double quantile)
+{
+    CONTRACT_GIVEN(stats);
+    uint64_t all = 0, below = 0;
+    for (unsigned i = 0; i < SKUA_STATS_DURATIONS; i++)
+        all += stats_of_all(stats, i);
+    if (all == 0) return 0;
+    double wanted = (quantile < 0 ? 0 : quantile > 1 ? 1 : quantile) * (double)all;
+    for (unsigned i = 0; i < SKUA_STATS_DURATIONS; i++) {
+        uint64_t here = stats_of_all(stats, i);
+        if (here && (double)(below + here) >= wanted)
+            return stats_between(i, (wanted - (double)below) / (double)here);
+        below += here;
+    }
+    return figures_bounds[SKUA_STATS_DURATIONS - 2];
+}
