@@ -2024,9 +2024,11 @@ SKUA_API skua_status skua_socket_leave(skua_socket socket, skua_slice topic);
 // For a reader that is slow, skua_websocket_desc.slow decides: a message that would have to wait does so at its
 // worker as long as there is room, then the socket is closed, 1008. An event stream whose queue is full is
 // ended; its client connects again and sends Last-Event-ID.
+// A message for which a reader's queue has no room even when it is empty finds that reader slow: it must fit into
+// skua_websocket_desc.queued_octets_max and skua_config.out_octets_max.
 // topic: 1 to 255 octets.  publication: copied.
 // Errors: SKUA_EINVAL another length of topic; a text that is not UTF-8; CR, LF or NUL in event or id, or either of
-// them with binary; a message of more than 16 MiB. SKUA_ELIMIT 16 MiB of publications are on their way to
+// them with binary; more than 16 MiB with topic, event and id. SKUA_ELIMIT 16 MiB of publications are on their way to
 // the workers; SKUA_ENOMEM; SKUA_ECLOSED the server does not run. Nobody gets the message then.
 // Thread: any.  Cost: one copy, whatever the number of readers, and one letter to each worker that has some.
 SKUA_API SKUA_NODISCARD skua_status skua_topic_publish(skua_server *server, skua_slice topic,

@@ -69,7 +69,7 @@ static void delivery_go_on(server_worker *w)
         delivery_hand_out(table);
         if (table->cursor) break;
         topic_letter *l = table->first;
-        size_t octets = l->what->frame.len;
+        size_t octets = topic_message_octets(l->what);
         table->octets_left -= octets < table->octets_left ? octets : table->octets_left;
         table->first = l->next;
         table->begun = false;

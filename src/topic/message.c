@@ -66,6 +66,12 @@ topic_message *topic_message_new(skua_server *server, slice topic, const skua_pu
     return p;
 }
 
+size_t topic_message_octets(const topic_message *p)
+{
+    size_t event = atomic_load_explicit(&p->shared.event_octets, memory_order_relaxed);
+    return event > p->frame.len ? event : p->frame.len;
+}
+
 void topic_message_keep(topic_message *p)
 {
     atomic_fetch_add_explicit(&p->shared.refs, 1, memory_order_relaxed);

@@ -31,6 +31,9 @@ topic_message *topic_message_new(skua_server *server, slice topic, const skua_pu
 // Octets that a publication counts as, with that topic.
 size_t topic_message_size(slice topic, const skua_publication *given);
 
+// Octets that the longest of its forms takes in the queue of a reader.  Thread: any.
+size_t topic_message_octets(const topic_message *p);
+
 // Thread: any.
 void topic_message_keep(topic_message *p);
 void topic_message_release(void *p);

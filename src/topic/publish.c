@@ -79,24 +79,29 @@ static bool topic_is_publishable(const skua_publication *given)
            event_is_one_line(given->id);
 }
 
+// Only what fits is added: a large publication that is refused must not keep out small ones meanwhile.
+static bool topic_reserve(atomic_size_t *pending, size_t size)
+{
+    size_t before = atomic_load_explicit(pending, memory_order_relaxed);
+    do {
+        if (before > TOPIC_PENDING_OCTETS_MAX - size) return false;
+    } while (!atomic_compare_exchange_weak_explicit(pending, &before, before + size,
+                                                    memory_order_relaxed, memory_order_relaxed));
+    return true;
+}
+
 // Within the gate, so that the server does not begin to count its memory anew meanwhile.
 static skua_status topic_publish(skua_server *server, slice topic,
                                  const skua_publication *publication, size_t size)
 {
-    atomic_size_t *pending = &server->shared.published;
-    size_t before = atomic_fetch_add_explicit(pending, size, memory_order_relaxed);
-    skua_status status = SKUA_ELIMIT;
-    topic_message *p = NULL;
-    if (before <= TOPIC_PENDING_OCTETS_MAX - size) {
-        p = topic_message_new(server, topic, publication);
-        status = p ? SKUA_OK : SKUA_ENOMEM;
-    }
+    if (!topic_reserve(&server->shared.published, size)) return SKUA_ELIMIT;
+    topic_message *p = topic_message_new(server, topic, publication);
     if (!p) {
-        atomic_fetch_sub_explicit(pending, size, memory_order_relaxed);
-        return status;
+        atomic_fetch_sub_explicit(&server->shared.published, size, memory_order_relaxed);
+        return SKUA_ENOMEM;
     }
     atomic_store_explicit(&p->shared.letters, 1, memory_order_relaxed);
-    status = delivery_send(p);
+    skua_status status = delivery_send(p);
     delivery_done(p);
     return status;
 }

@@ -18,10 +18,10 @@ ws_session *ws_shared_session(const skua_request *r)
 
 static void ws_shared_queue(ws_session *s, const ws_shared *shared)
 {
-    if (ws_send_shared_frame(s, shared)) {
-        ws_session_close(s, WS_CODE_INTERNAL, SKUA_SLICE("out of memory"));
-        return;
-    }
+    skua_status status = ws_send_shared_frame(s, shared);
+    if (status == SKUA_ENOMEM) ws_session_close(s, WS_CODE_INTERNAL, SKUA_SLICE("out of memory"));
+    else if (status) ws_count_dropped(s); // the peer has left
+    if (status) return;
     s->messages_out++;
     s->octets_out += shared->message.len;
 }

@@ -257,3 +257,13 @@ def test_a_stop_while_much_is_published():
     for reader in readers:
         reader.connection.reset()
     server.judge_end()
+
+
+@of_http1
+def test_a_burst_that_grows_as_events_ends_no_stream(server):
+    """Each line of a text becomes one of the event, so that a text of newlines is seven times as long there."""
+    stream, publisher = Stream(server, "lines"), member(server, "lines")
+    publisher.connection.send(frame(TEXT, "\n" * 4096) * 64)
+    for _ in range(64):
+        event = stream.next()
+        assert event and event.data == "\n" * 4096
