@@ -2171,8 +2171,40 @@ SKUA_API void skua_respond_stats(skua_request *request, void *user);
 SKUA_API SKUA_NODISCARD skua_status skua_test_request(skua_server *server, skua_slice octets,
                                                       skua_slice *received);
 
-// Frees a response that skua_test_request gave.
+// Frees a response that skua_test_request or skua_test gave.
 SKUA_API void skua_test_free(skua_slice received);
+
+// A response as skua_test understands it. All slices are parts of received.
+typedef struct skua_test_response {
+    int status;          // of the final response; 0: the connection ended without one
+    skua_slice content;  // decoded of chunks, as far as it came; a NUL follows it
+    skua_slice fields;   // the field lines, each ended by CRLF: see skua_test_field
+    skua_slice received; // everything, but for chunks; to be freed by skua_test_free
+} skua_test_response;
+
+// Sends one request as skua_test_request does, and reads the response.
+//
+//     skua_test_response response;
+//     if (skua_test(server, "POST", "/items", "{\"name\":\"x\"}", &response) == SKUA_OK) {
+//         assert(response.status == 201);
+//         assert(skua_slice_is(skua_test_field(&response, "Location"), "/items/1"));
+//         skua_test_free(response.received);
+//     }
+//
+// method, path: as they stand in a request line, the path with a query if there is one; what is wrong with them
+// is the server's to find.
+// content: text, ended by NUL; NULL for none. It is sent as application/json if it begins with "{" or "[",
+// else as text/plain.
+// The request is of HTTP/1.1, for the first name in skua_config.hosts, or for localhost. Any other one, with
+// fields of its own, is for skua_test_request.
+// Errors: those of skua_test_request.  Thread: as skua_test_request.
+SKUA_API SKUA_NODISCARD skua_status skua_test(skua_server *server, const char *method,
+                                              const char *path, const char *content,
+                                              skua_test_response *result);
+
+// The value of a field of the response, whatever the case of name: its first line; {NULL, 0} without one.
+// Lifetime: that of result->received.
+SKUA_API skua_slice skua_test_field(const skua_test_response *result, const char *name);
 
 #ifdef __cplusplus
 }

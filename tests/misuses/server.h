@@ -76,6 +76,19 @@ STOPS(skua_stats_quantile_ns, no_stats, OUTSIDE, NO(stats), (void)skua_stats_qua
 STOPS(skua_stats_write, no_stats, OUTSIDE, NO(stats), (void)skua_stats_write(NULL, NULL, 0))
 STOPS(skua_stats_write, no_text, OUTSIDE, NO(text),
       (void)skua_stats_write(&(skua_stats){ .memory_octets = 0 }, NULL, 1))
+STOPS(skua_test, no_server, OUTSIDE, NO_SERVER,
+      s->status = skua_test(NULL, "GET", "/", NULL, &(skua_test_response){ .status = 0 }))
+STOPS(skua_test, no_method, OUTSIDE, NO(method),
+      s->status = skua_test(s->server, NULL, "/", NULL, &(skua_test_response){ .status = 0 }))
+STOPS(skua_test, no_path, OUTSIDE, NO(path),
+      s->status = skua_test(s->server, "GET", NULL, NULL, &(skua_test_response){ .status = 0 }))
+STOPS(skua_test, no_result, OUTSIDE, NO(result),
+      s->status = skua_test(s->server, "GET", "/", NULL, NULL))
+GIVES(skua_test, started, RUNNING,
+      skua_test(s->server, "GET", "/", NULL, &(skua_test_response){ .status = 0 }) == SKUA_ESTATE)
+STOPS(skua_test_field, no_result, OUTSIDE, NO(result), (void)skua_test_field(NULL, "a"))
+STOPS(skua_test_field, no_name, OUTSIDE, NO(name),
+      (void)skua_test_field(&(skua_test_response){ .status = 0 }, NULL))
 STOPS(skua_server_on_free, no_server, OUTSIDE, NO_SERVER,
       s->status = skua_server_on_free(NULL, nothing, NULL))
 STOPS(skua_server_on_free, no_function, OUTSIDE, NO(release),

@@ -522,6 +522,9 @@ static bool self_test()
     skua::server app;
     add_plain(app);
     std::string answer = app.test("GET /hello/test HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    skua::test_response read = app.test("GET", "/hello/test");
+    if (read.status != 200 || read.content != "Hello, test!" || !read.field("content-type").starts_with("text/plain"))
+        return false;
     return answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.ends_with("\r\n\r\nHello, test!");
 }
 

@@ -30,6 +30,7 @@ MAY_BE_NULL = {
     "skua_tls_reload": {"why"},
     "skua_tls_identity_unref": {"identity"},
     "skua_tls_fingerprint": {"not_after_unix_s"},
+    "skua_test": {"content"},
 }
 
 # Rows of their own that stand for several: see request.h of the tables.

@@ -164,6 +164,7 @@ struct config {
     skua_tls_desc tls{};
     const char *trusted = nullptr;
     skua_forwarded forwarded = SKUA_FORWARDED_NONE;
+    bool stats = false;
 
     operator skua_config() const noexcept
     {
@@ -199,7 +200,21 @@ struct config {
         c.tls = tls;
         c.trusted = trusted;
         c.forwarded = forwarded;
+        c.stats = stats;
         return c;
+    }
+};
+
+// A response of server::test, as skua_test_response.
+struct test_response {
+    int status = 0;
+    std::string content, fields;
+
+    // The value of a field, its first line; "" without one.
+    std::string_view field(const char *name) const
+    {
+        const skua_test_response read{ status, {}, slice(fields), {} };
+        return view(skua_test_field(&read, name));
     }
 };
 
@@ -286,6 +301,16 @@ public:
             }),
             held.get()));
         (void)held.release();
+    }
+
+    // Sends one request, without a socket, and returns the response: see skua_test.
+    test_response test(const char *method, const char *target, const char *content = nullptr)
+    {
+        skua_test_response answer{};
+        judge(skua_test(raw(), method, target, content, &answer));
+        test_response copy{ answer.status, std::string(view(answer.content)), std::string(view(answer.fields)) };
+        skua_test_free(answer.received);
+        return copy;
     }
 
     // Plays octets as one client's connection, without a socket, and returns what it would have received.
