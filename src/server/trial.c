@@ -46,8 +46,8 @@ static char *trial_mutable(slice octets)
     union {
         const char *from;
         char *to;
-    } memory = { .from = octets.ptr };
-    return memory.to;
+    } same = { .from = octets.ptr };
+    return same.to;
 }
 
 // Takes a line off the front, without its CRLF; what is left when there is none is no line.
