@@ -90,6 +90,8 @@ typedef struct conf {
     conf_place certificates_at[CONF_CERTIFICATES_MAX];
     unsigned certificate_count;
     const char *log_file; // NULL: standard output
+    const char *status;   // an address; NULL: none
+    conf_place status_at;
     int64_t grace_ns;
     conf_guard *guards; // the last that was made, and those before it
     conf_scope defaults;

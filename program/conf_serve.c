@@ -14,6 +14,7 @@
 #include "conf_log.h"
 #include "https.h"
 #include "say.h"
+#include "status.h"
 #include "stop.h"
 
 #include <stdio.h>
@@ -24,7 +25,8 @@
 typedef struct served {
     conf conf;
     conf_findings findings;
-    options options; // as far as HTTPS is told by them
+    options options;         // as far as HTTPS is told by them
+    status_listener *status; // NULL: none
 } served;
 
 static served *serve_new(void)
@@ -189,12 +191,21 @@ static void serve_say_start(served *s, const char *why)
     say_error("%s", why);
 }
 
+static bool serve_open_status(served *s)
+{
+    const char *why = NULL;
+    if (s->conf.status && !(s->status = status_open(s->conf.status, &why)))
+        conf_find(&s->findings, s->conf.status_at, "%s", why);
+    return serve_is_right(s);
+}
+
 static bool serve_begin(served *s, skua_server *server)
 {
-    if (!serve_listen_all(s, server)) return false;
+    if (!serve_listen_all(s, server) || !serve_open_status(s)) return false;
     skua_status status = skua_start(server);
     const char *why = skua_server_error(server);
     if (status) serve_say_start(s, *why ? why : skua_status_text(status));
+    else if (s->status) status_of(s->status, server);
     return !status;
 }
 
@@ -203,6 +214,7 @@ static bool serve_run(const served *s, skua_server *server, const char *file, bo
     https_watch(server);
     stop_on_signals(server, s->conf.grace_ns, quiet, https_reload_soon);
     if (!quiet) banner_show(server, file, false);
+    if (!quiet && s->status) say("status: http://%s", status_address(s->status));
     bool stopped = skua_wait(server) == SKUA_OK;
     if (stopped && !quiet) say("stopped");
     stop_forget();
@@ -217,6 +229,7 @@ bool conf_serve(const char *file, bool quiet)
     skua_server *server = serve_read(s, file) && serve_open_log(s) ? serve_build(s, false) : NULL;
     if (server) stop_hold_signals();
     bool stopped = server && serve_begin(s, server) && serve_run(s, server, file, quiet);
+    status_close(s->status);
     skua_server_free(server);
     serve_free(s);
     return stopped;

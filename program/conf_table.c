@@ -38,6 +38,7 @@ static const conf_kind table_kinds[] = {
       .repeats = true },
     { "access_log", TABLE_FILE, "stdout|FILE|off [short|common|json]", "stdout short",
       "access_log /var/log/skua/access.log json", conf_take_access_log, TABLE_ARGUMENTS(1, 2) },
+    { "status", TABLE_FILE, "ADDRESS", "none", "status 127.0.0.1:9100", conf_take_status, TABLE_ARGUMENTS(1, 1) },
     { "workers", TABLE_FILE, "NUMBER", "one per core", "workers 4", conf_take_number,
       TABLE_MEMBER(workers, 1, 1024) },
     { "backend", TABLE_FILE, "auto|epoll|uring|kqueue", "auto", "backend epoll", conf_take_backend,

@@ -153,6 +153,17 @@ void conf_take_listen(conf_checker *c, const conf_kind *kind, const conf_directi
     else to->listens[to->listen_count++] = (conf_listen){ word->text, d->count == 3, word->at };
 }
 
+void conf_take_status(conf_checker *c, const conf_kind *kind, const conf_directive *d)
+{
+    conf *to = c->conf;
+    const conf_word *word = &d->words[1];
+    (void)kind;
+    if (!take_is_address(c, word)) return;
+    to->status = word->text;
+    to->status_at = word->at;
+    to->server.stats = true;
+}
+
 // ---- The log ----
 
 // Why a log cannot be written; NULL: it seems that it can.

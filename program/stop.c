@@ -113,6 +113,11 @@ void stop_on_signals(skua_server *server, int64_t grace_ns, bool quiet, void (*r
     (void)sigprocmask(SIG_UNBLOCK, &signals, NULL);
 }
 
+bool stop_is_asked(void)
+{
+    return stopping.asked != 0;
+}
+
 void stop_forget(void)
 {
     stop_set_action(SIG_DFL);

@@ -16,6 +16,9 @@ void stop_hold_signals(void);
 // reload: called in the handler of SIGHUP.
 void stop_on_signals(skua_server *server, int64_t grace_ns, bool quiet, void (*reload)(void));
 
+// Whether one has come that lets running requests finish.  Thread: any.
+bool stop_is_asked(void);
+
 // Gives the signals back, before the server is freed.
 void stop_forget(void);
 

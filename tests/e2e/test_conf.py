@@ -7,8 +7,10 @@ import pathlib
 import signal
 import socket
 import struct
+import subprocess
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 from conf import SKUA, basic, covered, get, of, start, table, write_folder
 from server import Server, eventually
 from wire import Connection, posted, request
@@ -604,3 +606,72 @@ def test_every_directive_has_a_test():
     assert len(table()) > 30
     assert set(table()) - covered() == set(), "directives without an end-to-end test"
     assert covered() - set(table()) == set()
+
+
+STATUS = """
+listen 127.0.0.1:PORT
+status 127.0.0.1:TLS_PORT
+site a {
+    root pub
+}
+"""
+
+
+def beside(server, path, host="probe"):
+    with Connection(server.secure) as connection:
+        return connection.get(path, host=host)
+
+
+@of("status")
+def test_status(folder, launch):
+    server = launch(start, folder, STATUS, "status.conf")
+    assert f"http://127.0.0.1:{server.secure[1]}" in server.error_text()
+    for host in ("localhost", "10.1.2.3:9100", "any.example"):
+        assert beside(server, "/health", host).content == b"ok\n"
+    assert beside(server, "/ready").content == b"ready\n"
+    for status, path in ((200, "/text.txt"), (404, "/none")):
+        assert get(server, "a", path).status == status
+    assert get(server, "elsewhere", "/").status == 421
+    found = eventually(lambda: (s := samples(server)) and s["4xx"] == 2 and s)
+    assert found and found["2xx"] == 1
+    assert beside(server, "/metrics").get("content-type") == "text/plain; version=0.0.4; charset=utf-8"
+    assert beside(server, "/").status == 404 and get(server, "a", "/metrics").status == 404
+    with Connection(server.secure) as connection:
+        connection.send(posted("/health", b""))
+        assert connection.response("POST").status == 405
+
+
+def samples(server):
+    """How many responses of each class there were."""
+    families = text_string_to_metric_families(beside(server, "/metrics").content.decode())
+    found = {s.labels["status"]: s.value for f in families for s in f.samples if s.name.endswith("duration_seconds_count")}
+    assert set(found) == {"none", "1xx", "2xx", "3xx", "4xx", "5xx"}
+    return found
+
+
+def test_status_says_no_while_it_stops(folder, launch):
+    server = launch(start, folder, STATUS, "stopping.conf")
+    with server.connect(receive_buffer=4096) as slow:
+        slow.send(request("/big", host="a"))
+        slow.exactly(1000)
+        server.signal(signal.SIGTERM)
+        assert eventually(lambda: beside(server, "/ready").status == 503)
+        assert beside(server, "/ready").content == b"stopping\n" and beside(server, "/health").status == 200
+        assert not slow.ended(0.1)
+
+
+def test_status_answers_when_the_server_is_full(folder, launch):
+    server = launch(start, folder, "connections_max 1\n" + STATUS, "full.conf")
+    with server.connect() as only:
+        only.send(b"GET / HTTP/1.1\r\nHost: a\r\n")
+        assert eventually(lambda: not server_has_room(server))
+        assert beside(server, "/ready").status == 200
+
+
+def test_a_status_address_that_is_taken(folder):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        file = folder / "taken.conf"
+        file.write_text(f"listen 127.0.0.1:0\nstatus 127.0.0.1:{port}\nsite a {{\n root pub\n}}\n")
+        run = subprocess.run([SKUA, "-c", file], capture_output=True, text=True, timeout=20)
+    assert run.returncode == 1 and f"taken.conf:2:8: 127.0.0.1:{port}" in run.stderr

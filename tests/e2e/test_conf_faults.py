@@ -61,6 +61,8 @@ GRAMMAR = [
 ]
 
 INCLUDES = [
+    ("status 9100", "1:8: \"9100\" names no address; :9100 is every one of this machine, and 127.0.0.1:9100 for itself alone"),
+    ("status", "1:1: it is written status ADDRESS, as in: status 127.0.0.1:9100"),
     ("include none.conf", "1:9: \"none.conf\": there is no such file"),
     ("include", "1:1: include takes one file, or a pattern: include PATTERN, as in include sites/*.conf"),
     ("include a b", "1:1: include takes one file, or a pattern: include PATTERN, as in include sites/*.conf"),

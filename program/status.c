@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+//
+// Status. Probes name addresses and no hosts, so any Host will do; a page in a browser that reaches it by DNS
+// rebinding reads counts.
+
+#include "status.h"
+
+#include "stop.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { STATUS_OCTETS_MAX = 20480, STATUS_CONNECTIONS_MAX = 256 };
+
+struct status_listener {
+    skua_server *server; // its own
+    int64_t began_unix_s;
+    char why[512];
+    struct {
+        _Atomic(skua_server *) of; // NULL: it has not started
+    } shared;
+};
+
+static void status_respond(skua_request *request, int status, skua_slice text)
+{
+    skua_field_add(request, "Cache-Control", SKUA_SLICE("no-store"));
+    skua_respond(request, status, "text/plain; charset=utf-8", text);
+}
+
+// The process answers.
+static void status_health(skua_request *request, void *user)
+{
+    (void)user;
+    status_respond(request, 200, SKUA_SLICE("ok\n"));
+}
+
+// New clients are welcome: it has started, and has not been told to stop.
+static void status_ready(skua_request *request, void *user)
+{
+    const status_listener *s = user;
+    if (!atomic_load(&s->shared.of)) status_respond(request, 503, SKUA_SLICE("starting\n"));
+    else if (stop_is_asked()) status_respond(request, 503, SKUA_SLICE("stopping\n"));
+    else status_respond(request, 200, SKUA_SLICE("ready\n"));
+}
+
+static size_t status_write_process(const status_listener *s, char *text, size_t octets)
+{
+    int n = snprintf(text, octets,
+                     "# HELP skua_build_info The version that runs.\n"
+                     "# TYPE skua_build_info gauge\n"
+                     "skua_build_info{version=\"%s\"} 1\n"
+                     "# HELP skua_start_time_seconds When the process began to serve, since 1970.\n"
+                     "# TYPE skua_start_time_seconds gauge\n"
+                     "skua_start_time_seconds %lld\n",
+                     skua_version(), (long long)s->began_unix_s);
+    return n > 0 ? (size_t)n : 0;
+}
+
+static void status_metrics(skua_request *request, void *user)
+{
+    const status_listener *s = user;
+    skua_server *of = atomic_load(&s->shared.of);
+    char *text = skua_request_alloc(request, STATUS_OCTETS_MAX);
+    if (!of || !text) {
+        skua_respond_error(request, 503);
+        return;
+    }
+    skua_stats stats;
+    skua_server_stats(of, &stats);
+    size_t len = status_write_process(s, text, STATUS_OCTETS_MAX);
+    len += skua_stats_write(&stats, text + len, STATUS_OCTETS_MAX - len);
+    skua_field_add(request, "Cache-Control", SKUA_SLICE("no-store"));
+    skua_respond(request, 200, "text/plain; version=0.0.4; charset=utf-8",
+                 (skua_slice){ text, len });
+}
+
+static skua_status status_route(status_listener *s)
+{
+    skua_status status = skua_route(s->server, "GET /health", status_health, s);
+    if (!status) status = skua_route(s->server, "GET /ready", status_ready, s);
+    if (!status) status = skua_route(s->server, "GET /metrics", status_metrics, s);
+    return status;
+}
+
+status_listener *status_open(const char *address, const char **why)
+{
+    static status_listener one; // a process has one
+    const skua_config config = {
+        .listen = address, .hosts = "*", .workers = 1, .connections_max = STATUS_CONNECTIONS_MAX
+    };
+    one = (status_listener){ .server = skua_server_new(&config), .began_unix_s = time(NULL) };
+    skua_status status = one.server ? status_route(&one) : SKUA_ENOMEM;
+    if (!status) status = skua_start(one.server);
+    if (!status) return &one;
+    const char *sentence = one.server ? skua_server_error(one.server) : "";
+    (void)snprintf(one.why, sizeof one.why, "%s", *sentence ? sentence : skua_status_text(status));
+    *why = one.why;
+    skua_server_free(one.server);
+    return NULL;
+}
+
+void status_of(status_listener *s, skua_server *server)
+{
+    atomic_store(&s->shared.of, server);
+}
+
+void status_close(status_listener *s)
+{
+    if (s) skua_server_free(s->server);
+}
+
+const char *status_address(const status_listener *s)
+{
+    return skua_server_address(s->server, 0);
+}

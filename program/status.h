@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+//
+// Status: a server of its own, beside the one that it tells of, so that it answers when that one is full.
+#ifndef PROGRAM_STATUS_H
+#define PROGRAM_STATUS_H
+
+#include <skua/skua.h>
+
+typedef struct status_listener status_listener;
+
+// Listens at the address; /ready says no until status_of is called. *why: a sentence, when NULL is returned;
+// valid until the next call.
+status_listener *status_open(const char *address, const char **why);
+
+// Tells of that server from now on, which has started.
+void status_of(status_listener *status, skua_server *server);
+
+// Before the server that it tells of is freed. NULL is allowed.
+void status_close(status_listener *status);
+
+// The address that it listens at.
+const char *status_address(const status_listener *status);
+
+#endif
