@@ -5,6 +5,8 @@
 
 #include "status.h"
 
+#include "status_live.h"
+#include "status_page.h"
 #include "stop.h"
 
 #include <stdatomic.h>
@@ -19,6 +21,8 @@ struct status_listener {
     skua_server *server; // its own
     int64_t began_unix_s;
     char why[512];
+    char *page;       // all of its lines
+    status_live live; // its only worker's
     struct {
         _Atomic(skua_server *) of; // NULL: it has not started
     } shared;
@@ -77,9 +81,68 @@ static void status_metrics(skua_request *request, void *user)
                  (skua_slice){ text, len });
 }
 
+// ---- The page ----
+
+static bool status_join_page(status_listener *s)
+{
+    size_t octets = 1;
+    for (const char *const *line = status_page; *line; line++)
+        octets += strlen(*line);
+    char *at = s->page = malloc(octets);
+    if (!at) return false;
+    for (const char *const *line = status_page; *line; line++) {
+        size_t len = strlen(*line);
+        memcpy(at, *line, len);
+        at += len;
+    }
+    *at = '\0';
+    return true;
+}
+
+static void status_show(skua_request *request, void *user)
+{
+    const status_listener *s = user;
+    skua_field_add(request, "Content-Security-Policy", skua_slice_of(status_page_policy));
+    skua_field_add(request, "Cache-Control", SKUA_SLICE("no-store"));
+    skua_field_add(request, "X-Content-Type-Options", SKUA_SLICE("nosniff"));
+    skua_respond(request, 200, "text/html; charset=utf-8", skua_slice_of(s->page));
+}
+
+// A reader that is slow is ended, and its browser comes again.
+static void status_stream(skua_request *request, void *user)
+{
+    const status_listener *s = user;
+    if (skua_events_open(request, NULL, NULL)) return;
+    if (s->live.len)
+        (void)!skua_event_send(request, &(skua_event){ .data = { s->live.event, s->live.len } });
+    (void)!skua_topic_join(request, SKUA_SLICE("live"));
+}
+
+static void status_tick(skua_worker *worker, void *user)
+{
+    status_listener *s = user;
+    skua_server *of = atomic_load(&s->shared.of);
+    skua_stats stats;
+    if (!of) return;
+    skua_server_stats(of, &stats);
+    status_live_take(&s->live, &stats, skua_worker_now_ns(worker),
+                     skua_worker_unix_ns(worker) / 1000000000 - s->began_unix_s);
+    const skua_publication sample = { .octets = { s->live.event, s->live.len } };
+    if (s->live.len) (void)!skua_topic_publish(s->server, SKUA_SLICE("live"), &sample);
+}
+
+static void status_worker_start(skua_worker *worker, void *user)
+{
+    (void)!skua_timer_start(worker, 0, 1000000000, status_tick, user, NULL);
+}
+
+// ---- Opening ----
+
 static skua_status status_route(status_listener *s)
 {
-    skua_status status = skua_route(s->server, "GET /health", status_health, s);
+    skua_status status = skua_route(s->server, "GET /{$}", status_show, s);
+    if (!status) status = skua_route(s->server, "GET /live", status_stream, s);
+    if (!status) status = skua_route(s->server, "GET /health", status_health, s);
     if (!status) status = skua_route(s->server, "GET /ready", status_ready, s);
     if (!status) status = skua_route(s->server, "GET /metrics", status_metrics, s);
     return status;
@@ -88,17 +151,21 @@ static skua_status status_route(status_listener *s)
 status_listener *status_open(const char *address, const char **why)
 {
     static status_listener one; // a process has one
-    const skua_config config = {
-        .listen = address, .hosts = "*", .workers = 1, .connections_max = STATUS_CONNECTIONS_MAX
-    };
+    const skua_config config = { .listen = address,
+                                 .hosts = "*",
+                                 .workers = 1,
+                                 .connections_max = STATUS_CONNECTIONS_MAX,
+                                 .on_worker_start = status_worker_start,
+                                 .hook_user = &one };
     one = (status_listener){ .server = skua_server_new(&config), .began_unix_s = time(NULL) };
-    skua_status status = one.server ? status_route(&one) : SKUA_ENOMEM;
+    bool is_made = one.server && status_join_page(&one);
+    skua_status status = is_made ? status_route(&one) : SKUA_ENOMEM;
     if (!status) status = skua_start(one.server);
     if (!status) return &one;
     const char *sentence = one.server ? skua_server_error(one.server) : "";
     (void)snprintf(one.why, sizeof one.why, "%s", *sentence ? sentence : skua_status_text(status));
     *why = one.why;
-    skua_server_free(one.server);
+    status_close(&one);
     return NULL;
 }
 
@@ -109,7 +176,9 @@ void status_of(status_listener *s, skua_server *server)
 
 void status_close(status_listener *s)
 {
-    if (s) skua_server_free(s->server);
+    if (!s) return;
+    skua_server_free(s->server);
+    free(s->page);
 }
 
 const char *status_address(const status_listener *s)

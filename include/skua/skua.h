@@ -2090,7 +2090,8 @@ typedef struct skua_stats {
     uint64_t connections_accepted; // refused ones among them
     uint64_t connections_refused;  // by connections_max, memory_max or on_connect
     uint64_t connections_open;
-    uint64_t handshakes; // of TLS that were completed
+    uint64_t connections_max; // of all workers
+    uint64_t handshakes;      // of TLS that were completed
     uint64_t handshakes_resumed;
     size_t memory_octets; // that clients make the server hold, of memory_max
     size_t memory_max;

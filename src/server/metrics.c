@@ -90,6 +90,8 @@ static void metrics_connections(metrics *m, const skua_stats *s)
                    s->connections_refused);
     metrics_number(m, "connections_open", "gauge", "Connections that are open.",
                    s->connections_open);
+    metrics_number(m, "connections_max", "gauge", "The limit of connections_open.",
+                   s->connections_max);
     metrics_number(m, "tls_handshakes_total", "counter", "TLS handshakes that were completed.",
                    s->handshakes);
     metrics_number(m, "tls_handshakes_resumed_total", "counter",

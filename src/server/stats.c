@@ -58,6 +58,7 @@ void skua_server_stats(skua_server *server, skua_stats *stats)
     for (const figures *f = atomic_load(&server->shared.worker_figures); f; f = f->next) {
         figures_add_to(f, stats);
         stats_add_states(f, stats);
+        stats->connections_max += server->config.connections_max;
     }
     stats->memory_octets = budget_octets(&server->memory);
     stats->memory_max = server->memory.octets_max;

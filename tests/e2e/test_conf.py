@@ -9,6 +9,7 @@ import socket
 import struct
 import subprocess
 
+import browser
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from conf import SKUA, basic, covered, get, of, start, table, write_folder
@@ -635,10 +636,29 @@ def test_status(folder, launch):
     found = eventually(lambda: (s := samples(server)) and s["4xx"] == 2 and s)
     assert found and found["2xx"] == 1
     assert beside(server, "/metrics").get("content-type") == "text/plain; version=0.0.4; charset=utf-8"
-    assert beside(server, "/").status == 404 and get(server, "a", "/metrics").status == 404
+    assert beside(server, "/").get("content-type") == "text/html; charset=utf-8"
+    assert beside(server, "/none").status == 404 and get(server, "a", "/metrics").status == 404
     with Connection(server.secure) as connection:
         connection.send(posted("/health", b""))
         assert connection.response("POST").status == 405
+
+
+@pytest.mark.skipif(not browser.CHROMIUM, reason="chromium is not installed")
+@pytest.mark.parametrize("width", [390, 1200])
+def test_the_status_page(folder, launch, tmp_path, width):
+    """It loads nothing from elsewhere, goes on by itself, fits, and finds nothing to complain of."""
+    server = launch(start, folder, STATUS, "page.conf")
+    with browser.page(tmp_path) as page:
+        page.size(width, 900)
+        page.open(f"http://127.0.0.1:{server.secure[1]}/")
+        assert eventually(lambda: "version" in (page.ask("document.getElementById('state')?.textContent") or ""))
+        assert get(server, "a", "/none").status == 404
+        shown = "[...document.querySelectorAll('#responses dd')].map(e => e.textContent).join(' ')"
+        assert eventually(lambda: page.ask(shown) == "0 0 0 0 1 0")
+        assert page.ask("document.querySelector('#rps small + b + small').textContent").startswith("peak ")
+        assert page.ask("document.documentElement.scrollWidth <= innerWidth")
+        assert page.ask("performance.getEntriesByType('resource').every(e => e.name.startsWith(location.origin))")
+        assert page.complaints == []
 
 
 def samples(server):
@@ -658,6 +678,7 @@ def test_status_says_no_while_it_stops(folder, launch):
         assert eventually(lambda: beside(server, "/ready").status == 503)
         assert beside(server, "/ready").content == b"stopping\n" and beside(server, "/health").status == 200
         assert not slow.ended(0.1)
+    server.judge_end()
 
 
 def test_status_answers_when_the_server_is_full(folder, launch):

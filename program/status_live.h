@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+//
+// Live status: each second a sample for the page of the status listener, as an event.
+#ifndef PROGRAM_STATUS_LIVE_H
+#define PROGRAM_STATUS_LIVE_H
+
+#include <skua/skua.h>
+
+enum {
+    LIVE_MEASURES = 7, // requests, 4xx and 5xx a second; three quantiles of durations; fullness
+    LIVE_SPAN = 10,    // seconds that quantiles are of
+    LIVE_MINUTES = 60, // that peaks are of
+    LIVE_OCTETS = 2048 // of an event
+};
+
+// Of one worker.
+typedef struct status_live {
+    skua_stats past[LIVE_SPAN];
+    int64_t past_ns[LIVE_SPAN];
+    unsigned samples; // so far
+    double now[LIVE_MEASURES];
+    double peaks[LIVE_MINUTES][LIVE_MEASURES]; // of each minute
+    int64_t minute;                            // of the last sample
+    size_t len;
+    char event[LIVE_OCTETS]; // the last one; empty before the second sample
+} status_live;
+
+// Takes a sample. now_ns: of the monotonic clock. uptime_s: of the process.
+void status_live_take(status_live *live, const skua_stats *stats, int64_t now_ns, int64_t uptime_s);
+
+#endif

@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: MIT
+"""The page of the status listener is the one that is made from its sources."""
+
+import runpy
+
+from server import ROOT
+
+
+def test_it_is_made_from_its_sources():
+    made = runpy.run_path(str(ROOT / "tools/status_page.py"))
+    assert (ROOT / "program/status_page.c").read_text() == made["written"]()

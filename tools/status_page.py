@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: MIT
+"""Writes program/status_page.c: the page of the status listener from program/page, in one piece, and its policy.
+
+    python3 tools/status_page.py
+"""
+
+import base64
+import hashlib
+import pathlib
+
+ROOT = pathlib.Path(__file__).parent.parent
+FOLDER = ROOT / "program/page"
+OUT = ROOT / "program/status_page.c"
+
+
+def allowed(text):
+    """How a Content-Security-Policy names an element with that content."""
+    return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
+
+
+def literal(line):
+    return '"' + line.replace("\\", "\\\\").replace('"', '\\"') + '\\n"'
+
+
+def written():
+    style, script = ((FOLDER / name).read_text() for name in ("status.css", "status.js"))
+    page = (FOLDER / "status.html").read_text().replace("STYLE", style).replace("SCRIPT", script)
+    policy = (f"default-src 'none'; style-src {allowed(style)}; script-src {allowed(script)}; "
+              "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+    lines = "\n".join(f"    {literal(line)}," for line in page.splitlines())
+    half = policy.index("script-src")
+    return f"""// SPDX-License-Identifier: MIT
+//
+// Made by tools/status_page.py from program/page.
+
+#include "status_page.h"
+
+// clang-format off
+const char *const status_page[] = {{
+{lines}
+    NULL,
+}};
+
+const char status_page_policy[] =
+    "{policy[:half]}"
+    "{policy[half:]}";
+// clang-format on
+"""
+
+
+if __name__ == "__main__":
+    OUT.write_text(written())
