@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Deadlines. Each stream has its own: one that waits for its client is judged by what moves on it, one
-// that waits for its handler by time. A stream that waits for its turn, or for the connection's window,
-// is not to blame.
+// that waits for its handler by time. A stream that waits for its turn is not to blame, nor is one that waits
+// for the connection's window while the client opens that for others.
 
 #include "h2/deadline.h"
 
@@ -44,11 +44,22 @@ bool h2_deadline_has_content(const h2_stream *stream)
     return h2_backlog_octets(stream) > 0 || stream->carrier.current->responding == RESPONSE_PULLED;
 }
 
+// Two windows that are shut by turns would otherwise hold a response for ever: it waits for one, then for the
+// other, and for neither long.
+static bool h2_deadline_is_held(const h2_stream *stream)
+{
+    const h2_session *s = h2_stream_session(stream);
+    const h2_work *work = s->work;
+    if (stream->send_window <= 0) return true;
+    return s->send_window <= 0 && work->pays_little &&
+           work->credit < session_owed(s->base.worker, h2_config(s)->rate_window_ns);
+}
+
 static h2_awaited h2_deadline_awaits(const h2_stream *stream)
 {
     const skua_request *r = stream->carrier.current;
     if (h2_deadline_has_content(stream))
-        return stream->send_window <= 0 ? H2_AWAITS_CLIENT : H2_AWAITS_NOBODY;
+        return h2_deadline_is_held(stream) ? H2_AWAITS_CLIENT : H2_AWAITS_NOBODY;
     bool may_send = stream->recv_window > 0;
     return may_send && waiting_of(r) == WAITING_CONTENT ? H2_AWAITS_CLIENT : H2_AWAITS_HANDLER;
 }
@@ -146,6 +157,16 @@ static bool h2_deadline_opens_slowly(h2_session *s, int64_t now)
     return slow;
 }
 
+static void h2_deadline_weigh(h2_session *s)
+{
+    h2_work *work = s->work;
+    int64_t now = s->base.worker->loop.now_ns, window = h2_config(s)->rate_window_ns;
+    if (work->weighed_ns && now - work->weighed_ns < window) return;
+    work->pays_little = work->weighed_ns && work->credit < session_owed(s->base.worker, window);
+    work->weighed_ns = now;
+    work->credit = 0;
+}
+
 // Why the connection ends, for whose window streams wait, and have for too long; NULL: it goes on. That
 // the client is heard does not count, as nothing but credit helps them.
 static const char *h2_deadline_of_window(h2_session *s)
@@ -200,6 +221,7 @@ int64_t h2_deadline_look(session *base)
 {
     h2_session *s = h2_session_of(base);
     if (!s->work) return 0;
+    h2_deadline_weigh(s);
     const char *late = h2_deadline_of_connection(s);
     if (late) {
         h2_code code = s->settings_ns ? H2_SETTINGS_TIMEOUT : H2_ENHANCE_YOUR_CALM;

@@ -82,6 +82,9 @@ struct h2_work {
     block *staging;                    // where a source writes; NULL: not taken
     int64_t opening_ns; // since when opened is counted; 0: it is not, as nobody waits
     uint64_t opened;    // octets by which the client has opened the connection's window
+    int64_t weighed_ns; // since when credit is counted; 0: not yet
+    uint64_t credit;    // octets by which it has, whether anybody waits or not
+    bool pays_little;   // it was less than the minimum rate, over the last window of that
     out_segment segments[H2_SEGMENTS]; // of out
     int64_t date_from_ns;              // as skua_worker's, of the last response
     unsigned dated;                    // responses of that second, up to H2_DATED

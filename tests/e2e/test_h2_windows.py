@@ -9,7 +9,7 @@ import time
 import pytest
 from h2_client import Client
 from h2_socket import (DATA, ENHANCE_YOUR_CALM, FLOW_CONTROL_ERROR, GOAWAY, HEADERS, INITIAL_WINDOW_SIZE, PAYLOAD,
-                       PRIORITY_UPDATE, PROTOCOL_ERROR, WINDOW, WINDOW_UPDATE, frame, settings)
+                       PRIORITY_UPDATE, PROTOCOL_ERROR, RST_STREAM, WINDOW, WINDOW_UPDATE, frame, settings)
 from server import eventually
 
 pytestmark = [pytest.mark.in_the_clear("it says for itself how servers are spoken to"),
@@ -476,3 +476,26 @@ def test_500_event_streams(rules):
     finally:
         for client in clients:
             client.close()
+
+
+@pytest.mark.parametrize("first", ["stream", "connection"])
+@pytest.mark.parametrize("credit", [1, 2])
+def test_windows_that_are_shut_by_turns(launch_rules, first, credit):
+    """Neither window stays shut for long, and hardly anything moves: this is slower than the minimum rate."""
+    stall = 1.0
+    rules = launch_rules(f"stall_timeout_ns={int(stall * 1e9)}", "rate_window_ns=1000000000", "rate_octets_min=500")
+    with Client(rules) as client:
+        stream = client.open("/pull/1000000")
+        assert eventually(lambda: content_of(client, stream) == WINDOW, within=5)
+        turns = [stream, 0] if first == "stream" else [0, stream]
+
+        def goes_on(turn):
+            try:
+                client.credit(turns[turn % 2], credit)
+                content_of(client, stream)
+            except (EOFError, ConnectionError):
+                return False
+            time.sleep(0.7 * stall)
+            return not any(f.stream == stream and f.kind == RST_STREAM for f in client.kept)
+
+        assert not all(goes_on(turn) for turn in range(16))
