@@ -1343,6 +1343,21 @@ SKUA_API skua_status skua_respond_error(skua_request *request, int status);
 // Errors: those above.
 SKUA_API skua_status skua_refuse(skua_request *request, int status, skua_slice sentence);
 
+// Judges the request by the entity tag of what it is for: that of the resource as it is now, before the handler
+// makes a response or changes anything. To GET and HEAD it adds ETag, and responds 304 when the client has that
+// already. To other methods it responds 412 when If-Match names another tag, or If-None-Match this one.
+// tag: with its quotes, "\"v1\"", or "W/\"v1\"" where the octets may differ; {NULL, 0}: there is nothing as yet.
+// Copied.
+// Returns: whether the handler is to go on; false when a response has been given, also 500 for what is no tag.
+// Spec: RFC 9110 §13.2
+SKUA_API bool skua_etag(skua_request *request, skua_slice tag);
+
+// Responds 200 with content and a strong ETag made of it, the same on every machine, or as skua_etag does.
+// type, content: as in skua_respond.
+// Errors: those of skua_respond.  Cost: a hash of the content.
+SKUA_API skua_status skua_respond_tagged(skua_request *request, const char *type,
+                                         skua_slice content);
+
 // Responds with text in UTF-8, ended by NUL: text/plain, or text/html.
 SKUA_API skua_status skua_respond_text(skua_request *request, int status, const char *text);
 SKUA_API skua_status skua_respond_html(skua_request *request, int status, const char *html);

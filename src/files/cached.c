@@ -6,7 +6,7 @@
 
 #include "base/assert.h"
 #include "base/memory.h"
-#include "base/siphash.h"
+#include "http/etag.h"
 #include "files/media.h"
 #include "http/date.h"
 
@@ -32,16 +32,6 @@ static bool cached_has_time(const skua_file_info *info)
     return info->mtime_ns < -cached_second_ns || info->mtime_ns > cached_second_ns;
 }
 
-// The key is no secret: it is the same everywhere, so that machines agree. What is sent is what was
-// hashed, so this tag is strong however fresh the file is.
-static int cached_write_hash(cached *c, slice content)
-{
-    static const siphash_key key = { 0x616b732079746974, 0x6574206761742061 };
-    siphash_wide_hash hash = siphash_wide(&key, content);
-    return snprintf(c->etag, sizeof c->etag, "\"%016llx%016llx\"", (unsigned long long)hash.high,
-                    (unsigned long long)hash.low);
-}
-
 static int cached_write_time(cached *c)
 {
     if (!cached_has_time(&c->info)) return 0;
@@ -53,7 +43,7 @@ static void cached_set_validators(cached *c, slice content, int64_t unix_ns)
 {
     const skua_file_info *info = &c->info;
     c->weak = !cached_is_settled(info, unix_ns);
-    int len = cached_is_hashed(info) ? cached_write_hash(c, content) : cached_write_time(c);
+    int len = cached_is_hashed(info) ? (int)etag_write(content, c->etag) : cached_write_time(c);
     SKUA_ASSERT(len >= 0 && len < CACHED_ETAG_OCTETS);
     c->etag_len = (uint8_t)len;
     // A modification in the future would make Last-Modified later than Date, RFC 9110 §8.8.2.1.

@@ -44,6 +44,11 @@ GIVES(skua_request_tls, in_the_clear, HANDLER,
       !skua_request_tls(s->request, &(skua_tls_info){ .version = NULL }))
 GIVES(skua_request_tls, of_one_that_has_ended, ENDED,
       !skua_request_tls(s->request, &(skua_tls_info){ .version = NULL }))
+READS(skua_etag, (void)skua_etag(r, SKUA_SLICE("\"a\"")))
+STOPS(skua_etag, no_octets, HANDLER, NO_OCTETS(tag), (void)skua_etag(s->request, NOWHERE))
+RESPONDS(skua_respond_tagged, skua_respond_tagged(r, NULL, SKUA_SLICE("")))
+STOPS(skua_respond_tagged, no_octets, HANDLER, NO_OCTETS(content),
+      s->status = skua_respond_tagged(s->request, NULL, NOWHERE))
 ACTS(skua_respond_stats, skua_respond_stats(r, NULL))
 READS(skua_request_path_is_plain, (void)skua_request_path_is_plain(r))
 READS(skua_request_pattern, (void)skua_request_pattern(r))

@@ -521,7 +521,10 @@ static bool self_test()
     if (!refuses_what_is_wrong()) return false;
     skua::server app;
     add_plain(app);
+    app.get("/tagged", [](skua::request &asked) { asked.respond_tagged("text/plain", "tagged"); });
+    app.put("/tagged", [](skua::request &asked) { if (asked.etag("\"1\"")) asked.respond(204); });
     std::string answer = app.test("GET /hello/test HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    if (!app.test("GET", "/tagged").field("etag").starts_with('"') || app.test("PUT", "/tagged").status != 204) return false;
     skua::test_response read = app.test("GET", "/hello/test");
     if (read.status != 200 || read.content != "Hello, test!" || !read.field("content-type").starts_with("text/plain"))
         return false;

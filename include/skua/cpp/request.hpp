@@ -309,6 +309,15 @@ public:
     }
     // A status without content.
     void respond(int status) { check(skua_respond(raw(), status, nullptr, skua_slice{})); }
+
+    // Responds with content and an entity tag made of it, or 304 where the client has it already.
+    void respond_tagged(const char *type, std::string_view content)
+    {
+        check(skua_respond_tagged(raw(), type, slice(content)));
+    }
+
+    // Judges the request by the tag of what it is for: see skua_etag. false: it has been answered.
+    bool etag(std::string_view tag) { return skua_etag(raw(), slice(tag)); }
     // Pieces are put together in the request's memory.
     template <std::convertible_to<std::string_view>... T> void text(const T &...pieces)
     {
