@@ -307,7 +307,9 @@ typedef enum skua_log_format {
     SKUA_LOG_NONE = 0,
     SKUA_LOG_SHORT,  // 12:04:09 200 GET /index.html 5.1 KB 0.2 ms 127.0.0.1
     SKUA_LOG_COMMON, // the Common Log Format of the NCSA server
-    SKUA_LOG_JSON    // one JSON object per line; over TLS with scheme, tls, cipher and server_name
+    // one JSON object per line; over TLS with scheme, tls, cipher and server_name; with request_id where the
+    // request has one, from a trusted proxy or because skua_request_id has been called
+    SKUA_LOG_JSON
 } skua_log_format;
 
 // Takes log lines. octets holds whole lines, each ended by LF.  Thread: the server's log writer.
@@ -1891,7 +1893,7 @@ SKUA_API SKUA_NODISCARD skua_status skua_route_blocking(skua_server *server, con
 // A connection is valid from skua_config.on_connect until on_close has returned, on its worker.
 
 // Writes the address of the connection's other end, in the form of skua_request_peer: that of a proxy,
-// where one stands in front.
+// where one stands in front, but with SKUA_FORWARDED_PROXY the client's, as its header names it.
 SKUA_API size_t skua_connection_peer(const skua_connection *connection, char *text, size_t room);
 
 // The connection's number, from 1, among all that the server has accepted since its start; those of
@@ -2045,7 +2047,8 @@ SKUA_API skua_status skua_socket_leave(skua_socket socket, skua_slice topic);
 // Errors: SKUA_EINVAL another length of topic; a text that is not UTF-8; CR, LF or NUL in event or id, or either of
 // them with binary; more than 16 MiB with topic, event and id. SKUA_ELIMIT 16 MiB of publications are on their way to
 // the workers; SKUA_ENOMEM; SKUA_ECLOSED the server does not run. Nobody gets the message then.
-// Thread: any.  Cost: one copy, whatever the number of readers, and one letter to each worker that has some.
+// Thread: any.  Cost: one copy, whatever the number of readers, and one letter to each worker that has some; a
+// socket that lets messages wait, and is slow, takes a copy of its own.
 SKUA_API SKUA_NODISCARD skua_status skua_topic_publish(skua_server *server, skua_slice topic,
                                                        const skua_publication *publication);
 

@@ -3,6 +3,8 @@
 // The name of a request. It is kept as an object of the request's, so that a request that nobody asks
 // for its name has none.
 
+#include "exchange/identity.h"
+
 #include "base/siphash.h"
 #include "exchange/client.h"
 #include "exchange/recorder.h"
@@ -40,6 +42,14 @@ static slice identity_keep(skua_request *r, slice id)
     kept[id.len] = 0;
     if (skua_request_set(r, &identity_key, kept)) return (slice){ 0 };
     return slice_make(kept, id.len);
+}
+
+slice identity_known(const skua_request *r)
+{
+    const char *kept = r->objects ? skua_request_get(r, &identity_key) : NULL;
+    slice id;
+    if (kept) return slice_of(kept);
+    return r->began_ns && identity_given(r, &id) ? id : (slice){ 0 };
 }
 
 slice skua_request_id(skua_request *r)

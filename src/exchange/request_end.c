@@ -11,6 +11,7 @@
 #include "exchange/client.h"
 #include "exchange/content.h"
 #include "exchange/filter.h"
+#include "exchange/identity.h"
 #include "exchange/middleware.h"
 #include "exchange/sites.h"
 #include "exchange/spool.h"
@@ -59,6 +60,7 @@ static void request_log(const skua_request *r, skua_end how, int64_t duration_ns
                     .octets = r->sent_octets,
                     .referer = parsed ? skua_request_field(r, "referer") : (slice){ 0 },
                     .user_agent = parsed ? skua_request_field(r, "user-agent") : (slice){ 0 },
+                    .id = identity_known(r),
                     .tls_version = tls.version,
                     .tls_cipher = tls.cipher,
                     .server_name = tls.server_name,

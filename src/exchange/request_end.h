@@ -18,7 +18,7 @@ void request_tell_end(skua_request *r, skua_end how);
 // may be of what is released.
 static inline bool request_is_watched(const skua_request *r)
 {
-    return ((uintptr_t)r->end | r->worker->tells | r->entered | r->sited) != 0;
+    return ((uintptr_t)r->end | r->entered | r->sited | r->worker->tells) != 0;
 }
 
 // Counts a request that is watched for figures alone and whose response is queued, if little is on its way:

@@ -23,6 +23,7 @@ enum {
     LINE_TARGET_MAX = 8192,
     LINE_FIELD_MAX = 2048, // Referer, User-Agent
     LINE_REASON_MAX = 256,
+    LINE_ID_MAX = 128,
     LINE_TLS_MAX = 128,  // a version, a cipher
     LINE_NAME_MAX = 512, // a server name
     LINE_MESSAGE_MAX = 8192,
@@ -394,6 +395,7 @@ static void line_json(line_text *text, const log_clock *clock, int64_t ns, const
     if (access->user_agent.len) {
         line_put_member(text, ",\"user_agent\":\"", access->user_agent, LINE_FIELD_MAX);
     }
+    if (access->id.len) line_put_member(text, ",\"request_id\":\"", access->id, LINE_ID_MAX);
     if (access->tls_version) line_put_tls_members(text, access);
     if (*access->end) line_put_member(text, ",\"end\":\"", slice_of(access->end), LINE_METHOD_MAX);
     if (access->reason)

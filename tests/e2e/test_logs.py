@@ -188,3 +188,26 @@ def test_a_proxy_that_is_not_trusted_names_nobody(serve, folder):
     site = serve(folder, "--log", "json", "--trusted", "10.0.0.0/8 unix", "--forwarded", "forwarded")
     assert site.get("/", "Forwarded: for=192.0.2.1").status == 200
     assert json.loads(lines_of(site)[0])["peer"] == "127.0.0.1"
+
+
+# ---- Names of requests ----
+
+TRACE = "0af7651916cd43dd8448eb211c80319c"
+
+
+@pytest.mark.parametrize("field, name", [
+    (f"traceparent: 00-{TRACE}-b7ad6b7169203331-01", TRACE),
+    ("X-Request-Id: from.a-proxy", "from.a-proxy"),
+    ("X-Request-Id: not \"safe\"", None),
+    ("X-Other: 1", None),
+])
+def test_the_name_of_a_request_is_in_its_line(serve, folder, field, name):
+    site = serve(folder, "--log", "json", "--trusted", "127.0.0.0/8", "--forwarded", "x-forwarded")
+    assert site.get("/", field).status == 200
+    assert json.loads(lines_of(site)[0]).get("request_id") == name
+
+
+def test_the_name_that_a_stranger_gives_is_none(serve, folder):
+    site = serve(folder, "--log", "json")
+    assert site.get("/", "X-Request-Id: from-a-stranger").status == 200
+    assert "request_id" not in json.loads(lines_of(site)[0])

@@ -75,6 +75,12 @@ static void formats_of_a_request_over_tls(void **state)
            "\"duration_ns\":234567,\"scheme\":\"https\",\"tls\":\"TLSv1.3\","
            "\"cipher\":\"TLS_AES_128_GCM_SHA256\",\"server_name\":\"a\\\"\\u000a.example\","
            "\"end\":\"closed\"}\n");
+    access = sample();
+    access.id = slice_of("0af7651916cd43dd8448eb211c80319c");
+    expect(SKUA_LOG_JSON, false, &access,
+           "{\"time\":\"2000-10-10T20:55:36.123456Z\",\"peer\":\"127.0.0.1\",\"method\":\"GET\","
+           "\"target\":\"/index.html?q=1\",\"version\":\"1.1\",\"status\":200,\"octets\":5120,"
+           "\"duration_ns\":234567,\"request_id\":\"0af7651916cd43dd8448eb211c80319c\"}\n");
 }
 
 static void formats_of_a_request_cut_short(void **state)
@@ -361,7 +367,7 @@ static void random_octets_never_break_a_line(void **state)
         access.referer = slice_make(parts[2], 24);
         access.user_agent = slice_make(parts[3], 24);
         access.tls_version = access.tls_cipher = "T";
-        access.server_name = slice_make(parts[3], 24);
+        access.server_name = access.id = slice_make(parts[3], 24);
         for (skua_log_format format = SKUA_LOG_SHORT; format <= SKUA_LOG_JSON; format++) {
             log_clock clock = { 0 };
             size_t len =
@@ -388,7 +394,7 @@ static void long_parts_are_cut_and_marked(void **state)
         log_access access = sample();
         access.method = access.target = access.referer = access.user_agent = whole;
         access.tls_version = access.tls_cipher = "T";
-        access.server_name = whole;
+        access.server_name = access.id = whole;
         for (skua_log_format format = SKUA_LOG_SHORT; format <= SKUA_LOG_JSON; format++) {
             log_clock clock = { 0 };
             size_t len = log_line_request(format, true, &clock, &access, line, LOG_LINE_OCTETS_MAX);
