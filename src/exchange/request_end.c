@@ -88,7 +88,7 @@ BASE_INLINE_ALWAYS bool request_is_accounted(const skua_request *r, uint64_t uns
     if (__builtin_expect(w->tells != TELL_FIGURES, 0)) return false;
     if (__builtin_expect(((uintptr_t)r->end | r->entered | r->sited) != 0, 0)) return false;
     if (__builtin_expect(unsent > REQUEST_SOON_OCTETS, 0)) return false;
-    if (__builtin_expect(r->responding == RESPONSE_FAILED, 0)) return false;
+    if (__builtin_expect(r->responding == RESPONSE_FAILED || !r->began_ns, 0)) return false;
     figures_count(w->figures, r, SKUA_END_SENT, io_clock_ns() - r->began_ns);
     return true;
 }

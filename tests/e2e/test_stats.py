@@ -121,6 +121,14 @@ def test_a_head_that_never_comes_whole(launch_rules):
         assert connection.response().status == 408
     found = counted(rules, lambda s: refusals(s, "time") == 1)
     assert count(found, "4xx") == 1
+    assert found["skua_request_duration_seconds_sum", ("status", "4xx")] == 0, "it has not begun"
+
+
+def test_a_head_that_cannot_be_read(launch_rules):
+    rules = launch_rules("stats=1")
+    assert rules.get("/", "Host: another").status == 400
+    found = counted(rules, lambda s: count(s, "4xx") == 1)
+    assert 0 <= found["skua_request_duration_seconds_sum", ("status", "4xx")] < 10
 
 
 def test_responses_that_are_not_sent_whole(launch_rules):
