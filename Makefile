@@ -26,7 +26,7 @@ TLS_SCENARIOS := requests connections content errors
 H2_SCENARIOS := requests answers threads
 H2_TESTS := requests answers answers_streams filters compression content files uploads threads middleware
 # And which of both test-all runs besides.
-H2_TESTS_ALL := $(H2_TESTS) accept program limits logs clients faults deadlines
+H2_TESTS_ALL := $(H2_TESTS) accept program limits logs clients faults deadlines stats
 H2_SCENARIOS_ALL := $(H2_SCENARIOS) content streams files leaving connections errors deadlines outgoing
 
 .DEFAULT_GOAL := help
