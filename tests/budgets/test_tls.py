@@ -13,6 +13,7 @@ import signal
 import socket
 import ssl
 import subprocess
+import time
 
 import pytest
 from instructions import SLACK, VALGRIND, compiler, known, record
@@ -28,6 +29,7 @@ BATCHES = 200
 HANDSHAKES = 60
 IDLE = 2000
 FLOOD = 1000
+SAMPLES = 50
 READY_CONTEXTS = 1024  # TLS_PAIRS_MAX
 UNREADY = 100
 HANDSHAKE_TO_BARE = 1.05
@@ -347,6 +349,11 @@ def test_flood_of_handshakes_stays_within_memory_max(shim, tmp_path, pair, recor
             with contextlib.suppress(OSError):
                 connections.append(begin(context, counted.server.port))
             most = max(most, counted.octets() - fresh)
+        # A server that had no processor until now takes the queue that the kernel kept for it.
+        eventually(lambda: counted.octets() - fresh > MEMORY_MAX / 2)
+        for _ in range(SAMPLES):
+            most = max(most, counted.octets() - fresh)
+            time.sleep(0.02)
         record_property("octets_at_most", most)
         print(f"{most} octets at most, of {MEMORY_MAX}")
         assert MEMORY_MAX / 2 < most < MEMORY_MAX * 1.1
