@@ -49,6 +49,7 @@ typedef struct conf_scope {
     const char *root; // its own; NULL: none
     conf_place root_at;
     skua_directory_config directory; // of roots
+    bool is_app;                     // its index answers for what is not found
     bool compresses;
     bool has_security_fields;
     const char *hsts;     // a value of Strict-Transport-Security; NULL: none

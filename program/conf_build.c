@@ -116,7 +116,9 @@ static bool build_roots(builder *b, const conf_site *site)
     for (const conf_scope *at = &site->scope; at;
          at = at == &site->scope ? site->paths : at->next) {
         if (!at->root) continue;
-        skua_status status = skua_site_directory(b->site, at->path, at->root, &at->directory);
+        skua_directory_config how = at->directory;
+        if (at->is_app) how.fallback = how.index ? how.index : "index.html";
+        skua_status status = skua_site_directory(b->site, at->path, at->root, &how);
         if (!build_judge(b, at->root_at, status)) return false;
     }
     return true;

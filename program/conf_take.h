@@ -17,6 +17,7 @@ conf_take_fn conf_take_listen, conf_take_status, conf_take_access_log, conf_take
 // A site's, and those of defaults and paths.
 conf_take_fn conf_take_certificate, conf_take_clients, conf_take_canonical, conf_take_redirect,
     conf_take_root, conf_take_index, conf_take_listing, conf_take_dotfiles, conf_take_links,
+    conf_take_spa, conf_take_clean_urls, conf_take_precompressed, conf_take_not_found,
     conf_take_compress, conf_take_security, conf_take_hsts, conf_take_cache, conf_take_limit,
     conf_take_guard, conf_take_door, conf_take_cors;
 

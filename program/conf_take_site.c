@@ -184,6 +184,17 @@ static bool site_is_on(conf_checker *c, const conf_kind *kind, const conf_direct
     return false;
 }
 
+// A path of a file that leads nowhere else.
+static bool site_is_below(const char *path)
+{
+    for (const char *at = path; at; at = strchr(at, '/')) {
+        at += at != path;
+        size_t len = strcspn(at, "/");
+        if (len == 0 || (len <= 2 && strncmp(at, "..", len) == 0)) return false;
+    }
+    return true;
+}
+
 void conf_take_listing(conf_checker *c, const conf_kind *kind, const conf_directive *d)
 {
     bool is_on;
@@ -204,6 +215,34 @@ void conf_take_links(conf_checker *c, const conf_kind *kind, const conf_directiv
     size_t at;
     if (conf_read_choice(d->words[1].text, names, &at, why)) c->scope->directory.links = links[at];
     else SITE_FAIL(c, &d->words[1], "%s: %s", kind->name, why);
+}
+
+void conf_take_spa(conf_checker *c, const conf_kind *kind, const conf_directive *d)
+{
+    bool is_on;
+    if (site_is_on(c, kind, d, &is_on)) c->scope->is_app = is_on;
+}
+
+void conf_take_clean_urls(conf_checker *c, const conf_kind *kind, const conf_directive *d)
+{
+    bool is_on;
+    if (site_is_on(c, kind, d, &is_on)) c->scope->directory.clean_urls = is_on;
+}
+
+void conf_take_precompressed(conf_checker *c, const conf_kind *kind, const conf_directive *d)
+{
+    bool is_on;
+    if (site_is_on(c, kind, d, &is_on)) c->scope->directory.precompressed = is_on;
+}
+
+void conf_take_not_found(conf_checker *c, const conf_kind *kind, const conf_directive *d)
+{
+    const conf_word *word = &d->words[1];
+    if (strcmp(word->text, "off") == 0) c->scope->directory.not_found = "";
+    else if (!site_is_below(word->text))
+        SITE_FAIL(c, word, "%s takes the path of a page below the root, as %s, not \"%s\"",
+                  kind->name, strchr(kind->example, ' ') + 1, word->text);
+    else c->scope->directory.not_found = word->text;
 }
 
 // ---- Responses ----

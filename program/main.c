@@ -151,7 +151,9 @@ static skua_status listen_to(skua_server *server, const options *o)
 static bool begin(skua_server *server, const options *o)
 {
     skua_status status = listen_to(server, o);
-    if (!status) status = skua_route_directory(server, "/", o->dir, &o->directory);
+    skua_directory_config how = o->directory;
+    if (o->is_app) how.fallback = how.index ? how.index : "index.html";
+    if (!status) status = skua_route_directory(server, "/", o->dir, &how);
     if (!status) status = redirect_add(server, o);
     if (!status) status = skua_start(server);
     if (status) hints_say(server, status, o);

@@ -234,6 +234,15 @@ static bool take_index(options *o, const char *value)
     return false;
 }
 
+// Below a name that is not there its pages are, so that none of them is a folder to be listed.
+static bool take_spa(options *o, const char *value)
+{
+    (void)value;
+    o->is_app = true;
+    o->directory.list = false;
+    return true;
+}
+
 static bool take_cache_control(options *o, const char *value)
 {
     o->directory.cache_control = value;
@@ -314,6 +323,7 @@ static const option options_table[] = {
     { "list", 0, NULL, take_list, NULL },
     { "no-list", 0, NULL, take_no_list, "do not list the directories that have no index" },
     { "index", 0, "NAME", take_index, "the file that stands for its directory (index.html)" },
+    { "spa", 0, NULL, take_spa, "an application: its index answers for what is not found" },
     { "dotfiles", 0, NULL, take_dotfiles, "serve names that begin with \".\", too" },
     { "links", 0, "WHICH", take_links,
       "symbolic links to follow: inside (of DIR), none or all (inside)" },
@@ -350,7 +360,9 @@ static const foreign_word foreign_words[] = {
     { "follow", 0, "links", NULL },
     { "follow-symlinks", 0, "links", NULL },
     { "autoindex", 0, "list", NULL },
-    { "silent", 's', "quiet", NULL },
+    { "single", 's', "spa", NULL },
+    { "fallback", 0, "spa", NULL },
+    { "silent", 0, "quiet", NULL },
     { "benchmark", 0, "self-test", NULL },
     { "directory", 'd', NULL, instead_of_directory },
     { "dir", 0, NULL, instead_of_directory },

@@ -44,6 +44,7 @@ typedef struct options {
     const char *backend;
     const char *accept;
     skua_directory_config directory;
+    bool is_app; // its index answers for what is not found
     skua_log_format log;
     bool quiet;
     int64_t grace_ns;

@@ -2071,6 +2071,16 @@ typedef struct skua_directory_config {
     size_t listings_octets_max;
     // symbolic links that are followed; default SKUA_LINKS_INSIDE
     skua_links links;
+    // Path below the directory of the file that answers, by 200, for what is not found and has no "." in its last
+    // segment: "index.html" of an application that reads the address itself. Default none
+    const char *fallback;
+    // Path below the directory of the page that is sent with 404; default "404.html", where there is one; "": none
+    const char *not_found;
+    bool
+        clean_urls; // "/about" is answered by "about.html", also where there is a directory "about"
+    // Files are answered by what lies beside them compressed, "app.js.br", "app.js.zst" or "app.js.gz", as the client
+    // takes it; never by one that is older than the file. Each has an entity tag and ranges of its own
+    bool precompressed;
 } skua_directory_config;
 
 // Serves the files below path at pattern, which ends in "/" ("/", "GET /docs/"); the rest of the

@@ -56,16 +56,16 @@ static void cache_link_newest(cache *c, cached *entry)
 
 // ---- Table -------------------------------------------------------------------------------------
 
-static bool cache_is_key(const cached *entry, uint64_t hash, slice key, cached_coding coding)
+static bool cache_is_key(const cached *entry, uint64_t hash, slice key, cached_variant variant)
 {
-    return entry->hash == hash && entry->coding == coding &&
+    return entry->hash == hash && entry->variant == variant &&
            slice_equal(slice_make(entry->key, entry->key_len), key);
 }
 
-cached *cache_find(cache *c, uint64_t hash, slice key, cached_coding coding)
+cached *cache_find(cache *c, uint64_t hash, slice key, cached_variant variant)
 {
     cached *entry = c->buckets[hash & c->mask];
-    while (entry && !cache_is_key(entry, hash, key, coding))
+    while (entry && !cache_is_key(entry, hash, key, variant))
         entry = entry->chain;
     if (entry && entry != c->newest) {
         cache_unlink(c, entry);
@@ -118,7 +118,7 @@ void cache_put(cache *c, cached **given)
     }
     slice key = slice_make(entry->key, entry->key_len);
     entry->hash = cache_hash(c, key);
-    cached *former = cache_find(c, entry->hash, key, (cached_coding)entry->coding);
+    cached *former = cache_find(c, entry->hash, key, (cached_variant)entry->variant);
     if (former) cache_drop(c, former);
     cached **bucket = &c->buckets[entry->hash & c->mask];
     entry->chain = *bucket;
@@ -130,9 +130,9 @@ void cache_put(cache *c, cached **given)
     cache_shrink(c);
 }
 
-void cache_forget(cache *c, slice key, cached_coding coding)
+void cache_forget(cache *c, slice key, cached_variant variant)
 {
-    cached *entry = cache_find(c, cache_hash(c, key), key, coding);
+    cached *entry = cache_find(c, cache_hash(c, key), key, variant);
     if (entry) cache_drop(c, entry);
 }
 

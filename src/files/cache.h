@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Cache: the files a worker has made ready, found by path and coding, bounded in number, octets and
+// Cache: the files a worker has made ready, found by path and variant, bounded in number, octets and
 // descriptors; who was used longest ago goes first. Paths are a peer's, so the hash is keyed.
 #ifndef SKUA_FILES_CACHE_H
 #define SKUA_FILES_CACHE_H
@@ -20,6 +20,7 @@ typedef struct cache {
     unsigned count_max, files_max;
     size_t octets;
     uint64_t drawn;         // boundaries of multipart responses so far
+    int64_t pageless_ns;    // until when the site is known to have no page for a 404
     listing_shelf listings; // that pages are being written from
 } cache;
 
@@ -35,14 +36,14 @@ static inline uint64_t cache_hash(const cache *c, slice key)
 
 // The one of that key, which becomes the newest; NULL when there is none. Valid until the next
 // cache_put or cache_evict.
-cached *cache_find(cache *c, uint64_t hash, slice key, cached_coding coding);
+cached *cache_find(cache *c, uint64_t hash, slice key, cached_variant variant);
 
 // Takes one, in place of another of the same key. It may be freed at once, if it is too large for
 // the bounds. *given is NULL afterwards.
 void cache_put(cache *c, cached **given);
 
 // Drops the one of that key, if there is one.
-void cache_forget(cache *c, slice key, cached_coding coding);
+void cache_forget(cache *c, slice key, cached_variant variant);
 
 // Drops the older half of those that hold a descriptor, at least one; returns whether there was
 // one.

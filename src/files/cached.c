@@ -39,11 +39,27 @@ static int cached_write_time(cached *c)
                     (unsigned long long)c->info.size, (unsigned long long)c->info.mtime_ns);
 }
 
+static bool cached_is_coded(const cached *c)
+{
+    return c->variant != CACHED_IDENTITY && c->variant != CACHED_ERROR_PAGE;
+}
+
+// Two representations never have one tag, not even where somebody copied one file onto the other.
+static int cached_name_coding(cached *c, int len)
+{
+    if (!len || !cached_is_coded(c)) return len;
+    slice name = coding_name((content_coding)c->variant);
+    return len - 1 +
+           snprintf(c->etag + len - 1, sizeof c->etag - (size_t)len + 1, "-%.*s\"", (int)name.len,
+                    name.ptr);
+}
+
 static void cached_set_validators(cached *c, slice content, int64_t unix_ns)
 {
     const skua_file_info *info = &c->info;
     c->weak = !cached_is_settled(info, unix_ns);
     int len = cached_is_hashed(info) ? (int)etag_write(content, c->etag) : cached_write_time(c);
+    len = cached_name_coding(c, len);
     SKUA_ASSERT(len >= 0 && len < CACHED_ETAG_OCTETS);
     c->etag_len = (uint8_t)len;
     // A modification in the future would make Last-Modified later than Date, RFC 9110 §8.8.2.1.
@@ -52,7 +68,7 @@ static void cached_set_validators(cached *c, slice content, int64_t unix_ns)
     c->last_modified = known ? modified_ns / cached_second_ns : -1;
 }
 
-enum { CACHED_FIELDS_MAX = 6 };
+enum { CACHED_FIELDS_MAX = 8 };
 
 typedef struct cached_fields {
     skua_field list[CACHED_FIELDS_MAX];
@@ -68,6 +84,7 @@ static void cached_add_field(cached_fields *fields, const char *name, slice valu
 // Adds the fields that a 200 and its 304 share, RFC 9110 §15.4.5.
 static void cached_add_common(cached_fields *fields, const cached *c, const site *s)
 {
+    if (s->precompressed) cached_add_field(fields, "Vary", SKUA_SLICE("Accept-Encoding"));
     if (c->etag_len) cached_add_field(fields, "ETag", slice_make(c->etag, c->etag_len));
     if (s->cache_control) cached_add_field(fields, "Cache-Control", slice_of(s->cache_control));
 }
@@ -75,17 +92,20 @@ static void cached_add_common(cached_fields *fields, const cached *c, const site
 static skua_status cached_make_ok(cached *c, const cached_source *source)
 {
     char date[DATE_OCTETS];
+    bool is_page = c->variant == CACHED_ERROR_PAGE; // whose own state is not the resource's
     cached_fields fields = { .count = 0 };
     cached_add_field(&fields, "Content-Type", slice_of(c->type));
-    if (c->last_modified >= 0) {
+    if (c->last_modified >= 0 && !is_page) {
         date_write(date, c->last_modified);
         cached_add_field(&fields, "Last-Modified", slice_make(date, sizeof date));
     }
-    cached_add_common(&fields, c, source->site);
-    cached_add_field(&fields, "Accept-Ranges", SKUA_SLICE("bytes"));
+    if (cached_is_coded(c))
+        cached_add_field(&fields, "Content-Encoding", coding_name((content_coding)c->variant));
+    if (!is_page) cached_add_common(&fields, c, source->site);
+    if (!is_page) cached_add_field(&fields, "Accept-Ranges", SKUA_SLICE("bytes"));
     skua_field guard;
     if (media_guard(c->type, &guard)) fields.list[fields.count++] = guard;
-    skua_prepared_desc desc = { .status = 200,
+    skua_prepared_desc desc = { .status = is_page ? 404 : 200,
                                 .fields = fields.list,
                                 .fields_count = fields.count };
     if (c->file) {
@@ -131,7 +151,7 @@ skua_status cached_new(const cached_source *source, cached **made)
     if (!c) return SKUA_ENOMEM;
     c->info = *source->info;
     c->type = source->type;
-    c->coding = (uint8_t)source->coding;
+    c->variant = (uint8_t)source->variant;
     c->key_len = source->key.len;
     c->octets = source->key.len;
     if (source->key.len) memcpy(c->key, source->key.ptr, source->key.len);

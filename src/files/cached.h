@@ -7,13 +7,18 @@
 #define SKUA_FILES_CACHED_H
 
 #include "files/watches.h"
+#include "http/coding.h"
 #include "http/preconditions.h"
 
-// The content coding of a representation; part of its key.
-typedef enum cached_coding { CACHED_IDENTITY } cached_coding;
+// Which representation of a name it is; part of its key: a content_coding, or the page of a 404.
+typedef enum cached_variant {
+    CACHED_IDENTITY = CODING_IDENTITY,
+    CACHED_ERROR_PAGE = CODING_COUNT
+} cached_variant;
 
 enum {
-    CACHED_ETAG_OCTETS = 48, // "hash", of 32 digits, or W/"size-mtime", of 16 each at most
+    // "hash-coding", the hash of 32 digits, or W/"size-mtime-coding", these of 16 each at most
+    CACHED_ETAG_OCTETS = 48,
     // The largest file whose entity tag is a hash of its content. Fixed, whatever the options, so
     // that machines that share files and nothing else agree about them.
     CACHED_HASHED_OCTETS = 32768
@@ -31,7 +36,8 @@ struct cached {
     int64_t fresh_until_ns; // when it has to be revalidated
     uint64_t changes;       // the watches' sum before it was opened
     skua_prepared *ok, *not_modified;
-    uint8_t coding;   // cached_coding
+    uint8_t variant;  // cached_variant
+    uint8_t siblings; // codings of files beside it, as siblings.h has them
     bool weak;        // it may yet change without its ctime showing that
     uint8_t etag_len; // 0: none
     size_t key_len;
@@ -51,7 +57,7 @@ typedef struct cached_source {
     const site *site;
     skua_worker *worker;
     slice key;
-    cached_coding coding;
+    cached_variant variant;
     const char *type;
     skua_file *file;
     const skua_file_info *info;

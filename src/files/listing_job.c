@@ -12,6 +12,7 @@
 #include "base/assert.h"
 #include "base/memory.h"
 #include "files/listing_page.h"
+#include "files/lookup.h"
 #include "files/site_response.h"
 
 #include <stdatomic.h>
@@ -253,9 +254,12 @@ static void listing_job_respond(listing_job *job)
         listing_job_begin(job);
         return;
     }
+    const site *s = job->site;
     skua_on_end(request, NULL, NULL);
     listing_job_free(job);
-    skua_respond_error(request, listing_job_error(why));
+    cache *c = skua_local(skua_request_worker(request), s->local_key);
+    if (why == SKUA_ENOENT && c) lookup_nothing(request, s, c);
+    else skua_respond_error(request, listing_job_error(why));
 }
 
 static void listing_job_done(skua_worker *worker, void *user)

@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "files/listing_job.h"
 #include "files/media.h"
+#include "files/siblings.h"
 #include "files/site_response.h"
 
 #include <stdio.h>
@@ -16,6 +17,17 @@
 // A file that shrinks each time it is read is not going to be read; nor will descriptors come back
 // for ever.
 enum { LOOKUP_TRIES_MAX = 3 };
+
+// A flood of names that are not there does not look for a page each time.
+static const int64_t lookup_pageless_ns = 1000000000;
+
+// The files that a name may lead to, in the order in which they are tried.
+typedef enum lookup_stage {
+    LOOKUP_NAMED,     // that name's, or the index of a directory
+    LOOKUP_SUFFIXED,  // that name's with ".html" behind it
+    LOOKUP_FALLBACK,  // one for all that is not found
+    LOOKUP_ERROR_PAGE // one that says so
+} lookup_stage;
 
 typedef struct lookup {
     skua_request *request; // NULL: gone
@@ -26,13 +38,23 @@ typedef struct lookup {
     uint64_t changes;  // their sum, taken before the opening
     int64_t opened_ns; // when it began
     unsigned tries;
-    skua_file *file; // NULL: not open
+    lookup_stage stage;
+    cached_variant variant; // of what is being opened
+    bool is_index;          // the name is a directory's, path its index file's
+    bool is_asset;      // the last segment of the name has a ".": it is no page of an application
+    bool was_directory; // the name without its "/"
+    bool goes_on;       // with a sibling
+    bool is_alone;      // no sibling could be opened
+    unsigned siblings;  // that there are
+    unsigned probed;    // codings of siblings_order that were looked for
+    const char *type;   // of the file that siblings hold
+    skua_file *file;    // NULL: not open
     skua_file_info info;
     char *content; // of a small file, or how a large one begins; NULL: not read
     size_t content_len;
     size_t key_len;  // of path: as it was asked for
-    size_t path_len; // what is opened; longer than the key by the name of the index file
-    char path[];
+    size_t path_len; // of the file; longer than the key by "index.html" or ".html"
+    char path[];     // a sibling's suffix is behind it while that is opened
 } lookup;
 
 static void lookup_close_file(lookup *l)
@@ -51,9 +73,25 @@ static void lookup_free(lookup *l)
     memory_free(l);
 }
 
-static bool lookup_is_index(const lookup *l)
+static bool lookup_is_coded(const lookup *l)
 {
-    return l->path_len != l->key_len;
+    return l->variant != CACHED_IDENTITY && l->variant != CACHED_ERROR_PAGE;
+}
+
+static slice lookup_key(const lookup *l)
+{
+    return slice_make(l->path, l->key_len);
+}
+
+static slice lookup_path(const lookup *l)
+{
+    return slice_make(l->path, l->path_len);
+}
+
+static cached *lookup_entry(const lookup *l, cached_variant variant)
+{
+    slice key = lookup_key(l);
+    return cache_find(l->cache, cache_hash(l->cache, key), key, variant);
 }
 
 static void lookup_request_ended(skua_request *request, skua_end how, void *user)
@@ -103,12 +141,7 @@ static void lookup_fail(const lookup *l, skua_status why)
     }
 }
 
-// A directory without an index file: its listing, if the site has those, or nothing.
-static void lookup_no_index(const lookup *l)
-{
-    if (l->site->list) listing_job_start(l->request, l->site, &l->cache->listings);
-    else skua_respond_error(l->request, 404);
-}
+static void lookup_open(lookup *l);
 
 // ---- What can -----------------------------------------------------------------------------------
 
@@ -122,9 +155,31 @@ static void lookup_respond(lookup *l, const cached *entry)
 // The entry that was made of the file as it is now.
 static cached *lookup_find(const lookup *l)
 {
-    slice key = slice_make(l->path, l->key_len);
-    cached *entry = cache_find(l->cache, cache_hash(l->cache, key), key, CACHED_IDENTITY);
+    cached *entry = lookup_entry(l, l->variant);
     return entry && cached_is_same(entry, &l->info) ? entry : NULL;
+}
+
+// Serves the sibling that the client wants more than the entry, if it is ready or can be opened.
+static bool lookup_serve_sibling(lookup *l, const cached *entry)
+{
+    if (l->variant != CACHED_IDENTITY || l->is_alone) return false;
+    content_coding coding = siblings_choose(l->request, entry->siblings);
+    if (coding == CODING_IDENTITY) return false;
+    cached *sibling = lookup_entry(l, (cached_variant)coding);
+    bool ready = sibling && cached_is_fresh(sibling, skua_worker_now_ns(l->worker));
+    if (ready && site_respond_file(l->request, l->cache, sibling, NULL) == SITE_RESPONSE_DONE)
+        return true;
+    l->variant = (cached_variant)coding;
+    l->type = entry->type;
+    l->goes_on = true;
+    return true;
+}
+
+static void lookup_serve_entry(lookup *l, cached *entry)
+{
+    cached_renew(entry, l->site, l->worker, l->opened_ns, &l->watches, l->changes);
+    entry->siblings = (uint8_t)l->siblings;
+    if (!lookup_serve_sibling(l, entry)) lookup_respond(l, entry);
 }
 
 // The new entry is served before it is put into the cache, which may drop it at once.
@@ -132,8 +187,7 @@ static skua_status lookup_serve(lookup *l)
 {
     cached *entry = lookup_find(l);
     if (entry) {
-        cached_renew(entry, l->site, l->worker, l->opened_ns, &l->watches, l->changes);
-        lookup_respond(l, entry);
+        lookup_serve_entry(l, entry);
         return SKUA_OK;
     }
     bool whole = cached_is_small(l->site, &l->info) || cached_is_hashed(&l->info);
@@ -141,9 +195,9 @@ static skua_status lookup_serve(lookup *l)
     cached_source source = {
         .site = l->site,
         .worker = l->worker,
-        .key = slice_make(l->path, l->key_len),
-        .coding = CACHED_IDENTITY,
-        .type = media_type(slice_make(l->path, l->path_len), content),
+        .key = lookup_key(l),
+        .variant = l->variant,
+        .type = lookup_is_coded(l) ? l->type : media_type(lookup_path(l), content),
         .file = l->file,
         .info = &l->info,
         .content = whole ? content : slice_make(NULL, 0),
@@ -151,8 +205,7 @@ static skua_status lookup_serve(lookup *l)
     cached *made;
     skua_status status = cached_new(&source, &made);
     if (status) return status;
-    cached_renew(made, l->site, l->worker, l->opened_ns, &l->watches, l->changes);
-    lookup_respond(l, made);
+    lookup_serve_entry(l, made);
     cache_put(l->cache, &made);
     return SKUA_OK;
 }
@@ -161,10 +214,7 @@ static skua_status lookup_serve(lookup *l)
 // then. A part of a small file would be read from the file, so it is answered whole.
 static bool lookup_serve_unseen(const lookup *l, skua_status why)
 {
-    slice key = slice_make(l->path, l->key_len);
-    cached *entry = why == SKUA_ENOFILE
-                        ? cache_find(l->cache, cache_hash(l->cache, key), key, CACHED_IDENTITY)
-                        : NULL;
+    cached *entry = why == SKUA_ENOFILE ? lookup_entry(l, l->variant) : NULL;
     if (!entry || !cached_stretch(entry, skua_worker_now_ns(l->worker))) return false;
     lookup_log(l, why, "; it is served as it was");
     if (l->request &&
@@ -172,8 +222,6 @@ static bool lookup_serve_unseen(const lookup *l, skua_status why)
         skua_respond_prepared(l->request, entry->ok);
     return true;
 }
-
-static void lookup_open(lookup *l);
 
 // Whether it is worth another try: the file shrank while it was read, or our own cache may give
 // descriptors back.
@@ -186,8 +234,7 @@ static bool lookup_can_retry(lookup *l, skua_status why)
 // Only the directory of that name is one that may begin with ".".
 static bool lookup_is_hidden_file(const lookup *l)
 {
-    slice path = slice_make(l->path, l->path_len);
-    return !l->site->dotfiles && slice_equal(path, SKUA_SLICE(".well-known"));
+    return !l->site->dotfiles && slice_equal(lookup_path(l), SKUA_SLICE(".well-known"));
 }
 
 // The response, or SKUA_ESTATE and the like when there is none yet.
@@ -197,12 +244,109 @@ static skua_status lookup_outcome(lookup *l, skua_status status)
     switch (l->info.kind) {
     case SKUA_FILE_REGULAR: return lookup_is_hidden_file(l) ? SKUA_ENOENT : lookup_serve(l);
     case SKUA_FILE_DIRECTORY:
-        if (lookup_is_index(l)) return SKUA_ENOENT;
+        if (l->is_index || l->stage != LOOKUP_NAMED || lookup_is_coded(l)) return SKUA_ENOENT;
+        if (l->site->clean_urls) {
+            l->was_directory = true;
+            return SKUA_ENOENT;
+        }
         site_respond_slash(l->request);
         return SKUA_OK;
     case SKUA_FILE_OTHER: break;
     }
     return SKUA_EACCES;
+}
+
+// ---- What comes next when nothing is there ------------------------------------------------------
+
+// A file that is not there any more shall not keep its descriptor.
+static void lookup_forget(const lookup *l)
+{
+    if (l->opened_ns) cache_forget(l->cache, lookup_key(l), l->variant);
+}
+
+// Makes path that file's, which is its own key.
+static void lookup_replace(lookup *l, const char *path, cached_variant variant)
+{
+    lookup_forget(l);
+    l->path_len = strlen(path);
+    memcpy(l->path, path, l->path_len);
+    l->key_len = l->path_len;
+    l->variant = variant;
+    l->is_index = false;
+}
+
+// Whether there may be a file at that stage; if so, path is its path.
+static bool lookup_enter(lookup *l)
+{
+    const site *s = l->site;
+    switch (l->stage) {
+    case LOOKUP_SUFFIXED:
+        if (!s->clean_urls || l->is_index) return false;
+        memcpy(l->path + l->path_len, ".html", 5);
+        l->path_len += 5;
+        return true;
+    case LOOKUP_FALLBACK:
+        if (!s->fallback || l->is_asset) return false;
+        lookup_replace(l, s->fallback, CACHED_IDENTITY);
+        return true;
+    case LOOKUP_ERROR_PAGE:
+        if (!s->not_found || skua_worker_now_ns(l->worker) < l->cache->pageless_ns) return false;
+        lookup_replace(l, s->not_found, CACHED_ERROR_PAGE);
+        return true;
+    case LOOKUP_NAMED: break;
+    }
+    return false;
+}
+
+// A page for all that is not found is asked for with each name that is not found.
+static bool lookup_serve_ready(lookup *l)
+{
+    cached *entry = l->stage >= LOOKUP_FALLBACK ? lookup_entry(l, l->variant) : NULL;
+    if (!entry || !cached_is_fresh(entry, skua_worker_now_ns(l->worker))) return false;
+    l->siblings = entry->siblings;
+    if (!lookup_serve_sibling(l, entry) &&
+        site_respond_file(l->request, l->cache, entry, NULL) == SITE_RESPONSE_NEEDS_FILE)
+        return false;
+    return !l->goes_on;
+}
+
+// Responds to a request whose file is not there, or opens the next one that may stand for it.
+static void lookup_go_on(lookup *l)
+{
+    if (l->stage == LOOKUP_NAMED && l->is_index && l->site->list) {
+        listing_job_start(l->request, l->site, &l->cache->listings);
+        lookup_free(l);
+        return;
+    }
+    if (l->stage == LOOKUP_ERROR_PAGE)
+        l->cache->pageless_ns = skua_worker_now_ns(l->worker) + lookup_pageless_ns;
+    bool found = false;
+    lookup_stage last = l->was_directory ? LOOKUP_SUFFIXED : LOOKUP_ERROR_PAGE;
+    while (!found && l->stage < last) {
+        l->stage++;
+        found = lookup_enter(l);
+    }
+    if (found && !lookup_serve_ready(l)) {
+        lookup_open(l);
+        return;
+    }
+    if (!found) {
+        lookup_forget(l);
+        if (l->was_directory) site_respond_slash(l->request);
+        else skua_respond_error(l->request, 404);
+    }
+    lookup_free(l);
+}
+
+// Whether it goes on with a sibling, or without one, or again.
+static bool lookup_opens_again(lookup *l, skua_status status)
+{
+    if (!status) return l->goes_on;
+    if (!lookup_is_coded(l)) return lookup_can_retry(l, status);
+    cache_forget(l->cache, lookup_key(l), l->variant);
+    l->variant = CACHED_IDENTITY;
+    l->is_alone = true;
+    return true;
 }
 
 static void lookup_conclude(lookup *l, skua_status status)
@@ -216,15 +360,54 @@ static void lookup_conclude(lookup *l, skua_status status)
         lookup_free(l);
         return;
     }
-    if (l->request && status && lookup_can_retry(l, status)) {
+    if (l->request && lookup_opens_again(l, status)) {
         lookup_open(l);
         return;
     }
-    // A file that cannot be opened any more shall not keep its descriptor.
-    if (status) cache_forget(l->cache, slice_make(l->path, l->key_len), CACHED_IDENTITY);
-    if (l->request && status == SKUA_ENOENT && lookup_is_index(l)) lookup_no_index(l);
-    else if (l->request && status) lookup_fail(l, status);
+    if (l->request && (status == SKUA_ENOENT || (status && l->stage == LOOKUP_ERROR_PAGE))) {
+        lookup_go_on(l);
+        return;
+    }
+    if (status) lookup_forget(l);
+    if (l->request && status) lookup_fail(l, status);
     lookup_free(l);
+}
+
+// ---- Siblings -----------------------------------------------------------------------------------
+
+static void lookup_probe(lookup *l);
+
+// One that is older than the file holds what was there before.
+static void lookup_probed(skua_worker *worker, skua_status status, skua_file *file,
+                          const skua_file_info *info, void *user)
+{
+    (void)worker;
+    lookup *l = user;
+    content_coding coding = siblings_order[l->probed++];
+    bool is_good = !status && info->kind == SKUA_FILE_REGULAR && info->mtime_ns >= l->info.mtime_ns;
+    if (is_good) l->siblings |= 1U << coding;
+    if (file) skua_file_unref(file);
+    lookup_probe(l);
+}
+
+// The path of the file's sibling of that coding. path has room for the suffix.
+static slice lookup_sibling(lookup *l, content_coding coding)
+{
+    slice suffix = siblings_suffix(coding);
+    memcpy(l->path + l->path_len, suffix.ptr, suffix.len);
+    return slice_make(l->path, l->path_len + suffix.len);
+}
+
+static void lookup_probe(lookup *l)
+{
+    bool more = l->request && l->site->precompressed && l->variant == CACHED_IDENTITY &&
+                !l->is_alone && l->info.kind == SKUA_FILE_REGULAR;
+    if (!more || l->probed == CODING_COUNT - 1) {
+        lookup_conclude(l, SKUA_OK);
+        return;
+    }
+    slice path = lookup_sibling(l, siblings_order[l->probed]);
+    skua_file_open(l->worker, l->site->root, path, lookup_probed, l);
 }
 
 // ---- Watching, opening, reading -----------------------------------------------------------------
@@ -236,7 +419,8 @@ static void lookup_loaded(skua_worker *worker, skua_status status, size_t octets
     (void)worker;
     lookup *l = user;
     if (!status && octets < l->content_len) status = SKUA_ESTATE;
-    lookup_conclude(l, status);
+    if (status) lookup_conclude(l, status);
+    else lookup_probe(l);
 }
 
 // How many octets are read before it is answered: all of a small file, and the beginning of one
@@ -246,7 +430,7 @@ static size_t lookup_needs_content(const lookup *l)
     if (!l->request || l->info.kind != SKUA_FILE_REGULAR || lookup_find(l)) return 0;
     if (cached_is_small(l->site, &l->info) || cached_is_hashed(&l->info))
         return (size_t)l->info.size;
-    if (!media_needs_look(slice_make(l->path, l->path_len))) return 0;
+    if (lookup_is_coded(l) || !media_needs_look(lookup_path(l))) return 0;
     return l->info.size < MEDIA_LOOK_OCTETS ? (size_t)l->info.size : MEDIA_LOOK_OCTETS;
 }
 
@@ -258,8 +442,12 @@ static void lookup_opened(skua_worker *worker, skua_status status, skua_file *fi
     l->file = file;
     if (!status) l->info = *info;
     l->content_len = status ? 0 : lookup_needs_content(l);
-    if (!l->content_len) {
+    if (status) {
         lookup_conclude(l, status);
+        return;
+    }
+    if (!l->content_len) {
+        lookup_probe(l);
         return;
     }
     l->content = memory_alloc(l->content_len);
@@ -269,7 +457,8 @@ static void lookup_opened(skua_worker *worker, skua_status status, skua_file *fi
 
 static void lookup_open_file(lookup *l)
 {
-    slice path = slice_make(l->path, l->path_len);
+    bool coded = lookup_is_coded(l);
+    slice path = coded ? lookup_sibling(l, (content_coding)l->variant) : lookup_path(l);
     l->changes = watches_changes(&l->watches);
     skua_file_open(l->worker, l->site->root, path, lookup_opened, l);
 }
@@ -277,7 +466,7 @@ static void lookup_open_file(lookup *l)
 static void lookup_watch(void *user)
 {
     lookup *l = user;
-    watches_open(&l->watches, l->site, slice_make(l->path, l->path_len));
+    watches_open(&l->watches, l->site, lookup_path(l));
 }
 
 static void lookup_watched(skua_worker *worker, void *user)
@@ -289,19 +478,43 @@ static void lookup_watched(skua_worker *worker, void *user)
 static void lookup_open(lookup *l)
 {
     watches_close(&l->watches, l->site);
+    l->goes_on = false;
+    l->siblings = 0;
+    l->probed = 0;
     skua_on_end(l->request, lookup_request_ended, l);
     l->opened_ns = skua_worker_now_ns(l->worker);
-    if (watches_try(&l->watches, l->site, slice_make(l->path, l->path_len)) ||
+    if (watches_try(&l->watches, l->site, lookup_path(l)) ||
         skua_offload(l->worker, lookup_watch, lookup_watched, l)) {
         lookup_open_file(l);
     }
+}
+
+// The octets of the longest path that the name may lead to.
+static size_t lookup_room(const site *s, slice name, size_t index_len)
+{
+    size_t room = name.len + index_len;
+    size_t clean = s->clean_urls ? name.len + 5 : 0;
+    size_t fallback = s->fallback ? strlen(s->fallback) : 0;
+    size_t not_found = s->not_found ? strlen(s->not_found) : 0;
+    if (clean > room) room = clean;
+    if (fallback > room) room = fallback;
+    if (not_found > room) room = not_found;
+    return room + SIBLINGS_SUFFIX_OCTETS;
+}
+
+static bool lookup_is_asset(slice name)
+{
+    size_t begin = name.len;
+    while (begin && name.ptr[begin - 1] != '/')
+        begin--;
+    return name.len > begin && memchr(name.ptr + begin, '.', name.len - begin);
 }
 
 static lookup *lookup_new(skua_request *request, const site *s, cache *c, slice name)
 {
     bool is_directory = name.len == 0 || name.ptr[name.len - 1] == '/';
     size_t index_len = is_directory ? strlen(s->index) : 0;
-    lookup *l = memory_alloc(sizeof *l + name.len + index_len);
+    lookup *l = memory_alloc(sizeof *l + lookup_room(s, name, index_len));
     if (!l) return NULL;
     *l = (lookup){
         .request = request,
@@ -310,6 +523,8 @@ static lookup *lookup_new(skua_request *request, const site *s, cache *c, slice 
         .cache = c,
         .key_len = name.len,
         .path_len = name.len + index_len,
+        .is_index = is_directory,
+        .is_asset = lookup_is_asset(name),
     };
     if (name.len) memcpy(l->path, name.ptr, name.len);
     if (index_len) memcpy(l->path + name.len, s->index, index_len);
@@ -321,4 +536,15 @@ void lookup_start(skua_request *request, const site *s, cache *c, slice name)
     lookup *l = lookup_new(request, s, c, name);
     if (l) lookup_open(l);
     else skua_respond_error(request, 503);
+}
+
+void lookup_nothing(skua_request *request, const site *s, cache *c)
+{
+    lookup *l = s->not_found ? lookup_new(request, s, c, SKUA_SLICE("-")) : NULL;
+    if (!l) {
+        skua_respond_error(request, 404);
+        return;
+    }
+    l->stage = LOOKUP_FALLBACK; // which is over
+    lookup_go_on(l);
 }

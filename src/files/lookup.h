@@ -12,4 +12,7 @@
 // comes now or later.
 void lookup_start(skua_request *request, const site *s, cache *c, slice name);
 
+// Answers request with 404 and the site's page for it, now or later.
+void lookup_nothing(skua_request *request, const site *s, cache *c);
+
 #endif

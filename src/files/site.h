@@ -16,6 +16,10 @@ typedef struct site {
     char *cache_control; // NULL: none
     bool list;
     bool dotfiles;
+    bool clean_urls;
+    bool precompressed;
+    char *fallback;  // NULL: none
+    char *not_found; // NULL: none
     size_t cache_octets_max;
     size_t small_octets_max;
     size_t listings_octets_max;

@@ -24,7 +24,10 @@ static void site_response_add_fields(skua_request *request, const site *s, const
     skua_field guard;
     if (media_guard(entry->type, &guard)) skua_field_add(request, guard.name.ptr, guard.value);
     if (s->cache_control) skua_field_add(request, "Cache-Control", slice_of(s->cache_control));
+    if (s->precompressed) skua_field_add(request, "Vary", SKUA_SLICE("Accept-Encoding"));
     if (has_rest) return;
+    if (entry->variant != CACHED_IDENTITY)
+        skua_field_add(request, "Content-Encoding", coding_name((content_coding)entry->variant));
     if (entry->last_modified >= 0) {
         char date[DATE_OCTETS];
         date_write(date, entry->last_modified);
@@ -93,7 +96,8 @@ static site_response_outcome site_respond_conditional(skua_request *request, cac
 site_response_outcome site_respond_file(skua_request *request, cache *c, const cached *entry,
                                         skua_file *file)
 {
-    if (skua_request_is_conditional(request))
+    // Conditions are about a resource that there is, RFC 9110 §13.2.1.
+    if (skua_request_is_conditional(request) && entry->variant != CACHED_ERROR_PAGE)
         return site_respond_conditional(request, c, entry, file);
     skua_respond_prepared(request, entry->ok);
     return SITE_RESPONSE_DONE;

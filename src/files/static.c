@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "files/cache.h"
 #include "files/lookup.h"
+#include "files/siblings.h"
 #include "files/site.h"
 #include "files/site_response.h"
 #include "http/preconditions.h"
@@ -35,13 +36,21 @@ static void static_handle(skua_request *request, void *user)
         return;
     }
     if (!skua_request_path_is_plain(request)) {
-        skua_respond_error(request, 404);
+        lookup_nothing(request, s, c);
         return;
     }
-    cached *entry = cache_find(c, cache_hash(c, name), name, CACHED_IDENTITY);
-    bool fresh = entry && cached_is_fresh(entry, skua_worker_now_ns(skua_request_worker(request)));
-    if (fresh && site_respond_file(request, c, entry, NULL) == SITE_RESPONSE_DONE) return;
-    if (!entry && site_hides(s, name)) skua_respond_error(request, 404);
+    uint64_t hash = cache_hash(c, name);
+    int64_t now_ns = skua_worker_now_ns(skua_request_worker(request));
+    cached *entry = cache_find(c, hash, name, CACHED_IDENTITY), *ready = entry;
+    content_coding coding =
+        entry && entry->siblings ? siblings_choose(request, entry->siblings) : CODING_IDENTITY;
+    bool fresh = entry && cached_is_fresh(entry, now_ns);
+    if (coding != CODING_IDENTITY) {
+        ready = cache_find(c, hash, name, (cached_variant)coding);
+        fresh = fresh && ready && cached_is_fresh(ready, now_ns);
+    }
+    if (fresh && site_respond_file(request, c, ready, NULL) == SITE_RESPONSE_DONE) return;
+    if (!entry && site_hides(s, name)) lookup_nothing(request, s, c);
     else lookup_start(request, s, c, name);
 }
 
@@ -92,6 +101,8 @@ static void site_free(void *user)
     skua_root_close(s->root);
     memory_free(s->index);
     memory_free(s->cache_control);
+    memory_free(s->fallback);
+    memory_free(s->not_found);
     memory_free(s);
     site_leaves();
 }
@@ -143,6 +154,21 @@ static bool site_is_field_value(const char *value)
     return true;
 }
 
+// A path of a file beneath the root.
+static bool site_is_path(const char *path)
+{
+    slice left = slice_of(path);
+    while (left.len) {
+        const char *slash = memchr(left.ptr, '/', left.len);
+        size_t len = slash ? (size_t)(slash - left.ptr) : left.len;
+        bool is_dots = (len == 1 || len == 2) && memcmp(left.ptr, "..", len) == 0;
+        if (len == 0 || is_dots) return false;
+        if (!slash) return true;
+        left = slice_from(left, len + 1);
+    }
+    return false;
+}
+
 static skua_status site_check(const static_place *place, const char *pattern,
                               const skua_directory_config *config)
 {
@@ -153,6 +179,14 @@ static skua_status site_check(const static_place *place, const char *pattern,
     if (config->index && !site_is_name(config->index)) {
         return site_fail(place, SKUA_EINVAL, config->index,
                          "the index must be the name of a file, without \"/\"");
+    }
+    if (config->fallback && !site_is_path(config->fallback)) {
+        return site_fail(place, SKUA_EINVAL, config->fallback,
+                         "the fallback must be the path of a file below the directory");
+    }
+    if (config->not_found && *config->not_found && !site_is_path(config->not_found)) {
+        return site_fail(place, SKUA_EINVAL, config->not_found,
+                         "the page for 404 must be the path of a file below the directory");
     }
     if ((unsigned)config->links > SKUA_LINKS_ALL) {
         return site_fail(place, SKUA_EINVAL, "links", "is none of skua_links");
@@ -181,19 +215,34 @@ static void site_set_bounds(site *s, const skua_directory_config *config)
     if (s->small_octets_max > s->cache_octets_max) s->small_octets_max = s->cache_octets_max;
 }
 
+// Copies a text that may be absent. Returns false when memory ran out.
+static bool site_copy(char **copy, const char *text)
+{
+    *copy = text && *text ? memory_text(text) : NULL;
+    return *copy || !text || !*text;
+}
+
+static bool site_set_paths(site *s, const skua_directory_config *config)
+{
+    const char *not_found = config->not_found ? config->not_found : "404.html";
+    return site_copy(&s->index, config->index ? config->index : "index.html") &&
+           site_copy(&s->cache_control, config->cache_control) &&
+           site_copy(&s->fallback, config->fallback) && site_copy(&s->not_found, not_found);
+}
+
 static site *site_new(skua_server *server, const char *path, const skua_directory_config *config)
 {
     site *s = memory_zeroed(sizeof *s);
     if (!s) return NULL;
     s->server = server;
     s->prefix_len = strlen(path);
-    s->index = memory_text(config->index ? config->index : "index.html");
-    s->cache_control = config->cache_control ? memory_text(config->cache_control) : NULL;
     s->list = config->list;
     s->dotfiles = config->dotfiles;
+    s->clean_urls = config->clean_urls;
+    s->precompressed = config->precompressed;
     site_set_bounds(s, config);
     site_comes();
-    if (s->index && (s->cache_control || !config->cache_control)) return s;
+    if (site_set_paths(s, config)) return s;
     site_free(s);
     return NULL;
 }
