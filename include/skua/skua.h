@@ -1165,6 +1165,11 @@ SKUA_API SKUA_NODISCARD skua_status skua_site_use(skua_site *site, const char *p
 SKUA_API SKUA_NODISCARD skua_status skua_site_on_error(skua_site *site, const char *prefix,
                                                        skua_error_fn *fn, void *user);
 
+// Calls release when the site is freed, and no request of it is left, before the release of skua_site_desc.
+// Errors: SKUA_ENOMEM.  Thread: of release: as that of skua_site_desc's.
+SKUA_API SKUA_NODISCARD skua_status skua_site_on_free(skua_site *site, void (*release)(void *user),
+                                                      void *user);
+
 // The server beside which a site was made.
 SKUA_API skua_server *skua_site_server(const skua_site *site);
 
@@ -1701,11 +1706,15 @@ typedef struct skua_local_desc {
     void *user;
 } skua_local_desc;
 
-// Registers an object of which each worker has one, and gives its key. At most 1024 per server,
-// before skua_start.
-// Errors: SKUA_ELIMIT, SKUA_ESTATE.
+// Registers an object of which each worker has one, and gives its key, before or after skua_start. At most 1024 per
+// server at a time. What uses the key is handed to the workers afterwards, as by skua_site_put or skua_post.
+// Errors: SKUA_ELIMIT.  Thread: any.
 SKUA_API SKUA_NODISCARD skua_status skua_local_add(skua_server *server, const skua_local_desc *desc,
                                                    unsigned *key);
+
+// Drops the objects of a key, each on its worker, soon, or before the worker ends if memory runs out. The key may be
+// given out again afterwards. Nobody may call skua_local with it any more.  Thread: any.
+SKUA_API void skua_local_remove(skua_server *server, unsigned key);
 
 // This worker's object of that key; NULL when memory ran out.
 SKUA_API void *skua_local(skua_worker *worker, unsigned key);
@@ -2093,8 +2102,7 @@ SKUA_API SKUA_NODISCARD skua_status skua_route_directory(skua_server *server, co
                                                          const char *path,
                                                          const skua_directory_config *config);
 
-// As skua_route_directory, for the requests of a site. Before skua_start. The directory stays open until the
-// server is freed, also when the site is freed before.
+// As skua_route_directory, for the requests of a site. The directory is closed when the site is freed.
 // Errors: those of skua_route_directory; skua_site_error says more.
 SKUA_API SKUA_NODISCARD skua_status skua_site_directory(skua_site *site, const char *pattern,
                                                         const char *path,

@@ -16,7 +16,7 @@ static size_t cache_buckets_for(unsigned entries)
     return buckets;
 }
 
-cache *cache_new(const site *s, unsigned files_max)
+cache *cache_new(site *s, unsigned files_max)
 {
     cache *c = memory_zeroed(sizeof *c);
     if (!c) return NULL;
@@ -27,6 +27,7 @@ cache *cache_new(const site *s, unsigned files_max)
         return NULL;
     }
     c->site = s;
+    c->refs = 1;
     c->mask = buckets - 1;
     c->count_max = s->cache_entries_max;
     c->files_max = files_max;
@@ -144,11 +145,20 @@ bool cache_evict(cache *c)
     return true;
 }
 
-void cache_free(cache *c)
+cache *cache_hold(cache *c)
 {
+    c->refs++;
+    return c;
+}
+
+void cache_let_go(cache *c)
+{
+    SKUA_ASSERT(c->refs > 0);
+    if (--c->refs) return;
     while (c->oldest)
         cache_drop(c, c->oldest);
     listing_shelf_deinit(&c->listings);
+    site_let_go(c->site);
     memory_free(c->buckets);
     memory_free(c);
 }

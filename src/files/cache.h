@@ -10,7 +10,8 @@
 #include "files/listing_shelf.h"
 
 typedef struct cache {
-    const site *site;
+    site *site;    // held
+    unsigned refs; // the worker's, and those of what it is about to respond
     siphash_key key;
     cached **buckets;
     size_t mask; // buckets minus one; a power of two minus one
@@ -24,9 +25,12 @@ typedef struct cache {
     listing_shelf listings; // that pages are being written from
 } cache;
 
-// files_max: descriptors it may hold. NULL when memory ran out.
-cache *cache_new(const site *s, unsigned files_max);
-void cache_free(cache *c);
+// files_max: descriptors it may hold. s: given, unless memory ran out and NULL is returned.
+cache *cache_new(site *s, unsigned files_max);
+
+// Of one worker: one more who uses it, or one fewer; the last one frees it.
+cache *cache_hold(cache *c);
+void cache_let_go(cache *c);
 
 // The cache's own hash of a path.
 static inline uint64_t cache_hash(const cache *c, slice key)

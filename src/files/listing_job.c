@@ -36,7 +36,7 @@ typedef struct listing_job {
     skua_request *request; // the worker's; NULL: gone
     skua_worker *worker;
     const site *site;
-    listing_shelf *shelf;
+    cache *cache;
     skua_timer retry; // {0}: not set
     listing_sort sort;
     bool descending;
@@ -66,6 +66,7 @@ static void listing_job_free(void *user)
     SKUA_ASSERT(!job->taken && !job->made);
     markup_free(&job->piece);
     memory_free(job->last.name);
+    cache_let_go(job->cache);
     memory_free(job);
 }
 
@@ -138,9 +139,9 @@ static void listing_job_done(skua_worker *worker, void *user);
 // keep: what was read of the directory is worth being put on the shelf.
 static void listing_job_put_back(listing_job *job, bool keep)
 {
-    if (job->taken) listing_shelf_give(job->shelf, job->taken);
+    if (job->taken) listing_shelf_give(&job->cache->listings, job->taken);
     job->taken = NULL;
-    if (job->made && keep) listing_shelf_put(job->shelf, &job->made);
+    if (job->made && keep) listing_shelf_put(&job->cache->listings, &job->made);
     shelved_free(job->made);
     job->made = NULL;
 }
@@ -149,7 +150,8 @@ static void listing_job_put_back(listing_job *job, bool keep)
 static skua_status listing_job_hand_over(listing_job *job)
 {
     slice path = listing_job_path(job);
-    if (job->begun) job->taken = listing_shelf_take(job->shelf, path, job->sort, job->descending);
+    if (job->begun)
+        job->taken = listing_shelf_take(&job->cache->listings, path, job->sort, job->descending);
     if (!job->taken) job->made = shelved_new(path, job->sort, job->descending);
     if (!job->taken && !job->made) return SKUA_ENOMEM;
     skua_status status = skua_offload(job->worker, listing_job_work, listing_job_done, job);
@@ -254,12 +256,12 @@ static void listing_job_respond(listing_job *job)
         listing_job_begin(job);
         return;
     }
-    const site *s = job->site;
+    cache *c = cache_hold(job->cache);
     skua_on_end(request, NULL, NULL);
     listing_job_free(job);
-    cache *c = skua_local(skua_request_worker(request), s->local_key);
-    if (why == SKUA_ENOENT && c) lookup_nothing(request, s, c);
+    if (why == SKUA_ENOENT) lookup_nothing(request, c->site, c);
     else skua_respond_error(request, listing_job_error(why));
+    cache_let_go(c);
 }
 
 static void listing_job_done(skua_worker *worker, void *user)
@@ -287,7 +289,7 @@ static listing_sort listing_job_sort(skua_request *request)
     return LISTING_BY_NAME;
 }
 
-static listing_job *listing_job_new(skua_request *request, const site *s, listing_shelf *shelf)
+static listing_job *listing_job_new(skua_request *request, const site *s, cache *c)
 {
     slice path = skua_request_path(request);
     listing_job *job = memory_zeroed(sizeof *job + path.len);
@@ -295,7 +297,7 @@ static listing_job *listing_job_new(skua_request *request, const site *s, listin
     job->request = request;
     job->worker = skua_request_worker(request);
     job->site = s;
-    job->shelf = shelf;
+    job->cache = cache_hold(c);
     job->sort = listing_job_sort(request);
     job->descending = slice_equal(skua_request_query_param(request, "order"), SKUA_SLICE("desc"));
     job->path_len = path.len;
@@ -303,9 +305,9 @@ static listing_job *listing_job_new(skua_request *request, const site *s, listin
     return job;
 }
 
-void listing_job_start(skua_request *request, const site *s, listing_shelf *shelf)
+void listing_job_start(skua_request *request, const site *s, cache *c)
 {
-    listing_job *job = listing_job_new(request, s, shelf);
+    listing_job *job = listing_job_new(request, s, c);
     if (job) skua_on_end(request, listing_job_gone, job);
     if (job && !listing_job_hand_over(job)) return;
     if (job) skua_on_end(request, NULL, NULL);

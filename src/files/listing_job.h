@@ -5,11 +5,10 @@
 #ifndef SKUA_FILES_LISTING_JOB_H
 #define SKUA_FILES_LISTING_JOB_H
 
-#include "files/listing_shelf.h"
-#include "files/site.h"
+#include "files/cache.h"
 
 // Answers request, later, with the listing of the directory that its path, which ends in "/",
-// names; or with 404, 403, 500 or 503. shelf: of the request's worker and the site.
-void listing_job_start(skua_request *request, const site *s, listing_shelf *shelf);
+// names; or with 404, 403, 500 or 503. c: of the request's worker and the site.
+void listing_job_start(skua_request *request, const site *s, cache *c);
 
 #endif

@@ -70,6 +70,7 @@ static void lookup_free(lookup *l)
 {
     lookup_close_file(l);
     watches_close(&l->watches, l->site);
+    cache_let_go(l->cache);
     memory_free(l);
 }
 
@@ -314,7 +315,7 @@ static bool lookup_serve_ready(lookup *l)
 static void lookup_go_on(lookup *l)
 {
     if (l->stage == LOOKUP_NAMED && l->is_index && l->site->list) {
-        listing_job_start(l->request, l->site, &l->cache->listings);
+        listing_job_start(l->request, l->site, l->cache);
         lookup_free(l);
         return;
     }
@@ -520,7 +521,7 @@ static lookup *lookup_new(skua_request *request, const site *s, cache *c, slice 
         .request = request,
         .worker = skua_request_worker(request),
         .site = s,
-        .cache = c,
+        .cache = cache_hold(c),
         .key_len = name.len,
         .path_len = name.len + index_len,
         .is_index = is_directory,

@@ -4,6 +4,8 @@
 
 #include "files/site.h"
 
+#include "base/memory.h"
+
 #include <stdatomic.h>
 
 static struct {
@@ -26,6 +28,24 @@ unsigned site_count(void)
 {
     unsigned count = atomic_load_explicit(&sites.shared.count, memory_order_relaxed);
     return count ? count : 1;
+}
+
+site *site_hold(site *s)
+{
+    atomic_fetch_add_explicit(&s->shared.refs, 1, memory_order_relaxed);
+    return s;
+}
+
+void site_let_go(site *s)
+{
+    if (atomic_fetch_sub_explicit(&s->shared.refs, 1, memory_order_acq_rel) != 1) return;
+    skua_root_close(s->root);
+    memory_free(s->index);
+    memory_free(s->cache_control);
+    memory_free(s->fallback);
+    memory_free(s->not_found);
+    memory_free(s);
+    site_leaves();
 }
 
 bool site_hides(const site *s, slice name)

@@ -7,7 +7,12 @@
 
 #include "base/slice.h"
 
+#include <stdatomic.h>
+
 typedef struct site {
+    struct {
+        atomic_uint refs; // its routes', and those of the workers' caches
+    } shared;
     skua_server *server;
     skua_root *root;
     unsigned local_key;  // of the workers' caches
@@ -30,6 +35,11 @@ typedef struct site {
 // Whether one of the site's own rules hides name, a path beneath its root: a segment begins with
 // ".", and it is not the first one and ".well-known" (RFC 8615), which is to be a directory.
 bool site_hides(const site *s, slice name);
+
+// For every name it has a use of: one more, or one fewer. The last one closes the directory.
+// Thread: any.
+site *site_hold(site *s);
+void site_let_go(site *s);
 
 // How many sites there are in this process, at least 1: they share the file descriptors.
 unsigned site_count(void);

@@ -76,7 +76,8 @@ static unsigned static_files_max(skua_worker *worker)
 
 static void *static_cache_make(skua_worker *worker, void *user)
 {
-    cache *c = cache_new(user, static_files_max(worker));
+    cache *c = cache_new(site_hold(user), static_files_max(worker));
+    if (!c) site_let_go(user);
     if (c) c->listings.worker = worker;
     return c;
 }
@@ -84,7 +85,7 @@ static void *static_cache_make(skua_worker *worker, void *user)
 static void static_cache_drop(skua_worker *worker, void *object, void *user)
 {
     (void)worker, (void)user;
-    cache_free(object);
+    cache_let_go(object);
 }
 
 static bool static_cache_evict(skua_worker *worker, void *object, void *user)
@@ -95,16 +96,17 @@ static bool static_cache_evict(skua_worker *worker, void *object, void *user)
 
 // ---- Routes ----
 
-static void site_free(void *user)
+static void site_release(void *user)
+{
+    site_let_go(user);
+}
+
+// No request of the skua_site is left. Openings that nobody waits for any more keep the worker's cache.
+static void site_withdraw(void *user)
 {
     site *s = user;
-    skua_root_close(s->root);
-    memory_free(s->index);
-    memory_free(s->cache_control);
-    memory_free(s->fallback);
-    memory_free(s->not_found);
-    memory_free(s);
-    site_leaves();
+    skua_local_remove(s->server, s->local_key);
+    site_let_go(s);
 }
 
 // Whose routes are to be added: the server's own, or those of a site that has not been put.
@@ -234,6 +236,7 @@ static site *site_new(skua_server *server, const char *path, const skua_director
 {
     site *s = memory_zeroed(sizeof *s);
     if (!s) return NULL;
+    atomic_init(&s->shared.refs, 1);
     s->server = server;
     s->prefix_len = strlen(path);
     s->list = config->list;
@@ -243,7 +246,7 @@ static site *site_new(skua_server *server, const char *path, const skua_director
     site_set_bounds(s, config);
     site_comes();
     if (site_set_paths(s, config)) return s;
-    site_free(s);
+    site_let_go(s);
     return NULL;
 }
 
@@ -282,12 +285,15 @@ static skua_status site_add_caches(const static_place *place, site *s)
         .user = s,
     };
     skua_status status = skua_local_add(place->server, &desc, &s->local_key);
-    if (!status) return SKUA_OK;
-    skua_root_close(s->root); // the rest is the server's already
-    s->root = NULL;
-    return site_fail(place, status, "a directory",
-                     status == SKUA_ELIMIT ? "too many are served already"
-                                           : "the server has been started already");
+    return status ? site_fail(place, status, "a directory", "too many are served already")
+                  : SKUA_OK;
+}
+
+// Whose routes are the site's ends it: the skua_site, or the server.
+static skua_status site_give(const static_place *place, site *s)
+{
+    return place->site ? skua_site_on_free(place->site, site_withdraw, s)
+                       : skua_server_on_free(place->server, site_release, s);
 }
 
 static skua_status site_serve(const static_place *place, const char *pattern, const char *path,
@@ -302,13 +308,16 @@ static skua_status site_serve(const static_place *place, const char *pattern, co
     status = skua_root_open(path, &s->root);
     if (status) (void)site_fail(place, status, path, skua_status_text(status));
     else skua_root_follow(s->root, config->links);
-    if (!status) status = skua_server_on_free(place->server, site_free, s);
+    if (!status) status = site_add_caches(place, s);
     if (status) {
-        site_free(s);
+        site_let_go(s);
         return status;
     }
-    status = site_add_caches(place, s); // the site is the server's
-    return status ? status : site_add_route(place, s, site_pattern_path(pattern));
+    status = site_give(place, s);
+    if (!status) return site_add_route(place, s, site_pattern_path(pattern));
+    skua_local_remove(place->server, s->local_key);
+    site_let_go(s);
+    return status;
 }
 
 __attribute__((cold)) skua_status skua_route_directory(skua_server *server, const char *pattern,

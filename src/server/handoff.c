@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "server/connection.h"
+#include "server/locals.h"
 #include "server/server.h"
 
 struct handed {
@@ -136,7 +137,7 @@ void handoff_accepted(server_worker *w, const arrival *came)
 
 static void handoff_told_to_evict(server_worker *w)
 {
-    (void)worker_evict(w);
+    (void)locals_evict(w);
 }
 
 void handoff_evict(server_worker *w)

@@ -117,6 +117,7 @@ __attribute__((cold)) skua_server *skua_server_new(const skua_config *config)
     if (!same_memory) server->wrong = "allocator";
     start_barrier_init(&server->barrier);
     (void)pthread_mutex_init(&server->sites.changing, NULL);
+    (void)pthread_mutex_init(&server->locals.changing, NULL);
     server_forget_stop(server);
     for (unsigned i = 0; i < WORKER_LISTENERS_MAX; i++)
         server->shared_fds[i] = -1;
@@ -216,18 +217,6 @@ __attribute__((cold)) skua_status skua_listen_forwarded(skua_server *server, siz
     return SKUA_OK;
 }
 
-skua_status skua_local_add(skua_server *server, const skua_local_desc *desc, unsigned *key)
-{
-    CONTRACT_SERVER(server);
-    CONTRACT_GIVEN(desc);
-    CONTRACT_GIVEN(desc->make);
-    CONTRACT_GIVEN(key);
-    if (server->started) return SKUA_ESTATE;
-    if (server->local_count == WORKER_LOCALS_MAX) return SKUA_ELIMIT;
-    server->locals[server->local_count] = *desc;
-    *key = server->local_count++;
-    return SKUA_OK;
-}
 // ---- What is known of it ----
 
 const char *skua_server_address(const skua_server *server, size_t index)

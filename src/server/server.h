@@ -72,8 +72,10 @@ struct skua_server {
     thread_pool *disk;    // for what is not in memory
     unsigned reserve;     // descriptors that were added to the process's reserve for files
     blocking *blocking;   // NULL: no route of that kind
-    skua_local_desc locals[WORKER_LOCALS_MAX];
-    unsigned local_count;
+    struct {
+        pthread_mutex_t changing;
+        skua_local_desc list[WORKER_LOCALS_MAX]; // make NULL: the key is free
+    } locals;
     server_keepsake *keepsakes;
     const io_backend *asked;   // skua_config.backend, or what is preferred here
     const io_backend *backend; // that is used

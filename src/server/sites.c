@@ -26,6 +26,7 @@ struct skua_site {
     bool is_put;                 // it is the server's
     void (*release)(void *user); // NULL: nobody is to be told
     void *user;
+    server_keepsake *keepsakes;
 #ifndef SKUA_NO_WEBSOCKET
     ws_endpoint *sockets; // routes of WebSockets
 #endif
@@ -36,6 +37,7 @@ void sites_free(skua_server *server)
     server->sites.is_over = true;
     site_table_unref(server->sites.table);
     (void)pthread_mutex_destroy(&server->sites.changing);
+    (void)pthread_mutex_destroy(&server->locals.changing);
 }
 
 void sites_lock(skua_server *server)
@@ -84,6 +86,11 @@ static void site_destroy(served_site *served)
     skua_site *site = (skua_site *)(void *)served;
     site_routes_deinit(&site->routes);
     sites_free_sockets(site);
+    for (server_keepsake *at = site->keepsakes, *next; at; at = next) {
+        next = at->next;
+        at->drop(at->user);
+        memory_free(at);
+    }
     if (site->release) site->release(site->user);
     memory_free(site->hosts);
     memory_free(site);
@@ -114,6 +121,17 @@ __attribute__((cold)) void skua_site_free(skua_site *site)
     if (!site) return;
     CONTRACT_SITE(site);
     site_unref(&site->served);
+}
+
+skua_status skua_site_on_free(skua_site *site, void (*release)(void *user), void *user)
+{
+    CONTRACT_SITE(site);
+    CONTRACT_GIVEN(release);
+    server_keepsake *keepsake = memory_alloc(sizeof *keepsake);
+    if (!keepsake) return SKUA_ENOMEM;
+    *keepsake = (server_keepsake){ .next = site->keepsakes, .drop = release, .user = user };
+    site->keepsakes = keepsake;
+    return SKUA_OK;
 }
 
 const char *skua_site_error(const skua_site *site)

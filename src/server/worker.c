@@ -32,17 +32,6 @@ void worker_tell(server_worker *to, worker_call *call, void (*heard)(server_work
     worker_post(&to->self, &call->letter);
 }
 
-bool worker_evict(server_worker *w)
-{
-    bool any = false;
-    for (unsigned i = 0; i < w->self.server->local_count; i++) {
-        const skua_local_desc *desc = &w->self.server->locals[i];
-        if (w->locals[i] && desc->evict && desc->evict(&w->self, w->locals[i], desc->user))
-            any = true;
-    }
-    return any;
-}
-
 // ---- Public ----
 
 unsigned skua_worker_index(const skua_worker *w)
@@ -79,17 +68,4 @@ int64_t skua_worker_unix_ns(const skua_worker *w)
 {
     home_expect(w, __func__);
     return w->loop.unix_ns;
-}
-
-void *skua_local(skua_worker *self, unsigned key)
-{
-    home_expect(self, __func__);
-    server_worker *w = worker_of(self);
-    const skua_server *server = self->server;
-    CONTRACT(key < server->local_count, "key is none that skua_local_add has given");
-    if (!w->locals[key]) {
-        const skua_local_desc *desc = &server->locals[key];
-        w->locals[key] = desc->make(self, desc->user);
-    }
-    return w->locals[key];
 }

@@ -88,7 +88,4 @@ bool worker_has_room(const server_worker *w);
 // is not when the worker is ending.  Thread: any.
 void worker_tell(server_worker *to, worker_call *call, void (*heard)(server_worker *w));
 
-// Closes cached descriptors; returns whether there were any.
-bool worker_evict(server_worker *w);
-
 #endif

@@ -15,6 +15,7 @@
 #include "h2/worker.h"
 #include "server/connection.h"
 #include "server/handoff.h"
+#include "server/locals.h"
 #include "server/poll.h"
 #include "server/pressure.h"
 #include "server/proxied.h"
@@ -118,7 +119,7 @@ void worker_listen(server_worker *w, int fd, bool hands_off, const arrival *like
 static bool worker_lacks_descriptors(io_loop *loop)
 {
     server_worker *w = loop->owner;
-    if (worker_evict(w)) return true;
+    if (locals_evict(w)) return true;
     if (w->hands_off) handoff_evict(w);
     return false;
 }
@@ -167,20 +168,11 @@ static void worker_init(server_worker *w, skua_server *server, unsigned index)
     };
 }
 
-static void worker_drop_locals(server_worker *w)
-{
-    for (unsigned i = 0; i < w->self.server->local_count; i++) {
-        const skua_local_desc *desc = &w->self.server->locals[i];
-        if (w->locals[i] && desc->drop) desc->drop(&w->self, w->locals[i], desc->user);
-        w->locals[i] = NULL;
-    }
-}
-
 __attribute__((cold)) void worker_close(server_worker *w)
 {
     mailbox_end(&w->mail);
     w->self.disk.thread = thread_here(); // its own has ended, and what is dropped is the worker's
-    worker_drop_locals(w);
+    locals_drop_all(w);
     ticket_give_back(&w->self);
     timers_drop(&w->self);
     polls_drop(&w->self);

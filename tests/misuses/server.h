@@ -263,7 +263,9 @@ STOPS(skua_local_add, no_make, OUTSIDE, NO(desc->make),
       s->status = skua_local_add(s->server, &(skua_local_desc){ 0 }, &s->key))
 STOPS(skua_local_add, no_key, OUTSIDE, NO(key),
       s->status = skua_local_add(s->server, &(skua_local_desc){ .make = nothing_made }, NULL))
-
+STOPS(skua_local_remove, no_server, OUTSIDE, NO_SERVER, skua_local_remove(NULL, s->key))
+STOPS(skua_local_remove, no_such_key, OUTSIDE, "key is none that skua_local_add has given",
+      skua_local_remove(s->server, s->key + 1))
 STOPS(skua_local, no_worker, HANDLER, NO(worker), (void)skua_local(NULL, s->key))
 STOPS(skua_local, no_such_key, HANDLER, "key is none that skua_local_add has given",
       (void)skua_local(s->worker, s->key + 1))

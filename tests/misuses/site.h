@@ -25,7 +25,13 @@ STOPS(skua_site_directory, no_pattern, OUTSIDE, NO(pattern),
 STOPS(skua_site_directory, no_path, OUTSIDE, NO(path),
       s->status = skua_site_directory(scene_site(s), "/", NULL, NULL))
 GIVES(skua_site_directory, a_server_that_runs, HANDLER,
-      skua_site_directory(scene_site(s), "/", "/", NULL) == SKUA_ESTATE)
+      skua_site_directory(scene_site(s), "/", "/", NULL) == SKUA_OK)
+STOPS(skua_site_on_free, no_site, OUTSIDE, NO(site),
+      s->status = skua_site_on_free(NULL, nothing, NULL))
+STOPS(skua_site_on_free, no_function, OUTSIDE, NO(release),
+      s->status = skua_site_on_free(scene_site(s), NULL, NULL))
+STOPS(skua_site_on_free, one_that_was_put, OUTSIDE, SITE_IS_PUT,
+      s->status = skua_site_on_free(scene_put_site(s), nothing, NULL))
 STOPS(skua_site_route, no_site, OUTSIDE, NO(site),
       s->status = skua_site_route(NULL, "/", nothing_handled, NULL))
 STOPS(skua_site_route, no_pattern, OUTSIDE, NO(pattern),

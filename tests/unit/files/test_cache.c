@@ -61,7 +61,7 @@ static void test_cache_finds_what_was_put(void **state)
     assert_null(find(c, ""));
     put(c, "", 1); // the root
     assert_non_null(find(c, ""));
-    cache_free(c);
+    cache_let_go(c);
 }
 
 static void test_cache_drops_who_was_used_longest_ago(void **state)
@@ -80,7 +80,7 @@ static void test_cache_drops_who_was_used_longest_ago(void **state)
     assert_non_null(find(c, "c"));
     assert_non_null(find(c, "d"));
     assert_int_equal(c->count, 3);
-    cache_free(c);
+    cache_let_go(c);
 }
 
 static void test_cache_keeps_to_its_octets(void **state)
@@ -103,7 +103,7 @@ static void test_cache_keeps_to_its_octets(void **state)
     put(c, "f", 100);
     assert_int_equal(c->count, 1);
     assert_int_equal(c->octets, 100);
-    cache_free(c);
+    cache_let_go(c);
 }
 
 static void test_cache_replaces(void **state)
@@ -123,7 +123,7 @@ static void test_cache_replaces(void **state)
     assert_null(find(c, "a"));
     assert_int_equal(c->count, 1);
     assert_int_equal(c->octets, 10);
-    cache_free(c);
+    cache_let_go(c);
 }
 
 static void test_cache_without_files_has_none_to_evict(void **state)
@@ -135,7 +135,7 @@ static void test_cache_without_files_has_none_to_evict(void **state)
     put(c, "a", 10);
     assert_false(cache_evict(c));
     assert_non_null(find(c, "a"));
-    cache_free(c);
+    cache_let_go(c);
 }
 
 // Against a list that is searched from its end: every key, every order.
@@ -167,7 +167,7 @@ static void test_cache_equals_a_list(void **state)
         list[count - 1] = number;
         assert_int_equal(c->count, count);
     }
-    cache_free(c);
+    cache_let_go(c);
 }
 
 static void test_cache_draws_differ(void **state)
@@ -177,7 +177,7 @@ static void test_cache_draws_differ(void **state)
     cache *c = cache_new(&s, 0);
     assert_non_null(c);
     assert_true(cache_draw(c) != cache_draw(c));
-    cache_free(c);
+    cache_let_go(c);
 }
 
 int main(void)

@@ -637,23 +637,99 @@ static unsigned descriptors(void)
     return open;
 }
 
-static void test_directories_of_a_server_that_runs(void **state)
+// A client that leaves as soon as it has asked, so that files are opened for nobody.
+static void *ask_and_leave(void *user)
+{
+    crowd *c = user;
+    while (!atomic_load(&c->over)) {
+        static const char wire[] = "GET /lists/ HTTP/1.1\r\nHost: live.test\r\n\r\n"
+                                   "GET /index.html HTTP/1.1\r\nHost: live.test\r\n\r\n";
+        int fd = socket_connect_to(skua_server_address(c->server, 0));
+        (void)send(fd, wire, sizeof wire - 1, MSG_NOSIGNAL);
+        (void)close(fd);
+    }
+    return NULL;
+}
+
+static void put_live_directories(crowd *c, const char *folder)
+{
+    skua_site *site = skua_site_new(
+        c->server,
+        &(skua_site_desc){ .hosts = "live.test", .release = count_release, .user = &c->released });
+    const skua_directory_config lists = { .list = true, .index = "none.html" };
+    assert_int_equal(skua_site_directory(site, "/", folder, NULL), SKUA_OK);
+    assert_int_equal(skua_site_directory(site, "/lists/", folder, &lists), SKUA_OK);
+    assert_int_equal(skua_site_put(site), SKUA_OK);
+}
+
+static bool descriptors_are(unsigned count)
+{
+    for (int i = 0; i < 500 && descriptors() != count; i++)
+        nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
+    return descriptors() == count;
+}
+
+static bool count_is(atomic_uint *count, unsigned expected)
+{
+    for (int i = 0; i < 500 && atomic_load(count) != expected; i++)
+        nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
+    return atomic_load(count) == expected;
+}
+
+static void hear(skua_worker *worker, void *user)
+{
+    (void)worker;
+    atomic_fetch_add((atomic_uint *)user, 1);
+}
+
+// Letters come in their order: who has read this one has taken over the site that was put before.
+static void wait_until_all_serve(skua_server *server)
+{
+    atomic_uint heard = 0;
+    for (unsigned i = 0; i < skua_server_workers(server); i++)
+        assert_int_equal(skua_post(server, i, hear, &heard), SKUA_OK);
+    assert_true(count_is(&heard, skua_server_workers(server)));
+}
+
+// More than there are keys for objects of workers, so that these must be given out again. When the last directory has
+// gone, so have the descriptors of its root, its files and its watches.
+static void test_directories_come_and_go_while_threads_ask(void **state)
 {
     (void)state;
-    skua_server *server = skua_server_new(
-        &(skua_config){ .listen = "127.0.0.1:0", .workers = 1, .log_write = discard });
-    assert_int_equal(skua_start(server), SKUA_OK);
+    enum { DIRECTORIES = 700, LEFT_MAX = 100 };
+    crowd c = { 0 };
+    pthread_t askers[ASKERS], leaver;
+    char folder[32] = "/tmp/skua-sites-XXXXXX", path[64];
+    assert_non_null(mkdtemp(folder));
+    write_file(folder, "index.html", "there is one");
+    c.server = skua_server_new(
+        &(skua_config){ .listen = "127.0.0.1:0", .workers = 2, .log_write = discard });
+    assert_int_equal(skua_start(c.server), SKUA_OK);
     unsigned before = descriptors();
-    for (int i = 0; i < 20; i++) {
-        skua_site *site = skua_site_new(server, &(skua_site_desc){ .hosts = "b.test" });
-        assert_int_equal(skua_site_directory(site, "/", "/", NULL), SKUA_ESTATE);
-        assert_non_null(strstr(skua_site_error(site), "has been started"));
-        skua_site_free(site);
+    put_live_directories(&c, folder);
+    wait_until_all_serve(c.server);
+    for (int i = 0; i < ASKERS; i++)
+        assert_int_equal(pthread_create(&askers[i], NULL, ask_on, &c), 0);
+    assert_int_equal(pthread_create(&leaver, NULL, ask_and_leave, &c), 0);
+    for (int i = 0; i < DIRECTORIES; i++) {
+        put_live_directories(&c, folder);
+        do // keys are given out again when workers have had the time for it
+            nanosleep(&(struct timespec){ .tv_nsec = 200000 }, NULL);
+        while (i - (int)atomic_load(&c.released) > LEFT_MAX);
     }
-    assert_int_equal(descriptors(), before);
-    skua_stop(server, 0);
-    assert_int_equal(skua_wait(server), SKUA_OK);
-    skua_server_free(server);
+    atomic_store(&c.over, true);
+    for (int i = 0; i < ASKERS; i++)
+        pthread_join(askers[i], NULL);
+    pthread_join(leaver, NULL);
+    assert_int_equal(c.wrong, 0);
+    assert_true(c.asked > ASKERS);
+    assert_int_equal(skua_site_withdraw(c.server, "live.test"), SKUA_OK);
+    assert_true(descriptors_are(before));
+    assert_int_equal(c.released, DIRECTORIES + 1);
+    skua_server_free(c.server);
+    (void)snprintf(path, sizeof path, "%s/index.html", folder);
+    (void)unlink(path);
+    (void)rmdir(folder);
 }
 
 static void *make_none(skua_worker *worker, void *user)
@@ -697,7 +773,7 @@ int main(void)
         cmocka_unit_test(test_sites_are_replaced_while_threads_ask),
         cmocka_unit_test(test_directories_of_sites),
         cmocka_unit_test(test_directories_that_are_refused),
-        cmocka_unit_test(test_directories_of_a_server_that_runs),
+        cmocka_unit_test(test_directories_come_and_go_while_threads_ask),
         cmocka_unit_test(test_the_last_directory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+//
+// Locals: objects of which each worker has one, under a key of the server's. They come and go beside workers
+// that run.
+#ifndef SKUA_SERVER_LOCALS_H
+#define SKUA_SERVER_LOCALS_H
+
+#include "server/worker.h"
+
+// Drops all of a worker that is ending.
+void locals_drop_all(server_worker *w);
+
+// Asks all of a worker's to give descriptors back; returns whether any did.
+bool locals_evict(server_worker *w);
+
+#endif
