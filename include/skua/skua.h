@@ -1190,6 +1190,14 @@ SKUA_API SKUA_NODISCARD skua_status skua_site_put(skua_site *site);
 // from then on. Errors: SKUA_ENOENT no site has any of them; SKUA_ENOMEM. Thread: any.
 SKUA_API SKUA_NODISCARD skua_status skua_site_withdraw(skua_server *server, const char *hosts);
 
+// Puts sites in the place of all that the server has, at one stroke, as the configuration of a program changes: hosts
+// that none of them has are the server's own from then on. Of two that name the same host the later one has it. On
+// success all are the server's, as after skua_site_put; on failure nothing has changed, and all are the caller's.
+// sites: count of the same server, each once; may be NULL when count is 0.
+// Errors: those of skua_site_put; skua_site_error says more about hosts that are no names. Thread: any.
+SKUA_API SKUA_NODISCARD skua_status skua_sites_replace(skua_server *server, skua_site *const *sites,
+                                                       size_t count);
+
 // Keeps an object with the request under a key, for those that come later: the address of something
 // of the caller's, so that no two clash. The same key again replaces it. A blocking handler has the
 // objects that were there when it was called; those it sets are for itself.

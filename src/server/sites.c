@@ -322,44 +322,67 @@ skua_status sites_catch_up(skua_server *server)
 
 // ---- Putting ----
 
-// names: those that change hands. site: whose they are then; NULL: nobody's. *dropped: a table that is not
-// needed any more.
-static skua_status sites_replace(skua_server *server, slice names, served_site *site,
-                                 site_table **dropped)
+// table: of the sites from now on; the caller's if this fails.
+static skua_status sites_take(skua_server *server, site_table *table, site_table **dropped)
 {
     server_sites *sites = &server->sites;
-    bool found;
-    if (sites->is_over) return SKUA_ECLOSED;
-    site_table *table = site_table_with(sites->table, names, site, &found);
+    *dropped = table;
     if (!table) return SKUA_ENOMEM;
-    skua_status status = site || found ? sites_tell_all(server, table) : SKUA_ENOENT;
-    *dropped = status ? table : sites->table;
-    if (!status) sites->table = table;
-    return status;
+    skua_status status = sites_tell_all(server, table);
+    if (status) return status;
+    *dropped = sites->table;
+    sites->table = table;
+    return SKUA_OK;
+}
+
+// names: those that change hands. site: whose they are then; NULL: nobody's. *dropped: a table that is not
+// needed any more.
+static skua_status sites_change_names(skua_server *server, slice names, served_site *site,
+                                      site_table **dropped)
+{
+    bool found = false;
+    if (server->sites.is_over) return SKUA_ECLOSED;
+    site_table *table = site_table_with(server->sites.table, names, site, &found);
+    if (!table || site || found) return sites_take(server, table, dropped);
+    *dropped = table;
+    return SKUA_ENOENT;
 }
 
 // The last to let a site go calls its release, which may put another one: not while the lock is held.
-static skua_status sites_replace_now(skua_server *server, const char *names, served_site *site)
+static skua_status sites_change_names_now(skua_server *server, const char *names, served_site *site)
 {
     site_table *dropped = NULL;
     sites_lock(server);
-    skua_status status = sites_replace(server, slice_of(names), site, &dropped);
+    skua_status status = sites_change_names(server, slice_of(names), site, &dropped);
     sites_unlock(server);
     site_table_unref(dropped);
     return status;
 }
 
-__attribute__((cold)) skua_status skua_site_put(skua_site *site)
+static skua_status sites_seal(skua_site *site)
 {
-    CONTRACT_SITE(site);
     if (!site->hosts[strspn(site->hosts, " ")] || !config_hosts_are_names(site->hosts))
         return sites_say(site, SKUA_EINVAL,
                          "a site's hosts are names without ports, separated by spaces");
     site->served.parts = site->routes.parts;
-    skua_status status = sites_replace_now(site->server, site->hosts, &site->served);
-    if (status) return sites_say(site, status, "%s", skua_status_text(status));
+    return SKUA_OK;
+}
+
+// The table has it from now on.
+static void sites_give(skua_site *site)
+{
     site->is_put = true;
-    site_unref(&site->served); // the table has it
+    site_unref(&site->served);
+}
+
+__attribute__((cold)) skua_status skua_site_put(skua_site *site)
+{
+    CONTRACT_SITE(site);
+    skua_status status = sites_seal(site);
+    if (status) return status;
+    status = sites_change_names_now(site->server, site->hosts, &site->served);
+    if (status) return sites_say(site, status, "%s", skua_status_text(status));
+    sites_give(site);
     return SKUA_OK;
 }
 
@@ -367,5 +390,65 @@ __attribute__((cold)) skua_status skua_site_withdraw(skua_server *server, const 
 {
     CONTRACT_SERVER(server);
     CONTRACT_GIVEN(hosts);
-    return sites_replace_now(server, hosts, NULL);
+    return sites_change_names_now(server, hosts, NULL);
+}
+
+// ---- All at once ----
+
+// Each is marked as put, so that one that is there twice is found out.
+static void sites_expect(const skua_server *server, skua_site *const *sites, size_t count,
+                         const char *caller)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!sites[i] || sites[i]->is_put)
+            contract_broken(caller, "sites has one that is NULL, has been put, or is there twice");
+        if (sites[i]->server != server) contract_broken(caller, "sites has one of another server");
+        sites[i]->is_put = true;
+    }
+}
+
+static skua_status sites_seal_all(skua_site *const *sites, size_t count)
+{
+    skua_status status = SKUA_OK;
+    for (size_t i = 0; i < count && !status; i++)
+        status = sites_seal(sites[i]);
+    return status;
+}
+
+// Returns: NULL when memory ran out.
+static site_table *sites_table_of(skua_site *const *sites, size_t count)
+{
+    bool found;
+    site_table *table = site_table_with(NULL, slice_of(""), NULL, &found);
+    for (size_t i = 0; i < count && table; i++) {
+        site_table *before = table;
+        table = site_table_with(before, slice_of(sites[i]->hosts), &sites[i]->served, &found);
+        site_table_unref(before);
+    }
+    return table;
+}
+
+static skua_status sites_replace_all(skua_server *server, skua_site *const *sites, size_t count)
+{
+    site_table *table = sites_table_of(sites, count), *dropped = table;
+    sites_lock(server);
+    skua_status status = server->sites.is_over ? SKUA_ECLOSED : sites_take(server, table, &dropped);
+    sites_unlock(server);
+    for (size_t i = 0; i < count && !status; i++)
+        sites_give(sites[i]);
+    site_table_unref(dropped);
+    return status;
+}
+
+__attribute__((cold)) skua_status skua_sites_replace(skua_server *server, skua_site *const *sites,
+                                                     size_t count)
+{
+    CONTRACT_SERVER(server);
+    CONTRACT(sites || count == 0, "sites must not be NULL");
+    sites_expect(server, sites, count, __func__);
+    skua_status status = sites_seal_all(sites, count);
+    if (!status) status = sites_replace_all(server, sites, count);
+    for (size_t i = 0; i < count && status; i++)
+        sites[i]->is_put = false; // still the caller's
+    return status;
 }

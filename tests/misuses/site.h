@@ -87,5 +87,15 @@ GIVES(skua_site_put, in_a_blocking_handler, BLOCKING, skua_site_put(scene_site(s
 STOPS(skua_site_withdraw, no_server, OUTSIDE, NO_SERVER, s->status = skua_site_withdraw(NULL, "a"))
 STOPS(skua_site_withdraw, no_hosts, OUTSIDE, NO(hosts),
       s->status = skua_site_withdraw(s->server, NULL))
+STOPS(skua_sites_replace, no_server, OUTSIDE, NO_SERVER,
+      s->status = skua_sites_replace(NULL, NULL, 0))
+STOPS(skua_sites_replace, no_sites, OUTSIDE, NO(sites),
+      s->status = skua_sites_replace(s->server, NULL, 1))
+STOPS(skua_sites_replace, one_that_was_put, OUTSIDE,
+      "sites has one that is NULL, has been put, or is there twice",
+      s->status = skua_sites_replace(s->server, (skua_site *[]){ scene_put_site(s) }, 1))
+STOPS(skua_sites_replace, one_of_another_server, OUTSIDE, "sites has one of another server",
+      s->status = skua_sites_replace(skua_server_new(NULL), (skua_site *[]){ scene_site(s) }, 1))
+GIVES(skua_sites_replace, in_a_handler, HANDLER, skua_sites_replace(s->server, NULL, 0) == SKUA_OK)
 
 #undef SITE_IS_PUT
