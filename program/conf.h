@@ -9,6 +9,8 @@
 
 #include <skua/skua.h>
 
+#include <stdatomic.h>
+
 enum {
     CONF_LISTENS_MAX = 16, // as many as a server may have
     CONF_CERTIFICATES_MAX = 256,
@@ -26,7 +28,7 @@ typedef struct conf_listen {
 typedef struct conf_limit {
     double per_s, burst; // burst: 0: as many as per_s
     conf_place at;
-    void *table; // of the server, where the client's requests are counted
+    struct skua_limit *table; // where the client's requests are counted; NULL: it is not built yet
     struct conf_limit *next;
 } conf_limit;
 
@@ -82,9 +84,13 @@ typedef struct conf_site {
     struct conf_site *next;
 } conf_site;
 
+// Everything in it is of its memory, and stays until nobody has it: sites that were built from it hold it as long as
+// requests go on in them.
 typedef struct conf {
     conf_memory memory;
-    skua_config server; // but for what speaks of certificates
+    conf_findings findings;
+    const conf_directive *first; // as it was read
+    skua_config server;          // but for what speaks of certificates
     conf_listen listens[CONF_LISTENS_MAX];
     unsigned listen_count;
     skua_tls_certificate certificates[CONF_CERTIFICATES_MAX];
@@ -94,10 +100,19 @@ typedef struct conf {
     const char *status;   // an address; NULL: none
     conf_place status_at;
     int64_t grace_ns;
-    conf_guard *guards; // the last that was made, and those before it
     conf_scope defaults;
     conf_site *sites;
     unsigned site_count;
+    struct {
+        atomic_uint refs;
+    } shared;
 } conf;
+
+// One that is empty, and is dropped once. NULL: out of memory.
+conf *conf_new(void);
+
+// Each is dropped once more for it. Thread: any, as of conf_drop.
+conf *conf_hold(conf *c);
+void conf_drop(void *c); // a conf; NULL is allowed
 
 #endif

@@ -6,6 +6,7 @@
 #include "conf_build.h"
 
 #include "conf_guard.h"
+#include "conf_limits.h"
 #include "conf_response.h"
 #include "conf_sites.h"
 
@@ -19,12 +20,14 @@ typedef struct builder {
     skua_site *site;
     unsigned around; // limits and passwords of it
     conf_findings *findings;
+    skua_site **built;
+    unsigned count; // of those
 } builder;
 
 static bool build_judge(builder *b, conf_place at, skua_status status)
 {
-    if (!status) return true; // a site that has been put is not to be asked
-    const char *why = b->site ? skua_site_error(b->site) : skua_server_error(b->server);
+    if (!status) return true;
+    const char *why = skua_site_error(b->site);
     conf_find(b->findings, at, "%s", *why ? why : skua_status_text(status));
     return false;
 }
@@ -62,17 +65,31 @@ static void limited_end(skua_request *request, skua_end how, void *user)
     skua_limit_end(request, how, ((const limited *)user)->limit);
 }
 
-// One that came from the defaults has its table already.
-static bool build_limit(builder *b, const conf_scope *scope, conf_limit *limit)
+// A limit of the defaults counts the requests to all sites that have it.
+static skua_limit *build_table(const builder *b, const conf_site *site, const conf_scope *scope,
+                               const conf_limit *limit)
 {
-    skua_limit *table =
-        limit->table ? limit->table : conf_take(b->findings->memory, sizeof(skua_limit));
+    const skua_limit rates = { .requests_per_s = limit->per_s, .burst = limit->burst };
+    const conf_limit *at = b->from->defaults.limits;
+    while (at && at != limit)
+        at = at->next;
+    const char *name =
+        conf_print(b->findings->memory, "%s %s%s %a %a", at ? "" : site->hosts,
+                   scope->is_exact ? "= " : "", scope->path, limit->per_s, limit->burst);
+    skua_limit *table = name ? conf_limits_get(name, &rates) : NULL;
+    if (!table) b->findings->memory->is_out = true;
+    if (table && conf_memory_on_free(b->findings->memory, conf_limits_return, table)) return table;
+    conf_limits_return(table);
+    return NULL;
+}
+
+static bool build_limit(builder *b, const conf_site *site, const conf_scope *scope,
+                        conf_limit *limit)
+{
     limited *of = conf_take(b->findings->memory, sizeof *of);
-    if (!table || !of) return false;
-    table->requests_per_s = limit->per_s;
-    table->burst = limit->burst;
-    limit->table = table;
-    *of = (limited){ scope, table };
+    if (!limit->table) limit->table = build_table(b, site, scope, limit);
+    if (!limit->table || !of) return false;
+    *of = (limited){ scope, limit->table };
     const skua_middleware around = { .before = limited_before, .end = limited_end, .user = of };
     return build_use_one_of(b, scope->at, &around);
 }
@@ -82,7 +99,7 @@ static bool build_limits(builder *b, const conf_site *site)
     for (const conf_scope *at = &site->scope; at;
          at = at == &site->scope ? site->paths : at->next) {
         for (conf_limit *limit = at->limits; limit; limit = limit->next) {
-            if (!build_limit(b, at, limit)) return false;
+            if (!build_limit(b, site, at, limit)) return false;
         }
     }
     return true;
@@ -147,30 +164,51 @@ static bool build_around(builder *b, conf_site *site)
 
 static bool build_site(builder *b, conf_site *site)
 {
+    const skua_site_desc desc = { .hosts = site->hosts, .release = conf_drop, .user = b->from };
     b->around = 0;
-    b->site = skua_site_new(b->server, &(skua_site_desc){ .hosts = site->hosts });
-    bool built = b->site && build_around(b, site) && build_redirects(b, site) &&
-                 build_roots(b, site) && build_judge(b, site->at, skua_site_put(b->site));
-    if (!built) skua_site_free(b->site);
+    b->site = skua_site_new(b->server, &desc);
     if (!b->site) b->findings->memory->is_out = true;
-    b->site = NULL;
-    return built;
+    if (!b->site) return false;
+    (void)conf_hold(b->from);
+    b->built[b->count++] = b->site;
+    return build_around(b, site) && build_redirects(b, site) && build_roots(b, site);
 }
 
-static bool build_sites(builder *b)
+// A site that failed does not hide the faults of the others.
+static bool build_all(builder *b)
+{
+    bool built = true;
+    b->built = conf_take(b->findings->memory, b->from->site_count * sizeof *b->built);
+    for (conf_site *site = b->from->sites; site && b->built; site = site->next)
+        built = build_site(b, site) && built;
+    b->site = NULL;
+    return b->built && built;
+}
+
+// Hosts have been looked at by the check.
+static bool build_put(const builder *b)
+{
+    skua_status status = skua_sites_replace(b->server, b->built, b->count);
+    if (status) b->findings->memory->is_out = true;
+    return !status;
+}
+
+bool conf_build_sites(conf *from, skua_server *server)
+{
+    builder b = { .from = from, .server = server, .findings = &from->findings };
+    if (build_all(&b) && build_put(&b)) return true;
+    for (unsigned i = 0; i < b.count; i++)
+        skua_site_free(b.built[i]);
+    return false;
+}
+
+skua_server *conf_build(conf *from, const skua_config *config)
 {
     const skua_middleware misdirected = { .before = conf_misdirected_before };
-    bool built = !skua_use(b->server, "/", &misdirected);
-    for (conf_site *site = b->from->sites; site; site = site->next)
-        built = build_site(b, site) && built;
-    return built;
-}
-
-skua_server *conf_build(conf *from, const skua_config *config, conf_findings *findings)
-{
-    builder b = { .from = from, .server = skua_server_new(config), .findings = findings };
-    if (!b.server) findings->memory->is_out = true;
-    if (b.server && build_sites(&b)) return b.server;
-    skua_server_free(b.server);
+    skua_server *server = skua_server_new(config);
+    bool built = server && !skua_use(server, "/", &misdirected);
+    if (!built) from->memory.is_out = true;
+    if (built && conf_build_sites(from, server)) return server;
+    skua_server_free(server);
     return NULL;
 }

@@ -86,6 +86,13 @@ static conf_user *guard_read(const char *file, conf_place at, conf_findings *fin
 
 static bool guard_check(skua_slice name, skua_slice secret, void *arg);
 
+static void guard_drop(void *user)
+{
+    conf_guard *guard = user;
+    conf_memory_free(&guard->memory);
+    (void)pthread_mutex_destroy(&guard->lock);
+}
+
 conf_guard *conf_guard_new(const char *realm, const char *file, conf_place at,
                            conf_findings *findings)
 {
@@ -97,6 +104,8 @@ conf_guard *conf_guard_new(const char *realm, const char *file, conf_place at,
     }
     guard->authentication =
         (skua_authentication){ .realm = realm, .check = guard_check, .arg = guard, .slow = true };
+    (void)pthread_mutex_init(&guard->lock, NULL);
+    if (!conf_memory_on_free(findings->memory, guard_drop, guard)) return NULL;
     guard->file = file;
     guard->at = at;
     (void)guard_stamp(file, &guard->stamp);
@@ -108,20 +117,7 @@ conf_guard *conf_guard_new(const char *realm, const char *file, conf_place at,
             conf_find(findings, (conf_place){ place, one->at.line, one->at.column }, "%s",
                       one->sentence);
     }
-    if (guard->users && conf_known_begin(&guard->known)) {
-        (void)pthread_mutex_init(&guard->lock, NULL);
-        return guard;
-    }
-    conf_memory_free(&guard->memory);
-    return NULL;
-}
-
-void conf_guards_free(conf_guard *last)
-{
-    for (conf_guard *at = last; at; at = at->before) {
-        conf_memory_free(&at->memory);
-        (void)pthread_mutex_destroy(&at->lock);
-    }
+    return guard->users && conf_known_begin(&guard->known) ? guard : NULL;
 }
 
 // ---- On a helper thread ----

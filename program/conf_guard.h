@@ -29,7 +29,6 @@ struct conf_guard {
     const char *file;
     conf_place at;
     conf_guard *outer;        // that holds, too; NULL: none
-    conf_guard *before;       // that was made; NULL: none
     const conf_site *used_by; // the last site that was built with it
     pthread_mutex_t lock;     // of what follows
     conf_memory memory;       // of the users
@@ -46,12 +45,10 @@ typedef struct conf_guarded {
     conf_guard *guard;
 } conf_guarded;
 
-// Reads the file. at: the word that names it. Returns: NULL when there are findings, or no memory.
+// Reads the file. at: the word that names it. Returns: NULL when there are findings, or no memory. It is freed with the
+// memory of the findings.
 conf_guard *conf_guard_new(const char *realm, const char *file, conf_place at,
                            conf_findings *findings);
-
-// Gives back what is not of the configuration's memory, of a guard and all that were made before it.
-void conf_guards_free(conf_guard *last);
 
 // Middleware, whose user is a conf_guarded.
 void conf_guard_before(skua_request *request, void *guarded);

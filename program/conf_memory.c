@@ -10,6 +10,8 @@
 
 struct conf_piece {
     conf_piece *before;
+    void (*drop)(void *user); // NULL: it has octets alone
+    void *user;
     alignas(max_align_t) char octets[];
 };
 
@@ -45,11 +47,20 @@ char *conf_print(conf_memory *memory, const char *format, ...)
     return text;
 }
 
+bool conf_memory_on_free(conf_memory *memory, void (*drop)(void *user), void *user)
+{
+    if (!conf_take(memory, 0)) return false;
+    memory->last->drop = drop;
+    memory->last->user = user;
+    return true;
+}
+
 void conf_memory_free(conf_memory *memory)
 {
     while (memory->last) {
         conf_piece *piece = memory->last;
         memory->last = piece->before;
+        if (piece->drop) piece->drop(piece->user);
         free(piece);
     }
 }

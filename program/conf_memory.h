@@ -25,6 +25,10 @@ char *conf_copy(conf_memory *memory, const char *text, size_t len);
 __attribute__((format(printf, 2, 3))) char *conf_print(conf_memory *memory, const char *format,
                                                        ...);
 
+// drop is called with user when the memory is freed, before any that was taken or asked for earlier is. Returns: false
+// when there is no memory for it; drop is not called then.
+bool conf_memory_on_free(conf_memory *memory, void (*drop)(void *user), void *user);
+
 void conf_memory_free(conf_memory *memory);
 
 #endif

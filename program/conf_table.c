@@ -85,13 +85,14 @@ static const conf_kind table_kinds[] = {
     { "http2_streams_max", TABLE_FILE, "NUMBER", "100", "http2_streams_max 250", conf_take_number,
       TABLE_MEMBER(http2.streams_max, 1, 1000) },
     // TLS.
-    { "tls_oldest", TABLE_FILE, "1.2|1.3", "1.2", "tls_oldest 1.3", conf_take_oldest, TABLE_ARGUMENTS(1, 1) },
+    { "tls_oldest", TABLE_FILE, "1.2|1.3", "1.2", "tls_oldest 1.3", conf_take_oldest, TABLE_ARGUMENTS(1, 1),
+      .is_live = true },
     { "tls_groups", TABLE_FILE, "GROUP...", "X25519MLKEM768 X25519 P-256 P-384", "tls_groups X25519 P-256",
-      conf_take_groups, TABLE_ARGUMENTS(1, 16) },
+      conf_take_groups, TABLE_ARGUMENTS(1, 16), .is_live = true },
     { "session_tickets", TABLE_FILE, "on|off", "on", "session_tickets off", conf_take_tickets,
-      TABLE_ARGUMENTS(1, 1) },
+      TABLE_ARGUMENTS(1, 1), .is_live = true },
     { "ticket_keys", TABLE_FILE, "FILE", "random keys", "ticket_keys /etc/skua/tickets.key",
-      conf_take_ticket_keys, TABLE_ARGUMENTS(1, 1) },
+      conf_take_ticket_keys, TABLE_ARGUMENTS(1, 1), .is_live = true },
     { "certificate", TABLE_SITE, "FILE [KEY]", "", "certificate /etc/skua/a.pem /etc/skua/a.key",
       conf_take_certificate, TABLE_ARGUMENTS(1, 2), .repeats = true },
     { "client_certificates", TABLE_SITE, "AUTHORITIES optional|required", "none",
@@ -188,6 +189,11 @@ static const foreign_directive table_foreign[] = {
 };
 
 enum { TABLE_FOREIGN = sizeof table_foreign / sizeof *table_foreign };
+
+const conf_kind *conf_kind_at(unsigned number)
+{
+    return number < TABLE_KINDS ? &table_kinds[number] : NULL;
+}
 
 const conf_kind *conf_kind_find(const char *name)
 {

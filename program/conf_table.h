@@ -33,10 +33,14 @@ struct conf_kind {
     unsigned least, most; // arguments
     bool repeats;         // may stand several times in a block
     bool has_block;
+    bool is_live; // of those of the file: a reload changes it, and not the next start alone
     // Of those that set one member of skua_config.
     size_t offset, width; // in octets
     uint64_t min, max;
 };
+
+// All of them, by numbers from 0 on; NULL behind the last.
+const conf_kind *conf_kind_at(unsigned number);
 
 // NULL: there is none of that name.
 const conf_kind *conf_kind_find(const char *name);

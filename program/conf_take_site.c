@@ -351,7 +351,10 @@ void conf_take_limit(conf_checker *c, const conf_kind *kind, const conf_directiv
         conf_limit *added = conf_take(c->findings->memory, sizeof *added);
         if (!added) return;
         *added = (conf_limit){
-            .per_s = per_s, .burst = (double)burst, .at = d->words[0].at, .next = c->scope->limits
+            .per_s = per_s,
+            .burst = (double)burst,
+            .at = d->words[0].at,
+            .next = c->scope->limits,
         };
         c->scope->limits = added;
     }
@@ -423,8 +426,6 @@ void conf_take_guard(conf_checker *c, const conf_kind *kind, const conf_directiv
             SITE_FAIL(c, &d->words[2], "the users of %s could not be kept: %s", d->words[2].text,
                       skua_status_text(SKUA_ENOMEM));
         if (!added) return;
-        added->before = c->conf->guards;
-        c->conf->guards = added;
         added->outer = c->scope->guards;
         c->scope->guards = added;
     }

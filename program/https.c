@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// HTTPS. Files are looked at every two seconds: that sees a change behind a symbolic link to a
+// HTTPS. Files are looked at again and again: that sees a change behind a symbolic link to a
 // directory, which is how certbot replaces certificates, and on network file systems, too. A change
 // counts when nothing has changed since the look before, so that a certificate and its key that are
 // written one after the other are read together.
@@ -10,22 +10,13 @@
 #include "certificate.h"
 #include "say.h"
 
-#include <fcntl.h>
-#include <poll.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
-enum {
-    HTTPS_LOOK_MS = 2000,
-    HTTPS_NAMES_OCTETS = OPTIONS_HOSTS_MAX * 256 + 64,
-    HTTPS_WHY_OCTETS = 512
-};
+enum { HTTPS_NAMES_OCTETS = OPTIONS_HOSTS_MAX * 256 + 64, HTTPS_WHY_OCTETS = 512 };
 
 // A hash of all that tells that a file was written, or that another one was put in its place.
 typedef uint64_t https_stamp;
@@ -37,9 +28,6 @@ static struct {
     char names[HTTPS_NAMES_OCTETS];
     char notice[PATH_MAX + 256]; // about a certificate of its own, for a person
     https_stamp loaded, seen;    // of all files, by the last load, and by the last look
-    int wake[2];
-    pthread_t thread;
-    volatile sig_atomic_t is_watched;
 } https;
 
 // ---- Describing ----
@@ -181,7 +169,7 @@ static void https_stamp_file(https_stamp *stamp, const char *file)
     https_stamp_add(stamp, (int64_t)info.st_ino);
 }
 
-static https_stamp https_look(void)
+static https_stamp https_stamp_all(void)
 {
     const options *o = https.options;
     https_stamp stamp = 0xcbf29ce484222325u;
@@ -216,7 +204,8 @@ bool https_describe(const options *o, skua_tls_desc *desc)
     if (!o->tls) return true;
     if (!https_is_built()) return false;
     if (!o->certificate_count && !https_write_names(o)) return false;
-    https.loaded = https.seen = https_look(); // before they are read, so that no change is missed
+    https.loaded = https.seen =
+        https_stamp_all(); // before they are read, so that no change is missed
     if (!https_describe_again(desc)) return false;
     https_write_notice();
     return true;
@@ -241,11 +230,11 @@ __attribute__((format(printf, 1, 2))) static void https_log(const char *format, 
     skua_log(https.server, (skua_slice){ text, len });
 }
 
-static void https_reload(void)
+void https_reload(void)
 {
     skua_tls_desc desc;
     char why[HTTPS_WHY_OCTETS] = "";
-    https.loaded = https.seen = https_look();
+    https.loaded = https.seen = https_stamp_all();
     if (!https_describe_again(&desc)) return;
     if (skua_tls_reload(https.server, &desc, why, sizeof why))
         https_log("the certificates stay as they are: %s", why);
@@ -260,68 +249,22 @@ static bool https_has_to_renew(void)
     return https.own.pem_len && https.own.expires_unix_s - time(NULL) < CERTIFICATE_RENEW_S;
 }
 
-static void https_look_again(void)
+void https_look(void)
 {
-    https_stamp now = https_look();
+    https_stamp now = https_stamp_all();
     bool has_settled = now == https.seen;
     https.seen = now;
     if ((has_settled && now != https.loaded) || https_has_to_renew()) https_reload();
 }
 
-// Octets in the pipe ask for a reload, one for all that have come; its end is the thread's.
-static void *https_run(void *user)
-{
-    struct pollfd wake = { .fd = https.wake[0], .events = POLLIN };
-    (void)user;
-    for (;;) {
-        char asked[256];
-        if (poll(&wake, 1, HTTPS_LOOK_MS) <= 0) https_look_again();
-        else if (read(https.wake[0], asked, sizeof asked) > 0) https_reload();
-        else return NULL;
-    }
-}
-
-// ---- The thread ----
-
-static bool https_open_pipe(void)
-{
-    if (pipe(https.wake) != 0) return false;
-    for (size_t i = 0; i < 2; i++)
-        (void)fcntl(https.wake[i], F_SETFD, FD_CLOEXEC);
-    (void)fcntl(https.wake[1], F_SETFL, O_NONBLOCK); // a handler must not wait
-    return true;
-}
-
-static bool https_begin(void)
-{
-    if (!https_open_pipe()) return false;
-    if (pthread_create(&https.thread, NULL, https_run, NULL) == 0) return true;
-    (void)close(https.wake[0]);
-    (void)close(https.wake[1]);
-    return false;
-}
-
-void https_watch(skua_server *server)
+void https_begin(skua_server *server)
 {
     certificate_forget(&https.own);
-    if (!https.options->tls) return;
     https.server = server;
-    https.is_watched = https_begin();
-    if (!https.is_watched)
-        say_warning("changes of certificates need another start: no thread could be had");
 }
 
-void https_reload_soon(void)
+void https_use(const options *o)
 {
-    ssize_t written = https.is_watched ? write(https.wake[1], "", 1) : 0;
-    (void)written; // a pipe that is full asks already
-}
-
-void https_forget(void)
-{
-    if (!https.is_watched) return;
-    https.is_watched = false;
-    (void)close(https.wake[1]);
-    (void)pthread_join(https.thread, NULL);
-    (void)close(https.wake[0]);
+    https.options = o;
+    https_reload();
 }

@@ -9,21 +9,25 @@
 #include "options.h"
 
 // Describes it for a configuration. *desc: all zero when it is not asked for; valid until
-// https_forget. o: kept.
+// https_reload. o: kept.
 // Returns: false when it cannot be had, which has been said.
 bool https_describe(const options *o, skua_tls_desc *desc);
 
 // Shows the fingerprint of a certificate of the program's own, and where it is.
 void https_show(void);
 
-// Reads certificates again from now on, in a thread of its own, if HTTPS is spoken. Signals are held
-// back meanwhile. server: until https_forget.
-void https_watch(skua_server *server);
+// The server has started. What follows is for one thread.
+void https_begin(skua_server *server);
 
-// Asks for them to be read again soon.  Thread: any, and signal handlers.
-void https_reload_soon(void);
+// Reads certificates again, and logs what came of it.
+void https_reload(void);
 
-// Ends that, when no signal is taken any more and before the server is freed.
-void https_forget(void);
+// Reads them again if a file has changed and has settled, or if one of its own is to be renewed. To be called
+// every few seconds.
+void https_look(void);
+
+// Takes other options, with TLS, in the place of those that https_describe was given, and reads certificates
+// again. o: kept.
+void https_use(const options *o);
 
 #endif

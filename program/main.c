@@ -14,6 +14,7 @@
 #include "self_test.h"
 #include "stop.h"
 #include "streams.h"
+#include "watch.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -163,8 +164,9 @@ static bool begin(skua_server *server, const options *o)
 // Returns whether it was stopped, and did not end by itself; the library has then logged why.
 static bool run(skua_server *server, const options *o)
 {
-    https_watch(server);
-    stop_on_signals(server, o->grace_ns, o->quiet, https_reload_soon);
+    https_begin(server);
+    if (o->tls) watch_begin(&(watch_desc){ .look = https_look, .asked = https_reload });
+    stop_on_signals(server, o->grace_ns, o->quiet, watch_wake);
     banner_warn(server);
     if (!o->quiet) {
         banner_show(server, o->dir, o->redirects);
@@ -173,7 +175,7 @@ static bool run(skua_server *server, const options *o)
     bool stopped = skua_wait(server) == SKUA_OK;
     if (stopped && !o->quiet) say("stopped");
     stop_forget();
-    https_forget();
+    watch_end();
     return stopped;
 }
 

@@ -406,8 +406,8 @@ static void options_help(void)
         "\nADDRESS is 127.0.0.1:8080, [::1]:8080, :8080 (every address of this machine), a port\n"
         "or an address alone, or unix:/path, or fd:3, a listening socket that is open already;\n"
         "port 0 takes a free one. Sockets of systemd take the place of the address that is not given.\n"
-        "Ctrl-C lets running requests finish, twice does not. SIGHUP, or a change of their files, has\n"
-        "certificates and ticket keys read again.");
+        "Ctrl-C lets running requests finish, twice does not. SIGHUP has the configuration read again;\n"
+        "SIGHUP, or a change of their files, has certificates and ticket keys read again.");
 }
 
 static options_outcome options_answer(const option *known)

@@ -63,6 +63,28 @@ static size_t status_write_process(const status_listener *s, char *text, size_t 
     return n > 0 ? (size_t)n : 0;
 }
 
+static size_t status_write_reloads(char *text, size_t octets)
+{
+    conf_report r;
+    conf_report_get(&r);
+    int n = snprintf(
+        text, octets,
+        "# HELP skua_config_last_reload_successful Whether the last reload was accepted; 1 before "
+        "the first.\n"
+        "# TYPE skua_config_last_reload_successful gauge\n"
+        "skua_config_last_reload_successful %d\n"
+        "# HELP skua_config_last_reload_success_timestamp_seconds When the configuration in use was "
+        "read, since 1970.\n"
+        "# TYPE skua_config_last_reload_success_timestamp_seconds gauge\n"
+        "skua_config_last_reload_success_timestamp_seconds %lld\n"
+        "# HELP skua_config_reloads_total Reloads, by what became of them.\n"
+        "# TYPE skua_config_reloads_total counter\n"
+        "skua_config_reloads_total{outcome=\"accepted\"} %u\n"
+        "skua_config_reloads_total{outcome=\"refused\"} %u\n",
+        !r.is_refused, (long long)r.used_since_unix_s, r.accepted, r.refused);
+    return n > 0 ? (size_t)n : 0;
+}
+
 static void status_metrics(skua_request *request, void *user)
 {
     const status_listener *s = user;
@@ -75,6 +97,7 @@ static void status_metrics(skua_request *request, void *user)
     skua_stats stats;
     skua_server_stats(of, &stats);
     size_t len = status_write_process(s, text, STATUS_OCTETS_MAX);
+    len += status_write_reloads(text + len, STATUS_OCTETS_MAX - len);
     len += skua_stats_write(&stats, text + len, STATUS_OCTETS_MAX - len);
     skua_field_add(request, "Cache-Control", SKUA_SLICE("no-store"));
     skua_respond(request, 200, "text/plain; version=0.0.4; charset=utf-8",
@@ -124,9 +147,13 @@ static void status_tick(skua_worker *worker, void *user)
     skua_server *of = atomic_load(&s->shared.of);
     skua_stats stats;
     if (!of) return;
+    conf_report report;
     skua_server_stats(of, &stats);
-    status_live_take(&s->live, &stats, skua_worker_now_ns(worker),
-                     skua_worker_unix_ns(worker) / 1000000000 - s->began_unix_s);
+    conf_report_get(&report);
+    status_live_take(&s->live, &stats, &report,
+                     (live_clock){ .now_ns = skua_worker_now_ns(worker),
+                                   .unix_s = skua_worker_unix_ns(worker) / 1000000000,
+                                   .began_unix_s = s->began_unix_s });
     const skua_publication sample = { .octets = { s->live.event, s->live.len } };
     if (s->live.len) (void)!skua_topic_publish(s->server, SKUA_SLICE("live"), &sample);
 }

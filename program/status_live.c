@@ -114,7 +114,30 @@ static void live_add_limits(status_live *live, const skua_stats *s)
     live_add_count(live, ",", "log lines lost", s->log_lines_lost);
 }
 
-static void live_write(status_live *live, const skua_stats *s, int64_t uptime_s)
+// A sentence has words of a file; those that tell of faults write no control characters.
+static void live_add_text(status_live *live, const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\' || *text == '<' || (unsigned char)*text < ' ')
+            live_add(live, "\\u%04x", (unsigned char)*text);
+        else live_add(live, "%c", *text);
+    }
+}
+
+static void live_add_report(status_live *live, const conf_report *r, int64_t unix_s)
+{
+    live_add(live, ",\"configuration\":{\"age\":%lld,\"tried\":%lld",
+             (long long)(unix_s - r->used_since_unix_s),
+             r->last_tried_unix_s ? (long long)(unix_s - r->last_tried_unix_s) : -1);
+    live_add_count(live, ",", "accepted", r->accepted);
+    live_add_count(live, ",", "refused", r->refused);
+    live_add(live, ",\"fault\":\"");
+    live_add_text(live, r->sentence);
+    live_add(live, "\"}");
+}
+
+static void live_write(status_live *live, const skua_stats *s, const conf_report *r,
+                       const live_clock *clock)
 {
     live->len = 0;
     for (unsigned i = 0; i < LIVE_MEASURES; i++)
@@ -130,11 +153,16 @@ static void live_write(status_live *live, const skua_stats *s, int64_t uptime_s)
     live_add_count(live, ",", "memory_max", s->memory_max);
     live_add_connections(live, s);
     live_add_limits(live, s);
-    live_add(live, "},\"uptime\":%lld,\"version\":\"%s\"}", (long long)uptime_s, skua_version());
+    live_add(live, "}");
+    live_add_report(live, r, clock->unix_s);
+    live_add(live, ",\"uptime\":%lld,\"version\":\"%s\"}",
+             (long long)(clock->unix_s - clock->began_unix_s), skua_version());
 }
 
-void status_live_take(status_live *live, const skua_stats *stats, int64_t now_ns, int64_t uptime_s)
+void status_live_take(status_live *live, const skua_stats *stats, const conf_report *report,
+                      live_clock clock)
 {
+    int64_t now_ns = clock.now_ns;
     bool is_first = live->samples == 0;
     if (!is_first && now_ns == live->past_ns[(live->samples - 1) % LIVE_SPAN]) return;
     if (!is_first) live_measure(live, stats, now_ns);
@@ -144,5 +172,5 @@ void status_live_take(status_live *live, const skua_stats *stats, int64_t now_ns
     live->samples++;
     if (is_first) return;
     live_keep_peaks(live, now_ns / 60000000000);
-    live_write(live, stats, uptime_s);
+    live_write(live, stats, report, &clock);
 }

@@ -4,13 +4,15 @@
 #ifndef PROGRAM_STATUS_LIVE_H
 #define PROGRAM_STATUS_LIVE_H
 
+#include "conf_report.h"
+
 #include <skua/skua.h>
 
 enum {
     LIVE_MEASURES = 7, // requests, 4xx and 5xx a second; three quantiles of durations; fullness
     LIVE_SPAN = 10,    // seconds that quantiles are of
     LIVE_MINUTES = 60, // that peaks are of
-    LIVE_OCTETS = 2048 // of an event
+    LIVE_OCTETS = 4096 // of an event
 };
 
 // Of one worker.
@@ -25,7 +27,14 @@ typedef struct status_live {
     char event[LIVE_OCTETS]; // the last one; empty before the second sample
 } status_live;
 
-// Takes a sample. now_ns: of the monotonic clock. uptime_s: of the process.
-void status_live_take(status_live *live, const skua_stats *stats, int64_t now_ns, int64_t uptime_s);
+// Times that a sample is taken at.
+typedef struct live_clock {
+    int64_t now_ns; // of the monotonic clock
+    int64_t unix_s, began_unix_s;
+} live_clock;
+
+// Takes a sample.
+void status_live_take(status_live *live, const skua_stats *stats, const conf_report *report,
+                      live_clock clock);
 
 #endif

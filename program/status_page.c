@@ -18,7 +18,7 @@ const char *const status_page[] = {
     "#row div{border:1px solid var(--line);border-radius:.5rem;padding:.5rem .7rem}\n",
     "dt,small{color:var(--dim);font-size:.85rem}\n",
     "b{display:block;font-size:1.45rem;font-weight:600;font-variant-numeric:tabular-nums}\n",
-    ".bad b{color:var(--bad)}\n",
+    ".bad b,p.bad{color:var(--bad)}\n",
     "svg{width:100%;height:5rem;margin-top:1rem;border-bottom:1px solid var(--line)}\n",
     "polyline{fill:none;stroke:currentColor;stroke-width:1.5;vector-effect:non-scaling-stroke}\n",
     "main{display:grid;grid-template-columns:repeat(auto-fit,minmax(15rem,1fr));gap:0 2rem}\n",
@@ -33,6 +33,7 @@ const char *const status_page[] = {
     "<section><h2>Responses since the start</h2><dl id=\"responses\"></dl></section>\n",
     "<section><h2>Content and memory</h2><dl id=\"content\"></dl></section>\n",
     "<section><h2>Limits that were hit</h2><dl id=\"limits\"></dl></section>\n",
+    "<section><h2>Configuration</h2><dl id=\"configuration\"></dl><p id=\"fault\" class=\"bad\"></p></section>\n",
     "</main><p><small>For machines: <a href=\"/metrics\">/metrics</a>, <a href=\"/health\">/health</a>, <a href=\"/ready\">/ready</a></small></p>\n",
     "<script>'use strict';\n",
     "const $ = id => document.getElementById(id), count = n => n.toLocaleString(undefined, { maximumFractionDigits: n < 10 ? 1 : 0 });\n",
@@ -67,6 +68,9 @@ const char *const status_page[] = {
     "  list('connections', Object.entries(s.connections).map(([name, n]) => [name, count(n)]));\n",
     "  list('responses', ['no response', '1xx', '2xx', '3xx', '4xx', '5xx'].map((name, i) => [name, count(s.responses[i])]));\n",
     "  list('content', [['sent', octets(s.sent)], ['received', octets(s.received)], ['memory', octets(s.memory) + ' of ' + octets(s.memory_max)]]);\n",
+    "  const c = s.configuration;\n",
+    "  list('configuration', [['in use for', span(c.age)], ['last reload', c.tried < 0 ? 'none' : span(c.tried) + ' ago'], ['reloads', count(c.accepted)], ['refused', count(c.refused)]]);\n",
+    "  $('fault').textContent = c.fault && 'The last reload was refused: ' + c.fault;\n",
     "  list('limits', Object.entries(s.limits).map(([name, n]) => [name, count(n)]));\n",
     "  $('state').textContent = 'version ' + s.version + ', up ' + span(s.uptime);\n",
     "}\n",
@@ -78,6 +82,6 @@ const char *const status_page[] = {
 };
 
 const char status_page_policy[] =
-    "default-src 'none'; style-src 'sha256-vRr/TyKVMFCTpjgPB+z4+f4/dsNdY+IN414JDoS1IrM='; "
-    "script-src 'sha256-Ujf6djxjQbZ7EfQxnphIpWhmZtRAe7JU7shxaYHtxoQ='; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+    "default-src 'none'; style-src 'sha256-oo3eFS4R3pU3T0Dp6e9KUGHMFkUVd1Zm+7NyfsMFlkk='; "
+    "script-src 'sha256-I2KGRDaGHy+Db1E2OuS1LumNN8izmdQp4rTqERr6EQw='; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 // clang-format on

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,7 +19,7 @@ static struct {
     int terminal;     // -1: there was none to begin with
     char notice[128]; // "" to say nothing
     size_t notice_len;
-    volatile sig_atomic_t asked;
+    atomic_bool asked; // also read by other threads
 } stopping = { .terminal = -1 };
 
 static void stop_write_mask(sigset_t *signals)
@@ -50,7 +51,7 @@ static void stop_set_hangup(void (*handler)(int))
 
 static void stop_begin(void)
 {
-    stopping.asked = 1;
+    stopping.asked = true;
     skua_stop(stopping.server, stopping.grace_ns);
     ssize_t written = write(STDERR_FILENO, stopping.notice, stopping.notice_len);
     (void)written; // nobody may be there to read it
@@ -115,7 +116,7 @@ void stop_on_signals(skua_server *server, int64_t grace_ns, bool quiet, void (*r
 
 bool stop_is_asked(void)
 {
-    return stopping.asked != 0;
+    return stopping.asked;
 }
 
 void stop_forget(void)

@@ -31,6 +31,9 @@ function show(s) {
   list('connections', Object.entries(s.connections).map(([name, n]) => [name, count(n)]));
   list('responses', ['no response', '1xx', '2xx', '3xx', '4xx', '5xx'].map((name, i) => [name, count(s.responses[i])]));
   list('content', [['sent', octets(s.sent)], ['received', octets(s.received)], ['memory', octets(s.memory) + ' of ' + octets(s.memory_max)]]);
+  const c = s.configuration;
+  list('configuration', [['in use for', span(c.age)], ['last reload', c.tried < 0 ? 'none' : span(c.tried) + ' ago'], ['reloads', count(c.accepted)], ['refused', count(c.refused)]]);
+  $('fault').textContent = c.fault && 'The last reload was refused: ' + c.fault;
   list('limits', Object.entries(s.limits).map(([name, n]) => [name, count(n)]));
   $('state').textContent = 'version ' + s.version + ', up ' + span(s.uptime);
 }

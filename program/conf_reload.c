@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+//
+// Sites change at one stroke, and requests that are under way keep theirs. What belongs to the server itself is
+// compared word by word: what differs there takes effect with the next start, which is said.
+
+#include "conf_reload.h"
+
+#include "conf_build.h"
+#include "conf_load.h"
+#include "conf_report.h"
+#include "conf_table.h"
+#include "https.h"
+#include "say.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static struct {
+    skua_server *server;
+    const char *file;
+    const conf *started; // with which the server was started
+    conf *now;           // whose sites are served
+    conf *secured;       // whose certificates are
+    bool is_tls;         // the server speaks it
+} reloader;
+
+static bool reload_speaks_tls(const conf *c)
+{
+    for (unsigned i = 0; i < c->listen_count; i++) {
+        if (c->listens[i].tls) return true;
+    }
+    return false;
+}
+
+void conf_reload_begin(skua_server *server, const char *file, conf *started)
+{
+    reloader.server = server;
+    reloader.file = file;
+    reloader.started = started;
+    reloader.now = conf_hold(started);
+    reloader.secured = conf_hold(started);
+    reloader.is_tls = reload_speaks_tls(started);
+}
+
+void conf_reload_end(void)
+{
+    conf_drop(reloader.now);
+    conf_drop(reloader.secured);
+    reloader.now = reloader.secured = NULL;
+}
+
+void conf_reload_look(void)
+{
+    if (reloader.is_tls) https_look();
+}
+
+// ---- Differences ----
+
+static const conf_directive *reload_next(const conf_directive *at, const char *name)
+{
+    while (at && strcmp(at->words[0].text, name) != 0)
+        at = at->next;
+    return at;
+}
+
+static bool reload_same_words(const conf_directive *a, const conf_directive *b)
+{
+    bool same = a->count == b->count;
+    for (unsigned i = 0; i < a->count && same; i++)
+        same = strcmp(a->words[i].text, b->words[i].text) == 0;
+    return same;
+}
+
+// Returns: the first line of now that differs from before's of that name, or else the first of before's that is
+// missing now. NULL: all are the same.
+static const conf_directive *reload_difference(const conf *before, const conf *now,
+                                               const char *name)
+{
+    const conf_directive *a = reload_next(before->first, name), *b = reload_next(now->first, name);
+    while (a && b && reload_same_words(a, b)) {
+        a = reload_next(a->next, name);
+        b = reload_next(b->next, name);
+    }
+    return b ? b : a;
+}
+
+static void reload_say_later(const conf *before, const conf *now)
+{
+    const conf_kind *kind;
+    for (unsigned i = 0; (kind = conf_kind_at(i)) != NULL; i++) {
+        if (kind->where != CONF_IN_FILE || kind->has_block || kind->is_live) continue;
+        const conf_directive *d = reload_difference(before, now, kind->name);
+        if (!d) continue;
+        const conf_place at = d->words[0].at;
+        say_warning("%s:%u:%u: a change of %s takes effect with the next start", at.file, at.line,
+                    at.column, kind->name);
+    }
+}
+
+// ---- Changing ----
+
+static void reload_log(const char *text)
+{
+    skua_log(reloader.server, skua_slice_of(text));
+}
+
+// Its faults have been said.
+static void reload_refuse(const conf *refused)
+{
+    char text[512];
+    const conf_finding *first = refused ? refused->findings.first : NULL;
+    unsigned count = refused ? refused->findings.count : 0;
+    (void)snprintf(text, sizeof text,
+                   "the configuration stays as it is, since the file has %u fault%s", count,
+                   count == 1 ? "" : "s");
+    reload_log(first ? text : "the configuration stays as it is, since memory ran out");
+    if (first)
+        (void)snprintf(text, sizeof text, "%s:%u:%u: %s", first->at.file, first->at.line,
+                       first->at.column, first->sentence);
+    conf_report_reload(first ? text : skua_status_text(SKUA_ENOMEM));
+}
+
+// Certificates of a configuration that speaks no TLS are none; a server that does keeps those it has.
+static void reload_certificates(conf *c)
+{
+    const options *o = reloader.is_tls && reload_speaks_tls(c) ? conf_options(c) : NULL;
+    if (!o) return;
+    https_use(o);
+    conf_drop(reloader.secured);
+    reloader.secured = conf_hold(c);
+}
+
+static void reload_take(conf *c)
+{
+    char line[128];
+    reload_say_later(reloader.started, c);
+    conf_drop(reloader.now);
+    reloader.now = c;
+    reload_certificates(c);
+    (void)snprintf(line, sizeof line, "the configuration has been read again, and has %u site%s",
+                   c->site_count, c->site_count == 1 ? "" : "s");
+    reload_log(line);
+    conf_report_reload(NULL);
+}
+
+static bool reload_build(conf *c)
+{
+    bool built = conf_build_sites(c, reloader.server);
+    if (!built) (void)conf_is_sound(c);
+    return built;
+}
+
+void conf_reload(void)
+{
+    conf *c = conf_new();
+    if (c && conf_load(c, reloader.file) && reload_build(c)) {
+        reload_take(c);
+        return;
+    }
+    reload_refuse(c);
+    conf_drop(c);
+}

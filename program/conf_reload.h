@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+//
+// Reloading: another configuration for a server that runs. It is read, checked and built as a whole before the
+// first request meets it, and one that has faults changes nothing.
+#ifndef PROGRAM_CONF_RELOAD_H
+#define PROGRAM_CONF_RELOAD_H
+
+#include "conf.h"
+
+// The server was started with it. file: where it came from. started: the caller's, until conf_reload_end.
+void conf_reload_begin(skua_server *server, const char *file, conf *started);
+
+// Reads the file again.  Thread: of the watch, as of the next.
+void conf_reload(void);
+
+// Looks at certificates.
+void conf_reload_look(void);
+
+// Behind the watch's end. Does nothing before conf_reload_begin.
+void conf_reload_end(void);
+
+#endif
