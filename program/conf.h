@@ -24,9 +24,11 @@ typedef struct conf_listen {
     conf_place at;
 } conf_listen;
 
-// So many requests of one client. It holds for all sites together that have it from the defaults.
+// A share of one client. It holds for all sites together that have it from the defaults. One of the three is given.
 typedef struct conf_limit {
-    double per_s, burst; // burst: 0: as many as per_s
+    double per_s, burst; // requests; burst: 0: as many as per_s
+    double octets_per_s;
+    unsigned running_max; // requests at once
     conf_place at;
     struct skua_limit *table; // where the client's requests are counted; NULL: it is not built yet
     struct conf_limit *next;
@@ -43,6 +45,24 @@ typedef struct conf_door {
 
 typedef struct conf_guard conf_guard;
 
+// A field of responses.
+typedef struct conf_field {
+    const char *name;
+    const char *value; // NULL: there is none, whatever an outer scope says
+    struct conf_field *next;
+} conf_field;
+
+// The content of responses with that status.
+typedef struct conf_page {
+    int status;
+    const char *type;
+    skua_slice content;
+    struct conf_page *next;
+} conf_page;
+
+// Which requests have a line in the access log.
+typedef enum conf_logged { CONF_LOGGED_ALL, CONF_LOGGED_ERRORS, CONF_LOGGED_NONE } conf_logged;
+
 // The rules of a path and all below it. Inner values replace outer ones; doors, passwords and limits add up.
 typedef struct conf_scope {
     const char *path; // begins with "/", and ends with it unless it is exact
@@ -54,9 +74,12 @@ typedef struct conf_scope {
     bool is_app;                     // its index answers for what is not found
     bool compresses;
     bool has_security_fields;
-    const char *hsts;     // a value of Strict-Transport-Security; NULL: none
-    const char *origins;  // whose pages may read what is here; NULL: none
-    const char *cache;    // a value of Cache-Control; NULL: none
+    const char *hsts;    // a value of Strict-Transport-Security; NULL: none
+    const char *origins; // whose pages may read what is here; NULL: none
+    const char *cache;   // a value of Cache-Control; NULL: none
+    conf_field *fields;  // the first of a name counts
+    conf_page *pages;    // the first of a status counts
+    conf_logged logged;
     conf_door *doors;     // all that hold, the innermost first
     conf_guard *guards;   // all that hold, the innermost first
     conf_place opened_at; // where those of outer scopes were taken away; file NULL: nowhere
@@ -81,6 +104,12 @@ typedef struct conf_site {
     const skua_tls_clients *clients; // NULL: clients are asked for nothing
     conf_place clients_at;
     const char *canonical; // "https://example.org"; NULL: any
+    const char *closed_by; // a file: while it is there the site is closed; NULL: none
+    bool has_log_rules;    // a scope logs less than all
+    bool has_pages;        // a scope has pages for errors
+    struct {
+        atomic_bool is_closed;
+    } shared;
     struct conf_site *next;
 } conf_site;
 
@@ -97,6 +126,7 @@ typedef struct conf {
     conf_place certificates_at[CONF_CERTIFICATES_MAX];
     unsigned certificate_count;
     const char *log_file; // NULL: standard output
+    const char *syslog;   // a socket, in the place of standard output; NULL: none
     const char *status;   // an address; NULL: none
     conf_place status_at;
     int64_t grace_ns;

@@ -13,6 +13,7 @@
 #include <skua/middleware/limit.h>
 
 #include <string.h>
+#include <unistd.h>
 
 typedef struct builder {
     conf *from;
@@ -69,13 +70,16 @@ static void limited_end(skua_request *request, skua_end how, void *user)
 static skua_limit *build_table(const builder *b, const conf_site *site, const conf_scope *scope,
                                const conf_limit *limit)
 {
-    const skua_limit rates = { .requests_per_s = limit->per_s, .burst = limit->burst };
+    const skua_limit rates = { .requests_per_s = limit->per_s,
+                               .burst = limit->burst,
+                               .octets_per_s = limit->octets_per_s,
+                               .running_max = limit->running_max };
     const conf_limit *at = b->from->defaults.limits;
     while (at && at != limit)
         at = at->next;
-    const char *name =
-        conf_print(b->findings->memory, "%s %s%s %a %a", at ? "" : site->hosts,
-                   scope->is_exact ? "= " : "", scope->path, limit->per_s, limit->burst);
+    const char *name = conf_print(b->findings->memory, "%s %s%s %a %a %a %u", at ? "" : site->hosts,
+                                  scope->is_exact ? "= " : "", scope->path, limit->per_s,
+                                  limit->burst, limit->octets_per_s, limit->running_max);
     skua_limit *table = name ? conf_limits_get(name, &rates) : NULL;
     if (!table) b->findings->memory->is_out = true;
     if (table && conf_memory_on_free(b->findings->memory, conf_limits_return, table)) return table;
@@ -150,14 +154,22 @@ static bool build_redirects(builder *b, conf_site *site)
     return true;
 }
 
+static bool build_pages(builder *b, conf_site *site)
+{
+    atomic_store(&site->shared.is_closed, site->closed_by && access(site->closed_by, F_OK) == 0);
+    return !site->has_pages ||
+           build_judge(b, site->at, skua_site_on_error(b->site, "/", conf_response_error, site));
+}
+
 static bool build_around(builder *b, conf_site *site)
 {
     const skua_middleware fields = { .before = conf_response_before,
                                      .head = conf_response_head,
+                                     .end = site->has_log_rules ? conf_response_end : NULL,
                                      .user = site };
     const skua_middleware preflight = { .before = conf_preflight_before, .user = site };
     const skua_middleware canonical = { .before = conf_canonical_before, .user = site };
-    return build_use(b, site->at, &fields) && build_limits(b, site) &&
+    return build_pages(b, site) && build_use(b, site->at, &fields) && build_limits(b, site) &&
            build_use(b, site->at, &preflight) &&
            (!site->canonical || build_use(b, site->at, &canonical)) && build_guards(b, site);
 }

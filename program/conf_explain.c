@@ -124,13 +124,22 @@ __attribute__((format(printf, 3, 4))) static void explain(const char *label, con
     explain_line(label, at, text);
 }
 
+static void explain_limit(const conf_limit *limit)
+{
+    double burst = limit->burst > 0 ? limit->burst : limit->per_s;
+    if (limit->running_max)
+        explain("limit", limit->at, "%u requests under way", limit->running_max);
+    else if (limit->octets_per_s > 0)
+        explain("limit", limit->at, "%g octets per second", limit->octets_per_s);
+    else
+        explain("limit", limit->at, "%g requests per second, %g at once", limit->per_s,
+                burst < 1 ? 1 : burst);
+}
+
 static void explain_limits(const conf_scope *scope)
 {
     for (const conf_limit *at = scope->limits; at; at = at->next)
-        explain("limit", at->at, "%g requests per second, %g at once", at->per_s,
-                at->burst > 0   ? at->burst
-                : at->per_s < 1 ? 1
-                                : at->per_s);
+        explain_limit(at);
 }
 
 static void explain_doors(const conf_door *door)

@@ -14,6 +14,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static struct {
     skua_server *server;
@@ -49,9 +50,23 @@ void conf_reload_end(void)
     reloader.now = reloader.secured = NULL;
 }
 
+static void reload_look_at_closing(conf_site *site)
+{
+    char line[512];
+    bool is_closed = access(site->closed_by, F_OK) == 0;
+    if (atomic_exchange(&site->shared.is_closed, is_closed) == is_closed) return;
+    (void)snprintf(line, sizeof line, "site %.200s is %s: %.200s is %s", site->hosts,
+                   is_closed ? "closed" : "open again", site->closed_by,
+                   is_closed ? "there" : "gone");
+    skua_log(reloader.server, skua_slice_of(line));
+}
+
 void conf_reload_look(void)
 {
     if (reloader.is_tls) https_look();
+    for (conf_site *site = reloader.now->sites; site; site = site->next) {
+        if (site->closed_by) reload_look_at_closing(site);
+    }
 }
 
 // ---- Differences ----

@@ -13,7 +13,7 @@ void conf_reload_begin(skua_server *server, const char *file, conf *started);
 // Reads the file again.  Thread: of the watch, as of the next.
 void conf_reload(void);
 
-// Looks at certificates.
+// Looks at certificates, and at the files that close sites.
 void conf_reload_look(void);
 
 // Behind the watch's end. Does nothing before conf_reload_begin.

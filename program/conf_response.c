@@ -58,13 +58,55 @@ static bool response_may_come(const skua_request *request, const conf_scope *sco
 
 void conf_response_before(skua_request *request, void *user)
 {
-    const conf_scope *scope = conf_response_scope(request, user);
+    conf_site *site = user;
+    const conf_scope *scope = conf_response_scope(request, site);
     if (!response_may_come(request, scope)) {
         skua_respond_error(request, 403);
         return;
     }
+    if (atomic_load_explicit(&site->shared.is_closed, memory_order_relaxed)) {
+        skua_field_add(request, "Retry-After", SKUA_SLICE("60"));
+        skua_respond_error(request, 503);
+        return;
+    }
     if (scope->compresses) (void)skua_compress(request);
     skua_next(request);
+}
+
+void conf_response_end(skua_request *request, skua_end how, void *user)
+{
+    conf_logged logged = conf_response_scope(request, user)->logged;
+    int status = skua_request_status(request);
+    bool is_error = how != SKUA_END_SENT || status < 100 || status >= 400;
+    if (logged == CONF_LOGGED_NONE || (logged == CONF_LOGGED_ERRORS && !is_error))
+        skua_request_skip_log(request);
+}
+
+// A request whose head could not be read has no path, and the site's own pages.
+void conf_response_error(skua_request *request, int status, skua_slice sentence, void *user)
+{
+    const conf_page *page = conf_response_scope(request, user)->pages;
+    (void)sentence;
+    while (page && page->status != status)
+        page = page->next;
+    if (page) (void)skua_respond_borrowed(request, status, page->type, page->content, NULL, NULL);
+}
+
+// The innermost of a name counts, also where it takes the field away.
+static bool response_is_shadowed(const conf_field *field, const conf_field *first)
+{
+    const conf_field *at = first;
+    while (at != field && strcasecmp(at->name, field->name) != 0)
+        at = at->next;
+    return at != field;
+}
+
+static void response_add_fields(skua_request *request, const conf_scope *scope)
+{
+    for (const conf_field *at = scope->fields; at; at = at->next) {
+        if (at->value && !response_is_shadowed(at, scope->fields))
+            skua_security_add(request, at->name, at->value, NULL);
+    }
 }
 
 // An error, or a redirect, is not the file that the rule is about.
@@ -77,6 +119,7 @@ void conf_response_head(skua_request *request, int status, void *user)
 {
     static const skua_security fields = { 0 };
     const conf_scope *scope = conf_response_scope(request, user);
+    response_add_fields(request, scope);
     if (scope->has_security_fields) skua_security_head(request, status, skua_words_user(&fields));
     if (scope->origins) {
         const skua_cors cors = { .origins = scope->origins };

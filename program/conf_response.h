@@ -16,6 +16,10 @@ bool conf_response_is_redirect(const skua_request *request, const conf_site *sit
 // Middleware around all requests of a site.
 void conf_response_before(skua_request *request, void *site);
 void conf_response_head(skua_request *request, int status, void *site);
+void conf_response_end(skua_request *request, skua_end how, void *site);
+
+// The pages for errors of a site.
+void conf_response_error(skua_request *request, int status, skua_slice sentence, void *site);
 
 // Middleware that responds to preflights of CORS.
 void conf_preflight_before(skua_request *request, void *site);

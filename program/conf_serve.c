@@ -12,6 +12,7 @@
 #include "conf_log.h"
 #include "conf_reload.h"
 #include "conf_report.h"
+#include "conf_syslog.h"
 #include "https.h"
 #include "say.h"
 #include "status.h"
@@ -28,6 +29,7 @@ static skua_server *serve_build(conf *c, bool is_played)
     skua_config config = c->server;
     const options *o = conf_options(c);
     if (!o || !https_describe(o, &config.tls)) return NULL;
+    if (c->syslog) config.log_write = conf_syslog_write;
     config.hosts = "*"; // those of no site are misdirected, by any address
     if (is_played) {
         config.log = SKUA_LOG_NONE;
@@ -111,6 +113,7 @@ static bool serve_listen_all(conf *c, skua_server *server)
 
 static bool serve_open_log(const conf *c)
 {
+    if (c->syslog) conf_syslog_open(c->syslog);
     if (!c->log_file || conf_log_open(c->log_file)) return true;
     say_error("the log %s cannot be written", c->log_file);
     return false;

@@ -315,6 +315,11 @@ void conf_check_site(conf_checker *c, const conf_directive *d)
         sites_check_path(c, path);
     sites_name_certificates(c, site);
     if (c->findings->count == before) sites_check_content(c, site);
+    for (const conf_scope *at = &site->scope; at;
+         at = at == &site->scope ? site->paths : at->next) {
+        site->has_log_rules = site->has_log_rules || at->logged != CONF_LOGGED_ALL;
+        site->has_pages = site->has_pages || at->pages;
+    }
     c->site = NULL;
     c->scope = NULL;
     while (*end)

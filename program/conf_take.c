@@ -191,8 +191,9 @@ static void take_log_file(conf_checker *c, const conf_word *word)
 
 void conf_take_access_log(conf_checker *c, const conf_kind *kind, const conf_directive *d)
 {
-    static const char *const names[] = { "short", "common", "json", NULL };
-    static const skua_log_format formats[] = { SKUA_LOG_SHORT, SKUA_LOG_COMMON, SKUA_LOG_JSON };
+    static const char *const names[] = { "short", "common", "combined", "json", NULL };
+    static const skua_log_format formats[] = { SKUA_LOG_SHORT, SKUA_LOG_COMMON, SKUA_LOG_COMBINED,
+                                               SKUA_LOG_JSON };
     conf_why why;
     size_t at = 0;
     const conf_word *to = &d->words[1];
@@ -204,7 +205,25 @@ void conf_take_access_log(conf_checker *c, const conf_kind *kind, const conf_dir
         TAKE_FAIL(c, &d->words[2], "%s: %s", kind->name, why);
     c->conf->server.log = is_off ? SKUA_LOG_NONE : formats[at];
     if (is_off || strcmp(to->text, "stdout") == 0) return;
+    if (strcmp(to->text, "syslog") == 0 || strncmp(to->text, "syslog:", 7) == 0) {
+        c->conf->syslog = to->text[6] ? to->text + 7 : "/dev/log";
+        return;
+    }
     take_log_file(c, to);
+}
+
+void conf_take_log_masks(conf_checker *c, const conf_kind *kind, const conf_directive *d)
+{
+    const char *names = "";
+    bool is_off = d->count == 2 && strcmp(d->words[1].text, "off") == 0;
+    for (unsigned i = 1; i < d->count && !is_off && names; i++) {
+        const conf_word *word = &d->words[i];
+        if (!*word->text || strpbrk(word->text, " =&?#%"))
+            TAKE_FAIL(c, word, "%s: \"%s\" is no name of a parameter, as token is", kind->name,
+                      word->text);
+        names = conf_print(c->findings->memory, "%s %s", names, word->text);
+    }
+    c->conf->server.log_secrets = names;
 }
 
 // ---- Words ----

@@ -326,40 +326,6 @@ void conf_take_cors(conf_checker *c, const conf_kind *kind, const conf_directive
     c->scope->origins = all;
 }
 
-// ---- Limits ----
-
-void conf_take_limit(conf_checker *c, const conf_kind *kind, const conf_directive *d)
-{
-    conf_why why;
-    double per_s;
-    uint64_t burst = 0;
-    const char *text = d->words[1].text;
-    if (strcmp(text, "off") == 0) {
-        SITE_FAIL(c, &d->words[1],
-                  "limits add up, so that none can be taken away; put this one where "
-                  "it is to hold");
-    } else if (!conf_read_rate(text, &per_s, why)) {
-        SITE_FAIL(c, &d->words[1], "%s: %s", kind->name, why);
-    } else if (d->count > 2 && strcmp(d->words[2].text, "burst") != 0) {
-        SITE_FAIL(c, &d->words[2], "behind the rate there may be burst and a number, not \"%s\"",
-                  d->words[2].text);
-    } else if (d->count == 3) {
-        SITE_FAIL(c, &d->words[2], "burst lacks its number: %s", kind->example);
-    } else if (d->count == 4 && !conf_read_number(d->words[3].text, 1, 1000000, &burst, why)) {
-        SITE_FAIL(c, &d->words[3], "%s: %s", kind->name, why);
-    } else {
-        conf_limit *added = conf_take(c->findings->memory, sizeof *added);
-        if (!added) return;
-        *added = (conf_limit){
-            .per_s = per_s,
-            .burst = (double)burst,
-            .at = d->words[0].at,
-            .next = c->scope->limits,
-        };
-        c->scope->limits = added;
-    }
-}
-
 // ---- Doors ----
 
 static bool site_read_networks(conf_checker *c, const conf_directive *d, conf_network *networks)

@@ -251,15 +251,15 @@ static bool take_cache_control(options *o, const char *value)
 
 static bool take_log(options *o, const char *value)
 {
-    static const char *const names[] = { "none", "short", "common", "json" };
+    static const char *const names[] = { "none", "short", "common", "combined", "json" };
     static const skua_log_format formats[] = { SKUA_LOG_NONE, SKUA_LOG_SHORT, SKUA_LOG_COMMON,
-                                               SKUA_LOG_JSON };
+                                               SKUA_LOG_COMBINED, SKUA_LOG_JSON };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (strcmp(value, names[i]) != 0) continue;
         o->log = formats[i];
         return true;
     }
-    say_error("--log takes none, short, common or json, not \"%s\"", value);
+    say_error("--log takes none, short, common, combined or json, not \"%s\"", value);
     return false;
 }
 
@@ -328,7 +328,8 @@ static const option options_table[] = {
     { "links", 0, "WHICH", take_links,
       "symbolic links to follow: inside (of DIR), none or all (inside)" },
     { "cache-control", 0, "VALUE", take_cache_control, "the Cache-Control of every file (none)" },
-    { "log", 0, "FORMAT", take_log, "none, short, common or json, to standard output (short)" },
+    { "log", 0, "FORMAT", take_log,
+      "none, short, common, combined or json, to standard output (short)" },
     { "quiet", 'q', NULL, take_quiet, "no start line and no log" },
     { "grace", 0, "SECONDS", take_grace, "how long to wait for running requests at the end (10)" },
     { "self-test", 0, NULL, NULL, "measure what suits this machine, for a second or two" },

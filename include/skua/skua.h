@@ -307,9 +307,11 @@ typedef enum skua_log_format {
     SKUA_LOG_NONE = 0,
     SKUA_LOG_SHORT,  // 12:04:09 200 GET /index.html 5.1 KB 0.2 ms 127.0.0.1
     SKUA_LOG_COMMON, // the Common Log Format of the NCSA server
-    // one JSON object per line; over TLS with scheme, tls, cipher and server_name; with request_id where the
-    // request has one, from a trusted proxy or because skua_request_id has been called
-    SKUA_LOG_JSON
+    // one JSON object per line, with the names of Caddy's log: ts, request (remote_ip, client_ip, proto, method, host, uri,
+    // headers, tls), duration in seconds, size, status; with request_id where the request has one, from a trusted proxy
+    // or because skua_request_id has been called
+    SKUA_LOG_JSON,
+    SKUA_LOG_COMBINED // SKUA_LOG_COMMON with "Referer" and "User-Agent" behind it, as Apache and nginx write it
 } skua_log_format;
 
 // Takes log lines. octets holds whole lines, each ended by LF.  Thread: the server's log writer.
@@ -487,6 +489,9 @@ typedef struct skua_config {
     // octets of memory for lines that wait to be written; default 16777216. A worker has 131072 in any
     // case. Lines beyond it are lost, and how many is logged.
     size_t log_buffer_max;
+    // Names of query parameters, separated by spaces, whose values are not logged, but REDACTED: of targets, and of
+    // Referer. "" for none; default "token key password secret code". Authorization and Cookie are never logged.
+    const char *log_secrets;
 
     skua_tls_desc tls; // HTTPS; see there
     skua_http2_desc http2;
@@ -887,6 +892,10 @@ typedef enum skua_end {
 // Called once, when the response's last octet has left or the request has died. Nothing can be
 // answered any more. A request that is not held is gone when this returns.
 typedef void skua_end_fn(skua_request *request, skua_end how, void *user);
+
+// Leaves the request out of the access log. It still counts in statistics. Until it has ended: the last
+// place is skua_on_end's function, or middleware's end.
+SKUA_API void skua_request_skip_log(skua_request *request);
 
 // Sets the function that is called when the request ends; a later call replaces an earlier one. fn:
 // NULL for none.

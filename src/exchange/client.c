@@ -85,6 +85,11 @@ size_t client_write(const skua_request *r, char *text, size_t room)
     return io_address_write(client_peer(r), text, room);
 }
 
+size_t client_write_peer(const skua_request *r, char *text, size_t room)
+{
+    return io_address_write(client_peer(r), text, room);
+}
+
 __attribute__((cold)) bool client_is_secure(const skua_request *r, bool otherwise)
 {
     forwarded_client client;

@@ -35,6 +35,9 @@ static inline bool client_is_forwarded(const skua_request *r)
 // there. Returns: the length.
 size_t client_write(const skua_request *r, char *text, size_t room);
 
+// The same of the connection's peer, whoever it speaks for.
+size_t client_write_peer(const skua_request *r, char *text, size_t room);
+
 // Whether the client's connection is protected, where client_is_forwarded. otherwise: what is so
 // if no trusted proxy says anything of it.
 bool client_is_secure(const skua_request *r, bool otherwise);

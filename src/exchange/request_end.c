@@ -43,8 +43,9 @@ static skua_tls_info request_log_tls(const skua_request *r)
 static void request_log(const skua_request *r, skua_end how, int64_t duration_ns)
 {
     skua_worker *w = r->worker;
-    char peer[64];
+    char peer[64], remote[64];
     (void)client_write(r, peer, sizeof peer);
+    (void)client_write_peer(r, remote, sizeof remote);
     bool parsed = r->began_ns != 0;
     skua_tls_info tls = request_log_tls(r);
     log_request(w->lane,
@@ -52,8 +53,10 @@ static void request_log(const skua_request *r, skua_end how, int64_t duration_ns
                     .unix_ns = w->loop.unix_ns,
                     .duration_ns = duration_ns,
                     .peer = peer,
+                    .remote = remote,
                     .method = r->method,
                     .target = r->target_text,
+                    .host = parsed ? r->authority : (slice){ 0 },
                     .version = r->head.version,
                     .stream = r->carrier->number,
                     .status = r->status,
@@ -77,7 +80,7 @@ __attribute__((noinline)) static void request_account(const skua_request *r, sku
     if (r->status == 0 && r->method.len == 0 && !r->blamed) return;
     int64_t duration_ns = r->began_ns ? io_loop_clock_ns(&w->loop) - r->began_ns : 0;
     if (w->tells & TELL_FIGURES) figures_count(w->figures, r, how, duration_ns);
-    if (w->lane) request_log(r, how, duration_ns);
+    if (w->lane && !r->unlogged) request_log(r, how, duration_ns);
 }
 
 // To follow each response until it has left costs as much again as it does to count it; what fits into the
@@ -91,6 +94,12 @@ BASE_INLINE_ALWAYS bool request_is_accounted(const skua_request *r, uint64_t uns
     if (__builtin_expect(r->responding == RESPONSE_FAILED || !r->began_ns, 0)) return false;
     figures_count(w->figures, r, SKUA_END_SENT, io_clock_ns() - r->began_ns);
     return true;
+}
+
+void skua_request_skip_log(skua_request *r)
+{
+    request_expect(r, __func__);
+    r->unlogged = true;
 }
 
 void request_let_go(skua_request *r)

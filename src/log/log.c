@@ -41,12 +41,10 @@ typedef enum log_rest {
 } log_rest;
 
 struct server_log {
-    skua_log_format format;
+    log_style style;
     skua_log_write *write;
     void *user;
-    bool coloured;
     sink output, errors;
-    log_clock clock; // the writer's
     lane_memory memory;
     pthread_t thread;
     struct {
@@ -69,10 +67,10 @@ static int64_t log_unix_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static size_t log_format_message(const server_log *log, log_clock *clock, slice message, char *line)
+static size_t log_format_message(const server_log *log, slice message, char *line)
 {
-    bool json = log->write && log->format == SKUA_LOG_JSON;
-    return log_line_message(json, clock, log_unix_ns(), message, line, LOG_LINE_OCTETS_MAX);
+    bool json = log->write && log->style.format == SKUA_LOG_JSON;
+    return log_line_message(json, log_unix_ns(), message, line, LOG_LINE_OCTETS_MAX);
 }
 
 // Says something of the log's own. It does not wait in a lane: what it is about may be that nothing
@@ -80,7 +78,7 @@ static size_t log_format_message(const server_log *log, log_clock *clock, slice 
 static void log_say(server_log *log, const char *text)
 {
     char line[LOG_LINE_OCTETS_MAX];
-    size_t len = log_format_message(log, &log->clock, slice_of(text), line);
+    size_t len = log_format_message(log, slice_of(text), line);
     if (log->write) log->write(slice_make(line, len), log->user);
     else (void)sink_write(&log->errors, slice_make(line, len), &log->shared.ends);
 }
@@ -223,7 +221,7 @@ static void log_push(log_lane *to, slice line)
 static bool log_shows_colours(const server_log *log)
 {
     const char *refusal = getenv("NO_COLOR"), *terminal = getenv("TERM");
-    return log->format == SKUA_LOG_SHORT && !log->write && isatty(log->output.fd) &&
+    return log->style.format == SKUA_LOG_SHORT && !log->write && isatty(log->output.fd) &&
            !(refusal && *refusal) && !(terminal && strcmp(terminal, "dumb") == 0);
 }
 
@@ -258,17 +256,18 @@ static bool log_open(server_log *log)
     return false;
 }
 
-server_log *log_new(skua_log_format format, size_t buffer_max, skua_log_write *write, void *user)
+server_log *log_new(const log_config *config)
 {
     server_log *log = memory_zeroed(sizeof *log);
     if (!log) return NULL;
-    log->memory.octets_max = buffer_max;
-    log->format = format;
-    log->write = write;
-    log->user = user;
+    log->memory.octets_max = config->buffer_max;
+    log->style.format = config->format;
+    log->style.secrets = config->secrets ? config->secrets : "";
+    log->write = config->write;
+    log->user = config->user;
     sink_init(&log->output, STDOUT_FILENO);
     sink_init(&log->errors, STDERR_FILENO);
-    log->coloured = log_shows_colours(log);
+    log->style.coloured = log_shows_colours(log);
     tzset();
     if (log_open(log)) return log;
     log_lane_free(log->shared.messages);
@@ -306,10 +305,9 @@ log_lane *log_lane_open(server_log *log)
 void log_request(log_lane *to, const log_access *access)
 {
     server_log *log = to->log;
-    if (log->format == SKUA_LOG_NONE) return;
+    if (log->style.format == SKUA_LOG_NONE) return;
     char line[LOG_LINE_OCTETS_MAX];
-    size_t len =
-        log_line_request(log->format, log->coloured, &to->clock, access, line, sizeof line);
+    size_t len = log_line_request(&log->style, &to->clock, access, line, sizeof line);
     log_push(to, slice_make(line, len));
 }
 
@@ -317,7 +315,7 @@ void log_message(server_log *log, slice message)
 {
     char line[LOG_LINE_OCTETS_MAX];
     pthread_mutex_lock(&log->shared.message_lock);
-    size_t len = log_format_message(log, &log->shared.messages->clock, message, line);
+    size_t len = log_format_message(log, message, line);
     log_push(log->shared.messages, slice_make(line, len));
     pthread_mutex_unlock(&log->shared.message_lock);
 }

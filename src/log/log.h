@@ -17,8 +17,9 @@ typedef struct log_lane log_lane;
 typedef struct log_access {
     int64_t unix_ns;     // when the request ended
     int64_t duration_ns; // since its head was complete
-    const char *peer;    // address as text
-    slice method, target;
+    const char *peer;    // the client's address as text
+    const char *remote;  // that of the connection
+    slice method, target, host;
     int version;     // 10, 11 or 20; 0: the request line could not be read
     uint32_t stream; // of HTTP/2; 0: none
     int status;
@@ -31,9 +32,17 @@ typedef struct log_access {
     const char *reason; // why it was refused, a few words; NULL for none
 } log_access;
 
-// buffer_max: octets of memory for lines that wait to be written; a lane has 128 KiB in any case.
-// write: NULL for standard output. NULL when memory or threads ran out. The thread starts at once.
-server_log *log_new(skua_log_format format, size_t buffer_max, skua_log_write *write, void *user);
+typedef struct log_config {
+    skua_log_format format;
+    size_t
+        buffer_max; // octets of memory for lines that wait to be written; a lane has 128 KiB in any case
+    const char *secrets;   // names of query parameters whose values are masked; NULL: none. Kept
+    skua_log_write *write; // NULL for standard output
+    void *user;
+} log_config;
+
+// NULL when memory or threads ran out. The thread starts at once.
+server_log *log_new(const log_config *config);
 
 // Writes what is queued and ends the thread. NULL is allowed.
 void log_free(server_log *log);

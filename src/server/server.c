@@ -80,6 +80,14 @@ static bool server_fill_spool_directory(skua_server *server)
     return server->spool_text != NULL;
 }
 
+static bool server_fill_secrets(skua_server *server)
+{
+    const char *secrets = server->config.log_secrets;
+    server->secrets_text = memory_text(secrets ? secrets : "token key password secret code");
+    server->config.log_secrets = server->secrets_text;
+    return server->secrets_text != NULL;
+}
+
 // The strings of a configuration are the caller's: those that are needed later are copied.
 static bool server_fill(skua_server *server, const skua_config *config)
 {
@@ -98,7 +106,7 @@ static bool server_fill(skua_server *server, const skua_config *config)
     if (server->config.backend && !(server->backend_text = memory_text(server->config.backend)))
         return false;
     server->config.backend = server->backend_text;
-    if (!server_fill_spool_directory(server)) return false;
+    if (!server_fill_secrets(server) || !server_fill_spool_directory(server)) return false;
     if (!site_routes_init(&server->own)) return false;
     server->watch_set = watch_set_new();
     server->helpers = thread_pool_new(OFFLOAD_THREADS, OFFLOAD_QUEUE_MAX);

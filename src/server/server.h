@@ -54,6 +54,7 @@ struct skua_server {
     char *hosts_text;
     char *spool_text;   // config.spool_directory
     char *backend_text; // config.backend
+    char *secrets_text; // config.log_secrets
     host_rule hosts;
     network_list trusted; // config.trusted, read
     server_listener listeners[WORKER_LISTENERS_MAX];

@@ -280,7 +280,11 @@ static void server_watch_directories(skua_server *server)
 static server_log *server_new_log(const skua_server *server)
 {
     const skua_config *config = &server->config;
-    return log_new(config->log, config->log_buffer_max, config->log_write, config->log_user);
+    return log_new(&(log_config){ .format = config->log,
+                                  .buffer_max = config->log_buffer_max,
+                                  .secrets = server->secrets_text,
+                                  .write = config->log_write,
+                                  .user = config->log_user });
 }
 
 static skua_status server_open_log(skua_server *server)
@@ -573,6 +577,7 @@ __attribute__((cold)) void skua_server_free(skua_server *server)
     memory_free(server->hosts_text);
     memory_free(server->spool_text);
     memory_free(server->backend_text);
+    memory_free(server->secrets_text);
     memory_free(server);
     memory_leave();
 }

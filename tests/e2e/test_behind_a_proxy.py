@@ -78,7 +78,7 @@ def proxy(tmp_path):
 
 
 def peers(site, count):
-    lines = lambda: [json.loads(line)["peer"] for line in site.out_text().splitlines()]
+    lines = lambda: [json.loads(line)["request"]["client_ip"] for line in site.out_text().splitlines()]
     assert eventually(lambda: len(lines()) >= count), site.error_text()
     return lines()
 

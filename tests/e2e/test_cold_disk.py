@@ -246,7 +246,7 @@ def test_a_file_that_cannot_be_read_ends_its_connection(logged):
     first, second, *_ = lines_of(logged, 2)
     assert "end" not in first and second["end"] == "error"
     assert second["reason"] == "a file that cannot be read to its end"
-    assert second["octets"] == len(got)
+    assert second["size"] == len(got)
 
 
 @pytest.mark.skipif(tls.HTTP2, reason="it speaks HTTP/2 by itself")
@@ -262,7 +262,7 @@ def test_a_file_that_cannot_be_read_ends_its_stream_alone(logged):
             assert not found.ends
         assert found.number == INTERNAL_ERROR
         assert client.response(streams[1]).content == slow_disk.content(names[1], 0, LARGE)
-    line = next(line for line in lines_of(logged, 2) if line["target"].endswith(names[0]))
+    line = next(line for line in lines_of(logged, 2) if line["request"]["uri"].endswith(names[0]))
     assert line["end"] == "error" and line["reason"] == "a file that cannot be read to its end"
 
 

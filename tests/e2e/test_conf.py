@@ -274,11 +274,11 @@ def test_log(sites, folder):
     log, old = folder / "access.log", folder / "access.old"
 
     def has(file, path):
-        return file.exists() and any(json.loads(line)["target"] == path for line in file.read_text().splitlines() if "target" in line)
+        return file.exists() and any(json.loads(line)["request"]["uri"] == path for line in file.read_text().splitlines() if "request" in line)
 
     get(sites, "root.test", "/before", "X-Forwarded-For: 192.0.2.9")
     assert eventually(lambda: has(log, "/before"))
-    assert '"peer":"192.0.2.9"' in log.read_text()
+    assert '"client_ip":"192.0.2.9"' in log.read_text()
     log.rename(old)
     get(sites, "root.test", "/between")
     assert eventually(lambda: has(old, "/between"))

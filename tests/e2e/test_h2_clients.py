@@ -312,7 +312,7 @@ def fill(folder):
 def said_by(server):
     """The page's findings, once they are in the log."""
     for line in server.out_text().splitlines():
-        path, _, said = json.loads(line)["target"].partition("?")
+        path, _, said = json.loads(line)["request"]["uri"].partition("?")
         if path == "/said":
             return json.loads(urllib.parse.unquote(said))
     return None

@@ -48,7 +48,7 @@ def test_a_cut_download_is_logged_by_what_left(serve, folder, octets):
     cut(site, octets)
     line = json.loads(lines_of(site)[0])
     assert line["status"] == 200 and line["end"] == "closed"
-    assert octets <= line["octets"] < BIG, "what the kernel took, and not what was promised"
+    assert octets <= line["size"] < BIG, "what the kernel took, and not what was promised"
 
 
 def test_the_common_log_shows_a_cut(serve, folder):
@@ -70,8 +70,8 @@ def test_an_answer_before_the_one_that_is_cut_is_whole(serve, folder):
         connection.exactly(3000)
         connection.reset()
     whole, part = (json.loads(line) for line in lines_of(site, 2))
-    assert whole["octets"] == 11 and "end" not in whole
-    assert 3000 <= part["octets"] < BIG and part["end"] == "closed"
+    assert whole["size"] == 11 and "end" not in whole
+    assert 3000 <= part["size"] < BIG and part["end"] == "closed"
 
 
 # ---- Faults ----
@@ -104,8 +104,8 @@ def test_a_fault_is_logged_with_its_reason_and_what_was_asked(serve, folder, oct
         connection.send(octets)
         assert connection.response().status == status
     line = json.loads(lines_of(site)[0])
-    shown = re.sub(r"\\x([0-9a-f]{2})", lambda found: chr(int(found.group(1), 16)), line["target"])
-    assert (line["status"], line["method"], shown) == (status, method, target)
+    shown = re.sub(r"\\x([0-9a-f]{2})", lambda found: chr(int(found.group(1), 16)), line["request"]["uri"])
+    assert (line["status"], line["request"]["method"], shown) == (status, method, target)
     assert line["reason"] == reason if reason else line["reason"]
 
 
@@ -129,8 +129,8 @@ def test_each_fault_of_a_stream_is_logged(serve, folder):
         for fields, *_ in STREAM_FAULTS:
             assert client.reset_code(client.open(raw=fields)) == PROTOCOL_ERROR
     lines = [json.loads(line) for line in lines_of(site, len(STREAM_FAULTS))]
-    assert [(line["method"], line["target"], line["reason"]) for line in lines] == [fault[1:] for fault in STREAM_FAULTS]
-    assert all(line["status"] == 0 and line["end"] == "error" and line["version"] == "2.0" for line in lines)
+    assert [(line["request"]["method"], line["request"]["uri"], line["reason"]) for line in lines] == [fault[1:] for fault in STREAM_FAULTS]
+    assert all(line["status"] == 0 and line["end"] == "error" and line["request"]["proto"] == "HTTP/2.0" for line in lines)
     assert [line["stream"] for line in lines] == [2 * i + 1 for i in range(len(lines))]
 
 
@@ -181,13 +181,13 @@ FORWARDED = [
 def test_the_log_shows_whom_a_proxy_serves(serve, folder, source, field, value, client):
     site = serve(folder, "--log", "json", "--trusted", "127.0.0.0/8", "--forwarded", source)
     assert site.get("/", f"{field}: {value}").status == 200
-    assert json.loads(lines_of(site)[0])["peer"] == (client or "127.0.0.1")
+    assert json.loads(lines_of(site)[0])["request"]["client_ip"] == (client or "127.0.0.1")
 
 
 def test_a_proxy_that_is_not_trusted_names_nobody(serve, folder):
     site = serve(folder, "--log", "json", "--trusted", "10.0.0.0/8 unix", "--forwarded", "forwarded")
     assert site.get("/", "Forwarded: for=192.0.2.1").status == 200
-    assert json.loads(lines_of(site)[0])["peer"] == "127.0.0.1"
+    assert json.loads(lines_of(site)[0])["request"]["client_ip"] == "127.0.0.1"
 
 
 # ---- Names of requests ----

@@ -515,7 +515,7 @@ def test_json_log(serve, folder):
     site = serve(folder, "--log", "json")
     site.get("/?a=%22", 'Referer: "quoted\\"', "User-Agent: caf\xe9")
     line = json.loads(log_of(site, 1)[0])
-    assert line["status"] == 200 and line["method"] == "GET"
+    assert line["status"] == 200 and line["request"]["method"] == "GET"
 
 
 def test_logs_escape(serve, folder):

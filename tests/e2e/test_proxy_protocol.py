@@ -58,7 +58,7 @@ def site(folder):
 
 
 def next_peer(site, before):
-    lines = lambda: [json.loads(line)["peer"] for line in site.out_text().splitlines()][before:]
+    lines = lambda: [json.loads(line)["request"]["client_ip"] for line in site.out_text().splitlines()][before:]
     assert eventually(lines), site.error_text()
     return lines()[0]
 
@@ -147,5 +147,5 @@ def test_tls_comes_behind_it(launch, folder):
         with context.wrap_socket(connection.socket) as secured:
             secured.sendall(request("/"))
             assert b"<p>here</p>" in secured.recv(65536)
-    peers = lambda: [json.loads(line)["peer"] for line in site.out_text().splitlines()]
+    peers = lambda: [json.loads(line)["request"]["client_ip"] for line in site.out_text().splitlines()]
     assert eventually(lambda: peers() == ["127.0.0.1", "127.0.0.1", "192.0.2.1"]), site.out_text()

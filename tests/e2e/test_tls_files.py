@@ -131,5 +131,5 @@ def test_cut_downloads_are_logged_by_what_left(site, pair):
             connection.exactly(4000)
             connection.reset()
     lines = eventually(lambda: len(said := site.out_text().splitlines()) >= 8 and said)
-    sent = [json.loads(line)["octets"] for line in lines]
+    sent = [json.loads(line)["size"] for line in lines]
     assert all(3000 <= octets < 3145728 for octets in sent), sent

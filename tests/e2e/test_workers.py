@@ -98,7 +98,7 @@ def test_every_request_is_logged_once(site):
     site.signal()
     site.process.wait(20)
     lines = site.out_text().splitlines()
-    assert sum('"target":"/"' in line and '"status":200' in line for line in lines) == sum(counts)
+    assert sum('"uri":"/"' in line and '"status":200' in line for line in lines) == sum(counts)
     site.judge_end()
 
 

@@ -144,47 +144,44 @@ static void add_without_middle(text *t, slice line, const char *begin, const cha
     text_add(t, slice_from(line, find(line, end)));
 }
 
-// TLS adds members: transcripts are the same with it and without.
-static void add_without_tls(text *t, slice line)
+static slice part_between(slice line, const char *begin, const char *end)
 {
-    static const char *const members[] = { ",\"scheme\":\"", ",\"tls\":\"", ",\"cipher\":\"" };
-    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
-        size_t at = find(line, members[i]);
-        if (at == line.len) continue;
-        text_add(t, slice_make(line.ptr, at));
-        line = slice_from(line, at + strlen(members[i]));
-        line = slice_from(line, find(line, "\"") + 1);
-    }
-    text_add(t, line);
+    slice from = slice_from(line, find(line, begin));
+    return slice_make(from.ptr, find(from, end));
 }
 
-// How much of an answer had been sent when its connection died is the kernel's affair, and so is
-// how long it took, and how much had come of a request line that was refused before its end.
+// Fields, the host and what TLS adds are left out: transcripts are the same with it and without. So is the time that it
+// took.
+static void add_access(text *t, slice line)
+{
+    slice proto = part_between(line, "\"proto\":", ",\"host\":");
+    slice uri = part_between(line, "\"uri\":", ",\"headers\":");
+    slice rest = slice_from(line, find(line, ",\"duration\":") + strlen(",\"duration\":"));
+    text_add(t, proto);
+    text_addf(t, ",");
+    // how much had come of a request line that was refused before its end is the kernel's affair
+    if (begins_with(proto, "\"proto\":\"\"")) text_addf(t, "\"uri\":\"\"");
+    else text_add(t, uri);
+    text_add(t, slice_from(rest, find(rest, ",\"size\":")));
+}
+
+// How much of an answer had been sent when its connection died is the kernel's affair.
 static void put_access(text *t, slice line)
 {
-    text timeless = { .len = 0 }, known = { .len = 0 }, clear = { .len = 0 };
-    add_without_number(&timeless, slice_from(line, find(line, "\"method\"")),
-                       ",\"duration_ns\":", "");
-    slice rest = text_slice(&timeless);
-    if (find(rest, "\"version\"") == rest.len) {
-        add_without_middle(&known, rest, "\"target\":\"", "\",\"status\"");
-        rest = text_slice(&known);
-    }
-    add_without_tls(&clear, rest);
-    rest = text_slice(&clear);
+    text known = { .len = 0 };
+    add_access(&known, line);
+    slice rest = text_slice(&known);
     bool broken = find(rest, "\"end\":") != rest.len;
     text_addf(t, "  {");
-    if (broken) add_without_number(t, rest, "\"octets\":", "\"octets\":...");
+    if (broken) add_without_number(t, rest, "\"size\":", "\"size\":...");
     else text_add(t, rest);
-    text_free(&timeless);
     text_free(&known);
-    text_free(&clear);
 }
 
 void transcript_log_line(text *access, text *messages, slice line)
 {
-    size_t message = find(line, "\"message\"");
-    if (message == line.len) {
+    size_t message = find(line, "\"msg\":");
+    if (find(line, "\"logger\":\"skua\"") == line.len) {
         put_access(access, line);
         return;
     }
@@ -221,12 +218,12 @@ void transcript_sort(text *t)
 
 static void add_access_without_version(text *t, slice line)
 {
-    static const char member[] = "\"version\":\"";
+    static const char member[] = "\"proto\":\"";
     text streamless = { .len = 0 };
     add_without_number(&streamless, line, ",\"stream\":", "");
     slice rest = text_slice(&streamless);
     if (find(rest, member) == rest.len) text_add(t, rest);
-    else add_without_middle(t, rest, member, "\",\"status\"");
+    else add_without_middle(t, rest, member, "\",\"method\"");
     text_free(&streamless);
 }
 
@@ -236,7 +233,7 @@ void transcript_without_version(text *t)
     for (slice rest = text_slice(t); rest.len;) {
         slice line = next_line(&rest);
         if (begins_with(line, "  < Connection: ")) continue;
-        if (begins_with(line, "  {\"method\"")) {
+        if (begins_with(line, "  {\"proto\"")) {
             add_access_without_version(&access, line);
             continue;
         }

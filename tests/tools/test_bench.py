@@ -125,7 +125,7 @@ def read_pages(launch, tmp_path):
         server.signal()
         server.judge_end()
         log = os.pread(server.out.fileno(), os.fstat(server.out.fileno()).st_size, 0)
-        return figures, [line["target"] for line in map(json.loads, log.splitlines()) if line["version"] == "2.0"]
+        return figures, [line["request"]["uri"] for line in map(json.loads, log.splitlines()) if line["request"]["proto"] == "HTTP/2.0"]
 
     return run
 

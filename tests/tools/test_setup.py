@@ -12,7 +12,7 @@ from server import ROOT
 OWN = ["sh", "cat", "cmp", "cp", "cut", "dirname", "grep", "mkdir", "rm", "touch", "tr"]
 TO_BUILD = ["cmake", "ninja-build", "gcc", "libc6-dev", "python3"]
 TO_TEST = ["clang", "g++", "pkg-config", "curl", "openssl", "nghttp2-client", "strace", "valgrind", "qemu-user-static",
-           "musl-tools", "python3-venv"]
+           "musl-tools", "goaccess", "python3-venv"]
 
 
 class Machine:

@@ -79,6 +79,7 @@ static void put(log_lane *lane, unsigned writer, unsigned number)
     char target[32];
     int n = snprintf(target, sizeof target, "/%u/%u", writer, number);
     log_access access = { .peer = "::1",
+                          .remote = "",
                           .method = slice_of("GET"),
                           .version = 11,
                           .status = 200,
@@ -111,7 +112,7 @@ static void a_line_comes_soon_and_again_after_sleep(void **state)
     (void)state;
     catcher c;
     catcher_init(&c);
-    server_log *log = log_new(SKUA_LOG_SHORT, BUFFER_MAX, catch, &c);
+    server_log *log = log_new(&(log_config){ SKUA_LOG_SHORT, BUFFER_MAX, NULL, catch, &c });
     log_lane *lane = log_lane_open(log);
     for (unsigned i = 0; i < 3; i++) {
         put(lane, 0, i);
@@ -129,14 +130,14 @@ static void what_is_queued_is_written_by_free(void **state)
     (void)state;
     catcher c;
     catcher_init(&c);
-    server_log *log = log_new(SKUA_LOG_JSON, BUFFER_MAX, catch, &c);
+    server_log *log = log_new(&(log_config){ SKUA_LOG_JSON, BUFFER_MAX, NULL, catch, &c });
     log_lane *lane = log_lane_open(log);
     for (unsigned i = 0; i < 500; i++)
         put(lane, 0, i);
     log_message(log, slice_of("done"));
     log_free(log);
     assert_int_equal(c.lines, 501);
-    assert_non_null(strstr(c.text, "\"message\":\"done\"}"));
+    assert_non_null(strstr(c.text, "\"msg\":\"done\"}"));
     catcher_deinit(&c);
 }
 
@@ -163,7 +164,7 @@ static void lines_of_each_lane_arrive_whole_and_in_order(void **state)
     enum { PRODUCERS = 3, LINES = 20000 };
     catcher c;
     catcher_init(&c);
-    server_log *log = log_new(SKUA_LOG_COMMON, BUFFER_MAX, catch, &c);
+    server_log *log = log_new(&(log_config){ SKUA_LOG_COMMON, BUFFER_MAX, NULL, catch, &c });
     producer producers[PRODUCERS];
     pthread_t threads[PRODUCERS];
     for (unsigned i = 0; i < PRODUCERS; i++) {
@@ -202,7 +203,7 @@ static long log_while_held_up(size_t buffer_max, unsigned lines, long *lost)
 {
     catcher c;
     catcher_init(&c);
-    server_log *log = log_new(SKUA_LOG_COMMON, buffer_max, catch, &c);
+    server_log *log = log_new(&(log_config){ SKUA_LOG_COMMON, buffer_max, NULL, catch, &c });
     log_lane *lane = log_lane_open(log);
     pthread_mutex_lock(&c.gate);
     put(lane, 9, 0);
@@ -252,7 +253,7 @@ static void the_buffer_is_given_back(void **state)
     (void)state;
     catcher c;
     catcher_init(&c);
-    server_log *log = log_new(SKUA_LOG_COMMON, BUFFER_MAX, catch, &c);
+    server_log *log = log_new(&(log_config){ SKUA_LOG_COMMON, BUFFER_MAX, NULL, catch, &c });
     log_lane *lane = log_lane_open(log);
     pthread_mutex_lock(&c.gate);
     for (unsigned i = 0; i < 20000; i++)
@@ -272,7 +273,7 @@ static void no_format_writes_messages_only(void **state)
     (void)state;
     catcher c;
     catcher_init(&c);
-    server_log *log = log_new(SKUA_LOG_NONE, BUFFER_MAX, catch, &c);
+    server_log *log = log_new(&(log_config){ SKUA_LOG_NONE, BUFFER_MAX, NULL, catch, &c });
     log_lane *lane = log_lane_open(log);
     put(lane, 0, 0);
     log_message(log, slice_of("a\nb"));
@@ -316,13 +317,13 @@ static void without_a_write_function_it_goes_to_the_standard_streams(void **stat
     char text[4096];
     int saved[2];
     redirected(fileno(out), fileno(err), saved);
-    server_log *log = log_new(SKUA_LOG_JSON, BUFFER_MAX, NULL, NULL);
+    server_log *log = log_new(&(log_config){ SKUA_LOG_JSON, BUFFER_MAX, NULL, NULL, NULL });
     put(log_lane_open(log), 4, 2);
     log_message(log, slice_of("hello"));
     log_free(log);
     restored(saved);
     read_all(out, text, sizeof text);
-    assert_non_null(strstr(text, "\"target\":\"/4/2\""));
+    assert_non_null(strstr(text, "\"uri\":\"/4/2\""));
     read_all(err, text, sizeof text);
     assert_string_equal(text, "skua: hello\n");
 }
@@ -336,7 +337,7 @@ static void a_reader_that_is_gone_is_said_once(void **state)
     assert_int_equal(pipe(ends), 0);
     close(ends[0]);
     redirected(ends[1], fileno(err), saved);
-    server_log *log = log_new(SKUA_LOG_SHORT, BUFFER_MAX, NULL, NULL);
+    server_log *log = log_new(&(log_config){ SKUA_LOG_SHORT, BUFFER_MAX, NULL, NULL, NULL });
     log_lane *lane = log_lane_open(log);
     for (unsigned i = 0; i < 3; i++) {
         put(lane, 0, i);
@@ -358,7 +359,7 @@ static void a_reader_that_does_not_read_does_not_keep_the_process(void **state)
     int ends[2], saved[2];
     assert_int_equal(pipe(ends), 0);
     redirected(ends[1], fileno(err), saved);
-    server_log *log = log_new(SKUA_LOG_SHORT, BUFFER_MAX, NULL, NULL);
+    server_log *log = log_new(&(log_config){ SKUA_LOG_SHORT, BUFFER_MAX, NULL, NULL, NULL });
     log_lane *lane = log_lane_open(log);
     for (unsigned i = 0; i < 3000; i++)
         put(lane, 0, i); // more than a pipe holds
@@ -391,7 +392,7 @@ static off_t size_of(FILE *file)
 static server_log *log_to_a_full_file(FILE *out, FILE *err, int saved[2])
 {
     redirected(fileno(out), fileno(err), saved);
-    server_log *log = log_new(SKUA_LOG_COMMON, BUFFER_MAX, NULL, NULL);
+    server_log *log = log_new(&(log_config){ SKUA_LOG_COMMON, BUFFER_MAX, NULL, NULL, NULL });
     log_lane *lane = log_lane_open(log);
     limit_files(7500);
     for (unsigned i = 0; i < 1000; i++)

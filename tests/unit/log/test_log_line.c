@@ -3,6 +3,7 @@
 // Log lines: what each format looks like, and that nothing a peer sends can break out of one.
 
 #include "log/log_line.h"
+#include "log/mask.h"
 #include "support/support.h"
 
 #include <setjmp.h>
@@ -13,12 +14,26 @@
 #include <time.h>
 #include <cmocka.h>
 
+#define SECRETS "token key"
+
+// A line in JSON up to the request's members that differ.
+#define JSON_BEFORE                                                                                \
+    "{\"level\":\"info\",\"ts\":971211336.123456,\"logger\":\"http.log.access\","                  \
+    "\"msg\":\"handled request\",\"request\":{\"remote_ip\":\"10.0.0.1\","                         \
+    "\"client_ip\":\"127.0.0.1\","
+#define JSON_ASKED(method, target)                                                                 \
+    JSON_BEFORE "\"proto\":\"HTTP/1.1\",\"method\":\"" method                                      \
+                "\",\"host\":\"example.org\",\"uri\":\"" target "\""
+#define JSON_BEHIND ",\"duration\":0.000234567,\"size\":5120,\"status\":200"
+
 static log_access sample(void)
 {
     return (log_access){
         .unix_ns = 971211336123456789, // 2000-10-10T20:55:36Z
         .duration_ns = 234567,
         .peer = "127.0.0.1",
+        .remote = "10.0.0.1",
+        .host = slice_of("example.org"),
         .method = slice_of("GET"),
         .target = slice_of("/index.html?q=1"),
         .version = 11,
@@ -33,7 +48,8 @@ static void expect(skua_log_format format, bool coloured, const log_access *acce
 {
     static char line[LOG_LINE_OCTETS_MAX + 1];
     log_clock clock = { 0 };
-    size_t len = log_line_request(format, coloured, &clock, access, line, LOG_LINE_OCTETS_MAX);
+    size_t len = log_line_request(&(log_style){ format, coloured, SECRETS }, &clock, access, line,
+                                  LOG_LINE_OCTETS_MAX);
     line[len] = '\0';
     assert_string_equal(line, expected);
 }
@@ -48,9 +64,7 @@ static void formats(void **state)
         SKUA_LOG_COMMON, false, &access,
         "127.0.0.1 - - [10/Oct/2000:13:55:36 -0700] \"GET /index.html?q=1 HTTP/1.1\" 200 5120\n");
     expect(SKUA_LOG_JSON, false, &access,
-           "{\"time\":\"2000-10-10T20:55:36.123456Z\",\"peer\":\"127.0.0.1\",\"method\":\"GET\","
-           "\"target\":\"/index.html?q=1\",\"version\":\"1.1\",\"status\":200,\"octets\":5120,"
-           "\"duration_ns\":234567}\n");
+           JSON_ASKED("GET", "/index.html?q=1") ",\"headers\":{}}" JSON_BEHIND "}\n");
 }
 
 // The server name is what a client has sent.
@@ -63,24 +77,28 @@ static void formats_of_a_request_over_tls(void **state)
     access.end = "closed";
     expect(SKUA_LOG_SHORT, false, &access,
            "13:55:36 200 GET /index.html?q=1 5.1 KB 0.2 ms 127.0.0.1 closed\n");
-    expect(SKUA_LOG_JSON, false, &access,
-           "{\"time\":\"2000-10-10T20:55:36.123456Z\",\"peer\":\"127.0.0.1\",\"method\":\"GET\","
-           "\"target\":\"/index.html?q=1\",\"version\":\"1.1\",\"status\":200,\"octets\":5120,"
-           "\"duration_ns\":234567,\"scheme\":\"https\",\"tls\":\"TLSv1.3\","
-           "\"cipher\":\"TLS_AES_128_GCM_SHA256\",\"end\":\"closed\"}\n");
+    expect(
+        SKUA_LOG_JSON, false, &access,
+        JSON_ASKED(
+            "GET",
+            "/index.html?q=1") ",\"headers\":{},"
+                               "\"tls\":{\"version\":\"TLSv1.3\",\"cipher_suite\":\"TLS_AES_128_GCM_SHA256\"}}" JSON_BEHIND
+                               ",\"end\":\"closed\"}\n");
     access.server_name = slice_of("a\"\n.example");
-    expect(SKUA_LOG_JSON, false, &access,
-           "{\"time\":\"2000-10-10T20:55:36.123456Z\",\"peer\":\"127.0.0.1\",\"method\":\"GET\","
-           "\"target\":\"/index.html?q=1\",\"version\":\"1.1\",\"status\":200,\"octets\":5120,"
-           "\"duration_ns\":234567,\"scheme\":\"https\",\"tls\":\"TLSv1.3\","
-           "\"cipher\":\"TLS_AES_128_GCM_SHA256\",\"server_name\":\"a\\\"\\u000a.example\","
-           "\"end\":\"closed\"}\n");
+    expect(
+        SKUA_LOG_JSON, false, &access,
+        JSON_ASKED(
+            "GET",
+            "/index.html?q=1") ",\"headers\":{},"
+                               "\"tls\":{\"version\":\"TLSv1.3\",\"cipher_suite\":\"TLS_AES_128_GCM_SHA256\","
+                               "\"server_name\":\"a\\\"\\u000a.example\"}}" JSON_BEHIND
+                               ",\"end\":\"closed\"}\n");
     access = sample();
     access.id = slice_of("0af7651916cd43dd8448eb211c80319c");
     expect(SKUA_LOG_JSON, false, &access,
-           "{\"time\":\"2000-10-10T20:55:36.123456Z\",\"peer\":\"127.0.0.1\",\"method\":\"GET\","
-           "\"target\":\"/index.html?q=1\",\"version\":\"1.1\",\"status\":200,\"octets\":5120,"
-           "\"duration_ns\":234567,\"request_id\":\"0af7651916cd43dd8448eb211c80319c\"}\n");
+           JSON_ASKED("GET",
+                      "/index.html?q=1") ",\"headers\":{}}" JSON_BEHIND
+                                         ",\"request_id\":\"0af7651916cd43dd8448eb211c80319c\"}\n");
 }
 
 static void formats_of_a_request_cut_short(void **state)
@@ -98,16 +116,23 @@ static void formats_of_a_request_cut_short(void **state)
         SKUA_LOG_COMMON, false, &access,
         "127.0.0.1 - - [10/Oct/2000:13:55:36 -0700] \"GET /index.html?q=1 HTTP/1.0\" 200 - closed\n");
     expect(SKUA_LOG_JSON, false, &access,
-           "{\"time\":\"2000-10-10T20:55:36.123456Z\",\"peer\":\"127.0.0.1\",\"method\":\"GET\","
-           "\"target\":\"/index.html?q=1\",\"version\":\"1.0\",\"status\":200,\"octets\":0,"
-           "\"duration_ns\":234567,\"referer\":\"http://a/\",\"user_agent\":\"curl \\\"8\\\"\","
-           "\"end\":\"closed\"}\n");
+           JSON_BEFORE "\"proto\":\"HTTP/1.0\",\"method\":\"GET\",\"host\":\"example.org\","
+                       "\"uri\":\"/index.html?q=1\",\"headers\":{"
+                       "\"User-Agent\":[\"curl \\\"8\\\"\"],\"Referer\":[\"http://a/\"]}},"
+                       "\"duration\":0.000234567,\"size\":0,\"status\":200,\"end\":\"closed\"}\n");
+    expect(SKUA_LOG_COMBINED, false, &access,
+           "127.0.0.1 - - [10/Oct/2000:13:55:36 -0700] \"GET /index.html?q=1 HTTP/1.0\" 200 - "
+           "\"http://a/\" \"curl \\\"8\\\"\" closed\n");
+    access.referer = access.user_agent = (slice){ 0 };
+    expect(SKUA_LOG_COMBINED, false, &access,
+           "127.0.0.1 - - [10/Oct/2000:13:55:36 -0700] \"GET /index.html?q=1 HTTP/1.0\" 200 - "
+           "\"-\" \"-\" closed\n");
 }
 
 static void formats_of_a_request_that_could_not_be_read(void **state)
 {
     (void)state;
-    log_access access = { .peer = "", .end = "timeout", .duration_ns = -1 };
+    log_access access = { .peer = "", .remote = "", .end = "timeout", .duration_ns = -1 };
     setenv("TZ", "UTC0", 1);
     tzset();
     expect(SKUA_LOG_SHORT, false, &access, "00:00:00 - - - 0 B 0.00 ms - timeout\n");
@@ -115,8 +140,9 @@ static void formats_of_a_request_that_could_not_be_read(void **state)
            "- - - [01/Jan/1970:00:00:00 +0000] \"-\" - - timeout\n");
     expect(
         SKUA_LOG_JSON, false, &access,
-        "{\"time\":\"1970-01-01T00:00:00.000000Z\",\"peer\":\"\",\"method\":\"\",\"target\":\"\","
-        "\"status\":0,\"octets\":0,\"duration_ns\":0,\"end\":\"timeout\"}\n");
+        "{\"level\":\"info\",\"ts\":0.000000,\"logger\":\"http.log.access\",\"msg\":\"handled request\","
+        "\"request\":{\"remote_ip\":\"\",\"client_ip\":\"\",\"proto\":\"\",\"method\":\"\",\"host\":\"\","
+        "\"uri\":\"\",\"headers\":{}},\"duration\":0.000000000,\"size\":0,\"status\":0,\"end\":\"timeout\"}\n");
     setenv("TZ", "PDT7", 1);
     tzset();
 }
@@ -134,10 +160,12 @@ static void formats_of_a_request_that_was_refused(void **state)
            "13:55:36 400 PUT /a\\x20b 5.1 KB 0.2 ms 127.0.0.1 (a \"b\")\n");
     expect(SKUA_LOG_COMMON, false, &access,
            "127.0.0.1 - - [10/Oct/2000:13:55:36 -0700] \"PUT /a b\" 400 5120 (a \"b\")\n");
-    expect(SKUA_LOG_JSON, false, &access,
-           "{\"time\":\"2000-10-10T20:55:36.123456Z\",\"peer\":\"127.0.0.1\",\"method\":\"PUT\","
-           "\"target\":\"/a b\",\"status\":400,\"octets\":5120,"
-           "\"duration_ns\":234567,\"reason\":\"a \\\"b\\\"\"}\n");
+    expect(
+        SKUA_LOG_JSON, false, &access,
+        JSON_BEFORE
+        "\"proto\":\"\",\"method\":\"PUT\",\"host\":\"example.org\",\"uri\":\"/a b\",\"headers\":{}},"
+        "\"duration\":0.000234567,\"size\":5120,\"status\":400,"
+        "\"reason\":\"a \\\"b\\\"\"}\n");
     access.method = slice_of("");
     expect(SKUA_LOG_COMMON, false, &access,
            "127.0.0.1 - - [10/Oct/2000:13:55:36 -0700] \"/a b\" 400 5120 (a \"b\")\n");
@@ -202,7 +230,8 @@ static void clock_moves_on(void **state)
     log_access access = sample();
     for (int i = 0; i < 5; i++) {
         char expected[32];
-        (void)log_line_request(SKUA_LOG_SHORT, false, &clock, &access, line, sizeof line);
+        (void)log_line_request(&(log_style){ SKUA_LOG_SHORT, false, SECRETS }, &clock, &access,
+                               line, sizeof line);
         int n = snprintf(expected, sizeof expected, "13:55:%02d 200 ", 36 + i);
         assert_memory_equal(line, expected, (size_t)n);
         access.unix_ns += 1000000000;
@@ -251,10 +280,7 @@ static void escapes(void **state)
                        cases[i].quoted);
         expect(SKUA_LOG_COMMON, false, &access, expected);
         (void)snprintf(expected, sizeof expected,
-                       "{\"time\":\"2000-10-10T20:55:36.123456Z\",\"peer\":\"127.0.0.1\","
-                       "\"method\":\"%s\",\"target\":\"/a\",\"version\":\"1.1\",\"status\":200,"
-                       "\"octets\":5120,\"duration_ns\":234567}\n",
-                       cases[i].json);
+                       JSON_ASKED("%s", "/a") ",\"headers\":{}}" JSON_BEHIND "}\n", cases[i].json);
         expect(SKUA_LOG_JSON, false, &access, expected);
         guarded_free(guarded, len);
     }
@@ -287,12 +313,63 @@ static void targets_are_percent_encoded(void **state)
                        cases[i][1]);
         expect(SKUA_LOG_COMMON, false, &access, expected);
         (void)snprintf(expected, sizeof expected,
-                       "{\"time\":\"2000-10-10T20:55:36.123456Z\",\"peer\":\"127.0.0.1\","
-                       "\"method\":\"GET\",\"target\":\"%s\",\"version\":\"1.1\",\"status\":200,"
-                       "\"octets\":5120,\"duration_ns\":234567}\n",
-                       cases[i][1]);
+                       JSON_ASKED("GET", "%s") ",\"headers\":{}}" JSON_BEHIND "}\n", cases[i][1]);
         expect(SKUA_LOG_JSON, false, &access, expected);
         guarded_free(guarded, len);
+    }
+}
+
+static void secrets_are_masked(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        { "/a?token=1", "/a?token=REDACTED" },
+        { "/a?TOKEN=1&b=2", "/a?TOKEN=REDACTED&b=2" },
+        { "/a?b=2&key=k%20y&key=&c", "/a?b=2&key=REDACTED&key=&c" },
+        { "/a?t%6Fken=1", "/a?t%6Fken=REDACTED" },
+        { "/token=1?a", "/token=1?a" },
+        { "/a?tokens=1&oken=2&key2=3", "/a?tokens=1&oken=2&key2=3" },
+        { "/a?token", "/a?token" },
+        { "/a?%=1&%6=2&%6g=3", "/a?%25=1&%256=2&%256g=3" },
+        { "/a?b=token=1", "/a?b=token=1" },
+        { "/a?&&token=1&", "/a?&&token=REDACTED&" },
+        { "/a?x=1?token=2", "/a?x=1?token=2" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char expected[512];
+        size_t len = strlen(cases[i][0]);
+        char *guarded = GUARDED_TEXT(cases[i][0]);
+        log_access access = sample();
+        access.target = access.referer = slice_make(guarded, len);
+        (void)snprintf(expected, sizeof expected, "13:55:36 200 GET %s 5.1 KB 0.2 ms 127.0.0.1\n",
+                       cases[i][1]);
+        expect(SKUA_LOG_SHORT, false, &access, expected);
+        if (!strstr(cases[i][1], "REDACTED")) access.referer = (slice){ 0 };
+        (void)snprintf(expected, sizeof expected,
+                       "127.0.0.1 - - [10/Oct/2000:13:55:36 -0700] \"GET %s HTTP/1.1\" 200 5120 "
+                       "\"%s\" \"-\"\n",
+                       cases[i][1], access.referer.len ? cases[i][1] : "-");
+        expect(SKUA_LOG_COMBINED, false, &access, expected);
+        guarded_free(guarded, len);
+    }
+    // a request line that could not be read hides what it can, too
+    log_access access = sample();
+    access.version = 0;
+    access.target = SKUA_SLICE("/?token=1 HTTP/9.9");
+    expect(SKUA_LOG_SHORT, false, &access,
+           "13:55:36 200 GET /?token=REDACTED\\x20HTTP/9.9 5.1 KB 0.2 ms 127.0.0.1\n");
+}
+
+// A value that is longer than what is replaced never writes behind the room.
+static void masks_keep_to_their_room(void **state)
+{
+    (void)state;
+    static const char text[] = "/?key=1&key=22&a=3&key=4";
+    for (size_t room = 0; room < 64; room++) {
+        char *exact = malloc(room ? room : 1);
+        slice masked = mask_secrets(slice_of(text), SECRETS, exact, room);
+        assert_true(masked.ptr == exact && masked.len <= room);
+        free(exact);
     }
 }
 
@@ -318,17 +395,36 @@ static const char *skip_json_string(const char *at)
 }
 
 // {"name":"string" or number, …} and nothing else.
-static bool is_flat_json_object(const char *at)
+static const char *skip_json_members(const char *at);
+
+// A string, a number, an object, or an array of one string.
+static const char *skip_json_value(const char *at)
 {
-    if (*at++ != '{') return false;
-    for (;;) {
-        if (*at != '"' || !(at = skip_json_string(at)) || *at++ != ':') return false;
-        if (*at == '"') at = skip_json_string(at);
-        else at += strspn(at, "0123456789");
-        if (!at) return false;
-        if (*at == '}') return strcmp(at, "}\n") == 0;
-        if (*at++ != ',') return false;
+    if (*at == '"') return skip_json_string(at);
+    if (*at == '{') return skip_json_members(at);
+    if (*at == '[') {
+        at = skip_json_string(at + 1);
+        return at && *at == ']' ? at + 1 : NULL;
     }
+    size_t digits = strspn(at, "0123456789.");
+    return digits ? at + digits : NULL;
+}
+
+static const char *skip_json_members(const char *at)
+{
+    if (*++at == '}') return at + 1;
+    for (;;) {
+        if (*at != '"' || !(at = skip_json_string(at)) || *at++ != ':') return NULL;
+        if (!(at = skip_json_value(at))) return NULL;
+        if (*at == '}') return at + 1;
+        if (*at++ != ',') return NULL;
+    }
+}
+
+static bool is_json_object(const char *at)
+{
+    at = *at == '{' ? skip_json_members(at) : NULL;
+    return at && strcmp(at, "\n") == 0;
 }
 
 // Whether a line is UTF-8 without C0, DEL and C1.
@@ -368,14 +464,14 @@ static void random_octets_never_break_a_line(void **state)
         access.user_agent = slice_make(parts[3], 24);
         access.tls_version = access.tls_cipher = "T";
         access.server_name = access.id = slice_make(parts[3], 24);
-        for (skua_log_format format = SKUA_LOG_SHORT; format <= SKUA_LOG_JSON; format++) {
+        for (skua_log_format format = SKUA_LOG_SHORT; format <= SKUA_LOG_COMBINED; format++) {
             log_clock clock = { 0 };
-            size_t len =
-                log_line_request(format, false, &clock, &access, line, LOG_LINE_OCTETS_MAX);
+            size_t len = log_line_request(&(log_style){ format, false, SECRETS }, &clock, &access,
+                                          line, LOG_LINE_OCTETS_MAX);
             line[len] = '\0';
             assert_int_equal(line[len - 1], '\n');
             assert_true(is_clean_utf8(line, len - 1));
-            if (format == SKUA_LOG_JSON) assert_true(is_flat_json_object(line));
+            if (format == SKUA_LOG_JSON) assert_true(is_json_object(line));
         }
     }
 }
@@ -395,17 +491,17 @@ static void long_parts_are_cut_and_marked(void **state)
         access.method = access.target = access.referer = access.user_agent = whole;
         access.tls_version = access.tls_cipher = "T";
         access.server_name = access.id = whole;
-        for (skua_log_format format = SKUA_LOG_SHORT; format <= SKUA_LOG_JSON; format++) {
+        for (skua_log_format format = SKUA_LOG_SHORT; format <= SKUA_LOG_COMBINED; format++) {
             log_clock clock = { 0 };
-            size_t len = log_line_request(format, true, &clock, &access, line, LOG_LINE_OCTETS_MAX);
+            size_t len = log_line_request(&(log_style){ format, true, SECRETS }, &clock, &access,
+                                          line, LOG_LINE_OCTETS_MAX);
             line[len] = '\0';
             assert_non_null(strstr(line, "..."));
-            if (format == SKUA_LOG_JSON) assert_true(is_flat_json_object(line));
+            if (format == SKUA_LOG_JSON) assert_true(is_json_object(line));
         }
-        log_clock clock = { 0 };
-        size_t len = log_line_message(true, &clock, 0, whole, line, LOG_LINE_OCTETS_MAX);
+        size_t len = log_line_message(true, 0, whole, line, LOG_LINE_OCTETS_MAX);
         line[len] = '\0';
-        assert_true(is_flat_json_object(line));
+        assert_true(is_json_object(line));
     }
 }
 
@@ -413,13 +509,12 @@ static void messages(void **state)
 {
     (void)state;
     char line[LOG_LINE_OCTETS_MAX + 1];
-    log_clock clock = { 0 };
     slice message = slice_of("say \"hi\"\n\x1b\\");
-    line[log_line_message(false, &clock, 0, message, line, LOG_LINE_OCTETS_MAX)] = '\0';
+    line[log_line_message(false, 0, message, line, LOG_LINE_OCTETS_MAX)] = '\0';
     assert_string_equal(line, "skua: say \"hi\"\\x0a\\x1b\\\\\n");
-    line[log_line_message(true, &clock, 0, message, line, LOG_LINE_OCTETS_MAX)] = '\0';
-    assert_string_equal(line, "{\"time\":\"1970-01-01T00:00:00.000000Z\","
-                              "\"message\":\"say \\\"hi\\\"\\u000a\\u001b\\\\\"}\n");
+    line[log_line_message(true, 0, message, line, LOG_LINE_OCTETS_MAX)] = '\0';
+    assert_string_equal(line, "{\"level\":\"info\",\"ts\":0.000000,\"logger\":\"skua\","
+                              "\"msg\":\"say \\\"hi\\\"\\u000a\\u001b\\\\\"}\n");
 }
 
 int main(void)
@@ -437,6 +532,8 @@ int main(void)
         cmocka_unit_test(clock_moves_on),
         cmocka_unit_test(escapes),
         cmocka_unit_test(targets_are_percent_encoded),
+        cmocka_unit_test(secrets_are_masked),
+        cmocka_unit_test(masks_keep_to_their_room),
         cmocka_unit_test(random_octets_never_break_a_line),
         cmocka_unit_test(long_parts_are_cut_and_marked),
         cmocka_unit_test(messages),

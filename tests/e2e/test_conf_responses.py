@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: MIT
+"""skua -c FILE: fields of responses, pages for errors, closing a site, limits of one client, and what the log has."""
+
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+
+import pytest
+from conf import basic, get, of, start, write_folder
+from server import ROOT, eventually
+from wire import Connection, request
+
+pytestmark = [pytest.mark.in_the_clear("it configures addresses of its own"),
+              pytest.mark.of_http1("it configures addresses of its own")]
+
+SITES = """
+listen 127.0.0.1:PORT
+access_log log/access.log combined
+trusted_proxies x-forwarded 127.0.0.0/8
+log_masks session
+defaults {
+    header X-Served-By skua
+}
+site fields.test {
+    root pub
+    security_headers
+    header X-Robots-Tag "noindex, nofollow"
+    header Content-Security-Policy "default-src 'none'"
+    path /other/ {
+        root other
+        header x-served-by off
+        header X-Robots-Tag all
+    }
+}
+site pages.test {
+    root pub
+    error_page 403 404 pages/sorry.html
+    error_page 503 pages/later.txt
+    redirect /old /new
+    path /api/ {
+        deny all
+        error_page 403 pages/no.json
+    }
+}
+site closing.test {
+    root pub
+    maintenance closed
+    error_page 503 pages/later.txt
+}
+site quiet.test {
+    root pub
+    log off
+    path /errors/ {
+        root other
+        log errors
+    }
+    path /loud/ {
+        root other
+        log on
+    }
+}
+site few.test {
+    root pub
+    limit_connections 2
+}
+site narrow.test {
+    root pub
+    limit_bandwidth 100KiB/s
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = write_folder(tmp_path_factory.mktemp("served"))
+    (folder / "pages").mkdir()
+    (folder / "log").mkdir()
+    (folder / "pages/sorry.html").write_text("<p>sorry</p>")
+    (folder / "pages/later.txt").write_text("later")
+    (folder / "pages/no.json").write_text('{"error":"no"}')
+    return folder
+
+
+@pytest.fixture(scope="module")
+def sites(folder):
+    server = start(folder, SITES)
+    yield server
+    server.stop()
+
+
+@of("header")
+def test_fields(sites):
+    outer = get(sites, "fields.test")
+    assert outer.get("x-served-by") == "skua" and outer.get("x-robots-tag") == "noindex, nofollow"
+    assert outer.get("content-security-policy") == "default-src 'none'"  # and not that of security_headers
+    inner = get(sites, "fields.test", "/other/a.txt")
+    assert inner.get("x-served-by") is None and inner.get("x-robots-tag") == "all"
+    assert get(sites, "fields.test", "/missing").get("x-served-by") == "skua"
+
+
+@of("error_page")
+def test_pages_for_errors(sites):
+    missing = get(sites, "pages.test", "/missing")
+    assert (missing.status, missing.content, missing.get("content-type")) == (404, b"<p>sorry</p>", "text/html; charset=utf-8")
+    assert get(sites, "pages.test", "/missing", method="HEAD").get("content-length") == "12"
+    refused = get(sites, "pages.test", "/api/x")
+    assert (refused.status, refused.content, refused.get("content-type")) == (403, b'{"error":"no"}', "application/json")
+    wrong = get(sites, "pages.test", "/", method="POST")
+    assert wrong.status == 405 and wrong.get("allow") and b"sorry" not in wrong.content
+
+
+@of("maintenance")
+def test_a_site_is_closed_by_a_file(sites, folder):
+    status = lambda: get(sites, "closing.test").status
+    assert status() == 200
+    (folder / "closed").touch()
+    assert eventually(lambda: status() == 503, within=10)
+    closed = get(sites, "closing.test", "/text.txt")
+    assert closed.content == b"later" and closed.get("retry-after") == "60"
+    assert get(sites, "pages.test").status == 200
+    (folder / "closed").unlink()
+    assert eventually(lambda: status() == 200, within=10)
+    assert eventually(lambda: "site closing.test is open again: " in sites.error_text())
+    assert "site closing.test is closed: " in sites.error_text()
+
+
+@of("limit_connections")
+def test_requests_under_way(sites):
+    # the file is more than the kernel takes for a client that reads nothing
+    readers = [Connection(sites.address, receive_buffer=4096) for _ in range(2)]
+    for reader in readers:
+        reader.send(request("/big", host="few.test"))
+        assert reader.head().status == 200
+    assert get(sites, "few.test").status == 429
+    assert get(sites, "few.test", "/", "X-Forwarded-For: 192.0.2.1").status == 200
+    readers[0].close()
+    assert eventually(lambda: get(sites, "few.test").status == 200)
+    readers[1].close()
+
+
+@of("limit_bandwidth")
+def test_octets_per_second(sites):
+    client = "X-Forwarded-For: 192.0.2.7"
+    assert get(sites, "narrow.test", "/big", client, method="HEAD").status == 200
+    with sites.connect() as connection:
+        assert len(connection.get("/big", client, host="narrow.test").content) == 40_000_000
+    owed = get(sites, "narrow.test", "/", client)
+    assert owed.status == 429 and int(owed.get("retry-after")) > 60
+    assert get(sites, "narrow.test", "/", "X-Forwarded-For: 192.0.2.8").status == 200
+
+
+# ---- The log ----
+
+COMBINED = re.compile(r'(\S+) - - \[\d\d/\w{3}/\d{4}:\d\d:\d\d:\d\d [+-]\d{4}\] "(\S+) (\S+) HTTP/1\.1" (\d{3}) (\d+|-) "(.*?)" "(.*?)"$')
+
+
+def lines(folder, name="log/access.log"):
+    return (folder / name).read_text().splitlines()
+
+
+@of("log")
+def test_some_are_not_logged(sites, folder):
+    for path in ("/?quiet", "/errors/a.txt", "/errors/nothing", "/loud/a.txt", "/nothing"):
+        get(sites, "quiet.test", path)
+    get(sites, "pages.test", "/?behind")
+    assert eventually(lambda: any("/?behind" in line for line in lines(folder)))
+    found = [match.group(3) for match in map(COMBINED.match, lines(folder)) if match]
+    assert "/errors/nothing" in found and "/loud/a.txt" in found
+    assert not {"/?quiet", "/errors/a.txt", "/nothing"} & set(found)
+
+
+@of("log_masks")
+def test_values_are_masked(sites, folder):
+    get(sites, "pages.test", "/?session=geheim&token=shown&masked", "Referer: http://a/?session=geheim", "User-Agent: a \"b\"")
+    assert eventually(lambda: any("masked" in line for line in lines(folder)))
+    line = next(line for line in lines(folder) if "masked" in line)
+    match = COMBINED.match(line)
+    assert match.group(3) == "/?session=REDACTED&token=shown&masked" and match.group(6) == "http://a/?session=REDACTED"
+    assert match.group(7) == 'a \\"b\\"' and "geheim" not in "\n".join(lines(folder))
+
+
+@of("access_log")
+def test_the_log_of_the_system(folder, launch):
+    path = str(folder / "syslog")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as system:
+        system.bind(path)
+        system.settimeout(10)
+        server = launch(start, folder, f"listen 127.0.0.1:PORT\naccess_log syslog:{path} json\nsite * {{\n root pub\n}}\n", "syslog.conf")
+        get(server, "a.test", "/text.txt?token=geheim")
+        line = system.recv(65536).decode()
+        while "text.txt" not in line:
+            line = system.recv(65536).decode()
+        match = re.fullmatch(r"<30>\w{3} [ \d]\d \d\d:\d\d:\d\d skua\[(\d+)\]: (\{.*\})", line)
+        assert match and int(match.group(1)) == server.pid
+        assert json.loads(match.group(2))["request"]["uri"] == "/text.txt?token=REDACTED"
+    os.unlink(path)  # nobody takes it now; the server goes on, and says so
+    get(server, "a.test", "/text.txt")
+    assert eventually(lambda: "the system's log cannot be reached at " in server.error_text())
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as system:
+        system.bind(path)
+        assert eventually(lambda: get(server, "a.test").status == 200 and " of the log were lost" in server.error_text(), every=0.3)
+
+
+READERS = {"combined": "COMBINED", "json": "CADDY"}
+
+
+@pytest.mark.parametrize("name", READERS)
+@pytest.mark.skipif(not shutil.which("goaccess"), reason="goaccess is not there")
+def test_goaccess_reads_it(folder, launch, name):
+    server = launch(start, folder, f"listen 127.0.0.1:PORT\naccess_log log/{name}.log {name}\nsite * {{\n root pub\n}}\n", f"{name}.conf")
+    paths = ["/", "/text.txt", "/missing", "/?a=b c".replace(" ", "%20")]
+    for path in paths:
+        get(server, "a.test", path, "User-Agent: Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0", "Referer: http://b.test/")
+    assert eventually(lambda: len(lines(folder, f"log/{name}.log")) >= len(paths))
+    report = folder / f"{name}.report.json"
+    subprocess.run(["goaccess", folder / f"log/{name}.log", f"--log-format={READERS[name]}", "-o", report, "--no-global-config"],
+                   check=True, capture_output=True, timeout=60)
+    found = json.loads(report.read_text())["general"]
+    assert found["total_requests"] == len(paths) and found["failed_requests"] == 0 and found["valid_requests"] == len(paths)
+
+
+# ---- What is shipped for those who operate it ----
+
+LINES = """2026-11-24 02:00:00 skua: wrong name or password from 192.0.2.1
+Nov 24 02:00:00 host skua[12]: skua: wrong name or password from 192.0.2.2
+{"level":"info","ts":1795485600.123456,"logger":"skua","msg":"wrong name or password from 2001:db8::1"}
+skua: wrong name or password from 192.0.2.66 and more
+12:04:09 401 GET /?skua:%20wrong%20name%20or%20password%20from%20192.0.2.67 - 0.2 ms 127.0.0.1
+"""
+
+
+FAIL2BAN = ROOT / "build/site/fail2ban"
+LOGROTATE = shutil.which("logrotate", path=os.environ["PATH"] + ":/usr/sbin")
+
+
+@pytest.mark.skipif(not FAIL2BAN.is_dir(), reason="fail2ban is not there")
+def test_fail2ban_finds_those_who_guess(folder, launch):
+    (folder / "staff.users").write_text("anna:$2b$04$aaaaaaaaaaaaaaaaaaaaaOGY9KrC7e/pHj3EXQPxs8hKEBbvQhsvG\n")
+    guarded = "listen 127.0.0.1:PORT\ntrusted_proxies x-forwarded 127.0.0.1\nsite * {\n root pub\n basic_auth Staff staff.users\n}\n"
+    server = launch(start, folder, guarded, "guarded.conf")
+    assert get(server, "a.test", "/", basic("anna", "wrong"), "X-Forwarded-For: 192.0.2.9").status == 401
+    assert eventually(lambda: "wrong name" in server.error_text())
+    (folder / "errors.log").write_text(LINES + server.error_text())
+    words = ["/usr/bin/python3", FAIL2BAN / "usr/bin/fail2ban-regex", "--config", FAIL2BAN / "etc/fail2ban", folder / "errors.log", ROOT / "packaging/fail2ban/skua.conf", "--print-all-matched"]
+    python = {**os.environ, "PYTHONPATH": FAIL2BAN / "usr/lib/python3/dist-packages"}
+    found = subprocess.run(words, env=python, capture_output=True, text=True, timeout=60).stdout
+    matched = found[found.index("Matched line"):found.index("Missed line")]
+    assert re.findall(r"from ([\w.:]+?)\W*$", matched, re.M)[:4] == ["192.0.2.1", "192.0.2.2", "2001:db8::1", "192.0.2.9"]
+    assert "192.0.2.6" not in matched
+
+
+@pytest.mark.skipif(not LOGROTATE, reason="logrotate is not there")
+def test_logrotate_loses_no_line(folder, launch):
+    logs = folder / "rotated"
+    logs.mkdir(mode=0o755)
+    server = launch(start, folder, "listen 127.0.0.1:PORT\naccess_log rotated/access.log json\nsite * {\n root pub\n}\n", "rotated.conf")
+    rules = (ROOT / "packaging/logrotate/skua").read_text()
+    rules = rules.replace("/var/log/skua", str(logs)).replace(
+        "systemctl kill --signal=USR1 --kill-whom=main skua.service", f"kill -USR1 {server.pid}")
+    assert str(server.pid) in rules and str(logs) in rules
+    (folder / "rules").write_text(rules)
+    os.chmod(folder / "rules", 0o644)
+    for i in range(30):
+        get(server, "a.test", f"/?{i}")
+        if i == 10:
+            subprocess.run([LOGROTATE, "--force", "--state", folder / "rotation", folder / "rules"], check=True, timeout=60)
+    found = lambda: {json.loads(line)["request"]["uri"] for file in logs.iterdir() for line in file.read_text().splitlines() if "uri" in line}
+    assert eventually(lambda: len(found()) == 30), sorted(found())
+    assert (logs / "access.log").read_text() and (logs / "access.log.1").read_text()
