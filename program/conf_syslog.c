@@ -8,6 +8,7 @@
 #include "say.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -55,8 +56,9 @@ static bool syslog_connect(void)
     if (syslogger.fd >= 0) return true;
     if (len >= sizeof address.sun_path) return false;
     memcpy(address.sun_path, syslogger.path, len + 1);
-    syslogger.fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    syslogger.fd = socket(AF_UNIX, SOCK_DGRAM, 0);
     if (syslogger.fd < 0) return false;
+    (void)fcntl(syslogger.fd, F_SETFD, FD_CLOEXEC);
     (void)setsockopt(syslogger.fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof wait);
     if (connect(syslogger.fd, (const struct sockaddr *)&address, sizeof address) == 0) return true;
     syslog_close();
