@@ -10,6 +10,7 @@
 #include "conf_report.h"
 #include "conf_table.h"
 #include "https.h"
+#include "notify.h"
 #include "say.h"
 
 #include <stdio.h>
@@ -64,6 +65,7 @@ static void reload_look_at_closing(conf_site *site)
 void conf_reload_look(void)
 {
     if (reloader.is_tls) https_look();
+    notify_pulse(reloader.server);
     for (conf_site *site = reloader.now->sites; site; site = site->next) {
         if (site->closed_by) reload_look_at_closing(site);
     }
@@ -165,7 +167,7 @@ static bool reload_build(conf *c)
     return built;
 }
 
-void conf_reload(void)
+static void reload_try(void)
 {
     conf *c = conf_new();
     if (c && conf_load(c, reloader.file) && reload_build(c)) {
@@ -174,4 +176,11 @@ void conf_reload(void)
     }
     reload_refuse(c);
     conf_drop(c);
+}
+
+void conf_reload(void)
+{
+    notify_reloading();
+    reload_try();
+    notify_ready();
 }

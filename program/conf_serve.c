@@ -14,6 +14,7 @@
 #include "conf_report.h"
 #include "conf_syslog.h"
 #include "https.h"
+#include "notify.h"
 #include "say.h"
 #include "status.h"
 #include "stop.h"
@@ -158,6 +159,7 @@ static bool serve_run(conf *c, skua_server *server, const char *file, bool quiet
     conf_reload_begin(server, file, c);
     watch_begin(&(watch_desc){ .look = conf_reload_look, .asked = conf_reload });
     stop_on_signals(server, c->grace_ns, quiet, watch_wake);
+    notify_ready();
     if (!quiet) banner_show(server, file, false);
     bool stopped = skua_wait(server) == SKUA_OK;
     if (stopped && !quiet) say("stopped");

@@ -8,6 +8,7 @@
 #include "conf_serve.h"
 #include "hints.h"
 #include "https.h"
+#include "notify.h"
 #include "options.h"
 #include "redirect.h"
 #include "say.h"
@@ -161,12 +162,34 @@ static bool begin(skua_server *server, const options *o)
     return !status;
 }
 
+static struct {
+    skua_server *server;
+    bool is_tls;
+} watched;
+
+static void look(void)
+{
+    if (watched.is_tls) https_look();
+    notify_pulse(watched.server);
+}
+
+static void read_again(void)
+{
+    notify_reloading();
+    if (watched.is_tls) https_reload();
+    notify_ready();
+}
+
 // Returns whether it was stopped, and did not end by itself; the library has then logged why.
 static bool run(skua_server *server, const options *o)
 {
     https_begin(server);
-    if (o->tls) watch_begin(&(watch_desc){ .look = https_look, .asked = https_reload });
+    watched.server = server;
+    watched.is_tls = o->tls;
+    if (o->tls || notify_wants_pulse())
+        watch_begin(&(watch_desc){ .look = look, .asked = read_again });
     stop_on_signals(server, o->grace_ns, o->quiet, watch_wake);
+    notify_ready();
     banner_warn(server);
     if (!o->quiet) {
         banner_show(server, o->dir, o->redirects);
@@ -196,6 +219,7 @@ int main(int argc, char **argv)
     options o;
     if (!streams_complete()) return EXIT_FAILED;
     ignore_signals();
+    notify_open();
     switch (options_read(&o, argc, argv)) {
     case OPTIONS_SERVE: return serve(&o);
     case OPTIONS_SERVE_CONFIG:

@@ -4,6 +4,8 @@
 
 #include "stop.h"
 
+#include "notify.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -52,6 +54,7 @@ static void stop_set_hangup(void (*handler)(int))
 static void stop_begin(void)
 {
     stopping.asked = true;
+    notify_stopping();
     skua_stop(stopping.server, stopping.grace_ns);
     ssize_t written = write(STDERR_FILENO, stopping.notice, stopping.notice_len);
     (void)written; // nobody may be there to read it

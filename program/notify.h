@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+//
+// Notices to a service manager that asks for them by NOTIFY_SOCKET, as sd_notify(3) describes; without it nothing
+// is sent.
+#ifndef PROGRAM_NOTIFY_H
+#define PROGRAM_NOTIFY_H
+
+#include <skua/skua.h>
+
+// Reads the environment. To be called once, before there are threads.
+void notify_open(void);
+
+// The server serves; it reads its configuration again, and notify_ready is told behind that; it ends.
+void notify_ready(void);
+void notify_reloading(void);
+void notify_stopping(void); // Thread: any, and signal handlers.
+
+// Whether the manager wants to hear again and again that the server is alive.
+bool notify_wants_pulse(void);
+
+// Says so, if every worker has come round to it since the last time. To be called every few seconds by one thread, until
+// the server is freed.
+void notify_pulse(skua_server *server);
+
+#endif

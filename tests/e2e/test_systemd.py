@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: MIT
+"""The program under a service manager: what it is told, and the unit that is shipped."""
+
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+
+import pytest
+from conf import get, start, write_folder
+from server import ROOT, Server, eventually, free_port
+
+pytestmark = [pytest.mark.in_the_clear("it configures addresses of its own"),
+              pytest.mark.of_http1("it configures addresses of its own")]
+
+TEXT = "listen 127.0.0.1:PORT\nworkers 2\nsite * {\n    root pub\n}\n"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return write_folder(tmp_path)
+
+
+@pytest.fixture(params=["path", "abstract"])
+def manager(request, tmp_path):
+    name = str(tmp_path / "notify") if request.param == "path" else f"\0skua-{os.getpid()}-{tmp_path.name}"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(name)
+        manager.settimeout(20)
+        yield manager, {**os.environ, "NOTIFY_SOCKET": name.replace("\0", "@")}
+
+
+def test_a_manager_is_told(folder, launch, manager):
+    heard, env = manager
+    server = launch(start, folder, TEXT, env=env)
+    assert heard.recv(1000) == b"READY=1"
+    assert get(server, "a.test").status == 200
+    server.signal(signal.SIGHUP)
+    words = dict(line.split("=") for line in heard.recv(1000).decode().splitlines())
+    assert words["RELOADING"] == "1" and int(words["MONOTONIC_USEC"]) > 0
+    assert heard.recv(1000) == b"READY=1"
+    server.signal()
+    assert heard.recv(1000) == b"STOPPING=1"
+    server.judge_end()
+
+
+def test_a_watchdog_hears_of_workers(folder, launch, manager):
+    heard, env = manager
+    server = launch(start, folder, TEXT, env={**env, "WATCHDOG_USEC": "30000000"})
+    assert heard.recv(1000) == b"READY=1"
+    assert [heard.recv(1000) for _ in range(3)] == [b"WATCHDOG=1"] * 3
+    server.stop()
+
+
+def test_a_folder_has_a_watchdog_too(folder, serve, manager):
+    heard, env = manager
+    serve(folder / "pub", env={**env, "WATCHDOG_USEC": "30000000"})
+    assert [heard.recv(1000) for _ in range(2)] == [b"READY=1", b"WATCHDOG=1"]
+
+
+def test_the_watchdog_of_another_process_is_left_alone(folder, launch, manager):
+    heard, env = manager
+    launch(start, folder, TEXT, env={**env, "WATCHDOG_USEC": "30000000", "WATCHDOG_PID": "1"})
+    assert heard.recv(1000) == b"READY=1"
+    heard.settimeout(5)
+    with pytest.raises(TimeoutError):
+        heard.recv(1000)
+
+
+@pytest.mark.parametrize("address", ["", "relative", "@", "/" + "a" * 200, "/nobody/listens"])
+def test_addresses_that_are_none_are_passed_over(folder, launch, address):
+    server = launch(start, folder, TEXT, env={**os.environ, "NOTIFY_SOCKET": address})
+    assert get(server, "a.test").status == 200
+
+
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd-analyze is not there")
+def test_the_unit_exposes_little(tmp_path):
+    unit = ROOT / "packaging/systemd/skua.service"
+    judged = subprocess.run(["systemd-analyze", "security", "--offline=true", "--threshold=18", unit], capture_output=True, text=True)
+    if "unrecognized option" in judged.stderr:
+        pytest.skip("this systemd-analyze judges no files")
+    assert judged.returncode == 0, judged.stdout[-300:] + judged.stderr
+
+
+def calls_of(name, seen=None):
+    """The system calls of a set of systemd's, with those of sets inside it."""
+    seen = set() if seen is None else seen
+    if name in seen:
+        return set()
+    seen.add(name)
+    listed = subprocess.run(["systemd-analyze", "syscall-filter", name], capture_output=True, text=True, check=True).stdout
+    words = [line.split()[0] for line in listed.splitlines()[1:] if line.strip() and not line.strip().startswith("#")]
+    return set().union(*([calls_of(word, seen) if word.startswith("@") else {word} for word in words] or [set()]))
+
+
+@pytest.mark.skipif(not shutil.which("systemd-analyze") or not shutil.which("strace"), reason="systemd-analyze or strace is not there")
+@pytest.mark.skipif(not (ROOT / "build/release/skua").exists(), reason="build/release is not there: make build")
+@pytest.mark.parametrize("backend", ["epoll", "uring"])
+def test_the_unit_allows_what_is_called(folder, tmp_path, backend):
+    lines = (ROOT / "packaging/systemd/skua.service").read_text().splitlines()
+    allowed, refused = [line.split("=", 1)[1].split() for line in lines if line.startswith("SystemCallFilter=")]
+    assert refused[0].startswith("~")
+    allowed = calls_of("@default").union(*[calls_of(word) if word.startswith("@") else {word} for word in allowed])
+    refused = set().union(*[calls_of(word.lstrip("~")) for word in refused])
+    port, trace = free_port(), tmp_path / "trace"
+    (folder / "skua.conf").write_text(f"listen 127.0.0.1:{port}\nbackend {backend}\naccess_log access.log\n{TEXT.split(chr(10), 1)[1]}")
+    # built as it is installed, since sanitizers make calls of their own
+    words = ["strace", "-f", "-qq", "-c", "-S", "name", "-o", trace, ROOT / "build/release/skua", "-c", folder / "skua.conf"]
+    server = Server(words, ("127.0.0.1", port))
+    for path in ("/", "/text.txt", "/big", "/missing", "/empty/"):
+        get(server, "a.test", path)
+    children = pathlib.Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text().split()
+    (folder / "pub" / "text.txt").write_text("changed")
+    get(server, "a.test", "/text.txt")
+    os.kill(int(children[0]), signal.SIGHUP)
+    assert eventually(lambda: "read again" in server.error_text())
+    os.kill(int(children[0]), signal.SIGTERM)
+    server.judge_end()
+    called = {line.split()[-1] for line in trace.read_text().splitlines()[2:] if line.strip() and not line.startswith(("-", "100.00"))} - {"total", "execve"}
+    assert len(called) > 20
+    assert called <= allowed - refused, sorted(called - (allowed - refused))
