@@ -11,17 +11,6 @@
 
 enum { UPGRADE_PROTOCOL_OCTETS_MAX = 256 };
 
-// protocol-name ["/" protocol-version]
-static bool upgrade_is_protocol(slice protocol)
-{
-    const char *slash = protocol.len ? memchr(protocol.ptr, '/', protocol.len) : NULL;
-    if (protocol.len > UPGRADE_PROTOCOL_OCTETS_MAX) return false;
-    if (!slash) return syntax_is_token(protocol);
-    size_t name_len = (size_t)(slash - protocol.ptr);
-    return syntax_is_token(slice_make(protocol.ptr, name_len)) &&
-           syntax_is_token(slice_from(protocol, name_len + 1));
-}
-
 skua_status skua_upgrade(skua_request *r, const char *protocol, skua_drained_fn *drained,
                          void *user)
 {
@@ -29,7 +18,7 @@ skua_status skua_upgrade(skua_request *r, const char *protocol, skua_drained_fn 
     CONTRACT_GIVEN(protocol);
     slice name = slice_of(protocol);
     if (r->responding != RESPONSE_NONE || r->reading != READING_DONE) return request_refusal(r);
-    if (!upgrade_is_protocol(name)) return SKUA_EINVAL;
+    if (name.len > UPGRADE_PROTOCOL_OCTETS_MAX || !syntax_is_protocol(name)) return SKUA_EINVAL;
     skua_status given = r->carrier->table->upgrade(r, name);
     if (given == SKUA_ENOMEM) return respond_out_of_memory(r);
     if (given) return given;

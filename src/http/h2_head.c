@@ -187,6 +187,7 @@ static inline void h2_head_take_pseudo(h2_head_reader *in, const hpack_field *fi
         in->protocol = h2_head_keep(in, field->value);
         in->protocol_len = (uint16_t)field->value.len;
         if (!in->tunnels) h2_head_malformed(in, ":protocol is not announced");
+        else if (!h2_head_is_sound(field)) h2_head_malformed(in, "malformed :protocol");
         return;
     case HPACK_TOKEN_STATUS:
     case HPACK_TOKEN_PSEUDO_OTHER:

@@ -75,7 +75,7 @@ static bool hpack_field_value_is_sound(const hpack_field *field)
     case HPACK_TOKEN_PATH:
         return value.len > 0 && (value.ptr[0] == '/' || slice_equal(value, SKUA_SLICE("*")));
     case HPACK_TOKEN_FIELD: return field->id == FIELD_HOST && syntax_is_host(value);
-    case HPACK_TOKEN_PROTOCOL:
+    case HPACK_TOKEN_PROTOCOL: return syntax_is_protocol(value);
     case HPACK_TOKEN_STATUS:
     case HPACK_TOKEN_PSEUDO_OTHER: return false;
     }

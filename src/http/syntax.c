@@ -236,6 +236,15 @@ bool syntax_is_field_value(slice text)
     return syntax_span_field(text.ptr, text.len) == text.len;
 }
 
+bool syntax_is_protocol(slice text)
+{
+    const char *slash = text.len ? memchr(text.ptr, '/', text.len) : NULL;
+    if (!slash) return syntax_is_token(text);
+    size_t name_len = (size_t)(slash - text.ptr);
+    return syntax_is_token(slice_make(text.ptr, name_len)) &&
+           syntax_is_token(slice_from(text, name_len + 1));
+}
+
 static size_t host_span_digits(slice text)
 {
     size_t n = 0;

@@ -39,6 +39,9 @@ size_t syntax_span_target_portable(const char *ptr, size_t len);
 bool syntax_is_token(slice text);       // not empty
 bool syntax_is_field_value(slice text); // may be empty
 
+// protocol-name ["/" protocol-version], RFC 9110 §7.8: a member of Upgrade, and :protocol.
+bool syntax_is_protocol(slice text);
+
 // uri-host [":" port] as Host carries it, RFC 9112 §3.2; an empty one is valid.
 bool syntax_is_host(slice text);
 
