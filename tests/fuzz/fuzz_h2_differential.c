@@ -27,7 +27,7 @@ enum { INPUT_MAX = 4096, TAKEN_MAX = 64, TURNS_MAX = 50000 };
 typedef struct taken {
     uint32_t stream;
     text method, target, host, cookie, fields, content;
-    bool has_head, complete;
+    bool has_head, has_cookie, complete;
 } taken;
 
 typedef struct side {
@@ -79,7 +79,8 @@ static void taken_add_field(taken *t, skua_slice name, skua_slice value)
     else if (is_name(name, "host") && t->host.len) return;
     else if (is_name(name, "host")) text_add(&t->host, value);
     else if (is_name(name, "cookie")) {
-        if (t->cookie.len) text_add(&t->cookie, SKUA_SLICE("; "));
+        if (t->has_cookie) text_add(&t->cookie, SKUA_SLICE("; "));
+        t->has_cookie = true;
         text_add(&t->cookie, value);
     } else if (name.ptr[0] != ':') {
         text_add(&t->fields, name);

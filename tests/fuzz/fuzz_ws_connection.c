@@ -2,7 +2,8 @@
 //
 // A server's WebSocket over a simulated connection: whatever a client sends behind the handshake, every
 // socket that was open is closed once, messages come back as they were told, and the octets that the
-// server sends are frames by the letter, none of them behind a close.
+// server sends are frames by the letter. Behind a close come only pongs, which RFC 6455 asks for until the
+// peer's close has come (5.5.2).
 // Input: one octet that chooses the route, then the wire; with its lowest bit, the key of each frame
 // is made 0 where it is found, so that mutations reach the payloads.
 
@@ -70,8 +71,9 @@ static uint64_t check_frames(slice got)
     uint64_t octets = 0;
     bool is_closed = false;
     while (got.len) {
-        require(got.len >= 2 && !is_closed && ((uint8_t)got.ptr[0] & 0xf0) == 0x80);
+        require(got.len >= 2 && ((uint8_t)got.ptr[0] & 0xf0) == 0x80);
         unsigned opcode = (uint8_t)got.ptr[0] & 15;
+        require(!is_closed || opcode == WS_PONG);
         size_t len = (uint8_t)got.ptr[1], head = 2;
         require(len < 127 && (opcode < WS_CLOSE || len <= WS_CONTROL_OCTETS_MAX));
         if (len == 126) {
@@ -81,7 +83,7 @@ static uint64_t check_frames(slice got)
             head = 4;
         }
         require(got.len >= head + len);
-        is_closed = opcode == WS_CLOSE;
+        is_closed = is_closed || opcode == WS_CLOSE;
         if (opcode < WS_CLOSE) octets += len;
         got = slice_from(got, head + len);
     }
