@@ -1989,6 +1989,10 @@ typedef struct skua_websocket_desc {
     int64_t ping_ns;          // a ping is sent after so long a silence; default 30 s; below 0: none
     int64_t idle_timeout_ns;  // silence after which a client is gone; default 90 s; below 0: never
     int64_t close_timeout_ns; // for the peer's close when ours has left; default 5 s
+    // Decides about the Origin of a page that origins does not allow; "null" too. Called before the socket
+    // opens, and only where a request has exactly one. False: 403. Default: none of them may.
+    bool (*origin)(skua_request *request, skua_slice origin, void *user);
+    int64_t lifetime_ns; // how long a socket stays open at most [close 1001]; default: for ever
 } skua_websocket_desc;
 
 // Serves WebSockets at pattern. Middleware comes first, and refuses by ordinary responses. What is no

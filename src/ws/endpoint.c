@@ -38,6 +38,7 @@ static void ws_set_defaults(ws_endpoint *endpoint)
     if (!desc->ping_ns) desc->ping_ns = ws_ping_ns;
     if (!desc->idle_timeout_ns) desc->idle_timeout_ns = ws_idle_ns;
     if (desc->close_timeout_ns <= 0) desc->close_timeout_ns = ws_close_ns;
+    desc->lifetime_ns = desc->lifetime_ns > 0 ? ws_time(desc->lifetime_ns) : 0;
     desc->ping_ns = ws_time(desc->ping_ns);
     desc->idle_timeout_ns = ws_time(desc->idle_timeout_ns);
     desc->close_timeout_ns = ws_time(desc->close_timeout_ns);

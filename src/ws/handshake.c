@@ -67,13 +67,16 @@ static bool ws_is_asked(const skua_request *r)
            ws_field_names(r, "upgrade", SKUA_SLICE("websocket"));
 }
 
-static bool ws_origin_is_right(const skua_request *r, const ws_endpoint *endpoint)
+// The program's function is asked last, so that it cannot take away what the list allows.
+static bool ws_origin_is_right(skua_request *r, const skua_websocket_desc *desc)
 {
     slice origin;
     if (!ws_only_field(r, "origin", &origin)) return false;
     if (!origin.ptr) return true;
-    return ws_origin_is_allowed(origin, skua_request_authority(r), skua_request_is_secure(r),
-                                endpoint->desc.origins);
+    if (ws_origin_is_allowed(origin, skua_request_authority(r), skua_request_is_secure(r),
+                             desc->origins))
+        return true;
+    return desc->origin && desc->origin(r, origin, desc->user);
 }
 
 static ws_refusal ws_check_fields(const skua_request *r)
@@ -92,7 +95,7 @@ static ws_refusal ws_check_fields(const skua_request *r)
     return (ws_refusal){ 0 };
 }
 
-static ws_refusal ws_check(const skua_request *r, const ws_endpoint *endpoint)
+static ws_refusal ws_check(skua_request *r, const ws_endpoint *endpoint)
 {
     if (r->is_head) return WS_REFUSAL(405, "A WebSocket is opened by GET.");
     if (!ws_is_asked(r)) return WS_REFUSAL(426, "Here is a WebSocket.");
@@ -100,7 +103,7 @@ static ws_refusal ws_check(const skua_request *r, const ws_endpoint *endpoint)
         return WS_REFUSAL(400, "A request for a WebSocket has no content.");
     ws_refusal refusal = ws_check_fields(r);
     if (refusal.status) return refusal;
-    if (!ws_origin_is_right(r, endpoint))
+    if (!ws_origin_is_right(r, &endpoint->desc))
         return WS_REFUSAL(403, "Pages of this origin may not open the WebSocket.");
     if (r->worker->disk.draining) return WS_REFUSAL(503, "The server is about to stop.");
     return (ws_refusal){ 0 };

@@ -159,8 +159,8 @@ static int64_t ws_due_ns(const ws_session *s)
 {
     const skua_websocket_desc *desc = &s->endpoint->desc;
     if (s->state == WS_CLOSING) return ws_earlier(s->close_by_ns, s->window_ns + ws_window_ns(s));
-    int64_t due = INT64_MAX;
-    if (s->message) due = s->window_ns + ws_window_ns(s);
+    int64_t due = s->ends_ns;
+    if (s->message) due = ws_earlier(due, s->window_ns + ws_window_ns(s));
     if (desc->idle_timeout_ns > 0) due = ws_earlier(due, s->heard_ns + desc->idle_timeout_ns);
     return desc->ping_ns > 0 ? ws_earlier(due, ws_ping_at(s)) : due;
 }
@@ -222,6 +222,10 @@ static void ws_look(ws_session *s, int64_t now)
     if (s->state == WS_OPEN && desc->idle_timeout_ns > 0 &&
         now - s->heard_ns >= desc->idle_timeout_ns) {
         ws_give_up(s, "silent for too long");
+        return;
+    }
+    if (s->state == WS_OPEN && now >= s->ends_ns) {
+        ws_session_close(s, WS_CODE_GOING_AWAY, SKUA_SLICE("open for as long as it may be"));
         return;
     }
     if (s->state == WS_OPEN && desc->ping_ns > 0 && now >= ws_ping_at(s)) {
@@ -560,6 +564,7 @@ void ws_session_begin(ws_session *s, skua_request *r, const ws_endpoint *endpoin
     s->slot = slot;
     s->reader.limits = &endpoint->limits;
     s->heard_ns = s->rate_from_ns = ws_now_ns(s);
+    s->ends_ns = desc->lifetime_ns ? ws_now_ns(s) + desc->lifetime_ns : INT64_MAX;
     s->armed_ns = INT64_MAX;
     ws_queue_init(s);
     s->socket = ws_slot_open(slot, s);

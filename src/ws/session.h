@@ -39,6 +39,7 @@ struct ws_session {
     int64_t armed_ns; // when the timer is due; INT64_MAX: never
     int64_t heard_ns, pinged_ns;
     int64_t close_by_ns;  // INT64_MAX as long as our close has not left
+    int64_t ends_ns;      // when it has been open for long enough; INT64_MAX: never
     int64_t rate_from_ns; // frames are counted for a second from then
     unsigned rate_count;
     uint64_t queued_max;

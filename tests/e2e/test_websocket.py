@@ -108,6 +108,23 @@ def test_origins_that_may(server, path, origin):
     Socket(server, path, f"Origin: {origin}").leave()
 
 
+@pytest.mark.parametrize("origin,query,opens", [
+    ("https://a.example", "?host=a.example", True), ("https://a.example", "?host=b.example", False),
+    ("http://localhost", "", True), ("null", "?host=null", True), ("null", "", False),
+])
+def test_a_function_decides_on_origins(server, origin, query, opens):
+    """It is asked about those that the list, here the request's own host, does not allow."""
+    if opens:
+        Socket(server, "/brief" + query, f"Origin: {origin}").leave()
+    else:
+        assert refusal(server, upgrade("/brief" + query, f"Origin: {origin}")).status == 403
+
+
+def test_no_function_decides_on_two_origins(server):
+    lines = ["Origin: https://a.example", "Origin: https://a.example"]
+    assert refusal(server, upgrade("/brief?host=a.example", *lines)).status == 403
+
+
 @pytest.mark.parametrize("offers,agreed", [
     (["v1.example, v2.example"], "v2.example"), (["v1.example", "v2.example"], "v2.example"), (["other, v1.example"], "v1.example"),
     (["other"], None), ([], None),
@@ -575,6 +592,24 @@ def test_pings_and_silence(server):
     assert last == (CLOSE, struct.pack(">H", 1001) + b"silent for too long")
     assert socket.ended()
     assert told(server, "/quiet 1006 silent for too long")
+
+
+def test_a_socket_lives_for_so_long(server):
+    """Whatever it says meanwhile; and not a moment less."""
+    socket = Socket(server, "/brief")
+    began, said = time.monotonic(), 0
+    while True:
+        socket.send(frame(TEXT, "on"))
+        opcode, payload = socket.frame()
+        if opcode == CLOSE:
+            break
+        said += 1
+        time.sleep(0.05)
+    assert payload == struct.pack(">H", 1001) + b"open for as long as it may be"
+    assert said and time.monotonic() - began > 0.39
+    socket.send(close(1001))
+    assert socket.ended()
+    assert told(server, "/brief 1001 ")
 
 
 # ---- Other threads, other clients ----

@@ -131,6 +131,16 @@ static void close_at_once(skua_socket socket, skua_request *request, void *user)
     must(skua_socket_close(socket, 4002, SKUA_SLICE("full")));
 }
 
+// Pages of a host that the request's query names.
+static bool may_open(skua_request *request, skua_slice origin, void *user)
+{
+    (void)user;
+    skua_slice host = skua_request_query_param(request, "host");
+    const size_t scheme = sizeof "https://" - 1;
+    if (skua_slice_is(origin, "null")) return skua_slice_is(host, "null");
+    return origin.len == scheme + host.len && memcmp(origin.ptr + scheme, host.ptr, host.len) == 0;
+}
+
 // ---- Slow readers ----
 
 enum { PIECE = 10000, PIECES = 300 };
@@ -385,6 +395,10 @@ static void route_all(skua_server *server)
                                           .ping_ns = INT64_MAX,
                                           .idle_timeout_ns = INT64_MAX,
                                           .close_timeout_ns = INT64_MAX };
+    const skua_websocket_desc brief = {
+        .message = echo, .close = tell_close, .origin = may_open, .lifetime_ns = 400 * ms
+    };
+    must(skua_websocket(server, "GET /brief", &brief));
     const skua_websocket_desc pours = { .message = on_endless,
                                         .drain = pour_endlessly,
                                         .close = tell_close };
