@@ -212,11 +212,11 @@ test-all: test
 	@for transport in h2 h2c; do \
 	    SKUA_TRANSPORT=$$transport $(PYTEST_MANY) $(H2_TESTS_ALL:%=tests/e2e/test_%.py) || exit 1; \
 	    SKUA_TRANSPORT=$$transport SKUA_BACKEND=other $(PYTEST_MANY) $(H2_TESTS_ALL:%=tests/e2e/test_%.py) || exit 1; \
+	    SKUA_TRANSPORT=$$transport ctest --test-dir build/asan --output-on-failure -j $(JOBS) --no-tests=error \
+	        -R '^scenarios/test_($(subst $() $(),|,$(H2_SCENARIOS_ALL)))/' || exit 1; \
+	    SKUA_TRANSPORT=$$transport ctest --test-dir build/kqueue --output-on-failure -j $(JOBS) --no-tests=error \
+	        -R '^scenarios/test_($(subst $() $(),|,$(H2_SCENARIOS_ALL)))/kqueue$$' || exit 1; \
 	done
-	@SKUA_TRANSPORT=h2c ctest --test-dir build/asan --output-on-failure -j $(JOBS) --no-tests=error \
-	    -R '^scenarios/test_($(subst $() $(),|,$(H2_SCENARIOS_ALL)))/'
-	@SKUA_TRANSPORT=h2c ctest --test-dir build/kqueue --output-on-failure -j $(JOBS) --no-tests=error \
-	    -R '^scenarios/test_($(subst $() $(),|,$(H2_SCENARIOS_ALL)))/kqueue$$'
 	@ctest --test-dir build/single --output-on-failure -j $(JOBS) --no-tests=error
 	@ctest --test-dir build/kqueue --output-on-failure -j $(JOBS) --no-tests=error
 	@SKUA_BUILD=build/kqueue SKUA_BACKEND=kqueue $(PYTEST_MANY) tests/e2e/test_files.py tests/e2e/test_deadlines.py

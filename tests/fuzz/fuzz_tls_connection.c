@@ -216,7 +216,7 @@ static void begin(speaker *s, fuzzed *f, unsigned piece)
     *s = (speaker){ .server = f, .piece = piece };
     s->end = sim_connect(f->kernel, f->listener);
     SKUA_ASSERT(s->end);
-    tls_peer_open(&s->peer, 0);
+    tls_peer_open(&s->peer, 0, NULL);
 }
 
 static void finish(speaker *s)

@@ -26,7 +26,8 @@ static void wire_prepare_real(const wire *w)
 
 void wire_connect(wire *w, const host *h, int receive_octets)
 {
-    *w = (wire){ .fd = -1, .tls = wire_tls_new(), .h2 = wire_h2_new() };
+    *w = (wire){ .fd = -1, .tls = wire_tls_new() };
+    w->h2 = wire_h2_new(w->tls ? "https" : "http");
     if (!h->kernel) {
         w->fd = socket_connect_small(h->address, receive_octets);
         wire_prepare_real(w);
@@ -75,30 +76,48 @@ static void wire_finish_raw(wire *w)
     else if (w->fd >= 0) (void)shutdown(w->fd, SHUT_WR);
 }
 
-static slice wire_unsent(const wire *w)
+static bool wire_flush_tls(wire *w)
 {
-    return w->h2 ? wire_h2_unsent(w->h2) : wire_tls_unsent(w->tls);
+    for (slice unsent; (unsent = wire_tls_unsent(w->tls)).len;) {
+        size_t n = w->reset ? unsent.len : wire_send_raw(w, unsent);
+        if (n == 0) return false;
+        wire_tls_sent(w->tls, n);
+    }
+    return true;
 }
 
-static void wire_sent(const wire *w, size_t octets)
+// Over TLS, frames become records, which leave with the next flush.
+static size_t wire_send_frames(wire *w, slice octets)
 {
-    if (w->h2) wire_h2_sent(w->h2, octets);
-    else wire_tls_sent(w->tls, octets);
+    if (!w->tls) return wire_send_raw(w, octets);
+    wire_tls_write(w->tls, octets);
+    return octets.len;
+}
+
+static bool wire_flush_h2(wire *w)
+{
+    bool is_mute = w->reset || w->ended || (w->finned && !w->finishes); // windows go on opening
+    if (w->tls && !wire_tls_is_open(w->tls)) return false;
+    for (slice unsent; (unsent = wire_h2_unsent(w->h2)).len;) {
+        size_t n = is_mute ? unsent.len : wire_send_frames(w, unsent);
+        if (n == 0) return false;
+        wire_h2_sent(w->h2, n);
+    }
+    if (wire_h2_is_held_up(w->h2)) return false;
+    if (wire_h2_is_finished(w->h2) && !w->finned) w->finned = w->finishes = true;
+    if (!w->finishes || !w->tls || w->ended) return true;
+    wire_tls_finish(w->tls);
+    w->ended = true;
+    return true;
 }
 
 // Sends what TLS or HTTP/2 has for the wire. Returns whether all of it has left.
 static bool wire_flush(wire *w)
 {
-    bool is_mute = w->reset || (w->h2 && w->finned && !w->finishes); // windows go on opening
-    for (slice unsent; (unsent = wire_unsent(w)).len;) {
-        size_t n = is_mute ? unsent.len : wire_send_raw(w, unsent);
-        if (n == 0) return false;
-        wire_sent(w, n);
-    }
-    if (w->h2 && wire_h2_is_held_up(w->h2)) return false;
-    if (w->h2 && wire_h2_is_finished(w->h2) && !w->finned) w->finned = w->finishes = true;
-    if (w->finishes) wire_finish_raw(w);
-    return true;
+    bool all = !w->h2 || wire_flush_h2(w);
+    if (w->tls && !wire_flush_tls(w)) return false;
+    if (all && w->finishes) wire_finish_raw(w);
+    return all;
 }
 
 static bool wire_is_over(const wire *w)
@@ -118,7 +137,7 @@ static size_t wire_send_tls(wire *w, slice octets)
 static size_t wire_send_h2(wire *w, slice octets)
 {
     if (wire_is_over(w)) return octets.len;
-    if (!wire_flush(w)) return 0;
+    if (!wire_is_open(w) || !wire_flush(w)) return 0;
     wire_h2_write(w->h2, octets);
     (void)wire_flush(w);
     return octets.len;
@@ -147,7 +166,7 @@ void wire_finish(wire *w)
         wire_finish_raw(w);
         return;
     }
-    if (w->tls) wire_tls_finish(w->tls);
+    if (w->tls && !w->h2) wire_tls_finish(w->tls);
     w->finishes = true;
     (void)wire_flush(w);
 }
@@ -201,7 +220,7 @@ bool wire_receive(wire *w)
         (void)wire_flush(w);
     }
     if (w->h2 && !w->reset) {
-        wire_h2_feed(w->h2, wire_received_raw(w));
+        wire_h2_feed(w->h2, w->tls ? wire_tls_received(w->tls) : wire_received_raw(w));
         (void)wire_flush(w);
     }
     return any;

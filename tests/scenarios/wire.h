@@ -19,6 +19,7 @@ typedef struct wire {
     wire_h2 *h2;     // NULL: HTTP/1
     text got;        // by the real socket
     bool paused, eof, reset, lost, finned;
+    bool ended;    // close_notify is behind the last of HTTP/2's frames
     bool finishes; // FIN behind what TLS or HTTP/2 has for the wire
 } wire;
 

@@ -13,7 +13,7 @@
 bool wire_h2_is_asked(void)
 {
     const char *asked = getenv("SKUA_TRANSPORT");
-    return asked && strcmp(asked, "h2c") == 0;
+    return asked && (strcmp(asked, "h2c") == 0 || strcmp(asked, "h2") == 0);
 }
 
 #ifdef SCENARIO_NGHTTP2
@@ -52,6 +52,7 @@ typedef enum h2_step {
 
 struct wire_h2 {
     nghttp2_session *session;
+    const char *scheme;
     size_t fed;    // octets of the wire that the session has had
     text out;      // for the wire,
     size_t out_at; // from here on
@@ -370,7 +371,7 @@ static bool h2_take_head_of_request(wire_h2 *h)
     slice method = h2_cut(&line, " "), target = h2_cut(&line, " ");
     if (!slice_equal(line, slice_of("HTTP/1.1"))) abort(); // the scenario is HTTP/1's
     h2_add_field(&f, slice_of(":method"), method);
-    h2_add_field(&f, slice_of(":scheme"), slice_of("http"));
+    h2_add_field(&f, slice_of(":scheme"), slice_of(h->scheme));
     h2_add_field(&f, slice_of(":path"), target);
     s->to_head = slice_equal(method, slice_of("HEAD"));
     h2_take_fields(h, s, &f, section);
@@ -473,13 +474,14 @@ bool wire_h2_is_finished(const wire_h2 *h)
 
 // ---- The session ----
 
-wire_h2 *wire_h2_new(void)
+wire_h2 *wire_h2_new(const char *scheme)
 {
     if (!wire_h2_is_asked()) return NULL;
     wire_h2 *h = calloc(1, sizeof *h);
     nghttp2_session_callbacks *callbacks;
     if (!h || nghttp2_session_callbacks_new(&callbacks)) abort();
     h->streams_tail = &h->streams;
+    h->scheme = scheme;
     nghttp2_session_callbacks_set_on_header_callback(callbacks, on_field);
     nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, on_frame);
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, on_data);
@@ -539,8 +541,9 @@ bool wire_h2_is_possible(void)
     return false;
 }
 
-wire_h2 *wire_h2_new(void)
+wire_h2 *wire_h2_new(const char *scheme)
 {
+    (void)scheme;
     return NULL;
 }
 

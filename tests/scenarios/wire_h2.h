@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // HTTP/2 on a client's end of a connection, where the environment asks for it: SKUA_TRANSPORT is
-// h2c. It takes the octets of requests of HTTP/1 and gives those of their responses, in the
+// h2c, or h2 for the same over TLS. It takes the octets of requests of HTTP/1 and gives those of their responses, in the
 // requests' order, while frames of libnghttp2 are on the wire. So the same scenarios are played
 // over both.
 //
@@ -23,8 +23,8 @@ bool wire_h2_is_asked(void);
 // False: this build has no HTTP/2, or there was no libnghttp2 for the client.
 bool wire_h2_is_possible(void);
 
-// Begins a connection. NULL: the client is to speak HTTP/1.
-wire_h2 *wire_h2_new(void);
+// Begins a connection. NULL: the client is to speak HTTP/1. scheme: of requests, static.
+wire_h2 *wire_h2_new(const char *scheme);
 // Opens the windows for all that is to come. To be called before anything is sent.
 void wire_h2_widen(wire_h2 *h);
 void wire_h2_free(wire_h2 *h);

@@ -32,14 +32,16 @@ static struct {
     char *chain_pem, *key_pem;
     skua_tls_certificate certificate;
     const char *records;
+    const char *protocol; // that clients ask for; NULL: none
 } transport_kind;
 
 bool wire_tls_prepare(void)
 {
     const char *asked = transport_asked();
     bool old = strcmp(asked, "tls-1.2") == 0, theirs = strcmp(asked, "tls-openssl") == 0;
+    bool h2 = strcmp(asked, "h2") == 0;
     if (!*asked || strcmp(asked, "h2c") == 0) return true;
-    if (!old && !theirs && strcmp(asked, "tls") != 0) abort();
+    if (!old && !theirs && !h2 && strcmp(asked, "tls") != 0) abort();
     tls_made made = tls_make((tls_want){ .key = "ED25519", .name = "a", .alternates = "DNS:a" });
     const tls_made *const chain[] = { &made, NULL };
     transport_kind.chain_pem = tls_pem_chain(chain);
@@ -49,6 +51,7 @@ bool wire_tls_prepare(void)
                                 .key_pem = slice_of(transport_kind.key_pem) };
     transport_kind.records = theirs ? "openssl" : NULL;
     transport_kind.version_max = old ? TLS1_2_VERSION : 0;
+    transport_kind.protocol = h2 ? "h2" : NULL;
     transport_kind.is_asked = true;
     tls_made_free(&made);
     return true;
@@ -74,7 +77,7 @@ wire_tls *wire_tls_new(void)
     if (!transport_kind.is_asked) return NULL;
     wire_tls *t = calloc(1, sizeof *t);
     if (!t) abort();
-    tls_peer_open(&t->peer, transport_kind.version_max);
+    tls_peer_open(&t->peer, transport_kind.version_max, transport_kind.protocol);
     return t;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // TLS on a client's end of a connection, where the environment asks for it: SKUA_TRANSPORT is tls,
-// tls-openssl (the server leaves all records to OpenSSL) or tls-1.2.
+// tls-openssl (the server leaves all records to OpenSSL), tls-1.2 or h2, which asks for HTTP/2 by ALPN.
 #ifndef TESTS_SCENARIOS_WIRE_TLS_H
 #define TESTS_SCENARIOS_WIRE_TLS_H
 

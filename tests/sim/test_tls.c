@@ -198,7 +198,7 @@ static void talk_play(talk *t, int64_t timeout_ns)
 {
     t->end = sim_connect(t->scene->kernel, t->scene->listener);
     assert_non_null(t->end);
-    tls_peer_open(&t->peer, 0);
+    tls_peer_open(&t->peer, 0, NULL);
     for (int i = 0; i < TURNS_MAX && !talk_is_over(t); i++) {
         talk_step(t);
         talk_turn(t, timeout_ns);
@@ -338,7 +338,7 @@ static void talk_play_starved(talk *t, uint64_t *chance, unsigned after)
 {
     t->end = sim_connect(t->scene->kernel, t->scene->listener);
     assert_non_null(t->end);
-    tls_peer_open(&t->peer, 0);
+    tls_peer_open(&t->peer, 0, NULL);
     if (!chance) tls_memory_fail_after(after);
     tls_memory_relax();
     for (int i = 0; i < TURNS_MAX && !talk_is_over(t); i++) {
@@ -401,7 +401,7 @@ static void talk_play_without(talk *t, unsigned after)
 {
     t->end = sim_connect(t->scene->kernel, t->scene->listener);
     assert_non_null(t->end);
-    tls_peer_open(&t->peer, 0);
+    tls_peer_open(&t->peer, 0, NULL);
     memory_fail_after(after);
     memory_relax();
     for (int i = 0; i < TURNS_MAX && !talk_is_over(t); i++) {

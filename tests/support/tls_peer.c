@@ -12,13 +12,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-void tls_peer_open(tls_peer *p, int version_max)
+static void peer_ask_for(tls_peer *p, const char *protocol)
+{
+    unsigned char list[16];
+    size_t len = strlen(protocol);
+    SKUA_ASSERT(len < sizeof list);
+    list[0] = (unsigned char)len;
+    memcpy(list + 1, protocol, len);
+    SKUA_ASSERT(SSL_set_alpn_protos(p->ssl, list, (unsigned)len + 1) == 0); // 0 is success here
+}
+
+void tls_peer_open(tls_peer *p, int version_max, const char *protocol)
 {
     *p = (tls_peer){ .context = SSL_CTX_new(TLS_client_method()) };
     SKUA_ASSERT(p->context);
     p->ssl = SSL_new(p->context);
     BIO *in = BIO_new(BIO_s_mem()), *out = BIO_new(BIO_s_mem());
     SKUA_ASSERT(p->ssl && in && out && SSL_set_max_proto_version(p->ssl, version_max));
+    if (protocol) peer_ask_for(p, protocol);
     SSL_set_bio(p->ssl, in, out);
     SSL_set_connect_state(p->ssl);
     tls_peer_feed(p, slice_make("", 0));

@@ -22,7 +22,8 @@ typedef struct tls_peer {
 } tls_peer;
 
 // Begins a handshake. The certificate of the server is not looked at. version_max: 0 is any.
-void tls_peer_open(tls_peer *p, int version_max);
+// protocol: what it asks for by ALPN; NULL: nothing.
+void tls_peer_open(tls_peer *p, int version_max, const char *protocol);
 void tls_peer_close(tls_peer *p);
 
 // Goes on with octets of the wire, which may be none.
