@@ -4,7 +4,7 @@
 // understood.
 
 #include "banner.h"
-#include "conf_passwd.h"
+#include "command.h"
 #include "conf_serve.h"
 #include "hints.h"
 #include "https.h"
@@ -217,18 +217,21 @@ static int serve(const options *o)
 int main(int argc, char **argv)
 {
     options o;
+    const command *asked = argc > 1 ? command_find(argv[1]) : NULL;
     if (!streams_complete()) return EXIT_FAILED;
     ignore_signals();
+    if (asked) return command_run(asked, argv + 2);
     notify_open();
     switch (options_read(&o, argc, argv)) {
     case OPTIONS_SERVE: return serve(&o);
     case OPTIONS_SERVE_CONFIG:
         raise_descriptor_limit();
         return conf_serve(o.config, o.quiet) ? EXIT_STOPPED : EXIT_FAILED;
-    case OPTIONS_EXPLAIN: return conf_explain_url(o.config, o.dir) ? EXIT_STOPPED : EXIT_FAILED;
-    case OPTIONS_PASSWD: return conf_passwd(o.config, o.dir) ? EXIT_STOPPED : EXIT_FAILED;
-    case OPTIONS_CHECK_CONFIG: return conf_is_right(o.config) ? EXIT_STOPPED : EXIT_FAILED;
     case OPTIONS_SELF_TEST: return self_test_run() ? EXIT_STOPPED : EXIT_FAILED;
+    case OPTIONS_HELP:
+        options_help();
+        command_help();
+        return EXIT_STOPPED;
     case OPTIONS_ANSWERED: return EXIT_STOPPED;
     case OPTIONS_WRONG: break;
     }

@@ -383,17 +383,14 @@ static const foreign_word foreign_words[] = {
 
 enum { FOREIGN_WORDS = sizeof foreign_words / sizeof *foreign_words };
 
-static void options_help(void)
+void options_help(void)
 {
     (void)puts(
         "usage: skua [OPTION]... [DIR]\n"
         "       skua -c FILE\n"
-        "       skua check -c FILE\n"
-        "       skua explain URL -c FILE\n"
-        "       skua passwd FILE NAME\n\n"
+        "       skua COMMAND ...\n\n"
         "Serves the files below DIR, or below this directory, over HTTP or HTTPS; or the sites\n"
-        "that FILE names. check says what is wrong in FILE, explain what a request would meet, and\n"
-        "passwd puts a user into a file for basic_auth.\n");
+        "that FILE names.\n");
     for (size_t i = 0; i < OPTIONS_COUNT; i++) {
         const option *known = &options_table[i];
         char name[32];
@@ -414,8 +411,8 @@ static void options_help(void)
 static options_outcome options_answer(const option *known)
 {
     if (!known->letter) return OPTIONS_SELF_TEST;
-    if (known->letter == 'h') options_help();
-    else (void)printf("skua %s\n", skua_version());
+    if (known->letter == 'h') return OPTIONS_HELP;
+    (void)printf("skua %s\n", skua_version());
     return OPTIONS_ANSWERED;
 }
 
@@ -628,55 +625,26 @@ static bool options_complete(options *o)
 }
 
 // A file says all that options do, so that one place tells how a server is set up.
-// command: NULL, "check" or "explain".
-static options_outcome options_complete_config(const options *o, const char *command)
+static options_outcome options_complete_config(const options *o)
 {
-    bool explains = command && strcmp(command, "explain") == 0;
-    if (explains && (!o->config || !o->dir))
-        say_error("explain needs a URL and a file: skua explain URL -c FILE; ./explain is the "
-                  "directory");
-    else if (!o->config)
-        say_error("check needs a file: skua check -c FILE; ./check is the directory");
-    else if (o->dir && !explains)
-        say_error("-c %s names what is served; leave %s out", o->config, o->dir);
+    if (o->dir) say_error("-c %s names what is served; leave %s out", o->config, o->dir);
     else if (o->not_config)
         say_error("-c %s says all that options do; leave --%s out", o->config, o->not_config);
-    else if (explains) return OPTIONS_EXPLAIN;
-    else return command ? OPTIONS_CHECK_CONFIG : OPTIONS_SERVE_CONFIG;
+    else return OPTIONS_SERVE_CONFIG;
     return OPTIONS_WRONG;
-}
-
-static options_outcome options_read_passwd(options *o, int argc, char **argv)
-{
-    if (argc == 4 && argv[2][0] != '-') {
-        o->config = argv[2];
-        o->dir = argv[3];
-        return OPTIONS_PASSWD;
-    }
-    say_error("passwd needs a file and a name: skua passwd FILE NAME; ./passwd is the directory");
-    return OPTIONS_WRONG;
-}
-
-// A first word that is a command is one.
-static const char *options_command(int argc, char **argv)
-{
-    bool is_one = argc > 1 && (strcmp(argv[1], "check") == 0 || strcmp(argv[1], "explain") == 0);
-    return is_one ? argv[1] : NULL;
 }
 
 options_outcome options_read(options *o, int argc, char **argv)
 {
-    const char *command = options_command(argc, argv);
-    options_rest rest = { argv + (argc > 0) + (command != NULL), argv + argc };
+    options_rest rest = { argv + (argc > 0), argv + argc };
     bool only_names = false;
     *o = (options){
         .log = SKUA_LOG_SHORT, .grace_ns = 10000000000, .port = ADDRESS_PORT, .directory.list = true
     };
-    if (argc > 1 && strcmp(argv[1], "passwd") == 0) return options_read_passwd(o, argc, argv);
     while (rest.at < rest.end) {
         options_outcome outcome = options_read_one(o, &only_names, &rest);
         if (outcome != OPTIONS_SERVE) return outcome;
     }
-    if (command || o->config) return options_complete_config(o, command);
+    if (o->config) return options_complete_config(o);
     return options_complete(o) ? OPTIONS_SERVE : OPTIONS_WRONG;
 }

@@ -54,13 +54,14 @@ typedef struct options {
 typedef enum options_outcome {
     OPTIONS_SERVE,
     OPTIONS_SERVE_CONFIG,
-    OPTIONS_CHECK_CONFIG,
-    OPTIONS_EXPLAIN,   // dir is a URL
-    OPTIONS_PASSWD,    // config is a file of users, and dir a name
     OPTIONS_SELF_TEST, // --self-test: nothing is served
-    OPTIONS_ANSWERED,  // --help or --version: it has been printed
-    OPTIONS_WRONG      // what is wrong has been said
+    OPTIONS_HELP,
+    OPTIONS_ANSWERED, // --version: it has been printed
+    OPTIONS_WRONG     // what is wrong has been said
 } options_outcome;
+
+// Prints the usage, and the options from their table.
+void options_help(void);
 
 // Fills in the defaults and reads the arguments, whose strings it keeps.
 options_outcome options_read(options *o, int argc, char **argv);

@@ -358,6 +358,11 @@ def run(*words, cwd=None):
 @pytest.mark.parametrize(
     "words,sentence", [
         (["check"], "skua: check needs a file: skua check -c FILE; ./check is the directory\n"),
+        (["check", "-c"], "skua: check needs a file: skua check -c FILE; ./check is the directory\n"),
+        (["check", "-c", "a", "-cb"], "skua: check needs a file: skua check -c FILE; ./check is the directory\n"),
+        (["check", "pub", "-c", "a"], "skua: check needs a file: skua check -c FILE; ./check is the directory\n"),
+        (["check", "--port", "80", "-c", "a"], "skua: skua check has no option --port; it takes -c FILE\n"),
+        (["passwd", "-c", "a"], "skua: skua passwd has no option -c; it takes FILE NAME\n"),
         (["-c"], "skua: --config needs a value: --config FILE\n"),
         (["-c", "f.conf", "pub"], "skua: -c f.conf names what is served; leave pub out\n"),
         (["-c", "f.conf", "--port", "80"], "skua: -c f.conf says all that options do; leave --port out\n"),
@@ -366,6 +371,17 @@ def run(*words, cwd=None):
 )
 def test_command_line(folder, words, sentence):
     assert run(*words, cwd=folder) == (2, sentence)
+
+
+@pytest.mark.parametrize("words", [["check", "-c", "f.conf"], ["check", "-cf.conf"], ["check", "--config", "f.conf"], ["check", "--config=f.conf"]])
+def test_ways_to_name_the_file(folder, words):
+    (folder / "f.conf").write_text("listen :0\nsite * {\n root pub\n}\n")
+    assert run(*words, cwd=folder)[0] == 0
+
+
+def test_a_command_says_how_it_is_used():
+    done = subprocess.run([SKUA, "explain", "--help"], capture_output=True, text=True, timeout=20, check=True)
+    assert done.stdout == "usage: skua explain URL -c FILE, to say what a request for URL would meet\n"
 
 
 # ---- Certificates ----

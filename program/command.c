@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+//
+// The table of commands. Each is one row and one function; usage, checks and --help come from the row.
+
+#include "command.h"
+
+#include "conf_passwd.h"
+#include "conf_serve.h"
+#include "say.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { COMMAND_DONE = 0, COMMAND_FAILED = 1, COMMAND_USAGE = 2 };
+
+static int command_check(const command_words *words)
+{
+    return conf_is_right(words->config) ? COMMAND_DONE : COMMAND_FAILED;
+}
+
+static int command_explain(const command_words *words)
+{
+    return conf_explain_url(words->config, words->at[0]) ? COMMAND_DONE : COMMAND_FAILED;
+}
+
+static int command_passwd(const command_words *words)
+{
+    return conf_passwd(words->at[0], words->at[1]) ? COMMAND_DONE : COMMAND_FAILED;
+}
+
+static const command commands[] = {
+    { "check", "-c FILE", "a file", "say what is wrong in FILE", 0, 0, COMMAND_CONFIG,
+      command_check },
+    { "explain", "URL -c FILE", "a URL and a file", "say what a request for URL would meet", 1, 1,
+      COMMAND_CONFIG, command_explain },
+    { "passwd", "FILE NAME", "a file and a name", "put a user into a file for basic_auth", 2, 2,
+      COMMAND_NO_CONFIG, command_passwd },
+};
+
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+void command_help(void)
+{
+    (void)puts("\nCommands:");
+    for (size_t i = 0; i < COMMANDS; i++)
+        (void)printf("  %-8s%-20s%s\n", commands[i].name, commands[i].words, commands[i].help);
+}
+
+const command *command_find(const char *word)
+{
+    for (size_t i = 0; i < COMMANDS; i++) {
+        if (strcmp(commands[i].name, word) == 0) return &commands[i];
+    }
+    return NULL;
+}
+
+static bool command_say_usage(const command *asked)
+{
+    say_error("%s needs %s: skua %s %s; ./%s is the directory", asked->name, asked->needs,
+              asked->name, asked->words, asked->name);
+    return false;
+}
+
+// The value of an option that stands for the configuration, or the word behind it. Returns how many words
+// that takes; 0: the word is no such option.
+static size_t command_take_config(char **words, const char **value)
+{
+    static const char name[] = "--config";
+    const char *word = words[0];
+    size_t len = sizeof name - 1;
+    *value = NULL;
+    if (strncmp(word, name, len) == 0 && word[len] == '=') *value = word + len + 1;
+    else if (strncmp(word, "-c", 2) == 0 && word[2]) *value = word + 2;
+    else if (strcmp(word, "-c") == 0 || strcmp(word, name) == 0) *value = words[1];
+    else return 0;
+    return *value == words[1] && *value ? 2 : 1;
+}
+
+// only_names: behind "--" a word that begins with "-" is an operand, too.
+static bool command_take(const command *asked, command_words *taken, char ***at, bool *only_names)
+{
+    const char *word = **at, *value;
+    size_t used =
+        *only_names || asked->config == COMMAND_NO_CONFIG ? 0 : command_take_config(*at, &value);
+    if (used) {
+        if (!value || taken->config) return command_say_usage(asked);
+        taken->config = value;
+        *at += used;
+        return true;
+    }
+    ++*at;
+    if (!*only_names && strcmp(word, "--") == 0) return *only_names = true;
+    if (!*only_names && word[0] == '-' && word[1]) {
+        say_error("skua %s has no option %s; it takes %s", asked->name, word, asked->words);
+        return false;
+    }
+    if (taken->count == asked->most) return command_say_usage(asked);
+    taken->at[taken->count++] = word;
+    return true;
+}
+
+static bool command_asks_help(char **words)
+{
+    return *words && !words[1] && (strcmp(*words, "--help") == 0 || strcmp(*words, "-h") == 0);
+}
+
+int command_run(const command *asked, char **words)
+{
+    if (command_asks_help(words)) {
+        (void)printf("usage: skua %s %s, to %s\n", asked->name, asked->words, asked->help);
+        return COMMAND_DONE;
+    }
+    command_words taken = { 0 };
+    bool only_names = false;
+    while (*words) {
+        if (!command_take(asked, &taken, &words, &only_names)) return COMMAND_USAGE;
+    }
+    bool lacks_config = asked->config == COMMAND_CONFIG && !taken.config;
+    if (taken.count >= asked->least && !lacks_config) return asked->run(&taken);
+    (void)command_say_usage(asked);
+    return COMMAND_USAGE;
+}
