@@ -1954,6 +1954,13 @@ typedef enum skua_websocket_slow {
     SKUA_WEBSOCKET_CLOSE // the socket is closed, code 1008
 } skua_websocket_slow;
 
+// How far a message is that comes piece by piece.
+typedef enum skua_message_event {
+    SKUA_MESSAGE_BEGIN, // its first frame has begun; octets is empty
+    SKUA_MESSAGE_DATA,  // octets of it came
+    SKUA_MESSAGE_END    // it is complete; octets is empty. If it never is, close is called instead
+} skua_message_event;
+
 // How sockets of a route are served. Zero means default, for every member. Copied during the call.
 // Functions are called on the socket's worker, one at a time for each socket; each may be NULL.
 typedef struct skua_websocket_desc {
@@ -1979,7 +1986,7 @@ typedef struct skua_websocket_desc {
     // over rate_window_ns is not waited for [close 1008].
     uint64_t message_octets_max;
     // octets queued for a socket; default skua_config.out_octets_max, or half of that and
-    // message_octets_max, whichever is more. Beyond out_octets_max it is used as long as less than those
+    // message_octets_max, whichever is more (without receive). Beyond out_octets_max it is used as long as less than those
     // are queued. Messages of other threads that wait for room take as much again, or, where slow is not to
     // wait, four times as much.
     uint64_t queued_octets_max;
@@ -1993,6 +2000,14 @@ typedef struct skua_websocket_desc {
     // opens, and only where a request has exactly one. False: 403. Default: none of them may.
     bool (*origin)(skua_request *request, skua_slice origin, void *user);
     int64_t lifetime_ns; // how long a socket stays open at most [close 1001]; default: for ever
+    // Takes messages piece by piece instead of message, for those that need not be kept whole in memory.
+    // octets: valid during the call; of a text they are UTF-8, checked as they come, and may begin or end
+    // within a character. They are to be given back by skua_socket_consume: the socket is not read while
+    // skua_config.content_window_octets are not.
+    // With it message_octets_max and fragments_max have no default, and each frame of a message counts
+    // in messages_per_second_max.
+    void (*receive)(skua_socket socket, skua_message_event event, skua_slice octets, bool text,
+                    void *user);
 } skua_websocket_desc;
 
 // Serves WebSockets at pattern. Middleware comes first, and refuses by ordinary responses. What is no
@@ -2013,12 +2028,38 @@ SKUA_API SKUA_NODISCARD skua_status skua_site_websocket(skua_site *site, const c
 // thread keep their order. From another thread than the socket's worker the message is copied and
 // brought there; SKUA_OK then says that it is on its way.
 // message: copied; text must be UTF-8.
-// Errors: SKUA_ECLOSED the socket is closed, or its closing has begun; SKUA_ELIMIT too much is queued
+// Errors: SKUA_ECLOSED the socket is closed, or its closing has begun; SKUA_ESTATE skua_socket_begin has begun
+// another and the worker sends this one; SKUA_ELIMIT too much is queued
 // and skua_websocket_desc.slow is to wait, or a thread sends faster than the worker; SKUA_EINVAL text that is not UTF-8, or a message that is
 // longer than queued_octets_max; SKUA_ENOMEM.  Thread: any.
 // Cost: up to 8 KiB one copy and no allocation; on another thread an allocation and a wake-up.
 SKUA_API SKUA_NODISCARD skua_status skua_socket_text(skua_socket socket, skua_slice message);
 SKUA_API SKUA_NODISCARD skua_status skua_socket_binary(skua_socket socket, skua_slice message);
+
+// Begins a message that is sent piece by piece, as its length or its end is not known yet; then
+// skua_socket_write sends pieces of it, each as a frame, and skua_socket_end ends it. Pings and the close
+// may go between the pieces; other messages may not: those of other threads and of topics wait for the end,
+// as for room. A socket that closes before the end leaves its client without the rest.
+// Errors: SKUA_ESTATE another is being sent so; SKUA_ECLOSED as for skua_socket_text.
+// Thread: the socket's worker.  Spec: RFC 6455 §5.4
+SKUA_API SKUA_NODISCARD skua_status skua_socket_begin(skua_socket socket, bool text);
+
+// Sends a piece of the message, whole or not at all; of no octets: nothing. octets: copied. The pieces of a
+// text together must be UTF-8; one may end within a character.
+// Errors: SKUA_ELIMIT too much is queued; drain tells when there is room. No piece is ever dropped: where
+// skua_websocket_desc.slow is to drop it waits, too, and where it is to close the socket is closed,
+// SKUA_ECLOSED. SKUA_EINVAL what is not UTF-8 in a text, or longer than queued_octets_max; SKUA_ESTATE
+// no message has been begun; SKUA_ECLOSED; SKUA_ENOMEM.  Thread: the socket's worker.
+SKUA_API SKUA_NODISCARD skua_status skua_socket_write(skua_socket socket, skua_slice octets);
+
+// Ends the message.
+// Errors: those of skua_socket_write, SKUA_EINVAL a text that would end within a character: the message goes on
+// then. SKUA_ELIMIT only where nothing has been written.  Thread: the socket's worker.
+SKUA_API SKUA_NODISCARD skua_status skua_socket_end(skua_socket socket);
+
+// Gives back n octets that skua_websocket_desc.receive was given: at most as many as it was and has not given
+// back. Nothing when the socket is closed.  Thread: the socket's worker.
+SKUA_API void skua_socket_consume(skua_socket socket, size_t n);
 
 // Closes a socket: what was sent before leaves, then the close. desc.close is called when the peer has
 // answered, or close_timeout_ns after that; messages that come meanwhile are dropped. Messages that other

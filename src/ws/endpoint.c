@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "http/ws_handshake.h"
 
+#include <limits.h>
 #include <stdio.h>
 
 enum { WS_MESSAGE_OCTETS = 1048576, WS_FRAGMENTS = 1024, WS_MESSAGES_PER_SECOND = 10000 };
@@ -32,8 +33,9 @@ static int64_t ws_time(int64_t ns)
 static void ws_set_defaults(ws_endpoint *endpoint)
 {
     skua_websocket_desc *desc = &endpoint->desc;
-    if (!desc->message_octets_max) desc->message_octets_max = WS_MESSAGE_OCTETS;
-    if (!desc->fragments_max) desc->fragments_max = WS_FRAGMENTS;
+    uint64_t octets_max = desc->receive ? UINT64_MAX : WS_MESSAGE_OCTETS;
+    if (!desc->message_octets_max) desc->message_octets_max = octets_max;
+    if (!desc->fragments_max) desc->fragments_max = desc->receive ? UINT_MAX : WS_FRAGMENTS;
     if (!desc->messages_per_second_max) desc->messages_per_second_max = WS_MESSAGES_PER_SECOND;
     if (!desc->ping_ns) desc->ping_ns = ws_ping_ns;
     if (!desc->idle_timeout_ns) desc->idle_timeout_ns = ws_idle_ns;
@@ -79,6 +81,8 @@ __attribute__((cold)) skua_status ws_endpoint_check(const char *pattern,
     if (desc->origins && !ws_origins_are_valid(slice_of(desc->origins)))
         return ws_endpoint_fail(why, desc->origins,
                                 "origins are \"https://host\" or \"http://host:port\", or \"*\"");
+    if (desc->message && desc->receive)
+        return ws_endpoint_fail(why, pattern, "messages go to message or to receive, not to both");
     if ((unsigned)desc->slow > SKUA_WEBSOCKET_CLOSE)
         return ws_endpoint_fail(why, pattern, "slow is none of skua_websocket_slow");
     return SKUA_OK;

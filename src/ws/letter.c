@@ -50,7 +50,7 @@ static void ws_letter_wait(ws_session *s, ws_letter *l)
     else s->waiting = l;
     s->waiting_last = l;
     counted_adopt(&s->request->worker->memory, l);
-    ws_want_room(s, ws_framed_octets(l->len));
+    if (!s->outgoing.open) ws_want_room(s, ws_framed_octets(l->len));
 }
 
 // Many letters come in one turn, and nothing leaves meanwhile: so they wait for room, whatever is done for
@@ -63,7 +63,7 @@ static bool ws_letter_message(ws_session *s, ws_letter *l)
         ws_count_dropped(s);
         return false;
     }
-    if (s->waiting || !ws_has_room(s, octets)) {
+    if (!ws_is_between_messages(s) || !ws_has_room(s, octets)) {
         ws_letter_wait(s, l);
         return true;
     }
@@ -120,6 +120,7 @@ static void ws_letter_fail(ws_session *s)
 
 bool ws_letters_flush(ws_session *s)
 {
+    if (s->outgoing.open) return true; // they wait for its end
     while (s->waiting && ws_has_room(s, ws_framed_octets(s->waiting->len))) {
         ws_letter *l = s->waiting;
         if (ws_send_frame(s, l->opcode, ws_letter_text(l))) {

@@ -17,7 +17,7 @@ skua_status ws_letter_send(ws_slot *slot, uint64_t word, ws_opcode opcode, uint1
 void ws_letter_keep(ws_session *s, ws_opcode opcode, slice octets);
 
 // Sends the messages that wait, as far as there is room.
-// Returns: whether none is left.
+// Returns: whether none waits for room.
 bool ws_letters_flush(ws_session *s);
 
 // Drops the messages that wait.

@@ -13,14 +13,14 @@
 
 enum { WS_POSTED_TIMES = 4, WS_CROWDS_SOON = 8 };
 
-static bool ws_is_writable(const skua_request *r)
+bool ws_is_writable(const skua_request *r)
 {
     return r->responding == RESPONSE_PUSHED && r->push == PUSH_TUNNEL && !r->carrier->broken;
 }
 
-static void ws_frame_write(char *at, ws_opcode opcode, slice payload)
+static void ws_frame_write(char *at, ws_opcode opcode, bool final, slice payload)
 {
-    size_t head = ws_head_write(at, opcode, true, payload.len);
+    size_t head = ws_head_write(at, opcode, final, payload.len);
     if (payload.len) memcpy(at + head, payload.ptr, payload.len);
 }
 
@@ -29,11 +29,12 @@ static void ws_frame_free(void *user)
     counted_free(user);
 }
 
-static bool ws_frame_lend(skua_request *r, ws_opcode opcode, slice payload, size_t octets)
+static bool ws_frame_lend(skua_request *r, ws_opcode opcode, bool final, slice payload,
+                          size_t octets)
 {
     char *memory = counted_alloc(&r->worker->memory, octets);
     if (!memory) return false;
-    ws_frame_write(memory, opcode, payload);
+    ws_frame_write(memory, opcode, final, payload);
     response_source source = { .kind = SOURCE_LENT,
                                .octets = slice_make(memory, octets),
                                .length = (int64_t)octets,
@@ -44,11 +45,12 @@ static bool ws_frame_lend(skua_request *r, ws_opcode opcode, slice payload, size
     return false;
 }
 
-static bool ws_frame_copy(skua_request *r, ws_opcode opcode, slice payload, size_t octets)
+static bool ws_frame_copy(skua_request *r, ws_opcode opcode, bool final, slice payload,
+                          size_t octets)
 {
     char *at = r->carrier->table->reserve(r, octets, NULL);
     if (!at) return false;
-    ws_frame_write(at, opcode, payload);
+    ws_frame_write(at, opcode, final, payload);
     r->carrier->table->commit(r, octets);
     return true;
 }
@@ -87,17 +89,22 @@ skua_status ws_send_shared_frame(ws_session *s, const ws_shared *shared)
     return SKUA_OK;
 }
 
-skua_status ws_send_frame(ws_session *s, ws_opcode opcode, slice payload)
+skua_status ws_send_fragment(ws_session *s, ws_opcode opcode, bool final, slice payload)
 {
     skua_request *r = s->request;
     size_t octets = payload.len + ws_head_octets(payload.len);
     if (!ws_is_writable(r)) return SKUA_ECLOSED;
-    bool queued = octets > RESPONSE_COPY_MAX ? ws_frame_lend(r, opcode, payload, octets)
-                                             : ws_frame_copy(r, opcode, payload, octets);
+    bool queued = octets > RESPONSE_COPY_MAX ? ws_frame_lend(r, opcode, final, payload, octets)
+                                             : ws_frame_copy(r, opcode, final, payload, octets);
     if (!queued) return SKUA_ENOMEM;
     r->sent_octets += octets;
     carrier_kick(r->carrier, r);
     return SKUA_OK;
+}
+
+skua_status ws_send_frame(ws_session *s, ws_opcode opcode, slice payload)
+{
+    return ws_send_fragment(s, opcode, true, payload);
 }
 
 // ---- Slow readers ----
@@ -119,7 +126,8 @@ void ws_queue_init(ws_session *s)
 {
     const skua_websocket_desc *desc = &s->endpoint->desc;
     uint64_t most = ws_carrier_max(s);
-    uint64_t answer = most / 2 + WS_SENT_HEAD_OCTETS_MAX + desc->message_octets_max;
+    uint64_t message = desc->receive ? 0 : desc->message_octets_max; // pieces are short
+    uint64_t answer = most / 2 + WS_SENT_HEAD_OCTETS_MAX + message;
     s->queued_max = most > answer ? most : answer;
     if (desc->queued_octets_max) s->queued_max = desc->queued_octets_max;
     unsigned times = desc->slow == SKUA_WEBSOCKET_WAIT ? 1 : WS_POSTED_TIMES;
@@ -192,6 +200,7 @@ skua_status ws_send(ws_session *s, ws_opcode opcode, slice message)
 {
     uint64_t octets = ws_framed_octets(message.len);
     if (s->state != WS_OPEN || !ws_is_writable(s->request)) return SKUA_ECLOSED;
+    if (s->outgoing.open) return SKUA_ESTATE;
     if (octets > s->queued_max) return SKUA_EINVAL;
     if (!ws_has_room(s, octets)) return ws_send_slowly(s, octets);
     skua_status status = ws_send_frame(s, opcode, message);

@@ -17,14 +17,26 @@ static inline uint64_t ws_framed_octets(size_t len)
 // Errors: those of skua_socket_text.
 skua_status ws_send(ws_session *s, ws_opcode opcode, slice message);
 
+// Whether a message may be queued, as for room: none is waiting, nor sent in pieces.
+static inline bool ws_is_between_messages(const ws_session *s)
+{
+    return !s->waiting && !s->outgoing.open;
+}
+
 // Queues a frame, whatever the room.  Errors: SKUA_ECLOSED, SKUA_ENOMEM: nothing was queued.
 skua_status ws_send_frame(ws_session *s, ws_opcode opcode, slice payload);
+
+// The same for one of the frames of a message.
+skua_status ws_send_fragment(ws_session *s, ws_opcode opcode, bool final, slice payload);
 
 // Queues the frame of a shared message, whatever the room.  Errors: those of ws_send_frame.
 skua_status ws_send_shared_frame(ws_session *s, const ws_shared *shared);
 
 // Sets how many octets may be queued for a socket, and may be on their way to it from other threads.
 void ws_queue_init(ws_session *s);
+
+// Whether octets can be sent at all.
+bool ws_is_writable(const skua_request *r);
 
 // Whether so many octets may be queued now.
 bool ws_has_room(const ws_session *s, uint64_t octets);

@@ -15,6 +15,7 @@
 #include "exchange/session.h"
 #include "exchange/worker.h"
 #include "ws/letter.h"
+#include "ws/outgoing.h"
 #include "ws/send.h"
 
 #include <stdio.h>
@@ -80,6 +81,7 @@ static void ws_end(ws_session *s, unsigned code, slice reason)
     (void)skua_timer_stop(s->timer);
     ws_unlink(s);
     ws_letters_drop(s);
+    if (desc->receive) skua_content_consume(s->request, s->request->unconsumed);
     ws_log(s, code);
     if (desc->close) desc->close(s->socket, code, reason, desc->user);
     ws_slot_close(s->slot);
@@ -202,7 +204,7 @@ static bool ws_moves_slowly(ws_session *s, int64_t now, uint64_t moved)
 static void ws_look(ws_session *s, int64_t now)
 {
     const skua_websocket_desc *desc = &s->endpoint->desc;
-    if (s->request->paused) {
+    if (s->request->paused || content_is_blocked(s->request)) {
         s->heard_ns = now;
         if (s->state == WS_OPEN) s->window_ns = now;
     }
@@ -245,6 +247,12 @@ static void ws_timer_due(skua_worker *w, void *user)
 
 // ---- Closing ----
 
+void ws_session_consume(ws_session *s, size_t n)
+{
+    s->owed -= n;
+    skua_content_consume(s->request, n);
+}
+
 static void ws_close_soon(ws_session *s)
 {
     s->close_by_ns = ws_now_ns(s) + s->endpoint->desc.close_timeout_ns;
@@ -270,6 +278,8 @@ void ws_session_close(ws_session *s, uint16_t code, slice reason)
     s->close_reason = reason;
     s->window_ns = ws_now_ns(s);
     s->window_len = ws_left_octets(s);
+    ws_outgoing_abandon(s);
+    ws_session_consume(s, s->owed); // nobody will, and the peer's close is to be read
     if (s->waiting) s->close_reason = arena_copy(&s->request->memory, ws_close_reason(reason));
     else ws_queue_close(s);
     if (s->request->paused) s->request->wanted = 1; // the peer's close is to be read
@@ -403,6 +413,45 @@ static void ws_on_control_frame(ws_session *s, ws_opcode opcode)
     else ws_owe_pong(s, payload);
 }
 
+// ---- Messages that the program takes piece by piece ----
+
+static void ws_tell_piece(ws_session *s, skua_message_event event, slice octets)
+{
+    const skua_websocket_desc *desc = &s->endpoint->desc;
+    if (s->state != WS_OPEN) return;
+    s->owed += octets.len;
+    s->octets_in += octets.len;
+    desc->receive(s->socket, event, octets, s->reader.is_text, desc->user);
+}
+
+// Nothing is kept of such a message, so that neither its octets nor its frames need a limit: what frames cost,
+// empty ones too, is bounded by their rate.
+static void ws_on_piece_frame(ws_session *s)
+{
+    if (ws_is_too_fast(s)) ws_fail(s, WS_CODE_POLICY, "too many messages in a second");
+    else if (s->reader.fragments == 1) ws_tell_piece(s, SKUA_MESSAGE_BEGIN, (slice){ 0 });
+}
+
+static void ws_on_piece(ws_session *s, slice *input, char room[WS_DIRECT_OCTETS])
+{
+    slice part =
+        slice_make(input->ptr, input->len < WS_DIRECT_OCTETS ? input->len : WS_DIRECT_OCTETS);
+    size_t len = ws_reader_room(&s->reader, part);
+    bool is_right = ws_reader_take(&s->reader, &part, room);
+    *input = slice_from(*input, len);
+    if (is_right)
+        ws_tell_piece(s, SKUA_MESSAGE_DATA,
+                      slice_make(room, len)); // else a fault is the next event
+}
+
+static void ws_on_last_piece(ws_session *s)
+{
+    s->messages_in++;
+    ws_tell_piece(s, SKUA_MESSAGE_END, (slice){ 0 });
+}
+
+// ---- Whole messages ----
+
 // Whether the message is one frame that has come whole, and is short.
 static bool ws_is_direct(const ws_session *s, size_t room)
 {
@@ -455,6 +504,7 @@ static void ws_feed(ws_session *s, slice input)
 {
     char direct[WS_DIRECT_OCTETS];
     slice whole = { 0 };
+    const bool in_pieces = s->endpoint->desc.receive;
     if (ws_is_to_pause(s)) {
         ws_pause(s, input);
         return;
@@ -462,10 +512,21 @@ static void ws_feed(ws_session *s, slice input)
     while (s->state != WS_CLOSED) {
         switch (ws_reader_next(&s->reader, &input)) {
         case WS_EVENT_MORE: return;
-        case WS_EVENT_FRAME: break;
-        case WS_EVENT_PAYLOAD: ws_on_message_octets(s, &input, direct, &whole); break;
+        case WS_EVENT_FRAME:
+            if (in_pieces) ws_on_piece_frame(s);
+            break;
+        case WS_EVENT_PAYLOAD:
+            if (!in_pieces) {
+                ws_on_message_octets(s, &input, direct, &whole);
+                break;
+            }
+            ws_on_piece(s, &input, direct);
+            if (!ws_is_to_pause(s)) break;
+            ws_pause(s, input);
+            return;
         case WS_EVENT_MESSAGE:
-            ws_on_whole_message(s, whole.ptr ? whole : slice_make(s->message, s->message_len));
+            if (in_pieces) ws_on_last_piece(s);
+            else ws_on_whole_message(s, whole.ptr ? whole : slice_make(s->message, s->message_len));
             whole = (slice){ 0 };
             if (!ws_is_to_pause(s)) break;
             ws_pause(s, input);
@@ -478,6 +539,16 @@ static void ws_feed(ws_session *s, slice input)
     }
 }
 
+// Octets that came are given back as they are read: what is held still counts, and what the program was given is
+// its to give back.
+static void ws_feed_counted(ws_session *s, slice input)
+{
+    uint64_t came = s->octets_in;
+    ws_feed(s, input);
+    if (s->state == WS_CLOSED) return; // everything has been given back
+    skua_content_consume(s->request, input.len - s->held_len - (size_t)(s->octets_in - came));
+}
+
 // Reads what is held, and may pause again.
 static void ws_feed_held(ws_session *s)
 {
@@ -485,7 +556,9 @@ static void ws_feed_held(ws_session *s)
     size_t len = s->held_len;
     s->held = NULL;
     s->held_len = 0;
-    if (held) ws_feed(s, slice_make(held, len));
+    if (!held) return;
+    if (s->endpoint->desc.receive) ws_feed_counted(s, slice_make(held, len));
+    else ws_feed(s, slice_make(held, len));
     counted_free(held);
 }
 
@@ -514,7 +587,7 @@ static void ws_go_on(ws_session *s)
 {
     if (s->request->paused && !(s->state == WS_OPEN && ws_is_crowded(s))) ws_resume(s);
     if (s->state != WS_CLOSED && ws_letters_flush(s)) ws_go_on_sending(s);
-    if (s->state == WS_CLOSED || s->waiting) return;
+    if (s->state == WS_CLOSED || (s->waiting && !s->outgoing.open)) return;
     if (ws_close_is_leaving(s)) ws_want_all(s);
     else if ((s->request->paused || s->is_refused || s->owes_pong) && !s->request->wanted)
         ws_want_room(s, 0);
@@ -533,8 +606,12 @@ static void ws_on_content(ws_session *s, skua_content_event event, slice octets)
 {
     switch (event) {
     case SKUA_CONTENT_DATA:
-        skua_content_consume(s->request, octets.len);
         s->heard_ns = ws_now_ns(s);
+        if (s->endpoint->desc.receive) {
+            ws_feed_counted(s, octets);
+            return;
+        }
+        skua_content_consume(s->request, octets.len);
         ws_feed(s, octets);
         return;
     case SKUA_CONTENT_END:

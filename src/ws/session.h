@@ -18,6 +18,14 @@ typedef enum ws_state {
     WS_CLOSED   // the program has been told
 } ws_state;
 
+// A message that is sent piece by piece.
+typedef struct ws_outgoing {
+    bool open;  // it has begun, and not ended
+    bool begun; // its first frame has been sent
+    bool is_text;
+    ws_utf8 text;
+} ws_outgoing;
+
 typedef struct ws_letter ws_letter;
 
 struct ws_session {
@@ -54,6 +62,8 @@ struct ws_session {
     uint64_t window_len;
     char *held; // input that is read when the queue is shorter
     size_t held_len;
+    size_t owed; // octets that receive was given and that have not been given back
+    ws_outgoing outgoing;
     ws_reader reader;
     uint16_t close_code; // of our close, as long as that waits
     slice close_reason;  // in the request's memory
@@ -76,6 +86,9 @@ void ws_session_close(ws_session *s, uint16_t code, slice reason);
 
 // The same for a reader that is too slow, whose close is not waited for until all else has left.
 void ws_session_close_slow(ws_session *s);
+
+// Gives back octets that receive was given, at most s->owed.
+void ws_session_consume(ws_session *s, size_t n);
 
 // There is room in the queue again: skua_drained_fn.
 void ws_session_drained(skua_request *r, void *user);

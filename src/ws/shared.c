@@ -38,7 +38,8 @@ static void ws_shared_for_slow(ws_session *s, const ws_shared *shared)
 void ws_shared_send(ws_session *s, const ws_shared *shared)
 {
     ws_session_enter(s);
-    if (!s->waiting && ws_has_room(s, shared->frame.len)) ws_shared_queue(s, shared);
+    if (s->outgoing.open) ws_letter_keep(s, shared->opcode, shared->message);
+    else if (!s->waiting && ws_has_room(s, shared->frame.len)) ws_shared_queue(s, shared);
     else ws_shared_for_slow(s, shared);
     ws_session_leave(s);
 }

@@ -10,6 +10,7 @@
 #include "ws/endpoint.h"
 #include "ws/handshake.h"
 #include "ws/letter.h"
+#include "ws/outgoing.h"
 #include "ws/send.h"
 
 // ---- Routes ----
@@ -71,6 +72,45 @@ skua_status skua_socket_binary(skua_socket socket, slice message)
     return ws_socket_send(socket, WS_BINARY, message);
 }
 
+// ---- Messages in pieces ----
+
+skua_status skua_socket_begin(skua_socket socket, bool text)
+{
+    ws_session *s = ws_slot_session_here(socket, __func__);
+    return s ? ws_outgoing_begin(s, text) : SKUA_ECLOSED;
+}
+
+skua_status skua_socket_write(skua_socket socket, slice octets)
+{
+    CONTRACT_SLICE(octets);
+    ws_session *s = ws_slot_session_here(socket, __func__);
+    if (!s) return SKUA_ECLOSED;
+    ws_session_enter(s);
+    skua_status status = ws_outgoing_write(s, octets);
+    ws_session_leave(s);
+    return status;
+}
+
+skua_status skua_socket_end(skua_socket socket)
+{
+    ws_session *s = ws_slot_session_here(socket, __func__);
+    if (!s) return SKUA_ECLOSED;
+    ws_session_enter(s);
+    skua_status status = ws_outgoing_end(s);
+    ws_session_leave(s);
+    return status;
+}
+
+void skua_socket_consume(skua_socket socket, size_t n)
+{
+    ws_session *s = ws_slot_session_here(socket, __func__);
+    if (!s || s->state != WS_OPEN) return;
+    CONTRACT(n <= s->owed, "more octets than were delivered and have not been consumed");
+    ws_session_consume(s, n);
+}
+
+// ---- The end, and what is known ----
+
 skua_status skua_socket_close(skua_socket socket, unsigned code, slice reason)
 {
     CONTRACT_SLICE(reason);
@@ -123,6 +163,30 @@ skua_status skua_socket_binary(skua_socket socket, slice message)
     (void)socket;
     CONTRACT_SLICE(message);
     return SKUA_ECLOSED;
+}
+
+skua_status skua_socket_begin(skua_socket socket, bool text)
+{
+    (void)socket, (void)text;
+    return SKUA_ECLOSED;
+}
+
+skua_status skua_socket_write(skua_socket socket, slice octets)
+{
+    (void)socket;
+    CONTRACT_SLICE(octets);
+    return SKUA_ECLOSED;
+}
+
+skua_status skua_socket_end(skua_socket socket)
+{
+    (void)socket;
+    return SKUA_ECLOSED;
+}
+
+void skua_socket_consume(skua_socket socket, size_t n)
+{
+    (void)socket, (void)n;
 }
 
 skua_status skua_socket_close(skua_socket socket, unsigned code, slice reason)

@@ -241,6 +241,43 @@ def test_http2_a_slow_reader_loses_nothing(http2):
     assert stream.event(TextMessage).data == "all"
 
 
+def test_http2_pieces(http2):
+    """Taken and sent piece by piece, through windows far smaller than the message."""
+    stream = http2.open("/echo-pieces")
+    stream.response()
+    octets = os.urandom(300_000)
+    stream.send(BytesMessage(data=octets))
+    assert stream.event(BytesMessage).data == octets
+
+
+def test_http2_a_window_is_given_back_by_the_program(http2, server):
+    """While the program keeps what it has been given, the stream's window stays shut; another stream goes on."""
+    stream, other = http2.open("/sink?hold"), http2.open("/echo/free")
+    stream.response()
+    assert other.event(TextMessage).data == "free speaks "
+    octets = frame(2, b"z" * 1_000_000)
+    sent = 0
+
+    def push():
+        nonlocal sent
+        while sent < len(octets) and (room := min(http2.h2.local_flow_control_window(stream.number), 16384)):
+            http2.h2.send_data(stream.number, octets[sent : sent + room])
+            sent += room
+        http2.flush()
+
+    push()
+    other.send(TextMessage(data="on"))
+    assert other.event(TextMessage).data == "on"
+    assert http2.h2.local_flow_control_window(stream.number) == 0 and sent < len(octets)
+    while sent < len(octets):
+        assert server.get("/give").status == 200
+        if http2.h2.local_flow_control_window(stream.number) == 0:
+            http2.read()
+        push()
+    assert eventually(lambda: int(server.get("/give").content) == 1_000_000)
+    assert stream.event(TextMessage).data == f"binary 1000000 {1_000_000 * ord('z')}"
+
+
 def tunnel(client, path):
     """The stream of a socket, of which nothing is interpreted."""
     stream = client.open(ends=False, raw=[(":method", "CONNECT"), (":protocol", "websocket"), (":scheme", "http"),

@@ -75,9 +75,15 @@ class Socket:
         return self
 
     def frame(self):
-        """(opcode, payload) of the next frame; the server masks none and sends each message whole."""
+        """(opcode, payload) of the next frame; the server masks none and sends each message whole unless in pieces."""
+        opcode, final, payload = self.piece()
+        assert final, (opcode, payload)
+        return opcode, payload
+
+    def piece(self):
+        """(opcode, whether it is the last, payload) of the next frame."""
         first, second = self.connection.exactly(2)
-        assert first & 0x80 and not first & 0x70 and not second & 0x80, (first, second)
+        assert not first & 0x70 and not second & 0x80, (first, second)
         length = second & 127
         if length == 126:
             length = struct.unpack(">H", self.connection.exactly(2))[0]
@@ -85,7 +91,7 @@ class Socket:
         elif length == 127:
             length = struct.unpack(">Q", self.connection.exactly(8))[0]
             assert length > 65535
-        return first & 15, self.connection.exactly(length)
+        return first & 15, bool(first & 0x80), self.connection.exactly(length)
 
     def message(self):
         opcode, payload = self.frame()

@@ -511,6 +511,17 @@ void nothing_read(skua_request *request, skua_content_event event, skua_slice oc
     nothing_handled(request, user);
 }
 
+void nothing_messaged(skua_socket socket, skua_slice message, bool text, void *user)
+{
+    (void)socket, (void)message, (void)text, (void)user;
+}
+
+void nothing_received(skua_socket socket, skua_message_event event, skua_slice octets, bool text,
+                      void *user)
+{
+    (void)socket, (void)event, (void)octets, (void)text, (void)user;
+}
+
 void nothing_collected(skua_request *request, skua_status status, skua_slice content, void *user)
 {
     (void)status;

@@ -101,6 +101,9 @@ void nothing_offloaded(skua_request *request, void *user);
 void nothing_told(skua_request *request, int status, skua_slice sentence, void *user);
 void nothing_drained(skua_request *request, void *user);
 void nothing_read(skua_request *request, skua_content_event event, skua_slice octets, void *user);
+void nothing_messaged(skua_socket socket, skua_slice message, bool text, void *user);
+void nothing_received(skua_socket socket, skua_message_event event, skua_slice octets, bool text,
+                      void *user);
 void nothing_collected(skua_request *request, skua_status status, skua_slice content, void *user);
 void nothing_spooled(skua_request *request, skua_status status, const skua_upload *upload,
                      void *user);

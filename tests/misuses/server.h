@@ -201,6 +201,39 @@ GIVES(skua_socket_close, twice, SOCKET_HERE,
       skua_socket_close(s->socket, 0, SKUA_SLICE("")) == SKUA_OK &&
           skua_socket_close(s->socket, 0, SKUA_SLICE("")) == SKUA_ECLOSED &&
           skua_socket_text(s->socket, SKUA_SLICE("x")) == SKUA_ECLOSED)
+GIVES(skua_websocket, two_ways_of_taking_messages, OUTSIDE,
+      skua_websocket(s->server, "GET /socket",
+                     &(skua_websocket_desc){ .message = nothing_messaged,
+                                             .receive = nothing_received }) == SKUA_EINVAL)
+GIVES(skua_socket_begin, here, SOCKET_HERE,
+      skua_socket_begin(s->socket, true) == SKUA_OK &&
+          skua_socket_begin(s->socket, true) == SKUA_ESTATE &&
+          skua_socket_text(s->socket, SKUA_SLICE("x")) == SKUA_ESTATE)
+GIVES(skua_socket_begin, none, ELSEWHERE,
+      skua_socket_begin((skua_socket){ 0 }, true) == SKUA_ECLOSED)
+STOPS(skua_socket_begin, on_another_thread, SOCKET_ELSEWHERE, OTHER_THAN_WORKER,
+      s->status = skua_socket_begin(s->socket, true))
+GIVES(skua_socket_write, not_begun, SOCKET_HERE,
+      skua_socket_write(s->socket, SKUA_SLICE("x")) == SKUA_ESTATE)
+GIVES(skua_socket_write, not_text, SOCKET_HERE,
+      skua_socket_begin(s->socket, true) == SKUA_OK &&
+          skua_socket_write(s->socket, SKUA_SLICE("\xff")) == SKUA_EINVAL)
+GIVES(skua_socket_write, none, ELSEWHERE,
+      skua_socket_write((skua_socket){ 0 }, SKUA_SLICE("x")) == SKUA_ECLOSED)
+STOPS(skua_socket_write, no_octets, OUTSIDE, NO_OCTETS(octets),
+      s->status = skua_socket_write((skua_socket){ 0 }, NOWHERE))
+STOPS(skua_socket_write, on_another_thread, SOCKET_ELSEWHERE, OTHER_THAN_WORKER,
+      s->status = skua_socket_write(s->socket, SKUA_SLICE("x")))
+GIVES(skua_socket_end, not_begun, SOCKET_HERE, skua_socket_end(s->socket) == SKUA_ESTATE)
+GIVES(skua_socket_end, none, ELSEWHERE, skua_socket_end((skua_socket){ 0 }) == SKUA_ECLOSED)
+STOPS(skua_socket_end, on_another_thread, SOCKET_ELSEWHERE, OTHER_THAN_WORKER,
+      s->status = skua_socket_end(s->socket))
+STOPS(skua_socket_consume, more_than_came, SOCKET_HERE,
+      "more octets than were delivered and have not been consumed",
+      skua_socket_consume(s->socket, 1))
+STOPS(skua_socket_consume, on_another_thread, SOCKET_ELSEWHERE, OTHER_THAN_WORKER,
+      skua_socket_consume(s->socket, 0))
+GIVES(skua_socket_consume, none, ELSEWHERE, (skua_socket_consume((skua_socket){ 0 }, 1), true))
 GIVES(skua_socket_join, here, SOCKET_HERE,
       skua_socket_join(s->socket, SKUA_SLICE("a")) == SKUA_OK &&
           skua_socket_leave(s->socket, SKUA_SLICE("b")) == SKUA_ENOENT &&

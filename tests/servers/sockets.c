@@ -5,6 +5,7 @@
 // second, and its memory is little; with SOCKETS_QUEUE, the queue of a connection is long.
 #include "options.h"
 
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -345,6 +346,186 @@ static void start_thread(skua_socket socket, skua_slice message, bool text, void
     (void)pthread_detach(thread);
 }
 
+// ---- Messages in pieces ----
+
+// Sent by the worker: numbered pieces, as many as the message says, and the end. What is left is kept with
+// the connection.
+static void send_pieces(skua_socket socket)
+{
+    static char piece[PIECE];
+    size_t *left = skua_connection_get(skua_request_connection(skua_socket_request(socket)));
+    while (*left > 0) {
+        (void)snprintf(piece, sizeof piece, "%zu", *left);
+        skua_status status = skua_socket_write(socket, (skua_slice){ piece, sizeof piece });
+        if (status == SKUA_ELIMIT || status == SKUA_ECLOSED) return;
+        must(status);
+        if (--*left == 0) must(skua_socket_end(socket));
+    }
+}
+
+static void *say_between(void *user)
+{
+    const thread_talk *t = user;
+    must(skua_socket_text(t->socket, SKUA_SLICE("of another thread")));
+    return NULL;
+}
+
+static void begin_pieces(skua_socket socket, skua_slice message, bool text, void *user)
+{
+    (void)user;
+    size_t *left = skua_connection_get(skua_request_connection(skua_socket_request(socket)));
+    skua_status again = SKUA_ESTATE;
+    thread_talk t = { .socket = socket };
+    if (skua_socket_write(socket, message) != again || skua_socket_end(socket) != again) abort();
+    must(skua_socket_begin(socket, text));
+    if (skua_socket_begin(socket, text) != again || skua_socket_text(socket, message) != again)
+        abort();
+    if (text) return; // say_pieces goes on
+    talk(&t, say_between);
+    must(skua_topic_publish(user, SKUA_SLICE("pieces"),
+                            &(skua_publication){ .octets = SKUA_SLICE("of a topic") }));
+    *left = (size_t)message.len;
+    send_pieces(socket);
+}
+
+// Texts: the octets of a message, one by one; "!" for none at all, "?" for an end within a character, "close" in
+// the middle.
+static void say_pieces(skua_socket socket, skua_slice message, bool text, void *user)
+{
+    if (!text) {
+        begin_pieces(socket, message, text, user);
+        return;
+    }
+    must(skua_socket_begin(socket, true));
+    if (skua_slice_is(message, "!")) message.len = 0;
+    if (skua_slice_is(message, "?")) {
+        must(skua_socket_write(socket, SKUA_SLICE("\xc3")));
+        if (skua_socket_end(socket) != SKUA_EINVAL) abort();
+        if (skua_socket_write(socket, SKUA_SLICE("\xc3")) != SKUA_EINVAL) abort();
+        message = SKUA_SLICE("\xa9");
+    }
+    if (skua_slice_is(message, "close")) {
+        must(skua_socket_write(socket, message));
+        must(skua_socket_close(socket, 4009, SKUA_SLICE("unfinished")));
+        if (skua_socket_write(socket, message) != SKUA_ECLOSED) abort();
+        if (skua_socket_end(socket) != SKUA_ECLOSED) abort();
+        return;
+    }
+    for (size_t i = 0; i < message.len; i++)
+        must(skua_socket_write(socket, (skua_slice){ message.ptr + i, 1 }));
+    must(skua_socket_write(socket, SKUA_SLICE("")));
+    must(skua_socket_end(socket));
+}
+
+static void join_pieces(skua_socket socket, skua_request *request, void *user)
+{
+    begin_pouring(socket, request, user);
+    must(skua_socket_join(socket, SKUA_SLICE("pieces")));
+}
+
+static void on_pieces_drain(skua_socket socket, void *user)
+{
+    (void)user;
+    send_pieces(socket);
+}
+
+// Received: what came of a message, told when it has ended. With "hold" in the query nothing is given back until
+// GET /give.
+typedef struct sink {
+    uint64_t octets, sum, pieces, held;
+} sink;
+
+static sink poured;
+static skua_socket holder;
+
+static bool holds(skua_socket socket)
+{
+    return skua_slice_is(skua_request_query(skua_socket_request(socket)), "hold");
+}
+
+static void on_piece(skua_socket socket, skua_message_event event, skua_slice octets, bool text,
+                     void *user)
+{
+    (void)user;
+    char line[100];
+    switch (event) {
+    case SKUA_MESSAGE_BEGIN: poured = (sink){ 0 }; return;
+    case SKUA_MESSAGE_DATA:
+        poured.octets += octets.len;
+        poured.pieces++;
+        for (size_t i = 0; i < octets.len; i++)
+            poured.sum += (unsigned char)octets.ptr[i];
+        holder = socket;
+        if (holds(socket)) poured.held += octets.len;
+        else skua_socket_consume(socket, octets.len);
+        return;
+    case SKUA_MESSAGE_END: break;
+    }
+    int n = snprintf(line, sizeof line, "%s %" PRIu64 " %" PRIu64, text ? "text" : "binary",
+                     poured.octets, poured.sum);
+    must(skua_socket_text(socket, (skua_slice){ line, (size_t)n }));
+}
+
+// How many octets the program has been given of what comes.
+static void tell_poured(skua_request *request, void *user)
+{
+    (void)user;
+    char line[50];
+    (void)snprintf(line, sizeof line, "%" PRIu64, poured.octets);
+    must(skua_respond_text(request, 200, line));
+}
+
+static void give_back(skua_request *request, void *user)
+{
+    skua_socket_consume(holder, poured.held);
+    poured.held = 0;
+    tell_poured(request, user);
+}
+
+static void echo_piece(skua_socket socket, skua_message_event event, skua_slice octets, bool text,
+                       void *user)
+{
+    (void)user;
+    switch (event) {
+    case SKUA_MESSAGE_BEGIN: must(skua_socket_begin(socket, text)); return;
+    case SKUA_MESSAGE_DATA:
+        must(skua_socket_write(socket, octets));
+        skua_socket_consume(socket, octets.len);
+        return;
+    case SKUA_MESSAGE_END: must(skua_socket_end(socket)); return;
+    }
+}
+
+static void route_pieces(skua_server *server)
+{
+    const skua_websocket_desc sends = { .open = join_pieces,
+                                        .message = say_pieces,
+                                        .drain = on_pieces_drain,
+                                        .close = end_pouring,
+                                        .user = server };
+    skua_websocket_desc drops = sends, ends = sends;
+    drops.slow = SKUA_WEBSOCKET_DROP;
+    ends.slow = SKUA_WEBSOCKET_CLOSE;
+    ends.close_timeout_ns = 300000000;
+    must(skua_websocket(server, "GET /pieces", &sends));
+    must(skua_websocket(server, "GET /pieces-drop", &drops));
+    must(skua_websocket(server, "GET /pieces-close", &ends));
+    const skua_websocket_desc takes = { .receive = on_piece, .close = tell_close };
+    const skua_websocket_desc few = { .receive = on_piece,
+                                      .close = tell_close,
+                                      .message_octets_max = 1000,
+                                      .fragments_max = 4,
+                                      .messages_per_second_max = 50 };
+    const skua_websocket_desc both = { .receive = on_piece, .message = echo };
+    const skua_websocket_desc echoes = { .receive = echo_piece, .close = tell_close };
+    must(skua_websocket(server, "GET /sink", &takes));
+    must(skua_websocket(server, "GET /sink-small", &few));
+    must(skua_websocket(server, "GET /echo-pieces", &echoes));
+    if (skua_websocket(server, "GET /both", &both) != SKUA_EINVAL) abort();
+    must(skua_route(server, "GET /poured", tell_poured, NULL));
+    must(skua_route(server, "GET /give", give_back, NULL));
+}
+
 // ---- Routes ----
 
 static void refuse(skua_request *request, void *user)
@@ -420,6 +601,7 @@ static void route_all(skua_server *server)
     must(skua_websocket(server, "GET /drop", &slow));
     slow.slow = SKUA_WEBSOCKET_CLOSE;
     must(skua_websocket(server, "GET /close", &slow));
+    route_pieces(server);
     must(skua_route(server, "GET /closes", answer_closes, NULL));
     must(skua_route(server, "GET /image", hold_image, NULL));
     must(skua_route(server, "GET /page", answer_page, NULL));
