@@ -132,12 +132,23 @@ static bool build_guards(builder *b, conf_site *site)
     return built;
 }
 
+// Whether any path does: a root is for all below it, and each request's own path decides.
+static bool build_compresses(const conf_site *site)
+{
+    bool compresses = site->scope.compresses;
+    for (const conf_scope *at = site->paths; at; at = at->next)
+        compresses = compresses || at->compresses;
+    return compresses;
+}
+
 static bool build_roots(builder *b, const conf_site *site)
 {
+    bool compresses = build_compresses(site);
     for (const conf_scope *at = &site->scope; at;
          at = at == &site->scope ? site->paths : at->next) {
         if (!at->root) continue;
         skua_directory_config how = at->directory;
+        how.compress = compresses;
         if (at->is_app) how.fallback = how.index ? how.index : "index.html";
         skua_status status = skua_site_directory(b->site, at->path, at->root, &how);
         if (!build_judge(b, at->root_at, status)) return false;

@@ -127,6 +127,7 @@ void conf_check(conf *to, const conf_directive *first, const char *file, conf_fi
     to->server.log = SKUA_LOG_SHORT;
     to->defaults.path = "/";
     to->defaults.directory.precompressed = true;
+    to->defaults.compresses = true;
     check_defaults(&c, first);
     conf_check_block(&c, first, CONF_IN_FILE);
     for (const conf_directive *d = first; d; d = d->next) {

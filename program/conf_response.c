@@ -69,7 +69,7 @@ void conf_response_before(skua_request *request, void *user)
         skua_respond_error(request, 503);
         return;
     }
-    if (scope->compresses) (void)skua_compress(request);
+    if (!scope->compresses) skua_compress_off(request);
     skua_next(request);
 }
 
@@ -85,10 +85,12 @@ void conf_response_end(skua_request *request, skua_end how, void *user)
 // A request whose head could not be read has no path, and the site's own pages.
 void conf_response_error(skua_request *request, int status, skua_slice sentence, void *user)
 {
-    const conf_page *page = conf_response_scope(request, user)->pages;
+    const conf_scope *scope = conf_response_scope(request, user);
+    const conf_page *page = scope->pages;
     (void)sentence;
     while (page && page->status != status)
         page = page->next;
+    if (page && scope->compresses) (void)skua_compress(request);
     if (page) (void)skua_respond_borrowed(request, status, page->type, page->content, NULL, NULL);
 }
 

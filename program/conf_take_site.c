@@ -247,10 +247,35 @@ void conf_take_not_found(conf_checker *c, const conf_kind *kind, const conf_dire
 
 // ---- Responses ----
 
+static void site_take_codings(conf_checker *c, const conf_kind *kind, const conf_directive *d)
+{
+    static const char *const names[] = { "br", "zstd", "gzip", NULL };
+    const char *all = "";
+    bool seen[3] = { false };
+    for (unsigned i = 1; i < d->count && all; i++) {
+        conf_why why;
+        size_t at;
+        bool is_name = conf_read_choice(d->words[i].text, names, &at, why);
+        if (!is_name) SITE_FAIL(c, &d->words[i], "%s: %s", kind->name, why);
+        else if (seen[at]) SITE_FAIL(c, &d->words[i], "%s is named twice", names[at]);
+        if (!is_name || seen[at]) return;
+        seen[at] = true;
+        all = conf_print(c->findings->memory, "%s%s%s", all, i > 1 ? " " : "", names[at]);
+    }
+    c->scope->compresses = true;
+    c->scope->directory.codings = all;
+}
+
 void conf_take_compress(conf_checker *c, const conf_kind *kind, const conf_directive *d)
 {
     bool is_on;
-    if (site_is_on(c, kind, d, &is_on)) c->scope->compresses = is_on;
+    bool is_switch = d->count == 1 || strcmp(d->words[1].text, "on") == 0 ||
+                     strcmp(d->words[1].text, "off") == 0;
+    if (!is_switch) site_take_codings(c, kind, d);
+    else if (d->count > 2)
+        SITE_FAIL(c, &d->words[2], "behind %s %s stands nothing more", kind->name,
+                  d->words[1].text);
+    else if (site_is_on(c, kind, d, &is_on)) c->scope->compresses = is_on;
 }
 
 void conf_take_security(conf_checker *c, const conf_kind *kind, const conf_directive *d)

@@ -154,6 +154,7 @@ static bool begin(skua_server *server, const options *o)
 {
     skua_status status = listen_to(server, o);
     skua_directory_config how = o->directory;
+    how.compress = true;
     if (o->is_app) how.fallback = how.index ? how.index : "index.html";
     if (!status) status = skua_route_directory(server, "/", o->dir, &how);
     if (!status) status = redirect_add(server, o);

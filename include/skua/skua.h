@@ -1529,6 +1529,39 @@ SKUA_API skua_status skua_compress(skua_request *request);
 SKUA_API SKUA_NODISCARD skua_status skua_use_compression(skua_server *server, const char *prefix,
                                                          const skua_compression *compression);
 
+// A content coding.
+typedef enum skua_coding {
+    SKUA_CODING_GZIP = 1,
+    SKUA_CODING_BROTLI, // br
+    SKUA_CODING_ZSTD
+} skua_coding;
+
+// How much work goes into compressing.
+typedef enum skua_effort {
+    SKUA_EFFORT_STREAM, // for content that is sent once: gzip 1, br 1, zstd 3
+    SKUA_EFFORT_KEPT,   // for content that is kept and sent often: gzip 6, br 5, zstd 6
+    SKUA_EFFORT_BEST    // for content that is made ahead: gzip 9, br 11, zstd 19
+} skua_effort;
+
+// Whether the library is compiled with a coding.  Thread: any.
+SKUA_API bool skua_coding_is_built(skua_coding coding);
+
+// Compresses content in one go, into out. Windows of zstd are 8 MiB at most, as clients must have.
+// room: octets of out. Give it as much as the result may have to be worth it.
+// *octets: how many were written; untouched on an error.
+// Errors: SKUA_ELIMIT the room does not suffice; SKUA_EUNSUPPORTED the coding is not built in; SKUA_ENOMEM.
+// Thread: any. The best effort takes a second for each half of a MiB: see skua_offload.
+SKUA_API SKUA_NODISCARD skua_status skua_encode(skua_coding coding, skua_effort effort,
+                                                skua_slice content, char *out, size_t room,
+                                                size_t *octets);
+
+// Leaves the content of this response as it is: neither skua_compress nor the compression of a directory
+// changes it. For pages that show a secret. Before the response.
+SKUA_API void skua_compress_off(skua_request *request);
+
+// Whether skua_compress_off was called for the request.
+SKUA_API bool skua_compress_is_off(const skua_request *request);
+
 // ---- Files ------------------------------------------------------------------------------------
 
 // A directory beneath which files are opened: no path, and no symbolic link, leads out of it, unless
@@ -1692,6 +1725,10 @@ typedef struct skua_prepared_desc {
     uint64_t offset;    // where in it, and
     uint64_t length;    // how much of it; also the length stated by a response without content
     bool has_length;    // for 304: state length though no content is sent
+    // Not NULL: content in memory is not copied, and stays as it is until this is called, once, on the worker's
+    // thread. When skua_prepared_new returns an error, it is not called.
+    skua_release_fn *release;
+    void *release_user;
 } skua_prepared_desc;
 
 // Makes a prepared response.  Errors: SKUA_EINVAL, SKUA_ENOMEM.
@@ -1721,6 +1758,8 @@ typedef struct skua_local_desc {
     // May be NULL. Descriptors ran out: close what can be done without; returns whether any was.
     bool (*evict)(skua_worker *worker, void *object, void *user);
     void *user;
+    // May be NULL. Memory is short: give back what can be made again. Called often while it is.
+    void (*shrink)(skua_worker *worker, void *object, void *user);
 } skua_local_desc;
 
 // Registers an object of which each worker has one, and gives its key, before or after skua_start. At most 1024 per
@@ -2131,7 +2170,8 @@ typedef struct skua_directory_config {
     bool dotfiles;             // serve names that begin with "."; /.well-known/ always is
     const char *index;         // default "index.html"
     const char *cache_control; // value of Cache-Control; default none
-    size_t cache_octets_max;   // content of small files kept, per worker; default 16 MiB
+    size_t
+        cache_octets_max; // content of small and of compressed files kept, per worker; default 16 MiB
     // files kept open, per worker; default 1024, less when descriptors are few
     unsigned cache_entries_max;
     size_t small_octets_max; // the largest file kept in memory; default 32768
@@ -2152,6 +2192,15 @@ typedef struct skua_directory_config {
     // Files are answered by what lies beside them compressed, "app.js.br", "app.js.zst" or "app.js.gz", as the client
     // takes it; never by one that is older than the file. Each has an entity tag and ranges of its own
     bool precompressed;
+    // Text is compressed as the client takes it: once for each version of a file of 512 octets to 8 MiB, by helper
+    // threads, with SKUA_EFFORT_KEPT. Whoever asks first waits for it, unless 8 are being compressed: then the file is
+    // sent as it is, and so is a part of it, and one that has just changed. What is compressed here has a weak tag of
+    // its own, and no ranges. It is kept in memory, shared by the workers, within cache_octets_max of each, and counts
+    // to skua_config.memory_max
+    bool compress;
+    // Codings of both, separated by spaces; of those that a client wants alike the first counts. Default "br zstd gzip",
+    // as far as they are built in
+    const char *codings;
 } skua_directory_config;
 
 // Serves the files below path at pattern, which ends in "/" ("/", "GET /docs/"); the rest of the

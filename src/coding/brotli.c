@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// br, by Google's brotli. A higher quality than this takes several times as long.
+// br, by Google's brotli. The window of content that is streamed is small, so that many responses can be under
+// way; for content that is compressed once it is the usual one of 4 MiB.
 
 #include "coding/brotli.h"
 
@@ -8,7 +9,15 @@
 
 #include <brotli/encode.h>
 
-enum { BROTLI_LEVEL = 1, BROTLI_LEVEL_WINDOW_BITS = 18 };
+typedef struct brotli_level {
+    uint32_t quality, window_bits;
+} brotli_level;
+
+static const brotli_level brotli_levels[] = {
+    [SKUA_EFFORT_STREAM] = { 1, 18 },
+    [SKUA_EFFORT_KEPT] = { 5, 22 },
+    [SKUA_EFFORT_BEST] = { 11, 24 },
+};
 
 static void *brotli_alloc(void *memory, size_t octets)
 {
@@ -21,12 +30,15 @@ static void brotli_free(void *memory, void *address)
     counted_free(address);
 }
 
-static void *brotli_open(lease *memory)
+static void *brotli_open(lease *memory, skua_effort effort, size_t octets)
 {
+    const brotli_level *level = &brotli_levels[effort];
     BrotliEncoderState *b = BrotliEncoderCreateInstance(brotli_alloc, brotli_free, memory);
     if (!b) return NULL;
-    (void)BrotliEncoderSetParameter(b, BROTLI_PARAM_QUALITY, BROTLI_LEVEL);
-    (void)BrotliEncoderSetParameter(b, BROTLI_PARAM_LGWIN, BROTLI_LEVEL_WINDOW_BITS);
+    (void)BrotliEncoderSetParameter(b, BROTLI_PARAM_QUALITY, level->quality);
+    (void)BrotliEncoderSetParameter(b, BROTLI_PARAM_LGWIN, level->window_bits);
+    uint32_t hint = octets < UINT32_MAX ? (uint32_t)octets : UINT32_MAX;
+    (void)BrotliEncoderSetParameter(b, BROTLI_PARAM_SIZE_HINT, hint);
     return b;
 }
 

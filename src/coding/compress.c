@@ -3,38 +3,29 @@
 // Compression of responses: a filter that the library brings along. Whether a response is compressed is
 // decided when its head is known, by its fields, and by what the client takes.
 
-#include "coding/brotli.h"
 #include "coding/encoder.h"
-#include "coding/gzip.h"
-#include "coding/zstd.h"
 
 #include "base/contract.h"
 #include "base/memory.h"
 #include "exchange/request.h"
 #include "exchange/worker.h"
 #include "http/coding.h"
+#include "http/compressible.h"
 #include "http/syntax.h"
 
 #include <stdio.h>
 
 enum {
-    COMPRESS_OCTETS_MIN = 512, // below that a response leaves in one packet either way
-    COMPRESS_LINES_MAX = 8     // of Accept-Encoding that are read
+    COMPRESS_LINES_MAX = 8 // of Accept-Encoding that are read
 };
-
-// Types whose content gets shorter. Pictures, sound and archives are compressed already.
-static const char compress_types[] =
-    "text/* +json +xml application/json application/javascript application/xml application/wasm "
-    "application/x-ndjson application/graphql application/x-javascript font/ttf font/otf "
-    "application/vnd.ms-fontobject image/bmp image/vnd.microsoft.icon image/x-icon";
 
 typedef struct compress_rule {
     size_t octets_min;
     bool off;
-    char *types; // NULL: compress_types
+    char *types; // NULL: the usual ones
 } compress_rule;
 
-static const compress_rule compress_usual = { .octets_min = COMPRESS_OCTETS_MIN };
+static const compress_rule compress_usual = { .octets_min = COMPRESSIBLE_OCTETS_MIN };
 
 // Those that are built in, the one that is best for content made at once first.
 static const content_coding compress_order[] = {
@@ -52,19 +43,6 @@ static const content_coding compress_order[] = {
 
 enum { COMPRESS_CODINGS = sizeof compress_order / sizeof compress_order[0] - 1 };
 
-static const encoder_table *const compress_tables[CODING_COUNT] = {
-#ifdef SKUA_ZSTD
-    [CODING_ZSTD] = &zstd_encoder,
-#endif
-#ifdef SKUA_BROTLI
-    [CODING_BROTLI] = &brotli_encoder,
-#endif
-#ifdef SKUA_ZLIB
-    [CODING_GZIP] = &gzip_encoder,
-#endif
-    [CODING_IDENTITY] = NULL
-};
-
 // ---- The state ----
 
 // The encoder is opened when there is content: a response to HEAD needs none.
@@ -78,7 +56,7 @@ static skua_filtered compress_run(void *state, slice *content, skua_flush flush,
                                   size_t room, size_t *octets)
 {
     compressing *c = state;
-    if (!c->encoder) c->encoder = c->table->open(c->memory);
+    if (!c->encoder) c->encoder = c->table->open(c->memory, SKUA_EFFORT_STREAM, 0);
     if (!c->encoder) return SKUA_FILTER_FAILED;
     return c->table->run(c->encoder, content, flush, out, room, octets);
 }
@@ -90,33 +68,6 @@ static void compress_end(void *state)
 }
 
 // ---- Whether it gains ----
-
-// pattern: "text/html", "text/*", or "+json", which are all types that end so.
-static bool compress_type_is(slice type, slice pattern)
-{
-    if (pattern.ptr[0] == '+') {
-        if (type.len <= pattern.len) return false;
-        return slice_equal_nocase(slice_from(type, type.len - pattern.len), pattern);
-    }
-    bool any = pattern.len > 1 && pattern.ptr[pattern.len - 1] == '*';
-    if (!any) return slice_equal_nocase(type, pattern);
-    pattern.len--;
-    return type.len > pattern.len && slice_equal_nocase(slice_make(type.ptr, pattern.len), pattern);
-}
-
-static bool compress_takes_type(const compress_rule *rule, slice type)
-{
-    const char *end = type.len ? memchr(type.ptr, ';', type.len) : NULL;
-    if (end) type.len = (size_t)(end - type.ptr);
-    type = slice_trim(type);
-    const char *at = rule->types ? rule->types : compress_types;
-    while (*at) {
-        size_t len = strcspn(at, " ");
-        if (len && compress_type_is(type, slice_make(at, len))) return true;
-        at += len + (at[len] == ' ');
-    }
-    return false;
-}
 
 static bool compress_has_member(slice list, const char *name)
 {
@@ -165,9 +116,10 @@ static void compress_vary(skua_request *r)
 static void *compress_begin(skua_request *r, int status, void *user)
 {
     const compress_rule *rule = user;
+    if (r->stays_plain) return NULL;
     if (status == 304) compress_vary(r);
     if (!compress_may_change(r, status) ||
-        !compress_takes_type(rule, skua_response_field(r, "content-type")))
+        !compressible_type(skua_response_field(r, "content-type"), rule->types))
         return NULL;
     compress_vary(r);
     int64_t length = skua_response_length(r);
@@ -176,7 +128,7 @@ static void *compress_begin(skua_request *r, int status, void *user)
     if (coding == CODING_IDENTITY) return NULL;
     compressing *c = skua_request_alloc(r, sizeof *c);
     if (!c) return NULL;
-    *c = (compressing){ .table = compress_tables[coding], .memory = &r->worker->memory };
+    *c = (compressing){ .table = encoder_of(coding), .memory = &r->worker->memory };
     (void)skua_field_add(r, "Content-Encoding", coding_name(coding));
     return c;
 }
@@ -192,6 +144,18 @@ static skua_status compress_by(skua_request *r, const compress_rule *rule)
                                               .run = compress_run,
                                               .end = compress_end,
                                               .user = handed.user });
+}
+
+void skua_compress_off(skua_request *r)
+{
+    request_expect(r, __func__);
+    r->stays_plain = true;
+}
+
+bool skua_compress_is_off(const skua_request *r)
+{
+    request_expect(r, __func__);
+    return r->stays_plain;
 }
 
 skua_status skua_compress(skua_request *r)
@@ -236,7 +200,7 @@ skua_status skua_use_compression(skua_server *server, const char *prefix,
     }
     compress_rule *rule = memory_zeroed(sizeof *rule);
     if (!rule) return SKUA_ENOMEM;
-    rule->octets_min = compression->octets_min ? compression->octets_min : COMPRESS_OCTETS_MIN;
+    rule->octets_min = compression->octets_min ? compression->octets_min : COMPRESSIBLE_OCTETS_MIN;
     rule->off = compression->off;
     rule->types = compression->types ? memory_text(compression->types) : NULL;
     bool lacks = compression->types && !rule->types;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// zstd. The window is far below the 8 MiB that clients must have (RFC 9659), and the tables are small, so
-// that many responses can be under way.
+// zstd. No window is above the 8 MiB that clients must have (RFC 9659). That of content that is streamed is far
+// below it, and the tables are small, so that many responses can be under way.
 
 #include "coding/zstd.h"
 
@@ -9,7 +9,16 @@
 
 #include <zstd.h>
 
-enum { ZSTD_LEVEL = 3, ZSTD_LEVEL_WINDOW_LOG = 17, ZSTD_LEVEL_TABLE_LOG = 15 };
+// 0: as the level has it.
+typedef struct zstd_level {
+    int level, window_log, table_log;
+} zstd_level;
+
+static const zstd_level zstd_levels[] = {
+    [SKUA_EFFORT_STREAM] = { 3, 17, 15 },
+    [SKUA_EFFORT_KEPT] = { 6, 21, 0 },
+    [SKUA_EFFORT_BEST] = { 19, 23, 0 },
+};
 
 // Its own allocator cannot be had through the stable interface, so its size is asked for.
 typedef struct zstd_encoding {
@@ -20,31 +29,31 @@ typedef struct zstd_encoding {
 
 static void zstd_count(zstd_encoding *z)
 {
+    if (!z->memory) return;
     size_t octets = ZSTD_sizeof_CCtx(z->context);
     if (octets > z->counted) lease_add(z->memory, octets - z->counted);
     else lease_drop(z->memory, z->counted - octets);
     z->counted = octets;
 }
 
-static bool zstd_set(ZSTD_CCtx *context)
+// The size lets the tables of short content be small; it must be right then.
+static bool zstd_set(ZSTD_CCtx *context, const zstd_level *by, size_t octets)
 {
-    size_t set = ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, ZSTD_LEVEL);
-    if (!ZSTD_isError(set))
-        set = ZSTD_CCtx_setParameter(context, ZSTD_c_windowLog, ZSTD_LEVEL_WINDOW_LOG);
-    if (!ZSTD_isError(set))
-        set = ZSTD_CCtx_setParameter(context, ZSTD_c_hashLog, ZSTD_LEVEL_TABLE_LOG);
-    if (!ZSTD_isError(set))
-        set = ZSTD_CCtx_setParameter(context, ZSTD_c_chainLog, ZSTD_LEVEL_TABLE_LOG);
+    size_t set = ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, by->level);
+    if (!ZSTD_isError(set)) set = ZSTD_CCtx_setParameter(context, ZSTD_c_windowLog, by->window_log);
+    if (!ZSTD_isError(set)) set = ZSTD_CCtx_setParameter(context, ZSTD_c_hashLog, by->table_log);
+    if (!ZSTD_isError(set)) set = ZSTD_CCtx_setParameter(context, ZSTD_c_chainLog, by->table_log);
+    if (!ZSTD_isError(set) && octets) set = ZSTD_CCtx_setPledgedSrcSize(context, octets);
     return !ZSTD_isError(set);
 }
 
-static void *zstd_open(lease *memory)
+static void *zstd_open(lease *memory, skua_effort effort, size_t octets)
 {
     zstd_encoding *z = counted_zeroed(memory, sizeof *z);
     if (!z) return NULL;
     z->memory = memory;
     z->context = ZSTD_createCCtx();
-    if (z->context && zstd_set(z->context)) {
+    if (z->context && zstd_set(z->context, &zstd_levels[effort], octets)) {
         zstd_count(z);
         return z;
     }
@@ -77,7 +86,7 @@ static skua_filtered zstd_run(void *encoder, slice *content, skua_flush flush, c
 static void zstd_close(void *encoder)
 {
     zstd_encoding *z = encoder;
-    lease_drop(z->memory, z->counted);
+    if (z->memory) lease_drop(z->memory, z->counted);
     (void)ZSTD_freeCCtx(z->context);
     counted_free(z);
 }

@@ -36,7 +36,7 @@ static bool prepared_states_length(const skua_prepared_desc *desc)
 static size_t prepared_room(const skua_prepared_desc *desc, bool in_memory)
 {
     return desc->fields_count * sizeof(response_field) + prepared_fields_octets(desc) +
-           (in_memory ? desc->content.len : 0);
+           (in_memory && !desc->release ? desc->content.len : 0);
 }
 
 static char *prepared_put(char *at, slice octets, slice *kept)
@@ -56,8 +56,8 @@ static void prepared_keep(skua_prepared *a, const skua_prepared_desc *desc, bool
         a->fields[i].id = field_identify(desc->fields[i].name);
         if (a->fields[i].id == FIELD_CONTENT_TYPE) a->typed = true;
     }
-    a->content = at;
-    if (in_memory) memcpy(at, desc->content.ptr, desc->content.len);
+    a->content = desc->release ? desc->content.ptr : at;
+    if (in_memory && !desc->release) memcpy(at, desc->content.ptr, desc->content.len);
 }
 
 skua_status skua_prepared_new(skua_worker *worker, const skua_prepared_desc *desc,
@@ -86,6 +86,8 @@ skua_status skua_prepared_new(skua_worker *worker, const skua_prepared_desc *des
         .stated_length = prepared_states_length(desc) ? (int64_t)length : -1,
         .fields_count = (unsigned)desc->fields_count,
         .fields_octets = prepared_fields_octets(desc),
+        .release = desc->release,
+        .release_user = desc->release_user,
     };
     prepared_keep(a, desc, in_memory);
     *prepared = a;
@@ -105,6 +107,7 @@ void skua_prepared_unref(skua_prepared *prepared)
     CONTRACT(prepared->refs > 0, "called more often than there are references");
     if (--prepared->refs) return;
     if (prepared->file) skua_file_unref(prepared->file);
+    if (prepared->release) prepared->release(prepared->release_user);
     memory_free(prepared->h1);
     memory_free(prepared);
 }

@@ -17,9 +17,11 @@ struct skua_prepared {
     skua_file *file; // NULL: content in memory
     uint64_t number; // from 1: no other of the worker's has ever had it
     uint64_t offset;
-    uint64_t length;        // of the content
-    int64_t stated_length;  // what Content-Length says; -1: there is none
-    const char *content;    // in memory
+    uint64_t length;          // of the content
+    int64_t stated_length;    // what Content-Length says; -1: there is none
+    const char *content;      // in memory
+    skua_release_fn *release; // of content that was not copied; NULL: it is behind the fields
+    void *release_user;
     struct h1_prepared *h1; // its head as HTTP/1 writes it, made at the first use; NULL: not yet
     size_t fields_octets;   // as lines: name, value and 4 more of each
     unsigned fields_count;

@@ -87,7 +87,16 @@ static void cache_drop(cache *c, cached *entry)
     c->count--;
     c->octets -= entry->octets;
     if (entry->file) c->files--;
+    if (entry->is_made && c->worker) skua_memory_count(c->worker, -(int64_t)entry->octets);
     cached_free(entry, c->site);
+}
+
+void cache_shrink_made(cache *c)
+{
+    for (cached *entry = c->oldest, *newer; entry; entry = newer) {
+        newer = entry->newer;
+        if (entry->is_made) cache_drop(c, entry);
+    }
 }
 
 // ---- Bounds ------------------------------------------------------------------------------------
@@ -128,6 +137,7 @@ void cache_put(cache *c, cached **given)
     c->count++;
     c->octets += entry->octets;
     if (entry->file) c->files++;
+    if (entry->is_made && c->worker) skua_memory_count(c->worker, (int64_t)entry->octets);
     cache_shrink(c);
 }
 

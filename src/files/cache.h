@@ -9,9 +9,12 @@
 #include "files/cached.h"
 #include "files/listing_shelf.h"
 
+enum { CACHE_WISHED_OCTETS = 48 };
+
 typedef struct cache {
-    site *site;    // held
-    unsigned refs; // the worker's, and those of what it is about to respond
+    site *site;          // held
+    skua_worker *worker; // NULL: nobody counts its memory
+    unsigned refs;       // the worker's, and those of what it is about to respond
     siphash_key key;
     cached **buckets;
     size_t mask; // buckets minus one; a power of two minus one
@@ -20,9 +23,14 @@ typedef struct cache {
     unsigned files; // of them, those with a descriptor
     unsigned count_max, files_max;
     size_t octets;
-    uint64_t drawn;         // boundaries of multipart responses so far
-    int64_t pageless_ns;    // until when the site is known to have no page for a 404
-    listing_shelf listings; // that pages are being written from
+    uint64_t drawn;                   // boundaries of multipart responses so far
+    int64_t pageless_ns;              // until when the site is known to have no page for a 404
+    listing_shelf listings;           // that pages are being written from
+    struct compression *compressions; // under way
+    size_t wished_len;
+    char wished
+        [CACHE_WISHED_OCTETS]; // the Accept-Encoding that was read last: most clients send the same
+    coding_wishes wishes;      // of that
 } cache;
 
 // files_max: descriptors it may hold. s: given, unless memory ran out and NULL is returned.
@@ -52,6 +60,9 @@ void cache_forget(cache *c, slice key, cached_variant variant);
 // Drops the older half of those that hold a descriptor, at least one; returns whether there was
 // one.
 bool cache_evict(cache *c);
+
+// Drops all that was compressed here: it can be made again.
+void cache_shrink_made(cache *c);
 
 // A number that nobody can guess, another one each time.
 uint64_t cache_draw(cache *c);

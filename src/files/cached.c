@@ -7,7 +7,9 @@
 #include "base/assert.h"
 #include "base/memory.h"
 #include "http/etag.h"
+#include "files/compression.h"
 #include "files/media.h"
+#include "http/compressible.h"
 #include "http/date.h"
 
 #include <stdio.h>
@@ -34,9 +36,10 @@ static bool cached_has_time(const skua_file_info *info)
 
 static int cached_write_time(cached *c)
 {
-    if (!cached_has_time(&c->info)) return 0;
-    return snprintf(c->etag, sizeof c->etag, "%s\"%llx-%llx\"", c->weak ? "W/" : "",
-                    (unsigned long long)c->info.size, (unsigned long long)c->info.mtime_ns);
+    if (!cached_has_time(&c->origin.info)) return 0;
+    return snprintf(c->origin.etag, sizeof c->origin.etag, "%s\"%llx-%llx\"", c->weak ? "W/" : "",
+                    (unsigned long long)c->origin.info.size,
+                    (unsigned long long)c->origin.info.mtime_ns);
 }
 
 static bool cached_is_coded(const cached *c)
@@ -50,22 +53,52 @@ static int cached_name_coding(cached *c, int len)
     if (!len || !cached_is_coded(c)) return len;
     slice name = coding_name((content_coding)c->variant);
     return len - 1 +
-           snprintf(c->etag + len - 1, sizeof c->etag - (size_t)len + 1, "-%.*s\"", (int)name.len,
-                    name.ptr);
+           snprintf(c->origin.etag + len - 1, sizeof c->origin.etag - (size_t)len + 1, "-%.*s\"",
+                    (int)name.len, name.ptr);
+}
+
+// A file whose content may yet change unseen has no version, unless it is its hash.
+static void cached_set_version(cached *c)
+{
+    file_version *version = &c->origin.version;
+    const skua_file_info *info = &c->origin.info;
+    bool has_hash = c->origin.etag_len && cached_is_hashed(info);
+    *version = (file_version){ .size = info->size };
+    if (has_hash) {
+        memcpy(version->hash, c->origin.etag + 1, sizeof version->hash);
+        return;
+    }
+    version->inode = info->inode;
+    version->mtime_ns = info->mtime_ns;
+    version->ctime_ns = info->ctime_ns;
+}
+
+// The codings that compressing it here may gain by.
+static void cached_set_offers(cached *c, const site *s)
+{
+    bool gains = s->compress && compressible_type(slice_of(c->origin.type), NULL);
+    uint64_t size = c->origin.info.size;
+    bool fits = size >= COMPRESSIBLE_OCTETS_MIN && size <= COMPRESSION_FILE_OCTETS_MAX &&
+                size <= s->cache_octets_max;
+    bool is_known = c->origin.version.hash[0] || !c->weak;
+    c->varies = s->precompressed || gains;
+    if (gains && fits && is_known && c->variant == CACHED_IDENTITY) c->offers = (uint8_t)s->codings;
 }
 
 static void cached_set_validators(cached *c, slice content, int64_t unix_ns)
 {
-    const skua_file_info *info = &c->info;
+    const skua_file_info *info = &c->origin.info;
     c->weak = !cached_is_settled(info, unix_ns);
-    int len = cached_is_hashed(info) ? (int)etag_write(content, c->etag) : cached_write_time(c);
+    int len =
+        cached_is_hashed(info) ? (int)etag_write(content, c->origin.etag) : cached_write_time(c);
     len = cached_name_coding(c, len);
     SKUA_ASSERT(len >= 0 && len < CACHED_ETAG_OCTETS);
-    c->etag_len = (uint8_t)len;
+    c->origin.etag_len = (uint8_t)len;
+    cached_set_version(c);
     // A modification in the future would make Last-Modified later than Date, RFC 9110 §8.8.2.1.
     int64_t modified_ns = info->mtime_ns < unix_ns ? info->mtime_ns : unix_ns;
     bool known = cached_has_time(info) && modified_ns >= 0;
-    c->last_modified = known ? modified_ns / cached_second_ns : -1;
+    c->origin.last_modified = known ? modified_ns / cached_second_ns : -1;
 }
 
 enum { CACHED_FIELDS_MAX = 8 };
@@ -84,37 +117,45 @@ static void cached_add_field(cached_fields *fields, const char *name, slice valu
 // Adds the fields that a 200 and its 304 share, RFC 9110 §15.4.5.
 static void cached_add_common(cached_fields *fields, const cached *c, const site *s)
 {
-    if (s->precompressed) cached_add_field(fields, "Vary", SKUA_SLICE("Accept-Encoding"));
-    if (c->etag_len) cached_add_field(fields, "ETag", slice_make(c->etag, c->etag_len));
+    if (c->varies) cached_add_field(fields, "Vary", SKUA_SLICE("Accept-Encoding"));
+    if (c->origin.etag_len)
+        cached_add_field(fields, "ETag", slice_make(c->origin.etag, c->origin.etag_len));
     if (s->cache_control) cached_add_field(fields, "Cache-Control", slice_of(s->cache_control));
 }
 
-static skua_status cached_make_ok(cached *c, const cached_source *source)
+// made: NULL: the content is that of source.
+static skua_status cached_make_ok(cached *c, const cached_source *source, compressed *made)
 {
     char date[DATE_OCTETS];
     bool is_page = c->variant == CACHED_ERROR_PAGE; // whose own state is not the resource's
     cached_fields fields = { .count = 0 };
-    cached_add_field(&fields, "Content-Type", slice_of(c->type));
-    if (c->last_modified >= 0 && !is_page) {
-        date_write(date, c->last_modified);
+    cached_add_field(&fields, "Content-Type", slice_of(c->origin.type));
+    if (c->origin.last_modified >= 0 && !is_page) {
+        date_write(date, c->origin.last_modified);
         cached_add_field(&fields, "Last-Modified", slice_make(date, sizeof date));
     }
     if (cached_is_coded(c))
         cached_add_field(&fields, "Content-Encoding", coding_name((content_coding)c->variant));
     if (!is_page) cached_add_common(&fields, c, source->site);
-    if (!is_page) cached_add_field(&fields, "Accept-Ranges", SKUA_SLICE("bytes"));
+    if (!is_page && !c->is_made) cached_add_field(&fields, "Accept-Ranges", SKUA_SLICE("bytes"));
     skua_field guard;
-    if (media_guard(c->type, &guard)) fields.list[fields.count++] = guard;
+    if (media_guard(c->origin.type, &guard)) fields.list[fields.count++] = guard;
     skua_prepared_desc desc = { .status = is_page ? 404 : 200,
                                 .fields = fields.list,
                                 .fields_count = fields.count };
     if (c->file) {
         desc.file = c->file;
-        desc.length = c->info.size;
+        desc.length = c->origin.info.size;
+    } else if (made) {
+        desc.content = slice_make(made->octets, made->octets_len);
+        desc.release = compressed_unref;
+        desc.release_user = compressed_ref(made);
     } else {
         desc.content = source->content;
     }
-    return skua_prepared_new(source->worker, &desc, &c->ok);
+    skua_status status = skua_prepared_new(source->worker, &desc, &c->ok);
+    if (status && made) compressed_unref(made);
+    return status;
 }
 
 static skua_status cached_make_not_modified(cached *c, const cached_source *source)
@@ -134,28 +175,67 @@ bool cached_is_small(const site *s, const skua_file_info *info)
 
 static skua_status cached_make_responses(cached *c, const cached_source *source)
 {
-    if (cached_is_small(source->site, &c->info)) {
-        SKUA_ASSERT(source->content.len == c->info.size);
+    if (cached_is_small(source->site, &c->origin.info)) {
+        SKUA_ASSERT(source->content.len == c->origin.info.size);
         c->octets += source->content.len;
     } else {
         c->file = skua_file_ref(source->file);
     }
-    skua_status status = cached_make_ok(c, source);
+    skua_status status = cached_make_ok(c, source, NULL);
     return status ? status : cached_make_not_modified(c, source);
+}
+
+static cached *cached_begin(const cached_source *source)
+{
+    SKUA_ASSERT(source->info->kind == SKUA_FILE_REGULAR);
+    cached *c = memory_zeroed(sizeof *c + source->key.len + source->path.len);
+    if (!c) return NULL;
+    c->origin.info = *source->info;
+    c->origin.type = source->type;
+    c->variant = (uint8_t)source->variant;
+    c->key_len = source->key.len;
+    c->path_len = source->path.len;
+    c->octets = source->key.len + source->path.len;
+    if (source->key.len) memcpy(c->key, source->key.ptr, source->key.len);
+    if (source->path.len) memcpy(c->key + c->key_len, source->path.ptr, source->path.len);
+    return c;
+}
+
+// The octets are made anew, so that the tag is weak; and it is one of that coding.
+static void cached_weaken_tag(cached *c, const cached_origin *origin)
+{
+    int len = origin->etag_len;
+    if (!len) return;
+    SKUA_ASSERT(origin->etag[0] == '"');
+    memcpy(c->origin.etag, "W/", 2);
+    memcpy(c->origin.etag + 2, origin->etag, (size_t)len);
+    c->origin.etag_len = (uint8_t)cached_name_coding(c, len + 2);
+}
+
+skua_status cached_new_compressed(const cached_source *source, const cached_origin *origin,
+                                  compressed *made, cached **coded)
+{
+    cached *c = cached_begin(source);
+    if (!c) return SKUA_ENOMEM;
+    c->is_made = true;
+    c->varies = true;
+    c->origin.version = origin->version;
+    c->origin.last_modified = origin->last_modified;
+    c->octets += made->octets_len;
+    cached_weaken_tag(c, origin);
+    skua_status status = cached_make_ok(c, source, made);
+    if (!status) status = cached_make_not_modified(c, source);
+    if (status) cached_free(c, source->site);
+    else *coded = c;
+    return status;
 }
 
 skua_status cached_new(const cached_source *source, cached **made)
 {
-    SKUA_ASSERT(source->info->kind == SKUA_FILE_REGULAR);
-    cached *c = memory_zeroed(sizeof *c + source->key.len);
+    cached *c = cached_begin(source);
     if (!c) return SKUA_ENOMEM;
-    c->info = *source->info;
-    c->type = source->type;
-    c->variant = (uint8_t)source->variant;
-    c->key_len = source->key.len;
-    c->octets = source->key.len;
-    if (source->key.len) memcpy(c->key, source->key.ptr, source->key.len);
     cached_set_validators(c, source->content, skua_worker_unix_ns(source->worker));
+    cached_set_offers(c, source->site);
     skua_status status = cached_make_responses(c, source);
     if (status) {
         cached_free(c, source->site);
@@ -176,9 +256,9 @@ void cached_free(cached *c, const site *s)
 
 bool cached_is_same(const cached *c, const skua_file_info *info)
 {
-    return !c->weak && c->info.kind == info->kind && c->info.inode == info->inode &&
-           c->info.size == info->size && c->info.mtime_ns == info->mtime_ns &&
-           c->info.ctime_ns == info->ctime_ns;
+    return !c->weak && c->origin.info.kind == info->kind && c->origin.info.inode == info->inode &&
+           c->origin.info.size == info->size && c->origin.info.mtime_ns == info->mtime_ns &&
+           c->origin.info.ctime_ns == info->ctime_ns;
 }
 
 // How long from now it may be used unseen: a second, but a weak one not past the moment it can be
@@ -186,9 +266,9 @@ bool cached_is_same(const cached *c, const skua_file_info *info)
 static int64_t cached_fresh_ns(const cached *c, int64_t unix_ns)
 {
     if (!c->weak) return cached_second_ns;
-    if (c->info.ctime_ns >= unix_ns)
+    if (c->origin.info.ctime_ns >= unix_ns)
         return cached_second_ns; // no overflow with dates of the far future
-    int64_t wait_ns = c->info.ctime_ns + cached_settled_ns - unix_ns;
+    int64_t wait_ns = c->origin.info.ctime_ns + cached_settled_ns - unix_ns;
     return wait_ns < cached_second_ns ? wait_ns : cached_second_ns;
 }
 

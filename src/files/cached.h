@@ -6,8 +6,8 @@
 #ifndef SKUA_FILES_CACHED_H
 #define SKUA_FILES_CACHED_H
 
+#include "files/compressed.h"
 #include "files/watches.h"
-#include "http/coding.h"
 #include "http/preconditions.h"
 
 // Which representation of a name it is; part of its key: a content_coding, or the page of a 404.
@@ -17,14 +17,24 @@ typedef enum cached_variant {
 } cached_variant;
 
 enum {
-    // "hash-coding", the hash of 32 digits, or W/"size-mtime-coding", these of 16 each at most
-    CACHED_ETAG_OCTETS = 48,
+    // W/"hash-coding", the hash of 32 digits, or W/"size-mtime-coding", these of 16 each at most
+    CACHED_ETAG_OCTETS = 56,
     // The largest file whose entity tag is a hash of its content. Fixed, whatever the options, so
     // that machines that share files and nothing else agree about them.
     CACHED_HASHED_OCTETS = 32768
 };
 
 typedef struct cached cached;
+
+// The part that a file compressed here shares with the file as it is.
+typedef struct cached_origin {
+    skua_file_info info;
+    file_version version;
+    int64_t last_modified; // seconds since 1970; -1: none
+    const char *type;
+    uint8_t etag_len; // 0: none
+    char etag[CACHED_ETAG_OCTETS];
+} cached_origin;
 
 struct cached {
     // The cache's.
@@ -38,25 +48,31 @@ struct cached {
     skua_prepared *ok, *not_modified;
     uint8_t variant;  // cached_variant
     uint8_t siblings; // codings of files beside it, as siblings.h has them
-    bool weak;        // it may yet change without its ctime showing that
-    uint8_t etag_len; // 0: none
-    size_t key_len;
+    uint8_t offers;   // codings in which it can be compressed here, in the same form
+    bool
+        is_made; // it was compressed here: its version is that of the file as it is, and so is its freshness
+    bool weak;   // it may yet change without its ctime showing that
+    bool varies; // by Accept-Encoding
+    size_t key_len, path_len;
     size_t octets; // of content in memory, and of the key
 
     skua_file *file; // NULL: the content is in ok
-    skua_file_info info;
-    int64_t last_modified; // seconds since 1970; -1: none
-    const char *type;
     watches watches;
-    char etag[CACHED_ETAG_OCTETS];
-    char key[];
+    cached_origin origin; // of a made one that of the file as it is, but for its etag
+    char key[];           // and behind it the path of the file
 };
+
+static inline slice cached_path(const cached *c)
+{
+    return slice_make(c->key + c->key_len, c->path_len);
+}
 
 // The things that a cached is made of.
 typedef struct cached_source {
     const site *site;
     skua_worker *worker;
     slice key;
+    slice path; // of the file, beneath the root
     cached_variant variant;
     const char *type;
     skua_file *file;
@@ -77,6 +93,12 @@ static inline bool cached_is_hashed(const skua_file_info *info)
 // Errors: SKUA_ENOMEM.
 SKUA_NODISCARD skua_status cached_new(const cached_source *source, cached **made);
 
+// Makes one of what was compressed here, of which it holds a reference. source: without file and content.
+// Errors: SKUA_ENOMEM.
+SKUA_NODISCARD skua_status cached_new_compressed(const cached_source *source,
+                                                 const cached_origin *origin, compressed *made,
+                                                 cached **coded);
+
 void cached_free(cached *c, const site *s);
 
 // Whether what was made from a file is still good for a file opened again. Never if it is weak.
@@ -91,9 +113,15 @@ void cached_renew(cached *c, const site *s, skua_worker *worker, int64_t opened_
 // second, but not past ten after it was found good. Returns false if it is too old for that.
 bool cached_stretch(cached *c, int64_t now_ns);
 
+// Whether coded, which was made here, is of the version of a file that is fresh.
+static inline bool cached_is_of(const cached *coded, const cached *file)
+{
+    return coded->is_made && file_version_equal(&coded->origin.version, &file->origin.version);
+}
+
 static inline bool cached_is_fresh(const cached *c, int64_t now_ns)
 {
-    return now_ns < c->fresh_until_ns && watches_changes(&c->watches) == c->changes;
+    return now_ns < c->fresh_until_ns && !c->is_made && watches_changes(&c->watches) == c->changes;
 }
 
 #endif

@@ -230,6 +230,7 @@ static void listing_job_begin(listing_job *job)
     static const char type[] = "text/html; charset=utf-8";
     skua_request *request = job->request;
     listing_job_add_fields(request);
+    if (job->site->compress) (void)skua_compress(request);
     job->begun = true;
     if (job->ended) {
         skua_on_end(request, NULL, NULL);

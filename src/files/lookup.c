@@ -7,6 +7,7 @@
 #include "files/lookup.h"
 
 #include "base/memory.h"
+#include "files/compression.h"
 #include "files/listing_job.h"
 #include "files/media.h"
 #include "files/siblings.h"
@@ -30,7 +31,8 @@ typedef enum lookup_stage {
 } lookup_stage;
 
 typedef struct lookup {
-    skua_request *request; // NULL: gone
+    compression_waiter waiter; // first, so that it is the lookup
+    skua_request *request;     // NULL: gone
     skua_worker *worker;
     const site *site;
     cache *cache;
@@ -45,8 +47,10 @@ typedef struct lookup {
     bool was_directory; // the name without its "/"
     bool goes_on;       // with a sibling
     bool is_alone;      // no sibling could be opened
+    skua_request *held; // while it waits for its file to be compressed
+    bool has_waited;    // for that, and does not do so again
     unsigned siblings;  // that there are
-    unsigned probed;    // codings of siblings_order that were looked for
+    unsigned probed;    // codings of the site's order that were looked for
     const char *type;   // of the file that siblings hold
     skua_file *file;    // NULL: not open
     skua_file_info info;
@@ -160,18 +164,53 @@ static cached *lookup_find(const lookup *l)
     return entry && cached_is_same(entry, &l->info) ? entry : NULL;
 }
 
+// Serves what was compressed of this version, if it is ready.
+static bool lookup_serve_made(const lookup *l, const cached *entry, content_coding coding)
+{
+    cached *made = lookup_entry(l, (cached_variant)coding);
+    return made && cached_is_of(made, entry) &&
+           site_respond_file(l->request, l->cache, made, NULL) == SITE_RESPONSE_DONE;
+}
+
+static void lookup_compressed(compression_waiter *waiter);
+
+// Serves the file compressed, or waits until it is; or opens it first. Returns false if it is sent as it is.
+static bool lookup_compress(lookup *l, cached *entry, content_coding coding)
+{
+    if (lookup_serve_made(l, entry, coding)) return true;
+    if (l->has_waited) return false;
+    l->has_waited = l->file != NULL;
+    if (!l->file) {
+        l->goes_on = true;
+        return true;
+    }
+    l->waiter.done = lookup_compressed;
+    switch (compression_want(l->cache, entry, l->file, coding, &l->waiter)) {
+    case COMPRESSION_IS_READY: l->goes_on = true; return true; // the entry may have been dropped
+    case COMPRESSION_WAITS:
+        // held, since a client that sends no more still waits for this
+        skua_on_end(l->request, lookup_request_ended, l);
+        skua_request_hold(l->request);
+        l->held = l->request;
+        return true;
+    case COMPRESSION_NONE: break;
+    }
+    return false;
+}
+
 // Serves the sibling that the client wants more than the entry, if it is ready or can be opened.
-static bool lookup_serve_sibling(lookup *l, const cached *entry)
+static bool lookup_serve_sibling(lookup *l, cached *entry)
 {
     if (l->variant != CACHED_IDENTITY || l->is_alone) return false;
-    content_coding coding = siblings_choose(l->request, entry->siblings);
+    content_coding coding = siblings_choose(l->request, l->cache, entry);
     if (coding == CODING_IDENTITY) return false;
+    if (!(entry->siblings & 1U << coding)) return lookup_compress(l, entry, coding);
     cached *sibling = lookup_entry(l, (cached_variant)coding);
     bool ready = sibling && cached_is_fresh(sibling, skua_worker_now_ns(l->worker));
     if (ready && site_respond_file(l->request, l->cache, sibling, NULL) == SITE_RESPONSE_DONE)
         return true;
     l->variant = (cached_variant)coding;
-    l->type = entry->type;
+    l->type = entry->origin.type;
     l->goes_on = true;
     return true;
 }
@@ -197,6 +236,7 @@ static skua_status lookup_serve(lookup *l)
         .site = l->site,
         .worker = l->worker,
         .key = lookup_key(l),
+        .path = lookup_path(l),
         .variant = l->variant,
         .type = lookup_is_coded(l) ? l->type : media_type(lookup_path(l), content),
         .file = l->file,
@@ -357,6 +397,7 @@ static void lookup_conclude(lookup *l, skua_status status)
         status = lookup_outcome(l, status);
     }
     lookup_close_file(l);
+    if (l->held) return;
     if (lookup_serve_unseen(l, status)) {
         lookup_free(l);
         return;
@@ -384,7 +425,7 @@ static void lookup_probed(skua_worker *worker, skua_status status, skua_file *fi
 {
     (void)worker;
     lookup *l = user;
-    content_coding coding = siblings_order[l->probed++];
+    content_coding coding = l->site->order[l->probed++];
     bool is_good = !status && info->kind == SKUA_FILE_REGULAR && info->mtime_ns >= l->info.mtime_ns;
     if (is_good) l->siblings |= 1U << coding;
     if (file) skua_file_unref(file);
@@ -403,11 +444,11 @@ static void lookup_probe(lookup *l)
 {
     bool more = l->request && l->site->precompressed && l->variant == CACHED_IDENTITY &&
                 !l->is_alone && l->info.kind == SKUA_FILE_REGULAR;
-    if (!more || l->probed == CODING_COUNT - 1) {
+    if (!more || l->probed == l->site->order_count) {
         lookup_conclude(l, SKUA_OK);
         return;
     }
-    slice path = lookup_sibling(l, siblings_order[l->probed]);
+    slice path = lookup_sibling(l, l->site->order[l->probed]);
     skua_file_open(l->worker, l->site->root, path, lookup_probed, l);
 }
 
@@ -462,6 +503,17 @@ static void lookup_open_file(lookup *l)
     slice path = coded ? lookup_sibling(l, (content_coding)l->variant) : lookup_path(l);
     l->changes = watches_changes(&l->watches);
     skua_file_open(l->worker, l->site->root, path, lookup_opened, l);
+}
+
+// Whatever has come of it, the file is looked at again: it may have changed meanwhile.
+static void lookup_compressed(compression_waiter *waiter)
+{
+    lookup *l = (lookup *)waiter;
+    skua_request *held = l->held;
+    l->held = NULL;
+    if (l->request) lookup_open(l);
+    else lookup_free(l);
+    skua_request_drop(held);
 }
 
 static void lookup_watch(void *user)

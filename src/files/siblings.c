@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// Names of precompressed files, and which of them a client takes.
+// Names of precompressed files, and which coding of a file a client takes.
 
 #include "files/siblings.h"
 
 // A client that sends more lines than that gets files as they are.
 enum { SIBLINGS_LINES_MAX = 8 };
-
-const content_coding siblings_order[CODING_COUNT - 1] = { CODING_BROTLI, CODING_ZSTD, CODING_GZIP };
 
 slice siblings_suffix(content_coding coding)
 {
@@ -15,21 +13,62 @@ slice siblings_suffix(content_coding coding)
     return slice_of(suffixes[coding]);
 }
 
-content_coding siblings_choose(skua_request *request, unsigned set)
+static content_coding siblings_coding(slice name)
 {
-    slice lines[SIBLINGS_LINES_MAX];
+    for (unsigned coding = CODING_GZIP; coding < CODING_COUNT; coding++) {
+        if (slice_equal(name, coding_name((content_coding)coding))) return (content_coding)coding;
+    }
+    return CODING_IDENTITY;
+}
+
+bool siblings_order(site *s, const char *names)
+{
+    const char *at =
+        names && *names ? names : "br zstd gzip"; // the one that is usually smallest first
+    for (s->order_count = 0, s->codings = 0; *at; at += strspn(at, " ")) {
+        size_t len = strcspn(at, " ");
+        content_coding coding = siblings_coding(slice_make(at, len));
+        if (coding == CODING_IDENTITY || s->codings & 1U << coding) return false;
+        s->codings |= 1U << coding;
+        s->order[s->order_count++] = coding;
+        at += len;
+    }
+    return s->order_count > 0;
+}
+
+// Most clients say the same as the one before.
+static bool siblings_read(const skua_request *request, cache *c)
+{
+    slice lines[SIBLINGS_LINES_MAX], more;
+    size_t count = 0, index = 0;
+    while (count < SIBLINGS_LINES_MAX &&
+           skua_request_field_next(request, "Accept-Encoding", &index, &lines[count]))
+        count++;
+    if (!count) return false;
+    if (count == 1 && lines[0].len && lines[0].len == c->wished_len &&
+        memcmp(lines[0].ptr, c->wished, c->wished_len) == 0)
+        return true;
+    if (count == SIBLINGS_LINES_MAX &&
+        skua_request_field_next(request, "Accept-Encoding", &index, &more))
+        return false;
+    c->wishes = coding_read(lines, count);
+    c->wished_len = count == 1 && lines[0].len <= sizeof c->wished ? lines[0].len : 0;
+    if (c->wished_len) memcpy(c->wished, lines[0].ptr, c->wished_len);
+    return true;
+}
+
+content_coding siblings_choose(skua_request *request, cache *c, const cached *entry)
+{
+    const site *s = c->site;
     content_coding order[CODING_COUNT - 1];
-    size_t count = 0, kinds = 0;
-    skua_field field;
-    for (size_t i = 0; set && skua_request_field_at(request, i, &field); i++) {
-        if (!slice_equal_nocase(field.name, SKUA_SLICE("Accept-Encoding"))) continue;
-        if (count == SIBLINGS_LINES_MAX) return CODING_IDENTITY;
-        lines[count++] = field.value;
+    size_t kinds = 0;
+    unsigned set = entry->siblings | entry->offers;
+    if (!set || !siblings_read(request, c)) return CODING_IDENTITY;
+    bool wants_parts =
+        skua_request_is_conditional(request) && skua_request_field(request, "Range").ptr;
+    if (wants_parts || skua_compress_is_off(request)) set = entry->siblings;
+    for (unsigned i = 0; i < s->order_count; i++) {
+        if (set & 1U << s->order[i]) order[kinds++] = s->order[i];
     }
-    if (!count) return CODING_IDENTITY;
-    for (unsigned i = 0; i < CODING_COUNT - 1; i++) {
-        if (set & 1U << siblings_order[i]) order[kinds++] = siblings_order[i];
-    }
-    coding_wishes wishes = coding_read(lines, count);
-    return coding_choose(&wishes, order, kinds);
+    return coding_choose(&c->wishes, order, kinds);
 }

@@ -5,18 +5,19 @@
 #ifndef SKUA_FILES_SIBLINGS_H
 #define SKUA_FILES_SIBLINGS_H
 
-#include "base/slice.h"
-#include "http/coding.h"
+#include "files/cache.h"
 
 enum { SIBLINGS_SUFFIX_OCTETS = 4 }; // of the longest suffix
-
-// The codings that siblings are looked for in, the one that is usually smallest first.
-extern const content_coding siblings_order[CODING_COUNT - 1];
 
 // The end of a sibling's name: ".br".
 slice siblings_suffix(content_coding coding);
 
-// The one of set, or CODING_IDENTITY, that the client wants most.
-content_coding siblings_choose(skua_request *request, unsigned set);
+// Reads "br zstd gzip", in the order of preference, into the site; NULL: all, in that order.
+// Returns: false when it names something else, or one twice.
+bool siblings_order(site *s, const char *names);
+
+// The coding, of those an entry has or offers, that the client wants most, or CODING_IDENTITY. Parts are of a file
+// that is there, so whoever asks for some is offered nothing that is made here.
+content_coding siblings_choose(skua_request *request, cache *c, const cached *entry);
 
 #endif

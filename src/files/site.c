@@ -39,6 +39,7 @@ site *site_hold(site *s)
 void site_let_go(site *s)
 {
     if (atomic_fetch_sub_explicit(&s->shared.refs, 1, memory_order_acq_rel) != 1) return;
+    (void)pthread_mutex_destroy(&s->shared.lock);
     skua_root_close(s->root);
     memory_free(s->index);
     memory_free(s->cache_control);

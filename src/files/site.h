@@ -7,11 +7,18 @@
 
 #include "base/slice.h"
 
+#include "http/coding.h"
+
+#include <pthread.h>
 #include <stdatomic.h>
+
+enum { SITE_COMPRESSED_BUCKETS = 64 };
 
 typedef struct site {
     struct {
-        atomic_uint refs; // its routes', and those of the workers' caches
+        atomic_uint refs;     // its routes', and those of the workers' caches
+        pthread_mutex_t lock; // of what follows
+        struct compressed *compressed[SITE_COMPRESSED_BUCKETS];
     } shared;
     skua_server *server;
     skua_root *root;
@@ -23,6 +30,11 @@ typedef struct site {
     bool dotfiles;
     bool clean_urls;
     bool precompressed;
+    bool compress;
+    unsigned
+        codings; // in which files are compressed or lie compressed; a bit for each content_coding
+    content_coding order[CODING_COUNT - 1]; // these, the one that is best first
+    unsigned order_count;
     char *fallback;  // NULL: none
     char *not_found; // NULL: none
     size_t cache_octets_max;

@@ -20,17 +20,19 @@ enum { SITE_LOCATION_OCTETS_MAX = 8192 - 12 };
 static void site_response_add_fields(skua_request *request, const site *s, const cached *entry,
                                      bool has_rest)
 {
-    if (entry->etag_len) skua_field_add(request, "ETag", slice_make(entry->etag, entry->etag_len));
+    if (entry->origin.etag_len)
+        skua_field_add(request, "ETag", slice_make(entry->origin.etag, entry->origin.etag_len));
     skua_field guard;
-    if (media_guard(entry->type, &guard)) skua_field_add(request, guard.name.ptr, guard.value);
+    if (media_guard(entry->origin.type, &guard))
+        skua_field_add(request, guard.name.ptr, guard.value);
     if (s->cache_control) skua_field_add(request, "Cache-Control", slice_of(s->cache_control));
-    if (s->precompressed) skua_field_add(request, "Vary", SKUA_SLICE("Accept-Encoding"));
+    if (entry->varies) skua_field_add(request, "Vary", SKUA_SLICE("Accept-Encoding"));
     if (has_rest) return;
     if (entry->variant != CACHED_IDENTITY)
         skua_field_add(request, "Content-Encoding", coding_name((content_coding)entry->variant));
-    if (entry->last_modified >= 0) {
+    if (entry->origin.last_modified >= 0) {
         char date[DATE_OCTETS];
-        date_write(date, entry->last_modified);
+        date_write(date, entry->origin.last_modified);
         skua_field_add(request, "Last-Modified", slice_make(date, sizeof date));
     }
     skua_field_add(request, "Accept-Ranges", SKUA_SLICE("bytes"));
@@ -42,7 +44,7 @@ static site_response_outcome site_respond_parts(skua_request *request, cache *c,
 {
     range list[RANGES_MAX];
     unsigned count = 0;
-    uint64_t size = entry->info.size;
+    uint64_t size = entry->origin.info.size;
     switch (range_read(conditions->range, size, c->site->ranges_max, list, &count)) {
     case RANGE_WHOLE: skua_respond_prepared(request, entry->ok); break;
     case RANGE_UNSATISFIABLE: byteranges_refuse(request, size); break;
@@ -50,7 +52,7 @@ static site_response_outcome site_respond_parts(skua_request *request, cache *c,
         if (entry->file) file = entry->file;
         if (!file) return SITE_RESPONSE_NEEDS_FILE;
         site_response_add_fields(request, c->site, entry, conditions->if_range.ptr != NULL);
-        byteranges_respond(request, file, entry->type, size, list, count, cache_draw(c));
+        byteranges_respond(request, file, entry->origin.type, size, list, count, cache_draw(c));
         break;
     }
     return SITE_RESPONSE_DONE;
@@ -75,8 +77,8 @@ static site_response_outcome site_respond_conditional(skua_request *request, cac
         return SITE_RESPONSE_DONE;
     }
     representation selected = {
-        .etag = slice_make(entry->etag, entry->etag_len),
-        .last_modified = entry->last_modified,
+        .etag = slice_make(entry->origin.etag, entry->origin.etag_len),
+        .last_modified = entry->origin.last_modified,
         .now = skua_worker_unix_ns(skua_request_worker(request)) / 1000000000,
     };
     switch (precondition_evaluate(&conditions, &selected, true)) {
@@ -86,7 +88,7 @@ static site_response_outcome site_respond_conditional(skua_request *request, cac
     case PRECONDITION_FAILED: skua_respond_error(request, 412); return SITE_RESPONSE_DONE;
     case PRECONDITION_PROCEED: break;
     }
-    if (site_response_wants_parts(request, &conditions, &selected)) {
+    if (!entry->is_made && site_response_wants_parts(request, &conditions, &selected)) {
         return site_respond_parts(request, c, entry, file, &conditions);
     }
     skua_respond_prepared(request, entry->ok);

@@ -42,12 +42,11 @@ static void static_handle(skua_request *request, void *user)
     uint64_t hash = cache_hash(c, name);
     int64_t now_ns = skua_worker_now_ns(skua_request_worker(request));
     cached *entry = cache_find(c, hash, name, CACHED_IDENTITY), *ready = entry;
-    content_coding coding =
-        entry && entry->siblings ? siblings_choose(request, entry->siblings) : CODING_IDENTITY;
+    content_coding coding = entry ? siblings_choose(request, c, entry) : CODING_IDENTITY;
     bool fresh = entry && cached_is_fresh(entry, now_ns);
     if (coding != CODING_IDENTITY) {
         ready = cache_find(c, hash, name, (cached_variant)coding);
-        fresh = fresh && ready && cached_is_fresh(ready, now_ns);
+        fresh = fresh && ready && (cached_is_of(ready, entry) || cached_is_fresh(ready, now_ns));
     }
     if (fresh && site_respond_file(request, c, ready, NULL) == SITE_RESPONSE_DONE) return;
     if (!entry && site_hides(s, name)) lookup_nothing(request, s, c);
@@ -78,7 +77,7 @@ static void *static_cache_make(skua_worker *worker, void *user)
 {
     cache *c = cache_new(site_hold(user), static_files_max(worker));
     if (!c) site_let_go(user);
-    if (c) c->listings.worker = worker;
+    if (c) c->listings.worker = c->worker = worker;
     return c;
 }
 
@@ -86,6 +85,12 @@ static void static_cache_drop(skua_worker *worker, void *object, void *user)
 {
     (void)worker, (void)user;
     cache_let_go(object);
+}
+
+static void static_cache_shrink(skua_worker *worker, void *object, void *user)
+{
+    (void)worker, (void)user;
+    cache_shrink_made(object);
 }
 
 static bool static_cache_evict(skua_worker *worker, void *object, void *user)
@@ -243,6 +248,8 @@ static site *site_new(skua_server *server, const char *path, const skua_director
     s->dotfiles = config->dotfiles;
     s->clean_urls = config->clean_urls;
     s->precompressed = config->precompressed;
+    s->compress = config->compress;
+    (void)pthread_mutex_init(&s->shared.lock, NULL);
     site_set_bounds(s, config);
     site_comes();
     if (site_set_paths(s, config)) return s;
@@ -282,6 +289,7 @@ static skua_status site_add_caches(const static_place *place, site *s)
         .make = static_cache_make,
         .drop = static_cache_drop,
         .evict = static_cache_evict,
+        .shrink = static_cache_shrink,
         .user = s,
     };
     skua_status status = skua_local_add(place->server, &desc, &s->local_key);
@@ -305,6 +313,11 @@ static skua_status site_serve(const static_place *place, const char *pattern, co
     if (status) return status;
     site *s = site_new(place->server, site_pattern_path(pattern), config);
     if (!s) return site_fail(place, SKUA_ENOMEM, path, skua_status_text(SKUA_ENOMEM));
+    if (!siblings_order(s, config->codings)) {
+        site_let_go(s);
+        return site_fail(place, SKUA_EINVAL, config->codings,
+                         "codings are some of br, zstd and gzip, each once");
+    }
     status = skua_root_open(path, &s->root);
     if (status) (void)site_fail(place, status, path, skua_status_text(status));
     else skua_root_follow(s->root, config->links);

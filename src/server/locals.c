@@ -46,6 +46,15 @@ bool locals_evict(server_worker *w)
     return any;
 }
 
+void locals_shrink(server_worker *w)
+{
+    for (unsigned key = 0; key < WORKER_LOCALS_MAX; key++) {
+        const skua_local_desc *desc = &w->self.server->locals.list[key];
+        void *object = w->locals[key];
+        if (object && desc->shrink) desc->shrink(&w->self, object, desc->user);
+    }
+}
+
 void *skua_local(skua_worker *self, unsigned key)
 {
     home_expect(self, __func__);

@@ -13,4 +13,7 @@ void locals_drop_all(server_worker *w);
 // Asks all of a worker's to give descriptors back; returns whether any did.
 bool locals_evict(server_worker *w);
 
+// Tells those that have what can be made again to give it back.
+void locals_shrink(server_worker *w);
+
 #endif

@@ -10,6 +10,7 @@
 #include "h1/session.h"
 #include "h2/worker.h"
 #include "server/handoff.h"
+#include "server/locals.h"
 #include "server/secure.h"
 
 static const int64_t sweep_period_ns = (int64_t)60 * 1000000000;
@@ -53,6 +54,7 @@ void sweep_now(server_worker *w)
 
 void sweep_everything(server_worker *w)
 {
+    locals_shrink(w);
     (void)sweep_once(w); // marks
     (void)sweep_once(w);
 }

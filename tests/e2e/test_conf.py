@@ -220,7 +220,7 @@ def test_fields(sites):
     assert hour.get("content-encoding") == "gzip" and hour.get("cache-control") == "max-age=3600"
     assert hour.get("x-frame-options") is None  # of the path around it
     assert get(sites, "fields.test", "/rawhide").get("x-frame-options") == "DENY"  # is not below /raw/
-    assert get(sites, "root.test", "/text.txt", "Accept-Encoding: gzip").get("content-encoding") is None
+    assert get(sites, "root.test", "/text.txt", "Accept-Encoding: gzip").get("content-encoding") == "gzip"
 
 
 MOVES = [

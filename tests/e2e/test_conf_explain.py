@@ -92,7 +92,7 @@ def test_parts(folder):
         ("a.example.test/none", SITE, "404 Not Found", "Vary: Accept"),
         ("http://canonical.test/x", ("site", "canonical.test www.canonical.test f.conf:22"), "308 Permanent Redirect",
          "Location: https://canonical.test/x"),
-        ("https://canonical.test/text.txt", ("site", "canonical.test www.canonical.test f.conf:22"), "200 OK", "Accept-Ranges: bytes"),
+        ("https://canonical.test/text.txt", ("site", "canonical.test www.canonical.test f.conf:22"), "200 OK", "Content-Encoding: br"),
         ("b.a.example.test", ("site", "* f.conf:26"), "401 Unauthorized", 'WWW-Authenticate: Basic realm="Staff", charset="UTF-8"'),
         ("[::1]:8080/", ("site", "* f.conf:26"), "401 Unauthorized", "Cache-Control: no-store"),
     ],

@@ -110,6 +110,23 @@ STOPS(skua_route_directory, no_pattern, OUTSIDE, NO(pattern),
       s->status = skua_route_directory(s->server, NULL, "/", NULL))
 STOPS(skua_route_directory, no_path, OUTSIDE, NO(path),
       s->status = skua_route_directory(s->server, "/", NULL, NULL))
+#define NO_CODING "coding is none of skua_coding"
+#define ENCODES(coding, effort, content, out, room, octets)                                        \
+    s->status =                                                                                    \
+        skua_encode((skua_coding)(coding), (skua_effort)(effort), content, out, room, octets)
+STOPS(skua_coding_is_built, no_coding, OUTSIDE, NO_CODING,
+      (void)skua_coding_is_built((skua_coding)0))
+STOPS(skua_encode, no_coding, OUTSIDE, NO_CODING, size_t n; char out[9];
+      ENCODES(4, 0, SKUA_SLICE("a"), out, 9, &n))
+STOPS(skua_encode, no_effort, OUTSIDE, "effort is none of skua_effort", size_t n; char out[9];
+      ENCODES(1, 3, SKUA_SLICE("a"), out, 9, &n))
+STOPS(skua_encode, no_octets, OUTSIDE, NO_OCTETS(content), size_t n; char out[9];
+      ENCODES(1, 0, NOWHERE, out, 9, &n))
+STOPS(skua_encode, nowhere_to_write, OUTSIDE, NO(out), size_t n;
+      ENCODES(1, 0, SKUA_SLICE("a"), NULL, 9, &n))
+STOPS(skua_encode, nobody_is_told, OUTSIDE, NO(octets), char out[9];
+      ENCODES(1, 0, SKUA_SLICE("a"), out, 9, NULL))
+
 STOPS(skua_media_type, no_octets, OUTSIDE, NO_OCTETS(name), (void)skua_media_type(NOWHERE))
 GIVES(skua_test_free, nothing, OUTSIDE, (skua_test_free((skua_slice){ NULL, 0 }), true))
 GIVES(skua_server_new, no_config, OUTSIDE, server_is_made(NULL))

@@ -213,6 +213,8 @@ ANSWERS(skua_filter_add, skua_filter_add(r, &whole_filter))
 STOPS(skua_filter_add, no_filter, HANDLER, NO(filter),
       s->status = skua_filter_add(s->request, NULL))
 ANSWERS(skua_compress, skua_compress(r))
+ACTS(skua_compress_off, skua_compress_off(r))
+ACTS(skua_compress_is_off, (void)skua_compress_is_off(r))
 ACTS(skua_response_field, (void)skua_response_field(r, "a"))
 STOPS(skua_response_field, no_name, HANDLER, NO(name), (void)skua_response_field(s->request, NULL))
 ACTS(skua_response_length, (void)skua_response_length(r))

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: MIT
+//
+// A file may change while it is read, and then the result belongs to no version of it. So nobody is answered by what
+// has just been made: each who waited looks at the file again, and takes it only if the version is still the same.
+
+#include "files/compression.h"
+
+#include "base/memory.h"
+#include "files/compressed.h"
+#include "http/etag.h"
+
+enum {
+    COMPRESSION_GAIN = 16,             // it is to be shorter by a sixteenth at least
+    COMPRESSION_STATE_OCTETS = 4 << 20 // what an encoder takes, beside content and result
+};
+
+static struct {
+    struct {
+        atomic_uint count; // under way
+    } shared;
+} compressions;
+
+struct compression {
+    struct compression *next; // of the cache
+    cache *cache;
+    skua_worker *worker;
+    compressed *made;
+    skua_file *file;
+    compression_waiter *waiters;
+    cached_origin origin;
+    char *octets; // the result; NULL: there is none
+    size_t len;
+    bool failed; // the file could not be read, or memory ran out
+    size_t key_len, path_len;
+    char key[]; // and the path behind it
+};
+
+typedef struct compression compression;
+
+static slice compression_key(const compression *j)
+{
+    return slice_make(j->key, j->key_len);
+}
+
+static slice compression_path(const compression *j)
+{
+    return slice_make(j->key + j->key_len, j->path_len);
+}
+
+static int64_t compression_memory(const compression *j)
+{
+    return (int64_t)(2 * j->origin.info.size + COMPRESSION_STATE_OCTETS);
+}
+
+// ---- On a helper thread ----
+
+static char *compression_read(const compression *j)
+{
+    size_t size = (size_t)j->origin.info.size, len = 0, n = 1;
+    char *content = memory_alloc(size);
+    while (content && len < size && n) {
+        if (skua_file_read(j->file, len, content + len, size - len, &n)) n = 0;
+        len += n;
+    }
+    char tag[ETAG_OCTETS];
+    bool is_whole = content && len == size;
+    bool has_hash = j->origin.version.hash[0];
+    if (is_whole && has_hash) {
+        (void)etag_write(slice_make(content, len), tag);
+        is_whole = memcmp(tag + 1, j->origin.version.hash, sizeof j->origin.version.hash) == 0;
+    }
+    if (is_whole) return content;
+    memory_free(content);
+    return NULL;
+}
+
+static void compression_work(void *user)
+{
+    compression *j = user;
+    size_t size = (size_t)j->origin.info.size, room = size - size / COMPRESSION_GAIN;
+    char *content = compression_read(j);
+    j->octets = content ? memory_alloc(room) : NULL;
+    j->failed = !j->octets;
+    if (!j->failed) {
+        skua_status status = skua_encode((skua_coding)j->made->coding, SKUA_EFFORT_KEPT,
+                                         slice_make(content, size), j->octets, room, &j->len);
+        j->failed = status && status != SKUA_ELIMIT;
+        char *kept = status ? NULL : memory_resize(j->octets, j->len);
+        if (status) memory_free(j->octets);
+        j->octets = kept ? kept : status ? NULL : j->octets;
+    }
+    memory_free(content);
+}
+
+// ---- On the worker ----
+
+// A worker remembers what does not gain.
+static void compression_give_up(cached *entry, content_coding coding)
+{
+    entry->offers &= (uint8_t) ~(1U << coding);
+}
+
+// Puts what was made into the cache, where those who look again will find it.
+static void compression_put(cache *c, skua_worker *worker, slice key, slice path,
+                            const cached_origin *origin, compressed *made)
+{
+    cached *entry = cache_find(c, cache_hash(c, key), key, CACHED_IDENTITY);
+    bool is_same = entry && file_version_equal(&entry->origin.version, &origin->version);
+    if (compressed_state_of(made) == COMPRESSED_GAINLESS) {
+        if (is_same) compression_give_up(entry, made->coding);
+        return;
+    }
+    cached *coded;
+    const cached_source source = { .site = c->site,
+                                   .worker = worker,
+                                   .key = key,
+                                   .path = path,
+                                   .variant = (cached_variant)made->coding,
+                                   .info = &origin->info,
+                                   .type = origin->type };
+    if (!cached_new_compressed(&source, origin, made, &coded)) cache_put(c, &coded);
+}
+
+static void compression_unlink(compression *j)
+{
+    compression **link = &j->cache->compressions;
+    while (*link != j)
+        link = &(*link)->next;
+    *link = j->next;
+}
+
+static void compression_free(compression *j)
+{
+    compression_unlink(j);
+    atomic_fetch_sub_explicit(&compressions.shared.count, 1, memory_order_relaxed);
+    skua_memory_count(j->worker, -compression_memory(j));
+    skua_file_unref(j->file);
+    compressed_unref(j->made);
+    cache_let_go(j->cache);
+    memory_free(j);
+}
+
+static void compression_done(skua_worker *worker, void *user)
+{
+    compression *j = user;
+    compression_waiter *waiter = j->waiters;
+    if (!j->failed) {
+        compressed_conclude(j->made, j->octets, j->len);
+        compression_put(j->cache, worker, compression_key(j), compression_path(j), &j->origin,
+                        j->made);
+    }
+    compression_free(j);
+    while (waiter) {
+        compression_waiter *next = waiter->next;
+        waiter->done(waiter);
+        waiter = next;
+    }
+}
+
+static compression *compression_new(cache *c, const cached *entry, skua_file *file,
+                                    compressed *made)
+{
+    slice path = cached_path(entry);
+    compression *j = memory_zeroed(sizeof *j + entry->key_len + path.len);
+    if (!j) return NULL;
+    *j = (compression){ .cache = cache_hold(c),
+                        .worker = c->worker,
+                        .made = compressed_ref(made),
+                        .file = skua_file_ref(file),
+                        .origin = entry->origin,
+                        .key_len = entry->key_len,
+                        .path_len = path.len,
+                        .next = c->compressions };
+    if (entry->key_len) memcpy(j->key, entry->key, entry->key_len);
+    if (path.len) memcpy(j->key + j->key_len, path.ptr, path.len);
+    c->compressions = j;
+    atomic_fetch_add_explicit(&compressions.shared.count, 1, memory_order_relaxed);
+    skua_memory_count(j->worker, compression_memory(j));
+    return j;
+}
+
+static compression_outcome compression_begin(cache *c, const cached *entry, skua_file *file,
+                                             compressed *made, compression_waiter *waiter)
+{
+    bool is_busy =
+        atomic_load_explicit(&compressions.shared.count, memory_order_relaxed) >= COMPRESSIONS_MAX;
+    compression *j = is_busy ? NULL : compression_new(c, entry, file, made);
+    if (!j) return COMPRESSION_NONE;
+    if (skua_offload(j->worker, compression_work, compression_done, j)) {
+        compression_free(j);
+        return COMPRESSION_NONE;
+    }
+    waiter->next = NULL;
+    j->waiters = waiter;
+    return COMPRESSION_WAITS;
+}
+
+// Another worker's is not waited for: that would take letters between them, for some milliseconds.
+static compression_outcome compression_join(const cache *c, const compressed *made,
+                                            compression_waiter *waiter)
+{
+    for (compression *j = c->compressions; j; j = j->next) {
+        if (j->made != made) continue;
+        waiter->next = j->waiters;
+        j->waiters = waiter;
+        return COMPRESSION_WAITS;
+    }
+    return COMPRESSION_NONE;
+}
+
+compression_outcome compression_want(cache *c, cached *entry, skua_file *file,
+                                     content_coding coding, compression_waiter *waiter)
+{
+    bool is_mine;
+    compressed *made =
+        compressed_get(c->site, cached_path(entry), coding, &entry->origin.version, &is_mine);
+    if (!made) return COMPRESSION_NONE;
+    compression_outcome outcome = COMPRESSION_NONE;
+    switch (compressed_state_of(made)) {
+    case COMPRESSED_COMING:
+        outcome = is_mine ? compression_begin(c, entry, file, made, waiter)
+                          : compression_join(c, made, waiter);
+        break;
+    case COMPRESSED_READY:
+        compression_put(c, c->worker, slice_make(entry->key, entry->key_len), cached_path(entry),
+                        &entry->origin, made);
+        outcome = COMPRESSION_IS_READY;
+        break;
+    case COMPRESSED_GAINLESS: compression_give_up(entry, coding); break;
+    }
+    compressed_unref(made);
+    return outcome;
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+//
+// Compression: the making of a compressed file on a helper thread, while those who want it wait.
+#ifndef SKUA_FILES_COMPRESSION_H
+#define SKUA_FILES_COMPRESSION_H
+
+#include "files/cache.h"
+
+enum {
+    // Larger files are sent as they are: nobody shall wait longer than a quarter of a second for his own.
+    COMPRESSION_FILE_OCTETS_MAX = 8 << 20,
+    COMPRESSIONS_MAX = 8 // at once in this process, of the helper threads that also wait for disks
+};
+
+// Somebody who waits. done is called once, on the worker; it may have failed.
+typedef struct compression_waiter {
+    void (*done)(struct compression_waiter *waiter);
+    struct compression_waiter *next;
+} compression_waiter;
+
+typedef enum compression_outcome {
+    COMPRESSION_IS_READY, // it is in the cache
+    COMPRESSION_WAITS,    // done will be called
+    COMPRESSION_NONE      // there is none for this request
+} compression_outcome;
+
+// Makes or finds an entry's file in a coding that it offers. entry: of a file as it is, not yet in the cache or
+// there; file: the same one, open.
+compression_outcome compression_want(cache *c, cached *entry, skua_file *file,
+                                     content_coding coding, compression_waiter *waiter);
+
+#endif

@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: MIT
+"""skua -c FILE: text that is compressed once for each version of a file: what its responses say, who waits for it, and
+that no version is sent in the place of another."""
+
+import hashlib
+import os
+import threading
+import time
+import zlib
+
+import brotli
+import pytest
+import zstandard
+from conf import get, of, start
+from server import eventually
+from wire import Connection, request
+
+pytestmark = [pytest.mark.in_the_clear("it configures addresses of its own"),
+              pytest.mark.of_http1("it configures addresses of its own")]
+
+SITES = """
+listen 127.0.0.1:PORT
+workers WORKERS
+site usual.test {
+    root www
+    path /plain/ {
+        compress off
+    }
+}
+site none.test {
+    root www
+    compress off
+    path /plain/ {
+        compress on
+    }
+}
+site chosen.test {
+    root www
+    compress zstd gzip
+}
+site listed.test {
+    root www
+    index none.html
+    listing on
+}
+"""
+
+
+def text(length, seed=1):
+    words = [hashlib.sha256(b"%d %d" % (seed, i)).hexdigest()[:1 + i % 9] for i in range(500)]
+    line, i, n = [], 0, 0
+    while n <= length:
+        word = words[(i * i + i // 7) % len(words)]
+        line.append(word)
+        n += len(word) + 1
+        i += 1
+    return " ".join(line).encode()[:length]
+
+
+DECODE = {
+    "br": brotli.decompress,
+    "gzip": lambda octets: zlib.decompress(octets, 31),
+    "zstd": lambda octets: zstandard.ZstdDecompressor(max_window_size=8 << 20).decompressobj().decompress(octets),
+    None: lambda octets: octets,
+}
+
+
+def aged(file, content, seconds=100):
+    file.write_bytes(content)
+    os.utime(file, (time.time() - seconds,) * 2)
+
+
+def serve(folder, workers):
+    www = folder / "www"
+    (www / "plain").mkdir(parents=True)
+    aged(www / "small.css", text(5000))
+    aged(www / "page.html", b"<p>" + text(100_000))
+    aged(www / "plain" / "page.html", b"<p>" + text(60_000))
+    aged(www / "short.txt", b"short")
+    aged(www / "random.txt", os.urandom(40_000).hex().encode()[:1] + os.urandom(40_000))
+    aged(www / "picture.png", text(5000))
+    aged(www / "least.txt", text(512))
+    aged(www / "less.txt", text(511))
+    aged(www / "most.txt", b"ab " * (8 * 1024 * 1024 // 3) + b"ab")
+    aged(www / "more.txt", b"ab " * (8 * 1024 * 1024 // 3) + b"abc")
+    aged(www / "data.json", b'{"a": "' + text(900) + b'"}')
+    for i in range(300):
+        (www / f"file-{i:03}.bin").touch()
+    time.sleep(2.1)  # after which a version of a large file is known by its time
+    server = start(folder, SITES.replace("WORKERS", str(workers)))
+    server.folder = www
+    return server
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    server = serve(tmp_path_factory.mktemp("compressed"), 1)
+    yield server
+    server.stop()
+
+
+def decoded(response):
+    return DECODE[response.get("content-encoding")](response.content)
+
+
+@of("compress")
+@pytest.mark.parametrize("name", ["page.html", "small.css", "data.json", "least.txt", "most.txt"])
+def test_each_coding_has_a_tag_of_its_own(served, name):
+    content, tags = (served.folder / name).read_bytes(), {}
+    for _ in range(2):  # made, and kept
+        for takes, coding in ((None, None), ("br", "br"), ("zstd", "zstd"), ("gzip", "gzip"), ("gzip, br, zstd", "br"),
+                              ("identity", None), ("*", "br"), ("br;q=0, *;q=0.5", "zstd"), ("br;q=0.1, gzip;q=0.2", "gzip"),
+                              ("identity;q=0, gzip;q=0.1", "gzip"), ("gzip;q=0", None), ("gzip;q=0.3, identity;q=0.9", None)):
+            lines = ["Accept-Encoding: " + takes] if takes else []
+            response = get(served, "usual.test", "/" + name, *lines)
+            assert response.status == 200 and response.get("content-encoding") == coding, takes
+            assert decoded(response) == content and response.get("content-length") == str(len(response.content))
+            assert response.get("vary") == "Accept-Encoding"
+            assert response.get("accept-ranges") == (None if coding else "bytes")
+            tag = response.get("etag")
+            assert tag.startswith("W/") == (coding is not None) and tags.setdefault(coding, tag) == tag
+            again = get(served, "usual.test", "/" + name, *lines, "If-None-Match: " + tag)
+            assert (again.status, again.get("etag"), again.get("vary")) == (304, tag, "Accept-Encoding")
+            others = ", ".join(other for had, other in tags.items() if had != coding) or '"none"'
+            assert get(served, "usual.test", "/" + name, *lines, "If-None-Match: " + others).status == 200
+            with Connection(served.address) as connection:
+                connection.send(request("/" + name, *lines, method="HEAD", host="usual.test"))
+                head = connection.response("HEAD")
+                assert (head.get("content-encoding"), head.get("etag"), head.get("content-length")) == \
+                    (coding, tag, str(len(response.content)))
+    assert len(set(tags.values())) == 4
+
+
+def test_parts_are_those_of_the_file(served):
+    """No part of what is compressed here is ever sent: after a restart it may be other octets."""
+    content = (served.folder / "page.html").read_bytes()
+    coded = get(served, "usual.test", "/page.html", "Accept-Encoding: br").get("etag")
+    plain = get(served, "usual.test", "/page.html").get("etag")
+    for tag, status in ((None, 206), (plain, 206), (coded, 200)):
+        lines = ["If-Range: " + tag] if tag else []
+        part = get(served, "usual.test", "/page.html", "Accept-Encoding: br", "Range: bytes=10-19", *lines)
+        assert part.status == status and part.get("content-encoding") is None and part.get("vary") == "Accept-Encoding"
+        assert part.content == (content[10:20] if status == 206 else content)
+    # a weak tag is no reason to write, or to believe that octets are the same
+    assert get(served, "usual.test", "/page.html", "Accept-Encoding: br", "If-Match: " + coded).status == 412
+
+
+def test_left_as_it_is(served):
+    for host, path, varies in (("usual.test", "/short.txt", True), ("usual.test", "/random.txt", True), ("usual.test", "/less.txt", True),
+                               ("usual.test", "/more.txt", True), ("usual.test", "/plain/page.html", True)):
+        for _ in range(2):
+            response = get(served, host, path, "Accept-Encoding: br, zstd, gzip")
+            assert response.status == 200 and response.get("content-encoding") is None, path
+            assert response.content == (served.folder / path[1:]).read_bytes()
+            assert not response.get("etag").startswith("W/")
+            assert (response.get("vary") == "Accept-Encoding") == varies, path
+    off = get(served, "none.test", "/page.html", "Accept-Encoding: br")
+    assert off.get("content-encoding") is None and off.content == (served.folder / "page.html").read_bytes()
+
+
+@of("compress")
+def test_by_path_and_by_coding(served):
+    assert get(served, "none.test", "/plain/page.html", "Accept-Encoding: br").get("content-encoding") == "br"
+    assert get(served, "chosen.test", "/page.html", "Accept-Encoding: br, gzip, zstd").get("content-encoding") == "zstd"
+    assert get(served, "chosen.test", "/page.html", "Accept-Encoding: br").get("content-encoding") is None
+    listing = get(served, "listed.test", "/", "Accept-Encoding: gzip")
+    assert listing.get("content-encoding") == "gzip" and b"file-299.bin" in decoded(listing)
+
+
+def test_a_file_that_changes(served):
+    """By its content, its size and its name; small files are known by their content, large ones by their times."""
+    for name, length in (("live.css", 3000), ("live.html", 90_000)):
+        file = served.folder / name
+        for version in range(4):
+            content = text(length + version % 2, seed=version)
+            if version % 2:
+                (served.folder / "new").write_bytes(content)
+                os.rename(served.folder / "new", file)
+            else:
+                file.write_bytes(content)
+
+            def coded():
+                response = get(served, "usual.test", "/" + name, "Accept-Encoding: br")
+                assert decoded(response) == content  # never that of another version
+                return response.get("content-encoding") == "br"
+
+            assert eventually(coded)
+
+
+def test_a_file_that_changes_all_the_time(served):
+    """Each response is one version as a whole, though some are compressed while the next one is written."""
+    file, versions = served.folder / "busy.txt", [text(200_000, seed=i) for i in range(3)]
+    file.write_bytes(versions[0])
+    stopped = threading.Event()
+
+    def write():
+        for i in range(100_000):
+            (served.folder / "busy.new").write_bytes(versions[i % 3])
+            os.utime(served.folder / "busy.new", (1000 + i, 1000 + i))
+            os.rename(served.folder / "busy.new", file)
+            if stopped.wait(0.004):
+                return
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    try:
+        for _ in range(100):
+            assert decoded(get(served, "usual.test", "/busy.txt", "Accept-Encoding: gzip")) in versions
+    finally:
+        stopped.set()
+        thread.join()
+
+
+def test_a_file_that_goes(served):
+    file = served.folder / "gone.txt"
+    aged(file, text(2000))
+    assert get(served, "usual.test", "/gone.txt", "Accept-Encoding: br").get("content-encoding") == "br"
+    file.unlink()
+    assert eventually(lambda: get(served, "usual.test", "/gone.txt", "Accept-Encoding: br").status == 404)
+
+
+def test_many_ask_at_once(served):
+    """All who ask for a file while it is compressed wait for the same result; those who leave cost nothing."""
+    aged(served.folder / "wanted.txt", text(3_000_000, seed=5))
+    connections = [Connection(served.address) for _ in range(40)]
+    for connection in connections:
+        connection.send(request("/wanted.txt", "Accept-Encoding: zstd", host="usual.test"))
+    for connection in connections[::4]:
+        connection.close()
+    content = (served.folder / "wanted.txt").read_bytes()
+    for i, connection in enumerate(connections):
+        if i % 4:
+            assert decoded(connection.response()) == content
+            connection.close()
+
+
+def test_over_workers(tmp_path):
+    server = serve(tmp_path, 4)
+    content = (server.folder / "page.html").read_bytes()
+    for _ in range(40):
+        response = get(server, "usual.test", "/page.html", "Accept-Encoding: br")
+        assert decoded(response) == content
+    server.stop()
