@@ -28,7 +28,7 @@ PUBLIC = "include/skua/skua.h"
 WRAPPER = "include/skua/skua.hpp"
 
 # The order of folders; within one, a file comes after those it includes.
-FOLDERS = ["base", "thread", "http", "io", "net", "route", "log", "disk", "exchange", "coding", "h1", "h2", "ws", "server", "topic", "files"]
+FOLDERS = ["base", "thread", "http", "io", "net", "route", "log", "disk", "exchange", "coding", "h1", "h2", "ws", "server", "topic", "bridge", "files"]
 
 # Macros of the program's that have a meaning here, and are never prefixed or undefined when they are given.
 OPTIONS = {"SKUA_ASSERT"}
@@ -80,6 +80,7 @@ OPENING = """\
 //     SKUA_ZLIB, SKUA_BROTLI, SKUA_ZSTD
 //                             with the implementation: the content codings gzip, br and zstd, by the libraries of
 //                             these names. Link with -lz, -lbrotlienc, -lzstd as well.
+//     SKUA_REDIS              with the implementation: skua_topic_bridge, by hiredis. Link with -lhiredis as well.
 //
 // Names: public ones begin with skua_ or SKUA_. All others at file scope begin with skua__, and their macros
 // are undefined at the end.

@@ -33,6 +33,7 @@ ARROWS = {
     "src/coding": {"src/exchange"},
     "src/server": {"src/h1", "src/h2", "src/ws"},
     "src/topic": {"src/server"},
+    "src/bridge": {"src/topic"},
     "src/files": {"src/http"},
     "program": set(),
     "examples": set(),

@@ -2162,6 +2162,37 @@ SKUA_API skua_status skua_socket_leave(skua_socket socket, skua_slice topic);
 SKUA_API SKUA_NODISCARD skua_status skua_topic_publish(skua_server *server, skua_slice topic,
                                                        const skua_publication *publication);
 
+// How topics reach the servers of other machines. Zero means default, for every member but url. Copied during the call.
+typedef struct skua_topic_bridge_desc {
+    // The store, Redis 6.2 or Valkey: "redis://[[user]:password@]host[:port][/database]", port 6379 by default, or
+    // "unix://[[user]:password@]/path[?db=database]". User, password and path may be percent-encoded.
+    const char *url;
+    const char *stream;    // the key of the stream, at most 512 octets; default "skua:topics"
+    uint64_t retained_max; // entries that the store keeps, or a few more; default 10,000
+    // of publications that the store has not taken yet, with 200 octets for each; default 16 MiB. Beyond it the oldest
+    // are not carried, and readers of other machines are told of a gap
+    uint64_t waiting_octets_max;
+    uint64_t message_octets_max; // of a publication; default 1 MiB, at most 8 MiB [SKUA_EINVAL]
+    // A text for the WebSockets that have joined any topic when publications of other machines are missing; at most
+    // 4096 octets. Default: none, and event streams alone get an event "gap" with the data "gap".
+    const char *gap_text;
+    // Called then, on worker 0; may be NULL.
+    void (*gap)(skua_server *server, void *user);
+    void *user;
+} skua_topic_bridge_desc;
+
+// Lets topics reach the readers of all servers that have a bridge to the same stream of the same store, before
+// skua_start; one for each server. Each publication comes to each reader once, and publications of one thread
+// in their order. Readers of the publisher's own server get it at once, without the store.
+// While the store is away, the log says so, and publications reach the readers of their own server; those of others
+// get them when it is back. What cannot be delivered then is a gap: more than retained_max publications came meanwhile,
+// waiting_octets_max was passed, or the store has lost its data. All readers are told of it.
+// A name in url is looked up by a helper thread.
+// Errors: SKUA_EINVAL url is none, or a member is out of its range (skua_server_error says which); SKUA_EEXIST;
+// SKUA_ENOMEM; SKUA_ESTATE; SKUA_EUNSUPPORTED the library was built without SKUA_REDIS.
+SKUA_API SKUA_NODISCARD skua_status skua_topic_bridge(skua_server *server,
+                                                      const skua_topic_bridge_desc *desc);
+
 // ---- Serving a directory ----------------------------------------------------------------------
 
 // How a directory is served. Zero means default. Strings are copied.
@@ -2243,6 +2274,12 @@ typedef struct skua_stats {
     size_t memory_octets; // that clients make the server hold, of memory_max
     size_t memory_max;
     uint64_t log_lines_lost; // because there was no room for them
+    // Publications of topics, with skua_topic_bridge.
+    uint64_t topics_carried;  // that the store has taken
+    uint64_t topics_dropped;  // that waited for it in vain
+    uint64_t topics_received; // of other servers
+    uint64_t topics_ignored;  // entries of the stream that are none of a bridge's
+    uint64_t topics_gaps;     // of which readers were told
 
     // All that follows is 0 without skua_config.stats.
     bool counts_requests; // skua_config.stats

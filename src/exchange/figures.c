@@ -101,6 +101,11 @@ void figures_add_to(const figures *f, skua_stats *s)
     uint64_t closed = figure_read(&f->shared.closed), opened = figure_read(&f->shared.opened);
     s->connections_open += opened - closed;
     s->handshakes += figure_read(&f->shared.handshakes);
+    s->topics_carried += figure_read(&f->shared.topics_carried);
+    s->topics_dropped += figure_read(&f->shared.topics_dropped);
+    s->topics_received += figure_read(&f->shared.topics_received);
+    s->topics_ignored += figure_read(&f->shared.topics_ignored);
+    s->topics_gaps += figure_read(&f->shared.topics_gaps);
     s->handshakes_resumed += figure_read(&f->shared.resumed);
     s->content_sent += figure_read(&f->shared.sent);
     s->content_received += figure_read(&f->shared.received);

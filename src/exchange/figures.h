@@ -25,6 +25,8 @@ struct figures {
         figure opened, closed;         // they were not, or not at once
         figure states[FIGURES_STATES]; // connections that are in each state, by connection_state
         figure handshakes, resumed;
+        figure topics_carried, topics_dropped; // publications of this server
+        figure topics_received, topics_ignored, topics_gaps;
         // The rest with skua_config.stats alone.
         figure durations[SKUA_STATS_DURATIONS][FIGURES_CLASSES];
         figure duration_ns[FIGURES_CLASSES];

@@ -80,6 +80,21 @@ static void metrics_state(metrics *m, const char *state, uint64_t value)
     metrics_add(m, "skua_connections{state=\"%s\"} %llu\n", state, (unsigned long long)value);
 }
 
+static void metrics_topics(metrics *m, const skua_stats *s)
+{
+    metrics_number(m, "topics_carried_total", "counter",
+                   "Publications that the store of skua_topic_bridge has taken.",
+                   s->topics_carried);
+    metrics_number(m, "topics_dropped_total", "counter", "Publications that waited for it in vain.",
+                   s->topics_dropped);
+    metrics_number(m, "topics_received_total", "counter", "Publications of other servers.",
+                   s->topics_received);
+    metrics_number(m, "topics_ignored_total", "counter",
+                   "Entries of its stream that are none of a bridge's.", s->topics_ignored);
+    metrics_number(m, "topics_gaps_total", "counter", "Gaps in the publications of other servers.",
+                   s->topics_gaps);
+}
+
 static void metrics_connections(metrics *m, const skua_stats *s)
 {
     metrics_number(m, "connections_accepted_total", "counter",
@@ -96,6 +111,7 @@ static void metrics_connections(metrics *m, const skua_stats *s)
                    s->handshakes);
     metrics_number(m, "tls_handshakes_resumed_total", "counter",
                    "TLS handshakes that resumed a session.", s->handshakes_resumed);
+    metrics_topics(m, s);
     metrics_number(m, "memory_bytes", "gauge", "Memory that clients make the server hold.",
                    s->memory_octets);
     metrics_number(m, "memory_max_bytes", "gauge", "The limit of memory_bytes.", s->memory_max);

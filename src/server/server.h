@@ -12,6 +12,7 @@
 #include "disk/offload.h"
 #include "exchange/site.h"
 #include "disk/watch.h"
+#include "server/relay.h"
 #include "server/worker.h"
 
 #include <pthread.h>
@@ -78,6 +79,7 @@ struct skua_server {
         skua_local_desc list[WORKER_LOCALS_MAX]; // make NULL: the key is free
     } locals;
     server_keepsake *keepsakes;
+    server_relay *relay;       // of topics; NULL: they are local
     const io_backend *asked;   // skua_config.backend, or what is preferred here
     const io_backend *backend; // that is used
     secure_server *secure;     // of secure.h; NULL: TLS is not spoken

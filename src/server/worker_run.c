@@ -395,6 +395,8 @@ void worker_begin(server_worker *w)
 {
     const skua_config *config = worker_config(&w->self);
     w->began = true;
+    server_relay *relay = w->self.index == 0 ? w->self.server->relay : NULL;
+    if (relay) relay->begin(relay, &w->self);
     if (config->on_worker_start) config->on_worker_start(&w->self, config->hook_user);
 }
 
@@ -404,4 +406,6 @@ void worker_end(server_worker *w)
     if (!w->began) return;
     w->began = false;
     if (config->on_worker_end) config->on_worker_end(&w->self, config->hook_user);
+    server_relay *relay = w->self.index == 0 ? w->self.server->relay : NULL;
+    if (relay) relay->end(relay, &w->self);
 }

@@ -109,6 +109,15 @@ static void delivery_arrive(mail *letter, void *reader)
     if (!table->comes_again) delivery_go_on(w);
 }
 
+// On worker 0.
+static void delivery_carry(mail *letter, void *reader)
+{
+    topic_letter *l = (topic_letter *)(void *)letter;
+    server_relay *relay = l->what->server->relay;
+    relay->carry(relay, l->what);
+    delivery_end(reader, l);
+}
+
 // ---- On any thread ----
 
 static bool delivery_is_wanted(const server_worker *w)
@@ -125,12 +134,19 @@ static void delivery_free(topic_letter *letters)
     }
 }
 
-// All letters before the first is sent, so that either everybody gets the publication or nobody.
+static bool delivery_is_carried(const skua_server *server, const topic_message *p)
+{
+    return server->relay && !(p->manner & TOPIC_FOREIGN);
+}
+
+// All letters before the first is sent, so that either everybody gets the publication or nobody. The first is
+// for the relay, if it is to be carried.
 // Returns: false when memory ran out.
 static bool delivery_write(const skua_server *server, topic_message *p, topic_letter **letters)
 {
     *letters = NULL;
-    for (unsigned i = 0; i < server->worker_count; i++) {
+    unsigned count = server->worker_count + (delivery_is_carried(server, p) ? 1 : 0);
+    for (unsigned i = 0; i < count; i++) {
         topic_letter *l = memory_alloc(sizeof *l);
         if (!l) {
             delivery_free(*letters);
@@ -143,9 +159,9 @@ static bool delivery_write(const skua_server *server, topic_message *p, topic_le
     return true;
 }
 
-static void delivery_post(server_worker *w, topic_letter *l)
+static void delivery_post(server_worker *w, topic_letter *l, bool is_wanted)
 {
-    if (!delivery_is_wanted(w) || !gate_enter(&w->posting)) {
+    if (!is_wanted || !gate_enter(&w->posting)) {
         memory_free(l);
         return;
     }
@@ -159,10 +175,16 @@ skua_status delivery_send(topic_message *p)
     skua_server *server = p->server;
     topic_letter *letters;
     bool written = delivery_write(server, p, &letters);
+    if (written && delivery_is_carried(server, p)) {
+        topic_letter *l = letters;
+        letters = l->next;
+        l->letter.deliver = delivery_carry;
+        delivery_post(server->workers[0], l, true);
+    }
     for (unsigned i = 0; written && i < server->worker_count; i++) {
         topic_letter *l = letters;
         letters = l->next;
-        delivery_post(server->workers[i], l);
+        delivery_post(server->workers[i], l, delivery_is_wanted(server->workers[i]));
     }
     return written ? SKUA_OK : SKUA_ENOMEM;
 }

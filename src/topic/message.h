@@ -9,6 +9,12 @@
 
 #include <stdatomic.h>
 
+// Parts of topic_message.manner.
+enum {
+    TOPIC_FOREIGN = 1,   // not carried to other machines
+    TOPIC_FOR_EVENTS = 2 // for event streams alone
+};
+
 typedef struct topic_message {
     struct {
         atomic_uint refs;
@@ -19,6 +25,7 @@ typedef struct topic_message {
     skua_server *server;
     size_t size; // octets that it counts as
     bool binary;
+    uint8_t manner;
     skua_socket except;
     slice topic, message, event, id;
     slice frame; // of WebSocket, with the message in it

@@ -39,7 +39,8 @@ static void reader_hand_message(skua_request *r, topic_message *p)
                                .release = topic_message_release,
                                .user = p };
     ws_session *s = ws_shared_session(r);
-    if (s && s->socket.value != p->except.value) ws_shared_send(s, &shared);
+    if (s && s->socket.value != p->except.value && !(p->manner & TOPIC_FOR_EVENTS))
+        ws_shared_send(s, &shared);
 }
 #endif
 

@@ -8,6 +8,7 @@
 #include "base/assert.h"
 #include "base/budget.h"
 #include "base/memory.h"
+#include "server/server.h"
 
 enum { TOPIC_BUCKETS = 16 };
 
@@ -74,7 +75,7 @@ static topic_entry *topic_add(struct topic_table *table, lease *memory, slice na
     topic_entry *t = counted_alloc(memory, sizeof *t + name.len);
     if (!t) return NULL;
     *t = (topic_entry){ .hash = siphash(&table->key, name), .len = (uint8_t)name.len };
-    memcpy(t->name, name.ptr, name.len);
+    if (name.len) memcpy(t->name, name.ptr, name.len);
     if (table->count == table->room) topic_table_widen(table);
     topic_entry **bucket = topic_bucket(table, t->hash);
     t->next = *bucket;
@@ -145,12 +146,18 @@ static void topic_leave_all(skua_request *reader)
     topic_table_drop(w);
 }
 
+// One more where each reader sits in the topic without a name.
+static unsigned topic_seats_max(const skua_request *reader)
+{
+    return TOPIC_SEATS_MAX + (reader->worker->server->relay ? 1 : 0);
+}
+
 static skua_status topic_sit(skua_request *reader, topic_entry *t)
 {
     unsigned before;
     topic_seat **place = topic_seat_place(reader, t, &before);
     if (*place) return SKUA_OK;
-    if (before >= TOPIC_SEATS_MAX) return SKUA_ELIMIT;
+    if (before >= topic_seats_max(reader)) return SKUA_ELIMIT;
     topic_seat *seat = counted_zeroed(&reader->worker->memory, sizeof *seat);
     if (!seat) return SKUA_ENOMEM;
     seat->reader = reader;
@@ -185,6 +192,16 @@ skua_status topic_leave(skua_request *reader, slice name)
     if (!seat) return SKUA_ENOENT;
     *place = seat->next_of_reader;
     topic_seat_free(worker_of(reader->worker), seat);
+    topic_leave_last(reader);
     topic_table_drop(worker_of(reader->worker));
     return SKUA_OK;
+}
+
+void topic_leave_last(skua_request *reader)
+{
+    topic_seat *seat = *topic_seats_of(reader);
+    if (!seat || seat->next_of_reader || seat->of->len) return;
+    reader->topics = NULL;
+    topic_seat_free(worker_of(reader->worker), seat);
+    topic_table_drop(worker_of(reader->worker));
 }

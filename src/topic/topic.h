@@ -58,12 +58,15 @@ struct topic_table {
 // The topic of that name; NULL: it has no readers here.
 topic_entry *topic_find(struct topic_table *table, slice name);
 
-// Lets a reader join.
+// Lets a reader join. name: may be empty, for the topic of all readers.
 // Errors: SKUA_ENOMEM; SKUA_ELIMIT.
 skua_status topic_join(skua_request *reader, slice name);
 
 // Errors: SKUA_ENOENT it has not joined.
 skua_status topic_leave(skua_request *reader, slice name);
+
+// Lets a reader leave the topic without a name, if it has joined no other.
+void topic_leave_last(skua_request *reader);
 
 // Frees the table of a worker that has no topics, and nothing to hand out.
 void topic_table_drop(server_worker *w);

@@ -85,6 +85,31 @@ def test_implementation_without_websocket(folder):
     assert stripped_octets(folder / name) < HELLO_WITHOUT_WEBSOCKET_OCTETS_MAX
 
 
+BRIDGED = """#include "skua.h"
+#include <stdio.h>
+int main(void)
+{
+    skua_server *server = skua_server_new(NULL);
+    skua_status status = skua_topic_bridge(server, &(skua_topic_bridge_desc){ .url = "redis://localhost" });
+    printf("%s\\n%s", skua_status_text(status), skua_server_error(server));
+    skua_server_free(server);
+}
+"""
+
+
+def test_topics_over_several_machines_are_an_option(folder):
+    """The header includes and needs hiredis with SKUA_REDIS alone; without it the function says that it is not there."""
+    said = {}
+    for option in ([], ["-DSKUA_REDIS"]):
+        name = "bridged" + "".join(option)
+        words = ["gcc", "-std=c17", "-O0", *option, *C_WARNINGS]
+        run(compile_text(folder, f"{name}.c", IMPLEMENTATION + BRIDGED, words))
+        run(["gcc", folder / f"{name}.c.o", "-lpthread", *(["-lhiredis"] if option else []), "-o", folder / name])
+        said[name] = run([folder / name])
+    assert "SKUA_REDIS" in said["bridged"]
+    assert said["bridged-DSKUA_REDIS"] == "no error\n"
+
+
 def test_the_program_without_tls_says_so_when_it_is_asked_for(folder, tmp_path):
     program, sources = folder / "without-tls", sorted((ROOT / "program").glob("*.c"))
     words = ["cc", "-std=c17", "-D_GNU_SOURCE", "-I", ROOT / "include", "-I", ROOT / "middleware", *sources, folder / "impl.o", "-lpthread", "-o", program]

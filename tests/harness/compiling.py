@@ -50,13 +50,13 @@ def sanitizers():
     return [f"-fsanitize={found.group(1)}"] if found else []
 
 
-CODINGS = {"SKUA_ZLIB": "zlib", "SKUA_BROTLI": "libbrotlienc", "SKUA_ZSTD": "libzstd"}
+MODULES = {"SKUA_ZLIB": "zlib", "SKUA_BROTLI": "libbrotlienc", "SKUA_ZSTD": "libzstd", "SKUA_REDIS": "hiredis"}
 
 
 def needed_libraries(build=BUILD):
     """The options that link a program with the libraries that the static library of a build needs."""
     options = set(re.findall(r"^(SKUA_\w+):BOOL=ON$", (build / "CMakeCache.txt").read_text(), re.M))
-    modules = [module for option, module in CODINGS.items() if option in options]
+    modules = [module for option, module in MODULES.items() if option in options]
     found = run(["pkg-config", "--static", "--libs", *modules]).split() if modules else []
     found += ["-lm"] if "SKUA_BROTLI" in options else []  # which its own file does not name
     return found if lacks_tls(build) else ["-lssl", "-lcrypto", *found]

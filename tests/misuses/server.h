@@ -261,6 +261,13 @@ GIVES(skua_topic_publish, no_name, ELSEWHERE,
 GIVES(skua_topic_publish, not_text, ELSEWHERE,
       skua_topic_publish(s->server, SKUA_SLICE("a"),
                          &(skua_publication){ .octets = SKUA_SLICE("\xff") }) == SKUA_EINVAL)
+STOPS(skua_topic_bridge, no_server, OUTSIDE, NO_SERVER,
+      s->status = skua_topic_bridge(NULL, &(skua_topic_bridge_desc){ .url = "redis://store" }))
+STOPS(skua_topic_bridge, no_desc, OUTSIDE, NO(desc), s->status = skua_topic_bridge(s->server, NULL))
+STOPS(skua_topic_bridge, no_url, OUTSIDE, NO(desc->url),
+      s->status = skua_topic_bridge(s->server, &(skua_topic_bridge_desc){ 0 }))
+GIVES(skua_topic_bridge, started, RUNNING,
+      skua_topic_bridge(s->server, &(skua_topic_bridge_desc){ .url = "redis://store" }) != SKUA_OK)
 STOPS(skua_topic_publish, no_server, OUTSIDE, NO_SERVER,
       s->status = skua_topic_publish(NULL, SKUA_SLICE("a"), &(skua_publication){ 0 }))
 STOPS(skua_topic_publish, no_publication, OUTSIDE, NO(publication),

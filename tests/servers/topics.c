@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // A server of topics: WebSockets and event streams join them, and messages are published by requests, by sockets and
-// by threads. Four workers.
+// by threads. Four workers. STORE=URL in the environment bridges them; RETAINED, WAITING and MESSAGE are numbers of the
+// bridge's description, GAP is its text.
 #include "options.h"
 
 #include <pthread.h>
@@ -146,6 +147,39 @@ static void tell_close(skua_socket socket, unsigned code, skua_slice reason, voi
     (void)printf("closed %u\n", code);
 }
 
+// ---- Other machines ----
+
+static void tell_gap(skua_server *of, void *user)
+{
+    (void)user;
+    if (of != server) abort();
+    (void)printf("gap\n");
+    (void)fflush(stdout);
+}
+
+static uint64_t number_from(const char *name)
+{
+    const char *text = getenv(name);
+    return text ? strtoull(text, NULL, 10) : 0;
+}
+
+static void bridge_topics(void)
+{
+    const skua_topic_bridge_desc desc = { .url = getenv("STORE"),
+                                          .stream = getenv("STREAM"),
+                                          .retained_max = number_from("RETAINED"),
+                                          .waiting_octets_max = number_from("WAITING"),
+                                          .message_octets_max = number_from("MESSAGE"),
+                                          .gap_text = getenv("GAP"),
+                                          .gap = tell_gap };
+    if (!desc.url) return;
+    skua_status status = skua_topic_bridge(server, &desc);
+    if (!status && skua_topic_bridge(server, &desc) != SKUA_EEXIST) abort();
+    if (!status) return;
+    (void)fprintf(stderr, "topics: %s\n", skua_server_error(server));
+    exit(3);
+}
+
 int main(int argc, char **argv)
 {
     const skua_config config = {
@@ -163,5 +197,7 @@ int main(int argc, char **argv)
     must(skua_route(server, "GET /events/{room}", on_events, NULL));
     must(skua_route(server, "POST /publish/{room}", collect_publication, NULL));
     must(skua_route_blocking(server, "POST /flood/{room}", on_flood, NULL));
+    must(skua_route(server, "GET /stats", skua_respond_stats, NULL));
+    bridge_topics();
     return server_serve(server, "topics");
 }

@@ -35,6 +35,8 @@ FIXED = {
     "pongs of a slow reader", "payload of a control frame", "rate of a message that has begun",
     "messages of other threads that have not found room",
     "publications on their way to the workers", "topics of a reader", "name of a topic", "messages that a worker hands out in a turn",
+    "publications under way to the store", "machines whose numbers are remembered", "fields of an entry", "parts of `url`",
+    "`stream`", "`gap_text`", "attempts to reach the store", "replies of the store", "farewell of a server that stops",
     "networks in `trusted`", "entries of proxies' fields that are looked at", "name of a client that a proxy hides",
     "line of PROXY protocol version 1", "rest of a header of PROXY protocol version 2",
     "X-Request-Id that is taken for a request's name",
@@ -72,7 +74,8 @@ def members(struct):
 
 
 MEMBERS = {**members("skua_config"), **members("skua_directory_config"), **members("skua_tls_desc"),
-           **members("skua_http2_desc"), **members("skua_websocket_desc")}
+           **members("skua_http2_desc"), **members("skua_websocket_desc"),
+           **members("skua_topic_bridge_desc")}
 
 
 def number(text):

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+//
+// Sending. A publication waits until the store has said that it has it. A connection that ends before it has leaves
+// that open; then it is sent again, and whoever has seen it knows it by its number.
+
+#include "bridge/sending.h"
+
+#ifdef SKUA_REDIS
+
+#include "exchange/worker.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+enum {
+    BRIDGE_SENT_MAX = 64,            // commands under way
+    BRIDGE_SENT_OCTETS_MAX = 1048576 // of publications under way, but one in any case
+};
+
+// ---- Adding to the stream ----
+
+static bool bridge_add(topic_bridge *b, const bridge_entry *entry, const bridge_question *question)
+{
+    char retained[BRIDGE_NUMBER_OCTETS], number[BRIDGE_NUMBER_OCTETS];
+    int len = snprintf(retained, sizeof retained, "%" PRIu64, b->retained_max);
+    slice words[6 + BRIDGE_WORDS_MAX] = { SKUA_SLICE("XADD"),
+                                          slice_of(b->stream),
+                                          SKUA_SLICE("MAXLEN"),
+                                          SKUA_SLICE("~"),
+                                          slice_make(retained, (size_t)len),
+                                          SKUA_SLICE("*") };
+    size_t count = 6 + bridge_entry_write(entry, number, words + 6);
+    return bridge_link_ask(&b->adder, words, count, question);
+}
+
+static void bridge_count_taken(bridge_link *l, const redisReply *reply)
+{
+    (void)l, (void)reply;
+}
+
+static bool bridge_add_count(topic_bridge *b, bridge_kind kind, uint64_t number,
+                             const bridge_question *question)
+{
+    const bridge_entry count = { .kind = kind,
+                                 .instance = slice_of(b->instance),
+                                 .number = number };
+    b->owes_count = false;
+    return bridge_add(b, &count, question);
+}
+
+static void bridge_taken(bridge_link *l, const redisReply *reply)
+{
+    topic_bridge *b = l->user;
+    (void)reply;
+    bridge_waiting_taken(&b->waiting);
+    figure_add(&b->worker->figures->shared.topics_carried, 1);
+    bridge_send_waiting(b);
+}
+
+static bool bridge_send_next(topic_bridge *b)
+{
+    static const bridge_question question = { bridge_taken };
+    const bridge_waiter *next = bridge_waiting_send(&b->waiting);
+    const topic_message *m = next->message;
+    const bridge_entry entry = { .kind = m->binary ? BRIDGE_BINARY : BRIDGE_TEXT,
+                                 .instance = slice_of(b->instance),
+                                 .number = next->number,
+                                 .topic = m->topic,
+                                 .message = m->message,
+                                 .event = m->event,
+                                 .id = m->id };
+    return bridge_add(b, &entry, &question);
+}
+
+static bool bridge_may_send(const bridge_waiting *waiting)
+{
+    return waiting->unsent && waiting->sent < BRIDGE_SENT_MAX &&
+           (waiting->sent == 0 || waiting->sent_octets < BRIDGE_SENT_OCTETS_MAX);
+}
+
+void bridge_send_waiting(topic_bridge *b)
+{
+    static const bridge_question question = { bridge_count_taken };
+    bool well = true;
+    if (b->state < BRIDGE_SENDS) return;
+    while (well && bridge_may_send(&b->waiting))
+        well = bridge_send_next(b);
+    if (well && b->owes_count && !b->waiting.unsent)
+        well = bridge_add_count(b, BRIDGE_COUNT, b->waiting.numbered, &question);
+    if (!well) bridge_go_away(b, skua_status_text(SKUA_ENOMEM));
+}
+
+// ---- The place in the stream ----
+
+// Everything before the greeting that this server has published is in the stream, or dropped.
+static void bridge_hello_came(bridge_link *l, const redisReply *reply)
+{
+    topic_bridge *b = l->user;
+    (void)reply;
+    b->state = BRIDGE_SENDS;
+    bridge_send_waiting(b);
+    if (b->state != BRIDGE_SENDS) return;
+    b->reader.patience_ns = BRIDGE_PATIENCE_NS;
+    if (!bridge_link_open(&b->reader, b->worker, b->address))
+        bridge_go_away(b, "a second connection failed");
+}
+
+static void bridge_greet_others(topic_bridge *b)
+{
+    static const bridge_question question = { bridge_hello_came };
+    if (!bridge_add_count(b, BRIDGE_HELLO, bridge_waiting_before(&b->waiting), &question))
+        bridge_go_away(b, skua_status_text(SKUA_ENOMEM));
+}
+
+// An entry that is there no more has been cut off, with others behind it, or the store has lost what it had. What
+// is there now is read from its beginning; what has come before is known by its number.
+static void bridge_place_checked(bridge_link *l, const redisReply *reply)
+{
+    topic_bridge *b = l->user;
+    if (reply->type != REDIS_REPLY_ARRAY || reply->elements == 0) {
+        b->gap_due = true;
+        b->last_is_entry = false;
+        memcpy(b->last, "0-0", 4);
+    }
+    bridge_greet_others(b);
+}
+
+// The server's start by the store's clock: others may have published since.
+static void bridge_time_came(bridge_link *l, const redisReply *reply)
+{
+    topic_bridge *b = l->user;
+    int64_t seconds, ms;
+    if (reply->type != REDIS_REPLY_ARRAY || reply->elements < 2 || !reply->element[0]->str ||
+        !skua_slice_i64(slice_of(reply->element[0]->str), &seconds) || seconds < 0 ||
+        seconds > INT64_MAX / 1000000) {
+        bridge_go_away(b, "it does not tell the time");
+        return;
+    }
+    if (!reply->element[1]->str || !skua_slice_i64(slice_of(reply->element[1]->str), &ms)) ms = 0;
+    ms = seconds * 1000 + ms / 1000 - (skua_worker_now_ns(b->worker) - b->begun_ns) / 1000000;
+    (void)snprintf(b->last, sizeof b->last, "%" PRId64 "-0", ms < 0 ? 0 : ms);
+    bridge_greet_others(b);
+}
+
+void bridge_sending_begin(void *user)
+{
+    static const bridge_question check = { bridge_place_checked }, time = { bridge_time_came };
+    topic_bridge *b = user;
+    slice last = slice_of(b->last);
+    const slice clock = SKUA_SLICE("TIME");
+    const slice place[] = { SKUA_SLICE("XRANGE"), slice_of(b->stream), last, last };
+    bool asked = true;
+    if (!last.len) asked = bridge_link_ask(&b->adder, &clock, 1, &time);
+    else if (b->last_is_entry) asked = bridge_link_ask(&b->adder, place, 4, &check);
+    else bridge_greet_others(b);
+    if (!asked) bridge_go_away(b, skua_status_text(SKUA_ENOMEM));
+}
+
+#endif

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+//
+// Sending: publications of this server go into the stream.
+#ifndef SKUA_BRIDGE_SENDING_H
+#define SKUA_BRIDGE_SENDING_H
+
+#ifdef SKUA_REDIS
+
+#include "bridge/bridge.h"
+
+// The connection that adds has been greeted: finds its place in the stream, then sends what waits.
+void bridge_sending_begin(void *user);
+
+// Sends what waits, as far as not too much is under way.
+void bridge_send_waiting(topic_bridge *b);
+
+#endif
+#endif

@@ -1,0 +1,460 @@
+# SPDX-License-Identifier: MIT
+"""Topics over several machines: servers that share a real store, which goes away and comes back with and without its data."""
+
+import shutil
+import signal
+import threading
+
+import pytest
+from events import Event, EventReader
+from server import Server, eventually, free_port, numbered
+from store import Store
+from websocket import BINARY, TEXT, Socket, frame
+from wire import posted, request
+
+pytestmark = pytest.mark.in_the_clear("what is tested is between servers and a store")
+OK = b"no error"
+AWAY, BACK, MISSING = "is away", "the store is back", "are missing"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "store").mkdir()
+    return tmp_path / "store"
+
+
+@pytest.fixture
+def store(folder):
+    store = Store(folder)
+    yield store
+    store.end()
+
+
+@pytest.fixture
+def machines(launch, store):
+    """machines(3, NAME=value) starts so many servers, which are connected to the store."""
+
+    def start(count, **environment):
+        words = {"STORE": store.url, **{k: str(v) for k, v in environment.items()}}
+        found = []
+        for number in range(count):
+            found.append(launch(numbered, "topics", env=words))
+            known = number * (number + 1) // 2  # those who were there have told how far they are
+            assert eventually(lambda: kinds(store).count("h") > number and kinds(store).count("c") >= known)
+        return found
+
+    return start
+
+
+def kinds(store):
+    """Kinds of the entries in the stream, among other words."""
+    return store.ask("XRANGE", "skua:topics", "-", "+").split("\n")
+
+
+class Stream:
+    """An event stream that has joined a room."""
+
+    def __init__(self, server, room="news"):
+        self.connection = server.connect()
+        self.connection.send(request(f"/events/{room}"))
+        assert self.connection.head().status == 200
+        self.reader, self.events = EventReader(), []
+        assert self.next().data == "welcome"
+
+    def next(self):
+        while not self.events:
+            size = int(self.connection.line(), 16)
+            assert size, "the stream has ended"
+            self.events += self.reader.feed(self.connection.exactly(size))
+            assert self.connection.exactly(2) == b"\r\n"
+        return self.events.pop(0)
+
+    def message(self):
+        return self.next().data
+
+
+def member(server, room="news"):
+    socket = Socket(server, f"/live/{room}")
+    assert socket.message() == "welcome"
+    return socket
+
+
+def publish(server, content, room="news", query=""):
+    with server.connect() as connection:
+        connection.send(posted(f"/publish/{room}{query}", content if isinstance(content, bytes) else content.encode()))
+        return connection.response().content
+
+
+def publish_all(server, texts):
+    with server.connect() as connection:
+        for text in texts:
+            connection.send(posted("/publish/news", text.encode()))
+            assert connection.response().content == OK
+
+
+def messages(reader, count):
+    return [reader.message() for _ in range(count)]
+
+
+def of(name, count, first=0):
+    return [f"{name} {i}" for i in range(first, first + count)]
+
+
+def counted(server, name):
+    for line in server.get("/stats").content.decode().splitlines():
+        if line.startswith(f"skua_topics_{name}_total "):
+            return int(line.split()[1])
+    raise AssertionError(f"no {name}")
+
+
+def said(server, words):
+    return server.error_text().count(words)
+
+
+def all_away(store, servers):
+    store.kill()
+    assert eventually(lambda: all(said(server, AWAY) for server in servers))
+
+
+# ---- While the store is there ----
+
+
+def each_once_in_order(servers, readers, count):
+    """All servers publish at once. Each reader gets everything once, and that of each publisher in its order."""
+    threads = [threading.Thread(target=publish_all, args=(server, of(f"m{i}", count))) for i, server in enumerate(servers)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for reader in readers:
+        got = messages(reader, count * len(servers))
+        for i in range(len(servers)):
+            assert [text for text in got if text.startswith(f"m{i} ")] == of(f"m{i}", count)
+    publish(servers[0], "last")
+    assert [reader.message() for reader in readers] == ["last"] * len(readers)  # nothing came twice
+
+
+@pytest.mark.of_http1("WebSockets of this client are opened by Upgrade")
+def test_three_machines(machines):
+    servers = machines(3)
+    readers = [make(server) for server in servers for make in (member, Stream)]
+    each_once_in_order(servers, readers, 100)
+    assert all(said(server, "skua: topics:") == 0 for server in servers)
+    assert eventually(lambda: counted(servers[0], "carried") == 101)
+    assert eventually(lambda: counted(servers[1], "received") == 201)
+
+
+@pytest.mark.of_http1("WebSockets of this client are opened by Upgrade")
+def test_everything_of_a_publication_is_kept(machines):
+    here, there = machines(2, MESSAGE=1000)
+    socket, stream = member(there), Stream(there)
+    other = Stream(there, "sport")
+    assert publish(here, b"one\ntwo", query="?event=tick&id=7") == OK
+    assert publish(here, b"", query="?id=") == OK
+    assert publish(here, b"\0\xff\r\n" * 250, query="?binary=1") == OK
+    assert publish(here, b"x" * 1000) == OK
+    assert b"form" in publish(here, b"x" * 1001)
+    assert publish(here, "größer") == OK
+    assert publish(here, "goal", "sport") == OK
+    assert [socket.message() for _ in range(5)] == ["one\ntwo", "", b"\0\xff\r\n" * 250, "x" * 1000, "größer"]
+    assert stream.next() == Event("one\ntwo", "tick", "7")
+    assert messages(stream, 3) == ["", "x" * 1000, "größer"]
+    assert other.message() == "goal"
+
+
+@pytest.mark.of_http1("WebSockets of this client are opened by Upgrade")
+def test_the_sender_is_left_out_on_its_own_machine_alone(machines):
+    here, there = machines(2)
+    sender, beside, far = member(here), member(here), member(there)
+    sender.send(frame(TEXT, "hello")).send(frame(BINARY, b"\1\2"))
+    for reader in (beside, far):
+        assert messages(reader, 2) == ["hello", b"\1\2"]
+    publish(there, "reply")
+    assert sender.message() == "reply"
+
+
+def test_a_database_and_a_password(launch, folder):
+    store = Store(folder, "--requirepass", "p@ss:w/rd")
+    try:
+        wrong = launch(numbered, "topics", env={"STORE": f"redis://:wrong@127.0.0.1:{store.port}"})
+        url = f"redis://:p%40ss%3aw%2Frd@localhost:{store.port}/3"
+        here, there = (launch(numbered, "topics", env={"STORE": url, "STREAM": "mine"}) for _ in range(2))
+        ask = ("--no-auth-warning", "-a", "p@ss:w/rd", "-n", "3", "XRANGE", "mine", "-", "+")
+        assert eventually(lambda: store.ask(*ask).split("\n").count("h") >= 2)
+        reader = Stream(there)
+        publish(here, "secret")
+        assert reader.message() == "secret"
+        assert eventually(lambda: said(wrong, "WRONGPASS"))
+        assert "p@ss" not in here.error_text() + wrong.error_text()
+        assert said(wrong, AWAY) == 1
+    finally:
+        store.end()
+
+
+def test_a_unix_socket(launch, folder):
+    path = f"/tmp/skua-{free_port()}.sock"
+    store = Store(folder, "--unixsocket", path)
+    try:
+        here, there = (launch(numbered, "topics", env={"STORE": f"unix://{path}?db=1"}) for _ in range(2))
+        assert eventually(lambda: int(store.ask("-n", "1", "XLEN", "skua:topics")) >= 2)
+        reader = Stream(there)
+        publish(here, "near")
+        assert reader.message() == "near"
+    finally:
+        store.end()
+
+
+# ---- Others write there, too ----
+
+
+def test_entries_that_are_none(machines, store):
+    here, there = machines(2)
+    reader = Stream(there)
+    instance = "0123456789abcdef" * 2
+    good = ["i", instance, "n", "1", "k", "t", "t", "news", "m", "stranger"]
+    bad = [["x", "y"], ["i", "short", *good[2:]], good[:8] + ["t", "again"], ["i", instance, "n", "-1", *good[4:]],
+           good[:4] + ["k", "z"] + good[6:], good[:4] + ["k", "b", "t", "news", "m", "1", "e", "event"],
+           good[:3] + ["2", "k", "t", "t", "x" * 256, "m", "1"], ["i", instance, "n", "99999999999999999999", *good[4:]],
+           ["a", "b"] * 17]
+    for words in bad:
+        store.ask("XADD", "skua:topics", "*", *words)
+    store.ask("XADD", "skua:topics", "*", *good[:2], "n", "9", *good[4:])
+    assert reader.message() in ("stranger", "gap")
+    publish(here, "end")
+    while reader.message() != "end":
+        pass
+    assert counted(there, "ignored") == len(bad)
+    assert said(there, "none of a bridge's") == 1
+
+
+def test_a_key_that_is_no_stream(machines, store):
+    here, there = machines(2)
+    reader = Stream(there)
+    store.ask("SET", "skua:topics", "taken")
+    publish(here, "kept")
+    assert eventually(lambda: said(here, "WRONGTYPE"))
+    store.ask("DEL", "skua:topics")
+    assert eventually(lambda: said(here, BACK))
+    while reader.message() != "kept":
+        pass
+
+
+# ---- The store goes away ----
+
+
+def test_the_store_is_away_and_comes_back_with_its_data(machines, store):
+    servers = machines(2)
+    here, there = servers
+    near, far = Stream(here), Stream(there)
+    publish_all(here, of("before", 3))
+    assert messages(far, 3) == messages(near, 3) == of("before", 3)
+    all_away(store, servers)
+    publish_all(here, of("during", 20))
+    assert messages(near, 20) == of("during", 20)
+    store.start()
+    assert messages(far, 20) == of("during", 20)
+    publish(here, "after")
+    assert far.message() == near.message() == "after"
+    for server in servers:
+        assert eventually(lambda: said(server, BACK) == 1)
+        assert said(server, AWAY) == 1 and said(server, MISSING) == 0
+
+
+def test_the_store_comes_back_without_its_data(machines, store):
+    servers = machines(2)
+    here, there = servers
+    near, far = Stream(here), Stream(there)
+    publish_all(here, of("before", 3))
+    assert messages(far, 3) == messages(near, 3) == of("before", 3)
+    all_away(store, servers)
+    publish_all(here, of("during", 5))
+    store.start(with_data=False)
+    got = [far.next() for _ in range(6)]
+    assert [e for e in got if e.name == "gap"] == [Event("gap", "gap")]
+    assert [e.data for e in got if e.name != "gap"] == of("during", 5)
+    assert eventually(lambda: there.out_text().count("gap\n") == 1)
+    assert eventually(lambda: counted(there, "gaps") == 1 and said(there, MISSING) == 1)
+    publish(here, "after")
+    assert far.message() == "after"
+
+
+@pytest.mark.of_http1("WebSockets of this client are opened by Upgrade")
+def test_more_waits_than_may(machines, store):
+    """Those that are dropped are told as a gap to readers of other machines, once each, and the rest follows."""
+    servers = machines(2, WAITING=3000, GAP='{"gap":true}')
+    here, there = servers
+    far, socket, near = Stream(there), member(there), Stream(here)
+    socket.send(frame(TEXT, "join  second")).send(frame(TEXT, "join  third"))
+    assert messages(socket, 2) == ["no error"] * 2
+    all_away(store, servers)
+    publish_all(here, of("x" * 200, 50))
+    assert messages(near, 50) == of("x" * 200, 50)
+    store.start()
+    assert far.next() == Event('{"gap":true}', "gap")
+    got = [far.message()]
+    while got[-1] != "x" * 200 + " 49":
+        got.append(far.message())
+    assert 3 <= len(got) < 15
+    assert got == of("x" * 200, len(got), 50 - len(got))
+    assert socket.message() == '{"gap":true}'
+    assert messages(socket, len(got)) == got
+    assert counted(here, "dropped") == 50 - len(got)
+    assert said(here, MISSING) == 0
+
+
+def test_a_gap_is_told_though_nothing_follows(machines, store):
+    """All that waited was dropped: the greeting tells how far the numbers have come."""
+    servers = machines(2, WAITING=10)
+    here, there = servers
+    far = Stream(there)
+    all_away(store, servers)
+    publish(here, "too much")
+    store.start()
+    assert far.next() == Event("gap", "gap")
+    assert counted(there, "gaps") == 1
+
+
+def test_beyond_the_retained_length(machines, store):
+    """A machine that stands still comes back when the stream has been cut behind it."""
+    here, there = machines(2, RETAINED=100)
+    far = Stream(there)
+    publish(here, "first")
+    assert far.message() == "first"
+    there.signal(signal.SIGSTOP)
+    try:
+        publish_all(here, of("many", 1000))
+        assert eventually(lambda: counted(here, "carried") == 1001)
+    finally:
+        there.signal(signal.SIGCONT)
+    got = []
+    while not got or got[-1].data != "many 999":
+        got.append(far.next())
+    assert [e for e in got if e.name == "gap"] == [Event("gap", "gap")]
+    numbers = [int(e.data.split()[1]) for e in got if e.name != "gap"]
+    assert numbers == sorted(set(numbers)) and 100 <= len(numbers) < 1000
+
+
+def test_cut_while_away(machines, store):
+    """The entry that was read last is not there any more."""
+    servers = machines(2)
+    far = Stream(servers[1])
+    publish(servers[0], "first")
+    assert far.message() == "first"
+    all_away(store, servers)
+    port, store.port = store.port, free_port()
+    store.start()
+    store.ask("XTRIM", "skua:topics", "MAXLEN", "0")
+    store.kill()
+    store.port = port
+    store.start()
+    assert far.next() == Event("gap", "gap")
+
+
+def test_machines_that_start_before_the_store(launch, store):
+    """Publications from before the store has ever been there come to those who had started by then."""
+    store.kill()
+    here, there = (launch(numbered, "topics", env={"STORE": store.url}) for _ in range(2))
+    far = Stream(there)
+    assert eventually(lambda: said(here, AWAY) and said(there, AWAY))
+    publish_all(here, of("early", 10))
+    store.start()
+    assert messages(far, 10) == of("early", 10)
+    assert said(there, MISSING) == 0
+
+
+# ---- The server stops ----
+
+
+@pytest.mark.of_http1("WebSockets of this client are opened by Upgrade")
+def test_the_last_words_of_a_server_that_stops(machines):
+    here, there = machines(2)
+    far, socket = Stream(there), member(here)
+    socket.send(frame(TEXT, "bye"))
+    assert far.message() == "bye"
+    publish_all(here, of("last", 30))
+    here.stop()
+    assert messages(far, 30) == of("last", 30)
+
+
+def test_stop_while_the_store_hangs(machines, store):
+    (here,) = machines(1)
+    store.pause()
+    publish_all(here, of("stuck", 200))
+    here.stop()
+    store.go_on()
+
+
+def test_stop_while_the_store_is_away(machines, store):
+    (here,) = machines(1)
+    store.kill()
+    publish_all(here, of("stuck", 200))
+    here.stop()
+
+
+@pytest.mark.test_all
+def test_a_store_that_does_not_reply(machines, store):
+    servers = machines(2)
+    here, there = servers
+    far = Stream(there)
+    store.pause()
+    publish_all(here, of("stuck", 10))
+    assert eventually(lambda: said(here, "it does not reply"), 60)
+    store.go_on()
+    assert messages(far, 10) == of("stuck", 10)  # those of the first connection, or of the second, but once
+    publish(here, "after")
+    assert far.message() == "after"
+
+
+# ---- Behind a balancer ----
+
+HAPROXY = """
+defaults
+    mode http
+    timeout connect 10s
+    timeout client 60s
+    timeout server 60s
+    timeout tunnel 60s
+frontend front
+    bind 127.0.0.1:{port}
+    default_backend back
+backend back
+    balance roundrobin
+{servers}
+"""
+
+
+@pytest.mark.test_all
+@pytest.mark.of_http1("WebSockets of this client are opened by Upgrade")
+def test_three_replicas_behind_haproxy(machines, launch, store, tmp_path):
+    found = shutil.which("haproxy") or shutil.which("haproxy", path="/usr/sbin")
+    assert found, "there is no haproxy here: tools/setup test"
+    servers = machines(3)
+    port = free_port()
+    config = tmp_path / "haproxy.conf"
+    lines = "\n".join(f"    server s{i} 127.0.0.1:{server.port}" for i, server in enumerate(servers))
+    config.write_text(HAPROXY.format(port=port, servers=lines))
+    front = Server([found, "-f", config], ("127.0.0.1", port))
+    try:
+        readers = [make(front) for _ in range(6) for make in (member, Stream)]
+        each_once_in_order(servers, readers, 300)
+        all_away(store, servers)
+        publish_all(servers[0], of("during", 50))
+        store.start()
+        for reader in readers:
+            assert messages(reader, 50) == of("during", 50)
+        all_away_again = [said(server, AWAY) for server in servers]
+        store.kill()
+        assert eventually(lambda: all(said(s, AWAY) > n for s, n in zip(servers, all_away_again)))
+        publish_all(servers[1], of("lost data", 50))
+        store.start(with_data=False)
+        for reader in readers:
+            got = []
+            while not got or got[-1] != "lost data 49":
+                got.append(reader.message())
+            assert [text for text in got if text != "gap"] == of("lost data", 50)
+        assert eventually(lambda: all(said(server, MISSING) == 1 for server in servers))
+    finally:
+        for reader in readers:
+            reader.connection.close()
+        front.process.terminate()
+        front.process.wait(20)

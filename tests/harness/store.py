@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: MIT
+"""A store for topics: a real Redis or Valkey on loopback, which tests kill and start again with or without its data."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+
+from server import eventually, free_port
+
+PROGRAM = shutil.which("redis-server") or shutil.which("valkey-server")
+CLIENT = shutil.which("redis-cli") or shutil.which("valkey-cli")
+
+
+class Store:
+    def __init__(self, folder, *words):
+        assert PROGRAM and CLIENT, "there is no redis-server here: tools/setup test"
+        self.folder, self.port, self.words, self.process = folder, free_port(), [str(w) for w in words], None
+        self.start()
+
+    @property
+    def url(self):
+        return f"redis://127.0.0.1:{self.port}"
+
+    def start(self, with_data=True):
+        if not with_data:
+            shutil.rmtree(self.folder / "appendonlydir", ignore_errors=True)
+        with open(self.folder / "log", "ab") as log:
+            self.process = subprocess.Popen(
+                [PROGRAM, "--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "yes",
+                 "--appendfsync", "always", "--dir", str(self.folder), *self.words],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.folder)
+        assert eventually(self._answers), (self.folder / "log").read_text()
+
+    def _answers(self):
+        try:
+            with socket.create_connection(("127.0.0.1", self.port), 1) as s:
+                s.sendall(b"PING\r\n")
+                answer = s.recv(100)
+                return answer.startswith((b"+PONG", b"-NOAUTH"))
+        except OSError:
+            return False
+
+    def kill(self):
+        """As when the machine has gone: nothing is said to anybody."""
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait(20)
+
+    def pause(self):
+        self.process.send_signal(signal.SIGSTOP)
+
+    def go_on(self):
+        self.process.send_signal(signal.SIGCONT)
+
+    def end(self):
+        if self.process.poll() is None:
+            self.go_on()
+            self.kill()
+
+    def ask(self, *words):
+        """The words that the store's own client prints."""
+        environment = {k: v for k, v in os.environ.items() if k != "REDISCLI_AUTH"}
+        done = subprocess.run([CLIENT, "-p", str(self.port), *map(str, words)], capture_output=True, text=True, timeout=20,
+                              env=environment, check=True)
+        return done.stdout
