@@ -6,6 +6,7 @@
 
 #include "conf_passwd.h"
 #include "conf_serve.h"
+#include "precompress.h"
 #include "say.h"
 
 #include <stdbool.h>
@@ -29,9 +30,16 @@ static int command_passwd(const command_words *words)
     return conf_passwd(words->at[0], words->at[1]) ? COMMAND_DONE : COMMAND_FAILED;
 }
 
+static int command_compress(const command_words *words)
+{
+    return precompress(words->at[0]) ? COMMAND_DONE : COMMAND_FAILED;
+}
+
 static const command commands[] = {
     { "check", "-c FILE", "a file", "say what is wrong in FILE", 0, 0, COMMAND_CONFIG,
       command_check },
+    { "compress", "FOLDER", "a folder", "write FILE.br, FILE.zst and FILE.gz beside its files", 1,
+      1, COMMAND_NO_CONFIG, command_compress },
     { "explain", "URL -c FILE", "a URL and a file", "say what a request for URL would meet", 1, 1,
       COMMAND_CONFIG, command_explain },
     { "passwd", "FILE NAME", "a file and a name", "put a user into a file for basic_auth", 2, 2,

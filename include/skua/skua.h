@@ -1546,6 +1546,10 @@ typedef enum skua_effort {
 // Whether the library is compiled with a coding.  Thread: any.
 SKUA_API bool skua_coding_is_built(skua_coding coding);
 
+// Whether content of a media type usually gets shorter: text, JSON, XML, scripts, WebAssembly, and fonts and
+// pictures that are not compressed.  type: perhaps with parameters.  Thread: any.
+SKUA_API bool skua_compress_gains(skua_slice type);
+
 // Compresses content in one go, into out. Windows of zstd are 8 MiB at most, as clients must have.
 // room: octets of out. Give it as much as the result may have to be worth it.
 // *octets: how many were written; untouched on an error.

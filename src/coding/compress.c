@@ -146,6 +146,12 @@ static skua_status compress_by(skua_request *r, const compress_rule *rule)
                                               .user = handed.user });
 }
 
+bool skua_compress_gains(skua_slice type)
+{
+    CONTRACT_SLICE(type);
+    return compressible_type(type, NULL);
+}
+
 void skua_compress_off(skua_request *r)
 {
     request_expect(r, __func__);

@@ -110,6 +110,7 @@ STOPS(skua_route_directory, no_pattern, OUTSIDE, NO(pattern),
       s->status = skua_route_directory(s->server, NULL, "/", NULL))
 STOPS(skua_route_directory, no_path, OUTSIDE, NO(path),
       s->status = skua_route_directory(s->server, "/", NULL, NULL))
+STOPS(skua_compress_gains, no_octets, OUTSIDE, NO_OCTETS(type), (void)skua_compress_gains(NOWHERE))
 #define NO_CODING "coding is none of skua_coding"
 #define ENCODES(coding, effort, content, out, room, octets)                                        \
     s->status =                                                                                    \
