@@ -130,6 +130,8 @@ typedef struct conf {
     const char *status;   // an address; NULL: none
     conf_place status_at;
     int64_t grace_ns;
+    int64_t start_timeout_ns; // for a server process to become ready
+    bool is_silent;           // its faults are not said
     conf_scope defaults;
     conf_site *sites;
     unsigned site_count;

@@ -124,6 +124,7 @@ void conf_check(conf *to, const conf_directive *first, const char *file, conf_fi
     conf_checker c = { .conf = to, .findings = findings };
     const conf_place begin = { file, 1, 1 };
     to->grace_ns = (int64_t)10 * 1000000000;
+    to->start_timeout_ns = (int64_t)30 * 1000000000;
     to->server.log = SKUA_LOG_SHORT;
     to->defaults.path = "/";
     to->defaults.directory.precompressed = true;

@@ -5,9 +5,9 @@
 
 #include "conf_files.h"
 
+#include "source.h"
+
 #include <errno.h>
-#include <fcntl.h>
-#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,12 +67,12 @@ static conf_directive **files_include(conf_files *files, const conf_directive *i
     glob_t found;
     if (!pattern) return end;
     if (!strpbrk(pattern, "*?[")) return files_include_one(files, pattern, word->at, outer, end);
-    int failed = glob(pattern, GLOB_ERR, NULL, &found);
+    int failed = source_glob(pattern, &found);
     if (failed && failed != GLOB_NOMATCH)
         conf_find(files->findings, word->at, "the folder of \"%s\" cannot be read", word->text);
     for (size_t i = 0; !failed && i < found.gl_pathc; i++)
         end = files_include_one(files, found.gl_pathv[i], word->at, outer, end);
-    if (!failed) globfree(&found);
+    if (!failed) source_glob_free(&found);
     return end;
 }
 
@@ -160,7 +160,7 @@ static conf_directive *files_read(conf_files *files, const char *path, conf_plac
 {
     conf_directive *first = NULL;
     open_file file = { .outer = outer, .path = path };
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    int fd = source_open(path, true);
     if (files_may_open(files, fd, &file, from)) {
         files->count++;
         conf_reader_begin(&files->reader, path, files->findings, files_variable);

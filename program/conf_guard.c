@@ -7,6 +7,7 @@
 
 #include "conf_response.h"
 #include "say.h"
+#include "source.h"
 
 #include <skua/middleware/limit.h>
 
@@ -52,9 +53,8 @@ static bool guard_same(const conf_stamp *a, const conf_stamp *b)
 }
 
 // Returns: false when the file cannot be read, or is too large.
-static bool guard_load(const char *file, conf_memory *memory, skua_slice *octets)
+static bool guard_load(int fd, conf_memory *memory, skua_slice *octets)
 {
-    int fd = open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     struct stat info;
     bool fits = fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) &&
                 info.st_size <= CONF_USERS_OCTETS_MAX;
@@ -70,11 +70,12 @@ static bool guard_load(const char *file, conf_memory *memory, skua_slice *octets
     return text && n >= 0;
 }
 
-static conf_user *guard_read(const char *file, conf_place at, conf_findings *findings)
+// fd: of the file, closed; -1: it cannot be opened.
+static conf_user *guard_read(int fd, const char *file, conf_place at, conf_findings *findings)
 {
     skua_slice octets;
     unsigned before = findings->count;
-    if (!guard_load(file, findings->memory, &octets)) {
+    if (!guard_load(fd, findings->memory, &octets)) {
         conf_find(findings, at, "the users of %s cannot be read, or have more than %d octets", file,
                   CONF_USERS_OCTETS_MAX);
         return NULL;
@@ -108,9 +109,10 @@ conf_guard *conf_guard_new(const char *realm, const char *file, conf_place at,
     if (!conf_memory_on_free(findings->memory, guard_drop, guard)) return NULL;
     guard->file = file;
     guard->at = at;
-    (void)guard_stamp(file, &guard->stamp);
+    // what was read before the server began may have changed since: its first look reads it again
+    if (!source_is_given()) (void)guard_stamp(file, &guard->stamp);
     conf_findings of_file = { .memory = &guard->memory };
-    guard->users = guard_read(file, at, &of_file);
+    guard->users = guard_read(source_open(file, false), file, at, &of_file);
     for (const conf_finding *one = of_file.first; one; one = one->next) {
         const char *place = conf_print(findings->memory, "%s", one->at.file);
         if (place)
@@ -139,7 +141,8 @@ static void guard_read_again(conf_guard *guard, conf_stamp stamp)
 {
     conf_memory memory = { 0 };
     conf_findings findings = { .memory = &memory };
-    conf_user *users = guard_read(guard->file, guard->at, &findings);
+    int fd = open(guard->file, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    conf_user *users = guard_read(fd, guard->file, guard->at, &findings);
     if (users) {
         guard_replace(guard, memory, users, stamp);
         return;

@@ -23,8 +23,8 @@ static void load_certificates(conf *c)
 
 bool conf_is_sound(const conf *c)
 {
-    conf_findings_say(&c->findings);
-    if (c->memory.is_out) say_error("%s", skua_status_text(SKUA_ENOMEM));
+    if (!c->is_silent) conf_findings_say(&c->findings);
+    if (c->memory.is_out && !c->is_silent) say_error("%s", skua_status_text(SKUA_ENOMEM));
     return !c->findings.count && !c->memory.is_out;
 }
 

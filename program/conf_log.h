@@ -6,8 +6,14 @@
 
 #include <stdbool.h>
 
-// Makes the file standard output, where the library writes its log. Before the server is made.
-// path: kept. Returns whether that is done.
+// Makes the file standard output, where the library writes its log. Before the server is made. path: copied; NULL:
+// standard output is again what the program was started with. Returns whether that is done.
 bool conf_log_open(const char *path);
+
+// Opens the file again, and says when it cannot. Returns whether standard output is another file now.
+bool conf_log_again(void);
+
+// Lets SIGUSR1 do that. Returns whether that is done.
+bool conf_log_take_signal(void);
 
 #endif

@@ -6,9 +6,9 @@
 #include "conf_reload.h"
 
 #include "conf_build.h"
+#include "conf_difference.h"
 #include "conf_load.h"
 #include "conf_report.h"
-#include "conf_table.h"
 #include "https.h"
 #include "notify.h"
 #include "say.h"
@@ -65,56 +65,18 @@ static void reload_look_at_closing(conf_site *site)
 void conf_reload_look(void)
 {
     if (reloader.is_tls) https_look();
-    notify_pulse(reloader.server);
     for (conf_site *site = reloader.now->sites; site; site = site->next) {
         if (site->closed_by) reload_look_at_closing(site);
     }
 }
 
-// ---- Differences ----
-
-static const conf_directive *reload_next(const conf_directive *at, const char *name)
-{
-    while (at && strcmp(at->words[0].text, name) != 0)
-        at = at->next;
-    return at;
-}
-
-static bool reload_same_words(const conf_directive *a, const conf_directive *b)
-{
-    bool same = a->count == b->count;
-    for (unsigned i = 0; i < a->count && same; i++)
-        same = strcmp(a->words[i].text, b->words[i].text) == 0;
-    return same;
-}
-
-// Returns: the first line of now that differs from before's of that name, or else the first of before's that is
-// missing now. NULL: all are the same.
-static const conf_directive *reload_difference(const conf *before, const conf *now,
-                                               const char *name)
-{
-    const conf_directive *a = reload_next(before->first, name), *b = reload_next(now->first, name);
-    while (a && b && reload_same_words(a, b)) {
-        a = reload_next(a->next, name);
-        b = reload_next(b->next, name);
-    }
-    return b ? b : a;
-}
-
-static void reload_say_later(const conf *before, const conf *now)
-{
-    const conf_kind *kind;
-    for (unsigned i = 0; (kind = conf_kind_at(i)) != NULL; i++) {
-        if (kind->where != CONF_IN_FILE || kind->has_block || kind->is_live) continue;
-        const conf_directive *d = reload_difference(before, now, kind->name);
-        if (!d) continue;
-        const conf_place at = d->words[0].at;
-        say_warning("%s:%u:%u: a change of %s takes effect with the next start", at.file, at.line,
-                    at.column, kind->name);
-    }
-}
-
 // ---- Changing ----
+
+static void reload_say_later(const conf_kind *kind, conf_place at)
+{
+    say_warning("%s:%u:%u: a change of %s takes effect with the next start", at.file, at.line,
+                at.column, kind->name);
+}
 
 static void reload_log(const char *text)
 {
@@ -150,7 +112,7 @@ static void reload_certificates(conf *c)
 static void reload_take(conf *c)
 {
     char line[128];
-    reload_say_later(reloader.started, c);
+    conf_difference_each(reloader.started, c, reload_say_later);
     conf_drop(reloader.now);
     reloader.now = c;
     reload_certificates(c);
@@ -176,6 +138,18 @@ static void reload_try(void)
     }
     reload_refuse(c);
     conf_drop(c);
+}
+
+bool conf_reload_quietly(char *why, size_t room)
+{
+    conf *c = conf_new();
+    if (c) c->is_silent = true;
+    bool built = c && conf_load(c, reloader.file) && reload_build(c);
+    const conf_finding *first = c ? c->findings.first : NULL;
+    (void)snprintf(why, room, "%s", first ? first->sentence : skua_status_text(SKUA_ENOMEM));
+    if (built) reload_take(c);
+    else conf_drop(c);
+    return built;
 }
 
 void conf_reload(void)

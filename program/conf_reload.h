@@ -13,6 +13,10 @@ void conf_reload_begin(skua_server *server, const char *file, conf *started);
 // Reads the file again.  Thread: of the watch, as of the next.
 void conf_reload(void);
 
+// The same for a server whose supervisor has found no faults. Returns: false when this process cannot follow, and
+// nothing has changed; nothing has been said, and why is a sentence.
+bool conf_reload_quietly(char *why, size_t room);
+
 // Looks at certificates, and at the files that close sites.
 void conf_reload_look(void);
 

@@ -11,11 +11,17 @@ static struct {
     conf_report now;
 } reported = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-void conf_report_start(void)
+void conf_report_resume(unsigned accepted, unsigned refused)
 {
     (void)pthread_mutex_lock(&reported.lock);
-    reported.now = (conf_report){ .used_since_unix_s = time(NULL) };
+    reported.now =
+        (conf_report){ .used_since_unix_s = time(NULL), .accepted = accepted, .refused = refused };
     (void)pthread_mutex_unlock(&reported.lock);
+}
+
+void conf_report_start(void)
+{
+    conf_report_resume(0, 0);
 }
 
 void conf_report_reload(const char *sentence)

@@ -18,6 +18,9 @@ typedef struct conf_report {
 // The first configuration is in use.
 void conf_report_start(void);
 
+// The same in a process that goes on for another one, in which there were so many reloads.
+void conf_report_resume(unsigned accepted, unsigned refused);
+
 // A reload has ended. sentence: why it was refused; NULL: it was not.
 void conf_report_reload(const char *sentence);
 

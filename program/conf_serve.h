@@ -4,11 +4,20 @@
 #ifndef PROGRAM_CONF_SERVE_H
 #define PROGRAM_CONF_SERVE_H
 
+#include "conf.h"
+
 #include <stdbool.h>
 
 // Serves until it is stopped. quiet: nothing is said but faults. Returns whether it was stopped, and did not
 // fail; why has then been said.
 bool conf_serve(const char *file, bool quiet);
+
+// Reads the file into a configuration that is new, and makes sure that a server can be built from it. Returns: false
+// when there are faults, which have been said.
+bool conf_serve_check(conf *c, const char *file);
+
+// The configuration of the file, with a server of it that is not started. NULL: it has faults, which have been said.
+conf *conf_serve_read(const char *file, skua_server **server);
 
 // Says what is wrong in the file, or that nothing is.
 bool conf_is_right(const char *file);

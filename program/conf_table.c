@@ -51,6 +51,8 @@ static const conf_kind table_kinds[] = {
       "trusted_proxies x-forwarded 10.0.0.0/8 ::1", conf_take_trusted, TABLE_ARGUMENTS(2, CONF_WORDS_MAX) },
     { "grace", TABLE_FILE, "DURATION", "10s", "grace 30s", conf_take_grace, TABLE_ARGUMENTS(1, 1),
       .max = TABLE_DAY },
+    { "start_timeout", TABLE_FILE, "DURATION", "30s", "start_timeout 2min", conf_take_start_timeout,
+      TABLE_ARGUMENTS(1, 1), .max = TABLE_DAY, .is_live = true },
     // Deadlines.
     { "head_timeout", TABLE_FILE, "DURATION", "10s", "head_timeout 5s", conf_take_duration,
       TABLE_MEMBER(head_timeout_ns, TABLE_MS, TABLE_DAY) },

@@ -4,8 +4,8 @@
 
 #include "conf_files.h"
 #include "conf_take.h"
+#include "source.h"
 
-#include <fcntl.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
@@ -113,7 +113,7 @@ static const char *response_page_type(const char *path)
 static bool response_read_page(conf_checker *c, const char *path, skua_slice *content)
 {
     struct stat info;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    int fd = source_open(path, false);
     bool fits = fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) &&
                 info.st_size <= RESPONSE_PAGE_OCTETS_MAX;
     size_t room = fits ? (size_t)info.st_size : 0;

@@ -10,9 +10,11 @@
 #include "https.h"
 #include "notify.h"
 #include "options.h"
+#include "pulse.h"
 #include "redirect.h"
 #include "say.h"
 #include "self_test.h"
+#include "served.h"
 #include "stop.h"
 #include "streams.h"
 #include "watch.h"
@@ -171,7 +173,7 @@ static struct {
 static void look(void)
 {
     if (watched.is_tls) https_look();
-    notify_pulse(watched.server);
+    if (pulse_look(watched.server)) notify_alive();
 }
 
 static void read_again(void)
@@ -221,6 +223,10 @@ int main(int argc, char **argv)
     const command *asked = argc > 1 ? command_find(argv[1]) : NULL;
     if (!streams_complete()) return EXIT_FAILED;
     ignore_signals();
+#ifdef __linux__
+    int supervisor = served_socket();
+    if (supervisor >= 0) return served_run(supervisor) ? EXIT_STOPPED : EXIT_FAILED;
+#endif
     if (asked) return command_run(asked, argv + 2);
     notify_open();
     switch (options_read(&o, argc, argv)) {

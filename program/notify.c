@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +18,6 @@ static struct {
     struct sockaddr_un to;
     socklen_t to_len;
     bool wants_pulse;
-    atomic_uint silent; // workers that have not come round yet
 } notify = { .fd = -1 };
 
 // A name that begins with "@" is in the abstract namespace, where a NUL stands for it.
@@ -91,21 +89,7 @@ bool notify_wants_pulse(void)
     return notify.wants_pulse;
 }
 
-static void notify_heard(skua_worker *worker, void *nothing)
+void notify_alive(void)
 {
-    (void)worker, (void)nothing;
-    atomic_fetch_sub(&notify.silent, 1);
-}
-
-// Behind the last worker, and when they end, nobody takes a letter. How many there are must not be asked while they end.
-void notify_pulse(skua_server *server)
-{
-    skua_status status = SKUA_OK;
-    if (!notify.wants_pulse || atomic_load(&notify.silent)) return;
-    notify_send("WATCHDOG=1");
-    for (unsigned i = 0; !status; i++) {
-        atomic_fetch_add(&notify.silent, 1);
-        status = skua_post(server, i, notify_heard, NULL);
-    }
-    atomic_fetch_sub(&notify.silent, 1); // of the one that was not taken
+    if (notify.wants_pulse) notify_send("WATCHDOG=1");
 }

@@ -5,7 +5,7 @@
 #ifndef PROGRAM_NOTIFY_H
 #define PROGRAM_NOTIFY_H
 
-#include <skua/skua.h>
+#include <stdbool.h>
 
 // Reads the environment. To be called once, before there are threads.
 void notify_open(void);
@@ -18,8 +18,7 @@ void notify_stopping(void); // Thread: any, and signal handlers.
 // Whether the manager wants to hear again and again that the server is alive.
 bool notify_wants_pulse(void);
 
-// Says so, if every worker has come round to it since the last time. To be called every few seconds by one thread, until
-// the server is freed.
-void notify_pulse(skua_server *server);
+// Says so, to a manager that wants to hear it.
+void notify_alive(void);
 
 #endif

@@ -175,10 +175,10 @@ static skua_status status_route(status_listener *s)
     return status;
 }
 
-status_listener *status_open(const char *address, const char **why)
+status_listener *status_open(const char *address, int fd, const char **why)
 {
     static status_listener one; // a process has one
-    const skua_config config = { .listen = address,
+    const skua_config config = { .listen = fd < 0 ? address : NULL,
                                  .hosts = "*",
                                  .workers = 1,
                                  .connections_max = STATUS_CONNECTIONS_MAX,
@@ -187,6 +187,7 @@ status_listener *status_open(const char *address, const char **why)
     one = (status_listener){ .server = skua_server_new(&config), .began_unix_s = time(NULL) };
     bool is_made = one.server && status_join_page(&one);
     skua_status status = is_made ? status_route(&one) : SKUA_ENOMEM;
+    if (!status && fd >= 0) status = skua_listen_fd(one.server, fd);
     if (!status) status = skua_start(one.server);
     if (!status) return &one;
     const char *sentence = one.server ? skua_server_error(one.server) : "";
@@ -199,6 +200,11 @@ status_listener *status_open(const char *address, const char **why)
 void status_of(status_listener *s, skua_server *server)
 {
     atomic_store(&s->shared.of, server);
+}
+
+void status_leave(status_listener *s)
+{
+    if (s) skua_stop(s->server, 1000000000);
 }
 
 void status_close(status_listener *s)

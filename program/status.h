@@ -8,9 +8,12 @@
 
 typedef struct status_listener status_listener;
 
-// Listens at the address; /ready says no until status_of is called. *why: a sentence, when NULL is returned;
-// valid until the next call.
-status_listener *status_open(const char *address, const char **why);
+// Listens at the address, or on a socket of it that is open already, which becomes the listener's; fd -1: there is none.
+// /ready says no until status_of is called. *why: a sentence, when NULL is returned; valid until the next call.
+status_listener *status_open(const char *address, int fd, const char **why);
+
+// Lets another process answer at its address: it accepts no more, and its clients come back there.  Thread: any.
+void status_leave(status_listener *status);
 
 // Tells of that server from now on, which has started.
 void status_of(status_listener *status, skua_server *server);

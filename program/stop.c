@@ -122,6 +122,11 @@ bool stop_is_asked(void)
     return stopping.asked;
 }
 
+void stop_note(void)
+{
+    stopping.asked = true;
+}
+
 void stop_forget(void)
 {
     stop_set_action(SIG_DFL);

@@ -19,6 +19,9 @@ void stop_on_signals(skua_server *server, int64_t grace_ns, bool quiet, void (*r
 // Whether one has come that lets running requests finish.  Thread: any.
 bool stop_is_asked(void);
 
+// Says that the end has begun, for programs that do not take the signals.  Thread: any.
+void stop_note(void);
+
 // Gives the signals back, before the server is freed.
 void stop_forget(void);
 

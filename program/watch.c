@@ -12,7 +12,9 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { WATCH_LOOK_MS = 2000 };
@@ -22,19 +24,44 @@ static struct {
     int wake[2];
     pthread_t thread;
     volatile sig_atomic_t runs;
+    int period_ms; // between looks
 } watch;
 
+static int64_t watch_now_ms(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+// Returns: false when the thread is to end.
+static bool watch_take(const struct pollfd *wake)
+{
+    char asked[256];
+    if (!wake->revents) return true;
+    if (read(watch.wake[0], asked, sizeof asked) <= 0) return false;
+    if (watch.desc.asked) watch.desc.asked();
+    return true;
+}
+
+// The look is due by the clock, however much is heard meanwhile.
 static void *watch_run(void *user)
 {
-    struct pollfd wake = { .fd = watch.wake[0], .events = POLLIN };
+    struct pollfd on[] = { { .fd = watch.wake[0], .events = POLLIN },
+                           { .fd = watch.desc.heard ? watch.desc.fd : -1, .events = POLLIN } };
+    int64_t due_ms = watch_now_ms() + WATCH_LOOK_MS;
     (void)user;
     for (;;) {
-        char asked[256];
-        int ready = poll(&wake, 1, watch.desc.look ? WATCH_LOOK_MS : -1);
-        if (ready <= 0 && watch.desc.look) watch.desc.look();
+        int64_t left_ms = due_ms - watch_now_ms();
+        int ready = poll(on, 2, watch.desc.look ? (int)(left_ms > 0 ? left_ms : 0) : -1);
+        if (watch.desc.look && watch_now_ms() >= due_ms) {
+            due_ms = watch_now_ms() + watch.period_ms;
+            watch.desc.look();
+        }
         if (ready <= 0) continue;
-        if (read(watch.wake[0], asked, sizeof asked) <= 0) return NULL;
-        watch.desc.asked();
+        if (!watch_take(&on[0])) return NULL;
+        if (on[1].revents && !watch.desc.heard()) on[1].fd = -1;
+        if (due_ms > watch_now_ms() + watch.period_ms) due_ms = watch_now_ms() + watch.period_ms;
     }
 }
 
@@ -50,6 +77,7 @@ static bool watch_open_pipe(void)
 void watch_begin(const watch_desc *desc)
 {
     watch.desc = *desc;
+    watch.period_ms = WATCH_LOOK_MS;
     bool is_open = watch_open_pipe();
     watch.runs = is_open && pthread_create(&watch.thread, NULL, watch_run, NULL) == 0;
     if (watch.runs) return;
@@ -58,6 +86,11 @@ void watch_begin(const watch_desc *desc)
         (void)close(watch.wake[1]);
     }
     say_warning("changes of files need another start: no thread could be had");
+}
+
+void watch_every(int ms)
+{
+    watch.period_ms = ms;
 }
 
 void watch_wake(void)

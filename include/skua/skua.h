@@ -550,6 +550,18 @@ SKUA_API SKUA_NODISCARD skua_status skua_listen(skua_server *server, const char 
 // 16 addresses; SKUA_ESTATE.
 SKUA_API SKUA_NODISCARD skua_status skua_listen_fd(skua_server *server, int fd);
 
+// Opens a listening socket for skua_listen_fd, of this process or of another one that it is passed to. A process that
+// keeps it can start a server anew; clients wait meanwhile.
+// address: in the form of skua_config.listen. backlog: connections the kernel may queue; 0: 4096. shared: it joins the
+// sockets of the address that are there (SO_REUSEPORT), whichever process has them.
+// fd: the caller's, close-on-exec. The file of a Unix socket stays when it is closed. why: the sentence about a
+// failure; may be NULL. why_room: octets there; 512 are enough.
+// Errors: SKUA_EINVAL not an address; SKUA_EADDRINUSE, SKUA_EADDRNOTAVAIL, SKUA_EACCES, SKUA_ENOFILE, SKUA_ENOMEM,
+// SKUA_EIO.  Thread: any.
+SKUA_API SKUA_NODISCARD skua_status skua_socket_open(const char *address, unsigned backlog,
+                                                     bool shared, int *fd, char *why,
+                                                     size_t why_room);
+
 // Listens on the sockets this process was started with, if any, as skua_listen_fd does: systemd's
 // LISTEN_FDS, when LISTEN_PID is this process. These variables and LISTEN_FDNAMES are then taken
 // out of the environment, so that no child believes in them.
@@ -606,6 +618,13 @@ SKUA_API void skua_stop(skua_server *server, int64_t grace_ns);
 // skua_stop, which then has less to wait for; a server that is started again is not drained.
 // Before the start it counts from the start on.  Thread: any, and signal handlers.
 SKUA_API void skua_drain(skua_server *server);
+
+// Leaves the listening to another process, which has the same sockets: accepts no more, and drains as skua_drain
+// does. Sockets that were given by skua_listen_fd are not closed before the end. Idle connections stay until their next
+// response, which says that they close, or their timeout; it is for the caller to stop the server when
+// skua_stats.connections_open is 0, or when they have had enough time.
+// Before the start it counts from the start on.  Thread: any, and signal handlers.
+SKUA_API void skua_leave(skua_server *server);
 
 // Lets SIGINT and SIGTERM stop the server: with grace_ns, or at once if it stops already. A signal that is
 // ignored stays ignored. When the server is freed, these signals do what they did before. A second call for

@@ -5,12 +5,48 @@
 #include "server/inherit.h"
 
 #include "base/contract.h"
+#include "io/socket_why.h"
 #include "server/server.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { INHERIT_FD_FIRST = 3 }; // sd_listen_fds(3)
+enum {
+    INHERIT_FD_FIRST = 3, // sd_listen_fds(3)
+    INHERIT_BACKLOG = 4096
+};
+
+// ---- Opening ----
+
+static skua_status inherit_open(const char *address, int backlog, bool shared, int *fd,
+                                char why[SOCKET_WHY_OCTETS])
+{
+    socket_address at;
+    skua_status status = socket_address_read(slice_of(address), &at);
+    if (status) {
+        socket_address_why(slice_of(address), why);
+        return status;
+    }
+    status = socket_listen(&at, backlog, shared && !at.is_unix, fd);
+    if (status) socket_why(&at, status, why);
+    return status;
+}
+
+__attribute__((cold)) skua_status skua_socket_open(const char *address, unsigned backlog,
+                                                   bool shared, int *fd, char *why, size_t why_room)
+{
+    CONTRACT_GIVEN(address);
+    CONTRACT_GIVEN(fd);
+    CONTRACT(why || !why_room, "why_room is given, but why is NULL");
+    char sentence[SOCKET_WHY_OCTETS] = "";
+    if (!backlog || backlog > INT32_MAX) backlog = INHERIT_BACKLOG;
+    skua_status status = inherit_open(address, (int)backlog, shared, fd, sentence);
+    if (status && why_room) (void)snprintf(why, why_room, "%s", sentence);
+    return status;
+}
+
+// ---- Adopting ----
 
 void server_close_given(skua_server *server)
 {

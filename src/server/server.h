@@ -100,6 +100,7 @@ struct skua_server {
     struct {
         // the least that skua_stop was told; -1: it was not called; STOP_NEVER: skua_drain was
         atomic_llong grace_ns;
+        atomic_bool leaves;            // the listening is left to another process
         atomic_llong pressure_told_ns; // when the log had a line about memory_max; 0: never
         atomic_bool late_told;         // that blocking handlers run past it
         atomic_bool broken;            // server_break was called

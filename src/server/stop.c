@@ -23,6 +23,7 @@ static const int64_t stop_grace_max_ns = (int64_t)86400 * 36525 * 1000000000;
 void server_forget_stop(skua_server *server)
 {
     atomic_store(&server->shared.grace_ns, stop_not_asked);
+    atomic_store(&server->shared.leaves, false);
 }
 
 bool server_is_to_stop(const skua_server *server)
@@ -59,6 +60,13 @@ void skua_drain(skua_server *server)
     long long none = stop_not_asked;
     (void)atomic_compare_exchange_strong(&server->shared.grace_ns, &none, STOP_NEVER);
     server_wake(server);
+}
+
+void skua_leave(skua_server *server)
+{
+    CONTRACT_SERVER(server);
+    atomic_store(&server->shared.leaves, true);
+    skua_drain(server);
 }
 
 __attribute__((cold)) void server_break(skua_server *server, const char *format, ...)

@@ -265,6 +265,7 @@ static void worker_hurry_connections(server_worker *w)
 // Connections end with their next responses, and new ones with their first.
 static void worker_retire(server_worker *w)
 {
+    if (w->listener_count && atomic_load(&w->self.server->shared.leaves)) worker_stop_accepting(w);
     if (w->self.disk.retiring) return;
     w->self.disk.retiring = true;
     endpoint_hurry_all(w);

@@ -437,7 +437,7 @@ def first_settings(address):
 @of("workers", "accept", "http2_streams_max")
 def test_workers(sites):
     assert eventually(lambda: "with 3 workers" in sites.error_text())
-    assert listeners(sites.port) == 3
+    assert listeners(sites.port) == 1  # the supervisor's
     assert first_settings(sites.address)[3] == 7
 
 
@@ -682,7 +682,7 @@ def test_status_says_no_while_it_stops(folder, launch):
 
 
 def test_status_answers_when_the_server_is_full(folder, launch):
-    server = launch(start, folder, "connections_max 1\n" + STATUS, "full.conf")
+    server = launch(start, folder, "workers 1\nconnections_max 1\n" + STATUS, "full.conf")
     with server.connect() as only:
         only.send(b"GET / HTTP/1.1\r\nHost: a\r\n")
         assert eventually(lambda: not server_has_room(server))

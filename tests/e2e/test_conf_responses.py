@@ -9,7 +9,7 @@ import socket
 import subprocess
 
 import pytest
-from conf import basic, get, of, start, write_folder
+from conf import basic, get, of, process_of, start, write_folder
 from server import ROOT, eventually
 from wire import Connection, request
 
@@ -194,7 +194,7 @@ def test_the_log_of_the_system(folder, launch):
         while "text.txt" not in line:
             line = system.recv(65536).decode()
         match = re.fullmatch(r"<30>\w{3} [ \d]\d \d\d:\d\d:\d\d skua\[(\d+)\]: (\{.*\})", line)
-        assert match and int(match.group(1)) == server.pid
+        assert match and int(match.group(1)) == process_of(server)
         assert json.loads(match.group(2))["request"]["uri"] == "/text.txt?token=REDACTED"
     os.unlink(path)  # nobody takes it now; the server goes on, and says so
     get(server, "a.test", "/text.txt")

@@ -2,9 +2,10 @@
 """Servers that are told by a skua.conf, and which directives a test is about."""
 
 import base64
+import pathlib
 import re
 
-from server import BACKEND, BUILD, ROOT, Server, free_port
+from server import BACKEND, BUILD, ROOT, Server, eventually, free_port
 
 SKUA = BUILD / "skua"
 
@@ -23,7 +24,19 @@ def start(folder, text, name="skua.conf", **options):
     file.write_text(backend + text.replace("TLS_PORT", str(secure)).replace("PORT", str(port)))
     server = Server([SKUA, "-c", file], ("127.0.0.1", port), **options)
     server.secure = ("127.0.0.1", secure)
+    # clients may connect before the server process accepts: the supervisor's sockets are there first
+    if options.get("wait", True):
+        assert eventually(lambda: " serves " in server.error_text()), server.error_text()
     return server
+
+
+def children(pid):
+    return [int(child) for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def process_of(server):
+    """The process that serves, which is a child of the supervisor."""
+    return children(server.pid)[-1]
 
 
 def get(server, host, path="/", *lines, **options):
@@ -61,5 +74,5 @@ def table():
 
 def covered():
     """Names that @of has in the tests."""
-    texts = "".join(file.read_text() for file in (ROOT / "tests/e2e").glob("test_conf*.py"))
+    texts = "".join(file.read_text() for file in (ROOT / "tests/e2e").glob("test_*.py"))
     return {name for names in re.findall(r"^@of\((.*?)\)$", texts, re.M) for name in re.findall(r'"(\w+)"', names)}

@@ -17,6 +17,12 @@ STOPS(skua_listen, no_server, OUTSIDE, NO_SERVER, s->status = skua_listen(NULL, 
 STOPS(skua_listen, no_address, OUTSIDE, NO(address), s->status = skua_listen(s->server, NULL))
 GIVES(skua_listen, started, RUNNING, skua_listen(s->server, "127.0.0.1:0") == SKUA_ESTATE)
 STOPS(skua_listen_fd, no_server, OUTSIDE, NO_SERVER, s->status = skua_listen_fd(NULL, 0))
+STOPS(skua_socket_open, no_address, OUTSIDE, NO(address),
+      s->status = skua_socket_open(NULL, 0, false, &s->pipe[0], NULL, 0))
+STOPS(skua_socket_open, no_place, OUTSIDE, NO(fd),
+      s->status = skua_socket_open("127.0.0.1:0", 0, false, NULL, NULL, 0))
+STOPS(skua_socket_open, no_sentence, OUTSIDE, "why_room is given, but why is NULL",
+      s->status = skua_socket_open("127.0.0.1:0", 0, false, &s->pipe[0], NULL, 1))
 GIVES(skua_listen_fd, no_socket, OUTSIDE, skua_listen_fd(s->server, -1) == SKUA_EINVAL)
 STOPS(skua_listen_inherited, no_server, OUTSIDE, NO_SERVER,
       s->status = skua_listen_inherited(NULL, NULL))
@@ -254,6 +260,7 @@ STOPS(skua_socket_join, on_another_thread, SOCKET_ELSEWHERE, OTHER_THAN_WORKER,
 STOPS(skua_socket_leave, on_another_thread, SOCKET_ELSEWHERE, OTHER_THAN_WORKER,
       (void)skua_socket_leave(s->socket, SKUA_SLICE("a")))
 STOPS(skua_drain, no_server, OUTSIDE, NO_SERVER, skua_drain(NULL))
+STOPS(skua_leave, no_server, OUTSIDE, NO_SERVER, skua_leave(NULL))
 GIVES(skua_topic_publish, before_the_start, OUTSIDE,
       skua_topic_publish(s->server, SKUA_SLICE("a"), &(skua_publication){ 0 }) == SKUA_ECLOSED)
 GIVES(skua_topic_publish, no_name, ELSEWHERE,

@@ -263,6 +263,33 @@ static void a_given_socket_is_served_and_closed(void **state)
     skua_server_free(h.server);
 }
 
+static void a_socket_that_is_opened_waits_for_a_server(void **state)
+{
+    (void)state;
+    char why[512] = "";
+    int fd = -1, second = -1;
+    assert_int_equal(skua_socket_open("127.0.0.1:0", 0, true, &fd, why, sizeof why), SKUA_OK);
+    struct sockaddr_in in;
+    socklen_t len = sizeof in;
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&in, &len), 0);
+    char address[64], text[512];
+    (void)snprintf(address, sizeof address, "127.0.0.1:%u", (unsigned)ntohs(in.sin_port));
+    assert_int_equal(skua_socket_open(address, 0, false, &second, why, sizeof why),
+                     SKUA_EADDRINUSE);
+    assert_non_null(strstr(why, address));
+    assert_int_equal(second, -1);
+    assert_int_equal(skua_socket_open("nowhere", 0, false, &second, why, sizeof why), SKUA_EINVAL);
+    assert_int_equal(skua_socket_open("nowhere", 0, false, &second, NULL, 0), SKUA_EINVAL);
+    int client = socket_connect_to(address);
+    send_requests(client, 1); // nobody accepts yet
+    skua_server *server = skua_server_new(&(skua_config){ .workers = 2 });
+    assert_int_equal(skua_listen_fd(server, fd), SKUA_OK);
+    assert_int_equal(skua_start(server), SKUA_OK);
+    assert_true(recv(client, text, sizeof text, 0) > 0);
+    close(client);
+    skua_server_free(server);
+}
+
 static void a_given_socket_serves_every_worker(void **state)
 {
     (void)state;
@@ -395,6 +422,7 @@ int main(void)
         cmocka_unit_test(refused_connections_are_closed_and_counted),
         cmocka_unit_test(a_connection_ends_after_the_answer_that_says_so),
         cmocka_unit_test(a_given_socket_is_served_and_closed),
+        cmocka_unit_test(a_socket_that_is_opened_waits_for_a_server),
         cmocka_unit_test(a_given_socket_serves_every_worker),
         cmocka_unit_test(a_given_socket_file_stays),
         cmocka_unit_test(a_given_socket_is_given_once),

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: MIT
+//
+// A reload that the server cannot take as it is, since it changes what belongs to the whole server or needs what its
+// sandbox does not allow, is done as an upgrade is: by another server beside it, which takes over when it is ready.
+
+#include "super_task.h"
+
+#ifdef __linux__
+
+#include "conf_difference.h"
+#include "conf_load.h"
+#include "conf_log.h"
+#include "conf_serve.h"
+#include "notify.h"
+#include "say.h"
+#include "source.h"
+#include "super_client.h"
+#include "super_sockets.h"
+
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SUPER_ANSWER_NS 60000000000 // for a reload in a server
+#define SUPER_BEYOND_NS 5000000000  // behind its grace a server has that long to end
+#define SUPER_LEFT_NS 5000000000    // for a server to accept no more
+#define SUPER_TRIM_NS                                                                              \
+    1000000000 // a server that leaves accepts meanwhile who waits at an address that goes
+
+// ---- Configurations ----
+
+static void task_write_fault(const conf *c, super_fault *fault)
+{
+    const conf_finding *first = c ? c->findings.first : NULL;
+    fault->count = c ? c->findings.count : 0;
+    if (first)
+        (void)snprintf(fault->first, sizeof fault->first, "%s:%u:%u: %s", first->at.file,
+                       first->at.line, first->at.column, first->sentence);
+    else (void)snprintf(fault->first, sizeof fault->first, "%s", skua_status_text(SKUA_ENOMEM));
+}
+
+static bool task_read_sound(conf *c, const char *file)
+{
+    if (!conf_serve_check(c, file)) return false;
+    bool opened = super_sockets_open(c);
+    if (!opened) (void)conf_is_sound(c);
+    return opened;
+}
+
+bool super_read(const char *file, super_conf *read, super_fault *fault)
+{
+    source_keep();
+    conf *c = conf_new();
+    bool is_sound = c && task_read_sound(c, file);
+    if (!is_sound) task_write_fault(c, fault);
+    int kept = source_kept();
+    if (is_sound && kept >= 0) {
+        *read = (super_conf){ c, kept };
+        return true;
+    }
+    if (is_sound) task_write_fault(NULL, fault);
+    if (kept >= 0) (void)close(kept);
+    conf_drop(c);
+    return false;
+}
+
+void super_drop(super_conf *c)
+{
+    conf_drop(c->conf);
+    if (c->source >= 0) (void)close(c->source);
+    *c = (super_conf){ NULL, -1 };
+}
+
+void super_started(super_state *s, conf *c)
+{
+    conf *before = s->started;
+    s->started = c ? conf_hold(c) : NULL;
+    conf_drop(before);
+}
+
+// ---- Servers ----
+
+bool super_begin_server(super_state *s, super_server *place, const super_conf *with)
+{
+    int64_t until_ns = super_now_ns() + with->conf->start_timeout_ns;
+    bool started = super_server_start(place, until_ns);
+    if (started && super_sockets_send(with->conf, place->control) &&
+        control_send(place->control, &with->source, 1, "start %d %u %u %s",
+                     s->quiet || s->has_served, s->accepted, s->refused, s->file))
+        return true;
+    say_error("no server process can be started");
+    if (started) (void)kill(place->pid, SIGKILL);
+    return false;
+}
+
+static super_server *task_free_place(super_state *s)
+{
+    for (unsigned i = 0; i < SUPER_LEAVING_MAX; i++) {
+        if (s->leaving[i].stage == SUPER_NONE) return &s->leaving[i];
+    }
+    return NULL;
+}
+
+// The oldest of too many has had the most time. Its clients are cut off.
+static super_server *task_make_place(super_state *s)
+{
+    super_server *place = task_free_place(s), *oldest = &s->leaving[0];
+    if (place) return place;
+    for (unsigned i = 1; i < SUPER_LEAVING_MAX; i++) {
+        if (s->leaving[i].since_ns < oldest->since_ns) oldest = &s->leaving[i];
+    }
+    (void)kill(oldest->pid, SIGKILL);
+    return NULL;
+}
+
+static int64_t task_grace_ns(const super_state *s)
+{
+    return s->now.conf ? s->now.conf->grace_ns : (int64_t)10 * 1000000000;
+}
+
+// ---- The end of a task ----
+
+__attribute__((format(printf, 3, 4))) static void task_end(super_state *s, bool done,
+                                                           const char *format, ...)
+{
+    char text[CONTROL_OCTETS_MAX / 2];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    super_drop(&s->coming);
+    super_client_answer(s->task, done, text);
+    s->task = SUPER_IDLE;
+    notify_ready();
+}
+
+// Nothing has changed. why: names the first fault.
+static void task_refuse(super_state *s, const char *why)
+{
+    s->refused++;
+    if (s->now.conf && !s->trim_at_ns) super_sockets_trim(s->now.conf);
+    if (s->serving.stage == SUPER_SERVING)
+        (void)control_send(s->serving.control, NULL, 0, "refused %s", why);
+    task_end(s, false, "%s", why);
+}
+
+static void task_write_sites(const conf *c, char text[64])
+{
+    (void)snprintf(text, 64, "%u site%s", c->site_count, c->site_count == 1 ? "" : "s");
+}
+
+// ---- Another server ----
+
+static void task_replace(super_state *s)
+{
+    if (super_begin_server(s, &s->next, &s->coming)) return;
+    super_server_forget(&s->next);
+    task_refuse(s, "no server process can be started");
+}
+
+// The one before leaves; clients that come from now on are the new one's.
+static void task_take_over(super_state *s)
+{
+    super_server *place = task_make_place(s);
+    bool has_former = s->serving.stage == SUPER_SERVING && place;
+    int64_t grace_ns = task_grace_ns(s);
+    if (has_former) {
+        (void)control_send(s->serving.control, NULL, 0, "leave %lld", (long long)grace_ns);
+        *place = s->serving;
+        super_server_enter(place, SUPER_LEAVING, super_now_ns() + grace_ns + SUPER_BEYOND_NS);
+    } else if (s->serving.stage != SUPER_NONE) {
+        (void)kill(s->serving.pid, SIGKILL);
+        super_server_forget(&s->serving);
+    }
+    s->serving = s->next;
+    s->next = (super_server){ .control = -1 };
+    super_server_enter(&s->serving, SUPER_SERVING, INT64_MAX);
+    super_drop(&s->now);
+    s->now = s->coming;
+    super_started(s, s->now.conf);
+    s->coming = (super_conf){ NULL, -1 };
+    s->accepted++;
+    s->crashes = 0;
+    s->trim_at_ns = super_now_ns() + SUPER_TRIM_NS;
+    s->left_until_ns = super_now_ns() + SUPER_LEFT_NS;
+    if (!has_former) super_task_left(s);
+}
+
+// From here on every new client meets the new configuration.
+void super_task_left(super_state *s)
+{
+    char sites[64];
+    if (!s->left_until_ns) return;
+    s->left_until_ns = 0;
+    task_write_sites(s->now.conf, sites);
+    say("the configuration has been read again, and has %s; another server process serves it",
+        sites);
+    task_end(s, true, "another server process serves %s", sites);
+}
+
+// ---- Reload ----
+
+static void task_reload(super_state *s)
+{
+    super_fault fault;
+    conf_place at;
+    notify_reloading();
+    if (!super_read(s->file, &s->coming, &fault)) {
+        if (fault.count)
+            say("the configuration stays as it is, since the file has %u fault%s", fault.count,
+                fault.count == 1 ? "" : "s");
+        else say("the configuration stays as it is, since memory ran out");
+        task_refuse(s, fault.first);
+        return;
+    }
+    const conf_kind *kind = conf_difference(s->started, s->coming.conf, &at);
+    if (kind)
+        say("%s:%u:%u: a change of %s takes another server process", at.file, at.line, at.column,
+            kind->name);
+    if (kind || s->serving.stage != SUPER_SERVING ||
+        !control_send(s->serving.control, &s->coming.source, 1, "reload")) {
+        task_replace(s);
+        return;
+    }
+    s->task_until_ns = super_now_ns() + SUPER_ANSWER_NS;
+}
+
+void super_task_answered(super_state *s, const control_message *m)
+{
+    const char *rest;
+    if (s->task != SUPER_RELOAD || !s->task_until_ns) return;
+    s->task_until_ns = 0;
+    if (control_is(m, "taken", &rest)) {
+        char sites[64];
+        super_drop(&s->now);
+        s->accepted++;
+        task_write_sites(s->coming.conf, sites);
+        s->now = s->coming;
+        s->coming = (super_conf){ NULL, -1 };
+        task_end(s, true, "the configuration has been read again, and has %s", sites);
+    } else {
+        (void)control_is(m, "outside", &rest);
+        say("the server process may not do what the configuration asks for (%s), so another one "
+            "takes its place",
+            rest);
+        task_replace(s);
+    }
+}
+
+// ---- What is heard ----
+
+void super_task_ready(super_state *s, const super_server *which)
+{
+    if (which == &s->next) task_take_over(s);
+}
+
+void super_task_lost(super_state *s, const char *how)
+{
+    char why[CONTROL_OCTETS_MAX / 2];
+    (void)snprintf(why, sizeof why,
+                   "the new server process %s before it was ready; the one before goes on", how);
+    say_error("%s", why);
+    task_refuse(s, why);
+}
+
+void super_task_tried(super_state *s, pid_t pid, int status)
+{
+    (void)s, (void)pid, (void)status;
+}
+
+// ---- Stopping ----
+
+static void stop_tell(const super_server *one, int64_t grace_ns)
+{
+    if (one->stage != SUPER_NONE)
+        (void)control_send(one->control, NULL, 0, "stop %lld", (long long)grace_ns);
+}
+
+static void stop_tell_all(super_state *s, int64_t grace_ns)
+{
+    int64_t until_ns = super_now_ns() + grace_ns + SUPER_BEYOND_NS;
+    stop_tell(&s->serving, grace_ns);
+    if (s->serving.until_ns > until_ns) s->serving.until_ns = until_ns;
+    for (unsigned i = 0; i < SUPER_LEAVING_MAX; i++) {
+        stop_tell(&s->leaving[i], grace_ns);
+        if (s->leaving[i].until_ns > until_ns) s->leaving[i].until_ns = until_ns;
+    }
+    if (s->next.stage != SUPER_NONE) (void)kill(s->next.pid, SIGKILL);
+}
+
+void super_stop(super_state *s)
+{
+    int64_t grace_ns = s->stopping ? 0 : task_grace_ns(s);
+    if (!s->stopping) {
+        notify_stopping();
+        if (!s->quiet && grace_ns > 0)
+            (void)fprintf(stderr,
+                          "%sskua: finishing what runs, for %g s at most; once more ends it at "
+                          "once\n",
+                          isatty(STDERR_FILENO) ? "\r" : "", (double)grace_ns / 1e9);
+    }
+    s->stopping = true;
+    s->restart_at_ns = 0;
+    stop_tell_all(s, grace_ns);
+}
+
+// ---- The log ----
+
+static void log_tell(const super_server *one)
+{
+    static const int log = STDOUT_FILENO;
+    if (one->stage != SUPER_NONE) (void)control_send(one->control, &log, 1, "log");
+}
+
+void super_log_again(super_state *s)
+{
+    if (!conf_log_again()) return;
+    log_tell(&s->serving);
+    log_tell(&s->next);
+    for (unsigned i = 0; i < SUPER_LEAVING_MAX; i++)
+        log_tell(&s->leaving[i]);
+}
+
+// ---- Time ----
+
+static void task_restart(super_state *s)
+{
+    s->restart_at_ns = 0;
+    if (!super_begin_server(s, &s->serving, &s->now)) {
+        super_server_forget(&s->serving);
+        s->restart_at_ns = super_now_ns() + 1000000000;
+    }
+    super_started(s, s->now.conf);
+}
+
+void super_task_look(super_state *s)
+{
+    int64_t now_ns = super_now_ns();
+    if (s->left_until_ns && now_ns >= s->left_until_ns) super_task_left(s);
+    if (s->trim_at_ns && now_ns >= s->trim_at_ns && s->task == SUPER_IDLE) {
+        s->trim_at_ns = 0;
+        super_sockets_trim(s->now.conf);
+    }
+    if (s->restart_at_ns && now_ns >= s->restart_at_ns) task_restart(s);
+    if (s->task == SUPER_RELOAD && s->task_until_ns && now_ns >= s->task_until_ns) {
+        s->task_until_ns = 0;
+        task_refuse(s, "the server process does not answer");
+    }
+}
+
+void super_task_next(super_state *s)
+{
+    if (s->task != SUPER_IDLE || s->stopping || s->serving.stage == SUPER_STARTING) return;
+    if (!s->wanted[SUPER_RELOAD]) return;
+    s->wanted[SUPER_RELOAD] = false;
+    s->task = SUPER_RELOAD;
+    super_client_begin(SUPER_RELOAD);
+    task_reload(s);
+}
+
+#endif

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: MIT
+"""skua -c FILE is two processes: what becomes of the one when something happens to the other."""
+
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import threading
+
+import pytest
+from conf import SKUA, children, get, of, process_of, start, write_folder
+from server import Server, check_sanitizers, eventually, free_port
+from wire import Connection, request
+
+pytestmark = [pytest.mark.in_the_clear("it configures addresses of its own"),
+              pytest.mark.of_http1("it configures addresses of its own")]
+
+TEXT = "listen 127.0.0.1:PORT\nworkers 2\nsite * {\n    root pub\n}\n"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return write_folder(tmp_path)
+
+
+@pytest.fixture
+def server(folder, launch):
+    return launch(start, folder, TEXT)
+
+
+def ended(pid):
+    """Whether a process is gone, or is only waited for."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z"
+    except FileNotFoundError:
+        return True
+
+
+def crash(server):
+    """Kills the process that serves, and returns its number."""
+    before = process_of(server)
+    os.kill(before, signal.SIGKILL)
+    assert eventually(lambda: ended(before))
+    return before
+
+
+def answer(server):
+    """The response of the next server process. It is waited for, and never refused; but a ring of the kernel's may accept for a
+    moment when its process has ended already."""
+    def ask():
+        try:
+            return get(server, "a.test")
+        except (ConnectionResetError, EOFError):
+            return None
+    return eventually(ask)
+
+
+def replaced(server, before):
+    return eventually(lambda: (now := children(server.pid)) and now[-1] != before)
+
+
+def test_a_server_that_crashes_is_replaced(server):
+    before = crash(server)
+    # the socket is still open, so that this waits and is not refused
+    assert answer(server).content == b"<p>here</p>"
+    assert process_of(server) != before
+    assert f"skua: the server process {before} ended by signal 9 (Killed); another is started in 0.1 s" in server.error_text()
+
+
+def test_no_listener_is_lost(server):
+    """While a server process is killed again and again, no connection is refused."""
+    over, refused, answered = threading.Event(), [], [0]
+
+    def ask():
+        while not over.is_set():
+            try:
+                with socket.create_connection(server.address, 10):
+                    answered[0] += 1
+            except OSError as failure:
+                refused.append(failure)
+
+    asker = threading.Thread(target=ask)
+    asker.start()
+    for _ in range(3):
+        assert replaced(server, crash(server))
+        assert answer(server).status == 200
+    over.set()
+    asker.join()
+    assert not refused and answered[0] > 0
+    said = [line.rsplit(" in ", 1)[1] for line in server.error_text().splitlines() if "another is started" in line]
+    assert said == ["0.1 s", "0.2 s", "0.4 s"]
+
+
+def test_it_comes_back_with_what_was_read(server, folder):
+    """Whatever has become of the file meanwhile."""
+    (folder / "skua.conf").write_text("nonsense\n")
+    crash(server)
+    assert answer(server).content == b"<p>here</p>"
+    assert "nonsense" not in server.error_text()
+
+
+@of("start_timeout")
+def test_a_server_that_is_never_ready(folder, launch):
+    server = launch(start, folder, TEXT + "start_timeout 1s\n")
+    file = folder / "skua.conf"
+    # a process that is stopped before it begins is what hangs
+    before = process_of(server)
+    file.write_text(file.read_text().replace("workers 2", "workers 1"))
+    caught = []
+
+    def stop_the_next():
+        while not caught:
+            new = [child for child in children(server.pid) if child != before]
+            if new:
+                os.kill(new[0], signal.SIGSTOP)
+                caught.append(new[0])
+
+    watcher = threading.Thread(target=stop_the_next)
+    watcher.start()
+    server.signal(signal.SIGHUP)
+    watcher.join()
+    if eventually(lambda: "was not ready in time" in server.error_text() or "another server process serves it" in server.error_text()):
+        assert "was not ready in time" in server.error_text(), "it was ready before it could be stopped"
+    assert eventually(lambda: "the one before goes on" in server.error_text())
+    assert process_of(server) == before
+    assert get(server, "a.test").status == 200
+
+
+def test_a_supervisor_that_is_killed(folder):
+    """The server ends, when those who are being served have been, so that whoever started it finds the address free."""
+    server = start(folder, TEXT)
+    pid = process_of(server)
+    with Connection(server.address, receive_buffer=4096) as slow:
+        slow.send(request("/big", host="a.test"))
+        slow.exactly(1000)
+        server.process.kill()
+        server.process.wait()
+        assert eventually(lambda: "the supervisor is gone" in server.error_text())
+        size, taken = 40_000_000, 1000
+        while taken < size:
+            taken += len(slow.exactly(min(65536, size - taken)))
+    assert eventually(lambda: ended(pid))
+    check_sanitizers(server.error_text())
+    again = Server([SKUA, "-c", folder / "skua.conf"], server.address)
+    assert get(again, "a.test").status == 200
+    again.stop()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_of_a_terminal_go_to_both(folder, number):
+    """A shell sends them to the whole group; the server leaves what they mean to the supervisor."""
+    server = start(folder, TEXT, preexec=os.setpgrp)
+    pid = process_of(server)
+    with Connection(server.address, receive_buffer=4096) as slow:
+        slow.send(request("/big", host="a.test"))
+        slow.exactly(1000)
+        os.killpg(server.pid, number)
+        assert eventually(lambda: "finishing what runs" in server.error_text())
+        slow.exactly(10_000_000)
+        assert not ended(pid)
+        os.killpg(server.pid, number)
+    assert "stopped" in server.judge_end()
+    assert ended(pid)
+
+
+def test_a_server_gets_nothing_that_is_the_supervisors(folder, launch):
+    """Neither its variables nor its descriptors."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(str(folder / "notify"))
+        server = launch(start, folder, TEXT, env={**os.environ, "NOTIFY_SOCKET": str(folder / "notify"), "WATCHDOG_USEC": "30000000"})
+        environment = pathlib.Path(f"/proc/{process_of(server)}/environ").read_bytes()
+        assert b"NOTIFY_SOCKET" not in environment and b"WATCHDOG" not in environment
+        links = [os.readlink(f"/proc/{process_of(server)}/fd/{fd}") for fd in os.listdir(f"/proc/{process_of(server)}/fd")]
+        assert not [link for link in links if "signalfd" in link]
+
+
+def test_a_configuration_from_a_pipe(folder):
+    """It can be read once, and is kept."""
+    port = free_port()
+    text = TEXT.replace("PORT", str(port)).replace("pub", str(folder / "pub"))
+    process = subprocess.Popen([SKUA, "-c", "/dev/stdin"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    process.stdin.write(text)
+    process.stdin.close()
+    try:
+        assert " serves " in process.stderr.readline()
+        with Connection(("127.0.0.1", port)) as connection:
+            assert connection.get("/", host="a.test").status == 200
+    finally:
+        process.terminate()
+        said = process.stderr.read()
+    assert process.wait() == 0, said
+    check_sanitizers(said)
