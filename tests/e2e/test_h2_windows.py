@@ -17,6 +17,7 @@ pytestmark = [pytest.mark.in_the_clear("it says for itself how servers are spoke
 
 MOST = 0x7FFFFFFF
 HELD_OCTETS_MAX = 1 << 20  # of a connection, by default
+WIDE = 16 << 20  # a client's windows that are never shut
 
 
 @pytest.fixture
@@ -454,6 +455,73 @@ def test_an_upload_beside_a_download(client):
             client.credit(download, len(found.payload))
     assert received == size
     assert client.response(upload).content == b"%d\n" % size
+
+
+class Sipped:
+    """An upload that its handler takes so slowly that its window is always shut, and a download beside it, on one connection."""
+
+    def __init__(self, client, size, a_millisecond):
+        self.client, self.size, self.sent, self.received, self.credited, self.owed = client, size, 0, 0, 0, 0
+        self.window = client.settings[INITIAL_WINDOW_SIZE]
+        self.connection = WINDOW
+        self.download = client.open(f"/pull/{1 << 40}")
+        self.upload = client.open(f"/sip/{a_millisecond}", method="POST", ends=False)
+        client.credit(0, WIDE)
+        for found in client.kept:
+            self.take(found)
+        client.kept.clear()
+
+    def take(self, found):
+        """Counts what a frame says about both."""
+        if found.kind == WINDOW_UPDATE and found.stream == self.upload:
+            self.credited += found.number
+        elif found.kind == WINDOW_UPDATE and found.stream == 0:
+            self.connection += found.number
+        elif found.kind == DATA and found.stream == self.download:
+            self.received += len(found.payload)
+            self.owed += len(found.payload)
+            if self.owed >= WIDE // 4:
+                self.client.credit(0, self.owed)
+                self.client.credit(self.download, self.owed)
+                self.owed = 0
+        elif found.kind != WINDOW_UPDATE and found.stream == self.upload:
+            self.client.kept.append(found)
+
+    def push(self):
+        """Sends as much as the windows let through."""
+        while n := min(self.window + self.credited - self.sent, self.connection, self.size - self.sent, PAYLOAD):
+            self.client.data(self.upload, bytes(n), ends=self.sent + n == self.size)
+            self.sent += n
+            self.connection -= n
+
+    def taken(self):
+        """How much the handler has taken, as it says on a third stream."""
+        stream = self.client.open("/sipped")
+        while not ((found := self.client._read()).stream == stream and found.kind == DATA):
+            self.take(found)
+        return int(found.payload)
+
+
+@pytest.mark.parametrize("size, a_millisecond", [(1_000_000, 1024), pytest.param(2 << 30, 49152, marks=pytest.mark.test_all)])
+def test_a_long_upload_with_a_slow_handler_beside_a_download(launch_rules, size, a_millisecond):
+    """The server lets no more come than its handler has taken and one window; the download does not wait for it."""
+    rules = launch_rules(env={"ASAN_OPTIONS": "quarantine_size_mb=1"})
+    with Client(rules, (INITIAL_WINDOW_SIZE, WIDE)) as client:
+        both = Sipped(client, size, a_millisecond)
+        before, next_look = None, 0
+        while both.sent < size:
+            both.push()
+            both.take(client._read())
+            if both.sent >= next_look:
+                credited = both.credited
+                assert credited <= both.taken()
+                before = before or rules.rss_octets()
+                next_look += size // 20
+        assert rules.rss_octets() - before < 8 << 20
+        assert both.received > 2 * size
+        client.cancel(both.download)
+        assert client.response(both.upload).content == b"sipped\n"
+        assert client.get("/sipped").content == b"%d\n" % size
 
 
 def test_500_event_streams(rules):

@@ -430,6 +430,64 @@ static void answer_release(skua_request *request, void *user)
     answer_ok(request, user);
 }
 
+// POST /sip/{n} takes n octets of content a millisecond at most; GET /sipped tells how many it has taken in
+// all. One at a time.
+static skua_request *sipping_request;
+static skua_timer sipping_timer;
+static uint64_t sip_octets, sip_owed, sipped;
+static bool sip_came_whole;
+
+static void sip(skua_worker *worker, void *user)
+{
+    (void)worker;
+    (void)user;
+    uint64_t octets = sip_owed < sip_octets ? sip_owed : sip_octets;
+    sip_owed -= octets;
+    sipped += octets;
+    if (octets) skua_content_consume(sipping_request, (size_t)octets);
+    if (!sip_came_whole || sip_owed) return;
+    (void)skua_timer_stop(sipping_timer);
+    must(skua_respond(sipping_request, 200, "text/plain", SKUA_SLICE("sipped\n")));
+}
+
+static void sip_ended(skua_request *request, skua_end how, void *user)
+{
+    (void)request;
+    (void)how;
+    (void)user;
+    (void)skua_timer_stop(sipping_timer);
+}
+
+static void sip_content(skua_request *request, skua_content_event event, skua_slice octets,
+                        void *user)
+{
+    (void)user;
+    (void)request;
+    if (event == SKUA_CONTENT_DATA) sip_owed += octets.len;
+    sip_came_whole = event == SKUA_CONTENT_END;
+}
+
+static void answer_sip(skua_request *request, void *user)
+{
+    (void)user;
+    sipping_request = request;
+    sip_octets = param_number(request, "n");
+    sip_owed = sipped = 0;
+    sip_came_whole = false;
+    must(skua_timer_start(skua_request_worker(request), 1000000, 1000000, sip, NULL,
+                          &sipping_timer));
+    skua_on_end(request, sip_ended, NULL);
+    must(skua_content_read(request, sip_content, NULL));
+}
+
+static void answer_sipped(skua_request *request, void *user)
+{
+    (void)user;
+    char text[32];
+    int len = snprintf(text, sizeof(text), "%" PRIu64 "\n", sipped);
+    must(skua_respond(request, 200, "text/plain", (skua_slice){ text, (size_t)len }));
+}
+
 // POST /keep never answers, and GET /keep lends a megabyte. Both hold their requests until GET /keep/drop.
 // GET /keep/lent tells how many are lent.
 enum { KEPT_MAX = 64, KEPT_OCTETS = 1 << 20 };
@@ -581,6 +639,8 @@ static const struct {
     { "POST /hold", answer_hold },
     { "GET /held", answer_held },
     { "GET /release", answer_release },
+    { "POST /sip/{n}", answer_sip },
+    { "GET /sipped", answer_sipped },
     { "GET /feed", answer_feed },
     { "GET /feed/send", answer_feed_send },
     { "POST /keep", answer_keep },
