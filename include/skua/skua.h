@@ -43,9 +43,9 @@ extern "C" {
 #endif
 
 #define SKUA_VERSION_MAJOR 0
-#define SKUA_VERSION_MINOR 2
+#define SKUA_VERSION_MINOR 1
 #define SKUA_VERSION_PATCH 0
-#define SKUA_VERSION "0.2.0"
+#define SKUA_VERSION "0.1.0"
 
 // Macros before each declaration (SKUA_API), before those whose result must be looked at
 // (SKUA_NODISCARD), and behind those that take a format of printf (SKUA_PRINTF). Each may be defined
@@ -157,7 +157,7 @@ typedef enum skua_status {
 // A few words of English for a status; never NULL.  Thread: any.
 SKUA_API const char *skua_status_text(skua_status status);
 
-// The library's version, "0.2.0".  Thread: any.
+// The library's version, "0.1.0".  Thread: any.
 SKUA_API const char *skua_version(void);
 
 // The server, one of its threads, and one exchange with a client. The library makes and frees each.

@@ -8,7 +8,7 @@ import time
 
 import pytest
 from h2_client import Client
-from h2_socket import (DATA, ENHANCE_YOUR_CALM, FLOW_CONTROL_ERROR, GOAWAY, HEADERS, INITIAL_WINDOW_SIZE, PAYLOAD,
+from h2_socket import (CANCEL, DATA, ENHANCE_YOUR_CALM, FLOW_CONTROL_ERROR, GOAWAY, HEADERS, INITIAL_WINDOW_SIZE, PAYLOAD,
                        PRIORITY_UPDATE, PROTOCOL_ERROR, RST_STREAM, WINDOW, WINDOW_UPDATE, frame, settings)
 from server import eventually
 
@@ -567,3 +567,25 @@ def test_windows_that_are_shut_by_turns(launch_rules, first, credit):
             return not any(f.stream == stream and f.kind == RST_STREAM for f in client.kept)
 
         assert not all(goes_on(turn) for turn in range(16))
+
+
+def test_windows_that_are_shut_one_stream_after_another(launch_rules):
+    """The connection moves often, and each stream hardly: each is judged by its own rate."""
+    rules = launch_rules("stall_timeout_ns=2000000000", "rate_window_ns=1000000000", "rate_octets_min=500")
+    with Client(rules, (INITIAL_WINDOW_SIZE, 1)) as client:
+        client.credit(0, WIDE)
+        streams = [client.open("/pull/1000000") for _ in range(8)]
+        resets = {}
+
+        def turn():
+            """Credits one octet to each that lives, one after the other."""
+            for stream in set(streams) - set(resets):
+                client.credit(stream, 1)
+                time.sleep(0.02)
+            client.pings()
+            resets.update((f.stream, f.number) for f in client.kept if f.kind == RST_STREAM)
+            return set(resets) == set(streams)
+
+        assert eventually(turn, within=20)
+        assert set(resets.values()) == {CANCEL}
+        assert client.get("/").status == 200

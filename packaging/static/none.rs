@@ -1,2 +1,0 @@
-// SPDX-License-Identifier: MIT
-// Cargo wants a source file. There is nothing to compile.
