@@ -62,22 +62,12 @@ static void network_add_family(network *n, const struct ifaddrs *all, int family
     }
 }
 
-static struct {
-    struct ifaddrs *all;
-    bool is_kept;
-} network_kept;
-
-void network_keep(void)
-{
-    network_kept.is_kept = getifaddrs(&network_kept.all) == 0;
-}
-
 void network_find(network *n, bool ip6)
 {
-    struct ifaddrs *all = network_kept.all;
+    struct ifaddrs *all = NULL;
     n->count = 0;
-    if (!network_kept.is_kept && getifaddrs(&all) != 0) return;
+    if (getifaddrs(&all) != 0) return;
     network_add_family(n, all, AF_INET);
     if (ip6) network_add_family(n, all, AF_INET6);
-    if (!network_kept.is_kept) freeifaddrs(all);
+    freeifaddrs(all);
 }
