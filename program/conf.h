@@ -60,6 +60,12 @@ typedef struct conf_page {
     struct conf_page *next;
 } conf_page;
 
+// The media type of names that end so.
+typedef struct conf_media {
+    const char *ending, *type;
+    struct conf_media *next;
+} conf_media;
+
 // Which requests have a line in the access log.
 typedef enum conf_logged { CONF_LOGGED_ALL, CONF_LOGGED_ERRORS, CONF_LOGGED_NONE } conf_logged;
 
@@ -71,12 +77,14 @@ typedef struct conf_scope {
     const char *root; // its own; NULL: none
     conf_place root_at;
     skua_directory_config directory; // of roots
+    conf_media *types;               // the first that fits counts
     bool is_app;                     // its index answers for what is not found
     bool compresses;
     bool has_security_fields;
     const char *hsts;    // a value of Strict-Transport-Security; NULL: none
     const char *origins; // whose pages may read what is here; NULL: none
     const char *cache;   // a value of Cache-Control; NULL: none
+    bool is_cache_off;   // pages of HTML have none either
     conf_field *fields;  // the first of a name counts
     conf_page *pages;    // the first of a status counts
     conf_logged logged;

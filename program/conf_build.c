@@ -141,6 +141,19 @@ static bool build_compresses(const conf_site *site)
     return compresses;
 }
 
+// Copies what a list says into an array, as the library takes it. Returns: false without memory.
+static bool build_types(const builder *b, const conf_scope *scope, skua_directory_config *how)
+{
+    size_t count = 0;
+    for (const conf_media *at = scope->types; at; at = at->next)
+        count++;
+    skua_media *types = count ? conf_take(b->findings->memory, count * sizeof *types) : NULL;
+    for (const conf_media *at = scope->types; at && types; at = at->next)
+        types[how->types_count++] = (skua_media){ at->ending, at->type };
+    how->types = types;
+    return types || !count;
+}
+
 static bool build_roots(builder *b, const conf_site *site)
 {
     bool compresses = build_compresses(site);
@@ -149,6 +162,7 @@ static bool build_roots(builder *b, const conf_site *site)
         if (!at->root) continue;
         skua_directory_config how = at->directory;
         how.compress = compresses;
+        if (!build_types(b, at, &how)) return false;
         if (at->is_app) how.fallback = how.index ? how.index : "index.html";
         skua_status status = skua_site_directory(b->site, at->path, at->root, &how);
         if (!build_judge(b, at->root_at, status)) return false;

@@ -117,6 +117,15 @@ static bool response_may_be_kept(int status)
     return status == 200 || status == 206 || status == 304;
 }
 
+// Pages are asked for again each time, so that they name the assets of today; a 304 has no type to tell a page by, and
+// what a browser has kept says so already.
+static const char *response_cache(const skua_request *request, const conf_scope *scope)
+{
+    skua_slice type = skua_response_field(request, "Content-Type");
+    if (scope->cache || scope->is_cache_off) return scope->cache;
+    return skua_slice_starts(type, "text/html") ? "no-cache" : NULL;
+}
+
 void conf_response_head(skua_request *request, int status, void *user)
 {
     static const skua_security fields = { 0 };
@@ -129,8 +138,8 @@ void conf_response_head(skua_request *request, int status, void *user)
     }
     if (scope->hsts && skua_request_is_secure(request)) // only there, RFC 6797 §7.2
         skua_security_add(request, "Strict-Transport-Security", scope->hsts, NULL);
-    if (scope->cache && response_may_be_kept(status))
-        skua_security_add(request, "Cache-Control", scope->cache, NULL);
+    if (response_may_be_kept(status))
+        skua_security_add(request, "Cache-Control", response_cache(request, scope), NULL);
 }
 
 void conf_preflight_before(skua_request *request, void *user)

@@ -164,8 +164,10 @@ static const conf_scope *sites_around(const conf_site *site, const char *path)
 // Directives that say how a root is served.
 static void sites_check_rootless(conf_checker *c, const conf_directive *first)
 {
-    static const char *const names[] = { "index", "listing",    "dotfiles",      "links",
-                                         "spa",   "clean_urls", "precompressed", "not_found" };
+    static const char *const names[] = {
+        "index",      "listing",       "dotfiles",  "links", "spa",
+        "clean_urls", "precompressed", "not_found", "type",  "etag"
+    };
     if (c->scope->root) return;
     for (const conf_directive *d = first; d; d = d->next) {
         for (size_t i = 0; i < sizeof names / sizeof *names; i++) {

@@ -11,7 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { RESPONSE_PAGE_OCTETS_MAX = 65536 };
+enum {
+    RESPONSE_PAGE_OCTETS_MAX = 65536,
+    RESPONSE_TYPES_MAX = 64 // of skua_directory_config, those of outer scopes among them
+};
 
 #define RESPONSE_FAIL(c, word, ...) conf_find((c)->findings, (word)->at, __VA_ARGS__)
 
@@ -176,5 +179,46 @@ void conf_take_log(conf_checker *c, const conf_kind *kind, const conf_directive 
     conf_why why;
     size_t at;
     if (conf_read_choice(d->words[1].text, names, &at, why)) c->scope->logged = logged[at];
+    else RESPONSE_FAIL(c, &d->words[1], "%s: %s", kind->name, why);
+}
+
+// ---- Media types and entity tags ----
+
+// A type, with parameters perhaps.
+static bool response_is_type(const char *text)
+{
+    size_t len = strcspn(text, "/"), all = strcspn(text, ";");
+    return len > 0 && len + 1 < all && !strpbrk(text, "\r\n") && response_is_value(text) &&
+           strcspn(text, " \t,") >= all;
+}
+
+void conf_take_type(conf_checker *c, const conf_kind *kind, const conf_directive *d)
+{
+    const conf_word *ending = &d->words[1], *type = &d->words[2];
+    unsigned count = 0;
+    for (const conf_media *at = c->scope->types; at; at = at->next)
+        count++;
+    if (ending->text[0] != '.' || !ending->text[1] || strchr(ending->text, '/')) {
+        RESPONSE_FAIL(c, ending, "%s takes the ending of names, as .md, not \"%s\"", kind->name,
+                      ending->text);
+    } else if (!response_is_type(type->text)) {
+        RESPONSE_FAIL(c, type, "\"%s\" is no media type; there is text/markdown", type->text);
+    } else if (count == RESPONSE_TYPES_MAX) {
+        RESPONSE_FAIL(c, ending, "a scope has at most %d types", RESPONSE_TYPES_MAX);
+    } else {
+        conf_media *added = conf_take(c->findings->memory, sizeof *added);
+        if (!added) return;
+        *added = (conf_media){ ending->text, type->text, c->scope->types };
+        c->scope->types = added;
+    }
+}
+
+void conf_take_etag(conf_checker *c, const conf_kind *kind, const conf_directive *d)
+{
+    static const char *const names[] = { "auto", "stat", "off", NULL };
+    static const skua_etags etags[] = { SKUA_ETAGS_AUTO, SKUA_ETAGS_STAT, SKUA_ETAGS_OFF };
+    conf_why why;
+    size_t at;
+    if (conf_read_choice(d->words[1].text, names, &at, why)) c->scope->directory.etags = etags[at];
     else RESPONSE_FAIL(c, &d->words[1], "%s: %s", kind->name, why);
 }

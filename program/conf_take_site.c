@@ -309,7 +309,8 @@ void conf_take_hsts(conf_checker *c, const conf_kind *kind, const conf_directive
 void conf_take_cache(conf_checker *c, const conf_kind *kind, const conf_directive *d)
 {
     const conf_word *word = &d->words[1];
-    if (strcmp(word->text, "off") == 0) c->scope->cache = NULL;
+    c->scope->is_cache_off = strcmp(word->text, "off") == 0;
+    if (c->scope->is_cache_off) c->scope->cache = NULL;
     else if (strcmp(word->text, "immutable") == 0)
         c->scope->cache = "public, max-age=31536000, immutable";
     else if (strcmp(word->text, "no-cache") == 0 || strcmp(word->text, "no-store") == 0)

@@ -2218,6 +2218,21 @@ SKUA_API SKUA_NODISCARD skua_status skua_topic_bridge(skua_server *server,
 
 // ---- Serving a directory ----------------------------------------------------------------------
 
+// How entity tags of files are made. Last-Modified stays in each case.
+typedef enum skua_etags {
+    // by a hash of the content up to 32768 octets; of larger files by size and time of modification, weak for two
+    // seconds after a change
+    SKUA_ETAGS_AUTO,
+    SKUA_ETAGS_STAT, // of all files by size and time
+    SKUA_ETAGS_OFF   // none
+} skua_etags;
+
+// The media type of files whose names end alike.
+typedef struct skua_media {
+    const char *ending; // ".md", compared without regard to the case of ASCII
+    const char *type;   // "text/markdown; charset=utf-8"
+} skua_media;
+
 // How a directory is served. Zero means default. Strings are copied.
 typedef struct skua_directory_config {
     bool list;                 // answer directories without an index by a listing
@@ -2255,6 +2270,11 @@ typedef struct skua_directory_config {
     // Codings of both, separated by spaces; of those that a client wants alike the first counts. Default "br zstd gzip",
     // as far as they are built in
     const char *codings;
+    // Media types that count before those of skua_media_type; of several that fit a name the first one. Copied.
+    // Default: none
+    const skua_media *types;
+    size_t types_count; // at most 64
+    skua_etags etags;   // default SKUA_ETAGS_AUTO
 } skua_directory_config;
 
 // Serves the files below path at pattern, which ends in "/" ("/", "GET /docs/"); the rest of the

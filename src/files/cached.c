@@ -58,11 +58,11 @@ static int cached_name_coding(cached *c, int len)
 }
 
 // A file whose content may yet change unseen has no version, unless it is its hash.
-static void cached_set_version(cached *c)
+static void cached_set_version(cached *c, const site *s)
 {
     file_version *version = &c->origin.version;
     const skua_file_info *info = &c->origin.info;
-    bool has_hash = c->origin.etag_len && cached_is_hashed(info);
+    bool has_hash = c->origin.etag_len && cached_is_hashed(s, info);
     *version = (file_version){ .size = info->size };
     if (has_hash) {
         memcpy(version->hash, c->origin.etag + 1, sizeof version->hash);
@@ -85,16 +85,21 @@ static void cached_set_offers(cached *c, const site *s)
     if (gains && fits && is_known && c->variant == CACHED_IDENTITY) c->offers = (uint8_t)s->codings;
 }
 
-static void cached_set_validators(cached *c, slice content, int64_t unix_ns)
+static int cached_write_tag(cached *c, const site *s, slice content)
+{
+    if (s->etags == SKUA_ETAGS_OFF) return 0;
+    if (cached_is_hashed(s, &c->origin.info)) return (int)etag_write(content, c->origin.etag);
+    return cached_write_time(c);
+}
+
+static void cached_set_validators(cached *c, const site *s, slice content, int64_t unix_ns)
 {
     const skua_file_info *info = &c->origin.info;
     c->weak = !cached_is_settled(info, unix_ns);
-    int len =
-        cached_is_hashed(info) ? (int)etag_write(content, c->origin.etag) : cached_write_time(c);
-    len = cached_name_coding(c, len);
+    int len = cached_name_coding(c, cached_write_tag(c, s, content));
     SKUA_ASSERT(len >= 0 && len < CACHED_ETAG_OCTETS);
     c->origin.etag_len = (uint8_t)len;
-    cached_set_version(c);
+    cached_set_version(c, s);
     // A modification in the future would make Last-Modified later than Date, RFC 9110 §8.8.2.1.
     int64_t modified_ns = info->mtime_ns < unix_ns ? info->mtime_ns : unix_ns;
     bool known = cached_has_time(info) && modified_ns >= 0;
@@ -234,7 +239,7 @@ skua_status cached_new(const cached_source *source, cached **made)
 {
     cached *c = cached_begin(source);
     if (!c) return SKUA_ENOMEM;
-    cached_set_validators(c, source->content, skua_worker_unix_ns(source->worker));
+    cached_set_validators(c, source->site, source->content, skua_worker_unix_ns(source->worker));
     cached_set_offers(c, source->site);
     skua_status status = cached_make_responses(c, source);
     if (status) {

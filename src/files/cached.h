@@ -84,9 +84,9 @@ typedef struct cached_source {
 bool cached_is_small(const site *s, const skua_file_info *info);
 
 // Whether its entity tag is a hash of its content.
-static inline bool cached_is_hashed(const skua_file_info *info)
+static inline bool cached_is_hashed(const site *s, const skua_file_info *info)
 {
-    return info->size <= CACHED_HASHED_OCTETS;
+    return s->etags == SKUA_ETAGS_AUTO && info->size <= CACHED_HASHED_OCTETS;
 }
 
 // Makes one; watches and freshness are the caller's to set, by cached_renew.

@@ -222,6 +222,14 @@ static void lookup_serve_entry(lookup *l, cached *entry)
     if (!lookup_serve_sibling(l, entry)) lookup_respond(l, entry);
 }
 
+// content: how the file begins. A sibling has the type of its file.
+static const char *lookup_type(const lookup *l, slice content)
+{
+    if (lookup_is_coded(l)) return l->type;
+    const char *own = site_type(l->site, lookup_path(l));
+    return own ? own : media_type(lookup_path(l), content);
+}
+
 // The new entry is served before it is put into the cache, which may drop it at once.
 static skua_status lookup_serve(lookup *l)
 {
@@ -230,7 +238,7 @@ static skua_status lookup_serve(lookup *l)
         lookup_serve_entry(l, entry);
         return SKUA_OK;
     }
-    bool whole = cached_is_small(l->site, &l->info) || cached_is_hashed(&l->info);
+    bool whole = cached_is_small(l->site, &l->info) || cached_is_hashed(l->site, &l->info);
     slice content = slice_make(l->content, l->content_len);
     cached_source source = {
         .site = l->site,
@@ -238,7 +246,7 @@ static skua_status lookup_serve(lookup *l)
         .key = lookup_key(l),
         .path = lookup_path(l),
         .variant = l->variant,
-        .type = lookup_is_coded(l) ? l->type : media_type(lookup_path(l), content),
+        .type = lookup_type(l, content),
         .file = l->file,
         .info = &l->info,
         .content = whole ? content : slice_make(NULL, 0),
@@ -470,7 +478,7 @@ static void lookup_loaded(skua_worker *worker, skua_status status, size_t octets
 static size_t lookup_needs_content(const lookup *l)
 {
     if (!l->request || l->info.kind != SKUA_FILE_REGULAR || lookup_find(l)) return 0;
-    if (cached_is_small(l->site, &l->info) || cached_is_hashed(&l->info))
+    if (cached_is_small(l->site, &l->info) || cached_is_hashed(l->site, &l->info))
         return (size_t)l->info.size;
     if (lookup_is_coded(l) || !media_needs_look(lookup_path(l))) return 0;
     return l->info.size < MEDIA_LOOK_OCTETS ? (size_t)l->info.size : MEDIA_LOOK_OCTETS;

@@ -45,6 +45,11 @@ void site_let_go(site *s)
     memory_free(s->cache_control);
     memory_free(s->fallback);
     memory_free(s->not_found);
+    for (size_t i = 0; i < s->types_count; i++) {
+        memory_free(s->types[i].ending);
+        memory_free(s->types[i].type);
+    }
+    memory_free(s->types);
     memory_free(s);
     site_leaves();
 }
@@ -61,4 +66,15 @@ bool site_hides(const site *s, slice name)
         if (!is_first || memcmp(name.ptr, well_known.ptr, well_known.len) != 0) return true;
     }
     return false;
+}
+
+const char *site_type(const site *s, slice name)
+{
+    for (size_t i = 0; i < s->types_count; i++) {
+        slice ending = slice_of(s->types[i].ending);
+        if (ending.len <= name.len &&
+            slice_equal_nocase(slice_from(name, name.len - ending.len), ending))
+            return s->types[i].type;
+    }
+    return NULL;
 }

@@ -12,7 +12,12 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-enum { SITE_COMPRESSED_BUCKETS = 64 };
+enum { SITE_COMPRESSED_BUCKETS = 64, SITE_TYPES_MAX = 64 };
+
+// A media type of a site's own.
+typedef struct site_media {
+    char *ending, *type;
+} site_media;
 
 typedef struct site {
     struct {
@@ -37,6 +42,9 @@ typedef struct site {
     unsigned order_count;
     char *fallback;  // NULL: none
     char *not_found; // NULL: none
+    site_media *types;
+    size_t types_count;
+    skua_etags etags;
     size_t cache_octets_max;
     size_t small_octets_max;
     size_t listings_octets_max;
@@ -47,6 +55,9 @@ typedef struct site {
 // Whether one of the site's own rules hides name, a path beneath its root: a segment begins with
 // ".", and it is not the first one and ".well-known" (RFC 8615), which is to be a directory.
 bool site_hides(const site *s, slice name);
+
+// The media type that the site has for files of that name; NULL: none of its own.
+const char *site_type(const site *s, slice name);
 
 // For every name it has a use of: one more, or one fewer. The last one closes the directory.
 // Thread: any.

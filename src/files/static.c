@@ -161,6 +161,18 @@ static bool site_is_field_value(const char *value)
     return true;
 }
 
+static bool site_are_types(const skua_directory_config *config)
+{
+    if (config->types_count > SITE_TYPES_MAX || (config->types_count && !config->types))
+        return false;
+    for (size_t i = 0; i < config->types_count; i++) {
+        const skua_media *media = &config->types[i];
+        bool is_given = media->ending && *media->ending && media->type && *media->type;
+        if (!is_given || !site_is_field_value(media->type)) return false;
+    }
+    return true;
+}
+
 // A path of a file beneath the root.
 static bool site_is_path(const char *path)
 {
@@ -197,6 +209,13 @@ static skua_status site_check(const static_place *place, const char *pattern,
     }
     if ((unsigned)config->links > SKUA_LINKS_ALL) {
         return site_fail(place, SKUA_EINVAL, "links", "is none of skua_links");
+    }
+    if ((unsigned)config->etags > SKUA_ETAGS_OFF) {
+        return site_fail(place, SKUA_EINVAL, "etags", "is none of skua_etags");
+    }
+    if (!site_are_types(config)) {
+        return site_fail(place, SKUA_EINVAL, "types",
+                         "are at most 64, each an ending and a media type");
     }
     if (config->ranges_max > RANGES_MAX) {
         return site_fail(place, SKUA_EINVAL, "ranges_max", "is more than 16");
@@ -237,6 +256,21 @@ static bool site_set_paths(site *s, const skua_directory_config *config)
            site_copy(&s->fallback, config->fallback) && site_copy(&s->not_found, not_found);
 }
 
+// Returns false when memory ran out; what has been copied is the site's then.
+static bool site_set_types(site *s, const skua_directory_config *config)
+{
+    if (!config->types_count) return true;
+    s->types = memory_zeroed(config->types_count * sizeof *s->types);
+    if (!s->types) return false;
+    s->types_count = config->types_count;
+    for (size_t i = 0; i < s->types_count; i++) {
+        s->types[i].ending = memory_text(config->types[i].ending);
+        s->types[i].type = memory_text(config->types[i].type);
+        if (!s->types[i].ending || !s->types[i].type) return false;
+    }
+    return true;
+}
+
 static site *site_new(skua_server *server, const char *path, const skua_directory_config *config)
 {
     site *s = memory_zeroed(sizeof *s);
@@ -249,10 +283,11 @@ static site *site_new(skua_server *server, const char *path, const skua_director
     s->clean_urls = config->clean_urls;
     s->precompressed = config->precompressed;
     s->compress = config->compress;
+    s->etags = config->etags;
     (void)pthread_mutex_init(&s->shared.lock, NULL);
     site_set_bounds(s, config);
     site_comes();
-    if (site_set_paths(s, config)) return s;
+    if (site_set_paths(s, config) && site_set_types(s, config)) return s;
     site_let_go(s);
     return NULL;
 }

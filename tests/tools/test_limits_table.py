@@ -25,6 +25,7 @@ UNITS = {"s": 10**9, "MiB": 1 << 20}
 # Limits that only the program can make something reach by its own calls, in its own answers, or that a
 # protocol has fixed; and how long a peer is given time, in octets and in looks.
 FIXED = {
+    "media types of a directory",
     "fields of a part", "memory of spooled content", "middleware", "error functions", "answers queued", "tickets of living requests", "timers",
     "octets that a blocking handler has written and its worker not taken", "sentence of `skua_refuse`", "entries of a listing",
     "fields of an interim response", "content that a filter takes in one go",

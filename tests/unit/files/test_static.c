@@ -404,6 +404,11 @@ static void test_static_listing_waits_for_nobody(void **state)
 static void test_static_refuses_bad_registrations(void **state)
 {
     (void)state;
+    static const skua_media no_ending[] = { { "", "text/plain" } };
+    static const skua_media bad_type[] = { { ".a", "text/plain\r\nA: b" } };
+    static skua_media many_types[65];
+    for (size_t i = 0; i < 65; i++)
+        many_types[i] = (skua_media){ ".a", "text/plain" };
     static const struct {
         const char *pattern, *path;
         skua_directory_config config;
@@ -418,6 +423,11 @@ static void test_static_refuses_bad_registrations(void **state)
         { "/", "/tmp", { .index = "a/b" }, SKUA_EINVAL },
         { "/", "/tmp", { .index = ".." }, SKUA_EINVAL },
         { "/", "/tmp", { .cache_control = "a\r\nb" }, SKUA_EINVAL },
+        { "/", "/tmp", { .etags = (skua_etags)(SKUA_ETAGS_OFF + 1) }, SKUA_EINVAL },
+        { "/", "/tmp", { .types_count = 1 }, SKUA_EINVAL },
+        { "/", "/tmp", { .types = no_ending, .types_count = 1 }, SKUA_EINVAL },
+        { "/", "/tmp", { .types = bad_type, .types_count = 1 }, SKUA_EINVAL },
+        { "/", "/tmp", { .types = many_types, .types_count = 65 }, SKUA_EINVAL },
         { "/", "/nowhere/at/all", { 0 }, SKUA_ENOENT },
         { "/", "/dev/null", { 0 }, SKUA_ENOENT },
     };
