@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """HTTP/2, frame by frame: RFC 9113, and what the public interface means there."""
 
+import contextlib
 import os
 import signal
 import struct
@@ -601,6 +602,22 @@ def test_drain(launch_rules):
     assert last in (upload, late) and code == NO_ERROR
     assert client.ended()
     rules.judge_end()
+
+
+@pytest.mark.parametrize("waits", ["/later/300", "/block/sleep/300"], ids=["ticket", "blocking route"])
+def test_requests_of_other_threads_finish_behind_goaway(launch, waits):
+    """Those at or below its number are answered; one above it is not taken."""
+    server = launch(numbered, "threads", "grace_ns=20000000000")
+    with Client(server) as client:
+        stream = client.open(waits)
+        client.pings()
+        server.signal()
+        assert [client.goaway()[:2] for _ in range(2)] == [(MOST, NO_ERROR), (stream, NO_ERROR)]
+        with contextlib.suppress(OSError):
+            client.open("/")
+        assert client.response(stream).status == 200
+        assert client.ended()
+    server.judge_end()
 
 
 def test_drain_under_load(launch_rules):

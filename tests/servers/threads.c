@@ -470,6 +470,8 @@ static void add_routes(void)
     must_be(skua_post(running, 0, post_ran, NULL), SKUA_ECLOSED); // it does not run yet
 }
 
+static int64_t grace_ns = 200000000; // of a stop
+
 static bool config_set(skua_config *config, const char *word)
 {
     const char *equals = strchr(word, '=');
@@ -484,6 +486,7 @@ static bool config_set(skua_config *config, const char *word)
         config->content_octets_max = (uint64_t)value;
     else if (len == 18 && memcmp(word, "handler_timeout_ns", len) == 0)
         config->handler_timeout_ns = value;
+    else if (len == 8 && memcmp(word, "grace_ns", len) == 0) grace_ns = value;
     else return false;
     return true;
 }
@@ -491,7 +494,7 @@ static bool config_set(skua_config *config, const char *word)
 static void stop(int signal_number)
 {
     (void)signal_number;
-    skua_stop(running, INT64_C(200000000));
+    skua_stop(running, grace_ns);
 }
 
 static int serve(const skua_config *config)
