@@ -14,6 +14,7 @@
 enum {
     CONF_LISTENS_MAX = 16, // as many as a server may have
     CONF_CERTIFICATES_MAX = 256,
+    CONF_PRELOADS_MAX = 16,
     CONF_AROUND_MAX =
         60 // limits and passwords of a site and its paths; the library has room for a few more
 };
@@ -60,6 +61,12 @@ typedef struct conf_page {
     struct conf_page *next;
 } conf_page;
 
+// A file that pages will need: a value of Link.
+typedef struct conf_preload {
+    const char *link;
+    struct conf_preload *next;
+} conf_preload;
+
 // The media type of names that end so.
 typedef struct conf_media {
     const char *ending, *type;
@@ -81,12 +88,13 @@ typedef struct conf_scope {
     bool is_app;                     // its index answers for what is not found
     bool compresses;
     bool has_security_fields;
-    const char *hsts;    // a value of Strict-Transport-Security; NULL: none
-    const char *origins; // whose pages may read what is here; NULL: none
-    const char *cache;   // a value of Cache-Control; NULL: none
-    bool is_cache_off;   // pages of HTML have none either
-    conf_field *fields;  // the first of a name counts
-    conf_page *pages;    // the first of a status counts
+    const char *hsts;       // a value of Strict-Transport-Security; NULL: none
+    const char *origins;    // whose pages may read what is here; NULL: none
+    const char *cache;      // a value of Cache-Control; NULL: none
+    bool is_cache_off;      // pages of HTML have none either
+    conf_field *fields;     // the first of a name counts
+    conf_preload *preloads; // the last one first
+    conf_page *pages;       // the first of a status counts
     conf_logged logged;
     conf_door *doors;     // all that hold, the innermost first
     conf_guard *guards;   // all that hold, the innermost first
@@ -114,7 +122,8 @@ typedef struct conf_site {
     const char *canonical; // "https://example.org"; NULL: any
     const char *closed_by; // a file: while it is there the site is closed; NULL: none
     bool has_log_rules;    // a scope logs less than all
-    bool has_pages;        // a scope has pages for errors
+    bool has_preloads;
+    bool has_pages; // a scope has pages for errors
     struct {
         atomic_bool is_closed;
     } shared;

@@ -7,6 +7,7 @@
 
 #include "conf_guard.h"
 #include "conf_limits.h"
+#include "conf_preload.h"
 #include "conf_response.h"
 #include "conf_sites.h"
 
@@ -193,10 +194,14 @@ static bool build_around(builder *b, conf_site *site)
                                      .end = site->has_log_rules ? conf_response_end : NULL,
                                      .user = site };
     const skua_middleware preflight = { .before = conf_preflight_before, .user = site };
+    const skua_middleware preload = { .before = conf_preload_before,
+                                      .head = conf_preload_head,
+                                      .user = site };
     const skua_middleware canonical = { .before = conf_canonical_before, .user = site };
     return build_pages(b, site) && build_use(b, site->at, &fields) && build_limits(b, site) &&
            build_use(b, site->at, &preflight) &&
-           (!site->canonical || build_use(b, site->at, &canonical)) && build_guards(b, site);
+           (!site->canonical || build_use(b, site->at, &canonical)) && build_guards(b, site) &&
+           (!site->has_preloads || build_use(b, site->at, &preload));
 }
 
 static bool build_site(builder *b, conf_site *site)

@@ -139,6 +139,8 @@ static const conf_kind table_kinds[] = {
       TABLE_ARGUMENTS(1, 1) },
     { "header", TABLE_SCOPES, "NAME VALUE|off", "", "header X-Robots-Tag noindex", conf_take_header,
       TABLE_ARGUMENTS(2, 2), .repeats = true },
+    { "preload", TABLE_SCOPES, "PATH style|script|font|image|fetch, or off", "none", "preload /style.css style",
+      conf_take_preload, TABLE_ARGUMENTS(1, 2), .repeats = true },
     { "error_page", TABLE_SCOPES, "STATUS... FILE", "the server's page", "error_page 500 503 /etc/skua/sorry.html",
       conf_take_error_page, TABLE_ARGUMENTS(2, CONF_WORDS_MAX), .repeats = true },
     { "maintenance", TABLE_SITE, "FILE", "none", "maintenance /run/skua/closed", conf_take_maintenance,
