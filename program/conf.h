@@ -130,6 +130,12 @@ typedef struct conf_site {
     struct conf_site *next;
 } conf_site;
 
+// A path that the server process may read.
+typedef struct conf_path {
+    const char *path;
+    struct conf_path *next;
+} conf_path;
+
 // Everything in it is of its memory, and stays until nobody has it: sites that were built from it hold it as long as
 // requests go on in them.
 typedef struct conf {
@@ -149,6 +155,10 @@ typedef struct conf {
     int64_t grace_ns;
     int64_t start_timeout_ns; // for a server process to become ready
     bool is_silent;           // its faults are not said
+    const char *user,
+        *group;   // who the server process becomes; NULL: it stays who it is, or the user's group
+    bool is_open; // the server process has no sandbox
+    conf_path *sandbox_paths; // beside those of the sites
     conf_scope defaults;
     conf_site *sites;
     unsigned site_count;

@@ -62,12 +62,13 @@ static void reload_look_at_closing(conf_site *site)
     skua_log(reloader.server, skua_slice_of(line));
 }
 
-void conf_reload_look(void)
+bool conf_reload_look(void)
 {
-    if (reloader.is_tls) https_look();
+    bool done = !reloader.is_tls || https_look();
     for (conf_site *site = reloader.now->sites; site; site = site->next) {
         if (site->closed_by) reload_look_at_closing(site);
     }
+    return done;
 }
 
 // ---- Changing ----
@@ -140,13 +141,15 @@ static void reload_try(void)
     conf_drop(c);
 }
 
-bool conf_reload_quietly(char *why, size_t room)
+bool conf_reload_quietly(conf_covers_fn *covers, char *why, size_t room)
 {
     conf *c = conf_new();
     if (c) c->is_silent = true;
-    bool built = c && conf_load(c, reloader.file) && reload_build(c);
+    *why = '\0';
+    bool built = c && conf_load(c, reloader.file) && covers(c, why, room) && reload_build(c);
     const conf_finding *first = c ? c->findings.first : NULL;
-    (void)snprintf(why, room, "%s", first ? first->sentence : skua_status_text(SKUA_ENOMEM));
+    if (!*why)
+        (void)snprintf(why, room, "%s", first ? first->sentence : skua_status_text(SKUA_ENOMEM));
     if (built) reload_take(c);
     else conf_drop(c);
     return built;

@@ -14,11 +14,14 @@ void conf_reload_begin(skua_server *server, const char *file, conf *started);
 void conf_reload(void);
 
 // The same for a server whose supervisor has found no faults. Returns: false when this process cannot follow, and
-// nothing has changed; nothing has been said, and why is a sentence.
-bool conf_reload_quietly(char *why, size_t room);
+// nothing has changed; nothing has been said, and why is a sentence. covers: whether the process may read all that the
+// configuration names.
+typedef bool conf_covers_fn(const conf *c, char *why, size_t room);
+bool conf_reload_quietly(conf_covers_fn *covers, char *why, size_t room);
 
-// Looks at certificates, and at the files that close sites.
-void conf_reload_look(void);
+// Looks at certificates, and at the files that close sites. Returns: false when certificates have changed and could not
+// be read.
+bool conf_reload_look(void);
 
 // Behind the watch's end. Does nothing before conf_reload_begin.
 void conf_reload_end(void);

@@ -86,7 +86,7 @@ static skua_server *alone_server;
 
 static void alone_look(void)
 {
-    conf_reload_look();
+    (void)conf_reload_look();
     if (pulse_look(alone_server)) notify_alive();
 }
 

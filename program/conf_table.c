@@ -53,6 +53,11 @@ static const conf_kind table_kinds[] = {
       .max = TABLE_DAY },
     { "start_timeout", TABLE_FILE, "DURATION", "30s", "start_timeout 2min", conf_take_start_timeout,
       TABLE_ARGUMENTS(1, 1), .max = TABLE_DAY, .is_live = true },
+    { "user", TABLE_FILE, "USER [GROUP]", "the one that started it", "user www-data", conf_take_user,
+      TABLE_ARGUMENTS(1, 2) },
+    { "sandbox", TABLE_FILE, "on|off", "on", "sandbox off", conf_take_sandbox, TABLE_ARGUMENTS(1, 1) },
+    { "sandbox_paths", TABLE_FILE, "PATH...", "those of the sites", "sandbox_paths /srv/shared",
+      conf_take_sandbox_paths, TABLE_ARGUMENTS(1, CONF_WORDS_MAX) },
     // Deadlines.
     { "head_timeout", TABLE_FILE, "DURATION", "10s", "head_timeout 5s", conf_take_duration,
       TABLE_MEMBER(head_timeout_ns, TABLE_MS, TABLE_DAY) },

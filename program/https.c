@@ -230,18 +230,19 @@ __attribute__((format(printf, 1, 2))) static void https_log(const char *format, 
     skua_log(https.server, (skua_slice){ text, len });
 }
 
-void https_reload(void)
+bool https_reload(void)
 {
     skua_tls_desc desc;
     char why[HTTPS_WHY_OCTETS] = "";
     https.loaded = https.seen = https_stamp_all();
-    if (!https_describe_again(&desc)) return;
-    if (skua_tls_reload(https.server, &desc, why, sizeof why))
-        https_log("the certificates stay as they are: %s", why);
+    if (!https_describe_again(&desc)) return false;
+    skua_status status = skua_tls_reload(https.server, &desc, why, sizeof why);
+    if (status) https_log("the certificates stay as they are: %s", why);
     else if (https.own.pem_len)
         https_log("the certificate is in use from now on: SHA-256 %s", https.own.fingerprint);
     else https_log("the certificates have been read again and are in use from now on");
     certificate_forget(&https.own);
+    return !status;
 }
 
 static bool https_has_to_renew(void)
@@ -249,12 +250,13 @@ static bool https_has_to_renew(void)
     return https.own.pem_len && https.own.expires_unix_s - time(NULL) < CERTIFICATE_RENEW_S;
 }
 
-void https_look(void)
+bool https_look(void)
 {
     https_stamp now = https_stamp_all();
     bool has_settled = now == https.seen;
     https.seen = now;
-    if ((has_settled && now != https.loaded) || https_has_to_renew()) https_reload();
+    bool is_due = (has_settled && now != https.loaded) || https_has_to_renew();
+    return !is_due || https_reload();
 }
 
 void https_begin(skua_server *server)
@@ -266,5 +268,5 @@ void https_begin(skua_server *server)
 void https_use(const options *o)
 {
     https.options = o;
-    https_reload();
+    (void)https_reload();
 }

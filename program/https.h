@@ -19,12 +19,12 @@ void https_show(void);
 // The server has started. What follows is for one thread.
 void https_begin(skua_server *server);
 
-// Reads certificates again, and logs what came of it.
-void https_reload(void);
+// Reads certificates again, and logs the outcome. Returns: false when the former ones stay.
+bool https_reload(void);
 
 // Reads them again if a file has changed and has settled, or if one of its own is to be renewed. To be called
-// every few seconds.
-void https_look(void);
+// every few seconds. Returns: false when files have changed and the former certificates stay.
+bool https_look(void);
 
 // Takes other options, with TLS, in the place of those that https_describe was given, and reads certificates
 // again. o: kept.

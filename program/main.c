@@ -172,14 +172,14 @@ static struct {
 
 static void look(void)
 {
-    if (watched.is_tls) https_look();
+    if (watched.is_tls) (void)https_look();
     if (pulse_look(watched.server)) notify_alive();
 }
 
 static void read_again(void)
 {
     notify_reloading();
-    if (watched.is_tls) https_reload();
+    if (watched.is_tls) (void)https_reload();
     notify_ready();
 }
 

@@ -62,12 +62,22 @@ static void network_add_family(network *n, const struct ifaddrs *all, int family
     }
 }
 
+static struct {
+    struct ifaddrs *all;
+    bool is_kept;
+} network_kept;
+
+void network_keep(void)
+{
+    network_kept.is_kept = getifaddrs(&network_kept.all) == 0;
+}
+
 void network_find(network *n, bool ip6)
 {
-    struct ifaddrs *all = NULL;
+    struct ifaddrs *all = network_kept.all;
     n->count = 0;
-    if (getifaddrs(&all) != 0) return;
+    if (!network_kept.is_kept && getifaddrs(&all) != 0) return;
     network_add_family(n, all, AF_INET);
     if (ip6) network_add_family(n, all, AF_INET6);
-    freeifaddrs(all);
+    if (!network_kept.is_kept) freeifaddrs(all);
 }

@@ -18,4 +18,7 @@ typedef struct network {
 // Finds them. ip6: those of IPv6, too.
 void network_find(network *n, bool ip6);
 
+// Finds them now for every later call, for a process that will not be allowed to.
+void network_keep(void);
+
 #endif

@@ -17,6 +17,7 @@
 #include "control.h"
 #include "https.h"
 #include "pulse.h"
+#include "sandbox.h"
 #include "say.h"
 #include "source.h"
 #include "status.h"
@@ -156,7 +157,7 @@ static void served_reload(control_message *m)
 {
     char why[CONTROL_OCTETS_MAX / 2];
     int source = control_take(m, 0);
-    bool taken = source_from(source) && conf_reload_quietly(why, sizeof why);
+    bool taken = source_from(source) && conf_reload_quietly(sandbox_covers, why, sizeof why);
     (void)source_from(-1);
     if (source >= 0) (void)close(source);
     (void)control_send(served.control, NULL, 0, taken ? "taken" : "outside %s", why);
@@ -226,10 +227,11 @@ static bool served_hear(void)
     return true;
 }
 
+// A process that may not read a certificate any more asks for a reload, which gives its place to another one.
 static void served_look(void)
 {
     if (served.leaves) served_look_leaving();
-    else conf_reload_look();
+    else if (!conf_reload_look()) (void)control_send(served.control, NULL, 0, "again");
     if (!pulse_look(served.server)) return;
     (void)control_send(served.control, NULL, 0, "pulse");
     if (served.leaves && ++served.rounds == SERVED_ROUNDS)
@@ -258,7 +260,7 @@ bool served_run(int control)
     (void)prctl(PR_SET_NAME, "skua");
     if (!served_hear_start()) return false;
     served.conf = conf_serve_read(served.file, &served.server);
-    bool stopped = served.conf && served_start() && served_serve();
+    bool stopped = served.conf && sandbox_enter(served.conf) && served_start() && served_serve();
     status_close(served.status);
     skua_server_free(served.server);
     conf_reload_end();

@@ -96,7 +96,8 @@ static void super_hear_signals(super_state *s)
 
 // ---- Processes that have ended ----
 
-static void super_plan_restart(super_state *s, int64_t lived_ns)
+// Returns: the rest before it.
+static int64_t super_plan_restart(super_state *s, int64_t lived_ns)
 {
     if (lived_ns > SUPER_WELL_NS) s->crashes = 0;
     unsigned doublings = s->crashes < 10 ? s->crashes : 10;
@@ -104,6 +105,7 @@ static void super_plan_restart(super_state *s, int64_t lived_ns)
     if (rest_ns > SUPER_REST_MOST_NS) rest_ns = SUPER_REST_MOST_NS;
     s->crashes++;
     s->restart_at_ns = super_now_ns() + rest_ns;
+    return rest_ns;
 }
 
 static void super_serving_ended(super_state *s, int status)
@@ -118,9 +120,9 @@ static void super_serving_ended(super_state *s, int status)
         s->stopping = true; // a first one that fails has said why
         return;
     }
-    super_plan_restart(s, lived_ns);
+    int64_t rest_ns = super_plan_restart(s, lived_ns);
     say_error("the server process %ld %s; another is started in %g s", pid, how,
-              (double)(s->restart_at_ns - super_now_ns()) / 1e9);
+              (double)rest_ns / 1e9);
     if (s->task == SUPER_RELOAD && s->task_until_ns) super_task_lost(s, how);
 }
 
@@ -194,6 +196,7 @@ static void super_hear(super_state *s, super_server *one)
     if (control_is(&m, "ready", NULL)) super_is_ready(s, one);
     else if (control_is(&m, "pulse", NULL)) notify_alive();
     else if (control_is(&m, "left", NULL)) super_task_left(s);
+    else if (control_is(&m, "again", NULL)) s->wanted[SUPER_RELOAD] = true;
     else if (one == &s->serving) super_task_answered(s, &m);
     control_close(&m);
 }

@@ -28,6 +28,7 @@ def folder(tmp_path_factory):
 SITES = """
 listen 127.0.0.1:PORT
 listen unix:%s/socket
+sandbox_paths .
 access_log access.log json
 workers 3
 accept reuseport

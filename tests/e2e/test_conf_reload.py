@@ -23,7 +23,8 @@ pytestmark = [pytest.mark.in_the_clear("it configures addresses of its own"),
 ANNA = "anna:$2b$04$aaaaaaaaaaaaaaaaaaaaaOGY9KrC7e/pHj3EXQPxs8hKEBbvQhsvG\n"
 BERT = "bert:$2y$04$bbbbbbbbbbbbbbbbbbbbbOjBtehXAzPOjwxjK/HO1KpwUeovTTaRW\n"
 
-BEGINNING = "listen 127.0.0.1:PORT\nworkers 2\n"
+# All of the folder, so that another root there needs no other process.
+BEGINNING = "listen 127.0.0.1:PORT\nworkers 2\nsandbox_paths .\n"
 PUB = "site a.test {\n    root pub\n}\n"
 OTHER = "site a.test {\n    root other\n}\n"
 
