@@ -8,6 +8,7 @@
 #include "conf_serve.h"
 #include "precompress.h"
 #include "say.h"
+#include "super_client.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -35,6 +36,31 @@ static int command_compress(const command_words *words)
     return precompress(words->at[0]) ? COMMAND_DONE : COMMAND_FAILED;
 }
 
+static int command_ask(super_task task, const command_words *words)
+{
+    char text[1024];
+#ifdef __linux__
+    bool done = super_client_ask(task, words->config, text, sizeof text);
+#else
+    bool done = false;
+    (void)task, (void)words;
+    (void)snprintf(text, sizeof text, "this system has signals alone: SIGHUP and SIGTERM");
+#endif
+    if (done) say("%s", text);
+    else say_error("%s", text);
+    return done ? COMMAND_DONE : COMMAND_FAILED;
+}
+
+static int command_reload(const command_words *words)
+{
+    return command_ask(SUPER_RELOAD, words);
+}
+
+static int command_stop(const command_words *words)
+{
+    return command_ask(SUPER_STOP, words);
+}
+
 static const command commands[] = {
     { "check", "-c FILE", "a file", "say what is wrong in FILE", 0, 0, COMMAND_CONFIG,
       command_check },
@@ -44,6 +70,9 @@ static const command commands[] = {
       COMMAND_CONFIG, command_explain },
     { "passwd", "FILE NAME", "a file and a name", "put a user into a file for basic_auth", 2, 2,
       COMMAND_NO_CONFIG, command_passwd },
+    { "reload", "-c FILE", "a file", "have the server of FILE read it again", 0, 0, COMMAND_CONFIG,
+      command_reload },
+    { "stop", "-c FILE", "a file", "end the server of FILE", 0, 0, COMMAND_CONFIG, command_stop },
 };
 
 enum { COMMANDS = sizeof commands / sizeof *commands };

@@ -282,6 +282,7 @@ static void super_turn(super_state *s)
     super_hear_signals(s);
     super_reap(s);
     super_client_look(s->wanted);
+    if (s->wanted[SUPER_STOP] && !s->stopping) super_asked_to_stop(s, SIGTERM);
     super_look(s);
 }
 
@@ -301,6 +302,8 @@ static bool super_open(super_state *s)
         say_error("the log %s cannot be written", log);
         return false;
     }
+    if (!super_client_listen(s->file))
+        say_warning("commands cannot reach this server: another one runs with %s", s->file);
     return super_begin_server(s, &s->serving, &s->now);
 }
 
@@ -308,6 +311,9 @@ static void super_close(super_state *s)
 {
     if (!s->failed && s->has_served && !s->quiet) say("stopped");
     super_sockets_close();
+    super_client_begin(SUPER_STOP);
+    super_client_answer(SUPER_STOP, !s->failed,
+                        s->failed ? "the server process failed" : "stopped");
     super_client_close();
     super_drop(&s->now);
     super_drop(&s->coming);

@@ -1,38 +1,194 @@
 // SPDX-License-Identifier: MIT
+//
+// The socket is in the abstract namespace, where nothing is left behind by a process that is killed. Its name comes from
+// the path of the configuration. Everybody can connect to it, so each side asks the kernel who the other one is: the
+// same user, or root.
 
 #include "super_client.h"
 
 #ifdef __linux__
 
-bool super_client_listen(const char *pid_file)
+#include "control.h"
+
+#include <limits.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+static const char *const client_names[SUPER_TASKS] = {
+    [SUPER_IDLE] = "", [SUPER_RELOAD] = "reload", [SUPER_UPGRADE] = "upgrade", [SUPER_STOP] = "stop"
+};
+
+typedef struct super_client {
+    int fd;
+    super_task asked; // SUPER_IDLE: nothing yet
+    bool has_begun;
+} super_client;
+
+static struct {
+    int listener; // -1: there is none
+    super_client all[SUPER_CLIENTS_MAX];
+    unsigned count;
+} clients = { .listener = -1 };
+
+// ---- The name ----
+
+// FNV-1a. Returns: false when the file has no path, as a pipe has none.
+static bool client_write_address(const char *file, struct sockaddr_un *address, socklen_t *len)
 {
-    (void)pid_file;
+    char path[PATH_MAX];
+    uint64_t hash = 0xcbf29ce484222325u;
+    if (!realpath(file, path)) return false;
+    for (const char *at = path; *at; at++)
+        hash = (hash ^ (unsigned char)*at) * 0x100000001b3u;
+    *address = (struct sockaddr_un){ .sun_family = AF_UNIX };
+    int n = snprintf(address->sun_path + 1, sizeof address->sun_path - 1, "skua-%016llx",
+                     (unsigned long long)hash);
+    *len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
     return true;
+}
+
+static bool client_is_trusted(int fd)
+{
+    struct ucred who;
+    socklen_t len = sizeof who;
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) == 0 &&
+           (who.uid == 0 || who.uid == geteuid());
+}
+
+// ---- The supervisor's side ----
+
+bool super_client_listen(const char *file)
+{
+    struct sockaddr_un address;
+    socklen_t len;
+    if (!client_write_address(file, &address, &len)) return true;
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0) return false;
+    if (bind(fd, (const struct sockaddr *)&address, len) == 0 &&
+        listen(fd, SUPER_CLIENTS_MAX) == 0) {
+        clients.listener = fd;
+        return true;
+    }
+    (void)close(fd);
+    return false;
+}
+
+static void client_drop(unsigned i)
+{
+    (void)close(clients.all[i].fd);
+    clients.all[i] = clients.all[--clients.count];
 }
 
 void super_client_close(void)
 {
+    while (clients.count)
+        client_drop(clients.count - 1);
+    if (clients.listener >= 0) (void)close(clients.listener);
+    clients.listener = -1;
 }
 
 unsigned super_client_poll(struct pollfd *on, unsigned room)
 {
-    (void)on, (void)room;
-    return 0;
+    unsigned count = 0;
+    if (clients.listener >= 0 && clients.count < SUPER_CLIENTS_MAX && count < room)
+        on[count++] = (struct pollfd){ .fd = clients.listener, .events = POLLIN };
+    for (unsigned i = 0; i < clients.count && count < room; i++)
+        on[count++] = (struct pollfd){ .fd = clients.all[i].fd, .events = POLLIN };
+    return count;
+}
+
+static void client_accept(void)
+{
+    while (clients.listener >= 0 && clients.count < SUPER_CLIENTS_MAX) {
+        int fd = accept4(clients.listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (fd < 0) return;
+        if (client_is_trusted(fd)) clients.all[clients.count++] = (super_client){ .fd = fd };
+        else (void)close(fd);
+    }
+}
+
+// Returns: false when the client is gone, or has said what it must not.
+static bool client_hear(super_client *one, bool asked[SUPER_TASKS])
+{
+    static control_message m;
+    control_got got = control_receive(one->fd, false, &m);
+    if (got != CONTROL_MESSAGE) return got == CONTROL_NOTHING;
+    control_close(&m);
+    for (unsigned task = SUPER_RELOAD; task < SUPER_TASKS && !one->asked; task++) {
+        if (!control_is(&m, client_names[task], NULL)) continue;
+        one->asked = (super_task)task;
+        asked[task] = true;
+        return true;
+    }
+    return false;
 }
 
 void super_client_look(bool asked[SUPER_TASKS])
 {
-    (void)asked;
+    client_accept();
+    for (unsigned i = clients.count; i-- > 0;) {
+        if (!client_hear(&clients.all[i], asked)) client_drop(i);
+    }
 }
 
 void super_client_begin(super_task task)
 {
-    (void)task;
+    for (unsigned i = 0; i < clients.count; i++) {
+        if (clients.all[i].asked == task) clients.all[i].has_begun = true;
+    }
 }
 
 void super_client_answer(super_task task, bool done, const char *text)
 {
-    (void)task, (void)done, (void)text;
+    for (unsigned i = clients.count; i-- > 0;) {
+        const super_client *one = &clients.all[i];
+        if (one->asked != task || !one->has_begun) continue;
+        (void)control_send(one->fd, NULL, 0, "%s %s", done ? "done" : "failed", text);
+        client_drop(i);
+    }
+}
+
+// ---- The command's side ----
+
+static int client_connect(const char *file, char *why, size_t room)
+{
+    struct sockaddr_un address;
+    socklen_t len;
+    if (!client_write_address(file, &address, &len)) {
+        (void)snprintf(why, room, "there is no file %.500s", file);
+        return -1;
+    }
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    bool connected = fd >= 0 && connect(fd, (const struct sockaddr *)&address, len) == 0;
+    if (connected && client_is_trusted(fd)) return fd;
+    (void)snprintf(why, room, "%s %.500s",
+                   connected ? "another user runs what answers for" : "no server runs with", file);
+    if (fd >= 0) (void)close(fd);
+    return -1;
+}
+
+bool super_client_ask(super_task task, const char *file, char *text, size_t room)
+{
+    static control_message m;
+    const char *rest;
+    int fd = client_connect(file, text, room);
+    if (fd < 0) return false;
+    bool heard = control_send(fd, NULL, 0, "%s", client_names[task]) &&
+                 control_receive(fd, true, &m) == CONTROL_MESSAGE;
+    bool done = heard && control_is(&m, "done", &rest);
+    (void)close(fd);
+    if (heard) control_close(&m);
+    if (done || (heard && control_is(&m, "failed", &rest))) (void)snprintf(text, room, "%s", rest);
+    else
+        (void)snprintf(text, room, "the server ended, or turned this away, before %s was done",
+                       client_names[task]);
+    return done;
 }
 
 #endif

@@ -7,15 +7,13 @@
 #include "super.h"
 
 #include <poll.h>
-#include <stdio.h>
 
 enum { SUPER_CLIENTS_MAX = 16 };
 
-// Opens the socket beside the pid file, and writes that; NULL: there is none. The former ones are removed when the
-// name is another. Returns: false when they cannot be made, which has been said.
-bool super_client_listen(const char *pid_file);
+// Opens the socket of the configuration's file. Returns: false when another process has it.
+bool super_client_listen(const char *file);
 
-// Removes both.
+// Closes it, and those who wait.
 void super_client_close(void);
 
 // Adds the descriptors to be polled. Returns: how many.
@@ -28,8 +26,7 @@ void super_client_look(bool asked[SUPER_TASKS]);
 void super_client_begin(super_task task);
 void super_client_answer(super_task task, bool done, const char *text);
 
-// For the program that takes this one's place, as super_sockets_save.
-void super_client_save(FILE *to);
-bool super_client_restore(int fd, const char *rest);
+// For a command: asks the supervisor of that file, and waits. text: the outcome, or why there is none.
+bool super_client_ask(super_task task, const char *file, char *text, size_t room);
 
 #endif

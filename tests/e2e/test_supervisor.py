@@ -191,3 +191,54 @@ def test_a_configuration_from_a_pipe(folder):
         said = process.stderr.read()
     assert process.wait() == 0, said
     check_sanitizers(said)
+
+
+# ---- Commands ----
+
+
+def command(word, file):
+    """Runs skua reload, upgrade or stop, which wait for the outcome. Returns the exit status, and what it said."""
+    ran = subprocess.run([SKUA, word, "-c", file], capture_output=True, text=True, check=False, timeout=60)
+    return ran.returncode, ran.stderr
+
+
+def test_reload_waits_for_its_outcome(server, folder):
+    file = folder / "skua.conf"
+    text = file.read_text()
+    file.write_text(text + "site b.test {\n    root pub\n}\n")
+    assert command("reload", file) == (0, "skua: the configuration has been read again, and has 2 sites\n")
+    file.write_text(text + "nonsense\n")
+    status, said = command("reload", file)
+    assert status == 1 and "skua.conf:" in said and "nonsense" in said
+    file.write_text(text.replace("workers 2", "workers 1"))
+    assert command("reload", file) == (0, "skua: another server process serves 1 site\n")
+    assert get(server, "a.test").status == 200
+
+
+def test_stop_waits_for_the_end(folder):
+    server = start(folder, TEXT)
+    file = folder / "skua.conf"
+    assert command("stop", file) == (0, "skua: stopped\n")
+    server.judge_end()
+    status, said = command("stop", file)
+    assert status == 1 and said == f"skua: no server runs with {file}\n"
+    status, said = command("reload", folder / "missing.conf")
+    assert status == 1 and "there is no file" in said
+
+
+def test_clients_that_say_nothing_or_nonsense(server, folder):
+    """Those who connect and wait, more than there is room for, hold a command up only until they leave."""
+    file = folder / "skua.conf"
+    value = 0xcbf29ce484222325
+    for octet in bytes(file.resolve()):
+        value = (value ^ octet) * 0x100000001b3 % 2**64
+    silent = []
+    for _ in range(16):
+        silent.append(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET))
+        silent[-1].connect(f"\0skua-{value:016x}")
+    silent[0].send(b"nonsense")
+    assert silent[0].recv(100) == b""  # turned away
+    assert command("reload", file)[0] == 0
+    for one in silent:
+        one.close()
+    assert get(server, "a.test").status == 200
