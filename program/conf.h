@@ -153,6 +153,7 @@ typedef struct conf {
     const char *status;   // an address; NULL: none
     conf_place status_at;
     int64_t grace_ns;
+    int64_t drain_delay_ns;   // before a stop begins to drain
     int64_t start_timeout_ns; // for a server process to become ready
     bool is_silent;           // its faults are not said
     const char *user,

@@ -51,6 +51,8 @@ static const conf_kind table_kinds[] = {
       "trusted_proxies x-forwarded 10.0.0.0/8 ::1", conf_take_trusted, TABLE_ARGUMENTS(2, CONF_WORDS_MAX) },
     { "grace", TABLE_FILE, "DURATION", "10s", "grace 30s", conf_take_grace, TABLE_ARGUMENTS(1, 1),
       .max = TABLE_DAY },
+    { "drain_delay", TABLE_FILE, "DURATION", "0s", "drain_delay 15s", conf_take_drain_delay, TABLE_ARGUMENTS(1, 1),
+      .max = TABLE_DAY, .is_live = true },
     { "start_timeout", TABLE_FILE, "DURATION", "30s", "start_timeout 2min", conf_take_start_timeout,
       TABLE_ARGUMENTS(1, 1), .max = TABLE_DAY, .is_live = true },
     { "user", TABLE_FILE, "USER [GROUP]", "the one that started it", "user www-data", conf_take_user,

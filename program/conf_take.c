@@ -290,6 +290,13 @@ void conf_take_grace(conf_checker *c, const conf_kind *kind, const conf_directiv
         TAKE_FAIL(c, &d->words[1], "%s: %s", kind->name, why);
 }
 
+void conf_take_drain_delay(conf_checker *c, const conf_kind *kind, const conf_directive *d)
+{
+    conf_why why;
+    if (!conf_read_duration(d->words[1].text, 0, (int64_t)kind->max, &c->conf->drain_delay_ns, why))
+        TAKE_FAIL(c, &d->words[1], "%s: %s", kind->name, why);
+}
+
 void conf_take_start_timeout(conf_checker *c, const conf_kind *kind, const conf_directive *d)
 {
     conf_why why;

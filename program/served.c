@@ -54,6 +54,8 @@ static struct {
     bool leaves;
     unsigned rounds; // of all workers since then
     int64_t leaves_until_ns;
+    int64_t stops_at_ns; // the delay of a stop is over then; 0: there is none
+    int64_t stop_grace_ns;
 } served = { .control = -1, .status_fd = -1 };
 
 int served_socket(void)
@@ -172,17 +174,29 @@ static void served_take_log(control_message *m)
     (void)close(log);
 }
 
-static void served_stop(int64_t grace_ns)
-{
-    stop_note();
-    skua_stop(served.server, grace_ns);
-}
-
 static int64_t served_now_ns(void)
 {
     struct timespec now;
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+// Until the delay is over, /ready answers that the server stops, and all else goes on, so that balancers can turn away.
+static void served_stop(int64_t grace_ns, int64_t delay_ns)
+{
+    stop_note();
+    served.stops_at_ns = delay_ns > 0 ? served_now_ns() + delay_ns : 0;
+    served.stop_grace_ns = grace_ns;
+    if (delay_ns > 0) watch_every(SERVED_LEAVING_LOOK_MS);
+    else skua_stop(served.server, grace_ns);
+}
+
+// "stop GRACE DELAY"
+static void served_take_stop(const char *rest)
+{
+    char *end = NULL;
+    int64_t grace_ns = strtoll(rest, &end, 10);
+    served_stop(grace_ns, strtoll(end, NULL, 10));
 }
 
 // New clients are another process's. Those of this one go with their next response, or when they are idle for too long.
@@ -210,7 +224,7 @@ static void served_take_word(control_message *m)
     else if (control_is(m, "log", NULL)) served_take_log(m);
     else if (control_is(m, "refused", &rest)) conf_report_reload(rest);
     else if (control_is(m, "leave", &rest)) served_leave(strtoll(rest, NULL, 10));
-    else if (control_is(m, "stop", &rest)) served_stop(strtoll(rest, NULL, 10));
+    else if (control_is(m, "stop", &rest)) served_take_stop(rest);
 }
 
 static bool served_hear(void)
@@ -220,7 +234,7 @@ static bool served_hear(void)
     if (got == CONTROL_MESSAGE) served_take_word(&m);
     if (got == CONTROL_GONE) {
         say_error("the supervisor is gone, so that the server ends, too");
-        served_stop(served.conf->grace_ns);
+        served_stop(served.conf->grace_ns, 0);
         return false;
     }
     control_close(&m);
@@ -230,6 +244,8 @@ static bool served_hear(void)
 // A process that may not read a certificate any more asks for a reload, which gives its place to another one.
 static void served_look(void)
 {
+    if (served.stops_at_ns && served_now_ns() >= served.stops_at_ns)
+        served_stop(served.stop_grace_ns, 0);
     if (served.leaves) served_look_leaving();
     else if (!conf_reload_look()) (void)control_send(served.control, NULL, 0, "again");
     if (!pulse_look(served.server)) return;

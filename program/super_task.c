@@ -272,38 +272,47 @@ void super_task_tried(super_state *s, pid_t pid, int status)
 
 // ---- Stopping ----
 
-static void stop_tell(const super_server *one, int64_t grace_ns)
+static void stop_tell(super_server *one, int64_t grace_ns, int64_t delay_ns)
 {
-    if (one->stage != SUPER_NONE)
-        (void)control_send(one->control, NULL, 0, "stop %lld", (long long)grace_ns);
+    int64_t until_ns = super_now_ns() + delay_ns + grace_ns + SUPER_BEYOND_NS;
+    if (one->stage == SUPER_NONE) return;
+    (void)control_send(one->control, NULL, 0, "stop %lld %lld", (long long)grace_ns,
+                       (long long)delay_ns);
+    if (one->until_ns > until_ns) one->until_ns = until_ns;
 }
 
-static void stop_tell_all(super_state *s, int64_t grace_ns)
+// Those that leave accept nobody, so that the delay is not for them.
+static void stop_tell_all(super_state *s, int64_t grace_ns, int64_t delay_ns)
 {
-    int64_t until_ns = super_now_ns() + grace_ns + SUPER_BEYOND_NS;
-    stop_tell(&s->serving, grace_ns);
-    if (s->serving.until_ns > until_ns) s->serving.until_ns = until_ns;
-    for (unsigned i = 0; i < SUPER_LEAVING_MAX; i++) {
-        stop_tell(&s->leaving[i], grace_ns);
-        if (s->leaving[i].until_ns > until_ns) s->leaving[i].until_ns = until_ns;
-    }
+    stop_tell(&s->serving, grace_ns, delay_ns);
+    for (unsigned i = 0; i < SUPER_LEAVING_MAX; i++)
+        stop_tell(&s->leaving[i], grace_ns, 0);
     if (s->next.stage != SUPER_NONE) (void)kill(s->next.pid, SIGKILL);
+}
+
+static void stop_say(const super_state *s, int64_t grace_ns, int64_t delay_ns)
+{
+    const char *begin = isatty(STDERR_FILENO) ? "\r" : "";
+    if (s->quiet || grace_ns + delay_ns == 0) return;
+    if (delay_ns)
+        (void)fprintf(stderr, "%sskua: serving on for %g s, as drain_delay says\n", begin,
+                      (double)delay_ns / 1e9);
+    (void)fprintf(stderr,
+                  "%sskua: finishing what runs, for %g s at most; once more ends it at once\n",
+                  begin, (double)grace_ns / 1e9);
 }
 
 void super_stop(super_state *s)
 {
     int64_t grace_ns = s->stopping ? 0 : task_grace_ns(s);
+    int64_t delay_ns = s->stopping || !s->now.conf ? 0 : s->now.conf->drain_delay_ns;
     if (!s->stopping) {
         notify_stopping();
-        if (!s->quiet && grace_ns > 0)
-            (void)fprintf(stderr,
-                          "%sskua: finishing what runs, for %g s at most; once more ends it at "
-                          "once\n",
-                          isatty(STDERR_FILENO) ? "\r" : "", (double)grace_ns / 1e9);
+        stop_say(s, grace_ns, delay_ns);
     }
     s->stopping = true;
     s->restart_at_ns = 0;
-    stop_tell_all(s, grace_ns);
+    stop_tell_all(s, grace_ns, delay_ns);
 }
 
 // ---- The log ----

@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import threading
+import time
 
 import pytest
 from conf import SKUA, children, get, of, process_of, start, write_folder
@@ -242,3 +243,36 @@ def test_clients_that_say_nothing_or_nonsense(server, folder):
     for one in silent:
         one.close()
     assert get(server, "a.test").status == 200
+
+
+# ---- A stop with a delay ----
+
+DELAYED = "status 127.0.0.1:TLS_PORT\n" + TEXT
+
+
+def ready(server):
+    with Connection(server.secure) as connection:
+        return connection.get("/ready", host="probe").status
+
+
+@of("drain_delay")
+def test_a_stop_turns_ready_first(folder):
+    """Then new clients are served on, until the delay is over."""
+    server = start(folder, DELAYED + "drain_delay 3s\n")
+    begun = time.monotonic()
+    server.signal(signal.SIGTERM)
+    assert eventually(lambda: ready(server) == 503)
+    if time.monotonic() - begun < 2:  # a machine that is busy may have missed it
+        with Connection(server.address) as late:
+            assert late.get("/", host="a.test").status == 200
+    said = server.judge_end()
+    assert "serving on for 3 s, as drain_delay says" in said and "stopped" in said
+    assert time.monotonic() - begun >= 3
+
+
+def test_a_second_signal_ends_a_delay(folder):
+    server = start(folder, DELAYED + "drain_delay 1h\n")
+    server.signal(signal.SIGTERM)
+    assert eventually(lambda: ready(server) == 503)
+    server.signal(signal.SIGTERM)
+    assert "stopped" in server.judge_end()
