@@ -347,11 +347,11 @@ def test_the_size_of_a_file(folder):
 
 
 def test_limits_and_passwords_of_a_site(folder):
-    text = "listen :0\nsite * {\n root pub\n canonical http://a\n limit_requests 1/s\n%s}\n"
+    text = "listen :0\nsite * {\n root pub\n canonical http://a\n preload /a style\n limit_requests 1/s\n%s}\n"
     paths = " path /%d/ {\n  limit_requests 1/s\n }\n"
     assert check(folder, text % "".join(paths % i for i in range(59)))[0] == 0
     status, _, err = check(folder, text % "".join(paths % (100 + i) for i in range(60)))
-    assert (status, err) == (1, "f.conf:183:7: a site and its paths may have 60 limits and passwords together\n")
+    assert (status, err) == (1, "f.conf:184:7: a site and its paths may have 60 limits and passwords together\n")
 
 
 def test_many_faults(folder):
