@@ -16,6 +16,8 @@ PYTEST := $(PYTHON) -m pytest -q
 # Most end-to-end tests wait more than they work.
 PYTEST_MANY := $(PYTEST) -n 4
 PREFIX ?= /usr/local
+# Of the static program, the wheels, the npm packages and the image: x86_64, aarch64.
+PROCESSORS ?= x86_64 aarch64
 # Which of the end-to-end tests make test also runs on the backend that is not preferred, of epoll and io_uring; test-all
 # runs every one.
 OTHER_TESTS := requests files faults clients
@@ -30,7 +32,7 @@ H2_TESTS_ALL := $(H2_TESTS) accept program limits logs clients faults deadlines 
 H2_SCENARIOS_ALL := $(H2_SCENARIOS) content streams files leaving connections errors deadlines outgoing
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-all tls-libraries tls-scan forms dist install uninstall tidy unit tsan kqueue cross storms soak fuzz conformance hpack-stories h2-corpus bench bench-compare bench-micro bench-seeds map format clean FORCE
+.PHONY: help run build test test-all tls-libraries tls-scan forms dist install uninstall tidy unit tsan kqueue cross storms soak fuzz conformance hpack-stories h2-corpus bench bench-compare bench-micro bench-seeds map format clean static wheels npm image deb release packages FORCE
 
 help:
 	@echo "make run [DIR=folder] [PORT=n]   install what is missing, build, and serve a folder"
@@ -39,6 +41,9 @@ help:
 	@echo "make dist                        dist/skua.h, the library in one header"
 	@echo "make install [PREFIX=folder]     the program, the libraries, the headers; DESTDIR is heeded"
 	@echo "make uninstall [PREFIX=folder]   what was installed there last, away again"
+	@echo "make static                      build/static: the program in one file for any Linux, for x86_64 and aarch64"
+	@echo "make deb | wheels | npm | image  build/packages: packages of Debian, Python and npm, and a container image"
+	@echo "make release                     build/release-VERSION: all of it, with checksums and a bill of materials"
 	@echo "make test-all                    make test, then the unit tests again in every other build"
 	@echo "make tidy                        the checks of tools/tidy.py"
 	@echo "make tsan                        what crosses threads, under the thread sanitizer"
@@ -86,6 +91,27 @@ install: build/.tools-build
 
 uninstall:
 	@DESTDIR="$(DESTDIR)" cmake -D MANIFEST=build/install/install_manifest.txt -D PREFIX="$(PREFIX)" -P cmake/uninstall.cmake
+
+# Packages. Two makes of one revision are the same octets.
+static: build/.tools-release
+	@$(PYTHON) tools/release/static.py $(PROCESSORS)
+
+wheels npm: build/.tools-release
+	@$(PYTHON) tools/release/$@.py build/packages $(PROCESSORS)
+
+image: build/.tools-release
+	@mkdir -p build/packages
+	@$(PYTHON) tools/release/oci.py build/packages/skua-image.tar $(PROCESSORS)
+
+deb: build/.tools-release
+	@$(PYTHON) tools/release/deb.py build/packages
+
+release: build/.tools-release
+	@$(PYTHON) tools/release/whole.py $(PROCESSORS)
+
+# Every package is made, read by others' tools, installed and run.
+packages: build/.tools-packages build/release/.built
+	@PATH="$(CURDIR)/build/go:$$PATH" $(PYTEST) -o faulthandler_timeout=0 tests/packages
 
 # Missing tools are installed once; tools/setup says what before it does.
 build/.tools-%: tools/setup tests/requirements.txt
@@ -191,7 +217,7 @@ tls-libraries: build/.tools-test
 tls-scan: build/.tools-scan build/release/.built
 	@build/venv/bin/python tests/conformance/scan.py
 
-test-all: test
+test-all: test packages
 	@$(PYTEST_MANY) --dist loadfile tests/cross tests/dist tests/tools tests/e2e -m test_all
 	@SKUA_BUILD=build/tsan $(PYTEST_MANY) $(TSAN_MORE_TESTS:%=tests/e2e/test_%.py)
 	@SKUA_SOAK_ROUNDS=5000 ctest --test-dir build/asan --output-on-failure -j $(JOBS) --no-tests=error --timeout 3600 \

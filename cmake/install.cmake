@@ -21,6 +21,23 @@ endif()
 
 if(SKUA_PROGRAM)
     install(TARGETS skua RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+    # Manual pages and completions are made from the program's tables and the documents.
+    file(GLOB SKUA_TABLES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tools/release/*.py ${PROJECT_SOURCE_DIR}/program/*.c)
+    set(SKUA_MADE ${PROJECT_BINARY_DIR}/share)
+    add_custom_command(
+        OUTPUT ${SKUA_MADE}/.made
+        COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/release/man.py ${SKUA_MADE}
+        COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/release/completions.py ${SKUA_MADE}/completions
+        COMMAND ${CMAKE_COMMAND} -E touch ${SKUA_MADE}/.made
+        DEPENDS ${SKUA_TABLES} ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/docs/configuration.md
+        COMMENT "Writing the manual pages and completions")
+    add_custom_target(skua_manuals ALL DEPENDS ${SKUA_MADE}/.made)
+    install(FILES ${SKUA_MADE}/man1/skua.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+    install(FILES ${SKUA_MADE}/man5/skua.conf.5 DESTINATION ${CMAKE_INSTALL_MANDIR}/man5)
+    install(FILES ${SKUA_MADE}/completions/skua.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
+        RENAME skua)
+    install(FILES ${SKUA_MADE}/completions/_skua DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+    install(FILES ${SKUA_MADE}/completions/skua.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 endif()
 set_target_properties(skua_library PROPERTIES EXPORT_NAME skua)
 install(TARGETS ${SKUA_LIBRARIES} EXPORT SkuaTargets

@@ -4,8 +4,10 @@
 
 #include "command.h"
 
+#include "conf_load.h"
 #include "conf_passwd.h"
 #include "conf_serve.h"
+#include "health.h"
 #include "precompress.h"
 #include "say.h"
 #include "super_client.h"
@@ -61,6 +63,28 @@ static int command_stop(const command_words *words)
     return command_ask(SUPER_STOP, words);
 }
 
+// The address of the status listener that a configuration has. Returns whether the file has no faults.
+static bool command_ask_configured(const char *file, int *status)
+{
+    conf *c = conf_new();
+    bool is_sound = c && conf_load(c, file);
+    if (!c) say_error("%s", skua_status_text(SKUA_ENOMEM));
+    if (is_sound && c->status) *status = health_ask(c->status) ? COMMAND_DONE : COMMAND_FAILED;
+    conf_drop(c);
+    return is_sound;
+}
+
+static int command_health(const command_words *words)
+{
+    int status = COMMAND_USAGE;
+    if (words->count) return health_ask(words->at[0]) ? COMMAND_DONE : COMMAND_FAILED;
+    if (words->config && !command_ask_configured(words->config, &status)) return COMMAND_FAILED;
+    if (status == COMMAND_USAGE)
+        say_error("health needs the address of a status listener: skua health ADDRESS, or -c FILE "
+                  "with a line status ADDRESS");
+    return status;
+}
+
 static const command commands[] = {
     { "check", "-c FILE", "a file", "say what is wrong in FILE", 0, 0, COMMAND_CONFIG,
       command_check },
@@ -73,6 +97,9 @@ static const command commands[] = {
     { "reload", "-c FILE", "a file", "have the server of FILE read it again", 0, 0, COMMAND_CONFIG,
       command_reload },
     { "stop", "-c FILE", "a file", "end the server of FILE", 0, 0, COMMAND_CONFIG, command_stop },
+    { "health", "ADDRESS | -c FILE", "an address or a file",
+      "ask a running server's status listener for its health", 0, 1, COMMAND_MAY_CONFIG,
+      command_health },
 };
 
 enum { COMMANDS = sizeof commands / sizeof *commands };
@@ -81,7 +108,7 @@ void command_help(void)
 {
     (void)puts("\nCommands:");
     for (size_t i = 0; i < COMMANDS; i++)
-        (void)printf("  %-8s%-20s%s\n", commands[i].name, commands[i].words, commands[i].help);
+        (void)printf("  %-10s%-20s%s\n", commands[i].name, commands[i].words, commands[i].help);
 }
 
 const command *command_find(const char *word)

@@ -43,9 +43,9 @@ extern "C" {
 #endif
 
 #define SKUA_VERSION_MAJOR 0
-#define SKUA_VERSION_MINOR 1
+#define SKUA_VERSION_MINOR 2
 #define SKUA_VERSION_PATCH 0
-#define SKUA_VERSION "0.1.0"
+#define SKUA_VERSION "0.2.0"
 
 // Macros before each declaration (SKUA_API), before those whose result must be looked at
 // (SKUA_NODISCARD), and behind those that take a format of printf (SKUA_PRINTF). Each may be defined
@@ -157,7 +157,7 @@ typedef enum skua_status {
 // A few words of English for a status; never NULL.  Thread: any.
 SKUA_API const char *skua_status_text(skua_status status);
 
-// The library's version, "0.1.0".  Thread: any.
+// The library's version, "0.2.0".  Thread: any.
 SKUA_API const char *skua_version(void);
 
 // The server, one of its threads, and one exchange with a client. The library makes and frees each.
@@ -2070,6 +2070,12 @@ typedef struct skua_websocket_desc {
     // in messages_per_second_max.
     void (*receive)(skua_socket socket, skua_message_event event, skua_slice octets, bool text,
                     void *user);
+    // Serves the socket in place of all other functions but origin, on a thread of the server's pool that may
+    // wait: by skua_socket_receive, and by sending, which waits there for room whatever slow says. The socket
+    // is closed when it returns [1000]. request: as in the handler of skua_route_blocking, and nothing can be
+    // responded. At most half of blocking_threads serve sockets; who asks for one more is answered 503.
+    // skua_stop, and a client that leaves, let it go: what it waits for then fails with SKUA_ECLOSED.
+    void (*blocking)(skua_socket socket, skua_request *request, void *user);
 } skua_websocket_desc;
 
 // Serves WebSockets at pattern. Middleware comes first, and refuses by ordinary responses. What is no
@@ -2089,7 +2095,7 @@ SKUA_API SKUA_NODISCARD skua_status skua_site_websocket(skua_site *site, const c
 // Sends a message, text or binary, whole or not at all; it leaves at the end of the turn. Messages of one
 // thread keep their order. From another thread than the socket's worker the message is copied and
 // brought there; SKUA_OK then says that it is on its way.
-// message: copied; text must be UTF-8.
+// message: copied; text must be UTF-8. In the socket's blocking function this waits for room.
 // Errors: SKUA_ECLOSED the socket is closed, or its closing has begun; SKUA_ESTATE skua_socket_begin has begun
 // another and the worker sends this one; SKUA_ELIMIT too much is queued
 // and skua_websocket_desc.slow is to wait, or a thread sends faster than the worker; SKUA_EINVAL text that is not UTF-8, or a message that is
@@ -2122,6 +2128,22 @@ SKUA_API SKUA_NODISCARD skua_status skua_socket_end(skua_socket socket);
 // Gives back n octets that skua_websocket_desc.receive was given: at most as many as it was and has not given
 // back. Nothing when the socket is closed.  Thread: the socket's worker.
 SKUA_API void skua_socket_consume(skua_socket socket, size_t n);
+
+// A message that skua_socket_receive has taken.
+typedef struct skua_message {
+    skua_slice octets;
+    bool text;
+    unsigned code; // of a close; then octets has its reason
+} skua_message;
+
+// Takes the next message of a socket in its blocking function, and waits for it for timeout_ns: below 0 as long as
+// the socket is open. Messages that came before a close are taken before it.
+// message: its octets are valid until the next call, or until the blocking function returns.
+// Errors: SKUA_ENOENT none came in time; SKUA_ECLOSED the socket is closed, or its closing has begun: message
+// has the code and the reason as skua_websocket_desc.close would.
+// Thread: the one that the socket's blocking function runs on.
+SKUA_API SKUA_NODISCARD skua_status skua_socket_receive(skua_socket socket, int64_t timeout_ns,
+                                                        skua_message *message);
 
 // Closes a socket: what was sent before leaves, then the close. desc.close is called when the peer has
 // answered, or close_timeout_ns after that; messages that come meanwhile are dropped. Messages that other

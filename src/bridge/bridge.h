@@ -5,13 +5,13 @@
 #ifndef SKUA_BRIDGE_BRIDGE_H
 #define SKUA_BRIDGE_BRIDGE_H
 
-#ifdef SKUA_REDIS
-
 #include "bridge/link.h"
 #include "bridge/lookup.h"
 #include "bridge/origins.h"
 #include "bridge/waiting.h"
 #include "server/relay.h"
+
+#ifdef SKUA_REDIS
 
 enum {
     BRIDGE_STREAM_ID_OCTETS = 48, // of an entry, as the store writes it

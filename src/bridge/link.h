@@ -5,9 +5,9 @@
 #ifndef SKUA_BRIDGE_LINK_H
 #define SKUA_BRIDGE_LINK_H
 
-#ifdef SKUA_REDIS
-
 #include "bridge/url.h"
+
+#ifdef SKUA_REDIS
 
 #include <hiredis/async.h>
 

@@ -5,9 +5,9 @@
 #ifndef SKUA_BRIDGE_LOOKUP_H
 #define SKUA_BRIDGE_LOOKUP_H
 
-#ifdef SKUA_REDIS
-
 #include "skua/skua.h"
+
+#ifdef SKUA_REDIS
 
 enum { BRIDGE_ADDRESSES_MAX = 8, BRIDGE_ADDRESS_OCTETS = 64 };
 

@@ -4,9 +4,9 @@
 #ifndef SKUA_BRIDGE_RECEIVING_H
 #define SKUA_BRIDGE_RECEIVING_H
 
-#ifdef SKUA_REDIS
-
 #include "bridge/bridge.h"
+
+#ifdef SKUA_REDIS
 
 // The connection that reads has been greeted.
 void bridge_receiving_begin(void *user);

@@ -4,9 +4,9 @@
 #ifndef SKUA_BRIDGE_SENDING_H
 #define SKUA_BRIDGE_SENDING_H
 
-#ifdef SKUA_REDIS
-
 #include "bridge/bridge.h"
+
+#ifdef SKUA_REDIS
 
 // The connection that adds has been greeted: finds its place in the stream, then sends what waits.
 void bridge_sending_begin(void *user);

@@ -25,6 +25,10 @@ struct blocking_route {
 
 struct blocking {
     thread_pool *pool;
+    unsigned sockets_max;
+    struct {
+        _Atomic(unsigned) sockets; // that handlers serve, or are about to
+    } shared;
 };
 
 // ---- What was known when the handler was called ----
@@ -267,17 +271,19 @@ static void call_returned(mail *letter, void *reader)
 
 // ---- The way there ----
 
+// A socket's function runs though its client has left: what that sent before is to be taken.
 static void call_run(task *self)
 {
     blocking_call *call = (blocking_call *)(void *)self;
     skua_worker *home = call->request->worker;
-    if (!call_is_gone(call)) {
+    if (call->also || !call_is_gone(call)) {
         if (call->is_inline) call_enter_inline(call);
         else recorder_visit(call->request, &call->taken);
         call->handler(call->request, call->user);
         if (call->is_inline) call_leave_inline(call);
         else recorder_visit(NULL, NULL);
     }
+    if (call->also) worker_post(home, call->also);
     worker_post(home, &call->letter);
 }
 
@@ -353,6 +359,27 @@ static void blocking_collected(skua_request *r, skua_status status, slice conten
     error_respond(r, 503, false);
 }
 
+skua_status blocking_begin_socket(skua_request *r, skua_handler *handler, void *user,
+                                  mail *returned)
+{
+    const blocking_route entry = { .handler = handler, .user = user };
+    blocking_call *call = call_new(r, &entry);
+    if (!call) return SKUA_ENOMEM;
+    skua_worker *w = r->worker;
+    call->saying = CALL_GIVEN;
+    call->status = r->status;
+    call->also = returned;
+    r->call = call;
+    r->is_followed = true;
+    w->blocked_requests++;
+    skua_request_hold(r);
+    skua_status submitted = thread_pool_submit(w->blocking->pool, &call->task);
+    if (!submitted) return SKUA_OK;
+    w->blocked_requests--;
+    call_end(call);
+    return submitted;
+}
+
 void blocking_begin(skua_request *r, void *user)
 {
     if (skua_content_collect(r, 0, blocking_collected, user) == SKUA_OK ||
@@ -368,9 +395,25 @@ blocking *blocking_new(const skua_config *config)
     blocking *b = memory_zeroed(sizeof *b);
     if (!b) return NULL;
     b->pool = thread_pool_new(config->blocking_threads, config->blocking_queue_max);
+    b->sockets_max = config->blocking_threads > 1 ? config->blocking_threads / 2 : 1;
     if (b->pool) return b;
     memory_free(b);
     return NULL;
+}
+
+bool blocking_take_socket(blocking *b)
+{
+    unsigned before = atomic_load_explicit(&b->shared.sockets, memory_order_relaxed);
+    do {
+        if (before >= b->sockets_max) return false;
+    } while (!atomic_compare_exchange_weak_explicit(&b->shared.sockets, &before, before + 1,
+                                                    memory_order_relaxed, memory_order_relaxed));
+    return true;
+}
+
+void blocking_give_socket(blocking *b)
+{
+    atomic_fetch_sub_explicit(&b->shared.sockets, 1, memory_order_relaxed);
 }
 
 void blocking_free(blocking *b)

@@ -6,6 +6,7 @@
 
 #include "io/io.h"
 #include "exchange/request.h"
+#include "thread/mailbox.h"
 
 // The threads of a server with such routes.
 typedef struct blocking blocking;
@@ -37,6 +38,17 @@ void blocking_free_routes(blocking_route *list); // NULL is allowed
 
 // The handler of every blocking route.
 void blocking_begin(skua_request *r, void *user);
+
+// Calls the handler once on a thread of the pool, with a request that has become a socket's, even when
+// that is gone by then. returned: posted to the worker behind that.
+// Errors: SKUA_ELIMIT too many wait for a thread; SKUA_ENOMEM: nothing is called or posted.
+skua_status blocking_begin_socket(skua_request *r, skua_handler *handler, void *user,
+                                  mail *returned);
+
+// Takes one of the threads that sockets may have, half of all: they keep it for long, and requests want
+// some, too. Returns: false when there is none.  Thread: any.
+bool blocking_take_socket(blocking *b);
+void blocking_give_socket(blocking *b);
 
 // How many handlers run now.  Thread: any.
 unsigned blocking_busy(const blocking *b);

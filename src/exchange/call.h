@@ -55,6 +55,7 @@ typedef struct call_stream {
 struct blocking_call {
     task task; // first
     mail letter;
+    mail *also; // posted before letter; NULL: none
     skua_request *request;
     skua_handler *handler;
     void *user;

@@ -6,6 +6,13 @@
 
 #include "files/cache.h"
 
+// A library without encoders leaves all of this out.
+#if defined SKUA_ZSTD || defined SKUA_BROTLI || defined SKUA_ZLIB
+enum { COMPRESSION_IS_BUILT = 1 };
+#else
+enum { COMPRESSION_IS_BUILT = 0 };
+#endif
+
 enum {
     // Larger files are sent as they are: nobody shall wait longer than a quarter of a second for his own.
     COMPRESSION_FILE_OCTETS_MAX = 8 << 20,

@@ -177,6 +177,7 @@ static void lookup_compressed(compression_waiter *waiter);
 // Serves the file compressed, or waits until it is; or opens it first. Returns false if it is sent as it is.
 static bool lookup_compress(lookup *l, cached *entry, content_coding coding)
 {
+    if (!COMPRESSION_IS_BUILT) return false;
     if (lookup_serve_made(l, entry, coding)) return true;
     if (l->has_waited) return false;
     l->has_waited = l->file != NULL;

@@ -6,6 +6,8 @@
 
 #include "base/contract.h"
 #include "server/sites.h"
+#include "ws/endpoint.h"
+#include "ws/handshake.h"
 
 void route_expect(const skua_route_desc *desc, const char *function)
 {
@@ -121,4 +123,36 @@ __attribute__((cold)) skua_status skua_on_error(skua_server *server, const char 
     CONTRACT_GIVEN(fn);
     skua_status open = server_is_open(server);
     return open ? open : server_told(server, site_on_error(&server->own, prefix, fn, user));
+}
+
+#ifndef SKUA_NO_WEBSOCKET
+__attribute__((cold)) static skua_status
+server_add_sockets(skua_server *server, const char *pattern, const skua_websocket_desc *desc)
+{
+    char why[WS_WHY_OCTETS];
+    skua_status status = ws_endpoint_check(pattern, desc, why);
+    if (status) return server_fail(server, status, "%s", why);
+    if (desc->blocking && !server_has_threads(server)) return SKUA_ENOMEM;
+    ws_endpoint *endpoint = ws_endpoint_new(desc);
+    if (!endpoint) return SKUA_ENOMEM;
+    status = skua_server_on_free(server, ws_endpoint_free, endpoint);
+    if (status) {
+        ws_endpoint_free(endpoint);
+        return status;
+    }
+    return skua_route(server, pattern, ws_handshake, endpoint);
+}
+#endif
+
+__attribute__((cold)) skua_status skua_websocket(skua_server *server, const char *pattern,
+                                                 const skua_websocket_desc *desc)
+{
+    CONTRACT_SERVER(server);
+    CONTRACT_GIVEN(pattern);
+    CONTRACT_GIVEN(desc);
+#ifndef SKUA_NO_WEBSOCKET
+    return server_add_sockets(server, pattern, desc);
+#else
+    return SKUA_EUNSUPPORTED;
+#endif
 }

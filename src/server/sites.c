@@ -210,6 +210,8 @@ __attribute__((cold)) skua_status skua_site_websocket(skua_site *site, const cha
     char why[WS_WHY_OCTETS];
     skua_status status = ws_endpoint_check(pattern, desc, why);
     if (status) return sites_say(site, status, "%s", why);
+    if (desc->blocking && !server_has_threads(site->server))
+        return sites_say(site, SKUA_ENOMEM, "%s", skua_status_text(SKUA_ENOMEM));
     ws_endpoint *endpoint = ws_endpoint_new(desc);
     if (!endpoint) return sites_say(site, SKUA_ENOMEM, "%s", skua_status_text(SKUA_ENOMEM));
     endpoint->next = site->sockets;

@@ -11,6 +11,7 @@
 #include "exchange/worker.h"
 #include "http/syntax.h"
 #include "http/ws_handshake.h"
+#include "ws/call.h"
 #include "ws/session.h"
 
 // Why a request becomes no socket.
@@ -106,6 +107,8 @@ static ws_refusal ws_check(skua_request *r, const ws_endpoint *endpoint)
     if (!ws_origin_is_right(r, &endpoint->desc))
         return WS_REFUSAL(403, "Pages of this origin may not open the WebSocket.");
     if (r->worker->disk.draining) return WS_REFUSAL(503, "The server is about to stop.");
+    if (endpoint->desc.blocking && !ws_call_reserve(r->worker))
+        return WS_REFUSAL(503, "As many sockets are open here as may be.");
     return (ws_refusal){ 0 };
 }
 
@@ -172,6 +175,7 @@ static void ws_upgrade(skua_request *r, const ws_endpoint *endpoint)
     if (!s || ws_slot_take(r->worker, &slot)) {
         counted_free(s);
         (void)skua_respond_error(r, 503);
+        if (endpoint->desc.blocking) ws_call_release(r->worker);
         return;
     }
     s->protocol = ws_choose_protocol(r, endpoint->desc.protocols);
@@ -179,6 +183,7 @@ static void ws_upgrade(skua_request *r, const ws_endpoint *endpoint)
         ws_session_begin(s, r, endpoint, slot);
         return;
     }
+    if (endpoint->desc.blocking) ws_call_release(r->worker);
     ws_slot_put(r->worker, slot);
     counted_free(s);
 }

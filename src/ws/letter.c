@@ -9,6 +9,7 @@
 
 #include "base/budget.h"
 #include "thread/mailbox.h"
+#include "ws/call.h"
 #include "ws/send.h"
 
 typedef enum ws_letter_kind {
@@ -42,6 +43,13 @@ static void ws_letter_free(ws_letter *l)
 }
 
 // ---- On the worker ----
+
+// Its octets are room for the blocking function, which may wait for it.
+static void ws_letter_done(ws_session *s, ws_letter *l)
+{
+    ws_letter_free(l);
+    if (s && s->call) ws_call_moved(s->call);
+}
 
 static void ws_letter_wait(ws_session *s, ws_letter *l)
 {
@@ -108,7 +116,7 @@ static void ws_letter_deliver(mail *letter, void *reader)
         kept = ws_letter_carry_out(s, l);
         ws_session_leave(s);
     }
-    if (!kept) ws_letter_free(l);
+    if (!kept) ws_letter_done(slot->session, l);
     ws_slot_unpin(slot);
 }
 
@@ -130,7 +138,7 @@ bool ws_letters_flush(ws_session *s)
         s->messages_out++;
         s->octets_out += l->len;
         s->waiting = l->next;
-        ws_letter_free(l);
+        ws_letter_done(s, l);
     }
     if (!s->waiting) return true;
     ws_want_room(s, ws_framed_octets(s->waiting->len));
@@ -143,7 +151,7 @@ void ws_letters_drop(ws_session *s)
         ws_letter *l = s->waiting;
         s->waiting = l->next;
         ws_count_dropped(s);
-        ws_letter_free(l);
+        ws_letter_done(s, l);
     }
 }
 
@@ -185,8 +193,7 @@ static skua_status ws_letter_refuse(ws_slot *slot, uint64_t word)
     return SKUA_ELIMIT;
 }
 
-static skua_status ws_letter_message_send(ws_slot *slot, uint64_t word, ws_opcode opcode,
-                                          slice octets)
+skua_status ws_letter_try(ws_slot *slot, uint64_t word, ws_opcode opcode, slice octets)
 {
     uint64_t framed = ws_framed_octets(octets.len);
     uint64_t most = atomic_load_explicit(&slot->shared.posted_max, memory_order_relaxed);
@@ -196,7 +203,7 @@ static skua_status ws_letter_message_send(ws_slot *slot, uint64_t word, ws_opcod
     ws_letter *l = before + framed <= most ? ws_letter_new(WS_LETTER_MESSAGE, octets) : NULL;
     if (!l) {
         atomic_fetch_sub_explicit(&slot->shared.posted, framed, memory_order_relaxed);
-        return before + framed <= most ? SKUA_ENOMEM : ws_letter_refuse(slot, word);
+        return before + framed <= most ? SKUA_ENOMEM : SKUA_ELIMIT;
     }
     l->opcode = opcode;
     return ws_letter_post(slot, word, l);
@@ -225,7 +232,10 @@ skua_status ws_letter_send(ws_slot *slot, uint64_t word, ws_opcode opcode, uint1
                            slice octets)
 {
     if (registry_word(&slot->slot) != word) return SKUA_ECLOSED;
-    if (opcode != WS_CLOSE) return ws_letter_message_send(slot, word, opcode, octets);
+    if (opcode != WS_CLOSE) {
+        skua_status status = ws_letter_try(slot, word, opcode, octets);
+        return status == SKUA_ELIMIT ? ws_letter_refuse(slot, word) : status;
+    }
     ws_letter *l = ws_letter_new(WS_LETTER_CLOSE, ws_close_reason(octets));
     if (!l) return SKUA_ENOMEM;
     l->code = code;

@@ -12,6 +12,9 @@
 skua_status ws_letter_send(ws_slot *slot, uint64_t word, ws_opcode opcode, uint16_t code,
                            slice octets);
 
+// Brings a message, or fails with SKUA_ELIMIT and does nothing about a slow reader.  Thread: any.
+skua_status ws_letter_try(ws_slot *slot, uint64_t word, ws_opcode opcode, slice octets);
+
 // Lets a message of the worker's own wait for room, as one of another thread does. When there is none for it
 // either, the socket is closed: its reader is too slow.
 void ws_letter_keep(ws_session *s, ws_opcode opcode, slice octets);

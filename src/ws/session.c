@@ -14,6 +14,7 @@
 #include "exchange/push.h"
 #include "exchange/session.h"
 #include "exchange/worker.h"
+#include "ws/call.h"
 #include "ws/letter.h"
 #include "ws/outgoing.h"
 #include "ws/send.h"
@@ -68,6 +69,13 @@ static void ws_log(ws_session *s, unsigned code)
     request_blame(r, text);
 }
 
+// The blocking function is told, once.
+static void ws_end_call(ws_session *s, unsigned code, slice reason)
+{
+    if (s->call) ws_call_end(s->call, code, ws_close_reason(reason));
+    s->call = NULL;
+}
+
 // The program is told, once, and the handle is refused from then on. Nothing is read or sent any more.
 // A message that the program is being told of stays until it has returned.
 static void ws_end(ws_session *s, unsigned code, slice reason)
@@ -82,6 +90,7 @@ static void ws_end(ws_session *s, unsigned code, slice reason)
     ws_unlink(s);
     ws_letters_drop(s);
     if (desc->receive) skua_content_consume(s->request, s->request->unconsumed);
+    ws_end_call(s, code, reason);
     ws_log(s, code);
     if (desc->close) desc->close(s->socket, code, reason, desc->user);
     ws_slot_close(s->slot);
@@ -278,6 +287,7 @@ void ws_session_close(ws_session *s, uint16_t code, slice reason)
     s->close_reason = reason;
     s->window_ns = ws_now_ns(s);
     s->window_len = ws_left_octets(s);
+    ws_end_call(s, code, reason);
     ws_outgoing_abandon(s);
     ws_session_consume(s, s->owed); // nobody will, and the peer's close is to be read
     if (s->waiting) s->close_reason = arena_copy(&s->request->memory, ws_close_reason(reason));
@@ -378,6 +388,10 @@ static void ws_on_whole_message(ws_session *s, slice message)
     }
     s->messages_in++;
     s->octets_in += message.len;
+    if (s->call && !ws_call_deliver(s->call, message, s->reader.is_text)) {
+        ws_fail(s, WS_CODE_TRY_LATER, "out of memory");
+        return;
+    }
     if (s->state == WS_OPEN && desc->message)
         desc->message(s->socket, message, s->reader.is_text, desc->user);
     if (s->message && s->state != WS_CLOSED) ws_message_free(s);
@@ -495,6 +509,7 @@ static void ws_pause(ws_session *s, slice rest)
 
 static bool ws_is_to_pause(ws_session *s)
 {
+    if (s->call && ws_call_is_full(s->call)) return true;
     return s->request->sent_octets >= s->crowds_at &&
            s->endpoint->desc.slow == SKUA_WEBSOCKET_WAIT && s->state == WS_OPEN && ws_is_crowded(s);
 }
@@ -585,13 +600,31 @@ static void ws_go_on_sending(ws_session *s)
 // Reading comes first: a program that writes whenever there is room would never be told anything.
 static void ws_go_on(ws_session *s)
 {
-    if (s->request->paused && !(s->state == WS_OPEN && ws_is_crowded(s))) ws_resume(s);
+    bool full = s->call && ws_call_is_full(s->call);
+    if (s->request->paused && !full && !(s->state == WS_OPEN && ws_is_crowded(s))) ws_resume(s);
     if (s->state != WS_CLOSED && ws_letters_flush(s)) ws_go_on_sending(s);
     if (s->state == WS_CLOSED || (s->waiting && !s->outgoing.open)) return;
     if (ws_close_is_leaving(s)) ws_want_all(s);
     else if ((s->request->paused || s->is_refused || s->owes_pong) && !s->request->wanted)
         ws_want_room(s, 0);
 }
+
+static void ws_call_has_room_again(ws_session *s)
+{
+    ws_session_enter(s);
+    ws_go_on(s);
+    ws_session_leave(s);
+}
+
+static void ws_call_is_over(ws_session *s)
+{
+    ws_session_enter(s);
+    ws_session_close(s, WS_CODE_NORMAL, (slice){ 0 });
+    ws_session_leave(s);
+}
+
+static const ws_call_hooks ws_call_hooks_of_session = { .has_room = ws_call_has_room_again,
+                                                        .has_returned = ws_call_is_over };
 
 void ws_session_drained(skua_request *r, void *user)
 {
@@ -652,6 +685,10 @@ void ws_session_begin(ws_session *s, skua_request *r, const ws_endpoint *endpoin
     (void)reads;
     r->is_socket = true;
     if (desc->open) desc->open(s->socket, r, desc->user);
+    if (desc->blocking)
+        s->call = ws_call_begin(r, s->socket, endpoint, &ws_call_hooks_of_session, s);
+    if (desc->blocking && !s->call)
+        ws_session_close(s, WS_CODE_TRY_LATER, SKUA_SLICE("too many wait for a thread"));
     if (s->state == WS_OPEN) ws_arm(s);
     ws_session_leave(s);
 }

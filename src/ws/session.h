@@ -27,6 +27,7 @@ typedef struct ws_outgoing {
 } ws_outgoing;
 
 typedef struct ws_letter ws_letter;
+typedef struct ws_call ws_call;
 
 struct ws_session {
     ws_session *next, *previous; // of the worker
@@ -62,7 +63,8 @@ struct ws_session {
     uint64_t window_len;
     char *held; // input that is read when the queue is shorter
     size_t held_len;
-    size_t owed; // octets that receive was given and that have not been given back
+    ws_call *call; // its blocking function's; NULL: none runs, or it needs to know nothing more
+    size_t owed;   // octets that receive was given and that have not been given back
     ws_outgoing outgoing;
     ws_reader reader;
     uint16_t close_code; // of our close, as long as that waits

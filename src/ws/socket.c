@@ -1,41 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
-// The functions of skua.h for WebSockets: routes, and what is done with a handle.
+// The functions of skua.h for WebSockets: what is done with a handle.
 
 #include "base/contract.h"
 
 #ifndef SKUA_NO_WEBSOCKET
 
 #include "exchange/worker.h"
-#include "ws/endpoint.h"
-#include "ws/handshake.h"
+#include "ws/call.h"
 #include "ws/letter.h"
 #include "ws/outgoing.h"
 #include "ws/send.h"
-
-// ---- Routes ----
-
-__attribute__((cold)) skua_status skua_websocket(skua_server *server, const char *pattern,
-                                                 const skua_websocket_desc *desc)
-{
-    CONTRACT_SERVER(server);
-    CONTRACT_GIVEN(pattern);
-    CONTRACT_GIVEN(desc);
-    char why[WS_WHY_OCTETS];
-    skua_status status = ws_endpoint_check(pattern, desc, why);
-    if (status) {
-        skua_server_set_error(server, why);
-        return status;
-    }
-    ws_endpoint *endpoint = ws_endpoint_new(desc);
-    if (!endpoint) return SKUA_ENOMEM;
-    status = skua_server_on_free(server, ws_endpoint_free, endpoint);
-    if (status) {
-        ws_endpoint_free(endpoint);
-        return status;
-    }
-    return skua_route(server, pattern, ws_handshake, endpoint);
-}
 
 // ---- Handles ----
 
@@ -50,7 +25,11 @@ static skua_status ws_socket_send(skua_socket socket, ws_opcode opcode, slice me
     uint64_t word;
     ws_slot *slot = ws_slot_find(socket, &word);
     if (!slot) return SKUA_ECLOSED;
-    if (!ws_slot_is_here(slot)) return ws_letter_send(slot, word, opcode, 0, message);
+    if (!ws_slot_is_here(slot)) {
+        ws_call *call = ws_call_here(socket);
+        return call ? ws_call_send(call, ws_letter_try, slot, word, opcode, message)
+                    : ws_letter_send(slot, word, opcode, 0, message);
+    }
     ws_session *s = ws_slot_session(slot, word);
     if (!s) return SKUA_ECLOSED;
     ws_session_enter(s);
@@ -109,6 +88,16 @@ void skua_socket_consume(skua_socket socket, size_t n)
     ws_session_consume(s, n);
 }
 
+// ---- In a blocking function ----
+
+skua_status skua_socket_receive(skua_socket socket, int64_t timeout_ns, skua_message *message)
+{
+    CONTRACT_GIVEN(message);
+    ws_call *call = ws_call_here(socket);
+    CONTRACT(call, "called outside of the blocking function of the socket");
+    return ws_call_receive(call, timeout_ns, message);
+}
+
 // ---- The end, and what is known ----
 
 skua_status skua_socket_close(skua_socket socket, unsigned code, slice reason)
@@ -141,15 +130,6 @@ slice skua_socket_protocol(skua_socket socket)
 }
 
 #else
-
-skua_status skua_websocket(skua_server *server, const char *pattern,
-                           const skua_websocket_desc *desc)
-{
-    CONTRACT_SERVER(server);
-    CONTRACT_GIVEN(pattern);
-    CONTRACT_GIVEN(desc);
-    return SKUA_EUNSUPPORTED;
-}
 
 skua_status skua_socket_text(skua_socket socket, slice message)
 {
@@ -187,6 +167,14 @@ skua_status skua_socket_end(skua_socket socket)
 void skua_socket_consume(skua_socket socket, size_t n)
 {
     (void)socket, (void)n;
+}
+
+skua_status skua_socket_receive(skua_socket socket, int64_t timeout_ns, skua_message *message)
+{
+    (void)socket, (void)timeout_ns;
+    CONTRACT_GIVEN(message);
+    *message = (skua_message){ 0 };
+    return SKUA_ECLOSED;
 }
 
 skua_status skua_socket_close(skua_socket socket, unsigned code, slice reason)

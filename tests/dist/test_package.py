@@ -24,7 +24,7 @@ target_link_libraries(skua PRIVATE {library})
 """
 ADD = 'add_subdirectory("{root}" skua-build)'
 FETCH = 'include(FetchContent)\nFetchContent_Declare(Skua SOURCE_DIR "{root}")\nFetchContent_MakeAvailable(Skua)'
-FIND = "find_package(Skua 0.1 REQUIRED)"
+FIND = "find_package(Skua 0.2 REQUIRED)"
 
 
 @pytest.fixture(scope="module")
@@ -83,14 +83,14 @@ def test_built_along(project, find):
 def test_find_package(project, installed, library):
     folder = build(project, FIND, library, f"-DCMAKE_PREFIX_PATH={installed}")
     assert answers(folder / "app") == b"Hello, World!"
-    assert ("libskua.so.0.1" in run(["ldd", folder / "app"])) == (library == "Skua::shared")
+    assert ("libskua.so.0.2" in run(["ldd", folder / "app"])) == (library == "Skua::shared")
 
 
 def test_find_package_of_another_version(project, installed):
-    (project / "CMakeLists.txt").write_text(CMAKE_LISTS.format(find=FIND.replace("0.1", "0.0"), library="Skua::skua"))
+    (project / "CMakeLists.txt").write_text(CMAKE_LISTS.format(find=FIND.replace("0.2", "0.1"), library="Skua::skua"))
     done = subprocess.run(["cmake", "-S", project, "-B", project / "build", f"-DCMAKE_PREFIX_PATH={installed}"],
                           capture_output=True, text=True, check=False)
-    assert done.returncode != 0 and "SkuaConfig.cmake, version: 0.1.0" in done.stderr
+    assert done.returncode != 0 and "SkuaConfig.cmake, version: 0.2.0" in done.stderr
 
 
 @pytest.mark.parametrize("static", [True, False])
@@ -101,7 +101,7 @@ def test_pkg_config(project, installed, static):
         flags = ["-static", *flags]
     run(["cc", *C_WARNINGS, project / "app.c", *flags, "-o", project / "app"])
     assert answers(project / "app", env=env) == b"Hello, World!"
-    assert run(["pkg-config", "--modversion", "skua"], env=env).strip() == "0.1.0"
+    assert run(["pkg-config", "--modversion", "skua"], env=env).strip() == "0.2.0"
 
 
 def test_bare_header(project):
@@ -113,7 +113,7 @@ def test_bare_header(project):
 
 
 def test_installed_program(installed):
-    assert run([installed / "bin/skua", "--version"]).startswith("skua 0.1.0")
+    assert run([installed / "bin/skua", "--version"]).startswith("skua 0.2.0")
 
 
 def private(exported):
@@ -218,7 +218,7 @@ def test_both_libraries_and_the_header_export_the_same(installed, tmp_path):
 
 
 def test_shared_library_has_a_version(installed):
-    assert "Library soname: [libskua.so.0.1]" in run(["readelf", "-d", lib(installed) / "libskua.so"])
+    assert "Library soname: [libskua.so.0.2]" in run(["readelf", "-d", lib(installed) / "libskua.so"])
 
 
 def test_ready_middleware_is_installed(installed, tmp_path):

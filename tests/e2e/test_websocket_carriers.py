@@ -166,6 +166,35 @@ def test_http2_there_and_back(http2):
     stream.until(lambda: stream.ended)
 
 
+def test_http2_blocking(http2):
+    """A function that may wait serves sockets of HTTP/2 too; its client leaves by a reset, or by the end of the stream."""
+    streams = [http2.open(f"/blocking/{i}") for i in range(4)]
+    for i, stream in enumerate(streams):
+        assert stream.response()[":status"] == "200"
+        stream.send(TextMessage(data="here"))
+        assert stream.event(TextMessage).data == f"{i}: here"
+    refused = http2.open("/blocking/more")
+    assert refused.response()[":status"] == "503"
+    http2.h2.reset_stream(streams[0].number)
+    http2.h2.end_stream(streams[1].number)
+    for stream in streams[2:]:
+        stream.send(CloseConnection(code=1000))
+        assert stream.event(CloseConnection).code == 1000
+        stream.until(lambda stream=stream: stream.ended)
+
+    def free():
+        """All four threads have been given back."""
+        opened = [http2.open("/blocking/again") for _ in range(4)]
+        served = [stream.response()[":status"] == "200" for stream in opened]
+        for stream, one in zip(opened, served, strict=True):
+            if one:
+                http2.h2.reset_stream(stream.number)
+        http2.flush()
+        return all(served)
+
+    assert eventually(free)
+
+
 def test_http2_many_sockets_on_one_connection(http2):
     streams = [http2.open(f"/echo/{i}") for i in range(20)]
     for i, stream in enumerate(streams):

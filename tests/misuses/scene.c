@@ -522,6 +522,11 @@ void nothing_received(skua_socket socket, skua_message_event event, skua_slice o
     (void)socket, (void)event, (void)octets, (void)text, (void)user;
 }
 
+void nothing_waited(skua_socket socket, skua_request *request, void *user)
+{
+    (void)socket, (void)request, (void)user;
+}
+
 void nothing_collected(skua_request *request, skua_status status, skua_slice content, void *user)
 {
     (void)status;

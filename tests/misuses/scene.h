@@ -58,6 +58,7 @@ typedef struct scene {
     skua_poll poll; // of its end for reading
     skua_ticket ticket;
     skua_socket socket;
+    skua_message message;
     skua_slice octets;
     skua_field field;
     size_t index;
@@ -104,6 +105,7 @@ void nothing_read(skua_request *request, skua_content_event event, skua_slice oc
 void nothing_messaged(skua_socket socket, skua_slice message, bool text, void *user);
 void nothing_received(skua_socket socket, skua_message_event event, skua_slice octets, bool text,
                       void *user);
+void nothing_waited(skua_socket socket, skua_request *request, void *user);
 void nothing_collected(skua_request *request, skua_status status, skua_slice content, void *user);
 void nothing_spooled(skua_request *request, skua_status status, const skua_upload *upload,
                      void *user);

@@ -234,6 +234,18 @@ GIVES(skua_socket_end, not_begun, SOCKET_HERE, skua_socket_end(s->socket) == SKU
 GIVES(skua_socket_end, none, ELSEWHERE, skua_socket_end((skua_socket){ 0 }) == SKUA_ECLOSED)
 STOPS(skua_socket_end, on_another_thread, SOCKET_ELSEWHERE, OTHER_THAN_WORKER,
       s->status = skua_socket_end(s->socket))
+GIVES(skua_websocket, blocking_and_others, OUTSIDE,
+      skua_websocket(s->server, "GET /socket",
+                     &(skua_websocket_desc){ .message = nothing_messaged,
+                                             .blocking = nothing_waited }) == SKUA_EINVAL)
+STOPS(skua_socket_receive, no_message, OUTSIDE, NO(message),
+      s->status = skua_socket_receive((skua_socket){ 0 }, 0, NULL))
+STOPS(skua_socket_receive, on_the_worker, SOCKET_HERE, NO_BLOCKING_SOCKET,
+      s->status = skua_socket_receive(s->socket, 0, &s->message))
+STOPS(skua_socket_receive, on_another_thread, SOCKET_ELSEWHERE, NO_BLOCKING_SOCKET,
+      s->status = skua_socket_receive(s->socket, 0, &s->message))
+STOPS(skua_socket_receive, none, ELSEWHERE, NO_BLOCKING_SOCKET,
+      s->status = skua_socket_receive((skua_socket){ 0 }, 0, &s->message))
 STOPS(skua_socket_consume, more_than_came, SOCKET_HERE,
       "more octets than were delivered and have not been consumed",
       skua_socket_consume(s->socket, 1))

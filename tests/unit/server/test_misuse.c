@@ -32,6 +32,7 @@ enum { TOLD_OCTETS = 4096, PATIENCE_S = 60 };
     "called on another thread than skua_start or skua_open; skua_stop may be called on any"
 #define OTHER_THAN_OPEN "called on another thread than skua_open"
 #define OTHER_THAN_WORKER "called on another thread than the worker's; use skua_post"
+#define NO_BLOCKING_SOCKET "called outside of the blocking function of the socket"
 #define NO_REQUEST                                                                                 \
     "request must not be NULL; a function that skua_resume calls is given NULL when its request "  \
     "is gone"
