@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Measures WebSockets: Skua on its backends beside a ceiling and the peers that can be built here. See README.md.
+
+    python3 bench/sockets.py [--rounds 9] [--seconds 1] [--workloads echo-16,publish]
+
+The figure is server CPU per message that came, in microseconds; the ratios are paired round by round, as everywhere in the bench.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import entrants
+import figures
+import processes
+
+ROOT = os.path.dirname(entrants.BENCH)
+PEERS = os.path.join(entrants.BENCH, "peers")
+CEILING = "ceiling"
+
+# path, connections, octets
+WORKLOADS = {
+    "echo-16": ("/echo", 200, 16),
+    "echo-1k": ("/echo", 200, 1024),
+    "echo-64k": ("/echo", 200, 65536),
+    "publish": ("/publish", 1000, 16),
+}
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--rounds", type=int, default=9, help="interleaved rounds (default 9)")
+    parser.add_argument("--seconds", type=float, default=1, help="of each round (default 1)")
+    parser.add_argument("--workloads", default=",".join(WORKLOADS), help="names, separated by commas")
+    parser.add_argument("--build", default=os.path.join(ROOT, "build", "release"), help="where the programs were built")
+    parser.add_argument("--out", default=os.path.join(ROOT, "bench", "results"), help="folder for sockets.json and for what is built")
+    return parser.parse_args()
+
+
+def build(argv, folder):
+    subprocess.run(argv, cwd=folder, check=True, timeout=600, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                   stderr=subprocess.DEVNULL)
+
+
+def build_go(out):
+    path = os.path.join(out, "sockets-go")
+    build(["go", "build", "-o", path, "."], os.path.join(PEERS, "sockets_go"))
+    return [path]
+
+
+def build_ws(out):
+    folder = os.path.join(out, "sockets-ws")
+    shutil.copytree(os.path.join(PEERS, "sockets_ws"), folder, dirs_exist_ok=True)
+    build(["npm", "install", "--no-audit", "--no-fund"], folder)
+    return ["node", os.path.join(folder, "server.js")]
+
+
+def build_uwebsockets(out):
+    folder = os.environ.get("UWEBSOCKETS")
+    if not folder:
+        raise OSError("UWEBSOCKETS names no folder with its sources")
+    objects = os.path.join(out, "sockets-uwebsockets")
+    os.makedirs(objects, exist_ok=True)
+    sockets = os.path.join(folder, "uSockets", "src")
+    sources = [os.path.join(where, name) for where, _, names in os.walk(sockets) for name in names if name.endswith(".c")]
+    flags = ["-O3", "-flto=auto", "-DLIBUS_NO_SSL", "-DUWS_NO_ZLIB", "-I", os.path.join(folder, "src"), "-I", sockets]
+    build(["cc", "-std=c11", *flags, "-c", *sources], objects)
+    path = os.path.join(objects, "sockets")
+    build(["c++", "-std=c++20", *flags, os.path.join(PEERS, "uwebsockets", "sockets.cpp"),
+           *(os.path.join(objects, name) for name in os.listdir(objects) if name.endswith(".o")), "-pthread", "-o", path], objects)
+    return [path]
+
+
+def servers_of(options):
+    """By name: what makes its words, for a port and whether it is to publish."""
+    ceiling = os.path.join(options.build, "bench_socket_ceiling")
+    skua = os.path.join(options.build, "bench_socket_server")
+    found = {
+        CEILING: lambda port, publishes: [ceiling, port] + ["--publish"] * publishes,
+        "Skua, epoll": lambda port, _: [skua, port, "epoll"],
+        "Skua, io_uring": lambda port, _: [skua, port, "uring"],
+    }
+    for name, builder in {"uWebSockets": build_uwebsockets, "Go, gorilla": build_go, "npm ws": build_ws}.items():
+        try:
+            words = builder(options.out)
+        except (OSError, subprocess.SubprocessError) as error:
+            print(f"bench: {name} takes no part: {error}")
+            continue
+        found[name] = lambda port, _, words=words: [*words, port]
+    return found
+
+
+class Round:
+    """One server and one load, from the start of the server to its end."""
+
+    def __init__(self, words, workload, options):
+        path, count, octets = workload
+        port = processes.free_port()
+        self.server = processes.Server(words(port, path == "/publish"), port, os.path.join(options.out, "sockets.log"))
+        self.client = subprocess.Popen(
+            processes.pinned(processes.CLIENT_CORE,
+                             [os.path.join(options.build, "bench_socket_client"), port, path, count, octets, options.seconds]
+                             + ["publish"] * (path == "/publish")),
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def line(self, word):
+        self.client.stdin.write(word)
+        self.client.stdin.flush()
+        return self.client.stdout.readline().strip()
+
+    def figure(self):
+        """Microseconds of server CPU per message."""
+        if self.client.stdout.readline().strip() != "ready":
+            raise RuntimeError(self.server.last_words() or "the client did not get ready")
+        before = self.server.cpu_ns()
+        came = int(self.line("\n"))
+        return (self.server.cpu_ns() - before) / came / 1000
+
+    def end(self):
+        self.client.kill()
+        self.client.wait()
+        self.client.stdin.close()
+        self.client.stdout.close()
+        self.server.stop()
+
+
+def measure(words, workload, options):
+    """None, said, when it fails."""
+    try:
+        one = Round(words, workload, options)
+    except RuntimeError as error:
+        print(f"bench: {error}")
+        return None
+    try:
+        return one.figure()
+    except (RuntimeError, ValueError) as error:
+        print(f"bench: {error}")
+        return None
+    finally:
+        one.end()
+
+
+def against(found, name, base):
+    compared = figures.compare(found[name], found.get(base, []))
+    return f"{compared['ratio']:.2f} ({compared['low']:.2f}–{compared['high']:.2f})" if compared else "–"
+
+
+def table(workload, found):
+    print(f"\n| {workload} | µs | to the ceiling | to uWebSockets |\n|---|---:|---:|---:|")
+    for name, values in found.items():
+        measured = figures.median([v for v in values if v])
+        if measured:
+            print(f"| {name} | {measured:.2f} | {against(found, name, CEILING)} | {against(found, name, 'uWebSockets')} |")
+    sys.stdout.flush()
+
+
+def main():
+    options = arguments()
+    os.makedirs(options.out, exist_ok=True)
+    processes.raise_descriptor_limit()
+    everything = {}
+    with processes.OneCongestionControl():
+        servers = servers_of(options)
+        for workload in options.workloads.split(","):
+            found = everything[workload] = {name: [] for name in servers}
+            for _ in range(options.rounds):
+                for name, words in servers.items():
+                    found[name].append(measure(words, WORKLOADS[workload], options))
+            table(workload, found)
+    with open(os.path.join(options.out, "sockets.json"), "w", encoding="utf-8") as file:
+        json.dump(everything, file, indent=1)
+
+
+if __name__ == "__main__":
+    main()
