@@ -2023,6 +2023,21 @@ typedef enum skua_message_event {
     SKUA_MESSAGE_END    // it is complete; octets is empty. If it never is, close is called instead
 } skua_message_event;
 
+// Compression of the messages of a socket (permessage-deflate), for clients that offer it. The library must be
+// compiled with SKUA_ZLIB; else skua_websocket fails with SKUA_EUNSUPPORTED.
+// A message that holds a secret beside words of whoever asks tells its length, and so the secret, to those who listen
+// (CRIME, BREACH): such sockets are not to be compressed.
+typedef enum skua_websocket_deflate {
+    SKUA_WEBSOCKET_DEFLATE_OFF = 0, // nothing is compressed
+    // Each message by itself (no context takeover), by memory of the worker's; a socket needs none of its own. A
+    // publication is compressed once for many.
+    SKUA_WEBSOCKET_DEFLATE_SHARED,
+    // Each message with those before it, by a window of the socket's in each direction, of deflate_window_bits. That
+    // takes most from messages that are short and alike. A client that cannot keep to such a window begins each of
+    // its messages without one.
+    SKUA_WEBSOCKET_DEFLATE_DEDICATED
+} skua_websocket_deflate;
+
 // How sockets of a route are served. Zero means default, for every member. Copied during the call.
 // Functions are called on the socket's worker, one at a time for each socket; each may be NULL.
 typedef struct skua_websocket_desc {
@@ -2044,7 +2059,7 @@ typedef struct skua_websocket_desc {
     // are no browsers send none, and may. Others are answered 403.
     const char *origins;
     skua_websocket_slow slow;
-    // of one that comes; default 1 MiB [close 1009]. One that comes slower than skua_config.rate_octets_min
+    // of one that comes, inflated where it was compressed; default 1 MiB [close 1009]. One that comes slower than skua_config.rate_octets_min
     // over rate_window_ns is not waited for [close 1008].
     uint64_t message_octets_max;
     // octets queued for a socket; default skua_config.out_octets_max, or half of that and
@@ -2076,14 +2091,21 @@ typedef struct skua_websocket_desc {
     // responded. At most half of blocking_threads serve sockets; who asks for one more is answered 503.
     // skua_stop, and a client that leaves, let it go: what it waits for then fails with SKUA_ECLOSED.
     void (*blocking)(skua_socket socket, skua_request *request, void *user);
+    // default: SKUA_WEBSOCKET_DEFLATE_OFF. Not together with receive. Messages that are sent by skua_socket_begin leave
+    // as they are.
+    skua_websocket_deflate deflate;
+    // Base-2 logarithm of a dedicated window, 9 to 15; default 12. A socket holds some 9 << bits octets and 16 KiB
+    // from its first compressed message in each direction on.
+    unsigned deflate_window_bits;
+    size_t deflate_octets_min; // shorter messages are sent as they are; default 128
 } skua_websocket_desc;
 
 // Serves WebSockets at pattern. Middleware comes first, and refuses by ordinary responses. What is no
 // valid request for a WebSocket is answered 400, 403 (Origin), 405 (HEAD) or 426 (another version, or
 // no upgrade); behind skua_stop 503.
 // pattern: as for skua_route, with method GET: "GET /live/{room}". Before skua_start.
-// Errors: those of skua_route; SKUA_EINVAL also another method, or protocols or origins that are none
-// (skua_server_error says more); SKUA_EUNSUPPORTED.  Spec: RFC 6455, RFC 8441
+// Errors: those of skua_route; SKUA_EINVAL also another method, protocols or origins that are none, or another window
+// (skua_server_error says more); SKUA_EUNSUPPORTED.  Spec: RFC 6455, RFC 7692, RFC 8441
 SKUA_API SKUA_NODISCARD skua_status skua_websocket(skua_server *server, const char *pattern,
                                                    const skua_websocket_desc *desc);
 
@@ -2100,7 +2122,8 @@ SKUA_API SKUA_NODISCARD skua_status skua_site_websocket(skua_site *site, const c
 // another and the worker sends this one; SKUA_ELIMIT too much is queued
 // and skua_websocket_desc.slow is to wait, or a thread sends faster than the worker; SKUA_EINVAL text that is not UTF-8, or a message that is
 // longer than queued_octets_max; SKUA_ENOMEM.  Thread: any.
-// Cost: up to 8 KiB one copy and no allocation; on another thread an allocation and a wake-up.
+// Cost: up to 8 KiB one copy and no allocation (4 KiB where messages are compressed); on another thread an
+// allocation and a wake-up.
 SKUA_API SKUA_NODISCARD skua_status skua_socket_text(skua_socket socket, skua_slice message);
 SKUA_API SKUA_NODISCARD skua_status skua_socket_binary(skua_socket socket, skua_slice message);
 

@@ -66,8 +66,9 @@ struct skua_worker {
     struct h1_session *free_sessions; // of HTTP/1
     h2_worker h2;
     registry_slot *free_tickets, *free_timers, *free_sockets;
-    struct ws_session *sockets;                 // WebSockets that are not closed
-    struct topic_table *topics;                 // NULL: nobody here has joined any
+    struct ws_session *sockets;    // WebSockets that are not closed
+    struct ws_streams *ws_streams; // that compress their messages; NULL: none needs any
+    struct topic_table *topics;    // NULL: nobody here has joined any
     void (*leave_topics)(skua_request *reader); // all that it has joined; set with topics
     head_limits head_bounds;
     chunk_limits chunk_limits;

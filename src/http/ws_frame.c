@@ -40,10 +40,20 @@ static ws_head_result ws_on_message_opcode(unsigned opcode, bool open, ws_fault 
     return WS_HEAD_MORE;
 }
 
+// Only the first frame of a message says that it is compressed, RFC 7692 §6; a control frame never is.
+static bool ws_may_be_compressed(const ws_head *head, unsigned first)
+{
+    unsigned opcode = first & WS_OPCODE;
+    return head->deflates && (first & WS_RESERVED) == WS_COMPRESSED &&
+           (opcode == WS_TEXT || opcode == WS_BINARY);
+}
+
 static ws_head_result ws_on_first(ws_head *head, bool open, ws_fault *fault)
 {
     unsigned first = head->octets[0], opcode = first & WS_OPCODE;
-    if (first & WS_RESERVED) return ws_head_fail(fault, "a reserved bit is set");
+    head->compressed = (first & WS_RESERVED) != 0;
+    if (head->compressed && !ws_may_be_compressed(head, first))
+        return ws_head_fail(fault, "a reserved bit is set");
     if (!ws_opcode_is_known(opcode)) return ws_head_fail(fault, "unknown opcode");
     head->opcode = (ws_opcode)opcode;
     head->final = (first & WS_FINAL) != 0;

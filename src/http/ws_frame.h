@@ -32,9 +32,10 @@ enum {
 };
 
 enum {
-    WS_CONTROL_OCTETS_MAX = 125, // of the payload of a control frame
-    WS_HEAD_OCTETS_MAX = 14,     // of a client's frame: with a key
-    WS_SENT_HEAD_OCTETS_MAX = 10 // of a server's: without one
+    WS_CONTROL_OCTETS_MAX = 125,  // of the payload of a control frame
+    WS_HEAD_OCTETS_MAX = 14,      // of a client's frame: with a key
+    WS_SENT_HEAD_OCTETS_MAX = 10, // of a server's: without one
+    WS_COMPRESSED = 0x40          // RSV1, added to a message's opcode that is written: RFC 7692 §6
 };
 
 // A violation of the protocol: the code that ends the connection, 0 for none, and words for the log.
@@ -48,6 +49,9 @@ typedef struct ws_head {
     uint8_t octets[WS_HEAD_OCTETS_MAX];
     uint8_t len;
     bool final;
+    bool
+        deflates; // set by whoever reads: permessage-deflate was agreed on, and is kept from head to head
+    bool compressed; // the frame begins a message that is compressed
     ws_opcode opcode;
     uint64_t payload; // octets
     uint8_t key[WS_KEY_OCTETS];

@@ -28,17 +28,24 @@ static void ws_frame_done(ws_reader *reader)
 
 // ---- Messages ----
 
+static uint64_t ws_message_max(const ws_reader *reader)
+{
+    uint64_t most = reader->limits->message_octets_max;
+    return reader->compressed ? most + most / 8 + WS_DEFLATE_SLACK_OCTETS : most;
+}
+
 static ws_event ws_on_message_head(ws_reader *reader)
 {
     const ws_head *head = &reader->head;
     if (head->opcode != WS_CONTINUATION) {
         reader->open = true;
         reader->is_text = head->opcode == WS_TEXT;
+        reader->compressed = head->compressed;
         reader->message_octets = 0;
         reader->fragments = 0;
         reader->text = (ws_utf8){ 0 };
     }
-    if (head->payload > reader->limits->message_octets_max - reader->message_octets)
+    if (head->payload > ws_message_max(reader) - reader->message_octets)
         return ws_reader_fail(reader, WS_CODE_TOO_BIG, "a message of too many octets");
     if (++reader->fragments > reader->limits->fragments_max)
         return ws_reader_fail(reader, WS_CODE_POLICY, "a message in too many fragments");
@@ -53,7 +60,7 @@ static ws_event ws_on_frame_end(ws_reader *reader)
     ws_frame_done(reader);
     if (!final) return WS_EVENT_MORE;
     reader->open = false;
-    if (reader->is_text && !ws_utf8_is_whole(&reader->text))
+    if (reader->is_text && !reader->compressed && !ws_utf8_is_whole(&reader->text))
         return ws_reader_fail(reader, WS_CODE_NOT_TEXT, "a text that ends within a character");
     return WS_EVENT_MESSAGE;
 }
@@ -72,9 +79,21 @@ bool ws_reader_take(ws_reader *reader, slice *input, char *out)
     bool is_ascii = ws_unmask(out, input->ptr, len, reader->head.key, at);
     *input = slice_from(*input, len);
     reader->left -= len;
-    if (!reader->is_text || (is_ascii && ws_utf8_is_whole(&reader->text))) return true;
+    if (!reader->is_text || reader->compressed) return true;
+    if (is_ascii && ws_utf8_is_whole(&reader->text)) return true;
     if (ws_utf8_check(&reader->text, slice_make(out, len)) == len) return true;
     (void)ws_reader_fail(reader, WS_CODE_NOT_TEXT, "a text that is not UTF-8");
+    return false;
+}
+
+bool ws_reader_check(ws_reader *reader, slice octets, bool ends)
+{
+    if (!reader->is_text) return true;
+    bool right = ws_utf8_check(&reader->text, octets) == octets.len;
+    if (right && (!ends || ws_utf8_is_whole(&reader->text))) return true;
+    (void)ws_reader_fail(reader, WS_CODE_NOT_TEXT,
+                         right ? "a text that ends within a character"
+                               : "a text that is not UTF-8");
     return false;
 }
 

@@ -17,7 +17,7 @@ typedef struct ws_limits {
 typedef enum ws_event {
     WS_EVENT_MORE,    // the input is used up
     WS_EVENT_FRAME,   // the head of a frame of a message has been read: see ws_reader
-    WS_EVENT_PAYLOAD, // octets of the message lie in the input: ws_reader_take
+    WS_EVENT_PAYLOAD, // octets of the message lie in the input, compressed or not: ws_reader_take
     WS_EVENT_MESSAGE, // the message is whole
     WS_EVENT_PING,    // control and control_len have its payload
     WS_EVENT_PONG,
@@ -25,13 +25,18 @@ typedef enum ws_event {
     WS_EVENT_FAULT  // fault. Nothing is read behind it
 } ws_event;
 
-// To begin with: zero, and the limits.
+// How many octets more than message_octets_max a compressed message may have on the wire: an eighth of it, and these.
+// What cannot be compressed gets a little longer.
+enum { WS_DEFLATE_SLACK_OCTETS = 64 };
+
+// To begin with: zero, the limits, and head.deflates.
 typedef struct ws_reader {
     const ws_limits *limits;
     ws_head head;  // of the frame that is read
     uint64_t left; // octets of its payload that have not come
     bool in_payload, ended;
     bool open, is_text;      // a message has begun; what it is, also when it has just ended
+    bool compressed;         // the message is; its text is for ws_reader_check to judge
     uint64_t message_octets; // as the heads that came say
     uint32_t fragments;
     ws_utf8 text;
@@ -53,6 +58,10 @@ size_t ws_reader_room(const ws_reader *reader, slice input);
 // be where they lie.
 // Returns false, and fault is set, when they are not UTF-8 in a text.
 bool ws_reader_take(ws_reader *reader, slice *input, char *out);
+
+// Judges the next octets of a compressed message, inflated. ends: they are its last.
+// Returns false, and fault is set, when they are not UTF-8 in a text.
+bool ws_reader_check(ws_reader *reader, slice octets, bool ends);
 
 #endif
 #endif

@@ -10,6 +10,7 @@
 #include "exchange/events.h"
 #include "http/ws_frame.h"
 #include "server/server.h"
+#include "topic/deflated.h"
 
 enum { TOPIC_HEAD_OCTETS_MAX = 10 }; // of a frame
 
@@ -84,6 +85,7 @@ void topic_message_release(void *user)
     size_t event_octets = atomic_load_explicit(&p->shared.event_octets, memory_order_relaxed);
     budget_drop(&p->server->memory, p->size + event_octets);
     memory_free(atomic_load_explicit(&p->shared.event, memory_order_relaxed));
+    topic_deflated_free(p);
     memory_free(p);
 }
 

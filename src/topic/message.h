@@ -6,8 +6,11 @@
 #define SKUA_TOPIC_MESSAGE_H
 
 #include "base/slice.h"
+#include "http/ws_deflate.h"
 
 #include <stdatomic.h>
+
+typedef struct topic_deflated topic_deflated;
 
 // Parts of topic_message.manner.
 enum {
@@ -21,6 +24,10 @@ typedef struct topic_message {
         atomic_uint letters;   // to workers, that have not been carried out
         _Atomic(char *) event; // as it stands in event streams; NULL: not needed yet
         atomic_size_t event_octets;
+#ifndef SKUA_NO_WEBSOCKET
+        _Atomic(topic_deflated *)
+            deflated[WS_DEFLATE_WINDOWS]; // for each window; NULL: not needed yet
+#endif
     } shared;
     skua_server *server;
     size_t size; // octets that it counts as

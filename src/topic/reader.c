@@ -6,6 +6,7 @@
 #include "topic/reader.h"
 
 #include "exchange/push.h"
+#include "topic/deflated.h"
 #include "ws/shared.h"
 
 bool reader_is_one(const skua_request *r)
@@ -32,15 +33,19 @@ static void reader_keep(void *user)
 
 static void reader_hand_message(skua_request *r, topic_message *p)
 {
-    const ws_shared shared = { .frame = p->frame,
-                               .message = p->message,
-                               .opcode = p->binary ? WS_BINARY : WS_TEXT,
-                               .keep = reader_keep,
-                               .release = topic_message_release,
-                               .user = p };
+    ws_shared shared = { .frame = p->frame,
+                         .payload = p->message,
+                         .message = p->message,
+                         .opcode = p->binary ? WS_BINARY : WS_TEXT,
+                         .keep = reader_keep,
+                         .release = topic_message_release,
+                         .user = p };
     ws_session *s = ws_shared_session(r);
-    if (s && s->socket.value != p->except.value && !(p->manner & TOPIC_FOR_EVENTS))
-        ws_shared_send(s, &shared);
+    if (!s || s->socket.value == p->except.value || (p->manner & TOPIC_FOR_EVENTS)) return;
+    unsigned bits = ws_shared_bits(s, p->message.len);
+    if (bits && topic_message_deflated(p, r->worker, bits, &shared.frame, &shared.payload))
+        shared.opcode = (ws_opcode)((unsigned)shared.opcode | WS_COMPRESSED);
+    ws_shared_send(s, &shared);
 }
 #endif
 

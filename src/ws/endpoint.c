@@ -8,11 +8,18 @@
 
 #include "base/memory.h"
 #include "http/ws_handshake.h"
+#include "ws/deflate.h"
 
 #include <limits.h>
 #include <stdio.h>
 
-enum { WS_MESSAGE_OCTETS = 1048576, WS_FRAGMENTS = 1024, WS_MESSAGES_PER_SECOND = 10000 };
+enum {
+    WS_MESSAGE_OCTETS = 1048576,
+    WS_FRAGMENTS = 1024,
+    WS_MESSAGES_PER_SECOND = 10000,
+    WS_WINDOW_BITS = 12,    // 4 KiB
+    WS_DEFLATE_OCTETS = 128 // shorter messages hardly gain
+};
 
 static const int64_t ws_ping_ns = 30000000000, ws_idle_ns = 90000000000, ws_close_ns = 5000000000;
 
@@ -41,6 +48,8 @@ static void ws_set_defaults(ws_endpoint *endpoint)
     if (!desc->idle_timeout_ns) desc->idle_timeout_ns = ws_idle_ns;
     if (desc->close_timeout_ns <= 0) desc->close_timeout_ns = ws_close_ns;
     desc->lifetime_ns = desc->lifetime_ns > 0 ? ws_time(desc->lifetime_ns) : 0;
+    if (!desc->deflate_window_bits) desc->deflate_window_bits = WS_WINDOW_BITS;
+    if (!desc->deflate_octets_min) desc->deflate_octets_min = WS_DEFLATE_OCTETS;
     desc->ping_ns = ws_time(desc->ping_ns);
     desc->idle_timeout_ns = ws_time(desc->idle_timeout_ns);
     desc->close_timeout_ns = ws_time(desc->close_timeout_ns);
@@ -70,6 +79,23 @@ static skua_status ws_endpoint_fail(char why[WS_WHY_OCTETS], const char *what, c
     return SKUA_EINVAL;
 }
 
+static skua_status ws_deflate_check(const char *pattern, const skua_websocket_desc *desc,
+                                    char why[WS_WHY_OCTETS])
+{
+    unsigned bits = desc->deflate_window_bits;
+    if ((unsigned)desc->deflate > SKUA_WEBSOCKET_DEFLATE_DEDICATED)
+        return ws_endpoint_fail(why, pattern, "deflate is none of skua_websocket_deflate");
+    if (bits && (bits < WS_DEFLATE_BITS_MIN || bits > WS_DEFLATE_BITS_MAX))
+        return ws_endpoint_fail(why, pattern, "deflate_window_bits are 9 to 15");
+    if (bits && desc->deflate != SKUA_WEBSOCKET_DEFLATE_DEDICATED)
+        return ws_endpoint_fail(why, pattern, "deflate_window_bits are for dedicated windows");
+    if (desc->receive && desc->deflate != SKUA_WEBSOCKET_DEFLATE_OFF)
+        return ws_endpoint_fail(why, pattern, "messages that receive takes are not compressed");
+    if (desc->deflate == SKUA_WEBSOCKET_DEFLATE_OFF || WS_DEFLATE_IS_BUILT_IN) return SKUA_OK;
+    (void)ws_endpoint_fail(why, pattern, "messages are not compressed: zlib is not built in");
+    return SKUA_EUNSUPPORTED;
+}
+
 __attribute__((cold)) skua_status ws_endpoint_check(const char *pattern,
                                                     const skua_websocket_desc *desc,
                                                     char why[WS_WHY_OCTETS])
@@ -88,7 +114,7 @@ __attribute__((cold)) skua_status ws_endpoint_check(const char *pattern,
         return ws_endpoint_fail(why, pattern, "a blocking function serves sockets alone");
     if ((unsigned)desc->slow > SKUA_WEBSOCKET_CLOSE)
         return ws_endpoint_fail(why, pattern, "slow is none of skua_websocket_slow");
-    return SKUA_OK;
+    return ws_deflate_check(pattern, desc, why);
 }
 
 #endif

@@ -17,7 +17,8 @@ struct ws_endpoint {
     ws_limits limits;
 };
 
-// Whether sockets can be served so. why: a sentence, where they cannot.  Errors: SKUA_EINVAL.
+// Whether sockets can be served so. why: a sentence, where they cannot.
+// Errors: SKUA_EINVAL, SKUA_EUNSUPPORTED.
 skua_status ws_endpoint_check(const char *pattern, const skua_websocket_desc *desc,
                               char why[WS_WHY_OCTETS]);
 

@@ -146,17 +146,45 @@ static skua_status ws_add_accept(skua_request *r)
     return skua_field_add(r, "Sec-WebSocket-Accept", slice_make(accept, sizeof accept));
 }
 
-static skua_status ws_add_fields(skua_request *r, slice protocol)
+// The first offer that can be accepted, on whichever line.
+static bool ws_agree_on_deflate(const skua_request *r, const ws_endpoint *endpoint,
+                                ws_deflate_terms *terms)
+{
+    const skua_websocket_desc *desc = &endpoint->desc;
+    if (desc->deflate == SKUA_WEBSOCKET_DEFLATE_OFF) return false;
+    bool keeps = desc->deflate == SKUA_WEBSOCKET_DEFLATE_DEDICATED;
+    size_t index = 0;
+    slice line;
+    while (skua_request_field_next(r, "sec-websocket-extensions", &index, &line)) {
+        if (ws_deflate_agree(line, keeps ? desc->deflate_window_bits : 0, terms)) return true;
+    }
+    return false;
+}
+
+static skua_status ws_add_deflate(skua_request *r, ws_session *s, const ws_endpoint *endpoint)
+{
+    ws_deflate_terms terms;
+    char field[WS_DEFLATE_FIELD_OCTETS_MAX];
+    if (!ws_agree_on_deflate(r, endpoint, &terms)) return SKUA_OK;
+    s->deflate = ws_deflate_new(r->worker, &terms);
+    if (!s->deflate) return SKUA_ENOMEM;
+    s->reader.head.deflates = true;
+    slice value = slice_make(field, ws_deflate_write(&terms, field));
+    return skua_field_add(r, "Sec-WebSocket-Extensions", value);
+}
+
+static skua_status ws_add_fields(skua_request *r, ws_session *s, const ws_endpoint *endpoint)
 {
     skua_status status = ws_is_http1(r) ? ws_add_accept(r) : SKUA_OK;
-    if (status || !protocol.len) return status;
-    return skua_field_add(r, "Sec-WebSocket-Protocol", protocol);
+    if (!status && s->protocol.len)
+        status = skua_field_add(r, "Sec-WebSocket-Protocol", s->protocol);
+    return status ? status : ws_add_deflate(r, s, endpoint);
 }
 
 // Errors: those of skua_upgrade and of fields.
-static skua_status ws_answer(skua_request *r, ws_session *s)
+static skua_status ws_answer(skua_request *r, ws_session *s, const ws_endpoint *endpoint)
 {
-    skua_status status = ws_add_fields(r, s->protocol);
+    skua_status status = ws_add_fields(r, s, endpoint);
     if (status) {
         (void)skua_respond_error(r, 503);
         return status;
@@ -179,12 +207,13 @@ static void ws_upgrade(skua_request *r, const ws_endpoint *endpoint)
         return;
     }
     s->protocol = ws_choose_protocol(r, endpoint->desc.protocols);
-    if (!ws_answer(r, s)) {
+    if (!ws_answer(r, s, endpoint)) {
         ws_session_begin(s, r, endpoint, slot);
         return;
     }
     if (endpoint->desc.blocking) ws_call_release(r->worker);
     ws_slot_put(r->worker, slot);
+    ws_deflate_free(s->deflate);
     counted_free(s);
 }
 

@@ -26,6 +26,7 @@ struct ws_letter {
     ws_opcode opcode;
     uint16_t code;
     size_t len;
+    size_t message_octets; // that the log counts: as they were before they were compressed
     char octets[];
 };
 
@@ -131,12 +132,12 @@ bool ws_letters_flush(ws_session *s)
     if (s->outgoing.open) return true; // they wait for its end
     while (s->waiting && ws_has_room(s, ws_framed_octets(s->waiting->len))) {
         ws_letter *l = s->waiting;
-        if (ws_send_frame(s, l->opcode, ws_letter_text(l))) {
+        if (ws_send_message(s, l->opcode, ws_letter_text(l))) {
             ws_letter_fail(s);
             return true;
         }
         s->messages_out++;
-        s->octets_out += l->len;
+        s->octets_out += l->message_octets;
         s->waiting = l->next;
         ws_letter_done(s, l);
     }
@@ -171,7 +172,7 @@ static ws_letter *ws_letter_new(ws_letter_kind kind, slice octets)
 {
     ws_letter *l = counted_alloc(NULL, sizeof *l + octets.len);
     if (!l) return NULL;
-    *l = (ws_letter){ .kind = kind, .len = octets.len };
+    *l = (ws_letter){ .kind = kind, .len = octets.len, .message_octets = octets.len };
     if (octets.len) memcpy(l->octets, octets.ptr, octets.len);
     return l;
 }
@@ -209,17 +210,18 @@ skua_status ws_letter_try(ws_slot *slot, uint64_t word, ws_opcode opcode, slice 
     return ws_letter_post(slot, word, l);
 }
 
-void ws_letter_keep(ws_session *s, ws_opcode opcode, slice octets)
+void ws_letter_keep(ws_session *s, const ws_shared *shared)
 {
     ws_slot *slot = s->slot;
-    uint64_t framed = ws_framed_octets(octets.len);
+    uint64_t framed = ws_framed_octets(shared->payload.len);
     uint64_t most = atomic_load_explicit(&slot->shared.posted_max, memory_order_relaxed);
     uint64_t before = atomic_fetch_add_explicit(&slot->shared.posted, framed, memory_order_relaxed);
     bool fits = framed <= s->queued_max && before + framed <= most;
-    ws_letter *l = fits ? ws_letter_new(WS_LETTER_MESSAGE, octets) : NULL;
+    ws_letter *l = fits ? ws_letter_new(WS_LETTER_MESSAGE, shared->payload) : NULL;
     if (l) {
         l->slot = slot;
-        l->opcode = opcode;
+        l->opcode = shared->opcode;
+        l->message_octets = shared->message.len;
         ws_letter_wait(s, l);
         return;
     }

@@ -6,6 +6,7 @@
 #ifndef SKUA_NO_WEBSOCKET
 
 #include "ws/session.h"
+#include "ws/shared_frame.h"
 
 // Brings a message, or a close with its code, to the socket of that slot and word.
 // Errors: those of skua_socket_text.  Thread: any.
@@ -17,7 +18,7 @@ skua_status ws_letter_try(ws_slot *slot, uint64_t word, ws_opcode opcode, slice 
 
 // Lets a message of the worker's own wait for room, as one of another thread does. When there is none for it
 // either, the socket is closed: its reader is too slow.
-void ws_letter_keep(ws_session *s, ws_opcode opcode, slice octets);
+void ws_letter_keep(ws_session *s, const ws_shared *shared);
 
 // Sends the messages that wait, as far as there is room.
 // Returns: whether none waits for room.

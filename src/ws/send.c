@@ -203,7 +203,7 @@ skua_status ws_send(ws_session *s, ws_opcode opcode, slice message)
     if (s->outgoing.open) return SKUA_ESTATE;
     if (octets > s->queued_max) return SKUA_EINVAL;
     if (!ws_has_room(s, octets)) return ws_send_slowly(s, octets);
-    skua_status status = ws_send_frame(s, opcode, message);
+    skua_status status = ws_send_message(s, opcode, message);
     if (status) return status;
     s->messages_out++;
     s->octets_out += message.len;

@@ -5,7 +5,8 @@
 #define SKUA_WS_SEND_H
 #ifndef SKUA_NO_WEBSOCKET
 
-#include "ws/shared.h"
+#include "ws/compressed.h"
+#include "ws/shared_frame.h"
 
 // Octets of a message with its frame's head.
 static inline uint64_t ws_framed_octets(size_t len)
@@ -28,6 +29,12 @@ skua_status ws_send_frame(ws_session *s, ws_opcode opcode, slice payload);
 
 // The same for one of the frames of a message.
 skua_status ws_send_fragment(ws_session *s, ws_opcode opcode, bool final, slice payload);
+
+// Queues a message, whatever the room, compressed where that was agreed on.  Errors: those of ws_send_frame.
+static inline skua_status ws_send_message(ws_session *s, ws_opcode opcode, slice message)
+{
+    return s->deflate ? ws_compressed_send(s, opcode, message) : ws_send_frame(s, opcode, message);
+}
 
 // Queues the frame of a shared message, whatever the room.  Errors: those of ws_send_frame.
 skua_status ws_send_shared_frame(ws_session *s, const ws_shared *shared);

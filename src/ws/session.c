@@ -15,6 +15,7 @@
 #include "exchange/session.h"
 #include "exchange/worker.h"
 #include "ws/call.h"
+#include "ws/compressed.h"
 #include "ws/letter.h"
 #include "ws/outgoing.h"
 #include "ws/send.h"
@@ -22,7 +23,6 @@
 #include <stdio.h>
 
 enum {
-    WS_DIRECT_OCTETS = 4096,  // a message in one piece, up to this, needs no memory
     WS_TRUSTED_OCTETS = 4096, // what a frame's head promises is allocated at once up to this
     WS_LOG_OCTETS = 200
 };
@@ -111,8 +111,7 @@ static bool ws_send_close(ws_session *s, uint16_t code, slice reason)
     return ws_send_frame(s, WS_CLOSE, slice_make(payload, len)) == SKUA_OK;
 }
 
-// The peer has broken the protocol or a limit: it is told, and nothing is read from it any more.
-static void ws_fail(ws_session *s, uint16_t code, const char *reason)
+void ws_fail(ws_session *s, uint16_t code, const char *reason)
 {
     slice text = slice_of(reason);
     if (!s->close_is_queued) (void)ws_send_close(s, code, text);
@@ -129,6 +128,7 @@ void ws_session_leave(ws_session *s)
     if (--s->inside || s->state != WS_CLOSED) return;
     counted_free(s->held);
     counted_free(s->message);
+    ws_deflate_free(s->deflate);
     counted_free(s);
 }
 
@@ -340,8 +340,8 @@ static void ws_message_begins(ws_session *s)
     if (s->armed_ns > s->window_ns + ws_window_ns(s)) ws_arm(s);
 }
 
-// Room for more octets of the message. A client that promises much is believed as it sends.
-static bool ws_message_grow(ws_session *s, size_t more)
+// A client that promises much is believed as it sends.
+bool ws_message_grow(ws_session *s, size_t more)
 {
     size_t need = s->message_len + more, room = s->message_room * 2;
     if (need <= s->message_room) return true;
@@ -477,6 +477,10 @@ static bool ws_is_direct(const ws_session *s, size_t room)
 // *whole: the message, when it has come in one piece and lies in direct.
 static void ws_on_message_octets(ws_session *s, slice *input, char *direct, slice *whole)
 {
+    if (s->reader.compressed) {
+        ws_compressed_take(s, input, direct, whole);
+        return;
+    }
     size_t room = ws_reader_room(&s->reader, *input);
     if (ws_is_direct(s, room)) {
         *whole = slice_make(direct, room);
@@ -540,6 +544,7 @@ static void ws_feed(ws_session *s, slice input)
             ws_pause(s, input);
             return;
         case WS_EVENT_MESSAGE:
+            if (s->reader.compressed && !ws_compressed_end(s, direct, &whole)) return;
             if (in_pieces) ws_on_last_piece(s);
             else ws_on_whole_message(s, whole.ptr ? whole : slice_make(s->message, s->message_len));
             whole = (slice){ 0 };

@@ -9,6 +9,7 @@
 #ifndef SKUA_NO_WEBSOCKET
 
 #include "exchange/request.h"
+#include "ws/deflate.h"
 #include "ws/endpoint.h"
 #include "ws/slot.h"
 
@@ -36,6 +37,7 @@ struct ws_session {
     ws_slot *slot;
     skua_socket socket;
     slice protocol;
+    ws_deflate *deflate;  // NULL: no compression was agreed on
     unsigned inside;      // calls that use it
     uint8_t state;        // ws_state
     bool close_is_queued; // in WS_CLOSING: not as long as messages wait for room
@@ -71,6 +73,8 @@ struct ws_session {
     slice close_reason;  // in the request's memory
 };
 
+enum { WS_DIRECT_OCTETS = 4096 }; // a message in one piece, up to this, needs no memory
+
 // Around everything that uses a session: callbacks may close it. The last to leave a closed one frees
 // it.
 static inline void ws_session_enter(ws_session *s)
@@ -82,6 +86,12 @@ void ws_session_leave(ws_session *s);
 // Begins the session of a request that has just become a tunnel. s: zeroed, counted memory; given. slot:
 // taken, and given.
 void ws_session_begin(ws_session *s, skua_request *r, const ws_endpoint *endpoint, ws_slot *slot);
+
+// The peer has broken the protocol or a limit: it is told, and nothing is read from it any more.
+void ws_fail(ws_session *s, uint16_t code, const char *reason);
+
+// Makes room for more octets of the message. Returns: false when memory ran out.
+bool ws_message_grow(ws_session *s, size_t more);
 
 // Begins to close an open socket. reason: UTF-8.
 void ws_session_close(ws_session *s, uint16_t code, slice reason);

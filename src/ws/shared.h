@@ -6,18 +6,14 @@
 #ifndef SKUA_NO_WEBSOCKET
 
 #include "ws/session.h"
-
-typedef struct ws_shared {
-    slice frame; // the message is its payload
-    slice message;
-    ws_opcode opcode;
-    void (*keep)(void *user);    // a queue has taken the frame, without a copy
-    void (*release)(void *user); // it has left that queue
-    void *user;
-} ws_shared;
+#include "ws/shared_frame.h"
 
 // The open socket of a request; NULL when it has closed, or the request is no socket's.
 ws_session *ws_shared_session(const skua_request *r);
+
+// The window by which a message of that length is compressed for this socket and others like it; 0: it is not, or
+// by the socket's own stream.
+unsigned ws_shared_bits(const ws_session *s, size_t octets);
 
 // Sends it, or does with it what is done when the reader is slow. Where the program would have to wait, the
 // message does, as far as there is room for letters; then the socket is closed.

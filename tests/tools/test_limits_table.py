@@ -33,7 +33,7 @@ FIXED = {
     "name and value of a cookie set", "path or domain of a cookie set", "credit of a slow reader",
     "the end of a response", "looks for input", "slots of streams that were reset", "list of fields", "HPACK's tables",
     "priorities of streams to come", "small frames that content pays for",
-    "pongs of a slow reader", "payload of a control frame", "rate of a message that has begun",
+    "pongs of a slow reader", "octets of a compressed message on the wire", "payload of a control frame", "rate of a message that has begun",
     "messages of other threads that have not found room",
     "sockets that blocking functions serve", "messages that wait for a blocking function",
     "publications on their way to the workers", "topics of a reader", "name of a topic", "messages that a worker hands out in a turn",

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+//
+// Compressed publications. One is compressed for all sockets that keep no window, for each window that they agreed on
+// at most, and only when there is such a reader.
+#ifndef SKUA_TOPIC_DEFLATED_H
+#define SKUA_TOPIC_DEFLATED_H
+
+#include "topic/message.h"
+
+// The message compressed within a window of so many bits. *frame: of WebSocket, with *payload in it; both as long
+// as the publication. Two workers that need it at a time compress it each.
+// Returns: false when it does not gain by that, or memory ran out: then it is to be sent as it is.  Thread: any
+// worker that has sockets that agreed on compression.
+bool topic_message_deflated(topic_message *p, skua_worker *w, unsigned bits, slice *frame,
+                            slice *payload);
+
+// Frees what it was compressed to, when nobody has it any more.
+void topic_deflated_free(topic_message *p);
+
+#endif

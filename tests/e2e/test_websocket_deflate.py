@@ -1,0 +1,409 @@
+# SPDX-License-Identifier: MIT
+"""permessage-deflate, RFC 7692: what is agreed on, what breaks its rules, Autobahn's groups 12 and 13, and other clients."""
+
+import os
+import random
+import struct
+import zlib
+
+import pytest
+import websocket as ws
+from server import eventually, numbered
+from websocket import BINARY, CLOSE, CONTINUATION, PING, PONG, TEXT, Socket, close, frame
+from websockets.extensions.permessage_deflate import ClientPerMessageDeflateFactory
+from websockets.sync.client import connect as connect_websockets
+from wire import posted
+
+pytestmark = pytest.mark.in_the_clear("HTTP/1 alone; test_websocket_carriers.py has TLS and HTTP/2")
+
+COMPRESSED = 4  # RSV1
+TAIL = b"\0\0\xff\xff"
+
+
+@pytest.fixture(scope="module")
+def server():
+    server = numbered("deflates")
+    if server.get("/built-in").status == 404:
+        server.stop()
+        pytest.skip("zlib is not built in")
+    yield server
+    server.stop()
+
+
+class Deflating(Socket):
+    """A socket that compresses by zlib itself; bits of 0: no context is taken over by that side."""
+
+    def __init__(self, server, path, *params, up=15, down=15, keeps_up=True, keeps_down=True, **options):
+        offer = "; ".join(("permessage-deflate", *params))
+        super().__init__(server, path, f"Sec-WebSocket-Extensions: {offer}", **options)
+        self.answer = self.response.get("sec-websocket-extensions")
+        self.deflater, self.inflater = zlib.compressobj(6, zlib.DEFLATED, -up), zlib.decompressobj(-down)
+        self.up, self.down, self.keeps_up, self.keeps_down = up, down, keeps_up, keeps_down
+        self.compressed = 0  # messages that came so
+
+    def pack(self, message):
+        packed = self.deflater.compress(message) + self.deflater.flush(zlib.Z_SYNC_FLUSH)
+        if not self.keeps_up:
+            self.deflater = zlib.compressobj(6, zlib.DEFLATED, -self.up)
+        assert packed.endswith(TAIL)
+        return packed[:-4]
+
+    def say(self, message, cuts=()):
+        opcode, octets = (TEXT, message.encode()) if isinstance(message, str) else (BINARY, message)
+        packed = self.pack(octets)
+        pieces = [packed[a:b] for a, b in zip((0, *cuts), (*cuts, len(packed)))]
+        self.send(b"".join(frame(CONTINUATION if i else opcode, piece, final=i == len(pieces) - 1, reserved=0 if i else COMPRESSED)
+                           for i, piece in enumerate(pieces)))
+        return self
+
+    def frame(self):
+        """(opcode, payload) of the next frame, inflated; RSV1 is on messages alone."""
+        first, second = self.connection.exactly(2)
+        assert first & 0x80 and not first & 0x30 and not second & 0x80, (first, second)
+        length = second & 127
+        if length >= 126:
+            length = struct.unpack(*((">H", self.connection.exactly(2)) if length == 126 else (">Q", self.connection.exactly(8))))[0]
+        payload = self.connection.exactly(length)
+        if first & 0x40:
+            assert first & 15 in (TEXT, BINARY)
+            self.compressed += 1
+            payload = self.inflater.decompress(payload + TAIL)
+            assert not self.inflater.unused_data and not self.inflater.unconsumed_tail
+            if not self.keeps_down:
+                self.inflater = zlib.decompressobj(-self.down)
+        return first & 15, payload
+
+
+def shared(server, path="/shared", *params, **options):
+    return Deflating(server, path, *params, keeps_up=False, keeps_down=False, **options)
+
+
+def words(octets, seed=7692):
+    dice = random.Random(seed)
+    text = " ".join(dice.choice(("price", "volume", "time", "0.25", "κόσμε", '"name":')) for _ in range(octets // 3))
+    return text.encode()[:octets].decode(errors="ignore")
+
+
+def publish(server, text):
+    with server.connect() as connection:
+        connection.send(posted("/publish", text.encode()))
+        assert connection.response().status == 200
+
+
+# ---- What is agreed on ----
+
+
+@pytest.mark.parametrize("path,offers,answer", [
+    ("/shared", ["permessage-deflate"], "permessage-deflate; server_no_context_takeover; client_no_context_takeover"),
+    ("/dedicated", ["permessage-deflate; client_max_window_bits"], "permessage-deflate; client_max_window_bits=12"),
+    ("/dedicated", ["permessage-deflate"], "permessage-deflate; client_no_context_takeover"),
+    ("/large", ["permessage-deflate"], "permessage-deflate"),
+    ("/large", ["permessage-deflate; server_max_window_bits=8"], None),
+    ("/large", ["permessage-deflate; server_max_window_bits=8", "x, permessage-deflate; server_max_window_bits=\"10\""],
+     "permessage-deflate; server_max_window_bits=10"),
+    ("/large", ["permessage-deflate; unknown"], None),
+    ("/off", ["permessage-deflate"], None),
+])
+def test_offers(server, path, offers, answer):
+    socket = Socket(server, path, *(f"Sec-WebSocket-Extensions: {offer}" for offer in offers))
+    assert socket.response.get("sec-websocket-extensions") == answer
+    socket.send(frame(TEXT, "a" * 1000))
+    opcode, length = socket.connection.exactly(2)
+    assert (opcode & 0x40 != 0) == (answer is not None)
+    socket.leave()
+
+
+@pytest.mark.parametrize("kind", ["shared", "dedicated", "large"])
+@pytest.mark.parametrize("size", [0, 1, 127, 128, 4096, 4097, 8192, 65536, 200000])
+def test_messages_of_every_length(server, kind, size):
+    socket = shared(server) if kind == "shared" else Deflating(server, f"/{kind}", "client_max_window_bits=12", up=12)
+    for message in (words(size), os.urandom(size), b"\0" * size):
+        for _ in range(2):
+            socket.say(message)
+            octets = message.encode() if isinstance(message, str) else message
+            assert socket.frame() == (TEXT if isinstance(message, str) else BINARY, octets)
+    assert socket.compressed >= (2 if size >= 128 else 0)
+    assert size >= 128 or socket.compressed == 0  # below deflate_octets_min
+    socket.send(close(1000))
+    assert socket.closed() == (1000, "")
+
+
+def test_a_window_is_kept_and_another_is_not(server):
+    """The same message again costs next to nothing where the server keeps its window."""
+    message = os.urandom(1000).hex().encode()
+    lengths = {}
+    for path in ("/shared", "/dedicated"):
+        socket = Socket(server, path, "Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits")
+        for _ in range(2):
+            socket.send(frame(BINARY, message))
+            first, second = socket.connection.exactly(2)
+            length = second if second < 126 else struct.unpack(">H", socket.connection.exactly(2))[0]
+            socket.connection.exactly(length)
+        lengths[path] = length
+        socket.leave()
+    assert lengths["/shared"] > 1000 and lengths["/dedicated"] < 100
+
+
+@pytest.mark.parametrize("server_bits", range(9, 16))
+def test_every_window(server, server_bits):
+    """The other side inflates within the window that was agreed on, which zlib holds the server to."""
+    for client_bits in (9, 12, 15):
+        socket = Deflating(server, "/large", f"server_max_window_bits={server_bits}", f"client_max_window_bits={client_bits}",
+                           up=client_bits, down=server_bits)
+        for n in range(4):
+            message = words(90000, n)
+            socket.say(message)
+            assert socket.frame() == (TEXT, message.encode())
+        assert socket.compressed == 4
+        socket.leave()
+
+
+# ---- Framing ----
+
+
+@pytest.mark.parametrize("path", ["/shared", "/large"])
+def test_a_compressed_message_at_every_split(server, path):
+    """Its frames are cut there, with a ping between, and its octets come one by one."""
+    socket = Deflating(server, path, keeps_up=path == "/large", keeps_down=path == "/large")
+    text = "Hello, κόσμε " * 3
+    for cut in range(len(zlib.compress(text.encode())) - 4):
+        packed = socket.pack(text.encode())
+        socket.send(frame(TEXT, packed[:cut], final=False, reserved=COMPRESSED) + frame(PING, b"?") +
+                    frame(CONTINUATION, packed[cut:]))
+        assert socket.frame() == (PONG, b"?")
+        assert socket.frame() == (TEXT, text.encode())
+    for octet in frame(TEXT, socket.pack(text.encode()), reserved=COMPRESSED):
+        socket.send(bytes([octet]))
+    assert socket.frame() == (TEXT, text.encode())
+    socket.say("in many pieces " * 100, cuts=range(1, 20))
+    assert socket.frame() == (TEXT, b"in many pieces " * 100)
+    packed = socket.pack(b"an empty frame ends it")
+    socket.send(frame(BINARY, reserved=COMPRESSED, final=False) + frame(CONTINUATION, packed, final=False) + frame(CONTINUATION))
+    assert socket.frame() == (BINARY, b"an empty frame ends it")
+    socket.leave()
+
+
+HELLO = b"\xf2\x48\xcd\xc9\xc9\x07\x00"
+
+
+@pytest.mark.parametrize("payload,text", [
+    (HELLO, b"Hello"), (b"\x00\x05\x00\xfa\xffHello\x00", b"Hello"), (b"\xf3" + HELLO[1:] + b"\0", b"Hello"), (b"\xf3" + HELLO[1:], b"Hello"),
+    (b"\xf2\x48\x05\x00\x00\x00\xff\xff\xca\xc9\xc9\x07\x00", b"Hello"), (b"\xf3" + HELLO[1:] + HELLO, b"HelloHello"),
+    (b"\0", b""), (b"\x02\x00", b""), (b"\x03\x00", b""),
+], ids=lambda payload: payload.hex())
+@pytest.mark.parametrize("path", ["/shared", "/large"])
+def test_octets_of_the_rfc(server, path, payload, text):
+    """Section 7.2.3; a message may end with a last block, and those behind it are read all the same."""
+    socket = Deflating(server, path, keeps_up=path == "/large", keeps_down=path == "/large")
+    for _ in range(3):
+        socket.send(frame(TEXT, payload, reserved=COMPRESSED))
+        assert socket.frame() == (TEXT, text)
+    if path == "/large" and b"Hello" in text:
+        socket.send(frame(TEXT, b"\xf2\x00\x11\x00\x00", reserved=COMPRESSED))  # 7.2.3.2: by the window
+        assert socket.frame() == (TEXT, b"Hello")
+    socket.leave()
+
+
+@pytest.mark.parametrize("octets,code", [
+    (frame(TEXT, HELLO, reserved=2), 1002), (frame(TEXT, HELLO, reserved=1), 1002), (frame(TEXT, HELLO, reserved=6), 1002),
+    (frame(PING, reserved=COMPRESSED), 1002), (frame(PONG, reserved=COMPRESSED), 1002), (frame(CLOSE, reserved=COMPRESSED), 1002),
+    (frame(TEXT, HELLO[:3], final=False, reserved=COMPRESSED) + frame(CONTINUATION, HELLO[3:], reserved=COMPRESSED), 1002),
+    (frame(TEXT, "a", final=False) + frame(CONTINUATION, HELLO, reserved=COMPRESSED), 1002),
+    (frame(TEXT, b"", reserved=COMPRESSED), 1007), (frame(TEXT, b"\xff\xff", reserved=COMPRESSED), 1007),
+    (frame(TEXT, HELLO[:4], reserved=COMPRESSED), 1007), (frame(TEXT, b"\xf2\x00\x11\x00\x00", reserved=COMPRESSED), 1007),
+    (frame(TEXT, b"\x00\x02\x00\xfd\xff\xc3\x28\x00", reserved=COMPRESSED), 1007),  # no UTF-8
+    (frame(TEXT, b"\x00\x01\x00\xfe\xff\xc3\x00", reserved=COMPRESSED), 1007),  # half a character
+], ids=lambda value: value[:16].hex() if isinstance(value, bytes) else None)
+@pytest.mark.parametrize("path", ["/shared", "/large"])
+def test_what_breaks_the_rules(server, path, octets, code):
+    socket = Deflating(server, path)
+    socket.send(frame(TEXT, "before") + octets + frame(TEXT, "behind"))
+    assert socket.frame() == (TEXT, b"before")
+    assert socket.closed()[0] == code
+    assert socket.ended()
+
+
+def test_nothing_was_agreed_on(server):
+    socket = Socket(server, "/shared")
+    socket.send(frame(TEXT, HELLO, reserved=COMPRESSED))
+    assert socket.closed() == (1002, "a reserved bit is set")
+    assert socket.ended()
+
+
+def test_text_is_judged_as_it_is_inflated(server):
+    """The rest of the message never comes."""
+    socket = Deflating(server, "/large")
+    packed = socket.pack(b"a" * 3000 + b"\xed\xa0" + os.urandom(5000))
+    socket.send(ws.head(TEXT, len(packed), reserved=COMPRESSED) + b"\0\0\0\0" + packed[:2000])
+    assert socket.closed() == (1007, "a text that is not UTF-8")
+    assert socket.ended()
+
+
+# ---- Limits ----
+
+
+@pytest.mark.parametrize("path", ["/shared", "/large"])
+def test_message_octets(server, path):
+    """At the edge, and one octet beyond."""
+    socket = Deflating(server, path, keeps_up=path == "/large", keeps_down=path == "/large")
+    for message in (b"x" * 200000, os.urandom(200000)):
+        socket.say(message)
+        assert socket.frame() == (BINARY, message)
+    socket.say(b"x" * 200001)
+    assert socket.closed() == (1009, "a message of too many octets")
+    assert socket.ended()
+
+
+@pytest.mark.parametrize("path,pieces", [("/shared", 1), ("/large", 1), ("/shared", 40), ("/large", 40)])
+def test_compression_bombs(server, path, pieces):
+    """A thousand times what it is on the wire: no more than the limit is ever held."""
+    before = server.rss_octets()
+    for _ in range(8):
+        socket = Deflating(server, path)
+        bomb = socket.pack(bytes(200 << 20))  # the wire has 200,000 octets
+        cuts = range(len(bomb) // pieces, len(bomb) - 1, len(bomb) // pieces)[: pieces - 1]
+        try:
+            for a, b in zip((0, *cuts), (*cuts, len(bomb))):
+                socket.send(frame(CONTINUATION if a else BINARY, bomb[a:b], final=b == len(bomb), reserved=0 if a else COMPRESSED))
+        except OSError:
+            pass  # it has been closed
+        assert socket.closed() == (1009, "a message of too many octets")
+        socket.leave()
+    assert server.rss_octets() < before + (16 << 20)
+
+
+def test_more_on_the_wire_than_a_message_may_be(server):
+    """Empty blocks inflate to nothing: their octets are limited too."""
+    socket = Deflating(server, "/shared")
+    socket.send(ws.head(BINARY, 200000 + 25000 + 65, reserved=COMPRESSED))
+    socket.send(b"\0\0\0\0")
+    assert socket.closed() == (1009, "a message of too many octets")
+    socket = Deflating(server, "/shared")
+    socket.send(frame(BINARY, TAIL.join([b"\0"] * 45000), reserved=COMPRESSED))
+    assert socket.frame() == (BINARY, b"")
+    socket.leave()
+
+
+def test_many_messages_that_never_end(server):
+    """Each has begun a window, and no more is sent of it."""
+    before = server.rss_octets()
+    for path in ("/shared", "/dedicated"):
+        begun = [Deflating(server, path, "client_max_window_bits") for _ in range(50)]
+        for socket in begun:
+            socket.send(frame(TEXT, HELLO[:5], final=False, reserved=COMPRESSED))
+        other = shared(server)
+        other.say("beside them")
+        assert other.frame() == (TEXT, b"beside them")
+        for socket in begun:
+            socket.send(frame(CONTINUATION, HELLO[5:]))
+            assert socket.frame() == (TEXT, b"Hello")
+            socket.leave()
+        other.leave()
+    assert server.rss_octets() < before + (32 << 20)
+
+
+def test_slow_readers_by_octets_of_the_wire(server):
+    """Three hundred messages of 100,000 octets fit into a queue of 500,000, since they leave as some hundred each."""
+    socket = shared(server, "/pour", receive_buffer=4096)
+    socket.send(frame(TEXT, "pour"))
+    assert socket.frame() == (TEXT, b"accepted 300")
+    for n in range(300):
+        opcode, payload = socket.frame()
+        assert opcode == BINARY and payload == f"{n:05} ".encode() * 16666
+    assert socket.compressed == 300
+    socket.leave()
+
+
+def test_messages_of_another_thread(server):
+    for socket in (shared(server, "/thread"), Deflating(server, "/thread-dedicated", "client_max_window_bits", down=12)):
+        socket.send(frame(TEXT, "go"))
+        for n in range(300):
+            assert socket.frame() == (TEXT, f"{n} {'thread ' * 50}".encode())
+        assert socket.compressed == 300
+        socket.leave()
+
+
+# ---- Publications ----
+
+
+def test_a_publication_never_puts_a_window_out_of_step(server):
+    """Sockets with windows of their own, of every kind, get what is published among what is sent to them alone."""
+    url = f"ws://127.0.0.1:{server.port}/topic"
+    own = Deflating(server, "/topic-dedicated", "client_max_window_bits", down=12)
+    small = Deflating(server, "/topic-dedicated", "client_max_window_bits", "server_max_window_bits=9", down=9)
+    alone = shared(server, "/topic-shared")
+    narrow = shared(server, "/topic-shared", "server_max_window_bits=10", down=10)
+    asked = Deflating(server, "/topic-dedicated", "server_no_context_takeover; client_max_window_bits", keeps_down=False, down=12)
+    plain = Socket(server, "/topic-shared")
+    factory = ClientPerMessageDeflateFactory(client_max_window_bits=True)
+    with connect_websockets(url + "-dedicated", extensions=[factory]) as python, connect_websockets(url + "-shared") as other:
+        everybody = [own, small, alone, narrow, asked, plain]
+        for socket in everybody:
+            socket.send(frame(TEXT, "are you there?"))
+            assert socket.frame() == (TEXT, b"are you there?")
+        for client in (python, other):
+            client.send("are you there?")
+            assert client.recv() == "are you there?"
+        for n in range(40):
+            direct, public = f"direct {n} " + words(700, n), f"public {n} " + words(30000 if n % 5 == 0 else 900, n)
+            for socket in everybody:
+                socket.send(frame(TEXT, direct))
+            python.send(direct)
+            other.send(direct)
+            for socket in everybody:
+                assert socket.frame() == (TEXT, direct.encode())
+            assert python.recv() == direct and other.recv() == direct
+            publish(server, public)
+            for socket in everybody:
+                assert socket.frame() == (TEXT, public.encode())
+            assert python.recv() == public and other.recv() == public
+        for socket in everybody[:-1]:
+            assert socket.compressed == 80
+            socket.leave()
+        plain.leave()
+
+
+def test_a_slow_reader_of_publications(server):
+    """A publication that waits for it has been compressed once, and stays in order with what is sent to it alone."""
+    for path, params, down in (("/topic-shared", (), 15), ("/topic-dedicated", ("client_max_window_bits",), 12)):
+        keeps = path == "/topic-dedicated"
+        socket = Deflating(server, path, *params, keeps_down=keeps, down=down, receive_buffer=4096)
+        socket.send(frame(TEXT, "are you there?"))
+        assert socket.frame() == (TEXT, b"are you there?")
+        noise = [os.urandom(3000).hex() for _ in range(60)]
+        for text in noise:
+            publish(server, text)
+        for text in noise:
+            assert socket.frame() == (TEXT, text.encode())
+        assert socket.compressed == 60
+        socket.leave()
+
+
+# ---- Other clients ----
+
+
+@pytest.mark.parametrize("path", ["/shared", "/dedicated", "/large"])
+@pytest.mark.parametrize("options", [{}, {"server_no_context_takeover": True}, {"client_no_context_takeover": True},
+                                     {"server_max_window_bits": 9, "client_max_window_bits": 9},
+                                     {"client_max_window_bits": True, "compress_settings": {"memLevel": 1}}], ids=str)
+def test_websockets_of_python(server, path, options):
+    factory = ClientPerMessageDeflateFactory(**options)
+    with connect_websockets(f"ws://127.0.0.1:{server.port}{path}", extensions=[factory], max_size=None) as socket:
+        assert [type(one).__name__ for one in socket.protocol.extensions] == ["PerMessageDeflate"]
+        for message in ("", "short", words(100000), os.urandom(150000), bytes(200000), "é" * 50000):
+            for _ in range(3):
+                socket.send(message)
+                assert socket.recv() == message
+        socket.send(["in ", "pieces ", words(5000)])
+        assert socket.recv() == "in pieces " + words(5000)
+        assert socket.ping(b"p").wait(10)
+
+
+def test_the_log_counts_messages_as_they_are(server):
+    socket = shared(server, "/shared?logged")
+    socket.say("x" * 5000)
+    assert socket.frame() == (TEXT, b"x" * 5000)
+    socket.send(close(1000))
+    assert socket.closed() == (1000, "")
+    socket.leave()
+    assert eventually(lambda: "messages in 1 (5000 octets), out 1 (5000 octets)" in server.out_text())
