@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: MIT
+"""Autobahn's testsuite, its fuzzing client, over ws and wss: every case passes, and none passes only when judged kindly."""
+
+import json
+import subprocess
+
+import pytest
+from server import ROOT, lacks_tls, numbered, secure
+
+WSTEST = ROOT / "build/autobahn/bin/wstest"
+PATIENCE_S = 3000
+
+pytestmark = [
+    pytest.mark.in_the_clear("chooses its transports itself"),
+    pytest.mark.test_all,
+    pytest.mark.skipif(not WSTEST.exists(), reason="Autobahn's testsuite is not installed: it needs Python 2.7"),
+]
+
+
+@pytest.fixture(params=["ws", "wss"])
+def server(request):
+    if request.param == "wss" and lacks_tls():
+        pytest.skip(lacks_tls())
+    server = numbered("echo") if request.param == "ws" else secure("echo")
+    yield server
+    server.stop()
+
+
+def deflates(server):
+    """Whether the server was built with zlib."""
+    offer = ("Host: localhost", "Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13",
+             "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==", "Sec-WebSocket-Extensions: permessage-deflate")
+    with server.connect() as connection:
+        connection.send("\r\n".join(("GET /ws HTTP/1.1", *offer, "", "")).encode())
+        octets = b""
+        while b"\r\n\r\n" not in octets:
+            octets += connection.exactly(1)
+    return b"permessage-deflate" in octets.lower()
+
+
+# The limits group and those of compression have cases of a thousand long messages: some of each kind are run, and all of the other groups.
+CASES = ["1.*", "2.*", "3.*", "4.*", "5.*", "6.*", "7.*", *(f"9.{kind}.1" for kind in range(1, 9)), "10.*"]
+COMPRESSION = [f"{group}.{kind}.{size}" for group, kinds in ((12, 5), (13, 7)) for kind in range(1, kinds + 1) for size in (1, 5)]
+COMPRESSION += ["12.1.10", "13.7.10"]
+
+
+def test_every_case(server, tmp_path):
+    wanted = COMPRESSION if deflates(server) else []
+    url = server.url.replace("http", "ws", 1) + "/ws"
+    specification = {"outdir": str(tmp_path / "out"), "servers": [{"agent": "skua", "url": url}], "cases": CASES + wanted,
+                     "exclude-cases": [], "exclude-agent-cases": {}}
+    (tmp_path / "cases.json").write_text(json.dumps(specification))
+    done = subprocess.run([WSTEST, "-m", "fuzzingclient", "-s", tmp_path / "cases.json"], cwd=tmp_path, capture_output=True, text=True,
+                          timeout=PATIENCE_S, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    results = json.loads((tmp_path / "out/index.json").read_text())["skua"]
+    assert len(results) >= 250 + len(wanted)
+    assert set(wanted) <= set(results)
+    wrong = {case: result for case, result in results.items()
+             if result["behavior"] not in ("OK", "INFORMATIONAL") or result["behaviorClose"] not in ("OK", "INFORMATIONAL")}
+    assert not wrong

@@ -1,0 +1,5 @@
+module skua.test/websocket
+
+go 1.24
+
+require github.com/gorilla/websocket v1.5.3
