@@ -24,7 +24,7 @@ static const char health_request[] =
 static int health_connect(int family, const struct sockaddr *at, socklen_t len)
 {
     const struct timeval patience = { .tv_sec = HEALTH_SECONDS };
-    int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int fd = socket(family, SOCK_STREAM, 0); // this process starts no other
     if (fd < 0) return -1;
     (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);

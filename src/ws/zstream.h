@@ -3,10 +3,11 @@
 // Streams of DEFLATE for messages, by zlib, where it is built in: one that deflates, and one that inflates.
 #ifndef SKUA_WS_ZSTREAM_H
 #define SKUA_WS_ZSTREAM_H
-#if !defined(SKUA_NO_WEBSOCKET) && defined(SKUA_ZLIB)
 
 #include "base/budget.h"
 #include "base/slice.h"
+
+#if !defined(SKUA_NO_WEBSOCKET) && defined(SKUA_ZLIB)
 
 typedef struct ws_deflater ws_deflater;
 typedef struct ws_inflater ws_inflater;
