@@ -43,7 +43,7 @@ static size_t h2_framing_window(const h2_stream *stream)
 static bool h2_framing_is_free(const h2_stream *stream, size_t octets)
 {
     const h2_session *s = h2_stream_session(stream);
-    return h2_backlog_octets(stream) == 0 && s->out.octets < s->work->queued_max &&
+    return h2_backlog_octets(stream) == 0 && s->out.octets < H2_QUEUED_OCTETS_MAX &&
            !out_is_full(&s->out) && octets <= h2_framing_window(stream);
 }
 

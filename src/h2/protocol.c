@@ -115,7 +115,6 @@ static void h2_protocol_sent(session *base)
     if (!s->work) return;
     if (s->out.octets == 0) s->limits.replies = 0;
     h2_ending_release(s);
-    h2_schedule_sent(s);
     h2_signal_credit_all(s);
     h2_schedule_fill(s);
 }

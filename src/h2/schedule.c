@@ -47,24 +47,9 @@ static void h2_schedule_serve(h2_stream *stream)
 void h2_schedule_fill(h2_session *s)
 {
     enum { SEGMENTS_MIN = 4 }; // of a frame: its head and two pieces, and one for luck
-    while (s->ready_mask && s->send_window > 0 && s->out.octets < s->work->queued_max &&
+    while (s->ready_mask && s->send_window > 0 && s->out.octets < H2_QUEUED_OCTETS_MAX &&
            out_segments_left(&s->out) >= SEGMENTS_MIN && s->stage != H2_FAILED)
         h2_schedule_serve(h2_ready_choose(s));
-    if (s->out.octets && s->work->queued_ns == 0) s->work->queued_ns = s->base.worker->loop.now_ns;
-}
-
-// A long queue is sent and sealed in fewer steps, but an urgent stream waits behind it. So only a client
-// that has taken the last one quickly gets a long one, and none while memory is short.
-void h2_schedule_sent(h2_session *s)
-{
-    const int64_t quick_ns = 5000000; // 256 KiB at that rate are 20 ms
-    const skua_worker *w = s->base.worker;
-    h2_work *work = s->work;
-    if (s->out.octets) return;
-    bool quick = work->queued_ns && w->loop.now_ns - work->queued_ns < quick_ns;
-    work->queued_max = quick && w->out_octets_max >= H2_QUICK_OCTETS_MAX ? H2_QUICK_OCTETS_MAX
-                                                                         : H2_QUEUED_OCTETS_MAX;
-    work->queued_ns = 0;
 }
 
 // ---- Kicks ----

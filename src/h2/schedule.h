@@ -14,8 +14,5 @@ void h2_schedule_run_kicked(h2_session *s);
 // Queues frames of content, in order of their priority, as long as there is room.
 void h2_schedule_fill(h2_session *s);
 
-// Decides how long the queue may become, when octets have left.
-void h2_schedule_sent(h2_session *s);
-
 #endif
 #endif

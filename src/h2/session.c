@@ -27,7 +27,6 @@ bool h2_session_work(h2_session *s)
     if (!work) return false;
     memset(work, 0, offsetof(h2_work, segments));
     work->session = s;
-    work->queued_max = H2_QUEUED_OCTETS_MAX;
     work->next = w->h2.works;
     work->link = &w->h2.works;
     if (work->next) work->next->link = &work->next;

@@ -23,7 +23,6 @@ enum {
     H2_BUCKETS = 64,              // of streams by number; a power of two
     H2_URGENCIES = 8,             // RFC 9218 §4.1
     H2_QUEUED_OCTETS_MAX = 65536, // content is put behind so much and not more
-    H2_QUICK_OCTETS_MAX = 262144, // behind so much if the client takes it quickly
     H2_WINDOW_INITIAL = 65535     // as long as nothing else is agreed on
 };
 
@@ -81,8 +80,6 @@ struct h2_work {
     h2_stream *kicked;                 // to be gone on with from the loop
     h2_stream *waiting;                // for their handlers to begin, oldest first
     block *staging;                    // where a source writes; NULL: not taken
-    uint32_t queued_max;               // octets that content is put behind: one of the two above
-    int64_t queued_ns;                 // since when the queue is not empty; 0: not known
     int64_t opening_ns; // since when opened is counted; 0: it is not, as nobody waits
     uint64_t opened;    // octets by which the client has opened the connection's window
     int64_t weighed_ns; // since when credit is counted; 0: not yet

@@ -21,7 +21,6 @@ from wire import Connection, request
 # The budget of one thing on each backend.
 EVERY = pytest.mark.parametrize("backend, budget", [("epoll", 2.1), ("uring", 0.3)])
 CLOSE = pytest.mark.parametrize("backend, budget", [("epoll", 4.3), ("uring", 2.3)])
-NEEDS_TLS = pytest.mark.skipif(bool(lacks_tls(RELEASE)), reason=str(lacks_tls(RELEASE)))
 READY = 64
 ROUNDS = 30
 CALL = re.compile(r"^(\d+) +(\d+\.\d+) (\w+)\(")
@@ -231,11 +230,13 @@ def test_no_lock(traced, backend, way):
     assert "futex" not in counts, counts
 
 
-def over_http2(traced, tmp_path, octets):
-    """System calls while batches of 32 requests over TLS ask for a file of so many octets."""
+@pytest.mark.skipif(bool(lacks_tls(RELEASE)), reason=str(lacks_tls(RELEASE)))
+def test_a_file_over_http2(traced, tmp_path):
+    """One of 60 KiB, which is not in the library's memory: each of its four frames is read, and the file is looked at once in a
+    second."""
     root = tmp_path / "root"
     root.mkdir()
-    (root / "file.bin").write_bytes(os.urandom(octets))
+    (root / "file.bin").write_bytes(os.urandom(60 * 1024))
     server = traced("epoll", "skua", "--tls", "--listen", "127.0.0.1:{port}", "--workers", "1", "--quiet", str(root))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
@@ -247,22 +248,6 @@ def over_http2(traced, tmp_path, octets):
         for _ in range(ROUNDS):
             batches.ask()
         end = time.time()
-    return mean(server.end(), [(begin, end)], ROUNDS * AT_A_TIME)
-
-
-@NEEDS_TLS
-def test_a_file_over_http2(traced, tmp_path):
-    """One of 60 KiB, which is not in the library's memory: each of its four frames is read, and the file is looked at once in a
-    second."""
-    calls, counts = over_http2(traced, tmp_path, 60 * 1024)
+    calls, counts = mean(server.end(), [(begin, end)], ROUNDS * AT_A_TIME)
     print(f"{calls:.2f} system calls per response: {counts}")
     assert calls <= 6
-
-
-@NEEDS_TLS
-def test_sends_of_small_files_over_http2(traced, tmp_path):
-    """Of 4 KiB, from memory: a batch leaves in one send as long as the client takes it quickly, and in three otherwise."""
-    _, counts = over_http2(traced, tmp_path, 4096)
-    sends = (counts.get("sendto", 0) + counts.get("sendmsg", 0)) / ROUNDS
-    print(f"{sends:.2f} sends per batch: {counts}")
-    assert 1 <= sends <= 2
