@@ -51,14 +51,14 @@ bool control_send(int fd, const int *fds, unsigned count, const char *format, ..
     return sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0;
 }
 
+// All descriptors of a message are in one header, and nothing else was asked of the kernel that has one.
 static void control_take_fds(control_message *m, struct msghdr *message)
 {
-    for (struct cmsghdr *head = CMSG_FIRSTHDR(message); head; head = CMSG_NXTHDR(message, head)) {
-        if (head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS) continue;
-        size_t count = (head->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-        for (size_t i = 0; i < count && m->fd_count < CONTROL_FDS_MAX; i++)
-            memcpy(&m->fds[m->fd_count++], CMSG_DATA(head) + i * sizeof(int), sizeof(int));
-    }
+    struct cmsghdr *head = CMSG_FIRSTHDR(message);
+    if (!head || head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS) return;
+    size_t count = (head->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (size_t i = 0; i < count && m->fd_count < CONTROL_FDS_MAX; i++)
+        memcpy(&m->fds[m->fd_count++], CMSG_DATA(head) + i * sizeof(int), sizeof(int));
 }
 
 control_got control_receive(int fd, bool waits, control_message *m)
