@@ -217,7 +217,7 @@ tls-libraries: build/.tools-test
 tls-scan: build/.tools-scan build/release/.built
 	@build/venv/bin/python tests/conformance/scan.py
 
-test-all: test packages
+test-all: test packages build/.tools-test-all
 	@$(PYTEST_MANY) --dist loadfile tests/cross tests/dist tests/tools tests/e2e -m test_all
 	@SKUA_BUILD=build/tsan $(PYTEST_MANY) $(TSAN_MORE_TESTS:%=tests/e2e/test_%.py)
 	@SKUA_SOAK_ROUNDS=5000 ctest --test-dir build/asan --output-on-failure -j $(JOBS) --no-tests=error --timeout 3600 \

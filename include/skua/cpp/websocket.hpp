@@ -8,20 +8,33 @@
 
 #include <functional>
 
-namespace skua {
+namespace skua
+{
 
 // A WebSocket that a client has opened: a value, to be copied and kept anywhere. It never dangles.
-class socket {
-public:
+class socket
+{
+  public:
     socket() noexcept = default;
-    explicit socket(skua_socket raw) noexcept : raw_(raw) {}
+    explicit socket(skua_socket raw) noexcept : raw_(raw)
+    {
+    }
 
-    skua_socket raw() const noexcept { return raw_; }
+    skua_socket raw() const noexcept
+    {
+        return raw_;
+    }
 
     // Sends a message. SKUA_ELIMIT: its reader is slow, and nothing was sent; SKUA_ECLOSED: it is closed. See
     // skua_socket_text.  Thread: any.
-    skua_status text(std::string_view message) const noexcept { return skua_socket_text(raw_, slice(message)); }
-    skua_status binary(std::string_view message) const noexcept { return skua_socket_binary(raw_, slice(message)); }
+    skua_status text(std::string_view message) const noexcept
+    {
+        return skua_socket_text(raw_, slice(message));
+    }
+    skua_status binary(std::string_view message) const noexcept
+    {
+        return skua_socket_binary(raw_, slice(message));
+    }
     skua_status binary(std::span<const std::byte> message) const noexcept
     {
         return skua_socket_binary(raw_, slice(message));
@@ -34,17 +47,32 @@ public:
     }
 
     // Joins a topic, or leaves it. See skua_socket_join.  Thread: the socket's worker.
-    skua_status join(std::string_view topic) const noexcept { return skua_socket_join(raw_, slice(topic)); }
-    void leave(std::string_view topic) const noexcept { skua_socket_leave(raw_, slice(topic)); }
+    skua_status join(std::string_view topic) const noexcept
+    {
+        return skua_socket_join(raw_, slice(topic));
+    }
+    void leave(std::string_view topic) const noexcept
+    {
+        skua_socket_leave(raw_, slice(topic));
+    }
 
     // The request that it was opened by; empty when it is closed. The subprotocol that was agreed on.
     // Thread: the socket's worker.
-    request opened_by() const noexcept { return request(skua_socket_request(raw_)); }
-    std::string_view protocol() const noexcept { return view(skua_socket_protocol(raw_)); }
+    request opened_by() const noexcept
+    {
+        return request(skua_socket_request(raw_));
+    }
+    std::string_view protocol() const noexcept
+    {
+        return view(skua_socket_protocol(raw_));
+    }
 
-    friend bool operator==(const socket &a, const socket &b) noexcept { return a.raw_.value == b.raw_.value; }
+    friend bool operator==(const socket &a, const socket &b) noexcept
+    {
+        return a.raw_.value == b.raw_.value;
+    }
 
-private:
+  private:
     skua_socket raw_{};
 };
 
@@ -66,7 +94,8 @@ struct websocket {
     skua_websocket_desc how{};
 };
 
-namespace detail {
+namespace detail
+{
 
 template <class F> void socket_call(skua_socket raw, F &&fn) noexcept
 {
@@ -89,7 +118,8 @@ inline void socket_open(skua_socket raw, skua_request *of, void *user) noexcept
 
 inline void socket_message(skua_socket raw, skua_slice octets, bool text, void *user) noexcept
 {
-    socket_call(raw, [&] { static_cast<websocket *>(user)->message(socket(raw), view(octets), text); });
+    socket_call(raw,
+                [&] { static_cast<websocket *>(user)->message(socket(raw), view(octets), text); });
 }
 
 inline void socket_drain(skua_socket raw, void *user) noexcept
@@ -99,7 +129,8 @@ inline void socket_drain(skua_socket raw, void *user) noexcept
 
 inline void socket_close(skua_socket raw, unsigned code, skua_slice reason, void *user) noexcept
 {
-    socket_call(raw, [&] { static_cast<websocket *>(user)->close(socket(raw), code, view(reason)); });
+    socket_call(raw,
+                [&] { static_cast<websocket *>(user)->close(socket(raw), code, view(reason)); });
 }
 
 inline skua_websocket_desc websocket_desc(websocket &of) noexcept
@@ -109,6 +140,9 @@ inline skua_websocket_desc websocket_desc(websocket &of) noexcept
     desc.message = of.message ? socket_message : nullptr;
     desc.drain = of.drain ? socket_drain : nullptr;
     desc.close = of.close ? socket_close : nullptr;
+    desc.origin = nullptr;
+    desc.receive = nullptr;
+    desc.blocking = nullptr;
     desc.user = &of;
     return desc;
 }
