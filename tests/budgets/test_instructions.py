@@ -22,7 +22,7 @@ from websocket import TEXT, Socket, frame
 from wire import Connection, request
 
 REQUESTS = 1600
-STATS_INSTRUCTIONS_MAX = 75
+STATS_INSTRUCTIONS_MAX = 77
 
 
 @pytest.fixture(scope="module")
