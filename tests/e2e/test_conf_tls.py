@@ -6,10 +6,12 @@ import re
 import signal
 import socket
 import ssl
+from functools import partial
 
 import pytest
 from certificates import make
 from conf import get, of, start, write_folder
+from h2_client import Client
 from server import eventually
 from wire import request
 
@@ -121,6 +123,44 @@ def test_client_certificates(secured, pairs):
         raise OSError
     with shaken(secured.secure, context(pairs["one"]), "one.test") as secure:
         assert ask(secure, "two.test").startswith(b"HTTP/1.1 421")  # not by way of another site
+
+
+COALESCED = """
+listen 127.0.0.1:PORT
+listen 127.0.0.1:TLS_PORT tls
+site a.shared.test b.shared.test {
+    certificate shared.pem shared.key
+    root pub
+}
+site staff.shared.test {
+    certificate shared.pem shared.key
+    client_certificates ca.pem required
+    root pub
+}
+site two.test {
+    certificate two.pem two.key
+    root pub
+}
+"""
+
+
+def test_streams_for_other_names(folder, pairs, launch):
+    """Clients coalesce: over HTTP/2 they use a connection for each name that its certificate has (RFC 9113 section 9.1.1)."""
+    shared = make(folder, "shared", names="DNS:*.shared.test")
+    server = launch(start, folder, COALESCED, "coalesced.conf")
+    over_tls = partial(Client, server, secured=True, address=server.secure)
+    with over_tls(server_name="a.shared.test", trusted=shared.cert) as client:
+        def status(host):
+            return client.get("/", authority=host, scheme="https").status
+
+        assert status("a.shared.test") == status("b.shared.test") == 200
+        assert status("two.test") == 421  # has another certificate
+        assert status("staff.shared.test") == 421  # asks clients for theirs, as this connection's did not
+        assert status("c.shared.test") == 421  # no site has it
+        assert status("b.shared.test") == 200
+    with over_tls(server_name="two.test", trusted=pairs["two"].cert) as client:
+        assert client.get("/", authority="two.test", scheme="https").status == 200
+        assert client.get("/", authority="a.shared.test", scheme="https").status == 421
 
 
 @of("tls_oldest", "tls_groups", "session_tickets")

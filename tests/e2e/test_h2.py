@@ -174,6 +174,32 @@ def test_over_tls(secured):
         assert b"version=20\n" in got
 
 
+# *.many.test and localhost are the names of the certificate.
+@pytest.mark.parametrize("name, host, status", [
+    ("localhost", "localhost", 200), ("localhost", "a.many.test", 200), ("a.many.test", "b.many.test", 200),
+    ("a.many.test", "b.many.test:1", 200), ("localhost", "a.b.many.test", 421), ("localhost", "other.test", 421),
+    (None, "other.test", 200), ("other.test", "other.test", 200),
+])
+def test_names_that_a_connection_may_be_used_for(secured, name, host, status):
+    """RFC 9113 section 9.1.1: clients use a connection for each name that its certificate has."""
+    with Client(secured, server_name=name) as client:
+        asked = client.open("/echo/a", authority=host, scheme="https")
+        usual = client.open("/echo/a", authority=name or host, scheme="https")
+        assert client.response(asked).status == status
+        assert client.response(usual).status == 200  # the other stream's 421 is its own
+
+
+@pytest.mark.parametrize("more", [[], ["HTTP2-Settings: AAMAAABkAAQAAP__"]])
+def test_upgrade_to_h2c_is_ignored(rules, more):
+    """RFC 9113 section 3.1 has withdrawn it: the request is one of HTTP/1.1, and so is the next."""
+    connection = "Connection: Upgrade" + (", HTTP2-Settings" if more else "")
+    with Connection(rules.address, http2=False) as client:
+        for _ in range(2):
+            response = client.get("/echo/a", connection, "Upgrade: h2c", *more)
+            assert response.status == 200 and b"version=11\n" in response.content
+            assert response.get("upgrade") is None
+
+
 # ---- Requests that are malformed, section 8.1.1 ----
 
 GOOD = [(":method", "GET"), (":scheme", "http"), (":path", "/"), (":authority", "localhost")]

@@ -8,8 +8,9 @@ import time
 
 import pytest
 from h2_client import Client
-from h2_socket import (CANCEL, DATA, ENHANCE_YOUR_CALM, FLOW_CONTROL_ERROR, GOAWAY, HEADERS, INITIAL_WINDOW_SIZE, PAYLOAD,
-                       PRIORITY_UPDATE, PROTOCOL_ERROR, RST_STREAM, WINDOW, WINDOW_UPDATE, frame, settings)
+from h2_socket import (CANCEL, DATA, ENHANCE_YOUR_CALM, FLOW_CONTROL_ERROR, GOAWAY, HEADERS, INITIAL_WINDOW_SIZE,
+                       MAX_CONCURRENT_STREAMS, PAYLOAD, PRIORITY_UPDATE, PROTOCOL_ERROR, RST_STREAM, WINDOW,
+                       WINDOW_UPDATE, frame, settings)
 from server import eventually
 
 pytestmark = [pytest.mark.in_the_clear("it says for itself how servers are spoken to"),
@@ -524,12 +525,15 @@ def test_a_long_upload_with_a_slow_handler_beside_a_download(launch_rules, size,
         assert client.get("/sipped").content == b"%d\n" % size
 
 
-def test_500_event_streams(rules):
-    """Over five connections. Each event comes on each stream, once."""
-    events = 4
-    clients = [Client(rules) for _ in range(5)]
+@pytest.mark.parametrize("connections", [1, 5])
+def test_500_event_streams(launch_rules, connections):
+    """Each event comes on each stream, once."""
+    events, each = 4, 500 // connections
+    rules = launch_rules(f"http2.streams_max={each}")
+    clients = [Client(rules) for _ in range(connections)]
     try:
-        streams = [[client.open("/feed") for _ in range(100)] for client in clients]
+        assert {client.settings[MAX_CONCURRENT_STREAMS] for client in clients} == {each}
+        streams = [[client.open("/feed") for _ in range(each)] for client in clients]
         for client, numbers in zip(clients, streams):
             for number in numbers:
                 assert client.of(number, HEADERS).fields[0] == (":status", "200")
@@ -541,6 +545,7 @@ def test_500_event_streams(rules):
                 while len(text) < events * len(b"data: news\n\n"):
                     text += client.of(number, DATA).payload
                 assert text == b"data: news\n\n" * events
+            assert client.pings() and not [f for f in client.kept if f.kind == DATA]
     finally:
         for client in clients:
             client.close()

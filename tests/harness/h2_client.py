@@ -49,22 +49,24 @@ class Reset(Exception):
 
 class Client:
     """One connection. greet: whether the preface and SETTINGS are exchanged at once. answers: whether PING and SETTINGS are
-    acknowledged as they are read."""
+    acknowledged as they are read. address: another one than server.address. server_name: of the ClientHello. trusted: the file
+    of the certificate that is trusted, in place of this session's."""
 
-    def __init__(self, server, *pairs, greet=True, answers=True, receive_buffer=None, secured=None, alpn="h2"):
+    def __init__(self, server, *pairs, greet=True, answers=True, receive_buffer=None, secured=None, alpn="h2",
+                 address=None, server_name=None, trusted=None):
         self.server = server
         self.socket = socket.socket()
         if receive_buffer:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
         self.socket.settimeout(TIMEOUT)
-        self.socket.connect(server.address)
+        self.socket.connect(address or server.address)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.raw = self.socket
         if server.tls if secured is None else secured:
-            context = tls.context()
+            context = tls.context(trusted)
             if alpn:
                 context.set_alpn_protocols([alpn])
-            self.socket = TlsSocket(self.socket, context)
+            self.socket = TlsSocket(self.socket, context, server_name)
         self.buffer = bytearray()
         self.encoder, self.decoder = hpack.Encoder(), hpack.Decoder()
         self.decoder.max_header_list_size = 1 << 20

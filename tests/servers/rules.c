@@ -665,6 +665,7 @@ static bool config_set(skua_config *config, const char *word)
         bool *flag;
     } members[] = {
         { .name = "connections_max", .number = &config->connections_max },
+        { .name = "http2.streams_max", .number = &config->http2.streams_max },
         { .name = "head_octets_max", .size = &config->head_octets_max },
         { .name = "memory_max", .size = &config->memory_max },
         { .name = "target_octets_max", .size = &config->target_octets_max },
