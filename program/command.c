@@ -25,7 +25,10 @@ static int command_check(const command_words *words)
 
 static int command_explain(const command_words *words)
 {
-    return conf_explain_url(words->config, words->at[0]) ? COMMAND_DONE : COMMAND_FAILED;
+    bool has_method = words->count == 2;
+    const char *method = has_method ? words->at[0] : "GET";
+    return conf_explain_url(words->config, method, words->at[has_method]) ? COMMAND_DONE
+                                                                          : COMMAND_FAILED;
 }
 
 static int command_passwd(const command_words *words)
@@ -90,8 +93,8 @@ static const command commands[] = {
       command_check },
     { "compress", "FOLDER", "a folder", "write FILE.br, FILE.zst and FILE.gz beside its files", 1,
       1, COMMAND_NO_CONFIG, command_compress },
-    { "explain", "URL -c FILE", "a URL and a file", "say what a request for URL would meet", 1, 1,
-      COMMAND_CONFIG, command_explain },
+    { "explain", "[METHOD] URL -c FILE", "a URL and a file",
+      "say what a request for URL would meet", 1, 2, COMMAND_CONFIG, command_explain },
     { "passwd", "FILE NAME", "a file and a name", "put a user into a file for basic_auth", 2, 2,
       COMMAND_NO_CONFIG, command_passwd },
     { "reload", "-c FILE", "a file", "have the server of FILE read it again", 0, 0, COMMAND_CONFIG,
@@ -108,7 +111,7 @@ void command_help(void)
 {
     (void)puts("\nCommands:");
     for (size_t i = 0; i < COMMANDS; i++)
-        (void)printf("  %-10s%-20s%s\n", commands[i].name, commands[i].words, commands[i].help);
+        (void)printf("  %-10s%-22s%s\n", commands[i].name, commands[i].words, commands[i].help);
 }
 
 const command *command_find(const char *word)

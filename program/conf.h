@@ -30,6 +30,7 @@ typedef struct conf_limit {
     double per_s, burst; // requests; burst: 0: as many as per_s
     double octets_per_s;
     unsigned running_max; // requests at once
+    const char *methods;  // that it is for, with spaces between them; NULL: all
     conf_place at;
     struct skua_limit *table; // where the client's requests are counted; NULL: it is not built yet
     struct conf_limit *next;
@@ -40,11 +41,28 @@ typedef struct conf_door {
     bool is_for_them; // these alone
     const conf_network *networks;
     unsigned count;
+    const char *methods; // as those of a limit
     conf_place at;
     struct conf_door *outer; // that holds, too; NULL: none
 } conf_door;
 
 typedef struct conf_guard conf_guard;
+
+// Who has to name himself, or that those of outer blocks need not.
+typedef struct conf_lock {
+    conf_guard *guard;   // NULL: the outer ones are taken away
+    const char *methods; // as those of a limit
+    conf_place at;
+    struct conf_lock *outer; // that holds, too; NULL: none
+} conf_lock;
+
+// Where passwords of outer blocks were taken away.
+typedef struct conf_opening {
+    conf_place at;
+    const char *path, *hosts;
+    const char *methods; // as those of a limit
+    struct conf_opening *next;
+} conf_opening;
 
 // A field of responses.
 typedef struct conf_field {
@@ -96,10 +114,9 @@ typedef struct conf_scope {
     conf_preload *preloads; // the last one first
     conf_page *pages;       // the first of a status counts
     conf_logged logged;
-    conf_door *doors;     // all that hold, the innermost first
-    conf_guard *guards;   // all that hold, the innermost first
-    conf_place opened_at; // where those of outer scopes were taken away; file NULL: nowhere
-    conf_limit *limits;   // its own, and at a site those of the defaults
+    conf_door *doors;   // all that hold, the innermost first
+    conf_lock *locks;   // all that hold, the innermost first
+    conf_limit *limits; // its own, and at a site those of the defaults
     struct conf_scope *next;
 } conf_scope;
 
@@ -161,6 +178,7 @@ typedef struct conf {
     bool is_open; // the server process has no sandbox
     conf_path *sandbox_paths; // beside those of the sites
     conf_scope defaults;
+    conf_opening *openings;
     conf_site *sites;
     unsigned site_count;
     struct {

@@ -7,6 +7,7 @@
 
 #include "conf_guard.h"
 #include "conf_limits.h"
+#include "conf_method.h"
 #include "conf_preload.h"
 #include "conf_response.h"
 #include "conf_sites.h"
@@ -51,6 +52,7 @@ static bool build_use_one_of(builder *b, conf_place at, const skua_middleware *a
 // A limit in its scope. Its prefix is not the library's to judge, since a scope may be of one path alone.
 typedef struct limited {
     const conf_scope *scope;
+    const char *methods; // as those of a conf_limit
     skua_limit *limit;
 } limited;
 
@@ -58,7 +60,9 @@ static void limited_before(skua_request *request, void *user)
 {
     const limited *of = user;
     skua_slice path = skua_request_path(request);
-    if (conf_scope_has(of->scope, path.ptr, path.len)) skua_limit_before(request, of->limit);
+    bool holds = conf_scope_has(of->scope, path.ptr, path.len) &&
+                 conf_method_is_of(of->methods, skua_request_method(request));
+    if (holds) skua_limit_before(request, of->limit);
     else skua_next(request);
 }
 
@@ -78,9 +82,10 @@ static skua_limit *build_table(const builder *b, const conf_site *site, const co
     const conf_limit *at = b->from->defaults.limits;
     while (at && at != limit)
         at = at->next;
-    const char *name = conf_print(b->findings->memory, "%s %s%s %a %a %a %u", at ? "" : site->hosts,
-                                  scope->is_exact ? "= " : "", scope->path, limit->per_s,
-                                  limit->burst, limit->octets_per_s, limit->running_max);
+    const char *name =
+        conf_print(b->findings->memory, "%s %s%s %s %a %a %a %u", at ? "" : site->hosts,
+                   scope->is_exact ? "= " : "", scope->path, limit->methods ? limit->methods : "",
+                   limit->per_s, limit->burst, limit->octets_per_s, limit->running_max);
     skua_limit *table = name ? conf_limits_get(name, &rates) : NULL;
     if (!table) b->findings->memory->is_out = true;
     if (table && conf_memory_on_free(b->findings->memory, conf_limits_return, table)) return table;
@@ -94,7 +99,7 @@ static bool build_limit(builder *b, const conf_site *site, const conf_scope *sco
     limited *of = conf_take(b->findings->memory, sizeof *of);
     if (!limit->table) limit->table = build_table(b, site, scope, limit);
     if (!limit->table || !of) return false;
-    *of = (limited){ scope, limit->table };
+    *of = (limited){ scope, limit->methods, limit->table };
     const skua_middleware around = { .before = limited_before, .end = limited_end, .user = of };
     return build_use_one_of(b, scope->at, &around);
 }
@@ -111,10 +116,12 @@ static bool build_limits(builder *b, const conf_site *site)
 }
 
 // Outer guards come before inner ones; each is there once, and looks at the scope of a request by itself.
-static bool build_guard(builder *b, conf_site *site, conf_guard *guard)
+static bool build_lock(builder *b, conf_site *site, const conf_lock *lock)
 {
+    if (!lock) return true;
+    conf_guard *guard = lock->guard;
+    if (!build_lock(b, site, lock->outer)) return false;
     if (!guard || guard->used_by == site) return true;
-    if (!build_guard(b, site, guard->outer)) return false;
     conf_guarded *guarded = conf_take(b->findings->memory, sizeof *guarded);
     if (!guarded) return false;
     guard->used_by = site;
@@ -125,11 +132,11 @@ static bool build_guard(builder *b, conf_site *site, conf_guard *guard)
     return build_use_one_of(b, guard->at, &around);
 }
 
-static bool build_guards(builder *b, conf_site *site)
+static bool build_locks(builder *b, conf_site *site)
 {
-    bool built = build_guard(b, site, site->scope.guards);
+    bool built = build_lock(b, site, site->scope.locks);
     for (const conf_scope *at = site->paths; at && built; at = at->next)
-        built = build_guard(b, site, at->guards);
+        built = build_lock(b, site, at->locks);
     return built;
 }
 
@@ -200,7 +207,7 @@ static bool build_around(builder *b, conf_site *site)
     const skua_middleware canonical = { .before = conf_canonical_before, .user = site };
     return build_pages(b, site) && build_use(b, site->at, &fields) && build_limits(b, site) &&
            build_use(b, site->at, &preflight) &&
-           (!site->canonical || build_use(b, site->at, &canonical)) && build_guards(b, site) &&
+           (!site->canonical || build_use(b, site->at, &canonical)) && build_locks(b, site) &&
            (!site->has_preloads || build_use(b, site->at, &preload));
 }
 

@@ -5,6 +5,7 @@
 
 #include "conf_check.h"
 
+#include "conf_method.h"
 #include "conf_sites.h"
 #include "conf_table.h"
 
@@ -18,6 +19,7 @@ static const char *check_name_of(unsigned where)
     case CONF_IN_FILE: return "outside of blocks";
     case CONF_IN_DEFAULTS: return "in defaults";
     case CONF_IN_SITE: return "in a site";
+    case CONF_IN_METHOD: return "in a block of methods";
     default: return "in a path of a site";
     }
 }
@@ -25,17 +27,15 @@ static const char *check_name_of(unsigned where)
 static void check_say_misplaced(conf_checker *c, const conf_kind *kind, const conf_directive *d,
                                 unsigned where)
 {
-    const char *right[4];
-    unsigned count = 0;
-    for (unsigned place = CONF_IN_FILE; place <= CONF_IN_PATH; place *= 2) {
-        if (kind->where & place) right[count++] = check_name_of(place);
+    const char *right = "";
+    for (unsigned place = CONF_IN_FILE; place <= CONF_IN_METHOD && right; place *= 2) {
+        bool is_last = !(kind->where & ~(2 * place - 1));
+        const char *between = !*right ? "" : is_last ? " or " : ", ";
+        if (kind->where & place)
+            right = conf_print(c->findings->memory, "%s%s%s", right, between, check_name_of(place));
     }
-    conf_find(c->findings, d->words[0].at, "%s does not stand %s, but %s%s%s%s%s", kind->name,
-              check_name_of(where), right[0],
-              count > 2   ? ", "
-              : count > 1 ? " or "
-                          : "",
-              count > 1 ? right[1] : "", count > 2 ? " or " : "", count > 2 ? right[2] : "");
+    conf_find(c->findings, d->words[0].at, "%s does not stand %s, but %s", kind->name,
+              check_name_of(where), right ? right : "elsewhere");
 }
 
 static void check_say_unknown(conf_checker *c, const conf_directive *d)
@@ -102,6 +102,7 @@ static void check_defaults(conf_checker *c, const conf_directive *first)
         if (!conf_is(d, "defaults")) continue;
         c->scope = &c->conf->defaults;
         conf_check_block(c, d->inner, CONF_IN_DEFAULTS);
+        conf_check_methods(c, d->inner);
         c->scope = NULL;
     }
 }

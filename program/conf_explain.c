@@ -6,6 +6,7 @@
 #include "conf_explain.h"
 
 #include "conf_guard.h"
+#include "conf_method.h"
 #include "conf_sites.h"
 #include "say.h"
 
@@ -18,6 +19,7 @@
 enum { EXPLAIN_OCTETS = 8192, EXPLAIN_HOST_OCTETS = 256 };
 
 typedef struct explained {
+    const char *method;
     bool is_https;
     char host[EXPLAIN_HOST_OCTETS]; // without its port, in lower case
     char authority[EXPLAIN_HOST_OCTETS];
@@ -136,25 +138,35 @@ static void explain_limit(const conf_limit *limit)
                 burst < 1 ? 1 : burst);
 }
 
-static void explain_limits(const conf_scope *scope)
+static bool explain_is_of(const explained *e, const char *methods)
 {
-    for (const conf_limit *at = scope->limits; at; at = at->next)
-        explain_limit(at);
+    return conf_method_is_of(methods, skua_slice_of(e->method));
 }
 
-static void explain_doors(const conf_door *door)
+static void explain_limits(const explained *e, const conf_scope *scope)
+{
+    for (const conf_limit *at = scope->limits; at; at = at->next) {
+        if (explain_is_of(e, at->methods)) explain_limit(at);
+    }
+}
+
+static void explain_doors(const explained *e, const conf_door *door)
 {
     if (!door) return;
-    explain_doors(door->outer);
+    explain_doors(e, door->outer);
+    if (!explain_is_of(e, door->methods)) return;
     explain(door->is_for_them ? "allow" : "deny", door->at, "%u network%s%s", door->count,
             door->count == 1 ? "" : "s", door->is_for_them ? " alone" : "");
 }
 
-static void explain_guards(const conf_guard *guard)
+static void explain_locks(const explained *e, const conf_lock *lock)
 {
-    if (!guard) return;
-    explain_guards(guard->outer);
-    explain("password", guard->at, "\"%s\", of %s", guard->authentication.realm, guard->file);
+    bool holds = lock && explain_is_of(e, lock->methods);
+    if (!lock || (holds && !lock->guard)) return;
+    explain_locks(e, lock->outer);
+    if (holds)
+        explain("password", lock->guard->at, "\"%s\", of %s", lock->guard->authentication.realm,
+                lock->guard->file);
 }
 
 // The scopes that contain the path, from the outer to the inner one.
@@ -162,16 +174,16 @@ static void explain_scopes(const conf_site *site, const explained *e)
 {
     const conf_scope *inner = &site->scope, *root = site->scope.root ? inner : NULL;
     explain("site", site->at, "%s", site->hosts);
-    explain_limits(inner);
+    explain_limits(e, inner);
     for (const conf_scope *at = site->paths; at; at = at->next) {
         if (!conf_scope_has(at, e->path, e->path_len)) continue;
         explain("path", at->at, "%s%s", at->is_exact ? "= " : "", at->path);
-        explain_limits(at);
+        explain_limits(e, at);
         if (at->root) root = at;
         inner = at;
     }
-    explain_doors(inner->doors);
-    explain_guards(inner->guards);
+    explain_doors(e, inner->doors);
+    explain_locks(e, inner->locks);
     if (root) {
         size_t skip = strlen(root->path);
         bool is_below = e->path_len > skip;
@@ -201,11 +213,13 @@ static bool explain_play(skua_server *server, const explained *e)
 {
     char request[EXPLAIN_OCTETS];
     skua_slice received;
-    int n = snprintf(request, sizeof request,
-                     "GET %.*s HTTP/1.1\r\nHost: %s\r\nAccept-Encoding: zstd, br, gzip\r\n"
-                     "Forwarded: for=" CONF_EXPLAIN_CLIENT ";proto=%s\r\nConnection: close\r\n\r\n",
-                     (int)strcspn(e->target, "#"), e->target, e->authority,
-                     e->is_https ? "https" : "http");
+    int n = snprintf(
+        request, sizeof request,
+        "%s %.*s HTTP/1.1\r\nHost: %s\r\nAccept-Encoding: zstd, br, gzip\r\n%s"
+        "Forwarded: for=" CONF_EXPLAIN_CLIENT ";proto=%s\r\nConnection: close\r\n\r\n",
+        e->method, (int)strcspn(e->target, "#"), e->target, e->authority,
+        conf_method_is_of("GET HEAD", skua_slice_of(e->method)) ? "" : "Content-Length: 0\r\n",
+        e->is_https ? "https" : "http");
     skua_status status = SKUA_ELIMIT;
     if (n > 0 && (size_t)n < sizeof request)
         status = skua_test_request(server, (skua_slice){ request, (size_t)n }, &received);
@@ -218,9 +232,13 @@ static bool explain_play(skua_server *server, const explained *e)
     return true;
 }
 
-bool conf_explain(const conf *from, skua_server *server, const char *url)
+bool conf_explain(const conf *from, skua_server *server, const char *method, const char *url)
 {
-    explained e = { .path_len = 0 };
+    explained e = { .method = method };
+    if (!*method || method[strspn(method, "ABCDEFGHIJKLMNOPQRSTUVWXYZ-_")]) {
+        say_error("\"%s\" is no method; one has capital letters alone, as PUT", method);
+        return false;
+    }
     if (!explain_read(&e, url)) {
         say_error("\"%s\" is no URL; one is written https://example.org/path, without /../", url);
         return false;

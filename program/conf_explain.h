@@ -10,9 +10,9 @@
 #define CONF_EXPLAIN_CLIENT "203.0.113.1"
 #define CONF_EXPLAIN_TRUSTED "192.0.2.0/24"
 
-// Plays a GET for url, and prints which parts of the configuration it meets and the head of the response.
-// server: built from it, not started, and believing CONF_EXPLAIN_TRUSTED. Returns: false when the url is none, which
-// has then been said.
-bool conf_explain(const conf *from, skua_server *server, const char *url);
+// Plays a request by method for url, and prints which parts of the configuration it meets and the head of the response.
+// server: built from it, not started, and believing CONF_EXPLAIN_TRUSTED. Returns: false when the
+// method or the url is none, which has then been said.
+bool conf_explain(const conf *from, skua_server *server, const char *method, const char *url);
 
 #endif

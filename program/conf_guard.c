@@ -5,6 +5,7 @@
 
 #include "conf_guard.h"
 
+#include "conf_method.h"
 #include "conf_response.h"
 #include "say.h"
 #include "source.h"
@@ -255,10 +256,13 @@ static void guard_ask(skua_request *request, conf_guard *guard, skua_credentials
 static bool guard_holds(const conf_guarded *guarded, const skua_request *request)
 {
     if (conf_response_is_redirect(request, guarded->site)) return false;
-    const conf_guard *at = conf_response_scope(request, guarded->site)->guards;
-    while (at && at != guarded->guard)
-        at = at->outer;
-    return at != NULL;
+    skua_slice method = skua_request_method(request);
+    const conf_lock *at = conf_response_scope(request, guarded->site)->locks;
+    for (; at; at = at->outer) {
+        if (!conf_method_is_of(at->methods, method)) continue;
+        if (!at->guard || at->guard == guarded->guard) break;
+    }
+    return at && at->guard;
 }
 
 void conf_guard_before(skua_request *request, void *user)

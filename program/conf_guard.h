@@ -28,7 +28,6 @@ struct conf_guard {
     skua_authentication authentication; // whose arg is this guard
     const char *file;
     conf_place at;
-    conf_guard *outer;        // that holds, too; NULL: none
     const conf_site *used_by; // the last site that was built with it
     pthread_mutex_t lock;     // of what follows
     conf_memory memory;       // of the users

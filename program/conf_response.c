@@ -2,6 +2,7 @@
 
 #include "conf_response.h"
 
+#include "conf_method.h"
 #include "conf_sites.h"
 
 #include <skua/middleware/cors.h>
@@ -51,7 +52,8 @@ static bool response_may_come(const skua_request *request, const conf_scope *sco
     char peer[RESPONSE_PEER_OCTETS];
     if (scope->doors) (void)skua_request_peer(request, peer, sizeof peer);
     for (const conf_door *at = scope->doors; at; at = at->outer) {
-        if (response_is_among(at, peer) != at->is_for_them) return false;
+        bool holds = conf_method_is_of(at->methods, skua_request_method(request));
+        if (holds && response_is_among(at, peer) != at->is_for_them) return false;
     }
     return true;
 }

@@ -37,15 +37,10 @@ static skua_server *serve_build(conf *c, bool is_played)
 // Paths whose password was taken away on purpose are named, as nobody else would notice.
 static void serve_say_opened(const conf *c)
 {
-    for (const conf_site *site = c->sites; site; site = site->next) {
-        for (const conf_scope *at = &site->scope; at;
-             at = at == &site->scope ? site->paths : at->next) {
-            if (!at->opened_at.file) continue;
-            (void)printf("%s:%u:%u: note: %s of %s needs no password of outer blocks\n",
-                         at->opened_at.file, at->opened_at.line, at->opened_at.column, at->path,
-                         site->hosts);
-        }
-    }
+    for (const conf_opening *one = c->openings; one; one = one->next)
+        (void)printf("%s:%u:%u: note: %s of %s needs no password of outer blocks%s%s\n",
+                     one->at.file, one->at.line, one->at.column, one->path, one->hosts,
+                     one->methods ? " for " : "", one->methods ? one->methods : "");
 }
 
 // The configuration of the file, with a server of it. NULL: it has faults, which have been said.
@@ -84,12 +79,12 @@ conf *conf_serve_read(const char *file, skua_server **server)
     return serve_read(file, false, server);
 }
 
-bool conf_explain_url(const char *file, const char *url)
+bool conf_explain_url(const char *file, const char *method, const char *url)
 {
     skua_server *server;
     conf *c = serve_read(file, true, &server);
     if (!c) return false;
-    bool explained = conf_explain(c, server, url);
+    bool explained = conf_explain(c, server, method, url);
     skua_server_free(server);
     conf_drop(c);
     return explained;

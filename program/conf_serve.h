@@ -23,6 +23,6 @@ conf *conf_serve_read(const char *file, skua_server **server);
 bool conf_is_right(const char *file);
 
 // Says what a request for the URL would meet, and what its response would be.
-bool conf_explain_url(const char *file, const char *url);
+bool conf_explain_url(const char *file, const char *method, const char *url);
 
 #endif

@@ -2,6 +2,8 @@
 
 #include "conf_sites.h"
 
+#include "conf_method.h"
+
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <string.h>
@@ -199,11 +201,11 @@ static void sites_check_path(conf_checker *c, const conf_directive *d)
     scope->at = word->at;
     scope->root = NULL;
     scope->limits = NULL;
-    scope->opened_at = (conf_place){ 0 };
     scope->next = NULL;
     *end = scope;
     c->scope = scope;
     conf_check_block(c, d->inner, CONF_IN_PATH);
+    conf_check_methods(c, d->inner);
     sites_check_rootless(c, d->inner);
     if (scope->root && scope->is_exact)
         conf_find(c->findings, scope->root_at,
@@ -312,6 +314,7 @@ void conf_check_site(conf_checker *c, const conf_directive *d)
     c->site = site;
     c->scope = &site->scope;
     conf_check_block(c, d->inner, CONF_IN_SITE);
+    conf_check_methods(c, d->inner);
     const conf_directive *path = NULL;
     while ((path = sites_next_path(d->inner, path)))
         sites_check_path(c, path);

@@ -22,7 +22,8 @@ enum {
     TABLE_FILE = CONF_IN_FILE,
     TABLE_SITE = CONF_IN_SITE,
     TABLE_SCOPES = CONF_IN_DEFAULTS | CONF_IN_SITE | CONF_IN_PATH,
-    TABLE_ROOTS = CONF_IN_SITE | CONF_IN_PATH
+    TABLE_ROOTS = CONF_IN_SITE | CONF_IN_PATH,
+    TABLE_RULES = TABLE_SCOPES | CONF_IN_METHOD
 };
 
 // clang-format off
@@ -32,6 +33,8 @@ static const conf_kind table_kinds[] = {
     { "site", TABLE_FILE, "NAME... {", "", "site example.org www.example.org {", NULL,
       TABLE_ARGUMENTS(1, CONF_WORDS_MAX), .repeats = true, .has_block = true },
     { "path", TABLE_SITE, "[=] /PATH/ {", "", "path /assets/ {", NULL, TABLE_ARGUMENTS(1, 2), .repeats = true,
+      .has_block = true },
+    { "method", TABLE_SCOPES, "METHOD... {", "", "method PUT DELETE {", NULL, TABLE_ARGUMENTS(1, 16), .repeats = true,
       .has_block = true },
     // The server.
     { "listen", TABLE_FILE, "ADDRESS [tls]", "", "listen :443 tls", conf_take_listen, TABLE_ARGUMENTS(1, 2),
@@ -138,11 +141,11 @@ static const conf_kind table_kinds[] = {
       TABLE_ARGUMENTS(1, 1) },
     { "cors", TABLE_SCOPES, "ORIGIN...|*|off", "off", "cors https://app.example.org", conf_take_cors,
       TABLE_ARGUMENTS(1, CONF_WORDS_MAX) },
-    { "limit_requests", TABLE_SCOPES, "RATE [burst NUMBER]", "none", "limit_requests 50/s burst 100",
+    { "limit_requests", TABLE_RULES, "RATE [burst NUMBER]", "none", "limit_requests 50/s burst 100",
       conf_take_limit, TABLE_ARGUMENTS(1, 3) },
-    { "limit_connections", TABLE_SCOPES, "NUMBER", "none", "limit_connections 20", conf_take_connections,
+    { "limit_connections", TABLE_RULES, "NUMBER", "none", "limit_connections 20", conf_take_connections,
       TABLE_ARGUMENTS(1, 1) },
-    { "limit_bandwidth", TABLE_SCOPES, "OCTETS/s", "none", "limit_bandwidth 10MiB/s", conf_take_bandwidth,
+    { "limit_bandwidth", TABLE_RULES, "OCTETS/s", "none", "limit_bandwidth 10MiB/s", conf_take_bandwidth,
       TABLE_ARGUMENTS(1, 1) },
     { "header", TABLE_SCOPES, "NAME VALUE|off", "", "header X-Robots-Tag noindex", conf_take_header,
       TABLE_ARGUMENTS(2, 2), .repeats = true },
@@ -153,11 +156,11 @@ static const conf_kind table_kinds[] = {
     { "maintenance", TABLE_SITE, "FILE", "none", "maintenance /run/skua/closed", conf_take_maintenance,
       TABLE_ARGUMENTS(1, 1) },
     { "log", TABLE_SCOPES, "on|errors|off", "on", "log errors", conf_take_log, TABLE_ARGUMENTS(1, 1) },
-    { "allow", TABLE_SCOPES, "NETWORK...", "everyone", "allow 10.0.0.0/8 fd00::/8", conf_take_door,
+    { "allow", TABLE_RULES, "NETWORK...", "everyone", "allow 10.0.0.0/8 fd00::/8", conf_take_door,
       TABLE_ARGUMENTS(1, CONF_WORDS_MAX) },
-    { "deny", TABLE_SCOPES, "NETWORK...|all", "nobody", "deny 192.0.2.0/24", conf_take_door,
+    { "deny", TABLE_RULES, "NETWORK...|all", "nobody", "deny 192.0.2.0/24", conf_take_door,
       TABLE_ARGUMENTS(1, CONF_WORDS_MAX) },
-    { "basic_auth", TABLE_SCOPES, "REALM FILE|off", "off", "basic_auth \"Staff only\" /etc/skua/staff.htpasswd",
+    { "basic_auth", TABLE_RULES, "REALM FILE|off", "off", "basic_auth \"Staff only\" /etc/skua/staff.htpasswd",
       conf_take_guard, TABLE_ARGUMENTS(1, 2) },
 };
 // clang-format on
@@ -171,6 +174,7 @@ typedef struct foreign_directive {
 
 static const foreign_directive table_foreign[] = {
     { "server", "site" },
+    { "limit_except", "method" },
     { "server_name", "site" },
     { "virtualhost", "site" },
     { "host", "site" },

@@ -7,14 +7,21 @@
 #include "conf.h"
 #include "conf_value.h"
 
-enum { CONF_IN_FILE = 1, CONF_IN_DEFAULTS = 2, CONF_IN_SITE = 4, CONF_IN_PATH = 8 };
+enum {
+    CONF_IN_FILE = 1,
+    CONF_IN_DEFAULTS = 2,
+    CONF_IN_SITE = 4,
+    CONF_IN_PATH = 8,
+    CONF_IN_METHOD = 16
+};
 
 // The reading of one configuration.
 typedef struct conf_checker {
     conf *conf;
     conf_findings *findings;
-    conf_site *site;   // NULL: outside of sites
-    conf_scope *scope; // NULL: outside of all that has one
+    conf_site *site;     // NULL: outside of sites
+    conf_scope *scope;   // NULL: outside of all that has one
+    const char *methods; // of the block, with spaces between them; NULL: it is for all
 } conf_checker;
 
 typedef struct conf_kind conf_kind;

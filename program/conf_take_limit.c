@@ -23,6 +23,7 @@ static void limit_add(conf_checker *c, const conf_directive *d, conf_limit limit
     conf_limit *added = conf_take(c->findings->memory, sizeof *added);
     if (!added) return;
     limit.at = d->words[0].at;
+    limit.methods = c->methods;
     limit.next = c->scope->limits;
     *added = limit;
     c->scope->limits = added;

@@ -377,6 +377,7 @@ void conf_take_door(conf_checker *c, const conf_kind *kind, const conf_directive
     *door = (conf_door){ .is_for_them = allows || is_shut,
                          .networks = networks,
                          .count = is_shut ? 0 : d->count - 1,
+                         .methods = c->methods,
                          .at = d->words[0].at,
                          .outer = c->scope->doors };
     c->scope->doors = door;
@@ -395,13 +396,33 @@ static bool site_is_realm(const char *realm)
     return len > 0 && len <= CONF_REALM_OCTETS_MAX;
 }
 
+// guard: NULL: those of outer blocks are taken away.
+static void site_lock(conf_checker *c, const conf_directive *d, conf_guard *guard)
+{
+    conf_lock *added = conf_take(c->findings->memory, sizeof *added);
+    if (!added) return;
+    *added = (conf_lock){ guard, c->methods, d->words[0].at, c->scope->locks };
+    c->scope->locks = added;
+}
+
+// Outside of a site there is nothing to take away.
+static void site_open(conf_checker *c, const conf_directive *d)
+{
+    conf_opening **end = &c->conf->openings, *added = conf_take(c->findings->memory, sizeof *added);
+    site_lock(c, d, NULL);
+    if (!added || !c->site) return;
+    while (*end)
+        end = &(*end)->next;
+    *added = (conf_opening){ d->words[0].at, c->scope->path, c->site->hosts, c->methods, NULL };
+    *end = added;
+}
+
 void conf_take_guard(conf_checker *c, const conf_kind *kind, const conf_directive *d)
 {
     const conf_word *realm = &d->words[1];
     bool is_off = d->count == 2 && strcmp(realm->text, "off") == 0;
     if (is_off) {
-        c->scope->guards = NULL;
-        c->scope->opened_at = d->words[0].at;
+        site_open(c, d);
     } else if (d->count == 2) {
         SITE_FAIL(c, realm, "it is written %s %s, as in: %s", kind->name, kind->arguments,
                   kind->example);
@@ -417,8 +438,6 @@ void conf_take_guard(conf_checker *c, const conf_kind *kind, const conf_directiv
         if (!added && c->findings->count == before)
             SITE_FAIL(c, &d->words[2], "the users of %s could not be kept: %s", d->words[2].text,
                       skua_status_text(SKUA_ENOMEM));
-        if (!added) return;
-        added->outer = c->scope->guards;
-        c->scope->guards = added;
+        if (added) site_lock(c, d, added);
     }
 }

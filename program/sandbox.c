@@ -104,8 +104,8 @@ static void sandbox_read_around(const landlock *rules, const char *file)
 static void sandbox_read_scope(const landlock *rules, const conf_scope *scope)
 {
     if (scope->root) landlock_read(rules, scope->root);
-    for (const conf_guard *guard = scope->guards; guard; guard = guard->outer)
-        sandbox_read_around(rules, guard->file);
+    for (const conf_lock *lock = scope->locks; lock; lock = lock->outer)
+        if (lock->guard) sandbox_read_around(rules, lock->guard->file);
 }
 
 static void sandbox_read_sites(const landlock *rules, const conf *c)
@@ -204,8 +204,8 @@ static bool sandbox_can_read(const char *file, char *why, size_t room)
 static bool sandbox_covers_scope(const conf_scope *scope, char *why, size_t room)
 {
     bool covers = sandbox_can_read(scope->root, why, room);
-    for (const conf_guard *guard = scope->guards; guard && covers; guard = guard->outer)
-        covers = sandbox_can_read(guard->file, why, room);
+    for (const conf_lock *lock = scope->locks; lock && covers; lock = lock->outer)
+        covers = !lock->guard || sandbox_can_read(lock->guard->file, why, room);
     return covers;
 }
 

@@ -150,6 +150,34 @@ site doors.test {
         limit_requests 1/h
     }
 }
+site methods.test {
+    root pub
+    method PUT DELETE {
+        allow 10.0.0.0/8
+    }
+    method GET {
+        basic_auth off
+    }
+    basic_auth "Staff only" staff.users
+    path /inner/ {
+        method PUT POST {
+            basic_auth Inner inner.users
+            limit_requests 1/h burst 3
+        }
+        method DELETE {
+            deny 10.0.0.9
+        }
+        method TRACE {
+            basic_auth off
+        }
+    }
+    path /free/ {
+        basic_auth off
+        method PATCH {
+            basic_auth Inner inner.users
+        }
+    }
+}
 """
 
 # anna: secret; bert: geheim. At the least cost, and the forms that htpasswd and others write.
@@ -325,6 +353,33 @@ def test_a_door_cannot_be_walked_around(sites, path):
                                   "/openly/../text.txt", "//text.txt"])
 def test_a_password_cannot_be_walked_around(sites, path):
     assert get(sites, "guarded.test", path).status in (400, 401, 404)
+
+
+@of("method")
+def test_methods(sites):
+    def status(method, path, client, *lines):
+        return get(sites, "methods.test", path, f"X-Forwarded-For: {client}", *lines, method=method).status
+
+    anna, bert, inside, outside = basic("anna", "secret"), basic("bert", "geheim"), "10.0.0.1", "11.0.0.1"
+    # a password is for all methods but GET, which has HEAD with it
+    assert [status(method, "/text.txt", outside) for method in ("GET", "HEAD", "POST")] == [200, 200, 401]
+    assert status("POST", "/text.txt", outside, anna) == 405
+    # networks are for PUT and DELETE alone, and come before passwords
+    assert [status(method, "/text.txt", outside, anna) for method in ("PUT", "DELETE")] == [403, 403]
+    assert [status(method, "/text.txt", inside) for method in ("PUT", "DELETE")] == [401, 401]
+    assert [status(method, "/text.txt", inside, anna) for method in ("PUT", "DELETE")] == [405, 405]
+    # an inner block's rules are added to those of the outer ones
+    assert status("PUT", "/inner/a", outside, bert) == 403
+    assert [status("PUT", "/inner/a", "10.0.0.2", who) for who in (anna, bert, bert, bert)] == [401, 405, 405, 429]
+    assert [status("POST", "/inner/a", "10.0.0.3", who) for who in (anna, bert, bert, bert)] == [401, 405, 405, 429]
+    assert [status("POST", "/text.txt", "10.0.0.3", bert) for _ in range(5)] == [405] * 5
+    assert [status("DELETE", "/inner/a", client, bert) for client in ("10.0.0.8", "10.0.0.9")] == [405, 403]
+    assert [status("PUT", "/inner/a", client, bert) for client in ("10.0.0.9", inside)] == [405, 405]
+    # and off takes passwords away for the methods of its block, or for all
+    assert [status(method, "/inner/a", outside) for method in ("TRACE", "OPTIONS", "GET")] == [405, 401, 404]
+    assert [status(method, "/free/a", outside) for method in ("POST", "PATCH", "GET")] == [405, 401, 404]
+    assert status("PATCH", "/free/a", outside, bert) == 405
+    assert status("put", "/text.txt", outside, anna) in (405, 501)  # methods are case-sensitive
 
 
 @of("cors")

@@ -29,6 +29,11 @@ site example.test *.example.test {
     path /local/ {
         allow 10.0.0.0/8
     }
+    method PUT DELETE {
+        basic_auth Staff users
+        limit_requests 1/s
+        deny 10.0.0.0/8
+    }
 }
 site canonical.test www.canonical.test {
     canonical https://canonical.test
@@ -57,9 +62,9 @@ def explain(folder, *words):
     return done
 
 
-def parts(folder, url):
-    """[(label, the rest)] of the parts, and [line] of the response."""
-    done = explain(folder, url, "-c", "f.conf")
+def parts(folder, *url):
+    """[(label, the rest)] of the parts, and [line] of the response. url: with a method before it, or without."""
+    done = explain(folder, *url, "-c", "f.conf")
     assert done.returncode == 0 and done.stderr == ""
     before, response = done.stdout.split("response   ")
     return [tuple(line.split(maxsplit=1)) for line in before.splitlines()], [line.strip() for line in response.splitlines()]
@@ -90,11 +95,11 @@ def test_parts(folder):
         ("a.example.test", SITE, "200 OK", "X-Frame-Options: DENY"),
         ("a.example.test/local", SITE, "403 Forbidden", "X-Frame-Options: DENY"),
         ("a.example.test/none", SITE, "404 Not Found", "Vary: Accept"),
-        ("http://canonical.test/x", ("site", "canonical.test www.canonical.test f.conf:22"), "308 Permanent Redirect",
+        ("http://canonical.test/x", ("site", "canonical.test www.canonical.test f.conf:27"), "308 Permanent Redirect",
          "Location: https://canonical.test/x"),
-        ("https://canonical.test/text.txt", ("site", "canonical.test www.canonical.test f.conf:22"), "200 OK", "Content-Encoding: br"),
-        ("b.a.example.test", ("site", "* f.conf:26"), "401 Unauthorized", 'WWW-Authenticate: Basic realm="Staff", charset="UTF-8"'),
-        ("[::1]:8080/", ("site", "* f.conf:26"), "401 Unauthorized", "Cache-Control: no-store"),
+        ("https://canonical.test/text.txt", ("site", "canonical.test www.canonical.test f.conf:27"), "200 OK", "Content-Encoding: br"),
+        ("b.a.example.test", ("site", "* f.conf:31"), "401 Unauthorized", 'WWW-Authenticate: Basic realm="Staff", charset="UTF-8"'),
+        ("[::1]:8080/", ("site", "* f.conf:31"), "401 Unauthorized", "Cache-Control: no-store"),
     ],
 )
 def test_responses(folder, url, first, status, field):
@@ -106,6 +111,16 @@ def test_responses(folder, url, first, status, field):
 @pytest.mark.parametrize("path", ["/other//b", "/%6fther/b", "//other/b"])
 def test_paths_are_decoded(folder, path):
     assert ("path", "/other/ f.conf:10") in squeezed(parts(folder, "http://example.test" + path)[0])
+
+
+def test_methods(folder):
+    found, response = parts(folder, "PUT", "http://a.example.test/")
+    assert squeezed(found) == [SITE, ("limit", "1 requests per second, 1 at once f.conf:23"), LIMIT, ("deny", "1 network f.conf:24"),
+                               ("password", '"Staff", of users f.conf:22'), ("root", "pub, in it . f.conf:6")]
+    assert response[0] == "HTTP/1.1 401 Unauthorized"
+    found, response = parts(folder, "POST", "http://a.example.test/")
+    assert squeezed(found) == [SITE, LIMIT, ("root", "pub, in it . f.conf:6")]
+    assert response[0] == "HTTP/1.1 405 Method Not Allowed"
 
 
 def test_no_site(folder):
@@ -122,8 +137,9 @@ def test_no_site(folder):
         (["http:///x", "-c", "f.conf"], 1, 'skua: "http:///x" is no URL; one is written https://example.org/path, without /../\n'),
         (["http://a b/", "-c", "f.conf"], 1, 'skua: "http://a b/" is no URL; one is written https://example.org/path, without /../\n'),
         (["http://a/", "-c", "none"], 1, 'none:1:1: "none": there is no such file\n'),
-        (["-c", "f.conf"], 2, "skua: explain needs a URL and a file: skua explain URL -c FILE; ./explain is the directory\n"),
-        (["http://a/"], 2, "skua: explain needs a URL and a file: skua explain URL -c FILE; ./explain is the directory\n"),
+        (["put", "http://a/", "-c", "f.conf"], 1, 'skua: "put" is no method; one has capital letters alone, as PUT\n'),
+        (["-c", "f.conf"], 2, "skua: explain needs a URL and a file: skua explain [METHOD] URL -c FILE; ./explain is the directory\n"),
+        (["http://a/"], 2, "skua: explain needs a URL and a file: skua explain [METHOD] URL -c FILE; ./explain is the directory\n"),
     ],
 )
 def test_faults(folder, words, status, sentence):

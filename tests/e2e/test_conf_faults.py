@@ -144,6 +144,19 @@ ADDRESSES = [
 ]
 
 SITES = [
+    ("site a {\n root pub\n method {\n }\n}", "3:2: it is written method METHOD... {, as in: method PUT DELETE {"),
+    ("site a {\n root pub\n method put {\n }\n}", "3:9: \"put\" is no method; did you mean PUT?"),
+    ("site a {\n root pub\n method PUTS {\n }\n}", "3:9: \"PUTS\" is no method; did you mean PUT?"),
+    ("site a {\n root pub\n method 1 {\n }\n}", "3:9: \"1\" is no method; it has capital letters alone, as PUT"),
+    ("site a {\n root pub\n method PUT {\n }\n method DELETE PUT {\n }\n}", "5:16: PUT has a block in line 3 of f.conf already"),
+    ("site a {\n root pub\n method HEAD {\n }\n method GET {\n }\n}", "5:9: GET has a block in line 3 of f.conf already; GET has HEAD with it"),
+    ("site a {\n root pub\n method GET {\n }\n method HEAD {\n }\n}", "5:9: HEAD has a block in line 3 of f.conf already; GET has HEAD with it"),
+    ("site a {\n root pub\n method PUT {\n  cache 1h\n }\n}", "4:3: cache does not stand in a block of methods, but in defaults, in a site or in a path of a site"),
+    ("site a {\n root pub\n method PUT {\n  method GET {\n  }\n }\n}",
+     "4:3: method does not stand in a block of methods, but in defaults, in a site or in a path of a site"),
+    ("allow 10.0.0.0/8", "1:1: allow does not stand outside of blocks, but in defaults, in a site, in a path of a site or in a block of methods"),
+    ("site a {\n root pub\n method PUT {\n  limit_requests off\n }\n}",
+     "4:18: limits add up, so that none can be taken away; put this one where it is to hold"),
     ("site a {\n root pub\n header X-A\n}", "3:2: it is written header NAME VALUE|off, as in: header X-Robots-Tag noindex"),
     ("site a {\n root pub\n header \"X A\" b\n}", "3:9: \"X A\" is no name of a field; there is X-Robots-Tag"),
     ("site a {\n root pub\n header cache-control no-store\n}", "3:9: Cache-Control is set by cache"),
@@ -296,8 +309,9 @@ def test_one_sentence_about_users(folder, text, message):
 
 def test_right_users(folder):
     (folder / "users").write_text(f"# comment\r\nanna:{HASH}\r\nbert:{HASH.replace('2y', '2a')}")
-    text = "listen :0\nsite a {\n basic_auth a users\n root pub\n path /b/ {\n  basic_auth off\n }\n}\n"
-    assert check(folder, text) == (0, "f.conf:6:3: note: /b/ of a needs no password of outer blocks\n"
+    text = "listen :0\nsite a {\n basic_auth a users\n root pub\n path /b/ {\n  basic_auth off\n }\n method GET PUT {\n  basic_auth off\n }\n}\n"
+    assert check(folder, text) == (0, "f.conf:9:3: note: / of a needs no password of outer blocks for GET HEAD PUT\n"
+                                      "f.conf:6:3: note: /b/ of a needs no password of outer blocks\n"
                                       "f.conf: 1 site, 1 address, no faults\n", "")
 
 
@@ -397,7 +411,7 @@ def test_ways_to_name_the_file(folder, words):
 
 def test_a_command_says_how_it_is_used():
     done = subprocess.run([SKUA, "explain", "--help"], capture_output=True, text=True, timeout=20, check=True)
-    assert done.stdout == "usage: skua explain URL -c FILE, to say what a request for URL would meet\n"
+    assert done.stdout == "usage: skua explain [METHOD] URL -c FILE, to say what a request for URL would meet\n"
 
 
 # ---- Certificates ----

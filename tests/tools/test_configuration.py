@@ -6,7 +6,7 @@ import re
 from server import ROOT
 
 PLACES = {"TABLE_FILE": "the file", "TABLE_SITE": "`site`", "TABLE_ROOTS": "`site`, `path`",
-          "TABLE_SCOPES": "`defaults`, `site`, `path`"}
+          "TABLE_SCOPES": "`defaults`, `site`, `path`", "TABLE_RULES": "`defaults`, `site`, `path`, `method`"}
 TEXT = r'"((?:\\.|[^"\\])*)"'
 ROW = re.compile(rf'\{{ {TEXT},\s*(\w+),\s*{TEXT},\s*{TEXT},\s*{TEXT}')
 
