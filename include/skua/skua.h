@@ -2278,6 +2278,15 @@ typedef struct skua_media {
     const char *type;   // "text/markdown; charset=utf-8"
 } skua_media;
 
+// Decides about a file that is about to be sent, whole, in part, or as 304 or 412. It may add fields by
+// skua_field_add. It is asked once for a response, and not for redirects, listings and pages of errors.
+// path: beneath the directory, "docs/index.html", of the file itself where a compressed one beside it is
+// sent; valid during the call. info: of the file that is sent.
+// Returns: 0: it is sent; 400 to 599: that error is the response; -1: the function has responded, or will.
+// Thread: the request's worker; several call at once. It must not wait.
+typedef int skua_file_decide_fn(skua_request *request, skua_slice path, const skua_file_info *info,
+                                void *user);
+
 // How a directory is served. Zero means default. Strings are copied.
 typedef struct skua_directory_config {
     bool list;                 // answer directories without an index by a listing
@@ -2320,6 +2329,9 @@ typedef struct skua_directory_config {
     const skua_media *types;
     size_t types_count; // at most 64
     skua_etags etags;   // default SKUA_ETAGS_AUTO
+    // Is asked about each file before it is sent. Default: none, all are sent
+    skua_file_decide_fn *decide;
+    void *decide_user;
 } skua_directory_config;
 
 // Serves the files below path at pattern, which ends in "/" ("/", "GET /docs/"); the rest of the
@@ -2337,6 +2349,26 @@ SKUA_API SKUA_NODISCARD skua_status skua_route_directory(skua_server *server, co
 SKUA_API SKUA_NODISCARD skua_status skua_site_directory(skua_site *site, const char *pattern,
                                                         const char *path,
                                                         const skua_directory_config *config);
+
+// How one file is served. Zero means default. Everything is copied.
+typedef struct skua_serve_desc {
+    const char *type;          // default: as skua_route_directory finds it, by name and content
+    const char *cache_control; // value of Cache-Control; default none
+    skua_etags etags;          // default SKUA_ETAGS_AUTO
+    bool dotfiles;             // also a path with a name that begins with "."; else it is not found
+} skua_serve_desc;
+
+// Responds with the file root/path, now or later, as a directory does: with its type, an entity tag and
+// Last-Modified, with 304 and 412 to conditions, with parts to ranges, up to 16 of them. What is
+// no file that can be read is answered 404 or 403, want of memory or descriptors 503. The handler does
+// nothing more with the request; fields that it has added before are sent with the file.
+// root: to stay until the request has ended. path: as for skua_file_open, copied: that of a client may
+// be given, which does not lead out of root. desc: NULL for the defaults.
+// Cost: the file is opened, and read up to 32768 octets, for each request; skua_route_directory keeps
+// what is asked for often.
+// Thread: owning worker.  Spec: RFC 9110 §13, §14
+SKUA_API void skua_serve_file(skua_request *request, skua_root *root, skua_slice path,
+                              const skua_serve_desc *desc);
 
 // The media type for a file name by its ending, or by the whole of it ("Makefile"), with
 // "; charset=utf-8" where it is text; "application/octet-stream" when unknown. skua_route_directory

@@ -9,8 +9,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+_Thread_local const char *contract_speaker;
+
 void contract_broken(const char *function, const char *sentence)
 {
+    if (contract_speaker) function = contract_speaker;
     char whole[ASSERT_SENTENCE_OCTETS];
     (void)snprintf(whole, sizeof whole, "%s: %s", function, sentence);
     assert_say(whole);

@@ -37,6 +37,10 @@
 #define CONTRACT_SERVER(server)                                                                    \
     CONTRACT(server, "server must not be NULL; look at what skua_server_new has returned")
 
+// The function of skua.h on whose behalf this thread calls another one of them: its name is told if
+// that other one finds the contract broken. NULL: none.
+extern _Thread_local const char *contract_speaker;
+
 __attribute__((noreturn, cold)) void contract_broken(const char *function, const char *sentence);
 
 #endif

@@ -13,8 +13,6 @@
 #include "files/siblings.h"
 #include "files/site_response.h"
 
-#include <stdio.h>
-
 // A file that shrinks each time it is read is not going to be read; nor will descriptors come back
 // for ever.
 enum { LOOKUP_TRIES_MAX = 3 };
@@ -104,46 +102,6 @@ static void lookup_request_ended(skua_request *request, skua_end how, void *user
     (void)request, (void)how;
     lookup *l = user;
     l->request = NULL;
-}
-
-// ---- What cannot be answered with a file --------------------------------------------------------
-
-static void lookup_log(const lookup *l, skua_status why, const char *then)
-{
-    char line[512];
-    int shown = l->path_len < 400 ? (int)l->path_len : 400;
-    int len = snprintf(line, sizeof line, "cannot read %.*s: %s%s", shown, l->path,
-                       skua_status_text(why), then);
-    if (len < 0) return;
-    skua_log(l->site->server,
-             slice_make(line, (size_t)len < sizeof line ? (size_t)len : sizeof line - 1));
-}
-
-static void lookup_fail(const lookup *l, skua_status why)
-{
-    switch (why) {
-    case SKUA_ENOENT: skua_respond_error(l->request, 404); return;
-    case SKUA_EACCES: skua_respond_error(l->request, 403); return;
-    case SKUA_ENOMEM:
-    case SKUA_ENOFILE:
-    case SKUA_ESTATE: // it shrank under every attempt
-    case SKUA_ELIMIT:
-        lookup_log(l, why, "");
-        skua_respond_error(l->request, 503);
-        return;
-    case SKUA_OK:
-    case SKUA_EINVAL:
-    case SKUA_EPROTOCOL:
-    case SKUA_ECLOSED:
-    case SKUA_EEXIST:
-    case SKUA_EADDRINUSE:
-    case SKUA_EADDRNOTAVAIL:
-    case SKUA_EIO:
-    case SKUA_EUNSUPPORTED:
-        lookup_log(l, why, "");
-        skua_respond_error(l->request, 500);
-        return;
-    }
 }
 
 static void lookup_open(lookup *l);
@@ -266,10 +224,10 @@ static bool lookup_serve_unseen(const lookup *l, skua_status why)
 {
     cached *entry = why == SKUA_ENOFILE ? lookup_entry(l, l->variant) : NULL;
     if (!entry || !cached_stretch(entry, skua_worker_now_ns(l->worker))) return false;
-    lookup_log(l, why, "; it is served as it was");
+    site_response_log(l->site, lookup_path(l), why, "; it is served as it was");
     if (l->request &&
         site_respond_file(l->request, l->cache, entry, NULL) == SITE_RESPONSE_NEEDS_FILE)
-        skua_respond_prepared(l->request, entry->ok);
+        site_respond_whole(l->request, l->site, entry);
     return true;
 }
 
@@ -420,7 +378,7 @@ static void lookup_conclude(lookup *l, skua_status status)
         return;
     }
     if (status) lookup_forget(l);
-    if (l->request && status) lookup_fail(l, status);
+    if (l->request && status) site_respond_failure(l->request, l->site, lookup_path(l), status);
     lookup_free(l);
 }
 

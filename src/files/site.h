@@ -49,7 +49,9 @@ typedef struct site {
     size_t small_octets_max;
     size_t listings_octets_max;
     unsigned cache_entries_max;
-    unsigned ranges_max; // at most RANGES_MAX
+    unsigned ranges_max;         // at most RANGES_MAX
+    skua_file_decide_fn *decide; // NULL: every file is sent
+    void *decide_user;
 } site;
 
 // Whether one of the site's own rules hides name, a path beneath its root: a segment begins with

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Preconditions, ranges and redirects.
+// Preconditions, ranges, failures and redirects.
 
 #include "files/site_response.h"
 
@@ -10,8 +10,34 @@
 #include "http/date.h"
 #include "http/target.h"
 
+#include <stdio.h>
+
 // Of the 8,192 octets that the fields of a response may have, with the name and 4 more.
 enum { SITE_LOCATION_OCTETS_MAX = 8192 - 12 };
+
+// ---- Decisions ----------------------------------------------------------------------------------
+
+// Whether the program lets the file be sent; else there is another response, or will be. It is asked
+// when nothing can come between any more, since it may add fields, and so once for a response.
+static bool site_response_is_let(skua_request *request, const site *s, const cached *entry)
+{
+    if (!s->decide || entry->variant == CACHED_ERROR_PAGE) return true;
+    int status = s->decide(request, cached_path(entry), &entry->origin.info, s->decide_user);
+    bool is_status = status >= 400 && status <= 599;
+    if (status > 0) skua_respond_error(request, is_status ? status : 500);
+    return status == 0;
+}
+
+static void site_respond_with(skua_request *request, const site *s, const cached *entry,
+                              skua_prepared *prepared)
+{
+    if (site_response_is_let(request, s, entry)) skua_respond_prepared(request, prepared);
+}
+
+void site_respond_whole(skua_request *request, const site *s, const cached *entry)
+{
+    site_respond_with(request, s, entry, entry->ok);
+}
 
 // ---- Parts --------------------------------------------------------------------------------------
 
@@ -46,11 +72,14 @@ static site_response_outcome site_respond_parts(skua_request *request, cache *c,
     unsigned count = 0;
     uint64_t size = entry->origin.info.size;
     switch (range_read(conditions->range, size, c->site->ranges_max, list, &count)) {
-    case RANGE_WHOLE: skua_respond_prepared(request, entry->ok); break;
-    case RANGE_UNSATISFIABLE: byteranges_refuse(request, size); break;
+    case RANGE_WHOLE: site_respond_whole(request, c->site, entry); break;
+    case RANGE_UNSATISFIABLE:
+        if (site_response_is_let(request, c->site, entry)) byteranges_refuse(request, size);
+        break;
     case RANGE_PARTIAL:
         if (entry->file) file = entry->file;
         if (!file) return SITE_RESPONSE_NEEDS_FILE;
+        if (!site_response_is_let(request, c->site, entry)) break;
         site_response_add_fields(request, c->site, entry, conditions->if_range.ptr != NULL);
         byteranges_respond(request, file, entry->origin.type, size, list, count, cache_draw(c));
         break;
@@ -83,15 +112,17 @@ static site_response_outcome site_respond_conditional(skua_request *request, cac
     };
     switch (precondition_evaluate(&conditions, &selected, true)) {
     case PRECONDITION_NOT_MODIFIED:
-        skua_respond_prepared(request, entry->not_modified);
+        site_respond_with(request, c->site, entry, entry->not_modified);
         return SITE_RESPONSE_DONE;
-    case PRECONDITION_FAILED: skua_respond_error(request, 412); return SITE_RESPONSE_DONE;
+    case PRECONDITION_FAILED:
+        if (site_response_is_let(request, c->site, entry)) skua_respond_error(request, 412);
+        return SITE_RESPONSE_DONE;
     case PRECONDITION_PROCEED: break;
     }
     if (!entry->is_made && site_response_wants_parts(request, &conditions, &selected)) {
         return site_respond_parts(request, c, entry, file, &conditions);
     }
-    skua_respond_prepared(request, entry->ok);
+    site_respond_whole(request, c->site, entry);
     return SITE_RESPONSE_DONE;
 }
 
@@ -101,8 +132,48 @@ site_response_outcome site_respond_file(skua_request *request, cache *c, const c
     // Conditions are about a resource that there is, RFC 9110 §13.2.1.
     if (skua_request_is_conditional(request) && entry->variant != CACHED_ERROR_PAGE)
         return site_respond_conditional(request, c, entry, file);
-    skua_respond_prepared(request, entry->ok);
+    site_respond_whole(request, c->site, entry);
     return SITE_RESPONSE_DONE;
+}
+
+// ---- Failures -----------------------------------------------------------------------------------
+
+void site_response_log(const site *s, slice path, skua_status why, const char *then)
+{
+    char line[512];
+    int shown = path.len < 400 ? (int)path.len : 400;
+    int len = snprintf(line, sizeof line, "cannot read %.*s: %s%s", shown, shown ? path.ptr : "",
+                       skua_status_text(why), then);
+    if (len < 0) return;
+    skua_log(s->server,
+             slice_make(line, (size_t)len < sizeof line ? (size_t)len : sizeof line - 1));
+}
+
+void site_respond_failure(skua_request *request, const site *s, slice path, skua_status why)
+{
+    switch (why) {
+    case SKUA_ENOENT: skua_respond_error(request, 404); return;
+    case SKUA_EACCES: skua_respond_error(request, 403); return;
+    case SKUA_ENOMEM:
+    case SKUA_ENOFILE:
+    case SKUA_ESTATE: // it shrank under every attempt
+    case SKUA_ELIMIT:
+        site_response_log(s, path, why, "");
+        skua_respond_error(request, 503);
+        return;
+    case SKUA_OK:
+    case SKUA_EINVAL:
+    case SKUA_EPROTOCOL:
+    case SKUA_ECLOSED:
+    case SKUA_EEXIST:
+    case SKUA_EADDRINUSE:
+    case SKUA_EADDRNOTAVAIL:
+    case SKUA_EIO:
+    case SKUA_EUNSUPPORTED:
+        site_response_log(s, path, why, "");
+        skua_respond_error(request, 500);
+        return;
+    }
 }
 
 // ---- Redirects ----------------------------------------------------------------------------------

@@ -17,6 +17,16 @@ typedef enum site_response_outcome {
 site_response_outcome site_respond_file(skua_request *request, cache *c, const cached *entry,
                                         skua_file *file);
 
+// Responds with all of an entry, whatever the request asks for.
+void site_respond_whole(skua_request *request, const site *s, const cached *entry);
+
+// Responds with what a failure to open or read path, beneath the site's root, means to the client. What
+// is no fault of the client is logged.
+void site_respond_failure(skua_request *request, const site *s, slice path, skua_status why);
+
+// Logs that path could not be read. then: what is done about it, after a "; "; or nothing.
+void site_response_log(const site *s, slice path, skua_status why, const char *then);
+
 // Responds with 301 to the same path with a "/" behind it; the query is kept.
 void site_respond_slash(skua_request *request);
 

@@ -284,6 +284,8 @@ static site *site_new(skua_server *server, const char *path, const skua_director
     s->precompressed = config->precompressed;
     s->compress = config->compress;
     s->etags = config->etags;
+    s->decide = config->decide;
+    s->decide_user = config->decide_user;
     (void)pthread_mutex_init(&s->shared.lock, NULL);
     site_set_bounds(s, config);
     site_comes();

@@ -50,6 +50,13 @@ RESPONDS(skua_respond_tagged, skua_respond_tagged(r, NULL, SKUA_SLICE("")))
 STOPS(skua_respond_tagged, no_octets, HANDLER, NO_OCTETS(content),
       s->status = skua_respond_tagged(s->request, NULL, NOWHERE))
 ACTS(skua_respond_stats, skua_respond_stats(r, NULL))
+ACTS(skua_serve_file, skua_serve_file(r, s->root, SKUA_SLICE("x"), NULL))
+STOPS(skua_serve_file, no_root, HANDLER, NO(root),
+      skua_serve_file(s->request, NULL, SKUA_SLICE("x"), NULL))
+STOPS(skua_serve_file, no_octets, HANDLER, NO_OCTETS(path),
+      skua_serve_file(s->request, s->root, NOWHERE, NULL))
+GIVES(skua_serve_file, of_one_that_has_ended, ENDED,
+      (skua_serve_file(s->request, s->root, SKUA_SLICE("file"), NULL), true))
 READS(skua_request_path_is_plain, (void)skua_request_path_is_plain(r))
 READS(skua_request_pattern, (void)skua_request_pattern(r))
 READS(skua_request_is_conditional, (void)skua_request_is_conditional(r))

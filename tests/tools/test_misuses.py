@@ -18,6 +18,7 @@ MAY_BE_NULL = {
     "skua_listen_inherited": {"count"},
     "skua_route_directory": {"config"},
     "skua_site_directory": {"config"},
+    "skua_serve_file": {"desc"},
     "skua_use_compression": {"compression"},
     "skua_root_close": {"root"},
     "skua_timer_start": {"timer"},

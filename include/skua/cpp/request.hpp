@@ -316,6 +316,12 @@ public:
         check(skua_respond_tagged(raw(), type, slice(content)));
     }
 
+    // Responds with a file beneath root, with ranges, conditions and types: see skua_serve_file.
+    void serve_file(skua_root *root, std::string_view path, const skua_serve_desc &how = {})
+    {
+        skua_serve_file(raw(), root, slice(path), &how);
+    }
+
     // Judges the request by the tag of what it is for: see skua_etag. false: it has been answered.
     bool etag(std::string_view tag) { return skua_etag(raw(), slice(tag)); }
     // Pieces are put together in the request's memory.

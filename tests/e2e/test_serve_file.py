@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: MIT
+"""skua_serve_file, and a directory whose files the program decides about (tests/servers/files.c)."""
+
+import gzip
+import os
+import time
+
+import pytest
+from server import numbered
+
+LARGE = os.urandom(100_000)
+SMALL = b"small\n" * 20
+PAST = 1_700_000_000
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("files")
+    (folder / "secret.d").mkdir()
+    (folder / ".git").mkdir()
+    for name, content in {"small.txt": SMALL, "large.bin": LARGE, "unknown": b"%PDF \0\1" + LARGE, "empty.css": b"",
+                          "text": b"some text " * 9000, "secret.txt": b"s", "own.txt": b"o", "odd.txt": b"o",
+                          "index.html": b"index", "404.html": b"page", ".git/config": b"no",
+                          "page.html": b"<p>" * 1000, "page.html.gz": gzip.compress(b"<p>" * 1000)}.items():
+        (folder / name).write_bytes(content)
+        os.utime(folder / name, (PAST, PAST))
+    os.mkfifo(folder / "fifo")
+    (folder / "out").symlink_to("/etc/hostname")
+    time.sleep(2.1)  # entity tags of large files are strong then
+    return folder
+
+
+@pytest.fixture(scope="module")
+def served(folder):
+    server = numbered("files", env={"FILES_ROOT": str(folder)})
+    yield server
+    server.stop()
+
+
+# ---- One file ----
+
+
+@pytest.mark.parametrize("name", ["small.txt", "large.bin", "unknown", "text", "empty.css", "page.html", "nothing", "fifo", "out",
+                                  "secret.d", ".git/config", ".git"])
+@pytest.mark.parametrize("lines", [[], ["Range: bytes=3-9"], ["Range: bytes=0-1,5-"], ["Range: bytes=200000-"],
+                                   ["If-None-Match: *"], ["If-Match: \"x\""], ["If-Modified-Since: {date}"],
+                                   ["Range: bytes=1-2", "If-Range: {etag}"]])
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_a_file_is_what_it_is_in_a_directory(served, name, lines, method):
+    whole = served.get(f"/files/{name}")
+    lines = [line.format(date=whole.get("last-modified"), etag=whole.get("etag")) for line in lines]
+    expected, found = (served.get(f"/{place}/{name}", *lines, method=method) for place in ("files", "file"))
+    if expected.status == 301:  # which is for directories alone
+        assert found.status == 404
+        return
+    assert found.status == expected.status
+    told = lambda response: {n.lower(): v for n, v in response.fields if n.lower() not in ("date", "x-by")}
+    page = expected.status == 404  # of the directory
+    if not page and "multipart" not in (expected.get("content-type") or ""):
+        assert (told(found), found.content) == (told(expected), expected.content)
+    if expected.status < 300:
+        assert found.get("x-by") == "handler"
+
+
+def test_no_path_leads_out(served):
+    for path in ("/file/..%2f..%2fetc/passwd", "/file//etc/passwd", "/file/%2fetc/passwd", "/file/../../etc/passwd"):
+        assert served.get(path).status in (403, 404), path
+
+
+def test_what_the_description_says(served):
+    found = served.get("/typed-file/small.txt")
+    assert (found.get("content-type"), found.get("cache-control")) == ("text/x-own", "max-age=60")
+    assert served.get("/typed-file/small.txt", f"If-None-Match: {found.get('etag')}").get("cache-control") == "max-age=60"
+    part = served.get("/typed-file/large.bin", "Range: bytes=1-5")
+    assert (part.get("content-type"), part.get("cache-control"), part.content) == ("text/x-own", "max-age=60", LARGE[1:6])
+    bare = served.get("/bare-file/large.bin")
+    assert bare.get("etag") is None and bare.get("last-modified") is not None
+    assert served.get("/bare-file/.git/config").content == b"no"
+
+
+def test_a_method_that_has_done_its_work_meets_no_conditions(served):
+    found = served.get("/file/small.txt", 'If-Match: "x"', "Range: bytes=0-1", method="POST")
+    assert (found.status, found.content) == (200, SMALL)
+
+
+def test_clients_that_leave_while_a_file_is_opened(served):
+    for i in range(40):
+        with served.connect() as connection:
+            connection.send(b"GET /file/large.bin HTTP/1.1\r\nHost: a\r\n\r\n")
+            if i % 2:
+                connection.reset()
+    assert served.get("/file/large.bin").content == LARGE
+
+
+# ---- A function that decides ----
+
+
+@pytest.mark.parametrize("place", ["decided", "decided-large"])
+def test_a_function_decides_about_each_file(served, place):
+    for _ in range(2):  # not known yet, and ready
+        found = served.get(f"/{place}/small.txt")
+        assert (found.status, found.all("x-path"), found.get("x-size")) == (200, ["small.txt"], str(len(SMALL)))
+        assert served.get(f"/{place}/").all("x-path") == ["index.html"]
+        part = served.get(f"/{place}/large.bin", "Range: bytes=0-9")
+        assert (part.status, part.all("x-path")) == (206, ["large.bin"])
+        small = served.get(f"/{place}/small.txt", "Range: bytes=0-9")  # has to be opened once more
+        assert (small.status, small.all("x-path")) == (206, ["small.txt"])
+        assert served.get(f"/{place}/small.txt", "If-None-Match: *").all("x-path") == ["small.txt"]
+        for lines, status in (([], 403), (["If-None-Match: *"], 403), (["If-Match: \"x\""], 403), (["Range: bytes=0-0"], 403),
+                              (["Range: bytes=9-"], 403)):
+            refused = served.get(f"/{place}/secret.txt", *lines)
+            assert refused.status == status and refused.get("etag") is None, lines
+        own = served.get(f"/{place}/own.txt")
+        assert (own.status, own.get("location")) == (303, "/elsewhere")
+        assert served.get(f"/{place}/odd.txt").status == 500  # 200 is no refusal
+        missing = served.get(f"/{place}/missing")
+        assert (missing.status, missing.content, missing.get("x-path")) == (404, b"page", None)
+
+
+def test_it_is_asked_about_the_file_where_a_compressed_one_is_sent(served, folder):
+    found = served.get("/decided/page.html", "Accept-Encoding: gzip")
+    assert (found.get("content-encoding"), found.all("x-path")) == ("gzip", ["page.html"])
+    assert found.get("x-size") == str((folder / "page.html.gz").stat().st_size)
+    for _ in range(2):
+        made = served.get("/decided-large/page.html", "Accept-Encoding: gzip")
+        assert (made.get("content-encoding"), made.all("x-path")) == ("gzip", ["page.html"])

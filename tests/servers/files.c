@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+//
+// A server of files that handlers choose, and of directories whose files a function decides about, so
+// that the end-to-end tests can compare them with a plain directory. All are those of FILES_ROOT.
+#include "options.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static void must(skua_status status)
+{
+    if (status == SKUA_OK) return;
+    (void)fprintf(stderr, "files: unexpected status: %s\n", skua_status_text(status));
+    abort();
+}
+
+static skua_root *root;
+
+static void answer_file(skua_request *request, void *user)
+{
+    skua_field_add(request, "X-By", SKUA_SLICE("handler"));
+    skua_serve_file(request, root, skua_request_param(request, "path"), user);
+}
+
+// Refuses what begins with "secret", responds itself for "own", and lets the others have a field.
+static int decide(skua_request *request, skua_slice path, const skua_file_info *info, void *user)
+{
+    (void)user;
+    if (skua_slice_starts(path, "secret")) return 403;
+    if (skua_slice_starts(path, "odd")) return 200;
+    if (skua_slice_starts(path, "own")) {
+        skua_redirect(request, 303, "/elsewhere");
+        return -1;
+    }
+    char size[24];
+    (void)snprintf(size, sizeof size, "%llu", (unsigned long long)info->size);
+    skua_field_add(request, "X-Path", path);
+    skua_field_add(request, "X-Size", skua_slice_of(size));
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    static skua_serve_desc typed = { .type = "text/x-own", .cache_control = "max-age=60" };
+    static skua_serve_desc bare = { .etags = SKUA_ETAGS_OFF, .dotfiles = true };
+    const skua_directory_config small = { .decide = decide, .precompressed = true };
+    const skua_directory_config large = { .decide = decide,
+                                          .small_octets_max = 1,
+                                          .compress = true };
+    const char *folder = getenv("FILES_ROOT");
+    if (!folder) return 2;
+    skua_server *server = server_from_options(argc, argv);
+    must(skua_root_open(folder, &root));
+    must(skua_route_directory(server, "/files/", folder, NULL));
+    must(skua_route_directory(server, "/decided/", folder, &small));
+    must(skua_route_directory(server, "/decided-large/", folder, &large));
+    must(skua_route(server, "/file/{path...}", answer_file, NULL));
+    must(skua_route(server, "GET /typed-file/{path...}", answer_file, &typed));
+    must(skua_route(server, "GET /bare-file/{path...}", answer_file, &bare));
+    int status = server_serve(server, "files");
+    skua_root_close(root);
+    return status;
+}
