@@ -2289,7 +2289,8 @@ typedef int skua_file_decide_fn(skua_request *request, skua_slice path, const sk
 
 // How a directory is served. Zero means default. Strings are copied.
 typedef struct skua_directory_config {
-    bool list;                 // answer directories without an index by a listing
+    // answer directories without an index by a listing: a page, or JSON when Accept asks for application/json
+    bool list;
     bool dotfiles;             // serve names that begin with "."; /.well-known/ always is
     const char *index;         // default "index.html"
     const char *cache_control; // value of Cache-Control; default none

@@ -32,10 +32,28 @@ static bool listing_keep(listing *l, const char *name, const skua_file_info *inf
     return true;
 }
 
+static bool listing_begins(const char *name, slice with)
+{
+    for (size_t i = 0; i < with.len; i++) {
+        if (!name[i] || octet_lower(name[i]) != octet_lower(with.ptr[i])) return false;
+    }
+    return true;
+}
+
+static bool listing_has(const char *name, slice search)
+{
+    if (!search.len) return true;
+    for (; *name; name++) {
+        if (listing_begins(name, search)) return true;
+    }
+    return false;
+}
+
 bool listing_add(const char *name, const skua_file_info *info, void *user)
 {
     listing *l = user;
     if (name[0] == '.' && !l->dotfiles) return true;
+    if (!listing_has(name, l->search)) return true;
     if (l->count == LISTING_ENTRIES_MAX) {
         l->cut = true;
         return false;

@@ -10,6 +10,9 @@
 // memory.
 enum { LISTING_ENTRIES_MAX = 10000 };
 
+// A longer text is no part of any name.
+enum { LISTING_SEARCH_OCTETS_MAX = 255 };
+
 typedef enum listing_sort { LISTING_BY_NAME, LISTING_BY_SIZE, LISTING_BY_TIME } listing_sort;
 
 typedef struct listing_entry {
@@ -23,12 +26,14 @@ typedef struct listing {
     listing_entry *entries;
     size_t count, room;
     size_t octets; // of memory that the entries take
+    slice search;  // names that have it are taken; the case of ASCII letters is not regarded
     bool dotfiles; // names that begin with "." are taken too
     bool cut;      // there were more
     bool failed;   // memory ran out
 } listing;
 
-// Adds an entry; a skua_root_entry_fn whose user is a listing, all zero at first but for dotfiles.
+// Adds an entry; a skua_root_entry_fn whose user is a listing, all zero at first but for search
+// and dotfiles.
 bool listing_add(const char *name, const skua_file_info *info, void *user);
 
 // Directories first; then by what is said, and by name where that is equal. Names without regard to

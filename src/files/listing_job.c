@@ -11,6 +11,7 @@
 
 #include "base/assert.h"
 #include "base/memory.h"
+#include "files/listing_json.h"
 #include "files/listing_page.h"
 #include "files/lookup.h"
 #include "files/site_response.h"
@@ -38,6 +39,7 @@ typedef struct listing_job {
     const site *site;
     cache *cache;
     skua_timer retry; // {0}: not set
+    const listing_form *form;
     listing_sort sort;
     bool descending;
     bool helped; // a helper has it
@@ -50,13 +52,25 @@ typedef struct listing_job {
     listing_entry last; // the last one that was written; without a name: none was
     markup piece;
     size_t given; // octets of the piece
-    size_t path_len;
-    char path[]; // of the request, normalised
+    size_t path_len, search_len;
+    char
+        path[]; // of the request, normalised; behind a NUL, which no path has, what is searched for
 } listing_job;
 
 static slice listing_job_path(const listing_job *job)
 {
     return slice_make(job->path, job->path_len);
+}
+
+static slice listing_job_search(const listing_job *job)
+{
+    return slice_make(job->path + job->path_len + 1, job->search_len);
+}
+
+// The shelf knows a listing by this and the order.
+static slice listing_job_key(const listing_job *job)
+{
+    return slice_make(job->path, job->path_len + 1 + job->search_len);
 }
 
 static void listing_job_free(void *user)
@@ -76,6 +90,7 @@ static skua_status listing_job_read(const listing_job *job, listing *l)
 {
     slice name = slice_from(listing_job_path(job), job->site->prefix_len);
     l->dotfiles = job->site->dotfiles;
+    l->search = listing_job_search(job);
     skua_status status = skua_root_list(job->site->root, name, listing_add, l);
     if (status) return status;
     if (l->failed) return SKUA_ENOMEM;
@@ -97,15 +112,17 @@ static skua_status listing_job_write(listing_job *job, const listing *l)
         .path = listing_job_path(job),
         .prefix_len = job->site->prefix_len,
         .sort = job->sort,
+        .search = listing_job_search(job),
         .descending = job->descending,
+        .follows = job->last.name != NULL,
     };
     markup *m = &job->piece;
     size_t row = 0;
-    if (!job->begun) listing_page_begin(l, &view, m);
+    if (!job->begun) job->form->begin(l, &view, m);
     else row = listing_after(l, &job->last, job->sort, job->descending);
-    row = listing_page_write(l, &view, row, m->len + LISTING_PIECE_OCTETS, m);
+    row = job->form->write(l, &view, row, m->len + LISTING_PIECE_OCTETS, m);
     job->ended = row == l->count;
-    if (job->ended) listing_page_end(m);
+    if (job->ended) job->form->end(m);
     if (m->failed) return SKUA_ENOMEM;
     return job->ended ? SKUA_OK : listing_job_remember(job, &l->entries[row - 1]);
 }
@@ -149,10 +166,10 @@ static void listing_job_put_back(listing_job *job, bool keep)
 // A page begins with the directory as it is now, and goes on with what is on the shelf.
 static skua_status listing_job_hand_over(listing_job *job)
 {
-    slice path = listing_job_path(job);
+    slice key = listing_job_key(job);
     if (job->begun)
-        job->taken = listing_shelf_take(&job->cache->listings, path, job->sort, job->descending);
-    if (!job->taken) job->made = shelved_new(path, job->sort, job->descending);
+        job->taken = listing_shelf_take(&job->cache->listings, key, job->sort, job->descending);
+    if (!job->taken) job->made = shelved_new(key, job->sort, job->descending);
     if (!job->taken && !job->made) return SKUA_ENOMEM;
     skua_status status = skua_offload(job->worker, listing_job_work, listing_job_done, job);
     if (status) listing_job_put_back(job, false);
@@ -217,9 +234,12 @@ static skua_pulled listing_job_pull(skua_request *request, char *buffer, size_t 
     return listing_job_go_on(job) ? SKUA_PULL_PENDING : SKUA_PULL_ERROR;
 }
 
-static void listing_job_add_fields(skua_request *request)
+static void listing_job_add_fields(const listing_job *job)
 {
-    skua_field_add(request, "Content-Security-Policy", slice_of(listing_page_policy));
+    skua_request *request = job->request;
+    if (job->form == &listing_page)
+        skua_field_add(request, "Content-Security-Policy", slice_of(listing_page_policy));
+    skua_field_add(request, "Vary", SKUA_SLICE("Accept"));
     skua_field_add(request, "X-Content-Type-Options", SKUA_SLICE("nosniff"));
     skua_field_add(request, "Cache-Control", SKUA_SLICE("no-store"));
 }
@@ -227,9 +247,9 @@ static void listing_job_add_fields(skua_request *request)
 // A page that is written already has a length. Any other one is freed when its request ends.
 static void listing_job_begin(listing_job *job)
 {
-    static const char type[] = "text/html; charset=utf-8";
+    const char *type = job->form->type;
     skua_request *request = job->request;
-    listing_job_add_fields(request);
+    listing_job_add_fields(job);
     if (job->site->compress) (void)skua_compress(request);
     job->begun = true;
     if (job->ended) {
@@ -290,10 +310,17 @@ static listing_sort listing_job_sort(skua_request *request)
     return LISTING_BY_NAME;
 }
 
+static slice listing_job_searched(skua_request *request)
+{
+    slice search = skua_request_query_param(request, "search");
+    if (search.len > LISTING_SEARCH_OCTETS_MAX) search.len = LISTING_SEARCH_OCTETS_MAX;
+    return search;
+}
+
 static listing_job *listing_job_new(skua_request *request, const site *s, cache *c)
 {
-    slice path = skua_request_path(request);
-    listing_job *job = memory_zeroed(sizeof *job + path.len);
+    slice path = skua_request_path(request), search = listing_job_searched(request);
+    listing_job *job = memory_zeroed(sizeof *job + path.len + 1 + search.len);
     if (!job) return NULL;
     job->request = request;
     job->worker = skua_request_worker(request);
@@ -303,6 +330,9 @@ static listing_job *listing_job_new(skua_request *request, const site *s, cache 
     job->descending = slice_equal(skua_request_query_param(request, "order"), SKUA_SLICE("desc"));
     job->path_len = path.len;
     memcpy(job->path, path.ptr, path.len);
+    job->search_len = search.len;
+    if (search.len) memcpy(job->path + path.len + 1, search.ptr, search.len);
+    job->form = listing_json_is_wanted(request) ? &listing_json : &listing_page;
     return job;
 }
 

@@ -121,13 +121,24 @@ static void listing_page_put_icon(markup *m, const char *icon)
 
 static const char *const listing_page_sorts[] = { "name", "size", "time" };
 
-// The query of an order, nothing for the usual one.
-static void listing_page_query(markup *m, listing_sort sort, bool descending)
+// The query of an order, nothing for the usual one; with what is searched for.
+static void listing_page_query(markup *m, slice search, listing_sort sort, bool descending)
 {
-    if (sort == LISTING_BY_NAME && !descending) return;
-    markup_literal(m, "?sort=");
+    bool is_usual = sort == LISTING_BY_NAME && !descending;
+    if (search.len) {
+        markup_literal(m, "?search=");
+        markup_segment(m, search);
+    }
+    if (is_usual) return;
+    markup_literal(m, search.len ? "&amp;sort=" : "?sort=");
     markup_literal(m, listing_page_sorts[sort]);
     markup_literal(m, descending ? "&amp;order=desc" : "&amp;order=asc");
+}
+
+// That of another folder, where nothing is searched for.
+static void listing_page_order(markup *m, const listing_view *view)
+{
+    listing_page_query(m, slice_make(NULL, 0), view->sort, view->descending);
 }
 
 // A path with a backslash is never served.
@@ -141,7 +152,7 @@ static void listing_page_up(markup *m, size_t levels, const listing_view *view)
     if (levels == 0) markup_literal(m, "./");
     while (levels--)
         markup_literal(m, "../");
-    listing_page_query(m, view->sort, view->descending);
+    listing_page_order(m, view);
 }
 
 // ---- Parts of the page ----
@@ -225,7 +236,8 @@ static void listing_page_column(markup *m, const listing_view *view, listing_sor
                        view->descending ? " aria-sort=\"descending\"" : " aria-sort=\"ascending\"");
     }
     markup_literal(m, "><a href=\"./");
-    listing_page_query(m, sort, current ? !view->descending : sort != LISTING_BY_NAME);
+    listing_page_query(m, view->search, sort,
+                       current ? !view->descending : sort != LISTING_BY_NAME);
     markup_literal(m, "\">");
     markup_literal(m, title);
     markup_literal(m, "</a></th>");
@@ -240,7 +252,7 @@ static void listing_page_name(markup *m, const listing_view *view, const listing
         markup_segment(m, name);
         if (directory) {
             markup_literal(m, "/");
-            listing_page_query(m, view->sort, view->descending);
+            listing_page_order(m, view);
         }
         markup_literal(m, "\">");
     } else {
@@ -273,16 +285,35 @@ static void listing_page_row(markup *m, const listing_view *view, const listing_
 static void listing_page_top_rows(markup *m, const listing *l, const listing_view *view)
 {
     if (view->path.len > view->prefix_len) {
-        markup_literal(m, "<tr><td><a href=\"");
+        markup_literal(m, "<tr class=\"up\"><td><a href=\"");
         listing_page_up(m, 1, view);
         markup_literal(m, "\">");
         listing_page_put_icon(m, "up");
         markup_literal(m, "<bdi>..</bdi></a></td><td></td><td></td></tr>\n");
     }
     if (l->count == 0) {
-        markup_literal(
-            m, "<tr><td class=\"plain\" colspan=\"3\"><p>This folder is empty.</p></td></tr>\n");
+        markup_literal(m, "<tr><td class=\"plain\" colspan=\"3\"><p>");
+        markup_literal(m,
+                       view->search.len ? "No name here has that in it." : "This folder is empty.");
+        markup_literal(m, "</p></td></tr>\n");
     }
+}
+
+// A form of GET has its fields for a query, in the place of the address's own.
+static void listing_page_search(markup *m, const listing_view *view)
+{
+    markup_literal(m,
+                   "<form role=\"search\"><input type=\"search\" name=\"search\" maxlength=\"255\" "
+                   "placeholder=\"Search\" aria-label=\"Search for names\" value=\"");
+    markup_text(m, view->search, false);
+    markup_literal(m, "\">");
+    if (view->sort != LISTING_BY_NAME || view->descending) {
+        markup_literal(m, "<input type=\"hidden\" name=\"sort\" value=\"");
+        markup_literal(m, listing_page_sorts[view->sort]);
+        markup_literal(m, "\"><input type=\"hidden\" name=\"order\" value=\"");
+        markup_literal(m, view->descending ? "desc\">" : "asc\">");
+    }
+    markup_literal(m, "</form>\n");
 }
 
 static void listing_page_table(markup *m, const listing *l, const listing_view *view)
@@ -295,7 +326,7 @@ static void listing_page_table(markup *m, const listing *l, const listing_view *
     listing_page_top_rows(m, l, view);
 }
 
-void listing_page_begin(const listing *l, const listing_view *view, markup *m)
+static void listing_page_begin(const listing *l, const listing_view *view, markup *m)
 {
     markup_literal(
         m, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
@@ -308,18 +339,24 @@ void listing_page_begin(const listing *l, const listing_view *view, markup *m)
     markup_literal(m, "<main>\n");
     listing_page_crumbs(m, view);
     listing_page_summary(m, l);
+    listing_page_search(m, view);
     listing_page_table(m, l, view);
 }
 
-size_t listing_page_write(const listing *l, const listing_view *view, size_t first, size_t octets,
-                          markup *m)
+static size_t listing_page_write(const listing *l, const listing_view *view, size_t first,
+                                 size_t octets, markup *m)
 {
     while (first < l->count && m->len < octets && !m->failed)
         listing_page_row(m, view, &l->entries[first++]);
     return first;
 }
 
-void listing_page_end(markup *m)
+static void listing_page_end(markup *m)
 {
-    markup_literal(m, "</tbody>\n</table>\n</main>\n</body>\n</html>\n");
+    markup_literal(m, "</tbody>\n</table>\n</main>\n<script>");
+    markup_literal(m, listing_page_script);
+    markup_literal(m, "</script>\n</body>\n</html>\n");
 }
+
+const listing_form listing_page = { "text/html; charset=utf-8", listing_page_begin,
+                                    listing_page_write, listing_page_end };

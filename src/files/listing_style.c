@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
-// How a listing looks, and the policy that lets a browser apply this style and load nothing at all.
-// The hash is that of the style's octets; a test computes it anew and says what it should be.
+// How a listing looks, and the policy that lets a browser apply this style, run this script and load nothing at all.
+// The hashes are those of their octets; a test computes them anew and says what they should be.
 
 #include "files/listing_page.h"
 
 const char *const listing_page_policy =
-    "default-src 'none'; style-src 'sha256-tRygISwYdM05pd6v0zTxynfUetGQ0wKNSE1p1EbP4do='; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+    "default-src 'none'; style-src 'sha256-Q+MGcq2E9ZTZsPI/u9+eXpHTa5XGKG0BwaYvVLKx/pI='; "
+    "script-src 'sha256-aCxwPTx3q7NTql7j0KDDybynQwyzhRAFA6Fy/qUsj5M='; "
+    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
 const char *const listing_page_style =
     ":root{color-scheme:light "
@@ -30,6 +31,9 @@ const char *const listing_page_style =
     "h1 a{color:var(--link)}h1 a:hover{text-decoration:underline}"
     "h1 span{color:var(--dim);font-weight:400;padding:0 .3em}"
     "p{margin:0;color:var(--dim)}"
+    "form{margin-top:.9rem}"
+    "input[type=search]{width:100%;max-width:20rem;padding:.45rem .7rem;font:inherit;color:inherit;"
+    "background:var(--card);border:1px solid var(--line);border-radius:8px}"
     "table{width:100%;margin-top:1.25rem;border:1px solid "
     "var(--line);border-radius:10px;border-spacing:0;"
     "background:var(--card);overflow:hidden}"
@@ -62,4 +66,21 @@ const char *const listing_page_style =
     "td:first-child{flex:0 0 100%;font-size:1rem}td a,td.plain>div{padding:.6rem .9rem .1rem}"
     "td+td{width:auto;padding:0 0 0 "
     "2.7rem}td+td+td{padding-left:1rem}td:empty+td{padding-left:2.7rem}td:empty{display:none}"
-    "tr:hover td{background:none}}";
+    "tr:hover td{background:none}input[type=search]{max-width:none}}"
+    "tr[hidden]{display:none}";
+
+// Times of the reader's zone; and rows whose names do not have what is being typed are hidden. What was sent with the
+// page stays as it was found.
+const char *const listing_page_script =
+    "'use strict';"
+    "const two=n=>String(n).padStart(2,'0');"
+    "for(const e of document.querySelectorAll('time')){const t=new Date(e.dateTime);"
+    "e.title=e.textContent+' UTC';"
+    "e.textContent=t.getFullYear()+'-'+two(t.getMonth()+1)+'-'+two(t.getDate())+' '+"
+    "two(t.getHours())+':'+two(t.getMinutes())}"
+    "document.querySelector('th:last-child a').textContent='Modified';"
+    "const rows=document.querySelectorAll('tbody tr');"
+    "document.querySelector('[type=search]').addEventListener('input',e=>{"
+    "const s=e.target.value.toLowerCase();"
+    "for(const r of rows)r.hidden=r.className!=='up'&&"
+    "!r.cells[0].textContent.toLowerCase().includes(s)});";

@@ -33,7 +33,7 @@ static bool coding_read_digits(slice digits, unsigned *weight)
 }
 
 // qvalue, RFC 9110 §12.4.2: 0 or 1, and up to three digits behind a dot.
-static bool coding_read_qvalue(slice text, unsigned *weight)
+bool coding_read_qvalue(slice text, unsigned *weight)
 {
     if (text.len == 0 || (text.ptr[0] != '0' && text.ptr[0] != '1')) return false;
     *weight = text.ptr[0] == '1' ? CODING_WEIGHT_MAX : 0;

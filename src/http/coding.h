@@ -32,4 +32,7 @@ coding_wishes coding_read(const slice *lines, size_t count);
 content_coding coding_choose(const coding_wishes *wishes, const content_coding *order,
                              size_t count);
 
+// Reads a qvalue, in thousandths, RFC 9110 §12.4.2. Returns false, and *weight means nothing, when it is none.
+bool coding_read_qvalue(slice text, unsigned *weight);
+
 #endif

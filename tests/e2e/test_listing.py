@@ -5,12 +5,14 @@ A name with a backslash cannot be asked for, so a listing need not have it.
 """
 
 import html.parser
+import json
 import os
 import re
 import urllib.parse
 
+import browser
 import pytest
-from server import program
+from server import eventually, program
 from wire import request
 
 NAMES = [
@@ -88,14 +90,83 @@ def test_every_entry_is_linked_and_found(listed):
 
 def test_nothing_is_injected(listed):
     content, links = page(listed, "/odd/")
-    assert "script" not in links.tags and "c" not in links.tags
+    assert links.tags.count("script") == 1 and "c" not in links.tags  # its own
     assert all(h.startswith(("./", "../", "?")) for h in links.hrefs)
     for octets in (b"\x1b", b"\x7f", "\u202e".encode(), b"<c>", b"new\nline"):
         assert octets not in content
 
 
+def as_json(listed, path, accept="application/json"):
+    response = listed.get(path, f"Accept: {accept}")
+    assert response.status == 200 and response.get("content-type") == "application/json"
+    assert "Accept" in response.all("vary") and response.get("cache-control") == "no-store"
+    return json.loads(response.content)
+
+
+def test_json_leads_to_every_file(listed):
+    told = as_json(listed, "/odd/")
+    assert told["path"] == "/odd/" and told["cut"] is False
+    with listed.connect() as connection:
+        for entry in told["entries"]:
+            assert set(entry) >= {"name", "type", "modified"} and entry["modified"].endswith("Z")
+            if entry["type"] == "folder":
+                assert entry["url"] == "./folder/" and "size" not in entry
+            elif "url" in entry:
+                content = connection.get("/odd/" + entry["url"][2:]).content
+                assert content == b"content of " + urllib.parse.unquote_to_bytes(entry["url"][2:]) and len(content) == entry["size"]
+    assert len(told["entries"]) == len(NAMES) + 1
+    assert len(as_json(listed, "/many/")["entries"]) == 3000  # more than one piece
+    assert [e["name"] for e in as_json(listed, "/many/?search=-29&order=desc")["entries"]][:2] == ["file-2999", "file-2998"]
+
+
+@pytest.mark.parametrize("accept, is_json", [
+    ("application/json", True), ("application/json, text/plain, */*", True), ("text/html, application/json", False),
+    ("text/html;q=0.5, Application/JSON ; q=0.6", True), ("application/json;q=0", False), ("*/*", False), ("application/*", False),
+    ("application/json;q=2", False), ("application/json5", False), ("application/json;charset=utf-8;q=0.1", True),
+    ("text/html,application/xhtml+xml,*/*;q=0.8", False),
+])
+def test_accept_chooses(listed, accept, is_json):
+    response = listed.get("/odd/folder/", f"Accept: {accept}")
+    assert (response.get("content-type") == "application/json") == is_json
+    assert "Accept" in response.all("vary")
+
+
+def test_search_without_script(listed, folder):
+    """Names that have it, whatever the case; the links keep it."""
+    content, links = page(listed, "/odd/?search=TXT&sort=size")
+    found = {urllib.parse.unquote_to_bytes(h[2:]) for h in entries(links)}
+    assert found == {name for name in NAMES if b"txt" in name.lower()}
+    assert "./?search=TXT" in links.hrefs
+    longest = 255 * "x"
+    (folder / "odd" / "folder" / longest).touch()
+    assert entries(page(listed, "/odd/folder/?search=" + longest)[1]) == ["./" + longest]
+    assert entries(page(listed, "/odd/folder/?search=" + longest + "y")[1]) == ["./" + longest]  # it is cut
+    assert entries(page(listed, "/odd/folder/?search=" + longest[1:] + "y")[1]) == []
+    assert entries(page(listed, "/many/?search=file-29")[1])[0] == "./file-2900"
+    assert b"<b>" not in page(listed, "/odd/?search=%22%3E%3Cb%3E")[0]
+
+
+@pytest.mark.skipif(not browser.CHROMIUM, reason="chromium is not installed")
+@pytest.mark.parametrize("width", [pytest.param(1200, marks=pytest.mark.test_all), 390])
+def test_chromium(listed, folder, tmp_path, width):
+    """Times are the reader's, typing hides what does not fit, nothing is wider than the screen, and nothing is complained of."""
+    os.utime(folder / "odd" / "plain.txt", (784111777, 784111777))
+    with browser.page(tmp_path) as shown:
+        shown.call("Emulation.setTimezoneOverride", timezoneId="Asia/Tokyo")
+        shown.size(width, 800)
+        shown.open(listed.url + "/odd/")
+        assert eventually(lambda: shown.ask("document.readyState") == "complete")
+        assert shown.ask("[...document.querySelectorAll('time')].some(t => t.textContent == '1994-11-06 17:49')")
+        shown.ask("{const s = document.querySelector('[type=search]'); s.value = 'PLAIN'; s.dispatchEvent(new Event('input'));}")
+        left = "[...document.querySelectorAll('tbody tr')].filter(r => r.offsetHeight > 0).map(r => r.cells[0].textContent)"
+        assert shown.ask(left) == ["..", "plain.txt"]
+        assert shown.ask("document.documentElement.scrollWidth") <= width
+        assert shown.complaints == []
+
+
 def test_dotfiles_are_not_listed(listed):
-    assert b".hidden" not in page(listed, "/odd/")[0]
+    content, links = page(listed, "/odd/")
+    assert b">.hidden" not in content and "./.hidden" not in links.hrefs
 
 
 def test_many_entries(listed):

@@ -2,6 +2,7 @@
 //
 // The page of a listing: its links, its text, and that its policy allows its own style.
 
+#include "files/listing_json.h"
 #include "files/listing_page.h"
 
 #include <setjmp.h>
@@ -119,15 +120,21 @@ static void test_sha256_of_the_standard(void **state)
     assert_string_equal(text, "ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=");
 }
 
-static void test_policy_allows_the_style(void **state)
+static void expect_allowed(const char *what, const char *octets)
 {
-    (void)state;
     unsigned char digest[32];
     char text[45];
-    sha256(slice_of(listing_page_style), digest);
+    sha256(slice_of(octets), digest);
     base64(digest, text);
-    if (!strstr(listing_page_policy, text)) print_error("the hash of the style is %s\n", text);
+    if (!strstr(listing_page_policy, text)) print_error("the hash of the %s is %s\n", what, text);
     assert_non_null(strstr(listing_page_policy, text));
+}
+
+static void test_policy_allows_the_style_and_the_script(void **state)
+{
+    (void)state;
+    expect_allowed("style", listing_page_style);
+    expect_allowed("script", listing_page_script);
     assert_non_null(strstr(listing_page_policy, "default-src 'none'"));
     assert_null(strstr(listing_page_policy, "unsafe"));
 }
@@ -138,9 +145,9 @@ static void test_policy_allows_the_style(void **state)
 static char *page_of(const listing *l, const listing_view *view)
 {
     markup m = { 0 };
-    listing_page_begin(l, view, &m);
-    assert_int_equal(listing_page_write(l, view, 0, SIZE_MAX, &m), l->count);
-    listing_page_end(&m);
+    listing_page.begin(l, view, &m);
+    assert_int_equal(listing_page.write(l, view, 0, SIZE_MAX, &m), l->count);
+    listing_page.end(&m);
     markup_put(&m, slice_make("", 1));
     assert_false(m.failed);
     return m.ptr;
@@ -214,6 +221,57 @@ static void test_page_keeps_its_order_in_links(void **state)
     listing_free(&l);
 }
 
+static void test_page_of_a_search(void **state)
+{
+    (void)state;
+    listing l = { .search = SKUA_SLICE("a\"<") };
+    add(&l, "no", SKUA_FILE_REGULAR, 0);
+    add(&l, "has A\"< in it", SKUA_FILE_REGULAR, 0);
+    add(&l, "a\"", SKUA_FILE_REGULAR, 0);
+    assert_int_equal(l.count, 1);
+    listing_view view = {
+        .path = SKUA_SLICE("/"), .prefix_len = 1, .sort = LISTING_BY_TIME, .search = l.search
+    };
+    char *page = page_of(&l, &view);
+    expect(page, "name=\"search\"");
+    expect(page, "value=\"a&quot;&lt;\"><input type=\"hidden\" name=\"sort\" value=\"time\">"
+                 "<input type=\"hidden\" name=\"order\" value=\"asc\"></form>");
+    expect(page, "<a href=\"./?search=a%22%3C\">Name</a>");
+    expect(page, "<a href=\"./?search=a%22%3C&amp;sort=size&amp;order=desc\">Size</a>");
+    free(page);
+    listing_free(&l);
+    l = (listing){ 0 };
+    page = page_of(&l, &view);
+    expect(page, "No name here has that in it.");
+    free(page);
+}
+
+static void test_json_of_a_folder(void **state)
+{
+    (void)state;
+    listing l = { .cut = true };
+    add(&l, "sub", SKUA_FILE_DIRECTORY, 4096);
+    add(&l, "a\"\\\n\xff.txt", SKUA_FILE_REGULAR, 12);
+    add(&l, "pipe", SKUA_FILE_OTHER, 0);
+    listing_view view = { .path = SKUA_SLICE("/d/"), .prefix_len = 1 };
+    markup m = { 0 };
+    listing_json.begin(&l, &view, &m);
+    assert_int_equal(listing_json.write(&l, &view, 0, m.len + 1, &m), 1);
+    view.follows = true;
+    assert_int_equal(listing_json.write(&l, &view, 1, SIZE_MAX, &m), 3);
+    listing_json.end(&m);
+    markup_put(&m, slice_make("", 1));
+    assert_string_equal(
+        m.ptr, "{\"path\":\"/d/\",\"cut\":true,\"entries\":["
+               "{\"name\":\"sub\",\"type\":\"folder\",\"url\":\"./sub/\","
+               "\"modified\":\"1994-11-06T08:49:37Z\"},\n"
+               "{\"name\":\"a\\u0022\\u005c\\u000a\xef\xbf\xbd.txt\",\"type\":\"file\",\"size\":12,"
+               "\"modified\":\"1994-11-06T08:49:37Z\"},\n"
+               "{\"name\":\"pipe\",\"type\":\"other\"}]}\n");
+    markup_free(&m);
+    listing_free(&l);
+}
+
 static void test_page_of_nothing_at_the_root(void **state)
 {
     (void)state;
@@ -265,7 +323,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sha256_of_the_standard),
-        cmocka_unit_test(test_policy_allows_the_style),
+        cmocka_unit_test(test_policy_allows_the_style_and_the_script),
+        cmocka_unit_test(test_page_of_a_search),
+        cmocka_unit_test(test_json_of_a_folder),
         cmocka_unit_test(test_page_of_a_folder),
         cmocka_unit_test(test_page_keeps_its_order_in_links),
         cmocka_unit_test(test_page_of_nothing_at_the_root),
