@@ -725,20 +725,29 @@ typedef void skua_handler(skua_request *request, void *user);
 SKUA_API SKUA_NODISCARD skua_status skua_route(skua_server *server, const char *pattern,
                                                skua_handler *handler, void *user);
 
+struct skua_directory_config; // see there
+
 // A route with more than a handler. Zero means none, for every member but pattern. Read during the call.
 typedef struct skua_route_desc {
     const char *pattern;    // as for skua_route
-    skua_handler *handler;  // one of these two: on the worker, or
+    skua_handler *handler;  // one of these two, or a directory: on the worker, or
     skua_handler *blocking; // on a thread of the pool, as for skua_route_blocking
     void *user;             // of the handler
     // the most content that a request of this route may have [413], in place of
     // skua_config.content_octets_max where that would count: more than it, or less
     uint64_t content_octets_max;
     int64_t timeout_ns; // of the handler, as for skua_request_timeout
+    // Name of the route, in place of its pattern where the log complains about a handler, and as the member "route"
+    // in lines of SKUA_LOG_JSON. Copied; 100 octets of it are shown
+    const char *name;
+    // Path of a directory whose files are served, as by skua_route_directory, and how; NULL for the defaults. It
+    // takes neither content_octets_max nor timeout_ns
+    const char *directory;
+    const struct skua_directory_config *directory_config;
 } skua_route_desc;
 
 // Adds such a route. Before skua_start.
-// Errors: those of skua_route.
+// Errors: those of skua_route, and for a directory of skua_route_directory.
 SKUA_API SKUA_NODISCARD skua_status skua_route_add(skua_server *server,
                                                    const skua_route_desc *desc);
 
@@ -751,6 +760,10 @@ SKUA_API skua_slice skua_request_param(const skua_request *request, const char *
 // Returns: whether *value was written.  Thread: worker, pool.
 SKUA_API bool skua_request_param_i64(skua_request *request, const char *name, int64_t min,
                                      int64_t max, int64_t *value);
+
+// The name of the route that matched, or the pattern of one without a name; NULL for none. Lifetime: the
+// request's.
+SKUA_API const char *skua_request_route(const skua_request *request);
 
 // The pattern that matched, for logs and metrics; NULL for none (404, 405). Lifetime: the request's.
 SKUA_API const char *skua_request_pattern(const skua_request *request);
@@ -2333,6 +2346,7 @@ typedef struct skua_directory_config {
     // Is asked about each file before it is sent. Default: none, all are sent
     skua_file_decide_fn *decide;
     void *decide_user;
+    const char *name; // of its route: see skua_route_desc
 } skua_directory_config;
 
 // Serves the files below path at pattern, which ends in "/" ("/", "GET /docs/"); the rest of the

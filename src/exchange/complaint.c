@@ -28,12 +28,12 @@ static bool complaint_is_told(skua_worker *w, const char *what)
 __attribute__((cold)) void complain(const skua_request *r, const char *what)
 {
     if (complaint_is_told(r->worker, what)) return;
-    const char *pattern = skua_request_pattern(r);
+    const char *label = skua_request_route(r);
     char text[COMPLAINT_OCTETS];
     int len = snprintf(text, sizeof text, "%.*s %.*s, %s%.*s%s: %s", complaint_shown(r->method),
                        r->method.ptr, complaint_shown(r->path), r->path.ptr,
-                       pattern ? "route \"" : "no route", COMPLAINT_SHOWN_OCTETS,
-                       pattern ? pattern : "", pattern ? "\"" : "", what);
+                       label ? "route \"" : "no route", COMPLAINT_SHOWN_OCTETS, label ? label : "",
+                       label ? "\"" : "", what);
     worker_log(r->worker, slice_make(text, (size_t)len));
 }
 

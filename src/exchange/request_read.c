@@ -112,6 +112,12 @@ bool skua_request_param_at(const skua_request *r, size_t index, skua_field *para
     return true;
 }
 
+const char *skua_request_route(const skua_request *r)
+{
+    request_expect_reader(r, __func__);
+    return r->match.route ? route_label(r->match.route) : NULL;
+}
+
 const char *skua_request_pattern(const skua_request *r)
 {
     request_expect_reader(r, __func__);

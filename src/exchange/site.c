@@ -49,7 +49,7 @@ __attribute__((cold)) skua_status site_add(site_routes *s, const skua_route_desc
         handler = limited_begin;
         if (!user) return site_lacks_memory(s, desc->pattern);
     }
-    return router_add(s->parts.router, slice_of(desc->pattern), handler, user, s->error,
+    return router_add(s->parts.router, slice_of(desc->pattern), desc->name, handler, user, s->error,
                       sizeof s->error);
 }
 
@@ -65,13 +65,14 @@ static char *site_join(const char *prefix, const char *pattern)
     return joined;
 }
 
-static skua_status site_add_below(site_routes *s, const char *prefix, const skua_route_desc *desc)
+static skua_status site_add_below(site_routes *s, const char *prefix, const skua_route_desc *desc,
+                                  site_add_fn *add, void *to)
 {
     skua_route_desc joined = *desc;
     char *pattern = site_join(prefix, desc->pattern);
     if (!pattern) return site_lacks_memory(s, desc->pattern);
     joined.pattern = pattern;
-    skua_status status = site_add(s, &joined);
+    skua_status status = add(to, &joined);
     memory_free(pattern);
     return status;
 }
@@ -82,7 +83,8 @@ static skua_status site_refuse_group(site_routes *s, const char *text, const cha
     return SKUA_EINVAL;
 }
 
-__attribute__((cold)) skua_status site_add_group(site_routes *s, const skua_group *group)
+__attribute__((cold)) skua_status site_add_group(site_routes *s, const skua_group *group,
+                                                 site_add_fn *add, void *to)
 {
     const char *prefix = group->prefix;
     size_t len = strlen(prefix);
@@ -99,7 +101,7 @@ __attribute__((cold)) skua_status site_add_group(site_routes *s, const skua_grou
     for (size_t i = 0; i < group->middleware_count && !status; i++)
         status = site_use(s, prefix, &group->middleware[i]);
     for (size_t i = 0; i < group->route_count && !status; i++)
-        status = site_add_below(s, prefix, &group->routes[i]);
+        status = site_add_below(s, prefix, &group->routes[i], add, to);
     return status;
 }
 

@@ -26,8 +26,12 @@ void site_routes_deinit(site_routes *s);
 
 // As the functions of skua.h of that kind. error then holds a sentence.
 skua_status site_add(site_routes *s, const skua_route_desc *desc);
-skua_status site_add_group(site_routes *s, const skua_group *group);
 skua_status site_use(site_routes *s, const char *prefix, const skua_middleware *middleware);
 skua_status site_on_error(site_routes *s, const char *prefix, skua_error_fn *fn, void *user);
+
+// Adds one of a group's routes, of which the whole pattern is known by now. to: of whose routes.
+typedef skua_status site_add_fn(void *to, const skua_route_desc *desc);
+
+skua_status site_add_group(site_routes *s, const skua_group *group, site_add_fn *add, void *to);
 
 #endif

@@ -70,12 +70,12 @@ __attribute__((cold)) void waiting_complain(skua_request *r)
 {
     if (r->complained) return;
     r->complained = true;
-    const char *pattern = skua_request_pattern(r);
+    const char *label = skua_request_route(r);
     char text[WAITING_TEXT_OCTETS];
     int len = snprintf(text, sizeof text,
                        "%.*s %.*s waits in vain: the handler of \"%.*s\" has returned without an "
                        "answer, a ticket, a hold or work under way",
                        waiting_shown(r->method), r->method.ptr, waiting_shown(r->path), r->path.ptr,
-                       WAITING_SHOWN_OCTETS, pattern ? pattern : "no route");
+                       WAITING_SHOWN_OCTETS, label ? label : "no route");
     worker_log(r->worker, slice_make(text, (size_t)len));
 }

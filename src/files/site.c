@@ -43,6 +43,7 @@ void site_let_go(site *s)
     skua_root_close(s->root);
     memory_free(s->index);
     memory_free(s->cache_control);
+    memory_free(s->name);
     memory_free(s->fallback);
     memory_free(s->not_found);
     for (size_t i = 0; i < s->types_count; i++) {

@@ -40,6 +40,7 @@ typedef struct site {
         codings; // in which files are compressed or lie compressed; a bit for each content_coding
     content_coding order[CODING_COUNT - 1]; // these, the one that is best first
     unsigned order_count;
+    char *name;      // of its routes; NULL: none
     char *fallback;  // NULL: none
     char *not_found; // NULL: none
     site_media *types;

@@ -133,8 +133,14 @@ static skua_status site_fail(const static_place *place, skua_status status, cons
 static skua_status site_route(const static_place *place, const char *pattern, skua_handler *handler,
                               site *s)
 {
-    if (place->site) return skua_site_route(place->site, pattern, handler, s);
-    return skua_route(place->server, pattern, handler, s);
+    const skua_route_desc desc = {
+        .pattern = pattern,
+        .handler = handler,
+        .user = s,
+        .name = s->name,
+    };
+    if (place->site) return skua_site_route_add(place->site, &desc);
+    return skua_route_add(place->server, &desc);
 }
 
 // The path of a pattern, after "GET " if that is there; NULL when the pattern is none for a
@@ -253,7 +259,8 @@ static bool site_set_paths(site *s, const skua_directory_config *config)
     const char *not_found = config->not_found ? config->not_found : "404.html";
     return site_copy(&s->index, config->index ? config->index : "index.html") &&
            site_copy(&s->cache_control, config->cache_control) &&
-           site_copy(&s->fallback, config->fallback) && site_copy(&s->not_found, not_found);
+           site_copy(&s->name, config->name) && site_copy(&s->fallback, config->fallback) &&
+           site_copy(&s->not_found, not_found);
 }
 
 // Returns false when memory ran out; what has been copied is the site's then.

@@ -90,6 +90,8 @@ void line_json_request(line_text *text, const log_access *access, const char *se
     json_put_count(text, ",\"status\":", access->status > 0 ? (uint64_t)access->status : 0);
     if (access->stream) json_put_count(text, ",\"stream\":", access->stream);
     if (access->id.len) json_put_member(text, ",\"request_id\":\"", access->id, LINE_ID_MAX);
+    if (access->route)
+        json_put_member(text, ",\"route\":\"", slice_of(access->route), LINE_NAME_MAX);
     if (*access->end) json_put_member(text, ",\"end\":\"", slice_of(access->end), LINE_METHOD_MAX);
     if (access->reason)
         json_put_member(text, ",\"reason\":\"", slice_of(access->reason), LINE_REASON_MAX);

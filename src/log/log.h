@@ -26,6 +26,7 @@ typedef struct log_access {
     uint64_t octets; // of content handed to the kernel
     slice referer, user_agent;
     slice id;                             // a name of the request; empty: it has none
+    const char *route;                    // its name; NULL: it has none
     const char *tls_version, *tls_cipher; // NULL: it came in the clear
     slice server_name;                    // that the client sent in its handshake
     const char *end;    // "" for a response that was sent whole, else "closed", "timeout", "error"

@@ -13,18 +13,25 @@ typedef struct route {
     route_pattern pattern; // its text is as registered, and ends in NUL
     skua_handler *handler;
     void *user;
+    const char *name; // by which the program calls it; NULL: none
 } route;
+
+// The name of a route for people who read of it: its own, or else its pattern.
+static inline const char *route_label(const route *r)
+{
+    return r->name ? r->name : r->pattern.text.ptr;
+}
 
 typedef struct router router;
 
 router *router_new(void);
 void router_free(router *r);
 
-// Adds a pattern in the form of skua_route. The text is copied into the router.
+// Adds a pattern in the form of skua_route. Text and name, which may be NULL, are copied into the router.
 // Errors: SKUA_EINVAL, SKUA_EEXIST, SKUA_ENOMEM; why, room octets, then holds a sentence that names
 // the pattern(s).
-skua_status router_add(router *r, slice text, skua_handler *handler, void *user, char *why,
-                       size_t room);
+skua_status router_add(router *r, slice text, const char *name, skua_handler *handler, void *user,
+                       char *why, size_t room);
 
 typedef enum router_outcome { ROUTER_FOUND, ROUTER_NO_PATH, ROUTER_NO_METHOD } router_outcome;
 

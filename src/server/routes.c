@@ -12,10 +12,12 @@
 void route_expect(const skua_route_desc *desc, const char *function)
 {
     if (!desc->pattern) contract_broken(function, "desc->pattern must not be NULL");
-    if (!desc->handler && !desc->blocking)
-        contract_broken(function, "desc must have a handler, or one in blocking");
-    if (desc->handler && desc->blocking)
-        contract_broken(function, "desc must not have two handlers");
+    int handlers = (desc->handler != NULL) + (desc->blocking != NULL) + (desc->directory != NULL);
+    if (handlers == 0)
+        contract_broken(function, "desc must have a handler, one in blocking, or a directory");
+    if (handlers > 1) contract_broken(function, "desc must not have two handlers");
+    if (desc->directory && (desc->content_octets_max || desc->timeout_ns))
+        contract_broken(function, "a directory takes neither content_octets_max nor timeout_ns");
     if (desc->timeout_ns < -1) contract_broken(function, "timeout_ns must be -1, 0 or more");
 }
 
@@ -72,6 +74,22 @@ __attribute__((cold)) skua_status skua_route(skua_server *server, const char *pa
     return open ? open : server_told(server, site_add(&server->own, &desc));
 }
 
+skua_directory_config route_directory(const skua_route_desc *desc)
+{
+    skua_directory_config how = { 0 };
+    if (desc->directory_config) how = *desc->directory_config;
+    if (desc->name) how.name = desc->name;
+    return how;
+}
+
+static skua_status server_add(void *to, const skua_route_desc *desc)
+{
+    skua_server *server = to;
+    if (!desc->directory) return server_told(server, site_add(&server->own, desc));
+    const skua_directory_config how = route_directory(desc);
+    return skua_route_directory(server, desc->pattern, desc->directory, &how);
+}
+
 __attribute__((cold)) skua_status skua_route_add(skua_server *server, const skua_route_desc *desc)
 {
     CONTRACT_SERVER(server);
@@ -81,7 +99,7 @@ __attribute__((cold)) skua_status skua_route_add(skua_server *server, const skua
     if (open) return open;
     if (desc->blocking && !server_has_threads(server))
         return server_fail(server, SKUA_ENOMEM, "out of memory for a route");
-    return server_told(server, site_add(&server->own, desc));
+    return server_add(server, desc);
 }
 
 __attribute__((cold)) skua_status skua_route_group(skua_server *server, const skua_group *group)
@@ -92,7 +110,10 @@ __attribute__((cold)) skua_status skua_route_group(skua_server *server, const sk
     if (open) return open;
     if (group_blocks(group) && !server_has_threads(server))
         return server_fail(server, SKUA_ENOMEM, "out of memory for a route");
-    return server_told(server, site_add_group(&server->own, group));
+    server->own.error[0] = '\0';
+    skua_status status = site_add_group(&server->own, group, server_add, server);
+    // a directory has told of its failure already
+    return status && server->own.error[0] ? server_told(server, status) : status;
 }
 
 __attribute__((cold)) skua_status skua_route_blocking(skua_server *server, const char *pattern,

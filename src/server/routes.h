@@ -13,6 +13,9 @@ bool server_has_threads(skua_server *server);
 void route_expect(const skua_route_desc *desc, const char *function);
 void group_expect(const skua_group *group, const char *function);
 
+// How the directory of a route is to be served.
+skua_directory_config route_directory(const skua_route_desc *desc);
+
 // Whether one of its routes is blocking.
 bool group_blocks(const skua_group *group);
 

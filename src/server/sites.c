@@ -163,6 +163,14 @@ __attribute__((cold)) skua_status skua_site_route(skua_site *site, const char *p
     return site_add(&site->routes, &desc);
 }
 
+static skua_status sites_add(void *to, const skua_route_desc *desc)
+{
+    skua_site *site = to;
+    if (!desc->directory) return site_add(&site->routes, desc);
+    const skua_directory_config how = route_directory(desc);
+    return skua_site_directory(site, desc->pattern, desc->directory, &how);
+}
+
 __attribute__((cold)) skua_status skua_site_route_add(skua_site *site, const skua_route_desc *desc)
 {
     CONTRACT_SITE(site);
@@ -170,7 +178,7 @@ __attribute__((cold)) skua_status skua_site_route_add(skua_site *site, const sku
     route_expect(desc, __func__);
     if (desc->blocking && !server_has_threads(site->server))
         return sites_say(site, SKUA_ENOMEM, "out of memory for the threads of blocking handlers");
-    return site_add(&site->routes, desc);
+    return sites_add(site, desc);
 }
 
 __attribute__((cold)) skua_status skua_site_group(skua_site *site, const skua_group *group)
@@ -179,7 +187,7 @@ __attribute__((cold)) skua_status skua_site_group(skua_site *site, const skua_gr
     group_expect(group, __func__);
     if (group_blocks(group) && !server_has_threads(site->server))
         return sites_say(site, SKUA_ENOMEM, "out of memory for the threads of blocking handlers");
-    return site_add_group(&site->routes, group);
+    return site_add_group(&site->routes, group, sites_add, site);
 }
 
 __attribute__((cold)) skua_status skua_site_use(skua_site *site, const char *prefix,

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""skua_serve_file, and a directory whose files the program decides about (tests/servers/files.c)."""
+"""skua_serve_file, directories whose files the program decides about, and names of routes (tests/servers/files.c)."""
 
 import gzip
+import json
 import os
 import time
 
 import pytest
-from server import numbered
+from server import eventually, numbered
 
 LARGE = os.urandom(100_000)
 SMALL = b"small\n" * 20
@@ -124,3 +125,30 @@ def test_it_is_asked_about_the_file_where_a_compressed_one_is_sent(served, folde
     for _ in range(2):
         made = served.get("/decided-large/page.html", "Accept-Encoding: gzip")
         assert (made.get("content-encoding"), made.all("x-path")) == ("gzip", ["page.html"])
+
+
+# ---- Names of routes ----
+
+
+def line_of(served, path):
+    """The line of the access log about a path."""
+    lines = lambda: [json.loads(line) for line in served.out_text().splitlines() if line.startswith("{")]
+    return eventually(lambda: next((line for line in lines() if line.get("request", {}).get("uri") == path), None))
+
+
+@pytest.mark.parametrize("path,label,name", [("/named/1", 'orders "one"', 'orders "one"'), ("/nameless/1", "GET /nameless/{x}", None)])
+def test_the_log_has_the_name_of_a_route(served, path, label, name):
+    assert served.get(path).content == label.encode()
+    assert line_of(served, path).get("route") == name
+    escaped = label.replace('"', '\\"')
+    found = lambda: [text for text in (served.out_text() + served.error_text()).splitlines() if path in text and "handled" not in text]
+    assert eventually(found)
+    assert any(label in text or escaped in text for text in found()), found()
+
+
+def test_a_directory_is_a_route_with_a_name(served):
+    found = served.get("/assets/small.txt?named")
+    assert (found.content, found.get("x-path")) == (SMALL, "small.txt")
+    assert line_of(served, "/assets/small.txt?named")["route"] == "assets"
+    served.get("/files/small.txt?nameless")
+    assert "route" not in line_of(served, "/files/small.txt?nameless")

@@ -58,6 +58,7 @@ STOPS(skua_serve_file, no_octets, HANDLER, NO_OCTETS(path),
 GIVES(skua_serve_file, of_one_that_has_ended, ENDED,
       (skua_serve_file(s->request, s->root, SKUA_SLICE("file"), NULL), true))
 READS(skua_request_path_is_plain, (void)skua_request_path_is_plain(r))
+READS(skua_request_route, (void)skua_request_route(r))
 READS(skua_request_pattern, (void)skua_request_pattern(r))
 READS(skua_request_is_conditional, (void)skua_request_is_conditional(r))
 READS(skua_request_param, (void)skua_request_param(r, "a"))

@@ -130,11 +130,21 @@ STOPS(skua_route_add, no_server, OUTSIDE, NO_SERVER,
 STOPS(skua_route_add, no_desc, OUTSIDE, NO(desc), s->status = skua_route_add(s->server, NULL))
 STOPS(skua_route_add, no_pattern, OUTSIDE, NO(desc->pattern),
       s->status = skua_route_add(s->server, &(skua_route_desc){ .handler = nothing_handled }))
-STOPS(skua_route_add, no_handler, OUTSIDE, "desc must have a handler, or one in blocking",
+STOPS(skua_route_add, no_handler, OUTSIDE,
+      "desc must have a handler, one in blocking, or a directory",
       s->status = skua_route_add(s->server, &(skua_route_desc){ .pattern = "/" }))
 STOPS(skua_route_add, two_handlers, OUTSIDE, "desc must not have two handlers",
-      s->status = skua_route_add(s->server, &(skua_route_desc){ "/", nothing_handled,
-                                                                nothing_handled, NULL, 0, 0 }))
+      s->status = skua_route_add(s->server, &(skua_route_desc){ .pattern = "/",
+                                                                .handler = nothing_handled,
+                                                                .blocking = nothing_handled }))
+STOPS(skua_route_add, a_directory_and_a_handler, OUTSIDE, "desc must not have two handlers",
+      s->status = skua_route_add(s->server, &(skua_route_desc){ .pattern = "/",
+                                                                .handler = nothing_handled,
+                                                                .directory = "." }))
+STOPS(skua_route_add, a_directory_with_a_limit, OUTSIDE,
+      "a directory takes neither content_octets_max nor timeout_ns",
+      s->status = skua_route_add(
+          s->server, &(skua_route_desc){ .pattern = "/", .directory = ".", .timeout_ns = 1 }))
 STOPS(skua_route_add, a_wrong_timeout, OUTSIDE, "timeout_ns must be -1, 0 or more",
       s->status = skua_route_add(s->server, &(skua_route_desc){ .pattern = "/",
                                                                 .handler = nothing_handled,

@@ -47,12 +47,14 @@ STOPS(skua_site_route_add, no_desc, OUTSIDE, NO(desc),
 STOPS(skua_site_route_add, no_pattern, OUTSIDE, NO(desc->pattern),
       s->status = skua_site_route_add(scene_site(s),
                                       &(skua_route_desc){ .handler = nothing_handled }))
-STOPS(skua_site_route_add, no_handler, OUTSIDE, "desc must have a handler, or one in blocking",
+STOPS(skua_site_route_add, no_handler, OUTSIDE,
+      "desc must have a handler, one in blocking, or a directory",
       s->status = skua_site_route_add(scene_site(s), &(skua_route_desc){ .pattern = "/" }))
 STOPS(skua_site_route_add, two_handlers, OUTSIDE, "desc must not have two handlers",
       s->status = skua_site_route_add(scene_site(s),
-                                      &(skua_route_desc){ "/", nothing_handled, nothing_handled,
-                                                          NULL, 0, 0 }))
+                                      &(skua_route_desc){ .pattern = "/",
+                                                          .handler = nothing_handled,
+                                                          .blocking = nothing_handled }))
 STOPS(skua_site_group, no_site, OUTSIDE, NO(site),
       s->status = skua_site_group(NULL, &(skua_group){ .prefix = "/a" }))
 STOPS(skua_site_group, no_group, OUTSIDE, NO(group),

@@ -40,6 +40,14 @@ static int decide(skua_request *request, skua_slice path, const skua_file_info *
     return 0;
 }
 
+// A handler that is wrong, so that the log has reason to name its route.
+static void answer_twice(skua_request *request, void *user)
+{
+    (void)user;
+    skua_respond_text(request, 200, skua_request_route(request));
+    skua_respond_text(request, 200, "again");
+}
+
 int main(int argc, char **argv)
 {
     static skua_serve_desc typed = { .type = "text/x-own", .cache_control = "max-age=60" };
@@ -50,7 +58,8 @@ int main(int argc, char **argv)
                                           .compress = true };
     const char *folder = getenv("FILES_ROOT");
     if (!folder) return 2;
-    skua_server *server = server_from_options(argc, argv);
+    const skua_config config = { .hosts = "*", .log = SKUA_LOG_JSON };
+    skua_server *server = server_with_options(&config, argc, argv);
     must(skua_root_open(folder, &root));
     must(skua_route_directory(server, "/files/", folder, NULL));
     must(skua_route_directory(server, "/decided/", folder, &small));
@@ -58,6 +67,14 @@ int main(int argc, char **argv)
     must(skua_route(server, "/file/{path...}", answer_file, NULL));
     must(skua_route(server, "GET /typed-file/{path...}", answer_file, &typed));
     must(skua_route(server, "GET /bare-file/{path...}", answer_file, &bare));
+    must(skua_route_add(server, &(skua_route_desc){ .pattern = "GET /named/{x}",
+                                                    .name = "orders \"one\"",
+                                                    .handler = answer_twice }));
+    must(skua_route(server, "GET /nameless/{x}", answer_twice, NULL));
+    must(skua_route_add(server, &(skua_route_desc){ .pattern = "/assets/",
+                                                    .name = "assets",
+                                                    .directory = folder,
+                                                    .directory_config = &small }));
     int status = server_serve(server, "files");
     skua_root_close(root);
     return status;

@@ -24,7 +24,7 @@ static char why[512];
 
 static skua_status add(router *r, const char *pattern)
 {
-    return router_add(r, slice_of(pattern), handle, NULL, why, sizeof why);
+    return router_add(r, slice_of(pattern), NULL, handle, NULL, why, sizeof why);
 }
 
 static uint64_t seed;

@@ -21,7 +21,7 @@ static char why[512];
 
 static skua_status add(router *r, const char *pattern)
 {
-    return router_add(r, slice_of(pattern), handle, NULL, why, sizeof why);
+    return router_add(r, slice_of(pattern), NULL, handle, NULL, why, sizeof why);
 }
 
 static router_outcome find_at(const router *r, const char *host, slice method, slice path,
