@@ -11,6 +11,7 @@
 #include "conf_preload.h"
 #include "conf_response.h"
 #include "conf_sites.h"
+#include "tops.h"
 
 #include <skua/middleware/limit.h>
 
@@ -205,7 +206,10 @@ static bool build_around(builder *b, conf_site *site)
                                       .head = conf_preload_head,
                                       .user = site };
     const skua_middleware canonical = { .before = conf_canonical_before, .user = site };
-    return build_pages(b, site) && build_use(b, site->at, &fields) && build_limits(b, site) &&
+    const skua_middleware counts = tops_middleware(site->hosts);
+    bool is_watched = b->from->status != NULL;
+    return build_pages(b, site) && (!is_watched || build_use(b, site->at, &counts)) &&
+           build_use(b, site->at, &fields) && build_limits(b, site) &&
            build_use(b, site->at, &preflight) &&
            (!site->canonical || build_use(b, site->at, &canonical)) && build_locks(b, site) &&
            (!site->has_preloads || build_use(b, site->at, &preload));

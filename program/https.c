@@ -8,6 +8,7 @@
 #include "https.h"
 
 #include "certificate.h"
+#include "expiry.h"
 #include "say.h"
 
 #include <stdarg.h>
@@ -207,6 +208,7 @@ bool https_describe(const options *o, skua_tls_desc *desc)
     https.loaded = https.seen =
         https_stamp_all(); // before they are read, so that no change is missed
     if (!https_describe_again(desc)) return false;
+    expiry_note(o);
     https_write_notice();
     return true;
 }
@@ -242,6 +244,7 @@ bool https_reload(void)
         https_log("the certificate is in use from now on: SHA-256 %s", https.own.fingerprint);
     else https_log("the certificates have been read again and are in use from now on");
     certificate_forget(&https.own);
+    if (!status) expiry_note(https.options);
     return !status;
 }
 

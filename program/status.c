@@ -15,7 +15,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { STATUS_OCTETS_MAX = 20480, STATUS_CONNECTIONS_MAX = 256 };
+enum { STATUS_OCTETS_MAX = 65536, STATUS_CONNECTIONS_MAX = 256 };
 
 struct status_listener {
     skua_server *server; // its own
@@ -85,6 +85,58 @@ static size_t status_write_reloads(char *text, size_t octets)
     return n > 0 ? (size_t)n : 0;
 }
 
+// A value of a label, whose backslashes, quotes and ends of lines are escaped.
+static size_t status_write_label(char *text, size_t octets, const char *name, const char *value)
+{
+    int n = snprintf(text, octets, "%s=\"", name);
+    size_t len = n > 0 ? (size_t)n : 0;
+    for (; *value && len + 3 < octets; value++) {
+        bool is_special = *value == '"' || *value == '\\' || *value == '\n';
+        if (is_special) text[len++] = '\\';
+        text[len++] = *value == '\n' ? 'n' : *value;
+    }
+    text[len++] = '"';
+    return len;
+}
+
+static size_t status_write_certificate(const expiry *one, char *text, size_t octets)
+{
+    const char *name = "skua_tls_certificate_expiry_timestamp_seconds{";
+    size_t len = strlen(name);
+    memcpy(text, name, len);
+    len += status_write_label(text + len, octets - len, "names", one->name);
+    text[len++] = ',';
+    len += status_write_label(text + len, octets - len, "file", one->file);
+    int n = snprintf(text + len, octets - len, "} %lld\n", (long long)one->unix_s);
+    return len + (n > 0 ? (size_t)n : 0);
+}
+
+static size_t status_write_certificates(char *text, size_t octets)
+{
+    static expiry all[EXPIRY_CERTIFICATES_MAX]; // the listener has one worker
+    unsigned count = expiry_get(all, EXPIRY_CERTIFICATES_MAX);
+    int n = snprintf(text, octets,
+                     "# HELP skua_tls_certificate_expiry_timestamp_seconds Until when certificates "
+                     "are valid, since 1970.\n"
+                     "# TYPE skua_tls_certificate_expiry_timestamp_seconds gauge\n");
+    size_t len = count && n > 0 ? (size_t)n : 0;
+    for (unsigned i = 0; i < count; i++)
+        len += status_write_certificate(&all[i], text + len, octets - len);
+    return len;
+}
+
+static size_t status_write_limited(char *text, size_t octets)
+{
+    int n = snprintf(
+        text, octets,
+        "# HELP skua_requests_limited_total Requests that limit_requests, limit_connections "
+        "or limit_bandwidth refused.\n"
+        "# TYPE skua_requests_limited_total counter\n"
+        "skua_requests_limited_total %llu\n",
+        (unsigned long long)tops_limited());
+    return n > 0 ? (size_t)n : 0;
+}
+
 static void status_metrics(skua_request *request, void *user)
 {
     const status_listener *s = user;
@@ -98,6 +150,8 @@ static void status_metrics(skua_request *request, void *user)
     skua_server_stats(of, &stats);
     size_t len = status_write_process(s, text, STATUS_OCTETS_MAX);
     len += status_write_reloads(text + len, STATUS_OCTETS_MAX - len);
+    len += status_write_limited(text + len, STATUS_OCTETS_MAX - len);
+    len += status_write_certificates(text + len, STATUS_OCTETS_MAX - len);
     len += skua_stats_write(&stats, text + len, STATUS_OCTETS_MAX - len);
     skua_field_add(request, "Cache-Control", SKUA_SLICE("no-store"));
     skua_respond(request, 200, "text/plain; version=0.0.4; charset=utf-8",

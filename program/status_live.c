@@ -114,14 +114,62 @@ static void live_add_limits(status_live *live, const skua_stats *s)
     live_add_count(live, ",", "log lines lost", s->log_lines_lost);
 }
 
-// A sentence has words of a file; those that tell of faults write no control characters.
+// Texts are of files, and of clients: an octet that is not of ASCII's characters stands as its number, "%FF", since it
+// may be a part of no character, or of one that deceives the eye.
+static void live_add_octets(status_live *live, const char *text, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        unsigned char c = (unsigned char)text[i];
+        if (c == '"' || c == '\\' || c == '<') live_add(live, "\\u%04x", c);
+        else if (c < ' ' || c > '~') live_add(live, "%%%02X", c);
+        else live_add(live, "%c", c);
+    }
+}
+
 static void live_add_text(status_live *live, const char *text)
 {
-    for (; *text; text++) {
-        if (*text == '"' || *text == '\\' || *text == '<' || (unsigned char)*text < ' ')
-            live_add(live, "\\u%04x", (unsigned char)*text);
-        else live_add(live, "%c", *text);
+    live_add_octets(live, text, strlen(text));
+}
+
+// As pairs of a name and a number, the greatest first.
+static void live_add_top(status_live *live, const char *before, const char *name, tops_kind kind,
+                         int64_t minute)
+{
+    top *sum = &live->sum;
+    tops_get(kind, minute, sum);
+    live_add(live, "%s\"%s\":[", before, name);
+    for (unsigned i = 0; i < sum->count && i < LIVE_TOP; i++) {
+        live_add(live, i ? ",[\"" : "[\"");
+        live_add_octets(live, sum->entries[i].name, sum->entries[i].len);
+        live_add(live, "\",%llu]", (unsigned long long)sum->entries[i].weight);
     }
+    live_add(live, "]");
+}
+
+static void live_add_tops(status_live *live, int64_t now_ns)
+{
+    int64_t minute = tops_minute(now_ns);
+    live_add_top(live, ",\"tops\":{", "asked", TOPS_ASKED, minute);
+    live_add_top(live, ",", "missed", TOPS_MISSED, minute);
+    live_add_top(live, ",", "limited", TOPS_LIMITED, minute);
+    live_add_top(live, ",", "slow", TOPS_SLOW, minute);
+    live_add_top(live, ",", "big", TOPS_BIG, minute);
+}
+
+// As triples of names, a file, and the seconds that are left.
+static void live_add_certificates(status_live *live, int64_t unix_s)
+{
+    expiry all[LIVE_CERTIFICATES];
+    unsigned count = expiry_get(all, LIVE_CERTIFICATES);
+    live_add(live, "},\"certificates\":[");
+    for (unsigned i = 0; i < count; i++) {
+        live_add(live, i ? ",[\"" : "[\"");
+        live_add_text(live, all[i].name);
+        live_add(live, "\",\"");
+        live_add_text(live, all[i].file);
+        live_add(live, "\",%lld]", (long long)(all[i].unix_s - unix_s));
+    }
+    live_add(live, "]");
 }
 
 static void live_add_report(status_live *live, const conf_report *r, int64_t unix_s)
@@ -155,6 +203,8 @@ static void live_write(status_live *live, const skua_stats *s, const conf_report
     live_add_limits(live, s);
     live_add(live, "}");
     live_add_report(live, r, clock->unix_s);
+    live_add_tops(live, clock->now_ns);
+    live_add_certificates(live, clock->unix_s);
     live_add(live, ",\"uptime\":%lld,\"version\":\"%s\"}",
              (long long)(clock->unix_s - clock->began_unix_s), skua_version());
 }

@@ -5,6 +5,8 @@
 #define PROGRAM_STATUS_LIVE_H
 
 #include "conf_report.h"
+#include "expiry.h"
+#include "tops.h"
 
 #include <skua/skua.h>
 
@@ -12,7 +14,9 @@ enum {
     LIVE_MEASURES = 7, // requests, 4xx and 5xx a second; three quantiles of durations; fullness
     LIVE_SPAN = 10,    // seconds that quantiles are of
     LIVE_MINUTES = 60, // that peaks are of
-    LIVE_OCTETS = 4096 // of an event
+    LIVE_TOP = 8,      // names of each list
+    LIVE_CERTIFICATES = 16,
+    LIVE_OCTETS = 65536 // of an event; an octet of a name may take six
 };
 
 // Of one worker.
@@ -23,6 +27,7 @@ typedef struct status_live {
     double now[LIVE_MEASURES];
     double peaks[LIVE_MINUTES][LIVE_MEASURES]; // of each minute
     int64_t minute;                            // of the last sample
+    top sum;                                   // of a list that is being written
     size_t len;
     char event[LIVE_OCTETS]; // the last one; empty before the second sample
 } status_live;

@@ -18,12 +18,13 @@ const char *const status_page[] = {
     "#row div{border:1px solid var(--line);border-radius:.5rem;padding:.5rem .7rem}\n",
     "dt,small{color:var(--dim);font-size:.85rem}\n",
     "b{display:block;font-size:1.45rem;font-weight:600;font-variant-numeric:tabular-nums}\n",
-    ".bad b,p.bad{color:var(--bad)}\n",
+    ".bad b,p.bad,dd.bad{color:var(--bad)}\n",
     "svg{width:100%;height:5rem;margin-top:1rem;border-bottom:1px solid var(--line)}\n",
     "polyline{fill:none;stroke:currentColor;stroke-width:1.5;vector-effect:non-scaling-stroke}\n",
     "main{display:grid;grid-template-columns:repeat(auto-fit,minmax(15rem,1fr));gap:0 2rem}\n",
-    "dl{display:grid;align-items:baseline;grid-template-columns:1fr auto;gap:.15rem 1rem;margin:0}\n",
-    "dd{margin:0;text-align:right;font-variant-numeric:tabular-nums}\n",
+    "dl{display:grid;align-items:baseline;grid-template-columns:minmax(0,1fr) auto;gap:.15rem 1rem;margin:0}\n",
+    "dt{overflow-wrap:anywhere;min-width:0}\n",
+    "dd{margin:0;white-space:nowrap;text-align:right;font-variant-numeric:tabular-nums}\n",
     "</style></head><body>\n",
     "<header><h1>Skua</h1><p id=\"state\" role=\"status\">connecting</p></header>\n",
     "<section id=\"row\" aria-label=\"Now, and the peak of the last hour\"></section>\n",
@@ -33,6 +34,12 @@ const char *const status_page[] = {
     "<section><h2>Responses since the start</h2><dl id=\"responses\"></dl></section>\n",
     "<section><h2>Content and memory</h2><dl id=\"content\"></dl></section>\n",
     "<section><h2>Limits that were hit</h2><dl id=\"limits\"></dl></section>\n",
+    "<section><h2>Asked for most</h2><dl id=\"asked\"></dl></section>\n",
+    "<section><h2>Not found most</h2><dl id=\"missed\"></dl></section>\n",
+    "<section><h2>Slowest in an hour</h2><dl id=\"slow\"></dl></section>\n",
+    "<section><h2>Biggest in an hour</h2><dl id=\"big\"></dl></section>\n",
+    "<section><h2>Limited clients</h2><dl id=\"limited\"></dl></section>\n",
+    "<section><h2>Certificates</h2><dl id=\"certificates\"></dl></section>\n",
     "<section><h2>Configuration</h2><dl id=\"configuration\"></dl><p id=\"fault\" class=\"bad\"></p></section>\n",
     "</main><p><small>For machines: <a href=\"/metrics\">/metrics</a>, <a href=\"/health\">/health</a>, <a href=\"/ready\">/ready</a></small></p>\n",
     "<script>'use strict';\n",
@@ -47,6 +54,7 @@ const char *const status_page[] = {
     "function make(parent, name, text) { const e = document.createElement(name); e.textContent = text; parent.append(e); return e; }\n",
     "function list(id, pairs) {\n",
     "  const dl = $(id); dl.replaceChildren();\n",
+    "  if (!pairs.length) make(dl, 'dt', 'none');\n",
     "  for (const [name, value] of pairs) { make(dl, 'dt', name); make(dl, 'dd', value); }\n",
     "}\n",
     "for (const [key, name] of row) {\n",
@@ -68,6 +76,10 @@ const char *const status_page[] = {
     "  list('connections', Object.entries(s.connections).map(([name, n]) => [name, count(n)]));\n",
     "  list('responses', ['no response', '1xx', '2xx', '3xx', '4xx', '5xx'].map((name, i) => [name, count(s.responses[i])]));\n",
     "  list('content', [['sent', octets(s.sent)], ['received', octets(s.received)], ['memory', octets(s.memory) + ' of ' + octets(s.memory_max)]]);\n",
+    "  for (const [id, text] of [['asked', count], ['missed', count], ['limited', count], ['slow', time], ['big', octets]])\n",
+    "    list(id, s.tops[id].map(([name, n]) => [name, text(n)]));\n",
+    "  list('certificates', s.certificates.map(([names, file, left]) => [names == '*' ? file : names, left < 0 ? 'expired' : span(left)]));\n",
+    "  for (const [i, [, , left]] of s.certificates.entries()) if (left < 14 * 86400) $('certificates').children[2 * i + 1].className = 'bad';\n",
     "  const c = s.configuration;\n",
     "  list('configuration', [['in use for', span(c.age)], ['last reload', c.tried < 0 ? 'none' : span(c.tried) + ' ago'], ['reloads', count(c.accepted)], ['refused', count(c.refused)]]);\n",
     "  $('fault').textContent = c.fault && 'The last reload was refused: ' + c.fault;\n",
@@ -82,6 +94,6 @@ const char *const status_page[] = {
 };
 
 const char status_page_policy[] =
-    "default-src 'none'; style-src 'sha256-oo3eFS4R3pU3T0Dp6e9KUGHMFkUVd1Zm+7NyfsMFlkk='; "
-    "script-src 'sha256-I2KGRDaGHy+Db1E2OuS1LumNN8izmdQp4rTqERr6EQw='; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+    "default-src 'none'; style-src 'sha256-fGyOE0SBEuXcTxJUPho/1/P/bE35GA61ltrDLDwsOQQ='; "
+    "script-src 'sha256-N+A1zzwAV+VjEqtWNR9wJHwcex6JEfmhLA/pZQARwrM='; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 // clang-format on

@@ -10,6 +10,7 @@ const past = [];
 function make(parent, name, text) { const e = document.createElement(name); e.textContent = text; parent.append(e); return e; }
 function list(id, pairs) {
   const dl = $(id); dl.replaceChildren();
+  if (!pairs.length) make(dl, 'dt', 'none');
   for (const [name, value] of pairs) { make(dl, 'dt', name); make(dl, 'dd', value); }
 }
 for (const [key, name] of row) {
@@ -31,6 +32,10 @@ function show(s) {
   list('connections', Object.entries(s.connections).map(([name, n]) => [name, count(n)]));
   list('responses', ['no response', '1xx', '2xx', '3xx', '4xx', '5xx'].map((name, i) => [name, count(s.responses[i])]));
   list('content', [['sent', octets(s.sent)], ['received', octets(s.received)], ['memory', octets(s.memory) + ' of ' + octets(s.memory_max)]]);
+  for (const [id, text] of [['asked', count], ['missed', count], ['limited', count], ['slow', time], ['big', octets]])
+    list(id, s.tops[id].map(([name, n]) => [name, text(n)]));
+  list('certificates', s.certificates.map(([names, file, left]) => [names == '*' ? file : names, left < 0 ? 'expired' : span(left)]));
+  for (const [i, [, , left]] of s.certificates.entries()) if (left < 14 * 86400) $('certificates').children[2 * i + 1].className = 'bad';
   const c = s.configuration;
   list('configuration', [['in use for', span(c.age)], ['last reload', c.tried < 0 ? 'none' : span(c.tried) + ' ago'], ['reloads', count(c.accepted)], ['refused', count(c.refused)]]);
   $('fault').textContent = c.fault && 'The last reload was refused: ' + c.fault;

@@ -58,7 +58,7 @@ static void metrics_number(metrics *m, const char *name, const char *type, const
 
 static void metrics_durations_of(metrics *m, const skua_stats *stats, unsigned class)
 {
-    const char *name = "request_duration_seconds", *label = metrics_classes[class];
+    const char *name = "http_server_request_duration_seconds", *label = metrics_classes[class];
     uint64_t sum = 0;
     unsigned place = 0;
     for (size_t i = 0; i < sizeof metrics_bounds / sizeof metrics_bounds[0]; i++) {
@@ -155,7 +155,7 @@ static void metrics_requests(metrics *m, const skua_stats *s)
     metrics_cut(m, "client", s->requests_closed);
     metrics_cut(m, "deadline", s->requests_timed_out);
     metrics_cut(m, "error", s->requests_failed);
-    metrics_head(m, "request_duration_seconds", "histogram",
+    metrics_head(m, "http_server_request_duration_seconds", "histogram",
                  "Time from the head of a request to the last octet of its response.");
     for (unsigned class = 0; class < SKUA_STATS_CLASSES; class ++)
         metrics_durations_of(m, s, class);

@@ -4,6 +4,7 @@
 import contextlib
 import json
 import pathlib
+import re
 import signal
 import socket
 import struct
@@ -712,9 +713,39 @@ def test_the_status_page(folder, launch, tmp_path, width):
         shown = "[...document.querySelectorAll('#responses dd')].map(e => e.textContent).join(' ')"
         assert eventually(lambda: page.ask(shown) == "0 0 0 0 1 0")
         assert page.ask("document.querySelector('#rps small + b + small').textContent").startswith("peak ")
+        assert page.ask("document.getElementById('missed').textContent") == "a/none1"
         assert page.ask("document.documentElement.scrollWidth <= innerWidth")
         assert page.ask("performance.getEntriesByType('resource').every(e => e.name.startsWith(location.origin))")
         assert page.complaints == []
+
+
+def live(server):
+    """The first event of the page."""
+    with Connection(server.secure) as connection:
+        connection.send(request("/live", host="probe"))
+        connection.head()
+        octets = b""
+        while not (found := re.search(rb"data: (.*)\n", octets)):
+            octets += connection.exactly(int(connection.line(), 16))
+            connection.exactly(2)
+        return json.loads(found[1])
+
+
+def test_what_the_status_page_lists(folder, launch):
+    """Paths without their queries, by what they cost; a hostile name is a text of JSON, and no markup."""
+    text = STATUS.replace("root pub", "root pub\n    limit_requests 1/s burst 3")
+    server = launch(start, folder, "workers 2\n" + text, "tops.conf")
+    for path in ("/text.txt?token=secret", "/text.txt", "/%3Cscript%3E%22%5C%ff%01", "/none"):
+        get(server, "a", path)
+    told = eventually(lambda: (s := live(server)) and len(s["tops"]["asked"]) == 3 and s["tops"]["limited"] and s)
+    assert told["tops"]["asked"][0] == ["a/text.txt", 2]
+    assert told["tops"]["missed"] == [['a/<script>"\\%FF%01', 1]]
+    assert told["tops"]["limited"] == [["127.0.0.1", 1]]
+    assert told["tops"]["big"][0] == ["a/text.txt", len((folder / "pub" / "text.txt").read_bytes())]
+    assert {name for name, ns in told["tops"]["slow"]} == {name for name, count in told["tops"]["asked"]}
+    assert told["certificates"] == []
+    text = beside(server, "/metrics").content.decode()
+    assert "\nskua_requests_limited_total 1\n" in text
 
 
 def samples(server):

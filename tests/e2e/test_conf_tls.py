@@ -12,8 +12,9 @@ import pytest
 from certificates import make
 from conf import get, of, start, write_folder
 from h2_client import Client
-from server import eventually
-from wire import request
+from prometheus_client.parser import text_string_to_metric_families
+from server import eventually, free_port
+from wire import Connection, request
 
 pytestmark = [pytest.mark.in_the_clear("it is about the directives of TLS itself"), pytest.mark.of_tls,
               pytest.mark.of_http1("it configures addresses of its own")]
@@ -221,3 +222,32 @@ def test_certificates_are_read_again(folder, pairs, launch):
             return False
 
     assert eventually(shows_two)
+
+
+def test_certificates_in_figures(folder, pairs, launch):
+    """Until when each is valid, for alarms; handshakes and those that went on with a session; a reload changes none of the counts."""
+    port = free_port()
+    server = launch(start, folder, f"status 127.0.0.1:{port}\n" + TICKETS.replace("ticket_keys ticket.keys\n", ""), "expiring.conf")
+    expires = ssl.cert_time_to_seconds(ssl._ssl._test_decode_cert(str(pairs["rest"].cert))["notAfter"])
+
+    def figures():
+        with Connection(("127.0.0.1", port)) as probe:
+            families = list(text_string_to_metric_families(probe.get("/metrics").content.decode()))
+        names = [family.name for family in families]
+        assert len(names) == len(set(names)) and all(name.startswith("skua_") for name in names)
+        return {sample.name + "".join(v for v in (sample.labels.get("file"), sample.labels.get("outcome"), sample.labels.get("status")) if v):
+                sample.value for family in families for sample in family.samples if not sample.name.endswith("_bucket")}
+
+    trusting = context(newest=ssl.TLSVersion.TLSv1_2)
+    first = shaken(server.secure, trusting, "rest.test")
+    ask(first, "rest.test", "/text.txt")
+    ask(shaken(server.secure, trusting, "rest.test", first.session), "rest.test", "/none")
+    found = eventually(lambda: (f := figures())["skua_http_server_request_duration_seconds_count4xx"] == 1 and f)
+    assert [value for name, value in found.items() if "certificate_expiry" in name and name.endswith("rest.pem")] == [expires]
+    assert found["skua_tls_handshakes_total"] == 2 and found["skua_tls_handshakes_resumed_total"] == 1
+    server.signal(signal.SIGHUP)
+    again = eventually(lambda: (f := figures())["skua_config_reloads_totalaccepted"] == 1 and f)
+    for name, value in found.items():
+        if name.endswith("_total") or "_count" in name:
+            assert again[name] >= value, name
+    assert again["skua_tls_handshakes_total"] == 2

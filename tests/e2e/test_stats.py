@@ -28,7 +28,7 @@ def stats(rules):
 
 
 def count(samples, status):
-    return samples["skua_request_duration_seconds_count", ("status", status)]
+    return samples["skua_http_server_request_duration_seconds_count", ("status", status)]
 
 
 def states(samples):
@@ -76,14 +76,14 @@ def test_requests_by_class_and_duration(launch_rules):
         buckets = [value for (name, *labels), value in found.items()
                    if name.endswith("_bucket") and ("status", status) in labels]
         assert buckets == sorted(buckets) and buckets[-1] == count(found, status)
-        assert 0 < found["skua_request_duration_seconds_sum", ("status", status)] < 10
+        assert 0 < found["skua_http_server_request_duration_seconds_sum", ("status", status)] < 10
 
 
 def test_a_slow_response_is_counted_as_slow(launch_rules):
     rules = launch_rules("stats=1")
     assert rules.get("/nap").status == 200
     found = counted(rules, lambda s: count(s, "2xx") >= 1)
-    assert found["skua_request_duration_seconds_sum", ("status", "2xx")] > 0.005
+    assert found["skua_http_server_request_duration_seconds_sum", ("status", "2xx")] > 0.005
 
 
 def test_content_both_ways(launch_rules):
@@ -121,7 +121,7 @@ def test_a_head_that_never_comes_whole(launch_rules):
         assert connection.response().status == 408
     found = counted(rules, lambda s: refusals(s, "time") == 1)
     assert count(found, "4xx") == 1
-    assert found["skua_request_duration_seconds_sum", ("status", "4xx")] == 0, "it has not begun"
+    assert found["skua_http_server_request_duration_seconds_sum", ("status", "4xx")] == 0, "it has not begun"
 
 
 @pytest.mark.of_http1("its client says another Host, which in HTTP/2 is the authority")
@@ -129,7 +129,7 @@ def test_a_head_that_cannot_be_read(launch_rules):
     rules = launch_rules("stats=1")
     assert rules.get("/", "Host: another").status == 400
     found = counted(rules, lambda s: count(s, "4xx") == 1)
-    assert 0 <= found["skua_request_duration_seconds_sum", ("status", "4xx")] < 10
+    assert 0 <= found["skua_http_server_request_duration_seconds_sum", ("status", "4xx")] < 10
 
 
 def test_responses_that_are_not_sent_whole(launch_rules):
