@@ -32,7 +32,7 @@ H2_TESTS_ALL := $(H2_TESTS) accept program limits logs clients faults deadlines 
 H2_SCENARIOS_ALL := $(H2_SCENARIOS) content streams files leaving connections errors deadlines outgoing
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-all tls-libraries tls-scan forms dist install uninstall tidy unit tsan kqueue cross storms soak fuzz conformance hpack-stories h2-corpus bench bench-compare bench-micro bench-seeds map format clean static wheels npm image deb release packages FORCE
+.PHONY: help run build test test-all tls-libraries tls-scan forms dist install uninstall tidy unit tsan kqueue cross storms soak fuzz conformance hpack-stories h2-corpus bench bench-compare bench-micro bench-seeds map site format clean static wheels npm image deb release packages FORCE
 
 help:
 	@echo "make run [DIR=folder] [PORT=n]   install what is missing, build, and serve a folder"
@@ -56,6 +56,7 @@ help:
 	@echo "make bench-seeds [SECONDS=10]    the commands of five other small servers' reports, here"
 	@echo "make bench-compare BEFORE=REV    this tree beside an earlier revision, in paired ratios"
 	@echo "make bench-micro                 parts by themselves, in nanoseconds and instructions"
+	@echo "make site                        build/documents: the documents as a static site; skua build/documents shows it"
 	@echo "make map                         the folders and their includes, docs/map.svg"
 	@echo "make format                      clang-format over the tree"
 	@echo "make clean                       remove build/"
@@ -286,6 +287,9 @@ bench-seeds: build/.tools-bench
 
 map:
 	@python3 tools/map.py
+
+site: build/.tools-test
+	@$(PYTHON) tools/site.py build/documents
 
 format: build/.tools-test
 	@git ls-files '*.c' '*.h' | xargs build/venv/bin/clang-format -i

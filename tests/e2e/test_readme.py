@@ -13,10 +13,6 @@ def from_readme():
     return re.search(r"```c\n(.*?)```", (ROOT / "README.md").read_text(), re.S).group(1)
 
 
-def from_guide():
-    return re.search(r"```c\n(.*?)```", (ROOT / "docs/guide.md").read_text(), re.S).group(1)
-
-
 def from_header(name="skua.h"):
     lines = []
     for line in (ROOT / "include/skua" / name).read_text().splitlines():
@@ -29,7 +25,7 @@ def from_header(name="skua.h"):
     return "\n".join(lines) + "\n"
 
 
-@pytest.mark.parametrize("program", [from_readme, from_guide, from_header])
+@pytest.mark.parametrize("program", [from_readme, from_header])
 def test_example(launch, tmp_path, program):
     text = program()
     assert text.count("127.0.0.1:8080") == 1
@@ -57,15 +53,11 @@ def cpp_from_readme():
     return re.search(r"```cpp\n(.*?)```", (ROOT / "README.md").read_text(), re.S).group(1)
 
 
-def cpp_from_guide():
-    return re.search(r"```cpp\n(.*?)```", (ROOT / "docs/guide.md").read_text(), re.S).group(1)
-
-
 def cpp_from_header():
     return from_header("skua.hpp")
 
 
-@pytest.mark.parametrize("program", [cpp_from_readme, cpp_from_guide, cpp_from_header])
+@pytest.mark.parametrize("program", [cpp_from_readme, cpp_from_header])
 def test_example_in_cpp(tmp_path, program):
     text = program()
     assert text.count("127.0.0.1:8080") == 1

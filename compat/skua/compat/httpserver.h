@@ -26,7 +26,7 @@
 // One C or C++ file defines HTTPSERVER_IMPL before it includes this one; the others only include
 // it. With Skua as a single header include that first; its SKUA_IMPLEMENTATION goes into a C file.
 //
-// Differences that mend a fault are listed in docs/guide.md, "Moving from httpserver.h". In short:
+// Differences that mend a fault are listed in docs/book/14-elsewhere.md, "Moving from httpserver.h". In short:
 // a request that is not HTTP is answered 400; pipelined requests are all answered, in order; a
 // request may be answered after its client has gone or its time is over, and answered twice, and
 // nothing happens.
