@@ -181,14 +181,19 @@ static int64_t served_now_ns(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-// Until the delay is over, /ready answers that the server stops, and all else goes on, so that balancers can turn away.
+// Until the delay is over, /ready answers that the server stops, and each next response that its connection closes, so
+// that balancers can turn away. Idle connections stay for that long: a client may be about to use one.
 static void served_stop(int64_t grace_ns, int64_t delay_ns)
 {
     stop_note();
     served.stops_at_ns = delay_ns > 0 ? served_now_ns() + delay_ns : 0;
     served.stop_grace_ns = grace_ns;
-    if (delay_ns > 0) watch_every(SERVED_LEAVING_LOOK_MS);
-    else skua_stop(served.server, grace_ns);
+    if (delay_ns > 0) {
+        skua_drain(served.server);
+        watch_every(SERVED_LEAVING_LOOK_MS);
+    } else {
+        skua_stop(served.server, grace_ns);
+    }
 }
 
 // "stop GRACE DELAY"

@@ -9,6 +9,7 @@ import subprocess
 import threading
 import time
 
+import h2_client
 import pytest
 from conf import SKUA, children, get, of, process_of, start, write_folder
 from server import Server, check_sanitizers, eventually, free_port
@@ -257,14 +258,21 @@ def ready(server):
 
 @of("drain_delay")
 def test_a_stop_turns_ready_first(folder):
-    """Then new clients are served on, until the delay is over."""
+    """Then new clients are served on, until the delay is over. Each response says that its connection closes; idle connections
+    stay until theirs."""
     server = start(folder, DELAYED + "drain_delay 3s\n")
-    begun = time.monotonic()
-    server.signal(signal.SIGTERM)
-    assert eventually(lambda: ready(server) == 503)
-    if time.monotonic() - begun < 2:  # a machine that is busy may have missed it
-        with Connection(server.address) as late:
-            assert late.get("/", host="a.test").status == 200
+    with server.connect(http2=False) as idle, h2_client.Client(server) as multiplexed:
+        assert idle.get("/", host="a.test").get("connection") is None
+        assert multiplexed.get("/").status == 200
+        begun = time.monotonic()
+        server.signal(signal.SIGTERM)
+        assert eventually(lambda: ready(server) == 503)
+        if time.monotonic() - begun < 2:  # a machine that is busy may have missed it
+            for connection in (server.connect(http2=False), idle):
+                answer = connection.get("/", host="a.test")
+                assert answer.status == 200 and answer.get("connection") == "close"
+                assert connection.ended()
+            assert multiplexed.goaway()[1] == 0
     said = server.judge_end()
     assert "serving on for 3 s, as drain_delay says" in said and "stopped" in said
     assert time.monotonic() - begun >= 3
