@@ -8,6 +8,7 @@
 #include "conf_passwd.h"
 #include "conf_serve.h"
 #include "health.h"
+#include "pid_file.h"
 #include "precompress.h"
 #include "say.h"
 #include "super_client.h"
@@ -45,7 +46,8 @@ static int command_ask(super_task task, const command_words *words)
 {
     char text[1024];
 #ifdef __linux__
-    bool done = super_client_ask(task, words->config, text, sizeof text);
+    bool done =
+        super_client_ask(task, words->config, pid_file_of(words->config), text, sizeof text);
 #else
     bool done = false;
     (void)task, (void)words;
@@ -59,6 +61,11 @@ static int command_ask(super_task task, const command_words *words)
 static int command_reload(const command_words *words)
 {
     return command_ask(SUPER_RELOAD, words);
+}
+
+static int command_upgrade(const command_words *words)
+{
+    return command_ask(SUPER_UPGRADE, words);
 }
 
 static int command_stop(const command_words *words)
@@ -99,6 +106,9 @@ static const command commands[] = {
       COMMAND_NO_CONFIG, command_passwd },
     { "reload", "-c FILE", "a file", "have the server of FILE read it again", 0, 0, COMMAND_CONFIG,
       command_reload },
+    { "upgrade", "-c FILE", "a file",
+      "have the server of FILE go on as the program that is installed now", 0, 0, COMMAND_CONFIG,
+      command_upgrade },
     { "stop", "-c FILE", "a file", "end the server of FILE", 0, 0, COMMAND_CONFIG, command_stop },
     { "health", "ADDRESS | -c FILE", "an address or a file",
       "ask a running server's status listener for its health", 0, 1, COMMAND_MAY_CONFIG,

@@ -169,6 +169,7 @@ typedef struct conf {
     const char *syslog;   // a socket, in the place of standard output; NULL: none
     const char *status;   // an address; NULL: none
     conf_place status_at;
+    const char *pid_file; // where the number of the process is written; NULL: nowhere
     int64_t grace_ns;
     int64_t drain_delay_ns;   // before a stop begins to drain
     int64_t start_timeout_ns; // for a server process to become ready

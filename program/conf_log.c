@@ -53,6 +53,16 @@ bool conf_log_open(const char *path)
     return path ? log_take_place() : dup2(conf_log.first, STDOUT_FILENO) >= 0;
 }
 
+int conf_log_output(void)
+{
+    return conf_log.first ? conf_log.first : -1;
+}
+
+void conf_log_resume(int output)
+{
+    conf_log.first = output;
+}
+
 bool conf_log_take_signal(void)
 {
     struct sigaction action = { .sa_handler = log_open_again, .sa_flags = SA_RESTART };

@@ -10,6 +10,10 @@
 // standard output is again what the program was started with. Returns whether that is done.
 bool conf_log_open(const char *path);
 
+// Standard output as the program was started with it; -1: it still is. For the program that takes this one's place.
+int conf_log_output(void);
+void conf_log_resume(int output);
+
 // Opens the file again, and says when it cannot. Returns whether standard output is another file now.
 bool conf_log_again(void);
 

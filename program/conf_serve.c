@@ -9,9 +9,7 @@
 #include "conf_load.h"
 #include "conf_syslog.h"
 #include "https.h"
-#include "conf_serve_alone.h"
 #include "say.h"
-#include "super.h"
 
 #include <stdio.h>
 
@@ -88,15 +86,4 @@ bool conf_explain_url(const char *file, const char *method, const char *url)
     skua_server_free(server);
     conf_drop(c);
     return explained;
-}
-
-// ---- Serving ----
-
-bool conf_serve(const char *file, bool quiet)
-{
-#ifdef __linux__
-    return super_run(file, quiet);
-#else
-    return conf_serve_alone(file, quiet);
-#endif
 }

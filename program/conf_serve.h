@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// Serving what a skua.conf says, checking it, and explaining it.
+// Building a server from what a skua.conf says, checking it, and explaining it.
 #ifndef PROGRAM_CONF_SERVE_H
 #define PROGRAM_CONF_SERVE_H
 
 #include "conf.h"
 
 #include <stdbool.h>
-
-// Serves until it is stopped. quiet: nothing is said but faults. Returns whether it was stopped, and did not
-// fail; why has then been said.
-bool conf_serve(const char *file, bool quiet);
 
 // Reads the file into a configuration that is new, and makes sure that a server can be built from it. Returns: false
 // when there are faults, which have been said.

@@ -14,6 +14,7 @@
 #include "conf_syslog.h"
 #include "https.h"
 #include "notify.h"
+#include "pid_file.h"
 #include "pulse.h"
 #include "say.h"
 #include "status.h"
@@ -113,10 +114,12 @@ bool conf_serve_alone(const char *file, bool quiet)
     conf *c = conf_serve_read(file, &server);
     if (!c) return false;
     stop_hold_signals();
-    bool stopped = serve_open_log(c) && serve_begin(c, server, &shown);
+    bool stopped =
+        serve_open_log(c) && pid_file_keep(c->pid_file) && serve_begin(c, server, &shown);
     if (stopped && shown && !quiet) say("status: http://%s", status_address(shown));
     stopped = stopped && serve_run(c, server, file, quiet);
     status_close(shown);
+    (void)pid_file_keep(NULL);
     skua_server_free(server);
     conf_reload_end();
     conf_drop(c);

@@ -6,7 +6,8 @@
 
 #include <stdbool.h>
 
-// As conf_serve.
+// Serves until it is stopped. quiet: nothing is said but faults. Returns whether it was stopped, and did not
+// fail; why has then been said.
 bool conf_serve_alone(const char *file, bool quiet);
 
 #endif

@@ -44,6 +44,8 @@ static const conf_kind table_kinds[] = {
     { "log_masks", TABLE_FILE, "NAME...|off", "token key password secret code", "log_masks token session",
       conf_take_log_masks, TABLE_ARGUMENTS(1, 64) },
     { "status", TABLE_FILE, "ADDRESS", "none", "status 127.0.0.1:9100", conf_take_status, TABLE_ARGUMENTS(1, 1) },
+    { "pid_file", TABLE_FILE, "FILE", "none", "pid_file /run/skua/skua.pid", conf_take_pid_file, TABLE_ARGUMENTS(1, 1),
+      .is_live = true },
     { "workers", TABLE_FILE, "NUMBER", "one per core", "workers 4", conf_take_number,
       TABLE_MEMBER(workers, 1, 1024) },
     { "backend", TABLE_FILE, "auto|epoll|uring|kqueue", "auto", "backend epoll", conf_take_backend,

@@ -164,6 +164,14 @@ void conf_take_status(conf_checker *c, const conf_kind *kind, const conf_directi
     to->server.stats = true;
 }
 
+void conf_take_pid_file(conf_checker *c, const conf_kind *kind, const conf_directive *d)
+{
+    const conf_word *word = &d->words[1];
+    (void)kind;
+    c->conf->pid_file = conf_files_resolve(c->findings->memory, word->text, word->at.file);
+    if (!*word->text) conf_find(c->findings, word->at, "a file is to be named");
+}
+
 // ---- The log ----
 
 // Why a log cannot be written; NULL: it seems that it can.

@@ -5,7 +5,7 @@
 
 #include "banner.h"
 #include "command.h"
-#include "conf_serve.h"
+#include "conf_serve_alone.h"
 #include "hints.h"
 #include "https.h"
 #include "notify.h"
@@ -17,6 +17,8 @@
 #include "served.h"
 #include "stop.h"
 #include "streams.h"
+#include "super.h"
+#include "super_upgrade.h"
 #include "watch.h"
 
 #include <signal.h>
@@ -217,6 +219,33 @@ static int serve(const options *o)
     return served ? EXIT_STOPPED : EXIT_FAILED;
 }
 
+static int serve_configured(const options *o)
+{
+    raise_descriptor_limit();
+#ifdef __linux__
+    bool stopped = super_run(o->config, o->quiet);
+#else
+    bool stopped = conf_serve_alone(o->config, o->quiet);
+#endif
+    return stopped ? EXIT_STOPPED : EXIT_FAILED;
+}
+
+#ifdef __linux__
+// A process that another program of Skua has begun, and has told so by its environment. Returns: its exit status; -1:
+// it is none.
+static int go_on(void)
+{
+    super_inherited inherited = super_inherit();
+    int supervisor = served_socket();
+    bool done = false;
+    if (supervisor >= 0) done = served_run(supervisor);
+    else if (inherited.trial >= 0) done = super_try(&inherited);
+    else if (inherited.state >= 0) done = super_go_on(inherited.state);
+    else return -1;
+    return done ? EXIT_STOPPED : EXIT_FAILED;
+}
+#endif
+
 int main(int argc, char **argv)
 {
     options o;
@@ -224,16 +253,14 @@ int main(int argc, char **argv)
     if (!streams_complete()) return EXIT_FAILED;
     ignore_signals();
 #ifdef __linux__
-    int supervisor = served_socket();
-    if (supervisor >= 0) return served_run(supervisor) ? EXIT_STOPPED : EXIT_FAILED;
+    int went_on = go_on();
+    if (went_on >= 0) return went_on;
 #endif
     if (asked) return command_run(asked, argv + 2);
     notify_open();
     switch (options_read(&o, argc, argv)) {
     case OPTIONS_SERVE: return serve(&o);
-    case OPTIONS_SERVE_CONFIG:
-        raise_descriptor_limit();
-        return conf_serve(o.config, o.quiet) ? EXIT_STOPPED : EXIT_FAILED;
+    case OPTIONS_SERVE_CONFIG: return serve_configured(&o);
     case OPTIONS_SELF_TEST: return self_test_run() ? EXIT_STOPPED : EXIT_FAILED;
     case OPTIONS_HELP:
         options_help();

@@ -204,7 +204,8 @@ static void served_take_stop(const char *rest)
     served_stop(grace_ns, strtoll(end, NULL, 10));
 }
 
-// New clients are another process's. Those of this one go with their next response, or when they are idle for too long.
+// New clients are another process's. Those of this one go with their next response, or when they are idle for too long:
+// closing an idle connection earlier could lose a request that is on its way.
 static void served_leave(int64_t grace_ns)
 {
     served.leaves_until_ns = served_now_ns() + grace_ns;
@@ -219,7 +220,8 @@ static void served_look_leaving(void)
     skua_stats stats;
     skua_server_stats(served.server, &stats);
     if (served_now_ns() >= served.leaves_until_ns) skua_stop(served.server, SERVED_LAST_GRACE_NS);
-    else if (!stats.connections_open) skua_stop(served.server, 0);
+    else if (stats.connections_open + status_connections(served.status) == 0)
+        skua_stop(served.server, 0);
 }
 
 static void served_take_word(control_message *m)

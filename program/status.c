@@ -17,12 +17,21 @@
 
 enum { STATUS_OCTETS_MAX = 65536, STATUS_CONNECTIONS_MAX = 256 };
 
+// An event stream that is open.
+typedef struct status_reader {
+    skua_request *request;
+    struct status_reader *next, **back; // back: what points here
+} status_reader;
+
 struct status_listener {
     skua_server *server; // its own
     int64_t began_unix_s;
     char why[512];
     char *page;       // all of its lines
-    status_live live; // its only worker's
+    status_live live; // its only worker's, as what follows
+    char live_id[24];
+    status_reader *readers;
+    bool leaves; // streams are another process's
     struct {
         _Atomic(skua_server *) of; // NULL: it has not started
     } shared;
@@ -185,14 +194,56 @@ static void status_show(skua_request *request, void *user)
     skua_respond(request, 200, "text/html; charset=utf-8", skua_slice_of(s->page));
 }
 
+static void status_unlink(status_reader *reader)
+{
+    if (!reader->back) return;
+    *reader->back = reader->next;
+    if (reader->next) reader->next->back = reader->back;
+    reader->back = NULL;
+}
+
+static void status_stream_ended(skua_request *request, skua_end how, void *user)
+{
+    (void)request, (void)how;
+    status_unlink(user);
+}
+
+// A sample is named by its time, so that a browser that comes again, to whatever process, gets those that it lacks.
+static void status_send_last(skua_request *request, const status_listener *s)
+{
+    skua_slice id = skua_slice_of(s->live_id);
+    skua_slice seen = skua_request_field(request, "Last-Event-ID");
+    if (!s->live.len) return;
+    if (seen.len != id.len || memcmp(seen.ptr, id.ptr, id.len) != 0)
+        (void)!skua_event_send(request,
+                               &(skua_event){ .data = { s->live.event, s->live.len }, .id = id });
+}
+
 // A reader that is slow is ended, and its browser comes again.
 static void status_stream(skua_request *request, void *user)
 {
-    const status_listener *s = user;
-    if (skua_events_open(request, NULL, NULL)) return;
-    if (s->live.len)
-        (void)!skua_event_send(request, &(skua_event){ .data = { s->live.event, s->live.len } });
+    status_listener *s = user;
+    status_reader *reader = skua_request_alloc(request, sizeof *reader);
+    if (!reader || skua_events_open(request, NULL, NULL)) return;
+    *reader = (status_reader){ request, s->readers, &s->readers };
+    if (reader->next) reader->next->back = &reader->next;
+    s->readers = reader;
+    skua_on_end(request, status_stream_ended, reader);
+    status_send_last(request, s);
     (void)!skua_topic_join(request, SKUA_SLICE("live"));
+    if (s->leaves) (void)!skua_finish(request);
+}
+
+static void status_end_streams(skua_worker *worker, void *user)
+{
+    status_listener *s = user;
+    (void)worker;
+    s->leaves = true;
+    while (s->readers) {
+        status_reader *reader = s->readers;
+        status_unlink(reader);
+        (void)!skua_finish(reader->request);
+    }
 }
 
 static void status_tick(skua_worker *worker, void *user)
@@ -208,7 +259,10 @@ static void status_tick(skua_worker *worker, void *user)
                      (live_clock){ .now_ns = skua_worker_now_ns(worker),
                                    .unix_s = skua_worker_unix_ns(worker) / 1000000000,
                                    .began_unix_s = s->began_unix_s });
-    const skua_publication sample = { .octets = { s->live.event, s->live.len } };
+    (void)snprintf(s->live_id, sizeof s->live_id, "%lld",
+                   (long long)(skua_worker_unix_ns(worker) / 1000000));
+    const skua_publication sample = { .octets = { s->live.event, s->live.len },
+                                      .id = skua_slice_of(s->live_id) };
     if (s->live.len) (void)!skua_topic_publish(s->server, SKUA_SLICE("live"), &sample);
 }
 
@@ -258,7 +312,16 @@ void status_of(status_listener *s, skua_server *server)
 
 void status_leave(status_listener *s)
 {
-    if (s) skua_stop(s->server, 1000000000);
+    if (!s) return;
+    skua_leave(s->server);
+    (void)!skua_post(s->server, 0, status_end_streams, s);
+}
+
+unsigned status_connections(const status_listener *s)
+{
+    skua_stats stats = { 0 };
+    if (s) skua_server_stats(s->server, &stats);
+    return (unsigned)stats.connections_open;
 }
 
 void status_close(status_listener *s)

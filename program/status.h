@@ -12,8 +12,12 @@ typedef struct status_listener status_listener;
 // /ready says no until status_of is called. *why: a sentence, when NULL is returned; valid until the next call.
 status_listener *status_open(const char *address, int fd, const char **why);
 
-// Lets another process answer at its address: it accepts no more, and its clients come back there.  Thread: any.
+// Lets another process answer at its address: it accepts no more, event streams end, and other clients go with their
+// next responses.  Thread: any.
 void status_leave(status_listener *status);
+
+// How many connections are open. NULL: none.
+unsigned status_connections(const status_listener *status);
 
 // Tells of that server from now on, which has started.
 void status_of(status_listener *status, skua_server *server);

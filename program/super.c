@@ -6,10 +6,13 @@
 
 #include "conf_log.h"
 #include "notify.h"
+#include "pid_file.h"
 #include "say.h"
 #include "super_client.h"
+#include "super_conf.h"
 #include "super_sockets.h"
 #include "super_task.h"
+#include "super_upgrade.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +27,7 @@
 #define SUPER_REST_MOST_NS 10000000000 // at most
 #define SUPER_WELL_NS 60000000000      // a server that has lived so long begins anew with that
 
-enum { SUPER_POLLS_MAX = 2 + SUPER_LEAVING_MAX + 1 + SUPER_CLIENTS_MAX + 1 };
+enum { SUPER_POLLS_MAX = 2 + SUPER_LEAVING_MAX + 1 + SUPER_CLIENTS_MAX + 2 };
 
 static struct {
     super_state state;
@@ -142,7 +145,7 @@ static void super_ended(super_state *s, pid_t pid, int status)
     char how[128];
     super_server_end_text(status, how, sizeof how);
     if (!which) {
-        super_task_tried(s, pid, status);
+        super_upgrade_tried(s, pid, status);
     } else if (which == &s->serving) {
         super_serving_ended(s, status);
     } else if (which == &s->next) {
@@ -296,12 +299,13 @@ static bool super_open(super_state *s)
         return false;
     }
     if (!super_read(s->file, &s->now, &fault)) return false;
-    super_started(s, s->now.conf);
+    super_started(s, &s->now);
     const char *log = s->now.conf->log_file;
     if (log && !conf_log_open(log)) {
         say_error("the log %s cannot be written", log);
         return false;
     }
+    if (!pid_file_keep(s->now.conf->pid_file)) return false;
     if (!super_client_listen(s->file))
         say_warning("commands cannot reach this server: another one runs with %s", s->file);
     return super_begin_server(s, &s->serving, &s->now);
@@ -315,21 +319,63 @@ static void super_close(super_state *s)
     super_client_answer(SUPER_STOP, !s->failed,
                         s->failed ? "the server process failed" : "stopped");
     super_client_close();
+    (void)pid_file_keep(NULL);
     super_drop(&s->now);
     super_drop(&s->coming);
     super_started(s, NULL);
 }
 
-bool super_run(const char *file, bool quiet)
+// A log that is put aside while one program takes the other's place, and a process that ends meanwhile, are told by
+// signals that it may have missed.
+static bool super_take_over(super_state *s, int state)
 {
-    super_state *s = &super.state;
-    *s = (super_state){ .file = file, .quiet = quiet, .before = -1 };
-    s->now.source = s->coming.source = -1;
-    s->failed = !super_open(s);
+    char refusal[CONTROL_OCTETS_MAX / 2], why[CONTROL_OCTETS_MAX / 2];
+    if (!super_server_prepare() || !super_take_signals()) {
+        say_error("the supervisor cannot go on, for want of descriptors or of /proc");
+        return false;
+    }
+    if (!super_exec_read(s, state, refusal, why)) {
+        say_error("%s", why);
+        return false;
+    }
+    (void)conf_log_open(s->now.conf->log_file);
+    (void)pid_file_keep(s->now.conf->pid_file);
+    super_log_again(s);
+    super_upgrade_go_on(s, refusal);
+    super_reap(s);
+    return true;
+}
+
+static super_state *super_state_new(const char *file, bool quiet)
+{
+    super.state = (super_state){ .file = file, .quiet = quiet, .before = -1 };
+    super.state.now.source = super.state.coming.source = super.state.started.source = -1;
+    return &super.state;
+}
+
+// Returns: whether it was stopped, and did not fail.
+static bool super_live(super_state *s)
+{
     while (!s->failed && (!s->stopping || super_has_servers(s)))
         super_turn(s);
     super_close(s);
     return !s->failed;
+}
+
+bool super_run(const char *file, bool quiet)
+{
+    super_state *s = super_state_new(file, quiet);
+    s->failed = !super_open(s);
+    return super_live(s);
+}
+
+bool super_go_on(int state)
+{
+    super_state *s = super_state_new("", true);
+    notify_open();
+    s->has_served = true;
+    s->failed = !super_take_over(s, state);
+    return super_live(s);
 }
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // The socket is in the abstract namespace, where nothing is left behind by a process that is killed. Its name comes from
-// the path of the configuration. Everybody can connect to it, so each side asks the kernel who the other one is: the
-// same user, or root.
+// the path of the configuration, and that of a second one from the number of the process, for commands that know it by
+// its pid_file. Everybody can connect, so each side asks the kernel who the other one is: the same user, or root.
 
 #include "super_client.h"
 
@@ -30,11 +30,13 @@ typedef struct super_client {
     bool has_begun;
 } super_client;
 
+enum { CLIENT_OF_FILE, CLIENT_OF_PROCESS, CLIENT_LISTENERS };
+
 static struct {
-    int listener; // -1: there is none
+    int listeners[CLIENT_LISTENERS]; // -1: there is none
     super_client all[SUPER_CLIENTS_MAX];
     unsigned count;
-} clients = { .listener = -1 };
+} clients = { .listeners = { -1, -1 } };
 
 // ---- The name ----
 
@@ -53,6 +55,14 @@ static bool client_write_address(const char *file, struct sockaddr_un *address, 
     return true;
 }
 
+static void client_write_process(pid_t pid, struct sockaddr_un *address, socklen_t *len)
+{
+    *address = (struct sockaddr_un){ .sun_family = AF_UNIX };
+    int n = snprintf(address->sun_path + 1, sizeof address->sun_path - 1, "skua-process-%ld",
+                     (long)pid);
+    *len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+}
+
 static bool client_is_trusted(int fd)
 {
     struct ucred who;
@@ -63,20 +73,54 @@ static bool client_is_trusted(int fd)
 
 // ---- The supervisor's side ----
 
+static int client_listen_at(const struct sockaddr_un *address, socklen_t len)
+{
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0) return -1;
+    if (bind(fd, (const struct sockaddr *)address, len) == 0 && listen(fd, SUPER_CLIENTS_MAX) == 0)
+        return fd;
+    (void)close(fd);
+    return -1;
+}
+
+// In containers that share a network, processes of the same number exist; the second one has its file's socket alone.
 bool super_client_listen(const char *file)
 {
     struct sockaddr_un address;
     socklen_t len;
+    client_write_process(getpid(), &address, &len);
+    clients.listeners[CLIENT_OF_PROCESS] = client_listen_at(&address, len);
     if (!client_write_address(file, &address, &len)) return true;
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0) return false;
-    if (bind(fd, (const struct sockaddr *)&address, len) == 0 &&
-        listen(fd, SUPER_CLIENTS_MAX) == 0) {
-        clients.listener = fd;
-        return true;
+    clients.listeners[CLIENT_OF_FILE] = client_listen_at(&address, len);
+    return clients.listeners[CLIENT_OF_FILE] >= 0;
+}
+
+void super_client_save(FILE *to, int (*lend)(int fd))
+{
+    for (unsigned i = 0; i < CLIENT_LISTENERS; i++) {
+        if (clients.listeners[i] >= 0)
+            (void)fprintf(to, "client %d listens %u 0\n", lend(clients.listeners[i]), i);
     }
-    (void)close(fd);
-    return false;
+    for (unsigned i = 0; i < clients.count; i++) {
+        const super_client *one = &clients.all[i];
+        (void)fprintf(to, "client %d asks %u %d\n", lend(one->fd), (unsigned)one->asked,
+                      one->has_begun);
+    }
+}
+
+// "listens PLACE 0" or "asks TASK BEGUN"
+bool super_client_restore(int fd, const char *text)
+{
+    const char *numbers = strchr(text, ' ');
+    char *end = NULL;
+    if (!numbers) return false;
+    unsigned long number = strtoul(numbers, &end, 10);
+    bool has_begun = strtoul(end, NULL, 10) != 0, listens = *text == 'l';
+    if (listens && number < CLIENT_LISTENERS) clients.listeners[number] = fd;
+    if (listens) return number < CLIENT_LISTENERS;
+    if (number >= SUPER_TASKS || clients.count == SUPER_CLIENTS_MAX) return false;
+    clients.all[clients.count++] = (super_client){ fd, (super_task)number, has_begun };
+    return true;
 }
 
 static void client_drop(unsigned i)
@@ -89,24 +133,28 @@ void super_client_close(void)
 {
     while (clients.count)
         client_drop(clients.count - 1);
-    if (clients.listener >= 0) (void)close(clients.listener);
-    clients.listener = -1;
+    for (unsigned i = 0; i < CLIENT_LISTENERS; i++) {
+        if (clients.listeners[i] >= 0) (void)close(clients.listeners[i]);
+        clients.listeners[i] = -1;
+    }
 }
 
 unsigned super_client_poll(struct pollfd *on, unsigned room)
 {
     unsigned count = 0;
-    if (clients.listener >= 0 && clients.count < SUPER_CLIENTS_MAX && count < room)
-        on[count++] = (struct pollfd){ .fd = clients.listener, .events = POLLIN };
+    for (unsigned i = 0; i < CLIENT_LISTENERS; i++) {
+        if (clients.listeners[i] >= 0 && clients.count < SUPER_CLIENTS_MAX && count < room)
+            on[count++] = (struct pollfd){ .fd = clients.listeners[i], .events = POLLIN };
+    }
     for (unsigned i = 0; i < clients.count && count < room; i++)
         on[count++] = (struct pollfd){ .fd = clients.all[i].fd, .events = POLLIN };
     return count;
 }
 
-static void client_accept(void)
+static void client_accept(int listener)
 {
-    while (clients.listener >= 0 && clients.count < SUPER_CLIENTS_MAX) {
-        int fd = accept4(clients.listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    while (listener >= 0 && clients.count < SUPER_CLIENTS_MAX) {
+        int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (fd < 0) return;
         if (client_is_trusted(fd)) clients.all[clients.count++] = (super_client){ .fd = fd };
         else (void)close(fd);
@@ -131,7 +179,8 @@ static bool client_hear(super_client *one, bool asked[SUPER_TASKS])
 
 void super_client_look(bool asked[SUPER_TASKS])
 {
-    client_accept();
+    for (unsigned i = 0; i < CLIENT_LISTENERS; i++)
+        client_accept(clients.listeners[i]);
     for (unsigned i = clients.count; i-- > 0;) {
         if (!client_hear(&clients.all[i], asked)) client_drop(i);
     }
@@ -156,7 +205,15 @@ void super_client_answer(super_task task, bool done, const char *text)
 
 // ---- The command's side ----
 
-static int client_connect(const char *file, char *why, size_t room)
+static int client_connect_to(const struct sockaddr_un *address, socklen_t len)
+{
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (fd < 0 || connect(fd, (const struct sockaddr *)address, len) == 0) return fd;
+    (void)close(fd);
+    return -1;
+}
+
+static int client_connect(const char *file, pid_t pid, char *why, size_t room)
 {
     struct sockaddr_un address;
     socklen_t len;
@@ -164,8 +221,10 @@ static int client_connect(const char *file, char *why, size_t room)
         (void)snprintf(why, room, "there is no file %.500s", file);
         return -1;
     }
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    bool connected = fd >= 0 && connect(fd, (const struct sockaddr *)&address, len) == 0;
+    int fd = client_connect_to(&address, len);
+    client_write_process(pid, &address, &len);
+    if (fd < 0 && pid > 0) fd = client_connect_to(&address, len);
+    bool connected = fd >= 0;
     if (connected && client_is_trusted(fd)) return fd;
     (void)snprintf(why, room, "%s %.500s",
                    connected ? "another user runs what answers for" : "no server runs with", file);
@@ -173,11 +232,11 @@ static int client_connect(const char *file, char *why, size_t room)
     return -1;
 }
 
-bool super_client_ask(super_task task, const char *file, char *text, size_t room)
+bool super_client_ask(super_task task, const char *file, pid_t pid, char *text, size_t room)
 {
     static control_message m;
     const char *rest;
-    int fd = client_connect(file, text, room);
+    int fd = client_connect(file, pid, text, room);
     if (fd < 0) return false;
     bool heard = control_send(fd, NULL, 0, "%s", client_names[task]) &&
                  control_receive(fd, true, &m) == CONTROL_MESSAGE;

@@ -4,14 +4,21 @@
 #ifndef PROGRAM_SUPER_CLIENT_H
 #define PROGRAM_SUPER_CLIENT_H
 
-#include "super.h"
+#include "super_state.h"
 
 #include <poll.h>
+#include <stdio.h>
 
 enum { SUPER_CLIENTS_MAX = 16 };
 
-// Opens the socket of the configuration's file. Returns: false when another process has it.
+// Opens the sockets of the configuration's file and of this process. Returns: false when another process has the
+// former.
 bool super_client_listen(const char *file);
+
+// Writes all of them for the program that takes this one's place; takes one that was written so. lend: makes a
+// descriptor that the program inherits.
+void super_client_save(FILE *to, int (*lend)(int fd));
+bool super_client_restore(int fd, const char *text);
 
 // Closes it, and those who wait.
 void super_client_close(void);
@@ -26,7 +33,8 @@ void super_client_look(bool asked[SUPER_TASKS]);
 void super_client_begin(super_task task);
 void super_client_answer(super_task task, bool done, const char *text);
 
-// For a command: asks the supervisor of that file, and waits. text: the outcome, or why there is none.
-bool super_client_ask(super_task task, const char *file, char *text, size_t room);
+// For a command: asks the supervisor of that file, or else the process pid, and waits. pid: 0: none is known.
+// text: the outcome, or why there is none.
+bool super_client_ask(super_task task, const char *file, pid_t pid, char *text, size_t room);
 
 #endif

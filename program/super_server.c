@@ -43,9 +43,11 @@ static void program_find_path(void)
     const char *name = (const char *)getauxval(AT_EXECFN);
     char folder[PATH_MAX];
     ssize_t n = -1;
+    while (name && strncmp(name, "./", 2) == 0)
+        name += 2;
     if (name && *name == '/' && strncmp(name, "/dev/fd/", 8) != 0) {
         (void)snprintf(program.path, sizeof program.path, "%s", name);
-    } else if (name && strchr(name, '/') && *name != '/' && getcwd(folder, sizeof folder)) {
+    } else if (name && *name && *name != '/' && getcwd(folder, sizeof folder)) {
         int len = snprintf(program.path, sizeof program.path, "%s/%s", folder, name);
         if (len < 0 || (size_t)len >= sizeof program.path) program.path[0] = '\0';
     } else {
@@ -72,6 +74,11 @@ const char *super_server_path(void)
     return program.path;
 }
 
+void super_server_name(const char *path)
+{
+    (void)snprintf(program.path, sizeof program.path, "%s", path);
+}
+
 // ---- Starting ----
 
 // Words of whoever started the supervisor are not a server's; nor are signals to all processes of a terminal, which
@@ -79,8 +86,7 @@ const char *super_server_path(void)
 static void server_leave_parent(int control)
 {
     static const char *const not_its[] = { "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID",
-                                           "LISTEN_PID",    "LISTEN_FDS",    "LISTEN_FDNAMES",
-                                           "SKUA_STATE" };
+                                           "LISTEN_PID",    "LISTEN_FDS",    "LISTEN_FDNAMES" };
     static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGPIPE };
     char number[16];
     sigset_t none;

@@ -34,6 +34,9 @@ bool super_server_prepare(void);
 int super_server_program(void);
 const char *super_server_path(void);
 
+// The path is another one: that by which the program before this one was started.
+void super_server_name(const char *path);
+
 // Starts a process that waits for messages. Returns: false when there is none.
 bool super_server_start(super_server *s, int64_t until_ns);
 

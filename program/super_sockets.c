@@ -150,15 +150,13 @@ void super_sockets_close(void)
         sockets_drop(sockets.count - 1, true);
 }
 
-void super_sockets_save(FILE *to)
+void super_sockets_save(FILE *to, int (*lend)(int fd))
 {
-    for (unsigned i = 0; i < sockets.count; i++) {
-        (void)fcntl(sockets.all[i].fd, F_SETFD, 0);
-        (void)fprintf(to, "socket %d %s\n", sockets.all[i].fd, sockets.all[i].address);
-    }
+    for (unsigned i = 0; i < sockets.count; i++)
+        (void)fprintf(to, "socket %d %s\n", lend(sockets.all[i].fd), sockets.all[i].address);
 }
 
 bool super_sockets_restore(int fd, const char *address)
 {
-    return fcntl(fd, F_SETFD, FD_CLOEXEC) == 0 && sockets_add(address, fd);
+    return sockets_add(address, fd);
 }

@@ -22,9 +22,9 @@ void super_sockets_trim(const conf *c);
 // Closes all, and removes the files of Unix sockets.
 void super_sockets_close(void);
 
-// Writes all of them for the program that takes this one's place, and lets it inherit them; takes one that was
-// written so.
-void super_sockets_save(FILE *to);
+// Writes all of them for the program that takes this one's place; takes one that was written so. lend: makes a
+// descriptor that the program inherits.
+void super_sockets_save(FILE *to, int (*lend)(int fd));
 bool super_sockets_restore(int fd, const char *address);
 
 #endif

@@ -8,14 +8,14 @@
 #ifdef __linux__
 
 #include "conf_difference.h"
-#include "conf_load.h"
 #include "conf_log.h"
-#include "conf_serve.h"
 #include "notify.h"
 #include "say.h"
-#include "source.h"
+#include "pid_file.h"
 #include "super_client.h"
+#include "super_conf.h"
 #include "super_sockets.h"
+#include "super_upgrade.h"
 
 #include <signal.h>
 #include <stdarg.h>
@@ -25,60 +25,10 @@
 
 #define SUPER_ANSWER_NS 60000000000 // for a reload in a server
 #define SUPER_BEYOND_NS 5000000000  // behind its grace a server has that long to end
+#define SUPER_IDLE_NS 60000000000   // keep_alive_timeout, when the file says nothing
 #define SUPER_LEFT_NS 5000000000    // for a server to accept no more
 #define SUPER_TRIM_NS                                                                              \
     1000000000 // a server that leaves accepts meanwhile who waits at an address that goes
-
-// ---- Configurations ----
-
-static void task_write_fault(const conf *c, super_fault *fault)
-{
-    const conf_finding *first = c ? c->findings.first : NULL;
-    fault->count = c ? c->findings.count : 0;
-    if (first)
-        (void)snprintf(fault->first, sizeof fault->first, "%s:%u:%u: %s", first->at.file,
-                       first->at.line, first->at.column, first->sentence);
-    else (void)snprintf(fault->first, sizeof fault->first, "%s", skua_status_text(SKUA_ENOMEM));
-}
-
-static bool task_read_sound(conf *c, const char *file)
-{
-    if (!conf_serve_check(c, file)) return false;
-    bool opened = super_sockets_open(c);
-    if (!opened) (void)conf_is_sound(c);
-    return opened;
-}
-
-bool super_read(const char *file, super_conf *read, super_fault *fault)
-{
-    source_keep();
-    conf *c = conf_new();
-    bool is_sound = c && task_read_sound(c, file);
-    if (!is_sound) task_write_fault(c, fault);
-    int kept = source_kept();
-    if (is_sound && kept >= 0) {
-        *read = (super_conf){ c, kept };
-        return true;
-    }
-    if (is_sound) task_write_fault(NULL, fault);
-    if (kept >= 0) (void)close(kept);
-    conf_drop(c);
-    return false;
-}
-
-void super_drop(super_conf *c)
-{
-    conf_drop(c->conf);
-    if (c->source >= 0) (void)close(c->source);
-    *c = (super_conf){ NULL, -1 };
-}
-
-void super_started(super_state *s, conf *c)
-{
-    conf *before = s->started;
-    s->started = c ? conf_hold(c) : NULL;
-    conf_drop(before);
-}
 
 // ---- Servers ----
 
@@ -103,21 +53,47 @@ static super_server *task_free_place(super_state *s)
     return NULL;
 }
 
-// The oldest of too many has had the most time. Its clients are cut off.
-static super_server *task_make_place(super_state *s)
-{
-    super_server *place = task_free_place(s), *oldest = &s->leaving[0];
-    if (place) return place;
-    for (unsigned i = 1; i < SUPER_LEAVING_MAX; i++) {
-        if (s->leaving[i].since_ns < oldest->since_ns) oldest = &s->leaving[i];
-    }
-    (void)kill(oldest->pid, SIGKILL);
-    return NULL;
-}
-
 static int64_t task_grace_ns(const super_state *s)
 {
     return s->now.conf ? s->now.conf->grace_ns : (int64_t)10 * 1000000000;
+}
+
+// Idle connections of a server that leaves stay for as long as they could have stayed anyway.
+static int64_t task_leave_ns(const super_state *s)
+{
+    int64_t idle_ns = s->now.conf->server.keep_alive_timeout_ns, grace_ns = task_grace_ns(s);
+    if (!idle_ns) idle_ns = SUPER_IDLE_NS;
+    return idle_ns > grace_ns ? idle_ns : grace_ns;
+}
+
+static void stop_tell(super_server *one, int64_t grace_ns, int64_t delay_ns)
+{
+    int64_t until_ns = super_now_ns() + delay_ns + grace_ns + SUPER_BEYOND_NS;
+    if (one->stage == SUPER_NONE) return;
+    (void)control_send(one->control, NULL, 0, "stop %lld %lld", (long long)grace_ns,
+                       (long long)delay_ns);
+    if (one->until_ns > until_ns) one->until_ns = until_ns;
+}
+
+static super_server *task_oldest(super_state *s)
+{
+    super_server *oldest = &s->leaving[0];
+    for (unsigned i = 1; i < SUPER_LEAVING_MAX; i++) {
+        if (s->leaving[i].since_ns < oldest->since_ns) oldest = &s->leaving[i];
+    }
+    return oldest;
+}
+
+// The oldest of too many has had the most time. Its clients are cut off; as a rule it has gone before, since it was
+// hurried when it became the last that there was a place for.
+static super_server *task_make_place(super_state *s)
+{
+    super_server *place = task_free_place(s);
+    if (place) return place;
+    place = task_oldest(s);
+    (void)kill(place->pid, SIGKILL);
+    super_server_forget(place);
+    return place;
 }
 
 // ---- The end of a task ----
@@ -136,11 +112,15 @@ __attribute__((format(printf, 3, 4))) static void task_end(super_state *s, bool 
     notify_ready();
 }
 
-// Nothing has changed. why: names the first fault.
-static void task_refuse(super_state *s, const char *why)
+// The log is that of the server which goes on.
+void super_task_refuse(super_state *s, const char *why)
 {
+    (void)conf_log_open(s->now.conf->log_file);
+    if (!s->trim_at_ns) super_sockets_trim(s->now.conf);
+    if (s->task == SUPER_UPGRADE) super_upgrade_back(s, why);
     s->refused++;
-    if (s->now.conf && !s->trim_at_ns) super_sockets_trim(s->now.conf);
+    if (s->serving.stage == SUPER_NONE && !s->stopping && !s->restart_at_ns)
+        s->restart_at_ns = super_now_ns();
     if (s->serving.stage == SUPER_SERVING)
         (void)control_send(s->serving.control, NULL, 0, "refused %s", why);
     task_end(s, false, "%s", why);
@@ -153,23 +133,32 @@ static void task_write_sites(const conf *c, char text[64])
 
 // ---- Another server ----
 
-static void task_replace(super_state *s)
+void super_task_replace(super_state *s)
 {
-    if (super_begin_server(s, &s->next, &s->coming)) return;
+    const char *log = s->coming.conf->log_file;
+    char why[CONTROL_OCTETS_MAX / 2] = "no server process can be started";
+    bool has_log = conf_log_open(log);
+    if (has_log && super_begin_server(s, &s->next, &s->coming)) return;
+    if (!has_log) {
+        (void)snprintf(why, sizeof why, "the log %.500s cannot be written", log ? log : "");
+        say_error("%s", why);
+    }
     super_server_forget(&s->next);
-    task_refuse(s, "no server process can be started");
+    super_task_refuse(s, why);
 }
 
 // The one before leaves; clients that come from now on are the new one's.
 static void task_take_over(super_state *s)
 {
-    super_server *place = task_make_place(s);
-    bool has_former = s->serving.stage == SUPER_SERVING && place;
-    int64_t grace_ns = task_grace_ns(s);
+    super_server *place;
+    bool has_former = s->serving.stage == SUPER_SERVING;
+    int64_t leave_ns = task_leave_ns(s);
     if (has_former) {
-        (void)control_send(s->serving.control, NULL, 0, "leave %lld", (long long)grace_ns);
+        place = task_make_place(s);
+        (void)control_send(s->serving.control, NULL, 0, "leave %lld", (long long)leave_ns);
         *place = s->serving;
-        super_server_enter(place, SUPER_LEAVING, super_now_ns() + grace_ns + SUPER_BEYOND_NS);
+        super_server_enter(place, SUPER_LEAVING, super_now_ns() + leave_ns + SUPER_BEYOND_NS);
+        if (!task_free_place(s)) stop_tell(task_oldest(s), task_grace_ns(s), 0);
     } else if (s->serving.stage != SUPER_NONE) {
         (void)kill(s->serving.pid, SIGKILL);
         super_server_forget(&s->serving);
@@ -179,10 +168,12 @@ static void task_take_over(super_state *s)
     super_server_enter(&s->serving, SUPER_SERVING, INT64_MAX);
     super_drop(&s->now);
     s->now = s->coming;
-    super_started(s, s->now.conf);
+    super_started(s, &s->now);
     s->coming = (super_conf){ NULL, -1 };
+    (void)pid_file_keep(s->now.conf->pid_file);
     s->accepted++;
     s->crashes = 0;
+    s->restart_at_ns = 0;
     s->trim_at_ns = super_now_ns() + SUPER_TRIM_NS;
     s->left_until_ns = super_now_ns() + SUPER_LEFT_NS;
     if (!has_former) super_task_left(s);
@@ -195,6 +186,13 @@ void super_task_left(super_state *s)
     if (!s->left_until_ns) return;
     s->left_until_ns = 0;
     task_write_sites(s->now.conf, sites);
+    if (s->task == SUPER_UPGRADE) {
+        if (s->before >= 0) (void)close(s->before);
+        s->before = -1;
+        say("skua %s serves %s from now on", skua_version(), sites);
+        task_end(s, true, "skua %s serves %s", skua_version(), sites);
+        return;
+    }
     say("the configuration has been read again, and has %s; another server process serves it",
         sites);
     task_end(s, true, "another server process serves %s", sites);
@@ -212,16 +210,16 @@ static void task_reload(super_state *s)
             say("the configuration stays as it is, since the file has %u fault%s", fault.count,
                 fault.count == 1 ? "" : "s");
         else say("the configuration stays as it is, since memory ran out");
-        task_refuse(s, fault.first);
+        super_task_refuse(s, fault.first);
         return;
     }
-    const conf_kind *kind = conf_difference(s->started, s->coming.conf, &at);
+    const conf_kind *kind = conf_difference(s->started.conf, s->coming.conf, &at);
     if (kind)
         say("%s:%u:%u: a change of %s takes another server process", at.file, at.line, at.column,
             kind->name);
     if (kind || s->serving.stage != SUPER_SERVING ||
         !control_send(s->serving.control, &s->coming.source, 1, "reload")) {
-        task_replace(s);
+        super_task_replace(s);
         return;
     }
     s->task_until_ns = super_now_ns() + SUPER_ANSWER_NS;
@@ -239,13 +237,14 @@ void super_task_answered(super_state *s, const control_message *m)
         task_write_sites(s->coming.conf, sites);
         s->now = s->coming;
         s->coming = (super_conf){ NULL, -1 };
+        (void)pid_file_keep(s->now.conf->pid_file);
         task_end(s, true, "the configuration has been read again, and has %s", sites);
     } else {
         (void)control_is(m, "outside", &rest);
         say("the server process may not do what the configuration asks for (%s), so another one "
             "takes its place",
             rest);
-        task_replace(s);
+        super_task_replace(s);
     }
 }
 
@@ -262,24 +261,10 @@ void super_task_lost(super_state *s, const char *how)
     (void)snprintf(why, sizeof why,
                    "the new server process %s before it was ready; the one before goes on", how);
     say_error("%s", why);
-    task_refuse(s, why);
-}
-
-void super_task_tried(super_state *s, pid_t pid, int status)
-{
-    (void)s, (void)pid, (void)status;
+    super_task_refuse(s, why);
 }
 
 // ---- Stopping ----
-
-static void stop_tell(super_server *one, int64_t grace_ns, int64_t delay_ns)
-{
-    int64_t until_ns = super_now_ns() + delay_ns + grace_ns + SUPER_BEYOND_NS;
-    if (one->stage == SUPER_NONE) return;
-    (void)control_send(one->control, NULL, 0, "stop %lld %lld", (long long)grace_ns,
-                       (long long)delay_ns);
-    if (one->until_ns > until_ns) one->until_ns = until_ns;
-}
 
 // Those that leave accept nobody, so that the delay is not for them.
 static void stop_tell_all(super_state *s, int64_t grace_ns, int64_t delay_ns)
@@ -288,6 +273,7 @@ static void stop_tell_all(super_state *s, int64_t grace_ns, int64_t delay_ns)
     for (unsigned i = 0; i < SUPER_LEAVING_MAX; i++)
         stop_tell(&s->leaving[i], grace_ns, 0);
     if (s->next.stage != SUPER_NONE) (void)kill(s->next.pid, SIGKILL);
+    if (s->trial) (void)kill(s->trial, SIGKILL);
 }
 
 static void stop_say(const super_state *s, int64_t grace_ns, int64_t delay_ns)
@@ -341,7 +327,7 @@ static void task_restart(super_state *s)
         super_server_forget(&s->serving);
         s->restart_at_ns = super_now_ns() + 1000000000;
     }
-    super_started(s, s->now.conf);
+    super_started(s, &s->now);
 }
 
 void super_task_look(super_state *s)
@@ -353,20 +339,23 @@ void super_task_look(super_state *s)
         super_sockets_trim(s->now.conf);
     }
     if (s->restart_at_ns && now_ns >= s->restart_at_ns) task_restart(s);
+    super_upgrade_look(s, now_ns);
     if (s->task == SUPER_RELOAD && s->task_until_ns && now_ns >= s->task_until_ns) {
         s->task_until_ns = 0;
-        task_refuse(s, "the server process does not answer");
+        super_task_refuse(s, "the server process does not answer");
     }
 }
 
 void super_task_next(super_state *s)
 {
     if (s->task != SUPER_IDLE || s->stopping || s->serving.stage == SUPER_STARTING) return;
-    if (!s->wanted[SUPER_RELOAD]) return;
-    s->wanted[SUPER_RELOAD] = false;
-    s->task = SUPER_RELOAD;
-    super_client_begin(SUPER_RELOAD);
-    task_reload(s);
+    if (s->wanted[SUPER_RELOAD]) s->task = SUPER_RELOAD;
+    else if (s->wanted[SUPER_UPGRADE]) s->task = SUPER_UPGRADE;
+    else return;
+    s->wanted[s->task] = false;
+    super_client_begin(s->task);
+    if (s->task == SUPER_RELOAD) task_reload(s);
+    else super_upgrade_begin(s);
 }
 
 #endif

@@ -5,20 +5,7 @@
 #ifndef PROGRAM_SUPER_TASK_H
 #define PROGRAM_SUPER_TASK_H
 
-#include "super.h"
-
-// The faults of a configuration that is not taken.
-typedef struct super_fault {
-    unsigned count;                     // 0: it is no fault of the file
-    char first[CONTROL_OCTETS_MAX / 2]; // a sentence
-} super_fault;
-
-// Reads the configuration, as a whole, and opens its sockets. Returns: false when it has faults, which have been said.
-bool super_read(const char *file, super_conf *read, super_fault *fault);
-void super_drop(super_conf *c);
-
-// The server that serves was started with c, which is kept for as long; NULL: nobody was.
-void super_started(super_state *s, conf *c);
+#include "super_state.h"
 
 // Starts a server in an empty place, with a configuration. Returns: false when there is none, which has been said.
 bool super_begin_server(super_state *s, super_server *place, const super_conf *with);
@@ -32,8 +19,11 @@ void super_task_left(super_state *s); // the former server accepts no more
 void super_task_answered(super_state *s, const control_message *m);
 void super_task_lost(super_state *s, const char *how);
 
-// A process that is no server has ended: the trial of a new program.
-void super_task_tried(super_state *s, pid_t pid, int status);
+// Ends the task without a change. why: a sentence.
+void super_task_refuse(super_state *s, const char *why);
+
+// Starts a server with the coming configuration, beside the one that serves.
+void super_task_replace(super_state *s);
 
 // Time has passed.
 void super_task_look(super_state *s);

@@ -228,6 +228,38 @@ def test_stop_waits_for_the_end(folder):
     assert status == 1 and "there is no file" in said
 
 
+@of("pid_file")
+def test_a_file_with_the_number_of_the_process(folder):
+    """It leads commands to a server whose configuration has another path by now."""
+    server = start(folder, TEXT + "pid_file one.pid\n")
+    file, other, number = folder / "skua.conf", folder / "other.conf", folder / "one.pid"
+    assert number.read_text() == f"{server.pid}\n"
+    file.rename(other)
+    assert command("reload", other)[0] == 1  # what was started has no file any more
+    other.rename(file)
+    other.write_text("pid_file one.pid\nnonsense {\n")  # only this is read in it
+    assert command("reload", other)[0] == 0
+    number.write_text("1\n")
+    assert command("reload", other) == (1, f"skua: no server runs with {other}\n")
+    for nonsense in ("", "x\n", "-5\n", "12x\n", "99999999999999999999\n"):
+        number.write_text(nonsense)
+        assert command("reload", other)[0] == 1
+    file.write_text(file.read_text().replace("one.pid", "two.pid"))
+    assert command("reload", file)[0] == 0
+    assert (folder / "two.pid").read_text() == f"{server.pid}\n"
+    assert number.exists()  # another process has written there meanwhile
+    (folder / "two.pid").write_text(f"{server.pid}\n")
+    other.write_text("pid_file two.pid\n")
+    assert command("stop", other) == (0, "skua: stopped\n")
+    server.judge_end()
+    assert not (folder / "two.pid").exists()
+
+
+def test_a_file_for_the_number_that_cannot_be_written(folder):
+    with pytest.raises(AssertionError, match="the pid_file .*/missing/skua.pid cannot be written"):
+        start(folder, TEXT + "pid_file missing/skua.pid\n")
+
+
 def test_clients_that_say_nothing_or_nonsense(server, folder):
     """Those who connect and wait, more than there is room for, hold a command up only until they leave."""
     file = folder / "skua.conf"

@@ -16,13 +16,13 @@ def of(*names):
     return lambda test: test
 
 
-def start(folder, text, name="skua.conf", **options):
+def start(folder, text, name="skua.conf", program=SKUA, **options):
     """A server with that configuration. PORT and TLS_PORT stand for free ports; the latter may be missing."""
     port, secure = free_port(), free_port()
     backend = f"backend {BACKEND}\n" if BACKEND and "\nbackend" not in text else ""
     file = folder / name
     file.write_text(backend + text.replace("TLS_PORT", str(secure)).replace("PORT", str(port)))
-    server = Server([SKUA, "-c", file], ("127.0.0.1", port), **options)
+    server = Server([program, "-c", file], ("127.0.0.1", port), **options)
     server.secure = ("127.0.0.1", secure)
     # clients may connect before the server process accepts: the supervisor's sockets are there first
     if options.get("wait", True):
