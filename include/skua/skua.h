@@ -157,6 +157,13 @@ typedef enum skua_status {
 // A few words of English for a status; never NULL.  Thread: any.
 SKUA_API const char *skua_status_text(skua_status status);
 
+enum { SKUA_SHA256_OCTETS = 32 };
+
+// Writes the SHA-256 digest of octets. It is for what nobody can guess, such as a token of random octets, and for
+// signatures; it is too fast for passwords.
+// Thread: any.  Spec: FIPS 180-4
+SKUA_API void skua_sha256(skua_slice octets, unsigned char digest[SKUA_SHA256_OCTETS]);
+
 // The library's version, "0.2.0".  Thread: any.
 SKUA_API const char *skua_version(void);
 
@@ -1471,7 +1478,7 @@ typedef struct skua_cookie {
     bool partitioned; // kept apart for each top-level site; needs secure
 } skua_cookie;
 
-// Adds a Set-Cookie field to the response, before it is given. To delete a cookie give the path and
+// Adds a Set-Cookie field to the response, before it is given or in middleware's head. To delete a cookie give the path and
 // domain it was set with.
 // Errors: those of skua_field_add; SKUA_EINVAL also for what is against the grammar, and for what
 // user agents would drop: "__Secure-" without secure, "__Host-" without secure and path "/" or with

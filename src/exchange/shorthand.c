@@ -127,7 +127,7 @@ skua_status skua_cookie_set(skua_request *r, const skua_cookie *cookie)
     request_expect_reader(r, __func__);
     CONTRACT_GIVEN(cookie);
     CONTRACT_SLICE(cookie->value);
-    if (request_is_here(r) && r->responding != RESPONSE_NONE)
+    if (request_is_here(r) && r->responding > RESPONSE_HEADING)
         return complain_of_late(r, __func__, "a cookie was set behind the response, and dropped");
     skua_status checked = cookie_check(cookie);
     if (checked) return fields_lose(r, checked);

@@ -2,17 +2,21 @@
 """The ready middleware of middleware/: what clients and browsers get (tests/servers/guards.c)."""
 
 import base64
+import hashlib
+import hmac
 import re
+import time
 
 import pytest
 from server import ROOT, eventually, numbered
 
+KEY, PREVIOUS = "k" * 40, "p" * 70  # longer than a block, so that it is hashed first
 HEADERS = sorted((ROOT / "middleware/skua/middleware").glob("*.h"))
 
 
 @pytest.fixture(scope="module")
 def guards():
-    server = numbered("guards", "--workers", "2")
+    server = numbered("guards", "--workers", "2", env={"GUARDS_KEY": KEY, "GUARDS_PREVIOUS": PREVIOUS})
     yield server
     server.stop()
 
@@ -167,3 +171,122 @@ def asking(server):
 def served(server):
     with asking(server) as connection:
         return connection.head().status == 103
+
+
+# ---- Timeouts and names of requests ----
+
+
+def test_a_handler_that_takes_too_long(guards):
+    assert guards.get("/timed/x").status == 503
+
+
+@pytest.mark.parametrize("path,field", [("/id/x", "X-Request-Id"), ("/trace/x", "X-Trace")])
+def test_each_request_has_a_name(guards, path, field):
+    names = set()
+    for _ in range(3):
+        answer = guards.get(path)
+        names.add(answer.get(field))
+        assert answer.content.decode() == answer.get(field)
+        assert re.fullmatch("[0-9a-f]{32}", answer.get(field))
+    assert len(names) == 3
+    missing = guards.get("/id/x", method="DELETE")  # an error of the server's own
+    assert missing.status == 405 and re.fullmatch("[0-9a-f]{32}", missing.get("X-Request-Id"))
+
+
+# ---- Signed cookies ----
+
+
+def plain(octets):
+    return base64.urlsafe_b64encode(octets).decode().rstrip("=")
+
+
+def signed(name, content, expires, key=KEY):
+    """As signature.h makes it, but by Python."""
+    text = f"{plain(content)}.{int(expires)}"
+    return f"{text}.{plain(hmac.new(key.encode(), f'{name}={text}'.encode(), hashlib.sha256).digest())}"
+
+
+def cookie_of(answer, name):
+    for line in answer.all("Set-Cookie"):
+        found = re.match(rf"{name}=([^;]*)", line)
+        if found:
+            return found.group(1)
+    return None
+
+
+@pytest.mark.parametrize("value", ["a", "two words; and more, \"quoted\"", "\u00fc", "x" * 2048])
+def test_a_signed_cookie_comes_back(guards, value):
+    from urllib.parse import quote
+
+    answer = guards.get("/cookie?set=" + quote(value))
+    cookie = cookie_of(answer, "cart")
+    seconds = int(cookie.split(".")[1])
+    assert abs(seconds - time.time() - 500) < 60
+    assert cookie == signed("cart", value.encode(), seconds)  # as others sign it
+    assert "Max-Age=500" in answer.get("Set-Cookie")
+    assert guards.get("/cookie", f"Cookie: cart={cookie}").content.decode() == value
+
+
+def test_signed_cookies_that_are_none(guards):
+    later, past = time.time() + 100, time.time() - 1
+    good = signed("cart", b"mine", later)
+    ask = lambda cookie, name="cart": guards.get("/cookie", f"Cookie: {name}={cookie}").content
+    assert ask(good) == b"mine"
+    assert ask(signed("cart", b"mine", later, PREVIOUS)) == b"mine"
+    assert ask(signed("cart", b"", later)) == b""
+    for i in range(len(good)):
+        assert ask(good[:i] + ("A" if good[i] != "A" else "B") + good[i + 1:]) == b"none", i
+        assert ask(good[:i]) == b"none", i
+    for bad in (signed("cart", b"mine", past), signed("other", b"mine", later), signed("cart", b"mine", later, "x" * 40), good + "A",
+                signed("cart", b"mine", later, ""), ".", "..", "...", "a.1.", f".{int(later)}.", good.replace(".", "..", 1), "A" * 4000):
+        assert ask(bad) == b"none", bad
+    never = f"{plain(b'mine')}."
+    assert ask(never + "." + plain(hmac.new(KEY.encode(), f"cart={never}".encode(), hashlib.sha256).digest())) == b"none"
+
+
+def test_what_cannot_be_signed(guards):
+    assert guards.get("/cookie?set=" + "x" * 2049).status == 409
+    answer = guards.get("/short-key?set=x")  # of 31 octets
+    assert answer.status == 409 and answer.get("Set-Cookie") is None
+    assert guards.get("/short-key", f"Cookie: cart={signed('cart', b'x', time.time() + 9, '0123456789012345678901234567890')}").content == b"none"
+
+
+# ---- Sessions ----
+
+
+@pytest.mark.parametrize("path", ["/session", "/session/blocking"])
+def test_sessions_are_kept_by_clients(guards, path):
+    assert guards.get(path).get("Set-Cookie") is None  # nothing is said to who has none
+    first = guards.get(path + "?a=one&b=two&a=three")
+    assert first.content == b"three|two" and first.get("Cache-Control") == "no-store"
+    line = first.get("Set-Cookie")
+    assert "HttpOnly" in line and "SameSite=Lax" in line and "Path=/" in line and "Max-Age=1000" in line
+    assert ("Secure" in line) == bool(guards.tls)
+    cookie = f"Cookie: session={cookie_of(first, 'session')}"
+    later = guards.get(path, cookie)
+    assert later.content == b"three|two" and later.get("Set-Cookie") is None
+    fewer = guards.get(path + "?a=remove", cookie)
+    assert guards.get(path, f"Cookie: session={cookie_of(fewer, 'session')}").content == b"|two"
+    gone = guards.get(path + "?end", cookie)
+    assert cookie_of(gone, "session") == "" and gone.content == b"|"
+    assert guards.get(path, cookie.replace("session=", "session=A")).content == b"|"
+
+
+def test_sessions_are_renewed(guards):
+    ask = lambda cookie: guards.get("/session", f"Cookie: session={cookie}")
+    pair, now = b"a\0one\0", time.time()
+    assert ask(signed("session", pair, now + 800)).get("Set-Cookie") is None
+    old = ask(signed("session", pair, now + 300))  # more than half of it has passed
+    assert old.content == b"one|" and abs(int(cookie_of(old, "session").split(".")[1]) - now - 1000) < 60
+    rotated = ask(signed("session", pair, now + 800, PREVIOUS))
+    seconds = cookie_of(rotated, "session").split(".")[1]
+    assert cookie_of(rotated, "session") == signed("session", pair, seconds)
+    assert ask(signed("session", pair, now - 1)).content == b"|"
+    for broken in (b"a", b"a\0one", b"a\0", b"", b"a\0one\0b\0"):  # signed, but for something else
+        assert ask(signed("session", broken, now + 800)).content == b"|", broken
+
+
+def test_a_session_has_room_for_so_much(guards):
+    assert guards.get("/session?a=" + "x" * 2045).status == 200  # and "a", and two NULs
+    assert guards.get("/session?a=" + "x" * 2046).status == 409
+    assert guards.get("/session?=x").status == 409

@@ -437,3 +437,6 @@ STOPS(skua_watch_try, no_status, OUTSIDE, NO(status),
       (void)!skua_watch_try(s->server, s->root, SKUA_SLICE(""), &s->watch, NULL))
 STOPS(skua_watch_close, no_server, OUTSIDE, NO_SERVER, skua_watch_close(NULL, s->watch))
 STOPS(skua_watch_close, no_watch, OUTSIDE, NO(watch), skua_watch_close(s->server, NULL))
+STOPS(skua_sha256, no_octets, OUTSIDE, NO_OCTETS(octets),
+      skua_sha256(NOWHERE, (unsigned char[SKUA_SHA256_OCTETS]){ 0 }))
+STOPS(skua_sha256, no_digest, OUTSIDE, NO(digest), skua_sha256(SKUA_SLICE(""), NULL))

@@ -7,7 +7,10 @@
 #include <skua/middleware/authentication.h>
 #include <skua/middleware/cors.h>
 #include <skua/middleware/limit.h>
+#include <skua/middleware/request_id.h>
 #include <skua/middleware/security.h>
+#include <skua/middleware/session.h>
+#include <skua/middleware/timeout.h>
 
 #include <stdlib.h>
 
@@ -66,6 +69,58 @@ static size_t key_of_field(skua_request *request, char key[128], void *arg)
     return given.len;
 }
 
+// One that waits for what never comes.
+static void wait_in_vain(skua_request *request, void *user)
+{
+    skua_ticket ticket;
+    (void)user;
+    if (skua_ticket_take(request, &ticket)) skua_respond_error(request, 503);
+}
+
+static const skua_timeout short_time = { .timeout_ns = 100000000 };
+static skua_signing signing, too_short;
+static skua_session_desc sessions = { .lifetime_s = 1000 };
+
+// /cookie?set=TEXT, or the value that the client has.
+static void answer_cookie(skua_request *request, void *user)
+{
+    skua_slice set = skua_request_query_param(request, "set");
+    skua_slice name = skua_request_query_param(request, "name");
+    skua_slice value = skua_signed_cookie(request, user, "cart");
+    const skua_cookie cookie = { .name = name.len ? "other" : "cart",
+                                 .value = set,
+                                 .max_age_s = 500 };
+    skua_status status = set.ptr ? skua_signed_cookie_set(request, user, &cookie) : SKUA_OK;
+    if (status) skua_respond_text(request, 409, skua_status_text(status));
+    else
+        skua_respond_format(request, 200, NULL, "%" SKUA_FMT,
+                            SKUA_ARG(value.ptr ? value : SKUA_SLICE("none")));
+}
+
+// /session?NAME=VALUE… sets each, "end" ends it; what it has of "a" and "b" is the content.
+static void answer_session(skua_request *request, void *user)
+{
+    skua_field field;
+    skua_status status = SKUA_OK;
+    for (size_t i = 0; skua_request_query_at(request, i, &field) && !status; i++) {
+        char name[64];
+        (void)snprintf(name, sizeof name, "%" SKUA_FMT, SKUA_ARG(field.name));
+        if (strcmp(name, "end") == 0) skua_session_end(request, user);
+        else if (skua_slice_is(field.value, "remove"))
+            status = skua_session_set(request, user, name, (skua_slice){ NULL, 0 });
+        else status = skua_session_set(request, user, name, field.value);
+    }
+    skua_slice a = skua_session_get(request, user, "a"), b = skua_session_get(request, user, "b");
+    skua_respond_format(request, status ? 409 : 200, NULL, "%" SKUA_FMT "|%" SKUA_FMT, SKUA_ARG(a),
+                        SKUA_ARG(b));
+}
+
+static void tell_id(skua_request *request, void *user)
+{
+    (void)user;
+    skua_respond(request, 200, NULL, skua_request_id(request));
+}
+
 static const skua_cors cors_of_list = { .origins = "https://a.test https://b.test:8443",
                                         .methods = "GET, PUT",
                                         .exposed = "X-Total",
@@ -90,6 +145,23 @@ static void guard(skua_server *server, const char *prefix, skua_middleware m, sk
         abort();
 }
 
+// The keys come from the tests, which sign cookies too.
+static void add_sessions(skua_server *server)
+{
+    const char *key = getenv("GUARDS_KEY"), *previous = getenv("GUARDS_PREVIOUS");
+    signing.key = skua_slice_of(key ? key : "");
+    signing.previous = skua_slice_of(previous ? previous : "");
+    too_short.key = SKUA_SLICE("0123456789012345678901234567890");
+    sessions.signing = signing;
+    const skua_middleware m = skua_session_middleware(&sessions);
+    if (skua_route(server, "GET /cookie", answer_cookie, &signing) ||
+        skua_route(server, "GET /short-key", answer_cookie, &too_short) ||
+        skua_use(server, "/session", &m) ||
+        skua_route(server, "GET /session", answer_session, &sessions) ||
+        skua_route_blocking(server, "GET /session/blocking", answer_session, &sessions))
+        abort();
+}
+
 int main(int argc, char **argv)
 {
     skua_server *server = server_from_options(argc, argv);
@@ -104,5 +176,9 @@ int main(int argc, char **argv)
     guard(server, "/key", skua_limit_middleware(&by_key), tell_user, NULL);
     guard(server, "/octets", skua_limit_middleware(&by_octets), tell_much, NULL);
     guard(server, "/running", skua_limit_middleware(&by_running), wait_for_ever, NULL);
+    guard(server, "/timed", skua_timeout_middleware(&short_time), wait_in_vain, NULL);
+    guard(server, "/id", skua_request_id_middleware(NULL), tell_id, NULL);
+    guard(server, "/trace", skua_request_id_middleware("X-Trace"), tell_id, NULL);
+    add_sessions(server);
     return server_serve(server, "guards");
 }
