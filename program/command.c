@@ -7,6 +7,7 @@
 #include "conf_load.h"
 #include "conf_passwd.h"
 #include "conf_serve.h"
+#include "conf_token.h"
 #include "health.h"
 #include "pid_file.h"
 #include "precompress.h"
@@ -35,6 +36,11 @@ static int command_explain(const command_words *words)
 static int command_passwd(const command_words *words)
 {
     return conf_passwd(words->at[0], words->at[1]) ? COMMAND_DONE : COMMAND_FAILED;
+}
+
+static int command_token(const command_words *words)
+{
+    return conf_token(words->at[0], words->at[1]) ? COMMAND_DONE : COMMAND_FAILED;
 }
 
 static int command_compress(const command_words *words)
@@ -104,6 +110,9 @@ static const command commands[] = {
       "say what a request for URL would meet", 1, 2, COMMAND_CONFIG, command_explain },
     { "passwd", "FILE NAME", "a file and a name", "put a user into a file for basic_auth", 2, 2,
       COMMAND_NO_CONFIG, command_passwd },
+    { "token", "FILE NAME", "a file and a name",
+      "make a token, and put its hash into a file for bearer_auth", 2, 2, COMMAND_NO_CONFIG,
+      command_token },
     { "reload", "-c FILE", "a file", "have the server of FILE read it again", 0, 0, COMMAND_CONFIG,
       command_reload },
     { "upgrade", "-c FILE", "a file",

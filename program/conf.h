@@ -6,6 +6,7 @@
 
 #include "conf_network.h"
 #include "conf_reader.h"
+#include "conf_users.h"
 
 #include <skua/skua.h>
 
@@ -50,14 +51,16 @@ typedef struct conf_guard conf_guard;
 
 // Who has to name himself, or that those of outer blocks need not.
 typedef struct conf_lock {
+    conf_secret secret;
     conf_guard *guard;   // NULL: the outer ones are taken away
     const char *methods; // as those of a limit
     conf_place at;
     struct conf_lock *outer; // that holds, too; NULL: none
 } conf_lock;
 
-// Where passwords of outer blocks were taken away.
+// Where passwords or tokens of outer blocks were taken away.
 typedef struct conf_opening {
+    conf_secret secret;
     conf_place at;
     const char *path, *hosts;
     const char *methods; // as those of a limit

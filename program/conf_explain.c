@@ -6,6 +6,7 @@
 #include "conf_explain.h"
 
 #include "conf_guard.h"
+#include "conf_lock.h"
 #include "conf_method.h"
 #include "conf_sites.h"
 #include "say.h"
@@ -159,14 +160,15 @@ static void explain_doors(const explained *e, const conf_door *door)
             door->count == 1 ? "" : "s", door->is_for_them ? " alone" : "");
 }
 
-static void explain_locks(const explained *e, const conf_lock *lock)
+// first: the innermost one, from which it is decided which hold.
+static void explain_locks(const explained *e, const conf_lock *first, const conf_lock *lock)
 {
-    bool holds = lock && explain_is_of(e, lock->methods);
-    if (!lock || (holds && !lock->guard)) return;
-    explain_locks(e, lock->outer);
-    if (holds)
-        explain("password", lock->guard->at, "\"%s\", of %s", lock->guard->authentication.realm,
-                lock->guard->file);
+    if (!lock) return;
+    explain_locks(e, first, lock->outer);
+    const conf_guard *guard = lock->guard;
+    if (guard && conf_lock_holds(first, guard, skua_slice_of(e->method)))
+        explain(guard->secret == CONF_TOKEN ? "token" : "password", guard->at, "\"%s\", of %s",
+                guard->authentication.realm, guard->file);
 }
 
 // The scopes that contain the path, from the outer to the inner one.
@@ -183,7 +185,7 @@ static void explain_scopes(const conf_site *site, const explained *e)
         inner = at;
     }
     explain_doors(e, inner->doors);
-    explain_locks(e, inner->locks);
+    explain_locks(e, inner->locks, inner->locks);
     if (root) {
         size_t skip = strlen(root->path);
         bool is_below = e->path_len > skip;

@@ -5,7 +5,7 @@
 
 #include "conf_guard.h"
 
-#include "conf_method.h"
+#include "conf_lock.h"
 #include "conf_response.h"
 #include "say.h"
 #include "source.h"
@@ -72,17 +72,20 @@ static bool guard_load(int fd, conf_memory *memory, skua_slice *octets)
 }
 
 // fd: of the file, closed; -1: it cannot be opened.
-static conf_user *guard_read(int fd, const char *file, conf_place at, conf_findings *findings)
+static conf_user *guard_read(int fd, const conf_guard *guard, conf_findings *findings)
 {
     skua_slice octets;
     unsigned before = findings->count;
     if (!guard_load(fd, findings->memory, &octets)) {
-        conf_find(findings, at, "the users of %s cannot be read, or have more than %d octets", file,
+        conf_find(findings, guard->at,
+                  "the users of %s cannot be read, or have more than %d octets", guard->file,
                   CONF_USERS_OCTETS_MAX);
         return NULL;
     }
-    conf_user *users = conf_users_read(octets, file, findings);
-    if (!users && findings->count == before) conf_find(findings, at, "%s has no users", file);
+    conf_user *users = conf_users_read(octets, guard->secret, guard->file, findings);
+    if (!users && findings->count == before)
+        conf_find(findings, guard->at, "%s has no %s", guard->file,
+                  guard->secret == CONF_TOKEN ? "tokens" : "users");
     return findings->count == before ? users : NULL;
 }
 
@@ -95,12 +98,12 @@ static void guard_drop(void *user)
     (void)pthread_mutex_destroy(&guard->lock);
 }
 
-conf_guard *conf_guard_new(const char *realm, const char *file, conf_place at,
+conf_guard *conf_guard_new(conf_secret secret, const char *realm, const char *file, conf_place at,
                            conf_findings *findings)
 {
     conf_guard *guard = conf_take(findings->memory, sizeof *guard);
     if (!guard || !file) return NULL;
-    if (!conf_users_are_built()) {
+    if (secret == CONF_PASSWORD && !conf_users_are_built()) {
         conf_find(findings, at, "this skua was built without libcrypt, which passwords need");
         return NULL;
     }
@@ -108,12 +111,13 @@ conf_guard *conf_guard_new(const char *realm, const char *file, conf_place at,
         (skua_authentication){ .realm = realm, .check = guard_check, .arg = guard, .slow = true };
     (void)pthread_mutex_init(&guard->lock, NULL);
     if (!conf_memory_on_free(findings->memory, guard_drop, guard)) return NULL;
+    guard->secret = secret;
     guard->file = file;
     guard->at = at;
     // what was read before the server began may have changed since: its first look reads it again
     if (!source_is_given()) (void)guard_stamp(file, &guard->stamp);
     conf_findings of_file = { .memory = &guard->memory };
-    guard->users = guard_read(source_open(file, false), file, at, &of_file);
+    guard->users = guard_read(source_open(file, false), guard, &of_file);
     for (const conf_finding *one = of_file.first; one; one = one->next) {
         const char *place = conf_print(findings->memory, "%s", one->at.file);
         if (place)
@@ -143,7 +147,7 @@ static void guard_read_again(conf_guard *guard, conf_stamp stamp)
     conf_memory memory = { 0 };
     conf_findings findings = { .memory = &memory };
     int fd = open(guard->file, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    conf_user *users = guard_read(fd, guard->file, guard->at, &findings);
+    conf_user *users = guard_read(fd, guard, &findings);
     if (users) {
         guard_replace(guard, memory, users, stamp);
         return;
@@ -170,20 +174,38 @@ static void guard_look(conf_guard *guard)
 }
 
 // A name that is nobody's takes as long as one that is somebody's: its time must not tell.
+static bool guard_check_password(conf_guard *guard, skua_slice name, skua_slice password)
+{
+    char hash[CONF_HASH_OCTETS + 1] = "";
+    (void)pthread_mutex_lock(&guard->lock);
+    const conf_user *user = conf_users_find(guard->users, name);
+    memcpy(hash, user ? user->hash : guard->users->hash, CONF_HASH_OCTETS);
+    (void)pthread_mutex_unlock(&guard->lock);
+    return conf_password_fits(hash, password) && user;
+}
+
+static bool guard_check_token(conf_guard *guard, skua_slice token)
+{
+    char hash[CONF_DIGEST_OCTETS + 1];
+    conf_token_hash(token, hash);
+    (void)pthread_mutex_lock(&guard->lock);
+    bool fits = conf_token_fits(guard->users, hash);
+    (void)pthread_mutex_unlock(&guard->lock);
+    return fits;
+}
+
 static bool guard_check(skua_slice name, skua_slice secret, void *arg)
 {
     conf_guard *guard = arg;
-    char hash[CONF_HASH_OCTETS + 1];
     guard_look(guard);
     (void)pthread_mutex_lock(&guard->lock);
     conf_known_tag tag = conf_known_tag_of(&guard->known, name, secret);
     bool passed = conf_known_has(&guard->known, tag);
-    const conf_user *user = conf_users_find(guard->users, name);
-    memcpy(hash, user ? user->hash : guard->users->hash, sizeof hash);
     unsigned readings = guard->readings;
     (void)pthread_mutex_unlock(&guard->lock);
     if (passed) return true;
-    passed = conf_password_fits(hash, secret) && user;
+    passed = guard->secret == CONF_TOKEN ? guard_check_token(guard, secret)
+                                         : guard_check_password(guard, name, secret);
     (void)pthread_mutex_lock(&guard->lock);
     if (passed && readings == guard->readings) conf_known_add(&guard->known, tag);
     (void)pthread_mutex_unlock(&guard->lock);
@@ -217,11 +239,13 @@ static void guard_forgive(skua_limit_entry *entry)
     (void)pthread_mutex_unlock(skua_limit_lock());
 }
 
-static void guard_log_failure(skua_request *request)
+// fail2ban's filter reads these lines.
+static void guard_log_failure(skua_request *request, const conf_guard *guard)
 {
     char peer[128], line[256];
     size_t len = skua_request_peer(request, peer, sizeof peer);
-    int n = snprintf(line, sizeof line, "wrong name or password from %.*s", (int)len, peer);
+    int n = snprintf(line, sizeof line, "wrong %s from %.*s",
+                     guard->secret == CONF_TOKEN ? "token" : "name or password", (int)len, peer);
     if (n > 0 && (size_t)n < sizeof line)
         skua_log(skua_request_server(request), (skua_slice){ line, (size_t)n });
 }
@@ -232,7 +256,7 @@ static void guard_done(skua_request *request, void *user)
     skua_credentials *c = user;
     const skua_authentication *a = c->asker;
     skua_limit_entry *entry = request ? skua_request_get(request, guard_key(a->arg)) : NULL;
-    if (request && !c->passed) guard_log_failure(request);
+    if (request && !c->passed) guard_log_failure(request, a->arg);
     if (entry && c->passed) guard_forgive(entry);
     skua_authentication_done(request, user);
 }
@@ -256,13 +280,8 @@ static void guard_ask(skua_request *request, conf_guard *guard, skua_credentials
 static bool guard_holds(const conf_guarded *guarded, const skua_request *request)
 {
     if (conf_response_is_redirect(request, guarded->site)) return false;
-    skua_slice method = skua_request_method(request);
-    const conf_lock *at = conf_response_scope(request, guarded->site)->locks;
-    for (; at; at = at->outer) {
-        if (!conf_method_is_of(at->methods, method)) continue;
-        if (!at->guard || at->guard == guarded->guard) break;
-    }
-    return at && at->guard;
+    const conf_lock *locks = conf_response_scope(request, guarded->site)->locks;
+    return conf_lock_holds(locks, guarded->guard, skua_request_method(request));
 }
 
 void conf_guard_before(skua_request *request, void *user)
@@ -275,8 +294,10 @@ void conf_guard_before(skua_request *request, void *user)
     }
     skua_credentials *c = skua_credentials_new(request, &guard->authentication);
     if (!c) return; // it has responded
-    if (!skua_basic_read(request, c)) {
-        skua_authentication_refuse(request, &guard->authentication, "Basic", SKUA_BASIC_MORE);
+    bool is_token = guard->secret == CONF_TOKEN;
+    if (!(is_token ? skua_bearer_read(request, c) : skua_basic_read(request, c))) {
+        skua_authentication_refuse(request, &guard->authentication, is_token ? "Bearer" : "Basic",
+                                   is_token ? "" : SKUA_BASIC_MORE);
     } else if (guard_knows(guard, c)) {
         c->passed = true;
         skua_authentication_done(request, c);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Guard: asks for a name and a password, Basic of RFC 7617. Hashes are checked off the worker; a client that fails
+// Guard: asks for a name and a password, Basic of RFC 7617, or for a token, Bearer of RFC 6750. Hashes are checked off the worker; a client that fails
 // too often is refused before that, and credentials that were right are known for the time that their file stays as
 // it is.
 #ifndef PROGRAM_CONF_GUARD_H
@@ -26,6 +26,7 @@ typedef struct conf_stamp {
 
 struct conf_guard {
     skua_authentication authentication; // whose arg is this guard
+    conf_secret secret;
     const char *file;
     conf_place at;
     const conf_site *used_by; // the last site that was built with it
@@ -46,7 +47,7 @@ typedef struct conf_guarded {
 
 // Reads the file. at: the word that names it. Returns: NULL when there are findings, or no memory. It is freed with the
 // memory of the findings.
-conf_guard *conf_guard_new(const char *realm, const char *file, conf_place at,
+conf_guard *conf_guard_new(conf_secret secret, const char *realm, const char *file, conf_place at,
                            conf_findings *findings);
 
 // Middleware, whose user is a conf_guarded.

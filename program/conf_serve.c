@@ -36,9 +36,10 @@ static skua_server *serve_build(conf *c, bool is_played)
 static void serve_say_opened(const conf *c)
 {
     for (const conf_opening *one = c->openings; one; one = one->next)
-        (void)printf("%s:%u:%u: note: %s of %s needs no password of outer blocks%s%s\n",
-                     one->at.file, one->at.line, one->at.column, one->path, one->hosts,
-                     one->methods ? " for " : "", one->methods ? one->methods : "");
+        (void)printf("%s:%u:%u: note: %s of %s needs no %s of outer blocks%s%s\n", one->at.file,
+                     one->at.line, one->at.column, one->path, one->hosts,
+                     one->secret == CONF_TOKEN ? "token" : "password", one->methods ? " for " : "",
+                     one->methods ? one->methods : "");
 }
 
 // The configuration of the file, with a server of it. NULL: it has faults, which have been said.

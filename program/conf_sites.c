@@ -2,6 +2,7 @@
 
 #include "conf_sites.h"
 
+#include "conf_lock.h"
 #include "conf_method.h"
 
 #include <arpa/inet.h>
@@ -325,6 +326,7 @@ void conf_check_site(conf_checker *c, const conf_directive *d)
         site->has_log_rules = site->has_log_rules || at->logged != CONF_LOGGED_ALL;
         site->has_pages = site->has_pages || at->pages;
         site->has_preloads = site->has_preloads || at->preloads;
+        conf_check_locks(c, at);
     }
     c->site = NULL;
     c->scope = NULL;

@@ -164,6 +164,8 @@ static const conf_kind table_kinds[] = {
       TABLE_ARGUMENTS(1, CONF_WORDS_MAX) },
     { "basic_auth", TABLE_RULES, "REALM FILE|off", "off", "basic_auth \"Staff only\" /etc/skua/staff.htpasswd",
       conf_take_guard, TABLE_ARGUMENTS(1, 2) },
+    { "bearer_auth", TABLE_RULES, "REALM FILE|off", "off", "bearer_auth API /etc/skua/api.tokens",
+      conf_take_guard, TABLE_ARGUMENTS(1, 2) },
 };
 // clang-format on
 

@@ -3,7 +3,6 @@
 // Directives of sites, of their paths, and of the defaults.
 
 #include "conf_files.h"
-#include "conf_guard.h"
 #include "conf_take.h"
 
 #include <errno.h>
@@ -381,63 +380,4 @@ void conf_take_door(conf_checker *c, const conf_kind *kind, const conf_directive
                          .at = d->words[0].at,
                          .outer = c->scope->doors };
     c->scope->doors = door;
-}
-
-// ---- Passwords ----
-
-// A realm stands between quotation marks in a field.
-static bool site_is_realm(const char *realm)
-{
-    size_t len = 0;
-    for (; realm[len]; len++) {
-        unsigned char c = (unsigned char)realm[len];
-        if (c < ' ' || c > '~' || c == '"' || c == '\\') return false;
-    }
-    return len > 0 && len <= CONF_REALM_OCTETS_MAX;
-}
-
-// guard: NULL: those of outer blocks are taken away.
-static void site_lock(conf_checker *c, const conf_directive *d, conf_guard *guard)
-{
-    conf_lock *added = conf_take(c->findings->memory, sizeof *added);
-    if (!added) return;
-    *added = (conf_lock){ guard, c->methods, d->words[0].at, c->scope->locks };
-    c->scope->locks = added;
-}
-
-// Outside of a site there is nothing to take away.
-static void site_open(conf_checker *c, const conf_directive *d)
-{
-    conf_opening **end = &c->conf->openings, *added = conf_take(c->findings->memory, sizeof *added);
-    site_lock(c, d, NULL);
-    if (!added || !c->site) return;
-    while (*end)
-        end = &(*end)->next;
-    *added = (conf_opening){ d->words[0].at, c->scope->path, c->site->hosts, c->methods, NULL };
-    *end = added;
-}
-
-void conf_take_guard(conf_checker *c, const conf_kind *kind, const conf_directive *d)
-{
-    const conf_word *realm = &d->words[1];
-    bool is_off = d->count == 2 && strcmp(realm->text, "off") == 0;
-    if (is_off) {
-        site_open(c, d);
-    } else if (d->count == 2) {
-        SITE_FAIL(c, realm, "it is written %s %s, as in: %s", kind->name, kind->arguments,
-                  kind->example);
-    } else if (!site_is_realm(realm->text)) {
-        SITE_FAIL(c, realm,
-                  "a realm has 1 to %d characters of ASCII, no quotation marks and no \"\\\"",
-                  CONF_REALM_OCTETS_MAX);
-    } else {
-        const char *file = site_file(c, &d->words[2]);
-        unsigned before = c->findings->count;
-        conf_guard *added = conf_guard_new(realm->text, file, d->words[2].at, c->findings);
-        // never served without: a guard that could not be had is a fault, whatever was the reason
-        if (!added && c->findings->count == before)
-            SITE_FAIL(c, &d->words[2], "the users of %s could not be kept: %s", d->words[2].text,
-                      skua_status_text(SKUA_ENOMEM));
-        if (added) site_lock(c, d, added);
-    }
 }

@@ -67,9 +67,24 @@ static const char *users_form_of(skua_slice hash)
     return hash.len == 13 ? "DES" : "a form that is not known";
 }
 
-static bool users_is_right(conf_findings *findings, conf_place at, skua_slice name, skua_slice hash)
+static bool users_is_digest(conf_findings *findings, conf_place at, skua_slice name,
+                            skua_slice hash)
+{
+    size_t digits = 0;
+    while (digits < hash.len && memchr("0123456789abcdef", hash.ptr[digits], 16))
+        digits++;
+    if (digits == hash.len && digits == CONF_DIGEST_OCTETS) return true;
+    conf_find(findings, at,
+              "%.*s has no hash of a token, %d digits of 0 to 9 and a to f; skua token makes both",
+              (int)name.len, name.ptr, CONF_DIGEST_OCTETS);
+    return false;
+}
+
+static bool users_is_right(conf_findings *findings, conf_place at, conf_secret secret,
+                           skua_slice name, skua_slice hash)
 {
     if (!name.len) conf_find(findings, at, "a line is NAME:HASH, with both of them");
+    else if (secret == CONF_TOKEN) return users_is_digest(findings, at, name, hash);
     else if (skua_slice_starts(hash, "$2") && hash.len != CONF_HASH_OCTETS)
         conf_find(findings, at, "the hash of %.*s is not whole: one of bcrypt has %d characters",
                   (int)name.len, name.ptr, CONF_HASH_OCTETS);
@@ -89,21 +104,23 @@ const conf_user *conf_users_find(const conf_user *first, skua_slice name)
     return NULL;
 }
 
-static conf_user *users_read_line(conf_findings *findings, conf_place at, skua_slice line)
+static conf_user *users_read_line(conf_findings *findings, conf_place at, conf_secret secret,
+                                  skua_slice line)
 {
     const char *colon = memchr(line.ptr, ':', line.len);
     size_t name_len = colon ? (size_t)(colon - line.ptr) : 0;
     const skua_slice name = { line.ptr, name_len };
     const skua_slice hash = { line.ptr + name_len + 1, colon ? line.len - name_len - 1 : 0 };
-    if (!users_is_right(findings, at, name, hash)) return NULL;
+    if (!users_is_right(findings, at, secret, name, hash)) return NULL;
     conf_user *user = conf_take(findings->memory, sizeof *user);
     if (!user) return NULL;
-    memcpy(user->hash, hash.ptr, CONF_HASH_OCTETS);
+    memcpy(user->hash, hash.ptr, hash.len);
     user->name = conf_copy(findings->memory, name.ptr, name_len);
     return user->name ? user : NULL;
 }
 
-conf_user *conf_users_read(skua_slice octets, const char *file, conf_findings *findings)
+conf_user *conf_users_read(skua_slice octets, conf_secret secret, const char *file,
+                           conf_findings *findings)
 {
     conf_user *first = NULL, **end = &first;
     conf_place at = { file, 1, 1 };
@@ -115,7 +132,7 @@ conf_user *conf_users_read(skua_slice octets, const char *file, conf_findings *f
         octets.len -= taken;
         if (line.len && line.ptr[line.len - 1] == '\r') line.len--;
         if (!line.len || line.ptr[0] == '#') continue;
-        conf_user *user = users_read_line(findings, at, line);
+        conf_user *user = users_read_line(findings, at, secret, line);
         if (!user) continue;
         if (conf_users_find(first, skua_slice_of(user->name)))
             conf_find(findings, at, "%s has a line before this one", user->name);
@@ -142,6 +159,14 @@ bool conf_password_hash(const char *setting, const char *password, char hash[CON
     return hashed;
 }
 
+static bool users_same(const char *a, const char *b, size_t len)
+{
+    unsigned differs = 0;
+    for (size_t i = 0; i < len; i++)
+        differs |= (unsigned)(unsigned char)(a[i] ^ b[i]);
+    return !differs;
+}
+
 bool conf_password_fits(const char hash[CONF_HASH_OCTETS + 1], skua_slice password)
 {
     char text[CONF_PASSWORD_OCTETS_MAX + 1], found[CONF_HASH_OCTETS + 1];
@@ -150,8 +175,21 @@ bool conf_password_fits(const char hash[CONF_HASH_OCTETS + 1], skua_slice passwo
     memcpy(text, password.ptr, password.len);
     text[password.len] = '\0';
     if (!conf_password_hash(hash, text, found)) return false;
-    unsigned differs = 0;
-    for (size_t i = 0; i < CONF_HASH_OCTETS; i++)
-        differs |= (unsigned)(unsigned char)(found[i] ^ hash[i]);
-    return !differs;
+    return users_same(found, hash, CONF_HASH_OCTETS);
+}
+
+void conf_token_hash(skua_slice token, char hash[CONF_DIGEST_OCTETS + 1])
+{
+    unsigned char digest[SKUA_SHA256_OCTETS];
+    skua_sha256(token, digest);
+    for (size_t i = 0; i < sizeof digest; i++)
+        (void)snprintf(hash + 2 * i, 3, "%02x", digest[i]);
+}
+
+bool conf_token_fits(const conf_user *first, const char hash[CONF_DIGEST_OCTETS + 1])
+{
+    bool fits = false;
+    for (const conf_user *at = first; at; at = at->next)
+        fits = users_same(at->hash, hash, CONF_DIGEST_OCTETS) || fits;
+    return fits;
 }

@@ -34,6 +34,8 @@ def folder(tmp_path_factory):
     (folder / "a.conf").write_text("include b.conf\n")
     (folder / "b.conf").write_text("\n  include a.conf\n")
     (folder / "wrong.conf").write_text("lisen :80\n")
+    (folder / "who.conf").write_text(f"anna:{HASH}\n")
+    (folder / "a.tokens").write_text("ci:" + "0" * 64 + "\n")
     (folder / "big.conf").write_text("#" * (1 << 20) + "\n")
     return folder
 
@@ -144,6 +146,16 @@ ADDRESSES = [
 ]
 
 SITES = [
+    ("site a {\n root pub\n bearer_auth API\n}", "3:14: it is written bearer_auth REALM FILE|off, as in: bearer_auth API /etc/skua/api.tokens"),
+    ("site a {\n root pub\n bearer_auth API none\n}", "3:18: the users of none cannot be read, or have more than 1048576 octets"),
+    ("site a {\n root pub\n bearer_auth API file\n}", "3:18: file has no tokens"),
+    ("site a {\n root pub\n bearer_auth API a.conf\n}", "a.conf:1:1: a line is NAME:HASH, with both of them"),
+    ("site a {\n root pub\n bearer_auth API who.conf\n}",
+     "who.conf:1:1: anna has no hash of a token, 64 digits of 0 to 9 and a to f; skua token makes both"),
+    ("site a {\n root pub\n basic_auth a who.conf\n path /b/ {\n  bearer_auth API a.tokens\n }\n}",
+     "5:3: a request names itself once, and basic_auth in line 3 of f.conf asks it, too; basic_auth off takes that away here"),
+    ("site a {\n root pub\n method PUT {\n  basic_auth a who.conf\n }\n bearer_auth API a.tokens\n}",
+     "6:2: a request names itself once, and basic_auth in line 4 of f.conf asks it, too; basic_auth off takes that away here"),
     ("site a {\n root pub\n method {\n }\n}", "3:2: it is written method METHOD... {, as in: method PUT DELETE {"),
     ("site a {\n root pub\n method put {\n }\n}", "3:9: \"put\" is no method; did you mean PUT?"),
     ("site a {\n root pub\n method PUTS {\n }\n}", "3:9: \"PUTS\" is no method; did you mean PUT?"),

@@ -239,16 +239,19 @@ LOGROTATE = shutil.which("logrotate", path=os.environ["PATH"] + ":/usr/sbin")
 @pytest.mark.skipif(not FAIL2BAN.is_dir(), reason="fail2ban is not there")
 def test_fail2ban_finds_those_who_guess(folder, launch):
     (folder / "staff.users").write_text("anna:$2b$04$aaaaaaaaaaaaaaaaaaaaaOGY9KrC7e/pHj3EXQPxs8hKEBbvQhsvG\n")
-    guarded = "listen 127.0.0.1:PORT\ntrusted_proxies x-forwarded 127.0.0.1\nsite * {\n root pub\n basic_auth Staff staff.users\n}\n"
+    (folder / "api.tokens").write_text("ci:" + "0" * 64 + "\n")
+    guarded = ("listen 127.0.0.1:PORT\ntrusted_proxies x-forwarded 127.0.0.1\nsite * {\n root pub\n basic_auth Staff staff.users\n}\n"
+               "site api.test {\n root pub\n bearer_auth API api.tokens\n}\n")
     server = launch(start, folder, guarded, "guarded.conf")
     assert get(server, "a.test", "/", basic("anna", "wrong"), "X-Forwarded-For: 192.0.2.9").status == 401
-    assert eventually(lambda: "wrong name" in server.error_text())
+    assert get(server, "api.test", "/", "Authorization: Bearer wrong", "X-Forwarded-For: 192.0.2.10").status == 401
+    assert eventually(lambda: "wrong name" in server.error_text() and "wrong token" in server.error_text())
     (folder / "errors.log").write_text(LINES + server.error_text())
     words = ["/usr/bin/python3", FAIL2BAN / "usr/bin/fail2ban-regex", "--config", FAIL2BAN / "etc/fail2ban", folder / "errors.log", ROOT / "packaging/fail2ban/skua.conf", "--print-all-matched"]
     python = {**os.environ, "PYTHONPATH": FAIL2BAN / "usr/lib/python3/dist-packages"}
     found = subprocess.run(words, env=python, capture_output=True, text=True, timeout=60).stdout
     matched = found[found.index("Matched line"):found.index("Missed line")]
-    assert re.findall(r"from ([\w.:]+?)\W*$", matched, re.M)[:4] == ["192.0.2.1", "192.0.2.2", "2001:db8::1", "192.0.2.9"]
+    assert re.findall(r"from ([\w.:]+?)\W*$", matched, re.M)[:5] == ["192.0.2.1", "192.0.2.2", "2001:db8::1", "192.0.2.9", "192.0.2.10"]
     assert "192.0.2.6" not in matched
 
 
