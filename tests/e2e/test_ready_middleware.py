@@ -8,6 +8,7 @@ import re
 import time
 
 import pytest
+from compiling import C_WARNINGS, CXX_WARNINGS, run
 from server import ROOT, eventually, numbered
 
 KEY, PREVIOUS = "k" * 40, "p" * 70  # longer than a block, so that it is hashed first
@@ -44,6 +45,14 @@ def test_each_is_short_and_rests_on_the_public_interface(header):
     assert lines <= (80 if "middleware(" in code else 110), "of code; what several share may have some more"
     for name in re.findall(r'#include ["<](.*?)[">]', text):
         assert name == "skua/skua.h" or name in {h.name for h in HEADERS} or not name.startswith("skua"), name
+
+
+@pytest.mark.parametrize("words", [["cc", "-xc", "-std=gnu17", *C_WARNINGS, "-Wno-missing-prototypes"],
+                                   ["c++", "-xc++", "-std=c++20", *CXX_WARNINGS, "-Wconversion", "-Wsign-conversion", "-Wshadow"]],
+                         ids=["c", "c++"])
+def test_all_compile_without_a_warning(words):
+    text = "".join(f"#include <skua/middleware/{header.name}>\n" for header in HEADERS)
+    run([*words, "-fsyntax-only", "-I", ROOT / "include", "-I", ROOT / "middleware", "-"], input=text)
 
 
 # ---- CORS ----

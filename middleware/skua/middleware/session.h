@@ -21,7 +21,7 @@ static inline const char *skua_session_name(const skua_session_desc *d)
 
 static inline int64_t skua_session_lifetime(const skua_session_desc *d)
 {
-    return d->lifetime_s > 0 ? d->lifetime_s : SKUA_SIGNED_COOKIE_AGE_S;
+    return d->lifetime_s > 0 ? d->lifetime_s : (int64_t)SKUA_SIGNED_COOKIE_AGE_S;
 }
 
 static inline void skua_session_before(skua_request *request, void *user)
@@ -48,9 +48,10 @@ static inline void skua_session_head(skua_request *request, int status, void *us
 {
     const skua_session_desc *d = (const skua_session_desc *)user;
     const skua_session *s = (const skua_session *)skua_request_get(request, d);
-    skua_cookie cookie = { 0 };
+    skua_cookie cookie;
     (void)status;
     if (!s || !s->changed) return;
+    memset(&cookie, 0, sizeof cookie); // C++ has another notation for it
     cookie.name = skua_session_name(d);
     cookie.value.ptr = s->pairs;
     cookie.value.len = s->len;

@@ -21,7 +21,7 @@ static inline skua_status skua_signed_cookie_set(skua_request *request, const sk
                                                  const skua_cookie *cookie)
 {
     skua_cookie made = *cookie;
-    int64_t age_s = cookie->max_age_s > 0 ? cookie->max_age_s : SKUA_SIGNED_COOKIE_AGE_S;
+    int64_t age_s = cookie->max_age_s > 0 ? cookie->max_age_s : (int64_t)SKUA_SIGNED_COOKIE_AGE_S;
     if (cookie->max_age_s < 0) return skua_cookie_set(request, cookie);
     if (s->key.len < SKUA_SIGNING_KEY_OCTETS_MIN) return SKUA_EINVAL;
     made.value = skua_sign(request, s, cookie->name, cookie->value, (int64_t)time(NULL) + age_s);
