@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import threading
+import time
 
 import pytest
 import websocket as ws
@@ -17,7 +18,7 @@ pytestmark = pytest.mark.in_the_clear("each example is started as its reader wou
 
 EXAMPLES = sorted(p for p in (ROOT / "examples").iterdir() if p.suffix in (".c", ".cpp"))
 # The first reads and writes the messages by itself, the others drive a library through its states.
-LINES = {"chat.c": 120, "grpc.c": 210, "postgres.c": 280, "redis.c": 210}
+LINES = {"books.c": 150, "chat.c": 120, "grpc.c": 210, "postgres.c": 280, "redis.c": 210}
 
 
 @pytest.fixture
@@ -160,6 +161,70 @@ def test_sqlite(example, tmp_path):
         assert connection.get("/notes/1").content == "a nöte".encode()
         assert connection.get("/notes/2").status == 404
         assert connection.get("/notes/1'%20OR%201=1").status == 404
+
+
+TOKEN = "Authorization: Bearer open-sesame"
+
+
+def test_books(example, tmp_path):
+    server = example("books_c", tmp_path / "books.db")
+    refused = server.get("/books")
+    assert refused.status == 401 and refused.get("www-authenticate").startswith("Bearer")
+    assert json.loads(refused.content) == {"error": ""}
+    with server.connect() as connection:
+        for number, title in enumerate(["Emma", "Dubliners", 'a "quote"'], 1):
+            connection.send(posted("/books", json.dumps({"title": title}).encode(), TOKEN))
+            made = connection.response()
+            assert made.status == 201 and json.loads(made.content) == {"id": number, "title": title}
+        for wrong in (b"{", b"{}", b'{"title":null}', b""):
+            connection.send(posted("/books", wrong, TOKEN))
+            response = connection.response()
+            assert response.status == 422 and json.loads(response.content) == {"error": "A book has a title."}
+        page = connection.get("/books?limit=2", TOKEN)
+        assert json.loads(page.content) == {"books": [{"id": 1, "title": "Emma"}, {"id": 2, "title": "Dubliners"}], "next": 2}
+        rest = connection.get("/books?limit=2&after=2", TOKEN)
+        assert json.loads(rest.content) == {"books": [{"id": 3, "title": 'a "quote"'}], "next": 3}
+        assert connection.get("/books?limit=2", TOKEN, f"If-None-Match: {page.get('etag')}").status == 304
+        assert connection.get("/books?limit=101", TOKEN).status == 400
+        assert connection.get("/books/x", TOKEN).status == 400
+        assert connection.get("/books/1", TOKEN, method="DELETE").status == 202
+        gone = connection.get("/books/1", TOKEN)
+        assert gone.status == 404 and json.loads(gone.content) == {"error": "There is no such book."}
+        assert connection.get("/books/2", TOKEN, method="PATCH").get("allow") == "DELETE, GET, HEAD"
+    connection = server.connect()
+    connection.send(posted("/books", b" " * 5000, TOKEN))
+    assert connection.response().status == 413
+
+
+def test_fanout(example):
+    """Three sources at once, of which one is slow: the response is there before it would be."""
+    server = example("fanout_cpp")
+    began = time.monotonic()
+    assert json.loads(server.get("/offers/tea").content) == {"shop": 340, "market": 312, "auction": None}
+    assert time.monotonic() - began < 3
+    assert json.loads(server.get("/offers/coffee").content) == {"shop": 610, "market": 595, "auction": 580}
+    failed = server.get("/offers/air")
+    assert failed.status == 404 and b"no shop sells air" in failed.content
+
+
+def test_single_page(example, tmp_path):
+    (tmp_path / "index.html").write_text("<script src=/app.js></script>")
+    (tmp_path / "app.js").write_text("fetch('/api/me')")
+    server = example("spa_cpp", tmp_path)
+    with server.connect() as connection:
+        for path in ("/", "/settings/profile"):
+            assert connection.get(path).content == b"<script src=/app.js></script>"
+        assert connection.get("/app.js").content == b"fetch('/api/me')"
+        assert connection.get("/missing.js").status == 404
+        assert json.loads(connection.get("/api/nothing").content) == {"error": 404}
+        assert json.loads(connection.get("/api/me").content) == {"error": 401}
+        connection.send(posted("/api/login", b"name=Ada", "Content-Type: application/x-www-form-urlencoded"))
+        response = connection.response()
+        assert response.status == 204
+        cookie = response.get("set-cookie")
+        assert "HttpOnly" in cookie and "SameSite=Lax" in cookie
+        assert json.loads(connection.get("/api/me", "Cookie: " + cookie.split(";")[0]).content) == {"name": "Ada"}
+        assert json.loads(connection.get("/api/me", "Cookie: session=0").content) == {"error": 401}
 
 
 def test_foreign_loop():
