@@ -2172,6 +2172,17 @@ SKUA_API SKUA_NODISCARD skua_status skua_socket_end(skua_socket socket);
 // back. Nothing when the socket is closed.  Thread: the socket's worker.
 SKUA_API void skua_socket_consume(skua_socket socket, size_t n);
 
+// Stops taking messages of a socket: its client is not read, and what it sends waits in its own queues. message and
+// receive are not called again before skua_socket_resume, whatever has arrived; the client's close is not seen
+// either, nor its silence held against it. Sending goes on, and so does a close of this side.
+// For a program that has no room for more messages. Nothing when the socket is closed.
+// Thread: the socket's worker.
+SKUA_API void skua_socket_pause(skua_socket socket);
+
+// Goes on taking messages. Those that wait come in a later turn, none inside this call.
+// Thread: the socket's worker.
+SKUA_API void skua_socket_resume(skua_socket socket);
+
 // A message that skua_socket_receive has taken.
 typedef struct skua_message {
     skua_slice octets;

@@ -514,6 +514,7 @@ static void ws_pause(ws_session *s, slice rest)
 static bool ws_is_to_pause(ws_session *s)
 {
     if (s->call && ws_call_is_full(s->call)) return true;
+    if (s->is_paused && s->state == WS_OPEN) return true;
     return s->request->sent_octets >= s->crowds_at &&
            s->endpoint->desc.slow == SKUA_WEBSOCKET_WAIT && s->state == WS_OPEN && ws_is_crowded(s);
 }
@@ -602,16 +603,36 @@ static void ws_go_on_sending(ws_session *s)
     if (desc->drain) desc->drain(s->socket, desc->user);
 }
 
+// Behind our close everything is read, as the peer's close is to come.
+static bool ws_may_resume(ws_session *s)
+{
+    if (!s->request->paused || (s->call && ws_call_is_full(s->call))) return false;
+    return s->state != WS_OPEN || !(s->is_paused || ws_is_crowded(s));
+}
+
 // Reading comes first: a program that writes whenever there is room would never be told anything.
 static void ws_go_on(ws_session *s)
 {
-    bool full = s->call && ws_call_is_full(s->call);
-    if (s->request->paused && !full && !(s->state == WS_OPEN && ws_is_crowded(s))) ws_resume(s);
+    if (ws_may_resume(s)) ws_resume(s);
     if (s->state != WS_CLOSED && ws_letters_flush(s)) ws_go_on_sending(s);
     if (s->state == WS_CLOSED || (s->waiting && !s->outgoing.open)) return;
     if (ws_close_is_leaving(s)) ws_want_all(s);
     else if ((s->request->paused || s->is_refused || s->owes_pong) && !s->request->wanted)
         ws_want_room(s, 0);
+}
+
+void ws_session_pause(ws_session *s)
+{
+    s->is_paused = true;
+}
+
+// By a turn of the carrier's, so that the program is told of no message inside its own call.
+void ws_session_resume(ws_session *s)
+{
+    s->is_paused = false;
+    if (!s->request->paused || s->state != WS_OPEN) return;
+    ws_want_room(s, 0);
+    s->request->carrier->table->kick(s->request->carrier);
 }
 
 static void ws_call_has_room_again(ws_session *s)

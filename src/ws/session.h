@@ -42,6 +42,7 @@ struct ws_session {
     uint8_t state;        // ws_state
     bool close_is_queued; // in WS_CLOSING: not as long as messages wait for room
     bool is_refused;      // the program is to be told when there is room
+    bool is_paused;       // the program takes no messages for now
     bool is_broken;       // there is no memory for what must be: the last to leave closes it
     bool owes_pong;       // when there is room
     uint8_t pong_len;
@@ -101,6 +102,10 @@ void ws_session_close_slow(ws_session *s);
 
 // Gives back octets that receive was given, at most s->owed.
 void ws_session_consume(ws_session *s, size_t n);
+
+// Stops reading, and goes on with it in a later turn.
+void ws_session_pause(ws_session *s);
+void ws_session_resume(ws_session *s);
 
 // There is room in the queue again: skua_drained_fn.
 void ws_session_drained(skua_request *r, void *user);

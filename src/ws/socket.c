@@ -88,6 +88,18 @@ void skua_socket_consume(skua_socket socket, size_t n)
     ws_session_consume(s, n);
 }
 
+void skua_socket_pause(skua_socket socket)
+{
+    ws_session *s = ws_slot_session_here(socket, __func__);
+    if (s) ws_session_pause(s);
+}
+
+void skua_socket_resume(skua_socket socket)
+{
+    ws_session *s = ws_slot_session_here(socket, __func__);
+    if (s) ws_session_resume(s);
+}
+
 // ---- In a blocking function ----
 
 skua_status skua_socket_receive(skua_socket socket, int64_t timeout_ns, skua_message *message)
@@ -167,6 +179,16 @@ skua_status skua_socket_end(skua_socket socket)
 void skua_socket_consume(skua_socket socket, size_t n)
 {
     (void)socket, (void)n;
+}
+
+void skua_socket_pause(skua_socket socket)
+{
+    (void)socket;
+}
+
+void skua_socket_resume(skua_socket socket)
+{
+    (void)socket;
 }
 
 skua_status skua_socket_receive(skua_socket socket, int64_t timeout_ns, skua_message *message)

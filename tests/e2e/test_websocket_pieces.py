@@ -228,3 +228,52 @@ def test_an_echo_in_pieces_loses_nothing(server):
     assert b"".join(pieces) == octets and not between
     sender.join()
     socket.leave()
+
+
+# ---- Pausing ----
+
+
+def unpause(server):
+    assert server.get("/unpause").status == 200
+
+
+def test_pausing(server):
+    """Messages that came before are answered, those behind wait: also longer than the idle timeout, and beyond what is read."""
+    socket = Socket(server, "/paused")
+    long = b"z" * 200_000
+    for _ in range(2):
+        socket.send(frame(TEXT, "on") + frame(TEXT, "pause") + frame(TEXT, "later") + frame(PING, b"?"))
+        assert [socket.message(), socket.message()] == ["on", "pause"]
+        sender = threading.Thread(target=lambda: socket.send(frame(BINARY, long) * 60))
+        sender.start()
+        assert socket.connection.silent(0.3)
+        assert sender.is_alive()
+        unpause(server)
+        assert [socket.message(), socket.frame()] == ["later", (PONG, b"?")]
+        assert [socket.message() for _ in range(60)] == [long] * 60
+        sender.join()
+    socket.send(close(1000))
+    assert socket.closed() == (1000, "")
+
+
+def test_a_paused_socket_is_closed(server):
+    """By its client, which is seen when it goes on; by the server's stop, which reads its answer all the same."""
+    socket = Socket(server, "/paused")
+    socket.send(frame(TEXT, "pause") + close(4001))
+    assert socket.message() == "pause" and socket.connection.silent(0.1)
+    unpause(server)
+    assert socket.closed() == (4001, "") and socket.ended()
+    vanishing = Socket(server, "/paused")
+    vanishing.send(frame(TEXT, "pause"))
+    assert vanishing.message() == "pause"
+    vanishing.connection.reset()
+    assert told(server, "/paused 1006 ")
+    stopped = numbered("sockets", "--grace-ms", "10000")
+    socket = Socket(stopped, "/paused")
+    socket.send(frame(TEXT, "pause") + frame(TEXT, "dropped") * 1000)
+    assert socket.message() == "pause"
+    stopped.signal()
+    assert socket.closed() == (1001, "")
+    socket.send(close(1001))
+    assert socket.ended()
+    stopped.judge_end()

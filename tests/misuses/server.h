@@ -261,6 +261,13 @@ STOPS(skua_socket_consume, more_than_came, SOCKET_HERE,
       skua_socket_consume(s->socket, 1))
 STOPS(skua_socket_consume, on_another_thread, SOCKET_ELSEWHERE, OTHER_THAN_WORKER,
       skua_socket_consume(s->socket, 0))
+STOPS(skua_socket_pause, on_another_thread, SOCKET_ELSEWHERE, OTHER_THAN_WORKER,
+      skua_socket_pause(s->socket))
+GIVES(skua_socket_pause, none, ELSEWHERE, (skua_socket_pause((skua_socket){ 0 }), true))
+STOPS(skua_socket_resume, on_another_thread, SOCKET_ELSEWHERE, OTHER_THAN_WORKER,
+      skua_socket_resume(s->socket))
+GIVES(skua_socket_resume, none, ELSEWHERE, (skua_socket_resume((skua_socket){ 0 }), true))
+GIVES(skua_socket_resume, not_paused, SOCKET_HERE, (skua_socket_resume(s->socket), true))
 GIVES(skua_socket_consume, none, ELSEWHERE, (skua_socket_consume((skua_socket){ 0 }, 1), true))
 GIVES(skua_socket_join, here, SOCKET_HERE,
       skua_socket_join(s->socket, SKUA_SLICE("a")) == SKUA_OK &&

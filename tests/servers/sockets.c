@@ -505,6 +505,37 @@ static void echo_piece(skua_socket socket, skua_message_event event, skua_slice 
     }
 }
 
+// ---- Pausing: a message "pause" is the last that is echoed until GET /unpause ----
+
+static skua_socket pausing;
+
+static void echo_until_paused(skua_socket socket, skua_slice message, bool text, void *user)
+{
+    echo(socket, message, text, user);
+    if (!skua_slice_is(message, "pause")) return;
+    pausing = socket;
+    skua_socket_pause(socket);
+    skua_socket_pause(socket); // once is as good
+}
+
+static void unpause(skua_request *request, void *user)
+{
+    (void)user;
+    skua_socket_resume(pausing);
+    must(skua_respond_text(request, 200, ""));
+}
+
+static void route_pauses(skua_server *server)
+{
+    const skua_websocket_desc pauses = { .message = echo_until_paused,
+                                         .close = tell_close,
+                                         .close_timeout_ns = 300000000,
+                                         .ping_ns = 50000000,
+                                         .idle_timeout_ns = 200000000 };
+    must(skua_websocket(server, "GET /paused", &pauses));
+    must(skua_route(server, "GET /unpause", unpause, NULL));
+}
+
 static void route_pieces(skua_server *server)
 {
     const skua_websocket_desc sends = { .open = join_pieces,
@@ -724,6 +755,7 @@ static void route_all(skua_server *server)
     slow.slow = SKUA_WEBSOCKET_CLOSE;
     must(skua_websocket(server, "GET /close", &slow));
     route_pieces(server);
+    route_pauses(server);
     route_blocking(server);
     must(skua_route(server, "GET /closes", answer_closes, NULL));
     must(skua_route(server, "GET /image", hold_image, NULL));
