@@ -30,13 +30,20 @@ static void h2_ending_strip(h2_stream *stream)
     h2_stream_forget_content(stream);
 }
 
-// Its request has been answered, and every octet of the response is queued. A client that still
-// sends is told to stop, since nobody reads that any more.
+// A client that still sends is told to stop, since nobody reads that any more. A WebSocket that is cut off is
+// cancelled: RFC 8441 §5.
+static void h2_ending_stop_client(h2_stream *stream)
+{
+    const h2_code code = stream->carrier.current->is_socket ? H2_CANCEL : H2_NO_ERROR;
+    h2_signal_reset(h2_stream_session(stream), stream->carrier.number, code);
+}
+
+// Its request has been answered, and every octet of the response is queued.
 static void h2_ending_let_leave(h2_stream *stream)
 {
     h2_session *s = h2_stream_session(stream);
     skua_request *r = stream->carrier.current;
-    if (stream->peer == H2_HALF_OPEN) h2_signal_reset(s, stream->carrier.number, H2_NO_ERROR);
+    if (stream->peer == H2_HALF_OPEN) h2_ending_stop_client(stream);
     stream->peer = H2_HALF_RESET;
     stream->carrier.current = NULL;
     h2_limits_good_end(&s->limits);

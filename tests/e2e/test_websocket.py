@@ -2,6 +2,7 @@
 """WebSocket, RFC 6455: the handshake, and each group of Autobahn's cases, by a client that breaks rules one at a time."""
 
 import os
+import re
 import shutil
 import struct
 import subprocess
@@ -674,14 +675,17 @@ def test_chromium(server, tmp_path):
 
 
 def test_the_log_has_a_line(server):
+    began = time.monotonic()
     socket = Socket(server, "/echo/logged")
     socket.send(frame(TEXT, "12345") + frame(BINARY, b"678"))
     assert [socket.message() for _ in range(3)] == ["logged speaks ", "12345", b"678"]
+    time.sleep(0.25)
     socket.send(close(1000))
     assert socket.closed() == (1000, "")
     socket.leave()
     line = logged(server, "/echo/logged")
     assert " 101 " in line
+    assert 250 <= int(re.search(r" (\d+) ms ", line)[1]) <= (time.monotonic() - began) * 1000  # how long it was open
     assert "websocket 1000, messages in 2 (8 octets), out 3 (22 octets), dropped 0" in line
 
 

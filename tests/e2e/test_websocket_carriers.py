@@ -8,16 +8,15 @@ import time
 import h2_client
 import pytest
 import tls
-from h2.config import H2Configuration
-from h2.connection import H2Connection
-from h2.events import DataReceived, ResponseReceived, StreamEnded, StreamReset
+from h2_sockets import Http2
 from server import eventually, lacks_tls, numbered, secure
-from websocket import PING, TEXT, Socket, close, frame
+from websocket import PING, TEXT, Socket, close, frame, upgrade
 from websockets.sync.client import connect as connect_websockets
-from wsproto.connection import Connection, ConnectionType
 from wsproto.events import BytesMessage, CloseConnection, Ping, Pong, TextMessage
 
 pytestmark = pytest.mark.in_the_clear("chooses its transports itself")
+
+CANCEL = 8  # of RST_STREAM
 
 
 @pytest.fixture(scope="module", params=["clear", "tls"])
@@ -40,6 +39,21 @@ def test_http1(server):
     socket.leave()
 
 
+@pytest.mark.parametrize("way", ["http1", "http2"])
+def test_origin_of_another_scheme(server, way):
+    """A page that came in the clear opens no socket over TLS."""
+    origin = "http://localhost"
+    if way == "http1":
+        with server.connect(http2=False) as connection:
+            connection.send(upgrade("/echo/one", f"Origin: {origin}"))
+            status = connection.head().status
+    else:
+        http2 = Http2(server)
+        status = int(http2.open("/echo/one", ("origin", origin)).response()[":status"])
+        http2.connection.close()
+    assert status == (403 if server.tls else {"http1": 101, "http2": 200}[way])
+
+
 def test_websockets_of_python(server):
     trust = None
     if server.tls:
@@ -51,93 +65,6 @@ def test_websockets_of_python(server):
             message = os.urandom(size)
             socket.send(message)
             assert socket.recv() == message
-
-
-class Http2:
-    """Sockets as streams of one connection."""
-
-    def __init__(self, server):
-        options = {"http2": False}
-        if server.tls:
-            trust = tls.context()
-            trust.set_alpn_protocols(["h2"])
-            options["tls"] = {"tls": trust}
-        self.connection = server.connect(**options)
-        self.h2 = H2Connection(H2Configuration(header_encoding="utf-8", validate_outbound_headers=False))
-        self.h2.initiate_connection()
-        self.flush()
-        self.scheme = "https" if server.tls else "http"
-        self.streams = {}
-        self.acknowledges = True  # gives windows back as content comes
-
-    def flush(self):
-        self.connection.send(self.h2.data_to_send())
-
-    def read(self):
-        octets = self.connection.socket.recv(65536)
-        assert octets, "the connection ended"
-        for event in self.h2.receive_data(octets):
-            stream = self.streams.get(getattr(event, "stream_id", None))
-            if isinstance(event, DataReceived) and self.acknowledges:
-                self.h2.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
-            if stream:
-                stream.told(event)
-        self.flush()
-
-    def open(self, path, *fields, version="13", protocol="websocket"):
-        number = self.h2.get_next_available_stream_id()
-        head = [(":method", "CONNECT"), (":protocol", protocol), (":scheme", self.scheme), (":path", path), (":authority", "localhost")]
-        head += [("sec-websocket-version", version)] if version else []
-        self.h2.send_headers(number, head + list(fields), end_stream=False)
-        self.flush()
-        self.streams[number] = Stream(self, number)
-        return self.streams[number]
-
-
-class Stream:
-    def __init__(self, http2, number):
-        self.http2, self.number = http2, number
-        self.head, self.ended, self.reset = None, False, None
-        self.ws = Connection(ConnectionType.CLIENT)
-        self.events = []
-        self.octets = 0
-
-    def told(self, event):
-        if isinstance(event, ResponseReceived):
-            self.head = dict(event.headers)
-        elif isinstance(event, DataReceived) and event.data and self.head[":status"] == "200":
-            self.octets += len(event.data)
-            self.ws.receive_data(event.data)
-            self.events += self.ws.events()
-        elif isinstance(event, StreamEnded):
-            self.ended = True
-        elif isinstance(event, StreamReset):
-            self.reset = event.error_code
-
-    def until(self, condition):
-        while not (value := condition()):
-            self.http2.read()
-        return value
-
-    def response(self):
-        return self.until(lambda: self.head)
-
-    def send(self, event):
-        data = self.ws.send(event)
-        while data:
-            room = self.until(lambda: min(self.http2.h2.local_flow_control_window(self.number), 16384))
-            self.http2.h2.send_data(self.number, data[:room])
-            data = data[room:]
-            self.http2.flush()
-
-    def event(self, kind):
-        """The next event, which is of that kind; the pieces of a message are one."""
-        event = self.until(lambda: self.events and self.events.pop(0))
-        assert isinstance(event, kind), event
-        while not getattr(event, "message_finished", True):
-            more = self.until(lambda: self.events and self.events.pop(0))
-            event = kind(data=event.data + more.data, message_finished=more.message_finished)
-        return event
 
 
 @pytest.fixture
@@ -239,7 +166,8 @@ def test_http2_a_fault_ends_the_stream_alone(http2, server):
     http2.h2.send_data(stream.number, frame(3))
     http2.flush()
     assert stream.event(CloseConnection).code == 1002
-    stream.until(lambda: stream.ended or stream.reset is not None)
+    stream.until(lambda: stream.reset is not None)
+    assert stream.ended and stream.reset == CANCEL
     assert other.event(TextMessage).data == "other speaks "
     other.send(TextMessage(data="on"))
     assert other.event(TextMessage).data == "on"
@@ -315,8 +243,33 @@ def tunnel(client, path):
     return stream
 
 
+def close_of_server(code):
+    return b"\x88\x02" + code.to_bytes(2, "big")
+
+
 def times_told(server, line):
     return server.get("/closes").content.decode().splitlines().count(line)
+
+
+def test_http2_a_client_that_ends_its_half_is_not_reset(server):
+    """Its close is answered, and both halves end."""
+    with h2_client.Client(server) as client:
+        stream = tunnel(client, "/bye")
+        client.data(stream, close(4001), ends=True)
+        assert client.of(stream, h2_client.DATA).payload == close_of_server(4001)
+        assert client.of(stream, h2_client.DATA).ends
+        assert client.silent(0.2)
+
+
+def test_http2_a_reader_that_is_given_up_on_is_cancelled(server):
+    """Its windows stay shut for longer than the stall timeout."""
+    hasty = (secure if server.tls else numbered)("sockets", env={"SOCKETS_HASTY": "1"})
+    with h2_client.Client(hasty) as client:
+        stream = tunnel(client, "/wait")
+        client.data(stream, frame(TEXT, "pour"))
+        assert client.reset_code(stream) == CANCEL
+        assert eventually(lambda: "/wait 1006 " in hasty.get("/closes").content.decode())
+    hasty.stop()
 
 
 @pytest.mark.parametrize("leaves", ["reset", "close"])
@@ -336,7 +289,9 @@ def test_http2_a_client_that_leaves_behind_its_end(server, leaves):
 def test_http2_a_close_that_is_not_answered(server):
     before = times_told(server, "/bye 1006 the close was not answered")
     with h2_client.Client(server) as client:
-        client.data(tunnel(client, "/bye"), frame(TEXT, "go"))
+        stream = tunnel(client, "/bye")
+        client.data(stream, frame(TEXT, "go"))
+        assert client.reset_code(stream) == CANCEL
         assert eventually(lambda: times_told(server, "/bye 1006 the close was not answered") == before + 1)
 
 
