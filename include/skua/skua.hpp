@@ -31,9 +31,11 @@
 #if !defined(__cplusplus) || (__cplusplus < 201709L && !(defined(_MSVC_LANG) && _MSVC_LANG >= 202002L))
 #error "skua.hpp is C++20: compile with -std=c++20, or include skua.h, which is C and any C++"
 #else
+#include "cpp/async_socket.hpp"
 #include "cpp/request.hpp"
 #include "cpp/routes.hpp"
 #include "cpp/server.hpp"
+#include "cpp/socket.hpp"
 #include "cpp/task.hpp"
 #include "cpp/together.hpp"
 #include "cpp/websocket.hpp"

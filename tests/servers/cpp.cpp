@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Everything skua.hpp offers, behind routes that the end-to-end tests ask for: cpp --port N [--workers N].
-#include <skua/skua.hpp>
+#include "cpp_sockets.hpp"
 
 #include <atomic>
 #include <csignal>
@@ -566,7 +566,7 @@ static bool refuses_what_is_wrong()
 
 static bool self_test()
 {
-    if (!refuses_what_is_wrong()) return false;
+    if (!refuses_what_is_wrong() || !sockets_are_refused()) return false;
     skua::server app;
     add_plain(app);
     app.get("/tagged", [](skua::request &asked) { asked.respond_tagged("text/plain", "tagged"); });
@@ -585,13 +585,14 @@ static bool self_test()
     return answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.ends_with("\r\n\r\nHello, test!");
 }
 
-static int serve(const skua::config &config)
+static int serve(const skua_config &config)
 {
     counter counts;
     skua::server app(config);
     add_plain(app);
     add_late(app);
     add_socket(app);
+    add_sockets(app);
     add_topics(app);
     add_coroutines(app);
     add_middleware(app);
@@ -632,8 +633,10 @@ int main(int argc, char **argv)
         config.tls.clients.asking = SKUA_TLS_ASK;
         config.tls.clients.ca_file = certificate.file;
     }
+    skua_config with_sockets = config;
+    with_sockets.http2.tunnels = true;
     try {
-        return serve(config);
+        return serve(with_sockets);
     } catch (const std::exception &e) {
         std::fprintf(stderr, "cpp: %s\n", e.what());
         return 1;

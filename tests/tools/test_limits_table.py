@@ -36,7 +36,7 @@ FIXED = {
     "priorities of streams to come", "small frames that content pays for",
     "pongs of a slow reader", "octets of a compressed message on the wire", "payload of a control frame", "rate of a message that has begun",
     "messages of other threads that have not found room",
-    "sockets that blocking functions serve", "messages that wait for a blocking function",
+    "sockets that blocking functions serve", "messages that wait for a blocking function", "messages that wait for a coroutine of C++",
     "publications on their way to the workers", "topics of a reader", "name of a topic", "messages that a worker hands out in a turn",
     "publications under way to the store", "machines whose numbers are remembered", "fields of an entry", "parts of `url`",
     "`stream`", "`gap_text`", "octets that `receive` was given and has not given back",

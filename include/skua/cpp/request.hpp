@@ -38,9 +38,12 @@ struct ending {
     void (*run)(ending *self, skua_request *raw, skua_end how);
 };
 
+class conversation;
+
 // The state that this header keeps in a request's memory.
 struct extra {
     life *alive = nullptr;
+    conversation *talk = nullptr; // of a socket that a coroutine serves
     ending *endings = nullptr;
 };
 

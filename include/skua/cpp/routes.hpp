@@ -101,6 +101,14 @@ public:
         skua_websocket_desc desc = websocket_desc(*held);
         return judge(self().add_websocket(pattern, &desc));
     }
+    // The same where a coroutine serves each: fn(skua::async_socket &, skua::request). See skua::async_socket.
+    template <detail::socket_coroutine F> Self &websocket(const char *pattern, F fn, const skua_websocket_desc &how = {})
+    {
+        skua::websocket fns;
+        fns.how = how;
+        fns.serve = std::move(fn);
+        return self().websocket(pattern, std::move(fns));
+    }
 
     // Middleware for every request at or below prefix. before(request &): answers, or returns and the request goes on.
     template <std::invocable<request &> F> Self &before(const char *prefix, F fn)

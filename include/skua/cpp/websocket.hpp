@@ -1,80 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// Part of skua.hpp: WebSockets.
+// Part of skua.hpp: routes of WebSockets.
 #ifndef SKUA_CPP_WEBSOCKET_HPP
 #define SKUA_CPP_WEBSOCKET_HPP
 
-#include "request.hpp"
+#include "async_socket.hpp"
 
 #include <functional>
 
 namespace skua
 {
-
-// A WebSocket that a client has opened: a value, to be copied and kept anywhere. It never dangles.
-class socket
-{
-  public:
-    socket() noexcept = default;
-    explicit socket(skua_socket raw) noexcept : raw_(raw)
-    {
-    }
-
-    skua_socket raw() const noexcept
-    {
-        return raw_;
-    }
-
-    // Sends a message. SKUA_ELIMIT: its reader is slow, and nothing was sent; SKUA_ECLOSED: it is closed. See
-    // skua_socket_text.  Thread: any.
-    skua_status text(std::string_view message) const noexcept
-    {
-        return skua_socket_text(raw_, slice(message));
-    }
-    skua_status binary(std::string_view message) const noexcept
-    {
-        return skua_socket_binary(raw_, slice(message));
-    }
-    skua_status binary(std::span<const std::byte> message) const noexcept
-    {
-        return skua_socket_binary(raw_, slice(message));
-    }
-
-    // Closes it, when what was sent before has left.  Thread: any.
-    skua_status close(unsigned code = 1000, std::string_view reason = {}) const noexcept
-    {
-        return skua_socket_close(raw_, code, slice(reason));
-    }
-
-    // Joins a topic, or leaves it. See skua_socket_join.  Thread: the socket's worker.
-    skua_status join(std::string_view topic) const noexcept
-    {
-        return skua_socket_join(raw_, slice(topic));
-    }
-    void leave(std::string_view topic) const noexcept
-    {
-        skua_socket_leave(raw_, slice(topic));
-    }
-
-    // The request that it was opened by; empty when it is closed. The subprotocol that was agreed on.
-    // Thread: the socket's worker.
-    request opened_by() const noexcept
-    {
-        return request(skua_socket_request(raw_));
-    }
-    std::string_view protocol() const noexcept
-    {
-        return view(skua_socket_protocol(raw_));
-    }
-
-    friend bool operator==(const socket &a, const socket &b) noexcept
-    {
-        return a.raw_.value == b.raw_.value;
-    }
-
-  private:
-    skua_socket raw_{};
-};
 
 // A message for a topic: see skua_publication.
 struct publication {
@@ -86,20 +21,34 @@ struct publication {
 
 // The functions of a route of sockets; those that are empty are not called. What one throws is logged, and the socket
 // is closed, 1011. how: its functions and user are not looked at. See skua_websocket_desc.
+// Sockets are served by open, message or receive, drain and close, which are called on the worker; or by serve, a
+// coroutine; or by blocking, on a thread that may wait. origin goes with each.
 struct websocket {
     std::function<void(socket, request &)> open{};
     std::function<void(socket, std::string_view message, bool text)> message{};
     std::function<void(socket)> drain{};
     std::function<void(socket, unsigned code, std::string_view reason)> close{};
     skua_websocket_desc how{};
+    // Whether a page of that origin may open sockets, where how.origins does not allow it. One that throws: no.
+    std::function<bool(request &, std::string_view origin)> origin{};
+    // Messages piece by piece, in place of message; socket::consume gives them back.
+    std::function<void(socket, skua_message_event event, std::string_view octets, bool text)> receive{};
+    // Serves a socket from its opening to its end: see async_socket.
+    std::function<task<>(async_socket &, request)> serve{};
+    // The same on a thread of the pool: see blocking_socket.
+    std::function<void(blocking_socket &, request &)> blocking{};
 };
 
 namespace detail
 {
 
-template <class F> void socket_call(skua_socket raw, F &&fn) noexcept
+inline websocket &route_of(void *user) noexcept
 {
-    skua_request *of = skua_socket_request(raw);
+    return *static_cast<websocket *>(user);
+}
+
+template <class F> void socket_call(skua_socket raw, const skua_request *of, F &&fn) noexcept
+{
     bool done = false;
     log_throw_of(of, [&] {
         fn();
@@ -108,42 +57,87 @@ template <class F> void socket_call(skua_socket raw, F &&fn) noexcept
     if (!done) skua_socket_close(raw, 1011, {});
 }
 
+template <class F> void socket_call(skua_socket raw, F &&fn) noexcept
+{
+    socket_call(raw, skua_socket_request(raw), std::forward<F>(fn));
+}
+
 inline void socket_open(skua_socket raw, skua_request *of, void *user) noexcept
 {
-    socket_call(raw, [&] {
+    socket_call(raw, of, [&] {
         request self(of);
-        static_cast<websocket *>(user)->open(socket(raw), self);
+        route_of(user).open(socket(raw), self);
     });
 }
 
-inline void socket_message(skua_socket raw, skua_slice octets, bool text, void *user) noexcept
+inline void socket_message_came(skua_socket raw, skua_slice octets, bool text, void *user) noexcept
 {
-    socket_call(raw,
-                [&] { static_cast<websocket *>(user)->message(socket(raw), view(octets), text); });
+    socket_call(raw, [&] { route_of(user).message(socket(raw), view(octets), text); });
 }
 
 inline void socket_drain(skua_socket raw, void *user) noexcept
 {
-    socket_call(raw, [&] { static_cast<websocket *>(user)->drain(socket(raw)); });
+    socket_call(raw, [&] { route_of(user).drain(socket(raw)); });
 }
 
 inline void socket_close(skua_socket raw, unsigned code, skua_slice reason, void *user) noexcept
 {
-    socket_call(raw,
-                [&] { static_cast<websocket *>(user)->close(socket(raw), code, view(reason)); });
+    socket_call(raw, [&] { route_of(user).close(socket(raw), code, view(reason)); });
 }
 
-inline skua_websocket_desc websocket_desc(websocket &of) noexcept
+inline bool socket_origin(skua_request *of, skua_slice origin, void *user) noexcept
 {
+    bool may = false;
+    log_throw_of(of, [&] {
+        request self(of);
+        may = route_of(user).origin(self, view(origin));
+    });
+    return may;
+}
+
+inline void socket_receive(skua_socket raw, skua_message_event event, skua_slice octets, bool text,
+                           void *user) noexcept
+{
+    socket_call(raw, [&] { route_of(user).receive(socket(raw), event, view(octets), text); });
+}
+
+inline void socket_serve(skua_socket raw, skua_request *of, void *user) noexcept
+{
+    socket_call(raw, of, [&] { socket_run(route_of(user).serve, raw, of); });
+}
+
+inline void socket_block(skua_socket raw, skua_request *of, void *user) noexcept
+{
+    socket_call(raw, of, [&] {
+        blocking_socket here(raw);
+        request self(of);
+        route_of(user).blocking(here, self);
+    });
+}
+
+inline bool serves_alone(const websocket &of) noexcept
+{
+    if (!of.serve) return true;
+    return !of.open && !of.message && !of.receive && !of.drain && !of.close && !of.blocking;
+}
+
+inline skua_websocket_desc websocket_desc(websocket &of)
+{
+    if (!serves_alone(of)) throw error(SKUA_EINVAL, "a coroutine serves sockets alone");
     skua_websocket_desc desc = of.how;
     desc.open = of.open ? socket_open : nullptr;
-    desc.message = of.message ? socket_message : nullptr;
+    desc.message = of.message ? socket_message_came : nullptr;
     desc.drain = of.drain ? socket_drain : nullptr;
     desc.close = of.close ? socket_close : nullptr;
-    desc.origin = nullptr;
-    desc.receive = nullptr;
-    desc.blocking = nullptr;
+    desc.origin = of.origin ? socket_origin : nullptr;
+    desc.receive = of.receive ? socket_receive : nullptr;
+    desc.blocking = of.blocking ? socket_block : nullptr;
     desc.user = &of;
+    if (!of.serve) return desc;
+    desc.open = socket_serve;
+    desc.message = async_message;
+    desc.drain = async_drain;
+    desc.close = async_close;
     return desc;
 }
 

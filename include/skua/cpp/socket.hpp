@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+//
+// Part of skua.hpp: the handle of a WebSocket, and what is served on a thread that may wait.
+#ifndef SKUA_CPP_SOCKET_HPP
+#define SKUA_CPP_SOCKET_HPP
+
+#include "request.hpp"
+
+#include <chrono>
+
+namespace skua
+{
+
+// A WebSocket that a client has opened: a value, to be copied and kept anywhere. It never dangles.
+class socket
+{
+  public:
+    socket() noexcept = default;
+    explicit socket(skua_socket raw) noexcept : raw_(raw)
+    {
+    }
+
+    skua_socket raw() const noexcept
+    {
+        return raw_;
+    }
+
+    // Sends a message. SKUA_ELIMIT: its reader is slow, and nothing was sent; SKUA_ECLOSED: it is closed. See
+    // skua_socket_text.  Thread: any.
+    skua_status text(std::string_view message) const noexcept
+    {
+        return skua_socket_text(raw_, slice(message));
+    }
+    skua_status binary(std::string_view message) const noexcept
+    {
+        return skua_socket_binary(raw_, slice(message));
+    }
+    skua_status binary(std::span<const std::byte> message) const noexcept
+    {
+        return skua_socket_binary(raw_, slice(message));
+    }
+
+    // Closes it, when what was sent before has left.  Thread: any.
+    skua_status close(unsigned code = 1000, std::string_view reason = {}) const noexcept
+    {
+        return skua_socket_close(raw_, code, slice(reason));
+    }
+
+    // Sends a message piece by piece: see skua_socket_begin.  Thread: the socket's worker.
+    skua_status begin(bool text) const noexcept
+    {
+        return skua_socket_begin(raw_, text);
+    }
+    skua_status write(std::string_view octets) const noexcept
+    {
+        return skua_socket_write(raw_, slice(octets));
+    }
+    skua_status end() const noexcept
+    {
+        return skua_socket_end(raw_);
+    }
+
+    // Gives back octets that websocket::receive was given. Stops taking messages, and goes on with it.
+    // Thread: the socket's worker.
+    void consume(std::size_t octets) const noexcept
+    {
+        skua_socket_consume(raw_, octets);
+    }
+    void pause() const noexcept
+    {
+        skua_socket_pause(raw_);
+    }
+    void resume() const noexcept
+    {
+        skua_socket_resume(raw_);
+    }
+
+    // Joins a topic, or leaves it. See skua_socket_join.  Thread: the socket's worker.
+    skua_status join(std::string_view topic) const noexcept
+    {
+        return skua_socket_join(raw_, slice(topic));
+    }
+    void leave(std::string_view topic) const noexcept
+    {
+        skua_socket_leave(raw_, slice(topic));
+    }
+
+    // The request that it was opened by; empty when it is closed. The subprotocol that was agreed on.
+    // Thread: the socket's worker.
+    request opened_by() const noexcept
+    {
+        return request(skua_socket_request(raw_));
+    }
+    std::string_view protocol() const noexcept
+    {
+        return view(skua_socket_protocol(raw_));
+    }
+
+    friend bool operator==(const socket &a, const socket &b) noexcept
+    {
+        return a.raw_.value == b.raw_.value;
+    }
+
+  private:
+    skua_socket raw_{};
+};
+
+// A message that has been received. octets: valid until the next is asked for.
+struct socket_message {
+    std::string_view octets;
+    bool text = true;
+};
+
+namespace detail
+{
+
+// How a socket was closed, as its functions are told.
+class socket_end
+{
+  public:
+    void set(unsigned code, std::string_view reason) noexcept
+    {
+        code_ = code;
+        len_ = reason.copy(reason_, sizeof reason_);
+    }
+    unsigned code() const noexcept
+    {
+        return code_;
+    }
+    std::string_view reason() const noexcept
+    {
+        return { reason_, len_ };
+    }
+
+  private:
+    unsigned code_ = 0; // none: it is open
+    std::size_t len_ = 0;
+    char reason_[123];
+};
+
+} // namespace detail
+
+// A socket in its blocking function, on a thread of the pool. Sending waits for room there.
+class blocking_socket : public socket
+{
+  public:
+    explicit blocking_socket(skua_socket raw) noexcept : socket(raw)
+    {
+    }
+    blocking_socket(const blocking_socket &) = delete;
+    blocking_socket &operator=(const blocking_socket &) = delete;
+
+    // Waits for the next message, as long as the socket is open unless within says how long. Nothing: none came in
+    // time, or the socket is closed, which is_closed tells apart.
+    std::optional<socket_message> receive(std::chrono::nanoseconds within = std::chrono::nanoseconds(-1))
+    {
+        skua_message came{};
+        skua_status status = skua_socket_receive(raw(), within.count(), &came);
+        if (status == SKUA_OK) return socket_message{ view(came.octets), came.text };
+        if (status == SKUA_ECLOSED) end_.set(came.code, view(came.octets));
+        return std::nullopt;
+    }
+
+    // Whether receive has found it closed; then the code and the reason, as websocket::close is told them.
+    bool is_closed() const noexcept
+    {
+        return end_.code() != 0;
+    }
+    unsigned code() const noexcept
+    {
+        return end_.code();
+    }
+    std::string_view reason() const noexcept
+    {
+        return end_.reason();
+    }
+
+  private:
+    detail::socket_end end_;
+};
+
+} // namespace skua
+
+#endif // SKUA_CPP_SOCKET_HPP
