@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Autobahn's testsuite, its fuzzing client, over ws and wss: every case passes, and none passes only when judged kindly."""
+"""Autobahn's testsuite, its fuzzing client, over ws, wss, and over HTTP/2 by HAProxy: every case passes, and none passes only when
+judged kindly."""
 
 import json
 import subprocess
 
+import haproxy
 import pytest
 from server import ROOT, lacks_tls, numbered, secure
 
@@ -17,12 +19,17 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(params=["ws", "wss"])
-def server(request):
+@pytest.fixture(params=["ws", "wss", "h2"])
+def server(request, tmp_path):
     if request.param == "wss" and lacks_tls():
         pytest.skip(lacks_tls())
-    server = numbered("echo") if request.param == "ws" else secure("echo")
-    yield server
+    if request.param == "h2" and not haproxy.PROGRAM:
+        pytest.skip("there is no haproxy here")
+    server = secure("echo") if request.param == "wss" else numbered("echo")
+    front = haproxy.over_http2(server, tmp_path) if request.param == "h2" else None
+    yield front or server
+    if front:
+        haproxy.stop(front)
     server.stop()
 
 

@@ -236,7 +236,7 @@ def test_readers_that_vanish(server):
 
 
 @pytest.mark.in_the_clear("its client speaks in the clear")
-@pytest.mark.parametrize("sockets,rounds", [(1000, 10), pytest.param(10000, 100, marks=pytest.mark.test_all)])
+@pytest.mark.parametrize("sockets,rounds", [(1000, 10), *(pytest.param(10000, n, marks=pytest.mark.test_all) for n in (100, 600))])
 def test_a_crowd(sockets, rounds):
     """A publication every 100 ms; the client, a process of its own, reads all the time. Nothing is lost."""
     server = numbered("topics")

@@ -145,10 +145,11 @@ def test_http2(server, path):
 
 @pytest.mark.test_all
 @pytest.mark.skipif(not browser.CHROMIUM, reason="chromium is not installed")
-@pytest.mark.parametrize("path", PATHS)
-def test_chromium(server, path, tmp_path):
+@pytest.mark.parametrize("path,agreed", [("/shared", "; server_no_context_takeover; client_no_context_takeover"),
+                                         ("/dedicated", "; client_max_window_bits=12"), ("/large", "")])
+def test_chromium(server, path, agreed, tmp_path):
     with browser.page(tmp_path) as page:
         page.open(f"{server.url}/page?{path}")
-        said = "document.body.textContent"
+        said = "document.querySelector('p')?.textContent ?? ''"
         assert eventually(lambda: page.ask(said) not in ("", "waiting"), within=PATIENCE_S)
-        assert page.ask(said) == "permessage-deflate true,true,true,true,true"
+        assert page.ask(said) == f"permessage-deflate{agreed} true,true,true,true,true"

@@ -102,15 +102,15 @@ static void answer_built_in(skua_request *request, void *user)
 static void answer_page(skua_request *request, void *user)
 {
     static const char page[] =
-        "<!DOCTYPE html><title>deflates</title><body>waiting</body><script>\n"
+        "<!DOCTYPE html><title>deflates</title><p>waiting</p><script>\n"
         "const socket = new WebSocket(`ws://${location.host}${location.search.slice(1)}`), told = [];\n"
-        "const text = 'a word, and another, and '.repeat(4000);\n"
+        "const said = document.querySelector('p'), text = 'a word, and another, and '.repeat(4000);\n"
         "socket.onopen = () => { for (let i = 0; i < 5; i++) socket.send(text.slice(i)); };\n"
         "socket.onmessage = event => {\n"
         "    told.push(event.data === text.slice(told.length));\n"
-        "    if (told.length === 5) document.body.textContent = `${socket.extensions} ${told}`;\n"
+        "    if (told.length === 5) said.textContent = `${socket.extensions} ${told}`;\n"
         "};\n"
-        "socket.onclose = event => { document.body.textContent += ` closed ${event.code}`; };\n"
+        "socket.onclose = event => { said.textContent += ` closed ${event.code}`; };\n"
         "</script>\n";
     (void)user;
     must(skua_respond(request, 200, "text/html", (skua_slice){ page, sizeof page - 1 }));
