@@ -19,7 +19,7 @@ int main(int argc, char **argv)
     const skua_middleware middleware = skua_session_middleware(&sessions);
 
     skua::server app({ .listen = argc > 1 ? argv[1] : "127.0.0.1:8080" });
-    if (skua_use(app.raw(), "/api/", &middleware)) return 1;
+    app.use("/api/", middleware);
     app.on_error("/api/", [](skua::request &req, int status, std::string_view) {
         req.status(status).json("{\"error\":", std::to_string(status), "}\n");
     });

@@ -195,6 +195,24 @@ def test_middleware(cpp):
     assert (inside.status, inside.get("x-status"), inside.content) == (200, "200", b"inside")
 
 
+@pytest.mark.parametrize("kind", ["plain", "task", "blocking"])
+def test_middleware_that_waits(cpp, kind):
+    """A coroutine before a handler of each kind: it lets the request go on, or answers, or throws."""
+    inside = cpp.get(f"/waiting/{kind}?who=ada")
+    assert (inside.status, inside.get("x-who"), inside.content) == (200, "ada", kind.encode())
+    answered = cpp.get(f"/waiting/{kind}?who=guest")
+    assert (answered.status, answered.content) == (202, b"from the door")
+    assert cpp.get(f"/waiting/{kind}?who=nobody").status == 403
+    assert cpp.get("/waiting/missing?who=ada").status == 404
+
+
+def test_a_client_that_leaves_middleware_that_waits(fresh):
+    for _ in range(5):
+        with fresh.connect() as connection:
+            connection.send(request("/waiting/plain?who=late"))
+    assert fresh.get("/waiting/plain?who=ada").content == b"plain"
+
+
 def test_on_end_runs_each_once(fresh):
     assert fresh.get("/ended").content == b"0"
     assert eventually(lambda: fresh.get("/ended").content == b"101" or None)

@@ -531,6 +531,20 @@ static void add_middleware(skua::server &app)
         if (req.field("authorization") != "Bearer sesame") throw skua::http_error(401);
     });
     app.get("/guarded/{rest...}", [](skua::request &req) { req.text("inside"); });
+    app.before("/waiting/", [](skua::request req) -> skua::task<> {
+        std::string_view asked = req.query("who").value_or("");
+        std::string who = co_await skua::blocking([&] { return std::string(asked); });
+        if (who == "late") co_await skua::sleep(std::chrono::seconds(30));
+        if (who == "nobody") throw skua::http_error(403);
+        if (who == "guest") req.status(202).text("from the door");
+        else req.set("X-Who", who);
+    });
+    app.get("/waiting/plain", [](skua::request &req) { req.text("plain"); });
+    app.get("/waiting/task", [](skua::request req) -> skua::task<> {
+        co_await skua::sleep(std::chrono::milliseconds(1));
+        req.text("task");
+    });
+    app.blocking("GET /waiting/blocking", [](skua::request &req) { req.text("blocking"); });
     app.get("/ended", [count = std::make_shared<std::atomic<int>>(0)](skua::request &req) {
         req.on_end([count](skua_end how) { *count += how == SKUA_END_SENT; });
         req.on_end([count](skua_end) { *count += 100; });

@@ -37,6 +37,18 @@ template <class F> void handle(skua_request *raw, void *user) noexcept
     }
 }
 
+template <class F> void pass(skua_request *raw, void *user) noexcept
+{
+    F &fn = *static_cast<F *>(user);
+    if constexpr (coroutine_handler<F>) {
+        flight_pass(fn, raw);
+    } else {
+        request self(raw);
+        request::guard(raw, [&] { fn(self); });
+        if (skua_request_status(raw) == 0) skua_next(raw);
+    }
+}
+
 } // namespace detail
 
 template <class F>
@@ -110,18 +122,13 @@ public:
         return self().websocket(pattern, std::move(fns));
     }
 
-    // Middleware for every request at or below prefix. before(request &): answers, or returns and the request goes on.
-    template <std::invocable<request &> F> Self &before(const char *prefix, F fn)
+    // Middleware for every request at or below prefix. fn(request &), or a coroutine of request, which may wait: it
+    // answers, or returns and the request goes on.
+    template <handler F> Self &before(const char *prefix, F fn)
     {
         F *held = keep(std::move(fn));
         skua_middleware desc{};
-        desc.before = [](skua_request *raw, void *user) {
-            request::guard(raw, [&] {
-                request self(raw);
-                (*static_cast<F *>(user))(self);
-            });
-            if (skua_request_status(raw) == 0) skua_next(raw);
-        };
+        desc.before = detail::pass<F>;
         desc.user = held;
         return judge(self().add_middleware(prefix, detail::given(*held, &desc)));
     }

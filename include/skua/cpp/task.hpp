@@ -179,6 +179,26 @@ template <class F> flight flight_run(F &fn, skua_request *raw)
     }
 }
 
+// As flight_run, for middleware: the request goes on where it has left it open.
+template <class F> flight flight_pass(F &fn, skua_request *raw)
+{
+    bool is_open = false;
+    try {
+        life alive;
+        hold tie(raw, alive);
+        co_await flight::promise_type::told{ &alive };
+        try {
+            co_await fn(request(raw, &alive));
+            is_open = alive.raw && skua_request_status(raw) == 0;
+        } catch (...) {
+            request::fail(raw, !alive.raw);
+        }
+    } catch (...) {
+        request::fail(raw); // no memory to begin with
+    }
+    if (is_open) skua_next(raw); // its handler may be a coroutine, and the one the request knows of
+}
+
 // An awaited call into C that calls back once, perhaps before it returns.
 struct once : waiter {
     std::coroutine_handle<> frame;
