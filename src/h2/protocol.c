@@ -65,11 +65,14 @@ static void h2_protocol_end(session *base, skua_end how)
     counted_free(s);
 }
 
-// Idle for too long, or the server is being stopped or drained.
+// Idle for too long, or the server is being stopped or drained. A client of a server that drains may be about to
+// open a stream: it stays until it knows.
 static void h2_protocol_retire(session *base)
 {
     h2_session *s = h2_session_of(base);
-    if (s->streams) h2_ending_warn(s);
+    bool stops = s->base.worker->disk.draining;
+    bool drains = s->base.worker->disk.retiring && !stops && s->stage == H2_OPEN;
+    if (s->streams || (drains && h2_session_work(s))) h2_ending_warn(s);
     else h2_ending_take_leave(s);
 }
 

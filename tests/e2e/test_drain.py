@@ -4,6 +4,7 @@
 import signal
 
 import h2_client
+import h2_socket
 import pytest
 import websocket as ws
 from server import eventually, numbered, secure
@@ -50,6 +51,20 @@ def test_http2(server):
             number = new.open("/closes")
             assert new.response(number).status == 200
             assert new.goaway()[1] == 0
+
+
+def test_a_stream_that_crosses_the_warning(server):
+    """A client that has not read of the drain yet loses no request (RFC 9113 §6.8)."""
+    with h2_client.Client(server, answers=False) as idle:
+        assert idle.get("/closes").status == 200
+        drain(server)
+        last, code, _ = idle.goaway()
+        assert (last, code) == (2**31 - 1, 0)
+        late = idle.open("/closes")
+        assert idle.response(late).status == 200
+        for ping in [frame for frame in idle.kept if frame.kind == h2_socket.PING]:
+            idle.send(h2_socket.frame(h2_socket.PING, h2_socket.ACK, 0, ping.payload))
+        assert idle.goaway()[:2] == (late, 0) and idle.ended()
 
 
 def test_sockets_stay(server):
