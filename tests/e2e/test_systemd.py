@@ -6,10 +6,11 @@ import pathlib
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 
 import pytest
-from conf import get, start, write_folder
+from conf import SKUA, get, start, write_folder
 from server import ROOT, Server, eventually, free_port
 
 pytestmark = [pytest.mark.in_the_clear("it configures addresses of its own"),
@@ -121,3 +122,42 @@ def test_the_unit_allows_what_is_called(folder, tmp_path, backend):
     called = {line.split()[-1] for line in trace.read_text().splitlines()[2:] if line.strip() and not line.startswith(("-", "100.00"))} - {"total", "execve"}
     assert len(called) > 20
     assert called <= (allowed - refused) | set(again), sorted(called - (allowed - refused))
+
+
+def test_an_upgrade_keeps_the_main_process(folder, launch, manager):
+    """The manager hears of it from the process that it started, as of a reload."""
+    heard, env = manager
+    heard.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+    server = launch(start, folder, TEXT, env=env)
+
+    def told():
+        text, control, _, _ = heard.recvmsg(1000, 100)
+        assert struct.unpack("3i", control[0][2])[0] == server.pid
+        return text.split(b"\n")[0]
+
+    assert told() == b"READY=1"
+    server.signal(signal.SIGUSR2)
+    assert [told(), told()] == [b"RELOADING=1", b"READY=1"]
+    assert "from now on" in server.error_text()
+    assert get(server, "a.test").status == 200
+    server.signal()
+    assert told() == b"STOPPING=1"
+    server.judge_end()
+
+
+@pytest.mark.skipif(not shutil.which("systemd-socket-activate"), reason="systemd-socket-activate is not there")
+def test_sockets_that_the_manager_opens(folder):
+    """As skua.socket has it: clients wait in their queues, through an upgrade, too."""
+    assert "listen fd:3, and listen fd:4 tls" in (ROOT / "packaging/systemd/skua.socket").read_text()
+    port = free_port()
+    (folder / "skua.conf").write_text(TEXT.replace("127.0.0.1:PORT", "fd:3"))
+    words = ["systemd-socket-activate", "-l", f"127.0.0.1:{port}", SKUA, "-c", folder / "skua.conf"]
+    server = Server(words, ("127.0.0.1", port))
+    assert get(server, "a.test").status == 200  # this starts it
+    assert eventually(lambda: " serves " in server.error_text())
+    server.signal(signal.SIGUSR2)
+    with server.connect() as during:
+        assert during.get("/", host="a.test").status == 200
+    assert eventually(lambda: "from now on" in server.error_text())
+    assert get(server, "a.test").status == 200
+    server.stop()
