@@ -26,6 +26,12 @@ static void drain(int number)
     skua_drain(served);
 }
 
+static void leave(int number)
+{
+    (void)number;
+    skua_leave(served);
+}
+
 static unsigned number_of(const char *text, unsigned max)
 {
     char *end = NULL;
@@ -120,6 +126,8 @@ static skua_status start_before_signals(skua_server *server)
     if (status == SKUA_OK) (void)sigaction(SIGTERM, &action, NULL);
     action.sa_handler = drain;
     if (status == SKUA_OK) (void)sigaction(SIGUSR2, &action, NULL);
+    action.sa_handler = leave;
+    if (status == SKUA_OK) (void)sigaction(SIGUSR1, &action, NULL);
     (void)sigprocmask(SIG_SETMASK, &before, NULL);
     return status;
 }
