@@ -8,7 +8,9 @@ import subprocess
 import threading
 import time
 
+import browser
 import pytest
+import store
 import websocket as ws
 from certificates import SecureConnection, make, shown_at, trusting
 from server import BUILD, ROOT, Server, eventually, free_port
@@ -18,7 +20,7 @@ pytestmark = pytest.mark.in_the_clear("each example is started as its reader wou
 
 EXAMPLES = sorted(p for p in (ROOT / "examples").iterdir() if p.suffix in (".c", ".cpp"))
 # The first reads and writes the messages by itself, the others drive a library through its states.
-LINES = {"books.c": 150, "chat.c": 120, "grpc.c": 210, "postgres.c": 280, "redis.c": 210}
+LINES = {"books.c": 150, "chat.c": 120, "dashboard.c": 110, "grpc.c": 210, "postgres.c": 280, "redis.c": 210}
 
 
 @pytest.fixture
@@ -70,19 +72,120 @@ def test_tls(example, tmp_path):
     assert shown_at(example("tls_c").address) != pair.fingerprint
 
 
+class Chatter:
+    """Somebody in a room, by the page's rules: the lists of several machines are one."""
+
+    def __init__(self, server, room, name):
+        self.socket, self.lists = ws.Socket(server, f"/chat/{room}?name={name}"), {}
+
+    def says(self, text):
+        self.socket.send(ws.frame(ws.TEXT, text))
+
+    def message(self):
+        """The next that somebody says."""
+        while (message := self.socket.message())[0] == "*":
+            self.hear(message)
+        return message
+
+    def hear(self, message):
+        if message[0] == "*":
+            machine, *names = message[1:].split()
+            self.lists[machine] = set(names)
+
+    def sees(self, *names):
+        """Waits until these are in the room, and no others."""
+        end = time.monotonic() + 20
+        while set().union(*self.lists.values()) != set(names):
+            assert time.monotonic() < end, self.lists
+            self.hear(self.socket.message())
+
+
 def test_chat(example):
     server = example("chat_c")
     assert b"new WebSocket" in server.get("/").content
-    ann = ws.Socket(server, "/chat/kitchen?name=ann")
-    assert ann.message() == "*ann "
-    ben, carl = ws.Socket(server, "/chat/kitchen?name=ben"), ws.Socket(server, "/chat/attic?name=carl")
-    assert ann.message() == ben.message() == "*ben ann "
-    assert carl.message() == "*carl "
-    ann.send(ws.frame(ws.TEXT, "hello, κόσμε"))
+    ann, ben, carl = Chatter(server, "kitchen", "ann"), Chatter(server, "kitchen", "ben"), Chatter(server, "attic", "carl")
+    for each in (ann, ben):
+        each.sees("ann", "ben")
+    carl.sees("carl")
+    ann.says("hello, κόσμε")
     assert ann.message() == ben.message() == " ann: hello, κόσμε"
-    ben.leave()
-    assert ann.message() == "*ann "
-    assert not carl.connection.buffer and carl.connection.silent(0.05)
+    ben.socket.leave()
+    ann.sees("ann")
+    carl.says("only here")
+    assert carl.message() == " carl: only here"
+    nameless = Chatter(server, "kitchen", "x" * 5000)
+    ann.sees("ann", "somebody")
+    nameless.says("y" * 2000)
+    assert ann.message() == " somebody: " + "y" * 2000
+
+
+@pytest.mark.test_all
+def test_chat_on_three_machines(example, tmp_path):
+    """A real store between them; each message comes to everybody once, and who is on which machine is seen on all."""
+    if not store.PROGRAM:
+        pytest.skip("there is no redis-server here")
+    between = store.Store(tmp_path)
+    try:
+        machines = [example("chat_c", between.url, name) for name in "abc"]
+        assert eventually(lambda: int(between.ask("XLEN", "skua:topics")) >= 3)
+        chatters = [Chatter(machine, "kitchen", f"{who}{i}") for i, machine in enumerate(machines) for who in ("ann", "ben")]
+        everybody = [f"{who}{i}" for i in range(3) for who in ("ann", "ben")]
+        for each in chatters:
+            each.sees(*everybody)
+        for i, each in enumerate(chatters):
+            each.says(f"from {i}")
+        for each in chatters:
+            said = [each.message() for _ in everybody]
+            assert sorted(said) == sorted(f" {name}: from {i}" for i, name in enumerate(everybody))
+        for i in range(20):
+            chatters[0].says(str(i))
+        for each in chatters:
+            assert [each.message() for _ in range(20)] == [f" ann0: {i}" for i in range(20)]
+        chatters.pop(0).socket.leave()
+        for each in chatters:
+            each.sees(*everybody[1:])
+    finally:
+        between.end()
+
+
+def feed(server, name, value):
+    with server.connect() as connection:
+        connection.send(posted(f"/figures/{name}", value))
+        return connection.response().status
+
+
+def test_dashboard(example):
+    """Each viewer gets what is fed, and what the server tells about itself."""
+    server = example("dashboard_c")
+    viewers = [server.connect() for _ in range(3)]
+    for viewer in viewers:
+        viewer.send(request("/live"))
+        assert viewer.head().get("content-type") == "text/event-stream"
+    assert [feed(server, "orders", b"17"), feed(server, "orders", b"x"), feed(server, "x" * 61, b"1")] == [200, 400, 400]
+    for viewer in viewers:
+        heard = ""
+        while "p99" not in heard:
+            heard += viewer.one_chunk().decode()
+        assert "event: figure\ndata: 17 orders\n\n" in heard and " connections\n" in heard
+        viewer.close()
+
+
+@pytest.mark.test_all
+@pytest.mark.skipif(not browser.CHROMIUM, reason="chromium is not installed")
+def test_dashboard_in_chromium(example, tmp_path):
+    server = example("dashboard_c")
+    with browser.page(tmp_path) as page:
+        page.size(390, 900)
+        page.open(server.url)
+        assert eventually(lambda: "connections" in (page.ask("document.body?.innerText") or ""))
+        for value in (3, 9, 17):
+            assert feed(server, "%3Cb%3Eorders", str(value).encode()) == 200
+        tile = "[...document.querySelectorAll('section')].find(e => e.innerText.startsWith('<b>orders'))"
+        assert eventually(lambda: page.ask(f"{tile}?.querySelector('b').textContent") == "17")
+        assert page.ask(f"{tile}.querySelectorAll('rect').length") == 3
+        assert page.ask("document.documentElement.scrollWidth <= innerWidth")
+        (tmp_path / "dashboard.png").write_bytes(page.screenshot())
+        assert not [one for one in page.complaints if "favicon" not in str(one)]
 
 
 def test_hello_cpp_sum(example):
