@@ -125,6 +125,12 @@ void *counted_resize(lease *l, void *memory, size_t octets)
     return c + 1;
 }
 
+size_t counted_room(const void *memory)
+{
+    const counted *c = (const counted *)memory - 1;
+    return c->octets - sizeof *c;
+}
+
 void counted_free(void *memory)
 {
     if (!memory) return;

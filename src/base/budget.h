@@ -76,6 +76,9 @@ void *counted_zeroed(lease *l, size_t octets);
 void *counted_resize(lease *l, void *memory, size_t octets); // memory: NULL for none
 void counted_free(void *memory);                             // NULL is allowed
 
+// How long counted memory is, as it was asked for.
+size_t counted_room(const void *memory);
+
 // Counts memory that another thread has allocated, without a lease. memory: NULL is allowed.
 void counted_adopt(lease *l, void *memory);
 

@@ -20,7 +20,7 @@
 typedef struct blocking blocking;
 typedef struct site_view site_view;
 
-enum { WORKER_HOST_OCTETS = 64, WORKER_GONE_KEPT = 64 };
+enum { WORKER_HOST_OCTETS = 64, WORKER_GONE_KEPT = 64, WORKER_SPARES = 2 };
 
 // "Date: Sun, 06 Nov 1994 08:49:37 GMT" CRLF
 enum { WORKER_DATE_NAME_OCTETS = 6, WORKER_DATE_VALUE_OCTETS = 29, WORKER_DATE_OCTETS = 37 };
@@ -68,6 +68,9 @@ struct skua_worker {
     registry_slot *free_tickets, *free_timers, *free_sockets;
     struct ws_session *sockets;    // WebSockets that are not closed
     struct ws_streams *ws_streams; // that compress their messages; NULL: none needs any
+    void *spares[WORKER_SPARES];   // for big messages: see ws/spare.h
+    bool spares_rest;              // no message has used one since the last sweep
+    struct ws_message *told;       // the one that the program is being told of; NULL: none
     struct topic_table *topics;    // NULL: nobody here has joined any
     void (*leave_topics)(skua_request *reader); // all that it has joined; set with topics
     head_limits head_bounds;

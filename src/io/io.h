@@ -22,8 +22,10 @@ typedef struct io_stream io_stream;
 typedef struct io_op io_op;
 typedef struct socket_address socket_address;
 
+// Together they are more than a message of 64 KiB: what is left of one for the next turn keeps its memory until
+// all other streams have had theirs.
 enum { IO_RECV_OCTETS = 16384 };   // lent at once, at most
-enum { IO_TURN_READS_MAX = 4 };    // receives per stream and turn
+enum { IO_TURN_READS_MAX = 5 };    // receives per stream and turn
 enum { IO_TURN_ACCEPTS_MAX = 64 }; // accepts per listener and turn
 enum { IO_STREAMS_MAX = 1 << 24 }; // of a loop: io_uring keeps a slot in so many bits
 

@@ -15,7 +15,8 @@ enum {
     URING_SENDS_MAX = 256, // sends that are submitted together
     URING_VECTORS = 8,     // segments of one send
     URING_HELD_BUCKETS = 256,
-    URING_MULTISHOT_OCTETS = 4 * IO_RECV_OCTETS // what may come before receiving can be stopped
+    URING_MULTISHOT_OCTETS =
+        5 * URING_BUFFER_OCTETS // what may come before receiving can be stopped
 };
 
 // The thing that a completion is of: the low word of its user data, above the slot. The high word

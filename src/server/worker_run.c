@@ -28,6 +28,7 @@
 #include "server/timer.h"
 #include "server/transported.h"
 #include "ws/session.h"
+#include "ws/spare.h"
 
 #include <stdio.h>
 #include <time.h>
@@ -188,6 +189,7 @@ __attribute__((cold)) void worker_close(server_worker *w)
     sites_close_worker(w);
 #ifndef SKUA_NO_WEBSOCKET
     ws_slot_give_back(&w->self);
+    ws_spare_free_all(&w->self);
 #endif
     worker_free_requests(&w->self);
     pool_deinit(&w->connections);

@@ -29,7 +29,8 @@ static bool compressed_is_all_here(const ws_session *s, slice input)
 
 static bool compressed_grow(ws_session *s)
 {
-    uint64_t may_come = s->reader.limits->message_octets_max - s->message_len + 1;
+    uint64_t may_come =
+        s->reader.limits->message_octets_max - (s->message ? s->message->len : 0) + 1;
     size_t step = may_come < COMPRESSED_STEP_OCTETS ? (size_t)may_come : COMPRESSED_STEP_OCTETS;
     if (ws_message_grow(s, step)) return true;
     ws_fail(s, WS_CODE_TRY_LATER, "out of memory");
@@ -45,8 +46,8 @@ static bool compressed_spill(ws_session *s, slice *whole)
         ws_fail(s, WS_CODE_TRY_LATER, "out of memory");
         return false;
     }
-    memcpy(s->message, moved.ptr, moved.len);
-    s->message_len = moved.len;
+    memcpy(s->message->octets, moved.ptr, moved.len);
+    s->message->len = moved.len;
     return true;
 }
 
@@ -58,15 +59,16 @@ static char *compressed_room(ws_session *s, char *direct, slice *whole, size_t *
         *room = WS_DIRECT_OCTETS - whole->len;
         return direct + whole->len;
     }
-    if (s->message_len == s->message_room && !compressed_grow(s)) return NULL;
-    *room = s->message_room - s->message_len;
-    return s->message + s->message_len;
+    bool is_full = !s->message || s->message->len == s->message->room;
+    if (is_full && !compressed_grow(s)) return NULL;
+    *room = s->message->room - s->message->len;
+    return s->message->octets + s->message->len;
 }
 
 // Counts octets that have been inflated. Returns: whether there may be so many, and they may be there in a text.
 static bool compressed_add(ws_session *s, const char *at, size_t octets, slice *whole)
 {
-    size_t *len = whole->ptr ? &whole->len : &s->message_len;
+    size_t *len = whole->ptr ? &whole->len : &s->message->len;
     *len += octets;
     if (*len > s->reader.limits->message_octets_max) {
         ws_fail(s, WS_CODE_TOO_BIG, "a message of too many octets");

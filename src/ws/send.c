@@ -24,25 +24,29 @@ static void ws_frame_write(char *at, ws_opcode opcode, bool final, slice payload
     if (payload.len) memcpy(at + head, payload.ptr, payload.len);
 }
 
-static void ws_frame_free(void *user)
+// m: given.
+static bool ws_message_lend(skua_request *r, ws_message *m, slice frame)
 {
-    counted_free(user);
+    response_source source = { .kind = SOURCE_LENT,
+                               .octets = frame,
+                               .length = (int64_t)frame.len,
+                               .release = ws_message_drop,
+                               .user = m };
+    if (r->carrier->table->lend(r, &source)) return true;
+    ws_message_drop(m);
+    return false;
 }
 
 static bool ws_frame_lend(skua_request *r, ws_opcode opcode, bool final, slice payload,
                           size_t octets)
 {
-    char *memory = counted_alloc(&r->worker->memory, octets);
-    if (!memory) return false;
-    ws_frame_write(memory, opcode, final, payload);
-    response_source source = { .kind = SOURCE_LENT,
-                               .octets = slice_make(memory, octets),
-                               .length = (int64_t)octets,
-                               .release = ws_frame_free,
-                               .user = memory };
-    if (r->carrier->table->lend(r, &source)) return true;
-    counted_free(memory);
-    return false;
+    slice frame;
+    ws_message *m = final ? ws_message_frame(r->worker, opcode, payload, &frame) : NULL;
+    if (m) return ws_message_lend(r, m, frame);
+    m = ws_message_new(r->worker, octets, octets);
+    if (!m) return false;
+    ws_frame_write(m->octets, opcode, final, payload);
+    return ws_message_lend(r, m, slice_make(m->octets, octets));
 }
 
 static bool ws_frame_copy(skua_request *r, ws_opcode opcode, bool final, slice payload,

@@ -127,7 +127,7 @@ void ws_session_leave(ws_session *s)
         ws_fail(s, WS_CODE_INTERNAL, "out of memory");
     if (--s->inside || s->state != WS_CLOSED) return;
     counted_free(s->held);
-    counted_free(s->message);
+    ws_message_drop(s->message);
     ws_deflate_free(s->deflate);
     counted_free(s);
 }
@@ -226,7 +226,7 @@ static void ws_look(ws_session *s, int64_t now)
         return;
     }
     // its memory would be held for as long as the client likes
-    if (s->state == WS_OPEN && s->message && ws_moves_slowly(s, now, s->message_len)) {
+    if (s->state == WS_OPEN && s->message && ws_moves_slowly(s, now, s->message->len)) {
         ws_fail(s, WS_CODE_POLICY, "a message that comes too slowly");
         return;
     }
@@ -340,32 +340,34 @@ static void ws_message_begins(ws_session *s)
     if (s->armed_ns > s->window_ns + ws_window_ns(s)) ws_arm(s);
 }
 
-// A client that promises much is believed as it sends.
-bool ws_message_grow(ws_session *s, size_t more)
+// A client that promises much is believed as it sends, or as there is a buffer that is kept anyhow.
+static bool ws_message_begin(ws_session *s, size_t need)
 {
-    size_t need = s->message_len + more, room = s->message_room * 2;
-    if (need <= s->message_room) return true;
-    bool begins = !s->message;
     uint64_t said = s->reader.message_octets;
     size_t trusted = said < WS_TRUSTED_OCTETS ? (size_t)said : WS_TRUSTED_OCTETS;
-    if (room < trusted) room = trusted;
+    if (trusted < need) trusted = need;
+    if (trusted > WS_TRUSTED_OCTETS && s->request->worker->pressure >= BUDGET_SCARCE) return false;
+    s->message = ws_message_new(s->request->worker, (size_t)said, trusted);
+    if (s->message) ws_message_begins(s);
+    return s->message != NULL;
+}
+
+bool ws_message_grow(ws_session *s, size_t more)
+{
+    if (!s->message) return ws_message_begin(s, more);
+    size_t need = s->message->len + more, room = s->message->room * 2;
+    if (need <= s->message->room) return true;
     if (room > s->reader.limits->message_octets_max)
         room = (size_t)s->reader.limits->message_octets_max;
     if (room < need) room = need;
     if (room > WS_TRUSTED_OCTETS && s->request->worker->pressure >= BUDGET_SCARCE) return false;
-    char *grown = counted_resize(&s->request->worker->memory, s->message, room);
-    if (!grown) return false;
-    s->message = grown;
-    s->message_room = room;
-    if (begins) ws_message_begins(s);
-    return true;
+    return ws_message_resize(&s->message, room);
 }
 
 static void ws_message_free(ws_session *s)
 {
-    counted_free(s->message);
+    ws_message_drop(s->message);
     s->message = NULL;
-    s->message_len = s->message_room = 0;
 }
 
 // Messages and control frames are counted together.
@@ -392,8 +394,10 @@ static void ws_on_whole_message(ws_session *s, slice message)
         ws_fail(s, WS_CODE_TRY_LATER, "out of memory");
         return;
     }
+    s->request->worker->told = s->message;
     if (s->state == WS_OPEN && desc->message)
         desc->message(s->socket, message, s->reader.is_text, desc->user);
+    s->request->worker->told = NULL;
     if (s->message && s->state != WS_CLOSED) ws_message_free(s);
 }
 
@@ -491,8 +495,8 @@ static void ws_on_message_octets(ws_session *s, slice *input, char *direct, slic
         ws_fail(s, WS_CODE_TRY_LATER, "out of memory");
         return;
     }
-    (void)ws_reader_take(&s->reader, input, s->message + s->message_len);
-    s->message_len += room;
+    (void)ws_reader_take(&s->reader, input, s->message->octets + s->message->len);
+    s->message->len += room;
 }
 
 // The rest is kept until the queue is shorter: a program that answers each message is not refused then,
@@ -517,6 +521,11 @@ static bool ws_is_to_pause(ws_session *s)
     if (s->is_paused && s->state == WS_OPEN) return true;
     return s->request->sent_octets >= s->crowds_at &&
            s->endpoint->desc.slow == SKUA_WEBSOCKET_WAIT && s->state == WS_OPEN && ws_is_crowded(s);
+}
+
+static slice ws_collected(const ws_session *s)
+{
+    return s->message ? slice_make(s->message->octets, s->message->len) : (slice){ 0 };
 }
 
 // Goes on until the input is used up or the socket is closed, or pauses.
@@ -547,7 +556,7 @@ static void ws_feed(ws_session *s, slice input)
         case WS_EVENT_MESSAGE:
             if (s->reader.compressed && !ws_compressed_end(s, direct, &whole)) return;
             if (in_pieces) ws_on_last_piece(s);
-            else ws_on_whole_message(s, whole.ptr ? whole : slice_make(s->message, s->message_len));
+            else ws_on_whole_message(s, whole.ptr ? whole : ws_collected(s));
             whole = (slice){ 0 };
             if (!ws_is_to_pause(s)) break;
             ws_pause(s, input);

@@ -11,6 +11,7 @@
 #include "exchange/request.h"
 #include "ws/deflate.h"
 #include "ws/endpoint.h"
+#include "ws/message.h"
 #include "ws/slot.h"
 
 typedef enum ws_state {
@@ -58,8 +59,7 @@ struct ws_session {
     uint64_t crowds_at; // the queue is not looked at before so many octets have been sent
     ws_letter *waiting, *waiting_last; // messages of other threads
     uint64_t messages_in, octets_in, messages_out, octets_out;
-    char *message; // what has come of a message in more than one piece
-    size_t message_len, message_room;
+    ws_message *message; // what has come of one in more than one piece; NULL: none
     // when the window began in which a rate is judged, and what had moved then: come of that, or, while our
     // close is leaving, left of everything
     int64_t window_ns;

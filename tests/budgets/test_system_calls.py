@@ -16,6 +16,7 @@ import time
 import pytest
 from h2_batches import AT_A_TIME, Batches
 from server import RELEASE, Server, eventually, free_port, lacks_tls
+from websocket import BINARY, Socket, frame
 from wire import Connection, request
 
 # The budget of one thing on each backend.
@@ -181,6 +182,42 @@ def test_pipelined(traced, backend, budget, record_property):
     server = traced(backend, "hello", "--port", "{port}", "--workers", "1")
     spans = kept_alive(server, request("/") * 16)
     judge(record_property, server.end(), spans, READY, budget)
+
+
+def echoes(traced, octets):
+    """Rounds of messages of that length that come back on WebSockets; the spans of time they took."""
+    sockets = [Socket(traced.server, "/ws") for _ in range(READY)]
+    wire, wanted = frame(BINARY, b"x" * octets), len(frame(BINARY, b"x" * octets, masked=False))
+    spans = []
+    for i in range(ROUNDS + 2):
+        traced.hold()
+        for one in sockets:
+            one.connection.send(wire)
+        time.sleep(0.01)
+        begin = time.time()
+        traced.go_on()
+        read_until_all_answered([one.connection for one in sockets], wanted)
+        time.sleep(0.02)
+        if i >= 2:
+            spans.append((begin, time.time()))
+    for one in sockets:
+        one.leave()
+    return spans
+
+
+MEMORY_CALLS = {"brk", "mmap", "munmap", "mremap", "madvise"}
+
+
+@pytest.mark.parametrize("backend, budget", [("epoll", 6.3), ("uring", 2.5)])
+def test_messages_of_64_kib(traced, backend, budget, record_property):
+    """On epoll each is answered in the turn that it comes in, so that its memory is free for the next: none comes from the
+    system. On io_uring those that come together are answered together."""
+    server = traced(backend, "echo", "--port", "{port}", "--workers", "1")
+    spans = echoes(server, 65536)
+    calls = server.end()
+    judge(record_property, calls, spans, READY, budget)
+    _, counts = mean(calls, spans, READY)
+    assert backend == "uring" or sum(counts.get(name, 0) for name in MEMORY_CALLS) <= ROUNDS // 2, counts
 
 
 @EVERY

@@ -239,6 +239,24 @@ def test_fragments(echo, pieces):
     assert echo.message() == "".join(pieces)
 
 
+@pytest.mark.parametrize("cuts", [1, 3])
+@pytest.mark.parametrize("length", [8_000, 65_536, 80_000])
+def test_a_message_that_is_sent_several_times(server, length, cuts):
+    """A long one is not copied: it is sent from where it was collected, and stays as it is for as long as it has to."""
+    socket = Socket(server, "/echo-fourfold")
+    for i in range(3):
+        text = f"{i}" + "x" * (length - 1)
+        size = length // cuts + 1
+        pieces = [text[at:at + size] for at in range(0, length, size)]
+        socket.send(b"".join(frame(CONTINUATION if j else TEXT, piece, final=j == len(pieces) - 1)
+                             for j, piece in enumerate(pieces)))
+        assert socket.message() == text
+        assert socket.message() == text
+        assert socket.message() == text.encode()
+        assert socket.message() == text[1:].encode()
+    socket.leave()
+
+
 # ---- UTF-8 (6) ----
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A client of WebSockets over HTTP/2, by h2 and wsproto: each socket is a stream."""
 
+import select
 import tls
 from h2.config import H2Configuration
 from h2.connection import H2Connection
@@ -27,6 +28,10 @@ class Http2:
 
     def flush(self):
         self.connection.send(self.h2.data_to_send())
+
+    def is_readable(self, seconds):
+        pending = getattr(self.connection.socket, "pending", lambda: 0)()
+        return bool(pending or select.select([self.connection.socket], [], [], seconds)[0])
 
     def read(self):
         octets = self.connection.socket.recv(65536)

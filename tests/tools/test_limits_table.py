@@ -34,6 +34,7 @@ FIXED = {
     "name and value of a cookie set", "path or domain of a cookie set", "credit of a slow reader",
     "the end of a response", "looks for input", "slots of streams that were reset", "list of fields", "HPACK's tables",
     "priorities of streams to come", "small frames that content pays for",
+    "buffers of long messages that a worker keeps for the next ones",
     "pongs of a slow reader", "octets of a compressed message on the wire", "payload of a control frame", "rate of a message that has begun",
     "messages of other threads that have not found room",
     "sockets that blocking functions serve", "messages that wait for a blocking function", "messages that wait for a coroutine of C++",
