@@ -33,6 +33,13 @@ def hasty():
     server.stop()
 
 
+@pytest.fixture(scope="module")
+def fourfold():
+    server = numbered("echo")
+    yield server
+    server.stop()
+
+
 @pytest.fixture
 def echo(server):
     socket = Socket(server, "/echo/lobby")
@@ -241,9 +248,9 @@ def test_fragments(echo, pieces):
 
 @pytest.mark.parametrize("cuts", [1, 3])
 @pytest.mark.parametrize("length", [8_000, 65_536, 80_000])
-def test_a_message_that_is_sent_several_times(server, length, cuts):
+def test_a_message_that_is_sent_several_times(fourfold, length, cuts):
     """A long one is not copied: it is sent from where it was collected, and stays as it is for as long as it has to."""
-    socket = Socket(server, "/echo-fourfold")
+    socket = Socket(fourfold, "/ws/fourfold")
     for i in range(3):
         text = f"{i}" + "x" * (length - 1)
         size = length // cuts + 1

@@ -2,7 +2,8 @@
 //
 // The server of the conformance suites: every method and path is answered 200 once the whole
 // content has been read. POST and PUT get the decoded content back, /echo lists the request's
-// fields, /cookie its cookies. /ws is a WebSocket that echoes, and compresses where zlib is built in.
+// fields, /cookie its cookies. /ws is a WebSocket that echoes, and compresses where zlib is built in; /ws/fourfold
+// echoes each message in several ways.
 
 #include "options.h"
 
@@ -99,6 +100,16 @@ static void echo_message(skua_socket socket, skua_slice message, bool text, void
     if (status == SKUA_ELIMIT) finish(skua_socket_close(socket, 1013, SKUA_SLICE("")));
 }
 
+// As it came, twice; as the other kind; and without its first octet.
+static void echo_message_fourfold(skua_socket socket, skua_slice message, bool text, void *user)
+{
+    (void)user;
+    for (int i = 0; i < 2; i++)
+        finish(text ? skua_socket_text(socket, message) : skua_socket_binary(socket, message));
+    finish(text ? skua_socket_binary(socket, message) : skua_socket_text(socket, message));
+    finish(skua_socket_binary(socket, (skua_slice){ message.ptr + 1, message.len - 1 }));
+}
+
 int main(int argc, char **argv)
 {
     // Room for what the suites send: 16 MiB in fragments of 64 octets.
@@ -126,5 +137,7 @@ int main(int argc, char **argv)
         status = skua_websocket(server, "GET /ws", &echoes);
     }
     if (status) return 1;
+    const skua_websocket_desc fourfold = { .message = echo_message_fourfold };
+    finish(skua_websocket(server, "GET /ws/fourfold", &fourfold));
     return server_serve(server, "echo");
 }

@@ -109,16 +109,6 @@ static void echo(skua_socket socket, skua_slice message, bool text, void *user)
 }
 
 // The greeting has the parameter of the pattern and the protocol. The octets of its tunnel are the library's.
-// As it came, twice; as the other kind; and without its first octet.
-static void echo_fourfold(skua_socket socket, skua_slice message, bool text, void *user)
-{
-    (void)user;
-    must(text ? skua_socket_text(socket, message) : skua_socket_binary(socket, message));
-    must(text ? skua_socket_text(socket, message) : skua_socket_binary(socket, message));
-    must(text ? skua_socket_binary(socket, message) : skua_socket_text(socket, message));
-    must(skua_socket_binary(socket, (skua_slice){ message.ptr + 1, message.len - 1 }));
-}
-
 static void greet(skua_socket socket, skua_request *request, void *user)
 {
     (void)user;
@@ -727,8 +717,6 @@ static void route_all(skua_server *server)
                                  .close = end_pouring,
                                  .close_timeout_ns = 300 * ms };
     must(skua_websocket(server, "GET /echo/{room}", &echoes));
-    must(skua_websocket(server, "GET /echo-fourfold",
-                        &(skua_websocket_desc){ .message = echo_fourfold }));
     must(skua_websocket(server, "GET /small", &small));
     must(skua_websocket(server, "GET /bye", &bye));
     must(skua_websocket(server, "GET /full", &full));
