@@ -55,6 +55,7 @@ configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/SkuaConfig.cmake.in
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/SkuaConfigVersion.cmake
     COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/SkuaConfig.cmake ${PROJECT_BINARY_DIR}/SkuaConfigVersion.cmake
+        ${CMAKE_CURRENT_LIST_DIR}/SkuaAssets.cmake
     DESTINATION ${SKUA_CMAKE_DIR})
 
 file(RELATIVE_PATH SKUA_PC_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)

@@ -8,6 +8,7 @@
 #include "conf_passwd.h"
 #include "conf_serve.h"
 #include "conf_token.h"
+#include "embed.h"
 #include "health.h"
 #include "pid_file.h"
 #include "precompress.h"
@@ -46,6 +47,12 @@ static int command_token(const command_words *words)
 static int command_compress(const command_words *words)
 {
     return precompress(words->at[0]) ? COMMAND_DONE : COMMAND_FAILED;
+}
+
+static int command_embed(const command_words *words)
+{
+    const char *name = words->count == 2 ? words->at[1] : NULL;
+    return embed(words->at[0], name) ? COMMAND_DONE : COMMAND_FAILED;
 }
 
 static int command_ask(super_task task, const command_words *words)
@@ -106,6 +113,9 @@ static const command commands[] = {
       command_check },
     { "compress", "FOLDER", "a folder", "write FILE.br, FILE.zst and FILE.gz beside its files", 1,
       1, COMMAND_NO_CONFIG, command_compress },
+    { "embed", "FOLDER [NAME]", "a folder",
+      "write its files as a header in C, for skua_route_assets", 1, 2, COMMAND_NO_CONFIG,
+      command_embed },
     { "explain", "[METHOD] URL -c FILE", "a URL and a file",
       "say what a request for URL would meet", 1, 2, COMMAND_CONFIG, command_explain },
     { "passwd", "FILE NAME", "a file and a name", "put a user into a file for basic_auth", 2, 2,

@@ -2403,6 +2403,50 @@ typedef struct skua_serve_desc {
 SKUA_API void skua_serve_file(skua_request *request, skua_root *root, skua_slice path,
                               const skua_serve_desc *desc);
 
+// ---- Files inside the program -----------------------------------------------------------------
+
+// A file that is part of the program, prepared when it was built: skua embed FOLDER > assets.h writes a header
+// that defines a skua_assets, and so does skua_assets(target folder) in CMake. Whatever it points to stays as it is.
+typedef struct skua_asset {
+    const char *path; // "css/style.css"
+    const char *type; // its media type; NULL: by its name and how its content begins
+    const char *etag; // strong, with its quotes: the same wherever the content is; NULL: none
+    skua_slice content;
+    skua_slice br, zstd, gzip; // the content in a coding; empty: it does not gain by that
+} skua_asset;
+
+// Files that are part of the program.
+typedef struct skua_assets {
+    const skua_asset *list; // in the order of their paths, octet by octet
+    size_t count;
+    size_t asset_octets; // sizeof(skua_asset)
+} skua_assets;
+
+// How they are served. Zero means default. Strings are copied. As in skua_directory_config.
+typedef struct skua_assets_config {
+    const char *index;         // default "index.html"
+    const char *cache_control; // default none
+    const char *fallback;      // default none
+    const char *not_found;     // default "404.html", where there is one; "": none
+    const char *name;          // of their route: see skua_route_desc
+} skua_assets_config;
+
+// Serves them at pattern, as skua_route_directory serves files, without a disk: GET and HEAD, conditions, single ranges
+// (several are answered by the whole), codings, redirects and pages. They have no Last-Modified.
+// assets: the lists stay until the server is freed. config: NULL for the defaults.
+// Errors: those of skua_route; SKUA_EINVAL also for lists that are not in order.  Cost: content is not copied.
+SKUA_API SKUA_NODISCARD skua_status skua_route_assets(skua_server *server, const char *pattern,
+                                                      const skua_assets *assets,
+                                                      const skua_assets_config *config);
+
+// As skua_route_assets, for the requests of a site. Errors: those of skua_route_assets but SKUA_ESTATE;
+// skua_site_error says more.
+SKUA_API SKUA_NODISCARD skua_status skua_site_assets(skua_site *site, const char *pattern,
+                                                     const skua_assets *assets,
+                                                     const skua_assets_config *config);
+
+// ---- Types of files ---------------------------------------------------------------------------
+
 // The media type for a file name by its ending, or by the whole of it ("Makefile"), with
 // "; charset=utf-8" where it is text; "application/octet-stream" when unknown. skua_route_directory
 // looks at the content then: what begins as UTF-8 text is text/plain, and ".ts" that does not may be

@@ -8,12 +8,12 @@
 #include "base/memory.h"
 #include "files/cache.h"
 #include "files/lookup.h"
+#include "files/place.h"
 #include "files/siblings.h"
 #include "files/site.h"
 #include "files/site_response.h"
 #include "http/preconditions.h"
 
-#include <stdio.h>
 #include <sys/resource.h>
 
 enum {
@@ -51,13 +51,6 @@ static void static_handle(skua_request *request, void *user)
     if (fresh && site_respond_file(request, c, ready, NULL) == SITE_RESPONSE_DONE) return;
     if (!entry && site_hides(s, name)) lookup_nothing(request, s, c);
     else lookup_start(request, s, c, name);
-}
-
-// The site's own path without the "/" at its end.
-static void static_handle_bare(skua_request *request, void *user)
-{
-    (void)user;
-    site_respond_slash(request);
 }
 
 // ---- Caches ----
@@ -114,45 +107,6 @@ static void site_withdraw(void *user)
     site_let_go(s);
 }
 
-// Whose routes are to be added: the server's own, or those of a site that has not been put.
-typedef struct static_place {
-    skua_server *server;
-    skua_site *site; // NULL: the server's own
-} static_place;
-
-static skua_status site_fail(const static_place *place, skua_status status, const char *what,
-                             const char *why)
-{
-    char sentence[256];
-    (void)snprintf(sentence, sizeof sentence, "%s: %s", what, why);
-    if (place->site) skua_site_set_error(place->site, sentence);
-    else skua_server_set_error(place->server, sentence);
-    return status;
-}
-
-static skua_status site_route(const static_place *place, const char *pattern, skua_handler *handler,
-                              site *s)
-{
-    const skua_route_desc desc = {
-        .pattern = pattern,
-        .handler = handler,
-        .user = s,
-        .name = s->name,
-    };
-    if (place->site) return skua_site_route_add(place->site, &desc);
-    return skua_route_add(place->server, &desc);
-}
-
-// The path of a pattern, after "GET " if that is there; NULL when the pattern is none for a
-// directory.
-static const char *site_pattern_path(const char *pattern)
-{
-    if (strncmp(pattern, "GET ", 4) == 0) pattern += 4;
-    size_t len = strlen(pattern);
-    bool is_directory = len && pattern[0] == '/' && pattern[len - 1] == '/';
-    return is_directory && !strpbrk(pattern, "{} ") ? pattern : NULL;
-}
-
 static bool site_is_name(const char *name)
 {
     return *name && !strchr(name, '/') && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
@@ -194,41 +148,41 @@ static bool site_is_path(const char *path)
     return false;
 }
 
-static skua_status site_check(const static_place *place, const char *pattern,
+static skua_status site_check(const files_place *to, const char *pattern,
                               const skua_directory_config *config)
 {
-    if (!site_pattern_path(pattern)) {
-        return site_fail(place, SKUA_EINVAL, pattern,
-                         "a directory's pattern is \"/…/\", perhaps with \"GET \" before it");
+    if (!place_pattern_path(pattern)) {
+        return place_fail(to, SKUA_EINVAL, pattern,
+                          "a directory's pattern is \"/…/\", perhaps with \"GET \" before it");
     }
     if (config->index && !site_is_name(config->index)) {
-        return site_fail(place, SKUA_EINVAL, config->index,
-                         "the index must be the name of a file, without \"/\"");
+        return place_fail(to, SKUA_EINVAL, config->index,
+                          "the index must be the name of a file, without \"/\"");
     }
     if (config->fallback && !site_is_path(config->fallback)) {
-        return site_fail(place, SKUA_EINVAL, config->fallback,
-                         "the fallback must be the path of a file below the directory");
+        return place_fail(to, SKUA_EINVAL, config->fallback,
+                          "the fallback must be the path of a file below the directory");
     }
     if (config->not_found && *config->not_found && !site_is_path(config->not_found)) {
-        return site_fail(place, SKUA_EINVAL, config->not_found,
-                         "the page for 404 must be the path of a file below the directory");
+        return place_fail(to, SKUA_EINVAL, config->not_found,
+                          "the page for 404 must be the path of a file below the directory");
     }
     if ((unsigned)config->links > SKUA_LINKS_ALL) {
-        return site_fail(place, SKUA_EINVAL, "links", "is none of skua_links");
+        return place_fail(to, SKUA_EINVAL, "links", "is none of skua_links");
     }
     if ((unsigned)config->etags > SKUA_ETAGS_OFF) {
-        return site_fail(place, SKUA_EINVAL, "etags", "is none of skua_etags");
+        return place_fail(to, SKUA_EINVAL, "etags", "is none of skua_etags");
     }
     if (!site_are_types(config)) {
-        return site_fail(place, SKUA_EINVAL, "types",
-                         "are at most 64, each an ending and a media type");
+        return place_fail(to, SKUA_EINVAL, "types",
+                          "are at most 64, each an ending and a media type");
     }
     if (config->ranges_max > RANGES_MAX) {
-        return site_fail(place, SKUA_EINVAL, "ranges_max", "is more than 16");
+        return place_fail(to, SKUA_EINVAL, "ranges_max", "is more than 16");
     }
     if (config->cache_control && !site_is_field_value(config->cache_control)) {
-        return site_fail(place, SKUA_EINVAL, pattern,
-                         "Cache-Control must not contain control characters");
+        return place_fail(to, SKUA_EINVAL, pattern,
+                          "Cache-Control must not contain control characters");
     }
     return SKUA_OK;
 }
@@ -247,20 +201,13 @@ static void site_set_bounds(site *s, const skua_directory_config *config)
     if (s->small_octets_max > s->cache_octets_max) s->small_octets_max = s->cache_octets_max;
 }
 
-// Copies a text that may be absent. Returns false when memory ran out.
-static bool site_copy(char **copy, const char *text)
-{
-    *copy = text && *text ? memory_text(text) : NULL;
-    return *copy || !text || !*text;
-}
-
 static bool site_set_paths(site *s, const skua_directory_config *config)
 {
     const char *not_found = config->not_found ? config->not_found : "404.html";
-    return site_copy(&s->index, config->index ? config->index : "index.html") &&
-           site_copy(&s->cache_control, config->cache_control) &&
-           site_copy(&s->name, config->name) && site_copy(&s->fallback, config->fallback) &&
-           site_copy(&s->not_found, not_found);
+    return place_copy(&s->index, config->index ? config->index : "index.html") &&
+           place_copy(&s->cache_control, config->cache_control) &&
+           place_copy(&s->name, config->name) && place_copy(&s->fallback, config->fallback) &&
+           place_copy(&s->not_found, not_found);
 }
 
 // Returns false when memory ran out; what has been copied is the site's then.
@@ -301,33 +248,7 @@ static site *site_new(skua_server *server, const char *path, const skua_director
     return NULL;
 }
 
-// "/docs" is a directory asked for without its slash, unless the program has a route of its own
-// there.
-static skua_status site_add_bare_route(const static_place *place, site *s, const char *path)
-{
-    if (s->prefix_len == 1) return SKUA_OK;
-    char *pattern = memory_alloc(s->prefix_len + sizeof "GET ");
-    if (!pattern) return SKUA_ENOMEM;
-    memcpy(pattern, "GET ", 4);
-    memcpy(pattern + 4, path, s->prefix_len - 1);
-    pattern[4 + s->prefix_len - 1] = '\0';
-    skua_status status = site_route(place, pattern, static_handle_bare, s);
-    memory_free(pattern);
-    return status == SKUA_EEXIST ? SKUA_OK : status;
-}
-
-static skua_status site_add_route(const static_place *place, site *s, const char *path)
-{
-    char *pattern = memory_alloc(s->prefix_len + sizeof "GET ");
-    if (!pattern) return SKUA_ENOMEM;
-    memcpy(pattern, "GET ", 4);
-    memcpy(pattern + 4, path, s->prefix_len + 1);
-    skua_status status = site_route(place, pattern, static_handle, s);
-    memory_free(pattern);
-    return status ? status : site_add_bare_route(place, s, path);
-}
-
-static skua_status site_add_caches(const static_place *place, site *s)
+static skua_status site_add_caches(const files_place *to, site *s)
 {
     skua_local_desc desc = {
         .make = static_cache_make,
@@ -336,43 +257,35 @@ static skua_status site_add_caches(const static_place *place, site *s)
         .shrink = static_cache_shrink,
         .user = s,
     };
-    skua_status status = skua_local_add(place->server, &desc, &s->local_key);
-    return status ? site_fail(place, status, "a directory", "too many are served already")
-                  : SKUA_OK;
+    skua_status status = skua_local_add(to->server, &desc, &s->local_key);
+    return status ? place_fail(to, status, "a directory", "too many are served already") : SKUA_OK;
 }
 
-// Whose routes are the site's ends it: the skua_site, or the server.
-static skua_status site_give(const static_place *place, site *s)
-{
-    return place->site ? skua_site_on_free(place->site, site_withdraw, s)
-                       : skua_server_on_free(place->server, site_release, s);
-}
-
-static skua_status site_serve(const static_place *place, const char *pattern, const char *path,
+static skua_status site_serve(const files_place *to, const char *pattern, const char *path,
                               const skua_directory_config *config)
 {
     static const skua_directory_config defaults = { 0 };
     if (!config) config = &defaults;
-    skua_status status = site_check(place, pattern, config);
+    skua_status status = site_check(to, pattern, config);
     if (status) return status;
-    site *s = site_new(place->server, site_pattern_path(pattern), config);
-    if (!s) return site_fail(place, SKUA_ENOMEM, path, skua_status_text(SKUA_ENOMEM));
+    site *s = site_new(to->server, place_pattern_path(pattern), config);
+    if (!s) return place_fail(to, SKUA_ENOMEM, path, skua_status_text(SKUA_ENOMEM));
     if (!siblings_order(s, config->codings)) {
         site_let_go(s);
-        return site_fail(place, SKUA_EINVAL, config->codings,
-                         "codings are some of br, zstd and gzip, each once");
+        return place_fail(to, SKUA_EINVAL, config->codings,
+                          "codings are some of br, zstd and gzip, each once");
     }
     status = skua_root_open(path, &s->root);
-    if (status) (void)site_fail(place, status, path, skua_status_text(status));
+    if (status) (void)place_fail(to, status, path, skua_status_text(status));
     else skua_root_follow(s->root, config->links);
-    if (!status) status = site_add_caches(place, s);
+    if (!status) status = site_add_caches(to, s);
     if (status) {
         site_let_go(s);
         return status;
     }
-    status = site_give(place, s);
-    if (!status) return site_add_route(place, s, site_pattern_path(pattern));
-    skua_local_remove(place->server, s->local_key);
+    status = place_give(to, to->site ? site_withdraw : site_release, s);
+    if (!status) return place_add(to, place_pattern_path(pattern), s->name, static_handle, s);
+    skua_local_remove(to->server, s->local_key);
     site_let_go(s);
     return status;
 }
@@ -384,7 +297,7 @@ __attribute__((cold)) skua_status skua_route_directory(skua_server *server, cons
     CONTRACT_SERVER(server);
     CONTRACT_GIVEN(pattern);
     CONTRACT_GIVEN(path);
-    return site_serve(&(static_place){ .server = server }, pattern, path, config);
+    return site_serve(&(files_place){ .server = server }, pattern, path, config);
 }
 
 __attribute__((cold)) skua_status skua_site_directory(skua_site *to, const char *pattern,
@@ -394,6 +307,6 @@ __attribute__((cold)) skua_status skua_site_directory(skua_site *to, const char 
     CONTRACT(to, "site must not be NULL");
     CONTRACT_GIVEN(pattern);
     CONTRACT_GIVEN(path);
-    const static_place place = { .server = skua_site_server(to), .site = to };
-    return site_serve(&place, pattern, path, config);
+    const files_place at = { .server = skua_site_server(to), .site = to };
+    return site_serve(&at, pattern, path, config);
 }

@@ -104,6 +104,16 @@ STOPS(skua_respond_prepared, of_another_worker, TWO_SERVERS, OTHERS_PREPARED,
 STOPS(skua_respond_file, of_another_worker, TWO_SERVERS, OTHERS_FILE,
       s->status = skua_respond_file(s->request, 200, NULL, s->file, 0, 1))
 
+STOPS(skua_route_assets, no_server, OUTSIDE, NO_SERVER,
+      s->status = skua_route_assets(NULL, "/", &no_assets, NULL))
+STOPS(skua_route_assets, no_pattern, OUTSIDE, NO(pattern),
+      s->status = skua_route_assets(s->server, NULL, &no_assets, NULL))
+STOPS(skua_route_assets, no_assets, OUTSIDE, NO(assets),
+      s->status = skua_route_assets(s->server, "/", NULL, NULL))
+GIVES(skua_route_assets, in_no_order, OUTSIDE,
+      skua_route_assets(s->server, "/", &disordered_assets, NULL) == SKUA_EINVAL)
+GIVES(skua_route_assets, no_directory, OUTSIDE,
+      skua_route_assets(s->server, "/x", &no_assets, NULL) == SKUA_EINVAL)
 STOPS(skua_route_directory, no_server, OUTSIDE, NO_SERVER,
       s->status = skua_route_directory(NULL, "/", "/", NULL))
 STOPS(skua_route_directory, no_pattern, OUTSIDE, NO(pattern),

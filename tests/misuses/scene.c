@@ -485,6 +485,10 @@ static skua_filtered filter_never(void *state, skua_slice *content, skua_flush f
     return SKUA_FILTER_FAILED;
 }
 
+const skua_assets no_assets = { .asset_octets = sizeof(skua_asset) };
+static const skua_asset disordered[] = { { .path = "b" }, { .path = "a" } };
+const skua_assets disordered_assets = { disordered, 2, sizeof(skua_asset) };
+
 const skua_filter whole_filter = { .begin = filter_nothing, .run = filter_never };
 
 void nothing_polled(skua_worker *worker, int fd, unsigned events, void *user)

@@ -94,6 +94,9 @@ extern skua_status (*const misuse_format)(skua_request *request, int status, con
                                           const char *format, ...);
 skua_status misuse_vformat(skua_request *request, const char *format, ...);
 
+// Assets without files, and some that are not sorted.
+extern const skua_assets no_assets, disordered_assets;
+
 // A site of the scene's server; and one that the server has been given.
 skua_site *scene_site(const scene *s);
 skua_site *scene_put_site(const scene *s);

@@ -18,6 +18,12 @@ GIVES(skua_site_server, the_one_it_was_made_for, OUTSIDE,
 STOPS(skua_site_set_error, no_site, OUTSIDE, NO(site), skua_site_set_error(NULL, ""))
 STOPS(skua_site_set_error, no_sentence, OUTSIDE, NO(sentence),
       skua_site_set_error(scene_site(s), NULL))
+STOPS(skua_site_assets, no_site, OUTSIDE, NO(site),
+      s->status = skua_site_assets(NULL, "/", &no_assets, NULL))
+STOPS(skua_site_assets, no_pattern, OUTSIDE, NO(pattern),
+      s->status = skua_site_assets(scene_site(s), NULL, &no_assets, NULL))
+STOPS(skua_site_assets, no_assets, OUTSIDE, NO(assets),
+      s->status = skua_site_assets(scene_site(s), "/", NULL, NULL))
 STOPS(skua_site_directory, no_site, OUTSIDE, NO(site),
       s->status = skua_site_directory(NULL, "/", "/", NULL))
 STOPS(skua_site_directory, no_pattern, OUTSIDE, NO(pattern),

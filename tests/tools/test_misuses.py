@@ -19,6 +19,8 @@ MAY_BE_NULL = {
     "skua_route_directory": {"config"},
     "skua_site_directory": {"config"},
     "skua_serve_file": {"desc"},
+    "skua_route_assets": {"config"},
+    "skua_site_assets": {"config"},
     "skua_use_compression": {"compression"},
     "skua_root_close": {"root"},
     "skua_timer_start": {"timer"},
