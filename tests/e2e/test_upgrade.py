@@ -20,6 +20,7 @@ pytestmark = [pytest.mark.in_the_clear("it configures addresses of its own"),
               pytest.mark.of_http1("it configures addresses of its own")]
 
 TEXT = "listen 127.0.0.1:PORT\nworkers 2\nsite * {\n    root pub\n}\n"
+LEAVING_MAX = 16  # SUPER_LEAVING_MAX
 NEXT = (b"0.2.0\0", b"0.2.9\0")  # of the version's number
 
 
@@ -279,3 +280,24 @@ def test_a_variable_of_somebody_else(folder):
                              pass_fds=[other.fileno()], capture_output=True, text=True, check=False)
     assert ran.returncode == 0 and ran.stdout.startswith("skua ")
     check_sanitizers(ran.stderr)
+
+
+@pytest.mark.test_all
+def test_more_than_may_leave_at_once(folder):
+    """Each server process has a client that does nothing. The oldest is given its grace, and is cut off if there is no place before."""
+    server = start(folder, TEXT + "grace 2s\n", program=folder / "skua")
+    idle = []
+    for _ in range(LEAVING_MAX + 4):
+        idle.append(server.connect(http2=False))
+        assert idle[-1].get("/", host="a.test").status == 200
+        assert upgrade(folder)[0] == 0
+        assert len(children(server.pid)) <= LEAVING_MAX + 2  # one that is cut off may be waited for
+    assert eventually(lambda: len(children(server.pid)) <= LEAVING_MAX)
+    assert idle[0].ended() and idle[1].ended()
+    answer = idle[-1].get("/", host="a.test")
+    assert answer.status == 200 and answer.get("connection") == "close"
+    for connection in idle:
+        connection.close()
+    assert eventually(lambda: len(children(server.pid)) == 1)
+    assert descriptors(server.pid) < 30
+    server.stop()
