@@ -117,6 +117,8 @@ def test_the_unit_allows_what_is_called(folder, tmp_path, backend):
     get(server, "a.test", "/text.txt")
     os.kill(int(children[0]), signal.SIGHUP)
     assert eventually(lambda: "read again" in server.error_text())
+    os.kill(int(children[0]), signal.SIGUSR2)
+    assert eventually(lambda: "from now on" in server.error_text())
     os.kill(int(children[0]), signal.SIGTERM)
     server.judge_end()
     called = {line.split()[-1] for line in trace.read_text().splitlines()[2:] if line.strip() and not line.startswith(("-", "100.00"))} - {"total", "execve"}
