@@ -133,9 +133,9 @@ TSAN_UNITS := io/disk $(addprefix thread/,mailbox thread_pool gate) log/log disk
     $(addprefix exchange/,blocking ticket) $(addprefix server/,backend server sites sites_replace locals stop post failure threads file)
 TSAN_TESTS := workers threads conf conf_reload systemd
 # Those that make test-all adds.
-TSAN_MORE_TESTS := accept cold_disk program_tls
+TSAN_MORE_TESTS := accept cold_disk program_tls unnoticed
 tsan: build/.tools-test build/tsan/build.ninja
-	@cmake --build build/tsan -j $(JOBS) --target skua echo rules threads workers $(subst /,_test_,$(TSAN_UNITS)) \
+	@cmake --build build/tsan -j $(JOBS) --target skua echo handed rules threads workers $(subst /,_test_,$(TSAN_UNITS)) \
 	    $(TSAN_SCENARIOS:%=scenarios_test_%)
 	@ctest --test-dir build/tsan --output-on-failure -j $(JOBS) --no-tests=error \
 	    -R '^($(subst $() $(),|,$(subst /,/test_,$(TSAN_UNITS))))$$|^scenarios/test_($(subst $() $(),|,$(TSAN_SCENARIOS)))/'
