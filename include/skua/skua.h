@@ -2303,6 +2303,16 @@ typedef enum skua_etags {
     SKUA_ETAGS_OFF   // none
 } skua_etags;
 
+enum { SKUA_FILE_ETAG_OCTETS = 56 };
+
+// Writes the entity tag that skua_route_directory gives to a file by SKUA_ETAGS_AUTO, for who changes files and looks
+// at If-Match by skua_etag.
+// content: all of a file of at most 32768 octets; of a larger one it is not looked at. unix_ns: now, in nanoseconds
+// since 1970.
+// Returns: its length; 0: it has none, since its times say nothing.  Thread: any.
+SKUA_API size_t skua_file_etag(const skua_file_info *info, skua_slice content, int64_t unix_ns,
+                               char etag[SKUA_FILE_ETAG_OCTETS]);
+
 // The media type of files whose names end alike.
 typedef struct skua_media {
     const char *ending; // ".md", compared without regard to the case of ASCII
@@ -2332,6 +2342,10 @@ typedef struct skua_directory_config {
     size_t small_octets_max; // the largest file kept in memory; default 32768
     // ranges answered of one request, more answer the whole; default 16, at most 16
     unsigned ranges_max;
+    // A part of the listings' pages between their heading and their entries: HTML, put there as it is, and a script at
+    // the end of the page, which may load from the page's own origin. script_hash: of the script's octets, as
+    // Content-Security-Policy has it, "sha256-…". Default: none
+    const char *list_markup, *list_script, *list_script_hash;
     // Octets of listings kept while their pages are being read, per worker; default 16 MiB. A page
     // whose listing is not kept is sent on after its directory has been read again.
     size_t listings_octets_max;

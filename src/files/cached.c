@@ -5,6 +5,7 @@
 #include "files/cached.h"
 
 #include "base/assert.h"
+#include "base/contract.h"
 #include "base/memory.h"
 #include "http/etag.h"
 #include "files/compression.h"
@@ -34,12 +35,11 @@ static bool cached_has_time(const skua_file_info *info)
     return info->mtime_ns < -cached_second_ns || info->mtime_ns > cached_second_ns;
 }
 
-static int cached_write_time(cached *c)
+static int cached_write_time(const skua_file_info *info, bool weak, char etag[CACHED_ETAG_OCTETS])
 {
-    if (!cached_has_time(&c->origin.info)) return 0;
-    return snprintf(c->origin.etag, sizeof c->origin.etag, "%s\"%llx-%llx\"", c->weak ? "W/" : "",
-                    (unsigned long long)c->origin.info.size,
-                    (unsigned long long)c->origin.info.mtime_ns);
+    if (!cached_has_time(info)) return 0;
+    return snprintf(etag, CACHED_ETAG_OCTETS, "%s\"%llx-%llx\"", weak ? "W/" : "",
+                    (unsigned long long)info->size, (unsigned long long)info->mtime_ns);
 }
 
 static bool cached_is_coded(const cached *c)
@@ -89,7 +89,19 @@ static int cached_write_tag(cached *c, const site *s, slice content)
 {
     if (s->etags == SKUA_ETAGS_OFF) return 0;
     if (cached_is_hashed(s, &c->origin.info)) return (int)etag_write(content, c->origin.etag);
-    return cached_write_time(c);
+    return cached_write_time(&c->origin.info, c->weak, c->origin.etag);
+}
+
+size_t skua_file_etag(const skua_file_info *info, slice content, int64_t unix_ns,
+                      char etag[SKUA_FILE_ETAG_OCTETS])
+{
+    CONTRACT_GIVEN(info);
+    CONTRACT_GIVEN(etag);
+    CONTRACT_SLICE(content);
+    bool is_hashed = info->size <= CACHED_HASHED_OCTETS;
+    CONTRACT(!is_hashed || content.len == info->size, "content must be all of a small file");
+    if (is_hashed) return etag_write(content, etag);
+    return (size_t)cached_write_time(info, !cached_is_settled(info, unix_ns), etag);
 }
 
 static void cached_set_validators(cached *c, const site *s, slice content, int64_t unix_ns)

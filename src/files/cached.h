@@ -18,7 +18,7 @@ typedef enum cached_variant {
 
 enum {
     // W/"hash-coding", the hash of 32 digits, or W/"size-mtime-coding", these of 16 each at most
-    CACHED_ETAG_OCTETS = 56,
+    CACHED_ETAG_OCTETS = SKUA_FILE_ETAG_OCTETS,
     // The largest file whose entity tag is a hash of its content. Fixed, whatever the options, so
     // that machines that share files and nothing else agree about them.
     CACHED_HASHED_OCTETS = 32768

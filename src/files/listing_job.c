@@ -115,6 +115,8 @@ static skua_status listing_job_write(listing_job *job, const listing *l)
         .search = listing_job_search(job),
         .descending = job->descending,
         .follows = job->last.name != NULL,
+        .markup = job->site->list_markup,
+        .script = job->site->list_script,
     };
     markup *m = &job->piece;
     size_t row = 0;
@@ -122,7 +124,7 @@ static skua_status listing_job_write(listing_job *job, const listing *l)
     else row = listing_after(l, &job->last, job->sort, job->descending);
     row = job->form->write(l, &view, row, m->len + LISTING_PIECE_OCTETS, m);
     job->ended = row == l->count;
-    if (job->ended) job->form->end(m);
+    if (job->ended) job->form->end(&view, m);
     if (m->failed) return SKUA_ENOMEM;
     return job->ended ? SKUA_OK : listing_job_remember(job, &l->entries[row - 1]);
 }
@@ -237,8 +239,10 @@ static skua_pulled listing_job_pull(skua_request *request, char *buffer, size_t 
 static void listing_job_add_fields(const listing_job *job)
 {
     skua_request *request = job->request;
+    const char *policy = job->site->list_policy;
     if (job->form == &listing_page)
-        skua_field_add(request, "Content-Security-Policy", slice_of(listing_page_policy));
+        skua_field_add(request, "Content-Security-Policy",
+                       slice_of(policy ? policy : listing_page_policy));
     skua_field_add(request, "Vary", SKUA_SLICE("Accept"));
     skua_field_add(request, "X-Content-Type-Options", SKUA_SLICE("nosniff"));
     skua_field_add(request, "Cache-Control", SKUA_SLICE("no-store"));

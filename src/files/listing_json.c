@@ -92,8 +92,9 @@ static size_t listing_json_write(const listing *l, const listing_view *view, siz
     return first;
 }
 
-static void listing_json_end(markup *m)
+static void listing_json_end(const listing_view *view, markup *m)
 {
+    (void)view;
     markup_literal(m, "]}\n");
 }
 

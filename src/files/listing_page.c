@@ -340,6 +340,7 @@ static void listing_page_begin(const listing *l, const listing_view *view, marku
     listing_page_crumbs(m, view);
     listing_page_summary(m, l);
     listing_page_search(m, view);
+    if (view->markup) markup_literal(m, view->markup);
     listing_page_table(m, l, view);
 }
 
@@ -351,10 +352,14 @@ static size_t listing_page_write(const listing *l, const listing_view *view, siz
     return first;
 }
 
-static void listing_page_end(markup *m)
+static void listing_page_end(const listing_view *view, markup *m)
 {
     markup_literal(m, "</tbody>\n</table>\n</main>\n<script>");
     markup_literal(m, listing_page_script);
+    if (view->script) {
+        markup_literal(m, "</script>\n<script>");
+        markup_literal(m, view->script);
+    }
     markup_literal(m, "</script>\n</body>\n</html>\n");
 }
 

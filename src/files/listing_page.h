@@ -9,7 +9,8 @@
 #include "files/markup.h"
 
 // The value of Content-Security-Policy that goes with the page; its style and its script are
-// allowed by hash.
+// allowed by hash. script-src is
+// its last directive, so that another script can be allowed behind it.
 extern const char *const listing_page_policy;
 
 // The style as it stands between <style> and </style>.

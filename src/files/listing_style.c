@@ -7,8 +7,8 @@
 
 const char *const listing_page_policy =
     "default-src 'none'; style-src 'sha256-Q+MGcq2E9ZTZsPI/u9+eXpHTa5XGKG0BwaYvVLKx/pI='; "
-    "script-src 'sha256-aCxwPTx3q7NTql7j0KDDybynQwyzhRAFA6Fy/qUsj5M='; "
-    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'; "
+    "script-src 'sha256-aCxwPTx3q7NTql7j0KDDybynQwyzhRAFA6Fy/qUsj5M='";
 
 const char *const listing_page_style =
     ":root{color-scheme:light "

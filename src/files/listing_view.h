@@ -14,7 +14,8 @@ typedef struct listing_view {
     slice search;      // that names have; empty: all of them
     listing_sort sort;
     bool descending;
-    bool follows; // entries have been written already
+    bool follows;                // entries have been written already
+    const char *markup, *script; // the program's, of a page; NULL: none
 } listing_view;
 
 // A form that a listing is written in: all that stands before its entries, which sums them up; then the entries; then
@@ -25,7 +26,7 @@ typedef struct listing_form {
     // Writes the entry of number first and those behind it, until m holds octets or more. Returns the number of the next.
     size_t (*write)(const listing *l, const listing_view *view, size_t first, size_t octets,
                     markup *m);
-    void (*end)(markup *m);
+    void (*end)(const listing_view *view, markup *m);
 } listing_form;
 
 #endif

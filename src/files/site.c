@@ -43,6 +43,9 @@ void site_let_go(site *s)
     skua_root_close(s->root);
     memory_free(s->index);
     memory_free(s->cache_control);
+    memory_free(s->list_markup);
+    memory_free(s->list_script);
+    memory_free(s->list_policy);
     memory_free(s->name);
     memory_free(s->fallback);
     memory_free(s->not_found);

@@ -32,6 +32,7 @@ typedef struct site {
     char *index;         // name of the file that answers for its directory
     char *cache_control; // NULL: none
     bool list;
+    char *list_markup, *list_script, *list_policy; // of their pages; NULL: none, or the usual one
     bool dotfiles;
     bool clean_urls;
     bool precompressed;

@@ -7,6 +7,7 @@
 #include "base/contract.h"
 #include "base/memory.h"
 #include "files/cache.h"
+#include "files/listing_page.h"
 #include "files/lookup.h"
 #include "files/place.h"
 #include "files/siblings.h"
@@ -14,6 +15,7 @@
 #include "files/site_response.h"
 #include "http/preconditions.h"
 
+#include <stdio.h>
 #include <sys/resource.h>
 
 enum {
@@ -180,6 +182,11 @@ static skua_status site_check(const files_place *to, const char *pattern,
     if (config->ranges_max > RANGES_MAX) {
         return place_fail(to, SKUA_EINVAL, "ranges_max", "is more than 16");
     }
+    if (!config->list_script != !config->list_script_hash ||
+        (config->list_script_hash && strpbrk(config->list_script_hash, "'; \r\n"))) {
+        return place_fail(to, SKUA_EINVAL, "list_script",
+                          "goes with its hash, sha256-… without quotes, and with nothing else");
+    }
     if (config->cache_control && !site_is_field_value(config->cache_control)) {
         return place_fail(to, SKUA_EINVAL, pattern,
                           "Cache-Control must not contain control characters");
@@ -199,6 +206,19 @@ static void site_set_bounds(site *s, const skua_directory_config *config)
     s->listings_octets_max =
         config->listings_octets_max ? config->listings_octets_max : SITE_LISTINGS_OCTETS;
     if (s->small_octets_max > s->cache_octets_max) s->small_octets_max = s->cache_octets_max;
+}
+
+// A script of the program's is allowed beside the page's own.
+static bool site_set_list(site *s, const skua_directory_config *config)
+{
+    if (!config->list_script) return place_copy(&s->list_markup, config->list_markup);
+    size_t room = strlen(listing_page_policy) + strlen(config->list_script_hash) + 32;
+    s->list_policy = memory_alloc(room);
+    if (!s->list_policy) return false;
+    (void)snprintf(s->list_policy, room, "%s '%s'; connect-src 'self'", listing_page_policy,
+                   config->list_script_hash);
+    return place_copy(&s->list_markup, config->list_markup) &&
+           place_copy(&s->list_script, config->list_script);
 }
 
 static bool site_set_paths(site *s, const skua_directory_config *config)
@@ -243,7 +263,8 @@ static site *site_new(skua_server *server, const char *path, const skua_director
     (void)pthread_mutex_init(&s->shared.lock, NULL);
     site_set_bounds(s, config);
     site_comes();
-    if (site_set_paths(s, config) && site_set_types(s, config)) return s;
+    if (site_set_paths(s, config) && site_set_types(s, config) && site_set_list(s, config))
+        return s;
     site_let_go(s);
     return NULL;
 }

@@ -139,5 +139,19 @@ STOPS(skua_encode, nobody_is_told, OUTSIDE, NO(octets), char out[9];
       ENCODES(1, 0, SKUA_SLICE("a"), out, 9, NULL))
 
 STOPS(skua_media_type, no_octets, OUTSIDE, NO_OCTETS(name), (void)skua_media_type(NOWHERE))
+#define INFO_OF(octets)                                                                            \
+    &(skua_file_info)                                                                              \
+    {                                                                                              \
+        .size = (octets)                                                                           \
+    }
+STOPS(skua_file_etag, no_info, OUTSIDE, NO(info), char tag[SKUA_FILE_ETAG_OCTETS];
+      (void)skua_file_etag(NULL, SKUA_SLICE("a"), 0, tag))
+STOPS(skua_file_etag, no_octets, OUTSIDE, NO_OCTETS(content), char tag[SKUA_FILE_ETAG_OCTETS];
+      (void)skua_file_etag(INFO_OF(1), NOWHERE, 0, tag))
+STOPS(skua_file_etag, nowhere_to_write, OUTSIDE, NO(etag),
+      (void)skua_file_etag(INFO_OF(1), SKUA_SLICE("a"), 0, NULL))
+STOPS(skua_file_etag, half_of_a_small_file, OUTSIDE, "content must be all of a small file",
+      char tag[SKUA_FILE_ETAG_OCTETS];
+      (void)skua_file_etag(INFO_OF(2), SKUA_SLICE("a"), 0, tag))
 GIVES(skua_test_free, nothing, OUTSIDE, (skua_test_free((skua_slice){ NULL, 0 }), true))
 GIVES(skua_server_new, no_config, OUTSIDE, server_is_made(NULL))

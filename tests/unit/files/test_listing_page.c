@@ -147,7 +147,7 @@ static char *page_of(const listing *l, const listing_view *view)
     markup m = { 0 };
     listing_page.begin(l, view, &m);
     assert_int_equal(listing_page.write(l, view, 0, SIZE_MAX, &m), l->count);
-    listing_page.end(&m);
+    listing_page.end(view, &m);
     markup_put(&m, slice_make("", 1));
     assert_false(m.failed);
     return m.ptr;
@@ -259,7 +259,7 @@ static void test_json_of_a_folder(void **state)
     assert_int_equal(listing_json.write(&l, &view, 0, m.len + 1, &m), 1);
     view.follows = true;
     assert_int_equal(listing_json.write(&l, &view, 1, SIZE_MAX, &m), 3);
-    listing_json.end(&m);
+    listing_json.end(&view, &m);
     markup_put(&m, slice_make("", 1));
     assert_string_equal(
         m.ptr, "{\"path\":\"/d/\",\"cut\":true,\"entries\":["
