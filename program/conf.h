@@ -48,6 +48,7 @@ typedef struct conf_door {
 } conf_door;
 
 typedef struct conf_guard conf_guard;
+typedef struct conf_upload conf_upload;
 
 // Who has to name himself, or that those of outer blocks need not.
 typedef struct conf_lock {
@@ -117,9 +118,10 @@ typedef struct conf_scope {
     conf_preload *preloads; // the last one first
     conf_page *pages;       // the first of a status counts
     conf_logged logged;
-    conf_door *doors;   // all that hold, the innermost first
-    conf_lock *locks;   // all that hold, the innermost first
-    conf_limit *limits; // its own, and at a site those of the defaults
+    conf_door *doors;    // all that hold, the innermost first
+    conf_lock *locks;    // all that hold, the innermost first
+    conf_limit *limits;  // its own, and at a site those of the defaults
+    conf_upload *upload; // that takes files here; NULL: none does
     struct conf_scope *next;
 } conf_scope;
 

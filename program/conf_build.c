@@ -11,6 +11,7 @@
 #include "conf_preload.h"
 #include "conf_response.h"
 #include "conf_sites.h"
+#include "conf_upload.h"
 #include "tops.h"
 
 #include <skua/middleware/limit.h>
@@ -171,10 +172,32 @@ static bool build_roots(builder *b, const conf_site *site)
         if (!at->root) continue;
         skua_directory_config how = at->directory;
         how.compress = compresses;
-        if (!build_types(b, at, &how)) return false;
+        if (!build_types(b, at, &how) || !conf_upload_show(b->from, site, at, &how)) return false;
         if (at->is_app) how.fallback = how.index ? how.index : "index.html";
         skua_status status = skua_site_directory(b->site, at->path, at->root, &how);
         if (!build_judge(b, at->root_at, status)) return false;
+    }
+    return true;
+}
+
+static bool build_upload(builder *b, const conf_scope *scope)
+{
+    conf_upload *upload = scope->upload;
+    const char *put = conf_print(b->findings->memory, "PUT %s{file...}", scope->path);
+    const char *delete = conf_print(b->findings->memory, "DELETE %s{file...}", scope->path);
+    if (!put || !delete) return false;
+    skua_status status = skua_site_route(b->site, put, conf_upload_handle, upload);
+    if (!status && upload->place.deletes)
+        status = skua_site_route(b->site, delete, conf_upload_handle, upload);
+    return build_judge(b, upload->at, status);
+}
+
+static bool build_uploads(builder *b, const conf_site *site)
+{
+    for (const conf_scope *at = &site->scope; at;
+         at = at == &site->scope ? site->paths : at->next) {
+        bool is_its_own = at->upload && strcmp(at->upload->place.path, at->path) == 0;
+        if (is_its_own && !build_upload(b, at)) return false;
     }
     return true;
 }
@@ -224,7 +247,8 @@ static bool build_site(builder *b, conf_site *site)
     if (!b->site) return false;
     (void)conf_hold(b->from);
     b->built[b->count++] = b->site;
-    return build_around(b, site) && build_redirects(b, site) && build_roots(b, site);
+    return build_around(b, site) && build_redirects(b, site) && build_uploads(b, site) &&
+           build_roots(b, site);
 }
 
 // A site that failed does not hide the faults of the others.

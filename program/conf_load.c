@@ -4,6 +4,7 @@
 
 #include "conf_check.h"
 #include "conf_files.h"
+#include "conf_upload.h"
 #include "say.h"
 
 static void load_certificates(conf *c)
@@ -33,6 +34,7 @@ bool conf_load(conf *to, const char *file)
     to->first = conf_files_read(file, &to->findings);
     if (!to->findings.count) conf_check(to, to->first, file, &to->findings);
     if (!to->findings.count) load_certificates(to);
+    if (!to->findings.count) conf_upload_open(to);
     return conf_is_sound(to);
 }
 

@@ -131,6 +131,8 @@ static const conf_kind table_kinds[] = {
     { "etag", TABLE_SCOPES, "auto|stat|off", "auto", "etag stat", conf_take_etag, TABLE_ARGUMENTS(1, 1) },
     { "precompressed", TABLE_SCOPES, "on|off", "on", "precompressed off", conf_take_precompressed,
       TABLE_ARGUMENTS(1, 1) },
+    { "upload", TABLE_ROOTS, "OCTETS [overwrite] [delete] [anyone], or off", "off", "upload 100MiB overwrite",
+      conf_take_upload, TABLE_ARGUMENTS(1, 4) },
     { "redirect", TABLE_SITE, "FROM TO [STATUS]", "", "redirect \"/blog/{rest...}\" \"/news/{rest}\" 301",
       conf_take_redirect, TABLE_ARGUMENTS(2, 3), .repeats = true },
     { "compress", TABLE_SCOPES, "[on|off|br|zstd|gzip...]", "br zstd gzip", "compress zstd gzip", conf_take_compress,

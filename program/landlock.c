@@ -22,7 +22,14 @@ enum {
 enum { LANDLOCK_ASKS_VERSION = 1, LANDLOCK_RULE_PATH = 1 };
 
 // Rights to files, and the bits of all that a version has.
-enum { LANDLOCK_READ_FILE = 1 << 2, LANDLOCK_READ_DIR = 1 << 3 };
+enum {
+    LANDLOCK_WRITE_FILE = 1 << 1,
+    LANDLOCK_READ_FILE = 1 << 2,
+    LANDLOCK_READ_DIR = 1 << 3,
+    LANDLOCK_REMOVE_FILE = 1 << 5,
+    LANDLOCK_MAKE_REG = 1 << 8,
+    LANDLOCK_WRITES = LANDLOCK_WRITE_FILE | LANDLOCK_REMOVE_FILE | LANDLOCK_MAKE_REG
+};
 enum {
     LANDLOCK_FS_1 = (1 << 13) - 1,
     LANDLOCK_FS_REFER = 1 << 13,     // from version 2 on
@@ -72,15 +79,25 @@ bool landlock_begin(landlock *rules)
     return rules->fd >= 0;
 }
 
-void landlock_read(const landlock *rules, const char *path)
+static void landlock_add(const landlock *rules, const char *path, uint64_t of_folders)
 {
     struct stat info;
     int fd = open(path, O_PATH | O_CLOEXEC);
     if (fd < 0) return;
     landlock_path rule = { .allowed = LANDLOCK_READ_FILE, .parent = fd };
-    if (fstat(fd, &info) == 0 && S_ISDIR(info.st_mode)) rule.allowed |= LANDLOCK_READ_DIR;
+    if (fstat(fd, &info) == 0 && S_ISDIR(info.st_mode)) rule.allowed |= of_folders;
     (void)syscall(LANDLOCK_ADD, rules->fd, LANDLOCK_RULE_PATH, &rule, 0);
     (void)close(fd);
+}
+
+void landlock_read(const landlock *rules, const char *path)
+{
+    landlock_add(rules, path, LANDLOCK_READ_DIR);
+}
+
+void landlock_write(const landlock *rules, const char *path)
+{
+    landlock_add(rules, path, LANDLOCK_READ_DIR | LANDLOCK_WRITES);
 }
 
 bool landlock_end(landlock *rules)

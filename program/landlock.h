@@ -20,6 +20,9 @@ bool landlock_begin(landlock *rules);
 // Lets files at and below the path be read, and folders be listed. One that is not there is passed over.
 void landlock_read(const landlock *rules, const char *path);
 
+// As landlock_read, for a folder in which files may be made, written and removed, too.
+void landlock_write(const landlock *rules, const char *path);
+
 // Puts the rules in force for the thread and those that it makes. no_new_privs must be set. Returns whether it is done.
 bool landlock_end(landlock *rules);
 

@@ -8,11 +8,13 @@
 #ifdef __linux__
 
 #include "conf_guard.h"
+#include "conf_upload.h"
 #include "landlock.h"
 #include "network.h"
 #include "say.h"
 #include "seccomp.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <limits.h>
@@ -104,6 +106,7 @@ static void sandbox_read_around(const landlock *rules, const char *file)
 static void sandbox_read_scope(const landlock *rules, const conf_scope *scope)
 {
     if (scope->root) landlock_read(rules, scope->root);
+    if (scope->upload && scope->upload->folder) landlock_write(rules, scope->upload->folder);
     for (const conf_lock *lock = scope->locks; lock; lock = lock->outer)
         if (lock->guard) sandbox_read_around(rules, lock->guard->file);
 }
@@ -139,11 +142,23 @@ static void sandbox_read_system(const landlock *rules)
 
 // ---- All together ----
 
+static bool sandbox_takes_files(const conf *c)
+{
+    bool takes = false;
+    for (const conf_site *site = c->sites; site; site = site->next) {
+        takes = takes || site->scope.upload;
+        for (const conf_scope *path = site->paths; path; path = path->next)
+            takes = takes || path->upload;
+    }
+    return takes;
+}
+
 static bool sandbox_filter_calls(const conf *c)
 {
     const char *backend = c->server.backend;
     const seccomp_rights rights = { .uring = !backend || strcmp(backend, "epoll") != 0,
-                                    .connect = c->syslog != NULL };
+                                    .connect = c->syslog != NULL,
+                                    .writes = sandbox_takes_files(c) };
     return seccomp_enter(&rights);
 }
 
@@ -201,12 +216,26 @@ static bool sandbox_can_read(const char *file, char *why, size_t room)
     return false;
 }
 
+// A file without a name leaves nothing behind, and there is none of that other name.
+static bool sandbox_can_write(const conf_upload *upload, char *why, size_t room)
+{
+    char path[PATH_MAX];
+    if (!upload || !upload->folder) return true;
+    int fd = open(upload->folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+    bool can = fd >= 0 || errno == EOPNOTSUPP;
+    if (fd >= 0) (void)close(fd);
+    (void)snprintf(path, sizeof path, "%s/.skua-upload-none", upload->folder);
+    can = can && (unlinkat(AT_FDCWD, path, 0) == 0 || errno != EPERM);
+    if (!can) (void)snprintf(why, room, "%.300s cannot be written to", upload->folder);
+    return can;
+}
+
 static bool sandbox_covers_scope(const conf_scope *scope, char *why, size_t room)
 {
     bool covers = sandbox_can_read(scope->root, why, room);
     for (const conf_lock *lock = scope->locks; lock && covers; lock = lock->outer)
         covers = !lock->guard || sandbox_can_read(lock->guard->file, why, room);
-    return covers;
+    return covers && sandbox_can_write(scope->upload, why, room);
 }
 
 bool sandbox_covers(const conf *c, char *why, size_t room)

@@ -143,7 +143,7 @@ enum {
     SECCOMP_CALLS = sizeof seccomp_calls / sizeof *seccomp_calls,
     SECCOMP_CASES = sizeof seccomp_cases / sizeof *seccomp_cases,
     SECCOMP_NEWEST = 454, // numbers above it are later than this list
-    SECCOMP_LINES_MAX = 16 + 6 * (SECCOMP_CASES + 4) + 2 * (SECCOMP_CALLS + 8)
+    SECCOMP_LINES_MAX = 16 + 6 * (SECCOMP_CASES + 4) + 2 * (SECCOMP_CALLS + 16)
 };
 
 // ---- The filter ----
@@ -199,9 +199,16 @@ static void seccomp_begin(seccomp_filter *f)
 
 static void seccomp_allow_rights(seccomp_filter *f, const seccomp_rights *rights)
 {
+    static const uint16_t writes[] = { SYS_fsync, SYS_linkat, SYS_unlinkat,
+#ifdef SYS_renameat
+                                       SYS_renameat,
+#endif
+                                       SYS_renameat2 };
     static const seccomp_case unix_socket = { SYS_socket, 0, UINT32_MAX, SECCOMP_UNIX };
     if (rights->connect) seccomp_allow_case(f, &unix_socket);
     if (rights->connect) seccomp_allow(f, SYS_connect);
+    for (size_t i = 0; rights->writes && i < sizeof writes / sizeof *writes; i++)
+        seccomp_allow(f, writes[i]);
     if (!rights->uring) return;
     seccomp_allow(f, SYS_io_uring_setup);
     seccomp_allow(f, SYS_io_uring_enter);

@@ -11,6 +11,7 @@
 typedef struct seccomp_rights {
     bool uring;   // rings of io_uring, whose operations the kernel does not show to a filter
     bool connect; // Unix sockets, for the system's log
+    bool writes;  // files are named and removed, where Landlock lets them
 } seccomp_rights;
 
 // Whether this architecture has a filter.

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Writes program/status_page.c: the page of the status listener from program/page, in one piece, and its policy.
+"""Writes program/status_page.c: the page of the status listener from program/page, in one piece, and its policy; and
+program/upload_page.c: what the pages of listings have for uploads.
 
     python3 tools/status_page.py
 """
@@ -11,6 +12,7 @@ import pathlib
 ROOT = pathlib.Path(__file__).parent.parent
 FOLDER = ROOT / "program/page"
 OUT = ROOT / "program/status_page.c"
+UPLOADS = ROOT / "program/upload_page.c"
 
 
 def allowed(text):
@@ -48,5 +50,31 @@ const char status_page_policy[] =
 """
 
 
+def written_uploads():
+    script = (FOLDER / "upload.js").read_text()
+    before, behind = (FOLDER / "upload.html").read_text().split("PATHS")
+    lines = lambda text: "\n".join(f"    {literal(line)}" for line in text.splitlines())
+    return f"""// SPDX-License-Identifier: MIT
+//
+// Made by tools/status_page.py from program/page.
+
+#include "upload_page.h"
+
+// clang-format off
+const char upload_page_before[] =
+    {literal(before)[:-3]}";
+
+const char upload_page_behind[] =
+{lines(behind)};
+
+const char upload_page_script[] =
+{lines(script)};
+
+const char upload_page_script_hash[] = "{allowed(script)[1:-1]}";
+// clang-format on
+"""
+
+
 if __name__ == "__main__":
     OUT.write_text(written())
+    UPLOADS.write_text(written_uploads())

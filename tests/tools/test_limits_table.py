@@ -29,6 +29,7 @@ FIXED = {
     "fields of a part", "memory of spooled content", "middleware", "error functions", "answers queued", "tickets of living requests", "timers",
     "octets that a blocking handler has written and its worker not taken", "sentence of `skua_refuse`", "entries of a listing", "text that a listing is searched for",
     "names in each list of the page on the status listener", "certificates whose expiry is in the figures",
+    "files that are being uploaded",
     "fields of an interim response", "content that a filter takes in one go",
     "content that is filtered before its head leaves", "memory of a response that is compressed", "polls", "calls of polls",
     "name and value of a cookie set", "path or domain of a cookie set", "credit of a slow reader",

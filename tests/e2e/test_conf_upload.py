@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: MIT
+"""PUT and DELETE into a folder: whole or not at all, within bounds, by who may, and nowhere else."""
+
+import os
+import subprocess
+import threading
+
+import browser
+import pytest
+from conf import SKUA, basic, get, of, process_of, start, write_folder
+from server import eventually
+from wire import posted, request
+
+pytestmark = [pytest.mark.in_the_clear("it configures addresses of its own"),
+              pytest.mark.of_http1("it configures addresses of its own")]
+
+# anna: secret
+ANNA = "anna:$2b$04$aaaaaaaaaaaaaaaaaaaaaOGY9KrC7e/pHj3EXQPxs8hKEBbvQhsvG\n"
+TEXT = """
+listen 127.0.0.1:PORT
+workers 2
+site * {
+    root pub
+    listing on
+    path /open/ {
+        upload 100KiB overwrite delete anyone
+    }
+    path /once/ {
+        upload 20MiB anyone
+    }
+    path /open/shut/ {
+        upload off
+    }
+    path /open/other/ {
+        root other
+    }
+    path /staff/ {
+        basic_auth Staff staff.users
+        upload 1KiB
+    }
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = write_folder(tmp_path_factory.mktemp("uploads"))
+    for name in ("open", "open/below", "open/shut", "once", "staff"):
+        (folder / "pub" / name).mkdir()
+    (folder / "pub" / "open" / "away").symlink_to("../once")
+    (folder / "pub" / "open" / "file-away").symlink_to("../text.txt")
+    (folder / "staff.users").write_text(ANNA)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def served(folder):
+    server = start(folder, TEXT)
+    yield server
+    server.stop()
+
+
+def put(server, path, content=b"", *lines):
+    with server.connect() as connection:
+        connection.send(posted(path, content, *lines, method="PUT"))
+        return connection.response("PUT")
+
+
+def delete(server, path, *lines):
+    with server.connect() as connection:
+        return connection.get(path, *lines, method="DELETE")
+
+
+def hidden(folder):
+    return [name for _, _, names in os.walk(folder / "pub") for name in names if name.startswith(".skua")]
+
+
+@of("upload")
+def test_a_file_comes_changes_and_goes(served, folder):
+    """Each is seen at once by who reads the folder, from the cache, too."""
+    for content, status in ((b"first", 201), (b"second " * 10_000, 204), (b"", 204)):
+        assert put(served, "/open/below/a%20b.txt", content).status == status
+        for _ in range(3):
+            assert served.get("/open/below/a%20b.txt").content == content
+        assert (folder / "pub/open/below/a b.txt").read_bytes() == content
+    assert delete(served, "/open/below/a%20b.txt").status == 204
+    assert served.get("/open/below/a%20b.txt").status == 404
+    assert delete(served, "/open/below/a%20b.txt").status == 404
+    assert hidden(folder) == []
+
+
+@pytest.mark.parametrize("path, status", [
+    ("/open/.hidden", 403), ("/open/.d/a", 403), ("/open/a/.b", 403), ("/open/", 403), ("/open/a/", 403), ("/open/none/a", 409),
+    ("/open/below", 409), ("/open/a%2Fb", 403), ("/open/a%5Cb", 403), ("/open/a%0Ab", 403), ("/open/../text.txt", 405),
+    ("/open/away/a", 409), ("/open/file-away", 403), ("/open/" + 256 * "x", 414), ("/open/shut/a", 403), ("/open/other/a.txt", 403),
+    ("/a.txt", 405), ("/once2/a", 405),
+])
+def test_where_nothing_may_be_put(served, folder, path, status):
+    assert put(served, path, b"no").status == status
+    assert (folder / "other/a.txt").read_text() == "other" and (folder / "pub/text.txt").read_text() == "text " * 1000
+    assert os.listdir(folder / "pub/once") == [] or path != "/open/away/a"
+
+
+def test_what_is_there_stays(served):
+    assert put(served, "/once/a", b"one").status == 201
+    assert put(served, "/once/a", b"two").status == 409
+    assert put(served, "/once/a", b"two", "If-None-Match: *").status == 412
+    assert served.get("/once/a").content == b"one"
+    response = delete(served, "/once/a")
+    assert response.status == 405 and "PUT" in response.get("allow") and "DELETE" not in response.get("allow")
+
+
+@pytest.mark.parametrize("size", [10, 50_000])
+def test_conditions(served, size):
+    """Tags are those that a GET has given, of small files and of large ones."""
+    path = f"/open/tagged-{size}"
+    assert put(served, path, size * b"a", "If-Match: *").status == 412
+    assert put(served, path, size * b"a", "If-None-Match: *").status == 201
+    assert put(served, path, size * b"b", "If-None-Match: *").status == 412
+    # a tag that is weak yet matches nothing
+    tag = eventually(lambda: (t := served.get(path).get("etag")) and not t.startswith("W/") and t, 5)
+    assert put(served, path, size * b"b", 'If-Match: "other"').status == 412
+    assert put(served, path, size * b"b", f"If-Match: {tag}").status == 204
+    assert put(served, path, size * b"c", f"If-Match: {tag}").status == 412
+    assert delete(served, path, f"If-Match: {tag}").status == 412
+    assert served.get(path).content == size * b"b"
+    assert delete(served, path, "If-Match: *").status == 204
+
+
+def test_a_part_is_no_file(served):
+    assert put(served, "/open/part", b"abc", "Content-Range: bytes 0-2/10").status == 400
+    assert served.get("/open/part").status == 404
+
+
+def test_bounds(served, folder):
+    """Of 100 KiB: at the edge, past it by its stated length, and past it as it comes."""
+    edge = 100 * 1024
+    assert put(served, "/open/edge", edge * b"x").status == 201
+    with served.connect() as connection:
+        connection.send(request("/open/more", f"Content-Length: {edge + 1}", "Expect: 100-continue", method="PUT"))
+        assert connection.response("PUT").status == 413
+    with served.connect() as connection:
+        connection.send(request("/open/more", "Transfer-Encoding: chunked", method="PUT"))
+        connection.send(b"%x\r\n%s\r\n1\r\nx\r\n0\r\n\r\n" % (edge, edge * b"x"))
+        assert connection.response("PUT").status == 413
+    assert served.get("/open/more").status == 404
+    assert eventually(lambda: hidden(folder) == [])
+
+
+def test_who_leaves_or_dawdles_leaves_nothing(served, folder):
+    """Half of a file is seen by nobody, and is gone when its client is; others are served meanwhile."""
+    open_files = lambda: len(os.listdir(f"/proc/{process_of(served)}/fd"))
+    before = open_files()
+    clients = [served.connect() for _ in range(20)]
+    for i, connection in enumerate(clients):
+        connection.send(request(f"/once/half-{i}", "Content-Length: 20000000", method="PUT", content=100_000 * b"x"))
+    assert eventually(lambda: len(hidden(folder)) == 20)
+    assert served.get("/text.txt").status == 200 and served.get("/once/half-0").status == 404
+    assert put(served, "/open/meanwhile", b"x").status == 201
+    for connection in clients:
+        connection.reset()
+    assert eventually(lambda: hidden(folder) == [])
+    assert not [name for name in os.listdir(folder / "pub/once") if name.startswith("half")]
+    assert eventually(lambda: open_files() <= before + 5)
+
+
+def test_as_many_at_a_time_as_there_may_be(served, folder):
+    clients = [served.connect() for _ in range(64)]
+    for i, connection in enumerate(clients):
+        connection.send(request(f"/once/many-{i}", "Content-Length: 2", method="PUT", content=b"a"))
+    assert eventually(lambda: len(hidden(folder)) == 64)
+    assert put(served, "/open/one-more", b"x").status == 503
+    clients[0].send(b"b")
+    assert clients[0].response("PUT").status == 201
+    assert eventually(lambda: put(served, "/open/one-more", b"x").status in (201, 204))
+    for connection in clients:
+        connection.close()
+    assert eventually(lambda: hidden(folder) == [])
+
+
+def test_of_two_one_is_first(served, folder):
+    """Who comes second is told so, and nothing is mixed."""
+    outcome = []
+    content = [bytes([65 + i]) * 3_000_000 for i in range(6)]
+    threads = [threading.Thread(target=lambda i=i: outcome.append((put(served, "/once/raced", content[i]).status, i))) for i in range(6)]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    statuses = sorted(status for status, _ in outcome)
+    assert statuses == [201] + 5 * [409]
+    assert (folder / "pub/once/raced").read_bytes() == content[dict(outcome)[201]]
+
+
+def test_who_may(served):
+    assert put(served, "/staff/a", b"x").status == 401
+    assert put(served, "/staff/a", b"x", basic("anna", "wrong")).status == 401
+    assert put(served, "/staff/a", b"x", basic("anna", "secret")).status == 201
+    assert get(served, "a", "/staff/a", basic("anna", "secret")).content == b"x"
+
+
+@pytest.mark.skipif(not browser.CHROMIUM, reason="chromium is not installed")
+def test_the_button(served, folder, tmp_path):
+    """It is shown where files are taken, sends what is chosen, and says why that failed."""
+    (tmp_path / "from a b%.txt").write_text("chosen")
+    with browser.page(tmp_path / "profile") as page:
+        page.size(390, 800)
+        ready = lambda: eventually(lambda: page.ask("document.readyState") == "complete")
+        page.open(served.url + "/empty/")
+        assert ready() and page.ask("document.getElementById('upload').offsetHeight") == 0
+        page.open(served.url + "/once/")
+        assert ready() and page.ask("document.getElementById('upload').offsetHeight") > 0
+        assert page.ask("document.documentElement.scrollWidth") <= 390
+
+        def choose():
+            root = page.call("DOM.getDocument")["root"]["nodeId"]
+            node = page.call("DOM.querySelector", nodeId=root, selector="#upload input")["nodeId"]
+            page.call("DOM.setFileInputFiles", nodeId=node, files=[str(tmp_path / "from a b%.txt")])
+
+        choose()
+        assert eventually(lambda: page.ask("[...document.querySelectorAll('bdi')].some(e => e.textContent == 'from a b%.txt')"))
+        assert (folder / "pub/once/from a b%.txt").read_text() == "chosen" and page.complaints == []
+        assert ready()
+        choose()
+        assert eventually(lambda: "409" in (page.ask("document.querySelector('output').textContent") or ""))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount")
+def test_a_full_disk(folder, launch):
+    small = folder / "pub" / "small"
+    small.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "none", small], capture_output=True).returncode:
+        pytest.skip("nothing can be mounted here")
+    try:
+        server = launch(start, folder, TEXT.replace("/once/", "/small/"), "small.conf")
+        assert put(server, "/small/large", 2_000_000 * b"x").status == 507
+        assert eventually(lambda: os.listdir(small) == [])
+        assert put(server, "/small/little", b"x").status == 201
+    finally:
+        subprocess.run(["umount", "-l", small], check=True)
+
+
+def test_the_sandbox_allows_it_there_alone(folder, launch):
+    """A reload that adds a folder takes another process; one that takes the right away stops it at once."""
+    plain = "listen 127.0.0.1:PORT\nsite * {\n    root pub\n}\n"
+    server = launch(start, folder, plain, "sandboxed.conf")
+    assert put(server, "/open/a", b"x").status == 405
+    file, before = folder / "sandboxed.conf", process_of(server)
+    text = file.read_text()
+    file.write_text(text.replace("root pub\n", "root pub\n    path /open/ {\n upload 1MiB overwrite anyone\n }\n"))
+    subprocess.run([SKUA, "reload", "-c", file], check=True, timeout=60)
+    assert eventually(lambda: put(server, "/open/a", b"x").status in (201, 204))
+    assert process_of(server) != before
+    file.write_text(text)
+    subprocess.run([SKUA, "reload", "-c", file], check=True, timeout=60)
+    assert eventually(lambda: put(server, "/open/a", b"x").status == 405)
+
+
+@pytest.mark.parametrize("text, finding", [
+    ("site a {\n root pub\n upload 1MiB\n}", "3:2: everyone could write to /; it needs basic_auth or bearer, or the word anyone behind upload"),
+    ("site a {\n root pub\n basic_auth S staff.users\n path /open/ {\n  basic_auth off\n  upload 1MiB\n }\n}", "6:3: everyone could write to /open/"),
+    ("site a {\n root pub\n method PUT {\n  basic_auth S staff.users\n }\n upload 1MiB delete\n}", "6:2: everyone could write to /"),
+    ("site a {\n root pub\n upload 1MiB anyone\n path /open/ {\n  upload 1MiB overwrite\n }\n}", "5:3: everyone could write to /open/"),
+    ("site a {\n root pub\n path /none/ {\n  upload 1MiB anyone\n }\n}", "4:3: there is no folder "),
+    ("site a {\n root pub\n path = /open {\n  upload 1MiB anyone\n }\n}", "4:3: upload is for a folder; leave out the \"=\" before /open"),
+    ("site a {\n root pub\n upload 1MiB replace\n}", "3:14: upload: overwrite, delete or anyone is right, not \"replace\""),
+    ("site a {\n root pub\n upload all anyone\n}", "3:9: upload: "),
+])
+def test_what_is_wrong_is_found(folder, text, finding):
+    (folder / "f.conf").write_text("listen :0\n" + text)
+    run = subprocess.run([SKUA, "check", "-c", "f.conf"], cwd=folder, capture_output=True, text=True, timeout=20)
+    line, rest = finding.split(":", 1)
+    assert run.returncode == 1 and f"f.conf:{int(line) + 1}:{rest}" in run.stdout + run.stderr
