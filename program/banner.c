@@ -6,6 +6,7 @@
 
 #include "address.h"
 #include "network.h"
+#include "qr.h"
 #include "say.h"
 
 #include <limits.h>
@@ -14,7 +15,10 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { BANNER_PATH_OCTETS = PATH_MAX + 1 };
+enum {
+    BANNER_PATH_OCTETS = PATH_MAX + 1,
+    BANNER_CODE_OCTETS = 4096 // 21 lines of 41 half blocks of three octets, and their ends
+};
 
 // The escape sequences of a terminal, or empty strings.
 typedef struct banner_paint {
@@ -82,6 +86,45 @@ void banner_show(const skua_server *server, const char *dir, bool redirects)
     banner_show_addresses(server, redirects, &paint);
     (void)fprintf(stderr, " with %u worker%s (%s).%s\n", workers, workers == 1 ? "" : "s",
                   skua_server_backend(server), isatty(STDERR_FILENO) ? " Ctrl-C stops it." : "");
+}
+
+// Returns: whether other machines reach the server by the address, and whole is how.
+static bool banner_find_reachable(const char *address, char whole[ADDRESS_OCTETS])
+{
+    network others;
+    if (address_is_loopback(address) || !strrchr(address, ':') || address[0] == '/') return false;
+    if (strncmp(address, "unix:", 5) == 0) return false;
+    (void)snprintf(whole, ADDRESS_OCTETS, "%s", address);
+    if (!address_is_every(address)) return true;
+    network_find(&others, address[0] == '[');
+    if (!others.count) return false;
+    (void)snprintf(whole, ADDRESS_OCTETS, "%s%s", others.addresses[0], strrchr(address, ':'));
+    return true;
+}
+
+// Dark and light are said to a terminal, whatever its own colours are: some cameras read no code that is inverted.
+void banner_show_code(const skua_server *server)
+{
+    const char *address;
+    char whole[ADDRESS_OCTETS], url[ADDRESS_OCTETS], text[BANNER_CODE_OCTETS];
+    bool is_coloured = say_is_coloured();
+    qr code;
+    size_t i = 0;
+    while ((address = skua_server_address(server, i)) && !banner_find_reachable(address, whole))
+        i++;
+    if (!address) {
+        say_warning(
+            "--qr: no other machine reaches this address; --listen 0.0.0.0 is for the network");
+        return;
+    }
+    address_write_url(whole, skua_server_address_is_secure(server, i), url);
+    if (!qr_make(&code, url)) return;
+    (void)qr_write(&code, text, sizeof text);
+    for (char *line = text, *end; (end = strchr(line, '\n')); line = end + 1) {
+        (void)fprintf(stderr, is_coloured ? "\033[97;40m%.*s\033[0m\n" : "%.*s\n",
+                      (int)(end - line), line);
+    }
+    (void)fprintf(stderr, "%s\n", url);
 }
 
 void banner_warn(const skua_server *server)

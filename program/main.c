@@ -200,6 +200,7 @@ static bool run(skua_server *server, const options *o)
         banner_show(server, o->dir, o->redirects);
         https_show();
     }
+    if (o->shows_code) banner_show_code(server);
     bool stopped = skua_wait(server) == SKUA_OK;
     if (stopped && !o->quiet) say("stopped");
     stop_forget();

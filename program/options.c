@@ -281,6 +281,13 @@ static bool take_quiet(options *o, const char *value)
     return true;
 }
 
+static bool take_qr(options *o, const char *value)
+{
+    (void)value;
+    o->shows_code = true;
+    return true;
+}
+
 static bool take_grace(options *o, const char *value)
 {
     char *end = NULL;
@@ -330,6 +337,7 @@ static const option options_table[] = {
     { "cache-control", 0, "VALUE", take_cache_control, "the Cache-Control of every file (none)" },
     { "log", 0, "FORMAT", take_log,
       "none, short, common, combined or json, to standard output (short)" },
+    { "qr", 0, NULL, take_qr, "show the address as a QR code, for a phone's camera" },
     { "quiet", 'q', NULL, take_quiet, "no start line and no log" },
     { "grace", 0, "SECONDS", take_grace, "how long to wait for running requests at the end (10)" },
     { "self-test", 0, NULL, NULL, "measure what suits this machine, for a second or two" },

@@ -47,6 +47,7 @@ typedef struct options {
     bool is_app; // its index answers for what is not found
     skua_log_format log;
     bool quiet;
+    bool shows_code; // the address as a QR code
     int64_t grace_ns;
 } options;
 

@@ -572,3 +572,18 @@ def test_unreadable_file_is_logged(serve, folder):
     os.mkfifo(folder / "fifo")
     assert site.get("/fifo").status in (403, 404)
     assert eventually(lambda: "/fifo" in site.out_text() + site.error_text(), within=5)
+
+
+def test_the_address_as_a_qr_code(tmp_path):
+    """Of an address that others reach, in a network of its own; and where there is none, it is said what to do."""
+    port = free_port()
+    near = Server([SKUA, "--port", str(port), "--qr", tmp_path], ("127.0.0.1", port))
+    assert eventually(lambda: "--qr: no other machine reaches this address; --listen 0.0.0.0" in near.error_text())
+    near.stop()
+    script = f"ip addr add 192.0.2.7/32 dev lo && ip link set lo up && exec timeout -s INT 2 {SKUA} --listen 192.0.2.7:8080 --qr ."
+    far = subprocess.run(["unshare", "-n", "sh", "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=20)
+    if "serves" not in far.stderr:
+        pytest.skip("there are no networks to be made here")
+    lines = [line for line in far.stderr.splitlines() if "\u2588\u2588" in line]
+    assert len(lines) == 15 and {len(line) for line in lines} == {29} and lines[0] == 29 * "\u2588"
+    assert lines[-1] + "\nhttp://192.0.2.7:8080\n" in far.stderr
