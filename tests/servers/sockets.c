@@ -530,8 +530,8 @@ static void route_pauses(skua_server *server)
     const skua_websocket_desc pauses = { .message = echo_until_paused,
                                          .close = tell_close,
                                          .close_timeout_ns = 300000000,
-                                         .ping_ns = 50000000,
-                                         .idle_timeout_ns = 200000000 };
+                                         .ping_ns = -1,
+                                         .idle_timeout_ns = 1500000000 };
     must(skua_websocket(server, "GET /paused", &pauses));
     must(skua_route(server, "GET /unpause", unpause, NULL));
 }
