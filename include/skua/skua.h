@@ -2118,6 +2118,9 @@ typedef struct skua_websocket_desc {
     // from its first compressed message in each direction on.
     unsigned deflate_window_bits;
     size_t deflate_octets_min; // shorter messages are sent as they are; default 128
+    // Octets that the dedicated windows of all sockets of this route may take, each counted from its handshake on:
+    // one for which no more is left is opened without compression. Default: a quarter of skua_config.memory_max.
+    size_t deflate_memory_max;
 } skua_websocket_desc;
 
 // Serves WebSockets at pattern. Middleware comes first, and refuses by ordinary responses. What is no

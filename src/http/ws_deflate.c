@@ -194,6 +194,18 @@ size_t ws_deflate_write(const ws_deflate_terms *terms, char out[WS_DEFLATE_FIELD
     return at;
 }
 
+// zlib deflates with its window twice, as much for earlier places, and as much again for hashes and codes; and both
+// ways it has a state.
+size_t ws_deflate_memory(const ws_deflate_terms *terms)
+{
+    enum { STATE_OCTETS = 8192, DEFLATING_TIMES = 8 };
+    size_t octets = 0;
+    if (terms->server_keeps)
+        octets += ((size_t)DEFLATING_TIMES << terms->server_bits) + STATE_OCTETS;
+    if (terms->client_keeps) octets += ((size_t)1 << terms->client_bits) + STATE_OCTETS;
+    return octets;
+}
+
 unsigned ws_deflate_bits_for(size_t octets, unsigned most)
 {
     unsigned bits = WS_DEFLATE_BITS_MIN;

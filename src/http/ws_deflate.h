@@ -32,6 +32,9 @@ bool ws_deflate_agree(slice line, unsigned bits, ws_deflate_terms *terms);
 // Returns: its length.
 size_t ws_deflate_write(const ws_deflate_terms *terms, char out[WS_DEFLATE_FIELD_OCTETS_MAX]);
 
+// How much memory the windows that sides keep may take, at most.
+size_t ws_deflate_memory(const ws_deflate_terms *terms);
+
 // The smallest window in which a message of that length has room, at most one of most bits: compressed by itself
 // it gains nothing from a larger one.
 unsigned ws_deflate_bits_for(size_t octets, unsigned most);

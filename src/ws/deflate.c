@@ -18,8 +18,9 @@ _Static_assert((int)WS_DEFLATE_ROOM_OCTETS == (int)WS_ZSTREAM_TAIL_OCTETS, "what
 struct ws_deflate {
     skua_worker *worker;
     ws_deflate_terms terms;
-    ws_deflater *deflater; // of the socket's; NULL: not needed yet
-    ws_inflater *inflater; // of the socket's, or lent by the worker while a message comes
+    atomic_size_t *windows; // of its endpoint
+    ws_deflater *deflater;  // of the socket's; NULL: not needed yet
+    ws_inflater *inflater;  // of the socket's, or lent by the worker while a message comes
 };
 
 // Of a worker, for sockets that keep no window.
@@ -86,13 +87,31 @@ bool ws_deflate_pack_alone(skua_worker *w, unsigned bits, slice message, char *o
 
 // ---- A socket's ----
 
-ws_deflate *ws_deflate_new(skua_worker *w, const ws_deflate_terms *terms)
+bool ws_deflate_reserve(atomic_size_t *windows, size_t octets, size_t most)
+{
+    size_t before = atomic_load_explicit(windows, memory_order_relaxed);
+    do {
+        if (octets > most || before > most - octets) return false;
+    } while (!atomic_compare_exchange_weak_explicit(windows, &before, before + octets,
+                                                    memory_order_relaxed, memory_order_relaxed));
+    return true;
+}
+
+static void deflate_unreserve(atomic_size_t *windows, const ws_deflate_terms *terms)
+{
+    atomic_fetch_sub_explicit(windows, ws_deflate_memory(terms), memory_order_relaxed);
+}
+
+ws_deflate *ws_deflate_new(skua_worker *w, const ws_deflate_terms *terms, atomic_size_t *windows)
 {
     ws_deflate *d = counted_zeroed(&w->memory, sizeof *d);
-    if (!d) return NULL;
-    d->worker = w;
-    d->terms = *terms;
-    if (streams_join(w)) return d;
+    if (d && streams_join(w)) {
+        d->worker = w;
+        d->terms = *terms;
+        d->windows = windows;
+        return d;
+    }
+    deflate_unreserve(windows, terms);
     counted_free(d);
     return NULL;
 }
@@ -104,6 +123,7 @@ void ws_deflate_free(ws_deflate *d)
     if (d->terms.client_keeps) ws_inflater_close(d->inflater);
     else streams_take_back(d->worker, d->inflater);
     streams_leave(d->worker);
+    deflate_unreserve(d->windows, &d->terms);
     counted_free(d);
 }
 
@@ -165,9 +185,15 @@ void ws_deflate_message_ends(ws_deflate *d)
 
 #else
 
-ws_deflate *ws_deflate_new(skua_worker *w, const ws_deflate_terms *terms)
+bool ws_deflate_reserve(atomic_size_t *windows, size_t octets, size_t most)
 {
-    (void)w, (void)terms;
+    (void)windows, (void)octets, (void)most;
+    return false;
+}
+
+ws_deflate *ws_deflate_new(skua_worker *w, const ws_deflate_terms *terms, atomic_size_t *windows)
+{
+    (void)w, (void)terms, (void)windows;
     return NULL;
 }
 

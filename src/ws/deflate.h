@@ -30,8 +30,12 @@ typedef enum ws_unpacked {
     WS_UNPACKED_LACKS   // memory ran out
 } ws_unpacked;
 
+// Counts octets of windows to be, unless there would be more than most.
+bool ws_deflate_reserve(atomic_size_t *windows, size_t octets, size_t most);
+
+// windows: where ws_deflate_memory of it has been reserved, which it gives back; also when this fails.
 // Returns: NULL when memory ran out.
-ws_deflate *ws_deflate_new(skua_worker *w, const ws_deflate_terms *terms);
+ws_deflate *ws_deflate_new(skua_worker *w, const ws_deflate_terms *terms, atomic_size_t *windows);
 void ws_deflate_free(ws_deflate *d); // NULL is allowed
 
 // The window by which a message of that length is compressed for all sockets that keep none; 0: this one has its own.

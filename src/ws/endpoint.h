@@ -7,6 +7,8 @@
 
 #include "http/ws_reader.h"
 
+#include <stdatomic.h>
+
 enum { WS_WHY_OCTETS = 256 };
 
 typedef struct ws_endpoint ws_endpoint;
@@ -15,6 +17,9 @@ struct ws_endpoint {
     ws_endpoint *next;        // of a site
     skua_websocket_desc desc; // with defaults in place of zeros
     ws_limits limits;
+    struct {
+        atomic_size_t windows; // octets that those of its sockets may take
+    } shared;
 };
 
 // Whether sockets can be served so. why: a sentence, where they cannot.

@@ -161,19 +161,29 @@ static bool ws_agree_on_deflate(const skua_request *r, const ws_endpoint *endpoi
     return false;
 }
 
-static skua_status ws_add_deflate(skua_request *r, ws_session *s, const ws_endpoint *endpoint)
+// So that the windows of many cannot take the memory of all others.
+static bool ws_has_windows_for(const skua_request *r, ws_endpoint *endpoint,
+                               const ws_deflate_terms *terms)
+{
+    size_t most = endpoint->desc.deflate_memory_max;
+    if (!most) most = r->worker->memory.of->octets_max / 4;
+    return ws_deflate_reserve(&endpoint->shared.windows, ws_deflate_memory(terms), most);
+}
+
+static skua_status ws_add_deflate(skua_request *r, ws_session *s, ws_endpoint *endpoint)
 {
     ws_deflate_terms terms;
     char field[WS_DEFLATE_FIELD_OCTETS_MAX];
     if (!ws_agree_on_deflate(r, endpoint, &terms)) return SKUA_OK;
-    s->deflate = ws_deflate_new(r->worker, &terms);
+    if (!ws_has_windows_for(r, endpoint, &terms)) return SKUA_OK;
+    s->deflate = ws_deflate_new(r->worker, &terms, &endpoint->shared.windows);
     if (!s->deflate) return SKUA_ENOMEM;
     s->reader.head.deflates = true;
     slice value = slice_make(field, ws_deflate_write(&terms, field));
     return skua_field_add(r, "Sec-WebSocket-Extensions", value);
 }
 
-static skua_status ws_add_fields(skua_request *r, ws_session *s, const ws_endpoint *endpoint)
+static skua_status ws_add_fields(skua_request *r, ws_session *s, ws_endpoint *endpoint)
 {
     skua_status status = ws_is_http1(r) ? ws_add_accept(r) : SKUA_OK;
     if (!status && s->protocol.len)
@@ -182,7 +192,7 @@ static skua_status ws_add_fields(skua_request *r, ws_session *s, const ws_endpoi
 }
 
 // Errors: those of skua_upgrade and of fields.
-static skua_status ws_answer(skua_request *r, ws_session *s, const ws_endpoint *endpoint)
+static skua_status ws_answer(skua_request *r, ws_session *s, ws_endpoint *endpoint)
 {
     skua_status status = ws_add_fields(r, s, endpoint);
     if (status) {
@@ -196,7 +206,7 @@ static skua_status ws_answer(skua_request *r, ws_session *s, const ws_endpoint *
 }
 
 // Everything that may fail for want of memory is taken before the client is told that it has a socket.
-static void ws_upgrade(skua_request *r, const ws_endpoint *endpoint)
+static void ws_upgrade(skua_request *r, ws_endpoint *endpoint)
 {
     ws_slot *slot;
     ws_session *s = counted_zeroed(&r->worker->memory, sizeof *s);
@@ -219,7 +229,7 @@ static void ws_upgrade(skua_request *r, const ws_endpoint *endpoint)
 
 void ws_handshake(skua_request *r, void *user)
 {
-    const ws_endpoint *endpoint = user;
+    ws_endpoint *endpoint = user;
     ws_refusal refusal = ws_check(r, endpoint);
     if (refusal.status) ws_refuse(r, &refusal);
     else ws_upgrade(r, endpoint);

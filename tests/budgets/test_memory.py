@@ -2,6 +2,7 @@
 """Memory of the release build: nothing per request in steady state, next to nothing per idle connection."""
 
 import resource
+import zlib
 
 import pytest
 from counting import Counted, make_shim, many_descriptors
@@ -131,6 +132,33 @@ def test_idle_socket(counted, record_property):
     record_property("octets_per_idle_socket", round(each, 1))
     print(f"{each:.1f} octets by count")
     assert each < 8000
+    for socket in sockets:
+        socket.leave()
+
+
+def test_socket_with_windows(counted, record_property):
+    """A WebSocket with two windows of 15 bits, by the allocator's count: what is counted for them in the handshake is enough."""
+    server = counted("echo", "--port", "{port}", "--workers", "1")
+    offer = "Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits"
+    first = Socket(server.server, "/ws", offer)
+    if not first.response.get("sec-websocket-extensions"):
+        pytest.skip("zlib is not built in")
+    packer = zlib.compressobj(6, zlib.DEFLATED, -15)
+    packed = (packer.compress(b"x" * 1000) + packer.flush(zlib.Z_SYNC_FLUSH))[:-4]
+
+    def used(socket):
+        socket.send(frame(TEXT, packed, reserved=4))
+        begin, length = socket.connection.exactly(2)
+        assert begin == 0xC1 and socket.connection.exactly(length)
+        return socket
+
+    sockets = [used(first)]
+    octets = server.octets()
+    sockets += [used(Socket(server.server, "/ws", offer)) for _ in range(100)]
+    each = (server.octets() - octets) / 100
+    record_property("octets_per_socket_with_windows", round(each))
+    print(f"{each:.0f} octets by count")
+    assert (9 << 15) < each < (9 << 15) + 2 * 8192 + 8000
     for socket in sockets:
         socket.leave()
 

@@ -113,6 +113,36 @@ def test_offers(server, path, offers, answer):
     socket.leave()
 
 
+def test_the_memory_of_windows(server):
+    """There is room for two windows, one octet short of three: the third socket has none, and what is closed gives its own back."""
+    def opened(*params):
+        offer = "; ".join(("permessage-deflate", *params))
+        socket = Socket(server, "/bounded", f"Sec-WebSocket-Extensions: {offer}")
+        return socket, socket.response.get("sec-websocket-extensions") is not None
+
+    kept = [opened() for _ in range(2)]
+    assert all(compresses for _, compresses in kept)
+    for _ in range(2):
+        plain, compresses = opened()
+        assert not compresses
+        plain.send(frame(TEXT, "a" * 1000))
+        assert plain.message() == "a" * 1000
+        plain.leave()
+    alone, compresses = opened("server_no_context_takeover")
+    assert compresses  # it keeps no window, and none is counted
+    alone.leave()
+    kept.pop()[0].leave()
+
+    def has_room():
+        socket, compresses = opened()
+        socket.leave()
+        return compresses
+
+    assert eventually(has_room)
+    for socket, _ in kept:
+        socket.leave()
+
+
 @pytest.mark.parametrize("kind", ["shared", "dedicated", "large"])
 @pytest.mark.parametrize("size", [0, 1, 127, 128, 4096, 4097, 8192, 65536, 200000])
 def test_messages_of_every_length(server, kind, size):

@@ -134,6 +134,11 @@ static bool route_sockets(void)
     desc.open = NULL;
     desc.deflate_window_bits = 15;
     must(skua_websocket(server, "GET /large", &desc));
+    // two windows of 9 bits to deflate by, and one octet too few for a third
+    desc.deflate_window_bits = 9;
+    desc.deflate_memory_max = 3 * (8 * 512 + 8192) - 1;
+    must(skua_websocket(server, "GET /bounded", &desc));
+    desc.deflate_memory_max = 0;
     desc.deflate = SKUA_WEBSOCKET_DEFLATE_OFF;
     desc.deflate_window_bits = 0;
     must(skua_websocket(server, "GET /off", &desc));
