@@ -414,7 +414,7 @@ static inline char *h2_framing_write_usual(h2_session *s, char *at, int status, 
     (void)worker_date(s->base.worker);
     if (made->status != status || made->date_from_ns != s->base.worker->date_from_ns ||
         made->changes != s->encoder.table.changes || s->encoder.is_resized ||
-        made->type_len != type.len || !octets_equal(made->type, type.ptr, type.len))
+        made->type_len != type.len || !octets_equal_at_once(made->type, type.ptr, type.len))
         return hpack_encode_length(h2_framing_make_opening(s, at, status, type), length);
     if (made->stated != length || !made->stated_len) {
         made->stated = length;

@@ -97,7 +97,7 @@ static bool h2_run_is_last(const h2_run *run, const hpack_decoder *d, const unsi
                            size_t len)
 {
     return len == run->len && run->changes == d->table.changes &&
-           octets_equal((const char *)at, run->octets, len);
+           octets_equal_at_once((const char *)at, run->octets, len);
 }
 
 // The block has ended, and all since the mark were indexed fields. They are remembered when they come
