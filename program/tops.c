@@ -53,12 +53,12 @@ static void tops_age(tops_part *part, int64_t minute)
 
 // ---- Counting ----
 
-// Times of the worker's clock begin with 1, so that none is NULL.
 static void tops_before(skua_request *request, void *user)
 {
     (void)user;
-    int64_t now_ns = skua_worker_now_ns(skua_request_worker(request));
-    (void)!skua_request_set(request, &tops_began, (void *)(uintptr_t)(now_ns + 1));
+    int64_t *began = skua_request_alloc(request, sizeof *began);
+    if (began) *began = skua_worker_now_ns(skua_request_worker(request));
+    if (began) (void)!skua_request_set(request, &tops_began, began);
     skua_next(request);
 }
 
@@ -81,7 +81,7 @@ static void tops_end(skua_request *request, skua_end how, void *user)
     char name[TOP_NAME_OCTETS], peer[128];
     skua_worker *worker = skua_request_worker(request);
     int64_t now_ns = skua_worker_now_ns(worker), minute = tops_minute(now_ns);
-    intptr_t began = (intptr_t)skua_request_get(request, &tops_began);
+    const int64_t *began = skua_request_get(request, &tops_began);
     tops_part *part = &tops.parts[skua_worker_index(worker) % TOPS_PARTS];
     skua_slice path = tops_name(request, user, name);
     int status = skua_request_status(request);
@@ -94,7 +94,7 @@ static void tops_end(skua_request *request, skua_end how, void *user)
         size_t len = skua_request_peer(request, peer, sizeof peer);
         top_count(&part->kinds[TOPS_LIMITED], (skua_slice){ peer, len }, 1);
     }
-    if (began) top_value(&part->kinds[TOPS_SLOW], path, (uint64_t)(now_ns + 1 - began), minute);
+    if (began) top_value(&part->kinds[TOPS_SLOW], path, (uint64_t)(now_ns - *began), minute);
     top_value(&part->kinds[TOPS_BIG], path, skua_request_sent(request), minute);
     (void)pthread_mutex_unlock(&part->lock);
 }
