@@ -32,6 +32,9 @@
 #error "skua.hpp is C++20: compile with -std=c++20, or include skua.h, which is C and any C++"
 #else
 #include "cpp/async_socket.hpp"
+#include "cpp/content.hpp"
+#include "cpp/files.hpp"
+#include "cpp/json.hpp"
 #include "cpp/request.hpp"
 #include "cpp/routes.hpp"
 #include "cpp/server.hpp"

@@ -11,9 +11,9 @@ from compiling import APP, C_WARNINGS, CXX_WARNINGS, answers, make_header, refus
 from server import ROOT
 
 IMPLEMENTATION = '#define SKUA_IMPLEMENTATION\n#include "skua.h"\n'
-HELLO_OCTETS_MAX = 680_000
+HELLO_OCTETS_MAX = 670_000
 HELLO_WITHOUT_WEBSOCKET_OCTETS_MAX = 635_000
-HELLO_WITHOUT_HTTP2_OCTETS_MAX = 600_000
+HELLO_WITHOUT_HTTP2_OCTETS_MAX = 590_000
 
 
 @pytest.fixture(scope="module")

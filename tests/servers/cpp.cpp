@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Everything skua.hpp offers, behind routes that the end-to-end tests ask for: cpp --port N [--workers N].
+#include "cpp_content.hpp"
 #include "cpp_sockets.hpp"
 
 #include <atomic>
@@ -610,6 +611,7 @@ static int serve(const skua_config &config)
     add_topics(app);
     add_coroutines(app);
     add_middleware(app);
+    add_content(app);
     app.route("GET /counter", counts, &counter::add)
         .route("GET /counter-later", counts, &counter::add_later);
     if (!self_test()) {

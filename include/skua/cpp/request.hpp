@@ -246,6 +246,22 @@ public:
 
     // In a blocking handler the whole content; elsewhere empty before it is collected.
     std::string_view content() const { return view(skua_request_content(raw())); }
+    // The pattern that matched, and the name of its route or else the pattern; empty for none.
+    std::string_view pattern() const { return text_of(skua_request_pattern(raw())); }
+    std::string_view route() const { return text_of(skua_request_route(raw())); }
+    // The content's length in octets; nothing when it is not known.
+    std::optional<std::uint64_t> content_length() const
+    {
+        std::int64_t length = skua_content_length(raw());
+        return length < 0 ? std::nullopt : std::optional<std::uint64_t>(static_cast<std::uint64_t>(length));
+    }
+    // Bounds what is still read: see skua_content_limit, which may refuse.
+    void content_limit(std::uint64_t octets_max) { check(skua_content_limit(raw(), octets_max)); }
+    // Gives the handler a time of its own: see skua_request_timeout.
+    void timeout(std::chrono::nanoseconds time) { skua_request_timeout(raw(), time.count()); }
+    // Ends the connection after the response; leaves the request out of the access log.
+    void close() { skua_request_close(raw()); }
+    void skip_log() { skua_request_skip_log(raw()); }
     // Whether nobody waits for the response any more: for blocking handlers that take long.
     bool is_gone() const { return skua_request_is_gone(raw()); }
 
@@ -269,6 +285,13 @@ public:
     request &compress()
     {
         check(skua_compress(raw()));
+        return *this;
+    }
+
+    // Leaves the content of the response as it is, whatever compresses others.
+    request &compress_off()
+    {
+        skua_compress_off(raw());
         return *this;
     }
 
@@ -480,6 +503,8 @@ public:
     }
 
 private:
+    static std::string_view text_of(const char *text) { return text ? std::string_view(text) : std::string_view(); }
+
     // Answers an error, or ends what has been begun already: nobody is left waiting.
     static void refuse(skua_request *raw, int status, std::string_view sentence = {}) noexcept
     {

@@ -242,6 +242,12 @@ public:
         return judge(skua_route_directory(raw(), pattern, path, &config));
     }
 
+    // Serves files that are part of the program: see skua_route_assets.
+    server &assets(const char *pattern, const skua_assets &files, const skua_assets_config &config = {})
+    {
+        return judge(skua_route_assets(raw(), pattern, &files, &config));
+    }
+
     server &listen(const char *address) { return judge(skua_listen(raw(), address)); }
     server &listen_forwarded(size_t index, skua_forwarded forwarded)
     {
@@ -379,6 +385,10 @@ public:
     site &directory(const char *pattern, const char *path, const skua_directory_config &config = {})
     {
         return judge(skua_site_directory(raw(), pattern, path, &config));
+    }
+    site &assets(const char *pattern, const skua_assets &files, const skua_assets_config &config = {})
+    {
+        return judge(skua_site_assets(raw(), pattern, &files, &config));
     }
 
     // Its hosts are its own from now on. It is the server's then, and nothing more can be added.

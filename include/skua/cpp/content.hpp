@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+//
+// Part of skua.hpp: content that comes or leaves piece by piece, forms with files, and tunnels. Functions that are given
+// here live in the request's memory until it has ended; what they throw ends the response as in a handler.
+#ifndef SKUA_CPP_CONTENT_HPP
+#define SKUA_CPP_CONTENT_HPP
+
+#include "request.hpp"
+
+#include <span>
+
+namespace skua {
+
+namespace detail {
+
+// Keeps a function with the request, until that has ended.
+template <class F> F *keep_with(request &of, F &&fn)
+{
+    struct held : ending {
+        explicit held(F &&f) : ending{}, fn(std::move(f)) {}
+        F fn;
+    };
+    extra &kept = extra_of(of.raw());
+    void *memory = skua_request_alloc(of.raw(), sizeof(held));
+    if (!memory) throw std::bad_alloc();
+    auto *node = new (memory) held(std::move(fn));
+    node->run = [](ending *self, skua_request *, skua_end) { static_cast<held *>(self)->~held(); };
+    node->next = std::exchange(kept.endings, node);
+    return &node->fn;
+}
+
+} // namespace detail
+
+// Takes the content as it comes: fn(request &, skua_content_event, std::string_view octets), see skua_content_read. What fn was
+// given counts as consumed when it returns, unless it returns how much of it does; the rest is for consume.
+template <std::invocable<request &, skua_content_event, std::string_view> F> void read_content(request of, F fn)
+{
+    F *kept = detail::keep_with(of, std::move(fn));
+    check(skua_content_read(
+        of.raw(),
+        +[](skua_request *raw, skua_content_event event, skua_slice octets, void *user) {
+            request::guard(raw, [&] {
+                request self(raw);
+                F &call = *static_cast<F *>(user);
+                if constexpr (std::is_void_v<std::invoke_result_t<F &, request &, skua_content_event, std::string_view>>) {
+                    call(self, event, view(octets));
+                    if (octets.len) skua_content_consume(raw, octets.len);
+                } else if (std::size_t n = call(self, event, view(octets)); n && octets.len) {
+                    skua_content_consume(raw, n);
+                }
+            });
+        },
+        kept));
+}
+
+// Gives back octets of content that were not consumed before.
+inline void consume(const request &of, std::size_t octets)
+{
+    skua_content_consume(of.raw(), octets);
+}
+
+// Takes the parts of a form (multipart/form-data) as they come: fn(request &, skua_part_event, const skua_part *,
+// std::string_view octets), see skua_multipart_read. octets count as consumed when it returns.
+template <std::invocable<request &, skua_part_event, const skua_part *, std::string_view> F> void read_parts(request of, F fn)
+{
+    F *kept = detail::keep_with(of, std::move(fn));
+    skua_status status = skua_multipart_read(
+        of.raw(),
+        +[](skua_request *raw, skua_part_event event, const skua_part *part, skua_slice octets, void *user) {
+            request::guard(raw, [&] {
+                request self(raw);
+                (*static_cast<F *>(user))(self, event, part, view(octets));
+                if (octets.len) skua_content_consume(raw, octets.len);
+            });
+        },
+        kept);
+    if (status == SKUA_EINVAL) throw http_error(415);
+    check(status);
+}
+
+// Reads a form as a whole, large parts into files: fn(request &, std::span<const skua_form_part>), see skua_multipart_collect.
+// It is not called for a form that was refused, or did not come.
+template <std::invocable<request &, std::span<const skua_form_part>> F>
+void collect_parts(request of, F fn, std::size_t memory_max = 0, std::uint64_t octets_max = 0)
+{
+    F *kept = detail::keep_with(of, std::move(fn));
+    skua_status status = skua_multipart_collect(
+        of.raw(), memory_max, octets_max,
+        +[](skua_request *raw, skua_status came, const skua_form_part *parts, std::size_t count, void *user) {
+            if (came) return;
+            request::guard(raw, [&] {
+                request self(raw);
+                (*static_cast<F *>(user))(self, std::span<const skua_form_part>(parts, count));
+            });
+        },
+        kept);
+    if (status == SKUA_EINVAL) throw http_error(415);
+    check(status);
+}
+
+// Reads the content as a whole, into a file if it is large: fn(request &, const skua_upload &), see skua_content_spool.
+template <std::invocable<request &, const skua_upload &> F>
+void spool(request of, F fn, std::size_t memory_max = 0, std::uint64_t octets_max = 0)
+{
+    F *kept = detail::keep_with(of, std::move(fn));
+    check(skua_content_spool(
+        of.raw(), memory_max, octets_max,
+        +[](skua_request *raw, skua_status came, const skua_upload *upload, void *user) {
+            if (came) return;
+            request::guard(raw, [&] {
+                request self(raw);
+                (*static_cast<F *>(user))(self, *upload);
+            });
+        },
+        kept));
+}
+
+// Responds with what fn(std::span<char> room, std::size_t &octets) writes when it can be sent: see skua_respond_pull. One that
+// throws fails. length: -1 when it is not known.
+template <std::invocable<std::span<char>, std::size_t &> F>
+void pull(request of, int status, const char *type, std::int64_t length, F fn)
+{
+    F *kept = detail::keep_with(of, std::move(fn));
+    check(skua_respond_pull(
+        of.raw(), status, type, length,
+        +[](skua_request *raw, char *buffer, std::size_t room, std::size_t *octets, void *user) {
+            skua_pulled came = SKUA_PULL_ERROR;
+            detail::log_throw_of(raw, [&] { came = (*static_cast<F *>(user))(std::span<char>(buffer, room), *octets); });
+            return came;
+        },
+        kept));
+}
+
+// Says that a source that was SKUA_PULL_PENDING may be pulled again.
+inline void wake(const request &of)
+{
+    skua_wake(of.raw());
+}
+
+// Adds a trailer field: see skua_trailer_add.
+inline void trailer(const request &of, const char *name, std::string_view value)
+{
+    check(skua_trailer_add(of.raw(), name, slice(value)));
+}
+
+// Takes the connection over for another protocol: see skua_upgrade. Then read_content tells what comes, write and finish of
+// the request send. false: the client does not ask for that protocol, and nothing was responded.
+inline bool upgrade(const request &of, const char *protocol)
+{
+    skua_status status = skua_upgrade(of.raw(), protocol, nullptr, nullptr);
+    if (status == SKUA_EPROTOCOL) return false;
+    check(status);
+    return true;
+}
+
+} // namespace skua
+
+#endif // SKUA_CPP_CONTENT_HPP
