@@ -130,7 +130,7 @@ unit: build/.tools-test build/asan/.built
 # Tests of what crosses threads, under the thread sanitizer.
 TSAN_SCENARIOS := threads connections
 TSAN_UNITS := io/disk $(addprefix thread/,mailbox thread_pool gate) log/log disk/watch net/tls_reload \
-    $(addprefix exchange/,blocking ticket) $(addprefix server/,backend server sites sites_replace locals stop post failure threads file)
+    $(addprefix exchange/,blocking ticket) $(addprefix server/,backend server change sites sites_replace locals stop post failure threads file)
 TSAN_TESTS := workers threads conf conf_reload systemd
 # Those that make test-all adds.
 TSAN_MORE_TESTS := accept cold_disk program_tls unnoticed

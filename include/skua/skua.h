@@ -557,6 +557,43 @@ SKUA_API SKUA_NODISCARD skua_status skua_listen(skua_server *server, const char 
 // 16 addresses; SKUA_ESTATE.
 SKUA_API SKUA_NODISCARD skua_status skua_listen_fd(skua_server *server, int fd);
 
+// A place to listen, for skua_listener_add. Zero means default, for every member.
+typedef struct skua_listener_desc {
+    const char *address;      // in the form of skua_config.listen, copied; NULL: fd
+    int fd;                   // a socket for skua_listen_fd; only without address
+    bool tls;                 // TLS is spoken, if skua_config.tls has a certificate
+    skua_forwarded forwarded; // as skua_listen_forwarded takes it; NONE: as skua_config.forwarded
+} skua_listener_desc;
+
+// Adds an address to listen on, before skua_start or while the server runs: then clients can connect when it returns.
+// index: the number of the address, for skua_server_address; may be NULL. It is the first that is free.
+// A server that listens on loopback alone and names no hosts serves every name from the first other address on.
+// Errors: those of skua_listen, skua_listen_fd and skua_listen_over_tls, with the sentence of skua_server_error; while
+// it runs also those of opening: SKUA_EADDRINUSE, SKUA_EADDRNOTAVAIL, SKUA_EACCES, SKUA_ENOFILE, SKUA_EIO; SKUA_ECLOSED
+// it is about to stop; SKUA_ESTATE it has ended. Nothing has changed then, and fd stays the caller's.
+// Thread: any but workers, for which it waits; with skua_open the one that called it, outside of callbacks.
+SKUA_API SKUA_NODISCARD skua_status skua_listener_add(skua_server *server,
+                                                      const skua_listener_desc *desc,
+                                                      size_t *index);
+
+// Removes the address of that number. No connection is lost: nobody begins to connect any more (where the system can
+// do that, which is Linux; others hear a refusal when it is closed), those who have begun have 1.5 s, and all of them
+// are served like those who are connected already. Then the socket is closed, and the file of a Unix socket is
+// removed; that of a socket that was given stays, and who else has such a socket goes on.
+// Returns when it is closed; with skua_open at once, and it is closed in a later turn.
+// Errors: SKUA_ENOENT there is none of that number; SKUA_ESTATE it has ended, or with skua_open another one is being
+// removed.  Thread: as skua_listener_add.
+SKUA_API SKUA_NODISCARD skua_status skua_listener_remove(skua_server *server, size_t index);
+
+// Lets so many workers serve, while the server runs: more are started; those that are too many rest. One that rests
+// gets no new connections, those that it has go on until they end, and it serves again when more are wanted. Its number
+// stays good for skua_post until the run is over. A server that is started again has those of skua_config.workers.
+// workers: 0 for one for each usable core.
+// Errors: SKUA_EINVAL more than 1024; SKUA_ESTATE the server does not run, or was opened by skua_open; SKUA_ECLOSED it is
+// about to stop; SKUA_ENOMEM, SKUA_ENOFILE, and those of opening more sockets at its addresses, with the sentence of
+// skua_server_error. As many serve then as before.  Thread: any but workers, for which it waits.
+SKUA_API SKUA_NODISCARD skua_status skua_workers_set(skua_server *server, unsigned workers);
+
 // Opens a listening socket for skua_listen_fd, of this process or of another one that it is passed to. A process that
 // keeps it can start a server anew; clients wait meanwhile.
 // address: in the form of skua_config.listen. backlog: connections the kernel may queue; 0: 4096. shared: it joins the
@@ -692,13 +729,15 @@ SKUA_API SKUA_NODISCARD skua_status skua_server_on_free(skua_server *server,
                                                         void (*release)(void *user), void *user);
 
 // Address number index (from 0) that the running server listens on, as text that skua_listen takes,
-// with the real port; NULL when there is none of that index.  Lifetime: the server's.
+// with the real port; "" when it was removed, NULL when there is none of that index.
+// Lifetime: the server's, or until skua_listener_add takes the number again.
 SKUA_API const char *skua_server_address(const skua_server *server, size_t index);
 
 // Whether TLS is spoken at that address.
 SKUA_API bool skua_server_address_is_secure(const skua_server *server, size_t index);
 
-// The number of workers, and the name of the backend in use ("uring"); after skua_start.
+// The number of workers, also of those that rest by skua_workers_set, and the name of the backend in use ("uring");
+// after skua_start.
 SKUA_API unsigned skua_server_workers(const skua_server *server);
 SKUA_API const char *skua_server_backend(const skua_server *server);
 

@@ -572,6 +572,57 @@ skua_status socket_connect_status(int fd)
     return socket_status_of_connecting(error);
 }
 
+// ---- The end of listening ----
+
+#ifdef SO_ATTACH_FILTER
+
+// Of classic BPF, as the kernel has them.
+typedef struct socket_step {
+    uint16_t code;
+    uint8_t when_true, when_false;
+    uint32_t k;
+} socket_step;
+
+typedef struct socket_filter {
+    uint16_t count;
+    const socket_step *steps;
+} socket_filter;
+
+// A segment begins with the header of TCP. The first of a handshake is dropped, as if it were lost on its way.
+static void socket_drop_beginnings(int fd)
+{
+    static const socket_step steps[] = {
+        { 0x30, 0, 0, 13 },        // load the octet of flags
+        { 0x54, 0, 0, 0x12 },      // of it SYN and ACK
+        { 0x15, 0, 1, 0x02 },      // is it SYN alone?
+        { 0x06, 0, 0, 0 },         // drop
+        { 0x06, 0, 0, UINT32_MAX } // take all of it
+    };
+    const socket_filter filter = { sizeof steps / sizeof *steps, steps };
+    (void)setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter);
+}
+
+__attribute__((cold)) void socket_turn_away(int fd)
+{
+    socket_drop_beginnings(fd);
+    (void)socket_set(fd, IPPROTO_TCP, TCP_DEFER_ACCEPT, 0);
+}
+
+#else
+
+__attribute__((cold)) void socket_turn_away(int fd)
+{
+    (void)fd;
+}
+
+#endif
+
+void socket_retract(const socket_address *address)
+{
+    if (socket_is_file(address))
+        (void)unlink(address->octets + offsetof(struct sockaddr_un, sun_path));
+}
+
 // The file goes only if nobody answers on it any more: somebody else may have taken the name since.
 void socket_close(const socket_address *address, int fd)
 {

@@ -66,6 +66,13 @@ int socket_connect(const socket_address *to, bool *waits);
 // The outcome of a connection that was begun.
 skua_status socket_connect_status(int fd);
 
+// Lets nobody begin to connect to a listening socket any more, where the system can: whoever tries hears nothing until
+// it is closed. Those who have begun go on.
+void socket_turn_away(int fd);
+
+// Removes the file of a Unix socket that is listened on.
+void socket_retract(const socket_address *address);
+
 // Closes a listening socket and removes the file of a Unix socket.
 void socket_close(const socket_address *address, int fd);
 

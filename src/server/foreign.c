@@ -6,6 +6,7 @@
 #include "server/foreign.h"
 
 #include "base/contract.h"
+#include "server/change.h"
 #include "server/server.h"
 #include "server/starter.h"
 #include "server/stop.h"
@@ -21,6 +22,7 @@ skua_status skua_open(skua_server *server)
     skua_status status = server_prepare(server, (server_need){ .workers = 1 });
     if (status) return status;
     server->foreign_open = true;
+    change_allow(server);
     server->inside = true;
     worker_begin(server->workers[0]);
     server->inside = false;

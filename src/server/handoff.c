@@ -95,9 +95,10 @@ static bool handoff_send(server_worker *to, handed *h)
 static void handoff_pass(server_worker *w, handed *h)
 {
     const skua_server *server = w->self.server;
+    unsigned serving = server_serving_count(server); // perhaps fewer than when it was accepted
     while (h->tries) {
-        server_worker *to = server->workers[h->turn];
-        h->turn = (h->turn + 1) % server->worker_count;
+        server_worker *to = server->workers[h->turn % serving];
+        h->turn = (h->turn + 1) % serving;
         h->tries--;
         if (to == w) {
             if (worker_has_room(w)) break;
@@ -119,8 +120,8 @@ static void handed_deliver(mail *letter, void *reader)
 
 void handoff_accepted(server_worker *w, const arrival *came)
 {
-    unsigned turn = w->turn;
-    w->turn = (turn + 1) % w->self.server->worker_count;
+    unsigned serving = server_serving_count(w->self.server), turn = w->turn % serving;
+    w->turn = (turn + 1) % serving;
     handed *h = turn == w->self.index && worker_has_room(w) ? NULL : handed_take(w);
     if (!h) { // its own, or there is no memory for a letter
         connection_accepted(w, came);
@@ -129,7 +130,7 @@ void handoff_accepted(server_worker *w, const arrival *came)
     *h = (handed){
         .letter = { .deliver = handed_deliver }, .owner = w, .came = *came, .turn = turn
     };
-    h->tries = w->self.server->worker_count;
+    h->tries = serving;
     handoff_pass(w, h);
 }
 
@@ -143,7 +144,7 @@ static void handoff_told_to_evict(server_worker *w)
 void handoff_evict(server_worker *w)
 {
     const skua_server *server = w->self.server;
-    for (unsigned i = 0; i < server->worker_count; i++) {
+    for (unsigned i = 0; i < server_worker_count(server); i++) {
         server_worker *to = server->workers[i];
         if (to != w) worker_tell(to, &to->evicting, handoff_told_to_evict);
     }

@@ -6,7 +6,7 @@
 
 #include "base/contract.h"
 #include "io/socket_why.h"
-#include "server/server.h"
+#include "server/listening.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,31 +57,15 @@ void server_close_given(skua_server *server)
     }
 }
 
-// It would be closed twice.
-static bool inherit_has(const skua_server *server, int fd)
-{
-    for (unsigned i = 0; i < server->listener_count; i++) {
-        if (server->listeners[i].is_given && server->listeners[i].given == fd) return true;
-    }
-    return false;
-}
-
 __attribute__((cold)) skua_status skua_listen_fd(skua_server *server, int fd)
 {
     CONTRACT_SERVER(server);
-    skua_status status;
-    server_listener *listener = server_listener_next(server, &status);
-    if (!listener) return status;
-    if (inherit_has(server, fd))
-        return server_fail(server, SKUA_EINVAL, "descriptor %d is listened on already", fd);
-    status = socket_adopt(fd, &listener->address);
-    if (status)
-        return server_fail(server, status, "descriptor %d is not a listening stream socket", fd);
-    listener->is_given = true;
-    listener->given = fd;
-    socket_address_write(&listener->address, listener->text);
-    server->listener_count++;
-    return SKUA_OK;
+    server_listener *listener;
+    const skua_listener_desc desc = { .fd = fd };
+    skua_status status = server_expect_rest(server);
+    if (!status) status = listening_describe(server, &desc, &listener);
+    if (!status) server_listener_add(server, listener);
+    return status;
 }
 
 // A decimal number up to most; false for anything else, and for none.

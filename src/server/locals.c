@@ -135,7 +135,7 @@ void skua_local_remove(skua_server *server, unsigned key)
     if (notice) {
         *notice = (locals_notice){ .server = server, .key = key };
         atomic_init(&notice->shared.refs, 1);
-        for (unsigned i = 0; i < server->worker_count; i++)
+        for (unsigned i = 0; i < server_worker_count(server); i++)
             locals_tell(notice, server->workers[i]);
         locals_notice_leave(notice);
     }

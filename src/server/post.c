@@ -53,8 +53,9 @@ skua_status skua_post(skua_server *server, unsigned index,
     CONTRACT_SERVER(server);
     CONTRACT_GIVEN(fn);
     if (!gate_enter(&server->running)) return SKUA_ECLOSED;
-    skua_status status =
-        index < server->worker_count ? post_to(server->workers[index], fn, user) : SKUA_EINVAL;
+    skua_status status = index < server_worker_count(server)
+                             ? post_to(server->workers[index], fn, user)
+                             : SKUA_EINVAL;
     gate_leave(&server->running);
     return status;
 }

@@ -29,7 +29,7 @@ void pressure_grown(lease *l)
     budget_level level = budget_level_of(l->of);
     if (level <= self->pressure) return;
     self->pressure = (uint8_t)level;
-    for (unsigned i = 0; i < server->worker_count; i++)
+    for (unsigned i = 0; i < server_worker_count(server); i++)
         worker_tell(server->workers[i], &server->workers[i]->pressed, pressure_look);
 }
 
@@ -164,7 +164,7 @@ static void pressure_end_heads(server_worker *w)
     size_t beyond = octets - (most - most / 20);
     histogram sizes = { { 0 } };
     pressure_each(w, heads_count, &sizes);
-    histogram_choose(&sizes, beyond / server->worker_count + 1);
+    histogram_choose(&sizes, beyond / server_worker_count(server) + 1);
     pressure_each(w, heads_end, &sizes);
     sweep_everything(w);
 }

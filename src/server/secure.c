@@ -177,12 +177,35 @@ static void secure_change(skua_worker *self, void *user)
     tls_context_unref(context);
 }
 
+void secure_lock(skua_server *server)
+{
+    if (server->secure) (void)pthread_mutex_lock(&server->secure->changing);
+}
+
+void secure_unlock(skua_server *server)
+{
+    if (server->secure) (void)pthread_mutex_unlock(&server->secure->changing);
+}
+
+skua_status secure_equip(server_worker *w)
+{
+    const secure_server *s = w->self.server->secure;
+    tls_acceptor *acceptor;
+    if (!s) return SKUA_OK;
+    skua_status status = secure_make_acceptor(s->context, w, &acceptor);
+    if (status) return status;
+    tls_acceptor_unref(w->secure->acceptor);
+    w->secure->acceptor = acceptor;
+    w->handshake_ns = s->context->handshake_timeout_ns;
+    return SKUA_OK;
+}
+
 // Fails only when memory ran out; then some workers have the new context, and all that are opened
 // later.
 static skua_status secure_tell_all(skua_server *server, tls_context *context)
 {
     skua_status failed = SKUA_OK;
-    for (unsigned i = 0; i < server->worker_count; i++) {
+    for (unsigned i = 0; i < server_worker_count(server); i++) {
         skua_status status = skua_post(server, i, secure_change, tls_context_ref(context));
         if (status == SKUA_OK) continue;
         tls_context_unref(context);
@@ -288,6 +311,22 @@ skua_status secure_catch_up(skua_server *server)
 {
     (void)server;
     return SKUA_OK;
+}
+
+skua_status secure_equip(server_worker *w)
+{
+    (void)w;
+    return SKUA_OK;
+}
+
+void secure_lock(skua_server *server)
+{
+    (void)server;
+}
+
+void secure_unlock(skua_server *server)
+{
+    (void)server;
 }
 
 transport *secure_accept(server_worker *w)

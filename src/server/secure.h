@@ -20,6 +20,10 @@ skua_status secure_check(skua_server *server);
 // Makes the worker's part, if the server speaks TLS.
 // Errors: SKUA_ENOMEM.
 skua_status secure_open_worker(server_worker *w);
+// Gives the worker the present certificates, under the lock, which no reload passes. Errors: SKUA_ENOMEM.
+skua_status secure_equip(server_worker *w);
+void secure_lock(skua_server *server);
+void secure_unlock(skua_server *server);
 void secure_close_worker(server_worker *w);
 
 // Gives workers what a reload has changed between their opening and the gate's (server->running).

@@ -9,7 +9,6 @@
 #include "base/memory.h"
 #include "http/syntax.h"
 #include "io/scratch.h"
-#include "io/socket_why.h"
 #include "server/config.h"
 #include "server/secure.h"
 #include "server/stop.h"
@@ -126,6 +125,9 @@ __attribute__((cold)) skua_server *skua_server_new(const skua_config *config)
     start_barrier_init(&server->barrier);
     (void)pthread_mutex_init(&server->sites.changing, NULL);
     (void)pthread_mutex_init(&server->locals.changing, NULL);
+    (void)pthread_mutex_init(&server->change.one, NULL);
+    (void)pthread_mutex_init(&server->change.shared.lock, NULL);
+    (void)pthread_cond_init(&server->change.shared.changed, NULL);
     server_forget_stop(server);
     for (unsigned i = 0; i < WORKER_LISTENERS_MAX; i++)
         server->shared_fds[i] = -1;
@@ -152,77 +154,36 @@ skua_status skua_server_on_free(skua_server *server, void (*release)(void *user)
     return SKUA_OK;
 }
 
-void server_close_listeners(skua_server *server, server_worker *w)
-{
-    for (unsigned i = 0; i < server->listener_count; i++) {
-        int fd = w->listen_fds[i];
-        w->listen_fds[i] = -1;
-        if (fd >= 0 && fd != server->shared_fds[i]) socket_close(&server->listeners[i].address, fd);
-    }
-}
-
 // ---- Before the start ----
 
-server_listener *server_listener_next(skua_server *server, skua_status *status)
+skua_status server_expect_rest(skua_server *server)
 {
+    if (!server->started) return SKUA_OK;
+    return server_fail(server, SKUA_ESTATE, "the server has been started already");
+}
+
+__attribute__((cold)) server_listener *server_listener_next(skua_server *server,
+                                                            skua_status *status)
+{
+    unsigned at = 0;
+    while (at < server->listener_count && !server->listeners[at].is_gone)
+        at++;
     *status = SKUA_OK;
-    if (server->started)
-        *status = server_fail(server, SKUA_ESTATE, "the server has been started already");
-    else if (server->listener_count == WORKER_LISTENERS_MAX) {
+    if (at == WORKER_LISTENERS_MAX) {
         *status = server_fail(server, SKUA_ELIMIT, "more than %d addresses", WORKER_LISTENERS_MAX);
+        return NULL;
     }
-    if (*status) return NULL;
-    server_listener *listener = &server->listeners[server->listener_count];
-    *listener = (server_listener){ .forwarded = server->config.forwarded, .given = -1 };
+    server_listener *listener = &server->listeners[at];
+    *listener =
+        (server_listener){ .forwarded = server->config.forwarded, .given = -1, .is_gone = true };
     return listener;
 }
 
-__attribute__((cold)) skua_status skua_listen(skua_server *server, const char *address)
+void server_listener_add(skua_server *server, const server_listener *listener)
 {
-    CONTRACT_SERVER(server);
-    CONTRACT_GIVEN(address);
-    skua_status status;
-    server_listener *listener = server_listener_next(server, &status);
-    if (!listener) return status;
-    status = socket_address_read(slice_of(address), &listener->address);
-    if (status) {
-        char why[SOCKET_WHY_OCTETS];
-        socket_address_why(slice_of(address), why);
-        return server_fail(server, status, "%s", why);
-    }
-    socket_address_write(&listener->address, listener->text);
-    server->listener_count++;
-    return SKUA_OK;
-}
-
-__attribute__((cold)) skua_status skua_listen_over_tls(skua_server *server, size_t index)
-{
-    CONTRACT_SERVER(server);
-    if (server->started)
-        return server_fail(server, SKUA_ESTATE, "the server has been started already");
-    if (index >= server->listener_count)
-        return server_fail(server, SKUA_EINVAL, "there is no address number %zu", index);
-    if (!server->secure)
-        return server_fail(server, SKUA_EINVAL, "TLS needs a certificate in skua_config.tls");
-    server->listeners[index].secure = true;
-    return SKUA_OK;
-}
-
-__attribute__((cold)) skua_status skua_listen_forwarded(skua_server *server, size_t index,
-                                                        skua_forwarded forwarded)
-{
-    CONTRACT_SERVER(server);
-    if (server->started)
-        return server_fail(server, SKUA_ESTATE, "the server has been started already");
-    if (index >= server->listener_count)
-        return server_fail(server, SKUA_EINVAL, "there is no address number %zu", index);
-    if ((unsigned)forwarded > SKUA_FORWARDED_PROXY)
-        return server_fail(server, SKUA_EINVAL, "%u is no skua_forwarded", (unsigned)forwarded);
-    if (forwarded && !server->trusted.count && !server->trusted.has_unix)
-        return server_fail(server, SKUA_EINVAL,
-                           "proxies have a say where skua_config.trusted names them");
-    server->listeners[index].forwarded = forwarded;
-    return SKUA_OK;
+    unsigned number = (unsigned)(listener - server->listeners);
+    server->listeners[number].is_gone = false;
+    if (number == server->listener_count) server->listener_count++;
 }
 
 // ---- What is known of it ----
@@ -242,7 +203,7 @@ bool skua_server_address_is_secure(const skua_server *server, size_t index)
 unsigned skua_server_workers(const skua_server *server)
 {
     CONTRACT_SERVER(server);
-    return server->worker_count;
+    return server_worker_count(server);
 }
 
 const char *skua_server_backend(const skua_server *server)

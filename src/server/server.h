@@ -27,6 +27,8 @@ typedef struct server_listener {
     skua_forwarded forwarded; // by which clients are known there
     bool is_given;            // by skua_listen_fd
     int given;                // until it is closed; then -1
+    bool is_one;  // of the run: there is one socket, from which worker 0 accepts for all
+    bool is_gone; // it was removed: the place is free
 } server_listener;
 
 // Something that is to be called when the server is freed.
@@ -37,6 +39,24 @@ struct server_keepsake {
     void (*drop)(void *user);
     void *user;
 };
+
+// Done by a worker, for a change.
+typedef void server_change_fn(server_worker *w);
+
+// A change of listeners or workers that is under way: see change.h.
+typedef struct server_change {
+    pthread_mutex_t one; // held by whoever makes it
+    bool is_open;        // the server runs, and nobody has begun to wait for its last workers
+    server_change_fn *heard;
+    server_change_fn *settled; // the time of a listener that goes is over
+    unsigned listener;         // its number
+    int *fds;                  // by worker: the socket to accept from; -1: none, or it was taken
+    struct {
+        pthread_mutex_t lock;
+        pthread_cond_t changed;
+        unsigned left; // workers that have not followed
+    } shared;
+} server_change;
 
 typedef struct testbed testbed;
 typedef struct secure_server secure_server;
@@ -57,7 +77,9 @@ struct skua_server {
     char *backend_text; // config.backend
     char *secrets_text; // config.log_secrets
     host_rule hosts;
-    network_list trusted; // config.trusted, read
+    host_rule hosts_wide;       // once a listener came that is no loopback's
+    const host_rule *hosts_now; // one of the two
+    network_list trusted;       // config.trusted, read
     server_listener listeners[WORKER_LISTENERS_MAX];
     unsigned listener_count;
     bool asks_handoff; // skua_config.accept, or what is best here
@@ -85,8 +107,8 @@ struct skua_server {
     secure_server *secure;     // of secure.h; NULL: TLS is not spoken
     testbed *testbed;          // of skua_test_request; NULL: not used
     void *sim_kernel;          // of server_start_on; becomes loop.kernel
-    server_worker **workers;
-    unsigned worker_count;
+    server_worker *workers[SERVER_WORKERS_MAX];
+    server_change change;
     bool started;
     bool inside;           // the starter's thread is in a function that calls callbacks
     const void *starter;   // the thread that started it, as thread_here names it
@@ -98,6 +120,9 @@ struct skua_server {
     // the first one's to write, read when every worker has ended
     char break_reason[SERVER_ERROR_OCTETS];
     struct {
+        atomic_uint worker_count; // they stay until the run is over
+        atomic_uint
+            serving_count; // from number 0 on: those that new connections go to; the others rest
         // the least that skua_stop was told; -1: it was not called; STOP_NEVER: skua_drain was
         atomic_llong grace_ns;
         atomic_bool leaves;            // the listening is left to another process
@@ -111,12 +136,24 @@ struct skua_server {
     } shared;
 };
 
-// Room for one more listener; NULL, and the error recorded with its status, when there is none or
-// the server has been started. It is added by listener_count++.
+static inline unsigned server_worker_count(const skua_server *server)
+{
+    return atomic_load_explicit(&server->shared.worker_count, memory_order_acquire);
+}
+
+static inline unsigned server_serving_count(const skua_server *server)
+{
+    return atomic_load_explicit(&server->shared.serving_count, memory_order_relaxed);
+}
+
+// Room for one more listener, in the first free place; NULL, and the error recorded with its status, when there is
+// none. It is added by server_listener_add.
 server_listener *server_listener_next(skua_server *server, skua_status *status);
 
-// Closes the worker's own listening sockets; a shared one is closed with the last of them.
-void server_close_listeners(skua_server *server, server_worker *w);
+void server_listener_add(skua_server *server, const server_listener *listener);
+
+// Fails when the server has been started.
+skua_status server_expect_rest(skua_server *server);
 
 // Records a sentence for skua_server_error and returns status.
 skua_status server_fail(skua_server *server, skua_status status, const char *format, ...)

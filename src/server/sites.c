@@ -261,16 +261,22 @@ static void sites_change(skua_worker *self, void *user)
     sites_change_worker(worker_of(self), user);
 }
 
-skua_status sites_open_worker(server_worker *w)
+skua_status sites_equip(server_worker *w)
 {
     skua_server *server = w->self.server;
-    sites_lock(server);
     site_table *table = server->sites.table;
     site_view *view = table ? site_view_new(table) : NULL;
     if (view) sites_change_worker(w, view);
     w->self.blocking = server->blocking;
-    sites_unlock(server);
     return view || !table ? SKUA_OK : SKUA_ENOMEM;
+}
+
+skua_status sites_open_worker(server_worker *w)
+{
+    sites_lock(w->self.server);
+    skua_status status = sites_equip(w);
+    sites_unlock(w->self.server);
+    return status;
 }
 
 void sites_close_worker(server_worker *w)
@@ -290,7 +296,7 @@ static void sites_free_letters(sites_letter *letters, unsigned count)
 // All letters are made before one is sent, with what each worker needs: either every worker is told or none.
 static bool sites_write(const skua_server *server, site_table *table, sites_letter *letters)
 {
-    for (unsigned i = 0; i < server->worker_count; i++) {
+    for (unsigned i = 0; i < server_worker_count(server); i++) {
         letters[i].view = site_view_new(table);
         letters[i].post = letters[i].view ? post_new(sites_change, letters[i].view) : NULL;
         if (letters[i].post) continue;
@@ -308,9 +314,9 @@ static skua_status sites_tell_all(skua_server *server, site_table *table)
         sites->is_missed = true;
         return SKUA_OK;
     }
-    sites_letter *letters = memory_array(server->worker_count, sizeof *letters);
+    sites_letter *letters = memory_array(server_worker_count(server), sizeof *letters);
     bool written = letters && sites_write(server, table, letters);
-    for (unsigned i = 0; written && i < server->worker_count; i++) {
+    for (unsigned i = 0; written && i < server_worker_count(server); i++) {
         // one that is not taken is for a worker that is ending
         if (!post_send(letters[i].post, server->workers[i])) sites_free_letters(&letters[i], 1);
     }

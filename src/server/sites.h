@@ -15,6 +15,8 @@ void sites_unlock(skua_server *server);
 
 // Gives a worker that is being opened the sites there are. Errors: SKUA_ENOMEM.
 skua_status sites_open_worker(server_worker *w);
+// The same under the lock.
+skua_status sites_equip(server_worker *w);
 void sites_close_worker(server_worker *w);
 
 // Gives workers what has changed between their opening and the gate's (server->running). Errors:

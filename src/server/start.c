@@ -8,12 +8,14 @@
 #include "base/contract.h"
 #include "base/memory.h"
 #include "io/reserve.h"
-#include "io/socket_why.h"
+#include "server/change.h"
 #include "server/foreign.h"
 #include "server/inherit.h"
+#include "server/listening.h"
 #include "server/secure.h"
 #include "server/sites.h"
 #include "server/server.h"
+#include "server/staff.h"
 #include "server/starter.h"
 #include "server/stats.h"
 #include "server/stop.h"
@@ -23,24 +25,22 @@
 #include "thread/ram.h"
 
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 
 // ---- The end of a run ----
+
+static void server_count(skua_server *server, unsigned workers)
+{
+    atomic_store(&server->shared.worker_count, workers);
+    atomic_store(&server->shared.serving_count, workers);
+}
 
 static void server_drop_workers(skua_server *server)
 {
     gate_close(&server->running);
     gate_wait(&server->running);
-    for (unsigned i = 0; i < server->worker_count; i++) {
-        server_worker *w = server->workers[i];
-        server_close_listeners(server, w);
-        worker_close(w);
-        memory_free(w);
-    }
-    server->worker_count = 0;
-    memory_free(server->workers);
-    server->workers = NULL;
+    staff_drop(server, 0, server_worker_count(server));
+    server_count(server, 0);
 }
 
 static void server_close_workers(skua_server *server)
@@ -53,28 +53,6 @@ static void server_close_workers(skua_server *server)
         server->shared_fds[i] = -1;
     }
     server_close_given(server);
-}
-
-// The hosts that are served when none are named. A page in a browser reaches TCP addresses alone,
-// so a Unix socket beside one neither opens nor closes it.
-static host_kind server_hosts_by_addresses(const skua_server *server)
-{
-    host_kind kind = HOSTS_ANY;
-    for (unsigned i = 0; i < server->listener_count; i++) {
-        const socket_address *address = &server->listeners[i].address;
-        if (address->is_unix) continue;
-        if (!address->is_loopback) return HOSTS_ANY;
-        kind = HOSTS_LOOPBACK;
-    }
-    return kind;
-}
-
-// Where TLS is spoken, each connection has a say.
-static host_rule server_hosts(const skua_server *server, host_kind otherwise)
-{
-    host_rule rule = hosts_of(server->hosts_text, otherwise);
-    if (server->secure && rule.kind == HOSTS_ANY) rule.kind = HOSTS_ANY_BY_TRANSPORT;
-    return rule;
 }
 
 // ---- The start ----
@@ -111,170 +89,48 @@ static skua_status server_check(skua_server *server)
     return SKUA_OK;
 }
 
-static skua_status server_say_why(skua_server *server, const server_listener *listener,
-                                  skua_status status)
-{
-    char why[SOCKET_WHY_OCTETS];
-    socket_why(&listener->address, status, why);
-    return server_fail(server, status, "%s", why);
-}
-
 // The workers that accept, from number 0 on.
 static unsigned server_acceptors(const skua_server *server)
 {
-    return server->hands_off ? 1 : server->worker_count;
+    return server->hands_off ? 1 : server_worker_count(server);
 }
 
-// A Unix socket is opened once, one that was given is there already; TCP is opened once for each
-// worker that accepts, so that the kernel spreads connections.
-static skua_status server_listen_one(skua_server *server, server_worker *w, unsigned i)
+// A socket that there is only one of is worker 0's, and one that workers could share is the server's to close.
+static skua_status server_listen_one(skua_server *server, unsigned number, unsigned worker)
 {
-    server_listener *listener = &server->listeners[i];
-    bool shared = server_acceptors(server) > 1 && !listener->address.is_unix;
-    int backlog = (int)server->config.backlog;
-    if (listener->is_given && listener->given < 0) {
-        return server_fail(server, SKUA_ESTATE, "the socket given for %s has been closed",
-                           listener->text);
-    }
-    if (listener->is_given) server->shared_fds[i] = listener->given;
-    if (server->shared_fds[i] >= 0) {
-        w->listen_fds[i] = server->shared_fds[i];
-        return SKUA_OK;
-    }
-    if (w->self.index == 0 && shared && socket_in_use(&listener->address)) {
-        return server_say_why(server, listener, SKUA_EADDRINUSE);
-    }
-    skua_status status = socket_listen(&listener->address, backlog, shared, &w->listen_fds[i]);
-    if (status) return server_say_why(server, listener, status);
-    if (listener->address.is_unix) server->shared_fds[i] = w->listen_fds[i];
-    socket_address_write(&listener->address, listener->text);
-    return SKUA_OK;
+    server_listener *listener = &server->listeners[number];
+    int fd = -1;
+    listener->is_one =
+        server_acceptors(server) == 1 || listener->is_given || listener->address.is_unix;
+    if (listener->is_gone || (listener->is_one && worker)) return SKUA_OK;
+    skua_status status = listening_open(server, number, worker, &fd);
+    if (fd != server->shared_fds[number]) server->workers[worker]->listen_fds[number] = fd;
+    return status;
 }
 
-// A socket that there is only one of would wake every worker for each connection, or the same one
-// for all: worker 0 hands on what it accepts there.
-static void server_let_accept(const skua_server *server, server_worker *w)
+static void server_let_accept(server_worker *w)
 {
-    bool several = server->worker_count > 1;
-    for (unsigned i = 0; i < server->listener_count; i++) {
-        bool is_one = server->hands_off || server->shared_fds[i] >= 0;
-        const server_listener *listener = &server->listeners[i];
-        arrival like = { .peer.facts = (uint8_t)listener->forwarded, .secure = listener->secure };
-        if (w->self.index == 0 || !is_one)
-            worker_listen(w, w->listen_fds[i], is_one && several, &like);
+    const skua_server *server = w->self.server;
+    for (unsigned i = 0; i < WORKER_LISTENERS_MAX; i++) {
+        int fd = w->self.index == 0 ? server->shared_fds[i] : -1;
+        if (fd < 0) fd = w->listen_fds[i];
+        if (fd >= 0) listening_accept(w, i, fd);
     }
 }
 
+// All are open before anybody is accepted.
 static skua_status server_listen_all(skua_server *server)
 {
     unsigned acceptors = server_acceptors(server);
     for (unsigned w = 0; w < acceptors; w++) {
         for (unsigned i = 0; i < server->listener_count; i++) {
-            skua_status status = server_listen_one(server, server->workers[w], i);
+            skua_status status = server_listen_one(server, i, w);
             if (status) return status;
         }
     }
     for (unsigned w = 0; w < acceptors; w++)
-        server_let_accept(server, server->workers[w]);
+        server_let_accept(server->workers[w]);
     return SKUA_OK;
-}
-
-static skua_status server_open_worker(skua_server *server, unsigned index)
-{
-    server_worker *w = memory_zeroed(sizeof *w);
-    if (!w) return SKUA_ENOMEM;
-    for (unsigned i = 0; i < WORKER_LISTENERS_MAX; i++)
-        w->listen_fds[i] = -1;
-    skua_status status = worker_open(w, server, index, server->backend);
-    if (status) {
-        memory_free(w);
-        return status;
-    }
-    server->workers[server->worker_count++] = w;
-    return SKUA_OK;
-}
-
-static skua_status server_open_workers(skua_server *server, unsigned count,
-                                       const io_backend *backend)
-{
-    server->backend = backend;
-    server->workers = memory_array(count, sizeof(server_worker *));
-    skua_status status = server->workers ? SKUA_OK : SKUA_ENOMEM;
-    for (unsigned i = 0; i < count && status == SKUA_OK; i++)
-        status = server_open_worker(server, i);
-    return status;
-}
-
-static void *server_thread(void *user)
-{
-    server_worker *w = user;
-    w->self.disk.thread = thread_here();
-    start_barrier_order order =
-        start_barrier_report(&w->self.server->barrier, io_settle(&w->self.loop));
-    if (order == START_BARRIER_LEAVE) return NULL;
-    if (order == START_BARRIER_SERVE) worker_begin(w);
-    while (worker_turn(w, -1)) {
-    }
-    worker_end(w);
-    return NULL;
-}
-
-// Workers take no signals: those are the program's, and SIGPIPE (sendfile to a peer that reset) is
-// nobody's.
-// Returns how many there are.
-static unsigned server_make_threads(skua_server *server)
-{
-    sigset_t all, before;
-    unsigned made = 0;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before);
-    for (; made < server->worker_count; made++) {
-        server_worker *w = server->workers[made];
-        if (pthread_create(&w->thread, NULL, server_thread, w) != 0) break;
-        w->thread_started = true;
-    }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return made;
-}
-
-static void server_dismiss_threads(skua_server *server)
-{
-    start_barrier_tell(&server->barrier, START_BARRIER_LEAVE);
-    for (unsigned i = 0; i < server->worker_count; i++) {
-        server_worker *w = server->workers[i];
-        if (w->thread_started) pthread_join(w->thread, NULL);
-        w->thread_started = false;
-    }
-}
-
-// All of them settled, or none.
-static skua_status server_start_threads(skua_server *server)
-{
-    start_barrier_again(&server->barrier);
-    unsigned made = server_make_threads(server);
-    skua_status status = start_barrier_hear(&server->barrier, made);
-    if (made < server->worker_count)
-        status = server_fail(server, SKUA_ENOMEM, "cannot start a thread");
-    if (status) server_dismiss_threads(server);
-    return status;
-}
-
-static void server_watch_done(io_op *op, int64_t result)
-{
-    server_worker *w = op->user;
-    if (result < 0) return; // freshness then rests on looking once a second
-    watch_set_read(w->self.server->watch_set);
-    io_submit(&w->self.loop, op);
-}
-
-static void server_watch_directories(skua_server *server)
-{
-    int fd = watch_set_fd(server->watch_set);
-    for (unsigned i = 0; i < server->worker_count && fd >= 0; i++) {
-        server_worker *w = server->workers[i];
-        w->watches = (io_op){ .code = IO_POLL, .fd = fd, .done = server_watch_done, .user = w };
-        io_submit(&w->self.loop, &w->watches);
-    }
 }
 
 static server_log *server_new_log(const skua_server *server)
@@ -351,13 +207,12 @@ static void server_say_refusal(skua_server *server, const server_refusal *refusa
 // Makes workers, each ready on the thread that will turn it: one of its own, or this one.
 static skua_status server_staff(skua_server *server, server_need need, const io_backend *backend)
 {
-    skua_status status = server_open_workers(server, need.workers, backend);
-    if (!status)
-        status =
-            need.threads ? server_start_threads(server) : io_settle(&server->workers[0]->self.loop);
-    if (!status) gate_open(&server->running);
-    else server_drop_workers(server);
-    return status;
+    server->backend = backend;
+    skua_status status = staff_make(server, 0, need.workers, need.threads);
+    if (status) return status;
+    server_count(server, need.workers);
+    gate_open(&server->running);
+    return SKUA_OK;
 }
 
 static skua_status server_refuse_foreign(skua_server *server, const io_backend *backend,
@@ -404,7 +259,7 @@ static skua_status server_staff_chosen(skua_server *server, server_need need)
 // A stop that has been asked for is left for the next start.
 static skua_status server_fail_start(skua_server *server, skua_status status)
 {
-    for (unsigned i = 0; i < server->worker_count; i++)
+    for (unsigned i = 0; i < server_worker_count(server); i++)
         worker_dismiss(server->workers[i]);
     start_barrier_tell(&server->barrier, START_BARRIER_END);
     (void)server_wait(server);
@@ -421,7 +276,8 @@ __attribute__((cold)) skua_status server_prepare(skua_server *server, server_nee
                              "skua_listen");
     }
     if (status) return status;
-    server->hosts = server_hosts(server, server_hosts_by_addresses(server));
+    server->hosts = listening_hosts(server, listening_host_kind(server));
+    server->hosts_now = &server->hosts;
     server_is_started(server);
     server->sim_kernel = NULL;
     server->hands_off = server->asks_handoff && need.workers > 1;
@@ -432,7 +288,7 @@ __attribute__((cold)) skua_status server_prepare(skua_server *server, server_nee
     if (!status && !server_is_to_stop(server)) status = server_listen_all(server);
     if (status) return server_fail_start(server, status);
     server->reserve = reserve_add_server(server->config.files_reserve);
-    server_watch_directories(server);
+    staff_watch(server, 0, need.workers);
     server->has_run = true;
     return SKUA_OK;
 }
@@ -442,8 +298,10 @@ static skua_status server_start(skua_server *server)
     unsigned workers = server->config.workers ? server->config.workers : cores_usable();
     skua_status status =
         server_prepare(server, (server_need){ .workers = workers, .threads = true });
-    if (!status) start_barrier_tell(&server->barrier, START_BARRIER_SERVE);
-    return status;
+    if (status) return status;
+    start_barrier_tell(&server->barrier, START_BARRIER_SERVE);
+    change_allow(server);
+    return SKUA_OK;
 }
 
 skua_status skua_start(skua_server *server)
@@ -455,7 +313,8 @@ skua_status skua_start(skua_server *server)
 
 __attribute__((cold)) skua_status server_end(skua_server *server)
 {
-    for (unsigned i = 0; i < server->worker_count; i++)
+    change_forbid(server);
+    for (unsigned i = 0; i < server_worker_count(server); i++)
         worker_end(server->workers[i]);
     server_close_workers(server);
     server_close_log(server);
@@ -477,14 +336,23 @@ static void server_wait_for(server_worker *w)
     }
 }
 
+// More may have been made meanwhile.
+static void server_wait_for_all(skua_server *server)
+{
+    unsigned waited = 0;
+    for (unsigned twice = 0; twice < 2; twice++) {
+        for (; waited < server_worker_count(server); waited++)
+            server_wait_for(server->workers[waited]);
+        change_forbid(server);
+    }
+}
+
 skua_status server_wait(skua_server *server)
 {
     if (!server->started) return SKUA_OK;
     server->inside = true;
     if (server->foreign_open) foreign_wait(server);
-    else
-        for (unsigned i = 0; i < server->worker_count; i++)
-            server_wait_for(server->workers[i]);
+    else server_wait_for_all(server);
     skua_status status = server_end(server);
     server->inside = false;
     return status;
@@ -529,13 +397,14 @@ skua_status server_start_on(skua_server *server, const io_backend *backend, void
                      .secure = server->secure != NULL };
     server->hands_off = false;
     server->sim_kernel = kernel;
-    server->hosts = server_hosts(server, HOSTS_ANY);
+    server->hosts = listening_hosts(server, HOSTS_ANY);
+    server->hosts_now = &server->hosts;
     status = server_open(server, 1);
     if (!status) status = server_staff(server, (server_need){ .workers = 1 }, backend);
     if (!status) status = sites_catch_up(server);
     if (status) return server_fail_start(server, status);
     server->has_run = true;
-    if (!server_is_to_stop(server)) worker_listen(server->workers[0], listener, false, &like);
+    if (!server_is_to_stop(server)) worker_listen(server->workers[0], 0, listener, &like);
     worker_begin(server->workers[0]);
     return SKUA_OK;
 }
@@ -564,6 +433,7 @@ __attribute__((cold)) void skua_server_free(skua_server *server)
     server->inside = true; // releases are callbacks, too
     server_close_given(server);
     start_barrier_deinit(&server->barrier);
+    change_deinit(server);
     testbed_free(server->testbed);
     server_drop_keepsakes(server);
     sites_free(server);

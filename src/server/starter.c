@@ -17,7 +17,7 @@ void server_is_started(skua_server *server)
 
 static bool starter_is_worker(const skua_server *server)
 {
-    for (unsigned i = 0; i < server->worker_count; i++) {
+    for (unsigned i = 0; i < server_worker_count(server); i++) {
         if (server->workers[i]->self.disk.thread == thread_here()) return true;
     }
     return false;
@@ -36,6 +36,16 @@ void server_expect_outside(const skua_server *server, const char *function)
     if (here ? server->inside : starter_is_worker(server))
         contract_broken(function, "called in a handler or callback of the server; call skua_stop "
                                   "there, and this where skua_start was called");
+}
+
+// Its one worker is turned by the thread that has opened it.
+void server_expect_no_worker(const skua_server *server, const char *function)
+{
+    bool here = server->starter == thread_here();
+    if (server->foreign_open ? !here || server->inside : starter_is_worker(server))
+        contract_broken(function, server->foreign_open
+                                      ? "called on another thread than skua_open, or in a callback"
+                                      : "called on a worker, which it waits for");
 }
 
 void server_expect_starter(const skua_server *server, const char *function)

@@ -10,6 +10,7 @@
 // is started, on another thread than the one that has started it. function: that of skua.h.
 void server_expect_alive(const skua_server *server, const char *function);
 void server_expect_outside(const skua_server *server, const char *function);
+void server_expect_no_worker(const skua_server *server, const char *function);
 void server_expect_starter(const skua_server *server, const char *function);
 
 // The server counts as started from here on, by this thread.

@@ -35,7 +35,7 @@ bool server_is_to_stop(const skua_server *server)
 void server_wake(skua_server *server)
 {
     if (!gate_enter(&server->running)) return; // it opens later, and workers look when they start
-    for (unsigned i = 0; i < server->worker_count; i++)
+    for (unsigned i = 0; i < server_worker_count(server); i++)
         io_wake(&server->workers[i]->wake);
     gate_leave(&server->running);
 }

@@ -45,17 +45,19 @@ struct server_worker {
     mailbox mail;
     gate posting; // inside: what skua_post has taken, and sockets handed over, not yet delivered
     io_op wake;
-    io_op watches; // changes of directories
-    io_op listeners[WORKER_LISTENERS_MAX];
+    io_op watches;                          // changes of directories
+    io_op listeners[WORKER_LISTENERS_MAX];  // by the listener's number
     arrival arrivals[WORKER_LISTENERS_MAX]; // what comes by each of them
-    unsigned listener_count;
-    bool hands_off;                       // some of what it accepts, to all workers
-    int listen_fds[WORKER_LISTENERS_MAX]; // the sockets themselves, the server's to close
+    bool hands_off;                         // some of what it accepts, to all workers
+    bool is_deaf;                           // it accepts no more
+    bool settles;                           // it still accepts from a listener that goes
+    int listen_fds[WORKER_LISTENERS_MAX];   // sockets of its own; -1: none
     mailbox handed_back; // letters of its own that others have taken the socket from
     handed *free_handed;
     unsigned turn;        // the worker that gets the next socket
     worker_call evicting; // told to close descriptors
     worker_call pressed;  // told that memory is short
+    mail change;          // of change.h
     void *locals[WORKER_LOCALS_MAX];
     secure_worker *secure; // of secure.h; NULL: TLS is not spoken
 
@@ -69,6 +71,7 @@ struct server_worker {
     int64_t end_at_ns; // when draining ends
     io_deadline sweeping; // of sweep.h
     io_deadline pressing; // of pressure.h
+    io_deadline settling; // of listening.h
     // how long a connection may be idle, and linger; short while draining
     int64_t keep_alive_ns, linger_ns;
     int64_t handshake_ns; // how long a handshake may take

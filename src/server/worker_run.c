@@ -32,6 +32,7 @@
 
 #include <stdio.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { WORKER_BLOCKS_KEPT = 256 };
 
@@ -102,18 +103,42 @@ static void worker_accepted_for_all(io_op *op, int64_t result)
     handoff_accepted(w, &came);
 }
 
-void worker_listen(server_worker *w, int fd, bool hands_off, const arrival *like)
+// Where worker 0 alone has the socket it accepts for all; one that rests has no connections for itself.
+static bool worker_hands_off(const server_worker *w, unsigned number)
 {
-    SKUA_ASSERT(w->listener_count < WORKER_LISTENERS_MAX);
+    const skua_server *server = w->self.server;
+    unsigned serving = server_serving_count(server);
+    return server->listeners[number].is_one ? serving > 1 : w->self.index >= serving;
+}
+
+void worker_share(server_worker *w)
+{
+    w->hands_off = false;
+    for (unsigned i = 0; i < WORKER_LISTENERS_MAX; i++) {
+        if (!w->listeners[i].active) continue;
+        bool hands_off = worker_hands_off(w, i);
+        w->listeners[i].done = hands_off ? worker_accepted_for_all : worker_accepted;
+        w->hands_off = w->hands_off || hands_off;
+    }
+}
+
+void worker_listen(server_worker *w, unsigned number, int fd, const arrival *like)
+{
+    SKUA_ASSERT(!w->listeners[number].active);
     SKUA_ASSERT(!like->secure || w->secure);
-    w->arrivals[w->listener_count] = *like;
-    io_op *op = &w->listeners[w->listener_count++];
-    *op = (io_op){ .code = IO_ACCEPT,
-                   .fd = fd,
-                   .done = hands_off ? worker_accepted_for_all : worker_accepted,
-                   .user = w };
-    if (hands_off) w->hands_off = true;
+    w->arrivals[number] = *like;
+    io_op *op = &w->listeners[number];
+    *op = (io_op){ .code = IO_ACCEPT, .fd = fd, .user = w };
     io_submit(&w->self.loop, op);
+    worker_share(w);
+}
+
+__attribute__((cold)) void worker_unlisten(server_worker *w, unsigned number)
+{
+    int fd = w->listen_fds[number];
+    io_cancel(&w->self.loop, &w->listeners[number]);
+    w->listen_fds[number] = -1;
+    if (fd >= 0) (void)close(fd);
 }
 
 // Whether accepting may be tried again at once.
@@ -135,6 +160,7 @@ static void worker_deadline(io_deadline *deadline, void *user)
 #ifndef SKUA_NO_HTTP2
     else if (deadline == &w->self.h2.resting) h2_session_rest_all(&w->self);
 #endif
+    else if (deadline == &w->settling) w->self.server->change.settled(w);
     else endpoint_deadline(w, deadline);
 }
 
@@ -147,7 +173,7 @@ static void worker_init(server_worker *w, skua_server *server, unsigned index)
     w->self.config = config;
     w->self.own = server->own.parts;
     w->self.log = server->log;
-    w->self.hosts = &server->hosts;
+    w->self.hosts = server->hosts_now;
     w->self.trusted = &server->trusted;
     w->keep_alive_ns = config->keep_alive_timeout_ns;
     w->linger_ns = config->linger_timeout_ns;
@@ -248,13 +274,16 @@ __attribute__((cold)) skua_status worker_open(server_worker *w, skua_server *ser
 
 // ---- Ending ----
 
-static void worker_stop_accepting(server_worker *w)
+// A listener that is being emptied is so to the end, but for a stop.
+static void worker_stop_accepting(server_worker *w, bool at_once)
 {
-    for (unsigned i = 0; i < w->listener_count; i++)
-        io_cancel(&w->self.loop, &w->listeners[i]);
-    w->listener_count = 0;
-    server_close_listeners(w->self.server,
-                           w); // from here on, clients are refused and not left waiting
+    w->is_deaf = true;
+    if (at_once && w->settles) w->self.server->change.settled(w);
+    for (unsigned i = 0; i < WORKER_LISTENERS_MAX; i++) {
+        bool settles = w->settles && i == w->self.server->change.listener;
+        if (!settles)
+            worker_unlisten(w, i); // from here on, clients are refused and not left waiting
+    }
 }
 
 static void worker_hurry_connections(server_worker *w)
@@ -267,7 +296,7 @@ static void worker_hurry_connections(server_worker *w)
 // Connections end with their next responses, and new ones with their first.
 static void worker_retire(server_worker *w)
 {
-    if (w->listener_count && atomic_load(&w->self.server->shared.leaves)) worker_stop_accepting(w);
+    if (!w->is_deaf && atomic_load(&w->self.server->shared.leaves)) worker_stop_accepting(w, false);
     if (w->self.disk.retiring) return;
     w->self.disk.retiring = true;
     endpoint_hurry_all(w);
@@ -283,7 +312,7 @@ static void worker_drain(server_worker *w, int64_t grace_ns)
     if (!w->self.disk.draining || end < w->end_at_ns) w->end_at_ns = end;
     if (w->self.disk.draining) return;
     w->self.disk.draining = w->self.disk.retiring = true;
-    worker_stop_accepting(w);
+    worker_stop_accepting(w, true);
     worker_hurry_connections(w);
 #ifndef SKUA_NO_WEBSOCKET
     ws_session_close_all(&w->self);
@@ -292,7 +321,7 @@ static void worker_drain(server_worker *w, int64_t grace_ns)
 
 void worker_dismiss(server_worker *w)
 {
-    SKUA_ASSERT(w->listener_count == 0);
+    SKUA_ASSERT(!w->listeners[0].active);
     w->self.disk.draining = w->self.disk.retiring = true;
     w->end_at_ns = w->self.loop.now_ns;
 }

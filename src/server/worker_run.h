@@ -15,8 +15,14 @@ void worker_close(server_worker *w);
 // Thread: any, while nobody turns it.
 void worker_dismiss(server_worker *w);
 
-// Takes connections from a listening socket. hands_off: for all workers.
-void worker_listen(server_worker *w, int fd, bool hands_off, const arrival *like);
+// Takes connections from a socket of the server's listener of that number.
+void worker_listen(server_worker *w, unsigned number, int fd, const arrival *like);
+
+// Takes what waits there, and no more; closes the socket if it is the worker's own.
+void worker_unlisten(server_worker *w, unsigned number);
+
+// Sees to whom connections go that the worker accepts: to itself, or to the workers that serve.
+void worker_share(server_worker *w);
 
 // Tells the program that the worker begins to turn, on the thread that turns it, and that it has
 // ended.

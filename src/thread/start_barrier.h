@@ -20,7 +20,7 @@ typedef struct start_barrier {
     struct {
         pthread_mutex_t lock;
         pthread_cond_t changed;
-        unsigned reported;
+        unsigned reported, inside;
         skua_status status; // the first that is bad
         start_barrier_order order;
     } shared;
@@ -38,7 +38,7 @@ skua_status start_barrier_hear(start_barrier *b, unsigned threads);
 // Tells all who have reported or will; until start_barrier_again.
 void start_barrier_tell(start_barrier *b, start_barrier_order order);
 
-// Begins anew. Nobody may be waiting.
+// Begins anew. All who wait must have been told.
 void start_barrier_again(start_barrier *b);
 
 #endif

@@ -142,10 +142,9 @@ static bool delivery_is_carried(const skua_server *server, const topic_message *
 // All letters before the first is sent, so that either everybody gets the publication or nobody. The first is
 // for the relay, if it is to be carried.
 // Returns: false when memory ran out.
-static bool delivery_write(const skua_server *server, topic_message *p, topic_letter **letters)
+static bool delivery_write(unsigned count, topic_message *p, topic_letter **letters)
 {
     *letters = NULL;
-    unsigned count = server->worker_count + (delivery_is_carried(server, p) ? 1 : 0);
     for (unsigned i = 0; i < count; i++) {
         topic_letter *l = memory_alloc(sizeof *l);
         if (!l) {
@@ -174,14 +173,16 @@ skua_status delivery_send(topic_message *p)
 {
     skua_server *server = p->server;
     topic_letter *letters;
-    bool written = delivery_write(server, p, &letters);
-    if (written && delivery_is_carried(server, p)) {
+    unsigned count = server_worker_count(server);
+    bool is_carried = delivery_is_carried(server, p);
+    bool written = delivery_write(count + (is_carried ? 1 : 0), p, &letters);
+    if (written && is_carried) {
         topic_letter *l = letters;
         letters = l->next;
         l->letter.deliver = delivery_carry;
         delivery_post(server->workers[0], l, true);
     }
-    for (unsigned i = 0; written && i < server->worker_count; i++) {
+    for (unsigned i = 0; written && i < count; i++) {
         topic_letter *l = letters;
         letters = l->next;
         delivery_post(server->workers[i], l, delivery_is_wanted(server->workers[i]));

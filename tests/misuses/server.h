@@ -95,6 +95,26 @@ GIVES(skua_test, started, RUNNING,
 STOPS(skua_test_field, no_result, OUTSIDE, NO(result), (void)skua_test_field(NULL, "a"))
 STOPS(skua_test_field, no_name, OUTSIDE, NO(name),
       (void)skua_test_field(&(skua_test_response){ .status = 0 }, NULL))
+STOPS(skua_listener_add, no_server, OUTSIDE, NO_SERVER,
+      s->status = skua_listener_add(NULL, &(skua_listener_desc){ .fd = 0 }, NULL))
+STOPS(skua_listener_add, no_desc, OUTSIDE, NO(desc),
+      s->status = skua_listener_add(s->server, NULL, NULL))
+STOPS(skua_listener_add, on_a_worker, HANDLER, ON_A_WORKER,
+      s->status = skua_listener_add(s->server, &(skua_listener_desc){ .fd = 0 }, NULL))
+GIVES(skua_listener_add, no_address, OUTSIDE,
+      skua_listener_add(s->server, &(skua_listener_desc){ .address = "x" }, NULL) == SKUA_EINVAL)
+STOPS(skua_listener_remove, no_server, OUTSIDE, NO_SERVER,
+      s->status = skua_listener_remove(NULL, 0))
+STOPS(skua_listener_remove, on_a_worker, HANDLER, ON_A_WORKER,
+      s->status = skua_listener_remove(s->server, 0))
+STOPS(skua_listener_remove, of_one_that_is_turned, TURNED_BY, OTHER_THAN_OPEN_OR_CALLBACK,
+      s->status = skua_listener_remove(s->server, 0))
+GIVES(skua_listener_remove, no_such_index, RUNNING,
+      skua_listener_remove(s->server, 7) == SKUA_ENOENT)
+STOPS(skua_workers_set, no_server, OUTSIDE, NO_SERVER, s->status = skua_workers_set(NULL, 1))
+STOPS(skua_workers_set, on_a_worker, HANDLER, ON_A_WORKER,
+      s->status = skua_workers_set(s->server, 1))
+GIVES(skua_workers_set, not_running, OUTSIDE, skua_workers_set(s->server, 1) == SKUA_ESTATE)
 STOPS(skua_server_on_free, no_server, OUTSIDE, NO_SERVER,
       s->status = skua_server_on_free(NULL, nothing, NULL))
 STOPS(skua_server_on_free, no_function, OUTSIDE, NO(release),

@@ -253,6 +253,18 @@ public:
     {
         return judge(skua_listen_forwarded(raw(), index, forwarded));
     }
+
+    // Change a server that runs, or one that does not yet: see skua_listener_add, skua_listener_remove and
+    // skua_workers_set.  Thread: any but workers.
+    std::size_t listener_add(const skua_listener_desc &desc)
+    {
+        std::size_t index = 0;
+        judge(skua_listener_add(raw(), &desc, &index));
+        return index;
+    }
+    server &listener_remove(std::size_t index) { return judge(skua_listener_remove(raw(), index)); }
+    server &workers(unsigned count) { return judge(skua_workers_set(raw(), count)); }
+
     void start() { judge(skua_start(raw())); }
     void wait() { judge(skua_wait(raw())); }
     void run() // what is thrown says why

@@ -31,6 +31,8 @@ enum { TOLD_OCTETS = 4096, PATIENCE_S = 60 };
 #define OTHER_THAN_START                                                                           \
     "called on another thread than skua_start or skua_open; skua_stop may be called on any"
 #define OTHER_THAN_OPEN "called on another thread than skua_open"
+#define OTHER_THAN_OPEN_OR_CALLBACK "called on another thread than skua_open, or in a callback"
+#define ON_A_WORKER "called on a worker, which it waits for"
 #define OTHER_THAN_WORKER "called on another thread than the worker's; use skua_post"
 #define NO_BLOCKING_SOCKET "called outside of the blocking function of the socket"
 #define NO_REQUEST                                                                                 \

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+//
+// Changes of a server that runs: its listeners, and how many workers serve. One is made at a time. Each worker
+// follows by a letter, on its own thread, and whoever makes the change waits until all have: so nobody reads what
+// somebody else is writing, and requests pay nothing for it.
+#ifndef SKUA_SERVER_CHANGE_H
+#define SKUA_SERVER_CHANGE_H
+
+#include "server/server.h"
+
+void change_deinit(skua_server *server);
+
+// The server's workers can follow from here on; none is to be begun any more.
+void change_allow(skua_server *server);
+void change_forbid(skua_server *server);
+
+// Stops the process on a worker's thread, which would wait for itself; begins a change, if the server runs.
+// Returns: whether it does. The change is ended by change_end either way.
+bool change_begin(skua_server *server, const char *function);
+void change_end(skua_server *server);
+
+// Calls heard on every worker, and waits until each has called change_followed; in a server that the caller turns,
+// heard is called at once, and may follow later.
+// Returns: whether worker 0 was told, and so is not about to end.
+bool change_tell(skua_server *server, server_change_fn *heard);
+
+// The worker has done what the change wanted of it.  Thread: the worker's.
+void change_followed(server_worker *w);
+
+#endif

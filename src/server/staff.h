@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+//
+// Staff: the workers of a server, made for its start and while it runs.
+#ifndef SKUA_SERVER_STAFF_H
+#define SKUA_SERVER_STAFF_H
+
+#include "server/server.h"
+
+// Makes the workers from number first on, up to end and without it, which nobody looks at before they are counted:
+// each ready on a thread of its own, which waits for the start barrier, or on this one. All of them, or none.
+skua_status staff_make(skua_server *server, unsigned first, unsigned end, bool threads);
+
+// Closes and frees them. They have no threads any more.
+void staff_drop(skua_server *server, unsigned first, unsigned end);
+
+// Lets them see changes of directories.
+void staff_watch(skua_server *server, unsigned first, unsigned end);
+
+#endif
