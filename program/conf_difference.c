@@ -34,11 +34,44 @@ static const conf_directive *difference_of(const conf *before, const conf *now, 
     return b ? b : a;
 }
 
+static bool difference_speaks_tls(const conf *c)
+{
+    for (unsigned i = 0; i < c->listen_count; i++) {
+        if (c->listens[i].tls) return true;
+    }
+    return false;
+}
+
+static bool difference_same_tls(const conf_listen *at, const conf *now)
+{
+    for (unsigned i = 0; i < now->listen_count; i++) {
+        const conf_listen *same = &now->listens[i];
+        if (strcmp(same->address, at->address) == 0 && same->tls != at->tls) return false;
+    }
+    return true;
+}
+
+// A server that speaks no TLS has nothing to speak it by, and clients of an address must not meet both.
+static bool difference_in_tls(const conf *before, const conf *now)
+{
+    bool same = difference_speaks_tls(before) == difference_speaks_tls(now);
+    for (unsigned i = 0; i < before->listen_count && same; i++)
+        same = difference_same_tls(&before->listens[i], now);
+    return !same;
+}
+
+static bool difference_is_live(const conf *before, const conf *now, const conf_kind *kind)
+{
+    bool is_listen = strcmp(kind->name, "listen") == 0;
+    return kind->is_live && !(is_listen && difference_in_tls(before, now));
+}
+
 // The directive of that kind that differs. NULL: none, or a reload changes it.
 static const conf_directive *difference_of_kind(const conf *before, const conf *now,
                                                 const conf_kind *kind)
 {
-    if (kind->where != CONF_IN_FILE || kind->has_block || kind->is_live) return NULL;
+    if (kind->where != CONF_IN_FILE || kind->has_block) return NULL;
+    if (difference_is_live(before, now, kind)) return NULL;
     return difference_of(before, now, kind->name);
 }
 

@@ -7,6 +7,7 @@
 
 #include "conf_build.h"
 #include "conf_difference.h"
+#include "conf_listeners.h"
 #include "conf_load.h"
 #include "conf_report.h"
 #include "https.h"
@@ -42,10 +43,12 @@ void conf_reload_begin(skua_server *server, const char *file, conf *started)
     reloader.now = conf_hold(started);
     reloader.secured = conf_hold(started);
     reloader.is_tls = reload_speaks_tls(started);
+    conf_listeners_begin(server, started);
 }
 
 void conf_reload_end(void)
 {
+    conf_listeners_wait();
     conf_drop(reloader.now);
     conf_drop(reloader.secured);
     reloader.now = reloader.secured = NULL;
@@ -130,23 +133,57 @@ static bool reload_build(conf *c)
     return built;
 }
 
+void conf_reload_remove(void)
+{
+    conf_listeners_remove(reloader.now, NULL);
+}
+
+void conf_reload_leave(void (*left)(void))
+{
+    conf_listeners_remove(reloader.now, left);
+}
+
+// Nobody waits for workers that are to stay as they are.
+static bool reload_workers(const conf *from, const conf *c, char *why, size_t room)
+{
+    if (from->server.workers == c->server.workers) return true;
+    skua_status status = skua_workers_set(reloader.server, c->server.workers);
+    if (status) (void)snprintf(why, room, "workers: %s", skua_status_text(status));
+    return !status;
+}
+
+// Everything that can fail comes first, and is taken back.
+static bool reload_follow(conf *c, int *fds, char *why, size_t room)
+{
+    if (!reload_workers(reloader.now, c, why, room)) return false;
+    bool followed = conf_listeners_add(c, fds, why, room) && reload_build(c);
+    if (followed) return true;
+    (void)reload_workers(c, reloader.now, why, 0);
+    conf_reload_remove();
+    return false;
+}
+
 static void reload_try(void)
 {
+    char why[512] = "";
     conf *c = conf_new();
-    if (c && conf_load(c, reloader.file) && reload_build(c)) {
+    if (c && conf_load(c, reloader.file) && reload_follow(c, NULL, why, sizeof why)) {
         reload_take(c);
+        conf_reload_remove();
         return;
     }
+    if (c && *why) conf_find(&c->findings, (conf_place){ .file = reloader.file }, "%s", why);
     reload_refuse(c);
     conf_drop(c);
 }
 
-bool conf_reload_quietly(conf_covers_fn *covers, char *why, size_t room)
+bool conf_reload_quietly(conf_covers_fn *covers, int *fds, char *why, size_t room)
 {
     conf *c = conf_new();
     if (c) c->is_silent = true;
     *why = '\0';
-    bool built = c && conf_load(c, reloader.file) && covers(c, why, room) && reload_build(c);
+    bool built = c && conf_load(c, reloader.file) && covers(c, why, room) &&
+                 reload_follow(c, fds, why, room);
     const conf_finding *first = c ? c->findings.first : NULL;
     if (!*why)
         (void)snprintf(why, room, "%s", first ? first->sentence : skua_status_text(SKUA_ENOMEM));

@@ -6,6 +6,7 @@
 
 #include "address.h"
 #include "banner.h"
+#include "conf_listeners.h"
 #include "conf_load.h"
 #include "conf_log.h"
 #include "conf_reload.h"
@@ -104,6 +105,7 @@ static bool serve_run(conf *c, skua_server *server, const char *file, bool quiet
     if (stopped && !quiet) say("stopped");
     stop_forget();
     watch_end();
+    conf_listeners_wait();
     return stopped;
 }
 

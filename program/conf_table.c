@@ -38,7 +38,7 @@ static const conf_kind table_kinds[] = {
       .has_block = true },
     // The server.
     { "listen", TABLE_FILE, "ADDRESS [tls]", "", "listen :443 tls", conf_take_listen, TABLE_ARGUMENTS(1, 2),
-      .repeats = true },
+      .repeats = true, .is_live = true },
     { "access_log", TABLE_FILE, "stdout|FILE|syslog|off [short|common|combined|json]", "stdout short",
       "access_log /var/log/skua/access.log json", conf_take_access_log, TABLE_ARGUMENTS(1, 2) },
     { "log_masks", TABLE_FILE, "NAME...|off", "token key password secret code", "log_masks token session",
@@ -47,7 +47,7 @@ static const conf_kind table_kinds[] = {
     { "pid_file", TABLE_FILE, "FILE", "none", "pid_file /run/skua/skua.pid", conf_take_pid_file, TABLE_ARGUMENTS(1, 1),
       .is_live = true },
     { "workers", TABLE_FILE, "NUMBER", "one per core", "workers 4", conf_take_number,
-      TABLE_MEMBER(workers, 1, 1024) },
+      TABLE_MEMBER(workers, 1, 1024), .is_live = true },
     { "backend", TABLE_FILE, "auto|epoll|uring|kqueue", "auto", "backend epoll", conf_take_backend,
       TABLE_ARGUMENTS(1, 1) },
     { "accept", TABLE_FILE, "auto|reuseport|handoff", "auto", "accept handoff", conf_take_accept,

@@ -9,6 +9,7 @@
 #ifdef __linux__
 
 #include "banner.h"
+#include "conf_listeners.h"
 #include "conf_load.h"
 #include "conf_reload.h"
 #include "conf_report.h"
@@ -26,6 +27,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +53,9 @@ static struct {
     int listens[CONF_LISTENS_MAX]; // -1: none has come
     int status_fd;
     bool quiet;
-    bool leaves;
+    struct {
+        atomic_bool leaves;
+    } shared;
     unsigned rounds; // of all workers since then
     int64_t leaves_until_ns;
     int64_t stops_at_ns; // the delay of a stop is over then; 0: there is none
@@ -89,13 +93,21 @@ static bool served_take_start(control_message *m, const char *rest)
     return is_there;
 }
 
+// "listen NUMBER"
+static void served_take_listen(control_message *m, const char *rest)
+{
+    unsigned long at = strtoul(rest, NULL, 10);
+    if (at >= CONF_LISTENS_MAX) return;
+    if (served.listens[at] >= 0) (void)close(served.listens[at]);
+    served.listens[at] = control_take(m, 0);
+}
+
 // Returns: false while there is more to come.
 static bool served_take(control_message *m, bool *failed)
 {
     const char *rest;
     if (control_is(m, "listen", &rest)) {
-        unsigned long at = strtoul(rest, NULL, 10);
-        if (at < CONF_LISTENS_MAX) served.listens[at] = control_take(m, 0);
+        served_take_listen(m, rest);
     } else if (control_is(m, "status", &rest)) {
         served.status_fd = control_take(m, 0);
     } else if (control_is(m, "start", &rest)) {
@@ -127,6 +139,7 @@ static bool served_listen(void)
     for (unsigned i = 0; i < c->listen_count; i++) {
         const conf_listen *at = &c->listens[i];
         skua_status status = skua_listen_fd(served.server, served.listens[i]);
+        if (!status) served.listens[i] = -1;
         if (!status && at->tls) status = skua_listen_over_tls(served.server, i);
         if (status) conf_find(&c->findings, at->at, "%s", skua_server_error(served.server));
     }
@@ -155,14 +168,21 @@ static bool served_start(void)
 
 // ---- Messages while it serves ----
 
+// Sockets have come before: those that the server has already are closed again.
 static void served_reload(control_message *m)
 {
     char why[CONTROL_OCTETS_MAX / 2];
     int source = control_take(m, 0);
-    bool taken = source_from(source) && conf_reload_quietly(sandbox_covers, why, sizeof why);
+    bool taken =
+        source_from(source) && conf_reload_quietly(sandbox_covers, served.listens, why, sizeof why);
     (void)source_from(-1);
     if (source >= 0) (void)close(source);
+    for (unsigned i = 0; i < CONF_LISTENS_MAX; i++) {
+        if (served.listens[i] >= 0) (void)close(served.listens[i]);
+        served.listens[i] = -1;
+    }
     (void)control_send(served.control, NULL, 0, taken ? "taken" : "outside %s", why);
+    if (taken) conf_reload_remove();
 }
 
 // The log writer's next lines are in the new file; one that is being written is whole in the former one.
@@ -204,14 +224,20 @@ static void served_take_stop(const char *rest)
     served_stop(grace_ns, strtoll(end, NULL, 10));
 }
 
+// Behind the last listener that is the other process's no more: nobody is left in its queue.
+static void served_left(void)
+{
+    skua_leave(served.server);
+    atomic_store(&served.shared.leaves, true);
+}
+
 // New clients are another process's. Those of this one go with their next response, or when they are idle for too long:
 // closing an idle connection earlier could lose a request that is on its way.
 static void served_leave(int64_t grace_ns)
 {
     served.leaves_until_ns = served_now_ns() + grace_ns;
-    served.leaves = true;
     status_leave(served.status);
-    skua_leave(served.server);
+    conf_reload_leave(served_left);
     watch_every(SERVED_LEAVING_LOOK_MS);
 }
 
@@ -227,7 +253,9 @@ static void served_look_leaving(void)
 static void served_take_word(control_message *m)
 {
     const char *rest;
-    if (control_is(m, "reload", NULL)) served_reload(m);
+    if (control_is(m, "listen", &rest)) served_take_listen(m, rest);
+    else if (control_is(m, "reload", NULL)) served_reload(m);
+    else if (control_is(m, "drop", &rest)) conf_listeners_drop(rest);
     else if (control_is(m, "log", NULL)) served_take_log(m);
     else if (control_is(m, "refused", &rest)) conf_report_reload(rest);
     else if (control_is(m, "leave", &rest)) served_leave(strtoll(rest, NULL, 10));
@@ -253,11 +281,11 @@ static void served_look(void)
 {
     if (served.stops_at_ns && served_now_ns() >= served.stops_at_ns)
         served_stop(served.stop_grace_ns, 0);
-    if (served.leaves) served_look_leaving();
+    if (atomic_load(&served.shared.leaves)) served_look_leaving();
     else if (!conf_reload_look()) (void)control_send(served.control, NULL, 0, "again");
     if (!pulse_look(served.server)) return;
     (void)control_send(served.control, NULL, 0, "pulse");
-    if (served.leaves && ++served.rounds == SERVED_ROUNDS)
+    if (atomic_load(&served.shared.leaves) && ++served.rounds == SERVED_ROUNDS)
         (void)control_send(served.control, NULL, 0, "left");
 }
 
@@ -274,6 +302,7 @@ static bool served_serve(void)
     (void)control_send(served.control, NULL, 0, "ready");
     bool stopped = skua_wait(served.server) == SKUA_OK;
     watch_end();
+    conf_listeners_wait();
     return stopped;
 }
 

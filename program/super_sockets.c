@@ -5,10 +5,14 @@
 
 #include "super_sockets.h"
 
+#ifdef __linux__
+
 #include "address.h"
 #include "control.h"
 
 #include <fcntl.h>
+#include <poll.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -19,7 +23,20 @@ enum { SUPER_SOCKETS_MAX = 2 * (CONF_LISTENS_MAX + 1) }; // those of two configu
 typedef struct super_socket {
     char address[CONTROL_OCTETS_MAX / 2];
     int fd;
+    bool is_gone; // no address of the configuration
 } super_socket;
+
+// Of classic BPF, as the kernel has them.
+typedef struct super_step {
+    uint16_t code;
+    uint8_t when_true, when_false;
+    uint32_t k;
+} super_step;
+
+typedef struct super_filter {
+    uint16_t count;
+    const super_step *steps;
+} super_filter;
 
 static struct {
     super_socket all[SUPER_SOCKETS_MAX];
@@ -50,6 +67,7 @@ static bool sockets_add(const char *address, int fd)
         return false;
     (void)snprintf(added->address, sizeof added->address, "%s", address);
     added->fd = fd;
+    added->is_gone = false;
     sockets.count++;
     return true;
 }
@@ -78,7 +96,8 @@ static int sockets_open_one(conf *c, const char *address, conf_place at)
     return fd;
 }
 
-// Servers that leave have it, too, until they end; no client is to wait for them.
+// Servers that leave have it, too, until they end; no client is to wait for them. Whoever connects to a socket that
+// goes has been accepted before: see super_sockets_turn_away.
 static void sockets_drop(unsigned i, bool removes)
 {
     const super_socket *gone = &sockets.all[i];
@@ -97,11 +116,47 @@ static bool sockets_is_listen(const conf *c, const char *address)
     return false;
 }
 
+static bool sockets_is_unix(const super_socket *one)
+{
+    return strncmp(one->address, "unix:", 5) == 0;
+}
+
+// A SYN that begins a handshake is dropped as if it were lost: who sends it tries again in a second, and is refused
+// when the socket has been closed. Sockets of others stay as they are. Filters of a Unix socket would see the octets.
+static void sockets_refuse(const super_socket *one, bool refuses)
+{
+    static const super_step steps[] = {
+        { 0x30, 0, 0, 13 },         // load the octet of flags
+        { 0x54, 0, 0, 0x12 },       // of it SYN and ACK
+        { 0x15, 0, 1, 0x02 },       // is it SYN alone?
+        { 0x06, 0, 0, 0 },          // drop
+        { 0x06, 0, 0, UINT32_MAX }, // take all of it
+    };
+    const super_filter filter = { sizeof steps / sizeof *steps, steps };
+    unsigned number;
+    if (address_is_fd(one->address, &number) || sockets_is_unix(one)) return;
+    (void)setsockopt(one->fd, SOL_SOCKET, refuses ? SO_ATTACH_FILTER : SO_DETACH_FILTER, &filter,
+                     sizeof filter);
+}
+
+// An address that had gone is there again. Its socket is, too, unless its file had gone already.
+static void sockets_return(const char *address)
+{
+    super_socket *one = sockets_find(address);
+    if (!one || !one->is_gone) return;
+    one->is_gone = false;
+    sockets_refuse(one, false);
+    if (sockets_is_unix(one)) sockets_drop((unsigned)(one - sockets.all), false);
+}
+
 bool super_sockets_open(conf *c)
 {
     conf_place at = { 0 };
     const char *address;
-    unsigned before = sockets.count, faults = c->findings.count;
+    unsigned before, faults = c->findings.count;
+    for (unsigned i = 0; (address = sockets_address(c, i, &at)) != NULL; i++)
+        sockets_return(address);
+    before = sockets.count;
     for (unsigned i = 0; (address = sockets_address(c, i, &at)) != NULL; i++) {
         bool is_there = sockets_find(address) != NULL;
         if (is_there && i == c->listen_count && sockets_is_listen(c, address))
@@ -137,6 +192,36 @@ static bool sockets_has(const conf *c, const char *address)
     return false;
 }
 
+void super_sockets_tell_gone(const conf *former, const conf *next, int control)
+{
+    for (unsigned i = 0; i < former->listen_count; i++) {
+        const char *address = former->listens[i].address;
+        if (!sockets_has(next, address)) (void)control_send(control, NULL, 0, "drop %s", address);
+    }
+}
+
+// The file of a Unix socket goes first, so that nobody finds it.
+void super_sockets_turn_away(const conf *c)
+{
+    for (unsigned i = 0; i < sockets.count; i++) {
+        super_socket *one = &sockets.all[i];
+        if (one->is_gone || sockets_has(c, one->address)) continue;
+        one->is_gone = true;
+        sockets_refuse(one, true);
+        if (strncmp(one->address, "unix:/", 6) == 0) (void)unlink(one->address + 5);
+    }
+}
+
+bool super_sockets_are_awaited(const conf *c)
+{
+    bool awaited = false;
+    for (unsigned i = 0; i < sockets.count && !awaited; i++) {
+        struct pollfd on = { .fd = sockets.all[i].fd, .events = POLLIN };
+        awaited = !sockets_has(c, sockets.all[i].address) && poll(&on, 1, 0) > 0;
+    }
+    return awaited;
+}
+
 void super_sockets_trim(const conf *c)
 {
     for (unsigned i = sockets.count; i-- > 0;) {
@@ -160,3 +245,5 @@ bool super_sockets_restore(int fd, const char *address)
 {
     return sockets_add(address, fd);
 }
+
+#endif

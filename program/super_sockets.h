@@ -16,7 +16,17 @@ bool super_sockets_open(conf *c);
 // Sends the sockets of the configuration's addresses to a server. Returns: false when one cannot be sent.
 bool super_sockets_send(const conf *c, int control);
 
-// Closes those that the configuration has no address for.
+// Tells a server which of the former configuration's addresses the next one has not.
+void super_sockets_tell_gone(const conf *former, const conf *next, int control);
+
+// Lets nobody begin to connect to those that the configuration has no address for. Who has begun is the server's to
+// accept, while they stay.
+void super_sockets_turn_away(const conf *c);
+
+// Whether somebody waits at one of those.
+bool super_sockets_are_awaited(const conf *c);
+
+// Closes them.
 void super_sockets_trim(const conf *c);
 
 // Closes all, and removes the files of Unix sockets.

@@ -43,6 +43,7 @@ typedef struct super_state {
     unsigned crashes;      // in a row
     int64_t restart_at_ns; // 0: no server is to be started
     int64_t trim_at_ns;    // when sockets that nobody needs are closed; 0: there are none
+    int64_t trim_until_ns; // at the latest, though somebody waits there
     int before; // the program before this one, while an upgrade is under way; -1: there is none
     unsigned accepted, refused;
     bool has_served;

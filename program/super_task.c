@@ -23,12 +23,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SUPER_ANSWER_NS 60000000000 // for a reload in a server
-#define SUPER_BEYOND_NS 5000000000  // behind its grace a server has that long to end
-#define SUPER_IDLE_NS 60000000000   // keep_alive_timeout, when the file says nothing
-#define SUPER_LEFT_NS 5000000000    // for a server to accept no more
-#define SUPER_TRIM_NS                                                                              \
-    1000000000 // a server that leaves accepts meanwhile who waits at an address that goes
+#define SUPER_ANSWER_NS 60000000000  // for a reload in a server
+#define SUPER_BEYOND_NS 5000000000   // behind its grace a server has that long to end
+#define SUPER_IDLE_NS 60000000000    // keep_alive_timeout, when the file says nothing
+#define SUPER_LEFT_NS 30000000000    // for a server to accept no more, at up to 16 addresses
+#define SUPER_TRIM_NS 2500000000     // a server accepts meanwhile who waits at an address that goes
+#define SUPER_TRIM_LOOK_NS 100000000 // between two looks whether somebody still waits
+#define SUPER_TRIM_MOST_NS 30000000000
 
 // ---- Servers ----
 
@@ -117,6 +118,7 @@ void super_task_refuse(super_state *s, const char *why)
 {
     (void)conf_log_open(s->now.conf->log_file);
     if (!s->trim_at_ns) super_sockets_trim(s->now.conf);
+    else super_sockets_turn_away(s->now.conf);
     if (s->task == SUPER_UPGRADE) super_upgrade_back(s, why);
     s->refused++;
     if (s->serving.stage == SUPER_NONE && !s->stopping && !s->restart_at_ns)
@@ -147,14 +149,24 @@ void super_task_replace(super_state *s)
     super_task_refuse(s, why);
 }
 
+// Those that the configuration has no address for are closed when they are empty.
+static void task_let_sockets_go(super_state *s, const conf *c)
+{
+    super_sockets_turn_away(c);
+    s->trim_at_ns = super_now_ns() + SUPER_TRIM_NS;
+    s->trim_until_ns = super_now_ns() + SUPER_TRIM_MOST_NS;
+}
+
 // The one before leaves; clients that come from now on are the new one's.
 static void task_take_over(super_state *s)
 {
     super_server *place;
     bool has_former = s->serving.stage == SUPER_SERVING;
     int64_t leave_ns = task_leave_ns(s);
+    task_let_sockets_go(s, s->coming.conf);
     if (has_former) {
         place = task_make_place(s);
+        super_sockets_tell_gone(s->now.conf, s->coming.conf, s->serving.control);
         (void)control_send(s->serving.control, NULL, 0, "leave %lld", (long long)leave_ns);
         *place = s->serving;
         super_server_enter(place, SUPER_LEAVING, super_now_ns() + leave_ns + SUPER_BEYOND_NS);
@@ -174,7 +186,6 @@ static void task_take_over(super_state *s)
     s->accepted++;
     s->crashes = 0;
     s->restart_at_ns = 0;
-    s->trim_at_ns = super_now_ns() + SUPER_TRIM_NS;
     s->left_until_ns = super_now_ns() + SUPER_LEFT_NS;
     if (!has_former) super_task_left(s);
 }
@@ -218,6 +229,7 @@ static void task_reload(super_state *s)
         say("%s:%u:%u: a change of %s takes another server process", at.file, at.line, at.column,
             kind->name);
     if (kind || s->serving.stage != SUPER_SERVING ||
+        !super_sockets_send(s->coming.conf, s->serving.control) ||
         !control_send(s->serving.control, &s->coming.source, 1, "reload")) {
         super_task_replace(s);
         return;
@@ -238,6 +250,7 @@ void super_task_answered(super_state *s, const control_message *m)
         s->now = s->coming;
         s->coming = (super_conf){ NULL, -1 };
         (void)pid_file_keep(s->now.conf->pid_file);
+        task_let_sockets_go(s, s->now.conf);
         task_end(s, true, "the configuration has been read again, and has %s", sites);
     } else {
         (void)control_is(m, "outside", &rest);
@@ -330,14 +343,18 @@ static void task_restart(super_state *s)
     super_started(s, &s->now);
 }
 
+static void task_trim(super_state *s, int64_t now_ns)
+{
+    bool awaited = now_ns < s->trim_until_ns && super_sockets_are_awaited(s->now.conf);
+    s->trim_at_ns = awaited ? now_ns + SUPER_TRIM_LOOK_NS : 0;
+    if (!awaited) super_sockets_trim(s->now.conf);
+}
+
 void super_task_look(super_state *s)
 {
     int64_t now_ns = super_now_ns();
     if (s->left_until_ns && now_ns >= s->left_until_ns) super_task_left(s);
-    if (s->trim_at_ns && now_ns >= s->trim_at_ns && s->task == SUPER_IDLE) {
-        s->trim_at_ns = 0;
-        super_sockets_trim(s->now.conf);
-    }
+    if (s->trim_at_ns && now_ns >= s->trim_at_ns && s->task == SUPER_IDLE) task_trim(s, now_ns);
     if (s->restart_at_ns && now_ns >= s->restart_at_ns) task_restart(s);
     super_upgrade_look(s, now_ns);
     if (s->task == SUPER_RELOAD && s->task_until_ns && now_ns >= s->task_until_ns) {

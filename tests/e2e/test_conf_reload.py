@@ -11,7 +11,7 @@ import threading
 
 import pytest
 from certificates import make
-from conf import basic, children, get, process_of, start, write_folder
+from conf import basic, children, get, of, process_of, start, write_folder
 from prometheus_client.parser import text_string_to_metric_families
 from server import eventually, free_port
 from wire import Connection, request
@@ -137,20 +137,79 @@ def refuses(address):
 def test_what_belongs_to_the_server_takes_another_process(reloads):
     it = reloads(BEGINNING + "keep_alive_timeout 30s\n" + PUB)
     first, port = process_of(it.server), free_port()
-    text = BEGINNING.replace("workers 2", "workers 1") + f"listen 127.0.0.1:{port}\nkeep_alive_timeout 30s\n" + OTHER
+    text = BEGINNING + f"listen 127.0.0.1:{port}\nkeep_alive_timeout 31s\n" + OTHER
     said = it.reload(text)
-    assert re.search(r"skua\.conf:\d+:1: a change of (listen|workers) takes another server process", said)
+    assert re.search(r"skua\.conf:\d+:1: a change of keep_alive_timeout takes another server process", said)
     assert "read again, and has 1 site; another server process serves it" in said
     assert get(it.server, "a.test").content == b"<p>there</p>"
     with Connection(("127.0.0.1", port)) as new:
         assert new.get("/", host="a.test").content == b"<p>there</p>"
     assert eventually(lambda: first not in children(it.server.pid))
-    said = it.reload(BEGINNING + "keep_alive_timeout 31s\n" + PUB)
+    said = it.reload(BEGINNING + "keep_alive_timeout 30s\n" + PUB)
     assert "another server process" in said
     assert eventually(lambda: refuses(("127.0.0.1", port)))
     second = process_of(it.server)
-    assert "another server process" not in it.reload(BEGINNING + "keep_alive_timeout 31s\n" + OTHER)
+    assert "another server process" not in it.reload(BEGINNING + "keep_alive_timeout 30s\n" + OTHER)
     assert process_of(it.server) == second
+
+
+class Connectors:
+    """Clients of an address that goes, each with a connection per request, until they are refused."""
+
+    def __init__(self, address, count=3):
+        self.address, self.answered, self.faults = address, 0, []
+        self.threads = [threading.Thread(target=self.ask) for _ in range(count)]
+        for thread in self.threads:
+            thread.start()
+
+    def ask(self):
+        while True:
+            try:
+                connection = Connection(self.address)
+            except ConnectionRefusedError:
+                return
+            try:
+                with connection:
+                    assert connection.get("/", host="a.test").status == 200
+                self.answered += 1
+            except Exception as fault:  # pylint: disable=broad-except
+                self.faults.append(fault)
+                return
+
+    def end(self):
+        for thread in self.threads:
+            thread.join()
+        assert not self.faults and self.answered > 0, self.faults
+
+
+@of("listen", "workers")
+@pytest.mark.parametrize("other_process", [False, True])
+def test_listeners_and_workers_change(reloads, folder, other_process):
+    """In the same process, unless something else takes another one. Nobody who has connected to an address that goes is lost."""
+    it = reloads(BEGINNING + PUB)
+    first, port = process_of(it.server), free_port()
+    kept = Connection(it.server.address)
+    assert kept.get("/", host="a.test").status == 200
+    more = f"listen 127.0.0.1:{port}\nlisten unix:{folder}/s\n"
+    assert "has 1 site" in it.reload(BEGINNING.replace("workers 2", "workers 4") + more + PUB)
+    assert process_of(it.server) == first
+    assert get(it.server, "a.test").content == b"<p>here</p>"
+    clients = Connectors(("127.0.0.1", port))
+    silent = [socket.create_connection(("127.0.0.1", port)) for _ in range(3)]
+    assert eventually(lambda: clients.answered > 10)
+    it.reload(BEGINNING.replace("workers 2", "workers 1") + ("keep_alive_timeout 31s\n" if other_process else "") + PUB)
+    assert (process_of(it.server) != first) == other_process
+    for quiet in silent:
+        quiet.sendall(request("/", host="a.test"))
+        with quiet:
+            assert quiet.recv(4096).startswith(b"HTTP/1.1 200")
+    clients.end()
+    assert not (folder / "s").exists()
+    assert kept.get("/", host="a.test").status == 200
+    kept.close()
+    assert it.reload(BEGINNING + f"listen 127.0.0.1:{port}\n" + PUB)
+    with Connection(("127.0.0.1", port)) as new:
+        assert new.get("/", host="a.test").status == 200
 
 
 LIMITED = BEGINNING + "site a.test {\n    root pub\n    limit_requests 1/h burst 2\n    cache %s\n}\n"

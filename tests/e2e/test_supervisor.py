@@ -108,7 +108,7 @@ def test_a_server_that_is_never_ready(folder, launch):
     file = folder / "skua.conf"
     # a process that is stopped before it begins is what hangs
     before = process_of(server)
-    file.write_text(file.read_text().replace("workers 2", "workers 1"))
+    file.write_text(file.read_text() + "keep_alive_timeout 31s\n")
     caught = []
 
     def stop_the_next():
@@ -212,7 +212,7 @@ def test_reload_waits_for_its_outcome(server, folder):
     file.write_text(text + "nonsense\n")
     status, said = command("reload", file)
     assert status == 1 and "skua.conf:" in said and "nonsense" in said
-    file.write_text(text.replace("workers 2", "workers 1"))
+    file.write_text(text + "keep_alive_timeout 31s\n")
     assert command("reload", file) == (0, "skua: another server process serves 1 site\n")
     assert get(server, "a.test").status == 200
 
