@@ -16,6 +16,7 @@ MAY_BE_NULL = {
     "skua_server_free": {"server"},
     "skua_site_free": {"site"},
     "skua_listen_inherited": {"count"},
+    "skua_listener_add": {"index"},
     "skua_route_directory": {"config"},
     "skua_site_directory": {"config"},
     "skua_serve_file": {"desc"},
