@@ -29,7 +29,7 @@ class Block:
         """The public names declared here, in order."""
         code = re.sub(r"//.*", "", "\n".join(self.code))
         code = re.sub(r"\{.*?\}", lambda m: "{" + " " * (len(m.group()) - 2) + "}", code, flags=re.S)
-        found = re.findall(r"\b(skua_\w+)\s*\(", re.sub(r"__attribute__.*", "", code)) if "SKUA_API" in code else []
+        found = re.findall(r"\b(skua_\w+)\s*\(", re.sub(r"__attribute__.*", "", code)) if re.search(r"SKUA_(API|SIZED)", code) else []
         found += re.findall(r"\btypedef\b[^;]*?\b(skua_\w+)\s*(?:\([^;]*\))?\s*;", code, re.S)
         found += re.findall(r"^#\s*define\s+(SKUA_\w+)", code, re.M)
         return list(dict.fromkeys(found))

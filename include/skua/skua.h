@@ -64,6 +64,8 @@ extern "C" {
 #define SKUA_PRINTF(text, first)
 #endif
 #endif
+// Before functions that take or fill a struct; see Sizes, at the end.
+#define SKUA_SIZED static inline
 #ifndef SKUA_NODISCARD
 #if defined(__GNUC__) || defined(__clang__)
 #define SKUA_NODISCARD __attribute__((warn_unused_result))
@@ -268,10 +270,9 @@ typedef struct skua_tls_desc {
 // why: the sentence about a failure; may be NULL. why_room: octets there; 512 are enough.
 // Errors: SKUA_EINVAL, SKUA_ENOENT, SKUA_EACCES, SKUA_EIO, SKUA_ELIMIT, SKUA_ENOMEM, SKUA_ENOFILE,
 // SKUA_EUNSUPPORTED.  Thread: any.
-SKUA_API SKUA_NODISCARD skua_status skua_tls_identity_new(const skua_tls_certificate *certificates,
-                                                          unsigned count,
-                                                          skua_tls_identity **identity, char *why,
-                                                          size_t why_room);
+SKUA_SIZED SKUA_NODISCARD skua_status
+skua_tls_identity_new(const skua_tls_certificate *certificates, unsigned count,
+                      skua_tls_identity **identity, char *why, size_t why_room);
 
 // Adds a reference; drops one, NULL is allowed.  Thread: any.
 SKUA_API skua_tls_identity *skua_tls_identity_ref(skua_tls_identity *identity);
@@ -282,8 +283,9 @@ SKUA_API void skua_tls_identity_unref(skua_tls_identity *identity);
 // at. why: the sentence about a failure, as skua_tls_identity_new has it.
 // Errors: those of skua_tls_identity_new, the server stays as it was; SKUA_ESTATE it speaks no TLS.
 // Thread: any; not while the server is freed.
-SKUA_API SKUA_NODISCARD skua_status skua_tls_reload(skua_server *server, const skua_tls_desc *desc,
-                                                    char *why, size_t why_room);
+SKUA_SIZED SKUA_NODISCARD skua_status skua_tls_reload(skua_server *server,
+                                                      const skua_tls_desc *desc, char *why,
+                                                      size_t why_room);
 
 // Makes a certificate that is signed by its own key (ECDSA P-256), for development: clients trust it
 // when they are told to. It is valid for 365 days, from an hour before unix_s.
@@ -540,7 +542,7 @@ typedef struct skua_config {
 // Makes a server. config: read during the call only; NULL for the defaults.
 // Returns: the server, or NULL when memory ran out.
 // A member that is out of its range is reported by skua_start.  Thread: any.
-SKUA_API SKUA_NODISCARD skua_server *skua_server_new(const skua_config *config);
+SKUA_SIZED SKUA_NODISCARD skua_server *skua_server_new(const skua_config *config);
 
 // Frees a server; stops it first if it runs, without grace. NULL is allowed.
 // Thread: the one that called skua_start, or any if it does not run. Not from a callback.
@@ -572,9 +574,9 @@ typedef struct skua_listener_desc {
 // it runs also those of opening: SKUA_EADDRINUSE, SKUA_EADDRNOTAVAIL, SKUA_EACCES, SKUA_ENOFILE, SKUA_EIO; SKUA_ECLOSED
 // it is about to stop; SKUA_ESTATE it has ended. Nothing has changed then, and fd stays the caller's.
 // Thread: any but workers, for which it waits; with skua_open the one that called it, outside of callbacks.
-SKUA_API SKUA_NODISCARD skua_status skua_listener_add(skua_server *server,
-                                                      const skua_listener_desc *desc,
-                                                      size_t *index);
+SKUA_SIZED SKUA_NODISCARD skua_status skua_listener_add(skua_server *server,
+                                                        const skua_listener_desc *desc,
+                                                        size_t *index);
 
 // Removes the address of that number. No connection is lost: nobody begins to connect any more (where the system can
 // do that, which is Linux; others hear a refusal when it is closed), those who have begun have 1.5 s, and all of them
@@ -794,8 +796,8 @@ typedef struct skua_route_desc {
 
 // Adds such a route. Before skua_start.
 // Errors: those of skua_route, and for a directory of skua_route_directory.
-SKUA_API SKUA_NODISCARD skua_status skua_route_add(skua_server *server,
-                                                   const skua_route_desc *desc);
+SKUA_SIZED SKUA_NODISCARD skua_status skua_route_add(skua_server *server,
+                                                     const skua_route_desc *desc);
 
 // The value of the "{name}" or "{name...}" of the pattern that matched: segments decoded, a host's
 // label as received; {NULL, 0} for an unknown name.
@@ -857,7 +859,7 @@ SKUA_API const char *skua_request_scheme(const skua_request *request);
 // Tells how the connection to this server is protected, that of a proxy too. info: what it points to lives until on_end has been called, or a blocking
 // handler has returned. Returns: false, and *info is not written, if the request came in the clear, or
 // has ended.  Thread: worker, pool.
-SKUA_API bool skua_request_tls(const skua_request *request, skua_tls_info *info);
+SKUA_SIZED bool skua_request_tls(const skua_request *request, skua_tls_info *info);
 
 // Whether the path can name a file: false if it held an encoded slash, a backslash or an encoded
 // one.
@@ -1094,8 +1096,8 @@ typedef void skua_part_fn(skua_request *request, skua_part_event event, const sk
 // Errors: SKUA_EINVAL the request's Content-Type is no multipart/form-data with a boundary (415 or
 // 400 is the caller's to answer); SKUA_ENOMEM; SKUA_ESTATE already reading, or answered. Spec: RFC
 // 7578, RFC 2046 §5.1
-SKUA_API SKUA_NODISCARD skua_status skua_multipart_read(skua_request *request, skua_part_fn *fn,
-                                                        void *user);
+SKUA_SIZED SKUA_NODISCARD skua_status skua_multipart_read(skua_request *request, skua_part_fn *fn,
+                                                          void *user);
 
 // Content that was kept whole. file: NULL while it is in memory; then octets has it.
 // Both live until on_end has returned; skua_file_ref keeps the file longer.
@@ -1117,9 +1119,9 @@ typedef void skua_spooled_fn(skua_request *request, skua_status status, const sk
 // by helper threads; a disk that is slower than the client slows the client.
 // memory_max: octets kept in memory; 0 for 65536. octets_max: 0 for skua_config.content_octets_max.
 // Errors: SKUA_ENOMEM; SKUA_ESTATE already reading, or answered.
-SKUA_API SKUA_NODISCARD skua_status skua_content_spool(skua_request *request, size_t memory_max,
-                                                       uint64_t octets_max, skua_spooled_fn *fn,
-                                                       void *user);
+SKUA_SIZED SKUA_NODISCARD skua_status skua_content_spool(skua_request *request, size_t memory_max,
+                                                         uint64_t octets_max, skua_spooled_fn *fn,
+                                                         void *user);
 
 // A part of a form, kept whole. Its slices live until on_end has returned.
 typedef struct skua_form_part {
@@ -1138,9 +1140,9 @@ typedef void skua_form_fn(skua_request *request, skua_status status, const skua_
 // [413].
 // octets_max: of the whole content; 0 for skua_config.content_octets_max.
 // Errors: those of skua_multipart_read.
-SKUA_API SKUA_NODISCARD skua_status skua_multipart_collect(skua_request *request, size_t memory_max,
-                                                           uint64_t octets_max, skua_form_fn *fn,
-                                                           void *user);
+SKUA_SIZED SKUA_NODISCARD skua_status skua_multipart_collect(skua_request *request,
+                                                             size_t memory_max, uint64_t octets_max,
+                                                             skua_form_fn *fn, void *user);
 
 // ---- Middleware -------------------------------------------------------------------------------
 
@@ -1169,8 +1171,8 @@ typedef struct skua_middleware {
 // Before skua_start. Errors: SKUA_EINVAL not a prefix; SKUA_ELIMIT more than 64; SKUA_ENOMEM;
 // SKUA_ESTATE.
 // Cost: none while there is none; then a comparison for each, per request.
-SKUA_API SKUA_NODISCARD skua_status skua_use(skua_server *server, const char *prefix,
-                                             const skua_middleware *middleware);
+SKUA_SIZED SKUA_NODISCARD skua_status skua_use(skua_server *server, const char *prefix,
+                                               const skua_middleware *middleware);
 
 // Responds with an error of that status in place of the server's page. sentence: that of skua_refuse, or
 // empty. It responds before it returns, with the whole content (not by skua_respond_pull,
@@ -1206,7 +1208,8 @@ typedef struct skua_group {
 
 // Adds a group. Everything is copied but what users point to. Before skua_start.
 // Errors: those of skua_use and skua_route_add; those before the one that fails have been added.
-SKUA_API SKUA_NODISCARD skua_status skua_route_group(skua_server *server, const skua_group *group);
+SKUA_SIZED SKUA_NODISCARD skua_status skua_route_group(skua_server *server,
+                                                       const skua_group *group);
 
 // ---- Sites ------------------------------------------------------------------------------------
 
@@ -1232,7 +1235,7 @@ typedef struct skua_site_desc {
 
 // Makes a site without routes. It is freed before its server is, by skua_site_free if it is not put.
 // Errors: NULL: memory ran out. Names that are none are told of by skua_site_put.
-SKUA_API SKUA_NODISCARD skua_site *skua_site_new(skua_server *server, const skua_site_desc *desc);
+SKUA_SIZED SKUA_NODISCARD skua_site *skua_site_new(skua_server *server, const skua_site_desc *desc);
 
 // Frees a site that has not been put, and calls its release. NULL is allowed.
 SKUA_API void skua_site_free(skua_site *site);
@@ -1244,11 +1247,11 @@ SKUA_API const char *skua_site_error(const skua_site *site);
 // may run. Errors: theirs but SKUA_ESTATE.
 SKUA_API SKUA_NODISCARD skua_status skua_site_route(skua_site *site, const char *pattern,
                                                     skua_handler *handler, void *user);
-SKUA_API SKUA_NODISCARD skua_status skua_site_route_add(skua_site *site,
-                                                        const skua_route_desc *desc);
-SKUA_API SKUA_NODISCARD skua_status skua_site_group(skua_site *site, const skua_group *group);
-SKUA_API SKUA_NODISCARD skua_status skua_site_use(skua_site *site, const char *prefix,
-                                                  const skua_middleware *middleware);
+SKUA_SIZED SKUA_NODISCARD skua_status skua_site_route_add(skua_site *site,
+                                                          const skua_route_desc *desc);
+SKUA_SIZED SKUA_NODISCARD skua_status skua_site_group(skua_site *site, const skua_group *group);
+SKUA_SIZED SKUA_NODISCARD skua_status skua_site_use(skua_site *site, const char *prefix,
+                                                    const skua_middleware *middleware);
 SKUA_API SKUA_NODISCARD skua_status skua_site_on_error(skua_site *site, const char *prefix,
                                                        skua_error_fn *fn, void *user);
 
@@ -1417,7 +1420,8 @@ typedef struct skua_event {
 // Sends an event: all of it or, on error, none. event: read during the call only.
 // Errors: those of skua_write; SKUA_EINVAL also CR, LF or NUL in name or id, or retry_ms below 0;
 // SKUA_ESTATE also when the response is no event stream.
-SKUA_API SKUA_NODISCARD skua_status skua_event_send(skua_request *request, const skua_event *event);
+SKUA_SIZED SKUA_NODISCARD skua_status skua_event_send(skua_request *request,
+                                                      const skua_event *event);
 
 // Takes the connection over for another protocol, by 101 with the fields that were added. Then the
 // content is what the client sends from here on, as it comes: skua_content_read tells DATA, and END
@@ -1523,7 +1527,7 @@ typedef struct skua_cookie {
 // user agents would drop: "__Secure-" without secure, "__Host-" without secure and path "/" or with
 // a domain, SKUA_SAME_SITE_NONE or partitioned without secure; SKUA_ELIMIT also for more than 4096
 // octets of name and value or 1024 of path or domain. Spec: RFC 6265bis §4.1
-SKUA_API skua_status skua_cookie_set(skua_request *request, const skua_cookie *cookie);
+SKUA_SIZED skua_status skua_cookie_set(skua_request *request, const skua_cookie *cookie);
 
 // ---- Filters of content -----------------------------------------------------------------------
 
@@ -1567,7 +1571,7 @@ typedef struct skua_filter {
 // call. Tunnels have none.
 // Errors: SKUA_EEXIST there is one already; SKUA_ENOMEM; SKUA_ESTATE, SKUA_ECLOSED too late.
 // Cost: none for requests without.
-SKUA_API skua_status skua_filter_add(skua_request *request, const skua_filter *filter);
+SKUA_SIZED skua_status skua_filter_add(skua_request *request, const skua_filter *filter);
 
 // A field of the response that is about to be sent, in middleware's head and a filter's begin: the
 // first of that name, whatever its case; {NULL, 0} when absent, and elsewhere. Lifetime: the call.
@@ -1604,8 +1608,8 @@ SKUA_API skua_status skua_compress(skua_request *request);
 // Compresses the responses below prefix as middleware; of several rules the one that was added last
 // counts. compression: NULL for the defaults; read during the call.
 // Errors: those of skua_use; SKUA_EUNSUPPORTED.
-SKUA_API SKUA_NODISCARD skua_status skua_use_compression(skua_server *server, const char *prefix,
-                                                         const skua_compression *compression);
+SKUA_SIZED SKUA_NODISCARD skua_status skua_use_compression(skua_server *server, const char *prefix,
+                                                           const skua_compression *compression);
 
 // A content coding.
 typedef enum skua_coding {
@@ -1695,8 +1699,8 @@ typedef bool skua_root_entry_fn(const char *name, const skua_file_info *info, vo
 // Errors: SKUA_ENOENT, also if it is no directory; SKUA_EACCES; SKUA_ENOMEM; SKUA_ENOFILE;
 // SKUA_EIO.
 // Thread: any.
-SKUA_API SKUA_NODISCARD skua_status skua_root_list(skua_root *root, skua_slice path,
-                                                   skua_root_entry_fn *each, void *user);
+SKUA_SIZED SKUA_NODISCARD skua_status skua_root_list(skua_root *root, skua_slice path,
+                                                     skua_root_entry_fn *each, void *user);
 
 // Told how an opening went. file: on SKUA_OK a reference the callee owns; NULL otherwise.
 // info: valid on SKUA_OK, during the call. For a directory, file can only be unreffed.
@@ -1709,8 +1713,8 @@ typedef void skua_file_opened_fn(skua_worker *worker, skua_status status, skua_f
 // fn's status: SKUA_ENOENT; SKUA_EACCES unreadable, outside the root, or neither file nor
 // directory; SKUA_ENOFILE; SKUA_EIO; SKUA_ENOMEM; SKUA_ELIMIT as many are waiting for the disk as
 // there can be connections.
-SKUA_API void skua_file_open(skua_worker *worker, skua_root *root, skua_slice path,
-                             skua_file_opened_fn *fn, void *user);
+SKUA_SIZED void skua_file_open(skua_worker *worker, skua_root *root, skua_slice path,
+                               skua_file_opened_fn *fn, void *user);
 
 // Told how a reading went. octets: fewer than there was room for only where the file ends.
 typedef void skua_file_loaded_fn(skua_worker *worker, skua_status status, size_t octets,
@@ -1814,9 +1818,9 @@ typedef struct skua_prepared_desc {
 } skua_prepared_desc;
 
 // Makes a prepared response.  Errors: SKUA_EINVAL, SKUA_ENOMEM.
-SKUA_API SKUA_NODISCARD skua_status skua_prepared_new(skua_worker *worker,
-                                                      const skua_prepared_desc *desc,
-                                                      skua_prepared **prepared);
+SKUA_SIZED SKUA_NODISCARD skua_status skua_prepared_new(skua_worker *worker,
+                                                        const skua_prepared_desc *desc,
+                                                        skua_prepared **prepared);
 
 // Adds a reference to a prepared response, and drops one. The last drop frees it.
 SKUA_API skua_prepared *skua_prepared_ref(skua_prepared *prepared);
@@ -1847,8 +1851,8 @@ typedef struct skua_local_desc {
 // Registers an object of which each worker has one, and gives its key, before or after skua_start. At most 1024 per
 // server at a time. What uses the key is handed to the workers afterwards, as by skua_site_put or skua_post.
 // Errors: SKUA_ELIMIT.  Thread: any.
-SKUA_API SKUA_NODISCARD skua_status skua_local_add(skua_server *server, const skua_local_desc *desc,
-                                                   unsigned *key);
+SKUA_SIZED SKUA_NODISCARD skua_status skua_local_add(skua_server *server,
+                                                     const skua_local_desc *desc, unsigned *key);
 
 // Drops the objects of a key, each on its worker, soon, or before the worker ends if memory runs out. The key may be
 // given out again afterwards. Nobody may call skua_local with it any more.  Thread: any.
@@ -2168,13 +2172,13 @@ typedef struct skua_websocket_desc {
 // pattern: as for skua_route, with method GET: "GET /live/{room}". Before skua_start.
 // Errors: those of skua_route; SKUA_EINVAL also another method, protocols or origins that are none, or another window
 // (skua_server_error says more); SKUA_EUNSUPPORTED.  Spec: RFC 6455, RFC 7692, RFC 8441
-SKUA_API SKUA_NODISCARD skua_status skua_websocket(skua_server *server, const char *pattern,
-                                                   const skua_websocket_desc *desc);
+SKUA_SIZED SKUA_NODISCARD skua_status skua_websocket(skua_server *server, const char *pattern,
+                                                     const skua_websocket_desc *desc);
 
 // As skua_websocket, for the requests of a site; the server may run. Sockets keep the site they were
 // opened by. Errors: those of skua_websocket but SKUA_ESTATE; skua_site_error says more.
-SKUA_API SKUA_NODISCARD skua_status skua_site_websocket(skua_site *site, const char *pattern,
-                                                        const skua_websocket_desc *desc);
+SKUA_SIZED SKUA_NODISCARD skua_status skua_site_websocket(skua_site *site, const char *pattern,
+                                                          const skua_websocket_desc *desc);
 
 // Sends a message, text or binary, whole or not at all; it leaves at the end of the turn. Messages of one
 // thread keep their order. From another thread than the socket's worker the message is copied and
@@ -2238,8 +2242,8 @@ typedef struct skua_message {
 // Errors: SKUA_ENOENT none came in time; SKUA_ECLOSED the socket is closed, or its closing has begun: message
 // has the code and the reason as skua_websocket_desc.close would.
 // Thread: the one that the socket's blocking function runs on.
-SKUA_API SKUA_NODISCARD skua_status skua_socket_receive(skua_socket socket, int64_t timeout_ns,
-                                                        skua_message *message);
+SKUA_SIZED SKUA_NODISCARD skua_status skua_socket_receive(skua_socket socket, int64_t timeout_ns,
+                                                          skua_message *message);
 
 // Closes a socket: what was sent before leaves, then the close. desc.close is called when the peer has
 // answered, or close_timeout_ns after that; messages that come meanwhile are dropped. Messages that other
@@ -2300,8 +2304,8 @@ SKUA_API skua_status skua_socket_leave(skua_socket socket, skua_slice topic);
 // the workers; SKUA_ENOMEM; SKUA_ECLOSED the server does not run. Nobody gets the message then.
 // Thread: any.  Cost: one copy, whatever the number of readers, and one letter to each worker that has some; a
 // socket that lets messages wait, and is slow, takes a copy of its own.
-SKUA_API SKUA_NODISCARD skua_status skua_topic_publish(skua_server *server, skua_slice topic,
-                                                       const skua_publication *publication);
+SKUA_SIZED SKUA_NODISCARD skua_status skua_topic_publish(skua_server *server, skua_slice topic,
+                                                         const skua_publication *publication);
 
 // How topics reach the servers of other machines. Zero means default, for every member but url. Copied during the call.
 typedef struct skua_topic_bridge_desc {
@@ -2331,8 +2335,8 @@ typedef struct skua_topic_bridge_desc {
 // A name in url is looked up by a helper thread.
 // Errors: SKUA_EINVAL url is none, or a member is out of its range (skua_server_error says which); SKUA_EEXIST;
 // SKUA_ENOMEM; SKUA_ESTATE; SKUA_EUNSUPPORTED the library was built without SKUA_REDIS.
-SKUA_API SKUA_NODISCARD skua_status skua_topic_bridge(skua_server *server,
-                                                      const skua_topic_bridge_desc *desc);
+SKUA_SIZED SKUA_NODISCARD skua_status skua_topic_bridge(skua_server *server,
+                                                        const skua_topic_bridge_desc *desc);
 
 // ---- Serving a directory ----------------------------------------------------------------------
 
@@ -2352,8 +2356,8 @@ enum { SKUA_FILE_ETAG_OCTETS = 56 };
 // content: all of a file of at most 32768 octets; of a larger one it is not looked at. unix_ns: now, in nanoseconds
 // since 1970.
 // Returns: its length; 0: it has none, since its times say nothing.  Thread: any.
-SKUA_API size_t skua_file_etag(const skua_file_info *info, skua_slice content, int64_t unix_ns,
-                               char etag[SKUA_FILE_ETAG_OCTETS]);
+SKUA_SIZED size_t skua_file_etag(const skua_file_info *info, skua_slice content, int64_t unix_ns,
+                                 char etag[SKUA_FILE_ETAG_OCTETS]);
 
 // The media type of files whose names end alike.
 typedef struct skua_media {
@@ -2429,15 +2433,15 @@ typedef struct skua_directory_config {
 // by then.
 // config: NULL for the defaults.
 // Errors: those of skua_route and skua_root_open; skua_server_error says more.
-SKUA_API SKUA_NODISCARD skua_status skua_route_directory(skua_server *server, const char *pattern,
-                                                         const char *path,
-                                                         const skua_directory_config *config);
+SKUA_SIZED SKUA_NODISCARD skua_status skua_route_directory(skua_server *server, const char *pattern,
+                                                           const char *path,
+                                                           const skua_directory_config *config);
 
 // As skua_route_directory, for the requests of a site. The directory is closed when the site is freed.
 // Errors: those of skua_route_directory; skua_site_error says more.
-SKUA_API SKUA_NODISCARD skua_status skua_site_directory(skua_site *site, const char *pattern,
-                                                        const char *path,
-                                                        const skua_directory_config *config);
+SKUA_SIZED SKUA_NODISCARD skua_status skua_site_directory(skua_site *site, const char *pattern,
+                                                          const char *path,
+                                                          const skua_directory_config *config);
 
 // How one file is served. Zero means default. Everything is copied.
 typedef struct skua_serve_desc {
@@ -2456,8 +2460,8 @@ typedef struct skua_serve_desc {
 // Cost: the file is opened, and read up to 32768 octets, for each request; skua_route_directory keeps
 // what is asked for often.
 // Thread: owning worker.  Spec: RFC 9110 §13, §14
-SKUA_API void skua_serve_file(skua_request *request, skua_root *root, skua_slice path,
-                              const skua_serve_desc *desc);
+SKUA_SIZED void skua_serve_file(skua_request *request, skua_root *root, skua_slice path,
+                                const skua_serve_desc *desc);
 
 // ---- Files inside the program -----------------------------------------------------------------
 
@@ -2491,15 +2495,15 @@ typedef struct skua_assets_config {
 // (several are answered by the whole), codings, redirects and pages. They have no Last-Modified.
 // assets: the lists stay until the server is freed. config: NULL for the defaults.
 // Errors: those of skua_route; SKUA_EINVAL also for lists that are not in order.  Cost: content is not copied.
-SKUA_API SKUA_NODISCARD skua_status skua_route_assets(skua_server *server, const char *pattern,
-                                                      const skua_assets *assets,
-                                                      const skua_assets_config *config);
+SKUA_SIZED SKUA_NODISCARD skua_status skua_route_assets(skua_server *server, const char *pattern,
+                                                        const skua_assets *assets,
+                                                        const skua_assets_config *config);
 
 // As skua_route_assets, for the requests of a site. Errors: those of skua_route_assets but SKUA_ESTATE;
 // skua_site_error says more.
-SKUA_API SKUA_NODISCARD skua_status skua_site_assets(skua_site *site, const char *pattern,
-                                                     const skua_assets *assets,
-                                                     const skua_assets_config *config);
+SKUA_SIZED SKUA_NODISCARD skua_status skua_site_assets(skua_site *site, const char *pattern,
+                                                       const skua_assets *assets,
+                                                       const skua_assets_config *config);
 
 // ---- Types of files ---------------------------------------------------------------------------
 
@@ -2562,7 +2566,7 @@ typedef struct skua_stats {
 // Reads what has been counted.
 // stats: is filled in, whether the server runs or not.
 // Thread: any.  Cost: some thousand loads for each worker; nobody waits for it.
-SKUA_API void skua_server_stats(skua_server *server, skua_stats *stats);
+SKUA_SIZED void skua_server_stats(skua_server *server, skua_stats *stats);
 
 // The longest duration that is counted at place index of skua_stats.durations, in nanoseconds: 1 us, 1.5 us,
 // 2, 2.5, 3.5, 5 and 7.5 us, the same times each power of ten, up to 10 s; INT64_MAX for the last place.
@@ -2570,13 +2574,13 @@ SKUA_API int64_t skua_stats_bound_ns(unsigned index);
 
 // The duration that so much of all requests did not exceed, in nanoseconds: 0.99 for that of 99 in 100. It is
 // as exact as the places are close, within half of its value; 10 s for any that is longer; 0 without requests.
-SKUA_API int64_t skua_stats_quantile_ns(const skua_stats *stats, double quantile);
+SKUA_SIZED int64_t skua_stats_quantile_ns(const skua_stats *stats, double quantile);
 
 // Writes them in the text format of Prometheus, ended by NUL, as far as there is room.
 // text: may be NULL if octets is 0.
 // Returns: the length of the whole, without the NUL; 16384 octets are always enough.
 // Spec: https://prometheus.io/docs/instrumenting/exposition_formats/
-SKUA_API size_t skua_stats_write(const skua_stats *stats, char *text, size_t octets);
+SKUA_SIZED size_t skua_stats_write(const skua_stats *stats, char *text, size_t octets);
 
 // A handler that answers with the statistics of its server, as skua_stats_write writes them. They are for
 // you alone: the route should be guarded, or on an address of its own. user: not used.
@@ -2636,13 +2640,429 @@ typedef struct skua_test_response {
 // The request is of HTTP/1.1, for the first name in skua_config.hosts, or for localhost. Any other one, with
 // fields of its own, is for skua_test_request.
 // Errors: those of skua_test_request.  Thread: as skua_test_request.
-SKUA_API SKUA_NODISCARD skua_status skua_test(skua_server *server, const char *method,
-                                              const char *path, const char *content,
-                                              skua_test_response *result);
+SKUA_SIZED SKUA_NODISCARD skua_status skua_test(skua_server *server, const char *method,
+                                                const char *path, const char *content,
+                                                skua_test_response *result);
 
 // The value of a field of the response, whatever the case of name: its first line; {NULL, 0} without one.
 // Lifetime: that of result->received.
-SKUA_API skua_slice skua_test_field(const skua_test_response *result, const char *name);
+SKUA_SIZED skua_slice skua_test_field(const skua_test_response *result, const char *name);
+
+// ---- Sizes ------------------------------------------------------------------------------------
+
+// Structs get members at their ends, and nowhere else, as Skua goes on: a program that was compiled with an older
+// skua.h runs with a newer library. So each function above that takes or fills a struct is an inline one, over an exported
+// one of the same name with _sized behind it, which is told how large the program's structs are. Members that a program
+// does not know are zero. skua_slice, skua_field, skua_timer, skua_poll, skua_ticket and skua_socket never change.
+
+// How large a program's structs are: its own, those in them, those that they point to, and those in arrays.
+typedef struct skua_sizes {
+    uint32_t sizes; // of this struct
+    uint32_t tls_clients;
+    uint32_t tls_certificate;
+    uint32_t tls_desc;
+    uint32_t allocator;
+    uint32_t http2_desc;
+    uint32_t config;
+    uint32_t route_desc;
+    uint32_t tls_info;
+    uint32_t part;
+    uint32_t upload;
+    uint32_t form_part;
+    uint32_t middleware;
+    uint32_t group;
+    uint32_t site_desc;
+    uint32_t event;
+    uint32_t cookie;
+    uint32_t filter;
+    uint32_t compression;
+    uint32_t file_info;
+    uint32_t prepared_desc;
+    uint32_t local_desc;
+    uint32_t websocket_desc;
+    uint32_t message;
+    uint32_t publication;
+    uint32_t topic_bridge_desc;
+    uint32_t media;
+    uint32_t directory_config;
+    uint32_t stats;
+    uint32_t test_response;
+    uint32_t serve_desc;
+    uint32_t assets;
+    uint32_t assets_config;
+    uint32_t listener_desc;
+} skua_sizes;
+
+// Those of this header.
+static inline const skua_sizes *skua_sizes_here(void)
+{
+    static const skua_sizes sizes = { sizeof(skua_sizes),           sizeof(skua_tls_clients),
+                                      sizeof(skua_tls_certificate), sizeof(skua_tls_desc),
+                                      sizeof(skua_allocator),       sizeof(skua_http2_desc),
+                                      sizeof(skua_config),          sizeof(skua_route_desc),
+                                      sizeof(skua_tls_info),        sizeof(skua_part),
+                                      sizeof(skua_upload),          sizeof(skua_form_part),
+                                      sizeof(skua_middleware),      sizeof(skua_group),
+                                      sizeof(skua_site_desc),       sizeof(skua_event),
+                                      sizeof(skua_cookie),          sizeof(skua_filter),
+                                      sizeof(skua_compression),     sizeof(skua_file_info),
+                                      sizeof(skua_prepared_desc),   sizeof(skua_local_desc),
+                                      sizeof(skua_websocket_desc),  sizeof(skua_message),
+                                      sizeof(skua_publication),     sizeof(skua_topic_bridge_desc),
+                                      sizeof(skua_media),           sizeof(skua_directory_config),
+                                      sizeof(skua_stats),           sizeof(skua_test_response),
+                                      sizeof(skua_serve_desc),      sizeof(skua_assets),
+                                      sizeof(skua_assets_config),   sizeof(skua_listener_desc) };
+    return &sizes;
+}
+
+// The functions above, for other languages. sizes: read during the call; each member as the program declares the
+// struct. A struct that is larger than the library's must be zero beyond it, else this stops the process with a
+// sentence: the program was compiled for a newer library. What is told to skua_part_fn, skua_spooled_fn, skua_form_fn,
+// skua_root_entry_fn and skua_file_opened_fn must not be larger at all.
+// Otherwise as the function without _sized.
+SKUA_API SKUA_NODISCARD skua_status skua_tls_identity_new_sized(
+    const skua_tls_certificate *certificates, unsigned count, skua_tls_identity **identity,
+    char *why, size_t why_room, const skua_sizes *sizes);
+SKUA_API SKUA_NODISCARD skua_status skua_tls_reload_sized(skua_server *server,
+                                                          const skua_tls_desc *desc, char *why,
+                                                          size_t why_room, const skua_sizes *sizes);
+SKUA_API SKUA_NODISCARD skua_server *skua_server_new_sized(const skua_config *config,
+                                                           const skua_sizes *sizes);
+SKUA_API SKUA_NODISCARD skua_status skua_route_add_sized(skua_server *server,
+                                                         const skua_route_desc *desc,
+                                                         const skua_sizes *sizes);
+SKUA_API bool skua_request_tls_sized(const skua_request *request, skua_tls_info *info,
+                                     const skua_sizes *sizes);
+SKUA_API SKUA_NODISCARD skua_status skua_multipart_read_sized(skua_request *request,
+                                                              skua_part_fn *fn, void *user,
+                                                              const skua_sizes *sizes);
+SKUA_API SKUA_NODISCARD skua_status skua_content_spool_sized(skua_request *request,
+                                                             size_t memory_max, uint64_t octets_max,
+                                                             skua_spooled_fn *fn, void *user,
+                                                             const skua_sizes *sizes);
+SKUA_API SKUA_NODISCARD skua_status skua_multipart_collect_sized(skua_request *request,
+                                                                 size_t memory_max,
+                                                                 uint64_t octets_max,
+                                                                 skua_form_fn *fn, void *user,
+                                                                 const skua_sizes *sizes);
+SKUA_API SKUA_NODISCARD skua_status skua_use_sized(skua_server *server, const char *prefix,
+                                                   const skua_middleware *middleware,
+                                                   const skua_sizes *sizes);
+SKUA_API SKUA_NODISCARD skua_status skua_route_group_sized(skua_server *server,
+                                                           const skua_group *group,
+                                                           const skua_sizes *sizes);
+SKUA_API SKUA_NODISCARD skua_site *
+skua_site_new_sized(skua_server *server, const skua_site_desc *desc, const skua_sizes *sizes);
+SKUA_API SKUA_NODISCARD skua_status skua_site_route_add_sized(skua_site *site,
+                                                              const skua_route_desc *desc,
+                                                              const skua_sizes *sizes);
+SKUA_API SKUA_NODISCARD skua_status skua_site_group_sized(skua_site *site, const skua_group *group,
+                                                          const skua_sizes *sizes);
+SKUA_API SKUA_NODISCARD skua_status skua_site_use_sized(skua_site *site, const char *prefix,
+                                                        const skua_middleware *middleware,
+                                                        const skua_sizes *sizes);
+SKUA_API SKUA_NODISCARD skua_status skua_event_send_sized(skua_request *request,
+                                                          const skua_event *event,
+                                                          const skua_sizes *sizes);
+SKUA_API skua_status skua_cookie_set_sized(skua_request *request, const skua_cookie *cookie,
+                                           const skua_sizes *sizes);
+SKUA_API skua_status skua_filter_add_sized(skua_request *request, const skua_filter *filter,
+                                           const skua_sizes *sizes);
+SKUA_API SKUA_NODISCARD skua_status skua_use_compression_sized(skua_server *server,
+                                                               const char *prefix,
+                                                               const skua_compression *compression,
+                                                               const skua_sizes *sizes);
+SKUA_API SKUA_NODISCARD skua_status skua_root_list_sized(skua_root *root, skua_slice path,
+                                                         skua_root_entry_fn *each, void *user,
+                                                         const skua_sizes *sizes);
+SKUA_API void skua_file_open_sized(skua_worker *worker, skua_root *root, skua_slice path,
+                                   skua_file_opened_fn *fn, void *user, const skua_sizes *sizes);
+SKUA_API SKUA_NODISCARD skua_status skua_prepared_new_sized(skua_worker *worker,
+                                                            const skua_prepared_desc *desc,
+                                                            skua_prepared **prepared,
+                                                            const skua_sizes *sizes);
+SKUA_API SKUA_NODISCARD skua_status skua_local_add_sized(skua_server *server,
+                                                         const skua_local_desc *desc, unsigned *key,
+                                                         const skua_sizes *sizes);
+SKUA_API SKUA_NODISCARD skua_status skua_websocket_sized(skua_server *server, const char *pattern,
+                                                         const skua_websocket_desc *desc,
+                                                         const skua_sizes *sizes);
+SKUA_API SKUA_NODISCARD skua_status skua_site_websocket_sized(skua_site *site, const char *pattern,
+                                                              const skua_websocket_desc *desc,
+                                                              const skua_sizes *sizes);
+SKUA_API SKUA_NODISCARD skua_status skua_socket_receive_sized(skua_socket socket,
+                                                              int64_t timeout_ns,
+                                                              skua_message *message,
+                                                              const skua_sizes *sizes);
+SKUA_API SKUA_NODISCARD skua_status skua_topic_publish_sized(skua_server *server, skua_slice topic,
+                                                             const skua_publication *publication,
+                                                             const skua_sizes *sizes);
+SKUA_API SKUA_NODISCARD skua_status skua_topic_bridge_sized(skua_server *server,
+                                                            const skua_topic_bridge_desc *desc,
+                                                            const skua_sizes *sizes);
+SKUA_API SKUA_NODISCARD skua_status skua_route_directory_sized(skua_server *server,
+                                                               const char *pattern,
+                                                               const char *path,
+                                                               const skua_directory_config *config,
+                                                               const skua_sizes *sizes);
+SKUA_API SKUA_NODISCARD skua_status skua_site_directory_sized(skua_site *site, const char *pattern,
+                                                              const char *path,
+                                                              const skua_directory_config *config,
+                                                              const skua_sizes *sizes);
+SKUA_API void skua_server_stats_sized(skua_server *server, skua_stats *stats,
+                                      const skua_sizes *sizes);
+SKUA_API int64_t skua_stats_quantile_ns_sized(const skua_stats *stats, double quantile,
+                                              const skua_sizes *sizes);
+SKUA_API size_t skua_stats_write_sized(const skua_stats *stats, char *text, size_t octets,
+                                       const skua_sizes *sizes);
+SKUA_API SKUA_NODISCARD skua_status skua_test_sized(skua_server *server, const char *method,
+                                                    const char *path, const char *content,
+                                                    skua_test_response *result,
+                                                    const skua_sizes *sizes);
+SKUA_API skua_slice skua_test_field_sized(const skua_test_response *result, const char *name,
+                                          const skua_sizes *sizes);
+SKUA_API void skua_serve_file_sized(skua_request *request, skua_root *root, skua_slice path,
+                                    const skua_serve_desc *desc, const skua_sizes *sizes);
+SKUA_API SKUA_NODISCARD skua_status skua_route_assets_sized(skua_server *server,
+                                                            const char *pattern,
+                                                            const skua_assets *assets,
+                                                            const skua_assets_config *config,
+                                                            const skua_sizes *sizes);
+SKUA_API SKUA_NODISCARD skua_status skua_site_assets_sized(skua_site *site, const char *pattern,
+                                                           const skua_assets *assets,
+                                                           const skua_assets_config *config,
+                                                           const skua_sizes *sizes);
+SKUA_API size_t skua_file_etag_sized(const skua_file_info *info, skua_slice content,
+                                     int64_t unix_ns, char etag[SKUA_FILE_ETAG_OCTETS],
+                                     const skua_sizes *sizes);
+SKUA_API SKUA_NODISCARD skua_status skua_listener_add_sized(skua_server *server,
+                                                            const skua_listener_desc *desc,
+                                                            size_t *index, const skua_sizes *sizes);
+
+static inline skua_status skua_tls_identity_new(const skua_tls_certificate *certificates,
+                                                unsigned count, skua_tls_identity **identity,
+                                                char *why, size_t why_room)
+{
+    return skua_tls_identity_new_sized(certificates, count, identity, why, why_room,
+                                       skua_sizes_here());
+}
+
+static inline skua_status skua_tls_reload(skua_server *server, const skua_tls_desc *desc, char *why,
+                                          size_t why_room)
+{
+    return skua_tls_reload_sized(server, desc, why, why_room, skua_sizes_here());
+}
+
+static inline skua_server *skua_server_new(const skua_config *config)
+{
+    return skua_server_new_sized(config, skua_sizes_here());
+}
+
+static inline skua_status skua_route_add(skua_server *server, const skua_route_desc *desc)
+{
+    return skua_route_add_sized(server, desc, skua_sizes_here());
+}
+
+static inline bool skua_request_tls(const skua_request *request, skua_tls_info *info)
+{
+    return skua_request_tls_sized(request, info, skua_sizes_here());
+}
+
+static inline skua_status skua_multipart_read(skua_request *request, skua_part_fn *fn, void *user)
+{
+    return skua_multipart_read_sized(request, fn, user, skua_sizes_here());
+}
+
+static inline skua_status skua_content_spool(skua_request *request, size_t memory_max,
+                                             uint64_t octets_max, skua_spooled_fn *fn, void *user)
+{
+    return skua_content_spool_sized(request, memory_max, octets_max, fn, user, skua_sizes_here());
+}
+
+static inline skua_status skua_multipart_collect(skua_request *request, size_t memory_max,
+                                                 uint64_t octets_max, skua_form_fn *fn, void *user)
+{
+    return skua_multipart_collect_sized(request, memory_max, octets_max, fn, user,
+                                        skua_sizes_here());
+}
+
+static inline skua_status skua_use(skua_server *server, const char *prefix,
+                                   const skua_middleware *middleware)
+{
+    return skua_use_sized(server, prefix, middleware, skua_sizes_here());
+}
+
+static inline skua_status skua_route_group(skua_server *server, const skua_group *group)
+{
+    return skua_route_group_sized(server, group, skua_sizes_here());
+}
+
+static inline skua_site *skua_site_new(skua_server *server, const skua_site_desc *desc)
+{
+    return skua_site_new_sized(server, desc, skua_sizes_here());
+}
+
+static inline skua_status skua_site_route_add(skua_site *site, const skua_route_desc *desc)
+{
+    return skua_site_route_add_sized(site, desc, skua_sizes_here());
+}
+
+static inline skua_status skua_site_group(skua_site *site, const skua_group *group)
+{
+    return skua_site_group_sized(site, group, skua_sizes_here());
+}
+
+static inline skua_status skua_site_use(skua_site *site, const char *prefix,
+                                        const skua_middleware *middleware)
+{
+    return skua_site_use_sized(site, prefix, middleware, skua_sizes_here());
+}
+
+static inline skua_status skua_event_send(skua_request *request, const skua_event *event)
+{
+    return skua_event_send_sized(request, event, skua_sizes_here());
+}
+
+static inline skua_status skua_cookie_set(skua_request *request, const skua_cookie *cookie)
+{
+    return skua_cookie_set_sized(request, cookie, skua_sizes_here());
+}
+
+static inline skua_status skua_filter_add(skua_request *request, const skua_filter *filter)
+{
+    return skua_filter_add_sized(request, filter, skua_sizes_here());
+}
+
+static inline skua_status skua_use_compression(skua_server *server, const char *prefix,
+                                               const skua_compression *compression)
+{
+    return skua_use_compression_sized(server, prefix, compression, skua_sizes_here());
+}
+
+static inline skua_status skua_root_list(skua_root *root, skua_slice path, skua_root_entry_fn *each,
+                                         void *user)
+{
+    return skua_root_list_sized(root, path, each, user, skua_sizes_here());
+}
+
+static inline void skua_file_open(skua_worker *worker, skua_root *root, skua_slice path,
+                                  skua_file_opened_fn *fn, void *user)
+{
+    skua_file_open_sized(worker, root, path, fn, user, skua_sizes_here());
+}
+
+static inline skua_status skua_prepared_new(skua_worker *worker, const skua_prepared_desc *desc,
+                                            skua_prepared **prepared)
+{
+    return skua_prepared_new_sized(worker, desc, prepared, skua_sizes_here());
+}
+
+static inline skua_status skua_local_add(skua_server *server, const skua_local_desc *desc,
+                                         unsigned *key)
+{
+    return skua_local_add_sized(server, desc, key, skua_sizes_here());
+}
+
+static inline skua_status skua_websocket(skua_server *server, const char *pattern,
+                                         const skua_websocket_desc *desc)
+{
+    return skua_websocket_sized(server, pattern, desc, skua_sizes_here());
+}
+
+static inline skua_status skua_site_websocket(skua_site *site, const char *pattern,
+                                              const skua_websocket_desc *desc)
+{
+    return skua_site_websocket_sized(site, pattern, desc, skua_sizes_here());
+}
+
+static inline skua_status skua_socket_receive(skua_socket socket, int64_t timeout_ns,
+                                              skua_message *message)
+{
+    return skua_socket_receive_sized(socket, timeout_ns, message, skua_sizes_here());
+}
+
+static inline skua_status skua_topic_publish(skua_server *server, skua_slice topic,
+                                             const skua_publication *publication)
+{
+    return skua_topic_publish_sized(server, topic, publication, skua_sizes_here());
+}
+
+static inline skua_status skua_topic_bridge(skua_server *server, const skua_topic_bridge_desc *desc)
+{
+    return skua_topic_bridge_sized(server, desc, skua_sizes_here());
+}
+
+static inline skua_status skua_route_directory(skua_server *server, const char *pattern,
+                                               const char *path,
+                                               const skua_directory_config *config)
+{
+    return skua_route_directory_sized(server, pattern, path, config, skua_sizes_here());
+}
+
+static inline skua_status skua_site_directory(skua_site *site, const char *pattern,
+                                              const char *path, const skua_directory_config *config)
+{
+    return skua_site_directory_sized(site, pattern, path, config, skua_sizes_here());
+}
+
+static inline void skua_server_stats(skua_server *server, skua_stats *stats)
+{
+    skua_server_stats_sized(server, stats, skua_sizes_here());
+}
+
+static inline int64_t skua_stats_quantile_ns(const skua_stats *stats, double quantile)
+{
+    return skua_stats_quantile_ns_sized(stats, quantile, skua_sizes_here());
+}
+
+static inline size_t skua_stats_write(const skua_stats *stats, char *text, size_t octets)
+{
+    return skua_stats_write_sized(stats, text, octets, skua_sizes_here());
+}
+
+static inline skua_status skua_test(skua_server *server, const char *method, const char *path,
+                                    const char *content, skua_test_response *result)
+{
+    return skua_test_sized(server, method, path, content, result, skua_sizes_here());
+}
+
+static inline skua_slice skua_test_field(const skua_test_response *result, const char *name)
+{
+    return skua_test_field_sized(result, name, skua_sizes_here());
+}
+
+static inline void skua_serve_file(skua_request *request, skua_root *root, skua_slice path,
+                                   const skua_serve_desc *desc)
+{
+    skua_serve_file_sized(request, root, path, desc, skua_sizes_here());
+}
+
+static inline skua_status skua_route_assets(skua_server *server, const char *pattern,
+                                            const skua_assets *assets,
+                                            const skua_assets_config *config)
+{
+    return skua_route_assets_sized(server, pattern, assets, config, skua_sizes_here());
+}
+
+static inline skua_status skua_site_assets(skua_site *site, const char *pattern,
+                                           const skua_assets *assets,
+                                           const skua_assets_config *config)
+{
+    return skua_site_assets_sized(site, pattern, assets, config, skua_sizes_here());
+}
+
+static inline size_t skua_file_etag(const skua_file_info *info, skua_slice content, int64_t unix_ns,
+                                    char etag[SKUA_FILE_ETAG_OCTETS])
+{
+    return skua_file_etag_sized(info, content, unix_ns, etag, skua_sizes_here());
+}
+
+static inline skua_status skua_listener_add(skua_server *server, const skua_listener_desc *desc,
+                                            size_t *index)
+{
+    return skua_listener_add_sized(server, desc, index, skua_sizes_here());
+}
 
 #ifdef __cplusplus
 }

@@ -41,6 +41,9 @@
 // that other one finds the contract broken. NULL: none.
 extern _Thread_local const char *contract_speaker;
 
+// How much of the name of a function is told: that which the program calls.
+int contract_name_octets(const char *function);
+
 __attribute__((noreturn, cold)) void contract_broken(const char *function, const char *sentence);
 
 #endif

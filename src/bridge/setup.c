@@ -3,6 +3,7 @@
 // skua_topic_bridge: what it refuses, and what there is of it in a library without hiredis.
 
 #include "base/contract.h"
+#include "base/sized.h"
 #include "bridge/bridge.h"
 #include "server/server.h"
 
@@ -41,11 +42,15 @@ static skua_status bridge_check(skua_server *server, const skua_topic_bridge_des
     return SKUA_OK;
 }
 
-__attribute__((cold)) skua_status skua_topic_bridge(skua_server *server,
-                                                    const skua_topic_bridge_desc *desc)
+__attribute__((cold)) skua_status skua_topic_bridge_sized(skua_server *server,
+                                                          const skua_topic_bridge_desc *desc,
+                                                          const skua_sizes *sizes)
 {
     CONTRACT_SERVER(server);
     CONTRACT_GIVEN(desc);
+    CONTRACT_SIZES(sizes);
+    skua_topic_bridge_desc own;
+    desc = SIZED_GIVEN(desc, sizes->topic_bridge_desc, &own);
     CONTRACT_GIVEN(desc->url);
     bridge_url url;
     skua_status status = bridge_check(server, desc, &url);
@@ -54,11 +59,15 @@ __attribute__((cold)) skua_status skua_topic_bridge(skua_server *server,
 
 #else
 
-__attribute__((cold)) skua_status skua_topic_bridge(skua_server *server,
-                                                    const skua_topic_bridge_desc *desc)
+__attribute__((cold)) skua_status skua_topic_bridge_sized(skua_server *server,
+                                                          const skua_topic_bridge_desc *desc,
+                                                          const skua_sizes *sizes)
 {
     CONTRACT_SERVER(server);
     CONTRACT_GIVEN(desc);
+    CONTRACT_SIZES(sizes);
+    skua_topic_bridge_desc own;
+    desc = SIZED_GIVEN(desc, sizes->topic_bridge_desc, &own);
     CONTRACT_GIVEN(desc->url);
     return server_fail(server, SKUA_EUNSUPPORTED,
                        "the library was built without SKUA_REDIS, by which topics reach other "

@@ -7,6 +7,7 @@
 
 #include "base/contract.h"
 #include "base/memory.h"
+#include "base/sized.h"
 #include "exchange/request.h"
 #include "exchange/worker.h"
 #include "http/coding.h"
@@ -193,13 +194,14 @@ static void compress_free(void *user)
     memory_free(rule);
 }
 
-skua_status skua_use_compression(skua_server *server, const char *prefix,
-                                 const skua_compression *compression)
+skua_status skua_use_compression_sized(skua_server *server, const char *prefix,
+                                       const skua_compression *compression, const skua_sizes *sizes)
 {
     CONTRACT_SERVER(server);
     CONTRACT_GIVEN(prefix);
-    static const skua_compression defaults = { 0 };
-    if (!compression) compression = &defaults;
+    CONTRACT_SIZES(sizes);
+    skua_compression own = { 0 };
+    compression = compression ? SIZED_GIVEN(compression, sizes->compression, &own) : &own;
     if (!COMPRESS_CODINGS) {
         skua_server_set_error(server, "compression: neither zlib nor brotli nor zstd is built in");
         return SKUA_EUNSUPPORTED;

@@ -6,6 +6,7 @@
 
 #include "base/contract.h"
 #include "base/memory.h"
+#include "base/sized.h"
 #include "io/disk.h"
 #include "io/file.h"
 #include "io/reserve.h"
@@ -59,13 +60,15 @@ static void file_opened(io_op *op, int64_t result)
 
 // All memory is taken before the file is opened: a descriptor is never without a struct that keeps
 // it.
-void skua_file_open(skua_worker *w, skua_root *root, slice path, skua_file_opened_fn *fn,
-                    void *user)
+void skua_file_open_sized(skua_worker *w, skua_root *root, slice path, skua_file_opened_fn *fn,
+                          void *user, const skua_sizes *sizes)
 {
     home_expect(w, __func__);
     CONTRACT_GIVEN(root);
     CONTRACT_SLICE(path);
     CONTRACT_GIVEN(fn);
+    CONTRACT_SIZES(sizes);
+    CONTRACT_TOLD(sizes->file_info, sizeof(skua_file_info));
     file_opening *opening = memory_alloc(sizeof *opening + path.len + 1);
     skua_file *file = memory_alloc(sizeof *file);
     if (!opening || !file || (path.len && memchr(path.ptr, 0, path.len))) {

@@ -7,6 +7,7 @@
 #include "base/assert.h"
 #include "base/contract.h"
 #include "base/memory.h"
+#include "base/sized.h"
 #include "io/reserve.h"
 
 #include <errno.h>
@@ -121,11 +122,14 @@ bool root_path(slice path, char text[ROOT_PATH_OCTETS])
     return true;
 }
 
-skua_status skua_root_list(skua_root *root, skua_slice path, skua_root_entry_fn *each, void *user)
+skua_status skua_root_list_sized(skua_root *root, skua_slice path, skua_root_entry_fn *each,
+                                 void *user, const skua_sizes *sizes)
 {
     CONTRACT_GIVEN(root);
     CONTRACT_SLICE(path);
     CONTRACT_GIVEN(each);
+    CONTRACT_SIZES(sizes);
+    CONTRACT_TOLD(sizes->file_info, sizeof(skua_file_info));
     char text[ROOT_PATH_OCTETS];
     if (!root_path(path, text)) return SKUA_ENOENT;
     return file_list_beneath(root_files(root), text, SIZE_MAX, each, user);

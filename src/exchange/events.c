@@ -7,6 +7,7 @@
 
 #include "base/contract.h"
 #include "base/memory.h"
+#include "base/sized.h"
 #include "exchange/push.h"
 #include "exchange/recorder.h"
 #include "exchange/request.h"
@@ -105,10 +106,13 @@ static skua_status event_record(recorder *taken, const skua_event *event, size_t
 
 // The event is written twice: at first only to count its octets, then into the room that was
 // reserved for so many.
-skua_status skua_event_send(skua_request *r, const skua_event *event)
+skua_status skua_event_send_sized(skua_request *r, const skua_event *event, const skua_sizes *sizes)
 {
     recorder *taken = request_is_here(r) ? NULL : recorder_of(r, __func__);
     CONTRACT_GIVEN(event);
+    CONTRACT_SIZES(sizes);
+    skua_event own;
+    event = SIZED_GIVEN(event, sizes->event, &own);
     CONTRACT_SLICE(event->data);
     CONTRACT_SLICE(event->name);
     CONTRACT_SLICE(event->id);

@@ -6,6 +6,7 @@
 
 #include "base/contract.h"
 #include "base/inline.h"
+#include "base/sized.h"
 #include "exchange/request.h"
 
 // unit: a power of ten, of int64_t.
@@ -141,9 +142,13 @@ static int64_t stats_between(unsigned place, double share)
     return above + (int64_t)(share * (double)(figures_bounds[place] - above));
 }
 
-int64_t skua_stats_quantile_ns(const skua_stats *stats, double quantile)
+int64_t skua_stats_quantile_ns_sized(const skua_stats *stats, double quantile,
+                                     const skua_sizes *sizes)
 {
     CONTRACT_GIVEN(stats);
+    CONTRACT_SIZES(sizes);
+    skua_stats own;
+    stats = SIZED_GIVEN(stats, sizes->stats, &own);
     uint64_t all = 0, below = 0;
     for (unsigned i = 0; i < SKUA_STATS_DURATIONS; i++)
         all += stats_of_all(stats, i);

@@ -7,6 +7,7 @@
 #include "exchange/filter.h"
 
 #include "base/memory.h"
+#include "base/sized.h"
 #include "exchange/carrier.h"
 #include "exchange/complaint.h"
 #include "exchange/fields.h"
@@ -45,10 +46,14 @@ struct response_filter {
 
 // ---- Adding ----
 
-skua_status skua_filter_add(skua_request *r, const skua_filter *filter)
+skua_status skua_filter_add_sized(skua_request *r, const skua_filter *filter,
+                                  const skua_sizes *sizes)
 {
     request_expect(r, __func__);
     CONTRACT_GIVEN(filter);
+    CONTRACT_SIZES(sizes);
+    skua_filter own;
+    filter = SIZED_GIVEN(filter, sizes->filter, &own);
     CONTRACT(filter->begin, "filter->begin must not be NULL");
     CONTRACT(filter->run, "filter->run must not be NULL");
     if (r->responding > RESPONSE_HEADING) return request_refusal(r);

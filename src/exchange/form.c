@@ -3,6 +3,7 @@
 // Content that is collected whole, however large: one spool for it, or one for each part of a form.
 
 #include "base/assert.h"
+#include "base/sized.h"
 #include "exchange/content.h"
 #include "exchange/parts.h"
 #include "exchange/request.h"
@@ -68,11 +69,13 @@ static void content_spool(skua_request *r, skua_content_event event, slice octet
     }
 }
 
-skua_status skua_content_spool(skua_request *r, size_t memory_max, uint64_t octets_max,
-                               skua_spooled_fn *fn, void *user)
+skua_status skua_content_spool_sized(skua_request *r, size_t memory_max, uint64_t octets_max,
+                                     skua_spooled_fn *fn, void *user, const skua_sizes *sizes)
 {
     request_expect(r, __func__);
     CONTRACT_GIVEN(fn);
+    CONTRACT_SIZES(sizes);
+    CONTRACT_TOLD(sizes->upload, sizeof(skua_upload));
     if (r->reader || r->responding != RESPONSE_NONE) return request_refusal(r);
     content_spooling *c = arena_alloc(&r->memory, sizeof *c);
     spool *kept = c ? spool_new(r, content_spool_settled, c) : NULL;
@@ -99,10 +102,11 @@ struct form_item {
 
 typedef struct form_collecting {
     form_item *first, **last, *current;
-    unsigned count, settling, files; // parts; those not settled yet; those in files
-    size_t memory_max, memory;       // octets of parts in memory
-    bool complete;                   // every part has come
-    skua_form_fn *fn;                // NULL: told
+    unsigned count, settling, files;             // parts; those not settled yet; those in files
+    size_t memory_max, memory;                   // octets of parts in memory
+    bool complete;                               // every part has come
+    uint32_t part_octets, upload_octets, stride; // of the caller's structs
+    skua_form_fn *fn;                            // NULL: told
     void *user;
 } form_collecting;
 
@@ -124,20 +128,28 @@ static void form_refuse(skua_request *r, form_collecting *form, skua_status stat
     form_tell(r, form, status, NULL);
 }
 
+_Static_assert(sizeof(skua_form_part) == sizeof(skua_part) + sizeof(skua_upload), "no gap");
+
+// A skua_form_part, as the caller's header has it.
+static void form_lay(const form_collecting *form, const form_item *item, char *at)
+{
+    skua_upload upload;
+    spool_upload(item->kept, &upload);
+    sized_give(at, form->part_octets, &item->part, sizeof item->part);
+    sized_give(at + form->part_octets, form->upload_octets, &upload, sizeof upload);
+}
+
 static void form_finish(skua_request *r, form_collecting *form)
 {
     if (!form->complete || form->settling || !form->fn) return;
-    skua_form_part *parts = arena_alloc(&r->memory, (form->count + 1) * sizeof *parts);
+    char *parts = arena_alloc(&r->memory, (form->count + 1) * (size_t)form->stride), *at = parts;
     if (!parts) {
         form_refuse(r, form, SKUA_ENOMEM);
         return;
     }
-    size_t n = 0;
-    for (const form_item *item = form->first; item; item = item->next, n++) {
-        parts[n].part = item->part;
-        spool_upload(item->kept, &parts[n].upload);
-    }
-    form_tell(r, form, SKUA_OK, parts);
+    for (const form_item *item = form->first; item; item = item->next, at += form->stride)
+        form_lay(form, item, at);
+    form_tell(r, form, SKUA_OK, (const skua_form_part *)(const void *)parts);
 }
 
 static void form_settled(skua_request *r, spool *kept, void *user)
@@ -227,15 +239,22 @@ static void form_read(skua_request *r, skua_part_event event, const skua_part *p
     }
 }
 
-skua_status skua_multipart_collect(skua_request *r, size_t memory_max, uint64_t octets_max,
-                                   skua_form_fn *fn, void *user)
+skua_status skua_multipart_collect_sized(skua_request *r, size_t memory_max, uint64_t octets_max,
+                                         skua_form_fn *fn, void *user, const skua_sizes *sizes)
 {
     request_expect(r, __func__);
     CONTRACT_GIVEN(fn);
+    CONTRACT_SIZES(sizes);
+    CONTRACT_TOLD(sizes->part, sizeof(skua_part));
+    CONTRACT_TOLD(sizes->upload, sizeof(skua_upload));
+    CONTRACT_TOLD(sizes->form_part, sizeof(skua_form_part));
     if (r->reader || r->responding != RESPONSE_NONE) return request_refusal(r);
     form_collecting *form = arena_alloc(&r->memory, sizeof *form);
     if (!form) return SKUA_ENOMEM;
-    *form = (form_collecting){ .memory_max = memory_max ? memory_max : FORM_MEMORY_OCTETS,
+    *form = (form_collecting){ .part_octets = sizes->part,
+                               .upload_octets = sizes->upload,
+                               .stride = sizes->form_part,
+                               .memory_max = memory_max ? memory_max : FORM_MEMORY_OCTETS,
                                .fn = fn,
                                .user = user };
     form->last = &form->first;

@@ -5,6 +5,7 @@
 
 #include "exchange/parts.h"
 
+#include "base/sized.h"
 #include "exchange/carrier.h"
 #include "exchange/content.h"
 #include "exchange/request.h"
@@ -84,10 +85,13 @@ bool request_is_multipart(const skua_request *r)
     return multipart_boundary(skua_request_field(r, "content-type"), boundary, &len);
 }
 
-skua_status skua_multipart_read(skua_request *r, skua_part_fn *fn, void *user)
+skua_status skua_multipart_read_sized(skua_request *r, skua_part_fn *fn, void *user,
+                                      const skua_sizes *sizes)
 {
     request_expect(r, __func__);
     CONTRACT_GIVEN(fn);
+    CONTRACT_SIZES(sizes);
+    CONTRACT_TOLD(sizes->part, sizeof(skua_part));
     char boundary[MULTIPART_BOUNDARY_MAX];
     size_t boundary_len;
     const skua_config *config = worker_config(r->worker);

@@ -5,6 +5,7 @@
 #include "exchange/prepared.h"
 
 #include "base/memory.h"
+#include "base/sized.h"
 #include "exchange/fields.h"
 #include "exchange/worker.h"
 
@@ -60,11 +61,14 @@ static void prepared_keep(skua_prepared *a, const skua_prepared_desc *desc, bool
     if (in_memory && !desc->release) memcpy(at, desc->content.ptr, desc->content.len);
 }
 
-skua_status skua_prepared_new(skua_worker *worker, const skua_prepared_desc *desc,
-                              skua_prepared **prepared)
+skua_status skua_prepared_new_sized(skua_worker *worker, const skua_prepared_desc *desc,
+                                    skua_prepared **prepared, const skua_sizes *sizes)
 {
     home_expect(worker, __func__);
     CONTRACT_GIVEN(desc);
+    CONTRACT_SIZES(sizes);
+    skua_prepared_desc own;
+    desc = SIZED_GIVEN(desc, sizes->prepared_desc, &own);
     CONTRACT(desc->fields || !desc->fields_count, "desc->fields must not be NULL");
     CONTRACT_SLICE(desc->content);
     CONTRACT_GIVEN(prepared);

@@ -5,6 +5,7 @@
 #include "exchange/request.h"
 
 #include "base/contract.h"
+#include "base/sized.h"
 #include "exchange/blocking.h"
 #include "exchange/carrier.h"
 #include "exchange/client.h"
@@ -57,11 +58,15 @@ static bool request_tls(const skua_request *r, skua_tls_info *info)
     return t && t->table->info(t, info);
 }
 
-bool skua_request_tls(const skua_request *r, skua_tls_info *info)
+bool skua_request_tls_sized(const skua_request *r, skua_tls_info *info, const skua_sizes *sizes)
 {
     request_expect_reader(r, __func__);
     CONTRACT_GIVEN(info);
-    return request_tls(r, info);
+    CONTRACT_SIZES(sizes);
+    skua_tls_info own;
+    if (!request_tls(r, &own)) return false;
+    sized_give(info, sizes->tls_info, &own, sizeof own);
+    return true;
 }
 
 // A proxy's word is for its own client's connection: what lies between it and here is another.

@@ -2,6 +2,7 @@
 //
 // Shorthands: the responses that programs give most, and Set-Cookie.
 
+#include "base/sized.h"
 #include "exchange/complaint.h"
 #include "exchange/fields.h"
 #include "exchange/request.h"
@@ -122,10 +123,14 @@ skua_status skua_redirect(skua_request *r, int status, const char *location)
 
 // ---- Cookies ----
 
-skua_status skua_cookie_set(skua_request *r, const skua_cookie *cookie)
+skua_status skua_cookie_set_sized(skua_request *r, const skua_cookie *cookie,
+                                  const skua_sizes *sizes)
 {
     request_expect_reader(r, __func__);
     CONTRACT_GIVEN(cookie);
+    CONTRACT_SIZES(sizes);
+    skua_cookie own;
+    cookie = SIZED_GIVEN(cookie, sizes->cookie, &own);
     CONTRACT_SLICE(cookie->value);
     if (request_is_here(r) && r->responding > RESPONSE_HEADING)
         return complain_of_late(r, __func__, "a cookie was set behind the response, and dropped");

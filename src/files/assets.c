@@ -5,6 +5,7 @@
 
 #include "base/contract.h"
 #include "base/memory.h"
+#include "base/sized.h"
 #include "files/byteranges.h"
 #include "files/file_preconditions.h"
 #include "files/media.h"
@@ -331,23 +332,35 @@ static skua_status embedded_serve(const files_place *to, const char *pattern,
     return place_add(to, path, config->name, embedded_handle, e);
 }
 
-__attribute__((cold)) skua_status skua_route_assets(skua_server *server, const char *pattern,
-                                                    const skua_assets *assets,
-                                                    const skua_assets_config *config)
+__attribute__((cold)) skua_status skua_route_assets_sized(skua_server *server, const char *pattern,
+                                                          const skua_assets *assets,
+                                                          const skua_assets_config *config,
+                                                          const skua_sizes *sizes)
 {
     CONTRACT_SERVER(server);
     CONTRACT_GIVEN(pattern);
     CONTRACT_GIVEN(assets);
+    CONTRACT_SIZES(sizes);
+    skua_assets own_assets;
+    skua_assets_config own_config;
+    assets = SIZED_GIVEN(assets, sizes->assets, &own_assets);
+    if (config) config = SIZED_GIVEN(config, sizes->assets_config, &own_config);
     return embedded_serve(&(files_place){ .server = server }, pattern, assets, config);
 }
 
-__attribute__((cold)) skua_status skua_site_assets(skua_site *to, const char *pattern,
-                                                   const skua_assets *assets,
-                                                   const skua_assets_config *config)
+__attribute__((cold)) skua_status skua_site_assets_sized(skua_site *to, const char *pattern,
+                                                         const skua_assets *assets,
+                                                         const skua_assets_config *config,
+                                                         const skua_sizes *sizes)
 {
     CONTRACT(to, "site must not be NULL");
     CONTRACT_GIVEN(pattern);
     CONTRACT_GIVEN(assets);
+    CONTRACT_SIZES(sizes);
+    skua_assets own_assets;
+    skua_assets_config own_config;
+    assets = SIZED_GIVEN(assets, sizes->assets, &own_assets);
+    if (config) config = SIZED_GIVEN(config, sizes->assets_config, &own_config);
     const files_place at = { .server = skua_site_server(to), .site = to };
     return embedded_serve(&at, pattern, assets, config);
 }

@@ -6,6 +6,7 @@
 
 #include "base/assert.h"
 #include "base/contract.h"
+#include "base/sized.h"
 #include "base/memory.h"
 #include "http/etag.h"
 #include "files/compression.h"
@@ -92,10 +93,13 @@ static int cached_write_tag(cached *c, const site *s, slice content)
     return cached_write_time(&c->origin.info, c->weak, c->origin.etag);
 }
 
-size_t skua_file_etag(const skua_file_info *info, slice content, int64_t unix_ns,
-                      char etag[SKUA_FILE_ETAG_OCTETS])
+size_t skua_file_etag_sized(const skua_file_info *info, slice content, int64_t unix_ns,
+                            char etag[SKUA_FILE_ETAG_OCTETS], const skua_sizes *sizes)
 {
     CONTRACT_GIVEN(info);
+    CONTRACT_SIZES(sizes);
+    skua_file_info own;
+    info = SIZED_GIVEN(info, sizes->file_info, &own);
     CONTRACT_GIVEN(etag);
     CONTRACT_SLICE(content);
     bool is_hashed = info->size <= CACHED_HASHED_OCTETS;

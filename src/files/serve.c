@@ -6,6 +6,7 @@
 
 #include "base/assert.h"
 #include "base/contract.h"
+#include "base/sized.h"
 #include "files/cache.h"
 #include "files/media.h"
 #include "files/site_response.h"
@@ -155,16 +156,18 @@ static serving *serving_new(skua_request *request, slice path, const skua_serve_
     return s;
 }
 
-void skua_serve_file(skua_request *request, skua_root *root, skua_slice path,
-                     const skua_serve_desc *desc)
+void skua_serve_file_sized(skua_request *request, skua_root *root, skua_slice path,
+                           const skua_serve_desc *desc, const skua_sizes *sizes)
 {
-    static const skua_serve_desc defaults = { 0 };
     contract_speaker = __func__;
     skua_request_hold(request);
     contract_speaker = NULL;
     CONTRACT_GIVEN(root);
     CONTRACT_SLICE(path);
-    serving *s = serving_new(request, path, desc ? desc : &defaults);
+    CONTRACT_SIZES(sizes);
+    skua_serve_desc own = { 0 };
+    serving *s =
+        serving_new(request, path, desc ? SIZED_GIVEN(desc, sizes->serve_desc, &own) : &own);
     if (!s) {
         skua_respond_error(request, 503);
         skua_request_drop(request);

@@ -6,6 +6,7 @@
 
 #include "base/contract.h"
 #include "base/memory.h"
+#include "base/sized.h"
 #include "files/cache.h"
 #include "files/listing_page.h"
 #include "files/lookup.h"
@@ -285,8 +286,6 @@ static skua_status site_add_caches(const files_place *to, site *s)
 static skua_status site_serve(const files_place *to, const char *pattern, const char *path,
                               const skua_directory_config *config)
 {
-    static const skua_directory_config defaults = { 0 };
-    if (!config) config = &defaults;
     skua_status status = site_check(to, pattern, config);
     if (status) return status;
     site *s = site_new(to->server, place_pattern_path(pattern), config);
@@ -311,23 +310,48 @@ static skua_status site_serve(const files_place *to, const char *pattern, const 
     return status;
 }
 
-__attribute__((cold)) skua_status skua_route_directory(skua_server *server, const char *pattern,
-                                                       const char *path,
-                                                       const skua_directory_config *config)
+// config: NULL for the defaults; by structs of the sizes that the caller's header has.
+static skua_status site_serve_sized(const char *function, const files_place *to,
+                                    const char *pattern, const char *path,
+                                    const skua_directory_config *config, const skua_sizes *sizes)
+{
+    skua_directory_config own = { 0 };
+    void *types = NULL;
+    if (config) sized_take(function, config, sizes->directory_config, &own, sizeof own);
+    if (own.decide && sizes->file_info > sizeof(skua_file_info))
+        contract_broken(function, SIZED_NEWER);
+    if (own.types && own.types_count <= SITE_TYPES_MAX)
+        own.types = sized_array(function, own.types, own.types_count, sizes->media,
+                                sizeof *own.types, &types);
+    bool fits = own.types || !config || !config->types;
+    skua_status status = fits ? site_serve(to, pattern, path, &own)
+                              : place_fail(to, SKUA_ENOMEM, path, skua_status_text(SKUA_ENOMEM));
+    memory_free(types);
+    return status;
+}
+
+__attribute__((cold)) skua_status skua_route_directory_sized(skua_server *server,
+                                                             const char *pattern, const char *path,
+                                                             const skua_directory_config *config,
+                                                             const skua_sizes *sizes)
 {
     CONTRACT_SERVER(server);
     CONTRACT_GIVEN(pattern);
     CONTRACT_GIVEN(path);
-    return site_serve(&(files_place){ .server = server }, pattern, path, config);
+    CONTRACT_SIZES(sizes);
+    const files_place at = { .server = server };
+    return site_serve_sized(__func__, &at, pattern, path, config, sizes);
 }
 
-__attribute__((cold)) skua_status skua_site_directory(skua_site *to, const char *pattern,
-                                                      const char *path,
-                                                      const skua_directory_config *config)
+__attribute__((cold)) skua_status skua_site_directory_sized(skua_site *to, const char *pattern,
+                                                            const char *path,
+                                                            const skua_directory_config *config,
+                                                            const skua_sizes *sizes)
 {
     CONTRACT(to, "site must not be NULL");
     CONTRACT_GIVEN(pattern);
     CONTRACT_GIVEN(path);
+    CONTRACT_SIZES(sizes);
     const files_place at = { .server = skua_site_server(to), .site = to };
-    return site_serve(&at, pattern, path, config);
+    return site_serve_sized(__func__, &at, pattern, path, config, sizes);
 }

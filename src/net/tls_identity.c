@@ -5,6 +5,7 @@
 #include "net/tls_identity.h"
 
 #include "base/contract.h"
+#include "base/sized.h"
 
 #include <stdio.h>
 
@@ -13,6 +14,7 @@
 #include "base/assert.h"
 #include "base/memory.h"
 #include "net/tls_library.h"
+#include "net/tls_sized.h"
 
 #include <openssl/err.h>
 #include <time.h>
@@ -192,25 +194,34 @@ static skua_status identity_read(const skua_tls_certificate *from, unsigned coun
     return status;
 }
 
-skua_status skua_tls_identity_new(const skua_tls_certificate *certificates, unsigned count,
-                                  skua_tls_identity **identity, char *why, size_t why_room)
+skua_status skua_tls_identity_new_sized(const skua_tls_certificate *certificates, unsigned count,
+                                        skua_tls_identity **identity, char *why, size_t why_room,
+                                        const skua_sizes *sizes)
 {
     CONTRACT_GIVEN(certificates);
     CONTRACT_GIVEN(identity);
+    CONTRACT_SIZES(sizes);
     CONTRACT(count > 0, "count must not be 0");
     tls_load load = { .unix_s = (int64_t)time(NULL) };
-    skua_status status = identity_read(certificates, count, &load, identity);
+    void *made;
+    const skua_tls_certificate *own =
+        tls_certificates_take(__func__, certificates, count, sizes, &made);
+    skua_status status = own ? identity_read(own, count, &load, identity)
+                             : tls_load_fail(&load, SKUA_ENOMEM, "memory ran out");
+    memory_free(made);
     if (status && why && why_room) (void)snprintf(why, why_room, "%s", load.why);
     return status;
 }
 
 #else
 
-skua_status skua_tls_identity_new(const skua_tls_certificate *certificates, unsigned count,
-                                  skua_tls_identity **identity, char *why, size_t why_room)
+skua_status skua_tls_identity_new_sized(const skua_tls_certificate *certificates, unsigned count,
+                                        skua_tls_identity **identity, char *why, size_t why_room,
+                                        const skua_sizes *sizes)
 {
     CONTRACT_GIVEN(certificates);
     CONTRACT_GIVEN(identity);
+    CONTRACT_SIZES(sizes);
     CONTRACT(count > 0, "count must not be 0");
     if (why && why_room) (void)snprintf(why, why_room, "this library was built without TLS");
     return SKUA_EUNSUPPORTED;

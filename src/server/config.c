@@ -5,7 +5,9 @@
 #include "server/config.h"
 
 #include "server/server.h"
+#include "base/sized.h"
 #include "io/reserve.h"
+#include "net/tls_sized.h"
 
 #include <string.h>
 
@@ -13,6 +15,31 @@
 enum { CONFIG_MEMORY_MIN = 1 << 20 };
 
 #define SECONDS(n) ((int64_t)(n) * 1000000000)
+
+enum {
+    CONFIG_TLS_AT = offsetof(skua_config, tls),
+    CONFIG_REST_AT = offsetof(skua_config, on_worker_start)
+};
+
+_Static_assert(CONFIG_REST_AT == CONFIG_TLS_AT + sizeof(skua_tls_desc) + sizeof(skua_http2_desc),
+               "no gaps");
+_Static_assert(sizeof(skua_tls_desc) % 8 == 0 && sizeof(skua_http2_desc) % 8 == 0,
+               "they grow by 8 octets");
+
+void config_take(const char *function, const skua_config *given, const skua_sizes *sizes,
+                 skua_config *own)
+{
+    const char *from = (const char *)given;
+    size_t http2_at = CONFIG_TLS_AT + (size_t)sizes->tls_desc;
+    size_t rest_at = http2_at + sizes->http2_desc;
+    if (sizes->config < rest_at)
+        contract_broken(function, "sizes->config is smaller than what is in it");
+    sized_take(function, from, CONFIG_TLS_AT, own, CONFIG_TLS_AT);
+    tls_desc_take(function, from + CONFIG_TLS_AT, sizes, &own->tls);
+    sized_take(function, from + http2_at, sizes->http2_desc, &own->http2, sizeof own->http2);
+    sized_take(function, from + rest_at, sizes->config - rest_at, (char *)own + CONFIG_REST_AT,
+               sizeof *own - CONFIG_REST_AT);
+}
 
 static void config_limits(skua_config *c)
 {

@@ -7,6 +7,7 @@
 #include "server/listening.h"
 
 #include "base/contract.h"
+#include "base/sized.h"
 #include "base/memory.h"
 #include "io/socket_why.h"
 #include "server/change.h"
@@ -278,11 +279,15 @@ static skua_status listening_add(skua_server *server, const skua_listener_desc *
     return status;
 }
 
-__attribute__((cold)) skua_status skua_listener_add(skua_server *server,
-                                                    const skua_listener_desc *desc, size_t *index)
+__attribute__((cold)) skua_status skua_listener_add_sized(skua_server *server,
+                                                          const skua_listener_desc *desc,
+                                                          size_t *index, const skua_sizes *sizes)
 {
     CONTRACT_SERVER(server);
     CONTRACT_GIVEN(desc);
+    CONTRACT_SIZES(sizes);
+    skua_listener_desc own;
+    desc = SIZED_GIVEN(desc, sizes->listener_desc, &own);
     bool runs = change_begin(server, __func__);
     skua_status status = listening_add(server, desc, runs, index);
     change_end(server);

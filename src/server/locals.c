@@ -7,6 +7,7 @@
 
 #include "base/contract.h"
 #include "base/memory.h"
+#include "base/sized.h"
 #include "server/post.h"
 #include "server/server.h"
 
@@ -66,10 +67,14 @@ void *skua_local(skua_worker *self, unsigned key)
     return w->locals[key];
 }
 
-skua_status skua_local_add(skua_server *server, const skua_local_desc *desc, unsigned *key)
+skua_status skua_local_add_sized(skua_server *server, const skua_local_desc *desc, unsigned *key,
+                                 const skua_sizes *sizes)
 {
     CONTRACT_SERVER(server);
     CONTRACT_GIVEN(desc);
+    CONTRACT_SIZES(sizes);
+    skua_local_desc own;
+    desc = SIZED_GIVEN(desc, sizes->local_desc, &own);
     CONTRACT_GIVEN(desc->make);
     CONTRACT_GIVEN(key);
     skua_local_desc *list = server->locals.list;

@@ -5,6 +5,7 @@
 // below them.
 
 #include "base/contract.h"
+#include "base/sized.h"
 #include "exchange/request.h"
 
 #include <stdarg.h>
@@ -161,9 +162,13 @@ static void metrics_requests(metrics *m, const skua_stats *s)
         metrics_durations_of(m, s, class);
 }
 
-size_t skua_stats_write(const skua_stats *stats, char *text, size_t octets)
+size_t skua_stats_write_sized(const skua_stats *stats, char *text, size_t octets,
+                              const skua_sizes *sizes)
 {
     CONTRACT_GIVEN(stats);
+    CONTRACT_SIZES(sizes);
+    skua_stats own;
+    stats = SIZED_GIVEN(stats, sizes->stats, &own);
     CONTRACT(text || octets == 0, "text must not be NULL");
     metrics m = { .text = text, .octets = octets };
     metrics_connections(&m, stats);

@@ -5,6 +5,8 @@
 #include "server/routes.h"
 
 #include "base/contract.h"
+#include "base/memory.h"
+#include "base/sized.h"
 #include "server/sites.h"
 #include "ws/endpoint.h"
 #include "ws/handshake.h"
@@ -21,16 +23,39 @@ void route_expect(const skua_route_desc *desc, const char *function)
     if (desc->timeout_ns < -1) contract_broken(function, "timeout_ns must be -1, 0 or more");
 }
 
-void group_expect(const skua_group *group, const char *function)
+static void group_expect(const skua_group *group, const char *function)
 {
-    if (!group) contract_broken(function, "group must not be NULL");
     if (!group->prefix) contract_broken(function, "group->prefix must not be NULL");
     if (group->route_count && !group->routes)
         contract_broken(function, "group->routes has a count, but is NULL");
     if (group->middleware_count && !group->middleware)
         contract_broken(function, "group->middleware has a count, but is NULL");
-    for (size_t i = 0; i < group->route_count; i++)
+}
+
+bool group_take(const char *function, const skua_group *given, const skua_sizes *sizes,
+                group_taken *taken)
+{
+    if (!given) contract_broken(function, "group must not be NULL");
+    skua_group *group = &taken->group;
+    sized_take(function, given, sizes->group, group, sizeof *group);
+    group_expect(group, function);
+    group->middleware =
+        sized_array(function, group->middleware, group->middleware_count, sizes->middleware,
+                    sizeof *group->middleware, &taken->middleware);
+    group->routes = sized_array(function, group->routes, group->route_count, sizes->route_desc,
+                                sizeof *group->routes, &taken->routes);
+    bool fits =
+        (group->middleware || !group->middleware_count) && (group->routes || !group->route_count);
+    for (size_t i = 0; i < group->route_count && fits; i++)
         route_expect(&group->routes[i], function);
+    if (!fits) group_drop(taken);
+    return fits;
+}
+
+void group_drop(group_taken *taken)
+{
+    memory_free(taken->middleware);
+    memory_free(taken->routes);
 }
 
 bool group_blocks(const skua_group *group)
@@ -74,46 +99,73 @@ __attribute__((cold)) skua_status skua_route(skua_server *server, const char *pa
     return open ? open : server_told(server, site_add(&server->own, &desc));
 }
 
-skua_directory_config route_directory(const skua_route_desc *desc)
+skua_directory_config route_directory(const route_adding *by, const skua_route_desc *desc,
+                                      skua_sizes *sizes)
 {
     skua_directory_config how = { 0 };
-    if (desc->directory_config) how = *desc->directory_config;
+    if (desc->directory_config)
+        sized_take(by->function, desc->directory_config, by->sizes->directory_config, &how,
+                   sizeof how);
     if (desc->name) how.name = desc->name;
+    *sizes = *skua_sizes_here();
+    sizes->media = by->sizes->media;
+    sizes->file_info = by->sizes->file_info;
     return how;
 }
 
-static skua_status server_add(void *to, const skua_route_desc *desc)
+static skua_status server_add(void *user, const skua_route_desc *desc)
 {
-    skua_server *server = to;
+    const route_adding *by = user;
+    skua_server *server = by->to;
     if (!desc->directory) return server_told(server, site_add(&server->own, desc));
-    const skua_directory_config how = route_directory(desc);
-    return skua_route_directory(server, desc->pattern, desc->directory, &how);
+    skua_sizes sizes;
+    const skua_directory_config how = route_directory(by, desc, &sizes);
+    return skua_route_directory_sized(server, desc->pattern, desc->directory, &how, &sizes);
 }
 
-__attribute__((cold)) skua_status skua_route_add(skua_server *server, const skua_route_desc *desc)
+__attribute__((cold)) skua_status skua_route_add_sized(skua_server *server,
+                                                       const skua_route_desc *desc,
+                                                       const skua_sizes *sizes)
 {
     CONTRACT_SERVER(server);
     CONTRACT_GIVEN(desc);
+    CONTRACT_SIZES(sizes);
+    skua_route_desc own;
+    desc = SIZED_GIVEN(desc, sizes->route_desc, &own);
     route_expect(desc, __func__);
     skua_status open = server_is_open(server);
     if (open) return open;
     if (desc->blocking && !server_has_threads(server))
         return server_fail(server, SKUA_ENOMEM, "out of memory for a route");
-    return server_add(server, desc);
+    return server_add(&(route_adding){ .to = server, .function = __func__, .sizes = sizes }, desc);
 }
 
-__attribute__((cold)) skua_status skua_route_group(skua_server *server, const skua_group *group)
+static skua_status server_add_group(skua_server *server, const skua_group *group, route_adding *by)
 {
-    CONTRACT_SERVER(server);
-    group_expect(group, __func__);
-    skua_status open = server_is_open(server);
-    if (open) return open;
     if (group_blocks(group) && !server_has_threads(server))
         return server_fail(server, SKUA_ENOMEM, "out of memory for a route");
     server->own.error[0] = '\0';
-    skua_status status = site_add_group(&server->own, group, server_add, server);
+    skua_status status = site_add_group(&server->own, group, server_add, by);
     // a directory has told of its failure already
     return status && server->own.error[0] ? server_told(server, status) : status;
+}
+
+__attribute__((cold)) skua_status skua_route_group_sized(skua_server *server,
+                                                         const skua_group *group,
+                                                         const skua_sizes *sizes)
+{
+    CONTRACT_SERVER(server);
+    CONTRACT_SIZES(sizes);
+    skua_status open = server_is_open(server);
+    if (open) return open;
+    group_taken taken;
+    if (!group_take(__func__, group, sizes, &taken))
+        return server_fail(server, SKUA_ENOMEM, "out of memory for a group");
+    skua_status status =
+        server_add_group(server, &taken.group,
+                         &(route_adding){ .to = server, .function = __func__, .sizes = sizes });
+    group_drop(&taken);
+    return status;
 }
 
 __attribute__((cold)) skua_status skua_route_blocking(skua_server *server, const char *pattern,
@@ -126,12 +178,16 @@ __attribute__((cold)) skua_status skua_route_blocking(skua_server *server, const
         server, &(skua_route_desc){ .pattern = pattern, .blocking = handler, .user = user });
 }
 
-__attribute__((cold)) skua_status skua_use(skua_server *server, const char *prefix,
-                                           const skua_middleware *middleware)
+__attribute__((cold)) skua_status skua_use_sized(skua_server *server, const char *prefix,
+                                                 const skua_middleware *middleware,
+                                                 const skua_sizes *sizes)
 {
     CONTRACT_SERVER(server);
     CONTRACT_GIVEN(prefix);
     CONTRACT_GIVEN(middleware);
+    CONTRACT_SIZES(sizes);
+    skua_middleware own;
+    middleware = SIZED_GIVEN(middleware, sizes->middleware, &own);
     skua_status open = server_is_open(server);
     return open ? open : server_told(server, site_use(&server->own, prefix, middleware));
 }
@@ -165,14 +221,17 @@ server_add_sockets(skua_server *server, const char *pattern, const skua_websocke
 }
 #endif
 
-__attribute__((cold)) skua_status skua_websocket(skua_server *server, const char *pattern,
-                                                 const skua_websocket_desc *desc)
+__attribute__((cold)) skua_status skua_websocket_sized(skua_server *server, const char *pattern,
+                                                       const skua_websocket_desc *desc,
+                                                       const skua_sizes *sizes)
 {
     CONTRACT_SERVER(server);
     CONTRACT_GIVEN(pattern);
     CONTRACT_GIVEN(desc);
+    CONTRACT_SIZES(sizes);
 #ifndef SKUA_NO_WEBSOCKET
-    return server_add_sockets(server, pattern, desc);
+    skua_websocket_desc own;
+    return server_add_sockets(server, pattern, SIZED_GIVEN(desc, sizes->websocket_desc, &own));
 #else
     return SKUA_EUNSUPPORTED;
 #endif

@@ -7,8 +7,10 @@
 
 #include "base/contract.h"
 #include "base/memory.h"
+#include "base/sized.h"
 #include "net/tls.h"
 #include "net/tls_handshake.h"
+#include "net/tls_sized.h"
 
 #include <stdio.h>
 #include <time.h>
@@ -235,16 +237,10 @@ skua_status secure_catch_up(skua_server *server)
     return status;
 }
 
-skua_status skua_tls_reload(skua_server *server, const skua_tls_desc *desc, char *why,
-                            size_t why_room)
+static skua_status secure_reload(skua_server *server, const skua_tls_desc *desc, char *why,
+                                 size_t why_room)
 {
-    CONTRACT_SERVER(server);
-    CONTRACT_GIVEN(desc);
     secure_server *s = server->secure;
-    if (!s || !s->context) {
-        secure_explain("the server does not speak TLS", why, why_room);
-        return SKUA_ESTATE;
-    }
     (void)pthread_mutex_lock(&s->changing);
     tls_load load = { .unix_s = time(NULL),
                       .h2 = !server->config.http2.off,
@@ -262,6 +258,28 @@ skua_status skua_tls_reload(skua_server *server, const skua_tls_desc *desc, char
         tls_context_unref(before);
     }
     (void)pthread_mutex_unlock(&s->changing);
+    return status;
+}
+
+skua_status skua_tls_reload_sized(skua_server *server, const skua_tls_desc *desc, char *why,
+                                  size_t why_room, const skua_sizes *sizes)
+{
+    CONTRACT_SERVER(server);
+    CONTRACT_GIVEN(desc);
+    CONTRACT_SIZES(sizes);
+    if (!server->secure || !server->secure->context) {
+        secure_explain("the server does not speak TLS", why, why_room);
+        return SKUA_ESTATE;
+    }
+    skua_tls_desc own;
+    void *made;
+    tls_desc_take(__func__, desc, sizes, &own);
+    const skua_tls_certificate *given = own.certificates;
+    own.certificates = tls_certificates_take(__func__, given, own.certificate_count, sizes, &made);
+    bool fits = own.certificates || !given;
+    if (!fits) secure_explain("out of memory", why, why_room);
+    skua_status status = fits ? secure_reload(server, &own, why, why_room) : SKUA_ENOMEM;
+    memory_free(made);
     return status;
 }
 
@@ -341,11 +359,12 @@ size_t secure_sweep(server_worker *w)
     return 0;
 }
 
-skua_status skua_tls_reload(skua_server *server, const skua_tls_desc *desc, char *why,
-                            size_t why_room)
+skua_status skua_tls_reload_sized(skua_server *server, const skua_tls_desc *desc, char *why,
+                                  size_t why_room, const skua_sizes *sizes)
 {
     CONTRACT_SERVER(server);
     CONTRACT_GIVEN(desc);
+    CONTRACT_SIZES(sizes);
     secure_explain("this library was built without TLS", why, why_room);
     return SKUA_EUNSUPPORTED;
 }

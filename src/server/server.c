@@ -7,8 +7,10 @@
 #include "base/assert.h"
 #include "base/contract.h"
 #include "base/memory.h"
+#include "base/sized.h"
 #include "http/syntax.h"
 #include "io/scratch.h"
+#include "net/tls_sized.h"
 #include "server/config.h"
 #include "server/secure.h"
 #include "server/stop.h"
@@ -113,9 +115,39 @@ static bool server_fill(skua_server *server, const skua_config *config)
     return server->watch_set && server->helpers && server->disk;
 }
 
-__attribute__((cold)) skua_server *skua_server_new(const skua_config *config)
+// Returns: false when memory ran out.
+static bool server_configure(skua_server *server, const skua_config *config)
 {
-    bool same_memory = memory_join(config ? config->allocator : NULL);
+    if (!server_fill(server, config)) return false;
+    const char *listen = server->config.listen;
+    server->config.listen = NULL;
+    if (listen && skua_listen(server, listen)) server->wrong = "listen";
+    return secure_configure(server);
+}
+
+// config: a copy, whose certificates are the caller's yet.
+static bool server_take(skua_server *server, skua_config *config, const skua_sizes *sizes)
+{
+    skua_tls_desc *tls = &config->tls;
+    const skua_tls_certificate *given = tls->certificates;
+    void *made;
+    tls->certificates =
+        tls_certificates_take("skua_server_new", given, tls->certificate_count, sizes, &made);
+    bool taken = (tls->certificates || !given) && server_configure(server, config);
+    memory_free(made);
+    return taken;
+}
+
+__attribute__((cold)) skua_server *skua_server_new_sized(const skua_config *given,
+                                                         const skua_sizes *sizes)
+{
+    CONTRACT_SIZES(sizes);
+    skua_config config = { 0 };
+    skua_allocator allocator;
+    if (given) config_take(__func__, given, sizes, &config);
+    if (config.allocator)
+        config.allocator = SIZED_GIVEN(config.allocator, sizes->allocator, &allocator);
+    bool same_memory = memory_join(config.allocator);
     skua_server *server = memory_zeroed(sizeof *server);
     if (!server) {
         memory_leave();
@@ -131,14 +163,7 @@ __attribute__((cold)) skua_server *skua_server_new(const skua_config *config)
     server_forget_stop(server);
     for (unsigned i = 0; i < WORKER_LISTENERS_MAX; i++)
         server->shared_fds[i] = -1;
-    if (!server_fill(server, config)) {
-        skua_server_free(server);
-        return NULL;
-    }
-    const char *listen = server->config.listen;
-    server->config.listen = NULL;
-    if (listen && skua_listen(server, listen)) server->wrong = "listen";
-    if (secure_configure(server)) return server;
+    if (server_take(server, &config, sizes)) return server;
     skua_server_free(server);
     return NULL;
 }

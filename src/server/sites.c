@@ -6,6 +6,7 @@
 
 #include "base/contract.h"
 #include "base/memory.h"
+#include "base/sized.h"
 #include "exchange/site.h"
 #include "exchange/sites.h"
 #include "server/config.h"
@@ -96,10 +97,14 @@ static void site_destroy(served_site *served)
     memory_free(site);
 }
 
-__attribute__((cold)) skua_site *skua_site_new(skua_server *server, const skua_site_desc *desc)
+__attribute__((cold)) skua_site *
+skua_site_new_sized(skua_server *server, const skua_site_desc *desc, const skua_sizes *sizes)
 {
     CONTRACT_SERVER(server);
     CONTRACT_GIVEN(desc);
+    CONTRACT_SIZES(sizes);
+    skua_site_desc own;
+    desc = SIZED_GIVEN(desc, sizes->site_desc, &own);
     CONTRACT_GIVEN(desc->hosts);
     skua_site *site = memory_zeroed(sizeof *site);
     if (!site) return NULL;
@@ -163,39 +168,58 @@ __attribute__((cold)) skua_status skua_site_route(skua_site *site, const char *p
     return site_add(&site->routes, &desc);
 }
 
-static skua_status sites_add(void *to, const skua_route_desc *desc)
+static skua_status sites_add(void *user, const skua_route_desc *desc)
 {
-    skua_site *site = to;
+    const route_adding *by = user;
+    skua_site *site = by->to;
     if (!desc->directory) return site_add(&site->routes, desc);
-    const skua_directory_config how = route_directory(desc);
-    return skua_site_directory(site, desc->pattern, desc->directory, &how);
+    skua_sizes sizes;
+    const skua_directory_config how = route_directory(by, desc, &sizes);
+    return skua_site_directory_sized(site, desc->pattern, desc->directory, &how, &sizes);
 }
 
-__attribute__((cold)) skua_status skua_site_route_add(skua_site *site, const skua_route_desc *desc)
+__attribute__((cold)) skua_status skua_site_route_add_sized(skua_site *site,
+                                                            const skua_route_desc *desc,
+                                                            const skua_sizes *sizes)
 {
     CONTRACT_SITE(site);
     CONTRACT_GIVEN(desc);
+    CONTRACT_SIZES(sizes);
+    skua_route_desc own;
+    desc = SIZED_GIVEN(desc, sizes->route_desc, &own);
     route_expect(desc, __func__);
     if (desc->blocking && !server_has_threads(site->server))
         return sites_say(site, SKUA_ENOMEM, "out of memory for the threads of blocking handlers");
-    return sites_add(site, desc);
+    return sites_add(&(route_adding){ .to = site, .function = __func__, .sizes = sizes }, desc);
 }
 
-__attribute__((cold)) skua_status skua_site_group(skua_site *site, const skua_group *group)
+__attribute__((cold)) skua_status skua_site_group_sized(skua_site *site, const skua_group *group,
+                                                        const skua_sizes *sizes)
 {
     CONTRACT_SITE(site);
-    group_expect(group, __func__);
-    if (group_blocks(group) && !server_has_threads(site->server))
-        return sites_say(site, SKUA_ENOMEM, "out of memory for the threads of blocking handlers");
-    return site_add_group(&site->routes, group, sites_add, site);
+    CONTRACT_SIZES(sizes);
+    group_taken taken;
+    if (!group_take(__func__, group, sizes, &taken))
+        return sites_say(site, SKUA_ENOMEM, "out of memory for a group");
+    route_adding by = { .to = site, .function = __func__, .sizes = sizes };
+    skua_status status;
+    if (group_blocks(&taken.group) && !server_has_threads(site->server))
+        status = sites_say(site, SKUA_ENOMEM, "out of memory for the threads of blocking handlers");
+    else status = site_add_group(&site->routes, &taken.group, sites_add, &by);
+    group_drop(&taken);
+    return status;
 }
 
-__attribute__((cold)) skua_status skua_site_use(skua_site *site, const char *prefix,
-                                                const skua_middleware *middleware)
+__attribute__((cold)) skua_status skua_site_use_sized(skua_site *site, const char *prefix,
+                                                      const skua_middleware *middleware,
+                                                      const skua_sizes *sizes)
 {
     CONTRACT_SITE(site);
     CONTRACT_GIVEN(prefix);
     CONTRACT_GIVEN(middleware);
+    CONTRACT_SIZES(sizes);
+    skua_middleware own;
+    middleware = SIZED_GIVEN(middleware, sizes->middleware, &own);
     return site_use(&site->routes, prefix, middleware);
 }
 
@@ -208,13 +232,17 @@ __attribute__((cold)) skua_status skua_site_on_error(skua_site *site, const char
     return site_on_error(&site->routes, prefix, fn, user);
 }
 
-__attribute__((cold)) skua_status skua_site_websocket(skua_site *site, const char *pattern,
-                                                      const skua_websocket_desc *desc)
+__attribute__((cold)) skua_status skua_site_websocket_sized(skua_site *site, const char *pattern,
+                                                            const skua_websocket_desc *desc,
+                                                            const skua_sizes *sizes)
 {
     CONTRACT_SITE(site);
     CONTRACT_GIVEN(pattern);
     CONTRACT_GIVEN(desc);
+    CONTRACT_SIZES(sizes);
 #ifndef SKUA_NO_WEBSOCKET
+    skua_websocket_desc own;
+    desc = SIZED_GIVEN(desc, sizes->websocket_desc, &own);
     char why[WS_WHY_OCTETS];
     skua_status status = ws_endpoint_check(pattern, desc, why);
     if (status) return sites_say(site, status, "%s", why);

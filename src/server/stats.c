@@ -6,6 +6,7 @@
 
 #include "base/contract.h"
 #include "base/memory.h"
+#include "base/sized.h"
 #include "server/connection.h"
 
 _Static_assert((int)CONNECTION_CLOSED < (int)FIGURES_STATES, "figures.states");
@@ -50,10 +51,8 @@ static void stats_add_states(const figures *f, skua_stats *s)
     s->connections_closing += stats_in(f, CONNECTION_LINGER) + stats_in(f, CONNECTION_CLOSED);
 }
 
-void skua_server_stats(skua_server *server, skua_stats *stats)
+static void stats_read(skua_server *server, skua_stats *stats)
 {
-    CONTRACT_SERVER(server);
-    CONTRACT_GIVEN(stats);
     *stats = (skua_stats){ .counts_requests = server->config.stats };
     for (const figures *f = atomic_load(&server->shared.worker_figures); f; f = f->next) {
         figures_add_to(f, stats);
@@ -66,4 +65,14 @@ void skua_server_stats(skua_server *server, skua_stats *stats)
     if (!gate_enter(&server->logging)) return;
     stats->log_lines_lost += log_lost(server->log);
     gate_leave(&server->logging);
+}
+
+void skua_server_stats_sized(skua_server *server, skua_stats *stats, const skua_sizes *sizes)
+{
+    CONTRACT_SERVER(server);
+    CONTRACT_GIVEN(stats);
+    CONTRACT_SIZES(sizes);
+    skua_stats own;
+    stats_read(server, &own);
+    sized_give(stats, sizes->stats, &own, sizeof own);
 }

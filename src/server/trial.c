@@ -5,6 +5,7 @@
 
 #include "base/contract.h"
 #include "base/memory.h"
+#include "base/sized.h"
 #include "server/server.h"
 
 #include <stdio.h>
@@ -111,10 +112,14 @@ static void trial_read(slice text, bool is_head, skua_test_response *result)
 
 // ---- Public ----
 
-skua_slice skua_test_field(const skua_test_response *result, const char *name)
+skua_slice skua_test_field_sized(const skua_test_response *result, const char *name,
+                                 const skua_sizes *sizes)
 {
     CONTRACT_GIVEN(result);
     CONTRACT_GIVEN(name);
+    CONTRACT_SIZES(sizes);
+    skua_test_response own;
+    result = SIZED_GIVEN(result, sizes->test_response, &own);
     slice fields = result->fields, line, wanted = slice_of(name);
     while (trial_line(&fields, &line)) {
         if (line.len <= wanted.len || line.ptr[wanted.len] != ':' ||
@@ -126,14 +131,16 @@ skua_slice skua_test_field(const skua_test_response *result, const char *name)
     return (slice){ 0 };
 }
 
-__attribute__((cold)) skua_status skua_test(skua_server *server, const char *method,
-                                            const char *path, const char *content,
-                                            skua_test_response *result)
+__attribute__((cold)) skua_status skua_test_sized(skua_server *server, const char *method,
+                                                  const char *path, const char *content,
+                                                  skua_test_response *result,
+                                                  const skua_sizes *sizes)
 {
     CONTRACT_SERVER(server);
     CONTRACT_GIVEN(method);
     CONTRACT_GIVEN(path);
     CONTRACT_GIVEN(result);
+    CONTRACT_SIZES(sizes);
     slice host = trial_host(server), received;
     size_t len = trial_write(NULL, 0, host, method, path, content);
     char *text = memory_alloc(len + 1);
@@ -141,6 +148,9 @@ __attribute__((cold)) skua_status skua_test(skua_server *server, const char *met
     (void)trial_write(text, len + 1, host, method, path, content);
     skua_status status = skua_test_request(server, slice_make(text, len), &received);
     memory_free(text);
-    if (!status) trial_read(received, strcmp(method, "HEAD") == 0, result);
-    return status;
+    if (status) return status;
+    skua_test_response own;
+    trial_read(received, strcmp(method, "HEAD") == 0, &own);
+    sized_give(result, sizes->test_response, &own, sizeof own);
+    return SKUA_OK;
 }

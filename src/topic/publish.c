@@ -4,6 +4,7 @@
 
 #include "base/assert.h"
 #include "base/contract.h"
+#include "base/sized.h"
 #include "base/utf8.h"
 #include "exchange/events.h"
 #include "server/server.h"
@@ -138,12 +139,15 @@ skua_status topic_publish_here(skua_server *server, slice topic, const skua_publ
     return topic_publish_within(server, topic, given, manner);
 }
 
-skua_status skua_topic_publish(skua_server *server, slice topic,
-                               const skua_publication *publication)
+skua_status skua_topic_publish_sized(skua_server *server, slice topic,
+                                     const skua_publication *publication, const skua_sizes *sizes)
 {
     CONTRACT_SERVER(server);
     CONTRACT_SLICE(topic);
     CONTRACT_GIVEN(publication);
+    CONTRACT_SIZES(sizes);
+    skua_publication own;
+    publication = SIZED_GIVEN(publication, sizes->publication, &own);
     CONTRACT_SLICE(publication->octets);
     CONTRACT_SLICE(publication->event);
     CONTRACT_SLICE(publication->id);

@@ -3,6 +3,7 @@
 // The functions of skua.h for WebSockets: what is done with a handle.
 
 #include "base/contract.h"
+#include "base/sized.h"
 
 #ifndef SKUA_NO_WEBSOCKET
 
@@ -102,12 +103,17 @@ void skua_socket_resume(skua_socket socket)
 
 // ---- In a blocking function ----
 
-skua_status skua_socket_receive(skua_socket socket, int64_t timeout_ns, skua_message *message)
+skua_status skua_socket_receive_sized(skua_socket socket, int64_t timeout_ns, skua_message *message,
+                                      const skua_sizes *sizes)
 {
     CONTRACT_GIVEN(message);
+    CONTRACT_SIZES(sizes);
     ws_call *call = ws_call_here(socket);
     CONTRACT(call, "called outside of the blocking function of the socket");
-    return ws_call_receive(call, timeout_ns, message);
+    skua_message own = { 0 };
+    skua_status status = ws_call_receive(call, timeout_ns, &own);
+    if (status != SKUA_ENOENT) sized_give(message, sizes->message, &own, sizeof own);
+    return status;
 }
 
 // ---- The end, and what is known ----
@@ -191,11 +197,13 @@ void skua_socket_resume(skua_socket socket)
     (void)socket;
 }
 
-skua_status skua_socket_receive(skua_socket socket, int64_t timeout_ns, skua_message *message)
+skua_status skua_socket_receive_sized(skua_socket socket, int64_t timeout_ns, skua_message *message,
+                                      const skua_sizes *sizes)
 {
     (void)socket, (void)timeout_ns;
     CONTRACT_GIVEN(message);
-    *message = (skua_message){ 0 };
+    CONTRACT_SIZES(sizes);
+    sized_give(message, sizes->message, &(skua_message){ 0 }, sizeof *message);
     return SKUA_ECLOSED;
 }
 

@@ -99,6 +99,9 @@ extern const skua_assets no_assets, disordered_assets;
 
 // A site of the scene's server; and one that the server has been given.
 skua_site *scene_site(const scene *s);
+
+// The sizes of a header whose struct at that place of skua_sizes has so many octets more.
+const skua_sizes *scene_sizes(size_t at, int more);
 skua_site *scene_put_site(const scene *s);
 
 void nothing_offloaded(skua_request *request, void *user);
@@ -123,6 +126,7 @@ skua_pulled too_much_pulled(skua_request *request, char *buffer, size_t room, si
 void nothing_opened(skua_worker *worker, skua_status status, skua_file *file,
                     const skua_file_info *info, void *user);
 void nothing_loaded(skua_worker *worker, skua_status status, size_t octets, void *user);
+int nothing_decided(skua_request *request, skua_slice path, const skua_file_info *info, void *user);
 bool nothing_listed(const char *name, const skua_file_info *info, void *user);
 void *nothing_made(skua_worker *worker, void *user);
 

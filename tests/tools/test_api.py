@@ -27,7 +27,7 @@ def test_every_exported_function_is_on_the_page():
     page = (ROOT / "docs/api.md").read_text()
 
     header = (ROOT / "include/skua/skua.h").read_text()
-    names = set(re.findall(r"^SKUA_API [^;(]*?\b(skua_\w+)\(", header, re.M))
+    names = set(re.findall(r"^SKUA_(?:API|SIZED) [^;(]*?\b(skua_\w+)\(", header, re.M))
     assert len(names) > 100
     assert {name for name in names if f"`{name}`" not in page} == set()
 

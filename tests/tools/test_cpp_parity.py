@@ -5,7 +5,8 @@ import re
 
 from server import ROOT
 
-FUNCTION = re.compile(r"^(?:SKUA_API|static inline)\s[^;({]*?\b(skua_\w+)\(", re.M)
+# Those that are told the sizes of structs are for other languages.
+FUNCTION = re.compile(r"^(?:SKUA_API|SKUA_SIZED|static inline)\s[^;({]*?\b(skua_\w+)(?<!_sized)(?<!skua_sizes_here)\(", re.M)
 
 # Functions that C++ calls as they are: what they take and give are plain values, and there is nothing to be freed.
 PLAIN = """

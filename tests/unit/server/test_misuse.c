@@ -74,6 +74,7 @@ enum { TOLD_OCTETS = 4096, PATIENCE_S = 60 };
 #include "misuses/file.h"
 #include "misuses/tls.h"
 #include "misuses/site.h"
+#include "misuses/sized.h"
 #undef STOPS
 #undef GIVES
 
@@ -87,6 +88,7 @@ static const misuse misuses[] = {
 #include "misuses/file.h"
 #include "misuses/tls.h"
 #include "misuses/site.h"
+#include "misuses/sized.h"
 #undef STOPS
 #undef GIVES
 };
