@@ -17,7 +17,8 @@
 //         return skua_run(server) ? 1 : 0;
 //     }
 //
-// Words are those of RFC 9110 and RFC 9112. Lengths of wire data are octets. Times are nanoseconds.
+// Words are those of RFC 9110 and RFC 9112: the content of a message is what many call its body.
+// Lengths of wire data are octets. Times are nanoseconds.
 //
 // Threads: a server has workers; a request belongs to one of them, and its functions are called on
 // that worker only, from handlers and callbacks. Functions that may be called elsewhere say so. A
@@ -30,6 +31,78 @@
 // the process with a sentence that names the function and the remedy (see skua_config.panic): NULL
 // where that is not said to be allowed, a call from another thread than the one that is said, a
 // request that is gone. Nothing that a client does can cause it.
+//
+// Where functions may be called; a comment says more where there is more to say.
+//
+// In a signal handler, and on any thread:
+//   skua_stop skua_drain skua_leave
+//
+// On any thread:
+//   (those of a site: one thread at a time for each site)
+//   skua_status_text skua_sha256 skua_version skua_tls_identity_new skua_tls_identity_ref
+//   skua_tls_identity_unref skua_tls_reload skua_tls_self_signed skua_tls_fingerprint
+//   skua_tls_free skua_server_new skua_socket_open skua_server_address
+//   skua_server_address_is_secure skua_server_workers skua_server_backend skua_log
+//   skua_site_new skua_site_free skua_site_error skua_site_route skua_site_route_add
+//   skua_site_group skua_site_use skua_site_on_error skua_site_on_free skua_site_server
+//   skua_site_set_error skua_site_put skua_site_withdraw skua_sites_replace
+//   skua_coding_is_built skua_compress_gains skua_encode skua_root_open skua_root_follow
+//   skua_root_close skua_root_list skua_file_read skua_file_keep skua_watch_includes_writes
+//   skua_watch_open skua_watch_try skua_watch_close skua_watch_changes skua_local_add
+//   skua_local_remove skua_worker_index skua_worker_server skua_resume skua_post
+//   skua_site_websocket skua_socket_text skua_socket_binary skua_socket_close
+//   skua_topic_publish skua_file_etag skua_site_directory skua_site_assets skua_media_type
+//   skua_server_stats skua_stats_bound_ns skua_stats_quantile_ns skua_stats_write
+//   skua_test_free skua_test_field
+//
+// On any thread but workers:
+//   skua_listener_add skua_listener_remove skua_workers_set
+//
+// On the request's worker, and in its blocking handler:
+//   skua_request_param skua_request_param_i64 skua_request_route skua_request_pattern
+//   skua_request_method skua_request_target skua_request_path skua_request_query
+//   skua_request_authority skua_request_version skua_request_is_secure skua_request_scheme
+//   skua_request_tls skua_request_path_is_plain skua_request_param_at skua_request_field
+//   skua_request_field_next skua_request_field_at skua_request_query_param
+//   skua_request_query_i64 skua_request_query_at skua_request_is_conditional
+//   skua_request_cookie_at skua_request_cookie skua_request_peer skua_request_id
+//   skua_request_peer_is_done skua_request_is_gone skua_request_alloc skua_request_abort
+//   skua_request_worker skua_request_server skua_request_close skua_content_length
+//   skua_request_content skua_request_trailer skua_form_param skua_form_at skua_form
+//   skua_request_set skua_request_get skua_request_status skua_field_add skua_respond
+//   skua_respond_borrowed skua_trailer_add skua_respond_stream skua_write skua_write_room
+//   skua_finish skua_events_open skua_event_send skua_respond_error skua_refuse skua_etag
+//   skua_respond_tagged skua_respond_text skua_respond_html skua_respond_format
+//   skua_respond_vformat skua_respond_json skua_redirect skua_cookie_set
+//
+// On a worker alone:
+//   (the request's, the socket's, the timer's, the poll's)
+//   skua_request_hold skua_request_drop skua_request_connection skua_request_skip_log
+//   skua_on_end skua_content_read skua_content_consume skua_content_collect
+//   skua_request_timeout skua_content_limit skua_multipart_read skua_content_spool
+//   skua_multipart_collect skua_next skua_request_sent skua_respond_pull skua_wake
+//   skua_upgrade skua_inform skua_filter_add skua_response_field skua_response_length
+//   skua_compress skua_compress_off skua_compress_is_off skua_file_open skua_file_load
+//   skua_file_ref skua_file_unref skua_respond_file skua_write_file skua_prepared_new
+//   skua_prepared_ref skua_prepared_unref skua_respond_prepared skua_local skua_worker_now_ns
+//   skua_worker_unix_ns skua_memory_count skua_timer_start skua_timer_stop skua_poll_start
+//   skua_poll_change skua_poll_stop skua_offload skua_request_offload skua_ticket_take
+//   skua_connection_peer skua_connection_id skua_connection_worker skua_connection_set
+//   skua_connection_get skua_socket_begin skua_socket_write skua_socket_end
+//   skua_socket_consume skua_socket_pause skua_socket_resume skua_socket_request
+//   skua_socket_protocol skua_topic_join skua_socket_join skua_topic_leave skua_socket_leave
+//   skua_serve_file skua_respond_stats
+//
+// In the blocking function of a socket:
+//   skua_socket_receive
+//
+// Before the start, or on the thread that starts the server:
+//   skua_server_free skua_listen skua_listen_fd skua_listen_inherited skua_listen_over_tls
+//   skua_listen_forwarded skua_start skua_wait skua_run skua_stop_on_signals skua_open skua_fd
+//   skua_timeout_ns skua_turn skua_server_error skua_server_set_error skua_server_on_free
+//   skua_route skua_route_add skua_use skua_on_error skua_route_group skua_use_compression
+//   skua_route_blocking skua_websocket skua_topic_bridge skua_route_directory
+//   skua_route_assets skua_test_request skua_test
 #ifndef SKUA_H
 #define SKUA_H
 
