@@ -86,5 +86,9 @@ if(SKUA_SHARED)
     # Before 1.0 any minor version may change what programs were compiled against.
     set_target_properties(skua_shared PROPERTIES EXPORT_NAME shared
         VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+    if(NOT APPLE) # whose linker knows no versions of symbols
+        target_link_options(skua_shared PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/skua.map)
+        set_target_properties(skua_shared PROPERTIES LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/skua.map)
+    endif()
     add_library(Skua::shared ALIAS skua_shared)
 endif()

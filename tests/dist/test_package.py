@@ -126,7 +126,31 @@ def test_only_public_names_are_in_the_archive(archive):
 
 
 def test_only_public_names_are_in_the_shared_library(installed):
-    assert private(symbols(lib(installed) / "libskua.so", "-D", "--defined-only")) == []
+    assert private(exported(lib(installed) / "libskua.so")) == []
+
+
+VERSION = "SKUA_0.2"
+
+
+def exported(library):
+    """The names that a shared library exports, without their versions and without the names of versions."""
+    found = symbols(library, "-D", "--defined-only", "--without-symbol-versions")
+    return {name: letter for name, letter in found.items() if name != VERSION}
+
+
+def test_functions_of_the_shared_library_have_a_version(installed):
+    found = symbols(lib(installed) / "libskua.so", "-D", "--defined-only", "--with-symbol-versions")
+    assert set(found) == {f"{name}@@{VERSION}" for name in exported(lib(installed) / "libskua.so")} | {VERSION}
+    assert f"skua_server_new_sized@@{VERSION}" in found
+    assert f"Name: {VERSION}" in run(["readelf", "-V", lib(installed) / "libskua.so"])
+
+
+def test_programs_ask_for_the_version(project, installed):
+    flags = ["-I", installed / "include", "-L", lib(installed), "-lskua"]
+    run(["cc", *C_WARNINGS, project / "app.c", *flags, "-o", project / "app"])
+    needed = symbols(project / "app", "-D", "--undefined-only", "--with-symbol-versions")
+    assert f"skua_server_new_sized@{VERSION}" in needed
+    assert {name.split("@")[1] for name in needed if name.startswith("skua_")} == {VERSION}
 
 
 def is_machine_code(file):
@@ -213,7 +237,7 @@ def test_both_libraries_and_the_header_export_the_same(installed, tmp_path):
     (tmp_path / "impl.c").write_text('#define SKUA_IMPLEMENTATION\n#include "skua.h"\n')
     run(["cc", "-c", "impl.c"], cwd=tmp_path)
     static = set(symbols(lib(installed) / "libskua.a", "-g", "--defined-only"))
-    assert static == set(symbols(lib(installed) / "libskua.so", "-D", "--defined-only"))
+    assert static == set(exported(lib(installed) / "libskua.so"))
     assert static == set(symbols(tmp_path / "impl.o", "-g", "--defined-only"))
 
 
