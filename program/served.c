@@ -296,9 +296,10 @@ static bool served_serve(void)
     https_begin(served.server);
     conf_reload_begin(served.server, served.file, served.conf);
     (void)source_from(-1);
-    watch_begin(&(watch_desc){ .look = served_look, .fd = served.control, .heard = served_hear });
+    // Before there is a thread that may change where it listens.
     if (!served.quiet) banner_show(served.server, served.file, false);
     if (!served.quiet && served.status) say("status: http://%s", status_address(served.status));
+    watch_begin(&(watch_desc){ .look = served_look, .fd = served.control, .heard = served_hear });
     (void)control_send(served.control, NULL, 0, "ready");
     bool stopped = skua_wait(served.server) == SKUA_OK;
     watch_end();
