@@ -176,13 +176,13 @@ skua_status delivery_send(topic_message *p)
     unsigned count = server_worker_count(server);
     bool is_carried = delivery_is_carried(server, p);
     bool written = delivery_write(count + (is_carried ? 1 : 0), p, &letters);
-    if (written && is_carried) {
+    if (written && is_carried && letters) {
         topic_letter *l = letters;
         letters = l->next;
         l->letter.deliver = delivery_carry;
         delivery_post(server->workers[0], l, true);
     }
-    for (unsigned i = 0; written && i < count; i++) {
+    for (unsigned i = 0; written && letters && i < count; i++) {
         topic_letter *l = letters;
         letters = l->next;
         delivery_post(server->workers[i], l, delivery_is_wanted(server->workers[i]));
