@@ -178,6 +178,7 @@ skua_status delivery_send(topic_message *p)
     bool written = delivery_write(count + (is_carried ? 1 : 0), p, &letters);
     if (written && is_carried && letters) {
         topic_letter *l = letters;
+        SKUA_ASSERT(l);
         letters = l->next;
         l->letter.deliver = delivery_carry;
         delivery_post(server->workers[0], l, true);
