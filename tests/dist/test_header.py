@@ -11,9 +11,9 @@ from compiling import APP, C_WARNINGS, CXX_WARNINGS, answers, make_header, refus
 from server import ROOT
 
 IMPLEMENTATION = '#define SKUA_IMPLEMENTATION\n#include "skua.h"\n'
-HELLO_OCTETS_MAX = 686_000
+HELLO_OCTETS_MAX = 688_000
 HELLO_WITHOUT_WEBSOCKET_OCTETS_MAX = 650_000
-HELLO_WITHOUT_HTTP2_OCTETS_MAX = 620_000
+HELLO_WITHOUT_HTTP2_OCTETS_MAX = 606_000
 
 
 @pytest.fixture(scope="module")
