@@ -2447,6 +2447,9 @@ typedef struct skua_media {
 typedef int skua_file_decide_fn(skua_request *request, skua_slice path, const skua_file_info *info,
                                 void *user);
 
+// A directory that is served. It stays as long as the server, or the site, that it was given to.
+typedef struct skua_directory skua_directory;
+
 // How a directory is served. Zero means default. Strings are copied.
 typedef struct skua_directory_config {
     // answer directories without an index by a listing: a page, or JSON when Accept asks for application/json
@@ -2498,6 +2501,12 @@ typedef struct skua_directory_config {
     skua_file_decide_fn *decide;
     void *decide_user;
     const char *name; // of its route: see skua_route_desc
+    // Paths below the directory that are tried where nothing is at a path, one after the other, before fallback. In each
+    // "{path}" may stand once for the path that was asked for, without a "/" at its end: "{path}.html". Default: none
+    const char *const *tries;
+    size_t tries_count; // at most 16
+    // Where the directory is put, for skua_directory_serve. Default: nowhere
+    skua_directory **opened;
 } skua_directory_config;
 
 // Serves the files below path at pattern, which ends in "/" ("/", "GET /docs/"); the rest of the
@@ -2515,6 +2524,15 @@ SKUA_SIZED SKUA_NODISCARD skua_status skua_route_directory(skua_server *server, 
 SKUA_SIZED SKUA_NODISCARD skua_status skua_site_directory(skua_site *site, const char *pattern,
                                                           const char *path,
                                                           const skua_directory_config *config);
+
+// Responds with what a directory has at name, as to a request for its path and name: with all that its config says. A
+// folder that is named without a "/" at its end is redirected to the request's own path with one.
+// request: by GET or HEAD; others are answered 405.  directory: one of the request's server, put there by
+// skua_directory_config.opened.  name: beneath it, decoded, as "docs/index.html"; copied. One that is no path, or has "."
+// or ".." in it, is answered 404.
+// Thread: owning worker.
+SKUA_API void skua_directory_serve(skua_request *request, skua_directory *directory,
+                                   skua_slice name);
 
 // How one file is served. Zero means default. Everything is copied.
 typedef struct skua_serve_desc {

@@ -24,6 +24,7 @@ static const int64_t lookup_pageless_ns = 1000000000;
 typedef enum lookup_stage {
     LOOKUP_NAMED,     // that name's, or the index of a directory
     LOOKUP_SUFFIXED,  // that name's with ".html" behind it
+    LOOKUP_TRIED,     // those that the site has tried for such names
     LOOKUP_FALLBACK,  // one for all that is not found
     LOOKUP_ERROR_PAGE // one that says so
 } lookup_stage;
@@ -38,6 +39,7 @@ typedef struct lookup {
     uint64_t changes;  // their sum, taken before the opening
     int64_t opened_ns; // when it began
     unsigned tries;
+    unsigned tried; // of the site's tries
     lookup_stage stage;
     cached_variant variant; // of what is being opened
     bool is_index;          // the name is a directory's, path its index file's
@@ -56,7 +58,9 @@ typedef struct lookup {
     size_t content_len;
     size_t key_len;  // of path: as it was asked for
     size_t path_len; // of the file; longer than the key by "index.html" or ".html"
-    char path[];     // a sibling's suffix is behind it while that is opened
+    slice
+        name; // as it was asked for, without a "/" at its end, behind path; of sites that try others
+    char path[]; // a sibling's suffix is behind it while that is opened
 } lookup;
 
 static void lookup_close_file(lookup *l)
@@ -272,15 +276,36 @@ static void lookup_forget(const lookup *l)
     if (l->opened_ns) cache_forget(l->cache, lookup_key(l), l->variant);
 }
 
-// Makes path that file's, which is its own key.
+static void lookup_add(lookup *l, const char *text, size_t len)
+{
+    if (len) memcpy(l->path + l->path_len, text, len);
+    l->path_len += len;
+}
+
+// Makes path that file's, which is its own key. path: may have SITE_TRY_PATH in it.
 static void lookup_replace(lookup *l, const char *path, cached_variant variant)
 {
     lookup_forget(l);
-    l->path_len = strlen(path);
-    memcpy(l->path, path, l->path_len);
+    const char *brace = l->name.ptr ? strstr(path, SITE_TRY_PATH) : NULL;
+    size_t before = brace ? (size_t)(brace - path) : strlen(path);
+    l->path_len = 0;
+    lookup_add(l, path, before);
+    if (brace) {
+        const char *rest = brace + sizeof SITE_TRY_PATH - 1;
+        lookup_add(l, l->name.ptr, l->name.len);
+        lookup_add(l, rest, strlen(rest));
+    }
     l->key_len = l->path_len;
     l->variant = variant;
     l->is_index = false;
+}
+
+// The directory itself has no name that could be a part of another one.
+static bool lookup_try(lookup *l, const char *path)
+{
+    if (!l->name.len && strstr(path, SITE_TRY_PATH)) return false;
+    lookup_replace(l, path, CACHED_IDENTITY);
+    return true;
 }
 
 // Whether there may be a file at that stage; if so, path is its path.
@@ -293,6 +318,9 @@ static bool lookup_enter(lookup *l)
         memcpy(l->path + l->path_len, ".html", 5);
         l->path_len += 5;
         return true;
+    case LOOKUP_TRIED:
+        if (l->tried == s->tries_count) return false;
+        return lookup_try(l, s->tries[l->tried++]);
     case LOOKUP_FALLBACK:
         if (!s->fallback || l->is_asset) return false;
         lookup_replace(l, s->fallback, CACHED_IDENTITY);
@@ -309,7 +337,7 @@ static bool lookup_enter(lookup *l)
 // A page for all that is not found is asked for with each name that is not found.
 static bool lookup_serve_ready(lookup *l)
 {
-    cached *entry = l->stage >= LOOKUP_FALLBACK ? lookup_entry(l, l->variant) : NULL;
+    cached *entry = l->stage >= LOOKUP_TRIED ? lookup_entry(l, l->variant) : NULL;
     if (!entry || !cached_is_fresh(entry, skua_worker_now_ns(l->worker))) return false;
     l->siblings = entry->siblings;
     if (!lookup_serve_sibling(l, entry) &&
@@ -331,7 +359,8 @@ static void lookup_go_on(lookup *l)
     bool found = false;
     lookup_stage last = l->was_directory ? LOOKUP_SUFFIXED : LOOKUP_ERROR_PAGE;
     while (!found && l->stage < last) {
-        l->stage++;
+        bool has_more = l->stage == LOOKUP_TRIED && l->tried < l->site->tries_count;
+        if (!has_more) l->stage++;
         found = lookup_enter(l);
     }
     if (found && !lookup_serve_ready(l)) {
@@ -516,6 +545,10 @@ static size_t lookup_room(const site *s, slice name, size_t index_len)
     size_t clean = s->clean_urls ? name.len + 5 : 0;
     size_t fallback = s->fallback ? strlen(s->fallback) : 0;
     size_t not_found = s->not_found ? strlen(s->not_found) : 0;
+    for (size_t i = 0; i < s->tries_count; i++) {
+        size_t tried = strlen(s->tries[i]) + name.len;
+        if (tried > room) room = tried;
+    }
     if (clean > room) room = clean;
     if (fallback > room) room = fallback;
     if (not_found > room) room = not_found;
@@ -534,7 +567,8 @@ static lookup *lookup_new(skua_request *request, const site *s, cache *c, slice 
 {
     bool is_directory = name.len == 0 || name.ptr[name.len - 1] == '/';
     size_t index_len = is_directory ? strlen(s->index) : 0;
-    lookup *l = memory_alloc(sizeof *l + lookup_room(s, name, index_len));
+    size_t room = lookup_room(s, name, index_len), kept = s->tries_count ? name.len + 1 : 0;
+    lookup *l = memory_alloc(sizeof *l + room + kept);
     if (!l) return NULL;
     *l = (lookup){
         .request = request,
@@ -548,6 +582,10 @@ static lookup *lookup_new(skua_request *request, const site *s, cache *c, slice 
     };
     if (name.len) memcpy(l->path, name.ptr, name.len);
     if (index_len) memcpy(l->path + name.len, s->index, index_len);
+    if (kept) {
+        l->name = slice_make(l->path + room, name.len - (is_directory && name.len));
+        if (l->name.len) memcpy(l->path + room, name.ptr, l->name.len);
+    }
     return l;
 }
 

@@ -54,6 +54,9 @@ void site_let_go(site *s)
         memory_free(s->types[i].type);
     }
     memory_free(s->types);
+    for (size_t i = 0; i < s->tries_count; i++)
+        memory_free(s->tries[i]);
+    memory_free(s->tries);
     memory_free(s);
     site_leaves();
 }

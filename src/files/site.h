@@ -12,14 +12,14 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-enum { SITE_COMPRESSED_BUCKETS = 64, SITE_TYPES_MAX = 64 };
+enum { SITE_COMPRESSED_BUCKETS = 64, SITE_TYPES_MAX = 64, SITE_TRIES_MAX = 16 };
 
 // A media type of a site's own.
 typedef struct site_media {
     char *ending, *type;
 } site_media;
 
-typedef struct site {
+typedef struct skua_directory {
     struct {
         atomic_uint refs;     // its routes', and those of the workers' caches
         pthread_mutex_t lock; // of what follows
@@ -46,6 +46,8 @@ typedef struct site {
     char *not_found; // NULL: none
     site_media *types;
     size_t types_count;
+    char **tries; // with SITE_TRY_PATH in them
+    size_t tries_count;
     skua_etags etags;
     size_t cache_octets_max;
     size_t small_octets_max;
@@ -55,6 +57,9 @@ typedef struct site {
     skua_file_decide_fn *decide; // NULL: every file is sent
     void *decide_user;
 } site;
+
+// The part of one of the tries that the path stands for which was asked for.
+#define SITE_TRY_PATH "{path}"
 
 // Whether one of the site's own rules hides name, a path beneath its root: a segment begins with
 // ".", and it is not the first one and ".well-known" (RFC 8615), which is to be a directory.

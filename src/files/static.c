@@ -29,11 +29,9 @@ enum {
 
 // ---- Requests ----
 
-static void static_handle(skua_request *request, void *user)
+static void static_serve(skua_request *request, const site *s, slice name)
 {
-    const site *s = user;
     cache *c = skua_local(skua_request_worker(request), s->local_key);
-    slice name = slice_from(skua_request_path(request), s->prefix_len);
     if (!c) {
         skua_respond_error(request, 503);
         return;
@@ -54,6 +52,12 @@ static void static_handle(skua_request *request, void *user)
     if (fresh && site_respond_file(request, c, ready, NULL) == SITE_RESPONSE_DONE) return;
     if (!entry && site_hides(s, name)) lookup_nothing(request, s, c);
     else lookup_start(request, s, c, name);
+}
+
+static void static_handle(skua_request *request, void *user)
+{
+    const site *s = user;
+    static_serve(request, s, slice_from(skua_request_path(request), s->prefix_len));
 }
 
 // ---- Caches ----
@@ -151,6 +155,19 @@ static bool site_is_path(const char *path)
     return false;
 }
 
+static bool site_are_tries(const skua_directory_config *config)
+{
+    if (config->tries_count > SITE_TRIES_MAX || (config->tries_count && !config->tries))
+        return false;
+    for (size_t i = 0; i < config->tries_count; i++) {
+        const char *one = config->tries[i], *brace = one ? strchr(one, '{') : NULL;
+        bool is_right = !brace || (strncmp(brace, SITE_TRY_PATH, sizeof SITE_TRY_PATH - 1) == 0 &&
+                                   !strchr(brace + 1, '{'));
+        if (!one || !is_right || !site_is_path(one)) return false;
+    }
+    return true;
+}
+
 static skua_status site_check(const files_place *to, const char *pattern,
                               const skua_directory_config *config)
 {
@@ -179,6 +196,11 @@ static skua_status site_check(const files_place *to, const char *pattern,
     if (!site_are_types(config)) {
         return place_fail(to, SKUA_EINVAL, "types",
                           "are at most 64, each an ending and a media type");
+    }
+    if (!site_are_tries(config)) {
+        return place_fail(
+            to, SKUA_EINVAL, "tries",
+            "are at most 16 paths below the directory, each with {path} once at most");
     }
     if (config->ranges_max > RANGES_MAX) {
         return place_fail(to, SKUA_EINVAL, "ranges_max", "is more than 16");
@@ -246,6 +268,20 @@ static bool site_set_types(site *s, const skua_directory_config *config)
     return true;
 }
 
+// Returns false when memory ran out, as site_set_types does.
+static bool site_set_tries(site *s, const skua_directory_config *config)
+{
+    if (!config->tries_count) return true;
+    s->tries = memory_zeroed(config->tries_count * sizeof *s->tries);
+    if (!s->tries) return false;
+    s->tries_count = config->tries_count;
+    for (size_t i = 0; i < s->tries_count; i++) {
+        s->tries[i] = memory_text(config->tries[i]);
+        if (!s->tries[i]) return false;
+    }
+    return true;
+}
+
 static site *site_new(skua_server *server, const char *path, const skua_directory_config *config)
 {
     site *s = memory_zeroed(sizeof *s);
@@ -264,7 +300,8 @@ static site *site_new(skua_server *server, const char *path, const skua_director
     (void)pthread_mutex_init(&s->shared.lock, NULL);
     site_set_bounds(s, config);
     site_comes();
-    if (site_set_paths(s, config) && site_set_types(s, config) && site_set_list(s, config))
+    if (site_set_paths(s, config) && site_set_types(s, config) && site_set_list(s, config) &&
+        site_set_tries(s, config))
         return s;
     site_let_go(s);
     return NULL;
@@ -304,6 +341,7 @@ static skua_status site_serve(const files_place *to, const char *pattern, const 
         return status;
     }
     status = place_give(to, to->site ? site_withdraw : site_release, s);
+    if (!status && config->opened) *config->opened = s;
     if (!status) return place_add(to, place_pattern_path(pattern), s->name, static_handle, s);
     skua_local_remove(to->server, s->local_key);
     site_let_go(s);
@@ -354,4 +392,41 @@ __attribute__((cold)) skua_status skua_site_directory_sized(skua_site *to, const
     CONTRACT_SIZES(sizes);
     const files_place at = { .server = skua_site_server(to), .site = to };
     return site_serve_sized(__func__, &at, pattern, path, config, sizes);
+}
+
+// ---- From handlers ----
+
+// Clients choose parts of names: no segment is empty but the last one, and none is of dots.
+static bool static_is_name(slice name)
+{
+    if (name.len && (name.ptr[0] == '/' || memchr(name.ptr, 0, name.len))) return false;
+    while (name.len) {
+        const char *slash = memchr(name.ptr, '/', name.len);
+        slice part = slice_make(name.ptr, slash ? (size_t)(slash - name.ptr) : name.len);
+        if (!part.len || slice_equal(part, SKUA_SLICE(".")) || slice_equal(part, SKUA_SLICE("..")))
+            return false;
+        name = slice_from(name, part.len + (slash != NULL));
+    }
+    return true;
+}
+
+void skua_directory_serve(skua_request *request, skua_directory *directory, skua_slice name)
+{
+    contract_speaker = __func__;
+    skua_request_hold(request);
+    contract_speaker = NULL;
+    CONTRACT_GIVEN(directory);
+    CONTRACT_SLICE(name);
+    CONTRACT(skua_request_server(request) == directory->server,
+             "directory must be one of the request's own server");
+    slice method = skua_request_method(request);
+    if (!slice_equal(method, SKUA_SLICE("GET")) && !slice_equal(method, SKUA_SLICE("HEAD"))) {
+        skua_field_add(request, "Allow", SKUA_SLICE("GET, HEAD"));
+        skua_respond_error(request, 405);
+    } else if (!static_is_name(name)) {
+        skua_respond_error(request, 404);
+    } else if (!skua_request_is_gone(request)) {
+        static_serve(request, directory, name);
+    }
+    skua_request_drop(request);
 }

@@ -50,12 +50,15 @@ def served(folder):
 def test_a_file_is_what_it_is_in_a_directory(served, name, lines, method):
     whole = served.get(f"/files/{name}")
     lines = [line.format(date=whole.get("last-modified"), etag=whole.get("etag")) for line in lines]
-    expected, found = (served.get(f"/{place}/{name}", *lines, method=method) for place in ("files", "file"))
+    expected, found, from_directory = (served.get(f"/{place}/{name}", *lines, method=method) for place in ("files", "file", "from"))
     if expected.status == 301:  # which is for directories alone
         assert found.status == 404
         return
     assert found.status == expected.status
     told = lambda response: {n.lower(): v for n, v in response.fields if n.lower() not in ("date", "x-by")}
+    assert from_directory.status == expected.status
+    if "multipart" not in (expected.get("content-type") or ""):
+        assert (told(from_directory), from_directory.content) == (told(expected), expected.content)
     page = expected.status == 404  # of the directory
     if not page and "multipart" not in (expected.get("content-type") or ""):
         assert (told(found), found.content) == (told(expected), expected.content)
@@ -63,8 +66,15 @@ def test_a_file_is_what_it_is_in_a_directory(served, name, lines, method):
         assert found.get("x-by") == "handler"
 
 
+def test_directories_from_handlers(served):
+    assert served.get("/from/").content == served.get("/from/index.html").content == b"index"
+    assert served.get("/from/secret.d?a").get("location") == "/from/secret.d/?a"
+    refused = served.get("/from/small.txt", method="DELETE")
+    assert (refused.status, refused.get("allow")) == (405, "GET, HEAD")
+
+
 def test_no_path_leads_out(served):
-    for path in ("/file/..%2f..%2fetc/passwd", "/file//etc/passwd", "/file/%2fetc/passwd", "/file/../../etc/passwd"):
+    for path in ("/from/..%2f..%2fetc/passwd", "/from/%2fetc/passwd", "/from/../../etc/passwd", "/from/secret.d%2f..%2fsmall.txt", "/file/..%2f..%2fetc/passwd", "/file//etc/passwd", "/file/%2fetc/passwd", "/file/../../etc/passwd"):
         assert served.get(path).status in (403, 404), path
 
 

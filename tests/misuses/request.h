@@ -55,6 +55,13 @@ STOPS(skua_serve_file, no_root, HANDLER, NO(root),
       skua_serve_file(s->request, NULL, SKUA_SLICE("x"), NULL))
 STOPS(skua_serve_file, no_octets, HANDLER, NO_OCTETS(path),
       skua_serve_file(s->request, s->root, NOWHERE, NULL))
+ACTS(skua_directory_serve, skua_directory_serve(r, s->directory, SKUA_SLICE("x")))
+STOPS(skua_directory_serve, no_directory, HANDLER, NO(directory),
+      skua_directory_serve(s->request, NULL, SKUA_SLICE("x")))
+STOPS(skua_directory_serve, no_octets, HANDLER, NO_OCTETS(name),
+      skua_directory_serve(s->request, s->directory, NOWHERE))
+GIVES(skua_directory_serve, of_one_that_has_ended, ENDED,
+      (skua_directory_serve(s->request, s->directory, SKUA_SLICE("file")), true))
 GIVES(skua_serve_file, of_one_that_has_ended, ENDED,
       (skua_serve_file(s->request, s->root, SKUA_SLICE("file"), NULL), true))
 READS(skua_request_path_is_plain, (void)skua_request_path_is_plain(r))

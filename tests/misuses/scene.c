@@ -241,10 +241,12 @@ static bool scene_open(scene *s, const char *folder)
                                                 .hook_user = s });
     const skua_middleware middleware = { .before = scene_before, .head = scene_head, .user = s };
     const skua_websocket_desc sockets = { .open = scene_socket, .user = s };
+    const skua_directory_config served = { .opened = &s->directory };
     const skua_local_desc local = { .make = scene_make, .drop = scene_drop, .user = s };
     return s->server && skua_root_open(folder, &s->root) == SKUA_OK &&
            skua_server_on_free(s->server, scene_release, s) == SKUA_OK &&
            skua_use(s->server, "/", &middleware) == SKUA_OK &&
+           skua_route_directory(s->server, "/served/", folder, &served) == SKUA_OK &&
            skua_local_add(s->server, &local, &s->key) == SKUA_OK &&
            skua_route(s->server, "/{$}", scene_handle, s) == SKUA_OK &&
            skua_route(s->server, "/other", scene_answer, s) == SKUA_OK &&

@@ -50,6 +50,7 @@ typedef struct scene {
     skua_request *request;
     const skua_request *read; // the same, in a blocking handler
     skua_root *root, *other;
+    skua_directory *directory;
     skua_file *file;
     skua_prepared *prepared;
     skua_watch *watch;

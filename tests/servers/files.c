@@ -16,11 +16,18 @@ static void must(skua_status status)
 }
 
 static skua_root *root;
+static skua_directory *directory;
 
 static void answer_file(skua_request *request, void *user)
 {
     skua_field_add(request, "X-By", SKUA_SLICE("handler"));
     skua_serve_file(request, root, skua_request_param(request, "path"), user);
+}
+
+static void answer_from_directory(skua_request *request, void *user)
+{
+    (void)user;
+    skua_directory_serve(request, directory, skua_request_param(request, "path"));
 }
 
 // Refuses what begins with "secret", responds itself for "own", and lets the others have a field.
@@ -61,7 +68,9 @@ int main(int argc, char **argv)
     const skua_config config = { .hosts = "*", .log = SKUA_LOG_JSON };
     skua_server *server = server_with_options(&config, argc, argv);
     must(skua_root_open(folder, &root));
-    must(skua_route_directory(server, "/files/", folder, NULL));
+    must(skua_route_directory(server, "/files/", folder,
+                              &(skua_directory_config){ .opened = &directory }));
+    must(skua_route(server, "/from/{path...}", answer_from_directory, NULL));
     must(skua_route_directory(server, "/decided/", folder, &small));
     must(skua_route_directory(server, "/decided-large/", folder, &large));
     must(skua_route(server, "/file/{path...}", answer_file, NULL));

@@ -26,6 +26,7 @@ UNITS = {"s": 10**9, "MiB": 1 << 20}
 # protocol has fixed; and how long a peer is given time, in octets and in looks.
 FIXED = {
     "media types of a directory", "addresses of a server", "workers of a server", "time for those who connect to an address that goes",
+    "files that a directory tries in place of one that is not there",
     "fields of a part", "memory of spooled content", "middleware", "error functions", "answers queued", "tickets of living requests", "timers",
     "octets that a blocking handler has written and its worker not taken", "sentence of `skua_refuse`", "entries of a listing", "text that a listing is searched for",
     "names in each list of the page on the status listener", "certificates whose expiry is in the figures",
