@@ -9,6 +9,7 @@ conf *conf_new(void)
     conf *c = calloc(1, sizeof *c);
     if (!c) return NULL;
     c->findings.memory = &c->memory;
+    c->notes.memory = &c->memory;
     atomic_init(&c->shared.refs, 1);
     return c;
 }

@@ -59,15 +59,6 @@ typedef struct conf_lock {
     struct conf_lock *outer; // that holds, too; NULL: none
 } conf_lock;
 
-// Where passwords or tokens of outer blocks were taken away.
-typedef struct conf_opening {
-    conf_secret secret;
-    conf_place at;
-    const char *path, *hosts;
-    const char *methods; // as those of a limit
-    struct conf_opening *next;
-} conf_opening;
-
 // A field of responses.
 typedef struct conf_field {
     const char *name;
@@ -108,6 +99,9 @@ typedef struct conf_scope {
     skua_directory_config directory; // of roots
     conf_media *types;               // the first that fits counts
     bool is_app;                     // its index answers for what is not found
+    const char *const *tries;        // paths that are tried before that, without the "/" in front
+    size_t tries_count;
+    skua_directory *opened; // its root, while sites are built of it
     bool compresses;
     bool has_security_fields;
     const char *hsts;       // a value of Strict-Transport-Security; NULL: none
@@ -132,12 +126,21 @@ typedef struct conf_redirect {
     struct conf_redirect *next;
 } conf_redirect;
 
+// Files of another path answer.
+typedef struct conf_rewrite {
+    const char *pattern, *to;
+    conf_place at;
+    const struct conf_site *site;
+    struct conf_rewrite *next;
+} conf_rewrite;
+
 typedef struct conf_site {
     conf_place at;
     const char *hosts; // with spaces between them, in lower case
     conf_scope scope;  // of "/"
     conf_scope *paths; // outer ones before inner ones
     conf_redirect *redirects;
+    conf_rewrite *rewrites;
     unsigned first_certificate;      // its own are from this one on
     const skua_tls_clients *clients; // NULL: clients are asked for nothing
     conf_place clients_at;
@@ -184,7 +187,7 @@ typedef struct conf {
     bool is_open; // the server process has no sandbox
     conf_path *sandbox_paths; // beside those of the sites
     conf_scope defaults;
-    conf_opening *openings;
+    conf_findings notes; // what skua check says beside faults
     conf_site *sites;
     unsigned site_count;
     struct {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The order of middleware is that of the phases: fields and doors, limits, preflights, the canonical host,
-// passwords, which redirects are not asked for, and files.
+// passwords, which redirects are not asked for, rewrites and files.
 
 #include "conf_build.h"
 
@@ -10,6 +10,7 @@
 #include "conf_method.h"
 #include "conf_preload.h"
 #include "conf_response.h"
+#include "conf_rewrite.h"
 #include "conf_sites.h"
 #include "conf_upload.h"
 #include "tops.h"
@@ -164,14 +165,16 @@ static bool build_types(const builder *b, const conf_scope *scope, skua_director
     return types || !count;
 }
 
-static bool build_roots(builder *b, const conf_site *site)
+static bool build_roots(builder *b, conf_site *site)
 {
     bool compresses = build_compresses(site);
-    for (const conf_scope *at = &site->scope; at;
-         at = at == &site->scope ? site->paths : at->next) {
+    for (conf_scope *at = &site->scope; at; at = at == &site->scope ? site->paths : at->next) {
         if (!at->root) continue;
         skua_directory_config how = at->directory;
         how.compress = compresses;
+        how.tries = at->tries;
+        how.tries_count = at->tries_count;
+        how.opened = &at->opened;
         if (!build_types(b, at, &how) || !conf_upload_show(b->from, site, at, &how)) return false;
         if (at->is_app) how.fallback = how.index ? how.index : "index.html";
         skua_status status = skua_site_directory(b->site, at->path, at->root, &how);
@@ -206,6 +209,18 @@ static bool build_redirects(builder *b, conf_site *site)
 {
     for (conf_redirect *at = site->redirects; at; at = at->next) {
         skua_status status = skua_site_route(b->site, at->pattern, conf_redirect_handle, at);
+        if (!build_judge(b, at->at, status)) return false;
+    }
+    return true;
+}
+
+// Files are for GET, which has HEAD with it.
+static bool build_rewrites(builder *b, conf_site *site)
+{
+    for (conf_rewrite *at = site->rewrites; at; at = at->next) {
+        const char *pattern = conf_print(b->findings->memory, "GET %s", at->pattern);
+        if (!pattern) return false;
+        skua_status status = skua_site_route(b->site, pattern, conf_rewrite_handle, at);
         if (!build_judge(b, at->at, status)) return false;
     }
     return true;
@@ -247,8 +262,8 @@ static bool build_site(builder *b, conf_site *site)
     if (!b->site) return false;
     (void)conf_hold(b->from);
     b->built[b->count++] = b->site;
-    return build_around(b, site) && build_redirects(b, site) && build_uploads(b, site) &&
-           build_roots(b, site);
+    return build_around(b, site) && build_redirects(b, site) && build_rewrites(b, site) &&
+           build_uploads(b, site) && build_roots(b, site);
 }
 
 // A site that failed does not hide the faults of the others.

@@ -78,20 +78,14 @@ static void lock_add(conf_checker *c, const conf_directive *d, conf_secret secre
     c->scope->locks = added;
 }
 
-// Outside of a site there is nothing to take away.
+// Outside of a site there is nothing to take away. Nobody else would notice that a path is open.
 static void lock_open(conf_checker *c, const conf_directive *d, conf_secret secret)
 {
-    conf_opening **end = &c->conf->openings, *added = conf_take(c->findings->memory, sizeof *added);
     lock_add(c, d, secret, NULL);
-    if (!added || !c->site) return;
-    while (*end)
-        end = &(*end)->next;
-    *added = (conf_opening){ .secret = secret,
-                             .at = d->words[0].at,
-                             .path = c->scope->path,
-                             .hosts = c->site->hosts,
-                             .methods = c->methods };
-    *end = added;
+    if (!c->site) return;
+    conf_find(&c->conf->notes, d->words[0].at, "%s of %s needs no %s of outer blocks%s%s",
+              c->scope->path, c->site->hosts, secret == CONF_TOKEN ? "token" : "password",
+              c->methods ? " for " : "", c->methods ? c->methods : "");
 }
 
 // Never served without: a guard that could not be had is a fault, whatever was the reason.

@@ -46,8 +46,7 @@ static bool response_is_among(const conf_door *door, const char *peer)
     return false;
 }
 
-// A client whose address a proxy keeps to itself is in no network.
-static bool response_may_come(const skua_request *request, const conf_scope *scope)
+bool conf_response_may_come(const skua_request *request, const conf_scope *scope)
 {
     char peer[RESPONSE_PEER_OCTETS];
     if (scope->doors) (void)skua_request_peer(request, peer, sizeof peer);
@@ -62,7 +61,7 @@ void conf_response_before(skua_request *request, void *user)
 {
     conf_site *site = user;
     const conf_scope *scope = conf_response_scope(request, site);
-    if (!response_may_come(request, scope)) {
+    if (!conf_response_may_come(request, scope)) {
         skua_respond_error(request, 403);
         return;
     }

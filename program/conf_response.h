@@ -10,6 +10,9 @@
 // The innermost scope of a request.
 const conf_scope *conf_response_scope(const skua_request *request, const conf_site *site);
 
+// Whether networks let a request come to a scope. A client whose address a proxy keeps to itself is in no network.
+bool conf_response_may_come(const skua_request *request, const conf_scope *scope);
+
 // Whether the request's route is that of a redirect.
 bool conf_response_is_redirect(const skua_request *request, const conf_site *site);
 

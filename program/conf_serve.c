@@ -5,6 +5,7 @@
 #include "conf_serve.h"
 
 #include "conf_build.h"
+#include "conf_busy.h"
 #include "conf_explain.h"
 #include "conf_load.h"
 #include "conf_syslog.h"
@@ -32,14 +33,11 @@ static skua_server *serve_build(conf *c, bool is_played)
     return server;
 }
 
-// Paths whose password was taken away on purpose are named, as nobody else would notice.
-static void serve_say_opened(const conf *c)
+static void serve_say_notes(const conf *c)
 {
-    for (const conf_opening *one = c->openings; one; one = one->next)
-        (void)printf("%s:%u:%u: note: %s of %s needs no %s of outer blocks%s%s\n", one->at.file,
-                     one->at.line, one->at.column, one->path, one->hosts,
-                     one->secret == CONF_TOKEN ? "token" : "password", one->methods ? " for " : "",
-                     one->methods ? one->methods : "");
+    for (const conf_finding *one = c->notes.first; one; one = one->next)
+        (void)printf("%s:%u:%u: note: %s\n", one->at.file, one->at.line, one->at.column,
+                     one->sentence);
 }
 
 // The configuration of the file, with a server of it. NULL: it has faults, which have been said.
@@ -58,7 +56,8 @@ bool conf_is_right(const char *file)
     skua_server *server;
     conf *c = serve_read(file, false, &server);
     if (!c) return false;
-    serve_say_opened(c);
+    conf_busy_look(c);
+    serve_say_notes(c);
     (void)printf("%s: %u site%s, %u address%s, no faults\n", file, c->site_count,
                  c->site_count == 1 ? "" : "s", c->listen_count, c->listen_count == 1 ? "" : "es");
     skua_server_free(server);

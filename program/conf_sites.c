@@ -4,6 +4,7 @@
 
 #include "conf_lock.h"
 #include "conf_method.h"
+#include "conf_rewrite.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -167,10 +168,10 @@ static const conf_scope *sites_around(const conf_site *site, const char *path)
 // Directives that say how a root is served.
 static void sites_check_rootless(conf_checker *c, const conf_directive *first)
 {
-    static const char *const names[] = {
-        "index",      "listing",       "dotfiles",  "links", "spa",
-        "clean_urls", "precompressed", "not_found", "type",  "etag"
-    };
+    static const char *const names[] = { "index",         "listing",   "dotfiles",
+                                         "links",         "spa",       "clean_urls",
+                                         "precompressed", "not_found", "type",
+                                         "etag",          "try" };
     if (c->scope->root) return;
     for (const conf_directive *d = first; d; d = d->next) {
         for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -321,6 +322,7 @@ void conf_check_site(conf_checker *c, const conf_directive *d)
         sites_check_path(c, path);
     sites_name_certificates(c, site);
     if (c->findings->count == before) sites_check_content(c, site);
+    if (c->findings->count == before) conf_check_rewrites(c, site);
     for (const conf_scope *at = &site->scope; at;
          at = at == &site->scope ? site->paths : at->next) {
         site->has_log_rules = site->has_log_rules || at->logged != CONF_LOGGED_ALL;

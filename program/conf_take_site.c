@@ -87,6 +87,18 @@ static bool site_pattern_has(const char *pattern, const char *name, size_t len)
     return false;
 }
 
+// Whether each {name} of to is one of from.
+static bool site_has_parts(conf_checker *c, const conf_word *from, const conf_word *to)
+{
+    for (const char *at = strchr(to->text, '{'); at; at = strchr(at + 1, '{')) {
+        size_t len = strcspn(at + 1, "}");
+        if (len && at[1 + len] == '}' && site_pattern_has(from->text, at + 1, len)) continue;
+        SITE_FAIL(c, to, "%.*s is not a part of %s", (int)len + 2, at, from->text);
+        return false;
+    }
+    return true;
+}
+
 // A part that a client chooses must not choose the host.
 static bool site_is_target(conf_checker *c, const conf_word *from, const conf_word *to)
 {
@@ -106,13 +118,7 @@ static bool site_is_target(conf_checker *c, const conf_word *from, const conf_wo
                   "a part of the path cannot stand in the host; put it behind the first \"/\"");
         return false;
     }
-    for (const char *at = strchr(text, '{'); at; at = strchr(at + 1, '{')) {
-        size_t len = strcspn(at + 1, "}");
-        if (len && at[1 + len] == '}' && site_pattern_has(from->text, at + 1, len)) continue;
-        SITE_FAIL(c, to, "%.*s is not a part of %s", (int)len + 2, at, from->text);
-        return false;
-    }
-    return true;
+    return site_has_parts(c, from, to);
 }
 
 void conf_take_redirect(conf_checker *c, const conf_kind *kind, const conf_directive *d)
@@ -134,6 +140,40 @@ void conf_take_redirect(conf_checker *c, const conf_kind *kind, const conf_direc
             end = &(*end)->next;
         *added = (conf_redirect){ d->words[1].text, d->words[2].text, statuses[at], d->words[1].at,
                                   NULL };
+        *end = added;
+    }
+}
+
+// ---- Rewrites ----
+
+static bool site_is_file(conf_checker *c, const conf_word *to)
+{
+    const char *text = to->text;
+    if (text[0] != '/')
+        SITE_FAIL(c, to,
+                  "a rewrite leads to files at another path of the site, /path, not to \"%s\"",
+                  text);
+    else if (strpbrk(text, "?#%\\"))
+        SITE_FAIL(c, to, "a path is written decoded; the query stays that of the request");
+    else if (strstr(text, "//") || strstr(text, "/./") || strstr(text, "/../"))
+        SITE_FAIL(c, to, "\"%s\" is no path; it is written without // and /../", text);
+    else return true;
+    return false;
+}
+
+void conf_take_rewrite(conf_checker *c, const conf_kind *kind, const conf_directive *d)
+{
+    const conf_word *from = &d->words[1], *to = &d->words[2];
+    (void)kind;
+    if (from->text[0] != '/') {
+        SITE_FAIL(c, from, "the path of a rewrite begins with \"/\", unlike \"%s\"", from->text);
+    } else if (site_is_file(c, to) && site_has_parts(c, from, to)) {
+        conf_rewrite **end = &c->site->rewrites,
+                     *added = conf_take(c->findings->memory, sizeof *added);
+        if (!added) return;
+        while (*end)
+            end = &(*end)->next;
+        *added = (conf_rewrite){ from->text, to->text, from->at, c->site, NULL };
         *end = added;
     }
 }
@@ -232,6 +272,40 @@ void conf_take_precompressed(conf_checker *c, const conf_kind *kind, const conf_
 {
     bool is_on;
     if (site_is_on(c, kind, d, &is_on)) c->scope->directory.precompressed = is_on;
+}
+
+static bool site_is_try(conf_checker *c, const conf_directive *d, const conf_word *word)
+{
+    const char *text = word->text, *brace = strchr(text, '{');
+    bool has_path = brace && strncmp(brace, "{path}", 6) == 0;
+    if (strcmp(text, "off") == 0)
+        SITE_FAIL(c, word, "off stands alone: it takes the place of all paths");
+    else if (brace && (!has_path || strchr(brace + 1, '{')))
+        SITE_FAIL(c, word, "in \"%s\" there may be {path} once, and no other part", text);
+    else if (strcmp(text, "{path}") == 0)
+        SITE_FAIL(c, word, "{path} itself comes first always; leave it out%s",
+                  word == &d->words[1] ? "" : ", or put something behind it");
+    else if (text[0] != '/' && !has_path)
+        SITE_FAIL(c, word, "what is tried begins with \"/\" or {path}: /%s", text);
+    else if (!site_is_below(text + (text[0] == '/')))
+        SITE_FAIL(c, word, "%s takes paths of files below the root, as /index.html, not \"%s\"",
+                  d->words[0].text, text);
+    else return true;
+    return false;
+}
+
+void conf_take_try(conf_checker *c, const conf_kind *kind, const conf_directive *d)
+{
+    bool is_off = d->count == 2 && strcmp(d->words[1].text, "off") == 0;
+    const char **tries = conf_take(c->findings->memory, d->count * sizeof *tries);
+    size_t count = 0;
+    (void)kind;
+    for (unsigned i = 1; i < d->count && !is_off && tries; i++) {
+        if (!site_is_try(c, d, &d->words[i])) return;
+        tries[count++] = d->words[i].text + (d->words[i].text[0] == '/');
+    }
+    c->scope->tries = tries;
+    c->scope->tries_count = count;
 }
 
 void conf_take_not_found(conf_checker *c, const conf_kind *kind, const conf_directive *d)

@@ -2,6 +2,7 @@
 """skua check: each wrong configuration has its one sentence, with file, line and column, and says what would be right."""
 
 import os
+import socket
 import subprocess
 
 import pytest
@@ -146,6 +147,23 @@ ADDRESSES = [
 ]
 
 SITES = [
+    ("site a {\n root pub\n rewrite /x\n}", "3:2: it is written rewrite FROM TO, as in: rewrite \"/posts/{name}\" \"/blog/{name}.html\""),
+    ("site a {\n root pub\n rewrite x /y\n}", "3:10: the path of a rewrite begins with \"/\", unlike \"x\""),
+    ("site a {\n root pub\n rewrite /x https://b.test/y\n}",
+     "3:13: a rewrite leads to files at another path of the site, /path, not to \"https://b.test/y\""),
+    ("site a {\n root pub\n rewrite /x /y?a\n}", "3:13: a path is written decoded; the query stays that of the request"),
+    ("site a {\n root pub\n rewrite /x /a/../b\n}", "3:13: \"/a/../b\" is no path; it is written without // and /../"),
+    ("site a {\n root pub\n rewrite \"/x/{a}\" \"/{b}\"\n}", "3:19: {b} is not a part of /x/{a}"),
+    ("site a {\n root pub\n redirect /x /y\n rewrite /x /z\n}", "4:10: /x is redirected by line 3 of f.conf already"),
+    ("site a {\n rewrite /x /y\n redirect /z /y\n}", "2:10: no root has files at /y"),
+    ("site a {\n root pub\n try\n}", "3:2: it is written try PATH...|off, as in: try \"{path}.html\" /index.html"),
+    ("site a {\n root pub\n try off /a\n}", "3:6: off stands alone: it takes the place of all paths"),
+    ("site a {\n root pub\n try \"{path}\" /a\n}", "3:6: {path} itself comes first always; leave it out"),
+    ("site a {\n root pub\n try \"{file}.html\"\n}", "3:6: in \"{file}.html\" there may be {path} once, and no other part"),
+    ("site a {\n root pub\n try \"/{path}/{path}\"\n}", "3:6: in \"/{path}/{path}\" there may be {path} once, and no other part"),
+    ("site a {\n root pub\n try index.html\n}", "3:6: what is tried begins with \"/\" or {path}: /index.html"),
+    ("site a {\n root pub\n try /../a\n}", "3:6: try takes paths of files below the root, as /index.html, not \"/../a\""),
+    ("site a {\n root pub\n path /b/ {\n  try /a\n }\n}", "4:3: try is about the files of a root; this path needs a root of its own for it"),
     ("site a {\n root pub\n bearer_auth API\n}", "3:14: it is written bearer_auth REALM FILE|off, as in: bearer_auth API /etc/skua/api.tokens"),
     ("site a {\n root pub\n bearer_auth API none\n}", "3:18: the users of none cannot be read, or have more than 1048576 octets"),
     ("site a {\n root pub\n bearer_auth API file\n}", "3:18: file has no tokens"),
@@ -202,7 +220,7 @@ SITES = [
     ("site a {\n root pub\n not_found ../404.html\n}",
      "3:12: not_found takes the path of a page below the root, as errors/404.html, not \"../404.html\""),
     ("site a {\n root pub\n spa index.html\n}", "3:6: spa: on or off is right, not \"index.html\""),
-    ("site a {\n root pub\n try_files a b\n}", "3:2: there is no directive \"try_files\"; did you mean spa?"),
+    ("site a {\n root pub\n try_files a b\n}", "3:2: there is no directive \"try_files\"; did you mean try?"),
     ("site a {\n root pub\n path b/ {\n }\n}", "3:7: a path begins with \"/\": path /b/"),
     ("site a {\n root pub\n path /b {\n }\n}", "3:7: a path has all that is below it, and ends with \"/\": path /b/"),
     ("site a {\n root pub\n path ~ /b/ {\n }\n}", "3:7: before a path there may be =, which is for that path alone"),
@@ -325,6 +343,21 @@ def test_right_users(folder):
     assert check(folder, text) == (0, "f.conf:9:3: note: / of a needs no password of outer blocks for GET HEAD PUT\n"
                                       "f.conf:6:3: note: /b/ of a needs no password of outer blocks\n"
                                       "f.conf: 1 site, 1 address, no faults\n", "")
+
+
+def test_what_is_only_noted(folder):
+    with socket.create_server(("127.0.0.1", 0)) as busy:
+        port = busy.getsockname()[1]
+        text = f"listen 127.0.0.1:{port}\nlisten [::1]:0\nsite a {{\n root pub\n rewrite /x /y\n rewrite /z /index.html\n}}\n"
+        assert check(folder, text) == (
+            0, "f.conf:5:10: note: there is no file pub/y as yet\n"
+               f"f.conf:1:8: note: 127.0.0.1:{port} is in use, by another program or by the server that is to read this\n"
+               "f.conf: 1 site, 2 addresses, no faults\n", "")
+    assert check(folder, text)[1].count("note") == 1
+    with socket.create_server(("", 0)) as busy:
+        for host in ("", "*", "localhost", "127.0.0.1"):
+            text = f"listen {host}:{busy.getsockname()[1]}\nsite a {{\n root pub\n}}\n"
+            assert (check(folder, text)[0], check(folder, text)[1].count("is in use")) == (0, 1), host
 
 
 def test_eighty():
