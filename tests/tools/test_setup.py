@@ -11,7 +11,7 @@ from server import ROOT
 # Programs that the script itself runs; the project needs none of them.
 OWN = ["sh", "cat", "cmp", "cp", "cut", "dirname", "grep", "mkdir", "rm", "touch", "tr"]
 TO_BUILD = ["cmake", "ninja-build", "gcc", "libc6-dev", "python3"]
-TO_TEST = ["clang", "g++", "pkg-config", "curl", "openssl", "nghttp2-client", "strace", "valgrind", "qemu-user-static",
+TO_TEST = ["clang", "g++", "pkg-config", "curl", "wget", "openssl", "nghttp2-client", "strace", "valgrind", "qemu-user-static",
            "musl-tools", "goaccess", "python3-venv"]
 
 
