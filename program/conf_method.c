@@ -4,7 +4,6 @@
 
 #include "conf_method.h"
 
-#include "conf_sites.h"
 #include "suggest.h"
 
 #include <string.h>

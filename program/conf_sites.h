@@ -9,12 +9,6 @@
 // Reads the block of a site.
 void conf_check_site(conf_checker *checker, const conf_directive *given);
 
-// Looks at each directive of a block, and lets its kind take it.
-void conf_check_block(conf_checker *checker, const conf_directive *first, unsigned where);
-
-// Whether a directive has that name, and a block.
-bool conf_is(const conf_directive *directive, const char *name);
-
 // Whether a path is that of a scope or below it: "/a/" has "/a" and "/a/b", and exactly "/a" has itself alone.
 bool conf_scope_has(const conf_scope *scope, const char *path, size_t len);
 

@@ -52,6 +52,12 @@ const conf_kind *conf_kind_at(unsigned number);
 // NULL: there is none of that name.
 const conf_kind *conf_kind_find(const char *name);
 
+// Looks at each directive of a block, and lets its kind take it.
+void conf_check_block(conf_checker *checker, const conf_directive *first, unsigned where);
+
+// Whether a directive has that name, and a block.
+bool conf_is(const conf_directive *directive, const char *name);
+
 // The name of the directive that may be meant; NULL: none is near. Names from other servers are known.
 const char *conf_kind_nearest(const char *name);
 
