@@ -348,6 +348,12 @@ public:
         skua_serve_file(raw(), root, slice(path), &how);
     }
 
+    // Responds with what a directory has at name: see skua_directory_serve.
+    void serve(skua_directory *directory, std::string_view name)
+    {
+        skua_directory_serve(raw(), directory, slice(name));
+    }
+
     // Judges the request by the tag of what it is for: see skua_etag. false: it has been answered.
     bool etag(std::string_view tag) { return skua_etag(raw(), slice(tag)); }
     // Pieces are put together in the request's memory.
