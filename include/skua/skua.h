@@ -91,7 +91,7 @@
 //   skua_connection_get skua_socket_begin skua_socket_write skua_socket_end
 //   skua_socket_consume skua_socket_pause skua_socket_resume skua_socket_request
 //   skua_socket_protocol skua_topic_join skua_socket_join skua_topic_leave skua_socket_leave
-//   skua_serve_file skua_respond_stats
+//   skua_directory_serve skua_serve_file skua_respond_stats
 //
 // In the blocking function of a socket:
 //   skua_socket_receive
