@@ -2669,7 +2669,7 @@ SKUA_SIZED int64_t skua_stats_quantile_ns(const skua_stats *stats, double quanti
 
 // Writes them in the text format of Prometheus, ended by NUL, as far as there is room.
 // text: may be NULL if octets is 0.
-// Returns: the length of the whole, without the NUL; 16384 octets are always enough.
+// Returns: the length of the whole, without the NUL; 20480 octets are always enough.
 // Spec: https://prometheus.io/docs/instrumenting/exposition_formats/
 SKUA_SIZED size_t skua_stats_write(const skua_stats *stats, char *text, size_t octets);
 

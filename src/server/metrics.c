@@ -11,7 +11,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-enum { METRICS_OCTETS_MAX = 16384 };
+enum { METRICS_OCTETS_MAX = 20480 };
 
 typedef struct metrics {
     char *text;
