@@ -7,7 +7,7 @@ import time
 
 import pytest
 from compiling import needed_libraries
-from server import BUILD, ROOT, Server, free_port, program
+from server import BUILD, ROOT, Server, eventually, free_port, program
 
 pytestmark = pytest.mark.in_the_clear("the program that is compiled here speaks no TLS")
 SKUA = BUILD / "skua"
@@ -72,6 +72,7 @@ def embedded(folder, tmp_path_factory):
 @pytest.fixture(scope="module")
 def from_disk(folder):
     server = program(folder)
+    assert eventually(lambda: server.get("/large.bin").get("etag").startswith('"'))  # weak while the file is new
     yield server
     server.stop()
 

@@ -625,7 +625,7 @@ static void block_and_pour(skua_socket socket, skua_request *request, void *user
         if (i == 299) must(skua_socket_text(socket, SKUA_SLICE("all")));
     }
     skua_message message;
-    while (skua_socket_receive(socket, 0, &message) == SKUA_OK) {
+    while (skua_socket_receive(socket, -1, &message) == SKUA_OK) {
     }
     tell_close_of(skua_request_path(request), message.code, message.octets);
 }
