@@ -186,7 +186,7 @@ test: build/.tools-test
 	@$(MAKE) --no-print-directory build/release/.built
 	@$(MAKE) --no-print-directory forms
 	@$(MAKE) --no-print-directory kqueue
-	@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=5
+	@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=4
 	@if [ -n "$(SUITES)" ]; then $(MAKE) --no-print-directory conformance SUITES="$(SUITES)"; fi
 	@SKUA_BACKEND=other $(PYTEST_MANY) $(OTHER_TESTS:%=tests/e2e/test_%.py)
 	@SKUA_TRANSPORT=tls ctest --test-dir build/asan --output-on-failure -j $(JOBS) --no-tests=error \

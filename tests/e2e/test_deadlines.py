@@ -326,6 +326,7 @@ def steps(connection, rate, seconds):
     return now
 
 
+@pytest.mark.test_all
 def test_slow_reader_whose_kernel_makes_room_in_steps(launch_rules):
     """It reads far more than it must, and its kernel tells of that every few seconds."""
     rules = launch_rules(f"stall_timeout_ns={2300 * MS}", "rate_octets_min=1000", f"rate_window_ns={2300 * MS}")
