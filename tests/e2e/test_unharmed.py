@@ -36,12 +36,12 @@ class House:
     def text(self, listens, number):
         return (f"{listens}status 127.0.0.1:{self.status}\nworkers {WORKERS[number % 4]}\naccess_log {self.folder}/access.log short\n"
                 + MORE[number % 4].format(**self.ports)
-                + SITE.replace("root big", "certificate unharmed.pem unharmed.key\n    root big")
+                + SITE.replace("root big", "certificate unharmed.pem unharmed.key\n    root big\n    upload 1MiB overwrite anyone")
                 + ("site other.test {\n    root pub\n}\n" if number % 3 == 1 else ""))
 
     def crowd(self):
         return Crowd(self.server.address, self.folder, secure=self.server.secure, trusted=self.pair.cert,
-                     status=("127.0.0.1", self.status))
+                     status=("127.0.0.1", self.status), put_statuses=(201, 204), takes_uploads=True)
 
     def said(self):
         return self.server.error_text().count("the configuration has been read again")

@@ -25,6 +25,7 @@ access_log access.log short
 start_timeout 2min
 site * {{
     root pub
+    upload 10MiB overwrite anyone
     certificate {certificate.cert} {certificate.key}
 }}
 """
@@ -39,10 +40,11 @@ def folder(tmp_path):
 
 
 @contextlib.contextmanager
-def crowds(server, status):
+def crowds(server, status, folder):
     """All kinds of clients, over each transport."""
-    with Crowd(server.address, name="clear", status=("127.0.0.1", status)) as clear, \
-            Crowd(server.secure, name="tls", tls=True) as secure, Crowd(server.secure, name="h2", tls=True, http2=True) as multiplexed:
+    with Crowd(server.address, name="clear", status=("127.0.0.1", status), folder=folder) as clear, \
+            Crowd(server.secure, name="tls", tls=True, folder=folder) as secure, \
+            Crowd(server.secure, name="h2", tls=True, http2=True, folder=folder) as multiplexed:
         yield [clear, secure, multiplexed]
 
 
@@ -56,7 +58,7 @@ def upgrade_under_load(folder, launch, upgrades):
     server = launch(start, folder, TEXT.format(status=status, certificate=tls.certificate()), program=folder / "skua")
     file = folder / "skua.conf"
     text = file.read_text()
-    with crowds(server, status) as all_of_them:
+    with crowds(server, status, folder / "pub") as all_of_them:
         for number in range(upgrades):
             time.sleep(1)
             change(file, text, number)

@@ -44,17 +44,19 @@ def h2_context():
 class Crowd:
     """Begins with the block and ends with it; then nothing may have failed. address, tls, http2: of the site. status: the address of
     the status listener. data: what /data is. uploads: a path that answers with the Adler-32 of what was sent to it. sockets: a path
-    of WebSockets that echo, and are closed by 1001."""
+    of WebSockets that echo, and are closed by 1001. folder: of the site, where it takes uploads; else it refuses PUT."""
 
     def __init__(self, address, *, name, tls=False, http2=False, host="a.test", status=None, data=CONTENT, uploads=None,
-                 sockets=None):
+                 sockets=None, folder=None):
         self.address, self.name, self.host = address, name, host
         self.how = {"tls": {"tls": h2_context()} if tls and http2 else tls, "http2": http2}
         self.status, self.data, self.uploads, self.sockets = status, data, uploads, sockets
+        self.folder = folder
         self.over = threading.Event()
         self.failures, self.targets, self.counts = [], [], {}
         kinds = [self.anew, self.kept, self.put, self.download]
         kinds += [self.events] * (status is not None) + [self.upload] * (uploads is not None) + [self.socket] * (sockets is not None)
+        kinds += [self.put_slowly] * (folder is not None)
         self.threads = [threading.Thread(target=self._run, args=[kind]) for kind in kinds]
 
     def __enter__(self):
@@ -100,10 +102,10 @@ class Crowd:
                 self._answered("anew", target, connection.response(), 200)
         time.sleep(0.005)
 
-    def _keep(self, kind, ask, *statuses):
+    def _keep(self, kind, ask, *statuses, path="/"):
         with self.connect() as connection:
             while not self.over.is_set():
-                target = self._target(kind)
+                target = self._target(kind, path)
                 if not sends(connection, ask(target)):
                     return
                 response = self._answered(kind, target, connection.response(), *statuses)
@@ -115,8 +117,23 @@ class Crowd:
         self._keep("kept", lambda target: request(target, host=self.host), 200)
 
     def put(self):
-        """Requests that are not to be sent again. Files take none, so that refusing it is the answer."""
-        self._keep("put", lambda target: posted(target, b"x" * 100, method="PUT", host=self.host), 200, 405)
+        """Requests that are not to be sent again. Files take none, so that refusing it is the answer, where there is no folder for it."""
+        path = f"/put-{self.name}.bin" if self.folder else "/"
+        self._keep("put", lambda target: posted(target, b"x" * 100, method="PUT", host=self.host),
+                   *((201, 204) if self.folder else (200, 405)), path=path)
+
+    def put_slowly(self):
+        """A file that has been answered for is there, whole."""
+        stored = f"slow-{self.name}.bin"
+        target = self._target("put_slowly", f"/{stored}")
+        with self.connect() as connection:
+            if not sends(connection, posted(target, CONTENT, method="PUT", host=self.host)[:-len(CONTENT)]):
+                return
+            for at in range(0, len(CONTENT), PIECE):
+                connection.send(CONTENT[at : at + PIECE])
+                time.sleep(PAUSE_S)
+            self._answered("put_slowly", target, connection.response(), 201, 204)
+        assert hashlib.sha256((self.folder / stored).read_bytes()).digest() == hashlib.sha256(CONTENT).digest()
 
     def download(self):
         target, seen = self._target("download", "/data"), bytearray()

@@ -39,6 +39,10 @@ def prepare(folder):
     return hashlib.sha256(octets).digest()
 
 
+def digest_of(octets):
+    return hashlib.sha256(octets).hexdigest()
+
+
 class Client(threading.Thread):
     """One of the crowd: turn() does one thing, and fails if anything at all is not as it must be."""
 
@@ -103,13 +107,31 @@ class KeptGet(Client):
         self.keep(response)
 
 
-class KeptPut(Client):
-    """A folder takes none, which it says when it has read the content."""
+class Uploader(Client):
+    """One that puts a file of its own, and gets it back."""
 
-    def turn(self):
-        response = self.ask(self.kept(), "/small.txt", method="PUT", content=b"x" * 5000)
+    octets = b""
+
+    def path(self):
+        """A folder that takes none says so when it has read the content."""
+        if not self.crowd.takes_uploads:
+            return "/small.txt"
+        return f"/of-{self.name.replace(' ', '-').replace('/', '')}.bin"
+
+    def judge(self, response):
         assert response.status in self.crowd.put_statuses, response
         self.keep(response)
+        if self.crowd.takes_uploads:
+            found = self.ask(self.kept(), self.path())
+            assert (found.status, digest_of(found.content)) == (200, digest_of(self.octets)), found.fields
+            self.keep(found)
+
+
+class KeptPut(Uploader):
+    octets = hashlib.shake_128(b"put").digest(5000)
+
+    def turn(self):
+        self.judge(self.ask(self.kept(), self.path(), method="PUT", content=self.octets))
 
 
 class SlowDownload(Client):
@@ -137,13 +159,13 @@ class SlowDownload(Client):
             self.connection = None
 
 
-class SlowUpload(Client):
+class SlowUpload(Uploader):
     """A response comes in the middle of the content or behind it."""
 
     octets = hashlib.shake_128(b"upload").digest(200_000)
 
     def turn(self):
-        target = self.target("/upload.bin" if self.crowd.takes_uploads else "/small.txt")
+        target = self.target(self.path())
         connection = self.kept()
         connection.send(request(target, f"Content-Length: {len(self.octets)}", method="PUT", host=HOST))
         for at in range(0, len(self.octets), 20_000):
@@ -151,8 +173,7 @@ class SlowUpload(Client):
             time.sleep(PAUSE_S)
         response = connection.response("PUT")
         self.crowd.answered.add(target)
-        assert response.status in self.crowd.put_statuses, response
-        self.keep(response)
+        self.judge(response)
 
 
 class StatusStream(Client):
