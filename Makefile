@@ -186,7 +186,7 @@ test: build/.tools-test
 	@$(MAKE) --no-print-directory build/release/.built
 	@$(MAKE) --no-print-directory forms
 	@$(MAKE) --no-print-directory kqueue
-	@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=4
+	@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=3
 	@if [ -n "$(SUITES)" ]; then $(MAKE) --no-print-directory conformance SUITES="$(SUITES)"; fi
 	@SKUA_BACKEND=other $(PYTEST_MANY) $(OTHER_TESTS:%=tests/e2e/test_%.py)
 	@SKUA_TRANSPORT=tls ctest --test-dir build/asan --output-on-failure -j $(JOBS) --no-tests=error \
@@ -198,7 +198,7 @@ test: build/.tools-test
 	@$(PYTEST) -n 2 --dist loadfile tests/budgets
 	@$(MAKE) --no-print-directory storms
 	@$(PYTEST) tests/soak
-	@$(PYTEST_MANY) --dist loadfile tests/cross tests/dist tests/tools tests/e2e -m "not test_all"
+	@$(PYTEST) -n 5 --dist loadfile tests/cross tests/dist tests/tools tests/e2e -m "not test_all"
 
 # AWS-LC is partly C++.
 TLS_LIBRARIES := openssl-3.5 openssl-4.0 aws-lc

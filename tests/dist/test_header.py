@@ -97,6 +97,7 @@ int main(void)
 """
 
 
+@pytest.mark.test_all
 def test_topics_over_several_machines_are_an_option(folder):
     """The header includes and needs hiredis with SKUA_REDIS alone; without it the function says that it is not there."""
     said = {}
@@ -310,6 +311,7 @@ def test_portable(folder):
     run(compile_text(folder, "portable.c", "#define SKUA_PORTABLE\n" + IMPLEMENTATION, ["cc", *C_WARNINGS]))
 
 
+@pytest.mark.test_all
 def test_own_assertion(folder):
     """A program's SKUA_ASSERT is used, and is still there afterwards."""
     text = """

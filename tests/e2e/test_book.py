@@ -56,7 +56,9 @@ def steps(session):
     return list(zip(parts[1::2], parts[2::2]))
 
 
-@pytest.mark.parametrize("program", programs(), ids=lambda p: f"{p.page}-{p.name}")
+# Those of the cookbook are many.
+@pytest.mark.parametrize("program", [pytest.param(p, id=f"{p.page}-{p.name}", marks=[pytest.mark.test_all] * (p.page == "cookbook.md"))
+                                     for p in programs()])
 def test_program(tmp_path, program):
     port = free_port()
     has_address = "127.0.0.1:8080" in program.text
