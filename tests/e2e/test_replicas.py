@@ -6,11 +6,11 @@ import csv
 import hashlib
 import io
 import os
-import shutil
 import threading
 import time
 import urllib.request
 
+import haproxy
 import pytest
 from conf import SKUA
 from server import BACKEND, Server, eventually, free_port
@@ -30,18 +30,9 @@ site * {{
 }}
 """
 
-HAPROXY = """
-defaults
-    mode http
-    timeout connect 5s
-    timeout client 60s
-    timeout server 60s
-frontend front
-    bind 127.0.0.1:{port}
-    option forwardfor
-    default_backend back
-backend back
+BACK = """
     balance roundrobin
+    option forwardfor
     option httpchk GET /ready
     default-server check inter 200ms fall 1 rise 1
 {servers}
@@ -74,11 +65,6 @@ class Replica:
 
     def start(self):
         self.server = Server([SKUA, "-c", self.file], ("127.0.0.1", self.port))
-
-    def restart(self):
-        self.server.signal()
-        self.server.judge_end(within=30)
-        self.start()
 
 
 class Clients:
@@ -157,17 +143,12 @@ def replicas(tmp_path):
 
 @pytest.fixture
 def front(replicas, tmp_path):
-    found = shutil.which("haproxy") or shutil.which("haproxy", path="/usr/sbin")
-    assert found, "there is no haproxy here: tools/setup test"
-    port, figures = free_port(), free_port()
+    figures = free_port()
     servers = "\n".join(f"    server s{i} 127.0.0.1:{r.port} port {r.status}" for i, r in enumerate(replicas))
-    config = tmp_path / "haproxy.conf"
-    config.write_text(HAPROXY.format(port=port, figures=figures, servers=servers))
-    front = Server([found, "-f", config], ("127.0.0.1", port))
+    front = haproxy.start(tmp_path, BACK.format(figures=figures, servers=servers))
     front.figures = f"http://127.0.0.1:{figures}/;csv"
     yield front
-    front.process.terminate()
-    front.process.wait(20)
+    haproxy.stop(front)
 
 
 def states(front):

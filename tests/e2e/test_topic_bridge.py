@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Topics over several machines: servers that share a real store, which goes away and comes back with and without its data."""
 
-import shutil
 import signal
 import threading
 
+import haproxy
 import pytest
 from events import Event, EventReader
-from server import Server, eventually, free_port, numbered
+from server import eventually, free_port, numbered
 from store import Store
 from websocket import BINARY, TEXT, Socket, frame
 from wire import posted, request
@@ -431,6 +431,103 @@ def test_a_store_that_does_not_reply(machines, store):
 
 # ---- Behind a balancer ----
 
+@pytest.mark.test_all
+@pytest.mark.of_http1("WebSockets of this client are opened by Upgrade")
+def test_one_of_three_is_behind_the_retained_length(machines):
+    """Its readers alone are told, event streams and sockets, each once, and go on with the rest."""
+    servers = machines(3, GAP="gap", RETAINED=1000)
+    late, others = servers[2], servers[:2]
+    readers = {server: [member(server), Stream(server)] for server in servers}
+    late.signal(signal.SIGSTOP)
+    try:
+        for first in range(0, 3000, 500):
+            publish_all(others[0], of("many", 500, first))
+            for reader in (reader for server in others for reader in readers[server]):
+                assert messages(reader, 500) == of("many", 500, first)
+    finally:
+        late.signal(signal.SIGCONT)
+    for reader in readers[late]:
+        got = [reader.message()]
+        while got[-1] != "many 2999":
+            got.append(reader.message())
+        assert got.count("gap") == 1
+        numbers = [int(text.split()[1]) for text in got if text != "gap"]
+        assert numbers == sorted(set(numbers)) and 1000 <= len(numbers) < 3000
+
+
+def test_cut_while_away(machines, store):
+    """The entry that was read last is not there any more."""
+    servers = machines(2)
+    far = Stream(servers[1])
+    publish(servers[0], "first")
+    assert far.message() == "first"
+    all_away(store, servers)
+    port, store.port = store.port, free_port()
+    store.start()
+    store.ask("XTRIM", "skua:topics", "MAXLEN", "0")
+    store.kill()
+    store.port = port
+    store.start()
+    assert far.next() == Event("gap", "gap")
+
+
+def test_machines_that_start_before_the_store(launch, store):
+    """Publications from before the store has ever been there come to those who had started by then."""
+    store.kill()
+    here, there = (launch(numbered, "topics", env={"STORE": store.url}) for _ in range(2))
+    far = Stream(there)
+    assert eventually(lambda: said(here, AWAY) and said(there, AWAY))
+    publish_all(here, of("early", 10))
+    store.start()
+    assert messages(far, 10) == of("early", 10)
+    assert said(there, MISSING) == 0
+
+
+# ---- The server stops ----
+
+
+@pytest.mark.of_http1("WebSockets of this client are opened by Upgrade")
+def test_the_last_words_of_a_server_that_stops(machines):
+    here, there = machines(2)
+    far, socket = Stream(there), member(here)
+    socket.send(frame(TEXT, "bye"))
+    assert far.message() == "bye"
+    publish_all(here, of("last", 30))
+    here.stop()
+    assert messages(far, 30) == of("last", 30)
+
+
+def test_stop_while_the_store_hangs(machines, store):
+    (here,) = machines(1)
+    store.pause()
+    publish_all(here, of("stuck", 200))
+    here.stop()
+    store.go_on()
+
+
+def test_stop_while_the_store_is_away(machines, store):
+    (here,) = machines(1)
+    store.kill()
+    publish_all(here, of("stuck", 200))
+    here.stop()
+
+
+@pytest.mark.test_all
+def test_a_store_that_does_not_reply(machines, store):
+    servers = machines(2)
+    here, there = servers
+    far = Stream(there)
+    store.pause()
+    publish_all(here, of("stuck", 10))
+    assert eventually(lambda: said(here, "it does not reply"), 60)
+    store.go_on()
+    assert messages(far, 10) == of("stuck", 10)  # those of the first connection, or of the second, but once
+    publish(here, "after")
+    assert far.message() == "after"
+
+
+# ---- Behind a balancer ----
+
 HAPROXY = """
 defaults
     mode http
@@ -450,14 +547,9 @@ backend back
 @pytest.mark.test_all
 @pytest.mark.of_http1("WebSockets of this client are opened by Upgrade")
 def test_three_replicas_behind_haproxy(machines, launch, store, tmp_path):
-    found = shutil.which("haproxy") or shutil.which("haproxy", path="/usr/sbin")
-    assert found, "there is no haproxy here: tools/setup test"
     servers = machines(3, GAP="gap")
-    port = free_port()
-    config = tmp_path / "haproxy.conf"
     lines = "\n".join(f"    server s{i} 127.0.0.1:{server.port}" for i, server in enumerate(servers))
-    config.write_text(HAPROXY.format(port=port, servers=lines))
-    front = Server([found, "-f", config], ("127.0.0.1", port))
+    front = haproxy.start(tmp_path, "    balance roundrobin\n" + lines)
     try:
         readers = [make(front) for _ in range(6) for make in (member, Stream)]
         each_once_in_order(servers, readers, 300)
@@ -480,5 +572,4 @@ def test_three_replicas_behind_haproxy(machines, launch, store, tmp_path):
     finally:
         for reader in readers:
             reader.connection.close()
-        front.process.terminate()
-        front.process.wait(20)
+        haproxy.stop(front)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A real HAProxy on loopback, in front of servers that are spoken to over HTTP/2."""
+"""A real HAProxy on loopback, in front of servers."""
 
 import shutil
 
@@ -18,18 +18,23 @@ frontend front
     bind 127.0.0.1:{port}
     default_backend back
 backend back
-    http-reuse always
-    server skua 127.0.0.1:{to} {how}
+{back}
 """
+
+
+def start(folder, back):
+    """HAProxy in front of what the lines of the section back say."""
+    assert PROGRAM, "there is no haproxy here: tools/setup test"
+    port = free_port()
+    config = folder / f"haproxy-{port}.conf"
+    config.write_text(CONFIG.format(port=port, back=back))
+    return Server([PROGRAM, "-f", config], ("127.0.0.1", port))
 
 
 def over_http2(server, folder):
     """HAProxy in front of a server: requests and WebSockets are streams of its connections of HTTP/2, over TLS if the server speaks it."""
     how = "ssl verify none alpn h2 ws h2" if server.tls else "proto h2 ws h2"
-    port = free_port()
-    config = folder / f"haproxy-{port}.conf"
-    config.write_text(CONFIG.format(port=port, to=server.port, how=how))
-    return Server([PROGRAM, "-f", config], ("127.0.0.1", port))
+    return start(folder, f"    http-reuse always\n    server skua 127.0.0.1:{server.port} {how}")
 
 
 def stop(front):

@@ -16,15 +16,15 @@ from release import deb  # found by released
 COPY = """
 set -e
 mount --make-rprivate /
-mount -t tmpfs none "$1" && mkdir "$1/upper" "$1/work" "$1/root" || { echo cannot copy; exit 77; }
-mount -t overlay none -o "lowerdir=/,upperdir=$1/upper,workdir=$1/work" "$1/root" || { echo cannot copy; exit 77; }
-mount -t proc none "$1/root/proc"
-mount --bind /dev "$1/root/dev"
+mount -t tmpfs none "$1" && mkdir "$1/upper" "$1/work" "$1/system" || { echo cannot copy; exit 77; }
+mount -t overlay none -o "lowerdir=/,upperdir=$1/upper,workdir=$1/work" "$1/system" || { echo cannot copy; exit 77; }
+mount -t proc none "$1/system/proc"
+mount --bind /dev "$1/system/dev"
 ip link set lo up
-cp -r "$2" "$1/root/packages"
-printf '#!/bin/sh\\nexit 101\\n' >"$1/root/usr/sbin/policy-rc.d"
-chmod 755 "$1/root/usr/sbin/policy-rc.d"
-exec chroot "$1/root" sh -ec "$3"
+cp -r "$2" "$1/system/packages"
+printf '#!/bin/sh\\nexit 101\\n' >"$1/system/usr/sbin/policy-rc.d"
+chmod 755 "$1/system/usr/sbin/policy-rc.d"
+exec chroot "$1/system" sh -ec "$3"
 """
 
 
