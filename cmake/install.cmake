@@ -22,7 +22,7 @@ endif()
 if(SKUA_PROGRAM)
     install(TARGETS skua RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
     # Manual pages and completions are made from the program's tables and the documents.
-    file(GLOB SKUA_TABLES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tools/release/*.py ${PROJECT_SOURCE_DIR}/program/*.c)
+    file(GLOB SKUA_TABLES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tools/release/*.py ${PROJECT_SOURCE_DIR}/program/*/*.c)
     set(SKUA_MADE ${PROJECT_BINARY_DIR}/share)
     add_custom_command(
         OUTPUT ${SKUA_MADE}/.made

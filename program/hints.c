@@ -4,7 +4,7 @@
 
 #include "hints.h"
 
-#include "say.h"
+#include "common/say.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #ifndef PROGRAM_HINTS_H
 #define PROGRAM_HINTS_H
 
-#include "options.h"
+#include "common/options.h"
 
 // Says on standard error why the directory cannot be served, if so. Returns whether it looks as if
 // it could.

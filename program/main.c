@@ -3,23 +3,23 @@
 // The skua command: serves a directory. Exit status: 0 stopped, 1 could not start or go on, 2 not
 // understood.
 
-#include "banner.h"
-#include "command.h"
-#include "conf_serve_alone.h"
+#include "common/banner.h"
+#include "command/command.h"
+#include "conf/serve_alone.h"
 #include "hints.h"
-#include "https.h"
-#include "notify.h"
-#include "options.h"
-#include "pulse.h"
+#include "tls/https.h"
+#include "common/notify.h"
+#include "common/options.h"
+#include "common/pulse.h"
 #include "redirect.h"
-#include "say.h"
-#include "self_test.h"
-#include "served.h"
-#include "stop.h"
+#include "common/say.h"
+#include "command/self_test.h"
+#include "super/served.h"
+#include "common/stop.h"
 #include "streams.h"
-#include "super.h"
-#include "super_upgrade.h"
-#include "watch.h"
+#include "super/super.h"
+#include "super/upgrade.h"
+#include "common/watch.h"
 
 #include <signal.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 
 #include "redirect.h"
 
-#include "address.h"
+#include "common/address.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #ifndef PROGRAM_REDIRECT_H
 #define PROGRAM_REDIRECT_H
 
-#include "options.h"
+#include "common/options.h"
 
 // Adds what the options ask for. server: not started.
 skua_status redirect_add(skua_server *server, const options *o);

@@ -23,7 +23,7 @@ BOX_WIDTH, BOX_HEIGHT, GAP_X, GAP_Y, MARGIN = 150, 48, 28, 44, 20
 def units(root):
     """folder/noun, for each pair of files, with what it includes and how many lines it has."""
     wants, lines = collections.defaultdict(set), collections.Counter()
-    paths = [*root.glob("src/*/*.[ch]"), *root.glob("program/*.[ch]")]
+    paths = [*root.glob("src/*/*.[ch]"), *root.glob("program/**/*.[ch]")]
     names = {str(p.relative_to(root).with_suffix("")).removeprefix("src/") for p in paths}
     for path in paths:
         unit = str(path.relative_to(root).with_suffix("")).removeprefix("src/")
@@ -31,7 +31,8 @@ def units(root):
         lines[unit] += text.count("\n")
         for name in INCLUDE.findall(text):
             target = name.removesuffix(".h")
-            target = target if "/" in target else f"{unit.rsplit('/', 1)[0]}/{target}"
+            if unit.startswith("program/"):
+                target = f"program/{target}"
             if target in names and target != unit:
                 wants[unit].add(target)
     return {name: wants[name] for name in sorted(names)}, lines

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Writes program/status_page.c: the page of the status listener from program/page, in one piece, and its policy; and
-program/upload_page.c: what the pages of listings have for uploads.
+"""Writes program/status/page.c: the page of the status listener from program/status/page, in one piece, and its
+policy; and program/upload/page.c: what the pages of listings have for uploads, from program/upload/page.
 
     python3 tools/status_page.py
 """
@@ -10,9 +10,10 @@ import hashlib
 import pathlib
 
 ROOT = pathlib.Path(__file__).parent.parent
-FOLDER = ROOT / "program/page"
-OUT = ROOT / "program/status_page.c"
-UPLOADS = ROOT / "program/upload_page.c"
+STATUS = ROOT / "program/status/page"
+UPLOAD = ROOT / "program/upload/page"
+OUT = STATUS.with_suffix(".c")
+UPLOADS = UPLOAD.with_suffix(".c")
 
 
 def allowed(text):
@@ -25,17 +26,17 @@ def literal(line):
 
 
 def written():
-    style, script = ((FOLDER / name).read_text() for name in ("status.css", "status.js"))
-    page = (FOLDER / "status.html").read_text().replace("STYLE", style).replace("SCRIPT", script)
+    style, script = ((STATUS / name).read_text() for name in ("status.css", "status.js"))
+    page = (STATUS / "status.html").read_text().replace("STYLE", style).replace("SCRIPT", script)
     policy = (f"default-src 'none'; style-src {allowed(style)}; script-src {allowed(script)}; "
               "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
     lines = "\n".join(f"    {literal(line)}," for line in page.splitlines())
     half = policy.index("script-src")
     return f"""// SPDX-License-Identifier: MIT
 //
-// Made by tools/status_page.py from program/page.
+// Made by tools/status_page.py from program/status/page.
 
-#include "status_page.h"
+#include "status/page.h"
 
 // clang-format off
 const char *const status_page[] = {{
@@ -51,14 +52,14 @@ const char status_page_policy[] =
 
 
 def written_uploads():
-    script = (FOLDER / "upload.js").read_text()
-    before, behind = (FOLDER / "upload.html").read_text().split("PATHS")
+    script = (UPLOAD / "upload.js").read_text()
+    before, behind = (UPLOAD / "upload.html").read_text().split("PATHS")
     lines = lambda text: "\n".join(f"    {literal(line)}" for line in text.splitlines())
     return f"""// SPDX-License-Identifier: MIT
 //
-// Made by tools/status_page.py from program/page.
+// Made by tools/status_page.py from program/upload/page.
 
-#include "upload_page.h"
+#include "upload/page.h"
 
 // clang-format off
 const char upload_page_before[] =

@@ -35,7 +35,15 @@ ARROWS = {
     "src/topic": {"src/server"},
     "src/bridge": {"src/topic"},
     "src/files": {"src/http"},
-    "program": set(),
+    "program/common": set(),
+    "program/upload": set(),
+    "program/tls": {"program/common"},
+    "program/status": {"program/tls"},
+    "program/conf": {"program/status", "program/upload"},
+    "program/sandbox": {"program/conf"},
+    "program/super": {"program/sandbox"},
+    "program/command": {"program/super"},
+    "program": {"program/command"},
     "examples": set(),
     "tests/app": set(),
     "tests/servers": {"tests/app"},
@@ -119,7 +127,7 @@ LICENSED_NAMES = {"CMakeLists.txt", "Makefile", "setup", "run"}
 # Sources that CMake finds by pattern. Others must be named in a CMakeLists.txt.
 GLOBBED = [
     r"src/[^/]+/[^/]+\.c",
-    r"program/[^/]+\.c",
+    r"program/([^/]+/)?[^/]+\.c",
     r"tests/unit/[^/]+/test_[^/]+\.c",
     r"tests/sim/test_[^/]+\.c",
     r"tests/scenarios/test_[^/]+\.c",
@@ -181,7 +189,7 @@ def folder_of(file):
 
 def resolve(tree, file, name):
     """The file of the tree that an include of file means, or None."""
-    for place in (file.parent, *map(pathlib.PurePosixPath, ("src", "include", "compat", "middleware", "tests", "."))):
+    for place in (file.parent, *map(pathlib.PurePosixPath, ("src", "program", "include", "compat", "middleware", "tests", "."))):
         candidate = pathlib.PurePosixPath(normal(place / name))
         if candidate in tree.texts:
             return candidate

@@ -112,8 +112,9 @@ def test_topics_over_several_machines_are_an_option(folder):
 
 
 def test_the_program_without_tls_says_so_when_it_is_asked_for(folder, tmp_path):
-    program, sources = folder / "without-tls", sorted((ROOT / "program").glob("*.c"))
-    words = ["cc", "-std=c17", "-D_GNU_SOURCE", "-I", ROOT / "include", "-I", ROOT / "middleware", *sources, folder / "impl.o", "-lpthread", "-o", program]
+    program, sources = folder / "without-tls", sorted((ROOT / "program").glob("**/*.c"))
+    words = ["cc", "-std=c17", "-D_GNU_SOURCE", "-I", ROOT / "include", "-I", ROOT / "middleware", "-I", ROOT / "program", *sources,
+             folder / "impl.o", "-lpthread", "-o", program]
     run(words)
     for asked in (["--tls"], ["--cert", "a.pem", "--key", "a.key"], ["--tls-listen", "0"]):
         done = subprocess.run([program, tmp_path, *asked], capture_output=True, text=True, timeout=20, check=False)

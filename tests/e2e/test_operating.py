@@ -11,7 +11,8 @@ from server import ROOT
 
 PAGE = (ROOT / "docs/operating.md").read_text()
 # The files of the program that speak while it runs: to whoever reads the log, not to somebody who typed a command.
-SPEAKING = ["super.c", "super_task.c", "super_upgrade.c", "pid_file.c", "served.c", "sandbox.c", "conf_reload.c", "conf_guard.c", "conf_syslog.c", "watch.c"]
+SPEAKING = ["super/super.c", "super/task.c", "super/upgrade.c", "conf/pid_file.c", "super/served.c", "sandbox/sandbox.c", "conf/reload.c",
+            "conf/guard.c", "conf/syslog.c", "common/watch.c"]
 SENTENCE = re.compile(r'\b(?:say|say_error|say_warning|reload_log)\(\s*(?:first \? text : )?((?:"(?:[^"\\]|\\.)*"\s*)+)')
 
 

@@ -4,7 +4,7 @@
 // octet by octet; a text without a fault closes what it opens, and no place lies outside of it.
 // Input: the text.
 
-#include "program/conf_reader.h"
+#include "program/conf/reader.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -67,7 +67,7 @@ def write_folder(folder):
 
 def table():
     """Names in the program's table of directives."""
-    text = (ROOT / "program/conf_table.c").read_text()
+    text = (ROOT / "program/conf/table.c").read_text()
     body = text[text.index("table_kinds[] = {"):]
     return re.findall(r'^    \{ "(\w+)", TABLE_', body[:body.index("\n};")], re.M)
 

@@ -27,7 +27,7 @@ RUN = {
 # The sources of the library, split.
 LIBRARY = sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("src/*/*.c"))
 PROGRAMS = {
-    "skua": sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("program/*.c")),
+    "skua": sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("program/**/*.c")),
     "hello": ["tests/servers/hello.c", "tests/servers/options.c", "tests/servers/tls_options.c"],
 }
 
@@ -62,7 +62,7 @@ def compile_for(target, name, words):
 
 def build(target, name):
     """A program over the split library."""
-    return compile_for(target, name, ["-std=c17", "-Iinclude", "-Imiddleware", "-Isrc", *LIBRARY, *PROGRAMS[name]])
+    return compile_for(target, name, ["-std=c17", "-Iinclude", "-Imiddleware", "-Isrc", "-Iprogram", *LIBRARY, *PROGRAMS[name]])
 
 
 SINGLE = """#define SKUA_IMPLEMENTATION

@@ -17,7 +17,7 @@ ROW = re.compile(rf'\{{ {TEXT},\s*(\w+),\s*{TEXT},\s*{TEXT},\s*{TEXT}')
 
 
 def table():
-    text = (ROOT / "program/conf_table.c").read_text()
+    text = (ROOT / "program/conf/table.c").read_text()
     body = text[text.index("table_kinds[] = {"):]
     for name, place, words, otherwise, example in ROW.findall(body[:body.index("\n};")]):
         words, otherwise, example = (t.replace('\\"', '"') for t in (words, otherwise, example))
@@ -92,7 +92,7 @@ def limits():
 
 
 def members_of_directives():
-    text = (ROOT / "program/conf_table.c").read_text()
+    text = (ROOT / "program/conf/table.c").read_text()
     return {name.split(".")[-1] for name in re.findall(r"TABLE_MEMBER\(([\w.]+),", text)}
 
 

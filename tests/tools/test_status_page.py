@@ -8,5 +8,5 @@ from server import ROOT
 
 def test_it_is_made_from_its_sources():
     made = runpy.run_path(str(ROOT / "tools/status_page.py"))
-    assert (ROOT / "program/status_page.c").read_text() == made["written"]()
-    assert (ROOT / "program/upload_page.c").read_text() == made["written_uploads"]()
+    assert (ROOT / "program/status/page.c").read_text() == made["written"]()
+    assert (ROOT / "program/upload/page.c").read_text() == made["written_uploads"]()

@@ -110,12 +110,12 @@ class Target:
         self.run([sys.executable, "tools/dist.py", "--out", text])
         library = self.folder / "library.c"
         library.write_text('#define SKUA_IMPLEMENTATION\n#include "skua.h"\n')
-        sources = sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("program/*.c"))
+        sources = sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("program/**/*.c"))
         options = ["-DSKUA_TLS", "-DSKUA_ZLIB", "-DSKUA_BROTLI", "-DSKUA_ZSTD", "-DSKUA_CRYPT"]
         made = self.folder / "skua"
         self.run(["skua-cc", "-std=c17", *FLAGS, "-D_GNU_SOURCE", "-D_FILE_OFFSET_BITS=64", "-DNDEBUG", *options,
                   f"-ffile-prefix-map={ROOT}=.", f"-ffile-prefix-map={self.folder.relative_to(ROOT)}=.", "-static", "-s",
-                  "-Iinclude", "-Imiddleware", *[f"-I{p}" for p in includes], library, *sources, "-o", self.folder / "skua.part",
+                  "-Iinclude", "-Imiddleware", "-Iprogram", *[f"-I{p}" for p in includes], library, *sources, "-o", self.folder / "skua.part",
                   f"-L{self.folder}", f"-L{self.folder / 'openssl/usr/lib'}", "-lssl", "-lcrypto", "-lzstd", "-lbrotlienc", "-lz", "-lm", "-lpthread"])
         (self.folder / "skua.part").rename(made)
         return made

@@ -29,7 +29,7 @@ def _plain(text):
 def options():
     """The options that --help shows, in its order."""
     row = re.compile(rf"\{{ {TEXT}, ('(.)'|0), ({TEXT}|NULL), \w+,\s*({TEXT}|NULL) \}}")
-    for found in row.finditer(_table("options.c", "options_table[] = {")):
+    for found in row.finditer(_table("common/options.c", "options_table[] = {")):
         name, letter, argument, text = found.group(1), found.group(3), found.group(5), found.group(7)
         if text:
             yield Option(name, letter, argument and _plain(argument), _plain(text))
@@ -37,11 +37,11 @@ def options():
 
 def commands():
     row = re.compile(rf"\{{ {TEXT},\s*{TEXT},\s*{TEXT},\s*{TEXT},")
-    for found in row.finditer(_table("command.c", "commands[] = {")):
+    for found in row.finditer(_table("command/command.c", "commands[] = {")):
         yield Command(found.group(1), found.group(2), _plain(found.group(4)))
 
 
 def directives():
     """Their names, for completion and for tests."""
     row = re.compile(rf"\{{ {TEXT},\s*TABLE_\w+")
-    return [found.group(1) for found in row.finditer(_table("conf_table.c", "table_kinds[] = {"))]
+    return [found.group(1) for found in row.finditer(_table("conf/table.c", "table_kinds[] = {"))]

@@ -3,7 +3,7 @@
 // The reader of skua.conf: what becomes of a text, the same wherever it is split, and the place and sentence
 // of each fault.
 
-#include "program/conf_reader.h"
+#include "program/conf/reader.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

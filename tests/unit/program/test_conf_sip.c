@@ -2,7 +2,7 @@
 //
 // SipHash: the vectors of its authors, for the octets 0, 1, 2 and so on under the key 0 to 15.
 
-#include "program/conf_sip.h"
+#include "program/conf/sip.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,8 +2,8 @@
 //
 // Values of skua.conf: numbers with their units, at the edges of what they may be, and networks.
 
-#include "program/conf_network.h"
-#include "program/conf_value.h"
+#include "program/conf/network.h"
+#include "program/conf/value.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
 // QR codes. The one that is compared was read by zbarimg, as were those of each version at its edge; those that are not
 // compared have the patterns by which a reader finds them.
 
-#include "program/qr.h"
+#include "program/common/qr.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

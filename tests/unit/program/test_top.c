@@ -2,7 +2,7 @@
 //
 // Top: what counts most is kept, whatever else comes, and no more than there is room for.
 
-#include "program/top.h"
+#include "program/status/top.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

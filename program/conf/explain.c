@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: MIT
+//
+// The response is the library's own: the request is played, so that nothing here can be wrong about it. The parts
+// are looked up as the server does it for each request.
+
+#include "conf/explain.h"
+
+#include "conf/guard.h"
+#include "conf/lock.h"
+#include "conf/method.h"
+#include "conf/sites.h"
+#include "common/say.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+enum { EXPLAIN_OCTETS = 8192, EXPLAIN_HOST_OCTETS = 256 };
+
+typedef struct explained {
+    const char *method;
+    bool is_https;
+    char host[EXPLAIN_HOST_OCTETS]; // without its port, in lower case
+    char authority[EXPLAIN_HOST_OCTETS];
+    const char *target;        // begins with "/"
+    char path[EXPLAIN_OCTETS]; // of it, decoded
+    size_t path_len;
+} explained;
+
+// ---- The URL ----
+
+static int explain_digit(char c)
+{
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+// Decodes as the server does: percent-encoding once, and several slashes are one. Returns: false for dot segments.
+static bool explain_decode(explained *e)
+{
+    const char *at = e->target;
+    while (*at && *at != '?' && *at != '#' && e->path_len < sizeof e->path - 1) {
+        int high = *at == '%' ? explain_digit(at[1]) : -1;
+        int low = high >= 0 ? explain_digit(at[2]) : -1;
+        char c = low >= 0 ? (char)(high * 16 + low) : *at;
+        bool doubles = c == '/' && e->path_len && e->path[e->path_len - 1] == '/';
+        if (!doubles) e->path[e->path_len++] = c;
+        at += low >= 0 ? 3 : 1;
+    }
+    e->path[e->path_len] = '\0';
+    return !strstr(e->path, "/./") && !strstr(e->path, "/../");
+}
+
+static bool explain_read_authority(explained *e, const char *authority, size_t len)
+{
+    if (!len || len >= sizeof e->authority || authority[0] == '.') return false;
+    (void)snprintf(e->authority, sizeof e->authority, "%.*s", (int)len, authority);
+    if (strpbrk(e->authority, "@ \t")) return false;
+    size_t host = strcspn(e->authority, ":");
+    if (e->authority[0] == '[') host = strcspn(e->authority, "]") + 1;
+    (void)snprintf(e->host, sizeof e->host, "%.*s", (int)host, e->authority);
+    for (char *at = e->host; *at; at++)
+        *at = (char)tolower((unsigned char)*at);
+    return true;
+}
+
+static bool explain_read(explained *e, const char *url)
+{
+    const char *mark = strstr(url, "://"), *authority = mark ? mark + 3 : url;
+    size_t scheme = mark ? (size_t)(mark - url) : 0, len = strcspn(authority, "/?#");
+    e->is_https = scheme == 5 && strncasecmp(url, "https", 5) == 0;
+    if (mark && !e->is_https && !(scheme == 4 && strncasecmp(url, "http", 4) == 0)) return false;
+    e->target = authority[len] == '/' ? authority + len : "/";
+    return !strpbrk(e->target, " \t\r\n") && explain_read_authority(e, authority, len) &&
+           explain_decode(e);
+}
+
+// ---- The parts ----
+
+static bool explain_names(const conf_site *site, const char *name)
+{
+    size_t len = strlen(name);
+    for (const char *at = site->hosts; *at;) {
+        size_t here = strcspn(at, " ");
+        if (here == len && strncmp(at, name, len) == 0) return true;
+        at += here + (at[here] == ' ');
+    }
+    return false;
+}
+
+static const conf_site *explain_named(const conf *from, const char *name)
+{
+    const conf_site *site = from->sites;
+    while (site && !explain_names(site, name))
+        site = site->next;
+    return site;
+}
+
+static const conf_site *explain_site(const conf *from, const char *host)
+{
+    char wild[EXPLAIN_HOST_OCTETS + 1];
+    const conf_site *site = explain_named(from, host);
+    const char *dot = strchr(host, '.');
+    if (!site && dot) {
+        (void)snprintf(wild, sizeof wild, "*%s", dot);
+        site = explain_named(from, wild);
+    }
+    return site ? site : explain_named(from, "*");
+}
+
+static void explain_line(const char *label, conf_place at, const char *text)
+{
+    (void)printf("%-10s %-50s %s:%u\n", label, text, at.file, at.line);
+}
+
+__attribute__((format(printf, 3, 4))) static void explain(const char *label, conf_place at,
+                                                          const char *format, ...)
+{
+    char text[EXPLAIN_OCTETS];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    explain_line(label, at, text);
+}
+
+static void explain_limit(const conf_limit *limit)
+{
+    double burst = limit->burst > 0 ? limit->burst : limit->per_s;
+    if (limit->running_max)
+        explain("limit", limit->at, "%u requests under way", limit->running_max);
+    else if (limit->octets_per_s > 0)
+        explain("limit", limit->at, "%g octets per second", limit->octets_per_s);
+    else
+        explain("limit", limit->at, "%g requests per second, %g at once", limit->per_s,
+                burst < 1 ? 1 : burst);
+}
+
+static bool explain_is_of(const explained *e, const char *methods)
+{
+    return conf_method_is_of(methods, skua_slice_of(e->method));
+}
+
+static void explain_limits(const explained *e, const conf_scope *scope)
+{
+    for (const conf_limit *at = scope->limits; at; at = at->next) {
+        if (explain_is_of(e, at->methods)) explain_limit(at);
+    }
+}
+
+static void explain_doors(const explained *e, const conf_door *door)
+{
+    if (!door) return;
+    explain_doors(e, door->outer);
+    if (!explain_is_of(e, door->methods)) return;
+    explain(door->is_for_them ? "allow" : "deny", door->at, "%u network%s%s", door->count,
+            door->count == 1 ? "" : "s", door->is_for_them ? " alone" : "");
+}
+
+// first: the innermost one, from which it is decided which hold.
+static void explain_locks(const explained *e, const conf_lock *first, const conf_lock *lock)
+{
+    if (!lock) return;
+    explain_locks(e, first, lock->outer);
+    const conf_guard *guard = lock->guard;
+    if (guard && conf_lock_holds(first, guard, skua_slice_of(e->method)))
+        explain(guard->secret == CONF_TOKEN ? "token" : "password", guard->at, "\"%s\", of %s",
+                guard->authentication.realm, guard->file);
+}
+
+// The scopes that contain the path, from the outer to the inner one.
+static void explain_scopes(const conf_site *site, const explained *e)
+{
+    const conf_scope *inner = &site->scope, *root = site->scope.root ? inner : NULL;
+    explain("site", site->at, "%s", site->hosts);
+    explain_limits(e, inner);
+    for (const conf_scope *at = site->paths; at; at = at->next) {
+        if (!conf_scope_has(at, e->path, e->path_len)) continue;
+        explain("path", at->at, "%s%s", at->is_exact ? "= " : "", at->path);
+        explain_limits(e, at);
+        if (at->root) root = at;
+        inner = at;
+    }
+    explain_doors(e, inner->doors);
+    explain_locks(e, inner->locks, inner->locks);
+    if (root) {
+        size_t skip = strlen(root->path);
+        bool is_below = e->path_len > skip;
+        explain("root", root->root_at, "%s, in it %.*s", root->root,
+                is_below ? (int)(e->path_len - skip) : 1, is_below ? e->path + skip : ".");
+    }
+}
+
+// ---- The response ----
+
+// Times are those of a played world, and so is its one connection.
+static void explain_response(const char *received)
+{
+    const char *label = "response";
+    while (*received && *received != '\r') {
+        size_t len = strcspn(received, "\r");
+        bool is_of_play = strncasecmp(received, "Date:", 5) == 0 ||
+                          strncasecmp(received, "Last-Modified:", 14) == 0 ||
+                          strncasecmp(received, "Connection:", 11) == 0;
+        if (!is_of_play) (void)printf("%-10s %.*s\n", label, (int)len, received);
+        label = "";
+        received += len + (received[len] == '\r' ? 2 : 0);
+    }
+}
+
+static bool explain_play(skua_server *server, const explained *e)
+{
+    char request[EXPLAIN_OCTETS];
+    skua_slice received;
+    int n = snprintf(
+        request, sizeof request,
+        "%s %.*s HTTP/1.1\r\nHost: %s\r\nAccept-Encoding: zstd, br, gzip\r\n%s"
+        "Forwarded: for=" CONF_EXPLAIN_CLIENT ";proto=%s\r\nConnection: close\r\n\r\n",
+        e->method, (int)strcspn(e->target, "#"), e->target, e->authority,
+        conf_method_is_of("GET HEAD", skua_slice_of(e->method)) ? "" : "Content-Length: 0\r\n",
+        e->is_https ? "https" : "http");
+    skua_status status = SKUA_ELIMIT;
+    if (n > 0 && (size_t)n < sizeof request)
+        status = skua_test_request(server, (skua_slice){ request, (size_t)n }, &received);
+    if (status) {
+        say_error("the request cannot be played: %s", skua_status_text(status));
+        return false;
+    }
+    explain_response(received.ptr);
+    skua_test_free(received);
+    return true;
+}
+
+bool conf_explain(const conf *from, skua_server *server, const char *method, const char *url)
+{
+    explained e = { .method = method };
+    if (!*method || method[strspn(method, "ABCDEFGHIJKLMNOPQRSTUVWXYZ-_")]) {
+        say_error("\"%s\" is no method; one has capital letters alone, as PUT", method);
+        return false;
+    }
+    if (!explain_read(&e, url)) {
+        say_error("\"%s\" is no URL; one is written https://example.org/path, without /../", url);
+        return false;
+    }
+    const conf_site *site = explain_site(from, e.host);
+    if (site) explain_scopes(site, &e);
+    else (void)printf("%-10s none has the host %s\n", "site", e.host);
+    return explain_play(server, &e);
+}

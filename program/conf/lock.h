@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+//
+// Locks: which passwords and tokens hold for a request. Those of the blocks around it add up, and one that is off takes
+// away the outer ones of its kind.
+#ifndef PROGRAM_CONF_LOCK_H
+#define PROGRAM_CONF_LOCK_H
+
+#include "conf/table.h"
+
+// Whether a guard is among those that hold for a method. first: the innermost one; NULL: there are none.
+bool conf_lock_holds(const conf_lock *first, const conf_guard *guard, skua_slice method);
+
+// Looks whether the locks of a scope can be opened. A request names itself once, by a password or by a token.
+void conf_check_locks(conf_checker *checker, const conf_scope *scope);
+
+#endif

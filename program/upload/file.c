@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT
+
+#include "upload/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { UPLOAD_MODE = 0644 };
+
+#ifdef __APPLE__
+#define UPLOAD_WRITTEN(info) ((info).st_mtimespec)
+#define UPLOAD_CHANGED(info) ((info).st_ctimespec)
+#else
+#define UPLOAD_WRITTEN(info) ((info).st_mtim)
+#define UPLOAD_CHANGED(info) ((info).st_ctim)
+#endif
+
+static int64_t upload_ns(struct timespec time)
+{
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+// The status of a response for what the disk has said.
+static int upload_status(int error)
+{
+    switch (error) {
+    case ENOSPC:
+    case EDQUOT: return 507;
+    case EFBIG: return 413;
+    case ENOENT:
+    case ENOTDIR:
+    case EISDIR:
+    case EEXIST: return 409;
+    case ENAMETOOLONG: return 414;
+    case EACCES:
+    case EPERM:
+    case EROFS:
+    case ELOOP: return 403;
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM: return 503;
+    default: return 500;
+    }
+}
+
+// ---- Finding ----
+
+static int upload_file_open_folder(int above, const char *name)
+{
+    return openat(above, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+// Goes down segment by segment, so that no link leads elsewhere.
+static int upload_file_walk(upload_file *file, int folder, const char *path)
+{
+    char segment[UPLOAD_NAME_OCTETS];
+    int above = upload_file_open_folder(folder, ".");
+    for (const char *slash; above >= 0 && (slash = strchr(path, '/')); path = slash + 1) {
+        size_t len = (size_t)(slash - path);
+        int former = above;
+        if (len < sizeof segment) {
+            memcpy(segment, path, len);
+            segment[len] = '\0';
+            above = upload_file_open_folder(former, segment);
+        } else {
+            above = -1;
+            errno = ENAMETOOLONG;
+        }
+        int error = errno;
+        (void)close(former);
+        errno = error;
+    }
+    if (above < 0) return upload_status(errno);
+    file->above = above;
+    if (strlen(path) >= sizeof file->name) return 414;
+    memcpy(file->name, path, strlen(path) + 1);
+    return 0;
+}
+
+static bool upload_file_read(const upload_file *file, char *octets, size_t len)
+{
+    size_t got = 0;
+    ssize_t n = 1;
+    int fd = openat(file->above, file->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    while (fd >= 0 && got < len && (n = read(fd, octets + got, len - got)) > 0)
+        got += (size_t)n;
+    if (fd >= 0) (void)close(fd);
+    return got == len;
+}
+
+// A file that cannot be read has a tag all the same, which no client knows.
+static void upload_file_tag(upload_file *file, int64_t unix_ns)
+{
+    char content[UPLOAD_HASHED_OCTETS];
+    const struct stat *found = &file->found;
+    const skua_file_info info = {
+        .size = (uint64_t)found->st_size,
+        .mtime_ns = upload_ns(UPLOAD_WRITTEN(*found)),
+        .ctime_ns = upload_ns(UPLOAD_CHANGED(*found)),
+    };
+    size_t len = info.size <= sizeof content ? (size_t)info.size : 0;
+    file->etag_len = 0;
+    if (upload_file_read(file, content, len))
+        file->etag_len = skua_file_etag(&info, (skua_slice){ content, len }, unix_ns, file->etag);
+    if (file->etag_len) return;
+    memcpy(file->etag, "W/\"-\"", 5);
+    file->etag_len = 5;
+}
+
+int upload_file_find(upload_file *file, const upload_place *place, const char *path,
+                     int64_t unix_ns)
+{
+    *file = (upload_file){ .above = -1, .fd = -1 };
+    int status = upload_file_walk(file, place->folder, path);
+    if (status) return status;
+    if (fstatat(file->above, file->name, &file->found, AT_SYMLINK_NOFOLLOW) != 0)
+        return errno == ENOENT ? 0 : upload_status(errno);
+    if (S_ISDIR(file->found.st_mode)) return 409;
+    if (!S_ISREG(file->found.st_mode)) return 403;
+    file->exists = true;
+    upload_file_tag(file, unix_ns);
+    return 0;
+}
+
+// ---- Writing ----
+
+// Names of this process do not meet; those that another one has left are passed over.
+int upload_file_begin(upload_file *file)
+{
+    static _Atomic(unsigned) number;
+    for (unsigned tries = 0; tries < 100 && file->fd < 0; tries++) {
+        (void)snprintf(file->hidden, sizeof file->hidden, ".skua-upload-%ld-%u", (long)getpid(),
+                       atomic_fetch_add(&number, 1));
+        file->fd = openat(file->above, file->hidden,
+                          O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, UPLOAD_MODE);
+        if (file->fd < 0 && errno != EEXIST) break;
+    }
+    if (file->fd >= 0) return 0;
+    file->hidden[0] = '\0';
+    return upload_status(errno);
+}
+
+int upload_file_write(upload_file *file, const char *octets, size_t len)
+{
+    while (len) {
+        ssize_t n = write(file->fd, octets, len);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return upload_status(errno);
+        octets += n;
+        len -= (size_t)n;
+    }
+    return 0;
+}
+
+static bool upload_file_is_found(const upload_file *file)
+{
+    struct stat now;
+    const struct stat *found = &file->found;
+    if (fstatat(file->above, file->name, &now, AT_SYMLINK_NOFOLLOW) != 0) return !file->exists;
+    return file->exists && now.st_ino == found->st_ino && now.st_size == found->st_size &&
+           upload_ns(UPLOAD_WRITTEN(now)) == upload_ns(UPLOAD_WRITTEN(*found));
+}
+
+// The name is given by a link where nothing may be replaced: that fails when another one has come first.
+int upload_file_end(upload_file *file, bool replaces, bool is_judged)
+{
+    if (fsync(file->fd) != 0) return upload_status(errno);
+    if (is_judged && !upload_file_is_found(file)) return 412;
+    if (replaces) {
+        if (renameat(file->above, file->hidden, file->above, file->name) != 0)
+            return upload_status(errno);
+        file->hidden[0] = '\0';
+        return 0;
+    }
+    if (linkat(file->above, file->hidden, file->above, file->name, 0) == 0) return 0;
+    return is_judged && errno == EEXIST ? 412 : upload_status(errno);
+}
+
+int upload_file_remove(upload_file *file)
+{
+    if (!upload_file_is_found(file)) return 412;
+    return unlinkat(file->above, file->name, 0) == 0 ? 0 : upload_status(errno);
+}
+
+void upload_file_drop(upload_file *file)
+{
+    if (file->hidden[0]) (void)unlinkat(file->above, file->hidden, 0);
+    file->hidden[0] = '\0';
+    if (file->fd >= 0) (void)close(file->fd);
+    if (file->above >= 0) (void)close(file->above);
+    file->fd = file->above = -1;
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+//
+// The file of an upload: what helper threads do to it. Each function waits for the disk.
+#ifndef PROGRAM_UPLOAD_FILE_H
+#define PROGRAM_UPLOAD_FILE_H
+
+#include "upload/upload.h"
+
+#include <sys/stat.h>
+
+enum { UPLOAD_NAME_OCTETS = 256, UPLOAD_HIDDEN_OCTETS = 40 };
+
+typedef struct upload_file {
+    int above, fd;                     // its folder, and the hidden file; -1: not open
+    char name[UPLOAD_NAME_OCTETS];     // in its folder
+    char hidden[UPLOAD_HIDDEN_OCTETS]; // empty: there is no hidden file
+    bool exists;                       // there is a file of that name
+    struct stat found;                 // that
+    char etag[SKUA_FILE_ETAG_OCTETS];  // its tag
+    size_t etag_len;
+} upload_file;
+
+// Finds the folder of a path below place, and what is there. path: has no empty segments, and none that begins with ".".
+// unix_ns: now.
+// Returns: 0, or the status of the response.
+int upload_file_find(upload_file *file, const upload_place *place, const char *path,
+                     int64_t unix_ns);
+
+// Makes the hidden file.  Returns as upload_file_find, as do the others.
+int upload_file_begin(upload_file *file);
+
+int upload_file_write(upload_file *file, const char *octets, size_t len);
+
+// Gives it its name. replaces: what is there may be replaced, as long as it is what was found where is_judged.
+int upload_file_end(upload_file *file, bool replaces, bool is_judged);
+
+// Removes the file of that name, as long as it is what was found.
+int upload_file_remove(upload_file *file);
+
+// Closes it, and removes a hidden file.
+void upload_file_drop(upload_file *file);
+
+#endif
