@@ -10,7 +10,6 @@
 #include "command/token.h"
 #include "command/embed.h"
 #include "command/health.h"
-#include "conf/pid_file.h"
 #include "command/precompress.h"
 #include "common/say.h"
 #include "super/client.h"
@@ -59,8 +58,7 @@ static int command_ask(super_task task, const command_words *words)
 {
     char text[1024];
 #ifdef __linux__
-    bool done =
-        super_client_ask(task, words->config, pid_file_of(words->config), text, sizeof text);
+    bool done = super_client_ask(task, words->config, text, sizeof text);
 #else
     bool done = false;
     (void)task, (void)words;

@@ -32,10 +32,13 @@ static bool pid_file_write(const char *path)
     return written;
 }
 
+// Only a file is opened: a device or a pipe would notice.
 static pid_t pid_file_read(const char *path)
 {
     char text[32], *end = NULL;
-    int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
+    struct stat info;
+    bool is_file = stat(path, &info) == 0 && S_ISREG(info.st_mode);
+    int fd = is_file ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
     ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : 0;
     if (fd >= 0) (void)close(fd);
     if (n <= 0) return 0;
@@ -63,18 +66,52 @@ bool pid_file_keep(const char *path)
     return true;
 }
 
-pid_t pid_file_of(const char *configuration)
+// ---- For commands ----
+
+// Whether only root and the owner may write there. A sticky folder such as /tmp is everybody's: whoever comes first has the
+// name.
+static bool pid_file_is_closed(const char *path, uid_t owner)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && (info.st_uid == 0 || info.st_uid == owner) &&
+           (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+// Looks at the file, and at each folder above it; path: without links, and is cut down.
+static bool pid_file_is_owners(char *path, uid_t owner)
+{
+    bool is_closed = pid_file_is_closed(path, owner);
+    for (char *slash; is_closed && (slash = strrchr(path, '/')) != NULL;) {
+        *slash = '\0';
+        is_closed = pid_file_is_closed(*path ? path : "/", owner);
+    }
+    return is_closed;
+}
+
+static pid_file_found pid_file_find(const char *path)
+{
+    char whole[PATH_MAX];
+    struct stat info;
+    pid_file_found found = { 0 };
+    if (!path || !realpath(path, whole) || stat(whole, &info) != 0) return found;
+    found.pid = pid_file_read(whole);
+    found.owner = info.st_uid;
+    found.is_owners = pid_file_is_owners(whole, info.st_uid);
+    return found;
+}
+
+pid_file_found pid_file_of(const char *configuration)
 {
     conf *c = conf_new();
     const char *path = NULL;
-    if (!c) return 0;
+    if (!c) return (pid_file_found){ 0 };
     c->first = conf_files_read(configuration, &c->findings);
     for (const conf_directive *d = c->first; d && !path; d = d->next) {
         const conf_word *words = d->words;
         if (d->count == 2 && strcmp(words[0].text, "pid_file") == 0)
             path = conf_files_resolve(&c->memory, words[1].text, words[1].at.file);
     }
-    pid_t pid = pid_file_read(path);
+    pid_file_found found = pid_file_find(path);
     conf_drop(c);
-    return pid;
+    return found;
 }

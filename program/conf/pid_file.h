@@ -11,7 +11,14 @@
 // no file is kept, and the one before is removed. Returns: false when it cannot be written, which has been said.
 bool pid_file_keep(const char *path);
 
-// The number in the file that a configuration names, whatever faults that has. 0: there is none.
-pid_t pid_file_of(const char *configuration);
+// The file with the number that a configuration names.
+typedef struct pid_file_found {
+    pid_t pid;      // 0: there is none
+    uid_t owner;    // of the file; only with pid
+    bool is_owners; // nobody but root and its owner can have written it, or put it there
+} pid_file_found;
+
+// Finds it, whatever faults the configuration has.
+pid_file_found pid_file_of(const char *configuration);
 
 #endif

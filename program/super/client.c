@@ -2,13 +2,14 @@
 //
 // The socket is in the abstract namespace, where nothing is left behind by a process that is killed. Its name comes from
 // the path of the configuration, and that of a second one from the number of the process, for commands that know it by
-// its pid_file. Everybody can connect, so each side asks the kernel who the other one is: the same user, or root.
+// its pid_file. Everybody can connect, and everybody can take a name, so each side asks the kernel who the other one is.
 
 #include "super/client.h"
 
 #ifdef __linux__
 
 #include "super/control.h"
+#include "super/trust.h"
 
 #include <limits.h>
 #include <stddef.h>
@@ -61,14 +62,6 @@ static void client_write_process(pid_t pid, struct sockaddr_un *address, socklen
     int n = snprintf(address->sun_path + 1, sizeof address->sun_path - 1, "skua-process-%ld",
                      (long)pid);
     *len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
-}
-
-static bool client_is_trusted(int fd)
-{
-    struct ucred who;
-    socklen_t len = sizeof who;
-    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) == 0 &&
-           (who.uid == 0 || who.uid == geteuid());
 }
 
 // ---- The supervisor's side ----
@@ -156,7 +149,7 @@ static void client_accept(int listener)
     while (listener >= 0 && clients.count < SUPER_CLIENTS_MAX) {
         int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (fd < 0) return;
-        if (client_is_trusted(fd)) clients.all[clients.count++] = (super_client){ .fd = fd };
+        if (super_trust_is_own(fd)) clients.all[clients.count++] = (super_client){ .fd = fd };
         else (void)close(fd);
     }
 }
@@ -213,30 +206,62 @@ static int client_connect_to(const struct sockaddr_un *address, socklen_t len)
     return -1;
 }
 
-static int client_connect(const char *file, pid_t pid, char *why, size_t room)
+// Who is connected. fd: -1: nobody; who: whom there was that is not believed, with has_other.
+typedef struct client_found {
+    int fd;
+    uid_t who;
+    bool has_other;
+} client_found;
+
+static void client_try(client_found *found, const super_trust *trust, super_way way,
+                       const struct sockaddr_un *address, socklen_t len)
+{
+    int fd = client_connect_to(address, len);
+    if (fd < 0) return;
+    if (super_trust_is_server(trust, fd, way, &found->who)) {
+        found->fd = fd;
+        return;
+    }
+    found->has_other = true;
+    (void)close(fd);
+}
+
+static void client_say_none(const client_found *found, const char *file, char *why, size_t room)
+{
+    if (!found->has_other) (void)snprintf(why, room, "no server runs with %.500s", file);
+    else if (geteuid() != 0)
+        (void)snprintf(why, room, "another user runs what answers for %.500s", file);
+    else
+        (void)snprintf(why, room,
+                       "the user %lu runs what answers for %.500s, and neither that file, nor a "
+                       "pid_file that it names, nor /run/skua belongs to that user",
+                       (unsigned long)found->who, file);
+}
+
+// The number leads past somebody who has taken the name of the file before its server.
+static int client_connect(const char *file, char *why, size_t room)
 {
     struct sockaddr_un address;
     socklen_t len;
-    if (!client_write_address(file, &address, &len)) {
+    super_trust trust;
+    client_found found = { .fd = -1 };
+    if (!client_write_address(file, &address, &len) || !super_trust_look(&trust, file)) {
         (void)snprintf(why, room, "there is no file %.500s", file);
         return -1;
     }
-    int fd = client_connect_to(&address, len);
-    client_write_process(pid, &address, &len);
-    if (fd < 0 && pid > 0) fd = client_connect_to(&address, len);
-    bool connected = fd >= 0;
-    if (connected && client_is_trusted(fd)) return fd;
-    (void)snprintf(why, room, "%s %.500s",
-                   connected ? "another user runs what answers for" : "no server runs with", file);
-    if (fd >= 0) (void)close(fd);
-    return -1;
+    client_try(&found, &trust, SUPER_BY_FILE, &address, len);
+    client_write_process(trust.number.pid, &address, &len);
+    if (found.fd < 0 && trust.number.pid > 0)
+        client_try(&found, &trust, SUPER_BY_NUMBER, &address, len);
+    if (found.fd < 0) client_say_none(&found, file, why, room);
+    return found.fd;
 }
 
-bool super_client_ask(super_task task, const char *file, pid_t pid, char *text, size_t room)
+bool super_client_ask(super_task task, const char *file, char *text, size_t room)
 {
     static control_message m;
     const char *rest;
-    int fd = client_connect(file, pid, text, room);
+    int fd = client_connect(file, text, room);
     if (fd < 0) return false;
     bool heard = control_send(fd, NULL, 0, "%s", client_names[task]) &&
                  control_receive(fd, true, &m) == CONTROL_MESSAGE;

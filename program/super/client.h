@@ -33,8 +33,8 @@ void super_client_look(bool asked[SUPER_TASKS]);
 void super_client_begin(super_task task);
 void super_client_answer(super_task task, bool done, const char *text);
 
-// For a command: asks the supervisor of that file, or else the process pid, and waits. pid: 0: none is known.
+// For a command: asks the supervisor of that file, or else that of the number in its pid_file, and waits.
 // text: the outcome, or why there is none.
-bool super_client_ask(super_task task, const char *file, pid_t pid, char *text, size_t room);
+bool super_client_ask(super_task task, const char *file, char *text, size_t room);
 
 #endif
