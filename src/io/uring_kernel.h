@@ -11,9 +11,10 @@
 #include <sys/socket.h>
 
 enum {
-    URING_OPS_MAX = 64,    // listeners, wake-ups and polls of one loop
-    URING_SENDS_MAX = 256, // sends that are submitted together
-    URING_VECTORS = 8,     // segments of one send
+    URING_OPS_MAX = 64,       // listeners, wake-ups and polls of one loop
+    URING_SENDS_MAX = 256,    // sends that are submitted together
+    URING_VECTORS = 8,        // segments of one send
+    URING_NOW_OCTETS = 32768, // that are sent at once, and not with those of other streams
     URING_HELD_BUCKETS = 256,
     URING_MULTISHOT_OCTETS =
         5 * URING_BUFFER_OCTETS // what may come before receiving can be stopped

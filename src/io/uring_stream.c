@@ -154,11 +154,12 @@ static bool uring_sends_file(const io_stream *stream)
 }
 
 // Splicing a file is always given to a thread of the kernel's, so files go by sendfile, and what is
-// before them too. So do octets in more pieces than a submission has room for, in one call while they
-// are in the processor's cache.
+// before them too. So do octets in more pieces than a submission has room for. So do many octets: they
+// are in the processor's cache now, and those of all streams of a turn together would not be.
 static bool uring_sends_now(const io_stream *stream)
 {
-    return stream->out->count > URING_VECTORS || uring_sends_file(stream);
+    return stream->out->count > URING_VECTORS || stream->out->octets >= URING_NOW_OCTETS ||
+           uring_sends_file(stream);
 }
 
 static void uring_send(io_loop *loop, io_stream *stream)

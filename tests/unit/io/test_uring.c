@@ -41,6 +41,42 @@ static void test_sends_not_taken(void **state)
     rig_finish(&r);
 }
 
+// Octets that have left although the ring could not be entered.
+static uint64_t sent_without_the_ring(size_t octets)
+{
+    rig r;
+    if (!rig_open(&r, RIG_MULTISHOT)) skip();
+    uring_kernel *kernel = r.loop.kernel;
+    int fd = rig_client(&r);
+    peer *p = r.last;
+    char *pattern = pattern_of(octets), *got = malloc(octets);
+    rig_turns(&r, 3);
+    assert_true(out_copy(&p->out, slice_make(pattern, octets)));
+    io_send(&r.loop, &p->stream);
+    int ring = kernel->ring.fd;
+    kernel->ring.fd = -1;
+    (void)io_turn(&r.loop, 0);
+    kernel->ring.fd = ring;
+    uint64_t sent = p->sent;
+    RIG_UNTIL(&r, p->sent == octets);
+    assert_int_equal(recv(fd, got, octets, MSG_WAITALL), octets);
+    assert_memory_equal(got, pattern, octets);
+    free(got);
+    free(pattern);
+    rig_close(&r, p);
+    (void)close(fd);
+    rig_finish(&r);
+    return sent;
+}
+
+// Few octets leave with those of other streams, many at once, while they are in the processor's cache.
+static void test_many_octets_leave_at_once(void **state)
+{
+    (void)state;
+    assert_int_equal(sent_without_the_ring(URING_NOW_OCTETS - 1), 0);
+    assert_int_equal(sent_without_the_ring(URING_NOW_OCTETS), URING_NOW_OCTETS);
+}
+
 // The octets that have come by the time receiving is stopped are limited by what one multishot may
 // bring.
 static void test_held_octets_are_bounded(void **state)
@@ -120,6 +156,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sends_not_taken),
+        cmocka_unit_test(test_many_octets_leave_at_once),
         cmocka_unit_test(test_held_octets_are_bounded),
         cmocka_unit_test(test_polls_may_enter_the_ring),
     };
