@@ -37,8 +37,6 @@ int main(int argc, char **argv)
         req.json("{\"name\":\"", std::string_view(name.ptr, name.len), "\"}\n");
     });
     app.get("/api/{other...}", [](skua::request &) { throw skua::http_error(404); }); // not the page
-    skua_directory_config page{};
-    page.fallback = "index.html";
-    app.directory("/", argc > 2 ? argv[2] : "public", page);
+    app.directory("/", argc > 2 ? argv[2] : "public", { .fallback = "index.html" });
     app.run();
 }

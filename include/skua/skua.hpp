@@ -32,7 +32,10 @@
 #error "skua.hpp is C++20: compile with -std=c++20, or include skua.h, which is C and any C++"
 #else
 #include "cpp/async_socket.hpp"
+#include "cpp/config.hpp"
+#include "cpp/connection.hpp"
 #include "cpp/content.hpp"
+#include "cpp/directories.hpp"
 #include "cpp/files.hpp"
 #include "cpp/json.hpp"
 #include "cpp/request.hpp"
@@ -40,8 +43,10 @@
 #include "cpp/server.hpp"
 #include "cpp/socket.hpp"
 #include "cpp/task.hpp"
+#include "cpp/tls.hpp"
 #include "cpp/together.hpp"
 #include "cpp/websocket.hpp"
+#include "cpp/worker.hpp"
 #endif
 
 #endif // SKUA_HPP

@@ -156,6 +156,17 @@ def without_definitions(text):
 
 WRAPPED = """#include "skua.hpp"
 #include <cstdio>
+// Members are named in any number, without a warning about the others.
+[[maybe_unused]] static void every_struct(skua::server &app)
+{
+    skua::server other({ .stats = true, .http2 = { .tunnels = true } });
+    other.tls_reload({ .certificates = { { .file = "a.pem", .clients = skua::tls_clients{ .ca_file = "ca.pem" } } } });
+    app.directory("/a/", "a", { .list = true, .types = { { ".a", "text/a" } }, .tries = { "{path}.a" } });
+    app.compress("/a/", { .octets_min = 1000 }).bridge({ .url = "redis://localhost" });
+    app.listener_add({ .address = ":8080" });
+    app.get("/b", [](skua::request &req) { req.set({ .name = "a", .secure = true }).text("b"); }, { .name = "b" });
+    app.websocket("/c", { .message = [](skua::socket, std::string_view, bool) {}, .how = { .protocols = "c" } });
+}
 int main()
 {
     skua::server app;

@@ -2,6 +2,7 @@
 //
 // Everything skua.hpp offers, behind routes that the end-to-end tests ask for: cpp --port N [--workers N].
 #include "cpp_content.hpp"
+#include "cpp_parts.hpp"
 #include "cpp_sockets.hpp"
 
 #include <atomic>
@@ -233,11 +234,6 @@ static void add_socket(skua::server &app)
 {
     skua::websocket fns;
     fns.how.protocols = "b a";
-    // functions in how are not looked at: called with the wrapper's user they would take it for theirs
-    fns.how.receive = [](skua_socket, skua_message_event, skua_slice, bool, void *) {
-        std::abort();
-    };
-    fns.how.origin = [](skua_request *, skua_slice, void *) -> bool { std::abort(); };
     fns.open = [](skua::socket socket, skua::request &req) {
         (void)socket.text(req.param("name"));
     };
@@ -600,7 +596,7 @@ static bool self_test()
     return answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.ends_with("\r\n\r\nHello, test!");
 }
 
-static int serve(const skua_config &config)
+static int serve(const skua::config &config)
 {
     counter counts;
     skua::server app(config);
@@ -612,6 +608,7 @@ static int serve(const skua_config &config)
     add_coroutines(app);
     add_middleware(app);
     add_content(app);
+    add_parts(app);
     app.route("GET /counter", counts, &counter::add)
         .route("GET /counter-later", counts, &counter::add_later);
     if (!self_test()) {
@@ -630,8 +627,8 @@ static int serve(const skua_config &config)
 int main(int argc, char **argv)
 {
     std::string listen = "127.0.0.1:0", listen_tls;
-    skua_tls_certificate certificate{};
-    skua::config config{ .hosts = "*", .workers = 1 };
+    skua::tls_certificate certificate;
+    skua::config config{ .hosts = "*", .workers = 1, .http2 = { .tunnels = true } };
     for (int i = 1; i + 1 < argc; i += 2) {
         if (std::strcmp(argv[i], "--port") == 0) listen = "127.0.0.1:" + std::string(argv[i + 1]);
         if (std::strcmp(argv[i], "--tls-port") == 0)
@@ -642,17 +639,14 @@ int main(int argc, char **argv)
             config.workers = skua::parse<unsigned>(argv[i + 1]).value_or(1);
     }
     config.listen = listen.c_str();
+    add_parts_to(config);
     if (!listen_tls.empty()) {
-        config.tls.listen = listen_tls.c_str();
-        config.tls.certificates = &certificate;
-        config.tls.certificate_count = 1;
-        config.tls.clients.asking = SKUA_TLS_ASK;
-        config.tls.clients.ca_file = certificate.file;
+        config.tls = { .listen = listen_tls.c_str(),
+                       .certificates = { certificate },
+                       .clients = { .asking = SKUA_TLS_ASK, .ca_file = certificate.file } };
     }
-    skua_config with_sockets = config;
-    with_sockets.http2.tunnels = true;
     try {
-        return serve(with_sockets);
+        return serve(config);
     } catch (const std::exception &e) {
         std::fprintf(stderr, "cpp: %s\n", e.what());
         return 1;

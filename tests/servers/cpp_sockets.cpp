@@ -117,8 +117,7 @@ static void add_pouring(skua::server &app)
             throw;
         }
     };
-    skua_websocket_desc how{};
-    how.close_timeout_ns = 300000000;
+    skua::websocket_options how{ .close_timeout = 300ms };
     app.websocket("GET /async/pour", pours, how);
     how.slow = SKUA_WEBSOCKET_CLOSE;
     app.websocket("GET /async/pour-close", pours, how);

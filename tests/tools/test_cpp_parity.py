@@ -3,6 +3,7 @@
 
 import re
 
+import pytest
 from server import ROOT
 
 # Those that are told the sizes of structs are for other languages.
@@ -12,13 +13,13 @@ FUNCTION = re.compile(r"^(?:SKUA_API|SKUA_SIZED|static inline)\s[^;({]*?\b(skua_
 PLAIN = """
 skua_version skua_sha256 skua_media_type skua_coding_is_built skua_compress_gains skua_encode skua_stats_bound_ns
 skua_stats_quantile_ns skua_stats_write skua_respond_stats skua_watch_includes_writes skua_socket_open
-skua_worker_now_ns skua_worker_unix_ns skua_memory_count skua_slice_starts skua_slice_is skua_slice_i64
+skua_slice_starts skua_slice_is skua_slice_i64
 """.split()
 
 # Functions of a server, a site or a request that configure or tell something and need no more than raw() of that object.
 BY_RAW = """
 skua_listen_fd skua_listen_inherited skua_listen_over_tls skua_leave skua_open skua_fd skua_timeout_ns skua_turn
-skua_server_address_is_secure skua_server_workers skua_server_backend skua_server_stats skua_topic_bridge skua_tls_reload
+skua_server_address_is_secure skua_server_workers skua_server_backend skua_server_stats 
 skua_site_withdraw skua_sites_replace
 skua_request_path_is_plain skua_request_param_at skua_request_field_next
 skua_request_query_at skua_request_is_conditional skua_request_cookie_at
@@ -29,7 +30,9 @@ skua_compress_is_off skua_form_param skua_form_at skua_respond_borrowed
 # Functions in whose place the wrapper has something of its own, with its name.
 REPLACED = {
     "skua_run": "server::run",
-    "skua_route_add": "routes::route, blocking",
+    "skua_route": "routes::route",
+    "skua_route_blocking": "routes::blocking",
+    "skua_site_route": "routes::route",
     "skua_route_group": "routes::group",
     "skua_site_group": "routes::group",
     "skua_request_param_i64": "request::param",
@@ -47,12 +50,10 @@ REPLACED = {
     "skua_slice_of": "skua::slice",
 }
 
-# Objects of C libraries' authors: of one worker each, with references that its functions count.
+# Those without a class as yet.
 FOR_AUTHORS = """
 skua_file_etag skua_prepared_new skua_prepared_ref skua_prepared_unref skua_respond_prepared skua_local_add skua_local_remove skua_local
-skua_watch_open skua_watch_try skua_watch_close skua_watch_changes skua_request_connection skua_connection_peer
-skua_connection_id skua_connection_worker skua_connection_set skua_connection_get skua_tls_identity_new
-skua_tls_identity_ref skua_tls_identity_unref skua_tls_self_signed skua_tls_fingerprint skua_tls_free
+skua_watch_open skua_watch_try skua_watch_close skua_watch_changes
 """.split()
 
 EXCUSED = {*PLAIN, *BY_RAW, *REPLACED, *FOR_AUTHORS}
@@ -87,3 +88,110 @@ def test_names_of_the_wrapper_are_there():
     for name in REPLACED.values():
         word = re.split(r"[,\s]", name)[0].split("::")[-1]
         assert re.search(rf"\b{word}\b", wrapper), name
+
+# ---- Members ----
+
+# The structs of skua.h that programs fill, and those of the wrapper in their place. Members of C that have another name there,
+# or none: "" with the reason.
+CAPTURED = "a lambda captures what it needs"
+COUNTED = "a vector or span knows its length"
+STRUCTS = {
+    "skua_config": ("config", {"log_user": CAPTURED, "hook_user": CAPTURED}),
+    "skua_http2_desc": ("http2", {}),
+    "skua_tls_desc": ("tls", {"certificate_count": COUNTED, "choose_user": CAPTURED}),
+    "skua_tls_clients": ("tls_clients", {}),
+    "skua_tls_certificate": ("tls_certificate", {}),
+    "skua_listener_desc": ("listener", {}),
+    "skua_route_desc": ("route_options", {
+        "pattern": "routes::route takes it", "handler": "routes::route takes it", "blocking": "routes::blocking takes it",
+        "user": CAPTURED, "directory": "server::directory takes it", "directory_config": "server::directory takes it"}),
+    "skua_cookie": ("cookie", {}),
+    "skua_event": ("event", {}),
+    "skua_serve_desc": ("serve_options", {}),
+    "skua_directory_config": ("directory_config", {"types_count": COUNTED, "tries_count": COUNTED, "decide_user": CAPTURED}),
+    "skua_assets_config": ("assets_config", {}),
+    "skua_compression": ("compression", {}),
+    "skua_websocket_desc": ("websocket_options", {
+        **{name: "websocket has it" for name in ("open", "message", "drain", "close", "origin", "receive", "blocking")},
+        "user": CAPTURED}),
+    "skua_publication": ("publication", {}),
+    "skua_topic_bridge_desc": ("topic_bridge", {"user": CAPTURED}),
+    "skua_test_response": ("test_response", {"received": "content and fields are copies"}),
+    "skua_tls_info": ("tls_info", {}),
+}
+
+# Structs without one in the wrapper, and the reason why.
+FUNCTIONS_TAKE_THEM = "functions of the wrapper take what is in it as arguments"
+GIVEN = "the library fills it, and programs read it as it is"
+NO_STRUCT = {
+    "skua_slice": "std::string_view", "skua_field": GIVEN, "skua_stats": GIVEN, "skua_file_info": GIVEN, "skua_part": GIVEN,
+    "skua_form_part": GIVEN, "skua_upload": GIVEN, "skua_message": "socket_message",
+    "skua_middleware": "routes::before, on_head and on_end", "skua_group": "routes::group", "skua_site_desc": FUNCTIONS_TAKE_THEM,
+    "skua_prepared_desc": "not yet", "skua_local_desc": "not yet", "skua_filter": "not yet",
+    "skua_allocator": "all of its members are to be given", "skua_media": "all of its members are to be given",
+    "skua_asset": "a tool writes it", "skua_assets": "a tool writes it", "skua_sizes": "for other languages",
+    "skua_timer": "timer", "skua_poll": "poll", "skua_ticket": "ticket", "skua_socket": "socket",
+}
+
+# Members that detail::hooks sets.
+BY_HOOKS = {
+    "skua_config": {"log_write", "log_user", "on_worker_start", "on_worker_end", "on_connect", "on_close", "hook_user"},
+    "skua_tls_desc": {"choose", "choose_user"},
+}
+
+UNIT = re.compile(r"_(?:ns|ms|s)$")
+
+
+def declared(content):
+    """The names of the members in the content of a struct, of either language. Functions among them are left out."""
+    for _ in range(4):  # as deep as braces are
+        content = re.sub(r"\([^(){};]*\)[^(){};=]*\{[^{}]*\}", "();", content)  # a function with its body
+        content = re.sub(r"\{[^{};]*\}", "", content)  # a default
+    content = re.sub(r"\(\*(\w+)\)\([^()]*\)", r"\1", content)  # a pointer to a function
+    content = re.sub(r"\([^()]*\)", "()", content)
+    content = re.sub(r"<[^;]*>", "", content)
+    names = []
+    for member in content.split(";"):
+        for one in re.sub(r"=[^,]*", "", member).split(","):
+            names += re.findall(r"(\w+)(?:\[\w+\])?\s*$", one.strip())
+    return names
+
+
+def structs(text, head):
+    return {found[1]: declared(found[2]) for found in re.finditer(head + r"\s*\{\n(.*?)^\}", text, re.M | re.S)}
+
+
+def c_structs():
+    return structs(without_comments(ROOT / "include/skua/skua.h"), r"^typedef struct (\w+)")
+
+
+def wrapper_text():
+    return "".join(without_comments(path) for path in sorted((ROOT / "include/skua/cpp").glob("*.hpp")))
+
+
+def test_each_struct_is_known():
+    """One that is new in skua.h is in one of the tables."""
+    assert set(c_structs()) == set(STRUCTS) | set(NO_STRUCT)
+
+
+@pytest.mark.parametrize("name", sorted(STRUCTS))
+def test_each_member_is_in_the_wrapper(name):
+    ours, other_names = STRUCTS[name]
+    members, there = c_structs()[name], structs(wrapper_text(), r"^struct (\w+)")[ours]
+    assert len(members) > 1
+    assert set(other_names) - set(members) == set(), "there is no such member"
+    assert {UNIT.sub("", member) for member in members if member not in other_names} == set(there) - {"time"}
+
+
+def filled(name):
+    """The members that the wrapper sets where it makes such a struct of C; None where it makes none."""
+    members = None
+    for found in re.finditer(rf"^( *)(?:\w+ )?{name} (\w+)(?:\{{\}}| = of\.how);\n((?:\1.*\n|\n)*)", wrapper_text(), re.M):
+        members = (members or set()) | set(re.findall(rf"\b{found[2]}\.(\w+) = ", found[3]))
+    return members
+
+
+@pytest.mark.parametrize("name", sorted(set(STRUCTS) - {"skua_tls_info", "skua_test_response"}))  # which are read
+def test_each_member_is_handed_over(name):
+    by_others = {member for member, why in STRUCTS[name][1].items() if why not in (CAPTURED, COUNTED)}
+    assert set(c_structs()[name]) - by_others - filled(name) == BY_HOOKS.get(name, set())

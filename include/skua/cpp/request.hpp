@@ -4,7 +4,9 @@
 #ifndef SKUA_CPP_REQUEST_HPP
 #define SKUA_CPP_REQUEST_HPP
 
+#include "connection.hpp"
 #include "values.hpp"
+#include "worker.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -144,6 +146,23 @@ struct event {
     std::string_view data, name = {}, id = {};
     std::chrono::milliseconds retry{ 0 };
     bool comment = false;
+};
+
+// How one file is served: see skua_serve_desc.
+struct serve_options {
+    const char *type = nullptr, *cache_control = nullptr;
+    skua_etags etags = SKUA_ETAGS_AUTO;
+    bool dotfiles = false;
+
+    operator skua_serve_desc() const noexcept
+    {
+        skua_serve_desc c{};
+        c.type = type;
+        c.cache_control = cache_control;
+        c.etags = etags;
+        c.dotfiles = dotfiles;
+        return c;
+    }
 };
 
 // How a request's connection is protected. Views live as long as the request.
@@ -343,9 +362,10 @@ public:
     }
 
     // Responds with a file beneath root, with ranges, conditions and types: see skua_serve_file.
-    void serve_file(skua_root *root, std::string_view path, const skua_serve_desc &how = {})
+    void serve_file(skua_root *root, std::string_view path, const serve_options &how = {})
     {
-        skua_serve_file(raw(), root, slice(path), &how);
+        const skua_serve_desc desc = how;
+        skua_serve_file(raw(), root, slice(path), &desc);
     }
 
     // Responds with what a directory has at name: see skua_directory_serve.
@@ -474,7 +494,10 @@ public:
         }
     }
 
-    skua_worker *worker() const { return skua_request_worker(raw()); }
+    skua::worker worker() const { return skua_request_worker(raw()); }
+
+    // The connection it came by; empty when on_end has returned. On the worker alone: see skua_request_connection.
+    skua::connection connection() const { return skua::connection(skua_request_connection(raw())); }
 
     // Runs fn, which may throw, for a C callback: an exception is answered and logged.
     template <class F> static void guard(skua_request *raw, F &&fn) noexcept

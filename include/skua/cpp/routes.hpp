@@ -4,6 +4,8 @@
 #ifndef SKUA_CPP_ROUTES_HPP
 #define SKUA_CPP_ROUTES_HPP
 
+#include "config.hpp"
+#include "directories.hpp"
 #include "request.hpp"
 #include "task.hpp"
 #include "websocket.hpp"
@@ -76,18 +78,38 @@ template <class Of> class route_group;
 // The routes, middleware and error functions of Self, which adds them and keeps the objects.
 template <class Self> class routes {
 public:
-    // pattern: as skua_route takes it, "GET /users/{id}".
-    template <handler F> Self &route(const char *pattern, F fn)
+    // pattern: as skua_route takes it, "GET /users/{id}". how: a time, a limit of content or a name of the route's own.
+    template <handler F> Self &route(const char *pattern, F fn, const route_options &how = {})
     {
         F *held = keep(std::move(fn));
-        return judge(self().add(pattern, detail::given(*held, detail::handle<F>), held));
+        skua_route_desc desc = described(pattern, held, how);
+        desc.handler = detail::given(*held, detail::handle<F>);
+        return judge(self().add(desc));
     }
-    template <handler F> Self &get(std::string_view path, F fn) { return method("GET ", path, std::move(fn)); }
-    template <handler F> Self &post(std::string_view path, F fn) { return method("POST ", path, std::move(fn)); }
-    template <handler F> Self &put(std::string_view path, F fn) { return method("PUT ", path, std::move(fn)); }
-    template <handler F> Self &patch(std::string_view path, F fn) { return method("PATCH ", path, std::move(fn)); }
-    template <handler F> Self &del(std::string_view path, F fn) { return method("DELETE ", path, std::move(fn)); }
-    template <handler F> Self &any(std::string_view path, F fn) { return method("", path, std::move(fn)); }
+    template <handler F> Self &get(std::string_view path, F fn, const route_options &how = {})
+    {
+        return method("GET ", path, std::move(fn), how);
+    }
+    template <handler F> Self &post(std::string_view path, F fn, const route_options &how = {})
+    {
+        return method("POST ", path, std::move(fn), how);
+    }
+    template <handler F> Self &put(std::string_view path, F fn, const route_options &how = {})
+    {
+        return method("PUT ", path, std::move(fn), how);
+    }
+    template <handler F> Self &patch(std::string_view path, F fn, const route_options &how = {})
+    {
+        return method("PATCH ", path, std::move(fn), how);
+    }
+    template <handler F> Self &del(std::string_view path, F fn, const route_options &how = {})
+    {
+        return method("DELETE ", path, std::move(fn), how);
+    }
+    template <handler F> Self &any(std::string_view path, F fn, const route_options &how = {})
+    {
+        return method("", path, std::move(fn), how);
+    }
 
     // A member function of an object that outlives the server: app.route("GET /x", object, &type::on_x).
     template <class T, class R> Self &route(const char *pattern, T &object, R (T::*member)(request &))
@@ -100,10 +122,12 @@ public:
     }
 
     // fn(request &) runs on a thread of the pool, where it may wait, after the content has been collected.
-    template <detail::plain_handler F> Self &blocking(const char *pattern, F fn)
+    template <detail::plain_handler F> Self &blocking(const char *pattern, F fn, const route_options &how = {})
     {
         F *held = keep(std::move(fn));
-        return judge(self().add_blocking(pattern, detail::given(*held, detail::handle<F>), held));
+        skua_route_desc desc = described(pattern, held, how);
+        desc.blocking = detail::given(*held, detail::handle<F>);
+        return judge(self().add(desc));
     }
 
     // WebSockets at a pattern, "GET /live/{room}".
@@ -114,7 +138,7 @@ public:
         return judge(self().add_websocket(pattern, &desc));
     }
     // The same where a coroutine serves each: fn(skua::async_socket &, skua::request). See skua::async_socket.
-    template <detail::socket_coroutine F> Self &websocket(const char *pattern, F fn, const skua_websocket_desc &how = {})
+    template <detail::socket_coroutine F> Self &websocket(const char *pattern, F fn, const websocket_options &how = {})
     {
         skua::websocket fns;
         fns.how = how;
@@ -185,6 +209,9 @@ public:
     detail::route_group<Self> group(std::string_view prefix) { return detail::route_group<Self>(self(), prefix); }
 
 protected:
+    // Where decide is kept; NULL where there is none.
+    detail::decider *keep_decider(const directory_config &of) { return of.decide ? keep(detail::decider(of.decide)) : nullptr; }
+
     template <class F> F *keep(F &&fn)
     {
         using held = std::remove_cvref_t<F>;
@@ -198,9 +225,20 @@ private:
 
     Self &judge(skua_status status) { return self().judge(status); }
 
-    template <class F> Self &method(const char *name, std::string_view path, F fn)
+    static skua_route_desc described(const char *pattern, void *user, const route_options &how) noexcept
     {
-        return route((name + std::string(path)).c_str(), std::move(fn));
+        skua_route_desc desc{};
+        desc.pattern = pattern;
+        desc.user = user;
+        desc.content_octets_max = how.content_octets_max;
+        desc.timeout_ns = how.timeout.count();
+        desc.name = how.name;
+        return desc;
+    }
+
+    template <class F> Self &method(const char *name, std::string_view path, F fn, const route_options &how)
+    {
+        return route((name + std::string(path)).c_str(), std::move(fn), how);
     }
 };
 
@@ -225,10 +263,11 @@ private:
         return std::string(text.substr(0, path)) + prefix_ + std::string(text.substr(path));
     }
 
-    skua_status add(const char *pattern, skua_handler *fn, void *user) { return of_.add(below(pattern).c_str(), fn, user); }
-    skua_status add_blocking(const char *pattern, skua_handler *fn, void *user)
+    skua_status add(skua_route_desc desc)
     {
-        return of_.add_blocking(below(pattern).c_str(), fn, user);
+        const std::string pattern = below(desc.pattern);
+        desc.pattern = pattern.c_str();
+        return of_.add(desc);
     }
     skua_status add_websocket(const char *pattern, const skua_websocket_desc *desc)
     {

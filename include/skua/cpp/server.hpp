@@ -141,69 +141,7 @@ private:
     std::shared_ptr<state> held_;
 };
 
-// ---- Configuration ----------------------------------------------------------------------------
-
-// skua_config with chrono's units, for designated initialisers. 0 and nullptr mean default. What is not here is
-// set in the skua_config that it becomes.
-struct config {
-    using time = std::chrono::nanoseconds;
-
-    const char *listen = nullptr, *hosts = nullptr, *backend = nullptr;
-    unsigned workers = 0, backlog = 0, connections_max = 0;
-    std::size_t head_octets_max = 0, target_octets_max = 0;
-    unsigned fields_max = 0, params_max = 0;
-    std::uint64_t content_octets_max = 0, discard_octets_max = 0, out_octets_max = 0;
-    time head_timeout{}, keep_alive_timeout{}, stall_timeout{}, rate_window{}, handler_timeout{}, linger_timeout{};
-    time stream_idle_timeout{}, unanswered_log{};
-    bool half_close = false;
-    std::uint64_t rate_octets_min = 0;
-    skua_log_format log = SKUA_LOG_NONE;
-    skua_log_write *log_write = nullptr;
-    void *log_user = nullptr;
-    std::size_t memory_max = 0, log_buffer_max = 0;
-    skua_tls_desc tls{};
-    const char *trusted = nullptr;
-    skua_forwarded forwarded = SKUA_FORWARDED_NONE;
-    bool stats = false;
-
-    operator skua_config() const noexcept
-    {
-        skua_config c{};
-        c.listen = listen;
-        c.hosts = hosts;
-        c.backend = backend;
-        c.workers = workers;
-        c.backlog = backlog;
-        c.connections_max = connections_max;
-        c.head_octets_max = head_octets_max;
-        c.target_octets_max = target_octets_max;
-        c.fields_max = fields_max;
-        c.params_max = params_max;
-        c.content_octets_max = content_octets_max;
-        c.discard_octets_max = discard_octets_max;
-        c.out_octets_max = out_octets_max;
-        c.head_timeout_ns = head_timeout.count();
-        c.keep_alive_timeout_ns = keep_alive_timeout.count();
-        c.stall_timeout_ns = stall_timeout.count();
-        c.rate_window_ns = rate_window.count();
-        c.handler_timeout_ns = handler_timeout.count();
-        c.linger_timeout_ns = linger_timeout.count();
-        c.stream_idle_timeout_ns = stream_idle_timeout.count();
-        c.unanswered_log_ns = unanswered_log.count();
-        c.half_close = half_close;
-        c.rate_octets_min = rate_octets_min;
-        c.log = log;
-        c.log_write = log_write;
-        c.log_user = log_user;
-        c.memory_max = memory_max;
-        c.log_buffer_max = log_buffer_max;
-        c.tls = tls;
-        c.trusted = trusted;
-        c.forwarded = forwarded;
-        c.stats = stats;
-        return c;
-    }
-};
+// ---- Tests ---------------------------------------------------------------------------------------
 
 // A response of server::test, as skua_test_response.
 struct test_response {
@@ -223,29 +161,36 @@ struct test_response {
 // A server. Everything it was given (handlers, and what they captured) lives until it is destroyed.
 class server : public detail::routes<server> {
 public:
-    explicit server(const config &desc = {}) : server(static_cast<skua_config>(desc)) {}
-    template <std::same_as<skua_config> C> explicit server(const C &desc) : raw_(skua_server_new(&desc))
+    explicit server(const config &desc = {}) : hooks_(std::make_unique<detail::hooks>(desc))
     {
-        if (!raw_) throw std::bad_alloc();
+        const detail::certificates list(desc.tls.certificates);
+        make(detail::converted(desc, list, *hooks_));
+        hooks_->server = raw();
     }
+    // Of C's configuration, whose functions are the caller's.
+    template <std::same_as<skua_config> C> explicit server(const C &desc) { make(desc); }
 
     skua_server *raw() const noexcept { return raw_.get(); }
 
     // Compresses the responses below a prefix.
-    server &compress(const char *prefix, const skua_compression &how = {})
+    server &compress(const char *prefix, const compression &how = {})
     {
-        return judge(skua_use_compression(raw(), prefix, &how));
+        const skua_compression desc = how;
+        return judge(skua_use_compression(raw(), prefix, &desc));
     }
 
-    server &directory(const char *pattern, const char *path, const skua_directory_config &config = {})
+    // Serves the files below path at pattern, which ends in "/": see skua_route_directory.
+    server &directory(const char *pattern, const char *path, const directory_config &how = {})
     {
-        return judge(skua_route_directory(raw(), pattern, path, &config));
+        const skua_directory_config desc = detail::converted(how, keep_decider(how));
+        return judge(skua_route_directory(raw(), pattern, path, &desc));
     }
 
     // Serves files that are part of the program: see skua_route_assets.
-    server &assets(const char *pattern, const skua_assets &files, const skua_assets_config &config = {})
+    server &assets(const char *pattern, const skua_assets &files, const assets_config &how = {})
     {
-        return judge(skua_route_assets(raw(), pattern, &files, &config));
+        const skua_assets_config desc = how;
+        return judge(skua_route_assets(raw(), pattern, &files, &desc));
     }
 
     server &listen(const char *address) { return judge(skua_listen(raw(), address)); }
@@ -256,8 +201,9 @@ public:
 
     // Change a server that runs, or one that does not yet: see skua_listener_add, skua_listener_remove and
     // skua_workers_set.  Thread: any but workers.
-    std::size_t listener_add(const skua_listener_desc &desc)
+    std::size_t listener_add(const listener &at)
     {
+        const skua_listener_desc desc = at;
         std::size_t index = 0;
         judge(skua_listener_add(raw(), &desc, &index));
         return index;
@@ -288,6 +234,48 @@ public:
     {
         const char *text = skua_server_address(raw(), index);
         return text ? text : "";
+    }
+
+    // Changes how TLS is spoken, from the next handshake on; listen is not looked at. See skua_tls_reload. With choose, the
+    // server must have been made of a skua::config.
+    // Errors: skua::error with a sentence; the server stays as it was.  Thread: any.
+    void tls_reload(const tls &how)
+    {
+        const detail::certificates list(how.certificates);
+        skua_tls_desc desc = detail::converted(how, list);
+        std::shared_ptr<const detail::hooks::chooser> before;
+        if (how.choose) {
+            if (!hooks_) throw error(SKUA_ESTATE, "tls.choose is for servers that were made of a skua::config");
+            before = hooks_->choose_by(std::make_shared<const detail::hooks::chooser>(how.choose));
+            hooks_->put_into(desc);
+        }
+        char why[detail::why_room] = "";
+        skua_status status = skua_tls_reload(raw(), &desc, why, sizeof why);
+        if (status && how.choose) hooks_->choose_by(std::move(before));
+        detail::check_why(status, why);
+    }
+
+    // Lets topics reach the readers of other servers that have a bridge to the same store, before start: see
+    // skua_topic_bridge.
+    server &bridge(const topic_bridge &to)
+    {
+        struct gap_told {
+            std::function<void()> fn;
+        };
+        skua_topic_bridge_desc desc{};
+        desc.url = to.url;
+        desc.stream = to.stream;
+        desc.retained_max = to.retained_max;
+        desc.waiting_octets_max = to.waiting_octets_max;
+        desc.message_octets_max = to.message_octets_max;
+        desc.gap_text = to.gap_text;
+        if (to.gap) {
+            desc.user = keep(gap_told{ to.gap });
+            desc.gap = [](skua_server *of, void *user) {
+                detail::log_throw(of, "a bridge's gap", [&] { static_cast<gap_told *>(user)->fn(); });
+            };
+        }
+        return judge(skua_topic_bridge(raw(), &desc));
     }
 
     // Publishes a message to all who have joined a topic. SKUA_ELIMIT: too many are on their way. See skua_topic_publish.
@@ -349,11 +337,13 @@ private:
     friend class detail::routes<server>;
     template <class> friend class detail::route_group;
 
-    skua_status add(const char *pattern, skua_handler *fn, void *user) { return skua_route(raw(), pattern, fn, user); }
-    skua_status add_blocking(const char *pattern, skua_handler *fn, void *user)
+    void make(const skua_config &desc)
     {
-        return skua_route_blocking(raw(), pattern, fn, user);
+        raw_.reset(skua_server_new(&desc));
+        if (!raw_) throw std::bad_alloc();
     }
+
+    skua_status add(const skua_route_desc &desc) { return skua_route_add(raw(), &desc); }
     skua_status add_middleware(const char *prefix, const skua_middleware *desc) { return skua_use(raw(), prefix, desc); }
     skua_status add_error(const char *prefix, skua_error_fn *fn, void *user)
     {
@@ -372,6 +362,7 @@ private:
     }
 
     detail::kept_objects objects_; // destroyed after the server, whose handlers use them
+    std::unique_ptr<detail::hooks> hooks_; // so is this
     std::unique_ptr<skua_server, freer> raw_;
 };
 
@@ -394,13 +385,15 @@ public:
 
     skua_site *raw() const noexcept { return raw_.get(); }
 
-    site &directory(const char *pattern, const char *path, const skua_directory_config &config = {})
+    site &directory(const char *pattern, const char *path, const directory_config &how = {})
     {
-        return judge(skua_site_directory(raw(), pattern, path, &config));
+        const skua_directory_config desc = detail::converted(how, keep_decider(how));
+        return judge(skua_site_directory(raw(), pattern, path, &desc));
     }
-    site &assets(const char *pattern, const skua_assets &files, const skua_assets_config &config = {})
+    site &assets(const char *pattern, const skua_assets &files, const assets_config &how = {})
     {
-        return judge(skua_site_assets(raw(), pattern, &files, &config));
+        const skua_assets_config desc = how;
+        return judge(skua_site_assets(raw(), pattern, &files, &desc));
     }
 
     // Its hosts are its own from now on. It is the server's then, and nothing more can be added.
@@ -419,18 +412,7 @@ private:
         void operator()(skua_site *raw) const noexcept { skua_site_free(raw); }
     };
 
-    skua_status add(const char *pattern, skua_handler *fn, void *user)
-    {
-        return skua_site_route(raw(), pattern, fn, user);
-    }
-    skua_status add_blocking(const char *pattern, skua_handler *fn, void *user)
-    {
-        skua_route_desc desc{};
-        desc.pattern = pattern;
-        desc.blocking = fn;
-        desc.user = user;
-        return skua_site_route_add(raw(), &desc);
-    }
+    skua_status add(const skua_route_desc &desc) { return skua_site_route_add(raw(), &desc); }
     skua_status add_middleware(const char *prefix, const skua_middleware *desc)
     {
         return skua_site_use(raw(), prefix, desc);

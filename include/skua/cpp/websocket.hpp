@@ -19,8 +19,43 @@ struct publication {
     socket except = {};
 };
 
+// How the sockets of a route are served: see skua_websocket_desc, also for the defaults, which 0 and nullptr mean. Members
+// are only ever added at the end.
+struct websocket_options {
+    const char *protocols = nullptr, *origins = nullptr;
+    skua_websocket_slow slow = SKUA_WEBSOCKET_WAIT;
+    std::uint64_t message_octets_max = 0, queued_octets_max = 0;
+    unsigned fragments_max = 0, messages_per_second_max = 0;
+    std::chrono::nanoseconds ping{ 0 }, idle_timeout{ 0 }; // below 0: none, and never
+    std::chrono::nanoseconds close_timeout{ 0 }, lifetime{ 0 };
+    skua_websocket_deflate deflate = SKUA_WEBSOCKET_DEFLATE_OFF;
+    unsigned deflate_window_bits = 0;
+    std::size_t deflate_octets_min = 0, deflate_memory_max = 0;
+
+    operator skua_websocket_desc() const noexcept
+    {
+        skua_websocket_desc c{};
+        c.protocols = protocols;
+        c.origins = origins;
+        c.slow = slow;
+        c.message_octets_max = message_octets_max;
+        c.queued_octets_max = queued_octets_max;
+        c.fragments_max = fragments_max;
+        c.messages_per_second_max = messages_per_second_max;
+        c.ping_ns = ping.count();
+        c.idle_timeout_ns = idle_timeout.count();
+        c.close_timeout_ns = close_timeout.count();
+        c.lifetime_ns = lifetime.count();
+        c.deflate = deflate;
+        c.deflate_window_bits = deflate_window_bits;
+        c.deflate_octets_min = deflate_octets_min;
+        c.deflate_memory_max = deflate_memory_max;
+        return c;
+    }
+};
+
 // The functions of a route of sockets; those that are empty are not called. What one throws is logged, and the socket
-// is closed, 1011. how: its functions and user are not looked at. See skua_websocket_desc.
+// is closed, 1011. See skua_websocket_desc.
 // Sockets are served by open, message or receive, drain and close, which are called on the worker; or by serve, a
 // coroutine; or by blocking, on a thread that may wait. origin goes with each.
 struct websocket {
@@ -28,7 +63,7 @@ struct websocket {
     std::function<void(socket, std::string_view message, bool text)> message{};
     std::function<void(socket)> drain{};
     std::function<void(socket, unsigned code, std::string_view reason)> close{};
-    skua_websocket_desc how{};
+    websocket_options how{};
     // Whether a page of that origin may open sockets, where how.origins does not allow it. One that throws: no.
     std::function<bool(request &, std::string_view origin)> origin{};
     // Messages piece by piece, in place of message; socket::consume gives them back.

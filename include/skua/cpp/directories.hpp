@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+//
+// Part of skua.hpp: how directories, files inside the program and single files are served, and what is compressed.
+#ifndef SKUA_CPP_DIRECTORIES_HPP
+#define SKUA_CPP_DIRECTORIES_HPP
+
+#include "request.hpp"
+
+#include <functional>
+#include <vector>
+
+namespace skua {
+
+// How a directory is served: see skua_directory_config, also for the defaults, which 0 and nullptr mean.
+struct directory_config {
+    bool list = false, dotfiles = false;
+    const char *index = nullptr, *cache_control = nullptr;
+    std::size_t cache_octets_max = 0;
+    unsigned cache_entries_max = 0;
+    std::size_t small_octets_max = 0;
+    unsigned ranges_max = 0;
+    const char *list_markup = nullptr, *list_script = nullptr, *list_script_hash = nullptr;
+    std::size_t listings_octets_max = 0;
+    skua_links links = SKUA_LINKS_INSIDE;
+    const char *fallback = nullptr, *not_found = nullptr;
+    bool clean_urls = false, precompressed = false, compress = false;
+    const char *codings = nullptr;
+    std::vector<skua_media> types = {}; // { { ".md", "text/markdown; charset=utf-8" } }
+    skua_etags etags = SKUA_ETAGS_AUTO;
+    // Is asked about each file before it is sent: 0, or the status of an error, or -1: it has responded, or will. What it
+    // throws is the response, as in a handler. path: beneath the directory, valid during the call.
+    // Thread: the request's worker; several call at once. It must not wait. It lives as long as the server or site.
+    std::function<int(request &, std::string_view path, const skua_file_info &info)> decide = {};
+    const char *name = nullptr;
+    std::vector<const char *> tries = {}; // { "{path}.html" }
+    skua_directory **opened = nullptr;    // where the directory is put, for request::serve
+};
+
+// How files that are part of the program are served: see skua_assets_config.
+struct assets_config {
+    const char *index = nullptr, *cache_control = nullptr, *fallback = nullptr, *not_found = nullptr, *name = nullptr;
+
+    operator skua_assets_config() const noexcept
+    {
+        skua_assets_config c{};
+        c.index = index;
+        c.cache_control = cache_control;
+        c.fallback = fallback;
+        c.not_found = not_found;
+        c.name = name;
+        return c;
+    }
+};
+
+// How the responses below a prefix are compressed: see skua_compression.
+struct compression {
+    std::size_t octets_min = 0;
+    bool off = false;
+    const char *types = nullptr;
+
+    operator skua_compression() const noexcept
+    {
+        skua_compression c{};
+        c.octets_min = octets_min;
+        c.off = off;
+        c.types = types;
+        return c;
+    }
+};
+
+namespace detail {
+
+using decider = std::function<int(request &, std::string_view, const skua_file_info &)>;
+
+// An exception is the response, as where a handler throws.
+inline int decide(skua_request *raw, skua_slice path, const skua_file_info *info, void *user) noexcept
+{
+    try {
+        request self(raw);
+        return (*static_cast<decider *>(user))(self, view(path), *info);
+    } catch (...) {
+        request::fail(raw);
+        return -1;
+    }
+}
+
+// kept: its decide, which lives as long as what it is given to; NULL where it has none.
+inline skua_directory_config converted(const directory_config &of, decider *kept) noexcept
+{
+    skua_directory_config c{};
+    c.list = of.list;
+    c.dotfiles = of.dotfiles;
+    c.index = of.index;
+    c.cache_control = of.cache_control;
+    c.cache_octets_max = of.cache_octets_max;
+    c.cache_entries_max = of.cache_entries_max;
+    c.small_octets_max = of.small_octets_max;
+    c.ranges_max = of.ranges_max;
+    c.list_markup = of.list_markup;
+    c.list_script = of.list_script;
+    c.list_script_hash = of.list_script_hash;
+    c.listings_octets_max = of.listings_octets_max;
+    c.links = of.links;
+    c.fallback = of.fallback;
+    c.not_found = of.not_found;
+    c.clean_urls = of.clean_urls;
+    c.precompressed = of.precompressed;
+    c.compress = of.compress;
+    c.codings = of.codings;
+    c.types = of.types.data();
+    c.types_count = of.types.size();
+    c.etags = of.etags;
+    c.decide = kept ? decide : nullptr;
+    c.decide_user = kept;
+    c.name = of.name;
+    c.tries = of.tries.data();
+    c.tries_count = of.tries.size();
+    c.opened = of.opened;
+    return c;
+}
+
+} // namespace detail
+
+} // namespace skua
+
+#endif // SKUA_CPP_DIRECTORIES_HPP

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+//
+// Configuration, connections and certificates in C++. With PARTS_LOG lines of the log go by a function
+// to standard error. Files are those of CPP_FILES.
+#include "cpp_parts.hpp"
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+
+using namespace std::chrono_literals;
+
+// ---- Configuration ----
+
+static std::atomic<int> sessions{ 0 }, closed{ 0 }, workers_begun{ 0 };
+
+// Kept by each connection.
+struct session {
+    int requests = 0;
+    session()
+    {
+        sessions++;
+    }
+    session(const session &) = delete;
+    session &operator=(const session &) = delete;
+    ~session()
+    {
+        sessions--;
+    }
+};
+
+// Whether connections are refused from now on: not, by false, or by an exception.
+enum class door { open, shut, throws };
+static std::atomic<door> door_is{ door::open };
+
+static bool connected(skua::connection connection)
+{
+    connection.emplace<session>();
+    door is = door_is.exchange(door::open);
+    if (is == door::throws) throw std::runtime_error("the door is stuck");
+    return is == door::open;
+}
+
+void add_parts_to(skua::config &config)
+{
+    config.on_worker_start = [](skua::worker) { workers_begun++; };
+    config.on_connect = connected;
+    config.on_close = [](skua::connection connection) {
+        if (connection.get<session>()) closed++;
+    };
+    config.http2.streams_max = 77;
+    if (!std::getenv("PARTS_LOG")) return;
+    config.log = SKUA_LOG_SHORT;
+    config.log_secrets = "hush";
+    config.log_write = [](std::string_view lines) {
+        std::fprintf(stderr, "by a function: %.*s", static_cast<int>(lines.size()), lines.data());
+    };
+}
+
+static void add_connections(skua::server &app)
+{
+    app.get("/parts/session", [](skua::request &req) {
+        skua::connection by = req.connection();
+        auto *kept = by.get<session>();
+        bool right = by.peer() == "127.0.0.1" && by.id() > 0 && !by.get<int>();
+        right = right && by.worker().index() == req.worker().index();
+        req.text(std::to_string(kept->requests++), right ? " right" : " wrong");
+    });
+    app.get("/parts/sessions", [](skua::request &req) {
+        req.text(std::to_string(sessions.load()), " ", std::to_string(closed.load()), " ",
+                 std::to_string(workers_begun.load()));
+    });
+    app.get("/parts/door/{is}", [](skua::request &req) {
+        door_is = req.param("is") == "throws" ? door::throws : door::shut;
+        req.text("so it is");
+    });
+    app.get("/parts/memory", [held = std::optional<skua::counted_memory>()](skua::request &req) mutable {
+        skua_stats before{}, after{};
+        skua_server_stats(skua_request_server(req.raw()), &before);
+        held.emplace(req.worker(), 1u << 20);
+        held->resize(3u << 20);
+        skua_server_stats(skua_request_server(req.raw()), &after);
+        held.reset();
+        req.text(std::to_string((after.memory_octets - before.memory_octets) >> 20));
+    });
+    app.get("/parts/time", [](skua::request &req) {
+        auto off = std::chrono::system_clock::now() - req.worker().time();
+        req.text(off > -60s && off < 60s && req.worker().now() > 0s ? "right" : "wrong");
+    });
+}
+
+// ---- Routes with more, directories ----
+
+static void add_routes(skua::server &app)
+{
+    app.get(
+        "/parts/late/{name}", [](skua::request) -> skua::task<> { co_await skua::sleep(60s); },
+        { .timeout = 100ms });
+    app.blocking(
+        "POST /parts/little", [](skua::request &req) { req.text(req.route()); },
+        { .content_octets_max = 10, .name = "little" });
+    const char *folder = std::getenv("CPP_FILES");
+    if (!folder) return;
+    skua::directory_config how{ .list = true, .types = { { ".txt", "text/x-mine" } }, .tries = { "{path}.txt" } };
+    how.decide = [](skua::request &req, std::string_view path, const skua_file_info &info) {
+        req.set("X-Decided", std::string(path) + " " + std::to_string(info.size));
+        if (path == "hidden.txt") return 404;
+        if (path == "odd.txt") throw skua::http_error(409, "odd");
+        return 0;
+    };
+    app.directory("/parts/files/", folder, how);
+    app.compress("/parts/long", { .octets_min = 2000 });
+    app.get("/parts/long/{n}", [](skua::request &req) {
+        req.text(std::string(req.param<std::size_t>("n"), 'x'));
+    });
+}
+
+// ---- Certificates ----
+
+static const skua::tls_self_signed &made_here()
+{
+    static const skua::tls_self_signed made("chosen.test localhost 127.0.0.1");
+    return made;
+}
+
+static skua::tls_identity chosen(std::string_view name)
+{
+    static const skua::tls_identity identity(made_here()), copy = identity;
+    if (name == "throws.test") throw std::runtime_error("no choice");
+    return name == "chosen.test" ? copy : skua::tls_identity();
+}
+
+static void add_certificates(skua::server &app)
+{
+    app.get("/parts/fingerprint", [](skua::request &req) {
+        const skua::tls_fingerprint print(made_here().certificate());
+        bool year = print.not_after > std::chrono::system_clock::now() + 363 * 24h;
+        req.text(print.text(), year ? "" : " of another year");
+    });
+    app.get("/parts/reload", [&app](skua::request &req) {
+        app.tls_reload({ .certificates = { made_here() }, .choose = chosen });
+        req.text("reloaded");
+    });
+    app.get("/parts/reload-wrong", [&app](skua::request &req) {
+        try {
+            app.tls_reload({ .certificates = { { .file = "/nowhere.pem" } }, .choose = chosen });
+        } catch (const skua::error &e) {
+            req.text(e.what());
+        }
+    });
+    app.get("/parts/identity-wrong", [](skua::request &req) {
+        try {
+            skua::tls_identity none(skua::tls_certificate{ .pem = "none" });
+        } catch (const skua::error &e) {
+            req.text(e.what());
+        }
+    });
+}
+
+void add_parts(skua::server &app)
+{
+    add_connections(app);
+    add_routes(app);
+    add_certificates(app);
+}
