@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Upgrades that nobody notices: no reset, no request without its response, no line of the log is lost."""
+"""Reloads and upgrades that nobody notices: no reset, no request without its response, no line of the log is lost."""
 
 import contextlib
 import os
+import re
 import shutil
 import signal
 import socket
@@ -11,8 +12,8 @@ import time
 
 import pytest
 import tls
-from conf import SKUA, children, start, write_folder
-from crowd import CONTENT, Crowd, lines_of
+from conf import SKUA, children, of, process_of, start, write_folder
+from crowd import CONTENT, Crowd, lines_of, rest
 from server import BUILD, check_sanitizers, eventually, free_port
 
 pytestmark = [pytest.mark.in_the_clear("it configures addresses of its own"),
@@ -30,54 +31,75 @@ site * {{
 }}
 """
 
-
-@pytest.fixture
-def folder(tmp_path):
-    write_folder(tmp_path)
-    shutil.copy(SKUA, tmp_path / "skua")
-    (tmp_path / "pub" / "data").write_bytes(CONTENT)
-    return tmp_path
+# How many workers serve, and which addresses come and go.
+WORKERS = (3, 1, 4, 2)
+MORE = ("", "listen 127.0.0.1:{one}\n", "listen 127.0.0.1:{one}\nlisten 127.0.0.1:{two} tls\nlisten unix:{folder}/socket\n",
+        "listen 127.0.0.1:{two} tls\n")
 
 
-@contextlib.contextmanager
-def crowds(server, status, folder):
-    """All kinds of clients, over each transport."""
-    with Crowd(server.address, name="clear", status=("127.0.0.1", status), folder=folder) as clear, \
-            Crowd(server.secure, name="tls", tls=True, folder=folder) as secure, \
-            Crowd(server.secure, name="h2", tls=True, http2=True, folder=folder) as multiplexed:
-        yield [clear, secure, multiplexed]
+class House:
+    """A server, its file, and clients of all kinds over each transport."""
+
+    def __init__(self, folder, launch):
+        write_folder(folder)
+        shutil.copy(SKUA, folder / "skua")
+        (folder / "pub" / "data").write_bytes(CONTENT)
+        self.folder, self.file, self.count = folder, folder / "skua.conf", 0
+        self.ports = {"one": free_port(), "two": free_port(), "folder": folder}
+        self.status = ("127.0.0.1", free_port())
+        self.server = launch(start, folder, TEXT.format(status=self.status[1], certificate=tls.certificate()), program=folder / "skua")
+        self.text = self.file.read_text()
+
+    @contextlib.contextmanager
+    def crowds(self):
+        pub = self.folder / "pub"
+        with Crowd(self.server.address, name="clear", status=self.status, folder=pub) as clear, \
+                Crowd(self.server.secure, name="tls", tls=True, folder=pub) as secure, \
+                Crowd(self.server.secure, name="h2", tls=True, http2=True, folder=pub) as multiplexed:
+            rest(clear, secure, multiplexed)
+            yield [clear, secure, multiplexed]
+
+    def change(self, word):
+        """Gives the server other workers, addresses and sites, by a reload or an upgrade. Returns what the command said."""
+        self.count += 1
+        number = self.count
+        self.file.write_text(self.text + f"workers {WORKERS[number % 4]}\n" + MORE[number % 4].format(**self.ports)
+                             + ("site other.test {\n    root pub\n}\n" if number % 3 == 1 else ""))
+        ran = subprocess.run([SKUA, word, "-c", self.file], capture_output=True, text=True, check=False, timeout=300)
+        assert ran.returncode == 0, ran.stderr
+        return ran.stderr
+
+    def lost(self, crowds):
+        """Requests that were answered, and have no line in the log, or more than one."""
+        return lines_of((self.folder / "access.log").read_text(), [target for crowd in crowds for target in crowd.targets])
 
 
-def change(file, text, number):
-    """Another number of workers each time, and an address that comes and goes."""
-    file.write_text(text + f"workers {1 + number % 3}\n" + (f"listen 127.0.0.1:{free_port()}\n" if number % 2 else ""))
+@of("listen", "workers")
+@pytest.mark.parametrize("reloads, upgrades", [(5, 2), pytest.param(50, 10, marks=pytest.mark.test_all)])
+def test_reloads_and_upgrades(tmp_path, launch, reloads, upgrades):
+    """A reload is done by the process that serves: even the page's events go on in their stream. Upgrades come in between."""
+    house = House(tmp_path, launch)
+    with house.crowds() as crowds:
+        for number in range(1, reloads + upgrades + 1):
+            before, streams = process_of(house.server), crowds[0].streams
+            if number % (reloads // upgrades + 1) == 0:
+                assert house.change("upgrade").endswith(" serves 2 sites\n" if house.count % 3 == 1 else " serves 1 site\n")
+                assert process_of(house.server) != before
+            else:
+                assert "the configuration has been read again" in house.change("reload")
+                assert process_of(house.server) == before and crowds[0].streams == streams
+            rest(*crowds)
+    assert eventually(lambda: len(children(house.server.pid)) == 1, within=100)
+    assert eventually(lambda: not house.lost(crowds)), house.lost(crowds)[:20]
+    said = house.server.error_text()
+    assert "lost" not in said and len(re.findall(r"serves \d sites? from now on", said)) == upgrades
 
 
-def upgrade_under_load(folder, launch, upgrades):
-    status = free_port()
-    server = launch(start, folder, TEXT.format(status=status, certificate=tls.certificate()), program=folder / "skua")
-    file = folder / "skua.conf"
-    text = file.read_text()
-    with crowds(server, status, folder / "pub") as all_of_them:
-        for number in range(upgrades):
-            time.sleep(1)
-            change(file, text, number)
-            ran = subprocess.run([SKUA, "upgrade", "-c", file], capture_output=True, text=True, check=False, timeout=300)
-            assert ran.returncode == 0, ran.stderr
-        time.sleep(1)
-    assert eventually(lambda: len(children(server.pid)) == 1, within=100)
-    targets = [target for crowd in all_of_them for target in crowd.targets]
-    assert eventually(lambda: not lines_of((folder / "access.log").read_text(), targets)), lines_of((folder / "access.log").read_text(), targets)[:20]
-    assert "lost" not in server.error_text()
-
-
-def test_upgrades(folder, launch):
-    upgrade_under_load(folder, launch, 2)
-
-
-@pytest.mark.test_all
-def test_ten_upgrades(folder, launch):
-    upgrade_under_load(folder, launch, 10)
+def test_clients_that_are_harmed_say_so(tmp_path, launch):
+    house = House(tmp_path, launch)
+    with pytest.raises(AssertionError, match="'kept'"), house.crowds() as crowds:
+        os.kill(process_of(house.server), signal.SIGKILL)
+        assert eventually(lambda: all(any(kind == "kept" for _, kind, *_ in crowd.failures) for crowd in crowds))
 
 
 # ---- A program of its own, by the library ----

@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Clients of every kind at once, none of which may notice what becomes of the server: a request without a response, a reset, content
-that differs, and a refused connection are failures. No request is sent twice."""
+"""Clients of every kind at once, none of which may notice what becomes of the server, be it a reload, an upgrade or a restart: a
+request without a response, a reset, content that differs, and a refused connection are failures. No request is sent twice.
+
+    with Crowd(("127.0.0.1", port), name="clear", folder=folder) as crowd:
+        ...  # reload, upgrade; rest(crowd) waits until each client has been answered again
+    assert not lines_of(log, crowd.targets)
+"""
 
 import functools
 import hashlib
@@ -13,6 +18,7 @@ import zlib
 import tls as tls_of
 import websocket as ws
 from h2_socket import H2Socket
+from server import eventually
 from wire import Connection, posted, request
 
 CONTENT = random.Random(7).randbytes(2_000_000)  # of what is downloaded and uploaded
@@ -53,10 +59,12 @@ class Crowd:
         self.status, self.data, self.uploads, self.sockets = status, data, uploads, sockets
         self.folder = folder
         self.over = threading.Event()
-        self.failures, self.targets, self.counts = [], [], {}
+        self.failures, self.targets = [], []
+        self.last, self.streams = 0, 0  # of the events: the number of the last one, and how many streams they came by
         kinds = [self.anew, self.kept, self.put, self.download]
         kinds += [self.events] * (status is not None) + [self.upload] * (uploads is not None) + [self.socket] * (sockets is not None)
         kinds += [self.put_slowly] * (folder is not None)
+        self.counts = {kind.__name__: 0 for kind in kinds}
         self.threads = [threading.Thread(target=self._run, args=[kind]) for kind in kinds]
 
     def __enter__(self):
@@ -73,7 +81,6 @@ class Crowd:
             assert min(self.counts.values()) > 0, self.counts
 
     def _run(self, kind):
-        self.counts[kind.__name__] = 0
         try:
             while not self.over.is_set():
                 kind()
@@ -102,13 +109,14 @@ class Crowd:
                 self._answered("anew", target, connection.response(), 200)
         time.sleep(0.005)
 
-    def _keep(self, kind, ask, *statuses, path="/"):
+    def _keep(self, kind, ask, *statuses, path="/", judge=lambda target: None):
         with self.connect() as connection:
             while not self.over.is_set():
                 target = self._target(kind, path)
                 if not sends(connection, ask(target)):
                     return
                 response = self._answered(kind, target, connection.response(), *statuses)
+                judge(target)
                 if leaves(connection, response):
                     return
                 time.sleep(0.005)
@@ -118,9 +126,16 @@ class Crowd:
 
     def put(self):
         """Requests that are not to be sent again. Files take none, so that refusing it is the answer, where there is no folder for it."""
-        path = f"/put-{self.name}.bin" if self.folder else "/"
-        self._keep("put", lambda target: posted(target, b"x" * 100, method="PUT", host=self.host),
-                   *((201, 204) if self.folder else (200, 405)), path=path)
+        stored = f"put-{self.name}.bin"
+        path = f"/{stored}" if self.folder else "/"
+
+        def ask(target):
+            return posted(target, target.encode(), method="PUT", host=self.host)
+
+        def judge(target):
+            assert not self.folder or (self.folder / stored).read_text() == target
+
+        self._keep("put", ask, *((201, 204) if self.folder else (200, 405)), path=path, judge=judge)
 
     def put_slowly(self):
         """A file that has been answered for is there, whole."""
@@ -135,22 +150,31 @@ class Crowd:
             self._answered("put_slowly", target, connection.response(), 201, 204)
         assert hashlib.sha256((self.folder / stored).read_bytes()).digest() == hashlib.sha256(CONTENT).digest()
 
+    def _take_slowly(self, connection):
+        """The head of a response, and its content as a poor line brings it."""
+        response, seen = connection.head(), bytearray()
+        length = response.get("content-length")
+        assert length in (None, str(len(self.data)))
+        while len(seen) < len(self.data) or not length:
+            piece = connection.exactly(min(PIECE, len(self.data) - len(seen))) if length else connection.one_chunk()
+            if not piece:
+                connection.field_section()
+                break
+            seen += piece
+            time.sleep(PAUSE_S * len(piece) / PIECE)
+        return response, seen
+
     def download(self):
-        target, seen = self._target("download", "/data"), bytearray()
+        """One behind the other on a connection."""
         with self.connect(receive_buffer=PIECE) as connection:
-            if not sends(connection, request(target, host=self.host)):
-                return
-            response = connection.head()
-            length = response.get("content-length")
-            assert length in (None, str(len(self.data)))
-            while len(seen) < len(self.data) or not length:
-                piece = connection.exactly(min(PIECE, len(self.data) - len(seen))) if length else connection.one_chunk()
-                if not piece:
-                    break
-                seen += piece
-                time.sleep(PAUSE_S * len(piece) / PIECE)
-        assert hashlib.sha256(seen).digest() == hashlib.sha256(self.data).digest()
-        self._answered("download", target, response, 200)
+            while not self.over.is_set():
+                target = self._target("download", "/data")
+                if not sends(connection, request(target, host=self.host)):
+                    return
+                response, seen = self._take_slowly(connection)
+                assert hashlib.sha256(seen).digest() == hashlib.sha256(self.data).digest()
+                if leaves(connection, self._answered("download", target, response, 200)):
+                    return
 
     def upload(self):
         target = self._target("upload", self.uploads)
@@ -182,17 +206,28 @@ class Crowd:
 
     def events(self):
         """The stream of the status page: numbers rise over all of its connections, and each ends whole."""
-        last = getattr(self, "last", 0)
+        self.streams += 1
         with Connection(self.status) as connection:
-            connection.send(request("/live", f"Last-Event-ID: {last}", host=self.host))
+            connection.send(request("/live", f"Last-Event-ID: {self.last}", host=self.host))
             assert connection.head().status == 200
             while piece := connection.one_chunk():
                 for found in re.findall(rb"(?m)^id: (\d+)$", piece):
-                    assert int(found) > last, (int(found), last)
-                    last = self.last = int(found)
+                    assert int(found) > self.last, (int(found), self.last)
+                    self.last = int(found)
                     self.counts["events"] += 1
                 if self.over.is_set():
                     return
+
+
+def rest(*crowds, within=60.0):
+    """Waits until each client has been answered once more, or one has failed."""
+    before = [dict(crowd.counts) for crowd in crowds]
+
+    def waiting():
+        return [(crowd.name, kind) for crowd, then in zip(crowds, before) for kind in then if crowd.counts[kind] == then[kind]]
+
+    eventually(lambda: any(crowd.failures for crowd in crowds) or not waiting(), within, every=0.01)
+    assert any(crowd.failures for crowd in crowds) or not waiting(), waiting()
 
 
 def lines_of(log, targets):
