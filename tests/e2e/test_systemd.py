@@ -3,13 +3,16 @@
 
 import os
 import pathlib
+import re
 import shutil
 import signal
 import socket
 import struct
 import subprocess
 
+import machine
 import pytest
+from certificates import make
 from conf import SKUA, get, start, write_folder
 from server import ROOT, Server, eventually, free_port
 
@@ -163,3 +166,144 @@ def test_sockets_that_the_manager_opens(folder):
     assert eventually(lambda: "from now on" in server.error_text())
     assert get(server, "a.test").status == 200
     server.stop()
+
+
+# ---- systemd as process 1 of a copy of this system ----
+
+SITE = "access_log /var/log/skua/access.log\nsite * {\n    root /srv/www\n}\n"
+
+
+@pytest.fixture(scope="module")
+def booted(tmp_path_factory):
+    """With the program as it is installed, the units and the rotation of the log."""
+    program, keys = ROOT / "build/release/skua", tmp_path_factory.mktemp("keys")
+    if not program.exists():
+        pytest.skip("build/release is not there: make build")
+    pair = make(keys, "one", names="DNS:one.test")
+    put = {"/usr/bin/skua": program, "/etc/skua/skua.conf": f"listen :80\n{SITE}", "/srv/www/index.html": "here",
+           "/etc/skua/one.pem": pair.cert, "/etc/skua/one.key": pair.key}
+    put |= {f"/etc/systemd/system/{name}": ROOT / "packaging/systemd" / name for name in ("skua.service", "skua.socket")}
+    put |= {"/etc/rotation": ROOT / "packaging/logrotate/skua"}
+    with machine.Machine(tmp_path_factory.mktemp("machine"), put) as running:
+        running.run("useradd --system --home-dir /nonexistent --shell /usr/sbin/nologin skua; chmod 600 /etc/skua/one.key; chmod -R go+rX /srv /etc/skua/skua.conf")
+        yield running
+
+
+@pytest.fixture
+def service(booted):
+    """The unit, running."""
+    booted.run(f"printf %s '{f'listen :80{chr(10)}{SITE}'}' >/etc/skua/skua.conf; systemctl restart skua")
+    return booted
+
+
+def shown(running, name):
+    return running.run(f"systemctl show -p {name} --value skua")
+
+
+def served(running, address="http://127.0.0.1/"):
+    return running.run(f"curl -sfk {address}")
+
+
+@pytest.mark.test_all
+def test_the_unit_starts_when_it_serves(service):
+    """systemctl returns when the program says that it is ready. It is the user's, in the whole sandbox, and exposes little."""
+    assert served(service) == "here"
+    assert service.run("ps -o user= -p $(systemctl show -p MainPID --value skua)") == "skua"
+    assert "not in force" not in service.journal()
+    judged = service.run("systemd-analyze security --no-pager skua")
+    assert float(re.search(r"Overall exposure level for skua.service: ([\d.]+)", judged).group(1)) <= 1.8
+
+
+@pytest.mark.test_all
+def test_the_unit_is_reloaded(service):
+    before = shown(service, "MainPID")
+    service.run("mkdir -p /srv/www/new && echo two >/srv/www/new/index.html; sed -i 's|root /srv/www|root /srv/www/new|' /etc/skua/skua.conf; systemctl reload skua")
+    assert eventually(lambda: served(service) == "two")
+    service.run("echo nonsense >>/etc/skua/skua.conf")
+    assert service.ask("systemctl reload skua")[0] == 1  # without a signal to the server
+    assert "nonsense" in service.journal() and "the configuration stays as it is" not in service.journal()
+    assert served(service) == "two" and shown(service, "MainPID") == before
+
+
+@pytest.mark.test_all
+def test_the_unit_is_upgraded(service):
+    """By root's command, which waits, and by the signal: the main process stays, and is the program that was installed."""
+    before = shown(service, "MainPID")
+    for how in ("skua upgrade -c /etc/skua/skua.conf", "systemctl kill --kill-whom=main --signal=USR2 skua"):
+        said = service.journal().count("from now on")
+        service.run(f"cp /usr/bin/skua /usr/bin/new; mv /usr/bin/new /usr/bin/skua; {how}")
+        assert eventually(lambda said=said: service.journal().count("from now on") > said)
+        assert shown(service, "MainPID") == before and served(service) == "here"
+        assert service.run(f"stat -L -c %i /proc/{before}/exe") == service.run("stat -c %i /usr/bin/skua")
+        assert eventually(lambda: shown(service, "ActiveState") == "active")
+
+
+@pytest.mark.test_all
+def test_the_unit_comes_back(service):
+    """A server process is replaced by the supervisor; a supervisor by systemd, which sees one that hangs, too."""
+    before = shown(service, "MainPID")
+    service.run(f"kill -9 $(cat /proc/{before}/task/{before}/children)")
+    assert eventually(lambda: service.ask("curl -sf http://127.0.0.1/")[0] == 0)
+    assert shown(service, "MainPID") == before and shown(service, "NRestarts") == "0"
+    service.run(f"kill -9 {before}")
+    assert eventually(lambda: shown(service, "NRestarts") == "1" and service.ask("curl -sf http://127.0.0.1/")[0] == 0)
+    service.run("mkdir -p /run/systemd/system/skua.service.d; printf '[Service]\\nWatchdogSec=2\\n' >/run/systemd/system/skua.service.d/watchdog.conf")
+    service.run("systemctl daemon-reload; systemctl restart skua")
+    before = shown(service, "MainPID")
+    service.run(f"kill -STOP $(cat /proc/{before}/task/{before}/children)")
+    assert eventually(lambda: "Watchdog timeout" in service.journal())
+    assert eventually(lambda: shown(service, "MainPID") not in ("0", before) and service.ask("curl -sf http://127.0.0.1/")[0] == 0)
+    service.run("rm -r /run/systemd/system/skua.service.d; systemctl daemon-reload")
+
+
+def configure(service, listens, key):
+    """Stops the service, and gives it another configuration, with a key."""
+    text = listens + SITE.replace("}", f"certificate /etc/skua/one.pem {key}\n}}")
+    service.run(f"systemctl stop skua\ncat >/etc/skua/skua.conf <<'END'\n{text}END\n")
+
+
+@pytest.mark.test_all
+def test_systemd_opens_the_sockets(service):
+    """Nobody is refused while the service is not there."""
+    configure(service, "listen fd:3\nlisten fd:4 tls\n", "/etc/skua/one.key")
+    service.run("chown skua /etc/skua/one.key; systemctl start skua.socket")
+    assert service.ask("systemctl is-active skua")[1].strip() == "inactive"
+    assert served(service) == "here" and served(service, "https://127.0.0.1/") == "here"
+    before = shown(service, "MainPID")
+    for _ in range(3):
+        service.run("systemctl --no-block restart skua; curl -sf http://127.0.0.1/; curl -sfk https://127.0.0.1/")
+        assert eventually(lambda: shown(service, "ActiveState") == "active")
+    assert shown(service, "MainPID") != before
+    service.run("systemctl stop skua.socket skua")
+
+
+@pytest.mark.test_all
+def test_a_key_that_only_root_reads(service):
+    """systemd hands it to the service alone."""
+    configure(service, "listen :443 tls\n", "${CREDENTIALS_DIRECTORY}/one.key")
+    service.run("chown root /etc/skua/one.key; chmod 600 /etc/skua/one.key")
+    if service.ask("systemd-run --wait -p User=skua -p LoadCredential=a:/etc/skua/one.key sh -c 'cat $CREDENTIALS_DIRECTORY/a'")[0]:
+        pytest.skip("systemd cannot hand credentials to a user here: it needs access lists in file systems in memory")
+    service.run("mkdir -p /run/systemd/system/skua.service.d\n"
+                "printf '[Service]\\nLoadCredential=one.key:/etc/skua/one.key\\n' >/run/systemd/system/skua.service.d/key.conf\n"
+                "systemctl daemon-reload; systemctl start skua")
+    assert served(service, "https://127.0.0.1/") == "here"
+    service.run("rm -r /run/systemd/system/skua.service.d; systemctl daemon-reload")
+
+
+@pytest.mark.test_all
+def test_the_log_is_rotated(service):
+    if service.ask("command -v logrotate")[0]:
+        pytest.skip("logrotate is not there")
+    served(service)
+    service.run("logrotate -f /etc/rotation")
+    served(service)
+    assert eventually(lambda: service.ask("test -s /var/log/skua/access.log && test -s /var/log/skua/access.log.1")[0] == 0)
+
+
+@pytest.mark.test_all
+def test_the_unit_is_stopped(service):
+    service.run("systemctl stop skua")
+    assert shown(service, "Result") == "success" and shown(service, "ActiveState") == "inactive"
+    assert "stopped" in service.journal()
+    assert service.ask("curl -sf http://127.0.0.1/")[0] == 7

@@ -1,30 +1,25 @@
 # SPDX-License-Identifier: MIT
 """The Debian packages: lintian finds nothing, and they are installed, upgraded, removed and purged as dpkg does it, in a copy of
-this system that is thrown away."""
+this system that is thrown away, with systemd and without."""
 
 import os
 import shlex
 import subprocess
 
+import machine
 import pytest
 from compiling import APP
 from released import ABI, VERSION, needed, said
 
 from release import deb  # found by released
 
-# Mounts over which everything is written, and a network of its own; "$1" is the folder for them, the rest a script for the copy.
-COPY = """
-set -e
-mount --make-rprivate /
-mount -t tmpfs none "$1" && mkdir "$1/upper" "$1/work" "$1/system" || { echo cannot copy; exit 77; }
-mount -t overlay none -o "lowerdir=/,upperdir=$1/upper,workdir=$1/work" "$1/system" || { echo cannot copy; exit 77; }
-mount -t proc none "$1/system/proc"
-mount --bind /dev "$1/system/dev"
-ip link set lo up
-cp -r "$2" "$1/system/packages"
-printf '#!/bin/sh\\nexit 101\\n' >"$1/system/usr/sbin/policy-rc.d"
-chmod 755 "$1/system/usr/sbin/policy-rc.d"
-exec chroot "$1/system" sh -ec "$3"
+# "$2" is the folder of the packages, "$3" a script for the copy. Nothing is started there.
+COPY = machine.COPY + """
+mount --bind /dev "$system/dev"
+cp -r "$2" "$system/packages"
+printf '#!/bin/sh\\nexit 101\\n' >"$system/usr/sbin/policy-rc.d"
+chmod 755 "$system/usr/sbin/policy-rc.d"
+exec chroot "$system" sh -ec "$3"
 """
 
 
@@ -100,6 +95,95 @@ cat /usr/share/skua/www/index.html /var/log/skua/access.log
 dpkg-query -W skua
 """)
     assert "the later one" in shown and "old" in shown and f"{VERSION}-2" in shown
+
+
+# ---- With systemd ----
+
+
+@pytest.fixture(scope="module")
+def service(packages, tmp_path_factory):
+    """A copy of this system with the package, whose service runs."""
+    there = {f"/packages/{made.name}": made for made in packages.glob("*.deb")}
+    with machine.Machine(tmp_path_factory.mktemp("machine"), there) as running:
+        running.run("rm -f /usr/sbin/policy-rc.d; cd /packages; dpkg -i skua_*.deb", within=300)
+        yield running
+
+
+def later(packages, service, version, program=None):
+    """Installs a later package of that version. program: what the program is in it. Returns what dpkg said."""
+    script = f"""
+rm -rf /made; cp -r /packages /made; cd /made
+dpkg-deb -R skua_*.deb later
+sed -i 's/^Version: .*/Version: {VERSION}-{version}/' later/DEBIAN/control
+"""
+    if program:
+        script += f"mv later/usr/bin/skua later/usr/bin/skua.real\nprintf '%s' {shlex.quote(program)} >later/usr/bin/skua\nchmod 755 later/usr/bin/skua\n"
+    return service.run(script + "dpkg-deb --root-owner-group -b later later.deb\ndpkg --force-confold -i later.deb", within=300)
+
+
+def main_process(service):
+    return service.run("systemctl show -p MainPID --value skua")
+
+
+def runs_what_is_installed(service):
+    return service.run("stat -L -c %i /proc/$(systemctl show -p MainPID --value skua)/exe") == service.run("stat -c %i /usr/bin/skua")
+
+
+def test_the_service_runs(service):
+    assert service.run("systemctl is-active skua; systemctl is-enabled skua") == "active\nenabled"
+    assert "It works" in service.run("curl -sf http://127.0.0.1/")
+    assert runs_what_is_installed(service)
+
+
+def test_an_upgrade_of_the_package_is_one_of_the_program(packages, service):
+    """In the same process, while a client downloads."""
+    service.run("""
+head -c 40000000 /dev/urandom >/usr/share/skua/www/big
+curl -s --limit-rate 4M http://127.0.0.1/big -o /tmp/big & echo $! >/tmp/client
+sleep 1""")
+    before = main_process(service)
+    assert f"skua {VERSION} serves 1 site" in later(packages, service, 2)
+    assert main_process(service) == before and runs_what_is_installed(service)
+    assert service.run("systemctl show -p NRestarts --value skua") == "0"
+    service.run("while kill -0 $(cat /tmp/client) 2>/dev/null; do sleep 0.1; done; cmp /tmp/big /usr/share/skua/www/big; rm /usr/share/skua/www/big")
+    assert "It works" in service.run("curl -sf http://127.0.0.1/")
+
+
+def test_a_program_that_cannot_take_over(packages, service):
+    """It is what a restart is for."""
+    before = main_process(service)
+    later(packages, service, 3, '#!/bin/sh\n[ -z "$SKUA_TRIAL" ] || exit 3\nexec /usr/bin/skua.real "$@"\n')
+    assert "no upgrade: " in service.journal()
+    assert main_process(service) != before
+    assert service.run("systemctl is-active skua") == "active" and "It works" in service.run("curl -sf http://127.0.0.1/")
+    assert service.run("stat -L -c %i /proc/$(systemctl show -p MainPID --value skua)/exe") == service.run("stat -c %i /usr/bin/skua.real")
+    later(packages, service, 4)  # and back, since that path is gone
+    assert runs_what_is_installed(service)
+
+
+def test_faults_of_the_configuration_leave_the_service(packages, service):
+    before = main_process(service)
+    service.run("echo nonsense >>/etc/skua/skua.conf")
+    said = later(packages, service, 5)
+    assert "nonsense" in said and "the program before goes on" in said
+    assert main_process(service) == before and "It works" in service.run("curl -sf http://127.0.0.1/")
+    service.run("sed -i /nonsense/d /etc/skua/skua.conf")
+
+
+def test_a_service_that_is_stopped_and_disabled_stays_so(packages, service):
+    service.run("systemctl disable --now skua")
+    assert "serves" not in later(packages, service, 6)
+    assert service.ask("systemctl is-active skua")[1].strip() == "inactive"
+    service.run("systemctl enable --now skua")
+
+
+def test_its_removal_ends_the_service(service):
+    service.run("dpkg -r skua", within=300)
+    assert service.ask("systemctl is-active skua")[1].strip() == "inactive"
+    assert service.ask("curl -sf http://127.0.0.1/")[0] == 7
+
+
+# ---- The end ----
 
 
 def test_removed_and_purged(packages, tmp_path):
