@@ -3,6 +3,7 @@
 // The skua command: serves a directory. Exit status: 0 stopped, 1 could not start or go on, 2 not
 // understood.
 
+#include "archive/archive.h"
 #include "common/banner.h"
 #include "command/command.h"
 #include "conf/serve_alone.h"
@@ -154,11 +155,28 @@ static skua_status listen_to(skua_server *server, const options *o)
     return status ? status : listen_at(&at, &o->plain, false);
 }
 
+// Folders as archives. markup: for the pages of listings, of ARCHIVE_MARKUP_OCTETS.
+static skua_status add_archives(skua_server *server, const options *o, char *markup)
+{
+    static archive_place place; // of the one server
+    place =
+        (archive_place){ archive_folder_open(o->dir, o->directory.links), o->directory.dotfiles };
+    const skua_middleware around = { .before = archive_before, .user = &place };
+    if (!place.folder) return SKUA_ENOMEM;
+    (void)archive_markup(archive_formats, markup);
+    skua_status status = skua_server_on_free(server, archive_folder_close, place.folder);
+    if (status) archive_folder_close(place.folder);
+    return status ? status : skua_use(server, "/", &around);
+}
+
 static bool begin(skua_server *server, const options *o)
 {
+    char markup[ARCHIVE_MARKUP_OCTETS];
     skua_status status = listen_to(server, o);
     skua_directory_config how = o->directory;
     how.compress = true;
+    if (o->archives) how.list_markup = markup;
+    if (!status && o->archives) status = add_archives(server, o, markup);
     if (o->is_app) how.fallback = how.index ? how.index : "index.html";
     if (!status) status = skua_route_directory(server, "/", o->dir, &how);
     if (!status) status = redirect_add(server, o);

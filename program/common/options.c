@@ -206,6 +206,13 @@ static bool take_no_list(options *o, const char *value)
     return true;
 }
 
+static bool take_archive(options *o, const char *value)
+{
+    (void)value;
+    o->archives = true;
+    return true;
+}
+
 static bool take_dotfiles(options *o, const char *value)
 {
     (void)value;
@@ -329,6 +336,8 @@ static const option options_table[] = {
       "how they name clients: forwarded, x-forwarded or proxy" },
     { "list", 0, NULL, take_list, NULL },
     { "no-list", 0, NULL, take_no_list, "do not list the directories that have no index" },
+    { "archive", 0, NULL, take_archive,
+      "send a folder as a zip or tar file, too: /DIR/?archive=zip" },
     { "index", 0, "NAME", take_index, "the file that stands for its directory (index.html)" },
     { "spa", 0, NULL, take_spa, "an application: its index answers for what is not found" },
     { "dotfiles", 0, NULL, take_dotfiles, "serve names that begin with \".\", too" },
@@ -369,6 +378,11 @@ static const foreign_word foreign_words[] = {
     { "follow", 0, "links", NULL },
     { "follow-symlinks", 0, "links", NULL },
     { "autoindex", 0, "list", NULL },
+    { "zip", 0, "archive", NULL },
+    { "tar", 0, "archive", NULL },
+    { "enable-zip", 0, "archive", NULL },
+    { "enable-tar", 0, "archive", NULL },
+    { "allow-archive", 0, "archive", NULL },
     { "single", 's', "spa", NULL },
     { "fallback", 0, "spa", NULL },
     { "silent", 0, "quiet", NULL },
@@ -626,6 +640,11 @@ static bool options_complete(options *o)
     if (!o->dir) o->dir = ".";
     if (o->quiet) o->log = SKUA_LOG_NONE;
     if (!options_check_tls(o) || !options_check_proxies(o)) return false;
+    if (o->archives && !o->directory.list) {
+        say_error(
+            "an archive tells all names, as a listing does; leave --archive or --no-list out");
+        return false;
+    }
     options_share_listens(o);
     if (!options_complete_addresses(o)) return false;
     options_place_redirect(o);

@@ -48,6 +48,7 @@ typedef struct options {
     skua_log_format log;
     bool quiet;
     bool shows_code; // the address as a QR code
+    bool archives;   // folders are sent as zip or tar, too
     int64_t grace_ns;
 } options;
 

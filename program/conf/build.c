@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
 // The order of middleware is that of the phases: fields and doors, limits, preflights, the canonical host,
-// passwords, which redirects are not asked for, rewrites and files.
+// passwords, which redirects are not asked for, archives, rewrites and files.
 
 #include "conf/build.h"
 
+#include "conf/archive.h"
 #include "conf/guard.h"
 #include "conf/limits.h"
 #include "conf/method.h"
@@ -175,7 +176,9 @@ static bool build_roots(builder *b, conf_site *site)
         how.tries = at->tries;
         how.tries_count = at->tries_count;
         how.opened = &at->opened;
-        if (!build_types(b, at, &how) || !conf_upload_show(b->from, site, at, &how)) return false;
+        if (!build_types(b, at, &how) || !conf_upload_show(b->from, site, at, &how) ||
+            !conf_archive_show(b->from, at, &how))
+            return false;
         if (at->is_app) how.fallback = how.index ? how.index : "index.html";
         skua_status status = skua_site_directory(b->site, at->path, at->root, &how);
         if (!build_judge(b, at->root_at, status)) return false;
@@ -233,6 +236,15 @@ static bool build_pages(builder *b, conf_site *site)
            build_judge(b, site->at, skua_site_on_error(b->site, "/", conf_response_error, site));
 }
 
+static bool build_archives(builder *b, conf_site *site)
+{
+    conf_archived *archived = conf_take(b->findings->memory, sizeof *archived);
+    const skua_middleware around = { .before = conf_archive_before, .user = archived };
+    if (!archived) return false;
+    *archived = (conf_archived){ b->from, site };
+    return build_use(b, site->at, &around);
+}
+
 static bool build_around(builder *b, conf_site *site)
 {
     const skua_middleware fields = { .before = conf_response_before,
@@ -250,7 +262,8 @@ static bool build_around(builder *b, conf_site *site)
            build_use(b, site->at, &fields) && build_limits(b, site) &&
            build_use(b, site->at, &preflight) &&
            (!site->canonical || build_use(b, site->at, &canonical)) && build_locks(b, site) &&
-           (!site->has_preloads || build_use(b, site->at, &preload));
+           (!site->has_preloads || build_use(b, site->at, &preload)) &&
+           (!site->has_archives || build_archives(b, site));
 }
 
 static bool build_site(builder *b, conf_site *site)

@@ -49,6 +49,7 @@ typedef struct conf_door {
 
 typedef struct conf_guard conf_guard;
 typedef struct conf_upload conf_upload;
+typedef struct archive_folder archive_folder;
 
 // Who has to name himself, or that those of outer blocks need not.
 typedef struct conf_lock {
@@ -112,10 +113,14 @@ typedef struct conf_scope {
     conf_preload *preloads; // the last one first
     conf_page *pages;       // the first of a status counts
     conf_logged logged;
-    conf_door *doors;    // all that hold, the innermost first
-    conf_lock *locks;    // all that hold, the innermost first
-    conf_limit *limits;  // its own, and at a site those of the defaults
-    conf_upload *upload; // that takes files here; NULL: none does
+    conf_door *doors;        // all that hold, the innermost first
+    conf_lock *locks;        // all that hold, the innermost first
+    conf_limit *limits;      // its own, and at a site those of the defaults
+    conf_upload *upload;     // that takes files here; NULL: none does
+    unsigned archives;       // formats that its folders are sent in: a bit for each
+    const char *archives_of; // the path of the scope that says so
+    conf_place archives_at;
+    archive_folder *archived; // its root, for archives; NULL: there are none of it
     struct conf_scope *next;
 } conf_scope;
 
@@ -149,6 +154,7 @@ typedef struct conf_site {
     bool has_log_rules;    // a scope logs less than all
     bool has_preloads;
     bool has_pages; // a scope has pages for errors
+    bool has_archives;
     struct {
         atomic_bool is_closed;
     } shared;

@@ -5,6 +5,7 @@
 
 #include "conf/explain.h"
 
+#include "conf/archive.h"
 #include "conf/guard.h"
 #include "conf/lock.h"
 #include "conf/method.h"
@@ -171,6 +172,20 @@ static void explain_locks(const explained *e, const conf_lock *first, const conf
                 guard->authentication.realm, guard->file);
 }
 
+// The formats that a folder is sent in, and the blocks that are then left out.
+static void explain_archives(const conf_site *site, const explained *e, const conf_scope *inner)
+{
+    const conf_archive_formats formats = conf_archive_formats_of(inner);
+    if (!formats.at[0] || e->path[e->path_len - 1] != '/') return;
+    explain("archive", inner->archives_at, "%s%s%s", formats.at[0]->name, formats.at[1] ? ", " : "",
+            formats.at[1] ? formats.at[1]->name : "");
+    for (const conf_scope *at = site->paths; at; at = at->next) {
+        const char *gap = conf_archive_gap(site, inner, at);
+        if (gap && strncmp(at->path, e->path, e->path_len) == 0)
+            explain("  without", at->at, "%s: %s", at->path, gap);
+    }
+}
+
 // The scopes that contain the path, from the outer to the inner one.
 static void explain_scopes(const conf_site *site, const explained *e)
 {
@@ -191,6 +206,7 @@ static void explain_scopes(const conf_site *site, const explained *e)
         bool is_below = e->path_len > skip;
         explain("root", root->root_at, "%s, in it %.*s", root->root,
                 is_below ? (int)(e->path_len - skip) : 1, is_below ? e->path + skip : ".");
+        explain_archives(site, e, inner);
     }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+#include "conf/archive.h"
 #include "conf/load.h"
 
 #include "conf/check.h"
@@ -35,6 +36,7 @@ bool conf_load(conf *to, const char *file)
     if (!to->findings.count) conf_check(to, to->first, file, &to->findings);
     if (!to->findings.count) load_certificates(to);
     if (!to->findings.count) conf_upload_open(to);
+    if (!to->findings.count) conf_archive_open(to);
     return conf_is_sound(to);
 }
 

@@ -29,6 +29,15 @@ bool conf_lock_holds(const conf_lock *first, const conf_guard *guard, skua_slice
     return at != NULL;
 }
 
+bool conf_lock_is_open(const conf_lock *own, const conf_lock *locks, skua_slice method)
+{
+    for (const conf_lock *at = locks; at; at = at->outer) {
+        bool holds = at->guard && conf_lock_holds(locks, at->guard, method);
+        if (holds && !conf_lock_holds(own, at->guard, method)) return false;
+    }
+    return true;
+}
+
 static void lock_check_method(conf_checker *c, const conf_lock *first, skua_slice method)
 {
     const conf_lock *password = lock_innermost(first, CONF_PASSWORD, method);

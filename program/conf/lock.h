@@ -10,6 +10,10 @@
 // Whether a guard is among those that hold for a method. first: the innermost one; NULL: there are none.
 bool conf_lock_holds(const conf_lock *first, const conf_guard *guard, skua_slice method);
 
+// Whether every lock that holds there has been opened by whoever has opened those of another scope. own, locks: the
+// innermost of each.
+bool conf_lock_is_open(const conf_lock *own, const conf_lock *locks, skua_slice method);
+
 // Looks whether the locks of a scope can be opened. A request names itself once, by a password or by a token.
 void conf_check_locks(conf_checker *checker, const conf_scope *scope);
 

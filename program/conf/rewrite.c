@@ -6,7 +6,6 @@
 #include "conf/rewrite.h"
 
 #include "conf/lock.h"
-#include "conf/method.h"
 #include "conf/response.h"
 #include "conf/sites.h"
 
@@ -76,13 +75,9 @@ static void rewrite_write(rewrite_path *to, const skua_request *request, const c
 static bool rewrite_may_enter(const skua_request *request, const conf_site *site,
                               const conf_scope *scope)
 {
-    skua_slice method = skua_request_method(request);
     const conf_lock *own = conf_response_scope(request, site)->locks;
-    for (const conf_lock *at = scope->locks; at; at = at->outer) {
-        bool holds = at->guard && conf_lock_holds(scope->locks, at->guard, method);
-        if (holds && !conf_lock_holds(own, at->guard, method)) return false;
-    }
-    return conf_response_may_come(request, scope);
+    return conf_lock_is_open(own, scope->locks, skua_request_method(request)) &&
+           conf_response_may_come(request, scope);
 }
 
 void conf_rewrite_handle(skua_request *request, void *user)

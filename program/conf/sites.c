@@ -20,6 +20,19 @@ bool conf_scope_has(const conf_scope *scope, const char *path, size_t len)
     return len >= own && memcmp(path, scope->path, own) == 0 && (len == own || path[own] == '/');
 }
 
+conf_scope *conf_scope_next(const conf_site *site, const conf_scope *at)
+{
+    return at == &site->scope ? site->paths : at->next;
+}
+
+const conf_scope *conf_scope_root(const conf_site *site, const char *path, size_t len)
+{
+    const conf_scope *found = NULL;
+    for (const conf_scope *at = &site->scope; at; at = conf_scope_next(site, at))
+        if (at->root && conf_scope_has(at, path, len)) found = at;
+    return found;
+}
+
 // ---- Hosts ----
 
 static bool sites_is_label(const char *label, size_t len)

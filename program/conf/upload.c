@@ -9,21 +9,6 @@
 
 #include <string.h>
 
-static conf_scope *upload_next_scope(const conf_site *site, const conf_scope *at)
-{
-    return at == &site->scope ? site->paths : at->next;
-}
-
-// The innermost scope around a path that has a root of its own; NULL: none has.
-static const conf_scope *upload_root_of(const conf_site *site, const char *path)
-{
-    const conf_scope *found = NULL;
-    for (const conf_scope *at = &site->scope; at; at = upload_next_scope(site, at)) {
-        if (at->root && conf_scope_has(at, path, strlen(path))) found = at;
-    }
-    return found;
-}
-
 // Whether everyone has to name himself who comes by that method.
 static bool upload_is_locked(const conf_scope *scope, skua_slice method)
 {
@@ -61,9 +46,10 @@ static void upload_open_folder(conf *from, const conf_scope *scope, const conf_s
 static void upload_open_scope(conf *from, conf_site *site, conf_scope *scope)
 {
     conf_upload *upload = scope->upload;
-    const conf_scope *root = upload_root_of(site, scope->path);
+    const conf_scope *root = conf_scope_root(site, scope->path, strlen(scope->path));
     bool is_its_own = strcmp(upload->place.path, scope->path) == 0;
-    if (!root || (!is_its_own && root != upload_root_of(site, upload->place.path))) {
+    if (!root || (!is_its_own &&
+                  root != conf_scope_root(site, upload->place.path, strlen(upload->place.path)))) {
         scope->upload = NULL;
         return;
     }
@@ -75,7 +61,7 @@ static void upload_open_scope(conf *from, conf_site *site, conf_scope *scope)
 void conf_upload_open(conf *from)
 {
     for (conf_site *site = from->sites; site; site = site->next) {
-        for (conf_scope *at = &site->scope; at; at = upload_next_scope(site, at))
+        for (conf_scope *at = &site->scope; at; at = conf_scope_next(site, at))
             if (at->upload) upload_open_scope(from, site, at);
     }
 }
@@ -96,9 +82,9 @@ bool conf_upload_show(conf *from, const conf_site *site, const conf_scope *root,
                       skua_directory_config *how)
 {
     const char *paths = "";
-    for (const conf_scope *at = &site->scope; at && paths; at = upload_next_scope(site, at)) {
+    for (const conf_scope *at = &site->scope; at && paths; at = conf_scope_next(site, at)) {
         bool is_here = at->upload && strcmp(at->upload->place.path, at->path) == 0 &&
-                       upload_root_of(site, at->path) == root;
+                       conf_scope_root(site, at->path, strlen(at->path)) == root;
         const char *path = is_here ? upload_encode(&from->memory, at->path) : NULL;
         if (is_here) paths = path ? conf_print(&from->memory, "%s %s", paths, path) : NULL;
     }

@@ -43,7 +43,7 @@ OPTIONS = {
     "listen": ["listen"], "port": ["listen"], "tls": ["listen"], "tls-listen": ["listen"], "cert": ["certificate"], "key": ["certificate"],
     "ticket-keys": ["ticket_keys"], "redirect-http": ["canonical"], "hsts": ["hsts"], "workers": ["workers"], "backend": ["backend"],
     "accept": ["accept"], "host": ["site"], "trusted": ["trusted_proxies"], "forwarded": ["trusted_proxies"], "no-list": ["listing"],
-    "index": ["index"], "spa": ["spa"], "dotfiles": ["dotfiles"], "links": ["links"], "cache-control": ["cache"], "log": ["access_log"],
+    "index": ["index"], "spa": ["spa"], "dotfiles": ["dotfiles"], "archive": ["archive"], "links": ["links"], "cache-control": ["cache"], "log": ["access_log"],
     "grace": ["grace"],
 }
 ABOUT_THE_COMMAND = {"config", "qr", "quiet", "self-test", "version", "help"}

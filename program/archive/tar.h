@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT
+//
+// tar as POSIX has it (ustar, and pax for what ustar cannot say: long names, names beyond ASCII, large files).
+// Spec: IEEE Std 1003.1, pax
+#ifndef PROGRAM_ARCHIVE_TAR_H
+#define PROGRAM_ARCHIVE_TAR_H
+
+#include "archive/member.h"
+
+extern const archive_format tar_format;
+
+#endif

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT
+//
+// zip with stored content: files are sent as they are. Their checksums follow them, since they are not known before.
+// Spec: PKWARE APPNOTE.TXT 6.3.10
+#ifndef PROGRAM_ARCHIVE_ZIP_H
+#define PROGRAM_ARCHIVE_ZIP_H
+
+#include "archive/member.h"
+
+extern const archive_format zip_format;
+
+#endif
