@@ -38,6 +38,9 @@
 #include "cpp/directories.hpp"
 #include "cpp/files.hpp"
 #include "cpp/json.hpp"
+#include "cpp/lifetime.hpp"
+#include "cpp/local.hpp"
+#include "cpp/prepared.hpp"
 #include "cpp/request.hpp"
 #include "cpp/routes.hpp"
 #include "cpp/server.hpp"
@@ -45,6 +48,7 @@
 #include "cpp/task.hpp"
 #include "cpp/tls.hpp"
 #include "cpp/together.hpp"
+#include "cpp/watch.hpp"
 #include "cpp/websocket.hpp"
 #include "cpp/worker.hpp"
 #endif

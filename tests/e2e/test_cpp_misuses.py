@@ -36,10 +36,18 @@ STOPS = {
     "request_on_another_thread": f"skua_request_get: {OTHER_THREAD}",
     "request_that_is_gone": f"skua_request_path: {GONE}",
     "coroutine_on_another_thread": f"skua_request_get: {OTHER_THREAD}",
+    "prepared_dropped_on_another_thread": "skua_prepared_unref: the prepared response is another worker's; make one on each, as by skua_local",
+    "local_on_another_thread": "skua_local: called on another thread than the worker's; use skua_post",
     "timer_on_another_thread": "skua_timer_stop: called on another thread than the worker's; use skua_post",
 }
 
-ANSWERED_500 = {"task_awaited_twice", "task_that_was_moved"}
+TWICE = "a skua::task was awaited twice, or after it was moved"
+ANSWERED_500 = {"task_awaited_twice": TWICE, "task_that_was_moved": TWICE,
+                "local_of_another_server": "a skua::local was moved, or is of another server"}
+
+# Objects of a server may be destroyed before it and after it.
+FINE = {"local_captured_by_a_handler", "local_destroyed_before_its_server", "local_destroyed_after_its_server",
+        "watch_captured_by_a_handler", "watch_used_after_its_server"}
 
 
 def commit(*names):
@@ -47,7 +55,7 @@ def commit(*names):
 
 
 def test_all_are_known():
-    assert set(commit().stdout.split()) == set(STOPS) | ANSWERED_500
+    assert set(commit().stdout.split()) == set(STOPS) | set(ANSWERED_500) | FINE
 
 
 @pytest.mark.parametrize("name", sorted(STOPS))
@@ -59,5 +67,11 @@ def test_stops(name):
 @pytest.mark.parametrize("name", sorted(ANSWERED_500))
 def test_is_answered(name):
     done = commit(name)
-    assert (done.returncode, done.stderr) == (0, "skua: GET /: a skua::task was awaited twice, or after it was moved\n")
+    assert (done.returncode, done.stderr) == (0, f"skua: GET /: {ANSWERED_500[name]}\n")
     assert done.stdout.startswith("HTTP/1.1 500 ")
+
+
+@pytest.mark.parametrize("name", sorted(FINE))
+def test_lifetimes(name):
+    done = commit(name)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -106,6 +106,47 @@ def test_compression_from_a_length_on(cpp):
         assert cpp.get(f"/parts/long/{n}", "Accept-Encoding: gzip").get("Content-Encoding") == coding
 
 
+# ---- Prepared responses, objects of workers, watches ----
+
+
+def test_responses_made_in_advance(cpp):
+    for n in range(3):
+        answer = cpp.get("/parts/hello")
+        assert (answer.status, answer.get("X-Made"), answer.content) == (203, "in advance", b"prepared")
+        assert answer.get("X-Asked") == str(n)
+    made, released = map(int, text(cpp, "/parts/made").split())
+    assert (made, released) == (1, 0)
+    assert text(cpp, "/parts/lent") == "lent octets"
+    assert eventually(lambda: text(cpp, "/parts/made") == "2 1")  # it was dropped with the object of the worker
+    assert cpp.get("/parts/no-field").status == 500
+
+
+def test_an_object_that_cannot_be_made_is_tried_again(cpp):
+    assert cpp.get("/parts/unmade").status == 500
+    assert eventually(lambda: "GET /parts/unmade: not at once" in cpp.error_text())
+    assert [text(cpp, "/parts/unmade") for _ in range(2)] == ["7", "7"]
+
+
+def test_a_prepared_file_and_its_tag(cpp):
+    whole = cpp.get("/parts/file/a.txt")
+    assert (whole.status, whole.content) == (200, b"0123456789")
+    assert whole.get("ETag") == cpp.get("/parts/files/a.txt").get("ETag")
+    assert cpp.get("/parts/file/a.txt", f"If-None-Match: {whole.get('ETag')}").status == 304
+    assert cpp.get("/parts/file/none").status == 404
+
+
+def test_watches(cpp, folder):
+    def count():
+        return int(text(cpp, "/parts/watched").split()[0])
+
+    before = count()
+    (folder / "new.txt").write_bytes(b"new")
+    assert eventually(lambda: count() > before)
+    assert text(cpp, "/parts/watched").endswith("and writes")
+    assert text(cpp, "/parts/watched/none") == "there is none"
+    assert text(cpp, "/parts/watched/.") == "watched"
+
+
 # ---- Certificates ----
 
 

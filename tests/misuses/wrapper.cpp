@@ -6,6 +6,7 @@
 #include "skua/skua.hpp"
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -169,6 +170,124 @@ void timer_on_another_thread()
     });
 }
 
+void prepared_dropped_on_another_thread()
+{
+    told([](skua::request &r) {
+        auto made = std::make_unique<skua::prepared>(r.worker(), skua::prepared_response{ .content = "x" });
+        on_another_thread([&] { made.reset(); });
+    });
+}
+
+void local_on_another_thread()
+{
+    skua::server app;
+    skua::local<int> number(app);
+    app.get("/", [&](skua::request &r) { on_another_thread([&, on = r.worker()] { number(on) = 1; }); });
+    app.test(asks);
+}
+
+// ---- Objects of a server that are used or destroyed after it ----
+
+// Counts those that are there.
+struct counted {
+    static inline int here = 0;
+    counted()
+    {
+        here++;
+    }
+    counted(const counted &) = delete;
+    counted &operator=(const counted &) = delete;
+    ~counted()
+    {
+        here--;
+    }
+};
+
+[[noreturn]] void complain(const char *what)
+{
+    std::fprintf(stderr, "%s\n", what);
+    std::exit(1);
+}
+
+void local_captured_by_a_handler()
+{
+    {
+        skua::server app;
+        app.get("/", [mine = skua::local<counted>(app)](skua::request &r) {
+            (void)mine(r.worker());
+            r.text(std::to_string(counted::here));
+        });
+        if (app.test("GET", "/").content != "1") complain("no object");
+    }
+    if (counted::here) complain("the object was not dropped");
+}
+
+void local_destroyed_before_its_server()
+{
+    skua::server app;
+    auto mine = std::make_optional<skua::local<counted>>(app);
+    app.get("/", [&](skua::request &r) {
+        if (mine) (void)(*mine)(r.worker());
+        r.text(std::to_string(counted::here));
+    });
+    if (app.test("GET", "/").content != "1") complain("no object");
+    mine.reset();
+    if (app.test("GET", "/").content != "0") complain("the object was not dropped");
+}
+
+void local_destroyed_after_its_server()
+{
+    auto app = std::make_optional<skua::server>();
+    skua::local<counted> mine(*app), moved = std::move(mine);
+    app->get("/", [&](skua::request &r) {
+        (void)moved(r.worker());
+        try {
+            (void)mine(r.worker());
+        } catch (const std::logic_error &) {
+            r.text("refused");
+        }
+    });
+    if (app->test("GET", "/").content != "refused") complain("one that was moved has an object");
+    app.reset();
+    if (counted::here) complain("the object was not dropped");
+}
+
+void local_of_another_server()
+{
+    skua::server app, other;
+    skua::local<counted> mine(other);
+    app.get("/", [&](skua::request &r) { (void)mine(r.worker()); });
+    std::puts(app.test(asks).c_str());
+}
+
+void watch_captured_by_a_handler()
+{
+    skua::root root(".");
+    skua::server app;
+    app.get("/", [seen = skua::watch(app, root, "")](skua::request &r) { r.text(std::to_string(seen.changes() < 100)); });
+    if (app.test("GET", "/").content != "1") complain("no count");
+}
+
+void watch_used_after_its_server()
+{
+    skua::root root(".");
+    auto app = std::make_optional<skua::server>();
+    skua::watch one(*app, root, ""), moved = std::move(one);
+    (void)moved.changes();
+    app.reset();
+    for (const skua::watch *each : { &one, &moved }) {
+        try {
+            (void)each->changes();
+            complain("it counts");
+        } catch (const skua::error &e) {
+            if (e.status() != SKUA_ECLOSED) complain("it fails otherwise");
+        }
+    }
+    skua::server next;
+    moved = skua::watch(next, root, "");
+    (void)moved.changes();
+}
+
 // ---- Tasks: an exception, so that the request is answered 500 ----
 
 void task_awaited_twice()
@@ -211,6 +330,14 @@ const struct {
     MISUSE(request_that_is_gone),
     MISUSE(coroutine_on_another_thread),
     MISUSE(timer_on_another_thread),
+    MISUSE(prepared_dropped_on_another_thread),
+    MISUSE(local_on_another_thread),
+    MISUSE(local_captured_by_a_handler),
+    MISUSE(local_destroyed_before_its_server),
+    MISUSE(local_destroyed_after_its_server),
+    MISUSE(local_of_another_server),
+    MISUSE(watch_captured_by_a_handler),
+    MISUSE(watch_used_after_its_server),
     MISUSE(task_awaited_twice),
     MISUSE(task_that_was_moved),
 #undef MISUSE

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// Configuration, connections and certificates in C++. With PARTS_LOG lines of the log go by a function
+// Configuration, connections, certificates, prepared responses, objects of workers and watches in C++. With PARTS_LOG lines of the log go by a function
 // to standard error. Files are those of CPP_FILES.
 #include "cpp_parts.hpp"
 
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <stdexcept>
 
 using namespace std::chrono_literals;
@@ -158,8 +159,92 @@ static void add_certificates(skua::server &app)
     });
 }
 
+// ---- Prepared responses, objects of workers, watches ----
+
+static std::atomic<int> released{ 0 }, made{ 0 }, shrunk{ 0 };
+
+// One of each worker.
+struct mine {
+    skua::prepared hello, lent;
+    int asked = 0;
+
+    explicit mine(skua::worker on)
+        : hello(on, { .status = 203, .fields = fields, .content = "prepared" }),
+          lent(on, { .content = "lent octets" }, [] { released++; })
+    {
+        made++;
+    }
+    mine(const mine &) = delete;
+    mine &operator=(const mine &) = delete;
+    bool evict()
+    {
+        return false;
+    }
+    void shrink()
+    {
+        shrunk++;
+    }
+    static inline const skua_field fields[] = { skua::field("X-Made", "in advance") };
+};
+
+static void add_prepared(skua::server &app)
+{
+    app.get("/parts/hello", [each = skua::local<mine>(app, [](skua::worker on) {
+        return mine(on);
+    })](skua::request &req) {
+        mine &here = each(req.worker());
+        req.set("X-Asked", std::to_string(here.asked++));
+        skua::respond_prepared(req, here.hello);
+    });
+    app.get("/parts/lent", [&app](skua::request &req) {
+        skua::local<mine> each(app, [](skua::worker on) { return mine(on); }); // dropped behind this request
+        const skua::prepared copy = each(req.worker()).lent;
+        skua::respond_prepared(req, copy);
+    });
+    app.get("/parts/made", [](skua::request &req) {
+        req.text(std::to_string(made.load()), " ", std::to_string(released.load()));
+    });
+    app.get("/parts/unmade", [each = skua::local<int>(app, [tries = std::make_shared<int>(0)](skua::worker) {
+        if ((*tries)++ == 0) throw std::runtime_error("not at once");
+        return 7;
+    })](skua::request &req) { req.text(std::to_string(each(req.worker()))); });
+    app.get("/parts/no-field", [](skua::request &req) {
+        const skua_field wrong[] = { skua::field("Content-Length", "7") };
+        skua::prepared none(req.worker(), { .fields = wrong }, [] { std::abort(); });
+    });
+}
+
+static void add_watches(skua::server &app)
+{
+    const char *folder = std::getenv("CPP_FILES");
+    if (!folder) return;
+    static const skua::root files(folder); // which outlives the server
+    app.get("/parts/file/{path...}", [](skua::request req) -> skua::task<> {
+        skua::opened found = co_await skua::open(files, req.param("path"));
+        skua::prepared whole(req.worker(), { .file = found.file, .length = found.info.size });
+        char room[64];
+        std::size_t n = co_await skua::load(found.file, 0, room);
+        skua::file_etag tag(found.info, { room, n }, req.worker().time().time_since_epoch());
+        if (tag && req.etag(tag)) skua::respond_prepared(req, whole);
+    });
+    app.get("/parts/watched", [&app, kept = std::optional<skua::watch>()](skua::request req) mutable -> skua::task<> {
+        if (!kept) kept = co_await skua::open_watch(app, files, "");
+        req.text(std::to_string(kept->changes()), skua::watch::includes_writes() ? " and writes" : "");
+    });
+    app.get("/parts/watched/{path...}", [&app](skua::request req) -> skua::task<> {
+        try {
+            skua::watch none = co_await skua::open_watch(app, files, req.param<std::string>("path"));
+            req.text("watched");
+        } catch (const skua::error &e) {
+            req.text(e.what());
+        }
+    });
+}
+
 void add_parts(skua::server &app)
 {
+    add_prepared(app);
+    add_watches(app);
     add_connections(app);
     add_routes(app);
     add_certificates(app);

@@ -12,7 +12,7 @@ FUNCTION = re.compile(r"^(?:SKUA_API|SKUA_SIZED|static inline)\s[^;({]*?\b(skua_
 # Functions that C++ calls as they are: what they take and give are plain values, and there is nothing to be freed.
 PLAIN = """
 skua_version skua_sha256 skua_media_type skua_coding_is_built skua_compress_gains skua_encode skua_stats_bound_ns
-skua_stats_quantile_ns skua_stats_write skua_respond_stats skua_watch_includes_writes skua_socket_open
+skua_stats_quantile_ns skua_stats_write skua_respond_stats skua_socket_open
 skua_slice_starts skua_slice_is skua_slice_i64
 """.split()
 
@@ -42,7 +42,6 @@ REPLACED = {
     "skua_respond_html": "request::html",
     "skua_respond_format": "request::text",
     "skua_respond_vformat": "request::text",
-    "skua_server_on_free": "routes::route, which keeps what it is given",
     "skua_server_set_error": "skua::error",
     "skua_site_set_error": "skua::error",
     "skua_site_on_free": "routes::route, which keeps what it is given",
@@ -50,13 +49,7 @@ REPLACED = {
     "skua_slice_of": "skua::slice",
 }
 
-# Those without a class as yet.
-FOR_AUTHORS = """
-skua_file_etag skua_prepared_new skua_prepared_ref skua_prepared_unref skua_respond_prepared skua_local_add skua_local_remove skua_local
-skua_watch_open skua_watch_try skua_watch_close skua_watch_changes
-""".split()
-
-EXCUSED = {*PLAIN, *BY_RAW, *REPLACED, *FOR_AUTHORS}
+EXCUSED = {*PLAIN, *BY_RAW, *REPLACED}
 
 
 def without_comments(path):
@@ -118,6 +111,8 @@ STRUCTS = {
     "skua_topic_bridge_desc": ("topic_bridge", {"user": CAPTURED}),
     "skua_test_response": ("test_response", {"received": "content and fields are copies"}),
     "skua_tls_info": ("tls_info", {}),
+    "skua_prepared_desc": ("prepared_response", {
+        "fields_count": COUNTED, "release": "prepared takes it", "release_user": "prepared takes it"}),
 }
 
 # Structs without one in the wrapper, and the reason why.
@@ -127,7 +122,7 @@ NO_STRUCT = {
     "skua_slice": "std::string_view", "skua_field": GIVEN, "skua_stats": GIVEN, "skua_file_info": GIVEN, "skua_part": GIVEN,
     "skua_form_part": GIVEN, "skua_upload": GIVEN, "skua_message": "socket_message",
     "skua_middleware": "routes::before, on_head and on_end", "skua_group": "routes::group", "skua_site_desc": FUNCTIONS_TAKE_THEM,
-    "skua_prepared_desc": "not yet", "skua_local_desc": "not yet", "skua_filter": "not yet",
+    "skua_local_desc": "local, and functions of its T", "skua_filter": "not yet",
     "skua_allocator": "all of its members are to be given", "skua_media": "all of its members are to be given",
     "skua_asset": "a tool writes it", "skua_assets": "a tool writes it", "skua_sizes": "for other languages",
     "skua_timer": "timer", "skua_poll": "poll", "skua_ticket": "ticket", "skua_socket": "socket",

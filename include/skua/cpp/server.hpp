@@ -4,6 +4,7 @@
 #ifndef SKUA_CPP_SERVER_HPP
 #define SKUA_CPP_SERVER_HPP
 
+#include "lifetime.hpp"
 #include "request.hpp"
 #include "routes.hpp"
 #include "task.hpp"
@@ -171,6 +172,9 @@ public:
     template <std::same_as<skua_config> C> explicit server(const C &desc) { make(desc); }
 
     skua_server *raw() const noexcept { return raw_.get(); }
+
+    // For objects of this header that belong to the server.
+    const std::shared_ptr<detail::server_life> &life() const noexcept { return life_; }
 
     // Compresses the responses below a prefix.
     server &compress(const char *prefix, const compression &how = {})
@@ -341,6 +345,8 @@ private:
     {
         raw_.reset(skua_server_new(&desc));
         if (!raw_) throw std::bad_alloc();
+        check(skua_server_on_free(raw(), [](void *user) { static_cast<detail::server_life *>(user)->end(); }, life_.get()));
+        life_->begin(raw());
     }
 
     skua_status add(const skua_route_desc &desc) { return skua_route_add(raw(), &desc); }
@@ -362,7 +368,8 @@ private:
     }
 
     detail::kept_objects objects_; // destroyed after the server, whose handlers use them
-    std::unique_ptr<detail::hooks> hooks_; // so is this
+    std::unique_ptr<detail::hooks> hooks_; // so is this, and the next one
+    std::shared_ptr<detail::server_life> life_ = std::make_shared<detail::server_life>();
     std::unique_ptr<skua_server, freer> raw_;
 };
 
