@@ -2227,13 +2227,14 @@ typedef struct skua_websocket_desc {
     // responded. At most half of blocking_threads serve sockets; who asks for one more is answered 503.
     // skua_stop, and a client that leaves, let it go: what it waits for then fails with SKUA_ECLOSED.
     void (*blocking)(skua_socket socket, skua_request *request, void *user);
-    // default: SKUA_WEBSOCKET_DEFLATE_OFF. Not together with receive. Messages that are sent by skua_socket_begin leave
-    // as they are.
+    // default: SKUA_WEBSOCKET_DEFLATE_OFF. receive is told what octets inflate to, as much in a turn as leaves others
+    // theirs; it is to give back those. Messages that are sent by skua_socket_begin are compressed too, piece by piece.
     skua_websocket_deflate deflate;
     // Base-2 logarithm of a dedicated window, 9 to 15; default 12. A socket holds some 9 << bits octets and 16 KiB
     // from its first compressed message in each direction on.
     unsigned deflate_window_bits;
-    size_t deflate_octets_min; // shorter messages are sent as they are; default 128
+    size_t
+        deflate_octets_min; // shorter messages are sent as they are, unless by skua_socket_begin; default 128
     // Octets that the dedicated windows of all sockets of this route may take, each counted from its handshake on:
     // one for which no more is left is opened without compression. Default: a quarter of skua_config.memory_max.
     size_t deflate_memory_max;

@@ -86,6 +86,23 @@ bool ws_reader_take(ws_reader *reader, slice *input, char *out)
     return false;
 }
 
+slice ws_reader_look(const ws_reader *reader, slice input, char *out, size_t room)
+{
+    SKUA_ASSERT(reader->in_payload && reader->compressed);
+    size_t len = ws_reader_room(reader, input);
+    if (len > room) len = room;
+    uint64_t at = reader->head.payload - reader->left;
+    (void)ws_unmask(out, input.ptr, len, reader->head.key, at);
+    return slice_make(out, len);
+}
+
+void ws_reader_skip(ws_reader *reader, slice *input, size_t len)
+{
+    SKUA_ASSERT(len <= ws_reader_room(reader, *input));
+    *input = slice_from(*input, len);
+    reader->left -= len;
+}
+
 bool ws_reader_check(ws_reader *reader, slice octets, bool ends)
 {
     if (!reader->is_text) return true;

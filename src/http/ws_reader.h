@@ -59,6 +59,13 @@ size_t ws_reader_room(const ws_reader *reader, slice input);
 // Returns false, and fault is set, when they are not UTF-8 in a text.
 bool ws_reader_take(ws_reader *reader, slice *input, char *out);
 
+// The same for a compressed message, of which less may be used than is looked at: what lies in *input is written to
+// out, as much as room, and stays. Returns: what was written.
+slice ws_reader_look(const ws_reader *reader, slice input, char *out, size_t room);
+
+// Moves *input past len octets of the message that were looked at.
+void ws_reader_skip(ws_reader *reader, slice *input, size_t len);
+
 // Judges the next octets of a compressed message, inflated. ends: they are its last.
 // Returns false, and fault is set, when they are not UTF-8 in a text.
 bool ws_reader_check(ws_reader *reader, slice octets, bool ends);

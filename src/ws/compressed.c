@@ -9,6 +9,7 @@
 
 #include "base/budget.h"
 #include "ws/deflate.h"
+#include "ws/piece.h"
 #include "ws/send.h"
 
 enum {
@@ -65,6 +66,13 @@ static char *compressed_room(ws_session *s, char *direct, slice *whole, size_t *
     return s->message->octets + s->message->len;
 }
 
+static bool compressed_check(ws_session *s, slice octets, bool ends)
+{
+    if (ws_reader_check(&s->reader, octets, ends)) return true;
+    ws_fail(s, s->reader.fault.code, s->reader.fault.reason);
+    return false;
+}
+
 // Counts octets that have been inflated. Returns: whether there may be so many, and they may be there in a text.
 static bool compressed_add(ws_session *s, const char *at, size_t octets, slice *whole)
 {
@@ -74,9 +82,7 @@ static bool compressed_add(ws_session *s, const char *at, size_t octets, slice *
         ws_fail(s, WS_CODE_TOO_BIG, "a message of too many octets");
         return false;
     }
-    if (ws_reader_check(&s->reader, slice_make(at, octets), false)) return true;
-    ws_fail(s, s->reader.fault.code, s->reader.fault.reason);
-    return false;
+    return compressed_check(s, slice_make(at, octets), false);
 }
 
 static bool compressed_fail(ws_session *s, ws_unpacked why)
@@ -122,27 +128,84 @@ void ws_compressed_take(ws_session *s, slice *input, char *direct, slice *whole)
     }
 }
 
+// ---- Messages that the program takes piece by piece ----
+
+// Returns: false when the session has ended.
+static bool compressed_tell(ws_session *s, slice *octets, char *direct, ws_unpacked *got)
+{
+    size_t written;
+    *got = ws_deflate_unpack(s->deflate, octets, direct, WS_DIRECT_OCTETS, &written);
+    slice piece = slice_make(direct, written);
+    if (!compressed_fail(s, *got)) return false;
+    if (ws_deflate_octets(s->deflate) > s->reader.limits->message_octets_max) {
+        ws_fail(s, WS_CODE_TOO_BIG, "a message of too many octets");
+        return false;
+    }
+    if (!compressed_check(s, piece, false)) return false;
+    if (written) ws_tell_piece(s, SKUA_MESSAGE_DATA, piece);
+    return s->state != WS_CLOSED;
+}
+
+// Input that is used up leaves at most some matches behind, which are told without a pause. Behind our close nothing is
+// inflated any more.
+void ws_compressed_piece(ws_session *s, slice *input, char *direct)
+{
+    char unmasked[COMPRESSED_PIECE_OCTETS];
+    if (s->state != WS_OPEN) {
+        ws_reader_skip(&s->reader, input, ws_reader_room(&s->reader, *input));
+        return;
+    }
+    slice looked = ws_reader_look(&s->reader, *input, unmasked, sizeof unmasked), left = looked;
+    ws_unpacked got = WS_UNPACKED_MORE;
+    while (got == WS_UNPACKED_MORE && s->state == WS_OPEN) {
+        if (!compressed_tell(s, &left, direct, &got)) return;
+        if (left.len && ws_is_to_pause(s)) break;
+    }
+    ws_reader_skip(&s->reader, input, looked.len - left.len);
+}
+
+static bool compressed_tell_rest(ws_session *s, slice octets, char *direct)
+{
+    ws_unpacked got = WS_UNPACKED_MORE;
+    while (got == WS_UNPACKED_MORE && s->state == WS_OPEN)
+        if (!compressed_tell(s, &octets, direct, &got)) return false;
+    return true;
+}
+
+// ---- The end of a message ----
+
 // An empty message has an octet at least, RFC 7692 §7.2.3.6: what is added behind it is no block by itself.
 bool ws_compressed_end(ws_session *s, char *direct, slice *whole)
 {
+    const bool in_pieces = s->endpoint->desc.receive;
+    if (in_pieces && s->state != WS_OPEN) return true; // nobody is told of it
     if (s->reader.message_octets == 0) return compressed_fail(s, WS_UNPACKED_BAD);
-    if (!compressed_inflate(s, ws_deflate_tail(s->deflate), direct, whole)) return false;
-    if (!ws_deflate_is_whole(s->deflate)) return compressed_fail(s, WS_UNPACKED_BAD);
+    slice tail = ws_deflate_tail(s->deflate);
+    if (in_pieces ? !compressed_tell_rest(s, tail, direct)
+                  : !compressed_inflate(s, tail, direct, whole))
+        return false;
+    if (s->state == WS_OPEN && !ws_deflate_is_whole(s->deflate))
+        return compressed_fail(s, WS_UNPACKED_BAD);
     ws_deflate_message_ends(s->deflate);
-    if (ws_reader_check(&s->reader, (slice){ 0 }, true)) return true;
-    ws_fail(s, s->reader.fault.code, s->reader.fault.reason);
-    return false;
+    return compressed_check(s, (slice){ 0 }, true);
 }
 
 // ---- Messages that are sent ----
+
+static skua_status compressed_queue(ws_session *s, ws_opcode opcode, bool final, slice packed)
+{
+    skua_status status = ws_send_fragment(s, opcode, final, packed);
+    if (status) ws_deflate_forget(s->deflate);
+    return status;
+}
 
 static skua_status compressed_send_by(ws_session *s, ws_opcode opcode, slice message, char *memory)
 {
     size_t octets;
     if (!ws_deflate_pack(s->deflate, message, memory, &octets))
         return ws_send_frame(s, opcode, message);
-    return ws_send_frame(s, (ws_opcode)((unsigned)opcode | WS_COMPRESSED),
-                         slice_make(memory, octets));
+    return compressed_queue(s, (ws_opcode)((unsigned)opcode | WS_COMPRESSED), true,
+                            slice_make(memory, octets));
 }
 
 // Without memory a message leaves as it is: nothing is lost by that.
@@ -157,6 +220,25 @@ skua_status ws_compressed_send(ws_session *s, ws_opcode opcode, slice message)
     if (!memory) return ws_send_frame(s, opcode, message);
     skua_status status = compressed_send_by(s, opcode, message, memory);
     counted_free(memory);
+    return status;
+}
+
+// The empty block, behind which the peer adds the octets that are left out at the end of each message: RFC 7692 §7.2.3.6.
+static skua_status compressed_send_end(ws_session *s, ws_opcode opcode)
+{
+    return ws_send_fragment(s, opcode, true, slice_make("", 1));
+}
+
+skua_status ws_compressed_send_piece(ws_session *s, ws_opcode opcode, bool final, slice piece)
+{
+    char here[COMPRESSED_SHORT_OCTETS];
+    size_t room = ws_deflate_piece_room(piece.len);
+    if (final) return compressed_send_end(s, opcode);
+    char *memory = room > sizeof here ? counted_alloc(&s->request->worker->memory, room) : here;
+    if (!memory) return SKUA_ENOMEM;
+    size_t octets = ws_deflate_pack_piece(s->deflate, piece, memory);
+    skua_status status = compressed_queue(s, opcode, false, slice_make(memory, octets));
+    if (memory != here) counted_free(memory);
     return status;
 }
 

@@ -21,6 +21,7 @@ struct ws_deflate {
     atomic_size_t *windows; // of its endpoint
     ws_deflater *deflater;  // of the socket's; NULL: not needed yet
     ws_inflater *inflater;  // of the socket's, or lent by the worker while a message comes
+    uint64_t inflated, inflated_in_turn;
 };
 
 // Of a worker, for sockets that keep no window.
@@ -141,6 +142,24 @@ bool ws_deflate_pack(ws_deflate *d, slice message, char *out, size_t *octets)
     return d->deflater && ws_deflater_run(d->deflater, message, out, octets);
 }
 
+size_t ws_deflate_piece_room(size_t octets)
+{
+    return ws_zstream_stored_octets(octets);
+}
+
+// A piece that does not get shorter is stored: the stream has forgotten all before it then, and refers to nothing.
+size_t ws_deflate_pack_piece(ws_deflate *d, slice piece, char *out)
+{
+    size_t octets;
+    if (ws_deflate_pack(d, piece, out, &octets)) return octets + WS_ZSTREAM_TAIL_OCTETS;
+    return ws_zstream_store(piece, out);
+}
+
+void ws_deflate_forget(ws_deflate *d)
+{
+    if (d->deflater) ws_deflater_reset(d->deflater);
+}
+
 static ws_unpacked deflate_begin_inflating(ws_deflate *d)
 {
     skua_worker *w = d->worker;
@@ -156,13 +175,36 @@ ws_unpacked ws_deflate_unpack(ws_deflate *d, slice *input, char *out, size_t roo
     *octets = 0;
     ws_unpacked begun = d->inflater ? WS_UNPACKED_ALL : deflate_begin_inflating(d);
     if (begun != WS_UNPACKED_ALL) return begun;
-    switch (ws_inflater_run(d->inflater, input, out, room, octets)) {
+    ws_inflated result = ws_inflater_run(d->inflater, input, out, room, octets);
+    d->inflated += *octets;
+    d->inflated_in_turn += *octets;
+    switch (result) {
     case WS_INFLATED_ALL: return WS_UNPACKED_ALL;
     case WS_INFLATED_MORE: return WS_UNPACKED_MORE;
     case WS_INFLATED_BAD: return WS_UNPACKED_BAD;
     case WS_INFLATED_LACKS: return WS_UNPACKED_LACKS;
     }
     return WS_UNPACKED_BAD;
+}
+
+uint64_t ws_deflate_octets(const ws_deflate *d)
+{
+    return d->inflated;
+}
+
+uint64_t ws_deflate_turn_octets(const ws_deflate *d)
+{
+    return d->inflated_in_turn;
+}
+
+void ws_deflate_turn_begins(ws_deflate *d)
+{
+    d->inflated_in_turn = 0;
+}
+
+bool ws_deflate_borrows(const ws_deflate *d)
+{
+    return !d->terms.client_keeps;
 }
 
 // A message whose frames are all empty has begun no stream.
@@ -178,6 +220,7 @@ bool ws_deflate_is_whole(const ws_deflate *d)
 
 void ws_deflate_message_ends(ws_deflate *d)
 {
+    d->inflated = 0;
     if (d->terms.client_keeps) return;
     streams_take_back(d->worker, d->inflater);
     d->inflater = NULL;
@@ -220,11 +263,50 @@ bool ws_deflate_pack_alone(skua_worker *w, unsigned bits, slice message, char *o
     return false;
 }
 
+size_t ws_deflate_piece_room(size_t octets)
+{
+    return octets;
+}
+
+size_t ws_deflate_pack_piece(ws_deflate *d, slice piece, char *out)
+{
+    (void)d, (void)piece, (void)out;
+    return 0;
+}
+
+void ws_deflate_forget(ws_deflate *d)
+{
+    (void)d;
+}
+
 ws_unpacked ws_deflate_unpack(ws_deflate *d, slice *input, char *out, size_t room, size_t *octets)
 {
     (void)d, (void)input, (void)out, (void)room;
     *octets = 0;
     return WS_UNPACKED_BAD;
+}
+
+uint64_t ws_deflate_octets(const ws_deflate *d)
+{
+    (void)d;
+    return 0;
+}
+
+uint64_t ws_deflate_turn_octets(const ws_deflate *d)
+{
+    (void)d;
+    return 0;
+}
+
+void ws_deflate_turn_begins(ws_deflate *d)
+{
+    (void)d;
+}
+
+bool ws_deflate_borrows(const ws_deflate *d)
+{
+    (void)d;
+    return false;
 }
 
 slice ws_deflate_tail(const ws_deflate *d)

@@ -48,8 +48,24 @@ bool ws_deflate_pack(ws_deflate *d, slice message, char *out, size_t *octets);
 // The same by a stream of the worker's, so that the message stands by itself.
 bool ws_deflate_pack_alone(skua_worker *w, unsigned bits, slice message, char *out, size_t *octets);
 
-// Inflates octets of the message that is coming. *input is moved past what was used. room: at least 1.
+// Compresses a piece of a message that is sent piece by piece. out: room for ws_deflate_piece_room octets.
+// Returns: how many octets it has; it ends with a whole octet, so that the peer can inflate all of it.
+size_t ws_deflate_piece_room(size_t octets);
+size_t ws_deflate_pack_piece(ws_deflate *d, slice piece, char *out);
+
+// The octets that were compressed last are not sent, so nothing may refer to them.
+void ws_deflate_forget(ws_deflate *d);
+
+// Inflates octets of the message that is coming, and counts them. *input is moved past what was used. room: at least 1.
 ws_unpacked ws_deflate_unpack(ws_deflate *d, slice *input, char *out, size_t room, size_t *octets);
+
+// How many octets the message that is coming has been inflated to; and all messages since ws_deflate_turn_begins.
+uint64_t ws_deflate_octets(const ws_deflate *d);
+uint64_t ws_deflate_turn_octets(const ws_deflate *d);
+void ws_deflate_turn_begins(ws_deflate *d);
+
+// Whether a message that comes holds a stream of the worker's.
+bool ws_deflate_borrows(const ws_deflate *d);
 
 // The octets to be inflated at the end of each message; and whether it can end there.
 slice ws_deflate_tail(const ws_deflate *d);

@@ -89,8 +89,6 @@ static skua_status ws_deflate_check(const char *pattern, const skua_websocket_de
         return ws_endpoint_fail(why, pattern, "deflate_window_bits are 9 to 15");
     if (bits && desc->deflate != SKUA_WEBSOCKET_DEFLATE_DEDICATED)
         return ws_endpoint_fail(why, pattern, "deflate_window_bits are for dedicated windows");
-    if (desc->receive && desc->deflate != SKUA_WEBSOCKET_DEFLATE_OFF)
-        return ws_endpoint_fail(why, pattern, "messages that receive takes are not compressed");
     if (desc->deflate == SKUA_WEBSOCKET_DEFLATE_OFF || WS_DEFLATE_IS_BUILT_IN) return SKUA_OK;
     (void)ws_endpoint_fail(why, pattern, "messages are not compressed: zlib is not built in");
     return SKUA_EUNSUPPORTED;

@@ -10,13 +10,6 @@
 #include "ws/letter.h"
 #include "ws/send.h"
 
-void ws_outgoing_abandon(ws_session *s)
-{
-    if (!s->outgoing.open) return;
-    s->outgoing.open = false;
-    ws_letters_drop(s);
-}
-
 static bool ws_outgoing_may_go(const ws_session *s)
 {
     return s->state == WS_OPEN && ws_is_writable(s->request);
@@ -30,10 +23,18 @@ skua_status ws_outgoing_begin(ws_session *s, bool text)
     return SKUA_OK;
 }
 
-static ws_opcode ws_outgoing_opcode(const ws_session *s)
+// Where compression was agreed on, unless the message ends before it has begun. How long it will be is not known.
+static bool ws_outgoing_is_packed(const ws_session *s, slice octets)
+{
+    return s->deflate && (s->outgoing.begun || octets.len);
+}
+
+static ws_opcode ws_outgoing_opcode(const ws_session *s, slice octets)
 {
     if (s->outgoing.begun) return WS_CONTINUATION;
-    return s->outgoing.is_text ? WS_TEXT : WS_BINARY;
+    ws_opcode opcode = s->outgoing.is_text ? WS_TEXT : WS_BINARY;
+    return ws_outgoing_is_packed(s, octets) ? (ws_opcode)((unsigned)opcode | WS_COMPRESSED)
+                                            : opcode;
 }
 
 // A message cannot do without one of its pieces, so none is dropped.
@@ -50,7 +51,10 @@ static skua_status ws_outgoing_refuse(ws_session *s, uint64_t octets)
 
 static skua_status ws_outgoing_send(ws_session *s, bool final, slice octets)
 {
-    skua_status status = ws_send_fragment(s, ws_outgoing_opcode(s), final, octets);
+    ws_opcode opcode = ws_outgoing_opcode(s, octets);
+    skua_status status = ws_outgoing_is_packed(s, octets)
+                             ? ws_compressed_send_piece(s, opcode, final, octets)
+                             : ws_send_fragment(s, opcode, final, octets);
     if (status) return status;
     s->outgoing.begun = true;
     s->octets_out += octets.len;
@@ -72,7 +76,7 @@ skua_status ws_outgoing_write(ws_session *s, slice octets)
     return status;
 }
 
-// Where a piece has had room, the end of the message needs none: two octets more, once.
+// Where a piece has had room, the end of the message needs none: three octets more at most, once.
 skua_status ws_outgoing_end(ws_session *s)
 {
     uint64_t framed = ws_framed_octets(0);

@@ -8,9 +8,6 @@
 
 #include "ws/session.h"
 
-// The socket closes: the message will not be ended, and none of those that wait behind it can be sent.
-void ws_outgoing_abandon(ws_session *s);
-
 // Those of skua.h, for an open socket.
 skua_status ws_outgoing_begin(ws_session *s, bool text);
 skua_status ws_outgoing_write(ws_session *s, slice octets);

@@ -17,7 +17,7 @@
 #include "ws/call.h"
 #include "ws/compressed.h"
 #include "ws/letter.h"
-#include "ws/outgoing.h"
+#include "ws/piece.h"
 #include "ws/send.h"
 
 #include <stdio.h>
@@ -165,13 +165,24 @@ static int64_t ws_ping_at(const ws_session *s)
     return from + s->endpoint->desc.ping_ns;
 }
 
+// Whether a message that has begun to come holds memory.
+static bool ws_holds_message(const ws_session *s)
+{
+    return s->message || (s->deflate && ws_holds_piece(s));
+}
+
+static uint64_t ws_message_octets(const ws_session *s)
+{
+    return s->message ? s->message->len : ws_deflate_octets(s->deflate);
+}
+
 // When there is something to do next, unless the peer is heard of before; INT64_MAX: never.
 static int64_t ws_due_ns(const ws_session *s)
 {
     const skua_websocket_desc *desc = &s->endpoint->desc;
     if (s->state == WS_CLOSING) return ws_earlier(s->close_by_ns, s->window_ns + ws_window_ns(s));
     int64_t due = s->ends_ns;
-    if (s->message) due = ws_earlier(due, s->window_ns + ws_window_ns(s));
+    if (ws_holds_message(s)) due = ws_earlier(due, s->window_ns + ws_window_ns(s));
     if (desc->idle_timeout_ns > 0) due = ws_earlier(due, s->heard_ns + desc->idle_timeout_ns);
     return desc->ping_ns > 0 ? ws_earlier(due, ws_ping_at(s)) : due;
 }
@@ -226,7 +237,8 @@ static void ws_look(ws_session *s, int64_t now)
         return;
     }
     // its memory would be held for as long as the client likes
-    if (s->state == WS_OPEN && s->message && ws_moves_slowly(s, now, s->message->len)) {
+    if (s->state == WS_OPEN && ws_holds_message(s) &&
+        ws_moves_slowly(s, now, ws_message_octets(s))) {
         ws_fail(s, WS_CODE_POLICY, "a message that comes too slowly");
         return;
     }
@@ -256,10 +268,21 @@ static void ws_timer_due(skua_worker *w, void *user)
 
 // ---- Closing ----
 
+// By a turn of the carrier's, so that the program is told of no message inside its own call.
+static void ws_resume_soon(ws_session *s)
+{
+    if (!s->request->paused || s->state != WS_OPEN) return;
+    ws_want_room(s, 0);
+    s->request->carrier->table->kick(s->request->carrier);
+}
+
+// Octets that were inflated are not the request's, which have been given back as they were read.
 void ws_session_consume(ws_session *s, size_t n)
 {
+    bool held_up = ws_owes_much(s);
     s->owed -= n;
-    skua_content_consume(s->request, n);
+    if (!s->deflate) skua_content_consume(s->request, n);
+    else if (held_up && !ws_owes_much(s)) ws_resume_soon(s);
 }
 
 static void ws_close_soon(ws_session *s)
@@ -288,7 +311,8 @@ void ws_session_close(ws_session *s, uint16_t code, slice reason)
     s->window_ns = ws_now_ns(s);
     s->window_len = ws_left_octets(s);
     ws_end_call(s, code, reason);
-    ws_outgoing_abandon(s);
+    if (s->outgoing.open) ws_letters_drop(s); // it will not be ended, and they wait behind it
+    s->outgoing.open = false;
     ws_session_consume(s, s->owed); // nobody will, and the peer's close is to be read
     if (s->waiting) s->close_reason = arena_copy(&s->request->memory, ws_close_reason(reason));
     else ws_queue_close(s);
@@ -332,7 +356,7 @@ static void ws_on_peer_close(ws_session *s)
 // ---- Messages ----
 
 // The timer need not be moved for a message that is whole before it is due.
-static void ws_message_begins(ws_session *s)
+void ws_message_begins(ws_session *s)
 {
     if (s->state != WS_OPEN) return; // the window is that of our close
     s->window_ns = ws_now_ns(s);
@@ -371,7 +395,7 @@ static void ws_message_free(ws_session *s)
 }
 
 // Messages and control frames are counted together.
-static bool ws_is_too_fast(ws_session *s)
+bool ws_is_too_fast(ws_session *s)
 {
     int64_t now = ws_now_ns(s);
     if (now - s->rate_from_ns >= ws_second_ns) {
@@ -431,43 +455,6 @@ static void ws_on_control_frame(ws_session *s, ws_opcode opcode)
     else ws_owe_pong(s, payload);
 }
 
-// ---- Messages that the program takes piece by piece ----
-
-static void ws_tell_piece(ws_session *s, skua_message_event event, slice octets)
-{
-    const skua_websocket_desc *desc = &s->endpoint->desc;
-    if (s->state != WS_OPEN) return;
-    s->owed += octets.len;
-    s->octets_in += octets.len;
-    desc->receive(s->socket, event, octets, s->reader.is_text, desc->user);
-}
-
-// Nothing is kept of such a message, so that neither its octets nor its frames need a limit: what frames cost,
-// empty ones too, is bounded by their rate.
-static void ws_on_piece_frame(ws_session *s)
-{
-    if (ws_is_too_fast(s)) ws_fail(s, WS_CODE_POLICY, "too many messages in a second");
-    else if (s->reader.fragments == 1) ws_tell_piece(s, SKUA_MESSAGE_BEGIN, (slice){ 0 });
-}
-
-static void ws_on_piece(ws_session *s, slice *input, char room[WS_DIRECT_OCTETS])
-{
-    slice part =
-        slice_make(input->ptr, input->len < WS_DIRECT_OCTETS ? input->len : WS_DIRECT_OCTETS);
-    size_t len = ws_reader_room(&s->reader, part);
-    bool is_right = ws_reader_take(&s->reader, &part, room);
-    *input = slice_from(*input, len);
-    if (is_right)
-        ws_tell_piece(s, SKUA_MESSAGE_DATA,
-                      slice_make(room, len)); // else a fault is the next event
-}
-
-static void ws_on_last_piece(ws_session *s)
-{
-    s->messages_in++;
-    ws_tell_piece(s, SKUA_MESSAGE_END, (slice){ 0 });
-}
-
 // ---- Whole messages ----
 
 // Whether the message is one frame that has come whole, and is short.
@@ -515,9 +502,10 @@ static void ws_pause(ws_session *s, slice rest)
     s->held_len = rest.len;
 }
 
-static bool ws_is_to_pause(ws_session *s)
+bool ws_is_to_pause(ws_session *s)
 {
     if (s->call && ws_call_is_full(s->call)) return true;
+    if (ws_pieces_are_enough(s)) return true;
     if (s->is_paused && s->state == WS_OPEN) return true;
     return s->request->sent_octets >= s->crowds_at &&
            s->endpoint->desc.slow == SKUA_WEBSOCKET_WAIT && s->state == WS_OPEN && ws_is_crowded(s);
@@ -574,19 +562,21 @@ static void ws_feed(ws_session *s, slice input)
 static void ws_feed_counted(ws_session *s, slice input)
 {
     uint64_t came = s->octets_in;
+    if (s->deflate) ws_deflate_turn_begins(s->deflate);
     ws_feed(s, input);
     if (s->state == WS_CLOSED) return; // everything has been given back
-    skua_content_consume(s->request, input.len - s->held_len - (size_t)(s->octets_in - came));
+    size_t kept = s->deflate ? 0 : (size_t)(s->octets_in - came);
+    skua_content_consume(s->request, input.len - s->held_len - kept);
+    if (s->deflate && !ws_owes_much(s) && !s->is_paused) ws_resume_soon(s);
 }
 
-// Reads what is held, and may pause again.
+// Reads what is held, and may pause again. Without an octet held, a message may be to end whose last piece was told.
 static void ws_feed_held(ws_session *s)
 {
     char *held = s->held;
     size_t len = s->held_len;
     s->held = NULL;
     s->held_len = 0;
-    if (!held) return;
     if (s->endpoint->desc.receive) ws_feed_counted(s, slice_make(held, len));
     else ws_feed(s, slice_make(held, len));
     counted_free(held);
@@ -595,6 +585,7 @@ static void ws_feed_held(ws_session *s)
 static void ws_resume(ws_session *s)
 {
     s->heard_ns = ws_now_ns(s);
+    if (s->state == WS_OPEN) s->window_ns = s->heard_ns;
     content_resume(s->request);
     ws_feed_held(s);
 }
@@ -616,7 +607,7 @@ static void ws_go_on_sending(ws_session *s)
 static bool ws_may_resume(ws_session *s)
 {
     if (!s->request->paused || (s->call && ws_call_is_full(s->call))) return false;
-    return s->state != WS_OPEN || !(s->is_paused || ws_is_crowded(s));
+    return s->state != WS_OPEN || !(s->is_paused || ws_owes_much(s) || ws_is_crowded(s));
 }
 
 // Reading comes first: a program that writes whenever there is room would never be told anything.
@@ -635,13 +626,10 @@ void ws_session_pause(ws_session *s)
     s->is_paused = true;
 }
 
-// By a turn of the carrier's, so that the program is told of no message inside its own call.
 void ws_session_resume(ws_session *s)
 {
     s->is_paused = false;
-    if (!s->request->paused || s->state != WS_OPEN) return;
-    ws_want_room(s, 0);
-    s->request->carrier->table->kick(s->request->carrier);
+    ws_resume_soon(s);
 }
 
 static void ws_call_has_room_again(ws_session *s)

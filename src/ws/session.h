@@ -91,6 +91,15 @@ void ws_session_begin(ws_session *s, skua_request *r, const ws_endpoint *endpoin
 // The peer has broken the protocol or a limit: it is told, and nothing is read from it any more.
 void ws_fail(ws_session *s, uint16_t code, const char *reason);
 
+// A message begins to hold memory: it must come no slower than the minimum rate from now on.
+void ws_message_begins(ws_session *s);
+
+// Counts a message, a control frame, or a frame of one that is taken piece by piece.
+bool ws_is_too_fast(ws_session *s);
+
+// Whether nothing more is to be read for now.
+bool ws_is_to_pause(ws_session *s);
+
 // Makes room for more octets of the message. Returns: false when memory ran out.
 bool ws_message_grow(ws_session *s, size_t more);
 

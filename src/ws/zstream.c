@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // zlib for single messages: RFC 7692 §7.2. A message ends with an empty block that is not sent. A stream may also
-// have a last block, and go on behind it with the same window.
+// have a last block, and go on behind it with the same window. Whether a peer may refer further back than to the window
+// that was agreed on is zlib's to judge: what is inflated is the same.
 
 #include "ws/zstream.h"
 
@@ -18,6 +19,7 @@ enum {
     ZSTREAM_MEMORY_LESS =
         7, // a window of 15 bits has memory of level 8, and so down: 8 octets for one of the window
     ZSTREAM_PIECE_MAX = 1 << 30, // a uInt counts it
+    ZSTREAM_STORED_MAX = 65535,  // octets of a block that is not compressed
     ZSTREAM_AT_BLOCK_END = 128,  // in z_stream.data_type, with
     ZSTREAM_UNUSED_BITS = 63
 };
@@ -31,6 +33,7 @@ struct ws_deflater {
 struct ws_inflater {
     z_stream z;
     bool has_ended; // its last block is behind; another stream may follow
+    bool is_whole;  // no block has begun that has not ended
 };
 
 static void *zstream_alloc(void *memory, uInt items, uInt size)
@@ -101,6 +104,24 @@ bool ws_deflater_run(ws_deflater *d, slice message, char *out, size_t *octets)
     return true;
 }
 
+// RFC 1951 §3.2.4: a head of five octets, as each block begins at one.
+size_t ws_zstream_store(slice octets, char *out)
+{
+    char *at = out;
+    while (octets.len) {
+        size_t len = octets.len < ZSTREAM_STORED_MAX ? octets.len : ZSTREAM_STORED_MAX;
+        at[0] = 0;
+        at[1] = (char)(len & 255);
+        at[2] = (char)(len >> 8);
+        at[3] = (char)~at[1];
+        at[4] = (char)~at[2];
+        memcpy(at + 5, octets.ptr, len);
+        at += 5 + len;
+        octets = slice_from(octets, len);
+    }
+    return (size_t)(at - out);
+}
+
 // ---- Inflating ----
 
 ws_inflater *ws_inflater_open(lease *memory, unsigned bits)
@@ -127,7 +148,7 @@ void ws_inflater_reset(ws_inflater *i)
     int done = inflateReset(&i->z);
     SKUA_ASSERT(done == Z_OK);
     (void)done;
-    i->has_ended = false;
+    i->has_ended = i->is_whole = false;
 }
 
 // A client that ends its stream many times in a message must not make the window be copied each time, so it is kept
@@ -138,6 +159,14 @@ static void inflater_go_on_behind_end(ws_inflater *i)
     SKUA_ASSERT(done == Z_OK);
     (void)done;
     i->has_ended = false;
+}
+
+// A call that finds nothing to do leaves data_type as in the middle of a block, so that only one that has done something
+// is asked.
+static void inflater_judge(ws_inflater *i, bool has_moved)
+{
+    unsigned unused = (unsigned)i->z.data_type & ZSTREAM_UNUSED_BITS;
+    if (has_moved) i->is_whole = (i->z.data_type & ZSTREAM_AT_BLOCK_END) && !unused;
 }
 
 static ws_inflated inflater_result(ws_inflater *i, int done, slice input)
@@ -166,6 +195,7 @@ ws_inflated ws_inflater_run(ws_inflater *i, slice *input, char *out, size_t room
     int done = inflate(&i->z, Z_SYNC_FLUSH);
     *input = slice_from(*input, given - i->z.avail_in);
     *octets = most - i->z.avail_out;
+    inflater_judge(i, i->z.avail_in < given || *octets > 0);
     return inflater_result(i, done, *input);
 }
 
@@ -176,8 +206,7 @@ slice ws_inflater_tail(const ws_inflater *i)
 
 bool ws_inflater_is_whole(const ws_inflater *i)
 {
-    if (i->has_ended) return true;
-    return (i->z.data_type & ZSTREAM_AT_BLOCK_END) && !(i->z.data_type & ZSTREAM_UNUSED_BITS);
+    return i->has_ended || i->is_whole;
 }
 
 #endif

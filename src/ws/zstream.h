@@ -23,6 +23,15 @@ void ws_deflater_reset(ws_deflater *d);
 // Returns: false when it does not get shorter: then all is forgotten, and the message is to be sent as it is.
 bool ws_deflater_run(ws_deflater *d, slice message, char *out, size_t *octets);
 
+// How many octets ws_zstream_store writes at most.
+static inline size_t ws_zstream_stored_octets(size_t len)
+{
+    return len + (len / 65535 + 1) * 5;
+}
+
+// Writes octets as blocks of DEFLATE that are not compressed. Returns: how many octets those have.
+size_t ws_zstream_store(slice octets, char *out);
+
 enum { WS_ZSTREAM_TAIL_OCTETS = 4 }; // left out at the end of each message, RFC 7692 §7.2.1
 
 // The result of inflating.

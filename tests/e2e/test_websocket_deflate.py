@@ -8,11 +8,13 @@ import zlib
 
 import pytest
 import websocket as ws
+from h2_sockets import Http2
 from server import eventually, numbered
 from websocket import BINARY, CLOSE, CONTINUATION, PING, PONG, TEXT, Socket, close, frame
 from websockets.extensions.permessage_deflate import ClientPerMessageDeflateFactory
 from websockets.sync.client import connect as connect_websockets
 from wire import posted
+from wsproto.events import TextMessage
 
 pytestmark = pytest.mark.in_the_clear("HTTP/1 alone; test_websocket_carriers.py has TLS and HTTP/2")
 
@@ -58,20 +60,41 @@ class Deflating(Socket):
 
     def frame(self):
         """(opcode, payload) of the next frame, inflated; RSV1 is on messages alone."""
-        first, second = self.connection.exactly(2)
-        assert first & 0x80 and not first & 0x30 and not second & 0x80, (first, second)
-        length = second & 127
-        if length >= 126:
-            length = struct.unpack(*((">H", self.connection.exactly(2)) if length == 126 else (">Q", self.connection.exactly(8))))[0]
-        payload = self.connection.exactly(length)
-        if first & 0x40:
-            assert first & 15 in (TEXT, BINARY)
+        opcode, packed, last, payload = self.piece()
+        assert last
+        if packed:
+            assert opcode in (TEXT, BINARY)
             self.compressed += 1
             payload = self.inflater.decompress(payload + TAIL)
             assert not self.inflater.unused_data and not self.inflater.unconsumed_tail
             if not self.keeps_down:
                 self.inflater = zlib.decompressobj(-self.down)
-        return first & 15, payload
+        return opcode, payload
+
+    def piece(self):
+        """(opcode, whether it is compressed, whether it is the last, payload) of the next frame."""
+        first, second = self.connection.exactly(2)
+        assert not first & 0x30 and not second & 0x80, (first, second)
+        length = second
+        if length >= 126:
+            length = struct.unpack(*((">H", self.connection.exactly(2)) if length == 126 else (">Q", self.connection.exactly(8))))[0]
+        return first & 15, bool(first & 0x40), bool(first & 0x80), self.connection.exactly(length)
+
+    def in_pieces(self, begun=()):
+        """(opcode, octets, how many frames) of the next message. begun: frames of it that have been read."""
+        frames = list(begun) or [self.piece()]
+        while not frames[-1][2]:
+            frames.append(self.piece())
+        opcode, packed = frames[0][:2]
+        assert all(one[:2] == (CONTINUATION, False) for one in frames[1:])
+        payloads = [one[3] for one in frames]
+        if not packed:
+            return opcode, b"".join(payloads), len(frames)
+        self.compressed += 1
+        octets = b"".join(self.inflater.decompress(payload) for payload in payloads) + self.inflater.decompress(TAIL)
+        if not self.keeps_down:
+            self.inflater = zlib.decompressobj(-self.down)
+        return opcode, octets, len(frames)
 
 
 def shared(server, path="/shared", *params, **options):
@@ -407,6 +430,206 @@ def test_a_slow_reader_of_publications(server):
             assert socket.frame() == (TEXT, text.encode())
         assert socket.compressed == 60
         socket.leave()
+
+
+# ---- Piece by piece ----
+
+
+def of_pieces(server, kind, **options):
+    if kind == "shared":
+        return shared(server, "/pieces/shared", **options)
+    if kind == "dedicated":
+        return Deflating(server, "/pieces/dedicated", "client_max_window_bits", up=12, down=12, **options)
+    return Deflating(server, "/pieces/large", **options)
+
+
+@pytest.mark.parametrize("kind", ["shared", "dedicated", "large"])
+def test_an_echo_in_pieces(server, kind):
+    """Both ways: the program is told what is inflated, and what it writes is compressed, by windows that both sides keep."""
+    socket = of_pieces(server, kind)
+    for size in (1, 2, 100, 4095, 4096, 4097, 70000, 300000):
+        for message in (words(size), os.urandom(size), b"\0" * size):
+            octets = message.encode() if isinstance(message, str) else message
+            for cuts in ((), (1,), range(1, 30)):
+                before = socket.compressed
+                socket.say(message, cuts)
+                opcode, came, frames = socket.in_pieces()
+                assert (opcode, came) == (TEXT if isinstance(message, str) else BINARY, octets)
+                assert socket.compressed == before + bool(octets) and frames >= 1 + len(octets) // 4096
+    socket.say("")
+    assert socket.in_pieces() == (TEXT, b"", 1)
+    socket.send(frame(TEXT, "as it is", final=False) + frame(CONTINUATION, ", in two"))
+    assert socket.in_pieces() == (TEXT, b"as it is, in two", 3)
+    socket.send(close(1000))
+    assert socket.closed() == (1000, "")
+
+
+@pytest.mark.parametrize("kind", ["shared", "dedicated", "large"])
+def test_pieces_at_every_split(server, kind):
+    socket = of_pieces(server, kind)
+    text = "Hello, κόσμε " * 3
+    for cut in range(len(zlib.compress(text.encode())) - 4):
+        packed = socket.pack(text.encode())
+        socket.send(frame(TEXT, packed[:cut], final=False, reserved=COMPRESSED) + frame(CONTINUATION, packed[cut:]))
+        assert socket.in_pieces()[:2] == (TEXT, text.encode())
+    for octet in frame(TEXT, socket.pack(text.encode()), reserved=COMPRESSED):
+        socket.send(bytes([octet]))
+    assert socket.in_pieces()[:2] == (TEXT, text.encode())
+    socket.leave()
+
+
+def test_what_is_written_again_costs_little(server):
+    """The windows are kept from piece to piece and from message to message, where they were agreed on."""
+    message = os.urandom(1000).hex().encode()
+    octets = {}
+    for kind in ("shared", "dedicated"):
+        socket = of_pieces(server, kind)
+        for _ in range(2):
+            octets[kind] = 0
+            socket.say(message)
+            last = False
+            while not last:
+                _, _, last, payload = socket.piece()
+                octets[kind] += len(payload)
+        socket.leave()
+    assert octets["shared"] > 1000 and octets["dedicated"] < 200
+
+
+def test_publications_between_pieces(server):
+    """They wait for the end of the message, and are compressed by the same window."""
+    socket = of_pieces(server, "dedicated")
+    for n in range(10):
+        text = words(9000, n)
+        packed = socket.pack(text.encode())
+        socket.send(frame(TEXT, packed[:3000], final=False, reserved=COMPRESSED) + frame(PING, b"begun"))
+        first = []
+        while not first or first[-1][0] != PONG:
+            first.append(socket.piece())
+        publish(server, "public " + text)
+        socket.send(frame(CONTINUATION, packed[3000:]))
+        assert socket.in_pieces(first[:-1])[:2] == (TEXT, text.encode())
+        assert socket.frame() == (TEXT, b"public " + text.encode())
+    socket.leave()
+
+
+def test_a_text_in_pieces_is_judged_as_it_is_inflated(server):
+    """The rest of the message never comes, or it ends within a character."""
+    for packed, reason in ((b"a" * 9000 + b"\xed\xa0" + os.urandom(5000), "a text that is not UTF-8"), (b"a\xce", "a text that ends within a character")):
+        socket = Deflating(server, "/sink/large")
+        wire = socket.pack(packed)
+        wire = frame(TEXT, wire, reserved=COMPRESSED)
+        socket.send(wire if len(packed) == 2 else wire[:3000])
+        assert socket.closed() == (1007, reason)
+        assert socket.ended()
+
+
+@pytest.mark.parametrize("payload", [b"\xff\xff", HELLO[:4], b""], ids=lambda payload: payload.hex())
+def test_pieces_that_cannot_be_inflated(server, payload):
+    socket = Deflating(server, "/sink/shared")
+    socket.send(frame(BINARY, payload, reserved=COMPRESSED))
+    assert socket.closed() == (1007, "a message that cannot be inflated")
+    assert socket.ended()
+
+
+def test_octets_of_a_message_in_pieces(server):
+    """They are counted as they are inflated: at the edge, and one octet beyond."""
+    socket = Deflating(server, "/sink/bounded")
+    for message in (b"x" * 200000, os.urandom(200000)):
+        socket.say(message)
+        assert socket.frame() == (TEXT, f"binary 200000 {sum(message)}".encode())
+    socket.say(b"x" * 200001)
+    assert socket.closed() == (1009, "a message of too many octets")
+    assert socket.ended()
+
+
+def poured(server):
+    return [int(number) for number in server.get("/poured").content.split()]
+
+
+@pytest.mark.parametrize("kind", ["shared", "large"])
+def test_a_bomb_in_pieces(server, kind):
+    """Nothing is kept of it, and others are served while it is inflated: one read has a thousand times as many octets."""
+    before, seen = server.rss_octets(), set()
+    for _ in range(3):
+        socket = Deflating(server, f"/sink/{kind}", keeps_up=kind == "large")
+        bomb = frame(BINARY, socket.pack(b"\1" * (15 << 20)), reserved=COMPRESSED)
+        assert len(bomb) < 16384
+        socket.send(bomb)
+        while not seen or max(seen) < 15 << 20:
+            octets, longest = poured(server)
+            seen.add(octets)
+            assert longest <= 4096
+        assert socket.frame() == (TEXT, f"binary {15 << 20} {15 << 20}".encode())
+        socket.leave()
+    assert any(0 < octets < 15 << 20 for octets in seen)
+    assert server.rss_octets() < before + (8 << 20)
+
+
+def test_a_bomb_that_is_kept(server):
+    """No more is inflated than the program may keep; what it gives back is inflated on, and all comes."""
+    before = server.rss_octets()
+    socket = Deflating(server, "/sink/large?hold")
+    socket.say(b"\1" * (2 << 20))
+    assert eventually(lambda: poured(server)[0] >= 65536)
+    for _ in range(3):
+        assert server.get("/poured").status == 200
+    assert poured(server)[0] <= 65536 + 2 * 4096
+    while poured(server)[0] < 2 << 20:
+        assert server.get("/give").status == 200
+    assert server.get("/give").status == 200
+    assert socket.frame() == (TEXT, f"binary {2 << 20} {2 << 20}".encode())
+    assert server.rss_octets() < before + (8 << 20)
+    socket.send(close(1000))
+    assert socket.closed() == (1000, "")
+
+
+def test_a_bomb_over_http2(server):
+    """The client's windows are given back as the octets are read; what they inflate to is held by what the program keeps."""
+    http2 = Http2(server)
+    stream = http2.open("/sink/large?hold", ("sec-websocket-extensions", "permessage-deflate"))
+    assert stream.response()[":status"] == "200"
+    bomb = zlib.compressobj(6, zlib.DEFLATED, -15)
+    wire = frame(BINARY, bomb.compress(b"\1" * (40 << 20)) + bomb.flush(zlib.Z_SYNC_FLUSH)[:-4], reserved=COMPRESSED)
+    for at in range(0, len(wire), 16384):
+        http2.h2.send_data(stream.number, wire[at : at + 16384])
+    http2.flush()
+    assert eventually(lambda: poured(server)[0] >= 65536)
+    while poured(server)[0] < 40 << 20:
+        assert server.get("/give").status == 200
+    assert server.get("/give").status == 200
+    assert stream.event(TextMessage).data == f"binary {40 << 20} {40 << 20}"
+    http2.connection.close()
+
+
+def test_messages_in_pieces_that_never_end():
+    """Without a window of its own a socket holds the worker's while a message comes: not for as long as its client likes."""
+    hasty = numbered("deflates", env={"DEFLATES_HASTY": "1"})
+    socket, keeping, idle = Deflating(hasty, "/sink/shared"), Deflating(hasty, "/sink/large"), Deflating(hasty, "/sink/shared")
+    for one in (socket, keeping):
+        one.send(frame(BINARY, HELLO[:5], final=False, reserved=COMPRESSED))
+    assert socket.closed() == (1008, "a message that comes too slowly")
+    keeping.send(frame(CONTINUATION, HELLO[5:]))
+    assert keeping.frame() == (TEXT, b"binary 5 500")
+    idle.say(b"Hello")
+    assert idle.frame() == (TEXT, b"binary 5 500")
+    hasty.stop()
+
+
+def test_a_close_within_a_bomb(server):
+    """The program closes at the first piece: the rest is read past, and the client's close is seen behind it."""
+    socket = Deflating(server, "/sink/large?close")
+    socket.say(b"\1" * (50 << 20))
+    socket.send(close(4008))
+    assert socket.closed() == (4008, "enough")
+    assert socket.ended() and poured(server)[0] <= 4096
+
+
+def test_streams_of_python(server):
+    with connect_websockets(f"ws://127.0.0.1:{server.port}/pieces/dedicated", extensions=[ClientPerMessageDeflateFactory()]) as socket:
+        for n in range(20):
+            parts = [words(500, n), "", words(5000, n), "end"]
+            socket.send(parts)
+            assert "".join(socket.recv_streaming()) == "".join(parts)
 
 
 # ---- Other clients ----

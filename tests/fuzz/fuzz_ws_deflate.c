@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Compression of WebSocket messages. Offers: what is agreed on is within what both sides can keep, and the answer is read
-// as the same terms. Streams: a message that is one however input and room are cut inflates to the same octets; and what one
-// stream deflates another inflates to the same octets.
+// as the same terms. Streams: a message inflates to the same octets, or is none, however input and room are cut; and what
+// one stream deflates another inflates to the same octets, whole or piece by piece.
 // Input: one octet that chooses the windows and the cuts, then an offer, a zero octet, and octets of a message.
 
 #include "http/ws_deflate.h"
@@ -73,13 +73,21 @@ static bool inflate_message(unsigned bits, slice wire, size_t step, size_t room,
     return right;
 }
 
+// However it is cut, and wherever a stream ends inside of it, it is a message or it is none. A sender that refers further
+// back than to the window that was agreed on is refused or not, as zlib likes: but what it says is the same.
 static void check_wire(slice wire, unsigned bits, size_t step)
 {
     size_t len, cut_len;
-    bool right = inflate_message(bits, wire, wire.len, OUT_OCTETS, whole, &len);
-    bool cut_right = inflate_message(bits, wire, step, step, cut, &cut_len);
-    // Behind a last block, what lies before it may be out of reach for zlib in one cut and not in another.
-    require(!right || !cut_right || (len == cut_len && !memcmp(whole, cut, len)));
+    bool right = inflate_message(WS_DEFLATE_BITS_MAX, wire, wire.len, OUT_OCTETS, whole, &len);
+    bool cut_right = inflate_message(WS_DEFLATE_BITS_MAX, wire, step, step, cut, &cut_len);
+    require(right == cut_right);
+    require(!right || (len == cut_len && !memcmp(whole, cut, len)));
+    if (bits == WS_DEFLATE_BITS_MAX) return;
+    bool is_within = inflate_message(bits, wire, 1, 1, cut, &cut_len);
+    require(!is_within || (right && len == cut_len && !memcmp(whole, cut, len)));
+    cut_right = inflate_message(bits, wire, step, step, cut, &cut_len);
+    require(cut_right || !is_within);
+    require(!cut_right || (right && len == cut_len && !memcmp(whole, cut, len)));
 }
 
 // Twice by the same streams: the second message may refer to the first.
@@ -101,9 +109,30 @@ static void check_round(slice message, unsigned bits, size_t step)
     ws_inflater_close(i);
 }
 
+// One message of as many pieces, which are read as they come.
+static void check_pieces(slice message, unsigned bits, size_t step)
+{
+    ws_deflater *d = ws_deflater_open(NULL, bits);
+    ws_inflater *i = ws_inflater_open(NULL, bits);
+    require(d && i);
+    for (slice left = message; left.len;) {
+        slice piece = slice_make(left.ptr, left.len < step * 9 ? left.len : step * 9);
+        size_t octets, len;
+        if (ws_deflater_run(d, piece, packed, &octets)) octets += WS_ZSTREAM_TAIL_OCTETS;
+        else octets = ws_zstream_store(piece, packed);
+        require(octets <= ws_zstream_stored_octets(piece.len));
+        require(inflate_by(i, slice_make(packed, octets), step, step, whole, &len));
+        require(len == piece.len && !memcmp(whole, piece.ptr, len) && ws_inflater_is_whole(i));
+        left = slice_from(left, piece.len);
+    }
+    ws_deflater_close(d);
+    ws_inflater_close(i);
+}
+
 static void check_streams(slice octets, unsigned bits, size_t step)
 {
     if (!octets.len) return;
+    check_pieces(octets, bits, step);
     check_wire(octets, bits, step);
     check_round(octets, bits, step);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // A server of WebSockets that compress their messages, in each of the ways there are. One worker.
-// Without zlib, /built-in is not found.
+// Without zlib, /built-in is not found. With DEFLATES_HASTY set a message must come at the minimum rate in each half second.
 #include "options.h"
 
 #include <pthread.h>
@@ -116,6 +116,103 @@ static void answer_page(skua_request *request, void *user)
     must(skua_respond(request, 200, "text/html", (skua_slice){ page, sizeof page - 1 }));
 }
 
+// ---- Messages that come, and are sent, piece by piece ----
+
+static void echo_piece(skua_socket socket, skua_message_event event, skua_slice octets, bool text,
+                       void *user)
+{
+    (void)user;
+    switch (event) {
+    case SKUA_MESSAGE_BEGIN: must(skua_socket_begin(socket, text)); return;
+    case SKUA_MESSAGE_DATA:
+        must(skua_socket_write(socket, octets));
+        skua_socket_consume(socket, octets.len);
+        return;
+    case SKUA_MESSAGE_END: must(skua_socket_end(socket)); return;
+    }
+}
+
+// Received: what came of a message, told when it has ended. With "hold" in the query nothing is given back until
+// GET /give; with "close" the socket is closed at the first piece.
+static struct {
+    uint64_t octets, sum, held;
+    size_t longest;
+    skua_socket socket;
+} sink;
+
+static bool asks_for(skua_socket socket, const char *word)
+{
+    return skua_slice_is(skua_request_query(skua_socket_request(socket)), word);
+}
+
+static void take_piece(skua_socket socket, skua_slice octets)
+{
+    sink.socket = socket;
+    sink.octets += octets.len;
+    if (octets.len > sink.longest) sink.longest = octets.len;
+    for (size_t i = 0; i < octets.len; i++)
+        sink.sum += (unsigned char)octets.ptr[i];
+    if (asks_for(socket, "hold")) sink.held += octets.len;
+    else skua_socket_consume(socket, octets.len);
+    if (asks_for(socket, "close")) must(skua_socket_close(socket, 4008, SKUA_SLICE("enough")));
+}
+
+static void on_piece(skua_socket socket, skua_message_event event, skua_slice octets, bool text,
+                     void *user)
+{
+    char line[100];
+    (void)user;
+    switch (event) {
+    case SKUA_MESSAGE_BEGIN: sink.octets = sink.sum = sink.held = 0; return;
+    case SKUA_MESSAGE_DATA: take_piece(socket, octets); return;
+    case SKUA_MESSAGE_END: break;
+    }
+    int n = snprintf(line, sizeof line, "%s %llu %llu", text ? "text" : "binary",
+                     (unsigned long long)sink.octets, (unsigned long long)sink.sum);
+    must(skua_socket_text(socket, (skua_slice){ line, (size_t)n }));
+}
+
+// How many octets have come of the message, and how many the longest piece of all had.
+static void tell_poured(skua_request *request, void *user)
+{
+    char line[50];
+    (void)user;
+    (void)snprintf(line, sizeof line, "%llu %zu", (unsigned long long)sink.octets, sink.longest);
+    must(skua_respond_text(request, 200, line));
+}
+
+static void give_back(skua_request *request, void *user)
+{
+    size_t held = sink.held;
+    sink.held = 0;
+    skua_socket_consume(sink.socket, held);
+    tell_poured(request, user);
+}
+
+static void route_pieces(void)
+{
+    skua_websocket_desc desc = { .receive = echo_piece,
+                                 .queued_octets_max = 500000,
+                                 .deflate = SKUA_WEBSOCKET_DEFLATE_SHARED };
+    must(skua_websocket(server, "GET /pieces/shared", &desc));
+    desc.deflate = SKUA_WEBSOCKET_DEFLATE_DEDICATED;
+    desc.open = join;
+    must(skua_websocket(server, "GET /pieces/dedicated", &desc));
+    desc.open = NULL;
+    desc.deflate_window_bits = 15;
+    must(skua_websocket(server, "GET /pieces/large", &desc));
+    desc.receive = on_piece;
+    must(skua_websocket(server, "GET /sink/large", &desc));
+    desc.message_octets_max = 200000;
+    must(skua_websocket(server, "GET /sink/bounded", &desc));
+    desc.message_octets_max = 0;
+    desc.deflate_window_bits = 0;
+    desc.deflate = SKUA_WEBSOCKET_DEFLATE_SHARED;
+    must(skua_websocket(server, "GET /sink/shared", &desc));
+    must(skua_route(server, "GET /poured", tell_poured, NULL));
+    must(skua_route(server, "GET /give", give_back, NULL));
+}
+
 // Returns: whether compression is built in.
 static bool route_sockets(void)
 {
@@ -154,11 +251,16 @@ static bool route_sockets(void)
 
 int main(int argc, char **argv)
 {
-    const skua_config config = {
-        .hosts = "*", .workers = 1, .log = SKUA_LOG_SHORT, .http2 = { .tunnels = true }
-    };
+    const skua_config config = { .hosts = "*",
+                                 .workers = 1,
+                                 .log = SKUA_LOG_SHORT,
+                                 .rate_window_ns = getenv("DEFLATES_HASTY") ? 500000000 : 0,
+                                 .http2 = { .tunnels = true } };
     server = server_with_options(&config, argc, argv);
-    if (route_sockets()) must(skua_route(server, "GET /built-in", answer_built_in, NULL));
+    if (route_sockets()) {
+        route_pieces();
+        must(skua_route(server, "GET /built-in", answer_built_in, NULL));
+    }
     must(skua_route(server, "POST /publish", collect, NULL));
     must(skua_route(server, "GET /page", answer_page, NULL));
     return server_serve(server, "deflates");
