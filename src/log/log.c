@@ -107,7 +107,10 @@ static size_t log_write_to(server_log *log, sink *to, slice lines)
     bool failed = to->error != 0;
     size_t done = sink_write(to, lines, &log->shared.ends);
     if (to->error && !failed && to == &log->output) log_say_failure(log, to);
-    if (!to->error) log_say_lines(log, "the log can be written again", sink_lost(to));
+    if (to->error) return done;
+    uint64_t lost = sink_lost_now(to);
+    log_say_lines(log, "the log can be written again", lost);
+    if (failed && !lost && to == &log->output) log_say(log, "the log can be written again");
     return done;
 }
 
@@ -177,7 +180,7 @@ static void *log_run(void *user)
         log_rest_now(log, log_drain(log) ? LOG_NAPS : LOG_SLEEPS);
     }
     (void)log_drain(log);
-    log_say_lines(log, "the log could not be written", sink_lost(&log->output));
+    log_say_lines(log, "the log could not be written", sink_lost_now(&log->output));
     return NULL;
 }
 
@@ -327,7 +330,8 @@ size_t log_octets(const server_log *log)
 
 uint64_t log_lost(const server_log *log)
 {
-    uint64_t lost = lane_lost(&log->shared.messages->lines);
+    uint64_t lost =
+        lane_lost(&log->shared.messages->lines) + sink_lost(&log->output) + sink_lost(&log->errors);
     for (const log_lane *l = atomic_load(&log->shared.lanes); l; l = l->next)
         lost += lane_lost(&l->lines);
     return lost;

@@ -15,10 +15,15 @@ enum {
     SINK_STALL_MS = 1000 // how long an ending writer waits for a reader that does not read
 };
 
-void sink_init(sink *s, int fd)
+static bool sink_is_file(int fd)
 {
     struct stat info;
-    *s = (sink){ .fd = fd, .keeps = fstat(fd, &info) == 0 && S_ISREG(info.st_mode) };
+    return fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
+}
+
+void sink_init(sink *s, int fd)
+{
+    *s = (sink){ .fd = fd, .keeps = sink_is_file(fd) };
 }
 
 // Whether the descriptor takes PIPE_BUF octets. A reader that has stalled must not keep the process
@@ -58,9 +63,10 @@ static uint64_t sink_count_lines(slice octets)
 size_t sink_write(sink *s, slice octets, const atomic_bool *ends)
 {
     slice rest = octets;
+    if (s->error) s->keeps = sink_is_file(s->fd); // another file may have taken its place
     s->error = sink_try(s, &rest, ends);
     if (s->keeps && !atomic_load(ends)) return octets.len - rest.len;
-    s->lost += sink_count_lines(rest);
+    atomic_fetch_add_explicit(&s->lost, sink_count_lines(rest), memory_order_relaxed);
     return octets.len;
 }
 
@@ -77,9 +83,14 @@ const char *sink_why(const sink *s)
     }
 }
 
-uint64_t sink_lost(sink *s)
+uint64_t sink_lost(const sink *s)
 {
-    uint64_t lost = s->lost;
-    s->lost = 0;
-    return lost;
+    return atomic_load_explicit(&s->lost, memory_order_relaxed);
+}
+
+uint64_t sink_lost_now(sink *s)
+{
+    uint64_t lost = sink_lost(s), news = lost - s->lost_told;
+    s->lost_told = lost;
+    return news;
 }

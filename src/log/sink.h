@@ -11,9 +11,10 @@
 
 typedef struct sink {
     int fd;
-    bool keeps;    // a regular file: lines are kept for it. Else one asks before each write
-    int error;     // the errno of the last attempt; 0: it works
-    uint64_t lost; // lines that were given up since it last worked
+    bool keeps; // a regular file: lines are kept for it. Else one asks before each write
+    int error;  // the errno of the last attempt; 0: it works
+    atomic_uint_fast64_t lost; // lines that were given up so far
+    uint64_t lost_told;        // and when sink_lost_now was last asked
 } sink;
 
 void sink_init(sink *s, int fd);
@@ -25,7 +26,10 @@ size_t sink_write(sink *s, slice octets, const atomic_bool *ends);
 // Why it does not work, in words.
 const char *sink_why(const sink *s);
 
-// How many lines were given up since it was last asked.
-uint64_t sink_lost(sink *s);
+// How many lines were given up so far.  Thread: any.
+uint64_t sink_lost(const sink *s);
+
+// How many of them since it was last asked.
+uint64_t sink_lost_now(sink *s);
 
 #endif

@@ -421,7 +421,8 @@ static void a_file_that_is_full_gets_its_lines_when_it_is_not(void **state)
     assert_null(next_line(&rest));
     read_all(err, text, sizeof text);
     assert_string_equal(text, "skua: the access log cannot be written: the file is too large; "
-                              "its lines are kept until it can\n");
+                              "its lines are kept until it can\n"
+                              "skua: the log can be written again\n");
 }
 
 static void what_a_full_file_never_took_is_said_at_the_end(void **state)
