@@ -90,6 +90,12 @@ typedef struct conf_media {
 // Which requests have a line in the access log.
 typedef enum conf_logged { CONF_LOGGED_ALL, CONF_LOGGED_ERRORS, CONF_LOGGED_NONE } conf_logged;
 
+// The folder that a root was when it was last looked at.
+typedef struct conf_root {
+    uint64_t device, number;
+    bool is_gone;
+} conf_root;
+
 // The rules of a path and all below it. Inner values replace outer ones; doors, passwords and limits add up.
 typedef struct conf_scope {
     const char *path; // begins with "/", and ends with it unless it is exact
@@ -97,6 +103,7 @@ typedef struct conf_scope {
     conf_place at;
     const char *root; // its own; NULL: none
     conf_place root_at;
+    conf_root root_seen;             // by the watch alone, once it is served
     skua_directory_config directory; // of roots
     conf_media *types;               // the first that fits counts
     bool is_app;                     // its index answers for what is not found

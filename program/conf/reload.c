@@ -9,6 +9,7 @@
 #include "conf/difference.h"
 #include "conf/listeners.h"
 #include "conf/load.h"
+#include "conf/roots.h"
 #include "status/report.h"
 #include "tls/https.h"
 #include "common/notify.h"
@@ -74,17 +75,22 @@ bool conf_reload_look(void)
     return done;
 }
 
+static void reload_log(const char *text)
+{
+    skua_log(reloader.server, skua_slice_of(text));
+}
+
+bool conf_reload_look_at_roots(void)
+{
+    return conf_roots_look(reloader.now, reload_log);
+}
+
 // ---- Changing ----
 
 static void reload_say_later(const conf_kind *kind, conf_place at)
 {
     say_warning("%s:%u:%u: a change of %s takes effect with the next start", at.file, at.line,
                 at.column, kind->name);
-}
-
-static void reload_log(const char *text)
-{
-    skua_log(reloader.server, skua_slice_of(text));
 }
 
 // Its faults have been said.

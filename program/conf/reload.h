@@ -29,6 +29,9 @@ void conf_reload_leave(void (*left)(void));
 // be read.
 bool conf_reload_look(void);
 
+// Looks at the roots. Returns: whether one is another folder, so that the file is to be read again.
+bool conf_reload_look_at_roots(void);
+
 // Behind the watch's end. Does nothing before conf_reload_begin.
 void conf_reload_end(void);
 

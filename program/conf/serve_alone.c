@@ -89,6 +89,7 @@ static skua_server *alone_server;
 static void alone_look(void)
 {
     (void)conf_reload_look();
+    if (conf_reload_look_at_roots()) conf_reload();
     if (pulse_look(alone_server)) notify_alive();
 }
 

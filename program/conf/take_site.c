@@ -3,6 +3,7 @@
 // Directives of sites, of their paths, and of the defaults.
 
 #include "conf/files.h"
+#include "conf/roots.h"
 #include "conf/take.h"
 
 #include <errno.h>
@@ -200,6 +201,7 @@ void conf_take_root(conf_checker *c, const conf_kind *kind, const conf_directive
     if (!path || !site_is_folder(c, &d->words[1], path)) return;
     c->scope->root = path;
     c->scope->root_at = d->words[1].at;
+    conf_root_note(&c->scope->root_seen, path);
 }
 
 void conf_take_index(conf_checker *c, const conf_kind *kind, const conf_directive *d)

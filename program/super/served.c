@@ -276,13 +276,20 @@ static bool served_hear(void)
     return true;
 }
 
-// A process that may not read a certificate any more asks for a reload, which gives its place to another one.
+// A process that may not read a certificate any more asks for a reload, which gives its place to another one; so does
+// one whose root is another folder than the one that its sandbox knows.
+static bool served_needs_reload(void)
+{
+    bool has_certificates = conf_reload_look();
+    return conf_reload_look_at_roots() || !has_certificates;
+}
+
 static void served_look(void)
 {
     if (served.stops_at_ns && served_now_ns() >= served.stops_at_ns)
         served_stop(served.stop_grace_ns, 0);
     if (atomic_load(&served.shared.leaves)) served_look_leaving();
-    else if (!conf_reload_look()) (void)control_send(served.control, NULL, 0, "again");
+    else if (served_needs_reload()) (void)control_send(served.control, NULL, 0, "again");
     if (!pulse_look(served.server)) return;
     (void)control_send(served.control, NULL, 0, "pulse");
     if (atomic_load(&served.shared.leaves) && ++served.rounds == SERVED_ROUNDS)
