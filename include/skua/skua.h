@@ -1748,6 +1748,7 @@ typedef struct skua_file_info {
     uint64_t inode;
     int64_t mtime_ns; // last modification, since 1970
     int64_t ctime_ns; // last change of content or metadata, since 1970
+    uint64_t device;  // of the file system; inode is a number there
 } skua_file_info;
 
 // Opens a directory. path: as the operating system takes it.
@@ -2420,7 +2421,12 @@ typedef enum skua_etags {
     // seconds after a change
     SKUA_ETAGS_AUTO,
     SKUA_ETAGS_STAT, // of all files by size and time
-    SKUA_ETAGS_OFF   // none
+    SKUA_ETAGS_OFF,  // none
+    // of all files by a hash of their content, so that machines agree whatever the times of their files. A file of
+    // more than 32768 octets is hashed by helper threads when it is first asked for, and the request waits; its tag
+    // is kept as long as the file's times and size are the same, for 4096 files. It is weak for two seconds after a
+    // change. A file that changes while it is hashed, or comes when 64 are being hashed, is sent without a tag
+    SKUA_ETAGS_CONTENT
 } skua_etags;
 
 enum { SKUA_FILE_ETAG_OCTETS = 56 };

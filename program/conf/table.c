@@ -130,7 +130,7 @@ static const conf_kind table_kinds[] = {
       conf_take_not_found, TABLE_ARGUMENTS(1, 1) },
     { "type", TABLE_SCOPES, ".ENDING TYPE", "by the ending of the name", "type .md \"text/markdown; charset=utf-8\"",
       conf_take_type, TABLE_ARGUMENTS(2, 2), .repeats = true },
-    { "etag", TABLE_SCOPES, "auto|stat|off", "auto", "etag stat", conf_take_etag, TABLE_ARGUMENTS(1, 1) },
+    { "etag", TABLE_SCOPES, "auto|content|stat|off", "auto", "etag content", conf_take_etag, TABLE_ARGUMENTS(1, 1) },
     { "precompressed", TABLE_SCOPES, "on|off", "on", "precompressed off", conf_take_precompressed,
       TABLE_ARGUMENTS(1, 1) },
     { "upload", TABLE_ROOTS, "OCTETS [overwrite] [delete] [anyone], or off", "off", "upload 100MiB overwrite",

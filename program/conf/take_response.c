@@ -215,8 +215,9 @@ void conf_take_type(conf_checker *c, const conf_kind *kind, const conf_directive
 
 void conf_take_etag(conf_checker *c, const conf_kind *kind, const conf_directive *d)
 {
-    static const char *const names[] = { "auto", "stat", "off", NULL };
-    static const skua_etags etags[] = { SKUA_ETAGS_AUTO, SKUA_ETAGS_STAT, SKUA_ETAGS_OFF };
+    static const char *const names[] = { "auto", "content", "stat", "off", NULL };
+    static const skua_etags etags[] = { SKUA_ETAGS_AUTO, SKUA_ETAGS_CONTENT, SKUA_ETAGS_STAT,
+                                        SKUA_ETAGS_OFF };
     conf_why why;
     size_t at;
     if (conf_read_choice(d->words[1].text, names, &at, why)) c->scope->directory.etags = etags[at];

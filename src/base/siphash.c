@@ -5,13 +5,13 @@
 
 #include "base/siphash.h"
 
+#include "base/assert.h"
+
 #include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
-typedef struct siphash_state {
-    uint64_t v0, v1, v2, v3;
-} siphash_state;
+typedef siphash_stream siphash_state;
 
 static inline uint64_t siphash_rotate(uint64_t word, unsigned bits)
 {
@@ -67,7 +67,7 @@ static uint64_t siphash_tail(slice text)
 uint64_t siphash(const siphash_key *key, slice text)
 {
     siphash_state s = { key->low ^ 0x736f6d6570736575u, key->high ^ 0x646f72616e646f6du,
-                        key->low ^ 0x6c7967656e657261u, key->high ^ 0x7465646279746573u };
+                        key->low ^ 0x6c7967656e657261u, key->high ^ 0x7465646279746573u, 0 };
     for (size_t i = 0; i + 8 <= text.len; i += 8)
         siphash_absorb(&s, siphash_load(text.ptr + i));
     siphash_absorb(&s, siphash_tail(text));
@@ -93,19 +93,41 @@ static uint64_t siphash_squeeze(siphash_state *s)
     return s->v0 ^ s->v1 ^ s->v2 ^ s->v3;
 }
 
+void siphash_stream_begin(siphash_stream *s, const siphash_key *key)
+{
+    *s = (siphash_stream){ key->low ^ 0x736f6d6570736575u, key->high ^ 0x646f72616e646f6du ^ 0xee,
+                           key->low ^ 0x6c7967656e657261u, key->high ^ 0x7465646279746573u, 0 };
+}
+
+void siphash_stream_add(siphash_stream *s, slice text)
+{
+    SKUA_ASSERT(text.len % 8 == 0);
+    siphash_stream at = *s; // in registers
+    for (size_t i = 0; i < text.len; i += 8)
+        siphash_absorb_twice(&at, siphash_load(text.ptr + i));
+    at.octets += text.len;
+    *s = at;
+}
+
+// The length of the last word is that of the whole text, modulo 256.
+siphash_wide_hash siphash_stream_end(siphash_stream *s, slice rest)
+{
+    siphash_stream_add(s, slice_make(rest.ptr, rest.len & ~(size_t)7));
+    slice tail = slice_from(rest, rest.len & ~(size_t)7);
+    siphash_absorb_twice(s, siphash_tail(tail) + (s->octets << 56));
+    siphash_wide_hash hash;
+    s->v2 ^= 0xee;
+    hash.low = siphash_squeeze(s);
+    s->v1 ^= 0xdd;
+    hash.high = siphash_squeeze(s);
+    return hash;
+}
+
 siphash_wide_hash siphash_wide(const siphash_key *key, slice text)
 {
-    siphash_state s = { key->low ^ 0x736f6d6570736575u, key->high ^ 0x646f72616e646f6du ^ 0xee,
-                        key->low ^ 0x6c7967656e657261u, key->high ^ 0x7465646279746573u };
-    for (size_t i = 0; i + 8 <= text.len; i += 8)
-        siphash_absorb_twice(&s, siphash_load(text.ptr + i));
-    siphash_absorb_twice(&s, siphash_tail(text));
-    siphash_wide_hash hash;
-    s.v2 ^= 0xee;
-    hash.low = siphash_squeeze(&s);
-    s.v1 ^= 0xdd;
-    hash.high = siphash_squeeze(&s);
-    return hash;
+    siphash_stream s;
+    siphash_stream_begin(&s, key);
+    return siphash_stream_end(&s, text);
 }
 
 // A kernel without random octets (before 3.17, or one that forbids them) still gives where things

@@ -25,4 +25,18 @@ typedef struct siphash_wide_hash {
 // SipHash-2-4 with 128 bits, the same on every machine: for telling contents apart.
 siphash_wide_hash siphash_wide(const siphash_key *key, slice text);
 
+// The same of a text that comes piece by piece.
+typedef struct siphash_stream {
+    uint64_t v0, v1, v2, v3;
+    uint64_t octets; // so far
+} siphash_stream;
+
+void siphash_stream_begin(siphash_stream *stream, const siphash_key *key);
+
+// text: of a length that is a multiple of 8.
+void siphash_stream_add(siphash_stream *stream, slice text);
+
+// rest: the end of the text, of any length. Nothing is added after it.
+siphash_wide_hash siphash_stream_end(siphash_stream *stream, slice rest);
+
 #endif

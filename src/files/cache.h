@@ -27,6 +27,7 @@ typedef struct cache {
     int64_t pageless_ns;              // until when the site is known to have no page for a 404
     listing_shelf listings;           // that pages are being written from
     struct compression *compressions; // under way
+    struct content_tag_job *hashes;   // and these
     size_t wished_len;
     char wished
         [CACHE_WISHED_OCTETS]; // the Accept-Encoding that was read last: most clients send the same

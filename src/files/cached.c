@@ -8,7 +8,6 @@
 #include "base/contract.h"
 #include "base/sized.h"
 #include "base/memory.h"
-#include "http/etag.h"
 #include "files/compression.h"
 #include "files/media.h"
 #include "http/compressible.h"
@@ -24,7 +23,7 @@ static const int64_t cached_second_ns = 1000000000;
 // How long a file that cannot be looked at is better than none.
 static const int64_t cached_stale_ns = 10000000000;
 
-static bool cached_is_settled(const skua_file_info *info, int64_t unix_ns)
+bool cached_is_settled(const skua_file_info *info, int64_t unix_ns)
 {
     return info->ctime_ns <= unix_ns - cached_settled_ns;
 }
@@ -63,7 +62,8 @@ static void cached_set_version(cached *c, const site *s)
 {
     file_version *version = &c->origin.version;
     const skua_file_info *info = &c->origin.info;
-    bool has_hash = c->origin.etag_len && cached_is_hashed(s, info);
+    bool is_tag_hash = cached_is_hashed(s, info) || (cached_is_hashed_apart(s, info) && !c->weak);
+    bool has_hash = c->origin.etag_len && is_tag_hash;
     *version = (file_version){ .size = info->size };
     if (has_hash) {
         memcpy(version->hash, c->origin.etag + 1, sizeof version->hash);
@@ -86,10 +86,21 @@ static void cached_set_offers(cached *c, const site *s)
     if (gains && fits && is_known && c->variant == CACHED_IDENTITY) c->offers = (uint8_t)s->codings;
 }
 
-static int cached_write_tag(cached *c, const site *s, slice content)
+// Without a tag of its own a file is looked at again each time, until it has one.
+static int cached_copy_tag(cached *c, slice tag)
+{
+    c->weak = c->weak || !tag.len || *tag.ptr == 'W';
+    SKUA_ASSERT(tag.len < sizeof c->origin.etag);
+    if (tag.len) memcpy(c->origin.etag, tag.ptr, tag.len);
+    return (int)tag.len;
+}
+
+static int cached_write_tag(cached *c, const site *s, const cached_source *source)
 {
     if (s->etags == SKUA_ETAGS_OFF) return 0;
-    if (cached_is_hashed(s, &c->origin.info)) return (int)etag_write(content, c->origin.etag);
+    if (cached_is_hashed(s, &c->origin.info))
+        return (int)etag_write(source->content, c->origin.etag);
+    if (cached_is_hashed_apart(s, &c->origin.info)) return cached_copy_tag(c, source->tag);
     return cached_write_time(&c->origin.info, c->weak, c->origin.etag);
 }
 
@@ -108,11 +119,12 @@ size_t skua_file_etag_sized(const skua_file_info *info, slice content, int64_t u
     return (size_t)cached_write_time(info, !cached_is_settled(info, unix_ns), etag);
 }
 
-static void cached_set_validators(cached *c, const site *s, slice content, int64_t unix_ns)
+static void cached_set_validators(cached *c, const cached_source *source, int64_t unix_ns)
 {
+    const site *s = source->site;
     const skua_file_info *info = &c->origin.info;
     c->weak = !cached_is_settled(info, unix_ns);
-    int len = cached_name_coding(c, cached_write_tag(c, s, content));
+    int len = cached_name_coding(c, cached_write_tag(c, s, source));
     SKUA_ASSERT(len >= 0 && len < CACHED_ETAG_OCTETS);
     c->origin.etag_len = (uint8_t)len;
     cached_set_version(c, s);
@@ -255,7 +267,7 @@ skua_status cached_new(const cached_source *source, cached **made)
 {
     cached *c = cached_begin(source);
     if (!c) return SKUA_ENOMEM;
-    cached_set_validators(c, source->site, source->content, skua_worker_unix_ns(source->worker));
+    cached_set_validators(c, source, skua_worker_unix_ns(source->worker));
     cached_set_offers(c, source->site);
     skua_status status = cached_make_responses(c, source);
     if (status) {

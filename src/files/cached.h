@@ -8,6 +8,7 @@
 
 #include "files/compressed.h"
 #include "files/watches.h"
+#include "http/etag.h"
 #include "http/preconditions.h"
 
 // Which representation of a name it is; part of its key: a content_coding, or the page of a 404.
@@ -78,16 +79,27 @@ typedef struct cached_source {
     skua_file *file;
     const skua_file_info *info;
     slice content; // all of a file that is small, or whose entity tag is a hash
+    slice tag;     // by content_tag.h, of a file that is larger; empty: none
 } cached_source;
 
 // Whether a file is answered from memory.
 bool cached_is_small(const site *s, const skua_file_info *info);
 
-// Whether its entity tag is a hash of its content.
+// Whether its entity tag is a hash of its content that is made when it is opened.
 static inline bool cached_is_hashed(const site *s, const skua_file_info *info)
 {
-    return s->etags == SKUA_ETAGS_AUTO && info->size <= CACHED_HASHED_OCTETS;
+    bool by_content = s->etags == SKUA_ETAGS_AUTO || s->etags == SKUA_ETAGS_CONTENT;
+    return by_content && info->size <= CACHED_HASHED_OCTETS;
 }
+
+// Whether its entity tag is a hash that content_tag.h makes.
+static inline bool cached_is_hashed_apart(const site *s, const skua_file_info *info)
+{
+    return s->etags == SKUA_ETAGS_CONTENT && info->size > CACHED_HASHED_OCTETS;
+}
+
+// Whether its times tell its versions apart: see cached.c.
+bool cached_is_settled(const skua_file_info *info, int64_t unix_ns);
 
 // Makes one; watches and freshness are the caller's to set, by cached_renew.
 // Errors: SKUA_ENOMEM.

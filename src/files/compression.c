@@ -26,7 +26,7 @@ struct compression {
     skua_worker *worker;
     compressed *made;
     skua_file *file;
-    compression_waiter *waiters;
+    file_waiter *waiters;
     cached_origin origin;
     char *octets; // the result; NULL: there is none
     size_t len;
@@ -143,18 +143,14 @@ static void compression_free(compression *j)
 static void compression_done(skua_worker *worker, void *user)
 {
     compression *j = user;
-    compression_waiter *waiter = j->waiters;
+    file_waiter *waiters = j->waiters;
     if (!j->failed) {
         compressed_conclude(j->made, j->octets, j->len);
         compression_put(j->cache, worker, compression_key(j), compression_path(j), &j->origin,
                         j->made);
     }
     compression_free(j);
-    while (waiter) {
-        compression_waiter *next = waiter->next;
-        waiter->done(waiter);
-        waiter = next;
-    }
+    file_waiters_tell(waiters);
 }
 
 static compression *compression_new(cache *c, const cached *entry, skua_file *file,
@@ -180,7 +176,7 @@ static compression *compression_new(cache *c, const cached *entry, skua_file *fi
 }
 
 static compression_outcome compression_begin(cache *c, const cached *entry, skua_file *file,
-                                             compressed *made, compression_waiter *waiter)
+                                             compressed *made, file_waiter *waiter)
 {
     bool is_busy =
         atomic_load_explicit(&compressions.shared.count, memory_order_relaxed) >= COMPRESSIONS_MAX;
@@ -197,7 +193,7 @@ static compression_outcome compression_begin(cache *c, const cached *entry, skua
 
 // Another worker's is not waited for: that would take letters between them, for some milliseconds.
 static compression_outcome compression_join(const cache *c, const compressed *made,
-                                            compression_waiter *waiter)
+                                            file_waiter *waiter)
 {
     for (compression *j = c->compressions; j; j = j->next) {
         if (j->made != made) continue;
@@ -209,7 +205,7 @@ static compression_outcome compression_join(const cache *c, const compressed *ma
 }
 
 compression_outcome compression_want(cache *c, cached *entry, skua_file *file,
-                                     content_coding coding, compression_waiter *waiter)
+                                     content_coding coding, file_waiter *waiter)
 {
     bool is_mine;
     compressed *made =

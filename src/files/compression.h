@@ -5,6 +5,7 @@
 #define SKUA_FILES_COMPRESSION_H
 
 #include "files/cache.h"
+#include "files/waiter.h"
 
 // A library without encoders leaves all of this out.
 #if defined SKUA_ZSTD || defined SKUA_BROTLI || defined SKUA_ZLIB
@@ -19,12 +20,6 @@ enum {
     COMPRESSIONS_MAX = 8 // at once in this process, of the helper threads that also wait for disks
 };
 
-// Somebody who waits. done is called once, on the worker; it may have failed.
-typedef struct compression_waiter {
-    void (*done)(struct compression_waiter *waiter);
-    struct compression_waiter *next;
-} compression_waiter;
-
 typedef enum compression_outcome {
     COMPRESSION_IS_READY, // it is in the cache
     COMPRESSION_WAITS,    // done will be called
@@ -34,6 +29,6 @@ typedef enum compression_outcome {
 // Makes or finds an entry's file in a coding that it offers. entry: of a file as it is, not yet in the cache or
 // there; file: the same one, open.
 compression_outcome compression_want(cache *c, cached *entry, skua_file *file,
-                                     content_coding coding, compression_waiter *waiter);
+                                     content_coding coding, file_waiter *waiter);
 
 #endif

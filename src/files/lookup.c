@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "files/compression.h"
+#include "files/content_tag.h"
 #include "files/listing_job.h"
 #include "files/media.h"
 #include "files/siblings.h"
@@ -30,8 +31,9 @@ typedef enum lookup_stage {
 } lookup_stage;
 
 typedef struct lookup {
-    compression_waiter waiter; // first, so that it is the lookup
-    skua_request *request;     // NULL: gone
+    // first, so that it is the lookup; of a request while its file is compressed or hashed
+    file_waiter waiter;
+    skua_request *request; // NULL: gone
     skua_worker *worker;
     const site *site;
     cache *cache;
@@ -47,12 +49,13 @@ typedef struct lookup {
     bool was_directory; // the name without its "/"
     bool goes_on;       // with a sibling
     bool is_alone;      // no sibling could be opened
-    skua_request *held; // while it waits for its file to be compressed
-    bool has_waited;    // for that, and does not do so again
-    unsigned siblings;  // that there are
-    unsigned probed;    // codings of the site's order that were looked for
-    const char *type;   // of the file that siblings hold
-    skua_file *file;    // NULL: not open
+    bool has_waited;    // for its compression, and does not do so again
+    unsigned hashings;  // that it has waited for
+    char tag[CONTENT_TAG_OCTETS]; // of a large file; empty: none
+    unsigned siblings;            // that there are
+    unsigned probed;              // codings of the site's order that were looked for
+    const char *type;             // of the file that siblings hold
+    skua_file *file;              // NULL: not open
     skua_file_info info;
     char *content; // of a small file, or how a large one begins; NULL: not read
     size_t content_len;
@@ -134,7 +137,15 @@ static bool lookup_serve_made(const lookup *l, const cached *entry, content_codi
            site_respond_file(l->request, l->cache, made, NULL) == SITE_RESPONSE_DONE;
 }
 
-static void lookup_compressed(compression_waiter *waiter);
+static void lookup_awaited(file_waiter *waiter);
+
+// The request is held, since a client that sends no more still waits for this.
+static void lookup_wait(lookup *l)
+{
+    skua_on_end(l->request, lookup_request_ended, l);
+    skua_request_hold(l->request);
+    l->waiter.request = l->request;
+}
 
 // Serves the file compressed, or waits until it is; or opens it first. Returns false if it is sent as it is.
 static bool lookup_compress(lookup *l, cached *entry, content_coding coding)
@@ -147,15 +158,10 @@ static bool lookup_compress(lookup *l, cached *entry, content_coding coding)
         l->goes_on = true;
         return true;
     }
-    l->waiter.done = lookup_compressed;
+    l->waiter.done = lookup_awaited;
     switch (compression_want(l->cache, entry, l->file, coding, &l->waiter)) {
     case COMPRESSION_IS_READY: l->goes_on = true; return true; // the entry may have been dropped
-    case COMPRESSION_WAITS:
-        // held, since a client that sends no more still waits for this
-        skua_on_end(l->request, lookup_request_ended, l);
-        skua_request_hold(l->request);
-        l->held = l->request;
-        return true;
+    case COMPRESSION_WAITS: lookup_wait(l); return true;
     case COMPRESSION_NONE: break;
     }
     return false;
@@ -213,6 +219,7 @@ static skua_status lookup_serve(lookup *l)
         .file = l->file,
         .info = &l->info,
         .content = whole ? content : slice_make(NULL, 0),
+        .tag = slice_of(l->tag),
     };
     cached *made;
     skua_status status = cached_new(&source, &made);
@@ -393,7 +400,7 @@ static void lookup_conclude(lookup *l, skua_status status)
         status = lookup_outcome(l, status);
     }
     lookup_close_file(l);
-    if (l->held) return;
+    if (l->waiter.request) return;
     if (lookup_serve_unseen(l, status)) {
         lookup_free(l);
         return;
@@ -472,6 +479,24 @@ static size_t lookup_needs_content(const lookup *l)
     return l->info.size < MEDIA_LOOK_OCTETS ? (size_t)l->info.size : MEDIA_LOOK_OCTETS;
 }
 
+// Finds the tag of a large file, or waits until it is hashed. Returns whether it waits.
+static bool lookup_hash(lookup *l)
+{
+    bool is_settled = cached_is_settled(&l->info, skua_worker_unix_ns(l->worker));
+    bool is_wanted = l->request && l->info.kind == SKUA_FILE_REGULAR &&
+                     cached_is_hashed_apart(l->site, &l->info) && l->variant != CACHED_ERROR_PAGE &&
+                     !lookup_find(l);
+    l->tag[0] = '\0';
+    if (!is_wanted || content_tag_find(&l->info, is_settled, l->tag)) return false;
+    if (l->hashings++ >= CONTENT_TAG_WAITS_MAX) return false;
+    l->waiter.done = lookup_awaited;
+    if (!content_tag_want(&l->cache->hashes, l->worker, l->file, &l->info, is_settled, &l->waiter))
+        return false;
+    lookup_close_file(l);
+    lookup_wait(l);
+    return true;
+}
+
 static void lookup_opened(skua_worker *worker, skua_status status, skua_file *file,
                           const skua_file_info *info, void *user)
 {
@@ -479,6 +504,7 @@ static void lookup_opened(skua_worker *worker, skua_status status, skua_file *fi
     lookup *l = user;
     l->file = file;
     if (!status) l->info = *info;
+    if (!status && lookup_hash(l)) return;
     l->content_len = status ? 0 : lookup_needs_content(l);
     if (status) {
         lookup_conclude(l, status);
@@ -502,11 +528,11 @@ static void lookup_open_file(lookup *l)
 }
 
 // Whatever has come of it, the file is looked at again: it may have changed meanwhile.
-static void lookup_compressed(compression_waiter *waiter)
+static void lookup_awaited(file_waiter *waiter)
 {
     lookup *l = (lookup *)waiter;
-    skua_request *held = l->held;
-    l->held = NULL;
+    skua_request *held = l->waiter.request;
+    l->waiter.request = NULL;
     if (l->request) lookup_open(l);
     else lookup_free(l);
     skua_request_drop(held);

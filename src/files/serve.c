@@ -8,11 +8,13 @@
 #include "base/contract.h"
 #include "base/sized.h"
 #include "files/cache.h"
+#include "files/content_tag.h"
 #include "files/media.h"
 #include "files/site_response.h"
 
 // A request and its file.
 typedef struct serving {
+    file_waiter waiter;    // first, so that it is the serving
     skua_request *request; // held
     skua_file *file;       // NULL: not open
     skua_file_info info;
@@ -20,8 +22,12 @@ typedef struct serving {
     size_t content_len;
     slice path;
     const char *type; // NULL: by name and content
-    site site;        // a directory of this file alone
-    cache cache;      // of no files: responses ask it for boundaries
+    skua_root *root;
+    content_tag_job *hashes; // its own
+    unsigned hashings;       // that it has waited for
+    char tag[CONTENT_TAG_OCTETS];
+    site site;   // a directory of this file alone
+    cache cache; // of no files: responses ask it for boundaries
 } serving;
 
 static void serving_end(serving *s)
@@ -60,6 +66,7 @@ static void serving_respond(serving *s)
         .file = s->file,
         .info = &s->info,
         .content = whole ? slice_make(s->content, s->content_len) : slice_make(NULL, 0),
+        .tag = slice_of(s->tag),
     };
     cached *entry;
     skua_status status = cached_new(&source, &entry);
@@ -94,10 +101,33 @@ static size_t serving_needs_content(const serving *s)
     return s->type || !media_needs_look(s->path) ? 0 : MEDIA_LOOK_OCTETS;
 }
 
+static void serving_open(serving *s);
+
+// It may have changed meanwhile.
+static void serving_hashed(file_waiter *waiter)
+{
+    serving *s = (serving *)waiter;
+    skua_file_unref(s->file);
+    s->file = NULL;
+    serving_open(s);
+}
+
+// Finds the tag of a large file, or waits until it is hashed. Returns whether it waits.
+static bool serving_hash(serving *s, skua_worker *worker)
+{
+    bool is_settled = cached_is_settled(&s->info, skua_worker_unix_ns(worker));
+    bool is_wanted =
+        s->info.kind == SKUA_FILE_REGULAR && cached_is_hashed_apart(&s->site, &s->info);
+    s->tag[0] = '\0';
+    if (!is_wanted || content_tag_find(&s->info, is_settled, s->tag)) return false;
+    if (s->hashings++ >= CONTENT_TAG_WAITS_MAX) return false;
+    s->waiter = (file_waiter){ .done = serving_hashed, .request = s->request };
+    return content_tag_want(&s->hashes, worker, s->file, &s->info, is_settled, &s->waiter);
+}
+
 static void serving_opened(skua_worker *worker, skua_status status, skua_file *file,
                            const skua_file_info *info, void *user)
 {
-    (void)worker;
     serving *s = user;
     s->file = file;
     if (!status) s->info = *info;
@@ -107,6 +137,7 @@ static void serving_opened(skua_worker *worker, skua_status status, skua_file *f
         serving_fail(s, status);
         return;
     }
+    if (serving_hash(s, worker)) return;
     s->content_len = serving_needs_content(s);
     if (!s->content_len) {
         serving_respond(s);
@@ -115,6 +146,11 @@ static void serving_opened(skua_worker *worker, skua_status status, skua_file *f
     s->content = skua_request_alloc(s->request, s->content_len);
     if (s->content) skua_file_load(s->file, 0, s->content, s->content_len, serving_loaded, s);
     else serving_fail(s, SKUA_ENOMEM);
+}
+
+static void serving_open(serving *s)
+{
+    skua_file_open(skua_request_worker(s->request), s->root, s->path, serving_opened, s);
 }
 
 // Copies a text into the request's memory. Returns false when that ran out.
@@ -133,7 +169,8 @@ static bool serving_copy_text(skua_request *request, const char *text, char **co
     return !text || !*text || serving_copy(request, slice_of(text), copy);
 }
 
-static serving *serving_new(skua_request *request, slice path, const skua_serve_desc *desc)
+static serving *serving_new(skua_request *request, skua_root *root, slice path,
+                            const skua_serve_desc *desc)
 {
     serving *s = skua_request_alloc(request, sizeof *s);
     char *copied, *type, *cache_control;
@@ -143,6 +180,7 @@ static serving *serving_new(skua_request *request, slice path, const skua_serve_
         return NULL;
     memset(s, 0, sizeof *s);
     s->request = request;
+    s->root = root;
     s->path = slice_make(copied, path.len);
     s->type = type;
     s->site.server = skua_request_server(request);
@@ -167,12 +205,12 @@ void skua_serve_file_sized(skua_request *request, skua_root *root, skua_slice pa
     CONTRACT_SIZES(sizes);
     skua_serve_desc own = { 0 };
     serving *s =
-        serving_new(request, path, desc ? SIZED_GIVEN(desc, sizes->serve_desc, &own) : &own);
+        serving_new(request, root, path, desc ? SIZED_GIVEN(desc, sizes->serve_desc, &own) : &own);
     if (!s) {
         skua_respond_error(request, 503);
         skua_request_drop(request);
         return;
     }
     if (site_hides(&s->site, s->path)) serving_fail(s, SKUA_ENOENT);
-    else skua_file_open(skua_request_worker(request), root, s->path, serving_opened, s);
+    else serving_open(s);
 }

@@ -190,7 +190,7 @@ static skua_status site_check(const files_place *to, const char *pattern,
     if ((unsigned)config->links > SKUA_LINKS_ALL) {
         return place_fail(to, SKUA_EINVAL, "links", "is none of skua_links");
     }
-    if ((unsigned)config->etags > SKUA_ETAGS_OFF) {
+    if ((unsigned)config->etags > SKUA_ETAGS_CONTENT) {
         return place_fail(to, SKUA_EINVAL, "etags", "is none of skua_etags");
     }
     if (!site_are_types(config)) {

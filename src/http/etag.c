@@ -5,8 +5,6 @@
 
 #include "http/etag.h"
 
-#include "base/siphash.h"
-
 static char *etag_put(char *at, uint64_t number)
 {
     static const char digits[] = "0123456789abcdef";
@@ -15,14 +13,24 @@ static char *etag_put(char *at, uint64_t number)
     return at;
 }
 
-size_t etag_write(slice content, char text[ETAG_OCTETS])
+static const siphash_key etag_key = { 0x616b732079746974, 0x6574206761742061 };
+
+void etag_begin(siphash_stream *stream)
 {
-    static const siphash_key key = { 0x616b732079746974, 0x6574206761742061 };
-    siphash_wide_hash hash = siphash_wide(&key, content);
+    siphash_stream_begin(stream, &etag_key);
+}
+
+size_t etag_write_hash(siphash_wide_hash hash, char text[ETAG_OCTETS])
+{
     char *at = text;
     *at++ = '"';
     at = etag_put(etag_put(at, hash.high), hash.low);
     *at++ = '"';
     *at = 0;
     return (size_t)(at - text);
+}
+
+size_t etag_write(slice content, char text[ETAG_OCTETS])
+{
+    return etag_write_hash(siphash_wide(&etag_key, content), text);
 }

@@ -253,6 +253,7 @@ static void beneath_describe(const struct stat *st, io_file_info *info)
         .inode = (uint64_t)st->st_ino,
         .mtime_ns = beneath_time(beneath_mtime(st)),
         .ctime_ns = beneath_time(beneath_ctime(st)),
+        .device = (uint64_t)st->st_dev,
     };
 }
 

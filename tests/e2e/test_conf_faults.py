@@ -260,7 +260,7 @@ SITES = [
     ("site a {\n root pub\n preload /a> style\n}", "3:10: preload takes the path of a file as a page names it, encoded, not \"/a>\""),
     ("site a {\n root pub\n preload /a css\n}", "3:13: preload: style, script, font, image or fetch is right, not \"css\""),
     ("site a {\n root pub\n" + " preload /a style\n" * 17 + "}", "19:10: a scope has at most 16 preloads"),
-    ("site a {\n root pub\n etag weak\n}", "3:7: etag: auto, stat or off is right, not \"weak\""),
+    ("site a {\n root pub\n etag weak\n}", "3:7: etag: auto, content, stat or off is right, not \"weak\""),
     ("site a {\n root pub\n path /b/ {\n  etag off\n }\n}",
      "4:3: etag is about the files of a root; this path needs a root of its own for it"),
     ("site a {\n types {\n }\n}", "2:2: there is no directive \"types\"; did you mean type?"),

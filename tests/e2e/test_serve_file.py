@@ -89,6 +89,20 @@ def test_what_the_description_says(served):
     assert served.get("/bare-file/.git/config").content == b"no"
 
 
+def test_tags_by_content(served, folder):
+    """Two files of one content and other times; a third of another content."""
+    (folder / "copy.bin").write_bytes(LARGE)
+    (folder / "other.bin").write_bytes(LARGE[:-1] + bytes([LARGE[-1] ^ 1]))
+    time.sleep(2.1)
+    first, copy, other = (served.get("/hashed-file/" + name) for name in ("large.bin", "copy.bin", "other.bin"))
+    assert len(first.get("etag")) == 34 and first.get("etag") == copy.get("etag") != other.get("etag")
+    assert copy.content == LARGE and other.content != LARGE
+    again = served.get("/hashed-file/copy.bin", f"If-None-Match: {first.get('etag')}")
+    assert again.status == 304
+    small = served.get("/file/small.txt").get("etag")
+    assert served.get("/hashed-file/small.txt").get("etag") == small
+
+
 def test_a_method_that_has_done_its_work_meets_no_conditions(served):
     found = served.get("/file/small.txt", 'If-Match: "x"', "Range: bytes=0-1", method="POST")
     assert (found.status, found.content) == (200, SMALL)

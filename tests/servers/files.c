@@ -59,6 +59,7 @@ int main(int argc, char **argv)
 {
     static skua_serve_desc typed = { .type = "text/x-own", .cache_control = "max-age=60" };
     static skua_serve_desc bare = { .etags = SKUA_ETAGS_OFF, .dotfiles = true };
+    static skua_serve_desc hashed = { .etags = SKUA_ETAGS_CONTENT };
     const skua_directory_config small = { .decide = decide, .precompressed = true };
     const skua_directory_config large = { .decide = decide,
                                           .small_octets_max = 1,
@@ -76,6 +77,7 @@ int main(int argc, char **argv)
     must(skua_route(server, "/file/{path...}", answer_file, NULL));
     must(skua_route(server, "GET /typed-file/{path...}", answer_file, &typed));
     must(skua_route(server, "GET /bare-file/{path...}", answer_file, &bare));
+    must(skua_route(server, "GET /hashed-file/{path...}", answer_file, &hashed));
     must(skua_route_add(server, &(skua_route_desc){ .pattern = "GET /named/{x}",
                                                     .name = "orders \"one\"",
                                                     .handler = answer_twice }));

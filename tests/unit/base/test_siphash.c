@@ -72,6 +72,27 @@ static void test_siphash_wide_agrees_with_another(void **state)
     }
 }
 
+static void test_siphash_stream_is_that_of_the_whole(void **state)
+{
+    (void)state;
+    const siphash_key key = { 3, 4 };
+    char octets[600];
+    for (size_t i = 0; i < sizeof octets; i++)
+        octets[i] = (char)(i * 7);
+    for (size_t len = 0; len <= sizeof octets; len++) {
+        siphash_wide_hash whole = siphash_wide(&key, slice_make(octets, len));
+        for (size_t split = 0; split <= len; split += 8) {
+            siphash_stream stream;
+            siphash_stream_begin(&stream, &key);
+            siphash_stream_add(&stream, slice_make(octets, split));
+            char *rest = guarded_copy(octets + split, len - split);
+            siphash_wide_hash parts = siphash_stream_end(&stream, slice_make(rest, len - split));
+            guarded_free(rest, len - split);
+            assert_true(parts.low == whole.low && parts.high == whole.high);
+        }
+    }
+}
+
 static void test_siphash_random_keys_differ(void **state)
 {
     (void)state;
@@ -88,6 +109,7 @@ int main(void)
         cmocka_unit_test(test_siphash_depends_on_both_halves_of_its_key),
         cmocka_unit_test(test_siphash_tells_lengths_apart),
         cmocka_unit_test(test_siphash_wide_agrees_with_another),
+        cmocka_unit_test(test_siphash_stream_is_that_of_the_whole),
         cmocka_unit_test(test_siphash_random_keys_differ),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

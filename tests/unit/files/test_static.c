@@ -423,7 +423,7 @@ static void test_static_refuses_bad_registrations(void **state)
         { "/", "/tmp", { .index = "a/b" }, SKUA_EINVAL },
         { "/", "/tmp", { .index = ".." }, SKUA_EINVAL },
         { "/", "/tmp", { .cache_control = "a\r\nb" }, SKUA_EINVAL },
-        { "/", "/tmp", { .etags = (skua_etags)(SKUA_ETAGS_OFF + 1) }, SKUA_EINVAL },
+        { "/", "/tmp", { .etags = (skua_etags)(SKUA_ETAGS_CONTENT + 1) }, SKUA_EINVAL },
         { "/", "/tmp", { .types_count = 1 }, SKUA_EINVAL },
         { "/", "/tmp", { .types = no_ending, .types_count = 1 }, SKUA_EINVAL },
         { "/", "/tmp", { .types = bad_type, .types_count = 1 }, SKUA_EINVAL },

@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: MIT
+"""skua -c FILE: etag content, by which machines agree about files whatever their times; and the hashing of large ones."""
+
+import concurrent.futures
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import time
+
+import pytest
+from conf import get, of, process_of, start
+from server import eventually, program
+from wire import request
+
+pytestmark = [pytest.mark.in_the_clear("it configures addresses of its own"),
+              pytest.mark.of_http1("it configures addresses of its own")]
+
+SITES = """
+listen 127.0.0.1:PORT
+workers 2
+defaults {
+    etag content
+}
+site one.test {
+    root one
+}
+site two.test {
+    root two
+}
+"""
+OLD = 1_600_000_000
+STRONG, WEAK = r'"[0-9a-f]{32}"', r'W/"[0-9a-f]{32}"'
+NAMES = ("empty.bin", "small.bin", "edge.bin", "large.bin", "odd.bin", "text.txt")
+LONG = 400 << 20
+
+
+def aged(file, content, when=OLD):
+    file.write_bytes(content)
+    os.utime(file, (when, when))
+
+
+def sparse(file, octets):
+    with open(file, "wb") as empty:
+        empty.truncate(octets)
+
+
+def settle():
+    time.sleep(2.1)  # the age from which a change would show in a file's times
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("served")
+    for name, octets in zip(NAMES, (0, 100, 32768, 32769, 3_000_001, 100_000)):
+        for place, when in (("one", OLD), ("two", OLD + 86400)):
+            (folder / place).mkdir(exist_ok=True)
+            aged(folder / place / name, (b"abcdefg " * (octets // 8 + 1))[:octets], when)
+    aged(folder / "one" / "beside.css", b"a" * 50_000)
+    for suffix in (".gz", ".br", ".zst"):
+        aged(folder / "one" / ("beside.css" + suffix), suffix.encode() * 20_000, OLD + 1)
+    sparse(folder / "one" / "epoch.bin", 40_000)
+    os.utime(folder / "one" / "epoch.bin", (0, 0))
+    for name in ("many", "left", "rewritten"):
+        sparse(folder / "one" / name, LONG)
+    sparse(folder / "one" / "huge", 20 << 30)
+    for name, last in (("a.bin", b"a"), ("b.bin", b"b")):
+        aged(folder / "one" / name, b"x" * 50_000 + last)
+    (folder / "one" / "flood").mkdir()
+    for i in range(5000):
+        sparse(folder / "one" / "flood" / str(i), 32769 + i)
+    settle()
+    server = start(folder, SITES)
+    server.folder = folder
+    yield server
+    server.stop()
+
+
+def tag_of(server, name, host="one.test", *lines):
+    return get(server, host, "/" + name, *lines, method="HEAD").get("etag")
+
+
+def octets_read(server):
+    """Octets that the process has read from files and sockets, as the kernel counts them."""
+    return int(re.search(r"rchar: (\d+)", pathlib.Path(f"/proc/{process_of(server)}/io").read_text()).group(1))
+
+
+@of("etag")
+@pytest.mark.parametrize("name", NAMES)
+def test_machines_agree_whatever_the_times(served, name):
+    first = tag_of(served, name)
+    assert re.fullmatch(STRONG, first)
+    assert first == tag_of(served, name, "two.test") == tag_of(served, name)
+    assert get(served, "two.test", "/" + name, f"If-None-Match: {first}").status == 304
+
+
+def test_contents_of_one_length_and_time_differ(served):
+    tags = [tag_of(served, name) for name in ("a.bin", "b.bin")]
+    assert all(re.fullmatch(STRONG, tag) for tag in tags) and tags[0] != tags[1]
+
+
+def test_a_small_file_has_the_tag_of_auto(served, tmp_path):
+    shutil.copy(served.folder / "one" / "edge.bin", tmp_path)
+    site = program(tmp_path)
+    assert site.get("/edge.bin").get("etag") == tag_of(served, "edge.bin")
+    site.stop()
+
+
+def test_a_file_without_a_time_has_one(served):
+    found = get(served, "one.test", "/epoch.bin")
+    assert re.fullmatch(STRONG, found.get("etag")) and found.get("last-modified") is None
+
+
+def test_ranges(served):
+    content, tag = (served.folder / "one" / "odd.bin").read_bytes(), tag_of(served, "odd.bin")
+    part = get(served, "one.test", "/odd.bin", "Range: bytes=5-99", f"If-Range: {tag}")
+    assert part.status == 206 and part.content == content[5:100]
+    whole = get(served, "one.test", "/odd.bin", "Range: bytes=5-99", 'If-Range: "0"')
+    assert whole.status == 200 and whole.content == content
+    assert get(served, "one.test", "/odd.bin", 'If-Match: "0"').status == 412
+    assert get(served, "one.test", "/odd.bin", f"If-Match: {tag}").status == 200
+
+
+def test_http2(served):
+    url = f"http://127.0.0.1:{served.port}/odd.bin"
+    words = ["curl", "-s", "--http2-prior-knowledge", "-H", "Host: one.test", "-D", "-", "-o", "/dev/null", url]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=20, check=True)
+    assert f"etag: {tag_of(served, 'odd.bin')}" in done.stdout
+
+
+def test_siblings_have_tags_of_their_own(served):
+    tags = set()
+    for coding in ("identity", "gzip", "br", "zstd"):
+        tag = tag_of(served, "beside.css", "one.test", f"Accept-Encoding: {coding}")
+        assert re.fullmatch(STRONG if coding == "identity" else rf'"[0-9a-f]{{32}}-{coding}"', tag)
+        part = get(served, "one.test", "/beside.css", f"Accept-Encoding: {coding}", "Range: bytes=0-9", f"If-Range: {tag}")
+        assert part.status == 206
+        tags.add(tag[:33])
+    assert len(tags) == 4
+
+
+def test_what_is_compressed_here_is_weak(served):
+    coded = get(served, "one.test", "/text.txt", "Accept-Encoding: gzip")
+    assert coded.get("content-encoding") == "gzip"
+    assert coded.get("etag") == "W/" + tag_of(served, "text.txt")[:-1] + '-gzip"'
+
+
+def test_a_change_is_seen(served):
+    file = served.folder / "one" / "changing.bin"
+    file.write_bytes(b"a" * 40_000)
+    young = tag_of(served, "changing.bin")
+    assert re.fullmatch(WEAK, young)
+    old = eventually(lambda: re.fullmatch(STRONG, tag_of(served, "changing.bin")), within=10, every=0.2).group(0)
+    assert "W/" + old == young
+    aged(file, b"b" * 40_000)
+    other = tag_of(served, "changing.bin")
+    assert re.fullmatch(WEAK, other) and other != young
+    aged(file, b"a" * 40_000, OLD + 5)
+    assert eventually(lambda: tag_of(served, "changing.bin") == young)
+
+
+def test_many_who_ask_at_once_hash_it_once(served):
+    """By connections of both workers; meanwhile others are served."""
+    before = octets_read(served)
+    with concurrent.futures.ThreadPoolExecutor(12) as crowd:
+        asked = [crowd.submit(tag_of, served, "many") for _ in range(12)]
+        assert not any(one.done() for one in asked)
+        assert get(served, "one.test", "/small.bin").status == 200
+        assert get(served, "one.test", "/beside.css").status == 200
+        assert not all(one.done() for one in asked), "the others were served first"
+        tags = {one.result() for one in asked}
+    assert len(tags) == 1 and re.fullmatch(STRONG, tags.pop())
+    assert LONG <= octets_read(served) - before < 1.5 * LONG
+    assert tag_of(served, "many") and octets_read(served) - before < 1.5 * LONG
+
+
+def test_a_file_that_nobody_waits_for_is_not_hashed_to_its_end(served):
+    before = octets_read(served)
+    with served.connect() as connection:
+        connection.send(request("/huge", host="one.test"))
+        assert eventually(lambda: octets_read(served) > before + (8 << 20))
+        connection.reset()
+    quiet = lambda: octets_read(served) == (time.sleep(0.3), octets_read(served))[1]
+    assert eventually(quiet) and octets_read(served) - before < 10 << 30
+
+
+def test_a_client_that_sends_no_more_waits_for_it(served):
+    with served.connect() as connection:
+        connection.send(request("/left", host="one.test", method="HEAD"))
+        connection.half_close()
+        head = connection.head()
+    assert head.status == 200 and re.fullmatch(STRONG, head.get("etag"))
+
+
+def test_a_change_while_it_is_hashed(served):
+    """The tag of what was there before is not given to what is there then."""
+    file = served.folder / "one" / "rewritten"
+    before = octets_read(served)
+    with concurrent.futures.ThreadPoolExecutor(1) as one:
+        asked = one.submit(tag_of, served, "rewritten")
+        assert eventually(lambda: octets_read(served) > before + (8 << 20))
+        with open(file, "r+b") as beginning:
+            beginning.write(b"changed")
+        first = asked.result()
+    copy = served.folder / "one" / "copy"
+    subprocess.run(["cp", "--sparse=always", file, copy], check=True)
+    settle()
+    last = tag_of(served, "copy")
+    assert re.fullmatch(STRONG, last) and last == tag_of(served, "rewritten")
+    assert first in (None, last, "W/" + last)
+    assert last != tag_of(served, "left"), "which has what was there before"
+
+
+def test_a_file_that_always_changes_is_served_without_a_tag(served):
+    file = served.folder / "one" / "growing"
+    sparse(file, 64 << 20)
+    with concurrent.futures.ThreadPoolExecutor(1) as one:
+        asked = one.submit(get, served, "one.test", "/growing", method="HEAD")
+        while not asked.done():
+            with open(file, "ab") as end:
+                end.write(b"x")
+            time.sleep(0.002)
+    assert asked.result().status == 200 and asked.result().get("etag") is None
+
+
+def test_more_files_than_are_kept(served):
+    """4,096 tags are kept, those of the last files that were hashed; a file whose tag went is hashed again."""
+    def hashed(names):
+        before = octets_read(served)
+        with served.connect() as connection:
+            for i in names:
+                connection.send(request(f"/flood/{i}", host="one.test", method="HEAD"))
+                assert re.fullmatch(STRONG, connection.head().get("etag"))
+        return (octets_read(served) - before) // 33000
+
+    assert hashed(range(5000)) >= 5000
+    assert hashed(range(3000, 5000)) < 600
+    assert hashed(range(500)) > 100
