@@ -61,6 +61,49 @@ static void probe_files(void)
     probe_write("chmod", chmod(root, 0777));
 }
 
+// By the calls that an upload may make; older ones are not let through at all.
+static int probe_rename(const char *from, const char *to)
+{
+    return renameat(AT_FDCWD, from, AT_FDCWD, to);
+}
+
+static int probe_link(const char *from, const char *to)
+{
+    return linkat(AT_FDCWD, from, AT_FDCWD, to, 0);
+}
+
+static int probe_unlink(const char *name, const char *same)
+{
+    (void)same;
+    return unlinkat(AT_FDCWD, name, 0);
+}
+
+static void probe_two(const char *name, const char *from, const char *to,
+                      int (*call)(const char *, const char *))
+{
+    char one[4096], other[4096];
+    snprintf(one, sizeof one, "%s/%s", root, from);
+    snprintf(other, sizeof other, "%s/%s", root, to);
+    probe_write(name, call(one, other));
+}
+
+// The folder "in" takes uploads, and nothing beside it does: not by a name of its own, nor by one that is moved or linked.
+static void probe_uploads(void)
+{
+    probe_open_file("make_upload", "/./in/new", O_WRONLY | O_CREAT);
+    probe_open_file("make_beside", "/./new", O_WRONLY | O_CREAT);
+    probe_open_file("make_by_dots", "/./in/../new", O_WRONLY | O_CREAT);
+    probe_open_file("make_by_link", "/./in/beside/new", O_WRONLY | O_CREAT);
+    probe_open_file("write_beside", "/./index.html", O_WRONLY);
+    probe_open_file("nameless_beside", "/./", O_WRONLY | O_TMPFILE);
+    probe_two("move_out", "in/new", "new", probe_rename);
+    probe_two("move_in", "index.html", "in/index.html", probe_rename);
+    probe_two("link_out", "in/new", "new", probe_link);
+    probe_two("link_in", "index.html", "in/linked", probe_link);
+    probe_two("remove_beside", "index.html", "", probe_unlink);
+    probe_two("remove_upload", "in/new", "", probe_unlink);
+}
+
 static void probe_processes(void)
 {
     char *words[] = { (char *)"true", NULL };
@@ -111,6 +154,7 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *how, void *(*run)(vo
     typedef int create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
     create *next = (create *)dlsym(RTLD_NEXT, "pthread_create");
     if (report >= 0) {
+        if (getenv("SANDBOX_UPLOADS")) probe_uploads();
         probe_files();
         probe_processes();
         probe_sockets();

@@ -48,12 +48,12 @@ def probe(tmp_path_factory):
     return built
 
 
-def probed(launch, folder, probe, text):
+def probed(launch, folder, probe, text, **env):
     """A server with the probe in it, and the outcome of what that tried: names and numbers of errors."""
     report = folder / "report"
     sanitizer = os.environ.get("ASAN_OPTIONS", "")
     server = launch(start, folder, text, env={
-        **os.environ, "LD_PRELOAD": str(probe), "SANDBOX_PROBE": str(report), "SANDBOX_ROOT": str(folder / "pub"),
+        **os.environ, "LD_PRELOAD": str(probe), "SANDBOX_PROBE": str(report), "SANDBOX_ROOT": str(folder / "pub"), **env,
         "ASAN_OPTIONS": f"{sanitizer}:verify_asan_link_order=0"})
     assert eventually(lambda: report.exists() and "done" in report.read_text())
     outcome = {name: int(number) for name, number in (line.split() for line in report.read_text().splitlines())}
@@ -73,6 +73,21 @@ def test_it_refuses(folder, launch, probe):
     assert outcome == REFUSED  # under a sanitizer the filter lets it trace and send signals, which Landlock refuses
     assert get(server, "a.test").content == b"<p>here</p>"
     assert "sandbox" not in server.error_text()  # nothing is missing
+
+
+def test_beside_the_folder_of_uploads(folder, launch, probe):
+    """Files come and go there, and nowhere else beneath the root."""
+    (folder / "pub/in").mkdir()
+    (folder / "pub/in/beside").symlink_to("..")
+    text = TEXT.replace("root pub\n", "root pub\n    path /in/ {\n        upload 1KiB overwrite delete anyone\n    }\n")
+    _, outcome = probed(launch, folder, probe, text, SANDBOX_UPLOADS="1")
+    allowed = {"make_upload": 0, "remove_upload": 0}
+    refused = {name: LANDLOCK for name in ("make_beside", "make_by_dots", "make_by_link", "write_beside", "nameless_beside",
+                                           "write_inside", "make_inside", "remove_beside")}
+    assert {name: outcome[name] for name in (allowed | refused)} == allowed | refused
+    assert all(outcome[name] in (LANDLOCK, errno.EXDEV) for name in ("move_out", "move_in", "link_out", "link_in")), outcome
+    assert {name for name in REFUSED if outcome[name] == 0} == set()
+    assert sorted(os.listdir(folder / "pub/in")) == ["beside"] and (folder / "pub/index.html").exists()
 
 
 def test_it_has_no_capabilities(folder, launch):
