@@ -195,6 +195,7 @@ typedef struct conf {
     int64_t drain_delay_ns;   // before a stop begins to drain
     int64_t start_timeout_ns; // for a server process to become ready
     bool is_silent;           // its faults are not said
+    bool is_played;           // requests are played, and change nothing
     const char *user,
         *group;   // who the server process becomes; NULL: it stays who it is, or the user's group
     bool is_open; // the server process has no sandbox

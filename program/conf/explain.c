@@ -10,6 +10,7 @@
 #include "conf/lock.h"
 #include "conf/method.h"
 #include "conf/sites.h"
+#include "conf/upload.h"
 #include "common/say.h"
 
 #include <ctype.h>
@@ -186,6 +187,22 @@ static void explain_archives(const conf_site *site, const explained *e, const co
     }
 }
 
+// The bounds of a PUT or DELETE of a file. One that is played changes nothing.
+static void explain_upload(const explained *e, const conf_scope *inner)
+{
+    const conf_upload *upload = inner->upload;
+    bool is_put = strcmp(e->method, "PUT") == 0;
+    if (!upload || (!is_put && strcmp(e->method, "DELETE") != 0)) return;
+    if (is_put)
+        explain("upload", upload->at, "into %s, %llu octets at most, %s", upload->folder,
+                (unsigned long long)upload->place.octets_max,
+                upload->place.overwrites ? "and what is there is replaced"
+                                         : "and nothing is replaced");
+    else
+        explain("upload", upload->at, "in %s %s is removed", upload->folder,
+                upload->place.deletes ? "what is there" : "nothing");
+}
+
 // The scopes that contain the path, from the outer to the inner one.
 static void explain_scopes(const conf_site *site, const explained *e)
 {
@@ -207,6 +224,7 @@ static void explain_scopes(const conf_site *site, const explained *e)
         explain("root", root->root_at, "%s, in it %.*s", root->root,
                 is_below ? (int)(e->path_len - skip) : 1, is_below ? e->path + skip : ".");
         explain_archives(site, e, inner);
+        explain_upload(e, inner);
     }
 }
 

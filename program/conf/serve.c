@@ -45,6 +45,7 @@ static conf *serve_read(const char *file, bool is_played, skua_server **server)
 {
     conf *c = conf_new();
     if (!c) say_error("%s", skua_status_text(SKUA_ENOMEM));
+    if (c) c->is_played = is_played;
     *server = c && conf_load(c, file) ? serve_build(c, is_played) : NULL;
     if (*server) return c;
     conf_drop(c);

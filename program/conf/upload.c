@@ -2,19 +2,18 @@
 
 #include "conf/upload.h"
 
-#include "conf/method.h"
+#include "conf/lock.h"
 #include "conf/response.h"
 #include "conf/sites.h"
 #include "upload/page.h"
 
 #include <string.h>
 
-// Whether everyone has to name himself who comes by that method.
+// Whether everyone has to name himself who comes by that method: by a password or by a token.
 static bool upload_is_locked(const conf_scope *scope, skua_slice method)
 {
-    for (const conf_lock *at = scope->locks; at; at = at->outer) {
-        if (conf_method_is_of(at->methods, method)) return at->guard != NULL;
-    }
+    for (const conf_lock *at = scope->locks; at; at = at->outer)
+        if (at->guard && conf_lock_holds(scope->locks, at->guard, method)) return true;
     return false;
 }
 
@@ -25,7 +24,7 @@ static void upload_check_lock(conf *from, const conf_scope *scope, const conf_up
     if (is_locked || upload->is_for_anyone) return;
     conf_find(
         &from->findings, upload->at,
-        "everyone could write to %s; it needs basic_auth or bearer, or the word anyone behind "
+        "everyone could write to %s; it needs basic_auth or bearer_auth, or the word anyone behind "
         "upload",
         scope->path);
 }
@@ -54,6 +53,7 @@ static void upload_open_scope(conf *from, conf_site *site, conf_scope *scope)
         return;
     }
     upload->site = site;
+    upload->place.is_played = from->is_played;
     if (is_its_own) upload_open_folder(from, scope, root, upload);
     upload_check_lock(from, scope, upload);
 }

@@ -2,6 +2,8 @@
 
 #include "upload/file.h"
 
+#include "upload/stale.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -128,20 +130,63 @@ int upload_file_find(upload_file *file, const upload_place *place, const char *p
 
 // ---- Writing ----
 
-// Names of this process do not meet; those that another one has left are passed over.
-int upload_file_begin(upload_file *file)
+// Names of this process do not meet; those that another one has left are passed over. make: gives the file that name.
+static int upload_file_hide(upload_file *file, int (*make)(upload_file *file))
 {
     static _Atomic(unsigned) number;
-    for (unsigned tries = 0; tries < 100 && file->fd < 0; tries++) {
-        (void)snprintf(file->hidden, sizeof file->hidden, ".skua-upload-%ld-%u", (long)getpid(),
+    int made = -1;
+    for (unsigned tries = 0; tries < 100 && made < 0; tries++) {
+        (void)snprintf(file->hidden, sizeof file->hidden, STALE_PREFIX "%ld-%u", (long)getpid(),
                        atomic_fetch_add(&number, 1));
-        file->fd = openat(file->above, file->hidden,
-                          O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, UPLOAD_MODE);
-        if (file->fd < 0 && errno != EEXIST) break;
+        made = make(file);
+        if (made < 0 && errno != EEXIST) break;
     }
-    if (file->fd >= 0) return 0;
+    if (made >= 0) return 0;
+    int status = upload_status(errno);
     file->hidden[0] = '\0';
-    return upload_status(errno);
+    return status;
+}
+
+static int upload_file_make(upload_file *file)
+{
+    file->fd = openat(file->above, file->hidden,
+                      O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, UPLOAD_MODE);
+    return file->fd;
+}
+
+// By the path of its descriptor: a descriptor itself is for the privileged to link.
+static int upload_file_link(const upload_file *file, const char *name)
+{
+    char path[UPLOAD_HIDDEN_OCTETS];
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", file->fd);
+    return linkat(AT_FDCWD, path, file->above, name, AT_SYMLINK_FOLLOW);
+}
+
+static int upload_file_link_hidden(upload_file *file)
+{
+    return upload_file_link(file, file->hidden);
+}
+
+// A file without a name is gone when its process is; -1: the file system has none, or /proc is missing.
+static int upload_file_nameless(const upload_file *file)
+{
+#ifdef O_TMPFILE
+    static const char descriptors[] = "/proc/self/fd";
+    if (access(descriptors, X_OK) == 0)
+        return openat(file->above, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, UPLOAD_MODE);
+#else
+    (void)file;
+#endif
+    return -1;
+}
+
+int upload_file_begin(upload_file *file, int64_t unix_ns)
+{
+    stale_remove(file->above, unix_ns);
+    file->fd = upload_file_nameless(file);
+    int status = file->fd < 0 ? upload_file_hide(file, upload_file_make) : 0;
+    if (!status) stale_mark(file->fd);
+    return status;
 }
 
 int upload_file_write(upload_file *file, const char *octets, size_t len)
@@ -165,18 +210,26 @@ static bool upload_file_is_found(const upload_file *file)
            upload_ns(UPLOAD_WRITTEN(now)) == upload_ns(UPLOAD_WRITTEN(*found));
 }
 
+// A file without a name gets a hidden one first: no link replaces another file.
+static int upload_file_replace(upload_file *file)
+{
+    int status = file->hidden[0] ? 0 : upload_file_hide(file, upload_file_link_hidden);
+    if (status) return status;
+    if (renameat(file->above, file->hidden, file->above, file->name) != 0)
+        return upload_status(errno);
+    file->hidden[0] = '\0';
+    return 0;
+}
+
 // The name is given by a link where nothing may be replaced: that fails when another one has come first.
 int upload_file_end(upload_file *file, bool replaces, bool is_judged)
 {
     if (fsync(file->fd) != 0) return upload_status(errno);
     if (is_judged && !upload_file_is_found(file)) return 412;
-    if (replaces) {
-        if (renameat(file->above, file->hidden, file->above, file->name) != 0)
-            return upload_status(errno);
-        file->hidden[0] = '\0';
-        return 0;
-    }
-    if (linkat(file->above, file->hidden, file->above, file->name, 0) == 0) return 0;
+    if (replaces) return upload_file_replace(file);
+    int linked = file->hidden[0] ? linkat(file->above, file->hidden, file->above, file->name, 0)
+                                 : upload_file_link(file, file->name);
+    if (linked == 0) return 0;
     return is_judged && errno == EEXIST ? 412 : upload_status(errno);
 }
 

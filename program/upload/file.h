@@ -11,7 +11,7 @@
 enum { UPLOAD_NAME_OCTETS = 256, UPLOAD_HIDDEN_OCTETS = 40 };
 
 typedef struct upload_file {
-    int above, fd;                     // its folder, and the hidden file; -1: not open
+    int above, fd;                     // its folder, and the new file; -1: not open
     char name[UPLOAD_NAME_OCTETS];     // in its folder
     char hidden[UPLOAD_HIDDEN_OCTETS]; // empty: there is no hidden file
     bool exists;                       // there is a file of that name
@@ -26,8 +26,9 @@ typedef struct upload_file {
 int upload_file_find(upload_file *file, const upload_place *place, const char *path,
                      int64_t unix_ns);
 
-// Makes the hidden file.  Returns as upload_file_find, as do the others.
-int upload_file_begin(upload_file *file);
+// Makes a file without a name, or else a hidden one, and removes those that were left there.  Returns as
+// upload_file_find, as do the others.
+int upload_file_begin(upload_file *file, int64_t unix_ns);
 
 int upload_file_write(upload_file *file, const char *octets, size_t len);
 

@@ -6,6 +6,7 @@
 #include "upload/upload.h"
 
 #include "upload/file.h"
+#include "upload/unmodified.h"
 
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -68,7 +69,7 @@ static int upload_do(upload_job *job)
 {
     switch (job->step) {
     case UPLOAD_FIND: return upload_file_find(&job->file, &job->place, job->path, job->unix_ns);
-    case UPLOAD_BEGIN: return upload_file_begin(&job->file);
+    case UPLOAD_BEGIN: return upload_file_begin(&job->file, job->unix_ns);
     case UPLOAD_WRITE:
         return upload_file_write(&job->file, job->written->octets, job->written->len);
     case UPLOAD_END:
@@ -189,13 +190,14 @@ static void upload_read(upload_job *job)
 static void upload_judge(upload_job *job)
 {
     const upload_file *file = &job->file;
-    bool goes_on =
-        skua_etag(job->request, (skua_slice){ file->exists ? file->etag : NULL, file->etag_len });
-    if (!goes_on) job->has_answered = true;
+    const skua_slice tag = { file->exists ? file->etag : NULL, file->etag_len };
+    if (file->exists && upload_is_modified(job->request, file->found.st_mtime))
+        upload_answer(job, 412);
+    else if (!skua_etag(job->request, tag)) job->has_answered = true;
     else if (!job->is_put && !file->exists) upload_answer(job, 404);
-    else if (!job->is_put) upload_go(job, UPLOAD_REMOVE);
-    else if (file->exists && !job->place.overwrites) upload_answer(job, 409);
-    else upload_go(job, UPLOAD_BEGIN);
+    else if (job->is_put && file->exists && !job->place.overwrites) upload_answer(job, 409);
+    else if (job->place.is_played) upload_answer(job, file->exists ? 204 : 201);
+    else upload_go(job, job->is_put ? UPLOAD_BEGIN : UPLOAD_REMOVE);
 }
 
 static void upload_next(upload_job *job)

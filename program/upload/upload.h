@@ -21,6 +21,7 @@ typedef struct upload_place {
     uint64_t octets_max; // of one file
     bool overwrites;     // files that are there may be replaced
     bool deletes;        // and removed
+    bool is_played;      // responses are as they would be, and nothing is changed
 } upload_place;
 
 // Opens the folder. Returns: whether there is one.

@@ -1,13 +1,22 @@
 # SPDX-License-Identifier: MIT
 """PUT and DELETE into a folder: whole or not at all, within bounds, by who may, and nowhere else."""
 
+import contextlib
+import errno
+import fcntl
 import os
+import pathlib
+import re
+import signal
 import subprocess
 import threading
+import time
+from email.utils import formatdate
 
 import browser
 import pytest
 from conf import SKUA, basic, get, of, process_of, start, write_folder
+from seccomp import OPENAT, forbid
 from server import eventually
 from wire import posted, request
 
@@ -75,6 +84,16 @@ def hidden(folder):
     return [name for _, _, names in os.walk(folder / "pub") for name in names if name.startswith(".skua")]
 
 
+def unnamed(server):
+    """Files without a name that the server process has open."""
+    descriptors = pathlib.Path(f"/proc/{process_of(server)}/fd")
+    found = []
+    for one in descriptors.iterdir():
+        with contextlib.suppress(OSError):
+            found += [one] * (re.search(r"/pub/.*#\d+( \(deleted\))?$", os.readlink(one)) is not None)
+    return found
+
+
 @of("upload")
 def test_a_file_comes_changes_and_goes(served, folder):
     """Each is seen at once by who reads the folder, from the cache, too."""
@@ -127,6 +146,111 @@ def test_conditions(served, size):
     assert delete(served, path, "If-Match: *").status == 204
 
 
+def test_unmodified_since(served, folder):
+    """Where If-Match does not stand beside it, and where it names a date in one of three forms."""
+    file = folder / "pub/open/dated"
+    file.write_text("here")
+    os.utime(file, (1234567890.5, 1234567890.5))  # Fri, 13 Feb 2009 23:31:30
+    line = "If-Unmodified-Since: "
+    for date, status in (("Fri, 13 Feb 2009 23:31:29 GMT", 412), ("Friday, 13-Feb-09 23:31:29 GMT", 412), ("Fri Feb 13 23:31:29 2009", 412),
+                         ("Fri, 13 Feb 2009 23:31:30 GMT", 204), ("yesterday", 204), ("Fri, 13 Feb 2009 23:31:29", 204), (70 * "x", 204)):
+        os.utime(file, (1234567890.5, 1234567890.5))
+        assert put(served, "/open/dated", b"new", line + date).status == status, date
+        assert file.read_bytes() == (b"here" if status == 412 else b"new")
+        file.write_text("here")
+    os.utime(file, (1234567890.5, 1234567890.5))
+    old = line + formatdate(1000000000, usegmt=True)
+    assert put(served, "/open/dated", b"new", old, "If-Match: *").status == 204
+    assert put(served, "/open/dated", b"new", line + formatdate(time.time() + 5, usegmt=True), "If-None-Match: *").status == 412
+    assert delete(served, "/open/dated", old).status == 412
+    assert delete(served, "/open/dated", line + formatdate(time.time() + 5, usegmt=True)).status == 204
+    assert put(served, "/open/dated", b"new", old).status == 201  # what is not there has no date
+
+
+def half(server, path):
+    connection = server.connect()
+    connection.send(request(path, "Content-Length: 20000000", method="PUT", content=100_000 * b"x"))
+    return connection
+
+
+def test_who_is_killed_leaves_nothing(folder, launch):
+    server = launch(start, folder, TEXT, "killed.conf")
+    connection = half(server, "/once/killed")
+    assert eventually(lambda: len(unnamed(server)) == 1)
+    os.kill(process_of(server), signal.SIGKILL)
+    connection.close()
+    assert eventually(lambda: put(server, "/open/after", b"x").status in (201, 204))
+    assert hidden(folder) == [] and not (folder / "pub/once/killed").exists()
+
+
+O_TMPFILE = 0o20000000  # without O_DIRECTORY
+
+
+def test_a_file_system_that_has_names_alone(folder, launch):
+    """Hidden files are there then; what a killed process has left goes, and nothing else does."""
+    server = launch(start, folder, TEXT, "named.conf", preexec=forbid(OPENAT, errno.EOPNOTSUPP, flags=(2, O_TMPFILE)))
+    for content, status in ((b"first", 201), (b"second", 204)):
+        assert put(server, "/open/named", content).status == status
+    assert put(server, "/once/named", b"one").status == 201 and put(server, "/once/named", b"two").status == 409
+    assert (folder / "pub/open/named").read_bytes() == b"second"
+    connections = [half(server, "/once/half-a"), half(server, "/once/half-b")]
+    assert eventually(lambda: len(hidden(folder)) == 2) and unnamed(server) == []
+    connections.pop().close()
+    assert eventually(lambda: len(hidden(folder)) == 1)
+    os.kill(process_of(server), signal.SIGKILL)
+    connections.pop().close()
+    once = folder / "pub/once"
+    left = once / hidden(folder)[0]
+    long_ago = time.time() - 61
+    others = [once / name for name in (".skua-upload-1-2x", ".skua-upload-1", ".skua-upload-1-", "skua-upload-1-2", ".skua-upload-1-2.txt")]
+    young, locked = once / ".skua-upload-77-1", once / ".skua-upload-77-2"
+    for file in (*others, young, locked):
+        file.touch()
+    for file in (*others, left, locked):
+        os.utime(file, (long_ago, long_ago))
+    with open(locked) as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert eventually(lambda: put(server, "/once/after", b"x").status == 201)
+        assert not left.exists() and all(file.exists() for file in (*others, young, locked))
+    for file in (*others, young, locked):
+        file.unlink()
+
+
+def test_a_play_changes_nothing(folder):
+    """skua explain tells what a PUT or a DELETE would get, and the file stays."""
+    (folder / "f.conf").write_text("listen :0\n" + TEXT.split("\n", 2)[2].replace("workers 2\n", ""))
+    file = folder / "pub/open/played"
+    file.write_text("stays")
+
+    def explained(method, path):
+        run = subprocess.run([SKUA, "explain", method, "http://a" + path, "-c", "f.conf"], cwd=folder, capture_output=True, text=True, timeout=20)
+        assert run.returncode == 0
+        return [" ".join(line.split()) for line in run.stdout.splitlines()]
+
+    assert "response HTTP/1.1 204 No Content" in explained("PUT", "/open/played")
+    told = explained("PUT", "/open/new")
+    assert "response HTTP/1.1 201 Created" in told
+    assert any(line.startswith("upload into pub/open/, 102400 octets at most, and what is there is replaced f.conf:") for line in told), told
+    told = explained("DELETE", "/open/played")
+    assert "response HTTP/1.1 204 No Content" in told and any(line.startswith("upload in pub/open/ what is there is removed") for line in told)
+    assert "response HTTP/1.1 404 Not Found" in explained("DELETE", "/open/new")
+    assert "response HTTP/1.1 403 Forbidden" in explained("PUT", "/open/shut/a")
+    assert "response HTTP/1.1 401 Unauthorized" in explained("PUT", "/staff/a")
+    assert file.read_text() == "stays" and not (folder / "pub/open/new").exists()
+
+
+def test_a_token_is_a_lock(folder):
+    """Where passwords are off for a path that a token is for; not where the token is off, too."""
+    token = subprocess.run([SKUA, "token", "tokens", "ci"], cwd=folder, capture_output=True, text=True, timeout=20)
+    assert token.returncode == 0, token.stderr
+    site = "listen :0\nsite a {\n root pub\n basic_auth S staff.users\n path /open/ {\n  basic_auth off\n  bearer_auth A tokens\n  upload 1MiB\n }\n"
+    for inner, code in (("", 0), (" path /open/below/ {\n  bearer_auth off\n }\n", 1)):
+        (folder / "f.conf").write_text(site + inner + "}\n")
+        run = subprocess.run([SKUA, "check", "-c", "f.conf"], cwd=folder, capture_output=True, text=True, timeout=20)
+        assert run.returncode == code, run.stdout + run.stderr
+        assert code == 0 or "everyone could write to /open/below/" in run.stdout + run.stderr
+
+
 def test_a_part_is_no_file(served):
     assert put(served, "/open/part", b"abc", "Content-Range: bytes 0-2/10").status == 400
     assert served.get("/open/part").status == 404
@@ -154,12 +278,12 @@ def test_who_leaves_or_dawdles_leaves_nothing(served, folder):
     clients = [served.connect() for _ in range(20)]
     for i, connection in enumerate(clients):
         connection.send(request(f"/once/half-{i}", "Content-Length: 20000000", method="PUT", content=100_000 * b"x"))
-    assert eventually(lambda: len(hidden(folder)) == 20)
+    assert eventually(lambda: len(unnamed(served)) == 20) and hidden(folder) == []
     assert served.get("/text.txt").status == 200 and served.get("/once/half-0").status == 404
     assert put(served, "/open/meanwhile", b"x").status == 201
     for connection in clients:
         connection.reset()
-    assert eventually(lambda: hidden(folder) == [])
+    assert eventually(lambda: unnamed(served) == [])
     assert not [name for name in os.listdir(folder / "pub/once") if name.startswith("half")]
     assert eventually(lambda: open_files() <= before + 5)
 
@@ -168,14 +292,14 @@ def test_as_many_at_a_time_as_there_may_be(served, folder):
     clients = [served.connect() for _ in range(64)]
     for i, connection in enumerate(clients):
         connection.send(request(f"/once/many-{i}", "Content-Length: 2", method="PUT", content=b"a"))
-    assert eventually(lambda: len(hidden(folder)) == 64)
+    assert eventually(lambda: len(unnamed(served)) == 64)
     assert put(served, "/open/one-more", b"x").status == 503
     clients[0].send(b"b")
     assert clients[0].response("PUT").status == 201
     assert eventually(lambda: put(served, "/open/one-more", b"x").status in (201, 204))
     for connection in clients:
         connection.close()
-    assert eventually(lambda: hidden(folder) == [])
+    assert eventually(lambda: unnamed(served) == []) and hidden(folder) == []
 
 
 def test_of_two_one_is_first(served, folder):
@@ -255,7 +379,7 @@ def test_the_sandbox_allows_it_there_alone(folder, launch):
 
 
 @pytest.mark.parametrize("text, finding", [
-    ("site a {\n root pub\n upload 1MiB\n}", "3:2: everyone could write to /; it needs basic_auth or bearer, or the word anyone behind upload"),
+    ("site a {\n root pub\n upload 1MiB\n}", "3:2: everyone could write to /; it needs basic_auth or bearer_auth, or the word anyone behind upload"),
     ("site a {\n root pub\n basic_auth S staff.users\n path /open/ {\n  basic_auth off\n  upload 1MiB\n }\n}", "6:3: everyone could write to /open/"),
     ("site a {\n root pub\n method PUT {\n  basic_auth S staff.users\n }\n upload 1MiB delete\n}", "6:2: everyone could write to /"),
     ("site a {\n root pub\n upload 1MiB anyone\n path /open/ {\n  upload 1MiB overwrite\n }\n}", "5:3: everyone could write to /open/"),
