@@ -2,11 +2,14 @@
 """A supervisor that is killed at any step of a reload or an upgrade leaves nothing that hinders the next one: the service manager
 starts it anew, and it serves."""
 
+import concurrent.futures
+import itertools
 import os
 import pathlib
 import shutil
 import signal
 import subprocess
+import threading
 
 import pytest
 import steps
@@ -18,14 +21,20 @@ pytestmark = [pytest.mark.in_the_clear("it configures addresses of its own"),
               pytest.mark.skipif(not steps.can_trace(), reason="the kernel lets nobody trace children")]
 
 TEXT = "listen 127.0.0.1:PORT\nworkers 1\npid_file skua.pid\ngrace 1s\nkeep_alive_timeout 1s\nsite * {\n    root pub\n}\n"
-CALLS_MAX = 100_000
+PLACES_MAX = 100_000
+AT_ONCE = 6  # walks, which wait more than they work
+
+
+def prepare(folder):
+    folder.mkdir(exist_ok=True)
+    write_folder(folder)
+    shutil.copy(SKUA, folder / "skua")
+    return folder
 
 
 @pytest.fixture
 def folder(tmp_path):
-    write_folder(tmp_path)
-    shutil.copy(SKUA, tmp_path / "skua")
-    return tmp_path
+    return prepare(tmp_path)
 
 
 def begin(folder, task):
@@ -39,18 +48,22 @@ def begin(folder, task):
     return server, walked
 
 
-def is_done(server):
-    return "read again" in server.error_text() or "from now on" in server.error_text()
+def goes_on(server, walked):
+    """Walks to the next place. Returns: False when the task is over, and the supervisor waits for what comes next."""
+    waits = walked.next_place()
+    assert waits is not None and walked.places < PLACES_MAX, server.error_text()
+    text = server.error_text()
+    return not (waits and ("read again" in text or "from now on" in text))
 
 
 def count(folder, task):
-    """How many steps the task takes."""
+    """At how many places the task can be broken off."""
     server, walked = begin(folder, task)
-    while not is_done(server):
-        assert walked.next() and walked.calls < CALLS_MAX, server.error_text()
+    while goes_on(server, walked):
+        pass
     walked.leave()
     server.stop()
-    return walked.calls
+    return walked.places
 
 
 def running(folder):
@@ -65,41 +78,53 @@ def running(folder):
     return found
 
 
-def kill_at(folder, task, step):
+def kill_at(folder, task, place):
+    """Returns: False when the task is over before."""
     server, walked = begin(folder, task)
-    while walked.calls < step and walked.next():
-        pass
+    more = True
+    while more and walked.places < place:
+        more = goes_on(server, walked)
     walked.kill()
     server.judged = True
     server.process.returncode = -signal.SIGKILL
-    assert eventually(lambda: not running(folder)), (step, server.error_text())
+    assert eventually(lambda: not running(folder)), (place, server.error_text())
     check_sanitizers(server.error_text())
     again = Server([folder / "skua", "-c", folder / "skua.conf"], server.address)
     assert eventually(lambda: " serves " in again.error_text())
-    assert get(again, "a.test").status == 200, step
+    assert get(again, "a.test").status == 200, place
     assert (folder / "skua.pid").read_text() == f"{again.pid}\n"
     assert len(children(again.pid)) == 1
     ran = subprocess.run([folder / "skua", "stop", "-c", folder / "skua.conf"], capture_output=True, text=True, check=False)
-    assert ran.returncode == 0, (step, ran.stderr)
+    assert ran.returncode == 0, (place, ran.stderr)
     again.judge_end()
+    return more
 
 
 TASKS = ["reload", "reload by another process", "upgrade"]
 
 
-def walk(folder, task, places):
-    total = count(folder, task)
-    assert total > 20
-    for i in range(places):
-        kill_at(folder, task, 1 + i * (total - 1) // (places - 1))
-
-
 @pytest.mark.parametrize("task", TASKS[1:])
 def test_killed_at_some_steps(folder, task):
-    walk(folder, task, 4)
+    total = count(folder, task)
+    assert total > 20
+    for i in range(4):
+        kill_at(folder, task, 1 + i * (total - 1) // 3)
 
 
 @pytest.mark.test_all
 @pytest.mark.parametrize("task", TASKS)
-def test_killed_at_many_steps(folder, task):
-    walk(folder, task, 100)
+def test_killed_at_every_step(tmp_path, task):
+    """At the beginning of each system call behind one that others can see, until the task is over before."""
+    places, over = itertools.count(1), threading.Event()
+
+    def go(folder):
+        while not over.is_set():
+            place = next(places)
+            if not kill_at(folder, task, place):
+                over.set()
+        return place
+
+    folders = [prepare(tmp_path / str(i)) for i in range(AT_ONCE)]  # all of them first, since a program that is being written cannot be started
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        walked = list(pool.map(go, folders))
+    assert min(walked) > 20
