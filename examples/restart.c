@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT
 //
 // A restart that no client notices: on SIGHUP a new process takes over the listening socket, and
-// the old one finishes what it has begun. kill -HUP PID; the process's number is what
-// http://127.0.0.1:8080/ answers.
+// the old one leaves: idle connections stay until their next response, which says that they close.
+// kill -HUP PID; the process's number is what http://127.0.0.1:8080/ answers.
 #include <skua/skua.h>
 
-#include <arpa/inet.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { LISTEN_FD = 3 }; // where LISTEN_FDS has it
+// Where LISTEN_FDS has the socket, and how long connections may be idle in a process that leaves.
+enum { LISTEN_FD = 3, LEAVE_SECONDS = 60 };
 
 static void on_page(skua_request *request, void *user)
 {
@@ -21,17 +22,16 @@ static void on_page(skua_request *request, void *user)
     skua_respond_text(request, 200, text);
 }
 
-// The first process makes the socket; it stays at LISTEN_FD, without close-on-exec, for those that
-// follow.
+// The first process makes the socket, which stays open at LISTEN_FD for those that follow.
 static bool make_socket(const char *port)
 {
-    struct sockaddr_in address = { .sin_family = AF_INET,
-                                   .sin_port = htons((uint16_t)strtoul(port, NULL, 10)) };
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    int fd = socket(AF_INET, SOCK_STREAM, 0), one = 1;
-    if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one)) return false;
-    if (bind(fd, (struct sockaddr *)&address, sizeof address) || listen(fd, 1024)) return false;
-    return fd == LISTEN_FD || dup2(fd, LISTEN_FD) == LISTEN_FD;
+    char address[64], why[512] = "no descriptor is left";
+    int fd;
+    (void)snprintf(address, sizeof address, "127.0.0.1:%s", port);
+    if (!skua_socket_open(address, 0, false, &fd, why, sizeof why) && dup2(fd, LISTEN_FD) >= 0)
+        return fcntl(LISTEN_FD, F_SETFD, 0) == 0;
+    (void)fprintf(stderr, "restart: %s\n", why);
+    return false;
 }
 
 static void start_successor(char **argv)
@@ -45,6 +45,18 @@ static void start_successor(char **argv)
     _exit(1);
 }
 
+// The successor gets who connects from now on.
+static void leave(skua_server *server, char **argv)
+{
+    skua_stats stats = { .connections_open = 1 };
+    start_successor(argv);
+    skua_leave(server);
+    for (int i = 0; i < LEAVE_SECONDS && stats.connections_open; i++) {
+        (void)sleep(1);
+        skua_server_stats(server, &stats);
+    }
+}
+
 int main(int argc, char **argv)
 {
     sigset_t signals;
@@ -55,20 +67,13 @@ int main(int argc, char **argv)
     (void)sigprocmask(SIG_BLOCK, &signals, NULL); // taken by sigwait below
     (void)sigaction(SIGCHLD, &(struct sigaction){ .sa_handler = SIG_IGN }, NULL); // no zombies
     bool first = !getenv("LISTEN_FDS");
-    if (first && !make_socket(argc > 1 ? argv[1] : "8080")) {
-        perror("restart");
-        return 1;
-    }
+    if (first && !make_socket(argc > 1 ? argv[1] : "8080")) return 1;
     skua_server *server = skua_server_new(NULL);
     if (!server || skua_listen_fd(server, dup(LISTEN_FD)) ||
-        skua_route(server, "GET /{$}", on_page, NULL))
+        skua_route(server, "GET /{$}", on_page, NULL) || skua_start(server))
         return 1;
-    if (skua_start(server)) {
-        (void)fprintf(stderr, "restart: %s\n", skua_server_error(server));
-        return 1;
-    }
     (void)sigwait(&signals, &number);
-    if (number == SIGHUP) start_successor(argv);
+    if (number == SIGHUP) leave(server, argv);
     skua_stop(server, 10000000000);
     skua_wait(server);
     skua_server_free(server);

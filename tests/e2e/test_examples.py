@@ -362,6 +362,8 @@ def test_restart(example):
     first = int(server.get("/").content)
     assert first == server.pid
     errors, stop = [], threading.Event()
+    idle = server.connect(http2=False)
+    assert idle.get("/").get("connection") is None
 
     def load():
         while not stop.is_set():
@@ -378,6 +380,8 @@ def test_restart(example):
     stop.set()
     loader.join()
     try:
+        answer = idle.get("/")  # of a connection that was idle meanwhile
+        assert int(answer.content) == first and answer.get("connection") == "close"
         assert server.process.wait(15) == 0 and not errors
         assert int(server.get("/").content) == second
     finally:
