@@ -206,6 +206,37 @@ def test_ticket_keys(folder, pairs, launch):
             sessions.append(secure.session)
 
 
+@pytest.mark.test_all
+def test_replicas_share_ticket_keys(folder, pairs, launch):
+    """Their file is watched: the next key comes to each replica, then is the current one, and the former one goes. Nobody reloads."""
+    former, following = os.urandom(80), os.urandom(80)
+    client = context(newest=ssl.TLSVersion.TLSv1_2)
+
+    def put(*keys):
+        (folder / "fresh.keys").write_bytes(b"".join(keys))
+        (folder / "fresh.keys").rename(folder / "ticket.keys")
+
+    def visit(server, session=None):
+        with shaken(server.secure, client, "rest.test", session) as secure:
+            ask(secure, "rest.test")
+            return secure.session, secure.session_reused
+
+    put(former)
+    one, two = (launch(start, folder, TICKETS, name) for name in ("one.conf", "two.conf"))
+    old = visit(one)[0]
+    assert visit(two, old)[1]
+    for keys in (former, following), (following, former), (following,):
+        before = [server.error_text().count("have been read again") for server in (one, two)]
+        put(*keys)
+        for server, count in zip((one, two), before):
+            assert eventually(lambda server=server, count=count: server.error_text().count("have been read again") > count), server.error_text()
+        if keys == (following, former):
+            new = visit(one)[0]
+        if former in keys:
+            assert visit(two, old)[1]
+    assert visit(two, new)[1] and not visit(two, old)[1]
+
+
 def test_certificates_are_read_again(folder, pairs, launch):
     for end in ("pem", "key"):
         (folder / f"changing.{end}").write_bytes((folder / f"one.{end}").read_bytes())
