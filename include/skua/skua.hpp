@@ -32,6 +32,7 @@
 #error "skua.hpp is C++20: compile with -std=c++20, or include skua.h, which is C and any C++"
 #else
 #include "cpp/async_socket.hpp"
+#include "cpp/codings.hpp"
 #include "cpp/config.hpp"
 #include "cpp/connection.hpp"
 #include "cpp/content.hpp"
@@ -44,7 +45,9 @@
 #include "cpp/request.hpp"
 #include "cpp/routes.hpp"
 #include "cpp/server.hpp"
+#include "cpp/site.hpp"
 #include "cpp/socket.hpp"
+#include "cpp/stats.hpp"
 #include "cpp/task.hpp"
 #include "cpp/tls.hpp"
 #include "cpp/together.hpp"

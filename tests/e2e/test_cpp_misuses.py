@@ -17,12 +17,10 @@ OTHER_THREAD = "called on another thread than the request's worker; use skua_res
 GONE = ("the request is gone; keep it by skua_request_hold, or find it again by skua_ticket_take and "
         "skua_resume")
 
-NO_HANDLER = "skua_route_add: desc must have a handler, one in blocking, or a directory"
-
 STOPS = {
-    "null_handler": NO_HANDLER,
-    "empty_handler": NO_HANDLER,
-    "empty_blocking_handler": NO_HANDLER,
+    "null_handler": "skua_route: handler must not be NULL",
+    "empty_handler": "skua_route: handler must not be NULL",
+    "empty_blocking_handler": "skua_route: handler must not be NULL",
     "empty_middleware": "skua_use: middleware must not be NULL",
     "empty_post": "skua_post: fn must not be NULL",
     "empty_timer": "skua_timer_start: fn must not be NULL",

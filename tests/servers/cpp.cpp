@@ -596,7 +596,7 @@ static bool self_test()
     return answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.ends_with("\r\n\r\nHello, test!");
 }
 
-static int serve(const skua::config &config)
+static int serve(const skua::config &config, bool turned, int fd)
 {
     counter counts;
     skua::server app(config);
@@ -609,6 +609,7 @@ static int serve(const skua::config &config)
     add_middleware(app);
     add_content(app);
     add_parts(app);
+    add_requests(app);
     app.route("GET /counter", counts, &counter::add)
         .route("GET /counter-later", counts, &counter::add_later);
     if (!self_test()) {
@@ -619,15 +620,32 @@ static int serve(const skua::config &config)
     struct sigaction action = {};
     action.sa_handler = [](int) { running->stop(5s); };
     sigaction(SIGTERM, &action, nullptr);
-    app.run();
+    if (fd >= 0 && app.listen_inherited() != 1) return 1;
+    if (turned) turn(app);
+    else app.run();
     wait_for_callers();
     return 0;
+}
+
+// A socket as systemd would hand it over.
+static int inherit(const char *address)
+{
+    int fd = skua::socket_open(address);
+    if (fd != 3) {
+        dup2(fd, 3);
+        close(fd);
+    }
+    setenv("LISTEN_FDS", "1", 1);
+    setenv("LISTEN_PID", std::to_string(getpid()).c_str(), 1);
+    return 3;
 }
 
 int main(int argc, char **argv)
 {
     std::string listen = "127.0.0.1:0", listen_tls;
     skua::tls_certificate certificate;
+    bool turned = false;
+    int fd = -1;
     skua::config config{ .hosts = "*", .workers = 1, .http2 = { .tunnels = true } };
     for (int i = 1; i + 1 < argc; i += 2) {
         if (std::strcmp(argv[i], "--port") == 0) listen = "127.0.0.1:" + std::string(argv[i + 1]);
@@ -635,6 +653,8 @@ int main(int argc, char **argv)
             listen_tls = "127.0.0.1:" + std::string(argv[i + 1]);
         if (std::strcmp(argv[i], "--cert") == 0) certificate.file = argv[i + 1];
         if (std::strcmp(argv[i], "--key") == 0) certificate.key_file = argv[i + 1];
+        if (std::strcmp(argv[i], "--turned") == 0) turned = true;
+        if (std::strcmp(argv[i], "--inherited") == 0) fd = inherit(listen.c_str());
         if (std::strcmp(argv[i], "--workers") == 0)
             config.workers = skua::parse<unsigned>(argv[i + 1]).value_or(1);
     }
@@ -646,7 +666,8 @@ int main(int argc, char **argv)
                        .clients = { .asking = SKUA_TLS_ASK, .ca_file = certificate.file } };
     }
     try {
-        return serve(config);
+        if (fd >= 0) config.listen = nullptr;
+        return serve(config, turned, fd);
     } catch (const std::exception &e) {
         std::fprintf(stderr, "cpp: %s\n", e.what());
         return 1;

@@ -51,6 +51,7 @@ void add_parts_to(skua::config &config)
         if (connection.get<session>()) closed++;
     };
     config.http2.streams_max = 77;
+    config.stats = true;
     if (!std::getenv("PARTS_LOG")) return;
     config.log = SKUA_LOG_SHORT;
     config.log_secrets = "hush";

@@ -9,47 +9,23 @@ from server import ROOT
 # Those that are told the sizes of structs are for other languages.
 FUNCTION = re.compile(r"^(?:SKUA_API|SKUA_SIZED|static inline)\s[^;({]*?\b(skua_\w+)(?<!_sized)(?<!skua_sizes_here)\(", re.M)
 
-# Functions that C++ calls as they are: what they take and give are plain values, and there is nothing to be freed.
-PLAIN = """
-skua_version skua_sha256 skua_media_type skua_coding_is_built skua_compress_gains skua_encode skua_stats_bound_ns
-skua_stats_quantile_ns skua_stats_write skua_respond_stats skua_socket_open
-skua_slice_starts skua_slice_is skua_slice_i64
-""".split()
-
-# Functions of a server, a site or a request that configure or tell something and need no more than raw() of that object.
-BY_RAW = """
-skua_listen_fd skua_listen_inherited skua_listen_over_tls skua_leave skua_open skua_fd skua_timeout_ns skua_turn
-skua_server_address_is_secure skua_server_workers skua_server_backend skua_server_stats 
-skua_site_withdraw skua_sites_replace
-skua_request_path_is_plain skua_request_param_at skua_request_field_next
-skua_request_query_at skua_request_is_conditional skua_request_cookie_at
-skua_request_sent skua_request_trailer
-skua_compress_is_off skua_form_param skua_form_at skua_respond_borrowed
-""".split()
-
-# Functions in whose place the wrapper has something of its own, with its name.
-REPLACED = {
-    "skua_run": "server::run",
-    "skua_route": "routes::route",
-    "skua_route_blocking": "routes::blocking",
-    "skua_site_route": "routes::route",
-    "skua_route_group": "routes::group",
-    "skua_site_group": "routes::group",
-    "skua_request_param_i64": "request::param",
-    "skua_request_query_i64": "request::query",
-    "skua_request_offload": "skua::blocking",
-    "skua_respond_text": "request::text",
-    "skua_respond_html": "request::html",
-    "skua_respond_format": "request::text",
-    "skua_respond_vformat": "request::text",
-    "skua_server_set_error": "skua::error",
-    "skua_site_set_error": "skua::error",
-    "skua_site_on_free": "routes::route, which keeps what it is given",
-    "skua_site_server": "server, which a site is made of",
-    "skua_slice_of": "skua::slice",
+# Functions in whose place the wrapper has something of its own, with its name first, and the reason.
+EXCUSED = {
+    "skua_route_blocking": "routes::blocking, by skua_route_add, which takes its other members too",
+    "skua_route_group": "routes::group, since lambdas are added one by one",
+    "skua_site_group": "routes::group, the same",
+    "skua_request_param_i64": "request::param, for any type of number; it throws in place of returning false",
+    "skua_request_query_i64": "request::query, the same",
+    "skua_respond_text": "request::text, of any number of pieces, none of which ends with NUL",
+    "skua_respond_html": "request::html, the same",
+    "skua_respond_format": "request::format, which has its arguments as a va_list already",
+    "skua_server_set_error": "error has its sentence with it",
+    "skua_site_set_error": "error has its sentence with it",
+    "skua_slice_of": "slice of a std::string_view",
+    "skua_slice_starts": "view, a std::string_view, has starts_with",
+    "skua_slice_is": "view, a std::string_view, is compared",
+    "skua_slice_i64": "parse",
 }
-
-EXCUSED = {*PLAIN, *BY_RAW, *REPLACED}
 
 
 def without_comments(path):
@@ -67,20 +43,23 @@ def used():
 
 def test_every_function_is_in_the_wrapper_or_excused():
     assert len(functions()) > 200
-    assert functions() - used() - EXCUSED == set()
+    assert functions() - used() - set(EXCUSED) == set()
 
 
 def test_no_excuse_is_for_nothing():
-    assert EXCUSED - functions() == set(), "there is no such function"
-    assert EXCUSED & used() == set(), "the wrapper has it"
+    assert set(EXCUSED) - functions() == set(), "there is no such function"
+    assert set(EXCUSED) & used() == set(), "the wrapper has it"
 
 
 def test_names_of_the_wrapper_are_there():
-    """Each word that REPLACED names."""
-    wrapper = "".join(without_comments(path) for path in sorted((ROOT / "include/skua/cpp").glob("*.hpp")))
-    for name in REPLACED.values():
-        word = re.split(r"[,\s]", name)[0].split("::")[-1]
-        assert re.search(rf"\b{word}\b", wrapper), name
+    for why in EXCUSED.values():
+        word = re.split(r"[,\s]", why)[0].split("::")[-1]
+        assert re.search(rf"\b{word}\b", wrapper_text()), why
+
+
+def test_excuses_are_few():
+    assert len(EXCUSED) < 15
+
 
 # ---- Members ----
 
@@ -122,7 +101,7 @@ NO_STRUCT = {
     "skua_slice": "std::string_view", "skua_field": GIVEN, "skua_stats": GIVEN, "skua_file_info": GIVEN, "skua_part": GIVEN,
     "skua_form_part": GIVEN, "skua_upload": GIVEN, "skua_message": "socket_message",
     "skua_middleware": "routes::before, on_head and on_end", "skua_group": "routes::group", "skua_site_desc": FUNCTIONS_TAKE_THEM,
-    "skua_local_desc": "local, and functions of its T", "skua_filter": "not yet",
+    "skua_local_desc": "local, and functions of its T", "skua_filter": "filter_content",
     "skua_allocator": "all of its members are to be given", "skua_media": "all of its members are to be given",
     "skua_asset": "a tool writes it", "skua_assets": "a tool writes it", "skua_sizes": "for other languages",
     "skua_timer": "timer", "skua_poll": "poll", "skua_ticket": "ticket", "skua_socket": "socket",

@@ -104,6 +104,17 @@ struct listener {
     }
 };
 
+// Opens a listening socket, which is the caller's, for server::listen_fd and listener::fd, of this process or of another one
+// that it is passed to: see skua_socket_open. shared: it joins the sockets of the address that are there.
+// Errors: skua::error with a sentence.  Thread: any.
+[[nodiscard]] inline int socket_open(const char *address, unsigned backlog = 0, bool shared = false)
+{
+    int fd = -1;
+    char why[detail::why_room] = "";
+    detail::check_why(skua_socket_open(address, backlog, shared, &fd, why, sizeof why), why);
+    return fd;
+}
+
 // A route with more than a handler: see skua_route_desc.
 struct route_options {
     std::uint64_t content_octets_max = 0;

@@ -7,6 +7,7 @@
 
 #include "request.hpp"
 
+#include <memory>
 #include <span>
 
 namespace skua {
@@ -129,6 +130,60 @@ void pull(request of, int status, const char *type, std::int64_t length, F fn)
             return came;
         },
         kept));
+}
+
+namespace detail {
+
+// The state of a filter that could not begin, which fails.
+inline char filter_failed = 0;
+
+template <class S> struct filter_state {
+    std::unique_ptr<S> with;
+    skua_server *server; // for the log
+
+    static skua_filtered run(void *user, skua_slice *content, skua_flush flush, char *out, std::size_t room,
+                             std::size_t *octets) noexcept
+    {
+        skua_filtered done = SKUA_FILTER_FAILED;
+        if (user == &filter_failed) return done;
+        auto *self = static_cast<filter_state *>(user);
+        log_throw(self->server, "a filter", [&] {
+            std::string_view rest = view(*content);
+            done = self->with->run(rest, flush, std::span<char>(out, room), *octets);
+            *content = slice(rest);
+        });
+        return done;
+    }
+    static void end(void *user) noexcept
+    {
+        if (user != &filter_failed) delete static_cast<filter_state *>(user);
+    }
+};
+
+} // namespace detail
+
+// Lets the content of the response pass through a filter, before it is given: begin(request &, int status) is called when the
+// response is known, and returns its state, a std::unique_ptr<S>, or an empty one to leave the response as it is. Then
+//     skua_filtered S::run(std::string_view &content, skua_flush flush, std::span<char> out, std::size_t &octets)
+// takes octets off the front of content and writes to out. What either throws is logged, and the response is 500, or cut
+// off where its head has left. The state is destroyed when no content will come any more. See skua_filter.
+template <std::invocable<request &, int> F> void filter_content(request of, F begin)
+{
+    using state = detail::filter_state<typename std::invoke_result_t<F &, request &, int>::element_type>;
+    skua_filter desc{};
+    desc.begin = [](skua_request *raw, int status, void *user) noexcept {
+        void *made = &detail::filter_failed;
+        detail::log_throw_of(raw, [&] {
+            request self(raw);
+            auto with = (*static_cast<F *>(user))(self, status);
+            made = with ? new state{ std::move(with), skua_request_server(raw) } : nullptr;
+        });
+        return made;
+    };
+    desc.run = state::run;
+    desc.end = state::end;
+    desc.user = detail::keep_with(of, std::move(begin));
+    check(skua_filter_add(of.raw(), &desc));
 }
 
 // Says that a source that was SKUA_PULL_PENDING may be pulled again.

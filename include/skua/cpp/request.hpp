@@ -10,7 +10,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdarg>
 #include <cstdio>
+#include <memory>
 #include <utility>
 
 namespace skua {
@@ -234,10 +236,44 @@ public:
         for (std::size_t i = 0; skua_request_field_at(raw(), i, &line); i++) each(view(line.name), view(line.value));
     }
 
-    // The value of "{name}" in the pattern that matched; 400 if it is no T.
+    // Calls each(std::string_view value) for every field of that name.
+    template <std::invocable<std::string_view> F> void each_field(const char *name, F &&each) const
+    {
+        skua_slice value{};
+        for (std::size_t at = 0; skua_request_field_next(raw(), name, &at, &value);) each(view(value));
+    }
+
+    // Call each(name, value), both std::string_view: for the parameters of the pattern that matched, those of the query, those of
+    // a form (of the content that was collected, whatever the client calls it), and the cookies, which are not decoded.
+    template <std::invocable<std::string_view, std::string_view> F> void each_param(F &&each) const
+    {
+        skua_field one;
+        for (std::size_t i = 0; skua_request_param_at(raw(), i, &one); i++) each(view(one.name), view(one.value));
+    }
+    template <std::invocable<std::string_view, std::string_view> F> void each_query(F &&each) const
+    {
+        skua_field one;
+        for (std::size_t i = 0; skua_request_query_at(raw(), i, &one); i++) each(view(one.name), view(one.value));
+    }
+    template <std::invocable<std::string_view, std::string_view> F> void each_form(F &&each) const
+    {
+        skua_field one;
+        for (std::size_t i = 0; skua_form_at(raw(), slice(content()), i, &one); i++) each(view(one.name), view(one.value));
+    }
+    template <std::invocable<std::string_view, std::string_view> F> void each_cookie(F &&each) const
+    {
+        skua_field one;
+        for (std::size_t i = 0; skua_request_cookie_at(raw(), i, &one); i++) each(view(one.name), view(one.value));
+    }
+
+    // The value of "{name}" in the pattern that matched; 400 if it is no T, or none from min to max.
     template <class T = std::string_view> T param(const char *name) const
     {
         return detail::parameter<T>(view(skua_request_param(raw(), name)), name);
+    }
+    template <class T> T param(const char *name, T min, T max) const
+    {
+        return detail::in_range(param<T>(name), name, min, max);
     }
 
     // A query parameter, decoded; nothing when absent, 400 if it is no T.
@@ -249,6 +285,12 @@ public:
     }
 
     template <class T> T query(const char *name, T otherwise) const { return query<T>(name).value_or(otherwise); }
+    // From min to max, or 400.
+    template <class T> T query(const char *name, T otherwise, T min, T max) const
+    {
+        auto given = query<T>(name);
+        return given ? detail::in_range(*given, name, min, max) : otherwise;
+    }
 
     // A field of the form that was collected, decoded; nothing when absent, 400 if it is no T. See skua_form.
     template <class T = std::string_view> std::optional<T> form(const char *name) const
@@ -258,8 +300,23 @@ public:
         return detail::parameter<T>(view(text), name);
     }
     template <class T> T form(const char *name, T otherwise) const { return form<T>(name).value_or(otherwise); }
+    // A parameter of a form that lies in content, whatever the client calls it. See skua_form_param.
+    std::optional<std::string_view> form_in(std::string_view content, const char *name) const
+    {
+        return detail::maybe(skua_form_param(raw(), slice(content), name));
+    }
 
     std::optional<std::string_view> cookie(const char *name) const { return detail::maybe(skua_request_cookie(raw(), name)); }
+
+    // Whether the path can name a file: see skua_request_path_is_plain. Whether it has conditions, or asks for a range.
+    bool path_is_plain() const { return skua_request_path_is_plain(raw()); }
+    bool is_conditional() const { return skua_request_is_conditional(raw()); }
+
+    // The first trailer field of that name, once the content has come whole.
+    std::optional<std::string_view> trailer(const char *name) const { return detail::maybe(skua_request_trailer(raw(), name)); }
+
+    // Octets of the response's content: queued so far, and when the request has ended those that were handed to the kernel.
+    std::uint64_t sent() const { return skua_request_sent(raw()); }
 
     bool peer_is_done() const { return skua_request_peer_is_done(raw()); }
 
@@ -313,6 +370,7 @@ public:
         skua_compress_off(raw());
         return *this;
     }
+    bool compress_is_off() const { return skua_compress_is_off(raw()); }
 
     // The response that is about to be sent: in middleware's head, and a filter's begin.
     std::optional<std::string_view> response_field(const char *name) const
@@ -354,6 +412,44 @@ public:
     }
     // A status without content.
     void respond(int status) { check(skua_respond(raw(), status, nullptr, skua_slice{})); }
+
+    // Responds with content that is not copied and must not change until release has been called, once, whatever comes of this.
+    // It must not throw.  Cost: an allocation for release.
+    template <std::invocable F> void respond_borrowed(const char *type, std::string_view content, F release)
+    {
+        skua_request *to = raw();
+        auto *held = new F(std::move(release));
+        check(skua_respond_borrowed(
+            to, status(), type, slice(content),
+            +[](void *user) noexcept {
+                std::unique_ptr<F> now(static_cast<F *>(user));
+                (*now)();
+            },
+            held));
+    }
+    // Responds with content that never changes, such as a literal, without copying it.
+    void respond_borrowed(const char *type, std::string_view content)
+    {
+        check(skua_respond_borrowed(raw(), status(), type, slice(content), nullptr, nullptr));
+    }
+    // Responds with a string that is given, without copying it: for long ones.
+    void respond_owned(const char *type, std::string content)
+    {
+        auto kept = std::make_unique<std::string>(std::move(content));
+        std::string_view octets = *kept;
+        respond_borrowed(type, octets, [kept = std::move(kept)] {});
+    }
+
+    // Responds with text that printf makes of a format, which the compiler checks: req.format("application/json", "[%d]", n).
+    // type: nullptr for text/plain in UTF-8.
+    void format(const char *type, const char *text, ...) SKUA_PRINTF(3, 4)
+    {
+        va_list arguments;
+        va_start(arguments, text);
+        skua_status done = skua_respond_vformat(raw(), status(), type, text, arguments);
+        va_end(arguments);
+        check(done);
+    }
 
     // Responds with content and an entity tag made of it, or 304 where the client has it already.
     void respond_tagged(const char *type, std::string_view content)

@@ -28,6 +28,19 @@ concept plain_handler = requires(F &fn, request &r) {
     { fn(r) } -> std::same_as<void>;
 };
 
+// Whether a route has more than a handler of a worker.
+inline bool has_more(const skua_route_desc &desc) noexcept
+{
+    return desc.blocking || desc.content_octets_max || desc.timeout_ns || desc.name;
+}
+
+// For C, which calls it once.
+template <class F> void call_once(void *user) noexcept
+{
+    std::unique_ptr<F> now(static_cast<F *>(user));
+    (*now)();
+}
+
 template <class F> void handle(skua_request *raw, void *user) noexcept
 {
     F &fn = *static_cast<F *>(user);

@@ -198,6 +198,18 @@ public:
     }
 
     server &listen(const char *address) { return judge(skua_listen(raw(), address)); }
+    // Listens on a socket that listens already; on success it is the server's. See skua_listen_fd.
+    server &listen_fd(int fd) { return judge(skua_listen_fd(raw(), fd)); }
+    // Listens on the sockets that this process was started with (systemd's), and is how many there were. See
+    // skua_listen_inherited.  Thread: while there is no other that uses the environment.
+    unsigned listen_inherited()
+    {
+        unsigned count = 0;
+        judge(skua_listen_inherited(raw(), &count));
+        return count;
+    }
+    // For the address of that number, from 0, before start: it speaks TLS; clients are known there otherwise.
+    server &listen_over_tls(std::size_t index) { return judge(skua_listen_over_tls(raw(), index)); }
     server &listen_forwarded(size_t index, skua_forwarded forwarded)
     {
         return judge(skua_listen_forwarded(raw(), index, forwarded));
@@ -217,15 +229,34 @@ public:
 
     void start() { judge(skua_start(raw())); }
     void wait() { judge(skua_wait(raw())); }
-    void run() // what is thrown says why
+    void run() { judge(skua_run(raw())); } // what is thrown says why, and so does the log
+
+    // Lets the caller turn the server in a loop of its own: when fd is readable or timeout has passed, turn is to be called. See
+    // skua_open.  Thread: the one that then calls the other three, and destroys the server.
+    void open() { judge(skua_open(raw())); }
+    int fd() const { return skua_fd(raw()); } // -1 when the server is not open; it stays the server's
+    // Nothing: for ever.
+    std::optional<std::chrono::nanoseconds> timeout() const
     {
-        start();
-        wait();
+        std::int64_t ns = skua_timeout_ns(raw());
+        return ns < 0 ? std::nullopt : std::optional<std::chrono::nanoseconds>(ns);
     }
+    // Waits until there is something to do, at most so long, below 0 for ever, and does it. false: the server has ended after
+    // stop, or was not open. Errors: skua::error, SKUA_EIO: it has ended by itself.
+    bool turn(std::chrono::nanoseconds wait = std::chrono::nanoseconds(0))
+    {
+        skua_status status = skua_turn(raw(), wait.count() < 0 ? -1 : wait.count());
+        if (status != SKUA_ECLOSED) judge(status);
+        return status == SKUA_OK;
+    }
+
     void stop(std::chrono::nanoseconds grace = std::chrono::seconds(10)) noexcept { skua_stop(raw(), grace.count()); }
 
     // Lets clients go with their next responses; it goes on accepting. See skua_drain.  Thread: any, and signal handlers.
     void drain() noexcept { skua_drain(raw()); }
+
+    // Leaves the listening to another process that has the same sockets: see skua_leave.  Thread: any, and signal handlers.
+    void leave() noexcept { skua_leave(raw()); }
 
     // Lets SIGINT and SIGTERM stop it: with that grace, or at once if it stops already.
     server &stop_on_signals(std::chrono::nanoseconds grace = std::chrono::seconds(10))
@@ -238,6 +269,32 @@ public:
     {
         const char *text = skua_server_address(raw(), index);
         return text ? text : "";
+    }
+
+    bool address_is_secure(std::size_t index = 0) const { return skua_server_address_is_secure(raw(), index); }
+
+    // The number of workers, and the name of the backend in use, after start.
+    unsigned workers() const { return skua_server_workers(raw()); }
+    std::string_view backend() const { return skua_server_backend(raw()); }
+
+    // Reads the counts: see skua_server_stats.  Thread: any.  Cost: some thousand loads for each worker.
+    skua_stats stats() const
+    {
+        skua_stats counts{};
+        skua_server_stats(raw(), &counts);
+        return counts;
+    }
+
+    // Writes a line to the error log.  Thread: any.
+    void log(std::string_view message) const { skua_log(raw(), slice(message)); }
+
+    // Lets fn be called when the server goes, after the last objects of its workers; the last one first.
+    template <std::invocable F> server &on_free(F fn)
+    {
+        auto held = std::make_unique<F>(std::move(fn));
+        check(skua_server_on_free(raw(), detail::call_once<F>, held.get()));
+        (void)held.release();
+        return *this;
     }
 
     // Changes how TLS is spoken, from the next handshake on; listen is not looked at. See skua_tls_reload. With choose, the
@@ -333,6 +390,14 @@ public:
         return text;
     }
 
+    // Takes hosts from the sites that have them. false: none has any of them. See skua_site_withdraw.  Thread: any.
+    bool withdraw(const char *hosts)
+    {
+        skua_status status = skua_site_withdraw(raw(), hosts);
+        if (status != SKUA_ENOENT) check(status);
+        return status == SKUA_OK;
+    }
+
 private:
     struct freer {
         void operator()(skua_server *raw) const noexcept { skua_server_free(raw); }
@@ -349,7 +414,12 @@ private:
         life_->begin(raw());
     }
 
-    skua_status add(const skua_route_desc &desc) { return skua_route_add(raw(), &desc); }
+    // Where there is nothing but a handler, sentences about what is wrong are about a handler.
+    skua_status add(const skua_route_desc &desc)
+    {
+        if (detail::has_more(desc)) return skua_route_add(raw(), &desc);
+        return skua_route(raw(), desc.pattern, desc.handler, desc.user);
+    }
     skua_status add_middleware(const char *prefix, const skua_middleware *desc) { return skua_use(raw(), prefix, desc); }
     skua_status add_error(const char *prefix, skua_error_fn *fn, void *user)
     {
@@ -371,82 +441,6 @@ private:
     std::unique_ptr<detail::hooks> hooks_; // so is this, and the next one
     std::shared_ptr<detail::server_life> life_ = std::make_shared<detail::server_life>();
     std::unique_ptr<skua_server, freer> raw_;
-};
-
-// ---- Sites ------------------------------------------------------------------------------------
-
-// Routes, middleware and error functions for some hosts of a server, which may run: made, filled, and put into it.
-// Everything it was given lives until the last of its requests has ended. See skua_site.
-class site : public detail::routes<site> {
-public:
-    site(server &of, const char *hosts) : objects_(std::make_unique<detail::kept_objects>())
-    {
-        skua_site_desc desc{};
-        desc.hosts = hosts;
-        desc.release = [](void *user) { delete static_cast<detail::kept_objects *>(user); };
-        desc.user = objects_.get();
-        raw_.reset(skua_site_new(of.raw(), &desc));
-        if (!raw_) throw std::bad_alloc();
-        kept_ = objects_.release(); // released with the site
-    }
-
-    skua_site *raw() const noexcept { return raw_.get(); }
-
-    site &directory(const char *pattern, const char *path, const directory_config &how = {})
-    {
-        const skua_directory_config desc = detail::converted(how, keep_decider(how));
-        return judge(skua_site_directory(raw(), pattern, path, &desc));
-    }
-    site &assets(const char *pattern, const skua_assets &files, const assets_config &how = {})
-    {
-        const skua_assets_config desc = how;
-        return judge(skua_site_assets(raw(), pattern, &files, &desc));
-    }
-
-    // Its hosts are its own from now on. It is the server's then, and nothing more can be added.
-    void put()
-    {
-        judge(skua_site_put(raw()));
-        (void)raw_.release();
-        kept_ = nullptr;
-    }
-
-private:
-    friend class detail::routes<site>;
-    template <class> friend class detail::route_group;
-
-    struct freer {
-        void operator()(skua_site *raw) const noexcept { skua_site_free(raw); }
-    };
-
-    skua_status add(const skua_route_desc &desc) { return skua_site_route_add(raw(), &desc); }
-    skua_status add_middleware(const char *prefix, const skua_middleware *desc)
-    {
-        return skua_site_use(raw(), prefix, desc);
-    }
-    skua_status add_error(const char *prefix, skua_error_fn *fn, void *user)
-    {
-        return skua_site_on_error(raw(), prefix, fn, user);
-    }
-    skua_status add_websocket(const char *pattern, const skua_websocket_desc *desc)
-    {
-        return skua_site_websocket(raw(), pattern, desc);
-    }
-    detail::kept_objects &objects()
-    {
-        if (!kept_) throw error(SKUA_ESTATE, "the site has been put, and nothing more can be added to it");
-        return *kept_;
-    }
-
-    site &judge(skua_status status)
-    {
-        if (status) throw error(status, skua_site_error(raw()));
-        return *this;
-    }
-
-    std::unique_ptr<detail::kept_objects> objects_; // until the site has them
-    detail::kept_objects *kept_ = nullptr;
-    std::unique_ptr<skua_site, freer> raw_;
 };
 
 } // namespace skua

@@ -434,6 +434,45 @@ template <std::invocable F> [[nodiscard("to be awaited")]] auto blocking(F fn)
     return detail::blocking_awaiter<F>(std::move(fn));
 }
 
+// The same with a function in place of a coroutine: work() runs on a helper thread, then done(request &, what work returned) on the
+// request's worker; what either throws is the response. done is not called for a request that has ended meanwhile. Cost: an
+// allocation.
+// Errors: http_error 503: too much is queued; cancelled: the request has ended.
+template <std::invocable W, class D> void offload(const request &of, W work, D done)
+{
+    struct job {
+        W work;
+        D done;
+        detail::result<std::invoke_result_t<W &>> got{};
+    };
+    auto held = std::make_unique<job>(job{ std::move(work), std::move(done) });
+    skua_status status = skua_request_offload(
+        of.raw(),
+        detail::given(held->work, +[](void *user) noexcept {
+            auto *self = static_cast<job *>(user);
+            try {
+                self->got.run(self->work);
+            } catch (...) {
+                self->got.held.template emplace<2>(std::current_exception());
+            }
+        }),
+        detail::given(held->done, +[](skua_request *raw, void *user) noexcept {
+            std::unique_ptr<job> now(static_cast<job *>(user));
+            if (!raw) return;
+            request::guard(raw, [&] {
+                request self(raw);
+                if (now->got.held.index() == 2) std::rethrow_exception(std::get<2>(now->got.held));
+                if constexpr (std::is_void_v<std::invoke_result_t<W &>>) now->done(self);
+                else now->done(self, now->got.take());
+            });
+        }),
+        held.get());
+    if (status == SKUA_ELIMIT) throw http_error(503);
+    if (status == SKUA_ECLOSED) throw cancelled();
+    check(status);
+    (void)held.release();
+}
+
 // co_await skua::sleep(10ms)
 [[nodiscard("to be awaited")]] inline auto sleep(std::chrono::nanoseconds delay)
 {

@@ -6,6 +6,7 @@
 
 #include "../skua.h"
 
+#include <array>
 #include <charconv>
 #include <concepts>
 #include <cstddef>
@@ -78,6 +79,20 @@ public:
     const char *what() const noexcept override { return "the request is gone"; }
 };
 
+// The library's version, "0.2.0".
+inline std::string_view version() noexcept
+{
+    return skua_version();
+}
+
+// The SHA-256 digest of octets, for tokens and signatures; it is too fast for passwords.
+inline std::array<unsigned char, SKUA_SHA256_OCTETS> sha256(std::string_view octets) noexcept
+{
+    std::array<unsigned char, SKUA_SHA256_OCTETS> digest;
+    skua_sha256(slice(octets), digest.data());
+    return digest;
+}
+
 inline void check(skua_status status)
 {
     if (status == SKUA_OK) return;
@@ -119,6 +134,12 @@ inline std::optional<std::string_view> maybe(skua_slice text) noexcept
 {
     if (!text.ptr) return std::nullopt;
     return view(text);
+}
+
+template <class T> T in_range(T value, const char *name, T min, T max)
+{
+    if (value < min || max < value) throw http_error(400, std::string("parameter ") + name + " is out of range");
+    return value;
 }
 
 template <class T> T parameter(std::string_view text, const char *name)
