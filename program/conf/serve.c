@@ -14,7 +14,8 @@
 
 #include <stdio.h>
 
-// is_played: for requests that come from nowhere, and are not logged.
+// is_played: for requests that come from nowhere, and are not logged. A field says whether they came over TLS, which they
+// do not speak.
 // Returns: a server that is not started, or NULL, and why has been said.
 static skua_server *serve_build(conf *c, bool is_played)
 {
@@ -25,6 +26,7 @@ static skua_server *serve_build(conf *c, bool is_played)
     config.hosts = "*"; // those of no site are misdirected, by any address
     if (is_played) {
         config.log = SKUA_LOG_NONE;
+        config.tls = (skua_tls_desc){ 0 };
         config.trusted = CONF_EXPLAIN_TRUSTED;
         config.forwarded = SKUA_FORWARDED_STANDARD;
     }

@@ -4,6 +4,7 @@
 import subprocess
 
 import pytest
+from certificates import make
 from conf import SKUA, write_folder
 from server import check_sanitizers
 
@@ -145,3 +146,14 @@ def test_no_site(folder):
 def test_faults(folder, words, status, sentence):
     done = explain(folder, *words)
     assert (done.returncode, done.stdout, done.stderr) == (status, "", sentence)
+
+
+def test_sites_of_tls(folder):
+    """The request is played in the clear, and counts as one that came as its URL says."""
+    make(folder, "one", names="DNS:secure.test")
+    (folder / "tls.conf").write_text("listen 127.0.0.1:0\nlisten 127.0.0.1:0 tls\nsite secure.test {\n certificate one.pem one.key\n"
+                                     " canonical https://secure.test\n root pub\n hsts 1d\n}\n")
+    for url, answer in (("https://secure.test/text.txt", "HTTP/1.1 200 OK"), ("http://secure.test/", "HTTP/1.1 308 Permanent Redirect")):
+        done = explain(folder, url, "-c", "tls.conf")
+        assert done.returncode == 0 and f"response   {answer}\n" in done.stdout, done.stdout
+        assert ("Strict-Transport-Security: max-age=86400" in done.stdout) == url.startswith("https")
