@@ -4,8 +4,28 @@
 # (assets.h by default) and finds them there as skua_assets of that name. They are read again when the project is built
 # after one of them has changed, and when cmake runs after one has come or gone.
 #
-# The program skua does it: that of this build, or else SKUA_EMBED_PROGRAM, or one that is found in the path. Set
-# SKUA_EMBED_PROGRAM to one of the machine that builds, where another is built for.
+# The program skua does it: SKUA_EMBED_PROGRAM where that is set, as it has to be to one of the machine that builds
+# where another is built for; else that of this build, or the one that was installed with the library, or one in the path.
+
+# The command and what it depends on, or an error that says what to do.
+function(skua_embed_program out)
+    if(NOT SKUA_EMBED_PROGRAM AND TARGET Skua::program AND NOT CMAKE_CROSSCOMPILING)
+        set(${out} "$<TARGET_FILE:Skua::program>" PARENT_SCOPE)
+        return()
+    endif()
+    get_property(folder GLOBAL PROPERTY SKUA_PROGRAM_FOLDER)
+    if(folder AND NOT CMAKE_CROSSCOMPILING)
+        find_program(SKUA_EMBED_PROGRAM skua PATHS "${folder}" NO_DEFAULT_PATH)
+    endif()
+    if(NOT CMAKE_CROSSCOMPILING)
+        find_program(SKUA_EMBED_PROGRAM skua)
+    endif()
+    if(NOT SKUA_EMBED_PROGRAM)
+        message(FATAL_ERROR "skua_assets needs the program skua, which this build of the library does not have: build it "
+            "with -DSKUA_PROGRAM=ON, or set SKUA_EMBED_PROGRAM to a skua that runs on this machine.")
+    endif()
+    set(${out} "${SKUA_EMBED_PROGRAM}" PARENT_SCOPE)
+endfunction()
 
 function(skua_assets target folder)
     cmake_parse_arguments(PARSE_ARGV 2 assets "" "NAME" "")
@@ -13,13 +33,7 @@ function(skua_assets target folder)
         set(assets_NAME assets)
     endif()
     get_filename_component(folder "${folder}" ABSOLUTE)
-    if(TARGET skua AND NOT CMAKE_CROSSCOMPILING)
-        set(program "$<TARGET_FILE:skua>" skua)
-    else()
-        find_program(SKUA_EMBED_PROGRAM skua HINTS "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../../../bin" REQUIRED)
-        set(program "${SKUA_EMBED_PROGRAM}")
-    endif()
-    list(GET program 0 command)
+    skua_embed_program(command)
     file(GLOB_RECURSE files CONFIGURE_DEPENDS "${folder}/*")
     set(made "${CMAKE_CURRENT_BINARY_DIR}/${target}_assets")
     file(MAKE_DIRECTORY "${made}")
@@ -27,7 +41,7 @@ function(skua_assets target folder)
         OUTPUT "${made}/${assets_NAME}.h"
         COMMAND "${command}" embed "${folder}" "${assets_NAME}" > "${made}/${assets_NAME}.tmp"
         COMMAND ${CMAKE_COMMAND} -E rename "${made}/${assets_NAME}.tmp" "${made}/${assets_NAME}.h"
-        DEPENDS ${program} ${files}
+        DEPENDS "${command}" ${files}
         COMMENT "Embedding ${folder}"
         VERBATIM)
     target_sources(${target} PRIVATE "${made}/${assets_NAME}.h")

@@ -268,6 +268,58 @@ int main() { return http_server_init(0, nullptr) ? 0 : 1; }
     run([tmp_path / "app"])
 
 
+EMBEDDING = """
+cmake_minimum_required(VERSION 3.21)
+project(outside LANGUAGES C)
+{find}
+add_executable(app app.c)
+target_link_libraries(app PRIVATE Skua::skua)
+skua_assets(app public NAME pages)
+add_executable(skua other.c) # a target of the project's own
+"""
+
+
+@pytest.fixture
+def embedding(project):
+    (project / "public/sub").mkdir(parents=True)
+    (project / "public/index.html").write_text("Hello, World!")
+    (project / "other.c").write_text("int main(void) { return 1; }\n")
+    handler = "static void hello(skua_request *request, void *user)"
+    text = (project / "app.c").read_text()
+    assert handler in text and "hello, NULL" in text
+    app = re.sub(r'skua_route\(server, "[^"]*", hello, NULL\)', 'skua_route_assets(server, "/", &pages, NULL)', text)
+    (project / "app.c").write_text('#include "pages.h"\n' + app.replace(handler, "__attribute__((unused)) " + handler))
+    return project
+
+
+def with_assets(project, find, *options):
+    (project / "CMakeLists.txt").write_text(EMBEDDING.format(find=find))
+    return ["cmake", "-S", project, "-B", project / "build", "-G", "Ninja", *options]
+
+
+def test_assets_by_the_installed_program(embedding, installed):
+    """skua_assets of the package runs the skua that was installed with it, wherever that has been moved to."""
+    run(with_assets(embedding, FIND, f"-DCMAKE_PREFIX_PATH={installed}"))
+    run(["cmake", "--build", embedding / "build", "-j", "2"])
+    assert answers(embedding / "build/app") == b"Hello, World!"
+    made = (embedding / "build/app_assets/pages.h").read_text()
+    assert "made by: skua embed" in made and f"SKUA_EMBED_PROGRAM:FILEPATH={installed}/bin/skua" in (embedding / "build/CMakeCache.txt").read_text()
+    (embedding / "public/index.html").write_text("Another, world")
+    run(["cmake", "--build", embedding / "build"])
+    assert answers(embedding / "build/app") == b"Another, world"
+
+
+@pytest.mark.skipif(shutil.which("skua") is not None, reason="a skua is in the path")
+@pytest.mark.parametrize("find", [FIND, ADD.format(root=ROOT)])
+def test_assets_without_the_program(embedding, installed, tmp_path, find):
+    """A library that was installed or built along without its program says what is missing."""
+    without = tmp_path / "without"
+    shutil.copytree(installed, without, ignore=shutil.ignore_patterns("bin"))
+    said = refused(with_assets(embedding, find, f"-DCMAKE_PREFIX_PATH={without}"))
+    assert "skua_assets needs the program skua" in said and "set SKUA_EMBED_PROGRAM" in " ".join(said.split())
+    run(with_assets(embedding, find, f"-DCMAKE_PREFIX_PATH={without}", f"-DSKUA_EMBED_PROGRAM={installed}/bin/skua"))
+
+
 def test_nothing_holds_the_place_it_was_installed_to(installed):
     for file in [*installed.rglob("*.cmake"), *installed.rglob("*.pc"), *installed.rglob("*.h")]:
         text = file.read_text()
