@@ -53,7 +53,7 @@
 //   skua_site_websocket skua_socket_text skua_socket_binary skua_socket_close
 //   skua_topic_publish skua_file_etag skua_site_directory skua_site_assets skua_media_type
 //   skua_server_stats skua_stats_bound_ns skua_stats_quantile_ns skua_stats_write
-//   skua_test_free skua_test_field
+//   skua_server_on_free skua_test_free skua_test_field
 //
 // On any thread but workers:
 //   skua_listener_add skua_listener_remove skua_workers_set
@@ -99,7 +99,7 @@
 // Before the start, or on the thread that starts the server:
 //   skua_server_free skua_listen skua_listen_fd skua_listen_inherited skua_listen_over_tls
 //   skua_listen_forwarded skua_start skua_wait skua_run skua_stop_on_signals skua_open skua_fd
-//   skua_timeout_ns skua_turn skua_server_error skua_server_set_error skua_server_on_free
+//   skua_timeout_ns skua_turn skua_server_error skua_server_set_error
 //   skua_route skua_route_add skua_use skua_on_error skua_route_group skua_use_compression
 //   skua_route_blocking skua_websocket skua_topic_bridge skua_route_directory
 //   skua_route_assets skua_test_request skua_test
@@ -799,7 +799,7 @@ SKUA_API void skua_server_set_error(skua_server *server, const char *sentence);
 
 // Calls release once when the server is freed, started or not, after the last worker's objects have
 // been dropped. Several are called in the reverse order of their registration.
-// Errors: SKUA_ENOMEM; release is then never called.
+// Errors: SKUA_ENOMEM; release is then never called.  Thread: any.
 SKUA_API SKUA_NODISCARD skua_status skua_server_on_free(skua_server *server,
                                                         void (*release)(void *user), void *user);
 
@@ -2547,10 +2547,16 @@ typedef struct skua_serve_desc {
     const char *cache_control; // value of Cache-Control; default none
     skua_etags etags;          // default SKUA_ETAGS_AUTO
     bool dotfiles;             // also a path with a name that begins with "."; else it is not found
+    bool
+        precompressed; // by what lies beside it compressed: see skua_directory_config.precompressed
+    // Text is compressed as the client takes it: see skua_directory_config.compress. What was compressed is kept for the
+    // server's other requests, up to 16 MiB of each worker
+    bool compress;
 } skua_serve_desc;
 
 // Responds with the file root/path, now or later, as a directory does: with its type, an entity tag and
-// Last-Modified, with 304 and 412 to conditions, with parts to ranges, up to 16 of them. What is
+// Last-Modified, with 304 and 412 to conditions, with parts to ranges, up to 16 of them, in a coding that the
+// client takes if desc says so. What is
 // no file that can be read is answered 404 or 403, want of memory or descriptors 503. The handler does
 // nothing more with the request; fields that it has added before are sent with the file.
 // root: to stay until the request has ended. path: as for skua_file_open, copied: that of a client may
@@ -2571,6 +2577,7 @@ typedef struct skua_asset {
     const char *etag; // strong, with its quotes: the same wherever the content is; NULL: none
     skua_slice content;
     skua_slice br, zstd, gzip; // the content in a coding; empty: it does not gain by that
+    int64_t modified;          // seconds since 1970, for Last-Modified; 0: none
 } skua_asset;
 
 // Files that are part of the program.

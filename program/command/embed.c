@@ -13,8 +13,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
-enum { EMBED_TAG_OCTETS = 16, EMBED_ROW = 24, EMBED_GAIN = 16, EMBED_OCTETS_MIN = 512 };
+enum {
+    EMBED_TAG_OCTETS = 16,
+    EMBED_ROW = 24,
+    EMBED_GAIN = 16,
+    EMBED_OCTETS_MIN = 512,
+    EMBED_EPOCH_DIGITS_MAX = 12 // dates of 1970 to 9999 have no more
+};
 
 typedef struct embed_coding {
     skua_coding coding;
@@ -34,6 +41,7 @@ typedef struct embedding {
     skua_root *root;
     char **paths;
     size_t count, room;
+    int64_t epoch; // when all files were modified, in seconds since 1970; -1: as each says
     bool failed;
 } embedding;
 
@@ -51,6 +59,7 @@ typedef struct embed_file {
     const char *path, *type;
     char *octets;
     size_t len;
+    int64_t modified;            // seconds since 1970; 0: none
     size_t coded[EMBED_CODINGS]; // octets of each coding; 0: none
 } embed_file;
 
@@ -126,7 +135,16 @@ static int embed_order(const void *a, const void *b)
 
 // ---- Reading ----
 
-static char *embed_read(embedding *e, const char *path, size_t *len)
+// Builders of images set all times to the beginning of 1970, or a second later: such a time says nothing.
+static int64_t embed_modified(const embedding *e, FILE *file)
+{
+    struct stat info;
+    int64_t modified = e->epoch;
+    if (modified < 0) modified = fstat(fileno(file), &info) ? 0 : (int64_t)info.st_mtime;
+    return modified > 1 ? modified : 0;
+}
+
+static char *embed_read(embedding *e, const char *path, size_t *len, int64_t *modified)
 {
     char whole[2 * PATH_MAX];
     (void)snprintf(whole, sizeof whole, "%s/%s", e->folder, path);
@@ -134,6 +152,7 @@ static char *embed_read(embedding *e, const char *path, size_t *len)
     size_t room = 65536;
     char *octets = file ? malloc(room) : NULL;
     *len = 0;
+    if (file) *modified = embed_modified(e, file);
     while (octets && !feof(file) && !ferror(file) && *len <= EMBED_OCTETS_MAX) {
         *len += fread(octets + *len, 1, room - *len, file);
         if (*len < room) continue;
@@ -191,33 +210,48 @@ static void embed_coded(embedding *e, size_t index, embed_file *file)
     free(out);
 }
 
+// A small file has the tag that it has on a disk. That of a larger one would be made of its time there.
+static void embed_tag(const embed_file *file)
+{
+    const skua_slice content = { file->octets, file->len };
+    const skua_file_info timeless = { .kind = SKUA_FILE_REGULAR, .size = file->len };
+    char tag[SKUA_FILE_ETAG_OCTETS];
+    unsigned char digest[SKUA_SHA256_OCTETS];
+    if (skua_file_etag(&timeless, content, 0, tag)) {
+        embed_text(tag);
+        return;
+    }
+    skua_sha256(content, digest);
+    (void)fputs("\"\\\"", stdout);
+    for (size_t i = 0; i < EMBED_TAG_OCTETS; i++)
+        (void)printf("%02x", digest[i]);
+    (void)fputs("\\\"\"", stdout);
+}
+
 static void embed_row(const embedding *e, size_t index, const embed_file *file)
 {
-    unsigned char digest[SKUA_SHA256_OCTETS];
-    skua_sha256((skua_slice){ file->octets, file->len }, digest);
     (void)printf("#define %s_%zu { ", e->name, index);
     embed_text(file->path);
     (void)fputs(", ", stdout);
     if (strcmp(file->type, "application/octet-stream") == 0) (void)fputs("NULL", stdout);
     else embed_text(file->type);
-    (void)fputs(", \"\\\"", stdout);
-    for (size_t i = 0; i < EMBED_TAG_OCTETS; i++)
-        (void)printf("%02x", digest[i]);
-    (void)printf("\\\"\", { (const char *)%s_%zu_content, %zu }", e->name, index, file->len);
+    (void)fputs(", ", stdout);
+    embed_tag(file);
+    (void)printf(", { (const char *)%s_%zu_content, %zu }", e->name, index, file->len);
     for (size_t i = 0; i < EMBED_CODINGS; i++) {
         if (file->coded[i])
             (void)printf(", { (const char *)%s_%zu_%s, %zu }", e->name, index,
                          embed_codings[i].member, file->coded[i]);
         else (void)fputs(", { NULL, 0 }", stdout);
     }
-    (void)puts(" }");
+    (void)printf(", %lld }\n", (long long)file->modified);
 }
 
 static void embed_write(embedding *e, size_t index)
 {
     embed_file file = { .path = e->paths[index] };
     file.type = skua_media_type(skua_slice_of(file.path));
-    file.octets = embed_read(e, file.path, &file.len);
+    file.octets = embed_read(e, file.path, &file.len, &file.modified);
     if (!file.octets) return;
     embed_octets(e, index, "content", file.octets, file.len);
     if (file.len >= EMBED_OCTETS_MIN && skua_compress_gains(skua_slice_of(file.type)))
@@ -236,7 +270,8 @@ static void embed_write_all(embedding *e)
     for (size_t i = 0; i < e->count; i++)
         (void)printf("    %s_%zu,\n", e->name, i);
     if (!e->count)
-        (void)puts("    { NULL, NULL, NULL, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 } },");
+        (void)puts(
+            "    { NULL, NULL, NULL, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, 0 },");
     (void)printf("};\n\nstatic const skua_assets %s = { %s_list, %zu, sizeof(skua_asset) };\n",
                  e->name, e->name, e->count);
 }
@@ -249,9 +284,23 @@ static bool embed_is_name(const char *name)
                                        "0123456789")] == '\0';
 }
 
+// SOURCE_DATE_EPOCH is how builds that are to be the same each time say what time it is.
+static bool embed_epoch(int64_t *epoch)
+{
+    const char *text = getenv("SOURCE_DATE_EPOCH");
+    *epoch = -1;
+    if (!text || !*text) return true;
+    size_t digits = strspn(text, "0123456789");
+    bool is_number = !text[digits] && digits <= EMBED_EPOCH_DIGITS_MAX;
+    if (is_number) *epoch = strtoll(text, NULL, 10);
+    else say_error("SOURCE_DATE_EPOCH is no number of seconds: %s", text);
+    return is_number;
+}
+
 bool embed(const char *folder, const char *name)
 {
     embedding e = { .folder = folder, .name = name ? name : "assets" };
+    if (!embed_epoch(&e.epoch)) return false;
     if (!embed_is_name(e.name)) {
         say_error("%s is no name in C", e.name);
         return false;

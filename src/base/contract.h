@@ -24,11 +24,16 @@
 
 // To be used in functions of skua.h alone, whose name is told.
 // kept: what must be true. sentence: why not, and the remedy.
-#define CONTRACT(kept, sentence)                                                                   \
-    (__builtin_expect(!(kept), 0) ? contract_broken(__func__, sentence) : (void)0)
+#define CONTRACT(kept, sentence) CONTRACT_OF(__func__, kept, sentence)
+
+// The same on behalf of a function of skua.h, for what several have in common.
+#define CONTRACT_OF(function, kept, sentence)                                                      \
+    (__builtin_expect(!(kept), 0) ? contract_broken(function, sentence) : (void)0)
 
 // An argument that must not be NULL, under its name in skua.h.
-#define CONTRACT_GIVEN(argument) CONTRACT(argument, #argument " must not be NULL")
+#define CONTRACT_GIVEN(argument) CONTRACT_GIVEN_TO(__func__, argument)
+#define CONTRACT_GIVEN_TO(function, argument)                                                      \
+    CONTRACT_OF(function, argument, #argument " must not be NULL")
 
 // A slice that must have octets where it has a length.
 #define CONTRACT_SLICE(argument)                                                                   \

@@ -13,8 +13,9 @@
     "the program was compiled with a newer skua.h, whose members this library does not know: it "  \
     "needs a newer library"
 
-#define CONTRACT_SIZES(sizes)                                                                      \
-    CONTRACT((sizes) && (sizes)->sizes, "sizes must be those of skua_sizes_here")
+#define CONTRACT_SIZES(sizes) CONTRACT_SIZES_TO(__func__, sizes)
+#define CONTRACT_SIZES_TO(function, sizes)                                                         \
+    CONTRACT_OF(function, (sizes) && (sizes)->sizes, "sizes must be those of skua_sizes_here")
 
 // For structs that the caller is told of where they lie: it must not read more than there is.
 #define CONTRACT_TOLD(size, own_octets) CONTRACT((size) <= (own_octets), SIZED_NEWER)

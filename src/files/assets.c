@@ -5,6 +5,7 @@
 
 #include "base/contract.h"
 #include "base/memory.h"
+#include "base/siphash.h"
 #include "base/sized.h"
 #include "files/byteranges.h"
 #include "files/file_preconditions.h"
@@ -12,6 +13,7 @@
 #include "files/place.h"
 #include "files/site_response.h"
 #include "http/coding.h"
+#include "http/date.h"
 
 #include <stdio.h>
 
@@ -33,6 +35,7 @@ typedef struct embedded_form {
     content_coding coding;
     slice content;
     char tag[ASSETS_TAG_OCTETS]; // empty: none
+    int64_t modified;            // seconds since 1970; -1: none
 } embedded_form;
 
 // ---- Finding ----
@@ -152,58 +155,70 @@ static void embedded_add_common(skua_request *request, const embedded *e, const 
     if (e->cache_control) skua_field_add(request, "Cache-Control", slice_of(e->cache_control));
 }
 
+// Seconds since 1970, but not later than now, RFC 9110 §8.8.2.1; -1: none. Programs of older headers have assets
+// without.
+static int64_t embedded_modified(skua_request *request, const embedded *e, const skua_asset *asset)
+{
+    bool is_known = e->asset_octets >= offsetof(skua_asset, modified) + sizeof asset->modified;
+    int64_t now = skua_worker_unix_ns(skua_request_worker(request)) / 1000000000;
+    if (!is_known || asset->modified <= 0) return -1;
+    return asset->modified < now ? asset->modified : now;
+}
+
 static const char *embedded_type(const skua_asset *asset)
 {
     return asset->type ? asset->type : media_type(slice_of(asset->path), asset->content);
 }
 
-static void embedded_send(skua_request *request, const skua_asset *asset, const embedded_form *form,
-                          int status)
+static void embedded_guard(skua_request *request, const skua_asset *asset)
 {
-    const char *type = embedded_type(asset);
     skua_field guard;
-    if (media_guard(type, &guard)) skua_field_add(request, guard.name.ptr, guard.value);
-    if (status == 200) skua_field_add(request, "Accept-Ranges", SKUA_SLICE("bytes"));
+    if (media_guard(embedded_type(asset), &guard))
+        skua_field_add(request, guard.name.ptr, guard.value);
+}
+
+// Adds the fields that a client which has a part already knows, RFC 9110 §15.3.7.
+static void embedded_add_rest(skua_request *request, const embedded_form *form)
+{
+    char date[DATE_OCTETS];
+    skua_field_add(request, "Accept-Ranges", SKUA_SLICE("bytes"));
     if (form->coding != CODING_IDENTITY)
         skua_field_add(request, "Content-Encoding", coding_name(form->coding));
-    skua_respond_borrowed(request, status, type, form->content, NULL, NULL);
+    if (form->modified < 0) return;
+    date_write(date, form->modified);
+    skua_field_add(request, "Last-Modified", slice_make(date, sizeof date));
 }
 
-// has_rest: by If-Range, so that it knows the fields too, RFC 9110 §15.3.7.
-static void embedded_send_part(skua_request *request, const skua_asset *asset,
-                               const embedded_form *form, const range *part, bool has_rest)
+static void embedded_send(skua_request *request, const embedded *e, const skua_asset *asset,
+                          const embedded_form *form)
 {
-    const char *type = embedded_type(asset);
-    char text[BYTERANGES_FIELD_OCTETS];
-    skua_field guard;
-    if (media_guard(type, &guard)) skua_field_add(request, guard.name.ptr, guard.value);
-    if (!has_rest) skua_field_add(request, "Accept-Ranges", SKUA_SLICE("bytes"));
-    if (!has_rest && form->coding != CODING_IDENTITY)
-        skua_field_add(request, "Content-Encoding", coding_name(form->coding));
-    (void)snprintf(text, sizeof text, "bytes %llu-%llu/%zu", (unsigned long long)part->first,
-                   (unsigned long long)(part->first + part->length - 1), form->content.len);
-    skua_field_add(request, "Content-Range", slice_of(text));
-    skua_respond_borrowed(request, 206, type,
-                          slice_make(form->content.ptr + part->first, (size_t)part->length), NULL,
-                          NULL);
+    embedded_add_common(request, e, asset, form);
+    embedded_guard(request, asset);
+    embedded_add_rest(request, form);
+    skua_respond_borrowed(request, 200, embedded_type(asset), form->content, NULL, NULL);
 }
 
-// Several parts at once are sent as the whole, which RFC 9110 §14.2 allows.
 static void embedded_send_ranged(skua_request *request, const embedded *e, const skua_asset *asset,
                                  const embedded_form *form, const preconditions *conditions)
 {
-    range list[1];
+    range list[RANGES_MAX];
     unsigned count = 0;
-    switch (range_read(conditions->range, form->content.len, 1, list, &count)) {
+    siphash_key boundary;
+    switch (range_read(conditions->range, form->content.len, RANGES_MAX, list, &count)) {
     case RANGE_UNSATISFIABLE: byteranges_refuse(request, form->content.len); return;
-    case RANGE_PARTIAL:
-        embedded_add_common(request, e, asset, form);
-        embedded_send_part(request, asset, form, list, conditions->if_range.ptr != NULL);
-        return;
-    case RANGE_WHOLE: break;
+    case RANGE_WHOLE: embedded_send(request, e, asset, form); return;
+    case RANGE_PARTIAL: break;
     }
     embedded_add_common(request, e, asset, form);
-    embedded_send(request, asset, form, 200);
+    embedded_guard(request, asset);
+    if (!conditions->if_range.ptr) embedded_add_rest(request, form);
+    siphash_key_random(&boundary);
+    const byteranges_from from = {
+        .octets = form->content.ptr,
+        .size = form->content.len,
+        .type = embedded_type(asset),
+    };
+    byteranges_respond(request, &from, list, count, boundary.low);
 }
 
 static void embedded_respond(skua_request *request, const embedded *e, const skua_asset *asset)
@@ -211,11 +226,16 @@ static void embedded_respond(skua_request *request, const embedded *e, const sku
     embedded_form form;
     preconditions conditions = { 0 };
     embedded_form_of(asset, embedded_choose(request, asset), &form);
+    form.modified = embedded_modified(request, e, asset);
     if (skua_request_is_conditional(request) && file_preconditions_gather(request, &conditions)) {
         skua_respond_error(request, 503);
         return;
     }
-    const representation selected = { .etag = slice_of(form.tag), .last_modified = -1 };
+    const representation selected = {
+        .etag = slice_of(form.tag),
+        .last_modified = form.modified,
+        .now = skua_worker_unix_ns(skua_request_worker(request)) / 1000000000,
+    };
     switch (precondition_evaluate(&conditions, &selected, true)) {
     case PRECONDITION_NOT_MODIFIED:
         embedded_add_common(request, e, asset, &form);
@@ -227,21 +247,20 @@ static void embedded_respond(skua_request *request, const embedded *e, const sku
     bool ranged = conditions.range.ptr &&
                   slice_equal(skua_request_method(request), SKUA_SLICE("GET")) &&
                   precondition_range_applies(&conditions, &selected);
-    if (!ranged) conditions.range = SKUA_SLICE("");
-    embedded_send_ranged(request, e, asset, &form, &conditions);
+    if (ranged) embedded_send_ranged(request, e, asset, &form, &conditions);
+    else embedded_send(request, e, asset, &form);
 }
 
 // A page for what is not found; its own state is not the resource's.
 static void embedded_respond_missing(skua_request *request, const embedded *e)
 {
     const skua_asset *page = embedded_named(e, e->not_found);
-    embedded_form form;
     if (!page) {
         skua_respond_error(request, 404);
         return;
     }
-    embedded_form_of(page, CODING_IDENTITY, &form);
-    embedded_send(request, page, &form, 404);
+    embedded_guard(request, page);
+    skua_respond_borrowed(request, 404, embedded_type(page), page->content, NULL, NULL);
 }
 
 // ---- Requests ----
@@ -318,8 +337,6 @@ static embedded *embedded_new(const skua_assets *assets, const char *path,
 static skua_status embedded_serve(const files_place *to, const char *pattern,
                                   const skua_assets *assets, const skua_assets_config *config)
 {
-    static const skua_assets_config defaults = { 0 };
-    if (!config) config = &defaults;
     const char *path = place_pattern_path(pattern);
     embedded *e = embedded_new(assets, path ? path : "", config);
     if (!e) return place_fail(to, SKUA_ENOMEM, pattern, skua_status_text(SKUA_ENOMEM));
@@ -332,20 +349,29 @@ static skua_status embedded_serve(const files_place *to, const char *pattern,
     return place_add(to, path, config->name, embedded_handle, e);
 }
 
+// assets, config: as the caller's header has them.
+static skua_status embedded_serve_sized(const char *function, const files_place *to,
+                                        const char *pattern, const skua_assets *assets,
+                                        const skua_assets_config *config, const skua_sizes *sizes)
+{
+    CONTRACT_GIVEN_TO(function, pattern);
+    CONTRACT_GIVEN_TO(function, assets);
+    CONTRACT_SIZES_TO(function, sizes);
+    skua_assets own = { 0 };
+    skua_assets_config own_config = { 0 };
+    sized_take(function, assets, sizes->assets, &own, sizeof own);
+    if (config) sized_take(function, config, sizes->assets_config, &own_config, sizeof own_config);
+    return embedded_serve(to, pattern, &own, &own_config);
+}
+
 __attribute__((cold)) skua_status skua_route_assets_sized(skua_server *server, const char *pattern,
                                                           const skua_assets *assets,
                                                           const skua_assets_config *config,
                                                           const skua_sizes *sizes)
 {
     CONTRACT_SERVER(server);
-    CONTRACT_GIVEN(pattern);
-    CONTRACT_GIVEN(assets);
-    CONTRACT_SIZES(sizes);
-    skua_assets own_assets;
-    skua_assets_config own_config;
-    assets = SIZED_GIVEN(assets, sizes->assets, &own_assets);
-    if (config) config = SIZED_GIVEN(config, sizes->assets_config, &own_config);
-    return embedded_serve(&(files_place){ .server = server }, pattern, assets, config);
+    const files_place at = { .server = server };
+    return embedded_serve_sized(__func__, &at, pattern, assets, config, sizes);
 }
 
 __attribute__((cold)) skua_status skua_site_assets_sized(skua_site *to, const char *pattern,
@@ -354,13 +380,6 @@ __attribute__((cold)) skua_status skua_site_assets_sized(skua_site *to, const ch
                                                          const skua_sizes *sizes)
 {
     CONTRACT(to, "site must not be NULL");
-    CONTRACT_GIVEN(pattern);
-    CONTRACT_GIVEN(assets);
-    CONTRACT_SIZES(sizes);
-    skua_assets own_assets;
-    skua_assets_config own_config;
-    assets = SIZED_GIVEN(assets, sizes->assets, &own_assets);
-    if (config) config = SIZED_GIVEN(config, sizes->assets_config, &own_config);
     const files_place at = { .server = skua_site_server(to), .site = to };
-    return embedded_serve(&at, pattern, assets, config);
+    return embedded_serve_sized(__func__, &at, pattern, assets, config, sizes);
 }

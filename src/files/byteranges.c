@@ -93,14 +93,33 @@ void byteranges_type(const byteranges *b, char text[BYTERANGES_TYPE_OCTETS])
 // Lives in the request's memory.
 typedef struct byteranges_job {
     byteranges content;
-    skua_file *file; // a reference
+    byteranges_from from; // a file: with a reference
 } byteranges_job;
 
 static void byteranges_ended(skua_request *request, skua_end how, void *user)
 {
     (void)request, (void)how;
     byteranges_job *job = user;
-    skua_file_unref(job->file);
+    if (job->from.file) skua_file_unref(job->from.file);
+}
+
+// How much of a piece is written at once. Octets are copied, and no more than there is room for; without any one is
+// tried, so that the request is told of room that comes.
+static uint64_t byteranges_turn(skua_request *request, const byteranges_from *from,
+                                const byteranges_piece *piece)
+{
+    if (piece->head || from->file) return piece->length;
+    size_t room = skua_write_room(request);
+    if (piece->length <= room) return piece->length;
+    return room ? room : 1;
+}
+
+static skua_status byteranges_write_piece(skua_request *request, const byteranges_from *from,
+                                          const byteranges_piece *piece, uint64_t n)
+{
+    if (!piece->head && from->file) return skua_write_file(request, from->file, piece->offset, n);
+    const char *octets = piece->head ? piece->head : from->octets + piece->offset;
+    return skua_write(request, slice_make(octets, (size_t)n));
 }
 
 // Writes what there is room for; called again when there is more.
@@ -111,31 +130,33 @@ static void byteranges_write(skua_request *request, void *user)
     byteranges_piece piece = byteranges_next(&job->content, head);
     skua_status status = SKUA_OK;
     while (!status && piece.length) {
-        status = piece.head ? skua_write(request, slice_make(piece.head, (size_t)piece.length))
-                            : skua_write_file(request, job->file, piece.offset, piece.length);
+        uint64_t n = byteranges_turn(request, &job->from, &piece);
+        status = byteranges_write_piece(request, &job->from, &piece, n);
         if (status) break;
-        byteranges_advance(&job->content, piece.length, &piece);
+        byteranges_advance(&job->content, n, &piece);
         piece = byteranges_next(&job->content, head);
     }
     if (!status) status = skua_finish(request);
     if (status && status != SKUA_ELIMIT) skua_request_abort(request);
 }
 
-static void byteranges_respond_one(skua_request *request, skua_file *file, const char *type,
-                                   uint64_t size, range r)
+static void byteranges_respond_one(skua_request *request, const byteranges_from *from, range r)
 {
     char field[BYTERANGES_FIELD_OCTETS];
-    int len = byteranges_write_field(field, sizeof field, r, size);
+    int len = byteranges_write_field(field, sizeof field, r, from->size);
     skua_field_add(request, "Content-Range", slice_make(field, (size_t)len));
-    skua_respond_file(request, 206, type, file, r.first, r.length);
+    if (from->file) skua_respond_file(request, 206, from->type, from->file, r.first, r.length);
+    else
+        skua_respond_borrowed(request, 206, from->type,
+                              slice_make(from->octets + r.first, (size_t)r.length), NULL, NULL);
 }
 
 // The file is given back when the request ends, whether every range was written by then or not.
-void byteranges_respond(skua_request *request, skua_file *file, const char *type, uint64_t size,
-                        const range *list, unsigned count, uint64_t boundary)
+void byteranges_respond(skua_request *request, const byteranges_from *from, const range *list,
+                        unsigned count, uint64_t boundary)
 {
     if (count == 1) {
-        byteranges_respond_one(request, file, type, size, list[0]);
+        byteranges_respond_one(request, from, list[0]);
         return;
     }
     byteranges_job *job = skua_request_alloc(request, sizeof *job);
@@ -143,7 +164,7 @@ void byteranges_respond(skua_request *request, skua_file *file, const char *type
         skua_respond_error(request, 503);
         return;
     }
-    byteranges_init(&job->content, boundary, type, size, list, count);
+    byteranges_init(&job->content, boundary, from->type, from->size, list, count);
     uint64_t length = byteranges_length(&job->content);
     if (length > INT64_MAX) {
         skua_respond_error(request, 416); // an address space full of overlapping ranges
@@ -151,13 +172,14 @@ void byteranges_respond(skua_request *request, skua_file *file, const char *type
     }
     char multipart[BYTERANGES_TYPE_OCTETS];
     byteranges_type(&job->content, multipart);
-    job->file = skua_file_ref(file);
+    job->from = *from;
+    if (from->file) (void)skua_file_ref(from->file);
     skua_on_end(request, byteranges_ended, job);
     skua_status status =
         skua_respond_stream(request, 206, multipart, (int64_t)length, byteranges_write, job);
     if (status) {
         skua_on_end(request, NULL, NULL);
-        skua_file_unref(file);
+        byteranges_ended(request, SKUA_END_SENT, job);
         return;
     }
     byteranges_write(request, job);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Byte ranges of a file as a response: one as 206 with Content-Range, several as
+// Byte ranges of a file, or of octets, as a response: one as 206 with Content-Range, several as
 // multipart/byteranges, none that fit as 416. RFC 9110 §14 and §15.3.7.
 #ifndef SKUA_FILES_BYTERANGES_H
 #define SKUA_FILES_BYTERANGES_H
@@ -49,10 +49,18 @@ void byteranges_advance(byteranges *b, uint64_t n, const byteranges_piece *piece
 // Writes the media type "multipart/byteranges; boundary=…" and a NUL.
 void byteranges_type(const byteranges *b, char text[BYTERANGES_TYPE_OCTETS]);
 
+// The thing that ranges are of.
+typedef struct byteranges_from {
+    skua_file *file;    // NULL: octets
+    const char *octets; // that stay as they are
+    uint64_t size;      // of all of it
+    const char *type;   // to stay until the request has ended
+} byteranges_from;
+
 // Responds with 206. boundary: unguessable, so that no file can contain it on purpose. The fields
 // of the representation must have been added; Content-Range is added here.
-void byteranges_respond(skua_request *request, skua_file *file, const char *type, uint64_t size,
-                        const range *list, unsigned count, uint64_t boundary);
+void byteranges_respond(skua_request *request, const byteranges_from *from, const range *list,
+                        unsigned count, uint64_t boundary);
 
 // Responds with 416.
 void byteranges_refuse(skua_request *request, uint64_t size);

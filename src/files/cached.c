@@ -263,6 +263,17 @@ skua_status cached_new_compressed(const cached_source *source, const cached_orig
     return status;
 }
 
+skua_status cached_new_note(const cached_source *source, const cached *of, cached **note)
+{
+    cached *c = cached_begin(source);
+    if (!c) return SKUA_ENOMEM;
+    c->origin = of->origin;
+    c->origin.type = source->type;
+    c->offers = of->offers;
+    *note = c;
+    return SKUA_OK;
+}
+
 skua_status cached_new(const cached_source *source, cached **made)
 {
     cached *c = cached_begin(source);

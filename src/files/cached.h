@@ -111,6 +111,12 @@ SKUA_NODISCARD skua_status cached_new_compressed(const cached_source *source,
                                                  const cached_origin *origin, compressed *made,
                                                  cached **coded);
 
+// Makes one that no request is answered with: it tells of a version of a file in which codings compressing it may gain.
+// source: without file and content.  of: the file as it is.
+// Errors: SKUA_ENOMEM.
+SKUA_NODISCARD skua_status cached_new_note(const cached_source *source, const cached *of,
+                                           cached **note);
+
 void cached_free(cached *c, const site *s);
 
 // Whether what was made from a file is still good for a file opened again. Never if it is weak.

@@ -12,7 +12,14 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-enum { SITE_COMPRESSED_BUCKETS = 64, SITE_TYPES_MAX = 64, SITE_TRIES_MAX = 16 };
+enum {
+    SITE_COMPRESSED_BUCKETS = 64,
+    SITE_TYPES_MAX = 64,
+    SITE_TRIES_MAX = 16,
+    SITE_CACHE_OCTETS = 16 << 20, // of each worker, where nothing else is said
+    SITE_CACHE_ENTRIES = 1024,
+    SITE_CACHE_ENTRIES_MAX = 1 << 20
+};
 
 // A media type of a site's own.
 typedef struct site_media {
@@ -27,10 +34,11 @@ typedef struct skua_directory {
     } shared;
     skua_server *server;
     skua_root *root;
-    unsigned local_key;  // of the workers' caches
-    size_t prefix_len;   // octets of a request's path before the name beneath the root
-    char *index;         // name of the file that answers for its directory
-    char *cache_control; // NULL: none
+    unsigned local_key;          // of the workers' caches
+    struct skua_directory *next; // of those that forms.h has
+    size_t prefix_len;           // octets of a request's path before the name beneath the root
+    char *index;                 // name of the file that answers for its directory
+    char *cache_control;         // NULL: none
     bool list;
     char *list_markup, *list_script, *list_policy; // of their pages; NULL: none, or the usual one
     bool dotfiles;

@@ -81,7 +81,9 @@ static site_response_outcome site_respond_parts(skua_request *request, cache *c,
         if (!file) return SITE_RESPONSE_NEEDS_FILE;
         if (!site_response_is_let(request, c->site, entry)) break;
         site_response_add_fields(request, c->site, entry, conditions->if_range.ptr != NULL);
-        byteranges_respond(request, file, entry->origin.type, size, list, count, cache_draw(c));
+        byteranges_respond(
+            request, &(byteranges_from){ .file = file, .size = size, .type = entry->origin.type },
+            list, count, cache_draw(c));
         break;
     }
     return SITE_RESPONSE_DONE;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// Serving a directory: the route, its handler, and the caches of the workers. A file that is ready
+// Serving a directory: the route and its handler. A file that is ready
 // and fresh is answered without a system call and without memory: one hash, one comparison, one
 // response made long ago.
 
 #include "base/contract.h"
 #include "base/memory.h"
 #include "base/sized.h"
-#include "files/cache.h"
+#include "files/caches.h"
 #include "files/listing_page.h"
 #include "files/lookup.h"
 #include "files/place.h"
@@ -17,15 +17,8 @@
 #include "http/preconditions.h"
 
 #include <stdio.h>
-#include <sys/resource.h>
 
-enum {
-    SITE_CACHE_OCTETS = 16 << 20,
-    SITE_CACHE_ENTRIES = 1024,
-    SITE_CACHE_ENTRIES_MAX = 1 << 20,
-    SITE_SMALL_OCTETS = 32768,
-    SITE_LISTINGS_OCTETS = 16 << 20
-};
+enum { SITE_SMALL_OCTETS = 32768, SITE_LISTINGS_OCTETS = 16 << 20 };
 
 // ---- Requests ----
 
@@ -58,45 +51,6 @@ static void static_handle(skua_request *request, void *user)
 {
     const site *s = user;
     static_serve(request, s, slice_from(skua_request_path(request), s->prefix_len));
-}
-
-// ---- Caches ----
-
-// An eighth of what the process may open, shared by all sites and workers; none if that is less
-// than one.
-static unsigned static_files_max(skua_worker *worker)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit)) return 0;
-    uint64_t share = (uint64_t)limit.rlim_cur / 8 /
-                     skua_server_workers(skua_worker_server(worker)) / site_count();
-    return share < SITE_CACHE_ENTRIES_MAX ? (unsigned)share : SITE_CACHE_ENTRIES_MAX;
-}
-
-static void *static_cache_make(skua_worker *worker, void *user)
-{
-    cache *c = cache_new(site_hold(user), static_files_max(worker));
-    if (!c) site_let_go(user);
-    if (c) c->listings.worker = c->worker = worker;
-    return c;
-}
-
-static void static_cache_drop(skua_worker *worker, void *object, void *user)
-{
-    (void)worker, (void)user;
-    cache_let_go(object);
-}
-
-static void static_cache_shrink(skua_worker *worker, void *object, void *user)
-{
-    (void)worker, (void)user;
-    cache_shrink_made(object);
-}
-
-static bool static_cache_evict(skua_worker *worker, void *object, void *user)
-{
-    (void)worker, (void)user;
-    return cache_evict(object);
 }
 
 // ---- Routes ----
@@ -307,19 +261,6 @@ static site *site_new(skua_server *server, const char *path, const skua_director
     return NULL;
 }
 
-static skua_status site_add_caches(const files_place *to, site *s)
-{
-    skua_local_desc desc = {
-        .make = static_cache_make,
-        .drop = static_cache_drop,
-        .evict = static_cache_evict,
-        .shrink = static_cache_shrink,
-        .user = s,
-    };
-    skua_status status = skua_local_add(to->server, &desc, &s->local_key);
-    return status ? place_fail(to, status, "a directory", "too many are served already") : SKUA_OK;
-}
-
 static skua_status site_serve(const files_place *to, const char *pattern, const char *path,
                               const skua_directory_config *config)
 {
@@ -335,7 +276,10 @@ static skua_status site_serve(const files_place *to, const char *pattern, const 
     status = skua_root_open(path, &s->root);
     if (status) (void)place_fail(to, status, path, skua_status_text(status));
     else skua_root_follow(s->root, config->links);
-    if (!status) status = site_add_caches(to, s);
+    if (!status) {
+        status = caches_add(s);
+        if (status) (void)place_fail(to, status, "a directory", "too many are served already");
+    }
     if (status) {
         site_let_go(s);
         return status;
@@ -353,6 +297,9 @@ static skua_status site_serve_sized(const char *function, const files_place *to,
                                     const char *pattern, const char *path,
                                     const skua_directory_config *config, const skua_sizes *sizes)
 {
+    CONTRACT_GIVEN_TO(function, pattern);
+    CONTRACT_GIVEN_TO(function, path);
+    CONTRACT_SIZES_TO(function, sizes);
     skua_directory_config own = { 0 };
     void *types = NULL;
     if (config) sized_take(function, config, sizes->directory_config, &own, sizeof own);
@@ -374,9 +321,6 @@ __attribute__((cold)) skua_status skua_route_directory_sized(skua_server *server
                                                              const skua_sizes *sizes)
 {
     CONTRACT_SERVER(server);
-    CONTRACT_GIVEN(pattern);
-    CONTRACT_GIVEN(path);
-    CONTRACT_SIZES(sizes);
     const files_place at = { .server = server };
     return site_serve_sized(__func__, &at, pattern, path, config, sizes);
 }
@@ -387,9 +331,6 @@ __attribute__((cold)) skua_status skua_site_directory_sized(skua_site *to, const
                                                             const skua_sizes *sizes)
 {
     CONTRACT(to, "site must not be NULL");
-    CONTRACT_GIVEN(pattern);
-    CONTRACT_GIVEN(path);
-    CONTRACT_SIZES(sizes);
     const files_place at = { .server = skua_site_server(to), .site = to };
     return site_serve_sized(__func__, &at, pattern, path, config, sizes);
 }

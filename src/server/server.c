@@ -174,8 +174,12 @@ skua_status skua_server_on_free(skua_server *server, void (*release)(void *user)
     CONTRACT_GIVEN(release);
     server_keepsake *keepsake = memory_alloc(sizeof *keepsake);
     if (!keepsake) return SKUA_ENOMEM;
-    *keepsake = (server_keepsake){ .next = server->keepsakes, .drop = release, .user = user };
-    server->keepsakes = keepsake;
+    *keepsake = (server_keepsake){ .drop = release, .user = user };
+    keepsake->next = atomic_load_explicit(&server->shared.keepsakes, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak_explicit(&server->shared.keepsakes, &keepsake->next,
+                                                  keepsake, memory_order_release,
+                                                  memory_order_relaxed))
+        ;
     return SKUA_OK;
 }
 

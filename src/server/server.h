@@ -100,7 +100,6 @@ struct skua_server {
         pthread_mutex_t changing;
         skua_local_desc list[WORKER_LOCALS_MAX]; // make NULL: the key is free
     } locals;
-    server_keepsake *keepsakes;
     server_relay *relay;       // of topics; NULL: they are local
     const io_backend *asked;   // skua_config.backend, or what is preferred here
     const io_backend *backend; // that is used
@@ -133,6 +132,7 @@ struct skua_server {
         atomic_size_t published;       // octets of publications on their way to workers
         // of every worker that there has been; none goes before the server
         _Atomic(figures *) worker_figures;
+        _Atomic(server_keepsake *) keepsakes; // the one that was registered last
     } shared;
 };
 

@@ -413,9 +413,9 @@ skua_status server_start_on(skua_server *server, const io_backend *backend, void
 
 static void server_drop_keepsakes(skua_server *server)
 {
-    while (server->keepsakes) {
-        server_keepsake *keepsake = server->keepsakes;
-        server->keepsakes = keepsake->next;
+    server_keepsake *keepsake;
+    while ((keepsake = atomic_load_explicit(&server->shared.keepsakes, memory_order_acquire))) {
+        atomic_store_explicit(&server->shared.keepsakes, keepsake->next, memory_order_relaxed);
         keepsake->drop(keepsake->user);
         memory_free(keepsake);
     }

@@ -4,14 +4,17 @@
 import gzip
 import json
 import os
+import re
 import time
 
 import pytest
-from server import eventually, numbered
+from server import BUILD, eventually, numbered
 
 LARGE = os.urandom(100_000)
 SMALL = b"small\n" * 20
 PAST = 1_700_000_000
+BUILT = (BUILD / "CMakeCache.txt").read_text()
+of_codings = pytest.mark.skipif("SKUA_ZLIB:BOOL=ON" not in BUILT, reason="this build lacks gzip")
 
 
 @pytest.fixture(scope="module")
@@ -22,9 +25,16 @@ def folder(tmp_path_factory):
     for name, content in {"small.txt": SMALL, "large.bin": LARGE, "unknown": b"%PDF \0\1" + LARGE, "empty.css": b"",
                           "text": b"some text " * 9000, "secret.txt": b"s", "own.txt": b"o", "odd.txt": b"o",
                           "index.html": b"index", "404.html": b"page", ".git/config": b"no",
-                          "page.html": b"<p>" * 1000, "page.html.gz": gzip.compress(b"<p>" * 1000)}.items():
+                          "page.html": b"<p>" * 1000, "page.html.gz": gzip.compress(b"<p>" * 1000),
+                          "page.html.br": b"of an older page", "many.css": b"a{}" * 50_000, "many.css.br": os.urandom(40_000),
+                          "many.css.zst": b"few", "many.css.gz": b"", "gains.css": b"p { x: y }" * 300, "long.js": b"some(code)" * 9000,
+                          "noise.txt": os.urandom(3000), "gains.css.gz.d": b"", "odd.js": b"x" * 600,
+                          "left.js": os.urandom(200_000).hex().encode()}.items():
         (folder / name).write_bytes(content)
-        os.utime(folder / name, (PAST, PAST))
+        os.utime(folder / name, (PAST - name.endswith(".br"), PAST - name.endswith(".br")))
+    os.utime(folder / "many.css", (PAST - 5, PAST - 5))
+    (folder / "odd.js.br").mkdir()
+    (folder / "odd.js.zst").symlink_to("/etc/hostname")
     os.mkfifo(folder / "fifo")
     (folder / "out").symlink_to("/etc/hostname")
     time.sleep(2.1)  # entity tags of large files are strong then
@@ -64,6 +74,77 @@ def test_a_file_is_what_it_is_in_a_directory(served, name, lines, method):
         assert (told(found), found.content) == (told(expected), expected.content)
     if expected.status < 300:
         assert found.get("x-by") == "handler"
+
+
+CODED = ["page.html", "many.css", "gains.css", "long.js", "noise.txt", "odd.js", "large.bin", "empty.css", "nothing"]
+WISHES = [[], ["br"], ["zstd"], ["gzip"], ["br, zstd, gzip"], ["gzip;q=1, br;q=0.5"], ["*"], ["identity;q=0, *"], ["br;q=0"], ["gzip", "br"]]
+
+
+def alike(served, places, name, lines, method="GET"):
+    """The response that both places give, whatever is told but for the handler's own field."""
+    expected, found = (served.get(f"/{place}/{name}", *lines, method=method) for place in places)
+    told = lambda response: {n.lower(): v for n, v in response.fields if n.lower() not in ("date", "x-by")}
+    if expected.status == 404:  # with the page of the directory
+        assert found.status == 404
+    elif "multipart" in (expected.get("content-type") or ""):
+        assert (found.status, len(found.content), found.get("etag")) == (206, len(expected.content), expected.get("etag"))
+    else:
+        assert (found.status, told(found), found.content) == (expected.status, told(expected), expected.content)
+    return found
+
+
+@pytest.mark.parametrize("name", CODED)
+@pytest.mark.parametrize("kind", ["coded", "compressing", "digested"])
+def test_a_file_in_codings_is_what_it_is_in_a_directory(served, name, kind):
+    places = f"{kind}-files", f"{kind}-file"
+    for wishes in WISHES:
+        accepts = [f"Accept-Encoding: {wish}" for wish in wishes]
+        for method in ("GET", "HEAD"):
+            whole = alike(served, places, name, accepts, method)
+        for lines in (["Range: bytes=3-9"], ["Range: bytes=0-1,5-7"], ["Range: bytes=200000-"], [f"If-None-Match: {whole.get('etag')}"],
+                      ["If-Match: \"x\""], [f"If-Modified-Since: {whole.get('last-modified')}"],
+                      ["Range: bytes=1-2", f"If-Range: {whole.get('etag')}"], [f"If-Match: {whole.get('etag')}"]):
+            alike(served, places, name, accepts + lines)
+
+
+def test_siblings_of_a_file(served, folder):
+    """One that is older is not sent, nor a folder or a link that leads out."""
+    get = lambda name, coding: served.get(f"/coded-file/{name}", f"Accept-Encoding: {coding}")
+    found = get("many.css", "br")
+    assert (found.get("content-encoding"), found.content, found.get("vary")) == ("br", (folder / "many.css.br").read_bytes(), "Accept-Encoding")
+    assert (found.get("content-type"), found.get("x-by")) == ("text/css; charset=utf-8", "handler")
+    part = served.get("/coded-file/many.css", "Accept-Encoding: zstd", "Range: bytes=1-")
+    assert (part.status, part.content, part.get("content-range")) == (206, b"ew", "bytes 1-2/3")
+    tags = {get("many.css", coding).get("etag") for coding in ("br", "zstd", "gzip", "identity")}
+    assert len(tags) == 4 and None not in tags
+    assert get("page.html", "br, gzip;q=0.1").get("content-encoding") == "gzip"
+    assert get("page.html", "br").get("content-encoding") is get("odd.js", "br, zstd").get("content-encoding") is None
+    assert get("gains.css", "gzip").get("content-encoding") is None
+    posted = served.get("/coded-file/many.css", "Accept-Encoding: zstd", "Range: bytes=0-1", method="POST")
+    assert (posted.status, posted.content, posted.get("content-encoding")) == (200, b"few", "zstd")
+
+
+@of_codings
+def test_a_file_is_compressed_once(served, folder):
+    get = lambda name, *lines: served.get(f"/compressing-file/{name}", "Accept-Encoding: gzip", *lines)
+    (folder / "fresh.js").write_bytes(b"before();" * 1000)
+    os.utime(folder / "fresh.js", (PAST, PAST))
+    first = get("fresh.js")
+    assert gzip.decompress(first.content) == b"before();" * 1000 and first.get("etag").startswith('W/"')
+    assert get("fresh.js").content == first.content
+    again = get("fresh.js", f"If-None-Match: {first.get('etag')}")
+    assert (again.status, again.get("vary")) == (304, "Accept-Encoding")
+    assert served.get("/typed-coded-file/fresh.js", "Accept-Encoding: gzip").get("content-encoding") is None  # image/x-own
+    (folder / "fresh.js").write_bytes(b"behind();" * 1000)
+    os.utime(folder / "fresh.js", (PAST, PAST))
+    assert gzip.decompress(get("fresh.js").content) == b"behind();" * 1000
+    for _ in range(3):
+        assert get("noise.txt").get("content-encoding") is None
+    with served.connect() as connection:  # one that leaves while its file is compressed
+        connection.send(b"GET /compressing-file/left.js HTTP/1.1\r\nHost: a\r\nAccept-Encoding: gzip\r\n\r\n")
+        connection.reset()
+    made = eventually(lambda: next((r for r in [get("left.js")] if r.get("content-encoding")), None))  # another worker's is not waited for
+    assert len(gzip.decompress(made.content)) == 400_000
 
 
 def test_directories_from_handlers(served):
@@ -167,7 +248,17 @@ def test_the_log_has_the_name_of_a_route(served, path, label, name):
     escaped = label.replace('"', '\\"')
     found = lambda: [text for text in (served.out_text() + served.error_text()).splitlines() if path in text and "handled" not in text]
     assert eventually(lambda: found() or served.get(path) and found(), every=0.2)  # a worker complains once in a second
-    assert any(label in text or escaped in text for text in found()), found()
+    assert any(f'route "{text}": ' in line for text in (label, escaped) for line in found()), found()
+
+
+def test_a_request_that_no_proxy_has_named_gets_a_name(served):
+    """Another one each time, and the log has it; not one that a stranger gives."""
+    names = [served.get(f"/id/{i}", *["X-Request-Id: a-stranger's"] * (i % 2)).content.decode() for i in range(60)]
+    assert len(set(names)) == 60 and all(re.fullmatch("[0-9a-f]{32}", name) for name in names)
+    for i in (0, 1, 59):
+        assert line_of(served, f"/id/{i}").get("request_id") == names[i]
+    served.get("/files/small.txt?unnamed")  # nobody asks for its name
+    assert "request_id" not in line_of(served, "/files/small.txt?unnamed")
 
 
 def test_a_directory_is_a_route_with_a_name(served):

@@ -55,11 +55,26 @@ static void answer_twice(skua_request *request, void *user)
     skua_respond_text(request, 200, "again");
 }
 
+static void answer_id(skua_request *request, void *user)
+{
+    (void)user;
+    skua_respond(request, 200, "text/plain", skua_request_id(request));
+}
+
 int main(int argc, char **argv)
 {
     static skua_serve_desc typed = { .type = "text/x-own", .cache_control = "max-age=60" };
     static skua_serve_desc bare = { .etags = SKUA_ETAGS_OFF, .dotfiles = true };
     static skua_serve_desc hashed = { .etags = SKUA_ETAGS_CONTENT };
+    static skua_serve_desc coded = { .precompressed = true };
+    static skua_serve_desc compressing = { .precompressed = true, .compress = true };
+    static skua_serve_desc digested = { .precompressed = true,
+                                        .compress = true,
+                                        .etags = SKUA_ETAGS_CONTENT };
+    const skua_directory_config digested_files = { .precompressed = true,
+                                                   .compress = true,
+                                                   .etags = SKUA_ETAGS_CONTENT };
+    static skua_serve_desc pictures = { .type = "image/x-own", .compress = true };
     const skua_directory_config small = { .decide = decide, .precompressed = true };
     const skua_directory_config large = { .decide = decide,
                                           .small_octets_max = 1,
@@ -78,10 +93,20 @@ int main(int argc, char **argv)
     must(skua_route(server, "GET /typed-file/{path...}", answer_file, &typed));
     must(skua_route(server, "GET /bare-file/{path...}", answer_file, &bare));
     must(skua_route(server, "GET /hashed-file/{path...}", answer_file, &hashed));
+    must(skua_route_directory(server, "/coded-files/", folder,
+                              &(skua_directory_config){ .precompressed = true }));
+    must(skua_route_directory(server, "/compressing-files/", folder,
+                              &(skua_directory_config){ .precompressed = true, .compress = true }));
+    must(skua_route(server, "/coded-file/{path...}", answer_file, &coded));
+    must(skua_route(server, "/compressing-file/{path...}", answer_file, &compressing));
+    must(skua_route_directory(server, "/digested-files/", folder, &digested_files));
+    must(skua_route(server, "/digested-file/{path...}", answer_file, &digested));
+    must(skua_route(server, "/typed-coded-file/{path...}", answer_file, &pictures));
     must(skua_route_add(server, &(skua_route_desc){ .pattern = "GET /named/{x}",
                                                     .name = "orders \"one\"",
                                                     .handler = answer_twice }));
     must(skua_route(server, "GET /nameless/{x}", answer_twice, NULL));
+    must(skua_route(server, "GET /id/{x}", answer_id, NULL));
     must(skua_route_add(server, &(skua_route_desc){ .pattern = "/assets/",
                                                     .name = "assets",
                                                     .directory = folder,

@@ -154,7 +154,7 @@ struct event {
 struct serve_options {
     const char *type = nullptr, *cache_control = nullptr;
     skua_etags etags = SKUA_ETAGS_AUTO;
-    bool dotfiles = false;
+    bool dotfiles = false, precompressed = false, compress = false;
 
     operator skua_serve_desc() const noexcept
     {
@@ -163,6 +163,8 @@ struct serve_options {
         c.cache_control = cache_control;
         c.etags = etags;
         c.dotfiles = dotfiles;
+        c.precompressed = precompressed;
+        c.compress = compress;
         return c;
     }
 };
