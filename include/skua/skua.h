@@ -1304,6 +1304,10 @@ typedef struct skua_site_desc {
     // Thread: the worker's that had the last of its requests, or that of the call that let it go.
     void (*release)(void *user);
     void *user;
+    // This identity is shown to clients that ask for one of the hosts over TLS; the site adds a reference of its own. It comes and
+    // goes with the site: each worker takes both over in one step. Connections keep what they have been shown. NULL: what
+    // skua_config.tls says, which also is for hosts of no site
+    skua_tls_identity *identity;
 } skua_site_desc;
 
 // Makes a site without routes. It is freed before its server is, by skua_site_free if it is not put.

@@ -15,6 +15,7 @@
 // A site as tables know it. Whoever makes it sets all members, refs to 1.
 typedef struct served_site {
     site_parts parts;
+    skua_tls_identity *identity; // that clients are shown over TLS; NULL: the server's
     void (*destroy)(struct served_site *site); // nobody has it any more
     struct {
         atomic_uint refs;

@@ -51,12 +51,21 @@ static int acceptor_show(const skua_tls_identity *identity, tls_acceptor *accept
     return is_shown ? 0 : SSL_AD_INTERNAL_ERROR;
 }
 
+skua_tls_identity *tls_acceptor_identity(const tls_acceptor *acceptor, slice folded,
+                                         uint32_t *number)
+{
+    *number = TLS_ROSTER_NONE;
+    skua_tls_identity *named =
+        acceptor->named ? acceptor->named(folded, acceptor->named_user) : NULL;
+    return named ? named : tls_context_identity(acceptor->context, folded, number);
+}
+
 static int acceptor_choose(tls_choice *choice, SSL *ssl)
 {
     tls_acceptor *acceptor = choice->acceptor;
     const tls_context *context = acceptor->context;
     uint32_t number;
-    skua_tls_identity *identity = tls_context_identity(context, tls_choice_name(choice), &number);
+    skua_tls_identity *identity = tls_acceptor_identity(acceptor, tls_choice_name(choice), &number);
     choice->identity = identity;
     if (!identity) return SSL_AD_UNRECOGNIZED_NAME;
     bool is_default = number == context->roster.fallback && number != TLS_ROSTER_NONE;

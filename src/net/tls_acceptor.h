@@ -14,6 +14,9 @@
 
 enum { TLS_CLIENT_CHAIN_OCTETS_MAX = 32768 };
 
+// An identity for a folded name that comes before those of the context, with a reference; NULL: there is none.
+typedef skua_tls_identity *tls_named_fn(slice folded, void *user);
+
 typedef struct tls_acceptor {
     tls_library_hooks hooks; // first: the app data of ssl
     tls_context *context;
@@ -21,6 +24,8 @@ typedef struct tls_acceptor {
     uint32_t holders;
     const int64_t *now_ns; // the worker's monotonic clock
     tls_ticket_view tickets;
+    tls_named_fn *named; // NULL: there are none but the context's
+    void *named_user;
     // Copies of the roster's identities, by their numbers, made when first needed.
     skua_tls_identity **own;
 } tls_acceptor;
@@ -28,6 +33,10 @@ typedef struct tls_acceptor {
 // context: counted. now_ns: the loop's clock, read at each handshake; outlives the acceptor.
 // Errors: SKUA_ENOMEM.
 skua_status tls_acceptor_new(tls_context *context, const int64_t *now_ns, tls_acceptor **acceptor);
+
+// The identity for a folded name: by named, or else as tls_context_identity says.
+skua_tls_identity *tls_acceptor_identity(const tls_acceptor *acceptor, slice folded,
+                                         uint32_t *number);
 
 // Thread: the worker's.
 tls_acceptor *tls_acceptor_ref(tls_acceptor *acceptor);

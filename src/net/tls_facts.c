@@ -150,7 +150,7 @@ static bool facts_ask_the_same(const tls_facts *facts, slice folded)
 {
     const tls_context *context = facts->acceptor->context;
     uint32_t number;
-    skua_tls_identity *other = tls_context_identity(context, folded, &number);
+    skua_tls_identity *other = tls_acceptor_identity(facts->acceptor, folded, &number);
     if (!other) return false;
     bool same = tls_clients_equal(tls_identity_clients(facts->identity, &context->clients),
                                   tls_identity_clients(other, &context->clients));

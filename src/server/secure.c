@@ -8,6 +8,7 @@
 #include "base/contract.h"
 #include "base/memory.h"
 #include "base/sized.h"
+#include "exchange/sites.h"
 #include "net/tls.h"
 #include "net/tls_handshake.h"
 #include "net/tls_sized.h"
@@ -102,11 +103,22 @@ skua_status secure_check(skua_server *server)
 
 // ---- Workers ----
 
+static skua_tls_identity *secure_named(slice name, void *user)
+{
+    const server_worker *w = user;
+    const site_seat *seat = w->self.sites ? site_view_find(w->self.sites, name) : NULL;
+    skua_tls_identity *identity = seat ? seat->site->identity : NULL;
+    return identity ? skua_tls_identity_ref(identity) : NULL;
+}
+
 static skua_status secure_make_acceptor(tls_context *context, server_worker *w, tls_acceptor **made)
 {
     skua_status status = tls_acceptor_new(context, &w->self.loop.now_ns, made);
-    if (!status) tls_handshake_prepare(*made);
-    return status;
+    if (status) return status;
+    (*made)->named = secure_named;
+    (*made)->named_user = w;
+    tls_handshake_prepare(*made);
+    return SKUA_OK;
 }
 
 static tls_context *secure_context(secure_server *s)

@@ -93,6 +93,7 @@ static void site_destroy(served_site *served)
         memory_free(at);
     }
     if (site->release) site->release(site->user);
+    skua_tls_identity_unref(site->served.identity);
     memory_free(site->hosts);
     memory_free(site);
 }
@@ -115,6 +116,7 @@ skua_site_new_sized(skua_server *server, const skua_site_desc *desc, const skua_
     if (site_routes_init(&site->routes) && site->hosts) {
         site->release = desc->release;
         site->user = desc->user;
+        if (desc->identity) site->served.identity = skua_tls_identity_ref(desc->identity);
         return site;
     }
     site_unref(&site->served);

@@ -2,6 +2,7 @@
 """TLS as real clients speak it: curl, openssl s_client, Python's ssl. Records are the library's and OpenSSL's."""
 
 import contextlib
+import dataclasses
 import os
 import pathlib
 import re
@@ -612,6 +613,102 @@ def test_a_pair_that_does_not_match_is_refused(served, pairs):
     assert response.content
     assert served.get(reload_of("/none", "/none")).status == 400
     assert served.get("/tls").status == 200
+
+
+# ---- Certificates of sites ----
+
+
+def shown(server, name, pairs, **options):
+    """The number of the pair whose certificate a client is shown that asks for a name; None: it is the server's."""
+    trust = context()
+    for pair in pairs:
+        trust.load_verify_locations(pair.cert)
+    with connect(server, tls=trust, server_name=name, **options) as client:
+        der = client.socket.ssl.getpeercert(True)
+    return next((i for i, pair in enumerate(pairs) if ssl.PEM_cert_to_DER_cert(pair.cert.read_text()) == der), None)
+
+
+def sites_of(hosts="", pair=None, more=""):
+    return f"/sites?hosts={hosts}&more={more}" + (f"&cert={pair.cert}&key={pair.key}" if pair else "")
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_sites_bring_their_certificates(launch_secure, pairs, workers):
+    server = launch_secure("--workers", workers)
+    with connect(server) as admin:
+        put = lambda *words, **more: admin.get(sites_of(*words, **more))
+        everywhere = lambda name, number: eventually(lambda: {shown(server, name, pairs) for _ in range(6)} == {number})
+        assert shown(server, "a.test", pairs) is None
+        assert put("a.test%20*.wild.test", pairs[0], more="plain.test").status == 200
+        assert everywhere("a.test", 0) and everywhere("b.wild.test", 0) and everywhere("A.Test", 0)
+        for name in ("plain.test", "other.test", "x.b.wild.test", "localhost"):
+            assert shown(server, name, pairs) is None, name
+        trust = context()
+        trust.load_verify_locations(pairs[0].cert)
+        with connect(server, tls=trust, server_name="a.test") as old:
+            before = old.socket.ssl.getpeercert(True)
+            assert old.get("/site?say=1", host="a.test").content == b"1"
+            assert put("a.test", pairs[1]).status == 200
+            assert everywhere("a.test", 1) and everywhere("b.wild.test", None)
+            assert old.get("/site?say=2", host="a.test").content == b"2"  # it keeps what it was shown
+            assert old.socket.ssl.getpeercert(True) == before
+            assert old.get("/site?say=3", host="plain.test").status == 421  # which the certificate is not for
+        assert put("a.test", pairs[0]).status == 200 and everywhere("a.test", 0)
+        assert put(more="a.test").status == 200  # the same host, without a certificate
+        assert everywhere("a.test", None)
+        assert put("*", pairs[2]).status == 200  # every host that no other site names
+        assert everywhere("any.test", 2) and everywhere("localhost", 2)
+        assert put().status == 200
+        assert everywhere("any.test", None) and everywhere("a.test", None)
+        refused = put("a.test", dataclasses.replace(pairs[0], key=pairs[1].key))
+        assert refused.status == 400 and refused.content and shown(server, "a.test", pairs) is None
+
+
+def test_a_session_of_a_site_is_not_taken_up_by_another_certificate(launch_secure, pairs):
+    server = launch_secure("--workers", "1")
+    trust = context()
+    for pair in pairs:
+        trust.load_verify_locations(pair.cert)
+
+    def visit(session=None):
+        with connect(server, tls=trust, server_name="a.test", session=session) as client:
+            assert client.get("/site?say=1", host="a.test").content == b"1"
+            return client.socket.ssl.session, client.socket.ssl.session_reused
+
+    assert server.get(sites_of("a.test", pairs[0])).status == 200
+    session, _ = visit()
+    assert visit(session)[1]
+    assert server.get(sites_of("a.test", pairs[1])).status == 200
+    assert not visit(session)[1]
+
+
+def test_sites_with_certificates_change_under_load(launch_secure, pairs):
+    """A request for a site never meets another one's certificate, nor a site without the certificate that came with it."""
+    server = launch_secure("--workers", "2")
+    assert server.get(sites_of("a.test", pairs[0])).status == 200
+    trust, stop, failed, seen = context(), threading.Event(), [], set()
+    for pair in pairs:
+        trust.load_verify_locations(pair.cert)
+    ours = {ssl.PEM_cert_to_DER_cert(pair.cert.read_text()) for pair in pairs}
+
+    def load():
+        try:
+            while not stop.is_set():
+                with connect(server, tls=trust, server_name="a.test") as client:
+                    seen.add(client.socket.ssl.getpeercert(True))
+                    assert client.get("/site?say=1", host="a.test").status == 200
+        except Exception as fault:
+            failed.append(fault)
+
+    threads = [threading.Thread(target=load) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for i in range(30):
+        assert server.get(sites_of("a.test", pairs[i % len(pairs)])).status == 200
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert failed == [] and seen <= ours and len(seen) >= 2
 
 
 def test_tickets_outlive_other_certificates_of_one_kind(launch_secure, pairs):

@@ -8,7 +8,7 @@ STOPS(skua_site_new, no_server, OUTSIDE, NO_SERVER,
       skua_site_free(skua_site_new(NULL, &(skua_site_desc){ .hosts = "a" })))
 STOPS(skua_site_new, no_desc, OUTSIDE, NO(desc), skua_site_free(skua_site_new(s->server, NULL)))
 STOPS(skua_site_new, no_hosts, OUTSIDE, NO(desc->hosts),
-      skua_site_free(skua_site_new(s->server, &(skua_site_desc){ NULL, NULL, NULL })))
+      skua_site_free(skua_site_new(s->server, &(skua_site_desc){ .release = NULL })))
 GIVES(skua_site_free, nothing, OUTSIDE, (skua_site_free(NULL), true))
 STOPS(skua_site_free, one_that_was_put, OUTSIDE, SITE_IS_PUT, skua_site_free(scene_put_site(s)))
 STOPS(skua_site_error, no_site, OUTSIDE, NO(site), (void)skua_site_error(NULL))

@@ -127,6 +127,57 @@ static void reload(skua_request *request, void *user)
     must(skua_respond(request, status ? 400 : 200, "text/plain", (skua_slice){ why, strlen(why) }));
 }
 
+static void tell_site(skua_request *request, void *user)
+{
+    (void)user;
+    must(skua_respond(request, 200, "text/plain", skua_request_query_param(request, "say")));
+}
+
+static void replace_sites(skua_request *request, void *user);
+
+// A site for the words hosts, with an identity if there is a cert. Writes why there is none.
+static skua_site *make_site(const char *hosts, const char *cert, const char *key, char why[512])
+{
+    skua_tls_identity *identity = NULL;
+    skua_tls_certificate pair = { .file = cert, .key_file = key };
+    if (*cert && skua_tls_identity_new(&pair, 1, &identity, why, 512)) return NULL;
+    skua_site *site =
+        skua_site_new(server, &(skua_site_desc){ .hosts = hosts, .identity = identity });
+    skua_tls_identity_unref(identity);
+    must(skua_site_route(site, "GET /site", tell_site, NULL));
+    must(skua_site_route_add(
+        site, &(skua_route_desc){ .pattern = "GET /sites", .blocking = replace_sites }));
+    return site;
+}
+
+static void word(skua_request *request, const char *name, char text[512])
+{
+    skua_slice value = skua_request_query_param(request, name);
+    (void)snprintf(text, 512, "%.*s", (int)value.len, value.ptr);
+}
+
+// GET /sites?hosts=A&cert=FILE&key=FILE&more=B: these sites and no others; the second has no certificate.
+static void replace_sites(skua_request *request, void *user)
+{
+    (void)user;
+    char hosts[512], cert[512], key[512], more[512], why[512] = "";
+    skua_site *sites[2];
+    size_t count = 0;
+    word(request, "hosts", hosts);
+    word(request, "cert", cert);
+    word(request, "key", key);
+    word(request, "more", more);
+    bool failed = false;
+    if (*hosts) {
+        sites[0] = make_site(hosts, cert, key, why);
+        failed = !sites[0];
+        if (!failed) count++;
+    }
+    if (*more) sites[count++] = make_site(more, "", "", why);
+    if (!failed) must(skua_sites_replace(server, sites, count));
+    must(skua_respond(request, failed ? 400 : 200, "text/plain", (skua_slice){ why, strlen(why) }));
+}
+
 int main(int argc, char **argv)
 {
     config = (skua_config){ .hosts = "*", .tls.choose = count_hello };
@@ -139,7 +190,8 @@ int main(int argc, char **argv)
         skua_route(server, "GET /held", tell_held, NULL) ||
         skua_route(server, "GET /hellos", tell_hellos, NULL) ||
         skua_route(server, "GET /large", give_much, NULL) ||
-        skua_route_blocking(server, "GET /reload", reload, NULL))
+        skua_route_blocking(server, "GET /reload", reload, NULL) ||
+        skua_route_blocking(server, "GET /sites", replace_sites, NULL))
         return 1;
     return server_serve(server, "secure");
 }

@@ -16,10 +16,13 @@ namespace skua {
 // Everything it was given lives until the last of its requests has ended. See skua_site.
 class site : public detail::routes<site> {
 public:
-    site(skua::server &of, const char *hosts) : objects_(std::make_unique<detail::kept_objects>())
+    // identity: what its hosts show over TLS, of which it adds a reference; nullptr: what the server does.
+    site(skua::server &of, const char *hosts, skua_tls_identity *identity = nullptr)
+        : objects_(std::make_unique<detail::kept_objects>())
     {
         skua_site_desc desc{};
         desc.hosts = hosts;
+        desc.identity = identity;
         desc.release = [](void *user) { delete static_cast<detail::kept_objects *>(user); };
         desc.user = objects_.get();
         raw_.reset(skua_site_new(of.raw(), &desc));
