@@ -76,12 +76,11 @@ static inline void skua_authentication_check(skua_request *request, skua_credent
 
 static inline void skua_basic_before(skua_request *request, void *user)
 {
+    const skua_authentication *a = (const skua_authentication *)user;
     skua_credentials *c = skua_credentials_new(request, user);
     if (!c) return;
     if (skua_basic_read(request, c)) skua_authentication_check(request, c);
-    else
-        skua_authentication_refuse(request, (const skua_authentication *)user, "Basic",
-                                   SKUA_BASIC_MORE);
+    else skua_authentication_refuse(request, a, "Basic", SKUA_BASIC_MORE);
 }
 
 static inline void skua_bearer_before(skua_request *request, void *user)
