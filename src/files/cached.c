@@ -83,7 +83,8 @@ static void cached_set_offers(cached *c, const site *s)
                 size <= s->cache_octets_max;
     bool is_known = c->origin.version.hash[0] || !c->weak;
     c->varies = s->precompressed || gains;
-    if (gains && fits && is_known && c->variant == CACHED_IDENTITY) c->offers = (uint8_t)s->codings;
+    if (gains && fits && is_known && c->variant == CACHED_IDENTITY)
+        c->offers = (uint8_t)compression_codings(s->codings);
 }
 
 // Without a tag of its own a file is looked at again each time, until it has one.

@@ -52,6 +52,14 @@ static int64_t compression_memory(const compression *j)
     return (int64_t)(2 * j->origin.info.size + COMPRESSION_STATE_OCTETS);
 }
 
+unsigned compression_codings(unsigned set)
+{
+    for (unsigned coding = CODING_GZIP; coding < CODING_COUNT; coding++) {
+        if (!skua_coding_is_built((skua_coding)coding)) set &= ~(1U << coding);
+    }
+    return set;
+}
+
 // ---- On a helper thread ----
 
 static char *compression_read(const compression *j)

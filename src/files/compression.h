@@ -20,6 +20,9 @@ enum {
     COMPRESSIONS_MAX = 8 // at once in this process, of the helper threads that also wait for disks
 };
 
+// Those of a set of codings that this library can make: a sibling may be of any.
+unsigned compression_codings(unsigned set);
+
 typedef enum compression_outcome {
     COMPRESSION_IS_READY, // it is in the cache
     COMPRESSION_WAITS,    // done will be called

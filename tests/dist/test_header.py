@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+import zlib
 
 import pytest
 from compiling import APP, C_WARNINGS, CXX_WARNINGS, answers, make_header, refused, run, symbols
@@ -255,6 +256,19 @@ def test_several_translation_units(folder):
     objects = [folder / n for n in ("impl.o", "main.c.o", "unit.c.o", "other.cpp.o")]
     run(["cc", *objects, "-o", folder / "several", "-lpthread"])
     assert answers(folder / "several") == b"Hello, World!"
+
+
+@pytest.mark.test_all
+def test_codings_that_are_not_built_in_are_not_tried(folder, tmp_path):
+    """A directory that compresses, in a library that has gzip alone: a client that likes another more gets gzip."""
+    text = APP.replace("<skua.h>", '"skua.h"').replace('skua_route(server, "GET /", hello, NULL)', (
+        f'skua_route_directory(server, "/", "{tmp_path}", &(skua_directory_config){{ .compress = true, .index = "a.txt" }})'))
+    assert "skua_route_directory" in text
+    (tmp_path / "a.txt").write_text("some text " * 1000)
+    (folder / "gzip.c").write_text("#define SKUA_IMPLEMENTATION\n" + text)
+    run(["cc", "-O0", "-DSKUA_ZLIB", "gzip.c", "-lz", "-lpthread", "-o", "gzip"], cwd=folder)
+    answer = answers(folder / "gzip", lines="Accept-Encoding: br, zstd, gzip\r\n")
+    assert zlib.decompress(answer, 31) == b"some text " * 1000
 
 
 def test_bare_program_is_small(folder):

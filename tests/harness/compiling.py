@@ -88,13 +88,13 @@ def symbols(file, *options):
     return {line[-1]: line[-2] for line in lines if len(line) >= 2}
 
 
-def answers(program, **options):
-    """Starts a program made from APP, fetches from it and ends it; the content it answered."""
+def answers(program, lines="", **options):
+    """Starts a program made from APP, fetches from it and ends it; the content it answered. lines: more fields of the request."""
     process = subprocess.Popen([str(program)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **options)
     try:
         host, port = process.stdout.readline().strip().rsplit(":", 1)
         with socket.create_connection((host, int(port)), timeout=SLOW) as peer:
-            peer.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            peer.sendall(f"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{lines}\r\n".encode())
             answer = b"".join(iter(lambda: peer.recv(65536), b""))
         process.stdin.close()
         assert process.wait(SLOW) == 0
