@@ -37,6 +37,8 @@ static uint64_t came;
 static int missing; // connections that the published message has yet to come to
 static bool goes_on = true;
 
+enum { PATIENCE_MS = 10000 };
+
 static _Noreturn void die(const char *what)
 {
     perror(what);
@@ -175,11 +177,29 @@ static void begin(void)
         send_one(&conns[i]);
 }
 
+// Says what is outstanding: octets that the server has not taken, or messages that it has not sent back.
+static _Noreturn void die_waiting(void)
+{
+    int unsent = 0, begun = 0;
+    for (int i = 0; i < count; i++) {
+        unsent += conns[i].sent < frame_octets;
+        begun += conns[i].got > 0;
+    }
+    (void)fprintf(
+        stderr,
+        "no message came for %d s: %llu had come; of %d connections %d have not sent all of theirs, "
+        "%d have got part of one",
+        PATIENCE_MS / 1000, (unsigned long long)came, count, unsent, begun);
+    if (publishes) (void)fprintf(stderr, ", the published one is missing on %d", missing);
+    (void)fputs("\n", stderr);
+    exit(1);
+}
+
 static void turn(void)
 {
     struct epoll_event events[EVENTS_MAX];
-    int n = epoll_wait(epoll, events, EVENTS_MAX, 1000);
-    if (!n) die("no message came for a second");
+    int n = epoll_wait(epoll, events, EVENTS_MAX, PATIENCE_MS);
+    if (!n) die_waiting();
     for (int i = 0; i < n; i++) {
         conn *c = events[i].data.ptr;
         send_on(c);

@@ -105,7 +105,7 @@ class Round:
             processes.pinned(processes.CLIENT_CORE,
                              [os.path.join(options.build, "bench_socket_client"), port, path, count, octets, options.seconds]
                              + ["publish"] * (path == "/publish")),
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def line(self, word):
         self.client.stdin.write(word)
@@ -115,30 +115,37 @@ class Round:
     def figure(self):
         """Microseconds of server CPU per message."""
         if self.client.stdout.readline().strip() != "ready":
-            raise RuntimeError(self.server.last_words() or "the client did not get ready")
+            raise RuntimeError(self.why())
         before = self.server.cpu_ns()
-        came = int(self.line("\n"))
-        return (self.server.cpu_ns() - before) / came / 1000
+        came = self.line("\n")
+        if not came:
+            raise RuntimeError(self.why())
+        return (self.server.cpu_ns() - before) / int(came) / 1000
+
+    def why(self):
+        """The last words of the client and of the server."""
+        return "; ".join(filter(None, (self.client.communicate()[1].strip(), self.server.last_words())))
 
     def end(self):
         self.client.kill()
         self.client.wait()
         self.client.stdin.close()
         self.client.stdout.close()
+        self.client.stderr.close()
         self.server.stop()
 
 
-def measure(words, workload, options):
+def measure(name, words, workload, options):
     """None, said, when it fails."""
     try:
-        one = Round(words, workload, options)
+        one = Round(words, WORKLOADS[workload], options)
     except RuntimeError as error:
-        print(f"bench: {error}")
+        print(f"bench: {name}, {workload}: {error}")
         return None
     try:
         return one.figure()
-    except (RuntimeError, ValueError) as error:
-        print(f"bench: {error}")
+    except (RuntimeError, OSError) as error:
+        print(f"bench: {name}, {workload}: {error}")
         return None
     finally:
         one.end()
@@ -169,7 +176,7 @@ def main():
             found = everything[workload] = {name: [] for name in servers}
             for _ in range(options.rounds):
                 for name, words in servers.items():
-                    found[name].append(measure(words, WORKLOADS[workload], options))
+                    found[name].append(measure(name, words, workload, options))
             table(workload, found)
     with open(os.path.join(options.out, "sockets.json"), "w", encoding="utf-8") as file:
         json.dump(everything, file, indent=1)
