@@ -3,7 +3,6 @@
 clients that mean no harm are not punished."""
 
 import struct
-import threading
 import time
 
 import pytest
@@ -12,7 +11,7 @@ from h2_socket import (CANCEL, CONTINUATION, DATA, END_HEADERS, END_STREAM, ENHA
                        INITIAL_WINDOW_SIZE, MAX_HEADER_LIST_SIZE, PING, PREFACE, PRIORITY, PRIORITY_UPDATE, REFUSED_STREAM,
                        RST_STREAM, SETTINGS, WINDOW, WINDOW_UPDATE, frame, header_frames, settings, window_update)
 from server import eventually, numbered
-from wire import Connection
+from witness import RequestWitness
 
 pytestmark = [pytest.mark.in_the_clear("it says for itself how servers are spoken to"),
               pytest.mark.of_http1("it speaks HTTP/2 by itself")]
@@ -21,47 +20,11 @@ RESETS = 100  # of the budget; ten times as many may be overdrawn
 SMALL = 1000
 REFILLED = 200  # small frames a second
 PAID = 65536  # small frames at most that content pays for beforehand
-MEMORY = 8 << 20  # the sanitizer's own, and what one connection may hold
 
 
 @pytest.fixture
 def server(launch_rules):
     return launch_rules(env={"ASAN_OPTIONS": "quarantine_size_mb=1"})
-
-
-class Witness:
-    """A client that means no harm, on another connection, while something is done; and the server's memory."""
-
-    def __init__(self, server):
-        self.server = server
-
-    def __enter__(self):
-        self.over, self.served, self.faults = threading.Event(), 0, []
-        self.server.get("/")
-        self.before = self.server.rss_octets()
-        self.thread = threading.Thread(target=self._run)
-        self.thread.start()
-        return self
-
-    def _run(self):
-        try:
-            with Connection(self.server.address, http2=False) as connection:
-                while not self.over.is_set():
-                    began = time.monotonic()
-                    assert connection.get("/").status == 200
-                    assert time.monotonic() - began < 5
-                    self.served += 1
-                    time.sleep(0.005)
-        except BaseException as fault:
-            self.faults.append(fault)
-
-    def __exit__(self, kind, *_):
-        eventually(lambda: self.served or self.faults)
-        self.over.set()
-        self.thread.join()
-        if kind is None:
-            assert not self.faults and self.served > 0
-            assert self.server.rss_octets() - self.before < MEMORY
 
 
 def flood(client, octets, times):
@@ -91,7 +54,7 @@ def pairs(client, count, path="/silent"):
 
 
 def test_rapid_reset_at_its_edge(server):
-    with Witness(server), Client(server) as client:
+    with RequestWitness(server), Client(server) as client:
         client.send(pairs(client, 11 * RESETS - 1))
         assert client.pings()
         client.send(pairs(client, 100))  # as many as may have been refilled meanwhile, and more
@@ -103,7 +66,7 @@ def test_rapid_reset_at_its_edge(server):
 @pytest.mark.parametrize("path", ["/silent", "/pull/1000000", "/"])
 def test_rapid_reset(server, path, seconds):
     """At full speed, again from the beginning whenever it is over."""
-    with Witness(server):
+    with RequestWitness(server):
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             with Client(server) as client:
@@ -155,7 +118,7 @@ def test_content_that_comes_before_its_request_begins(server, path, pieces, ende
 
 def test_made_you_reset(server):
     """The server resets, the client provokes it: that counts as well."""
-    with Witness(server), Client(server) as client:
+    with RequestWitness(server), Client(server) as client:
         out = []
         for _ in range(12 * RESETS):
             stream = client.next()
@@ -184,14 +147,14 @@ def test_slots_are_kept_until_handlers_have_ended(launch):
 
 
 def test_malformed_requests_count(server):
-    with Witness(server), Client(server) as client:
+    with RequestWitness(server), Client(server) as client:
         block = client.encoder.encode([(":method", "GET")])
         client.send(b"".join(header_frames(client.next(), block, END_STREAM) for _ in range(12 * RESETS)))
         judged(client)
 
 
 def test_refusals_count_once_settings_are_known(server):
-    with Witness(server), Client(server) as client:
+    with RequestWitness(server), Client(server) as client:
         assert client.pings()
         for _ in range(100):
             client.open("/silent")
@@ -204,7 +167,7 @@ def test_refusals_count_once_settings_are_known(server):
 
 def test_continuations_at_their_edge(server):
     for count, code in ((8, None), (9, ENHANCE_YOUR_CALM)):
-        with Witness(server), Client(server) as client:
+        with RequestWitness(server), Client(server) as client:
             block = client.block_of("/")
             client.send(frame(HEADERS, END_STREAM, 1, block))
             client.send(frame(CONTINUATION, 0, 1) * (count - 1), frame(CONTINUATION, END_HEADERS, 1))
@@ -216,14 +179,14 @@ def test_continuations_at_their_edge(server):
 
 
 def test_a_flood_of_continuations(server):
-    with Witness(server), Client(server) as client:
+    with RequestWitness(server), Client(server) as client:
         client.send(frame(HEADERS, END_STREAM, 1, client.block_of("/")))
         flood(client, frame(CONTINUATION, 0, 1, b"\x00\x01a\x04" + b"b" * 4) * 100, 1000)
         judged(client)
 
 
 def test_continuations_of_much(server):
-    with Witness(server), Client(server) as client:
+    with RequestWitness(server), Client(server) as client:
         client.send(frame(HEADERS, END_STREAM, 1, b"x" * 16384))
         flood(client, frame(CONTINUATION, 0, 1, b"x" * 16384), 20)
         judged(client)
@@ -231,7 +194,7 @@ def test_continuations_of_much(server):
 
 def test_a_bomb_of_indexed_fields(server):
     """One large entry of the table, and a reference of one octet to it again and again."""
-    with Witness(server), Client(server) as client:
+    with RequestWitness(server), Client(server) as client:
         client.get("/", ("x-bomb", "b" * 4000))
         most = client.settings[MAX_HEADER_LIST_SIZE]
         for _ in range(3):
@@ -244,7 +207,7 @@ def test_a_bomb_of_indexed_fields(server):
 
 
 def test_bombs_for_streams_that_are_refused(server):
-    with Witness(server), Client(server) as client:
+    with RequestWitness(server), Client(server) as client:
         client.get("/", ("x-bomb", "b" * 3000))
         for _ in range(100):
             client.open("/silent")
@@ -295,7 +258,7 @@ def test_small_frames_at_their_edge(server, octets):
         client.open("/silent")
         client.send(octets * (SMALL - 50))
         assert client.pings()
-    with Witness(server), Client(server) as client:
+    with RequestWitness(server), Client(server) as client:
         client.open("/silent")
         flood(client, octets * 500, 20)
         judged(client)
@@ -336,7 +299,7 @@ def test_content_that_is_taken_an_octet_at_a_time(server):
 
 @pytest.mark.parametrize("octets", [SMALL_FRAMES["PING"], SMALL_FRAMES["SETTINGS"]], ids=["PING", "SETTINGS"])
 def test_acknowledgements_that_nobody_reads(server, octets):
-    with Witness(server):
+    with RequestWitness(server):
         clients = [Client(server, answers=False, receive_buffer=2048) for _ in range(5)]
         for client in clients:
             client.raw.settimeout(0.5)
@@ -353,7 +316,7 @@ def test_empty_frames_at_their_edge(server):
         client.send(frame(DATA, 0, stream) * 100)
         client.data(stream, ends=True)
         assert client.response(stream).content == b"3\n"
-    with Witness(server), Client(server) as client:
+    with RequestWitness(server), Client(server) as client:
         stream = client.open("/count", method="POST", ends=False)
         client.send(frame(DATA, 0, stream) * 101)
         judged(client)
@@ -382,7 +345,7 @@ def ends(server):
 def test_windows_that_stay_shut(launch_rules):
     """A hundred responses of a megabyte, of which nobody takes an octet: nothing piles up, each is reset."""
     server = launch_rules("stall_timeout_ns=500000000", env={"ASAN_OPTIONS": "quarantine_size_mb=1"})
-    with Witness(server), Client(server, (INITIAL_WINDOW_SIZE, 0)) as client:
+    with RequestWitness(server), Client(server, (INITIAL_WINDOW_SIZE, 0)) as client:
         streams = [client.open("/pull/1000000") for _ in range(100)]
         for stream in streams:
             client.reset_code(stream)
@@ -390,7 +353,7 @@ def test_windows_that_stay_shut(launch_rules):
 
 def test_a_connections_window_that_stays_shut(launch_rules):
     server = launch_rules("stall_timeout_ns=500000000")
-    with Witness(server), Client(server, (INITIAL_WINDOW_SIZE, 1 << 20)) as client:
+    with RequestWitness(server), Client(server, (INITIAL_WINDOW_SIZE, 1 << 20)) as client:
         for _ in range(10):
             client.open("/pull/1000000")
         judged(client)
@@ -398,7 +361,7 @@ def test_a_connections_window_that_stays_shut(launch_rules):
 
 def test_a_large_window_over_a_shut_one_of_tcp(launch_rules):
     server = launch_rules("stall_timeout_ns=500000000", env={"ASAN_OPTIONS": "quarantine_size_mb=1"})
-    with Witness(server):
+    with RequestWitness(server):
         client = Client(server, (INITIAL_WINDOW_SIZE, 0x7FFFFFFF), receive_buffer=4096)
         client.credit(0, 0x7FFFFFFF - WINDOW)
         for _ in range(50):
@@ -426,7 +389,7 @@ def test_a_response_that_is_taken_by_single_octets(launch_rules):
 def test_a_connections_window_that_is_opened_by_single_octets(launch_rules, opened):
     """Less than the minimum rate, though it is never shut for long."""
     server = launch_rules("rate_window_ns=500000000", "rate_octets_min=1000", "stall_timeout_ns=2000000000")
-    with Witness(server), Client(server, (INITIAL_WINDOW_SIZE, 1 << 20)) as client:
+    with RequestWitness(server), Client(server, (INITIAL_WINDOW_SIZE, 1 << 20)) as client:
         client.open("/pull/1000000")
         with pytest.raises((EOFError, ConnectionError)):
             for _ in range(60):

@@ -2,7 +2,6 @@
 """Clients of WebSockets that mean harm, over HTTP/1.1 and HTTP/2, in the clear and over TLS: each is told or held up, the server's memory
 stays, and another client is served meanwhile."""
 
-import threading
 import time
 import zlib
 
@@ -10,11 +9,11 @@ import pytest
 from h2_sockets import Http2
 from server import eventually, lacks_tls, numbered, secure
 from websocket import BINARY, CLOSE, CONTINUATION, PING, TEXT, Socket, frame, head
+from witness import SocketWitness
 from wsproto.events import CloseConnection
 
 pytestmark = pytest.mark.in_the_clear("chooses its transports itself")
 
-MEMORY = 16 << 20  # the sanitizer's own, and what a few sockets may hold
 COMPRESSED = 4  # the reserved bit of permessage-deflate
 PATIENCE_S = 20
 
@@ -101,43 +100,6 @@ def hasty(start):
     server.stop()
 
 
-class Witness:
-    """A socket that is served while something is done; and the server's memory."""
-
-    def __init__(self, server, path="/echo/witness"):
-        self.server, self.path = server, path
-
-    def __enter__(self):
-        self.over, self.served, self.faults = threading.Event(), 0, []
-        self.socket = Socket(self.server, self.path)
-        self.before = self.server.rss_octets()
-        self.thread = threading.Thread(target=self._run)
-        self.thread.start()
-        return self
-
-    def _run(self):
-        try:
-            while not self.over.is_set():
-                text, began = f"turn {self.served}", time.monotonic()
-                self.socket.send(frame(TEXT, text))
-                while self.socket.message() != text:
-                    assert self.served == 0  # a greeting
-                assert time.monotonic() - began < 5
-                self.served += 1
-                time.sleep(0.005)
-        except BaseException as fault:
-            self.faults.append(fault)
-
-    def __exit__(self, kind, *_):
-        eventually(lambda: self.served or self.faults)
-        self.over.set()
-        self.thread.join()
-        self.socket.leave()
-        if kind is None:
-            assert not self.faults and self.served > 0
-            assert self.server.rss_octets() - self.before < MEMORY
-
-
 def closes(server, path):
     return [line for line in server.get("/closes").content.decode().splitlines() if line.startswith(path)]
 
@@ -145,7 +107,7 @@ def closes(server, path):
 @pytest.mark.parametrize("octets", [frame(PING, b"x" * 125), frame(TEXT), frame(BINARY, b"a")], ids=["pings", "empty texts", "octets"])
 def test_floods_that_are_not_read(server, attacker, octets):
     """Nobody takes the answers: the client is held up, or told that it is too fast."""
-    with Witness(server):
+    with SocketWitness(server):
         client = attacker(server, "/echo/flood")
         for _ in range(60):
             if not client.send(octets * 1000):
@@ -155,7 +117,7 @@ def test_floods_that_are_not_read(server, attacker, octets):
 
 
 def test_a_flood_of_pings_that_is_read(server, attacker):
-    with Witness(server):
+    with SocketWitness(server):
         client = attacker(server, "/brief")
         client.send(frame(PING) * 30000)
         assert client.code() in (1008, 1001)  # too fast; or open for as long as it may be, where the machine is slow
@@ -163,7 +125,7 @@ def test_a_flood_of_pings_that_is_read(server, attacker):
 
 
 def test_empty_fragments(server, attacker):
-    with Witness(server):
+    with SocketWitness(server):
         client = attacker(server, "/echo/fragments")
         client.send(frame(BINARY, b"a", final=False) + frame(CONTINUATION, final=False) * 5000)
         assert client.code() == 1008
@@ -173,7 +135,7 @@ def test_empty_fragments(server, attacker):
 def test_promises(hasty, attacker):
     """Each promises 60,000 octets and sends one: it comes too slowly, and is given up on while its connection lives on."""
     before = len(closes(hasty, "/echo/promise"))
-    with Witness(hasty):
+    with SocketWitness(hasty):
         clients = [attacker(hasty, "/echo/promise") for _ in range(30)]
         for client in clients:
             client.send(head(BINARY, 60000) + b"\0\0\0\0x")
@@ -185,7 +147,7 @@ def test_promises(hasty, attacker):
 def test_readers_that_take_nothing(hasty, attacker):
     """Each has much poured for it and is given up on, while its connection lives on."""
     before = len(closes(hasty, "/wait"))
-    with Witness(hasty):
+    with SocketWitness(hasty):
         clients = [attacker(hasty, "/wait") for _ in range(15)]
         for client in clients:
             client.send(frame(TEXT, "pour"))
@@ -198,7 +160,7 @@ def test_clients_that_vanish(server, attacker):
     """In the middle of heads, messages and fragments, and with answers on their way."""
     parts = [b"", frame(BINARY, b"x" * 5000)[:-1], head(TEXT, 100)[:1], frame(TEXT, "part", final=False), frame(BINARY, bytes(100_000)) * 3]
     before = len(closes(server, "/echo/vanishes"))
-    with Witness(server):
+    with SocketWitness(server):
         for i in range(60):
             client = attacker(server, "/echo/vanishes")
             client.send(parts[i % len(parts)])
@@ -215,7 +177,7 @@ def test_bombs(start, attacker):
     squeeze = zlib.compressobj(wbits=-15)
     bomb = (squeeze.compress(bytes(32 << 20)) + squeeze.flush(zlib.Z_SYNC_FLUSH))[:-4]
     offer = "Sec-WebSocket-Extensions: permessage-deflate"
-    with Witness(server, "/shared"):
+    with SocketWitness(server, "/shared"):
         clients = [attacker(server, path, offer) for path in ("/shared", "/dedicated", "/large") for _ in range(4)]
         for client in clients:
             client.send(frame(BINARY, bomb, reserved=COMPRESSED))
