@@ -229,13 +229,22 @@ skua_status ws_call_send(ws_call *call, ws_call_try *attempt, ws_slot *slot, uin
     return status;
 }
 
+// Whether the socket has begun to close, which the worker is about to tell, with the code: so that a function which could
+// not send learns why at once.
+static bool ws_call_is_closing(const ws_call *call)
+{
+    uint64_t word;
+    const ws_slot *slot = ws_slot_find(call->socket, &word);
+    return !slot || ws_slot_is_closing(slot, word);
+}
+
 // Whether there is something to tell; else it is late.
 static bool ws_call_wait(ws_call *call, int64_t timeout_ns)
 {
     if (timeout_ns > INT64_MAX / 2) timeout_ns = -1; // for ever, and can be added to a time
     int64_t until = timeout_ns < 0 ? 0 : io_clock_ns() + timeout_ns;
     while (!call->shared.inbox && !call->shared.is_closed) {
-        if (timeout_ns < 0) {
+        if (timeout_ns < 0 || ws_call_is_closing(call)) {
             pthread_cond_wait(&call->shared.moved, &call->shared.lock);
             continue;
         }

@@ -106,6 +106,12 @@ skua_status ws_slot_pin(ws_slot *slot, uint64_t word, bool last)
     return SKUA_OK;
 }
 
+bool ws_slot_is_closing(const ws_slot *slot, uint64_t word)
+{
+    uint64_t state = atomic_load_explicit(&slot->shared.state, memory_order_relaxed);
+    return state >> WS_LETTER_BITS != word || state & ws_closing;
+}
+
 void ws_slot_shut(ws_slot *slot)
 {
     atomic_fetch_or_explicit(&slot->shared.state, ws_closing, memory_order_relaxed);

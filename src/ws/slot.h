@@ -59,6 +59,9 @@ ws_session *ws_slot_session_here(skua_socket socket, const char *function);
 // Errors: SKUA_ECLOSED the word is not good any more, or the socket closes; SKUA_ELIMIT.  Thread: any.
 skua_status ws_slot_pin(ws_slot *slot, uint64_t word, bool last);
 
+// Whether the socket of that word closes, or has closed.  Thread: any.
+bool ws_slot_is_closing(const ws_slot *slot, uint64_t word);
+
 // The socket closes: no letters are taken any more.
 void ws_slot_shut(ws_slot *slot);
 
