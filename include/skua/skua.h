@@ -2243,6 +2243,10 @@ typedef struct skua_websocket_desc {
     // Octets that the dedicated windows of all sockets of this route may take, each counted from its handshake on:
     // one for which no more is left is opened without compression. Default: a quarter of skua_config.memory_max.
     size_t deflate_memory_max;
+    // This side has begun to close the socket, by whatever: no message comes or is sent any more. close is called behind
+    // it, when the client has answered or is not waited for. Called in a later turn than what closes it; not where the
+    // client has closed it by then, or has gone. code, reason: of this side's close; reason is valid during the call.
+    void (*closing)(skua_socket socket, unsigned code, skua_slice reason, void *user);
 } skua_websocket_desc;
 
 // Serves WebSockets at pattern. Middleware comes first, and refuses by ordinary responses. What is no

@@ -107,8 +107,8 @@ __attribute__((cold)) skua_status ws_endpoint_check(const char *pattern,
                                 "origins are \"https://host\" or \"http://host:port\", or \"*\"");
     if (desc->message && desc->receive)
         return ws_endpoint_fail(why, pattern, "messages go to message or to receive, not to both");
-    if (desc->blocking &&
-        (desc->open || desc->message || desc->receive || desc->drain || desc->close))
+    if (desc->blocking && (desc->open || desc->message || desc->receive || desc->drain ||
+                           desc->close || desc->closing))
         return ws_endpoint_fail(why, pattern, "a blocking function serves sockets alone");
     if ((unsigned)desc->slow > SKUA_WEBSOCKET_CLOSE)
         return ws_endpoint_fail(why, pattern, "slow is none of skua_websocket_slow");

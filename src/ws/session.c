@@ -176,10 +176,19 @@ static uint64_t ws_message_octets(const ws_session *s)
     return s->message ? s->message->len : ws_deflate_octets(s->deflate);
 }
 
+// Tells the program that this side closes the socket: by the timer, and so never inside its own call that does.
+static void ws_tell_closing(ws_session *s)
+{
+    const skua_websocket_desc *desc = &s->endpoint->desc;
+    s->owes_closing = false;
+    desc->closing(s->socket, s->close_code, s->close_reason, desc->user);
+}
+
 // When there is something to do next, unless the peer is heard of before; INT64_MAX: never.
 static int64_t ws_due_ns(const ws_session *s)
 {
     const skua_websocket_desc *desc = &s->endpoint->desc;
+    if (s->owes_closing) return ws_now_ns(s);
     if (s->state == WS_CLOSING) return ws_earlier(s->close_by_ns, s->window_ns + ws_window_ns(s));
     int64_t due = s->ends_ns;
     if (ws_holds_message(s)) due = ws_earlier(due, s->window_ns + ws_window_ns(s));
@@ -224,6 +233,8 @@ static bool ws_moves_slowly(ws_session *s, int64_t now, uint64_t moved)
 static void ws_look(ws_session *s, int64_t now)
 {
     const skua_websocket_desc *desc = &s->endpoint->desc;
+    if (s->owes_closing) ws_tell_closing(s);
+    if (s->state == WS_CLOSED) return;
     if (s->request->paused || content_is_blocked(s->request)) {
         s->heard_ns = now;
         if (s->state == WS_OPEN) s->window_ns = now;
@@ -314,8 +325,10 @@ void ws_session_close(ws_session *s, uint16_t code, slice reason)
     if (s->outgoing.open) ws_letters_drop(s); // it will not be ended, and they wait behind it
     s->outgoing.open = false;
     ws_session_consume(s, s->owed); // nobody will, and the peer's close is to be read
-    if (s->waiting) s->close_reason = arena_copy(&s->request->memory, ws_close_reason(reason));
-    else ws_queue_close(s);
+    s->owes_closing = s->endpoint->desc.closing;
+    if (s->waiting || s->owes_closing)
+        s->close_reason = arena_copy(&s->request->memory, ws_close_reason(reason));
+    if (!s->waiting) ws_queue_close(s);
     if (s->request->paused) s->request->wanted = 1; // the peer's close is to be read
     ws_arm(s);
 }

@@ -46,6 +46,7 @@ struct ws_session {
     bool is_paused;       // the program takes no messages for now
     bool is_broken;       // there is no memory for what must be: the last to leave closes it
     bool owes_pong;       // when there is room
+    bool owes_closing;    // the program is to be told that this side closes it
     uint8_t pong_len;
     char *pong; // payload of the last one that is owed; in the request's memory
     skua_timer timer;
@@ -71,7 +72,7 @@ struct ws_session {
     ws_outgoing outgoing;
     ws_reader reader;
     uint16_t close_code; // of our close, as long as that waits
-    slice close_reason;  // in the request's memory
+    slice close_reason;  // in the request's memory, also where the program is told of it
 };
 
 enum { WS_DIRECT_OCTETS = 4096 }; // a message in one piece, up to this, needs no memory

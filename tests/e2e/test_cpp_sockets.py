@@ -71,9 +71,29 @@ def test_how_a_coroutine_ends(cpp):
     socket = Socket(cpp, "/async/echo/closing")
     say(socket, "close", "behind it")
     assert socket.closed() == (4000, "asked")
-    assert coroutines(cpp)[0] == 1  # the client's close is waited for
+    assert said(cpp, "closing ended 4000 asked")  # the client's close is waited for still
+    assert coroutines(cpp)[0] == 0
     socket.send(close(4000))
-    assert socket.ended() and said(cpp, "closing ended 4000 ")
+    assert socket.ended()
+
+
+def test_closes_of_this_side_are_known_at_once(cpp):
+    """By whomever: a copy of the socket's on another thread, too. Who waits for room learns it as well, and what else is awaited goes on."""
+    socket = Socket(cpp, "/async/echo/far")
+    say(socket, "close elsewhere")
+    assert socket.closed() == (4013, "elsewhere")
+    assert said(cpp, "far ended 4013 elsewhere") and coroutines(cpp)[0] == 0
+    socket.send(close(4013))
+    assert socket.ended()
+    given_up = coroutines(cpp)[1]
+    stuck = Socket(cpp, "/async/pour/briefly", receive_buffer=4096)
+    assert eventually(lambda: coroutines(cpp) == (0, given_up + 1))
+    stuck.leave()
+    naps = Socket(cpp, "/async/naps/briefly")
+    assert naps.closed() == (1001, "open for as long as it may be")
+    assert coroutines(cpp)[0] == 1
+    naps.send(close(1001))
+    assert naps.ended() and said(cpp, "naps ended 1001 ")
 
 
 def test_a_client_that_vanishes(cpp):
@@ -184,6 +204,27 @@ def test_jobs(cpp):
     time.sleep(0.01)
     socket.connection.reset()
     assert eventually(lambda: coroutines(cpp)[0] == 0)
+
+
+def test_the_memory_of_waiting_messages_is_counted(cpp):
+    """As part of memory_max: a message of 1 MB for a coroutine that takes none, until that ends; and one that has been taken no longer."""
+    def held():
+        return int(cpp.get("/held").content)
+
+    before = held()
+    naps = [Socket(cpp, "/async/naps") for _ in range(4)]
+    for socket in naps:
+        say(socket, bytes(1 << 20))
+    assert eventually(lambda: held() >= before + (4 << 20))
+    for socket in naps:
+        socket.connection.reset()
+    assert eventually(lambda: held() < before + (1 << 20))
+    echo = Socket(cpp, "/async/echo/counted")
+    for _ in range(4):
+        say(echo, bytes(1 << 20))
+        assert echo.message() == bytes(1 << 20)
+    assert eventually(lambda: held() < before + (1 << 20))
+    echo.leave()
 
 
 def test_no_allocation_per_message(cpp):

@@ -49,6 +49,12 @@ static skua::task<> counted_nap(std::chrono::nanoseconds pause)
     }
 }
 
+// By a copy, on a thread of its own.
+static void close_elsewhere(skua::socket copy)
+{
+    std::thread([copy] { (void)copy.close(4013, "elsewhere"); }).detach();
+}
+
 // ---- One after the other ----
 
 static void add_echoes(skua::server &app)
@@ -59,7 +65,8 @@ static void add_echoes(skua::server &app)
                       while (auto message = co_await socket.receive()) {
                           if (message->octets == "throw") throw std::runtime_error("unlucky coroutine");
                           if (message->octets == "return") co_return;
-                          if (message->octets == "close") (void)socket.close(4000, "asked");
+                          if (message->octets == "close elsewhere") close_elsewhere(socket);
+                          else if (message->octets == "close") (void)socket.close(4000, "asked");
                           else co_await socket.send(*message);
                       }
                       if (!socket.is_closed()) throw std::logic_error("no message, and not closed");
@@ -119,6 +126,11 @@ static void add_pouring(skua::server &app)
     };
     skua::websocket_options how{ .close_timeout = 300ms };
     app.websocket("GET /async/pour", pours, how);
+    how.lifetime = 300ms;
+    how.close_timeout = 1h;
+    app.websocket("GET /async/pour/briefly", pours, how);
+    how.lifetime = {};
+    how.close_timeout = 300ms;
     how.slow = SKUA_WEBSOCKET_CLOSE;
     app.websocket("GET /async/pour-close", pours, how);
     app.websocket("GET /async/wrong", [](skua::async_socket &socket, skua::request) -> skua::task<> {
@@ -186,10 +198,12 @@ static void add_together(skua::server &app)
                       co_await skua::when_all(count_messages(socket, 1), count_messages(socket, 1));
                   });
     // Never looks at its messages.
-    app.websocket("GET /async/naps", [&app](skua::async_socket &socket, skua::request) -> skua::task<> {
+    auto naps = [&app](skua::async_socket &socket, skua::request) -> skua::task<> {
         guard here(app, socket, "naps");
         co_await counted_nap(1h);
-    });
+    };
+    app.websocket("GET /async/naps", naps);
+    app.websocket("GET /async/naps/briefly", naps, skua::websocket_options{ .lifetime = 300ms });
     app.websocket("GET /async/jobs", [&app](skua::async_socket &socket, skua::request) -> skua::task<> {
         guard here(app, socket, "jobs");
         while (auto message = co_await socket.receive()) {
@@ -261,6 +275,12 @@ void add_sockets(skua::server &app)
     add_pouring(app);
     add_together(app);
     add_functions(app);
+    // Octets that clients make the server hold.
+    app.get("/held", [&app](skua::request &req) {
+        skua_stats stats{};
+        skua_server_stats(app.raw(), &stats);
+        req.text(std::to_string(stats.memory_octets));
+    });
     app.get("/async", [](skua::request &req) {
         req.text(std::to_string(served.load()), " ", std::to_string(given_up.load()));
     });

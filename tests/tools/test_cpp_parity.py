@@ -84,7 +84,7 @@ STRUCTS = {
     "skua_assets_config": ("assets_config", {}),
     "skua_compression": ("compression", {}),
     "skua_websocket_desc": ("websocket_options", {
-        **{name: "websocket has it" for name in ("open", "message", "drain", "close", "origin", "receive", "blocking")},
+        **{name: "websocket has it" for name in ("open", "message", "drain", "close", "closing", "origin", "receive", "blocking")},
         "user": CAPTURED}),
     "skua_publication": ("publication", {}),
     "skua_topic_bridge_desc": ("topic_bridge", {"user": CAPTURED}),

@@ -19,10 +19,21 @@ namespace detail
 {
 
 // Messages that have come and have not been taken, one behind the other in memory that is used again. What has been
-// taken is never moved: it is read from the one string while the other is written.
+// taken is never moved: it is read from the one string while the other is written. Its memory is counted in memory_max,
+// as what a server holds for clients.
 class message_box
 {
   public:
+    explicit message_box(skua_worker *of) noexcept : worker_(of)
+    {
+    }
+    message_box(const message_box &) = delete;
+    message_box &operator=(const message_box &) = delete;
+    ~message_box()
+    {
+        count(0);
+    }
+
     static constexpr std::size_t full = 16384; // octets; one message more than this fits
     static constexpr std::size_t kept = 4096;  // of memory, while there are none
 
@@ -40,6 +51,7 @@ class message_box
         const head before{ octets.size(), text };
         coming_.reserve(coming_.size() + sizeof before + octets.size());
         coming_.append(reinterpret_cast<const char *>(&before), sizeof before).append(octets);
+        count(taken_.capacity() + coming_.capacity());
     }
     std::optional<socket_message> take() noexcept
     {
@@ -63,9 +75,18 @@ class message_box
         taken_.clear();
         if (taken_.capacity() > kept) std::string().swap(taken_);
         taken_.swap(coming_);
+        count(taken_.capacity() + coming_.capacity());
         return !taken_.empty();
     }
+    void count(std::size_t octets) noexcept
+    {
+        if (octets != counted_)
+            skua_memory_count(worker_, static_cast<std::int64_t>(octets) - static_cast<std::int64_t>(counted_));
+        counted_ = octets;
+    }
 
+    skua_worker *const worker_;
+    std::size_t counted_ = 0;
     std::string taken_, coming_;
     std::size_t at_ = 0;
 };
@@ -74,7 +95,7 @@ class message_box
 class conversation
 {
   public:
-    conversation(skua_socket of, extra &kept) noexcept : raw(of), kept_(kept)
+    conversation(skua_socket of, extra &kept, skua_worker *worker) noexcept : raw(of), kept_(kept), box_(worker)
     {
         kept_.talk = this;
     }
@@ -145,12 +166,22 @@ inline void async_drain(skua_socket raw, void *) noexcept
     if (waits && waits->drained) waits->drained(waits);
 }
 
+// This side closes the socket: who waits for a message, or for room, learns it. All else goes on as long as the request.
+inline void async_closing(skua_socket raw, unsigned code, skua_slice reason, void *) noexcept
+{
+    extra *kept = conversing(raw);
+    if (!kept) return;
+    kept->talk->end.set(code, view(reason));
+    kept->talk->wake();
+    async_drain(raw, nullptr);
+}
+
 // Who waits for a message learns it first, as an end and no exception; then everything else is given up.
 inline void async_close(skua_socket raw, unsigned code, skua_slice reason, void *) noexcept
 {
     extra *kept = conversing(raw);
     if (!kept) return;
-    kept->talk->end.set(code, view(reason));
+    if (!kept->talk->end.code()) kept->talk->end.set(code, view(reason));
     kept->talk->wake();
     if (life *alive = std::exchange(kept->alive, nullptr)) give_up(*alive);
 }
@@ -235,8 +266,8 @@ struct socket_send_awaiter : once {
 // When the coroutine returns the socket is closed, 1000; when it throws, 1011, and the log says why.
 // When the socket is closed, by whomever, receive gives nothing once all that had come has been taken, and is_closed
 // is true. Everything else that the coroutine waits for then, or later, throws skua::cancelled; so it does inside of
-// when_any and within, unless a receive is what they wait for. This side's close is known when the client has
-// answered it, or close_timeout_ns after it.
+// when_any and within, unless a receive is what they wait for. This side's close ends receive and send at once, and what
+// else the coroutine waits for when the client has answered it, or close_timeout_ns after it.
 // A client is not read while 16 KiB of its messages wait. Lifetime: that of the coroutine, where others keep a copy
 // of the socket: skua::socket copy = socket;
 class async_socket : public socket
@@ -328,7 +359,7 @@ template <class F> flight socket_run(F &fn, skua_socket socket, skua_request *ra
     unsigned code = 1011;
     try {
         hold tie(raw, alive);
-        conversation talk(socket, extra_of(raw));
+        conversation talk(socket, extra_of(raw), alive.worker);
         co_await flight::promise_type::told{ &alive };
         code = co_await socket_serve_whole(fn, talk, request(raw, &alive), raw);
     } catch (...) {

@@ -56,13 +56,14 @@ struct websocket_options {
 
 // The functions of a route of sockets; those that are empty are not called. What one throws is logged, and the socket
 // is closed, 1011. See skua_websocket_desc.
-// Sockets are served by open, message or receive, drain and close, which are called on the worker; or by serve, a
+// Sockets are served by open, message or receive, drain, closing and close, which are called on the worker; or by serve, a
 // coroutine; or by blocking, on a thread that may wait. origin goes with each.
 struct websocket {
     std::function<void(socket, request &)> open{};
     std::function<void(socket, std::string_view message, bool text)> message{};
     std::function<void(socket)> drain{};
     std::function<void(socket, unsigned code, std::string_view reason)> close{};
+    std::function<void(socket, unsigned code, std::string_view reason)> closing{}; // this side has begun to close it
     websocket_options how{};
     // Whether a page of that origin may open sockets, where how.origins does not allow it. One that throws: no.
     std::function<bool(request &, std::string_view origin)> origin{};
@@ -120,6 +121,11 @@ inline void socket_close(skua_socket raw, unsigned code, skua_slice reason, void
     socket_call(raw, [&] { route_of(user).close(socket(raw), code, view(reason)); });
 }
 
+inline void socket_closing(skua_socket raw, unsigned code, skua_slice reason, void *user) noexcept
+{
+    socket_call(raw, [&] { route_of(user).closing(socket(raw), code, view(reason)); });
+}
+
 inline bool socket_origin(skua_request *of, skua_slice origin, void *user) noexcept
 {
     bool may = false;
@@ -153,7 +159,7 @@ inline void socket_block(skua_socket raw, skua_request *of, void *user) noexcept
 inline bool serves_alone(const websocket &of) noexcept
 {
     if (!of.serve) return true;
-    return !of.open && !of.message && !of.receive && !of.drain && !of.close && !of.blocking;
+    return !of.open && !of.message && !of.receive && !of.drain && !of.close && !of.closing && !of.blocking;
 }
 
 inline skua_websocket_desc websocket_desc(websocket &of)
@@ -164,6 +170,7 @@ inline skua_websocket_desc websocket_desc(websocket &of)
     desc.message = of.message ? socket_message_came : nullptr;
     desc.drain = of.drain ? socket_drain : nullptr;
     desc.close = of.close ? socket_close : nullptr;
+    desc.closing = of.closing ? socket_closing : nullptr;
     desc.origin = of.origin ? socket_origin : nullptr;
     desc.receive = of.receive ? socket_receive : nullptr;
     desc.blocking = of.blocking ? socket_block : nullptr;
@@ -173,6 +180,7 @@ inline skua_websocket_desc websocket_desc(websocket &of)
     desc.message = async_message;
     desc.drain = async_drain;
     desc.close = async_close;
+    desc.closing = async_closing;
     return desc;
 }
 
