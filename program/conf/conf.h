@@ -192,10 +192,13 @@ typedef struct conf {
     conf_place status_at;
     const char *pid_file; // where the number of the process is written; NULL: nowhere
     int64_t grace_ns;
-    int64_t drain_delay_ns;   // before a stop begins to drain
-    int64_t start_timeout_ns; // for a server process to become ready
-    bool is_silent;           // its faults are not said
-    bool is_played;           // requests are played, and change nothing
+    int64_t drain_delay_ns;      // before a stop begins to drain
+    int64_t start_timeout_ns;    // for a server process to become ready
+    bool is_silent;              // its faults are not said
+    bool is_played;              // requests are played, and change nothing
+    const conf_network *trusted; // proxies
+    unsigned trusted_count;
+    unsigned client_connections_max; // 0: as many as there can be
     const char *user,
         *group;   // who the server process becomes; NULL: it stays who it is, or the user's group
     bool is_open; // the server process has no sandbox

@@ -14,6 +14,10 @@ typedef struct conf_network {
     bool is_unix; // clients of a Unix socket
 } conf_network;
 
+// Reads one address, and whether it is written as one of IPv4. Returns whether it is one.
+bool conf_network_address(const char *text, unsigned char octets[CONF_NETWORK_OCTETS],
+                          bool *is_ip4);
+
 // "10.0.0.0/8", "192.0.2.7", "fd00::/8", "unix". Returns whether it is one.
 bool conf_network_read(const char *text, conf_network *network);
 

@@ -2,6 +2,7 @@
 //
 // A check does all that a start does, up to listening: the server is built, and certificates are loaded.
 
+#include "conf/clients.h"
 #include "conf/serve.h"
 
 #include "conf/build.h"
@@ -23,6 +24,7 @@ static skua_server *serve_build(conf *c, bool is_played)
     const options *o = conf_options(c);
     if (!o || !https_describe(o, &config.tls)) return NULL;
     if (c->syslog) config.log_write = conf_syslog_write;
+    conf_clients_count(c, &config);
     config.hosts = "*"; // those of no site are misdirected, by any address
     if (is_played) {
         config.log = SKUA_LOG_NONE;

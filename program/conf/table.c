@@ -81,6 +81,8 @@ static const conf_kind table_kinds[] = {
     // Limits.
     { "connections_max", TABLE_FILE, "NUMBER", "65536", "connections_max 10000", conf_take_number,
       TABLE_MEMBER(connections_max, 1, 1000000) },
+    { "client_connections_max", TABLE_FILE, "NUMBER", "none", "client_connections_max 100", conf_take_client_connections,
+      TABLE_ARGUMENTS(1, 1), .min = 1, .max = 1000000 },
     { "memory_max", TABLE_FILE, "OCTETS", "a quarter of the memory", "memory_max 512MiB", conf_take_octets,
       TABLE_MEMBER(memory_max, 1 << 20, 1024 * TABLE_GIB) },
     { "head_max", TABLE_FILE, "OCTETS", "16KiB", "head_max 32KiB", conf_take_octets,

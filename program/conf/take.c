@@ -274,14 +274,14 @@ void conf_take_trusted(conf_checker *c, const conf_kind *kind, const conf_direct
     static const char *const names[] = { "forwarded", "x-forwarded", "proxy", NULL };
     static const skua_forwarded fields[] = { SKUA_FORWARDED_STANDARD, SKUA_FORWARDED_X,
                                              SKUA_FORWARDED_PROXY };
-    conf_network network;
+    conf_network *networks = conf_take(c->findings->memory, d->count * sizeof *networks);
     size_t at;
-    if (!take_choice(c, kind, &d->words[1], names, &at)) return;
+    if (!networks || !take_choice(c, kind, &d->words[1], names, &at)) return;
     if (d->count - 2 > TAKE_NETWORKS_MAX)
         TAKE_FAIL(c, &d->words[2 + TAKE_NETWORKS_MAX], "%d networks are the most",
                   TAKE_NETWORKS_MAX);
     for (unsigned i = 2; i < d->count; i++) {
-        if (conf_network_read(d->words[i].text, &network)) continue;
+        if (conf_network_read(d->words[i].text, &networks[i - 2])) continue;
         TAKE_FAIL(c, &d->words[i],
                   "\"%s\" is no network; there are 10.0.0.0/8, 192.0.2.7, fd00::/8 and unix",
                   d->words[i].text);
@@ -289,6 +289,17 @@ void conf_take_trusted(conf_checker *c, const conf_kind *kind, const conf_direct
     }
     c->conf->server.forwarded = fields[at];
     c->conf->server.trusted = take_joined(c, d, 2);
+    c->conf->trusted = networks;
+    c->conf->trusted_count = d->count - 2;
+}
+
+void conf_take_client_connections(conf_checker *c, const conf_kind *kind, const conf_directive *d)
+{
+    conf_why why;
+    uint64_t most;
+    if (conf_read_number(d->words[1].text, kind->min, kind->max, &most, why))
+        c->conf->client_connections_max = (unsigned)most;
+    else TAKE_FAIL(c, &d->words[1], "%s: %s", kind->name, why);
 }
 
 void conf_take_grace(conf_checker *c, const conf_kind *kind, const conf_directive *d)

@@ -11,10 +11,10 @@ conf_take_fn conf_take_duration, conf_take_octets, conf_take_number, conf_take_s
 
 // The server's.
 conf_take_fn conf_take_listen, conf_take_status, conf_take_pid_file, conf_take_access_log,
-    conf_take_backend, conf_take_accept, conf_take_trusted, conf_take_grace, conf_take_drain_delay,
-    conf_take_start_timeout, conf_take_user, conf_take_sandbox, conf_take_sandbox_paths,
-    conf_take_http2, conf_take_h2c, conf_take_log_masks, conf_take_oldest, conf_take_groups,
-    conf_take_tickets, conf_take_ticket_keys;
+    conf_take_backend, conf_take_accept, conf_take_trusted, conf_take_grace,
+    conf_take_client_connections, conf_take_drain_delay, conf_take_start_timeout, conf_take_user,
+    conf_take_sandbox, conf_take_sandbox_paths, conf_take_http2, conf_take_h2c, conf_take_log_masks,
+    conf_take_oldest, conf_take_groups, conf_take_tickets, conf_take_ticket_keys;
 
 // A site's, and those of defaults and paths.
 conf_take_fn conf_take_certificate, conf_take_clients, conf_take_canonical, conf_take_redirect,

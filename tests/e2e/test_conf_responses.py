@@ -141,6 +141,73 @@ def test_requests_under_way(sites):
     readers[1].close()
 
 
+CROWDED = """
+listen 127.0.0.1:PORT
+workers 2
+client_connections_max 3
+%s
+site * {
+    root pub
+}
+"""
+
+
+def from_address(server, address, before=b""):
+    """A connection from an address of this machine, or one that a proxy names before all else."""
+    connection = socket.create_connection(server.address, source_address=(address, 0), timeout=10)
+    connection.sendall(before)
+    return connection
+
+
+def answered(connection):
+    """The status of a request on it; None: it has been closed."""
+    try:
+        connection.sendall(request("/text.txt", method="HEAD"))
+        return int(connection.recv(1000).split()[1])
+    except (ConnectionError, IndexError):
+        return None
+
+
+def crowd(server, address, before=b"", count=3):
+    """As many as there may be, idle, over both workers; the next ones are closed."""
+    idle = [from_address(server, address, before) for _ in range(count)]
+    assert [answered(one) for one in idle] == count * [200]
+    for _ in range(4):
+        with from_address(server, address, before) as more:
+            assert answered(more) is None
+    return idle
+
+
+@of("client_connections_max")
+def test_connections_of_a_client(folder, launch):
+    server = launch(start, folder, CROWDED % "trusted_proxies x-forwarded 127.0.0.9", "crowded.conf", wait=False)
+    assert eventually(lambda: " serves " in server.error_text())
+    idle = crowd(server, "127.0.0.2")
+    others = crowd(server, "127.0.0.3")
+    idle.pop().close()
+    assert eventually(lambda: answered(from_address(server, "127.0.0.2")) == 200)
+    proxies = [from_address(server, "127.0.0.9") for _ in range(20)]
+    assert [answered(one) for one in proxies] == 20 * [200]
+    for one in idle + others + proxies:
+        one.close()
+    assert eventually(lambda: [answered(from_address(server, "127.0.0.2")) for _ in range(3)] == 3 * [200])
+
+
+def test_connections_of_a_client_that_a_proxy_names(folder, launch):
+    """IPv6 by its network of 64 bits; a proxy that names nobody speaks for itself."""
+    server = launch(start, folder, CROWDED % "trusted_proxies proxy 127.0.0.0/8", "named.conf", wait=False)
+    assert eventually(lambda: " serves " in server.error_text())
+    line = lambda family, client: f"PROXY {family} {client} {client} 1 80\r\n".encode()
+    kept = crowd(server, "127.0.0.1", line("TCP4", "192.0.2.1"))
+    kept += crowd(server, "127.0.0.1", line("TCP6", "2001:db8::1"))
+    with from_address(server, "127.0.0.1", line("TCP6", "2001:db8::ffff:2")) as same:
+        assert answered(same) is None
+    kept += crowd(server, "127.0.0.1", line("TCP6", "2001:db8:0:1::1"))
+    unknown = [from_address(server, "127.0.0.1", b"PROXY UNKNOWN\r\n") for _ in range(8)]
+    assert [answered(one) for one in unknown] == 8 * [200]
+    [one.close() for one in kept + unknown]
+
+
 @of("limit_bandwidth")
 def test_octets_per_second(sites):
     client = "X-Forwarded-For: 192.0.2.7"
