@@ -7,6 +7,7 @@
 #include <skua/middleware/authentication.h>
 #include <skua/middleware/cors.h>
 #include <skua/middleware/limit.h>
+#include <skua/middleware/connection_limit.h>
 #include <skua/middleware/request_id.h>
 #include <skua/middleware/security.h>
 #include <skua/middleware/session.h>
@@ -162,9 +163,26 @@ static void add_sessions(skua_server *server)
         abort();
 }
 
+static skua_connection_limit by_connection;
+
+static bool on_connect(skua_connection *connection, void *user)
+{
+    (void)user;
+    return skua_connection_limit_take(connection, &by_connection);
+}
+
+static void on_close(skua_connection *connection, void *user)
+{
+    (void)user;
+    skua_connection_limit_give(connection, &by_connection);
+}
+
 int main(int argc, char **argv)
 {
-    skua_server *server = server_from_options(argc, argv);
+    const char *connections = getenv("GUARDS_CONNECTIONS");
+    by_connection.connections_max = connections ? (unsigned)strtoul(connections, NULL, 10) : 0;
+    const skua_config config = { .hosts = "*", .on_connect = on_connect, .on_close = on_close };
+    skua_server *server = server_with_options(&config, argc, argv);
     guard(server, "/cors", skua_cors_middleware(&cors_of_list), tell_user, NULL);
     guard(server, "/open", skua_cors_middleware(&cors_of_all), tell_user, NULL);
     guard(server, "/strict", skua_security_middleware(&strict), tell_user, NULL);

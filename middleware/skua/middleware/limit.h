@@ -9,10 +9,8 @@
 #ifndef SKUA_MIDDLEWARE_LIMIT_H
 #define SKUA_MIDDLEWARE_LIMIT_H
 
+#include "limit_network.h"
 #include "limit_table.h"
-
-#include <arpa/inet.h>
-#include <sys/socket.h>
 
 // Zero means no limit of that kind. Static, or zeroed; its table is in use until the server is freed.
 typedef struct skua_limit {
@@ -29,11 +27,7 @@ typedef struct skua_limit {
 
 static inline size_t skua_limit_address(skua_request *request, char key[128])
 {
-    unsigned char octets[16];
-    size_t len = skua_request_peer(request, key, 128);
-    if (inet_pton(AF_INET6, key, octets) != 1) return len;
-    memcpy(key, octets, 8);
-    return 8;
+    return skua_limit_network(key, skua_request_peer(request, key, 128));
 }
 
 static inline void skua_limit_refuse(skua_request *request, double seconds)
