@@ -185,7 +185,7 @@ int main()
 @pytest.mark.parametrize("compiler", ["g++", "clang++"])
 def test_wrapper_beside_it(folder, compiler):
     """dist/skua.hpp: one file, clean, and working over the C implementation."""
-    words = [compiler, "-std=c++20", *CXX_WARNINGS]
+    words = [compiler, "-std=c++20", *CXX_WARNINGS, "-Wconversion", "-Wsign-conversion", "-Wshadow"]
     run(compile_text(folder, f"wrapped-{compiler}.cpp", WRAPPED, words))
     program = folder / f"wrapped-{compiler}"
     run([compiler, folder / f"wrapped-{compiler}.cpp.o", folder / "impl.o", "-lpthread", "-o", program])

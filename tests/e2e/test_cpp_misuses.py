@@ -45,7 +45,7 @@ ANSWERED_500 = {"task_awaited_twice": TWICE, "task_that_was_moved": TWICE,
 
 # Objects of a server may be destroyed before it and after it.
 FINE = {"local_captured_by_a_handler", "local_destroyed_before_its_server", "local_destroyed_after_its_server",
-        "watch_captured_by_a_handler", "watch_used_after_its_server"}
+        "watch_captured_by_a_handler", "watch_used_after_its_server", "server_that_is_assigned"}
 
 
 def commit(*names):
@@ -53,13 +53,18 @@ def commit(*names):
 
 
 def test_all_are_known():
-    assert set(commit().stdout.split()) == set(STOPS) | set(ANSWERED_500) | FINE
+    assert set(commit().stdout.split()) == set(STOPS) | set(ANSWERED_500) | FINE | {"a_panic_of_its_own"}
 
 
 @pytest.mark.parametrize("name", sorted(STOPS))
 def test_stops(name):
     done = commit(name)
     assert (done.returncode, done.stderr) == (-signal.SIGABRT, f"skua: {STOPS[name]}\n")
+
+
+def test_a_panic_of_its_own():
+    done = commit("a_panic_of_its_own")
+    assert (done.returncode, done.stderr) == (-signal.SIGABRT, "told: skua_route: handler must not be NULL\n")
 
 
 @pytest.mark.parametrize("name", sorted(ANSWERED_500))

@@ -48,6 +48,14 @@ def test_functions_of_workers_and_connections(cpp):
     assert int(text(cpp, "/parts/sessions").split()[1]) >= 2
 
 
+def test_workers_tell_when_they_end(launch):
+    server = launch(numbered, "cpp", "--workers", "2")
+    assert text(server, "/parts/session") == "0 right"
+    server.signal()
+    server.judge_end(within=10)
+    assert {"worker 0 has ended", "worker 1 has ended"} <= set(server.error_text().splitlines())
+
+
 @pytest.mark.parametrize("how", ["shut", "throws"])
 def test_a_connection_that_is_refused(cpp, how):
     """Its object is destroyed, though no one is told that it is closed."""

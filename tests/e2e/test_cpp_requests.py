@@ -160,7 +160,7 @@ def test_sites_at_one_stroke(fresh):
 
 @pytest.mark.of_tls
 def test_a_server_in_a_server(cpp):
-    assert text(cpp, "/parts/server") == "2 turns clear secure refused freed"
+    assert text(cpp, "/parts/server") == "2 turns clear secure removed refused freed"
 
 
 def test_a_line_of_the_log(cpp):

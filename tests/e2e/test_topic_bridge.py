@@ -279,6 +279,20 @@ def test_the_store_comes_back_without_its_data(machines, store):
 
 
 @pytest.mark.of_http1("WebSockets of this client are opened by Upgrade")
+def test_a_bridge_in_cpp(launch, store):
+    here, there = (launch(numbered, "cpp", env={"PARTS_STORE": store.url}) for _ in range(2))
+    near, far = Socket(here, "/room/hall"), Socket(there, "/room/hall")
+    assert near.message() == far.message() == "joined"
+    assert eventually(lambda: store.ask("XRANGE", "cpp:topics", "-", "+").split("\n").count("h") == 2)
+    near.send(frame(TEXT, "over there"))
+    assert far.message() == "over there"
+    all_away(store, [here, there])
+    store.start(with_data=False)
+    for server in (here, there):
+        assert eventually(lambda server=server: int(server.get("/parts/gaps").content) > 0)
+
+
+@pytest.mark.of_http1("WebSockets of this client are opened by Upgrade")
 def test_more_waits_than_may(machines, store):
     """Those that are dropped are told as a gap to readers of other machines, once each, and the rest follows."""
     servers = machines(2, WAITING=3000, GAP='{"gap":true}')

@@ -127,6 +127,12 @@ void server_waited_for_in_a_handler()
     app.test(asks);
 }
 
+void a_panic_of_its_own()
+{
+    skua::server app({ .panic = [](const char *sentence) { std::fprintf(stderr, "told: %s\n", sentence); } });
+    app.get("/", static_cast<void (*)(skua::request &)>(nullptr));
+}
+
 void server_that_was_moved()
 {
     skua::server app, other = std::move(app);
@@ -288,6 +294,23 @@ void watch_used_after_its_server()
     (void)moved.changes();
 }
 
+// Captured objects are there until their server has ended, also where another one takes its place.
+void server_that_is_assigned()
+{
+    skua::root root(".");
+    skua::server app;
+    app.get("/", [mine = skua::local<counted>(app), seen = skua::watch(app, root, "")](skua::request &r) {
+        r.on_end([&](skua_end) { (void)seen.changes(); });
+        (void)mine(r.worker());
+        r.text("x");
+    });
+    (void)app.test("GET", "/");
+    app = skua::server({ .log_write = [](std::string_view) {} });
+    if (counted::here) complain("the object was not dropped");
+    app.get("/", [](skua::request &r) { r.text("the other one"); });
+    if (app.test("GET", "/").content != "the other one") complain("the other one does not serve");
+}
+
 // ---- Tasks: an exception, so that the request is answered 500 ----
 
 void task_awaited_twice()
@@ -325,6 +348,7 @@ const struct {
     MISUSE(empty_work),
     MISUSE(server_destroyed_in_a_handler),
     MISUSE(server_waited_for_in_a_handler),
+    MISUSE(a_panic_of_its_own),
     MISUSE(server_that_was_moved),
     MISUSE(request_on_another_thread),
     MISUSE(request_that_is_gone),
@@ -338,6 +362,7 @@ const struct {
     MISUSE(local_of_another_server),
     MISUSE(watch_captured_by_a_handler),
     MISUSE(watch_used_after_its_server),
+    MISUSE(server_that_is_assigned),
     MISUSE(task_awaited_twice),
     MISUSE(task_that_was_moved),
 #undef MISUSE

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Configuration, connections, certificates, prepared responses, objects of workers and watches in C++. With PARTS_LOG lines of the log go by a function
-// to standard error. Files are those of CPP_FILES.
+// Configuration, connections, certificates, prepared responses, objects of workers and watches in C++. With PARTS_LOG
+// lines of the log go by a function to standard error. PARTS_STORE is that of a bridge. Files are those of CPP_FILES.
 #include "cpp_parts.hpp"
 
 #include <atomic>
@@ -46,6 +46,7 @@ static bool connected(skua::connection connection)
 void add_parts_to(skua::config &config)
 {
     config.on_worker_start = [](skua::worker) { workers_begun++; };
+    config.on_worker_end = [](skua::worker on) { std::fprintf(stderr, "worker %u has ended\n", on.index()); };
     config.on_connect = connected;
     config.on_close = [](skua::connection connection) {
         if (connection.get<session>()) closed++;
@@ -90,6 +91,17 @@ static void add_connections(skua::server &app)
         auto off = std::chrono::system_clock::now() - req.worker().time();
         req.text(off > -60s && off < 60s && req.worker().now() > 0s ? "right" : "wrong");
     });
+}
+
+// ---- Topics of several machines ----
+
+static std::atomic<int> gaps{ 0 };
+
+static void add_bridge(skua::server &app)
+{
+    if (const char *store = std::getenv("PARTS_STORE"))
+        app.bridge({ .url = store, .stream = "cpp:topics", .gap = [] { gaps++; } });
+    app.get("/parts/gaps", [](skua::request &req) { req.text(std::to_string(gaps.load())); });
 }
 
 // ---- Routes with more, directories ----
@@ -246,6 +258,7 @@ void add_parts(skua::server &app)
 {
     add_prepared(app);
     add_watches(app);
+    add_bridge(app);
     add_connections(app);
     add_routes(app);
     add_certificates(app);

@@ -248,10 +248,17 @@ static std::string one_more()
         skua::server inner({ .workers = 2, .tls = { .certificates = { pair } } });
         inner.listen("127.0.0.1:0").listen_fd(skua::socket_open("127.0.0.1:0")).listen_over_tls(1);
         inner.on_free([&] { told += " freed"; });
+        bool third = inner.listener_add({ .fd = skua::socket_open("127.0.0.1:0") }) == 2;
         inner.start();
         told = std::to_string(inner.workers()) + (inner.backend().empty() ? " none" : " turns");
         told += inner.address_is_secure(0) ? " secure" : " clear";
         told += inner.address_is_secure(1) ? " secure" : " clear";
+        if (third && !inner.address(2).empty()) inner.listener_remove(2);
+        try {
+            inner.listener_add({});
+        } catch (const skua::error &) {
+            told += inner.address(2).empty() ? " removed" : " stays";
+        }
         inner.stop(0s);
         inner.wait();
         try {

@@ -94,6 +94,8 @@ STRUCTS = {
         "fields_count": COUNTED, "release": "prepared takes it", "release_user": "prepared takes it"}),
 }
 
+READ = {"skua_tls_info", "skua_test_response"}  # which the wrapper fills
+
 # Structs without one in the wrapper, and the reason why.
 FUNCTIONS_TAKE_THEM = "functions of the wrapper take what is in it as arguments"
 GIVEN = "the library fills it, and programs read it as it is"
@@ -157,6 +159,18 @@ def test_each_member_is_in_the_wrapper(name):
     assert {UNIT.sub("", member) for member in members if member not in other_names} == set(there) - {"time"}
 
 
+def test_members_are_only_added_at_the_end():
+    """A designated initialiser names members in their order: one that moved would break programs. The lines of
+    cpp_members.txt grow at their ends, and the list of structs anywhere."""
+    lines = (ROOT / "tests/tools/cpp_members.txt").read_text().splitlines()
+    there = structs(wrapper_text(), r"^struct (\w+)")
+    filled_by_programs = {ours for name, (ours, _) in STRUCTS.items() if name not in READ}
+    assert {line.split()[0] for line in lines} == filled_by_programs
+    for line in lines:
+        name, *members = line.split()
+        assert members == [member for member in there[name] if member != "time"], f"append what is new to the line of {name}"
+
+
 def filled(name):
     """The members that the wrapper sets where it makes such a struct of C; None where it makes none."""
     members = None
@@ -165,7 +179,7 @@ def filled(name):
     return members
 
 
-@pytest.mark.parametrize("name", sorted(set(STRUCTS) - {"skua_tls_info", "skua_test_response"}))  # which are read
+@pytest.mark.parametrize("name", sorted(set(STRUCTS) - READ))
 def test_each_member_is_handed_over(name):
     by_others = {member for member, why in STRUCTS[name][1].items() if why not in (CAPTURED, COUNTED)}
     assert set(c_structs()[name]) - by_others - filled(name) == BY_HOOKS.get(name, set())

@@ -118,7 +118,7 @@ struct listener {
 // A route with more than a handler: see skua_route_desc.
 struct route_options {
     std::uint64_t content_octets_max = 0;
-    std::chrono::nanoseconds timeout{ 0 };
+    std::chrono::nanoseconds timeout{ 0 }; // below 0: for ever
     const char *name = nullptr;
 };
 

@@ -53,6 +53,12 @@ struct extra {
 
 inline const char extra_key = 0;
 
+// For C, to which -1 is for ever.
+constexpr std::int64_t time_or_ever(std::chrono::nanoseconds time) noexcept
+{
+    return time.count() < 0 ? -1 : time.count();
+}
+
 // The key of the status of the response to come; all copies of a request share it.
 inline const char status_key = 0;
 
@@ -335,8 +341,8 @@ public:
     }
     // Bounds what is still read: see skua_content_limit, which may refuse.
     void content_limit(std::uint64_t octets_max) { check(skua_content_limit(raw(), octets_max)); }
-    // Gives the handler a time of its own: see skua_request_timeout.
-    void timeout(std::chrono::nanoseconds time) { skua_request_timeout(raw(), time.count()); }
+    // Gives the handler a time of its own; below 0: for ever. See skua_request_timeout.
+    void timeout(std::chrono::nanoseconds time) { skua_request_timeout(raw(), detail::time_or_ever(time)); }
     // Ends the connection after the response; leaves the request out of the access log.
     void close() { skua_request_close(raw()); }
     void skip_log() { skua_request_skip_log(raw()); }

@@ -244,7 +244,7 @@ private:
         desc.pattern = pattern;
         desc.user = user;
         desc.content_octets_max = how.content_octets_max;
-        desc.timeout_ns = how.timeout.count();
+        desc.timeout_ns = detail::time_or_ever(how.timeout);
         desc.name = how.name;
         return desc;
     }

@@ -170,6 +170,17 @@ public:
     }
     // Of C's configuration, whose functions are the caller's.
     template <std::same_as<skua_config> C> explicit server(const C &desc) { make(desc); }
+    server(server &&) noexcept = default;
+    // The server that was here ends first, while what its handlers have captured is there.
+    server &operator=(server &&other) noexcept
+    {
+        server ends(std::move(*this));
+        raw_ = std::move(other.raw_);
+        life_ = std::move(other.life_);
+        hooks_ = std::move(other.hooks_);
+        objects_ = std::move(other.objects_);
+        return *this;
+    }
 
     skua_server *raw() const noexcept { return raw_.get(); }
 
