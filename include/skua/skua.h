@@ -1306,7 +1306,7 @@ typedef struct skua_site_desc {
     void *user;
     // This identity is shown to clients that ask for one of the hosts over TLS; the site adds a reference of its own. It comes and
     // goes with the site: each worker takes both over in one step. Connections keep what they have been shown. NULL: what
-    // skua_config.tls says, which also is for hosts of no site
+    // skua_config.tls says, which also is for hosts of no site; where all certificates are of sites, its choose returns NULL
     skua_tls_identity *identity;
 } skua_site_desc;
 

@@ -17,7 +17,7 @@ from functools import partial
 import pytest
 import tls
 from certificates import make
-from server import BUILD, eventually, secure
+from server import BUILD, Server, eventually, free_port, secure
 from tls import certificate, context
 from wire import Connection, chunk, request
 
@@ -662,6 +662,28 @@ def test_sites_bring_their_certificates(launch_secure, pairs, workers):
         assert everywhere("any.test", None) and everywhere("a.test", None)
         refused = put("a.test", dataclasses.replace(pairs[0], key=pairs[1].key))
         assert refused.status == 400 and refused.content and shown(server, "a.test", pairs) is None
+
+
+def test_all_certificates_may_be_of_sites(pairs):
+    """A server without any of its own: clients that ask for other names are refused."""
+    clear, port = free_port(), free_port()
+    server = Server([BUILD / "secure", "--port", clear, "--tls-port", port, "--workers", "1"], ("127.0.0.1", clear))
+
+    def asks(name):
+        trust = context(pairs[0].cert)
+        try:
+            with Connection(("127.0.0.1", port), tls={"tls": trust, "server_name": name}) as client:
+                return client.get("/site?say=1", host=name).content
+        except ssl.SSLError as fault:
+            return fault.reason
+
+    refused = "TLSV1_UNRECOGNIZED_NAME"
+    assert asks("a.test") == refused
+    assert server.get(sites_of("a.test", pairs[0])).status == 200
+    assert (asks("a.test"), asks("b.test")) == (b"1", refused)
+    assert server.get(sites_of()).status == 200
+    assert asks("a.test") == refused
+    server.stop()
 
 
 def test_a_session_of_a_site_is_not_taken_up_by_another_certificate(launch_secure, pairs):
