@@ -2476,7 +2476,9 @@ typedef struct skua_directory_config {
         cache_octets_max; // content of small and of compressed files kept, per worker; default 16 MiB
     // files kept open, per worker; default 1024, less when descriptors are few
     unsigned cache_entries_max;
-    size_t small_octets_max; // the largest file kept in memory; default 32768
+    // the largest file kept in memory; default 32768. Where this is 0, files of up to 131072 are kept in memory, too,
+    // while they are asked for often over TLS
+    size_t small_octets_max;
     // ranges answered of one request, more answer the whole; default 16, at most 16
     unsigned ranges_max;
     // A part of the listings' pages between their heading and their entries: HTML, put there as it is, and a script at

@@ -91,11 +91,11 @@ static void cache_drop(cache *c, cached *entry)
     cached_free(entry, c->site);
 }
 
-void cache_shrink_made(cache *c)
+void cache_shrink_counted(cache *c)
 {
     for (cached *entry = c->oldest, *newer; entry; entry = newer) {
         newer = entry->newer;
-        if (entry->is_made) cache_drop(c, entry);
+        if (entry->is_made || entry->is_kept) cache_drop(c, entry);
     }
 }
 

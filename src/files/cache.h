@@ -62,8 +62,8 @@ void cache_forget(cache *c, slice key, cached_variant variant);
 // one.
 bool cache_evict(cache *c);
 
-// Drops all that was compressed here: it can be made again.
-void cache_shrink_made(cache *c);
+// Drops all that was compressed here, and files that are kept in memory: both can be had again.
+void cache_shrink_counted(cache *c);
 
 // A number that nobody can guess, another one each time.
 uint64_t cache_draw(cache *c);

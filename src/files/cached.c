@@ -177,7 +177,11 @@ static skua_status cached_make_ok(cached *c, const cached_source *source, compre
     skua_prepared_desc desc = { .status = is_page ? 404 : 200,
                                 .fields = fields.list,
                                 .fields_count = fields.count };
-    if (c->file) {
+    if (source->kept) {
+        desc.content = slice_make(source->kept->octets, source->kept->len);
+        desc.release = kept_free;
+        desc.release_user = source->kept;
+    } else if (c->file) {
         desc.file = c->file;
         desc.length = c->origin.info.size;
     } else if (made) {
@@ -215,8 +219,14 @@ static skua_status cached_make_responses(cached *c, const cached_source *source)
     } else {
         c->file = skua_file_ref(source->file);
     }
-    skua_status status = cached_make_ok(c, source, NULL);
-    return status ? status : cached_make_not_modified(c, source);
+    if (source->kept) {
+        SKUA_ASSERT(source->kept->len == c->origin.info.size);
+        c->is_kept = true;
+        c->octets += source->kept->len;
+    }
+    // what is kept is given last, when nothing can fail any more
+    skua_status status = cached_make_not_modified(c, source);
+    return status ? status : cached_make_ok(c, source, NULL);
 }
 
 static cached *cached_begin(const cached_source *source)

@@ -7,6 +7,7 @@
 #define SKUA_FILES_CACHED_H
 
 #include "files/compressed.h"
+#include "files/kept.h"
 #include "files/watches.h"
 #include "http/etag.h"
 #include "http/preconditions.h"
@@ -52,12 +53,14 @@ struct cached {
     uint8_t offers;   // codings in which it can be compressed here, in the same form
     bool
         is_made; // it was compressed here: its version is that of the file as it is, and so is its freshness
-    bool weak;   // it may yet change without its ctime showing that
-    bool varies; // by Accept-Encoding
+    bool weak;      // it may yet change without its ctime showing that
+    bool is_wanted; // in memory: it was asked for over TLS while it was fresh
+    bool is_kept;   // in memory, beside its descriptor
+    bool varies;    // by Accept-Encoding
     size_t key_len, path_len;
     size_t octets; // of content in memory, and of the key
 
-    skua_file *file; // NULL: the content is in ok
+    skua_file *file; // NULL: the content is in ok alone
     watches watches;
     cached_origin origin; // of a made one that of the file as it is, but for its etag
     char key[];           // and behind it the path of the file
@@ -78,12 +81,20 @@ typedef struct cached_source {
     const char *type;
     skua_file *file;
     const skua_file_info *info;
-    slice content; // all of a file that is small, or whose entity tag is a hash
-    slice tag;     // by content_tag.h, of a file that is larger; empty: none
+    slice content;   // all of a file that is small, or whose entity tag is a hash
+    slice tag;       // by content_tag.h, of a file that is larger; empty: none
+    kept_file *kept; // all of a larger one that is to be kept in memory; NULL: none
 } cached_source;
 
 // Whether a file is answered from memory.
 bool cached_is_small(const site *s, const skua_file_info *info);
+
+// Whether a file that is sent from its descriptor is worth being kept in memory if it is asked for over TLS, which
+// copies and seals its octets each time.
+static inline bool cached_may_be_kept(const site *s, const cached *c)
+{
+    return c->file && !c->is_kept && !c->weak && c->origin.info.size <= s->kept_octets_max;
+}
 
 // Whether its entity tag is a hash of its content that is made when it is opened.
 static inline bool cached_is_hashed(const site *s, const skua_file_info *info)
@@ -101,8 +112,8 @@ static inline bool cached_is_hashed_apart(const site *s, const skua_file_info *i
 // Whether its times tell its versions apart: see cached.c.
 bool cached_is_settled(const skua_file_info *info, int64_t unix_ns);
 
-// Makes one; watches and freshness are the caller's to set, by cached_renew.
-// Errors: SKUA_ENOMEM.
+// Makes one; watches and freshness are the caller's to set, by cached_renew. It takes source->kept.
+// Errors: SKUA_ENOMEM; the content that was to be kept is the caller's then.
 SKUA_NODISCARD skua_status cached_new(const cached_source *source, cached **made);
 
 // Makes one of what was compressed here, of which it holds a reference. source: without file and content.

@@ -34,7 +34,7 @@ static void caches_drop(skua_worker *worker, void *object, void *user)
 static void caches_shrink(skua_worker *worker, void *object, void *user)
 {
     (void)worker, (void)user;
-    cache_shrink_made(object);
+    cache_shrink_counted(object);
 }
 
 static bool caches_evict(skua_worker *worker, void *object, void *user)

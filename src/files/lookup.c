@@ -59,6 +59,7 @@ typedef struct lookup {
     skua_file_info info;
     char *content; // of a small file, or how a large one begins; NULL: not read
     size_t content_len;
+    kept_file *kept; // all of a larger one that is to be kept in memory, and being read; NULL: none
     size_t key_len;  // of path: as it was asked for
     size_t path_len; // of the file; longer than the key by "index.html" or ".html"
     slice
@@ -73,6 +74,8 @@ static void lookup_close_file(lookup *l)
     memory_free(l->content);
     l->content = NULL;
     l->content_len = 0;
+    if (l->kept) kept_free(l->kept);
+    l->kept = NULL;
 }
 
 static void lookup_free(lookup *l)
@@ -203,12 +206,13 @@ static const char *lookup_type(const lookup *l, slice content)
 static skua_status lookup_serve(lookup *l)
 {
     cached *entry = lookup_find(l);
-    if (entry) {
+    if (entry && !l->kept) {
         lookup_serve_entry(l, entry);
         return SKUA_OK;
     }
     bool whole = cached_is_small(l->site, &l->info) || cached_is_hashed(l->site, &l->info);
     slice content = slice_make(l->content, l->content_len);
+    if (l->kept) content = slice_make(l->kept->octets, MEDIA_LOOK_OCTETS);
     cached_source source = {
         .site = l->site,
         .worker = l->worker,
@@ -220,10 +224,12 @@ static skua_status lookup_serve(lookup *l)
         .info = &l->info,
         .content = whole ? content : slice_make(NULL, 0),
         .tag = slice_of(l->tag),
+        .kept = l->kept,
     };
     cached *made;
     skua_status status = cached_new(&source, &made);
     if (status) return status;
+    l->kept = NULL;
     lookup_serve_entry(l, made);
     cache_put(l->cache, &made);
     return SKUA_OK;
@@ -468,6 +474,28 @@ static void lookup_loaded(skua_worker *worker, skua_status status, size_t octets
     else lookup_probe(l);
 }
 
+// Without it the file is sent from its descriptor, as before.
+static void lookup_kept(skua_worker *worker, skua_status status, size_t octets, void *user)
+{
+    (void)worker;
+    lookup *l = user;
+    bool is_whole = !status && octets == l->kept->len;
+    if (!is_whole) {
+        kept_free(l->kept);
+        l->kept = NULL;
+    }
+    lookup_probe(l);
+}
+
+// Whether the file has been asked for often enough to be read for all who ask next. One of these reads it.
+static bool lookup_keeps(lookup *l)
+{
+    cached *entry = l->request ? lookup_find(l) : NULL;
+    if (!entry || !entry->is_wanted || !cached_may_be_kept(l->site, entry)) return false;
+    entry->is_wanted = false;
+    return !cached_is_hashed_apart(l->site, &l->info) || content_tag_find(&l->info, true, l->tag);
+}
+
 // How many octets are read before it is answered: all of a small file, and the beginning of one
 // whose name does not tell its type.
 static size_t lookup_needs_content(const lookup *l)
@@ -508,6 +536,11 @@ static void lookup_opened(skua_worker *worker, skua_status status, skua_file *fi
     l->content_len = status ? 0 : lookup_needs_content(l);
     if (status) {
         lookup_conclude(l, status);
+        return;
+    }
+    if (lookup_keeps(l)) l->kept = kept_new(l->worker, (size_t)l->info.size);
+    if (l->kept) {
+        skua_file_load(l->file, 0, l->kept->octets, l->kept->len, lookup_kept, l);
         return;
     }
     if (!l->content_len) {

@@ -18,7 +18,12 @@
 
 #include <stdio.h>
 
-enum { SITE_SMALL_OCTETS = 32768, SITE_LISTINGS_OCTETS = 16 << 20 };
+enum {
+    SITE_SMALL_OCTETS = 32768,
+    SITE_KEPT_OCTETS = 131072,
+    SITE_KEPT_SHARE = 16, // of the cache that one kept file may take
+    SITE_LISTINGS_OCTETS = 16 << 20
+};
 
 // ---- Requests ----
 
@@ -42,6 +47,8 @@ static void static_serve(skua_request *request, const site *s, slice name)
         ready = cache_find(c, hash, name, (cached_variant)coding);
         fresh = fresh && ready && (cached_is_of(ready, entry) || cached_is_fresh(ready, now_ns));
     }
+    if (fresh && cached_may_be_kept(s, ready) && skua_request_is_secure(request))
+        ready->is_wanted = true;
     if (fresh && site_respond_file(request, c, ready, NULL) == SITE_RESPONSE_DONE) return;
     if (!entry && site_hides(s, name)) lookup_nothing(request, s, c);
     else lookup_start(request, s, c, name);
@@ -183,6 +190,10 @@ static void site_set_bounds(site *s, const skua_directory_config *config)
     s->listings_octets_max =
         config->listings_octets_max ? config->listings_octets_max : SITE_LISTINGS_OCTETS;
     if (s->small_octets_max > s->cache_octets_max) s->small_octets_max = s->cache_octets_max;
+    // a program that says which files are small has decided about the others, too
+    size_t share = s->cache_octets_max / SITE_KEPT_SHARE;
+    if (!config->small_octets_max)
+        s->kept_octets_max = share < SITE_KEPT_OCTETS ? share : SITE_KEPT_OCTETS;
 }
 
 // A script of the program's is allowed beside the page's own.

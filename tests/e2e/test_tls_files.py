@@ -10,6 +10,7 @@ import time
 
 import pytest
 from certificates import SecureConnection, make, trusting
+from conf import start
 from server import BUILD, Server, eventually, free_port
 from wire import Connection, request
 
@@ -133,3 +134,133 @@ def test_cut_downloads_are_logged_by_what_left(site, pair):
     lines = eventually(lambda: len(said := site.out_text().splitlines()) >= 8 and said)
     sent = [json.loads(line)["size"] for line in lines]
     assert all(3000 <= octets < 3145728 for octets in sent), sent
+
+
+# ---- Files that are kept in memory, since they are asked for often ----
+
+KEPT = 100_000
+
+
+def version(number):
+    return (b"%d" % number * KEPT)[:KEPT]
+
+
+def ask_until_kept(connection, path):
+    """It is wanted once it is asked for while it is fresh, and read when it is looked at next, which it is each second."""
+    for _ in range(5):
+        connection.get(path, host="localhost")
+        time.sleep(0.3)
+
+
+def overwrite(path, octets):
+    with open(path, "r+b") as file:
+        file.write(octets)
+
+
+def replace(path, octets):
+    path.with_suffix(".new").write_bytes(octets)
+    path.with_suffix(".new").rename(path)
+
+
+def shrink(path, octets):
+    os.truncate(path, len(octets))
+
+
+@pytest.mark.parametrize("change, after", [(overwrite, version(2)), (replace, version(2)[:70_000]), (shrink, version(1)[:50_000])])
+def test_kept_files_change(site, pair, tmp_path, change, after):
+    path = tmp_path / "site" / "kept.bin"
+    path.write_bytes(version(1))
+    os.utime(path, (1_700_000_000, 1_700_000_000))
+    time.sleep(2.1)  # a file that is younger than that may change unseen
+    with connect(site, pair) as connection:
+        ask_until_kept(connection, "/kept.bin")
+        first = connection.get("/kept.bin", host="localhost")
+        change(path, after)
+        assert first.content == version(1)
+        answer = eventually(lambda: (r := connection.get("/kept.bin", host="localhost")).content == after and r)
+        assert answer and answer.get("etag") != first.get("etag")
+        path.unlink()
+        assert eventually(lambda: connection.get("/kept.bin", host="localhost").status == 404)
+
+
+def test_parts_and_conditions_of_kept_files(site, pair, tmp_path):
+    path = tmp_path / "site" / "kept.bin"
+    path.write_bytes(content(KEPT))
+    time.sleep(2.1)
+    with connect(site, pair) as connection:
+        ask_until_kept(connection, "/kept.bin")
+        whole = connection.get("/kept.bin", host="localhost")
+        assert whole.content == content(KEPT) and whole.get("content-type") == "application/octet-stream"
+        part = connection.get("/kept.bin", "Range: bytes=99000-", host="localhost")
+        assert part.status == 206 and part.content == content(KEPT)[99000:] and part.get("etag") == whole.get("etag")
+        assert connection.get("/kept.bin", f"If-None-Match: {whole.get('etag')}", host="localhost").status == 304
+        connection.send(request("/kept.bin", method="HEAD", host="localhost"))
+        assert connection.response("HEAD").get("content-length") == str(KEPT)
+
+
+def test_kept_files_keep_their_tag(launch, tmp_path, pair):
+    """One that is a hash of the content, and made elsewhere."""
+    folder = tmp_path / "tagged"
+    folder.mkdir()
+    (folder / "kept.bin").write_bytes(content(KEPT))
+    time.sleep(2.1)
+    server = launch(start, tmp_path, f"""listen 127.0.0.1:PORT
+listen 127.0.0.1:TLS_PORT tls
+workers 1
+site localhost {{
+    etag content
+    certificate {pair.cert} {pair.key}
+    root {folder}
+}}
+""")
+    with SecureConnection(server.secure, trusting(pair.cert), "localhost") as connection:
+        first = connection.get("/kept.bin", host="localhost")
+        ask_until_kept(connection, "/kept.bin")
+        later = connection.get("/kept.bin", host="localhost")
+        assert later.content == first.content == content(KEPT)
+        assert later.get("etag") == first.get("etag") and re.fullmatch(r'"[0-9a-f]{32}"', first.get("etag"))
+
+
+@pytest.mark.test_all
+def test_kept_files_are_bounded(launch, tmp_path, pair):
+    """More of them than the cache holds, while a client does not read what it asked for: they count as memory that clients make
+    the server hold, and what that client is being sent stays as it is."""
+    folder, count = tmp_path / "many", 180
+    folder.mkdir()
+    for i in range(count):
+        (folder / f"{i}.bin").write_bytes(version(i % 10))
+    time.sleep(2.1)
+    status = free_port()
+    server = launch(start, tmp_path, f"""status 127.0.0.1:{status}
+listen 127.0.0.1:PORT
+listen 127.0.0.1:TLS_PORT tls
+workers 1
+site localhost {{
+    certificate {pair.cert} {pair.key}
+    root {folder}
+}}
+""")
+
+    def memory():
+        with Connection(("127.0.0.1", status)) as probe:
+            return int(re.search(rb"^skua_memory_bytes (\d+)", probe.get("/metrics").content, re.MULTILINE).group(1))
+
+    before = memory()
+    trusts = trusting(pair.cert)
+    with SecureConnection(server.secure, trusts, "localhost") as connection, SecureConnection(server.secure, trusts, "localhost") as slow:
+        for i in range(count):
+            connection.get(f"/{i}.bin", host="localhost")
+            connection.get(f"/{i}.bin", host="localhost")
+        time.sleep(1)
+        for i in range(count):
+            assert connection.get(f"/{i}.bin", host="localhost").content == version(i % 10)
+        slow.send(b"".join(request(f"/{i}.bin", host="localhost") for i in range(count - 20, count)))
+        kept = memory() - before
+        assert 8 << 20 < kept < 24 << 20
+        for i in range(count):
+            (folder / f"{i}.bin").write_bytes(b"gone")
+        for i in range(count - 20, count):
+            assert slow.response().content in (version(i % 10), b"gone")
+        for i in range(count):
+            assert connection.get(f"/{i}.bin", host="localhost").content == b"gone"
+    assert eventually(lambda: memory() - before < 1 << 20)

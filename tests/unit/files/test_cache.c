@@ -180,10 +180,32 @@ static void test_cache_draws_differ(void **state)
     cache_let_go(c);
 }
 
+// When memory is short, entries go that count as held for clients, and no others.
+static void test_cache_shrinks(void **state)
+{
+    (void)state;
+    site s = small_site(10, 1 << 20);
+    cache *c = cache_new(&s, 0);
+    assert_non_null(c);
+    cached *made = entry_new("made", 1000), *kept = entry_new("kept", 1000);
+    made->is_made = true;
+    kept->is_kept = true;
+    cache_put(c, &made);
+    put(c, "small", 1000);
+    cache_put(c, &kept);
+    cache_shrink_counted(c);
+    assert_null(find(c, "made"));
+    assert_null(find(c, "kept"));
+    assert_non_null(find(c, "small"));
+    assert_int_equal(c->octets, 1000);
+    cache_let_go(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cache_finds_what_was_put),
+        cmocka_unit_test(test_cache_shrinks),
         cmocka_unit_test(test_cache_drops_who_was_used_longest_ago),
         cmocka_unit_test(test_cache_keeps_to_its_octets),
         cmocka_unit_test(test_cache_replaces),
