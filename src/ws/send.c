@@ -81,12 +81,20 @@ static bool ws_shared_copy(skua_request *r, slice frame)
     return true;
 }
 
+// A short frame is copied to where others of the connection are. Where there are none, that would take a block
+// for each reader: more memory than a processor's cache has.
+static bool ws_shared_is_lent(const ws_session *s, const ws_shared *shared)
+{
+    bool is_alone = s->request->carrier->number == 0 && ws_is_idle(s);
+    return is_alone || shared->frame.len > RESPONSE_COPY_MAX;
+}
+
 skua_status ws_send_shared_frame(ws_session *s, const ws_shared *shared)
 {
     skua_request *r = s->request;
     if (!ws_is_writable(r)) return SKUA_ECLOSED;
-    bool queued = shared->frame.len > RESPONSE_COPY_MAX ? ws_shared_lend(r, shared)
-                                                        : ws_shared_copy(r, shared->frame);
+    bool queued =
+        ws_shared_is_lent(s, shared) ? ws_shared_lend(r, shared) : ws_shared_copy(r, shared->frame);
     if (!queued) return SKUA_ENOMEM;
     r->sent_octets += shared->frame.len;
     carrier_kick(r->carrier, r);

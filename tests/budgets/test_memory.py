@@ -2,12 +2,13 @@
 """Memory of the release build: nothing per request in steady state, next to nothing per idle connection."""
 
 import resource
+import signal
 import zlib
 
 import pytest
 from counting import Counted, make_shim, many_descriptors
 from server import eventually
-from websocket import TEXT, Socket, frame
+from websocket import BINARY, TEXT, Socket, frame
 from wire import Connection, chunk, request
 
 IDLE = 10_000
@@ -161,6 +162,28 @@ def test_socket_with_windows(counted, record_property):
     assert (9 << 15) < each < (9 << 15) + 2 * 8192 + 8000
     for socket in sockets:
         socket.leave()
+
+
+def test_no_allocation_for_each_reader(counted):
+    """A publication is sent from where it lies to readers for whom nothing waits, of which there are more than a worker keeps blocks."""
+    many_descriptors()
+    server = counted("bench_socket_server", "{port}", "epoll")
+    readers = [Socket(server.server, "/publish") for _ in range(400)]
+
+    def publish():
+        readers[0].send(frame(BINARY, b"octets"))
+        for reader in readers:
+            assert reader.frame() == (BINARY, b"octets")
+
+    publish()
+    before = server.calls()
+    for _ in range(10):
+        publish()
+    assert server.calls() - before < 10 * 10
+    for reader in readers:
+        reader.connection.close()
+    server.server.signal()
+    server.server.judge_end(-signal.SIGTERM)  # which it does not catch
 
 
 @pytest.mark.parametrize("backend", ["epoll", "uring"])
