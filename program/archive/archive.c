@@ -41,6 +41,8 @@ typedef struct archive_job {
     bool is_waiting; // for a file to be opened or read
     bool is_pulled;  // by the function that is running
     bool has_failed;
+    unsigned opened;  // files, in this turn
+    size_t turned;    // octets of the archive, in this turn
     size_t at;        // the entry whose turn it is
     skua_file *file;  // of that; NULL: it is not open
     uint64_t taken;   // of its content
@@ -118,6 +120,7 @@ static void archive_add(archive_job *job, size_t len)
 {
     job->len += len;
     job->written += len;
+    job->turned += len;
 }
 
 static char *archive_room(archive_job *job)
@@ -227,6 +230,27 @@ static void archive_load(archive_job *job, const archive_entry *entry)
                    archive_read, job);
 }
 
+static void archive_rested(skua_worker *worker, void *user)
+{
+    (void)worker;
+    archive_go_on(user);
+}
+
+// Files in memory are opened and read without a wait, and a client may take them as fast: the worker would be kept from
+// all others until the end.
+static bool archive_rests(archive_job *job)
+{
+    if (job->opened < ARCHIVE_TURN_FILES && job->turned < ARCHIVE_TURN_OCTETS) return false;
+    job->opened = 0;
+    job->turned = 0;
+    job->is_waiting = true;
+    if (!skua_post(skua_worker_server(job->worker), skua_worker_index(job->worker), archive_rested,
+                   job))
+        return true;
+    job->is_waiting = false;
+    return false;
+}
+
 static void archive_next_head(archive_job *job)
 {
     archive_entry *entry = &job->walk.entries[job->at];
@@ -240,6 +264,7 @@ static void archive_next_head(archive_job *job)
         archive_add_head(job, entry);
         job->at++;
     } else {
+        job->opened++;
         archive_open(job, entry);
     }
 }
@@ -280,6 +305,7 @@ static void archive_gather(archive_job *job)
     if (job->sent == job->len && !job->is_waiting) job->sent = job->len = 0;
     while (!job->is_waiting && !job->has_failed && job->step != ARCHIVE_DONE &&
            sizeof job->octets - job->len >= ARCHIVE_PIECE_OCTETS_MAX) {
+        if (archive_rests(job)) break;
         switch (job->step) {
         case ARCHIVE_HEAD: archive_next_head(job); break;
         case ARCHIVE_CONTENT: archive_next_content(job); break;

@@ -2,6 +2,7 @@
 """A folder as one file, zip or tar: made while it is sent, by the rules of the files themselves, and never a broken one
 that looks whole."""
 
+import contextlib
 import io
 import os
 import shutil
@@ -241,8 +242,8 @@ def tree(tmp_path_factory, launch):
     folder = tmp_path_factory.mktemp("tree")
     (folder / "pub").mkdir()
 
-    def begin(text="", **options):
-        server = launch(start, folder, f"listen 127.0.0.1:PORT\nworkers 2\nsite * {{\n root pub\n listing on\n archive zip tar\n{text}}}\n",
+    def begin(text="", workers=2, **options):
+        server = launch(start, folder, f"listen 127.0.0.1:PORT\nworkers {workers}\nsite * {{\n root pub\n listing on\n archive zip tar\n{text}}}\n",
                         **options)
         return server, folder / "pub"
     return begin
@@ -308,6 +309,30 @@ def test_who_leaves_or_dawdles(tree):
     again = [begun(server, "zip") for _ in range(8)]
     assert server.get("/?archive=zip").status == 503
     [connection.close() for connection, _ in again]
+
+
+def has_open(pid, part):
+    for one in os.listdir(f"/proc/{pid}/fd"):
+        with contextlib.suppress(OSError):
+            if part in os.readlink(f"/proc/{pid}/fd/{one}"):
+                return True
+    return False
+
+
+@pytest.mark.parametrize("files, size", [(1, 150_000_000), (5000, 100)])
+def test_others_have_their_turn(tree, files, size):
+    """Files in memory, and a client that takes all as fast as it comes: one worker serves others as well."""
+    server, pub = tree(workers=1)
+    for i in range(files):
+        with open(pub / str(i), "wb") as file:
+            file.truncate(size)
+    client = subprocess.Popen(["curl", "-sSf", "-o", os.devnull, f"{server.url}/?archive=tar"])
+    assert eventually(lambda: has_open(process_of(server), "/pub/") or client.poll() is not None)
+    answers = 0
+    with server.connect() as connection:
+        while client.poll() is None:
+            answers += connection.get("/0", method="HEAD").status == 200
+    assert client.returncode == 0 and answers > 20, answers
 
 
 def test_a_reload_does_not_end_it(tree):
