@@ -7,6 +7,7 @@
 
 #include "conf/lock.h"
 #include "conf/method.h"
+#include "conf/pattern.h"
 #include "conf/response.h"
 #include "conf/sites.h"
 
@@ -134,35 +135,17 @@ typedef struct archive_judge {
     bool leaves_out[];     // each scope, in their order
 } archive_judge;
 
-// Whether a pattern of routes has a path, as the router judges: segment by segment.
-static bool archive_matches(const char *pattern, const char *path, const char *end)
-{
-    while (*pattern == '/' && path < end && *path == '/') {
-        const char *part = ++pattern, *segment = ++path;
-        size_t len = strcspn(part, "/");
-        while (path < end && *path != '/')
-            path++;
-        size_t own = (size_t)(path - segment);
-        bool is_name = part[0] == '{', is_rest = len > 4 && memcmp(part + len - 4, "...}", 4) == 0;
-        if (len == 0 || (is_name && is_rest)) return true; // all that is below
-        if (is_name && len == 3 && part[1] == '$') return own == 0 && path == end;
-        if (is_name ? own == 0 : own != len || memcmp(part, segment, len) != 0) return false;
-        pattern += len;
-    }
-    return !*pattern && path == end;
-}
-
 // A redirect or a rewrite that is for less than the root takes the place of files.
 static bool archive_is_replaced(const archive_judge *judge, const char *path, size_t len)
 {
     size_t above = strlen(judge->root_path);
     for (const conf_redirect *at = judge->site->redirects; at; at = at->next)
         if (strncmp(at->pattern, judge->root_path, above) == 0 &&
-            archive_matches(at->pattern, path, path + len))
+            conf_pattern_has(at->pattern, path, len))
             return true;
     for (const conf_rewrite *at = judge->site->rewrites; at; at = at->next)
         if (strncmp(at->pattern, judge->root_path, above) == 0 &&
-            archive_matches(at->pattern, path, path + len))
+            conf_pattern_has(at->pattern, path, len))
             return true;
     return false;
 }

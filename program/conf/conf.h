@@ -197,6 +197,7 @@ typedef struct conf {
     bool is_silent;              // its faults are not said
     bool is_played;              // requests are played, and change nothing
     const conf_network *trusted; // proxies
+    conf_place trusted_at;
     unsigned trusted_count;
     unsigned client_connections_max; // 0: as many as there can be
     const char *user,

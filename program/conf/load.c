@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+#include "conf/advice.h"
 #include "conf/archive.h"
 #include "conf/load.h"
 
@@ -37,6 +38,7 @@ bool conf_load(conf *to, const char *file)
     if (!to->findings.count) load_certificates(to);
     if (!to->findings.count) conf_upload_open(to);
     if (!to->findings.count) conf_archive_open(to);
+    if (!to->findings.count) conf_advise(to);
     return conf_is_sound(to);
 }
 

@@ -290,6 +290,7 @@ void conf_take_trusted(conf_checker *c, const conf_kind *kind, const conf_direct
     c->conf->server.forwarded = fields[at];
     c->conf->server.trusted = take_joined(c, d, 2);
     c->conf->trusted = networks;
+    c->conf->trusted_at = d->words[0].at;
     c->conf->trusted_count = d->count - 2;
 }
 

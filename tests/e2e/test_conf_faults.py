@@ -360,6 +360,39 @@ def test_what_is_only_noted(folder):
             assert (check(folder, text)[0], check(folder, text)[1].count("is in use")) == (0, 1), host
 
 
+ROUND = "is one of the paths that this redirect is for, so that clients go round for ever"
+SECURE = ("requests are sent to https://a, and no address here speaks TLS: a proxy in front that does is to be named by trusted_proxies, "
+          "or they go round for ever")
+EVERYONE = "everyone is trusted as a proxy, and so chooses the address that logs, limits and allow go by"
+ADVICE = [
+    ("site a {\n root pub\n redirect \"/old/{rest...}\" \"/old/new/{rest}\"\n}\n", "4:11: note: /old/new/{rest} " + ROUND),
+    ("site a {\n root pub\n redirect \"/{name}\" /here?x=1\n}\n", "4:11: note: /here?x=1 " + ROUND),
+    ("site a {\n root pub\n redirect \"/old/{rest...}\" \"/old/new/{rest}\"\n path /old/new/ {\n  root pub\n }\n}\n", None),
+    ("site a {\n root pub\n redirect \"/{name}\" /here\n rewrite /here /index.html\n}\n", None),
+    ("site a {\n root pub\n redirect \"/old/{rest...}\" \"/new/{rest}\"\n redirect \"/a/{x}\" \"/a/{x}/\"\n}\n", None),
+    ("site a {\n root pub\n canonical https://a\n}\n", "2:1: note: " + SECURE),
+    ("trusted_proxies forwarded 10.0.0.0/8\nsite a {\n root pub\n canonical https://a\n}\n", None),
+    ("site a {\n root pub\n canonical https://elsewhere\n}\n", None),
+    ("site a {\n root pub\n canonical http://a\n}\n", None),
+    ("trusted_proxies forwarded 10.0.0.0/8 0.0.0.0/0\nsite a {\n root pub\n}\n", "2:1: note: " + EVERYONE),
+    ("trusted_proxies proxy ::/0\nsite a {\n root pub\n}\n", "2:1: note: " + EVERYONE),
+    ("trusted_proxies forwarded 0.0.0.0/1 unix\nsite a {\n root pub\n}\n", None),
+    ("site a {\n root /\n}\n", "3:7: note: the root is the whole file system: each file that the server may read is sent"),
+]
+
+
+@pytest.mark.parametrize("text, note", ADVICE)
+def test_what_nobody_wants_is_noted(folder, text, note):
+    code, said, _ = check(folder, "listen 127.0.0.1:0\n" + text)
+    assert code == 0 and [line for line in said.splitlines() if "note" in line] == ([f"f.conf:{note}"] if note else [])
+
+
+@pytest.mark.parametrize("to", ["/x", "/x?lang=en"])
+def test_a_redirect_to_itself(folder, to):
+    code, _, said = check(folder, f"listen 127.0.0.1:0\nsite a {{\n root pub\n redirect /x {to}\n}}\n")
+    assert code == 1 and "f.conf:4:11: this redirect leads to itself" in said
+
+
 def test_eighty():
     assert len(GRAMMAR + INCLUDES + NAMES + VALUES + ADDRESSES + SITES + WHOLES) >= 80
 
