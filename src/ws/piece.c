@@ -26,7 +26,7 @@ bool ws_owes_much(const ws_session *s)
 
 bool ws_pieces_are_enough(const ws_session *s)
 {
-    if (!s->deflate || !s->endpoint->desc.receive || s->state != WS_OPEN) return false;
+    if (!s->endpoint->desc.receive || s->state != WS_OPEN) return false;
     return ws_owes_much(s) || ws_deflate_turn_octets(s->deflate) >= WS_TURN_OCTETS;
 }
 

@@ -25,7 +25,7 @@ bool ws_holds_piece(const ws_session *s);
 // Whether the program has not given back as much of what was inflated as it may keep.
 bool ws_owes_much(const ws_session *s);
 
-// The same, or this turn has seen enough of the socket.
+// The same, or this turn has seen enough of the socket, which has agreed on compression.
 bool ws_pieces_are_enough(const ws_session *s);
 
 #endif

@@ -515,13 +515,19 @@ static void ws_pause(ws_session *s, slice rest)
     s->held_len = rest.len;
 }
 
-bool ws_is_to_pause(ws_session *s)
+// Asked for each message, so that it is worth being inlined.
+static bool ws_is_to_pause(ws_session *s)
 {
     if (s->call && ws_call_is_full(s->call)) return true;
-    if (ws_pieces_are_enough(s)) return true;
+    if (s->deflate && ws_pieces_are_enough(s)) return true;
     if (s->is_paused && s->state == WS_OPEN) return true;
     return s->request->sent_octets >= s->crowds_at &&
            s->endpoint->desc.slow == SKUA_WEBSOCKET_WAIT && s->state == WS_OPEN && ws_is_crowded(s);
+}
+
+bool ws_session_is_to_pause(ws_session *s)
+{
+    return ws_is_to_pause(s);
 }
 
 static slice ws_collected(const ws_session *s)

@@ -99,7 +99,7 @@ void ws_message_begins(ws_session *s);
 bool ws_is_too_fast(ws_session *s);
 
 // Whether nothing more is to be read for now.
-bool ws_is_to_pause(ws_session *s);
+bool ws_session_is_to_pause(ws_session *s);
 
 // Makes room for more octets of the message. Returns: false when memory ran out.
 bool ws_message_grow(ws_session *s, size_t more);
