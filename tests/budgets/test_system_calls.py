@@ -14,10 +14,13 @@ import ssl
 import time
 
 import pytest
+from certificates import SecureConnection, make, trusting
 from h2_batches import AT_A_TIME, Batches
+from h2_sockets import Http2
 from server import RELEASE, Server, eventually, free_port, lacks_tls
 from websocket import BINARY, Socket, frame
 from wire import Connection, request
+from wsproto.events import BytesMessage
 
 # The budget of one thing on each backend.
 EVERY = pytest.mark.parametrize("backend, budget", [("epoll", 2.1), ("uring", 0.3)])
@@ -184,10 +187,10 @@ def test_pipelined(traced, backend, budget, record_property):
     judge(record_property, server.end(), spans, READY, budget)
 
 
-def echoes(traced, octets):
+def echoes(traced, octets, at_a_time=1):
     """Rounds of messages of that length that come back on WebSockets; the spans of time they took."""
     sockets = [Socket(traced.server, "/ws") for _ in range(READY)]
-    wire, wanted = frame(BINARY, b"x" * octets), len(frame(BINARY, b"x" * octets, masked=False))
+    wire, wanted = frame(BINARY, b"x" * octets) * at_a_time, len(frame(BINARY, b"x" * octets, masked=False)) * at_a_time
     spans = []
     for i in range(ROUNDS + 2):
         traced.hold()
@@ -218,6 +221,66 @@ def test_messages_of_64_kib(traced, backend, budget, record_property):
     judge(record_property, calls, spans, READY, budget)
     _, counts = mean(calls, spans, READY)
     assert backend == "uring" or sum(counts.get(name, 0) for name in MEMORY_CALLS) <= ROUNDS // 2, counts
+
+
+FRAMES = 8  # that come in one read
+
+
+def sends(counts):
+    return sum(counts.get(name, 0) for name in ("sendto", "sendmsg", "write", "writev"))
+
+
+def one_send_each(calls, spans, connections):
+    """Answers of a turn leave in one send for each connection."""
+    _, counts = mean(calls, spans, connections)
+    print(counts)
+    assert len(spans) * connections <= sends(counts) <= len(spans) * connections * 1.05, counts
+
+
+@EVERY
+def test_frames_of_one_read(traced, backend, budget, record_property):
+    """Eight messages that come together cost no more than a request, and are answered by one send."""
+    server = traced(backend, "echo", "--port", "{port}", "--workers", "1")
+    spans = echoes(server, 16, FRAMES)
+    calls = server.end()
+    judge(record_property, calls, spans, READY, budget)
+    if backend == "epoll":
+        one_send_each(calls, spans, READY)
+
+
+@pytest.mark.skipif(bool(lacks_tls(RELEASE)), reason=str(lacks_tls(RELEASE)))
+def test_frames_of_one_read_over_tls(traced, tmp_path):
+    port, pair = free_port(), make(tmp_path, authority=True)
+    server = traced("epoll", "echo", "--port", "{port}", "--workers", "1", "--tls-port", str(port), "--cert", str(pair.cert),
+                    "--key", str(pair.key))
+    server.server.connect = lambda **_: SecureConnection(("127.0.0.1", port), trusting(pair.cert))
+    spans = echoes(server, 16, FRAMES)
+    one_send_each(server.end(), spans, READY)
+
+
+def test_frames_of_one_read_over_http2(traced):
+    """Those of four sockets, which are streams of one connection, leave together."""
+    server = traced("epoll", "echo", "--port", "{port}", "--workers", "1")
+    http2 = Http2(server.server)
+    streams = [http2.open("/ws") for _ in range(4)]
+    for stream in streams:
+        assert stream.response()[":status"] == "200"
+    spans = []
+    for _ in range(ROUNDS):
+        server.hold()
+        for stream in streams:
+            http2.h2.send_data(stream.number, b"".join(stream.ws.send(BytesMessage(data=b"x" * 16)) for _ in range(FRAMES)))
+        http2.flush()
+        time.sleep(0.01)
+        begin = time.time()
+        server.go_on()
+        for stream in streams:
+            for _ in range(FRAMES):
+                assert stream.event(BytesMessage).data == b"x" * 16
+        time.sleep(0.02)
+        spans.append((begin, time.time()))
+    http2.connection.close()
+    one_send_each(server.end(), spans, 1)
 
 
 @EVERY

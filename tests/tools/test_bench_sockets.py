@@ -2,6 +2,7 @@
 """The bench of WebSockets: its client compares every octet with what should come, from the ceiling and from Skua."""
 
 import pathlib
+import signal
 import subprocess
 import sys
 
@@ -34,6 +35,25 @@ def exchanged(words, path, *load):
 @pytest.mark.parametrize("words", [["bench_socket_ceiling"], ["bench_socket_server", "epoll"]], ids=["ceiling", "skua"])
 def test_echo(words, octets):
     assert exchanged(words, "/echo", 5, octets, 0.1) >= 5
+
+
+@pytest.mark.test_all
+def test_a_server_that_falls_silent():
+    """The client waits for 10 s, and then says what is outstanding."""
+    port = processes.free_port()
+    server = Server([RELEASE / "bench_socket_ceiling", str(port)], ("127.0.0.1", port))
+    client = subprocess.Popen([RELEASE / "bench_socket_client", str(port), "/echo", "5", "16", "60"], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert client.stdout.readline() == "ready\n"
+    server.process.send_signal(signal.SIGSTOP)
+    try:
+        _, said = client.communicate("\n", timeout=60)
+    finally:
+        server.process.send_signal(signal.SIGCONT)
+        server.process.terminate()
+        server.process.wait(20)
+    assert client.returncode == 1
+    assert said == ("no message came for 10 s: 0 had come; of 5 connections 0 have not sent all of theirs, 0 have got part of one\n")
 
 
 @pytest.mark.parametrize("words", [["bench_socket_ceiling", "--publish"], ["bench_socket_server", "epoll"]],
