@@ -129,6 +129,17 @@ def test_responses_made_in_advance(cpp):
     assert cpp.get("/parts/no-field").status == 500
 
 
+def test_objects_of_several_workers(launch):
+    """Each worker drops its own, also where many are made and let go meanwhile."""
+    server = launch(numbered, "cpp", "--workers", "3")
+    for _ in range(40):
+        with server.connect() as one, server.connect() as other:
+            assert one.get("/parts/lent").content == b"lent octets"
+            assert other.get("/parts/hello").content == b"prepared"
+    released = eventually(lambda: int(text(server, "/parts/made").split()[1]) == 40)
+    assert released and int(text(server, "/parts/made").split()[0]) <= 43
+
+
 def test_an_object_that_cannot_be_made_is_tried_again(cpp):
     assert cpp.get("/parts/unmade").status == 500
     assert eventually(lambda: "GET /parts/unmade: not at once" in cpp.error_text())

@@ -78,14 +78,11 @@ static void add_connections(skua::server &app)
         door_is = req.param("is") == "throws" ? door::throws : door::shut;
         req.text("so it is");
     });
-    app.get("/parts/memory", [held = std::optional<skua::counted_memory>()](skua::request &req) mutable {
-        skua_stats before{}, after{};
-        skua_server_stats(skua_request_server(req.raw()), &before);
-        held.emplace(req.worker(), 1u << 20);
-        held->resize(3u << 20);
-        skua_server_stats(skua_request_server(req.raw()), &after);
-        held.reset();
-        req.text(std::to_string((after.memory_octets - before.memory_octets) >> 20));
+    app.get("/parts/memory", [&app](skua::request &req) {
+        const std::size_t before = app.stats().memory_octets;
+        skua::counted_memory held(req.worker(), 1u << 20), moved = std::move(held);
+        moved.resize(3u << 20);
+        req.text(std::to_string((app.stats().memory_octets - before) >> 20));
     });
     app.get("/parts/time", [](skua::request &req) {
         auto off = std::chrono::system_clock::now() - req.worker().time();
