@@ -149,14 +149,14 @@ forms: build/.tools-test build/single/build.ninja
 
 # The kqueue backend, over the shim of tests/kqueue: its own tests, and some of those of all backends. test-all has the rest.
 KQUEUE_UNITS := kqueue_test_kqueue io_test_streams io_test_operations io_test_fairness io_test_failing_calls \
-    disk_test_watch server_test_foreign server_test_stop
+    disk_test_watch server_test_foreign server_test_stop server_test_change
 KQUEUE_TESTS := requests faults clients
 KQUEUE_SCENARIOS := test_answers test_streams test_content
 kqueue: build/.tools-test build/kqueue/build.ninja
 	@cmake --build build/kqueue -j $(JOBS) --target skua hello echo rules $(KQUEUE_UNITS) \
 	    $(KQUEUE_SCENARIOS:%=scenarios_%)
 	@ctest --test-dir build/kqueue --output-on-failure -j $(JOBS) --no-tests=error \
-	    -R '/test_(kqueue|streams|operations|fairness|failing_calls|watch|foreign|stop)$$|^scenarios/($(subst $() $(),|,$(KQUEUE_SCENARIOS)))/kqueue$$'
+	    -R '/test_(kqueue|streams|operations|fairness|failing_calls|watch|foreign|stop|change)$$|^scenarios/($(subst $() $(),|,$(KQUEUE_SCENARIOS)))/kqueue$$'
 	@SKUA_BUILD=build/kqueue SKUA_BACKEND=kqueue $(PYTEST_MANY) $(KQUEUE_TESTS:%=tests/e2e/test_%.py)
 
 # Servers that the stress tests of tests/soak talk to, on every backend, with and without sanitizers.

@@ -78,7 +78,7 @@ static bool change_tell_one(server_change *c, server_worker *w)
     c->shared.left++;
     (void)pthread_mutex_unlock(&c->shared.lock);
     w->change.deliver = change_arrive;
-    if (w->self.server->foreign_open) c->heard(w);
+    if (server_is_turned(w->self.server)) c->heard(w);
     else worker_post(&w->self, &w->change);
     return true;
 }
@@ -91,6 +91,6 @@ __attribute__((cold)) bool change_tell(skua_server *server, server_change_fn *he
     c->heard = heard;
     for (unsigned i = server_worker_count(server); i-- > 0;)
         told = change_tell_one(c, server->workers[i]);
-    if (!server->foreign_open) change_wait(c);
+    if (!server_is_turned(server)) change_wait(c);
     return told;
 }

@@ -141,6 +141,12 @@ static inline unsigned server_worker_count(const skua_server *server)
     return atomic_load_explicit(&server->shared.worker_count, memory_order_acquire);
 }
 
+// Its workers have no threads of their own: the one that has opened them turns them.
+static inline bool server_is_turned(const skua_server *server)
+{
+    return server->foreign_open || server->sim_kernel;
+}
+
 static inline unsigned server_serving_count(const skua_server *server)
 {
     return atomic_load_explicit(&server->shared.serving_count, memory_order_relaxed);

@@ -110,9 +110,9 @@ __attribute__((cold)) skua_status staff_make(skua_server *server, unsigned first
         status = staff_open_one(server, made);
         if (!status) made++;
     }
-    if (!status)
-        status = threads ? staff_start_threads(server, first, end)
-                         : io_settle(&server->workers[first]->self.loop);
+    if (!status && threads) status = staff_start_threads(server, first, end);
+    for (unsigned i = first; i < end && !threads && !status; i++)
+        status = io_settle(&server->workers[i]->self.loop);
     if (status) staff_drop(server, first, made);
     return status;
 }
@@ -176,7 +176,8 @@ static void staff_accept(server_worker *w)
 
 static skua_status staff_add(skua_server *server, unsigned first, unsigned end)
 {
-    skua_status status = staff_make(server, first, end, true);
+    bool threads = !server_is_turned(server);
+    skua_status status = staff_make(server, first, end, threads);
     if (status) return status;
     status = staff_listen(server, first, end);
     if (!status) status = staff_count(server, first, end);
@@ -187,8 +188,10 @@ static skua_status staff_add(skua_server *server, unsigned first, unsigned end)
     }
     atomic_store_explicit(&server->shared.serving_count, end, memory_order_relaxed);
     staff_watch(server, first, end);
-    for (unsigned i = first; i < end; i++)
+    for (unsigned i = first; i < end; i++) {
         staff_accept(server->workers[i]);
+        if (!threads) worker_begin(server->workers[i]);
+    }
     start_barrier_tell(&server->barrier, START_BARRIER_SERVE);
     return SKUA_OK;
 }

@@ -321,6 +321,7 @@ __attribute__((cold)) skua_status server_end(skua_server *server)
     reserve_drop_server(server->reserve);
     server->reserve = 0;
     server->foreign_open = false;
+    server->sim_kernel = NULL;
     server->started = false;
     if (!atomic_load(&server->shared.broken)) return SKUA_OK;
     return server_fail(server, SKUA_EIO, "%s", server->break_reason);
@@ -396,6 +397,7 @@ skua_status server_start_on(skua_server *server, const io_backend *backend, void
     arrival like = { .peer.facts = (uint8_t)server->config.forwarded,
                      .secure = server->secure != NULL };
     server->hands_off = false;
+    server->listeners[0].is_one = true; // it is no address of the server's
     server->sim_kernel = kernel;
     server->hosts = listening_hosts(server, HOSTS_ANY);
     server->hosts_now = &server->hosts;

@@ -38,11 +38,17 @@ void server_expect_outside(const skua_server *server, const char *function)
                                   "there, and this where skua_start was called");
 }
 
-// Its one worker is turned by the thread that has opened it.
-void server_expect_no_worker(const skua_server *server, const char *function)
+// Workers without threads of their own are turned by the thread that has opened them.
+static bool starter_may_not_wait(const skua_server *server)
 {
     bool here = server->starter == thread_here();
-    if (server->foreign_open ? !here || server->inside : starter_is_worker(server))
+    if (server->foreign_open) return !here || server->inside;
+    return server->sim_kernel ? here && server->inside : starter_is_worker(server);
+}
+
+void server_expect_no_worker(const skua_server *server, const char *function)
+{
+    if (starter_may_not_wait(server))
         contract_broken(function, server->foreign_open
                                       ? "called on another thread than skua_open, or in a callback"
                                       : "called on a worker, which it waits for");

@@ -76,6 +76,7 @@ typedef struct play {
     bool files_fail;  // the kernel may refuse files
     bool few;         // connections are refused
     bool sluggish;    // deadlines may pass
+    bool staffed;     // workers come and go
     bool half_close;  // clients that send no more are waited for
     unsigned starved; // so many of a thousand allocations of the server fail
     uint64_t memory;  // which ones

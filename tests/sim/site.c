@@ -162,13 +162,51 @@ bool site_open(site *s, const skua_config *config, const sim_config *sim, const 
     s->server = skua_server_new(config);
     if (!s->kernel || !s->server || skua_root_open(folder, &s->root)) return false;
     s->listener = sim_listen(s->kernel);
-    return site_route(s, config, folder) &&
-           server_start_on(s->server, &io_backend_sim, s->kernel, s->listener) == SKUA_OK;
+    if (!site_route(s, config, folder) ||
+        server_start_on(s->server, &io_backend_sim, s->kernel, s->listener))
+        return false;
+    change_allow(s->server);
+    return true;
+}
+
+enum { SITE_STEP_NS = 100000 };
+
+// Time is all workers', so that none may let more of it pass than the others can wait.
+static int64_t site_wait_ns(const site *s, int64_t timeout_ns)
+{
+    if (!sim_is_quiet(s->kernel)) return timeout_ns < 0 ? SITE_STEP_NS : timeout_ns;
+    for (unsigned i = 0; i < server_worker_count(s->server); i++) {
+        int64_t ns = s->ended[i] ? -1 : worker_timeout_ns(s->server->workers[i]);
+        if (ns >= 0 && (timeout_ns < 0 || ns < timeout_ns)) timeout_ns = ns;
+    }
+    return timeout_ns;
 }
 
 void site_turn(site *s, int64_t timeout_ns)
 {
-    if (!s->over && !worker_turn(s->server->workers[0], timeout_ns)) s->over = true;
+    unsigned count = server_worker_count(s->server), left = 0;
+    if (s->over) return;
+    uint64_t first = count > 1 ? sim_random(s->kernel) : 0;
+    if (count > 1) timeout_ns = site_wait_ns(s, timeout_ns);
+    for (unsigned i = 0; i < count; i++) {
+        unsigned at = (unsigned)((first + i) % count);
+        if (!s->ended[at]) s->ended[at] = !worker_turn(s->server->workers[at], i ? 0 : timeout_ns);
+        left += !s->ended[at];
+    }
+    s->over = left == 0;
+}
+
+skua_status site_staff(site *s, unsigned workers)
+{
+    return s->over ? SKUA_ECLOSED : skua_workers_set(s->server, workers);
+}
+
+uint64_t site_handed(const site *s)
+{
+    uint64_t count = 0;
+    for (unsigned i = 1; i < server_worker_count(s->server); i++)
+        count += figure_read(&s->server->workers[i]->self.figures->shared.accepted);
+    return count;
 }
 
 void site_stop(site *s, int64_t grace_ns)

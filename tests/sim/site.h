@@ -6,6 +6,7 @@
 #define TESTS_SIM_SITE_H
 
 #include "io/sim.h"
+#include "server/change.h"
 #include "server/start.h"
 #include "server/worker_run.h"
 #include "app/app.h"
@@ -16,6 +17,8 @@ extern const char site_parts_line[];
 // Whether content is a whole answer to that.
 bool site_parts_are_right(slice content);
 
+enum { SITE_WORKERS_MAX = 4 };
+
 typedef struct site {
     app app;
     sim_kernel *kernel;
@@ -24,16 +27,23 @@ typedef struct site {
     int listener;
     unsigned entered, left; // calls of middleware's before, and of its end
     bool stopped, over;
+    bool ended[SITE_WORKERS_MAX]; // which of its workers
 } site;
 
 // False when memory ran out or the server did not start.
 bool site_open(site *s, const skua_config *config, const sim_config *sim, const char *folder);
 
-// One turn, unless the server has ended.
+// One turn, of each worker if there are several, unless the server has ended.
 void site_turn(site *s, int64_t timeout_ns);
+
+// Lets another number of workers serve, up to SITE_WORKERS_MAX.
+skua_status site_staff(site *s, unsigned workers);
 
 // Does one of the things that handlers have put off, chosen at random; false: there is none.
 bool site_act(site *s);
+
+// How many clients have been other workers' than the first one's.
+uint64_t site_handed(const site *s);
 
 void site_stop(site *s, int64_t grace_ns);
 

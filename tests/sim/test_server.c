@@ -81,8 +81,19 @@ static bool play_act(play *p)
     return acted;
 }
 
+static void play_staff(play *p)
+{
+    if (p->starved) memory_starve(&p->memory, p->starved);
+    skua_status status = site_staff(&p->site, 1 + (unsigned)dice(p, SITE_WORKERS_MAX));
+    memory_relax();
+    if (status && (status != SKUA_ENOMEM || !p->starved) &&
+        (status != SKUA_ECLOSED || !p->site.stopped))
+        fail_msg("seed %" PRIu64 ": workers cannot be set: %s", p->seed, skua_status_text(status));
+}
+
 static void play_step(play *p)
 {
+    if (p->staffed && dice(p, 10) == 0) play_staff(p);
     client_step(p, &p->clients[dice(p, (uint64_t)p->client_count)]);
     if (dice(p, 3) == 0) (void)play_act(p);
     int64_t timeout = (int64_t)dice(p, 3) * (p->sluggish ? second_ns : second_ns / 2000);
@@ -458,6 +469,7 @@ static void play_begin(play *p, uint64_t seed, bool starved, bool trace)
     skua_config config = play_config(seed);
     sim_config kernel = play_kernel(seed, trace);
     *p = (play){ .seed = seed, .few = config.connections_max > 0, .sluggish = seed % 16 == 7 };
+    p->staffed = seed % 4 == 1;
     p->half_close = config.half_close;
     p->files_fail = seed % 4 == 0 || kernel.descriptors_max;
     assert_true(site_open(&p->site, &config, &kernel, folder));
@@ -485,6 +497,8 @@ static void play_maybe_stop(play *p, int step)
 typedef struct tally {
     uint64_t faults[SIM_FAULTS];
     uint64_t asked, answered;
+    uint64_t handed,
+        rested; // clients of workers that came later, and runs that end with resting ones
 } tally;
 
 static uint64_t play_run(uint64_t seed, bool starved, bool trace, tally *sum)
@@ -505,6 +519,8 @@ static uint64_t play_run(uint64_t seed, bool starved, bool trace, tally *sum)
     }
     for (int i = 0; i < SIM_FAULTS; i++)
         sum->faults[i] += sim_fault_count(p->site.kernel, (sim_fault)i);
+    sum->handed += site_handed(&p->site);
+    sum->rested += server_serving_count(p->site.server) < server_worker_count(p->site.server);
     uint64_t hash = sim_hash(p->site.kernel);
     const char *why = site_close(&p->site);
     if (why) fail_msg("seed %" PRIu64 ": %s", seed, why);
@@ -537,6 +553,7 @@ static void test_seeds(void **state)
     for (int i = 0; i < SIM_CONNECT_REFUSED; i++) // it connects to nobody
         assert_true(sum.faults[i] > 0);
     assert_true(sum.answered > sum.asked / 2); // or the runs would not say much
+    assert_true(sum.handed > 0 && sum.rested > 0);
 }
 
 // The server goes on without memory: connections end, requests end, nothing is lost track of.

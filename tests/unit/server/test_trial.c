@@ -124,6 +124,19 @@ static void responses_of_every_framing_are_read(void **state)
     skua_server_free(server);
 }
 
+// It has the one worker that is turned for it.
+static void it_has_no_other_workers(void **state)
+{
+    (void)state;
+    skua_server *server = server_of(NULL);
+    expect(server, "GET", "/host", 200, "localhost");
+    assert_int_equal(skua_workers_set(server, 2), SKUA_ESTATE);
+    assert_int_equal(skua_listener_add(server, &(skua_listener_desc){ .address = ":0" }, NULL),
+                     SKUA_ESTATE);
+    expect(server, "GET", "/host", 200, "localhost");
+    skua_server_free(server);
+}
+
 static void the_host_is_one_that_is_served(void **state)
 {
     (void)state;
@@ -142,6 +155,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(content_goes_there_and_comes_back),
         cmocka_unit_test(responses_of_every_framing_are_read),
+        cmocka_unit_test(it_has_no_other_workers),
         cmocka_unit_test(the_host_is_one_that_is_served),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
