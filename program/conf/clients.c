@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 enum { CLIENTS_ROWS = 16384, CLIENTS_PEER_OCTETS = 128, CLIENTS_NETWORK_OCTETS = 8 };
