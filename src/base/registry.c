@@ -110,7 +110,12 @@ uint64_t registry_open(registry_slot *slot)
 {
     uint64_t word = registry_word(slot) & ~UINT64_C(1);
     atomic_store_explicit(&slot->shared.word, word, memory_order_release);
-    return (word >> 1) << REGISTRY_INDEX_BITS | slot->index;
+    return registry_handle(slot);
+}
+
+uint64_t registry_handle(const registry_slot *slot)
+{
+    return (registry_word(slot) >> 1) << REGISTRY_INDEX_BITS | slot->index;
 }
 
 registry_slot *registry_look_up(registry *all, uint64_t handle, uint64_t *word)

@@ -54,6 +54,9 @@ void registry_give_back(registry *all, registry_slot **free);
 // Makes a handle good: that of the slot's present generation.
 uint64_t registry_open(registry_slot *slot);
 
+// The handle of a slot whose handle is good.
+uint64_t registry_handle(const registry_slot *slot);
+
 // The slot of a handle that is not 0 and *word, that of its generation while it is good; NULL for
 // what is no handle. Thread: any.
 registry_slot *registry_look_up(registry *all, uint64_t handle, uint64_t *word);

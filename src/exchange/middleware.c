@@ -127,6 +127,14 @@ void middleware_head(skua_request *r, int status)
     if (r->responding == RESPONSE_HEADING) request_set_responding(r, RESPONSE_NONE);
 }
 
+bool middleware_awaits_end(const skua_request *r)
+{
+    for (uint64_t left = r->entered; left;) {
+        if (middleware_last(r, &left)->end) return true;
+    }
+    return false;
+}
+
 void middleware_end(skua_request *r, skua_end how)
 {
     for (uint64_t left = r->entered; left;) {

@@ -34,6 +34,9 @@ void middleware_begin(skua_request *r);
 // called once, when r->entered is not 0.
 void middleware_head(skua_request *r, int status);
 
+// Whether a function is to be told of its end.
+bool middleware_awaits_end(const skua_request *r);
+
 // The request ends; to be called when r->entered is not 0.
 void middleware_end(skua_request *r, skua_end how);
 

@@ -139,6 +139,7 @@ struct skua_request {
     bool reads_topics : 1; // topics is set
     bool unlogged : 1;     // the access log has no line about it
     bool stays_plain : 1;  // skua_compress_off
+    bool rests : 1;        // its tunnel is to be parked when nothing is under way
     uint32_t holds;
     unsigned received_trailers_count;
     uint64_t entered;        // middleware that it has come to: bit i is number i of the set

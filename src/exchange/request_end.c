@@ -186,6 +186,12 @@ BASE_INLINE void request_dismiss(skua_request *r)
     request_give_back(r);
 }
 
+void request_forget(skua_request *r)
+{
+    SKUA_ASSERT(!r->holds && !r->spools && !r->tickets);
+    request_give_back(r);
+}
+
 void request_tell_end(skua_request *r, skua_end how)
 {
     if (r->entered) middleware_end(r, how);

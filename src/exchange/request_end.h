@@ -28,6 +28,9 @@ bool request_is_accounted(const skua_request *r, uint64_t unsent);
 // Gives everything back, for a request that nobody is to be told of.
 void request_dismiss(skua_request *r);
 
+// Gives one back of whose end nobody is told, and that nobody holds.
+void request_forget(skua_request *r);
+
 // Tells the ticket or the blocking handler that was to respond later that the request is gone.
 void request_let_go(skua_request *r);
 

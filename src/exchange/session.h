@@ -45,7 +45,7 @@ struct session {
     out_queue *out;        // octets for the peer, framed
     bool idles;            // nothing is under way, as of the last fate
     int64_t rests_from_ns; // when the last request ended, for SESSION_IDLES
-    // The time to look at handlers has come nearer: set by the protocol.
+    // The time to look at handlers has come nearer, or, in HTTP/1, a tunnel may be parked: set by the protocol.
     bool looks_anew;
     session_progress progress;
 };

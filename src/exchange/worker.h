@@ -7,6 +7,7 @@
 
 #include "base/block.h"
 #include "base/contract.h"
+#include "base/pool.h"
 #include "base/registry.h"
 #include "disk/home.h"
 #include "exchange/figures.h"
@@ -19,6 +20,22 @@
 
 typedef struct blocking blocking;
 typedef struct site_view site_view;
+
+struct topic_seat;
+struct ws_slot;
+struct ws_parked;
+
+// Parking of the WebSocket that a connection carries: its session is given back while nothing is under way.
+typedef struct parking_table {
+    // Parks it if it may be; else it stays as it is.
+    void (*park)(io_stream *stream);
+    // Makes its session again. Returns: false when memory ran out: socket and connection have ended.
+    bool (*unpark)(io_stream *stream);
+    // The same because its client has sent something: while memory_max is reached the socket is closed, code 1013.
+    bool (*unpark_to_read)(io_stream *stream);
+    // The same because its socket is used.
+    bool (*unpark_to_use)(const struct ws_parked *parked);
+} parking_table;
 
 enum { WORKER_HOST_OCTETS = 64, WORKER_GONE_KEPT = 64, WORKER_SPARES = 2 };
 
@@ -66,13 +83,21 @@ struct skua_worker {
     struct h1_session *free_sessions; // of HTTP/1
     h2_worker h2;
     registry_slot *free_tickets, *free_timers, *free_sockets;
-    struct ws_session *sockets;    // WebSockets that are not closed
+    struct ws_session *sockets;    // WebSockets that are not closed, nor parked
+    pool parked;                   // those that are parked: see ws/parked.h
+    io_deadline parking;           // when those are looked for that have been idle for a while
+    size_t parking_freed;          // octets since the system has had them back
+    const parking_table *parks;    // of server/parking.c
     struct ws_streams *ws_streams; // that compress their messages; NULL: none needs any
     void *spares[WORKER_SPARES];   // for big messages: see ws/spare.h
     bool spares_rest;              // no message has used one since the last sweep
     struct ws_message *told;       // the one that the program is being told of; NULL: none
     struct topic_table *topics;    // NULL: nobody here has joined any
-    void (*leave_topics)(skua_request *reader); // all that it has joined; set with topics
+    // Set with topics. All that a reader has joined: it leaves them; and they are moved to its new request, or, where
+    // that is NULL, to its parked socket; where both are NULL, they are left.
+    void (*leave_topics)(skua_request *reader);
+    void (*move_topics)(skua_worker *w, struct topic_seat *seats, skua_request *reader,
+                        struct ws_slot *parked);
     head_limits head_bounds;
     chunk_limits chunk_limits;
     uint64_t tells;   // TELL_…: what is told of each request

@@ -471,16 +471,16 @@ static void h1_session_go_on(h1_session *s)
     h1_session_end_tunnel_input(s);
 }
 
-void h1_session_resume(session *base)
-{
-    h1_session_go_on(h1_session_of_base(base));
-}
-
 // Event streams and tunnels say nothing for long, and are many: their queue keeps no block meanwhile.
 static void h1_session_rest(h1_session *s)
 {
     const skua_request *r = s->carrier.current;
     if (r && s->out.octets == 0 && stream_idles(r)) out_rest(&s->out);
+}
+
+void h1_session_resume(session *base)
+{
+    h1_session_go_on(h1_session_of_base(base));
 }
 
 BASE_INLINE void h1_session_sent(session *base)

@@ -47,6 +47,12 @@ typedef struct ws_reader {
     ws_fault fault;
 } ws_reader;
 
+// Whether no octet of a message or of a frame has come that is not whole.
+static inline bool ws_reader_is_between(const ws_reader *reader)
+{
+    return !reader->open && !reader->in_payload && !reader->ended && reader->head.len == 0;
+}
+
 // Reads on. *input is moved past what was used. After WS_EVENT_PAYLOAD, ws_reader_take must be
 // called before this is again.
 ws_event ws_reader_next(ws_reader *reader, slice *input);

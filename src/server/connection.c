@@ -90,10 +90,27 @@ static BASE_INLINE void connection_set_state(connection *conn, connection_state 
 
 // ---- Ending ----
 
+// Whether it has been parked, and has a session again.
+__attribute__((cold)) static bool connection_unpark(connection *conn)
+{
+    return conn->is_parked && conn->worker->self.parks->unpark(&conn->stream);
+}
+
+__attribute__((cold)) static void connection_drop_parked(connection *conn, skua_end how)
+{
+    if (!connection_unpark(conn)) return;
+    h1_protocol.end(conn->session, how);
+    conn->session = NULL;
+    conn->stream.out = NULL;
+}
+
 static inline void connection_drop_session(connection *conn, skua_end how)
 {
     session *s = conn->session;
-    if (!s) return;
+    if (!s) {
+        connection_drop_parked(conn, how);
+        return;
+    }
     if (conn->has_transport) transported_part_left(conn);
     CONNECTION_CALL(s, end, s, how);
     conn->session = NULL;
@@ -213,11 +230,16 @@ static void connection_send(connection *conn)
     if (s->protocol->close_half(s)) io_shutdown(loop, &conn->stream);
 }
 
+// In HTTP/1 a tunnel rests.
 static void connection_look_anew(connection *conn)
 {
     session *s = conn->session;
-    int64_t next = s->protocol->look_at_handler(s);
     s->looks_anew = false;
+    if (s->protocol == &h1_protocol) {
+        conn->worker->self.parks->park(&conn->stream);
+        return;
+    }
+    int64_t next = s->protocol->look_at_handler(s);
     if (next >= 0) connection_deadline_set(conn, next);
 }
 
@@ -298,7 +320,7 @@ __attribute__((cold)) void connection_drain(connection *conn, size_t len)
         connection_close(conn);
 }
 
-static bool connection_adopt(connection *conn, session *s)
+bool connection_adopt(connection *conn, session *s)
 {
     conn->session = s;
     if (!s) {
@@ -339,6 +361,7 @@ static session *connection_begin_h2(skua_worker *w)
 __attribute__((noinline)) static bool connection_activate_any(connection *conn, slice octets)
 {
     skua_worker *w = &conn->worker->self;
+    if (conn->is_parked) return w->parks->unpark_to_read(&conn->stream);
     const skua_http2_desc *h2 = &worker_config(w)->http2;
     bool prior =
         !conn->has_transport && !h2->off && !h2->h2c_off && connection_is_early(conn, octets);
@@ -357,7 +380,7 @@ __attribute__((always_inline)) static inline bool connection_activate(connection
                                                                       slice octets)
 {
     if (conn->session) return true;
-    if (conn->speaks_h2 || conn->early || octets.ptr[0] == 'P')
+    if (conn->speaks_h2 || conn->early || conn->is_parked || octets.ptr[0] == 'P')
         return connection_activate_any(conn, octets);
     return connection_adopt(conn, h1_protocol.begin(&conn->worker->self));
 }
@@ -432,8 +455,8 @@ static void connection_ended(io_stream *stream, io_end how)
     case IO_END_FIN: break;
     }
     conn->half_closed = true;
-    if (!conn->session) {
-        if (!conn->has_tail) connection_close(conn);
+    if (!conn->session && !connection_unpark(conn)) {
+        if (!conn->has_tail && conn->state != CONNECTION_CLOSED) connection_close(conn);
         return;
     }
     conn->session->protocol->peer_done(conn->session);
@@ -728,7 +751,10 @@ void connection_timed_out(endpoint *end)
     case CONNECTION_CONTENT:
     case CONNECTION_SENDING: connection_look_at_progress(conn); return;
     case CONNECTION_HANDLER:
-    case CONNECTION_STREAM: connection_look_at_handler(conn); return;
+    case CONNECTION_STREAM:
+        if (conn->session) connection_look_at_handler(conn);
+        else (void)connection_unpark(conn); // its deadlines are those of the socket's again
+        return;
     case CONNECTION_LINGER: connection_look_at_linger(conn); return;
     case CONNECTION_CLOSED: return;
     }

@@ -43,9 +43,16 @@ struct skua_connection {
     bool ends : 1;          // by the transport's own end, before
     bool speaks_h2 : 1;     // as the transport has agreed
     uint8_t early : 2;      // octets that have come of what may be the preface of HTTP/2
+    bool is_parked : 1;     // it has no session, but a WebSocket: see parking.h
     // While lingering: octets drained; octets that the peer had not taken at the last look; and how
     // many it may leave untaken until it is given up on.
-    uint32_t lingered, untaken, patience;
+    uint32_t patience;
+    union {
+        struct {
+            uint32_t lingered, untaken;
+        };
+        struct ws_parked *parked; // if is_parked
+    };
     void *object; // the program's; before it knows of the connection, proxied.c's
 };
 
@@ -109,6 +116,9 @@ void connection_drain(connection *conn, size_t len);
 
 // Nothing more can be sent or read. Responses before may still be on their way.
 void connection_fail(connection *conn);
+
+// Begins with a session, or, if that is NULL for want of memory, closes the connection: then false.
+bool connection_adopt(connection *conn, session *s);
 
 // The stream is closed.
 void connection_closed(io_stream *stream);

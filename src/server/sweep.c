@@ -12,6 +12,7 @@
 #include "server/handoff.h"
 #include "server/locals.h"
 #include "server/secure.h"
+#include "ws/parked.h"
 #include "ws/spare.h"
 
 static const int64_t sweep_period_ns = (int64_t)60 * 1000000000;
@@ -30,7 +31,8 @@ static bool sweep_has_more(const server_worker *w)
     const skua_worker *self = &w->self;
     return w->connections.in_use || w->connections.slab_count || self->free_sessions ||
            self->h2.free_works || self->h2.free_streams || self->h2.text || self->free_requests ||
-           self->blocks.free || w->free_handed || self->spares[0] || self->spares[1];
+           self->blocks.free || w->free_handed || self->spares[0] || self->spares[1] ||
+           self->parked.slab_count;
 }
 
 static size_t sweep_once(server_worker *w)
@@ -42,6 +44,7 @@ static size_t sweep_once(server_worker *w)
 #endif
 #ifndef SKUA_NO_WEBSOCKET
     freed += ws_spare_sweep(&w->self);
+    freed += ws_parked_sweep(&w->self);
 #endif
     freed += worker_sweep_requests(&w->self);
     freed += block_store_sweep(&w->self.blocks);

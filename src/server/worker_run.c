@@ -17,6 +17,7 @@
 #include "server/handoff.h"
 #include "server/locals.h"
 #include "server/poll.h"
+#include "server/parking.h"
 #include "server/pressure.h"
 #include "server/proxied.h"
 #include "server/secure.h"
@@ -160,6 +161,9 @@ static void worker_deadline(io_deadline *deadline, void *user)
 #ifndef SKUA_NO_HTTP2
     else if (deadline == &w->self.h2.resting) h2_session_rest_all(&w->self);
 #endif
+#ifndef SKUA_NO_WEBSOCKET
+    else if (deadline == &w->self.parking) parking_look(w);
+#endif
     else if (deadline == &w->settling) w->self.server->change.settled(w);
     else endpoint_deadline(w, deadline);
 }
@@ -175,6 +179,7 @@ static void worker_init(server_worker *w, skua_server *server, unsigned index)
     w->self.log = server->log;
     w->self.hosts = server->hosts_now;
     w->self.trusted = &server->trusted;
+    parking_open(w);
     w->keep_alive_ns = config->keep_alive_timeout_ns;
     w->linger_ns = config->linger_timeout_ns;
     pool_init(&w->connections, (sizeof(connection) + 15) & ~(size_t)15, IO_STREAMS_MAX);
@@ -208,6 +213,7 @@ __attribute__((cold)) void worker_close(server_worker *w)
     io_loop_close(&w->self.loop);
     secure_close_worker(w);
     handoff_end(w);
+    parking_close(w);
     h1_session_free_all(&w->self);
 #ifndef SKUA_NO_HTTP2
     h2_worker_free_all(&w->self);
@@ -315,6 +321,7 @@ static void worker_drain(server_worker *w, int64_t grace_ns)
     worker_stop_accepting(w, true);
     worker_hurry_connections(w);
 #ifndef SKUA_NO_WEBSOCKET
+    parking_unpark_all(w);
     ws_session_close_all(&w->self);
 #endif
 }

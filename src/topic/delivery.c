@@ -46,7 +46,8 @@ static void delivery_hand_out(struct topic_table *table)
         topic_seat *seat = table->cursor;
         table->cursor = seat->next;
         table->readers_left--;
-        reader_hand(seat->reader, what);
+        skua_request *reader = reader_of(seat);
+        if (reader) reader_hand(reader, what);
     }
 }
 

@@ -7,6 +7,7 @@
 
 #include "exchange/push.h"
 #include "topic/deflated.h"
+#include "topic/topic.h"
 #include "ws/shared.h"
 
 bool reader_is_one(const skua_request *r)
@@ -15,6 +16,17 @@ bool reader_is_one(const skua_request *r)
     if (r->is_socket) return ws_shared_session(r) != NULL;
 #endif
     return r->responding == RESPONSE_PUSHED && r->push == PUSH_EVENTS;
+}
+
+skua_request *reader_of(const topic_seat *seat)
+{
+#ifndef SKUA_NO_WEBSOCKET
+    if (!seat->reader) {
+        const ws_session *s = ws_slot_awake(seat->parked);
+        return s ? s->request : NULL;
+    }
+#endif
+    return seat->reader;
 }
 
 static void reader_hand_event(skua_request *r, topic_message *p)

@@ -133,17 +133,32 @@ static topic_seat **topic_seat_place(skua_request *reader, const topic_entry *t,
     return at;
 }
 
-static void topic_leave_all(skua_request *reader)
+static void topic_seats_free(server_worker *w, topic_seat *seat)
 {
-    server_worker *w = worker_of(reader->worker);
-    topic_seat *seat = *topic_seats_of(reader);
-    reader->topics = NULL;
     while (seat) {
         topic_seat *next = seat->next_of_reader;
         topic_seat_free(w, seat);
         seat = next;
     }
     topic_table_drop(w);
+}
+
+static void topic_leave_all(skua_request *reader)
+{
+    topic_seat *seats = *topic_seats_of(reader);
+    reader->topics = NULL;
+    topic_seats_free(worker_of(reader->worker), seats);
+}
+
+// For skua_worker.move_topics.
+static void topic_move_all(skua_worker *w, topic_seat *seats, skua_request *reader,
+                           struct ws_slot *parked)
+{
+    for (topic_seat *seat = seats; seat; seat = seat->next_of_reader) {
+        seat->reader = reader;
+        seat->parked = parked;
+    }
+    if (!reader && !parked) topic_seats_free(worker_of(w), seats);
 }
 
 // One more where each reader sits in the topic without a name.
@@ -174,6 +189,7 @@ skua_status topic_join(skua_request *reader, slice name)
     if (!w->topics) w->topics = topic_table_new();
     if (!w->topics) return SKUA_ENOMEM;
     w->leave_topics = topic_leave_all;
+    w->move_topics = topic_move_all;
     topic_entry *t = topic_find(w->topics, name);
     if (!t) t = topic_add(w->topics, &w->memory, name);
     skua_status status = t ? topic_sit(reader, t) : SKUA_ENOMEM;

@@ -29,6 +29,7 @@ struct topic_seat {
     topic_seat *next_of_reader;
     topic_entry *of;
     skua_request *reader;
+    struct ws_slot *parked; // the socket, while it is parked; reader is NULL then
 };
 
 struct topic_entry {

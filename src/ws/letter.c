@@ -110,7 +110,7 @@ static void ws_letter_deliver(mail *letter, void *reader)
     (void)reader;
     ws_letter *l = (ws_letter *)(void *)letter;
     ws_slot *slot = l->slot;
-    ws_session *s = slot->session;
+    ws_session *s = ws_slot_awake(slot);
     bool kept = false;
     if (s) {
         ws_session_enter(s);

@@ -27,6 +27,7 @@ enum {
     WS_LOG_OCTETS = 200
 };
 
+// Rates are judged so often, and idle sockets looked for.
 static const int64_t ws_second_ns = 1000000000;
 
 static int64_t ws_now_ns(const ws_session *s)
@@ -42,13 +43,20 @@ static void ws_link(ws_session *s)
     s->next = w->sockets;
     if (s->next) s->next->previous = s;
     w->sockets = s;
+    if (s->endpoint->desc.forgets_request && !w->parking.due)
+        io_deadline_set(&w->loop.timers, &w->parking, ws_second_ns);
 }
 
 static void ws_unlink(ws_session *s)
 {
     if (s->next) s->next->previous = s->previous;
     if (s->previous) s->previous->next = s->next;
-    else s->request->worker->sockets = s->next;
+    else s->slot->worker->sockets = s->next;
+}
+
+static void ws_disarm(ws_session *s)
+{
+    io_alarm_unset(&s->slot->worker->loop.alarms, &s->alarm);
 }
 
 // ---- The end ----
@@ -86,7 +94,7 @@ static void ws_end(ws_session *s, unsigned code, slice reason)
     s->state = WS_CLOSED;
     s->request->reader = NULL;
     s->request->drained = NULL;
-    (void)skua_timer_stop(s->timer);
+    ws_disarm(s);
     ws_unlink(s);
     ws_letters_drop(s);
     if (desc->receive) skua_content_consume(s->request, s->request->unconsumed);
@@ -134,7 +142,7 @@ void ws_session_leave(ws_session *s)
 
 // ---- Time ----
 
-static void ws_timer_due(skua_worker *w, void *user);
+static void ws_alarm_fired(io_alarm *alarm, void *user);
 
 static int64_t ws_earlier(int64_t a, int64_t b)
 {
@@ -176,7 +184,7 @@ static uint64_t ws_message_octets(const ws_session *s)
     return s->message ? s->message->len : ws_deflate_octets(s->deflate);
 }
 
-// Tells the program that this side closes the socket: by the timer, and so never inside its own call that does.
+// Tells the program that this side closes the socket: by the alarm, and so never inside its own call that does.
 static void ws_tell_closing(ws_session *s)
 {
     const skua_websocket_desc *desc = &s->endpoint->desc;
@@ -184,8 +192,7 @@ static void ws_tell_closing(ws_session *s)
     desc->closing(s->socket, s->close_code, s->close_reason, desc->user);
 }
 
-// When there is something to do next, unless the peer is heard of before; INT64_MAX: never.
-static int64_t ws_due_ns(const ws_session *s)
+int64_t ws_session_due_ns(const ws_session *s)
 {
     const skua_websocket_desc *desc = &s->endpoint->desc;
     if (s->owes_closing) return ws_now_ns(s);
@@ -198,13 +205,12 @@ static int64_t ws_due_ns(const ws_session *s)
 
 static void ws_arm(ws_session *s)
 {
-    int64_t due = ws_due_ns(s);
-    (void)skua_timer_stop(s->timer);
-    s->timer = (skua_timer){ 0 };
+    int64_t due = ws_session_due_ns(s);
+    io_alarms *alarms = &s->request->worker->loop.alarms;
+    io_alarm_unset(alarms, &s->alarm);
     s->armed_ns = due;
-    if (due == INT64_MAX) return;
-    skua_worker *w = s->request->worker;
-    if (skua_timer_start(w, due - ws_now_ns(s), 0, ws_timer_due, s, &s->timer)) s->is_broken = true;
+    s->alarm.fired = ws_alarm_fired;
+    if (due != INT64_MAX && io_alarm_set(alarms, &s->alarm, due)) s->is_broken = true;
 }
 
 // A close that the peer has not answered, or one to a peer that has gone, is not waited for.
@@ -269,9 +275,10 @@ static void ws_look(ws_session *s, int64_t now)
     ws_arm(s);
 }
 
-static void ws_timer_due(skua_worker *w, void *user)
+static void ws_alarm_fired(io_alarm *alarm, void *user)
 {
-    ws_session *s = user;
+    const skua_worker *w = user;
+    ws_session *s = (ws_session *)(void *)((char *)alarm - offsetof(ws_session, alarm));
     ws_session_enter(s);
     ws_look(s, w->loop.now_ns);
     ws_session_leave(s);
@@ -368,7 +375,7 @@ static void ws_on_peer_close(ws_session *s)
 
 // ---- Messages ----
 
-// The timer need not be moved for a message that is whole before it is due.
+// The alarm need not be moved for a message that is whole before it is due.
 void ws_message_begins(ws_session *s)
 {
     if (s->state != WS_OPEN) return; // the window is that of our close
@@ -431,10 +438,11 @@ static void ws_on_whole_message(ws_session *s, slice message)
         ws_fail(s, WS_CODE_TRY_LATER, "out of memory");
         return;
     }
-    s->request->worker->told = s->message;
+    skua_worker *w = s->request->worker;
+    w->told = s->message;
     if (s->state == WS_OPEN && desc->message)
         desc->message(s->socket, message, s->reader.is_text, desc->user);
-    s->request->worker->told = NULL;
+    w->told = NULL;
     if (s->message && s->state != WS_CLOSED) ws_message_free(s);
 }
 
@@ -708,6 +716,14 @@ static void ws_read(skua_request *r, skua_content_event event, slice octets, voi
 
 // ---- The beginning ----
 
+static void ws_attach(ws_session *s, skua_request *r)
+{
+    skua_status reads = skua_content_read(r, ws_read, s);
+    SKUA_ASSERT(reads == SKUA_OK);
+    (void)reads;
+    r->is_socket = true;
+}
+
 void ws_session_begin(ws_session *s, skua_request *r, const ws_endpoint *endpoint, ws_slot *slot)
 {
     const skua_websocket_desc *desc = &endpoint->desc;
@@ -722,17 +738,43 @@ void ws_session_begin(ws_session *s, skua_request *r, const ws_endpoint *endpoin
     s->socket = ws_slot_open(slot, s);
     ws_link(s);
     ws_session_enter(s);
-    skua_status reads = skua_content_read(r, ws_read, s);
-    SKUA_ASSERT(reads == SKUA_OK);
-    (void)reads;
-    r->is_socket = true;
+    ws_attach(s, r);
     if (desc->open) desc->open(s->socket, r, desc->user);
+    s->has_begun = true;
     if (desc->blocking)
         s->call = ws_call_begin(r, s->socket, endpoint, &ws_call_hooks_of_session, s);
     if (desc->blocking && !s->call)
         ws_session_close(s, WS_CODE_TRY_LATER, SKUA_SLICE("too many wait for a thread"));
     if (s->state == WS_OPEN) ws_arm(s);
     ws_session_leave(s);
+}
+
+// ---- Parking ----
+
+void ws_session_go_on(ws_session *s, skua_request *r)
+{
+    s->request = r;
+    s->socket = ws_slot_handle(s->slot);
+    s->reader.limits = &s->endpoint->limits;
+    s->has_begun = true;
+    s->armed_ns = INT64_MAX;
+    s->queued_max = atomic_load_explicit(&s->slot->shared.queued_max, memory_order_relaxed);
+    r->drained = ws_session_drained;
+    r->drained_user = s;
+    ws_link(s);
+    ws_session_enter(s);
+    ws_attach(s, r);
+    ws_arm(s);
+    ws_session_leave(s);
+}
+
+void ws_session_put_away(ws_session *s)
+{
+    SKUA_ASSERT(s->state == WS_OPEN && s->inside == 0);
+    ws_disarm(s);
+    ws_unlink(s);
+    s->slot->session = NULL;
+    counted_free(s);
 }
 
 #endif

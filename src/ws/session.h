@@ -49,8 +49,8 @@ struct ws_session {
     bool owes_closing;    // the program is to be told that this side closes it
     uint8_t pong_len;
     char *pong; // payload of the last one that is owed; in the request's memory
-    skua_timer timer;
-    int64_t armed_ns; // when the timer is due; INT64_MAX: never
+    io_alarm alarm;
+    int64_t armed_ns; // when the alarm is due; INT64_MAX: never
     int64_t heard_ns, pinged_ns;
     int64_t close_by_ns;  // INT64_MAX as long as our close has not left
     int64_t ends_ns;      // when it has been open for long enough; INT64_MAX: never
@@ -71,8 +71,11 @@ struct ws_session {
     size_t owed;   // octets that receive was given and that have not been given back
     ws_outgoing outgoing;
     ws_reader reader;
-    uint16_t close_code; // of our close, as long as that waits
-    slice close_reason;  // in the request's memory, also where the program is told of it
+    uint64_t sent_at_look;    // by the request, at the last look for idle sockets
+    uint64_t messages_before; // that had come when it was woken
+    bool has_begun;           // open has returned
+    uint16_t close_code;      // of our close, as long as that waits
+    slice close_reason;       // in the request's memory, also where the program is told of it
 };
 
 enum { WS_DIRECT_OCTETS = 4096 }; // a message in one piece, up to this, needs no memory
@@ -88,6 +91,15 @@ void ws_session_leave(ws_session *s);
 // Begins the session of a request that has just become a tunnel. s: zeroed, counted memory; given. slot:
 // taken, and given.
 void ws_session_begin(ws_session *s, skua_request *r, const ws_endpoint *endpoint, ws_slot *slot);
+
+// Goes on with a socket that was parked, in a session that is set as it was; it is s now. r: its request, made anew.
+void ws_session_go_on(ws_session *s, skua_request *r);
+
+// The socket is parked, and its request has been given back: frees the session.
+void ws_session_put_away(ws_session *s);
+
+// When there is something to do next, unless the peer is heard of before; INT64_MAX: never.
+int64_t ws_session_due_ns(const ws_session *s);
 
 // The peer has broken the protocol or a limit: it is told, and nothing is read from it any more.
 void ws_fail(ws_session *s, uint16_t code, const char *reason);

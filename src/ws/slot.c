@@ -80,9 +80,25 @@ bool ws_slot_is_here(const ws_slot *slot)
     return atomic_load_explicit(&slot->shared.home, memory_order_relaxed) == thread_here();
 }
 
+skua_socket ws_slot_handle(const ws_slot *slot)
+{
+    return (skua_socket){ registry_handle(&slot->slot) };
+}
+
+__attribute__((noinline)) static ws_session *ws_slot_unpark(const ws_slot *slot)
+{
+    if (!slot->parked || !slot->worker->parks->unpark_to_use(slot->parked)) return NULL;
+    return slot->session;
+}
+
+ws_session *ws_slot_awake(const ws_slot *slot)
+{
+    return slot->session ? slot->session : ws_slot_unpark(slot);
+}
+
 ws_session *ws_slot_session(const ws_slot *slot, uint64_t word)
 {
-    return registry_word(&slot->slot) == word ? slot->session : NULL;
+    return registry_word(&slot->slot) == word ? ws_slot_awake(slot) : NULL;
 }
 
 ws_session *ws_slot_session_here(skua_socket socket, const char *function)
@@ -91,7 +107,7 @@ ws_session *ws_slot_session_here(skua_socket socket, const char *function)
     const ws_slot *slot = ws_slot_find(socket, &word);
     if (!slot || registry_word(&slot->slot) != word) return NULL;
     home_expect(slot->worker, function);
-    return slot->session;
+    return ws_slot_awake(slot);
 }
 
 skua_status ws_slot_pin(ws_slot *slot, uint64_t word, bool last)

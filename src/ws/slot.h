@@ -11,6 +11,7 @@
 #include "exchange/worker.h"
 
 typedef struct ws_session ws_session;
+typedef struct ws_parked ws_parked;
 
 typedef struct ws_slot {
     registry_slot slot; // first; its handle is good while the socket is
@@ -26,7 +27,9 @@ typedef struct ws_slot {
         _Atomic(int) slow;         // skua_websocket_slow of the socket
     } shared;
     skua_worker *worker;
-    ws_session *session; // the worker's to look at; NULL: closed
+    // The worker's to look at; both NULL: closed.
+    ws_session *session;
+    ws_parked *parked;
 } ws_slot;
 
 // A slot for a socket to come.  Errors: SKUA_ENOMEM, SKUA_ELIMIT.
@@ -48,7 +51,14 @@ ws_slot *ws_slot_find(skua_socket socket, uint64_t *word);
 // Whether this is the thread of the worker that the slot belongs to.
 bool ws_slot_is_here(const ws_slot *slot);
 
-// The open session of that word; NULL when it is closed.  Thread: the slot's worker.
+// The handle of an open slot.  Thread: the slot's worker.
+skua_socket ws_slot_handle(const ws_slot *slot);
+
+// The session of the slot, made anew for a parked socket; NULL when the socket is closed, also now for want of
+// memory.  Thread: the slot's worker.
+ws_session *ws_slot_awake(const ws_slot *slot);
+
+// The same for the socket of that word.
 ws_session *ws_slot_session(const ws_slot *slot, uint64_t word);
 
 // The session of a handle that only its worker may look at; NULL when it has closed. function: that of skua.h

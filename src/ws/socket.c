@@ -138,7 +138,8 @@ skua_status skua_socket_close(skua_socket socket, unsigned code, slice reason)
 skua_request *skua_socket_request(skua_socket socket)
 {
     const ws_session *s = ws_slot_session_here(socket, __func__);
-    return s ? s->request : NULL;
+    if (!s || (s->endpoint->desc.forgets_request && s->has_begun)) return NULL;
+    return s->request;
 }
 
 slice skua_socket_protocol(skua_socket socket)

@@ -120,7 +120,8 @@ int main(int argc, char **argv)
                                    .message_octets_max = 32 << 20,
                                    .queued_octets_max = 64 << 20,
                                    .fragments_max = 1 << 20,
-                                   .messages_per_second_max = UINT32_MAX };
+                                   .messages_per_second_max = UINT32_MAX,
+                                   .forgets_request = true };
     static page pages[] = {
         { "/", answer_content },
         { "/echo", answer_fields },

@@ -2,7 +2,7 @@
 //
 // WebSockets on the simulated kernel. Every seed makes clients that send messages in fragments, cut
 // anywhere, with pings between, or take what the server pours; and a kernel with its own mix of
-// faults. Each client that the network has not reset gets everything, in its order; in every run
+// faults; every other seed's echoes forget their requests, and rest, so that they are parked. Each client that the network has not reset gets everything, in its order; in every run
 // each socket that was open is closed once. SKUA_SIM_SEED=N plays that seed alone, with a trace.
 
 #include "http/ws_frame.h"
@@ -27,7 +27,8 @@ enum {
     SCRIPT_OCTETS_MAX = 1 << 18,
     POURED = 60,
     POURED_OCTETS = 3000,
-    TURNS_MAX = 100000
+    TURNS_MAX = 100000,
+    RESTS_MAX = 3
 };
 
 static const int64_t step_ns = 1000000;
@@ -47,12 +48,13 @@ typedef struct visitor {
 
 typedef struct play {
     uint64_t seed, memory;
-    unsigned starved;
+    unsigned starved, rests;
+    bool forgets;
     sim_kernel *kernel;
     skua_server *server;
     int listener;
     bool over;
-    unsigned opened, closed;
+    unsigned opened, closed, parked;
     visitor visitors[CLIENTS_MAX];
     unsigned count;
 } play;
@@ -84,7 +86,7 @@ static void any_close(skua_socket socket, unsigned code, skua_slice reason, void
     play *p = user;
     p->closed++;
     (void)reason;
-    if (code < 1000 || !skua_socket_request(socket)) abort();
+    if (code < 1000 || (!p->forgets && !skua_socket_request(socket))) abort();
     if (skua_socket_close(socket, 0, SKUA_SLICE("")) != SKUA_ECLOSED) abort();
 }
 
@@ -244,9 +246,11 @@ static void play_begin(play *p, FILE *trace)
     p->server = skua_server_new(&(skua_config){ .workers = 1, .out_octets_max = 30000 });
     assert_true(p->kernel && p->server);
     p->listener = sim_listen(p->kernel);
-    const skua_websocket_desc echoes = {
-        .open = echo_open, .message = echo_message, .close = any_close, .user = p
-    };
+    const skua_websocket_desc echoes = { .open = echo_open,
+                                         .message = echo_message,
+                                         .close = any_close,
+                                         .user = p,
+                                         .forgets_request = p->forgets };
     const skua_websocket_desc pours = { .open = pour_open,
                                         .drain = pour_drain,
                                         .close = any_close,
@@ -267,12 +271,27 @@ static void play_begin(play *p, FILE *trace)
     }
 }
 
-static void play_turn(play *p)
+static void play_turn_of(play *p, int64_t ns)
 {
     if (p->over) return;
     if (p->starved) memory_starve(&p->memory, p->starved);
-    if (!worker_turn(p->server->workers[0], step_ns)) p->over = true;
+    if (!worker_turn(p->server->workers[0], ns)) p->over = true;
     memory_relax();
+}
+
+static void play_turn(play *p)
+{
+    play_turn_of(p, step_ns);
+}
+
+// Nobody says anything for three seconds, a few times.
+static void maybe_rest(play *p)
+{
+    if (!p->forgets || p->rests == RESTS_MAX || dice(p, 8)) return;
+    p->rests++;
+    for (int turn = 0; turn < 30; turn++)
+        play_turn_of(p, 100 * step_ns);
+    p->parked += p->server->workers[0]->self.parked.in_use;
 }
 
 static void say_more(play *p, visitor *v)
@@ -318,12 +337,14 @@ static void play_all(play *p)
             if (!is_over(&p->visitors[i])) say_more(p, &p->visitors[i]);
         }
         play_turn(p);
+        maybe_rest(p);
     }
 }
 
 // Those who stay are told of the stop, and whoever asked for a close has one.
 static void play_end(play *p)
 {
+    maybe_rest(p);
     for (unsigned i = 0; i < p->count; i++)
         leave(p, &p->visitors[i]);
     for (int turn = 0; turn < 300; turn++)
@@ -356,14 +377,17 @@ static unsigned check(const play *p)
     return whole;
 }
 
+static unsigned ever_parked;
+
 static unsigned play_run(uint64_t seed, unsigned starved, FILE *trace)
 {
     static play p;
-    p = (play){ .seed = seed, .memory = seed, .starved = starved };
+    p = (play){ .seed = seed, .memory = seed, .starved = starved, .forgets = seed & 1 };
     play_begin(&p, trace);
     play_all(&p);
     play_end(&p);
     unsigned whole = check(&p);
+    ever_parked += p.parked;
     sim_listener_close(p.kernel, p.listener);
     skua_server_free(p.server);
     assert_int_equal(sim_sockets_open(p.kernel), 0);
@@ -388,7 +412,9 @@ static unsigned play_seeds(unsigned seeds, bool starves)
 static void test_seeds(void **state)
 {
     (void)state;
+    ever_parked = 0;
     assert_true(play_seeds(SEEDS, false) > 2 * SEEDS);
+    assert_true(ever_parked > SEEDS / 4);
 }
 
 static void test_seeds_without_memory(void **state)

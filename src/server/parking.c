@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+//
+// Parked connections. Everything else treats one as it does an idle connection, which has no session either.
+
+#include "server/parking.h"
+
+#ifndef SKUA_NO_WEBSOCKET
+
+#include "base/assert.h"
+#include "base/memory.h"
+#include "h1/protocol.h"
+#include "h1/tunnel.h"
+#include "server/connection.h"
+#include "ws/parked.h"
+
+enum { PARKING_TRIM_OCTETS = 1 << 20, PARKING_REST_OCTETS = 1 << 16 };
+
+static const int64_t parking_look_ns = 1000000000;
+
+static void parking_await(connection *conn, int64_t due_ns)
+{
+    io_loop *loop = &conn->worker->self.loop;
+    if (due_ns == INT64_MAX) io_deadline_unset(&conn->deadline);
+    else io_deadline_set(&loop->timers, &conn->deadline, due_ns - loop->now_ns);
+}
+
+static void parking_look_soon(server_worker *w)
+{
+    skua_worker *self = &w->self;
+    if (!self->parking.due) io_deadline_set(&self->loop.timers, &self->parking, parking_look_ns);
+}
+
+static void parking_park(io_stream *stream)
+{
+    connection *conn = connection_of(stream);
+    session *s = conn->session;
+    int64_t due_ns;
+    skua_request *r = h1_tunnel_request(s);
+    ws_parked *parked = r ? ws_park(r, &conn->stream, &due_ns) : NULL;
+    if (!parked) {
+        s->looks_anew = h1_tunnel_rests(s);
+        return;
+    }
+    h1_tunnel_end(s);
+    conn->session = NULL;
+    conn->stream.out = NULL;
+    conn->parked = parked;
+    conn->is_parked = true;
+    parking_await(conn, due_ns);
+    parking_look_soon(conn->worker);
+}
+
+// Returns: the request of the tunnel; NULL when memory ran out, and there is no session then.
+static skua_request *parking_begin(connection *conn, ws_parked *parked)
+{
+    session *s = h1_protocol.begin(&conn->worker->self);
+    if (!s) return NULL;
+    connection_adopt(conn, s);
+    uint64_t counts[MEMO_COUNTS] = { 0 };
+    if (parked->memo.more) memcpy(counts, parked->memo.more->counts, sizeof counts);
+    skua_request *r = h1_tunnel_begin(s, &parked->memo);
+    if (r && ws_unpark(parked, r, counts)) return r;
+    return NULL;
+}
+
+__attribute__((cold)) static void parking_lose(connection *conn, ws_parked *parked)
+{
+    session *s = conn->session;
+    ws_parked_lose(parked, &conn->worker->self);
+    conn->session = NULL;
+    conn->stream.out = NULL;
+    if (s) h1_protocol.end(s, SKUA_END_ERROR);
+    connection_abort(conn, SKUA_END_ERROR);
+}
+
+static bool parking_unpark(io_stream *stream)
+{
+    connection *conn = connection_of(stream);
+    SKUA_ASSERT(conn->is_parked && !conn->session);
+    ws_parked *parked = conn->parked;
+    conn->is_parked = false;
+    conn->parked = NULL;
+    if (parking_begin(conn, parked)) return true;
+    parking_lose(conn, parked);
+    return false;
+}
+
+static bool parking_unpark_to_read(io_stream *stream)
+{
+    const connection *conn = connection_of(stream);
+    bool full = conn->worker->self.pressure >= BUDGET_FULL;
+    if (!parking_unpark(stream)) return false;
+    skua_request *r = full ? h1_tunnel_request(conn->session) : NULL;
+    if (r) ws_unparked_shed(r);
+    return true;
+}
+
+static bool parking_unpark_to_use(const ws_parked *parked)
+{
+    return parking_unpark(parked->stream);
+}
+
+void parking_unpark_all(server_worker *w)
+{
+    uint32_t slot = 0;
+    for (endpoint *end; (end = endpoint_next(w, &slot));) {
+        if (endpoint_side_of(end) == ENDPOINT_CLIENT) continue;
+        connection *conn = connection_of(&end->stream);
+        if (conn->is_parked) (void)parking_unpark(&conn->stream);
+    }
+}
+
+// Sessions and requests that were given back since the last look are freed: there may be thousands of them, and
+// no socket that needs one soon. Blocks are freed at the look behind that. The system has the memory back when there is
+// much of it, or no more to come.
+// Returns: whether there was anything.
+static bool parking_free(skua_worker *w)
+{
+    size_t before = w->memory.used;
+    h1_session_free_all(w);
+    worker_free_requests(w);
+    (void)block_store_sweep(&w->blocks);
+    size_t freed = before - w->memory.used;
+    w->parking_freed += freed;
+    if (w->parking_freed >= (freed ? PARKING_TRIM_OCTETS : PARKING_REST_OCTETS)) {
+        memory_trim();
+        w->parking_freed = 0;
+    }
+    return freed > 0;
+}
+
+// Nothing more is looked for when all are parked and nothing is left to be freed.
+void parking_look(server_worker *w)
+{
+    bool freed = parking_free(&w->self);
+    if (ws_sessions_rest(&w->self) || freed) parking_look_soon(w);
+}
+
+static const parking_table parking = { .park = parking_park,
+                                       .unpark = parking_unpark,
+                                       .unpark_to_read = parking_unpark_to_read,
+                                       .unpark_to_use = parking_unpark_to_use };
+
+void parking_open(server_worker *w)
+{
+    ws_parked_open(&w->self);
+    w->self.parks = &parking;
+}
+
+void parking_close(server_worker *w)
+{
+    io_deadline_remove(&w->self.loop.timers, &w->self.parking);
+    ws_parked_close(&w->self);
+}
+
+#else
+
+void parking_open(server_worker *w)
+{
+    (void)w;
+}
+
+void parking_close(server_worker *w)
+{
+    (void)w;
+}
+
+#endif

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+//
+// Parking: a connection whose tunnel is a WebSocket with nothing under way keeps a record of it in place of its
+// session, and begins a session again when octets come, when its deadline does, or when somebody uses the socket.
+#ifndef SKUA_SERVER_PARKING_H
+#define SKUA_SERVER_PARKING_H
+
+#include "server/worker.h"
+
+#ifndef SKUA_NO_WEBSOCKET
+
+// Makes sessions of all that are parked: the server stops.
+void parking_unpark_all(server_worker *w);
+
+// Lets sockets be parked that have been idle, and frees the sessions of those that were.
+void parking_look(server_worker *w);
+
+#endif
+
+// The memory and the table of a worker.
+void parking_open(server_worker *w);
+void parking_close(server_worker *w);
+
+#endif

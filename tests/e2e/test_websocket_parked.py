@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: MIT
+"""WebSockets whose route needs no request: with nothing under way they are parked, and nobody can tell but by the memory.
+
+All of one module's sockets are opened at once and rest together, so that the wait for it is paid once.
+"""
+
+import re
+import struct
+import threading
+import time
+import zlib
+
+import pytest
+from counting import many_descriptors
+from server import eventually, numbered
+from websocket import CLOSE, PING, PONG, TEXT, Socket, close, frame
+
+pytestmark = pytest.mark.in_the_clear("over TLS and HTTP/2 sockets are not parked")
+
+CROWD = 200
+AWAKE_OCTETS = 6000  # at least, of a socket with session and request
+OFFER = "Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits"
+NAMES = ["echo", "protocol", "dribble", "pong", "fin", "reset", "close", "logged", "closed", "pause", "begin", "join", "late"]
+
+
+def memory(server):
+    """While all of it is in use, nobody is told how much that is, or even accepted."""
+    try:
+        answer = server.get("/memory")
+    except OSError:
+        return 1 << 40
+    return int(answer.content) if answer.status == 200 else 1 << 40
+
+
+def told(server, line):
+    """How often the server has said that a socket ended so."""
+    return server.get("/closes").content.decode().splitlines().count(line)
+
+
+def open_socket(server, path, *lines, **options):
+    socket = Socket(server, path, *lines, **options)
+    assert socket.frame() == (TEXT, path.rsplit("/", 1)[1].encode())
+    return socket
+
+
+def rest(server, before, sockets):
+    """Waits until no more of so many sockets than one in ten has a session."""
+    assert eventually(lambda: memory(server) - before < sockets * AWAKE_OCTETS / 3, 10)
+
+
+class Packed(Socket):
+    """A socket that compresses its messages, and keeps its windows."""
+
+    def __init__(self, server, path):
+        super().__init__(server, path, OFFER)
+        self.packer, self.unpacker = zlib.compressobj(9, zlib.DEFLATED, -12), zlib.decompressobj(-15)
+        assert self.unpacked() == path.rsplit("/", 1)[1].encode()
+
+    def pack(self, text):
+        packed = self.packer.compress(text) + self.packer.flush(zlib.Z_SYNC_FLUSH)
+        return self.send(frame(TEXT, packed[:-4], reserved=4))
+
+    def unpacked(self):
+        first, length = self.connection.exactly(2)
+        octets = self.connection.exactly(length)
+        return self.unpacker.decompress(octets + b"\0\0\xff\xff") if first & 0x40 else octets
+
+
+@pytest.fixture(scope="module")
+def server():
+    many_descriptors()
+    server = numbered("parked")
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="module")
+def rested(server):
+    """Sockets by their names, all of which have been parked."""
+    assert server.get("/memory").status == 200
+    before = memory(server)
+    sockets = {name: open_socket(server, f"/usual/{name}", "Sec-WebSocket-Protocol: v1.example") for name in NAMES}
+    sockets |= {f"room{i}": open_socket(server, f"/joined/room{i % 2}") for i in range(4)}
+    sockets |= {"limited": open_socket(server, "/limited/limited"), "held": open_socket(server, "/held/held")}
+    sockets["site"] = open_socket(server, "/usual/site", host="site.example")
+    sockets |= {f"crowd{i}": open_socket(server, "/usual/crowd") for i in range(CROWD)}
+    assert memory(server) - before > CROWD * AWAKE_OCTETS
+    rest(server, before, CROWD)
+    yield sockets
+    for socket in sockets.values():
+        socket.leave()
+
+
+def test_a_message_wakes_a_socket(rested):
+    for text in ("first", "second"):
+        rested["echo"].send(frame(TEXT, text))
+        assert rested["echo"].message() == text
+
+
+def test_the_protocol_is_known(rested):
+    rested["protocol"].send(frame(TEXT, "protocol"))
+    assert rested["protocol"].message() == "v1.example"
+
+
+def test_a_client_that_dribbles(rested):
+    """A frame that has begun keeps its session, however long it takes."""
+    octets = frame(TEXT, "drip")
+    for i in range(len(octets)):
+        rested["dribble"].send(octets[i : i + 1])
+        time.sleep(1.5 if i in (0, 1, 5) else 0.01)
+    assert rested["dribble"].message() == "drip"
+
+
+def test_pings_are_answered(server, rested):
+    before = memory(server)
+    for i in range(50):
+        rested["pong"].send(frame(PING, str(i)))
+        assert rested["pong"].frame() == (PONG, str(i).encode())
+    assert memory(server) - before < AWAKE_OCTETS * 10
+
+
+def test_the_rate_is_not_forgotten(rested):
+    """Each ping is answered before the next one is sent, so that the socket is parked between them."""
+    codes = []
+    for i in range(40):
+        rested["limited"].send(frame(PING, b"x"))
+        opcode, payload = rested["limited"].frame()
+        if opcode == CLOSE:
+            codes.append(struct.unpack(">H", payload[:2])[0])
+            break
+    assert codes == [1008]
+
+
+def test_a_client_that_leaves(server, rested):
+    before = told(server, "1006 ")
+    rested["fin"].connection.half_close()
+    assert rested["fin"].ended()
+    rested["reset"].connection.reset()
+    assert eventually(lambda: told(server, "1006 ") == before + 2)
+
+
+def test_a_client_that_closes(server, rested):
+    rested["close"].send(close(4010))
+    assert rested["close"].closed() == (4010, "")
+    assert rested["close"].ended()
+    assert told(server, "4010 ") == 1
+
+
+def test_the_log_has_a_line(server, rested):
+    """Its request is told of as it was."""
+    rested["logged"].send(frame(TEXT, "123"))
+    assert rested["logged"].message() == "123"
+    rested["logged"].send(close(1000))
+    assert rested["logged"].closed() == (1000, "")
+    line = eventually(lambda: next((line for line in server.out_text().splitlines() if "/usual/logged" in line), None))
+    assert re.search(r" 101 GET /usual/logged .*websocket 1000, messages in 1 \(3 octets\), out 2 \(9 octets\), dropped 0", line)
+
+
+def test_the_program_closes(server, rested):
+    rested["closed"].send(frame(TEXT, "close"))
+    assert rested["closed"].closed() == (4002, "bye")
+    rested["closed"].send(close(4002))
+    assert rested["closed"].ended()
+
+
+def test_publications_reach_those_who_have_joined(server, rested):
+    for round in ("first", "second"):
+        assert server.get(f"/publish/room1?text={round}", method="POST").status == 200
+        assert [rested[f"room{i}"].message() for i in (1, 3)] == [round, round]
+    rested["join"].send(frame(TEXT, "join  room0") + frame(TEXT, "joined"))
+    assert rested["join"].message() == "joined"
+    rested["room2"].send(frame(TEXT, "leave room0") + frame(TEXT, "left"))
+    assert rested["room2"].message() == "left"
+    assert server.get("/publish/room0?text=third", method="POST").status == 200
+    assert rested["room0"].message() == "third" and rested["join"].message() == "third"
+    rested["room2"].send(frame(TEXT, "nothing before"))
+    assert rested["room2"].message() == "nothing before"
+
+
+def test_paused_or_sent_in_pieces_stays(server, rested):
+    rested["begin"].send(frame(TEXT, "begin"))
+    rested["pause"].send(frame(TEXT, "pause") + frame(TEXT, "unread"))
+    time.sleep(3)
+    rested["begin"].send(frame(TEXT, "end"))
+    assert rested["begin"].frame() == (TEXT, b"")
+
+
+def test_a_request_that_is_held_stays(rested):
+    rested["held"].send(frame(TEXT, "which?"))
+    assert rested["held"].message() == "/held/held"
+
+
+def test_a_socket_of_a_site(rested):
+    rested["site"].send(frame(TEXT, "of a site"))
+    assert rested["site"].message() == "of a site"
+
+
+def test_messages_of_a_thread(server, rested):
+    """Each of a crowd gets all, in order, and is parked again at once."""
+    before = memory(server)
+    assert server.get("/send?rounds=20", method="POST").status == 200
+    for i in range(CROWD):
+        assert [rested[f"crowd{i}"].message() for _ in range(20)] == [str(k) for k in range(20)]
+    assert eventually(lambda: memory(server) - before < CROWD * AWAKE_OCTETS / 3)
+
+
+def test_windows_are_kept(server):
+    """A message that is compressed by what came before the rest is understood behind it, both ways."""
+    if not Socket(server, "/usual/offer").response or server.get("/deflating/x").status == 404:
+        pytest.skip("zlib is not built in")
+    sockets = [Packed(server, "/deflating/window"), Packed(server, "/shared/shared")]
+    text = bytes(range(65, 91)) * 3
+    sockets[0].pack(text)
+    assert sockets[0].unpacked() == text
+    before = memory(server)
+    crowd = [open_socket(server, "/usual/beside") for _ in range(CROWD)]
+    rest(server, before, CROWD)
+    sockets[0].pack(text)
+    assert sockets[0].unpacked() == text
+    for socket in sockets + crowd:
+        socket.leave()
+
+
+def test_deadlines_go_on(server):
+    """Pings, the silence that ends a socket, and its lifetime."""
+    began = time.monotonic()
+    pinged, silent, mortal = (open_socket(server, path) for path in ("/pinged/pinged", "/pinged/silent", "/mortal/mortal"))
+    for _ in range(4):
+        assert pinged.frame() == (PING, b"")
+        pinged.send(frame(PONG))
+    assert 6 <= time.monotonic() - began < 12
+    assert mortal.closed() == (1001, "open for as long as it may be")
+    assert [silent.frame() for _ in range(2)] == [(PING, b"")] * 2
+    assert silent.closed() == (1001, "silent for too long")
+    for socket in (pinged, silent, mortal):
+        socket.leave()
+
+
+def test_memory_runs_out():
+    """Of a crowd that wakes at once those for whom there is no memory are told so; the others are served."""
+    many_descriptors()
+    most, count = 4 << 20, 900
+    server = numbered("parked", env={"MEMORY_MAX": str(most), "QUIET": "1"})
+    try:
+        sockets = []
+        for _ in range(count):
+            sockets.append(open_socket(server, "/usual/x"))
+            if len(sockets) % 300 == 0:
+                assert eventually(lambda: memory(server) < most / 2, 10)
+        for socket in sockets:
+            socket.send(frame(TEXT, "all at once"))
+        ends = [socket.frame() for socket in sockets]
+        served = ends.count((TEXT, b"all at once"))
+        shed = ends.count((CLOSE, struct.pack(">H", 1013) + b"out of memory"))
+        print(f"{served} were served, {shed} were not")
+        assert served + shed == count and served and shed
+        for socket in sockets:
+            socket.leave()
+        assert eventually(lambda: memory(server) < most / 2)
+        assert open_socket(server, "/usual/again").send(frame(TEXT, "again")).message() == "again"
+    finally:
+        server.stop()
+
+
+def test_a_stop_says_goodbye():
+    server = numbered("parked", "--grace-ms", "10000")
+    before = memory(server)
+    sockets = [open_socket(server, "/usual/last") for _ in range(CROWD)]
+    rest(server, before, CROWD)
+    server.signal()
+    for socket in sockets:
+        assert socket.frame() == (CLOSE, struct.pack(">H", 1001))
+    assert server.alive()
+    for socket in sockets:
+        socket.send(close(1001))
+        assert socket.ended()
+    server.judge_end()
