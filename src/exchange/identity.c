@@ -8,6 +8,7 @@
 #include "base/siphash.h"
 #include "exchange/client.h"
 #include "exchange/recorder.h"
+#include "exchange/worker.h"
 #include "http/request_id.h"
 
 static const char identity_key;
@@ -50,6 +51,14 @@ slice identity_known(const skua_request *r)
     slice id;
     if (kept) return slice_of(kept);
     return r->began_ns && identity_given(r, &id) ? id : (slice){ 0 };
+}
+
+slice identity_trace(const skua_request *r)
+{
+    slice id;
+    if (worker_config(r->worker)->log != SKUA_LOG_JSON) return (slice){ 0 };
+    bool is_valid = request_id_of_trace(identity_field(r, SKUA_SLICE("traceparent")), &id);
+    return is_valid ? id : (slice){ 0 };
 }
 
 slice skua_request_id(skua_request *r)

@@ -64,6 +64,7 @@ static void request_log(const skua_request *r, skua_end how, int64_t duration_ns
                     .referer = parsed ? skua_request_field(r, "referer") : (slice){ 0 },
                     .user_agent = parsed ? skua_request_field(r, "user-agent") : (slice){ 0 },
                     .id = identity_known(r),
+                    .trace = parsed ? identity_trace(r) : (slice){ 0 },
                     .route = r->match.route ? r->match.route->name : NULL,
                     .tls_version = tls.version,
                     .tls_cipher = tls.cipher,

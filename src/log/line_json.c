@@ -78,6 +78,14 @@ static void json_put_duration(line_text *text, int64_t duration_ns)
     line_put_number(text, ns % 1000000000, 9);
 }
 
+// The first has the name that it has in Caddy's log.
+static void json_put_trace(line_text *text, slice trace)
+{
+    json_put_member(text, ",\"traceID\":\"", trace, LINE_ID_MAX);
+    json_put_member(text, ",\"parentID\":\"",
+                    slice_make(trace.ptr + trace.len + 1, LINE_PARENT_OCTETS), LINE_ID_MAX);
+}
+
 // The members of Caddy come first, then those that it has no names for.
 void line_json_request(line_text *text, const log_access *access, const char *secrets)
 {
@@ -90,6 +98,7 @@ void line_json_request(line_text *text, const log_access *access, const char *se
     json_put_count(text, ",\"status\":", access->status > 0 ? (uint64_t)access->status : 0);
     if (access->stream) json_put_count(text, ",\"stream\":", access->stream);
     if (access->id.len) json_put_member(text, ",\"request_id\":\"", access->id, LINE_ID_MAX);
+    if (access->trace.len) json_put_trace(text, access->trace);
     if (access->route)
         json_put_member(text, ",\"route\":\"", slice_of(access->route), LINE_NAME_MAX);
     if (*access->end) json_put_member(text, ",\"end\":\"", slice_of(access->end), LINE_METHOD_MAX);

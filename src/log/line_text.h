@@ -19,8 +19,9 @@ enum {
     LINE_FIELD_MAX = 2048, // Referer, User-Agent
     LINE_REASON_MAX = 256,
     LINE_ID_MAX = 128,
-    LINE_TLS_MAX = 128,  // a version, a cipher
-    LINE_NAME_MAX = 512, // a server name
+    LINE_PARENT_OCTETS = 16, // of a parent-id
+    LINE_TLS_MAX = 128,      // a version, a cipher
+    LINE_NAME_MAX = 512,     // a server name
     LINE_MESSAGE_MAX = 8192,
     LINE_ESCAPE_MAX = 16 // the longest escape of one character
 };

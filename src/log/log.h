@@ -25,7 +25,8 @@ typedef struct log_access {
     int status;
     uint64_t octets; // of content handed to the kernel
     slice referer, user_agent;
-    slice id;                             // a name of the request; empty: it has none
+    slice id;    // a name of the request; empty: it has none
+    slice trace; // a trace-id of W3C Trace Context, and behind it "-" and a parent-id; empty: none
     const char *route;                    // its name; NULL: it has none
     const char *tls_version, *tls_cipher; // NULL: it came in the clear
     slice server_name;                    // that the client sent in its handshake

@@ -207,6 +207,22 @@ def test_the_name_of_a_request_is_in_its_line(serve, folder, field, name):
     assert json.loads(lines_of(site)[0]).get("request_id") == name
 
 
+@pytest.mark.parametrize("value, is_valid", [
+    (f"00-{TRACE}-b7ad6b7169203331-01", True), (f"00-{TRACE}-b7ad6b7169203331-00", True), (f"cc-{TRACE}-b7ad6b7169203331-01-more", True),
+    (f"00-{TRACE}-b7ad6b7169203331-01-more", False), (f"ff-{TRACE}-b7ad6b7169203331-01", False), (f"00-{TRACE.upper()}-b7ad6b7169203331-01", False),
+    (f"00-{'0' * 32}-b7ad6b7169203331-01", False), (f"00-{TRACE}-{'0' * 16}-01", False), (f"00-{TRACE}-b7ad6b7169203331", False),
+    (f"00-{TRACE}-b7ad6b7169203331-01\r\ntraceparent: 00-{TRACE}-b7ad6b7169203331-01", False), ("\"quoted\"", False),
+])
+def test_a_trace_is_logged(serve, folder, value, is_valid):
+    """By members of its own, whoever sends it, so that a line is found by its trace; it names nobody's request."""
+    site = serve(folder, "--log", "json")
+    lines = [f"traceparent: {one.removeprefix('traceparent: ')}" for one in value.split("\r\n")]
+    assert site.get("/", *lines).status == 200
+    line = json.loads(lines_of(site)[0])
+    assert (line.get("traceID"), line.get("parentID")) == ((TRACE, "b7ad6b7169203331") if is_valid else (None, None))
+    assert "request_id" not in line
+
+
 def test_the_name_that_a_stranger_gives_is_none(serve, folder):
     site = serve(folder, "--log", "json")
     assert site.get("/", "X-Request-Id: from-a-stranger").status == 200
