@@ -114,6 +114,7 @@ MEMORY_CALL = re.compile(r"(?<![\w.>*])(malloc|calloc|realloc|reallocarray|align
 
 # Headers whose functions are defined in other files, and why.
 SPREAD = {
+    "src/base/figure.h": "files count into what a worker has, and know no more of it",
     "src/io/changes.h": "each system has a file of its own",
     "src/io/sim.h": "the simulated kernel is a backend and a network",
 }

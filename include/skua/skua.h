@@ -2681,6 +2681,14 @@ typedef struct skua_stats {
     uint64_t refused_content; // 413
     uint64_t refused_slow;    // 408
     uint64_t refused_busy;    // 503
+
+    // Caches of directories, of all workers, whether requests are counted or not. Hits were answered by what was there; for
+    // misses a file was read, or compressed. Evictions made room for others, or for want of memory or descriptors.
+    uint64_t cache_hits, cache_misses, cache_evictions;
+    uint64_t cache_entries, cache_octets; // there are now
+    // Of files that were compressed here. Workers share their octets, and each counts those that it has.
+    uint64_t compressed_hits, compressed_misses, compressed_evictions;
+    uint64_t compressed_entries, compressed_octets;
 } skua_stats;
 
 // Reads what has been counted.

@@ -114,6 +114,16 @@ static void live_add_limits(status_live *live, const skua_stats *s)
     live_add_count(live, ",", "log lines lost", s->log_lines_lost);
 }
 
+static void live_add_files(status_live *live, const skua_stats *s)
+{
+    live_add_count(live, "},\"files\":{", "ready", s->cache_entries);
+    live_add_count(live, ",", "hits", s->cache_hits);
+    live_add_count(live, ",", "made ready", s->cache_misses);
+    live_add_count(live, ",", "made room", s->cache_evictions);
+    live_add_count(live, ",", "compressed", s->compressed_entries);
+    live_add_count(live, ",", "hits of compressed", s->compressed_hits);
+}
+
 // Texts are of files, and of clients: an octet that is not of ASCII's characters stands as its number, "%FF", since it
 // may be a part of no character, or of one that deceives the eye.
 static void live_add_octets(status_live *live, const char *text, size_t len)
@@ -201,6 +211,7 @@ static void live_write(status_live *live, const skua_stats *s, const conf_report
     live_add_count(live, ",", "memory_max", s->memory_max);
     live_add_connections(live, s);
     live_add_limits(live, s);
+    live_add_files(live, s);
     live_add(live, "}");
     live_add_report(live, r, clock->unix_s);
     live_add_tops(live, clock->now_ns);

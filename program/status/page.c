@@ -33,6 +33,7 @@ const char *const status_page[] = {
     "<section><h2>Connections</h2><dl id=\"connections\"></dl></section>\n",
     "<section><h2>Responses since the start</h2><dl id=\"responses\"></dl></section>\n",
     "<section><h2>Content and memory</h2><dl id=\"content\"></dl></section>\n",
+    "<section><h2>Files in memory</h2><dl id=\"files\"></dl></section>\n",
     "<section><h2>Limits that were hit</h2><dl id=\"limits\"></dl></section>\n",
     "<section><h2>Asked for most</h2><dl id=\"asked\"></dl></section>\n",
     "<section><h2>Not found most</h2><dl id=\"missed\"></dl></section>\n",
@@ -83,6 +84,7 @@ const char *const status_page[] = {
     "  const c = s.configuration;\n",
     "  list('configuration', [['in use for', span(c.age)], ['last reload', c.tried < 0 ? 'none' : span(c.tried) + ' ago'], ['reloads', count(c.accepted)], ['refused', count(c.refused)]]);\n",
     "  $('fault').textContent = c.fault && 'The last reload was refused: ' + c.fault;\n",
+    "  list('files', Object.entries(s.files).map(([name, n]) => [name, count(n)]));\n",
     "  list('limits', Object.entries(s.limits).map(([name, n]) => [name, count(n)]));\n",
     "  $('state').textContent = 'version ' + s.version + ', up ' + span(s.uptime);\n",
     "}\n",
@@ -95,5 +97,5 @@ const char *const status_page[] = {
 
 const char status_page_policy[] =
     "default-src 'none'; style-src 'sha256-fGyOE0SBEuXcTxJUPho/1/P/bE35GA61ltrDLDwsOQQ='; "
-    "script-src 'sha256-N+A1zzwAV+VjEqtWNR9wJHwcex6JEfmhLA/pZQARwrM='; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+    "script-src 'sha256-GiY4k9n3J8kuw4iiWw7iZgsNyCbYOTI3DsV9rkiTJoc='; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 // clang-format on

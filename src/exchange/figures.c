@@ -8,6 +8,7 @@
 #include "base/inline.h"
 #include "base/sized.h"
 #include "exchange/request.h"
+#include "exchange/worker.h"
 
 // unit: a power of ten, of int64_t.
 #define FIGURES_DECADE(unit)                                                                       \
@@ -107,6 +108,16 @@ void figures_add_to(const figures *f, skua_stats *s)
     s->topics_received += figure_read(&f->shared.topics_received);
     s->topics_ignored += figure_read(&f->shared.topics_ignored);
     s->topics_gaps += figure_read(&f->shared.topics_gaps);
+    s->cache_hits += figure_read(&f->shared.files.hits);
+    s->cache_misses += figure_read(&f->shared.files.misses);
+    s->cache_evictions += figure_read(&f->shared.files.evictions);
+    s->cache_entries += figure_read(&f->shared.files.entries);
+    s->cache_octets += figure_read(&f->shared.files.octets);
+    s->compressed_hits += figure_read(&f->shared.made.hits);
+    s->compressed_misses += figure_read(&f->shared.made.misses);
+    s->compressed_evictions += figure_read(&f->shared.made.evictions);
+    s->compressed_entries += figure_read(&f->shared.made.entries);
+    s->compressed_octets += figure_read(&f->shared.made.octets);
     s->handshakes_resumed += figure_read(&f->shared.resumed);
     s->content_sent += figure_read(&f->shared.sent);
     s->content_received += figure_read(&f->shared.received);
@@ -117,6 +128,11 @@ void figures_add_to(const figures *f, skua_stats *s)
     s->refused_content += figure_read(&f->shared.refused_content);
     s->refused_slow += figure_read(&f->shared.refused_slow);
     s->refused_busy += figure_read(&f->shared.refused_busy);
+}
+
+cache_figures *worker_cache_figures(skua_worker *w, bool is_made)
+{
+    return is_made ? &w->figures->shared.made : &w->figures->shared.files;
 }
 
 // ---- Public ----

@@ -5,11 +5,7 @@
 #ifndef SKUA_EXCHANGE_FIGURES_H
 #define SKUA_EXCHANGE_FIGURES_H
 
-#include "skua/skua.h"
-
-#include <stdatomic.h>
-
-typedef atomic_uint_fast64_t figure;
+#include "base/figure.h"
 
 // Room for the classes of statuses, 9 the highest, and for states of connections.
 enum { FIGURES_CLASSES = 16, FIGURES_STATES = 9 };
@@ -27,6 +23,7 @@ struct figures {
         figure handshakes, resumed;
         figure topics_carried, topics_dropped; // publications of this server
         figure topics_received, topics_ignored, topics_gaps;
+        cache_figures files, made; // caches of files, and of what was compressed here
         // The rest with skua_config.stats alone.
         figure durations[SKUA_STATS_DURATIONS][FIGURES_CLASSES];
         figure duration_ns[FIGURES_CLASSES];
@@ -42,18 +39,6 @@ enum {
     TELL_FIGURES = 2,
     TELL_CLOCK = 4 // nothing; the loop goes by a clock of its own
 };
-
-// Thread: the worker.
-static inline void figure_add(figure *f, uint64_t n)
-{
-    uint64_t sum = atomic_load_explicit(f, memory_order_relaxed) + n;
-    atomic_store_explicit(f, sum, memory_order_relaxed);
-}
-
-static inline uint64_t figure_read(const figure *f)
-{
-    return atomic_load_explicit(f, memory_order_relaxed);
-}
 
 // The index of the duration in skua_stats.durations.
 size_t figures_place(int64_t ns);

@@ -75,6 +75,16 @@ cached *cache_find(cache *c, uint64_t hash, slice key, cached_variant variant)
     return entry;
 }
 
+// Counts what has come or, by sign -1, goes.
+static void cache_count(const cache *c, const cached *entry, int sign)
+{
+    if (!c->worker) return;
+    cache_figures *of = entry->is_made ? c->made_figures : c->figures;
+    figure_add(&of->entries, (uint64_t)sign);
+    figure_add(&of->octets, (uint64_t)sign * entry->octets);
+    if (entry->is_made) skua_memory_count(c->worker, sign * (int64_t)entry->octets);
+}
+
 static void cache_drop(cache *c, cached *entry)
 {
     cached **link = &c->buckets[entry->hash & c->mask];
@@ -87,15 +97,22 @@ static void cache_drop(cache *c, cached *entry)
     c->count--;
     c->octets -= entry->octets;
     if (entry->file) c->files--;
-    if (entry->is_made && c->worker) skua_memory_count(c->worker, -(int64_t)entry->octets);
+    cache_count(c, entry, -1);
     cached_free(entry, c->site);
+}
+
+static void cache_evict_one(cache *c, cached *entry)
+{
+    if (c->worker)
+        figure_add(entry->is_made ? &c->made_figures->evictions : &c->figures->evictions, 1);
+    cache_drop(c, entry);
 }
 
 void cache_shrink_counted(cache *c)
 {
     for (cached *entry = c->oldest, *newer; entry; entry = newer) {
         newer = entry->newer;
-        if (entry->is_made || entry->is_kept) cache_drop(c, entry);
+        if (entry->is_made || entry->is_kept) cache_evict_one(c, entry);
     }
 }
 
@@ -107,7 +124,7 @@ static void cache_drop_oldest_file(cache *c)
     while (entry && !entry->file)
         entry = entry->newer;
     SKUA_ASSERT(entry);
-    cache_drop(c, entry);
+    cache_evict_one(c, entry);
 }
 
 static void cache_shrink(cache *c)
@@ -115,13 +132,14 @@ static void cache_shrink(cache *c)
     while (c->files > c->files_max)
         cache_drop_oldest_file(c);
     while (c->count > c->count_max || c->octets > c->site->cache_octets_max)
-        cache_drop(c, c->oldest);
+        cache_evict_one(c, c->oldest);
 }
 
 void cache_put(cache *c, cached **given)
 {
     cached *entry = *given;
     *given = NULL;
+    if (c->worker) figure_add(entry->is_made ? &c->made_figures->misses : &c->figures->misses, 1);
     if (entry->octets > c->site->cache_octets_max) { // it would only drive out all others
         cached_free(entry, c->site);
         return;
@@ -137,7 +155,7 @@ void cache_put(cache *c, cached **given)
     c->count++;
     c->octets += entry->octets;
     if (entry->file) c->files++;
-    if (entry->is_made && c->worker) skua_memory_count(c->worker, (int64_t)entry->octets);
+    cache_count(c, entry, 1);
     cache_shrink(c);
 }
 

@@ -5,6 +5,7 @@
 #ifndef SKUA_FILES_CACHE_H
 #define SKUA_FILES_CACHE_H
 
+#include "base/figure.h"
 #include "base/siphash.h"
 #include "files/cached.h"
 #include "files/listing_shelf.h"
@@ -12,9 +13,10 @@
 enum { CACHE_WISHED_OCTETS = 48 };
 
 typedef struct cache {
-    site *site;          // held
-    skua_worker *worker; // NULL: nobody counts its memory
-    unsigned refs;       // the worker's, and those of what it is about to respond
+    site *site;                            // held
+    skua_worker *worker;                   // NULL: nobody counts its memory
+    cache_figures *figures, *made_figures; // the worker's; with worker
+    unsigned refs;                         // the worker's, and those of what it is about to respond
     siphash_key key;
     cached **buckets;
     size_t mask; // buckets minus one; a power of two minus one
@@ -64,6 +66,12 @@ bool cache_evict(cache *c);
 
 // Drops all that was compressed here, and files that are kept in memory: both can be had again.
 void cache_shrink_counted(cache *c);
+
+// Counts a response by an entry that was there. is_made: as the entry's.
+static inline void cache_count_hit(const cache *c, bool is_made)
+{
+    figure_add(is_made ? &c->made_figures->hits : &c->figures->hits, 1);
+}
 
 // A number that nobody can guess, another one each time.
 uint64_t cache_draw(cache *c);

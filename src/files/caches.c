@@ -21,7 +21,10 @@ static void *caches_make(skua_worker *worker, void *user)
 {
     cache *c = cache_new(site_hold(user), caches_files_max(worker));
     if (!c) site_let_go(user);
-    if (c) c->listings.worker = c->worker = worker;
+    if (!c) return NULL;
+    c->listings.worker = c->worker = worker;
+    c->figures = worker_cache_figures(worker, false);
+    c->made_figures = worker_cache_figures(worker, true);
     return c;
 }
 

@@ -85,9 +85,10 @@ compressed *forms_find(const forms_wish *wish)
     bool is_mine;
     compressed *form = compressed_get(wish->forms->site, cached_path(wish->entry), wish->coding,
                                       &wish->entry->origin.version, &is_mine);
-    if (!form || compressed_state_of(form) == COMPRESSED_READY) return form;
-    compressed_unref(form);
-    return NULL;
+    bool is_ready = form && compressed_state_of(form) == COMPRESSED_READY;
+    if (is_ready) cache_count_hit(wish->forms, true);
+    else if (form) compressed_unref(form);
+    return is_ready ? form : NULL;
 }
 
 static cached *forms_note(const forms_wish *wish)

@@ -136,8 +136,10 @@ static cached *lookup_find(const lookup *l)
 static bool lookup_serve_made(const lookup *l, const cached *entry, content_coding coding)
 {
     cached *made = lookup_entry(l, (cached_variant)coding);
-    return made && cached_is_of(made, entry) &&
-           site_respond_file(l->request, l->cache, made, NULL) == SITE_RESPONSE_DONE;
+    bool done = made && cached_is_of(made, entry) &&
+                site_respond_file(l->request, l->cache, made, NULL) == SITE_RESPONSE_DONE;
+    if (done && !l->has_waited) cache_count_hit(l->cache, true);
+    return done;
 }
 
 static void lookup_awaited(file_waiter *waiter);
@@ -179,19 +181,24 @@ static bool lookup_serve_sibling(lookup *l, cached *entry)
     if (!(entry->siblings & 1U << coding)) return lookup_compress(l, entry, coding);
     cached *sibling = lookup_entry(l, (cached_variant)coding);
     bool ready = sibling && cached_is_fresh(sibling, skua_worker_now_ns(l->worker));
-    if (ready && site_respond_file(l->request, l->cache, sibling, NULL) == SITE_RESPONSE_DONE)
+    if (ready && site_respond_file(l->request, l->cache, sibling, NULL) == SITE_RESPONSE_DONE) {
+        cache_count_hit(l->cache, false);
         return true;
+    }
     l->variant = (cached_variant)coding;
     l->type = entry->origin.type;
     l->goes_on = true;
     return true;
 }
 
-static void lookup_serve_entry(lookup *l, cached *entry)
+// is_known: the entry was in the cache, and the file is still the same.
+static void lookup_serve_entry(lookup *l, cached *entry, bool is_known)
 {
     cached_renew(entry, l->site, l->worker, l->opened_ns, &l->watches, l->changes);
     entry->siblings = (uint8_t)l->siblings;
-    if (!lookup_serve_sibling(l, entry)) lookup_respond(l, entry);
+    if (lookup_serve_sibling(l, entry)) return;
+    if (is_known) cache_count_hit(l->cache, false);
+    lookup_respond(l, entry);
 }
 
 // content: how the file begins. A sibling has the type of its file.
@@ -207,7 +214,7 @@ static skua_status lookup_serve(lookup *l)
 {
     cached *entry = lookup_find(l);
     if (entry && !l->kept) {
-        lookup_serve_entry(l, entry);
+        lookup_serve_entry(l, entry, true);
         return SKUA_OK;
     }
     bool whole = cached_is_small(l->site, &l->info) || cached_is_hashed(l->site, &l->info);
@@ -230,7 +237,7 @@ static skua_status lookup_serve(lookup *l)
     skua_status status = cached_new(&source, &made);
     if (status) return status;
     l->kept = NULL;
-    lookup_serve_entry(l, made);
+    lookup_serve_entry(l, made, false);
     cache_put(l->cache, &made);
     return SKUA_OK;
 }
@@ -245,6 +252,7 @@ static bool lookup_serve_unseen(const lookup *l, skua_status why)
     if (l->request &&
         site_respond_file(l->request, l->cache, entry, NULL) == SITE_RESPONSE_NEEDS_FILE)
         site_respond_whole(l->request, l->site, entry);
+    cache_count_hit(l->cache, false);
     return true;
 }
 
@@ -356,6 +364,7 @@ static bool lookup_serve_ready(lookup *l)
     if (!lookup_serve_sibling(l, entry) &&
         site_respond_file(l->request, l->cache, entry, NULL) == SITE_RESPONSE_NEEDS_FILE)
         return false;
+    if (!l->goes_on) cache_count_hit(l->cache, false);
     return !l->goes_on;
 }
 

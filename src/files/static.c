@@ -49,7 +49,11 @@ static void static_serve(skua_request *request, const site *s, slice name)
     }
     if (fresh && cached_may_be_kept(s, ready) && skua_request_is_secure(request))
         ready->is_wanted = true;
-    if (fresh && site_respond_file(request, c, ready, NULL) == SITE_RESPONSE_DONE) return;
+    bool is_made = fresh && ready->is_made; // the response may drive it out
+    if (fresh && site_respond_file(request, c, ready, NULL) == SITE_RESPONSE_DONE) {
+        cache_count_hit(c, is_made);
+        return;
+    }
     if (!entry && site_hides(s, name)) lookup_nothing(request, s, c);
     else lookup_start(request, s, c, name);
 }

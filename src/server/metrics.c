@@ -96,6 +96,30 @@ static void metrics_topics(metrics *m, const skua_stats *s)
                    s->topics_gaps);
 }
 
+static void metrics_caches(metrics *m, const skua_stats *s)
+{
+    metrics_number(m, "file_cache_hits_total", "counter", "Responses by files that were ready.",
+                   s->cache_hits);
+    metrics_number(m, "file_cache_misses_total", "counter", "Files that were made ready.",
+                   s->cache_misses);
+    metrics_number(m, "file_cache_evictions_total", "counter", "Files that had to make room.",
+                   s->cache_evictions);
+    metrics_number(m, "file_cache_entries", "gauge", "Files that are ready.", s->cache_entries);
+    metrics_number(m, "file_cache_bytes", "gauge", "Memory of their content and names.",
+                   s->cache_octets);
+    metrics_number(m, "compressed_cache_hits_total", "counter",
+                   "Responses by files that had been compressed.", s->compressed_hits);
+    metrics_number(m, "compressed_cache_misses_total", "counter",
+                   "Compressed files that were made or taken from another worker.",
+                   s->compressed_misses);
+    metrics_number(m, "compressed_cache_evictions_total", "counter",
+                   "Compressed files that had to make room.", s->compressed_evictions);
+    metrics_number(m, "compressed_cache_entries", "gauge", "Compressed files, of each worker.",
+                   s->compressed_entries);
+    metrics_number(m, "compressed_cache_bytes", "gauge", "Their content, of each worker.",
+                   s->compressed_octets);
+}
+
 static void metrics_connections(metrics *m, const skua_stats *s)
 {
     metrics_number(m, "connections_accepted_total", "counter",
@@ -172,6 +196,7 @@ size_t skua_stats_write_sized(const skua_stats *stats, char *text, size_t octets
     CONTRACT(text || octets == 0, "text must not be NULL");
     metrics m = { .text = text, .octets = octets };
     metrics_connections(&m, stats);
+    metrics_caches(&m, stats);
     if (stats->counts_requests) metrics_requests(&m, stats);
     return m.len;
 }

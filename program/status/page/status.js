@@ -39,6 +39,7 @@ function show(s) {
   const c = s.configuration;
   list('configuration', [['in use for', span(c.age)], ['last reload', c.tried < 0 ? 'none' : span(c.tried) + ' ago'], ['reloads', count(c.accepted)], ['refused', count(c.refused)]]);
   $('fault').textContent = c.fault && 'The last reload was refused: ' + c.fault;
+  list('files', Object.entries(s.files).map(([name, n]) => [name, count(n)]));
   list('limits', Object.entries(s.limits).map(([name, n]) => [name, count(n)]));
   $('state').textContent = 'version ' + s.version + ', up ' + span(s.uptime);
 }
