@@ -112,7 +112,7 @@ release: build/.tools-release
 
 # Every package is made, read by others' tools, installed and run.
 packages: build/.tools-packages build/release/.built
-	@PATH="$(CURDIR)/build/go:$$PATH" $(PYTEST) -o faulthandler_timeout=0 tests/packages
+	@SKUA_BUILD=build/release PATH="$(CURDIR)/build/go:$$PATH" $(PYTEST) -o faulthandler_timeout=0 tests/packages
 
 # Missing tools are installed once; tools/setup says what before it does.
 build/.tools-%: tools/setup tests/requirements.txt

@@ -135,6 +135,15 @@ def test_the_service_runs(service):
     assert runs_what_is_installed(service)
 
 
+def test_the_sockets_are_there_for_those_who_want_them(service):
+    """docs/operating.md has the two words."""
+    assert service.ask("systemctl is-enabled skua.socket")[1].strip() == "disabled"
+    assert service.ask("systemctl is-active skua.socket")[1].strip() == "inactive"
+    service.run("cp /etc/skua/skua.conf /tmp/kept; sed -i 's/^listen :80$/listen fd:3/' /etc/skua/skua.conf; systemctl stop skua; systemctl start skua.socket")
+    assert "It works" in service.run("curl -sf http://127.0.0.1/")
+    service.run("systemctl stop skua.socket skua; cp /tmp/kept /etc/skua/skua.conf; systemctl start skua")
+
+
 def test_an_upgrade_of_the_package_is_one_of_the_program(packages, service):
     """In the same process, while a client downloads."""
     service.run("""
