@@ -12,6 +12,7 @@ import shutil
 import subprocess
 
 import http2
+import sites
 import workloads
 
 BENCH = os.path.dirname(os.path.abspath(__file__))
@@ -30,6 +31,8 @@ class Place:
         sizes = {w.octets for w in workloads.WORKLOADS if w.is_file}
         for octets in sizes.union(*({octets for octets, _ in w.resources} for w in workloads.WORKLOADS)):
             self.write(f"www/{octets}.bin", content_of(octets))
+        for octets in {w.octets for w in workloads.WORKLOADS if w.coded}:
+            sites.write_texts(self, octets, content_of(octets))
 
         self.certificate, self.key = self.path("localhost.pem"), self.path("localhost.key")
         if shutil.which("openssl"):
@@ -72,6 +75,7 @@ class Entrant:
     role = ""
     speaks_http2 = False
     over_http1 = False  # where everyone else is asked over HTTP/2
+    serves_sites = False  # takes part in those of sites.py
 
     def __init__(self, name):
         self.name = name
@@ -171,6 +175,7 @@ def default_head(workload):
 class Skua(Entrant):
     kind = "skua"
     speaks_http2 = True
+    serves_sites = True
 
     def __init__(self, place, backend=None, library=None):
         super().__init__(f"Skua on {backend}" if backend else f"Skua with {library}" if library else "Skua")
@@ -188,6 +193,8 @@ class Skua(Entrant):
     def argv(self, workload, place, port):
         if self.library and not workload.tls:
             return None
+        if workload.site:
+            return sites.skua(self.program, workload, place, port) if self.program and not self.choice else None
         pair = ["--cert", place.certificate, "--key", place.key] if workload.tls else []
         if workload.is_file:
             if not self.program:
@@ -220,6 +227,17 @@ class SkuaOverHttp1(Skua):
         return super().argv(workload, place, port) if workload.beside_http1 else None
 
 
+class SkuaWithOneSite(Skua):
+    """Beside one that has a thousand."""
+
+    def __init__(self, place):
+        super().__init__(place)
+        self.name, self.kind = "Skua with one site", "peer"
+
+    def argv(self, workload, place, port):
+        return sites.skua(self.program, workload, place, port, one=True) if workload.site == "sites" and self.program else None
+
+
 # ---- Peers from the distribution ----
 
 
@@ -238,8 +256,12 @@ class Packaged(Entrant):
 class Nginx(Packaged):
     command = "nginx"
     speaks_http2 = True
+    serves_sites = True
 
     def argv(self, workload, place, port):
+        how = sites.nginx(workload, place, port) or "access_log off;"
+        if workload.site and how == "access_log off;":
+            return None
         folder = place.path("nginx")
         os.makedirs(folder, exist_ok=True)
         temporary = "".join(f"    {kind}_temp_path {folder}/{kind};\n"
@@ -258,7 +280,7 @@ error_log {folder}/error.log crit;
 events {{ worker_connections {CONNECTIONS_MAX}; }}
 http {{
 {temporary}
-    access_log off;
+    {how if "access_log" in how else "access_log off; " + how}
     server_tokens off;
     sendfile on;
     tcp_nopush on;
@@ -267,10 +289,11 @@ http {{
     keepalive_requests 1000000000;
     open_file_cache max=1000 inactive=60s;
     default_type application/octet-stream;
+    types {{ text/plain txt; }}
     server {{
         listen 127.0.0.1:{port} backlog=4096 deferred{tls[0]}{" http2" if workload.http2 else ""};
 {tls[1]}
-        root {place.www};
+        root {sites.root_of(workload, place)};
         location = / {{ default_type text/plain; return 200 "Hello, World!"; }}
         location / {{ }}
     }}
@@ -282,8 +305,12 @@ http {{
 class H2o(Packaged):
     command = "h2o"
     speaks_http2 = True
+    serves_sites = True
 
     def argv(self, workload, place, port):
+        how = sites.h2o(workload, place, port)
+        if workload.site and not how:
+            return None
         tls = f"""
   ssl:
     certificate-file: {place.certificate}
@@ -296,6 +323,7 @@ max-connections: {CONNECTIONS_MAX}
 {"user: root" if os.geteuid() == 0 else ""}
 http1-request-timeout: 300
 file.index: ['hello.txt']
+{how or ""}
 listen:
   host: 127.0.0.1
   port: {port}
@@ -304,7 +332,7 @@ hosts:
   default:
     paths:
       "/":
-        file.dir: {place.www}
+        file.dir: {sites.root_of(workload, place)}
 """)
         return [self.program, "-c", path]
 
@@ -325,8 +353,12 @@ class Nghttpd(Packaged):
 
 class Lighttpd(Packaged):
     command = "lighttpd"
+    serves_sites = True
 
     def argv(self, workload, place, port):
+        how = sites.lighttpd(workload, place, port)
+        if workload.site and not how:
+            return None
         tls = f"""
 server.modules = ( "mod_openssl" )
 ssl.engine = "enable"
@@ -343,6 +375,7 @@ server.listen-backlog = 4096
 server.max-keep-alive-requests = 65535
 server.max-keep-alive-idle = 300
 index-file.names = ( "hello.txt" )
+{how or ""}
 mimetype.assign = ( ".txt" => "text/plain", "" => "application/octet-stream" )
 """)
         return [self.program, "-D", "-f", path]
@@ -374,9 +407,11 @@ frontend hello
 
 class Caddy(Packaged):
     command = "caddy"
+    serves_sites = True
 
     def argv(self, workload, place, port):
-        if workload.tls:
+        how = sites.caddy(workload, place, port)
+        if workload.tls or (workload.site and not how):
             return None
         path = place.write(f"caddy-{port}.conf", f"""
 {{
@@ -385,9 +420,9 @@ class Caddy(Packaged):
 }}
 :{port} {{
     bind 127.0.0.1
-    root * {place.www}
+    root * {sites.root_of(workload, place)}
     respond / "Hello, World!"
-    file_server
+    {how or "file_server"}
 }}
 """)
         homes = [f"XDG_{name}_HOME={place.path('caddy')}" for name in ("DATA", "CONFIG")]
@@ -487,7 +522,7 @@ def everyone(place, backends=(), libraries=None):
     ways = sorted({way for workload in workloads.WORKLOADS for way in workload.ceilings if not workload.tls})
     return ([Ceiling(interface, way, place) for interface in PROGRAM_OF for way in ways]
             + [TlsCeiling(way, place) for way in RECORDS_OF]
-            + [Skua(place), SkuaOverHttp1(place)] + [Skua(place, backend) for backend in backends]
+            + [Skua(place), SkuaOverHttp1(place), SkuaWithOneSite(place)] + [Skua(place, backend) for backend in backends]
             + [Skua(Place(build, place.folder), library=name) for name, build in (libraries or {}).items()]
             + [Nginx(), H2o(), Nghttpd(), Lighttpd(), Haproxy(), Caddy(), GoHello("Go net/http", place), HyperHello("hyper", place),
                UWebSocketsHello("uWebSockets", place)])

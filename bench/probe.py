@@ -3,6 +3,7 @@
 
 import socket
 import ssl
+import zlib
 
 TIMEOUT_S = 5
 
@@ -37,7 +38,15 @@ def content_length(head):
     return None
 
 
-def check_answer(head, content, expected):
+def decoded(head, content):
+    """Content that says it is compressed, as it was before."""
+    return zlib.decompress(content, 31) if b"content-encoding: gzip" in head.lower() else content
+
+
+def check_answer(head, content, expected, coded=False):
+    if coded and b"content-encoding: gzip" not in head.lower():
+        raise RuntimeError("the content is not compressed")
+    content = decoded(head, content)
     if head.split(b" ")[1:2] != [b"200"]:
         raise RuntimeError("answered " + head.split(b"\r\n")[0].decode(errors="replace"))
     if content != expected:
@@ -78,7 +87,7 @@ def check(workload, port, expected, tls=None):
             connection.sendall(workload.request(port) * workload.pipeline)
             for _ in range(workload.pipeline):
                 head, content, kept = receive_answer(connection, kept)
-                check_answer(head, content, expected)
+                check_answer(head, content, expected, workload.coded)
         return len(head) + len(content)
 
 

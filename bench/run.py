@@ -71,7 +71,8 @@ def chosen_entrants(options, place):
 def start(entrant, workload, place):
     """Starts an entrant and checks its answers. Returns the server, or None where it has no part in this."""
     port = processes.free_port()
-    argv = entrant.argv(workload, place, port) if entrant.speaks_http2 or not workload.http2 else None
+    takes_part = (entrant.speaks_http2 or not workload.http2) and (entrant.serves_sites or not workload.site)
+    argv = entrant.argv(workload, place, port) if takes_part else None
     if argv is None:
         return None
     server = processes.Server(argv, port, place.path(f"{entrant.name.replace(' ', '-').replace('/', '-')}.log"))

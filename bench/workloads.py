@@ -57,6 +57,7 @@ class Workload:
     streams: int = 1                # at a time on each connection, of HTTP/2
     beside_http1: bool = False      # Skua over HTTP/1 takes part too
     settled: int = 0                # idle connections that are there before those that are counted
+    site: Optional[str] = None      # how the file is served: see sites.py
     resources: list = field(default_factory=list)  # of a page: octets and priority; the first is the document
 
     @property
@@ -70,7 +71,14 @@ class Workload:
 
     @property
     def path(self):
+        if self.coded:
+            return f"/{self.octets}.txt"
         return f"/{self.octets}.bin" if self.is_file else "/"
+
+    @property
+    def coded(self):
+        """Whether what is sent is compressed."""
+        return self.site in ("precompressed", "compressed")
 
     def request(self, port, number=None):
         """One request as the workload's client sends it. number: an octet string for the query, or None."""
@@ -95,6 +103,16 @@ WORKLOADS = [
              ratio_target=1.03, below_peers=True),
     Workload("file-1m", "1 MiB file, 32 connections", "wrk", 32, octets=1048576, ceilings=("memory", "sendfile"),
              ratio_target=1.03, below_peers=True),
+    Workload("precompressed", "100 KiB of text that lies compressed", "wrk", 64, octets=102400, fields=[("Accept-Encoding", "gzip")],
+             site="precompressed", ceilings=(), peer_ratio=0.8),
+    Workload("compressed", "100 KiB of text that is compressed once", "wrk", 64, octets=102400, fields=[("Accept-Encoding", "gzip")],
+             site="compressed", ceilings=(), peer_ratio=0.8),
+    Workload("log-combined", "4 KiB file, with an access log in the combined format", "wrk", 200, octets=4096,
+             fields=BROWSER_FIELDS[:1] + BROWSER_FIELDS[3:4], site="log-combined", ceilings=(), ratios_to={"nginx": 0.8}),
+    Workload("log-json", "4 KiB file, with an access log in JSON", "wrk", 200, octets=4096, fields=BROWSER_FIELDS[:1] + BROWSER_FIELDS[3:4],
+             site="log-json", ceilings=(), ratios_to={"nginx": 0.8}),
+    Workload("sites", "4 KiB file of a site among 1,000", "wrk", 200, octets=4096, site="sites", ceilings=(),
+             ratios_to={"Skua with one site": 1.05}),
     Workload("many", "Hello, 10,000 connections", "own", 10000, ratio_target=1.07, no_errors=True),
     Workload("many-wrk", "Hello, wrk with 10,000 connections", "wrk", 10000, ratio_target=1.07, no_errors=True, seconds_min=5),
     Workload("open-50", "Open loop, 50 % of the slowest peer's capacity", "own", 200, share=0.5, peer_ratio=1.1,
