@@ -109,7 +109,7 @@ static uint64_t byteranges_turn(skua_request *request, const byteranges_from *fr
                                 const byteranges_piece *piece)
 {
     if (piece->head || from->file) return piece->length;
-    size_t room = skua_write_room(request);
+    uint64_t room = skua_write_room(request);
     if (piece->length <= room) return piece->length;
     return room ? room : 1;
 }
