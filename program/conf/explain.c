@@ -11,11 +11,13 @@
 #include "conf/method.h"
 #include "conf/sites.h"
 #include "conf/upload.h"
+#include "conf/reason.h"
 #include "common/say.h"
 
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -230,22 +232,54 @@ static void explain_scopes(const conf_site *site, const explained *e)
 
 // ---- The response ----
 
-// Times are those of a played world, and so is its one connection.
-static void explain_response(const char *received)
+// A field of the received head; empty: it is not there.
+static skua_slice explain_received(const char *received, const char *name)
 {
-    const char *label = "response";
-    while (*received && *received != '\r') {
-        size_t len = strcspn(received, "\r");
-        bool is_of_play = strncasecmp(received, "Date:", 5) == 0 ||
-                          strncasecmp(received, "Last-Modified:", 14) == 0 ||
-                          strncasecmp(received, "Connection:", 11) == 0;
-        if (!is_of_play) (void)printf("%-10s %.*s\n", label, (int)len, received);
-        label = "";
-        received += len + (received[len] == '\r' ? 2 : 0);
+    size_t len = strlen(name);
+    for (const char *at = received; *at && *at != '\r'; at += strcspn(at, "\r") + 2)
+        if (strncasecmp(at, name, len) == 0 && at[len] == ':')
+            return (skua_slice){ at + len + 2, strcspn(at + len + 2, "\r") };
+    return (skua_slice){ "", 0 };
+}
+
+static void explain_received_line(const char *label, const char *line, size_t len, conf_place why)
+{
+    if (why.file) (void)printf("%-10s %-50.*s %s:%u\n", label, (int)len, line, why.file, why.line);
+    else (void)printf("%-10s %.*s\n", label, (int)len, line);
+}
+
+// Each line of the head with the directive that gave it. Times are those of a played world, and so is its connection.
+static void explain_response(const conf_reason *why, const char *received)
+{
+    int status = (int)strtol(received + sizeof "HTTP/1.1", NULL, 10);
+    const skua_slice tag = explain_received(received, "ETag");
+    size_t len = strcspn(received, "\r");
+    explain_received_line("response", received, len, conf_reason_status(why, status));
+    for (const char *at = received + len + 2; *at && *at != '\r'; at += len + 2) {
+        len = strcspn(at, "\r");
+        const skua_slice field = { at, strcspn(at, ":") };
+        const skua_slice value = { at + field.len + 2, len - field.len - 2 };
+        bool is_of_play = skua_slice_is(field, "Date") || skua_slice_is(field, "Last-Modified") ||
+                          skua_slice_is(field, "Connection");
+        if (!is_of_play)
+            explain_received_line("", at, len, conf_reason_field(why, status, field, value, tag));
     }
 }
 
-static bool explain_play(skua_server *server, const explained *e)
+// The directives by which a file is chosen, when the path alone does not name one, or a page where there is none.
+static void explain_choice(const conf_reason *why)
+{
+    static const char *const names[] = { "index",   "try",   "clean_urls", "spa",
+                                         "listing", "links", "dotfiles" };
+    const conf_rewrite *rewrite = conf_reason_rewrite(why);
+    if (rewrite) explain("rewrite", rewrite->at, "%s to %s", rewrite->pattern, rewrite->to);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const conf_place at = conf_reason_holds(why, names[i]);
+        if (at.file) explain_line("files", at, names[i]);
+    }
+}
+
+static bool explain_play(const conf_reason *why, skua_server *server, const explained *e)
 {
     char request[EXPLAIN_OCTETS];
     skua_slice received;
@@ -263,7 +297,7 @@ static bool explain_play(skua_server *server, const explained *e)
         say_error("the request cannot be played: %s", skua_status_text(status));
         return false;
     }
-    explain_response(received.ptr);
+    explain_response(why, received.ptr);
     skua_test_free(received);
     return true;
 }
@@ -280,7 +314,11 @@ bool conf_explain(const conf *from, skua_server *server, const char *method, con
         return false;
     }
     const conf_site *site = explain_site(from, e.host);
+    char origin[EXPLAIN_HOST_OCTETS + sizeof "https://"];
+    (void)snprintf(origin, sizeof origin, "http%s://%s", e.is_https ? "s" : "", e.authority);
+    const conf_reason why = { from, site, origin, e.path, e.path_len };
     if (site) explain_scopes(site, &e);
     else (void)printf("%-10s none has the host %s\n", "site", e.host);
-    return explain_play(server, &e);
+    explain_choice(&why);
+    return explain_play(&why, server, &e);
 }

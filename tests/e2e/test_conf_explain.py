@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """skua explain URL -c FILE: which parts of a configuration a request meets, and its response, which is the server's."""
 
+import re
 import subprocess
 
 import pytest
@@ -68,7 +69,13 @@ def parts(folder, *url):
     done = explain(folder, *url, "-c", "f.conf")
     assert done.returncode == 0 and done.stderr == ""
     before, response = done.stdout.split("response   ")
-    return [tuple(line.split(maxsplit=1)) for line in before.splitlines()], [line.strip() for line in response.splitlines()]
+    return [tuple(line.split(maxsplit=1)) for line in before.splitlines()], [owed(line)[0] for line in response.splitlines()]
+
+
+def owed(line):
+    """A line of the response, and the place of the directive that gave it, or None."""
+    found = re.fullmatch(r"(.*?) +(\S+\.conf:\d+)", line.strip())
+    return found.groups() if found else (line.strip(), None)
 
 
 def squeezed(found):
@@ -157,3 +164,80 @@ def test_sites_of_tls(folder):
         done = explain(folder, url, "-c", "tls.conf")
         assert done.returncode == 0 and f"response   {answer}\n" in done.stdout, done.stdout
         assert ("Strict-Transport-Security: max-age=86400" in done.stdout) == url.startswith("https")
+
+
+REASONS = """listen 127.0.0.1:0
+defaults {
+    security_headers
+    header X-Served-By all
+    error_page 404 500 gone.html
+}
+site reasons.test {
+    root pub
+    canonical https://reasons.test
+    maintenance closed
+    redirect "/blog/{x...}" "https://blog.test/{x}"
+    redirect "/blog/{x}/old" "https://old.test/{x}"
+    rewrite "/posts/{x}" "/text.txt"
+    hsts 1d
+    cache 1h
+    header X-Served-By this
+    type .txt "text/plain; charset=ascii"
+    spa
+    path /a/ {
+        cache off
+        security_headers off
+        header X-Served-By off
+        error_page 404 here.html
+        root other
+        spa off
+    }
+}
+"""
+FRAMES, SERVED = "X-Frame-Options: DENY", "X-Served-By: this"
+GIVEN = {  # by the target: lines of the response, and the lines of the file that gave them
+    "/text.txt": {"HTTP/1.1 200 OK": None, "Content-Type: text/plain; charset=ascii": 17, FRAMES: 3, SERVED: 16, "Cache-Control: max-age=3600": 15,
+                  "Strict-Transport-Security: max-age=86400": 14},
+    "/blog/b/c": {"HTTP/1.1 302 Found": None, "Location: https://blog.test/b/c": 11, FRAMES: 3, SERVED: 16},
+    "/blog/b/old": {"Location: https://old.test/b": 12},
+    "/none.css": {"HTTP/1.1 404 Not Found": 5, FRAMES: 3, SERVED: 16},
+    "/a/none": {"HTTP/1.1 404 Not Found": 23, "Strict-Transport-Security: max-age=86400": 14},
+}
+
+
+@pytest.mark.parametrize("target", GIVEN)
+def test_each_line_of_a_response_has_its_reason(folder, target):
+    for name in ("gone.html", "here.html"):
+        (folder / name).write_text("<p>none\n")
+    (folder / "reasons.conf").write_text(REASONS)
+    done = explain(folder, "https://reasons.test" + target, "-c", "reasons.conf")
+    assert done.returncode == 0, done.stderr
+    found = dict(owed(line) for line in done.stdout.split("response   ")[1].splitlines())
+    expected = {line: number and f"reasons.conf:{number}" for line, number in GIVEN[target].items()}
+    assert {line: found.get(line, "none") for line in expected} == expected
+    off = [line for line in found if line.startswith(("X-Frame-Options", "X-Served-By", "Cache-Control: max-age"))]
+    assert not off if target.startswith("/a/") else off
+
+
+def test_how_a_file_is_chosen_has_its_reason(folder):
+    (folder / "reasons.conf").write_text(REASONS)
+    for name in ("gone.html", "here.html"):
+        (folder / name).write_text("<p>none\n")
+    lines = explain(folder, "https://reasons.test/posts/1", "-c", "reasons.conf").stdout.splitlines()
+    chosen = [" ".join(line.split()) for line in lines if line.startswith(("rewrite", "files"))]
+    assert chosen == ["rewrite /posts/{x} to /text.txt reasons.conf:13", "files spa reasons.conf:18"]
+    lines = explain(folder, "https://reasons.test/a/x", "-c", "reasons.conf").stdout.splitlines()
+    assert not [line for line in lines if line.startswith(("rewrite", "files"))]
+
+
+def test_a_closed_site_and_another_host_have_their_reasons(folder):
+    (folder / "reasons.conf").write_text(REASONS)
+    for name in ("gone.html", "here.html"):
+        (folder / name).write_text("<p>none\n")
+    done = explain(folder, "http://reasons.test/text.txt", "-c", "reasons.conf")
+    lines = [owed(line) for line in done.stdout.splitlines()]
+    assert ("Location: https://reasons.test/text.txt", "reasons.conf:9") in lines
+    (folder / "closed").touch()
+    done = explain(folder, "https://reasons.test/text.txt", "-c", "reasons.conf")
+    (folder / "closed").unlink()
+    assert ("HTTP/1.1 503 Service Unavailable", "reasons.conf:10") in [owed(line.removeprefix("response")) for line in done.stdout.splitlines()]
