@@ -23,8 +23,9 @@ enum {
 
 _Static_assert(CONFIG_REST_AT == CONFIG_TLS_AT + sizeof(skua_tls_desc) + sizeof(skua_http2_desc),
                "no gaps");
-_Static_assert(sizeof(skua_tls_desc) % 8 == 0 && sizeof(skua_http2_desc) % 8 == 0,
-               "they grow by 8 octets");
+_Static_assert(sizeof(skua_tls_desc) % _Alignof(skua_config) == 0 &&
+                   sizeof(skua_http2_desc) % _Alignof(skua_config) == 0,
+               "nothing lies between them and what follows");
 
 void config_take(const char *function, const skua_config *given, const skua_sizes *sizes,
                  skua_config *own)
