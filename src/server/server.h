@@ -149,7 +149,7 @@ static inline bool server_is_turned(const skua_server *server)
 
 static inline unsigned server_serving_count(const skua_server *server)
 {
-    return atomic_load_explicit(&server->shared.serving_count, memory_order_relaxed);
+    return atomic_load_explicit(&server->shared.serving_count, memory_order_acquire);
 }
 
 // Room for one more listener, in the first free place; NULL, and the error recorded with its status, when there is

@@ -186,7 +186,8 @@ static skua_status staff_add(skua_server *server, unsigned first, unsigned end)
         staff_drop(server, first, end);
         return status;
     }
-    atomic_store_explicit(&server->shared.serving_count, end, memory_order_relaxed);
+    // Workers that pass connections on find the new ones as they were made.
+    atomic_store_explicit(&server->shared.serving_count, end, memory_order_release);
     staff_watch(server, first, end);
     for (unsigned i = first; i < end; i++) {
         staff_accept(server->workers[i]);
@@ -215,7 +216,7 @@ static skua_status staff_set(skua_server *server, unsigned workers)
         return server_fail(server, SKUA_ECLOSED, "the server is about to stop");
     skua_status status = workers > count ? staff_add(server, count, workers) : SKUA_OK;
     if (status) return status;
-    atomic_store_explicit(&server->shared.serving_count, workers, memory_order_relaxed);
+    atomic_store_explicit(&server->shared.serving_count, workers, memory_order_release);
     return change_tell(server, staff_follow) ? SKUA_OK : SKUA_ECLOSED;
 }
 
