@@ -86,7 +86,7 @@ class Machine:
         try:
             self.group.mkdir()
             script = f'echo $$ >"{self.group}/cgroup.procs"\nexec unshare -m -p -u -i -n -C --fork --kill-child sh -ec "$0" sh "$1" "$2"'
-            self.holder = subprocess.Popen(["sh", "-ec", script, BOOT, self.folder, self.files], stdin=subprocess.DEVNULL, stdout=self.said, stderr=self.said)
+            self.holder = subprocess.Popen(["setpriv", "--pdeathsig", "KILL", "sh", "-ec", script, BOOT, self.folder, self.files], stdin=subprocess.DEVNULL, stdout=self.said, stderr=self.said)
             if not eventually(self._runs, within=60, every=0.1) or self.holder.poll() is not None:
                 pytest.skip(f"systemd cannot be started: {self.said.seek(0) or self.said.read()}")
         except OSError as failure:
