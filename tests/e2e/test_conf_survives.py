@@ -323,6 +323,7 @@ def secured(server, trusted):
         return client.getpeercert()["serialNumber"], text.endswith(b"first")
 
 
+@pytest.mark.test_all
 @pytest.mark.of_tls
 def test_keys_that_cannot_be_used_while_it_serves(keyed, launch):
     """At the look every two seconds and at a reload: the former certificate goes on, and the next right one is taken."""

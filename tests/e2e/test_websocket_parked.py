@@ -221,6 +221,7 @@ def test_windows_are_kept(server):
         socket.leave()
 
 
+@pytest.mark.test_all
 def test_deadlines_go_on(server):
     """Pings, the silence that ends a socket, and its lifetime."""
     began = time.monotonic()
@@ -236,6 +237,7 @@ def test_deadlines_go_on(server):
         socket.leave()
 
 
+@pytest.mark.test_all
 def test_memory_runs_out():
     """Of a crowd that wakes at once those for whom there is no memory are told so; the others are served."""
     many_descriptors()
