@@ -56,7 +56,7 @@
 //   skua_server_on_free skua_test_free skua_test_field
 //
 // On any thread but workers:
-//   skua_listener_add skua_listener_remove skua_workers_set
+//   skua_listener_add skua_listener_remove skua_listeners_remove skua_workers_set
 //
 // On the request's worker, and in its blocking handler:
 //   skua_request_param skua_request_param_i64 skua_request_route skua_request_pattern
@@ -659,6 +659,11 @@ SKUA_SIZED SKUA_NODISCARD skua_status skua_listener_add(skua_server *server,
 // Errors: SKUA_ENOENT there is none of that number; SKUA_ESTATE it has ended, or with skua_open another one is being
 // removed.  Thread: as skua_listener_add.
 SKUA_API SKUA_NODISCARD skua_status skua_listener_remove(skua_server *server, size_t index);
+
+// Removes the addresses of those numbers at once, in the time that one takes: see skua_listener_remove.
+// indices: count of them; NULL with 0.  Errors, thread: as there. None is removed when one of them is not there.
+SKUA_API SKUA_NODISCARD skua_status skua_listeners_remove(skua_server *server,
+                                                          const size_t *indices, size_t count);
 
 // Lets so many workers serve, while the server runs: more are started; those that are too many rest. One that rests
 // gets no new connections, those that it has go on until they end, and it serves again when more are wanted. Its number

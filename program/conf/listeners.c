@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Listeners are known by their addresses as they stand in the file. Removing one takes a second and a half, in which
+// Listeners are known by their addresses as they stand in the file. Removing them takes a second and a half, in which
 // the thread of the watch has other things to do.
 
 #include "conf/listeners.h"
@@ -102,12 +102,14 @@ bool conf_listeners_add(const conf *c, int *fds, char *why, size_t room)
 
 static void *listeners_run(void *nothing)
 {
+    size_t going[CONF_LISTENS_MAX], count = 0;
     for (unsigned i = 0; i < CONF_LISTENS_MAX; i++) {
         conf_listener *one = &listeners.all[i];
         if (!one->goes) continue;
-        (void)!skua_listener_remove(listeners.server, one->index);
+        going[count++] = one->index;
         *one = (conf_listener){ .index = 0 };
     }
+    (void)!skua_listeners_remove(listeners.server, going, count);
     if (listeners.then) listeners.then();
     return nothing;
 }

@@ -308,61 +308,107 @@ static void listening_close(skua_server *server, unsigned number)
     listener->is_gone = true;
 }
 
+__attribute__((cold)) static void listening_close_going(skua_server *server)
+{
+    for (unsigned i = 0; i < WORKER_LISTENERS_MAX; i++) {
+        if (server->change.going >> i & 1) listening_close(server, i);
+    }
+}
+
 // The time that it still accepts for is over.
 __attribute__((cold)) static void listening_settled(server_worker *w)
 {
     skua_server *server = w->self.server;
-    unsigned number = server->change.listener;
     io_deadline_unset(&w->settling);
     w->settles = false;
-    worker_unlisten(w, number);
+    for (unsigned i = 0; i < WORKER_LISTENERS_MAX; i++) {
+        if (server->change.going >> i & 1) worker_unlisten(w, i);
+    }
     change_followed(w);
-    if (server->foreign_open) listening_close(server, number);
+    if (server->foreign_open) listening_close_going(server);
 }
 
 // A socket that was given may be another process's, too, which goes on. Who connects to a Unix socket is in its queue
 // at once.
-static void listening_unfollow(server_worker *w)
+// Returns: whether somebody may have begun to connect who is not in the queue yet.
+static bool listening_turn_away(server_worker *w, unsigned number)
 {
-    unsigned number = w->self.server->change.listener;
     const server_listener *listener = &w->self.server->listeners[number];
-    if (!w->listeners[number].active || listener->address.is_unix) {
-        listening_settled(w);
-        return;
-    }
+    if (!w->listeners[number].active || listener->address.is_unix) return false;
     if (!listener->is_given) socket_turn_away(w->listeners[number].fd);
-    w->settles = true;
-    io_deadline_set(&w->self.loop.timers, &w->settling, listening_settle_ns);
+    return true;
 }
 
-static skua_status listening_remove_running(skua_server *server, unsigned number)
+static void listening_unfollow(server_worker *w)
+{
+    for (unsigned i = 0; i < WORKER_LISTENERS_MAX; i++) {
+        bool goes = w->self.server->change.going >> i & 1;
+        w->settles = (goes && listening_turn_away(w, i)) || w->settles;
+    }
+    if (w->settles) io_deadline_set(&w->self.loop.timers, &w->settling, listening_settle_ns);
+    else listening_settled(w);
+}
+
+static skua_status listening_remove_running(skua_server *server, uint32_t going)
 {
     if (server->foreign_open && server->change.shared.left)
         return server_fail(server, SKUA_ESTATE, "another listener is being removed");
-    server->change.listener = number;
+    server->change.going = going;
     server->change.settled = listening_settled;
-    if (!server->listeners[number].is_given) socket_retract(&server->listeners[number].address);
+    for (unsigned i = 0; i < WORKER_LISTENERS_MAX; i++) {
+        const server_listener *listener = &server->listeners[i];
+        if ((going >> i & 1) && !listener->is_given) socket_retract(&listener->address);
+    }
     (void)change_tell(server, listening_unfollow);
-    if (!server->foreign_open) listening_close(server, number);
+    if (!server->foreign_open) listening_close_going(server);
     return SKUA_OK;
 }
 
-static skua_status listening_remove(skua_server *server, size_t index, bool runs)
+// The error is recorded for one that is not there.
+static skua_status listening_find(skua_server *server, const size_t *indices, size_t count,
+                                  uint32_t *going)
 {
+    for (size_t i = 0; i < count; i++) {
+        if (indices[i] >= server->listener_count || server->listeners[indices[i]].is_gone)
+            return server_fail(server, SKUA_ENOENT, "there is no address number %zu", indices[i]);
+        *going |= UINT32_C(1) << indices[i];
+    }
+    return SKUA_OK;
+}
+
+static skua_status listening_remove(skua_server *server, const size_t *indices, size_t count,
+                                    bool runs)
+{
+    uint32_t going = 0;
     if (!runs && server->started)
         return server_fail(server, SKUA_ESTATE, "the server is not running any more");
-    if (index >= server->listener_count || server->listeners[index].is_gone)
-        return server_fail(server, SKUA_ENOENT, "there is no address number %zu", index);
-    if (runs) return listening_remove_running(server, (unsigned)index);
-    listening_close(server, (unsigned)index);
+    skua_status status = listening_find(server, indices, count, &going);
+    if (status || !going) return status;
+    if (runs) return listening_remove_running(server, going);
+    server->change.going = going;
+    listening_close_going(server);
     return SKUA_OK;
+}
+
+__attribute__((cold)) static skua_status
+listening_remove_by(skua_server *server, const size_t *indices, size_t count, const char *function)
+{
+    bool runs = change_begin(server, function);
+    skua_status status = listening_remove(server, indices, count, runs);
+    change_end(server);
+    return status;
 }
 
 __attribute__((cold)) skua_status skua_listener_remove(skua_server *server, size_t index)
 {
     CONTRACT_SERVER(server);
-    bool runs = change_begin(server, __func__);
-    skua_status status = listening_remove(server, index, runs);
-    change_end(server);
-    return status;
+    return listening_remove_by(server, &index, 1, __func__);
+}
+
+__attribute__((cold)) skua_status skua_listeners_remove(skua_server *server, const size_t *indices,
+                                                        size_t count)
+{
+    CONTRACT_SERVER(server);
+    if (count) CONTRACT_GIVEN(indices);
+    return listening_remove_by(server, indices, count, __func__);
 }

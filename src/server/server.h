@@ -48,8 +48,9 @@ typedef struct server_change {
     pthread_mutex_t one; // held by whoever makes it
     bool is_open;        // the server runs, and nobody has begun to wait for its last workers
     server_change_fn *heard;
-    server_change_fn *settled; // the time of a listener that goes is over
-    unsigned listener;         // its number
+    server_change_fn *settled; // the time of listeners that go is over
+    uint32_t going;            // a bit for each of them
+    unsigned listener;         // the number of one that comes
     int *fds;                  // by worker: the socket to accept from; -1: none, or it was taken
     struct {
         pthread_mutex_t lock;

@@ -286,7 +286,7 @@ static void worker_stop_accepting(server_worker *w, bool at_once)
     w->is_deaf = true;
     if (at_once && w->settles) w->self.server->change.settled(w);
     for (unsigned i = 0; i < WORKER_LISTENERS_MAX; i++) {
-        bool settles = w->settles && i == w->self.server->change.listener;
+        bool settles = w->settles && (w->self.server->change.going >> i & 1);
         if (!settles)
             worker_unlisten(w, i); // from here on, clients are refused and not left waiting
     }

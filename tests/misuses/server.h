@@ -111,6 +111,16 @@ STOPS(skua_listener_remove, of_one_that_is_turned, TURNED_BY, OTHER_THAN_OPEN_OR
       s->status = skua_listener_remove(s->server, 0))
 GIVES(skua_listener_remove, no_such_index, RUNNING,
       skua_listener_remove(s->server, 7) == SKUA_ENOENT)
+STOPS(skua_listeners_remove, no_server, OUTSIDE, NO_SERVER,
+      s->status = skua_listeners_remove(NULL, NULL, 0))
+STOPS(skua_listeners_remove, no_indices, RUNNING, NO(indices),
+      s->status = skua_listeners_remove(s->server, NULL, 1))
+STOPS(skua_listeners_remove, on_a_worker, HANDLER, ON_A_WORKER,
+      s->status = skua_listeners_remove(s->server, (size_t[]){ 0 }, 1))
+STOPS(skua_listeners_remove, of_one_that_is_turned, TURNED_BY, OTHER_THAN_OPEN_OR_CALLBACK,
+      s->status = skua_listeners_remove(s->server, (size_t[]){ 0 }, 1))
+GIVES(skua_listeners_remove, no_such_index, RUNNING,
+      skua_listeners_remove(s->server, (size_t[]){ 0, 7 }, 2) == SKUA_ENOENT)
 STOPS(skua_workers_set, no_server, OUTSIDE, NO_SERVER, s->status = skua_workers_set(NULL, 1))
 STOPS(skua_workers_set, on_a_worker, HANDLER, ON_A_WORKER,
       s->status = skua_workers_set(s->server, 1))

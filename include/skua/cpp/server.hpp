@@ -226,8 +226,8 @@ public:
         return judge(skua_listen_forwarded(raw(), index, forwarded));
     }
 
-    // Change a server that runs, or one that does not yet: see skua_listener_add, skua_listener_remove and
-    // skua_workers_set.  Thread: any but workers.
+    // Change a server that runs, or one that does not yet: see skua_listener_add, skua_listener_remove,
+    // skua_listeners_remove and skua_workers_set.  Thread: any but workers.
     std::size_t listener_add(const listener &at)
     {
         const skua_listener_desc desc = at;
@@ -236,6 +236,10 @@ public:
         return index;
     }
     server &listener_remove(std::size_t index) { return judge(skua_listener_remove(raw(), index)); }
+    server &listeners_remove(std::span<const std::size_t> indices)
+    {
+        return judge(skua_listeners_remove(raw(), indices.data(), indices.size()));
+    }
     server &workers(unsigned count) { return judge(skua_workers_set(raw(), count)); }
 
     void start() { judge(skua_start(raw())); }

@@ -410,6 +410,44 @@ static void test_who_has_connected_is_served(void **state)
     end(server);
 }
 
+static int64_t now_ms(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / MS;
+}
+
+// Several addresses go in the time that one takes, and who has connected to any of them is served.
+static void test_listeners_go_together(void **state)
+{
+    (void)state;
+    enum { GOING = 6 };
+    int kept[GOING];
+    size_t going[GOING];
+    skua_server *server = server_of(accepts[*backend == 'u'], 2);
+    size_t one = add(server, "127.0.0.1:0"), none[] = { 1, 15 };
+    for (int i = 0; i < GOING; i++) {
+        going[i] = add(server, "127.0.0.1:0");
+        kept[i] = socket_connect_to(skua_server_address(server, going[i]));
+    }
+    assert_int_equal(skua_listeners_remove(server, none, 2), SKUA_ENOENT);
+    assert_in_range(ask(skua_server_address(server, 1)), 0, 1); // and that has changed nothing
+    assert_int_equal(skua_listeners_remove(server, NULL, 0), SKUA_OK);
+    int64_t begin = now_ms();
+    assert_int_equal(skua_listener_remove(server, one), SKUA_OK);
+    int64_t alone = now_ms();
+    assert_int_equal(skua_listeners_remove(server, going, GOING), SKUA_OK);
+    assert_true(now_ms() - alone < (alone - begin) * GOING / 2);
+    for (int i = 0; i < GOING; i++) {
+        assert_string_equal(skua_server_address(server, going[i]), "");
+        assert_in_range(ask_on(kept[i]), 0, 1);
+        close(kept[i]);
+    }
+    assert_in_range(ask(skua_server_address(server, 0)), 0, 1);
+    assert_int_equal(add(server, "127.0.0.1:0"), 1); // their places are free
+    end(server);
+}
+
 static void test_a_unix_socket_goes_with_its_file(void **state)
 {
     (void)state;
@@ -561,6 +599,7 @@ static int over(const char *name)
         cmocka_unit_test(test_a_listener_that_cannot_come_changes_nothing),
         cmocka_unit_test(test_listeners_go_under_clients),
         cmocka_unit_test(test_who_has_connected_is_served),
+        cmocka_unit_test(test_listeners_go_together),
         cmocka_unit_test(test_a_unix_socket_goes_with_its_file),
         cmocka_unit_test(test_a_socket_that_was_given_is_let_go),
         cmocka_unit_test(test_hosts_follow_the_addresses),
