@@ -111,7 +111,7 @@ release: build/.tools-release
 	@$(PYTHON) tools/release/whole.py $(PROCESSORS)
 
 # Every package is made, read by others' tools, installed and run.
-packages: build/.tools-packages build/release/.built
+packages: build/.tools-packages build/.tools-release build/release/.built
 	@SKUA_BUILD=build/release PATH="$(CURDIR)/build/go:$$PATH" $(PYTEST) -o faulthandler_timeout=0 tests/packages
 
 # Missing tools are installed once; tools/setup says what before it does.
