@@ -22,8 +22,16 @@ static void change_set(skua_server *server, bool is_open)
     (void)pthread_mutex_unlock(&server->change.one);
 }
 
+static void change_set_workers(skua_server *server, bool has_workers)
+{
+    (void)pthread_mutex_lock(&server->change.shared.lock);
+    server->change.shared.has_workers = has_workers;
+    (void)pthread_mutex_unlock(&server->change.shared.lock);
+}
+
 __attribute__((cold)) void change_allow(skua_server *server)
 {
+    change_set_workers(server, true);
     change_set(server, true);
 }
 
@@ -32,9 +40,32 @@ __attribute__((cold)) void change_forbid(skua_server *server)
     change_set(server, false);
 }
 
+__attribute__((cold)) void change_workers_go(skua_server *server)
+{
+    change_forbid(server);
+    change_set_workers(server, false);
+}
+
+__attribute__((cold)) void change_ended(skua_server *server)
+{
+    (void)pthread_mutex_lock(&server->change.one);
+    server->foreign_open = false;
+    server->sim_kernel = NULL;
+    server->started = false;
+    (void)pthread_mutex_unlock(&server->change.one);
+}
+
+// Another thread may be ending the server: its workers are looked at while they stay.
+static void change_expect_no_worker(skua_server *server, const char *function)
+{
+    (void)pthread_mutex_lock(&server->change.shared.lock);
+    if (server->change.shared.has_workers) server_expect_no_worker(server, function);
+    (void)pthread_mutex_unlock(&server->change.shared.lock);
+}
+
 __attribute__((cold)) bool change_begin(skua_server *server, const char *function)
 {
-    server_expect_no_worker(server, function);
+    change_expect_no_worker(server, function);
     (void)pthread_mutex_lock(&server->change.one);
     return server->change.is_open;
 }

@@ -14,6 +14,10 @@ void change_deinit(skua_server *server);
 void change_allow(skua_server *server);
 void change_forbid(skua_server *server);
 
+// The end of a run: before the workers are closed, and when they have been.
+void change_workers_go(skua_server *server);
+void change_ended(skua_server *server);
+
 // Stops the process on a worker's thread, which would wait for itself; begins a change, if the server runs.
 // Returns: whether it does. The change is ended by change_end either way.
 bool change_begin(skua_server *server, const char *function);

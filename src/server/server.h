@@ -55,7 +55,8 @@ typedef struct server_change {
     struct {
         pthread_mutex_t lock;
         pthread_cond_t changed;
-        unsigned left; // workers that have not followed
+        unsigned left;    // workers that have not followed
+        bool has_workers; // and they stay while the lock is held
     } shared;
 } server_change;
 

@@ -313,16 +313,14 @@ skua_status skua_start(skua_server *server)
 
 __attribute__((cold)) skua_status server_end(skua_server *server)
 {
-    change_forbid(server);
+    change_workers_go(server);
     for (unsigned i = 0; i < server_worker_count(server); i++)
         worker_end(server->workers[i]);
     server_close_workers(server);
     server_close_log(server);
     reserve_drop_server(server->reserve);
     server->reserve = 0;
-    server->foreign_open = false;
-    server->sim_kernel = NULL;
-    server->started = false;
+    change_ended(server);
     if (!atomic_load(&server->shared.broken)) return SKUA_OK;
     return server_fail(server, SKUA_EIO, "%s", server->break_reason);
 }
