@@ -7,6 +7,7 @@ Run as a test. Prints one line per finding, FILE:LINE: what is wrong and what to
 there is any. With a folder as argument it checks that tree instead of the one it lies in.
 """
 
+import ast
 import pathlib
 import re
 import subprocess
@@ -355,6 +356,19 @@ def check_homes(tree):
                 yield file, number, f"{name} is declared here and not in {home}"
 
 
+def check_twice(tree):
+    """Of two functions of a name Python keeps the last: the first test never runs."""
+    for file, text in tree.texts.items():
+        if file.suffix != ".py":
+            continue
+        found = {}
+        for node in ast.parse(text).body:
+            if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+                if node.name in found:
+                    yield file, node.lineno, f"{node.name} stands in line {found[node.name]}, too, which never runs"
+                found[node.name] = node.lineno
+
+
 def check_format(tree):
     tool = tree.root / "build/venv/bin/clang-format"
     if not tool.exists():
@@ -367,7 +381,7 @@ def check_format(tree):
 
 CHECKS = [
     check_layers, check_kernel_headers, check_calls, check_licence, check_dead, check_todos, check_riddles, check_size,
-    check_homes, check_format,
+    check_homes, check_twice, check_format,
 ]
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 

@@ -54,6 +54,7 @@ def test_good_tree(tmp_path):
         ("cmake/a.cmake", SPDX.replace("//", "#") + "\n# What is built\n", 'opens with "What"'),
         ("bench/a.py", SPDX.replace("//", "#") + '"""What is measured."""\n', 'opens with "What"'),
         ("src/io/a.c", SPDX + "\n" * 800, "past 800"),
+        ("bench/a.py", SPDX.replace("//", "#") + "def f():\n    pass\n\n\ndef f():\n    pass\n", "a.py:6: f stands in line 2, too"),
         ("src/io/a.c", SPDX + "int home(void)\n{\n    return 1;\n}\n", "io.h:3: home is declared here and not in src/io/a.h"),
     ],
 )
