@@ -36,6 +36,8 @@ static const reason_owner reason_owners[] = {
     { "X-Frame-Options", "security_headers" },
 };
 
+static const conf_place reason_none = { .file = NULL };
+
 // One that is off takes away, and gives nothing.
 static bool reason_is_off(const conf_directive *d)
 {
@@ -92,7 +94,7 @@ static const conf_directive *reason_found(const conf_reason *why, const char *na
 static conf_place reason_place(const conf_reason *why, const char *name, const char *argument)
 {
     const conf_directive *found = why->site ? reason_found(why, name, argument) : NULL;
-    return found && !reason_is_off(found) ? found->words[0].at : (conf_place){ .file = NULL };
+    return found && !reason_is_off(found) ? found->words[0].at : reason_none;
 }
 
 conf_place conf_reason_holds(const conf_reason *why, const char *name)
@@ -155,7 +157,7 @@ static conf_place reason_location(const conf_reason *why)
     if (site && site->canonical && strcasecmp(site->canonical, why->origin) != 0)
         return conf_reason_holds(why, "canonical");
     const conf_redirect *redirect = site ? reason_redirect(why) : NULL;
-    return redirect ? redirect->at : (conf_place){ .file = NULL };
+    return redirect ? redirect->at : reason_none;
 }
 
 // Content that was compressed here has a weak tag, and a compressed file beside the file has a strong one.
@@ -168,25 +170,25 @@ static conf_place reason_coding(const conf_reason *why, skua_slice tag)
 static conf_place reason_type(const conf_reason *why)
 {
     const char *dot = strrchr(why->path, '.');
-    return dot && !strchr(dot, '/') ? reason_place(why, "type", dot) : (conf_place){ .file = NULL };
+    return dot && !strchr(dot, '/') ? reason_place(why, "type", dot) : reason_none;
 }
 
 // Some responses are not to be kept whatever the configuration says: their value is another.
 static conf_place reason_cache(const conf_reason *why, skua_slice value)
 {
-    if (!why->site) return (conf_place){ .file = NULL };
+    if (!why->site) return reason_none;
     const conf_scope *inner = &why->site->scope;
     for (const conf_scope *at = why->site->paths; at; at = at->next)
         if (conf_scope_has(at, why->path, why->path_len)) inner = at;
     bool is_its = inner->cache && skua_slice_is(value, inner->cache);
-    return is_its ? conf_reason_holds(why, "cache") : (conf_place){ .file = NULL };
+    return is_its ? conf_reason_holds(why, "cache") : reason_none;
 }
 
 conf_place conf_reason_field(const conf_reason *why, int status, skua_slice field, skua_slice value,
                              skua_slice tag)
 {
     char name[128];
-    if (field.len >= sizeof name) return (conf_place){ .file = NULL };
+    if (field.len >= sizeof name) return reason_none;
     memcpy(name, field.ptr, field.len);
     name[field.len] = '\0';
     if (strcasecmp(name, "Location") == 0) return reason_location(why);

@@ -89,11 +89,16 @@ def test_a_folder_that_says_nothing(folder, launch, runtime, mode):
     assert get(server, "a.test").status == 200
 
 
+def folder_of_runs(server):
+    """/run/site as the server sees it."""
+    return pathlib.Path("/proc", str(server.pid), "root", "run", "site")
+
+
 def test_a_pid_file(folder):
     """It is believed when nobody but root and its owner can have put it there, and its owner runs the process of its number."""
     file = folder / "skua.conf"
     server = start_as_user(folder, TEXT + "pid_file /run/site/skua.pid\n")
-    there = pathlib.Path(f"/proc/{server.pid}/root/run/site")
+    there = folder_of_runs(server)
     number = there / "skua.pid"
 
     def refused():
@@ -152,7 +157,7 @@ def test_somebody_else_answers(folder):
             server = start_as_user(folder, TEXT + "pid_file /run/site/skua.pid\n", runtime=SERVES)
             assert eventually(lambda: "commands cannot reach this server: another one runs with" in server.error_text())
             assert command(server, "reload", file)[0] == 0
-            (pathlib.Path(f"/proc/{server.pid}/root/run/site") / "skua.pid").write_text("0\n")
+            (folder_of_runs(server) / "skua.pid").write_text("0\n")
             status, said = command(server, "reload", file)
             assert status == 1 and f"the user {OTHER} runs what answers for FILE" in said
         finally:

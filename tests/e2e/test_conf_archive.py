@@ -12,7 +12,7 @@ import urllib.parse
 import zipfile
 
 import pytest
-from conf import SKUA, basic, of, process_of, start
+from conf import SKUA, basic, check_finds, of, process_of, start
 from server import SLOW, Server, eventually, free_port
 from wire import request
 
@@ -416,10 +416,7 @@ def test_a_file_of_five_gib(tree, kind, tmp_path):
     ("defaults {\n archive zip\n}\nsite a {\n root pub\n}", "2:2: archive does not stand in defaults, but in a site or in a path of a site"),
 ])
 def test_what_is_wrong_is_found(folder, text, finding):
-    (folder / "f.conf").write_text("listen :0\n" + text)
-    run = subprocess.run([SKUA, "check", "-c", "f.conf"], cwd=folder, capture_output=True, text=True, timeout=20)
-    line, rest = finding.split(":", 1)
-    assert run.returncode == 1 and f"f.conf:{int(line) + 1}:{rest}" in run.stdout + run.stderr
+    check_finds(folder, text, finding)
 
 
 GAPS = {

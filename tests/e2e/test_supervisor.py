@@ -11,7 +11,7 @@ import time
 
 import h2_client
 import pytest
-from conf import SKUA, children, get, of, process_of, start, write_folder
+from conf import SKUA, children, crash, ended, get, of, process_of, replaced, start, write_folder
 from server import Server, check_sanitizers, eventually, free_port
 from wire import Connection, request
 
@@ -31,22 +31,6 @@ def server(folder, launch):
     return launch(start, folder, TEXT)
 
 
-def ended(pid):
-    """Whether a process is gone, or is only waited for."""
-    try:
-        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return True
-
-
-def crash(server):
-    """Kills the process that serves, and returns its number."""
-    before = process_of(server)
-    os.kill(before, signal.SIGKILL)
-    assert eventually(lambda: ended(before))
-    return before
-
-
 def answer(server):
     """The response of the next server process. It is waited for, and never refused; but a ring of the kernel's may accept for a
     moment when its process has ended already."""
@@ -56,10 +40,6 @@ def answer(server):
         except (ConnectionResetError, EOFError):
             return None
     return eventually(ask)
-
-
-def replaced(server, before):
-    return eventually(lambda: (now := children(server.pid)) and now[-1] != before)
 
 
 def test_a_server_that_crashes_is_replaced(server):

@@ -2,8 +2,11 @@
 """Servers that are told by a skua.conf, and which directives a test is about."""
 
 import base64
+import os
 import pathlib
 import re
+import signal
+import subprocess
 
 from server import BACKEND, BUILD, ROOT, Server, eventually, free_port
 
@@ -39,6 +42,26 @@ def process_of(server):
     return children(server.pid)[-1]
 
 
+def ended(pid):
+    """Whether a process is gone, or is only waited for."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
+def crash(server):
+    """Kills the process that serves, and returns its number."""
+    before = process_of(server)
+    os.kill(before, signal.SIGKILL)
+    assert eventually(lambda: ended(before))
+    return before
+
+
+def replaced(server, before):
+    return eventually(lambda: (now := children(server.pid)) and now[-1] != before)
+
+
 def get(server, host, path="/", *lines, **options):
     return server.get(path, *lines, host=host, **options)
 
@@ -63,6 +86,14 @@ def write_folder(folder):
     with open(pub / "big", "wb") as big:
         big.truncate(40_000_000)
     return folder
+
+
+def check_finds(folder, text, finding):
+    """skua check of a text, which stands behind a line with listen, has a finding at LINE:COLUMN of the text."""
+    (folder / "f.conf").write_text("listen :0\n" + text)
+    run = subprocess.run([SKUA, "check", "-c", "f.conf"], cwd=folder, capture_output=True, text=True, timeout=20, check=False)
+    line, rest = finding.split(":", 1)
+    assert run.returncode == 1 and f"f.conf:{int(line) + 1}:{rest}" in run.stdout + run.stderr
 
 
 def table():
