@@ -132,7 +132,7 @@ def option_entry(option):
 def command_page():
     readme = (ROOT / "README.md").read_text()
     said = readme[readme.index("## As a command") + len("## As a command"):readme.index("## What it does")]
-    said = said[:said.index("A file of [a few lines]")] + said[said.index("Listening only on loopback"):]
+    said = said[:said.index("A [configuration file]")] + said[said.index("If all addresses are loopback"):]
     lines = [".SH SYNOPSIS", ".B skua", r"[\fIOPTION\fR]... [\fIDIR\fR]", ".br", ".B skua", r"\fB\-c\fR \fIFILE\fR"]
     for command in commands():
         lines += [".br", f".B skua {command.name}", rf"\fI{escape(command.words)}\fR"]
