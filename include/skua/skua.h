@@ -2342,7 +2342,7 @@ typedef struct skua_socket {
     uint64_t value;
 } skua_socket;
 
-// What happens to a message when the queue of a slow reader has no room for it.
+// The treatment of a message when the queue of a slow reader has no room for it.
 typedef enum skua_websocket_slow {
     // It is refused (SKUA_ELIMIT); drain is called when there is room. While more than half of the
     // queue is in use, nothing is read from the client, so that an answer of at most half a queue

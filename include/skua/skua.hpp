@@ -14,13 +14,13 @@
 //         app.run();
 //     }
 //
-// Handlers are lambdas or objects; they live as long as the server. A handler that takes skua::request & runs
-// to its end or answers later through a ticket; one that returns skua::task<> is a coroutine, takes its
-// skua::request by value, and is resumed on the worker that owns the request.
+// Handlers are lambdas or objects; they live as long as the server. A handler that takes skua::request & responds before
+// it returns, or later through a ticket. A handler that returns skua::task<> is a coroutine; it takes its skua::request by
+// value, and is resumed on the request's worker.
 //
-// Exceptions never cross into C. What leaves a handler answers 500 and is logged with the request; skua::http_error
-// answers its own status, and its sentence is sent. Of its own, this header allocates nothing per request for plain lambdas, and one frame (the
-// compiler's) per coroutine.
+// Exceptions never cross into C. An exception from a handler becomes a 500 response, and is logged with the request;
+// skua::http_error becomes its own status, and its sentence is sent. For plain lambdas this header allocates nothing per
+// request; for a coroutine the compiler allocates one frame.
 //
 // Lifetimes: views from a request live as long as the request; in a coroutine, as long as the coroutine.
 // Threads: as in skua.h, whose names stay usable beside these.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Part of skua.hpp: sockets that a coroutine serves, from the opening to the end. Callbacks put messages into a box,
-// from which the coroutine takes them; while that is full its client is not read.
+// Part of skua.hpp: WebSockets that a coroutine serves, from the opening to the end. Callbacks put messages into a
+// box, from which the coroutine takes them; while the box is full, the client is not read.
 #ifndef SKUA_CPP_ASYNC_SOCKET_HPP
 #define SKUA_CPP_ASYNC_SOCKET_HPP
 
@@ -18,9 +18,8 @@ class async_socket;
 namespace detail
 {
 
-// Messages that have come and have not been taken, one behind the other in memory that is used again. What has been
-// taken is never moved: it is read from the one string while the other is written. Its memory is counted in memory_max,
-// as what a server holds for clients.
+// Messages that have arrived and have not been taken, one after another in memory that is used again. Taken octets are
+// never moved: one string is read while the other is written. The memory counts in memory_max.
 class message_box
 {
   public:
@@ -141,7 +140,7 @@ class conversation
     bool is_paused_ = false;
 };
 
-// NULL where its coroutine has ended.
+// NULL if its coroutine has ended.
 inline extra *conversing(skua_socket raw) noexcept
 {
     auto *kept = static_cast<extra *>(skua_request_get(skua_socket_request(raw), &extra_key));
@@ -166,7 +165,8 @@ inline void async_drain(skua_socket raw, void *) noexcept
     if (waits && waits->drained) waits->drained(waits);
 }
 
-// This side closes the socket: who waits for a message, or for room, learns it. All else goes on as long as the request.
+// This side closes the socket: a wait for a message, or for room, ends. Everything else goes on as long as the
+// request.
 inline void async_closing(skua_socket raw, unsigned code, skua_slice reason, void *) noexcept
 {
     extra *kept = conversing(raw);
@@ -176,7 +176,7 @@ inline void async_closing(skua_socket raw, unsigned code, skua_slice reason, voi
     async_drain(raw, nullptr);
 }
 
-// Who waits for a message learns it first, as an end and no exception; then everything else is given up.
+// A wait for a message ends first, by an empty result and not an exception; then everything else is cancelled.
 inline void async_close(skua_socket raw, unsigned code, skua_slice reason, void *) noexcept
 {
     extra *kept = conversing(raw);
@@ -260,16 +260,19 @@ struct socket_send_awaiter : once {
 } // namespace detail
 
 // A socket in the coroutine that serves it:
+//
 //     app.websocket("GET /echo", [](skua::async_socket &socket, skua::request) -> skua::task<> {
 //         while (auto message = co_await socket.receive()) co_await socket.send(*message);
 //     });
-// When the coroutine returns the socket is closed, 1000; when it throws, 1011, and the log says why.
-// When the socket is closed, by whomever, receive gives nothing once all that had come has been taken, and is_closed
-// is true. Everything else that the coroutine waits for then, or later, throws skua::cancelled; so it does inside of
-// when_any and within, unless a receive is what they wait for. This side's close ends receive and send at once, and what
-// else the coroutine waits for when the client has answered it, or close_timeout_ns after it.
-// A client is not read while 16 KiB of its messages wait. Lifetime: that of the coroutine, where others keep a copy
-// of the socket: skua::socket copy = socket;
+//
+// When the coroutine returns, the socket is closed with code 1000; when it throws, with 1011, and the exception is
+// logged. When the socket is closed, by either side, receive returns nothing once all messages that had arrived have
+// been taken, and is_closed is true. Everything else that the coroutine awaits then, or later, throws skua::cancelled,
+// also inside of when_any and within, unless they wait for a receive. A close by this side ends receive and send at
+// once; anything else that the coroutine awaits is cancelled when the client has answered the close, or
+// close_timeout_ns after it.
+// The client is not read while 16 KiB of its messages wait. Lifetime: that of the coroutine; others keep a copy of the
+// socket: skua::socket copy = socket;
 class async_socket : public socket
 {
   public:
@@ -284,15 +287,17 @@ class async_socket : public socket
     {
         return detail::socket_receive_awaiter(with_);
     }
-    // The same as a task, for skua::within and skua::when_any: one that is given up takes no message.
+    // The same as a task, for skua::within and skua::when_any; a cancelled one takes no message.
     task<std::optional<socket_message>> receive_task()
     {
         co_return co_await receive();
     }
 
-    // co_await socket.send("text"): waits for room where how.slow is to wait, else as socket::text does. message: lives
-    // until this is done. Throws skua::cancelled when the socket is closed; skua::error for what is not UTF-8, or
-    // longer than queued_octets_max.
+    // co_await socket.send("text") sends a message. It waits for room if how.slow is SKUA_WEBSOCKET_WAIT; otherwise it
+    // does as socket::text.
+    // message: must live until this is done.
+    // Errors: skua::cancelled when the socket is closed; skua::error for text that is not UTF-8, or a message longer
+    // than queued_octets_max.
     [[nodiscard("to be awaited")]] auto send(std::string_view message) noexcept
     {
         return detail::socket_send_awaiter(raw(), message, true);
@@ -310,7 +315,7 @@ class async_socket : public socket
         return detail::socket_send_awaiter(raw(), view(slice(message)), false);
     }
 
-    // Once it is closed: the code and the reason, as websocket::close is told them.
+    // After the close: the code and the reason, as websocket::close gets them.
     bool is_closed() const noexcept
     {
         return with_.end.code() != 0;

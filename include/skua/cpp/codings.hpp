@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Part of skua.hpp: content codings, and media types. All of it may be called on any thread.
+// Part of skua.hpp: content codings, and media types. All functions may be called on any thread.
 #ifndef SKUA_CPP_CODINGS_HPP
 #define SKUA_CPP_CODINGS_HPP
 
@@ -23,15 +23,15 @@ inline bool coding_is_built(skua_coding coding) noexcept
     return skua_coding_is_built(coding);
 }
 
-// Whether content of a media type usually gets shorter: see skua_compress_gains.
+// Whether content of a media type usually becomes shorter by compression: see skua_compress_gains.
 inline bool compress_gains(std::string_view type) noexcept
 {
     return skua_compress_gains(slice(type));
 }
 
-// Compresses content in one go into room, and is how many octets were written; nothing where the room does not suffice.
-// Errors: skua::error, SKUA_EUNSUPPORTED: the coding is not built in. The best effort takes a second for each half of a MiB:
-// see skua::blocking.
+// Compresses content in one call into room. SKUA_EFFORT_BEST takes a second for each half MiB: see skua::blocking.
+// Returns: the number of octets written; nothing if the room does not suffice.
+// Errors: skua::error, SKUA_EUNSUPPORTED: the coding is not built in.
 inline std::optional<std::size_t> encode(skua_coding coding, skua_effort effort, std::string_view content, std::span<char> room)
 {
     std::size_t octets = 0;
@@ -41,7 +41,7 @@ inline std::optional<std::size_t> encode(skua_coding coding, skua_effort effort,
     return octets;
 }
 
-// The same as a string; nothing where it would not be shorter than the content.
+// The same as a string; nothing if it would not be shorter than the content.
 inline std::optional<std::string> encode(skua_coding coding, skua_effort effort, std::string_view content)
 {
     std::string shorter(content.size(), '\0');

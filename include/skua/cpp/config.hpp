@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Part of skua.hpp: what a server is made of. Structs for designated initialisers, with chrono's units and functions in
-// the place of C's: 0, nullptr and nothing mean default. Members are only ever added at the end.
+// Part of skua.hpp: the configuration of a server. The structs are made for designated initialisers, with chrono's
+// units and std::function in place of C's pointers. 0, nullptr and empty mean default. New members are only ever added
+// at the end.
 #ifndef SKUA_CPP_CONFIG_HPP
 #define SKUA_CPP_CONFIG_HPP
 
@@ -42,8 +43,8 @@ struct http2 {
     }
 };
 
-// The configuration of a server: see skua_config. What strings point to is copied when the server is made; functions live
-// as long as the server.
+// The configuration of a server: see skua_config. Strings are copied when the server is made; functions live as long
+// as the server.
 struct config {
     using time = std::chrono::nanoseconds;
 
@@ -57,7 +58,8 @@ struct config {
     bool half_close = false;
     std::uint64_t rate_octets_min = 0;
     skua_log_format log = SKUA_LOG_NONE;
-    // Takes whole lines, each ended by LF, in place of standard output. What it throws is lost, and so are the lines.
+    // Called with whole log lines, each ended by LF, instead of writing them to standard output. If it throws, the
+    // exception and the lines are lost.
     // Thread: the server's log writer.
     std::function<void(std::string_view lines)> log_write = {};
     std::size_t memory_max = 0, log_buffer_max = 0;
@@ -75,20 +77,21 @@ struct config {
     unsigned disk_threads = 0, files_reserve = 0, blocking_threads = 0, blocking_queue_max = 0;
     const char *log_secrets = nullptr;
     skua::http2 http2 = {};
-    // Called on a worker, when it begins to turn and when it has ended, after its last request. What they throw is logged.
+    // Called on each worker, before it serves and after its last request. Exceptions are logged.
     std::function<void(worker)> on_worker_start = {}, on_worker_end = {};
-    // Told of each connection before anything is read from it, or written: false refuses it, and so does an exception,
-    // which is logged. The other is told of each that was not refused, when it is closed and its last request has ended.
+    // on_connect is called for each connection before anything is read or written; false, or an exception, which is
+    // logged, closes it at once. on_close is called for each connection that was not refused, when it is closed and
+    // its last request has ended.
     std::function<bool(connection)> on_connect = {};
     std::function<void(connection)> on_close = {};
     const skua_allocator *allocator = nullptr; // for the process; copied
     void (*panic)(const char *sentence) = nullptr;
 };
 
-// A place to listen, for server::listener_add: see skua_listener_desc.
+// An address to listen on, for server::listener_add: see skua_listener_desc.
 struct listener {
     const char *address = nullptr;
-    int fd = -1; // a socket that listens; only without address. The server's on success
+    int fd = -1; // a listening socket, used only without address; on success it belongs to the server
     bool tls = false;
     skua_forwarded forwarded = SKUA_FORWARDED_NONE;
 
@@ -104,8 +107,9 @@ struct listener {
     }
 };
 
-// Opens a listening socket, which is the caller's, for server::listen_fd and listener::fd, of this process or of another one
-// that it is passed to: see skua_socket_open. shared: it joins the sockets of the address that are there.
+// Opens a listening socket for server::listen_fd and listener::fd, in this process or in another one that it is passed
+// to: see skua_socket_open. The socket belongs to the caller. shared: several sockets may listen on the address at
+// once.
 // Errors: skua::error with a sentence.  Thread: any.
 [[nodiscard]] inline int socket_open(const char *address, unsigned backlog = 0, bool shared = false)
 {
@@ -122,7 +126,7 @@ struct route_options {
     const char *name = nullptr;
 };
 
-// How topics reach the servers of other machines: see skua_topic_bridge_desc.
+// How topics are carried to the servers of other machines: see skua_topic_bridge_desc.
 struct topic_bridge {
     const char *url = nullptr;
     const char *stream = nullptr;
@@ -153,7 +157,7 @@ public:
         c.on_worker_start = on_worker_start_ ? worker_start : nullptr;
         c.on_worker_end = on_worker_end_ ? worker_end : nullptr;
         c.on_connect = on_connect_ ? connected : nullptr;
-        c.on_close = closed; // also for what connections keep
+        c.on_close = closed; // also for the objects that connections keep
         c.hook_user = this;
         put_into(c.tls);
     }
@@ -197,7 +201,7 @@ private:
         auto *self = static_cast<hooks *>(user);
         bool may = false;
         log_throw(self->server, "on_connect", [&] { may = self->on_connect_(connection(raw)); });
-        if (!may) detach(raw); // nobody is told when it is closed
+        if (!may) detach(raw); // on_close is not called for it
         return may;
     }
     static void closed(skua_connection *raw, void *user) noexcept

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Part of skua.hpp: a connection, and an object that lives as long.
+// Part of skua.hpp: a connection, and an object that it keeps.
 #ifndef SKUA_CPP_CONNECTION_HPP
 #define SKUA_CPP_CONNECTION_HPP
 
@@ -42,8 +42,8 @@ inline void detach(skua_connection *raw) noexcept
 
 } // namespace detail
 
-// A view of a connection; copying it copies a pointer. Empty (false) where there is none. Valid from config::on_connect
-// until config::on_close has returned, on its worker.
+// A view of a connection; copying it copies a pointer. It converts to false if there is no connection. Valid from
+// config::on_connect until config::on_close has returned, on its worker.
 class connection {
 public:
     connection() = default;
@@ -52,8 +52,8 @@ public:
     explicit operator bool() const noexcept { return raw_ != nullptr; }
     skua_connection *raw() const noexcept { return raw_; }
 
-    // The address of its other end, "127.0.0.1", "::1" or "unix": that of a proxy, where one stands in front, unless that
-    // speaks the PROXY protocol.
+    // The address of the other end, "127.0.0.1", "::1" or "unix". Behind a proxy it is the proxy's, unless that uses
+    // the PROXY protocol.
     std::string peer() const
     {
         char text[128];
@@ -64,8 +64,8 @@ public:
     std::uint64_t id() const { return skua_connection_id(raw_); }
     skua::worker worker() const { return skua_connection_worker(raw_); }
 
-    // Makes an object that the connection keeps until it is closed and its last request has ended; one that was there is
-    // destroyed first. Only for servers that were made of a skua::config: those of a skua_config would not destroy it.
+    // Makes an object that the connection keeps until it is closed and its last request has ended. A former object is
+    // destroyed first. Only for servers that were made of a skua::config: others would not destroy the object.
     // Cost: one allocation.
     template <class T, class... A> T &emplace(A &&...given)
     {
@@ -75,7 +75,7 @@ public:
         return made->object;
     }
 
-    // The object; NULL when there is none, or one of another type.
+    // The object; NULL if there is none, or one of another type.
     template <class T> T *get() const
     {
         auto *kept = static_cast<detail::attached *>(skua_connection_get(raw_));

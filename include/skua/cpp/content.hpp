@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Part of skua.hpp: content that comes or leaves piece by piece, forms with files, and tunnels. Functions that are given
-// here live in the request's memory until it has ended; what they throw ends the response as in a handler.
+// Part of skua.hpp: content that arrives or leaves piece by piece, forms with files, and tunnels. Functions that are
+// passed here live in the request's memory until it has ended. An exception from them ends the response as in a
+// handler.
 #ifndef SKUA_CPP_CONTENT_HPP
 #define SKUA_CPP_CONTENT_HPP
 
@@ -32,8 +33,9 @@ template <class F> F *keep_with(request &of, F &&fn)
 
 } // namespace detail
 
-// Takes the content as it comes: fn(request &, skua_content_event, std::string_view octets), see skua_content_read. What fn was
-// given counts as consumed when it returns, unless it returns how much of it does; the rest is for consume.
+// Reads the content as it arrives: fn(request &, skua_content_event, std::string_view octets), see skua_content_read.
+// The octets count as consumed when fn returns, unless it returns a number: then only that many do, and consume gives
+// back the rest.
 template <std::invocable<request &, skua_content_event, std::string_view> F> void read_content(request of, F fn)
 {
     F *kept = detail::keep_with(of, std::move(fn));
@@ -60,8 +62,8 @@ inline void consume(const request &of, std::size_t octets)
     skua_content_consume(of.raw(), octets);
 }
 
-// Takes the parts of a form (multipart/form-data) as they come: fn(request &, skua_part_event, const skua_part *,
-// std::string_view octets), see skua_multipart_read. octets count as consumed when it returns.
+// Reads the parts of a form (multipart/form-data) as they arrive: fn(request &, skua_part_event, const skua_part *,
+// std::string_view octets), see skua_multipart_read. The octets count as consumed when fn returns.
 template <std::invocable<request &, skua_part_event, const skua_part *, std::string_view> F> void read_parts(request of, F fn)
 {
     F *kept = detail::keep_with(of, std::move(fn));
@@ -79,8 +81,8 @@ template <std::invocable<request &, skua_part_event, const skua_part *, std::str
     check(status);
 }
 
-// Reads a form as a whole, large parts into files: fn(request &, std::span<const skua_form_part>), see skua_multipart_collect.
-// It is not called for a form that was refused, or did not come.
+// Reads a whole form, large parts into files: fn(request &, std::span<const skua_form_part>), see
+// skua_multipart_collect. fn is not called for a form that was refused, or is not complete.
 template <std::invocable<request &, std::span<const skua_form_part>> F>
 void collect_parts(request of, F fn, std::size_t memory_max = 0, std::uint64_t octets_max = 0)
 {
@@ -99,7 +101,7 @@ void collect_parts(request of, F fn, std::size_t memory_max = 0, std::uint64_t o
     check(status);
 }
 
-// Reads the content as a whole, into a file if it is large: fn(request &, const skua_upload &), see skua_content_spool.
+// Reads the whole content, into a file if it is large: fn(request &, const skua_upload &), see skua_content_spool.
 template <std::invocable<request &, const skua_upload &> F>
 void spool(request of, F fn, std::size_t memory_max = 0, std::uint64_t octets_max = 0)
 {
@@ -116,8 +118,8 @@ void spool(request of, F fn, std::size_t memory_max = 0, std::uint64_t octets_ma
         kept));
 }
 
-// Responds with what fn(std::span<char> room, std::size_t &octets) writes when it can be sent: see skua_respond_pull. One that
-// throws fails. length: -1 when it is not known.
+// Responds with content that fn(std::span<char> room, std::size_t &octets) writes when it can be sent: see
+// skua_respond_pull. An exception counts as SKUA_PULL_ERROR. length: in octets; -1 when unknown.
 template <std::invocable<std::span<char>, std::size_t &> F>
 void pull(request of, int status, const char *type, std::int64_t length, F fn)
 {
@@ -162,11 +164,14 @@ template <class S> struct filter_state {
 
 } // namespace detail
 
-// Lets the content of the response pass through a filter, before it is given: begin(request &, int status) is called when the
-// response is known, and returns its state, a std::unique_ptr<S>, or an empty one to leave the response as it is. Then
+// Passes the content of the response through a filter. Called before the response is given. begin(request &, int
+// status) is called when the response is known, and returns the filter's state, a std::unique_ptr<S>, or an empty one
+// to leave the response unchanged. Then
+//
 //     skua_filtered S::run(std::string_view &content, skua_flush flush, std::span<char> out, std::size_t &octets)
-// takes octets off the front of content and writes to out. What either throws is logged, and the response is 500, or cut
-// off where its head has left. The state is destroyed when no content will come any more. See skua_filter.
+//
+// takes octets from the front of content and writes to out. Exceptions are logged, and the response becomes 500, or is
+// cut off if its head has left. The state is destroyed when no more content will come. See skua_filter.
 template <std::invocable<request &, int> F> void filter_content(request of, F begin)
 {
     using state = detail::filter_state<typename std::invoke_result_t<F &, request &, int>::element_type>;
@@ -186,7 +191,7 @@ template <std::invocable<request &, int> F> void filter_content(request of, F be
     check(skua_filter_add(of.raw(), &desc));
 }
 
-// Says that a source that was SKUA_PULL_PENDING may be pulled again.
+// Lets a source that returned SKUA_PULL_PENDING be pulled again.
 inline void wake(const request &of)
 {
     skua_wake(of.raw());
@@ -198,8 +203,9 @@ inline void trailer(const request &of, const char *name, std::string_view value)
     check(skua_trailer_add(of.raw(), name, slice(value)));
 }
 
-// Takes the connection over for another protocol: see skua_upgrade. Then read_content tells what comes, write and finish of
-// the request send. false: the client does not ask for that protocol, and nothing was responded.
+// Takes the connection over for another protocol: see skua_upgrade. Then read_content receives, and the request's
+// write and finish send.
+// Returns: false: the client does not ask for that protocol, and nothing was responded.
 inline bool upgrade(const request &of, const char *protocol)
 {
     skua_status status = skua_upgrade(of.raw(), protocol, nullptr, nullptr);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Part of skua.hpp: how directories, files inside the program and single files are served, and what is compressed.
+// Part of skua.hpp: how directories, embedded files and single files are served and compressed.
 #ifndef SKUA_CPP_DIRECTORIES_HPP
 #define SKUA_CPP_DIRECTORIES_HPP
 
@@ -11,7 +11,7 @@
 
 namespace skua {
 
-// How a directory is served: see skua_directory_config, also for the defaults, which 0 and nullptr mean.
+// How a directory is served: see skua_directory_config, also for the defaults; 0 and nullptr mean default.
 struct directory_config {
     bool list = false, dotfiles = false;
     const char *index = nullptr, *cache_control = nullptr;
@@ -27,16 +27,17 @@ struct directory_config {
     const char *codings = nullptr;
     std::vector<skua_media> types = {}; // { { ".md", "text/markdown; charset=utf-8" } }
     skua_etags etags = SKUA_ETAGS_AUTO;
-    // Is asked about each file before it is sent: 0, or the status of an error, or -1: it has responded, or will. What it
-    // throws is the response, as in a handler. path: beneath the directory, valid during the call.
-    // Thread: the request's worker; several call at once. It must not wait. It lives as long as the server or site.
+    // Called for each file before it is sent. Returns 0, or the status of an error, or -1: it has responded, or will.
+    // An exception becomes the response, as in a handler. path: beneath the directory, valid during the call.
+    // Thread: the request's worker; several workers call it at once. It must not block. It lives as long as the server
+    // or site.
     std::function<int(request &, std::string_view path, const skua_file_info &info)> decide = {};
     const char *name = nullptr;
     std::vector<const char *> tries = {}; // { "{path}.html" }
-    skua_directory **opened = nullptr;    // where the directory is put, for request::serve
+    skua_directory **opened = nullptr;    // receives the directory, for request::serve
 };
 
-// How files that are part of the program are served: see skua_assets_config.
+// How embedded files are served: see skua_assets_config.
 struct assets_config {
     const char *index = nullptr, *cache_control = nullptr, *fallback = nullptr, *not_found = nullptr, *name = nullptr;
 
@@ -72,7 +73,7 @@ namespace detail {
 
 using decider = std::function<int(request &, std::string_view, const skua_file_info &)>;
 
-// An exception is the response, as where a handler throws.
+// An exception becomes the response, as in a handler.
 inline int decide(skua_request *raw, skua_slice path, const skua_file_info *info, void *user) noexcept
 {
     try {
@@ -84,7 +85,7 @@ inline int decide(skua_request *raw, skua_slice path, const skua_file_info *info
     }
 }
 
-// kept: its decide, which lives as long as what it is given to; NULL where it has none.
+// kept: its decide, which lives as long as the server or site; NULL if it has none.
 inline skua_directory_config converted(const directory_config &of, decider *kept) noexcept
 {
     skua_directory_config c{};

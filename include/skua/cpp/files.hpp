@@ -11,7 +11,7 @@
 
 namespace skua {
 
-// A directory beneath which files are opened, and no path leads out of it. It outlives the requests that use it.
+// A directory beneath which files are opened; no path leads out of it. It must outlive the requests that use it.
 class root {
 public:
     explicit root(const char *path, skua_links links = SKUA_LINKS_INSIDE)
@@ -53,11 +53,11 @@ private:
     std::unique_ptr<skua_root, closer> raw_;
 };
 
-// An open file: a reference, of the worker that opened it.
+// A reference to an open file. It belongs to the worker that opened the file.
 class file {
 public:
     file() noexcept = default;
-    // given: whether the reference is given, as by skua_file_open, or a new one is taken, as of an upload.
+    // given: whether the reference is handed over, as by skua_file_open, or a new one is added, as for an upload.
     explicit file(skua_file *raw, bool given = false) noexcept : raw_(raw && !given ? skua_file_ref(raw) : raw) {}
     file(const file &other) noexcept : file(other.raw_) {}
     file(file &&other) noexcept : raw_(std::exchange(other.raw_, nullptr)) {}
@@ -74,7 +74,7 @@ public:
     explicit operator bool() const noexcept { return raw_ != nullptr; }
     skua_file *raw() const noexcept { return raw_; }
 
-    // Reads now, though the disk be slow, and returns how much; 0 at the end of the file.
+    // Reads, and waits for the disk. Returns the number of octets; 0 at the end of the file.
     std::size_t read(std::uint64_t offset, std::span<char> room) const
     {
         std::size_t octets = 0;
@@ -82,7 +82,7 @@ public:
         return octets;
     }
 
-    // Gives a file without a name one: see skua_file_keep.
+    // Gives a name to a file without one: see skua_file_keep.
     void keep(const root &in, std::string_view path) const { check(skua_file_keep(raw_, in.raw(), slice(path))); }
 
 private:
@@ -97,7 +97,7 @@ struct opened {
 
 namespace detail {
 
-// Neither can be given up: the frame waits until the disk has answered, whatever becomes of the request.
+// Neither can be cancelled: the frame waits until the disk has answered, whatever happens to the request.
 struct open_awaiter : once {
     skua_root *root;
     std::string path;
@@ -163,13 +163,15 @@ struct load_awaiter : once {
 
 } // namespace detail
 
-// co_await skua::open(root, "a.txt"): an open file and what is known of it. Throws http_error 404 or 403 where there is none.
+// co_await skua::open(root, "a.txt") opens a file, and returns it with its skua_file_info. Errors: http_error 404 or
+// 403.
 [[nodiscard("to be awaited")]] inline auto open(const root &in, std::string_view path)
 {
     return detail::open_awaiter(in.raw(), path);
 }
 
-// co_await skua::load(file, offset, room): reads without making the worker wait for the disk, and is how much.
+// co_await skua::load(file, offset, room) reads without making the worker wait for the disk, and returns the number of
+// octets.
 [[nodiscard("to be awaited")]] inline auto load(const file &from, std::uint64_t offset, std::span<char> room)
 {
     return detail::load_awaiter(from.raw(), offset, room);
@@ -182,7 +184,7 @@ inline void respond_file(const request &of, const char *type, const file &from, 
     check(skua_respond_file(of.raw(), status, type, from.raw(), offset, length));
 }
 
-// Writes a part of a file to a response that request::stream has begun. false: there is no room now.
+// Writes a part of a file to a response that request::stream has begun. Returns: false: there is no room now.
 inline bool write_file(const request &of, const file &from, std::uint64_t offset, std::uint64_t length)
 {
     skua_status status = skua_write_file(of.raw(), from.raw(), offset, length);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// Part of skua.hpp: JSON, by whatever library the program uses. It says once how a type is read and written:
+// Part of skua.hpp: JSON, by any library. The program defines once how a type is read and written:
 //
 //     template <> struct skua::json_codec<nlohmann::json> {
 //         static std::string write(const nlohmann::json &value) { return value.dump(); }
 //         static nlohmann::json read(std::string_view text) { return nlohmann::json::parse(text); }
 //     };
 //
-// and then answers with such values, and reads them:
+// Then it responds with such values, and reads them:
 //
 //     auto order = skua::read_json<nlohmann::json>(co_await req.body());
 //     skua::respond_json(req, order, 201);
@@ -18,7 +18,7 @@
 
 namespace skua {
 
-// To be specialised. read throws, whatever it likes, where the text is not JSON or not that of a T.
+// Programs specialise it. read throws any exception if the text is not JSON, or not that of a T.
 template <class T> struct json_codec;
 
 template <class T>
@@ -31,8 +31,8 @@ concept json_writable = requires(const T &value) {
     { json_codec<T>::write(value) } -> std::convertible_to<std::string_view>;
 };
 
-// Reads a value. A text that its codec refuses is the client's fault: http_error 400, and what the codec says is not told to
-// the client.
+// Reads a value. If its codec refuses the text, that is the client's error: http_error 400, without the codec's
+// message.
 template <json_readable T> T read_json(std::string_view text)
 {
     try {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Part of skua.hpp: objects that belong to a server and may be destroyed after it, as those that a handler has captured are.
+// Part of skua.hpp: objects that belong to a server and may be destroyed after it, such as objects that a handler has
+// captured.
 #ifndef SKUA_CPP_LIFETIME_HPP
 #define SKUA_CPP_LIFETIME_HPP
 
@@ -16,7 +17,7 @@ namespace detail {
 
 class server_life;
 
-// Something of a server that is closed before the server is gone, or by its own end.
+// An object of a server that is closed before the server is gone, or by its own end.
 class of_server {
 public:
     of_server(const of_server &) = delete;
@@ -28,7 +29,7 @@ protected:
     ~of_server() = default;
 
     void join(std::shared_ptr<server_life> of) noexcept;
-    void replace(of_server &other) noexcept; // which is closed from then on, and this one is open
+    void replace(of_server &other) noexcept; // other is closed from then on, and this one is open
     void leave() noexcept;
 
 private:
@@ -41,12 +42,12 @@ private:
     bool is_open_ = false;
 };
 
-// Whether a server is there. Shared by it and by what belongs to it.
+// Whether a server exists. The server and the objects that belong to it share it.
 class server_life {
 public:
     void begin(skua_server *of) noexcept { server_ = of; }
 
-    // Called by the server as it goes.
+    // Called by the server at its end.
     void end() noexcept
     {
         const std::lock_guard<std::recursive_mutex> guard(lock_);
@@ -78,7 +79,7 @@ private:
         one.close_(&one, server_);
     }
 
-    std::recursive_mutex lock_; // what is closed may close something else
+    std::recursive_mutex lock_; // closing one object may close another
     skua_server *server_ = nullptr;
     of_server *first_ = nullptr;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Part of skua.hpp: objects of which each worker has one, so that nobody needs a lock.
+// Part of skua.hpp: objects that each worker has one of, so that no lock is needed.
 #ifndef SKUA_CPP_LOCAL_HPP
 #define SKUA_CPP_LOCAL_HPP
 
@@ -14,7 +14,7 @@ namespace skua {
 
 namespace detail {
 
-// Whatever a local's function has thrown, on its way through C.
+// An exception of a local's function, on its way through C.
 inline std::exception_ptr &thrown_by_make() noexcept
 {
     static thread_local std::exception_ptr thrown;
@@ -44,15 +44,18 @@ template <class T, class F> struct local_state_of : local_state<T> {
 
 } // namespace detail
 
-// An object of T that each worker of a server has for itself, made when the worker first asks for it, and destroyed on it
-// when this object or the worker ends, after the worker's last request.
+// An object of T for each worker of a server. It is made when the worker first asks for it, and destroyed on the
+// worker when this object or the worker ends, after the worker's last request.
+//
 //     skua::local<cache> caches(app, [](skua::worker) { return cache(1_MiB); });
 //     app.get("/", [&](skua::request &req) { req.text(caches(req.worker()).find(req.path())); });
-// T may have bool evict(), called when descriptors ran out: it closes what can be done without and tells whether anything was;
-// and void shrink(), called when memory is short, often while it is. What they throw is logged. See skua_local_desc.
+//
+// T may have bool evict(), called when descriptors ran out: it closes those that can be done without, and returns
+// whether any was closed; and void shrink(), called when memory is short, often while it is. Exceptions from them are
+// logged. See skua_local_desc.
 template <class T> class local : private detail::of_server {
 public:
-    // make: called on each worker, as T make(skua::worker); several call at once.
+    // make: called on each worker, as T make(skua::worker); several workers call it at once.
     // Errors: skua::error, SKUA_ELIMIT: the server has 1024.  Thread: any.
     template <std::invocable<worker> F>
     local(server &of, F make) : of_server(close), state_(new detail::local_state_of<T, F>(std::move(make))), of_(of.raw())
@@ -81,8 +84,8 @@ public:
         if (state_) state_->leave();
     }
 
-    // The object of this worker. What make throws is thrown, and it is tried again at the next call.
-    // Thread: the worker's. Not when the server is gone.
+    // The object of this worker. If make throws, the exception is passed on, and the next call tries again.
+    // Thread: the worker's. Not after the server's end.
     T &operator()(worker on) const
     {
         if (!state_ || on.server() != of_) throw std::logic_error("a skua::local was moved, or is of another server");

@@ -18,8 +18,8 @@ inline skua_field field(std::string_view name, std::string_view value) noexcept
     return { slice(name), slice(value) };
 }
 
-// The parts of a prepared response: see skua_prepared_desc. Everything is copied, but for the file, of which the response
-// takes a reference.
+// The parts of a prepared response: see skua_prepared_desc. Everything is copied, except the file, of which the
+// response adds a reference.
 struct prepared_response {
     int status = 200; // 200..599
     std::span<const skua_field> fields = {};
@@ -29,21 +29,24 @@ struct prepared_response {
     bool has_length = false; // for 304: its length is stated
 };
 
-// A response made in advance: a reference, of the worker that made it; copies share it. Everything is done on that worker,
-// and nothing outlives it; so one is kept by skua::local, which gives each worker its own:
+// A reference to a response made in advance; copies share it. It belongs to the worker that made it and is used only
+// there, so keep it in a skua::local, which gives each worker its own:
+//
 //     skua::local<skua::prepared> hello(app, [](skua::worker on) {
 //         return skua::prepared(on, { .content = "Hello, World!" });
 //     });
 //     app.get("/", [&](skua::request &req) { skua::respond_prepared(req, hello(req.worker())); });
 class prepared {
 public:
-    // Errors: skua::error, SKUA_EINVAL: the status is out of range, or a field is none, or the server's to set.
+    // Errors: skua::error, SKUA_EINVAL: the status is out of range, a field is malformed, or the server itself sets
+    // it.
     prepared(worker on, const prepared_response &parts)
     {
         const skua_prepared_desc desc = converted(parts);
         check(skua_prepared_new(on, &desc, &raw_));
     }
-    // The content is not copied, and stays as it is until release is called, once, on the worker; not if this throws.
+    // The content is not copied, and must not change until release is called, once, on the worker; release is not
+    // called if this throws.
     // Cost: an allocation for release.
     template <std::invocable F> prepared(worker on, const prepared_response &parts, F release)
     {
@@ -89,17 +92,17 @@ private:
     skua_prepared *raw_ = nullptr;
 };
 
-// Responds with one that was made in advance; fields that have been added are sent too. No allocation.
+// Responds with a prepared response. Fields that have been added are sent too. It allocates nothing.
 inline void respond_prepared(const request &of, const prepared &with)
 {
     check(skua_respond_prepared(of.raw(), with.raw()));
 }
 
-// The entity tag that directories give to a file, for request::etag: see skua_file_etag. Empty (false) where its times say
-// nothing.
+// The entity tag that directories give a file, for request::etag: see skua_file_etag. It converts to false if the file
+// has none.
 class file_etag {
 public:
-    // content: all of a file of at most 32768 octets; of a larger one it is not looked at. now: since 1970.  Thread: any.
+    // content: all of a file of at most 32768 octets; ignored for larger files. now: since 1970.  Thread: any.
     file_etag(const skua_file_info &info, std::string_view content, std::chrono::nanoseconds now) noexcept
         : len_(skua_file_etag(&info, slice(content), now.count(), text_))
     {

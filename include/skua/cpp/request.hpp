@@ -21,8 +21,8 @@ class request;
 
 namespace detail {
 
-// An event that a coroutine waits for, and the way to stop waiting when the request goes. NULL: it goes on
-// waiting, since something still runs.
+// An event that a coroutine waits for, and the function that cancels the wait when the request is gone. NULL: it goes
+// on waiting, because something still runs.
 struct waiter {
     void (*cancel)(waiter *self) = nullptr;
     void (*drained)(waiter *self) = nullptr;
@@ -47,13 +47,13 @@ class conversation;
 // The state that this header keeps in a request's memory.
 struct extra {
     life *alive = nullptr;
-    conversation *talk = nullptr; // of a socket that a coroutine serves
+    conversation *talk = nullptr; // of a WebSocket that a coroutine serves
     ending *endings = nullptr;
 };
 
 inline const char extra_key = 0;
 
-// For C, to which -1 is for ever.
+// For C, where -1 means no limit.
 constexpr std::int64_t time_or_ever(std::chrono::nanoseconds time) noexcept
 {
     return time.count() < 0 ? -1 : time.count();
@@ -62,13 +62,13 @@ constexpr std::int64_t time_or_ever(std::chrono::nanoseconds time) noexcept
 // The key of the status of the response to come; all copies of a request share it.
 inline const char status_key = 0;
 
-// Writes to the log what snprintf has put together in room octets.
+// Writes to the log the text that snprintf has made in room octets.
 inline void log_line(skua_server *of, const char *line, int len, std::size_t room) noexcept
 {
     if (len > 0) skua_log(of, { line, std::min(static_cast<std::size_t>(len), room - 1) });
 }
 
-// Writes to the log what went wrong, and with which request. Allocates nothing: memory may be what ran out.
+// Logs an exception with its request. Allocates nothing, because memory may have run out.
 inline void complain(const skua_request *raw, const char *what) noexcept
 {
     char line[1024];
@@ -79,7 +79,8 @@ inline void complain(const skua_request *raw, const char *what) noexcept
     log_line(skua_request_server(raw), line, len, sizeof line);
 }
 
-// Runs fn, which may throw, where no request waits for a response: an exception is logged, after what it came from.
+// Runs fn, which may throw, where no request waits for a response: an exception is logged, with the name of its
+// source.
 template <class F> void log_throw(skua_server *of, const char *where, F &&fn) noexcept
 {
     char line[1024];
@@ -109,7 +110,7 @@ template <class F> void log_throw_of(const skua_request *raw, F &&fn) noexcept
     }
 }
 
-// The waiter learns it now, unless what it waits for must come back first.
+// The waiter is cancelled now, unless the operation that it waits for must complete first.
 inline void give_up(life &of) noexcept
 {
     of.raw = nullptr;
@@ -145,7 +146,7 @@ inline extra &extra_of(skua_request *raw)
 struct cookie {
     std::string name = {}, value = {};
     std::string path = "/", domain = {};
-    std::chrono::seconds max_age{ 0 }; // 0: until the browser closes; less: delete it
+    std::chrono::seconds max_age{ 0 }; // 0: until the browser closes; below 0: delete it
     bool secure = true, http_only = true, partitioned = false;
     skua_same_site same_site = SKUA_SAME_SITE_LAX;
 };
@@ -179,7 +180,7 @@ struct serve_options {
 struct tls_info {
     std::string_view version, cipher;       // "TLSv1.3", "TLS_AES_128_GCM_SHA256"
     std::string_view server_name, protocol; // empty: none
-    std::string_view client;                // the subject of its certificate; empty: it has shown none
+    std::string_view client;                // the subject of its certificate; empty: it sent none
     std::span<const unsigned char> client_fingerprint; // SHA-256
     bool is_resumed = false;
 };
@@ -198,7 +199,7 @@ inline std::optional<tls_info> tls_of(const skua_request *raw) noexcept
 
 } // namespace detail
 
-// A view of a request; copying it copies a pointer. Empty (false) when the request is gone.
+// A view of a request; copying it copies a pointer. It converts to false when the request is gone.
 class request {
 public:
     request() = default;
@@ -232,7 +233,7 @@ public:
     bool is_secure() const { return skua_request_is_secure(raw()); }
     std::string_view scheme() const { return skua_request_scheme(raw()); }
 
-    // Nothing when it came in the clear.
+    // Nothing when the request came in the clear.
     std::optional<tls_info> tls() const { return detail::tls_of(raw()); }
 
     // The first field of that name, or nothing.
@@ -251,8 +252,9 @@ public:
         for (std::size_t at = 0; skua_request_field_next(raw(), name, &at, &value);) each(view(value));
     }
 
-    // Call each(name, value), both std::string_view: for the parameters of the pattern that matched, those of the query, those of
-    // a form (of the content that was collected, whatever the client calls it), and the cookies, which are not decoded.
+    // Call each(name, value), both std::string_view: for the parameters of the pattern that matched, those of the
+    // query, those of a form (of the collected content, whatever its Content-Type), and the cookies, which are not
+    // decoded.
     template <std::invocable<std::string_view, std::string_view> F> void each_param(F &&each) const
     {
         skua_field one;
@@ -274,7 +276,7 @@ public:
         for (std::size_t i = 0; skua_request_cookie_at(raw(), i, &one); i++) each(view(one.name), view(one.value));
     }
 
-    // The value of "{name}" in the pattern that matched; 400 if it is no T, or none from min to max.
+    // The value of "{name}" in the pattern that matched; 400 if it is not a T, or not between min and max.
     template <class T = std::string_view> T param(const char *name) const
     {
         return detail::parameter<T>(view(skua_request_param(raw(), name)), name);
@@ -284,7 +286,7 @@ public:
         return detail::in_range(param<T>(name), name, min, max);
     }
 
-    // A query parameter, decoded; nothing when absent, 400 if it is no T.
+    // A query parameter, decoded; nothing when absent; 400 if it is not a T.
     template <class T = std::string_view> std::optional<T> query(const char *name) const
     {
         skua_slice text = skua_request_query_param(raw(), name);
@@ -293,14 +295,14 @@ public:
     }
 
     template <class T> T query(const char *name, T otherwise) const { return query<T>(name).value_or(otherwise); }
-    // From min to max, or 400.
+    // The same, from min to max, or 400.
     template <class T> T query(const char *name, T otherwise, T min, T max) const
     {
         auto given = query<T>(name);
         return given ? detail::in_range(*given, name, min, max) : otherwise;
     }
 
-    // A field of the form that was collected, decoded; nothing when absent, 400 if it is no T. See skua_form.
+    // A field of the collected form, decoded; nothing when absent; 400 if it is not a T. See skua_form.
     template <class T = std::string_view> std::optional<T> form(const char *name) const
     {
         skua_slice text = skua_form(raw(), name);
@@ -308,7 +310,7 @@ public:
         return detail::parameter<T>(view(text), name);
     }
     template <class T> T form(const char *name, T otherwise) const { return form<T>(name).value_or(otherwise); }
-    // A parameter of a form that lies in content, whatever the client calls it. See skua_form_param.
+    // A parameter of a form in content, whatever its Content-Type. See skua_form_param.
     std::optional<std::string_view> form_in(std::string_view content, const char *name) const
     {
         return detail::maybe(skua_form_param(raw(), slice(content), name));
@@ -316,34 +318,35 @@ public:
 
     std::optional<std::string_view> cookie(const char *name) const { return detail::maybe(skua_request_cookie(raw(), name)); }
 
-    // Whether the path can name a file: see skua_request_path_is_plain. Whether it has conditions, or asks for a range.
+    // Whether the path can name a file: see skua_request_path_is_plain; and whether the request has preconditions or a
+    // range.
     bool path_is_plain() const { return skua_request_path_is_plain(raw()); }
     bool is_conditional() const { return skua_request_is_conditional(raw()); }
 
-    // The first trailer field of that name, once the content has come whole.
+    // The first trailer field of that name, once the content is complete.
     std::optional<std::string_view> trailer(const char *name) const { return detail::maybe(skua_request_trailer(raw(), name)); }
 
-    // Octets of the response's content: queued so far, and when the request has ended those that were handed to the kernel.
+    // Octets of the response's content: octets queued so far; when the request has ended, octets handed to the kernel.
     std::uint64_t sent() const { return skua_request_sent(raw()); }
 
     bool peer_is_done() const { return skua_request_peer_is_done(raw()); }
 
-    // In a blocking handler the whole content; elsewhere empty before it is collected.
+    // The collected content; in a blocking handler always the whole content, elsewhere empty before it is collected.
     std::string_view content() const { return view(skua_request_content(raw())); }
     // The pattern that matched, and the name of its route or else the pattern; empty for none.
     std::string_view pattern() const { return text_of(skua_request_pattern(raw())); }
     std::string_view route() const { return text_of(skua_request_route(raw())); }
-    // The content's length in octets; nothing when it is not known.
+    // The content's length in octets; nothing when it is unknown.
     std::optional<std::uint64_t> content_length() const
     {
         std::int64_t length = skua_content_length(raw());
         return length < 0 ? std::nullopt : std::optional<std::uint64_t>(static_cast<std::uint64_t>(length));
     }
-    // Bounds what is still read: see skua_content_limit, which may refuse.
+    // Limits the content that is still read: see skua_content_limit, which may refuse.
     void content_limit(std::uint64_t octets_max) { check(skua_content_limit(raw(), octets_max)); }
-    // Gives the handler a time of its own; below 0: for ever. See skua_request_timeout.
+    // Sets the time for this request's handler; below 0: no limit. See skua_request_timeout.
     void timeout(std::chrono::nanoseconds time) { skua_request_timeout(raw(), detail::time_or_ever(time)); }
-    // Ends the connection after the response; leaves the request out of the access log.
+    // Close the connection after the response; leave the request out of the access log.
     void close() { skua_request_close(raw()); }
     void skip_log() { skua_request_skip_log(raw()); }
     // Whether nobody waits for the response any more: for blocking handlers that take long.
@@ -358,21 +361,21 @@ public:
         return *this;
     }
 
-    // Lets the content of the response pass through a filter, which is copied.
+    // Passes the content of the response through a filter, which is copied.
     request &filter(const skua_filter &f)
     {
         check(skua_filter_add(raw(), &f));
         return *this;
     }
 
-    // Compresses the content of the response, if it gains by that.
+    // Compresses the content of the response if it gains by that.
     request &compress()
     {
         check(skua_compress(raw()));
         return *this;
     }
 
-    // Leaves the content of the response as it is, whatever compresses others.
+    // Leaves the content of the response uncompressed.
     request &compress_off()
     {
         skua_compress_off(raw());
@@ -407,7 +410,7 @@ public:
         return *this;
     }
 
-    // The status of the response to come, whichever copy of the request gives it; 200 unless said.
+    // Sets the status of the response to come, for all copies of the request; the default is 200.
     request &status(int code)
     {
         check(skua_request_set(raw(), &detail::status_key, reinterpret_cast<void *>(static_cast<std::intptr_t>(code))));
@@ -418,11 +421,11 @@ public:
     {
         check(skua_respond(raw(), status(), type, slice(content)));
     }
-    // A status without content.
+    // Responds with a status and no content.
     void respond(int status) { check(skua_respond(raw(), status, nullptr, skua_slice{})); }
 
-    // Responds with content that is not copied and must not change until release has been called, once, whatever comes of this.
-    // It must not throw.  Cost: an allocation for release.
+    // Responds with content that is not copied and must not change until release has been called, once, whatever the
+    // outcome. release must not throw.  Cost: an allocation for release.
     template <std::invocable F> void respond_borrowed(const char *type, std::string_view content, F release)
     {
         skua_request *to = raw();
@@ -440,7 +443,7 @@ public:
     {
         check(skua_respond_borrowed(raw(), status(), type, slice(content), nullptr, nullptr));
     }
-    // Responds with a string that is given, without copying it: for long ones.
+    // Responds with a string that is moved, not copied: for long ones.
     void respond_owned(const char *type, std::string content)
     {
         auto kept = std::make_unique<std::string>(std::move(content));
@@ -448,7 +451,8 @@ public:
         respond_borrowed(type, octets, [kept = std::move(kept)] {});
     }
 
-    // Responds with text that printf makes of a format, which the compiler checks: req.format("application/json", "[%d]", n).
+    // Responds with text that printf makes from a format, which the compiler checks: req.format("application/json",
+    // "[%d]", n).
     // type: nullptr for text/plain in UTF-8.
     void format(const char *type, const char *text, ...) SKUA_PRINTF(3, 4)
     {
@@ -459,7 +463,7 @@ public:
         check(done);
     }
 
-    // Responds with content and an entity tag made of it, or 304 where the client has it already.
+    // Responds with content and an entity tag made from it, or 304 if the client has that version.
     void respond_tagged(const char *type, std::string_view content)
     {
         check(skua_respond_tagged(raw(), type, slice(content)));
@@ -472,15 +476,16 @@ public:
         skua_serve_file(raw(), root, slice(path), &desc);
     }
 
-    // Responds with what a directory has at name: see skua_directory_serve.
+    // Responds with the file or directory that name names: see skua_directory_serve.
     void serve(skua_directory *directory, std::string_view name)
     {
         skua_directory_serve(raw(), directory, slice(name));
     }
 
-    // Judges the request by the tag of what it is for: see skua_etag. false: it has been answered.
+    // Evaluates the preconditions against the resource's entity tag: see skua_etag. Returns: false: a response has
+    // been given.
     bool etag(std::string_view tag) { return skua_etag(raw(), slice(tag)); }
-    // Pieces are put together in the request's memory.
+    // Pieces are joined in the request's memory.
     template <std::convertible_to<std::string_view>... T> void text(const T &...pieces)
     {
         respond("text/plain; charset=utf-8", join(pieces...));
@@ -496,10 +501,10 @@ public:
     void error(int status) { check(skua_respond_error(raw(), status)); }
     void redirect(const char *location, int status = 303) { check(skua_redirect(raw(), status, location)); }
 
-    // 103 (Early Hints) and its kind, before the response.
+    // Sends an interim response, such as 103 (Early Hints), before the response.
     void inform(int status, std::span<const skua_field> fields) { check(skua_inform(raw(), status, fields.data(), fields.size())); }
 
-    // Calls fn(how) once when the response's last octet has left or the request has died.
+    // Calls fn(how) once when the response's last octet has left or the request has failed.
     // Cost: memory of the request.
     template <std::invocable<skua_end> F> void on_end(F fn)
     {
@@ -527,7 +532,7 @@ public:
         check(skua_respond_stream(raw(), status, type, length, life_ ? drained : nullptr, life_));
         if (life_) life_->streams = true;
     }
-    // Queues octets, all or none; false: no room now (in a coroutine, co_await send instead).
+    // Queues octets, all or none. Returns: false: no room now (in a coroutine, use co_await send instead).
     bool write(std::string_view octets)
     {
         skua_status status = skua_write(raw(), slice(octets));
@@ -559,7 +564,7 @@ public:
         return true;
     }
 
-    // Joins a topic, once it is an event stream, or leaves it. See skua_topic_join.
+    // Join a topic, once the response is an event stream; leave it. See skua_topic_join.
     void join_topic(std::string_view topic) { check(skua_topic_join(raw(), slice(topic))); }
     void leave_topic(std::string_view topic) noexcept { skua_topic_leave(raw(), slice(topic)); }
 
@@ -567,12 +572,13 @@ public:
 
     // The whole content; throws http_error(413) past limit, cancelled if it will never be complete.
     [[nodiscard("to be awaited")]] auto body(std::uint64_t limit = 0);
-    // Writes all of octets, which must live until this is done, waiting for room; begins a stream if need be.
+    // Writes all octets, waiting for room; begins a stream if there is none. octets must live until this is done.
     [[nodiscard("to be awaited")]] auto send(std::string_view octets);
 
     // -- With a callback --
 
-    // Calls fn(request &, std::string_view) with the whole content; not when it is refused or lost.
+    // Calls fn(request &, std::string_view) with the whole content. It is not called when the content is refused or
+    // lost.
     template <std::invocable<request &, std::string_view> F> void collect(std::uint64_t limit, F fn)
     {
         void *memory = skua_request_alloc(raw(), sizeof(F));
@@ -600,10 +606,10 @@ public:
 
     skua::worker worker() const { return skua_request_worker(raw()); }
 
-    // The connection it came by; empty when on_end has returned. On the worker alone: see skua_request_connection.
+    // The request's connection; empty once on_end has returned. On the worker only: see skua_request_connection.
     skua::connection connection() const { return skua::connection(skua_request_connection(raw())); }
 
-    // Runs fn, which may throw, for a C callback: an exception is answered and logged.
+    // Runs fn, which may throw, for a C callback: an exception becomes the response and is logged.
     template <class F> static void guard(skua_request *raw, F &&fn) noexcept
     {
         try {
@@ -613,8 +619,8 @@ public:
         }
     }
 
-    // To be called from a catch block: answers and logs. raw: the request, or the memory that is held of it; then
-    // gone says that nobody waits for a response.
+    // Called from a catch block: responds and logs. raw: the request, or its memory if it is held; gone then says that
+    // nobody waits for a response.
     static void fail(skua_request *raw, bool gone = false) noexcept
     {
         try {
@@ -638,7 +644,7 @@ public:
 private:
     static std::string_view text_of(const char *text) { return text ? std::string_view(text) : std::string_view(); }
 
-    // Answers an error, or ends what has been begun already: nobody is left waiting.
+    // Responds with an error, or ends a response that has begun, so that no client is left waiting.
     static void refuse(skua_request *raw, int status, std::string_view sentence = {}) noexcept
     {
         if (status < 400 || status > 599) {

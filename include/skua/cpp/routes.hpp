@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Part of skua.hpp: the ways to add handlers, which servers and sites have in common.
+// Part of skua.hpp: functions that add handlers, which servers and sites have in common.
 #ifndef SKUA_CPP_ROUTES_HPP
 #define SKUA_CPP_ROUTES_HPP
 
@@ -28,7 +28,7 @@ concept plain_handler = requires(F &fn, request &r) {
     { fn(r) } -> std::same_as<void>;
 };
 
-// Whether a route has more than a handler of a worker.
+// Whether a route has more than a handler on the worker.
 inline bool has_more(const skua_route_desc &desc) noexcept
 {
     return desc.blocking || desc.content_octets_max || desc.timeout_ns || desc.name;
@@ -71,7 +71,7 @@ concept handler = detail::plain_handler<F> || detail::coroutine_handler<F>;
 
 namespace detail {
 
-// Something that a server or a site was given, and destroys when it is gone.
+// An object that a server or a site owns, and destroys at its end.
 struct kept {
     void *object;
     void (*drop)(void *object);
@@ -91,7 +91,7 @@ template <class Of> class route_group;
 // The routes, middleware and error functions of Self, which adds them and keeps the objects.
 template <class Self> class routes {
 public:
-    // pattern: as skua_route takes it, "GET /users/{id}". how: a time, a limit of content or a name of the route's own.
+    // pattern: as for skua_route, "GET /users/{id}". how: the route's own time, limit on content, or name.
     template <handler F> Self &route(const char *pattern, F fn, const route_options &how = {})
     {
         F *held = keep(std::move(fn));
@@ -150,7 +150,7 @@ public:
         skua_websocket_desc desc = websocket_desc(*held);
         return judge(self().add_websocket(pattern, &desc));
     }
-    // The same where a coroutine serves each: fn(skua::async_socket &, skua::request). See skua::async_socket.
+    // The same, with a coroutine for each socket: fn(skua::async_socket &, skua::request). See skua::async_socket.
     template <detail::socket_coroutine F> Self &websocket(const char *pattern, F fn, const websocket_options &how = {})
     {
         skua::websocket fns;
@@ -159,8 +159,8 @@ public:
         return self().websocket(pattern, std::move(fns));
     }
 
-    // Middleware for every request at or below prefix. fn(request &), or a coroutine of request, which may wait: it
-    // answers, or returns and the request goes on.
+    // Runs middleware around every request at or below prefix. fn(request &), or a coroutine of request, which may
+    // wait: it responds, or returns and the request goes on.
     template <handler F> Self &before(const char *prefix, F fn)
     {
         F *held = keep(std::move(fn));
@@ -169,7 +169,7 @@ public:
         desc.user = held;
         return judge(self().add_middleware(prefix, detail::given(*held, &desc)));
     }
-    // fn(request &, int status): the response's head is about to be written; it may add fields.
+    // Calls fn(request &, int status) before the response's head is written; it may add fields.
     template <std::invocable<request &, int> F> Self &on_head(const char *prefix, F fn)
     {
         F *held = keep(std::move(fn));
@@ -183,9 +183,9 @@ public:
         desc.user = held;
         return judge(self().add_middleware(prefix, detail::given(*held, &desc)));
     }
-    // fn(request &, int status, std::string_view sentence) responds where there is an error to tell at or below
-    // prefix, before it returns, or else the server's page is sent. Inside, std::current_exception() is what a
-    // handler has thrown, if one has.
+    // Calls fn(request &, int status, std::string_view sentence) for errors at or below prefix. It responds before it
+    // returns; otherwise the server's page is sent. In it, std::current_exception() is the exception that a handler
+    // has thrown, if any.
     template <std::invocable<request &, int, std::string_view> F> Self &on_error(const char *prefix, F fn)
     {
         F *held = keep(std::move(fn));
@@ -200,7 +200,7 @@ public:
             }),
             held));
     }
-    // fn(request &, skua_end): the request has ended.
+    // Calls fn(request &, skua_end) when a request has ended.
     template <std::invocable<request &, skua_end> F> Self &on_end(const char *prefix, F fn)
     {
         F *held = keep(std::move(fn));
@@ -215,14 +215,14 @@ public:
         return judge(self().add_middleware(prefix, detail::given(*held, &desc)));
     }
 
-    // Middleware in C, such as the ready ones of <skua/middleware/…>.
+    // Adds middleware in C, such as that of <skua/middleware/…>.
     Self &use(const char *prefix, const skua_middleware &m) { return judge(self().add_middleware(prefix, &m)); }
 
     // The same functions, with every pattern and prefix below this one ("/api"): app.group("/api").get("/users", fn).
     detail::route_group<Self> group(std::string_view prefix) { return detail::route_group<Self>(self(), prefix); }
 
 protected:
-    // Where decide is kept; NULL where there is none.
+    // The object that holds decide; NULL if there is none.
     detail::decider *keep_decider(const directory_config &of) { return of.decide ? keep(detail::decider(of.decide)) : nullptr; }
 
     template <class F> F *keep(F &&fn)
@@ -260,7 +260,7 @@ template <class Of> class route_group : public routes<route_group<Of>> {
 public:
     route_group(Of &of, std::string_view prefix) : of_(of), prefix_(prefix) {}
 
-    // One below this one. It needs no more than what this one is of.
+    // A group below this one. It uses the same server, site or group.
     route_group group(std::string_view prefix) { return route_group(of_, below(prefix)); }
 
 private:
@@ -286,7 +286,7 @@ private:
     {
         return of_.add_websocket(below(pattern).c_str(), desc);
     }
-    // "/", also behind a method, is the prefix itself with everything below.
+    // "/", also after a method, is the prefix itself with everything below.
     std::string prefix_of(const char *prefix) const
     {
         std::string text = below(prefix);

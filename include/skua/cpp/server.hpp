@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Part of skua.hpp: a server and the handlers it owns, tickets, timers, and what else outlives a request.
+// Part of skua.hpp: a server with its handlers, and tickets, timers and polls, which outlive a request.
 #ifndef SKUA_CPP_SERVER_HPP
 #define SKUA_CPP_SERVER_HPP
 
@@ -18,7 +18,7 @@ namespace skua {
 
 // ---- From other threads -----------------------------------------------------------------------
 
-// A request to be answered later, from any thread. Resumed at most once; copies share that.
+// A request that will be answered later, from any thread. It can be resumed once; copies are the same ticket.
 class ticket {
 public:
     explicit ticket(const request &of) : server_(skua_request_server(of.raw()))
@@ -26,8 +26,9 @@ public:
         check(skua_ticket_take(of.raw(), &raw_));
     }
 
-    // Calls fn(request &) once on the request's worker, with an empty request if it is gone by then. Returns
-    // whether it will be called: not when it was resumed already or the request is gone already.
+    // Calls fn(request &) once on the request's worker, with an empty request if it is gone by then.
+    // Returns: whether fn will be called; false if the ticket was resumed already or the request is gone.  Thread:
+    // any.
     template <std::invocable<request &> F> bool resume(F fn) const
     {
         struct call {
@@ -56,8 +57,8 @@ private:
 
 // ---- Timers -----------------------------------------------------------------------------------
 
-// Calls a function on a worker, once or again and again, until it is destroyed: on that worker, also inside the
-// function, or anywhere once the worker has ended.
+// Calls a function on a worker, once or repeatedly, until this object is destroyed. Destroy it on that worker, also
+// inside the function, or on any thread once the worker has ended.
 class timer {
 public:
     template <std::invocable F>
@@ -92,7 +93,7 @@ private:
 
 // ---- Polls ------------------------------------------------------------------------------------
 
-// The events of a descriptor, as SKUA_POLL_READABLE and its like.
+// The events of a descriptor, as in skua_poll_event.
 enum class ready : unsigned { none = 0, readable = SKUA_POLL_READABLE, writable = SKUA_POLL_WRITABLE, error = SKUA_POLL_ERROR };
 
 constexpr ready operator|(ready a, ready b) noexcept
@@ -106,8 +107,9 @@ constexpr bool has(ready a, ready b) noexcept
     return (static_cast<unsigned>(a) & static_cast<unsigned>(b)) == static_cast<unsigned>(b);
 }
 
-// Calls a function on a worker while a descriptor is ready, until it is destroyed: on that worker, also inside the
-// function, or anywhere once the worker has ended; and before the descriptor is closed. See skua_poll_start.
+// Calls a function on a worker while a descriptor is ready, until this object is destroyed. Destroy it before the
+// descriptor is closed, on that worker, also inside the function, or on any thread once the worker has ended. See
+// skua_poll_start.
 class poll {
 public:
     template <std::invocable<ready> F>
@@ -123,7 +125,7 @@ public:
         if (held_) skua_poll_stop(held_->raw);
     }
 
-    // Waits for other events, ready::none for nothing.
+    // Changes the events; ready::none waits for nothing.
     void change(ready events) { check(skua_poll_change(held_->raw, static_cast<unsigned>(events))); }
 
 private:
@@ -149,7 +151,7 @@ struct test_response {
     int status = 0;
     std::string content, fields;
 
-    // The value of a field, its first line; "" without one.
+    // The value of the first field of that name; "" without one.
     std::string_view field(const char *name) const
     {
         const skua_test_response read{ status, {}, slice(fields), {} };
@@ -159,7 +161,7 @@ struct test_response {
 
 // ---- Servers ----------------------------------------------------------------------------------
 
-// A server. Everything it was given (handlers, and what they captured) lives until it is destroyed.
+// A server. Handlers, and the objects that they have captured, live until it is destroyed.
 class server : public detail::routes<server> {
 public:
     explicit server(const config &desc = {}) : hooks_(std::make_unique<detail::hooks>(desc))
@@ -168,10 +170,10 @@ public:
         make(detail::converted(desc, list, *hooks_));
         hooks_->server = raw();
     }
-    // Of C's configuration, whose functions are the caller's.
+    // Makes a server of C's configuration. Its functions and their objects are the caller's.
     template <std::same_as<skua_config> C> explicit server(const C &desc) { make(desc); }
     server(server &&) noexcept = default;
-    // The server that was here ends first, while what its handlers have captured is there.
+    // The former server ends first, while the objects that its handlers have captured still exist.
     server &operator=(server &&other) noexcept
     {
         server ends(std::move(*this));
@@ -184,7 +186,7 @@ public:
 
     skua_server *raw() const noexcept { return raw_.get(); }
 
-    // For objects of this header that belong to the server.
+    // Used by objects of this header that belong to the server.
     const std::shared_ptr<detail::server_life> &life() const noexcept { return life_; }
 
     // Compresses the responses below a prefix.
@@ -201,7 +203,7 @@ public:
         return judge(skua_route_directory(raw(), pattern, path, &desc));
     }
 
-    // Serves files that are part of the program: see skua_route_assets.
+    // Serves files that are embedded in the program: see skua_route_assets.
     server &assets(const char *pattern, const skua_assets &files, const assets_config &how = {})
     {
         const skua_assets_config desc = how;
@@ -209,25 +211,26 @@ public:
     }
 
     server &listen(const char *address) { return judge(skua_listen(raw(), address)); }
-    // Listens on a socket that listens already; on success it is the server's. See skua_listen_fd.
+    // Listens on an existing listening socket; on success it belongs to the server. See skua_listen_fd.
     server &listen_fd(int fd) { return judge(skua_listen_fd(raw(), fd)); }
-    // Listens on the sockets that this process was started with (systemd's), and is how many there were. See
-    // skua_listen_inherited.  Thread: while there is no other that uses the environment.
+    // Listens on the sockets that systemd passed to this process, and returns their number. See skua_listen_inherited.
+    // Thread: one at a time with everything that uses the environment.
     unsigned listen_inherited()
     {
         unsigned count = 0;
         judge(skua_listen_inherited(raw(), &count));
         return count;
     }
-    // For the address of that number, from 0, before start: it speaks TLS; clients are known there otherwise.
+    // Before start, for address number index, from 0: listen_over_tls makes it speak TLS; listen_forwarded chooses how
+    // proxies tell the client's address there. See skua_listen_over_tls, skua_listen_forwarded.
     server &listen_over_tls(std::size_t index) { return judge(skua_listen_over_tls(raw(), index)); }
     server &listen_forwarded(size_t index, skua_forwarded forwarded)
     {
         return judge(skua_listen_forwarded(raw(), index, forwarded));
     }
 
-    // Change a server that runs, or one that does not yet: see skua_listener_add, skua_listener_remove,
-    // skua_listeners_remove and skua_workers_set.  Thread: any but workers.
+    // Change a server, before or after its start: see skua_listener_add, skua_listener_remove, skua_listeners_remove
+    // and skua_workers_set.  Thread: any but workers.
     std::size_t listener_add(const listener &at)
     {
         const skua_listener_desc desc = at;
@@ -244,20 +247,22 @@ public:
 
     void start() { judge(skua_start(raw())); }
     void wait() { judge(skua_wait(raw())); }
-    void run() { judge(skua_run(raw())); } // what is thrown says why, and so does the log
+    void run() { judge(skua_run(raw())); } // the exception and the log say why it failed
 
-    // Lets the caller turn the server in a loop of its own: when fd is readable or timeout has passed, turn is to be called. See
-    // skua_open.  Thread: the one that then calls the other three, and destroys the server.
+    // Opens the server for a loop of the caller's: whenever fd is readable or timeout has passed, call turn. See
+    // skua_open.
+    // Thread: the one that then calls the other three, and destroys the server.
     void open() { judge(skua_open(raw())); }
-    int fd() const { return skua_fd(raw()); } // -1 when the server is not open; it stays the server's
-    // Nothing: for ever.
+    int fd() const { return skua_fd(raw()); } // belongs to the server; -1 when it is not open
+    // How long the caller may wait before it calls turn; nothing: without limit.
     std::optional<std::chrono::nanoseconds> timeout() const
     {
         std::int64_t ns = skua_timeout_ns(raw());
         return ns < 0 ? std::nullopt : std::optional<std::chrono::nanoseconds>(ns);
     }
-    // Waits until there is something to do, at most so long, below 0 for ever, and does it. false: the server has ended after
-    // stop, or was not open. Errors: skua::error, SKUA_EIO: it has ended by itself.
+    // Waits until there is something to do, at most that long (below 0: without limit), and does it.
+    // Returns: false once the server has ended after stop, or if it was not open.
+    // Errors: skua::error, SKUA_EIO: the server has ended by itself.
     bool turn(std::chrono::nanoseconds wait = std::chrono::nanoseconds(0))
     {
         skua_status status = skua_turn(raw(), wait.count() < 0 ? -1 : wait.count());
@@ -267,19 +272,21 @@ public:
 
     void stop(std::chrono::nanoseconds grace = std::chrono::seconds(10)) noexcept { skua_stop(raw(), grace.count()); }
 
-    // Lets clients go with their next responses; it goes on accepting. See skua_drain.  Thread: any, and signal handlers.
+    // Closes connections with their next responses, and goes on accepting. See skua_drain.  Thread: any, and signal
+    // handlers.
     void drain() noexcept { skua_drain(raw()); }
 
-    // Leaves the listening to another process that has the same sockets: see skua_leave.  Thread: any, and signal handlers.
+    // Stops accepting, because another process has the same sockets: see skua_leave.  Thread: any, and signal
+    // handlers.
     void leave() noexcept { skua_leave(raw()); }
 
-    // Lets SIGINT and SIGTERM stop it: with that grace, or at once if it stops already.
+    // Makes SIGINT and SIGTERM stop the server: with that grace period, or at once if it is stopping already.
     server &stop_on_signals(std::chrono::nanoseconds grace = std::chrono::seconds(10))
     {
         return judge(skua_stop_on_signals(raw(), grace.count()));
     }
 
-    // Where it listens, with the real port; empty past the last.
+    // The address of that number, with the actual port; empty past the last.
     std::string_view address(std::size_t index = 0) const
     {
         const char *text = skua_server_address(raw(), index);
@@ -288,11 +295,11 @@ public:
 
     bool address_is_secure(std::size_t index = 0) const { return skua_server_address_is_secure(raw(), index); }
 
-    // The number of workers, and the name of the backend in use, after start.
+    // The number of workers and the name of the backend, after start.
     unsigned workers() const { return skua_server_workers(raw()); }
     std::string_view backend() const { return skua_server_backend(raw()); }
 
-    // Reads the counts: see skua_server_stats.  Thread: any.  Cost: some thousand loads for each worker.
+    // Reads the statistics: see skua_server_stats.  Thread: any.  Cost: about a thousand loads for each worker.
     skua_stats stats() const
     {
         skua_stats counts{};
@@ -303,7 +310,8 @@ public:
     // Writes a line to the error log.  Thread: any.
     void log(std::string_view message) const { skua_log(raw(), slice(message)); }
 
-    // Lets fn be called when the server goes, after the last objects of its workers; the last one first.
+    // Registers fn to be called when the server is freed, after the last objects of its workers; the last registered
+    // first.
     template <std::invocable F> server &on_free(F fn)
     {
         auto held = std::make_unique<F>(std::move(fn));
@@ -312,9 +320,9 @@ public:
         return *this;
     }
 
-    // Changes how TLS is spoken, from the next handshake on; listen is not looked at. See skua_tls_reload. With choose, the
-    // server must have been made of a skua::config.
-    // Errors: skua::error with a sentence; the server stays as it was.  Thread: any.
+    // Changes how the server speaks TLS, from the next handshake on; the member listen is ignored. With choose, the
+    // server must have been made of a skua::config. See skua_tls_reload.
+    // Errors: skua::error with a sentence; nothing has changed then.  Thread: any.
     void tls_reload(const tls &how)
     {
         const detail::certificates list(how.certificates);
@@ -331,8 +339,7 @@ public:
         detail::check_why(status, why);
     }
 
-    // Lets topics reach the readers of other servers that have a bridge to the same store, before start: see
-    // skua_topic_bridge.
+    // Carries topics between servers that have a bridge to the same store, before start: see skua_topic_bridge.
     server &bridge(const topic_bridge &to)
     {
         struct gap_told {
@@ -354,8 +361,8 @@ public:
         return judge(skua_topic_bridge(raw(), &desc));
     }
 
-    // Publishes a message to all who have joined a topic. SKUA_ELIMIT: too many are on their way. See skua_topic_publish.
-    // Thread: any.
+    // Publishes a message to all that have joined a topic. See skua_topic_publish.
+    // Returns: SKUA_ELIMIT: too many are on their way to the workers.  Thread: any.
     skua_status publish(std::string_view topic, const publication &message) const noexcept
     {
         skua_publication out{};
@@ -395,7 +402,8 @@ public:
         return copy;
     }
 
-    // Plays octets as one client's connection, without a socket, and returns what it would have received.
+    // Sends octets as one client's connection, without a socket, and returns everything that the client would have
+    // received.
     std::string test(std::string_view octets)
     {
         skua_slice answer{};
@@ -405,7 +413,8 @@ public:
         return text;
     }
 
-    // Takes hosts from the sites that have them. false: none has any of them. See skua_site_withdraw.  Thread: any.
+    // Takes hosts away from the sites that have them. See skua_site_withdraw.
+    // Returns: false: no site has any of them.  Thread: any.
     bool withdraw(const char *hosts)
     {
         skua_status status = skua_site_withdraw(raw(), hosts);
@@ -429,7 +438,7 @@ private:
         life_->begin(raw());
     }
 
-    // Where there is nothing but a handler, sentences about what is wrong are about a handler.
+    // For a route with only a handler, messages are about a handler.
     skua_status add(const skua_route_desc &desc)
     {
         if (detail::has_more(desc)) return skua_route_add(raw(), &desc);
@@ -452,8 +461,8 @@ private:
         return *this;
     }
 
-    detail::kept_objects objects_; // destroyed after the server, whose handlers use them
-    std::unique_ptr<detail::hooks> hooks_; // so is this, and the next one
+    detail::kept_objects objects_; // destroyed after the server, because its handlers use them
+    std::unique_ptr<detail::hooks> hooks_; // likewise, and the next one
     std::shared_ptr<detail::server_life> life_ = std::make_shared<detail::server_life>();
     std::unique_ptr<skua_server, freer> raw_;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Part of skua.hpp: sites, which have hosts of their own and come and go while their server runs.
+// Part of skua.hpp: sites, which have hosts of their own and can be added and removed while their server runs.
 #ifndef SKUA_CPP_SITE_HPP
 #define SKUA_CPP_SITE_HPP
 
@@ -12,11 +12,11 @@
 
 namespace skua {
 
-// Routes, middleware and error functions for some hosts of a server, which may run: made, filled, and put into it.
-// Everything it was given lives until the last of its requests has ended. See skua_site.
+// Routes, middleware and error functions for some hosts of a server, which may run. A site is made, filled, and put
+// into the server. Its objects live until the last of its requests has ended. See skua_site.
 class site : public detail::routes<site> {
 public:
-    // identity: what its hosts show over TLS, of which it adds a reference; nullptr: what the server does.
+    // identity: the certificate of its hosts; the site adds a reference. nullptr: that of the server's configuration.
     site(skua::server &of, const char *hosts, skua_tls_identity *identity = nullptr)
         : objects_(std::make_unique<detail::kept_objects>())
     {
@@ -32,11 +32,12 @@ public:
 
     skua_site *raw() const noexcept { return raw_.get(); }
 
-    // The server beside which it was made.
+    // The server beside which the site was made.
     skua_server *server() const { return skua_site_server(raw()); }
 
-    // Lets fn be called when the site is freed and no request of it is left, before what it was given is destroyed.
-    // Thread: the worker's that had the last of its requests, or that of the call that let it go.
+    // Registers fn to be called when the site is freed and none of its requests is left, before its objects are
+    // destroyed.
+    // Thread: the worker that had the last of its requests, or the thread of the call that freed it.
     template <std::invocable F> site &on_free(F fn)
     {
         auto held = std::make_unique<F>(std::move(fn));
@@ -56,15 +57,16 @@ public:
         return judge(skua_site_assets(raw(), pattern, &files, &desc));
     }
 
-    // Its hosts are its own from now on. It is the server's then, and nothing more can be added.
+    // Puts the site into the server: it serves its hosts from now on. It then belongs to the server, and nothing more
+    // can be added.
     void put()
     {
         judge(skua_site_put(raw()));
         given();
     }
 
-    // Puts sites of one server in the place of all that it has, at one stroke; each is the server's then. On failure nothing has
-    // changed. See skua_sites_replace.  Thread: any.
+    // Replaces all sites of a server at once; the new ones then belong to the server. On failure nothing has changed.
+    // See skua_sites_replace.  Thread: any.
     static void replace(skua::server &of, std::span<site> sites)
     {
         std::vector<skua_site *> list;
@@ -82,7 +84,7 @@ private:
     friend class detail::routes<site>;
     template <class> friend class detail::route_group;
 
-    // It is the server's.
+    // It belongs to the server.
     void given() noexcept
     {
         (void)raw_.release();
@@ -122,7 +124,7 @@ private:
         return *this;
     }
 
-    std::unique_ptr<detail::kept_objects> objects_; // until the site has them
+    std::unique_ptr<detail::kept_objects> objects_; // until they are passed to the site
     detail::kept_objects *kept_ = nullptr;
     std::unique_ptr<skua_site, freer> raw_;
 };

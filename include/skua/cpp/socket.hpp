@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Part of skua.hpp: the handle of a WebSocket, and what is served on a thread that may wait.
+// Part of skua.hpp: the handle of a WebSocket, and WebSockets that are served on a thread that may wait.
 #ifndef SKUA_CPP_SOCKET_HPP
 #define SKUA_CPP_SOCKET_HPP
 
@@ -11,7 +11,7 @@
 namespace skua
 {
 
-// A WebSocket that a client has opened: a value, to be copied and kept anywhere. It never dangles.
+// A WebSocket that a client has opened. A plain value: copy it, keep it anywhere. It never dangles.
 class socket
 {
   public:
@@ -25,8 +25,9 @@ class socket
         return raw_;
     }
 
-    // Sends a message. SKUA_ELIMIT: its reader is slow, and nothing was sent; SKUA_ECLOSED: it is closed. See
-    // skua_socket_text.  Thread: any.
+    // Send a message. See skua_socket_text.
+    // Returns: SKUA_ELIMIT: its reader is slow, and nothing was sent; SKUA_ECLOSED: the socket is closed.  Thread:
+    // any.
     skua_status text(std::string_view message) const noexcept
     {
         return skua_socket_text(raw_, slice(message));
@@ -40,13 +41,13 @@ class socket
         return skua_socket_binary(raw_, slice(message));
     }
 
-    // Closes it, when what was sent before has left.  Thread: any.
+    // Closes the socket after the messages that were sent before.  Thread: any.
     skua_status close(unsigned code = 1000, std::string_view reason = {}) const noexcept
     {
         return skua_socket_close(raw_, code, slice(reason));
     }
 
-    // Sends a message piece by piece: see skua_socket_begin.  Thread: the socket's worker.
+    // Send a message piece by piece: see skua_socket_begin.  Thread: the socket's worker.
     skua_status begin(bool text) const noexcept
     {
         return skua_socket_begin(raw_, text);
@@ -60,7 +61,7 @@ class socket
         return skua_socket_end(raw_);
     }
 
-    // Gives back octets that websocket::receive was given. Stops taking messages, and goes on with it.
+    // consume gives back octets that websocket::receive got. pause stops receiving messages, and resume continues.
     // Thread: the socket's worker.
     void consume(std::size_t octets) const noexcept
     {
@@ -75,7 +76,7 @@ class socket
         skua_socket_resume(raw_);
     }
 
-    // Joins a topic, or leaves it. See skua_socket_join.  Thread: the socket's worker.
+    // Join a topic; leave it. See skua_socket_join.  Thread: the socket's worker.
     skua_status join(std::string_view topic) const noexcept
     {
         return skua_socket_join(raw_, slice(topic));
@@ -85,7 +86,7 @@ class socket
         skua_socket_leave(raw_, slice(topic));
     }
 
-    // The request that it was opened by; empty when it is closed. The subprotocol that was agreed on.
+    // The request that opened the socket, empty when it is closed; and the subprotocol that was selected.
     // Thread: the socket's worker.
     request opened_by() const noexcept
     {
@@ -105,7 +106,7 @@ class socket
     skua_socket raw_{};
 };
 
-// A message that has been received. octets: valid until the next is asked for.
+// A received message. octets: valid until the next receive.
 struct socket_message {
     std::string_view octets;
     bool text = true;
@@ -114,7 +115,7 @@ struct socket_message {
 namespace detail
 {
 
-// How a socket was closed, as its functions are told.
+// How a socket was closed.
 class socket_end
 {
   public:
@@ -150,8 +151,8 @@ class blocking_socket : public socket
     blocking_socket(const blocking_socket &) = delete;
     blocking_socket &operator=(const blocking_socket &) = delete;
 
-    // Waits for the next message, as long as the socket is open unless within says how long. Nothing: none came in
-    // time, or the socket is closed, which is_closed tells apart.
+    // Waits for the next message, as long as the socket is open, or at most within.
+    // Returns: nothing if no message came in time, or the socket is closed; is_closed tells which.
     std::optional<socket_message> receive(std::chrono::nanoseconds within = std::chrono::nanoseconds(-1))
     {
         skua_message came{};
@@ -161,7 +162,7 @@ class blocking_socket : public socket
         return std::nullopt;
     }
 
-    // Whether receive has found it closed; then the code and the reason, as websocket::close is told them.
+    // Whether receive has found the socket closed; then the code and the reason, as websocket::close gets them.
     bool is_closed() const noexcept
     {
         return end_.code() != 0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Part of skua.hpp: coroutines. A handler's frames belong to the worker of its request; when the request goes,
-// what they wait for fails with skua::cancelled, but not before what still runs elsewhere has come back.
+// Part of skua.hpp: coroutines. A handler's frames belong to the worker of its request. When the request is gone,
+// everything that they await throws skua::cancelled, but not before operations that still run elsewhere have
+// completed.
 #ifndef SKUA_CPP_TASK_HPP
 #define SKUA_CPP_TASK_HPP
 
@@ -18,7 +19,7 @@ template <class T = void> class task;
 
 namespace detail {
 
-// The part that all coroutines of a request share: whose they are, and who goes on when one is done.
+// The part that all coroutines of a request share: their request, and the frame that continues when one is done.
 struct promise_base {
     life *alive = nullptr;
     std::coroutine_handle<> next;
@@ -102,7 +103,7 @@ inline task<void> promise<void>::get_return_object()
     return task<void>(std::coroutine_handle<promise<void>>::from_promise(*this));
 }
 
-// The outermost frame of a coroutine handler: begins at once, frees itself at its end.
+// The outermost frame of a coroutine handler: it begins at once, and frees itself at its end.
 struct flight {
     struct promise_type : promise_base {
         flight get_return_object() noexcept { return {}; }
@@ -124,8 +125,8 @@ struct flight {
     };
 };
 
-// Ties a frame to its request: the request's memory stays while the frame does, and the frame learns when the
-// request goes.
+// Ties a frame to its request: the request's memory stays as long as the frame, and the frame is notified when the
+// request is gone.
 class hold {
 public:
     hold(skua_request *raw, life &alive) : raw_(raw)
@@ -150,7 +151,7 @@ private:
     life *alive_;
 };
 
-// Settles a request that its handler has left open when it returns.
+// Ends a request that its handler has not answered when it returns.
 inline void flight_settle(life &alive)
 {
     skua_request *raw = alive.raw;
@@ -179,7 +180,7 @@ template <class F> flight flight_run(F &fn, skua_request *raw)
     }
 }
 
-// As flight_run, for middleware: the request goes on where it has left it open.
+// Like flight_run, for middleware: a request that it has not answered goes on.
 template <class F> flight flight_pass(F &fn, skua_request *raw)
 {
     bool is_open = false;
@@ -196,7 +197,7 @@ template <class F> flight flight_pass(F &fn, skua_request *raw)
     } catch (...) {
         request::fail(raw); // no memory to begin with
     }
-    if (is_open) skua_next(raw); // its handler may be a coroutine, and the one the request knows of
+    if (is_open) skua_next(raw); // its handler may be a coroutine, which the request then knows
 }
 
 // An awaited call into C that calls back once, perhaps before it returns.
@@ -239,7 +240,7 @@ struct body_awaiter : once {
     template <of_request P> bool await_suspend(std::coroutine_handle<P> h)
     {
         skua_status begins = skua_content_collect(of.raw(), limit, collected, this);
-        if (begins == SKUA_OK) return begun(h.promise().alive, h); // collected may have said why not already
+        if (begins == SKUA_OK) return begun(h.promise().alive, h); // collected may have given the reason already
         status = begins;
         return false;
     }
@@ -265,7 +266,7 @@ struct send_awaiter : once {
 
     send_awaiter(request r, std::string_view octets) : of(r), rest(octets) {}
 
-    // Writes what there is room for; true when nothing is left.
+    // Writes as much as there is room for; true when nothing is left.
     bool push()
     {
         skua_request *raw = of.raw();
@@ -318,7 +319,7 @@ template <> struct result<void> {
     void take() {}
 };
 
-// Runs fn on a helper thread. The frame waits for its end whatever becomes of the request.
+// Runs fn on a helper thread. The frame waits for its end, whatever happens to the request.
 template <class F> struct blocking_awaiter : once {
     F fn;
     result<std::invoke_result_t<F &>> got;
@@ -428,15 +429,17 @@ inline auto request::send(std::string_view octets)
     return detail::send_awaiter(*this, octets);
 }
 
-// co_await skua::blocking([&] { return db.find(id); }): runs it on a helper thread, then goes on here.
+// co_await skua::blocking([&] { return db.find(id); }) runs the function on a helper thread, then goes on here with
+// its result.
 template <std::invocable F> [[nodiscard("to be awaited")]] auto blocking(F fn)
 {
     return detail::blocking_awaiter<F>(std::move(fn));
 }
 
-// The same with a function in place of a coroutine: work() runs on a helper thread, then done(request &, what work returned) on the
-// request's worker; what either throws is the response. done is not called for a request that has ended meanwhile. Cost: an
-// allocation.
+// The same for a handler that is not a coroutine: work() runs on a helper thread, then done(request &, its result) on
+// the request's worker. An exception from either becomes the response. done is not called if the request has ended
+// meanwhile.
+// Cost: an allocation.
 // Errors: http_error 503: too much is queued; cancelled: the request has ended.
 template <std::invocable W, class D> void offload(const request &of, W work, D done)
 {
@@ -479,8 +482,8 @@ template <std::invocable W, class D> void offload(const request &of, W work, D d
     return detail::sleep_awaiter(delay);
 }
 
-// co_await skua::readable(fd), skua::writable(fd): goes on when a descriptor can be read or written. Nobody else may
-// wait for it on this worker meanwhile. The result has SKUA_POLL_ERROR where the kernel tells of an error.
+// co_await skua::readable(fd), skua::writable(fd) wait until a descriptor can be read or written. No other coroutine
+// or poll of this worker may wait for it meanwhile. The result has SKUA_POLL_ERROR if the kernel reports an error.
 [[nodiscard("to be awaited")]] inline auto readable(int fd)
 {
     return detail::ready_awaiter(fd, SKUA_POLL_READABLE);

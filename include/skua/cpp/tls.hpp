@@ -17,7 +17,7 @@ namespace skua {
 
 // ---- What is given ----------------------------------------------------------------------------
 
-// The demands on clients: see skua_tls_clients.
+// Client certificates: see skua_tls_clients.
 struct tls_clients {
     skua_tls_asking asking = SKUA_TLS_ASK_NOT;
     const char *ca_file = nullptr; // PEM; or the same in memory:
@@ -33,7 +33,7 @@ struct tls_clients {
     }
 };
 
-// A certificate with its key: see skua_tls_certificate. What is pointed to is read during the call that it is given to.
+// A certificate with its key: see skua_tls_certificate. Pointers are read during the call that it is passed to.
 struct tls_certificate {
     const char *file = nullptr;
     std::string_view pem = {}; // the same in memory, where file is nullptr
@@ -46,12 +46,12 @@ struct tls_certificate {
 
 namespace detail {
 
-// Certificates in the form that C takes, which points to those that it is made of.
+// Certificates in C's form, which points to the objects that it is made of.
 class certificates {
 public:
     explicit certificates(std::span<const tls_certificate> of)
     {
-        clients_.reserve(of.size()); // which are pointed to
+        clients_.reserve(of.size()); // because pointers to its elements are kept
         for (const tls_certificate &one : of)
             list_.push_back(converted(one));
     }
@@ -79,7 +79,7 @@ private:
     std::vector<skua_tls_certificate> list_;
 };
 
-// The longest sentence about certificates.
+// Room for the longest message about certificates.
 constexpr std::size_t why_room = 512;
 
 inline void check_why(skua_status status, const char *why)
@@ -91,12 +91,13 @@ inline void check_why(skua_status status, const char *why)
 
 } // namespace detail
 
-// Certificates that have been loaded, for tls::choose: a reference; copies share them. They never change.
+// A reference to loaded certificates, for tls::choose; copies share them. They never change.
 class tls_identity {
 public:
     tls_identity() noexcept = default; // none
 
-    // Loads one, or several for the same names whose keys are of different kinds; names and is_default are not looked at.
+    // Loads one certificate, or several for the same names whose keys are of different kinds; names and is_default are
+    // ignored.
     // Errors: skua::error with a sentence that says what is wrong with which.  Thread: any.
     explicit tls_identity(std::span<const tls_certificate> of)
     {
@@ -117,20 +118,21 @@ public:
     explicit operator bool() const noexcept { return raw_ != nullptr; }
     skua_tls_identity *raw() const noexcept { return raw_; }
 
-    // Gives the reference to the caller.
+    // Passes the reference to the caller.
     [[nodiscard]] skua_tls_identity *release() noexcept { return std::exchange(raw_, nullptr); }
 
 private:
     skua_tls_identity *raw_ = nullptr;
 };
 
-// How a server speaks TLS: see skua_tls_desc. Without certificates and choose it does not.
+// How a server speaks TLS: see skua_tls_desc. Without certificates and choose it does not speak TLS.
 struct tls {
     const char *listen = nullptr;
     std::vector<tls_certificate> certificates = {};
-    // Finds the certificate for a server name that certificates has not, in lower case, empty if the client sent none;
-    // none for the default. One that throws is logged, and the default is taken.
-    // Thread: the worker of the connection; several call at once. It must not wait. It lives as long as the server.
+    // Finds the certificate for a server name that certificates does not have, in lower case, empty if the client sent
+    // none; an empty result means the default. An exception is logged, and the default is used.
+    // Thread: the worker of the connection; several workers call it at once. It must not block. It lives as long as
+    // the server.
     std::function<tls_identity(std::string_view server_name)> choose = {};
     skua_tls_version oldest_version = SKUA_TLS_DEFAULT;
     const char *groups = nullptr;
@@ -144,7 +146,7 @@ struct tls {
 
 namespace detail {
 
-// list: of the same certificates; lives as long as the result is used. choose and its user are for the caller to set.
+// list: of the same certificates; must live as long as the result is used. The caller sets choose and its user.
 inline skua_tls_desc converted(const tls &of, const certificates &list) noexcept
 {
     skua_tls_desc c{};
@@ -166,11 +168,11 @@ inline skua_tls_desc converted(const tls &of, const certificates &list) noexcept
 
 // ---- Certificates for development -------------------------------------------------------------
 
-// A certificate that is signed by its own key, and that key, in PEM; wiped when this object ends.
+// A self-signed certificate and its key, in PEM; wiped when this object ends.
 class tls_self_signed {
 public:
-    // names: host names and IP addresses, separated by spaces: "localhost 127.0.0.1 ::1". now: it is valid for 365 days
-    // from an hour before.  Thread: any.
+    // names: host names and IP addresses, separated by spaces: "localhost 127.0.0.1 ::1". now: the certificate is
+    // valid for 365 days, beginning one hour before.  Thread: any.
     explicit tls_self_signed(const char *names, std::chrono::system_clock::time_point now = std::chrono::system_clock::now())
     {
         auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count();
@@ -197,9 +199,9 @@ private:
     skua_slice certificate_{}, key_{};
 };
 
-// The SHA-256 of a certificate as browsers show it, and when it expires.
+// The SHA-256 fingerprint of a certificate as browsers show it, and when the certificate expires.
 struct tls_fingerprint {
-    // Of the first certificate in a PEM. Errors: skua::error, SKUA_EINVAL: there is none.  Thread: any.
+    // For the first certificate in a PEM. Errors: skua::error, SKUA_EINVAL: there is none.  Thread: any.
     explicit tls_fingerprint(std::string_view certificate_pem)
     {
         std::int64_t seconds = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Part of skua.hpp: several tasks of one request at a time, limits on how long one may take, and callbacks that are
-// awaited. All of it runs on the request's worker; when the request goes, each task learns it where it waits.
+// Part of skua.hpp: several tasks of one request at a time, time limits, and callbacks that can be awaited. Everything
+// runs on the request's worker. When the request is gone, each task is cancelled where it waits.
 #ifndef SKUA_CPP_TOGETHER_HPP
 #define SKUA_CPP_TOGETHER_HPP
 
@@ -23,8 +23,8 @@ struct timed_out : std::runtime_error {
 
 namespace detail {
 
-// Tasks that run together. Each has a life of its own, so that it waits by itself and can be given up alone. The frame
-// that awaits them goes on when all have ended.
+// Tasks that run together. Each has its own state, so that it waits and can be cancelled by itself. The frame that
+// awaits them continues when all have ended.
 struct group : waiter {
     std::coroutine_handle<> parent;
     life *alive = nullptr;
@@ -44,7 +44,7 @@ struct group : waiter {
             if (i != one) give_up(lives[i]);
         }
     }
-    // Those that are given up end inside; the one more that is left keeps this until they have.
+    // Cancelled tasks end inside; the extra count keeps this object until they have.
     void give_up_all() noexcept
     {
         left++;
@@ -61,7 +61,7 @@ struct group : waiter {
         if (alive->waits == this) alive->waits = nullptr;
         parent.resume();
     }
-    // Task number i has ended. Returns: who goes on.
+    // Task number i has ended. Returns: the frame that continues.
     std::coroutine_handle<> ended(std::size_t i, bool failed) noexcept
     {
         if (!decided && (first_wins || failed)) {
@@ -75,7 +75,7 @@ struct group : waiter {
     }
 };
 
-// One of them: the frame around a task.
+// The frame around one of the tasks.
 struct branch {
     struct promise_type : promise_base {
         group *all = nullptr;
@@ -163,7 +163,7 @@ struct group_awaiter {
             p.all = &all;
             p.number = i;
             p.alive = &all.lives[i];
-            if (all.decided || !alive->raw) all.left--; // it is not begun any more
+            if (all.decided || !alive->raw) all.left--; // it is not started any more
             else branches[i].frame.resume();
         }
         if (--all.left) return true;
@@ -238,21 +238,22 @@ template <class T> struct list_awaiter : group_awaiter {
 
 } // namespace detail
 
-// auto [user, posts] = co_await skua::when_all(find_user(id), find_posts(id)): runs tasks together and goes on when all
-// have ended. When one throws, the others are given up, and what it threw is thrown. A task<> gives std::monostate.
+// auto [user, posts] = co_await skua::when_all(find_user(id), find_posts(id)) runs tasks together and continues when
+// all have ended. When one throws, the others are cancelled, and the exception is passed on. A task<> gives
+// std::monostate.
 template <class... T> [[nodiscard("to be awaited")]] auto when_all(task<T>... tasks)
 {
     return detail::tuple_awaiter<false, T...>(std::move(tasks)...);
 }
 
-// The same for tasks of one kind, as many as there are; gives a vector, or nothing for task<>.
+// The same for any number of tasks of one type; gives a vector, or nothing for task<>.
 template <class T> [[nodiscard("to be awaited")]] auto when_all(std::vector<task<T>> tasks)
 {
     return detail::list_awaiter<T>(std::move(tasks));
 }
 
-// Goes on with the first that ends, as a std::variant whose index tells which; what it threw is thrown. The others are
-// given up; one that runs on a helper thread is waited for.
+// Continues with the first task that ends, as a std::variant whose index tells which; its exception is passed on. The
+// others are cancelled; a job on a helper thread is waited for.
 template <class... T> [[nodiscard("to be awaited")]] auto when_any(task<T>... tasks)
 {
     static_assert(sizeof...(T) > 0, "nothing would ever end");
@@ -275,7 +276,7 @@ template <class T, class E> task<T> first_or(task<T> work, task<> other, E throw
 
 } // namespace detail
 
-// co_await skua::within(2s, ask(other)): throws skua::timed_out when it takes longer, and gives it up.
+// co_await skua::within(2s, ask(other)) throws skua::timed_out when it takes longer, and cancels it.
 template <class T> task<T> within(std::chrono::nanoseconds limit, task<T> work)
 {
     return detail::first_or(std::move(work), detail::sleep_through(limit), timed_out());
@@ -283,8 +284,9 @@ template <class T> task<T> within(std::chrono::nanoseconds limit, task<T> work)
 
 // ---- Callbacks --------------------------------------------------------------------------------
 
-// A value that some callback brings: hand resolver() to whoever calls back, once, on any thread, before the server is
-// destroyed, and await this.
+// A value that a callback provides. Pass resolver() to the library that calls back, once, on any thread, before the
+// server is destroyed, and await this object.
+//
 //     skua::callback<int> answer(req);
 //     client.ask("…", answer.resolver());
 //     int n = co_await answer;
@@ -303,7 +305,7 @@ public:
     callback &operator=(callback &&) = delete;
     ~callback() = default;
 
-    // A function of T, or of nothing. Copies share what they do; the first call counts. May throw std::bad_alloc.
+    // A function of T, or of nothing. Copies share their state; the first call counts. May throw std::bad_alloc.
     auto resolver() const
     {
         return [to = state_](auto &&...value) { to->resolve(std::forward<decltype(value)>(value)...); };
@@ -339,7 +341,7 @@ private:
     struct state : std::enable_shared_from_this<state> {
         skua_server *server = nullptr;
         unsigned index = 0;
-        std::mutex lock; // of resolved and value, until it has arrived
+        std::mutex lock; // guards resolved and value until the value has arrived
         bool resolved = false;
         std::optional<detail::kept_value<T>> value;
         // The worker's.
@@ -379,8 +381,8 @@ inline task<> until_stopped(request of, std::stop_token token)
 
 } // namespace detail
 
-// co_await skua::stoppable(req, token, work()): throws skua::cancelled when a stop is asked for, on any thread, and gives
-// the work up.
+// co_await skua::stoppable(req, token, work()) throws skua::cancelled when a stop is requested, on any thread, and
+// cancels the work.
 template <class T> task<T> stoppable(request of, std::stop_token token, task<T> work)
 {
     return detail::first_or(std::move(work), detail::until_stopped(std::move(of), std::move(token)), cancelled());

@@ -54,9 +54,9 @@ private:
     skua_status status_;
 };
 
-// Thrown by a handler: the request is answered with this status and its page. status: 400..599.
-// sentence: what the page says, to the client, in place of what the status means in general; from status 500 on it
-// is also written to the log, with the request.
+// Thrown by a handler: the response is this status and its page. status: 400..599.
+// sentence: shown to the client in the page, in place of the general explanation; from status 500 on it is also
+// logged, with the request.
 class http_error : public std::runtime_error {
 public:
     explicit http_error(int status)
@@ -73,7 +73,7 @@ private:
     bool says_;
 };
 
-// Thrown by what a coroutine awaits, and by its request, once the request is gone.
+// Thrown by everything that a coroutine awaits, and by its request, once the request is gone.
 class cancelled : public std::exception {
 public:
     const char *what() const noexcept override { return "the request is gone"; }
@@ -100,7 +100,7 @@ inline void check(skua_status status)
     throw error(status);
 }
 
-// Text as a number or another type; nothing if it is not wholly one. bool is "true", "false", "1" or "0".
+// Reads text as a number or another type; nothing if it is not wholly one. bool is "true", "false", "1" or "0".
 template <class T> std::optional<T> parse(std::string_view text)
 {
     if constexpr (std::same_as<T, std::string_view> || std::same_as<T, std::string>) {
@@ -120,8 +120,8 @@ template <class T> std::optional<T> parse(std::string_view text)
 
 namespace detail {
 
-// The callback, or none where the function it is to call is nothing, a null pointer or an empty std::function: C
-// then stops the process and says so, at once and not when the function would be called.
+// The callback, or none if the function is empty (a null pointer or an empty std::function): C then stops the process
+// with a sentence at once, and not when the function would be called.
 template <class C, class F> constexpr C *given(const F &fn, C *callback) noexcept
 {
     if constexpr (std::is_constructible_v<F, std::nullptr_t> && requires { fn == nullptr; }) {

@@ -13,13 +13,13 @@
 
 namespace skua {
 
-// A directory whose changes are counted, not those below it. Closed when this object ends, and with its server at the
-// latest. See skua_watch_open.
+// A directory whose changes are counted; directories below it are not. It is closed when this object ends, and at the
+// latest with its server. See skua_watch_open.
 class watch : private detail::of_server {
 public:
-    // Watches root/path. It may have to wait for the disk: open_watch does not. The root is to stay as long.
-    // Errors: skua::error, SKUA_ENOENT, SKUA_EACCES, SKUA_ELIMIT, SKUA_ENOFILE, SKUA_EIO, SKUA_EUNSUPPORTED; SKUA_ECLOSED
-    // the server is gone.  Thread: any.
+    // Watches root/path. It may wait for the disk; open_watch does not. The root must live as long.
+    // Errors: skua::error, SKUA_ENOENT, SKUA_EACCES, SKUA_ELIMIT, SKUA_ENOFILE, SKUA_EIO, SKUA_EUNSUPPORTED;
+    // SKUA_ECLOSED the server is gone.  Thread: any.
     watch(server &of, const root &in, std::string_view path) : watch()
     {
         skua_watch *opened = nullptr;
@@ -27,7 +27,7 @@ public:
         begin(of, opened);
     }
 
-    // The same, unless the disk may have to be asked: then nothing.
+    // The same, or nothing if the disk may have to be asked.
     [[nodiscard]] static std::optional<watch> attempt(server &of, const root &in, std::string_view path)
     {
         skua_watch *opened = nullptr;
@@ -49,8 +49,9 @@ public:
     }
     ~watch() { leave(); }
 
-    // How many changes have been seen; grows, never shrinks. Read it before opening a file there: while it stays the same,
-    // the file is unchanged as far as is known. When the directory was moved, deleted or unmounted it grows at every call.
+    // The number of changes that have been seen; it never falls. Read it before opening a file there: while it stays
+    // the same, the file is unchanged as far as is known. After the directory was moved, deleted or unmounted it grows
+    // at every call.
     // Errors: skua::error, SKUA_ECLOSED: the server is gone, or the watch was moved.  Thread: any.
     std::uint64_t changes() const
     {
@@ -59,7 +60,7 @@ public:
         return skua_watch_changes(now);
     }
 
-    // Whether it also counts when a file is written to in place, as on Linux.  Thread: any.
+    // Whether writes to existing files count as well, as on Linux.  Thread: any.
     static bool includes_writes() noexcept { return skua_watch_includes_writes(); }
 
 private:
@@ -84,7 +85,8 @@ private:
     std::atomic<skua_watch *> raw_{ nullptr };
 };
 
-// skua::watch w = co_await skua::open_watch(app, root, "photos"): opens a watch without making the worker wait for the disk.
+// skua::watch w = co_await skua::open_watch(app, root, "photos") opens a watch without making the worker wait for the
+// disk.
 [[nodiscard("to be awaited")]] inline task<watch> open_watch(server &of, const root &in, std::string path)
 {
     if (auto now = watch::attempt(of, in, path)) co_return *std::move(now);

@@ -19,14 +19,14 @@ struct publication {
     socket except = {};
 };
 
-// How the sockets of a route are served: see skua_websocket_desc, also for the defaults, which 0 and nullptr mean. Members
-// are only ever added at the end.
+// How the sockets of a route are served: see skua_websocket_desc, also for the defaults; 0 and nullptr mean default.
+// New members are only ever added at the end.
 struct websocket_options {
     const char *protocols = nullptr, *origins = nullptr;
     skua_websocket_slow slow = SKUA_WEBSOCKET_WAIT;
     std::uint64_t message_octets_max = 0, queued_octets_max = 0;
     unsigned fragments_max = 0, messages_per_second_max = 0;
-    std::chrono::nanoseconds ping{ 0 }, idle_timeout{ 0 }; // below 0: none, and never
+    std::chrono::nanoseconds ping{ 0 }, idle_timeout{ 0 }; // below 0: never
     std::chrono::nanoseconds close_timeout{ 0 }, lifetime{ 0 };
     skua_websocket_deflate deflate = SKUA_WEBSOCKET_DEFLATE_OFF;
     unsigned deflate_window_bits = 0;
@@ -54,10 +54,10 @@ struct websocket_options {
     }
 };
 
-// The functions of a route of sockets; those that are empty are not called. What one throws is logged, and the socket
-// is closed, 1011. See skua_websocket_desc.
-// Sockets are served by open, message or receive, drain, closing and close, which are called on the worker; or by serve, a
-// coroutine; or by blocking, on a thread that may wait. origin goes with each.
+// The functions of a route for WebSockets; empty ones are not called. An exception is logged, and the socket is closed
+// with code 1011. See skua_websocket_desc.
+// A socket is served by open, message or receive, drain, closing and close, which are called on the worker; or by
+// serve, a coroutine; or by blocking, on a thread that may wait. origin can be used with each.
 struct websocket {
     std::function<void(socket, request &)> open{};
     std::function<void(socket, std::string_view message, bool text)> message{};
@@ -65,9 +65,9 @@ struct websocket {
     std::function<void(socket, unsigned code, std::string_view reason)> close{};
     std::function<void(socket, unsigned code, std::string_view reason)> closing{}; // this side has begun to close it
     websocket_options how{};
-    // Whether a page of that origin may open sockets, where how.origins does not allow it. One that throws: no.
+    // Decides about an origin that how.origins does not allow. An exception counts as false.
     std::function<bool(request &, std::string_view origin)> origin{};
-    // Messages piece by piece, in place of message; socket::consume gives them back.
+    // Receives messages piece by piece, in place of message; socket::consume gives the octets back.
     std::function<void(socket, skua_message_event event, std::string_view octets, bool text)> receive{};
     // Serves a socket from its opening to its end: see async_socket.
     std::function<task<>(async_socket &, request)> serve{};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Part of skua.hpp: a worker, one of the threads that serve, and memory that a program lets it count.
+// Part of skua.hpp: a worker, one of the threads that serve, and memory of the program that it counts.
 #ifndef SKUA_CPP_WORKER_HPP
 #define SKUA_CPP_WORKER_HPP
 
@@ -11,8 +11,8 @@
 
 namespace skua {
 
-// A view of a worker; copying it copies a pointer. It stands wherever a skua_worker * does. Valid while the worker
-// runs; its functions are called on its thread, unless they say otherwise.
+// A view of a worker; copying it copies a pointer. It converts to skua_worker *. Valid while the worker runs; its
+// functions are called on its thread, unless they say otherwise.
 class worker {
 public:
     worker(skua_worker *raw) noexcept : raw_(raw) {}
@@ -23,7 +23,7 @@ public:
     unsigned index() const { return skua_worker_index(raw_); }
     skua_server *server() const { return skua_worker_server(raw_); }
 
-    // The time at which this turn began: since some moment that stays the same, and of the calendar.
+    // The time at which this turn began: monotonic, and of the calendar.
     std::chrono::nanoseconds now() const { return std::chrono::nanoseconds(skua_worker_now_ns(raw_)); }
     std::chrono::time_point<std::chrono::system_clock, std::chrono::nanoseconds> time() const
     {
@@ -35,8 +35,8 @@ private:
     skua_worker *raw_;
 };
 
-// Octets of the program's own that count to config::memory_max for as long as this object lives, which ends before its
-// worker does, on that worker. Nothing is refused. See skua_memory_count.
+// Octets of the program that count in config::memory_max as long as this object lives. It must end before its worker,
+// on that worker. No call is refused. See skua_memory_count.
 class counted_memory {
 public:
     counted_memory(worker on, std::size_t octets) : on_(on) { resize(octets); }
@@ -47,7 +47,7 @@ public:
         if (octets_) skua_memory_count(on_, -octets_);
     }
 
-    // Counts so many from now on.
+    // Sets the number of octets that are counted.
     void resize(std::size_t octets)
     {
         auto now = static_cast<std::int64_t>(octets);
