@@ -3,6 +3,7 @@
 // A server of WebSockets that compress their messages, in each of the ways there are. One worker.
 // Without zlib, /built-in is not found. With DEFLATES_HASTY set a message must come at the minimum rate in each half second.
 #include "options.h"
+#include "pieces.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -12,13 +13,6 @@
 enum { POURED = 300, POURED_OCTETS = 99996, SAID = 300 };
 
 static skua_server *server;
-
-static void must(skua_status status)
-{
-    if (status == SKUA_OK || status == SKUA_ECLOSED) return;
-    (void)fprintf(stderr, "deflates: unexpected status: %s\n", skua_status_text(status));
-    abort();
-}
 
 static void echo(skua_socket socket, skua_slice message, bool text, void *user)
 {
@@ -118,20 +112,6 @@ static void answer_page(skua_request *request, void *user)
 
 // ---- Messages that come, and are sent, piece by piece ----
 
-static void echo_piece(skua_socket socket, skua_message_event event, skua_slice octets, bool text,
-                       void *user)
-{
-    (void)user;
-    switch (event) {
-    case SKUA_MESSAGE_BEGIN: must(skua_socket_begin(socket, text)); return;
-    case SKUA_MESSAGE_DATA:
-        must(skua_socket_write(socket, octets));
-        skua_socket_consume(socket, octets.len);
-        return;
-    case SKUA_MESSAGE_END: must(skua_socket_end(socket)); return;
-    }
-}
-
 // Received: what came of a message, told when it has ended. With "hold" in the query nothing is given back until
 // GET /give; with "close" the socket is closed at the first piece.
 static struct {
@@ -213,6 +193,16 @@ static void route_pieces(void)
     must(skua_route(server, "GET /give", give_back, NULL));
 }
 
+// Answers with the time of the worker's turn.
+static void tell_turn(skua_socket socket, skua_slice message, bool text, void *user)
+{
+    (void)message, (void)text, (void)user;
+    char answer[32];
+    const skua_worker *worker = skua_request_worker(skua_socket_request(socket));
+    int n = snprintf(answer, sizeof answer, "%lld", (long long)skua_worker_now_ns(worker));
+    must(skua_socket_text(socket, (skua_slice){ answer, (size_t)n }));
+}
+
 // Returns: whether compression is built in.
 static bool route_sockets(void)
 {
@@ -244,6 +234,8 @@ static bool route_sockets(void)
     must(skua_websocket(server, "GET /thread-dedicated", &desc));
     desc.deflate = SKUA_WEBSOCKET_DEFLATE_SHARED;
     must(skua_websocket(server, "GET /thread", &desc));
+    desc.message = tell_turn;
+    must(skua_websocket(server, "GET /turns", &desc));
     desc.message = pour;
     must(skua_websocket(server, "GET /pour", &desc));
     return true;

@@ -4,19 +4,14 @@
 // deadlines. GET /closes tells how sockets have ended. With SOCKETS_HASTY set, the server's times are a
 // second, and its memory is little; with SOCKETS_QUEUE, the queue of a connection is long.
 #include "options.h"
+#include "pieces.h"
+#include "sockets.h"
 
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static void must(skua_status status)
-{
-    if (status == SKUA_OK || status == SKUA_ECLOSED) return;
-    (void)fprintf(stderr, "sockets: unexpected status: %s\n", skua_status_text(status));
-    abort();
-}
 
 // ---- How sockets have ended ----
 
@@ -66,7 +61,7 @@ static void read_nothing(skua_request *request, skua_content_event event, skua_s
     abort();
 }
 
-static void tell_close_of(skua_slice path, unsigned code, skua_slice reason)
+void tell_close_of(skua_slice path, unsigned code, skua_slice reason)
 {
     (void)pthread_mutex_lock(&closes_lock);
     int n = snprintf(closes + closes_len, sizeof closes - closes_len,
@@ -100,7 +95,7 @@ static void answer_closes(skua_request *request, void *user)
 
 // ---- Messages ----
 
-static void echo(skua_socket socket, skua_slice message, bool text, void *user)
+void echo_message(skua_socket socket, skua_slice message, bool text, void *user)
 {
     (void)user;
     skua_status status =
@@ -153,7 +148,7 @@ static bool may_open(skua_request *request, skua_slice origin, void *user)
 
 // ---- Slow readers ----
 
-enum { PIECE = 10000, PIECES = 300 };
+enum { PIECES = 300 };
 
 // Numbered pieces until one is refused. pouring: how many are left, kept with the connection.
 static void pour(skua_socket socket)
@@ -249,6 +244,7 @@ static void end_pouring(skua_socket socket, unsigned code, skua_slice reason, vo
 typedef struct thread_talk {
     skua_socket socket;
     skua_status first, second, third;
+    unsigned taken;
 } thread_talk;
 
 static void talk(thread_talk *t, void *(*run)(void *user))
@@ -323,6 +319,26 @@ static void burst(skua_socket socket, skua_slice message, bool text, void *user)
     (void)user;
     thread_talk t = { .socket = socket };
     talk(&t, send_burst);
+}
+
+// Messages of one octet, until one is refused. The answer says how many were taken.
+static void *send_octets(void *user)
+{
+    thread_talk *t = user;
+    while (!(t->first = skua_socket_binary(t->socket, SKUA_SLICE("x"))))
+        t->taken++;
+    return NULL;
+}
+
+static void flood_with_octets(skua_socket socket, skua_slice message, bool text, void *user)
+{
+    (void)message, (void)text, (void)user;
+    thread_talk t = { .socket = socket };
+    char answer[16];
+    talk(&t, send_octets);
+    if (t.first != SKUA_ELIMIT) abort();
+    int n = snprintf(answer, sizeof answer, "%u", t.taken);
+    must(skua_socket_text(socket, (skua_slice){ answer, (size_t)n }));
 }
 
 static void *send_numbers(void *user)
@@ -491,27 +507,13 @@ static void give_back(skua_request *request, void *user)
     tell_poured(request, user);
 }
 
-static void echo_piece(skua_socket socket, skua_message_event event, skua_slice octets, bool text,
-                       void *user)
-{
-    (void)user;
-    switch (event) {
-    case SKUA_MESSAGE_BEGIN: must(skua_socket_begin(socket, text)); return;
-    case SKUA_MESSAGE_DATA:
-        must(skua_socket_write(socket, octets));
-        skua_socket_consume(socket, octets.len);
-        return;
-    case SKUA_MESSAGE_END: must(skua_socket_end(socket)); return;
-    }
-}
-
 // ---- Pausing: a message "pause" is the last that is echoed until GET /unpause ----
 
 static skua_socket pausing;
 
 static void echo_until_paused(skua_socket socket, skua_slice message, bool text, void *user)
 {
-    echo(socket, message, text, user);
+    echo_message(socket, message, text, user);
     if (!skua_slice_is(message, "pause")) return;
     pausing = socket;
     skua_socket_pause(socket);
@@ -556,7 +558,7 @@ static void route_pieces(skua_server *server)
                                       .message_octets_max = 1000,
                                       .fragments_max = 4,
                                       .messages_per_second_max = 50 };
-    const skua_websocket_desc both = { .receive = on_piece, .message = echo };
+    const skua_websocket_desc both = { .receive = on_piece, .message = echo_message };
     const skua_websocket_desc echoes = { .receive = echo_piece, .close = tell_close };
     must(skua_websocket(server, "GET /sink", &takes));
     must(skua_websocket(server, "GET /sink-small", &few));
@@ -564,119 +566,6 @@ static void route_pieces(skua_server *server)
     if (skua_websocket(server, "GET /both", &both) != SKUA_EINVAL) abort();
     must(skua_route(server, "GET /poured", tell_poured, NULL));
     must(skua_route(server, "GET /give", give_back, NULL));
-}
-
-// ---- Blocking functions ----
-
-// Each message is echoed, with what the request asked for in front of a text.
-static void block_on_echoes(skua_socket socket, skua_request *request, void *user)
-{
-    (void)user;
-    skua_message message;
-    char text[200];
-    skua_slice room = skua_request_param(request, "room");
-    skua_status responded = skua_respond_text(request, 200, "");
-    if (responded != SKUA_ESTATE && responded != SKUA_ECLOSED) abort();
-    while (skua_socket_receive(socket, -1, &message) == SKUA_OK) {
-        if (skua_slice_is(message.octets, "return")) return;
-        if (skua_slice_is(message.octets, "bye"))
-            must(skua_socket_close(socket, 4010, SKUA_SLICE("bye")));
-        if (message.text && message.octets.len < 100) {
-            int n = snprintf(text, sizeof text, "%" SKUA_FMT ": %" SKUA_FMT, SKUA_ARG(room),
-                             SKUA_ARG(message.octets));
-            must(skua_socket_text(socket, (skua_slice){ text, (size_t)n }));
-        } else {
-            must(skua_socket_binary(socket, message.octets));
-        }
-    }
-    if (skua_socket_receive(socket, 0, &message) != SKUA_ECLOSED) abort();
-    if (skua_socket_text(socket, SKUA_SLICE("x")) != SKUA_ECLOSED) abort();
-    tell_close_of(skua_request_path(request), message.code, message.octets);
-}
-
-// Says how often it has waited in vain.
-static void block_with_patience(skua_socket socket, skua_request *request, void *user)
-{
-    (void)request, (void)user;
-    skua_message message;
-    skua_status status;
-    int times = 0;
-    char text[16];
-    while ((status = skua_socket_receive(socket, times % 2 ? 0 : 20000000, &message)) ==
-           SKUA_ENOENT) {
-        int n = snprintf(text, sizeof text, "%d", ++times);
-        if (times <= 3) must(skua_socket_text(socket, (skua_slice){ text, (size_t)n }));
-    }
-    if (status) return;
-    while (skua_socket_receive(socket, INT64_MAX, &message) == SKUA_OK) {
-    }
-}
-
-// Sends until the socket is closed, and takes nothing.
-static void block_and_pour(skua_socket socket, skua_request *request, void *user)
-{
-    static char piece[PIECE];
-    (void)user;
-    for (int i = 0;; i++) {
-        (void)snprintf(piece, sizeof piece, "%d", i);
-        skua_status status = skua_socket_binary(socket, (skua_slice){ piece, sizeof piece });
-        if (status == SKUA_ECLOSED) break;
-        must(status);
-        if (i == 299) must(skua_socket_text(socket, SKUA_SLICE("all")));
-    }
-    skua_message message;
-    while (skua_socket_receive(socket, -1, &message) == SKUA_OK) {
-    }
-    tell_close_of(skua_request_path(request), message.code, message.octets);
-}
-
-// Takes nothing until GET /wake, and then all that has come, whose sum it says. With user it closes the socket first.
-static pthread_cond_t woken = PTHREAD_COND_INITIALIZER;
-static bool is_woken;
-
-static void block_asleep(skua_socket socket, skua_request *request, void *user)
-{
-    (void)request;
-    skua_message message;
-    uint64_t octets = 0;
-    char text[32];
-    (void)pthread_mutex_lock(&closes_lock);
-    while (!is_woken)
-        (void)pthread_cond_wait(&woken, &closes_lock);
-    (void)pthread_mutex_unlock(&closes_lock);
-    if (user) must(skua_socket_close(socket, 4011, SKUA_SLICE("enough")));
-    while (skua_socket_receive(socket, -1, &message) == SKUA_OK && message.octets.len)
-        octets += message.octets.len;
-    int n = snprintf(text, sizeof text, "%" PRIu64, octets);
-    if (!user) must(skua_socket_text(socket, (skua_slice){ text, (size_t)n }));
-}
-
-static void wake_up(skua_request *request, void *user)
-{
-    (void)user;
-    (void)pthread_mutex_lock(&closes_lock);
-    is_woken = true;
-    (void)pthread_cond_broadcast(&woken);
-    (void)pthread_mutex_unlock(&closes_lock);
-    must(skua_respond_text(request, 200, ""));
-}
-
-static void route_blocking(skua_server *server)
-{
-    const skua_websocket_desc echoes = { .blocking = block_on_echoes };
-    const skua_websocket_desc patient = { .blocking = block_with_patience };
-    const skua_websocket_desc dropping = { .blocking = block_and_pour,
-                                           .slow = SKUA_WEBSOCKET_DROP };
-    const skua_websocket_desc asleep = { .blocking = block_asleep };
-    const skua_websocket_desc leaving = { .blocking = block_asleep, .user = server };
-    const skua_websocket_desc both = { .blocking = block_asleep, .message = echo };
-    must(skua_websocket(server, "GET /blocking/{room}", &echoes));
-    must(skua_websocket(server, "GET /patient", &patient));
-    must(skua_websocket(server, "GET /blocking-pour", &dropping));
-    must(skua_websocket(server, "GET /asleep", &asleep));
-    must(skua_websocket(server, "GET /asleep/leaving", &leaving));
-    if (skua_websocket(server, "GET /both", &both) != SKUA_EINVAL) abort();
-    must(skua_route(server, "GET /wake", wake_up, NULL));
 }
 
 // ---- Routes ----
@@ -691,12 +580,12 @@ static void route_all(skua_server *server)
 {
     static const int64_t ms = 1000000;
     const skua_websocket_desc echoes = { .open = greet,
-                                         .message = echo,
+                                         .message = echo_message,
                                          .close = tell_close,
                                          .protocols = "v2.example v1.example",
                                          .message_octets_max = 200000,
                                          .queued_octets_max = 300000 };
-    const skua_websocket_desc small = { .message = echo,
+    const skua_websocket_desc small = { .message = echo_message,
                                         .close = tell_close,
                                         .origins = "https://a.example http://b.example:8080",
                                         .message_octets_max = 1000,
@@ -724,13 +613,13 @@ static void route_all(skua_server *server)
     must(skua_websocket(server, "GET /thread", &thread));
     must(skua_websocket(server, "GET /refused/echo", &echoes));
     must(skua_websocket(server, "GET /wait", &slow));
-    const skua_websocket_desc forever = { .message = echo,
+    const skua_websocket_desc forever = { .message = echo_message,
                                           .close = tell_close,
                                           .ping_ns = INT64_MAX,
                                           .idle_timeout_ns = INT64_MAX,
                                           .close_timeout_ns = INT64_MAX };
     const skua_websocket_desc brief = {
-        .message = echo, .close = tell_close, .origin = may_open, .lifetime_ns = 400 * ms
+        .message = echo_message, .close = tell_close, .origin = may_open, .lifetime_ns = 400 * ms
     };
     must(skua_websocket(server, "GET /brief", &brief));
     const skua_websocket_desc pours = { .message = on_endless,
@@ -745,6 +634,10 @@ static void route_all(skua_server *server)
     must(skua_websocket(server, "GET /talk-then-send", &other));
     other.message = pour_and_close;
     must(skua_websocket(server, "GET /pour-and-close", &other));
+    other.message = flood_with_octets;
+    other.queued_octets_max = 100000;
+    must(skua_websocket(server, "GET /octets", &other));
+    other.queued_octets_max = 0;
     other.message = burst;
     other.slow = SKUA_WEBSOCKET_DROP;
     must(skua_websocket(server, "GET /burst-drop", &other));
@@ -766,7 +659,9 @@ static void route_all(skua_server *server)
 // Those of the host site.example: /site/{room} echoes. POST /again puts another such site.
 static bool put_site(skua_server *server)
 {
-    const skua_websocket_desc echoes = { .message = echo, .close = tell_close, .origins = "*" };
+    const skua_websocket_desc echoes = { .message = echo_message,
+                                         .close = tell_close,
+                                         .origins = "*" };
     skua_site *site = skua_site_new(server, &(skua_site_desc){ .hosts = "site.example" });
     return site && !skua_site_websocket(site, "GET /site/{room}", &echoes) && !skua_site_put(site);
 }
