@@ -7,6 +7,7 @@
 
 #ifndef SKUA_NO_HTTP2
 
+#include "base/assert.h"
 #include "exchange/push.h"
 #include "h2/backlog.h"
 #include "h2/content.h"
@@ -66,11 +67,16 @@ static void h2_schedule_resume(h2_stream *stream)
     h2_content_resume(stream);
 }
 
+// One that is kicked meanwhile waits for the loop: others may have their turn before.
 void h2_schedule_run_kicked(h2_session *s)
 {
-    while (s->work && s->work->kicked) {
-        h2_stream *stream = s->work->kicked;
-        s->work->kicked = stream->next_kicked;
+    if (!s->work) return;
+    SKUA_ASSERT(!s->work->resumed);
+    s->work->resumed = s->work->kicked;
+    s->work->kicked = NULL;
+    while (s->work && s->work->resumed) {
+        h2_stream *stream = s->work->resumed;
+        s->work->resumed = stream->next_kicked;
         stream->is_kicked = false;
         h2_schedule_resume(stream);
     }

@@ -78,6 +78,7 @@ struct h2_work {
     h2_ready ready[H2_URGENCIES][2];   // by stream number, and in turn: incremental ones
     h2_stream *leaving, *leaving_last; // answered, oldest first
     h2_stream *kicked;                 // to be gone on with from the loop
+    h2_stream *resumed;                // those of which that is being done with
     h2_stream *waiting;                // for their handlers to begin, oldest first
     block *staging;                    // where a source writes; NULL: not taken
     int64_t opening_ns; // since when opened is counted; 0: it is not, as nobody waits

@@ -72,7 +72,11 @@ h2_stream *h2_stream_open(h2_session *s, uint32_t number, const carrier_table *t
 
 static void h2_stream_unkick(const h2_stream *stream)
 {
-    h2_stream **at = &h2_stream_session(stream)->work->kicked;
+    h2_work *work = h2_stream_session(stream)->work;
+    h2_stream **at = &work->kicked;
+    while (*at && *at != stream)
+        at = &(*at)->next_kicked;
+    if (!*at) at = &work->resumed;
     while (*at != stream)
         at = &(*at)->next_kicked;
     *at = stream->next_kicked;

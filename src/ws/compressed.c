@@ -111,10 +111,20 @@ static bool compressed_inflate(ws_session *s, slice octets, char *direct, slice 
     return true;
 }
 
+// Behind our close nobody is told of a message, and nothing is inflated any more.
+static void compressed_skip(ws_session *s, slice *input)
+{
+    ws_reader_skip(&s->reader, input, ws_reader_room(&s->reader, *input));
+}
+
 // Memory is taken before anything is inflated: it is what a message that comes too slowly is known by.
 void ws_compressed_take(ws_session *s, slice *input, char *direct, slice *whole)
 {
     char piece[COMPRESSED_PIECE_OCTETS];
+    if (s->state != WS_OPEN) {
+        compressed_skip(s, input);
+        return;
+    }
     if (compressed_is_all_here(s, *input)) *whole = slice_make(direct, 0);
     else if (!s->message && !compressed_grow(s)) return;
     size_t left = ws_reader_room(&s->reader, *input);
@@ -146,13 +156,12 @@ static bool compressed_tell(ws_session *s, slice *octets, char *direct, ws_unpac
     return s->state != WS_CLOSED;
 }
 
-// Input that is used up leaves at most some matches behind, which are told without a pause. Behind our close nothing is
-// inflated any more.
+// Input that is used up leaves at most some matches behind, which are told without a pause.
 void ws_compressed_piece(ws_session *s, slice *input, char *direct)
 {
     char unmasked[COMPRESSED_PIECE_OCTETS];
     if (s->state != WS_OPEN) {
-        ws_reader_skip(&s->reader, input, ws_reader_room(&s->reader, *input));
+        compressed_skip(s, input);
         return;
     }
     slice looked = ws_reader_look(&s->reader, *input, unmasked, sizeof unmasked), left = looked;
@@ -178,7 +187,7 @@ static bool compressed_tell_rest(ws_session *s, slice octets, char *direct)
 bool ws_compressed_end(ws_session *s, char *direct, slice *whole)
 {
     const bool in_pieces = s->endpoint->desc.receive;
-    if (in_pieces && s->state != WS_OPEN) return true; // nobody is told of it
+    if (s->state != WS_OPEN) return true;
     if (s->reader.message_octets == 0) return compressed_fail(s, WS_UNPACKED_BAD);
     slice tail = ws_deflate_tail(s->deflate);
     if (in_pieces ? !compressed_tell_rest(s, tail, direct)

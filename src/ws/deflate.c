@@ -22,6 +22,7 @@ struct ws_deflate {
     ws_deflater *deflater;  // of the socket's; NULL: not needed yet
     ws_inflater *inflater;  // of the socket's, or lent by the worker while a message comes
     uint64_t inflated, inflated_in_turn;
+    int64_t turn_ns; // when that turn began
 };
 
 // Of a worker, for sockets that keep no window.
@@ -170,14 +171,21 @@ static ws_unpacked deflate_begin_inflating(ws_deflate *d)
     return d->inflater ? WS_UNPACKED_ALL : WS_UNPACKED_LACKS;
 }
 
+static void deflate_count(ws_deflate *d, size_t octets)
+{
+    int64_t now = d->worker->loop.now_ns;
+    d->inflated += octets;
+    d->inflated_in_turn = octets + (d->turn_ns == now ? d->inflated_in_turn : 0);
+    d->turn_ns = now;
+}
+
 ws_unpacked ws_deflate_unpack(ws_deflate *d, slice *input, char *out, size_t room, size_t *octets)
 {
     *octets = 0;
     ws_unpacked begun = d->inflater ? WS_UNPACKED_ALL : deflate_begin_inflating(d);
     if (begun != WS_UNPACKED_ALL) return begun;
     ws_inflated result = ws_inflater_run(d->inflater, input, out, room, octets);
-    d->inflated += *octets;
-    d->inflated_in_turn += *octets;
+    deflate_count(d, *octets);
     switch (result) {
     case WS_INFLATED_ALL: return WS_UNPACKED_ALL;
     case WS_INFLATED_MORE: return WS_UNPACKED_MORE;
@@ -194,12 +202,7 @@ uint64_t ws_deflate_octets(const ws_deflate *d)
 
 uint64_t ws_deflate_turn_octets(const ws_deflate *d)
 {
-    return d->inflated_in_turn;
-}
-
-void ws_deflate_turn_begins(ws_deflate *d)
-{
-    d->inflated_in_turn = 0;
+    return d->turn_ns == d->worker->loop.now_ns ? d->inflated_in_turn : 0;
 }
 
 bool ws_deflate_borrows(const ws_deflate *d)
@@ -296,11 +299,6 @@ uint64_t ws_deflate_turn_octets(const ws_deflate *d)
 {
     (void)d;
     return 0;
-}
-
-void ws_deflate_turn_begins(ws_deflate *d)
-{
-    (void)d;
 }
 
 bool ws_deflate_borrows(const ws_deflate *d)

@@ -59,10 +59,9 @@ void ws_deflate_forget(ws_deflate *d);
 // Inflates octets of the message that is coming, and counts them. *input is moved past what was used. room: at least 1.
 ws_unpacked ws_deflate_unpack(ws_deflate *d, slice *input, char *out, size_t room, size_t *octets);
 
-// How many octets the message that is coming has been inflated to; and all messages since ws_deflate_turn_begins.
+// How many octets the message that is coming has been inflated to; and all messages of this turn of the loop.
 uint64_t ws_deflate_octets(const ws_deflate *d);
 uint64_t ws_deflate_turn_octets(const ws_deflate *d);
-void ws_deflate_turn_begins(ws_deflate *d);
 
 // Whether a message that comes holds a stream of the worker's.
 bool ws_deflate_borrows(const ws_deflate *d);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Messages that the program takes piece by piece. A few octets of a compressed one are inflated to a thousand times as
-// many: those that the program has not given back are bounded, and so are those that it is told in a turn.
+// many: those that the program has not given back are bounded, and so are those that it is told in a turn, also in
+// whole messages.
 
 #include "ws/piece.h"
 
@@ -24,10 +25,9 @@ bool ws_owes_much(const ws_session *s)
     return s->owed >= worker_config(s->request->worker)->content_window_octets;
 }
 
-bool ws_pieces_are_enough(const ws_session *s)
+bool ws_has_had_its_turn(const ws_session *s)
 {
-    if (!s->endpoint->desc.receive || s->state != WS_OPEN) return false;
-    return ws_owes_much(s) || ws_deflate_turn_octets(s->deflate) >= WS_TURN_OCTETS;
+    return ws_deflate_turn_octets(s->deflate) >= WS_TURN_OCTETS;
 }
 
 void ws_tell_piece(ws_session *s, skua_message_event event, slice octets)

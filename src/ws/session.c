@@ -507,12 +507,21 @@ static void ws_on_message_octets(ws_session *s, slice *input, char *direct, slic
     s->message->len += room;
 }
 
+// Octets that were too many for this turn are gone on with in the next. The loop may come back several times before.
+static void ws_await_turn(ws_session *s)
+{
+    if (!s->deflate || s->state != WS_OPEN || !s->request->paused || !ws_has_had_its_turn(s))
+        return;
+    s->request->carrier->table->kick(s->request->carrier);
+}
+
 // The rest is kept until the queue is shorter: a program that answers each message is not refused then,
 // and a client that sends and does not read is held up.
 static void ws_pause(ws_session *s, slice rest)
 {
     content_pause(s->request);
     ws_want_room(s, 0);
+    ws_await_turn(s);
     if (!rest.len) return;
     s->held = counted_alloc(&s->request->worker->memory, rest.len);
     if (!s->held) {
@@ -523,11 +532,17 @@ static void ws_pause(ws_session *s, slice rest)
     s->held_len = rest.len;
 }
 
+// Behind our close nothing is inflated any more.
+static bool ws_is_inflated_enough(const ws_session *s)
+{
+    return s->state == WS_OPEN && (ws_owes_much(s) || ws_has_had_its_turn(s));
+}
+
 // Asked for each message, so that it is worth being inlined.
 static bool ws_is_to_pause(ws_session *s)
 {
     if (s->call && ws_call_is_full(s->call)) return true;
-    if (s->deflate && ws_pieces_are_enough(s)) return true;
+    if (s->deflate && ws_is_inflated_enough(s)) return true;
     if (s->is_paused && s->state == WS_OPEN) return true;
     return s->request->sent_octets >= s->crowds_at &&
            s->endpoint->desc.slow == SKUA_WEBSOCKET_WAIT && s->state == WS_OPEN && ws_is_crowded(s);
@@ -589,12 +604,10 @@ static void ws_feed(ws_session *s, slice input)
 static void ws_feed_counted(ws_session *s, slice input)
 {
     uint64_t came = s->octets_in;
-    if (s->deflate) ws_deflate_turn_begins(s->deflate);
     ws_feed(s, input);
     if (s->state == WS_CLOSED) return; // everything has been given back
     size_t kept = s->deflate ? 0 : (size_t)(s->octets_in - came);
     skua_content_consume(s->request, input.len - s->held_len - kept);
-    if (s->deflate && !ws_owes_much(s) && !s->is_paused) ws_resume_soon(s);
 }
 
 // Reads what is held, and may pause again. Without an octet held, a message may be to end whose last piece was told.
@@ -634,7 +647,8 @@ static void ws_go_on_sending(ws_session *s)
 static bool ws_may_resume(ws_session *s)
 {
     if (!s->request->paused || (s->call && ws_call_is_full(s->call))) return false;
-    return s->state != WS_OPEN || !(s->is_paused || ws_owes_much(s) || ws_is_crowded(s));
+    if (s->deflate && ws_is_inflated_enough(s)) return false;
+    return s->state != WS_OPEN || !(s->is_paused || ws_is_crowded(s));
 }
 
 // Reading comes first: a program that writes whenever there is room would never be told anything.
@@ -646,6 +660,7 @@ static void ws_go_on(ws_session *s)
     if (ws_close_is_leaving(s)) ws_want_all(s);
     else if ((s->request->paused || s->is_refused || s->owes_pong) && !s->request->wanted)
         ws_want_room(s, 0);
+    ws_await_turn(s);
 }
 
 void ws_session_pause(ws_session *s)

@@ -565,6 +565,45 @@ def test_a_bomb_in_pieces(server, kind):
     assert server.rss_octets() < before + (8 << 20)
 
 
+def long_messages(count):
+    """Messages of some 200,000 octets each, in a few hundred on the wire; every other one in two frames."""
+    for number in range(count):
+        squeeze = zlib.compressobj(6, zlib.DEFLATED, -15)
+        packed = (squeeze.compress(b"%03d " % number * 49999) + squeeze.flush(zlib.Z_SYNC_FLUSH))[:-4]
+        cut = len(packed) // (1 + number % 2)
+        yield frame(BINARY, packed[:cut], final=cut == len(packed), reserved=COMPRESSED)
+        if cut < len(packed):
+            yield frame(CONTINUATION, packed[cut:])
+
+
+def judge_turns(turns):
+    """Two messages have passed what is inflated in a turn: others have theirs between. All have been told, in order."""
+    assert max(turns.count(turn) for turn in turns) <= 2
+    assert turns == sorted(turns, key=int)
+
+
+def test_whole_messages_of_a_turn(server):
+    socket = shared(server, "/turns")
+    wire = b"".join(long_messages(40))
+    assert len(wire) < 65536
+    socket.send(wire)
+    judge_turns([socket.frame()[1] for _ in range(40)])
+    socket.send(close(1000))
+    assert socket.closed() == (1000, "")
+
+
+def test_whole_messages_of_a_turn_over_http2(server):
+    http2 = Http2(server)
+    stream = http2.open("/turns", ("sec-websocket-extensions", "permessage-deflate"))
+    assert stream.response()[":status"] == "200"
+    wire = b"".join(long_messages(20))
+    for at in range(0, len(wire), 16384):
+        http2.h2.send_data(stream.number, wire[at : at + 16384])
+    http2.flush()
+    judge_turns([stream.event(TextMessage).data for _ in range(20)])
+    http2.connection.close()
+
+
 def test_a_bomb_that_is_kept(server):
     """No more is inflated than the program may keep; what it gives back is inflated on, and all comes."""
     before = server.rss_octets()
