@@ -30,16 +30,37 @@ struct ws_letter {
     char octets[];
 };
 
+enum { WS_LETTER_AROUND = 64 }; // octets that a letter takes beside its message
+
+_Static_assert(sizeof(ws_letter) <= WS_LETTER_AROUND, "a letter is counted as what it is");
+
 static slice ws_letter_text(const ws_letter *l)
 {
     return slice_make(l->octets, l->len);
 }
 
+// Counts a message of so many octets among those that have not found room. The letter counts, too: a flood of short
+// messages would otherwise hold many times what it says. The longest message finds room where none waits.
+// Returns: false when there is no room for it.
+static bool ws_letter_reserve(ws_slot *slot, size_t len)
+{
+    uint64_t octets = ws_framed_octets(len) + WS_LETTER_AROUND;
+    uint64_t most = atomic_load_explicit(&slot->shared.posted_max, memory_order_relaxed);
+    uint64_t before = atomic_fetch_add_explicit(&slot->shared.posted, octets, memory_order_relaxed);
+    if (before + octets - WS_LETTER_AROUND <= most) return true;
+    atomic_fetch_sub_explicit(&slot->shared.posted, octets, memory_order_relaxed);
+    return false;
+}
+
+static void ws_letter_unreserve(ws_slot *slot, size_t len)
+{
+    atomic_fetch_sub_explicit(&slot->shared.posted, ws_framed_octets(len) + WS_LETTER_AROUND,
+                              memory_order_relaxed);
+}
+
 static void ws_letter_free(ws_letter *l)
 {
-    if (l->kind == WS_LETTER_MESSAGE)
-        atomic_fetch_sub_explicit(&l->slot->shared.posted, ws_framed_octets(l->len),
-                                  memory_order_relaxed);
+    if (l->kind == WS_LETTER_MESSAGE) ws_letter_unreserve(l->slot, l->len);
     counted_free(l);
 }
 
@@ -196,15 +217,13 @@ static skua_status ws_letter_refuse(ws_slot *slot, uint64_t word)
 
 skua_status ws_letter_try(ws_slot *slot, uint64_t word, ws_opcode opcode, slice octets)
 {
-    uint64_t framed = ws_framed_octets(octets.len);
-    uint64_t most = atomic_load_explicit(&slot->shared.posted_max, memory_order_relaxed);
-    if (framed > atomic_load_explicit(&slot->shared.queued_max, memory_order_relaxed))
-        return SKUA_EINVAL;
-    uint64_t before = atomic_fetch_add_explicit(&slot->shared.posted, framed, memory_order_relaxed);
-    ws_letter *l = before + framed <= most ? ws_letter_new(WS_LETTER_MESSAGE, octets) : NULL;
+    uint64_t longest = atomic_load_explicit(&slot->shared.queued_max, memory_order_relaxed);
+    if (ws_framed_octets(octets.len) > longest) return SKUA_EINVAL;
+    if (!ws_letter_reserve(slot, octets.len)) return SKUA_ELIMIT;
+    ws_letter *l = ws_letter_new(WS_LETTER_MESSAGE, octets);
     if (!l) {
-        atomic_fetch_sub_explicit(&slot->shared.posted, framed, memory_order_relaxed);
-        return before + framed <= most ? SKUA_ENOMEM : SKUA_ELIMIT;
+        ws_letter_unreserve(slot, octets.len);
+        return SKUA_ENOMEM;
     }
     l->opcode = opcode;
     return ws_letter_post(slot, word, l);
@@ -212,22 +231,22 @@ skua_status ws_letter_try(ws_slot *slot, uint64_t word, ws_opcode opcode, slice 
 
 void ws_letter_keep(ws_session *s, const ws_shared *shared)
 {
-    ws_slot *slot = s->slot;
-    uint64_t framed = ws_framed_octets(shared->payload.len);
-    uint64_t most = atomic_load_explicit(&slot->shared.posted_max, memory_order_relaxed);
-    uint64_t before = atomic_fetch_add_explicit(&slot->shared.posted, framed, memory_order_relaxed);
-    bool fits = framed <= s->queued_max && before + framed <= most;
-    ws_letter *l = fits ? ws_letter_new(WS_LETTER_MESSAGE, shared->payload) : NULL;
-    if (l) {
-        l->slot = slot;
-        l->opcode = shared->opcode;
-        l->message_octets = shared->message.len;
-        ws_letter_wait(s, l);
+    slice payload = shared->payload;
+    bool fits = ws_framed_octets(payload.len) <= s->queued_max;
+    if (!fits || !ws_letter_reserve(s->slot, payload.len)) {
+        ws_session_close_slow(s);
         return;
     }
-    atomic_fetch_sub_explicit(&slot->shared.posted, framed, memory_order_relaxed);
-    if (fits) ws_session_close(s, WS_CODE_INTERNAL, SKUA_SLICE("out of memory"));
-    else ws_session_close_slow(s);
+    ws_letter *l = ws_letter_new(WS_LETTER_MESSAGE, payload);
+    if (!l) {
+        ws_letter_unreserve(s->slot, payload.len);
+        ws_session_close(s, WS_CODE_INTERNAL, SKUA_SLICE("out of memory"));
+        return;
+    }
+    l->slot = s->slot;
+    l->opcode = shared->opcode;
+    l->message_octets = shared->message.len;
+    ws_letter_wait(s, l);
 }
 
 skua_status ws_letter_send(ws_slot *slot, uint64_t word, ws_opcode opcode, uint16_t code,

@@ -594,6 +594,16 @@ def test_a_burst_of_another_thread(server, path):
     socket.leave()
 
 
+def test_short_messages_of_another_thread_count_as_what_they_hold(server):
+    """100,000 octets of them, of which each message counts 64 more than its frame; and none is lost."""
+    socket = Socket(server, "/octets")
+    socket.send(frame(TEXT, "go"))
+    taken = int(socket.message())
+    assert taken == (100000 - 3) // (3 + 64) + 1
+    assert {socket.message() for _ in range(taken)} == {b"x"}
+    socket.leave()
+
+
 # ---- Time ----
 
 
