@@ -88,26 +88,27 @@ BASE_INLINE_ALWAYS void figures_count(figures *f, const skua_request *r, skua_en
     if (how != SKUA_END_SENT) figures_count_cut(f, how);
 }
 
-void figures_add_to(const figures *f, skua_stats *s)
+static void figures_add_connections(const figures *f, skua_stats *s)
 {
-    for (unsigned class = 0; class < SKUA_STATS_CLASSES; class ++) {
-        for (unsigned i = 0; i < SKUA_STATS_DURATIONS; i++) {
-            uint64_t n = figure_read(&f->shared.durations[i][class]);
-            s->durations[class][i] += n;
-            s->responses[class] += n;
-        }
-        s->duration_ns[class] += figure_read(&f->shared.duration_ns[class]);
-    }
+    uint64_t closed = figure_read(&f->shared.closed), opened = figure_read(&f->shared.opened);
     s->connections_accepted += figure_read(&f->shared.accepted);
     s->connections_refused += figure_read(&f->shared.refused);
-    uint64_t closed = figure_read(&f->shared.closed), opened = figure_read(&f->shared.opened);
     s->connections_open += opened - closed;
     s->handshakes += figure_read(&f->shared.handshakes);
+    s->handshakes_resumed += figure_read(&f->shared.resumed);
+}
+
+static void figures_add_topics(const figures *f, skua_stats *s)
+{
     s->topics_carried += figure_read(&f->shared.topics_carried);
     s->topics_dropped += figure_read(&f->shared.topics_dropped);
     s->topics_received += figure_read(&f->shared.topics_received);
     s->topics_ignored += figure_read(&f->shared.topics_ignored);
     s->topics_gaps += figure_read(&f->shared.topics_gaps);
+}
+
+static void figures_add_caches(const figures *f, skua_stats *s)
+{
     s->cache_hits += figure_read(&f->shared.files.hits);
     s->cache_misses += figure_read(&f->shared.files.misses);
     s->cache_evictions += figure_read(&f->shared.files.evictions);
@@ -118,7 +119,18 @@ void figures_add_to(const figures *f, skua_stats *s)
     s->compressed_evictions += figure_read(&f->shared.made.evictions);
     s->compressed_entries += figure_read(&f->shared.made.entries);
     s->compressed_octets += figure_read(&f->shared.made.octets);
-    s->handshakes_resumed += figure_read(&f->shared.resumed);
+}
+
+static void figures_add_requests(const figures *f, skua_stats *s)
+{
+    for (unsigned class = 0; class < SKUA_STATS_CLASSES; class ++) {
+        for (unsigned i = 0; i < SKUA_STATS_DURATIONS; i++) {
+            uint64_t n = figure_read(&f->shared.durations[i][class]);
+            s->durations[class][i] += n;
+            s->responses[class] += n;
+        }
+        s->duration_ns[class] += figure_read(&f->shared.duration_ns[class]);
+    }
     s->content_sent += figure_read(&f->shared.sent);
     s->content_received += figure_read(&f->shared.received);
     s->requests_closed += figure_read(&f->shared.closed_by_peer);
@@ -128,6 +140,14 @@ void figures_add_to(const figures *f, skua_stats *s)
     s->refused_content += figure_read(&f->shared.refused_content);
     s->refused_slow += figure_read(&f->shared.refused_slow);
     s->refused_busy += figure_read(&f->shared.refused_busy);
+}
+
+void figures_add_to(const figures *f, skua_stats *s)
+{
+    figures_add_requests(f, s);
+    figures_add_connections(f, s);
+    figures_add_topics(f, s);
+    figures_add_caches(f, s);
 }
 
 cache_figures *worker_cache_figures(skua_worker *w, bool is_made)

@@ -133,13 +133,8 @@ static bool site_are_tries(const skua_directory_config *config)
     return true;
 }
 
-static skua_status site_check(const files_place *to, const char *pattern,
-                              const skua_directory_config *config)
+static skua_status site_check_paths(const files_place *to, const skua_directory_config *config)
 {
-    if (!place_pattern_path(pattern)) {
-        return place_fail(to, SKUA_EINVAL, pattern,
-                          "a directory's pattern is \"/…/\", perhaps with \"GET \" before it");
-    }
     if (config->index && !site_is_name(config->index)) {
         return place_fail(to, SKUA_EINVAL, config->index,
                           "the index must be the name of a file, without \"/\"");
@@ -152,6 +147,16 @@ static skua_status site_check(const files_place *to, const char *pattern,
         return place_fail(to, SKUA_EINVAL, config->not_found,
                           "the page for 404 must be the path of a file below the directory");
     }
+    if (!site_are_tries(config)) {
+        return place_fail(
+            to, SKUA_EINVAL, "tries",
+            "are at most 16 paths below the directory, each with {path} once at most");
+    }
+    return SKUA_OK;
+}
+
+static skua_status site_check_values(const files_place *to, const skua_directory_config *config)
+{
     if ((unsigned)config->links > SKUA_LINKS_ALL) {
         return place_fail(to, SKUA_EINVAL, "links", "is none of skua_links");
     }
@@ -162,11 +167,6 @@ static skua_status site_check(const files_place *to, const char *pattern,
         return place_fail(to, SKUA_EINVAL, "types",
                           "are at most 64, each an ending and a media type");
     }
-    if (!site_are_tries(config)) {
-        return place_fail(
-            to, SKUA_EINVAL, "tries",
-            "are at most 16 paths below the directory, each with {path} once at most");
-    }
     if (config->ranges_max > RANGES_MAX) {
         return place_fail(to, SKUA_EINVAL, "ranges_max", "is more than 16");
     }
@@ -175,11 +175,22 @@ static skua_status site_check(const files_place *to, const char *pattern,
         return place_fail(to, SKUA_EINVAL, "list_script",
                           "goes with its hash, sha256-… without quotes, and with nothing else");
     }
+    return SKUA_OK;
+}
+
+static skua_status site_check(const files_place *to, const char *pattern,
+                              const skua_directory_config *config)
+{
+    if (!place_pattern_path(pattern)) {
+        return place_fail(to, SKUA_EINVAL, pattern,
+                          "a directory's pattern is \"/…/\", perhaps with \"GET \" before it");
+    }
     if (config->cache_control && !site_is_field_value(config->cache_control)) {
         return place_fail(to, SKUA_EINVAL, pattern,
                           "Cache-Control must not contain control characters");
     }
-    return SKUA_OK;
+    skua_status status = site_check_paths(to, config);
+    return status ? status : site_check_values(to, config);
 }
 
 static void site_set_bounds(site *s, const skua_directory_config *config)

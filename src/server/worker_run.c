@@ -229,20 +229,24 @@ __attribute__((cold)) void worker_close(server_worker *w)
     lease_end(&w->self.memory);
 }
 
-__attribute__((cold)) skua_status worker_open(server_worker *w, skua_server *server, unsigned index,
-                                              const io_backend *backend)
+// The loop knows neither connections nor servers: it is told of both here.
+__attribute__((cold)) static void worker_set_loop(server_worker *w, const skua_server *server)
 {
-    worker_init(w, server, index);
-    w->self.loop.events[ENDPOINT_SERVER] = &connection_role.events;
-    w->self.loop.events[ENDPOINT_SECURE_SERVER] = &transported_role.events;
-    w->self.loop.events[ENDPOINT_PROXIED_SERVER] = &proxied_role.events;
-    w->self.loop.streams = &w->connections;
-    w->self.loop.owner = w;
-    w->self.loop.evict = worker_lacks_descriptors;
-    w->self.loop.elsewhere = fetch_elsewhere;
-    w->self.loop.send_turn_octets_max = server->config.send_turn_octets_max;
-    w->self.loop.kernel = server->sim_kernel;
-    w->self.loop.memory = &w->self.memory;
+    io_loop *loop = &w->self.loop;
+    loop->events[ENDPOINT_SERVER] = &connection_role.events;
+    loop->events[ENDPOINT_SECURE_SERVER] = &transported_role.events;
+    loop->events[ENDPOINT_PROXIED_SERVER] = &proxied_role.events;
+    loop->streams = &w->connections;
+    loop->owner = w;
+    loop->evict = worker_lacks_descriptors;
+    loop->elsewhere = fetch_elsewhere;
+    loop->send_turn_octets_max = server->config.send_turn_octets_max;
+    loop->kernel = server->sim_kernel;
+    loop->memory = &w->self.memory;
+}
+
+__attribute__((cold)) static void worker_set_disk(server_worker *w, skua_server *server)
+{
     w->self.disk = (disk_home){
         .thread = thread_here(), // until it has one of its own
         .asker_of = request_asker_of,
@@ -254,6 +258,25 @@ __attribute__((cold)) skua_status worker_open(server_worker *w, skua_server *ser
         .fetching_max = server->config.connections_max,
         .inline_work = server->sim_kernel != NULL,
     };
+}
+
+// From its end on the worker can be woken by other threads.
+__attribute__((cold)) static skua_status worker_await_letters(server_worker *w)
+{
+    w->wake = (io_op){ .code = IO_WAKE, .done = worker_woken, .user = w, .fd = -1 };
+    io_submit(&w->self.loop, &w->wake);
+    gate_open(&w->posting);
+    skua_status status = io_turn(&w->self.loop, 0);
+    if (!status && !w->wake.active) status = SKUA_ENOFILE;
+    return status;
+}
+
+__attribute__((cold)) skua_status worker_open(server_worker *w, skua_server *server, unsigned index,
+                                              const io_backend *backend)
+{
+    worker_init(w, server, index);
+    worker_set_loop(w, server);
+    worker_set_disk(w, server);
     skua_status status = secure_open_worker(w);
     if (!status) status = io_loop_open(&w->self.loop, backend);
     if (status) {
@@ -261,11 +284,7 @@ __attribute__((cold)) skua_status worker_open(server_worker *w, skua_server *ser
         return status;
     }
     io_timers_init(&w->self.loop.timers, w->self.loop.now_ns, worker_deadline, w);
-    w->wake = (io_op){ .code = IO_WAKE, .done = worker_woken, .user = w, .fd = -1 };
-    io_submit(&w->self.loop, &w->wake);
-    gate_open(&w->posting);
-    status = io_turn(&w->self.loop, 0); // it can be woken from here on
-    if (!status && !w->wake.active) status = SKUA_ENOFILE;
+    status = worker_await_letters(w);
     if (!status && server->config.log != SKUA_LOG_NONE &&
         !(w->self.lane = log_lane_open(server->log))) {
         status = SKUA_ENOMEM;
