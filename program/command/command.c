@@ -62,7 +62,7 @@ static int command_ask(super_task task, const command_words *words)
 #else
     bool done = false;
     (void)task, (void)words;
-    (void)snprintf(text, sizeof text, "this system has signals alone: SIGHUP and SIGTERM");
+    (void)snprintf(text, sizeof text, "this system supports only the signals SIGHUP and SIGTERM");
 #endif
     if (done) say("%s", text);
     else say_error("%s", text);
@@ -107,28 +107,27 @@ static int command_health(const command_words *words)
 }
 
 static const command commands[] = {
-    { "check", "-c FILE", "a file", "say what is wrong in FILE", 0, 0, COMMAND_CONFIG,
-      command_check },
+    { "check", "-c FILE", "a file", "report faults in FILE", 0, 0, COMMAND_CONFIG, command_check },
     { "compress", "FOLDER", "a folder", "write FILE.br, FILE.zst and FILE.gz beside its files", 1,
       1, COMMAND_NO_CONFIG, command_compress },
-    { "embed", "FOLDER [NAME]", "a folder",
-      "write its files as a header in C, for skua_route_assets", 1, 2, COMMAND_NO_CONFIG,
-      command_embed },
+    { "embed", "FOLDER [NAME]", "a folder", "write its files as a C header, for skua_route_assets",
+      1, 2, COMMAND_NO_CONFIG, command_embed },
     { "explain", "[METHOD] URL -c FILE", "a URL and a file",
-      "say what a request for URL would meet", 1, 2, COMMAND_CONFIG, command_explain },
-    { "passwd", "FILE NAME", "a file and a name", "put a user into a file for basic_auth", 2, 2,
+      "show which directives apply to URL, and the response", 1, 2, COMMAND_CONFIG,
+      command_explain },
+    { "passwd", "FILE NAME", "a file and a name", "add a user to a file for basic_auth", 2, 2,
       COMMAND_NO_CONFIG, command_passwd },
     { "token", "FILE NAME", "a file and a name",
-      "make a token, and put its hash into a file for bearer_auth", 2, 2, COMMAND_NO_CONFIG,
+      "make a token, and add its hash to a file for bearer_auth", 2, 2, COMMAND_NO_CONFIG,
       command_token },
-    { "reload", "-c FILE", "a file", "have the server of FILE read it again", 0, 0, COMMAND_CONFIG,
+    { "reload", "-c FILE", "a file", "make the server of FILE read it again", 0, 0, COMMAND_CONFIG,
       command_reload },
     { "upgrade", "-c FILE", "a file",
-      "have the server of FILE go on as the program that is installed now", 0, 0, COMMAND_CONFIG,
+      "replace the program of the server of FILE by the installed one", 0, 0, COMMAND_CONFIG,
       command_upgrade },
-    { "stop", "-c FILE", "a file", "end the server of FILE", 0, 0, COMMAND_CONFIG, command_stop },
+    { "stop", "-c FILE", "a file", "stop the server of FILE", 0, 0, COMMAND_CONFIG, command_stop },
     { "health", "ADDRESS | -c FILE", "an address or a file",
-      "ask a running server's status listener for its health", 0, 1, COMMAND_MAY_CONFIG,
+      "check the health of a server through its status listener", 0, 1, COMMAND_MAY_CONFIG,
       command_health },
 };
 

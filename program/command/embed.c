@@ -293,7 +293,7 @@ static bool embed_epoch(int64_t *epoch)
     size_t digits = strspn(text, "0123456789");
     bool is_number = !text[digits] && digits <= EMBED_EPOCH_DIGITS_MAX;
     if (is_number) *epoch = strtoll(text, NULL, 10);
-    else say_error("SOURCE_DATE_EPOCH is no number of seconds: %s", text);
+    else say_error("SOURCE_DATE_EPOCH is not a number of seconds: %s", text);
     return is_number;
 }
 
@@ -302,7 +302,7 @@ bool embed(const char *folder, const char *name)
     embedding e = { .folder = folder, .name = name ? name : "assets" };
     if (!embed_epoch(&e.epoch)) return false;
     if (!embed_is_name(e.name)) {
-        say_error("%s is no name in C", e.name);
+        say_error("%s is not a name in C", e.name);
         return false;
     }
     skua_status status = skua_root_open(folder, &e.root);

@@ -26,7 +26,7 @@ static bool names_is_name(const char *name)
 bool conf_names_is_name(const char *name)
 {
     if (names_is_name(name)) return true;
-    say_error("\"%s\" cannot be the name of a user; one has no colon, no control characters, "
+    say_error("\"%s\" cannot be the name of a user; a name has no colon, no control characters, "
               "and no # at its beginning",
               name);
     return false;

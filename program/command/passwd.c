@@ -64,7 +64,7 @@ static bool passwd_get(const char *name, char password[PASSWD_OCTETS_MAX + 2])
     if (!isatty(STDIN_FILENO)) return true;
     if (!passwd_ask("The same again: ", again)) return false;
     bool same = strcmp(password, again) == 0;
-    if (!same) say_error("these were two different passwords; nothing has changed");
+    if (!same) say_error("the two passwords differ; nothing has changed");
     return same;
 }
 

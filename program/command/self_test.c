@@ -203,7 +203,7 @@ static bool self_measure(self_server servers[SELF_BACKENDS], self_figures *figur
     if (!self_measure_backends(servers, figures)) return false;
     size_t pick = self_pick_backend(figures);
     if (pick == SELF_BACKENDS) {
-        say_error("no backend is to be had here");
+        say_error("no backend works here");
         return false;
     }
     if (!self_measure_files(&servers[pick], figures)) return false;

@@ -310,20 +310,20 @@ static bool take_grace(options *o, const char *value)
 // ---- The table ----
 
 static const option options_table[] = {
-    { "config", 'c', "FILE", take_config,
-      "serve the sites that FILE names, which says all the rest" },
-    { "listen", 'l', "ADDRESS", take_listen, "where to listen; may be repeated (127.0.0.1:8080)" },
+    { "config", 'c', "FILE", take_config, "serve the sites that FILE describes; no other options" },
+    { "listen", 'l', "ADDRESS", take_listen,
+      "address to listen on; may be repeated (127.0.0.1:8080)" },
     { "port", 'p', "N", take_port, "the port, where ADDRESS names none (8080)" },
-    { "tls", 0, NULL, take_tls, "HTTPS, with a certificate that is made for this machine" },
-    { "cert", 0, "FILE", take_cert, "HTTPS, with this certificate and its chain; may be repeated" },
+    { "tls", 0, NULL, take_tls, "HTTPS, with a self-signed certificate" },
+    { "cert", 0, "FILE", take_cert, "HTTPS, with this certificate chain; may be repeated" },
     { "key", 0, "FILE", take_key, "the key of the certificate before it (in the same file)" },
     { "tls-listen", 0, "ADDRESS", take_tls_listen,
-      "where HTTPS is spoken, beside HTTP at --listen; may be repeated" },
+      "address for HTTPS, beside HTTP at --listen; may be repeated" },
     { "ticket-keys", 0, "FILE", take_ticket_keys,
       "keys of session tickets that several machines share (random)" },
     { "redirect-http", 0, NULL, take_redirect_http,
-      "listen on :443 and :80, and send HTTP on to HTTPS" },
-    { "hsts", 0, NULL, take_hsts, "tell browsers to come by HTTPS only, for a year" },
+      "listen on :443 and :80, and redirect HTTP to HTTPS" },
+    { "hsts", 0, NULL, take_hsts, "tell browsers to use only HTTPS, for a year" },
     { "workers", 'w', "N", take_workers, "threads that serve (one per core)" },
     { "backend", 0, "NAME", take_backend,
       "how to talk to the kernel: auto, epoll or uring (auto)" },
@@ -333,20 +333,19 @@ static const option options_table[] = {
     { "trusted", 0, "NETWORKS", take_trusted,
       "proxies that are believed: \"10.0.0.0/8 ::1 unix\" (none)" },
     { "forwarded", 0, "FIELD", take_forwarded,
-      "how they name clients: forwarded, x-forwarded or proxy" },
+      "how they tell the client's address: forwarded, x-forwarded or proxy" },
     { "list", 0, NULL, take_list, NULL },
     { "no-list", 0, NULL, take_no_list, "do not list the directories that have no index" },
-    { "archive", 0, NULL, take_archive,
-      "send a folder as a zip or tar file, too: /DIR/?archive=zip" },
-    { "index", 0, "NAME", take_index, "the file that stands for its directory (index.html)" },
-    { "spa", 0, NULL, take_spa, "an application: its index answers for what is not found" },
-    { "dotfiles", 0, NULL, take_dotfiles, "serve names that begin with \".\", too" },
+    { "archive", 0, NULL, take_archive, "offer folders as zip and tar files: /DIR/?archive=zip" },
+    { "index", 0, "NAME", take_index, "the file that is sent for its directory (index.html)" },
+    { "spa", 0, NULL, take_spa, "a single-page application: send its index for unknown paths" },
+    { "dotfiles", 0, NULL, take_dotfiles, "serve names that begin with \".\" as well" },
     { "links", 0, "WHICH", take_links,
       "symbolic links to follow: inside (of DIR), none or all (inside)" },
     { "cache-control", 0, "VALUE", take_cache_control, "the Cache-Control of every file (none)" },
     { "log", 0, "FORMAT", take_log,
       "none, short, common, combined or json, to standard output (short)" },
-    { "qr", 0, NULL, take_qr, "show the address as a QR code, for a phone's camera" },
+    { "qr", 0, NULL, take_qr, "show the address as a QR code" },
     { "quiet", 'q', NULL, take_quiet, "no start line and no log" },
     { "grace", 0, "SECONDS", take_grace, "how long to wait for running requests at the end (10)" },
     { "self-test", 0, NULL, NULL, "measure what suits this machine, for a second or two" },
@@ -400,7 +399,7 @@ static const foreign_word foreign_words[] = {
     { "private-key", 0, "key", NULL },
     { "redirect", 0, "redirect-http", NULL },
     { "redirect-https", 0, "redirect-http", NULL },
-    { "cors", 0, NULL, "no Access-Control-Allow-Origin is sent yet; a proxy in front can add it" },
+    { "cors", 0, NULL, "cors is a directive of a configuration: skua -c FILE" },
 };
 
 enum { FOREIGN_WORDS = sizeof foreign_words / sizeof *foreign_words };
@@ -411,8 +410,8 @@ void options_help(void)
         "usage: skua [OPTION]... [DIR]\n"
         "       skua -c FILE\n"
         "       skua COMMAND ...\n\n"
-        "Serves the files below DIR, or below this directory, over HTTP or HTTPS; or the sites\n"
-        "that FILE names.\n");
+        "Serves the files below DIR, or below the working directory, over HTTP or HTTPS; or the\n"
+        "sites that the configuration FILE describes.\n");
     for (size_t i = 0; i < OPTIONS_COUNT; i++) {
         const option *known = &options_table[i];
         char name[32];
@@ -424,10 +423,11 @@ void options_help(void)
     }
     (void)puts(
         "\nADDRESS is 127.0.0.1:8080, [::1]:8080, :8080 (every address of this machine), a port\n"
-        "or an address alone, or unix:/path, or fd:3, a listening socket that is open already;\n"
-        "port 0 takes a free one. Sockets of systemd take the place of the address that is not given.\n"
-        "Ctrl-C lets running requests finish, twice does not. SIGHUP has the configuration read again;\n"
-        "SIGHUP, or a change of their files, has certificates and ticket keys read again.");
+        "or an address alone, unix:/path, or fd:3 (an inherited listening socket). Port 0 takes a\n"
+        "free port. Without --listen, sockets that systemd passes are used instead of the default.\n"
+        "Ctrl-C lets running requests finish; a second one stops at once. SIGHUP makes the server\n"
+        "read its configuration again; certificates and ticket keys are read again on SIGHUP and\n"
+        "when their files change.");
 }
 
 static options_outcome options_answer(const option *known)
@@ -606,8 +606,10 @@ static bool options_check_tls(const options *o)
 static bool options_check_proxies(const options *o)
 {
     if (!o->forwarded == !o->trusted) return true;
-    if (o->trusted) say_error("--trusted needs --forwarded, by which proxies name their clients");
-    else say_error("--forwarded needs --trusted, the proxies whose word is taken");
+    if (o->trusted)
+        say_error(
+            "--trusted needs --forwarded, the field in which proxies tell the client's address");
+    else say_error("--forwarded needs --trusted, the proxies that are believed");
     return false;
 }
 
@@ -654,9 +656,9 @@ static bool options_complete(options *o)
 // A file says all that options do, so that one place tells how a server is set up.
 static options_outcome options_complete_config(const options *o)
 {
-    if (o->dir) say_error("-c %s names what is served; leave %s out", o->config, o->dir);
+    if (o->dir) say_error("-c %s says what is served; leave %s out", o->config, o->dir);
     else if (o->not_config)
-        say_error("-c %s says all that options do; leave --%s out", o->config, o->not_config);
+        say_error("-c %s takes the place of all options; leave --%s out", o->config, o->not_config);
     else return OPTIONS_SERVE_CONFIG;
     return OPTIONS_WRONG;
 }

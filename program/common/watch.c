@@ -85,7 +85,7 @@ void watch_begin(const watch_desc *desc)
         (void)close(watch.wake[0]);
         (void)close(watch.wake[1]);
     }
-    say_warning("changes of files need another start: no thread could be had");
+    say_warning("changed files are not noticed until a restart: no thread could be started");
 }
 
 void watch_every(int ms)

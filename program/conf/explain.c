@@ -306,11 +306,11 @@ bool conf_explain(const conf *from, skua_server *server, const char *method, con
 {
     explained e = { .method = method };
     if (!*method || method[strspn(method, "ABCDEFGHIJKLMNOPQRSTUVWXYZ-_")]) {
-        say_error("\"%s\" is no method; one has capital letters alone, as PUT", method);
+        say_error("\"%s\" is not a method; methods have capital letters only, such as PUT", method);
         return false;
     }
     if (!explain_read(&e, url)) {
-        say_error("\"%s\" is no URL; one is written https://example.org/path, without /../", url);
+        say_error("\"%s\" is not a URL; write https://example.org/path, without /../", url);
         return false;
     }
     const conf_site *site = explain_site(from, e.host);

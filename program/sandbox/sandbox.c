@@ -182,10 +182,12 @@ static bool sandbox_begin_rules(const conf *c, landlock *rules)
 
 static void sandbox_say_missing(bool files, bool calls)
 {
-    const char *filter = seccomp_is_known() ? "seccomp" : "seccomp, which knows no such machine";
+    const char *filter =
+        seccomp_is_known() ? "seccomp" : "seccomp, which has no filter for this machine";
     if (files && calls) return;
-    say_warning("of the sandbox this is not in force, since the kernel has or allows none: %s%s%s",
-                files ? "" : "Landlock", files || calls ? "" : " and ", calls ? "" : filter);
+    say_warning(
+        "these parts of the sandbox are not in force, because the kernel lacks or forbids them: %s%s%s",
+        files ? "" : "Landlock", files || calls ? "" : " and ", calls ? "" : filter);
 }
 
 bool sandbox_enter(const conf *c)

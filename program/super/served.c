@@ -268,7 +268,7 @@ static bool served_hear(void)
     control_got got = control_receive(served.control, false, &m);
     if (got == CONTROL_MESSAGE) served_take_word(&m);
     if (got == CONTROL_GONE) {
-        say_error("the supervisor is gone, so that the server ends, too");
+        say_error("the supervisor is gone, so the server ends too");
         served_stop(served.conf->grace_ns, 0);
         return false;
     }

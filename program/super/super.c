@@ -295,7 +295,7 @@ static bool super_open(super_state *s)
 {
     super_fault fault;
     if (!super_server_prepare() || !super_take_signals()) {
-        say_error("the supervisor cannot start, for want of descriptors or of /proc");
+        say_error("the supervisor cannot start: descriptors have run out, or /proc is missing");
         return false;
     }
     if (!super_read(s->file, &s->now, &fault)) return false;
@@ -331,7 +331,7 @@ static bool super_take_over(super_state *s, int state)
 {
     char refusal[CONTROL_OCTETS_MAX / 2], why[CONTROL_OCTETS_MAX / 2];
     if (!super_server_prepare() || !super_take_signals()) {
-        say_error("the supervisor cannot go on, for want of descriptors or of /proc");
+        say_error("the supervisor cannot go on: descriptors have run out, or /proc is missing");
         return false;
     }
     if (!super_exec_read(s, state, refusal, why)) {

@@ -144,7 +144,7 @@ void super_upgrade_back(super_state *s, const char *why)
 {
     if (s->before < 0 || s->stopping) return;
     super_exec(s, &(super_exec_desc){ .program = s->before, .trial = -1, .refusal = why });
-    say_error("the program before cannot be had again (%s); this one goes on with its server",
+    say_error("the former program cannot be started again (%s); this one goes on with its server",
               upgrade_error_text(errno));
     (void)close(s->before);
     s->before = -1;

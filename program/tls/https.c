@@ -69,7 +69,7 @@ static bool https_add_host(const char *host)
     if (strcmp(host, "*") == 0) return true;
     if (https_is_name(host, len) && https_add_word(https.names, sizeof https.names, host, len))
         return true;
-    say_error("--host %.*s is no name that a certificate can be made for", (int)len, host);
+    say_error("--host %.*s is not a name that a certificate can have", (int)len, host);
     return false;
 }
 
@@ -87,7 +87,7 @@ static bool https_is_built(void)
 {
     char text[96];
     if (skua_tls_fingerprint((skua_slice){ 0 }, text, NULL) != SKUA_EUNSUPPORTED) return true;
-    say_error("this skua was built without TLS, for want of OpenSSL 3.0 or later");
+    say_error("this skua was built without TLS, which needs OpenSSL 3.0 or later");
     return false;
 }
 

@@ -119,7 +119,7 @@ def test_the_program_without_tls_says_so_when_it_is_asked_for(folder, tmp_path):
     run(words)
     for asked in (["--tls"], ["--cert", "a.pem", "--key", "a.key"], ["--tls-listen", "0"]):
         done = subprocess.run([program, tmp_path, *asked], capture_output=True, text=True, timeout=20, check=False)
-        assert (done.returncode, done.stderr) == (1, "skua: this skua was built without TLS, for want of OpenSSL 3.0 or later\n")
+        assert (done.returncode, done.stderr) == (1, "skua: this skua was built without TLS, which needs OpenSSL 3.0 or later\n")
 
 
 @pytest.mark.parametrize("standard", ["c11", "gnu17", "c2x"])

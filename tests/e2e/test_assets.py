@@ -181,7 +181,7 @@ def test_times_of_assets(folder, embedded):
     assert set(rows(embed(folder, epoch="1")[1]).values()) == {"0 }"}
     assert embed(folder, epoch="") == embed(folder)
     for wrong in ("now", "-1", "1 ", "1234567890123"):
-        assert embed(folder, epoch=wrong)[::2] == (1, f"skua: SOURCE_DATE_EPOCH is no number of seconds: {wrong}\n")
+        assert embed(folder, epoch=wrong)[::2] == (1, f"skua: SOURCE_DATE_EPOCH is not a number of seconds: {wrong}\n")
 
 
 def test_assets_of_an_older_header(embedded):
@@ -215,7 +215,7 @@ def test_the_same_folder_makes_the_same_header(folder, tmp_path):
 def test_names_and_what_cannot_be_embedded(tmp_path):
     code, header, _ = embed(tmp_path, "my_files")
     assert code == 0 and "static const skua_assets my_files = { my_files_list, 0, sizeof(skua_asset) };" in header
-    assert embed(tmp_path, "my-files")[::2] == (1, "skua: my-files is no name in C\n")
+    assert embed(tmp_path, "my-files")[::2] == (1, "skua: my-files is not a name in C\n")
     code, header, said = embed(tmp_path / "none")
     assert (code, header) == (1, "") and said.startswith(f"skua: {tmp_path}/none cannot be embedded: ")
     assert embed()[0] == 2

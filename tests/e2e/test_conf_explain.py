@@ -140,12 +140,12 @@ def test_no_site(folder):
 
 @pytest.mark.parametrize(
     "words,status,sentence", [
-        (["ftp://a/", "-c", "f.conf"], 1, 'skua: "ftp://a/" is no URL; one is written https://example.org/path, without /../\n'),
-        (["http://a/../b", "-c", "f.conf"], 1, 'skua: "http://a/../b" is no URL; one is written https://example.org/path, without /../\n'),
-        (["http:///x", "-c", "f.conf"], 1, 'skua: "http:///x" is no URL; one is written https://example.org/path, without /../\n'),
-        (["http://a b/", "-c", "f.conf"], 1, 'skua: "http://a b/" is no URL; one is written https://example.org/path, without /../\n'),
+        (["ftp://a/", "-c", "f.conf"], 1, 'skua: "ftp://a/" is not a URL; write https://example.org/path, without /../\n'),
+        (["http://a/../b", "-c", "f.conf"], 1, 'skua: "http://a/../b" is not a URL; write https://example.org/path, without /../\n'),
+        (["http:///x", "-c", "f.conf"], 1, 'skua: "http:///x" is not a URL; write https://example.org/path, without /../\n'),
+        (["http://a b/", "-c", "f.conf"], 1, 'skua: "http://a b/" is not a URL; write https://example.org/path, without /../\n'),
         (["http://a/", "-c", "none"], 1, 'none:1:1: "none": there is no such file\n'),
-        (["put", "http://a/", "-c", "f.conf"], 1, 'skua: "put" is no method; one has capital letters alone, as PUT\n'),
+        (["put", "http://a/", "-c", "f.conf"], 1, 'skua: "put" is not a method; methods have capital letters only, such as PUT\n'),
         (["-c", "f.conf"], 2, "skua: explain needs a URL and a file: skua explain [METHOD] URL -c FILE; ./explain is the directory\n"),
         (["http://a/"], 2, "skua: explain needs a URL and a file: skua explain [METHOD] URL -c FILE; ./explain is the directory\n"),
     ],

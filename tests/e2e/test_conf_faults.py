@@ -472,8 +472,8 @@ def run(*words, cwd=None):
         (["check", "--port", "80", "-c", "a"], "skua: skua check has no option --port; it takes -c FILE\n"),
         (["passwd", "-c", "a"], "skua: skua passwd has no option -c; it takes FILE NAME\n"),
         (["-c"], "skua: --config needs a value: --config FILE\n"),
-        (["-c", "f.conf", "pub"], "skua: -c f.conf names what is served; leave pub out\n"),
-        (["-c", "f.conf", "--port", "80"], "skua: -c f.conf says all that options do; leave --port out\n"),
+        (["-c", "f.conf", "pub"], "skua: -c f.conf says what is served; leave pub out\n"),
+        (["-c", "f.conf", "--port", "80"], "skua: -c f.conf takes the place of all options; leave --port out\n"),
         (["-c", "a", "-c", "b"], "skua: one file can be served, not both a and b; a file can include others\n"),
     ],
 )
@@ -489,7 +489,7 @@ def test_ways_to_name_the_file(folder, words):
 
 def test_a_command_says_how_it_is_used():
     done = subprocess.run([SKUA, "explain", "--help"], capture_output=True, text=True, timeout=20, check=True)
-    assert done.stdout == "usage: skua explain [METHOD] URL -c FILE, to say what a request for URL would meet\n"
+    assert done.stdout == "usage: skua explain [METHOD] URL -c FILE, to show which directives apply to URL, and the response\n"
 
 
 # ---- Certificates ----

@@ -59,9 +59,9 @@ def test_a_link_stays(tmp_path):
     "words,said,status,sentence", [
         (["users"], "a", 2, "passwd needs a file and a name: skua passwd FILE NAME; ./passwd is the directory"),
         (["users", "a", "b"], "a", 2, "passwd needs a file and a name: skua passwd FILE NAME; ./passwd is the directory"),
-        (["users", "a:b"], "a", 1, '"a:b" cannot be the name of a user; one has no colon, no control characters, and no # at its beginning'),
-        (["users", "#a"], "a", 1, '"#a" cannot be the name of a user; one has no colon, no control characters, and no # at its beginning'),
-        (["users", ""], "a", 1, '"" cannot be the name of a user; one has no colon, no control characters, and no # at its beginning'),
+        (["users", "a:b"], "a", 1, '"a:b" cannot be the name of a user; a name has no colon, no control characters, and no # at its beginning'),
+        (["users", "#a"], "a", 1, '"#a" cannot be the name of a user; a name has no colon, no control characters, and no # at its beginning'),
+        (["users", ""], "a", 1, '"" cannot be the name of a user; a name has no colon, no control characters, and no # at its beginning'),
         (["users", "a"], "", 1, "a password cannot be empty"),
         (["users", "a"], "x" * 73, 1, "a password has at most 72 octets, as bcrypt looks at no more"),
         (["users", "a"], "a\tb\n", 1, "a password has no control characters; nothing has changed"),

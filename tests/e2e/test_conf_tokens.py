@@ -137,7 +137,7 @@ def test_tokens_are_made_and_taken_back(tmp_path, launch):
     "words,code,sentence", [
         (["api.tokens"], 2, "token needs a file and a name: skua token FILE NAME; ./token is the directory"),
         (["none/api.tokens", "ci"], 1, "none/api.tokens cannot be written"),
-        (["api.tokens", "a:b"], 1, "\"a:b\" cannot be the name of a user; one has no colon, no control characters, and no # at its beginning"),
+        (["api.tokens", "a:b"], 1, "\"a:b\" cannot be the name of a user; a name has no colon, no control characters, and no # at its beginning"),
     ],
 )
 def test_faults_of_the_command(tmp_path, words, code, sentence):

@@ -73,7 +73,7 @@ def test_bad_words(words):
 
 SUGGESTIONS = [
     ("--directory", "skua DIR"), ("--dir", "skua DIR"), ("-d", "skua DIR"), ("--root", "skua DIR"),
-    ("--cors", "Access-Control-Allow-Origin"), ("--lisen", "--listen?"), ("--bind", "--listen?"), ("-b", "--listen?"),
+    ("--cors", "a directive of a configuration"), ("--lisen", "--listen?"), ("--bind", "--listen?"), ("-b", "--listen?"),
     ("--worker", "--workers?"), ("--threads", "--workers?"), ("--dotfile", "--dotfiles?"), ("--nolist", "--no-list?"),
     ("--ssl", "--tls?"), ("--certfile", "--cert?"), ("--prefix", "skua --help"), ("-z", "skua --help"),
 ]

@@ -339,7 +339,7 @@ def test_wrong_words(folder, home, words, sentence):
 
 
 @pytest.mark.parametrize("words, sentence", [
-    (["--tls", "--host", "..x"], "--host ..x is no name that a certificate can be made for"),
+    (["--tls", "--host", "..x"], "--host ..x is not a name that a certificate can have"),
     (["--tls", "--listen", "fd:9999"], "descriptor 9999 is not a listening stream socket"),
     (["--tls", "--listen", "fd:x"], '"fd:x" is not an address to listen on'),
     (["--tls", "--listen", "nonsense"], '"nonsense" is not an address to listen on'),

@@ -110,7 +110,7 @@ def test_a_kernel_that_lacks_it(folder, launch, probe):
     server = launch(start, folder, TEXT, env={**os.environ, "LD_PRELOAD": str(probe), "SANDBOX_LACKS": "1",
                                               "ASAN_OPTIONS": f"{sanitizer}:verify_asan_link_order=0"})
     said = [line for line in server.error_text().splitlines() if "sandbox" in line]
-    assert said == ["skua: warning: of the sandbox this is not in force, since the kernel has or allows none: Landlock and seccomp"]
+    assert said == ["skua: warning: these parts of the sandbox are not in force, because the kernel lacks or forbids them: Landlock and seccomp"]
     assert get(server, "a.test").status == 200
     assert status_of(process_of(server), "Seccomp") == ["0"] and int(status_of(process_of(server), "CapEff")[0], 16) == 0
 
