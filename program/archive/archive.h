@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// A folder as one file, zip or tar, which is made while it is sent: nothing of it is kept but names.
+// A folder as one file, zip or tar, which is made while it is sent: only names are kept in memory.
 #ifndef PROGRAM_ARCHIVE_ARCHIVE_H
 #define PROGRAM_ARCHIVE_ARCHIVE_H
 

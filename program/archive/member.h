@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A file or a folder as archives have it, and what a format of archives is: functions that write what stands around the
-// content of files. They know no disk and no request.
+// A file or a folder in an archive, and an archive format: functions that write everything around
+// the content of files. They use neither a disk nor a request.
 #ifndef PROGRAM_ARCHIVE_MEMBER_H
 #define PROGRAM_ARCHIVE_MEMBER_H
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// tar as POSIX has it (ustar, and pax for what ustar cannot say: long names, names beyond ASCII, large files).
+// tar of POSIX: ustar, and pax for what ustar cannot express: long names, names beyond ASCII, large
+// files.
 // Spec: IEEE Std 1003.1, pax
 #ifndef PROGRAM_ARCHIVE_TAR_H
 #define PROGRAM_ARCHIVE_TAR_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Names of files are octets; archives and fields want to know which of them are text.
+// Whether a file name, which may be any octets, is UTF-8 text, for archives and fields.
 #ifndef PROGRAM_ARCHIVE_UTF8_H
 #define PROGRAM_ARCHIVE_UTF8_H
 

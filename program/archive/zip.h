@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// zip with stored content: files are sent as they are. Their checksums follow them, since they are not known before.
+// zip with stored content: files are not compressed. Checksums follow the content, because they are
+// not known before.
 // Spec: PKWARE APPNOTE.TXT 6.3.10
 #ifndef PROGRAM_ARCHIVE_ZIP_H
 #define PROGRAM_ARCHIVE_ZIP_H

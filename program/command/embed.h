@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// skua embed: a folder as a header in C, so that a program brings its files with it.
+// skua embed: writes a folder as a C header, so that a program contains its files.
 #ifndef PROGRAM_COMMAND_EMBED_H
 #define PROGRAM_COMMAND_EMBED_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Gauge: a server in this process, of one worker, that tells what its worker has cost.
+// Gauge: a server of one worker in this process, which measures the worker's CPU time.
 #ifndef PROGRAM_COMMAND_GAUGE_H
 #define PROGRAM_COMMAND_GAUGE_H
 

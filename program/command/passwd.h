@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// skua passwd: a user of basic_auth is added to a file, or gets another password.
+// skua passwd: adds a user of basic_auth to a file, or changes the password.
 #ifndef PROGRAM_COMMAND_PASSWD_H
 #define PROGRAM_COMMAND_PASSWD_H
 

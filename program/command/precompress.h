@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// skua compress: files beside files, in the codings that a server sends them in.
+// skua compress: writes compressed files beside the originals, in the codings that a server sends.
 #ifndef PROGRAM_COMMAND_PRECOMPRESS_H
 #define PROGRAM_COMMAND_PRECOMPRESS_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// skua token: a token of bearer_auth is made, and its hash put into a file.
+// skua token: makes a token of bearer_auth, and adds its hash to a file.
 #ifndef PROGRAM_COMMAND_TOKEN_H
 #define PROGRAM_COMMAND_TOKEN_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Addresses to listen on, as people write them: with less than the library wants.
+// Addresses to listen on, as people write them: in shorter forms than the library takes.
 #ifndef PROGRAM_COMMON_ADDRESS_H
 #define PROGRAM_COMMON_ADDRESS_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The addresses of this machine that other machines may know it by.
+// The addresses of this machine that other machines can use.
 #ifndef PROGRAM_COMMON_NETWORK_H
 #define PROGRAM_COMMON_NETWORK_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The pulse of a server: whether all of its workers come round.
+// The pulse of a server: whether all of its workers make progress.
 #ifndef PROGRAM_COMMON_PULSE_H
 #define PROGRAM_COMMON_PULSE_H
 

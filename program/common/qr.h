@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// QR code, ISO/IEC 18004: of an address, for the camera of a phone. Texts of at most 106 octets, with the least of the four
-// levels of correction, since a screen has no scratches.
+// QR code, ISO/IEC 18004, of an address. Texts of at most 106 octets, with the lowest of the four
+// levels of error correction, which is enough for a screen.
 #ifndef PROGRAM_COMMON_QR_H
 #define PROGRAM_COMMON_QR_H
 

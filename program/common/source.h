@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Sources: the files that a configuration is made of. The supervisor reads them from the disk and keeps what it has
-// read, so that each server, also one that replaces another, begins with just that, whatever becomes of the files.
+// Sources: the files of a configuration. The supervisor reads them from the disk and keeps the
+// content, so that each server process, also a replacement, begins with the same configuration,
+// whatever happens to the files.
 #ifndef PROGRAM_COMMON_SOURCE_H
 #define PROGRAM_COMMON_SOURCE_H
 

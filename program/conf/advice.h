@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Configurations that are no faults by their words, and do what nobody wants.
+// Warnings about configurations that are valid but have an effect that nobody wants.
 #ifndef PROGRAM_CONF_ADVICE_H
 #define PROGRAM_CONF_ADVICE_H
 

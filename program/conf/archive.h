@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Archives of a configuration: which folders are sent as one file, and what is left out of it. An archive has nothing
-// that its own request could not have had by its path.
+// Archives of a configuration: the folders that are sent as one file, and what is left out. An
+// archive contains nothing that its client could not get by a single request.
 #ifndef PROGRAM_CONF_ARCHIVE_H
 #define PROGRAM_CONF_ARCHIVE_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Building: a server with all that a configuration says but its addresses.
+// Building: makes a server from a configuration, without its addresses.
 #ifndef PROGRAM_CONF_BUILD_H
 #define PROGRAM_CONF_BUILD_H
 

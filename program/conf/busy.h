@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Busy: addresses that something listens on already.
+// Busy: addresses that another process listens on already.
 #ifndef PROGRAM_CONF_BUSY_H
 #define PROGRAM_CONF_BUSY_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Checking: what directives say, put together to a configuration.
+// Checking: makes a configuration from directives.
 #ifndef PROGRAM_CONF_CHECK_H
 #define PROGRAM_CONF_CHECK_H
 

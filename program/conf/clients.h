@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Connections of one client, over all workers: who has as many as he may gets no more, so that none can take all of a
-// server's. A client is an address, and of IPv6 its network of 64 bits.
+// Connections of one client, over all workers: beyond the limit a client gets no more, so that none
+// can take all connections of a server. A client is an IPv4 address, or the /64 network of an IPv6
+// address.
 #ifndef PROGRAM_CONF_CLIENTS_H
 #define PROGRAM_CONF_CLIENTS_H
 

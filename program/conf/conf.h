@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// A configuration: what skua.conf says, checked, and ready to be served.
+// A configuration: the content of skua.conf, checked and ready to be served.
 #ifndef PROGRAM_CONF_CONF_H
 #define PROGRAM_CONF_CONF_H
 

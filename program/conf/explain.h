@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Explaining: what a configuration makes of a request for a URL.
+// Explaining: how a configuration answers a request for a URL.
 #ifndef PROGRAM_CONF_EXPLAIN_H
 #define PROGRAM_CONF_EXPLAIN_H
 

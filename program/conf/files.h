@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The files of a configuration: the one that is named, and those that it includes, as one tree.
+// The files of a configuration: the main one and those that it includes, as one tree.
 #ifndef PROGRAM_CONF_FILES_H
 #define PROGRAM_CONF_FILES_H
 

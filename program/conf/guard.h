@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Guard: asks for a name and a password, Basic of RFC 7617, or for a token, Bearer of RFC 6750. Hashes are checked off the worker; a client that fails
-// too often is refused before that, and credentials that were right are known for the time that their file stays as
-// it is.
+// Guard: asks for a name and a password (Basic, RFC 7617), or for a token (Bearer, RFC 6750).
+// Hashes are checked off the worker. A client that fails too often is refused before that. Correct
+// credentials are remembered as long as their file stays the same.
 #ifndef PROGRAM_CONF_GUARD_H
 #define PROGRAM_CONF_GUARD_H
 

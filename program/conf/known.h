@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Known credentials: those that have been checked lately, so that the next request need not wait for a hash.
-// Neither names nor passwords are kept, but a keyed hash of both.
+// Known credentials: those that have been checked recently, so that the next request need not wait
+// for a hash. It keeps a keyed hash of name and password, not these themselves.
 #ifndef PROGRAM_CONF_KNOWN_H
 #define PROGRAM_CONF_KNOWN_H
 

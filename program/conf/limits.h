@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Tables of limits, where clients are counted. A limit that is the same in two configurations has one table, so that
-// a reload forgives nobody.
+// Tables of limits, where clients are counted. A limit that is the same in two configurations has
+// one table, so that a reload does not reset the counts.
 #ifndef PROGRAM_CONF_LIMITS_H
 #define PROGRAM_CONF_LIMITS_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The listeners of a server that runs, which follow its configuration: those that come are added before it is taken,
-// those that go are emptied and closed behind it.
+// The listeners of a running server, which follow its configuration: new ones are added before it
+// takes effect, removed ones are emptied and closed after it.
 #ifndef PROGRAM_CONF_LISTENERS_H
 #define PROGRAM_CONF_LISTENERS_H
 

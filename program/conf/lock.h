@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Locks: which passwords and tokens hold for a request. Those of the blocks around it add up, and one that is off takes
-// away the outer ones of its kind.
+// Locks: the passwords and tokens that apply to a request. Those of the blocks around it add up;
+// "off" removes the outer ones of its kind.
 #ifndef PROGRAM_CONF_LOCK_H
 #define PROGRAM_CONF_LOCK_H
 

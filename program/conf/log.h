@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The access log in a file, which is opened again when SIGUSR1 has come, as tools that put logs aside expect.
+// The access log in a file, which is opened again after SIGUSR1, as log rotation expects.
 #ifndef PROGRAM_CONF_LOG_H
 #define PROGRAM_CONF_LOG_H
 

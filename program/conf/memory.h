@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Memory of a configuration: taken piece by piece, given back all at once.
+// Memory of a configuration: allocated piece by piece, freed all at once.
 #ifndef PROGRAM_CONF_MEMORY_H
 #define PROGRAM_CONF_MEMORY_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Methods: blocks of rules that are for requests by some methods alone.
+// Methods: blocks of rules for requests with some methods only.
 #ifndef PROGRAM_CONF_METHOD_H
 #define PROGRAM_CONF_METHOD_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Why a response is as it is: the lines of a configuration that it comes from.
+// The reasons for a response: the lines of a configuration that cause it.
 #ifndef PROGRAM_CONF_REASON_H
 #define PROGRAM_CONF_REASON_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Responses as a configuration wants them: fields, codings, and sending clients elsewhere. The user of each
-// function is the conf_site or the conf_redirect that it stands for.
+// Responses of a configuration: fields, codings, and redirects. The user of each function is its
+// conf_site or conf_redirect.
 #ifndef PROGRAM_CONF_RESPONSE_H
 #define PROGRAM_CONF_RESPONSE_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Budget: how much memory the clients of a server make it hold, of at most how much. Each worker
-// counts its own in a lease, which takes from the budget in large steps, so that workers share
-// nothing while they serve. Counting never fails: who acts on the level is somebody else.
+// Budget: how much memory the clients of a server make it hold, and the limit. Each worker counts
+// in a lease of its own, which takes from the budget in large steps, so that workers share nothing
+// while they serve. Counting never fails; server/pressure.h acts on the level.
 #ifndef SKUA_BASE_BUDGET_H
 #define SKUA_BASE_BUDGET_H
 

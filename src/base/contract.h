@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// The contract of skua.h, as far as the program has to keep it. What breaks it stops the process,
-// in release builds too, with a sentence that names the function that was called and says what to
-// do instead. Never about what a peer, the kernel or a disk can cause: those are values.
+// The contract of skua.h, as far as the program has to keep it. A violation stops the process, in
+// release builds too, with a sentence that names the function that was called and says what to do
+// instead. Nothing that a peer, the kernel or a disk can cause is a violation: such errors are
+// values.
 #ifndef SKUA_BASE_CONTRACT_H
 #define SKUA_BASE_CONTRACT_H
 

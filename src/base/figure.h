@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Figure: a count that one thread writes, and anybody may read. To count is a load and a store.
+// Figure: a counter that one thread writes and any thread may read. Counting is a load and a store.
 #ifndef SKUA_BASE_FIGURE_H
 #define SKUA_BASE_FIGURE_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// A function that every request calls, and that another file defines.
+// An attribute for functions that every request calls, and that another file defines.
 #ifndef SKUA_BASE_INLINE_H
 #define SKUA_BASE_INLINE_H
 

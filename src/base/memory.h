@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Memory: the one place it comes from, so that a program can supply its own allocator. It is the
-// process's: set by the first server, given back by the last. What may outlive servers is lasting
-// and comes from the system.
+// Memory: all allocations go through here, so that a program can supply its own allocator. The
+// allocator is the process's: the first server sets it, and the end of the last server resets it.
+// Memory that may outlive servers is called lasting, and comes from the system.
 #ifndef SKUA_BASE_MEMORY_H
 #define SKUA_BASE_MEMORY_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// SipHash-1-3: a hash for tables whose keys a peer chooses. Without the key nobody can aim at a
-// bucket.
+// SipHash-1-3: a hash for tables whose keys a peer chooses. Without the secret key no peer can
+// choose keys that collide.
 #ifndef SKUA_BASE_SIPHASH_H
 #define SKUA_BASE_SIPHASH_H
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Structs of a caller whose skua.h may be older than this library, or newer: see skua_sizes. They differ at their ends
-// alone. Members that the caller does not know are zero; those that the library does not know must be.
+// Structs of a caller whose skua.h may be older or newer than this library: see skua_sizes. They
+// differ only at their ends. Members that the caller does not know are zero; those that the library
+// does not know must be zero.
 #ifndef SKUA_BASE_SIZED_H
 #define SKUA_BASE_SIZED_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Octets that somebody else owns, passed by value; it travels in two registers.
+// A slice: octets that the slice does not own. It is passed by value, in two registers.
 #ifndef SKUA_BASE_SLICE_H
 #define SKUA_BASE_SLICE_H
 

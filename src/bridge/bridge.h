@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Bridge: carries the topics of a server to others and back, by a stream in a store. It lives on worker 0, with two
-// connections: by one it adds to the stream, by the other it waits for what comes.
+// Bridge: carries the topics of a server to others and back, by a stream in a store. It runs on
+// worker 0, with two connections: one adds entries to the stream, the other waits for new entries.
 #ifndef SKUA_BRIDGE_BRIDGE_H
 #define SKUA_BRIDGE_BRIDGE_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Entry: one publication in the store's stream, as names and values. Any program may write there, so nothing of
-// an entry is believed before it has been looked at.
+// Entry: one publication in the store's stream, as names and values. Any program may write to the
+// stream, so everything in an entry is checked.
 #ifndef SKUA_BRIDGE_ENTRY_H
 #define SKUA_BRIDGE_ENTRY_H
 

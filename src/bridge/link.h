@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Link: a connection to the store on the loop of a worker, by hiredis' asynchronous interface. It says who it is
-// and which database it wants, and has patience with replies.
+// Link: a connection to the store on the loop of a worker, by hiredis' asynchronous interface. It
+// authenticates, selects the database, and limits the time for replies.
 #ifndef SKUA_BRIDGE_LINK_H
 #define SKUA_BRIDGE_LINK_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Lookup: the addresses of the store's host. A name is looked up anew for each connection, by a helper thread, since
-// another machine may have taken the store over.
+// Lookup: the addresses of the store's host. A helper thread looks the name up for each connection,
+// because another machine may have taken the store over.
 #ifndef SKUA_BRIDGE_LOOKUP_H
 #define SKUA_BRIDGE_LOOKUP_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Origins: the instances that publications have come from, and how far each has come. By their numbers what
-// comes twice is left out, and what has not come is noticed.
+// Origins: the instances that publications have come from, and the last number of each. By the
+// numbers, duplicates are ignored and gaps are noticed.
 #ifndef SKUA_BRIDGE_ORIGINS_H
 #define SKUA_BRIDGE_ORIGINS_H
 

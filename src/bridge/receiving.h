@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Receiving: publications of other servers come out of the stream.
+// Receiving: reads publications of other servers from the stream.
 #ifndef SKUA_BRIDGE_RECEIVING_H
 #define SKUA_BRIDGE_RECEIVING_H
 

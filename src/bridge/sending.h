@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Sending: publications of this server go into the stream.
+// Sending: adds publications of this server to the stream.
 #ifndef SKUA_BRIDGE_SENDING_H
 #define SKUA_BRIDGE_SENDING_H
 

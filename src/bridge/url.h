@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// URL of a store: where it is, and what has to be said there first.
+// URL of a store: its address, and the user, password and database for the connection.
 #ifndef SKUA_BRIDGE_URL_H
 #define SKUA_BRIDGE_URL_H
 

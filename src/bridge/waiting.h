@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Waiting publications: those that the store has not taken yet, in the order of their numbers. The first of them may
-// be under way to it.
-// Invariant: octets is the sum of their sizes. Whatever is under way comes before whatever is not.
+// Waiting publications: those that the store has not taken yet, in the order of their numbers. The
+// first of them may be on their way to the store.
+// Invariant: octets is the sum of their sizes. Publications under way come before all others.
 #ifndef SKUA_BRIDGE_WAITING_H
 #define SKUA_BRIDGE_WAITING_H
 

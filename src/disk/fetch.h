@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Fetch: file operations that may wait for the disk are done by threads of their own, which open
-// and read and do nothing else, so that no handler's work is in their way, nor they in its.
+// Fetch: operations on files that may wait for the disk. Threads of their own do them, which only
+// open and read, so that they and the work of handlers do not delay each other.
 #ifndef SKUA_DISK_FETCH_H
 #define SKUA_DISK_FETCH_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// File: one that has been opened for a worker, and whoever still holds it.
+// File: an open file of a worker, with its references.
 #ifndef SKUA_DISK_FILE_H
 #define SKUA_DISK_FILE_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Home: what files take from the worker that they belong to. Every skua_worker begins with one.
+// Home: the part of a worker that files use. Every skua_worker begins with one.
 #ifndef SKUA_DISK_HOME_H
 #define SKUA_DISK_HOME_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Watches: directories whose changes are counted, all over one instance of the kernel's. Every
-// worker polls it, so that what was changed before a request was sent is counted before that
-// request is served; whoever is first reads.
+// Watches: directories whose changes are counted, by one inotify instance (or kqueue). Every worker
+// polls it, so that a change made before a request was sent is counted before that request is
+// served; whichever worker is first reads the events.
 #ifndef SKUA_DISK_WATCH_H
 #define SKUA_DISK_WATCH_H
 

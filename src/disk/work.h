@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Work under way, and who asked for it: opening, reading, offloaded work. It belongs to whomever a
-// callback is running for when it begins, so that work begun when that comes back belongs to the
-// same asker. Without it nobody could tell who will go on by itself from who waits for the program.
+// Work under way, and the request that started it: opening, reading, offloaded work. It belongs to
+// the request for which a callback is running when it begins; work begun in its completion callback
+// belongs to the same request. This tells requests that will go on by themselves from requests that
+// wait for the program.
 #ifndef SKUA_DISK_WORK_H
 #define SKUA_DISK_WORK_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Client: whom a request is from. That is the peer, or whom trusted proxies name. It is found out when
-// somebody asks.
+// Client: the address that a request is from: the peer's, or the one that trusted proxies report.
+// It is determined when it is first asked for.
 #ifndef SKUA_EXCHANGE_CLIENT_H
 #define SKUA_EXCHANGE_CLIENT_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Complaints: lines of the log that tell a programmer what a handler has done wrong.
+// Complaints: log lines that tell a programmer what a handler has done wrong.
 #ifndef SKUA_EXCHANGE_COMPLAINT_H
 #define SKUA_EXCHANGE_COMPLAINT_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Content of a request: what a protocol delivers goes to whoever reads it.
+// Content of a request: passes the octets that a protocol delivers to their reader.
 #ifndef SKUA_EXCHANGE_CONTENT_H
 #define SKUA_EXCHANGE_CONTENT_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Error functions: those of the program that respond where the server has an error to tell.
+// Error functions: functions of the program that respond to errors in place of the server's page.
 #ifndef SKUA_EXCHANGE_ERROR_FUNCTIONS_H
 #define SKUA_EXCHANGE_ERROR_FUNCTIONS_H
 

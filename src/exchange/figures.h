@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Figures: what a worker has counted, for skua_server_stats. Only the worker writes them, and anybody may
-// read, so that a count is a load and a store.
+// Figures: counters of a worker, for skua_server_stats. Only the worker writes them and any thread
+// may read, so a count is a load and a store.
 #ifndef SKUA_EXCHANGE_FIGURES_H
 #define SKUA_EXCHANGE_FIGURES_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Hosts: the names under which a server may be asked. A page in a browser must not reach a server
-// on this machine under a name of the page's choosing (DNS rebinding).
+// Hosts: the host names that a server accepts. A page in a browser must not reach a server on this
+// machine under a name of the page's choosing (DNS rebinding).
 #ifndef SKUA_EXCHANGE_HOSTS_H
 #define SKUA_EXCHANGE_HOSTS_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Identity: the name by which a request is found in logs.
+// Identity: the identifier by which a request is found in logs.
 #ifndef SKUA_EXCHANGE_IDENTITY_H
 #define SKUA_EXCHANGE_IDENTITY_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Memo: what is left of a request that has been given back while its tunnel goes on, and from which one is made
-// again when something happens there.
+// Memo: the remains of a request that was given back while its tunnel goes on. A request is made
+// from it again when something happens on the tunnel.
 #ifndef SKUA_EXCHANGE_MEMO_H
 #define SKUA_EXCHANGE_MEMO_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Recorder: what a blocking handler says of its response, on a thread of the pool. The request is the
-// worker's meanwhile, so it is taken down, and carried out there. The functions of skua.h that respond
-// come here when they are called on such a thread.
+// Recorder: records the response of a blocking handler, on a thread of the pool. The request
+// belongs to the worker meanwhile, which carries the response out later. The functions of skua.h
+// that respond call it on such a thread.
 #ifndef SKUA_EXCHANGE_RECORDER_H
 #define SKUA_EXCHANGE_RECORDER_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Request: what was asked, what is known of its content, and how far its response is.
-// Invariant: base and every slice of the head live until request_end has returned.
+// Request: its head, the state of its content, and the state of its response.
+// Invariant: base and every slice of the head are valid until request_end has returned.
 #ifndef SKUA_EXCHANGE_REQUEST_H
 #define SKUA_EXCHANGE_REQUEST_H
 

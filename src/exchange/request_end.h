@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The end of requests: whoever is concerned is told, and everything is given back.
+// The end of requests: callbacks are called, and everything is given back.
 #ifndef SKUA_EXCHANGE_REQUEST_END_H
 #define SKUA_EXCHANGE_REQUEST_END_H
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Response: what a handler has said of it, before a protocol makes octets of it.
+// Response: status, fields and content that a handler has given, before a protocol makes octets of
+// it.
 #ifndef SKUA_EXCHANGE_RESPONSE_H
 #define SKUA_EXCHANGE_RESPONSE_H
 

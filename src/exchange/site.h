@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Site: the routes, middleware and error functions of some hosts, as they are put together. Filled by one
-// thread, and read by every worker once it is served.
+// Site: the routes, middleware and error functions of some hosts while they are being added. One
+// thread fills it; every worker reads it once it is served.
 #ifndef SKUA_EXCHANGE_SITE_H
 #define SKUA_EXCHANGE_SITE_H
 

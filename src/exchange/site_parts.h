@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Parts of a site: what a request looks at. A worker has a copy of those of its server's own site.
+// Parts of a site: everything that a request uses. A worker has a copy of the parts of its server's
+// own site.
 #ifndef SKUA_EXCHANGE_SITE_PARTS_H
 #define SKUA_EXCHANGE_SITE_PARTS_H
 

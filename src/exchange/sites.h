@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Sites: which hosts have a site of their own, and which requests are under way in each. A table of
-// names never changes; a change makes another one. Each worker has a view of the table that it uses,
-// in which it alone counts its requests: a site is freed when no table names it and no request of it is
+// Sites: the hosts that have a site, and the requests under way in each. A table of names never
+// changes; a change makes another table. Each worker has a view of the table that it uses, in which
+// only it counts its requests. A site is freed when no table names it and none of its requests is
 // left.
 #ifndef SKUA_EXCHANGE_SITES_H
 #define SKUA_EXCHANGE_SITES_H

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Spool: content that is kept, in memory or in a scratch file that helper threads write. What is to
-// be written counts against the request's window until it is, so that a disk slower than the client
+// Spool: content that is kept, in memory or in a scratch file that helper threads write. Octets
+// count against the request's window until they are written, so that a disk slower than the client
 // slows the client.
-// Invariant: a spool outlives its request while a write is under way; it touches the request no
-// more then.
+// Invariant: a spool outlives its request while a write is under way; then it does not use the
+// request any more.
 #ifndef SKUA_EXCHANGE_SPOOL_H
 #define SKUA_EXCHANGE_SPOOL_H
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Ticket: the right to take up a request again, once, from any thread. It names a slot of a
-// registry that the process keeps for ever, so that the oldest ticket can still be looked up, and
-// refused.
+// Ticket: the right to resume a request, once, from any thread. It names a slot of a registry that
+// the process never frees, so that the oldest ticket can still be looked up, and refused.
 #ifndef SKUA_EXCHANGE_TICKET_H
 #define SKUA_EXCHANGE_TICKET_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Worker, as exchanges know it: memory, time, routes and limits, and counts of what is still under
-// way. The server's worker begins with one; nothing here looks into the server.
+// Worker, as exchanges use it: memory, time, routes and limits, and counts of work under way. The
+// server's worker begins with one; nothing here depends on the server.
 #ifndef SKUA_EXCHANGE_WORKER_H
 #define SKUA_EXCHANGE_WORKER_H
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Cache: the files a worker has made ready, found by path and variant, bounded in number, octets and
-// descriptors; who was used longest ago goes first. Paths are a peer's, so the hash is keyed.
+// Cache: files that a worker has prepared for responses, found by path and variant. It is bounded
+// in number, octets and descriptors; the least recently used file goes first. A peer chooses the
+// paths, so the hash is keyed.
 #ifndef SKUA_FILES_CACHE_H
 #define SKUA_FILES_CACHE_H
 

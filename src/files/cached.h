@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Cached: a file made ready to be answered: validators, a whole 200, a whole 304, and either its
-// content (small files) or an open descriptor. Of one worker; what a response on its way needs of
-// it is reference-counted by itself, so one may be freed at any time.
+// Cached: a file prepared for responses: validators, a whole 200, a whole 304, and either its
+// content (small files) or an open descriptor. It belongs to one worker. A response under way holds
+// its own references, so a cached file may be freed at any time.
 #ifndef SKUA_FILES_CACHED_H
 #define SKUA_FILES_CACHED_H
 

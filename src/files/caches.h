@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Caches: one of a site for each worker, made when the worker first needs it.
+// Caches: the cache of a site for each worker, made when the worker first needs it.
 #ifndef SKUA_FILES_CACHES_H
 #define SKUA_FILES_CACHES_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Compressed: the content of one version of a file in one coding, made once and shared by all workers. It is kept as
-// long as somebody holds it, and found by others meanwhile.
+// Compressed: the content of one version of a file in one coding, made once and shared by all
+// workers. It is kept, and can be found, as long as it has a reference.
 #ifndef SKUA_FILES_COMPRESSED_H
 #define SKUA_FILES_COMPRESSED_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Compression: the making of a compressed file on a helper thread, while those who want it wait.
+// Compression: makes a compressed file on a helper thread, while the requests for it wait.
 #ifndef SKUA_FILES_COMPRESSION_H
 #define SKUA_FILES_COMPRESSION_H
 

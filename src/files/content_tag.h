@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Content tag: the entity tag of a file that is too large to be read where it is served, made of its content by helper
-// threads. Tags are kept for all of the process, each for one version of a file.
+// Content tag: the entity tag of a file that is too large to be read on the worker. Helper threads
+// make it from the content. Tags are kept for the whole process, each for one version of a file.
 #ifndef SKUA_FILES_CONTENT_TAG_H
 #define SKUA_FILES_CONTENT_TAG_H
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Forms: what was compressed of files that handlers serve one by one. Each server has a site without a root that holds
-// them, made when the first one is asked for; its caches bound them as those of a directory do.
+// Forms: compressed content of files that handlers serve one by one. Each server has a site without
+// a root that holds them, made when it is first needed; its caches bound them like those of a
+// directory.
 #ifndef SKUA_FILES_FORMS_H
 #define SKUA_FILES_FORMS_H
 

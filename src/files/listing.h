@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Listing: what is in a directory, put in order. listing_page.h makes a page of it.
+// Listing: the entries of a directory, sorted. listing_page.h makes a page of it.
 #ifndef SKUA_FILES_LISTING_H
 #define SKUA_FILES_LISTING_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Markup: HTML in a growing piece of memory. Everything that is not ours goes through markup_text
-// or markup_segment, which let nothing out of its place and nothing deceive the eye.
+// Markup: HTML in a growing piece of memory. All foreign text goes through markup_text or
+// markup_segment, which escape it, also characters that would deceive the reader.
 #ifndef SKUA_FILES_MARKUP_H
 #define SKUA_FILES_MARKUP_H
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Place: whose routes files are served by: the server's own, or those of a site that has not been put.
+// Place: the routes that files are added to: the server's own, or those of a site that has not been
+// put.
 #ifndef SKUA_FILES_PLACE_H
 #define SKUA_FILES_PLACE_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Site: a directory that is served at a path, and how. Written before the server starts, read by
-// every worker afterwards.
+// Site: a directory that is served at a path, and its configuration. Written before the server
+// starts, read by every worker afterwards.
 #ifndef SKUA_FILES_SITE_H
 #define SKUA_FILES_SITE_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Site response: what a request gets of a file that is ready: all of it, a part, 304 or 412. A
-// response that cannot be given becomes an error page, so that no request is left waiting.
+// Site response: responds with a file that is ready: the whole file, a part, 304 or 412. A response
+// that cannot be given becomes an error page, so that no request is left waiting.
 #ifndef SKUA_FILES_SITE_RESPONSE_H
 #define SKUA_FILES_SITE_RESPONSE_H
 

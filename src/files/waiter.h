@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Waiter: somebody on a worker who waits until helper threads have done something with a file.
+// Waiter: a request on a worker that waits until helper threads have done something with a file.
 #ifndef SKUA_FILES_WAITER_H
 #define SKUA_FILES_WAITER_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Fault: what a peer did wrong, as a value. status 0 means no fault.
+// Fault: a peer's error, as a value. status 0 means no fault.
 #ifndef SKUA_HTTP_FAULT_H
 #define SKUA_HTTP_FAULT_H
 

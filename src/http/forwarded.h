@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Whom proxies say that they serve: Forwarded (RFC 7239), and X-Forwarded-For with
-// X-Forwarded-Proto. Each proxy adds an entry behind those it was sent, so entries are looked at from
-// the last to the first, for as long as the address that was found is a trusted proxy's. What stands
-// before that may be anybody's invention, and is not looked at.
+// The clients that proxies report: Forwarded (RFC 7239), and X-Forwarded-For with
+// X-Forwarded-Proto. Each proxy adds an entry after those it was sent, so entries are read from the
+// last to the first, as long as the address found is a trusted proxy's. Entries before that may be
+// forged, and are not read.
 #ifndef SKUA_HTTP_FORWARDED_H
 #define SKUA_HTTP_FORWARDED_H
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Runs of fields that come again. A client that asks for one thing after the other ends its header
-// blocks with the same fields; once both tables have these, each is one octet, and the octets are the
-// same as long as the table is. What such a run has made of a head is remembered, so that it need not be
-// read field by field.
+// Repeated runs of fields. A client that sends similar requests ends its header blocks with the
+// same fields. Once both tables have these, each is one octet, and the octets are the same as long
+// as the table is. The result of reading such a run is remembered, so that it need not be read
+// field by field.
 #ifndef SKUA_HTTP_H2_RUN_H
 #define SKUA_HTTP_H2_RUN_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The header of the PROXY protocol, by which a proxy says whom it serves before it passes on the first
-// octet of a connection. Version 1 is a line of text, version 2 is binary; each begins with a signature.
-// https://www.haproxy.org/download/3.0/doc/proxy-protocol.txt
+// The header of the PROXY protocol, by which a proxy reports its client before it passes on the
+// first octet of a connection. Version 1 is a line of text, version 2 is binary; each begins with a
+// signature. https://www.haproxy.org/download/3.0/doc/proxy-protocol.txt
 #ifndef SKUA_HTTP_PROXY_HEADER_H
 #define SKUA_HTTP_PROXY_HEADER_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Names by which a request is found again in the logs of all who have had it.
+// Identifiers by which a request is found in the logs of every server that handled it.
 #ifndef SKUA_HTTP_REQUEST_ID_H
 #define SKUA_HTTP_REQUEST_ID_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Log lines in JSON, under the names that Caddy gives to its members, which readers of logs know.
+// Log lines in JSON, with the member names of Caddy, which log readers know.
 #ifndef SKUA_LOG_LINE_JSON_H
 #define SKUA_LOG_LINE_JSON_H
 

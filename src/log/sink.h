@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Sink: a descriptor that lines are written to, and what has become of them. A regular file that
-// cannot be written, as its disk is full, may take them later; a reader that has gone never will.
+// Sink: a descriptor that lines are written to, and its state. A regular file that cannot be
+// written, because its disk is full, may accept lines later; a pipe without a reader never will.
 #ifndef SKUA_LOG_SINK_H
 #define SKUA_LOG_SINK_H
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Route tree: the paths of one host's patterns, segment by segment. A node is what a path has led
-// to; three
-// kinds of routes can end at it: "…" exactly, "…/" exactly ("{$}"), and "…/" with everything below.
-// Invariant: names of parameters are the routes', not the tree's: patterns that differ in names
-// only share their nodes, and so their conflicts are found.
+// Route tree: the paths of one host's patterns, segment by segment. A node is reached by a path.
+// Three kinds of routes can end at it: "…" exactly, "…/" exactly ("{$}"), and "…/" with everything
+// below.
+// Invariant: names of parameters belong to the routes, not to the tree. Patterns that differ only
+// in names share their nodes, and so their conflicts are found.
 #ifndef SKUA_ROUTE_TREE_H
 #define SKUA_ROUTE_TREE_H
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Changes of a server that runs: its listeners, and how many workers serve. One is made at a time. Each worker
-// follows by a letter, on its own thread, and whoever makes the change waits until all have: so nobody reads what
-// somebody else is writing, and requests pay nothing for it.
+// Changes of a running server: its listeners, and the number of workers that serve. One change is
+// made at a time. Each worker applies it on its own thread when it gets a letter, and the thread
+// that makes the change waits until all have. So no thread reads what another one writes, and
+// requests pay nothing.
 #ifndef SKUA_SERVER_CHANGE_H
 #define SKUA_SERVER_CHANGE_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Endpoint: our end of a connection. A worker accepts connections, and it can open some itself. All
-// endpoints of a worker lie in one pool. What is done with one depends on its role.
+// Endpoint: our end of a connection. A worker accepts connections, and can open some itself. All
+// endpoints of a worker are in one pool. The role of an endpoint decides how it is treated.
 #ifndef SKUA_SERVER_ENDPOINT_H
 #define SKUA_SERVER_ENDPOINT_H
 

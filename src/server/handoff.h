@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Handoff: where the kernel does not spread connections over listeners that share an address, one
+// Handoff: if the kernel does not distribute connections over listeners that share an address, one
 // worker accepts for all and gives each socket to the next worker in turn.
 #ifndef SKUA_SERVER_HANDOFF_H
 #define SKUA_SERVER_HANDOFF_H

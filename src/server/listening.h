@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Listening: where a server listens, before its start and while it runs.
+// Listening: the addresses of a server, before its start and while it runs.
 #ifndef SKUA_SERVER_LISTENING_H
 #define SKUA_SERVER_LISTENING_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Locals: objects of which each worker has one, under a key of the server's. They come and go beside workers
-// that run.
+// Locals: objects that each worker has one of, under a key of the server. They can be added and
+// removed while workers run.
 #ifndef SKUA_SERVER_LOCALS_H
 #define SKUA_SERVER_LOCALS_H
 

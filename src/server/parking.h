@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Parking: a connection whose tunnel is a WebSocket with nothing under way keeps a record of it in place of its
-// session, and begins a session again when octets come, when its deadline does, or when somebody uses the socket.
+// Parking: a connection whose tunnel is a WebSocket with nothing under way keeps a record of it in
+// place of its session. It begins a session again when octets arrive, when its deadline passes, or
+// when the socket is used.
 #ifndef SKUA_SERVER_PARKING_H
 #define SKUA_SERVER_PARKING_H
 

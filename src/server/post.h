@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Post: a function for a worker, brought by a letter of its own.
+// Post: runs a function on a worker, by a letter of its own.
 #ifndef SKUA_SERVER_POST_H
 #define SKUA_SERVER_POST_H
 

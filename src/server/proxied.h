@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Connections that begin with the header of the PROXY protocol. It is read before anything else, TLS too;
-// then the connection is one like all others, from the client that the header has named.
+// Connections that begin with the header of the PROXY protocol. It is read before anything else,
+// before TLS too; then the connection is like all others, with the client that the header names.
 #ifndef SKUA_SERVER_PROXIED_H
 #define SKUA_SERVER_PROXIED_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Relay: whoever carries publications of topics to other machines. It lies above the server, which calls it by this
-// table.
+// Relay: the interface of the bridge that carries publications of topics to other machines. The
+// bridge is above the server, which calls it by this table.
 #ifndef SKUA_SERVER_RELAY_H
 #define SKUA_SERVER_RELAY_H
 

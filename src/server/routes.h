@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Routes of a server's own, for hosts that are no site's.
+// The server's own routes, for hosts without a site.
 #ifndef SKUA_SERVER_ROUTES_H
 #define SKUA_SERVER_ROUTES_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Server: what its workers share. Written before they start, read by them afterwards.
+// Server: the state that its workers share. Written before they start, read by them afterwards.
 #ifndef SKUA_SERVER_SERVER_H
 #define SKUA_SERVER_SERVER_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Stops: asked for by the program, or because a worker cannot go on.
+// Stops: requested by the program, or caused by a worker that cannot go on.
 #ifndef SKUA_SERVER_STOP_H
 #define SKUA_SERVER_STOP_H
 

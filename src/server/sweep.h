@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Sweep: what a worker keeps for the next connections, requests and responses shrinks to what the
-// last minute needed.
+// Sweep: frees memory that a worker keeps for later connections, requests and responses, down to
+// what the last minute needed.
 #ifndef SKUA_SERVER_SWEEP_H
 #define SKUA_SERVER_SWEEP_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Control groups (cgroups(7)) of Linux: what those that this process is in allow it.
+// Control groups (cgroups(7)) of Linux: the limits of those that this process is in.
 #ifndef SKUA_THREAD_GROUPS_H
 #define SKUA_THREAD_GROUPS_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Here: which thread this is, as something that is cheap to compare.
+// Here: identifies the current thread by a value that is cheap to compare.
 #ifndef SKUA_THREAD_HERE_H
 #define SKUA_THREAD_HERE_H
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Mailbox: what crosses from other threads to a worker. Many writers, one reader, no lock; the
-// order of one writer's mail is kept.
-// Invariant: a letter that is under way keeps its worker from ending; each kind of letter is
-// counted by whoever sends it (worker_has_ended). So a letter is always delivered, and the box is
-// empty at its end.
+// Mailbox: letters from other threads to a worker. Many writers, one reader, no lock; letters of
+// one writer keep their order.
+// Invariant: a letter that is under way keeps its worker from ending; its sender counts it
+// (worker_has_ended). So a letter is always delivered, and the box is empty at the worker's end.
 #ifndef SKUA_THREAD_MAILBOX_H
 #define SKUA_THREAD_MAILBOX_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Start barrier: threads that have been started say whether they can serve, and wait to be told
-// what to do; one thread hears them all before it tells them.
+// Start barrier: threads that have been started report whether they can serve, and wait for the
+// decision of one thread, which waits for all reports.
 #ifndef SKUA_THREAD_START_BARRIER_H
 #define SKUA_THREAD_START_BARRIER_H
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Waiting for another thread for a while, by the monotonic clock: a clock that is set must not hold
-// anybody up.
+// Waiting for another thread for a limited time, by the monotonic clock, which nobody can set.
 #ifndef SKUA_THREAD_TIMED_WAIT_H
 #define SKUA_THREAD_TIMED_WAIT_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Compressed publications. One is compressed for all sockets that keep no window, for each window that they agreed on
-// at most, and only when there is such a reader.
+// Compressed publications. A publication is compressed at most once for each window size among the
+// sockets that keep no window, and only if there is such a reader.
 #ifndef SKUA_TOPIC_DEFLATED_H
 #define SKUA_TOPIC_DEFLATED_H
 

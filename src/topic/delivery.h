@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Delivery: publications are brought to the workers by letters, and handed to the readers there.
+// Delivery: letters take publications to the workers, which pass them to their readers.
 #ifndef SKUA_TOPIC_DELIVERY_H
 #define SKUA_TOPIC_DELIVERY_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Message: one on its way to all who have joined a topic, shared by the workers and by the queues of its
-// readers. It is framed once for all of them.
+// Message: a publication on its way to the readers of a topic, shared by the workers and by the
+// queues of the readers. It is framed once for all of them.
 #ifndef SKUA_TOPIC_MESSAGE_H
 #define SKUA_TOPIC_MESSAGE_H
 

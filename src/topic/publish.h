@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Publishing to the readers of this server alone, by whoever brings publications from other machines.
+// Publishing to the readers of this server only, for the bridge, which brings publications of other
+// machines.
 #ifndef SKUA_TOPIC_PUBLISH_H
 #define SKUA_TOPIC_PUBLISH_H
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Topics of a worker: the readers that have joined each, and what has been published and is to be handed to
-// them.
-// Invariant: a topic has readers. A reader is a living request of the worker, whose list of seats has one
-// for each topic that it has joined.
+// Topics of a worker: the readers that have joined each, and publications that are still to be
+// passed to them.
+// Invariant: a topic has readers. A reader is a living request of the worker, whose list of seats
+// has one seat for each topic that it has joined.
 #ifndef SKUA_TOPIC_TOPIC_H
 #define SKUA_TOPIC_TOPIC_H
 

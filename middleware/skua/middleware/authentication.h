@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Authentication by a password (Basic, RFC 7617) or a token (Bearer, RFC 6750). The check is the
-// program's; one that takes long, as that of a hashed password does, runs on a helper thread.
+// Authentication by a password (Basic, RFC 7617) or a token (Bearer, RFC 6750). The
+// program supplies the check. A slow check, such as that of a hashed password, runs on a helper thread.
 //
 //     static bool check(skua_slice name, skua_slice secret, void *arg) { … }
 //     static const skua_authentication guard = { .realm = "admin", .check = check, .slow = true };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Octets as text that may stand in cookies, addresses and names of files: base64url without padding,
-// RFC 4648 §5.
+// base64url without padding (RFC 4648 §5): octets as text for cookies, URLs and file names.
 #ifndef SKUA_MIDDLEWARE_BASE64URL_H
 #define SKUA_MIDDLEWARE_BASE64URL_H
 

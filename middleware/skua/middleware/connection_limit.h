@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Connections at once per address, over all workers; of IPv6 per network of 64 bits. One that is too many is closed
-// before anything is read. Behind a proxy all connections are the proxy's, unless it speaks the PROXY protocol.
+// Limits the connections of one client, over all workers. A client is an IPv4 address, or the /64 network of an IPv6
+// address. A connection beyond the limit is closed before anything is read. Behind a proxy all connections are the
+// proxy's, unless it uses the PROXY protocol.
 //
 //     static skua_connection_limit limit = { .connections_max = 20 };
 //     static bool on_connect(skua_connection *connection, void *user)

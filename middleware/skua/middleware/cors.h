@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// CORS: which pages of other origins may ask, as the Fetch standard has it. Preflights get their
-// response here; other requests go on, and what they get says who may read it.
+// CORS (Fetch standard): which pages of other origins may use the server. The middleware responds to preflight
+// requests; other requests go on, and their responses say which origins may read them.
 //
 //     static const skua_cors cors = { .origins = "https://app.example", .credentials = true };
 //     const skua_middleware m = skua_cors_middleware(&cors);

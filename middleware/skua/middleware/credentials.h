@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Credentials that a request brings in Authorization, read into its own memory: RFC 7617, RFC 6750.
+// Credentials in the Authorization field of a request, read into its memory: RFC 7617, RFC 6750.
 #ifndef SKUA_MIDDLEWARE_CREDENTIALS_H
 #define SKUA_MIDDLEWARE_CREDENTIALS_H
 

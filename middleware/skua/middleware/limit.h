@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Limits per key, over all workers: requests a second, octets of responses a second, requests at once.
-// A key is the client's address, or what the program makes of a request.
+// Limits per key, over all workers: requests per second, octets of responses per second, requests at once.
+// A key is the client's address, or one that the program makes from a request.
 //
 //     static skua_limit limit = { .requests_per_s = 10, .burst = 50 };
 //     const skua_middleware m = skua_limit_middleware(&limit);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The keys of clients by their addresses, for limit.h and connection_limit.h.
+// Keys of clients made from their addresses, for limit.h and connection_limit.h.
 #ifndef SKUA_MIDDLEWARE_LIMIT_NETWORK_H
 #define SKUA_MIDDLEWARE_LIMIT_NETWORK_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The table of limit.h and connection_limit.h. It has one size for ever: eight keys to a row. A new key takes the place of the one
-// that is furthest from its limits, never of one that is blocked or has requests under way, so that a
-// flood of keys frees nobody. A key that finds no place shares limits with all of those of its row.
+// The table of limit.h and connection_limit.h. Its size is fixed, with eight keys in a row. A new key takes the place of
+// the key that is furthest from its limits, never of one that is blocked or has requests under way, so that a flood of
+// keys unblocks no client. A key that finds no place shares its limits with all keys of its row.
 #ifndef SKUA_MIDDLEWARE_LIMIT_TABLE_H
 #define SKUA_MIDDLEWARE_LIMIT_TABLE_H
 

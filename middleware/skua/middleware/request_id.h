@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Request ids: each request gets a name, that of a trusted proxy or a random one (skua_request_id). The
-// response says it, errors of the server's own too, and so does the log in JSON.
+// Request ids: each request gets an identifier, from a trusted proxy or random (skua_request_id). The response
+// states it, also if it is an error of the server's own, and so does the JSON log.
 //
 //     const skua_middleware m = skua_request_id_middleware(NULL);
 //     if (skua_use(server, "/", &m)) return 1;

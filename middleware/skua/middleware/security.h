@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Fields that tell browsers to be strict with what a server sends. A handler's own field counts more.
+// Fields that make browsers treat responses strictly. A field that a handler adds itself takes precedence.
 //
 //     static const skua_security security = { .hsts_max_age_s = 31536000 };
 //     const skua_middleware m = skua_security_middleware(&security);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Sessions kept in a signed cookie: names and values that go with a client, and no table on the server. The
-// client can read them, so they are no place for secrets; and a session that the client has kept is good until it
-// expires, whatever the server has forgotten: what must end at once belongs into a database.
+// Sessions kept in a signed cookie: names and values of a client, without a table on the server. The client can
+// read them, so do not put secrets there. A cookie that the client has kept is valid until it expires, even after the
+// program has ended the session: keep sessions that must end at once in a database.
 //
 //     static skua_session_desc sessions = { .lifetime_s = 3600 }; // and .signing.key
 //     const skua_middleware m = skua_session_middleware(&sessions);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Signed text: content that clients keep and cannot change. It is readable to them. The signature covers
-// what it is for, so that the text of one cookie is none of another, and when it ends.
+// Signed text: content that clients keep and can read, but not change. The signature covers the name of the cookie,
+// so that the text of one cookie is not valid in another, and the time at which it expires.
 //
 //     content "." seconds since 1970 "." HMAC-SHA-256 of (name "=" content "." seconds), RFC 2104,
 //     with content and signature in base64url, RFC 4648 §5

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Signed cookies: values that clients keep, can read, and cannot change, give to another cookie, or keep
-// for longer than was said.
+// Signed cookies: values that clients keep and can read, but cannot change, use in another cookie, or use after they
+// have expired.
 //
 //     static skua_signing signing; // { .key = … }, of 32 random octets or more
 //     skua_signed_cookie_set(request, &signing, &(skua_cookie){ .name = "cart", .value = …,

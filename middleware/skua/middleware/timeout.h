@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Timeouts: a handler that takes longer is answered for by 503, and learns that its request is gone.
+// Timeouts: if a handler takes longer, the response is 503, and the handler learns that its request is gone.
 //
 //     static const skua_timeout slow = { .timeout_ns = 30000000000 };
 //     const skua_middleware m = skua_timeout_middleware(&slow);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The ready middleware has in common: it is written on the public interface alone, each file can be
-// copied and changed, and a description is the user of its functions.
+// Parts that the ready middleware has in common. It uses only the public interface, so each file can be copied and
+// changed. The description of a middleware is the user pointer of its functions.
 #ifndef SKUA_MIDDLEWARE_WORDS_H
 #define SKUA_MIDDLEWARE_WORDS_H
 
