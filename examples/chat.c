@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A chat with rooms, and who is in them: open http://127.0.0.1:8080/#kitchen/ann in a browser. On three machines behind
-// a balancer: chat 0.0.0.0:8080 redis://store a, and so on with b and c. One worker, so that nothing needs a lock.
+// A chat with rooms and lists of their members: open http://127.0.0.1:8080/#kitchen/ann in a browser. On three machines behind
+// a load balancer: chat 0.0.0.0:8080 redis://store a, and so on with b and c. It has one worker, so nothing needs a lock.
 #include <skua/skua.h>
 
 #include <stdio.h>

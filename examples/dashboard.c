@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A dashboard that is fed by a topic: open http://127.0.0.1:8080/ and, beside it, feed a figure of your own:
-// curl -d 17 http://127.0.0.1:8080/figures/orders. The server tells about itself every second.
+// A dashboard with figures from a topic: open http://127.0.0.1:8080/ and send a figure of your own:
+// curl -d 17 http://127.0.0.1:8080/figures/orders. The server publishes its own figures every second.
 #include <skua/skua.h>
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A program that brings its pages with it, those of examples/site: curl http://127.0.0.1:8080/
-// CMake's skua_assets has made assets.h; skua embed examples/site > assets.h does the same.
+// A program with embedded pages, those of examples/site: curl http://127.0.0.1:8080/
+// CMake's skua_assets has made assets.h; skua embed examples/site > assets.h makes the same.
 #include <skua/skua.h>
 
 #include "assets.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Server-Sent Events and a page that shows them live: open http://127.0.0.1:8080/ in a browser.
+// Server-Sent Events, and a page that shows them as they arrive: open http://127.0.0.1:8080/ in a browser.
 #include <skua/skua.h>
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// A handler that asks several sources at once and responds with what has come in time:
+// A handler that asks several sources at once and responds with the answers that came in time:
 // curl http://127.0.0.1:8080/offers/tea
 #include <skua/skua.hpp>
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A download that is made while it is sent: curl http://127.0.0.1:8080/squares/1000000.csv
-// The source is asked for as much as the connection can take, so that a slow reader costs no
-// memory.
+// A download that is generated while it is sent: curl http://127.0.0.1:8080/squares/1000000.csv
+// The source is called when the connection can take more, so a slow reader costs no memory.
 #include <skua/skua.h>
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Middleware: every answer says how long it took, and what is below /admin/ asks for a password.
+// Middleware: every response says how long it took, and paths below /admin/ need a password.
 //     curl -i http://127.0.0.1:8080/ ; curl -i -u admin:secret http://127.0.0.1:8080/admin/
 #include <skua/skua.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// A handler like a proxy's, as a coroutine: it asks another HTTP server and passes on what that answers, piece by
+// A small proxy as a coroutine: it sends a request to another HTTP server and passes the response on, piece by
 // piece, as fast as the client reads: relay 127.0.0.1:8081 127.0.0.1:8080 relays from the former.
 #include <skua/skua.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// A small REST interface with JSON (by the library jansson); one worker, so that nothing is locked:
+// A small REST interface with JSON (by the library jansson). It has one worker, so nothing needs a lock:
 // curl -d '{"title":"write"}' 127.0.0.1:8080/tasks ; curl -X DELETE 127.0.0.1:8080/tasks/1
 #include <skua/skua.h>
 

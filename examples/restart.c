@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// A restart that no client notices: on SIGHUP a new process takes over the listening socket, and
-// the old one leaves: idle connections stay until their next response, which says that they close.
-// kill -HUP PID; the process's number is what http://127.0.0.1:8080/ answers.
+// A restart that no client notices. On SIGHUP a new process takes over the listening socket, and
+// the old one ends: idle connections stay until their next response, which says that they close.
+// kill -HUP PID; http://127.0.0.1:8080/ responds with the process's number.
 #include <skua/skua.h>
 
 #include <fcntl.h>

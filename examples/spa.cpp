@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// An application of one page and its interface: spa 127.0.0.1:8080 FOLDER. Paths that are no file are the page's own, and
-// who has logged in is known by a signed cookie.
+// A single-page application and its interface: spa 127.0.0.1:8080 FOLDER. Paths without a file belong to the page, and
+// a signed cookie says who has logged in.
 // curl -c jar -d name=Ada http://127.0.0.1:8080/api/login ; curl -b jar http://127.0.0.1:8080/api/me
 #include <skua/middleware/session.h>
 #include <skua/skua.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A database behind a blocking route: the handler runs on a thread of the pool and may wait as long
-// as it likes. curl -d 'a note' http://127.0.0.1:8080/notes ; curl http://127.0.0.1:8080/notes/1
+// A database behind a blocking route: the handler runs on a thread of the pool, where it may wait.
+// curl -d 'a note' http://127.0.0.1:8080/notes ; curl http://127.0.0.1:8080/notes/1
 #include <skua/skua.h>
 
 #include <sqlite3.h>

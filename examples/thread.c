@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// An answer from another thread: the handler takes a ticket and returns; a thread that the program
-// has anyway answers when it is done. curl http://127.0.0.1:8080/measure
+// A response from another thread: the handler takes a ticket and returns; a thread of the program
+// responds when it is done. curl http://127.0.0.1:8080/measure
 #include <skua/skua.h>
 
 #include <pthread.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// HTTPS, with a certificate and its key, or with one that is made for this run:
+// HTTPS, with a certificate and its key, or with a self-signed one for this run:
 // curl --cacert cert.pem https://localhost:8443/ ; curl -k https://localhost:8443/
 #include <skua/skua.h>
 

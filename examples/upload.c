@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Uploads with progress: curl -T file http://127.0.0.1:8080/upload/1, and meanwhile
-// curl http://127.0.0.1:8080/progress/1. The content is taken as it comes and never kept whole.
+// curl http://127.0.0.1:8080/progress/1. The content is read as it arrives and never kept as a whole.
 #include <skua/skua.h>
 
 #include <inttypes.h>
