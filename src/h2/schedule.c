@@ -9,6 +9,7 @@
 
 #include "base/assert.h"
 #include "exchange/push.h"
+#include "exchange/worker.h"
 #include "h2/backlog.h"
 #include "h2/content.h"
 #include "h2/ending.h"
@@ -44,11 +45,14 @@ static void h2_schedule_serve(h2_stream *stream)
     h2_ending_settle(stream); // which enters it again, behind the others
 }
 
-// Frames are made as late as possible, so that a more urgent stream need not wait behind them.
+// Frames are made as late as possible, so that a more urgent stream need not wait behind them. While
+// memory is scarce there are fewer, since a slow reader holds them all.
 void h2_schedule_fill(h2_session *s)
 {
     enum { SEGMENTS_MIN = 4 }; // of a frame: its head and two pieces, and one for luck
-    while (s->ready_mask && s->send_window > 0 && s->out.octets < H2_QUEUED_OCTETS_MAX &&
+    uint64_t most = s->base.worker->out_octets_max;
+    if (most > H2_QUEUED_OCTETS_MAX) most = H2_QUEUED_OCTETS_MAX;
+    while (s->ready_mask && s->send_window > 0 && s->out.octets < most &&
            out_segments_left(&s->out) >= SEGMENTS_MIN && s->stage != H2_FAILED)
         h2_schedule_serve(h2_ready_choose(s));
 }

@@ -4,6 +4,7 @@
 // refused, the largest heads are ended, and what is being served goes on, slowly.
 
 #include "h1/session.h"
+#include "h2/session.h"
 #include "http/h2_frame.h"
 #include "io/sim.h"
 #include "server/connection.h"
@@ -414,6 +415,58 @@ static void test_at_the_limit_streams_get_little_credit(void **state)
     bed_close(&b);
 }
 
+static void put_credit(sim_client *client, uint32_t stream)
+{
+    static const char much[] = "\0\x5\0\0";
+    put_frame(client, H2_WINDOW_UPDATE, 0, stream, slice_make(much, sizeof much - 1));
+}
+
+// Octets that are queued for the only connection.
+static uint64_t queued_octets(const bed *b)
+{
+    const connection *conn =
+        connection_of((io_stream *)(void *)pool_at(&b->worker->connections, 0));
+    assert_non_null(conn->session);
+    return conn->session->out->octets;
+}
+
+// A reader that takes nothing, with a window for all: before memory is scarce, and when it is.
+static uint64_t queued_for_a_paused_reader(bool scarce)
+{
+    static const char head[] = "\202\206\4\5/pull\101\1a";
+    static const char no_window[] = "\0\4\0\0\0\0";
+    bed b;
+    bed_open(&b);
+    sim_client *client = connect_and_send(&b, H2_PREFACE);
+    put_frame(client, H2_SETTINGS, 0, 0, slice_make(no_window, sizeof no_window - 1));
+    put_frame(client, H2_HEADERS, H2_FLAG_END_HEADERS | H2_FLAG_END_STREAM, 1,
+              slice_make(head, sizeof head - 1));
+    bed_turn_for(&b, second_ns);
+    put_frame(client, H2_SETTINGS, H2_FLAG_ACK, 0, (slice){ 0 });
+    sim_client_pause(client, true);
+    if (scarce) bed_fill(&b, 1100);
+    bed_turn_for(&b, tick_ns);
+    assert_int_equal(b.worker->self.slow, scarce);
+    put_credit(client, 0);
+    put_credit(client, 1);
+    bed_turn_for(&b, second_ns);
+    uint64_t queued = queued_octets(&b);
+    sim_client_pause(client, false);
+    bed_turn_for(&b, 10 * second_ns);
+    assert_int_equal(sum_of(client, H2_DATA), PULLED);
+    bed_fill(&b, 0);
+    bed_close(&b);
+    return queued;
+}
+
+static void test_at_the_limit_little_is_queued_for_streams(void **state)
+{
+    (void)state;
+    assert_in_range(queued_for_a_paused_reader(false), H2_QUEUED_OCTETS_MAX,
+                    H2_QUEUED_OCTETS_MAX + BLOCK_OCTETS);
+    assert_in_range(queued_for_a_paused_reader(true), 1, 2 * BLOCK_OCTETS);
+}
+
 #endif
 
 // ---- Several workers ----
@@ -491,6 +544,7 @@ int main(void)
         cmocka_unit_test(test_at_the_limit_requests_are_slowed_and_not_ended),
 #ifndef SKUA_NO_HTTP2
         cmocka_unit_test(test_at_the_limit_streams_get_little_credit),
+        cmocka_unit_test(test_at_the_limit_little_is_queued_for_streams),
 #endif
         cmocka_unit_test(test_uploads_go_on_when_there_is_memory_again),
         cmocka_unit_test(test_workers_hear_of_what_one_of_them_holds),
