@@ -253,9 +253,10 @@ static skua_status stream_finish(skua_request *r)
     return is_short ? SKUA_EINVAL : SKUA_ENOMEM;
 }
 
+// The program may have aborted the request while octets of the same read are still told.
 skua_status tunnel_finish(skua_request *r)
 {
-    if (r->push >= PUSH_TUNNEL_DONE) return SKUA_ESTATE;
+    if (r->push >= PUSH_TUNNEL_DONE || request_is_answered(r)) return SKUA_ESTATE;
     r->wanted = 0;
     request_set_push(r, PUSH_TUNNEL_DONE);
     if (r->reading == READING_DONE || !r->reader) request_set_responding(r, RESPONSE_QUEUED);

@@ -54,6 +54,28 @@ def test_origin_of_another_scheme(server, way):
     assert status == (403 if server.tls else {"http1": 101, "http2": 200}[way])
 
 
+@pytest.mark.parametrize("behind", [frame(TEXT, "another"), close(1000), b"\xff\xff"])
+@pytest.mark.parametrize("way", ["http1", "http2"])
+def test_a_request_that_is_aborted_while_more_of_its_read_is_told(server, way, behind):
+    octets = frame(TEXT, "abort") + behind
+    if way == "http1":
+        socket = Socket(server, "/aborts")
+        socket.send(octets)
+        with pytest.raises((OSError, EOFError)):
+            while True:
+                socket.frame()
+        socket.leave()
+    else:
+        http2 = Http2(server)
+        stream = http2.open("/aborts")
+        assert stream.response()[":status"] == "200"
+        http2.h2.send_data(stream.number, octets)
+        http2.flush()
+        stream.until(lambda: stream.ended or stream.reset is not None)
+        http2.connection.close()
+    assert server.get("/closes").status == 200
+
+
 def test_websockets_of_python(server):
     trust = None
     if server.tls:

@@ -129,6 +129,12 @@ static void say_bye(skua_socket socket, skua_slice message, bool text, void *use
     if (skua_socket_close(socket, 0, SKUA_SLICE("")) != SKUA_ECLOSED) abort();
 }
 
+static void abort_request(skua_socket socket, skua_slice message, bool text, void *user)
+{
+    (void)message, (void)text, (void)user;
+    skua_request_abort(skua_socket_request(socket));
+}
+
 static void close_at_once(skua_socket socket, skua_request *request, void *user)
 {
     (void)request;
@@ -609,6 +615,8 @@ static void route_all(skua_server *server)
     must(skua_websocket(server, "GET /small", &small));
     must(skua_websocket(server, "GET /bye", &bye));
     must(skua_websocket(server, "GET /full", &full));
+    const skua_websocket_desc aborts = { .message = abort_request, .close = tell_close };
+    must(skua_websocket(server, "GET /aborts", &aborts));
     must(skua_websocket(server, "GET /quiet", &quiet));
     must(skua_websocket(server, "GET /thread", &thread));
     must(skua_websocket(server, "GET /refused/echo", &echoes));
