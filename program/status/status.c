@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// Status. Probes name addresses and no hosts, so any Host will do; a page in a browser that reaches it by DNS
-// rebinding reads counts.
+// Status. Probes name addresses and no hosts, so any Host will do for what they ask for. What names paths and clients is
+// not for a page in a browser that reaches this listener by DNS rebinding.
 
 #include "status/status.h"
 
+#include "status/host.h"
 #include "status/live.h"
 #include "status/page.h"
 #include "common/stop.h"
@@ -185,9 +186,18 @@ static bool status_join_page(status_listener *s)
     return true;
 }
 
+static bool status_may_see(skua_request *request)
+{
+    if (status_host_is_plain(skua_request_authority(request))) return true;
+    (void)skua_refuse(request, 421,
+                      SKUA_SLICE("This page answers to addresses and to localhost alone."));
+    return false;
+}
+
 static void status_show(skua_request *request, void *user)
 {
     const status_listener *s = user;
+    if (!status_may_see(request)) return;
     skua_field_add(request, "Content-Security-Policy", skua_slice_of(status_page_policy));
     skua_field_add(request, "Cache-Control", SKUA_SLICE("no-store"));
     skua_field_add(request, "X-Content-Type-Options", SKUA_SLICE("nosniff"));
@@ -223,6 +233,7 @@ static void status_send_last(skua_request *request, const status_listener *s)
 static void status_stream(skua_request *request, void *user)
 {
     status_listener *s = user;
+    if (!status_may_see(request)) return;
     status_reader *reader = skua_request_alloc(request, sizeof *reader);
     if (!reader || skua_events_open(request, NULL, NULL)) return;
     *reader = (status_reader){ request, s->readers, &s->readers };

@@ -112,7 +112,7 @@ def test_on_the_page(served):
 
     def shown():
         with Connection(server.secure) as connection:
-            connection.send(request("/live", host="probe"))
+            connection.send(request("/live", host="127.0.0.1"))
             connection.head()
             octets = b""
             while not (found := re.search(rb"data: (.*)\n", octets)):

@@ -693,7 +693,10 @@ def test_status(folder, launch):
     found = eventually(lambda: (s := samples(server)) and s["4xx"] == 2 and s)
     assert found and found["2xx"] == 1
     assert beside(server, "/metrics").get("content-type") == "text/plain; version=0.0.4; charset=utf-8"
-    assert beside(server, "/").get("content-type") == "text/html; charset=utf-8"
+    for host in ("localhost", "LOCALHOST:1", "10.1.2.3", "10.1.2.3:9100", "[::1]", "[2001:db8::1]:9100"):
+        assert beside(server, "/", host).get("content-type") == "text/html; charset=utf-8"
+    for host in ("any.example", "any.example:9100", "localhost.any.example", "127.0.0.1.any.example", "127.1", "1" * 70, ""):
+        assert beside(server, "/", host).status == beside(server, "/live", host).status == 421  # by DNS rebinding
     assert beside(server, "/none").status == 404 and get(server, "a", "/metrics").status == 404
     with Connection(server.secure) as connection:
         connection.send(posted("/health", b""))
@@ -722,7 +725,7 @@ def test_the_status_page(folder, launch, tmp_path, width):
 def live(server):
     """The first event of the page."""
     with Connection(server.secure) as connection:
-        connection.send(request("/live", host="probe"))
+        connection.send(request("/live", host="127.0.0.1"))
         connection.head()
         octets = b""
         while not (found := re.search(rb"data: (.*)\n", octets)):

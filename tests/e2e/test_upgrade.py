@@ -85,7 +85,7 @@ def take(slow):
 def sequence(server, *lines):
     """The number of the next event of the page."""
     with Connection(server.secure) as live:
-        live.send(request("/live", *lines, host="a.test"))
+        live.send(request("/live", *lines, host="127.0.0.1"))
         assert live.head().status == 200
         while not (found := re.search(rb"(?m)^id: (\d+)$", live.one_chunk())):
             pass
@@ -121,7 +121,7 @@ def test_who_is_served_meanwhile(folder, launch):
         assert multiplexed.get("/").status == 200
         slow.send(request("/big", host="a.test"))
         slow.exactly(1000)
-        live.send(request("/live", host="a.test"))
+        live.send(request("/live", host="127.0.0.1"))
         assert live.head().status == 200
         assert upgrade(folder)[0] == 0
         live.chunked()  # to its last chunk
