@@ -7,14 +7,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { SOURCE_PIPE_OCTETS_MAX = 1 << 20 };
+enum { SOURCE_PIPE_OCTETS_MAX = 1 << 20, SOURCE_PIPE_MS = 10000 };
 
 typedef enum source_mode { SOURCE_DISK, SOURCE_KEEPS, SOURCE_GIVES } source_mode;
 typedef enum source_kind { SOURCE_FILE, SOURCE_PATTERN } source_kind;
@@ -145,22 +147,44 @@ static int source_file_of(const char *octets, size_t len)
 #endif
 }
 
+static int64_t source_now_ms(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+// A supervisor that waited for ever for one who writes nothing would not even stop.
+static ssize_t source_read_pipe(int pipe, char *octets, size_t room, int64_t end_ms)
+{
+    for (;;) {
+        int64_t left_ms = end_ms - source_now_ms();
+        struct pollfd one = { .fd = pipe, .events = POLLIN };
+        int ready = left_ms > 0 ? poll(&one, 1, (int)left_ms) : 0;
+        ssize_t n = ready > 0 ? read(pipe, octets, room) : -1;
+        if (ready == 0) errno = ETIMEDOUT;
+        if (n >= 0 || (errno != EAGAIN && errno != EINTR)) return n;
+    }
+}
+
 // A pipe can be read once, so a file in memory takes its place. Returns: that one, or -1.
 static int source_file_of_pipe(int pipe)
 {
     char *octets = NULL;
     size_t len = 0, room = 0;
     ssize_t n = 1;
-    (void)fcntl(pipe, F_SETFL, fcntl(pipe, F_GETFL) & ~O_NONBLOCK);
+    int64_t end_ms = source_now_ms() + SOURCE_PIPE_MS;
     while (n > 0 && len <= SOURCE_PIPE_OCTETS_MAX) {
         char *more = room - len < 4096 ? realloc(octets, room += 65536) : octets;
         if (!more) break;
         octets = more;
-        n = read(pipe, octets + len, room - len);
+        n = source_read_pipe(pipe, octets + len, room - len, end_ms);
         if (n > 0) len += (size_t)n;
     }
+    int error = errno;
     int fd = n == 0 ? source_file_of(octets, len) : -1;
     free(octets);
+    if (n < 0) errno = error;
     return fd;
 }
 

@@ -42,6 +42,7 @@ const char *conf_files_resolve(conf_memory *memory, const char *name, const char
 static const char *files_error(int number)
 {
     if (number == ENOENT || number == ENOTDIR) return "there is no such file";
+    if (number == ETIMEDOUT) return "nobody has written all of it into this pipe within 10 s";
     if (number == EACCES || number == EPERM) return "there is no permission to read it";
     return "it cannot be read";
 }

@@ -175,6 +175,18 @@ def test_a_configuration_from_a_pipe(folder):
     check_sanitizers(said)
 
 
+@pytest.mark.test_all  # it waits for ten seconds
+def test_a_pipe_that_nobody_writes_to_holds_the_supervisor_for_a_moment(server, folder):
+    (folder / "skua.conf").unlink()
+    os.mkfifo(folder / "skua.conf")
+    silent = os.open(folder / "skua.conf", os.O_RDWR)
+    server.signal(signal.SIGHUP)
+    assert eventually(lambda: "skua.conf\": nobody has written all of it into this pipe within 10 s" in server.error_text())
+    crash(server)
+    assert answer(server).status == 200
+    os.close(silent)
+
+
 # ---- Commands ----
 
 
