@@ -5,6 +5,7 @@
 
 #include "conf/archive.h"
 
+#include "upload/sibling.h"
 #include "conf/lock.h"
 #include "conf/method.h"
 #include "conf/pattern.h"
@@ -150,17 +151,24 @@ static bool archive_is_replaced(const archive_judge *judge, const char *path, si
     return false;
 }
 
-// Called on helper threads, one at a time.
-static bool archive_may(const void *user, const char *path, size_t len)
+static bool archive_is_out(const archive_judge *judge, const char *path, size_t len)
 {
-    const archive_judge *judge = user;
     size_t number = 0;
     bool is_out = judge->leaves_out[0];
     for (const conf_scope *at = judge->site->paths; at; at = at->next) {
         number++;
         if (conf_scope_has(at, path, len)) is_out = judge->leaves_out[number];
     }
-    return !is_out && !archive_is_replaced(judge, path, len);
+    return is_out;
+}
+
+// A sibling holds what its file does. Called on helper threads, one at a time.
+static bool archive_may(const void *user, const char *path, size_t len)
+{
+    const archive_judge *judge = user;
+    size_t held = sibling_of(path, len);
+    return !archive_is_out(judge, path, len) && !(held && archive_is_out(judge, path, held)) &&
+           !archive_is_replaced(judge, path, len);
 }
 
 static void archive_drop(void *user)

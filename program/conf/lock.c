@@ -38,6 +38,23 @@ bool conf_lock_is_open(const conf_lock *own, const conf_lock *locks, skua_slice 
     return true;
 }
 
+static bool lock_is_among(const conf_lock *first, const conf_lock *lock)
+{
+    while (first && first != lock)
+        first = first->outer;
+    return first != NULL;
+}
+
+// Locks of outer blocks are shared by both: whatever own makes of them was meant for what it is answered by.
+bool conf_lock_adds_none(const conf_scope *own, const conf_scope *scope, skua_slice method)
+{
+    for (const conf_lock *at = scope->locks; at && !lock_is_among(own->locks, at); at = at->outer) {
+        bool holds = at->guard && conf_lock_holds(scope->locks, at->guard, method);
+        if (holds && !conf_lock_holds(own->locks, at->guard, method)) return false;
+    }
+    return true;
+}
+
 static void lock_check_method(conf_checker *c, const conf_lock *first, skua_slice method)
 {
     const conf_lock *password = lock_innermost(first, CONF_PASSWORD, method);

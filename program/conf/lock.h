@@ -14,6 +14,10 @@ bool conf_lock_holds(const conf_lock *first, const conf_guard *guard, skua_slice
 // innermost of each.
 bool conf_lock_is_open(const conf_lock *own, const conf_lock *locks, skua_slice method);
 
+// The same of the locks that a scope has beside those that it shares with own, of outer blocks: what own takes away of
+// these counts as opened.
+bool conf_lock_adds_none(const conf_scope *own, const conf_scope *scope, skua_slice method);
+
 // Looks whether the locks of a scope can be opened. A request names itself once, by a password or by a token.
 void conf_check_locks(conf_checker *checker, const conf_scope *scope);
 

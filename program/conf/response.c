@@ -22,11 +22,7 @@ enum {
 const conf_scope *conf_response_scope(const skua_request *request, const conf_site *site)
 {
     skua_slice path = skua_request_path(request);
-    const conf_scope *found = &site->scope;
-    for (const conf_scope *at = site->paths; at; at = at->next) {
-        if (conf_scope_has(at, path.ptr, path.len)) found = at;
-    }
-    return found;
+    return conf_scope_of(site, path.ptr, path.len);
 }
 
 bool conf_response_is_redirect(const skua_request *request, const conf_site *site)

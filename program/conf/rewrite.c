@@ -22,13 +22,7 @@ typedef struct rewritten {
 
 static rewritten rewrite_find(const conf_site *site, const char *path, size_t len)
 {
-    rewritten found = { &site->scope, site->scope.root ? &site->scope : NULL };
-    for (const conf_scope *at = site->paths; at; at = at->next) {
-        if (!conf_scope_has(at, path, len)) continue;
-        found.scope = at;
-        if (at->root) found.root = at;
-    }
-    return found;
+    return (rewritten){ conf_scope_of(site, path, len), conf_scope_root(site, path, len) };
 }
 
 // ---- Requests ----

@@ -25,6 +25,15 @@ conf_scope *conf_scope_next(const conf_site *site, const conf_scope *at)
     return at == &site->scope ? site->paths : at->next;
 }
 
+const conf_scope *conf_scope_of(const conf_site *site, const char *path, size_t len)
+{
+    const conf_scope *found = &site->scope;
+    for (const conf_scope *at = site->paths; at; at = at->next) {
+        if (conf_scope_has(at, path, len)) found = at;
+    }
+    return found;
+}
+
 const conf_scope *conf_scope_root(const conf_site *site, const char *path, size_t len)
 {
     const conf_scope *found = NULL;
@@ -168,16 +177,6 @@ static bool sites_is_path(conf_checker *c, const conf_directive *d)
     return false;
 }
 
-// The innermost scope around a path, of those that have been read.
-static const conf_scope *sites_around(const conf_site *site, const char *path)
-{
-    const conf_scope *found = &site->scope;
-    for (const conf_scope *at = site->paths; at; at = at->next) {
-        if (conf_scope_has(at, path, strlen(path))) found = at;
-    }
-    return found;
-}
-
 // Directives that say how a root is served.
 static void sites_check_rootless(conf_checker *c, const conf_directive *first)
 {
@@ -210,7 +209,7 @@ static void sites_check_path(conf_checker *c, const conf_directive *d)
                   word->text, (*end)->at.line, (*end)->at.file);
         return;
     }
-    *scope = *sites_around(site, word->text);
+    *scope = *conf_scope_of(site, word->text, strlen(word->text)); // of those that have been read
     scope->path = word->text;
     scope->is_exact = sites_is_exact(d);
     scope->at = word->at;

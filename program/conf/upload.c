@@ -2,6 +2,8 @@
 
 #include "conf/upload.h"
 
+#include "upload/sibling.h"
+#include "conf/chosen.h"
 #include "conf/lock.h"
 #include "conf/response.h"
 #include "conf/sites.h"
@@ -96,10 +98,16 @@ bool conf_upload_show(conf *from, const conf_site *site, const conf_scope *root,
     return how->list_markup != NULL;
 }
 
+// A sibling is sent in the place of its file, and so is taken where that would be.
 void conf_upload_handle(skua_request *request, void *user)
 {
     const conf_upload *upload = user;
-    if (conf_response_scope(request, upload->site)->upload == upload)
+    const conf_scope *own = conf_response_scope(request, upload->site);
+    skua_slice path = skua_request_path(request);
+    size_t held = sibling_of(path.ptr, path.len);
+    const conf_scope *of = held ? conf_scope_of(upload->site, path.ptr, held) : own;
+    bool takes = own->upload == upload && of->upload == upload;
+    if (takes && !conf_chosen_is_kept(request, upload->site, own, path))
         upload_handle(request, &upload->place);
     else skua_respond_error(request, 403);
 }

@@ -2,6 +2,7 @@
 
 #include "upload/file.h"
 
+#include "upload/sibling.h"
 #include "upload/stale.h"
 
 #include <errno.h>
@@ -119,6 +120,7 @@ int upload_file_find(upload_file *file, const upload_place *place, const char *p
     *file = (upload_file){ .above = -1, .fd = -1 };
     int status = upload_file_walk(file, place->folder, path);
     if (status) return status;
+    file->held_len = place->overwrites ? 0 : sibling_of(file->name, strlen(file->name));
     if (fstatat(file->above, file->name, &file->found, AT_SYMLINK_NOFOLLOW) != 0)
         return errno == ENOENT ? 0 : upload_status(errno);
     if (S_ISDIR(file->found.st_mode)) return 409;
@@ -180,8 +182,20 @@ static int upload_file_nameless(const upload_file *file)
     return -1;
 }
 
+// A new "a.html.br" would replace "a.html" for most clients.
+static bool upload_file_hides_another(const upload_file *file)
+{
+    char held[UPLOAD_NAME_OCTETS];
+    struct stat found;
+    if (!file->held_len) return false;
+    memcpy(held, file->name, file->held_len);
+    held[file->held_len] = '\0';
+    return fstatat(file->above, held, &found, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 int upload_file_begin(upload_file *file, int64_t unix_ns)
 {
+    if (upload_file_hides_another(file)) return 409;
     stale_remove(file->above, unix_ns);
     file->fd = upload_file_nameless(file);
     int status = file->fd < 0 ? upload_file_hide(file, upload_file_make) : 0;
@@ -226,6 +240,7 @@ int upload_file_end(upload_file *file, bool replaces, bool is_judged)
 {
     if (fsync(file->fd) != 0) return upload_status(errno);
     if (is_judged && !upload_file_is_found(file)) return 412;
+    if (upload_file_hides_another(file)) return 409; // that has come meanwhile
     if (replaces) return upload_file_replace(file);
     int linked = file->hidden[0] ? linkat(file->above, file->hidden, file->above, file->name, 0)
                                  : upload_file_link(file, file->name);

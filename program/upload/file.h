@@ -14,9 +14,11 @@ typedef struct upload_file {
     int above, fd;                     // its folder, and the new file; -1: not open
     char name[UPLOAD_NAME_OCTETS];     // in its folder
     char hidden[UPLOAD_HIDDEN_OCTETS]; // empty: there is no hidden file
-    bool exists;                       // there is a file of that name
-    struct stat found;                 // that
-    char etag[SKUA_FILE_ETAG_OCTETS];  // its tag
+    size_t
+        held_len; // of the name of the file that this one would be sent for; 0: none, or it may be replaced
+    bool exists;                      // there is a file of that name
+    struct stat found;                // that
+    char etag[SKUA_FILE_ETAG_OCTETS]; // its tag
     size_t etag_len;
 } upload_file;
 

@@ -253,8 +253,10 @@ static bool upload_is_path(skua_slice path)
 static upload_job *upload_new(skua_request *request, const upload_place *place, skua_slice path)
 {
     unsigned before = atomic_fetch_add_explicit(&uploads.shared.count, 1, memory_order_relaxed);
-    upload_job *job = before < UPLOADS_MAX ? malloc(sizeof *job + path.len + 1) : NULL;
+    int folder = before < UPLOADS_MAX ? fcntl(place->folder, F_DUPFD_CLOEXEC, 0) : -1;
+    upload_job *job = folder >= 0 ? malloc(sizeof *job + path.len + 1) : NULL;
     if (!job) {
+        if (folder >= 0) (void)close(folder);
         atomic_fetch_sub_explicit(&uploads.shared.count, 1, memory_order_relaxed);
         return NULL;
     }
@@ -266,7 +268,7 @@ static upload_job *upload_new(skua_request *request, const upload_place *place, 
     job->worker = skua_request_worker(request);
     job->unix_ns = skua_worker_unix_ns(job->worker);
     job->place = *place;
-    job->place.folder = fcntl(place->folder, F_DUPFD_CLOEXEC, 0);
+    job->place.folder = folder;
     job->file = (upload_file){ .above = -1, .fd = -1 };
     job->is_judged = skua_request_is_conditional(request);
     memcpy(job->path, path.ptr, path.len);

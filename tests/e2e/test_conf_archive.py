@@ -68,11 +68,11 @@ site * {
 ODD = "dö c/é 日本.txt"
 NAMES = ["a.txt", "deep/" + 30 * "d/" + "end.txt", 150 * "x" + "/" + 200 * "y" + ".txt", ODD, "odd/a b&c;'\"<>?#%41.txt", "odd/new\nline",
          "moved.txt", "gone/x.txt", "gone/deep/x.txt", "de/x/old.txt", "other-name.txt", "staff/secret.txt", "staff/open/a.txt", "shut/a.txt",
-         "alone.txt", "slow/a.txt", "posts/a.txt", "else/hidden-by-a-root.txt", "zips/a.txt", "none/a.txt", ".hidden", ".git/config",
+         "alone.txt", "alone.txt.gz", "slow/a.txt", "posts/a.txt", "else/hidden-by-a-root.txt", "zips/a.txt", "none/a.txt", ".hidden", ".git/config",
          "deep/.hidden", "odd/back\\slash", "empty.txt", "odd/-rf", "odd/..."]
 # Left out of the site's own archives.
 OUT = {"moved.txt", "gone/x.txt", "gone/deep/x.txt", "de/x/old.txt", "other-name.txt", "staff/secret.txt", "staff/open/a.txt", "shut/a.txt",
-       "alone.txt", "slow/a.txt", "else/hidden-by-a-root.txt", "none/a.txt", "zips/a.txt", ".hidden", ".git/config", "deep/.hidden",
+       "alone.txt", "alone.txt.gz", "slow/a.txt", "else/hidden-by-a-root.txt", "none/a.txt", "zips/a.txt", ".hidden", ".git/config", "deep/.hidden",
        "odd/back\\slash", "odd/..."}
 
 

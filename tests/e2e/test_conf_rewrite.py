@@ -131,3 +131,71 @@ def test_tries(server):
     assert tried("/none", "Range: bytes=0-1") == 206
     assert [tried("/inner/" + path) for path in ("a", "f.txt", "none")] == [404, "app/f.txt", 404]
     assert "<" in tried("/listed/empty/") and tried("/listed/a") == "app/a.html"
+
+
+CHOSEN = """
+listen 127.0.0.1:PORT
+workers 1
+trusted_proxies x-forwarded 127.0.0.0/8
+site * {
+    root pub
+    clean_urls
+    try "/tried/{path}.txt"
+    path = /secret.html {
+        basic_auth Staff users
+    }
+    path = /doors/index.html {
+        deny 192.0.2.0/24
+    }
+    path /tried/inner/ {
+        basic_auth Staff users
+    }
+    path /staff/ {
+        basic_auth Staff users
+    }
+    path = /staff/ {
+        basic_auth off
+    }
+    path = /staff/rules.html {
+        allow 127.0.0.0/8
+    }
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def chosen(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("chosen")
+    (folder / "users").write_text(ANNA)
+    for name in ("secret.html", "secret.html.gz", "doors/index.html", "tried/inner/x.txt", "tried/a.txt", "tried/a.txt.gz", "staff/index.html",
+                 "staff/rules.html", "open.html"):
+        (folder / "pub" / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "pub" / name).write_text(name)
+    server = start(folder, CHOSEN)
+    yield server
+    server.stop()
+
+
+@pytest.mark.parametrize("path, direct", [("/secret", "/secret.html"), ("/secret.html.gz", "/secret.html"), ("/inner/x", "/tried/inner/x.txt")])
+def test_no_other_name_of_a_file_opens_its_lock(chosen, path, direct):
+    """Clean addresses, siblings, tries: the file has rules of its own, whatever name leads to it."""
+    for _ in range(2):
+        assert content(chosen, direct) == 401
+        assert content(chosen, direct, basic("anna", "secret")) == direct[1:]
+        assert content(chosen, path) == content(chosen, path, basic("anna", "secret")) == 403
+        assert content(chosen, path, method="HEAD") == content(chosen, path, "Range: bytes=0-2") == 403
+        assert content(chosen, path, "Accept-Encoding: gzip") == content(chosen, path, 'If-None-Match: *') == 403
+
+
+def test_no_other_name_of_a_file_leads_around_its_networks(chosen):
+    away = "X-Forwarded-For: 192.0.2.1"
+    assert content(chosen, "/doors/") == content(chosen, "/doors/index") == content(chosen, "/doors/index.html") == "doors/index.html"
+    assert [content(chosen, path, away) for path in ("/doors/index.html", "/doors/index", "/doors/")] == [403, 403, 403]
+    named = basic("anna", "secret")
+    assert content(chosen, "/staff/rules", named) == "staff/rules.html" and content(chosen, "/staff/rules", named, away) == 403
+
+
+def test_what_was_opened_stays_open(chosen):
+    """A path that has no password by its own words has none for the file that it is answered by, either."""
+    assert content(chosen, "/staff/") == "staff/index.html" and content(chosen, "/staff/index.html") == 401
+    assert content(chosen, "/open") == "open.html" and content(chosen, "/a") == content(chosen, "/tried/a.txt.gz")[:-3] == "tried/a.txt"

@@ -39,6 +39,9 @@ site * {
     path /open/shut/ {
         upload off
     }
+    path = /open/fixed.html {
+        upload off
+    }
     path /open/other/ {
         root other
     }
@@ -110,7 +113,7 @@ def test_a_file_comes_changes_and_goes(served, folder):
 @pytest.mark.parametrize("path, status", [
     ("/open/.hidden", 403), ("/open/.d/a", 403), ("/open/a/.b", 403), ("/open/", 403), ("/open/a/", 403), ("/open/none/a", 409),
     ("/open/below", 409), ("/open/a%2Fb", 403), ("/open/a%5Cb", 403), ("/open/a%0Ab", 403), ("/open/../text.txt", 405),
-    ("/open/away/a", 409), ("/open/file-away", 403), ("/open/" + 256 * "x", 414), ("/open/shut/a", 403), ("/open/other/a.txt", 403),
+    ("/open/away/a", 409), ("/open/file-away", 403), ("/open/" + 256 * "x", 414), ("/open/shut/a", 403), ("/open/fixed.html", 403), ("/open/fixed.html.br", 403), ("/open/other/a.txt", 403),
     ("/a.txt", 405), ("/once2/a", 405),
 ])
 def test_where_nothing_may_be_put(served, folder, path, status):
@@ -126,6 +129,28 @@ def test_what_is_there_stays(served):
     assert served.get("/once/a").content == b"one"
     response = delete(served, "/once/a")
     assert response.status == 405 and "PUT" in response.get("allow") and "DELETE" not in response.get("allow")
+
+
+def test_what_is_there_stays_in_each_coding(served, folder):
+    """A file beside it, which clients get in its place, replaces it as far as they can see."""
+    assert put(served, "/once/page.html", b"one").status == 201
+    for ending in ("br", "zst", "gz"):
+        assert put(served, f"/once/page.html.{ending}", b"two").status == 409
+    assert served.get("/once/page.html", "Accept-Encoding: br, gzip, zstd").content == b"one"
+    assert put(served, "/once/alone.tar.gz", b"three").status == 201
+    assert put(served, "/once/late.html.gz", b"early").status == 201
+    assert put(served, "/once/late.html", b"late").status == 201
+    assert served.get("/once/late.html", "Accept-Encoding: gzip").content == b"late"
+    with served.connect() as connection:
+        connection.send(request("/once/slow.html.gz", "Content-Length: 4", method="PUT") + b"sl")
+        assert eventually(lambda: unnamed(served))
+        assert put(served, "/once/slow.html", b"fast").status == 201
+        connection.send(b"ow")
+        assert connection.response("PUT").status == 409
+    assert served.get("/once/slow.html", "Accept-Encoding: gzip").content == b"fast"
+    assert put(served, "/open/page.html", b"one").status == put(served, "/open/page.html.gz", b"two").status == 201
+    assert served.get("/open/page.html", "Accept-Encoding: gzip").content == b"two"
+    assert delete(served, "/open/page.html.gz").status == delete(served, "/open/page.html").status == 204
 
 
 @pytest.mark.parametrize("size", [10, 50_000])
