@@ -210,7 +210,7 @@ static bool run(skua_server *server, const options *o)
     watched.server = server;
     watched.is_tls = o->tls;
     if (o->tls || notify_wants_pulse())
-        watch_begin(&(watch_desc){ .look = look, .asked = read_again });
+        (void)watch_begin(&(watch_desc){ .look = look, .asked = read_again });
     stop_on_signals(server, o->grace_ns, o->quiet, watch_wake);
     notify_ready();
     banner_warn(server);

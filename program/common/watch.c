@@ -22,6 +22,7 @@ enum { WATCH_LOOK_MS = 2000 };
 static struct {
     watch_desc desc;
     int wake[2];
+    bool is_open; // wake
     pthread_t thread;
     volatile sig_atomic_t runs;
     int period_ms; // between looks
@@ -65,27 +66,30 @@ static void *watch_run(void *user)
     }
 }
 
-static bool watch_open_pipe(void)
+bool watch_prepare(void)
 {
+    if (watch.is_open) return true;
     if (pipe(watch.wake) != 0) return false;
     for (size_t i = 0; i < 2; i++)
         (void)fcntl(watch.wake[i], F_SETFD, FD_CLOEXEC);
     (void)fcntl(watch.wake[1], F_SETFL, O_NONBLOCK); // a handler must not wait
+    watch.is_open = true;
     return true;
 }
 
-void watch_begin(const watch_desc *desc)
+bool watch_begin(const watch_desc *desc)
 {
     watch.desc = *desc;
     watch.period_ms = WATCH_LOOK_MS;
-    bool is_open = watch_open_pipe();
-    watch.runs = is_open && pthread_create(&watch.thread, NULL, watch_run, NULL) == 0;
-    if (watch.runs) return;
-    if (is_open) {
+    watch.runs = watch_prepare() && pthread_create(&watch.thread, NULL, watch_run, NULL) == 0;
+    if (watch.runs) return true;
+    if (watch.is_open) {
         (void)close(watch.wake[0]);
         (void)close(watch.wake[1]);
     }
+    watch.is_open = false;
     say_warning("changed files are not noticed until a restart: no thread could be started");
+    return false;
 }
 
 void watch_every(int ms)
@@ -106,4 +110,5 @@ void watch_end(void)
     (void)close(watch.wake[1]);
     (void)pthread_join(watch.thread, NULL);
     (void)close(watch.wake[0]);
+    watch.is_open = false;
 }

@@ -15,8 +15,11 @@ typedef struct watch_desc {
         void); // it can be read; false: it is not to be looked at any more. NULL: there is none
 } watch_desc;
 
-// Begins it, or says that it cannot be had. Signals are held back meanwhile.
-void watch_begin(const watch_desc *desc);
+// Takes the descriptors that it needs, for a process that is about to have none left.  Returns: false when there are none.
+bool watch_prepare(void);
+
+// Begins it, or says that it cannot be had. Signals are held back meanwhile.  Returns: whether it runs.
+bool watch_begin(const watch_desc *desc);
 
 // Looks so often from now on, in place of every two seconds.  Thread: the watch's.
 void watch_every(int ms);

@@ -98,7 +98,7 @@ static bool serve_run(conf *c, skua_server *server, const char *file, bool quiet
     https_begin(server);
     alone_server = server;
     conf_reload_begin(server, file, c);
-    watch_begin(&(watch_desc){ .look = alone_look, .asked = conf_reload });
+    (void)watch_begin(&(watch_desc){ .look = alone_look, .asked = conf_reload });
     stop_on_signals(server, c->grace_ns, quiet, watch_wake);
     notify_ready();
     if (!quiet) banner_show(server, file, false);

@@ -155,8 +155,13 @@ static bool served_open_status(void)
     return conf_is_sound(c);
 }
 
+// Clients who wait may take all descriptors as soon as it has started.
 static bool served_start(void)
 {
+    if (!watch_prepare()) {
+        say_error("%s", skua_status_text(SKUA_ENOFILE));
+        return false;
+    }
     if (served.conf->syslog) conf_syslog_open(served.conf->syslog);
     if (!served_listen() || !served_open_status()) return false;
     skua_status status = skua_start(served.server);
@@ -306,9 +311,11 @@ static bool served_serve(void)
     // Before there is a thread that may change where it listens.
     if (!served.quiet) banner_show(served.server, served.file, false);
     if (!served.quiet && served.status) say("status: http://%s", status_address(served.status));
-    watch_begin(&(watch_desc){ .look = served_look, .fd = served.control, .heard = served_hear });
-    (void)control_send(served.control, NULL, 0, "ready");
-    bool stopped = skua_wait(served.server) == SKUA_OK;
+    bool hears = watch_begin(
+        &(watch_desc){ .look = served_look, .fd = served.control, .heard = served_hear });
+    if (hears) (void)control_send(served.control, NULL, 0, "ready");
+    else skua_stop(served.server, 0); // nobody could tell it to
+    bool stopped = skua_wait(served.server) == SKUA_OK && hears;
     watch_end();
     conf_listeners_wait();
     return stopped;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """skua -c FILE is two processes: what becomes of the one when something happens to the other."""
 
+import errno
 import os
 import pathlib
 import signal
@@ -12,6 +13,7 @@ import time
 import h2_client
 import pytest
 from conf import SKUA, children, crash, ended, get, of, process_of, replaced, start, write_folder
+from seccomp import PIPE2, forbid
 from server import Server, check_sanitizers, eventually, free_port
 from wire import Connection, request
 
@@ -173,6 +175,12 @@ def test_a_configuration_from_a_pipe(folder):
         said = process.stderr.read()
     assert process.wait() == 0, said
     check_sanitizers(said)
+
+
+def test_a_server_process_that_could_not_hear_does_not_serve(folder, launch):
+    """Clients who wait may take all descriptors as soon as it serves: it has those that it needs before."""
+    server = launch(start, folder, TEXT, wait=False, preexec=forbid(PIPE2, errno.EMFILE))
+    assert "skua: out of file descriptors\n" in server.judge_end(1)
 
 
 @pytest.mark.test_all  # it waits for ten seconds

@@ -6,6 +6,7 @@ import platform
 import struct
 
 URING_SETUP, URING_ENTER, URING_REGISTER = 425, 426, 427
+PIPE2 = 293 if platform.machine() == "x86_64" else 59
 OPENAT = 257 if platform.machine() == "x86_64" else 56
 
 SECCOMP_ALLOW, SECCOMP_ERRNO = 0x7FFF0000, 0x00050000
