@@ -282,6 +282,13 @@ static bool upload_is_method(const skua_request *request, const char *name)
     return method.len == strlen(name) && memcmp(method.ptr, name, method.len) == 0;
 }
 
+// Others would get coded content as if it were not, RFC 9110 §15.5.16.
+static bool upload_is_coded(const skua_request *request)
+{
+    skua_slice coding = skua_request_field(request, "Content-Encoding");
+    return coding.ptr && !skua_slice_is(coding, "identity");
+}
+
 void upload_handle(skua_request *request, const upload_place *place)
 {
     skua_slice path = skua_request_path(request);
@@ -292,6 +299,11 @@ void upload_handle(skua_request *request, const upload_place *place)
     bool is_part = is_put && skua_request_field(request, "Content-Range").ptr;
     if (is_part || !skua_request_path_is_plain(request) || !upload_is_path(path)) {
         skua_respond_error(request, is_part ? 400 : 403);
+        return;
+    }
+    if (is_put && upload_is_coded(request)) {
+        skua_field_add(request, "Accept-Encoding", SKUA_SLICE("identity"));
+        skua_respond_error(request, 415);
         return;
     }
     upload_job *job = upload_new(request, place, path);

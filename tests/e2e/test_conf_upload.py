@@ -122,6 +122,15 @@ def test_where_nothing_may_be_put(served, folder, path, status):
     assert os.listdir(folder / "pub/once") == [] or path != "/open/away/a"
 
 
+def test_what_is_coded_is_not_kept_as_if_it_were_not(served, folder):
+    """A GET would give the octets of gzip, and nobody would know."""
+    response = put(served, "/open/coded", b"\x1f\x8b", "Content-Encoding: gzip")
+    assert response.status == 415 and response.get("accept-encoding") == "identity"
+    assert not (folder / "pub/open/coded").exists()
+    assert put(served, "/open/coded", b"plain", "Content-Encoding: identity").status == 201
+    assert delete(served, "/open/coded", "Content-Encoding: gzip").status == 204
+
+
 def test_what_is_there_stays(served):
     assert put(served, "/once/a", b"one").status == 201
     assert put(served, "/once/a", b"two").status == 409
