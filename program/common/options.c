@@ -644,7 +644,7 @@ static bool options_complete(options *o)
     if (!options_check_tls(o) || !options_check_proxies(o)) return false;
     if (o->archives && !o->directory.list) {
         say_error(
-            "an archive tells all names, as a listing does; leave --archive or --no-list out");
+            "an archive reveals all names, as a listing does; leave --archive or --no-list out");
         return false;
     }
     options_share_listens(o);

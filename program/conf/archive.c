@@ -53,7 +53,8 @@ const char *conf_archive_gap(const conf_site *site, const conf_scope *of, const 
 {
     if (below == of || !conf_scope_has(of, below->path, strlen(below->path))) return NULL;
     const char *gap = archive_gap(site, of, skua_slice_of(of->path), below, SKUA_SLICE("GET"));
-    return gap || below->doors == of->doors ? gap : "it is not for everyone; who may come has it";
+    return gap || below->doors == of->doors ? gap
+                                            : "it is restricted; clients that may access it get it";
 }
 
 // ---- Configurations ----
@@ -96,10 +97,11 @@ static void archive_open_scope(conf *from, conf_site *site, conf_scope *scope)
     bool is_listed = root && root->directory.list;
     if (is_listed) archive_open_root(from, root);
     else if (archive_is_own(scope))
-        conf_find(&from->findings, scope->archives_at,
-                  "an archive tells all names below %s, as a listing does; its root needs listing "
-                  "on",
-                  scope->path);
+        conf_find(
+            &from->findings, scope->archives_at,
+            "an archive reveals all names below %s, as a listing does; its root needs listing "
+            "on",
+            scope->path);
     if (!is_listed) scope->archives = 0;
 }
 

@@ -61,7 +61,7 @@ static void lock_check_method(conf_checker *c, const conf_lock *first, skua_slic
     const conf_lock *token = lock_innermost(first, CONF_TOKEN, method);
     if (!password || !token) return;
     conf_find(c->findings, token->at,
-              "a request names itself once, and basic_auth in line %u of %s asks it, too; "
+              "a request has one Authorization field, and basic_auth in line %u of %s uses it; "
               "basic_auth off takes that away here",
               password->at.line, password->at.file);
 }

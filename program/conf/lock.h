@@ -18,7 +18,7 @@ bool conf_lock_is_open(const conf_lock *own, const conf_lock *locks, skua_slice 
 // these counts as opened.
 bool conf_lock_adds_none(const conf_scope *own, const conf_scope *scope, skua_slice method);
 
-// Looks whether the locks of a scope can be opened. A request names itself once, by a password or by a token.
+// Looks whether the locks of a scope can be opened. A request has one Authorization field, with a password or a token.
 void conf_check_locks(conf_checker *checker, const conf_scope *scope);
 
 #endif

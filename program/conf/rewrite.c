@@ -112,7 +112,7 @@ static void rewrite_check_root(conf_checker *c, const conf_site *site, const con
         is_sought ? conf_print(c->findings->memory, "%s/%s", found.root->root, rewrite->to + skip)
                   : NULL;
     if (file && stat(file, &info) != 0 && errno == ENOENT)
-        conf_find(&c->conf->notes, rewrite->at, "there is no file %s as yet", file);
+        conf_find(&c->conf->notes, rewrite->at, "there is no file %s yet", file);
 }
 
 void conf_check_rewrites(conf_checker *c, const conf_site *site)

@@ -275,7 +275,7 @@ static void sites_name_certificates(conf_checker *c, conf_site *site)
     }
     if (site->clients && site->first_certificate == to->certificate_count)
         conf_find(c->findings, site->clients_at,
-                  "clients show certificates to one: this site lacks a certificate of its own");
+                  "client certificates need a certificate of the site, and this site has none");
 }
 
 // The octets of a pattern that stands for all that is below a path, "/a/" or "/a/{rest...}", up to the "/"; 0: it

@@ -69,7 +69,7 @@ void conf_take_bandwidth(conf_checker *c, const conf_kind *kind, const conf_dire
     uint64_t octets;
     if (!limit_is_meant(c, word)) return;
     if (!slash || strcmp(slash, "/s") != 0) {
-        LIMIT_FAIL(c, word, "%s: octets a second are right, as 10MiB/s, not \"%s\"", kind->name,
+        LIMIT_FAIL(c, word, "%s: use octets per second, such as 10MiB/s, not \"%s\"", kind->name,
                    word->text);
         return;
     }

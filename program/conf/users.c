@@ -64,7 +64,7 @@ static const char *users_form_of(skua_slice hash)
     for (size_t i = 0; i < sizeof users_others / sizeof *users_others; i++) {
         if (skua_slice_starts(hash, users_others[i].begin)) return users_others[i].name;
     }
-    return hash.len == 13 ? "DES" : "a form that is not known";
+    return hash.len == 13 ? "DES" : "an unknown method";
 }
 
 static bool users_is_digest(conf_findings *findings, conf_place at, skua_slice name,
@@ -86,11 +86,12 @@ static bool users_is_right(conf_findings *findings, conf_place at, conf_secret s
     if (!name.len) conf_find(findings, at, "a line is NAME:HASH, with both of them");
     else if (secret == CONF_TOKEN) return users_is_digest(findings, at, name, hash);
     else if (skua_slice_starts(hash, "$2") && hash.len != CONF_HASH_OCTETS)
-        conf_find(findings, at, "the hash of %.*s is not whole: one of bcrypt has %d characters",
+        conf_find(findings, at,
+                  "the hash of %.*s is incomplete: a hash of bcrypt has %d characters",
                   (int)name.len, name.ptr, CONF_HASH_OCTETS);
     else if (!users_is_bcrypt(hash))
         conf_find(findings, at,
-                  "the password of %.*s is hashed by %s; bcrypt is taken alone: skua passwd",
+                  "the password of %.*s is hashed by %s; only bcrypt is accepted: skua passwd",
                   (int)name.len, name.ptr, users_form_of(hash));
     else return true;
     return false;

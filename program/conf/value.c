@@ -67,7 +67,7 @@ bool conf_read_number(const char *text, uint64_t min, uint64_t max, uint64_t *nu
         *number = n;
         return true;
     }
-    (void)snprintf(why, CONF_WHY_OCTETS, "a number from %llu to %llu is right, not \"%s\"",
+    (void)snprintf(why, CONF_WHY_OCTETS, "use a number from %llu to %llu, not \"%s\"",
                    (unsigned long long)min, (unsigned long long)max, text);
     return false;
 }
@@ -124,8 +124,7 @@ bool conf_read_duration(const char *text, int64_t min_ns, int64_t max_ns, int64_
     }
     value_write_duration(low, sizeof low, min_ns);
     value_write_duration(high, sizeof high, max_ns);
-    (void)snprintf(why, CONF_WHY_OCTETS, "a duration from %s to %s is right, not %s", low, high,
-                   text);
+    (void)snprintf(why, CONF_WHY_OCTETS, "use a duration from %s to %s, not %s", low, high, text);
     return false;
 }
 
@@ -178,7 +177,7 @@ bool conf_read_octets(const char *text, uint64_t min, uint64_t max, uint64_t *oc
     }
     value_write_octets(low, sizeof low, min);
     value_write_octets(high, sizeof high, max);
-    (void)snprintf(why, CONF_WHY_OCTETS, "a size from %s to %s is right, not %s", low, high, text);
+    (void)snprintf(why, CONF_WHY_OCTETS, "use a size from %s to %s, not %s", low, high, text);
     return false;
 }
 
@@ -191,7 +190,7 @@ bool conf_read_switch(const char *text, bool *is_on, conf_why why)
         *is_on = on;
         return true;
     }
-    (void)snprintf(why, CONF_WHY_OCTETS, "on or off is right, not \"%s\"", text);
+    (void)snprintf(why, CONF_WHY_OCTETS, "use on or off, not \"%s\"", text);
     return false;
 }
 
@@ -238,6 +237,6 @@ bool conf_read_choice(const char *text, const char *const *words, size_t *place,
         return true;
     }
     value_list(words, all, sizeof all);
-    (void)snprintf(why, CONF_WHY_OCTETS, "%s is right, not \"%.200s\"", all, text);
+    (void)snprintf(why, CONF_WHY_OCTETS, "use %s, not \"%.200s\"", all, text);
     return false;
 }

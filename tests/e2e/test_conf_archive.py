@@ -409,9 +409,9 @@ def test_a_file_of_five_gib(tree, kind, tmp_path):
 
 
 @pytest.mark.parametrize("text, finding", [
-    ("site a {\n root pub\n archive zip\n}", "3:2: an archive tells all names below /, as a listing does; its root needs listing on"),
-    ("site a {\n root pub\n listing on\n archive rar\n}", '4:10: archive: zip or tar is right, not "rar"'),
-    ("site a {\n root pub\n listing on\n archive zip off\n}", '4:14: archive: zip or tar is right, not "off"'),
+    ("site a {\n root pub\n archive zip\n}", "3:2: an archive reveals all names below /, as a listing does; its root needs listing on"),
+    ("site a {\n root pub\n listing on\n archive rar\n}", '4:10: archive: use zip or tar, not "rar"'),
+    ("site a {\n root pub\n listing on\n archive zip off\n}", '4:14: archive: use zip or tar, not "off"'),
     ("site a {\n root pub\n listing on\n path = /void {\n  archive zip\n }\n}", '5:3: archive is for a folder; leave out the "=" before /void'),
     ("defaults {\n archive zip\n}\nsite a {\n root pub\n}", "2:2: archive does not stand in defaults, but in a site or in a path of a site"),
 ])
@@ -422,10 +422,10 @@ def test_what_is_wrong_is_found(folder, text, finding):
 GAPS = {
     "/staff/": "it asks for another name",
     "/staff/open/": None,
-    "/shut/": "it is not for everyone; who may come has it",
-    "/alone.txt": "it is not for everyone; who may come has it",
+    "/shut/": "it is restricted; clients that may access it get it",
+    "/alone.txt": "it is restricted; clients that may access it get it",
     "/slow/": "it has limits of its own",
-    "/posts/": "it is not for everyone; who may come has it",
+    "/posts/": "it is restricted; clients that may access it get it",
     "/else/": "it has a root of its own",
     "/zips/": "it has no such archives itself",
     "/none/": "it has no such archives itself",

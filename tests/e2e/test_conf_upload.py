@@ -428,7 +428,7 @@ def test_the_sandbox_allows_it_there_alone(folder, launch):
     ("site a {\n root pub\n upload 1MiB anyone\n path /open/ {\n  upload 1MiB overwrite\n }\n}", "5:3: everyone could write to /open/"),
     ("site a {\n root pub\n path /none/ {\n  upload 1MiB anyone\n }\n}", "4:3: there is no folder "),
     ("site a {\n root pub\n path = /open {\n  upload 1MiB anyone\n }\n}", "4:3: upload is for a folder; leave out the \"=\" before /open"),
-    ("site a {\n root pub\n upload 1MiB replace\n}", "3:14: upload: overwrite, delete or anyone is right, not \"replace\""),
+    ("site a {\n root pub\n upload 1MiB replace\n}", "3:14: upload: use overwrite, delete or anyone, not \"replace\""),
     ("site a {\n root pub\n upload all anyone\n}", "3:9: upload: "),
 ])
 def test_what_is_wrong_is_found(folder, text, finding):

@@ -88,11 +88,11 @@ static void test_ranges(void **state)
     assert_true(conf_read_number("7", 5, 7, &number, why) && number == 7);
     assert_false(conf_read_number("4", 5, 7, &number, why));
     assert_false(conf_read_number("8", 5, 7, &number, why));
-    assert_string_equal(why, "a number from 5 to 7 is right, not \"8\"");
+    assert_string_equal(why, "use a number from 5 to 7, not \"8\"");
     assert_false(conf_read_duration("2h", 1500000000, 5400000000000, &ns, why));
-    assert_string_equal(why, "a duration from 1500ms to 90min is right, not 2h");
+    assert_string_equal(why, "use a duration from 1500ms to 90min, not 2h");
     assert_false(conf_read_octets("3KiB", 1, 2560, &number, why));
-    assert_string_equal(why, "a size from 1 to 2560 is right, not 3KiB");
+    assert_string_equal(why, "use a size from 1 to 2560, not 3KiB");
 }
 
 static void test_rates(void **state)
