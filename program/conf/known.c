@@ -10,13 +10,13 @@
 conf_known_tag conf_known_tag_of(const conf_known *known, skua_slice name, skua_slice secret)
 {
     conf_known_tag tag;
-    conf_sip sip = conf_sip_begin(known->key);
+    conf_siphash sip = conf_siphash_begin(known->key);
     char len[sizeof name.len];
     memcpy(len, &name.len, sizeof len);
-    conf_sip_add(&sip, len, sizeof len);
-    conf_sip_add(&sip, name.ptr, name.len);
-    conf_sip_add(&sip, secret.ptr, secret.len);
-    conf_sip_end(&sip, tag.halves);
+    conf_siphash_add(&sip, len, sizeof len);
+    conf_siphash_add(&sip, name.ptr, name.len);
+    conf_siphash_add(&sip, secret.ptr, secret.len);
+    conf_siphash_end(&sip, tag.halves);
     return tag;
 }
 

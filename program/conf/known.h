@@ -5,7 +5,7 @@
 #ifndef PROGRAM_CONF_KNOWN_H
 #define PROGRAM_CONF_KNOWN_H
 
-#include "conf/sip.h"
+#include "conf/siphash.h"
 
 #include <skua/skua.h>
 

@@ -2,7 +2,7 @@
 //
 // SipHash: the vectors of its authors, for the octets 0, 1, 2 and so on under the key 0 to 15.
 
-#include "program/conf/sip.h"
+#include "program/conf/siphash.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,10 +39,10 @@ static void test_vectors(void **state)
         for (size_t split = 0; split <= cases[i].len; split++) {
             uint64_t halves[2];
             char text[33];
-            conf_sip sip = conf_sip_begin(key);
-            conf_sip_add(&sip, octets, split);
-            conf_sip_add(&sip, octets + split, cases[i].len - split);
-            conf_sip_end(&sip, halves);
+            conf_siphash sip = conf_siphash_begin(key);
+            conf_siphash_add(&sip, octets, split);
+            conf_siphash_add(&sip, octets + split, cases[i].len - split);
+            conf_siphash_end(&sip, halves);
             write_digest(halves, text);
             assert_string_equal(text, cases[i].digest);
         }

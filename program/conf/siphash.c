@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-#include "conf/sip.h"
+#include "conf/siphash.h"
 
 static uint64_t sip_rotate(uint64_t x, unsigned bits)
 {
@@ -21,7 +21,7 @@ static void sip_round(uint64_t v[4])
     v[2] = sip_rotate(v[2], 32);
 }
 
-static void sip_take(conf_sip *s)
+static void sip_take(conf_siphash *s)
 {
     s->v[3] ^= s->word;
     sip_round(s->v);
@@ -30,7 +30,7 @@ static void sip_take(conf_sip *s)
     s->word = 0;
 }
 
-void conf_sip_add(conf_sip *s, const char *octets, size_t len)
+void conf_siphash_add(conf_siphash *s, const char *octets, size_t len)
 {
     for (size_t i = 0; i < len; i++) {
         s->word |= (uint64_t)(unsigned char)octets[i] << (8 * (s->len % 8));
@@ -38,20 +38,20 @@ void conf_sip_add(conf_sip *s, const char *octets, size_t len)
     }
 }
 
-static uint64_t sip_half(conf_sip *s)
+static uint64_t sip_half(conf_siphash *s)
 {
     for (int i = 0; i < 4; i++)
         sip_round(s->v);
     return s->v[0] ^ s->v[1] ^ s->v[2] ^ s->v[3];
 }
 
-conf_sip conf_sip_begin(const uint64_t key[2])
+conf_siphash conf_siphash_begin(const uint64_t key[2])
 {
-    return (conf_sip){ .v = { 0x736f6d6570736575u ^ key[0], 0x646f72616e646f6du ^ key[1] ^ 0xee,
-                              0x6c7967656e657261u ^ key[0], 0x7465646279746573u ^ key[1] } };
+    return (conf_siphash){ .v = { 0x736f6d6570736575u ^ key[0], 0x646f72616e646f6du ^ key[1] ^ 0xee,
+                                  0x6c7967656e657261u ^ key[0], 0x7465646279746573u ^ key[1] } };
 }
 
-void conf_sip_end(conf_sip *s, uint64_t halves[2])
+void conf_siphash_end(conf_siphash *s, uint64_t halves[2])
 {
     s->word |= (uint64_t)s->len << 56;
     sip_take(s);
