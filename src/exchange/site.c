@@ -49,8 +49,8 @@ __attribute__((cold)) skua_status site_add(site_routes *s, const skua_route_desc
         handler = limited_begin;
         if (!user) return site_lacks_memory(s, desc->pattern);
     }
-    return router_add(s->parts.router, slice_of(desc->pattern), desc->name, handler, user, s->error,
-                      sizeof s->error);
+    const router_desc added = { slice_of(desc->pattern), desc->name, handler, user };
+    return router_add(s->parts.router, &added, s->error, sizeof s->error);
 }
 
 // "GET /users" below "example.org/api" is "GET example.org/api/users".

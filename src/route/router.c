@@ -137,16 +137,15 @@ static skua_status router_refuse_conflict(const route *there, bool same, char *w
     return router_refuse(SKUA_EEXIST, why, room, text, reason);
 }
 
-static router_entry *router_entry_new(slice text, const char *name, skua_handler *handler,
-                                      void *user)
+static router_entry *router_entry_new(const router_desc *desc)
 {
-    slice called = name ? slice_of(name) : slice_make(NULL, 0);
-    router_entry *entry = memory_zeroed(sizeof *entry + text.len + 1 + called.len + 1);
+    slice text = desc->pattern, name = desc->name ? slice_of(desc->name) : slice_make(NULL, 0);
+    router_entry *entry = memory_zeroed(sizeof *entry + text.len + 1 + name.len + 1);
     if (!entry) return NULL;
     memcpy(entry->text, text.ptr, text.len);
-    if (called.len) entry->route.name = memcpy(entry->text + text.len + 1, name, called.len);
-    entry->route.handler = handler;
-    entry->route.user = user;
+    if (name.len) entry->route.name = memcpy(entry->text + text.len + 1, name.ptr, name.len);
+    entry->route.handler = desc->handler;
+    entry->route.user = desc->user;
     return entry;
 }
 
@@ -171,11 +170,11 @@ static skua_status router_insert(router *r, const route *rt, char *why, size_t r
     return SKUA_OK;
 }
 
-skua_status router_add(router *r, slice text, const char *name, skua_handler *handler, void *user,
-                       char *why, size_t room)
+skua_status router_add(router *r, const router_desc *desc, char *why, size_t room)
 {
-    SKUA_ASSERT(handler);
-    router_entry *entry = text.len ? router_entry_new(text, name, handler, user) : NULL;
+    SKUA_ASSERT(desc->handler);
+    slice text = desc->pattern;
+    router_entry *entry = text.len ? router_entry_new(desc) : NULL;
     if (text.len && !entry) return router_refuse(SKUA_ENOMEM, why, room, text, "memory ran out");
     char fault[PATTERN_FAULT_OCTETS] = "";
     if (!entry || !pattern_read(slice_make(entry->text, text.len), &entry->route.pattern, fault)) {

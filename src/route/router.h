@@ -27,11 +27,18 @@ typedef struct router router;
 router *router_new(void);
 void router_free(router *r);
 
-// Adds a pattern in the form of skua_route. Text and name, which may be NULL, are copied into the router.
+// A route to be added. Pattern and name are copied into the router.
+typedef struct router_desc {
+    slice pattern;    // in the form of skua_route
+    const char *name; // NULL: none
+    skua_handler *handler;
+    void *user;
+} router_desc;
+
+// Adds a route.
 // Errors: SKUA_EINVAL, SKUA_EEXIST, SKUA_ENOMEM; why, room octets, then holds a sentence that names
 // the pattern(s).
-skua_status router_add(router *r, slice text, const char *name, skua_handler *handler, void *user,
-                       char *why, size_t room);
+skua_status router_add(router *r, const router_desc *desc, char *why, size_t room);
 
 typedef enum router_outcome { ROUTER_FOUND, ROUTER_NO_PATH, ROUTER_NO_METHOD } router_outcome;
 

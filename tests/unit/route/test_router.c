@@ -21,7 +21,8 @@ static char why[512];
 
 static skua_status add(router *r, const char *pattern)
 {
-    return router_add(r, slice_of(pattern), NULL, handle, NULL, why, sizeof why);
+    const router_desc desc = { .pattern = slice_of(pattern), .handler = handle };
+    return router_add(r, &desc, why, sizeof why);
 }
 
 static router_outcome find_at(const router *r, const char *host, slice method, slice path,
