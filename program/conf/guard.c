@@ -7,6 +7,7 @@
 
 #include "conf/lock.h"
 #include "conf/response.h"
+#include "conf/turns.h"
 #include "common/say.h"
 #include "common/source.h"
 
@@ -272,7 +273,8 @@ static void guard_ask(skua_request *request, conf_guard *guard, skua_credentials
     } else if (entry && skua_request_set(request, guard_key(guard), entry)) {
         skua_limit_give(&guard_failures, entry, 0);
         skua_respond_error(request, 503);
-    } else if (skua_request_offload(request, skua_authentication_run, guard_done, c)) {
+    } else if (turns_take(request, c, guard_done)) {
+        skua_field_add(request, "Retry-After", SKUA_SLICE("1"));
         skua_respond_error(request, 503);
     }
 }

@@ -10,6 +10,7 @@ import subprocess
 import pytest
 from conf import SKUA, basic, get, start, write_folder
 from server import check_sanitizers
+from wire import request
 
 pytestmark = [pytest.mark.in_the_clear("nothing but the program"), pytest.mark.of_http1("nothing but the program")]
 
@@ -96,3 +97,25 @@ def test_on_a_terminal(tmp_path, again, status, end):
     os.close(terminal)
     assert b"secret" not in shown and b"other" not in shown
     assert (tmp_path / "users").exists() == (status == 0)
+
+
+def test_a_flood_of_passwords_keeps_nobody_waiting(tmp_path, launch):
+    """From many addresses at once. Folders are listed by the threads that check passwords: they have some left for that. Those who
+    name themselves rightly wait their turn; when too many do, they are told to come again."""
+    write_folder(tmp_path)
+    assert passwd(tmp_path, "users", "anna")[0] == 0
+    server = launch(start, tmp_path, "listen 127.0.0.1:PORT\nworkers 1\ntrusted_proxies x-forwarded 127.0.0.1\nsite * {\n root pub\n"
+                    " listing on\n path /staff/ {\n  basic_auth a users\n }\n}\n")
+    clients = [server.connect() for _ in range(100)]
+    for i, client in enumerate(clients):
+        client.send(request("/staff/", f"X-Forwarded-For: 192.0.2.{i}", basic("anna", "secret" if i == 50 else f"{i}"), host="a"))
+    assert get(server, "a", "/empty/").status == 200
+    assert "192.0.2.40" not in server.error_text()  # a later one is still to be checked
+    for client in clients[20:40]:
+        client.close()
+    assert clients[50].response().status == 404
+    late = [client.response() for client in clients[75:]]
+    assert [(one.status, one.get("retry-after")) for one in late] == [(503, "1")] * 25
+    assert [client.response().status for client in clients[:20] + clients[41:50] + clients[51:70]] == [401] * 48
+    assert get(server, "a", "/staff/", basic("anna", "secret")).status == 404
+    assert not any(f"192.0.2.{i}\n" in server.error_text() for i in range(25, 40))

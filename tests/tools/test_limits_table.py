@@ -30,7 +30,7 @@ FIXED = {
     "fields of a part", "memory of spooled content", "middleware", "error functions", "answers queued", "tickets of living requests", "timers",
     "octets that a blocking handler has written and its worker not taken", "sentence of `skua_refuse`", "entries of a listing", "text that a listing is searched for",
     "names in each list of the page on the status listener", "certificates whose expiry is in the figures",
-    "files that are being uploaded", "archives that are being sent", "files and folders of an archive", "names of the files of an archive",
+    "files that are being uploaded", "archives that are being sent", "passwords and tokens that are being checked", "files and folders of an archive", "names of the files of an archive",
     "folders in each other in an archive",
     "files kept in memory for TLS",
     "fields of an interim response", "content that a filter takes in one go",
