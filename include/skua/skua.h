@@ -56,7 +56,8 @@
 //   skua_watch_open skua_watch_try skua_watch_close skua_watch_changes skua_local_add
 //   skua_local_remove skua_worker_index skua_worker_server skua_resume skua_post
 //   skua_site_websocket skua_socket_text skua_socket_binary skua_socket_close
-//   skua_topic_publish skua_file_etag skua_site_directory skua_site_assets skua_media_type
+//   skua_topic_publish skua_file_etag skua_etag_hash_add skua_etag_hash_end
+//   skua_site_directory skua_site_assets skua_media_type
 //   skua_server_stats skua_stats_bound_ns skua_stats_quantile_ns skua_stats_write
 //   skua_server_on_free skua_test_free skua_test_field
 //
@@ -1775,9 +1776,11 @@ typedef enum skua_flush {
 
 // The result of a call of a filter.
 typedef enum skua_filtered {
-    SKUA_FILTER_ALL,   // all content was taken, and written as flush asks
-    SKUA_FILTER_MORE,  // the room is used up: call again, with the rest and the same flush
-    SKUA_FILTER_FAILED // the content cannot be completed; the response is cut off
+    SKUA_FILTER_ALL,  // all content was taken, and written as flush asks
+    SKUA_FILTER_MORE, // the room is used up: call again, with the rest and the same flush
+    // The content cannot be completed: the response becomes 500, or is cut off if its head has left.
+    // Content that is given at once, of up to 32768 octets, is filtered before the head is written.
+    SKUA_FILTER_FAILED
 } skua_filtered;
 
 // A filter for skua_filter_add. user is passed to begin.
@@ -1827,7 +1830,9 @@ SKUA_API int64_t skua_response_length(const skua_request *request);
 // is built in (Accept-Encoding with q-values). It is not compressed when it has a Content-Encoding
 // or a digest field, is partial (206), or says no-transform. A compressed response has a weak ETag
 // and no ranges; every response that could have been compressed has a Vary field. Each event and
-// each skua_write is flushed.
+// each skua_write is flushed. A client that accepts no coding that is built in gets the response
+// uncompressed, even if it refuses that ("identity;q=0"), because the request may have had effects.
+// Files of a directory are answered with 406 then.
 // Do not compress pages that show a secret beside text from the client: the compressed length
 // reveals the secret to eavesdroppers (BREACH).
 
@@ -2703,6 +2708,22 @@ enum { SKUA_FILE_ETAG_OCTETS = 56 };
 SKUA_SIZED size_t skua_file_etag(const skua_file_info *info, skua_slice content, int64_t unix_ns,
                                  char etag[SKUA_FILE_ETAG_OCTETS]);
 
+// The hash for an entity tag of content that comes in pieces. The tag is the one that
+// SKUA_ETAGS_CONTENT gives to a file with this content. It starts as { 0 }.
+typedef struct skua_etag_hash {
+    uint64_t state[5]; // all members belong to the library
+    char rest[8];
+    unsigned char rest_len;
+} skua_etag_hash;
+
+// Adds the next octets, any number of them.
+// Thread: any, one at a time for each hash.
+SKUA_API void skua_etag_hash_add(skua_etag_hash *hash, skua_slice octets);
+
+// Writes the strong entity tag of everything that was added. Nothing may be added after it.
+// Returns: its length.  Thread: any, one at a time for each hash.
+SKUA_API size_t skua_etag_hash_end(skua_etag_hash *hash, char etag[SKUA_FILE_ETAG_OCTETS]);
+
 // The media type of files whose names have a given ending.
 typedef struct skua_media {
     const char *ending; // ".md", compared without regard to the case of ASCII
@@ -2771,7 +2792,8 @@ typedef struct skua_directory_config {
     // each, and counts in skua_config.memory_max
     bool compress;
     // Codings of precompressed and compress, separated by spaces; of those that a client prefers
-    // equally the first counts. Default "br zstd gzip", as far as they are built in
+    // equally the first counts. Default "br zstd gzip", as far as they are built in. A client that refuses an
+    // uncompressed file ("identity;q=0") and accepts none of the available codings gets 406
     const char *codings;
     // Media types that take precedence over skua_media_type; of several that match a name the first
     // counts. Copied. Default: none

@@ -56,6 +56,7 @@ static void upload_open_scope(conf *from, conf_site *site, conf_scope *scope)
     }
     upload->site = site;
     upload->place.is_played = from->is_played;
+    upload->place.etags = root->directory.etags;
     if (is_its_own) upload_open_folder(from, scope, root, upload);
     upload_check_lock(from, scope, upload);
 }

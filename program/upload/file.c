@@ -4,6 +4,7 @@
 
 #include "upload/sibling.h"
 #include "upload/stale.h"
+#include "upload/tag.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,19 +14,6 @@
 #include <unistd.h>
 
 enum { UPLOAD_MODE = 0644 };
-
-#ifdef __APPLE__
-#define UPLOAD_WRITTEN(info) ((info).st_mtimespec)
-#define UPLOAD_CHANGED(info) ((info).st_ctimespec)
-#else
-#define UPLOAD_WRITTEN(info) ((info).st_mtim)
-#define UPLOAD_CHANGED(info) ((info).st_ctim)
-#endif
-
-static int64_t upload_ns(struct timespec time)
-{
-    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
-}
 
 // The status of a response for what the disk has said.
 static int upload_status(int error)
@@ -84,40 +72,10 @@ static int upload_file_walk(upload_file *file, int folder, const char *path)
     return 0;
 }
 
-static bool upload_file_read(const upload_file *file, char *octets, size_t len)
-{
-    size_t got = 0;
-    ssize_t n = 1;
-    int fd = openat(file->above, file->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    while (fd >= 0 && got < len && (n = read(fd, octets + got, len - got)) > 0)
-        got += (size_t)n;
-    if (fd >= 0) (void)close(fd);
-    return got == len;
-}
-
-// A file that cannot be read has a tag all the same, which no client knows.
-static void upload_file_tag(upload_file *file, int64_t unix_ns)
-{
-    char content[UPLOAD_HASHED_OCTETS];
-    const struct stat *found = &file->found;
-    const skua_file_info info = {
-        .size = (uint64_t)found->st_size,
-        .mtime_ns = upload_ns(UPLOAD_WRITTEN(*found)),
-        .ctime_ns = upload_ns(UPLOAD_CHANGED(*found)),
-    };
-    size_t len = info.size <= sizeof content ? (size_t)info.size : 0;
-    file->etag_len = 0;
-    if (upload_file_read(file, content, len))
-        file->etag_len = skua_file_etag(&info, (skua_slice){ content, len }, unix_ns, file->etag);
-    if (file->etag_len) return;
-    memcpy(file->etag, "W/\"-\"", 5);
-    file->etag_len = 5;
-}
-
 int upload_file_find(upload_file *file, const upload_place *place, const char *path,
                      int64_t unix_ns)
 {
-    *file = (upload_file){ .above = -1, .fd = -1 };
+    *file = (upload_file){ .above = -1, .fd = -1, .hashed = -1 };
     int status = upload_file_walk(file, place->folder, path);
     if (status) return status;
     file->held_len = place->overwrites ? 0 : sibling_of(file->name, strlen(file->name));
@@ -126,7 +84,7 @@ int upload_file_find(upload_file *file, const upload_place *place, const char *p
     if (S_ISDIR(file->found.st_mode)) return 409;
     if (!S_ISREG(file->found.st_mode)) return 403;
     file->exists = true;
-    upload_file_tag(file, unix_ns);
+    upload_tag_begin(file, place->etags, unix_ns);
     return 0;
 }
 
@@ -221,7 +179,14 @@ static bool upload_file_is_found(const upload_file *file)
     const struct stat *found = &file->found;
     if (fstatat(file->above, file->name, &now, AT_SYMLINK_NOFOLLOW) != 0) return !file->exists;
     return file->exists && now.st_ino == found->st_ino && now.st_size == found->st_size &&
-           upload_ns(UPLOAD_WRITTEN(now)) == upload_ns(UPLOAD_WRITTEN(*found));
+           upload_tag_mtime_ns(&now) == upload_tag_mtime_ns(found);
+}
+
+// What a response has confirmed is there after a power cut: the name, as the content. A file system that keeps no order
+// of its names (EINVAL) has nothing to be told.
+static int upload_file_keep_name(const upload_file *file)
+{
+    return fsync(file->above) == 0 || errno == EINVAL ? 0 : upload_status(errno);
 }
 
 // A file without a name gets a hidden one first: no link replaces another file.
@@ -232,7 +197,7 @@ static int upload_file_replace(upload_file *file)
     if (renameat(file->above, file->hidden, file->above, file->name) != 0)
         return upload_status(errno);
     file->hidden[0] = '\0';
-    return 0;
+    return upload_file_keep_name(file);
 }
 
 // The name is given by a link where nothing may be replaced: that fails when another one has come first.
@@ -244,14 +209,15 @@ int upload_file_end(upload_file *file, bool replaces, bool is_judged)
     if (replaces) return upload_file_replace(file);
     int linked = file->hidden[0] ? linkat(file->above, file->hidden, file->above, file->name, 0)
                                  : upload_file_link(file, file->name);
-    if (linked == 0) return 0;
+    if (linked == 0) return upload_file_keep_name(file);
     return is_judged && errno == EEXIST ? 412 : upload_status(errno);
 }
 
 int upload_file_remove(upload_file *file)
 {
     if (!upload_file_is_found(file)) return 412;
-    return unlinkat(file->above, file->name, 0) == 0 ? 0 : upload_status(errno);
+    if (unlinkat(file->above, file->name, 0) != 0) return upload_status(errno);
+    return upload_file_keep_name(file);
 }
 
 void upload_file_drop(upload_file *file)
@@ -259,6 +225,7 @@ void upload_file_drop(upload_file *file)
     if (file->hidden[0]) (void)unlinkat(file->above, file->hidden, 0);
     file->hidden[0] = '\0';
     if (file->fd >= 0) (void)close(file->fd);
+    upload_tag_end(file);
     if (file->above >= 0) (void)close(file->above);
     file->fd = file->above = -1;
 }

@@ -18,8 +18,12 @@ typedef struct upload_file {
         held_len; // of the name of the file that this one would be sent for; 0: none, or it may be replaced
     bool exists;                      // there is a file of that name
     struct stat found;                // that
-    char etag[SKUA_FILE_ETAG_OCTETS]; // its tag
+    char etag[SKUA_FILE_ETAG_OCTETS]; // its tag, or one that no client knows
     size_t etag_len;
+    bool is_unhashed; // its tag is a hash that is not made yet
+    int hashed;       // that file, while it is hashed; -1: not open
+    uint64_t hashed_octets;
+    skua_etag_hash hash;
 } upload_file;
 
 // Finds the folder of a path below place, and what is there. path: has no empty segments, and none that begins with ".".
@@ -34,7 +38,7 @@ int upload_file_begin(upload_file *file, int64_t unix_ns);
 
 int upload_file_write(upload_file *file, const char *octets, size_t len);
 
-// Gives it its name. replaces: what is there may be replaced, as long as it is what was found where is_judged.
+// Gives it its name, which is on the disk then, as its content is. replaces: what is there may be replaced, as long as it is what was found where is_judged.
 int upload_file_end(upload_file *file, bool replaces, bool is_judged);
 
 // Removes the file of that name, as long as it is what was found.

@@ -5,7 +5,7 @@
 
 #include "upload/upload.h"
 
-#include "upload/file.h"
+#include "upload/tag.h"
 #include "upload/unmodified.h"
 
 #include <fcntl.h>
@@ -16,6 +16,7 @@
 
 typedef enum upload_step {
     UPLOAD_FIND,
+    UPLOAD_HASH, // a slice of the file that is there
     UPLOAD_BEGIN,
     UPLOAD_WRITE,
     UPLOAD_END,
@@ -69,6 +70,7 @@ static int upload_do(upload_job *job)
 {
     switch (job->step) {
     case UPLOAD_FIND: return upload_file_find(&job->file, &job->place, job->path, job->unix_ns);
+    case UPLOAD_HASH: upload_tag_go_on(&job->file, job->unix_ns); break;
     case UPLOAD_BEGIN: return upload_file_begin(&job->file, job->unix_ns);
     case UPLOAD_WRITE:
         return upload_file_write(&job->file, job->written->octets, job->written->len);
@@ -186,10 +188,25 @@ static void upload_read(upload_job *job)
     if (skua_content_read(job->request, upload_take, job)) upload_answer(job, 500);
 }
 
+// Whether a condition names a tag. "*" is about any file, so that nothing is to be hashed for it.
+static bool upload_names_tag(const skua_request *request)
+{
+    static const char *const names[] = { "If-Match", "If-None-Match" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        skua_slice value = skua_request_field(request, names[i]);
+        if (value.len && memchr(value.ptr, '"', value.len)) return true;
+    }
+    return false;
+}
+
 // Conditions come first, RFC 9110 §13.2: who makes one knows better why it fails.
 static void upload_judge(upload_job *job)
 {
     const upload_file *file = &job->file;
+    if (file->is_unhashed && upload_names_tag(job->request)) {
+        upload_go(job, UPLOAD_HASH);
+        return;
+    }
     const skua_slice tag = { file->exists ? file->etag : NULL, file->etag_len };
     if (file->exists && upload_is_modified(job->request, file->found.st_mtime))
         upload_answer(job, 412);
@@ -204,7 +221,8 @@ static void upload_next(upload_job *job)
 {
     size_t len = job->written->len;
     switch (job->step) {
-    case UPLOAD_FIND: upload_judge(job); break;
+    case UPLOAD_FIND:
+    case UPLOAD_HASH: upload_judge(job); break;
     case UPLOAD_BEGIN: upload_read(job); break;
     case UPLOAD_WRITE:
         job->written->len = 0;
@@ -269,7 +287,7 @@ static upload_job *upload_new(skua_request *request, const upload_place *place, 
     job->unix_ns = skua_worker_unix_ns(job->worker);
     job->place = *place;
     job->place.folder = folder;
-    job->file = (upload_file){ .above = -1, .fd = -1 };
+    job->file = (upload_file){ .above = -1, .fd = -1, .hashed = -1 };
     job->is_judged = skua_request_is_conditional(request);
     memcpy(job->path, path.ptr, path.len);
     job->path[path.len] = '\0';

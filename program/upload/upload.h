@@ -19,6 +19,7 @@ typedef struct upload_place {
     int folder;          // a descriptor of it
     const char *path;    // of requests that are for it; ends with "/"
     uint64_t octets_max; // of one file
+    skua_etags etags;    // how tags of its files are made
     bool overwrites;     // files that are there may be replaced
     bool deletes;        // and removed
     bool is_played;      // responses are as they would be, and nothing is changed

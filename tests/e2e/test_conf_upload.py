@@ -7,6 +7,7 @@ import fcntl
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import threading
 import time
@@ -177,6 +178,88 @@ def test_conditions(served, size):
     assert delete(served, path, f"If-Match: {tag}").status == 412
     assert served.get(path).content == size * b"b"
     assert delete(served, path, "If-Match: *").status == 204
+
+
+TAGGED = "listen 127.0.0.1:PORT\nworkers 2\n" + "".join(f"""
+site {etag}.test {{
+    root pub
+    etag {etag}
+    path /tagged/ {{
+        upload 20MiB overwrite delete anyone
+    }}
+}}
+""" for etag in ("auto", "content", "stat", "off"))
+
+
+@pytest.fixture(scope="module")
+def tagged(folder):
+    for etag in ("auto", "content", "stat", "off"):
+        for size in TAGGED_SIZES:
+            (folder / "pub" / "tagged").mkdir(exist_ok=True)
+            (folder / "pub" / "tagged" / f"{etag}-{size}").write_bytes(os.urandom(size))
+    time.sleep(2.1)  # tags are strong then
+    server = start(folder, TAGGED, "tagged.conf")
+    yield server
+    server.stop()
+
+
+TAGGED_SIZES = [0, 10, 32768, 32769, 1 << 20, 3_000_001]
+
+
+@of("etag")
+@pytest.mark.parametrize("size", TAGGED_SIZES)
+@pytest.mark.parametrize("etag", ["auto", "content", "stat", "off"])
+def test_conditions_by_each_kind_of_tag(tagged, folder, etag, size):
+    """Whatever way a GET's tag is made, it is the one that a change is judged by; a changed file has another one."""
+    host, path, file = f"{etag}.test", f"/tagged/{etag}-{size}", folder / "pub" / "tagged" / f"{etag}-{size}"
+
+    def ask(method, *lines, content=b""):
+        with tagged.connect() as connection:
+            connection.send(posted(path, content, *lines, method=method, host=host))
+            return connection.response(method).status
+
+    tag, before = get(tagged, host, path).get("etag"), file.read_bytes()
+    assert (tag is None) == (etag == "off") and not (tag or "").startswith("W/")
+    assert [ask(method, 'If-Match: "other"') for method in ("PUT", "DELETE")] == [412, 412]
+    if tag:
+        assert [ask(method, f"If-None-Match: {tag}") for method in ("PUT", "DELETE")] == [412, 412]
+        assert file.read_bytes() == before
+        assert ask("PUT", f'If-Match: "other", {tag}', content=before + b"more") == 204
+        assert [ask(method, f"If-Match: {tag}") for method in ("PUT", "DELETE")] == [412, 412]
+        assert file.read_bytes() == before + b"more"
+    assert ask("DELETE", "If-Match: *") == 204 and not file.exists()
+    assert ask("DELETE", "If-Match: *") == 412
+
+
+def test_a_file_that_cannot_be_read_matches_no_tag(tagged, folder):
+    """Nor one that another process has made shorter or longer since it was asked for."""
+    file = folder / "pub" / "tagged" / "other"
+    file.write_bytes(50_000 * b"a")
+    tag = eventually(lambda: (t := get(tagged, "content.test", "/tagged/other").get("etag")) and not t.startswith("W/") and t, 5)
+    for content in (49_999 * b"a", 50_001 * b"a", 50_000 * b"b"):
+        file.write_bytes(content)
+        with tagged.connect() as connection:
+            connection.send(posted("/tagged/other", b"new", f"If-Match: {tag}", method="PUT", host="content.test"))
+            assert connection.response("PUT").status == 412
+        assert file.read_bytes() == content
+
+
+@pytest.mark.skipif(not shutil.which("strace"), reason="strace is not installed")
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_name_is_on_the_disk_before_it_is_confirmed(folder, launch, tmp_path, fails):
+    """The content, then the name, then its folder; a folder that cannot be written is no success."""
+    traced, trace = tmp_path / "traced", tmp_path / "trace"
+    fault = "-e inject=fsync:error=EIO:when=2+2" if fails else ""  # that of the folder, which follows that of the file
+    traced.write_text(f'#!/bin/sh\nexec strace -D -f -qq -y -o {trace} -e trace=fsync,linkat,renameat,renameat2,unlinkat {fault} {SKUA} "$@"\n')
+    traced.chmod(0o755)
+    server = launch(start, folder, TEXT, "traced.conf", program=traced, env={"ASAN_OPTIONS": "detect_leaks=0"})
+    name = f"named-{fails}"
+    came = [put(server, f"/open/{name}", b"one").status, put(server, f"/open/{name}", b"two").status]
+    went = [delete(server, f"/open/{name}").status]
+    assert came + went == ([500, 500, 204] if fails else [201, 204, 204])
+    calls = [re.sub(r"^\d+ +(\w+)\(.*", r"\1", line) for line in trace.read_text().splitlines() if "/pub/open" in line]
+    assert calls == ["fsync", "linkat", "fsync", "fsync", "linkat", "renameat", "fsync", "unlinkat", "fsync"]
+    assert sum("/pub/open>" in line and "fsync" in line for line in trace.read_text().splitlines()) == 3
 
 
 def test_unmodified_since(served, folder):

@@ -153,5 +153,12 @@ STOPS(skua_file_etag, nowhere_to_write, OUTSIDE, NO(etag),
 STOPS(skua_file_etag, half_of_a_small_file, OUTSIDE, "content must be all of a small file",
       char tag[SKUA_FILE_ETAG_OCTETS];
       (void)skua_file_etag(INFO_OF(2), SKUA_SLICE("a"), 0, tag))
+STOPS(skua_etag_hash_add, no_hash, OUTSIDE, NO(hash), skua_etag_hash_add(NULL, SKUA_SLICE("a")))
+STOPS(skua_etag_hash_add, no_octets, OUTSIDE, NO_OCTETS(octets), skua_etag_hash hash = { 0 };
+      skua_etag_hash_add(&hash, NOWHERE))
+STOPS(skua_etag_hash_end, no_hash, OUTSIDE, NO(hash), char tag[SKUA_FILE_ETAG_OCTETS];
+      (void)skua_etag_hash_end(NULL, tag))
+STOPS(skua_etag_hash_end, nowhere_to_write, OUTSIDE, NO(etag), skua_etag_hash hash = { 0 };
+      (void)skua_etag_hash_end(&hash, NULL))
 GIVES(skua_test_free, nothing, OUTSIDE, (skua_test_free((skua_slice){ NULL, 0 }), true))
 GIVES(skua_server_new, no_config, OUTSIDE, server_is_made(NULL))

@@ -9,6 +9,7 @@
 
 #include <memory>
 #include <span>
+#include <string>
 
 namespace skua {
 
@@ -114,6 +115,22 @@ public:
 private:
     char text_[SKUA_FILE_ETAG_OCTETS];
     std::size_t len_;
+};
+
+// The entity tag of content that comes piece by piece: that of SKUA_ETAGS_CONTENT.  Thread: any, one at a time for each.
+class etag_hash {
+public:
+    void add(std::string_view octets) noexcept { skua_etag_hash_add(&hash_, slice(octets)); }
+
+    // The tag, with its quotes. Nothing is added after it.
+    std::string end()
+    {
+        char text[SKUA_FILE_ETAG_OCTETS];
+        return std::string(text, skua_etag_hash_end(&hash_, text));
+    }
+
+private:
+    skua_etag_hash hash_{};
 };
 
 } // namespace skua
