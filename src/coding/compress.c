@@ -126,7 +126,8 @@ static void *compress_begin(skua_request *r, int status, void *user)
     int64_t length = skua_response_length(r);
     if (length >= 0 && (uint64_t)length < rule->octets_min) return NULL;
     content_coding coding = compress_choose(r);
-    if (coding == CODING_IDENTITY) return NULL;
+    // A client that refuses all gets the response as it is: its request has done what it does.
+    if (coding == CODING_IDENTITY || coding == CODING_COUNT) return NULL;
     compressing *c = skua_request_alloc(r, sizeof *c);
     if (!c) return NULL;
     *c = (compressing){ .table = encoder_of(coding), .memory = &r->worker->memory };

@@ -124,7 +124,7 @@ static content_coding embedded_choose(const skua_request *request, const skua_as
         count++;
     bool too_many = count == ASSETS_LINES_MAX &&
                     skua_request_field_next(request, "Accept-Encoding", &index, &more);
-    if (!kinds || !count || too_many) return CODING_IDENTITY;
+    if (!count || too_many) return CODING_IDENTITY;
     const coding_wishes wishes = coding_read(lines, count);
     return coding_choose(&wishes, order, kinds);
 }
@@ -225,7 +225,13 @@ static void embedded_respond(skua_request *request, const embedded *e, const sku
 {
     embedded_form form;
     preconditions conditions = { 0 };
-    embedded_form_of(asset, embedded_choose(request, asset), &form);
+    content_coding coding = embedded_choose(request, asset);
+    if (coding == CODING_COUNT) {
+        if (embedded_varies(asset)) skua_field_add(request, "Vary", SKUA_SLICE("Accept-Encoding"));
+        skua_respond_error(request, 406);
+        return;
+    }
+    embedded_form_of(asset, coding, &form);
     form.modified = embedded_modified(request, e, asset);
     if (skua_request_is_conditional(request) && file_preconditions_gather(request, &conditions)) {
         skua_respond_error(request, 503);

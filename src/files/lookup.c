@@ -172,12 +172,9 @@ static bool lookup_compress(lookup *l, cached *entry, content_coding coding)
     return false;
 }
 
-// Serves the sibling that the client wants more than the entry, if it is ready or can be opened.
-static bool lookup_serve_sibling(lookup *l, cached *entry)
+// Serves the file in that coding: a sibling, if it is ready or can be opened, or what is compressed here.
+static bool lookup_serve_in(lookup *l, cached *entry, content_coding coding)
 {
-    if (l->variant != CACHED_IDENTITY || l->is_alone) return false;
-    content_coding coding = siblings_choose(l->request, l->cache, entry);
-    if (coding == CODING_IDENTITY) return false;
     if (!(entry->siblings & 1U << coding)) return lookup_compress(l, entry, coding);
     cached *sibling = lookup_entry(l, (cached_variant)coding);
     bool ready = sibling && cached_is_fresh(sibling, skua_worker_now_ns(l->worker));
@@ -188,6 +185,20 @@ static bool lookup_serve_sibling(lookup *l, cached *entry)
     l->variant = (cached_variant)coding;
     l->type = entry->origin.type;
     l->goes_on = true;
+    return true;
+}
+
+// Serves the representation that the client wants more than the entry, or says that there is none that it takes.
+// Returns false if the entry itself is what it gets.
+static bool lookup_serve_sibling(lookup *l, cached *entry)
+{
+    if (l->variant != CACHED_IDENTITY) return false;
+    content_coding coding = siblings_choose(l->request, l->cache, entry);
+    if (coding == CODING_IDENTITY) return false;
+    bool may_be = coding != CODING_COUNT && !l->is_alone;
+    if (may_be && lookup_serve_in(l, entry, coding)) return true;
+    if (!siblings_refuse_identity(l->request, l->cache)) return false;
+    site_respond_unacceptable(l->request, l->site, entry);
     return true;
 }
 

@@ -240,20 +240,23 @@ static void serving_open_sibling(serving *s)
                    slice_make(path, s->path.len + suffix.len), serving_sibling_opened, s);
 }
 
+// Responds with the file as it is, if the client takes that. What another method has done is not taken back.
+static void serving_respond_own(serving *s)
+{
+    if (serving_is_conditional(s->request) && siblings_refuse_identity(s->request, &s->cache))
+        site_respond_unacceptable(s->request, &s->site, s->entry);
+    else serving_respond(s, s->entry, s->own.file);
+    serving_end(s);
+}
+
 // Siblings that have not been looked for count as if they were there: the one that the client wants most is
 // looked for, and if it is missing the choice is made without it.
 static void serving_choose(serving *s)
 {
     s->coding = siblings_choose(s->request, &s->cache, s->entry);
-    if (s->coding == CODING_IDENTITY) {
-        serving_respond(s, s->entry, s->own.file);
-        serving_end(s);
-    } else if (s->entry->siblings & 1U << s->coding) {
-        serving_open_sibling(s);
-    } else if (!serving_compress(s, s->coding)) {
-        serving_respond(s, s->entry, s->own.file);
-        serving_end(s);
-    }
+    bool is_coded = s->coding != CODING_IDENTITY && s->coding != CODING_COUNT;
+    if (is_coded && s->entry->siblings & 1U << s->coding) serving_open_sibling(s);
+    else if (!is_coded || !serving_compress(s, s->coding)) serving_respond_own(s);
 }
 
 // ---- Opening and reading ----

@@ -41,6 +41,7 @@ static bool siblings_read(const skua_request *request, cache *c)
 {
     slice lines[SIBLINGS_LINES_MAX], more;
     size_t count = 0, index = 0;
+    if (!skua_request_field(request, "Accept-Encoding").ptr) return false;
     while (count < SIBLINGS_LINES_MAX &&
            skua_request_field_next(request, "Accept-Encoding", &index, &lines[count]))
         count++;
@@ -57,18 +58,30 @@ static bool siblings_read(const skua_request *request, cache *c)
     return true;
 }
 
-content_coding siblings_choose(skua_request *request, cache *c, const cached *entry)
+// set: of codings.
+static content_coding siblings_choose_of(const cache *c, unsigned set)
 {
     const site *s = c->site;
     content_coding order[CODING_COUNT - 1];
     size_t kinds = 0;
-    unsigned set = entry->siblings | entry->offers;
-    if (!set || !siblings_read(request, c)) return CODING_IDENTITY;
-    bool wants_parts =
-        skua_request_is_conditional(request) && skua_request_field(request, "Range").ptr;
-    if (wants_parts || skua_compress_is_off(request)) set = entry->siblings;
     for (unsigned i = 0; i < s->order_count; i++) {
         if (set & 1U << s->order[i]) order[kinds++] = s->order[i];
     }
     return coding_choose(&c->wishes, order, kinds);
+}
+
+content_coding siblings_choose(skua_request *request, cache *c, const cached *entry)
+{
+    if (!siblings_read(request, c)) return CODING_IDENTITY;
+    unsigned offers = skua_compress_is_off(request) ? 0 : entry->offers;
+    bool wants_parts =
+        skua_request_is_conditional(request) && skua_request_field(request, "Range").ptr;
+    content_coding coding =
+        siblings_choose_of(c, wants_parts ? entry->siblings : entry->siblings | offers);
+    return coding == CODING_COUNT && wants_parts ? siblings_choose_of(c, offers) : coding;
+}
+
+__attribute__((cold)) bool siblings_refuse_identity(const skua_request *request, cache *c)
+{
+    return siblings_read(request, c) && !c->wishes.quality[CODING_IDENTITY];
 }

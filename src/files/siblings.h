@@ -16,8 +16,12 @@ slice siblings_suffix(content_coding coding);
 // Returns: false when it names something else, or one twice.
 bool siblings_order(site *s, const char *names);
 
-// The coding, of those an entry has or offers, that the client wants most, or CODING_IDENTITY. Parts are of a file
-// that is there, so whoever asks for some is offered nothing that is made here.
+// The coding, of those an entry has or offers, that the client wants most, or CODING_IDENTITY; CODING_COUNT if it
+// takes none. Parts are of a file that is there, so whoever asks for some is offered nothing that is made here, unless
+// nothing else is acceptable: then Range is passed over.
 content_coding siblings_choose(skua_request *request, cache *c, const cached *entry);
+
+// Whether the client refuses a file as it is: "identity;q=0" or "*;q=0".
+bool siblings_refuse_identity(const skua_request *request, cache *c);
 
 #endif

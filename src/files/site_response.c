@@ -34,6 +34,14 @@ static void site_respond_with(skua_request *request, const site *s, const cached
     if (site_response_is_let(request, s, entry)) skua_respond_prepared(request, prepared);
 }
 
+__attribute__((cold)) void site_respond_unacceptable(skua_request *request, const site *s,
+                                                     const cached *entry)
+{
+    if (!site_response_is_let(request, s, entry)) return;
+    if (entry->varies) skua_field_add(request, "Vary", SKUA_SLICE("Accept-Encoding"));
+    skua_respond_error(request, 406);
+}
+
 void site_respond_whole(skua_request *request, const site *s, const cached *entry)
 {
     site_respond_with(request, s, entry, entry->ok);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Site response: responds with a file that is ready: the whole file, a part, 304 or 412. A response
+// Site response: responds with a file that is ready: the whole file, a part, 304, 406 or 412. A response
 // that cannot be given becomes an error page, so that no request is left waiting.
 #ifndef SKUA_FILES_SITE_RESPONSE_H
 #define SKUA_FILES_SITE_RESPONSE_H
@@ -19,6 +19,9 @@ site_response_outcome site_respond_file(skua_request *request, cache *c, const c
 
 // Responds with all of an entry, whatever the request asks for.
 void site_respond_whole(skua_request *request, const site *s, const cached *entry);
+
+// Responds with 406, RFC 9110 §15.5.7: the client takes neither the file as it is nor in any coding that there is.
+void site_respond_unacceptable(skua_request *request, const site *s, const cached *entry);
 
 // Responds with what a failure to open or read path, beneath the site's root, means to the client. What
 // is no fault of the client is logged.

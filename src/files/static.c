@@ -43,6 +43,10 @@ static void static_serve(skua_request *request, const site *s, slice name)
     cached *entry = cache_find(c, hash, name, CACHED_IDENTITY), *ready = entry;
     content_coding coding = entry ? siblings_choose(request, c, entry) : CODING_IDENTITY;
     bool fresh = entry && cached_is_fresh(entry, now_ns);
+    if (fresh && coding == CODING_COUNT) {
+        site_respond_unacceptable(request, s, entry);
+        return;
+    }
     if (coding != CODING_IDENTITY) {
         ready = cache_find(c, hash, name, (cached_variant)coding);
         fresh = fresh && ready && (cached_is_of(ready, entry) || cached_is_fresh(ready, now_ns));

@@ -120,5 +120,5 @@ content_coding coding_choose(const coding_wishes *wishes, const content_coding *
         best = order[i];
         wanted = quality;
     }
-    return best;
+    return wanted ? best : CODING_COUNT;
 }

@@ -27,8 +27,8 @@ slice coding_name(content_coding coding);
 coding_wishes coding_read(const slice *lines, size_t count);
 
 // The coding that the client wants most; of those that it wants alike the first in order. identity need
-// not stand there: it is chosen when it is wanted more than each of them, or when the client takes
-// nothing.
+// not stand there: it is chosen when it is wanted more than each of them.
+// Returns CODING_COUNT if the client takes none of them and refuses identity too: "identity;q=0" or "*;q=0".
 content_coding coding_choose(const coding_wishes *wishes, const content_coding *order,
                              size_t count);
 

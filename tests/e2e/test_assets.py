@@ -132,6 +132,16 @@ def test_assets_are_served_as_files_are(embedded, from_disk, path, lines, method
     assert (found.status, parts_of(found), fields) == (expected.status, parts_of(expected), others)
 
 
+@pytest.mark.parametrize("takes", ["identity;q=0", "*;q=0", "gzip;q=0, br;q=0, identity;q=0"])
+@pytest.mark.parametrize("path", ["/app.js", "/large.bin", "/sub/"])
+def test_who_refuses_an_asset_as_it_is(embedded, takes, path):
+    for method in ("GET", "HEAD"):
+        for lines in ([], ["If-None-Match: *"], ["Range: bytes=0-1"]):
+            refused = embedded.get(path, f"Accept-Encoding: {takes}", *lines, method=method)
+            assert (refused.status, "Accept-Encoding" in refused.all("vary")) == (406, path == "/app.js")
+    assert embedded.get("/nothing", f"Accept-Encoding: {takes}").status == 404
+
+
 @pytest.mark.parametrize("coding", ["br", "zstd", "gzip"])
 def test_what_was_compressed_when_it_was_built(embedded, coding):
     whole = embedded.get("/app.js")

@@ -103,6 +103,36 @@ def decoded(response):
     return DECODE[response.get("content-encoding")](response.content)
 
 
+@pytest.mark.parametrize("takes", ["identity;q=0", "*;q=0", "gzip;q=0, identity;q=0"])
+def test_who_refuses_text_as_it_is(served, takes):
+    """406, with compression and without; but a coding that can be made is made, also of what was asked for in part."""
+    for host, name in (("usual.test", "page.html"), ("usual.test", "plain/page.html"), ("none.test", "page.html"), ("none.test", "plain/page.html"),
+                       ("usual.test", "short.txt"), ("usual.test", "picture.png"), ("usual.test", "random.txt"), ("usual.test", "more.txt")):
+        tag = get(served, host, "/" + name).get("etag")
+        for more in ([], ["If-None-Match: " + tag], ["Range: bytes=0-9"]):
+            for method in ("GET", "HEAD"):
+                assert get(served, host, "/" + name, "Accept-Encoding: " + takes, *more, method=method).status == 406, (name, more)
+    for coding in ("br", "zstd", "gzip"):
+        lines = [f"Accept-Encoding: {coding}, {takes.split(', ')[-1]}"]
+        for name in ("page.html", "random.txt"):
+            expected = 200 if name == "page.html" else 406  # which gains nothing by it
+            for more in ([], ["Range: bytes=0-9"], ["Range: bytes=0-9", 'If-Range: "none"']):
+                response = get(served, "usual.test", "/" + name, *lines, *more)
+                assert response.status == expected and "Accept-Encoding" in response.all("vary"), (name, more)
+                if expected == 200:
+                    assert response.get("content-encoding") == coding and decoded(response) == (served.folder / name).read_bytes()
+            tag = response.get("etag")
+            if tag:
+                assert get(served, "usual.test", "/" + name, *lines, "If-None-Match: " + tag).status == 304
+
+
+def test_what_is_written_anew_is_not_refused(served):
+    """A listing is compressed as it is written, and sent as it is where it cannot be."""
+    for takes, coding in (("identity;q=0", None), ("gzip, identity;q=0", "gzip")):
+        response = get(served, "listed.test", "/", "Accept-Encoding: " + takes)
+        assert (response.status, response.get("content-encoding"), "Accept-Encoding" in response.all("vary")) == (200, coding, True)
+
+
 @of("compress")
 @pytest.mark.parametrize("name", ["page.html", "small.css", "data.json", "least.txt", "most.txt"])
 def test_each_coding_has_a_tag_of_its_own(served, name):

@@ -199,7 +199,7 @@ def test_a_page_follows_its_file(served):
 
 TAKES = [
     (None, ""), ("", ""), ("gzip", ".gz"), ("br", ".br"), ("zstd", ".zst"), ("gzip, deflate, br, zstd", ".br"), ("gzip, zstd", ".zst"),
-    ("br;q=0, gzip", ".gz"), ("br;q=0.5, gzip;q=0.9", ".gz"), ("*", ".br"), ("*;q=0", ""), ("identity", ""),
+    ("br;q=0, gzip", ".gz"), ("br;q=0.5, gzip;q=0.9", ".gz"), ("*", ".br"), ("*;q=0, identity", ""), ("identity", ""),
     ("identity;q=0, gzip", ".gz"), ("gzip;q=0.2, identity;q=0.9", ""), ("br;q=0, *", ".zst"), ("GZIP", ".gz"), ("deflate", ""),
     ("gzip;q=2", ""),
 ]
@@ -233,6 +233,35 @@ def test_files_beside_files(served, name, content):
         assert mixed.status == (206 if "br" in tag else 200)
     assert get(served, "clean.test", "/" + name, "Accept-Encoding: br").content == content
     assert get(served, "clean.test", "/" + name, "Accept-Encoding: br").get("vary") is None
+
+
+# Clients that refuse files as they are, and the codings that each takes
+REFUSING = [("identity;q=0", set()), ("*;q=0", set()), ("gzip;q=0, identity;q=0", set()), ("deflate, identity;q=0", set()),
+            ("identity;q=0.000", set()), ("zstd;q=0.2, *;q=0", {"zstd"}), ("gzip, identity;q=0", {"gzip"}),
+            ("br;q=0, *;q=0.1, identity;q=0", {"zstd", "gzip"})]
+
+
+@pytest.mark.parametrize("takes,codings", REFUSING)
+@pytest.mark.parametrize("host,name,there", [("plain.test", "app.js", {"br", "zstd", "gzip"}), ("plain.test", "only.css", {"gzip"}),
+                                             ("plain.test", "large.txt", {"br", "zstd", "gzip"}), ("plain.test", "old.js", set()),
+                                             ("clean.test", "app.js", set()), ("plain.test", "app.js.br", set())])
+def test_who_refuses_a_file_as_it_is(served, takes, codings, host, name, there):
+    """RFC 9110, section 12.5.3: where no coding is acceptable there is 406, whatever the conditions; else the coding that is."""
+    lines, tag = ["Accept-Encoding: " + takes], get(served, host, "/" + name).get("etag")
+    for _ in range(2):  # from the disk, and from memory
+        for method in ("GET", "HEAD"):
+            for more in ([], ["If-None-Match: " + tag], ["If-None-Match: *"], ['If-Match: "none"'], ["Range: bytes=0-3"],
+                         ["If-Modified-Since: Fri, 01 Jan 2100 00:00:00 GMT"]):
+                response = get(served, host, "/" + name, *lines, *more, method=method)
+                if codings & there:
+                    assert response.status in ((200,) if not more else (200, 206, 304, 412))
+                    assert response.status not in (200, 206) or response.get("content-encoding") in codings & there
+                else:
+                    assert response.status == 406, more
+                    assert response.get("content-encoding") is response.get("etag") is response.get("last-modified") is None
+                    assert ("Accept-Encoding" in response.all("vary")) == (host == "plain.test")
+    # what stands for files that are not there is not negotiated
+    assert is_page(get(served, host, "/none", *lines)) == b"<h1>lost</h1>"
 
 
 def test_what_is_taken_of_what_there_is(served):

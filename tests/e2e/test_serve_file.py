@@ -77,7 +77,8 @@ def test_a_file_is_what_it_is_in_a_directory(served, name, lines, method):
 
 
 CODED = ["page.html", "many.css", "gains.css", "long.js", "noise.txt", "odd.js", "large.bin", "empty.css", "nothing"]
-WISHES = [[], ["br"], ["zstd"], ["gzip"], ["br, zstd, gzip"], ["gzip;q=1, br;q=0.5"], ["*"], ["identity;q=0, *"], ["br;q=0"], ["gzip", "br"]]
+WISHES = [[], ["br"], ["zstd"], ["gzip"], ["br, zstd, gzip"], ["gzip;q=1, br;q=0.5"], ["*"], ["identity;q=0, *"], ["br;q=0"], ["gzip", "br"],
+          ["identity;q=0"], ["*;q=0"], ["gzip, identity;q=0"], ["br, *;q=0"]]
 
 
 def alike(served, places, name, lines, method="GET"):
@@ -122,6 +123,8 @@ def test_siblings_of_a_file(served, folder):
     assert get("gains.css", "gzip").get("content-encoding") is None
     posted = served.get("/coded-file/many.css", "Accept-Encoding: zstd", "Range: bytes=0-1", method="POST")
     assert (posted.status, posted.content, posted.get("content-encoding")) == (200, b"few", "zstd")
+    refused = [served.get("/coded-file/page.html", "Accept-Encoding: br, identity;q=0", method=method) for method in ("GET", "HEAD", "POST")]
+    assert [response.status for response in refused] == [406, 406, 200]  # a POST has done what it does
 
 
 @of_codings
