@@ -182,7 +182,7 @@ static bool upload_file_is_found(const upload_file *file)
            upload_tag_mtime_ns(&now) == upload_tag_mtime_ns(found);
 }
 
-// What a response has confirmed is there after a power cut: the name, as the content. A file system that keeps no order
+// A response confirms what is there after a power cut: the name, as the content. A file system that keeps no order
 // of its names (EINVAL) has nothing to be told.
 static int upload_file_keep_name(const upload_file *file)
 {
