@@ -107,7 +107,7 @@ NO_STRUCT = {
     "skua_local_desc": "local, and functions of its T", "skua_filter": "filter_content",
     "skua_allocator": "all of its members are to be given", "skua_media": "all of its members are to be given",
     "skua_asset": "a tool writes it", "skua_assets": "a tool writes it", "skua_sizes": "for other languages",
-    "skua_timer": "timer", "skua_poll": "poll", "skua_ticket": "ticket", "skua_socket": "socket",
+    "skua_timer": "timer", "skua_poll": "poll", "skua_ticket": "ticket", "skua_socket": "socket", "skua_etag_hash": "etag_hash",
 }
 
 # Members that detail::hooks sets.

@@ -6,7 +6,7 @@ import re
 from server import ROOT
 
 HEADER = re.sub(r"//[^\n]*", "", (ROOT / "include/skua/skua.h").read_text())
-VALUES = {"skua_slice", "skua_field", "skua_timer", "skua_poll", "skua_ticket", "skua_socket"}
+VALUES = {"skua_slice", "skua_field", "skua_timer", "skua_poll", "skua_ticket", "skua_socket", "skua_etag_hash"}
 OTHERWISE = {"skua_asset", "skua_sizes"}  # which say their sizes themselves: skua_assets.asset_octets, skua_sizes.sizes
 STRUCTS = [s for s in re.findall(r"^typedef struct (skua_\w+) \{", HEADER, re.M) if s not in VALUES | OTHERWISE]
 
