@@ -52,6 +52,7 @@ static struct {
     status_listener *status;
     int listens[CONF_LISTENS_MAX]; // -1: none has come
     int status_fd;
+    int spare; // a descriptor, so that one may come from the supervisor when clients have all others; -1: it is spent
     bool quiet;
     struct {
         atomic_bool leaves;
@@ -60,7 +61,7 @@ static struct {
     int64_t leaves_until_ns;
     int64_t stops_at_ns; // the delay of a stop is over then; 0: there is none
     int64_t stop_grace_ns;
-} served = { .control = -1, .status_fd = -1 };
+} served = { .control = -1, .status_fd = -1, .spare = -1 };
 
 int served_socket(void)
 {
@@ -155,6 +156,17 @@ static bool served_open_status(void)
     return conf_is_sound(c);
 }
 
+static void served_save(void)
+{
+    if (served.spare < 0) served.spare = fcntl(served.control, F_DUPFD_CLOEXEC, 3);
+}
+
+static void served_spend(void)
+{
+    if (served.spare >= 0) (void)close(served.spare);
+    served.spare = -1;
+}
+
 // Clients who wait may take all descriptors as soon as it has started.
 static bool served_start(void)
 {
@@ -162,6 +174,7 @@ static bool served_start(void)
         say_error("%s", skua_status_text(SKUA_ENOFILE));
         return false;
     }
+    served_save();
     if (served.conf->syslog) conf_syslog_open(served.conf->syslog);
     if (!served_listen() || !served_open_status()) return false;
     skua_status status = skua_start(served.server);
@@ -194,7 +207,10 @@ static void served_reload(control_message *m)
 static void served_take_log(control_message *m)
 {
     int log = control_take(m, 0);
-    if (log < 0) return;
+    if (log < 0) {
+        say_error("the log cannot be opened again, and stays in its former file");
+        return;
+    }
     (void)dup2(log, STDOUT_FILENO);
     (void)close(log);
 }
@@ -270,6 +286,7 @@ static void served_take_word(control_message *m)
 static bool served_hear(void)
 {
     static control_message m;
+    served_spend();
     control_got got = control_receive(served.control, false, &m);
     if (got == CONTROL_MESSAGE) served_take_word(&m);
     if (got == CONTROL_GONE) {
@@ -278,6 +295,7 @@ static bool served_hear(void)
         return false;
     }
     control_close(&m);
+    served_save();
     return true;
 }
 

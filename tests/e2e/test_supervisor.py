@@ -4,6 +4,7 @@
 import errno
 import os
 import pathlib
+import resource
 import signal
 import socket
 import subprocess
@@ -181,6 +182,20 @@ def test_a_server_process_that_could_not_hear_does_not_serve(folder, launch):
     """Clients who wait may take all descriptors as soon as it serves: it has those that it needs before."""
     server = launch(start, folder, TEXT, wait=False, preexec=forbid(PIPE2, errno.EMFILE))
     assert "skua: out of file descriptors\n" in server.judge_end(1)
+
+
+def test_the_log_is_opened_again_when_clients_have_all_descriptors(folder, launch):
+    few = 120
+    server = launch(start, folder, "access_log now.log short\n" + TEXT, preexec=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (few, few)))
+    held = [server.connect() for _ in range(2 * few)]
+    assert eventually(lambda: len(os.listdir(f"/proc/{process_of(server)}/fd")) >= few)
+    for name in ("one", "two"):
+        (folder / "now.log").rename(folder / name)
+        server.signal(signal.SIGUSR1)
+        assert eventually((folder / "now.log").exists)
+        at = eventually(lambda: os.readlink(f"/proc/{process_of(server)}/fd/1"))
+        assert eventually(lambda: os.readlink(f"/proc/{process_of(server)}/fd/1") == str(folder / "now.log")), at
+    assert held and "former file" not in server.error_text()
 
 
 @pytest.mark.test_all  # it waits for ten seconds
