@@ -26,8 +26,8 @@ typedef struct super_server {
 
 int64_t super_now_ns(void);
 
-// Remembers the program that runs, so that a server can be started from it whatever becomes of its file.
-// Returns: false when it cannot be found out.
+// Keeps the running program, so that a server can be started from it whatever happens to its file.
+// Returns: false when the program cannot be found.
 bool super_server_prepare(void);
 
 // Its descriptor, and the path by which it was started.

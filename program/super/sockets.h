@@ -23,7 +23,7 @@ void super_sockets_tell_gone(const conf *former, const conf *next, int control);
 // accept, while they stay.
 void super_sockets_turn_away(const conf *c);
 
-// Whether somebody waits at one of those.
+// Whether a client waits at one of those sockets.
 bool super_sockets_are_awaited(const conf *c);
 
 // Closes them.

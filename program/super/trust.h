@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Whom a command believes that he runs the server of a configuration.
+// Whether a command believes that another user runs the server of a configuration.
 #ifndef PROGRAM_SUPER_TRUST_H
 #define PROGRAM_SUPER_TRUST_H
 

@@ -15,7 +15,7 @@ enum { BLOCK_OCTETS = 16384 };
 
 typedef struct block {
     struct block *next;
-    uint32_t refs; // for whoever shares it; 1 when given out
+    uint32_t refs; // its holders; 1 when given out
     uint32_t room; // octets in data; 0: free, and not taken since the last sweep
     _Alignas(16) char data[];
 } block;

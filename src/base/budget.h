@@ -33,7 +33,7 @@ struct lease {
     size_t used;            // octets
     size_t taken;           // from the budget; never less than used
     size_t step;            // what more is taken and given back in
-    void (*grown)(lease *); // called when more has been taken; NULL: nobody is told
+    void (*grown)(lease *); // called when more has been taken; may be NULL
 };
 
 // leases: how many workers will share it. Steps are so small that what they have and do not use is

@@ -54,7 +54,7 @@ void registry_give_back(registry *all, registry_slot **free);
 // Makes a handle good: that of the slot's present generation.
 uint64_t registry_open(registry_slot *slot);
 
-// The handle of a slot whose handle is good.
+// The handle of a slot that is in use.
 uint64_t registry_handle(const registry_slot *slot);
 
 // The slot of a handle that is not 0 and *word, that of its generation while it is good; NULL for

@@ -10,19 +10,19 @@
 typedef struct disk_home disk_home;
 typedef struct work_tie work_tie;
 
-// Embedded in whoever asks: a request.
+// Embedded in an object that starts work: a request.
 typedef struct work_asker {
     work_tie *first; // NULL: nothing is under way
 } work_asker;
 
-// Embedded in whatever is under way.
+// Embedded in an operation under way.
 struct work_tie {
     work_tie *next, **link; // in the asker's list
     work_asker *asker;      // NULL: nobody's, or the asker is gone
     void *served;           // of the home, when it began
 };
 
-// Work begins for the asker whose callback is running, if one is.
+// Work begins, for the asker whose callback is running, if there is one.
 void work_begin(work_tie *tie, disk_home *home);
 
 // Begin and end of the callback in which work comes back. Calls in between are made for its asker.
@@ -32,7 +32,7 @@ void work_end(work_tie *tie, disk_home *home);
 // Undoes work_begin: the work did not begin after all.
 void work_drop(work_tie *tie);
 
-// The asker goes: its work goes on for nobody.
+// The asker ends; its work goes on without one.
 void work_let_go(work_asker *asker);
 
 #endif

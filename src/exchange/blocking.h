@@ -18,7 +18,7 @@ blocking *blocking_new(const skua_config *config);
 
 void blocking_free(blocking *b);
 
-// The request's connection has died, or a deadline passed: nobody waits for the response.
+// The request's connection has died, or a deadline has passed: no response is needed any more.
 void blocking_let_go(blocking_call *call);
 
 // The request has ended. Returns: whether its handler still runs; then who is to be told of the end is

@@ -14,7 +14,7 @@ void content_deliver_unstated(skua_request *r, slice octets);
 // The framing of the content is broken: responds why if nothing was responded yet.
 void content_refuse(skua_request *r, fault why);
 
-// Nobody takes content now: the socket is not to be read.
+// No content is accepted now, so the socket must not be read.
 bool content_is_blocked(const skua_request *r);
 
 // The reader takes nothing until it goes on. That there will be no more it is told all the same.

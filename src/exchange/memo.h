@@ -13,7 +13,7 @@ enum { MEMO_COUNTS = 4 };
 typedef struct memo_more {
     const route *route;
     site_seat *seat;                      // NULL: the server's own
-    uint64_t counts[MEMO_COUNTS];         // of whoever has the tunnel, for the log
+    uint64_t counts[MEMO_COUNTS];         // of the protocol on the tunnel, for the log
     uint32_t authority_at, authority_len; // within the head's octets
     request_head head;                    // of no octets: it is not needed
     char octets[]; // of the head, and behind them its fields, which are not aligned
@@ -25,7 +25,8 @@ typedef struct request_memo {
     memo_more *more; // NULL: there is nothing more to be known
 } request_memo;
 
-// Whether nobody needs the request itself: no hold, no ticket, no object, no function that is to be told of its end.
+// Whether the request can be given back: it has no hold, ticket or object, and no function waits
+// for its end.
 bool memo_suffices(const skua_request *r);
 
 // Gives back a request for which a memo suffices, and of which its carrier knows no more.

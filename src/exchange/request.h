@@ -25,7 +25,7 @@ typedef struct blocking_call blocking_call;
 typedef enum request_reading {
     READING_HEAD,
     READING_CONTENT,
-    READING_TUNNEL, // whatever comes, until the peer is done
+    READING_TUNNEL, // the tunnel's octets, until the peer sends no more
     READING_DONE
 } request_reading;
 
@@ -264,7 +264,7 @@ static inline skua_status request_refusal(const skua_request *r)
 
 // ---- Life ----
 
-// Octets that one takes, whatever it comes to hold.
+// Octets of a request without the memory that it allocates later.
 size_t request_octets(const skua_worker *w);
 
 // A request whose head is to be read; NULL when memory ran out.

@@ -12,11 +12,11 @@
 
 #include <stdatomic.h>
 
-// A site as tables know it. Whoever makes it sets all members, refs to 1.
+// A site as tables know it. The code that makes it sets all members, refs to 1.
 typedef struct served_site {
     site_parts parts;
     skua_tls_identity *identity; // that clients are shown over TLS; NULL: the server's
-    void (*destroy)(struct served_site *site); // nobody has it any more
+    void (*destroy)(struct served_site *site); // called when the last reference is dropped
     struct {
         atomic_uint refs;
     } shared;

@@ -14,7 +14,7 @@ typedef struct ticket_slot ticket_slot;
 // One ticket at a time. A request's slots are a ring, those that can be used again first.
 struct ticket_slot {
     registry_slot slot; // first; its handle is good while the ticket is out and can be resumed
-    mail letter;        // the letter, fn and user are whose resumption succeeded
+    mail letter;        // the letter, fn and user belong to the resumption that succeeded
     skua_resume_fn *fn;
     void *user;
     ticket_slot *next, *previous;

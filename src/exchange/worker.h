@@ -92,7 +92,7 @@ struct skua_worker {
     void *spares[WORKER_SPARES];   // for big messages: see ws/spare.h
     bool spares_rest;              // no message has used one since the last sweep
     struct ws_message *told;       // the one that the program is being told of; NULL: none
-    struct topic_table *topics;    // NULL: nobody here has joined any
+    struct topic_table *topics;    // NULL: no reader of this worker has joined a topic
     // Set with topics. All that a reader has joined: it leaves them; and they are moved to its new request, or, where
     // that is NULL, to its parked socket; where both are NULL, they are left.
     void (*leave_topics)(skua_request *reader);
@@ -115,7 +115,7 @@ struct skua_worker {
 
     unsigned held;             // holds of requests, some of which may have ended
     unsigned ticketed;         // requests that have taken tickets
-    unsigned orphans;          // tickets resumed whose request has gone before fn was called
+    unsigned orphans;          // resumed tickets whose request was gone before fn was called
     unsigned blocked_requests; // requests that blocking handlers have
 
     struct poll_table *polls; // of the program; NULL: it has never had any

@@ -15,7 +15,7 @@ enum { CACHE_WISHED_OCTETS = 48 };
 
 typedef struct cache {
     site *site;                            // held
-    skua_worker *worker;                   // NULL: nobody counts its memory
+    skua_worker *worker;                   // NULL: its memory is not counted
     cache_figures *figures, *made_figures; // the worker's; with worker
     unsigned refs;                         // the worker's, and those of what it is about to respond
     siphash_key key;

@@ -21,7 +21,7 @@ static inline bool file_version_equal(const file_version *a, const file_version 
 }
 
 typedef enum compressed_state {
-    COMPRESSED_COMING, // whoever began with it is at work
+    COMPRESSED_COMING, // it is being compressed
     COMPRESSED_READY,
     COMPRESSED_GAINLESS // it would be hardly shorter
 } compressed_state;

@@ -17,7 +17,7 @@ typedef enum site_response_outcome {
 site_response_outcome site_respond_file(skua_request *request, cache *c, const cached *entry,
                                         skua_file *file);
 
-// Responds with all of an entry, whatever the request asks for.
+// Responds with the whole entry, whatever preconditions and ranges the request has.
 void site_respond_whole(skua_request *request, const site *s, const cached *entry);
 
 // Responds with 406, RFC 9110 §15.5.7: the client takes neither the file as it is nor in any coding that there is.

@@ -18,7 +18,7 @@ typedef enum endpoint_side {
     ENDPOINT_SERVER,        // the peer has connected: see connection.h
     ENDPOINT_SECURE_SERVER, // the same over a transport: see transported.h
     ENDPOINT_CLIENT,        // the worker has connected
-    ENDPOINT_PROXIED_SERVER // a proxy has, and has not said for whom: see proxied.h
+    ENDPOINT_PROXIED_SERVER // opened by a proxy that has not reported its client yet: see proxied.h
 } endpoint_side;
 
 // The functions that are called for an endpoint.

@@ -9,7 +9,7 @@
 
 extern const endpoint_role proxied_role;
 
-// Whether the peer may say whom it serves; a line in the log if not.
+// Whether the peer is trusted to report its client; if not, a line is logged.
 bool proxied_is_trusted(connection *conn);
 
 // Waits for the header on a connection that has just been accepted, from a peer that is trusted.

@@ -45,8 +45,8 @@ typedef void server_change_fn(server_worker *w);
 
 // A change of listeners or workers that is under way: see change.h.
 typedef struct server_change {
-    pthread_mutex_t one; // held by whoever makes it
-    bool is_open;        // the server runs, and nobody has begun to wait for its last workers
+    pthread_mutex_t one; // held by the thread that makes the change
+    bool is_open;        // the server runs, and no thread waits for its last workers yet
     server_change_fn *heard;
     server_change_fn *settled; // the time of listeners that go is over
     uint32_t going;            // a bit for each of them
@@ -92,7 +92,7 @@ struct skua_server {
     server_sites sites;
     server_log *log;
     budget memory; // of skua_config.memory_max
-    gate logging;  // inside: whoever writes a message to it
+    gate logging;  // inside: threads that write a message to the log
     watch_set *watch_set;
     thread_pool *helpers; // for skua_offload
     thread_pool *disk;    // for what is not in memory
@@ -115,7 +115,7 @@ struct skua_server {
     const void *starter;   // the thread that started it, as thread_here names it
     bool has_run;          // a start has succeeded since the last one was tried
     start_barrier barrier; // of the workers' threads
-    gate running;          // inside: whoever uses workers from elsewhere
+    gate running;          // inside: other threads that use workers
     bool foreign_open;     // skua_open, and not ended
     char error[SERVER_ERROR_OCTETS];
     // the first one's to write, read when every worker has ended

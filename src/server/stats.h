@@ -10,7 +10,7 @@
 // Thread: the starter.
 figures *stats_of_worker(skua_server *server, unsigned index);
 
-// When no worker is left, and nobody asks any more.
+// Called when no worker is left, and no thread reads statistics any more.
 void stats_free(skua_server *server);
 
 #endif

@@ -12,7 +12,7 @@ skua_status worker_open(server_worker *w, skua_server *server, unsigned index,
 void worker_close(server_worker *w);
 
 // Ends a worker that has not served and does not listen, in its next turns.
-// Thread: any, while nobody turns it.
+// Thread: any, while no thread runs its loop.
 void worker_dismiss(server_worker *w);
 
 // Takes connections from a socket of the server's listener of that number.
@@ -21,7 +21,7 @@ void worker_listen(server_worker *w, unsigned number, int fd, const arrival *lik
 // Takes what waits there, and no more; closes the socket if it is the worker's own.
 void worker_unlisten(server_worker *w, unsigned number);
 
-// Sees to whom connections go that the worker accepts: to itself, or to the workers that serve.
+// Sets where connections that the worker accepts go: to itself, or to the workers that serve.
 void worker_share(server_worker *w);
 
 // Tells the program that the worker begins to turn, on the thread that turns it, and that it has

@@ -23,7 +23,8 @@ void gate_close(gate *g);
 bool gate_enter(gate *g);
 void gate_leave(gate *g);
 
-// Whether it is closed with nobody inside. What they did there has then happened.
+// Whether it is closed and no thread is inside. The effects of those that were inside are then
+// visible.
 bool gate_is_empty(const gate *g);
 
 // Waits for that: short, for those inside never wait themselves.

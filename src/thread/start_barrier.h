@@ -13,7 +13,7 @@ typedef enum start_barrier_order {
     START_BARRIER_WAIT,
     START_BARRIER_SERVE,
     START_BARRIER_END,   // without having served
-    START_BARRIER_LEAVE, // at once: somebody else will serve
+    START_BARRIER_LEAVE, // at once: another thread will serve
 } start_barrier_order;
 
 typedef struct start_barrier {

@@ -16,7 +16,7 @@ bool topic_message_deflated(topic_message *p, skua_worker *w, unsigned bits, sli
                             slice *payload);
 #endif
 
-// Frees what it was compressed to, when nobody has it any more.
+// Frees the compressed forms, when the publication has no holder any more.
 void topic_deflated_free(topic_message *p);
 
 #endif

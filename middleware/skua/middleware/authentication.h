@@ -24,7 +24,7 @@ typedef struct skua_authentication {
     bool slow;
 } skua_authentication;
 
-// The user whom a request was let in for, in what comes behind; empty for a token.
+// The authenticated user, in the middleware and handlers that follow; empty for a token.
 static inline skua_slice skua_request_user(const skua_request *request,
                                            const skua_authentication *a)
 {

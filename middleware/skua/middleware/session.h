@@ -43,7 +43,7 @@ static inline void skua_session_before(skua_request *request, void *user)
     skua_next(request);
 }
 
-// A response that gives a session to a client is for nobody else.
+// A response that sets a session belongs to one client, so caches must not share it.
 static inline void skua_session_head(skua_request *request, int status, void *user)
 {
     const skua_session_desc *d = (const skua_session_desc *)user;
