@@ -19,6 +19,14 @@ BENCH = os.path.dirname(os.path.abspath(__file__))
 CONNECTIONS_MAX = 12000
 
 
+def make_certificate(certificate, key):
+    """ECDSA on P-256, for localhost."""
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+                    "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost",
+                    "-keyout", key, "-out", certificate],
+                   check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
 class Place:
     """Where things lie: the build, the served folder, and a folder for what is made at run time."""
 
@@ -39,11 +47,8 @@ class Place:
             self.certify()
 
     def certify(self):
-        """ECDSA on P-256, as peers and Skua show it."""
-        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
-                        "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost",
-                        "-keyout", self.key, "-out", self.certificate],
-                       check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        """As peers and Skua show it."""
+        make_certificate(self.certificate, self.key)
         with open(self.certificate, encoding="ascii") as certificate, open(self.key, encoding="ascii") as key:
             self.write("localhost.both", certificate.read() + key.read())  # haproxy wants one file
 

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
 //
-// The client of the bench of WebSockets: PORT PATH CONNECTIONS OCTETS SECONDS [publish].
+// The client of the bench of WebSockets: PORT PATH CONNECTIONS OCTETS SECONDS [publish|tls].
 //
 // It opens the connections, exchanges one message on each, prints "ready" and waits for a line. Then each connection
 // sends a message whenever its last one has come back. With publish the first connection alone sends, whenever its last
 // message has come to all of them. At the end it prints how many messages have come. Every octet that comes is
-// compared with what should; another one ends it with 1.
+// compared with what should; another one ends it with 1. With tls it speaks TLS 1.3 with TLS_AES_128_GCM_SHA256, and
+// takes any certificate.
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/tcp.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -19,18 +21,24 @@
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
+#ifdef SKUA_TLS
+#include <openssl/ssl.h>
+#endif
 
 enum { EVENTS_MAX = 512, HEAD_OCTETS_MAX = 14, INPUT_OCTETS = 262144, ANSWER_OCTETS_MAX = 1024 };
 
+typedef struct ssl_st ssl_st;
+
 typedef struct conn {
     int fd;
+    ssl_st *ssl;      // NULL: in the clear
     size_t sent, got; // octets of the frame that goes, of the one that comes
 } conn;
 
 static conn *conns;
 static int count, port, epoll;
 static const char *path;
-static bool publishes;
+static bool publishes, secure;
 static char *frame, *back; // masked as it goes, and as it comes
 static size_t frame_octets, back_octets;
 static uint64_t came;
@@ -77,9 +85,73 @@ static void write_frames(size_t octets)
     }
 }
 
+// ---- The wire: as send and recv ----
+
+#ifdef SKUA_TLS
+static SSL_CTX *context;
+
+static ssize_t by_tls(conn *c, int n)
+{
+    if (n > 0) return n;
+    int why = SSL_get_error(c->ssl, n);
+    if (why == SSL_ERROR_ZERO_RETURN) return 0;
+    errno = why == SSL_ERROR_WANT_READ || why == SSL_ERROR_WANT_WRITE ? EAGAIN : EPROTO;
+    return -1;
+}
+
+static void prepare_tls(void)
+{
+    context = SSL_CTX_new(TLS_client_method());
+    if (!context || !SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION) ||
+        !SSL_CTX_set_ciphersuites(context, "TLS_AES_128_GCM_SHA256"))
+        die("TLS");
+    (void)SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE);
+    (void)sigaction(SIGPIPE, &(struct sigaction){ .sa_handler = SIG_IGN }, NULL);
+}
+
+static void shake_hands(conn *c)
+{
+    c->ssl = SSL_new(context);
+    if (!c->ssl || !SSL_set_fd(c->ssl, c->fd) || SSL_connect(c->ssl) != 1) die("a handshake");
+}
+
+static ssize_t put(conn *c, const char *octets, size_t len)
+{
+    if (!c->ssl) return send(c->fd, octets, len, MSG_NOSIGNAL);
+    return by_tls(c, SSL_write(c->ssl, octets, (int)len));
+}
+
+static ssize_t take(conn *c, char *octets, size_t len)
+{
+    if (!c->ssl) return recv(c->fd, octets, len, 0);
+    return by_tls(c, SSL_read(c->ssl, octets, (int)len));
+}
+#else
+static void prepare_tls(void)
+{
+    errno = ENOTSUP;
+    die("TLS");
+}
+
+static void shake_hands(conn *c)
+{
+    (void)c;
+}
+
+static ssize_t put(conn *c, const char *octets, size_t len)
+{
+    return send(c->fd, octets, len, MSG_NOSIGNAL);
+}
+
+static ssize_t take(conn *c, char *octets, size_t len)
+{
+    return recv(c->fd, octets, len, 0);
+}
+#endif
+
 // ---- Opening ----
 
-static void ask(int fd)
+static void ask(conn *c)
 {
     char text[ANSWER_OCTETS_MAX];
     int len = snprintf(
@@ -87,9 +159,9 @@ static void ask(int fd)
         "GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
         "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
         path);
-    if (send(fd, text, (size_t)len, MSG_NOSIGNAL) != len) die("send");
+    if (put(c, text, (size_t)len) != len) die("send");
     for (len = 0; len < 4 || memcmp(text + len - 4, "\r\n\r\n", 4) != 0; len++) {
-        if (len == sizeof text || recv(fd, text + len, 1, 0) != 1) die("the answer");
+        if (len == sizeof text || take(c, text + len, 1) != 1) die("the answer");
     }
     if (memcmp(text, "HTTP/1.1 101", 12) != 0) die("no socket was opened");
 }
@@ -103,7 +175,8 @@ static void open_one(conn *c)
     if (c->fd < 0 || connect(c->fd, (struct sockaddr *)&address, sizeof address)) die("connect");
     (void)setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     (void)setsockopt(c->fd, IPPROTO_TCP, TCP_CONGESTION, "reno", 4);
-    ask(c->fd);
+    if (secure) shake_hands(c);
+    ask(c);
     if (fcntl(c->fd, F_SETFL, O_NONBLOCK)) die("fcntl");
     c->sent = frame_octets;
     struct epoll_event event = { .events = EPOLLIN | EPOLLOUT | EPOLLET, .data.ptr = c };
@@ -115,7 +188,7 @@ static void open_one(conn *c)
 static void send_on(conn *c)
 {
     while (c->sent < frame_octets) {
-        ssize_t n = send(c->fd, frame + c->sent, frame_octets - c->sent, MSG_NOSIGNAL);
+        ssize_t n = put(c, frame + c->sent, frame_octets - c->sent);
         if (n < 0 && errno != EAGAIN) die("send");
         if (n < 0) return;
         c->sent += (size_t)n;
@@ -154,12 +227,12 @@ static void receive(conn *c)
 {
     static char input[INPUT_OCTETS];
     for (;;) {
-        ssize_t n = recv(c->fd, input, sizeof input, 0);
+        ssize_t n = take(c, input, sizeof input);
         if (n == 0) die("the server has closed");
         if (n < 0 && errno != EAGAIN) die("recv");
         if (n < 0) return;
         compare(c, input, (size_t)n);
-        if ((size_t)n < sizeof input) return;
+        if ((size_t)n < sizeof input && !c->ssl) return;
     }
 }
 
@@ -221,7 +294,9 @@ int main(int argc, char **argv)
 {
     if (argc < 6) return 2;
     port = (int)strtol(argv[1], NULL, 10), path = argv[2], count = (int)strtol(argv[3], NULL, 10);
-    publishes = argc > 6;
+    publishes = argc > 6 && strcmp(argv[6], "publish") == 0;
+    secure = argc > 6 && strcmp(argv[6], "tls") == 0;
+    if (secure) prepare_tls();
     write_frames((size_t)strtol(argv[4], NULL, 10));
     conns = calloc((size_t)count, sizeof *conns);
     epoll = epoll_create1(EPOLL_CLOEXEC);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Skua as the bench of WebSockets asks it: PORT BACKEND. /echo sends each message back; /publish sends each to everybody
+// Skua as the bench of WebSockets asks it: PORT BACKEND [CERTIFICATE KEY]. /echo sends each message back; /publish sends each to everybody
 // there, the sender too.
 #include <skua/skua.h>
 
@@ -33,8 +33,18 @@ int main(int argc, char **argv)
     char listen[32];
     if (argc < 3) return 2;
     (void)snprintf(listen, sizeof listen, "127.0.0.1:%s", argv[1]);
-    server = skua_server_new(
-        &(skua_config){ .listen = listen, .workers = 1, .hosts = "*", .backend = argv[2] });
+    skua_config config = { .workers = 1, .hosts = "*", .backend = argv[2] };
+    skua_tls_certificate certificate = { 0 };
+    if (argc > 4) {
+        certificate.file = argv[3];
+        certificate.key_file = argv[4];
+        config.tls = (skua_tls_desc){ .listen = listen,
+                                      .certificates = &certificate,
+                                      .certificate_count = 1 };
+    } else {
+        config.listen = listen;
+    }
+    server = skua_server_new(&config);
     const skua_websocket_desc echo = { .message = on_echo, .messages_per_second_max = UINT32_MAX };
     const skua_websocket_desc publish = { .open = on_open,
                                           .message = on_publish,

@@ -8,6 +8,7 @@ The figure is server CPU per message that came, in microseconds; the ratios are 
 """
 
 import argparse
+import functools
 import json
 import os
 import shutil
@@ -20,14 +21,17 @@ import processes
 
 ROOT = os.path.dirname(entrants.BENCH)
 PEERS = os.path.join(entrants.BENCH, "peers")
-CEILING = "ceiling"
+CEILING, CEILING_URING = "ceiling, epoll", "ceiling, io_uring"
+DIRECT_OCTETS = 8000  # longer messages do not fit in a buffer of the ring's
 
-# path, connections, octets
+# path, connections, octets, and what more the client is told
 WORKLOADS = {
-    "echo-16": ("/echo", 200, 16),
-    "echo-1k": ("/echo", 200, 1024),
-    "echo-64k": ("/echo", 200, 65536),
-    "publish": ("/publish", 1000, 16),
+    "echo-16": ("/echo", 200, 16, None),
+    "echo-1k": ("/echo", 200, 1024, None),
+    "echo-64k": ("/echo", 200, 65536, None),
+    "publish": ("/publish", 1000, 16, "publish"),
+    "tls-echo-16": ("/echo", 200, 16, "tls"),
+    "tls-echo-1k": ("/echo", 200, 1024, "tls"),
 }
 
 
@@ -36,6 +40,7 @@ def arguments():
     parser.add_argument("--rounds", type=int, default=9, help="interleaved rounds (default 9)")
     parser.add_argument("--seconds", type=float, default=1, help="of each round (default 1)")
     parser.add_argument("--workloads", default=",".join(WORKLOADS), help="names, separated by commas")
+    parser.add_argument("--peers", default=",".join(BUILDERS), help="who takes part beside Skua, separated by commas")
     parser.add_argument("--build", default=os.path.join(ROOT, "build", "release"), help="where the programs were built")
     parser.add_argument("--out", default=os.path.join(ROOT, "bench", "results"), help="folder for sockets.json and for what is built")
     return parser.parse_args()
@@ -59,38 +64,77 @@ def build_ws(out):
     return ["node", os.path.join(folder, "server.js")]
 
 
-def build_uwebsockets(out):
+def build_uwebsockets(out, secure=False):
+    """In the clear it is built without TLS, as its makers do for speed."""
     folder = os.environ.get("UWEBSOCKETS")
     if not folder:
         raise OSError("UWEBSOCKETS names no folder with its sources")
-    objects = os.path.join(out, "sockets-uwebsockets")
+    objects = os.path.join(out, "sockets-uwebsockets-tls" if secure else "sockets-uwebsockets")
     os.makedirs(objects, exist_ok=True)
     sockets = os.path.join(folder, "uSockets", "src")
     sources = [os.path.join(where, name) for where, _, names in os.walk(sockets) for name in names if name.endswith(".c")]
-    flags = ["-O3", "-flto=auto", "-DLIBUS_NO_SSL", "-DUWS_NO_ZLIB", "-I", os.path.join(folder, "src"), "-I", sockets]
+    flags = ["-O3", "-flto=auto", "-DLIBUS_USE_OPENSSL" if secure else "-DLIBUS_NO_SSL", "-DUWS_NO_ZLIB",
+             "-I", os.path.join(folder, "src"), "-I", sockets]
     build(["cc", "-std=c11", *flags, "-c", *sources], objects)
     path = os.path.join(objects, "sockets")
-    build(["c++", "-std=c++20", *flags, os.path.join(PEERS, "uwebsockets", "sockets.cpp"),
-           *(os.path.join(objects, name) for name in os.listdir(objects) if name.endswith(".o")), "-pthread", "-o", path], objects)
+    more = [os.path.join(sockets, "crypto", "sni_tree.cpp")] if secure else []
+    build(["c++", "-std=c++20", *flags, os.path.join(PEERS, "uwebsockets", "sockets.cpp"), *more,
+           *(os.path.join(objects, name) for name in os.listdir(objects) if name.endswith(".o")), "-pthread",
+           *(["-lssl", "-lcrypto"] if secure else []), "-o", path], objects)
     return [path]
 
 
-def servers_of(options):
-    """By name: what makes its words, for a port and whether it is to publish."""
-    ceiling = os.path.join(options.build, "bench_socket_ceiling")
+@functools.cache
+def certificate_of(out):
+    """The words of a certificate and its key, which are made once in a run."""
+    pair = [os.path.join(out, "sockets.pem"), os.path.join(out, "sockets.key")]
+    entrants.make_certificate(*pair)
+    return pair
+
+
+def own_servers(options):
+    """By name: what makes the words for a port and a workload, or None where it takes no part."""
     skua = os.path.join(options.build, "bench_socket_server")
-    found = {
-        CEILING: lambda port, publishes: [ceiling, port] + ["--publish"] * publishes,
-        "Skua, epoll": lambda port, _: [skua, port, "epoll"],
-        "Skua, io_uring": lambda port, _: [skua, port, "uring"],
+
+    def of_skua(backend):
+        return lambda port, workload: [skua, port, backend, *(certificate_of(options.out) if workload[3] == "tls" else [])]
+
+    def of_ceiling(backend):
+        def words(port, workload):
+            _, _, octets, kind = workload
+            if kind == "tls":
+                return None
+            how = ["--publish"] * (kind == "publish") + ["--direct"] * (backend == "uring" and octets > DIRECT_OCTETS)
+            return [os.path.join(options.build, f"bench_socket_ceiling_{backend}"), port, *how]
+        return words
+
+    return {
+        CEILING: of_ceiling("epoll"),
+        CEILING_URING: of_ceiling("uring"),
+        "Skua, epoll": of_skua("epoll"),
+        "Skua, io_uring": of_skua("uring"),
     }
-    for name, builder in {"uWebSockets": build_uwebsockets, "Go, gorilla": build_go, "npm ws": build_ws}.items():
+
+
+def of_peer(builder, options):
+    """The same for a peer that is given its certificate and its key, and that may need another program for them."""
+    plain = builder(options.out)
+    secure = builder(options.out, secure=True) if builder is build_uwebsockets else plain
+    return lambda port, workload: ([*secure, port, *certificate_of(options.out)] if workload[3] == "tls"
+                                   else [*plain, port])
+
+
+BUILDERS = {"uwebsockets": ("uWebSockets", build_uwebsockets), "go": ("Go, gorilla", build_go), "ws": ("npm ws", build_ws)}
+
+
+def servers_of(options):
+    found = own_servers(options)
+    for peer in filter(None, options.peers.split(",")):
+        name, builder = BUILDERS[peer]
         try:
-            words = builder(options.out)
+            found[name] = of_peer(builder, options)
         except (OSError, subprocess.SubprocessError) as error:
             print(f"bench: {name} takes no part: {error}")
-            continue
-        found[name] = lambda port, _, words=words: [*words, port]
     return found
 
 
@@ -98,13 +142,13 @@ class Round:
     """One server and one load, from the start of the server to its end."""
 
     def __init__(self, words, workload, options):
-        path, count, octets = workload
+        path, count, octets, kind = workload
         port = processes.free_port()
-        self.server = processes.Server(words(port, path == "/publish"), port, os.path.join(options.out, "sockets.log"))
+        self.server = processes.Server(words(port, workload), port, os.path.join(options.out, "sockets.log"))
         self.client = subprocess.Popen(
             processes.pinned(processes.CLIENT_CORE,
-                             [os.path.join(options.build, "bench_socket_client"), port, path, count, octets, options.seconds]
-                             + ["publish"] * (path == "/publish")),
+                             [os.path.join(options.build, "bench_socket_client"), port, path, count, octets, options.seconds,
+                              *([kind] if kind else [])]),
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def line(self, word):
@@ -157,11 +201,12 @@ def against(found, name, base):
 
 
 def table(workload, found):
-    print(f"\n| {workload} | µs | to the ceiling | to uWebSockets |\n|---|---:|---:|---:|")
+    columns = [CEILING, CEILING_URING, "uWebSockets"]
+    print(f"\n| {workload} | µs | " + " | ".join(f"to {name}" for name in columns) + " |\n|---|---:|---:|---:|---:|")
     for name, values in found.items():
         measured = figures.median([v for v in values if v])
         if measured:
-            print(f"| {name} | {measured:.2f} | {against(found, name, CEILING)} | {against(found, name, 'uWebSockets')} |")
+            print(f"| {name} | {measured:.2f} | " + " | ".join(against(found, name, base) for base in columns) + " |")
     sys.stdout.flush()
 
 
@@ -173,9 +218,10 @@ def main():
     with processes.OneCongestionControl():
         servers = servers_of(options)
         for workload in options.workloads.split(","):
-            found = everything[workload] = {name: [] for name in servers}
+            here = {name: words for name, words in servers.items() if words(0, WORKLOADS[workload])}
+            found = everything[workload] = {name: [] for name in here}
             for _ in range(options.rounds):
-                for name, words in servers.items():
+                for name, words in here.items():
                     found[name].append(measure(name, words, workload, options))
             table(workload, found)
     with open(os.path.join(options.out, "sockets.json"), "w", encoding="utf-8") as file:

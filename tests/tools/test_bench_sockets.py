@@ -5,6 +5,7 @@ import pathlib
 import signal
 import subprocess
 import sys
+import types
 
 import pytest
 from server import Server
@@ -13,6 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 RELEASE = ROOT / "build/release"
 sys.path.insert(0, str(ROOT / "bench"))
 import processes  # noqa: E402  (the bench is no package)
+import sockets  # noqa: E402
 
 pytestmark = pytest.mark.skipif(not (RELEASE / "bench_socket_client").exists(), reason="the bench is not built")
 
@@ -32,16 +34,35 @@ def exchanged(words, path, *load):
 
 
 @pytest.mark.parametrize("octets", [1, 16, 125, 126, 1024, 65535, 65536])
-@pytest.mark.parametrize("words", [["bench_socket_ceiling"], ["bench_socket_server", "epoll"]], ids=["ceiling", "skua"])
+@pytest.mark.parametrize("words", [["bench_socket_ceiling_epoll"], ["bench_socket_ceiling_uring"],
+                                   ["bench_socket_server", "epoll"], ["bench_socket_server", "uring"]], ids=" ".join)
 def test_echo(words, octets):
+    if words[0] == "bench_socket_ceiling_uring" and octets > sockets.DIRECT_OCTETS:
+        words = [*words, "--direct"]
     assert exchanged(words, "/echo", 5, octets, 0.1) >= 5
+
+
+@pytest.mark.parametrize("backend", ["epoll", "uring"])
+def test_echo_over_tls(backend, tmp_path):
+    words = ["bench_socket_server", backend, *sockets.certificate_of(str(tmp_path))]
+    assert exchanged(words, "/echo", 5, 1024, 0.1, "tls") >= 5
+
+
+def test_ceilings_take_part():
+    """None: over TLS there is none. On io_uring messages that no buffer holds are received where they are kept."""
+    ours = sockets.own_servers(types.SimpleNamespace(build="build", out="out"))
+    epoll, uring = ours[sockets.CEILING], ours[sockets.CEILING_URING]
+    assert epoll(1, sockets.WORKLOADS["tls-echo-16"]) is uring(1, sockets.WORKLOADS["tls-echo-16"]) is None
+    assert uring(1, sockets.WORKLOADS["echo-1k"])[1:] == [1]
+    assert uring(1, sockets.WORKLOADS["echo-64k"])[1:] == [1, "--direct"]
+    assert epoll(1, sockets.WORKLOADS["publish"])[1:] == uring(1, sockets.WORKLOADS["publish"])[1:] == [1, "--publish"]
 
 
 @pytest.mark.test_all
 def test_a_server_that_falls_silent():
     """The client waits for 10 s, and then says what is outstanding."""
     port = processes.free_port()
-    server = Server([RELEASE / "bench_socket_ceiling", str(port)], ("127.0.0.1", port))
+    server = Server([RELEASE / "bench_socket_ceiling_epoll", str(port)], ("127.0.0.1", port))
     client = subprocess.Popen([RELEASE / "bench_socket_client", str(port), "/echo", "5", "16", "60"], stdin=subprocess.PIPE,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert client.stdout.readline() == "ready\n"
@@ -56,7 +77,7 @@ def test_a_server_that_falls_silent():
     assert said == ("no message came for 10 s: 0 had come; of 5 connections 0 have not sent all of theirs, 0 have got part of one\n")
 
 
-@pytest.mark.parametrize("words", [["bench_socket_ceiling", "--publish"], ["bench_socket_server", "epoll"]],
-                         ids=["ceiling", "skua"])
+@pytest.mark.parametrize("words", [["bench_socket_ceiling_epoll", "--publish"], ["bench_socket_ceiling_uring", "--publish"],
+                                   ["bench_socket_server", "epoll"], ["bench_socket_server", "uring"]], ids=" ".join)
 def test_publish(words):
     assert exchanged(words, "/publish", 50, 16, 0.1, "publish") >= 50

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// A peer for the bench of WebSockets: PORT [publish], by gorilla/websocket on one processor.
+// A peer for the bench of WebSockets: PORT [CERTIFICATE KEY], by gorilla/websocket on one processor.
 package main
 
 import (
@@ -64,5 +64,9 @@ func serve(w http.ResponseWriter, r *http.Request) {
 func main() {
 	runtime.GOMAXPROCS(1)
 	http.HandleFunc("/", serve)
-	log.Fatal(http.ListenAndServe("127.0.0.1:"+os.Args[1], nil))
+	address := "127.0.0.1:" + os.Args[1]
+	if len(os.Args) > 3 {
+		log.Fatal(http.ListenAndServeTLS(address, os.Args[2], os.Args[3], nil))
+	}
+	log.Fatal(http.ListenAndServe(address, nil))
 }

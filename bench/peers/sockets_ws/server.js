@@ -1,9 +1,17 @@
 // SPDX-License-Identifier: MIT
 //
-// A peer for the bench of WebSockets: PORT, by npm's ws.
+// A peer for the bench of WebSockets: PORT [CERTIFICATE KEY], by npm's ws.
+const fs = require('fs')
+const http = require('http')
+const https = require('https')
 const { WebSocketServer } = require('ws')
 
-const server = new WebSocketServer({ host: '127.0.0.1', port: Number(process.argv[2]), perMessageDeflate: false })
+const [port, certificate, key] = process.argv.slice(2)
+const carrier = certificate
+  ? https.createServer({ cert: fs.readFileSync(certificate), key: fs.readFileSync(key) })
+  : http.createServer()
+const server = new WebSocketServer({ server: carrier, perMessageDeflate: false })
+carrier.listen(Number(port), '127.0.0.1')
 
 server.on('connection', (socket, request) => {
   const publishes = request.url === '/publish'
