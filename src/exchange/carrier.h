@@ -62,6 +62,9 @@ typedef struct carrier_table {
     // Asks to be gone on with from the loop: there is something to send or to read.
     void (*kick)(carrier *c);
 
+    // The same where octets of a tunnel were queued and nothing else has changed.
+    void (*send)(carrier *c);
+
     // Whether the client has said that it sends no more.
     bool (*peer_is_done)(const carrier *c);
 } carrier_table;
@@ -86,6 +89,12 @@ static inline void carrier_break(carrier *c)
 static inline void carrier_kick(carrier *c, const skua_request *r)
 {
     if (r != c->current || !c->running) c->table->kick(c);
+}
+
+// Octets of a tunnel were queued: sends them, unless its protocol is about to.
+static inline void carrier_send(carrier *c, const skua_request *r)
+{
+    if (r != c->current || !c->running) c->table->send(c);
 }
 
 #endif

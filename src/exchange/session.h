@@ -88,8 +88,9 @@ struct protocol_table {
     // the sentence.
     void (*refuse)(session *s, slice octets, fault why, slice sentence);
 
-    // Octets of out have left; there is room for more.
-    void (*sent)(session *s);
+    // Octets of out have left; there is room for more. Returns: whether an event is awaited as before, and nothing
+    // is to be decided.
+    bool (*sent)(session *s);
 
     // A file in out is marked as failed: it cannot be read to its end.
     // Returns: whether out can be sent nevertheless, without it.

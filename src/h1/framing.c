@@ -441,5 +441,6 @@ const carrier_table h1_carrier = {
     .occupy = framing_occupy,
     .vacate = framing_vacate,
     .kick = h1_session_kick,
+    .send = h1_session_send,
     .peer_is_done = h1_session_peer_is_done,
 };

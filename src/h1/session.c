@@ -128,6 +128,27 @@ void h1_session_kick(carrier *c)
     io_kick(&c->session->worker->loop, c->session->link.stream);
 }
 
+// Requests do not come by here.
+__attribute__((noinline)) bool h1_session_flows(const h1_session *s)
+{
+    const skua_request *r = s->carrier.current;
+    if (!r || !r->is_socket || r->push != PUSH_TUNNEL || r->reading != READING_TUNNEL ||
+        r->responding != RESPONSE_PUSHED)
+        return false;
+    if (!r->reader || r->paused || r->wanted || r->unconsumed) return false;
+    if (s->in_len || s->leaving || s->stage != H1_READS || s->input != H1_INPUT_FLOWS) return false;
+    return !s->carrier.broken && !s->base.looks_anew && !s->base.link.transport &&
+           !*s->base.link.peer_is_done;
+}
+
+// A socket that is read already need not be gone on with.
+void h1_session_send(carrier *c)
+{
+    const h1_session *s = h1_session_of(c);
+    if (h1_session_flows(s)) io_send(&s->base.worker->loop, s->base.link.stream);
+    else h1_session_kick(c);
+}
+
 bool h1_session_peer_is_done(const carrier *c)
 {
     return *c->session->link.peer_is_done;
@@ -415,8 +436,9 @@ BASE_INLINE bool h1_session_received(session *base, const char *octets, size_t l
     }
     if (s->in_len == 0) used += h1_session_run(s, octets + used, len - used);
     h1_session_keep(s, octets + used, len - used);
-    return s->out.octets && !s->carrier.current && s->stage == H1_READS && !s->carrier.broken &&
-           s->in_len == 0;
+    if (__builtin_expect(s->carrier.current != NULL, 0))
+        return s->out.octets && h1_session_flows(s);
+    return s->out.octets && s->stage == H1_READS && !s->carrier.broken && s->in_len == 0;
 }
 
 // The first octet begins a request as any other, which is refused before it is read on.
@@ -483,13 +505,15 @@ void h1_session_resume(session *base)
     h1_session_go_on(h1_session_of_base(base));
 }
 
-BASE_INLINE void h1_session_sent(session *base)
+BASE_INLINE bool h1_session_sent(session *base)
 {
     h1_session *s = h1_session_of_base(base);
     h1_session_release(s);
-    if (!s->carrier.current && !s->in_len) return;
-    h1_session_go_on(s);
+    if (!s->carrier.current && !s->in_len) return false;
+    bool flows = !s->out.octets && h1_session_flows(s);
+    if (!flows) h1_session_go_on(s);
     h1_session_rest(s);
+    return flows;
 }
 
 void h1_session_peer_done(session *base)

@@ -86,7 +86,7 @@ session *h1_session_begin(skua_worker *w);
 void h1_session_end(session *base, skua_end how);
 bool h1_session_received(session *base, const char *octets, size_t len);
 void h1_session_refuse(session *base, slice octets, fault why, slice sentence);
-void h1_session_sent(session *base);
+bool h1_session_sent(session *base);
 void h1_session_resume(session *base);
 void h1_session_peer_done(session *base);
 bool h1_session_wants_input(const session *base);
@@ -95,7 +95,12 @@ void h1_session_retire(session *base);
 
 // Members of the carrier's table.
 void h1_session_kick(carrier *c);
+void h1_session_send(carrier *c);
 bool h1_session_peer_is_done(const carrier *c);
+
+// Whether the session carries a WebSocket in the clear for which nothing is to be decided: octets come and go, and
+// nothing is kept, held up or about to end.
+bool h1_session_flows(const h1_session *s);
 
 // While there is no memory, content that has to be kept waits in the kernel.
 bool h1_session_is_slowed(const h1_session *s);

@@ -693,6 +693,7 @@ const carrier_table h2_carrier = {
     .occupy = h2_stream_occupy,
     .vacate = h2_stream_vacate,
     .kick = h2_framing_kick,
+    .send = h2_framing_kick,
     .peer_is_done = h2_framing_peer_is_done,
 };
 

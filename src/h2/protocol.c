@@ -112,14 +112,15 @@ static void h2_protocol_refuse(session *base, slice octets, fault why, slice sen
     h2_ending_fail(h2_session_of(base), h2_fault(H2_HTTP_1_1_REQUIRED, why.reason));
 }
 
-static void h2_protocol_sent(session *base)
+static bool h2_protocol_sent(session *base)
 {
     h2_session *s = h2_session_of(base);
-    if (!s->work) return;
+    if (!s->work) return false;
     if (s->out.octets == 0) s->limits.replies = 0;
     h2_ending_release(s);
     h2_signal_credit_all(s);
     h2_schedule_fill(s);
+    return false;
 }
 
 static bool h2_protocol_file_failed(session *base)

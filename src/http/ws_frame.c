@@ -103,8 +103,36 @@ static ws_head_result ws_head_on_octet(ws_head *head, bool open, ws_fault *fault
     return WS_HEAD_READ;
 }
 
+// Most heads of messages come whole, and have nothing to be refused. False: the head is to be read octet by octet, which
+// says what is wrong with it, if anything is.
+static bool ws_head_read_whole(ws_head *head, slice *input, bool open)
+{
+    const uint8_t *in = (const uint8_t *)input->ptr;
+    if (head->len || input->len < 4 + WS_KEY_OCTETS) return false;
+    unsigned opcode = in[0] & WS_OPCODE, second = in[1];
+    if ((in[0] & WS_RESERVED) || opcode > WS_BINARY || (opcode == WS_CONTINUATION) != open)
+        return false;
+    uint64_t payload = second & WS_LENGTH;
+    size_t key_at = 2;
+    if (payload == WS_LENGTH_2) {
+        payload = (uint64_t)in[2] << 8 | in[3];
+        key_at = 4;
+    }
+    if (!(second & WS_MASKED) || (second & WS_LENGTH) == WS_LENGTH_8) return false;
+    if (key_at == 4 && payload < WS_LENGTH_2) return false;
+    head->opcode = (ws_opcode)opcode;
+    head->compressed = false;
+    head->final = (in[0] & WS_FINAL) != 0;
+    head->payload = payload;
+    memcpy(head->key, in + key_at, WS_KEY_OCTETS);
+    head->len = (uint8_t)(key_at + WS_KEY_OCTETS);
+    *input = slice_from(*input, key_at + WS_KEY_OCTETS);
+    return true;
+}
+
 ws_head_result ws_head_read(ws_head *head, slice *input, bool open, ws_fault *fault)
 {
+    if (ws_head_read_whole(head, input, open)) return WS_HEAD_READ;
     while (input->len) {
         head->octets[head->len++] = (uint8_t)input->ptr[0];
         *input = slice_from(*input, 1);

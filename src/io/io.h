@@ -25,6 +25,7 @@ typedef struct socket_address socket_address;
 // Together they are more than a message of 64 KiB: what is left of one for the next turn keeps its memory until
 // all other streams have had theirs.
 enum { IO_RECV_OCTETS = 16384 };   // lent at once, at most
+enum { IO_BULK_OCTETS = 81920 };   // the same of a stream that expects many
 enum { IO_TURN_READS_MAX = 5 };    // receives per stream and turn
 enum { IO_TURN_ACCEPTS_MAX = 64 }; // accepts per listener and turn
 enum { IO_STREAMS_MAX = 1 << 24 }; // of a loop: io_uring keeps a slot in so many bits
@@ -54,7 +55,7 @@ typedef struct io_stream_events {
     // The owner asked by io_kick to be called from the loop.
     void (*kicked)(io_stream *stream);
     // Octets left: stream->out is shorter by n. Comes at least when out is empty, and after each
-    // short send.
+    // short send. n is 0 when the socket was full already, so that none left.
     void (*sent)(io_stream *stream, uint64_t n);
     // Out of order: the file, whose segment is marked as failed, ended before its length or could
     // not be read. The owner closes, or sends something else in its place.
@@ -101,9 +102,11 @@ enum {
     URING_QUEUED = 1u << 27,    // to be sent with the next submission
     URING_HUNG_UP = 1u << 28,   // both sides are closed: there is nothing to wait for
 
+    IO_BULK = 1u << 29, // many octets are expected: see io_expect_many
+
     URING_BUSY = URING_RECEIVES | URING_SENDS | URING_WAITS_OUT | URING_WAITS_END,
 
-    IO_EVENTS_SHIFT = 29, // the bits from here on are the number of the stream's table of events
+    IO_EVENTS_SHIFT = 30, // the bits from here on are the number of the stream's table of events
 };
 
 enum { IO_EVENTS_MAX = 1 << (32 - IO_EVENTS_SHIFT) }; // tables that a loop may have
@@ -114,7 +117,8 @@ _Static_assert((uint64_t)IO_WANT_RECV + IO_WANT_SEND + IO_WANT_SHUTDOWN + IO_WAN
                        IO_COLD + IO_READABLE + IO_UNWRITABLE + IO_REGISTERED + IO_REGISTERED_OUT +
                        IO_FIN_SEEN + IO_BROKEN + IO_NEAR_TOLD + IO_FIN_TOLD + IO_RESET_TOLD +
                        URING_RECEIVES + URING_SENDS + URING_WAITS_OUT + URING_WAITS_END +
-                       URING_STOPS + URING_CANCELS + URING_HOLDS + URING_QUEUED + URING_HUNG_UP ==
+                       URING_STOPS + URING_CANCELS + URING_HOLDS + URING_QUEUED + URING_HUNG_UP +
+                       IO_BULK ==
                    (1u << IO_EVENTS_SHIFT) - 1,
                "stream flags");
 
@@ -376,6 +380,15 @@ static inline void io_recv(io_loop *loop, io_stream *stream)
 static inline void io_recv_stop(io_stream *stream)
 {
     stream->flags &= ~(uint32_t)IO_WANT_RECV;
+}
+
+// The owner knows that many octets are on their way, and takes up to IO_BULK_OCTETS at once from now on, until fewer
+// than IO_RECV_OCTETS have come in one piece. They cost fewer system calls so.
+static inline void io_expect_many(io_loop *loop, io_stream *stream)
+{
+    if (stream->flags & IO_BULK) return;
+    stream->flags |= IO_BULK;
+    io_push(loop, stream);
 }
 
 // Sends what stream->out holds, and what is pushed to it before the send completes.

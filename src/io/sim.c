@@ -65,13 +65,18 @@ static void sim_discard(io_loop *loop, int fd)
 
 // ---- When a stream has something to do; INT64_MAX: never as things are ----
 
+static bool sim_is_full(const sim_client *client)
+{
+    return client->wire.len >= client->kernel->config.send_buffer_octets;
+}
+
 static bool sim_can_send(const sim_client *client)
 {
     const io_stream *stream = client->stream;
     if (!(stream->flags & IO_WANT_SEND) || client->turn_sent >= client->loop->send_turn_octets_max)
         return false;
-    return client->dead || stream->out->octets == 0 ||
-           client->wire.len < client->kernel->config.send_buffer_octets;
+    return client->dead || stream->out->octets == 0 || !client->full_is_told ||
+           !sim_is_full(client);
 }
 
 static bool sim_can_shutdown(const sim_client *client)
@@ -237,6 +242,13 @@ static void sim_send_octets(sim_client *client)
     }
 }
 
+// Once, as a real socket says it once.
+static void sim_tell_full(sim_client *client)
+{
+    client->full_is_told = true;
+    io_events_of(client->loop, client->stream)->sent(client->stream, 0);
+}
+
 static void sim_send(sim_client *client)
 {
     io_stream *stream = client->stream;
@@ -246,7 +258,10 @@ static void sim_send(sim_client *client)
         stream->flags &= ~(uint32_t)IO_WANT_SEND;
     } else if (sim_chance(client->kernel, SIM_SEND_AGAIN)) {
         client->send_ns = sim_soon(client->kernel);
+    } else if (sim_is_full(client)) {
+        sim_tell_full(client);
     } else {
+        client->full_is_told = false;
         sim_send_octets(client);
     }
 }

@@ -55,6 +55,7 @@ struct sim_client {
     int64_t recv_ns; // nor input,
     int64_t send_ns; // nor room
     uint64_t turn_sent;
+    bool full_is_told; // the owner knows that nothing more can be sent
     unsigned turn_reads;
     bool turn_kicked;
     bool turn_over; // goes on in the next turn

@@ -172,11 +172,10 @@ bool turn_connected(io_loop *loop, io_stream *stream)
 
 // A short read means that the kernel has no more, unless FIN is behind it: data and FIN are one
 // event.
-static void turn_received(io_loop *loop, io_stream *stream, size_t len)
+static void turn_received(io_loop *loop, io_stream *stream, size_t len, size_t room)
 {
     turn_state *state = loop->kernel;
-    if (len < sizeof state->buffer && !(stream->flags & IO_FIN_SEEN))
-        stream->flags &= ~(uint32_t)IO_READABLE;
+    if (len < room && !(stream->flags & IO_FIN_SEEN)) stream->flags &= ~(uint32_t)IO_READABLE;
     io_events_of(loop, stream)->received(stream, state->buffer, len);
 }
 
@@ -188,18 +187,31 @@ void turn_received_end(io_loop *loop, io_stream *stream)
     turn_told(loop, stream, stream->flags & IO_BROKEN ? IO_END_RESET : IO_END_FIN);
 }
 
+// They are the stream's whole share of a turn.
+void turn_receive_many(io_loop *loop, io_stream *stream)
+{
+    turn_state *state = loop->kernel;
+    if (!turn_receives(stream)) return;
+    ssize_t n = recv(stream->fd, state->buffer, sizeof state->buffer, 0);
+    if (n < IO_RECV_OCTETS) stream->flags &= ~(uint32_t)IO_BULK;
+    if (n > 0) turn_received(loop, stream, (size_t)n, sizeof state->buffer);
+    else if (n == 0) turn_received_end(loop, stream);
+    else if (turn_failed(loop, stream, errno)) stream->flags &= ~(uint32_t)IO_READABLE;
+    if (turn_receives(stream)) turn_postpone(loop, stream);
+}
+
 // Reads of a turn are bounded, so that one fast client does not make all others wait.
 void turn_receive_some(io_loop *loop, io_stream *stream)
 {
     turn_state *state = loop->kernel;
-    for (int i = 0; turn_receives(stream); i++) {
+    for (int i = 0; turn_receives_few(stream); i++) {
         if (i == IO_TURN_READS_MAX) {
             turn_postpone(loop, stream);
             return;
         }
-        ssize_t n = recv(stream->fd, state->buffer, sizeof state->buffer, 0);
+        ssize_t n = recv(stream->fd, state->buffer, IO_RECV_OCTETS, 0);
         if (n > 0) {
-            turn_received(loop, stream, (size_t)n);
+            turn_received(loop, stream, (size_t)n, IO_RECV_OCTETS);
         } else if (n == 0) {
             turn_received_end(loop, stream);
         } else {

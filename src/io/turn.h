@@ -24,7 +24,7 @@ typedef struct turn_state {
     int64_t retry_ns;               // when it is tried again
     // A stream's socket has become full. NULL: the backend looks for IO_UNWRITABLE by itself.
     void (*unwritable)(io_loop *loop, io_stream *stream);
-    char buffer[IO_RECV_OCTETS];
+    char buffer[IO_BULK_OCTETS]; // mostly no more than IO_RECV_OCTETS of it are used
 } turn_state;
 
 void turn_init(turn_state *state);
@@ -63,9 +63,20 @@ static inline bool turn_receives(const io_stream *stream)
     return (stream->flags & (wanted | IO_PENDING)) == wanted;
 }
 
+// The same for a stream that expects many octets.
+void turn_receive_many(io_loop *loop, io_stream *stream);
+
+// As turn_receives, unless many octets are expected.
+static inline bool turn_receives_few(const io_stream *stream)
+{
+    uint32_t wanted = IO_WANT_RECV | IO_READABLE;
+    return (stream->flags & (wanted | IO_PENDING | IO_BULK)) == wanted;
+}
+
 static inline void turn_receive(io_loop *loop, io_stream *stream)
 {
-    if (turn_receives(stream)) turn_receive_some(loop, stream);
+    if (turn_receives_few(stream)) turn_receive_some(loop, stream);
+    else if (stream->flags & IO_BULK) turn_receive_many(loop, stream);
 }
 
 // Every octet has been received, and the peer sends no more.
@@ -74,12 +85,13 @@ void turn_received_end(io_loop *loop, io_stream *stream);
 // Sends as much as the socket takes and the turn allows.
 void turn_send(io_loop *loop, io_stream *stream);
 
-// Octets have left: tells the owner, unless what they were released to has closed the stream.
+// Octets have left, or none as the socket is full: tells the owner, unless what they were released to has closed
+// the stream.
 static inline void turn_sent(io_loop *loop, io_stream *stream, uint64_t n)
 {
     if (stream->flags & (IO_RESET_TOLD | IO_WANT_CLOSE)) return;
     if (stream->out->octets == 0) stream->flags &= ~(uint32_t)IO_WANT_SEND;
-    if (n) io_events_of(loop, stream)->sent(stream, n);
+    if (n || (stream->flags & IO_UNWRITABLE)) io_events_of(loop, stream)->sent(stream, n);
 }
 
 // The socket takes no more.

@@ -113,6 +113,17 @@ static void uring_arm_receive(io_loop *loop, io_stream *stream)
     stream->flags |= URING_RECEIVES;
 }
 
+// The octets of streams that get many would not fit in the ring's buffers, nor in the processor's cache. So they are
+// waited for, and received by a system call.
+static void uring_arm_bulk(io_loop *loop, io_stream *stream)
+{
+    uring_sqe *sqe = uring_submission(loop, stream, URING_OF_RECEIVE);
+    if (!sqe) return;
+    sqe->opcode = URING_POLL_ADD;
+    sqe->op_flags = uring_poll_events(POLLIN);
+    stream->flags |= URING_RECEIVES;
+}
+
 // The kernel tells of RDHUP, asked or not, and so a poll completes at once, each time, when the
 // peer has sent FIN. One that goes on tells of it once, and then only of what is new.
 static void uring_arm_wait(io_loop *loop, io_stream *stream, uring_kind kind, uint32_t flag,
@@ -139,7 +150,8 @@ static void uring_arm(io_loop *loop, io_stream *stream)
         // or a reset, after FIN
         uring_arm_wait(loop, stream, URING_OF_WAIT_END, URING_WAITS_END, POLLRDHUP);
     } else if (!(flags & (URING_HOLDS | IO_READABLE))) {
-        uring_arm_receive(loop, stream);
+        if (flags & IO_BULK) uring_arm_bulk(loop, stream);
+        else uring_arm_receive(loop, stream);
     }
 }
 
@@ -373,23 +385,36 @@ static void uring_receive_failed(io_loop *loop, io_stream *stream, int error)
     else (void)turn_failed(loop, stream, error);
 }
 
+static void uring_received_some(io_loop *loop, io_stream *stream, const uring_cqe *cqe)
+{
+    const uring_kernel *kernel = loop->kernel;
+    uint32_t id = cqe->flags >> URING_CQE_BUFFER_SHIFT;
+    if (cqe->res < 0) {
+        uring_receive_failed(loop, stream, -cqe->res);
+    } else if (cqe->res == 0) {
+        uring_received_end(loop, stream);
+    } else if (cqe->flags & URING_CQE_BUFFER) {
+        uring_received_octets(loop, stream, uring_ring_buffer(&kernel->ring, id), (size_t)cqe->res);
+    } else {
+        stream->flags |= IO_READABLE; // this was waited for
+    }
+}
+
 static void uring_received(io_loop *loop, io_stream *stream, const uring_cqe *cqe)
 {
     uring_kernel *kernel = loop->kernel;
     bool over = !(cqe->flags & URING_CQE_MORE);
-    uint32_t id = cqe->flags >> URING_CQE_BUFFER_SHIFT;
     if (over) stream->flags &= ~(uint32_t)(URING_RECEIVES | URING_STOPS);
     if (!(stream->flags & (IO_WANT_CLOSE | IO_RESET_TOLD))) {
         // A full buffer: there is more, of which others by system calls get several such a turn.
         if (over && cqe->res == URING_BUFFER_OCTETS && !kernel->multishot)
             stream->flags |= IO_READABLE;
-        if (cqe->res > 0)
-            uring_received_octets(loop, stream, uring_ring_buffer(&kernel->ring, id),
-                                  (size_t)cqe->res);
-        else if (cqe->res == 0) uring_received_end(loop, stream);
-        else uring_receive_failed(loop, stream, -cqe->res);
+        uring_received_some(loop, stream, cqe);
+        if ((stream->flags & IO_BULK) && over) stream->flags |= IO_READABLE;
+        if ((stream->flags & IO_BULK) && !over) uring_stop_receive(loop, stream);
     }
-    if (cqe->flags & URING_CQE_BUFFER) uring_ring_give(&kernel->ring, id);
+    if (cqe->flags & URING_CQE_BUFFER)
+        uring_ring_give(&kernel->ring, cqe->flags >> URING_CQE_BUFFER_SHIFT);
     if (over) io_push(loop, stream);
 }
 
@@ -404,10 +429,10 @@ static void uring_sent(io_loop *loop, io_stream *stream, int32_t res)
     if (res < 0) {
         if (!turn_failed(loop, stream, -res)) return;
         stream->flags |= IO_UNWRITABLE;
-    } else {
-        out_pop(stream->out, (uint64_t)res);
-        turn_sent(loop, stream, (uint64_t)res);
+        res = 0;
     }
+    out_pop(stream->out, (uint64_t)res);
+    turn_sent(loop, stream, (uint64_t)res);
     if (stream->flags & (IO_WANT_SEND | IO_WANT_SHUTDOWN)) io_push(loop, stream);
 }
 

@@ -429,7 +429,7 @@ static void connection_sent(io_stream *stream, uint64_t n)
     session *s = conn->session;
     if (!s) return;
     s->progress.moved += n;
-    CONNECTION_CALL(s, sent, s);
+    if (CONNECTION_CALL(s, sent, s) && conn->state == CONNECTION_STREAM) return;
     connection_settle(conn);
 }
 

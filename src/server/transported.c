@@ -110,7 +110,7 @@ static void transported_sent(io_stream *stream, uint64_t n)
         return;
     }
     out_pop(s->out, left);
-    s->protocol->sent(s);
+    (void)s->protocol->sent(s);
     connection_settle(conn);
 }
 

@@ -97,7 +97,7 @@ skua_status ws_send_shared_frame(ws_session *s, const ws_shared *shared)
         ws_shared_is_lent(s, shared) ? ws_shared_lend(r, shared) : ws_shared_copy(r, shared->frame);
     if (!queued) return SKUA_ENOMEM;
     r->sent_octets += shared->frame.len;
-    carrier_kick(r->carrier, r);
+    carrier_send(r->carrier, r);
     return SKUA_OK;
 }
 
@@ -110,7 +110,7 @@ skua_status ws_send_fragment(ws_session *s, ws_opcode opcode, bool final, slice 
                                              : ws_frame_copy(r, opcode, final, payload, octets);
     if (!queued) return SKUA_ENOMEM;
     r->sent_octets += octets;
-    carrier_kick(r->carrier, r);
+    carrier_send(r->carrier, r);
     return SKUA_OK;
 }
 

@@ -30,7 +30,9 @@ static void peer_received(io_stream *stream, char *octets, size_t len)
     SKUA_ASSERT(stream->flags & IO_WANT_RECV);
     SKUA_ASSERT(p->connected == p->connects);
     SKUA_ASSERT(!(p->fin || p->reset || p->closed));
-    SKUA_ASSERT(len > 0 && len <= IO_RECV_OCTETS);
+    SKUA_ASSERT(len > 0 && len <= (p->many ? IO_BULK_OCTETS : IO_RECV_OCTETS));
+    if (len > p->longest) p->longest = len;
+    if (p->many) io_expect_many(&the_rig->loop, stream);
     if (!the_rig->discards) peer_keep(p, octets, len);
     p->got_octets += len;
     memset(octets, 'x', len); // lent writable
@@ -63,8 +65,9 @@ static void peer_kicked(io_stream *stream)
 static void peer_sent(io_stream *stream, uint64_t n)
 {
     peer *p = (peer *)(void *)stream;
-    SKUA_ASSERT(n > 0);
+    SKUA_ASSERT(n > 0 || (stream->flags & IO_WANT_SEND));
     SKUA_ASSERT(((stream->flags & IO_WANT_SEND) == 0) == (p->out.octets == 0));
+    if (n == 0) p->full++;
     p->sent += n;
 }
 

@@ -25,7 +25,10 @@ typedef struct peer {
     out_segment segments[48]; // of out
     char *got;
     size_t got_octets, got_room;
+    size_t longest; // that came in one piece
+    bool many;      // it expects many octets whenever some come
     uint64_t sent;
+    unsigned full; // it was told so often that the socket was full before anything left
     bool near, fin, reset, closed, stops;
     bool send_failed;         // a file of it
     bool resets;              // rig_close resets

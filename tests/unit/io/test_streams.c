@@ -121,6 +121,67 @@ static void check_reset_after_fin(rig *r)
     rig_close(r, p);
 }
 
+// A message that is longer than one receive comes in one piece when its owner expects it. After that a short one is
+// received as ever.
+static void check_many_octets(rig *r)
+{
+    enum { OCTETS = 65550, ROUNDS = 6 };
+    char *sent = pattern_of(OCTETS);
+    int fd = rig_client(r);
+    peer *p = r->last;
+    rig_turns(r, 3);
+    p->many = true;
+    for (int round = 1; round <= ROUNDS; round++) {
+        write_all(fd, sent, OCTETS);
+        RIG_UNTIL(r, p->got_octets == (size_t)round * OCTETS);
+        assert_memory_equal(p->got + p->got_octets - OCTETS, sent, OCTETS);
+    }
+    assert_in_range(p->longest, IO_RECV_OCTETS + 1, IO_BULK_OCTETS);
+    p->many = false;
+    for (int i = 0; i < 3; i++) {
+        size_t before = p->got_octets;
+        write_all(fd, "short", 5);
+        RIG_UNTIL(r, p->got_octets == before + 5);
+        assert_false(p->stream.flags & IO_BULK);
+    }
+    p->many = true;
+    write_all(fd, sent, OCTETS);
+    assert_int_equal(shutdown(fd, SHUT_WR), 0);
+    RIG_UNTIL(r, p->fin);
+    assert_memory_equal(p->got + p->got_octets - OCTETS, sent, OCTETS);
+    rig_close(r, p);
+    (void)close(fd);
+    free(sent);
+}
+
+// It stops in the middle, and is closed while it waits for more.
+static void check_many_octets_end(rig *r)
+{
+    enum { OCTETS = 200000 };
+    char *sent = pattern_of(OCTETS);
+    for (int resets = 0; resets < 2; resets++) {
+        int fd = rig_client(r);
+        peer *p = r->last;
+        p->many = true;
+        write_all(fd, sent, OCTETS);
+        RIG_UNTIL(r, p->got_octets == OCTETS);
+        rig_turns(r, 3);
+        io_recv_stop(&p->stream);
+        write_all(fd, "late", 4);
+        rig_turns(r, 5);
+        assert_int_equal(p->got_octets, OCTETS);
+        io_recv(&r->loop, &p->stream);
+        RIG_UNTIL(r, p->got_octets == OCTETS + 4);
+        if (resets) {
+            reset_client(fd);
+            RIG_UNTIL(r, p->reset);
+        }
+        rig_close(r, p);
+        if (!resets) (void)close(fd);
+    }
+    free(sent);
+}
+
 // More streams have input than there are buffers.
 static void check_buffers_run_out(rig *r)
 {
@@ -183,6 +244,24 @@ static void check_short_sends(rig *r)
 }
 
 // The length that one call is asked for fits the kernel's lengths, whatever the turn allows.
+// Nobody would watch a peer that takes nothing if the owner took its octets for sent.
+static void check_full_before_anything_left(rig *r)
+{
+    static const char octets[65536];
+    int fd = rig_client(r);
+    peer *p = r->last;
+    rig_turns(r, 3);
+    while (send(p->stream.fd, octets, sizeof octets, MSG_DONTWAIT | MSG_NOSIGNAL) > 0)
+        continue;
+    out_lend(&p->out, slice_make(octets, 100), NULL, NULL);
+    io_send(&r->loop, &p->stream);
+    rig_turns(r, 5);
+    assert_int_equal(p->full, 1);
+    assert_int_equal(p->sent, 0);
+    rig_close(r, p);
+    (void)close(fd);
+}
+
 static void check_send_of_gigabytes(rig *r)
 {
     enum { ENOUGH = 100000 };
@@ -391,6 +470,9 @@ ON_EACH(end_while_stopped)
 ON_EACH(reset_while_stopped)
 ON_EACH(reset_after_fin)
 ON_EACH(buffers_run_out)
+ON_EACH(many_octets)
+ON_EACH(many_octets_end)
+ON_EACH(full_before_anything_left)
 ON_EACH(short_sends)
 ON_EACH(send_of_gigabytes)
 ON_EACH(send_to_the_dead)
@@ -410,6 +492,9 @@ int main(void)
         EACH(reset_while_stopped),
         EACH(reset_after_fin),
         EACH(buffers_run_out),
+        EACH(many_octets),
+        EACH(many_octets_end),
+        EACH(full_before_anything_left),
         EACH(short_sends),
         EACH(send_of_gigabytes),
         EACH(send_to_the_dead),
