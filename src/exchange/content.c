@@ -34,6 +34,12 @@ void content_resume(skua_request *r)
     if (r->life == LIFE_GOES_ON) r->carrier->table->kick(r->carrier);
 }
 
+void content_expect_many(const skua_request *r)
+{
+    const session_link *link = &r->carrier->session->link;
+    if (r->carrier->number == 0 && !link->transport) io_expect_many(&r->worker->loop, link->stream);
+}
+
 // Tells the reader, once, that nothing more follows.
 static inline void content_tell(skua_request *r, request_delivery how)
 {

@@ -21,6 +21,10 @@ bool content_is_blocked(const skua_request *r);
 void content_pause(skua_request *r);
 void content_resume(skua_request *r);
 
+// More octets of a tunnel are on their way than are received at once: they come in longer pieces, if the connection has
+// nothing else, as a transport, between them and its socket.
+void content_expect_many(const skua_request *r);
+
 // The content is complete, or will never be.
 void content_end(skua_request *r);
 void content_lost(skua_request *r);

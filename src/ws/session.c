@@ -408,15 +408,6 @@ bool ws_message_grow(ws_session *s, size_t more)
     return ws_message_resize(&s->message, room);
 }
 
-// More of the message is on its way than is received at once. What stands between it and the socket has measures of
-// its own.
-static void ws_expect_rest(const ws_session *s, size_t here)
-{
-    const carrier *c = s->request->carrier;
-    if (s->reader.left - here > IO_RECV_OCTETS && c->number == 0 && !c->session->link.transport)
-        io_expect_many(&s->request->worker->loop, c->session->link.stream);
-}
-
 static void ws_message_free(ws_session *s)
 {
     ws_message_drop(s->message);
@@ -512,7 +503,7 @@ static void ws_on_message_octets(ws_session *s, slice *input, char *direct, slic
         ws_fail(s, WS_CODE_TRY_LATER, "out of memory");
         return;
     }
-    ws_expect_rest(s, room);
+    if (s->reader.left - room > IO_RECV_OCTETS) content_expect_many(s->request);
     (void)ws_reader_take(&s->reader, input, s->message->octets + s->message->len);
     s->message->len += room;
 }
