@@ -12,7 +12,10 @@ bool conf_chosen_is_kept(const skua_request *request, const conf_site *site, con
                          skua_slice path);
 
 // Sets who decides about files of a root. Returns: false without memory.
-bool conf_chosen_show(conf_memory *memory, const conf_site *site, const conf_scope *root,
+bool conf_chosen_show(conf *from, const conf_site *site, const conf_scope *root,
                       skua_directory_config *how);
+
+// The scope that kept the file from the request that was played last; NULL: none did.
+const conf_scope *conf_chosen_keeper(void);
 
 #endif

@@ -6,6 +6,7 @@
 #include "conf/explain.h"
 
 #include "conf/archive.h"
+#include "conf/chosen.h"
 #include "conf/guard.h"
 #include "conf/lock.h"
 #include "conf/method.h"
@@ -297,6 +298,10 @@ static bool explain_play(const conf_reason *why, skua_server *server, const expl
         say_error("the request cannot be played: %s", skua_status_text(status));
         return false;
     }
+    const conf_scope *keeper = conf_chosen_keeper();
+    if (keeper)
+        explain("kept", keeper->at, "the file has the rules of %s, which are not open here",
+                keeper->path);
     explain_response(why, received.ptr);
     skua_test_free(received);
     return true;

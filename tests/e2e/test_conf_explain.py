@@ -230,6 +230,15 @@ def test_how_a_file_is_chosen_has_its_reason(folder):
     assert not [line for line in lines if line.startswith(("rewrite", "files"))]
 
 
+def test_who_keeps_a_file_that_another_path_leads_to(folder):
+    (folder / "kept.conf").write_text("listen 127.0.0.1:0\nsite kept.test {\n root pub\n clean_urls\n path = /home.html {\n"
+                                      "  basic_auth Staff users\n }\n}\n")
+    lines = [" ".join(line.split()) for line in explain(folder, "http://kept.test/home", "-c", "kept.conf").stdout.splitlines()]
+    assert "kept the file has the rules of /home.html, which are not open here kept.conf:5" in lines
+    assert "response HTTP/1.1 403 Forbidden" in lines
+    assert "\nkept " not in explain(folder, "http://kept.test/text.txt", "-c", "kept.conf").stdout
+
+
 def test_a_closed_site_and_another_host_have_their_reasons(folder):
     (folder / "reasons.conf").write_text(REASONS)
     for name in ("gone.html", "here.html"):
