@@ -178,13 +178,15 @@ static void bridge_link_disconnected(const redisAsyncContext *redis, int status)
     (void)status;
     if (l->redis != redis) return;
     l->redis = NULL;
-    bridge_link_fail(l, redis->errstr[0] ? redis->errstr : "it has closed the connection");
+    if (l->unasked.came) bridge_link_fail(l, "it replies though nothing was asked");
+    else bridge_link_fail(l, redis->errstr[0] ? redis->errstr : "it has closed the connection");
 }
 
 static bool bridge_link_attach(bridge_link *l, redisAsyncContext *redis)
 {
     (void)fcntl(redis->c.fd, F_SETFD, FD_CLOEXEC);
     if (skua_poll_start(l->worker, redis->c.fd, 0, bridge_link_ready, l, &l->poll)) return false;
+    bridge_unasked_refuse(&l->unasked, redis->c.reader, &l->asked);
     redis->data = l;
     redis->ev.data = l;
     redis->ev.addRead = bridge_link_add_read;

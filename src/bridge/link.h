@@ -5,6 +5,7 @@
 #ifndef SKUA_BRIDGE_LINK_H
 #define SKUA_BRIDGE_LINK_H
 
+#include "bridge/unasked.h"
 #include "bridge/url.h"
 
 #ifdef SKUA_REDIS
@@ -34,6 +35,7 @@ struct bridge_link {
     unsigned events;
     skua_timer patience;
     unsigned asked; // commands without a reply
+    bridge_unasked unasked;
 };
 
 // Connects, and then says user, password and database. greeted is called when the store has agreed.

@@ -95,14 +95,21 @@ static bool bridge_words(const redisReply *list, slice words[BRIDGE_FIELDS_MAX])
     return true;
 }
 
+// Whether it is an entry, and one that has not been read: a store that gives another would be asked again and again.
+static bool bridge_is_news(const topic_bridge *b, const redisReply *reply)
+{
+    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 2) return false;
+    const redisReply *id = reply->element[0];
+    if (id->type != REDIS_REPLY_STRING || (size_t)id->len >= sizeof b->last) return false;
+    return !slice_equal(slice_make(id->str, (size_t)id->len), slice_of(b->last));
+}
+
 // Returns: false when it is to be read again.
 static bool bridge_take_reply(topic_bridge *b, const redisReply *reply)
 {
     slice words[BRIDGE_FIELDS_MAX];
     bridge_entry entry;
-    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 2) return true;
     const redisReply *id = reply->element[0], *fields = reply->element[1];
-    if (id->type != REDIS_REPLY_STRING || (size_t)id->len >= sizeof b->last) return true;
     if (!bridge_words(fields, words) || !bridge_entry_read(words, fields->elements, &entry))
         bridge_ignore(b);
     else if (!bridge_take(b, &entry)) return false;
@@ -129,21 +136,42 @@ static void bridge_pause(topic_bridge *b)
         bridge_go_away(b, skua_status_text(SKUA_ENOMEM));
 }
 
-// [[stream, [[id, [name, value, ...]], ...]]], or nil when nothing came.
-static void bridge_came(bridge_link *l, const redisReply *reply)
+// [[stream, [[id, [name, value, ...]], ...]]]. Returns: the entries; NULL: it is something else.
+static const redisReply *bridge_entries_of(const redisReply *reply)
 {
-    topic_bridge *b = l->user;
-    const redisReply *entries = NULL;
-    if (reply->type == REDIS_REPLY_ARRAY && reply->elements == 1 &&
-        reply->element[0]->type == REDIS_REPLY_ARRAY && reply->element[0]->elements == 2)
-        entries = reply->element[0]->element[1];
-    bool all = true;
-    for (size_t i = 0; all && entries && i < entries->elements; i++)
-        all = bridge_take_reply(b, entries->element[i]);
+    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 1) return NULL;
+    const redisReply *stream = reply->element[0];
+    if (stream->type != REDIS_REPLY_ARRAY || stream->elements != 2) return NULL;
+    return stream->element[1]->type == REDIS_REPLY_ARRAY ? stream->element[1] : NULL;
+}
+
+// A store that says nothing is asked again a little later: it should have waited, and might not.
+static void bridge_take_entries(topic_bridge *b, const redisReply *entries)
+{
+    bool all = true, is_right = true;
+    for (size_t i = 0; all && is_right && i < entries->elements; i++) {
+        is_right = bridge_is_news(b, entries->element[i]);
+        all = is_right && bridge_take_reply(b, entries->element[i]);
+    }
     bridge_send_waiting(b); // a count, where one is owed
     if (b->state != BRIDGE_IS_UP) return;
-    if (all) bridge_read_on(b);
+    if (!is_right) {
+        bridge_go_away(b, "it does not reply as a store does");
+        return;
+    }
+    b->attempts = 0; // one whose replies are wrong is not greeted again at once
+    if (all && entries->elements) bridge_read_on(b);
     else bridge_pause(b);
+}
+
+// Nil when nothing came.
+static void bridge_came(bridge_link *l, const redisReply *reply)
+{
+    static const redisReply none = { .type = REDIS_REPLY_ARRAY };
+    topic_bridge *b = l->user;
+    const redisReply *entries = reply->type == REDIS_REPLY_NIL ? &none : bridge_entries_of(reply);
+    if (entries) bridge_take_entries(b, entries);
+    else bridge_go_away(b, "it does not reply as a store does");
 }
 
 static uint64_t bridge_entries_max(const topic_bridge *b)
@@ -175,7 +203,6 @@ void bridge_receiving_begin(void *user)
 {
     topic_bridge *b = user;
     b->state = BRIDGE_IS_UP;
-    b->attempts = 0;
     if (b->told_away) bridge_log(b, "the store is back");
     b->told_away = b->told_ignored = false;
     b->reader.patience_ns = BRIDGE_PATIENCE_NS + (int64_t)BRIDGE_BLOCK_MS * 1000000;

@@ -3,12 +3,13 @@
 
 import signal
 import threading
+import time
 
 import haproxy
 import pytest
 from events import Event, EventReader
 from server import eventually, free_port, numbered
-from store import Store
+from store import FalseStore, Store
 from websocket import BINARY, TEXT, Socket, frame
 from wire import posted, request
 
@@ -237,6 +238,40 @@ def test_a_key_that_is_no_stream(machines, store):
     assert eventually(lambda: said(here, BACK))
     while reader.message() != "kept":
         pass
+
+
+# ---- What replies is no store ----
+
+ENTRIES = b"*1\r\n*2\r\n$11\r\nskua:topics\r\n*1\r\n*2\r\n"  # one, whose id and words follow
+
+
+@pytest.mark.parametrize("replies,reason", [
+    ({"XREAD": b"*-1\r\n"}, None),
+    ({"XREAD": b"*1\r\n*2\r\n$1\r\ns\r\n*0\r\n"}, None),
+    ({"XREAD": b"+OK\r\n" * 1000}, "it does not reply as a store does"),
+    ({"XREAD": b"*0\r\n"}, "it does not reply as a store does"),
+    ({"XREAD": ENTRIES + b":7\r\n*0\r\n"}, "it does not reply as a store does"),
+    ({"XREAD": ENTRIES + b"$60\r\n" + b"1" * 60 + b"\r\n*0\r\n"}, "it does not reply as a store does"),
+    ({"XREAD": ENTRIES + b"$3\r\n1-1\r\n*0\r\n"}, "it does not reply as a store does"),
+    ({"XREAD": b"!"}, "Protocol error"),
+    ({"TIME": b"+OK\r\n"}, "it does not tell the time"),
+    ({"PING": b"-no\r\n"}, "(no)"),
+    ({"XREAD": b"", "XADD": b"$3\r\n1-1\r\n+OK\r\n"}, "it replies though nothing was asked"),
+], ids=lambda value: None if value is None or isinstance(value, str) else repr(value)[:40])
+def test_what_replies_is_no_store(launch, replies, reason):
+    """It costs the server next to nothing, and what is published here reaches the readers here."""
+    store = FalseStore(**replies)
+    here = launch(numbered, "topics", env={"STORE": store.url})
+    reader = Stream(here)
+    assert eventually(lambda: said(here, reason) if reason else store.asked.count("XREAD") > 1)
+    before = len(store.asked)
+    time.sleep(0.5)
+    assert len(store.asked) - before < 100
+    for number in range(3):
+        assert publish(here, f"still {number}") == OK
+        while (got := reader.message()) != f"still {number}":
+            assert got == "gap"
+    store.end()
 
 
 # ---- The store goes away ----

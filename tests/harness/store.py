@@ -2,10 +2,13 @@
 """A store for topics: a real Redis or Valkey on loopback, which tests kill and start again with or without its data."""
 
 import os
+import re
 import shutil
 import signal
 import socket
+import socketserver
 import subprocess
+import threading
 
 from server import eventually, free_port
 
@@ -64,3 +67,44 @@ class Store:
         done = subprocess.run([CLIENT, "-p", str(self.port), *map(str, words)], capture_output=True, text=True, timeout=20,
                               env=environment, check=True)
         return done.stdout
+
+
+class FalseStore:
+    """Something that replies to commands in the store's place, by words of its own. asked: the names of commands that came."""
+
+    USUAL = {"PING": b"+PONG\r\n", "TIME": b"*2\r\n$10\r\n1700000000\r\n$1\r\n1\r\n", "XADD": b"$3\r\n1-1\r\n", "XRANGE": b"*0\r\n"}
+
+    def __init__(self, **replies):
+        self.replies, self.asked = {**self.USUAL, **replies}, []
+        outer = self
+
+        class Connection(socketserver.StreamRequestHandler):
+            def handle(self):
+                while words := self.words():
+                    outer.asked.append(words[0].decode())
+                    self.request.sendall(outer.replies[outer.asked[-1]])
+
+            def words(self):
+                count = re.fullmatch(rb"\*(\d+)\r\n", self.rfile.readline())
+                words = []
+                for _ in range(int(count[1]) if count else 0):
+                    length = int(self.rfile.readline()[1:])
+                    words.append(self.rfile.read(length + 2)[:-2])
+                return words
+
+        class Listener(socketserver.ThreadingTCPServer):
+            daemon_threads = True
+
+            def handle_error(self, *_):
+                pass  # the server has closed the connection
+
+        self.listener = Listener(("127.0.0.1", 0), Connection)
+        threading.Thread(target=self.listener.serve_forever, daemon=True).start()
+
+    @property
+    def url(self):
+        return f"redis://127.0.0.1:{self.listener.server_address[1]}"
+
+    def end(self):
+        self.listener.shutdown()
+        self.listener.server_close()
