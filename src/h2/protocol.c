@@ -93,6 +93,7 @@ static bool h2_protocol_received(session *base, const char *octets, size_t len)
         h2_session_break(s);
         return false;
     }
+    h2_session_work_near(s);
     s->base.idles = false;
     s->heard_ns = s->base.worker->loop.now_ns;
     s->pinged = false;

@@ -43,6 +43,22 @@ bool h2_session_work(h2_session *s)
     return true;
 }
 
+void h2_session_work_near(const h2_session *s)
+{
+    const h2_work *work = s->work;
+    const char *run = (const char *)&work->run, *opening = (const char *)&work->opening;
+    __builtin_prefetch(run);
+    __builtin_prefetch(run + 64);
+    __builtin_prefetch(work->run.lines);
+    __builtin_prefetch(work->run.text);
+    __builtin_prefetch(&work->buckets[(s->last_stream + 2) / 2 % H2_BUCKETS]);
+    __builtin_prefetch(&work->leaving);
+    __builtin_prefetch(work->segments);
+    __builtin_prefetch(&work->date_from_ns);
+    __builtin_prefetch(opening);
+    __builtin_prefetch(opening + 64);
+}
+
 static void h2_session_give_room(h2_session *s)
 {
     out_deinit(&s->out);

@@ -6,6 +6,7 @@
 #include "server/transported.h"
 
 #include "base/assert.h"
+#include "h2/session.h"
 #include "server/worker.h"
 
 static transport *transported_of(const connection *conn)
@@ -169,9 +170,20 @@ static void transported_read(connection *conn, transport_input input)
     }
 }
 
+// The session's memory comes while the transport opens what it has received.
+static void transported_near(const connection *conn)
+{
+#ifndef SKUA_NO_HTTP2
+    if (conn->speaks_h2 && conn->session) h2_session_near(conn->session);
+#else
+    (void)conn;
+#endif
+}
+
 static void transported_received(io_stream *stream, char *octets, size_t len)
 {
     connection *conn = connection_of(stream);
+    transported_near(conn);
     if (conn->state == CONNECTION_LINGER) connection_drain(conn, len);
     else if (conn->state < CONNECTION_LINGER)
         transported_read(conn, (transport_input){ .octets = octets, .len = len });
