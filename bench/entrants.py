@@ -219,14 +219,19 @@ class Skua(Entrant):
         return (found.group(1) or found.group(2)) if found else None
 
 
+def over_http1(name):
+    """The name of the Skua that is asked over HTTP/1, beside the one of that name."""
+    return name.replace("Skua", "Skua over HTTP/1", 1)
+
+
 class SkuaOverHttp1(Skua):
     """Beside everyone that is asked over HTTP/2, by the same client."""
 
     over_http1 = True
 
-    def __init__(self, place):
-        super().__init__(place)
-        self.name, self.kind = "Skua over HTTP/1", "peer"
+    def __init__(self, place, backend=None):
+        super().__init__(place, backend)
+        self.name, self.kind = over_http1(self.name), "peer"
 
     def argv(self, workload, place, port):
         return super().argv(workload, place, port) if workload.beside_http1 else None
@@ -527,7 +532,8 @@ def everyone(place, backends=(), libraries=None):
     ways = sorted({way for workload in workloads.WORKLOADS for way in workload.ceilings if not workload.tls})
     return ([Ceiling(interface, way, place) for interface in PROGRAM_OF for way in ways]
             + [TlsCeiling(way, place) for way in RECORDS_OF]
-            + [Skua(place), SkuaOverHttp1(place), SkuaWithOneSite(place)] + [Skua(place, backend) for backend in backends]
+            + [Skua(place), SkuaOverHttp1(place), SkuaWithOneSite(place)]
+            + [kind(place, backend) for backend in backends for kind in (Skua, SkuaOverHttp1)]
             + [Skua(Place(build, place.folder), library=name) for name, build in (libraries or {}).items()]
             + [Nginx(), H2o(), Nghttpd(), Lighttpd(), Haproxy(), Caddy(), GoHello("Go net/http", place), HyperHello("hyper", place),
                UWebSocketsHello("uWebSockets", place)])

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """From rounds to verdicts, and the table that people read."""
 
+import entrants
 import figures
 
 
@@ -98,8 +99,10 @@ def compare_servers(summary, kind):
 
 
 def judge_beside(summary, server, ratios):
-    """ratios: at most, to peers by the beginnings of their names."""
-    for peer in of_kind(summary, "peer"):
+    """ratios: at most, to peers by the beginnings of their names. Over HTTP/1 only the same Skua is beside it."""
+    twin = entrants.over_http1(server["name"])
+    others = [peer for peer in of_kind(summary, "peer") if not peer["name"].startswith("Skua over HTTP/1") or peer["name"] == twin]
+    for peer in others:
         target = next((ratio for name, ratio in ratios.items() if peer["name"].startswith(name)), None)
         found = figures.compare(server["rounds"], peer["rounds"]) if target else None
         if found:

@@ -323,6 +323,15 @@ def test_targets_against_one_peer_and_in_octets():
     assert [v["verdict"] for v in summed_up(small, skua__Skua=[641])["verdicts"]] == ["missed"]
 
 
+def test_http2_is_held_against_http1_on_the_same_backend():
+    beside = dataclasses.replace(CLOSED, ratio_target=None, below_peers=False, ratios_to={"Skua over HTTP/1": 1.15})
+    summary = summed_up(beside, **{"skua__Skua": [5] * 7, "peer__Skua over HTTP/1": [5] * 7, "backend__Skua on epoll": [6] * 7,
+                                   "peer__Skua over HTTP/1 on epoll": [5] * 7})
+    assert [(v["server"], v["asked"], v["verdict"]) for v in summary["verdicts"]] == [
+        ("Skua", "≤ 1.15 × Skua over HTTP/1", "met, whole interval"),
+        ("Skua on epoll", "≤ 1.15 × Skua over HTTP/1 on epoll", "missed")]
+
+
 def test_the_table_names_the_ceiling_and_shows_the_other():
     summary = summed_up(CLOSED, ceiling__epoll=[6] * 7, ceiling__io_uring=[5] * 7, skua__Skua=[5.5] * 7,
                         backend__Skua_on_uring=[5.1] * 7, peer__nginx=[8] * 7)
