@@ -14,10 +14,17 @@ static unsigned h2_admission_taken(const h2_session *s)
     return s->streams - s->waiting;
 }
 
+// Whether another response might find no room for its head, which may take a block of its own.
+static bool h2_admission_is_crowded(const h2_session *s)
+{
+    enum { SEGMENTS_LEFT = 8 };
+    return s->out.count > H2_SEGMENTS - SEGMENTS_LEFT;
+}
+
 bool h2_admission_is_full(h2_session *s)
 {
     return s->waiting || h2_admission_taken(s) > h2_config(s)->http2.streams_max ||
-           h2_limits_delays(&s->limits, s->base.worker->loop.now_ns);
+           h2_admission_is_crowded(s) || h2_limits_delays(&s->limits, s->base.worker->loop.now_ns);
 }
 
 bool h2_admission_wait(h2_stream *stream, const char *text)
@@ -41,7 +48,7 @@ bool h2_admission_wait(h2_stream *stream, const char *text)
 
 static bool h2_admission_may_begin(const h2_session *s, const h2_stream *stream)
 {
-    return h2_admission_taken(s) < h2_config(s)->http2.streams_max &&
+    return h2_admission_taken(s) < h2_config(s)->http2.streams_max && !h2_admission_is_crowded(s) &&
            stream->begins_ns <= s->base.worker->loop.now_ns;
 }
 

@@ -119,6 +119,7 @@ static bool h2_protocol_sent(session *base)
     if (!s->work) return false;
     if (s->out.octets == 0) s->limits.replies = 0;
     h2_ending_release(s);
+    if (s->waiting) h2_admission_run(s); // perhaps for room
     h2_signal_credit_all(s);
     h2_schedule_fill(s);
     return false;

@@ -450,6 +450,16 @@ def test_a_burst_before_the_settings_are_known(server):
         assert client.get().status == 200
 
 
+def test_a_burst_whose_responses_have_large_heads(server):
+    """Each takes half a block of the queue, which has fewer: the last ones wait for room."""
+    with Client(server) as client:
+        client.credit(0, 1 << 24)
+        client.send(*[header_frames(client.next(), client.block_of("/large/4000"), END_STREAM) for _ in range(100)])
+        for i in range(100):
+            response = client.response(1 + 2 * i)
+            assert response.status == 200 and len(response.fields["x-added"]) == 4000
+
+
 def test_early_responses_cost_nothing(server):
     with Client(server) as client:
         client.credit(0, 1 << 24)
