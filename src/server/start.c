@@ -157,8 +157,8 @@ static void server_close_log(skua_server *server)
 {
     gate_close(&server->logging);
     gate_wait(&server->logging);
-    figure_add(&server->shared.lines_lost, log_lost(server->log));
-    log_free(server->log);
+    if (server->log) figure_add(&server->shared.lines_lost, log_lost(server->log));
+    log_free(server->log); // NULL: its thread could not be had
     server->log = NULL;
 }
 

@@ -14,7 +14,7 @@ import time
 import h2_client
 import pytest
 from conf import SKUA, children, crash, ended, get, of, process_of, replaced, start, write_folder
-from seccomp import PIPE2, forbid
+from seccomp import CLONE, CLONE3, CLONE_THREAD, PIPE2, forbid
 from server import Server, check_sanitizers, eventually, free_port
 from wire import Connection, request
 
@@ -182,6 +182,16 @@ def test_a_server_process_that_could_not_hear_does_not_serve(folder, launch):
     """Clients who wait may take all descriptors as soon as it serves: it has those that it needs before."""
     server = launch(start, folder, TEXT, wait=False, preexec=forbid(PIPE2, errno.EMFILE))
     assert "skua: out of file descriptors\n" in server.judge_end(1)
+
+
+@pytest.mark.parametrize("words", [["pub", "--listen", "127.0.0.1:0"], ["-c", "skua.conf"]])
+def test_a_process_that_can_have_no_thread_says_so(folder, words):
+    (folder / "skua.conf").write_text(TEXT.replace("PORT", str(free_port())))
+    no_thread, no_other_way = forbid(CLONE, errno.EAGAIN, flags=(0, CLONE_THREAD)), forbid(CLONE3, errno.ENOSYS)
+    ran = subprocess.run([SKUA, *words], cwd=folder, capture_output=True, text=True, check=False, timeout=20, stdin=subprocess.DEVNULL,
+                         preexec_fn=lambda: (no_other_way(), no_thread()))
+    check_sanitizers(ran.stderr)
+    assert (ran.returncode, ran.stderr) == (1, "skua: cannot start the log\n")
 
 
 def test_the_log_is_opened_again_when_clients_have_all_descriptors(folder, launch):

@@ -6,6 +6,7 @@ import platform
 import struct
 
 URING_SETUP, URING_ENTER, URING_REGISTER = 425, 426, 427
+CLONE, CLONE3, CLONE_THREAD = 56 if platform.machine() == "x86_64" else 220, 435, 0x10000
 PIPE2 = 293 if platform.machine() == "x86_64" else 59
 OPENAT = 257 if platform.machine() == "x86_64" else 56
 
