@@ -186,7 +186,7 @@ class Skua(Entrant):
         super().__init__(f"Skua on {backend}" if backend else f"Skua with {library}" if library else "Skua")
         if backend:
             self.kind = "backend"
-        self.choice = ["--backend", backend] if backend else []
+        self.backend = backend or "auto"
         self.library = library  # another TLS library than the system's
         if library:
             self.kind = "library"
@@ -199,16 +199,16 @@ class Skua(Entrant):
         if self.library and not workload.tls:
             return None
         if workload.site:
-            return sites.skua(self.program, workload, place, port) if self.program and not self.choice else None
+            return sites.skua(self.program, workload, place, port, self.backend) if self.program else None
         pair = ["--cert", place.certificate, "--key", place.key] if workload.tls else []
         if workload.is_file:
             if not self.program:
                 return None
             return [self.program, place.www, "--listen", f"127.0.0.1:{port}", *pair,
-                    "--workers", 1, "--log", "none", "--host", "*", *self.choice]
+                    "--workers", 1, "--log", "none", "--host", "*", "--backend", self.backend]
         if not self.hello:
             return None
-        return [self.hello, "--tls-port" if pair else "--port", port, *pair, "--workers", 1, *self.choice]
+        return [self.hello, "--tls-port" if pair else "--port", port, *pair, "--workers", 1, "--backend", self.backend]
 
     def backend_of(self, words):
         """Raises when another than the one it is named after has come in its place."""

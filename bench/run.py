@@ -19,6 +19,7 @@ import loads
 import probe
 import processes
 import report
+import sites
 import workloads
 
 ROOT = os.path.dirname(entrants.BENCH)
@@ -68,8 +69,9 @@ def chosen_entrants(options, place):
 # ---- One workload ----
 
 
-def start(entrant, workload, place):
-    """Starts an entrant and checks its answers. Returns the server, or None where it has no part in this."""
+def start(entrant, workload, place, skuas=None):
+    """Starts an entrant and checks its answers. Returns the server, or None where it has no part in this.
+    skuas: the octets of content that Skua sends."""
     port = processes.free_port()
     takes_part = (entrant.speaks_http2 or not workload.http2) and (entrant.serves_sites or not workload.site)
     argv = entrant.argv(workload, place, port) if takes_part else None
@@ -80,6 +82,9 @@ def start(entrant, workload, place):
         expected = entrants.content_of(workload.octets) if workload.is_file else workloads.HELLO
         server.over_http1 = entrant.over_http1
         server.answer_octets, server.head = answer_of(workload, server, expected, place)
+        server.content_octets = server.answer_octets - len(server.head)
+        if workload.coded:
+            sites.check_coded(workload, place, probe.fetch(workload, port)[1], skuas)
         server.backend = entrant.backend_of(server.words())
     except Exception:
         server.stop()
@@ -98,11 +103,13 @@ def answer_of(workload, server, expected, place):
 def start_all(crowd, workload, place, skipped):
     """Skua first: the ceilings send a head like its own."""
     running = {}
-    head = entrants.default_head(workload)
+    head, octets = entrants.default_head(workload), None
+    if workload.coded:
+        sites.wait_until_settled(workload, place)
     for entrant in sorted(crowd, key=lambda e: e.kind != "skua"):
         entrant.head = head
         try:
-            server = start(entrant, workload, place)
+            server = start(entrant, workload, place, octets)
         except (OSError, RuntimeError) as error:
             skipped[entrant.name] = str(error)
             print(f"  {entrant.name} is left out: {error}")
@@ -111,7 +118,7 @@ def start_all(crowd, workload, place, skipped):
             continue
         running[entrant.name] = server
         if entrant.kind == "skua":
-            head = server.head
+            head, octets = server.head, server.content_octets
     order = [entrant.name for entrant in crowd]
     return {name: running[name] for name in order if name in running}
 

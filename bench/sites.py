@@ -4,8 +4,11 @@ and kept, for an access log, and for a site among a thousand. A server that cann
 
 import gzip
 import os
+import time
 
 SITES = 1000
+SETTLED_S = 2.1  # Skua takes no file for settled that changed within two seconds, and compresses none of these
+ALIKE = 0.01     # the part by which contents of two compressors of one level may differ
 
 
 def write_texts(place, octets, content):
@@ -17,6 +20,23 @@ def write_texts(place, octets, content):
         packed.write(content)
 
 
+def wait_until_settled(workload, place):
+    """Waits until the workload's file is old enough, so that it is compressed, and answered under one tag in every round."""
+    path = os.path.join(root_of(workload, place), f"{workload.octets}.txt")
+    time.sleep(max(0, os.stat(path).st_ctime + SETTLED_S - time.time()))
+
+
+def check_coded(workload, place, content, skuas):
+    """Raises unless what a server sends is what lies compressed, or where it compresses is as long as what Skua sends.
+    skuas: the octets of Skua's content; None: it is Skua, or Skua takes no part."""
+    if workload.site == "precompressed":
+        with open(os.path.join(root_of(workload, place), f"{workload.octets}.txt.gz"), "rb") as file:
+            if content != file.read():
+                raise RuntimeError("the content is not the file that lies compressed")
+    elif skuas and abs(len(content) - skuas) > ALIKE * skuas:
+        raise RuntimeError(f"compressed to {len(content)} octets, where Skua has {skuas}")
+
+
 def log_of(place, name, port):
     return place.path(f"{name}-{port}.access.log")
 
@@ -25,7 +45,7 @@ def root_of(workload, place):
     return place.path("pre") if workload.site == "precompressed" else place.www
 
 
-def skua(program, workload, place, port, one=False):
+def skua(program, workload, place, port, backend="auto", one=False):
     """one: the site alone where the others have a thousand."""
     format_ = {"log-combined": "combined", "log-json": "json"}.get(workload.site)
     log = f"{log_of(place, 'skua', port)} {format_}" if format_ else "off"
@@ -33,7 +53,7 @@ def skua(program, workload, place, port, one=False):
     compress = "gzip" if workload.site == "compressed" else "off"
     sites = "".join(f"site {'*' if i == count - 1 else f'site{i}.test'} {{\n    root {root_of(workload, place)}\n    compress {compress}\n}}\n"
                     for i in range(count))
-    path = place.write(f"skua-{port}.conf", f"listen 127.0.0.1:{port}\nworkers 1\nsandbox off\naccess_log {log}\n{sites}")
+    path = place.write(f"skua-{port}.conf", f"listen 127.0.0.1:{port}\nworkers 1\nbackend {backend}\nsandbox off\naccess_log {log}\n{sites}")
     return [program, "-c", path]
 
 

@@ -3,6 +3,7 @@
 
 import collections
 import dataclasses
+import gzip
 import json
 import os
 import pathlib
@@ -25,6 +26,7 @@ import http2  # noqa: E402
 import loads  # noqa: E402
 import report  # noqa: E402
 import seeds  # noqa: E402
+import sites  # noqa: E402
 from workloads import PAGE, WORKLOADS, Workload  # noqa: E402
 
 AB = """
@@ -224,6 +226,35 @@ def test_wrong_answers_over_http2_are_found(over_http2):
         http2.load_once(dataclasses.replace(workload, octets=14), server)
     server.over_http1 = True
     assert http2.fetch(workload, server, place.certificate)[:2] == ("1.1", "200")
+
+
+def test_everyone_sends_the_same_coded_octets(tmp_path):
+    """A file that lies compressed comes as it lies; of two that compress, neither sends a hundredth more."""
+    place = entrants.Place(RELEASE, str(tmp_path))
+    lying, made = (next(w for w in WORKLOADS if w.name == name) for name in ("precompressed", "compressed"))
+    packed = pathlib.Path(place.path(f"pre/{lying.octets}.txt.gz")).read_bytes()
+    sites.check_coded(lying, place, packed, None)
+    for other in (packed[:-1], packed + b"x", gzip.compress(entrants.content_of(lying.octets), 1)):
+        with pytest.raises(RuntimeError, match="not the file that lies compressed"):
+            sites.check_coded(lying, place, other, len(packed))
+    sites.check_coded(made, place, b"x" * 900, None)
+    for octets in (990, 1000, 1010):
+        sites.check_coded(made, place, b"x" * octets, 1000)
+    for octets in (989, 1011):
+        with pytest.raises(RuntimeError, match=f"compressed to {octets} octets, where Skua has 1000"):
+            sites.check_coded(made, place, b"x" * octets, 1000)
+    sites.wait_until_settled(lying, place)
+    assert time.time() - os.stat(place.path(f"pre/{lying.octets}.txt")).st_ctime > 2
+
+
+def test_sites_run_on_the_backend_that_is_named(tmp_path):
+    place = entrants.Place(RELEASE, str(tmp_path))
+    if not place.built("skua"):
+        pytest.skip("skua is not built")
+    workload = next(w for w in WORKLOADS if w.name == "log-json")
+    for given, written in ((None, "auto"), ("epoll", "epoll")):
+        path = entrants.Skua(place, given).argv(workload, place, 1)[-1]
+        assert f"\nbackend {written}\n" in pathlib.Path(path).read_text()
 
 
 def test_seeds_show_medians_and_every_error():
