@@ -2758,7 +2758,8 @@ typedef struct skua_directory_config {
     // files kept open, per worker; default 1024, fewer when descriptors are scarce
     unsigned cache_entries_max;
     // the largest file whose content is kept in memory; default 32768. With this default, files of
-    // up to 131072 octets are kept in memory as well while they are often asked for over TLS
+    // up to 65536 octets, and over TLS of up to 131072, are kept in memory as well while they are
+    // often asked for
     size_t small_octets_max;
     // ranges of a request; more are answered by the whole file; default 16, at most 16
     unsigned ranges_max;

@@ -54,7 +54,7 @@ struct cached {
     bool
         is_made; // it was compressed here: its version is that of the file as it is, and so is its freshness
     bool weak;      // it may yet change without its ctime showing that
-    bool is_wanted; // in memory: it was asked for over TLS while it was fresh
+    bool is_wanted; // in memory: it was asked for while it was fresh
     bool is_kept;   // in memory, beside its descriptor
     bool varies;    // by Accept-Encoding
     size_t key_len, path_len;
@@ -89,11 +89,12 @@ typedef struct cached_source {
 // Whether a file is answered from memory.
 bool cached_is_small(const site *s, const skua_file_info *info);
 
-// Whether a file that is sent from its descriptor is worth being kept in memory if it is asked for over TLS, which
-// copies and seals its octets each time.
-static inline bool cached_may_be_kept(const site *s, const cached *c)
+// Whether a file that is sent from its descriptor is worth being kept in memory if it is asked for often: over TLS, which
+// copies and seals its octets each time, or in the clear, where one send of it costs less than a head and sendfile.
+static inline bool cached_may_be_kept(const site *s, const cached *c, bool is_secure)
 {
-    return c->file && !c->is_kept && !c->weak && c->origin.info.size <= s->kept_octets_max;
+    size_t octets_max = is_secure ? s->kept_octets_max : s->kept_clear_octets_max;
+    return c->file && !c->is_kept && !c->weak && c->origin.info.size <= octets_max;
 }
 
 // Whether its entity tag is a hash of its content that is made when it is opened.

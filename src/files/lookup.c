@@ -511,7 +511,8 @@ static void lookup_kept(skua_worker *worker, skua_status status, size_t octets, 
 static bool lookup_keeps(lookup *l)
 {
     cached *entry = l->request ? lookup_find(l) : NULL;
-    if (!entry || !entry->is_wanted || !cached_may_be_kept(l->site, entry)) return false;
+    bool is_secure = entry && skua_request_is_secure(l->request);
+    if (!entry || !entry->is_wanted || !cached_may_be_kept(l->site, entry, is_secure)) return false;
     entry->is_wanted = false;
     return !cached_is_hashed_apart(l->site, &l->info) || content_tag_find(&l->info, true, l->tag);
 }

@@ -59,8 +59,9 @@ typedef struct skua_directory {
     skua_etags etags;
     size_t cache_octets_max;
     size_t small_octets_max;
-    size_t
-        kept_octets_max; // the largest that is kept in memory once it is asked for often, over TLS
+    // the largest file that is kept in memory once it is asked for often
+    size_t kept_octets_max;       // over TLS
+    size_t kept_clear_octets_max; // in the clear
     size_t listings_octets_max;
     unsigned cache_entries_max;
     unsigned ranges_max;         // at most RANGES_MAX

@@ -21,6 +21,7 @@
 enum {
     SITE_SMALL_OCTETS = 32768,
     SITE_KEPT_OCTETS = 131072,
+    SITE_KEPT_CLEAR_OCTETS = 65536,
     SITE_KEPT_SHARE = 16, // of the cache that one kept file may take
     SITE_LISTINGS_OCTETS = 16 << 20
 };
@@ -51,7 +52,7 @@ static void static_serve(skua_request *request, const site *s, slice name)
         ready = cache_find(c, hash, name, (cached_variant)coding);
         fresh = fresh && ready && (cached_is_of(ready, entry) || cached_is_fresh(ready, now_ns));
     }
-    if (fresh && cached_may_be_kept(s, ready) && skua_request_is_secure(request))
+    if (fresh && cached_may_be_kept(s, ready, skua_request_is_secure(request)))
         ready->is_wanted = true;
     bool is_made = fresh && ready->is_made; // the response may drive it out
     if (fresh && site_respond_file(request, c, ready, NULL) == SITE_RESPONSE_DONE) {
@@ -211,8 +212,9 @@ static void site_set_bounds(site *s, const skua_directory_config *config)
     if (s->small_octets_max > s->cache_octets_max) s->small_octets_max = s->cache_octets_max;
     // a program that says which files are small has decided about the others, too
     size_t share = s->cache_octets_max / SITE_KEPT_SHARE;
-    if (!config->small_octets_max)
-        s->kept_octets_max = share < SITE_KEPT_OCTETS ? share : SITE_KEPT_OCTETS;
+    if (config->small_octets_max) return;
+    s->kept_octets_max = share < SITE_KEPT_OCTETS ? share : SITE_KEPT_OCTETS;
+    s->kept_clear_octets_max = share < SITE_KEPT_CLEAR_OCTETS ? share : SITE_KEPT_CLEAR_OCTETS;
 }
 
 // A script of the program's is allowed beside the page's own.

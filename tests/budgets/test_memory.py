@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: MIT
 """Memory of the release build: nothing per request in steady state, next to nothing per idle connection."""
 
+import gzip
 import resource
 import signal
+import time
 import zlib
 
 import pytest
 from counting import Counted, make_shim, many_descriptors
-from server import eventually
+from server import eventually, free_port
 from websocket import BINARY, PING, PONG, TEXT, Socket, frame
 from wire import Connection, chunk, request
 
@@ -25,8 +27,8 @@ def shim(tmp_path_factory):
 def counted(shim, tmp_path):
     started = []
 
-    def start(name, *words):
-        started.append(Counted(shim, tmp_path, name, *words))
+    def start(name, *words, **more):
+        started.append(Counted(shim, tmp_path, name, *words, **more))
         return started[-1]
 
     yield start
@@ -82,6 +84,24 @@ def test_no_allocation_per_file(counted, tmp_path, path):
     )
     # Entries are looked at again once a second, which opens and stats: that is not per request.
     assert steady(server, [(request(path), 1)], rounds=100) <= 20
+
+
+@pytest.mark.parametrize("way", ["off", "gzip"])
+def test_no_allocation_per_coded_file(counted, tmp_path, way):
+    """Text that lies compressed beside the file, or was compressed here."""
+    (tmp_path / "www").mkdir()
+    text = b"".join(b"%07d\n" % i for i in range(12800))
+    (tmp_path / "www" / "a.txt").write_bytes(text)
+    if way == "off":
+        (tmp_path / "www" / "a.txt.gz").write_bytes(gzip.compress(text))
+    config, port = tmp_path / "conf", free_port()
+    config.write_text(f"listen 127.0.0.1:{port}\nworkers 1\nsandbox off\naccess_log off\n"
+                      f"site * {{\n    root {tmp_path}/www\n    compress {way}\n}}\n")
+    time.sleep(2.2)  # the age at which times tell versions apart
+    server = counted("skua", "-c", config, port=port)
+    response = server.server.get("/a.txt", "Accept-Encoding: gzip")
+    assert response.get("content-encoding") == "gzip" and gzip.decompress(response.content) == text
+    assert steady(server, [(request("/a.txt", "Accept-Encoding: gzip"), 1)], rounds=100) <= 60
 
 
 def test_no_allocation_per_connection(counted):

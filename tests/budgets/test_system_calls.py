@@ -6,6 +6,7 @@ goes on. Numbers are means over many rounds.
 """
 
 import contextlib
+import gzip
 import os
 import re
 import select
@@ -16,6 +17,7 @@ import time
 
 import pytest
 from certificates import SecureConnection, make, trusting
+from conf import children
 from h2_batches import AT_A_TIME, Batches
 from h2_sockets import Http2
 from server import RELEASE, Server, eventually, free_port, lacks_tls
@@ -36,15 +38,14 @@ class Traced:
 
     def __init__(self, tmp_path, backend, name, *words):
         self.port = free_port()
+        self.begin(tmp_path, name, *[w.format(port=self.port) for w in words], "--backend", backend)
+        self.pid = self.first
+
+    def begin(self, tmp_path, *argv):
         self.trace = tmp_path / "trace"
-        self.server = Server(
-            ["strace", "-f", "-qq", "-ttt", "-o", self.trace, RELEASE / name, *[w.format(port=self.port) for w in words],
-             "--backend", backend],
-            ("127.0.0.1", self.port),
-        )
+        self.server = Server(["strace", "-f", "-qq", "-ttt", "-o", self.trace, RELEASE / argv[0], *argv[1:]], ("127.0.0.1", self.port))
         self.refused = "cannot be used" in self.server.error_text()
-        with open(f"/proc/{self.server.pid}/task/{self.server.pid}/children") as file:
-            self.pid = int(file.read().split()[0])
+        self.first = children(self.server.pid)[0]
 
     def hold(self):
         """Stops every thread of it, as Ctrl-Z would."""
@@ -60,7 +61,7 @@ class Traced:
 
     def end(self):
         """Every system call as (time, name)."""
-        os.kill(self.pid, signal.SIGTERM)
+        os.kill(self.first, signal.SIGTERM)
         self.server.judged = True
         assert self.server.wait() == 0
         calls = []
@@ -69,6 +70,18 @@ class Traced:
             if match:
                 calls.append((float(match.group(2)), match.group(3)))
         return calls
+
+
+class TracedByFile(Traced):
+    """Told by a configuration, where a supervisor has the process that serves for its child. body: what stands behind listen."""
+
+    def __init__(self, tmp_path, backend, body):
+        self.port = free_port()
+        path = tmp_path / "skua.conf"
+        path.write_text(f"listen 127.0.0.1:{self.port}\nworkers 1\nbackend {backend}\nsandbox off\naccess_log off\n{body}")
+        self.begin(tmp_path, "skua", "-c", path)
+        assert eventually(lambda: self.refused or " serves " in self.server.error_text())
+        self.pid = children(self.first)[-1]
 
 
 def mean(calls, spans, per):
@@ -154,8 +167,8 @@ def under_load(traced, wire):
 def traced(tmp_path):
     started = []
 
-    def start(*words):
-        started.append(Traced(tmp_path, *words))
+    def start(*words, how=Traced):
+        started.append(how(tmp_path, *words))
         if started[-1].refused:
             pytest.skip("io_uring is not to be had here")
         return started[-1]
@@ -163,7 +176,7 @@ def traced(tmp_path):
     yield start
     for one in started:
         if one.server.alive():
-            os.kill(one.pid, signal.SIGKILL)
+            os.kill(one.first, signal.SIGKILL)
             one.server.process.wait()
 
 
@@ -296,6 +309,35 @@ def test_small_file(traced, backend, budget, record_property, tmp_path):
     judge(record_property, server.end(), spans, READY, budget)
 
 
+CODED = {"precompressed": "compress off", "compressed once": "compress gzip"}
+
+
+@pytest.mark.parametrize("way", CODED)
+@pytest.mark.parametrize("backend, budget", [("epoll", 2.3), ("uring", 1.4)])
+def test_coded_text(traced, tmp_path, way, backend, budget, record_property):
+    """Text of 100 KiB that takes 43 on the wire: one send, whether it lies compressed beside the file or was compressed here.
+    The supervisor and the threads beside the worker wait anew when they go on, which counts as a fifth of a call."""
+    www = tmp_path / "www"
+    www.mkdir()
+    text = b"".join(b"%07d %010d\n" % (i, i * 2654435761 % 2**32) for i in range(5390))[:102400]
+    (www / "a.txt").write_bytes(text)
+    if way == "precompressed":
+        (www / "a.txt.gz").write_bytes(gzip.compress(text, 9))
+    time.sleep(2.2)
+    server = traced(backend, f"site * {{\n    root {www}\n    {CODED[way]}\n}}\n", how=TracedByFile)
+    wire = request("/a.txt", "Accept-Encoding: gzip")
+    with Connection(("127.0.0.1", server.port)) as connection:  # asked for twice within a second, it is kept by the next
+        for pause in (0, 0, 1.1):
+            time.sleep(pause)
+            response = connection.get("/a.txt", "Accept-Encoding: gzip")
+            assert response.get("content-encoding") == "gzip" and gzip.decompress(response.content) == text
+            assert 40000 < len(response.content) < 45000
+    spans = kept_alive(server, wire)
+    calls = server.end()
+    judge(record_property, calls, spans, READY, budget)
+    assert "sendfile" not in mean(calls, spans, READY)[1]
+
+
 @CLOSE
 def test_connection_per_request(traced, backend, budget, record_property):
     server = traced(backend, "hello", "--port", "{port}", "--workers", "1")
@@ -409,3 +451,25 @@ def test_the_longest_file_that_is_kept(traced, tmp_path):
     calls = server.end()
     reads = {octets: mean(calls, [span], 1)[1].get("preadv2", 0) for octets, span in spans.items()}
     assert reads[131072] == 0 < reads[131073]
+
+
+def test_the_longest_file_that_is_kept_in_the_clear(traced, tmp_path):
+    """A file that is longer by an octet is sent from its descriptor."""
+    root = tmp_path / "root"
+    root.mkdir()
+    for octets in (65536, 65537):
+        (root / str(octets)).write_bytes(os.urandom(octets))
+    time.sleep(2.2)
+    server = traced("epoll", "skua", "--listen", "127.0.0.1:{port}", "--workers", "1", "--quiet", str(root))
+    spans = {}
+    with Connection(("127.0.0.1", server.port)) as connection:
+        for octets in (65536, 65537):
+            for pause in (0, 0, 1.1, 0):
+                time.sleep(pause)
+                connection.get(f"/{octets}")
+            begin = time.time()
+            assert connection.get(f"/{octets}").content == (root / str(octets)).read_bytes()
+            spans[octets] = begin, time.time()
+    calls = server.end()
+    files = {octets: mean(calls, [span], 1)[1].get("sendfile", 0) for octets, span in spans.items()}
+    assert files[65536] == 0 < files[65537]

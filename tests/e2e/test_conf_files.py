@@ -316,6 +316,35 @@ def test_siblings_follow_their_files(served):
     assert eventually(lambda: get(served, "plain.test", "/live.js", "Accept-Encoding: gzip").status == 404)
 
 
+def test_a_sibling_that_is_kept_follows_its_file(served):
+    """It is too long to be small, and asked for often, so that it is in memory; nothing of before is sent after a change."""
+    www = served.folder / "www"
+    kept = www / "kept.txt.gz"
+    (www / "kept.txt").write_text("whole")
+    kept.write_bytes(b"1" * 50_000)
+    age(www / "kept.txt", 100)
+    age(kept, 50)
+    time.sleep(2.1)
+    with served.connect() as connection:
+        def ask(*lines):
+            return connection.get("/kept.txt", "Accept-Encoding: gzip", *lines, host="plain.test")
+
+        for _ in range(5):
+            assert ask().content == b"1" * 50_000
+            time.sleep(0.3)
+        tag = ask().get("etag")
+        assert ask(f"If-None-Match: {tag}").status == 304
+        part = ask("Range: bytes=49990-")
+        assert part.status == 206 and part.content == b"1" * 10 and part.get("content-encoding") == "gzip"
+        with open(kept, "r+b") as file:
+            file.write(b"2" * 50_000)
+        assert eventually(lambda: ask().content == b"2" * 50_000)
+        assert ask().get("etag") != tag
+        (www / "kept.txt").write_text("newer")  # than its sibling
+        age(kept, 50)
+        assert eventually(lambda: ask().content == b"newer")
+
+
 def test_an_application_in_a_folder(tmp_path):
     write(tmp_path)
     port = free_port()

@@ -27,12 +27,12 @@ def many_descriptors():
 
 
 class Counted:
-    """A server whose allocations are counted. {port} in words is where it is to listen."""
+    """A server whose allocations are counted. {port} in words is where it is to listen, unless port says where it listens."""
 
-    def __init__(self, shim, folder, name, *words, build=RELEASE):
+    def __init__(self, shim, folder, name, *words, build=RELEASE, port=None):
         path = folder / "counters"
         path.write_bytes(b"\0" * mmap.PAGESIZE)
-        port = free_port()
+        port = port or free_port()
         self.server = Server(
             [build / name, *[str(w).format(port=port) for w in words]], ("127.0.0.1", port),
             env={"LD_PRELOAD": str(shim), "SKUA_COUNTERS": str(path)}, preexec=many_descriptors, cwd=folder,

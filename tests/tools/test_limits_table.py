@@ -32,7 +32,7 @@ FIXED = {
     "names in each list of the page on the status listener", "certificates whose expiry is in the figures",
     "files that are being uploaded", "archives that are being sent", "passwords and tokens that are being checked", "files and folders of an archive", "names of the files of an archive",
     "folders in each other in an archive",
-    "files kept in memory for TLS",
+    "files kept in memory while they are asked for often",
     "fields of an interim response", "content that a filter takes in one go",
     "content that is filtered before its head leaves", "memory of a response that is compressed", "polls", "calls of polls",
     "name and value of a cookie set", "path or domain of a cookie set", "credit of a slow reader",
