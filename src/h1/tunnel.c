@@ -8,14 +8,13 @@
 #include "exchange/push.h"
 #include "h1/protocol.h"
 
-// A client that has said that it sends no more is about to be told of, and one over a transport keeps its session.
+// A client that has said that it sends no more is about to be told of.
 static bool h1_tunnel_is_still(const h1_session *s, const skua_request *r)
 {
     if (r->reading != READING_TUNNEL || !stream_idles(r) || r->push != PUSH_TUNNEL) return false;
     if (s->out.octets || s->in_len || s->leaving || s->stage != H1_READS || s->carrier.broken)
         return false;
-    if (s->input != H1_INPUT_FLOWS || *s->base.link.peer_is_done || s->base.link.transport)
-        return false;
+    if (s->input != H1_INPUT_FLOWS || *s->base.link.peer_is_done) return false;
     return !s->carrier.running && !r->paused && !r->wanted && !r->unconsumed;
 }
 

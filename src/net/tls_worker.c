@@ -27,14 +27,19 @@ static void tls_worker_forget_facts(tls_worker *w)
     w->recent_facts = NULL;
 }
 
-void tls_worker_deinit(tls_worker *w)
+void tls_worker_free_flights(tls_worker *w)
 {
-    tls_worker_forget_facts(w);
     while (w->free_flights) {
         tls_flight *flight = w->free_flights;
         w->free_flights = flight->next;
         counted_free(flight);
     }
+}
+
+void tls_worker_deinit(tls_worker *w)
+{
+    tls_worker_forget_facts(w);
+    tls_worker_free_flights(w);
     tls_contexts_deinit(&w->contexts);
     OPENSSL_cleanse(w->plain, sizeof w->plain);
     OPENSSL_cleanse(w->staged, sizeof w->staged);

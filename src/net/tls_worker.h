@@ -60,5 +60,8 @@ void tls_worker_give_flight(tls_worker *w, tls_flight *flight);
 // Returns: octets that were freed.
 size_t tls_worker_sweep(tls_worker *w);
 
+// Frees the flights that no connection has.
+void tls_worker_free_flights(tls_worker *w);
+
 #endif
 #endif

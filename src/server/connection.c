@@ -90,27 +90,16 @@ static BASE_INLINE void connection_set_state(connection *conn, connection_state 
 
 // ---- Ending ----
 
-// Whether it has been parked, and has a session again.
-__attribute__((cold)) static bool connection_unpark(connection *conn)
+__attribute__((cold)) bool connection_unpark(connection *conn)
 {
     return conn->is_parked && conn->worker->self.parks->unpark(&conn->stream);
 }
 
-__attribute__((cold)) static void connection_drop_parked(connection *conn, skua_end how)
-{
-    if (!connection_unpark(conn)) return;
-    h1_protocol.end(conn->session, how);
-    conn->session = NULL;
-    conn->stream.out = NULL;
-}
-
+// A session whose socket was parked is made again, as the program is to hear of the end.
 static inline void connection_drop_session(connection *conn, skua_end how)
 {
+    if (!conn->session && !connection_unpark(conn)) return;
     session *s = conn->session;
-    if (!s) {
-        connection_drop_parked(conn, how);
-        return;
-    }
     if (conn->has_transport) transported_part_left(conn);
     CONNECTION_CALL(s, end, s, how);
     conn->session = NULL;

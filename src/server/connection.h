@@ -120,6 +120,9 @@ void connection_fail(connection *conn);
 // Begins with a session, or, if that is NULL for want of memory, closes the connection: then false.
 bool connection_adopt(connection *conn, session *s);
 
+// Whether its socket was parked, and it has a session again.
+bool connection_unpark(connection *conn);
+
 // The stream is closed.
 void connection_closed(io_stream *stream);
 

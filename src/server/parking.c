@@ -10,7 +10,8 @@
 #include "base/memory.h"
 #include "h1/protocol.h"
 #include "h1/tunnel.h"
-#include "server/connection.h"
+#include "server/secure.h"
+#include "server/transported.h"
 #include "ws/parked.h"
 
 enum { PARKING_TRIM_OCTETS = 1 << 20, PARKING_REST_OCTETS = 1 << 16 };
@@ -30,20 +31,32 @@ static void parking_look_soon(server_worker *w)
     if (!self->parking.due) io_deadline_set(&self->loop.timers, &self->parking, parking_look_ns);
 }
 
+// What a transport has put on the wire, also for itself, leaves before it rests.
+static bool parking_is_sent(const connection *conn)
+{
+    return !conn->has_transport || !transport_of(&conn->stream)->wire.octets;
+}
+
+static void parking_forget_session(connection *conn)
+{
+    conn->session = NULL;
+    if (!conn->has_transport) conn->stream.out = NULL;
+}
+
 static void parking_park(io_stream *stream)
 {
     connection *conn = connection_of(stream);
     session *s = conn->session;
     int64_t due_ns;
-    skua_request *r = h1_tunnel_request(s);
+    skua_request *r = parking_is_sent(conn) ? h1_tunnel_request(s) : NULL;
     ws_parked *parked = r ? ws_park(r, &conn->stream, &due_ns) : NULL;
     if (!parked) {
         s->looks_anew = h1_tunnel_rests(s);
         return;
     }
     h1_tunnel_end(s);
-    conn->session = NULL;
-    conn->stream.out = NULL;
+    parking_forget_session(conn);
+    if (conn->has_transport) transported_rest(conn);
     conn->parked = parked;
     conn->is_parked = true;
     parking_await(conn, due_ns);
@@ -67,8 +80,7 @@ __attribute__((cold)) static void parking_lose(connection *conn, ws_parked *park
 {
     session *s = conn->session;
     ws_parked_lose(parked, &conn->worker->self);
-    conn->session = NULL;
-    conn->stream.out = NULL;
+    parking_forget_session(conn);
     if (s) h1_protocol.end(s, SKUA_END_ERROR);
     connection_abort(conn, SKUA_END_ERROR);
 }
@@ -114,17 +126,19 @@ void parking_unpark_all(server_worker *w)
 // no socket that needs one soon. Blocks are freed at the look behind that. The system has the memory back when there is
 // much of it, or no more to come.
 // Returns: whether there was anything.
-static bool parking_free(skua_worker *w)
+static bool parking_free(server_worker *w)
 {
-    size_t before = w->memory.used;
-    h1_session_free_all(w);
-    worker_free_requests(w);
-    (void)block_store_sweep(&w->blocks);
-    size_t freed = before - w->memory.used;
-    w->parking_freed += freed;
-    if (w->parking_freed >= (freed ? PARKING_TRIM_OCTETS : PARKING_REST_OCTETS)) {
+    skua_worker *self = &w->self;
+    size_t before = self->memory.used;
+    h1_session_free_all(self);
+    worker_free_requests(self);
+    secure_rest(w);
+    (void)block_store_sweep(&self->blocks);
+    size_t freed = before - self->memory.used;
+    self->parking_freed += freed;
+    if (self->parking_freed >= (freed ? PARKING_TRIM_OCTETS : PARKING_REST_OCTETS)) {
         memory_trim();
-        w->parking_freed = 0;
+        self->parking_freed = 0;
     }
     return freed > 0;
 }
@@ -132,7 +146,7 @@ static bool parking_free(skua_worker *w)
 // Nothing more is looked for when all are parked and nothing is left to be freed.
 void parking_look(server_worker *w)
 {
-    bool freed = parking_free(&w->self);
+    bool freed = parking_free(w);
     if (ws_sessions_rest(&w->self) || freed) parking_look_soon(w);
 }
 

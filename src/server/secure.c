@@ -173,6 +173,11 @@ size_t secure_sweep(server_worker *w)
     return w->secure ? tls_worker_sweep(&w->secure->tls) : 0;
 }
 
+void secure_rest(server_worker *w)
+{
+    if (w->secure) tls_worker_free_flights(&w->secure->tls);
+}
+
 // ---- Reloading ----
 
 // Without memory the worker goes on with the certificates that it has.
@@ -369,6 +374,11 @@ size_t secure_sweep(server_worker *w)
 {
     (void)w;
     return 0;
+}
+
+void secure_rest(server_worker *w)
+{
+    (void)w;
 }
 
 skua_status skua_tls_reload_sized(skua_server *server, const skua_tls_desc *desc, char *why,

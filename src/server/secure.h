@@ -37,4 +37,7 @@ transport *secure_accept(server_worker *w);
 // Returns: octets that were freed.
 size_t secure_sweep(server_worker *w);
 
+// Frees what is kept for connections that have something under way.
+void secure_rest(server_worker *w);
+
 #endif

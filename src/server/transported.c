@@ -121,8 +121,8 @@ static void transported_sent(io_stream *stream, uint64_t n)
 static void transported_peer_done(connection *conn)
 {
     conn->half_closed = conn->peer_ended = true;
-    if (conn->session) conn->session->protocol->peer_done(conn->session);
-    else connection_linger(conn);
+    if (conn->session || connection_unpark(conn)) conn->session->protocol->peer_done(conn->session);
+    else if (conn->state < CONNECTION_LINGER) connection_linger(conn);
 }
 
 // The peer speaks in the clear. It is told so in the clear, by a session that answers nothing else.
@@ -210,7 +210,7 @@ static void transported_ended(io_stream *stream, io_end how)
         transported_end(conn);
         return;
     }
-    bool cut_off = how == IO_END_FIN && conn->session;
+    bool cut_off = how == IO_END_FIN && (conn->session || conn->is_parked);
     connection_role.events.ended(stream, cut_off ? IO_END_RESET : how);
 }
 

@@ -20,6 +20,7 @@ from instructions import SLACK, VALGRIND, compiler, known, record
 from counting import Counted, make_shim, many_descriptors
 from h2_batches import AT_A_TIME, Batches
 from server import RELEASE, Server, eventually, free_port, lacks_tls
+from websocket import TEXT, Socket, frame
 
 pytestmark = pytest.mark.skipif(bool(lacks_tls(RELEASE)), reason=str(lacks_tls(RELEASE)))
 
@@ -399,3 +400,60 @@ def test_idle_connection(shim, tmp_path, pair, records, version, record_property
         for connection in warm + idle:
             connection.close()
         counted.server.stop()
+
+
+class Sockets:
+    """WebSockets over TLS, whose route needs no request."""
+
+    def __init__(self, shim, folder, pair):
+        many_descriptors()
+        self.counted, self.opened = Counted(shim, folder, "echo", *words(pair)), []
+        self.counted.server.tls = {"tls": client(pair)}
+
+    def open(self, count):
+        for _ in range(count):
+            self.opened.append(Socket(self.counted.server, "/ws"))
+            assert self.said(self.opened[-1], "x" * 100)
+
+    def said(self, one, text):
+        return one.send(frame(TEXT, text)).message() == text
+
+    def rest(self):
+        """Octets in use when they have been the same for a second and a half."""
+        before = 0
+        while before != (before := self.counted.octets()):
+            time.sleep(1.5)
+        return before
+
+    def close(self):
+        for one in self.opened:
+            one.connection.close()
+        self.counted.server.stop()
+
+
+@pytest.fixture
+def sockets(shim, tmp_path, pair):
+    made = Sockets(shim, tmp_path, pair)
+    yield made
+    made.close()
+
+
+def test_sockets_rest(sockets):
+    """Sockets give back what they hold while they are in use: the 7,300 octets of its sessions and its request, and the flights of TLS."""
+    sockets.open(200)
+    used = sockets.counted.octets()
+    assert eventually(lambda: used - sockets.counted.octets() > 200 * 8000)
+    assert all(sockets.said(one, "still there") for one in sockets.opened)
+
+
+@pytest.mark.test_all
+def test_idle_socket(sockets, record_property):
+    """A WebSocket that says nothing: at most 256 octets over those of its connection, and 64 as memory for handles doubles."""
+    sockets.open(1100)  # fills the cache of contexts
+    before = sockets.rest()
+    sockets.open(IDLE)
+    by_count = (sockets.rest() - before) / IDLE
+    record_property("octets_per_idle_socket", round(by_count, 1))
+    print(f"{by_count:.1f} octets by the allocator's count")
+    assert by_count <= IDLE_BY_COUNT["own"] + 256 + 64
+    assert sockets.said(sockets.opened[0], "still there") and sockets.said(sockets.opened[-1], "still there")

@@ -17,7 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BUILD = ROOT / os.environ.get("SKUA_BUILD", "build/asan")
 RELEASE = ROOT / "build/release"
 CHOOSES = {"skua", "hello", "echo", "rules", "storm", "streams", "workers", "secure", "sockets", "topics"}  # programs that take --backend
-SPEAK_TLS = {"hello", "echo", "rules", "storm", "streams", "threads", "files", "filters", "gateway", "guards", "uploads", "workers", "secure", "sockets", "topics"}  # that take --tls-port
+SPEAK_TLS = {"hello", "echo", "rules", "storm", "streams", "threads", "files", "filters", "gateway", "guards", "parked", "uploads", "workers", "secure", "sockets", "topics"}  # that take --tls-port
 SLOW = 20.0  # seconds after which something that should have happened has failed
 
 
