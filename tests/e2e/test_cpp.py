@@ -373,6 +373,19 @@ def test_sockets(cpp):
     assert eventually(lambda: "socket 4000 of one" in cpp.error_text())
 
 
+def test_a_socket_that_forgets_its_request(cpp):
+    """The log names its route in place of it."""
+    socket = ws.Socket(cpp, "/socket/without/three")
+    assert socket.message() == "three"
+    socket.send(ws.frame(ws.TEXT, "request?"))
+    assert socket.message() == "gone"
+    socket.send(ws.frame(ws.TEXT, "throw"))
+    assert socket.closed() == (1011, "")
+    socket.send(ws.close(1011))
+    assert socket.ended()
+    assert eventually(lambda: "GET /without/{name}: unlucky without a request" in cpp.error_text())
+
+
 def test_topics(cpp):
     ann, ben = ws.Socket(cpp, "/room/hall"), ws.Socket(cpp, "/room/hall")
     assert ann.message() == ben.message() == "joined"

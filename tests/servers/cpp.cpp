@@ -254,6 +254,21 @@ static void add_socket(skua::server &app)
     app.websocket("GET /socket/{name}", std::move(fns));
 }
 
+// Its request is gone when messages come.
+static void add_socket_without_request(skua::server &app)
+{
+    skua::websocket fns;
+    fns.how.forgets_request = true;
+    fns.open = [](skua::socket socket, skua::request &req) {
+        (void)socket.text(socket.opened_by().raw() == req.raw() ? req.param("name") : "another");
+    };
+    fns.message = [](skua::socket socket, std::string_view message, bool) {
+        if (message == "throw") throw std::runtime_error("unlucky without a request");
+        (void)socket.text(socket.opened_by().raw() ? "there" : "gone");
+    };
+    app.group("/socket").websocket("GET /without/{name}", std::move(fns));
+}
+
 // Everything that a socket or an event stream of a room hears comes from the other sockets.
 static void add_topics(skua::server &app)
 {
@@ -603,6 +618,7 @@ static int serve(const skua::config &config, bool turned, int fd)
     add_plain(app);
     add_late(app);
     add_socket(app);
+    add_socket_without_request(app);
     add_sockets(app);
     add_topics(app);
     add_coroutines(app);

@@ -255,18 +255,24 @@ static void add_functions(skua::server &app)
     app.websocket("GET /pieces", std::move(pieces));
 }
 
-bool sockets_are_refused()
+static bool is_refused(skua::websocket fns)
 {
     skua::server app;
-    skua::websocket both;
-    both.serve = [](skua::async_socket &, skua::request) -> skua::task<> { co_return; };
-    both.close = [](skua::socket, unsigned, std::string_view) {};
+    fns.serve = [](skua::async_socket &, skua::request) -> skua::task<> { co_return; };
     try {
-        app.websocket("GET /both", std::move(both));
+        app.websocket("GET /both", std::move(fns));
     } catch (const skua::error &e) {
         return e.status() == SKUA_EINVAL;
     }
     return false;
+}
+
+bool sockets_are_refused()
+{
+    skua::websocket both, forgetful;
+    both.close = [](skua::socket, unsigned, std::string_view) {};
+    forgetful.how.forgets_request = true;
+    return is_refused(std::move(both)) && is_refused(std::move(forgetful));
 }
 
 void add_sockets(skua::server &app)

@@ -85,8 +85,7 @@ STRUCTS = {
     "skua_compression": ("compression", {}),
     "skua_websocket_desc": ("websocket_options", {
         **{name: "websocket has it" for name in ("open", "message", "drain", "close", "closing", "origin", "receive", "blocking")},
-        "user": CAPTURED,
-        "forgets_request": "what it throws is logged with the request, which has a coroutine's state too"}),
+        "user": CAPTURED}),
     "skua_publication": ("publication", {}),
     "skua_topic_bridge_desc": ("topic_bridge", {"user": CAPTURED}),
     "skua_test_response": ("test_response", {"received": "content and fields are copies"}),

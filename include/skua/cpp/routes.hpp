@@ -146,7 +146,7 @@ public:
     // WebSockets at a pattern, "GET /live/{room}".
     Self &websocket(const char *pattern, skua::websocket fns)
     {
-        skua::websocket *held = keep(std::move(fns));
+        detail::socket_route *held = keep(detail::socket_route(std::move(fns), self().of_server(), pattern));
         skua_websocket_desc desc = websocket_desc(*held);
         return judge(self().add_websocket(pattern, &desc));
     }
@@ -303,6 +303,7 @@ private:
         return of_.add_error(prefix_of(prefix).c_str(), fn, user);
     }
     kept_objects &objects() { return of_.objects(); }
+    skua_server *of_server() { return of_.of_server(); }
 
     route_group &judge(skua_status status)
     {

@@ -454,6 +454,7 @@ private:
         return skua_websocket(raw(), pattern, desc);
     }
     detail::kept_objects &objects() noexcept { return objects_; }
+    skua_server *of_server() noexcept { return raw(); }
 
     server &judge(skua_status status)
     {

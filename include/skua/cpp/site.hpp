@@ -112,6 +112,7 @@ private:
     {
         return skua_site_websocket(raw(), pattern, desc);
     }
+    skua_server *of_server() const noexcept { return server(); }
     detail::kept_objects &objects()
     {
         if (!kept_) throw error(SKUA_ESTATE, "the site has been put, and nothing more can be added to it");

@@ -7,6 +7,7 @@
 #include "async_socket.hpp"
 
 #include <functional>
+#include <string>
 
 namespace skua
 {
@@ -31,6 +32,7 @@ struct websocket_options {
     skua_websocket_deflate deflate = SKUA_WEBSOCKET_DEFLATE_OFF;
     unsigned deflate_window_bits = 0;
     std::size_t deflate_octets_min = 0, deflate_memory_max = 0;
+    bool forgets_request = false; // not where a coroutine serves sockets: it has the request
 
     operator skua_websocket_desc() const noexcept
     {
@@ -50,6 +52,7 @@ struct websocket_options {
         c.deflate_window_bits = deflate_window_bits;
         c.deflate_octets_min = deflate_octets_min;
         c.deflate_memory_max = deflate_memory_max;
+        c.forgets_request = forgets_request;
         return c;
     }
 };
@@ -78,9 +81,19 @@ struct websocket {
 namespace detail
 {
 
-inline websocket &route_of(void *user) noexcept
+// A route, and how the log names it where the request of a socket is gone.
+struct socket_route : websocket {
+    socket_route(websocket fns, skua_server *of, std::string_view at)
+        : websocket(std::move(fns)), server(of), pattern(at)
+    {
+    }
+    skua_server *server;
+    std::string pattern;
+};
+
+inline socket_route &route_of(void *user) noexcept
 {
-    return *static_cast<websocket *>(user);
+    return *static_cast<socket_route *>(user);
 }
 
 template <class F> void socket_call(skua_socket raw, const skua_request *of, F &&fn) noexcept
@@ -93,9 +106,19 @@ template <class F> void socket_call(skua_socket raw, const skua_request *of, F &
     if (!done) skua_socket_close(raw, 1011, {});
 }
 
-template <class F> void socket_call(skua_socket raw, F &&fn) noexcept
+// The same by a function that is not told of the request, which may be gone.
+template <class F> void socket_call(skua_socket raw, void *user, F &&fn) noexcept
 {
-    socket_call(raw, skua_socket_request(raw), std::forward<F>(fn));
+    if (const skua_request *of = skua_socket_request(raw)) {
+        socket_call(raw, of, std::forward<F>(fn));
+        return;
+    }
+    bool done = false;
+    log_throw(route_of(user).server, route_of(user).pattern.c_str(), [&] {
+        fn();
+        done = true;
+    });
+    if (!done) skua_socket_close(raw, 1011, {});
 }
 
 inline void socket_open(skua_socket raw, skua_request *of, void *user) noexcept
@@ -108,22 +131,22 @@ inline void socket_open(skua_socket raw, skua_request *of, void *user) noexcept
 
 inline void socket_message_came(skua_socket raw, skua_slice octets, bool text, void *user) noexcept
 {
-    socket_call(raw, [&] { route_of(user).message(socket(raw), view(octets), text); });
+    socket_call(raw, user, [&] { route_of(user).message(socket(raw), view(octets), text); });
 }
 
 inline void socket_drain(skua_socket raw, void *user) noexcept
 {
-    socket_call(raw, [&] { route_of(user).drain(socket(raw)); });
+    socket_call(raw, user, [&] { route_of(user).drain(socket(raw)); });
 }
 
 inline void socket_close(skua_socket raw, unsigned code, skua_slice reason, void *user) noexcept
 {
-    socket_call(raw, [&] { route_of(user).close(socket(raw), code, view(reason)); });
+    socket_call(raw, user, [&] { route_of(user).close(socket(raw), code, view(reason)); });
 }
 
 inline void socket_closing(skua_socket raw, unsigned code, skua_slice reason, void *user) noexcept
 {
-    socket_call(raw, [&] { route_of(user).closing(socket(raw), code, view(reason)); });
+    socket_call(raw, user, [&] { route_of(user).closing(socket(raw), code, view(reason)); });
 }
 
 inline bool socket_origin(skua_request *of, skua_slice origin, void *user) noexcept
@@ -139,7 +162,7 @@ inline bool socket_origin(skua_request *of, skua_slice origin, void *user) noexc
 inline void socket_receive(skua_socket raw, skua_message_event event, skua_slice octets, bool text,
                            void *user) noexcept
 {
-    socket_call(raw, [&] { route_of(user).receive(socket(raw), event, view(octets), text); });
+    socket_call(raw, user, [&] { route_of(user).receive(socket(raw), event, view(octets), text); });
 }
 
 inline void socket_serve(skua_socket raw, skua_request *of, void *user) noexcept
@@ -162,9 +185,11 @@ inline bool serves_alone(const websocket &of) noexcept
     return !of.open && !of.message && !of.receive && !of.drain && !of.close && !of.closing && !of.blocking;
 }
 
-inline skua_websocket_desc websocket_desc(websocket &of)
+inline skua_websocket_desc websocket_desc(socket_route &of)
 {
     if (!serves_alone(of)) throw error(SKUA_EINVAL, "a coroutine serves sockets alone");
+    if (of.serve && of.how.forgets_request)
+        throw error(SKUA_EINVAL, "a coroutine that serves sockets has their requests: forgets_request is not for it");
     skua_websocket_desc desc = of.how;
     desc.open = of.open ? socket_open : nullptr;
     desc.message = of.message ? socket_message_came : nullptr;
