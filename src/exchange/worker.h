@@ -33,6 +33,11 @@ typedef struct parking_table {
     bool (*unpark)(io_stream *stream);
     // The same because its client has sent something: while memory_max is reached the socket is closed, code 1013.
     bool (*unpark_to_read)(io_stream *stream);
+    // Delivers a message to the parked socket of a slot, as far as it needs no session for that. opcode: a ws_opcode.
+    // Returns: false: it is to be woken, and nothing was sent.
+    bool (*deliver)(struct ws_slot *slot, int opcode, slice message);
+    // Its deadline has come.
+    void (*time_out)(io_stream *stream);
     // The same because its socket is used.
     bool (*unpark_to_use)(const struct ws_parked *parked);
 } parking_table;
@@ -83,10 +88,12 @@ struct skua_worker {
     struct h1_session *free_sessions; // of HTTP/1
     h2_worker h2;
     registry_slot *free_tickets, *free_timers, *free_sockets;
-    struct ws_session *sockets;    // WebSockets that are not closed, nor parked
-    pool parked;                   // those that are parked: see ws/parked.h
-    io_deadline parking;           // when those are looked for that have been idle for a while
-    size_t parking_freed;          // octets since the system has had them back
+    struct ws_session *sockets; // WebSockets that are not closed, nor parked
+    pool parked;                // those that are parked: see ws/parked.h
+    io_deadline parking;        // when those are looked for that have been idle for a while
+    size_t parking_freed;       // octets since the system has had them back
+    int64_t woken_ns;           // the turn in which so many parked ones were woken to be used
+    unsigned woken;
     const parking_table *parks;    // of server/parking.c
     struct ws_streams *ws_streams; // that compress their messages; NULL: none needs any
     void *spares[WORKER_SPARES];   // for big messages: see ws/spare.h

@@ -220,6 +220,8 @@ typedef struct io_backend {
     void (*peer)(const io_stream *stream, io_address *peer);
     // How many octets have been sent that the peer's side has not acknowledged.
     uint64_t (*unsent)(const io_stream *stream);
+    // Of io_send_now.
+    size_t (*send_now)(const io_stream *stream, const char *octets, size_t len);
     // Of io_has_input; not NULL.
     bool (*has_input)(const io_loop *loop, const io_stream *stream);
     // A descriptor that is readable when a turn has something to complete; without it the
@@ -434,6 +436,15 @@ static inline void io_peer(const io_loop *loop, const io_stream *stream, io_addr
 static inline uint64_t io_unsent(const io_loop *loop, const io_stream *stream)
 {
     return loop->backend->unsent ? loop->backend->unsent(stream) : 0;
+}
+
+// Hands the kernel octets of a stream whose queue is empty, at once and without a completion. For what must not
+// wait for the end of the turn; costs a system call.
+// Returns: how many it has taken; 0 also where the stream has failed, which the next send finds.
+static inline size_t io_send_now(const io_loop *loop, const io_stream *stream, const char *octets,
+                                 size_t len)
+{
+    return loop->backend->send_now ? loop->backend->send_now(stream, octets, len) : 0;
 }
 
 // Whether the peer has sent octets, or has ended the connection, and the owner has not been told of

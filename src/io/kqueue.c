@@ -267,6 +267,7 @@ const io_backend io_backend_kqueue = {
     .wake = kqueue_wake,
     .discard = turn_discard,
     .unsent = transfer_unsent,
+    .send_now = transfer_send_now,
     .has_input = turn_has_input,
     .fd = kqueue_fd,
     .wait_ns = kqueue_wait_ns,

@@ -109,6 +109,12 @@ ssize_t transfer_send(int fd, out_queue *out, uint64_t most, bool last, uint64_t
     return sendmsg(fd, &message, flags);
 }
 
+size_t transfer_send_now(const io_stream *stream, const char *octets, size_t len)
+{
+    ssize_t n = send(stream->fd, octets, len, TRANSFER_QUIET | MSG_DONTWAIT);
+    return n > 0 ? (size_t)n : 0;
+}
+
 // ---- Files ----
 
 #if defined(__linux__) && !defined(SKUA_KQUEUE_SHIM)

@@ -64,6 +64,10 @@ ssize_t transfer_send_file(int fd, out_queue *out, uint64_t most, uint64_t *aske
 // socket.
 void transfer_close_resets(int fd);
 
+// Sends octets if the socket has room for them, without waiting.
+// Returns: how many; 0 also when it fails.
+size_t transfer_send_now(const io_stream *stream, const char *octets, size_t len);
+
 // Octets in the socket that the peer's side has not acknowledged; 0 where the system does not tell.
 uint64_t transfer_unsent(const io_stream *stream);
 

@@ -435,6 +435,7 @@ const io_backend io_backend_uring = {
     .discard = turn_discard,
     .peer = uring_read_peer,
     .unsent = transfer_unsent,
+    .send_now = transfer_send_now,
     .has_input = uring_stream_has_input,
     .flush = uring_flush,
     .abandon = uring_abandon,

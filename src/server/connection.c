@@ -742,7 +742,7 @@ void connection_timed_out(endpoint *end)
     case CONNECTION_HANDLER:
     case CONNECTION_STREAM:
         if (conn->session) connection_look_at_handler(conn);
-        else (void)connection_unpark(conn); // its deadlines are those of the socket's again
+        else if (conn->is_parked) conn->worker->self.parks->time_out(&conn->stream);
         return;
     case CONNECTION_LINGER: connection_look_at_linger(conn); return;
     case CONNECTION_CLOSED: return;

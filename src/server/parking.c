@@ -12,7 +12,7 @@
 #include "h1/tunnel.h"
 #include "server/secure.h"
 #include "server/transported.h"
-#include "ws/parked.h"
+#include "ws/parked_send.h"
 
 enum { PARKING_TRIM_OCTETS = 1 << 20, PARKING_REST_OCTETS = 1 << 16 };
 
@@ -31,7 +31,7 @@ static void parking_look_soon(server_worker *w)
     if (!self->parking.due) io_deadline_set(&self->loop.timers, &self->parking, parking_look_ns);
 }
 
-// What a transport has put on the wire, also for itself, leaves before it rests.
+// A transport rests when all has left that it has put on the wire, also for itself.
 static bool parking_is_sent(const connection *conn)
 {
     return !conn->has_transport || !transport_of(&conn->stream)->wire.octets;
@@ -112,13 +112,29 @@ static bool parking_unpark_to_use(const ws_parked *parked)
     return parking_unpark(parked->stream);
 }
 
-void parking_unpark_all(server_worker *w)
+// Where the peer has not answered our close, nothing more is waited for: one session is made after the other.
+static void parking_time_out(io_stream *stream)
+{
+    connection *conn = connection_of(stream);
+    bool is_closing = conn->is_parked && conn->parked->is_closing;
+    if (!conn->is_parked || !parking_unpark(stream) || !is_closing) return;
+    skua_request *r = h1_tunnel_request(conn->session);
+    if (!r) return;
+    ws_unparked_give_up(r);
+    connection_linger(conn);
+}
+
+// Most are told without a session, so that a stop needs no memory for all of them at once.
+void parking_stop(server_worker *w)
 {
     uint32_t slot = 0;
     for (endpoint *end; (end = endpoint_next(w, &slot));) {
         if (endpoint_side_of(end) == ENDPOINT_CLIENT) continue;
         connection *conn = connection_of(&end->stream);
-        if (conn->is_parked) (void)parking_unpark(&conn->stream);
+        if (!conn->is_parked) continue;
+        ws_parked *parked = conn->parked;
+        if (ws_parked_go_away(parked)) parking_await(conn, parked->ends_ns);
+        else if (conn->is_parked) (void)parking_unpark(&conn->stream);
     }
 }
 
@@ -153,6 +169,8 @@ void parking_look(server_worker *w)
 static const parking_table parking = { .park = parking_park,
                                        .unpark = parking_unpark,
                                        .unpark_to_read = parking_unpark_to_read,
+                                       .deliver = ws_parked_deliver,
+                                       .time_out = parking_time_out,
                                        .unpark_to_use = parking_unpark_to_use };
 
 void parking_open(server_worker *w)

@@ -10,8 +10,8 @@
 
 #ifndef SKUA_NO_WEBSOCKET
 
-// Makes sessions of all that are parked: the server stops.
-void parking_unpark_all(server_worker *w);
+// The server stops: closes those that are parked, code 1001, or makes sessions of them, which are to be closed.
+void parking_stop(server_worker *w);
 
 // Lets sockets be parked that have been idle, and frees the sessions of those that were.
 void parking_look(server_worker *w);

@@ -340,7 +340,7 @@ static void worker_drain(server_worker *w, int64_t grace_ns)
     worker_stop_accepting(w, true);
     worker_hurry_connections(w);
 #ifndef SKUA_NO_WEBSOCKET
-    parking_unpark_all(w);
+    parking_stop(w);
     ws_session_close_all(&w->self);
 #endif
 }

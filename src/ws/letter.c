@@ -126,13 +126,20 @@ static bool ws_letter_carry_out(ws_session *s, ws_letter *l)
     return false;
 }
 
+// Returns: whether it has been dealt with, and the socket needs no session for it.
+static bool ws_letter_is_parked_ones(ws_slot *slot, const ws_letter *l)
+{
+    return slot->parked && l->kind == WS_LETTER_MESSAGE &&
+           slot->worker->parks->deliver(slot, (int)l->opcode, ws_letter_text(l));
+}
+
 static void ws_letter_deliver(mail *letter, void *reader)
 {
     (void)reader;
     ws_letter *l = (ws_letter *)(void *)letter;
     ws_slot *slot = l->slot;
-    ws_session *s = ws_slot_awake(slot);
     bool kept = false;
+    ws_session *s = ws_letter_is_parked_ones(slot, l) ? NULL : ws_slot_awake(slot);
     if (s) {
         ws_session_enter(s);
         kept = ws_letter_carry_out(s, l);

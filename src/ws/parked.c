@@ -48,8 +48,9 @@ static bool ws_has_nothing_to_do(const ws_session *s)
 // Protocols of more octets than a record can point into are none that anybody has.
 static bool ws_protocol_fits(const ws_session *s)
 {
-    return !s->protocol.len ||
-           (size_t)(s->protocol.ptr - s->endpoint->desc.protocols) + s->protocol.len <= UINT16_MAX;
+    return s->protocol.len <= UINT8_MAX &&
+           (!s->protocol.len ||
+            (size_t)(s->protocol.ptr - s->endpoint->desc.protocols) <= UINT16_MAX);
 }
 
 static bool ws_may_be_parked(const ws_session *s, int64_t now_ns)
@@ -87,7 +88,7 @@ static void ws_parked_fill(ws_parked *p, const ws_session *s)
     p->rate_count = s->rate_count;
     if (!s->protocol.len) return;
     p->protocol_at = (uint16_t)(s->protocol.ptr - s->endpoint->desc.protocols);
-    p->protocol_len = (uint16_t)s->protocol.len;
+    p->protocol_len = (uint8_t)s->protocol.len;
 }
 
 static void ws_parked_count(const ws_parked *p, const ws_session *s)
@@ -143,12 +144,25 @@ static void ws_unpark_session(ws_session *s, const ws_parked *p, const uint64_t 
     s->octets_out = counts[3];
 }
 
+// Our close has left before: only the peer's is waited for.
+static void ws_unpark_closing(ws_session *s, const ws_parked *p, int64_t now_ns)
+{
+    s->state = WS_CLOSING;
+    s->close_is_queued = true;
+    s->close_code = WS_CODE_GOING_AWAY;
+    s->close_by_ns = p->ends_ns;
+    s->ends_ns = INT64_MAX;
+    s->window_ns = now_ns;
+    ws_slot_shut(s->slot);
+}
+
 bool ws_unpark(ws_parked *p, skua_request *r, const uint64_t counts[MEMO_COUNTS])
 {
     ws_slot *slot = p->slot;
     ws_session *s = counted_zeroed(&r->worker->memory, sizeof *s);
     if (!s) return false;
     ws_unpark_session(s, p, counts);
+    if (p->is_closing) ws_unpark_closing(s, p, r->worker->loop.now_ns);
     if (p->topics) {
         r->topics = p->topics;
         r->reads_topics = r->is_followed = true;
@@ -174,6 +188,11 @@ void ws_parked_lose(ws_parked *p, skua_worker *w)
     ws_deflate_free(p->deflate);
     memo_drop(&p->memo);
     pool_give(&w->parked, p);
+}
+
+void ws_unparked_give_up(skua_request *r)
+{
+    if (r->is_socket && r->reader) ws_session_look(r->reader_user);
 }
 
 void ws_unparked_shed(skua_request *r)

@@ -18,9 +18,12 @@ struct ws_parked {
     ws_deflate *deflate;
     struct topic_seat *topics; // that it has joined
     request_memo memo;
-    int64_t heard_ns, pinged_ns, ends_ns, rate_from_ns;
+    int64_t heard_ns, pinged_ns, rate_from_ns;
+    int64_t ends_ns; // is_closing: when the peer's close is not waited for any more
     uint32_t rate_count;
-    uint16_t protocol_at, protocol_len; // within the desc's protocols
+    uint16_t protocol_at; // within the desc's protocols
+    uint8_t protocol_len;
+    bool is_closing; // our close has left
 };
 
 // Parks the socket whose request that is, if nothing of it is under way and its route has said that it needs no
@@ -32,6 +35,9 @@ ws_parked *ws_park(skua_request *r, io_stream *stream, int64_t *due_ns);
 // Makes a session of it again. r: the request of its memo, whose numbers are counts.
 // Returns: false when memory ran out; it is parked still.
 bool ws_unpark(ws_parked *p, skua_request *r, const uint64_t counts[MEMO_COUNTS]);
+
+// A parked socket whose close was not answered has been woken at its deadline: the program is told that it is closed.
+void ws_unparked_give_up(skua_request *r);
 
 // There is no memory to make a session of it: the program is told that the socket is closed, and it is freed.
 void ws_parked_lose(ws_parked *p, skua_worker *w);

@@ -275,13 +275,17 @@ static void ws_look(ws_session *s, int64_t now)
     ws_arm(s);
 }
 
+void ws_session_look(ws_session *s)
+{
+    ws_session_enter(s);
+    ws_look(s, ws_now_ns(s));
+    ws_session_leave(s);
+}
+
 static void ws_alarm_fired(io_alarm *alarm, void *user)
 {
-    const skua_worker *w = user;
-    ws_session *s = (ws_session *)(void *)((char *)alarm - offsetof(ws_session, alarm));
-    ws_session_enter(s);
-    ws_look(s, w->loop.now_ns);
-    ws_session_leave(s);
+    (void)user;
+    ws_session_look((ws_session *)(void *)((char *)alarm - offsetof(ws_session, alarm)));
 }
 
 // ---- Closing ----

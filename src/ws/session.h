@@ -98,6 +98,9 @@ void ws_session_go_on(ws_session *s, skua_request *r);
 // The socket is parked, and its request has been given back: frees the session.
 void ws_session_put_away(ws_session *s);
 
+// Does what is due by now.
+void ws_session_look(ws_session *s);
+
 // When there is something to do next, unless the peer is heard of before; INT64_MAX: never.
 int64_t ws_session_due_ns(const ws_session *s);
 

@@ -87,6 +87,10 @@ skua_socket ws_slot_handle(const ws_slot *slot)
 
 __attribute__((noinline)) static ws_session *ws_slot_unpark(const ws_slot *slot)
 {
+    skua_worker *w = slot->worker;
+    if (w->woken_ns != w->loop.now_ns) w->woken = 0;
+    w->woken_ns = w->loop.now_ns;
+    w->woken++;
     if (!slot->parked || !slot->worker->parks->unpark_to_use(slot->parked)) return NULL;
     return slot->session;
 }

@@ -11,6 +11,7 @@
 #include "ws/call.h"
 #include "ws/letter.h"
 #include "ws/outgoing.h"
+#include "ws/parked_send.h"
 #include "ws/send.h"
 
 // ---- Handles ----
@@ -19,6 +20,24 @@ static bool ws_is_text(slice text)
 {
     ws_utf8 state = { 0 };
     return ws_utf8_check(&state, text) == text.len && ws_utf8_is_whole(&state);
+}
+
+static skua_status ws_socket_send_awake(ws_session *s, ws_opcode opcode, slice message)
+{
+    ws_session_enter(s);
+    skua_status status = ws_send(s, opcode, message);
+    ws_session_leave(s);
+    return status;
+}
+
+__attribute__((noinline)) static skua_status
+ws_socket_send_parked(const ws_slot *slot, uint64_t word, ws_opcode opcode, slice message)
+{
+    if (registry_word(&slot->slot) != word) return SKUA_ECLOSED;
+    if (slot->parked && slot->parked->is_closing) return SKUA_ECLOSED;
+    if (ws_parked_send(slot, opcode, message)) return SKUA_OK;
+    ws_session *s = ws_slot_awake(slot);
+    return s ? ws_socket_send_awake(s, opcode, message) : SKUA_ECLOSED;
 }
 
 static skua_status ws_socket_send(skua_socket socket, ws_opcode opcode, slice message)
@@ -31,12 +50,9 @@ static skua_status ws_socket_send(skua_socket socket, ws_opcode opcode, slice me
         return call ? ws_call_send(call, ws_letter_try, slot, word, opcode, message)
                     : ws_letter_send(slot, word, opcode, 0, message);
     }
-    ws_session *s = ws_slot_session(slot, word);
-    if (!s) return SKUA_ECLOSED;
-    ws_session_enter(s);
-    skua_status status = ws_send(s, opcode, message);
-    ws_session_leave(s);
-    return status;
+    ws_session *s = registry_word(&slot->slot) == word ? slot->session : NULL;
+    return s ? ws_socket_send_awake(s, opcode, message)
+             : ws_socket_send_parked(slot, word, opcode, message);
 }
 
 skua_status skua_socket_text(skua_socket socket, slice message)

@@ -274,6 +274,25 @@ def test_memory_runs_out():
         server.stop()
 
 
+def test_a_reader_that_takes_no_more():
+    """A message to a parked socket that the kernel takes in part is sent to its end, and those behind it follow, in their order."""
+    server = numbered("parked", env={"QUIET": "1"})
+    try:
+        before, count = memory(server), 300  # more than are woken in a turn
+        sockets = [open_socket(server, "/usual/x", receive_buffer=4096) for _ in range(count)]
+        rest(server, before, count)
+        total = sent = int(server.get("/fill", method="POST").content)
+        while sent == 64 and total < 10_000:
+            total += (sent := int(server.get("/fill", method="POST").content))
+        assert 64 < total < 10_000
+        assert all(sockets[-1].message() == f"{i:04000d}" for i in range(total))
+        assert sockets[-1].send(frame(TEXT, "on")).message() == "on"
+        for one in sockets:
+            one.leave()
+    finally:
+        server.stop()
+
+
 def test_a_stop_says_goodbye():
     server = numbered("parked", "--grace-ms", "10000")
     before = memory(server)
@@ -286,4 +305,28 @@ def test_a_stop_says_goodbye():
     for socket in sockets:
         socket.send(close(1001))
         assert socket.ended()
+    assert server.judge_end().count("closing 1001") == CROWD
+
+
+@pytest.mark.test_all
+@pytest.mark.in_the_clear("over TLS all are woken")
+def test_a_stop_waits_for_an_answer_and_no_longer():
+    """Those that do not answer are given up after close_timeout_ns, others are served until then."""
+    server = numbered("parked", "--grace-ms", "20000")
+    before = memory(server)
+    sockets = [open_socket(server, f"/joined/room{i % 2}") for i in range(CROWD)]
+    rest(server, before, CROWD)
+    began = time.monotonic()
+    server.signal()
+    for one in sockets:
+        assert one.frame() == (CLOSE, struct.pack(">H", 1001))
+    sockets[0].send(frame(TEXT, "late") + close(1001))
+    sockets[1].connection.reset()
+    assert sockets[0].ended()
+    assert time.monotonic() - began < 4
+    assert all(one.ended(10) for one in sockets[2:])
+    assert 4 < time.monotonic() - began < 12
     server.judge_end()
+    lines = server.out_text().splitlines()
+    assert sum("websocket 1006" in line for line in lines) == CROWD - 1 and sum("websocket 1001" in line for line in lines) == 1
+    assert server.error_text().count("closing 1001") == CROWD

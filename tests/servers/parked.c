@@ -63,6 +63,15 @@ static void on_close(skua_socket socket, unsigned code, skua_slice reason, void 
     (void)pthread_mutex_unlock(&lock);
 }
 
+static void on_closing(skua_socket socket, unsigned code, skua_slice reason, void *user)
+{
+    (void)reason, (void)user;
+    char line[24];
+    int n = snprintf(line, sizeof line, "closing %u", code);
+    skua_log(server, (skua_slice){ line, (size_t)n });
+    if (skua_socket_text(socket, SKUA_SLICE("late")) != SKUA_ECLOSED) abort();
+}
+
 // "protocol", "join NAME", "leave NAME", "pause", "begin" a message that "end" ends, "close"; anything else is echoed.
 static void on_message(skua_socket socket, skua_slice message, bool text, void *user)
 {
@@ -140,6 +149,37 @@ static void on_send(skua_request *request, void *user)
     must(skua_respond_text(request, 200, "sending"));
 }
 
+// POST /here: the worker sends each socket a message, all in one turn, and tells the octets that it holds then.
+static void on_send_here(skua_request *request, void *user)
+{
+    size_t count = sockets_so_far();
+    for (size_t k = 0; k < count; k++)
+        must(skua_socket_text(sockets[k], SKUA_SLICE("here")));
+    answer_memory(request, user);
+}
+
+// POST /fill: in one turn "here" to all but the last socket, and to that 64 long messages with their numbers, or as many
+// as there is room for. Tells how many they were.
+static void on_fill(skua_request *request, void *user)
+{
+    (void)user;
+    static unsigned number;
+    char text[4001];
+    int sent = 0;
+    size_t last = sockets_so_far() - 1;
+    for (size_t k = 0; k < last; k++)
+        must(skua_socket_text(sockets[k], SKUA_SLICE("here")));
+    for (; sent < 64; sent++) {
+        (void)snprintf(text, sizeof text, "%04000u", number);
+        skua_status status = skua_socket_text(sockets[last], (skua_slice){ text, 4000 });
+        if (status == SKUA_ELIMIT) break;
+        must(status);
+        number++;
+    }
+    (void)snprintf(text, sizeof text, "%d", sent);
+    must(skua_respond_text(request, 200, text));
+}
+
 static void *close_all(void *user)
 {
     (void)user;
@@ -194,6 +234,7 @@ static void route_sockets(void)
     const skua_websocket_desc usual = { .open = on_open,
                                         .message = on_message,
                                         .close = on_close,
+                                        .closing = on_closing,
                                         .protocols = "v2.example v1.example",
                                         .forgets_request = true };
     skua_websocket_desc joined = usual, pinged = usual, mortal = usual, limited = usual,
@@ -243,6 +284,8 @@ int main(int argc, char **argv)
     must(skua_route(server, "GET /memory", answer_memory, NULL));
     must(skua_route(server, "GET /closes", answer_closes, NULL));
     must(skua_route(server, "POST /send", on_send, NULL));
+    must(skua_route(server, "POST /here", on_send_here, NULL));
+    must(skua_route(server, "POST /fill", on_fill, NULL));
     must(skua_route(server, "POST /close", on_close_all, NULL));
     must(skua_route(server, "POST /publish/{name}", on_publish, NULL));
     return server_serve(server, "parked");

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+//
+// Frames to parked sockets. What the kernel takes of one only in part is gone on with by a session.
+
+#include "ws/parked_send.h"
+
+#ifndef SKUA_NO_WEBSOCKET
+
+#include "base/assert.h"
+#include "exchange/carrier.h"
+#include "exchange/worker.h"
+
+// ---- Frames ----
+
+// The beginning of a frame has left: without its end nothing that the client reads makes sense.
+static void ws_parked_queue(const ws_slot *slot, slice rest)
+{
+    ws_session *s = ws_slot_awake(slot);
+    if (!s) return;
+    skua_request *r = s->request;
+    char *at = r->carrier->table->reserve(r, rest.len, NULL);
+    if (at) {
+        memcpy(at, rest.ptr, rest.len);
+        r->carrier->table->commit(r, rest.len);
+        r->sent_octets += rest.len;
+    } else {
+        carrier_break(r->carrier);
+    }
+    carrier_kick(r->carrier, r);
+}
+
+// A transport makes its octets of a queue, which only a session has.
+static bool ws_parked_is_in_the_clear(const ws_parked *p)
+{
+    return !p->stream->out;
+}
+
+// Returns: false: nothing was sent.
+static bool ws_parked_send_frame(const ws_slot *slot, slice frame)
+{
+    ws_parked *p = slot->parked;
+    size_t n = io_send_now(&slot->worker->loop, p->stream, frame.ptr, frame.len);
+    if (n == 0) return false;
+    p->memo.sent_octets += n;
+    if (n < frame.len) ws_parked_queue(slot, slice_from(frame, n));
+    return true;
+}
+
+// ---- Messages ----
+
+static bool ws_many_are_woken(const skua_worker *w)
+{
+    return w->woken_ns == w->loop.now_ns && w->woken >= WS_WOKEN_MAX;
+}
+
+static bool ws_parked_may_send(const ws_slot *slot, size_t len)
+{
+    const ws_parked *p = slot->parked;
+    if (!p || p->is_closing || p->deflate || !ws_many_are_woken(slot->worker)) return false;
+    uint64_t most = atomic_load_explicit(&slot->shared.queued_max, memory_order_relaxed);
+    return ws_parked_is_in_the_clear(p) && len <= WS_DIRECT_OCTETS &&
+           len + ws_head_octets(len) <= most;
+}
+
+bool ws_parked_send(const ws_slot *slot, ws_opcode opcode, slice message)
+{
+    char frame[WS_SENT_HEAD_OCTETS_MAX + WS_DIRECT_OCTETS];
+    if (!ws_parked_may_send(slot, message.len)) return false;
+    memo_more *more = slot->parked->memo.more;
+    size_t head = ws_head_write(frame, opcode, true, message.len);
+    if (message.len) memcpy(frame + head, message.ptr, message.len);
+    if (more) {
+        more->counts[2]++;
+        more->counts[3] += message.len;
+    }
+    if (ws_parked_send_frame(slot, slice_make(frame, head + message.len))) return true;
+    if (more) {
+        more->counts[2]--;
+        more->counts[3] -= message.len;
+    }
+    return false;
+}
+
+bool ws_parked_deliver(ws_slot *slot, int opcode, slice message)
+{
+    if (!slot->parked->is_closing) return ws_parked_send(slot, (ws_opcode)opcode, message);
+    atomic_fetch_add_explicit(&slot->shared.dropped, 1, memory_order_relaxed);
+    return true;
+}
+
+// ---- Closing ----
+
+// Nothing is published to it any more, nor sent by anybody.
+static void ws_parked_shut(ws_parked *p)
+{
+    ws_slot *slot = p->slot;
+    ws_slot_shut(slot);
+    if (p->topics) slot->worker->move_topics(slot->worker, p->topics, NULL, NULL);
+    p->topics = NULL;
+}
+
+bool ws_parked_go_away(ws_parked *p)
+{
+    char frame[WS_SENT_HEAD_OCTETS_MAX + WS_CONTROL_OCTETS_MAX], *payload = frame + 2;
+    const skua_websocket_desc *desc = &p->endpoint->desc;
+    const ws_slot *slot = p->slot;
+    int64_t ends_ns = p->ends_ns;
+    if (p->is_closing || !ws_parked_is_in_the_clear(p)) return false;
+    size_t len = ws_close_write(payload, WS_CODE_GOING_AWAY, (slice){ 0 });
+    size_t head = ws_head_write(frame, WS_CLOSE, true, len);
+    SKUA_ASSERT(frame + head == payload);
+    p->is_closing = true; // as a session that is to send the rest of the frame must know
+    p->ends_ns = slot->worker->loop.now_ns + desc->close_timeout_ns;
+    if (!ws_parked_send_frame(slot, slice_make(frame, head + len))) {
+        p->is_closing = false;
+        p->ends_ns = ends_ns;
+        return false;
+    }
+    if (!slot->parked) return false;
+    ws_parked_shut(p);
+    if (desc->closing)
+        desc->closing(ws_slot_handle(slot), WS_CODE_GOING_AWAY, (slice){ 0 }, desc->user);
+    return slot->parked != NULL;
+}
+
+#endif

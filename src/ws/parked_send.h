@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+//
+// Sending to parked sockets without waking them, where the kernel takes all of it: else a program that sends to
+// thousands in one turn would make as many sessions at once.
+#ifndef SKUA_WS_PARKED_SEND_H
+#define SKUA_WS_PARKED_SEND_H
+#ifndef SKUA_NO_WEBSOCKET
+
+#include "ws/parked.h"
+
+// So many sockets are woken in a turn to be sent something, so that what they are sent leaves together.
+enum { WS_WOKEN_MAX = 256 };
+
+// Sends a message to the socket of that slot if it is parked and many have been woken in this turn.
+// Returns: false: it is not, or is to be woken, and nothing was sent.
+bool ws_parked_send(const ws_slot *slot, ws_opcode opcode, slice message);
+
+// For parking_table.deliver. A message to one that closes is dropped.
+bool ws_parked_deliver(ws_slot *slot, int opcode, slice message);
+
+// Closes a parked socket, code 1001, and leaves it parked: our close has left, and p->ends_ns is when the peer's is not
+// waited for any more.
+// Returns: false: it has a session again, or is to be given one and to be closed by that.
+bool ws_parked_go_away(ws_parked *p);
+
+#endif
+#endif
