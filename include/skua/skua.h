@@ -2465,7 +2465,7 @@ typedef struct skua_websocket_desc {
     void (*closing)(skua_socket socket, unsigned code, skua_slice reason, void *user);
     // Frees the request after open: skua_socket_request returns NULL from then on, and slices of
     // the request are invalid. A socket with nothing under way then takes about 256 octets instead
-    // of about 7 KiB. Nothing is saved where the program holds the request, or has given it
+    // of about 5 KiB. Nothing is saved where the program holds the request, or has given it
     // objects, tickets or a function for its end, also by middleware. Default false.
     bool forgets_request;
 } skua_websocket_desc;

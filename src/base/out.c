@@ -73,12 +73,19 @@ BASE_INLINE void out_deinit(out_queue *out)
     out_drop_tail(out);
 }
 
+__attribute__((cold)) static char *out_reserve_refilled(out_queue *out, size_t need, size_t *room)
+{
+    if (out->room || !out->refill(out)) return NULL;
+    return out_reserve_slow(out, need, room);
+}
+
 char *out_reserve_slow(out_queue *out, size_t need, size_t *room)
 {
     SKUA_ASSERT(need <= BLOCK_OCTETS);
     size_t left = (size_t)(out->end - out->at);
     bool fits = left > 0 && left >= need;
-    if (out->count == out->room && !(fits && out->open)) return NULL;
+    if (out->count == out->room && !(fits && out->open))
+        return out_reserve_refilled(out, need, room);
     if (!fits) {
         block *fresh = block_take(out->store);
         if (!fresh) return NULL;

@@ -43,7 +43,11 @@ typedef struct out_queue {
     out_segment *open;
     uint64_t octets;
     uint64_t total_in, total_out; // since init: a response has left when total_out reaches its mark
-    out_segment *segments;        // a ring, the owner's
+    union {
+        out_segment *segments; // a ring, the owner's
+        // Where room is 0, as the owner has taken the segments back: sets others. False when memory ran out.
+        bool (*refill)(struct out_queue *out);
+    };
     uint8_t first, count, room;
 } out_queue;
 

@@ -65,6 +65,10 @@ typedef struct carrier_table {
     // The same where octets of a tunnel were queued and nothing else has changed.
     void (*send)(carrier *c);
 
+    // A tunnel with nothing under way has been idle for a while: gives back what it needs only to send. NULL: that is nothing.
+    // Returns: false if something is queued.
+    bool (*rest)(carrier *c);
+
     // Whether the client has said that it sends no more.
     bool (*peer_is_done)(const carrier *c);
 } carrier_table;

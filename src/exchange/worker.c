@@ -23,6 +23,13 @@ static void worker_free_gone(skua_worker *w)
 #endif
 }
 
+static const int64_t worker_rest_ns = 1000000000;
+
+void worker_look_for_rest(skua_worker *w)
+{
+    if (!w->parking.due) io_deadline_set(&w->loop.timers, &w->parking, worker_rest_ns);
+}
+
 void worker_free_requests(skua_worker *w)
 {
     worker_free_gone(w);

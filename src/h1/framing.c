@@ -332,6 +332,7 @@ static bool framing_lend(skua_request *r, const response_source *source)
     out_queue *out = &s->out;
     char *frame = s->chunked ? out_reserve(out, FRAMING_CHUNK_OCTETS, NULL) : NULL;
     if (s->chunked && !frame) return false;
+    if (!out->room && !out->refill(out)) return false;
     if (frame) out_commit(out, chunk_write_size(frame, (uint64_t)source->length));
     if (source->kind == SOURCE_FILE)
         out_file(out, source->file, source->offset, (uint64_t)source->length, source->release,
@@ -398,7 +399,7 @@ static skua_status framing_upgrade(skua_request *r, slice protocol)
 static uint64_t framing_room(const skua_request *r)
 {
     const out_queue *out = &h1_session_of(r->carrier)->out;
-    bool full = out_is_full(out) || out->octets >= r->worker->out_octets_max;
+    bool full = (out_is_full(out) && out->room) || out->octets >= r->worker->out_octets_max;
     return full ? 0 : worker_config(r->worker)->out_octets_max - out->octets;
 }
 
@@ -442,5 +443,6 @@ const carrier_table h1_carrier = {
     .vacate = framing_vacate,
     .kick = h1_session_kick,
     .send = h1_session_send,
+    .rest = h1_session_give_segments,
     .peer_is_done = h1_session_peer_is_done,
 };

@@ -28,12 +28,17 @@ __attribute__((noinline)) static h1_session *h1_session_make(skua_worker *w)
 {
     h1_session *s = counted_alloc(&w->memory, sizeof *s);
     if (!s) return NULL;
+    s->segments = counted_alloc(&w->memory, H1_SESSION_SEGMENTS * sizeof *s->segments);
+    if (!s->segments) {
+        counted_free(s);
+        return NULL;
+    }
     s->base.idles = s->base.looks_anew = false;
     s->carrier.number = 0;
     return s;
 }
 
-// Members are set one by one: to clear the whole would also write to all segments of the queue.
+// Members are set one by one, as most need not be.
 BASE_INLINE session *h1_session_begin(skua_worker *w)
 {
     h1_session *s = w->free_sessions;
@@ -83,22 +88,62 @@ static void h1_session_end_requests(h1_session *s, skua_end how)
     if (s->carrier.current) h1_session_end_current(s, how);
 }
 
+static void h1_session_free(h1_session *s)
+{
+    counted_free(s->segments);
+    counted_free(s);
+}
+
 void h1_session_end(session *base, skua_end how)
 {
     h1_session *s = h1_session_of_base(base);
     h1_session_end_requests(s, how);
     out_deinit(&s->out);
     counted_free(s->in);
+    if (!s->segments) {
+        h1_session_free(s);
+        return;
+    }
     s->next = base->worker->free_sessions;
     base->worker->free_sessions = s;
 }
+
+// ---- Segments of a tunnel at rest ----
+
+// It may rest again some time, which is looked for as long as there is anybody who may.
+static bool h1_session_refill(out_queue *out)
+{
+    h1_session *s = (h1_session *)(void *)((char *)out - offsetof(h1_session, out));
+    skua_worker *w = s->base.worker;
+    s->segments = counted_alloc(&w->memory, H1_SESSION_SEGMENTS * sizeof *s->segments);
+    if (!s->segments) return false;
+    out->segments = s->segments;
+    out->first = 0;
+    out->room = H1_SESSION_SEGMENTS;
+    worker_look_for_rest(w);
+    return true;
+}
+
+bool h1_session_give_segments(carrier *c)
+{
+    h1_session *s = h1_session_of(c);
+    if (s->out.count) return false;
+    out_rest(&s->out);
+    counted_free(s->segments);
+    s->segments = NULL;
+    s->out.room = 0;
+    s->out.refill = h1_session_refill;
+    return true;
+}
+
+// ---- Those that are kept for the next connections ----
 
 void h1_session_free_all(skua_worker *w)
 {
     while (w->free_sessions) {
         h1_session *s = w->free_sessions;
         w->free_sessions = s->next;
-        counted_free(s);
+        h1_session_free(s);
     }
 }
 
@@ -114,8 +159,8 @@ size_t h1_session_sweep(skua_worker *w)
             link = &s->next;
         } else {
             *link = s->next;
-            counted_free(s);
-            freed += sizeof *s;
+            freed += h1_session_octets(s);
+            h1_session_free(s);
         }
     }
     return freed;
@@ -157,7 +202,7 @@ bool h1_session_peer_is_done(const carrier *c)
 // Parsing stops while too much is queued, so that pipelined requests cannot fill the memory.
 static bool h1_session_is_full(const h1_session *s)
 {
-    return out_is_full(&s->out) || s->leaving_count >= H1_SESSION_LEAVING_MAX ||
+    return h1_session_queue_is_full(s) || s->leaving_count >= H1_SESSION_LEAVING_MAX ||
            s->out.octets > s->base.worker->out_octets_max;
 }
 
@@ -479,7 +524,7 @@ static void h1_session_pull(h1_session *s, skua_request *r)
 {
     s->base.worker->disk.served = &s->carrier;
     while (r->responding == RESPONSE_PULLED && s->out.octets < H1_SESSION_PULL_QUEUED &&
-           !out_is_full(&s->out) && respond_pull(r))
+           !h1_session_queue_is_full(s) && respond_pull(r))
         continue;
     s->base.worker->disk.served = NULL;
 }

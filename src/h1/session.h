@@ -47,10 +47,25 @@ struct h1_session {
     bool piece_exact;   // the size is written already
     uint8_t piece_head; // octets before the content
     char *piece;
-    uint64_t content_left;                     // of HEAD_CONTENT_LENGTH
-    chunk_decoder chunks;                      // of HEAD_CONTENT_STREAMED
-    out_segment segments[H1_SESSION_SEGMENTS]; // of out
+    uint64_t content_left; // of HEAD_CONTENT_LENGTH
+    chunk_decoder chunks;  // of HEAD_CONTENT_STREAMED
+    out_segment *segments; // of out; NULL: given back, as nothing has been queued for a while
 };
+
+// Whether nothing more may be queued. Segments that were given back come again with what is.
+static inline bool h1_session_queue_is_full(const h1_session *s)
+{
+    return out_is_full(&s->out) && s->segments;
+}
+
+// Octets of a session and of the segments of its queue.
+static inline size_t h1_session_octets(const h1_session *s)
+{
+    return sizeof *s + (s->segments ? H1_SESSION_SEGMENTS * sizeof *s->segments : 0);
+}
+
+// Of the carrier's table: gives the segments of the queue back.
+bool h1_session_give_segments(carrier *c);
 
 static inline h1_session *h1_session_of(carrier *c)
 {

@@ -16,19 +16,11 @@
 
 enum { PARKING_TRIM_OCTETS = 1 << 20, PARKING_REST_OCTETS = 1 << 16 };
 
-static const int64_t parking_look_ns = 1000000000;
-
 static void parking_await(connection *conn, int64_t due_ns)
 {
     io_loop *loop = &conn->worker->self.loop;
     if (due_ns == INT64_MAX) io_deadline_unset(&conn->deadline);
     else io_deadline_set(&loop->timers, &conn->deadline, due_ns - loop->now_ns);
-}
-
-static void parking_look_soon(server_worker *w)
-{
-    skua_worker *self = &w->self;
-    if (!self->parking.due) io_deadline_set(&self->loop.timers, &self->parking, parking_look_ns);
 }
 
 // A transport rests when all has left that it has put on the wire, also for itself.
@@ -59,8 +51,9 @@ static void parking_park(io_stream *stream)
     if (conn->has_transport) transported_rest(conn);
     conn->parked = parked;
     conn->is_parked = true;
+    conn->worker->self.parking_frees = true;
     parking_await(conn, due_ns);
-    parking_look_soon(conn->worker);
+    worker_look_for_rest(&conn->worker->self);
 }
 
 // Returns: the request of the tunnel; NULL when memory ran out, and there is no session then.
@@ -159,11 +152,13 @@ static bool parking_free(server_worker *w)
     return freed > 0;
 }
 
-// Nothing more is looked for when all are parked and nothing is left to be freed.
+// Nothing more is looked for when all are parked and nothing is left to be freed. Where none is parked, others use what
+// is kept.
 void parking_look(server_worker *w)
 {
-    bool freed = parking_free(w);
-    if (ws_sessions_rest(&w->self) || freed) parking_look_soon(w);
+    skua_worker *self = &w->self;
+    self->parking_frees = self->parking_frees && parking_free(w);
+    if (ws_sessions_rest(self) || self->parking_frees) worker_look_for_rest(self);
 }
 
 static const parking_table parking = { .park = parking_park,

@@ -215,16 +215,25 @@ static bool ws_has_been_idle(ws_session *s, int64_t now_ns)
     return is_same && now_ns - s->heard_ns >= ws_rest_ns;
 }
 
+// One that may not be parked keeps its request and its session, and can do without what its carrier needs to send.
+// Returns: whether it is to be looked at again.
+static bool ws_session_rest(ws_session *s, int64_t now_ns)
+{
+    carrier *c = s->request->carrier;
+    if (!c->table->rest) return false;
+    if (!ws_has_been_idle(s, now_ns)) return true;
+    if (!ws_may_be_parked(s, now_ns))
+        return !c->table->rest(c) || s->endpoint->desc.forgets_request;
+    ws_let_rest(s->request);
+    c->table->kick(c);
+    return true;
+}
+
 bool ws_sessions_rest(skua_worker *w)
 {
     bool some = false;
-    for (ws_session *s = w->sockets; s; s = s->next) {
-        if (!s->endpoint->desc.forgets_request) continue;
-        some = true;
-        if (!ws_has_been_idle(s, w->loop.now_ns) || !ws_may_be_parked(s, w->loop.now_ns)) continue;
-        ws_let_rest(s->request);
-        s->request->carrier->table->kick(s->request->carrier);
-    }
+    for (ws_session *s = w->sockets; s; s = s->next)
+        if (ws_session_rest(s, w->loop.now_ns)) some = true;
     return some;
 }
 

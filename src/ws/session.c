@@ -43,8 +43,7 @@ static void ws_link(ws_session *s)
     s->next = w->sockets;
     if (s->next) s->next->previous = s;
     w->sockets = s;
-    if (s->endpoint->desc.forgets_request && !w->parking.due)
-        io_deadline_set(&w->loop.timers, &w->parking, ws_second_ns);
+    worker_look_for_rest(w);
 }
 
 static void ws_unlink(ws_session *s)

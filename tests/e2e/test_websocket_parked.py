@@ -324,7 +324,7 @@ def test_a_stop_waits_for_an_answer_and_no_longer():
     sockets[1].connection.reset()
     assert sockets[0].ended()
     assert time.monotonic() - began < 4
-    assert all(one.ended(10) for one in sockets[2:])
+    assert all(one.connection.ended(10) for one in sockets[2:])
     assert 4 < time.monotonic() - began < 12
     server.judge_end()
     lines = server.out_text().splitlines()

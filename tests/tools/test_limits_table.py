@@ -39,7 +39,7 @@ FIXED = {
     "the end of a response", "looks for input", "slots of streams that were reset", "list of fields", "HPACK's tables",
     "priorities of streams to come", "small frames that content pays for",
     "buffers of long messages that a worker keeps for the next ones",
-    "pongs of a slow reader", "octets of a compressed message on the wire", "payload of a control frame", "rate of a message that has begun", "octets of a socket that are inflated in a turn",
+    "pongs of a slow reader", "parked sockets that are woken in a turn to be sent something", "octets of a compressed message on the wire", "payload of a control frame", "rate of a message that has begun", "octets of a socket that are inflated in a turn",
     "messages of other threads that have not found room",
     "sockets that blocking functions serve", "messages that wait for a blocking function", "messages that wait for a coroutine of C++",
     "publications on their way to the workers", "topics of a reader", "name of a topic", "messages that a worker hands out in a turn",

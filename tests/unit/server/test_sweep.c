@@ -86,7 +86,7 @@ static size_t kept_octets(const bed *b)
     const server_worker *w = b->server->workers[0];
     size_t octets = pool_octets(&w->connections);
     for (const h1_session *s = w->self.free_sessions; s; s = s->next)
-        octets += sizeof *s;
+        octets += h1_session_octets(s);
     for (const skua_request *r = w->self.free_requests; r; r = r->next)
         octets += request_octets(&w->self);
 #if CONTRACT_IS_SEARCHED
