@@ -2812,6 +2812,11 @@ typedef struct skua_directory_config {
     size_t tries_count; // at most 16
     // receives the directory, for skua_directory_serve; default NULL
     skua_directory **opened;
+    // Returns what list_markup is for the page at path, the request's, which ends with "/": HTML, copied, or NULL for
+    // none. Default: list_markup for all.
+    // Thread: the request's worker; several call at once. It must not wait
+    const char *(*list_markup_of)(skua_slice path, void *user);
+    void *list_markup_user;
 } skua_directory_config;
 
 // Serves the files below path at pattern, for GET and HEAD. The request's path after pattern is

@@ -7,6 +7,7 @@
 
 #include "archive/crc.h"
 #include "archive/disposition.h"
+#include "archive/seat.h"
 #include "archive/tar.h"
 #include "archive/zip.h"
 
@@ -37,6 +38,9 @@ typedef struct archive_job {
     const archive_format *format;
     archive_walk walk;
     int64_t counted; // octets of it, in skua_memory_count
+    seat *seat;
+    skua_timer judge; // at the end of each window; {0}: not set
+    uint64_t judged;  // octets that had been taken at the end of the last one
     archive_step step;
     bool is_waiting; // for a file to be opened or read
     bool is_pulled;  // by the function that is running
@@ -53,12 +57,6 @@ typedef struct archive_job {
     char prefix[ARCHIVE_PREFIX_OCTETS]; // in front of each name: the folder's own, and "/"
     char path[];                        // of the request
 } archive_job;
-
-static struct {
-    struct {
-        atomic_uint count; // jobs that there are
-    } shared;
-} archives;
 
 const archive_format *const archive_formats[] = { &zip_format, &tar_format, NULL };
 
@@ -96,7 +94,7 @@ static void archive_free(archive_job *job)
     if (job->counted) skua_memory_count(job->worker, -job->counted);
     archive_walk_free(&job->walk);
     archive_folder_close(job->desc.folder);
-    atomic_fetch_sub_explicit(&archives.shared.count, 1, memory_order_relaxed);
+    seat_give(job->seat);
     free(job);
 }
 
@@ -105,6 +103,7 @@ static void archive_gone(skua_request *request, skua_end how, void *user)
     archive_job *job = user;
     (void)request, (void)how;
     job->request = NULL;
+    (void)skua_timer_stop(job->judge);
     if (!job->is_waiting) archive_free(job);
 }
 
@@ -334,6 +333,16 @@ static skua_pulled archive_pull(skua_request *request, char *buffer, size_t room
 
 // ---- The beginning ----
 
+// A disk that is slow is no fault of the client's.
+static void archive_judge(skua_worker *worker, void *user)
+{
+    archive_job *job = user;
+    (void)worker;
+    uint64_t taken = skua_request_sent(job->request), octets = taken - job->judged;
+    job->judged = taken;
+    if (!job->is_waiting && seat_is_lost(job->seat, octets)) skua_request_abort(job->request);
+}
+
 static void archive_begin(archive_job *job)
 {
     char disposition[ARCHIVE_DISPOSITION_OCTETS];
@@ -347,6 +356,9 @@ static void archive_begin(archive_job *job)
     skua_field_add(request, "X-Content-Type-Options", SKUA_SLICE("nosniff"));
     skua_compress_off(request);
     skua_on_end(request, archive_gone, job);
+    const int64_t window_ns = (int64_t)SEAT_WINDOW_S * 1000000000;
+    if (skua_timer_start(job->worker, window_ns, window_ns, archive_judge, job, &job->judge))
+        job->judge = (skua_timer){ 0 }; // it is not judged
     (void)skua_respond_pull(request, 200, job->format->type, -1, archive_pull, job);
 }
 
@@ -391,13 +403,14 @@ static archive_job *archive_new(skua_request *request, const archive_format *for
                                 const archive_desc *desc)
 {
     skua_slice path = skua_request_path(request);
-    unsigned before = atomic_fetch_add_explicit(&archives.shared.count, 1, memory_order_relaxed);
-    archive_job *job = before < ARCHIVES_MAX ? malloc(sizeof *job + path.len + 1) : NULL;
+    seat *taken = seat_take(request);
+    archive_job *job = taken ? malloc(sizeof *job + path.len + 1) : NULL;
     if (!job) {
-        atomic_fetch_sub_explicit(&archives.shared.count, 1, memory_order_relaxed);
+        if (taken) seat_give(taken);
         return NULL;
     }
     memset(job, 0, offsetof(archive_job, octets));
+    job->seat = taken;
     job->request = request;
     job->worker = skua_request_worker(request);
     job->format = format;

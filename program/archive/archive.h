@@ -8,7 +8,6 @@
 #include "archive/walk.h"
 
 enum {
-    ARCHIVES_MAX = 8,             // at a time, in the process
     ARCHIVE_TURN_FILES = 16,      // that are opened before others have their turn
     ARCHIVE_TURN_OCTETS = 262144, // that are read until then
     ARCHIVE_READ_OCTETS = 65536   // of a file at a time

@@ -117,15 +117,38 @@ void conf_archive_open(conf *from)
     }
 }
 
-bool conf_archive_show(conf *from, const conf_scope *root, skua_directory_config *how)
+// Markup of the pages of a root, by the archives of the innermost scope around each.
+typedef struct archive_pages {
+    const conf_site *site;
+    const char *markup[1 << CONF_ARCHIVE_FORMATS]; // NULL: none
+} archive_pages;
+
+static const char *archive_markup_of(skua_slice path, void *user)
 {
-    char markup[ARCHIVE_MARKUP_OCTETS];
-    const conf_archive_formats formats = conf_archive_formats_of(root);
-    if (!formats.at[0]) return true;
-    (void)archive_markup(formats.at, markup);
-    how->list_markup =
-        conf_print(&from->memory, "%s%s", how->list_markup ? how->list_markup : "", markup);
-    return how->list_markup != NULL;
+    const archive_pages *pages = user;
+    return pages->markup[conf_scope_of(pages->site, path.ptr, path.len)->archives];
+}
+
+bool conf_archive_show(conf *from, const conf_site *site, const conf_scope *root,
+                       skua_directory_config *how)
+{
+    if (!site->has_archives || !root->directory.list) return true;
+    archive_pages *pages = conf_take(&from->memory, sizeof *pages);
+    if (!pages) return false;
+    pages->site = site;
+    pages->markup[0] = how->list_markup;
+    for (unsigned i = 1; i < 1 << CONF_ARCHIVE_FORMATS; i++) {
+        char markup[ARCHIVE_MARKUP_OCTETS];
+        const conf_archive_formats formats =
+            conf_archive_formats_of(&(conf_scope){ .archives = i });
+        (void)archive_markup(formats.at, markup);
+        pages->markup[i] =
+            conf_print(&from->memory, "%s%s", how->list_markup ? how->list_markup : "", markup);
+        if (!pages->markup[i]) return false;
+    }
+    how->list_markup_of = archive_markup_of;
+    how->list_markup_user = pages;
+    return true;
 }
 
 // ---- Requests ----

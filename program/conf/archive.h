@@ -21,8 +21,10 @@ conf_archive_formats conf_archive_formats_of(const conf_scope *scope);
 // findings; what is left out of archives becomes notes.
 void conf_archive_open(conf *from);
 
-// Adds links to archives to the pages of a root's listings, where its own block has them.  Returns: false without memory.
-bool conf_archive_show(conf *from, const conf_scope *root, skua_directory_config *how);
+// Adds links to archives to the pages of a root's listings: of the archives that the innermost block around the page has.
+// Returns: false without memory.
+bool conf_archive_show(conf *from, const conf_site *site, const conf_scope *root,
+                       skua_directory_config *how);
 
 // Why an archive of what is in one scope has nothing of another one below it, or not for everyone; NULL: it has.
 const char *conf_archive_gap(const conf_site *site, const conf_scope *of, const conf_scope *below);

@@ -178,7 +178,8 @@ static bool build_roots(builder *b, conf_site *site)
         how.tries_count = at->tries_count;
         how.opened = &at->opened;
         if (!build_types(b, at, &how) || !conf_upload_show(b->from, site, at, &how) ||
-            !conf_archive_show(b->from, at, &how) || !conf_chosen_show(b->from, site, at, &how))
+            !conf_archive_show(b->from, site, at, &how) ||
+            !conf_chosen_show(b->from, site, at, &how))
             return false;
         if (at->is_app) how.fallback = how.index ? how.index : "index.html";
         skua_status status = skua_site_directory(b->site, at->path, at->root, &how);

@@ -50,6 +50,7 @@ typedef struct listing_job {
     shelved *made;      // for the shelf, or NULL
     size_t coming;      // octets of it, in shared.coming; 0: it is not kept
     listing_entry last; // the last one that was written; without a name: none was
+    char *markup;       // of this page; NULL: that of all pages
     markup piece;
     size_t given; // octets of the piece
     size_t path_len, search_len;
@@ -80,6 +81,7 @@ static void listing_job_free(void *user)
     SKUA_ASSERT(!job->taken && !job->made);
     markup_free(&job->piece);
     memory_free(job->last.name);
+    memory_free(job->markup);
     cache_let_go(job->cache);
     memory_free(job);
 }
@@ -115,7 +117,7 @@ static skua_status listing_job_write(listing_job *job, const listing *l)
         .search = listing_job_search(job),
         .descending = job->descending,
         .follows = job->last.name != NULL,
-        .markup = job->site->list_markup,
+        .markup = job->markup ? job->markup : job->site->list_markup,
         .script = job->site->list_script,
     };
     markup *m = &job->piece;
@@ -340,9 +342,23 @@ static listing_job *listing_job_new(skua_request *request, const site *s, cache 
     return job;
 }
 
+// It is copied, since a job may still be with a helper when the program has let all of the site go.
+static bool listing_job_mark(listing_job *job)
+{
+    const site *s = job->site;
+    if (!s->list_markup_of || job->form != &listing_page) return true;
+    const char *given = s->list_markup_of(listing_job_path(job), s->list_markup_user);
+    job->markup = memory_text(given ? given : "");
+    return job->markup != NULL;
+}
+
 void listing_job_start(skua_request *request, const site *s, cache *c)
 {
     listing_job *job = listing_job_new(request, s, c);
+    if (job && !listing_job_mark(job)) {
+        listing_job_free(job);
+        job = NULL;
+    }
     if (job) skua_on_end(request, listing_job_gone, job);
     if (job && !listing_job_hand_over(job)) return;
     if (job) skua_on_end(request, NULL, NULL);

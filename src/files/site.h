@@ -41,6 +41,8 @@ typedef struct skua_directory {
     char *cache_control;         // NULL: none
     bool list;
     char *list_markup, *list_script, *list_policy; // of their pages; NULL: none, or the usual one
+    const char *(*list_markup_of)(slice path, void *user); // NULL: list_markup is for all
+    void *list_markup_user;
     bool dotfiles;
     bool clean_urls;
     bool precompressed;

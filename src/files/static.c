@@ -220,6 +220,8 @@ static void site_set_bounds(site *s, const skua_directory_config *config)
 // A script of the program's is allowed beside the page's own.
 static bool site_set_list(site *s, const skua_directory_config *config)
 {
+    s->list_markup_of = config->list_markup_of;
+    s->list_markup_user = config->list_markup_user;
     if (!config->list_script) return place_copy(&s->list_markup, config->list_markup);
     size_t room = strlen(listing_page_policy) + strlen(config->list_script_hash) + 32;
     s->list_policy = memory_alloc(room);

@@ -5,9 +5,11 @@ that looks whole."""
 import contextlib
 import io
 import os
+import re
 import shutil
 import subprocess
 import tarfile
+import time
 import urllib.parse
 import zipfile
 
@@ -236,6 +238,34 @@ def test_the_page_has_links(served):
     assert "archive=" not in served.get("/else/").content.decode()
 
 
+def test_pages_of_inner_blocks_have_links_of_their_own(served, folder, launch):
+    """Also where a block has no root of its own, inside of one without archives. Beside a button for uploads, and not in JSON."""
+    links = lambda server, path: re.findall(r'href="\?archive=(\w+)"', server.get(path).content.decode())
+    assert [links(served, path) for path in ("/", "/zips/", "/none/", "/staff/open/", "/else/")] == [["zip", "tar"], ["zip"], [], ["zip", "tar"], []]
+    inner = """listen 127.0.0.1:PORT
+site * {
+    root pub
+    listing on
+    upload 1MiB anyone
+    path /deep/ {
+        archive tar
+    }
+    path /deep/d/ {
+        archive zip tar
+    }
+    path /deep/d/d/ {
+        archive off
+    }
+}
+"""
+    server = launch(start, folder, inner, "inner.conf")
+    for path, kinds in (("/", []), ("/deep/", ["tar"]), ("/deep/d/", ["zip", "tar"]), ("/deep/d/d/", []), ("/odd/", [])):
+        assert links(server, path) == kinds and b'id="upload"' in server.get(path).content
+        assert b"archive=" not in server.get(path, "Accept: application/json").content
+        for kind in ("zip", "tar"):
+            assert (server.get(f"{path}?archive={kind}").get("content-type") != "text/html; charset=utf-8") == (kind in kinds or bool(kinds))
+
+
 @pytest.fixture
 def tree(tmp_path_factory, launch):
     """A server of its own, and the folder that it serves."""
@@ -243,16 +273,16 @@ def tree(tmp_path_factory, launch):
     (folder / "pub").mkdir()
 
     def begin(text="", workers=2, **options):
-        server = launch(start, folder, f"listen 127.0.0.1:PORT\nworkers {workers}\nsite * {{\n root pub\n listing on\n archive zip tar\n{text}}}\n",
+        server = launch(start, folder, f"listen 127.0.0.1:PORT\ntrusted_proxies x-forwarded 127.0.0.1\nworkers {workers}\nsite * {{\n root pub\n listing on\n archive zip tar\n{text}}}\n",
                         **options)
         return server, folder / "pub"
     return begin
 
 
-def begun(server, kind):
+def begun(server, kind, client="192.0.2.1"):
     """A client that has read the beginning of the first file, and whose window holds little; with what it has read."""
     connection = server.connect(receive_buffer=4096)
-    connection.send(request(f"/?archive={kind}"))
+    connection.send(request(f"/?archive={kind}", f"X-Forwarded-For: {client}"))
     connection.head()
     octets = b""
     while len(octets) < 4096:
@@ -290,15 +320,19 @@ def test_files_that_change_meanwhile(tree, kind):
 
 
 def test_who_leaves_or_dawdles(tree):
-    """Eight at a time; the ninth is told to come again, and others are served. Descriptors go with their clients."""
+    """Eight at a time, four of one client; the next one is told to come again, and others are served. Descriptors go with their clients."""
     server, pub = tree()
     (pub / "big").write_bytes(30_000_000 * b"x")
     descriptors = lambda: len(os.listdir(f"/proc/{process_of(server)}/fd"))
     assert files(ask(server, "/", "zip").content, "zip").keys() == {"big"}
     before = descriptors()
-    clients = [begun(server, kind) for kind in 4 * ["zip", "tar"]]
-    response = ask(server, "/", "zip")
+    networks = ["192.0.2.1", "2001:db8::1"]
+    clients = [begun(server, kind, networks[0]) for kind in 2 * ["zip", "tar"]]
+    refused = lambda client: ask(server, "/", "zip", f"X-Forwarded-For: {client}")
+    response = refused(networks[0])
     assert response.status == 503 and response.get("retry-after") == "5"
+    clients += [begun(server, kind, networks[1]) for kind in 2 * ["zip", "tar"]]
+    assert [refused(client).status for client in ("2001:db8::2", "192.0.2.2", "2001:db8:0:1::1")] == [503, 503, 503]
     assert server.get("/").status == 200
     octets, whole = rest(clients.pop())
     assert whole and files(octets, "tar") == {"big": 30_000_000 * b"x"}
@@ -306,9 +340,57 @@ def test_who_leaves_or_dawdles(tree):
     for connection, _ in clients:
         connection.reset()
     assert eventually(lambda: descriptors() <= before + 1)
-    again = [begun(server, "zip") for _ in range(8)]
+    again = [begun(server, "zip", client) for client in 4 * networks]
     assert server.get("/?archive=zip").status == 503
     [connection.close() for connection, _ in again]
+
+
+@pytest.mark.test_all
+def test_slow_readers_keep_nobody_away(tree):
+    """Each takes more than rate_min. As long as nobody is refused they stay; then one of them loses its place, and no more."""
+    server, pub = tree()
+    (pub / "big").write_bytes(30_000_000 * b"x")
+    clients = [begun(server, "tar", f"192.0.2.{i // 4}") for i in range(8)]
+
+    def trickle(seconds):
+        """Reads slowly, also what the kernel still holds for a client that was cut off."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            for connection, _ in clients:
+                assert connection.socket.recv(2048)
+            time.sleep(0.5)
+
+    trickle(35)
+    refused = ask(server, "/", "zip", "X-Forwarded-For: 192.0.2.9")
+    assert (refused.status, refused.get("retry-after")) == (503, "5")  # nobody has lost a place for nothing
+    trickle(35)
+    quick = ask(server, "/", "zip", "X-Forwarded-For: 192.0.2.9")
+    assert files(quick.content, "zip").keys() == {"big"}
+    last = begun(server, "zip", "192.0.2.9")
+    assert ask(server, "/", "zip", "X-Forwarded-For: 192.0.2.9").status == 503
+    [connection.close() for connection, _ in [*clients, last]]
+
+
+def test_as_many_octets_of_names_as_there_may_be(tree):
+    """8 MiB, of each name with the folders that it is in, and of these; then one more."""
+    server, pub = tree()
+    folders = [pub.joinpath(*(250 * "d" for _ in range(depth))) for depth in range(15)]
+    folders[-1].mkdir(parents=True)
+    octets, path = sum(251 * depth for depth in range(15)), 14 * 251
+    while octets + path + 255 <= 8_388_608:
+        (folders[-1] / f"{octets:f<255}").touch()
+        octets += path + 255
+    depth, rest = divmod(8_388_608 - octets - 1, 251)
+    rest += 1
+    last = folders[depth] / (rest * "l")
+    last.touch()
+    for kind in ("zip", "tar"):
+        assert server.get(f"/?archive={kind}", method="HEAD").status == 200
+    last.rename(folders[depth] / ((rest + 1) * "l"))
+    for kind in ("zip", "tar"):
+        response = server.get(f"/?archive={kind}")
+        assert response.status == 403 and b"names" in response.content
+    assert server.get("/").status == 200
 
 
 def has_open(pid, part):

@@ -20,6 +20,7 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("files")
     for name in ("a", "hidden", "odd"):
         (folder / f"{name}.txt").write_bytes(b"0123456789")
+    (folder / "sub").mkdir()
     return folder
 
 
@@ -106,7 +107,8 @@ def test_directories(cpp):
         answer = cpp.get(f"/parts/files/{path}")
         assert (answer.status, answer.get("X-Decided")) == (status, decided)
     assert cpp.get("/parts/files/a.txt").get("Content-Type") == "text/x-mine"
-    assert b"hidden.txt" in cpp.get("/parts/files/").content
+    pages = [cpp.get(f"/parts/files/{path}").content for path in ("", "sub/")]
+    assert b"hidden.txt" in pages[0] and [(b"of this" in page, b"of all" in page) for page in pages] == [(True, False), (False, False)]
 
 
 def test_compression_from_a_length_on(cpp):

@@ -120,6 +120,10 @@ static void add_routes(skua::server &app)
         if (path == "odd.txt") throw skua::http_error(409, "odd");
         return 0;
     };
+    how.list_markup = "<p>of all</p>";
+    how.list_markup_of = [which = std::string("<p>of this</p>")](std::string_view path) {
+        return path == "/parts/files/" ? which.c_str() : nullptr;
+    };
     app.directory("/parts/files/", folder, how);
     app.compress("/parts/long", { .octets_min = 2000 });
     app.get("/parts/long/{n}", [](skua::request &req) {

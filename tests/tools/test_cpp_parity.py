@@ -80,7 +80,7 @@ STRUCTS = {
     "skua_cookie": ("cookie", {}),
     "skua_event": ("event", {}),
     "skua_serve_desc": ("serve_options", {}),
-    "skua_directory_config": ("directory_config", {"types_count": COUNTED, "tries_count": COUNTED, "decide_user": CAPTURED}),
+    "skua_directory_config": ("directory_config", {"types_count": COUNTED, "tries_count": COUNTED, "decide_user": CAPTURED, "list_markup_user": CAPTURED}),
     "skua_assets_config": ("assets_config", {}),
     "skua_compression": ("compression", {}),
     "skua_websocket_desc": ("websocket_options", {

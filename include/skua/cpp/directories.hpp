@@ -35,6 +35,9 @@ struct directory_config {
     const char *name = nullptr;
     std::vector<const char *> tries = {}; // { "{path}.html" }
     skua_directory **opened = nullptr;    // receives the directory, for request::serve
+    // Returns what list_markup is for the page at path: see skua_directory_config. It must not throw. Its lifetime is that of
+    // decide.  Thread: the request's worker; several call at once.
+    std::function<const char *(std::string_view path)> list_markup_of = {};
 };
 
 // How embedded files are served: see skua_assets_config.
@@ -71,22 +74,31 @@ struct compression {
 
 namespace detail {
 
-using decider = std::function<int(request &, std::string_view, const skua_file_info &)>;
+// The functions of a directory, which live as long as what they are given to.
+struct directory_functions {
+    std::function<int(request &, std::string_view, const skua_file_info &)> decide;
+    std::function<const char *(std::string_view)> list_markup_of;
+};
 
 // An exception becomes the response, as in a handler.
 inline int decide(skua_request *raw, skua_slice path, const skua_file_info *info, void *user) noexcept
 {
     try {
         request self(raw);
-        return (*static_cast<decider *>(user))(self, view(path), *info);
+        return static_cast<directory_functions *>(user)->decide(self, view(path), *info);
     } catch (...) {
         request::fail(raw);
         return -1;
     }
 }
 
-// kept: its decide, which lives as long as the server or site; NULL if it has none.
-inline skua_directory_config converted(const directory_config &of, decider *kept) noexcept
+inline const char *list_markup_of(skua_slice path, void *user) noexcept
+{
+    return static_cast<directory_functions *>(user)->list_markup_of(view(path));
+}
+
+// kept: its functions, which live as long as the server or site; NULL if it has none.
+inline skua_directory_config converted(const directory_config &of, directory_functions *kept) noexcept
 {
     skua_directory_config c{};
     c.list = of.list;
@@ -111,12 +123,14 @@ inline skua_directory_config converted(const directory_config &of, decider *kept
     c.types = of.types.data();
     c.types_count = of.types.size();
     c.etags = of.etags;
-    c.decide = kept ? decide : nullptr;
+    c.decide = of.decide ? decide : nullptr;
     c.decide_user = kept;
     c.name = of.name;
     c.tries = of.tries.data();
     c.tries_count = of.tries.size();
     c.opened = of.opened;
+    c.list_markup_of = of.list_markup_of ? list_markup_of : nullptr;
+    c.list_markup_user = kept;
     return c;
 }
 

@@ -222,8 +222,12 @@ public:
     detail::route_group<Self> group(std::string_view prefix) { return detail::route_group<Self>(self(), prefix); }
 
 protected:
-    // The object that holds decide; NULL if there is none.
-    detail::decider *keep_decider(const directory_config &of) { return of.decide ? keep(detail::decider(of.decide)) : nullptr; }
+    // The object that holds its functions; NULL if there are none.
+    detail::directory_functions *keep_functions(const directory_config &of)
+    {
+        if (!of.decide && !of.list_markup_of) return nullptr;
+        return keep(detail::directory_functions{ of.decide, of.list_markup_of });
+    }
 
     template <class F> F *keep(F &&fn)
     {

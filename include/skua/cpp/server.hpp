@@ -199,7 +199,7 @@ public:
     // Serves the files below path at pattern, which ends in "/": see skua_route_directory.
     server &directory(const char *pattern, const char *path, const directory_config &how = {})
     {
-        const skua_directory_config desc = detail::converted(how, keep_decider(how));
+        const skua_directory_config desc = detail::converted(how, keep_functions(how));
         return judge(skua_route_directory(raw(), pattern, path, &desc));
     }
 

@@ -48,7 +48,7 @@ public:
 
     site &directory(const char *pattern, const char *path, const directory_config &how = {})
     {
-        const skua_directory_config desc = detail::converted(how, keep_decider(how));
+        const skua_directory_config desc = detail::converted(how, keep_functions(how));
         return judge(skua_site_directory(raw(), pattern, path, &desc));
     }
     site &assets(const char *pattern, const skua_assets &files, const assets_config &how = {})
