@@ -38,11 +38,24 @@ static void check_say_misplaced(conf_checker *c, const conf_kind *kind, const co
               check_name_of(where), right ? right : "elsewhere");
 }
 
-static void check_say_unknown(conf_checker *c, const conf_directive *d)
+// In other languages a block of a host has no word before it, as in the Caddyfile.
+static bool check_is_host(const conf_directive *d, unsigned where)
+{
+    return where == CONF_IN_FILE && d->has_block && d->count == 1 &&
+           strpbrk(d->words[0].text, ".:");
+}
+
+static void check_say_unknown(conf_checker *c, const conf_directive *d, unsigned where)
 {
     const char *near = conf_kind_nearest(d->words[0].text);
-    conf_find(c->findings, d->words[0].at, "there is no directive \"%.200s\"%s%s%s",
-              d->words[0].text, near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+    if (check_is_host(d, where))
+        conf_find(c->findings, d->words[0].at,
+                  "there is no directive \"%.200s\"; a site is written: site %.200s {",
+                  d->words[0].text, d->words[0].text);
+    else
+        conf_find(c->findings, d->words[0].at, "there is no directive \"%.200s\"%s%s%s",
+                  d->words[0].text, near ? "; did you mean " : "", near ? near : "",
+                  near ? "?" : "");
 }
 
 static bool check_is_right(conf_checker *c, const conf_kind *kind, const conf_directive *d,
@@ -82,7 +95,7 @@ void conf_check_block(conf_checker *c, const conf_directive *first, unsigned whe
 {
     for (const conf_directive *d = first; d; d = d->next) {
         const conf_kind *kind = conf_kind_find(d->words[0].text);
-        if (!kind) check_say_unknown(c, d);
+        if (!kind) check_say_unknown(c, d, where);
         else if (check_is_right(c, kind, d, where) &&
                  (kind->repeats || check_is_first(c, kind, d, first)) && kind->take)
             kind->take(c, kind, d);

@@ -8,6 +8,7 @@
 #include "conf/network.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -22,10 +23,14 @@ typedef struct client {
 } client;
 
 static struct {
-    pthread_mutex_t lock;
+    struct {
+        atomic_uint
+            most; // connections of one client; 0: as many as there can be, and nobody counts them
+        pthread_mutex_t lock; // of the rows
+        client *rows[CLIENTS_ROWS];
+    } shared;
     uint64_t seed; // so that nobody outside knows the rows
-    client *rows[CLIENTS_ROWS];
-} clients = { .lock = PTHREAD_MUTEX_INITIALIZER };
+} clients = { .shared.lock = PTHREAD_MUTEX_INITIALIZER };
 
 // Returns: false for what has no address, as a client of a Unix socket.
 static bool clients_address(const char *peer, unsigned char address[CONF_NETWORK_OCTETS])
@@ -45,7 +50,7 @@ static client **clients_row(const unsigned char address[CONF_NETWORK_OCTETS])
         hash = (hash ^ address[i]) * 0x9e3779b97f4a7c15u;
         hash ^= hash >> 32;
     }
-    return &clients.rows[hash % CLIENTS_ROWS];
+    return &clients.shared.rows[hash % CLIENTS_ROWS];
 }
 
 static client **clients_find(const unsigned char address[CONF_NETWORK_OCTETS])
@@ -60,7 +65,7 @@ static client **clients_find(const unsigned char address[CONF_NETWORK_OCTETS])
 static client *clients_add(const unsigned char address[CONF_NETWORK_OCTETS], unsigned most,
                            bool *is_out)
 {
-    (void)pthread_mutex_lock(&clients.lock);
+    (void)pthread_mutex_lock(&clients.shared.lock);
     client **at = clients_find(address), *found = *at ? *at : calloc(1, sizeof *found);
     *is_out = !found;
     if (found && !*at) {
@@ -69,19 +74,19 @@ static client *clients_add(const unsigned char address[CONF_NETWORK_OCTETS], uns
     }
     bool may = found && found->connections < most;
     if (may) found->connections++;
-    (void)pthread_mutex_unlock(&clients.lock);
+    (void)pthread_mutex_unlock(&clients.shared.lock);
     return may ? found : NULL;
 }
 
 static void clients_remove(client *of)
 {
-    (void)pthread_mutex_lock(&clients.lock);
+    (void)pthread_mutex_lock(&clients.shared.lock);
     client **at = clients_find(of->address);
     if (--of->connections == 0) {
         *at = of->next;
         free(of);
     }
-    (void)pthread_mutex_unlock(&clients.lock);
+    (void)pthread_mutex_unlock(&clients.shared.lock);
 }
 
 static bool clients_trusts(const conf *from, const char *peer)
@@ -97,9 +102,11 @@ static bool clients_connect(skua_connection *connection, void *user)
     unsigned char address[CONF_NETWORK_OCTETS];
     char peer[CLIENTS_PEER_OCTETS];
     bool is_out = false;
+    unsigned most = atomic_load_explicit(&clients.shared.most, memory_order_relaxed);
+    if (!most) return true;
     (void)skua_connection_peer(connection, peer, sizeof peer);
     if (clients_trusts(from, peer) || !clients_address(peer, address)) return true;
-    client *of = clients_add(address, from->client_connections_max, &is_out);
+    client *of = clients_add(address, most, &is_out);
     if (of) skua_connection_set(connection, of);
     return of || is_out;
 }
@@ -111,9 +118,14 @@ static void clients_close(skua_connection *connection, void *user)
     if (of) clients_remove(of);
 }
 
+void conf_clients_bound(const conf *from)
+{
+    atomic_store_explicit(&clients.shared.most, from->client_connections_max, memory_order_relaxed);
+}
+
 void conf_clients_count(conf *from, skua_config *config)
 {
-    if (!from->client_connections_max) return;
+    conf_clients_bound(from);
     if (!clients.seed && getentropy(&clients.seed, sizeof clients.seed) != 0) clients.seed = 1;
     config->on_connect = clients_connect;
     config->on_close = clients_close;

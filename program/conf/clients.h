@@ -8,8 +8,12 @@
 
 #include "conf/conf.h"
 
-// The server of a configuration counts them, where it says how many there may be. Proxies that it trusts may have more.
+// The server of a configuration counts them, while there is a bound. Proxies that it trusts may have more.
 // from: stays while the server is there.
 void conf_clients_count(conf *from, skua_config *config);
+
+// The bound is that of another configuration from now on. Connections that are there stay, and those that have been
+// counted count.  Thread: any.
+void conf_clients_bound(const conf *from);
 
 #endif

@@ -112,6 +112,7 @@ typedef struct conf_scope {
     skua_directory *opened; // its root, while sites are built of it
     bool compresses;
     bool has_security_fields;
+    bool has_request_ids;   // each request has an id, in its response and in the log
     const char *hsts;       // a value of Strict-Transport-Security; NULL: none
     const char *origins;    // whose pages may read what is here; NULL: none
     const char *cache;      // a value of Cache-Control; NULL: none

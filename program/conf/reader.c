@@ -276,6 +276,7 @@ static void reader_on_escape(conf_reader *r, char c)
 static void reader_on_behind(conf_reader *r, char c)
 {
     if (is_blank(c)) r->state = CONF_SPACE;
+    else if (c == ';') READER_FAIL(r, r->at, "a line ends by itself: leave the \";\" out");
     else READER_FAIL(r, r->at, "a space is missing behind the quotation mark");
 }
 

@@ -26,6 +26,7 @@ static const reason_owner reason_owners[] = {
     { "Access-Control-Allow-Origin", "cors" },
     { "Access-Control-Expose-Headers", "cors" },
     { "Access-Control-Max-Age", "cors" },
+    { "Content-Security-Policy", "security_headers" },
     { "Cross-Origin-Opener-Policy", "security_headers" },
     { "Cross-Origin-Resource-Policy", "security_headers" },
     { "ETag", "etag" },
@@ -34,6 +35,7 @@ static const reason_owner reason_owners[] = {
     { "Strict-Transport-Security", "hsts" },
     { "X-Content-Type-Options", "security_headers" },
     { "X-Frame-Options", "security_headers" },
+    { "X-Request-Id", "request_id" },
 };
 
 static const conf_place reason_none = { .file = NULL };
@@ -177,9 +179,7 @@ static conf_place reason_type(const conf_reason *why)
 static conf_place reason_cache(const conf_reason *why, skua_slice value)
 {
     if (!why->site) return reason_none;
-    const conf_scope *inner = &why->site->scope;
-    for (const conf_scope *at = why->site->paths; at; at = at->next)
-        if (conf_scope_has(at, why->path, why->path_len)) inner = at;
+    const conf_scope *inner = conf_scope_of(why->site, why->path, why->path_len);
     bool is_its = inner->cache && skua_slice_is(value, inner->cache);
     return is_its ? conf_reason_holds(why, "cache") : reason_none;
 }
@@ -196,6 +196,10 @@ conf_place conf_reason_field(const conf_reason *why, int status, skua_slice fiel
     if (strcasecmp(name, "Content-Type") == 0 && status < 300) return reason_type(why);
     if (strcasecmp(name, "Cache-Control") == 0) return reason_cache(why, value);
     conf_place found = reason_place(why, "header", name);
+    // pages that the server makes have stricter ones of their own
+    if (strcasecmp(name, "Content-Security-Policy") == 0 &&
+        !skua_slice_starts(value, "default-src 'self'"))
+        return found;
     for (size_t i = 0; !found.file && i < sizeof reason_owners / sizeof *reason_owners; i++)
         if (strcasecmp(reason_owners[i].field, name) == 0)
             found = conf_reason_holds(why, reason_owners[i].directive);

@@ -6,6 +6,7 @@
 #include "conf/reload.h"
 
 #include "conf/build.h"
+#include "conf/clients.h"
 #include "conf/difference.h"
 #include "conf/listeners.h"
 #include "conf/load.h"
@@ -126,6 +127,7 @@ static void reload_take(conf *c)
     conf_drop(reloader.now);
     reloader.now = c;
     reload_certificates(c);
+    conf_clients_bound(c);
     (void)snprintf(line, sizeof line, "the configuration has been read again, and has %u site%s",
                    c->site_count, c->site_count == 1 ? "" : "s");
     reload_log(line);

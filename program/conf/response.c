@@ -6,6 +6,7 @@
 #include "conf/sites.h"
 
 #include <skua/middleware/cors.h>
+#include <skua/middleware/request_id.h>
 #include <skua/middleware/security.h>
 
 #include <string.h>
@@ -128,6 +129,9 @@ void conf_response_head(skua_request *request, int status, void *user)
     static const skua_security fields = { 0 };
     const conf_scope *scope = conf_response_scope(request, user);
     response_add_fields(request, scope);
+    // From then on the log has the id, too.
+    if (scope->has_request_ids)
+        skua_request_id_head(request, status, skua_words_user("X-Request-Id"));
     if (scope->has_security_fields) skua_security_head(request, status, skua_words_user(&fields));
     if (scope->origins) {
         const skua_cors cors = { .origins = scope->origins };

@@ -166,13 +166,13 @@ static bool sites_is_path(conf_checker *c, const conf_directive *d)
     else if (len == 1 && !is_exact)
         conf_find(c->findings, word->at,
                   "the path / is the whole site; put this into the site itself");
-    else if (text[len - 1] != '/' && !is_exact)
-        conf_find(c->findings, word->at,
-                  "a path has all that is below it, and ends with \"/\": path %s/", text);
     else if (strpbrk(text, "{}?#%\\*") || strstr(text, "//") || strstr(text, "/./") ||
              strstr(text, "/../"))
         conf_find(c->findings, word->at,
                   "\"%s\" is no path; it is written decoded, without //, /../ and patterns", text);
+    else if (text[len - 1] != '/' && !is_exact)
+        conf_find(c->findings, word->at,
+                  "a path has all that is below it, and ends with \"/\": path %s/", text);
     else return true;
     return false;
 }

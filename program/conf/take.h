@@ -24,6 +24,6 @@ conf_take_fn conf_take_certificate, conf_take_clients, conf_take_canonical, conf
     conf_take_guard, conf_take_door, conf_take_cors, conf_take_connections, conf_take_bandwidth,
     conf_take_header, conf_take_error_page, conf_take_maintenance, conf_take_log, conf_take_type,
     conf_take_etag, conf_take_preload, conf_take_upload, conf_take_archive, conf_take_try,
-    conf_take_rewrite;
+    conf_take_rewrite, conf_take_request_id;
 
 #endif

@@ -153,8 +153,9 @@ void conf_take_error_page(conf_checker *c, const conf_kind *kind, const conf_dir
                       "%s: the page is a file that ends with .html, .json or .txt, not \"%s\"",
                       kind->name, file->text);
     } else if (!response_read_page(c, path, &page.content)) {
-        RESPONSE_FAIL(c, file, "the page %s cannot be read, or has more than %d octets", path,
-                      RESPONSE_PAGE_OCTETS_MAX);
+        RESPONSE_FAIL(c, file, "the page %s cannot be read, or has more than %d octets%s", path,
+                      RESPONSE_PAGE_OCTETS_MAX,
+                      file->text[0] == '/' ? "; a path from / is one of the file system" : "");
     } else {
         for (unsigned i = 1; i < d->count - 1; i++)
             response_add_page(c, &d->words[i], page);

@@ -359,6 +359,12 @@ void conf_take_security(conf_checker *c, const conf_kind *kind, const conf_direc
     if (site_is_on(c, kind, d, &is_on)) c->scope->has_security_fields = is_on;
 }
 
+void conf_take_request_id(conf_checker *c, const conf_kind *kind, const conf_directive *d)
+{
+    bool is_on;
+    if (site_is_on(c, kind, d, &is_on)) c->scope->has_request_ids = is_on;
+}
+
 // Seconds of a duration; browsers know no parts of them.
 static const char *site_max_age(conf_checker *c, const conf_kind *kind, const conf_word *word)
 {

@@ -3,13 +3,14 @@
 
 import json
 import os
+import pathlib
 import re
 import shutil
 import socket
 import subprocess
 
 import pytest
-from conf import basic, get, of, process_of, start, write_folder
+from conf import SKUA, basic, get, of, process_of, start, write_folder
 from server import ROOT, eventually
 from wire import Connection, request
 
@@ -193,6 +194,35 @@ def test_connections_of_a_client(folder, launch):
     assert eventually(lambda: [answered(from_address(server, "127.0.0.2")) for _ in range(3)] == 3 * [200])
 
 
+def test_a_reload_changes_how_many_connections_a_client_may_have(folder, launch):
+    """Up, down, off and on again; who has more than there may be now keeps them, and gets no other one."""
+    server = launch(start, folder, CROWDED % "", "bounded.conf", wait=False)
+    assert eventually(lambda: " serves " in server.error_text())
+    file, text = folder / "bounded.conf", (folder / "bounded.conf").read_text()
+
+    def bound(most):
+        line = f"client_connections_max {most}\n" if most else ""
+        file.write_text(text.replace("client_connections_max 3\n", line))
+        done = subprocess.run([SKUA, "reload", "-c", file], capture_output=True, text=True, timeout=60, check=True)
+        assert "next start" not in server.error_text() + done.stderr
+
+    idle = crowd(server, "127.0.0.4")
+    bound(5)
+    idle += crowd(server, "127.0.0.4", count=2)
+    bound(1)
+    assert [answered(one) for one in idle] == 5 * [200]
+    crowd(server, "127.0.0.4", count=0)
+    crowd(server, "127.0.0.5", count=1).pop().close()
+    bound(0)
+    idle += [from_address(server, "127.0.0.4") for _ in range(10)]
+    assert [answered(one) for one in idle] == 15 * [200]
+    bound(6)
+    idle += crowd(server, "127.0.0.4", count=1)  # five have been counted
+    for one in idle:
+        one.close()
+    assert eventually(lambda: [answered(from_address(server, "127.0.0.4")) for _ in range(6)] == 6 * [200])
+
+
 def test_connections_of_a_client_that_a_proxy_names(folder, launch):
     """IPv6 by its network of 64 bits; a proxy that names nobody speaks for itself."""
     server = launch(start, folder, CROWDED % "trusted_proxies proxy 127.0.0.0/8", "named.conf", wait=False)
@@ -206,6 +236,74 @@ def test_connections_of_a_client_that_a_proxy_names(folder, launch):
     unknown = [from_address(server, "127.0.0.1", b"PROXY UNKNOWN\r\n") for _ in range(8)]
     assert [answered(one) for one in unknown] == 8 * [200]
     [one.close() for one in kept + unknown]
+
+
+FLOODED = """
+listen 127.0.0.1:PORT
+workers 2
+trusted_proxies %s
+site * {
+    root pub
+    limit_requests 3/min burst 3
+}
+"""
+FLOOD = 4 * 512 * 8  # four times as many keys as the table has places
+
+
+def statuses(server, asked, before=b"", address="127.0.0.9"):
+    """Of one request for each item of asked, lines of it, on one connection."""
+    with from_address(server, address, before) as connection:
+        stream = connection.makefile("rb")
+        found = []
+        for at in range(0, len(asked), 100):
+            piece = asked[at:at + 100]
+            connection.sendall(b"".join(request("/", *lines, method="HEAD") for lines in piece))
+            for _ in piece:
+                found.append(int(stream.readline().split()[1]))
+                while stream.readline() != b"\r\n":
+                    pass
+        return found
+
+
+def from_forwarded(server, clients):
+    return statuses(server, [[f"X-Forwarded-For: {client}"] for client in clients])
+
+
+def from_themselves(server, clients):
+    return [statuses(server, [[]], address=client)[0] for client in clients]
+
+
+def from_proxies(server, clients):
+    family = lambda client: "TCP6" if ":" in client else "TCP4"
+    return [statuses(server, [[]], f"PROXY {family(client)} {client} {client} 1 80\r\n".encode())[0] for client in clients]
+
+
+IP4 = lambda i: f"127.{1 + (i >> 16)}.{i >> 8 & 255}.{1 + i % 250}"
+IP6 = lambda i: f"2001:db8:{i >> 8:x}:{i & 255:x}::1"
+
+
+@of("limit_requests")
+@pytest.mark.parametrize("trusted, ask, key, blocked, same, count", [
+    ("x-forwarded 127.0.0.9", from_forwarded, IP6, "2001:db8:ffff::1", "2001:db8:ffff:0:1::2", FLOOD),
+    ("x-forwarded 127.0.0.9", from_forwarded, lambda i: IP4(i).replace("127", "10", 1), "192.0.2.1", "192.0.2.1", FLOOD),
+    ("x-forwarded 127.0.0.9", from_themselves, IP4, "127.200.0.1", "127.200.0.1", 3000),
+    ("proxy 127.0.0.0/8", from_proxies, IP6, "2001:db8:ffff::1", "2001:db8:ffff::ffff", 3000),
+])
+def test_a_flood_of_clients_frees_nobody(folder, launch, trusted, ask, key, blocked, same, count):
+    """Who is blocked stays so, while more clients than the table has places for ask once each; it does not grow, and who comes then is served."""
+    server = launch(start, folder, FLOODED % trusted, "flooded.conf", wait=False)
+    assert eventually(lambda: " serves " in server.error_text())
+    assert ask(server, 4 * [blocked]) == [200, 200, 200, 429]
+    process = process_of(server)
+    resident = lambda: int(re.search(r"VmRSS:\s+(\d+)", pathlib.Path(f"/proc/{process}/status").read_text()).group(1))
+    served = ask(server, [key(i) for i in range(500)])
+    before = resident()
+    for first in range(500, count, 500):
+        served += ask(server, [key(i) for i in range(first, first + 500)])
+        assert ask(server, [blocked, same]) == [429, 429], first
+    assert served.count(200) == len(served)
+    assert resident() - before < 4096  # KiB
+    assert ask(server, [key(count + 1000)]) == [200]
 
 
 @of("limit_bandwidth")
@@ -237,6 +335,46 @@ def test_some_are_not_logged(sites, folder):
     found = [match.group(3) for match in map(COMBINED.match, lines(folder)) if match]
     assert "/errors/nothing" in found and "/loud/a.txt" in found
     assert not {"/?quiet", "/errors/a.txt", "/nothing"} & set(found)
+
+
+NAMED = """
+listen 127.0.0.1:PORT
+trusted_proxies x-forwarded 127.0.0.9
+access_log log/named.log json
+site * {
+    root pub
+    request_id
+    redirect /old /new
+    header X-Other 1
+    path /shut/ {
+        deny all
+    }
+    path /plain/ {
+        request_id off
+    }
+}
+"""
+
+
+@of("request_id")
+def test_requests_have_an_id(folder, launch):
+    """In the response and in the log, whatever the status; that of a proxy that is trusted, and of nobody else."""
+    server = launch(start, folder, NAMED, "named-requests.conf")
+    ids = {}
+    for path, status in (("/text.txt", 200), ("/none", 404), ("/old", 302), ("/shut/a", 403), ("/big", 200)):
+        response = server.get(path, "X-Request-Id: mine", "traceparent: 00-" + 32 * "a" + "-" + 16 * "b" + "-01", method="HEAD")
+        assert response.status == status and re.fullmatch("[0-9a-f]{32}", response.get("x-request-id")), path
+        ids[path] = response.get("x-request-id")
+    assert len(set(ids.values())) == len(ids) and 32 * "a" not in ids.values()
+    assert server.get("/plain/none").get("x-request-id") is None
+    with from_address(server, "127.0.0.9") as proxy:
+        proxy.sendall(request("/text.txt?proxied", "X-Request-Id: proxy-1"))
+        assert b"X-Request-Id: proxy-1\r\n" in proxy.recv(20_000)
+    logged = lambda: {line["request"]["uri"]: line.get("request_id") for line in map(json.loads, lines(folder, "log/named.log"))}
+    assert eventually(lambda: "/text.txt?proxied" in logged())
+    assert logged() == ids | {"/plain/none": None, "/text.txt?proxied": "proxy-1"}
+    told = subprocess.run([SKUA, "explain", "http://a/text.txt", "-c", folder / "named-requests.conf"], capture_output=True, text=True, check=True).stdout
+    assert re.search(r"X-Request-Id.*named-requests\.conf:7\n", told), told
 
 
 @of("log_masks")
