@@ -31,7 +31,7 @@ FIXED = {
     "octets that a blocking handler has written and its worker not taken", "sentence of `skua_refuse`", "entries of a listing", "text that a listing is searched for",
     "names in each list of the page on the status listener", "certificates whose expiry is in the figures",
     "files that are being uploaded", "archives that are being sent", "passwords and tokens that are being checked", "files and folders of an archive", "names of the files of an archive",
-    "folders in each other in an archive",
+    "folders in each other in an archive", "a client that takes an archive slowly while others are refused one",
     "files kept in memory while they are asked for often",
     "fields of an interim response", "content that a filter takes in one go",
     "content that is filtered before its head leaves", "memory of a response that is compressed", "polls", "calls of polls",
