@@ -264,7 +264,7 @@ static void add_socket_without_request(skua::server &app)
     };
     fns.message = [](skua::socket socket, std::string_view message, bool) {
         if (message == "throw") throw std::runtime_error("unlucky without a request");
-        (void)socket.text(socket.opened_by().raw() ? "there" : "gone");
+        (void)socket.text(socket.opened_by() ? "there" : "gone");
     };
     app.group("/socket").websocket("GET /without/{name}", std::move(fns));
 }
