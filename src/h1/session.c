@@ -99,7 +99,7 @@ void h1_session_end(session *base, skua_end how)
     h1_session *s = h1_session_of_base(base);
     h1_session_end_requests(s, how);
     out_deinit(&s->out);
-    counted_free(s->in);
+    if (s->in) counted_free(s->in);
     if (!s->segments) {
         h1_session_free(s);
         return;

@@ -98,8 +98,11 @@ __attribute__((cold)) bool connection_unpark(connection *conn)
 // A session whose socket was parked is made again, as the program is to hear of the end.
 static inline void connection_drop_session(connection *conn, skua_end how)
 {
-    if (!conn->session && !connection_unpark(conn)) return;
     session *s = conn->session;
+    if (!s) {
+        if (!connection_unpark(conn)) return;
+        s = conn->session;
+    }
     if (conn->has_transport) transported_part_left(conn);
     CONNECTION_CALL(s, end, s, how);
     conn->session = NULL;
