@@ -47,14 +47,15 @@ static void play_content(run *r)
     client_expect_cut(c);
 }
 
+// A reset may take what has not been read, and so the head is read before.
 static void play_paused(run *r)
 {
     client *c = client_connect(r);
-    client_pause(c);
     client_send(c, "GET /length/1/8000000 HTTP/1.1\r\nHost: a\r\n\r\n");
+    client_expect_head(c);
+    client_pause(c);
     house_await_ends(r);
     client_resume(c);
-    client_expect_part(c);
     client_expect_cut(c);
 }
 
