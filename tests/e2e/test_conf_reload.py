@@ -238,7 +238,9 @@ def test_passwords_of_another_file(reloads, folder):
 def test_clients_that_ask_meanwhile(reloads, folder):
     """Kept connections, new ones, passwords that are being computed, clients that leave: nobody is refused."""
     (folder / "staff.users").write_text(ANNA)
-    text = BEGINNING + "site a.test {\n    root %s\n    limit_requests 1000000/s\n    path = /index.html {\n        basic_auth Staff staff.users\n    }\n}\n"
+    for name in ("pub", "other"):
+        (folder / name / "staff.html").write_text("<p>staff</p>")
+    text = BEGINNING + "site a.test {\n    root %s\n    limit_requests 1000000/s\n    path = /staff.html {\n        basic_auth Staff staff.users\n    }\n}\n"
     it = reloads(text % "pub")
     over, wrong, asked = threading.Event(), [], [0, 0, 0]
 
@@ -256,7 +258,7 @@ def test_clients_that_ask_meanwhile(reloads, folder):
     def ask_anew():
         try:
             while not over.is_set():
-                response = get(it.server, "a.test", "/index.html", basic("anna", "secret"))
+                response = get(it.server, "a.test", "/staff.html", basic("anna", "secret"))
                 asked[2] += 1
                 if response.status != 200:
                     wrong.append(response.status)
@@ -266,7 +268,7 @@ def test_clients_that_ask_meanwhile(reloads, folder):
     def leave():
         while not over.is_set():
             with socket.create_connection(it.server.address) as left:
-                left.sendall(request("/index.html", basic("anna", "wrong"), host="a.test"))
+                left.sendall(request("/staff.html", basic("anna", "wrong"), host="a.test"))
 
     askers = [threading.Thread(target=keep_asking, args=(i,)) for i in range(2)]
     askers += [threading.Thread(target=ask_anew), threading.Thread(target=leave)]
