@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/socket.h>
 
 enum { STATUS_HOST_OCTETS = 64 }; // longer ones are names
 
