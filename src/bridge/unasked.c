@@ -15,50 +15,52 @@ typedef size_t bridge_length;
 typedef int bridge_length;
 #endif
 
-static bool bridge_is_unasked(const redisReadTask *task)
+static bool bridge_is_unasked(const redisReadTask *reading)
 {
-    bridge_unasked *guard = task->privdata;
-    if (task->parent || *guard->asked || task->type == REDIS_REPLY_ERROR) return false;
+    bridge_unasked *guard = reading->privdata;
+    if (reading->parent || *guard->asked || reading->type == REDIS_REPLY_ERROR) return false;
     guard->came = true;
     return true;
 }
 
-static const redisReplyObjectFunctions *bridge_usual(const redisReadTask *task)
+static const redisReplyObjectFunctions *bridge_usual(const redisReadTask *reading)
 {
-    const bridge_unasked *guard = task->privdata;
+    const bridge_unasked *guard = reading->privdata;
     return guard->usual;
 }
 
-static void *bridge_make_string(const redisReadTask *task, char *octets, size_t len)
+static void *bridge_make_string(const redisReadTask *reading, char *octets, size_t len)
 {
-    return bridge_is_unasked(task) ? NULL : bridge_usual(task)->createString(task, octets, len);
+    return bridge_is_unasked(reading) ? NULL
+                                      : bridge_usual(reading)->createString(reading, octets, len);
 }
 
-static void *bridge_make_array(const redisReadTask *task, bridge_length count)
+static void *bridge_make_array(const redisReadTask *reading, bridge_length count)
 {
-    return bridge_is_unasked(task) ? NULL : bridge_usual(task)->createArray(task, count);
+    return bridge_is_unasked(reading) ? NULL : bridge_usual(reading)->createArray(reading, count);
 }
 
-static void *bridge_make_integer(const redisReadTask *task, long long value)
+static void *bridge_make_integer(const redisReadTask *reading, long long value)
 {
-    return bridge_is_unasked(task) ? NULL : bridge_usual(task)->createInteger(task, value);
+    return bridge_is_unasked(reading) ? NULL : bridge_usual(reading)->createInteger(reading, value);
 }
 
-static void *bridge_make_nil(const redisReadTask *task)
+static void *bridge_make_nil(const redisReadTask *reading)
 {
-    return bridge_is_unasked(task) ? NULL : bridge_usual(task)->createNil(task);
+    return bridge_is_unasked(reading) ? NULL : bridge_usual(reading)->createNil(reading);
 }
 
 #if HIREDIS_MAJOR >= 1
-static void *bridge_make_double(const redisReadTask *task, double value, char *text, size_t len)
+static void *bridge_make_double(const redisReadTask *reading, double value, char *text, size_t len)
 {
-    return bridge_is_unasked(task) ? NULL
-                                   : bridge_usual(task)->createDouble(task, value, text, len);
+    return bridge_is_unasked(reading)
+               ? NULL
+               : bridge_usual(reading)->createDouble(reading, value, text, len);
 }
 
-static void *bridge_make_bool(const redisReadTask *task, int value)
+static void *bridge_make_bool(const redisReadTask *reading, int value)
 {
-    return bridge_is_unasked(task) ? NULL : bridge_usual(task)->createBool(task, value);
+    return bridge_is_unasked(reading) ? NULL : bridge_usual(reading)->createBool(reading, value);
 }
 #endif
 
