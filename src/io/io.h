@@ -100,13 +100,12 @@ enum {
     URING_CANCELS = 1u << 25,   // everything is, as it closes
     URING_HOLDS = 1u << 26,     // octets came while receiving was stopped
     URING_QUEUED = 1u << 27,    // to be sent with the next submission
-    URING_HUNG_UP = 1u << 28,   // both sides are closed: there is nothing to wait for
 
-    IO_BULK = 1u << 29, // many octets are expected: see io_expect_many
+    IO_BULK = 1u << 28, // many octets are expected: see io_expect_many
 
     URING_BUSY = URING_RECEIVES | URING_SENDS | URING_WAITS_OUT | URING_WAITS_END,
 
-    IO_EVENTS_SHIFT = 30, // the bits from here on are the number of the stream's table of events
+    IO_EVENTS_SHIFT = 29, // the bits from here on are the number of the stream's table of events
 };
 
 enum { IO_EVENTS_MAX = 1 << (32 - IO_EVENTS_SHIFT) }; // tables that a loop may have
@@ -117,8 +116,7 @@ _Static_assert((uint64_t)IO_WANT_RECV + IO_WANT_SEND + IO_WANT_SHUTDOWN + IO_WAN
                        IO_COLD + IO_READABLE + IO_UNWRITABLE + IO_REGISTERED + IO_REGISTERED_OUT +
                        IO_FIN_SEEN + IO_BROKEN + IO_NEAR_TOLD + IO_FIN_TOLD + IO_RESET_TOLD +
                        URING_RECEIVES + URING_SENDS + URING_WAITS_OUT + URING_WAITS_END +
-                       URING_STOPS + URING_CANCELS + URING_HOLDS + URING_QUEUED + URING_HUNG_UP +
-                       IO_BULK ==
+                       URING_STOPS + URING_CANCELS + URING_HOLDS + URING_QUEUED + IO_BULK ==
                    (1u << IO_EVENTS_SHIFT) - 1,
                "stream flags");
 

@@ -146,8 +146,8 @@ static void uring_arm(io_loop *loop, io_stream *stream)
     }
     if (flags & (URING_RECEIVES | IO_CONNECTS)) return;
     if (!(flags & IO_WANT_RECV)) {
-        if (flags & (URING_WAITS_END | URING_HUNG_UP)) return;
-        // or a reset, after FIN
+        if (flags & URING_WAITS_END) return;
+        // or a reset, also after both sides' FIN: the last octets may still be on their way
         uring_arm_wait(loop, stream, URING_OF_WAIT_END, URING_WAITS_END, POLLRDHUP);
     } else if (!(flags & (URING_HOLDS | IO_READABLE))) {
         if (flags & IO_BULK) uring_arm_bulk(loop, stream);
@@ -442,7 +442,6 @@ static void uring_may_end(io_loop *loop, io_stream *stream, const uring_cqe *cqe
     if (!(cqe->flags & URING_CQE_MORE)) stream->flags &= ~(uint32_t)URING_WAITS_END;
     io_push(loop, stream);
     if (stream->flags & (IO_WANT_CLOSE | IO_RESET_TOLD) || res < 0) return;
-    if (res & POLLHUP) stream->flags |= URING_HUNG_UP;
     stream->flags |= IO_FIN_SEEN;
     if (res & POLLERR) stream->flags |= IO_BROKEN;
     if (stream->flags & IO_WANT_RECV) return; // receiving tells

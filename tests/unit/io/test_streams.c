@@ -322,6 +322,39 @@ static void check_shutdown_after_send(rig *r)
     (void)close(fd);
 }
 
+// Both sides have ended, and the kernel holds octets that the peer will not take any more.
+static void check_reset_after_both_ends(rig *r)
+{
+    enum { OCTETS = 150000 };
+    enum { RECEIVES, STOPPED_AT_FIRST, STOPPED, WAYS };
+    char *lent = pattern_of(OCTETS);
+    for (int way = 0; way < WAYS; way++) {
+        int fd = rig_client(r), small = 4096, large = 2 * OCTETS, given_back = 0;
+        peer *p = r->last;
+        assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof small), 0);
+        assert_int_equal(setsockopt(p->stream.fd, SOL_SOCKET, SO_SNDBUF, &large, sizeof large), 0);
+        rig_turns(r, 3);
+        if (way != RECEIVES) io_recv_stop(&p->stream);
+        out_lend(&p->out, slice_make(lent, OCTETS), released, &given_back);
+        io_send(&r->loop, &p->stream);
+        io_shutdown(&r->loop, &p->stream);
+        write_all(fd, "late", 4);
+        RIG_UNTIL(r, p->sent == OCTETS);
+        rig_turns(r, 3);
+        if (way == STOPPED_AT_FIRST) io_recv(&r->loop, &p->stream);
+        assert_int_equal(shutdown(fd, SHUT_WR), 0);
+        if (way == STOPPED) RIG_UNTIL(r, p->near);
+        else RIG_UNTIL(r, p->fin);
+        rig_turns(r, 3);
+        assert_true(io_unsent(&r->loop, &p->stream) > 0);
+        assert_false(p->reset);
+        reset_client(fd);
+        RIG_UNTIL(r, p->reset);
+        rig_close(r, p);
+    }
+    free(lent);
+}
+
 // ---- Closing ----
 
 // An armed receive, a send that waits for room: none keeps the socket open.
@@ -477,6 +510,7 @@ ON_EACH(short_sends)
 ON_EACH(send_of_gigabytes)
 ON_EACH(send_to_the_dead)
 ON_EACH(shutdown_after_send)
+ON_EACH(reset_after_both_ends)
 ON_EACH(close)
 ON_EACH(close_with_octets_held)
 ON_EACH(reset)
@@ -499,6 +533,7 @@ int main(void)
         EACH(send_of_gigabytes),
         EACH(send_to_the_dead),
         EACH(shutdown_after_send),
+        EACH(reset_after_both_ends),
         EACH(close),
         EACH(close_with_octets_held),
         EACH(reset),
