@@ -37,8 +37,8 @@ typedef struct archive_job {
     archive_desc desc;
     const archive_format *format;
     archive_walk walk;
-    int64_t counted; // octets of it, in skua_memory_count
-    seat *seat;
+    int64_t counted;  // octets of it, in skua_memory_count
+    seat *seat;       // NULL: it was lost
     skua_timer judge; // at the end of each window; {0}: not set
     uint64_t judged;  // octets that had been taken at the end of the last one
     archive_step step;
@@ -94,7 +94,7 @@ static void archive_free(archive_job *job)
     if (job->counted) skua_memory_count(job->worker, -job->counted);
     archive_walk_free(&job->walk);
     archive_folder_close(job->desc.folder);
-    seat_give(job->seat);
+    if (job->seat) seat_give(job->seat);
     free(job);
 }
 
@@ -340,7 +340,10 @@ static void archive_judge(skua_worker *worker, void *user)
     (void)worker;
     uint64_t taken = skua_request_sent(job->request), octets = taken - job->judged;
     job->judged = taken;
-    if (!job->is_waiting && seat_is_lost(job->seat, octets)) skua_request_abort(job->request);
+    if (job->is_waiting || !job->seat || !seat_is_lost(job->seat, octets)) return;
+    seat_give(job->seat); // now: what is queued may take the client a long time
+    job->seat = NULL;
+    skua_request_abort(job->request);
 }
 
 static void archive_begin(archive_job *job)
