@@ -196,7 +196,7 @@ site reasons.test {
 """
 FRAMES, SERVED = "X-Frame-Options: DENY", "X-Served-By: this"
 GIVEN = {  # by the target: lines of the response, and the lines of the file that gave them
-    "/text.txt": {"HTTP/1.1 200 OK": None, "Content-Type: text/plain; charset=ascii": 17, FRAMES: 3, SERVED: 16, "Cache-Control: max-age=3600": 15,
+    "/text.txt": {"HTTP/1.1 200 OK": None, "Content-Type: text/plain; charset=ascii": 17, FRAMES: 3, SERVED: 16, "Cache-Control: max-age=3600": 15, "Content-Security-Policy: default-src 'self'": 3,
                   "Strict-Transport-Security: max-age=86400": 14},
     "/blog/b/c": {"HTTP/1.1 302 Found": None, "Location: https://blog.test/b/c": 11, FRAMES: 3, SERVED: 16},
     "/blog/b/old": {"Location: https://old.test/b": 12},

@@ -224,6 +224,39 @@ def test_a_file_that_always_changes_is_served_without_a_tag(served):
     assert asked.result().status == 200 and asked.result().get("etag") is None
 
 
+def test_as_many_are_hashed_at_once_as_may_be(served, launch, tmp_path):
+    """64: the next file is sent without a tag, those who ask for one of the 64 wait with the others, and small files have theirs."""
+    www = tmp_path / "www"
+    www.mkdir()
+    for i in range(64):
+        sparse(www / f"long-{i}", 100 << 30)
+    for i in range(500):
+        sparse(www / f"next-{i}", 40_000 + i)
+    (www / "small").write_bytes(b"small")
+    settle()
+    server = launch(start, tmp_path, "listen 127.0.0.1:PORT\nworkers 2\nsite * {\n    root www\n    etag content\n}\n")
+    fresh = iter(range(500))
+    next_tag = lambda: server.get(f"/next-{next(fresh)}", method="HEAD").get("etag")
+    clients = []
+
+    def ask(i):
+        clients.append(server.connect())
+        clients[-1].send(request(f"/long-{i}", method="HEAD"))
+
+    for i in range(63):
+        ask(i)
+    assert all(re.fullmatch(STRONG, next_tag()) for _ in range(5))
+    ask(63)
+    assert clients[-1].silent(0.5)  # it is being hashed before another file can come between
+    assert [next_tag() for _ in range(3)] == 3 * [None] and re.fullmatch(STRONG, server.get("/small").get("etag"))
+    ask(0)
+    assert clients[-1].silent(0.5)
+    clients.pop(1).reset()  # who only sends no more still waits
+    assert eventually(lambda: re.fullmatch(STRONG, next_tag() or ""), 30)
+    for client in clients:
+        client.reset()
+
+
 def test_more_files_than_are_kept(served):
     """4,096 tags are kept, those of the last files that were hashed; a file whose tag went is hashed again."""
     def hashed(names):
