@@ -44,12 +44,15 @@ static void ring_enter(uint32_t wait, uint32_t flags)
     if (n < 0 && errno != EINTR && errno != EAGAIN && errno != EBUSY) ceiling_die("io_uring_enter");
 }
 
-uring_sqe *ring_submission(void)
+uring_sqe *ring_submission(uint8_t opcode, int fd, uint32_t kind)
 {
     while (ring_queued() == ring.sq_entries)
         ring_enter(0, 0);
     uring_sqe *sqe = &ring.sqes[ring.sq_local++ & ring.sq_mask];
     memset(sqe, 0, sizeof *sqe);
+    sqe->opcode = opcode;
+    sqe->fd = fd;
+    sqe->user_data = (uint64_t)kind << 32 | (uint32_t)fd;
     return sqe;
 }
 

@@ -37,8 +37,9 @@ extern ring_state ring;
 // refused.
 void ring_open(void);
 
-// Room for a submission, zeroed.
-uring_sqe *ring_submission(void);
+// A submission for a descriptor, else zeroed. The user data of its completions have the kind in their
+// upper word, above the descriptor.
+uring_sqe *ring_submission(uint8_t opcode, int fd, uint32_t kind);
 
 // Submits everything, and waits until there is a completion.
 void ring_turn(void);

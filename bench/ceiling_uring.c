@@ -30,25 +30,16 @@ enum {
     CONN_OVER = 1 << 3
 };
 
-static uring_sqe *submission(uint8_t opcode, int fd, ring_kind kind)
-{
-    uring_sqe *sqe = ring_submission();
-    sqe->opcode = opcode;
-    sqe->fd = fd;
-    sqe->user_data = (uint64_t)kind << 32 | (uint32_t)fd;
-    return sqe;
-}
-
 static uring_sqe *conn_submission(uint8_t opcode, int fd, ring_kind kind)
 {
-    uring_sqe *sqe = submission(opcode, fd, kind);
+    uring_sqe *sqe = ring_submission(opcode, fd, kind);
     sqe->flags = the.by_sendfile ? 0 : RING_SQE_DIRECT;
     return sqe;
 }
 
 static void listener_accept(void)
 {
-    uring_sqe *sqe = submission(URING_ACCEPT, the.listener, OF_ACCEPT);
+    uring_sqe *sqe = ring_submission(URING_ACCEPT, the.listener, OF_ACCEPT);
     sqe->ioprio = URING_ACCEPT_MULTISHOT;
     if (the.by_sendfile) sqe->op_flags = SOCK_NONBLOCK | SOCK_CLOEXEC;
     else sqe->optlen = ring_any_slot;
@@ -91,7 +82,7 @@ static void conn_close(int fd)
         close(fd);
         return;
     }
-    uring_sqe *sqe = submission(RING_OP_CLOSE, 0, OF_CLOSE);
+    uring_sqe *sqe = ring_submission(RING_OP_CLOSE, 0, OF_CLOSE);
     sqe->flags = URING_SQE_SKIP_SUCCESS;
     sqe->optlen = (uint32_t)fd + 1;
     sqe->user_data |= (uint32_t)fd;
@@ -114,7 +105,7 @@ static void conn_end(int fd, ceiling_conn *c)
 {
     c->flags |= CONN_OVER;
     if (!(c->flags & CONN_RECEIVES)) return;
-    uring_sqe *sqe = submission(URING_ASYNC_CANCEL, fd, OF_NOTHING);
+    uring_sqe *sqe = ring_submission(URING_ASYNC_CANCEL, fd, OF_NOTHING);
     sqe->flags = URING_SQE_SKIP_SUCCESS;
     sqe->addr = (uint64_t)OF_RECEIVE << 32 | (uint32_t)fd;
 }

@@ -31,25 +31,16 @@ static bool publishes, is_direct;
 static uint32_t used[RING_BUFFERS]; // to be given back
 static unsigned used_count;
 
-static uring_sqe *submission(uint8_t opcode, int fd, ring_kind kind)
-{
-    uring_sqe *sqe = ring_submission();
-    sqe->opcode = opcode;
-    sqe->fd = fd;
-    sqe->user_data = (uint64_t)kind << 32 | (uint32_t)fd;
-    return sqe;
-}
-
 static void listener_accept(void)
 {
-    uring_sqe *sqe = submission(URING_ACCEPT, listener, OF_ACCEPT);
+    uring_sqe *sqe = ring_submission(URING_ACCEPT, listener, OF_ACCEPT);
     sqe->ioprio = URING_ACCEPT_MULTISHOT;
     sqe->op_flags = SOCK_NONBLOCK | SOCK_CLOEXEC;
 }
 
 static void conn_receive(int fd, const conn *c)
 {
-    uring_sqe *sqe = submission(URING_RECV, fd, OF_RECEIVE);
+    uring_sqe *sqe = ring_submission(URING_RECV, fd, OF_RECEIVE);
     if (c->input) {
         sqe->addr = (uint64_t)(uintptr_t)(c->input + c->have);
         sqe->len = (uint32_t)(SOCKET_INPUT_OCTETS - c->have);
@@ -61,7 +52,7 @@ static void conn_receive(int fd, const conn *c)
 
 static uring_sqe *conn_send(int fd, const char *octets, size_t len)
 {
-    uring_sqe *sqe = submission(URING_SEND, fd, OF_SEND);
+    uring_sqe *sqe = ring_submission(URING_SEND, fd, OF_SEND);
     sqe->flags = URING_SQE_SKIP_SUCCESS;
     sqe->addr = (uint64_t)(uintptr_t)octets;
     sqe->len = (uint32_t)len;

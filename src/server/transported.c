@@ -170,7 +170,8 @@ static void transported_read(connection *conn, transport_input input)
     }
 }
 
-// The session's memory comes while the transport opens what it has received.
+// The session's memory comes while the transport opens what it has received. Its protocol is not asked for this by its
+// table, since the session would have to be read for that.
 static void transported_near(const connection *conn)
 {
 #ifndef SKUA_NO_HTTP2

@@ -428,48 +428,39 @@ def test_a_batch_of_files_over_http2(traced, tmp_path, backend, budget):
     assert calls <= budget
 
 
-@pytest.mark.skipif(bool(lacks_tls(RELEASE)), reason=str(lacks_tls(RELEASE)))
-def test_the_longest_file_that_is_kept(traced, tmp_path):
-    """A file that is longer by an octet is read for each response over TLS."""
+def calls_of_kept_files(traced, tmp_path, octets_max, *tls):
+    """Asks often for a file of so many octets, and for one longer by one. Returns: the calls of the last response of each."""
     root = tmp_path / "root"
     root.mkdir()
-    for octets in (131072, 131073):
+    sizes = octets_max, octets_max + 1
+    for octets in sizes:
         (root / str(octets)).write_bytes(os.urandom(octets))
     time.sleep(2.2)
-    server = traced("epoll", "skua", "--tls", "--listen", "127.0.0.1:{port}", "--workers", "1", "--quiet", str(root))
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    spans = {}
-    with Connection(("127.0.0.1", server.port), None, {"tls": context, "server_name": "localhost"}) as connection:
-        for octets in (131072, 131073):
-            for pause in (0, 0, 1.1, 0):
-                time.sleep(pause)
-                connection.get(f"/{octets}")
-            begin = time.time()
-            connection.get(f"/{octets}")
-            spans[octets] = begin, time.time()
-    calls = server.end()
-    reads = {octets: mean(calls, [span], 1)[1].get("preadv2", 0) for octets, span in spans.items()}
-    assert reads[131072] == 0 < reads[131073]
-
-
-def test_the_longest_file_that_is_kept_in_the_clear(traced, tmp_path):
-    """A file that is longer by an octet is sent from its descriptor."""
-    root = tmp_path / "root"
-    root.mkdir()
-    for octets in (65536, 65537):
-        (root / str(octets)).write_bytes(os.urandom(octets))
-    time.sleep(2.2)
-    server = traced("epoll", "skua", "--listen", "127.0.0.1:{port}", "--workers", "1", "--quiet", str(root))
-    spans = {}
-    with Connection(("127.0.0.1", server.port)) as connection:
-        for octets in (65536, 65537):
+    words = ["--tls"] if tls else []
+    server = traced("epoll", "skua", *words, "--listen", "127.0.0.1:{port}", "--workers", "1", "--quiet", str(root))
+    spans = []
+    with Connection(("127.0.0.1", server.port), None, *tls) as connection:
+        for octets in sizes:
             for pause in (0, 0, 1.1, 0):
                 time.sleep(pause)
                 connection.get(f"/{octets}")
             begin = time.time()
             assert connection.get(f"/{octets}").content == (root / str(octets)).read_bytes()
-            spans[octets] = begin, time.time()
+            spans.append((begin, time.time()))
     calls = server.end()
-    files = {octets: mean(calls, [span], 1)[1].get("sendfile", 0) for octets, span in spans.items()}
-    assert files[65536] == 0 < files[65537]
+    return [mean(calls, [span], 1)[1] for span in spans]
+
+
+@pytest.mark.skipif(bool(lacks_tls(RELEASE)), reason=str(lacks_tls(RELEASE)))
+def test_the_longest_file_that_is_kept(traced, tmp_path):
+    """A file that is longer by an octet is read for each response over TLS."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    kept, longer = calls_of_kept_files(traced, tmp_path, 131072, {"tls": context, "server_name": "localhost"})
+    assert kept.get("preadv2", 0) == 0 < longer.get("preadv2", 0)
+
+
+def test_the_longest_file_that_is_kept_in_the_clear(traced, tmp_path):
+    """A file that is longer by an octet is sent from its descriptor."""
+    kept, longer = calls_of_kept_files(traced, tmp_path, 65536)
+    assert kept.get("sendfile", 0) == 0 < longer.get("sendfile", 0)
