@@ -199,7 +199,14 @@ static void seccomp_begin(seccomp_filter *f)
 
 static void seccomp_allow_rights(seccomp_filter *f, const seccomp_rights *rights)
 {
-    static const uint16_t writes[] = { SYS_fsync,    SYS_flock, SYS_linkat, SYS_unlinkat,
+    static const uint16_t writes[] = { SYS_fsync,
+                                       SYS_flock,
+                                       SYS_linkat,
+                                       SYS_unlinkat,
+                                       SYS_utimensat,
+#ifdef SYS_utimensat_time64
+                                       SYS_utimensat_time64,
+#endif
 #ifdef SYS_renameat
                                        SYS_renameat,
 #endif

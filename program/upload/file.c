@@ -11,6 +11,8 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { UPLOAD_MODE = 0644 };
@@ -200,9 +202,20 @@ static int upload_file_replace(upload_file *file)
     return upload_file_keep_name(file);
 }
 
+// File systems state times by a clock that moves every few milliseconds, so that a file and a coded one that came
+// before it may have one time. Such a sibling would be served in place of the new content: the time is set exactly.
+static int upload_file_date(const upload_file *file)
+{
+    struct timespec times[2] = { { .tv_nsec = UTIME_OMIT } };
+    if (clock_gettime(CLOCK_REALTIME, &times[1]) != 0) return upload_status(errno);
+    return futimens(file->fd, times) == 0 ? 0 : upload_status(errno);
+}
+
 // The name is given by a link where nothing may be replaced: that fails when another one has come first.
 int upload_file_end(upload_file *file, bool replaces, bool is_judged)
 {
+    int status = upload_file_date(file);
+    if (status) return status;
     if (fsync(file->fd) != 0) return upload_status(errno);
     if (is_judged && !upload_file_is_found(file)) return 412;
     if (upload_file_hides_another(file)) return 409; // that has come meanwhile

@@ -148,9 +148,10 @@ def test_what_is_there_stays_in_each_coding(served, folder):
         assert put(served, f"/once/page.html.{ending}", b"two").status == 409
     assert served.get("/once/page.html", "Accept-Encoding: br, gzip, zstd").content == b"one"
     assert put(served, "/once/alone.tar.gz", b"three").status == 201
-    assert put(served, "/once/late.html.gz", b"early").status == 201
-    assert put(served, "/once/late.html", b"late").status == 201
-    assert served.get("/once/late.html", "Accept-Encoding: gzip").content == b"late"
+    for n in range(8):  # also within one tick of the clock of the file system
+        assert put(served, f"/once/late{n}.html.gz", b"early").status == 201
+        assert put(served, f"/once/late{n}.html", b"late").status == 201
+        assert served.get(f"/once/late{n}.html", "Accept-Encoding: gzip").content == b"late"
     with served.connect() as connection:
         connection.send(request("/once/slow.html.gz", "Content-Length: 4", method="PUT") + b"sl")
         assert eventually(lambda: unnamed(served))
