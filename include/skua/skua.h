@@ -2607,7 +2607,8 @@ typedef struct skua_publication {
 // same as joining once.
 // request: one begun by skua_events_open, or a socket's. topic: 1 to 255 octets, copied.
 // Errors: SKUA_EINVAL another length; SKUA_ELIMIT it has joined 1024 topics; SKUA_ESTATE the
-// request is neither; SKUA_ENOMEM; SKUA_ECLOSED it has ended.
+// request is neither; SKUA_ENOMEM also while nine tenths of memory_max are in use; SKUA_ECLOSED it
+// has ended.
 // Thread: the request's worker.
 SKUA_API SKUA_NODISCARD skua_status skua_topic_join(skua_request *request, skua_slice topic);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Topics and seats. Names may be chosen by clients, so the table's hash has a key; it doubles when it is
-// full, and where there is no memory for that it gets slower.
+// full, is halved when an eighth is in use, and where there is no memory for that it stays as it is.
 
 #include "topic/topic.h"
 
@@ -14,15 +14,16 @@ enum { TOPIC_BUCKETS = 16 };
 
 // ---- The table ----
 
-static struct topic_table *topic_table_new(void)
+static struct topic_table *topic_table_new(lease *memory)
 {
-    struct topic_table *table = memory_zeroed(sizeof *table);
-    topic_entry **buckets = memory_zeroed(TOPIC_BUCKETS * sizeof *buckets);
+    struct topic_table *table = counted_zeroed(memory, sizeof *table);
+    topic_entry **buckets = counted_zeroed(memory, TOPIC_BUCKETS * sizeof *buckets);
     if (!table || !buckets) {
-        memory_free(table);
-        memory_free((void *)buckets);
+        counted_free(table);
+        counted_free((void *)buckets);
         return NULL;
     }
+    table->memory = memory;
     siphash_key_random(&table->key);
     table->buckets = buckets;
     table->room = TOPIC_BUCKETS;
@@ -33,8 +34,8 @@ void topic_table_drop(server_worker *w)
 {
     struct topic_table *table = w->self.topics;
     if (!table || table->count || table->first) return;
-    memory_free((void *)table->buckets);
-    memory_free(table);
+    counted_free((void *)table->buckets);
+    counted_free(table);
     w->self.topics = NULL;
 }
 
@@ -43,22 +44,22 @@ static topic_entry **topic_bucket(const struct topic_table *table, uint64_t hash
     return &table->buckets[hash & (table->room - 1)];
 }
 
-static void topic_table_widen(struct topic_table *table)
+static void topic_table_resize(struct topic_table *table, size_t room)
 {
-    struct topic_table wide = { .room = table->room * 2 };
-    wide.buckets = memory_zeroed(wide.room * sizeof *wide.buckets);
-    if (!wide.buckets) return;
+    struct topic_table other = { .room = room };
+    other.buckets = counted_zeroed(table->memory, room * sizeof *other.buckets);
+    if (!other.buckets) return;
     for (size_t i = 0; i < table->room; i++) {
         for (topic_entry *t = table->buckets[i], *next; t; t = next) {
-            topic_entry **bucket = topic_bucket(&wide, t->hash);
+            topic_entry **bucket = topic_bucket(&other, t->hash);
             next = t->next;
             t->next = *bucket;
             *bucket = t;
         }
     }
-    memory_free((void *)table->buckets);
-    table->buckets = wide.buckets;
-    table->room = wide.room;
+    counted_free((void *)table->buckets);
+    table->buckets = other.buckets;
+    table->room = other.room;
 }
 
 topic_entry *topic_find(struct topic_table *table, slice name)
@@ -70,13 +71,13 @@ topic_entry *topic_find(struct topic_table *table, slice name)
     return t;
 }
 
-static topic_entry *topic_add(struct topic_table *table, lease *memory, slice name)
+static topic_entry *topic_add(struct topic_table *table, slice name)
 {
-    topic_entry *t = counted_alloc(memory, sizeof *t + name.len);
+    topic_entry *t = counted_alloc(table->memory, sizeof *t + name.len);
     if (!t) return NULL;
     *t = (topic_entry){ .hash = siphash(&table->key, name), .len = (uint8_t)name.len };
     if (name.len) memcpy(t->name, name.ptr, name.len);
-    if (table->count == table->room) topic_table_widen(table);
+    if (table->count == table->room) topic_table_resize(table, table->room * 2);
     topic_entry **bucket = topic_bucket(table, t->hash);
     t->next = *bucket;
     *bucket = t;
@@ -92,6 +93,8 @@ static void topic_remove(struct topic_table *table, topic_entry *t)
     *at = t->next;
     table->count--;
     counted_free(t);
+    if (table->room > TOPIC_BUCKETS && table->count <= table->room / 8)
+        topic_table_resize(table, table->room / 2);
 }
 
 // ---- Seats ----
@@ -173,6 +176,7 @@ static skua_status topic_sit(skua_request *reader, topic_entry *t)
     topic_seat **place = topic_seat_place(reader, t, &before);
     if (*place) return SKUA_OK;
     if (before >= topic_seats_max(reader)) return SKUA_ELIMIT;
+    if (reader->worker->pressure >= BUDGET_SCARCE) return SKUA_ENOMEM;
     topic_seat *seat = counted_zeroed(&reader->worker->memory, sizeof *seat);
     if (!seat) return SKUA_ENOMEM;
     seat->reader = reader;
@@ -186,12 +190,12 @@ static skua_status topic_sit(skua_request *reader, topic_entry *t)
 skua_status topic_join(skua_request *reader, slice name)
 {
     skua_worker *w = reader->worker;
-    if (!w->topics) w->topics = topic_table_new();
+    if (!w->topics) w->topics = topic_table_new(&w->memory);
     if (!w->topics) return SKUA_ENOMEM;
     w->leave_topics = topic_leave_all;
     w->move_topics = topic_move_all;
     topic_entry *t = topic_find(w->topics, name);
-    if (!t) t = topic_add(w->topics, &w->memory, name);
+    if (!t) t = topic_add(w->topics, name);
     skua_status status = t ? topic_sit(reader, t) : SKUA_ENOMEM;
     if (status && t && !t->seats) topic_remove(w->topics, t);
     topic_table_drop(worker_of(w));

@@ -45,6 +45,7 @@ struct topic_entry {
 // handed to everybody.
 struct topic_table {
     siphash_key key;
+    lease *memory; // of the worker
     topic_entry **buckets;
     size_t room, count;
     topic_letter *first, *last;

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+//
+// The table of topics: all of it counts in memory_max, it becomes small again when readers leave, and while
+// memory is short nobody joins.
+
+#include "topic/topic.h"
+
+#include "base/memory.h"
+#include "io/sim.h"
+#include "server/server.h"
+#include "server/start.h"
+#include "server/worker_run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+enum { READERS = 20, TOPICS = 1000, MEMORY_MAX = 64 << 20 };
+
+static const int64_t second_ns = 1000000000;
+
+typedef struct bed {
+    sim_kernel *kernel;
+    skua_server *server;
+    server_worker *worker;
+    int listener;
+    size_t octets;        // on the heap
+    size_t heap, counted; // of what joining took
+} bed;
+
+// ---- The heap ----
+
+typedef struct piece {
+    _Alignas(16) size_t octets;
+} piece;
+
+static void *heap_resize(void *memory, size_t octets, void *user)
+{
+    bed *b = user;
+    piece *before = memory ? (piece *)memory - 1 : NULL;
+    size_t freed = before ? before->octets : 0;
+    piece *p = realloc(before, sizeof *p + octets);
+    if (!p) return NULL;
+    p->octets = octets;
+    b->octets += octets - freed;
+    return p + 1;
+}
+
+static void *heap_alloc(size_t octets, void *user)
+{
+    return heap_resize(NULL, octets, user);
+}
+
+static void heap_free(void *memory, void *user)
+{
+    bed *b = user;
+    if (!memory) return;
+    b->octets -= ((piece *)memory - 1)->octets;
+    free((piece *)memory - 1);
+}
+
+// ---- Readers ----
+
+static skua_status joined; // the last result
+static skua_request *last;
+
+// GET /join/{number}: so many topics, of no other reader.
+static void on_join(skua_request *r, void *user)
+{
+    bed *b = user;
+    skua_slice number = skua_request_param(r, "number");
+    char name[TOPIC_NAME_OCTETS_MAX];
+    memset(name, 'n', sizeof name);
+    skua_events_open(r, NULL, NULL);
+    joined = SKUA_OK;
+    last = r;
+    size_t heap = b->octets, counted = b->worker->self.memory.used;
+    for (unsigned i = 0; i < TOPICS && !joined; i++) {
+        int len = snprintf(name, 40, "%" SKUA_FMT " %u", SKUA_ARG(number), i);
+        name[len] = 'n';
+        joined = skua_topic_join(r, slice_make(name, sizeof name));
+    }
+    b->heap += b->octets - heap;
+    b->counted += b->worker->self.memory.used - counted;
+}
+
+static void bed_open(bed *b)
+{
+    *b = (bed){ .listener = -1 };
+    const skua_allocator heap = { heap_alloc, heap_resize, heap_free, b };
+    assert_true(memory_join(&heap)); // until the kernel is gone, too
+    b->server = skua_server_new(&(skua_config){ .memory_max = MEMORY_MAX, .allocator = &heap });
+    b->kernel = sim_kernel_new(&(sim_config){ .seed = 1 });
+    b->listener = sim_listen(b->kernel);
+    assert_int_equal(skua_route(b->server, "GET /join/{number}", on_join, b), SKUA_OK);
+    assert_int_equal(server_start_on(b->server, &io_backend_sim, b->kernel, b->listener), SKUA_OK);
+    b->worker = b->server->workers[0];
+}
+
+static void bed_turn_for(bed *b, int64_t ns)
+{
+    for (int64_t until = sim_now(b->kernel) + ns; sim_now(b->kernel) < until;)
+        assert_true(worker_turn(b->worker, second_ns / 100));
+}
+
+static sim_client *bed_reader(bed *b, unsigned number)
+{
+    char head[80];
+    int len = snprintf(head, sizeof head, "GET /join/%u HTTP/1.1\r\nHost: localhost\r\n\r\n", number);
+    sim_client *client = sim_connect(b->kernel, b->listener);
+    assert_non_null(client);
+    assert_true(sim_client_send(client, slice_make(head, (size_t)len)));
+    bed_turn_for(b, second_ns / 5);
+    return client;
+}
+
+static void bed_close(bed *b)
+{
+    skua_stop(b->server, 0);
+    while (worker_turn(b->worker, -1))
+        ;
+    sim_listener_close(b->kernel, b->listener);
+    skua_server_free(b->server);
+    sim_kernel_free(b->kernel);
+    memory_leave();
+    assert_int_equal(b->octets, 0);
+}
+
+// ---- Tests ----
+
+static void test_everything_of_topics_is_counted(void **state)
+{
+    (void)state;
+    bed b;
+    bed_open(&b);
+    for (unsigned i = 0; i < READERS; i++) {
+        (void)bed_reader(&b, i);
+        assert_int_equal(joined, SKUA_OK);
+    }
+    assert_int_equal(b.worker->self.topics->count, READERS * TOPICS);
+    assert_true(b.heap > READERS * TOPICS * TOPIC_NAME_OCTETS_MAX);
+    assert_int_equal(b.counted, b.heap);
+    bed_close(&b);
+}
+
+static void test_the_table_becomes_small_again(void **state)
+{
+    (void)state;
+    bed b;
+    bed_open(&b);
+    sim_client *clients[READERS];
+    for (unsigned i = 0; i < READERS; i++)
+        clients[i] = bed_reader(&b, i);
+    assert_true(b.worker->self.topics->room >= READERS * TOPICS);
+    for (unsigned i = 1; i < READERS; i++)
+        sim_client_reset(clients[i]);
+    bed_turn_for(&b, second_ns);
+    const struct topic_table *table = b.worker->self.topics;
+    assert_int_equal(table->count, TOPICS);
+    assert_true(table->room <= 8 * TOPICS);
+    char name[TOPIC_NAME_OCTETS_MAX];
+    memset(name, 'n', sizeof name);
+    memcpy(name, "0 999", 5);
+    assert_non_null(topic_find(b.worker->self.topics, slice_make(name, sizeof name)));
+    sim_client_reset(clients[0]);
+    bed_turn_for(&b, second_ns);
+    assert_null(b.worker->self.topics);
+    bed_close(&b);
+}
+
+// The readers that are there stay, and may leave and join again what they have not left.
+static void test_nobody_joins_while_memory_is_short(void **state)
+{
+    (void)state;
+    bed b;
+    bed_open(&b);
+    (void)bed_reader(&b, 1);
+    assert_int_equal(joined, SKUA_OK);
+    int64_t filled = (int64_t)MEMORY_MAX / 100 * 91;
+    skua_memory_count(&b.worker->self, filled);
+    bed_turn_for(&b, second_ns);
+    assert_int_equal(skua_topic_join(last, SKUA_SLICE("one more")), SKUA_ENOMEM);
+    char name[TOPIC_NAME_OCTETS_MAX];
+    memset(name, 'n', sizeof name);
+    memcpy(name, "1 0", 3);
+    assert_int_equal(skua_topic_join(last, slice_make(name, sizeof name)), SKUA_OK);
+    assert_int_equal(b.worker->self.topics->count, TOPICS);
+    skua_memory_count(&b.worker->self, -filled);
+    bed_turn_for(&b, second_ns);
+    assert_int_equal(skua_topic_join(last, SKUA_SLICE("one more")), SKUA_OK);
+    bed_close(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_everything_of_topics_is_counted),
+        cmocka_unit_test(test_the_table_becomes_small_again),
+        cmocka_unit_test(test_nobody_joins_while_memory_is_short),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
