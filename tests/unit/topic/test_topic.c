@@ -110,7 +110,8 @@ static void bed_turn_for(bed *b, int64_t ns)
 static sim_client *bed_reader(bed *b, unsigned number)
 {
     char head[80];
-    int len = snprintf(head, sizeof head, "GET /join/%u HTTP/1.1\r\nHost: localhost\r\n\r\n", number);
+    int len =
+        snprintf(head, sizeof head, "GET /join/%u HTTP/1.1\r\nHost: localhost\r\n\r\n", number);
     sim_client *client = sim_connect(b->kernel, b->listener);
     assert_non_null(client);
     assert_true(sim_client_send(client, slice_make(head, (size_t)len)));
