@@ -26,7 +26,6 @@ static void tell(skua_request *request, void *user)
     (void)user;
     char peer[64];
     (void)skua_request_peer(request, peer, sizeof peer);
-    skua_request_close(request);
     skua_respond_format(request, 200, "text/plain", "[%s %s]", peer, skua_request_scheme(request));
 }
 
@@ -35,7 +34,8 @@ static void ask(skua_server *server, size_t index, const char *host, bool proxie
     int client = socket_connect_to(skua_server_address(server, index));
     char octets[512];
     size_t len = 0;
-    int n = snprintf(octets, sizeof octets, "%sGET / HTTP/1.1\r\nHost: %s\r\n" FIELDS "\r\n",
+    int n = snprintf(octets, sizeof octets,
+                     "%sGET / HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n" FIELDS "\r\n",
                      proxied ? HEADER : "", host);
     assert_int_equal(send(client, octets, (size_t)n, MSG_NOSIGNAL), n);
     for (int tries = 0; tries < 20000 && len < 511; tries++) {
