@@ -98,7 +98,7 @@ static void make_links(void)
     link_to("in-directory/up", "shared/in-two");
     link_to("..", "shared/parent");
     make_links_that_leave();
-    char from[24], to[24];
+    char from[32], to[24];
     link_to("file", "shared/chain-1");
     for (int i = 2; i <= 41; i++) {
         (void)snprintf(from, sizeof from, "shared/chain-%d", i);

@@ -135,7 +135,9 @@ static void random_pattern(pattern_set *out)
         append(path, random_below(4) ? literals[random_below(3)] : params[i]);
     append(path, n == 0 && !*end ? "/" : end);
     *out = (pattern_set){ 0 };
-    (void)snprintf(out->text, sizeof out->text, "%s%s%s%s", method, *method ? " " : "", host, path);
+    int octets =
+        snprintf(out->text, sizeof out->text, "%s%s%s%s", method, *method ? " " : "", host, path);
+    assert_true((size_t)octets < sizeof out->text);
     for (unsigned i = 0; i < HOSTS; i++)
         out->hosts |= (unsigned)naive_host(host, world_hosts[i]) << i;
     for (unsigned i = 0; i < METHODS; i++)
