@@ -13,8 +13,9 @@ ROUNDS ?= 1
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 PYTHON := build/venv/bin/python
 PYTEST := $(PYTHON) -m pytest -q
-# Most end-to-end tests wait more than they work.
-PYTEST_MANY := $(PYTEST) -n 4
+# Most tests wait more than they work, so that more of them run than there are processors.
+WAITING := $(shell echo $$(($(JOBS) + 4)))
+PYTEST_MANY := $(PYTEST) -n $(WAITING)
 PREFIX ?= /usr/local
 # Of the static program, the wheels, the npm packages and the image: x86_64, aarch64.
 PROCESSORS ?= x86_64 aarch64
@@ -32,7 +33,7 @@ H2_TESTS_ALL := $(H2_TESTS) accept program limits logs clients faults deadlines 
 H2_SCENARIOS_ALL := $(H2_SCENARIOS) content streams files leaving connections errors deadlines outgoing
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-all tls-libraries tls-scan forms dist install uninstall tidy unit tsan kqueue cross storms soak fuzz conformance hpack-stories h2-corpus bench bench-compare bench-micro bench-seeds map site format clean static wheels npm image deb release packages FORCE
+.PHONY: help run build test test-all tls-libraries tls-scan forms dist install uninstall tidy unit builds tsan tsan-build forms-build kqueue kqueue-build cross storms soak fuzz conformance hpack-stories h2-corpus bench bench-compare bench-micro bench-seeds map site format clean static wheels npm image deb release packages FORCE
 
 help:
 	@echo "make run [DIR=folder] [PORT=n]   install what is missing, build, and serve a folder"
@@ -76,7 +77,7 @@ build/%/.built: build/%/build.ninja FORCE
 .PRECIOUS: build/%/build.ninja
 build/%/build.ninja: CMakePresets.json
 	@mkdir -p build
-	@cmake --preset $* >build/$*.log || { cat build/$*.log; exit 1; }
+	@cmake --preset $* $(CONFIGURE) >build/$*.log || { cat build/$*.log; exit 1; }
 	@touch $@
 
 dist: build/.tools-dist
@@ -123,9 +124,8 @@ build/.tools-%: tools/setup tests/requirements.txt
 tidy:
 	@python3 tools/tidy.py
 
-# Many of the tests wait more than they work.
 unit: build/.tools-test build/asan/.built
-	@ctest --test-dir build/asan --output-on-failure -j $$((2 * $(JOBS))) --no-tests=error
+	@ctest --test-dir build/asan --output-on-failure -j $(WAITING) --no-tests=error
 
 # Tests of what crosses threads, under the thread sanitizer.
 TSAN_SCENARIOS := threads connections
@@ -134,33 +134,40 @@ TSAN_UNITS := io/disk $(addprefix thread/,mailbox thread_pool gate) log/log disk
 TSAN_TESTS := workers threads conf conf_reload systemd
 # Those that make test-all adds.
 TSAN_MORE_TESTS := accept cold_disk program_tls unnoticed
-tsan: build/.tools-test build/tsan/build.ninja
-	@cmake --build build/tsan -j $(JOBS) --target skua echo handed rules threads workers $(subst /,_test_,$(TSAN_UNITS)) \
+tsan-build: build/.tools-test build/tsan/build.ninja
+	@cmake --build build/tsan -j $(JOBS) --target skua echo handed rules storm threads workers $(subst /,_test_,$(TSAN_UNITS)) \
 	    $(TSAN_SCENARIOS:%=scenarios_test_%)
-	@ctest --test-dir build/tsan --output-on-failure -j $(JOBS) --no-tests=error \
+
+tsan: tsan-build
+	@ctest --test-dir build/tsan --output-on-failure -j $(WAITING) --no-tests=error \
 	    -R '^($(subst $() $(),|,$(subst /,/test_,$(TSAN_UNITS))))$$|^scenarios/test_($(subst $() $(),|,$(TSAN_SCENARIOS)))/'
 	@SKUA_BUILD=build/tsan $(PYTEST_MANY) $(TSAN_TESTS:%=tests/e2e/test_%.py)
 
-# The library in the form that is installed: the server made from the single header, over a socket. Here make test
-# compiles only what it runs; test-all has every unit test and scenario in this form too.
-forms: build/.tools-test build/single/build.ninja
-	@cmake --build build/single -j $(JOBS) --target skua hello echo rules storm
-	@SKUA_BUILD=build/single $(PYTEST_MANY) tests/e2e/test_requests.py tests/e2e/test_files.py
+# The library in the form that is installed: the server made from the single header, over a socket. A warning is an error
+# where it is configured first. test-all has every unit test and scenario in this form too.
+forms-build: build/.tools-build
+	@$(MAKE) --no-print-directory build/release/.built CONFIGURE=-DSKUA_WERROR=ON
+	@cmake --build build/release -j $(JOBS) --target rules storm
+
+forms: build/.tools-test forms-build
+	@SKUA_BUILD=build/release $(PYTEST_MANY) tests/e2e/test_requests.py tests/e2e/test_files.py
 
 # The kqueue backend, over the shim of tests/kqueue: its own tests, and some of those of all backends. test-all has the rest.
 KQUEUE_UNITS := kqueue_test_kqueue io_test_streams io_test_operations io_test_fairness io_test_failing_calls \
     disk_test_watch server_test_foreign server_test_stop server_test_change
 KQUEUE_TESTS := requests faults clients
 KQUEUE_SCENARIOS := test_answers test_streams test_content
-kqueue: build/.tools-test build/kqueue/build.ninja
-	@cmake --build build/kqueue -j $(JOBS) --target skua hello echo rules $(KQUEUE_UNITS) \
+kqueue-build: build/.tools-test build/kqueue/build.ninja
+	@cmake --build build/kqueue -j $(JOBS) --target skua hello echo rules storm $(KQUEUE_UNITS) \
 	    $(KQUEUE_SCENARIOS:%=scenarios_%)
-	@ctest --test-dir build/kqueue --output-on-failure -j $(JOBS) --no-tests=error \
+
+kqueue: kqueue-build
+	@ctest --test-dir build/kqueue --output-on-failure -j $(WAITING) --no-tests=error \
 	    -R '/test_(kqueue|streams|operations|fairness|failing_calls|watch|foreign|stop|change)$$|^scenarios/($(subst $() $(),|,$(KQUEUE_SCENARIOS)))/kqueue$$'
 	@SKUA_BUILD=build/kqueue SKUA_BACKEND=kqueue $(PYTEST_MANY) $(KQUEUE_TESTS:%=tests/e2e/test_%.py)
 
 # Servers that the stress tests of tests/soak talk to, on every backend, with and without sanitizers.
-SOAK_BUILDS := asan tsan kqueue single
+SOAK_BUILDS := asan tsan kqueue release
 storms: build/.tools-test $(SOAK_BUILDS:%=build/%/build.ninja)
 	@for build in $(SOAK_BUILDS); do cmake --build build/$$build -j $(JOBS) --target storm || exit 1; done
 
@@ -178,27 +185,33 @@ soak: storms
 cross: build/.tools-test
 	@$(PYTEST) -n $(JOBS) tests/cross
 
+# The builds that make test needs besides build/asan. They give way to the tests that run beside them.
+builds: build/.tools-test
+	@for part in tsan-build forms-build kqueue-build build/fuzz/.built; do \
+	    nice -n 19 $(MAKE) --no-print-directory -j 1 $$part || exit 1; \
+	done >build/builds.log 2>&1 || { tail -n 200 build/builds.log; exit 1; }
+
 # The last line printed is pytest's count.
 test: build/.tools-test
 	@$(MAKE) --no-print-directory tidy
-	@$(MAKE) --no-print-directory unit
+	@$(MAKE) --no-print-directory build/asan/.built
+	@$(MAKE) --no-print-directory -j 2 unit builds
 	@$(MAKE) --no-print-directory tsan
-	@$(MAKE) --no-print-directory build/release/.built
 	@$(MAKE) --no-print-directory forms
 	@$(MAKE) --no-print-directory kqueue
 	@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=3
 	@if [ -n "$(SUITES)" ]; then $(MAKE) --no-print-directory conformance SUITES="$(SUITES)"; fi
 	@SKUA_BACKEND=other $(PYTEST_MANY) $(OTHER_TESTS:%=tests/e2e/test_%.py)
-	@SKUA_TRANSPORT=tls ctest --test-dir build/asan --output-on-failure -j $(JOBS) --no-tests=error \
+	@SKUA_TRANSPORT=tls ctest --test-dir build/asan --output-on-failure -j $(WAITING) --no-tests=error \
 	    -R '^scenarios/test_($(subst $() $(),|,$(TLS_SCENARIOS)))/(uring|sim)$$'
 	@SKUA_TRANSPORT=tls $(PYTEST_MANY) $(TLS_TESTS:%=tests/e2e/test_%.py)
-	@SKUA_TRANSPORT=h2c ctest --test-dir build/asan --output-on-failure -j $(JOBS) --no-tests=error \
+	@SKUA_TRANSPORT=h2c ctest --test-dir build/asan --output-on-failure -j $(WAITING) --no-tests=error \
 	    -R '^scenarios/test_($(subst $() $(),|,$(H2_SCENARIOS)))/(uring|sim)$$'
 	@SKUA_TRANSPORT=h2c $(PYTEST_MANY) $(H2_TESTS:%=tests/e2e/test_%.py)
 	@$(PYTEST) -n 2 --dist loadfile tests/budgets
 	@$(MAKE) --no-print-directory storms
 	@$(PYTEST) tests/soak
-	@$(PYTEST) -n 5 --dist loadfile tests/cross tests/dist tests/tools tests/e2e -m "not test_all"
+	@$(PYTEST_MANY) --dist loadfile tests/cross tests/dist tests/tools tests/e2e -m "not test_all"
 
 # AWS-LC is partly C++.
 TLS_LIBRARIES := openssl-3.5 openssl-4.0 aws-lc

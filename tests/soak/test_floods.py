@@ -7,10 +7,9 @@ import os
 import pytest
 from attackers import FLOODS, flood_of
 from counting import Counted, make_shim
-from server import ROOT, eventually
+from server import RELEASE, eventually
 
 SECONDS = float(os.environ.get("SKUA_SOAK_SECONDS", "0"))
-SINGLE = ROOT / "build/single"
 FLOOD_CONNECTIONS = 100
 LEFT_OCTETS_MAX = 256 << 10  # that one flood may leave more than another: other pieces came
 RETURNED_OCTETS_MAX = 4 << 20
@@ -19,10 +18,10 @@ RETURNS_WITHIN = 180  # seconds; memory is kept for as long as the last minute n
 
 @pytest.fixture(params=["epoll", "uring"])
 def counted(request, tmp_path):
-    if not (SINGLE / "storm").exists():
-        pytest.skip("build/single has no storm")
+    if not (RELEASE / "storm").exists():
+        pytest.skip("build/release has no storm")
     shim = make_shim(tmp_path)
-    one = Counted(shim, tmp_path, "storm", "--port", "{port}", "--workers", "1", "--backend", request.param, build=SINGLE)
+    one = Counted(shim, tmp_path, "storm", "--port", "{port}", "--workers", "1", "--backend", request.param)
     yield one
     one.server.stop()
 
