@@ -206,7 +206,7 @@ static transport_news tls_take_over(tls *t)
     return TRANSPORT_OPENED;
 }
 
-static transport_news tls_shake_hands(tls *t, transport_input *input)
+static transport_news tls_shake_hands(tls *t, transport_input *input, slice *plain)
 {
     if (!tls_take_flight(t)) return tls_broken(t);
     transport_input from = tls_input(t, input);
@@ -216,7 +216,7 @@ static transport_news tls_shake_hands(tls *t, transport_input *input)
     tls_used(t, input, from);
     switch (step) {
     case TLS_STEP_MORE: return TRANSPORT_NEEDS_MORE;
-    case TLS_STEP_IS_HTTP: return TRANSPORT_IS_PLAIN;
+    case TLS_STEP_IS_HTTP: *plain = slice_make(from.octets, from.len); return TRANSPORT_IS_PLAIN;
     case TLS_STEP_FAILED: return tls_broken(t);
     case TLS_STEP_DONE: break;
     }
@@ -229,12 +229,12 @@ static transport_news tls_shake_hands(tls *t, transport_input *input)
 }
 
 // A step costs as much as a hundred requests, so only some are taken in a turn.
-static transport_news tls_shake_hands_in_turn(tls *t, transport_input *input)
+static transport_news tls_shake_hands_in_turn(tls *t, transport_input *input, slice *plain)
 {
     if (input->len == 0 && !t->kept) return TRANSPORT_NEEDS_MORE;
     if ((input->len && t->kept) || !tls_worker_steps(t->worker)) return tls_keep(t, input);
     io_recv(t->worker->loop, t->base.stream);
-    return tls_shake_hands(t, input);
+    return tls_shake_hands(t, input, plain);
 }
 
 // ---- Reading ----
@@ -300,7 +300,7 @@ static transport_news tls_read_some(transport *base, transport_input *input, sli
 {
     tls *t = tls_of(base);
     switch ((tls_stage)t->stage) {
-    case TLS_SHAKES_HANDS: return tls_shake_hands_in_turn(t, input);
+    case TLS_SHAKES_HANDS: return tls_shake_hands_in_turn(t, input, plain);
     case TLS_IS_OPEN:
         if (t->peer_ended) return TRANSPORT_NEEDS_MORE;
         return tls_read_records(t, input, plain);

@@ -19,7 +19,7 @@ typedef enum transport_news {
     TRANSPORT_OCTETS,     // octets for the session, lent until the next call
     TRANSPORT_ENDED,      // the peer has said, in the transport's own way, that it sends no more
     TRANSPORT_FAILED,     // nothing can be read any more; what is queued says why
-    TRANSPORT_IS_PLAIN    // the peer speaks none: the octets are for a session in the clear
+    TRANSPORT_IS_PLAIN    // the peer speaks none: its octets are for a session in the clear
 } transport_news;
 
 typedef enum transport_filled {
@@ -36,7 +36,7 @@ typedef struct transport_input {
 
 typedef struct transport_table {
     // Goes on with what came. To be called until it answers NEEDS_MORE or FAILED.
-    // *plain: set with OCTETS.
+    // *plain: set with OCTETS, and with IS_PLAIN to all that came, which lives as long as input and the transport do.
     transport_news (*read)(transport *t, transport_input *input, slice *plain);
 
     // Puts octets of the session's queue, which stay in it, on the wire, if none of them is on it.

@@ -125,14 +125,25 @@ static void transported_peer_done(connection *conn)
     else if (conn->state < CONNECTION_LINGER) connection_linger(conn);
 }
 
-// The peer speaks in the clear. It is told so in the clear, by a session that answers nothing else.
-static void transported_drop(connection *conn, transport_input input)
+// From here on the connection is one in the clear.
+static transport *transported_detach(connection *conn)
 {
-    transported_give(conn);
+    transport *t = transported_of(conn);
+    conn->has_transport = false;
+    conn->stream.out = NULL;
+    io_stream_set_events(&conn->stream, ENDPOINT_SERVER);
+    return t;
+}
+
+// The peer speaks in the clear. It is told so in the clear, by a session that answers nothing else.
+// octets: the transport may have kept them, and so goes last.
+static void transported_drop(connection *conn, slice octets)
+{
+    transport *t = transported_detach(conn);
     connection_opened(conn);
-    connection_refuse(conn, slice_make(input.octets, input.len),
-                      fault_framing(400, "HTTP in the clear where TLS is spoken"),
+    connection_refuse(conn, octets, fault_framing(400, "HTTP in the clear where TLS is spoken"),
                       SKUA_SLICE("This address speaks HTTPS: begin it with https://."));
+    t->table->give(t);
 }
 
 static void transported_count_handshake(connection *conn)
@@ -164,7 +175,7 @@ static void transported_read(connection *conn, transport_input input)
         case TRANSPORT_OCTETS: answered = connection_hand(conn, plain); break;
         case TRANSPORT_ENDED: transported_peer_done(conn); break;
         case TRANSPORT_FAILED: connection_fail(conn); return;
-        case TRANSPORT_IS_PLAIN: transported_drop(conn, input); return;
+        case TRANSPORT_IS_PLAIN: transported_drop(conn, plain); return;
         }
         if (conn->state >= CONNECTION_LINGER) return;
     }
@@ -251,9 +262,6 @@ __attribute__((cold)) void transported_part_left(connection *conn)
 
 void transported_give(connection *conn)
 {
-    transport *t = transported_of(conn);
-    conn->has_transport = false;
-    conn->stream.out = NULL;
-    io_stream_set_events(&conn->stream, ENDPOINT_SERVER);
+    transport *t = transported_detach(conn);
     t->table->give(t);
 }

@@ -220,6 +220,17 @@ def test_http_in_the_clear_is_told_so(served):
         assert plain.ended()
 
 
+def test_many_at_once_in_the_clear_are_told_so(served):
+    """More than there are steps of handshakes in a turn: the octets of most have been kept when they are looked at."""
+    served.signal(signal.SIGSTOP)
+    clients = [Connection(served.address).send(request("/tls")) for _ in range(40)]
+    served.signal(signal.SIGCONT)
+    for plain in clients:
+        with plain:
+            response = plain.response()
+            assert response.status == 400 and b"https://" in response.content and plain.ended()
+
+
 def test_a_name_that_the_certificate_has_not(served):
     """421 only where a name was sent, Host is another, and the certificate does not cover that."""
     for name, host, status in [
