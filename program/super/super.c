@@ -126,7 +126,7 @@ static void super_serving_ended(super_state *s, int status)
     int64_t rest_ns = super_plan_restart(s, lived_ns);
     say_error("the server process %ld %s; another is started in %g s", pid, how,
               (double)rest_ns / 1e9);
-    if (s->task == SUPER_RELOAD && s->task_until_ns) super_task_lost(s, how);
+    super_task_unanswered(s, pid, how);
 }
 
 static super_server *super_find(super_state *s, pid_t pid)

@@ -110,6 +110,7 @@ __attribute__((format(printf, 3, 4))) static void task_end(super_state *s, bool 
     super_drop(&s->coming);
     super_client_answer(s->task, done, text);
     s->task = SUPER_IDLE;
+    s->task_until_ns = 0;
     notify_ready();
 }
 
@@ -274,6 +275,16 @@ void super_task_lost(super_state *s, const char *how)
     (void)snprintf(why, sizeof why,
                    "the new server process %s before it was ready; the one before goes on", how);
     say_error("%s", why);
+    super_task_refuse(s, why);
+}
+
+void super_task_unanswered(super_state *s, long pid, const char *how)
+{
+    char why[CONTROL_OCTETS_MAX / 2];
+    if (s->task != SUPER_RELOAD || !s->task_until_ns) return;
+    (void)snprintf(why, sizeof why,
+                   "the server process %ld %s and did not take the configuration", pid, how);
+    say_error("%s, which stays as it was", why);
     super_task_refuse(s, why);
 }
 

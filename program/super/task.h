@@ -18,6 +18,8 @@ void super_task_ready(super_state *s, const super_server *which);
 void super_task_left(super_state *s); // the former server accepts no more
 void super_task_answered(super_state *s, const control_message *m);
 void super_task_lost(super_state *s, const char *how);
+// The server that serves has ended. If it was asked to take a configuration, that is refused.
+void super_task_unanswered(super_state *s, long pid, const char *how);
 
 // Ends the task without a change. why: a sentence.
 void super_task_refuse(super_state *s, const char *why);

@@ -77,6 +77,31 @@ def test_no_listener_is_lost(server):
     assert said == ["0.1 s", "0.2 s", "0.4 s"]
 
 
+def test_servers_that_crash_in_the_middle_of_reloads(server, folder):
+    """One while it is asked to take a configuration, and the next while the one that is to take its place is starting."""
+    before = process_of(server)
+    os.kill(before, signal.SIGSTOP)
+    server.signal(signal.SIGHUP)
+    time.sleep(0.3)  # the supervisor waits for its answer
+    os.kill(before, signal.SIGKILL)
+    assert eventually(lambda: f"the server process {before} ended by signal 9 (Killed) and did not take the configuration" in server.error_text())
+    assert replaced(server, before) and answer(server).status == 200
+    text = (folder / "skua.conf").read_text()
+    for seconds in (30, 31):
+        before = process_of(server)
+        (folder / "skua.conf").write_text(f"keep_alive_timeout {seconds}s\n{text}")
+        server.signal(signal.SIGHUP)
+        coming = eventually(lambda before=before: [one for one in children(server.pid) if one != before], every=0)[-1]
+        os.kill(coming, signal.SIGSTOP)
+        os.kill(before, signal.SIGKILL)
+        assert eventually(lambda before=before: f"the server process {before} ended by signal 9" in server.error_text())
+        time.sleep(0.5)  # another one has been started in its place
+        os.kill(coming, signal.SIGCONT)
+        assert eventually(lambda coming=coming: children(server.pid) == [coming])
+        assert answer(server).status == 200
+    assert server.error_text().count("another server process serves it") == 2
+
+
 def test_it_comes_back_with_what_was_read(server, folder):
     """Whatever has become of the file meanwhile."""
     (folder / "skua.conf").write_text("nonsense\n")
