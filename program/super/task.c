@@ -282,8 +282,8 @@ void super_task_unanswered(super_state *s, long pid, const char *how)
 {
     char why[CONTROL_OCTETS_MAX / 2];
     if (s->task != SUPER_RELOAD || !s->task_until_ns) return;
-    (void)snprintf(why, sizeof why,
-                   "the server process %ld %s and did not take the configuration", pid, how);
+    (void)snprintf(why, sizeof why, "the server process %ld %s and did not take the configuration",
+                   pid, how);
     say_error("%s, which stays as it was", why);
     super_task_refuse(s, why);
 }
