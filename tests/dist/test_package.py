@@ -104,6 +104,18 @@ def test_pkg_config(project, installed, static):
     assert run(["pkg-config", "--modversion", "skua"], env=env).strip() == "0.2.0"
 
 
+@pytest.mark.parametrize("compiler,name", [("cc", "example.c"), ("c++", "example.cpp")])
+def test_commands_of_the_readme(installed_as_documented, tmp_path, compiler, name):
+    """Its examples, compiled by its commands."""
+    text = (ROOT / "README.md").read_text()
+    fence = "cpp" if name.endswith("cpp") else "c"
+    (tmp_path / name).write_text(re.search(rf"```{fence}\n(.*?)```", text, re.S).group(1))
+    command = re.search(rf"^{re.escape(compiler)} .*{re.escape(name)} .*$", text, re.M).group()
+    env = {**os.environ, "PKG_CONFIG_PATH": str(lib(installed_as_documented) / "pkgconfig")}
+    run(["sh", "-c", command], cwd=tmp_path, env=env)
+    assert (tmp_path / "a.out").exists()
+
+
 def test_bare_header(project):
     """The header in the folder, and nothing but cc."""
     make_header(project / "skua.h")
