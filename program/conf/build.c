@@ -262,7 +262,7 @@ static bool build_around(builder *b, conf_site *site)
     bool is_watched = b->from->status != NULL;
     return build_pages(b, site) && (!is_watched || build_use(b, site->at, &counts)) &&
            build_use(b, site->at, &fields) && build_limits(b, site) &&
-           build_use(b, site->at, &preflight) &&
+           (!site->has_origins || build_use(b, site->at, &preflight)) &&
            (!site->canonical || build_use(b, site->at, &canonical)) && build_locks(b, site) &&
            (!site->has_preloads || build_use(b, site->at, &preload)) &&
            (!site->has_archives || build_archives(b, site));

@@ -160,7 +160,7 @@ typedef struct conf_site {
     const char *canonical; // "https://example.org"; NULL: any
     const char *closed_by; // a file: while it is there the site is closed; NULL: none
     bool has_log_rules;    // a scope logs less than all
-    bool has_preloads;
+    bool has_origins, has_preloads;
     bool has_pages; // a scope has pages for errors
     bool has_archives;
     struct {

@@ -119,8 +119,8 @@ static bool response_may_be_kept(int status)
 // what a browser has kept says so already.
 static const char *response_cache(const skua_request *request, const conf_scope *scope)
 {
-    skua_slice type = skua_response_field(request, "Content-Type");
     if (scope->cache || scope->is_cache_off) return scope->cache;
+    skua_slice type = skua_response_field(request, "Content-Type");
     return skua_slice_starts(type, "text/html") ? "no-cache" : NULL;
 }
 

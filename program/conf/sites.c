@@ -339,6 +339,7 @@ void conf_check_site(conf_checker *c, const conf_directive *d)
          at = at == &site->scope ? site->paths : at->next) {
         site->has_log_rules = site->has_log_rules || at->logged != CONF_LOGGED_ALL;
         site->has_pages = site->has_pages || at->pages;
+        site->has_origins = site->has_origins || at->origins;
         site->has_preloads = site->has_preloads || at->preloads;
         conf_check_locks(c, at);
     }

@@ -8,7 +8,6 @@
 #include "exchange/prefix.h"
 #include "exchange/recorder.h"
 #include "exchange/sites.h"
-#include "http/syntax.h"
 
 typedef struct error_function {
     prefix prefix;
@@ -56,10 +55,9 @@ static size_t error_function_rank(const error_function *item)
 static const error_function *error_function_find(const error_functions *set, const skua_request *r)
 {
     const error_function *found = NULL;
-    slice host = syntax_host_name(r->authority);
     for (unsigned i = 0; i < set->count; i++) {
         const error_function *item = &set->items[i];
-        if (!prefix_takes(&item->prefix, r, host)) continue;
+        if (!prefix_takes(&item->prefix, r)) continue;
         if (!found || error_function_rank(item) > error_function_rank(found)) found = item;
     }
     return found;

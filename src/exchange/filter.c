@@ -492,6 +492,16 @@ skua_status filter_begin(skua_request *r, response *given)
 
 // ---- Looking at the response ----
 
+static const response_field *filter_find_field(const response_field *fields, unsigned count,
+                                               slice name, field_id id)
+{
+    for (unsigned i = 0; i < count; i++) {
+        if (fields[i].id == id && (id || slice_equal_nocase(fields[i].name, name)))
+            return &fields[i];
+    }
+    return NULL;
+}
+
 skua_slice skua_response_field(const skua_request *r, const char *name)
 {
     request_expect(r, __func__);
@@ -499,17 +509,15 @@ skua_slice skua_response_field(const skua_request *r, const char *name)
     if (r->responding != RESPONSE_HEADING) return (slice){ 0 };
     slice key = slice_of(name);
     const skua_prepared *prepared = r->given->prepared;
-    if (field_identify(key) == FIELD_CONTENT_TYPE) {
+    field_id id = field_identify(key);
+    if (id == FIELD_CONTENT_TYPE) {
         if (r->typed == TYPE_BEHIND_RESPONSE) return r->type;
         if (r->given->type.len) return r->given->type;
     }
-    for (unsigned i = 0; i < r->fields.count; i++) {
-        if (slice_equal_nocase(r->fields.at[i].name, key)) return r->fields.at[i].value;
-    }
-    for (unsigned i = 0; prepared && i < prepared->fields_count; i++) {
-        if (slice_equal_nocase(prepared->fields[i].name, key)) return prepared->fields[i].value;
-    }
-    return (slice){ 0 };
+    const response_field *found = filter_find_field(r->fields.at, r->fields.count, key, id);
+    if (!found && prepared)
+        found = filter_find_field(prepared->fields, prepared->fields_count, key, id);
+    return found ? found->value : (slice){ 0 };
 }
 
 int64_t skua_response_length(const skua_request *r)

@@ -13,7 +13,6 @@
 #include "exchange/request.h"
 #include "exchange/request_begin.h"
 #include "exchange/sites.h"
-#include "http/syntax.h"
 
 typedef struct middleware {
     skua_middleware hooks;
@@ -54,10 +53,9 @@ void middleware_free(middleware_set *set)
 
 static uint64_t middleware_concerned(const middleware_set *set, const skua_request *r)
 {
-    slice host = syntax_host_name(r->authority);
     uint64_t concerned = 0;
     for (unsigned i = 0; i < set->count; i++) {
-        if (prefix_takes(&set->items[i].prefix, r, host)) concerned |= (uint64_t)1 << i;
+        if (prefix_takes(&set->items[i].prefix, r)) concerned |= (uint64_t)1 << i;
     }
     return concerned;
 }

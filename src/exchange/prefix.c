@@ -45,9 +45,10 @@ static bool prefix_takes_method(const route_pattern *p, slice method)
     return slice_equal(p->method, SKUA_SLICE("GET")) && slice_equal(method, SKUA_SLICE("HEAD"));
 }
 
-static bool prefix_takes_host(const route_pattern *p, slice name)
+static bool prefix_takes_host(const route_pattern *p, slice authority)
 {
     if (p->host.len == 0) return true;
+    slice name = syntax_host_name(authority);
     if (!p->host_param) return slice_equal_nocase(p->host, name);
     const char *dot = name.len ? memchr(name.ptr, '.', name.len) : NULL;
     return dot && dot > name.ptr &&
@@ -63,8 +64,8 @@ static bool prefix_takes_path(const prefix *p, slice path)
     return p->open || path.len == start.len || path.ptr[start.len] == '/';
 }
 
-bool prefix_takes(const prefix *p, const skua_request *r, slice host)
+bool prefix_takes(const prefix *p, const skua_request *r)
 {
-    return prefix_takes_method(&p->pattern, r->method) && prefix_takes_host(&p->pattern, host) &&
-           prefix_takes_path(p, r->path);
+    return prefix_takes_method(&p->pattern, r->method) &&
+           prefix_takes_host(&p->pattern, r->authority) && prefix_takes_path(p, r->path);
 }

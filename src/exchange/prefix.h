@@ -19,8 +19,7 @@ skua_status prefix_read(prefix *p, const char *text, const char *owner, char *wh
 
 void prefix_free(prefix *p);
 
-// host: of the request's authority, without the port.
-bool prefix_takes(const prefix *p, const skua_request *r, slice host);
+bool prefix_takes(const prefix *p, const skua_request *r);
 
 // Writes the sentence about a prefix that is refused.  Returns: status.
 skua_status prefix_refuse(skua_status status, char *why, size_t room, const char *owner,

@@ -152,8 +152,11 @@ bool skua_request_field_next(const skua_request *r, const char *name, size_t *in
     CONTRACT_GIVEN(index);
     CONTRACT_GIVEN(value);
     slice wanted = slice_of(name);
+    field_id id = field_identify(wanted);
+    if (id && !(r->head.seen & 1u << id)) return false;
     for (size_t i = *index; i < r->head.count; i++) {
-        if (!slice_equal_nocase(head_name(&r->head, r->base, i), wanted)) continue;
+        if (r->head_fields[i].id != id) continue;
+        if (!id && !slice_equal_nocase(head_name(&r->head, r->base, i), wanted)) continue;
         *value = head_value(&r->head, r->base, i);
         *index = i + 1;
         return true;

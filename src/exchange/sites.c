@@ -28,10 +28,16 @@ struct site_table {
     site_slot rest; // every host that has no slot, if it has a site
 };
 
+enum { SITE_ASKED_OCTETS = 64 };
+
 struct site_view {
     site_table *table; // NULL: it has been retired
     unsigned count, taken;
-    site_seat seats[]; // of table's sites; taken of them have requests
+    site_seat *last;  // of asked; NULL: it has none
+    size_t asked_len; // 0: nothing is kept
+    char asked
+        [SITE_ASKED_OCTETS]; // the authority that was looked for last: most requests are for the same
+    site_seat seats[];       // of table's sites; taken of them have requests
 };
 
 // ---- Sites ----
@@ -252,8 +258,14 @@ void site_view_retire(site_view *view)
 
 site_seat *site_view_find(site_view *view, slice authority)
 {
+    bool is_asked = authority.len && authority.len == view->asked_len &&
+                    memcmp(authority.ptr, view->asked, view->asked_len) == 0;
+    if (is_asked) return view->last;
     const site_slot *slot = site_table_find(view->table, syntax_host_name(authority));
-    return slot ? &view->seats[slot->number] : NULL;
+    view->last = slot ? &view->seats[slot->number] : NULL;
+    view->asked_len = authority.len <= sizeof view->asked ? authority.len : 0;
+    if (view->asked_len) memcpy(view->asked, authority.ptr, view->asked_len);
+    return view->last;
 }
 
 void site_seat_take(site_seat *seat, skua_request *r)

@@ -41,7 +41,6 @@ static bool siblings_read(const skua_request *request, cache *c)
 {
     slice lines[SIBLINGS_LINES_MAX], more;
     size_t count = 0, index = 0;
-    if (!skua_request_field(request, "Accept-Encoding").ptr) return false;
     while (count < SIBLINGS_LINES_MAX &&
            skua_request_field_next(request, "Accept-Encoding", &index, &lines[count]))
         count++;

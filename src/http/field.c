@@ -3,9 +3,8 @@
 // Names of fields.
 
 #include "http/field.h"
-#include "http/syntax.h"
 
 field_id field_identify(slice name)
 {
-    return syntax_is_token(name) ? field_match(name.ptr, name.len) : FIELD_OTHER;
+    return field_match(name.ptr, name.len);
 }

@@ -13,11 +13,12 @@ import math
 import os
 import pathlib
 import re
+import time
 
 import pytest
 from instructions import SLACK, VALGRIND, compiler, compiler_path, known, record
 from compiling import needed_libraries, run
-from server import RELEASE, ROOT, Server, free_port
+from server import RELEASE, ROOT, Server, eventually, free_port
 from websocket import TEXT, Socket, frame
 from wire import Connection, request
 
@@ -82,12 +83,43 @@ def executed(command, folder, requests, depth, what, play=ask):
     return int(re.search(r"^totals: (\d+)", counts.read_text(), re.MULTILINE).group(1))
 
 
-def per_request(command, folder, depth, enough, what="localhost", play=ask):
+def ask_for_coded_text(server, requests, depth, path):
+    """So many requests for a file that was compressed by the first of them, which waits until it is."""
+    wire, coding = request(path, "Accept-Encoding: gzip"), None
+    while coding != "gzip":
+        coding = server.get(path, "Accept-Encoding: gzip").get("content-encoding")
+    with Connection(server.address) as connection:
+        for _ in range(requests // depth):
+            connection.send(wire * depth)
+            for _ in range(depth):
+                assert connection.response("GET").get("content-encoding") == "gzip"
+
+
+def executed_by_file(configuration, folder, requests, depth, what, play):
+    """The same of the program that serves by a configuration, PORT standing for its port: of its supervisor and its server process."""
+    port, counts = free_port(), folder / f"configured.{requests}"
+    file = folder / "skua.conf"
+    file.write_text(configuration.replace("PORT", str(port)))
+    server = Server([VALGRIND, "--tool=callgrind", "--quiet", "--trace-children=yes", f"--callgrind-out-file={counts}.%p",
+                     RELEASE / "skua", "-c", file], ("127.0.0.1", port))
+    try:
+        assert eventually(lambda: " serves " in server.error_text()), server.error_text()
+        play(server, requests, depth, what)
+    finally:
+        server.stop()
+    found = [re.search(r"^totals: (\d+)", one.read_text(), re.MULTILINE) for one in folder.glob(f"{counts.name}.*")]
+    for one in folder.glob(f"{counts.name}.*"):
+        one.unlink()
+    assert len(found) == 2
+    return sum(int(match.group(1)) for match in found)
+
+
+def per_request(command, folder, depth, enough, what="localhost", play=ask, by=executed):
     """Of up to three runs the least: whatever disturbs one only adds to it. enough: what needs no second look."""
     few = many = math.inf
     for _ in range(3):
-        few = min(few, executed(command, folder, REQUESTS, depth, what, play))
-        many = min(many, executed(command, folder, 2 * REQUESTS, depth, what, play))
+        few = min(few, by(command, folder, REQUESTS, depth, what, play))
+        many = min(many, by(command, folder, 2 * REQUESTS, depth, what, play))
         if (many - few) / REQUESTS <= enough:
             break
     return (many - few) / REQUESTS
@@ -114,6 +146,16 @@ def judge(name, command, folder, depth, record_property, **play):
 @pytest.mark.parametrize("name, depth", [("keep-alive", 1), ("pipelined by 16", 16)])
 def test_instructions(hello, name, depth, tmp_path, record_property):
     judge(name, hello, tmp_path, depth, record_property)
+
+
+@pytest.mark.skipif(not VALGRIND, reason="valgrind is not installed")
+def test_instructions_of_coded_text(tmp_path, record_property):
+    """A file of a site that was compressed once: host, middleware of the configuration, coding, cache, head."""
+    (tmp_path / "www").mkdir()
+    (tmp_path / "www" / "a.txt").write_bytes(b"".join(b"%07d %010d\n" % (i, i * 2654435761 % 2**32) for i in range(1600)))
+    time.sleep(2.2)  # a younger file is not compressed
+    configuration = f"listen 127.0.0.1:PORT\nworkers 1\nbackend epoll\nsandbox off\naccess_log off\nsite * {{\n    root {tmp_path}/www\n    compress gzip\n}}\n"
+    judge("coded text of a site", configuration, tmp_path, 4, record_property, what="/a.txt", play=ask_for_coded_text, by=executed_by_file)
 
 
 @pytest.mark.skipif(not VALGRIND, reason="valgrind is not installed")
