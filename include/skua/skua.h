@@ -2072,6 +2072,10 @@ typedef struct skua_prepared_desc {
     // worker's thread. When skua_prepared_new fails, it is not called.
     skua_release_fn *release;
     void *release_user;
+    // With release: octets before the content that this response alone may write to, until release is
+    // called. A head that fits there is sent in one piece with the content, which costs less than two
+    // pieces. 1024 are enough for most heads. Default 0.
+    size_t headroom;
 } skua_prepared_desc;
 
 // Makes a prepared response.  Errors: SKUA_EINVAL, SKUA_ENOMEM.

@@ -147,8 +147,8 @@ __attribute__((noinline)) bool out_copy(out_queue *out, slice octets)
     return true;
 }
 
-__attribute__((noinline)) void out_lend(out_queue *out, slice octets, out_release *release,
-                                        void *user)
+__attribute__((noinline)) void out_lend_behind(out_queue *out, uint16_t headroom, slice octets,
+                                               out_release *release, void *user)
 {
     if (octets.len == 0) {
         if (release) release(user);
@@ -156,9 +156,15 @@ __attribute__((noinline)) void out_lend(out_queue *out, slice octets, out_releas
     }
     out_segment *segment = out_push(out, OUT_LENT, octets.len);
     segment->ptr = octets.ptr;
+    segment->headroom = headroom;
     segment->release = release;
     segment->user = user;
     out_count_in(out, octets.len);
+}
+
+void out_lend(out_queue *out, slice octets, out_release *release, void *user)
+{
+    out_lend_behind(out, 0, octets, release, user);
 }
 
 __attribute__((noinline)) void out_give(out_queue *out, block **b, size_t len)
@@ -198,6 +204,7 @@ static void out_pop_part(out_segment *segment, uint64_t n)
         segment->offset += n;
     } else {
         segment->ptr += n;
+        segment->headroom = 0; // octets of the content are before it now
     }
 }
 

@@ -29,7 +29,8 @@ typedef struct out_segment {
     void *user;
     int file; // FILE: the io file
     uint8_t kind;
-    bool failed; // FILE: it could not be read to its end
+    bool failed;       // FILE: it could not be read to its end
+    uint16_t headroom; // LENT: octets before ptr that the one who sends may write to
 } out_segment;
 
 // The last ones are kept free for the framing around what is lent: a queue needs more than these.
@@ -124,6 +125,11 @@ bool out_copy(out_queue *out, slice octets);
 // Lends octets. Not to be called when out_is_full. release is called once: when the last octet has
 // left, in out_deinit, or, for no octets, before this returns.
 void out_lend(out_queue *out, slice octets, out_release *release, void *user);
+
+// The same, where so many octets before them may be written to by the thread of the queue: what is queued before
+// them can then leave in one piece with them.
+void out_lend_behind(out_queue *out, uint16_t headroom, slice octets, out_release *release,
+                     void *user);
 
 // Queues the first len octets of a block, at least one, and takes it. Not to be called when
 // out_is_full. *b is NULL afterwards.

@@ -34,10 +34,17 @@ static bool prepared_states_length(const skua_prepared_desc *desc)
     return desc->status != 304 || desc->has_length;
 }
 
+// Before content that is copied here, and long enough to be lent.
+static size_t prepared_own_headroom(const skua_prepared_desc *desc)
+{
+    return desc->content.len > RESPONSE_COPY_MAX ? RESPONSE_HEADROOM_OCTETS : 0;
+}
+
 static size_t prepared_room(const skua_prepared_desc *desc, bool in_memory)
 {
+    bool is_copied = in_memory && !desc->release;
     return desc->fields_count * sizeof(response_field) + prepared_fields_octets(desc) +
-           (in_memory && !desc->release ? desc->content.len : 0);
+           (is_copied ? prepared_own_headroom(desc) + desc->content.len : 0);
 }
 
 static char *prepared_put(char *at, slice octets, slice *kept)
@@ -47,7 +54,7 @@ static char *prepared_put(char *at, slice octets, slice *kept)
     return at + octets.len;
 }
 
-// The fields' slices come first, then the text that they are slices of, then the content.
+// The fields' slices come first, then the text that they are slices of, then the content with its headroom.
 static void prepared_keep(skua_prepared *a, const skua_prepared_desc *desc, bool in_memory)
 {
     char *at = (char *)&a->fields[desc->fields_count];
@@ -57,8 +64,10 @@ static void prepared_keep(skua_prepared *a, const skua_prepared_desc *desc, bool
         a->fields[i].id = field_identify(desc->fields[i].name);
         if (a->fields[i].id == FIELD_CONTENT_TYPE) a->typed = true;
     }
-    a->content = desc->release ? desc->content.ptr : at;
-    if (in_memory && !desc->release) memcpy(at, desc->content.ptr, desc->content.len);
+    size_t headroom = desc->release ? desc->headroom : prepared_own_headroom(desc);
+    a->headroom = (uint16_t)(headroom < UINT16_MAX ? headroom : UINT16_MAX);
+    a->content = desc->release ? desc->content.ptr : at + headroom;
+    if (in_memory && !desc->release) memcpy(at + headroom, desc->content.ptr, desc->content.len);
 }
 
 skua_status skua_prepared_new_sized(skua_worker *worker, const skua_prepared_desc *desc,

@@ -20,6 +20,7 @@ struct skua_prepared {
     uint64_t length;          // of the content
     int64_t stated_length;    // what Content-Length says; -1: there is none
     const char *content;      // in memory
+    uint16_t headroom;        // octets before it that may be written to
     skua_release_fn *release; // of content that was not copied; NULL: it is behind the fields
     void *release_user;
     struct h1_prepared *h1; // its head as HTTP/1 writes it, made at the first use; NULL: not yet

@@ -286,6 +286,7 @@ skua_status skua_respond_prepared(skua_request *r, skua_prepared *prepared)
         held = prepared->length > RESPONSE_COPY_MAX;
         source->kind = held ? SOURCE_LENT : SOURCE_COPIED;
         source->octets = slice_make(prepared->content, (size_t)prepared->length);
+        source->headroom = prepared->headroom;
     }
     if (held) {
         source->release = respond_unref_prepared;

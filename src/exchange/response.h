@@ -23,6 +23,7 @@ typedef struct response_source {
     slice octets;         // COPIED, LENT
     out_release *release; // LENT, FILE
     void *user;
+    uint16_t headroom; // LENT: as of out_lend_behind
     int file;
     uint64_t offset;
     int64_t length; // -1: not known; for SOURCE_NONE: the length that is stated
@@ -50,6 +51,9 @@ typedef struct response {
 
 // Content up to this many octets is copied, so that it leaves in one piece with its head.
 enum { RESPONSE_COPY_MAX = 8192 };
+
+// Room for a head before content that is longer than that, so that both are sent in one piece.
+enum { RESPONSE_HEADROOM_OCTETS = 1024 };
 
 // Whether responses of this status are without content, whatever was asked, RFC 9110 §6.4.1.
 static inline bool response_is_bare(int status)

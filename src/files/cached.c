@@ -179,20 +179,23 @@ static skua_status cached_make_ok(cached *c, const cached_source *source, compre
                                 .fields_count = fields.count };
     if (source->kept) {
         desc.content = slice_make(source->kept->octets, source->kept->len);
+        desc.headroom = KEPT_HEADROOM_OCTETS;
         desc.release = kept_free;
         desc.release_user = source->kept;
     } else if (c->file) {
         desc.file = c->file;
         desc.length = c->origin.info.size;
     } else if (made) {
-        desc.content = slice_make(made->octets, made->octets_len);
-        desc.release = compressed_unref;
+        bool is_written = compressed_take_headroom(made);
+        desc.content = compressed_content(made);
+        desc.headroom = is_written ? COMPRESSED_HEADROOM_OCTETS : 0;
+        desc.release = is_written ? compressed_unref_headroom : compressed_unref;
         desc.release_user = compressed_ref(made);
     } else {
         desc.content = source->content;
     }
     skua_status status = skua_prepared_new(source->worker, &desc, &c->ok);
-    if (status && made) compressed_unref(made);
+    if (status && made) desc.release(made);
     return status;
 }
 

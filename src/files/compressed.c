@@ -38,6 +38,7 @@ static compressed *compressed_new(site *s, slice path, content_coding coding,
     c->site = site_hold(s);
     c->refs = 1;
     atomic_init(&c->state, COMPRESSED_COMING);
+    atomic_init(&c->is_written, false);
     c->coding = coding;
     c->version = *version;
     c->path_len = path.len;
@@ -92,4 +93,16 @@ void compressed_unref(void *dropped)
     memory_free(c->octets);
     memory_free(c);
     site_let_go(s);
+}
+
+bool compressed_take_headroom(compressed *c)
+{
+    return !atomic_exchange_explicit(&c->is_written, true, memory_order_acquire);
+}
+
+void compressed_unref_headroom(void *dropped)
+{
+    compressed *c = dropped;
+    atomic_store_explicit(&c->is_written, false, memory_order_release);
+    compressed_unref(c);
 }

@@ -20,6 +20,8 @@ static inline bool file_version_equal(const file_version *a, const file_version 
     return memcmp(a, b, sizeof *a) == 0;
 }
 
+enum { COMPRESSED_HEADROOM_OCTETS = 1024 };
+
 typedef enum compressed_state {
     COMPRESSED_COMING, // it is being compressed
     COMPRESSED_READY,
@@ -30,9 +32,10 @@ typedef struct compressed {
     site *site;
     unsigned refs; // of the site's lock, and so is next
     struct compressed *next;
-    atomic_int state; // a compressed_state
-    char *octets;     // once it is ready
-    size_t octets_len;
+    atomic_int state;       // a compressed_state
+    atomic_bool is_written; // a worker's heads are written before the content
+    char *octets;           // once it is ready: room for a head, and the content behind it
+    size_t octets_len;      // of the content
     content_coding coding;
     file_version version;
     size_t path_len;
@@ -44,7 +47,7 @@ typedef struct compressed {
 compressed *compressed_get(site *s, slice path, content_coding coding, const file_version *version,
                            bool *is_mine);
 
-// octets: given; NULL: it does not gain.
+// octets: COMPRESSED_HEADROOM_OCTETS, and behind them len of the content; given; NULL: it does not gain.
 void compressed_conclude(compressed *c, char *octets, size_t len);
 
 static inline compressed_state compressed_state_of(compressed *c)
@@ -55,5 +58,15 @@ static inline compressed_state compressed_state_of(compressed *c)
 // Adds a reference, and drops one.  Thread: any.
 compressed *compressed_ref(compressed *c);
 void compressed_unref(void *c);
+
+// Lets the caller's worker write to the room before the content, until it drops its reference by the second. Returns
+// false while that is another one's: each worker writes heads of its own there, at the same time.  Thread: any.
+bool compressed_take_headroom(compressed *c);
+void compressed_unref_headroom(void *c);
+
+static inline slice compressed_content(const compressed *c)
+{
+    return slice_make(c->octets + COMPRESSED_HEADROOM_OCTETS, c->octets_len);
+}
 
 #endif

@@ -87,13 +87,14 @@ static void compression_work(void *user)
     compression *j = user;
     size_t size = (size_t)j->origin.info.size, room = size - size / COMPRESSION_GAIN;
     char *content = compression_read(j);
-    j->octets = content ? memory_alloc(room) : NULL;
+    j->octets = content ? memory_alloc(COMPRESSED_HEADROOM_OCTETS + room) : NULL;
     j->failed = !j->octets;
     if (!j->failed) {
-        skua_status status = skua_encode((skua_coding)j->made->coding, SKUA_EFFORT_KEPT,
-                                         slice_make(content, size), j->octets, room, &j->len);
+        skua_status status =
+            skua_encode((skua_coding)j->made->coding, SKUA_EFFORT_KEPT, slice_make(content, size),
+                        j->octets + COMPRESSED_HEADROOM_OCTETS, room, &j->len);
         j->failed = status && status != SKUA_ELIMIT;
-        char *kept = status ? NULL : memory_resize(j->octets, j->len);
+        char *kept = status ? NULL : memory_resize(j->octets, COMPRESSED_HEADROOM_OCTETS + j->len);
         if (status) memory_free(j->octets);
         j->octets = kept ? kept : status ? NULL : j->octets;
     }

@@ -12,13 +12,13 @@ kept_file *kept_new(skua_worker *worker, size_t len)
     if (!k) return NULL;
     k->worker = worker;
     k->len = len;
-    skua_memory_count(worker, (int64_t)len);
+    skua_memory_count(worker, (int64_t)(sizeof *k + len));
     return k;
 }
 
 void kept_free(void *user)
 {
     kept_file *k = user;
-    skua_memory_count(k->worker, -(int64_t)k->len);
+    skua_memory_count(k->worker, -(int64_t)(sizeof *k + k->len));
     memory_free(k);
 }

@@ -7,9 +7,12 @@
 
 #include "skua/skua.h"
 
+enum { KEPT_HEADROOM_OCTETS = 1024 };
+
 typedef struct kept_file {
     skua_worker *worker;
     size_t len;
+    char headroom[KEPT_HEADROOM_OCTETS]; // for the head of a response
     char octets[];
 } kept_file;
 

@@ -198,17 +198,19 @@ static void framing_free(void *user)
 static bool framing_queue_copy(out_queue *out, slice octets)
 {
     if (octets.len <= RESPONSE_COPY_MAX) return out_copy(out, octets);
-    char *copy = counted_alloc(out->store->memory, octets.len);
+    char *copy = counted_alloc(out->store->memory, RESPONSE_HEADROOM_OCTETS + octets.len);
     if (!copy) return false;
-    memcpy(copy, octets.ptr, octets.len);
-    out_lend(out, slice_make(copy, octets.len), framing_free, copy);
+    char *content = copy + RESPONSE_HEADROOM_OCTETS;
+    memcpy(content, octets.ptr, octets.len);
+    out_lend_behind(out, RESPONSE_HEADROOM_OCTETS, slice_make(content, octets.len), framing_free,
+                    copy);
     return true;
 }
 
 static bool framing_queue_lent(out_queue *out, const response_source *source)
 {
     if (source->octets.len > RESPONSE_COPY_MAX) {
-        out_lend(out, source->octets, source->release, source->user);
+        out_lend_behind(out, source->headroom, source->octets, source->release, source->user);
         return true;
     }
     if (!out_copy(out, source->octets)) return false;

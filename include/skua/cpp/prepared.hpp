@@ -28,6 +28,8 @@ struct prepared_response {
     skua::file file = {};          // in a file, and
     std::uint64_t offset = 0, length = 0;
     bool has_length = false; // for 304: its length is stated
+    // Octets before content that this response alone may write to; used only by the constructor with release.
+    std::size_t headroom = 0;
 };
 
 // A reference to a response made in advance; copies share it. It belongs to the worker that made it and is used only
@@ -87,6 +89,7 @@ private:
         c.offset = of.offset;
         c.length = of.length;
         c.has_length = of.has_length;
+        c.headroom = of.headroom;
         return c;
     }
 

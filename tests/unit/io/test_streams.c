@@ -243,6 +243,48 @@ static void check_short_sends(rig *r)
     free(room);
 }
 
+// A head leaves in one piece with the content behind it where the content has room before it, again and again, and the
+// content stays as it is whatever leaves of it at once. Without room, or with too little, nothing before it is touched.
+static void check_head_before_content(rig *r)
+{
+    enum { ROOM = 64, HEAD = 40, OCTETS = 3 << 20, MANY = 3 };
+    static const uint16_t rooms[] = { ROOM, HEAD, HEAD - 1, 0 };
+    char *memory = malloc(ROOM + OCTETS), *content = memory + ROOM, *pattern = pattern_of(OCTETS);
+    char *got = malloc(MANY * (HEAD + OCTETS)), head[HEAD];
+    assert_true(memory && got);
+    memset(head, 'h', HEAD);
+    for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++) {
+        int fd = rig_client(r), given_back = 0;
+        peer *p = r->last;
+        memset(memory, '-', ROOM);
+        memcpy(content, pattern, OCTETS);
+        rig_turns(r, 3);
+        for (int n = 0; n < MANY; n++) {
+            assert_true(out_copy(&p->out, slice_make(head, HEAD)));
+            out_lend_behind(&p->out, rooms[i], slice_make(content, OCTETS), released, &given_back);
+        }
+        io_send(&r->loop, &p->stream);
+        for (size_t n = 0; n < MANY * (size_t)(HEAD + OCTETS);) {
+            ssize_t more = recv(fd, got + n, MANY * (size_t)(HEAD + OCTETS) - n, MSG_DONTWAIT);
+            if (more > 0) n += (size_t)more;
+            rig_turn(r);
+        }
+        RIG_UNTIL(r, given_back == MANY);
+        for (int n = 0; n < MANY; n++) {
+            assert_memory_equal(got + n * (HEAD + OCTETS), head, HEAD);
+            assert_memory_equal(got + n * (HEAD + OCTETS) + HEAD, pattern, OCTETS);
+        }
+        assert_memory_equal(content, pattern, OCTETS);
+        assert_int_equal(memory[ROOM - HEAD] == 'h', rooms[i] >= HEAD);
+        assert_int_equal(memory[ROOM - 1], rooms[i] >= HEAD ? 'h' : '-');
+        rig_close(r, p);
+        (void)close(fd);
+    }
+    free(memory);
+    free(pattern);
+    free(got);
+}
+
 // The length that one call is asked for fits the kernel's lengths, whatever the turn allows.
 // Nobody would watch a peer that takes nothing if the owner took its octets for sent.
 static void check_full_before_anything_left(rig *r)
@@ -507,6 +549,7 @@ ON_EACH(many_octets)
 ON_EACH(many_octets_end)
 ON_EACH(full_before_anything_left)
 ON_EACH(short_sends)
+ON_EACH(head_before_content)
 ON_EACH(send_of_gigabytes)
 ON_EACH(send_to_the_dead)
 ON_EACH(shutdown_after_send)
@@ -530,6 +573,7 @@ int main(void)
         EACH(many_octets_end),
         EACH(full_before_anything_left),
         EACH(short_sends),
+        EACH(head_before_content),
         EACH(send_of_gigabytes),
         EACH(send_to_the_dead),
         EACH(shutdown_after_send),
