@@ -657,6 +657,12 @@ typedef struct skua_config {
     skua_forwarded forwarded;
     // Counts and times requests for skua_server_stats. Default false.
     bool stats;
+
+    // Accepts connections by descriptors of the reserve (see files_reserve) when there are no others,
+    // but leaves half of it for files. For a server of few connections that is needed just then, such
+    // as one that answers health checks beside the server that is full. The servers of a process share
+    // the reserve, and one of these has it held without a skua_root, too. Default false.
+    bool accepts_from_reserve;
 } skua_config;
 
 // ---- Server -----------------------------------------------------------------------------------

@@ -301,6 +301,8 @@ status_listener *status_open(const char *address, int fd, const char **why)
                                  .hosts = "*",
                                  .workers = 1,
                                  .connections_max = STATUS_CONNECTIONS_MAX,
+                                 .accepts_from_reserve =
+                                     true, // asked just when there are no others
                                  .on_worker_start = status_worker_start,
                                  .hook_user = &one };
     one = (status_listener){ .server = skua_server_new(&config), .began_unix_s = time(NULL) };

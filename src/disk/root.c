@@ -69,7 +69,7 @@ __attribute__((cold)) skua_status skua_root_open(const char *path, skua_root **r
     made->remote = file_is_remote(made->fd);
     made->links = SKUA_LINKS_INSIDE;
     made->id = atomic_fetch_add_explicit(&root_ids, 1, memory_order_relaxed);
-    reserve_add_root();
+    reserve_add_user();
     *root = made;
     return SKUA_OK;
 }
@@ -78,7 +78,7 @@ void skua_root_close(skua_root *root)
 {
     if (!root) return;
     (void)close(root->fd);
-    reserve_drop_root();
+    reserve_drop_user();
     memory_lasting_free(root);
 }
 

@@ -285,6 +285,7 @@ struct io_loop {
     int64_t now_ns;                // monotonic, at the start of this turn
     int64_t unix_ns;               // since 1970
     uint64_t send_turn_octets_max; // a single call is asked for less where this is very large
+    bool accepts_from_reserve;     // as skua_config's
     bool (*evict)(io_loop *loop);  // descriptors ran out: free some; returns whether any
     // Calls io_perform on another thread, and then io_complete on the loop's own, as the operation
     // may wait for the disk. Returns false if it cannot. NULL: such operations make the loop wait.
@@ -297,8 +298,8 @@ struct io_loop {
     io_alarms alarms;
 };
 
-// events[0], streams, owner, evict, elsewhere, memory and send_turn_octets_max are set by the
-// caller before.
+// events[0], streams, owner, evict, elsewhere, memory, send_turn_octets_max and
+// accepts_from_reserve are set by the caller before.
 skua_status io_loop_open(io_loop *loop, const io_backend *backend);
 void io_loop_close(io_loop *loop); // no stream may be open, no operation active
 

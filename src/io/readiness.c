@@ -154,7 +154,7 @@ static void ready_break(io_loop *loop, io_op *op)
 // Returns whether there may be more.
 static bool ready_accept_one(io_loop *loop, io_op *op)
 {
-    int fd = turn_accept(op);
+    int fd = turn_accept(loop, op);
     if (fd >= 0) {
         op->done(op, fd);
         ready_run_streams(loop);

@@ -16,7 +16,7 @@
 static struct {
     pthread_mutex_t lock; // of all but the flag
     unsigned asked;       // by the servers that run, together
-    unsigned roots;
+    unsigned users;       // roots, and servers whose connections may use it
     unsigned wanted, held;
     int first; // what the others are duplicates of, and never spent; -1: nothing is held
     int others[RESERVE_MAX];
@@ -41,7 +41,7 @@ static void reserve_fill(void)
 // Where there is no /dev/null, as in a bare chroot, there is no reserve.
 static void reserve_settle(void)
 {
-    bool used = reserve.asked && reserve.roots;
+    bool used = reserve.asked && reserve.users;
     if (used && reserve.first < 0) reserve.first = open("/dev/null", O_RDONLY | O_CLOEXEC);
     reserve.wanted = used && reserve.first >= 0 ? reserve.asked : 0;
     if (reserve.wanted > RESERVE_MAX) reserve.wanted = RESERVE_MAX;
@@ -83,35 +83,47 @@ void reserve_drop_server(unsigned added)
     (void)pthread_mutex_unlock(&reserve.lock);
 }
 
-void reserve_add_root(void)
+void reserve_add_user(void)
 {
     (void)pthread_mutex_lock(&reserve.lock);
-    reserve.roots++;
+    reserve.users++;
     reserve_settle();
     (void)pthread_mutex_unlock(&reserve.lock);
 }
 
-void reserve_drop_root(void)
+void reserve_drop_user(void)
 {
     (void)pthread_mutex_lock(&reserve.lock);
-    reserve.roots--;
+    reserve.users--;
     reserve_settle();
     (void)pthread_mutex_unlock(&reserve.lock);
 }
 
 // ---- Spending and mending ----
 
-bool reserve_spend(int error, unsigned times)
+// kept_share: one part of so many stays; 0: none.
+static bool reserve_spend_but(unsigned kept_share, int error, unsigned times)
 {
     if (error != EMFILE || times >= RESERVE_TRIES_MAX) return false;
     (void)pthread_mutex_lock(&reserve.lock);
-    bool any = reserve.held > 0;
+    unsigned kept = kept_share ? (reserve.wanted + kept_share - 1) / kept_share : 0;
+    bool any = reserve.held > kept;
     if (any) {
         atomic_store_explicit(&reserve.shared.is_short, true, memory_order_relaxed);
         (void)close(reserve.others[--reserve.held]);
     }
     (void)pthread_mutex_unlock(&reserve.lock);
     return any;
+}
+
+bool reserve_spend(int error, unsigned times)
+{
+    return reserve_spend_but(0, error, times);
+}
+
+bool reserve_spend_on_connection(int error, unsigned times)
+{
+    return reserve_spend_but(RESERVE_FILES_SHARE, error, times);
 }
 
 bool reserve_mend(void)

@@ -332,8 +332,20 @@ turn_refusal turn_refused(int error)
     }
 }
 
-int turn_accept(io_op *op)
+static int turn_accept_by_reserve(io_op *op)
 {
+    unsigned times = 0;
+    int fd;
+    (void)reserve_mend(); // by what others have closed
+    do {
+        fd = transfer_accept(op->fd, &op->peer);
+    } while (fd < 0 && reserve_spend_on_connection(errno, times++));
+    return fd;
+}
+
+int turn_accept(const io_loop *loop, io_op *op)
+{
+    if (loop->accepts_from_reserve) return turn_accept_by_reserve(op);
     if (reserve_mend()) return transfer_accept(op->fd, &op->peer);
     errno = EMFILE;
     return -1;

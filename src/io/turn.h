@@ -160,8 +160,8 @@ typedef enum turn_refusal {
 turn_refusal turn_refused(int error);
 
 // Accepts for an ACCEPT. Files come first: while their reserve of descriptors is short, it fails
-// with EMFILE.
-int turn_accept(io_op *op);
+// with EMFILE, unless the loop may accept from the reserve.
+int turn_accept(const io_loop *loop, io_op *op);
 
 // An ACCEPT was refused for want of descriptors or memory. Returns false if some have been freed:
 // it may be tried again at once. Otherwise all are tried again by the time that turn_wait_ns knows.
@@ -176,7 +176,7 @@ static inline void turn_accept_rest(io_loop *loop, io_op *op,
 {
     op->active = true;
     for (int i = 0; i < IO_TURN_ACCEPTS_MAX; i++) {
-        int fd = turn_accept(op);
+        int fd = turn_accept(loop, op);
         if (fd < 0 && !turn_goes_on(loop, errno)) break;
         if (fd < 0) continue;
         op->done(op, fd);

@@ -132,7 +132,8 @@ static void uring_cancel_op(io_loop *loop, uring_op *entry)
 // descriptor there is, so accepting waits until the reserve for files is whole.
 static bool uring_holds_back(io_loop *loop, uring_op *entry)
 {
-    while (entry->code == IO_ACCEPT && !entry->refused && !reserve_mend())
+    bool waits = entry->code == IO_ACCEPT && !loop->accepts_from_reserve;
+    while (waits && !entry->refused && !reserve_mend())
         entry->refused = turn_pause(loop);
     return entry->refused;
 }
@@ -245,8 +246,16 @@ void uring_retry_accepts(io_loop *loop)
     uring_kernel *kernel = loop->kernel;
     kernel->turn.paused = false;
     kernel->unarmed = true;
-    for (unsigned i = 0; i < URING_OPS_MAX; i++)
+    for (unsigned i = 0; i < URING_OPS_MAX; i++) {
         kernel->ops[i].refused = false;
+        kernel->ops[i].spent = 0;
+    }
+}
+
+// Whether a descriptor was closed for the accept that has failed, where that may use the reserve.
+static bool uring_spends_reserve(const io_loop *loop, uring_op *entry, int error)
+{
+    return loop->accepts_from_reserve && reserve_spend_on_connection(error, entry->spent++);
 }
 
 // One that is not refused is armed again at the end of the turn.
@@ -254,7 +263,9 @@ static void uring_accept_failed(io_loop *loop, uring_op *entry, int error)
 {
     io_op *op = entry->op;
     switch (turn_refused(error)) {
-    case TURN_REFUSED_SCARCE: entry->refused = turn_pause(loop); return;
+    case TURN_REFUSED_SCARCE:
+        if (!uring_spends_reserve(loop, entry, error)) entry->refused = turn_pause(loop);
+        return;
     case TURN_REFUSED_BROKEN:
         entry->op = NULL;
         turn_op_failed(op, SKUA_EIO);
@@ -271,6 +282,8 @@ static void uring_accepted(io_loop *loop, uring_op *entry, int32_t res)
         if (!entry->cancels) uring_accept_failed(loop, entry, -res);
         return;
     }
+    entry->spent = 0;
+    if (loop->accepts_from_reserve) (void)reserve_mend();
     // many are accepted at once, with room for one address only
     op->peer = (io_address){ .family = 0 };
     op->done(op, res);

@@ -49,6 +49,7 @@ typedef struct uring_op {
     bool armed;     // the kernel has it
     bool refused;   // ACCEPT: not armed until the retry
     bool cancels;   // ACCEPT: the kernel has been asked to end it
+    uint8_t spent;  // ACCEPT: of the reserve, since it last brought a connection
     uint64_t wakes; // WAKE: read from the eventfd
 } uring_op;
 

@@ -97,6 +97,7 @@ struct skua_server {
     thread_pool *helpers; // for skua_offload
     thread_pool *disk;    // for what is not in memory
     unsigned reserve;     // descriptors that were added to the process's reserve for files
+    bool uses_reserve;    // for connections, too
     blocking *blocking;   // NULL: no route of that kind
     struct {
         pthread_mutex_t changing;

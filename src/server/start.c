@@ -288,6 +288,8 @@ __attribute__((cold)) skua_status server_prepare(skua_server *server, server_nee
     if (!status && !server_is_to_stop(server)) status = server_listen_all(server);
     if (status) return server_fail_start(server, status);
     server->reserve = reserve_add_server(server->config.files_reserve);
+    server->uses_reserve = server->config.accepts_from_reserve;
+    if (server->uses_reserve) reserve_add_user();
     staff_watch(server, 0, need.workers);
     server->has_run = true;
     return SKUA_OK;
@@ -318,6 +320,8 @@ __attribute__((cold)) skua_status server_end(skua_server *server)
         worker_end(server->workers[i]);
     server_close_workers(server);
     server_close_log(server);
+    if (server->uses_reserve) reserve_drop_user();
+    server->uses_reserve = false;
     reserve_drop_server(server->reserve);
     server->reserve = 0;
     change_ended(server);

@@ -241,6 +241,7 @@ __attribute__((cold)) static void worker_set_loop(server_worker *w, const skua_s
     loop->evict = worker_lacks_descriptors;
     loop->elsewhere = fetch_elsewhere;
     loop->send_turn_octets_max = server->config.send_turn_octets_max;
+    loop->accepts_from_reserve = server->config.accepts_from_reserve;
     loop->kernel = server->sim_kernel;
     loop->memory = &w->self.memory;
 }

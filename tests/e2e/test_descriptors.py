@@ -9,11 +9,13 @@ import select
 import socket
 import struct
 import threading
+import types
 
 import pytest
 import slow_disk
+from conf import process_of, start
 from server import SLOW, eventually, numbered
-from wire import request
+from wire import Connection, request
 
 pytestmark = pytest.mark.in_the_clear("connections wait in the kernel for a descriptor, and with them their handshakes")
 
@@ -167,6 +169,44 @@ def test_flood_does_not_take_the_reserve(serve, folder, words):
             thread.join(SLOW)
     assert not any(thread.is_alive() for thread in floods)
     assert eventually(lambda: site.get("/small.txt").status == 200 and is_whole(site)), reserve(site)
+
+
+@pytest.mark.parametrize("backend", ["epoll", "uring"])
+def test_connections_that_may_use_it_leave_half(launch, backend):
+    """A server with accepts_from_reserve, which has it held without any files."""
+    hello = launch(numbered, "hello", "--workers", "1", "--backend", backend, "--accepts-from-reserve", "1", preexec=few_descriptors)
+    assert reserve(hello) == RESERVE
+    connected, waiting = crowd(hello)
+    assert reserve(hello) == RESERVE // 2
+    for connection in connected:
+        connection.close()
+    for connection in waiting:
+        assert connection.response().status == 204
+        connection.close()
+    assert eventually(lambda: hello.get("/").status == 200 and is_whole(hello)), reserve(hello)
+
+
+def test_probes_of_health_are_answered(launch, folder):
+    """When connections have taken all descriptors of the program, its status listener takes more from the reserve, which is that
+    of both servers together; files are still had, and the main server takes up again what waits."""
+    text = "listen 127.0.0.1:PORT\nstatus 127.0.0.1:TLS_PORT\nworkers 1\nsite * {\n    root .\n}\n"
+    main = launch(start, folder, text, preexec=few_descriptors)
+    site = types.SimpleNamespace(pid=process_of(main))
+    assert reserve(site) == 2 * RESERVE
+    connected, waiting = crowd(main)
+    probes = []
+    for path in ("/health", "/ready", "/metrics"):
+        probes.append(Connection(main.secure))
+        assert probes[-1].get(path).status == 200
+    assert reserve(site) == 2 * RESERVE - len(probes)
+    ask_at_once(connected[:8], [f"/large{i}" for i in range(8)], is_large)
+    for connection in probes + connected[:len(waiting) + len(probes)]:
+        connection.close()
+    for connection in waiting:
+        assert connection.response().status == 204
+    for connection in waiting + connected:
+        connection.close()
+    assert eventually(lambda: main.get("/small.txt").status == 200 and reserve(site) == 2 * RESERVE), reserve(site)
 
 
 def test_nothing_is_held_without_files(launch):

@@ -71,6 +71,8 @@ static void read_option(const char *name, const char *value, listening *where, s
         config->handler_timeout_ns = (int64_t)number_of(value, 3600000) * 1000000;
     } else if (strcmp(name, "--stats") == 0) {
         config->stats = number_of(value, 1) == 1;
+    } else if (strcmp(name, "--accepts-from-reserve") == 0) {
+        config->accepts_from_reserve = number_of(value, 1) == 1;
     } else if (strcmp(name, "--grace-ms") == 0) {
         grace_ns = (int64_t)number_of(value, 3600000) * 1000000;
     } else if (!tls_option(name, value, config)) {

@@ -67,6 +67,7 @@ struct config {
     const char *trusted = nullptr;
     skua_forwarded forwarded = SKUA_FORWARDED_NONE;
     bool stats = false;
+    bool accepts_from_reserve = false;
     const char *accept = nullptr;
     bool keep_alive_field = false, strict = false, strict_target = false;
     std::size_t trailer_octets_max = 0, chunk_ext_octets_max = 0, content_window_octets = 0, send_turn_octets_max = 0;
@@ -288,6 +289,7 @@ inline skua_config converted(const config &of, const certificates &list, hooks &
     c.trusted = of.trusted;
     c.forwarded = of.forwarded;
     c.stats = of.stats;
+    c.accepts_from_reserve = of.accepts_from_reserve;
     functions.put_into(c);
     return c;
 }

@@ -111,12 +111,12 @@ static void test_reserve_size(void **state)
         unsigned added = reserve_add_server(cases[i].asked);
         assert_int_equal(added, cases[i].size);
         assert_int_equal(count_open(), before); // no root is open
-        reserve_add_root();
+        reserve_add_user();
         assert_int_equal(count_open(), before + cases[i].size + 1);
         assert_false(reserve_is_short());
         reserve_drop_server(added);
         assert_int_equal(count_open(), before);
-        reserve_drop_root();
+        reserve_drop_user();
     }
 }
 
@@ -125,7 +125,7 @@ static void test_reserve_is_shared_by_servers(void **state)
     (void)state;
     allow(1024);
     unsigned before = count_open();
-    reserve_add_root();
+    reserve_add_user();
     assert_int_equal(count_open(), before); // no server runs
     unsigned one = reserve_add_server(10), two = reserve_add_server(20);
     assert_int_equal(count_open(), before + 31);
@@ -135,7 +135,7 @@ static void test_reserve_is_shared_by_servers(void **state)
     assert_int_equal(count_open(), before + 31);
     reserve_drop_server(one);
     assert_int_equal(count_open(), before + 21);
-    reserve_drop_root();
+    reserve_drop_user();
     assert_int_equal(count_open(), before);
     reserve_drop_server(two);
 }
@@ -146,7 +146,7 @@ static void test_reserve_is_spent_and_mended(void **state)
 {
     (void)state;
     allow(LIMIT);
-    reserve_add_root();
+    reserve_add_user();
     unsigned added = reserve_add_server(2);
     crowd c;
     crowd_come(&c);
@@ -172,7 +172,7 @@ static void test_reserve_is_spent_and_mended(void **state)
     assert_true(dup(root) < 0);
     crowd_go(&c);
     reserve_drop_server(added);
-    reserve_drop_root();
+    reserve_drop_user();
 }
 
 // Files that clients write must not take descriptors from files that others read.
@@ -180,7 +180,7 @@ static void test_reserve_is_not_for_scratch_files(void **state)
 {
     (void)state;
     allow(LIMIT);
-    reserve_add_root();
+    reserve_add_user();
     unsigned added = reserve_add_server(0);
     crowd c;
     crowd_come(&c);
@@ -189,7 +189,7 @@ static void test_reserve_is_not_for_scratch_files(void **state)
     assert_false(reserve_is_short());
     crowd_go(&c);
     reserve_drop_server(added);
-    reserve_drop_root();
+    reserve_drop_user();
 }
 
 static int open_file(int number)
@@ -216,7 +216,7 @@ static void open_beneath_with(file_method method)
     file_method usually = file_method_get();
     file_method_set(method);
     allow(LIMIT);
-    reserve_add_root();
+    reserve_add_user();
     unsigned added = reserve_add_server(0);
     crowd c;
     int files[SIZE];
@@ -235,7 +235,7 @@ static void open_beneath_with(file_method method)
     assert_false(reserve_is_short());
     crowd_go(&c);
     reserve_drop_server(added);
-    reserve_drop_root();
+    reserve_drop_user();
     file_method_set(usually);
 }
 
@@ -290,7 +290,7 @@ static void test_reserve_by_threads(void **state)
     (void)state;
     allow(LIMIT);
     unsigned before = count_open();
-    reserve_add_root();
+    reserve_add_user();
     unsigned added = reserve_add_server(0);
     crowd c;
     crowd_come(&c);
@@ -314,7 +314,7 @@ static void test_reserve_by_threads(void **state)
     crowd_go(&c);
     assert_int_equal(count_open(), before + SIZE + 1);
     reserve_drop_server(added);
-    reserve_drop_root();
+    reserve_drop_user();
     assert_int_equal(count_open(), before);
 }
 
