@@ -107,6 +107,7 @@ static void upload_answer(upload_job *job, int status)
     if (!job->request || job->has_answered) return;
     job->has_answered = true;
     bool is_done = status == 201 || status == 204;
+    if (status == 503) skua_field_add(job->request, "Retry-After", SKUA_SLICE("5"));
     if (is_done) skua_respond(job->request, status, NULL, (skua_slice){ NULL, 0 });
     else skua_respond_error(job->request, status);
 }

@@ -7,6 +7,7 @@ import fcntl
 import os
 import pathlib
 import re
+import resource
 import shutil
 import subprocess
 import threading
@@ -95,6 +96,45 @@ def unnamed(server):
         with contextlib.suppress(OSError):
             found += [one] * (re.search(r"/pub/.*#\d+( \(deleted\))?$", os.readlink(one)) is not None)
     return found
+
+
+@contextlib.contextmanager
+def descriptors_left(pid, count):
+    """The process can open so many more: its limit is the number behind those that it would get next."""
+    taken = {int(name) for name in os.listdir(f"/proc/{pid}/fd")}
+    free = [number for number in range(len(taken) + count + 1) if number not in taken]
+    soft, hard = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (free[count], hard))
+    yield
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_without_descriptors(served, folder):
+    """Wherever they run out, from the first one on that an upload takes, it is 503, and nothing is left of it. Others go on, and
+    so does the connection, by which the next upload comes."""
+    pid, file, statuses = process_of(served), folder / "pub/open/below/scarce.txt", []
+    with served.connect() as connection:
+        assert connection.get("/text.txt").status == 200
+        resting = len(os.listdir(f"/proc/{pid}/fd"))
+        for left in range(8):
+            assert eventually(lambda: len(os.listdir(f"/proc/{pid}/fd")) == resting)
+            with descriptors_left(pid, left):
+                connection.send(posted("/open/below/scarce.txt", b"x" * 1000, method="PUT"))
+                response = connection.response("PUT")
+                statuses.append(response.status)
+                assert connection.get("/text.txt").content == b"text " * 1000
+            assert file.exists() == (response.status == 201)
+            assert response.status == 201 or response.get("retry-after") == "5"
+            assert hidden(folder) == [] and eventually(lambda: unnamed(served) == [])
+            file.unlink(missing_ok=True)
+        file.write_text("stays")
+        with descriptors_left(pid, 0):
+            assert connection.get("/open/below/scarce.txt", method="DELETE").status == 503
+        assert file.read_text() == "stays"
+        assert connection.get("/open/below/scarce.txt", method="DELETE").status == 204
+    refused = statuses.count(503)
+    assert statuses == refused * [503] + (8 - refused) * [201] and 3 <= refused < 8
+    assert put(served, "/open/below/scarce.txt", b"after").status == 201
 
 
 @of("upload")
