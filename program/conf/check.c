@@ -18,9 +18,9 @@ static const char *check_name_of(unsigned where)
     switch (where) {
     case CONF_IN_FILE: return "outside of blocks";
     case CONF_IN_DEFAULTS: return "in defaults";
-    case CONF_IN_SITE: return "in a site";
+    case CONF_IN_SITE: return "directly in a site";
     case CONF_IN_METHOD: return "in a block of methods";
-    default: return "in a path of a site";
+    default: return "in the block of a path";
     }
 }
 

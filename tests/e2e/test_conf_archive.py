@@ -495,7 +495,7 @@ def test_a_file_of_five_gib(tree, kind, tmp_path):
     ("site a {\n root pub\n listing on\n archive rar\n}", '4:10: archive: use zip or tar, not "rar"'),
     ("site a {\n root pub\n listing on\n archive zip off\n}", '4:14: archive: use zip or tar, not "off"'),
     ("site a {\n root pub\n listing on\n path = /void {\n  archive zip\n }\n}", '5:3: archive is for a folder; leave out the "=" before /void'),
-    ("defaults {\n archive zip\n}\nsite a {\n root pub\n}", "2:2: archive does not stand in defaults, but in a site or in a path of a site"),
+    ("defaults {\n archive zip\n}\nsite a {\n root pub\n}", "2:2: archive does not stand in defaults, but directly in a site or in the block of a path"),
 ])
 def test_what_is_wrong_is_found(folder, text, finding):
     check_finds(folder, text, finding)
