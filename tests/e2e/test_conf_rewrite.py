@@ -3,6 +3,7 @@
 
 import pytest
 from conf import basic, get, of, start, write_folder
+from server import ROOT
 
 pytestmark = [pytest.mark.in_the_clear("nothing but the program"), pytest.mark.of_http1("nothing but the program")]
 
@@ -199,3 +200,51 @@ def test_what_was_opened_stays_open(chosen):
     """A path that has no password by its own words has none for the file that it is answered by, either."""
     assert content(chosen, "/staff/") == "staff/index.html" and content(chosen, "/staff/index.html") == 401
     assert content(chosen, "/open") == "open.html" and content(chosen, "/a") == content(chosen, "/tried/a.txt.gz")[:-3] == "tried/a.txt"
+
+
+LIMITED = """
+listen 127.0.0.1:PORT
+site tries.test {
+    root app
+    clean_urls on
+    try /app.html
+    path = /f.html {
+        limit_requests 1/h burst 1
+        header X-Own yes
+    }
+    path = /index.html {
+        limit_requests 1/h burst 1
+        header X-Own yes
+    }
+    path = /app.html {
+        limit_requests 1/h burst 1
+        header X-Own yes
+    }
+}
+site spa.test {
+    root app
+    spa
+    path = /index.html {
+        limit_requests 1/h burst 1
+        header X-Own yes
+    }
+}
+"""
+
+
+@pytest.mark.parametrize("way, host, name, file", [
+    ("`clean_urls`: `/home`", "tries.test", "/f", "/f.html"), ("`index`: `/`", "tries.test", "/", "/index.html"),
+    ("`try`: `/any.thing`", "tries.test", "/any.thing", "/app.html"), ("`spa`: `/any`", "spa.test", "/any", "/index.html"),
+])
+def test_limits_and_fields_are_those_of_the_requested_path(launch, tmp_path, way, host, name, file):
+    """Those of the file's own path hold for who asks for that, as the table of the manual says; of locks see the test above."""
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in (ROOT / "docs/configuration.md").read_text().splitlines()]
+    assert [way, "of both", "of the requested path"] in rows
+    (tmp_path / "app").mkdir()
+    for page in ("f.html", "index.html", "app.html"):
+        (tmp_path / "app" / page).write_text(page)
+    server = launch(start, tmp_path, LIMITED)
+    assert [(r.status, r.get("x-own")) for r in (get(server, host, file), get(server, host, file))] == [(200, "yes"), (429, "yes")]
+    for _ in range(3):
+        response = get(server, host, name)
+        assert (response.status, response.get("x-own"), response.content) == (200, None, file[1:].encode())
