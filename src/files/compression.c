@@ -16,9 +16,13 @@ enum {
 
 static struct {
     struct {
-        atomic_uint count; // under way
+        atomic_uint count;    // under way
+        pthread_mutex_t lock; // of what follows
+        pthread_cond_t ended; // one that ran
+        unsigned running;     // the others wait for a turn
     } shared;
-} compressions;
+} compressions = { .shared = { .lock = PTHREAD_MUTEX_INITIALIZER,
+                               .ended = PTHREAD_COND_INITIALIZER } };
 
 struct compression {
     struct compression *next; // of the cache
@@ -30,7 +34,8 @@ struct compression {
     cached_origin origin;
     char *octets; // the result; NULL: there is none
     size_t len;
-    bool failed; // the file could not be read, or memory ran out
+    bool failed;    // the file could not be read, or memory ran out
+    unsigned turns; // how many may run while it begins to
     size_t key_len, path_len;
     char key[]; // and the path behind it
 };
@@ -62,6 +67,24 @@ unsigned compression_codings(unsigned set)
 
 // ---- On a helper thread ----
 
+static void compression_take_turn(const compression *j)
+{
+    (void)pthread_mutex_lock(&compressions.shared.lock);
+    while (compressions.shared.running >= j->turns)
+        (void)pthread_cond_wait(&compressions.shared.ended, &compressions.shared.lock);
+    compressions.shared.running++;
+    (void)pthread_mutex_unlock(&compressions.shared.lock);
+}
+
+// All are woken: servers may differ in how many they let run.
+static void compression_give_turn(void)
+{
+    (void)pthread_mutex_lock(&compressions.shared.lock);
+    compressions.shared.running--;
+    (void)pthread_cond_broadcast(&compressions.shared.ended);
+    (void)pthread_mutex_unlock(&compressions.shared.lock);
+}
+
 static char *compression_read(const compression *j)
 {
     size_t size = (size_t)j->origin.info.size, len = 0, n = 1;
@@ -82,9 +105,8 @@ static char *compression_read(const compression *j)
     return NULL;
 }
 
-static void compression_work(void *user)
+static void compression_make(compression *j)
 {
-    compression *j = user;
     size_t size = (size_t)j->origin.info.size, room = size - size / COMPRESSION_GAIN;
     char *content = compression_read(j);
     j->octets = content ? memory_alloc(COMPRESSED_HEADROOM_OCTETS + room) : NULL;
@@ -101,7 +123,23 @@ static void compression_work(void *user)
     memory_free(content);
 }
 
+static void compression_work(void *user)
+{
+    compression *j = user;
+    compression_take_turn(j);
+    compression_make(j);
+    compression_give_turn();
+}
+
 // ---- On the worker ----
+
+// A worker that has all cores against it keeps every client waiting, so half of them are left to the workers: there
+// is a worker for each core, where nobody has said otherwise.
+static unsigned compression_turns(const skua_worker *worker)
+{
+    unsigned half = skua_server_workers(skua_worker_server(worker)) / 2;
+    return half ? half : 1;
+}
 
 // A worker remembers what does not gain.
 static void compression_give_up(cached *entry, content_coding coding)
@@ -173,6 +211,7 @@ static compression *compression_new(cache *c, const cached *entry, skua_file *fi
                         .made = compressed_ref(made),
                         .file = skua_file_ref(file),
                         .origin = entry->origin,
+                        .turns = compression_turns(c->worker),
                         .key_len = entry->key_len,
                         .path_len = path.len,
                         .next = c->compressions };

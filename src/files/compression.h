@@ -17,7 +17,8 @@ enum { COMPRESSION_IS_BUILT = 0 };
 enum {
     // Larger files are sent as they are: nobody shall wait longer than a quarter of a second for his own.
     COMPRESSION_FILE_OCTETS_MAX = 8 << 20,
-    COMPRESSIONS_MAX = 8 // at once in this process, of the helper threads that also wait for disks
+    // Under way in this process, of the helper threads that also wait for disks.
+    COMPRESSIONS_MAX = 8
 };
 
 // Those of a set of codings that this library can make: a sibling may be of any.

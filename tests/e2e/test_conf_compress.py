@@ -2,8 +2,11 @@
 """skua -c FILE: text that is compressed once for each version of a file: what its responses say, who waits for it, and
 that no version is sent in the place of another."""
 
+import contextlib
 import hashlib
 import os
+import random
+import select
 import threading
 import time
 import zlib
@@ -11,7 +14,7 @@ import zlib
 import brotli
 import pytest
 import zstandard
-from conf import get, of, start
+from conf import get, of, process_of, start
 from server import eventually
 from wire import Connection, request
 
@@ -271,3 +274,32 @@ def test_over_workers(tmp_path):
         response = get(server, "usual.test", "/page.html", "Accept-Encoding: br")
         assert decoded(response) == content
     server.stop()
+
+
+def worked(pid, threads):
+    """How many of these threads have had a core for 30 ms or more: the kernel counts in hundredths of a second."""
+    count = 0
+    for thread in threads:
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/task/{thread}/stat", encoding="ascii", errors="replace") as file:
+            count += sum(int(ticks) for ticks in file.read().rsplit(")", 1)[1].split()[11:13]) >= 3
+    return count
+
+
+@pytest.mark.parametrize("workers", [1, 4])
+def test_half_of_the_cores_are_left_to_the_workers(launch, tmp_path, workers):
+    """Eight large files at once: half as many helper threads as there are workers make them, and another one begins when one ends.
+    So when the first response comes, most of the threads have done nothing; each of the files takes more than 30 ms."""
+    (tmp_path / "www").mkdir()
+    for i in range(8):
+        (tmp_path / "www" / f"{i}.txt").write_bytes(random.Random(i).randbytes(1 << 18).hex().encode())
+    time.sleep(2.1)
+    server = launch(start, tmp_path, SITES.replace("WORKERS", str(workers)))
+    pid, most = process_of(server), max(1, workers // 2)
+    before = set(os.listdir(f"/proc/{pid}/task"))
+    with contextlib.ExitStack() as all_of_them:
+        connections = [all_of_them.enter_context(server.connect()) for _ in range(8)]
+        for i, connection in enumerate(connections):
+            connection.send(request(f"/{i}.txt", "Accept-Encoding: br", host="usual.test"))
+        assert select.select([connection.socket for connection in connections], [], [], 20)[0]
+        assert 1 <= worked(pid, set(os.listdir(f"/proc/{pid}/task")) - before) <= 2 * most
+        assert [connection.response().get("content-encoding") for connection in connections] == 8 * ["br"]
