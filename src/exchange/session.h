@@ -27,8 +27,7 @@ typedef struct session_link {
 
 // Counts of the octets that move on the connection, both ways, while its peer is waited for.
 typedef struct session_progress {
-    uint64_t moved;         // octets since the session began
-    uint64_t watched_moved; // when the watch began
+    uint64_t watched_moved; // moved when the watch began
     // Octets that had reached the peer at the last look, and when the rate's window began.
     uint64_t looked_gone, window_gone;
     int64_t still_ns, window_ns; // since when nothing moved, and when the window began
@@ -36,18 +35,21 @@ typedef struct session_progress {
     uint32_t credit;             // octets that were taken at once after a standstill
     bool looked;                 // since the watch began
     bool stood;                  // nothing had moved at the last look
+    uint64_t moved;              // octets since the session began
 } session_progress;
 
+// The members that every request needs come last, where the protocol's own struct goes on: they lie together in a few
+// lines of the cache.
 struct session {
+    session_progress progress;
+    int64_t rests_from_ns; // when the last request ended, for SESSION_IDLES
+    bool idles;            // nothing is under way, as of the last fate
+    // The time to look at handlers has come nearer, or, in HTTP/1, a tunnel may be parked: set by the protocol.
+    bool looks_anew;
     const protocol_table *protocol;
     skua_worker *worker;
     session_link link;
-    out_queue *out;        // octets for the peer, framed
-    bool idles;            // nothing is under way, as of the last fate
-    int64_t rests_from_ns; // when the last request ended, for SESSION_IDLES
-    // The time to look at handlers has come nearer, or, in HTTP/1, a tunnel may be parked: set by the protocol.
-    bool looks_anew;
-    session_progress progress;
+    out_queue *out; // octets for the peer, framed
 };
 
 // The future of the connection.

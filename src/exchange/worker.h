@@ -49,7 +49,7 @@ enum { WORKER_DATE_NAME_OCTETS = 6, WORKER_DATE_VALUE_OCTETS = 29, WORKER_DATE_O
 
 // Memory that HTTP/2 keeps for the next connections and streams.
 typedef struct h2_worker {
-    struct h2_work *works; // of sessions
+    struct h2_memory *memories; // of sessions
     struct h2_work *free_works;
     io_deadline resting; // when sessions are looked for that have been idle for a while
     struct h2_stream *free_streams;
@@ -107,6 +107,7 @@ struct skua_worker {
     void (*move_topics)(skua_worker *w, struct topic_seat *seats, skua_request *reader,
                         struct ws_slot *parked);
     head_limits head_bounds;
+    size_t request_octets; // of each, at these
     chunk_limits chunk_limits;
     uint64_t tells;   // TELL_…: what is told of each request
     log_lane *lane;   // of the access log; NULL: none

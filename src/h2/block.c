@@ -65,7 +65,7 @@ static fault h2_block_discard(h2_session *s, slice lines)
 static fault h2_block_read(h2_session *s, h2_head_reader *in, slice lines)
 {
     hpack_decoder_begin(&s->decoder, lines);
-    switch (h2_run_read(&s->work->run, &s->decoder, in)) {
+    switch (h2_run_read(&s->memory->run, &s->decoder, in)) {
     case HPACK_FIELD: return h2_block_size_fault();
     case HPACK_END: return FAULT_NONE;
     case HPACK_FAULT: return h2_block_compression_fault(s);

@@ -105,8 +105,8 @@ static fault h2_control_open_all(h2_session *s, uint32_t octets)
     s->paid_window += octets;
     s->shut_ns = 0;
     if (!s->work) return FAULT_NONE;
-    s->work->opened += octets;
-    s->work->credit += octets;
+    s->memory->opened += octets;
+    s->memory->credit += octets;
     return FAULT_NONE;
 }
 

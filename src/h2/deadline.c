@@ -49,10 +49,10 @@ bool h2_deadline_has_content(const h2_stream *stream)
 static bool h2_deadline_is_held(const h2_stream *stream)
 {
     const h2_session *s = h2_stream_session(stream);
-    const h2_work *work = s->work;
+    const h2_memory *memory = s->memory;
     if (stream->send_window <= 0) return true;
-    return s->send_window <= 0 && work->pays_little &&
-           work->credit < session_owed(s->base.worker, h2_config(s)->rate_window_ns);
+    return s->send_window <= 0 && memory->pays_little &&
+           memory->credit < session_owed(s->base.worker, h2_config(s)->rate_window_ns);
 }
 
 static h2_awaited h2_deadline_awaits(const h2_stream *stream)
@@ -148,23 +148,24 @@ static int64_t h2_deadline_look_at(h2_stream *stream)
 static bool h2_deadline_opens_slowly(h2_session *s, int64_t now)
 {
     int64_t window = h2_config(s)->rate_window_ns;
-    h2_work *work = s->work;
-    if (work->opening_ns && now - work->opening_ns < window) return false;
-    bool slow =
-        work->opening_ns && work->opened > 0 && work->opened < session_owed(s->base.worker, window);
-    work->opening_ns = now;
-    work->opened = 0;
+    h2_memory *memory = s->memory;
+    if (memory->opening_ns && now - memory->opening_ns < window) return false;
+    bool slow = memory->opening_ns && memory->opened > 0 &&
+                memory->opened < session_owed(s->base.worker, window);
+    memory->opening_ns = now;
+    memory->opened = 0;
     return slow;
 }
 
 static void h2_deadline_weigh(h2_session *s)
 {
-    h2_work *work = s->work;
+    h2_memory *memory = s->memory;
     int64_t now = s->base.worker->loop.now_ns, window = h2_config(s)->rate_window_ns;
-    if (work->weighed_ns && now - work->weighed_ns < window) return;
-    work->pays_little = work->weighed_ns && work->credit < session_owed(s->base.worker, window);
-    work->weighed_ns = now;
-    work->credit = 0;
+    if (memory->weighed_ns && now - memory->weighed_ns < window) return;
+    memory->pays_little =
+        memory->weighed_ns && memory->credit < session_owed(s->base.worker, window);
+    memory->weighed_ns = now;
+    memory->credit = 0;
 }
 
 // Why the connection ends, for whose window streams wait, and have for too long; NULL: it goes on. That
@@ -173,7 +174,7 @@ static const char *h2_deadline_of_window(h2_session *s)
 {
     int64_t now = s->base.worker->loop.now_ns;
     if (s->send_window > 0 || !s->ready_mask) {
-        s->shut_ns = s->work->opening_ns = 0;
+        s->shut_ns = s->memory->opening_ns = 0;
         return NULL;
     }
     if (!s->shut_ns) s->shut_ns = now;

@@ -137,18 +137,18 @@ static void h2_framing_tell_second(h2_session *s)
 {
     const skua_worker *w = s->base.worker;
     (void)worker_date(s->base.worker);
-    if (s->work->date_from_ns == w->date_from_ns) return;
-    s->work->date_from_ns = w->date_from_ns;
-    s->work->dated = 0;
+    if (s->memory->date_from_ns == w->date_from_ns) return;
+    s->memory->date_from_ns = w->date_from_ns;
+    s->memory->dated = 0;
 }
 
 static char *h2_framing_write_date(h2_session *s, char *at)
 {
     skua_worker *w = s->base.worker;
-    h2_work *work = s->work;
+    h2_memory *memory = s->memory;
     h2_framing_tell_second(s);
-    if (work->dated == H2_DATED) return hpack_encode_date(&s->encoder, at, h2_framing_date(w));
-    work->dated++;
+    if (memory->dated == H2_DATED) return hpack_encode_date(&s->encoder, at, h2_framing_date(w));
+    memory->dated++;
     if (w->h2.date_from_ns != w->date_from_ns || !w->h2.date_len) h2_framing_renew_date(w);
     memcpy(at, w->h2.date, sizeof w->h2.date);
     return at + w->h2.date_len;
@@ -166,14 +166,14 @@ static inline char *h2_framing_write_opening(h2_session *s, char *at, int status
 __attribute__((noinline)) static char *
 h2_framing_make_kept(h2_session *s, char *start, const skua_prepared *made, h2_kept *kept)
 {
-    kept->number = 0;
+    if (kept) kept->number = 0;
     h2_framing_tell_second(s);
     uint64_t changes = s->encoder.table.changes;
-    bool once = s->encoder.is_resized || s->work->dated < H2_DATED;
+    bool once = s->encoder.is_resized || s->memory->dated < H2_DATED;
     char *at = h2_framing_write_opening(s, start, made->status);
     at = h2_framing_write_prepared(s, at, made, false);
     size_t len = (size_t)(at - start);
-    if (once || len > sizeof kept->octets) return at;
+    if (once || !kept || len > sizeof kept->octets) return at;
     kept->number = made->number;
     kept->date_from_ns = s->base.worker->date_from_ns;
     kept->changes = changes;
@@ -186,9 +186,10 @@ h2_framing_make_kept(h2_session *s, char *start, const skua_prepared *made, h2_k
 static char *h2_framing_write_kept(h2_session *s, char *at, const skua_prepared *made)
 {
     _Static_assert((int)H2_KEPT_OCTETS <= (int)H2_HEAD_AROUND, "there is room for all of it");
-    h2_kept *kept = &s->work->kept[made->number % H2_KEPT_BLOCKS];
+    h2_kept *all = h2_session_kept(s), *kept = all ? &all[made->number % H2_KEPT_BLOCKS] : NULL;
     (void)worker_date(s->base.worker);
-    if (kept->number != made->number || kept->date_from_ns != s->base.worker->date_from_ns ||
+    if (!kept || kept->number != made->number ||
+        kept->date_from_ns != s->base.worker->date_from_ns ||
         kept->changes != s->encoder.table.changes || s->encoder.is_resized)
         return h2_framing_make_kept(s, at, made, kept);
     memcpy(at, kept->octets, sizeof kept->octets);
@@ -310,7 +311,7 @@ static char *h2_framing_write_short(h2_stream *stream, char *at, slice content, 
 {
     char *start = at;
     at += H2_HEAD_OCTETS;
-    memcpy(at, content.ptr, content.len);
+    octets_copy(at, content);
     at += content.len;
     h2_framing_head_of(start, at, H2_DATA, ends ? H2_FLAG_END_STREAM : 0, stream);
     h2_framing_count(stream, content.len);
@@ -387,41 +388,44 @@ static bool h2_framing_is_usual(const skua_request *r, int status, size_t room, 
 __attribute__((noinline)) static char *h2_framing_make_opening(h2_session *s, char *start,
                                                                int status, slice type)
 {
-    h2_opening *made = &s->work->opening;
+    h2_opening *made = &s->memory->opening;
     made->status = 0;
     h2_framing_tell_second(s);
     uint64_t changes = s->encoder.table.changes;
-    bool once = s->encoder.is_resized || s->work->dated < H2_DATED;
+    bool once = s->encoder.is_resized || s->memory->dated < H2_DATED;
     char *at = h2_framing_write_opening(s, start, status);
     if (type.len) at = hpack_encode_known(&s->encoder, at, HPACK_STATIC_CONTENT_TYPE, type);
     size_t len = (size_t)(at - start);
-    if (once || len + HPACK_LENGTH_OCTETS_MAX > sizeof made->octets || type.len > sizeof made->type)
+    if (once || len + HPACK_LENGTH_OCTETS_MAX > H2_OPENING_OCTETS ||
+        type.len > H2_OPENING_TYPE_OCTETS)
         return at;
     *made = (h2_opening){ .date_from_ns = s->base.worker->date_from_ns,
                           .changes = changes,
                           .status = (uint16_t)status,
                           .type_len = (uint8_t)type.len,
                           .len = (uint8_t)len };
-    if (type.len) memcpy(made->type, type.ptr, type.len);
-    memcpy(made->octets, start, len);
+    if (type.len) memcpy(made->text, type.ptr, type.len);
+    memcpy(made->text + type.len, start, len);
     return at;
 }
 
 static inline char *h2_framing_write_usual(h2_session *s, char *at, int status, slice type,
                                            size_t length)
 {
-    h2_opening *made = &s->work->opening;
+    h2_opening *made = &s->memory->opening;
     (void)worker_date(s->base.worker);
     if (made->status != status || made->date_from_ns != s->base.worker->date_from_ns ||
         made->changes != s->encoder.table.changes || s->encoder.is_resized ||
-        made->type_len != type.len || !octets_equal_at_once(made->type, type.ptr, type.len))
+        made->type_len != type.len || !octets_equal_at_once(made->text, type.ptr, type.len))
         return hpack_encode_length(h2_framing_make_opening(s, at, status, type), length);
+    char *octets = made->text + type.len;
     if (made->stated != length || !made->stated_len) {
         made->stated = length;
-        const char *end = hpack_encode_length(made->octets + made->len, length);
-        made->stated_len = (uint8_t)(end - made->octets);
+        const char *end = hpack_encode_length(octets + made->len, length);
+        made->stated_len = (uint8_t)(end - octets);
     }
-    memcpy(at, made->octets, sizeof made->octets);
+    memcpy(at, octets, H2_OPENING_SHORT_OCTETS);
+    if (made->stated_len > H2_OPENING_SHORT_OCTETS) memcpy(at, octets, H2_OPENING_OCTETS);
     return at + made->stated_len;
 }
 

@@ -25,11 +25,11 @@ typedef struct h2_budget {
 } h2_budget;
 
 typedef struct h2_limits {
-    int64_t refilled_ns;
-    h2_budget resets;
-    h2_budget small;
     uint32_t replies; // that are queued and not sent
     uint16_t empty;   // frames in a row
+    h2_budget resets;
+    h2_budget small;
+    int64_t refilled_ns;
 } h2_limits;
 
 // All budgets are full.

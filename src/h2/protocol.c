@@ -40,6 +40,7 @@ static session *h2_protocol_begin(skua_worker *w)
     hpack_encoder_init(&s->encoder, &w->memory, H2_TABLE_OCTETS);
     h2_limits_init(&s->limits, &w->config->http2, w->loop.now_ns);
     if (!h2_session_work(s)) {
+        h2_session_idle(s);
         counted_free(s);
         return NULL;
     }
@@ -93,7 +94,7 @@ static bool h2_protocol_received(session *base, const char *octets, size_t len)
         h2_session_break(s);
         return false;
     }
-    h2_session_work_near(s);
+    h2_session_memory_near(s);
     s->base.idles = false;
     s->heard_ns = s->base.worker->loop.now_ns;
     s->pinged = false;
@@ -249,8 +250,7 @@ static bool h2_protocol_is_paced(const session *base)
 static size_t h2_protocol_octets(const session *base)
 {
     const h2_session *s = h2_session_of_const(base);
-    return sizeof *s + s->in_room + s->block_room + hpack_decoder_octets(&s->decoder) +
-           (s->work ? sizeof *s->work : 0);
+    return h2_session_octets(s) + s->in_room + s->block_room + hpack_decoder_octets(&s->decoder);
 }
 
 // The preface, a frame or a header block has not come in time.

@@ -10,88 +10,110 @@
 
 static const int64_t h2_session_rest_ns = 1000000000;
 
+// ---- What it remembers ----
+
 __attribute__((noinline)) static void h2_session_await_rest(skua_worker *w)
 {
-    if (w->h2.works && !w->h2.resting.due)
+    if (w->h2.memories && !w->h2.resting.due)
         io_deadline_set(&w->loop.timers, &w->h2.resting, h2_session_rest_ns);
 }
 
-// Members are set one by one: to clear the whole would also write to all segments of the queue.
+// Members are set one by one, as most is of no use before it has been set.
+__attribute__((noinline)) static bool h2_session_remember(h2_session *s)
+{
+    skua_worker *w = s->base.worker;
+    h2_memory *memory = counted_alloc(&w->memory, sizeof *memory);
+    if (!memory) return false;
+    memset(&memory->kept, 0, sizeof *memory - offsetof(h2_memory, kept));
+    memory->opening.status = 0;
+    h2_run_init(&memory->run);
+    memory->session = s;
+    memory->next = w->h2.memories;
+    memory->link = &w->h2.memories;
+    if (memory->next) memory->next->link = &memory->next;
+    w->h2.memories = memory;
+    s->memory = memory;
+    h2_session_await_rest(w);
+    return true;
+}
+
+h2_kept *h2_session_kept(h2_session *s)
+{
+    h2_memory *memory = s->memory;
+    if (!memory->kept)
+        memory->kept = counted_zeroed(&s->base.worker->memory, H2_KEPT_BLOCKS * sizeof(h2_kept));
+    return memory->kept;
+}
+
+static size_t h2_session_remembered(const h2_memory *memory)
+{
+    return sizeof *memory + h2_run_octets(&memory->run) +
+           (memory->kept ? H2_KEPT_BLOCKS * sizeof(h2_kept) : 0);
+}
+
+size_t h2_session_octets(const h2_session *s)
+{
+    return sizeof *s + (s->work ? sizeof *s->work : 0) +
+           (s->memory ? h2_session_remembered(s->memory) : 0);
+}
+
+// The table of our encoder goes too: the client is told so when there is something to send again.
+static void h2_session_forget(h2_session *s)
+{
+    h2_memory *memory = s->memory;
+    if (!memory) return;
+    hpack_encoder_drop(&s->encoder);
+    hpack_decoder_rest(&s->decoder);
+    *memory->link = memory->next;
+    if (memory->next) memory->next->link = memory->link;
+    s->memory = NULL;
+    h2_run_deinit(&memory->run);
+    counted_free(memory->kept);
+    counted_free(memory);
+}
+
+// ---- What it works with ----
+
 bool h2_session_work(h2_session *s)
 {
     if (s->work) return true;
+    if (!s->memory && !h2_session_remember(s)) return false;
     skua_worker *w = s->base.worker;
     h2_work *work = w->h2.free_works;
     if (work) w->h2.free_works = work->next;
-    else work = counted_alloc(&w->memory, sizeof *work);
+    else work = counted_zeroed(&w->memory, sizeof *work);
     if (!work) return false;
-    memset(work, 0, offsetof(h2_work, segments));
-    work->session = s;
-    work->next = w->h2.works;
-    work->link = &w->h2.works;
-    if (work->next) work->next->link = &work->next;
-    w->h2.works = work;
-    h2_session_await_rest(w);
-    h2_run_init(&work->run);
-    work->opening.status = 0;
-    for (size_t i = 0; i < H2_KEPT_BLOCKS; i++)
-        work->kept[i].number = 0;
-    work->date_from_ns = 0;
-    work->dated = 0;
     out_init(&s->out, &w->blocks, work->segments, H2_SEGMENTS);
     s->work = work;
     return true;
 }
 
-void h2_session_work_near(const h2_session *s)
-{
-    const h2_work *work = s->work;
-    const char *run = (const char *)&work->run, *opening = (const char *)&work->opening;
-    __builtin_prefetch(run);
-    __builtin_prefetch(run + 64);
-    __builtin_prefetch(work->run.lines);
-    __builtin_prefetch(work->run.text);
-    __builtin_prefetch(&work->buckets[(s->last_stream + 2) / 2 % H2_BUCKETS]);
-    __builtin_prefetch(&work->leaving);
-    __builtin_prefetch(work->segments);
-    __builtin_prefetch(&work->date_from_ns);
-    __builtin_prefetch(opening);
-    __builtin_prefetch(opening + 64);
-}
-
-static void h2_session_give_room(h2_session *s)
-{
-    out_deinit(&s->out);
-    if (s->work->staging) block_give(&s->base.worker->blocks, &s->work->staging);
-}
-
 void h2_session_pause(h2_session *s)
-{
-    if (!s->work) return;
-    if (s->base.worker->pressure >= BUDGET_SCARCE) h2_session_idle(s);
-    else h2_session_give_room(s);
-}
-
-// The table of our encoder goes too: the client is told so when there is something to send again.
-void h2_session_idle(h2_session *s)
 {
     h2_work *work = s->work;
     if (!work) return;
-    SKUA_ASSERT(s->streams == 0 && s->out.octets == 0);
     skua_worker *w = s->base.worker;
-    h2_session_give_room(s);
-    hpack_encoder_drop(&s->encoder);
-    hpack_decoder_rest(&s->decoder);
+    SKUA_ASSERT(s->streams == 0 && s->out.octets == 0);
+    SKUA_ASSERT(!s->ready_mask && !work->leaving && !work->kicked && !work->resumed);
+    out_deinit(&s->out);
+    if (work->staging) block_give(&w->blocks, &work->staging);
     s->work = NULL;
-    *work->link = work->next;
-    if (work->next) work->next->link = work->link;
     work->next = w->h2.free_works;
     w->h2.free_works = work;
+    if (w->pressure >= BUDGET_SCARCE) h2_session_forget(s);
 }
+
+void h2_session_idle(h2_session *s)
+{
+    h2_session_pause(s);
+    h2_session_forget(s);
+}
+
+// ---- Rest ----
 
 static void h2_session_rest_since(skua_worker *w, int64_t since_ns)
 {
-    for (h2_work *at = w->h2.works, *next; at; at = next) {
+    for (h2_memory *at = w->h2.memories, *next; at; at = next) {
         next = at->next;
         h2_session *s = at->session;
         bool idles = s->base.idles && s->streams == 0 && s->out.octets == 0;
@@ -109,7 +131,7 @@ void h2_session_free_all(skua_worker *w)
     }
 }
 
-// The memory that they give back is freed: there may be thousands of them, and no session that needs it soon.
+// Many sessions may have worked at once, of which few will again.
 void h2_session_rest_all(skua_worker *w)
 {
     h2_session_rest_since(w, w->loop.now_ns - h2_session_rest_ns);
@@ -117,14 +139,22 @@ void h2_session_rest_all(skua_worker *w)
     h2_session_await_rest(w);
 }
 
+static size_t h2_session_held(const skua_worker *w)
+{
+    size_t held = 0;
+    for (const h2_memory *at = w->h2.memories; at; at = at->next)
+        held += h2_session_remembered(at);
+    for (const h2_work *at = w->h2.free_works; at; at = at->next)
+        held += sizeof *at;
+    return held;
+}
+
 size_t h2_session_sweep(skua_worker *w)
 {
-    size_t freed = 0;
+    size_t before = h2_session_held(w);
     h2_session_rest_since(w, w->loop.now_ns);
-    for (const h2_work *at = w->h2.free_works; at; at = at->next)
-        freed += sizeof *at;
     h2_session_free_all(w);
-    return freed;
+    return before - h2_session_held(w);
 }
 
 void h2_session_break(h2_session *s)

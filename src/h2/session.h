@@ -42,19 +42,19 @@ typedef struct h2_early {
 // After so many responses of a second, its date is put into the encoder's table: it will come again.
 enum { H2_DATED = 2 };
 
-enum { H2_OPENING_OCTETS = 64, H2_OPENING_TYPE_OCTETS = 32 };
+enum { H2_OPENING_OCTETS = 64, H2_OPENING_SHORT_OCTETS = 16, H2_OPENING_TYPE_OCTETS = 32 };
 
 // How the block of the last usual response began: :status, date and content-type, which the next one
 // mostly repeats. Behind them is its content-length. It holds for a second, and as long as the encoder's table is the same.
 typedef struct h2_opening {
     int64_t date_from_ns; // as skua_worker's
     uint64_t changes;     // of the encoder's table until then
+    size_t stated;        // the content-length
     uint16_t status;      // 0: there was none
     uint8_t type_len, len;
     uint8_t stated_len; // with the content-length
-    size_t stated;      // that
-    char type[H2_OPENING_TYPE_OCTETS];
-    char octets[H2_OPENING_OCTETS];
+    // The type, and behind it the block's octets: most are so few that all lies in one line of the cache.
+    char text[H2_OPENING_TYPE_OCTETS + H2_OPENING_OCTETS];
 } h2_opening;
 
 enum { H2_KEPT_BLOCKS = 4, H2_KEPT_OCTETS = 118 };
@@ -69,13 +69,13 @@ typedef struct h2_kept {
     char octets[H2_KEPT_OCTETS];
 } h2_kept;
 
-// Memory that a session needs while anything is under way, and keeps for a second, as most clients ask
-// again soon.
+// Memory that a session needs while anything is under way. The next session that has something to do has it then, while
+// it is still in the processor's cache.
 typedef struct h2_work h2_work;
 
 struct h2_work {
-    h2_work *next, **link; // of the worker's, or free
-    struct h2_session *session;
+    h2_work *next; // free
+    // All of them are NULL between two sessions.
     h2_stream *buckets[H2_BUCKETS];
     h2_ready ready[H2_URGENCIES][2];   // by stream number, and in turn: incremental ones
     h2_stream *leaving, *leaving_last; // answered, oldest first
@@ -83,17 +83,26 @@ struct h2_work {
     h2_stream *resumed;                // those of which that is being done with
     h2_stream *waiting;                // for their handlers to begin, oldest first
     block *staging;                    // where a source writes; NULL: not taken
-    int64_t opening_ns; // since when opened is counted; 0: it is not, as nobody waits
-    uint64_t opened;    // octets by which the client has opened the connection's window
-    int64_t weighed_ns; // since when credit is counted; 0: not yet
-    uint64_t credit;    // octets by which it has, whether anybody waits or not
-    bool pays_little;   // it was less than the minimum rate, over the last window of that
     out_segment segments[H2_SEGMENTS]; // of out
-    int64_t date_from_ns;              // as skua_worker's, of the last response
-    unsigned dated;                    // responses of that second, up to H2_DATED
-    h2_run run;
+};
+
+// The last requests of a session, as it remembers them for a second: most clients ask again soon, and alike.
+typedef struct h2_memory h2_memory;
+
+struct h2_memory {
+    // A usual request needs these two alone.
     h2_opening opening;
-    h2_kept kept[H2_KEPT_BLOCKS]; // by the lowest bits of the number
+    h2_run run;
+    h2_kept *kept; // H2_KEPT_BLOCKS of them, by the lowest bits of the number; NULL: none yet
+    int64_t date_from_ns;    // as skua_worker's, of the last response
+    unsigned dated;          // responses of that second, up to H2_DATED
+    int64_t opening_ns;      // since when opened is counted; 0: it is not, as nobody waits
+    uint64_t opened;         // octets by which the client has opened the connection's window
+    int64_t weighed_ns;      // since when credit is counted; 0: not yet
+    uint64_t credit;         // octets by which it has, whether anybody waits or not
+    bool pays_little;        // it was less than the minimum rate, over the last window of that
+    h2_memory *next, **link; // of the worker's
+    struct h2_session *session;
 };
 
 // The part of a frame that is awaited.
@@ -116,52 +125,56 @@ typedef enum h2_stage {
 struct h2_session {
     session base; // first
     out_queue out;
-    h2_work *work; // NULL: idle
-    hpack_decoder decoder;
-    hpack_encoder encoder;
+    h2_work *work;     // NULL: nothing is under way
+    h2_memory *memory; // NULL: it has rested for a second
+
+    // Every request needs these. They lie in a few lines of the cache: of many connections, each has left it when it
+    // has its turn.
+    int32_t send_window;    // octets, of the connection
+    int32_t initial_window; // of a stream, as the client wants it
+    int32_t recv_window;    // of the connection, that the client has left
+    uint32_t held;          // content that nobody has taken yet
+    uint32_t last_stream;   // the highest that the client has opened
+    uint32_t open_streams;  // by the protocol's count
+    uint32_t streams;       // slots
+    uint32_t waiting;       // of these
+    uint32_t ready_mask;    // bit u: urgency u has streams that are ready
+    uint32_t block_stream;  // of a header block in part; 0: there is none
+    uint32_t in_len;        // octets of a frame in part
+    uint8_t input;          // h2_input
+    uint8_t stage;          // h2_stage
+    bool has_reset;         // a stream, ever
+    bool settled;           // ours have been acknowledged once
+    bool peer_settled;      // the client's first SETTINGS have come
+    bool peer_over;         // the peer sends no more
+    bool pinged;            // since heard_ns, to hear whether the client is still there
+    h2_early *early;        // streams_max of them; NULL: none has come
+    int64_t heard_ns;       // when octets came last
+    int64_t settings_ns;    // when ours were sent that are not acknowledged; 0: all are
     h2_limits limits;
+    hpack_encoder encoder;
+    hpack_decoder decoder;
 
     // Input. A frame in part, with its head, is kept in in.
     char *in;
-    uint32_t in_len, in_room;
+    uint32_t in_room;
     h2_frame frame;   // of INPUT_DATA and INPUT_SKIP
     uint32_t left;    // octets of its payload that are to come
     uint32_t padding; // of these, at the end
-    uint8_t input;    // h2_input
     uint8_t prefaced; // octets of the preface that have come
-    uint8_t stage;    // h2_stage
 
-    // A header block in part: that of stream block_stream; 0: there is none.
-    uint32_t block_stream;
+    // A header block in part: that of stream block_stream.
     uint8_t block_flags;
     uint8_t block_frames;
+    bool slowed; // credit of a stream's was held back, as there is no memory
     char *block;
     uint32_t block_len, block_room;
 
-    // Windows, in octets.
-    int32_t send_window;                      // of the connection
-    int32_t initial_window;                   // of a stream, as the client wants it
-    int32_t recv_window;                      // of the connection, that the client has left
     uint32_t paid_window;                     // what send_window was when content was counted last
-    uint32_t held;                            // content that nobody has taken yet
-    uint32_t last_stream;                     // the highest that the client has opened
-    uint32_t open_streams;                    // by the protocol's count
-    uint32_t streams;                         // slots
-    uint32_t waiting;                         // of these
     uint32_t goaway_stream;                   // the highest that is taken, from H2_LEAVES on
-    uint32_t ready_mask;                      // bit u: urgency u has streams that are ready
     uint32_t turn;                            // frames that streams have had
     uint64_t reset_by_us[H2_REMEMBERED / 64]; // of the last streams: see h2/limits.h
-    h2_early *early;                          // streams_max of them; NULL: none has come
-    int64_t settings_ns; // when ours were sent that are not acknowledged; 0: all are
-    int64_t heard_ns;    // when octets came last
-    int64_t shut_ns;     // since when streams wait for the window of the connection; 0: none does
-    bool slowed;         // credit of a stream's was held back, as there is no memory
-    bool pinged;         // since then, to hear whether the client is still there
-    bool has_reset;      // a stream, ever
-    bool settled;        // ours have been acknowledged once
-    bool peer_settled;   // the client's first SETTINGS have come
-    bool peer_over;      // the peer sends no more
+    int64_t shut_ns; // since when streams wait for the window of the connection; 0: none does
 };
 
 static inline h2_session *h2_session_of(session *base)
@@ -186,14 +199,28 @@ bool h2_session_work(h2_session *s);
 // has left the processor's cache by the time that it has its turn, and its lines would come one by one.
 static inline void h2_session_near(const session *base)
 {
-    enum { CACHE_LINE = 64 };
+    enum { CACHE_LINE = 64, FIRST = offsetof(h2_session, base.progress.moved) };
     const char *at = (const char *)base;
-    for (size_t i = 0; i < sizeof(h2_session); i += CACHE_LINE)
+    for (size_t i = FIRST; i < offsetof(h2_session, in); i += CACHE_LINE)
         __builtin_prefetch(at + i);
 }
 
-// The same for its work: the parts that a request of the usual kind is read and answered by.
-void h2_session_work_near(const h2_session *s);
+// The same for what it remembers.
+static inline void h2_session_memory_near(const h2_session *s)
+{
+    enum { CACHE_LINE = 64, USUAL_OPENING_OCTETS = 48, USUAL_RUN_OCTETS = 192 };
+    const char *opening = (const char *)&s->memory->opening, *run = (const char *)&s->memory->run;
+    __builtin_prefetch(opening);
+    __builtin_prefetch(opening + USUAL_OPENING_OCTETS);
+    for (size_t i = 0; i < USUAL_RUN_OCTETS; i += CACHE_LINE)
+        __builtin_prefetch(run + i);
+}
+
+// The blocks of prepared responses that it remembers; NULL when memory ran out.
+h2_kept *h2_session_kept(h2_session *s);
+
+// Octets that it holds, without those of its input and of the tables.
+size_t h2_session_octets(const h2_session *s);
 
 // Nothing can be sent any more.
 void h2_session_break(h2_session *s);

@@ -8,6 +8,7 @@
 #ifndef SKUA_NO_HTTP2
 
 #include "base/assert.h"
+#include "base/inline.h"
 #include "http/octets.h"
 
 enum { H2_RUN_OCTETS_MIN = 2 }; // one field is as soon read
@@ -64,16 +65,27 @@ static uint16_t h2_run_line_number(const h2_run_mark *mark, uint16_t number)
     return number > mark->count ? (uint16_t)(number - mark->count) : 0;
 }
 
-static void h2_run_remember(h2_run *run, const h2_run_mark *mark, const h2_head_reader *in)
+// Whether there is room for what is to be remembered, which is taken if it is more than there is at hand.
+static bool h2_run_has_room(h2_run *run, const hpack_decoder *d, size_t octets)
+{
+    if (octets <= sizeof run->at_hand || run->lines != run->at_hand) return true;
+    void *lines = counted_alloc(d->table.memory, H2_RUN_ROOM_MAX);
+    if (lines) run->lines = lines;
+    return lines != NULL;
+}
+
+static void h2_run_remember(h2_run *run, const h2_run_mark *mark, const hpack_decoder *d,
+                            const h2_head_reader *in)
 {
     const request_head *head = in->head;
-    size_t from = mark->used;
+    size_t from = mark->used, lines = (size_t)head->count - mark->count;
+    if (!h2_run_has_room(run, d, lines * sizeof *run->lines + in->used - from)) return;
     run->from_seen = mark->seen;
     run->seen = in->seen & ~mark->seen;
     run->head_seen = head->seen & ~mark->head_seen;
     run->list_octets = (uint32_t)(in->list_octets - mark->list_octets);
     run->text_octets = (uint16_t)(in->used - from);
-    run->count = (uint16_t)(head->count - mark->count);
+    run->count = (uint16_t)lines;
     run->start = (uint16_t)(head->start - from);
     run->method_len = head->method_len;
     run->target = (uint16_t)(head->target - from);
@@ -81,7 +93,7 @@ static void h2_run_remember(h2_run *run, const h2_run_mark *mark, const h2_head_
     run->host = h2_run_line_number(mark, head->host);
     run->cookie = h2_run_line_number(mark, in->cookie);
     run->priority = h2_run_line_number(mark, in->priority);
-    memcpy(run->text, in->text + from, run->text_octets);
+    memcpy(run->lines + lines, in->text + from, run->text_octets);
     for (size_t i = 0; i < run->count; i++) {
         head_field line = head->fields[mark->count + i];
         line.name = (uint16_t)(line.name - from);
@@ -93,8 +105,8 @@ static void h2_run_remember(h2_run *run, const h2_run_mark *mark, const h2_head_
     run->is_known = true;
 }
 
-static bool h2_run_is_last(const h2_run *run, const hpack_decoder *d, const unsigned char *at,
-                           size_t len)
+static BASE_INLINE_ALWAYS bool h2_run_is_last(const h2_run *run, const hpack_decoder *d,
+                                              const unsigned char *at, size_t len)
 {
     return len == run->len && run->changes == d->table.changes &&
            octets_equal_at_once((const char *)at, run->octets, len);
@@ -108,7 +120,7 @@ static void h2_run_end(h2_run *run, const h2_run_mark *mark, const hpack_decoder
     size_t len = (size_t)(d->end - mark->at);
     if (len < H2_RUN_OCTETS_MIN || len > H2_RUN_OCTETS_MAX) return;
     if (h2_run_is_last(run, d, mark->at, len)) {
-        if (h2_run_is_plain(mark, in)) h2_run_remember(run, mark, in);
+        if (h2_run_is_plain(mark, in)) h2_run_remember(run, mark, d, in);
         return;
     }
     run->is_known = false;
@@ -125,7 +137,7 @@ static inline void h2_run_apply(const h2_run *run, h2_head_reader *in)
     size_t at = in->used;
     unsigned count = head->count;
     SKUA_ASSERT(run->text_octets <= in->room - at);
-    memcpy(in->text + at, run->text, run->text_octets);
+    memcpy(in->text + at, run->lines + run->count, run->text_octets);
     in->used = at + run->text_octets;
     in->list_octets += run->list_octets;
     in->seen |= run->seen;

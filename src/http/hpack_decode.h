@@ -19,12 +19,12 @@ typedef enum hpack_event {
 typedef struct hpack_decoder {
     hpack_table table;
     const unsigned char *at, *end; // of the block
-    char *text;                    // strings of the last field, out of Huffman's code; or NULL
     uint32_t text_room;
+    uint8_t updates_left;       // that may come in this block; 0 behind its first field
+    char *text;                 // strings of the last field, out of Huffman's code; or NULL
     uint32_t table_octets_max;  // what the peer was told
     uint32_t string_octets_max; // longer ones are not kept
     uint32_t size_updates;      // that have come, in all blocks
-    uint8_t updates_left;       // that may come in this block; 0 behind its first field
 } hpack_decoder;
 
 // table_octets_max: the peer's size updates may go so far, as SETTINGS_HEADER_TABLE_SIZE told it; at

@@ -19,6 +19,8 @@ from server import RELEASE, Server, eventually, free_port
 REQUESTS = 3200
 IDLE = 1000
 IDLE_OCTETS = 1024
+RECENT = 200
+RECENT_OCTETS = 3072  # of one that may be asked again soon, beside the tables of both sides
 # A client's table after one request: four entries of 32 octets and what they hold, which the server keeps too.
 TABLE_OCTETS = 256
 
@@ -71,6 +73,28 @@ def test_no_allocation_per_request(shim, tmp_path):
             client.ask(AT_A_TIME)
         assert counted.calls() - before <= 20, "tables grow by each second's date, and this machine may have stalled for one"
     finally:
+        counted.server.stop()
+
+
+def test_connection_that_has_just_been_asked(shim, tmp_path, record_property):
+    """A session that has nothing to do has given back what it works with. Until it has rested for a second it remembers its
+    last requests."""
+    counted = Counted(shim, tmp_path, "hello", "--port", "{port}", "--workers", "1")
+    clients = []
+    try:
+        clients.append(connect(counted.server.port))
+        clients[-1].ask(2)
+        before = counted.octets()
+        for _ in range(RECENT):
+            clients.append(connect(counted.server.port))
+            clients[-1].ask(1)
+        each = (counted.octets() - before) / RECENT
+        record_property("octets", round(each))
+        print(f"{each:.0f} octets of a connection that has just been asked")
+        assert 128 < each <= RECENT_OCTETS + TABLE_OCTETS
+    finally:
+        for client in clients:
+            client.socket.close()
         counted.server.stop()
 
 

@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "http/hpack_encode.h"
+#include "support/memory.h"
 #include "support/support.h"
 
 #include <setjmp.h>
@@ -37,6 +38,11 @@ typedef struct reader {
     hpack_event end;
     unsigned taken; // runs that were known
 } reader;
+
+static const head_limits room_limits = { .head_octets_max = 16384,
+                                         .target_octets_max = 8192,
+                                         .method_octets_max = 32,
+                                         .fields_max = FIELDS_MAX };
 
 static budget whole;
 static lease memory;
@@ -232,6 +238,7 @@ static void play(const head_limits *limits, uint32_t table_octets, unsigned take
     hpack_encoder_deinit(&e);
     hpack_decoder_deinit(&one.d);
     hpack_decoder_deinit(&other.d);
+    h2_run_deinit(&one.run);
 }
 
 // ---- Tests ----
@@ -267,6 +274,63 @@ static void test_h2_run_small_limits(void **state)
     play(&limits, 4096, 1);
 }
 
+// Reads the same fields again. From the second time on those behind the path are an octet each, and by the third the
+// run has come twice.
+static void read_again(reader *r, hpack_encoder *e, const list *l, unsigned times)
+{
+    static char wire[WIRE_OCTETS];
+    for (unsigned i = 0; i < times; i++) {
+        char *end = hpack_encode_begin(e, wire);
+        for (unsigned j = 0; j < l->count; j++)
+            end = hpack_encode_field(e, end, slice_of(l->lines[j].name),
+                                     slice_of(l->lines[j].value), HPACK_INDEXING_BY_NAME);
+        slice block = slice_make(wire, (size_t)(end - wire));
+        head_init(&r->head, &room_limits, r->fields);
+        h2_head_begin(&r->in, &r->head, r->small, sizeof r->small, r->large);
+        hpack_decoder_begin(&r->d, block);
+        assert_int_equal(h2_run_read(&r->run, &r->d, &r->in), HPACK_END);
+        assert_int_equal(r->head.count, l->count - 3);
+    }
+}
+
+// A short run needs no memory of its own; a long one does, and is read field by field as long as there is none.
+static void test_h2_run_room(void **state)
+{
+    (void)state;
+    static reader r;
+    static char value[400];
+    hpack_encoder e;
+    list l = { .count = 0 };
+    r = (reader){ .remembers = true };
+    memset(value, 'v', sizeof value - 1);
+    hpack_encoder_init(&e, &memory, 4096);
+    hpack_decoder_init(&r.d, &memory, 4096, 8192);
+    h2_run_init(&r.run);
+    add(&l, ":path", "/"); // which is not put into the table
+    add(&l, ":method", "GET");
+    add(&l, ":scheme", "https");
+    add(&l, ":authority", "a.test");
+    add(&l, "user-agent", "somebody/1.0");
+    read_again(&r, &e, &l, 3);
+    assert_true(r.run.is_known);
+    assert_int_equal(h2_run_octets(&r.run), 0);
+    add(&l, "x-long", value);
+    read_again(&r, &e, &l, 2);
+    memory_fail_after(0);
+    read_again(&r, &e, &l, 1);
+    memory_relax();
+    assert_int_equal(memory_failures(), 1);
+    assert_false(r.run.is_known);
+    read_again(&r, &e, &l, 1);
+    assert_true(r.run.is_known);
+    assert_int_equal(h2_run_octets(&r.run), H2_RUN_ROOM_MAX);
+    read_again(&r, &e, &l, 1);
+    assert_memory_equal(r.in.text + r.in.used - (sizeof value - 1), value, sizeof value - 1);
+    hpack_encoder_deinit(&e);
+    hpack_decoder_deinit(&r.d);
+    h2_run_deinit(&r.run);
+}
+
 static int set_up(void **state)
 {
     (void)state;
@@ -289,6 +353,7 @@ int main(void)
         cmocka_unit_test(test_h2_run_usual_limits),
         cmocka_unit_test(test_h2_run_small_table),
         cmocka_unit_test(test_h2_run_small_limits),
+        cmocka_unit_test(test_h2_run_room),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
