@@ -12,9 +12,9 @@
 // A usual head and what is made of it fit in here: only larger requests take a block.
 enum { REQUEST_ROOM_OCTETS = 1024 };
 
-size_t request_octets(const skua_worker *w)
+size_t request_octets_at(const head_limits *bounds)
 {
-    size_t fields = (w->head_bounds.fields_max * sizeof(head_field) + 15) & ~(size_t)15;
+    size_t fields = (bounds->fields_max * sizeof(head_field) + 15) & ~(size_t)15;
     return ((sizeof(skua_request) + 15) & ~(size_t)15) + fields + REQUEST_ROOM_OCTETS;
 }
 
@@ -35,7 +35,7 @@ BASE_INLINE skua_request *request_take(skua_worker *w, carrier *c)
 {
     skua_request *r = w->free_requests;
     if (r) w->free_requests = r->next;
-    else r = counted_alloc(&w->memory, request_octets(w));
+    else r = counted_alloc(&w->memory, w->request_octets);
     if (!r) return NULL;
     request_clear(r);
     r->match.route = NULL;
@@ -44,7 +44,7 @@ BASE_INLINE skua_request *request_take(skua_worker *w, carrier *c)
     r->carrier = c;
     r->decoding = (request_decoding){ .memory = &r->memory };
     arena_init(&r->memory, &w->blocks);
-    arena_lend(&r->memory, (char *)r + request_octets(w) - REQUEST_ROOM_OCTETS,
+    arena_lend(&r->memory, (char *)r + w->request_octets - REQUEST_ROOM_OCTETS,
                REQUEST_ROOM_OCTETS);
     head_init(&r->head, &w->head_bounds, r->head_fields);
     return r;

@@ -264,8 +264,8 @@ static inline skua_status request_refusal(const skua_request *r)
 
 // ---- Life ----
 
-// Octets of a request without the memory that it allocates later.
-size_t request_octets(const skua_worker *w);
+// Octets of a request at these limits, without the memory that it allocates later.
+size_t request_octets_at(const head_limits *bounds);
 
 // A request whose head is to be read; NULL when memory ran out.
 skua_request *request_take(skua_worker *w, carrier *c);

@@ -54,7 +54,7 @@ size_t worker_sweep_requests(skua_worker *w)
         } else {
             *link = r->next;
             counted_free(r);
-            freed += request_octets(w);
+            freed += w->request_octets;
         }
     }
     return freed;

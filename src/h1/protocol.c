@@ -128,7 +128,7 @@ static int64_t h1_protocol_look_at_handler(session *base)
 static size_t h1_protocol_octets(const session *base)
 {
     const h1_session *s = h1_session_of_const(base);
-    return s->in_room + h1_session_octets(s) + request_octets(base->worker);
+    return s->in_room + h1_session_octets(s) + base->worker->request_octets;
 }
 
 // ---- When that takes too long ----

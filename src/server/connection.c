@@ -264,7 +264,8 @@ __attribute__((always_inline)) static inline void connection_rest(connection *co
     else connection_drop_session(conn, SKUA_END_SENT);
     if (conn->has_transport) transported_rest(conn);
     connection_set_state(conn, CONNECTION_IDLE);
-    if (keeps) connection_count_rest(conn);
+    if (keeps && conn->session->rests_from_ns != conn->worker->self.loop.now_ns)
+        connection_count_rest(conn);
 }
 
 // After anything has happened: send, read or not, wait for the right thing.

@@ -193,6 +193,7 @@ static void worker_init(server_worker *w, skua_server *server, unsigned index)
         .method_octets_max = (uint16_t)(method_octets < UINT16_MAX ? method_octets : UINT16_MAX),
         .fields_max = (uint16_t)config->fields_max,
     };
+    w->self.request_octets = request_octets_at(&w->self.head_bounds);
     w->self.chunk_limits = (chunk_limits){
         .ext_octets_max = config->chunk_ext_octets_max,
         .trailer_octets_max = config->trailer_octets_max,

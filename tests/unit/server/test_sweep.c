@@ -88,10 +88,10 @@ static size_t kept_octets(const bed *b)
     for (const h1_session *s = w->self.free_sessions; s; s = s->next)
         octets += h1_session_octets(s);
     for (const skua_request *r = w->self.free_requests; r; r = r->next)
-        octets += request_octets(&w->self);
+        octets += w->self.request_octets;
 #if CONTRACT_IS_SEARCHED
     for (unsigned i = 0; i < WORKER_GONE_KEPT; i++)
-        octets += w->self.gone_requests[i] ? request_octets(&w->self) : 0;
+        octets += w->self.gone_requests[i] ? w->self.request_octets : 0;
 #endif
     return octets + w->self.blocks.free_count * (sizeof(block) + BLOCK_OCTETS);
 }
