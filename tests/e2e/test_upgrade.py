@@ -202,7 +202,7 @@ def test_a_file_with_faults_behind_the_trial(server, folder):
 
 def test_a_supervisor_that_fails_behind_its_execution(folder):
     """Its server serves those whom it has to the end; whoever started it starts it anew, and finds its addresses free."""
-    server = start(folder, TEXT, program=folder / "skua")
+    server = start(folder, TEXT + "grace 60s\n", program=folder / "skua")
     pid = process_of(server)
     install(folder, script("if not is_trial: sys.exit(3)"))
     with Connection(server.address, receive_buffer=4096) as slow:
