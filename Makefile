@@ -33,7 +33,7 @@ H2_TESTS_ALL := $(H2_TESTS) accept program limits logs clients faults deadlines 
 H2_SCENARIOS_ALL := $(H2_SCENARIOS) content streams files leaving connections errors deadlines outgoing
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-all tls-libraries tls-scan forms dist install uninstall tidy unit builds tsan tsan-build forms-build kqueue kqueue-build cross storms soak fuzz conformance hpack-stories h2-corpus bench bench-compare bench-micro bench-seeds map site format clean static wheels npm image deb release packages FORCE
+.PHONY: help run build test test-variants test-attacks test-all tls-libraries tls-scan forms dist install uninstall tidy unit builds tsan tsan-build forms-build kqueue kqueue-build cross storms soak fuzz conformance hpack-stories h2-corpus bench bench-compare bench-micro bench-seeds map site format clean static wheels npm image deb release packages FORCE
 
 help:
 	@echo "make run [DIR=folder] [PORT=n]   install what is missing, build, and serve a folder"
@@ -185,10 +185,13 @@ soak: storms
 cross: build/.tools-test
 	@$(PYTEST) -n $(JOBS) tests/cross
 
+# Budgets that hold beside other tests. Those of instructions don't: who wakes when, and so how often, is up to the load.
+COUNTED := system_calls memory
+
 # The builds that make test needs besides build/asan. They give way to the tests that run beside them.
 builds: build/.tools-test
 	@for part in tsan-build forms-build kqueue-build build/fuzz/.built; do \
-	    nice -n 19 $(MAKE) --no-print-directory -j 1 $$part || exit 1; \
+	    nice -n 19 $(MAKE) --no-print-directory $$part || exit 1; \
 	done >build/builds.log 2>&1 || { tail -n 200 build/builds.log; exit 1; }
 
 # The last line printed is pytest's count.
@@ -196,11 +199,15 @@ test: build/.tools-test
 	@$(MAKE) --no-print-directory tidy
 	@$(MAKE) --no-print-directory build/asan/.built
 	@$(MAKE) --no-print-directory -j 2 unit builds
+	@$(MAKE) --no-print-directory -j 2 --output-sync=target test-variants test-attacks
+	@$(PYTEST) -n 2 --dist loadfile tests/budgets $(COUNTED:%=--ignore=tests/budgets/test_%.py)
+	@$(PYTEST_MANY) --dist loadfile tests/cross tests/dist tests/tools tests/e2e -m "not test_all"
+
+# The tests of make test again: other builds, backends and transports. It runs beside test-attacks, and no build of one is
+# asked for in the other.
+test-variants: build/.tools-test
 	@$(MAKE) --no-print-directory tsan
-	@$(MAKE) --no-print-directory forms
 	@$(MAKE) --no-print-directory kqueue
-	@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=3
-	@if [ -n "$(SUITES)" ]; then $(MAKE) --no-print-directory conformance SUITES="$(SUITES)"; fi
 	@SKUA_BACKEND=other $(PYTEST_MANY) $(OTHER_TESTS:%=tests/e2e/test_%.py)
 	@SKUA_TRANSPORT=tls ctest --test-dir build/asan --output-on-failure -j $(WAITING) --no-tests=error \
 	    -R '^scenarios/test_($(subst $() $(),|,$(TLS_SCENARIOS)))/(uring|sim)$$'
@@ -208,10 +215,14 @@ test: build/.tools-test
 	@SKUA_TRANSPORT=h2c ctest --test-dir build/asan --output-on-failure -j $(WAITING) --no-tests=error \
 	    -R '^scenarios/test_($(subst $() $(),|,$(H2_SCENARIOS)))/(uring|sim)$$'
 	@SKUA_TRANSPORT=h2c $(PYTEST_MANY) $(H2_TESTS:%=tests/e2e/test_%.py)
-	@$(PYTEST) -n 2 --dist loadfile tests/budgets
-	@$(MAKE) --no-print-directory storms
-	@$(PYTEST) tests/soak
-	@$(PYTEST_MANY) --dist loadfile tests/cross tests/dist tests/tools tests/e2e -m "not test_all"
+
+# The answers to what strangers send, and their costs. The servers of tests/soak come with the builds.
+test-attacks: build/.tools-test
+	@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=3
+	@$(MAKE) --no-print-directory forms
+	@if [ -n "$(SUITES)" ]; then $(MAKE) --no-print-directory conformance SUITES="$(SUITES)"; fi
+	@$(PYTEST) -n 3 $(COUNTED:%=tests/budgets/test_%.py)
+	@$(PYTEST) -n 2 tests/soak
 
 # AWS-LC is partly C++.
 TLS_LIBRARIES := openssl-3.5 openssl-4.0 aws-lc
