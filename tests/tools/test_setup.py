@@ -2,6 +2,7 @@
 """tools/setup installs what is missing, or says all of it at once where it cannot."""
 
 import os
+import pathlib
 import shutil
 import subprocess
 
@@ -81,6 +82,15 @@ def test_what_is_there_is_not_named(machine):
     machine.has("curl")
     _, _, said = machine.setup("build")
     assert row(said, "to build") == TO_BUILD[1:] and "curl" not in row(said, "to test")
+
+
+def test_headers_that_are_there_are_not_named(machine):
+    """Those of C++ too."""
+    (machine.bin / "cc").symlink_to(shutil.which("cc"))
+    _, _, said = machine.setup("test")
+    headers = {"liburing.h": "liburing-dev", "nlohmann/json.hpp": "nlohmann-json3-dev", "rapidjson/document.h": "rapidjson-dev"}
+    for header, package in headers.items():
+        assert (package in row(said, "to test")) != pathlib.Path("/usr/include", header).exists(), package
 
 
 def test_with_sudo(machine):
