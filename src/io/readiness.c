@@ -273,7 +273,7 @@ void readiness_tell(io_loop *loop, uint64_t key, unsigned ready)
         io_stream *stream = pool_find(loop->streams, slot, generation);
         if (stream) ready_stream_event(loop, stream, ready);
     }
-    ready_drain(loop);
+    if (loop->pending || loop->pending_ops) ready_drain(loop);
 }
 
 void readiness_refuse(io_loop *loop, uint64_t key)

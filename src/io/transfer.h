@@ -44,6 +44,9 @@ static inline unsigned transfer_gather(out_queue *out, uint64_t most, struct iov
     return n;
 }
 
+// As recv without flags.
+ssize_t transfer_recv(int fd, char *octets, size_t room);
+
 // Sends at most most octets of the memory segments at the front of out in one call. last: once out
 // is empty, FIN follows at once.
 // *asked: how many octets it tried.  Returns: octets sent, or -1 and errno.

@@ -192,7 +192,7 @@ void turn_receive_many(io_loop *loop, io_stream *stream)
 {
     turn_state *state = loop->kernel;
     if (!turn_receives(stream)) return;
-    ssize_t n = recv(stream->fd, state->buffer, sizeof state->buffer, 0);
+    ssize_t n = transfer_recv(stream->fd, state->buffer, sizeof state->buffer);
     if (n < IO_RECV_OCTETS) stream->flags &= ~(uint32_t)IO_BULK;
     if (n > 0) turn_received(loop, stream, (size_t)n, sizeof state->buffer);
     else if (n == 0) turn_received_end(loop, stream);
@@ -209,7 +209,7 @@ void turn_receive_some(io_loop *loop, io_stream *stream)
             turn_postpone(loop, stream);
             return;
         }
-        ssize_t n = recv(stream->fd, state->buffer, IO_RECV_OCTETS, 0);
+        ssize_t n = transfer_recv(stream->fd, state->buffer, IO_RECV_OCTETS);
         if (n > 0) {
             turn_received(loop, stream, (size_t)n, IO_RECV_OCTETS);
         } else if (n == 0) {
